@@ -1,0 +1,108 @@
+# Davit.  `make help` lists what there is.
+#
+# One non-recursive file.  VARIANT=release (default) | debug (ASan + UBSan) |
+# tsan | cov.  V=1 shows the commands.
+
+VARIANT ?= release
+B := build/$(VARIANT)
+VERSION := 0.1.0
+CC := gcc
+PREFIX ?= /usr/local
+PLUGIN_DIR ?= $(PREFIX)/lib/davit
+
+PKGS := libcurl jansson yaml-0.1 libmicrohttpd openssl libuv sqlite3 libprotobuf-c
+PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
+PKG_LIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
+
+WARN := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wvla -Werror
+CFLAGS.release := -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong
+CFLAGS.debug := -O1 -g -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined
+CFLAGS.tsan := -O1 -g -fsanitize=thread
+CFLAGS.cov := -O0 -g --coverage
+CFLAGS := -std=c11 -D_GNU_SOURCE -fPIE $(WARN) $(CFLAGS.$(VARIANT)) $(EXTRA_CFLAGS)
+LDFLAGS.release := -pie -Wl,-z,relro,-z,now
+LDFLAGS.debug := -pie -fsanitize=address,undefined
+LDFLAGS.tsan := -pie -fsanitize=thread
+LDFLAGS.cov := --coverage
+LDFLAGS := $(LDFLAGS.$(VARIANT)) $(EXTRA_LDFLAGS)
+CPPFLAGS := -I$(B)/gen -DDAVIT_VERSION='"$(VERSION)"' -DPLUGIN_DIR='"$(PLUGIN_DIR)"' -DCATALOGUE_FILE='"configs/catalogue.yaml"'
+
+Q := $(if $(V),,@)
+say = $(if $(V),,@printf '  %-5s %s\n' $(1) $(2))
+
+ROOMS := base model plan config wire cloud store control api cli
+SRCS := $(foreach r,$(ROOMS),$(sort $(wildcard autoscaler/$(r)/*.c)))
+MAIN := autoscaler/cli/main.c
+GEN_C := $(B)/gen/ray.pb-c.c
+LIB_OBJS := $(patsubst %.c,$(B)/%.o,$(filter-out $(MAIN),$(SRCS))) $(GEN_C:.c=.o)
+PLUGINS := $(patsubst providers/%/,%,$(sort $(wildcard providers/*/)))
+PLUGIN_SOS := $(PLUGINS:%=$(B)/plugins/davit-%.so)
+
+.PHONY: all
+all: $(B)/davit $(PLUGIN_SOS)  ## the daemon and its plug-ins (default)
+.DEFAULT_GOAL := all
+
+# A changed flag rebuilds everything.
+FLAGS_NOW := $(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS)
+$(B)/flags: FORCE
+	@mkdir -p $(@D); echo '$(subst ','\'',$(FLAGS_NOW))' | cmp -s - $@ || echo '$(subst ','\'',$(FLAGS_NOW))' > $@
+.PHONY: FORCE
+FORCE:
+
+$(B)/gen/%.pb-c.c $(B)/gen/%.pb-c.h: autoscaler/wire/%.proto
+	$(call say,GEN,$@)
+	@mkdir -p $(B)/gen
+	$(Q)protoc-c --c_out=$(B)/gen --proto_path=autoscaler/wire $<
+
+$(B)/gen/%.o: $(B)/gen/%.c $(B)/flags
+	$(call say,CC,$@)
+	$(Q)$(CC) $(CFLAGS) -Wno-conversion -Wno-shadow $(CPPFLAGS) $(PKG_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(B)/%.o: %.c $(B)/flags | $(GEN_C)
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(CPPFLAGS) $(PKG_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(B)/autoscaler/config/catalogue.o: configs/catalogue.yaml
+
+$(B)/libdavit.a: $(LIB_OBJS)
+	$(call say,AR,$@)
+	$(Q)rm -f $@; ar rcs $@ $^
+
+$(B)/davit: $(B)/$(MAIN:.c=.o) $(B)/libdavit.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(PKG_LIBS) -ldl -lpthread -lm
+
+# A plug-in sees provider.h and autoscaler/kit/ only, and links no symbol of ours.
+PLUGIN_CFLAGS := $(filter-out -fPIE,$(CFLAGS)) -fPIC -fvisibility=hidden
+PLUGIN_LIBS ?= $(shell pkg-config --libs jansson openssl 2>/dev/null) -lpthread
+KIT_SRCS := $(sort $(wildcard autoscaler/kit/*.c))
+define plugin_rule
+$(B)/plugins/davit-$(1).so: $(wildcard providers/$(1)/*.c) $(wildcard providers/$(1)/*.h) $(KIT_SRCS) $(wildcard autoscaler/kit/*.h) autoscaler/provider.h $(B)/flags
+	$$(call say,SO,$$@)
+	@mkdir -p $$(@D)
+	$$(Q)$$(CC) $$(PLUGIN_CFLAGS) -Iautoscaler -Iautoscaler/kit $$(PKG_CFLAGS) -shared -Wl,--no-undefined $$(filter -fsanitize%,$$(LDFLAGS)) -Wl,--as-needed -o $$@ $$(filter %.c,$$^) $$(PLUGIN_LIBS)
+endef
+$(foreach p,$(PLUGINS),$(eval $(call plugin_rule,$(p))))
+
+# ---- tests: see tests/tests.mk
+include $(wildcard tests/tests.mk)
+
+.PHONY: install
+install: all  ## into PREFIX (/usr/local), DESTDIR honoured
+	install -D -m755 $(B)/davit $(DESTDIR)$(PREFIX)/bin/davit
+	install -d $(DESTDIR)$(PLUGIN_DIR)
+	install -m755 $(PLUGIN_SOS) $(DESTDIR)$(PLUGIN_DIR)
+	install -D -m644 autoscaler/provider.h $(DESTDIR)$(PREFIX)/include/davit/provider.h
+	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	printf 'prefix=%s\nincludedir=$${prefix}/include\nplugindir=%s\n\nName: davit\nDescription: Davit provider plug-in contract\nVersion: %s\nCflags: -I$${includedir}\n' '$(PREFIX)' '$(PLUGIN_DIR)' '$(VERSION)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/davit.pc
+
+.PHONY: clean
+clean:  ## removes build/
+	rm -rf build
+
+.PHONY: help
+help:  ## this list
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+-include $(shell find $(B) -name '*.d' 2>/dev/null)

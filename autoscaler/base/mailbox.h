@@ -1,0 +1,31 @@
+/*
+ * mailbox.h - the only thing threads share: messages into one owner.
+ *
+ * Any thread posts; the owner takes everything at once, in order.  A message
+ * embeds struct mail as its first member and belongs to whoever holds it.
+ * wake() is called after a post into an empty box, from the posting thread
+ * (the control thread gives uv_async_send).
+ */
+#ifndef BASE_MAILBOX_H
+#define BASE_MAILBOX_H
+
+#include <pthread.h>
+
+struct mail {
+    struct mail *next;
+    int kind;             /* the owner's own enum */
+};
+
+struct mailbox {
+    pthread_mutex_t lock;
+    struct mail *first, **last;
+    void (*wake)(void *arg);
+    void *arg;
+};
+
+void mailbox_init(struct mailbox *m, void (*wake)(void *arg), void *arg);
+void mailbox_done(struct mailbox *m);  /* must be empty */
+void mailbox_post(struct mailbox *m, struct mail *mail);
+struct mail *mailbox_take(struct mailbox *m);  /* oldest first, or NULL */
+
+#endif

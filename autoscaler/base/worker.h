@@ -1,0 +1,37 @@
+/*
+ * worker.h - threads that run blocking jobs and post the answers back.
+ *
+ * A job owns its inputs; run() executes on a worker; afterwards the job is
+ * posted to the pool's mailbox with mail.kind as the submitter set it.  A job
+ * past its deadline is abandoned: its worker is replaced (within max_stuck),
+ * and when run() returns after all, the job is posted all the same with
+ * abandoned set, so that its owner can free it.  Nothing is ever cancelled
+ * by force.  Thread: submit from any; workers_check from the owner.
+ */
+#ifndef BASE_WORKER_H
+#define BASE_WORKER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "mailbox.h"
+
+struct job {
+    struct mail mail;           /* first: the job is its own answer */
+    void (*run)(struct job *);
+    int64_t deadline_mono_ms;   /* 0: none */
+    bool abandoned;             /* set by the pool, read after it is posted */
+};
+
+struct workers;                 /* the pool */
+
+struct workers *workers_new(unsigned n_threads, unsigned max_stuck,
+                            struct mailbox *answers);
+void workers_free(struct workers *w);  /* waits for running jobs, drops queued:
+                                        * queued jobs are posted abandoned */
+void workers_submit(struct workers *w, struct job *job);
+/* Replaces workers whose job is past its deadline; returns how many jobs are
+ * stuck now.  Call it from a timer. */
+unsigned workers_check(struct workers *w, int64_t mono_ms);
+
+#endif

@@ -1,0 +1,111 @@
+/*
+ * cloud.h - providers behind the plug-in contract, called on workers.
+ *
+ * The control thread opens providers and submits calls; each answer comes back
+ * as the same struct call in the mailbox.  Nothing here touches the fleet.
+ */
+#ifndef CLOUD_CLOUD_H
+#define CLOUD_CLOUD_H
+
+#include <stdatomic.h>
+
+#include "../base/arena.h"
+#include "../base/worker.h"
+#include "../config/config.h"
+
+struct provider;            /* one loaded, opened plug-in */
+
+struct plugin_info {
+    const char *name, *version, *path;
+    uint64_t caps;
+    const struct davit_kv *options;  /* ends with {0} */
+};
+
+/* Where plug-ins are looked for, in order: dir (if not ""), $DAVIT_PLUGIN_DIR,
+ * <directory of the binary>/plugins, the compiled-in PLUGIN_DIR.  Loads every
+ * davit-*.so found and reports it; broken ones are told through err text in
+ * `problem` with info NULL. */
+void plugins_each(const char *dir,
+                  void (*each)(void *arg, const struct plugin_info *info,
+                               const char *path, const char *problem),
+                  void *arg);
+
+/* Loads davit-NAME.so (or conf->plugin), checks the ABI, checks the options
+ * against the plug-in's table (unknown ones with "did you mean", as
+ * "path:line:col: ..." lines in errors) and opens a handle with the types of
+ * this provider.  A .so is never unloaded. */
+enum status provider_open(const struct config *c,
+                          const struct conf_provider *conf,
+                          struct provider **ret, struct buf *errors);
+void provider_close(struct provider *p);  /* no call may be running */
+const char *provider_name(const struct provider *p);
+uint64_t provider_caps(const struct provider *p);
+uint32_t provider_calls_running(const struct provider *p);
+
+enum call_op { CALL_LIST, CALL_LAUNCH, CALL_TERMINATE, CALL_OFFERS };
+
+struct call_machine {         /* a davit_machine, copied */
+    const char *id, *request_id, *type, *zone, *address, *detail;
+    enum davit_phase phase;
+    enum status failure;
+    bool spot;
+};
+
+struct call_offer {
+    const char *type, *zone;
+    int64_t price_micros_hour;
+    bool spot, available;
+};
+
+struct call {
+    struct job job;             /* first; job.mail.kind is the caller's */
+    struct arena arena;         /* owns everything below */
+    struct provider *provider;
+    enum call_op op;
+    int64_t started_mono_ms, took_ms;
+    /* arguments */
+    const char *type, *zone, *request_id;  /* LAUNCH */
+    uint32_t count;
+    bool spot;
+    const char *const *ids;     /* TERMINATE */
+    uint32_t n_ids;
+    /* answer */
+    enum status status;
+    struct err err;
+    VEC(struct call_machine) machines;     /* LIST, LAUNCH */
+    VEC(struct call_offer) offers;         /* OFFERS */
+    enum status *done;          /* TERMINATE: one per id */
+    atomic_bool cancel;         /* set by anybody to end it early */
+};
+
+struct call *call_new(struct provider *p, enum call_op op, int kind);
+void call_submit(struct workers *w, struct call *c, int64_t timeout_ms);
+void call_free(struct call *c);
+
+/* Rests.  One per offer (provider/type/zone/market) after STOCKOUT, QUOTA or
+ * INVALID; one per provider after THROTTLED, AUTH, BROKEN.  Exponential: each
+ * failure doubles the rest up to max, a success of the same offer resets only
+ * that one.  Owned by the control thread. */
+struct rests;
+struct rests *rests_new(void);
+void rests_free(struct rests *r);
+struct rest {
+    char provider[32], type[64], zone[48];  /* type "" : the whole provider */
+    bool spot;
+    enum status why;
+    char text[208];
+    int64_t until_ms;           /* wall; INT64_MAX: until reload */
+    int64_t delay_ms;           /* the last one */
+    uint32_t failures, room;
+};
+/* Records a failed or good answer; returns the rest it led to, or NULL. */
+const struct rest *rests_note(struct rests *r, const char *provider,
+                              const char *type, const char *zone, bool spot,
+                              const struct err *e, int64_t now_ms);
+/* The rest in force for this offer (its own or its provider's), or NULL. */
+const struct rest *rests_find(const struct rests *r, const char *provider,
+                              const char *type, const char *zone, bool spot,
+                              int64_t now_ms);
+void rests_forget_all(struct rests *r);  /* after a reload */
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * catalogue.h - machine names to shapes, accelerators and list prices.
+ *
+ * configs/catalogue.yaml is embedded in the binary; a file named by the
+ * configuration's catalogue: adds to it and replaces what it repeats.
+ */
+#ifndef CONFIG_CATALOGUE_H
+#define CONFIG_CATALOGUE_H
+
+#include "../base/arena.h"
+#include "../base/buf.h"
+#include "../model/facts.h"
+
+struct catalogue;   /* immutable, lives in the arena it was read into */
+
+struct cat_machine {
+    const char *name, *cloud, *accelerator, *region, *as_of;  /* "" if none */
+    struct qtys resources;       /* CPU, memory, GPU or other devices */
+    int64_t price_micros_hour;   /* -1: not listed */
+    int64_t spot_micros_hour;    /* -1: not listed */
+};
+
+/* extra: path of a user's file or "".  Mistakes go to errors as for config. */
+enum status catalogue_load(struct arena *arena, const char *extra,
+                           struct catalogue **ret, struct buf *errors);
+/* "p2.xlarge", "n1-standard-8+t4", "n1-standard-8+nvidia-tesla-t4x2".
+ * NOT_FOUND with the nearest name in err. */
+enum status catalogue_find(const struct catalogue *c, const char *machine,
+                           struct arena *arena, struct cat_machine *ret,
+                           struct err *err);
+
+#endif

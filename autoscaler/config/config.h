@@ -1,0 +1,73 @@
+/*
+ * config.h - one generation of settings, read from YAML with line and column.
+ *
+ * A generation is immutable and owns one arena; a reload builds a new one and
+ * swaps it in, or keeps the old and says why.  Foreign dialects (Ray cluster
+ * YAML, podTypes, KubeRay RayCluster) are translated into the same struct.
+ */
+#ifndef CONFIG_CONFIG_H
+#define CONFIG_CONFIG_H
+
+#include "../base/arena.h"
+#include "../base/buf.h"
+#include "../model/facts.h"
+
+/* A setting with its place in the file, for messages about it later on. */
+struct conf_pair { const char *key, *value; uint32_t line, column; };
+
+struct conf_provider {
+    const char *name;             /* the key under providers: */
+    const char *plugin;           /* path of the .so; "": davit-NAME.so from
+                                   * the plug-in directories */
+    const struct conf_pair *options;  /* flattened: "a.b" -> "c" */
+    uint32_t n_options;
+    uint32_t line, column;
+};
+
+struct conf_type {
+    struct fact_type fact;        /* offers: zones x markets as configured */
+    const char *hash;             /* 16 hex digits over what a machine is made
+                                   * of (not min, max, timeouts, prices) */
+    const struct conf_pair *options;  /* options: of the type, flattened */
+    uint32_t n_options;
+    uint32_t line, column;
+};
+
+enum conf_dialect { DIALECT_DAVIT, DIALECT_RAY, DIALECT_POD_TYPES,
+                    DIALECT_RAYCLUSTER };
+
+struct config {
+    struct arena arena;
+    const char *path;
+    enum conf_dialect dialect;
+    const char *cluster;
+    const char *ray_address;      /* "" : demand by REST only */
+    const char *ray_token_file;   /* "" : RAY_AUTH_TOKEN, RAY_AUTH_TOKEN_PATH,
+                                   * ~/.ray/auth_token as Ray itself does */
+    const char *api_host;         /* "127.0.0.1" */
+    uint32_t api_port;            /* 8790 */
+    const char *api_token_file, *api_tls_cert, *api_tls_key;  /* "" : none */
+    const char *state;            /* path of the journal, "davit.db" */
+    const char *plugin_dir;       /* "" : the built-in search path */
+    struct fact_limits limits;
+    int64_t start_timeout_ms;     /* no visible progress for so long: failed */
+    int64_t think_ms;             /* how long a launch may wait for a better
+                                   * plan; limits.think */
+    const struct conf_provider *providers;
+    uint32_t n_providers;
+    const struct conf_type *types;
+    uint32_t n_types;
+    const char *const *warnings;  /* "file:line:col: ..." worth telling */
+    uint32_t n_warnings;
+};
+
+/* Reads a file.  On failure *ret is NULL and errors holds one line a mistake,
+ * "path:line:col: what was found, what is allowed", all of them at once. */
+enum status config_load(const char *path, struct config **ret,
+                        struct buf *errors);
+/* The same from memory; path is used in messages only. */
+enum status config_parse(const char *path, const char *text, size_t n,
+                         struct config **ret, struct buf *errors);
+void config_free(struct config *c);
+
+#endif

@@ -1,0 +1,37 @@
+/*
+ * command.h - what other threads may ask of the control thread.
+ *
+ * The asker allocates, posts to the control's mailbox and waits for done(),
+ * which runs on the control thread once the effect is on disk and the next
+ * plan is made.  After done() the command is the asker's again.
+ */
+#ifndef CONTROL_COMMAND_H
+#define CONTROL_COMMAND_H
+
+#include "../base/arena.h"
+#include "../base/mailbox.h"
+#include "status.h"
+
+enum command_kind { COMMAND_REQUEST_PUT, COMMAND_REQUEST_DROP,
+                    COMMAND_PROTECT, COMMAND_RELOAD };
+
+struct command {
+    struct mail mail;             /* first */
+    enum command_kind kind;
+    struct arena arena;           /* owns the arguments */
+    const char *owner;            /* PUT, DROP */
+    const char *body;             /* PUT: canonical JSON of the request */
+    struct fact_demand demand;    /* PUT: the same, read */
+    int64_t expires_ms;           /* PUT: wall, 0 never */
+    const char *machine;          /* PROTECT: our id */
+    bool on;                      /* PROTECT */
+    /* answer */
+    enum status status;
+    struct err err;
+    struct status_page *seen;          /* the status whose plan has taken it into
+                                   * account; a reference, NULL on error */
+    void (*done)(struct command *);
+    void *arg;
+};
+
+#endif

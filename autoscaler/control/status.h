@@ -1,0 +1,107 @@
+/*
+ * status.h - what the world may see: the last tick, published whole.
+ *
+ * A page owns the arena of the tick that made it (facts, snapshot, plan and
+ * the few records below live there) and is immutable; the API renders its
+ * views from it on its own threads.  Reference-counted; the last one out frees.
+ */
+#ifndef CONTROL_STATUS_H
+#define CONTROL_STATUS_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "../base/arena.h"
+#include "../model/plan.h"
+
+struct status_request {         /* one owner's request as it stands */
+    const char *owner, *body;   /* body: canonical JSON */
+    int64_t created_ms, expires_ms;
+};
+
+struct status_provider {
+    const char *name, *plugin, *version;
+    bool ready;
+    const char *problem;        /* "" when ready */
+    int64_t listed_ms;          /* last good list, wall; 0 never */
+    uint32_t machines;
+};
+
+struct status_rest {            /* an offer or provider set aside */
+    const char *provider, *type, *zone, *text;
+    bool spot;
+    enum status why;
+    int64_t until_ms;
+};
+
+struct status_failure {         /* a launch that failed lately */
+    const char *machine, *type, *text;
+    enum status why;
+    int64_t at_ms;
+};
+
+struct status_page {
+    atomic_uint refs;
+    struct arena arena;
+    uint64_t tick;              /* grows by one per tick */
+    int64_t started_ms;         /* of the daemon */
+    const char *version;
+    const struct facts *facts;
+    const struct snapshot *now;
+    const struct plan *plan;
+    int64_t planned_us;         /* CPU time of the planner */
+    /* Ray head; address "" without one */
+    const char *ray_address, *ray_session, *ray_problem;
+    bool ray_ok;
+    int64_t ray_read_ms, ray_version;
+    const struct status_request *requests;
+    uint32_t n_requests;
+    const struct status_provider *providers;
+    uint32_t n_providers;
+    const struct status_rest *rests;
+    uint32_t n_rests;
+    const struct status_failure *failures;
+    uint32_t n_failures;
+    const char *config_path, *config_problem;  /* a reload that was refused */
+    int64_t config_loaded_ms;
+    bool journal_ok;
+};
+
+/* Where the current one is kept. */
+struct status_board { pthread_mutex_t lock; struct status_page *now; };
+
+void status_board_init(struct status_board *b);
+void status_board_done(struct status_board *b);
+void status_publish(struct status_board *b, struct status_page *s);  /* takes it */
+struct status_page *status_get(struct status_board *b);  /* a reference, or NULL */
+void status_unref(struct status_page *s);
+
+/* Counters of the whole life, for /metrics: any thread adds and reads. */
+#define METRIC_MAP(X)                                                         \
+    X(ticks, "Loop iterations")                                               \
+    X(plans, "Plans that asked for an action")                                \
+    X(launches, "Machines asked of providers")                                \
+    X(launch_failures, "Launch calls that failed")                            \
+    X(ends, "Machines ended")                                                 \
+    X(end_failures, "Terminate calls that failed")                            \
+    X(drains, "Drains asked of the head")                                     \
+    X(drains_refused, "Drains the head refused")                              \
+    X(undrains, "Drains taken back")                                          \
+    X(joined, "Machines that became ready")                                   \
+    X(lost, "Machines that vanished without us")                              \
+    X(head_reads, "Good reads of the Ray head")                               \
+    X(head_failures, "Failed reads of the Ray head")                          \
+    X(provider_calls, "Provider operations")                                  \
+    X(provider_failures, "Provider operations that failed")                   \
+    X(requests, "Resource requests accepted")                                 \
+    X(reloads, "Configurations taken over")                                   \
+    X(reload_failures, "Configurations refused")                              \
+    X(journal_failures, "Journal batches that failed")
+struct metrics {
+#define METRIC_FIELD_(name, help) atomic_ullong name;
+    METRIC_MAP(METRIC_FIELD_)
+#undef METRIC_FIELD_
+    atomic_ullong plan_us_sum, plan_us_max, tick_us_sum;
+};
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * accel.h - the one table of accelerators.
+ *
+ * Sources: Ray's accelerator support (ray/_private/accelerators: resource
+ * name and visible-devices variable of each), Kubernetes extended resource
+ * names of the vendors' device plug-ins, NVIDIA's shared and MIG names.
+ */
+#ifndef MODEL_ACCEL_H
+#define MODEL_ACCEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct accel {
+    const char *resource;      /* Ray's resource name: "GPU", "TPU" */
+    const char *vendor;        /* "NVIDIA" */
+    const char *k8s;           /* extended resource: "nvidia.com/gpu" */
+    const char *visible_env;   /* "CUDA_VISIBLE_DEVICES" */
+    bool fractions;            /* may a task ask for 0.5 of one? */
+};
+
+const struct accel *accel_table(unsigned *ret_n);
+
+/* Is this Ray resource made of whole devices (a fraction lies on one)? */
+bool accel_is_device(const char *resource);
+/* Devices whose use is whole only: neuron_cores, TPU, HPU. */
+bool accel_fractions(const char *resource);
+
+/* A Kubernetes extended resource name ("nvidia.com/gpu", "amd.com/gpu") to
+ * Ray's resource ("GPU"); shared and sliced NVIDIA names ("nvidia.com/
+ * gpu.shared", "nvidia.com/mig-3g.20gb") stay resources of their own: returns
+ * the name itself.  NULL when it is no accelerator at all. */
+const char *accel_from_k8s(const char *name);
+
+/* The label under which an accelerator_type is matched, everywhere. */
+#define ACCEL_LABEL "ray.io/accelerator-type"
+/* Ray's spelling as a resource: "accelerator_type:T4" -> "T4", else NULL. */
+const char *accel_type_of_resource(const char *name);
+/* One name for one product: "nvidia-tesla-t4", "t4", "Tesla-T4" -> "T4"; a
+ * name that is not in the table is returned as it is. */
+const char *accel_type_canonical(const char *name);
+
+#endif

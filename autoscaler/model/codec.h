@@ -1,0 +1,41 @@
+/*
+ * codec.h - facts and plans as JSON (jansson).
+ *
+ * One file, snapshot.json, serves as bug report, golden test, fuzz seed,
+ * what-if and replay: docs/snapshot.md describes it.  Writing facts and reading
+ * them again gives the same snapshot.
+ */
+#ifndef MODEL_CODEC_H
+#define MODEL_CODEC_H
+
+#include <jansson.h>
+
+#include "../base/arena.h"
+#include "facts.h"
+#include "plan.h"
+
+/* Each reader copies into the arena.  On bad input: INVALID, and err says
+ * where ("bundles[2].resources.GPU: ...") and what is allowed. */
+enum status codec_facts_read(const json_t *root, struct arena *arena,
+                             struct facts **ret, struct err *err);
+json_t *codec_facts_write(const struct facts *facts);       /* new reference */
+
+/* One bundle as users write it in a request: {"GPU":1,"accelerator_type":"T4"}
+ * or {"resources":{...},"count":n,"accelerator_type":...,"labels":{...},
+ * "any_of":[...]}.  where names it in errors. */
+enum status codec_bundle_read(const json_t *v, const char *where,
+                              struct arena *arena, struct fact_bundle *ret,
+                              struct err *err);
+json_t *codec_bundle_write(const struct fact_bundle *b);
+
+json_t *codec_plan_write(const struct snapshot *s, const struct plan *p);
+
+/* Text with libjansson's own message turned into ours: "line 3 column 7: ...";
+ * rejects NaN, duplicate keys and depth over 64. */
+enum status codec_parse(const char *text, size_t n, json_t **ret,
+                        struct err *err);
+
+/* "30m", "60s", "500ms", "2h", or a plain number of seconds. */
+bool duration_parse(const char *text, int64_t *ret_ms);
+
+#endif

@@ -1,0 +1,68 @@
+/*
+ * fleet.h - our ledger of machines.
+ *
+ * Owned by the control thread.  Every move goes through fleet_move(), which
+ * asserts that it is legal and tells the observer (the journal).  Records are
+ * never reused while somebody may hold their index: they are removed by
+ * fleet_sweep() at the end of a tick.
+ */
+#ifndef MODEL_FLEET_H
+#define MODEL_FLEET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../base/err.h"
+#include "reason.h"
+#include "state.h"
+
+struct machine {
+    char id[48];            /* ours: "<type>-<8 hex>-<n>", also the Ray node's name */
+    char request_id[40];    /* idempotency key of the launch it came from */
+    char provider[32], type[64], zone[48];
+    char cloud_id[128];     /* "" until the provider told */
+    char address[64];
+    char ray_id[64];        /* hex, "" until it joined */
+    char config_hash[20];   /* of the node type it was launched from */
+    char detail[160];       /* progress, or why it failed; for people */
+    bool spot;
+    bool adopted;           /* found in the cloud, not launched by this ledger */
+    enum machine_state state;
+    enum reason why;        /* for which it was launched, or is being ended */
+    enum status failure;    /* ST_OK, or how its launch failed */
+    int64_t created_ms, since_ms, ready_ms;  /* wall; ready 0: not yet */
+    int64_t price_micros_hour;
+    int64_t progress_ms;    /* last visible progress on its way, wall */
+    int64_t seen_ms;        /* in a good list last, wall; 0 never */
+    int64_t hold_until_ms;  /* a refused drain rests so long */
+    int64_t drain_since_ms; /* 0: not draining */
+    uint32_t missed;        /* good lists in a row without it */
+    uint32_t tries;         /* terminate calls made */
+    bool busy;              /* a call for it is in flight */
+};
+
+struct fleet {
+    struct machine **v;     /* in order of creation */
+    uint32_t n, cap;
+    uint64_t version;       /* grows with every change */
+    /* called before a change is visible to anybody else; may be NULL */
+    void (*on_change)(void *arg, const struct machine *m,
+                      enum machine_state from);
+    void *arg;
+};
+
+void fleet_init(struct fleet *f);
+void fleet_done(struct fleet *f);
+/* A new record in the given state; the fleet owns it.  created/since = now. */
+struct machine *fleet_add(struct fleet *f, const char *id,
+                          enum machine_state state, int64_t now_ms);
+void fleet_move(struct fleet *f, struct machine *m, enum machine_state to,
+                int64_t now_ms);
+void fleet_touch(struct fleet *f, struct machine *m);  /* a field changed */
+struct machine *fleet_by_id(const struct fleet *f, const char *id);
+struct machine *fleet_by_cloud(const struct fleet *f, const char *provider,
+                               const char *cloud_id);
+/* Removes the GONE; returns how many. */
+uint32_t fleet_sweep(struct fleet *f);
+
+#endif

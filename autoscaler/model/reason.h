@@ -1,0 +1,69 @@
+/*
+ * reason.h - every action, and every thing not done, has one of these.
+ *
+ * The code is what the API, the events and the metrics carry; the text is for
+ * people.  Add at the end of a group; never reuse a name.
+ */
+#ifndef MODEL_REASON_H
+#define MODEL_REASON_H
+
+/*   enum, code, text */
+#define REASON_MAP(X)                                                         \
+    X(NONE, "none", "no reason")                                              \
+    /* why a bundle is not placed on an offer */                              \
+    X(LACKS, "lacks_resource", "the node type has too little of a resource")  \
+    X(LABEL, "label_mismatch", "the node type's labels do not match")         \
+    X(MAX_TYPE, "max_of_type", "the node type is at its max")                 \
+    X(MAX_NODES, "max_nodes", "the cluster is at limits.max_nodes")           \
+    X(BUDGET, "over_budget", "limits.max_cost_per_hour would be exceeded")    \
+    X(SET_ASIDE, "set_aside", "the offer is set aside after a failure")       \
+    X(PROVIDER_DOWN, "provider_down", "the provider is not ready")            \
+    X(TYPE_DISABLED, "type_disabled", "the node type was refused as invalid") \
+    X(CONSERVE, "conserve_accelerators", "accelerator nodes are not bought for work without one") \
+    X(GANG, "gang_incomplete", "the gang does not fit as a whole")            \
+    X(SPREAD, "spread_conflict", "each bundle needs a node of its own")       \
+    X(FRACTION, "whole_devices_only", "this device cannot be shared")         \
+    X(THROTTLE, "launch_limit", "max launches in flight or upscaling speed")  \
+    X(DECIDING, "deciding", "waits for the improved plan")                    \
+    /* why nodes are launched */                                              \
+    X(FOR_MIN, "min_of_type", "to reach the node type's min")                 \
+    X(FOR_REQUEST, "request", "for a request")                                \
+    X(FOR_TASK, "pending_task", "for pending tasks and actors")               \
+    X(FOR_GANG, "pending_gang", "for a placement group")                      \
+    X(FOR_POD, "pending_pod", "for pending pods")                             \
+    X(FOR_SPARE, "spare", "to keep head-room")                                \
+    /* why a node is ended */                                                 \
+    X(END_IDLE, "idle", "idle longer than its timeout")                       \
+    X(END_MAX_TYPE, "over_max_of_type", "more nodes of the type than its max") \
+    X(END_MAX_NODES, "over_max_nodes", "more nodes than limits.max_nodes")    \
+    X(END_OUTDATED, "outdated", "its node type was removed or changed")       \
+    X(END_UNNEEDED, "not_needed", "still starting, and no longer needed")     \
+    X(END_FAILED, "failed", "it failed or never joined")                      \
+    X(END_CONSOLIDATE, "consolidated", "its work fits cheaper elsewhere")     \
+    X(END_BUDGET, "over_budget_end", "limits.max_cost_per_hour is exceeded")  \
+    /* why a node is kept */                                                  \
+    X(KEEP_HEAD, "head", "the head is never ended")                           \
+    X(KEEP_BUSY, "busy", "it has work")                                       \
+    X(KEEP_STARTING, "starting", "it is on its way")                          \
+    X(KEEP_IDLE_WAIT, "idle_wait", "idle, but not yet for its timeout")       \
+    X(KEEP_MIN, "min_kept", "needed for the node type's min")                 \
+    X(KEEP_REQUEST, "needed_by_request", "a request counts on it")            \
+    X(KEEP_DEMAND, "needed_by_demand", "pending work will run on it")         \
+    X(KEEP_STALE, "stale_view", "the last read of it failed: nothing is ended on old facts") \
+    X(KEEP_REFUSED, "drain_refused", "the head refused to drain it")          \
+    X(KEEP_DRAINING, "draining", "it is draining")                            \
+    X(KEEP_STOPPING, "stopping", "it is being ended")                         \
+    X(KEEP_FOREIGN, "foreign", "it is not ours to end")                       \
+    X(KEEP_PROTECTED, "protected", "a user protected it")                     \
+    X(KEEP_BREAKER, "removal_breaker", "too many removals in a short time")
+
+#define REASON_ENUM_(name, code, text) REASON_##name,
+enum reason { REASON_MAP(REASON_ENUM_) REASON_COUNT };
+#undef REASON_ENUM_
+
+const char *reason_code(enum reason r);
+const char *reason_text(enum reason r);
+/* REASON_COUNT when there is no such code. */
+enum reason reason_from_code(const char *code);
+
+#endif

@@ -1,0 +1,137 @@
+/*
+ * snapshot.h - what is, in flat arrays and 32-bit indices: the planner's input.
+ *
+ * Made from facts by snapshot_make() and immutable afterwards; any thread may
+ * read it.  Everything lives in the arena it was made in.  Strings are ids
+ * into str[], resources are columns: 0 CPU, 1 memory, 2 GPU, then by name.
+ */
+#ifndef MODEL_SNAPSHOT_H
+#define MODEL_SNAPSHOT_H
+
+#include "../base/arena.h"
+#include "facts.h"
+
+#define NONE UINT32_MAX
+
+enum { COL_CPU, COL_MEMORY, COL_GPU, COL_FIRST_OTHER };
+
+struct sn_column {
+    uint32_t name;
+    bool device;        /* made of whole devices; a fraction lies on one */
+    bool fractions;     /* may a device be shared? */
+};
+
+struct sn_label { uint32_t key, value; };       /* sorted by key within a set */
+struct sn_term { uint32_t key; enum term_op op; uint32_t first_value, n_values; };
+struct sn_selector { uint32_t first_term, n_terms; };
+
+/* What one bundle needs: distinct needs are shapes, and all that costs time is
+ * done per shape.  row: n_columns amounts. */
+struct sn_shape {
+    uint32_t row;        /* into rows[], times n_columns */
+    uint32_t selector;   /* into selectors[]; 0 is "any" */
+    bool accelerator;    /* needs a device, or a label only accelerators have */
+};
+
+struct sn_alt { uint32_t shape; int64_t after_ms; };
+
+struct sn_bundle { uint32_t demand, first_alt, n_alts, count; };
+
+struct sn_demand {
+    enum demand_source source;
+    enum strategy strategy;
+    bool gang;           /* whole or not at all */
+    uint32_t owner, id;  /* strings */
+    int32_t priority;
+    int64_t since_ms;
+    uint32_t first_bundle, n_bundles;
+};
+
+struct sn_offer {
+    uint32_t type, zone;
+    bool spot;
+    bool price_estimated;
+    int64_t price_micros_hour;  /* never negative: estimated when unknown */
+    int64_t set_aside_until_ms;
+    enum status set_aside_for;
+    uint32_t room;
+    uint32_t first_label, n_labels;  /* the type's, plus zone and market */
+};
+
+struct sn_type {
+    uint32_t name, provider, row;
+    uint32_t min, max, hosts;
+    int64_t idle_timeout_ms, boot_ms;
+    int32_t priority;
+    enum reason unavailable;
+    bool accelerator;    /* has a device */
+    uint32_t first_offer, n_offers;
+};
+
+struct sn_node {
+    uint32_t id, type;        /* type: NONE when no longer configured */
+    uint32_t offer;           /* NONE when it matches none */
+    bool head, foreign, outdated, spot;
+    bool template_room;       /* has not joined: counted with its type's row */
+    enum machine_state state;
+    uint32_t total, available;       /* rows */
+    uint32_t first_device, n_devices;  /* into devices[], GPU-like columns only */
+    uint32_t first_label, n_labels;
+    int64_t idle_ms, since_ms, created_ms, price_micros_hour;
+    enum reason hold;
+    int64_t hold_until_ms;
+};
+
+/* Free part of one whole device of a node: 0..AMOUNT_ONE. */
+struct sn_device { uint32_t column; int32_t free; };
+
+struct snapshot {
+    int64_t now_ms;
+    struct fact_limits limits;
+    bool head_fresh;
+
+    const char *const *str;   /* str[0] is "" */
+    uint32_t n_str;
+    const struct sn_column *columns;
+    uint32_t n_columns;
+    const int64_t *rows;      /* n_rows x n_columns */
+    uint32_t n_rows;
+    const struct sn_label *labels;
+    const struct sn_term *terms;
+    const uint32_t *term_values;
+    const struct sn_selector *selectors;
+    uint32_t n_selectors;
+    const struct sn_shape *shapes;
+    uint32_t n_shapes;
+    const struct sn_alt *alts;
+    const struct sn_bundle *bundles;
+    uint32_t n_bundles;
+    const struct sn_demand *demands;  /* in planning order, see snapshot_make */
+    uint32_t n_demands;
+    const struct sn_type *types;
+    uint32_t n_types;
+    const struct sn_offer *offers;
+    uint32_t n_offers;
+    const struct sn_node *nodes;
+    uint32_t n_nodes;
+    const struct sn_device *devices;
+};
+
+static inline const int64_t *sn_row(const struct snapshot *s, uint32_t row)
+{
+    return s->rows + (size_t)row * s->n_columns;
+}
+
+/* Turns facts into arrays.  Pure.  Devices whose split the head does not tell
+ * are inferred: whole ones stay whole, the rest lies on one device.  Types,
+ * nodes and demands are put in a total order that does not depend on the order
+ * of the input.  INVALID (with the name in err) on duplicate type or node ids,
+ * a bundle without alternatives and the like; *ret is untouched then. */
+enum status snapshot_make(const struct facts *facts, struct arena *arena,
+                          struct snapshot **ret, struct err *err);
+
+/* Do these labels satisfy the selector? */
+bool snapshot_match(const struct snapshot *s, uint32_t selector,
+                    uint32_t first_label, uint32_t n_labels);
+
+#endif

@@ -1,0 +1,177 @@
+/*
+ * provider.h - the whole contract between the daemon and a provider plug-in.
+ *
+ * A plug-in is one shared object exporting one function, davit_provider_v1().
+ * It includes this file and nothing else of ours, and links against no daemon
+ * symbol.  Operations block; the daemon calls them on worker threads, may call
+ * several at once on one handle, and bounds each with a deadline.
+ *
+ * Memory: whoever allocated it frees it.  Arguments live until the call
+ * returns; what a plug-in hands to a sink is copied before put() returns; what
+ * the host hands back (an HTTP body) lives until the operation returns.
+ *
+ * Growth: fields are appended at a struct's end, and a reader tests DAVIT_HAS()
+ * first.  Any other change is a new entry symbol: davit_provider_v2().
+ */
+#ifndef DAVIT_PROVIDER_H
+#define DAVIT_PROVIDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define DAVIT_HAS(p, type, field) \
+    ((p)->size >= offsetof(type, field) + sizeof((p)->field))
+
+/* How an operation ended.  The text is what the daemon does about it. */
+#define DAVIT_STATUS_MAP(X)                                                   \
+    X(OK, 0, "go on")                                                         \
+    X(RETRY, 1, "try again later, same request id")                           \
+    X(THROTTLED, 2, "rest the provider for retry_after_ms")                   \
+    X(STOCKOUT, 3, "set this offer aside for a while and plan without it")    \
+    X(QUOTA, 4, "cap this offer's family at today's count")                   \
+    X(AUTH, 5, "stop the provider, report not-ready, re-open on reload")      \
+    X(INVALID, 6, "never repeat: disable this node type until reload")        \
+    X(NOT_FOUND, 7, "it is gone already: the goal of terminate is met")       \
+    X(CANCELLED, 8, "drop the answer: the next list tells the truth")         \
+    X(UNSUPPORTED, 9, "clear the capability bit")                             \
+    X(BROKEN, 10, "as RETRY, and count against the circuit breaker")
+
+#define DAVIT_ENUM_(name, value, text) DAVIT_##name = value,
+enum davit_status { DAVIT_STATUS_MAP(DAVIT_ENUM_) };
+#undef DAVIT_ENUM_
+
+struct davit_error {            /* caller's storage: failing never allocates */
+    uint32_t size;
+    uint32_t retry_after_ms;    /* 0: the daemon's own back-off */
+    char code[48];              /* the cloud's own code, for the log */
+    char text[208];             /* one sentence for a person */
+};
+
+struct davit_call;              /* one running operation; the host's, opaque */
+struct davit_sink;              /* where results go; the host's, opaque */
+struct davit_kv { const char *key, *value; };
+
+struct davit_http {             /* request in the first part, reply after */
+    uint32_t size;
+    const char *method, *url;
+    const struct davit_kv *headers;
+    size_t n_headers;
+    const void *body;
+    size_t body_len;
+    int reply_status;
+    const char *reply_body;     /* NUL-terminated; capped by the host */
+    size_t reply_len;
+    const struct davit_kv *reply_headers;  /* names in lower case */
+    size_t n_reply_headers;
+};
+
+struct davit_host {             /* services: all a plug-in may ask of us */
+    uint32_t size;
+    int (*http)(struct davit_call *, struct davit_http *, struct davit_error *);
+    bool (*sleep)(struct davit_call *, uint32_t ms);  /* false: stop now */
+    uint32_t (*remaining_ms)(const struct davit_call *);
+    int64_t (*wall_ms)(void);
+    void (*log)(int level, const char *line);  /* 0 error .. 3 debug */
+};
+
+struct davit_node_type {        /* one entry of node_types:, as configured */
+    uint32_t size;
+    const char *name;           /* the key under node_types: */
+    const char *pool, *machine; /* "" when not given */
+    const struct davit_kv *resources, *labels;  /* "CPU" -> "4", "GPU" -> "1" */
+    size_t n_resources, n_labels;
+    const char *const *zones;   /* none: the provider's own choice */
+    size_t n_zones;
+    uint32_t min, max;          /* UINT32_MAX: no maximum */
+    bool spot;
+    const struct davit_kv *options;  /* the entry's options: block, flattened */
+    size_t n_options;           /*   ("boot" -> "5s", "tags.team" -> "ml") */
+};
+
+struct davit_setup {            /* what open() is given */
+    uint32_t size;
+    const char *cluster;        /* the tag's value: machines are ours by it */
+    const char *head;           /* the Ray head's host:port, "" without one */
+    const struct davit_kv *options;  /* providers.NAME:, flattened */
+    size_t n_options;
+    const struct davit_node_type *types;
+    size_t n_types;
+};
+
+struct davit_offer {            /* something that could be launched */
+    uint32_t size;
+    const char *name, *zone;    /* name: the node type in our config */
+    const struct davit_kv *resources, *labels;
+    size_t n_resources, n_labels;
+    int64_t price_micros_hour;  /* -1: unknown */
+    bool spot, available;
+};
+
+enum davit_phase { DAVIT_STARTING, DAVIT_RUNNING, DAVIT_STOPPING, DAVIT_FAILED };
+
+struct davit_machine {          /* something that exists and carries our tag */
+    uint32_t size;
+    const char *id, *request_id, *offer, *zone, *address;
+    uint32_t phase;             /* enum davit_phase */
+    bool spot;
+    uint32_t failure;           /* enum davit_status when phase is FAILED */
+    const char *detail;         /* progress or failure for a person, or NULL */
+};
+
+struct davit_launch {
+    uint32_t size;
+    const char *offer, *zone, *request_id;  /* same id, same machines */
+    uint32_t count;
+    const struct davit_kv *tags;
+    size_t n_tags;
+    bool spot;
+};
+
+enum { DAVIT_CAP_OFFERS = 1u << 0, DAVIT_CAP_DRAIN = 1u << 1,
+       DAVIT_CAP_SPOT = 1u << 2 };
+
+struct davit_provider {
+    uint32_t size;
+    const char *name, *version;
+    uint64_t caps;
+    const struct davit_kv *options;  /* key, one-line help; {0} ends.  A key
+                                      * ending in '*' allows that prefix */
+
+    /* Checks the config and remembers it; no I/O (there is no call yet, so no
+     * deadline): tokens are fetched by the first operation that needs one.
+     * A reload opens a second handle before the first is closed. */
+    int (*open)(const struct davit_host *, const struct davit_setup *,
+                void **ret_self, struct davit_error *);
+    void (*close)(void *self);  /* no call is running */
+
+    /* Truth first: every machine with our tag, whoever started it.
+     * A machine not put() by a list that returned OK does not exist. */
+    int (*list)(void *self, struct davit_call *, struct davit_sink *,
+                void (*put)(struct davit_sink *, const struct davit_machine *),
+                struct davit_error *);
+    /* Asynchronous clouds return OK once accepted; list() shows the rest.
+     * Partial success: put() what exists, then return the error. */
+    int (*launch)(void *self, struct davit_call *, const struct davit_launch *,
+                  struct davit_sink *,
+                  void (*put)(struct davit_sink *, const struct davit_machine *),
+                  struct davit_error *);
+    /* Ends exactly these machines.  done() may report some ids one by one with
+     * their enum davit_status; ids not reported take the returned status. */
+    int (*terminate)(void *self, struct davit_call *, const char *const *ids,
+                     size_t n_ids, struct davit_sink *,
+                     void (*done)(struct davit_sink *, const char *id, int status),
+                     struct davit_error *);
+    int (*offers)(void *self, struct davit_call *, struct davit_sink *,
+                  void (*put)(struct davit_sink *, const struct davit_offer *),
+                  struct davit_error *);
+    /* Asks the machine to finish its work first; returns once it is safe to
+     * terminate, RETRY while it is not, UNSUPPORTED when there is no such. */
+    int (*drain)(void *self, struct davit_call *, const char *id,
+                 uint32_t grace_ms, struct davit_error *);
+};
+
+#define DAVIT_EXPORT __attribute__((visibility("default")))
+DAVIT_EXPORT const struct davit_provider *davit_provider_v1(void);
+
+#endif

@@ -1,0 +1,70 @@
+/*
+ * journal.h - what must survive: requests, machines, events, boot times.
+ *
+ * One SQLite file (WAL, synchronous=FULL), written by the control thread only.
+ * Intent before effect: what a batch holds is on disk when journal_commit()
+ * returns OK, and nothing leaves the process before.  A second daemon on the
+ * same file is refused at open (an exclusive lock beside it, held for life).
+ */
+#ifndef STORE_JOURNAL_H
+#define STORE_JOURNAL_H
+
+#include "../base/arena.h"
+#include "../model/fleet.h"
+
+struct journal;
+
+/* Creates the file when missing and migrates older versions.  INVALID when it
+ * is not ours or is newer than we are; RETRY when another process holds it. */
+enum status journal_open(const char *path, struct journal **ret,
+                         struct err *err);
+void journal_close(struct journal *j);
+
+/* Writes collect in one transaction until commit.  After a failed write or
+ * commit the batch is rolled back and the error returned: do not act on it. */
+enum status journal_commit(struct journal *j, struct err *err);
+
+enum status journal_put_machine(struct journal *j, const struct machine *m,
+                                struct err *err);     /* GONE removes it */
+enum status journal_load_fleet(struct journal *j, struct fleet *f,
+                               struct err *err);
+
+struct journal_request {
+    const char *owner, *body;     /* body: the canonical JSON of the request */
+    int64_t created_ms, expires_ms;  /* 0: never */
+};
+enum status journal_put_request(struct journal *j,
+                                const struct journal_request *r,
+                                struct err *err);
+enum status journal_drop_request(struct journal *j, const char *owner,
+                                 struct err *err);
+enum status journal_load_requests(struct journal *j, struct arena *arena,
+                                  struct journal_request **ret, uint32_t *n,
+                                  struct err *err);
+
+/* Events: a ring of the newest `keep` (10,000) rows; id grows for ever. */
+struct journal_event {
+    int64_t id, at_ms;
+    const char *kind, *subject, *reason, *text, *data;  /* data: JSON or "" */
+};
+enum status journal_put_event(struct journal *j, struct journal_event *e,
+                              struct err *err);       /* sets e->id */
+enum status journal_load_events(struct journal *j, int64_t after_id,
+                                uint32_t max, struct arena *arena,
+                                struct journal_event **ret, uint32_t *n,
+                                struct err *err);
+
+/* How long machines of a type took from launch to ready: exponential mean. */
+enum status journal_put_boot(struct journal *j, const char *type,
+                             int64_t took_ms, struct err *err);
+/* -1 when never seen. */
+int64_t journal_boot(struct journal *j, const char *type);
+
+/* Small settings of our own ("epoch"). */
+enum status journal_put_value(struct journal *j, const char *key,
+                              const char *value, struct err *err);
+/* "" when missing. */
+const char *journal_value(struct journal *j, const char *key,
+                          struct arena *arena);
+
+#endif
