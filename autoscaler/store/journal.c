@@ -348,8 +348,13 @@ static enum status prepare_all(struct journal *j, struct err *err)
                                                   : statements[i];
 
         if (sqlite3_prepare_v3(j->db, sql, -1, SQLITE_PREPARE_PERSISTENT,
-                               &j->stmt[i], NULL) != SQLITE_OK)
-            s = db_fail(j, "has not the tables it should have", err);
+                               &j->stmt[i], NULL) == SQLITE_ERROR)
+            s = err_set(err, ST_INVALID,
+                        "%s: has not the tables it should have (%s); move it"
+                        " away to start with an empty one", j->path,
+                        sqlite3_errmsg(j->db));
+        else if (j->stmt[i] == NULL)
+            s = db_fail(j, "cannot be read", err);
     }
     free(put);
     free(all);
