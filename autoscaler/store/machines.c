@@ -25,8 +25,9 @@ struct column {
     { #field, kind, offsetof(struct machine, field),                          \
       sizeof(((struct machine *)0)->field) }
 
-/* All of struct machine but `busy`: no call outlives the process.  A new one
- * goes at the end and needs a migration step (ALTER TABLE machine ADD ...). */
+/* All of struct machine but its last part, which starts afresh with the
+ * process.  A new one goes at the end and needs a migration step (ALTER TABLE
+ * machine ADD ...). */
 static const struct column columns[] = {
     COLUMN(id, TEXT),
     COLUMN(request_id, TEXT),
@@ -51,8 +52,10 @@ static const struct column columns[] = {
     COLUMN(seen_ms, I64),
     COLUMN(hold_until_ms, I64),
     COLUMN(drain_since_ms, I64),
-    COLUMN(missed, U32),
-    COLUMN(tries, U32),
+    COLUMN(needed_ms, I64),
+    COLUMN(launch_count, U32),
+    COLUMN(drain_accepted, BOOL),
+    COLUMN(shielded, BOOL),
 };
 #define N_COLUMNS ((int)(sizeof columns / sizeof columns[0]))
 

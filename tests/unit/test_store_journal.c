@@ -104,9 +104,10 @@ static struct machine sample(int i)
     m.seen_ms = 5000;
     m.hold_until_ms = INT64_MAX;
     m.drain_since_ms = -1;
-    m.missed = UINT32_MAX;
-    m.tries = 7;
-    m.busy = false;
+    m.needed_ms = 6000;
+    m.launch_count = UINT32_MAX;
+    m.drain_accepted = true;
+    m.shielded = true;
     return m;
 }
 
@@ -124,6 +125,8 @@ static void machines_come_back_whole(void **state)
     commit_good(j);
     m = sample(1); /* an update keeps its place */
     m.busy = true;
+    m.tries = m.missed = 3;
+    m.retry_ms = 99;
     journal_put_machine(j, &m, NULL);
     gone.state = STATE_GONE;
     journal_put_machine(j, &gone, NULL);
@@ -134,7 +137,7 @@ static void machines_come_back_whole(void **state)
     fleet_init(&f);
     assert_int_equal(journal_load_fleet(j, &f, NULL), ST_OK);
     assert_int_equal(f.n, 2);
-    m.busy = false; /* no call outlives the process */
+    m = sample(1); /* calls under way are not kept */
     assert_memory_equal(f.v[0], &m, sizeof m);
     assert_memory_equal(f.v[1], &two, sizeof two);
     fleet_done(&f);
@@ -461,7 +464,7 @@ static void write_for_ever(int out)
     if (journal_open(path, &j, NULL) != ST_OK ||
         journal_load_fleet(j, &f, NULL) != ST_OK)
         _exit(3);
-    batch = f.n > 0 ? f.v[0]->tries : 0;
+    batch = f.n > 0 ? f.v[0]->launch_count : 0;
     for (;;) {
         char body[32];
         struct journal_request r = { "owner", body, 1, 0 };
@@ -471,7 +474,7 @@ static void write_for_ever(int out)
         for (int i = 0; i < 3; i++) {
             struct machine m = sample(i);
 
-            m.tries = batch;
+            m.launch_count = batch;
             journal_put_machine(j, &m, NULL);
         }
         snprintf(body, sizeof body, "%u", batch);
@@ -497,11 +500,11 @@ static void check_after_kill(uint32_t acknowledged)
     if (acknowledged > 0 || f.n > 0) {
         assert_int_equal(f.n, 3);
         assert_int_equal(n, 1);
-        batch = f.v[0]->tries;
+        batch = f.v[0]->launch_count;
         /* Nothing acknowledged is lost; at most the one under way is more. */
         assert_in_range(batch, acknowledged, acknowledged + 1);
         for (uint32_t i = 0; i < 3; i++)
-            assert_int_equal(f.v[i]->tries, batch); /* whole batches only */
+            assert_int_equal(f.v[i]->launch_count, batch); /* whole batches only */
         assert_int_equal(atoi(r[0].body), batch);
         assert_int_equal(journal_next_event(j), batch + 1);
     }
