@@ -111,7 +111,8 @@ struct davit_offer {            /* something that could be launched */
 enum davit_phase { DAVIT_STARTING, DAVIT_RUNNING, DAVIT_STOPPING, DAVIT_FAILED };
 
 struct davit_machine {          /* something that exists and carries our tag;
-                                 * strings are "" when unknown, never NULL */
+                                 * strings are "" when unknown, never NULL;
+                                 * an id has up to 127 bytes */
     uint32_t size;
     const char *id, *request_id, *offer, *zone, *address;
     uint32_t phase;             /* enum davit_phase */

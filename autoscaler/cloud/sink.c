@@ -11,7 +11,12 @@
 
 #include "inside.h"
 
-#define ID_MAX 512
+/* What the ledger has room for: a cut id would end the wrong machine. */
+#define ID_MAX 127
+#define REQUEST_MAX 127
+#define TYPE_MAX 63
+#define ZONE_MAX 47
+#define ADDRESS_MAX 63
 #define MACHINES_MAX 200000
 #define BYTES_MAX ((size_t)256 << 20)
 #define DETAIL_MAX 300
@@ -98,10 +103,10 @@ static const char *copied(struct davit_sink *s, const char *what,
 {
     if (text == NULL || !text_ok(text, max)) {
         err_set(&s->broken, ST_BROKEN,
-                "put() a machine whose %s is %s: %s", what, shown(s, text),
-                text == NULL ? "it must be \"\" when unknown"
-                             : "it must be UTF-8 without control characters "
-                               "and of at most 512 bytes");
+                "put() a machine whose %s is %s: it must be %s%zu bytes of "
+                "UTF-8 without control characters", what, shown(s, text),
+                text == NULL ? "\"\" when unknown, else up to " : "up to ",
+                max);
         return "";
     }
     s->bytes += strlen(text) + 1;
@@ -119,10 +124,10 @@ static bool machine_judge(struct davit_sink *s, const struct davit_machine *m,
     ret->id = copied(s, "id", m->id, ID_MAX);
     if (s->broken.status != ST_OK)
         return false;
-    ret->request_id = copied(s, "request_id", m->request_id, ID_MAX);
-    ret->type = copied(s, "offer", m->offer, ID_MAX);
-    ret->zone = copied(s, "zone", m->zone, ID_MAX);
-    ret->address = copied(s, "address", m->address, ID_MAX);
+    ret->request_id = copied(s, "request_id", m->request_id, REQUEST_MAX);
+    ret->type = copied(s, "offer", m->offer, TYPE_MAX);
+    ret->zone = copied(s, "zone", m->zone, ZONE_MAX);
+    ret->address = copied(s, "address", m->address, ADDRESS_MAX);
     if (m->phase > DAVIT_FAILED)
         err_set(&s->broken, ST_BROKEN,
                 "put() machine %s in phase %u; there are 0 to %d", ret->id,
@@ -201,7 +206,7 @@ void sink_put_offer(struct davit_sink *s, const struct davit_offer *o)
         err_set(&s->broken, ST_BROKEN,
                 "put() an offer named %s, which is no node type of this "
                 "provider", shown(s, o->name));
-    else if (o->zone == NULL || !text_ok(o->zone, 128))
+    else if (o->zone == NULL || !text_ok(o->zone, ZONE_MAX))
         err_set(&s->broken, ST_BROKEN, "put() an offer of %s in zone %s",
                 o->name, shown(s, o->zone));
     else if (o->price_micros_hour < -1 || o->price_micros_hour > PRICE_MAX)
