@@ -4,7 +4,8 @@
  * Two hash indices, by id and by (provider, cloud_id), hold records, not keys:
  * a lookup compares with what the record says now, so an entry that became
  * stale (a changed cloud_id) is merely passed over.  fleet_touch() enters a
- * record under its present cloud_id; a sweep builds both anew.
+ * record under its present cloud_id; a sweep builds both anew; a cloud id that
+ * is not found there is looked for in the records themselves.
  */
 #include "fleet.h"
 
@@ -153,6 +154,14 @@ void fleet_touch(struct fleet *f, struct machine *m)
     tell(f, m, m->state);
 }
 
+void fleet_bind(struct fleet *f, struct machine *m, const char *cloud_id)
+{
+    int n = snprintf(m->cloud_id, sizeof m->cloud_id, "%s", cloud_id);
+
+    assert(n > 0 && (size_t)n < sizeof m->cloud_id);
+    fleet_touch(f, m);
+}
+
 struct machine *fleet_by_id(const struct fleet *f, const char *id)
 {
     const struct fleet_index *x = &f->by_id;
@@ -167,27 +176,54 @@ struct machine *fleet_by_id(const struct fleet *f, const char *id)
     return NULL;
 }
 
-struct machine *fleet_by_cloud(const struct fleet *f, const char *provider,
-                               const char *cloud_id)
+static bool is_of_cloud(const struct machine *m, const char *provider,
+                        const char *cloud_id)
 {
-    const struct fleet_index *x = &f->by_cloud;
+    return strcmp(m->cloud_id, cloud_id) == 0 &&
+           strcmp(m->provider, provider) == 0;
+}
+
+/* A cloud may give a name again: of several, the one that is not gone. */
+static struct machine *index_by_cloud(const struct fleet_index *x,
+                                      const char *provider,
+                                      const char *cloud_id)
+{
     struct machine *gone = NULL;
     uint32_t at;
 
-    if (x->size == 0 || !cloud_id[0])
+    if (x->size == 0)
         return NULL;
     at = hash_cloud(provider, cloud_id) & (x->size - 1);
     for (; x->v[at]; at = (at + 1) & (x->size - 1)) {
-        struct machine *m = x->v[at];
-
-        if (strcmp(m->cloud_id, cloud_id) != 0 ||
-            strcmp(m->provider, provider) != 0)
+        if (!is_of_cloud(x->v[at], provider, cloud_id))
             continue;
-        if (m->state != STATE_GONE)
-            return m;
-        gone = m;  /* a cloud may give a name again */
+        if (x->v[at]->state != STATE_GONE)
+            return x->v[at];
+        gone = x->v[at];
     }
     return gone;
+}
+
+struct machine *fleet_by_cloud(const struct fleet *f, const char *provider,
+                               const char *cloud_id)
+{
+    struct machine *m;
+
+    if (!cloud_id[0])
+        return NULL;
+    m = index_by_cloud(&f->by_cloud, provider, cloud_id);
+    if (m && m->state != STATE_GONE)
+        return m;
+    /* Not indexed: new to us, or written without fleet_bind() as the journal
+     * does.  To take a known machine for an unknown one costs money, so look;
+     * the index is a cache, hence not const for us. */
+    for (uint32_t i = 0; i < f->n; i++)
+        if (is_of_cloud(f->v[i], provider, cloud_id) &&
+            f->v[i]->state != STATE_GONE) {
+            index_build(f, &((struct fleet *)f)->by_cloud, true);
+            return f->v[i];
+        }
+    return m;
 }
 
 uint32_t fleet_sweep(struct fleet *f)
