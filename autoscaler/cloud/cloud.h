@@ -40,7 +40,20 @@ enum status provider_open(const struct config *c,
 void provider_close(struct provider *p);  /* no call may be running */
 const char *provider_name(const struct provider *p);
 uint64_t provider_caps(const struct provider *p);
-uint32_t provider_calls_running(const struct provider *p);
+struct plugin_info provider_plugin(const struct provider *p);
+uint32_t provider_calls_running(const struct provider *p);  /* not freed yet */
+/* "sim: launch" while this thread is inside a plug-in, else NULL.  For a crash
+ * handler to name the culprit: async-signal-safe. */
+const char *provider_running_here(void);
+
+/* Stands between a provider's plug-in and http_do(): for tests that lose
+ * replies, for recording and replaying.  Set before the first call. */
+struct http_client;
+struct http_exchange;
+typedef enum status provider_tap(void *arg, struct http_client *client,
+                                 struct http_exchange *x, struct arena *arena,
+                                 struct err *err);
+void provider_set_tap(struct provider *p, provider_tap *tap, void *arg);
 
 enum call_op { CALL_LIST, CALL_LAUNCH, CALL_TERMINATE, CALL_OFFERS };
 
@@ -106,6 +119,9 @@ const struct rest *rests_note(struct rests *r, const char *provider,
 const struct rest *rests_find(const struct rests *r, const char *provider,
                               const char *type, const char *zone, bool spot,
                               int64_t now_ms);
+/* Every rest in force, in a stable order. */
+void rests_each(const struct rests *r, int64_t now_ms,
+                void (*each)(void *arg, const struct rest *rest), void *arg);
 void rests_forget_all(struct rests *r);  /* after a reload */
 
 #endif
