@@ -16,7 +16,7 @@ PKG_LIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 
 WARN := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wvla -Werror
 CFLAGS.release := -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong
-CFLAGS.debug := -O1 -g -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined
+CFLAGS.debug := -O1 -g -Wno-format-truncation -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined
 CFLAGS.tsan := -O1 -g -fsanitize=thread
 CFLAGS.cov := -O0 -g --coverage
 CFLAGS := -std=c11 -D_GNU_SOURCE -fPIE $(WARN) $(CFLAGS.$(VARIANT)) $(EXTRA_CFLAGS)

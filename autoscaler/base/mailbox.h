@@ -3,7 +3,8 @@
  *
  * Any thread posts; the owner takes everything at once, in order.  A message
  * embeds struct mail as its first member and belongs to whoever holds it.
- * wake() is called after a post into an empty box, from the posting thread
+ * wake() is called for a post into an empty box, by the posting thread, under
+ * the lock: it must only signal
  * (the control thread gives uv_async_send).
  */
 #ifndef BASE_MAILBOX_H

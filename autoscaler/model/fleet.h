@@ -36,8 +36,14 @@ struct machine {
     int64_t seen_ms;        /* in a good list last, wall; 0 never */
     int64_t hold_until_ms;  /* a refused drain rests so long */
     int64_t drain_since_ms; /* 0: not draining */
+    int64_t needed_ms;      /* last needed by a request or a min, wall */
+    uint32_t launch_count;  /* how many its launch request asked for */
+    bool drain_accepted;    /* the head agreed: no way back */
+    bool shielded;          /* a user protected it from being ended */
+    /* not kept over a restart: */
     uint32_t missed;        /* good lists in a row without it */
-    uint32_t tries;         /* terminate calls made */
+    uint32_t tries;         /* calls made for it in this state */
+    int64_t retry_ms;       /* no call for it before, wall */
     bool busy;              /* a call for it is in flight */
 };
 

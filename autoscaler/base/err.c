@@ -1,0 +1,54 @@
+/*
+ * err.c - see err.h.
+ */
+#include "err.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum status err_set(struct err *e, enum status s, const char *fmt, ...)
+{
+    if (e) {
+        va_list ap;
+        *e = (struct err){.status = s};
+        va_start(ap, fmt);
+        vsnprintf(e->text, sizeof e->text, fmt, ap);
+        va_end(ap);
+    }
+    return s;
+}
+
+enum status err_prefix(struct err *e, const char *fmt, ...)
+{
+    char old[sizeof e->text];
+    va_list ap;
+    int n;
+
+    if (!e)
+        return ST_RETRY;
+    memcpy(old, e->text, sizeof old);
+    va_start(ap, fmt);
+    n = vsnprintf(e->text, sizeof e->text, fmt, ap);
+    va_end(ap);
+    if (n >= 0 && (size_t)n + 3 < sizeof e->text)
+        snprintf(e->text + n, sizeof e->text - (size_t)n, ": %.*s",
+                 (int)(sizeof e->text - (size_t)n - 3), old);
+    return e->status;
+}
+
+const char *status_name(enum status s)
+{
+#define NAME_(name, value, text) [ST_##name] = #name,
+    static const char *const names[] = {DAVIT_STATUS_MAP(NAME_)};
+#undef NAME_
+    return (unsigned)s < ST_COUNT ? names[s] : "UNKNOWN";
+}
+
+const char *status_text(enum status s)
+{
+#define TEXT_(name, value, text) [ST_##name] = text,
+    static const char *const texts[] = {DAVIT_STATUS_MAP(TEXT_)};
+#undef TEXT_
+    return (unsigned)s < ST_COUNT ? texts[s] : "an unknown status";
+}

@@ -1,0 +1,13 @@
+/*
+ * suggest.h - "did you mean ...": the nearest of the words that are allowed.
+ */
+#ifndef BASE_SUGGEST_H
+#define BASE_SUGGEST_H
+
+#include <stddef.h>
+
+/* The choice with the smallest edit distance to word (letters swapped count
+ * one, case does not count), or NULL when none is near enough to be meant. */
+const char *suggest(const char *word, const char *const *choices, size_t n);
+
+#endif

@@ -1,0 +1,175 @@
+/*
+ * worker.c - see worker.h.
+ *
+ * Each thread owns a slot while it lives.  A stuck thread is marked orphan and
+ * a new one takes its place; the orphan ends itself when its job returns.
+ */
+#include "worker.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct slot {
+    struct slot *next;
+    struct workers *pool;
+    struct job *job;      /* running now, or NULL */
+    bool orphan;          /* its place was given to another */
+};
+
+struct workers {
+    pthread_mutex_t lock;
+    pthread_cond_t work, ended;
+    struct mailbox *answers;
+    struct mail *first, **last;   /* queued jobs */
+    struct slot *slots;
+    unsigned alive, orphans, max_stuck;
+    bool closing;
+};
+
+static void *worker_main(void *arg);
+
+/* Called with the lock held. */
+static bool worker_start(struct workers *w)
+{
+    struct slot *s = calloc(1, sizeof *s);
+    pthread_attr_t attr;
+    pthread_t thread;
+    bool ok;
+
+    if (!s)
+        return false;
+    s->pool = w;
+    pthread_attr_init(&attr);
+    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attr, 512 * 1024);
+    ok = pthread_create(&thread, &attr, worker_main, s) == 0;
+    pthread_attr_destroy(&attr);
+    if (!ok) {
+        free(s);
+        return false;
+    }
+    s->next = w->slots;
+    w->slots = s;
+    w->alive++;
+    return true;
+}
+
+static struct job *queue_pop(struct workers *w)
+{
+    struct mail *m = w->first;
+
+    if (!m)
+        return NULL;
+    w->first = m->next;
+    if (!w->first)
+        w->last = &w->first;
+    return (struct job *)m;
+}
+
+static void *worker_main(void *arg)
+{
+    struct slot *s = arg, **at;
+    struct workers *w = s->pool;
+
+    pthread_mutex_lock(&w->lock);
+    while (!s->orphan) {
+        struct job *job = w->closing ? NULL : queue_pop(w);
+        if (!job) {
+            if (w->closing)
+                break;
+            pthread_cond_wait(&w->work, &w->lock);
+            continue;
+        }
+        s->job = job;
+        pthread_mutex_unlock(&w->lock);
+        job->run(job);
+        pthread_mutex_lock(&w->lock);
+        s->job = NULL;
+        job->abandoned = s->orphan;
+        mailbox_post(w->answers, &job->mail);
+    }
+    for (at = &w->slots; *at != s; at = &(*at)->next)
+        ;
+    *at = s->next;
+    w->alive--;
+    if (s->orphan)
+        w->orphans--;
+    pthread_cond_broadcast(&w->ended);
+    pthread_mutex_unlock(&w->lock);
+    free(s);
+    return NULL;
+}
+
+struct workers *workers_new(unsigned n_threads, unsigned max_stuck,
+                            struct mailbox *answers)
+{
+    struct workers *w = calloc(1, sizeof *w);
+
+    if (!w) {
+        fputs("davit: out of memory\n", stderr);
+        abort();
+    }
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_cond_init(&w->work, NULL);
+    pthread_cond_init(&w->ended, NULL);
+    w->answers = answers;
+    w->last = &w->first;
+    w->max_stuck = max_stuck;
+    pthread_mutex_lock(&w->lock);
+    while (n_threads-- && worker_start(w))
+        ;
+    pthread_mutex_unlock(&w->lock);
+    return w;
+}
+
+void workers_free(struct workers *w)
+{
+    struct job *job;
+
+    if (!w)
+        return;
+    pthread_mutex_lock(&w->lock);
+    w->closing = true;
+    while ((job = queue_pop(w))) {
+        job->abandoned = true;
+        mailbox_post(w->answers, &job->mail);
+    }
+    pthread_cond_broadcast(&w->work);
+    while (w->alive)
+        pthread_cond_wait(&w->ended, &w->lock);
+    pthread_mutex_unlock(&w->lock);
+    pthread_cond_destroy(&w->work);
+    pthread_cond_destroy(&w->ended);
+    pthread_mutex_destroy(&w->lock);
+    free(w);
+}
+
+void workers_submit(struct workers *w, struct job *job)
+{
+    job->mail.next = NULL;
+    job->abandoned = false;
+    pthread_mutex_lock(&w->lock);
+    *w->last = &job->mail;
+    w->last = &job->mail.next;
+    pthread_cond_signal(&w->work);
+    pthread_mutex_unlock(&w->lock);
+}
+
+unsigned workers_check(struct workers *w, int64_t mono_ms)
+{
+    unsigned stuck = 0;
+
+    pthread_mutex_lock(&w->lock);
+    for (struct slot *s = w->slots; s; s = s->next) {
+        const struct job *job = s->job;
+        if (!job || !job->deadline_mono_ms || mono_ms < job->deadline_mono_ms)
+            continue;
+        stuck++;
+        if (!s->orphan && w->orphans < w->max_stuck && worker_start(w)) {
+            s->orphan = true;
+            w->orphans++;
+        }
+    }
+    pthread_mutex_unlock(&w->lock);
+    return stuck;
+}

@@ -1,0 +1,112 @@
+/*
+ * accel.c - see accel.h.
+ */
+#include "accel.h"
+
+#include <ctype.h>
+#include <stddef.h>
+#include <string.h>
+
+static const struct accel table[] = {
+    {"GPU", "NVIDIA", "nvidia.com/gpu", "CUDA_VISIBLE_DEVICES", true},
+    {"GPU", "AMD", "amd.com/gpu", "HIP_VISIBLE_DEVICES", true},
+    {"GPU", "Intel", "gpu.intel.com/i915", "ONEAPI_DEVICE_SELECTOR", true},
+    {"GPU", "Intel", "gpu.intel.com/xe", "ONEAPI_DEVICE_SELECTOR", true},
+    {"neuron_cores", "AWS", "aws.amazon.com/neuroncore", "NEURON_RT_VISIBLE_CORES", false},
+    {"TPU", "Google", "google.com/tpu", "TPU_VISIBLE_CHIPS", false},
+    {"HPU", "Intel", "habana.ai/gaudi", "HABANA_VISIBLE_MODULES", false},
+    {"NPU", "Huawei", "huawei.com/Ascend910", "ASCEND_RT_VISIBLE_DEVICES", true},
+};
+
+/* Other names of the same product: GKE's accelerator names, the GPU operator's
+ * nvidia.com/gpu.product, Azure's and people's short forms.  Right column:
+ * Ray's constants (ray.util.accelerators). */
+static const struct { const char *name, *type; } aliases[] = {
+    {"nvidia-tesla-t4", "T4"},           {"tesla-t4", "T4"},
+    {"nvidia-tesla-v100", "V100"},       {"tesla-v100", "V100"},
+    {"tesla-v100-sxm2-16gb", "V100"},    {"tesla-v100-sxm2-32gb", "V100"},
+    {"nvidia-tesla-p100", "P100"},       {"tesla-p100-pcie-16gb", "P100"},
+    {"nvidia-tesla-p4", "P4"},           {"tesla-p4", "P4"},
+    {"nvidia-tesla-k80", "K80"},         {"tesla-k80", "K80"},
+    {"nvidia-tesla-a100", "A100"},       {"nvidia-a100-sxm4-40gb", "A100"},
+    {"nvidia-a100-80gb", "A100-80G"},    {"nvidia-a100-sxm4-80gb", "A100-80G"},
+    {"a100-80gb", "A100-80G"},           {"nvidia-a100-80gb-pcie", "A100-80G"},
+    {"nvidia-l4", "L4"},                 {"nvidia-l40s", "L40S"},
+    {"nvidia-a10g", "A10G"},             {"nvidia-a10", "A10"},
+    {"nvidia-h100-80gb", "H100"},        {"nvidia-h100-80gb-hbm3", "H100"},
+    {"nvidia-h100-mega-80gb", "H100"},   {"nvidia-h200-141gb", "H200"},
+    {"nvidia-h200", "H200"},             {"nvidia-b200", "B200"},
+    {"v100", "V100"},   {"p100", "P100"}, {"t4", "T4"},     {"p4", "P4"},
+    {"k80", "K80"},     {"a10", "A10"},   {"a10g", "A10G"}, {"l4", "L4"},
+    {"l40s", "L40S"},   {"a100", "A100"}, {"h100", "H100"}, {"h200", "H200"},
+    {"h20", "H20"},     {"b200", "B200"}, {"b300", "B300"}, {"gb200", "GB200"},
+    {"a100-40g", "A100-40G"}, {"a100-80g", "A100-80G"},
+};
+
+#define COUNT(v) (sizeof(v) / sizeof *(v))
+
+const struct accel *accel_table(unsigned *ret_n)
+{
+    *ret_n = COUNT(table);
+    return table;
+}
+
+static const struct accel *accel_of(const char *resource)
+{
+    for (size_t i = 0; i < COUNT(table); i++)
+        if (strcmp(table[i].resource, resource) == 0)
+            return &table[i];
+    return NULL;
+}
+
+bool accel_is_device(const char *resource)
+{
+    return accel_of(resource) != NULL;
+}
+
+bool accel_fractions(const char *resource)
+{
+    const struct accel *a = accel_of(resource);
+
+    return !a || a->fractions;
+}
+
+const char *accel_from_k8s(const char *name)
+{
+    size_t n = strlen(name);
+
+    if (strcmp(name, "nvidia.com/gpu.shared") == 0 ||
+        strncmp(name, "nvidia.com/mig-", 15) == 0)
+        return name;
+    for (size_t i = 0; i < COUNT(table); i++)
+        if (strcmp(table[i].k8s, name) == 0)
+            return table[i].resource;
+    /* KubeRay: any key that ends in "gpu" is a GPU. */
+    if (n >= 3 && strcmp(name + n - 3, "gpu") == 0)
+        return "GPU";
+    return NULL;
+}
+
+const char *accel_type_of_resource(const char *name)
+{
+    static const char prefix[] = "accelerator_type:";
+
+    if (strncmp(name, prefix, sizeof prefix - 1) != 0 ||
+        !name[sizeof prefix - 1])
+        return NULL;
+    return name + sizeof prefix - 1;
+}
+
+const char *accel_type_canonical(const char *name)
+{
+    for (size_t i = 0; i < COUNT(aliases); i++) {
+        const char *a = aliases[i].name, *b = name;
+        while (*a && *a == tolower((unsigned char)*b)) {
+            a++;
+            b++;
+        }
+        if (!*a && !*b)
+            return aliases[i].type;
+    }
+    return name;
+}

@@ -1,0 +1,149 @@
+/*
+ * test_base.c - arena, buf, suggest, mailbox and workers.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/suggest.h"
+#include "base/worker.h"
+
+static void arena_zeroes_and_grows(void **state)
+{
+    struct arena a = {0};
+    VEC(int) v = {0};
+
+    (void)state;
+    for (int round = 0; round < 3; round++) {
+        v.n = v.cap = 0;
+        for (int i = 0; i < 10000; i++)
+            VEC_PUSH(&a, &v, i);
+        for (int i = 0; i < 10000; i++)
+            assert_int_equal(v.v[i], i);
+        char *z = arena_alloc(&a, 3000000);
+        for (size_t i = 0; i < 3000000; i += 997)
+            assert_int_equal(z[i], 0);
+        memset(z, 7, 3000000);
+        assert_string_equal(arena_printf(&a, "%d-%s", 5, "x"), "5-x");
+        assert_string_equal(arena_strdup(&a, NULL), "");
+        arena_reset(&a);
+    }
+    arena_done(&a);
+}
+
+static void buf_keeps_its_ceiling(void **state)
+{
+    struct buf b;
+    char *s;
+
+    (void)state;
+    buf_init(&b, 10);
+    assert_true(buf_str(&b, "12345"));
+    assert_true(buf_printf(&b, "%d", 67890));
+    assert_false(buf_str(&b, "x"));
+    assert_true(b.full);
+    assert_string_equal(b.s, "1234567890");
+    s = buf_take(&b);
+    assert_string_equal(s, "1234567890");
+    free(s);
+    s = buf_take(&b);
+    assert_string_equal(s, "");
+    free(s);
+    buf_done(&b);
+}
+
+static void suggest_finds_near_words_only(void **state)
+{
+    static const char *const keys[] = {"node_types", "providers", "limits",
+                                       "max", "min"};
+    (void)state;
+    assert_string_equal(suggest("node_type", keys, 5), "node_types");
+    assert_string_equal(suggest("provdiers", keys, 5), "providers");
+    assert_string_equal(suggest("Limit", keys, 5), "limits");
+    assert_string_equal(suggest("mxa", keys, 5), "max");
+    assert_null(suggest("banana", keys, 5));
+}
+
+static void err_prefix_keeps_the_text(void **state)
+{
+    struct err e;
+
+    (void)state;
+    assert_int_equal(err_set(&e, ST_INVALID, "max is %d", -3), ST_INVALID);
+    assert_int_equal(err_prefix(&e, "line %d", 7), ST_INVALID);
+    assert_string_equal(e.text, "line 7: max is -3");
+    assert_string_equal(status_name(ST_STOCKOUT), "STOCKOUT");
+}
+
+struct sleepy {
+    struct job job;
+    int ms;
+};
+
+static void nap(int ms)
+{
+    nanosleep(&(struct timespec){ms / 1000, (ms % 1000) * 1000000L}, NULL);
+}
+
+static void sleepy_run(struct job *j)
+{
+    nap(((struct sleepy *)j)->ms);
+}
+
+static void workers_answer_and_survive_a_hang(void **state)
+{
+    struct mailbox box;
+    struct workers *w;
+    struct sleepy jobs[3] = {{.ms = 600}, {.ms = 1}, {.ms = 1}};
+    unsigned answers = 0, abandoned = 0;
+
+    (void)state;
+    mailbox_init(&box, NULL, NULL);
+    w = workers_new(1, 2, &box);
+    for (int i = 0; i < 3; i++) {
+        jobs[i].job.run = sleepy_run;
+        jobs[i].job.mail.kind = i;
+    }
+    jobs[0].job.deadline_mono_ms = clock_mono_ms() + 20;
+    for (int i = 0; i < 3; i++)
+        workers_submit(w, &jobs[i].job);
+    nap(60);
+    assert_null(mailbox_take(&box));  /* the only worker hangs */
+    assert_int_equal(workers_check(w, clock_mono_ms()), 1);
+    nap(100);
+    for (struct mail *m = mailbox_take(&box), *next; m; m = next) {
+        next = m->next;
+        assert_int_not_equal(m->kind, 0);
+        answers++;
+    }
+    assert_int_equal(answers, 2);  /* its replacement did the others */
+    workers_free(w);
+    for (struct mail *m = mailbox_take(&box), *next; m; m = next) {
+        next = m->next;
+        abandoned += ((struct job *)m)->abandoned;
+    }
+    assert_int_equal(abandoned, 1);
+    mailbox_done(&box);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(arena_zeroes_and_grows),
+        cmocka_unit_test(buf_keeps_its_ceiling),
+        cmocka_unit_test(suggest_finds_near_words_only),
+        cmocka_unit_test(err_prefix_keeps_the_text),
+        cmocka_unit_test(workers_answer_and_survive_a_hang),
+    };
+    return cmocka_run_group_tests_name("base", tests, NULL, NULL);
+}
