@@ -40,7 +40,19 @@ enum status provider_open(const struct config *c,
 void provider_close(struct provider *p);  /* no call may be running */
 const char *provider_name(const struct provider *p);
 uint64_t provider_caps(const struct provider *p);
-uint32_t provider_calls_running(const struct provider *p);
+uint32_t provider_calls_running(const struct provider *p);  /* not freed yet */
+/* "sim: launch" while this thread is inside a plug-in, else NULL.  For a crash
+ * handler to name the culprit: async-signal-safe. */
+const char *provider_running_here(void);
+
+/* Stands between a provider's plug-in and http_do(): for tests that lose
+ * replies, for recording and replaying.  Set before the first call. */
+struct http_client;
+struct http_exchange;
+typedef enum status provider_tap(void *arg, struct http_client *client,
+                                 struct http_exchange *x, struct arena *arena,
+                                 struct err *err);
+void provider_set_tap(struct provider *p, provider_tap *tap, void *arg);
 
 enum call_op { CALL_LIST, CALL_LAUNCH, CALL_TERMINATE, CALL_OFFERS };
 

@@ -65,6 +65,8 @@ struct machine *fleet_add(struct fleet *f, const char *id,
 void fleet_move(struct fleet *f, struct machine *m, enum machine_state to,
                 int64_t now_ms);
 void fleet_touch(struct fleet *f, struct machine *m);  /* a field changed */
+/* The provider told its id: indexes it. */
+void fleet_bind(struct fleet *f, struct machine *m, const char *cloud_id);
 struct machine *fleet_by_id(const struct fleet *f, const char *id);
 struct machine *fleet_by_cloud(const struct fleet *f, const char *provider,
                                const char *cloud_id);
