@@ -40,6 +40,7 @@ enum status provider_open(const struct config *c,
 void provider_close(struct provider *p);  /* no call may be running */
 const char *provider_name(const struct provider *p);
 uint64_t provider_caps(const struct provider *p);
+struct plugin_info provider_plugin(const struct provider *p);
 uint32_t provider_calls_running(const struct provider *p);  /* not freed yet */
 /* "sim: launch" while this thread is inside a plug-in, else NULL.  For a crash
  * handler to name the culprit: async-signal-safe. */
@@ -118,6 +119,9 @@ const struct rest *rests_note(struct rests *r, const char *provider,
 const struct rest *rests_find(const struct rests *r, const char *provider,
                               const char *type, const char *zone, bool spot,
                               int64_t now_ms);
+/* Every rest in force, in a stable order. */
+void rests_each(const struct rests *r, int64_t now_ms,
+                void (*each)(void *arg, const struct rest *rest), void *arg);
 void rests_forget_all(struct rests *r);  /* after a reload */
 
 #endif

@@ -368,6 +368,15 @@ const char *provider_name(const struct provider *p)
     return p->name;
 }
 
+struct plugin_info provider_plugin(const struct provider *p)
+{
+    return (struct plugin_info){.name = p->table->name,
+                                .version = p->table->version,
+                                .path = p->path,
+                                .caps = atomic_load(&p->caps),
+                                .options = p->table->options};
+}
+
 uint64_t provider_caps(const struct provider *p)
 {
     return atomic_load(&p->caps);

@@ -91,7 +91,7 @@ static void intend(struct control *c, const struct snapshot *now,
     for (uint32_t i = 0; i < count; i++) {
         struct machine *m;
 
-        snprintf(id, sizeof id, "%.30s-%.8s-%u", type, request + 6, i);
+        snprintf(id, sizeof id, "%.26s-%.8s-%u", type, request + 6, i);
         m = fleet_add(&c->fleet, id, STATE_INTENDED, c->now_ms);
         snprintf(m->request_id, sizeof m->request_id, "%s", request);
         snprintf(m->provider, sizeof m->provider, "%s", provider);

@@ -64,7 +64,7 @@ void answer_launch(struct control *c, struct call *call)
         } else {
             m->tries++;
             m->failure = call->status;
-            snprintf(m->detail, sizeof m->detail, "%s", call->err.text);
+            snprintf(m->detail, sizeof m->detail, "%.150s", call->err.text);
             m->retry_ms = retry_at(c, m, &call->err);
         }
     }

@@ -323,7 +323,7 @@ static void drain_folded(struct control *c, struct head_job *j)
     }
     atomic_fetch_add(&c->metrics.drains_refused, 1);
     m->hold_until_ms = c->now_ms + REFUSED_REST_MS;
-    snprintf(m->detail, sizeof m->detail, "%s", j->why);
+    snprintf(m->detail, sizeof m->detail, "%.150s", j->why);
     m->why = REASON_KEEP_REFUSED;
     machine_to(c, m, STATE_READY);
 }

@@ -28,11 +28,11 @@ static void providers_show(struct control *c, struct status_page *p)
 
     for (uint32_t i = 0; i < c->sites.n; i++) {
         const struct site *s = c->sites.v[i];
-        const struct plugin_info *info = provider_plugin(s->provider);
+        const struct plugin_info info = provider_plugin(s->provider);
         v[i] = (struct status_provider){
             .name = arena_strdup(&p->arena, s->conf->name),
-            .plugin = arena_strdup(&p->arena, info->name),
-            .version = arena_strdup(&p->arena, info->version),
+            .plugin = arena_strdup(&p->arena, info.name),
+            .version = arena_strdup(&p->arena, info.version),
             .ready = s->listed_ms && !s->list_failures,
             .problem = arena_strdup(&p->arena, s->problem),
             .listed_ms = s->listed_ms,

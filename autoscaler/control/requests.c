@@ -79,14 +79,18 @@ static enum status request_read(const struct journal_request *row,
 {
     struct arena arena = {0};
     struct request *r = ARENA_NEW(&arena, struct request);
+    json_t *json = NULL;
     enum status s;
 
     r->owner = arena_strdup(&arena, row->owner);
     r->body = arena_strdup(&arena, row->body);
     r->created_ms = row->created_ms;
     r->expires_ms = row->expires_ms;
-    s = codec_request_read(r->body, r->owner, r->created_ms, &arena,
-                           &r->demand, err);
+    s = codec_parse(r->body, strlen(r->body), &json, err);
+    if (s == ST_OK)
+        s = codec_request_read(json, r->owner, r->created_ms, &arena,
+                               &r->demand, err);
+    json_decref(json);
     if (s != ST_OK) {
         arena_done(&arena);
         return s;

@@ -23,10 +23,6 @@ enum status maker_check_demands(const struct maker *m, struct err *err)
         const struct fact_demand *d = &f->demands[i];
         const char *owner = d->owner ? d->owner : "";
 
-        if (d->n_bundles == 0)
-            return err_set(err, ST_INVALID,
-                           "demand %u of '%s' has no bundles: at least one",
-                           i, owner);
         for (uint32_t j = 0; j < d->n_bundles; j++) {
             const struct fact_bundle *b = &d->bundles[j];
 
@@ -392,7 +388,7 @@ void maker_demands_lay(struct maker *m)
     struct sn_bundle *old = (struct sn_bundle *)s->bundles, *bundles;
     struct sn_alt *old_alts = (struct sn_alt *)s->alts, *alts;
     struct sn_demand *demands;
-    uint32_t n_alts = 0, at = 0;
+    uint32_t n_alts = 0, at = 0, n = 0;
 
     selectors_lay(m);
     shapes_lay(m);
@@ -404,24 +400,27 @@ void maker_demands_lay(struct maker *m)
     for (uint32_t i = 0; i < f->n_demands; i++) {
         const struct fact_demand *d = &f->demands[i];
 
-        demands[i] = (struct sn_demand){
+        if (d->n_bundles == 0)
+            continue;  /* a request that was cleared: asks for nothing */
+        demands[n] = (struct sn_demand){
             .source = d->source, .strategy = d->strategy,
             .gang = d->source == SOURCE_GANG || d->strategy != STRATEGY_NONE,
             .owner = maker_id(m, d->owner), .id = maker_id(m, d->id),
             .priority = d->priority, .since_ms = d->since_ms,
             .first_bundle = at, .n_bundles = d->n_bundles};
         if (is_independent(d))
-            demands[i].n_bundles =
+            demands[n].n_bundles =
                 bundles_merge(old + at, d->n_bundles, old_alts);
         at += d->n_bundles;
+        n++;
     }
-    if (f->n_demands > 1)
-        qsort_r(demands, f->n_demands, sizeof *demands, by_plan_order,
+    if (n > 1)
+        qsort_r(demands, n, sizeof *demands, by_plan_order,
                 &(struct lay){old, old_alts});
     bundles = ARENA_ARRAY(m->arena, struct sn_bundle, s->n_bundles);
     alts = ARENA_ARRAY(m->arena, struct sn_alt, n_alts);
     s->n_bundles = n_alts = 0;
-    for (uint32_t i = 0; i < f->n_demands; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         const struct sn_bundle *from = old + demands[i].first_bundle;
 
         demands[i].first_bundle = s->n_bundles;
@@ -437,5 +436,5 @@ void maker_demands_lay(struct maker *m)
     s->bundles = bundles;
     s->alts = alts;
     s->demands = demands;
-    s->n_demands = f->n_demands;
+    s->n_demands = n;
 }
