@@ -321,9 +321,9 @@ static bool given(const json_t *body, const char *key)
 
 enum status request_read(const json_t *body, const char *default_owner,
                          int64_t now_ms, struct arena *arena,
-                         struct request *ret, struct err *err)
+                         struct request_in *ret, struct err *err)
 {
-    struct request r = {.demand = {.source = SOURCE_REQUEST, .id = "",
+    struct request_in r = {.demand = {.source = SOURCE_REQUEST, .id = "",
                                    .since_ms = now_ms}};
     struct bundle_vec out = {0};
     json_t *canon;

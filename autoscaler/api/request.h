@@ -16,7 +16,7 @@
 #include "../base/err.h"
 #include "../model/facts.h"
 
-struct request {
+struct request_in {
     const char *owner;
     const char *body;            /* canonical JSON */
     struct fact_demand demand;   /* SOURCE_REQUEST; since_ms = now_ms */
@@ -28,7 +28,7 @@ struct request {
  * place, "bundles[2].GPU: ...".  default_owner when the body names none. */
 enum status request_read(const json_t *body, const char *default_owner,
                          int64_t now_ms, struct arena *arena,
-                         struct request *ret, struct err *err);
+                         struct request_in *ret, struct err *err);
 
 bool owner_valid(const char *owner);
 
