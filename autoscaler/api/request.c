@@ -1,24 +1,19 @@
 /*
  * request.c - see request.h.
+ *
+ * The codec reads bundles, num_cpus, strategy and priority, here and again when
+ * the journal comes back; who asks, for how long, and Ray's label selectors
+ * are the API's own.
  */
 #include "request.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/suggest.h"
 #include "../model/codec.h"
 
 #define OWNER_MAX 128
-#define BUNDLES_MAX 100000          /* entries of bundles[], before merging */
-#define CPUS_MAX 10000000
 #define TTL_MAX_MS (INT64_C(10) * 365 * 86400 * 1000)
-
-static const char *const keys[] = {"owner", "bundles", "num_cpus",
-                                   "bundle_label_selectors", "ttl", "strategy",
-                                   "priority"};
-enum { N_KEYS = sizeof keys / sizeof *keys };
 
 bool owner_valid(const char *owner)
 {
@@ -41,32 +36,6 @@ static const char *type_name(const json_t *v)
     case JSON_FALSE: return "true or false";
     default: return "null";
     }
-}
-
-static enum status check_keys(const json_t *body, struct err *err)
-{
-    const char *key, *near;
-    json_t *v;
-
-    if (!json_is_object(body))
-        return err_set(err, ST_INVALID, "body: must be an object such as "
-                       "{\"bundles\":[{\"GPU\":1}]}, got %s", type_name(body));
-    json_object_foreach((json_t *)body, key, v) {
-        bool known = false;
-
-        for (size_t i = 0; i < N_KEYS; i++)
-            known |= strcmp(key, keys[i]) == 0;
-        if (known)
-            continue;
-        near = suggest(key, keys, N_KEYS);
-        if (near)
-            return err_set(err, ST_INVALID, "%.64s: no such key; did you mean "
-                           "%s?", key, near);
-        return err_set(err, ST_INVALID, "%.64s: no such key; allowed are owner, "
-                       "bundles, num_cpus, bundle_label_selectors, ttl, "
-                       "strategy, priority", key);
-    }
-    return ST_OK;
 }
 
 static enum status read_owner(const json_t *body, const char *otherwise,
@@ -121,42 +90,6 @@ static enum status read_ttl(const json_t *body, int64_t *ret, struct err *err)
     return ST_OK;
 }
 
-static enum status read_strategy(const json_t *body, enum strategy *ret,
-                                 struct err *err)
-{
-    static const char *const names[] = {"PACK", "SPREAD", "STRICT_PACK",
-                                        "STRICT_SPREAD"};
-    const json_t *v = json_object_get(body, "strategy");
-    const char *s = v ? json_string_value(v) : "", *near;
-
-    *ret = STRATEGY_NONE;
-    if (!v || json_is_null(v) || (s && s[0] == '\0'))
-        return ST_OK;
-    if (s && strategy_from_name(s, ret))
-        return ST_OK;
-    near = s ? suggest(s, names, sizeof names / sizeof *names) : NULL;
-    return err_set(err, ST_INVALID, "strategy: must be PACK, SPREAD, STRICT_PACK "
-                   "or STRICT_SPREAD, got %s%.40s%s%s%s",
-                   s ? "\"" : "", s ? s : type_name(v), s ? "\"" : "",
-                   near ? "; did you mean " : "", near ? near : "");
-}
-
-static enum status read_priority(const json_t *body, int32_t *ret,
-                                 struct err *err)
-{
-    const json_t *v = json_object_get(body, "priority");
-
-    *ret = 0;
-    if (!v || json_is_null(v))
-        return ST_OK;
-    if (!json_is_integer(v) || json_integer_value(v) < -1000000 ||
-        json_integer_value(v) > 1000000)
-        return err_set(err, ST_INVALID, "priority: must be a whole number "
-                       "between -1000000 and 1000000");
-    *ret = (int32_t)json_integer_value(v);
-    return ST_OK;
-}
-
 /* Ray's bundle_label_selectors: one object for each bundle, folded into its
  * labels.  A short bundle becomes a long one on the way. */
 static enum status fold_labels(const json_t *selectors, size_t i,
@@ -165,13 +98,13 @@ static enum status fold_labels(const json_t *selectors, size_t i,
     json_t *sel = json_array_get(selectors, i), *labels, *v, *rest;
     const char *key;
 
-    *ret = json_incref(bundle);
-    if (!selectors || json_object_size(sel) == 0)
-        return ST_OK;
-    json_decref(*ret);
-    if (!json_is_object(sel))
+    if (!json_is_object(sel) && !json_is_null(sel))
         return err_set(err, ST_INVALID, "bundle_label_selectors[%zu]: must be "
                        "an object of labels, got %s", i, type_name(sel));
+    if (json_object_size(sel) == 0 || !json_is_object(bundle)) {
+        *ret = json_incref(bundle);
+        return ST_OK;
+    }
     if (json_object_get(bundle, "any_of"))
         return err_set(err, ST_INVALID, "bundle_label_selectors[%zu]: the "
                        "bundle has any_of; write the labels into each of its "
@@ -187,6 +120,46 @@ static enum status fold_labels(const json_t *selectors, size_t i,
     return ST_OK;
 }
 
+/* The body as the codec knows it: without what is read here, without nulls
+ * (Python's None), with the selectors folded in. */
+static enum status for_codec(const json_t *body, json_t **ret, struct err *err)
+{
+    json_t *sel = json_object_get(body, "bundle_label_selectors");
+    json_t *rest = json_object(), *list, *v;
+    const char *key;
+    size_t n;
+
+    json_object_foreach((json_t *)body, key, v)
+        if (!json_is_null(v) && strcmp(key, "bundle_label_selectors") != 0 &&
+            (strcmp(key, "strategy") != 0 || !json_is_string(v) ||
+             json_string_length(v) > 0))
+            json_object_set(rest, key, v);
+    *ret = rest;
+    list = json_object_get(rest, "bundles");
+    if (!sel || json_is_null(sel) || (list && !json_is_array(list)))
+        return ST_OK;
+    n = json_array_size(list);
+    if (!json_is_array(sel) || json_array_size(sel) != n)
+        return err_set(err, ST_INVALID, "bundle_label_selectors: must be a list "
+                       "with one entry for each of bundles (%zu)", n);
+    list = json_array();
+    for (size_t i = 0; i < n; i++) {
+        enum status s = fold_labels(sel, i, json_array_get(
+                                    json_object_get(rest, "bundles"), i), &v,
+                                    err);
+
+        if (s != ST_OK) {
+            json_decref(list);
+            return s;
+        }
+        json_array_append_new(list, v);
+    }
+    json_object_set_new(rest, "bundles", list);
+    return ST_OK;
+}
+
+/* ---- canonical */
+
 static bool same_but_count(const json_t *a, const json_t *b)
 {
     json_t *x = json_copy((json_t *)a), *y = json_copy((json_t *)b);
@@ -200,95 +173,34 @@ static bool same_but_count(const json_t *a, const json_t *b)
     return same;
 }
 
-struct bundle_vec { struct fact_bundle *v; uint32_t n, cap; };
-
-/* Appends to the canonical list, or adds to the count of its last entry. */
-static void add_bundle(struct arena *arena, struct bundle_vec *out, json_t *canon,
-                       struct fact_bundle b)
+/* Neighbours that are equal become one with a count: Ray's users write
+ * [{"GPU":1}] * 1000.  Makes d's bundles and their JSON. */
+static json_t *merge(struct fact_demand *d, struct arena *arena)
 {
-    json_t *now = codec_bundle_write(&b);
-    json_t *last = json_array_size(canon)
-                       ? json_array_get(canon, json_array_size(canon) - 1)
-                       : NULL;
+    struct fact_bundle *out = ARENA_ARRAY(arena, struct fact_bundle,
+                                          d->n_bundles);
+    json_t *list = json_array(), *last = NULL;
+    uint32_t n = 0;
 
-    if (last && out->v[out->n - 1].count < UINT32_MAX - b.count &&
-        same_but_count(last, now)) {
-        out->v[out->n - 1].count += b.count;
-        json_decref(now);
-        json_array_set_new(canon, json_array_size(canon) - 1,
-                           codec_bundle_write(&out->v[out->n - 1]));
-        return;
+    for (uint32_t i = 0; i < d->n_bundles; i++) {
+        const struct fact_bundle *b = &d->bundles[i];
+        json_t *now = codec_bundle_write(b);
+
+        if (last && out[n - 1].count < UINT32_MAX - b->count &&
+            same_but_count(last, now)) {
+            out[n - 1].count += b->count;
+            json_decref(now);
+            continue;
+        }
+        out[n++] = *b;
+        json_array_append_new(list, now);
+        last = now;
     }
-    VEC_PUSH(arena, out, b);
-    json_array_append_new(canon, now);
-}
-
-static enum status read_bundles(const json_t *body, struct arena *arena,
-                                struct bundle_vec *out, json_t *canon,
-                                struct err *err)
-{
-    const json_t *list = json_object_get(body, "bundles");
-    const json_t *sel = json_object_get(body, "bundle_label_selectors");
-    struct fact_bundle b;
-    char where[40];
-
-    if (sel && json_is_null(sel))
-        sel = NULL;
-    if (list && !json_is_array(list))
-        return err_set(err, ST_INVALID, "bundles: must be a list such as "
-                       "[{\"GPU\":1}], got %s", type_name(list));
-    if (json_array_size(list) > BUNDLES_MAX)
-        return err_set(err, ST_INVALID, "bundles: at most %d entries, got %zu; "
-                       "write identical ones once, with a count", BUNDLES_MAX,
-                       json_array_size(list));
-    if (sel && (!json_is_array(sel) ||
-                json_array_size(sel) != json_array_size(list)))
-        return err_set(err, ST_INVALID, "bundle_label_selectors: must be a list "
-                       "with one entry for each of bundles (%zu)",
-                       json_array_size(list));
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        json_t *v;
-        enum status s;
-
-        snprintf(where, sizeof where, "bundles[%zu]", i);
-        s = fold_labels(sel, i, json_array_get(list, i), &v, err);
-        if (s != ST_OK)
-            return s;
-        s = codec_bundle_read(v, where, arena, &b, err);
-        json_decref(v);
-        if (s != ST_OK)
-            return s;
-        add_bundle(arena, out, canon, b);
-    }
-    return ST_OK;
-}
-
-static enum status read_cpus(const json_t *body, struct arena *arena,
-                             struct bundle_vec *out, json_t *canon, struct err *err)
-{
-    const json_t *v = json_object_get(body, "num_cpus");
-    struct fact_bundle b;
-    enum status s;
-    json_t *one;
-
-    if (!v || json_is_null(v))
-        return ST_OK;
-    if (!json_is_number(v) || !(json_number_value(v) >= 0) ||
-        json_number_value(v) > CPUS_MAX ||
-        json_number_value(v) != floor(json_number_value(v)))
-        return err_set(err, ST_INVALID, "num_cpus: must be a whole number "
-                       "between 0 and %d%s%s", CPUS_MAX,
-                       json_is_number(v) ? "" : ", got ",
-                       json_is_number(v) ? "" : type_name(v));
-    if (json_number_value(v) == 0)
-        return ST_OK;
-    one = json_pack("{s{si}sI}", "resources", "CPU", 1, "count",
-                    (json_int_t)json_number_value(v));
-    s = codec_bundle_read(one, "num_cpus", arena, &b, err);
-    json_decref(one);
-    if (s == ST_OK)
-        add_bundle(arena, out, canon, b);
-    return s;
+    d->bundles = out;
+    d->n_bundles = n;
+    for (uint32_t i = 0; i < n; i++)
+        json_array_set_new(list, i, codec_bundle_write(&out[i]));
+    return list;
 }
 
 static const char *write_canonical(json_t *bundles, enum strategy strategy,
@@ -312,46 +224,30 @@ static const char *write_canonical(json_t *bundles, enum strategy strategy,
     return body;
 }
 
-static bool given(const json_t *body, const char *key)
-{
-    const json_t *v = json_object_get(body, key);
-
-    return v && !json_is_null(v);
-}
-
 enum status request_read(const json_t *body, const char *default_owner,
                          int64_t now_ms, struct arena *arena,
                          struct request_in *ret, struct err *err)
 {
-    struct request_in r = {.demand = {.source = SOURCE_REQUEST, .id = "",
-                                   .since_ms = now_ms}};
-    struct bundle_vec out = {0};
-    json_t *canon;
+    struct request_in r = {0};
+    json_t *rest = NULL, *canon;
     enum status s;
 
-    if ((s = check_keys(body, err)) != ST_OK ||
-        (s = read_owner(body, default_owner, arena, &r.owner, err)) != ST_OK ||
-        (s = read_ttl(body, &r.ttl_ms, err)) != ST_OK ||
-        (s = read_strategy(body, &r.demand.strategy, err)) != ST_OK ||
-        (s = read_priority(body, &r.demand.priority, err)) != ST_OK)
+    if (!json_is_object(body))
+        return err_set(err, ST_INVALID, "body: must be an object such as "
+                       "{\"bundles\":[{\"GPU\":1}]}, got %s", type_name(body));
+    if ((s = read_owner(body, default_owner, arena, &r.owner, err)) != ST_OK ||
+        (s = read_ttl(body, &r.ttl_ms, err)) != ST_OK)
         return s;
-    if (!given(body, "bundles") && !given(body, "num_cpus"))
-        return err_set(err, ST_INVALID, "bundles: neither bundles nor num_cpus "
-                       "is there; \"bundles\":[] clears the request of %s",
-                       r.owner);
-    canon = json_array();
-    s = read_bundles(body, arena, &out, canon, err);
+    s = for_codec(body, &rest, err);
     if (s == ST_OK)
-        s = read_cpus(body, arena, &out, canon, err);
-    if (s == ST_OK) {
-        r.body = write_canonical(canon, r.demand.strategy, r.demand.priority,
-                                 arena);
-        r.clear = out.n == 0;
-        r.demand.owner = r.owner;
-        r.demand.bundles = out.v;
-        r.demand.n_bundles = out.n;
-        *ret = r;
-    }
+        s = codec_request_read(rest, r.owner, now_ms, arena, &r.demand, err);
+    json_decref(rest);
+    if (s != ST_OK)
+        return s;
+    canon = merge(&r.demand, arena);
+    r.body = write_canonical(canon, r.demand.strategy, r.demand.priority, arena);
+    r.clear = r.demand.n_bundles == 0;
     json_decref(canon);
-    return s;
+    *ret = r;
+    return ST_OK;
 }
