@@ -33,6 +33,7 @@ say = $(if $(V),,@printf '  %-5s %s\n' $(1) $(2))
 ROOMS := base model plan config wire cloud store control api cli
 SRCS := $(foreach r,$(ROOMS),$(sort $(wildcard autoscaler/$(r)/*.c)))
 MAIN := autoscaler/cli/main.c
+.SECONDARY:
 GEN_C := $(B)/gen/ray.pb-c.c
 LIB_OBJS := $(patsubst %.c,$(B)/%.o,$(filter-out $(MAIN),$(SRCS))) $(GEN_C:.c=.o)
 PLUGINS := $(patsubst providers/%/,%,$(sort $(wildcard providers/*/)))
