@@ -514,6 +514,8 @@ static void test_many_hands(void **state)
     (void)state;
     struct rig r;
     sim_init(&r);
+    workers_free(r.workers);  /* no thread while we fork */
+    rig_sleep(50);
     fflush(NULL);
     pid_t pid = fork();
     if (pid == 0) {
@@ -525,7 +527,6 @@ static void test_many_hands(void **state)
         rig_done(&other);
         _exit(0);
     }
-    workers_free(r.workers);  /* threads do not survive a fork: the parent's */
     r.workers = workers_new(4, 8, &r.box);
     sim_open(&r);
     hammer(&r, 30);
