@@ -306,3 +306,11 @@ const struct rest *rests_find(const struct rests *r, const char *provider,
     }
     return best != NULL ? &best->rest : NULL;
 }
+
+void rests_each(const struct rests *r, int64_t now_ms,
+                void (*each)(void *arg, const struct rest *rest), void *arg)
+{
+    for (uint32_t i = 0; i < r->n; i++)
+        if (r->v[i]->in_use && now_ms < r->v[i]->rest.until_ms)
+            each(arg, &r->v[i]->rest);
+}
