@@ -188,7 +188,7 @@ enum status grpc_do(struct grpc_call *call, struct arena *arena,
 
     struct http_exchange x = {
         .method = "POST",
-        .url = arena_printf(arena, "%s%s", call->label, method(call)),
+        .url = arena_printf(arena, "%s%s", call->base, call->path),
         .headers = headers,
         .n_headers = n_fixed + call->n_metadata,
         .body = body,

@@ -5,7 +5,8 @@
  * before each exchange.  The exchange is driven by our own small loop and not
  * by curl_easy_perform(), so that a cancel is seen within 50 ms instead of
  * curl's second.  Nothing is followed, decoded or retried behind the caller's
- * back: a retry is a decision, and decisions are made above.
+ * back (a kept connection that turns out dead is replaced): a retry is a
+ * decision, and decisions are made above.
  */
 #include "http.h"
 
@@ -33,6 +34,7 @@ struct http_client {
     CURL *easy;
     struct buf body;
     char error[CURL_ERROR_SIZE];
+    char h2_origin[300];   /* see reuse_is_broken(); "" none */
 };
 
 /* What one exchange collects while it runs. */
@@ -210,6 +212,25 @@ static void set_method(CURL *e, const struct http_exchange *x)
         curl_easy_setopt(e, CURLOPT_CUSTOMREQUEST, method);
 }
 
+/* curl 7.88 (Debian 12) puts HTTP/2 on top of HTTP/2 when a connection made
+ * with prior knowledge is used again with prior knowledge.  Asked for HTTP/2
+ * by upgrade it uses the kept connection as it is; should there be none, the
+ * upgrade does not happen and the exchange is done again, with prior
+ * knowledge. */
+static bool reuse_is_broken(void)
+{
+    unsigned v = curl_version_info(CURLVERSION_NOW)->version_num;
+    return v >= 0x075800 && v < 0x080000;
+}
+
+/* "http://host:port" of a URL, "" when too long to remember. */
+static void origin_of(const char *url, char *buf, size_t n)
+{
+    const char *host = strstr(url, "://") + 3;
+    size_t len = (size_t)(host - url) + strcspn(host, "/?#");
+    snprintf(buf, n, "%.*s", len < n ? (int)len : 0, url);
+}
+
 static void set_transport(CURL *e, const struct http_exchange *x, bool tls)
 {
 #if LIBCURL_VERSION_NUM >= 0x075500
@@ -351,6 +372,49 @@ static enum status check(const struct http_exchange *x, bool *tls,
     return ST_OK;
 }
 
+static bool was_http2(struct http_client *c)
+{
+    long version = 0;
+    curl_easy_getinfo(c->easy, CURLINFO_HTTP_VERSION, &version);
+    return version == CURL_HTTP_VERSION_2_0;
+}
+
+/* Was a new connection made for the last attempt? */
+static bool connected(struct http_client *c)
+{
+    long n = 0;
+    curl_easy_getinfo(c->easy, CURLINFO_NUM_CONNECTS, &n);
+    return n > 0;
+}
+
+static CURLcode attempt(struct http_client *c, const struct http_exchange *x,
+                        struct reply *r, struct curl_slist *headers, bool tls,
+                        bool kept, int64_t deadline)
+{
+    CURL *e = c->easy;
+    int64_t rest = deadline - clock_mono_ms();
+    curl_easy_reset(e);
+    buf_clear(&c->body);
+    c->body.max = x->max_reply ? x->max_reply : DEFAULT_MAX_REPLY;
+    c->error[0] = '\0';
+    r->headers.n = 0;
+    r->header_bytes = 0;
+    curl_easy_setopt(e, CURLOPT_URL, x->url);
+    curl_easy_setopt(e, CURLOPT_ERRORBUFFER, c->error);
+    curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, take_body);
+    curl_easy_setopt(e, CURLOPT_WRITEDATA, r);
+    curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, take_header);
+    curl_easy_setopt(e, CURLOPT_HEADERDATA, r);
+    curl_easy_setopt(e, CURLOPT_TIMEOUT_MS, rest > 0 ? (long)rest : 1L);
+    curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
+    curl_easy_setopt(e, CURLOPT_HTTPHEADER, headers);
+    set_transport(e, x, tls);
+    set_method(e, x);
+    if (kept)
+        curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2_0);
+    return run(c, x, deadline);
+}
+
 enum status http_do(struct http_client *c, struct http_exchange *x,
                     struct arena *arena, struct err *err)
 {
@@ -372,30 +436,26 @@ enum status http_do(struct http_client *c, struct http_exchange *x,
     if (deadline <= start)
         return err_set(err, ST_RETRY, "no time was left to send the request");
 
-    CURL *e = c->easy;
     struct reply r = { .client = c, .arena = arena };
     struct curl_slist *headers = NULL;
-    curl_easy_reset(e);
-    buf_clear(&c->body);
-    c->body.max = x->max_reply ? x->max_reply : DEFAULT_MAX_REPLY;
-    c->error[0] = '\0';
-    curl_easy_setopt(e, CURLOPT_URL, x->url);
-    curl_easy_setopt(e, CURLOPT_ERRORBUFFER, c->error);
-    curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, take_body);
-    curl_easy_setopt(e, CURLOPT_WRITEDATA, &r);
-    curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, take_header);
-    curl_easy_setopt(e, CURLOPT_HEADERDATA, &r);
-    curl_easy_setopt(e, CURLOPT_TIMEOUT_MS, (long)(deadline - start));
-    curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
-    set_transport(e, x, tls);
-    set_method(e, x);
     if (!set_headers(x, arena, &headers, err)) {
         curl_slist_free_all(headers);
         return ST_INVALID;
     }
-    curl_easy_setopt(e, CURLOPT_HTTPHEADER, headers);
+    char origin[sizeof c->h2_origin] = "";
+    if (x->http2_only && !tls && reuse_is_broken())
+        origin_of(x->url, origin, sizeof origin);
+    bool kept = origin[0] && strcmp(origin, c->h2_origin) == 0;
+    CURLcode code = attempt(c, x, &r, headers, tls, kept, deadline);
+    if (kept && (code != CURLE_OK || !was_http2(c))) {
+        c->h2_origin[0] = '\0';
+        if (connected(c) && !cancelled(x) && deadline > clock_mono_ms())
+            code = attempt(c, x, &r, headers, tls, false, deadline);
+    }
+    if (code == CURLE_OK)
+        memcpy(c->h2_origin, origin, sizeof origin);
 
-    CURLcode code = run(c, x, deadline);
+    CURL *e = c->easy;
     enum status s = ST_OK;
     if (code == CURLE_OK) {
         long status = 0;

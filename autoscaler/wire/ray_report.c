@@ -17,7 +17,7 @@
 #include "ray_head.h"
 
 #define NOTE_KEY "__autoscaling_error"
-#define NOTE_HEAD "Infeasible (davit has no node type for it; it waits):\n"
+#define NOTE_HEAD "Infeasible (davit has no way to serve it; it waits):\n"
 #define NOTE_PREFIX "Infeasible (davit"
 #define MAX_NOTE ((size_t)16 << 10)
 #define MAX_LINES 40u
@@ -34,6 +34,12 @@ static const char *accel_of(const struct term *t)
 {
     return t->op == TERM_IN && t->values.n == 1 &&
                    strcmp(t->key, ACCEL_LABEL) == 0 ? t->values.v[0] : NULL;
+}
+
+/* A term of our own making (ray_demand.c): Ray knows it as a constraint. */
+static bool is_ours(const struct term *t)
+{
+    return strncmp(t->key, "_PG_", 4) == 0;
 }
 
 /* ---- demands to messages */
@@ -73,7 +79,7 @@ static PB(LabelSelector) *selector(struct arena *a, const struct fact_alt *alt)
     s->label_constraints = ARENA_ARRAY(a, PB(LabelSelectorConstraint) *,
                                        alt->selector.n);
     for (uint32_t i = 0; i < alt->selector.n; i++)
-        if (!accel_of(&alt->selector.v[i]))
+        if (!accel_of(&alt->selector.v[i]) && !is_ours(&alt->selector.v[i]))
             s->label_constraints[s->n_label_constraints++] =
                 constraint(a, &alt->selector.v[i]);
     return s;
@@ -252,6 +258,8 @@ static void shape_add(struct buf *b, const struct fact_alt *alt)
     for (uint32_t i = 0; i < alt->selector.n; i++) {
         const struct term *t = &alt->selector.v[i];
         const char *type = accel_of(t);
+        if (is_ours(t))
+            continue;
         if (type) {
             buf_printf(b, "%s'accelerator_type:%s': 0.001", comma, type);
         } else {

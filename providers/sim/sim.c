@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "kit/options.h"
 #include "sim.h"
@@ -408,6 +409,23 @@ static void sim_close(void *self)
     free(s);
 }
 
+/* Found out now, with its line, rather than by the first launch. */
+static int path_check(const char *path, struct davit_error *e)
+{
+    char dir[4096];
+    if (path[0] == '\0' || strlen(path) >= sizeof dir - 8)
+        return kit_error(e, DAVIT_INVALID, "state",
+                         "state must be the path of a file");
+    const char *slash = strrchr(path, '/');
+    snprintf(dir, sizeof dir, "%.*s", slash != NULL ? (int)(slash - path) : 1,
+             slash != NULL ? path : ".");
+    if (access(dir[0] != '\0' ? dir : "/", W_OK) != 0)
+        return kit_error(e, DAVIT_INVALID, "state",
+                         "state is kept in %.120s, which cannot be written: "
+                         "%s", dir, strerror(errno));
+    return DAVIT_OK;
+}
+
 static int sim_open(const struct davit_host *host,
                     const struct davit_setup *setup, void **ret_self,
                     struct davit_error *e)
@@ -424,10 +442,9 @@ static int sim_open(const struct davit_host *host,
     s->cluster = strdup(setup->cluster);
     if (s->path == NULL || s->cluster == NULL)
         abort();
-    int st = path[0] != '\0' && strlen(path) < 4000
-                 ? rules_read(s, setup, e)
-                 : kit_error(e, DAVIT_INVALID, "state",
-                             "state must be the path of a file");
+    int st = path_check(path, e);
+    if (st == DAVIT_OK)
+        st = rules_read(s, setup, e);
     if (st == DAVIT_OK)
         *ret_self = s;
     else
