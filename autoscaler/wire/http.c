@@ -320,8 +320,10 @@ static enum status failed(struct http_client *c, const struct http_exchange *x,
     case CURLE_ABORTED_BY_CALLBACK:
         return err_set(err, ST_CANCELLED, "the request to %s was cancelled",
                        url);
+    case CURLE_UNSUPPORTED_PROTOCOL:  /* the URL's was looked at before */
+    case CURLE_WEIRD_SERVER_REPLY:
+        return err_set(err, ST_RETRY, "what %s sent is not HTTP: %s", url, why);
     case CURLE_URL_MALFORMAT:
-    case CURLE_UNSUPPORTED_PROTOCOL:
         return err_set(err, ST_INVALID, "%s is not a URL that can be asked: "
                        "%s", url, why);
     case CURLE_SSL_CACERT_BADFILE:
