@@ -75,7 +75,7 @@ static struct fact_demand demand_copy(struct arena *a,
 
 /* ---- types and their offers */
 
-static void offer_rest(const struct control *c, const char *provider,
+static void offer_rest(struct control *c, const char *provider,
                        const char *type, struct fact_offer *o,
                        enum reason *unavailable)
 {
