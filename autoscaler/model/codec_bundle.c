@@ -218,8 +218,9 @@ static void parts_copy(struct jin *in, struct alt_parts *to,
                        const struct alt_parts *from)
 {
     *to = *from;
-    to->resources.all.v = arena_copy(in->arena, from->resources.all.v,
-                                     from->resources.all.n * sizeof(struct qty));
+    to->resources.all.v =
+        arena_copy(in->arena, from->resources.all.v,
+                   from->resources.all.n * sizeof(struct qty));
     to->resources.all.cap = from->resources.all.n;
     to->terms.all.v = arena_copy(in->arena, from->terms.all.v,
                                  from->terms.all.n * sizeof(struct term));
