@@ -1,5 +1,7 @@
 # tests.mk - included by the Makefile: every test there is, by name.
 
+include tests/plugin/plugin.mk
+
 UNIT_SRCS := $(sort $(wildcard tests/unit/test_*.c))
 UNIT_BINS := $(UNIT_SRCS:tests/unit/%.c=$(B)/tests/%)
 CMOCKA_LIBS = $(shell pkg-config --libs cmocka 2>/dev/null)

@@ -251,7 +251,7 @@ static bool condition_read(struct jin *in, const struct jpath *at,
         return jin_bad(in, at, "more than %d conditions", TERMS_MAX);
     json_array_foreach(v, i, e)
     {
-        if (!jin_text(in, JPATH_AT(at, i), e, false, &s) ||
+        if (!jin_text(in, JPATH_AT(at, i), e, true, &s) ||
             !value_add(in, JPATH_AT(at, i), key, s, strlen(s), &values))
             return false;
     }
@@ -500,7 +500,7 @@ bool bundle_read(struct jin *in, const struct jpath *at, const json_t *v,
         if (is_key(bundle_keys, COUNT(bundle_keys), key))
             continue;
         near = suggest(key, bundle_keys, COUNT(bundle_keys));
-        if (near)
+        if (near && !accel_type_of_resource(key))
             return jin_bad(in, JPATH_KEY(at, key),
                             "did you mean \"%s\"? (a resource of this name: "
                             "write it in \"resources\")", near);

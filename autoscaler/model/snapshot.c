@@ -118,18 +118,22 @@ static void say(struct maker *m, struct sayings *s, uint32_t key,
 static void say_own(struct maker *m, struct sayings *s, const struct pairs *p,
                     const struct qtys *q, uint32_t rank)
 {
+    bool has = false;
+
     for (uint32_t i = 0; i < p->n; i++) {
         uint32_t key = maker_id(m, p->v[i].key);
         const char *value = p->v[i].value;
 
-        if (key == m->id.accelerator)
+        if (key == m->id.accelerator) {
             value = maker_canonical(m, value);
+            has = true;
+        }
         say(m, s, key, maker_id(m, value), rank + BY_KEY);
         if (strcmp(p->v[i].key, "accelerator_type") == 0)
             say(m, s, m->id.accelerator,
                 maker_id(m, maker_canonical(m, value)), rank + BY_ALIAS);
     }
-    for (uint32_t i = 0; i < q->n; i++) {
+    for (uint32_t i = 0; i < q->n && !has; i++) {
         const char *type = accel_type_of_resource(q->v[i].name);
 
         if (type && q->v[i].amount > 0)

@@ -63,19 +63,24 @@ static void put_pairs(struct maker *m, const struct pairs *p)
     }
 }
 
-static void put_markers(struct maker *m, const struct qtys *q)
+/* What labels say of the accelerator comes before a marker. */
+static void put_markers(struct maker *m, const struct qtys *q,
+                        const struct pairs *labels)
 {
+    for (uint32_t i = 0; i < labels->n; i++)
+        if (strcmp(labels->v[i].key, ACCEL_LABEL) == 0)
+            return;
     for (uint32_t i = 0; i < q->n; i++) {
         const char *type = accel_type_of_resource(q->v[i].name);
 
-        if (type)
+        if (type && q->v[i].amount > 0)
             put(m, maker_canonical(m, type));
     }
 }
 
 static void put_alt(struct maker *m, const struct fact_alt *a)
 {
-    put_markers(m, &a->resources);
+    put_markers(m, &a->resources, &(struct pairs){0});
     for (uint32_t i = 0; i < a->selector.n; i++) {
         const struct term *t = &a->selector.v[i];
         bool accelerator = strcmp(t->key, ACCEL_LABEL) == 0;
@@ -135,7 +140,7 @@ void maker_strings(struct maker *m)
         put(m, t->name);
         put(m, t->provider);
         put_pairs(m, &t->labels);
-        put_markers(m, &t->resources);
+        put_markers(m, &t->resources, &t->labels);
         for (uint32_t j = 0; j < t->n_offers; j++)
             put(m, t->offers[j].zone);
     }
@@ -143,7 +148,7 @@ void maker_strings(struct maker *m)
         put(m, f->nodes[i].id);
         put(m, f->nodes[i].zone);
         put_pairs(m, &f->nodes[i].labels);
-        put_markers(m, &f->nodes[i].total);
+        put_markers(m, &f->nodes[i].total, &f->nodes[i].labels);
     }
     for (uint32_t i = 0; i < f->n_demands; i++) {
         const struct fact_demand *d = &f->demands[i];
