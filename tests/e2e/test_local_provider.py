@@ -39,6 +39,13 @@ def marked(mark):
     return found
 
 
+def living(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
 class Box:
     """A directory of machines, and handles on it."""
 
@@ -120,18 +127,21 @@ def test_launch_list_terminate(box):
     assert len(marks) == 2
     assert all(len(marked(k)) >= 3 for k in marks)  # ray start, its raylet, a worker
     temps = [pathlib.Path(box.record(m["id"])["temp"]) for m in up]
+    bare = [int((t / "bare").read_text()) for t in temps]
     assert h.terminate([up[0]["id"], "nobody"]) == {up[0]["id"]: "OK", "nobody": "NOT_FOUND"}
     assert [m["id"] for m in h.list()] == [up[1]["id"]]
     assert h.terminate([up[1]["id"]]) == {up[1]["id"]: "OK"}
     assert h.list() == []
     assert not any(marked(k) for k in marks)
+    assert not any(living(p) for p in bare)
     assert not any(t.exists() for t in temps)
     assert [p.name for p in (box.tmp / "state/c1").iterdir()] == ["lock"]
 
 
 def test_arguments_and_environment(box):
     types = [{**T4, "options": {"env.LANG": "type"}}, CPU]
-    options = box.options(**{"env.LANG": "provider", "env.MORE": "1", "object_store_memory": "80M"})
+    options = box.options(**{"env.LANG": "provider", "env.MORE": "1", "object_store_memory": "80M",
+                               "args": " --one  --two=2 "})
     # a process of its own, whose environment and open files are to be passed on, or not
     code = """
 import json, socket, sys
@@ -152,7 +162,7 @@ json.dump(h.launch("t4", "r1") + h.launch("c.p/u", "r2"), sys.stdout)
     temp = pathlib.Path(box.record(t4["id"])["temp"])
     args = (temp / "args").read_text().splitlines()
     assert args[:2] == ["start", "--block"]
-    for a in ("--address=127.0.0.1:6379", f"--node-ip-address={t4['address']}", f"--node-name={t4['id']}",
+    for a in ("--one", "--two=2", "--address=127.0.0.1:6379", f"--node-ip-address={t4['address']}", f"--node-name={t4['id']}",
               f"--temp-dir={temp}", "--num-cpus=8", "--num-gpus=2", "--memory=1073741824",
               "--object-store-memory=80000000", "--labels=ray.io/accelerator-type=T4,zone=a"):
         assert a in args, a
@@ -281,7 +291,7 @@ def test_failure_tells_the_last_words(box):
     h = box.open(fake="die")
     m, = h.launch("t4", "r")
     failed = until(lambda: [x for x in h.list() if x["phase"] == "FAILED"])[0]
-    assert failed["detail"] == "ray start ended: ConnectionError: no head at that address"
+    assert failed["detail"] == "ray start ended: Local node IP: somewhere; ConnectionError: no head at that address"
     assert failed["failure"] == "RETRY"
     assert h.terminate([m["id"]]) == {m["id"]: "OK"}
 
