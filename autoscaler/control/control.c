@@ -92,6 +92,7 @@ static void tick(struct control *c)
         page->now = now;
         page->plan = plan;
         publish(c, page);               /* the API reads this, nothing else */
+        head_report(c, page);
     } else {
         /* Facts come through checked readers: a bug of ours, told loudly;
          * the fleet stays as it is. */

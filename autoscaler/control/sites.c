@@ -146,7 +146,7 @@ static void site_problem(struct control *c, struct site *s, const struct err *e)
             tell(c, "provider.up", s->conf->name, "", "it answers again");
         return;
     }
-    snprintf(s->problem, sizeof s->problem, "%s%s%s", e->code,
+    snprintf(s->problem, sizeof s->problem, "%s%s%.190s", e->code,
              *e->code ? ": " : "", e->text);
     if (!was)
         tell(c, "provider.down", s->conf->name, status_name(e->status), "%s",

@@ -55,21 +55,17 @@ struct head {
     int64_t read_due_ms;      /* mono */
     struct arena view_arena;  /* owns view */
     struct ray_view *view;    /* the last good one, or NULL */
+    const struct ray_node **index;  /* its nodes by instance id */
     int64_t read_ms;          /* wall, of the last good one */
     uint32_t failures;        /* in a row */
-    bool up;                  /* told as an event */
     char problem[448];
-    uint64_t reported_tick;
     int64_t reported_ms;      /* mono */
     uint64_t reported_hash;
-    /* Launches for tasks and gangs must be wanted by two views in a row: a
-     * task may be counted as running and as pending in one of them (ray
-     * issue 36926). */
     uint64_t views;           /* good reads so far */
 };
 
-/* How many machines of a type the last view's plan wanted to launch. */
-struct wish { char type[64]; uint32_t count; };
+/* Machines of a type that tasks and gangs of the head want: see act.c. */
+struct wish { char type[64]; uint32_t count; uint64_t view, tick; };
 
 struct failure_note { char machine[48], type[64], text[208]; enum status why; int64_t at_ms; };
 enum { FAILURES_KEPT = 16 };
@@ -107,7 +103,6 @@ struct control {
     struct head head;
     struct wish *wishes;
     uint32_t n_wishes;
-    uint64_t wishes_of_view;
 
     struct command *waiting;  /* taken this tick, answered after the plan */
     struct failure_note failures[FAILURES_KEPT];

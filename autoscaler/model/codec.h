@@ -28,6 +28,13 @@ enum status codec_bundle_read(const json_t *v, const char *where,
                               struct err *err);
 json_t *codec_bundle_write(const struct fact_bundle *b);
 
+/* The body of a request_resources call: {"bundles":[...],"num_cpus":8,
+ * "strategy":"PACK","priority":0}; "owner" and "ttl" are the caller's to read.
+ * At least one of bundles and num_cpus.  ret is of source REQUEST. */
+enum status codec_request_read(const json_t *body, const char *owner,
+                               int64_t since_ms, struct arena *arena,
+                               struct fact_demand *ret, struct err *err);
+
 json_t *codec_plan_write(const struct snapshot *s, const struct plan *p);
 
 /* Text with libjansson's own message turned into ours: "line 3 column 7: ...";

@@ -47,6 +47,8 @@ struct machine {
     bool busy;              /* a call for it is in flight */
 };
 
+struct fleet_index { struct machine **v; uint32_t size, n; };
+
 struct fleet {
     struct machine **v;     /* in order of creation */
     uint32_t n, cap;
@@ -55,6 +57,7 @@ struct fleet {
     void (*on_change)(void *arg, const struct machine *m,
                       enum machine_state from);
     void *arg;
+    struct fleet_index by_id, by_cloud;  /* fleet.c's own */
 };
 
 void fleet_init(struct fleet *f);

@@ -50,7 +50,9 @@ struct cover_problem {
                                   * one item that fits no bin without */
 };
 
-struct cover_part { uint32_t item, count; };          /* in ONE bin */
+/* In ONE bin.  Parts are in an order in which putting each on the fullest device
+ * that still holds it (else on a free one) works; an item may come twice. */
+struct cover_part { uint32_t item, count; };
 struct cover_pattern { uint32_t bin, count, first, n; };  /* into parts */
 
 struct cover_plan {
@@ -64,6 +66,9 @@ struct cover_plan {
                                   * that places as many, -1: none yet */
     uint64_t work;               /* counted steps */
 };
+
+/* About how many steps of work are a millisecond of one core of 2024. */
+#define COVER_STEPS_PER_MS UINT64_C(1000000)
 
 void cover_first(const struct cover_problem *p, struct arena *arena,
                  struct cover_plan *ret);

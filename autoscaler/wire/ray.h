@@ -45,6 +45,10 @@ struct ray_view {
      * (GANG, id = hex of the group), request_resources (REQUEST, owner "ray") */
     const struct fact_demand *demands;
     uint32_t n_demands;
+    uint32_t n_elsewhere;         /* shapes left out because a new machine is no
+                                   * help: they name a node, or lie inside a
+                                   * placement group that has its place */
+    uint32_t n_garbled;           /* left out: they make no sense */
 };
 
 enum status ray_head_read(struct ray_head *h, struct arena *arena,
@@ -62,8 +66,13 @@ struct ray_report {
         int64_t start_s, failed_s; uint32_t count; } const *failed;
     uint32_t n_failed;
     const struct fact_demand *infeasible;  /* TASK, GANG, REQUEST */
+    const char *const *why;       /* one per infeasible demand, or NULL */
     uint32_t n_infeasible;
 };
+/* Pending machines with an id appear one per line, those without as "N
+ * launching".  Ray's own status leaves infeasible demand out, so it is also
+ * written, in words, where `ray status` appends the autoscaler's troubles and
+ * new drivers print them. */
 enum status ray_head_report(struct ray_head *h, const struct ray_report *r,
                             int64_t deadline_mono_ms, struct err *err);
 

@@ -306,7 +306,7 @@ int options_read(struct local *l, const struct davit_setup *s,
         abort();
     for (size_t i = 0; i < s->n_types && status == DAVIT_OK; i++) {
         l->n_types++;
-        status = read_type(&l->types[i], &s->types[i], store, e);
+        status = read_type(&l->types[i], s->types[i], store, e);
     }
     return status;
 }

@@ -1,0 +1,183 @@
+/*
+ * guard.c - who may speak to the API.
+ *
+ * With a token: whoever has it.  Without one the API trusts its address, and
+ * a browser on that machine must not be the way in: a page of another site can
+ * send a POST to 127.0.0.1 (so Origin must be ours), or point its own name at
+ * it (so Host must be a name of this machine).
+ */
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <openssl/crypto.h>
+#include <openssl/sha.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "inside.h"
+
+#define TOKEN_MAX 4096
+
+static bool address_is_loopback(const struct sockaddr *a)
+{
+    static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff};
+    const struct in6_addr *six;
+
+    if (a->sa_family == AF_INET)
+        return ntohl(((const struct sockaddr_in *)(const void *)a)
+                         ->sin_addr.s_addr) >> 24 == 127;
+    if (a->sa_family != AF_INET6)
+        return false;
+    six = &((const struct sockaddr_in6 *)(const void *)a)->sin6_addr;
+    return IN6_IS_ADDR_LOOPBACK(six) ||
+           (memcmp(six, mapped, sizeof mapped) == 0 && six->s6_addr[12] == 127);
+}
+
+/* Every address the name stands for must be loopback. */
+static enum status find_loopback(const char *host, bool *ret, struct err *err)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
+                             .ai_flags = AI_PASSIVE}, *list;
+    int rc = getaddrinfo(host, NULL, &hints, &list);
+
+    if (rc != 0)
+        return err_set(err, ST_INVALID, "api.listen: %s is no address of this "
+                       "machine: %s", host, gai_strerror(rc));
+    *ret = true;
+    for (const struct addrinfo *a = list; a; a = a->ai_next)
+        *ret = *ret && address_is_loopback(a->ai_addr);
+    freeaddrinfo(list);
+    return ST_OK;
+}
+
+static enum status read_token(struct guard *g, const char *path,
+                              struct err *err)
+{
+    char text[TOKEN_MAX + 2];
+    FILE *f = fopen(path, "re");
+    size_t n;
+
+    if (!f)
+        return err_set(err, ST_INVALID, "api.token_file: cannot read %s: %s",
+                       path, strerror(errno));
+    n = fread(text, 1, sizeof text - 1, f);
+    fclose(f);
+    while (n > 0 && strchr(" \t\r\n", text[n - 1]))
+        n--;
+    if (n > TOKEN_MAX)
+        return err_set(err, ST_INVALID, "api.token_file: %s holds more than %d "
+                       "bytes; a token is one line", path, TOKEN_MAX);
+    if (n < 8)
+        return err_set(err, ST_INVALID, "api.token_file: the token in %s has "
+                       "%zu characters, at least 8 are needed; `openssl rand "
+                       "-hex 32` makes a good one", path, n);
+    SHA256((const unsigned char *)text, n, g->token);
+    OPENSSL_cleanse(text, sizeof text);
+    g->has_token = true;
+    return ST_OK;
+}
+
+enum status guard_init(struct guard *g, const struct config *c,
+                       struct err *err)
+{
+    enum status s;
+
+    *g = (struct guard){.tls = c->api_tls_cert[0] || c->api_tls_key[0]};
+    snprintf(g->host, sizeof g->host, "%s", c->api_host);
+    if (g->tls && (!c->api_tls_cert[0] || !c->api_tls_key[0]))
+        return err_set(err, ST_INVALID, "api: tls_cert and tls_key go "
+                       "together; %s is missing",
+                       c->api_tls_cert[0] ? "tls_key" : "tls_cert");
+    if ((s = find_loopback(c->api_host, &g->loopback, err)) != ST_OK)
+        return s;
+    if (c->api_token_file[0] &&
+        (s = read_token(g, c->api_token_file, err)) != ST_OK)
+        return s;
+    if (!g->loopback && !g->has_token && !g->tls)
+        return err_set(err, ST_INVALID, "api.listen: %s can be reached from "
+                       "other machines, and whoever reaches it could order "
+                       "machines at your cost; set api.token_file (or "
+                       "api.tls_cert and api.tls_key), or listen on 127.0.0.1",
+                       c->api_host);
+    return ST_OK;
+}
+
+/* Hashed first, so that neither time nor length says anything. */
+static bool token_fits(const struct guard *g, const char *header)
+{
+    unsigned char digest[32];
+
+    if (!header || strncasecmp(header, "Bearer", 6) != 0 ||
+        (header[6] != ' ' && header[6] != '\t'))
+        return false;
+    header += 6 + strspn(header + 6, " \t");
+    SHA256((const unsigned char *)header, strlen(header), digest);
+    return CRYPTO_memcmp(digest, g->token, sizeof digest) == 0;
+}
+
+/* "[::1]:8790" and "localhost:8790" to the name alone. */
+static void host_name(const char *host, char *ret, size_t n)
+{
+    const char *end = host[0] == '[' ? strchr(host, ']') : strchr(host, ':');
+
+    if (host[0] == '[' && end)
+        end++;
+    snprintf(ret, n, "%.*s", (int)(end ? (size_t)(end - host) : strlen(host)),
+             host);
+}
+
+static bool host_is_ours(const struct guard *g, const char *host)
+{
+    char name[256], bare[260];
+
+    host_name(host, name, sizeof name);
+    snprintf(bare, sizeof bare, "[%s]", g->host);
+    return strcasecmp(name, "localhost") == 0 ||
+           strcmp(name, "127.0.0.1") == 0 || strcmp(name, "[::1]") == 0 ||
+           strcasecmp(name, g->host) == 0 || strcasecmp(name, bare) == 0;
+}
+
+static bool origin_is_ours(const char *origin, const char *host)
+{
+    const char *p = strstr(origin, "://");
+
+    return p && host && strcasecmp(p + 3, host) == 0;
+}
+
+unsigned guard_check(struct visit *w, bool open)
+{
+    const struct guard *g = &w->server->guard;
+    const char *host = visit_header(w, MHD_HTTP_HEADER_HOST);
+    const char *origin = visit_header(w, MHD_HTTP_HEADER_ORIGIN);
+    const char *auth = visit_header(w, MHD_HTTP_HEADER_AUTHORIZATION);
+
+    if (g->has_token) {
+        w->trusted = token_fits(g, auth);
+        if (w->trusted || open)
+            return 0;
+        visit_error(w, 401, "AUTH", "Authorization",
+                    auth ? "the token is not the one in api.token_file"
+                         : "this API needs the header `Authorization: Bearer "
+                           "<token>`, with the token in api.token_file");
+        MHD_add_response_header(w->response, MHD_HTTP_HEADER_WWW_AUTHENTICATE,
+                                "Bearer realm=\"davit\"");
+        return 401;
+    }
+    w->trusted = true;
+    if (g->loopback && host && !host_is_ours(g, host)) {
+        visit_error(w, 403, "AUTH", "Host",
+                    "the Host header is \"%.200s\", but this API without a "
+                    "token answers only to localhost, 127.0.0.1, [::1] and "
+                    "api.listen", host);
+        return 403;
+    }
+    if (origin && !origin_is_ours(origin, host)) {
+        visit_error(w, 403, "AUTH", "Origin",
+                    "a web page of %.200s may not use this API without a "
+                    "token", origin);
+        return 403;
+    }
+    return 0;
+}

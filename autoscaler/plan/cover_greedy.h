@@ -1,0 +1,33 @@
+/*
+ * cover_greedy.h - one greedy plan for given item weights: per bin the best
+ * fill, of all bins the one with the most weight for its price, repeated as
+ * often as the demand has it.
+ *
+ * Private to cover_*.c.  A greedy is made once per view and run many times
+ * with other weights; it starts from what a draft has left.
+ */
+#ifndef PLAN_COVER_GREEDY_H
+#define PLAN_COVER_GREEDY_H
+
+#include "cover_draft.h"
+
+/* How the size of an item in a bin is measured when its weight is divided by
+ * it; a fill tries several and keeps the best. */
+enum greedy_size {
+    BY_SUM,        /* of its shares of all columns */
+    BY_LARGEST,        /* its largest share */
+    BY_SCARCE,     /* shares weighted by what the demand makes scarce */
+    BY_N
+};
+
+struct greedy;
+
+struct greedy *greedy_make(const struct view *v);
+
+/* Buys for all that d has left.  sizes: set of 1 << enum greedy_size.  by_value:
+ * price does not count (the number of bins is what is short).  Returns counted
+ * work. */
+uint64_t greedy_run(struct greedy *g, const double *weight, unsigned sizes,
+                    bool by_value, struct draft *d);
+
+#endif
