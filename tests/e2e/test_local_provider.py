@@ -24,19 +24,35 @@ T4 = {"name": "t4", "machine": "n1-standard-8+t4",
 CPU = {"name": "c.p/u", "resources": {"CPU": "2"}}
 
 
-def marked(mark):
-    """Living processes that carry a machine's mark."""
+def marked(mark, temp=""):
+    """Living processes that carry a machine's mark, or stand in its directory."""
     found = []
     want = b"DAVIT_LOCAL_MACHINE=" + mark.encode()
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
             env = pathlib.Path("/proc", pid, "environ").read_bytes().split(b"\0")
             state = pathlib.Path("/proc", pid, "stat").read_text().rsplit(")", 1)[1].split()[0]
+            cwd = os.readlink(f"/proc/{pid}/cwd")
         except OSError:
             continue
-        if want in env and state != "Z":
+        if (want in env or temp and cwd.startswith(temp)) and state != "Z":
             found.append(int(pid))
     return found
+
+
+def end(record):
+    """SIGKILL to all of a machine, until nothing is left."""
+    for _ in range(100):
+        pids = marked(record["mark"], record["temp"])
+        if not pids:
+            return
+        for pid in pids:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        time.sleep(0.01)
+    raise AssertionError("it does not die")
 
 
 def living(pid):
@@ -72,8 +88,7 @@ class Box:
         return json.loads(self.path(id, "machine.json").read_text())
 
     def kill(self, id):
-        for pid in marked(self.record(id)["mark"]):
-            os.kill(pid, signal.SIGKILL)
+        end(self.record(id))
 
     def done(self):
         try:
@@ -81,8 +96,7 @@ class Box:
             h.terminate([m["id"] for m in h.list()])
         finally:
             for path in (self.tmp / "state").glob("*/*/machine.json"):
-                for pid in marked(json.loads(path.read_text())["mark"]):
-                    os.kill(pid, signal.SIGKILL)
+                end(json.loads(path.read_text()))
             for h in self.handles:
                 h.close()
             if self.temp.exists():
