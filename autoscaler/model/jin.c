@@ -16,6 +16,9 @@
 #define DEPTH_MAX 64
 #define MS_MAX (INT64_C(1) << 53)
 #define DOLLARS_MAX 1e6
+/* Below it a fraction has at most 15 digits, which a double keeps and which
+ * JSON_REAL_PRECISION(15) prints in full; above it text is written. */
+#define AMOUNT_REAL INT64_C(1000000000000000)
 
 /* ---- errors */
 
@@ -301,7 +304,7 @@ json_t *jin_amount(int64_t amount)
 
     if (amount % AMOUNT_ONE == 0)
         return json_integer(amount / AMOUNT_ONE);
-    if (amount < INT64_C(1) << 50)
+    if (amount < AMOUNT_REAL)
         return json_real(amount_to_double(amount));
     return json_string(amount_text(amount, buf, sizeof buf));
 }
@@ -420,7 +423,7 @@ enum status codec_parse(const char *text, size_t n, json_t **ret,
         return err_set(err, ST_INVALID,
                        "line %d column %d: nested deeper than %d levels", line,
                        column, DEPTH_MAX);
-    v = json_loadb(text, n, JSON_REJECT_DUPLICATES, &e);
+    v = json_loadb(text, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &e);
     if (!v)
         return err_set(err, ST_INVALID, "line %d column %d: not JSON: %s",
                        e.line, e.column, e.text);
