@@ -423,7 +423,7 @@ enum status codec_parse(const char *text, size_t n, json_t **ret,
         return err_set(err, ST_INVALID,
                        "line %d column %d: nested deeper than %d levels", line,
                        column, DEPTH_MAX);
-    v = json_loadb(text, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &e);
+    v = json_loadb(text, n, JSON_REJECT_DUPLICATES, &e);
     if (!v)
         return err_set(err, ST_INVALID, "line %d column %d: not JSON: %s",
                        e.line, e.column, e.text);
