@@ -27,6 +27,7 @@ const struct davit_kv local_options[] = {
                       " 127.0.0.2)" },
     { "object_store_memory", "of each raylet, at least 75Mi (default: 100Mi)" },
     { "max", "machines at once (default: 32)" },
+    { "args", "more arguments for ray start, separated by blanks" },
     { "env.*", "environment of the raylets: env.NAME: value" },
     { NULL, NULL },
 };
@@ -127,6 +128,14 @@ static int read_option(struct local *l, const struct davit_kv *o, double *store,
     } else if (strcmp(o->key, "object_store_memory") == 0) {
         if (!quantity(o->value, store) || *store < STORE_MIN)
             return bad_option(e, o, "at least 75Mi");
+    } else if (strcmp(o->key, "args") == 0) {
+        for (const char *p = o->value + strspn(o->value, " "); *p != '\0';) {
+            size_t n = strcspn(p, " ");
+
+            strings_add(&l->args, "%.*s", (int)n, p);
+            p += n;
+            p += strspn(p, " ");
+        }
     } else if (strcmp(o->key, "max") == 0) {
         if (!quantity(o->value, &v) || v < 1 || v > 1000 || v != floor(v))
             return bad_option(e, o, "between 1 and 1000");
