@@ -286,6 +286,13 @@ const struct rest *rests_note(struct rests *r, const char *provider,
     return rests_note_launch(r, provider, type, zone, spot, 0, 0, e, now_ms);
 }
 
+static bool in_force(const struct record *f, int64_t now_ms)
+{
+    return f->in_use &&
+           (now_ms < f->rest.until_ms ||
+            (f->rest.room != UNLIMITED && now_ms < f->room_until_ms));
+}
+
 const struct rest *rests_find(const struct rests *r, const char *provider,
                               const char *type, const char *zone, bool spot,
                               int64_t now_ms)
@@ -296,11 +303,7 @@ const struct rest *rests_find(const struct rests *r, const char *provider,
             break;
         const struct record *f =
             record_find(r, s, provider, type, zone, spot);
-        if (f == NULL)
-            continue;
-        bool resting = now_ms < f->rest.until_ms;
-        bool limited = f->rest.room != UNLIMITED && now_ms < f->room_until_ms;
-        if ((resting || limited) &&
+        if (f != NULL && in_force(f, now_ms) &&
             (best == NULL || f->rest.until_ms > best->rest.until_ms))
             best = f;
     }
@@ -311,6 +314,6 @@ void rests_each(const struct rests *r, int64_t now_ms,
                 void (*each)(void *arg, const struct rest *rest), void *arg)
 {
     for (uint32_t i = 0; i < r->n; i++)
-        if (r->v[i]->in_use && now_ms < r->v[i]->rest.until_ms)
+        if (in_force(r->v[i], now_ms))
             each(arg, &r->v[i]->rest);
 }

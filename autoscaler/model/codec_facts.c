@@ -139,9 +139,9 @@ static bool labels_read(struct jin *in, const struct jpath *at,
     for (uint32_t i = 0; i < resources->n; i++) {
         const char *marker = accel_type_of_resource(q[i].name);
 
-        if (!marker)
+        if (!marker) {
             q[kept++] = q[i];
-        else if (q[i].amount > 0) {
+        } else if (q[i].amount > 0) {
             marker = accel_type_canonical(marker);
             if (!least || strcmp(marker, least) < 0)
                 least = marker;

@@ -79,8 +79,8 @@ uint32_t intern_add(struct intern *t, const void *p, size_t n, int copy)
     if (t->n == t->cap)
         arena_grow_(t->arena, (void **)&t->items, &t->cap, t->n,
                     sizeof *t->items);
-    t->items[t->n] =
-        (struct intern_item){.p = p, .n = (uint32_t)n, .hash = hash, .id = t->n};
+    t->items[t->n] = (struct intern_item){
+        .p = p, .n = (uint32_t)n, .hash = hash, .id = t->n};
     t->slots[at] = ++t->n;
     if (t->n > t->n_slots / 2)
         slots_fill(t, t->n_slots * 2);

@@ -208,16 +208,6 @@ static int by_zone(const void *pa, const void *pb)
     return (int)a->spot - (int)b->spot;
 }
 
-static bool has_accelerator(const struct qtys *q)
-{
-    for (uint32_t i = 0; i < q->n; i++)
-        if (q->v[i].amount > 0 &&
-            (accel_is_device(q->v[i].name) ||
-             (strchr(q->v[i].name, '/') && accel_from_k8s(q->v[i].name))))
-            return true;
-    return false;
-}
-
 static enum status make_offers(struct maker *m, uint32_t type,
                                struct sn_offer *v, struct label_vec *labels,
                                struct err *err)
@@ -283,7 +273,7 @@ static enum status make_types(struct maker *m, struct label_vec *labels,
                                    : f->limits.idle_timeout_ms,
             .boot_ms = t->boot_ms, .priority = t->priority,
             .unavailable = t->unavailable,
-            .accelerator = has_accelerator(&t->resources),
+            .accelerator = maker_has_accelerator(&t->resources),
             .first_offer = n_offers, .n_offers = t->n_offers};
         if (make_offers(m, i, offers + n_offers, labels, err) != ST_OK)
             return ST_INVALID;

@@ -157,20 +157,9 @@ static uint32_t selector_of(struct maker *m, const struct fact_alt *a,
 
 struct shape_key { uint32_t row, selector, accelerator; };
 
-static bool needs_accelerator(const struct maker *m, const struct qtys *q)
-{
-    for (uint32_t i = 0; i < q->n; i++)
-        if (q->v[i].amount > 0 &&
-            (accel_is_device(q->v[i].name) ||
-             (strchr(q->v[i].name, '/') && accel_from_k8s(q->v[i].name))))
-            return true;
-    (void)m;
-    return false;
-}
-
 static uint32_t shape_of(struct maker *m, const struct fact_alt *a)
 {
-    bool accelerator = needs_accelerator(m, &a->resources);
+    bool accelerator = maker_has_accelerator(&a->resources);
     struct shape_key key = {0};
 
     key.row = maker_row(m, &a->resources, true);

@@ -50,7 +50,8 @@ uint32_t maker_id(const struct maker *m, const char *s)
 
 static bool is_accelerator_key(const char *key)
 {
-    return strcmp(key, ACCEL_LABEL) == 0 || strcmp(key, "accelerator_type") == 0;
+    return strcmp(key, ACCEL_LABEL) == 0 ||
+           strcmp(key, "accelerator_type") == 0;
 }
 
 static void put_pairs(struct maker *m, const struct pairs *p)
@@ -271,4 +272,14 @@ uint32_t maker_row(struct maker *m, const struct qtys *q, bool whole_up)
         if (m->s->columns[c].device && m->row[c] > AMOUNT_ONE)
             m->row[c] = (m->row[c] + AMOUNT_ONE - 1) / AMOUNT_ONE * AMOUNT_ONE;
     return intern_add(&m->rows, m->row, n * sizeof *m->row, 1);
+}
+
+bool maker_has_accelerator(const struct qtys *q)
+{
+    for (uint32_t i = 0; i < q->n; i++)
+        if (q->v[i].amount > 0 &&
+            (accel_is_device(q->v[i].name) ||
+             (strchr(q->v[i].name, '/') && accel_from_k8s(q->v[i].name))))
+            return true;
+    return false;
 }

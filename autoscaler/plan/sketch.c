@@ -101,7 +101,8 @@ static void node_measure(struct grouping *g, const int64_t *most, uint32_t i)
     g->total[i] = room_of_row(s, total, g->t->arena);
     g->room[i] = room_of_node(s, n, g->t->arena);
     for (uint32_t c = 0; c < s->n_columns; c++) {
-        g->tight[i] += available[c] / (most[c] / 1000000 + 1);
+        if (most[c] > 0)
+            g->tight[i] += order_share(available[c], most[c]);
         if (s->columns[c].device && total[c] > 0)
             g->accelerator[i] = true;
     }

@@ -38,11 +38,10 @@ static void shapes_measure(struct tables *t)
 
         *needs = needs_make(s, sn_row(s, s->shapes[i].row), t->arena);
         for (uint32_t k = 0; k < needs->n; k++) {
-            int64_t unit = most[needs->v[k].column] / 1000000 + 1;
-            int64_t share = needs->v[k].amount / unit;
+            int64_t whole = most[needs->v[k].column];
 
-            /* more than any node has: it is placed nowhere anyway */
-            t->hardness[i] += share < 2000000 ? share : 2000000;
+            if (whole > 0)
+                t->hardness[i] += order_share(needs->v[k].amount, whole);
         }
     }
 }

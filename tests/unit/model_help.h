@@ -31,7 +31,8 @@ static inline char *dump(const struct snapshot *s)
 
     buf_init(&b, (size_t)1 << 30);
     buf_printf(&b, "now %" PRId64 " fresh %d\n", s->now_ms, s->head_fresh);
-    buf_printf(&b, "limits %u %" PRId64 " %" PRId64 " %u %" PRId64 " %d %d %d\n",
+    buf_printf(&b,
+               "limits %u %" PRId64 " %" PRId64 " %u %" PRId64 " %d %d %d\n",
                s->limits.max_nodes, s->limits.idle_timeout_ms,
                s->limits.max_cost_micros_hour, s->limits.max_launching,
                s->limits.upscaling_speed, s->limits.end_outdated,
@@ -232,6 +233,28 @@ static inline struct fact_demand rnd_demand(struct rnd *r)
     return d;
 }
 
+/* The same but for one small thing, for the last ties of an order. */
+static inline struct fact_demand rnd_twin(struct rnd *r,
+                                          const struct fact_demand *of)
+{
+    struct fact_demand d = *of;
+    struct fact_bundle *b =
+        arena_copy(r->a, d.bundles, d.n_bundles * sizeof *b);
+    struct fact_bundle *last = &b[d.n_bundles - 1];
+
+    if (last->n_alts > 1 && rnd_below(r, 2)) {
+        struct fact_alt *a =
+            arena_copy(r->a, last->alts, last->n_alts * sizeof *a);
+
+        a[last->n_alts - 1].after_ms += 1000;
+        last->alts = a;
+    } else {
+        last->count++;
+    }
+    d.bundles = b;
+    return d;
+}
+
 static inline struct fact_type rnd_type(struct rnd *r, uint32_t i)
 {
     static const char *const zones[] = {"", "a", "b"};
@@ -270,7 +293,8 @@ static inline struct fact_node rnd_node(struct rnd *r, uint32_t i)
         .state = (enum machine_state)rnd_below(r, STATE_GONE),
         .labels = rnd_labels(r), .idle_ms = (int64_t)rnd_below(r, 9) - 1,
         .since_ms = rnd_below(r, 999), .created_ms = rnd_below(r, 999),
-        .price_micros_hour = rnd_below(r, 2) ? -1 : (int64_t)rnd_below(r, 99999),
+        .price_micros_hour =
+            rnd_below(r, 2) ? -1 : (int64_t)rnd_below(r, 99999),
         .hold = rnd_below(r, 4) ? REASON_NONE : REASON_KEEP_STALE,
         .hold_until_ms = rnd_below(r, 2), .activity = "", .cloud_id = "i-1",
         .address = "", .ray_id = "", .provider = "sim", .request_id = "",
@@ -301,7 +325,8 @@ static inline struct facts *rnd_facts(struct rnd *r)
     for (uint32_t i = 0; i < nn; i++)
         n[i] = rnd_node(r, i);
     for (uint32_t i = 0; i < nd; i++)
-        d[i] = rnd_demand(r);
+        d[i] = i > 0 && rnd_below(r, 3) == 0 ? rnd_twin(r, &d[i - 1])
+                                             : rnd_demand(r);
     *f = (struct facts){.cluster = "c", .now_ms = 1700000000123,
                         .head_fresh = rnd_below(r, 2),
                         .limits = fact_limits_default, .types = t,

@@ -493,7 +493,7 @@ static void requests_that_are_wrong(void **state)
     static const char *const in[][2] = {
         {"{}", "bundles"},
         {"[]", "object"},
-        {"3", "object"},
+        {"3", "JSON"},
         {"{\"bundle\":[{\"GPU\":1}]}", "bundles"},
         {"{\"bundles\":{\"GPU\":1}}", "list"},
         {"{\"bundles\":[3]}", "bundles[0]"},

@@ -213,6 +213,30 @@ static void test_quota_room(void **state)
     rests_free(r);
 }
 
+static void show(void *arg, const struct rest *t)
+{
+    char *said = arg;
+    sprintf(said + strlen(said), "%s/%s/%s ", t->provider, t->type, t->zone);
+}
+
+static void test_each(void **state)
+{
+    (void)state;
+    struct rests *r = rests_new();
+    char said[200] = "";
+    note(r, "t4", "a", ST_STOCKOUT, NOW);
+    note(r, "t4", "b", ST_RETRY, NOW);
+    note(r, "k80", "a", ST_INVALID, NOW);
+    asked(r, 8, 0, NOW);  /* of t4/a */
+    note(r, "", "", ST_BROKEN, NOW);
+    rests_each(r, NOW, show, said);
+    assert_string_equal(said, "gke/t4/a gke/t4/b gke/k80/ gke// ");
+    said[0] = '\0';
+    rests_each(r, NOW + 5000, show, said);
+    assert_string_equal(said, "gke/t4/a gke/k80/ ");
+    rests_free(r);
+}
+
 static void test_many(void **state)
 {
     (void)state;
@@ -237,6 +261,7 @@ int main(void)
         cmocka_unit_test(test_delays), cmocka_unit_test(test_whom),
         cmocka_unit_test(test_success), cmocka_unit_test(test_together),
         cmocka_unit_test(test_throttled), cmocka_unit_test(test_quota_room),
+        cmocka_unit_test(test_each),
         cmocka_unit_test(test_many)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -435,6 +435,27 @@ static void what_is_written_reads_back_the_same(void **state)
     }
 }
 
+/* Beyond what a double holds to the last digit. */
+static void large_amounts_keep_their_last_digit(void **state)
+{
+    const int64_t amounts[] = {AMOUNT_MAX, AMOUNT_MAX - 1,
+                               (INT64_C(1) << 53) + 1, (INT64_C(1) << 50) - 1,
+                               123456789012345678, 1, 0};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof amounts / sizeof *amounts; i++) {
+        struct qty q = {"memory", amounts[i]};
+        struct fact_alt alt = {.resources = {&q, 1}};
+        struct fact_bundle b = {&alt, 1, 1}, again = {0};
+        json_t *v = codec_bundle_write(&b);
+
+        if (codec_bundle_read(v, "", &arena, &again, &error) != ST_OK)
+            fail_msg("%s", error.text);
+        assert_int_equal(again.alts[0].resources.v[0].amount, amounts[i]);
+        json_decref(v);
+    }
+}
+
 static void the_example_in_the_documentation(void **state)
 {
     FILE *file = fopen("docs/snapshot.md", "r");
@@ -556,6 +577,7 @@ int main(void)
         cmocka_unit_test_setup(bad_facts_say_where_and_what, fresh),
         cmocka_unit_test_setup(long_names_do_not_hurt, fresh),
         cmocka_unit_test_setup(what_is_written_reads_back_the_same, fresh),
+        cmocka_unit_test_setup(large_amounts_keep_their_last_digit, fresh),
         cmocka_unit_test_setup(the_example_in_the_documentation, fresh),
         cmocka_unit_test_setup(bytes_that_are_no_text_are_written, fresh),
         cmocka_unit_test_setup(a_plan_names_what_it_places, fresh),
