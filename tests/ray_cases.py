@@ -14,6 +14,9 @@ infeasible_demands, infeasible_gangs, infeasible_constraints}.
 
 Feasibility and terminations must be equal; launches equal, or cheaper, or
 fewer nodes.  Ray knows no prices, so both sides are priced by resources.
+Placing more than Ray does is no failure either; what that costs is not
+compared then.  Ray's ends without an id are nodes it launched and took back
+in one breath: not compared either.
 Prints a line a case, then "N passed, N failed".
 """
 import json
@@ -174,19 +177,21 @@ def match_ends(expected, got):
 
 def compare(case, plan):
     """A list of complaints."""
-    bad, expect = [], case["expect"]
+    bad, expect, more = [], case["expect"], False
     costs = {t["name"]: price(t["resources"]) for t in case["node_types"]}
     for key, source, which in (("infeasible_demands", "task", 0),
                                ("infeasible_gangs", "gang", 1),
                                ("infeasible_constraints", "request", 1)):
         got = unplaced(plan, source)[which]
-        if got != expect.get(key, 0):
+        more = more or got < expect.get(key, 0)
+        if got > expect.get(key, 0):
             bad.append(f"{key} {got}, Ray {expect.get(key, 0)}")
     launch = {}
     for l in plan["launches"]:
         launch[l["type"]] = launch.get(l["type"], 0) + l["count"]
     theirs = {k: v for k, v in expect["launch"].items() if v}
-    if launch != theirs:
+    taken_back = any(not e["id"] for e in expect["terminate"])
+    if launch != theirs and not more and not taken_back:
         ours_cost = sum(costs[k] * v for k, v in launch.items())
         their_cost = sum(costs[k] * v for k, v in theirs.items())
         if (ours_cost > their_cost + 1e-9 and
@@ -197,7 +202,7 @@ def compare(case, plan):
     stopping = {n["id"] for n in case["nodes"]
                 if n["status"] == "RAY_STOP_REQUESTED"}
     want = [e for e in expect["terminate"]
-            if not set(e["id"].split("|")) <= stopping]
+            if e["id"] and not set(e["id"].split("|")) <= stopping]
     got = [(n["id"], CAUSES.get(n["why"], n["why"]))
            for n in plan["nodes"] if n["action"] == "end"]
     if not match_ends(want, got):

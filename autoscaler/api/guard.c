@@ -108,12 +108,16 @@ enum status guard_init(struct guard *g, const struct config *c,
 static bool token_fits(const struct guard *g, const char *header)
 {
     unsigned char digest[32];
+    size_t n;
 
     if (!header || strncasecmp(header, "Bearer", 6) != 0 ||
         (header[6] != ' ' && header[6] != '\t'))
         return false;
     header += 6 + strspn(header + 6, " \t");
-    SHA256((const unsigned char *)header, strlen(header), digest);
+    n = strlen(header);
+    while (n > 0 && (header[n - 1] == ' ' || header[n - 1] == '\t'))
+        n--;
+    SHA256((const unsigned char *)header, n, digest);
     return CRYPTO_memcmp(digest, g->token, sizeof digest) == 0;
 }
 

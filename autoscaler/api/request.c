@@ -125,7 +125,7 @@ static enum status fold_labels(const json_t *selectors, size_t i,
 static enum status for_codec(const json_t *body, json_t **ret, struct err *err)
 {
     json_t *sel = json_object_get(body, "bundle_label_selectors");
-    json_t *rest = json_object(), *list, *v;
+    json_t *rest = json_object(), *list, *v = NULL;
     const char *key;
     size_t n;
 

@@ -368,8 +368,7 @@ static void docs_read(struct reading *r, struct yaml_docs *ret)
 enum status yaml_read(struct arena *arena, const char *text, size_t n,
                       struct diag *d, struct yaml_docs *ret)
 {
-    struct reading r = {.arena = arena, .diag = d, .text = text,
-                        .n = n};
+    struct reading r = {.arena = arena, .diag = d};
     uint32_t before = d->mistakes.n;
 
     *ret = (struct yaml_docs){0};
@@ -378,6 +377,12 @@ enum status yaml_read(struct arena *arena, const char *text, size_t n,
                  "%u are read", n, YAML_MAX_TEXT);
         return ST_INVALID;
     }
+    if (n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
+        text += 3;  /* a byte order mark; libyaml would count it as a column */
+        n -= 3;
+    }
+    r.text = text;
+    r.n = n;
     if (!yaml_parser_initialize(&r.parser))
         abort();  /* out of memory, as in the arena */
     yaml_parser_set_encoding(&r.parser, YAML_UTF8_ENCODING);

@@ -118,18 +118,22 @@ static void say(struct maker *m, struct sayings *s, uint32_t key,
 static void say_own(struct maker *m, struct sayings *s, const struct pairs *p,
                     const struct qtys *q, uint32_t rank)
 {
+    bool has = false;
+
     for (uint32_t i = 0; i < p->n; i++) {
         uint32_t key = maker_id(m, p->v[i].key);
         const char *value = p->v[i].value;
 
-        if (key == m->id.accelerator)
+        if (key == m->id.accelerator) {
             value = maker_canonical(m, value);
+            has = true;
+        }
         say(m, s, key, maker_id(m, value), rank + BY_KEY);
         if (strcmp(p->v[i].key, "accelerator_type") == 0)
             say(m, s, m->id.accelerator,
                 maker_id(m, maker_canonical(m, value)), rank + BY_ALIAS);
     }
-    for (uint32_t i = 0; i < q->n; i++) {
+    for (uint32_t i = 0; i < q->n && !has; i++) {
         const char *type = accel_type_of_resource(q->v[i].name);
 
         if (type && q->v[i].amount > 0)
@@ -204,16 +208,6 @@ static int by_zone(const void *pa, const void *pb)
     return (int)a->spot - (int)b->spot;
 }
 
-static bool has_accelerator(const struct qtys *q)
-{
-    for (uint32_t i = 0; i < q->n; i++)
-        if (q->v[i].amount > 0 &&
-            (accel_is_device(q->v[i].name) ||
-             (strchr(q->v[i].name, '/') && accel_from_k8s(q->v[i].name))))
-            return true;
-    return false;
-}
-
 static enum status make_offers(struct maker *m, uint32_t type,
                                struct sn_offer *v, struct label_vec *labels,
                                struct err *err)
@@ -279,7 +273,7 @@ static enum status make_types(struct maker *m, struct label_vec *labels,
                                    : f->limits.idle_timeout_ms,
             .boot_ms = t->boot_ms, .priority = t->priority,
             .unavailable = t->unavailable,
-            .accelerator = has_accelerator(&t->resources),
+            .accelerator = maker_has_accelerator(&t->resources),
             .first_offer = n_offers, .n_offers = t->n_offers};
         if (make_offers(m, i, offers + n_offers, labels, err) != ST_OK)
             return ST_INVALID;
@@ -447,6 +441,12 @@ static int by_amounts(const struct intern_item *a, const struct intern_item *b)
     return 0;
 }
 
+/* Amounts are never negative. */
+static uint64_t amounts_first(const struct intern_item *it)
+{
+    return (uint64_t) * (const int64_t *)it->p;
+}
+
 static void rows_lay(struct maker *m)
 {
     struct snapshot *s = m->s;
@@ -454,7 +454,7 @@ static void rows_lay(struct maker *m)
     struct sn_node *nodes = (struct sn_node *)s->nodes;
     int64_t *rows;
 
-    intern_rank(&m->rows, by_amounts);
+    intern_rank(&m->rows, amounts_first, by_amounts);
     rows = ARENA_ARRAY(m->arena, int64_t, (size_t)m->rows.n * s->n_columns);
     for (uint32_t i = 0; i < m->rows.n; i++)
         memcpy(rows + (size_t)i * s->n_columns, m->rows.items[i].p,

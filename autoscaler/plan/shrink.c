@@ -30,9 +30,7 @@ static uint32_t use_of(const struct snapshot *s, const struct sn_node *n)
             continue;
         k++;
         if (used > 0)
-            sum += total[c] > INT64_C(1000000000000)
-                       ? (uint64_t)(used / (total[c] / 1000000))
-                       : (uint64_t)(used * 1000000 / total[c]);
+            sum += (uint64_t)order_share(used, total[c]);
     }
     return k > 0 ? (uint32_t)(sum / k) : 0;
 }

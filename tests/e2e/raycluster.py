@@ -30,7 +30,6 @@ import textwrap
 import time
 import uuid
 
-RAY_VERSION = "2.60.0"
 LIBC = ctypes.CDLL(None, use_errno=True)
 MARK = "DAVIT_RAYCLUSTER"
 
@@ -74,15 +73,18 @@ def enter_namespace():
 
 
 def ray_bin():
-    """Where Ray's commands are: $DAVIT_RAY_VENV, or the cache that the
-    project's set-up fills."""
-    venv = os.environ.get("DAVIT_RAY_VENV") or os.path.expanduser(
-        f"~/.cache/davit/venv-ray-{RAY_VERSION}")
-    path = pathlib.Path(venv) / "bin"
-    if not (path / "ray").exists():
-        raise RuntimeError(f"no Ray in {venv}: run `make ray-venv`, or set "
-                           "DAVIT_RAY_VENV to a venv with ray[default]")
-    return path
+    """Where Ray's commands are: $DAVIT_RAY_VENV, this interpreter's own
+    directory (as `make check` runs it), $PATH, the set-up's cache."""
+    cache = pathlib.Path(os.environ.get("DAVIT_CACHE") or os.path.expanduser("~/.cache/davit"))
+    found = shutil.which("ray")
+    places = [pathlib.Path(os.environ["DAVIT_RAY_VENV"], "bin")] if "DAVIT_RAY_VENV" in os.environ else [
+        pathlib.Path(sys.executable).parent, *([pathlib.Path(found).parent] if found else []),
+        *(p / "bin" for p in sorted(cache.glob("venv-*")))]
+    for path in places:
+        if (path / "ray").exists() and (path / "python").exists():
+            return path
+    raise RuntimeError(f"no Ray in {', '.join(map(str, places))}: run tests/setup.sh test, or set "
+                       "DAVIT_RAY_VENV to an environment with ray[default]")
 
 
 # ---- processes ------------------------------------------------------------
