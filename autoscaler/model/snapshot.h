@@ -97,6 +97,7 @@ struct snapshot {
     const int64_t *rows;      /* n_rows x n_columns */
     uint32_t n_rows;
     const struct sn_label *labels;
+    uint32_t accelerator_key;     /* ACCEL_LABEL's string: see accel_type_serves */
     const struct sn_term *terms;
     const uint32_t *term_values;
     const struct sn_selector *selectors;
