@@ -529,8 +529,8 @@ static bool is_among(const struct snapshot *s, const struct sn_label *l,
     return false;
 }
 
-bool snapshot_match(const struct snapshot *s, uint32_t selector,
-                    uint32_t first_label, uint32_t n_labels)
+uint32_t snapshot_mismatch(const struct snapshot *s, uint32_t selector,
+                           uint32_t first_label, uint32_t n_labels)
 {
     const struct sn_selector *sel = &s->selectors[selector];
     const struct sn_label *l = s->labels + first_label;
@@ -545,7 +545,13 @@ bool snapshot_match(const struct snapshot *s, uint32_t selector,
             l++;
         in = l < end && l->key == t->key && is_among(s, l, t);
         if (in != (t->op == TERM_IN))
-            return false;
+            return t->key;
     }
-    return true;
+    return NONE;
+}
+
+bool snapshot_match(const struct snapshot *s, uint32_t selector,
+                    uint32_t first_label, uint32_t n_labels)
+{
+    return snapshot_mismatch(s, selector, first_label, n_labels) == NONE;
 }

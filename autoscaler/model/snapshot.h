@@ -134,5 +134,8 @@ enum status snapshot_make(const struct facts *facts, struct arena *arena,
 /* Do these labels satisfy the selector? */
 bool snapshot_match(const struct snapshot *s, uint32_t selector,
                     uint32_t first_label, uint32_t n_labels);
+/* The key (a string) of the first term that does not hold, or NONE. */
+uint32_t snapshot_mismatch(const struct snapshot *s, uint32_t selector,
+                           uint32_t first_label, uint32_t n_labels);
 
 #endif
