@@ -91,7 +91,29 @@ void outcome_of(struct view *v, const char *owner, struct outcome *ret)
     *ret = x;
 }
 
-/* "2 nodes of t4 and 1 of cpu" */
+/* Nodes of one offer, for one demand, for one reason: the planner may list them
+ * apart because they hold different bundles, people need not see that. */
+static uint32_t same_launches(const struct view *v, uint32_t launch,
+                              const bool *mine)
+{
+    const struct plan_launch *l = &v->plan->launches[launch];
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < v->plan->n_launches; i++) {
+        const struct plan_launch *x = &v->plan->launches[i];
+
+        if (x->offer != l->offer || x->why != l->why ||
+            x->demand != l->demand ||
+            (mine && !holds(v, x->first_placement, x->n_placements, mine)))
+            continue;
+        if (i < launch)
+            return 0;  /* told with an earlier one */
+        n += x->count;
+    }
+    return n;
+}
+
+/* "2 x t4, 1 x cpu" */
 static const char *launches_text(struct view *v, const bool *mine)
 {
     const char *text;
@@ -101,9 +123,12 @@ static const char *launches_text(struct view *v, const bool *mine)
     for (uint32_t i = 0; i < v->plan->n_launches; i++) {
         const struct plan_launch *l = &v->plan->launches[i];
         const struct sn_type *t = view_offer_type(v, l->offer);
+        uint32_t n = holds(v, l->first_placement, l->n_placements, mine)
+                         ? same_launches(v, i, mine)
+                         : 0;
 
-        if (holds(v, l->first_placement, l->n_placements, mine))
-            buf_printf(&b, "%s%u x %s", b.n ? ", " : "", l->count,
+        if (n)
+            buf_printf(&b, "%s%u x %s", b.n ? ", " : "", n,
                        t ? view_str(v, t->name) : "?");
     }
     text = arena_strdup(&v->arena, b.s);
@@ -168,7 +193,8 @@ const char *outcome_text(struct view *v, const char *owner,
     return text;
 }
 
-void view_launch(struct out *o, struct view *v, uint32_t launch)
+static void write_launch(struct out *o, struct view *v, uint32_t launch,
+                         uint32_t count)
 {
     const struct plan_launch *l = &v->plan->launches[launch];
     const struct sn_offer *of = &v->s->offers[l->offer];
@@ -182,7 +208,7 @@ void view_launch(struct out *o, struct view *v, uint32_t launch)
     out_str(o, "provider", view_str(v, t->provider));
     out_str(o, "zone", view_str(v, of->zone));
     out_bool(o, "spot", of->spot);
-    out_uint(o, "count", l->count);
+    out_uint(o, "count", count);
     out_micros(o, "price_per_hour", of->price_micros_hour);
     out_bool(o, "price_estimated", of->price_estimated);
     if (t->boot_ms >= 0)
@@ -199,6 +225,28 @@ void view_launch(struct out *o, struct view *v, uint32_t launch)
         out_str(o, "why", reason_text(l->why));
     out_str(o, "owner", owner);
     out_close(o);
+}
+
+/* mine NULL: all. */
+static void write_launches(struct out *o, struct view *v, const bool *mine)
+{
+    out_array(o, "launches");
+    for (uint32_t i = 0; i < v->plan->n_launches; i++) {
+        const struct plan_launch *l = &v->plan->launches[i];
+        uint32_t n;
+
+        if (mine && !holds(v, l->first_placement, l->n_placements, mine))
+            continue;
+        n = same_launches(v, i, mine);
+        if (n)
+            write_launch(o, v, i, n);
+    }
+    out_close(o);
+}
+
+void view_launches(struct out *o, struct view *v)
+{
+    write_launches(o, v, NULL);
 }
 
 #define LISTED_MAX 100      /* unplaced bundles of a reply told in full */
@@ -241,12 +289,7 @@ void outcome_write(struct out *o, struct view *v, const char *owner,
     out_uint(o, "waiting", x.sum.waiting);
     write_unplaced(o, v, mine, "infeasible", true);
     write_unplaced(o, v, mine, "waiting_for", false);
-    out_array(o, "launches");
-    for (uint32_t i = 0; x.found && i < v->plan->n_launches; i++)
-        if (holds(v, v->plan->launches[i].first_placement,
-                  v->plan->launches[i].n_placements, mine))
-            view_launch(o, v, i);
-    out_close(o);
+    write_launches(o, v, mine);
     out_micros(o, "cost_per_hour", x.cost_micros_hour);
     if (x.eta_ms >= 0)
         out_seconds(o, "eta_s", x.eta_ms);

@@ -319,8 +319,8 @@ const char *view_unplaced_text(struct view *v, uint32_t bundle)
     struct buf b;
 
     if (p->infeasible)
-        return arena_printf(&v->arena, "%u x (%s) can never be placed: the "
-                            "nearest type, %s", p->infeasible, need,
+        return arena_printf(&v->arena, "%u x (%s) can never be placed; "
+                            "nearest: %s", p->infeasible, need,
                             view_nearest_text(v, bundle));
     if (!p->waiting)
         return arena_printf(&v->arena, "(%s) has its place", need);

@@ -300,9 +300,12 @@ const char *view_span(struct view *v, int64_t ms)
     return arena_printf(&v->arena, "%lld h %lld min", s / 3600, s / 60 % 60);
 }
 
+/* To the cent; small prices to a hundredth of it. */
 const char *view_money(struct view *v, int64_t micros)
 {
+    int64_t unit = micros >= 1000000 || micros <= -1000000 ? 10000 : 100;
     char text[32];
 
+    micros = (micros + (micros < 0 ? -unit : unit) / 2) / unit * unit;
     return arena_strdup(&v->arena, out_decimal(micros, 1000000, text));
 }

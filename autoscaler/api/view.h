@@ -52,7 +52,8 @@ void view_need(struct out *o, const char *key, struct view *v,
                uint32_t bundle, uint32_t alt);
 /* "1 GPU (T4), 4 CPU, 16Gi memory" */
 const char *view_need_text(struct view *v, uint32_t bundle, uint32_t alt);
-void view_launch(struct out *o, struct view *v, uint32_t launch);
+/* "launches": those of the plan, equal ones added up. */
+void view_launches(struct out *o, struct view *v);
 /* The node's "why" object; text for people. */
 void view_why_node(struct out *o, const char *key, struct view *v,
                    uint32_t fact);

@@ -332,10 +332,7 @@ static void write_plan(struct out *o, struct view *v)
     const struct plan *p = v->plan;
 
     out_object(o, "plan");
-    out_array(o, "launches");
-    for (uint32_t i = 0; i < p->n_launches; i++)
-        view_launch(o, v, i);
-    out_close(o);
+    view_launches(o, v);
     out_array(o, "ends");
     for (uint32_t i = 0; i < v->s->n_nodes; i++) {
         uint32_t fact = v->fact_of_node[i];

@@ -441,6 +441,12 @@ static int by_amounts(const struct intern_item *a, const struct intern_item *b)
     return 0;
 }
 
+/* Amounts are never negative. */
+static uint64_t amounts_first(const struct intern_item *it)
+{
+    return (uint64_t) * (const int64_t *)it->p;
+}
+
 static void rows_lay(struct maker *m)
 {
     struct snapshot *s = m->s;
@@ -448,7 +454,7 @@ static void rows_lay(struct maker *m)
     struct sn_node *nodes = (struct sn_node *)s->nodes;
     int64_t *rows;
 
-    intern_rank(&m->rows, by_amounts);
+    intern_rank(&m->rows, amounts_first, by_amounts);
     rows = ARENA_ARRAY(m->arena, int64_t, (size_t)m->rows.n * s->n_columns);
     for (uint32_t i = 0; i < m->rows.n; i++)
         memcpy(rows + (size_t)i * s->n_columns, m->rows.items[i].p,

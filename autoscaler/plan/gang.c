@@ -18,6 +18,7 @@ struct attempt {
     const uint32_t *wants, *alts;
     enum claim claim;
     enum reason why;
+    bool scatter;
 };
 
 static bool settled(const struct attempt *a)
@@ -168,7 +169,7 @@ static void rest_bought(const struct attempt *a)
 
 static void soft_place(const struct attempt *a, enum strategy strategy)
 {
-    if (strategy != STRATEGY_SPREAD && one_there(a))
+    if (strategy != STRATEGY_SPREAD && !a->scatter && one_there(a))
         return;
     for (uint32_t i = 0; i < a->g->n_wants; i++) {
         if (strategy == STRATEGY_SPREAD)
@@ -244,7 +245,7 @@ static bool attempt_run(const struct attempt *a)
     return false;
 }
 
-bool gang_place(struct sketch *d, uint32_t gang)
+bool gang_place(struct sketch *d, uint32_t gang, bool scatter)
 {
     const struct gang *g = &d->t->gangs[gang];
     uint32_t *wants = ARENA_ARRAY(d->arena, uint32_t, g->n_wants);
@@ -256,6 +257,7 @@ bool gang_place(struct sketch *d, uint32_t gang)
         .ix = gang,
         .wants = wants,
         .alts = alts,
+        .scatter = scatter,
         .claim = g->side == SIDE_TOTAL ? CLAIM_REQUEST : CLAIM_WORK,
         .why = g->side == SIDE_TOTAL ? REASON_FOR_REQUEST : REASON_FOR_GANG,
     };

@@ -9,8 +9,9 @@
 
 #include "sketch.h"
 
-/* False: nothing of it is placed, and the sketch is as before. */
-bool gang_place(struct sketch *d, uint32_t gang);
+/* False: nothing of it is placed, and the sketch is as before.  scatter: PACK
+ * may use several nodes though one would do. */
+bool gang_place(struct sketch *d, uint32_t gang, bool scatter);
 
 /* Is this room large enough for all of it, first alternatives only? */
 bool gang_fits(const struct sketch *d, uint32_t gang, struct room room);

@@ -36,18 +36,20 @@ void pack_on(struct sketch *d, uint32_t i, uint32_t want, uint32_t alt,
     sketch_hold(d, i, want, alt, q);
 }
 
-static bool may_lie(struct sketch *d, uint32_t i, uint32_t shape)
+/* Cheapest tests first: most classes fail one of them. */
+static bool may_lie(struct sketch *d, uint32_t i, const struct needs *needs,
+                    enum side side, uint32_t shape)
 {
     const struct node_class *c = &d->classes.v[i];
 
     d->work++;
-    return c->n > 0 && !c->reserved && sketch_matches(d, i, shape);
+    return c->n > 0 && !c->reserved && room_might(&c->room[side], needs) &&
+           sketch_matches(d, i, shape);
 }
 
 void pack_want(struct sketch *d, uint32_t want, uint32_t alt)
 {
     uint32_t shape = sketch_shape(d, want, alt);
-    const struct room *room;
     enum side side = d->t->wants[want].side;
     bool plain = !d->t->s->shapes[shape].accelerator;
     const struct needs *needs = &d->t->needs[shape];
@@ -59,10 +61,8 @@ void pack_want(struct sketch *d, uint32_t want, uint32_t alt)
             next = d->classes.v[i].next;
             if (plain && d->classes.v[i].accelerator != (pass == 1))
                 continue;
-            room = &d->classes.v[i].room[side];
-            if (!may_lie(d, i, shape) || !room_fit(d->t->s, room, needs, 1))
-                continue;
-            pack_on(d, i, want, alt, UINT32_MAX, UINT32_MAX);
+            if (may_lie(d, i, needs, side, shape))
+                pack_on(d, i, want, alt, UINT32_MAX, UINT32_MAX);
         }
     }
 }
@@ -71,6 +71,8 @@ void pack_spread(struct sketch *d, uint32_t want, uint32_t alt, uint32_t gang)
 {
     uint32_t shape = sketch_shape(d, want, alt);
     bool plain = !d->t->s->shapes[shape].accelerator;
+    const struct needs *needs = &d->t->needs[shape];
+    enum side side = d->t->wants[want].side;
 
     for (int pass = plain ? 0 : 1; pass < 2; pass++) {
         uint32_t next;
@@ -81,7 +83,7 @@ void pack_spread(struct sketch *d, uint32_t want, uint32_t alt, uint32_t gang)
 
             next = c->next;
             if ((plain && c->accelerator != (pass == 1)) ||
-                c->spread == gang || !may_lie(d, i, shape))
+                c->spread == gang || !may_lie(d, i, needs, side, shape))
                 continue;
             pack_on(d, i, want, alt, 1, UINT32_MAX);
             if (d->left[want] < before)

@@ -13,6 +13,9 @@
 #include "serve.h"
 #include "shrink.h"
 
+/* Counted steps below which a problem is small: about a millisecond. */
+#define WORK_SMALL UINT64_C(200000)
+
 static uint64_t left_of(const struct sketch *d)
 {
     uint64_t n = 0;
@@ -44,14 +47,18 @@ static bool better(const struct sketch *a, const struct sketch *b)
     return bought_of(a) < bought_of(b);
 }
 
-struct chances {         /* which other sketches can differ from the first */
-    bool starting, whole, both_sides;
+/* What could make another sketch come out differently. */
+struct chances {
+    bool starting;       /* nodes on their way */
+    bool whole;          /* nodes that are there and unused */
+    bool both_sides;     /* requests, and other work */
+    bool gangs;
 };
 
 static struct chances chances_of(const struct sketch *base)
 {
     const struct tables *t = base->t;
-    struct chances c = {0};
+    struct chances c = {.gangs = t->n_gangs > 0};
     bool total = false, available = false;
 
     for (uint32_t i = 0; i < base->classes.n; i++) {
@@ -68,36 +75,63 @@ static struct chances chances_of(const struct sketch *base)
     return c;
 }
 
-static void try_draft(const struct sketch *base, enum keep_back keep,
-                      bool work_first, struct sketch *best, uint64_t *work)
+/* Could the best so far be beaten: did it buy something, or leave something
+ * that some offer could hold? */
+static bool beatable(const struct sketch *base, const struct sketch *best)
 {
-    struct sketch d;
+    const struct tables *t = base->t;
 
-    sketch_copy(base, &d);
-    serve_all(&d, keep, work_first);
-    *work += d.work;
-    if (better(&d, best))
-        *best = d;
+    if (best->bought.n > base->bought.n)
+        return true;
+    for (uint32_t i = 0; i < t->n_wants; i++) {
+        uint32_t shape = sketch_shape(best, i, 0);
+
+        for (uint32_t k = 0; best->left[i] > 0 && k < t->s->n_offers; k++)
+            if (tables_could(t, shape, k))
+                return true;
+    }
+    return false;
 }
 
+static void try_sketch(const struct sketch *base, struct tactics how,
+                       struct sketch *best)
+{
+    struct sketch d;
+    uint64_t work = best->work;
+
+    sketch_copy(base, &d);
+    serve_all(&d, how);
+    work += d.work;
+    if (better(&d, best))
+        *best = d;
+    best->work = work;
+}
+
+/* Large problems get what matters most: the nodes on their way used as they
+ * were bought.  The rest is for small ones, where one node too many shows. */
 static struct sketch sketch_best(const struct sketch *base)
 {
     const struct chances may = chances_of(base);
+    const struct {
+        bool may, always;
+        struct tactics how;
+    } others[] = {
+        {may.starting, true, {.keep = KEEP_BACK_STARTING}},
+        {may.gangs, false, {.scatter = true}},
+        {may.whole, false, {.keep = KEEP_BACK_WHOLE}},
+        {true, false, {.tight = true, .scatter = true}},
+        {may.both_sides, false, {.work_first = true}},
+        {may.both_sides, false,
+         {.work_first = true, .tight = true, .scatter = true}},
+    };
     struct sketch best;
-    uint64_t work;
 
     sketch_copy(base, &best);
-    serve_all(&best, KEEP_BACK_NONE, false);
-    work = best.work;
-    if (best.bought.n > base->bought.n) {
-        if (may.starting)
-            try_draft(base, KEEP_BACK_STARTING, false, &best, &work);
-        if (may.whole && best.bought.n > base->bought.n)
-            try_draft(base, KEEP_BACK_WHOLE, false, &best, &work);
-        if (may.both_sides && best.bought.n > base->bought.n)
-            try_draft(base, KEEP_BACK_NONE, true, &best, &work);
-    }
-    best.work = work;
+    serve_all(&best, (struct tactics){.keep = KEEP_BACK_NONE});
+    for (unsigned i = 0; i < sizeof others / sizeof *others; i++)
+        if (others[i].may && (others[i].always || best.work < WORK_SMALL) &&
+            beatable(base, &best))
+            try_sketch(base, others[i].how, &best);
     return best;
 }
 

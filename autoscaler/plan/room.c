@@ -15,18 +15,24 @@ struct needs needs_make(const struct snapshot *s, const int64_t *row,
     struct needs r = {.never_column = NONE};
     struct need *v = ARENA_ARRAY(arena, struct need, s->n_columns);
 
-    for (uint32_t c = 0; c < s->n_columns; c++) {
-        if (row[c] <= 0)
-            continue;
-        v[r.n++] = (struct need){c, row[c]};
-        if (!s->columns[c].device || r.never)
-            continue;
-        if (row[c] % AMOUNT_ONE != 0 &&
+    /* Whole devices first (few nodes have them), then sums, then parts. */
+    for (int pass = 0; pass < 3; pass++) {
+        for (uint32_t c = 0; c < s->n_columns; c++) {
+            bool part = s->columns[c].device && row[c] < AMOUNT_ONE;
+
+            if (row[c] > 0 &&
+                pass == (part ? 2 : s->columns[c].device ? 0 : 1))
+                v[r.n++] = (struct need){c, row[c]};
+        }
+        if (pass == 1)
+            r.n_whole = r.n;
+    }
+    for (uint32_t c = 0; c < s->n_columns && !r.never; c++)
+        if (s->columns[c].device && row[c] > 0 && row[c] % AMOUNT_ONE != 0 &&
             (row[c] > AMOUNT_ONE || !s->columns[c].fractions)) {
             r.never = true;
             r.never_column = c;
         }
-    }
     r.v = v;
     return r;
 }

@@ -24,8 +24,8 @@ struct room {
 /* What a shape asks for, without the columns it does not ask for. */
 struct need { uint32_t column; int64_t amount; };
 struct needs {
-    const struct need *v;
-    uint32_t n;
+    const struct need *v;    /* parts of devices last */
+    uint32_t n, n_whole;     /* n_whole: those before the parts */
     bool never;      /* no node can hold it: part of a device that cannot be
                       * shared, or 1.5 devices */
     uint32_t never_column;
@@ -44,6 +44,17 @@ struct room room_of_node(const struct snapshot *s, const struct sn_node *n,
 /* How many of these fit, at most `limit`. */
 uint32_t room_fit(const struct snapshot *s, const struct room *room,
                   const struct needs *needs, uint32_t limit);
+
+/* Does one fit, or can it at least not be ruled out at a glance?  For loops
+ * over many rooms; room_fit() is what counts. */
+static inline bool room_might(const struct room *room,
+                              const struct needs *needs)
+{
+    for (uint32_t i = 0; i < needs->n_whole; i++)
+        if (room->row[needs->v[i].column] < needs->v[i].amount)
+            return false;
+    return true;
+}
 
 /* The room left after taking `count`, which must fit. */
 struct room room_take(const struct snapshot *s, const struct room *room,

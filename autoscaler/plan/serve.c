@@ -149,7 +149,7 @@ struct line {              /* where the two sorted lists are */
 };
 
 static void serve_gangs(struct sketch *d, struct line *at, enum side side,
-                        int64_t priority)
+                        int64_t priority, bool scatter)
 {
     const struct tables *t = d->t;
     uint32_t failed = NONE;
@@ -159,13 +159,13 @@ static void serve_gangs(struct sketch *d, struct line *at, enum side side,
          at->gang++) {
         if (failed != NONE && gang_same(t, failed, at->gang))
             continue;
-        if (!gang_place(d, at->gang))
+        if (!gang_place(d, at->gang, scatter))
             failed = at->gang;
     }
 }
 
 static void serve_rank(struct sketch *d, struct line *at, uint8_t rank,
-                       enum side side, enum keep_back keep)
+                       enum side side, struct tactics how)
 {
     const struct tables *t = d->t;
 
@@ -174,14 +174,14 @@ static void serve_rank(struct sketch *d, struct line *at, uint8_t rank,
         int32_t priority = t->wants[t->loose[at->loose]].priority;
         uint32_t first = at->loose;
 
-        serve_gangs(d, at, side, priority);
+        serve_gangs(d, at, side, priority, how.scatter);
         while (at->loose < t->n_loose &&
                t->wants[t->loose[at->loose]].rank == rank &&
                t->wants[t->loose[at->loose]].priority == priority)
             at->loose++;
-        serve_wants(d, t->loose + first, at->loose - first, keep);
+        serve_wants(d, t->loose + first, at->loose - first, how.keep);
     }
-    serve_gangs(d, at, side, INT64_MIN);
+    serve_gangs(d, at, side, INT64_MIN, how.scatter);
 }
 
 /* Where the lists of one side begin: requests come first in both. */
@@ -199,20 +199,22 @@ static struct line line_of(const struct tables *t, enum side side)
     return at;
 }
 
-static void serve_side(struct sketch *d, enum side side, enum keep_back keep)
+static void serve_side(struct sketch *d, enum side side, struct tactics how)
 {
     struct line at = line_of(d->t, side);
 
     if (side == SIDE_TOTAL) {
-        serve_rank(d, &at, 0, side, keep);
+        serve_rank(d, &at, 0, side, how);
     } else {
-        serve_rank(d, &at, 1, side, keep);
-        serve_rank(d, &at, 2, side, keep);
+        serve_rank(d, &at, 1, side, how);
+        serve_rank(d, &at, 2, side, how);
     }
 }
 
-void serve_all(struct sketch *d, enum keep_back keep, bool work_first)
+void serve_all(struct sketch *d, struct tactics how)
 {
-    serve_side(d, work_first ? SIDE_FREE : SIDE_TOTAL, keep);
-    serve_side(d, work_first ? SIDE_TOTAL : SIDE_FREE, keep);
+    if (how.tight)
+        sketch_tighten(d);
+    serve_side(d, how.work_first ? SIDE_FREE : SIDE_TOTAL, how);
+    serve_side(d, how.work_first ? SIDE_TOTAL : SIDE_FREE, how);
 }

@@ -1,9 +1,8 @@
 /*
  * serve.h - the demand of a sketch, in order of priority.
  *
- * One sketch serves all demand once.  Which nodes are kept back for the cover
- * and which side goes first are free choices: the planner tries a few and
- * keeps the cheapest.
+ * One sketch serves all demand once.  How is a choice of tactics: the planner
+ * tries a few and keeps the cheapest.
  */
 #ifndef PLAN_SERVE_H
 #define PLAN_SERVE_H
@@ -14,7 +13,14 @@
  * is covered as it was bought. */
 enum keep_back { KEEP_BACK_NONE, KEEP_BACK_STARTING, KEEP_BACK_WHOLE };
 
+struct tactics {
+    enum keep_back keep;
+    bool work_first;   /* tasks and gangs before requests */
+    bool scatter;      /* a PACK gang fills gaps rather than one node */
+    bool tight;        /* the fullest node first, ready or not */
+};
+
 void serve_mins(struct sketch *d);
-void serve_all(struct sketch *d, enum keep_back keep, bool work_first);
+void serve_all(struct sketch *d, struct tactics how);
 
 #endif

@@ -91,21 +91,29 @@ static int node_before(const void *ctx, uint32_t a, uint32_t b)
     return r != 0 ? r : ORDER(a, b);
 }
 
-static void node_measure(struct grouping *g, const int64_t *most, uint32_t i)
+static int64_t tightness(const struct sketch *d, const int64_t *row)
+{
+    int64_t sum = 0;
+
+    for (uint32_t c = 0; c < d->t->s->n_columns; c++)
+        if (d->largest[c] > 0)
+            sum += order_share(row[c], d->largest[c]);
+    return sum;
+}
+
+static void node_measure(struct grouping *g, const struct sketch *d,
+                         uint32_t i)
 {
     const struct snapshot *s = g->t->s;
     const struct sn_node *n = &s->nodes[i];
     const int64_t *total = sn_row(s, n->total);
-    const int64_t *available = sn_row(s, n->available);
 
     g->total[i] = room_of_row(s, total, g->t->arena);
     g->room[i] = room_of_node(s, n, g->t->arena);
-    for (uint32_t c = 0; c < s->n_columns; c++) {
-        if (most[c] > 0)
-            g->tight[i] += order_share(available[c], most[c]);
+    g->tight[i] = tightness(d, sn_row(s, n->available));
+    for (uint32_t c = 0; c < s->n_columns; c++)
         if (s->columns[c].device && total[c] > 0)
             g->accelerator[i] = true;
-    }
 }
 
 static void class_of_node(struct sketch *d, const struct grouping *g, uint32_t i,
@@ -124,6 +132,7 @@ static void class_of_node(struct sketch *d, const struct grouping *g, uint32_t i
         .spread = NONE,
         .accelerator = g->accelerator[i],
         .starting = on_its_way(n),
+        .tight = g->tight[i],
     };
 
     c.whole[SIDE_TOTAL] = c.kind == CLASS_THERE && !n->head &&
@@ -131,6 +140,22 @@ static void class_of_node(struct sketch *d, const struct grouping *g, uint32_t i
     c.whole[SIDE_FREE] = c.whole[SIDE_TOTAL] &&
                          room_compare(s, &g->total[i], &g->room[i]) == 0;
     VEC_PUSH(d->arena, &d->classes, c);
+}
+
+static void largest_find(struct sketch *d)
+{
+    const struct snapshot *s = d->t->s;
+
+    d->largest = ARENA_ARRAY(d->arena, int64_t, s->n_columns);
+    for (uint32_t i = 0; i < s->n_nodes + s->n_types; i++) {
+        const int64_t *row = sn_row(s, i < s->n_nodes
+                                           ? s->nodes[i].total
+                                           : s->types[i - s->n_nodes].row);
+
+        for (uint32_t c = 0; c < s->n_columns; c++)
+            if (row[c] > d->largest[c])
+                d->largest[c] = row[c];
+    }
 }
 
 static void fence_add(struct sketch *d)
@@ -150,20 +175,13 @@ static void classes_make(struct sketch *d, const bool *ended)
         .tight = ARENA_ARRAY(d->arena, int64_t, s->n_nodes),
         .accelerator = ARENA_ARRAY(d->arena, bool, s->n_nodes),
     };
-    int64_t *most = ARENA_ARRAY(d->arena, int64_t, s->n_columns);
     uint32_t n = 0, last;
 
-    for (uint32_t i = 0; i < s->n_nodes; i++) {
-        const int64_t *row = sn_row(s, s->nodes[i].total);
-
-        for (uint32_t c = 0; c < s->n_columns; c++)
-            most[c] = row[c] > most[c] ? row[c] : most[c];
-    }
     d->members = ARENA_ARRAY(d->arena, uint32_t, s->n_nodes);
     for (uint32_t i = 0; i < s->n_nodes; i++) {
         if (ended[i] || !limits_gives_room(s, &s->nodes[i]))
             continue;
-        node_measure(&g, most, i);
+        node_measure(&g, d, i);
         d->members[n++] = i;
     }
     order_sort(d->members, n, node_before, &g, d->arena);
@@ -201,6 +219,7 @@ void sketch_start(const struct tables *t, const bool *ended, struct sketch *ret)
     struct sketch *d = ret;
 
     *d = (struct sketch){.t = t, .arena = t->arena};
+    largest_find(d);
     classes_make(d, ended);
     d->left = ARENA_ARRAY(t->arena, uint32_t, t->n_wants);
     for (uint32_t i = 0; i < t->n_wants; i++)
@@ -334,6 +353,7 @@ uint32_t sketch_buy(struct sketch *d, uint32_t offer, uint32_t count,
         .next = d->classes.v[d->fence_new].next,
         .spread = NONE,
         .accelerator = d->t->accelerator[o->type],
+        .tight = tightness(d, sn_row(d->t->s, d->t->s->types[o->type].row)),
         .why = why,
         .demand = demand,
     };
@@ -383,4 +403,35 @@ bool sketch_may_try(const struct sketch *d, uint32_t want, uint32_t alt)
         if (offered(d, sketch_shape(d, want, i - 1)))
             wait = amount_add(wait, s->alts[w->first_alt + i].after_ms);
     return s->now_ms - since >= wait;
+}
+
+static int tighter(const void *ctx, uint32_t a, uint32_t b)
+{
+    const struct sketch *d = ctx;
+    const struct node_class *x = &d->classes.v[a], *y = &d->classes.v[b];
+    int r = ORDER(x->tight, y->tight);
+
+    return r != 0 ? r : ORDER(a, b);
+}
+
+void sketch_tighten(struct sketch *d)
+{
+    uint32_t *order = ARENA_ARRAY(d->arena, uint32_t, d->classes.n);
+    uint32_t n = 0, last = 0, after = NONE;
+
+    for (uint32_t i = 0; i != NONE; i = d->classes.v[i].next) {
+        if (d->classes.v[i].kind == CLASS_DRAINING) {
+            after = i;     /* the draining ones are the end of the list */
+            break;
+        }
+        if (d->classes.v[i].kind != CLASS_FENCE)
+            order[n++] = i;
+    }
+    order_sort(order, n, tighter, d, d->arena);
+    for (uint32_t k = 0; k < n; k++) {
+        class_touch(d, last)->next = order[k];
+        last = order[k];
+    }
+    class_touch(d, last)->next = d->fence_new;
+    class_touch(d, d->fence_new)->next = after;
 }

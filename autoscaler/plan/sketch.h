@@ -33,6 +33,7 @@ struct node_class {
     bool whole[SIDES];      /* a new node of its offer would have that room */
     bool reserved;          /* kept out of placing, see buy.h */
     bool undrain;           /* DRAINING: wanted for the type's min */
+    int64_t tight;          /* free room, as a share of the largest */
     enum reason why;        /* NEW: for what it is bought */
     uint32_t demand;
 };
@@ -48,6 +49,7 @@ struct sketch {
     struct arena *arena;
     VEC(struct node_class) classes;   /* 0: the fence before all */
     uint32_t fence_new;               /* new ones go after this one */
+    int64_t *largest;                 /* of each column, over all nodes */
     uint32_t *members;                /* nodes, class by class */
     VEC(struct held) held;
     VEC(struct undo) undo;
@@ -75,6 +77,10 @@ struct sketch {
 void sketch_start(const struct tables *t, const bool *ended, struct sketch *ret);
 /* The same again, for another try; shares what does not change. */
 void sketch_copy(const struct sketch *from, struct sketch *ret);
+
+/* Relinks the classes: the least free room first, ready or not; draining ones
+ * stay last. */
+void sketch_tighten(struct sketch *d);
 
 struct mark sketch_mark(const struct sketch *d);
 void sketch_undo(struct sketch *d, struct mark m);

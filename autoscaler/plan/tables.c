@@ -111,9 +111,12 @@ bool tables_match_node(const struct tables *t, uint32_t selector, uint32_t node)
 
 bool tables_could(const struct tables *t, uint32_t shape, uint32_t offer)
 {
-    const struct sn_offer *o = &t->s->offers[offer];
+    uint32_t type = t->s->offers[offer].type;
+    int8_t *fits = &t->fits[(size_t)shape * t->s->n_types + type];
 
-    return room_fit(t->s, &t->room[o->type], &t->needs[shape], 1) > 0 &&
+    if (*fits < 0)
+        *fits = room_fit(t->s, &t->room[type], &t->needs[shape], 1) > 0;
+    return *fits > 0 &&
            tables_match_offer(t, t->s->shapes[shape].selector, offer);
 }
 
@@ -348,6 +351,8 @@ void tables_make(const struct snapshot *s, struct arena *arena,
     t->n_places = s->n_offers + s->n_nodes;
     t->match = ARENA_ARRAY(arena, int8_t, (size_t)s->n_selectors * t->n_places);
     memset(t->match, -1, (size_t)s->n_selectors * t->n_places);
+    t->fits = ARENA_ARRAY(arena, int8_t, (size_t)s->n_shapes * s->n_types);
+    memset(t->fits, -1, (size_t)s->n_shapes * s->n_types);
     shapes_measure(t);
     offers_rank(t);
     t->bundles = ARENA_ARRAY(arena, uint32_t, s->n_bundles);

@@ -53,6 +53,7 @@ struct tables {
     uint32_t n_gangs;
     uint32_t *gang_of;            /* per want, NONE */
     uint32_t *want_of;            /* per bundle */
+    int8_t *fits;                 /* shape x type: -1 not known */
     int8_t *match;                /* selector x place: -1 not known */
     uint32_t n_places;            /* offers, then nodes */
 };

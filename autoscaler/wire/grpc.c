@@ -209,7 +209,7 @@ enum status grpc_do(struct grpc_call *call, struct arena *arena,
     if (x.status != 200 || !type || strncmp(type, "application/grpc", 16) != 0)
         return not_grpc(call, &x, err);
     if (!read_code(call, &x, arena))
-        return err_set(err, ST_BROKEN, "%s: %s broke off before its status came",
+        return err_set(err, ST_RETRY, "%s: %s broke off before its status came",
                        call->label, method(call));
     if (call->code != GRPC_OK)
         return refused(call, err);

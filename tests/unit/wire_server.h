@@ -21,7 +21,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define MAX_CONNECTIONS 16
+#define MAX_CONNECTIONS 64
 
 struct server {
     int fd;
