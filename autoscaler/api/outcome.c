@@ -136,20 +136,32 @@ static const char *launches_text(struct view *v, const bool *mine)
     return text;
 }
 
-/* The first bundle of the request that is unplaced, infeasible ones first. */
-static uint32_t first_unplaced(struct view *v, const bool *mine)
+/* ", 3 of 9 waiting (1 GPU): t4 is at its max of 2" */
+static void unplaced_text(struct buf *b, struct view *v, const bool *mine,
+                          uint64_t n, uint64_t all, bool infeasible)
 {
-    uint32_t hit = NONE;
+    uint32_t first = NONE, kinds = 0;
 
-    for (uint32_t b = 0; b < v->s->n_bundles; b++) {
-        if (!mine[v->s->bundles[b].demand])
+    if (n == 0)
+        return;
+    for (uint32_t i = 0; i < v->s->n_bundles; i++) {
+        const struct plan_bundle *p = &v->plan->bundles[i];
+
+        if (!mine[v->s->bundles[i].demand] ||
+            (infeasible ? p->infeasible : p->waiting) == 0)
             continue;
-        if (v->plan->bundles[b].infeasible)
-            return b;
-        if (hit == NONE && v->plan->bundles[b].waiting)
-            hit = b;
+        kinds++;
+        if (first == NONE)
+            first = i;
     }
-    return hit;
+    buf_printf(b, "%s%llu of %llu %s", b->n ? ", " : "", (unsigned long long)n,
+               (unsigned long long)all, infeasible ? "INFEASIBLE" : "waiting");
+    if (first != NONE)
+        buf_printf(b, "%s (%s)%s%s", kinds > 1 ? ", the first" : "",
+                   view_need_text(v, first, NONE),
+                   infeasible ? ": nearest " : "",
+                   infeasible ? view_nearest_text(v, first)
+                              : view_wait_text(v, first));
 }
 
 const char *outcome_text(struct view *v, const char *owner,
@@ -158,7 +170,6 @@ const char *outcome_text(struct view *v, const char *owner,
     bool any, *mine = mine_of(v, owner, &any);
     unsigned long long all = x->sum.bundles;
     const char *text;
-    uint32_t open;
     struct buf b;
 
     if (!x->found || all == 0)
@@ -169,25 +180,20 @@ const char *outcome_text(struct view *v, const char *owner,
                             : arena_printf(&v->arena, "all %llu bundles have "
                                            "their", all));
     buf_init(&b, 8192);
-    buf_printf(&b, "%llu of %llu bundles placed",
-               (unsigned long long)x->sum.placed, all);
+    if (x->sum.placed)
+        buf_printf(&b, "%llu of %llu bundles placed%s",
+                   (unsigned long long)x->sum.placed, all,
+                   x->sum.placed == all ? " on nodes that are on their way"
+                                        : "");
     if (x->n_launches)
-        buf_printf(&b, ", %llu on %u new node%s (%s) for %s $/h",
-                   (unsigned long long)x->sum.launched, x->n_launches,
-                   x->n_launches == 1 ? "" : "s", launches_text(v, mine),
-                   view_money(v, x->cost_micros_hour));
-    else if (x->sum.placed == all)
-        buf_str(&b, ", on nodes that are on their way");
+        buf_printf(&b, "%s%llu of %llu bundles on %u new node%s (%s) for %s $/h",
+                   b.n ? ", " : "", (unsigned long long)x->sum.launched, all,
+                   x->n_launches, x->n_launches == 1 ? "" : "s",
+                   launches_text(v, mine), view_money(v, x->cost_micros_hour));
     if (x->eta_ms >= 0)
         buf_printf(&b, ", ready in about %s", view_span(v, x->eta_ms));
-    if (x->sum.waiting)
-        buf_printf(&b, ", %llu wait", (unsigned long long)x->sum.waiting);
-    if (x->sum.infeasible)
-        buf_printf(&b, ", %llu INFEASIBLE",
-                   (unsigned long long)x->sum.infeasible);
-    open = first_unplaced(v, mine);
-    if (open != NONE)
-        buf_printf(&b, ": %s", view_unplaced_text(v, open));
+    unplaced_text(&b, v, mine, x->sum.waiting, all, false);
+    unplaced_text(&b, v, mine, x->sum.infeasible, all, true);
     text = arena_strdup(&v->arena, b.s);
     buf_done(&b);
     return text;

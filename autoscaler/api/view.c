@@ -100,6 +100,17 @@ const struct fact_type *view_type(const struct view *v, const char *name)
     return NULL;
 }
 
+const struct fact_type *view_node_type(const struct view *v, uint32_t fact)
+{
+    uint32_t node = v->node_of_fact[fact];
+    uint32_t type = node == NONE ? NONE : v->s->nodes[node].type;
+
+    if (type == NONE)
+        return view_type(v, v->facts->nodes[fact].type);
+    return v->fact_of_type[type] == NONE
+               ? NULL : &v->facts->types[v->fact_of_type[type]];
+}
+
 const struct plan_node *view_verdict(const struct view *v, uint32_t fact)
 {
     uint32_t i = v->node_of_fact[fact];

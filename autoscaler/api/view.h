@@ -32,6 +32,8 @@ const char *view_str(const struct view *v, uint32_t id);
 const struct sn_type *view_offer_type(const struct view *v, uint32_t offer);
 /* The facts' type of this name, or NULL. */
 const struct fact_type *view_type(const struct view *v, const char *name);
+/* The type of a node of the facts, or NULL. */
+const struct fact_type *view_node_type(const struct view *v, uint32_t fact);
 /* What the plan says about a node of the facts; NULL when nothing. */
 const struct plan_node *view_verdict(const struct view *v, uint32_t fact);
 int64_t view_node_price(const struct view *v, uint32_t fact);  /* -1 unknown */
@@ -69,6 +71,8 @@ const char *view_obstacle_text(struct view *v, uint32_t refusal);
 void view_nearest(struct out *o, const char *key, struct view *v,
                   uint32_t bundle);
 const char *view_nearest_text(struct view *v, uint32_t bundle);
+/* ": t4 is at its max of 2; ...", or "". */
+const char *view_wait_text(struct view *v, uint32_t bundle);
 /* One sentence on what keeps a bundle from its place. */
 const char *view_unplaced_text(struct view *v, uint32_t bundle);
 void view_unplaced(struct out *o, struct view *v, uint32_t bundle,

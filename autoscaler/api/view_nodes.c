@@ -103,7 +103,7 @@ static void write_for(struct out *o, struct view *v, uint32_t fact)
 void node_write(struct out *o, const char *key, struct view *v, uint32_t fact)
 {
     const struct fact_node *n = &v->facts->nodes[fact];
-    const struct fact_type *t = view_type(v, n->type);
+    const struct fact_type *t = view_node_type(v, fact);
     const struct qtys nothing = {0};
     int64_t price = view_node_price(v, fact);
 

@@ -790,6 +790,35 @@ static char *file_with(const char *text)
     return path;
 }
 
+static void rewrite(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "w");
+
+    fputs(text, f);
+    fclose(f);
+}
+
+/* The new token is good within seconds; an emptied file leaves the old one. */
+static void token_changes(void)
+{
+    const char *list[2] = {"Authorization: Bearer battery-staple", NULL};
+    struct reply r = {0};
+
+    rewrite(config.api_token_file, "battery-staple\n");
+    for (int i = 0; i < 100 && r.code != 200; i++) {
+        drop(&r);
+        r = call_with("GET", "/v1/status", NULL, list);
+        usleep(50000);
+    }
+    assert_int_equal(r.code, 200);
+    drop(&r);
+    rewrite(config.api_token_file, "");
+    usleep(2500000);
+    r = call_with("GET", "/v1/status", NULL, list);
+    assert_int_equal(r.code, 200);
+    drop(&r);
+}
+
 static void tokens(void **state)
 {
     static const struct { const char *header; long code; } cases[] = {
@@ -831,6 +860,7 @@ static void tokens(void **state)
     expect("POST", "/v1/request_resources", "{\"num_cpus\":1}", 401, NULL);
     expect("POST", "/v1/reload", "", 401, NULL);
     assert_int_equal(control.n, 0);
+    token_changes();
     stop();
     unlink(config.api_token_file);
 }
