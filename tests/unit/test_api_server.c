@@ -448,6 +448,7 @@ static void status_is_cached_for_a_tick(void **state)
     struct reply r;
     char header[200], *etag;
     const char *list[2] = {header, NULL};
+    json_int_t tick;
 
     (void)state;
     r = call("GET", "/v1/status", NULL);
@@ -455,6 +456,7 @@ static void status_is_cached_for_a_tick(void **state)
     assert_non_null(etag);
     snprintf(header, sizeof header, "If-None-Match: %.*s",
              (int)strcspn(etag + 6, "\r\n"), etag + 6);
+    tick = json_integer_value(json_object_get(r.json, "tick"));
     drop(&r);
     r = call_with("GET", "/v1/status", NULL, list);
     assert_int_equal(r.code, 304);
@@ -468,6 +470,7 @@ static void status_is_cached_for_a_tick(void **state)
         usleep(5000);
     }
     assert_int_equal(r.code, 200);
+    assert_true(json_integer_value(json_object_get(r.json, "tick")) > tick);
     drop(&r);
 }
 
