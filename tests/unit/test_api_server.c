@@ -349,6 +349,7 @@ static void reads(void **state)
 
 static void refusals(void **state)
 {
+    static const char *const gzip[] = {"Content-Encoding: gzip", NULL};
     struct reply r;
 
     (void)state;
@@ -371,6 +372,9 @@ static void refusals(void **state)
     expect("DELETE", "/v1/request_resources/nobody", NULL, 404, "request");
     expect("POST", "/v1/reload", "", 400, "davit.yaml:3:1: bad");
     expect("GET", "/v1/events?after=x", NULL, 400, "after");
+    r = call_with("POST", "/v1/request_resources", "xyz", gzip);
+    assert_int_equal(r.code, 415);
+    drop(&r);
     expect("GET", "/v1/events?format=xml", NULL, 400, "format");
 }
 
