@@ -508,6 +508,7 @@ enum status snapshot_make(const struct facts *facts, struct arena *arena,
         return ST_INVALID;
     make_nodes(&m, &labels);
     s->labels = labels.all.v;
+    s->accelerator_key = m.id.accelerator;
     maker_demands_intern(&m);
     rows_lay(&m);
     maker_demands_lay(&m);
@@ -515,16 +516,21 @@ enum status snapshot_make(const struct facts *facts, struct arena *arena,
     return ST_OK;
 }
 
-static bool is_among(uint32_t x, const uint32_t *v, uint32_t n)
+static bool is_among(const struct snapshot *s, const struct sn_label *l,
+                     const struct sn_term *t)
 {
-    for (uint32_t i = 0; i < n; i++)
-        if (v[i] == x)
+    const uint32_t *v = s->term_values + t->first_value;
+    bool accelerator = l->key == s->accelerator_key;
+
+    for (uint32_t i = 0; i < t->n_values; i++)
+        if (v[i] == l->value ||
+            (accelerator && accel_type_serves(s->str[l->value], s->str[v[i]])))
             return true;
     return false;
 }
 
-bool snapshot_match(const struct snapshot *s, uint32_t selector,
-                    uint32_t first_label, uint32_t n_labels)
+uint32_t snapshot_mismatch(const struct snapshot *s, uint32_t selector,
+                           uint32_t first_label, uint32_t n_labels)
 {
     const struct sn_selector *sel = &s->selectors[selector];
     const struct sn_label *l = s->labels + first_label;
@@ -537,10 +543,15 @@ bool snapshot_match(const struct snapshot *s, uint32_t selector,
         /* Terms and labels are both sorted by key: l only moves on. */
         while (l < end && l->key < t->key)
             l++;
-        in = l < end && l->key == t->key &&
-             is_among(l->value, s->term_values + t->first_value, t->n_values);
+        in = l < end && l->key == t->key && is_among(s, l, t);
         if (in != (t->op == TERM_IN))
-            return false;
+            return t->key;
     }
-    return true;
+    return NONE;
+}
+
+bool snapshot_match(const struct snapshot *s, uint32_t selector,
+                    uint32_t first_label, uint32_t n_labels)
+{
+    return snapshot_mismatch(s, selector, first_label, n_labels) == NONE;
 }

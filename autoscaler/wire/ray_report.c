@@ -21,6 +21,7 @@
 #define NOTE_PREFIX "Infeasible (davit"
 #define MAX_NOTE ((size_t)16 << 10)
 #define MAX_LINES 40u
+#define MAX_REQUESTS 1000u  /* shapes in one report: a count may be anything */
 #define ACCEL_SHARE 0.001  /* what Ray asks of an accelerator_type resource */
 
 static char *word(const char *s)
@@ -113,15 +114,16 @@ static PB(ResourceRequest) *request(struct arena *a,
 }
 
 static PB(GangResourceRequest) *gang(struct arena *a,
-                                     const struct fact_demand *d)
+                                     const struct fact_demand *d, size_t *left)
 {
     PB(GangResourceRequest) *g = ARENA_NEW(a, PB(GangResourceRequest));
     ray__rpc__autoscaler__gang_resource_request__init(g);
     uint64_t n = 0;
     for (uint32_t i = 0; i < d->n_bundles; i++)
         n += d->bundles[i].count;
-    if (n > 10000)  /* nobody reads more, and a count may be anything */
-        n = 10000;
+    if (n > *left)
+        n = *left;
+    *left -= n;
     g->requests = ARENA_ARRAY(a, PB(ResourceRequest) *, n);
     for (uint32_t i = 0; i < d->n_bundles; i++) {
         PB(ResourceRequest) *r = request(a, &d->bundles[i]);
@@ -134,14 +136,15 @@ static PB(GangResourceRequest) *gang(struct arena *a,
 }
 
 static PB(ClusterResourceConstraint) *whole(struct arena *a,
-                                            const struct fact_demand *d)
+                                            const struct fact_demand *d,
+                                            size_t *left)
 {
     PB(ClusterResourceConstraint) *c =
         ARENA_NEW(a, PB(ClusterResourceConstraint));
     ray__rpc__autoscaler__cluster_resource_constraint__init(c);
     c->resource_requests = ARENA_ARRAY(a, PB(ResourceRequestByCount) *,
                                        d->n_bundles);
-    for (uint32_t i = 0; i < d->n_bundles; i++) {
+    for (uint32_t i = 0; i < d->n_bundles && *left; i++, (*left)--) {
         PB(ResourceRequestByCount) *r =
             ARENA_NEW(a, PB(ResourceRequestByCount));
         ray__rpc__autoscaler__resource_request_by_count__init(r);
@@ -155,28 +158,28 @@ static PB(ClusterResourceConstraint) *whole(struct arena *a,
 static void set_infeasible(struct arena *a, const struct ray_report *r,
                            PB(AutoscalingState) *s)
 {
-    size_t n_tasks = 0;
-    for (uint32_t i = 0; i < r->n_infeasible; i++)
-        n_tasks += r->infeasible[i].n_bundles;
+    size_t left = MAX_REQUESTS;
     s->infeasible_resource_requests = ARENA_ARRAY(a, PB(ResourceRequest) *,
-                                                  n_tasks);
+                                                  left);
     s->infeasible_gang_resource_requests =
         ARENA_ARRAY(a, PB(GangResourceRequest) *, r->n_infeasible);
     s->infeasible_cluster_resource_constraints =
         ARENA_ARRAY(a, PB(ClusterResourceConstraint) *, r->n_infeasible);
-    for (uint32_t i = 0; i < r->n_infeasible; i++) {
+    for (uint32_t i = 0; i < r->n_infeasible && left; i++) {
         const struct fact_demand *d = &r->infeasible[i];
         if (d->source == SOURCE_TASK)
-            for (uint32_t k = 0; k < d->n_bundles; k++)
+            for (uint32_t k = 0; k < d->n_bundles && left; k++, left--)
                 s->infeasible_resource_requests
                     [s->n_infeasible_resource_requests++] =
                     request(a, &d->bundles[k]);
         else if (d->source == SOURCE_GANG)
             s->infeasible_gang_resource_requests
-                [s->n_infeasible_gang_resource_requests++] = gang(a, d);
+                [s->n_infeasible_gang_resource_requests++] =
+                gang(a, d, &left);
         else
             s->infeasible_cluster_resource_constraints
-                [s->n_infeasible_cluster_resource_constraints++] = whole(a, d);
+                [s->n_infeasible_cluster_resource_constraints++] =
+                whole(a, d, &left);
     }
 }
 
