@@ -173,7 +173,8 @@ static void write_bundles(struct buf *b, struct view *v)
                    "davit_bundles{source=\"%s\",place=\"waiting\"} %ju\n"
                    "davit_bundles{source=\"%s\",place=\"infeasible\"} %ju\n",
                    name, (uintmax_t)by[s].placed, name,
-                   (uintmax_t)by[s].launched, name, (uintmax_t)by[s].waiting, name, (uintmax_t)by[s].infeasible);
+                   (uintmax_t)by[s].launched, name, (uintmax_t)by[s].waiting,
+                   name, (uintmax_t)by[s].infeasible);
     }
 }
 
