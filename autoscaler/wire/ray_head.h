@@ -31,6 +31,7 @@ struct ray_head {
     struct http_client *client;
     struct ray_token token;
     char *authorization;         /* "Bearer ...", NULL without a token */
+    bool answered;               /* some call, some time */
     struct arena scratch;        /* of one call */
     char *session;               /* of the last read: another one means another
                                   * head */

@@ -448,6 +448,27 @@ def test_token(probe_bin, tmp_path):
         assert "t4, 1 launching" in c.status()
 
 
+def test_tls(probe_bin, tmp_path):
+    """Mutual TLS, as RAY_USE_TLS turns it on."""
+    with raycluster.RayCluster(port=6393, tls=True) as c:
+        probe = Probe(probe_bin, c)
+        env = c.tls_environment()
+        assert probe("read", env=env)["nodes"]
+        assert probe("report", env=env, stdin=json.dumps({"pending": [{"type": "t4"}]})) == {"reported": True}
+        assert probe("read", "200", env=env)["nodes"]
+        assert "t4, 1 launching" in c.status()
+        # by the address alone, without RAY_USE_TLS
+        assert probe("read", address=f"https://{c.address}", env={**env, "RAY_USE_TLS": "0"})["nodes"]
+        e = probe("read", env={}, fails=True)
+        assert e["status"] == "RETRY" and "https://" in e["error"]
+        e = probe("read", env={**env, "RAY_TLS_CA_CERT": "/nonexistent"}, fails=True)
+        assert e["status"] == "INVALID" and "/nonexistent" in e["error"]
+        e = probe("read", address=f"https://{c.address}", env={}, fails=True)
+        assert e["status"] == "INVALID" and "not trusted" in e["error"], e
+        e = probe("read", env={"RAY_USE_TLS": "1", "RAY_TLS_CA_CERT": env["RAY_TLS_CA_CERT"]}, fails=True)
+        assert e["status"] in ("RETRY", "INVALID") and "RAY_TLS_SERVER_CERT" in e["error"]
+
+
 def test_head_restarts(probe_bin):
     """Another cluster id on the same address: the same ray_head goes on."""
     with raycluster.RayCluster(port=6392) as c:
