@@ -20,6 +20,7 @@ REL = "build/release"
 SUITES = {
     "lint": ["tests/lint/run.sh"],
     "unit": ["make", "-s", "check-unit", "VARIANT=debug"],
+    "contract": ["make", "-s", "check-contract"],
     "catalogue": PYTEST + ["tests/unit/test_catalogue.py"],
     "prop": PYTEST + ["tests/prop"],
     "ray-cases": [PY, "tests/ray_cases.py", "tests/cases/ray/scheduler-cases.json"],

@@ -1,5 +1,7 @@
 # tests.mk - included by the Makefile: every test there is, by name.
 
+include tests/plugin/plugin.mk tests/contract/contract.mk
+
 UNIT_SRCS := $(sort $(wildcard tests/unit/test_*.c))
 UNIT_BINS := $(UNIT_SRCS:tests/unit/%.c=$(B)/tests/%)
 CMOCKA_LIBS = $(shell pkg-config --libs cmocka 2>/dev/null)
@@ -26,6 +28,15 @@ check:  ## everything, real Ray included, set-up too
 
 check-ray:  ## the end-to-end tests with real Ray
 	@$(CHECK) e2e
+
+$(B)/tests/plugins/davit-stamp.so: tests/bench/stamp.c autoscaler/provider.h $(B)/flags
+	$(call say,SO,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(PLUGIN_CFLAGS) -Iautoscaler -shared -o $@ $< -lpthread
+
+.PHONY: bench
+bench:  ## latency, memory and rate of the daemon, with real Ray
+	@py=$$(tests/setup.sh test) && $(MAKE) -s all $(B)/tests/plugins/davit-stamp.so && PATH="$$py/bin:$$PATH" tests/netns.sh $$py/bin/python tests/bench/bench_loop.py
 
 .PHONY: demo demo-ray
 demo:  ## installs what is missing, builds, and shows Davit at work on a simulated cloud

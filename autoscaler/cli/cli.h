@@ -27,8 +27,8 @@ struct cli_command {
     const char *details;                 /* shown by `davit help NAME` */
 };
 
-extern const struct cli_command cli_run, cli_plan, cli_validate, cli_providers,
-    cli_version;
+extern const struct cli_command cli_run, cli_plan, cli_request, cli_status,
+    cli_nodes, cli_why, cli_validate, cli_providers, cli_version;
 
 /* Prints the command's usage to stderr after a message; EXIT_USAGE. */
 int cli_usage(const struct cli_command *c, const char *fmt, ...)

@@ -8,7 +8,8 @@
 #include "cli.h"
 
 static const struct cli_command *const commands[] = {
-    &cli_run, &cli_plan, &cli_validate, &cli_providers, &cli_version,
+    &cli_run,    &cli_plan,     &cli_request,   &cli_status,  &cli_nodes,
+    &cli_why,    &cli_validate, &cli_providers, &cli_version,
 };
 
 #define COUNT(v) (sizeof(v) / sizeof *(v))
@@ -18,7 +19,7 @@ static void list(FILE *out)
     fprintf(out, "davit - raises and lowers GPU machines\n\n"
                  "usage: davit COMMAND [...]\n\n");
     for (size_t i = 0; i < COUNT(commands); i++)
-        fprintf(out, "  %-10s %-22s %s\n", commands[i]->name,
+        fprintf(out, "  %-10s %-36s %s\n", commands[i]->name,
                 commands[i]->args, commands[i]->help);
     fprintf(out, "\n`davit help COMMAND` tells more.\n");
 }

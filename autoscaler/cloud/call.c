@@ -122,8 +122,9 @@ static void judge(struct call *c, struct davit_sink *sink)
                 "launch() put() %u machines when %u were asked for",
                 c->machines.n, c->count);
     } else if (c->err.status == ST_CANCELLED && !atomic_load(&c->cancel)) {
-        err_set(&c->err, ST_RETRY, "%s did not end within its time limit",
-                op_names[c->op]);
+        c->err.status = ST_RETRY;
+        err_prefix(&c->err, "%s did not end within its time limit",
+                   op_names[c->op]);
     } else if (c->err.status == ST_UNSUPPORTED && c->op != CALL_OFFERS) {
         err_set(&c->err, ST_BROKEN,
                 "%s() says UNSUPPORTED, but every provider must have it",

@@ -95,10 +95,14 @@ struct call *call_new(struct provider *p, enum call_op op, int kind);
 void call_submit(struct workers *w, struct call *c, int64_t timeout_ms);
 void call_free(struct call *c);
 
-/* Rests.  One per offer (provider/type/zone/market) after STOCKOUT, QUOTA or
- * INVALID; one per provider after THROTTLED, AUTH, BROKEN.  Exponential: each
- * failure doubles the rest up to max, a success of the same offer resets only
- * that one.  Owned by the control thread. */
+/* Rests: who is left alone after a failure.  An offer (provider/type/zone/
+ * market) after STOCKOUT, QUOTA or RETRY; its type, until reload, after INVALID;
+ * the provider after THROTTLED, BROKEN and, until reload, AUTH, and after what
+ * has no type.  Each failure doubles the rest up to a most (rests.c has the
+ * table); failures that come in while a rest is in force are the same event and
+ * do not.  A success of the same offer ends that one.  A provider's is ended by
+ * a success once it has been quiet for as long as it rested.  Note a machine
+ * that FAILED once, not at every list.  Owned by the control thread. */
 struct rests;
 struct rests *rests_new(void);
 void rests_free(struct rests *r);
@@ -115,6 +119,14 @@ struct rest {
 const struct rest *rests_note(struct rests *r, const char *provider,
                               const char *type, const char *zone, bool spot,
                               const struct err *e, int64_t now_ms);
+/* The same for a launch of `asked` machines of which `got` came.  After a QUOTA
+ * that gave none of several, room is half of what was asked and until_ms is not
+ * in the future: smaller launches may go at once.  Otherwise room is 0 after
+ * QUOTA, UNLIMITED after all else. */
+const struct rest *rests_note_launch(struct rests *r, const char *provider,
+                                     const char *type, const char *zone,
+                                     bool spot, uint32_t asked, uint32_t got,
+                                     const struct err *e, int64_t now_ms);
 /* The rest in force for this offer (its own or its provider's), or NULL. */
 const struct rest *rests_find(const struct rests *r, const char *provider,
                               const char *type, const char *zone, bool spot,

@@ -46,6 +46,8 @@ static uint32_t wish_grant(struct control *c, const char *type, uint32_t n)
     }
     w->count = n - granted;
     w->tick = c->tick;
+    if (w->count)
+        head_hurry(c);
     return granted;
 }
 

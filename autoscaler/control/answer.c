@@ -44,8 +44,9 @@ void answer_launch(struct control *c, struct call *call)
                                "no answer within the time limit");
     for (uint32_t i = 0; site && i < call->machines.n; i++)
         machine_seen(c, site, &call->machines.v[i]);
-    rest = rests_note(c->rests, provider, call->type, call->zone, call->spot,
-                      &call->err, c->now_ms);
+    rest = rests_note_launch(c->rests, provider, call->type, call->zone,
+                             call->spot, call->count, call->machines.n,
+                             &call->err, c->now_ms);
     for (uint32_t i = 0; i < c->fleet.n; i++) {
         struct machine *m = c->fleet.v[i];
 
@@ -76,7 +77,7 @@ void answer_launch(struct control *c, struct call *call)
     tell(c, "launch.failed", call->type, status_name(call->status),
          "%s, %u of %u: %s%s%s", provider, waiting, call->count,
          call->err.code, *call->err.code ? ": " : "", call->err.text);
-    if (rest)
+    if (rest && rest->until_ms > c->now_ms)
         tell(c, "offer.set_aside", *rest->type ? rest->type : provider,
              status_name(rest->why), "%s%s%s for %lld s", provider,
              *rest->zone ? " " : "", rest->zone,

@@ -88,6 +88,7 @@ static void tick(struct control *c)
         planner_run(now, &page->arena, plan);  /* pure */
         page->planned_us = cpu_us() - t1;
         act(c, now, plan);              /* intents into the ledger */
+        act_send(c);                    /* journal, then calls */
         page->facts = facts;
         page->now = now;
         page->plan = plan;
@@ -97,8 +98,8 @@ static void tick(struct control *c)
         /* Facts come through checked readers: a bug of ours, told loudly;
          * the fleet stays as it is. */
         log_error("no snapshot: %s", err.text);
+        act_send(c);
     }
-    act_send(c);                        /* journal, then calls */
     commands_answer(c);
     sites_poll(c);
     head_poll(c);

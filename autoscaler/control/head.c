@@ -2,7 +2,8 @@
  * head.c - the Ray head: read, asked to drain, told what we do.
  *
  * Reads follow one another at 50 times what one takes, between 100 ms and 1 s,
- * so that looking costs the head at most two per cent.  A failed read changes
+ * so that looking costs the head at most two per cent, or after 100 ms when a
+ * launch waits for a second look.  A failed read changes
  * nothing in the fleet; it only makes the head's part of the facts stale.
  */
 #include <stdio.h>
@@ -108,6 +109,14 @@ void head_poll(struct control *c)
     h->reading = true;
     workers_submit(c->workers,
                    &head_job_new(h->reader, HEAD_READ, READ_TIMEOUT_MS)->job);
+}
+
+void head_hurry(struct control *c)
+{
+    int64_t soon = clock_mono_ms() + READ_LEAST_MS;
+
+    if (c->head.read_due_ms > soon && !c->head.failures)
+        c->head.read_due_ms = soon;
 }
 
 bool head_fresh(const struct control *c)

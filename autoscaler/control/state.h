@@ -152,6 +152,7 @@ void site_offered(struct control *c, struct call *call);
 void head_open(struct control *c);
 void head_close(struct control *c);
 void head_poll(struct control *c);
+void head_hurry(struct control *c);   /* look again soon */
 void head_fold(struct control *c, struct mail *mail);
 void head_drain(struct control *c, struct machine *m, bool preempt);
 void head_report(struct control *c, const struct status_page *page);

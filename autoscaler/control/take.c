@@ -75,7 +75,7 @@ static struct fact_demand demand_copy(struct arena *a,
 
 /* ---- types and their offers */
 
-static void offer_rest(const struct control *c, const char *provider,
+static void offer_rest(struct control *c, const char *provider,
                        const char *type, struct fact_offer *o,
                        enum reason *unavailable)
 {
@@ -88,11 +88,12 @@ static void offer_rest(const struct control *c, const char *provider,
         *unavailable = REASON_PROVIDER_DOWN;
     else if (r->until_ms == INT64_MAX)
         *unavailable = REASON_TYPE_DISABLED;
-    else if (r->why == ST_QUOTA && r->room)
-        o->room = r->room;
+    else if (r->until_ms <= c->now_ms)
+        o->room = r->room;  /* quota: smaller launches may go at once */
     else {
         o->set_aside_until_ms = r->until_ms;
         o->set_aside_for = r->why;
+        control_wake_at(c, clock_mono_ms() + r->until_ms - c->now_ms + 1);
     }
 }
 

@@ -29,6 +29,17 @@ bool resources_read(struct jin *in, const struct jpath *at, const json_t *v,
                     enum quantity_rule rule, struct qtys *ret);
 json_t *resources_write(const struct qtys *q);
 
+struct term_vec { VEC(struct term) all; };
+
+/* One condition in Ray's spelling: "a", "!a", "in(a,b)", "!in(a,b)". */
+bool selector_add(struct jin *in, const struct jpath *at, const char *key,
+                  const char *text, struct term_vec *to);
+/* Adds what the keys accelerator_type(s), labels, label_selector and selector
+ * of v say. */
+bool selector_read(struct jin *in, const struct jpath *at, const json_t *v,
+                   struct term_vec *to);
+void selector_write(json_t *o, const struct terms *t);
+
 /* v has the structured form and its keys were checked. */
 bool bundle_read_checked(struct jin *in, const struct jpath *at,
                          const json_t *v, struct fact_bundle *ret);

@@ -129,7 +129,7 @@ static bool labels_read(struct jin *in, const struct jpath *at,
 {
     struct pair_vec all = {{0}};
     struct qty *q = (struct qty *)resources->v; /* ours, just read */
-    const char *type = NULL;
+    const char *type = NULL, *least = NULL;
     uint32_t kept = 0;
     bool has = false;
 
@@ -139,16 +139,20 @@ static bool labels_read(struct jin *in, const struct jpath *at,
     for (uint32_t i = 0; i < resources->n; i++) {
         const char *marker = accel_type_of_resource(q[i].name);
 
-        if (!marker)
+        if (!marker) {
             q[kept++] = q[i];
-        else if (!type && q[i].amount > 0)
-            type = marker;
+        } else if (q[i].amount > 0) {
+            marker = accel_type_canonical(marker);
+            if (!least || strcmp(marker, least) < 0)
+                least = marker;
+        }
     }
     resources->n = kept;
+    type = type && type[0] ? type : least;
     for (uint32_t i = 0; i < all.all.n; i++)
         if (strcmp(all.all.v[i].key, ACCEL_LABEL) == 0)
             has = true;
-    if (type && type[0] && !has) {
+    if (type && !has) {
         struct pair p = {ACCEL_LABEL, accel_type_canonical(type)};
 
         VEC_PUSH(in->arena, &all.all, p);

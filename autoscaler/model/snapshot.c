@@ -118,18 +118,22 @@ static void say(struct maker *m, struct sayings *s, uint32_t key,
 static void say_own(struct maker *m, struct sayings *s, const struct pairs *p,
                     const struct qtys *q, uint32_t rank)
 {
+    bool has = false;
+
     for (uint32_t i = 0; i < p->n; i++) {
         uint32_t key = maker_id(m, p->v[i].key);
         const char *value = p->v[i].value;
 
-        if (key == m->id.accelerator)
+        if (key == m->id.accelerator) {
             value = maker_canonical(m, value);
+            has = true;
+        }
         say(m, s, key, maker_id(m, value), rank + BY_KEY);
         if (strcmp(p->v[i].key, "accelerator_type") == 0)
             say(m, s, m->id.accelerator,
                 maker_id(m, maker_canonical(m, value)), rank + BY_ALIAS);
     }
-    for (uint32_t i = 0; i < q->n; i++) {
+    for (uint32_t i = 0; i < q->n && !has; i++) {
         const char *type = accel_type_of_resource(q->v[i].name);
 
         if (type && q->v[i].amount > 0)
@@ -204,16 +208,6 @@ static int by_zone(const void *pa, const void *pb)
     return (int)a->spot - (int)b->spot;
 }
 
-static bool has_accelerator(const struct qtys *q)
-{
-    for (uint32_t i = 0; i < q->n; i++)
-        if (q->v[i].amount > 0 &&
-            (accel_is_device(q->v[i].name) ||
-             (strchr(q->v[i].name, '/') && accel_from_k8s(q->v[i].name))))
-            return true;
-    return false;
-}
-
 static enum status make_offers(struct maker *m, uint32_t type,
                                struct sn_offer *v, struct label_vec *labels,
                                struct err *err)
@@ -279,7 +273,7 @@ static enum status make_types(struct maker *m, struct label_vec *labels,
                                    : f->limits.idle_timeout_ms,
             .boot_ms = t->boot_ms, .priority = t->priority,
             .unavailable = t->unavailable,
-            .accelerator = has_accelerator(&t->resources),
+            .accelerator = maker_has_accelerator(&t->resources),
             .first_offer = n_offers, .n_offers = t->n_offers};
         if (make_offers(m, i, offers + n_offers, labels, err) != ST_OK)
             return ST_INVALID;
@@ -447,6 +441,12 @@ static int by_amounts(const struct intern_item *a, const struct intern_item *b)
     return 0;
 }
 
+/* Amounts are never negative. */
+static uint64_t amounts_first(const struct intern_item *it)
+{
+    return (uint64_t) * (const int64_t *)it->p;
+}
+
 static void rows_lay(struct maker *m)
 {
     struct snapshot *s = m->s;
@@ -454,7 +454,7 @@ static void rows_lay(struct maker *m)
     struct sn_node *nodes = (struct sn_node *)s->nodes;
     int64_t *rows;
 
-    intern_rank(&m->rows, by_amounts);
+    intern_rank(&m->rows, amounts_first, by_amounts);
     rows = ARENA_ARRAY(m->arena, int64_t, (size_t)m->rows.n * s->n_columns);
     for (uint32_t i = 0; i < m->rows.n; i++)
         memcpy(rows + (size_t)i * s->n_columns, m->rows.items[i].p,
@@ -508,6 +508,7 @@ enum status snapshot_make(const struct facts *facts, struct arena *arena,
         return ST_INVALID;
     make_nodes(&m, &labels);
     s->labels = labels.all.v;
+    s->accelerator_key = m.id.accelerator;
     maker_demands_intern(&m);
     rows_lay(&m);
     maker_demands_lay(&m);
@@ -515,16 +516,21 @@ enum status snapshot_make(const struct facts *facts, struct arena *arena,
     return ST_OK;
 }
 
-static bool is_among(uint32_t x, const uint32_t *v, uint32_t n)
+static bool is_among(const struct snapshot *s, const struct sn_label *l,
+                     const struct sn_term *t)
 {
-    for (uint32_t i = 0; i < n; i++)
-        if (v[i] == x)
+    const uint32_t *v = s->term_values + t->first_value;
+    bool accelerator = l->key == s->accelerator_key;
+
+    for (uint32_t i = 0; i < t->n_values; i++)
+        if (v[i] == l->value ||
+            (accelerator && accel_type_serves(s->str[l->value], s->str[v[i]])))
             return true;
     return false;
 }
 
-bool snapshot_match(const struct snapshot *s, uint32_t selector,
-                    uint32_t first_label, uint32_t n_labels)
+uint32_t snapshot_mismatch(const struct snapshot *s, uint32_t selector,
+                           uint32_t first_label, uint32_t n_labels)
 {
     const struct sn_selector *sel = &s->selectors[selector];
     const struct sn_label *l = s->labels + first_label;
@@ -537,10 +543,15 @@ bool snapshot_match(const struct snapshot *s, uint32_t selector,
         /* Terms and labels are both sorted by key: l only moves on. */
         while (l < end && l->key < t->key)
             l++;
-        in = l < end && l->key == t->key &&
-             is_among(l->value, s->term_values + t->first_value, t->n_values);
+        in = l < end && l->key == t->key && is_among(s, l, t);
         if (in != (t->op == TERM_IN))
-            return false;
+            return t->key;
     }
-    return true;
+    return NONE;
+}
+
+bool snapshot_match(const struct snapshot *s, uint32_t selector,
+                    uint32_t first_label, uint32_t n_labels)
+{
+    return snapshot_mismatch(s, selector, first_label, n_labels) == NONE;
 }

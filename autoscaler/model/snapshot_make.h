@@ -38,6 +38,9 @@ enum status maker_columns(struct maker *m, struct err *err);
  * up to whole devices.  The number is final after the ranking only. */
 uint32_t maker_row(struct maker *m, const struct qtys *q, bool whole_up);
 
+/* A device, or an accelerator under a name of its own (a slice, a share). */
+bool maker_has_accelerator(const struct qtys *q);
+
 /* snapshot_demand.c */
 enum status maker_check_demands(const struct maker *m, struct err *err);
 void maker_demands_intern(struct maker *m);

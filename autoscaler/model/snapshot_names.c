@@ -50,7 +50,8 @@ uint32_t maker_id(const struct maker *m, const char *s)
 
 static bool is_accelerator_key(const char *key)
 {
-    return strcmp(key, ACCEL_LABEL) == 0 || strcmp(key, "accelerator_type") == 0;
+    return strcmp(key, ACCEL_LABEL) == 0 ||
+           strcmp(key, "accelerator_type") == 0;
 }
 
 static void put_pairs(struct maker *m, const struct pairs *p)
@@ -63,19 +64,24 @@ static void put_pairs(struct maker *m, const struct pairs *p)
     }
 }
 
-static void put_markers(struct maker *m, const struct qtys *q)
+/* What labels say of the accelerator comes before a marker. */
+static void put_markers(struct maker *m, const struct qtys *q,
+                        const struct pairs *labels)
 {
+    for (uint32_t i = 0; i < labels->n; i++)
+        if (strcmp(labels->v[i].key, ACCEL_LABEL) == 0)
+            return;
     for (uint32_t i = 0; i < q->n; i++) {
         const char *type = accel_type_of_resource(q->v[i].name);
 
-        if (type)
+        if (type && q->v[i].amount > 0)
             put(m, maker_canonical(m, type));
     }
 }
 
 static void put_alt(struct maker *m, const struct fact_alt *a)
 {
-    put_markers(m, &a->resources);
+    put_markers(m, &a->resources, &(struct pairs){0});
     for (uint32_t i = 0; i < a->selector.n; i++) {
         const struct term *t = &a->selector.v[i];
         bool accelerator = strcmp(t->key, ACCEL_LABEL) == 0;
@@ -85,6 +91,17 @@ static void put_alt(struct maker *m, const struct fact_alt *a)
             put(m, accelerator ? maker_canonical(m, t->values.v[j])
                                : t->values.v[j]);
     }
+}
+
+/* The first eight bytes as one number: the order of strcmp(). */
+static uint64_t text_first(const struct intern_item *it)
+{
+    const unsigned char *s = it->p;
+    uint64_t x = 0;
+
+    for (uint32_t i = 0; i < 8; i++)
+        x = x << 8 | (i < it->n ? s[i] : 0);
+    return x;
 }
 
 static int by_text(const struct intern_item *a, const struct intern_item *b)
@@ -135,7 +152,7 @@ void maker_strings(struct maker *m)
         put(m, t->name);
         put(m, t->provider);
         put_pairs(m, &t->labels);
-        put_markers(m, &t->resources);
+        put_markers(m, &t->resources, &t->labels);
         for (uint32_t j = 0; j < t->n_offers; j++)
             put(m, t->offers[j].zone);
     }
@@ -143,7 +160,7 @@ void maker_strings(struct maker *m)
         put(m, f->nodes[i].id);
         put(m, f->nodes[i].zone);
         put_pairs(m, &f->nodes[i].labels);
-        put_markers(m, &f->nodes[i].total);
+        put_markers(m, &f->nodes[i].total, &f->nodes[i].labels);
     }
     for (uint32_t i = 0; i < f->n_demands; i++) {
         const struct fact_demand *d = &f->demands[i];
@@ -182,7 +199,7 @@ enum status maker_columns(struct maker *m, struct err *err)
                 see(m, &seen, &b->alts[k].resources, ASKED);
         }
     n_rows += f->n_types + 2 * (uint64_t)f->n_nodes;
-    intern_rank(&m->names, by_text);
+    intern_rank(&m->names, text_first, by_text);
     m->column_of = ARENA_ARRAY(m->arena, uint32_t, m->names.n + 1);
     names = ARENA_ARRAY(m->arena, const char *, m->names.n + 4);
     names[COL_CPU] = "CPU";
@@ -222,7 +239,7 @@ enum status maker_columns(struct maker *m, struct err *err)
                        (unsigned long long)MAX_AMOUNTS);
     for (uint32_t c = 0; c < n; c++)
         put(m, names[c]);
-    intern_rank(&m->strings, by_text);
+    intern_rank(&m->strings, text_first, by_text);
     columns = ARENA_ARRAY(m->arena, struct sn_column, n);
     for (uint32_t c = 0; c < n; c++)
         columns[c] = (struct sn_column){
@@ -266,4 +283,14 @@ uint32_t maker_row(struct maker *m, const struct qtys *q, bool whole_up)
         if (m->s->columns[c].device && m->row[c] > AMOUNT_ONE)
             m->row[c] = (m->row[c] + AMOUNT_ONE - 1) / AMOUNT_ONE * AMOUNT_ONE;
     return intern_add(&m->rows, m->row, n * sizeof *m->row, 1);
+}
+
+bool maker_has_accelerator(const struct qtys *q)
+{
+    for (uint32_t i = 0; i < q->n; i++)
+        if (q->v[i].amount > 0 &&
+            (accel_is_device(q->v[i].name) ||
+             (strchr(q->v[i].name, '/') && accel_from_k8s(q->v[i].name))))
+            return true;
+    return false;
 }

@@ -33,6 +33,7 @@ static void local_close(void *self)
     }
     free(l->types);
     strings_done(&l->env);
+    strings_done(&l->args);
     free(l->cluster);
     free(l->head);
     free(l->ray);
@@ -326,11 +327,11 @@ static bool end_step(const struct ending *v, uint32_t waited_ms)
 {
     if (process_alive(&v->r) && waited_ms < TERM_MS)
         return false; /* it ends its raylet in order, which takes some 3 s */
-    /* The parent is gone, or does not listen: whatever still carries the mark
-     * (workers, agents) is told to go, by force. */
-    if (process_marked(&v->r, 0) == 0)
+    /* The parent is gone, or does not listen: whatever is left of the
+     * machine (workers, agents) is told to go, by force. */
+    if (process_family(&v->r, 0) == 0)
         return true;
-    process_marked(&v->r, SIGKILL);
+    process_family(&v->r, SIGKILL);
     return false;
 }
 

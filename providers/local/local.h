@@ -28,7 +28,7 @@ struct type {
 struct local {
     const struct davit_host *host;
     char *cluster, *head, *ray, *dir, *temp;
-    struct strings env;
+    struct strings env, args;
     struct type *types;
     size_t n_types;
     uint32_t base_address;  /* host order */
@@ -72,7 +72,7 @@ void record_clean(const struct local *l, const struct record *r);
 void record_remove(const struct local *l, const struct record *r);
 void record_path(const struct local *l, const struct record *r,
                  const char *file, char *buf, size_t n);
-/* The last line of its log that says something. */
+/* The last few lines of its log that say something, joined by "; ". */
 void record_last_words(const struct local *l, const struct record *r,
                        char *buf, size_t n);
 
@@ -86,8 +86,8 @@ int process_start(const struct local *l, const struct type *t,
 bool process_alive(const struct record *r);  /* the ray start itself */
 bool process_joined(const struct record *r); /* its raylet listens */
 void process_term(const struct record *r);
-/* Sends sig (0: none) to every process that carries the mark; how many do. */
-unsigned process_marked(const struct record *r, int sig);
+/* Sends sig (0: none) to every process of the machine; how many there are. */
+unsigned process_family(const struct record *r, int sig);
 void boot_id_read(char *buf, size_t n);
 
 #endif

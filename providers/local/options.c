@@ -27,7 +27,9 @@ const struct davit_kv local_options[] = {
                       " 127.0.0.2)" },
     { "object_store_memory", "of each raylet, at least 75Mi (default: 100Mi)" },
     { "max", "machines at once (default: 32)" },
+    { "args", "more arguments for ray start, separated by blanks" },
     { "env.*", "environment of the raylets: env.NAME: value" },
+    { "types.env.*", "environment of this type's raylets" },
     { NULL, NULL },
 };
 
@@ -89,7 +91,8 @@ static bool quantity(const char *text, double *ret)
 static int bad_option(struct davit_error *e, const struct davit_kv *o,
                       const char *allowed)
 {
-    return fail(e, DAVIT_INVALID, "BAD_OPTION", "%.40s: must be %s, got \"%.60s\"",
+    /* The code names the option, so that the daemon can point at its line. */
+    return fail(e, DAVIT_INVALID, o->key, "%.40s: must be %s, got \"%.60s\"",
                 o->key, allowed, o->value);
 }
 
@@ -127,12 +130,20 @@ static int read_option(struct local *l, const struct davit_kv *o, double *store,
     } else if (strcmp(o->key, "object_store_memory") == 0) {
         if (!quantity(o->value, store) || *store < STORE_MIN)
             return bad_option(e, o, "at least 75Mi");
+    } else if (strcmp(o->key, "args") == 0) {
+        for (const char *p = o->value + strspn(o->value, " "); *p != '\0';) {
+            size_t n = strcspn(p, " ");
+
+            strings_add(&l->args, "%.*s", (int)n, p);
+            p += n;
+            p += strspn(p, " ");
+        }
     } else if (strcmp(o->key, "max") == 0) {
         if (!quantity(o->value, &v) || v < 1 || v > 1000 || v != floor(v))
             return bad_option(e, o, "between 1 and 1000");
         l->max = (uint32_t)v;
     } else {
-        return fail(e, DAVIT_INVALID, "BAD_OPTION", "unknown option \"%.60s\"",
+        return fail(e, DAVIT_INVALID, "", "unknown option \"%.60s\"",
                     o->key);
     }
     return DAVIT_OK;
@@ -141,7 +152,7 @@ static int read_option(struct local *l, const struct davit_kv *o, double *store,
 static int type_fail(struct davit_error *e, const struct type *t,
                      const char *what, const char *value)
 {
-    return fail(e, DAVIT_INVALID, "BAD_TYPE",
+    return fail(e, DAVIT_INVALID, t->name,
                 "node type %.60s: %.60s, got \"%.60s\"", t->name, what, value);
 }
 
@@ -238,7 +249,9 @@ static int read_type(struct type *t, const struct davit_node_type *in,
         if (strncmp(o->key, "env.", 4) == 0 && o->key[4] != '\0')
             strings_add(&t->env, "%s=%s", o->key + 4, o->value);
         else
-            return type_fail(e, t, "its options: can be env.NAME only", o->key);
+            return fail(e, DAVIT_INVALID, t->name,
+                        "node type %.60s: unknown option \"%.60s\", only"
+                        " env.NAME is allowed", t->name, o->key);
     }
     status = add_resources(t, in, store, e);
     return status == DAVIT_OK ? add_labels(t, in, e) : status;
@@ -277,12 +290,12 @@ int options_read(struct local *l, const struct davit_setup *s,
     if (asprintf(&l->temp, "/tmp/davit-%lu", (unsigned long)geteuid()) < 0)
         abort();
     if (strncmp(head, "https://", 8) == 0)
-        return fail(e, DAVIT_INVALID, "BAD_HEAD",
+        return fail(e, DAVIT_INVALID, "",
                     "ray start cannot join \"%.100s\": it takes host:port", head);
     if (strncmp(head, "http://", 7) == 0)
         head += 7;
     if (head[0] == '\0')
-        return fail(e, DAVIT_INVALID, "NO_HEAD",
+        return fail(e, DAVIT_INVALID, "",
                     "provider local starts raylets that join a head: give"
                     " head: {ray: {address: host:port}}");
     l->head = text_copy(head);
@@ -297,7 +310,7 @@ int options_read(struct local *l, const struct davit_setup *s,
         abort();
     for (size_t i = 0; i < s->n_types && status == DAVIT_OK; i++) {
         l->n_types++;
-        status = read_type(&l->types[i], &s->types[i], store, e);
+        status = read_type(&l->types[i], s->types[i], store, e);
     }
     return status;
 }

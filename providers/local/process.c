@@ -77,9 +77,10 @@ static size_t number(char *to, unsigned long long v)
     return n;
 }
 
-/* Field 22 of /proc/PID/stat, counted after the name's last ')'; 0 when there
- * is no such process or it is dead already and only not yet reaped. */
-static unsigned long long start_time(const char *path)
+/* A number of /proc/PID/stat, counted as proc(5) does, after the name's last
+ * ')'; 0 when there is no such process or it is dead and only not reaped. */
+enum { STAT_SESSION = 6, STAT_START = 22 };
+static unsigned long long read_stat(const char *path, int want)
 {
     char text[1024];
     unsigned long long v = 0;
@@ -99,7 +100,7 @@ static unsigned long long start_time(const char *path)
         name_end[2] == 'X')
         return 0;
     p = name_end;
-    for (int field = 2; field < 22; field++) {
+    for (int field = 2; field < want; field++) {
         while (*p != '\0' && *p != ' ')
             p++;
         if (*p == '\0')
@@ -125,7 +126,7 @@ static void become_ray(const char *pid_path, const char *cwd, int log_fd,
         _exit(126); /* somebody started it already */
     n = number(line, (unsigned long long)getpid());
     line[n++] = ' ';
-    n += number(line + n, start_time("/proc/self/stat"));
+    n += number(line + n, read_stat("/proc/self/stat", STAT_START));
     line[n++] = '\n';
     if (write(fd, line, n) != (ssize_t)n || fsync(fd) != 0)
         _exit(126);
@@ -215,6 +216,10 @@ static struct strings make_args(const struct local *l, const struct type *t,
     strings_add(&a, "--min-worker-port=0");
     strings_add(&a, "--max-worker-port=0");
     strings_add(&a, "--disable-usage-stats");
+    strings_add(&a, "--log-style=pretty"); /* its last words are for people */
+    strings_add(&a, "--log-color=false");
+    for (size_t i = 0; i < l->args.n; i++)
+        strings_add(&a, "%s", l->args.v[i]);
     for (size_t i = 0; i < t->args.n; i++)
         strings_add(&a, "%s", t->args.v[i]);
     return a;
@@ -301,7 +306,7 @@ static int open_process(const struct record *r)
     if (fd < 0)
         return -1;
     snprintf(path, sizeof path, "/proc/%ld/stat", (long)r->pid);
-    if (r->start == 0 || start_time(path) != r->start) {
+    if (r->start == 0 || read_stat(path, STAT_START) != r->start) {
         close(fd);
         return -1;
     }
@@ -366,10 +371,35 @@ static bool carries_mark(const char *pid, const char *mark, char *room)
     return memmem(room, n, want, len) != NULL;
 }
 
-unsigned process_marked(const struct record *r, int sig)
+/* Ray's processes write their titles over their environment.  The session
+ * tells as well, but its number may mean another one once the leader is dead:
+ * then the process must also stand in the machine's own directory. */
+static bool in_session(const char *pid, const struct record *r,
+                       bool leader_alive)
+{
+    char path[300], cwd[512];
+    size_t len = strlen(r->temp);
+    ssize_t n;
+
+    snprintf(path, sizeof path, "/proc/%s/stat", pid);
+    if (r->pid <= 1 ||
+        read_stat(path, STAT_SESSION) != (unsigned long long)r->pid)
+        return false;
+    if (leader_alive)
+        return true;
+    snprintf(path, sizeof path, "/proc/%s/cwd", pid);
+    n = readlink(path, cwd, sizeof cwd - 1);
+    if (n < (ssize_t)len || strncmp(cwd, r->temp, len) != 0)
+        return false;
+    cwd[n] = '\0';
+    return cwd[len] == '\0' || cwd[len] == '/' || cwd[len] == ' ';
+}
+
+unsigned process_family(const struct record *r, int sig)
 {
     DIR *d = opendir("/proc");
     char *room = malloc(ENVIRON_MAX);
+    bool alive = process_alive(r);
     struct dirent *entry;
     unsigned n = 0;
 
@@ -384,11 +414,12 @@ unsigned process_marked(const struct record *r, int sig)
             continue;
         fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
         if (fd < 0)
-            continue; /* gone, or a thread */
+            continue; /* gone meanwhile */
         snprintf(path, sizeof path, "/proc/%s/stat", entry->d_name);
         /* The handle is older than the look: it cannot be another process. */
-        if (start_time(path) != 0 &&
-            carries_mark(entry->d_name, r->mark, room)) {
+        if (read_stat(path, STAT_START) != 0 &&
+            (in_session(entry->d_name, r, alive) ||
+             carries_mark(entry->d_name, r->mark, room))) {
             n++;
             if (sig != 0)
                 syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0);

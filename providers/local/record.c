@@ -313,10 +313,30 @@ void record_remove(const struct local *l, const struct record *r)
     sync_dir(l->dir);
 }
 
+/* Colours and other escapes become nothing, control characters blanks. */
+static void clean(char *s)
+{
+    char *to = s;
+
+    for (const char *p = s; *p != '\0'; p++) {
+        if (*p == '\033' && p[1] == '[') {
+            for (p += 2; *p != '\0' && !(*p >= '@' && *p <= '~');)
+                p++;
+            if (*p == '\0')
+                break;
+        } else {
+            *to++ = *p > 0 && *p < ' ' && *p != '\n' ? ' ' : *p;
+        }
+    }
+    *to = '\0';
+}
+
 void record_last_words(const struct local *l, const struct record *r,
                        char *buf, size_t n)
 {
-    char path[4096], tail[LOG_TAIL + 1], *end;
+    enum { LINES = 3 };
+    char path[4096], tail[LOG_TAIL + 1], *lines[LINES];
+    size_t n_lines = 0, used = 0;
     ssize_t got = 0;
     int fd;
 
@@ -329,27 +349,27 @@ void record_last_words(const struct local *l, const struct record *r,
         got = read(fd, tail, LOG_TAIL);
         close(fd);
     }
-    if (got <= 0)
-        return;
-    tail[got] = '\0';
-    for (char *p = tail; p < tail + got; p++)
-        if (*p == '\0' || (*p > 0 && *p < ' ' && *p != '\n'))
-            *p = ' ';
-    for (;;) { /* from the last line upwards */
-        char *line;
+    for (ssize_t i = 0; i < got; i++)
+        if (tail[i] == '\0')
+            tail[i] = ' ';
+    tail[got > 0 ? got : 0] = '\0';
+    clean(tail);
+    for (char *end = tail + strlen(tail); n_lines < LINES && end > tail;) {
+        char *line = end;
 
-        end = tail + strlen(tail);
-        while (end > tail && (end[-1] == '\n' || end[-1] == ' '))
-            *--end = '\0';
-        line = strrchr(tail, '\n');
-        line = line != NULL ? line + 1 : tail;
-        line += strspn(line, " -=");
-        if (line[0] != '\0' || line == tail || end == tail) {
-            snprintf(buf, n, "%s", line);
-            return;
-        }
-        *line = '\0';
         while (line > tail && line[-1] != '\n')
-            *--line = '\0';
+            line--;
+        *end = '\0';
+        end = line > tail ? line - 1 : tail;
+        while (*line != '\0' && line[strlen(line) - 1] == ' ')
+            line[strlen(line) - 1] = '\0';
+        line += strspn(line, " -=");
+        if (*line != '\0')
+            lines[n_lines++] = line;
+    }
+    while (n_lines > 0 && used < n) {
+        n_lines--;
+        used += (size_t)snprintf(buf + used, n - used, "%s%s", lines[n_lines],
+                                 n_lines > 0 ? "; " : "");
     }
 }

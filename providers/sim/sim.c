@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "kit/options.h"
 #include "sim.h"
@@ -255,6 +256,8 @@ static int launch_missing(struct op *op, const struct davit_launch *l,
         return st;
     char why[160];
     uint32_t room = rules_room(op, t, want, why, sizeof why);
+    if (room < want && op->sim->all_or_nothing)
+        room = 0;
     for (uint32_t i = 0; i < room; i++)
         machine_add(op, l, t, zone);
     json_object_set_new(record, "made", json_integer(made + room));
@@ -408,6 +411,23 @@ static void sim_close(void *self)
     free(s);
 }
 
+/* Found out now, with its line, rather than by the first launch. */
+static int path_check(const char *path, struct davit_error *e)
+{
+    char dir[4096];
+    if (path[0] == '\0' || strlen(path) >= sizeof dir - 8)
+        return kit_error(e, DAVIT_INVALID, "state",
+                         "state must be the path of a file");
+    const char *slash = strrchr(path, '/');
+    snprintf(dir, sizeof dir, "%.*s", slash != NULL ? (int)(slash - path) : 1,
+             slash != NULL ? path : ".");
+    if (access(dir[0] != '\0' ? dir : "/", W_OK) != 0)
+        return kit_error(e, DAVIT_INVALID, "state",
+                         "state is kept in %.120s, which cannot be written: "
+                         "%s", dir, strerror(errno));
+    return DAVIT_OK;
+}
+
 static int sim_open(const struct davit_host *host,
                     const struct davit_setup *setup, void **ret_self,
                     struct davit_error *e)
@@ -424,10 +444,9 @@ static int sim_open(const struct davit_host *host,
     s->cluster = strdup(setup->cluster);
     if (s->path == NULL || s->cluster == NULL)
         abort();
-    int st = path[0] != '\0' && strlen(path) < 4000
-                 ? rules_read(s, setup, e)
-                 : kit_error(e, DAVIT_INVALID, "state",
-                             "state must be the path of a file");
+    int st = path_check(path, e);
+    if (st == DAVIT_OK)
+        st = rules_read(s, setup, e);
     if (st == DAVIT_OK)
         *ret_self = s;
     else
@@ -446,7 +465,8 @@ static const struct davit_kv sim_options[] = {
                    "or always"},
     {"quota", "at most so many machines"},
     {"quota.*", "the same for machines, gpus, a node type or an accelerator"},
-    {"throttle", "every so-manieth call is turned away"},
+    {"all_or_nothing", "true: a launch over quota gives none (false: some)"},
+    {"throttle", "every n-th call is turned away"},
     {"throttle.every", "the same"},
     {"throttle.per_minute", "at most so many calls a minute"},
     {"throttle.retry_after", "the wait it tells (1s)"},
@@ -455,7 +475,7 @@ static const struct davit_kv sim_options[] = {
     {"fail.nth", "which machines die while booting, counted from 1: 2, 5"},
     {"fail.as", "what they die of: RETRY, STOCKOUT, INVALID ... (RETRY)"},
     {"lost_reply", "which launches are done but their answer lost: 1, 3"},
-    {"error.every", "every so-manieth call fails"},
+    {"error.every", "every n-th call fails"},
     {"error.as", "with what: RETRY, AUTH, BROKEN ... (RETRY)"},
     {"seed", "of whatever is random: boot times, failures (1)"},
     {"types.boot", "how long machines of this type boot"},

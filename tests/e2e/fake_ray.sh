@@ -7,7 +7,7 @@ done
 { printf '%s\n' "$@"; } > "$tmp/args"
 env > "$tmp/env"
 ls -l /proc/self/fd > "$tmp/fds"
-echo "Local node IP: somewhere"
+printf 'Local node IP: \033[1msomewhere\033[22m\n'
 case $FAKE_RAY in
 die) echo "ConnectionError: no head at that address"; echo "------"; exit 3 ;;
 slow) sleep 1 ;;
@@ -15,6 +15,8 @@ esac
 mkdir -p "$tmp/session_1/sockets"
 sleep 1000 & # a raylet
 child=$!
+env -i sleep 1000 & # one that wrote over its environment, as Ray's do
+echo $! > "$tmp/bare"
 setsid sleep 1000 & # a worker that went into a session of its own
 : > "$tmp/session_1/sockets/raylet"
 case $FAKE_RAY in

@@ -32,7 +32,7 @@ class NodeType(C.Structure):
 
 class Setup(C.Structure):
     _fields_ = [("size", U32), ("cluster", S), ("head", S), ("options", C.POINTER(Kv)), ("n_options", N),
-                ("types", C.POINTER(NodeType)), ("n_types", N)]
+                ("types", C.POINTER(C.POINTER(NodeType))), ("n_types", N)]
 
 
 class Machine(C.Structure):
@@ -152,7 +152,7 @@ class Plugin:
             made.append(NodeType(size=C.sizeof(NodeType), name=t["name"].encode(), pool=b"",
                                  machine=t.get("machine", "").encode(), resources=r, n_resources=nr,
                                  labels=l, n_labels=nl, min=0, max=0xffffffff, options=o, n_options=no))
-        array = (NodeType * max(len(made), 1))(*made)
+        array = (C.POINTER(NodeType) * max(len(made), 1))(*[C.pointer(m) for m in made])
         o, no = kvs(options)
         setup = Setup(size=C.sizeof(Setup), cluster=cluster.encode(), head=head.encode(), options=o,
                       n_options=no, types=array, n_types=len(made))

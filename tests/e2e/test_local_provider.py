@@ -24,19 +24,42 @@ T4 = {"name": "t4", "machine": "n1-standard-8+t4",
 CPU = {"name": "c.p/u", "resources": {"CPU": "2"}}
 
 
-def marked(mark):
-    """Living processes that carry a machine's mark."""
+def marked(mark, temp=""):
+    """Living processes that carry a machine's mark, or stand in its directory."""
     found = []
     want = b"DAVIT_LOCAL_MACHINE=" + mark.encode()
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
             env = pathlib.Path("/proc", pid, "environ").read_bytes().split(b"\0")
             state = pathlib.Path("/proc", pid, "stat").read_text().rsplit(")", 1)[1].split()[0]
+            cwd = os.readlink(f"/proc/{pid}/cwd")
         except OSError:
             continue
-        if want in env and state != "Z":
+        if (want in env or temp and cwd.startswith(temp)) and state != "Z":
             found.append(int(pid))
     return found
+
+
+def end(record):
+    """SIGKILL to all of a machine, until nothing is left."""
+    for _ in range(100):
+        pids = marked(record["mark"], record["temp"])
+        if not pids:
+            return
+        for pid in pids:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        time.sleep(0.01)
+    raise AssertionError("it does not die")
+
+
+def living(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 class Box:
@@ -65,8 +88,7 @@ class Box:
         return json.loads(self.path(id, "machine.json").read_text())
 
     def kill(self, id):
-        for pid in marked(self.record(id)["mark"]):
-            os.kill(pid, signal.SIGKILL)
+        end(self.record(id))
 
     def done(self):
         try:
@@ -74,8 +96,7 @@ class Box:
             h.terminate([m["id"] for m in h.list()])
         finally:
             for path in (self.tmp / "state").glob("*/*/machine.json"):
-                for pid in marked(json.loads(path.read_text())["mark"]):
-                    os.kill(pid, signal.SIGKILL)
+                end(json.loads(path.read_text()))
             for h in self.handles:
                 h.close()
             if self.temp.exists():
@@ -120,18 +141,21 @@ def test_launch_list_terminate(box):
     assert len(marks) == 2
     assert all(len(marked(k)) >= 3 for k in marks)  # ray start, its raylet, a worker
     temps = [pathlib.Path(box.record(m["id"])["temp"]) for m in up]
+    bare = [int((t / "bare").read_text()) for t in temps]
     assert h.terminate([up[0]["id"], "nobody"]) == {up[0]["id"]: "OK", "nobody": "NOT_FOUND"}
     assert [m["id"] for m in h.list()] == [up[1]["id"]]
     assert h.terminate([up[1]["id"]]) == {up[1]["id"]: "OK"}
     assert h.list() == []
     assert not any(marked(k) for k in marks)
+    assert not any(living(p) for p in bare)
     assert not any(t.exists() for t in temps)
     assert [p.name for p in (box.tmp / "state/c1").iterdir()] == ["lock"]
 
 
 def test_arguments_and_environment(box):
     types = [{**T4, "options": {"env.LANG": "type"}}, CPU]
-    options = box.options(**{"env.LANG": "provider", "env.MORE": "1", "object_store_memory": "80M"})
+    options = box.options(**{"env.LANG": "provider", "env.MORE": "1", "object_store_memory": "80M",
+                               "args": " --one  --two=2 "})
     # a process of its own, whose environment and open files are to be passed on, or not
     code = """
 import json, socket, sys
@@ -152,7 +176,7 @@ json.dump(h.launch("t4", "r1") + h.launch("c.p/u", "r2"), sys.stdout)
     temp = pathlib.Path(box.record(t4["id"])["temp"])
     args = (temp / "args").read_text().splitlines()
     assert args[:2] == ["start", "--block"]
-    for a in ("--address=127.0.0.1:6379", f"--node-ip-address={t4['address']}", f"--node-name={t4['id']}",
+    for a in ("--one", "--two=2", "--address=127.0.0.1:6379", f"--node-ip-address={t4['address']}", f"--node-name={t4['id']}",
               f"--temp-dir={temp}", "--num-cpus=8", "--num-gpus=2", "--memory=1073741824",
               "--object-store-memory=80000000", "--labels=ray.io/accelerator-type=T4,zone=a"):
         assert a in args, a
@@ -281,7 +305,7 @@ def test_failure_tells_the_last_words(box):
     h = box.open(fake="die")
     m, = h.launch("t4", "r")
     failed = until(lambda: [x for x in h.list() if x["phase"] == "FAILED"])[0]
-    assert failed["detail"] == "ray start ended: ConnectionError: no head at that address"
+    assert failed["detail"] == "ray start ended: Local node IP: somewhere; ConnectionError: no head at that address"
     assert failed["failure"] == "RETRY"
     assert h.terminate([m["id"]]) == {m["id"]: "OK"}
 

@@ -1,0 +1,315 @@
+/*
+ * buy.c - from wants to a cover problem, from its patterns to new nodes.
+ */
+#include "buy.h"
+
+#include "cover.h"
+
+bool buy_allowed(const struct sketch *d, uint32_t shape, uint32_t offer)
+{
+    const struct snapshot *s = d->t->s;
+
+    if (!tables_could(d->t, shape, offer))
+        return false;
+    return !(s->types[s->offers[offer].type].accelerator &&
+             tables_spares_accelerators(d->t, shape));
+}
+
+struct problem {
+    struct cover_problem p;
+    struct cover_item *items;
+    struct cover_bin *bins;
+    uint32_t *group_max;
+    uint32_t *want, *alt;      /* per item */
+    uint32_t *offer;           /* per bin */
+    uint32_t *reserved;        /* nodes per offer */
+    enum claim claim;
+    enum reason why;
+};
+
+static uint32_t plus(uint32_t a, uint32_t b)
+{
+    return a > UNLIMITED - b ? UNLIMITED : a + b;
+}
+
+/* Reserved nodes count towards the limits already: give them back. */
+static uint32_t reserved_count(const struct sketch *d, struct problem *q)
+{
+    uint32_t n = 0;
+
+    q->reserved = ARENA_ARRAY(d->arena, uint32_t, d->t->s->n_offers);
+    for (uint32_t i = 0; i != NONE; i = d->classes.v[i].next) {
+        const struct node_class *c = &d->classes.v[i];
+
+        if (!c->reserved)
+            continue;
+        q->reserved[c->offer] += c->n;
+        n += c->n;
+    }
+    return n;
+}
+
+static void items_make(const struct sketch *d, struct problem *q,
+                       const uint32_t *wants, const uint32_t *alts, uint32_t n)
+{
+    const struct snapshot *s = d->t->s;
+
+    q->items = ARENA_ARRAY(d->arena, struct cover_item, n);
+    q->want = ARENA_ARRAY(d->arena, uint32_t, n);
+    q->alt = ARENA_ARRAY(d->arena, uint32_t, n);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t shape = sketch_shape(d, wants[i], alts[i]);
+
+        if (d->left[wants[i]] == 0 || d->t->needs[shape].never)
+            continue;
+        q->want[q->p.n_items] = wants[i];
+        q->alt[q->p.n_items] = alts[i];
+        q->items[q->p.n_items++] = (struct cover_item){
+            .need = sn_row(s, s->shapes[shape].row),
+            .count = d->left[wants[i]],
+        };
+    }
+    q->p.items = q->items;
+}
+
+/* A plain offer that cannot be bought now still tells the cover that plain
+ * work has somewhere to go: it is a bin of which there are none. */
+static bool bin_add(const struct sketch *d, struct problem *q, uint32_t offer)
+{
+    const struct snapshot *s = d->t->s;
+    const struct sn_offer *o = &s->offers[offer];
+    const struct sn_type *type = &s->types[o->type];
+    enum reason why;
+    uint32_t max = limits_room(d, offer, q->claim, &why);
+
+    if (limits_offer(s, offer) == REASON_NONE)
+        max = plus(max, q->reserved[offer]);
+    if (max == 0 && (!s->limits.conserve || type->accelerator ||
+                     type->max == 0 || why == REASON_TYPE_DISABLED))
+        return false;
+    q->offer[q->p.n_bins] = offer;
+    q->bins[q->p.n_bins] = (struct cover_bin){
+        .has = sn_row(s, type->row),
+        .price = o->price_micros_hour,
+        .max = max,
+        .group = o->type,
+        .rank = (int32_t)d->t->offer_rank[offer],
+        .accelerator = type->accelerator,
+    };
+    q->p.n_bins++;
+    return true;
+}
+
+/* Bins, and which items may lie in which. */
+static void bins_make(const struct sketch *d, struct problem *q,
+                      int32_t priority)
+{
+    const struct snapshot *s = d->t->s;
+    bool tiers = s->limits.policy == POLICY_PRIORITY;
+    uint32_t words = (s->n_offers + 63) / 64;
+    uint64_t *bits = ARENA_ARRAY(d->arena, uint64_t,
+                                 (size_t)words * q->p.n_items);
+
+    q->bins = ARENA_ARRAY(d->arena, struct cover_bin, s->n_offers);
+    q->offer = ARENA_ARRAY(d->arena, uint32_t, s->n_offers);
+    q->group_max = ARENA_ARRAY(d->arena, uint32_t, s->n_types);
+    q->p.n_bins = 0;
+    for (uint32_t k = 0; k < s->n_offers; k++) {
+        uint32_t offer = d->t->offers[k];
+
+        if ((tiers && s->types[s->offers[offer].type].priority != priority) ||
+            !bin_add(d, q, offer))
+            continue;
+        for (uint32_t i = 0; i < q->p.n_items; i++) {
+            uint32_t shape = sketch_shape(d, q->want[i], q->alt[i]);
+            uint32_t b = q->p.n_bins - 1;
+
+            if (tables_could(d->t, shape, offer))
+                bits[(size_t)i * words + b / 64] |= UINT64_C(1) << (b % 64);
+        }
+    }
+    for (uint32_t i = 0; i < q->p.n_items; i++)
+        q->items[i].bins = bits + (size_t)i * words;
+    q->p.bins = q->bins;
+}
+
+static void limits_make(const struct sketch *d, struct problem *q,
+                        uint32_t n_reserved)
+{
+    const struct snapshot *s = d->t->s;
+    enum reason why;
+    uint32_t hosts = 1;
+
+    q->p.n_groups = s->n_types;
+    for (uint32_t i = 0; i < s->n_types; i++)
+        q->group_max[i] = limits_room_type(d, i, q->claim, &why);
+    q->p.max_bins = limits_room_all(d, q->claim, &why);
+    q->p.max_cost = limits_money(d);
+    for (uint32_t b = 0; b < q->p.n_bins; b++)
+        if (s->types[q->bins[b].group].hosts > hosts)
+            hosts = s->types[q->bins[b].group].hosts;
+    if (q->p.max_bins != UNLIMITED)
+        q->p.max_bins /= hosts;
+    for (uint32_t i = 0; i < s->n_offers; i++) {
+        const struct sn_offer *o = &s->offers[i];
+
+        if (q->reserved[i] == 0)
+            continue;
+        q->group_max[o->type] = plus(q->group_max[o->type], q->reserved[i]);
+        if (q->p.max_cost >= 0)
+            q->p.max_cost = amount_add(
+                q->p.max_cost,
+                amount_times(o->price_micros_hour, q->reserved[i]));
+    }
+    q->p.max_bins = plus(q->p.max_bins, n_reserved);
+    q->p.group_max = q->group_max;
+    q->p.columns = s->columns;
+    q->p.n_columns = s->n_columns;
+    q->p.conserve = s->limits.conserve;
+}
+
+/* ---- the answer */
+
+static bool pattern_fits(const struct sketch *d, const struct problem *q,
+                         const struct cover_plan *plan,
+                         const struct cover_pattern *pat, uint32_t i)
+{
+    const struct tables *t = d->t;
+    struct room room;
+
+    for (uint32_t k = 0; k < pat->n; k++) {
+        const struct cover_part *part = &plan->parts[pat->first + k];
+        uint32_t want = q->want[part->item];
+        uint32_t shape = sketch_shape(d, want, q->alt[part->item]);
+
+        if (k == 0)
+            room = d->classes.v[i].room[t->wants[want].side];
+        if (!sketch_matches(d, i, shape) ||
+            room_fit(t->s, &room, &t->needs[shape], part->count) < part->count)
+            return false;
+        room = room_take(t->s, &room, &t->needs[shape], part->count, d->arena);
+    }
+    return true;
+}
+
+static void pattern_hold(struct sketch *d, const struct problem *q,
+                         const struct cover_plan *plan,
+                         const struct cover_pattern *pat, uint32_t i)
+{
+    for (uint32_t k = 0; k < pat->n; k++) {
+        const struct cover_part *part = &plan->parts[pat->first + k];
+
+        sketch_hold(d, i, q->want[part->item], q->alt[part->item], part->count);
+    }
+}
+
+static uint32_t pattern_reuse(struct sketch *d, const struct problem *q,
+                              const struct cover_plan *plan,
+                              const struct cover_pattern *pat)
+{
+    uint32_t left = pat->count, next;
+
+    if (q->reserved[q->offer[pat->bin]] == 0)
+        return left;
+    for (uint32_t i = 0; i != NONE && left > 0; i = next) {
+        const struct node_class *c = &d->classes.v[i];
+
+        next = c->next;
+        if (!c->reserved || c->offer != q->offer[pat->bin] ||
+            !pattern_fits(d, q, plan, pat, i))
+            continue;
+        if (c->n > left)
+            sketch_split(d, i, left);
+        left -= d->classes.v[i].n;
+        pattern_hold(d, q, plan, pat, i);
+        d->mapped = true;
+    }
+    return left;
+}
+
+static enum reason bought_for(const struct sketch *d, uint32_t want,
+                              enum reason why)
+{
+    const struct snapshot *s = d->t->s;
+
+    if (why != REASON_NONE)
+        return why;
+    switch (s->demands[d->t->wants[want].demand].source) {
+    case SOURCE_REQUEST: return REASON_FOR_REQUEST;
+    case SOURCE_POD: return REASON_FOR_POD;
+    case SOURCE_SPARE: return REASON_FOR_SPARE;
+    case SOURCE_GANG: return REASON_FOR_GANG;
+    case SOURCE_TASK: break;
+    }
+    return REASON_FOR_TASK;
+}
+
+static void answer_take(struct sketch *d, const struct problem *q,
+                        const struct cover_plan *plan)
+{
+    for (uint32_t i = 0; i < plan->n_patterns; i++) {
+        const struct cover_pattern *pat = &plan->patterns[i];
+        uint32_t left, may, want, class_ix;
+        enum reason why;
+
+        if (pat->n == 0 || pat->count == 0)
+            continue;
+        left = pattern_reuse(d, q, plan, pat);
+        may = limits_room(d, q->offer[pat->bin], q->claim, &why);
+        if (left > may)
+            left = may;
+        if (left == 0)
+            continue;
+        want = q->want[plan->parts[pat->first].item];
+        class_ix = sketch_buy(d, q->offer[pat->bin], left,
+                             bought_for(d, want, q->why),
+                             d->t->wants[want].demand);
+        pattern_hold(d, q, plan, pat, class_ix);
+    }
+    d->work += plan->work;
+}
+
+/* The highest priority below `below` (INT64_MAX: the highest of all). */
+static bool next_priority(const struct snapshot *s, int64_t below,
+                          int64_t *ret)
+{
+    bool found = false;
+
+    for (uint32_t i = 0; i < s->n_types; i++) {
+        int64_t p = s->types[i].priority;
+
+        if (p < below && (!found || p > *ret)) {
+            *ret = p;
+            found = true;
+        }
+    }
+    return found;
+}
+
+void buy_wants(struct sketch *d, const uint32_t *wants, const uint32_t *alts,
+               uint32_t n, enum claim claim, enum reason why)
+{
+    const struct snapshot *s = d->t->s;
+    int64_t below = INT64_MAX, priority = 0;
+
+    while (next_priority(s, below, &priority)) {
+        struct problem q = {.claim = claim, .why = why};
+        struct cover_plan plan = {0};
+        uint32_t n_reserved = reserved_count(d, &q);
+
+        below = priority;
+        items_make(d, &q, wants, alts, n);
+        if (q.p.n_items == 0)
+            return;
+        bins_make(d, &q, (int32_t)priority);
+        if (q.p.n_bins > 0) {
+            limits_make(d, &q, n_reserved);
+            cover_first(&q.p, d->arena, &plan);
+            d->bound = d->n_covers == 0 ? plan.bound : -1;
+            d->n_covers++;
+            answer_take(d, &q, &plan);
+        }
+        if (s->limits.policy != POLICY_PRIORITY)
+            return;
+    }
+}

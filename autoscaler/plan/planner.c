@@ -1,0 +1,169 @@
+/*
+ * planner.c - the order of passes.
+ *
+ * Forced ends and mins come first and are the same in every sketch.  Then the
+ * demand is sketched: first fit on what is there, the cover for the rest.  Only
+ * when that buys something are other sketches tried (planner.h: the same
+ * snapshot, the same plan), and the best of them becomes the plan.
+ */
+#include "planner.h"
+
+#include "sketch.h"
+#include "report.h"
+#include "serve.h"
+#include "shrink.h"
+
+/* Counted steps below which a problem is small: about a millisecond. */
+#define WORK_SMALL UINT64_C(200000)
+
+static uint64_t left_of(const struct sketch *d)
+{
+    uint64_t n = 0;
+
+    for (uint32_t i = 0; i < d->t->n_wants; i++)
+        n += d->left[i];
+    return n;
+}
+
+static uint64_t bought_of(const struct sketch *d)
+{
+    uint64_t n = 0;
+
+    for (uint32_t i = 0; i < d->bought.n; i++)
+        n += d->bought.v[i].count;
+    return n;
+}
+
+/* Fewer bundles left, then cheaper, then fewer nodes; the earlier sketch on a
+ * tie. */
+static bool better(const struct sketch *a, const struct sketch *b)
+{
+    uint64_t la = left_of(a), lb = left_of(b);
+
+    if (la != lb)
+        return la < lb;
+    if (a->bought_cost != b->bought_cost)
+        return a->bought_cost < b->bought_cost;
+    return bought_of(a) < bought_of(b);
+}
+
+/* What could make another sketch come out differently. */
+struct chances {
+    bool starting;       /* nodes on their way */
+    bool whole;          /* nodes that are there and unused */
+    bool both_sides;     /* requests, and other work */
+    bool gangs;
+};
+
+static struct chances chances_of(const struct sketch *base)
+{
+    const struct tables *t = base->t;
+    struct chances c = {.gangs = t->n_gangs > 0};
+    bool total = false, available = false;
+
+    for (uint32_t i = 0; i < base->classes.n; i++) {
+        const struct node_class *n = &base->classes.v[i];
+
+        if (n->n == 0 || n->kind != CLASS_THERE || !n->whole[SIDE_TOTAL])
+            continue;
+        c.starting = c.starting || n->starting;
+        c.whole = c.whole || !n->starting;
+    }
+    for (uint32_t i = 0; i < t->n_wants; i++)
+        *(t->wants[i].side == SIDE_TOTAL ? &total : &available) = true;
+    c.both_sides = total && available;
+    return c;
+}
+
+/* Could the best so far be beaten: did it buy something, or leave something
+ * that some offer could hold? */
+static bool beatable(const struct sketch *base, const struct sketch *best)
+{
+    const struct tables *t = base->t;
+
+    if (best->bought.n > base->bought.n)
+        return true;
+    for (uint32_t i = 0; i < t->n_wants; i++) {
+        uint32_t shape = sketch_shape(best, i, 0);
+
+        for (uint32_t k = 0; best->left[i] > 0 && k < t->s->n_offers; k++)
+            if (tables_could(t, shape, k))
+                return true;
+    }
+    return false;
+}
+
+static void try_sketch(const struct sketch *base, struct tactics how,
+                       struct sketch *best)
+{
+    struct sketch d;
+    uint64_t work = best->work;
+
+    sketch_copy(base, &d);
+    serve_all(&d, how);
+    work += d.work;
+    if (better(&d, best))
+        *best = d;
+    best->work = work;
+}
+
+/* Large problems get what matters most: the nodes on their way used as they
+ * were bought.  The rest is for small ones, where one node too many shows. */
+static struct sketch sketch_best(const struct sketch *base)
+{
+    const struct chances may = chances_of(base);
+    const struct {
+        bool may, always;
+        struct tactics how;
+    } others[] = {
+        {may.starting, true, {.keep = KEEP_BACK_STARTING}},
+        {may.gangs, false, {.scatter = true}},
+        {may.whole, false, {.keep = KEEP_BACK_WHOLE}},
+        {true, false, {.tight = true, .scatter = true}},
+        {may.both_sides, false, {.work_first = true}},
+        {may.both_sides, false,
+         {.work_first = true, .tight = true, .scatter = true}},
+    };
+    struct sketch best;
+
+    sketch_copy(base, &best);
+    serve_all(&best, (struct tactics){.keep = KEEP_BACK_NONE});
+    for (unsigned i = 0; i < sizeof others / sizeof *others; i++)
+        if (others[i].may && (others[i].always || best.work < WORK_SMALL) &&
+            beatable(base, &best))
+            try_sketch(base, others[i].how, &best);
+    return best;
+}
+
+/* A bound on the cost of the cover is one on the plan's when nothing else was
+ * bought but mins, and no node that is there took part. */
+static int64_t bound_of(const struct sketch *d, const struct sketch *base)
+{
+    if (d->bought.n == base->bought.n)
+        return d->bought_cost;
+    for (uint32_t i = 0; i < base->classes.n; i++)
+        if (base->classes.v[i].n > 0)
+            return -1;
+    if (d->n_covers != 1 || d->n_single > 0 || d->bound < 0)
+        return -1;
+    return d->bound;
+}
+
+void planner_run(const struct snapshot *now, struct arena *arena,
+                 struct plan *ret)
+{
+    struct verdict *verdicts = ARENA_ARRAY(arena, struct verdict, now->n_nodes);
+    bool *gone = ARENA_ARRAY(arena, bool, now->n_nodes);
+    struct tables tables;
+    struct sketch base, best;
+
+    tables_make(now, arena, &tables);
+    shrink_forced(now, arena, verdicts);
+    for (uint32_t i = 0; i < now->n_nodes; i++)
+        gone[i] = verdicts[i].ended || verdicts[i].going;
+    sketch_start(&tables, gone, &base);
+    serve_mins(&base);
+    best = sketch_best(&base);
+    best.bound = bound_of(&best, &base);
+    report_make(&best, verdicts, ret);
+}
