@@ -253,10 +253,8 @@ enum status ray_head_drain(struct ray_head *h, const char *ray_id, bool preempt,
     request.deadline_timestamp_ms = deadline_wall_ms;
 
     ray_call_begin(h);
-    size_t len = protobuf_c_message_get_packed_size(&request.base);
-    uint8_t *bytes = arena_alloc(&h->scratch, len);
-    protobuf_c_message_pack(&request.base, bytes);
-    const void *answer;
+    size_t len;
+    const void *answer, *bytes = ray_packed(&h->scratch, &request.base, &len);
     enum status s = ray_call(h, RAY_AUTOSCALER "DrainNode", bytes, len,
                              deadline_mono_ms, &answer, &len, err);
     if (s)
