@@ -22,32 +22,9 @@ struct problem {
     uint32_t *group_max;
     uint32_t *want, *alt;      /* per item */
     uint32_t *offer;           /* per bin */
-    uint32_t *reserved;        /* nodes per offer */
     enum claim claim;
     enum reason why;
 };
-
-static uint32_t plus(uint32_t a, uint32_t b)
-{
-    return a > UNLIMITED - b ? UNLIMITED : a + b;
-}
-
-/* Reserved nodes count towards the limits already: give them back. */
-static uint32_t reserved_count(const struct sketch *d, struct problem *q)
-{
-    uint32_t n = 0;
-
-    q->reserved = ARENA_ARRAY(d->arena, uint32_t, d->t->s->n_offers);
-    for (uint32_t i = 0; i != NONE; i = d->classes.v[i].next) {
-        const struct node_class *c = &d->classes.v[i];
-
-        if (!c->reserved)
-            continue;
-        q->reserved[c->offer] += c->n;
-        n += c->n;
-    }
-    return n;
-}
 
 static void items_make(const struct sketch *d, struct problem *q,
                        const uint32_t *wants, const uint32_t *alts, uint32_t n)
@@ -82,8 +59,6 @@ static bool bin_add(const struct sketch *d, struct problem *q, uint32_t offer)
     enum reason why;
     uint32_t max = limits_room(d, offer, q->claim, &why);
 
-    if (limits_offer(s, offer) == REASON_NONE)
-        max = plus(max, q->reserved[offer]);
     if (max == 0 && (!s->limits.conserve || type->accelerator ||
                      type->max == 0 || why == REASON_TYPE_DISABLED))
         return false;
@@ -133,8 +108,7 @@ static void bins_make(const struct sketch *d, struct problem *q,
     q->p.bins = q->bins;
 }
 
-static void limits_make(const struct sketch *d, struct problem *q,
-                        uint32_t n_reserved)
+static void limits_make(const struct sketch *d, struct problem *q)
 {
     const struct snapshot *s = d->t->s;
     enum reason why;
@@ -150,18 +124,6 @@ static void limits_make(const struct sketch *d, struct problem *q,
             hosts = s->types[q->bins[b].group].hosts;
     if (q->p.max_bins != UNLIMITED)
         q->p.max_bins /= hosts;
-    for (uint32_t i = 0; i < s->n_offers; i++) {
-        const struct sn_offer *o = &s->offers[i];
-
-        if (q->reserved[i] == 0)
-            continue;
-        q->group_max[o->type] = plus(q->group_max[o->type], q->reserved[i]);
-        if (q->p.max_cost >= 0)
-            q->p.max_cost = amount_add(
-                q->p.max_cost,
-                amount_times(o->price_micros_hour, q->reserved[i]));
-    }
-    q->p.max_bins = plus(q->p.max_bins, n_reserved);
     q->p.group_max = q->group_max;
     q->p.columns = s->columns;
     q->p.n_columns = s->n_columns;
@@ -170,17 +132,24 @@ static void limits_make(const struct sketch *d, struct problem *q,
 
 /* ---- the answer */
 
-static bool pattern_fits(const struct sketch *d, const struct problem *q,
-                         const struct cover_plan *plan,
-                         const struct cover_pattern *pat, uint32_t i)
-{
-    const struct tables *t = d->t;
-    struct room room;
+struct pattern {
+    const struct sketch *d;
+    const struct problem *q;
+    const struct cover_plan *plan;
+    const struct cover_pattern *pat;
+};
 
-    for (uint32_t k = 0; k < pat->n; k++) {
-        const struct cover_part *part = &plan->parts[pat->first + k];
-        uint32_t want = q->want[part->item];
-        uint32_t shape = sketch_shape(d, want, q->alt[part->item]);
+static bool pattern_fits(const void *ctx, uint32_t i)
+{
+    const struct pattern *p = ctx;
+    const struct sketch *d = p->d;
+    const struct tables *t = d->t;
+    struct room room = {0};
+
+    for (uint32_t k = 0; k < p->pat->n; k++) {
+        const struct cover_part *part = &p->plan->parts[p->pat->first + k];
+        uint32_t want = p->q->want[part->item];
+        uint32_t shape = sketch_shape(d, want, p->q->alt[part->item]);
 
         if (k == 0)
             room = d->classes.v[i].room[t->wants[want].side];
@@ -190,41 +159,6 @@ static bool pattern_fits(const struct sketch *d, const struct problem *q,
         room = room_take(t->s, &room, &t->needs[shape], part->count, d->arena);
     }
     return true;
-}
-
-static void pattern_hold(struct sketch *d, const struct problem *q,
-                         const struct cover_plan *plan,
-                         const struct cover_pattern *pat, uint32_t i)
-{
-    for (uint32_t k = 0; k < pat->n; k++) {
-        const struct cover_part *part = &plan->parts[pat->first + k];
-
-        sketch_hold(d, i, q->want[part->item], q->alt[part->item], part->count);
-    }
-}
-
-static uint32_t pattern_reuse(struct sketch *d, const struct problem *q,
-                              const struct cover_plan *plan,
-                              const struct cover_pattern *pat)
-{
-    uint32_t left = pat->count, next;
-
-    if (q->reserved[q->offer[pat->bin]] == 0)
-        return left;
-    for (uint32_t i = 0; i != NONE && left > 0; i = next) {
-        const struct node_class *c = &d->classes.v[i];
-
-        next = c->next;
-        if (!c->reserved || c->offer != q->offer[pat->bin] ||
-            !pattern_fits(d, q, plan, pat, i))
-            continue;
-        if (c->n > left)
-            sketch_split(d, i, left);
-        left -= d->classes.v[i].n;
-        pattern_hold(d, q, plan, pat, i);
-        d->mapped = true;
-    }
-    return left;
 }
 
 static enum reason bought_for(const struct sketch *d, uint32_t want,
@@ -244,27 +178,34 @@ static enum reason bought_for(const struct sketch *d, uint32_t want,
     return REASON_FOR_TASK;
 }
 
+static void pattern_take(struct sketch *d, const struct pattern *p)
+{
+    const struct cover_part *parts = p->plan->parts + p->pat->first;
+    uint32_t first = p->q->want[parts[0].item], left = p->pat->count;
+
+    while (left > 0) {
+        uint32_t i = sketch_obtain(
+            d, p->q->offer[p->pat->bin], left, p->q->claim,
+            bought_for(d, first, p->q->why), d->t->wants[first].demand,
+            pattern_fits, p);
+
+        if (i == NONE)
+            return;
+        left -= d->classes.v[i].n;
+        for (uint32_t k = 0; k < p->pat->n; k++)
+            sketch_hold(d, i, p->q->want[parts[k].item],
+                        p->q->alt[parts[k].item], parts[k].count);
+    }
+}
+
 static void answer_take(struct sketch *d, const struct problem *q,
                         const struct cover_plan *plan)
 {
     for (uint32_t i = 0; i < plan->n_patterns; i++) {
-        const struct cover_pattern *pat = &plan->patterns[i];
-        uint32_t left, may, want, class_ix;
-        enum reason why;
+        const struct pattern p = {d, q, plan, &plan->patterns[i]};
 
-        if (pat->n == 0 || pat->count == 0)
-            continue;
-        left = pattern_reuse(d, q, plan, pat);
-        may = limits_room(d, q->offer[pat->bin], q->claim, &why);
-        if (left > may)
-            left = may;
-        if (left == 0)
-            continue;
-        want = q->want[plan->parts[pat->first].item];
-        class_ix = sketch_buy(d, q->offer[pat->bin], left,
-                             bought_for(d, want, q->why),
-                             d->t->wants[want].demand);
-        pattern_hold(d, q, plan, pat, class_ix);
+        if (p.pat->n > 0)
+            pattern_take(d, &p);
     }
     d->work += plan->work;
 }
@@ -295,7 +236,6 @@ void buy_wants(struct sketch *d, const uint32_t *wants, const uint32_t *alts,
     while (next_priority(s, below, &priority)) {
         struct problem q = {.claim = claim, .why = why};
         struct cover_plan plan = {0};
-        uint32_t n_reserved = reserved_count(d, &q);
 
         below = priority;
         items_make(d, &q, wants, alts, n);
@@ -303,7 +243,7 @@ void buy_wants(struct sketch *d, const uint32_t *wants, const uint32_t *alts,
             return;
         bins_make(d, &q, (int32_t)priority);
         if (q.p.n_bins > 0) {
-            limits_make(d, &q, n_reserved);
+            limits_make(d, &q);
             cover_first(&q.p, d->arena, &plan);
             d->bound = d->n_covers == 0 ? plan.bound : -1;
             d->n_covers++;

@@ -1,10 +1,10 @@
 /*
  * planner.c - the order of passes.
  *
- * Forced ends and mins come first and are the same in every sketch.  Then the
- * demand is sketched: first fit on what is there, the cover for the rest.  Only
- * when that buys something are other sketches tried (planner.h: the same
- * snapshot, the same plan), and the best of them becomes the plan.
+ * Forced ends come first and are the same in every sketch.  Then mins and
+ * demand are sketched: first fit on what is there, the cover for the rest.
+ * Only when that buys something, or leaves something out, are other tactics
+ * tried, always the same ones; the best sketch becomes the plan.
  */
 #include "planner.h"
 
@@ -30,7 +30,7 @@ static uint64_t bought_of(const struct sketch *d)
     uint64_t n = 0;
 
     for (uint32_t i = 0; i < d->bought.n; i++)
-        n += d->bought.v[i].count;
+        n += d->bought.v[i].kept_back ? 0 : d->bought.v[i].count;
     return n;
 }
 
@@ -50,7 +50,7 @@ static bool better(const struct sketch *a, const struct sketch *b)
 /* What could make another sketch come out differently. */
 struct chances {
     bool starting;       /* nodes on their way */
-    bool whole;          /* nodes that are there and unused */
+    bool owned;          /* nodes that are there, of an offer there is */
     bool both_sides;     /* requests, and other work */
     bool gangs;
 };
@@ -67,7 +67,7 @@ static struct chances chances_of(const struct sketch *base)
         if (n->n == 0 || n->kind != CLASS_THERE || !n->whole[SIDE_TOTAL])
             continue;
         c.starting = c.starting || n->starting;
-        c.whole = c.whole || !n->starting;
+        c.owned = c.owned || !n->starting;
     }
     for (uint32_t i = 0; i < t->n_wants; i++)
         *(t->wants[i].side == SIDE_TOTAL ? &total : &available) = true;
@@ -77,11 +77,11 @@ static struct chances chances_of(const struct sketch *base)
 
 /* Could the best so far be beaten: did it buy something, or leave something
  * that some offer could hold? */
-static bool beatable(const struct sketch *base, const struct sketch *best)
+static bool beatable(const struct sketch *best)
 {
-    const struct tables *t = base->t;
+    const struct tables *t = best->t;
 
-    if (best->bought.n > base->bought.n)
+    if (bought_of(best) > 0)
         return true;
     for (uint32_t i = 0; i < t->n_wants; i++) {
         uint32_t shape = sketch_shape(best, i, 0);
@@ -118,9 +118,10 @@ static struct sketch sketch_best(const struct sketch *base)
     } others[] = {
         {may.starting, true, {.keep = KEEP_BACK_STARTING}},
         {may.gangs, false, {.scatter = true}},
-        {may.whole, false, {.keep = KEEP_BACK_WHOLE}},
+        {may.owned, false, {.keep = KEEP_BACK_WHOLE}},
         {true, false, {.tight = true, .scatter = true}},
         {may.both_sides, false, {.work_first = true}},
+        {may.owned, false, {.keep = KEEP_BACK_OWNED}},
         {may.both_sides, false,
          {.work_first = true, .tight = true, .scatter = true}},
     };
@@ -130,23 +131,23 @@ static struct sketch sketch_best(const struct sketch *base)
     serve_all(&best, (struct tactics){.keep = KEEP_BACK_NONE});
     for (unsigned i = 0; i < sizeof others / sizeof *others; i++)
         if (others[i].may && (others[i].always || best.work < WORK_SMALL) &&
-            beatable(base, &best))
+            beatable(&best))
             try_sketch(base, others[i].how, &best);
     return best;
 }
 
-/* A bound on the cost of the cover is one on the plan's when nothing else was
- * bought but mins, and no node that is there took part. */
+/* The mins have to be bought in any case.  The cover's bound is one on the
+ * plan's cost when it covered everything: no other node took part. */
 static int64_t bound_of(const struct sketch *d, const struct sketch *base)
 {
-    if (d->bought.n == base->bought.n)
+    if (d->n_covers == 0 && d->n_single == 0)
         return d->bought_cost;
     for (uint32_t i = 0; i < base->classes.n; i++)
         if (base->classes.v[i].n > 0)
-            return -1;
-    if (d->n_covers != 1 || d->n_single > 0 || d->bound < 0)
-        return -1;
-    return d->bound;
+            return d->min_cost > 0 ? d->min_cost : -1;
+    if (d->min_cost > 0)
+        return d->min_cost;
+    return d->n_covers == 1 && d->n_single == 0 ? d->bound : -1;
 }
 
 void planner_run(const struct snapshot *now, struct arena *arena,
@@ -162,7 +163,6 @@ void planner_run(const struct snapshot *now, struct arena *arena,
     for (uint32_t i = 0; i < now->n_nodes; i++)
         gone[i] = verdicts[i].ended || verdicts[i].going;
     sketch_start(&tables, gone, &base);
-    serve_mins(&base);
     best = sketch_best(&base);
     best.bound = bound_of(&best, &base);
     report_make(&best, verdicts, ret);
