@@ -50,8 +50,10 @@ static void items_make(const struct sketch *d, struct problem *q,
 }
 
 /* A plain offer that cannot be bought now still tells the cover that plain
- * work has somewhere to go: it is a bin of which there are none. */
-static bool bin_add(const struct sketch *d, struct problem *q, uint32_t offer)
+ * work has somewhere to go: it is a bin of which there are none.  tier: its
+ * turn to be bought has come. */
+static bool bin_add(const struct sketch *d, struct problem *q, uint32_t offer,
+                    bool tier)
 {
     const struct snapshot *s = d->t->s;
     const struct sn_offer *o = &s->offers[offer];
@@ -59,8 +61,11 @@ static bool bin_add(const struct sketch *d, struct problem *q, uint32_t offer)
     enum reason why;
     uint32_t max = limits_room(d, offer, q->claim, &why);
 
+    if (!tier)
+        max = 0;
     if (max == 0 && (!s->limits.conserve || type->accelerator ||
-                     type->max == 0 || why == REASON_TYPE_DISABLED))
+                     type->max == 0 ||
+                     type->unavailable == REASON_TYPE_DISABLED))
         return false;
     q->offer[q->p.n_bins] = offer;
     q->bins[q->p.n_bins] = (struct cover_bin){
@@ -92,8 +97,9 @@ static void bins_make(const struct sketch *d, struct problem *q,
     for (uint32_t k = 0; k < s->n_offers; k++) {
         uint32_t offer = d->t->offers[k];
 
-        if ((tiers && s->types[s->offers[offer].type].priority != priority) ||
-            !bin_add(d, q, offer))
+        if (!bin_add(d, q, offer,
+                     !tiers || s->types[s->offers[offer].type].priority ==
+                                   priority))
             continue;
         for (uint32_t i = 0; i < q->p.n_items; i++) {
             uint32_t shape = sketch_shape(d, q->want[i], q->alt[i]);

@@ -13,8 +13,9 @@
 #include "serve.h"
 #include "shrink.h"
 
-/* Counted steps below which a problem is small: about a millisecond. */
-#define WORK_SMALL UINT64_C(200000)
+#define COUNT(v) (sizeof(v) / sizeof *(v))
+/* Counted steps until other tactics are tried: a millisecond or two. */
+#define WORK_SMALL UINT64_C(400000)
 
 static uint64_t left_of(const struct sketch *d)
 {
@@ -108,31 +109,43 @@ static void try_sketch(const struct sketch *base, struct tactics how,
 }
 
 /* Large problems get what matters most: the nodes on their way used as they
- * were bought.  The rest is for small ones, where one node too many shows. */
+ * were bought.  The rest is for small ones, where one node too many shows.
+ * Whatever tactics were the best the last time, with the nodes that they
+ * bought kept back they buy nothing. */
 static struct sketch sketch_best(const struct sketch *base)
 {
     const struct chances may = chances_of(base);
-    const struct {
-        bool may, always;
-        struct tactics how;
-    } others[] = {
-        {may.starting, true, {.keep = KEEP_BACK_STARTING}},
-        {may.gangs, false, {.scatter = true}},
-        {may.owned, false, {.keep = KEEP_BACK_WHOLE}},
-        {true, false, {.tight = true, .scatter = true}},
-        {may.both_sides, false, {.work_first = true}},
-        {may.owned, false, {.keep = KEEP_BACK_OWNED}},
-        {may.both_sides, false,
-         {.work_first = true, .tight = true, .scatter = true}},
+    const struct { bool may; struct tactics how; } ways[] = {
+        {true, {.scatter = false}},
+        {may.gangs, {.scatter = true}},
+        {true, {.tight = true, .scatter = true}},
+        {may.both_sides, {.work_first = true}},
+        {may.both_sides, {.work_first = true, .tight = true, .scatter = true}},
+    };
+    const struct { bool may; enum keep_back keep; } keeps[] = {
+        {may.starting, KEEP_BACK_STARTING},
+        {true, KEEP_BACK_NONE},
+        {may.owned, KEEP_BACK_WHOLE},
+        {may.owned, KEEP_BACK_OWNED},
     };
     struct sketch best;
 
     sketch_copy(base, &best);
-    serve_all(&best, (struct tactics){.keep = KEEP_BACK_NONE});
-    for (unsigned i = 0; i < sizeof others / sizeof *others; i++)
-        if (others[i].may && (others[i].always || best.work < WORK_SMALL) &&
-            beatable(&best))
-            try_sketch(base, others[i].how, &best);
+    serve_all(&best, ways[0].how);
+    for (unsigned k = 0; k < COUNT(keeps); k++)
+        for (unsigned w = 0; w < COUNT(ways); w++) {
+            struct tactics how = ways[w].how;
+            bool first = k == 0 && w == 0;
+
+            how.keep = keeps[k].keep;
+            if (!keeps[k].may || !ways[w].may ||
+                (how.keep == KEEP_BACK_NONE && w == 0) ||
+                (!first && best.work > WORK_SMALL))
+                continue;
+            if (!beatable(&best))
+                return best;
+            try_sketch(base, how, &best);
+        }
     return best;
 }
 

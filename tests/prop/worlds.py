@@ -231,8 +231,8 @@ def shuffled(s, rng):
         rng.shuffle(s[key])
     for key in ("gangs", "requests", "demands"):
         for d in s[key]:
-            if not d.get("strategy") and key != "gangs":
-                rng.shuffle(d["bundles"])   # the order in a gang is its own
+            if key == "demands":   # elsewhere the order is the asker's own
+                rng.shuffle(d["bundles"])
     for t in s["node_types"]:
         if t.get("offers"):
             rng.shuffle(t["offers"])
