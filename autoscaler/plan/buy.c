@@ -21,7 +21,8 @@ struct problem {
     struct cover_bin *bins;
     uint32_t *group_max;
     uint32_t *want, *alt;      /* per item */
-    uint32_t *offer;           /* per bin */
+    uint32_t *offer;           /* per bin, or */
+    uint32_t *pooled;          /* the class of nodes that are there */
     enum claim claim;
     enum reason why;
 };
@@ -68,6 +69,7 @@ static bool bin_add(const struct sketch *d, struct problem *q, uint32_t offer,
                      type->unavailable == REASON_TYPE_DISABLED))
         return false;
     q->offer[q->p.n_bins] = offer;
+    q->pooled[q->p.n_bins] = NONE;
     q->bins[q->p.n_bins] = (struct cover_bin){
         .has = sn_row(s, type->row),
         .price = o->price_micros_hour,
@@ -80,20 +82,71 @@ static bool bin_add(const struct sketch *d, struct problem *q, uint32_t offer,
     return true;
 }
 
+static uint32_t pooled_count(const struct sketch *d)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = d->classes.v[d->fence_kept].next; i != NONE;
+         i = d->classes.v[i].next)
+        n += d->classes.v[i].pooled;
+    return n;
+}
+
+/* Nodes that are there cost nothing more.  Devices that are used in part are
+ * no part of a bin. */
+static void pooled_make(const struct sketch *d, struct problem *q,
+                        uint64_t *bits, uint32_t words)
+{
+    const struct snapshot *s = d->t->s;
+    enum side side = d->t->wants[q->want[0]].side;
+
+    for (uint32_t i = d->classes.v[d->fence_kept].next; i != NONE;
+         i = d->classes.v[i].next) {
+        const struct node_class *c = &d->classes.v[i];
+        uint32_t b = q->p.n_bins, group = q->p.n_groups;
+
+        if (!c->pooled)
+            continue;
+        q->pooled[b] = i;
+        q->group_max[group] = UNLIMITED;
+        q->bins[b] = (struct cover_bin){
+            .has = c->room[side].row,
+            .max = c->n,
+            .group = group,
+            .rank = -1,
+            .accelerator = c->accelerator,
+        };
+        for (uint32_t k = 0; k < q->p.n_items; k++) {
+            uint32_t shape = sketch_shape(d, q->want[k], q->alt[k]);
+            const struct room room = {.row = c->room[side].row};
+
+            if (sketch_matches(d, i, shape) &&
+                room_fit(s, &room, &d->t->needs[shape], 1) > 0)
+                bits[(size_t)k * words + b / 64] |= UINT64_C(1) << (b % 64);
+        }
+        q->p.n_bins++;
+        q->p.n_groups++;
+    }
+}
+
 /* Bins, and which items may lie in which. */
 static void bins_make(const struct sketch *d, struct problem *q,
                       int32_t priority)
 {
     const struct snapshot *s = d->t->s;
     bool tiers = s->limits.policy == POLICY_PRIORITY;
-    uint32_t words = (s->n_offers + 63) / 64;
+    uint32_t pooled = pooled_count(d), most = s->n_offers + pooled;
+    uint32_t words = (most + 63) / 64;
     uint64_t *bits = ARENA_ARRAY(d->arena, uint64_t,
                                  (size_t)words * q->p.n_items);
 
-    q->bins = ARENA_ARRAY(d->arena, struct cover_bin, s->n_offers);
-    q->offer = ARENA_ARRAY(d->arena, uint32_t, s->n_offers);
-    q->group_max = ARENA_ARRAY(d->arena, uint32_t, s->n_types);
+    q->bins = ARENA_ARRAY(d->arena, struct cover_bin, most);
+    q->offer = ARENA_ARRAY(d->arena, uint32_t, most);
+    q->pooled = ARENA_ARRAY(d->arena, uint32_t, most);
+    q->group_max = ARENA_ARRAY(d->arena, uint32_t, s->n_types + pooled);
     q->p.n_bins = 0;
+    q->p.n_groups = s->n_types;
+    pooled_make(d, q, bits, words);
     for (uint32_t k = 0; k < s->n_offers; k++) {
         uint32_t offer = d->t->offers[k];
 
@@ -120,16 +173,21 @@ static void limits_make(const struct sketch *d, struct problem *q)
     enum reason why;
     uint32_t hosts = 1;
 
-    q->p.n_groups = s->n_types;
     for (uint32_t i = 0; i < s->n_types; i++)
         q->group_max[i] = limits_room_type(d, i, q->claim, &why);
     q->p.max_bins = limits_room_all(d, q->claim, &why);
     q->p.max_cost = limits_money(d);
     for (uint32_t b = 0; b < q->p.n_bins; b++)
-        if (s->types[q->bins[b].group].hosts > hosts)
+        if (q->pooled[b] == NONE &&
+            s->types[q->bins[b].group].hosts > hosts)
             hosts = s->types[q->bins[b].group].hosts;
     if (q->p.max_bins != UNLIMITED)
         q->p.max_bins /= hosts;
+    for (uint32_t b = 0; b < q->p.n_bins; b++)
+        if (q->pooled[b] != NONE)
+            q->p.max_bins = q->bins[b].max < UNLIMITED - q->p.max_bins
+                                ? q->p.max_bins + q->bins[b].max
+                                : UNLIMITED;
     q->p.group_max = q->group_max;
     q->p.columns = s->columns;
     q->p.n_columns = s->n_columns;
@@ -184,10 +242,20 @@ static enum reason bought_for(const struct sketch *d, uint32_t want,
     return REASON_FOR_TASK;
 }
 
-static void pattern_take(struct sketch *d, const struct pattern *p)
+static void pattern_hold(struct sketch *d, const struct pattern *p,
+                         uint32_t class_ix)
 {
     const struct cover_part *parts = p->plan->parts + p->pat->first;
-    uint32_t first = p->q->want[parts[0].item], left = p->pat->count;
+
+    for (uint32_t k = 0; k < p->pat->n; k++)
+        sketch_hold(d, class_ix, p->q->want[parts[k].item],
+                    p->q->alt[parts[k].item], parts[k].count);
+}
+
+static void pattern_buy(struct sketch *d, const struct pattern *p)
+{
+    uint32_t first = p->q->want[p->plan->parts[p->pat->first].item];
+    uint32_t left = p->pat->count;
 
     while (left > 0) {
         uint32_t i = sketch_obtain(
@@ -198,10 +266,20 @@ static void pattern_take(struct sketch *d, const struct pattern *p)
         if (i == NONE)
             return;
         left -= d->classes.v[i].n;
-        for (uint32_t k = 0; k < p->pat->n; k++)
-            sketch_hold(d, i, p->q->want[parts[k].item],
-                        p->q->alt[parts[k].item], parts[k].count);
+        pattern_hold(d, p, i);
     }
+}
+
+/* Patterns of one pooled bin share its nodes: each takes its part and leaves
+ * the rest of the class for the next. */
+static void pattern_pooled(struct sketch *d, const struct pattern *p)
+{
+    uint32_t *class_ix = &p->q->pooled[p->pat->bin], i = *class_ix;
+
+    if (p->pat->count < d->classes.v[i].n)
+        *class_ix = sketch_split(d, i, p->pat->count);
+    sketch_take(d, i, p->pat->count);
+    pattern_hold(d, p, i);
 }
 
 static void answer_take(struct sketch *d, const struct problem *q,
@@ -210,8 +288,12 @@ static void answer_take(struct sketch *d, const struct problem *q,
     for (uint32_t i = 0; i < plan->n_patterns; i++) {
         const struct pattern p = {d, q, plan, &plan->patterns[i]};
 
-        if (p.pat->n > 0)
-            pattern_take(d, &p);
+        if (p.pat->n == 0)
+            continue;
+        if (q->pooled[p.pat->bin] != NONE)
+            pattern_pooled(d, &p);
+        else
+            pattern_buy(d, &p);
     }
     d->work += plan->work;
 }

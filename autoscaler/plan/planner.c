@@ -9,6 +9,7 @@
 #include "planner.h"
 
 #include "sketch.h"
+#include "limits.h"
 #include "report.h"
 #include "serve.h"
 #include "shrink.h"
@@ -17,12 +18,32 @@
 /* Counted steps until other tactics are tried: a millisecond or two. */
 #define WORK_SMALL UINT64_C(400000)
 
+/* Is there an offer for it that only limits.conserve keeps from being bought? */
+static bool spared(const struct sketch *d, uint32_t want)
+{
+    const struct tables *t = d->t;
+    uint32_t shape = sketch_shape(d, want, 0);
+    enum reason why;
+
+    if (!tables_spares_accelerators(t, shape))
+        return false;
+    for (uint32_t i = 0; i < t->s->n_offers; i++)
+        if (t->accelerator[t->s->offers[i].type] && tables_could(t, shape, i) &&
+            limits_room(d, i, CLAIM_WORK, &why) > 0)
+            return true;
+    return false;
+}
+
+/* Bundles that are left over.  Those that could only lie on accelerators
+ * bought for others do not count: a sketch that pushes them there, and buys
+ * more accelerators for those others, is no better. */
 static uint64_t left_of(const struct sketch *d)
 {
     uint64_t n = 0;
 
     for (uint32_t i = 0; i < d->t->n_wants; i++)
-        n += d->left[i];
+        if (d->left[i] > 0 && !spared(d, i))
+            n += d->left[i];
     return n;
 }
 
@@ -119,6 +140,7 @@ static struct sketch sketch_best(const struct sketch *base)
         {true, {.scatter = false}},
         {may.gangs, {.scatter = true}},
         {true, {.tight = true, .scatter = true}},
+        {true, {.pool = true}},
         {may.both_sides, {.work_first = true}},
         {may.both_sides, {.work_first = true, .tight = true, .scatter = true}},
     };

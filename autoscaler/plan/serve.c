@@ -32,13 +32,19 @@ static uint32_t undrain_for_min(struct sketch *d, uint32_t type, uint32_t n)
     return n;
 }
 
-static uint32_t draining_of(const struct snapshot *s, uint32_t type)
+/* Those of a type that drain and could come back. */
+static uint32_t draining_of(const struct sketch *d, uint32_t type)
 {
+    const struct snapshot *s = d->t->s;
     uint32_t n = 0;
 
-    for (uint32_t i = 0; i < s->n_nodes; i++)
-        n += s->nodes[i].type == type && s->nodes[i].state == STATE_DRAINING &&
-             limits_counts_for_type(&s->nodes[i]);
+    for (uint32_t i = 0; i != NONE; i = d->classes.v[i].next) {
+        const struct node_class *c = &d->classes.v[i];
+
+        if (c->kind == CLASS_DRAINING &&
+            s->nodes[d->members[c->first]].type == type)
+            n += c->n;
+    }
     return n;
 }
 
@@ -52,7 +58,7 @@ static void serve_mins(struct sketch *d)
 
         if (s->types[type].min == 0)
             continue;
-        going = draining_of(s, type) + d->kept_type[type];
+        going = draining_of(d, type) + d->kept_type[type];
         have -= going < have ? going : have;
         if (have >= s->types[type].min)
             continue;
@@ -102,17 +108,33 @@ static bool any_left(const struct sketch *d, const uint32_t *wants, uint32_t n)
     return false;
 }
 
-static void serve_wants(struct sketch *d, const uint32_t *wants, uint32_t n)
+static void pack_all(struct sketch *d, const uint32_t *wants,
+                     const uint32_t *alts, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        pack_want(d, wants[i], alts[i]);
+}
+
+static void serve_wants(struct sketch *d, const uint32_t *wants, uint32_t n,
+                        bool pool)
 {
     const struct want *first = &d->t->wants[wants[0]];
     enum claim claim = first->side == SIDE_TOTAL ? CLAIM_REQUEST : CLAIM_WORK;
     uint32_t *alts = ARENA_ARRAY(d->arena, uint32_t, n);
 
     do {
-        for (uint32_t i = 0; i < n; i++)
-            pack_want(d, wants[i], alts[i]);
+        if (pool)
+            sketch_pool(d);
+        else
+            pack_all(d, wants, alts, n);
         if (any_left(d, wants, n))
             buy_wants(d, wants, alts, n, claim, REASON_NONE);
+        if (pool) {
+            sketch_unpool(d);
+            pack_all(d, wants, alts, n);
+            if (any_left(d, wants, n))
+                buy_wants(d, wants, alts, n, claim, REASON_NONE);
+        }
     } while (any_left(d, wants, n) && next_alternatives(d, wants, alts, n));
 }
 
@@ -154,7 +176,8 @@ static void serve_rank(struct sketch *d, struct line *at, uint8_t rank,
                t->wants[t->loose[at->loose]].rank == rank &&
                t->wants[t->loose[at->loose]].priority == priority)
             at->loose++;
-        serve_wants(d, t->loose + first, at->loose - first);
+        serve_wants(d, t->loose + first, at->loose - first,
+                    how.pool);
     }
     serve_gangs(d, at, side, INT64_MIN, how.scatter);
 }

@@ -384,7 +384,7 @@ static void bring_back(struct sketch *d, uint32_t before, uint32_t i)
     struct node_class *c = class_touch(d, i);
     uint32_t next = c->next;
 
-    c->kept_back = false;
+    c->kept_back = c->pooled = false;
     c->next = d->classes.v[d->fence_new].next;
     class_touch(d, before)->next = next;
     class_touch(d, d->fence_new)->next = i;
@@ -406,6 +406,51 @@ void sketch_let_go(struct sketch *d)
         bring_back(d, d->fence_kept, i);
         taken(d, i);
     }
+}
+
+void sketch_unpool(struct sketch *d)
+{
+    uint32_t before = d->fence_kept, i;
+
+    while ((i = d->classes.v[before].next) != NONE)
+        if (d->classes.v[i].pooled)
+            bring_back(d, before, i);
+        else
+            before = i;
+}
+
+void sketch_pool(struct sketch *d)
+{
+    uint32_t last = 0, last_kept = d->fence_kept, next;
+
+    while (d->classes.v[last_kept].next != NONE)
+        last_kept = d->classes.v[last_kept].next;
+    for (uint32_t i = d->classes.v[0].next; i != NONE; i = next) {
+        const struct node_class *c = &d->classes.v[i];
+
+        next = c->next;
+        if (c->n == 0 || c->kind == CLASS_DRAINING) {
+            last = i;
+            continue;
+        }
+        class_touch(d, last)->next = next;
+        class_touch(d, last_kept)->next = i;
+        last_kept = i;
+        class_touch(d, i)->pooled = true;
+    }
+    if (last_kept != d->fence_kept)
+        class_touch(d, last_kept)->next = NONE;
+}
+
+void sketch_take(struct sketch *d, uint32_t class_ix, uint32_t count)
+{
+    uint32_t before = d->fence_kept;
+
+    while (d->classes.v[before].next != class_ix)
+        before = d->classes.v[before].next;
+    if (count < d->classes.v[class_ix].n)
+        sketch_split(d, class_ix, count);
+    bring_back(d, before, class_ix);
 }
 
 static uint32_t buy(struct sketch *d, uint32_t offer, uint32_t count,
@@ -446,7 +491,7 @@ uint32_t sketch_obtain(struct sketch *d, uint32_t offer, uint32_t count,
         for (uint32_t i = d->classes.v[before].next; i != NONE;
              i = d->classes.v[i].next) {
             d->work++;
-            if (d->classes.v[i].offer == offer &&
+            if (d->classes.v[i].offer == offer && !d->classes.v[i].pooled &&
                 (fits == NULL || fits(ctx, i))) {
                 if (d->classes.v[i].n > count)
                     sketch_split(d, i, count);

@@ -35,7 +35,7 @@ struct node_class {
     bool accelerator;
     bool starting;
     bool whole[SIDES];      /* a new node of its offer would have that room */
-    bool kept_back;         /* in the other list, see sketch_keep_back() */
+    bool kept_back, pooled; /* in the other list, see sketch_keep_back() */
     bool undrain;           /* DRAINING: wanted for the type's min */
     int64_t tight;          /* free room, as a share of the largest */
     enum reason why;        /* NEW: for what it is bought */
@@ -114,6 +114,12 @@ void sketch_spread(struct sketch *d, uint32_t i, uint32_t gang);
 void sketch_undrain(struct sketch *d, uint32_t i);
 
 void sketch_keep_back(struct sketch *d, enum keep_back keep);
+/* Keeps back every node there is, new ones too, to be taken one class at a
+ * time by sketch_take(). */
+void sketch_pool(struct sketch *d);
+void sketch_unpool(struct sketch *d);
+/* `count` nodes of a pooled class. */
+void sketch_take(struct sketch *d, uint32_t class_ix, uint32_t count);
 /* Those that are left join the others. */
 void sketch_let_go(struct sketch *d);
 

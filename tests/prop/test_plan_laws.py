@@ -89,9 +89,11 @@ def settles(s, _):
 
 def joined_is_as_good(s, _):
     """The nodes that were bought join, the demand is the same for a moment
-    more: nothing is bought again."""
+    more: nothing is bought again.  (A node that came back from draining is
+    used in another order afterwards.)"""
     plan = plan_of(s)
-    if plan["ended"] or unfinished(plan):
+    if plan["ended"] or unfinished(plan) or any(
+            n["action"] == "undrain" for n in plan["nodes"]):
         return
     after = plan_of(worlds.carry_out(s, plan, "ready"))
     assert not after["launches"], f"bought again: {after['launches']}"
