@@ -339,6 +339,13 @@ static struct visit *visit_new(struct server *s, struct MHD_Connection *conn)
     return w;
 }
 
+static bool is_encoded(struct visit *w)
+{
+    const char *how = visit_header(w, MHD_HTTP_HEADER_CONTENT_ENCODING);
+
+    return how && strcasecmp(how, "identity") != 0;
+}
+
 static enum MHD_Result first_call(struct visit *w, const char *url,
                                   const char *method)
 {
@@ -347,10 +354,15 @@ static enum MHD_Result first_call(struct visit *w, const char *url,
     find_route(w, url, method);
     /* who may not speak is not told what there is */
     if (guard_check(w, w->route && w->route->flags & ROUTE_OPEN) == 0 &&
-        !w->code && (w->route->flags & ROUTE_BODY) && length > BODY_MAX) {
-        w->too_large = true;
-        max = SWALLOW_MAX;
-        refuse_size(w);
+        !w->code && w->route->flags & ROUTE_BODY) {
+        if (is_encoded(w))
+            visit_error(w, 415, "UNSUPPORTED", "Content-Encoding",
+                        "a body must be sent as it is, not compressed");
+        else if (length > BODY_MAX) {
+            w->too_large = true;
+            max = SWALLOW_MAX;
+            refuse_size(w);
+        }
     }
     if (w->code && tell_now(w, length, max))
         return send_reply(w);

@@ -78,7 +78,7 @@ char *grpc_percent_decode(struct arena *arena, const char *text)
             raw[at++] = text[i];
         }
     }
-    text_clean(raw, at);
+    text_utf8(raw, at);
     return raw;
 }
 

@@ -274,7 +274,7 @@ enum status ray_head_drain(struct ray_head *h, const char *ray_id, bool preempt,
         snprintf(why, n_why, "%s", reply->rejection_reason_message[0]
                                        ? reply->rejection_reason_message
                                        : "the head gave no reason");
-        text_clean(why, strlen(why));
+        text_utf8(why, strlen(why));
     }
     return ST_OK;
 }

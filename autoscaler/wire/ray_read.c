@@ -75,7 +75,7 @@ const char *ray_word(struct ray_words *w, const char *s)
     for (size_t i = 0; i < n; i++)
         if ((unsigned char)s[i] >= 0x7f || (unsigned char)s[i] < 0x20) {
             copy = arena_strndup(w->scratch, s, n);
-            text_clean(copy, n);
+            text_utf8(copy, n);
             s = copy;
             break;
         }

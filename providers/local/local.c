@@ -213,7 +213,8 @@ static const struct type *find_type(const struct local *l, const char *name)
 /* The lock is held.  One machine: found, started or made. */
 static int launch_one(const struct local *l, const struct type *t,
                       const char *program, const struct davit_launch *q,
-                      uint32_t i, struct record *ret, struct davit_error *e)
+                      uint32_t i, int lock, struct record *ret,
+                      struct davit_error *e)
 {
     struct record *v, *old;
     size_t n;
@@ -232,7 +233,7 @@ static int launch_one(const struct local *l, const struct type *t,
         *ret = *old;
         /* Intended, then killed before the start: this is the start. */
         if (old->pid == 0 && !old->stopping)
-            status = process_start(l, t, ret, program, e);
+            status = process_start(l, t, ret, program, lock, e);
     } else {
         status = make_record(l, q, id, v, n, ret, e);
         if (status == DAVIT_OK) {
@@ -240,7 +241,7 @@ static int launch_one(const struct local *l, const struct type *t,
             status = record_write(l, ret, e);
         }
         if (status == DAVIT_OK) {
-            status = process_start(l, t, ret, program, e);
+            status = process_start(l, t, ret, program, lock, e);
             if (status != DAVIT_OK)
                 record_remove(l, ret);
         }
@@ -271,7 +272,7 @@ static int local_launch(void *self, struct davit_call *call,
         status = records_lock(l, call, &lock, e);
         if (status != DAVIT_OK)
             break;
-        status = launch_one(l, t, program, q, i, &r, e);
+        status = launch_one(l, t, program, q, i, lock, &r, e);
         close(lock); /* really free once the child has become ray */
         if (status != DAVIT_OK)
             break;

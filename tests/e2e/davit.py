@@ -12,8 +12,10 @@ import plugin
 import raycluster
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = ROOT / "build" / os.environ.get("VARIANT", "release")
-DAVIT = BUILD / "davit"
+BUILD = ROOT / "build" / "release"
+# DAVIT_BIN=build/debug/davit: the daemon under ASan and UBSan; the plug-in is
+# loaded into Python, too, and stays the plain one.
+DAVIT = pathlib.Path(os.environ.get("DAVIT_BIN", BUILD / "davit")).resolve()
 
 # Prices differ, so that what is cheapest is never what a test wants by chance.
 TYPES = {

@@ -190,14 +190,14 @@ def test_6_kill_9_in_the_middle_of_a_scale_up(ray, start):
         d.kill()
         kills += 1
         d.start()
-        standing = {r["owner"] for r in d.get("/v1/request_resources")["requests"] if r["source"] == "request"}
+        standing = {r["owner"] for r in d.get("/v1/request_resources")["requests"] if r["source"] == "rest"}
         assert acknowledged <= standing, "an acknowledged request is lost"
 
     for i in range(5):
         owner = f"job-{i}"
         asking = threading.Thread(target=ask, args=(owner,))
         asking.start()
-        kill_after(rng.random() * 0.06)  # during the request and the launch
+        kill_after((i + rng.random()) * 0.014)  # during the request and the launch
         asking.join()
         if owner not in acknowledged:
             ask(owner)

@@ -15,7 +15,7 @@ import plugin
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("DAVIT_BUILD", ROOT / "build/release"))
-SO = pathlib.Path(os.environ.get("DAVIT_LOCAL_SO", BUILD / "plugins/davit-local.so"))
+SO = pathlib.Path(os.environ.get("DAVIT_LOCAL_SO", BUILD / "plugins/davit-local.so")).resolve()
 FAKE = pathlib.Path(__file__).parent / "fake_ray.sh"
 
 T4 = {"name": "t4", "machine": "n1-standard-8+t4",
@@ -301,11 +301,15 @@ print("done", flush=True)
     print(cut, "of 8 calls were cut short")
 
 
-def test_failure_tells_the_last_words(box):
-    h = box.open(fake="die")
+@pytest.mark.parametrize("fake, says", [
+    ("die", "Local node IP: somewhere; ConnectionError: no head at that address"),
+    ("crash", "raylet [exit code=-9]"),
+])
+def test_failure_tells_the_last_words(box, fake, says):
+    h = box.open(fake=fake)
     m, = h.launch("t4", "r")
     failed = until(lambda: [x for x in h.list() if x["phase"] == "FAILED"])[0]
-    assert failed["detail"] == "ray start ended: Local node IP: somewhere; ConnectionError: no head at that address"
+    assert failed["detail"] == f"ray start ended: {says}"
     assert failed["failure"] == "RETRY"
     assert h.terminate([m["id"]]) == {m["id"]: "OK"}
 
