@@ -19,6 +19,7 @@ struct grouping {
     struct room *total, *room;
     int64_t *tight;     /* how much is free, as a share of the largest */
     bool *accelerator;
+    int64_t newest;     /* when the last one was made; 0: not known */
 };
 
 static bool on_its_way(const struct sn_node *n)
@@ -67,6 +68,8 @@ static int node_compare(const void *ctx, uint32_t a, uint32_t b)
         r = ORDER(g->accelerator[a], g->accelerator[b]);
     if (r == 0)
         r = ORDER(g->tight[a], g->tight[b]);
+    if (r == 0)
+        r = ORDER(x->created_ms == g->newest, y->created_ms == g->newest);
     if (r == 0)
         r = ORDER(x->offer, y->offer);
     if (r == 0)
@@ -132,6 +135,7 @@ static void class_of_node(struct sketch *d, const struct grouping *g, uint32_t i
         .spread = NONE,
         .accelerator = g->accelerator[i],
         .starting = on_its_way(n),
+        .newest = g->newest > 0 && n->created_ms == g->newest,
         .tight = g->tight[i],
     };
 
@@ -182,6 +186,8 @@ static void classes_make(struct sketch *d, const bool *ended)
         if (ended[i] || !limits_gives_room(s, &s->nodes[i]))
             continue;
         node_measure(&g, d, i);
+        if (limits_counts(&s->nodes[i]) && s->nodes[i].created_ms > g.newest)
+            g.newest = s->nodes[i].created_ms;
         d->members[n++] = i;
     }
     order_sort(d->members, n, node_before, &g, d->arena);
@@ -348,6 +354,7 @@ static bool keeps_back(const struct node_class *c, enum keep_back keep)
         return false;
     switch (keep) {
     case KEEP_BACK_NONE: break;
+    case KEEP_BACK_NEWEST: return c->newest && c->whole[SIDE_FREE];
     case KEEP_BACK_STARTING: return c->starting;
     case KEEP_BACK_WHOLE: return c->whole[SIDE_FREE];
     case KEEP_BACK_OWNED: return true;

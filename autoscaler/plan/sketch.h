@@ -33,7 +33,7 @@ struct node_class {
     uint32_t next;          /* in order of use, NONE ends */
     uint32_t spread;        /* the gang that has a bundle here, NONE */
     bool accelerator;
-    bool starting;
+    bool starting, newest;
     bool whole[SIDES];      /* a new node of its offer would have that room */
     bool kept_back, pooled; /* in the other list, see sketch_keep_back() */
     bool undrain;           /* DRAINING: wanted for the type's min */
@@ -53,8 +53,9 @@ struct bought { uint32_t offer, count; bool kept_back; };
  * by the nodes that were bought for it, in the way they were bought. */
 enum keep_back {
     KEEP_BACK_NONE,
+    KEEP_BACK_NEWEST,       /* those bought last, while nothing runs there */
     KEEP_BACK_STARTING,     /* those on their way */
-    KEEP_BACK_WHOLE,        /* and those nothing runs on yet */
+    KEEP_BACK_WHOLE,        /* those nothing runs on yet */
     KEEP_BACK_OWNED         /* all of an offer there is */
 };
 
