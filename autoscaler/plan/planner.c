@@ -18,7 +18,7 @@
 /* Counted steps until other tactics are tried: a millisecond or two. */
 #define WORK_SMALL UINT64_C(400000)
 
-/* Is there an offer for it that only limits.conserve keeps from being bought? */
+/* Is there an offer for it that only limits.conserve keeps us from? */
 static bool spared(const struct sketch *d, uint32_t want)
 {
     const struct tables *t = d->t;

@@ -92,7 +92,8 @@ struct sketch {
 
 /* Fills the limits' counters and the classes from the nodes; ended[i] nodes
  * give no room. */
-void sketch_start(const struct tables *t, const bool *ended, struct sketch *ret);
+void sketch_start(const struct tables *t, const bool *ended,
+                  struct sketch *ret);
 /* The same again, for another try; shares what does not change. */
 void sketch_copy(const struct sketch *from, struct sketch *ret);
 
@@ -134,6 +135,11 @@ typedef bool sketch_fits_fn(const void *ctx, uint32_t class_ix);
 uint32_t sketch_obtain(struct sketch *d, uint32_t offer, uint32_t count,
                        enum claim claim, enum reason why, uint32_t demand,
                        sketch_fits_fn *fits, const void *ctx);
+
+/* For sketch_*.c only: a class about to be changed, and how much of its room
+ * is free. */
+struct node_class *sketch_touch(struct sketch *d, uint32_t i);
+int64_t sketch_tightness(const struct sketch *d, const int64_t *row);
 
 bool sketch_matches(const struct sketch *d, uint32_t i, uint32_t shape);
 
