@@ -73,8 +73,8 @@ const char *view_obstacle_text(struct view *v, uint32_t refusal)
     case REASON_MAX_TYPE:
         return arena_printf(&v->arena, "%s is at its max of %u", type, t->max);
     case REASON_MAX_NODES:
-        return arena_printf(&v->arena, "the cluster is at limits.max_nodes (%u)",
-                            v->s->limits.max_nodes);
+        return arena_printf(&v->arena, "the cluster is at limits.max_nodes "
+                            "(%u)", v->s->limits.max_nodes);
     case REASON_BUDGET:
         return arena_printf(&v->arena, "%s would exceed "
                             "limits.max_cost_per_hour (%s $/h)", type,
@@ -150,7 +150,8 @@ static bool term_holds(struct view *v, const struct sn_term *t,
     const char *has = label_of(v, first, n, t->key);
 
     for (uint32_t i = 0; has && i < t->n_values; i++)
-        if (strcmp(view_str(v, v->s->term_values[t->first_value + i]), has) == 0)
+        if (strcmp(view_str(v, v->s->term_values[t->first_value + i]), has) ==
+            0)
             return t->op == TERM_IN;
     return t->op == TERM_NOT_IN;
 }

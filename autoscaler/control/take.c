@@ -75,6 +75,20 @@ static struct fact_demand demand_copy(struct arena *a,
 
 /* ---- types and their offers */
 
+/* Launches of this offer that the cloud has not answered yet use up its room. */
+static uint32_t under_way(const struct control *c, const char *type,
+                          const struct fact_offer *o)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < c->fleet.n; i++) {
+        const struct machine *m = c->fleet.v[i];
+        n += m->state <= STATE_REQUESTED && m->spot == o->spot &&
+             strcmp(m->type, type) == 0 && strcmp(m->zone, o->zone) == 0;
+    }
+    return n;
+}
+
 static void offer_rest(struct control *c, const char *provider,
                        const char *type, struct fact_offer *o,
                        enum reason *unavailable)
@@ -88,8 +102,11 @@ static void offer_rest(struct control *c, const char *provider,
         *unavailable = REASON_PROVIDER_DOWN;
     else if (r->until_ms == INT64_MAX)
         *unavailable = REASON_TYPE_DISABLED;
-    else if (r->until_ms <= c->now_ms)
-        o->room = r->room;  /* quota: smaller launches may go at once */
+    else if (r->until_ms <= c->now_ms) {
+        /* quota: smaller launches may go at once */
+        uint32_t used = under_way(c, type, o);
+        o->room = r->room > used ? r->room - used : 0;
+    }
     else {
         o->set_aside_until_ms = r->until_ms;
         o->set_aside_for = r->why;

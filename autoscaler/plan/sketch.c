@@ -135,7 +135,7 @@ static void class_of_node(struct sketch *d, const struct grouping *g, uint32_t i
         .tight = g->tight[i],
     };
 
-    c.whole[SIDE_TOTAL] = c.kind == CLASS_THERE && !n->head &&
+    c.whole[SIDE_TOTAL] = c.kind == CLASS_THERE && !n->head && !n->foreign &&
                           c.offer != NONE;
     c.whole[SIDE_FREE] = c.whole[SIDE_TOTAL] &&
                          room_compare(s, &g->total[i], &g->room[i]) == 0;
@@ -221,6 +221,10 @@ void sketch_start(const struct tables *t, const bool *ended, struct sketch *ret)
     *d = (struct sketch){.t = t, .arena = t->arena};
     largest_find(d);
     classes_make(d, ended);
+    d->fence_kept = d->classes.n;
+    fence_add(d);
+    d->kept_offer = ARENA_ARRAY(t->arena, uint32_t, s->n_offers);
+    d->kept_type = ARENA_ARRAY(t->arena, uint32_t, s->n_types);
     d->left = ARENA_ARRAY(t->arena, uint32_t, t->n_wants);
     for (uint32_t i = 0; i < t->n_wants; i++)
         d->left[i] = t->wants[i].count;
@@ -253,6 +257,8 @@ void sketch_copy(const struct sketch *from, struct sketch *ret)
     d->left = COPY(d->arena, from->left, from->t->n_wants);
     d->type_count = COPY(d->arena, from->type_count, s->n_types);
     d->offer_bought = COPY(d->arena, from->offer_bought, s->n_offers);
+    d->kept_offer = COPY(d->arena, from->kept_offer, s->n_offers);
+    d->kept_type = COPY(d->arena, from->kept_type, s->n_types);
     d->type_starting = COPY(d->arena, from->type_starting, s->n_types);
 }
 
@@ -284,7 +290,10 @@ void sketch_undo(struct sketch *d, struct mark m)
     while (d->bought.n > m.n_bought) {
         const struct bought *b = &d->bought.v[--d->bought.n];
 
-        limits_bought(d, b->offer, b->count, -1);
+        if (b->kept_back)
+            limits_taken(d, b->offer, b->count, -1);
+        else
+            limits_bought(d, b->offer, b->count, -1);
     }
 }
 
@@ -317,7 +326,6 @@ void sketch_hold(struct sketch *d, uint32_t i, uint32_t want, uint32_t alt,
                               &t->needs[sketch_shape(d, want, alt)], count,
                               d->arena);
     c->held = d->held.n;
-    c->reserved = false;
     VEC_PUSH(d->arena, &d->held, h);
     d->left[want] -= c->n * count;
 }
@@ -327,19 +335,126 @@ void sketch_spread(struct sketch *d, uint32_t i, uint32_t gang)
     class_touch(d, i)->spread = gang;
 }
 
-void sketch_reserve(struct sketch *d, uint32_t i, bool reserved)
-{
-    if (d->classes.v[i].reserved != reserved)
-        class_touch(d, i)->reserved = reserved;
-}
-
 void sketch_undrain(struct sketch *d, uint32_t i)
 {
     class_touch(d, i)->undrain = true;
 }
 
-uint32_t sketch_buy(struct sketch *d, uint32_t offer, uint32_t count,
-                   enum reason why, uint32_t demand)
+/* ---- nodes kept back, and new ones */
+
+static bool keeps_back(const struct node_class *c, enum keep_back keep)
+{
+    if (c->kind != CLASS_THERE || c->n == 0 || !c->whole[SIDE_TOTAL])
+        return false;
+    switch (keep) {
+    case KEEP_BACK_NONE: break;
+    case KEEP_BACK_STARTING: return c->starting;
+    case KEEP_BACK_WHOLE: return c->whole[SIDE_FREE];
+    case KEEP_BACK_OWNED: return true;
+    }
+    return false;
+}
+
+void sketch_keep_back(struct sketch *d, enum keep_back keep)
+{
+    uint32_t last = 0, last_kept = d->fence_kept, next;
+
+    for (uint32_t i = d->classes.v[0].next; i != NONE; i = next) {
+        const struct node_class *c = &d->classes.v[i];
+
+        next = c->next;
+        if (!keeps_back(c, keep)) {
+            last = i;
+            continue;
+        }
+        class_touch(d, last)->next = next;
+        class_touch(d, last_kept)->next = i;
+        last_kept = i;
+        limits_taken(d, c->offer, c->n, -1);
+        class_touch(d, i)->kept_back = true;
+    }
+    if (last_kept != d->fence_kept)
+        class_touch(d, last_kept)->next = NONE;
+}
+
+/* Moves class i, which follows `before` among those kept back, to the new
+ * ones. */
+static void bring_back(struct sketch *d, uint32_t before, uint32_t i)
+{
+    struct node_class *c = class_touch(d, i);
+    uint32_t next = c->next;
+
+    c->kept_back = c->pooled = false;
+    c->next = d->classes.v[d->fence_new].next;
+    class_touch(d, before)->next = next;
+    class_touch(d, d->fence_new)->next = i;
+}
+
+static void taken(struct sketch *d, uint32_t i)
+{
+    struct bought b = {d->classes.v[i].offer, d->classes.v[i].n, true};
+
+    limits_taken(d, b.offer, b.count, 1);
+    VEC_PUSH(d->arena, &d->bought, b);
+}
+
+void sketch_let_go(struct sketch *d)
+{
+    uint32_t i;
+
+    while ((i = d->classes.v[d->fence_kept].next) != NONE) {
+        bring_back(d, d->fence_kept, i);
+        taken(d, i);
+    }
+}
+
+void sketch_unpool(struct sketch *d)
+{
+    uint32_t before = d->fence_kept, i;
+
+    while ((i = d->classes.v[before].next) != NONE)
+        if (d->classes.v[i].pooled)
+            bring_back(d, before, i);
+        else
+            before = i;
+}
+
+void sketch_pool(struct sketch *d)
+{
+    uint32_t last = 0, last_kept = d->fence_kept, next;
+
+    while (d->classes.v[last_kept].next != NONE)
+        last_kept = d->classes.v[last_kept].next;
+    for (uint32_t i = d->classes.v[0].next; i != NONE; i = next) {
+        const struct node_class *c = &d->classes.v[i];
+
+        next = c->next;
+        if (c->n == 0 || c->kind == CLASS_DRAINING) {
+            last = i;
+            continue;
+        }
+        class_touch(d, last)->next = next;
+        class_touch(d, last_kept)->next = i;
+        last_kept = i;
+        class_touch(d, i)->pooled = true;
+    }
+    if (last_kept != d->fence_kept)
+        class_touch(d, last_kept)->next = NONE;
+}
+
+void sketch_take(struct sketch *d, uint32_t class_ix, uint32_t count)
+{
+    uint32_t before = d->fence_kept;
+
+    while (d->classes.v[before].next != class_ix)
+        before = d->classes.v[before].next;
+    if (count < d->classes.v[class_ix].n)
+        sketch_split(d, class_ix, count);
+    bring_back(d, before, class_ix);
+}
+
+static uint32_t buy(struct sketch *d, uint32_t offer, uint32_t count,
+                    enum reason why, uint32_t demand)
 {
     const struct sn_offer *o = &d->t->s->offers[offer];
     const struct room *room = &d->t->room[o->type];
@@ -357,13 +472,39 @@ uint32_t sketch_buy(struct sketch *d, uint32_t offer, uint32_t count,
         .why = why,
         .demand = demand,
     };
-    struct bought b = {offer, count};
+    struct bought b = {offer, count, false};
 
     VEC_PUSH(d->arena, &d->classes, c);
     class_touch(d, d->fence_new)->next = i;
     VEC_PUSH(d->arena, &d->bought, b);
     limits_bought(d, offer, count, 1);
     return i;
+}
+
+uint32_t sketch_obtain(struct sketch *d, uint32_t offer, uint32_t count,
+                       enum claim claim, enum reason why, uint32_t demand,
+                       sketch_fits_fn *fits, const void *ctx)
+{
+    uint32_t before = d->fence_kept, most;
+
+    if (d->kept_offer[offer] > 0)
+        for (uint32_t i = d->classes.v[before].next; i != NONE;
+             i = d->classes.v[i].next) {
+            d->work++;
+            if (d->classes.v[i].offer == offer && !d->classes.v[i].pooled &&
+                (fits == NULL || fits(ctx, i))) {
+                if (d->classes.v[i].n > count)
+                    sketch_split(d, i, count);
+                bring_back(d, before, i);
+                taken(d, i);
+                return i;
+            }
+            before = i;
+        }
+    most = limits_room_new(d, offer, claim);
+    if (most > count)
+        most = count;
+    return most > 0 ? buy(d, offer, most, why, demand) : NONE;
 }
 
 bool sketch_matches(const struct sketch *d, uint32_t i, uint32_t shape)
