@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include  "accel.h"
+#include "accel.h"
 #include "codec.h"
 #include "codec_bundle.h"
 
@@ -16,6 +16,8 @@
 struct pair_vec { VEC(struct pair) all; };
 
 /* ---- pieces */
+
+_Static_assert((int)REASON_COUNT <= JIN_WORDS_MAX, "JIN_WORDS_MAX");
 
 static const char *state_word(size_t i)
 {

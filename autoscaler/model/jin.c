@@ -299,10 +299,8 @@ static bool word_read(struct jin *in, const struct jpath *at, const char *word,
     if (near)
         return jin_bad(in, at, "unknown word, did you mean \"%s\"?", near);
     for (size_t i = 0; i < n; i++)
-        if (strlen(all) + strlen(words[i]) + 3 < sizeof all) {
-            strcat(all, i ? ", " : "");
-            strcat(all, words[i]);
-        }
+        snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s",
+                 i ? ", " : "", words[i]);
     return jin_bad(in, at, "unknown word; known ones: %s", all);
 }
 
