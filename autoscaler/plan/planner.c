@@ -18,7 +18,7 @@
 /* Counted steps until other tactics are tried: a millisecond or two. */
 #define WORK_SMALL UINT64_C(400000)
 
-/* Is there an offer for it that only limits.conserve keeps from being bought? */
+/* Is there an offer for it that only limits.conserve keeps us from? */
 static bool spared(const struct sketch *d, uint32_t want)
 {
     const struct tables *t = d->t;
@@ -72,6 +72,7 @@ static bool better(const struct sketch *a, const struct sketch *b)
 /* What could make another sketch come out differently. */
 struct chances {
     bool starting;       /* nodes on their way */
+    bool newest;         /* a last purchase that is known as such */
     bool owned;          /* nodes that are there, of an offer there is */
     bool both_sides;     /* requests, and other work */
     bool gangs;
@@ -89,6 +90,7 @@ static struct chances chances_of(const struct sketch *base)
         if (n->n == 0 || n->kind != CLASS_THERE || !n->whole[SIDE_TOTAL])
             continue;
         c.starting = c.starting || n->starting;
+        c.newest = c.newest || n->newest;
         c.owned = c.owned || !n->starting;
     }
     for (uint32_t i = 0; i < t->n_wants; i++)
@@ -146,6 +148,7 @@ static struct sketch sketch_best(const struct sketch *base)
     };
     const struct { bool may; enum keep_back keep; } keeps[] = {
         {may.starting, KEEP_BACK_STARTING},
+        {may.newest, KEEP_BACK_NEWEST},
         {true, KEEP_BACK_NONE},
         {may.owned, KEEP_BACK_WHOLE},
         {may.owned, KEEP_BACK_OWNED},
@@ -157,7 +160,7 @@ static struct sketch sketch_best(const struct sketch *base)
     for (unsigned k = 0; k < COUNT(keeps); k++)
         for (unsigned w = 0; w < COUNT(ways); w++) {
             struct tactics how = ways[w].how;
-            bool first = k == 0 && w == 0;
+            bool first = k <= 1 && w == 0;
 
             how.keep = keeps[k].keep;
             if (!keeps[k].may || !ways[w].may ||

@@ -33,7 +33,7 @@ struct node_class {
     uint32_t next;          /* in order of use, NONE ends */
     uint32_t spread;        /* the gang that has a bundle here, NONE */
     bool accelerator;
-    bool starting;
+    bool starting, newest;
     bool whole[SIDES];      /* a new node of its offer would have that room */
     bool kept_back, pooled; /* in the other list, see sketch_keep_back() */
     bool undrain;           /* DRAINING: wanted for the type's min */
@@ -53,8 +53,9 @@ struct bought { uint32_t offer, count; bool kept_back; };
  * by the nodes that were bought for it, in the way they were bought. */
 enum keep_back {
     KEEP_BACK_NONE,
+    KEEP_BACK_NEWEST,       /* those bought last, while nothing runs there */
     KEEP_BACK_STARTING,     /* those on their way */
-    KEEP_BACK_WHOLE,        /* and those nothing runs on yet */
+    KEEP_BACK_WHOLE,        /* those nothing runs on yet */
     KEEP_BACK_OWNED         /* all of an offer there is */
 };
 
@@ -91,7 +92,8 @@ struct sketch {
 
 /* Fills the limits' counters and the classes from the nodes; ended[i] nodes
  * give no room. */
-void sketch_start(const struct tables *t, const bool *ended, struct sketch *ret);
+void sketch_start(const struct tables *t, const bool *ended,
+                  struct sketch *ret);
 /* The same again, for another try; shares what does not change. */
 void sketch_copy(const struct sketch *from, struct sketch *ret);
 
@@ -133,6 +135,11 @@ typedef bool sketch_fits_fn(const void *ctx, uint32_t class_ix);
 uint32_t sketch_obtain(struct sketch *d, uint32_t offer, uint32_t count,
                        enum claim claim, enum reason why, uint32_t demand,
                        sketch_fits_fn *fits, const void *ctx);
+
+/* For sketch_*.c only: a class about to be changed, and how much of its room
+ * is free. */
+struct node_class *sketch_touch(struct sketch *d, uint32_t i);
+int64_t sketch_tightness(const struct sketch *d, const int64_t *row);
 
 bool sketch_matches(const struct sketch *d, uint32_t i, uint32_t shape);
 

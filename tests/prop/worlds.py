@@ -202,6 +202,7 @@ def carry_out(s, plan, state="starting"):
             n["idle_ms"] = 0
         kept.append(n)
     s["nodes"] = kept
+    s["now_ms"] += 100     # what is bought now is newer than what was before
     types = {t["name"]: t for t in s["node_types"]}
     have = {n["id"] for n in kept}
     k = 0
@@ -216,6 +217,7 @@ def carry_out(s, plan, state="starting"):
             have.add(f"new{k:04}")
             n = {"id": f"new{k:04}", "type": l["type"], "zone": l["zone"],
                  "spot": l["spot"], "state": state,
+                 "created_ms": s["now_ms"],
                  "price": l["price_per_hour"]}
             if state == "ready":
                 n["total"] = dict(types[l["type"]]["resources"])
