@@ -152,15 +152,3 @@ void asks_expire(struct yard *y, int64_t before_ms, enum ask_state state)
     }
     pthread_mutex_unlock(&y->lock);
 }
-
-int64_t asks_oldest(struct yard *y)
-{
-    int64_t oldest = INT64_MAX;
-
-    pthread_mutex_lock(&y->lock);
-    for (const struct ask *a = y->first; a; a = a->next)
-        if (a->since_ms < oldest)
-            oldest = a->since_ms;
-    pthread_mutex_unlock(&y->lock);
-    return oldest;
-}

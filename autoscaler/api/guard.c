@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 #include "inside.h"
 
@@ -57,11 +58,13 @@ static enum status read_token(struct guard *g, const char *path,
 {
     char text[TOKEN_MAX + 2];
     FILE *f = fopen(path, "re");
+    struct stat st = {0};
     size_t n;
 
     if (!f)
         return err_set(err, ST_INVALID, "api.token_file: cannot read %s: %s",
                        path, strerror(errno));
+    fstat(fileno(f), &st);
     n = fread(text, 1, sizeof text - 1, f);
     fclose(f);
     while (n > 0 && strchr(" \t\r\n", text[n - 1]))
@@ -73,10 +76,33 @@ static enum status read_token(struct guard *g, const char *path,
         return err_set(err, ST_INVALID, "api.token_file: the token in %s has "
                        "%zu characters, at least 8 are needed; `openssl rand "
                        "-hex 32` makes a good one", path, n);
+    pthread_mutex_lock(&g->lock);
     SHA256((const unsigned char *)text, n, g->token);
+    g->changed = st.st_mtim;
+    pthread_mutex_unlock(&g->lock);
     OPENSSL_cleanse(text, sizeof text);
-    g->has_token = true;
     return ST_OK;
+}
+
+void guard_refresh(struct guard *g)
+{
+    struct stat st;
+    bool same;
+
+    if (!g->has_token || stat(g->path, &st) != 0)
+        return;
+    pthread_mutex_lock(&g->lock);
+    same = st.st_mtim.tv_sec == g->changed.tv_sec &&
+           st.st_mtim.tv_nsec == g->changed.tv_nsec;
+    pthread_mutex_unlock(&g->lock);
+    if (!same)
+        read_token(g, g->path, NULL);
+}
+
+void guard_done(struct guard *g)
+{
+    pthread_mutex_destroy(&g->lock);
+    OPENSSL_cleanse(g->token, sizeof g->token);
 }
 
 enum status guard_init(struct guard *g, const struct config *c,
@@ -85,16 +111,20 @@ enum status guard_init(struct guard *g, const struct config *c,
     enum status s;
 
     *g = (struct guard){.tls = c->api_tls_cert[0] || c->api_tls_key[0]};
+    pthread_mutex_init(&g->lock, NULL);
     snprintf(g->host, sizeof g->host, "%s", c->api_host);
+    snprintf(g->path, sizeof g->path, "%s", c->api_token_file);
     if (g->tls && (!c->api_tls_cert[0] || !c->api_tls_key[0]))
         return err_set(err, ST_INVALID, "api: tls_cert and tls_key go "
                        "together; %s is missing",
                        c->api_tls_cert[0] ? "tls_key" : "tls_cert");
     if ((s = find_loopback(c->api_host, &g->loopback, err)) != ST_OK)
         return s;
-    if (c->api_token_file[0] &&
-        (s = read_token(g, c->api_token_file, err)) != ST_OK)
-        return s;
+    if (c->api_token_file[0]) {
+        if ((s = read_token(g, c->api_token_file, err)) != ST_OK)
+            return s;
+        g->has_token = true;
+    }
     if (!g->loopback && !g->has_token && !g->tls)
         return err_set(err, ST_INVALID, "api.listen: %s can be reached from "
                        "other machines, and whoever reaches it could order "
@@ -105,9 +135,9 @@ enum status guard_init(struct guard *g, const struct config *c,
 }
 
 /* Hashed first, so that neither time nor length says anything. */
-static bool token_fits(const struct guard *g, const char *header)
+static bool token_fits(struct guard *g, const char *header)
 {
-    unsigned char digest[32];
+    unsigned char digest[32], ours[32];
     size_t n;
 
     if (!header || strncasecmp(header, "Bearer", 6) != 0 ||
@@ -118,7 +148,10 @@ static bool token_fits(const struct guard *g, const char *header)
     while (n > 0 && (header[n - 1] == ' ' || header[n - 1] == '\t'))
         n--;
     SHA256((const unsigned char *)header, n, digest);
-    return CRYPTO_memcmp(digest, g->token, sizeof digest) == 0;
+    pthread_mutex_lock(&g->lock);
+    memcpy(ours, g->token, sizeof ours);
+    pthread_mutex_unlock(&g->lock);
+    return CRYPTO_memcmp(digest, ours, sizeof digest) == 0;
 }
 
 /* "[::1]:8790" and "localhost:8790" to the name alone. */
@@ -152,7 +185,7 @@ static bool origin_is_ours(const char *origin, const char *host)
 
 unsigned guard_check(struct visit *w, bool open)
 {
-    const struct guard *g = &w->server->guard;
+    struct guard *g = &w->server->guard;
     const char *host = visit_header(w, MHD_HTTP_HEADER_HOST);
     const char *origin = visit_header(w, MHD_HTTP_HEADER_ORIGIN);
     const char *auth = visit_header(w, MHD_HTTP_HEADER_AUTHORIZATION);

@@ -14,16 +14,6 @@ static int64_t still_for(const struct server *s)
     return clock_mono_ms() - atomic_load(&s->ticked_ms);
 }
 
-/* With nothing to look after, the loop may rest as long as it likes, as long
- * as it answers. */
-static bool may_rest(const struct server *s, const struct status_page *p)
-{
-    int64_t oldest = asks_oldest(s->yard);
-
-    return p->ray_address[0] == '\0' && p->n_providers == 0 &&
-           (oldest == INT64_MAX || clock_mono_ms() - oldest < ALIVE_MS / 2);
-}
-
 static void tell(struct visit *w, unsigned code, const char *status,
                  struct view *v, const char *problem)
 {
@@ -52,8 +42,6 @@ void get_alive(struct visit *w)
     struct status_page *p = status_get(w->server->board);
     bool stuck = still_for(w->server) >= ALIVE_MS;
 
-    if (p && stuck && may_rest(w->server, p))
-        stuck = false;
     tell(w, stuck ? 503 : 200, stuck ? "failing" : p ? "ok" : "starting", NULL,
           stuck ? "the control loop has not gone round for a minute" : NULL);
     status_unref(p);

@@ -13,6 +13,7 @@
 #include <microhttpd.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <time.h>
 
 #include "../control/command.h"
 #include "../control/event.h"
@@ -34,11 +35,18 @@
 /* ---- who may speak (guard.c) */
 struct guard {
     bool loopback, tls, has_token;
-    unsigned char token[32];       /* SHA-256 of it */
     char host[256];                /* as configured */
+    char path[1024];               /* of the token's file */
+    pthread_mutex_t lock;          /* of the two below */
+    unsigned char token[32];       /* SHA-256 of it */
+    struct timespec changed;       /* the file's time when it was read */
 };
 enum status guard_init(struct guard *g, const struct config *c,
                        struct err *err);
+void guard_done(struct guard *g);
+/* Takes a new token over when the file changed; a file that cannot be read, or
+ * holds none, leaves the old one in force. */
+void guard_refresh(struct guard *g);
 struct visit;
 /* 0, or the status code after the refusal was written into the visit. */
 unsigned guard_check(struct visit *w, bool open);
@@ -69,13 +77,12 @@ void yard_unref(struct yard *y);
 struct ask *ask_new(struct yard *y, enum command_kind kind);
 /* Suspends the visit and sends the ask on its way; false when there are too
  * many or the server stops (the caller replies then). */
-bool ask_send(struct ask *a, struct visit *w, void (*send)(struct ask *, void *),
-              void *arg);
+bool ask_send(struct ask *a, struct visit *w,
+              void (*send)(struct ask *, void *), void *arg);
 void ask_done(struct ask *a);      /* the worker's side: answered */
 void ask_unref(struct ask *a);
 /* Ends those that wait since before; all with the given state. */
 void asks_expire(struct yard *y, int64_t before_ms, enum ask_state state);
-int64_t asks_oldest(struct yard *y);  /* mono ms, or INT64_MAX */
 
 /* ---- visits and routes (route.c) */
 typedef void route_fn(struct visit *w);

@@ -91,7 +91,29 @@ void outcome_of(struct view *v, const char *owner, struct outcome *ret)
     *ret = x;
 }
 
-/* "2 nodes of t4 and 1 of cpu" */
+/* Nodes of one offer, for one demand, for one reason: the planner may list them
+ * apart because they hold different bundles, people need not see that. */
+static uint32_t same_launches(const struct view *v, uint32_t launch,
+                              const bool *mine)
+{
+    const struct plan_launch *l = &v->plan->launches[launch];
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < v->plan->n_launches; i++) {
+        const struct plan_launch *x = &v->plan->launches[i];
+
+        if (x->offer != l->offer || x->why != l->why ||
+            x->demand != l->demand ||
+            (mine && !holds(v, x->first_placement, x->n_placements, mine)))
+            continue;
+        if (i < launch)
+            return 0;  /* told with an earlier one */
+        n += x->count;
+    }
+    return n;
+}
+
+/* "2 x t4, 1 x cpu" */
 static const char *launches_text(struct view *v, const bool *mine)
 {
     const char *text;
@@ -101,9 +123,12 @@ static const char *launches_text(struct view *v, const bool *mine)
     for (uint32_t i = 0; i < v->plan->n_launches; i++) {
         const struct plan_launch *l = &v->plan->launches[i];
         const struct sn_type *t = view_offer_type(v, l->offer);
+        uint32_t n = holds(v, l->first_placement, l->n_placements, mine)
+                         ? same_launches(v, i, mine)
+                         : 0;
 
-        if (holds(v, l->first_placement, l->n_placements, mine))
-            buf_printf(&b, "%s%u x %s", b.n ? ", " : "", l->count,
+        if (n)
+            buf_printf(&b, "%s%u x %s", b.n ? ", " : "", n,
                        t ? view_str(v, t->name) : "?");
     }
     text = arena_strdup(&v->arena, b.s);
@@ -111,20 +136,32 @@ static const char *launches_text(struct view *v, const bool *mine)
     return text;
 }
 
-/* The first bundle of the request that is unplaced, infeasible ones first. */
-static uint32_t first_unplaced(struct view *v, const bool *mine)
+/* ", 3 of 9 waiting (1 GPU): t4 is at its max of 2" */
+static void unplaced_text(struct buf *b, struct view *v, const bool *mine,
+                          uint64_t n, uint64_t all, bool infeasible)
 {
-    uint32_t hit = NONE;
+    uint32_t first = NONE, kinds = 0;
 
-    for (uint32_t b = 0; b < v->s->n_bundles; b++) {
-        if (!mine[v->s->bundles[b].demand])
+    if (n == 0)
+        return;
+    for (uint32_t i = 0; i < v->s->n_bundles; i++) {
+        const struct plan_bundle *p = &v->plan->bundles[i];
+
+        if (!mine[v->s->bundles[i].demand] ||
+            (infeasible ? p->infeasible : p->waiting) == 0)
             continue;
-        if (v->plan->bundles[b].infeasible)
-            return b;
-        if (hit == NONE && v->plan->bundles[b].waiting)
-            hit = b;
+        kinds++;
+        if (first == NONE)
+            first = i;
     }
-    return hit;
+    buf_printf(b, "%s%llu of %llu %s", b->n ? ", " : "", (unsigned long long)n,
+               (unsigned long long)all, infeasible ? "INFEASIBLE" : "waiting");
+    if (first != NONE)
+        buf_printf(b, "%s (%s)%s%s", kinds > 1 ? ", the first" : "",
+                   view_need_text(v, first, NONE),
+                   infeasible ? ": nearest " : "",
+                   infeasible ? view_nearest_text(v, first)
+                              : view_wait_text(v, first));
 }
 
 const char *outcome_text(struct view *v, const char *owner,
@@ -133,7 +170,6 @@ const char *outcome_text(struct view *v, const char *owner,
     bool any, *mine = mine_of(v, owner, &any);
     unsigned long long all = x->sum.bundles;
     const char *text;
-    uint32_t open;
     struct buf b;
 
     if (!x->found || all == 0)
@@ -144,31 +180,28 @@ const char *outcome_text(struct view *v, const char *owner,
                             : arena_printf(&v->arena, "all %llu bundles have "
                                            "their", all));
     buf_init(&b, 8192);
-    buf_printf(&b, "%llu of %llu bundles placed",
-               (unsigned long long)x->sum.placed, all);
+    if (x->sum.placed)
+        buf_printf(&b, "%llu of %llu bundles placed%s",
+                   (unsigned long long)x->sum.placed, all,
+                   x->sum.placed == all ? " on nodes that are on their way"
+                                        : "");
     if (x->n_launches)
-        buf_printf(&b, ", %llu on %u new node%s (%s) for %s $/h",
-                   (unsigned long long)x->sum.launched, x->n_launches,
-                   x->n_launches == 1 ? "" : "s", launches_text(v, mine),
-                   view_money(v, x->cost_micros_hour));
-    else if (x->sum.placed == all)
-        buf_str(&b, ", on nodes that are on their way");
+        buf_printf(&b, "%s%llu of %llu bundles on %u new node%s (%s) for %s "
+                   "$/h",
+                   b.n ? ", " : "", (unsigned long long)x->sum.launched, all,
+                   x->n_launches, x->n_launches == 1 ? "" : "s",
+                   launches_text(v, mine), view_money(v, x->cost_micros_hour));
     if (x->eta_ms >= 0)
         buf_printf(&b, ", ready in about %s", view_span(v, x->eta_ms));
-    if (x->sum.waiting)
-        buf_printf(&b, ", %llu wait", (unsigned long long)x->sum.waiting);
-    if (x->sum.infeasible)
-        buf_printf(&b, ", %llu INFEASIBLE",
-                   (unsigned long long)x->sum.infeasible);
-    open = first_unplaced(v, mine);
-    if (open != NONE)
-        buf_printf(&b, ": %s", view_unplaced_text(v, open));
+    unplaced_text(&b, v, mine, x->sum.waiting, all, false);
+    unplaced_text(&b, v, mine, x->sum.infeasible, all, true);
     text = arena_strdup(&v->arena, b.s);
     buf_done(&b);
     return text;
 }
 
-void view_launch(struct out *o, struct view *v, uint32_t launch)
+static void write_launch(struct out *o, struct view *v, uint32_t launch,
+                         uint32_t count)
 {
     const struct plan_launch *l = &v->plan->launches[launch];
     const struct sn_offer *of = &v->s->offers[l->offer];
@@ -182,7 +215,7 @@ void view_launch(struct out *o, struct view *v, uint32_t launch)
     out_str(o, "provider", view_str(v, t->provider));
     out_str(o, "zone", view_str(v, of->zone));
     out_bool(o, "spot", of->spot);
-    out_uint(o, "count", l->count);
+    out_uint(o, "count", count);
     out_micros(o, "price_per_hour", of->price_micros_hour);
     out_bool(o, "price_estimated", of->price_estimated);
     if (t->boot_ms >= 0)
@@ -199,6 +232,28 @@ void view_launch(struct out *o, struct view *v, uint32_t launch)
         out_str(o, "why", reason_text(l->why));
     out_str(o, "owner", owner);
     out_close(o);
+}
+
+/* mine NULL: all. */
+static void write_launches(struct out *o, struct view *v, const bool *mine)
+{
+    out_array(o, "launches");
+    for (uint32_t i = 0; i < v->plan->n_launches; i++) {
+        const struct plan_launch *l = &v->plan->launches[i];
+        uint32_t n;
+
+        if (mine && !holds(v, l->first_placement, l->n_placements, mine))
+            continue;
+        n = same_launches(v, i, mine);
+        if (n)
+            write_launch(o, v, i, n);
+    }
+    out_close(o);
+}
+
+void view_launches(struct out *o, struct view *v)
+{
+    write_launches(o, v, NULL);
 }
 
 #define LISTED_MAX 100      /* unplaced bundles of a reply told in full */
@@ -241,12 +296,7 @@ void outcome_write(struct out *o, struct view *v, const char *owner,
     out_uint(o, "waiting", x.sum.waiting);
     write_unplaced(o, v, mine, "infeasible", true);
     write_unplaced(o, v, mine, "waiting_for", false);
-    out_array(o, "launches");
-    for (uint32_t i = 0; x.found && i < v->plan->n_launches; i++)
-        if (holds(v, v->plan->launches[i].first_placement,
-                  v->plan->launches[i].n_placements, mine))
-            view_launch(o, v, i);
-    out_close(o);
+    write_launches(o, v, mine);
     out_micros(o, "cost_per_hour", x.cost_micros_hour);
     if (x.eta_ms >= 0)
         out_seconds(o, "eta_s", x.eta_ms);

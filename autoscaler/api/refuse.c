@@ -73,8 +73,8 @@ const char *view_obstacle_text(struct view *v, uint32_t refusal)
     case REASON_MAX_TYPE:
         return arena_printf(&v->arena, "%s is at its max of %u", type, t->max);
     case REASON_MAX_NODES:
-        return arena_printf(&v->arena, "the cluster is at limits.max_nodes (%u)",
-                            v->s->limits.max_nodes);
+        return arena_printf(&v->arena, "the cluster is at limits.max_nodes "
+                            "(%u)", v->s->limits.max_nodes);
     case REASON_BUDGET:
         return arena_printf(&v->arena, "%s would exceed "
                             "limits.max_cost_per_hour (%s $/h)", type,
@@ -150,7 +150,8 @@ static bool term_holds(struct view *v, const struct sn_term *t,
     const char *has = label_of(v, first, n, t->key);
 
     for (uint32_t i = 0; has && i < t->n_values; i++)
-        if (strcmp(view_str(v, v->s->term_values[t->first_value + i]), has) == 0)
+        if (strcmp(view_str(v, v->s->term_values[t->first_value + i]), has) ==
+            0)
             return t->op == TERM_IN;
     return t->op == TERM_NOT_IN;
 }
@@ -311,21 +312,13 @@ void view_nearest(struct out *o, const char *key, struct view *v,
     out_close(o);
 }
 
-const char *view_unplaced_text(struct view *v, uint32_t bundle)
+const char *view_wait_text(struct view *v, uint32_t bundle)
 {
-    const struct plan_bundle *p = &v->plan->bundles[bundle];
-    const char *need = view_need_text(v, bundle, NONE), *text;
-    uint32_t first[4], n;
+    uint32_t first[8], n = view_obstacles(v, bundle, 8, first);
+    const char *text;
     struct buf b;
 
-    if (p->infeasible)
-        return arena_printf(&v->arena, "%u x (%s) can never be placed: the "
-                            "nearest type, %s", p->infeasible, need,
-                            view_nearest_text(v, bundle));
-    if (!p->waiting)
-        return arena_printf(&v->arena, "(%s) has its place", need);
     buf_init(&b, 4096);
-    n = view_obstacles(v, bundle, 4, first);
     for (uint32_t i = 0, told = 0; i < n && told < 3; i++) {
         enum reason why = v->plan->refusals[first[i]].why;
 
@@ -335,10 +328,24 @@ const char *view_unplaced_text(struct view *v, uint32_t bundle)
         buf_printf(&b, "%s%s", told++ ? "; " : ": ",
                    view_obstacle_text(v, first[i]));
     }
-    text = arena_printf(&v->arena, "%u x (%s) wait%s%s", p->waiting, need,
-                        p->waiting == 1 ? "s" : "", b.s);
+    text = arena_strdup(&v->arena, b.s);
     buf_done(&b);
     return text;
+}
+
+const char *view_unplaced_text(struct view *v, uint32_t bundle)
+{
+    const struct plan_bundle *p = &v->plan->bundles[bundle];
+    const char *need = view_need_text(v, bundle, NONE);
+
+    if (p->infeasible)
+        return arena_printf(&v->arena, "%u x (%s) can never be placed; "
+                            "nearest: %s", p->infeasible, need,
+                            view_nearest_text(v, bundle));
+    if (!p->waiting)
+        return arena_printf(&v->arena, "(%s) has its place", need);
+    return arena_printf(&v->arena, "%u x (%s) wait%s%s", p->waiting, need,
+                        p->waiting == 1 ? "s" : "", view_wait_text(v, bundle));
 }
 
 void view_unplaced(struct out *o, struct view *v, uint32_t bundle,

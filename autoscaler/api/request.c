@@ -55,8 +55,8 @@ static enum status read_owner(const json_t *body, const char *otherwise,
                        "letters A-Z a-z 0-9 . _ : @ -, got \"%.140s\"", owner);
     if (strcmp(owner, "ray") == 0)
         return err_set(err, ST_INVALID, "owner: \"ray\" stands for what Ray "
-                       "itself asks for (ray.autoscaler.sdk.request_resources); "
-                       "choose another name");
+                       "itself asks for (ray.autoscaler.sdk."
+                       "request_resources); choose another name");
     *ret = arena_strdup(arena, owner);
     return ST_OK;
 }
@@ -140,8 +140,8 @@ static enum status for_codec(const json_t *body, json_t **ret, struct err *err)
         return ST_OK;
     n = json_array_size(list);
     if (!json_is_array(sel) || json_array_size(sel) != n)
-        return err_set(err, ST_INVALID, "bundle_label_selectors: must be a list "
-                       "with one entry for each of bundles (%zu)", n);
+        return err_set(err, ST_INVALID, "bundle_label_selectors: must be a "
+                       "list with one entry for each of bundles (%zu)", n);
     list = json_array();
     for (size_t i = 0; i < n; i++) {
         enum status s = fold_labels(sel, i, json_array_get(
@@ -245,7 +245,8 @@ enum status request_read(const json_t *body, const char *default_owner,
     if (s != ST_OK)
         return s;
     canon = merge(&r.demand, arena);
-    r.body = write_canonical(canon, r.demand.strategy, r.demand.priority, arena);
+    r.body = write_canonical(canon, r.demand.strategy, r.demand.priority,
+                             arena);
     r.clear = r.demand.n_bundles == 0;
     json_decref(canon);
     *ret = r;

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -117,6 +118,17 @@ static void mhd_says(void *cls, const char *fmt, va_list ap)
         vsnprintf(s->said, sizeof s->said, fmt, ap);
 }
 
+/* At most half of the descriptors: the providers' calls, the journal and the
+ * head must not run out of them because of visitors. */
+static unsigned connections_max(void)
+{
+    struct rlimit l;
+
+    if (getrlimit(RLIMIT_NOFILE, &l) != 0 || l.rlim_cur / 2 > CONNECTIONS_MAX)
+        return CONNECTIONS_MAX;
+    return l.rlim_cur < 64 ? 32 : (unsigned)(l.rlim_cur / 2);
+}
+
 static enum status mhd_start(struct server *s, const struct config *c,
                              struct err *err)
 {
@@ -146,7 +158,7 @@ static enum status mhd_start(struct server *s, const struct config *c,
             MHD_OPTION_EXTERNAL_LOGGER, mhd_says, s,
             MHD_OPTION_LISTEN_SOCKET, s->listen_fd,
             MHD_OPTION_THREAD_POOL_SIZE, (unsigned)POOL,
-            MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
+            MHD_OPTION_CONNECTION_LIMIT, connections_max(),
             MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
             MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S,
             MHD_OPTION_NOTIFY_COMPLETED, route_completed, NULL,
@@ -187,6 +199,7 @@ static void *steward_main(void *arg)
     struct server *s = arg;
     struct yard *y = s->yard;
     uint64_t seen = 0, generation;
+    int64_t guarded = clock_mono_ms();
     bool stopping;
 
     for (;;) {
@@ -209,6 +222,10 @@ static void *steward_main(void *arg)
         seen = generation;
         asks_expire(y, now - ANSWER_MS, ASK_LATE);
         watch_ticks(s, now);
+        if (now - guarded >= 1000) {
+            guarded = now;
+            guard_refresh(&s->guard);
+        }
     }
 }
 
@@ -224,6 +241,7 @@ static void server_free(struct server *s)
     yard_unref(s->yard);
     pthread_mutex_destroy(&s->lock);
     pthread_mutex_destroy(&s->cache_lock);
+    guard_done(&s->guard);
     free(s);
 }
 
@@ -231,18 +249,19 @@ enum status server_start(const struct config *c, struct control *control,
                          struct server **ret, struct err *err)
 {
     struct server *s;
-    struct guard guard;
     enum status rc;
     int fd = -1;
 
     *ret = NULL;
-    if ((rc = guard_init(&guard, c, err)) != ST_OK ||
-        (rc = listen_on(c->api_host, c->api_port, &fd, err)) != ST_OK)
-        return rc;
     s = calloc(1, sizeof *s);
     if (!s)
         abort();
-    s->guard = guard;
+    if ((rc = guard_init(&s->guard, c, err)) != ST_OK ||
+        (rc = listen_on(c->api_host, c->api_port, &fd, err)) != ST_OK) {
+        guard_done(&s->guard);
+        free(s);
+        return rc;
+    }
     s->listen_fd = fd;
     s->port = port_of(fd);
     s->mailbox = control_mailbox(control);

@@ -27,7 +27,8 @@ static int by_name(const void *a, const void *b)
 static uint32_t find_named(const struct named *v, uint32_t n, const char *name)
 {
     struct named key = {name, 0};
-    const struct named *hit = n ? bsearch(&key, v, n, sizeof *v, by_name) : NULL;
+    const struct named *hit =
+        n ? bsearch(&key, v, n, sizeof *v, by_name) : NULL;
 
     return hit ? hit->i : NONE;
 }
@@ -98,6 +99,17 @@ const struct fact_type *view_type(const struct view *v, const char *name)
         if (strcmp(v->facts->types[i].name, name) == 0)
             return &v->facts->types[i];
     return NULL;
+}
+
+const struct fact_type *view_node_type(const struct view *v, uint32_t fact)
+{
+    uint32_t node = v->node_of_fact[fact];
+    uint32_t type = node == NONE ? NONE : v->s->nodes[node].type;
+
+    if (type == NONE)
+        return view_type(v, v->facts->nodes[fact].type);
+    return v->fact_of_type[type] == NONE
+               ? NULL : &v->facts->types[v->fact_of_type[type]];
 }
 
 const struct plan_node *view_verdict(const struct view *v, uint32_t fact)
@@ -300,9 +312,12 @@ const char *view_span(struct view *v, int64_t ms)
     return arena_printf(&v->arena, "%lld h %lld min", s / 3600, s / 60 % 60);
 }
 
+/* To the cent; small prices to a hundredth of it. */
 const char *view_money(struct view *v, int64_t micros)
 {
+    int64_t unit = micros >= 1000000 || micros <= -1000000 ? 10000 : 100;
     char text[32];
 
+    micros = (micros + (micros < 0 ? -unit : unit) / 2) / unit * unit;
     return arena_strdup(&v->arena, out_decimal(micros, 1000000, text));
 }

@@ -32,6 +32,8 @@ const char *view_str(const struct view *v, uint32_t id);
 const struct sn_type *view_offer_type(const struct view *v, uint32_t offer);
 /* The facts' type of this name, or NULL. */
 const struct fact_type *view_type(const struct view *v, const char *name);
+/* The type of a node of the facts, or NULL. */
+const struct fact_type *view_node_type(const struct view *v, uint32_t fact);
 /* What the plan says about a node of the facts; NULL when nothing. */
 const struct plan_node *view_verdict(const struct view *v, uint32_t fact);
 int64_t view_node_price(const struct view *v, uint32_t fact);  /* -1 unknown */
@@ -52,14 +54,15 @@ void view_need(struct out *o, const char *key, struct view *v,
                uint32_t bundle, uint32_t alt);
 /* "1 GPU (T4), 4 CPU, 16Gi memory" */
 const char *view_need_text(struct view *v, uint32_t bundle, uint32_t alt);
-void view_launch(struct out *o, struct view *v, uint32_t launch);
+/* "launches": those of the plan, equal ones added up. */
+void view_launches(struct out *o, struct view *v);
 /* The node's "why" object; text for people. */
 void view_why_node(struct out *o, const char *key, struct view *v,
                    uint32_t fact);
 const char *view_why_text(struct view *v, uint32_t fact);
-const char *view_time(struct view *v, int64_t wall_ms);      /* "10:11:12 UTC" */
-const char *view_span(struct view *v, int64_t ms);           /* "2 min 5 s" */
-const char *view_money(struct view *v, int64_t micros);      /* "0.35" */
+const char *view_time(struct view *v, int64_t wall_ms);     /* "10:11:12 UTC" */
+const char *view_span(struct view *v, int64_t ms);          /* "2 min 5 s" */
+const char *view_money(struct view *v, int64_t micros);     /* "0.35" */
 
 /* ---- why not (refuse.c) */
 void view_obstacle(struct out *o, struct view *v, uint32_t refusal);
@@ -68,6 +71,8 @@ const char *view_obstacle_text(struct view *v, uint32_t refusal);
 void view_nearest(struct out *o, const char *key, struct view *v,
                   uint32_t bundle);
 const char *view_nearest_text(struct view *v, uint32_t bundle);
+/* ": t4 is at its max of 2; ...", or "". */
+const char *view_wait_text(struct view *v, uint32_t bundle);
 /* One sentence on what keeps a bundle from its place. */
 const char *view_unplaced_text(struct view *v, uint32_t bundle);
 void view_unplaced(struct out *o, struct view *v, uint32_t bundle,

@@ -205,7 +205,8 @@ static void write_type(struct out *o, struct view *v, uint32_t type,
 static void write_types(struct out *o, struct view *v)
 {
     uint32_t n = v->s->n_types, total = v->facts->n_types;
-    uint32_t *by = ARENA_ARRAY(&v->arena, uint32_t, (size_t)total * STATE_COUNT);
+    uint32_t *by = ARENA_ARRAY(&v->arena, uint32_t,
+                               (size_t)total * STATE_COUNT);
     uint32_t *planned = ARENA_ARRAY(&v->arena, uint32_t, total);
     uint32_t *sn_of = ARENA_ARRAY(&v->arena, uint32_t, total);
 
@@ -332,10 +333,7 @@ static void write_plan(struct out *o, struct view *v)
     const struct plan *p = v->plan;
 
     out_object(o, "plan");
-    out_array(o, "launches");
-    for (uint32_t i = 0; i < p->n_launches; i++)
-        view_launch(o, v, i);
-    out_close(o);
+    view_launches(o, v);
     out_array(o, "ends");
     for (uint32_t i = 0; i < v->s->n_nodes; i++) {
         uint32_t fact = v->fact_of_node[i];

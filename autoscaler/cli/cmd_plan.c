@@ -162,7 +162,7 @@ static int run(int argc, char **argv)
             planner_run(now, &a, &plan);
             if (json) {
                 json_t *out = codec_plan_write(now, &plan);
-                json_dumpf(out, stdout, JSON_INDENT(1));
+                json_dumpf(out, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
                 putchar('\n');
                 json_decref(out);
             } else {

@@ -96,13 +96,13 @@ static void take_error(struct call *c, int got, const struct davit_error *e)
                 ST_COUNT - 1);
         return;
     }
-    text_clean(e->text, sizeof e->text, text, sizeof text);
+    told_clean(e->text, sizeof e->text, text, sizeof text);
     if (text[0] != '\0')
         err_set(&c->err, (enum status)got, "%s", text);
     else
         err_set(&c->err, (enum status)got, "%s failed with %s and no text", op,
                 status_name((enum status)got));
-    text_clean(e->code, sizeof e->code, c->err.code, sizeof c->err.code);
+    told_clean(e->code, sizeof e->code, c->err.code, sizeof c->err.code);
     c->err.retry_after_ms = e->retry_after_ms < RETRY_AFTER_MAX_MS
                                 ? e->retry_after_ms
                                 : RETRY_AFTER_MAX_MS;

@@ -121,8 +121,10 @@ const struct rest *rests_note(struct rests *r, const char *provider,
                               const struct err *e, int64_t now_ms);
 /* The same for a launch of `asked` machines of which `got` came.  After a QUOTA
  * that gave none of several, room is half of what was asked and until_ms is not
- * in the future: smaller launches may go at once.  Otherwise room is 0 after
- * QUOTA, UNLIMITED after all else. */
+ * in the future: smaller launches may go at once, and that room holds for ten
+ * minutes, also after a success.  Otherwise room is 0 after QUOTA, UNLIMITED
+ * after all else.  What is under way counts against room: that is the caller's
+ * to subtract. */
 const struct rest *rests_note_launch(struct rests *r, const char *provider,
                                      const char *type, const char *zone,
                                      bool spot, uint32_t asked, uint32_t got,

@@ -103,7 +103,7 @@ static void host_log(int level, const char *line)
     if (dc != NULL && dc->lines++ >= LINES_MAX)
         return;
     char clean[1000];
-    text_clean(line, strnlen(line, sizeof clean), clean, sizeof clean);
+    told_clean(line, strnlen(line, sizeof clean), clean, sizeof clean);
     level = level < 0 ? 0 : level > LOG_DEBUG ? LOG_DEBUG : level;
     log_line((enum log_level)level, "provider %s: %s",
              dc != NULL ? dc->provider->name : "(own thread)", clean);
@@ -122,8 +122,8 @@ static void error_from(struct davit_error *out, const struct err *e)
 /* A line break in a URL or header would let one value forge another. */
 static enum status request_check(const struct davit_http *h, struct err *e)
 {
-    if (h->method == NULL || h->url == NULL || !text_ok(h->method, 16) ||
-        !text_ok(h->url, 16384))
+    if (h->method == NULL || h->url == NULL || !told_ok(h->method, 16) ||
+        !told_ok(h->url, 16384))
         return err_set(e, ST_INVALID,
                        "a request needs a method and a URL of up to 16 KiB "
                        "without control characters");
@@ -134,7 +134,7 @@ static enum status request_check(const struct davit_http *h, struct err *e)
     for (size_t i = 0; i < h->n_headers; i++) {
         const struct davit_kv *kv = &h->headers[i];
         if (kv->key == NULL || kv->value == NULL || kv->key[0] == '\0' ||
-            !text_ok(kv->key, 256) || !text_ok(kv->value, 65536))
+            !told_ok(kv->key, 256) || !told_ok(kv->value, 65536))
             return err_set(e, ST_INVALID,
                            "header %zu has no name, or control characters", i);
     }

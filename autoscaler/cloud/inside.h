@@ -71,8 +71,8 @@ void sink_put_done(struct davit_sink *s, const char *id, int status);
 void sink_settle(struct davit_sink *s);
 
 /* True for 0..max bytes of UTF-8 without control characters. */
-bool text_ok(const char *s, size_t max);
+bool told_ok(const char *s, size_t max);
 /* A copy that is: bad bytes become '?', line ends a space, the rest is cut. */
-void text_clean(const char *s, size_t n, char *ret, size_t size);
+void told_clean(const char *s, size_t n, char *ret, size_t size);
 
 #endif

@@ -293,8 +293,8 @@ static enum status open_handle(struct opening *o, struct provider *p)
     if (got == DAVIT_OK)
         return ST_OK;
     char code[sizeof e.code], text[sizeof e.text];
-    text_clean(e.code, sizeof e.code, code, sizeof code);
-    text_clean(e.text, sizeof e.text, text, sizeof text);
+    told_clean(e.code, sizeof e.code, code, sizeof code);
+    told_clean(e.text, sizeof e.text, text, sizeof text);
     uint32_t line, column;
     place_of(o, code, &line, &column);
     tell_place(o, line, column);

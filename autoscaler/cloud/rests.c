@@ -227,7 +227,9 @@ static void forgive(struct rests *r, const char *provider, const char *type,
         type[0] == '\0'
             ? NULL
             : record_find(r, SCOPE_OFFER, provider, type, zone, spot);
-    if (f != NULL)
+    /* A lowered room stays: what went well is below the quota, and the next
+     * launch had better not start from above it again. */
+    if (f != NULL && now_ms >= f->room_until_ms)
         f->in_use = false;
     f = record_find(r, SCOPE_PROVIDER, provider, "", "", false);
     if (f != NULL && f->rest.until_ms != INT64_MAX &&

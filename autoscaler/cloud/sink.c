@@ -41,7 +41,7 @@ static size_t utf8_len(const unsigned char *s)
     return n;
 }
 
-bool text_ok(const char *s, size_t max)
+bool told_ok(const char *s, size_t max)
 {
     size_t n = 0;
     while (s[n] != '\0') {
@@ -53,7 +53,7 @@ bool text_ok(const char *s, size_t max)
     return true;
 }
 
-void text_clean(const char *s, size_t n, char *ret, size_t size)
+void told_clean(const char *s, size_t n, char *ret, size_t size)
 {
     size_t out = 0;
     for (size_t i = 0; i < n && s[i] != '\0';) {
@@ -94,14 +94,14 @@ static const char *shown(struct davit_sink *s, const char *text)
     if (text == NULL)
         return "NULL";
     char clean[80];
-    text_clean(text, strnlen(text, sizeof clean), clean, sizeof clean);
+    told_clean(text, strnlen(text, sizeof clean), clean, sizeof clean);
     return arena_printf(&s->call->arena, "\"%s\"", clean);
 }
 
 static const char *copied(struct davit_sink *s, const char *what,
                           const char *text, size_t max)
 {
-    if (text == NULL || !text_ok(text, max)) {
+    if (text == NULL || !told_ok(text, max)) {
         err_set(&s->broken, ST_BROKEN,
                 "put() a machine whose %s is %s: it must be %s%zu bytes of "
                 "UTF-8 without control characters", what, shown(s, text),
@@ -144,7 +144,7 @@ static bool machine_judge(struct davit_sink *s, const struct davit_machine *m,
                            : ST_BROKEN;
     char detail[DETAIL_MAX] = "";
     if (DAVIT_HAS(m, struct davit_machine, detail) && m->detail != NULL)
-        text_clean(m->detail, strnlen(m->detail, DETAIL_MAX), detail,
+        told_clean(m->detail, strnlen(m->detail, DETAIL_MAX), detail,
                    sizeof detail);
     s->bytes += strlen(detail) + sizeof *ret;
     ret->detail = arena_strdup(&c->arena, detail);
@@ -206,7 +206,7 @@ void sink_put_offer(struct davit_sink *s, const struct davit_offer *o)
         err_set(&s->broken, ST_BROKEN,
                 "put() an offer named %s, which is no node type of this "
                 "provider", shown(s, o->name));
-    else if (o->zone == NULL || !text_ok(o->zone, ZONE_MAX))
+    else if (o->zone == NULL || !told_ok(o->zone, ZONE_MAX))
         err_set(&s->broken, ST_BROKEN, "put() an offer of %s in zone %s",
                 o->name, shown(s, o->zone));
     else if (o->price_micros_hour < -1 || o->price_micros_hour > PRICE_MAX)

@@ -12,7 +12,8 @@
 #include "davit_keys.h"
 #include "draft.h"
 
-enum { MOST_ZONES = 32 };
+/* The records of machines have room for so much (struct machine). */
+enum { MOST_ZONES = 32, LONGEST_PROVIDER = 31, LONGEST_ZONE = 47 };
 
 /* ---- addresses ---- */
 
@@ -96,9 +97,9 @@ static void catalogue_key_read(struct reader *r, const struct ynode *v,
 /* ---- providers ---- */
 
 static bool name_check(struct reader *r, const struct ynode *key,
-                       const char *where)
+                       const char *where, int64_t max)
 {
-    static const struct key name = {.type = KEY_NAME};
+    const struct key name = {.type = KEY_NAME, .max = max};
     const char *value = NULL;
 
     grammar_value(r, &name, key, where, &value);
@@ -114,7 +115,7 @@ static void provider_read(struct reader *r, const struct ynode *key,
     struct conf_provider p = {.name = key->text, .plugin = "",
                               .line = key->line, .column = key->column};
 
-    if (!name_check(r, key, "a name under providers"))
+    if (!name_check(r, key, "a name under providers", LONGEST_PROVIDER))
         return;
     if (plugin && plugin->kind == YNODE_TEXT)
         p.plugin = path_resolve(r->arena, r->base, plugin->text);
@@ -184,7 +185,7 @@ static void market_read(struct reader *r, const struct ynode *v,
 static void zone_add(struct reader *r, struct draft_type *t,
                      const struct ynode *v, const char *where)
 {
-    static const struct key name = {.type = KEY_NAME};
+    static const struct key name = {.type = KEY_NAME, .max = LONGEST_ZONE};
     const char *zone = NULL;
 
     if (v->kind != YNODE_NULL)
@@ -301,7 +302,7 @@ static void types_read(struct reader *r, const struct ynode *v,
     for (uint32_t i = 0; i < v->n; i++) {
         const struct ynode *key = v->pairs[i].key;
         const char *at = grammar_where(r, where, key->text);
-        if (name_check(r, key, "a name under node_types"))
+        if (name_check(r, key, "a name under node_types", 0))
             grammar_read(r, type_keys, v->pairs[i].value, at,
                          draft_type_new(r->ctx, key->text, at, key,
                                         v->pairs[i].value));
@@ -410,8 +411,8 @@ static void api_check(struct draft *d, const struct ynode *api,
     bool cert = *c->api_tls_cert, key = *c->api_tls_key;
 
     if (tls && tls->kind == YNODE_MAP && cert != key)
-        diag_add(d->r.diag, tls, "%s.tls needs both cert and key; %s is missing",
-                 where, cert ? "key" : "cert");
+        diag_add(d->r.diag, tls, "%s.tls needs both cert and key; %s is "
+                 "missing", where, cert ? "key" : "cert");
     if (listen && !is_loopback(c->api_host) && !*c->api_token_file && !cert)
         diag_add(d->r.diag, listen, "%s.listen: %s can be reached from other "
                  "machines: it needs %s.token_file or %s.tls; without them "

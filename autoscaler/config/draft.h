@@ -33,7 +33,7 @@ struct draft_type {
     int64_t price, spot_price;      /* micros an hour, -1 not given */
     bool pod;                       /* a part of machine: price and accelerator
                                      * are the machine's, resources are not */
-    uint32_t memory_percent;        /* of a catalogue machine's that Ray offers */
+    uint32_t memory_percent;        /* of the machine's that Ray offers */
     const struct conf_pair *options;
     uint32_t n_options;
 };
@@ -79,6 +79,14 @@ const char *shape_selector_accelerator(const char *key, const char *value);
 
 /* ---- foreign.c: what the foreign dialects share ---- */
 
+/* The text of a node; "" when there is none, or it is no text. */
+const char *foreign_text(const struct ynode *v);
+/* Readers for grammar tables: minutes into limits.idle_timeout_ms of a struct
+ * config, a mapping into the resources of a struct draft_type. */
+void foreign_minutes(struct reader *r, const struct ynode *v,
+                     const char *where, void *target);
+void foreign_resources(struct reader *r, const struct ynode *v,
+                       const char *where, void *target);
 /* The davit: block over what the file's own language said, then the provider
  * of its types: one of the block, else usual when we ship it, else sim. */
 const char *foreign_provider(struct draft *d, const struct ynode *block,

@@ -10,6 +10,39 @@
 #include "../model/amount.h"
 #include "draft.h"
 
+enum { MOST_MINUTES = 43200 };  /* 30 days */
+
+const char *foreign_text(const struct ynode *v)
+{
+    return v && v->kind == YNODE_TEXT ? v->text : "";
+}
+
+void foreign_minutes(struct reader *r, const struct ynode *v,
+                     const char *where, void *target)
+{
+    struct config *c = target;
+    int64_t a;
+
+    if (v->kind == YNODE_TEXT && amount_parse(v->text, &a) &&
+        a <= MOST_MINUTES * AMOUNT_ONE)
+        c->limits.idle_timeout_ms = a * 60000 / AMOUNT_ONE;
+    else
+        diag_add(r->diag, v, "%s must be minutes between 0 and %d, got %s",
+                 where, MOST_MINUTES, ynode_say(r->arena, v));
+}
+
+void foreign_resources(struct reader *r, const struct ynode *v,
+                       const char *where, void *target)
+{
+    if (v->kind != YNODE_MAP) {
+        diag_add(r->diag, v, "%s must be a mapping such as {CPU: 4, GPU: 1}, "
+                 "got %s", where, ynode_say(r->arena, v));
+        return;
+    }
+    for (uint32_t i = 0; i < v->n; i++)
+        shape_put(r->ctx, target, v->pairs[i].key, v->pairs[i].value, where);
+}
+
 const char *foreign_provider(struct draft *d, const struct ynode *block,
                              const struct ynode *at, const char *usual)
 {

@@ -117,7 +117,7 @@ static const char *allowed(struct arena *arena, const struct key *k)
     case KEY_NAME:
         s = arena_printf(arena, "a name of at most %d letters, digits, "
                          "\".\", \"_\" and \"-\" that starts with a letter or "
-                         "digit", LONGEST_NAME);
+                         "digit", (int)(k->max ? k->max : LONGEST_NAME));
         break;
     case KEY_FILE:
     case KEY_PATH:
@@ -171,13 +171,13 @@ static void refuse(struct reader *r, const struct key *k,
              allowed(r->arena, k), ynode_say(r->arena, v), near);
 }
 
-static bool name_good(const char *s)
+static bool name_good(const char *s, size_t max)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
                                   "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
     size_t n = strlen(s);
 
-    return n && n <= LONGEST_NAME && strspn(s, letters) == n &&
+    return n && n <= max && strspn(s, letters) == n &&
            !strchr("._-", *s);
 }
 
@@ -212,7 +212,7 @@ static bool scalar_take(struct reader *r, const struct key *k, const char *s,
         return *s != '\0';
     case KEY_NAME:
         *(const char **)at = s;
-        return name_good(s);
+        return name_good(s, k->max ? (size_t)k->max : LONGEST_NAME);
     case KEY_BOOL:
         return bool_parse(s, at);
     case KEY_COUNT:
@@ -438,8 +438,9 @@ struct pairs grammar_pairs(struct reader *r, const struct ynode *map,
                      ynode_say(r->arena, v));
             continue;
         }
-        VEC_PUSH(r->arena, &out,
-                 ((struct pair){k->text, v->kind == YNODE_NULL ? "" : v->text}));
+        /* A null is written as "" or "~"; either way it is empty. */
+        struct pair p = {k->text, v->kind == YNODE_NULL ? "" : v->text};
+        VEC_PUSH(r->arena, &out, p);
     }
     return (struct pairs){out.v, out.n};
 }

@@ -24,7 +24,7 @@ struct reader {
 /*   enum, C type of the target */
 enum key_type {
     KEY_TEXT,       /* const char *: any text that is not empty */
-    KEY_NAME,       /* const char *: letters, digits, . _ - */
+    KEY_NAME,       /* const char *: letters, digits, . _ -; max of them */
     KEY_FILE,       /* const char *: a path that davit reads, from base */
     KEY_PATH,       /* const char *: a path as it is */
     KEY_BOOL,       /* bool */

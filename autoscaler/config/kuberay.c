@@ -17,11 +17,6 @@
 
 #define MOST_REPLICAS INT64_C(2147483647)   /* KubeRay's "no maximum" */
 
-static const char *text_at(const struct ynode *v)
-{
-    return v && v->kind == YNODE_TEXT ? v->text : "";
-}
-
 /* ---- finding the cluster ---- */
 
 static const struct ynode *map_or_null(const struct ynode *v)
@@ -32,7 +27,7 @@ static const struct ynode *map_or_null(const struct ynode *v)
 /* The RayCluster's spec inside an object, NULL when there is none. */
 static const struct ynode *cluster_spec(const struct ynode *object)
 {
-    const char *kind = text_at(ynode_get(object, "kind"));
+    const char *kind = foreign_text(ynode_get(object, "kind"));
     const struct ynode *spec = ynode_get(object, "spec"), *v;
 
     if (strcmp(kind, "RayCluster") == 0)
@@ -52,7 +47,7 @@ struct search {
 
 static const char *object_name(struct draft *d, const struct ynode *object)
 {
-    return diag_quote(d->r.arena, text_at(ynode_path(object, "metadata",
+    return diag_quote(d->r.arena, foreign_text(ynode_path(object, "metadata",
                                                      "name", NULL)));
 }
 
@@ -61,7 +56,7 @@ static void object_look(struct draft *d, struct search *s,
 {
     const struct ynode *items = ynode_get(object, "items");
     const struct ynode *spec = cluster_spec(object);
-    const char *kind = text_at(ynode_get(object, "kind"));
+    const char *kind = foreign_text(ynode_get(object, "kind"));
     size_t n = strlen(kind);
 
     if (ynode_get(object, "davit"))
@@ -133,7 +128,7 @@ static void param_resources(struct draft *d, struct draft_type *t,
 {
     struct diag quiet = {.arena = d->r.arena, .path = ""};
     struct yaml_docs docs;
-    char *json = arena_strdup(d->r.arena, text_at(v)), *to = json;
+    char *json = arena_strdup(d->r.arena, foreign_text(v)), *to = json;
     const struct ynode *map;
     int64_t a;
 
@@ -169,7 +164,7 @@ static void param_resources(struct draft *d, struct draft_type *t,
 static void param_labels(struct draft *d, struct draft_type *t,
                          const struct ynode *v)
 {
-    const char *p = text_at(v);
+    const char *p = foreign_text(v);
 
     while (*p) {
         size_t n = strcspn(p, ","), k = strcspn(p, "=,");
@@ -239,14 +234,17 @@ static void group_resources(struct draft *d, struct draft_type *t,
 static void tpu_head(struct draft *d, struct draft_type *t,
                      const struct ynode *selector)
 {
-    static const struct { const char *name, *generation; int64_t cores; } g[] = {
+    static const struct {
+        const char *name, *generation;
+        int64_t cores;  /* of a chip */
+    } g[] = {
         {"tpu-v4-podslice", "v4", 2}, {"tpu-v5-lite-device", "v5litepod", 1},
         {"tpu-v5-lite-podslice", "v5litepod", 1}, {"tpu-v5p-slice", "v5p", 2},
         {"tpu-v6e-slice", "v6e", 1}, {"tpu7x", "v7x", 2},
     };
-    const char *topology = text_at(ynode_get(selector,
+    const char *topology = foreign_text(ynode_get(selector,
                                "cloud.google.com/gke-tpu-topology"));
-    const char *name = text_at(ynode_get(selector,
+    const char *name = foreign_text(ynode_get(selector,
                                "cloud.google.com/gke-tpu-accelerator"));
     int64_t chips = 1;
     char *end;
@@ -383,14 +381,14 @@ static void mode_read(struct reader *r, const struct ynode *v,
     struct config *c = target;
 
     for (size_t i = 0; i < 3; i++)
-        if (strcmp(text_at(v), modes[i]) == 0) {
+        if (strcmp(foreign_text(v), modes[i]) == 0) {
             /* Ray: 1000 and 1; a thousandfold is no bound at all. */
             c->limits.upscaling_speed = i == 2 ? AMOUNT_ONE : 0;
             return;
         }
     diag_add(r->diag, v, "%s must be Default, Aggressive or Conservative, got "
              "%s%s", where, ynode_say(r->arena, v),
-             grammar_hint(r->arena, text_at(v), modes, 3));
+             grammar_hint(r->arena, foreign_text(v), modes, 3));
 }
 
 static const struct key option_keys[] = {
@@ -407,7 +405,7 @@ static void namespace_put(struct draft *d, const char *provider,
 {
     struct conf_pair *pair = ARENA_NEW(d->r.arena, struct conf_pair);
 
-    if (!*text_at(ns) || strcmp(provider, "k8s") != 0)
+    if (!*foreign_text(ns) || strcmp(provider, "k8s") != 0)
         return;
     *pair = (struct conf_pair){"namespace", ns->text, ns->line, ns->column};
     for (uint32_t i = 0; i < d->providers.n; i++)

@@ -22,11 +22,6 @@ static const struct key count_keys[] = {
     KEYS_END,
 };
 
-static const char *text_at(const struct ynode *v)
-{
-    return v && v->kind == YNODE_TEXT ? v->text : "";
-}
-
 /* rayResources over CPU, GPU and memory over the container's own. */
 static void resources_read(struct draft *d, struct draft_type *t,
                            const struct ynode *map)
@@ -63,7 +58,7 @@ static void type_read(struct draft *d, const struct ynode *name,
     struct draft_type *t;
     const struct ynode *v;
 
-    if (strcmp(text_at(name), d->c->head_type) == 0)
+    if (strcmp(foreign_text(name), d->c->head_type) == 0)
         return;
     t = foreign_type(d, name, "podTypes", map);
     if (!t)
@@ -88,20 +83,6 @@ static void type_read(struct draft *d, const struct ynode *name,
                                                 "nodeSelector"));
 }
 
-static void minutes_read(struct reader *r, const struct ynode *v,
-                         const char *where, void *target)
-{
-    struct config *c = target;
-    int64_t a;
-
-    if (v->kind == YNODE_TEXT && amount_parse(v->text, &a) &&
-        a <= 43200 * AMOUNT_ONE)
-        c->limits.idle_timeout_ms = a * 60000 / AMOUNT_ONE;
-    else
-        diag_add(r->diag, v, "%s must be minutes between 0 and 43200, got %s",
-                 where, ynode_say(r->arena, v));
-}
-
 #define AT(member) .offset = offsetof(struct config, member)
 
 static const struct key file_keys[] = {
@@ -109,7 +90,7 @@ static const struct key file_keys[] = {
      .max = 1000000},
     {.name = "upscalingSpeed", .type = KEY_FACTOR, AT(limits.upscaling_speed),
      .max = 100000},
-    {.name = "idleTimeoutMinutes", .type = KEY_CUSTOM, .read = minutes_read},
+    {.name = "idleTimeoutMinutes", .type = KEY_CUSTOM, .read = foreign_minutes},
     {.name = "headPodType", .type = KEY_TEXT, AT(head_type)},
     KEYS_END,
 };

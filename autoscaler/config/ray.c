@@ -11,21 +11,8 @@
 #include "../model/amount.h"
 #include "draft.h"
 
-enum { RAY_MAX_WORKERS = 2, RAY_IDLE_MINUTES = 5, RAY_MEMORY_PERCENT = 70 };
-
-static void minutes_read(struct reader *r, const struct ynode *v,
-                         const char *where, void *target)
-{
-    struct config *c = target;
-    int64_t a;
-
-    if (v->kind == YNODE_TEXT && amount_parse(v->text, &a) &&
-        a <= 43200 * AMOUNT_ONE)
-        c->limits.idle_timeout_ms = a * 60000 / AMOUNT_ONE;
-    else
-        diag_add(r->diag, v, "%s must be minutes between 0 and 43200, got %s",
-                 where, ynode_say(r->arena, v));
-}
+enum { RAY_MAX_WORKERS = 2, RAY_IDLE_MINUTES = 5, RAY_MEMORY_PERCENT = 70,
+       LONGEST_ZONE = 47 };
 
 #define AT(member) .offset = offsetof(struct config, member)
 
@@ -35,22 +22,11 @@ static const struct key ray_file_keys[] = {
      .max = 1000000},
     {.name = "upscaling_speed", .type = KEY_FACTOR, AT(limits.upscaling_speed),
      .max = 100000},
-    {.name = "idle_timeout_minutes", .type = KEY_CUSTOM, .read = minutes_read},
+    {.name = "idle_timeout_minutes", .type = KEY_CUSTOM,
+     .read = foreign_minutes},
     {.name = "head_node_type", .type = KEY_TEXT, AT(head_type)},
     KEYS_END,
 };
-
-static void resources_read(struct reader *r, const struct ynode *v,
-                           const char *where, void *target)
-{
-    if (v->kind != YNODE_MAP) {
-        diag_add(r->diag, v, "%s must be a mapping such as {CPU: 4, GPU: 1}, "
-                 "got %s", where, ynode_say(r->arena, v));
-        return;
-    }
-    for (uint32_t i = 0; i < v->n; i++)
-        shape_put(r->ctx, target, v->pairs[i].key, v->pairs[i].value, where);
-}
 
 static void labels_read(struct reader *r, const struct ynode *v,
                         const char *where, void *target)
@@ -68,17 +44,12 @@ static const struct key type_keys[] = {
      .max = INT64_C(30) * 86400000},
     {.name = "priority", .type = KEY_INT, AT(priority), .min = -1000000,
      .max = 1000000},
-    {.name = "resources", .type = KEY_CUSTOM, .read = resources_read},
+    {.name = "resources", .type = KEY_CUSTOM, .read = foreign_resources},
     {.name = "labels", .type = KEY_CUSTOM, .read = labels_read},
     KEYS_END,
 };
 
 /* ---- node_config ---- */
-
-static const char *text_at(const struct ynode *v)
-{
-    return v && v->kind == YNODE_TEXT ? v->text : "";
-}
 
 /* GCP takes names and URLs: ".../machineTypes/n1-standard-8". */
 static const char *last_part(const char *s)
@@ -91,12 +62,13 @@ static const char *last_part(const char *s)
 static void machine_read(struct draft *d, struct draft_type *t,
                          const struct ynode *node)
 {
-    const char *gcp = last_part(text_at(ynode_get(node, "machineType")));
+    const char *gcp = last_part(foreign_text(ynode_get(node, "machineType")));
     const struct ynode *accels = ynode_get(node, "guestAccelerators");
     const struct ynode *first = accels && accels->kind == YNODE_LIST &&
                                 accels->n ? accels->items[0] : NULL;
-    const char *count = text_at(ynode_get(first, "acceleratorCount"));
-    const char *type = last_part(text_at(ynode_get(first, "acceleratorType")));
+    const char *count = foreign_text(ynode_get(first, "acceleratorCount"));
+    const char *type = last_part(foreign_text(ynode_get(first,
+                                                        "acceleratorType")));
 
     t->machine_at = ynode_get(node, "InstanceType");
     if (!t->machine_at)
@@ -104,37 +76,42 @@ static void machine_read(struct draft *d, struct draft_type *t,
                                    NULL);
     if (!t->machine_at)
         t->machine_at = ynode_get(node, "machineType");
-    t->machine = last_part(text_at(t->machine_at));
+    t->machine = last_part(foreign_text(t->machine_at));
     if (*gcp && *type)
         t->machine = arena_printf(d->r.arena, "%s+%s%s%s", gcp, type,
                                   *count && strcmp(count, "1") != 0 ? "x" : "",
                                   strcmp(count, "1") != 0 ? count : "");
 }
 
+static bool says(const struct ynode *v, const char *word)
+{
+    return strcmp(foreign_text(v), word) == 0;
+}
+
 static bool is_spot(const struct ynode *node)
 {
     const struct ynode *s = ynode_get(node, "scheduling");
+    const struct ynode *azure = ynode_get(node, "azure_arm_parameters");
 
     if (s && s->kind == YNODE_LIST)
         s = s->n ? s->items[0] : NULL;
-    return strcmp(text_at(ynode_path(node, "InstanceMarketOptions",
-                                     "MarketType", NULL)), "spot") == 0 ||
-           strcmp(text_at(ynode_get(s, "preemptible")), "true") == 0 ||
-           strcmp(text_at(ynode_get(s, "provisioningModel")), "SPOT") == 0 ||
-           strcmp(text_at(ynode_path(node, "azure_arm_parameters", "priority",
-                                     NULL)), "Spot") == 0;
+    return says(ynode_path(node, "InstanceMarketOptions", "MarketType", NULL),
+                "spot") ||
+           says(ynode_get(s, "preemptible"), "true") ||
+           says(ynode_get(s, "provisioningModel"), "SPOT") ||
+           says(ynode_get(azure, "priority"), "Spot");
 }
 
 /* "us-west-2a,us-west-2b" */
 static void zones_read(struct draft *d, struct draft_type *t,
                        const struct ynode *provider)
 {
-    const char *p = text_at(ynode_get(provider, "availability_zone"));
+    const char *p = foreign_text(ynode_get(provider, "availability_zone"));
 
     while (*p && t->zones.n < 32) {
         size_t skip = strspn(p, ", "), n = strcspn(p + skip, ", ");
         const char *zone = arena_strndup(d->r.arena, p + skip, n);
-        if (n)
+        if (n && n <= LONGEST_ZONE)
             VEC_PUSH(d->r.arena, &t->zones, zone);
         p += skip + n;
     }
@@ -146,13 +123,12 @@ static void type_read(struct draft *d, const struct ynode *root,
                       const struct ypair *p, const char *provider)
 {
     const struct ynode *node = ynode_get(p->value, "node_config");
+    const char *max = foreign_text(ynode_get(p->value, "max_workers"));
     bool head = strcmp(p->key->text, d->c->head_type) == 0;
     struct draft_type *t;
 
     /* The head's type is launched again only when it says so. */
-    if (head && strcmp(text_at(ynode_get(p->value, "max_workers")), "") == 0)
-        return;
-    if (head && strcmp(text_at(ynode_get(p->value, "max_workers")), "0") == 0)
+    if (head && (!*max || strcmp(max, "0") == 0))
         return;
     t = foreign_type(d, p->key, "available_node_types", p->value);
     if (!t)
@@ -223,7 +199,7 @@ void ray_read(struct draft *d, const struct ynode *root)
                   "%d machines holds", RAY_MAX_WORKERS);
     provider = foreign_provider(d, ynode_get(root, "davit"),
                                 type ? type : root,
-                                provider_name(text_at(type)));
+                                provider_name(foreign_text(type)));
     if (!types || types->kind != YNODE_MAP) {
         diag_add(d->r.diag, types ? types : root, "available_node_types must "
                  "be a mapping of node types, got %s",

@@ -242,7 +242,8 @@ static void merge_one(struct reading *r, struct entries *p,
     }
 }
 
-static void merge(struct reading *r, struct entries *p, const struct entries *from)
+static void merge(struct reading *r, struct entries *p,
+                  const struct entries *from)
 {
     for (uint32_t i = 0; i < from->n; i++) {
         const struct ynode *key = from->v[i].key, *v = from->v[i].value;

@@ -12,13 +12,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "../base/clock.h"
 #include "../base/log.h"
 #include "../plan/planner.h"
 #include "state.h"
 
-enum { WORKERS = 6, WORKERS_STUCK = 16, LONGEST_REST_MS = 5000 };
+enum { WORKERS = 6, WORKERS_STUCK = 16, LONGEST_REST_MS = 5000,
+       STOP_MS = 5000 };
 
 static struct status_page *page_new(void)
 {
@@ -88,6 +90,7 @@ static void tick(struct control *c)
         planner_run(now, &page->arena, plan);  /* pure */
         page->planned_us = cpu_us() - t1;
         act(c, now, plan);              /* intents into the ledger */
+        act_send(c);                    /* journal, then calls */
         page->facts = facts;
         page->now = now;
         page->plan = plan;
@@ -97,8 +100,8 @@ static void tick(struct control *c)
         /* Facts come through checked readers: a bug of ours, told loudly;
          * the fleet stays as it is. */
         log_error("no snapshot: %s", err.text);
+        act_send(c);
     }
-    act_send(c);                        /* journal, then calls */
     commands_answer(c);
     sites_poll(c);
     head_poll(c);
@@ -278,8 +281,14 @@ void control_free(struct control *c)
     c->stopping = true;
     for (uint32_t i = 0; i < c->sites.n; i++)
         c->sites.v[i]->list_due_ms = INT64_MAX;
-    if (c->workers)
-        workers_free(c->workers);
+    if (!workers_free(c->workers, STOP_MS)) {
+        /* A plug-in or the head hangs.  What was promised is on disk, and the
+         * next start asks again with the same request ids. */
+        log_warn("a call is still under way; leaving without its answer");
+        journal_commit(c->journal, NULL);
+        journal_close(c->journal);
+        _exit(0);
+    }
     observe_fold(c);         /* frees what was still under way */
     commands_answer(c);
     sites_retire(c, c->sites.v, c->sites.n);

@@ -17,8 +17,11 @@ static void refuse(struct control *c, const char *text)
 {
     free(c->config_problem);
     c->config_problem = strdup(text);
+    if (*text && text[strlen(text) - 1] == '\n')
+        c->config_problem[strlen(text) - 1] = '\0';
     atomic_fetch_add(&c->metrics.reload_failures, 1);
-    tell(c, "config.refused", c->opts.config_path, "", "%.400s", text);
+    tell(c, "config.refused", c->opts.config_path, "", "%.400s",
+         c->config_problem);
 }
 
 /* "" or what stands in the way of taking this over while running. */

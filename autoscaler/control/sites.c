@@ -234,8 +234,10 @@ void machine_seen(struct control *c, struct site *s,
             struct err e = {.status = cm->failure == ST_OK ? ST_RETRY
                                                            : cm->failure};
             snprintf(e.text, sizeof e.text, "%s", cm->detail);
-            rests_note(c->rests, m->provider, m->type, m->zone, m->spot, &e,
-                       c->now_ms);
+            /* One that had joined tells nothing about the next launch. */
+            if (m->state < STATE_READY)
+                rests_note(c->rests, m->provider, m->type, m->zone, m->spot,
+                           &e, c->now_ms);
             machine_fail(c, m, e.status, cm->detail);
             machine_to(c, m, STATE_STOPPING);
         }

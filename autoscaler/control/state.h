@@ -52,6 +52,7 @@ struct request {
 struct head {
     struct ray_head *reader, *writer;  /* NULL: no head */
     bool reading, writing;
+    bool told_v1;             /* that the head runs the older autoscaler */
     int64_t read_due_ms;      /* mono */
     struct arena view_arena;  /* owns view */
     struct ray_view *view;    /* the last good one, or NULL */

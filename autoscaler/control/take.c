@@ -28,6 +28,34 @@ static struct qtys qtys_copy(struct arena *a, struct qtys q)
     return (struct qtys){v, q.n};
 }
 
+/* Does the head's demand look at this label? */
+static bool label_asked(const struct ray_view *view, const char *key)
+{
+    for (uint32_t d = 0; d < view->n_demands; d++)
+        for (uint32_t b = 0; b < view->demands[d].n_bundles; b++) {
+            const struct fact_bundle *x = &view->demands[d].bundles[b];
+            for (uint32_t k = 0; k < x->n_alts; k++)
+                for (uint32_t t = 0; t < x->alts[k].selector.n; t++)
+                    if (strcmp(x->alts[k].selector.v[t].key, key) == 0)
+                        return true;
+        }
+    return false;
+}
+
+/* A Ray node's labels.  ray.io/node-id is another on each of them and would
+ * make every node a class of its own; it counts only when somebody asks. */
+static struct pairs labels_copy(struct arena *a, struct pairs p, bool node_ids)
+{
+    struct pair *v = ARENA_ARRAY(a, struct pair, p.n);
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < p.n; i++)
+        if (node_ids || strcmp(p.v[i].key, "ray.io/node-id") != 0)
+            v[n++] = (struct pair){arena_strdup(a, p.v[i].key),
+                                   arena_strdup(a, p.v[i].value)};
+    return (struct pairs){v, n};
+}
+
 static struct pairs pairs_copy(struct arena *a, struct pairs p)
 {
     struct pair *v = ARENA_ARRAY(a, struct pair, p.n);
@@ -75,6 +103,20 @@ static struct fact_demand demand_copy(struct arena *a,
 
 /* ---- types and their offers */
 
+/* Launches of this offer that the cloud has not answered yet use up its room. */
+static uint32_t under_way(const struct control *c, const char *type,
+                          const struct fact_offer *o)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < c->fleet.n; i++) {
+        const struct machine *m = c->fleet.v[i];
+        n += m->state <= STATE_REQUESTED && m->spot == o->spot &&
+             strcmp(m->type, type) == 0 && strcmp(m->zone, o->zone) == 0;
+    }
+    return n;
+}
+
 static void offer_rest(struct control *c, const char *provider,
                        const char *type, struct fact_offer *o,
                        enum reason *unavailable)
@@ -88,8 +130,11 @@ static void offer_rest(struct control *c, const char *provider,
         *unavailable = REASON_PROVIDER_DOWN;
     else if (r->until_ms == INT64_MAX)
         *unavailable = REASON_TYPE_DISABLED;
-    else if (r->until_ms <= c->now_ms)
-        o->room = r->room;  /* quota: smaller launches may go at once */
+    else if (r->until_ms <= c->now_ms) {
+        /* quota: smaller launches may go at once */
+        uint32_t used = under_way(c, type, o);
+        o->room = r->room > used ? r->room - used : 0;
+    }
     else {
         o->set_aside_until_ms = r->until_ms;
         o->set_aside_for = r->why;
@@ -160,7 +205,7 @@ static void hold_take(struct control *c, const struct machine *m,
 }
 
 static struct fact_node machine_take(struct control *c, struct arena *a,
-                                     const struct machine *m)
+                                     const struct machine *m, bool node_ids)
 {
     const struct conf_type *t = type_find(c->config, m->type);
     const struct ray_node *ray = head_node_of(c, m);
@@ -196,7 +241,7 @@ static struct fact_node machine_take(struct control *c, struct arena *a,
     } else if (ray && ray->status != RAY_DEAD) {
         n.total = qtys_copy(a, ray->total);
         n.available = qtys_copy(a, ray->available);
-        n.labels = pairs_copy(a, ray->labels);
+        n.labels = labels_copy(a, ray->labels, node_ids);
         n.idle_ms = ray->status == RAY_IDLE ? ray->idle_ms : -1;
         n.activity = arena_strdup(a, ray->activity);
     }
@@ -204,7 +249,8 @@ static struct fact_node machine_take(struct control *c, struct arena *a,
 }
 
 /* Ray nodes that are no machine of ours: the head itself, and strangers. */
-static struct fact_node stranger_take(struct arena *a, const struct ray_node *r)
+static struct fact_node stranger_take(struct arena *a, const struct ray_node *r,
+                                      bool node_ids)
 {
     return (struct fact_node){
         .id = arena_strdup(a, r->ray_id),
@@ -215,7 +261,7 @@ static struct fact_node stranger_take(struct arena *a, const struct ray_node *r)
         .state = r->status == RAY_DRAINING ? STATE_STOPPING : STATE_READY,
         .total = qtys_copy(a, r->total),
         .available = qtys_copy(a, r->available),
-        .labels = pairs_copy(a, r->labels),
+        .labels = labels_copy(a, r->labels, node_ids),
         .idle_ms = r->status == RAY_IDLE ? r->idle_ms : -1,
         .price_micros_hour = -1,
         .activity = arena_strdup(a, r->activity),
@@ -233,6 +279,7 @@ static void nodes_take(struct control *c, struct arena *a, struct facts *f)
     struct fact_node *v = ARENA_ARRAY(a, struct fact_node,
                                       c->fleet.n + n_ray);
     bool *ours = ARENA_ARRAY(a, bool, n_ray);
+    bool node_ids = view && label_asked(view, "ray.io/node-id");
 
     for (uint32_t i = 0; i < c->fleet.n; i++) {
         const struct machine *m = c->fleet.v[i];
@@ -240,11 +287,11 @@ static void nodes_take(struct control *c, struct arena *a, struct facts *f)
         if (r)
             ours[r - view->nodes] = true;
         if (m->state != STATE_GONE)
-            v[n++] = machine_take(c, a, m);
+            v[n++] = machine_take(c, a, m, node_ids);
     }
     for (uint32_t i = 0; i < n_ray; i++)
         if (!ours[i] && view->nodes[i].status != RAY_DEAD)
-            v[n++] = stranger_take(a, &view->nodes[i]);
+            v[n++] = stranger_take(a, &view->nodes[i], node_ids);
     f->nodes = v;
     f->n_nodes = n;
 }

@@ -18,7 +18,9 @@
  * where ("bundles[2].resources.GPU: ...") and what is allowed. */
 enum status codec_facts_read(const json_t *root, struct arena *arena,
                              struct facts **ret, struct err *err);
-json_t *codec_facts_write(const struct facts *facts);       /* new reference */
+/* A new reference.  Dumped with JSON_REAL_PRECISION(15) or more it loses
+ * nothing. */
+json_t *codec_facts_write(const struct facts *facts);
 
 /* One bundle as users write it in a request: {"GPU":1,"accelerator_type":"T4"}
  * or {"resources":{...},"count":n,"accelerator_type":...,"labels":{...},

@@ -4,6 +4,7 @@
  * Every value has a default that makes a small file mean what one expects:
  * nodes are ready and all free, types have one on-demand offer.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "../base/suggest.h"
@@ -33,10 +34,8 @@ static bool word_read(struct jin *in, const struct jpath *at, const char *word,
     if (near)
         return jin_bad(in, at, "unknown word, did you mean \"%s\"?", near);
     for (size_t i = 0; i < n; i++)
-        if (strlen(all) + strlen(words[i]) + 3 < sizeof all) {
-            strcat(all, i ? ", " : "");
-            strcat(all, words[i]);
-        }
+        snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s",
+                 i ? ", " : "", words[i]);
     return jin_bad(in, at, "unknown word; known ones: %s", all);
 }
 

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "radix.h"
+
 static uint32_t hash_bytes(const void *p, size_t n)
 {
     const unsigned char *b = p;
@@ -87,13 +89,35 @@ uint32_t intern_add(struct intern *t, const void *p, size_t n, int copy)
     return t->n - 1;
 }
 
+static void items_sort(struct intern *t,
+                       uint64_t (*first)(const struct intern_item *),
+                       int (*compare)(const struct intern_item *,
+                                      const struct intern_item *))
+{
+    struct radix_entry *e = ARENA_ARRAY(t->arena, struct radix_entry, t->n);
+    struct intern_item *to = ARENA_ARRAY(t->arena, struct intern_item, t->n);
+
+    for (uint32_t i = 0; i < t->n; i++)
+        e[i] = (struct radix_entry){first(&t->items[i]), i};
+    radix_sort(t->arena, e, t->n);
+    for (uint32_t i = 0; i < t->n; i++)
+        to[i] = t->items[e[i].at];
+    for (uint32_t i = 0, end; i < t->n; i = end) {
+        for (end = i + 1; end < t->n && e[end].key == e[i].key; end++)
+            ;
+        if (end - i > 1)
+            qsort(to + i, end - i, sizeof *to,
+                  (int (*)(const void *, const void *))compare);
+    }
+    t->items = to;
+}
+
 void intern_rank(struct intern *t,
+                 uint64_t (*first)(const struct intern_item *),
                  int (*compare)(const struct intern_item *,
                                 const struct intern_item *))
 {
-    if (t->n > 1)
-        qsort(t->items, t->n, sizeof *t->items,
-              (int (*)(const void *, const void *))compare);
+    items_sort(t, first, compare);
     t->rank = ARENA_ARRAY(t->arena, uint32_t, t->n + 1);
     for (uint32_t i = 0; i < t->n; i++)
         t->rank[t->items[i].id] = i;

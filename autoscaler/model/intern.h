@@ -25,8 +25,10 @@ void intern_init(struct intern *t, struct arena *arena, uint32_t expected);
  * else they must stay where they are. */
 uint32_t intern_add(struct intern *t, const void *p, size_t n, int copy);
 /* Sorts the items; rank[] and intern_find() answer from then on, and nothing
- * may be added any more. */
+ * may be added any more.  first: the 64 bits that decide first, compare: the
+ * whole order. */
 void intern_rank(struct intern *t,
+                 uint64_t (*first)(const struct intern_item *),
                  int (*compare)(const struct intern_item *,
                                 const struct intern_item *));
 /* The rank, or UINT32_MAX. */

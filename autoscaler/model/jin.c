@@ -16,6 +16,9 @@
 #define DEPTH_MAX 64
 #define MS_MAX (INT64_C(1) << 53)
 #define DOLLARS_MAX 1e6
+/* Below it a fraction has at most 15 digits, which a double keeps and which
+ * JSON_REAL_PRECISION(15) prints in full; above it text is written. */
+#define AMOUNT_REAL INT64_C(1000000000000000)
 
 /* ---- errors */
 
@@ -301,7 +304,7 @@ json_t *jin_amount(int64_t amount)
 
     if (amount % AMOUNT_ONE == 0)
         return json_integer(amount / AMOUNT_ONE);
-    if (amount < INT64_C(1) << 50)
+    if (amount < AMOUNT_REAL)
         return json_real(amount_to_double(amount));
     return json_string(amount_text(amount, buf, sizeof buf));
 }

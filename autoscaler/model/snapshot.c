@@ -441,6 +441,12 @@ static int by_amounts(const struct intern_item *a, const struct intern_item *b)
     return 0;
 }
 
+/* Amounts are never negative. */
+static uint64_t amounts_first(const struct intern_item *it)
+{
+    return (uint64_t) * (const int64_t *)it->p;
+}
+
 static void rows_lay(struct maker *m)
 {
     struct snapshot *s = m->s;
@@ -448,7 +454,7 @@ static void rows_lay(struct maker *m)
     struct sn_node *nodes = (struct sn_node *)s->nodes;
     int64_t *rows;
 
-    intern_rank(&m->rows, by_amounts);
+    intern_rank(&m->rows, amounts_first, by_amounts);
     rows = ARENA_ARRAY(m->arena, int64_t, (size_t)m->rows.n * s->n_columns);
     for (uint32_t i = 0; i < m->rows.n; i++)
         memcpy(rows + (size_t)i * s->n_columns, m->rows.items[i].p,
@@ -502,6 +508,7 @@ enum status snapshot_make(const struct facts *facts, struct arena *arena,
         return ST_INVALID;
     make_nodes(&m, &labels);
     s->labels = labels.all.v;
+    s->accelerator_key = m.id.accelerator;
     maker_demands_intern(&m);
     rows_lay(&m);
     maker_demands_lay(&m);
@@ -509,16 +516,21 @@ enum status snapshot_make(const struct facts *facts, struct arena *arena,
     return ST_OK;
 }
 
-static bool is_among(uint32_t x, const uint32_t *v, uint32_t n)
+static bool is_among(const struct snapshot *s, const struct sn_label *l,
+                     const struct sn_term *t)
 {
-    for (uint32_t i = 0; i < n; i++)
-        if (v[i] == x)
+    const uint32_t *v = s->term_values + t->first_value;
+    bool accelerator = l->key == s->accelerator_key;
+
+    for (uint32_t i = 0; i < t->n_values; i++)
+        if (v[i] == l->value ||
+            (accelerator && accel_type_serves(s->str[l->value], s->str[v[i]])))
             return true;
     return false;
 }
 
-bool snapshot_match(const struct snapshot *s, uint32_t selector,
-                    uint32_t first_label, uint32_t n_labels)
+uint32_t snapshot_mismatch(const struct snapshot *s, uint32_t selector,
+                           uint32_t first_label, uint32_t n_labels)
 {
     const struct sn_selector *sel = &s->selectors[selector];
     const struct sn_label *l = s->labels + first_label;
@@ -531,10 +543,15 @@ bool snapshot_match(const struct snapshot *s, uint32_t selector,
         /* Terms and labels are both sorted by key: l only moves on. */
         while (l < end && l->key < t->key)
             l++;
-        in = l < end && l->key == t->key &&
-             is_among(l->value, s->term_values + t->first_value, t->n_values);
+        in = l < end && l->key == t->key && is_among(s, l, t);
         if (in != (t->op == TERM_IN))
-            return false;
+            return t->key;
     }
-    return true;
+    return NONE;
+}
+
+bool snapshot_match(const struct snapshot *s, uint32_t selector,
+                    uint32_t first_label, uint32_t n_labels)
+{
+    return snapshot_mismatch(s, selector, first_label, n_labels) == NONE;
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "accel.h"
+#include "radix.h"
 #include "snapshot_make.h"
 
 #define MAX_BUNDLES UINT32_C(10000000) /* counted, all together */
@@ -216,13 +217,21 @@ static int by_words(const struct intern_item *a, const struct intern_item *b)
     return (a->n > b->n) - (a->n < b->n);
 }
 
+static uint64_t words_first(const struct intern_item *it)
+{
+    const uint32_t *w = it->p;
+    const uint32_t n = it->n / sizeof *w;
+
+    return (uint64_t)(n > 0 ? w[0] : 0) << 32 | (n > 1 ? w[1] : 0);
+}
+
 static void selectors_lay(struct maker *m)
 {
     struct sn_selector *selectors;
     struct sn_term *terms;
     uint32_t *values, n_terms = 0, n_values = 0;
 
-    intern_rank(&m->selectors, by_words);
+    intern_rank(&m->selectors, words_first, by_words);
     for (uint32_t i = 0; i < m->selectors.n; i++) {
         const uint32_t *w = m->selectors.items[i].p;
         const uint32_t n = m->selectors.items[i].n / sizeof *w;
@@ -268,7 +277,7 @@ static void shapes_lay(struct maker *m)
         key->row = m->rows.rank[key->row];
         key->selector = m->selectors.rank[key->selector];
     }
-    intern_rank(&m->shapes, by_words);
+    intern_rank(&m->shapes, words_first, by_words);
     shapes = ARENA_ARRAY(m->arena, struct sn_shape, m->shapes.n);
     for (uint32_t i = 0; i < m->shapes.n; i++) {
         const struct shape_key *key = m->shapes.items[i].p;
@@ -354,20 +363,81 @@ static int by_plan_order(const void *pa, const void *pb, void *arg)
     return 0;
 }
 
+/* Equal in all that demands_sort() sorts by number. */
+static bool is_near(const struct sn_demand *a, const struct sn_demand *b,
+                    const struct lay *l)
+{
+    return a->priority == b->priority && a->source == b->source &&
+           a->since_ms == b->since_ms && a->owner == b->owner &&
+           a->id == b->id && a->strategy == b->strategy &&
+           l->alts[l->bundles[a->first_bundle].first_alt].shape ==
+               l->alts[l->bundles[b->first_bundle].first_alt].shape;
+}
+
 /* Sorts and counts together; returns how many are left. */
-static uint32_t bundles_merge(struct sn_bundle *v, uint32_t n,
+static uint32_t bundles_merge(struct maker *m, struct sn_bundle *v, uint32_t n,
                               struct sn_alt *alts)
 {
+    struct radix_entry *e;
+    struct sn_bundle *sorted;
     uint32_t kept = 0;
 
-    if (n > 1)
-        qsort_r(v, n, sizeof *v, by_bundle, alts);
+    if (n < 2)
+        return n;
+    e = ARENA_ARRAY(m->arena, struct radix_entry, n);
+    sorted = ARENA_ARRAY(m->arena, struct sn_bundle, n);
     for (uint32_t i = 0; i < n; i++)
-        if (kept > 0 && compare_bundles(&v[kept - 1], &v[i], alts) == 0)
-            v[kept - 1].count += v[i].count;  /* all together <= MAX_BUNDLES */
+        e[i] = (struct radix_entry){alts[v[i].first_alt].shape, i};
+    radix_sort(m->arena, e, n);
+    for (uint32_t i = 0; i < n; i++)
+        sorted[i] = v[e[i].at];
+    for (uint32_t i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && e[end].key == e[i].key; end++)
+            ;
+        if (end - i > 1)
+            qsort_r(sorted + i, end - i, sizeof *v, by_bundle, alts);
+    }
+    for (uint32_t i = 0; i < n; i++)
+        if (kept > 0 && compare_bundles(&v[kept - 1], &sorted[i], alts) == 0)
+            v[kept - 1].count += sorted[i].count; /* all <= MAX_BUNDLES */
         else
-            v[kept++] = v[i];
+            v[kept++] = sorted[i];
     return kept;
+}
+
+/* The parts of the order that fit numbers, the last first; what is still
+ * equal then is compared in full. */
+static void demands_sort(struct maker *m, struct sn_demand *v, uint32_t n,
+                         struct lay *l)
+{
+    struct radix_entry *e = ARENA_ARRAY(m->arena, struct radix_entry, n);
+    struct sn_demand *from = arena_copy(m->arena, v, n * sizeof *v);
+
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t alt = l->bundles[v[i].first_bundle].first_alt;
+
+        e[i] = (struct radix_entry){
+            (uint64_t)v[i].strategy << 32 | l->alts[alt].shape, i};
+    }
+    radix_sort(m->arena, e, n);
+    for (uint32_t i = 0; i < n; i++)
+        e[i].key = (uint64_t)v[e[i].at].owner << 32 | v[e[i].at].id;
+    radix_sort(m->arena, e, n);
+    for (uint32_t i = 0; i < n; i++)
+        e[i].key = radix_signed(v[e[i].at].since_ms);
+    radix_sort(m->arena, e, n);
+    for (uint32_t i = 0; i < n; i++)
+        e[i].key = radix_signed(-(int64_t)v[e[i].at].priority * 8 +
+                                source_order(v[e[i].at].source));
+    radix_sort(m->arena, e, n);
+    for (uint32_t i = 0; i < n; i++)
+        v[i] = from[e[i].at];
+    for (uint32_t i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && is_near(&v[i], &v[end], l); end++)
+            ;
+        if (end - i > 1)
+            qsort_r(v + i, end - i, sizeof *v, by_plan_order, l);
+    }
 }
 
 void maker_demands_lay(struct maker *m)
@@ -399,13 +469,11 @@ void maker_demands_lay(struct maker *m)
             .first_bundle = at, .n_bundles = d->n_bundles};
         if (is_independent(d))
             demands[n].n_bundles =
-                bundles_merge(old + at, d->n_bundles, old_alts);
+                bundles_merge(m, old + at, d->n_bundles, old_alts);
         at += d->n_bundles;
         n++;
     }
-    if (n > 1)
-        qsort_r(demands, n, sizeof *demands, by_plan_order,
-                &(struct lay){old, old_alts});
+    demands_sort(m, demands, n, &(struct lay){old, old_alts});
     bundles = ARENA_ARRAY(m->arena, struct sn_bundle, s->n_bundles);
     alts = ARENA_ARRAY(m->arena, struct sn_alt, n_alts);
     s->n_bundles = n_alts = 0;

@@ -93,6 +93,17 @@ static void put_alt(struct maker *m, const struct fact_alt *a)
     }
 }
 
+/* The first eight bytes as one number: the order of strcmp(). */
+static uint64_t text_first(const struct intern_item *it)
+{
+    const unsigned char *s = it->p;
+    uint64_t x = 0;
+
+    for (uint32_t i = 0; i < 8; i++)
+        x = x << 8 | (i < it->n ? s[i] : 0);
+    return x;
+}
+
 static int by_text(const struct intern_item *a, const struct intern_item *b)
 {
     return strcmp(a->p, b->p);
@@ -188,7 +199,7 @@ enum status maker_columns(struct maker *m, struct err *err)
                 see(m, &seen, &b->alts[k].resources, ASKED);
         }
     n_rows += f->n_types + 2 * (uint64_t)f->n_nodes;
-    intern_rank(&m->names, by_text);
+    intern_rank(&m->names, text_first, by_text);
     m->column_of = ARENA_ARRAY(m->arena, uint32_t, m->names.n + 1);
     names = ARENA_ARRAY(m->arena, const char *, m->names.n + 4);
     names[COL_CPU] = "CPU";
@@ -228,7 +239,7 @@ enum status maker_columns(struct maker *m, struct err *err)
                        (unsigned long long)MAX_AMOUNTS);
     for (uint32_t c = 0; c < n; c++)
         put(m, names[c]);
-    intern_rank(&m->strings, by_text);
+    intern_rank(&m->strings, text_first, by_text);
     columns = ARENA_ARRAY(m->arena, struct sn_column, n);
     for (uint32_t c = 0; c < n; c++)
         columns[c] = (struct sn_column){

@@ -13,34 +13,6 @@
 
 enum { CEILING = 65536 };
 
-static bool term_holds(const struct snapshot *s, const struct sn_term *t,
-                       uint32_t first_label, uint32_t n_labels)
-{
-    for (uint32_t i = first_label; i < first_label + n_labels; i++) {
-        if (s->labels[i].key != t->key)
-            continue;
-        for (uint32_t k = 0; k < t->n_values; k++)
-            if (s->term_values[t->first_value + k] == s->labels[i].value)
-                return t->op == TERM_IN;
-    }
-    return t->op == TERM_NOT_IN;
-}
-
-/* The key of the first term that does not hold. */
-static uint32_t label_of(const struct snapshot *s, uint32_t selector,
-                         const struct sn_offer *o)
-{
-    const struct sn_selector *sel = &s->selectors[selector];
-
-    for (uint32_t i = 0; i < sel->n_terms; i++) {
-        const struct sn_term *t = &s->terms[sel->first_term + i];
-
-        if (!term_holds(s, t, o->first_label, o->n_labels))
-            return t->key;
-    }
-    return NONE;
-}
-
 /* A gang that must lie on one node: what all of it lacks there. */
 static bool pack_obstacle(const struct sketch *d, uint32_t want,
                           struct plan_refusal *ret)
@@ -105,7 +77,9 @@ static struct plan_refusal obstacle(const struct sketch *d, uint32_t want,
     }
     if (!tables_match_offer(t, s->shapes[shape].selector, offer)) {
         r.why = REASON_LABEL;
-        r.column = label_of(s, s->shapes[shape].selector, &s->offers[offer]);
+        r.column = snapshot_mismatch(s, s->shapes[shape].selector,
+                                     s->offers[offer].first_label,
+                                     s->offers[offer].n_labels);
         return r;
     }
     if (t->gang_of[want] != NONE && pack_obstacle(d, want, &r))

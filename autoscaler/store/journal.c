@@ -11,15 +11,20 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define APPLICATION_ID 0x44415654 /* "DAVT" */
 #define BUSY_MS 2000 /* somebody looks at the file with another tool */
+/* A daemon that was killed may have left a child between fork and exec, which
+ * still has its lock: wait for it, but only when the holder is dead. */
+enum { ORPHAN_STEP_MS = 10, ORPHAN_STEPS = 500 };
 
 /* Step n brings a file from schema n to n + 1; a new file takes them all. */
 static const char *const other_tables =
@@ -206,6 +211,18 @@ const char *db_text(sqlite3_stmt *s, int column)
 
 /* ---- opening ---- */
 
+/* Is the process that the lock file names still there? */
+static bool holder_lives(int fd, char *holder, size_t n)
+{
+    ssize_t got = pread(fd, holder, n - 1, 0);
+    long pid;
+
+    holder[got > 0 ? got : 0] = '\0';
+    holder[strcspn(holder, "\n")] = '\0';
+    pid = strtol(holder, NULL, 10);
+    return pid > 0 && (kill((pid_t)pid, 0) == 0 || errno != ESRCH);
+}
+
 static enum status lock_take(struct journal *j, struct err *err)
 {
     char name[4096], holder[32] = "";
@@ -220,17 +237,18 @@ static enum status lock_take(struct journal *j, struct err *err)
                        "%s: cannot be created: %s; `state:` needs a directory"
                        " that exists and may be written", name,
                        strerror(errno));
-    while (flock(j->lock_fd, LOCK_EX | LOCK_NB) != 0) {
-        ssize_t got;
-
+    for (int step = 0; flock(j->lock_fd, LOCK_EX | LOCK_NB) != 0;) {
         if (errno == EINTR)
             continue;
         if (errno != EWOULDBLOCK)
             return err_set(err, ST_INVALID, "%s: cannot be locked: %s", name,
                            strerror(errno));
-        got = pread(j->lock_fd, holder, sizeof holder - 1, 0);
-        holder[got > 0 ? got : 0] = '\0';
-        holder[strcspn(holder, "\n")] = '\0';
+        if (!holder_lives(j->lock_fd, holder, sizeof holder) &&
+            step++ < ORPHAN_STEPS) {
+            nanosleep(&(struct timespec){ .tv_nsec = ORPHAN_STEP_MS * 1000000L },
+                      NULL);
+            continue;
+        }
         return err_set(err, ST_RETRY,
                        "%s: another davit uses it already (process %s); two on"
                        " one journal would launch everything twice", j->path,

@@ -78,7 +78,7 @@ char *grpc_percent_decode(struct arena *arena, const char *text)
             raw[at++] = text[i];
         }
     }
-    text_clean(raw, at);
+    text_utf8(raw, at);
     return raw;
 }
 
@@ -130,7 +130,7 @@ static bool read_code(struct grpc_call *call, const struct http_exchange *x,
     if (!code || !code[0] || strlen(code) > 9 ||
         strspn(code, "0123456789") != strlen(code))
         return false;
-    call->code = (enum grpc_code)atoi(code);
+    call->code = (enum grpc_code)strtol(code, NULL, 10);
     return true;
 }
 
@@ -209,7 +209,7 @@ enum status grpc_do(struct grpc_call *call, struct arena *arena,
     if (x.status != 200 || !type || strncmp(type, "application/grpc", 16) != 0)
         return not_grpc(call, &x, err);
     if (!read_code(call, &x, arena))
-        return err_set(err, ST_BROKEN, "%s: %s broke off before its status came",
+        return err_set(err, ST_RETRY, "%s: %s broke off before its status came",
                        call->label, method(call));
     if (call->code != GRPC_OK)
         return refused(call, err);

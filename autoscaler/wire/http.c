@@ -28,6 +28,7 @@
 #define MAX_HEADER_BYTES ((size_t)256 << 10)
 #define KEEP_BYTES ((size_t)1 << 20)   /* of a grown reply buffer */
 #define CANCEL_MS 50
+#define MAX_TRIES 4                    /* of one http2_only exchange */
 
 struct http_client {
     CURLM *multi;
@@ -374,6 +375,14 @@ static enum status check(const struct http_exchange *x, bool *tls,
     return ST_OK;
 }
 
+/* A gRPC server may answer from the request's head alone and reset the stream
+ * while the body is still on its way: curl 7.88 then drops the answer.  It is
+ * a race, and mostly won the next time. */
+static bool answer_dropped(const struct http_exchange *x, CURLcode code)
+{
+    return x->http2_only && code == CURLE_HTTP2_STREAM;
+}
+
 static bool was_http2(struct http_client *c)
 {
     long version = 0;
@@ -414,6 +423,8 @@ static CURLcode attempt(struct http_client *c, const struct http_exchange *x,
     set_method(e, x);
     if (kept)
         curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2_0);
+    else if (x->http2_only && !tls && reuse_is_broken())
+        curl_easy_setopt(e, CURLOPT_FRESH_CONNECT, 1L);
     return run(c, x, deadline);
 }
 
@@ -447,15 +458,19 @@ enum status http_do(struct http_client *c, struct http_exchange *x,
     char origin[sizeof c->h2_origin] = "";
     if (x->http2_only && !tls && reuse_is_broken())
         origin_of(x->url, origin, sizeof origin);
-    bool kept = origin[0] && strcmp(origin, c->h2_origin) == 0;
-    CURLcode code = attempt(c, x, &r, headers, tls, kept, deadline);
-    if (kept && (code != CURLE_OK || !was_http2(c))) {
-        c->h2_origin[0] = '\0';
-        if (connected(c) && !cancelled(x) && deadline > clock_mono_ms())
-            code = attempt(c, x, &r, headers, tls, false, deadline);
+    CURLcode code = CURLE_OPERATION_TIMEDOUT;
+    for (int tries = 0; tries < MAX_TRIES; tries++) {
+        bool kept = origin[0] && strcmp(origin, c->h2_origin) == 0;
+        code = attempt(c, x, &r, headers, tls, kept, deadline);
+        bool stale = kept && (code != CURLE_OK || !was_http2(c));
+        memset(c->h2_origin, 0, sizeof c->h2_origin);
+        if (code == CURLE_OK && !stale)
+            memcpy(c->h2_origin, origin, sizeof origin);
+        bool again = (stale && connected(c)) || answer_dropped(x, code);
+        if (!again || r.too_long_body || r.too_long_headers || cancelled(x) ||
+            deadline <= clock_mono_ms())
+            break;
     }
-    if (code == CURLE_OK)
-        memcpy(c->h2_origin, origin, sizeof origin);
 
     CURL *e = c->easy;
     enum status s = ST_OK;

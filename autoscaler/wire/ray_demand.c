@@ -229,6 +229,8 @@ static void bundle_add(struct sorter *s, const struct fact_alt *alts,
                        uint32_t n, int64_t count)
 {
     uint64_t hash = alts_hash(alts, n);
+    if (count > MAX_COUNT)
+        count = MAX_COUNT;
     if (s->bundles.n * 2 >= s->cap)
         sorter_grow(s);
     uint32_t at = (uint32_t)hash & (s->cap - 1);
@@ -246,7 +248,7 @@ static void bundle_add(struct sorter *s, const struct fact_alt *alts,
     struct fact_bundle b = {
         .alts = alts_keep(s->in->words->arena, alts, n),
         .n_alts = n,
-        .count = (uint32_t)(count < MAX_COUNT ? count : MAX_COUNT),
+        .count = (uint32_t)count,
     };
     VEC_PUSH(s->in->words->arena, &s->bundles, b);
     s->slot_hash[at] = hash;

@@ -35,7 +35,7 @@ static size_t sequence(const unsigned char *s, size_t n)
     return len;
 }
 
-bool text_clean(char *s, size_t n)
+bool text_utf8(char *s, size_t n)
 {
     bool changed = false;
     for (size_t i = 0; i < n;) {

@@ -12,6 +12,6 @@
 
 /* Every byte that is not part of valid UTF-8, and every control character,
  * becomes '?'.  Returns whether something was changed. */
-bool text_clean(char *s, size_t n);
+bool text_utf8(char *s, size_t n);
 
 #endif

@@ -79,9 +79,9 @@ void record_last_words(const struct local *l, const struct record *r,
 /* process.c: what runs */
 int process_find_program(const struct local *l, char *buf, size_t n,
                          struct davit_error *e);
-/* The lock is held; it goes with the child until that has become ray. */
+/* The records' lock goes with the child until that has become ray. */
 int process_start(const struct local *l, const struct type *t,
-                  const struct record *r, const char *program,
+                  const struct record *r, const char *program, int lock,
                   struct davit_error *e);
 bool process_alive(const struct record *r);  /* the ray start itself */
 bool process_joined(const struct record *r); /* its raylet listens */

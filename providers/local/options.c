@@ -29,6 +29,7 @@ const struct davit_kv local_options[] = {
     { "max", "machines at once (default: 32)" },
     { "args", "more arguments for ray start, separated by blanks" },
     { "env.*", "environment of the raylets: env.NAME: value" },
+    { "types.env.*", "environment of this type's raylets" },
     { NULL, NULL },
 };
 
@@ -90,7 +91,8 @@ static bool quantity(const char *text, double *ret)
 static int bad_option(struct davit_error *e, const struct davit_kv *o,
                       const char *allowed)
 {
-    return fail(e, DAVIT_INVALID, "BAD_OPTION", "%.40s: must be %s, got \"%.60s\"",
+    /* The code names the option, so that the daemon can point at its line. */
+    return fail(e, DAVIT_INVALID, o->key, "%.40s: must be %s, got \"%.60s\"",
                 o->key, allowed, o->value);
 }
 
@@ -141,7 +143,7 @@ static int read_option(struct local *l, const struct davit_kv *o, double *store,
             return bad_option(e, o, "between 1 and 1000");
         l->max = (uint32_t)v;
     } else {
-        return fail(e, DAVIT_INVALID, "BAD_OPTION", "unknown option \"%.60s\"",
+        return fail(e, DAVIT_INVALID, "", "unknown option \"%.60s\"",
                     o->key);
     }
     return DAVIT_OK;
@@ -150,7 +152,7 @@ static int read_option(struct local *l, const struct davit_kv *o, double *store,
 static int type_fail(struct davit_error *e, const struct type *t,
                      const char *what, const char *value)
 {
-    return fail(e, DAVIT_INVALID, "BAD_TYPE",
+    return fail(e, DAVIT_INVALID, t->name,
                 "node type %.60s: %.60s, got \"%.60s\"", t->name, what, value);
 }
 
@@ -247,7 +249,9 @@ static int read_type(struct type *t, const struct davit_node_type *in,
         if (strncmp(o->key, "env.", 4) == 0 && o->key[4] != '\0')
             strings_add(&t->env, "%s=%s", o->key + 4, o->value);
         else
-            return type_fail(e, t, "its options: can be env.NAME only", o->key);
+            return fail(e, DAVIT_INVALID, t->name,
+                        "node type %.60s: unknown option \"%.60s\", only"
+                        " env.NAME is allowed", t->name, o->key);
     }
     status = add_resources(t, in, store, e);
     return status == DAVIT_OK ? add_labels(t, in, e) : status;
@@ -286,12 +290,12 @@ int options_read(struct local *l, const struct davit_setup *s,
     if (asprintf(&l->temp, "/tmp/davit-%lu", (unsigned long)geteuid()) < 0)
         abort();
     if (strncmp(head, "https://", 8) == 0)
-        return fail(e, DAVIT_INVALID, "BAD_HEAD",
+        return fail(e, DAVIT_INVALID, "",
                     "ray start cannot join \"%.100s\": it takes host:port", head);
     if (strncmp(head, "http://", 7) == 0)
         head += 7;
     if (head[0] == '\0')
-        return fail(e, DAVIT_INVALID, "NO_HEAD",
+        return fail(e, DAVIT_INVALID, "",
                     "provider local starts raylets that join a head: give"
                     " head: {ray: {address: host:port}}");
     l->head = text_copy(head);

@@ -112,6 +112,24 @@ static unsigned long long read_stat(const char *path, int want)
     return v;
 }
 
+/* Everything of the daemon's but these two is let go at once: its own locks
+ * must not outlive it in a child that has not become ray yet. */
+static void close_others(int a, int b)
+{
+    unsigned low = (unsigned)(a < b ? a : b), high = (unsigned)(a < b ? b : a);
+
+    if (syscall(SYS_close_range, high + 1, ~0u, 0u) != 0) {
+        for (int fd = 3; fd < 4096; fd++)
+            if (fd != a && fd != b)
+                close(fd);
+        return;
+    }
+    if (low > 3)
+        syscall(SYS_close_range, 3u, low - 1, 0u);
+    if (high > low + 1)
+        syscall(SYS_close_range, low + 1, high - 1, 0u);
+}
+
 static void become_ray(const char *pid_path, const char *cwd, int log_fd,
                        char *const *argv, char *const *env)
 {
@@ -134,11 +152,8 @@ static void become_ray(const char *pid_path, const char *cwd, int log_fd,
     if (fd < 0 || dup2(fd, 0) < 0 || dup2(log_fd, 1) < 0 ||
         dup2(log_fd, 2) < 0 || chdir(cwd) != 0)
         _exit(126);
-    /* The daemon's files are closed by exec, the records' lock among them:
-     * whoever gets the lock sees either no start or a finished one. */
-    if (syscall(SYS_close_range, 3u, ~0u, 4u /* CLOEXEC */) != 0)
-        for (fd = 3; fd < 4096; fd++)
-            fcntl(fd, F_SETFD, FD_CLOEXEC);
+    /* exec closes the log's number and the records' lock: whoever gets the
+     * lock sees either no start or a finished one. */
     for (int sig = 1; sig < 65; sig++)
         signal(sig, SIG_DFL);
     sigemptyset(&none);
@@ -246,7 +261,7 @@ static int make_temp(const struct local *l, const struct record *r,
 }
 
 int process_start(const struct local *l, const struct type *t,
-                  const struct record *r, const char *program,
+                  const struct record *r, const char *program, int lock,
                   struct davit_error *e)
 {
     char log_path[4096], pid_path[4096];
@@ -268,6 +283,7 @@ int process_start(const struct local *l, const struct type *t,
     if (child == 0) {
         pid_t ray;
 
+        close_others(log_fd, lock);
         setsid();
         ray = fork();
         if (ray == 0) {

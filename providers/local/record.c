@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { RECORDS_MAX = 4096, FILE_MAX = 16384, LOG_TAIL = 4096 };
+enum { RECORDS_MAX = 4096, FILE_MAX = 16384, LOG_TAIL = 65536 };
 
 int fail(struct davit_error *e, int status, const char *code, const char *fmt,
          ...)
@@ -331,18 +331,15 @@ static void clean(char *s)
     *to = '\0';
 }
 
-void record_last_words(const struct local *l, const struct record *r,
-                       char *buf, size_t n)
+/* The log's end, cleaned; "" when there is none.  To be freed. */
+static char *read_tail(const char *path)
 {
-    enum { LINES = 3 };
-    char path[4096], tail[LOG_TAIL + 1], *lines[LINES];
-    size_t n_lines = 0, used = 0;
+    char *tail = malloc(LOG_TAIL + 1);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t got = 0;
-    int fd;
 
-    buf[0] = '\0';
-    record_path(l, r, "log", path, sizeof path);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (tail == NULL)
+        abort();
     if (fd >= 0) {
         if (lseek(fd, -LOG_TAIL, SEEK_END) < 0)
             lseek(fd, 0, SEEK_SET);
@@ -354,22 +351,40 @@ void record_last_words(const struct local *l, const struct record *r,
             tail[i] = ' ';
     tail[got > 0 ? got : 0] = '\0';
     clean(tail);
-    for (char *end = tail + strlen(tail); n_lines < LINES && end > tail;) {
-        char *line = end;
+    return tail;
+}
 
-        while (line > tail && line[-1] != '\n')
-            line--;
-        *end = '\0';
-        end = line > tail ? line - 1 : tail;
-        while (*line != '\0' && line[strlen(line) - 1] == ' ')
-            line[strlen(line) - 1] = '\0';
+void record_last_words(const struct local *l, const struct record *r,
+                       char *buf, size_t n)
+{
+    static const char died[] = "exited unexpectedly";
+    enum { LINES = 3 };
+    char path[4096], *tail, *save, *last[LINES] = { NULL };
+    bool named = false;
+    size_t used = 0;
+
+    buf[0] = '\0';
+    record_path(l, r, "log", path, sizeof path);
+    tail = read_tail(path);
+    for (char *line = strtok_r(tail, "\n", &save); line != NULL;
+         line = strtok_r(NULL, "\n", &save)) {
+        char *end = line + strlen(line);
+
+        while (end > line && end[-1] == ' ')
+            *--end = '\0';
         line += strspn(line, " -=");
-        if (*line != '\0')
-            lines[n_lines++] = line;
+        if (*line == '\0')
+            continue;
+        memmove(last, last + 1, (LINES - 1) * sizeof last[0]);
+        last[LINES - 1] = line;
+        /* Ray names the process that died, then shows pages of its log. */
+        if (named)
+            break;
+        named = strstr(line, died) != NULL;
     }
-    while (n_lines > 0 && used < n) {
-        n_lines--;
-        used += (size_t)snprintf(buf + used, n - used, "%s%s", lines[n_lines],
-                                 n_lines > 0 ? "; " : "");
-    }
+    for (int i = named ? LINES - 1 : 0; i < LINES && used < n; i++)
+        if (last[i] != NULL)
+            used += (size_t)snprintf(buf + used, n - used, "%s%s",
+                                     used > 0 ? "; " : "", last[i]);
+    free(tail);
 }

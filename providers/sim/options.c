@@ -285,6 +285,18 @@ static int status_read(struct reading *r, const char *key, uint32_t *ret)
                      "INVALID, BROKEN ..., got \"%.40s\"", key, v);
 }
 
+static int flag_read(struct reading *r, const char *key, bool *ret)
+{
+    const char *v = kit_find(r->setup->options, r->setup->n_options, key);
+    if (v == NULL)
+        return DAVIT_OK;
+    *ret = strcmp(v, "true") == 0;
+    if (*ret || strcmp(v, "false") == 0)
+        return DAVIT_OK;
+    return kit_error(r->error, DAVIT_INVALID, key,
+                     "%s is true or false, got \"%.40s\"", key, v);
+}
+
 static int rate_read(struct reading *r, const char *key, double *ret)
 {
     const char *v = kit_find(r->setup->options, r->setup->n_options, key);
@@ -321,6 +333,8 @@ static int errors_read(struct reading *r)
                                &s->error_every, e);
     if (st == DAVIT_OK)
         st = kit_number_option(kv, n, "seed", UINT32_MAX, &s->seed, e);
+    if (st == DAVIT_OK)
+        st = flag_read(r, "all_or_nothing", &s->all_or_nothing);
     if (st == DAVIT_OK)
         st = rate_read(r, "fail", &s->fail_rate);
     if (st == DAVIT_OK)

@@ -256,6 +256,8 @@ static int launch_missing(struct op *op, const struct davit_launch *l,
         return st;
     char why[160];
     uint32_t room = rules_room(op, t, want, why, sizeof why);
+    if (room < want && op->sim->all_or_nothing)
+        room = 0;
     for (uint32_t i = 0; i < room; i++)
         machine_add(op, l, t, zone);
     json_object_set_new(record, "made", json_integer(made + room));
@@ -463,7 +465,8 @@ static const struct davit_kv sim_options[] = {
                    "or always"},
     {"quota", "at most so many machines"},
     {"quota.*", "the same for machines, gpus, a node type or an accelerator"},
-    {"throttle", "every so-manieth call is turned away"},
+    {"all_or_nothing", "true: a launch over quota gives none (false: some)"},
+    {"throttle", "every n-th call is turned away"},
     {"throttle.every", "the same"},
     {"throttle.per_minute", "at most so many calls a minute"},
     {"throttle.retry_after", "the wait it tells (1s)"},
@@ -472,7 +475,7 @@ static const struct davit_kv sim_options[] = {
     {"fail.nth", "which machines die while booting, counted from 1: 2, 5"},
     {"fail.as", "what they die of: RETRY, STOCKOUT, INVALID ... (RETRY)"},
     {"lost_reply", "which launches are done but their answer lost: 1, 3"},
-    {"error.every", "every so-manieth call fails"},
+    {"error.every", "every n-th call fails"},
     {"error.as", "with what: RETRY, AUTH, BROKEN ... (RETRY)"},
     {"seed", "of whatever is random: boot times, failures (1)"},
     {"types.boot", "how long machines of this type boot"},

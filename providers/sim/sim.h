@@ -48,6 +48,7 @@ struct sim {
     size_t n_dry;
     struct cap *caps;
     size_t n_caps;
+    bool all_or_nothing;        /* a launch over quota gives none, not some */
     struct nth fail_nth, lost_nth;
     double fail_rate;
     uint32_t seed, fail_as;

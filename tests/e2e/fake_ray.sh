@@ -10,6 +10,7 @@ ls -l /proc/self/fd > "$tmp/fds"
 printf 'Local node IP: \033[1msomewhere\033[22m\n'
 case $FAKE_RAY in
 die) echo "ConnectionError: no head at that address"; echo "------"; exit 3 ;;
+crash) printf 'Some Ray subprocesses exited unexpectedly:\n  raylet [exit code=-9]\n\n-- tail --\nmuch\nmore\n'; exit 1 ;;
 slow) sleep 1 ;;
 esac
 mkdir -p "$tmp/session_1/sockets"

@@ -15,7 +15,7 @@ import plugin
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("DAVIT_BUILD", ROOT / "build/release"))
-SO = pathlib.Path(os.environ.get("DAVIT_LOCAL_SO", BUILD / "plugins/davit-local.so"))
+SO = pathlib.Path(os.environ.get("DAVIT_LOCAL_SO", BUILD / "plugins/davit-local.so")).resolve()
 FAKE = pathlib.Path(__file__).parent / "fake_ray.sh"
 
 T4 = {"name": "t4", "machine": "n1-standard-8+t4",
@@ -235,6 +235,15 @@ def leaders(mark):
     return n
 
 
+def test_ids_follow_from_the_request(box):
+    h = box.open()
+    assert [m["id"] for m in h.launch("t4", "davit-0123456789ab", 2)] == ["t4-01234567-0", "t4-01234567-1"]
+    other, = h.launch("t4", "davit-01234567ffff")  # begins alike, is another
+    assert other["id"] == "t4-01234567-0-1"
+    again, = h.launch("t4", "davit-01234567ffff")
+    assert again["id"] == other["id"] and len(h.list()) == 3
+
+
 def test_same_request_at_the_same_time(box):
     got = []
     threads = [threading.Thread(target=lambda h=box.open(): got.extend(h.launch("t4", "r", 3))) for _ in range(4)]
@@ -301,11 +310,15 @@ print("done", flush=True)
     print(cut, "of 8 calls were cut short")
 
 
-def test_failure_tells_the_last_words(box):
-    h = box.open(fake="die")
+@pytest.mark.parametrize("fake, says", [
+    ("die", "Local node IP: somewhere; ConnectionError: no head at that address"),
+    ("crash", "raylet [exit code=-9]"),
+])
+def test_failure_tells_the_last_words(box, fake, says):
+    h = box.open(fake=fake)
     m, = h.launch("t4", "r")
     failed = until(lambda: [x for x in h.list() if x["phase"] == "FAILED"])[0]
-    assert failed["detail"] == "ray start ended: Local node IP: somewhere; ConnectionError: no head at that address"
+    assert failed["detail"] == f"ray start ended: {says}"
     assert failed["failure"] == "RETRY"
     assert h.terminate([m["id"]]) == {m["id"]: "OK"}
 

@@ -265,7 +265,7 @@ static void launches_are_told(void **state)
     assert_true(json_number_value(at(r, "cost_per_hour")) == 1.8);
     /* the boot time of k80 is not known */
     assert_true(json_is_null(at(r, "eta_s")));
-    has(text_at(r, "text"), "2 on 2 new nodes (2 x k80) for 1.8 $/h");
+    has(text_at(r, "text"), "2 of 4 bundles on 2 new nodes (2 x k80) for 1.8 $/h");
     json_decref(r);
 }
 
@@ -289,7 +289,7 @@ static void infeasible_names_the_nearest(void **state)
     texts(r, "infeasible.1.bundle.accelerator_type", "V100");
     texts(r, "infeasible.1.nearest.mismatches.0.label", ACCEL_LABEL);
     texts(r, "infeasible.1.nearest.mismatches.0.wanted", "V100");
-    has(text_at(r, "text"), "2 INFEASIBLE");
+    has(text_at(r, "text"), "2 of 3 INFEASIBLE, the first (2 CPU, 8 GPU)");
     has(text_at(r, "text"), "GPU (8 needed, 1 there)");
     assert_true(json_is_null(at(r, "eta_s")));
     assert_true(json_array_size(at(r, "infeasible.0.reasons")) >= 3);
@@ -309,7 +309,7 @@ static void waiting_names_the_limit(void **state)
     assert_true(json_is_true(at(r, "feasible")));
     ints(r, "waiting", 3);
     has(text_at(r, "waiting_for.0.text"), "t4 is at its max of 2");
-    has(text_at(r, "text"), "3 wait");
+    has(text_at(r, "text"), "3 of 5 waiting (1 GPU, accelerator_type=T4): t4 is at its max of 2");
     json_decref(r);
 }
 

@@ -198,7 +198,7 @@ static void test_dropped(void **state)
     for (int i = 0; i < 6; i++)
         call_submit(r.workers, call_new(r.p, CALL_LIST, 1), 5000);
     rig_sleep(100);
-    workers_free(r.workers);
+    workers_free(r.workers, 10000);
     uint32_t dropped = 0, ran = 0;
     for (struct mail *m = mailbox_take(&r.box), *next; m != NULL; m = next) {
         struct call *c = (struct call *)m;
@@ -306,6 +306,8 @@ static void test_http(void **state)
     rig_done(&r);
 }
 
+static char crash_dir[64];
+
 /* Runs a list in a child; what it wrote to standard error, and how it ended. */
 static int child_list(const char *plugin, const char *how, const char *arg,
                       void (*prepare)(void), char *ret, size_t size)
@@ -321,6 +323,7 @@ static int child_list(const char *plugin, const char *how, const char *arg,
         if (prepare != NULL)
             prepare();
         rig_misfit(&r, plugin, how, arg);
+        memcpy(crash_dir, r.dir, sizeof crash_dir);
         call_free(rig_list(&r));
         rig_done(&r);
         _exit(0);
@@ -338,6 +341,7 @@ static int child_list(const char *plugin, const char *how, const char *arg,
 
 static void last_words(int sig)
 {
+    rmdir(crash_dir);
     const char *who = provider_running_here();
     if (who != NULL && write(2, who, strlen(who)) > 0)
         _exit(70 + (sig == SIGSEGV));

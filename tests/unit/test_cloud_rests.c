@@ -202,14 +202,18 @@ static void test_quota_room(void **state)
     assert_int_equal(t->room, 0);
     assert_int_equal(t->until_ms, NOW + 120000);
     rests_forget_all(r);
-    /* The smaller launch went well: nothing is left of it. */
+    /* The smaller launch went well: the next does not start from above. */
     asked(r, 8, 0, NOW);
     note(r, "t4", "a", ST_OK, NOW + 1);
-    assert_null(find(r, "t4", "a", NOW + 1));
-    /* A lowered room nobody uses is forgotten. */
+    assert_int_equal(find(r, "t4", "a", NOW + 1)->room, 4);
+    assert_int_equal(asked(r, 4, 0, NOW + 2)->room, 2);
+    rests_forget_all(r);
+    /* A lowered room is forgotten after a while. */
     asked(r, 8, 0, NOW);
     assert_non_null(find(r, "t4", "a", NOW + 599999));
     assert_null(find(r, "t4", "a", NOW + 600000));
+    note(r, "t4", "a", ST_OK, NOW + 600000);
+    assert_int_equal(asked(r, 1, 0, NOW + 600001)->failures, 1);
     rests_free(r);
 }
 

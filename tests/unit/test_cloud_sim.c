@@ -258,6 +258,21 @@ static void test_quota(void **state)
     rig_done(&r);
 }
 
+static void test_all_or_nothing(void **state)
+{
+    (void)state;
+    struct rig r;
+    sim_init(&r);
+    rig_option(&r, "quota", "3");
+    rig_option(&r, "all_or_nothing", "true");
+    sim_open(&r);
+    assert_int_equal(try_launch(&r, "cpu", "", 4, "1"), ST_QUOTA);
+    assert_int_equal(rig_count(&r, -1), 0);
+    assert_int_equal(try_launch(&r, "cpu", "", 3, "2"), ST_OK);
+    assert_int_equal(rig_count(&r, -1), 3);
+    rig_done(&r);
+}
+
 static void test_throttle(void **state)
 {
     (void)state;
@@ -514,7 +529,7 @@ static void test_many_hands(void **state)
     (void)state;
     struct rig r;
     sim_init(&r);
-    workers_free(r.workers);  /* no thread while we fork */
+    workers_free(r.workers, 10000);  /* no thread while we fork */
     rig_sleep(50);
     fflush(NULL);
     pid_t pid = fork();
@@ -615,7 +630,9 @@ int main(void)
         cmocka_unit_test(test_life), cmocka_unit_test(test_idempotent),
         cmocka_unit_test(test_refusals), cmocka_unit_test(test_clusters),
         cmocka_unit_test(test_stockout), cmocka_unit_test(test_type_options),
-        cmocka_unit_test(test_quota), cmocka_unit_test(test_throttle),
+        cmocka_unit_test(test_quota),
+        cmocka_unit_test(test_all_or_nothing),
+        cmocka_unit_test(test_throttle),
         cmocka_unit_test(test_boot_failure),
         cmocka_unit_test(test_lost_reply), cmocka_unit_test(test_slow_api),
         cmocka_unit_test(test_faults), cmocka_unit_test(test_damaged_state),

@@ -200,7 +200,8 @@ static void text_that_is_no_json(void **state)
         {"{\"a\":\"\\u0000\"}", "not JSON"},
         {"{\"a\":99999999999999999999}", "not JSON"},
         {"{\"a\":\"\xff\"}", "not JSON"},
-        {"42", "not JSON"},
+        {"x", "not JSON"},
+        {"42", "'[' or '{' expected"},
     };
     char deep[400];
     json_t *v = NULL;
@@ -403,7 +404,7 @@ static void check_there_and_back(const struct facts *f, const char *what)
 {
     struct facts *again = NULL;
     json_t *v = codec_facts_write(f), *x = NULL;
-    char *text = json_dumps(v, 0), *before = dump(make(f)), *after;
+    char *text = json_dumps(v, JSON_REAL_PRECISION(15)), *before = dump(make(f)), *after;
 
     if (codec_parse(text, strlen(text), &x, &error) != ST_OK ||
         codec_facts_read(x, &arena, &again, &error) != ST_OK)
@@ -440,15 +441,20 @@ static void large_amounts_keep_their_last_digit(void **state)
 {
     const int64_t amounts[] = {AMOUNT_MAX, AMOUNT_MAX - 1,
                                (INT64_C(1) << 53) + 1, (INT64_C(1) << 50) - 1,
-                               123456789012345678, 1, 0};
+                               123456789012345678, 999999999999999,
+                               1000000000000001, 112589990684262399, 1, 0};
 
     (void)state;
     for (size_t i = 0; i < sizeof amounts / sizeof *amounts; i++) {
         struct qty q = {"memory", amounts[i]};
         struct fact_alt alt = {.resources = {&q, 1}};
         struct fact_bundle b = {&alt, 1, 1}, again = {0};
-        json_t *v = codec_bundle_write(&b);
+        json_t *w = codec_bundle_write(&b), *v;
+        char *text = json_dumps(w, JSON_REAL_PRECISION(15));
 
+        v = parse(text);
+        free(text);
+        json_decref(w);
         if (codec_bundle_read(v, "", &arena, &again, &error) != ST_OK)
             fail_msg("%s", error.text);
         assert_int_equal(again.alts[0].resources.v[0].amount, amounts[i]);

@@ -287,6 +287,42 @@ static void only_one_may_hold_it(void **state)
     journal_close(j);
 }
 
+/* A killed daemon's child that has not come to exec still has its lock. */
+static void a_dead_holders_child_is_waited_for(void **state)
+{
+    struct journal *j;
+    struct timespec a, b;
+    char byte;
+    int fd[2], ws;
+    pid_t child;
+
+    (void)state;
+    assert_int_equal(pipe(fd), 0);
+    child = fork();
+    if (child == 0) {
+        if (journal_open(path, &j, NULL) != ST_OK)
+            _exit(3);
+        if (fork() == 0) {
+            if (write(fd[1], "x", 1) != 1)
+                _exit(4);
+            nanosleep(&(struct timespec){ .tv_nsec = 300000000 }, NULL);
+            _exit(0);
+        }
+        pause();
+    }
+    assert_int_equal(read(fd[0], &byte, 1), 1);
+    kill(child, SIGKILL);
+    waitpid(child, &ws, 0);
+    clock_gettime(CLOCK_MONOTONIC, &a);
+    j = open_good();
+    clock_gettime(CLOCK_MONOTONIC, &b);
+    assert_true((b.tv_sec - a.tv_sec) * 1000 +
+                (b.tv_nsec - a.tv_nsec) / 1000000 > 100);
+    journal_close(j);
+    close(fd[0]);
+    close(fd[1]);
+}
+
 static void refused(const char *expected)
 {
     struct journal *j = (void *)1;
@@ -588,6 +624,7 @@ int main(void)
         TEST(events_are_a_ring),
         TEST(uncommitted_is_not_there),
         TEST(only_one_may_hold_it),
+        TEST(a_dead_holders_child_is_waited_for),
         TEST(foreign_files_are_refused),
         TEST(no_directory_is_told),
         TEST(damage_is_told),

@@ -21,7 +21,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define MAX_CONNECTIONS 16
+#define MAX_CONNECTIONS 64
 
 struct server {
     int fd;
@@ -34,7 +34,7 @@ struct server {
     void *arg;
     atomic_int calls;              /* h2: requests so far */
     pthread_mutex_t lock;
-    char body[1 << 16];            /* h2: the last request's message */
+    char body[1 << 20];            /* h2: the last request's message */
     size_t body_len;
 };
 
@@ -165,7 +165,7 @@ static __attribute__((unused)) bool h1_read(int fd, char *buf, size_t max)
 /* ---- HTTP/2 */
 
 enum { H2_DATA = 0, H2_HEADERS = 1, H2_RST = 3, H2_SETTINGS = 4, H2_PING = 6,
-       H2_GOAWAY = 7, H2_END_STREAM = 1, H2_ACK = 1, H2_END_HEADERS = 4 };
+       H2_GOAWAY = 7, H2_WINDOW = 8, H2_END_STREAM = 1, H2_ACK = 1, H2_END_HEADERS = 4 };
 
 static void h2_frame(int fd, int type, int flags, unsigned stream,
                      const void *p, size_t n)
@@ -273,6 +273,13 @@ static __attribute__((unused)) void h2_serve(
             h2_frame(fd, H2_PING, H2_ACK, 0, payload, n);
         else if (head[3] == H2_GOAWAY)
             return;
+        if (head[3] == H2_DATA && n) {  /* as much again may come */
+            unsigned char more[4] = { 0, 0, (unsigned char)(n >> 8),
+                                      (unsigned char)n };
+            h2_frame(fd, H2_WINDOW, 0, 0, more, 4);
+            if (!(head[4] & H2_END_STREAM))
+                h2_frame(fd, H2_WINDOW, 0, stream, more, 4);
+        }
         pthread_mutex_lock(&s->lock);
         if (head[3] == H2_HEADERS)
             s->body_len = 0;
