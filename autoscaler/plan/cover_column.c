@@ -10,7 +10,16 @@
 
 #include <string.h>
 
-#define FORCED 24            /* items forced in first */
+#ifndef DIVES
+#define DIVES 16
+#endif
+#ifndef NOISE
+#define NOISE 0.00005
+#endif
+#ifndef FORCED
+#define FORCED 24
+#endif
+//           /* items forced in first */
 
 struct column_maker *column_make(const struct view *v, struct price *price)
 {
@@ -22,6 +31,7 @@ struct column_maker *column_make(const struct view *v, struct price *price)
     room_make(v, &m->room);
     m->key = ARENA_ARRAY(a, double, v->n_items);
     m->order = ARENA_ARRAY(a, uint32_t, v->n_items);
+    m->noisy = ARENA_ARRAY(a, double, v->n_items);
     m->tmp = ARENA_ARRAY(a, uint32_t, v->n_items);
     m->left = ARENA_ARRAY(a, uint32_t, v->n_items);
     m->free = ARENA_ARRAY(a, double, price->scalars);
@@ -223,7 +233,8 @@ static void measure_space(struct column_maker *m, uint32_t t)
 /* Fills one device after the other, each with the best content at multipliers
  * tuned to what is left; then by order. */
 static void fill_by_device(struct column_maker *m, uint32_t t,
-                           const double *worth, double above)
+                           const double *worth, const double *noisy,
+                           double above)
 {
     struct price *p = m->price;
     struct price_bin *b = &p->bin[t];
@@ -241,8 +252,7 @@ static void fill_by_device(struct column_maker *m, uint32_t t,
             more |= m->devices[d] > 0;
         if (!more)
             break;
-        price_tune(p, t, worth, &space, 0, 6);
-        price_evaluate(p, t, worth, &space);
+        price_tune(p, t, noisy, &space, 0, 12);
         /* A whole-device item that the bound took, else one shared device. */
         for (uint32_t r = 0; r < b->n_runs && m->trial.part.n == had; r++) {
             if (b->run[r].dev == UINT32_MAX || !b->run[r].whole)
@@ -267,9 +277,8 @@ static void fill_by_device(struct column_maker *m, uint32_t t,
         more = m->trial.part.n > had;
     }
     measure_space(m, t);
-    price_tune(p, t, worth, &space, 0, 6);
-    price_evaluate(p, t, worth, &space);
-    make_order(m, t, worth, m->left);
+    price_tune(p, t, noisy, &space, 0, 12);
+    make_order(m, t, noisy, m->left);
     fill_by_order(m, worth);
     offer(m, t, above);
     memcpy(b->lambda, m->lambda, p->scalars * sizeof *m->lambda);
@@ -287,6 +296,10 @@ void column_search(struct column_maker *m, uint32_t t, const double *worth,
     offer(m, t, above);
     if (effort >= 1)
         forced_fills(m, t, worth, above);
-    if (effort >= 2)
-        fill_by_device(m, t, worth, above);
+    for (int r = 0; effort >= 2 && r < DIVES; r++) {
+        for (uint32_t i = 0; i < m->v->n_items; i++)
+            m->noisy[i] = worth[i] * (1 + (r ? NOISE * r : 0) *
+                                              (column_random(&m->seed) % 1000 / 500.0 - 1));
+        fill_by_device(m, t, worth, m->noisy, above);
+    }
 }

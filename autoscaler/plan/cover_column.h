@@ -23,7 +23,7 @@ struct column_maker {
     struct room room;
     struct column_fill best[COLUMN_KEEP], trial;
     uint32_t n_best;          /* best first */
-    double *key;
+    double *key, *noisy;
     uint32_t *order, *tmp, *left;
     uint32_t n_order;
     double *free;

@@ -13,6 +13,9 @@
 #include <stdio.h>
 #endif
 
+#ifndef ALPHA
+#define ALPHA 0.7
+#endif
 #define SAFE 1e-9            /* taken off for floating point, see cover_price */
 
 void generate_make(const struct view *v, struct generate *ret)
@@ -25,6 +28,7 @@ void generate_make(const struct view *v, struct generate *ret)
     ret->price = price_make(v);
     ret->maker = column_make(v, ret->price);
     ret->worth = ARENA_ARRAY(a, double, v->n_items);
+    ret->asked = ARENA_ARRAY(a, double, v->n_items);
     ret->centre = ARENA_ARRAY(a, double, v->n_items);
     ret->scaled = ARENA_ARRAY(a, double, v->n_items);
     ret->ratio = ARENA_ARRAY(a, double, v->n_bins);
@@ -68,47 +72,89 @@ static double bound_of(struct generate *g, const double *worth)
     return bound;
 }
 
+/* The duals the pricing is asked with: between the LP's and the centre. */
+static void smooth(struct generate *g, double alpha)
+{
+    const struct view *v = g->v;
+
+    for (uint32_t i = 0; i < v->n_items; i++)
+        g->asked[i] = alpha * g->centre[i] + (1 - alpha) * g->worth[i];
+}
+
+static double worth_of(const struct column_fill *f, const double *worth)
+{
+    double sum = 0;
+
+    for (uint32_t k = 0; k < f->part.n; k++)
+        sum += worth[f->part.v[k].item] * f->part.v[k].count;
+    return sum;
+}
+
+/* Adds what pays at the LP's own duals; how many. */
+static uint32_t price_bin(struct generate *g, uint32_t t, double price,
+                          const uint32_t *left, bool exact)
+{
+    struct master *m = &g->master;
+    struct column_maker *maker = g->maker;
+    uint32_t added = 0;
+    double ub = price_tune(g->price, t, g->asked, NULL, price * (1 - 1e-6),
+                           exact ? 40 : 20);
+
+    g->ratio[t] = price > 0 ? ub * (1 + SAFE) / price : 1e300;
+    if (ub <= price * (1 + 1e-7) && exact)
+        return 0;
+    for (int effort = EFFORT; effort <= 2 && !added; effort++) {
+        column_search(maker, t, g->asked, left, exact ? price * (1 + 1e-6) : price * 0.95, effort);
+        for (uint32_t k = 0; k < maker->n_best; k++) {
+            if (worth_of(&maker->best[k], g->worth) <= price * (1 + 1e-6))
+                continue;
+            master_add(m, t, maker->best[k].part.v, maker->best[k].part.n);
+            added++;
+        }
+    }
+    return added;
+}
+
 bool generate_run(struct generate *g, const uint32_t *left, uint64_t until,
                   double gap, bool with_bound)
 {
     const struct view *v = g->v;
     struct master *m = &g->master;
+    double alpha = 0;
 
     for (uint32_t round = 0; generate_work(g) < until; round++) {
         enum lp_end end = lp_primal(m->lp, 20000);
         const double *y = lp_duals(m->lp);
         uint32_t added = 0;
-        double z = lp_value(m->lp), bound;
+        double z = lp_value(m->lp), bound = 0;
+        bool exact;
 
         if (end == LP_BROKEN)
             return false;
         for (uint32_t i = 0; i < v->n_items; i++)
             g->worth[i] = y[i] > 0 ? y[i] : 0;
-        for (uint32_t t = 0; t < v->n_bins; t++) {
-            double price = master_price(m, t), ub;
+        alpha = g->bound > 0.5 * z ? ALPHA : 0;
+        for (int turn = 0; turn < 2 && !added; turn++) {
+            exact = turn == 1 || alpha == 0;
+            smooth(g, exact ? 0 : alpha);
+            for (uint32_t t = 0; t < v->n_bins; t++) {
+                double price = master_price(m, t);
 
-            if (price < (double)v->price[t])
-                price = (double)v->price[t];
-            ub = price_tune(g->price, t, g->worth, NULL, price * (1 - 1e-6), 20);
-            g->ratio[t] = price > 0 ? ub * (1 + SAFE) / price : 1e300;
-            if (ub <= price * (1 + 1e-7))
-                continue;
-            price_evaluate(g->price, t, g->worth, NULL);
-            column_search(g->maker, t, g->worth, left, price * (1 + 1e-6), 1);
-            if (!g->maker->n_best)
-                column_search(g->maker, t, g->worth, left, price * (1 + 1e-6),
-                              2);
-            for (uint32_t k = 0; k < g->maker->n_best; k++, added++)
-                master_add(m, t, g->maker->best[k].part.v,
-                           g->maker->best[k].part.n);
-        }
-        bound = bound_of(g, g->worth);
-        if (with_bound && bound > g->bound) {
-            g->bound = bound;
-            memcpy(g->centre, g->worth, v->n_items * sizeof *g->centre);
+                if (price < (double)v->price[t])
+                    price = (double)v->price[t];
+                added += price_bin(g, t, price, left, exact);
+            }
+            bound = bound_of(g, g->asked);
+            if (with_bound && bound > g->bound) {
+                g->bound = bound;
+                memcpy(g->centre, g->asked, v->n_items * sizeof *g->centre);
+            }
+            if (alpha == 0)
+                break;
         }
 #ifdef COVER_TRACE
-        fprintf(stderr, "round %u z %.3f bound %.3f best %.3f cols %u added %u work lp %.1fM price %.1fM col %.1fM\n", round, z/1e6, bound/1e6, g->bound/1e6, lp_columns(m->lp), added, (double)lp_work(m->lp)/1e6, (double)g->price->work/1e6,(double)g->maker->work/1e6);
+        extern int lp_total;
+        fprintf(stderr, "piv %d round %u z %.3f bound %.3f best %.3f cols %u added %u exact %d work lp %.1fM price %.1fM col %.1fM\n", lp_total, round, z/1e6, bound/1e6, g->bound/1e6, lp_columns(m->lp), added, exact, (double)lp_work(m->lp)/1e6, (double)g->price->work/1e6,(double)g->maker->work/1e6);
 #endif
         if (!added || (with_bound && g->bound >= z * (1 - gap)))
             return true;

@@ -18,6 +18,7 @@ struct generate {
     double *worth;            /* duals of the items */
     double *centre;           /* the duals of the best bound so far */
     double *ratio;            /* per bin: bound of its worth over its price */
+    double *asked;            /* what the pricing is asked with */
     double *scaled;
     double bound;             /* micros, -1: none */
     uint64_t work;            /* all of it, as of the last round */

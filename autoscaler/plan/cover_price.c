@@ -6,6 +6,7 @@
  * so it is right to better than 1e-11; who wants a proof takes 1e-9 off.
  */
 #include "cover_price.h"
+#include "cover_tune.h"
 
 #include <string.h>
 
@@ -170,14 +171,13 @@ struct price *price_make(const struct view *v)
     for (uint32_t t = 0; t < v->n_bins; t++)
         make_bin(p, t, sorted, kind);
     p->used = ARENA_ARRAY(a, double, p->scalars);
+    p->tuner = tuner_make(a, p->scalars);
     p->taken = ARENA_ARRAY(a, uint32_t, v->n_items);
     p->device_taken = ARENA_ARRAY(a, uint32_t, v->n_items);
     p->cell_value = ARENA_ARRAY(a, double, v->n_dev);
     p->profit = ARENA_ARRAY(a, double, v->n_items);
     p->table = ARENA_ARRAY(a, double, p->max_cells + 1);
     p->whole_table = ARENA_ARRAY(a, double, MAX_WHOLE + 1);
-    p->grad = ARENA_ARRAY(a, double, p->scalars);
-    p->best_lambda = ARENA_ARRAY(a, double, p->scalars);
     p->max_stages += MAX_WHOLE * 6;
     p->took = ARENA_ARRAY(a, uint8_t, (size_t)(p->max_stages + 1) *
                           ((p->max_cells > MAX_WHOLE ? p->max_cells
@@ -187,16 +187,6 @@ struct price *price_make(const struct view *v)
     p->stage_many = ARENA_ARRAY(a, bool, p->max_stages + 1);
     p->order = ARENA_ARRAY(a, uint32_t, v->n_items);
     return p;
-}
-
-static uint32_t limit_of(const struct price_bin *b, uint32_t k,
-                         const struct price_space *space)
-{
-    uint32_t most = b->fits[k];
-
-    if (space && space->left[b->item[k]] < most)
-        most = space->left[b->item[k]];
-    return most;
 }
 
 /* Puts a run's best items, up to `copies` in all, through stages of a
@@ -209,7 +199,7 @@ static uint32_t add_run(struct price *p, const struct price_bin *b,
     uint32_t copies = size / units, n = 0;
 
     for (uint32_t k = run->first; k < run->first + run->n; k++)
-        if (p->profit[k] > 0 && limit_of(b, k, space))
+        if (p->profit[k] > 0 && price_limit(b, k, space))
             p->order[n++] = k;
     for (uint32_t o = 0; o < n && copies; o++) {
         uint32_t best = o, k, most;
@@ -220,7 +210,7 @@ static uint32_t add_run(struct price *p, const struct price_bin *b,
                 best = q;
         k = p->order[best];
         p->order[best] = p->order[o];
-        most = limit_of(b, k, space);
+        most = price_limit(b, k, space);
         many = most >= copies;
         if (many)
             most = 1;
@@ -337,6 +327,12 @@ double price_evaluate(struct price *p, uint32_t t, const double *worth,
             profit -= b->lambda[s] * b->share[(size_t)k * p->scalars + s];
         p->profit[k] = profit;
     }
+    for (uint32_t q = 0; q < b->n_scarce; q++) {
+        uint32_t k = b->scarce[q];
+
+        p->profit[k] -= b->sigma[q];
+        value += b->sigma[q] * price_limit(b, k, space);
+    }
     for (uint32_t s = 0; s < p->scalars; s++)
         value += b->lambda[s] * (space ? space->free[s] : 1);
     for (uint32_t r = 0; r < b->n_runs; r++) {
@@ -345,7 +341,7 @@ double price_evaluate(struct price *p, uint32_t t, const double *worth,
         for (uint32_t k = b->run[r].first;
              k < b->run[r].first + b->run[r].n; k++)
             if (p->profit[k] > 0) {
-                uint32_t most = limit_of(b, k, space);
+                uint32_t most = price_limit(b, k, space);
 
                 p->taken[k] = most;
                 value += p->profit[k] * most;
@@ -366,46 +362,4 @@ double price_evaluate(struct price *p, uint32_t t, const double *worth,
             p->used[s] += p->taken[k] * b->share[(size_t)k * p->scalars + s];
     p->work += 2 * b->n;
     return value;
-}
-
-double price_tune(struct price *p, uint32_t t, const double *worth,
-                  const struct price_space *space, double enough,
-                  uint32_t steps)
-{
-    struct price_bin *b = &p->bin[t];
-    double best = 1e300, factor = 1;
-
-    for (uint32_t it = 0;; it++) {
-        double value = price_evaluate(p, t, worth, space), norm = 0, goal;
-
-        if (value < best) {
-            if (value > best * 0.9995)
-                factor *= 0.7;
-            best = value;
-            memcpy(p->best_lambda, b->lambda,
-                   p->scalars * sizeof *b->lambda);
-        } else {
-            factor *= 0.6;
-        }
-        if (best <= enough || it + 1 >= steps)
-            break;
-        for (uint32_t s = 0; s < p->scalars; s++) {
-            double g = (space ? space->free[s] : 1) - p->used[s];
-
-            if (g > 0 && b->lambda[s] <= 0)
-                g = 0;
-            p->grad[s] = g;
-            norm += g * g;
-        }
-        if (norm < 1e-12)
-            break;
-        goal = enough > best * 0.9 ? enough : best * 0.9;
-        for (uint32_t s = 0; s < p->scalars; s++) {
-            b->lambda[s] -= factor * (value - goal) / norm * p->grad[s];
-            if (b->lambda[s] < 0)
-                b->lambda[s] = 0;
-        }
-    }
-    memcpy(b->lambda, p->best_lambda, p->scalars * sizeof *b->lambda);
-    return best;
 }

@@ -12,6 +12,11 @@
 
 #include "cover_view.h"
 
+enum { PRICE_SCARCE = 12 };
+
+struct tuner;
+struct tuner_cut;
+
 /* A run of items of one bin with the same need of devices. */
 struct price_run {
     uint32_t first, n;        /* into price_bin.item */
@@ -27,6 +32,12 @@ struct price_bin {
     struct price_run *run;
     uint32_t n_runs;
     double *lambda;           /* micros for the whole column; kept warm */
+    /* Items that several devices would take more of than there are: their
+     * count has a multiplier too. */
+    uint32_t n_scarce, scarce[PRICE_SCARCE];
+    double sigma[PRICE_SCARCE];
+    struct tuner_cut *warm;   /* what made the last multipliers */
+    uint32_t n_warm;
 };
 
 struct price {
@@ -40,7 +51,8 @@ struct price {
     uint32_t *device_taken;   /* the same in ONE shared device */
     double *cell_value;       /* per device column: worth of one cell */
     /* Scratch. */
-    double *profit, *table, *whole_table, *grad, *best_lambda;
+    double *profit, *table, *whole_table;
+    struct tuner *tuner;
     uint8_t *took;
     uint32_t *stage_item, *stage_cells, *order;
     bool *stage_many;
@@ -61,8 +73,19 @@ struct price_space {
 double price_evaluate(struct price *p, uint32_t bin, const double *worth,
                       const struct price_space *space);
 
+static inline uint32_t price_limit(const struct price_bin *b, uint32_t k,
+                                   const struct price_space *space)
+{
+    uint32_t most = b->fits[k];
+
+    if (space && space->left[b->item[k]] < most)
+        most = space->left[b->item[k]];
+    return most;
+}
+
 /* Tunes bin.lambda for at most `steps` evaluations, stops once the bound is
- * not above `enough`; the best bound.  space NULL: the empty bin. */
+ * not above `enough`; the best bound.  space NULL: the empty bin.  The answer
+ * fields are those of the best multipliers. */
 double price_tune(struct price *p, uint32_t bin, const double *worth,
                   const struct price_space *space, double enough,
                   uint32_t steps);

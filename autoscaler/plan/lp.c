@@ -14,6 +14,10 @@
 #define PIVOT 1e-7           /* smallest pivot */
 #define DRIFT 1e-6
 #define REFACTOR 400         /* pivots */
+#ifndef LPTOL
+#define LPTOL 1e-7
+#endif
+extern int lp_total; int lp_total;
 #define SLACK UINT32_MAX
 
 struct column {
@@ -303,7 +307,7 @@ static void pivot_in(struct lp *lp, uint32_t r, bool slack, uint32_t column,
     lp->x[r] = step;
     update_inverse(lp, r);
     set_place(lp, r, slack, column);
-    lp->pivots++;
+    lp->pivots++; lp_total++;
 }
 
 /* Of all that would lower the cost the one with the best rate; slack rows are
@@ -311,7 +315,7 @@ static void pivot_in(struct lp *lp, uint32_t r, bool slack, uint32_t column,
 static bool choose_entering(struct lp *lp, bool *ret_slack, uint32_t *ret,
                             double *ret_reduced)
 {
-    double best = 1e-7;
+    double best = LPTOL;
     bool found = false;
 
     for (uint32_t j = 0; j < lp->col.n; j++) {
