@@ -13,6 +13,9 @@
 #include <stdio.h>
 #endif
 
+#ifndef SCALEC
+#define SCALEC 0
+#endif
 #ifndef ALPHA
 #define ALPHA 0.7
 #endif
@@ -122,6 +125,21 @@ bool generate_run(struct generate *g, const uint32_t *left, uint64_t until,
     struct master *m = &g->master;
     double alpha = 0;
 
+    if (g->bound < 0) {
+        memcpy(g->asked, g->worth, v->n_items * sizeof *g->asked);
+        for (uint32_t t = 0; t < v->n_bins; t++) {
+            double price = (double)v->price[t];
+            double ub = price_tune(g->price, t, g->asked, NULL, 0, 40);
+
+            g->ratio[t] = price > 0 ? ub * (1 + SAFE) / price : 1e300;
+        }
+        g->bound = bound_of(g, g->asked);
+        for (uint32_t i = 0; i < v->n_items; i++)
+           g->centre[i] = g->scaled[i] > 0 ? g->asked[i] / g->scaled[i] : 0;
+#ifdef COVER_TRACE
+        fprintf(stderr, "start bound %.3f\n", g->bound / 1e6);
+#endif
+    }
     for (uint32_t round = 0; generate_work(g) < until; round++) {
         enum lp_end end = lp_primal(m->lp, 20000);
         const double *y = lp_duals(m->lp);
@@ -147,7 +165,8 @@ bool generate_run(struct generate *g, const uint32_t *left, uint64_t until,
             bound = bound_of(g, g->asked);
             if (with_bound && bound > g->bound) {
                 g->bound = bound;
-                memcpy(g->centre, g->asked, v->n_items * sizeof *g->centre);
+                for (uint32_t i = 0; i < v->n_items; i++)
+                    g->centre[i] = SCALEC ? g->scaled[i] > 0 ? g->asked[i] / g->scaled[i] : 0 : g->asked[i];
             }
             if (alpha == 0)
                 break;

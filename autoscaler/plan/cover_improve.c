@@ -36,6 +36,9 @@ void cover_improve(const struct cover_problem *p, const struct cover_plan *first
         master_add_draft(&g.master, &d);
         weight_learn(&d, g.worth);
     }
+#ifdef EXCHANGES
+    master_add_exchanges(&g.master, g.worth);
+#endif
     for (int r = 0; r < 20; r++) {
         bool end = generate_run(&g, v.count, budget * (r + 1) / 20, 1e-4, true);
         draft_clear(&d);

@@ -5,6 +5,9 @@
 
 #include <string.h>
 
+#ifndef EXCHANGES
+#define EXCHANGES 3
+#endif
 #define NO_ROW UINT32_MAX
 
 static void make_limits(struct master *m)
@@ -43,6 +46,56 @@ static void make_limits(struct master *m)
     }
 }
 
+/* Wherever a lies, b may lie. */
+static bool covers(const struct view *v, uint32_t a, uint32_t b)
+{
+    for (uint32_t c = 0; c < v->n_plain; c++)
+        if (view_need(v, a)[c] < view_need(v, b)[c])
+            return false;
+    for (uint32_t d = 0; d < v->n_dev; d++) {
+        struct view_share x = v->share[(size_t)a * v->n_dev + d];
+        struct view_share y = v->share[(size_t)b * v->n_dev + d];
+
+        if (x.whole < y.whole || (!x.whole && x.part < y.part))
+            return false;
+    }
+    for (uint32_t t = 0; t < v->n_bins; t++)
+        if (view_can(v, t, a) && !view_can(v, t, b))
+            return false;
+    return true;
+}
+
+/* A place paid for a may be used by b: columns of no cost that say so.  They
+ * are no patterns; they keep the duals in order and the LP short. */
+void master_add_exchanges(struct master *m, const double *worth)
+{
+    const struct view *v = m->v;
+
+    for (uint32_t b = 0; b < v->n_items; b++) {
+        uint32_t best[EXCHANGES], n = 0;
+
+        for (uint32_t a = 0; a < v->n_items; a++) {
+            uint32_t at;
+
+            if (a == b || !covers(v, a, b) || (covers(v, b, a) && a > b))
+                continue;
+            for (at = n; at && worth[a] < worth[best[at - 1]]; at--)
+                if (at < EXCHANGES)
+                    best[at] = best[at - 1];
+            if (at < EXCHANGES)
+                best[at] = a;
+            n += n < EXCHANGES;
+        }
+        for (uint32_t k = 0; k < n; k++) {
+            struct lp_entry e[2] = {{best[k], -1}, {b, 1}};
+            struct draft_pattern none = {0, 0, 0, 0};
+
+            lp_add(m->lp, 0, worth[best[k]], e, 2);
+            VEC_PUSH(v->arena, &m->column, none);
+        }
+    }
+}
+
 void master_make(const struct view *v, struct master *ret)
 {
     struct master *m = ret;
@@ -64,7 +117,7 @@ void master_make(const struct view *v, struct master *ret)
         for (uint32_t t = 0; t < v->n_bins; t++)
             if (view_can(v, t, i) && (double)v->price[t] > dear)
                 dear = (double)v->price[t];
-        lp_add(m->lp, 10 * dear, &e, 1);
+        lp_add(m->lp, 10 * dear, 10 * dear, &e, 1);
         VEC_PUSH(v->arena, &m->column, none);
     }
 }
@@ -100,7 +153,8 @@ uint32_t master_add(struct master *m, uint32_t bin,
                  ((struct lp_entry){m->cost_row,
                                     (float)((double)v->price[bin] / 1e6)}));
     VEC_PUSH(v->arena, &m->column, x);
-    return lp_add(m->lp, (double)v->price[bin], m->entry.v, m->entry.n);
+    return lp_add(m->lp, (double)v->price[bin], (double)v->price[bin],
+                  m->entry.v, m->entry.n);
 }
 
 void master_add_draft(struct master *m, const struct draft *d)

@@ -29,6 +29,7 @@ void master_make(const struct view *v, struct master *ret);
 /* Adds a pattern; its LP column. */
 uint32_t master_add(struct master *m, uint32_t bin,
                     const struct cover_part *part, uint32_t n);
+void master_add_exchanges(struct master *m, const double *worth);
 void master_add_draft(struct master *m, const struct draft *d);
 /* Demand and limits to what the draft has left. */
 void master_residual(struct master *m, const struct draft *d);

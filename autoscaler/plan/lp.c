@@ -14,14 +14,11 @@
 #define PIVOT 1e-7           /* smallest pivot */
 #define DRIFT 1e-6
 #define REFACTOR 400         /* pivots */
-#ifndef LPTOL
-#define LPTOL 1e-7
-#endif
 extern int lp_total; int lp_total;
 #define SLACK UINT32_MAX
 
 struct column {
-    double cost;
+    double cost, scale;
     uint32_t first, n;
     bool basic, barred;
 };
@@ -66,10 +63,11 @@ struct lp *lp_make(struct arena *arena, uint32_t n_cover, uint32_t n_limit,
     return lp;
 }
 
-uint32_t lp_add(struct lp *lp, double cost, const struct lp_entry *entry,
-                uint32_t n)
+uint32_t lp_add(struct lp *lp, double cost, double scale,
+                const struct lp_entry *entry, uint32_t n)
 {
-    struct column c = {cost, lp->entry.n, n, false, false};
+    struct column c = {cost, scale > TINY ? scale : TINY, lp->entry.n, n,
+                       false, false};
 
     for (uint32_t k = 0; k < n; k++)
         VEC_PUSH(lp->arena, &lp->entry, entry[k]);
@@ -315,7 +313,7 @@ static void pivot_in(struct lp *lp, uint32_t r, bool slack, uint32_t column,
 static bool choose_entering(struct lp *lp, bool *ret_slack, uint32_t *ret,
                             double *ret_reduced)
 {
-    double best = LPTOL;
+    double best = 1e-7;
     bool found = false;
 
     for (uint32_t j = 0; j < lp->col.n; j++) {
@@ -325,7 +323,7 @@ static bool choose_entering(struct lp *lp, bool *ret_slack, uint32_t *ret,
         if (c->basic || c->barred)
             continue;
         d = lp_reduced_cost(lp, j);
-        rate = -d / (c->cost > TINY ? c->cost : TINY);
+        rate = -d / c->scale;
         if (d < -TINY && rate > best) {
             best = rate;
             *ret = j;
@@ -372,6 +370,7 @@ static uint32_t choose_leaving(const struct lp *lp)
 
 static bool drifted(struct lp *lp)
 {
+
     uint32_t m = lp->m;
 
     /* B x = rhs, row by row. */
@@ -388,8 +387,10 @@ static bool drifted(struct lp *lp)
 
             lp->rho[e.row] -= (double)e.value * lp->x[k];
         }
-        if (lp_reduced_cost(lp, lp->basis[k]) > DRIFT * basic_cost(lp, k) ||
-            lp_reduced_cost(lp, lp->basis[k]) < -DRIFT * basic_cost(lp, k))
+        if (lp_reduced_cost(lp, lp->basis[k]) >
+                DRIFT * lp->col.v[lp->basis[k]].scale ||
+            lp_reduced_cost(lp, lp->basis[k]) <
+                -DRIFT * lp->col.v[lp->basis[k]].scale)
             return true;
     }
     for (uint32_t r = 0; r < m; r++) {

@@ -31,10 +31,10 @@ struct lp_entry { uint32_t row; float value; };
 struct lp *lp_make(struct arena *arena, uint32_t n_cover, uint32_t n_limit,
                    const double *rhs);
 
-/* A new column; its number counts from 0.  Entries sorted by nothing, no row
- * twice. */
-uint32_t lp_add(struct lp *lp, double cost, const struct lp_entry *entry,
-                uint32_t n);
+/* A new column; its number counts from 0.  Entries in any order, no row twice.
+ * scale: what its reduced cost is measured by, its cost unless that is 0. */
+uint32_t lp_add(struct lp *lp, double cost, double scale,
+                const struct lp_entry *entry, uint32_t n);
 uint32_t lp_columns(const struct lp *lp);
 
 /* Needs a start or basis that is primal feasible: after lp_make, lp_add. */
