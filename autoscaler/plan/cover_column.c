@@ -303,3 +303,44 @@ void column_search(struct column_maker *m, uint32_t t, const double *worth,
         fill_by_device(m, t, worth, m->noisy, above);
     }
 }
+
+/* The item itself while there is any, else the worthiest that fits wherever it
+ * does. */
+static uint32_t stand_in(const struct column_maker *m, uint32_t t,
+                         const double *worth, uint32_t item)
+{
+    const struct view *v = m->v;
+    uint32_t best = UINT32_MAX;
+
+    if (m->left[item])
+        return item;
+    for (uint32_t i = 0; i < v->n_items; i++)
+        if (m->left[i] && view_can(v, t, i) && view_covers(v, item, i) &&
+            (best == UINT32_MAX || worth[i] > worth[best]))
+            best = i;
+    return best;
+}
+
+void column_top_up(struct column_maker *m, uint32_t t, const double *worth,
+                   const uint32_t *left, const struct cover_part *part,
+                   uint32_t n)
+{
+    m->n_best = 0;
+    memcpy(m->left, left, m->v->n_items * sizeof *m->left);
+    price_evaluate(m->price, t, worth, NULL);
+    make_order(m, t, worth, left);
+    begin(m, t);
+    for (uint32_t k = 0; k < n; k++)
+        for (uint32_t want = part[k].count; want;) {
+            uint32_t i = stand_in(m, t, worth, part[k].item);
+            uint32_t most;
+
+            if (i == UINT32_MAX)
+                break;
+            most = want < m->left[i] ? want : m->left[i];
+            put(m, i, most, worth);
+            want -= most;
+        }
+    fill_by_order(m, worth);
+    offer(m, t, -1);
+}

@@ -41,6 +41,12 @@ struct column_maker *column_make(const struct view *v, struct price *price);
 void column_search(struct column_maker *m, uint32_t bin, const double *worth,
                    const uint32_t *left, double above, int effort);
 
+/* Puts the parts in the bin as far as they are left, then what else pays; the
+ * result is best[0] (it may be empty: n_best 0). */
+void column_top_up(struct column_maker *m, uint32_t bin, const double *worth,
+                   const uint32_t *left, const struct cover_part *part,
+                   uint32_t n);
+
 /* A number from a fixed sequence. */
 static inline uint32_t column_random(uint64_t *seed)
 {

@@ -119,13 +119,13 @@ static uint32_t price_bin(struct generate *g, uint32_t t, double price,
 }
 
 bool generate_run(struct generate *g, const uint32_t *left, uint64_t until,
-                  double gap, bool with_bound)
+                  double gap, uint32_t rounds, bool with_bound)
 {
     const struct view *v = g->v;
     struct master *m = &g->master;
     double alpha = 0;
 
-    if (g->bound < 0) {
+    if (g->bound < 0 && with_bound) {
         memcpy(g->asked, g->worth, v->n_items * sizeof *g->asked);
         for (uint32_t t = 0; t < v->n_bins; t++) {
             double price = (double)v->price[t];
@@ -140,7 +140,8 @@ bool generate_run(struct generate *g, const uint32_t *left, uint64_t until,
         fprintf(stderr, "start bound %.3f\n", g->bound / 1e6);
 #endif
     }
-    for (uint32_t round = 0; generate_work(g) < until; round++) {
+    for (uint32_t round = 0; round < rounds && generate_work(g) < until;
+         round++) {
         enum lp_end end = lp_primal(m->lp, 20000);
         const double *y = lp_duals(m->lp);
         uint32_t added = 0;
@@ -150,8 +151,8 @@ bool generate_run(struct generate *g, const uint32_t *left, uint64_t until,
         if (end == LP_BROKEN)
             return false;
         for (uint32_t i = 0; i < v->n_items; i++)
-            g->worth[i] = y[i] > 0 ? y[i] : 0;
-        alpha = g->bound > 0.5 * z ? ALPHA : 0;
+            g->worth[i] = y[i] > 0 && left[i] ? y[i] : 0;
+        alpha = with_bound && g->bound > 0.5 * z ? ALPHA : 0;
         for (int turn = 0; turn < 2 && !added; turn++) {
             exact = turn == 1 || alpha == 0;
             smooth(g, exact ? 0 : alpha);
@@ -172,8 +173,8 @@ bool generate_run(struct generate *g, const uint32_t *left, uint64_t until,
                 break;
         }
 #ifdef COVER_TRACE
-        extern int lp_total;
-        fprintf(stderr, "piv %d round %u z %.3f bound %.3f best %.3f cols %u added %u exact %d work lp %.1fM price %.1fM col %.1fM\n", lp_total, round, z/1e6, bound/1e6, g->bound/1e6, lp_columns(m->lp), added, exact, (double)lp_work(m->lp)/1e6, (double)g->price->work/1e6,(double)g->maker->work/1e6);
+        if (with_bound) { extern int lp_total;
+        fprintf(stderr, "piv %d round %u z %.3f bound %.3f best %.3f cols %u added %u exact %d work lp %.1fM price %.1fM col %.1fM\n", lp_total, round, z/1e6, bound/1e6, g->bound/1e6, lp_columns(m->lp), added, exact, (double)lp_work(m->lp)/1e6, (double)g->price->work/1e6,(double)g->maker->work/1e6); }
 #endif
         if (!added || (with_bound && g->bound >= z * (1 - gap)))
             return true;

@@ -30,7 +30,7 @@ void generate_make(const struct view *v, struct generate *ret);
  * value within `gap` (a part of it).  For what `left` says (per item).  True
  * when it ended for lack of columns or gap. */
 bool generate_run(struct generate *g, const uint32_t *left, uint64_t until,
-                  double gap, bool with_bound);
+                  double gap, uint32_t rounds, bool with_bound);
 
 uint64_t generate_work(struct generate *g);
 

@@ -1,7 +1,7 @@
 /*
  * cover_improve.c - spends a budget on a better plan than the first.
  */
-#include "cover_generate.h"
+#include "cover_dive.h"
 #include "cover_greedy.h"
 #include "cover_weight.h"
 
@@ -19,10 +19,11 @@ void cover_improve(const struct cover_problem *p, const struct cover_plan *first
     struct greedy *greedy;
     struct draft d, best;
     struct room room;
+    struct dive dive;
 
     view_make(p, arena, &v);
     generate_make(&v, &g);
-    greedy = greedy_make(&v);
+    greedy = greedy_make(&v, g.price);
     draft_make(&v, &d);
     draft_make(&v, &best);
     room_make(&v, &room);
@@ -36,22 +37,10 @@ void cover_improve(const struct cover_problem *p, const struct cover_plan *first
         master_add_draft(&g.master, &d);
         weight_learn(&d, g.worth);
     }
-#ifdef EXCHANGES
     master_add_exchanges(&g.master, g.worth);
-#endif
-    for (int r = 0; r < 20; r++) {
-        bool end = generate_run(&g, v.count, budget * (r + 1) / 20, 1e-4, true);
-        draft_clear(&d);
-        greedy_run(greedy, g.worth, 7, false, &d);
-        draft_downgrade(&d, &room);
-#ifdef COVER_TRACE
-        fprintf(stderr, "greedy with duals %.3f\n", (double)d.cost / 1e6);
-#endif
-        if (draft_better(&d, &best))
-            draft_copy(&best, &d);
-        if (end)
-            break;
-    }
+    generate_run(&g, v.count, budget * 5 / 10, 1e-4, 1000, true);
+    dive_make(&g, greedy, &dive);
+    dive_run(&dive, budget, &best);
     draft_export(&best, ret);
     if (ret->cost >= first->cost)
         *ret = *first;

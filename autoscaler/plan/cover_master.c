@@ -6,7 +6,7 @@
 #include <string.h>
 
 #ifndef EXCHANGES
-#define EXCHANGES 3
+#define EXCHANGES 2
 #endif
 #define NO_ROW UINT32_MAX
 
@@ -47,18 +47,10 @@ static void make_limits(struct master *m)
 }
 
 /* Wherever a lies, b may lie. */
-static bool covers(const struct view *v, uint32_t a, uint32_t b)
+static bool covers_here(const struct view *v, uint32_t a, uint32_t b)
 {
-    for (uint32_t c = 0; c < v->n_plain; c++)
-        if (view_need(v, a)[c] < view_need(v, b)[c])
-            return false;
-    for (uint32_t d = 0; d < v->n_dev; d++) {
-        struct view_share x = v->share[(size_t)a * v->n_dev + d];
-        struct view_share y = v->share[(size_t)b * v->n_dev + d];
-
-        if (x.whole < y.whole || (!x.whole && x.part < y.part))
-            return false;
-    }
+    if (!view_covers(v, a, b))
+        return false;
     for (uint32_t t = 0; t < v->n_bins; t++)
         if (view_can(v, t, a) && !view_can(v, t, b))
             return false;
@@ -72,12 +64,13 @@ void master_add_exchanges(struct master *m, const double *worth)
     const struct view *v = m->v;
 
     for (uint32_t b = 0; b < v->n_items; b++) {
-        uint32_t best[EXCHANGES], n = 0;
+        uint32_t best[EXCHANGES] = {0}, n = 0;
 
         for (uint32_t a = 0; a < v->n_items; a++) {
             uint32_t at;
 
-            if (a == b || !covers(v, a, b) || (covers(v, b, a) && a > b))
+            if (a == b || !covers_here(v, a, b) ||
+                (covers_here(v, b, a) && a > b))
                 continue;
             for (at = n; at && worth[a] < worth[best[at - 1]]; at--)
                 if (at < EXCHANGES)
