@@ -192,7 +192,7 @@ void dive_run(struct dive *x, uint64_t until, struct draft *best)
         e2 = lp_primal(m->lp, 20000);
         double z2 = lp_value(m->lp);
         generate_run(x->g, x->draft.left, until, 1e-4, 2, false);
-        fprintf(stderr, "dual %d z %.3f prim %d z %.3f gen z %.3f\n", e1, z1/1e6, e2, z2/1e6, lp_value(m->lp)/1e6);
+        extern int lp_total; fprintf(stderr, "piv %d dual %d z %.3f prim %d z %.3f gen z %.3f\n", lp_total, e1, z1/1e6, e2, z2/1e6, lp_value(m->lp)/1e6);
     }
     complete(x, best);
     draft_clear(&x->draft);

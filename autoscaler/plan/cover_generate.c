@@ -179,5 +179,6 @@ bool generate_run(struct generate *g, const uint32_t *left, uint64_t until,
         if (!added || (with_bound && g->bound >= z * (1 - gap)))
             return true;
     }
+    lp_primal(m->lp, 20000);
     return false;
 }

@@ -11,7 +11,8 @@
 #include <string.h>
 
 #define TINY 1e-9            /* a value that counts as zero */
-#define PIVOT 1e-7           /* smallest pivot */
+#define PIVOT 1e-6           /* smallest pivot */
+#define SLACKNESS 1e-7
 #define DRIFT 1e-6
 #define REFACTOR 400         /* pivots */
 extern int lp_total; int lp_total;
@@ -22,6 +23,8 @@ struct column {
     uint32_t first, n;
     bool basic, barred;
 };
+
+struct ratio { uint32_t column; double size, reduced; };
 
 struct lp {
     struct arena *arena;
@@ -34,9 +37,15 @@ struct lp {
     uint32_t *slack_of;
     bool *slack_basic;
     double *x, *y;
+    struct ratio *ratio;     /* candidates of the dual ratio test */
+    uint32_t n_ratio, ratio_cap;
+    double *slack_cost;      /* not zero during lp_dual() only */
+    double *true_cost;
+    uint32_t true_cap;
     double *alpha, *rho;
     uint32_t *nz;
     uint32_t pivots;
+    double mean_scale;
     bool started;
     uint64_t work;
 };
@@ -55,6 +64,7 @@ struct lp *lp_make(struct arena *arena, uint32_t n_cover, uint32_t n_limit,
     lp->basis = ARENA_ARRAY(arena, uint32_t, m);
     lp->slack_of = ARENA_ARRAY(arena, uint32_t, m);
     lp->slack_basic = ARENA_ARRAY(arena, bool, m);
+    lp->slack_cost = ARENA_ARRAY(arena, double, m);
     lp->x = ARENA_ARRAY(arena, double, m);
     lp->y = ARENA_ARRAY(arena, double, m);
     lp->alpha = ARENA_ARRAY(arena, double, m);
@@ -92,7 +102,7 @@ static double slack_sign(const struct lp *lp, uint32_t row)
 
 static double basic_cost(const struct lp *lp, uint32_t k)
 {
-    return lp->basis[k] == SLACK ? 0 : lp->col.v[lp->basis[k]].cost;
+    return lp->basis[k] == SLACK ? lp->slack_cost[lp->slack_of[k]] : lp->col.v[lp->basis[k]].cost;
 }
 
 double lp_reduced_cost(const struct lp *lp, uint32_t column)
@@ -234,6 +244,9 @@ static void start(struct lp *lp)
         }
     }
     recompute(lp);
+    lp->mean_scale = 0;
+    for (uint32_t r = 0; r < lp->n_cover; r++)
+        lp->mean_scale += lp->y[r] / 10 / lp->n_cover;
     lp->started = true;
 }
 
@@ -299,6 +312,8 @@ static void pivot_in(struct lp *lp, uint32_t r, bool slack, uint32_t column,
     uint32_t m = lp->m;
     double step = lp->x[r] / lp->alpha[r];
 
+    if (step < 0 && lp->alpha[r] > 0)
+        step = 0;              /* a primal step never goes back */
     read_row(lp, r);
     add_scaled(lp->y, lp->rho, reduced / lp->alpha[r], m);
     add_scaled(lp->x, lp->alpha, -step, m);
@@ -347,24 +362,22 @@ static bool choose_entering(struct lp *lp, bool *ret_slack, uint32_t *ret,
     return found;
 }
 
+/* Harris: a little infeasibility is allowed where it buys a larger pivot. */
 static uint32_t choose_leaving(const struct lp *lp)
 {
     uint32_t best = lp->m;
-    double least = 0;
+    double least = 1e300;
 
     for (uint32_t r = 0; r < lp->m; r++) {
-        double x = lp->x[r] > 0 ? lp->x[r] : 0, ratio;
+        double x = lp->x[r] > 0 ? lp->x[r] : 0;
 
-        if (lp->alpha[r] <= PIVOT)
-            continue;
-        ratio = x / lp->alpha[r];
-        if (best == lp->m || ratio < least - TINY ||
-            (ratio <= least + TINY && lp->alpha[r] > lp->alpha[best])) {
-            if (best == lp->m || ratio < least)
-                least = ratio;
-            best = r;
-        }
+        if (lp->alpha[r] > PIVOT && (x + SLACKNESS) / lp->alpha[r] < least)
+            least = (x + SLACKNESS) / lp->alpha[r];
     }
+    for (uint32_t r = 0; r < lp->m; r++)
+        if (lp->alpha[r] > PIVOT && lp->x[r] / lp->alpha[r] <= least &&
+            (best == lp->m || lp->alpha[r] > lp->alpha[best]))
+            best = r;
     return best;
 }
 
@@ -432,59 +445,109 @@ void lp_set_rhs(struct lp *lp, const double *rhs)
         recompute(lp);
 }
 
-/* Smallest ratio of reduced cost to row entry: what keeps the duals right. */
-static bool choose_dual_entering(struct lp *lp, bool *ret_slack,
-                                 uint32_t *ret, double *ret_reduced)
+/* The row entry of a variable that is not basic (rho holds the row), and its
+ * reduced cost; 0 when it may not enter. */
+static double dual_entry(struct lp *lp, uint32_t j, double *ret_reduced,
+                         double *ret_scale)
 {
-    double least = 1e300, size = 0;
-    bool found = false;
+    double a = 0;
 
-    for (uint32_t j = 0; j < lp->col.n + lp->m; j++) {
-        bool slack = j >= lp->col.n;
-        uint32_t at = slack ? j - lp->col.n : j;
-        double a = 0, d, ratio;
+    if (j >= lp->col.n) {
+        uint32_t row = j - lp->col.n;
 
-        if (slack) {
-            if (lp->slack_basic[at])
-                continue;
-            a = slack_sign(lp, at) * lp->rho[at];
-            d = -slack_sign(lp, at) * lp->y[at];
-        } else {
-            const struct column *c = &lp->col.v[at];
-
-            if (c->basic || c->barred)
-                continue;
-            for (uint32_t k = 0; k < c->n; k++)
-                a += lp->rho[lp->entry.v[c->first + k].row] *
-                     (double)lp->entry.v[c->first + k].value;
-            lp->work += c->n;
-            if (a >= -PIVOT)
-                continue;
-            d = lp_reduced_cost(lp, at);
-        }
-        if (a >= -PIVOT)
-            continue;
-        ratio = (d > 0 ? d : 0) / -a;
-        if (ratio < least - TINY || (ratio <= least + TINY && -a > size)) {
-            least = ratio;
-            size = -a;
-            *ret = at;
-            *ret_slack = slack;
-            *ret_reduced = d;
-            found = true;
-        }
+        if (lp->slack_basic[row])
+            return 0;
+        *ret_reduced = lp->slack_cost[row] - slack_sign(lp, row) * lp->y[row];
+        *ret_scale = lp->mean_scale;
+        return slack_sign(lp, row) * lp->rho[row];
     }
-    return found;
+    if (lp->col.v[j].basic || lp->col.v[j].barred)
+        return 0;
+    for (uint32_t k = 0; k < lp->col.v[j].n; k++) {
+        struct lp_entry e = lp->entry.v[lp->col.v[j].first + k];
+
+        a += lp->rho[e.row] * (double)e.value;
+    }
+    lp->work += lp->col.v[j].n;
+    *ret_scale = lp->col.v[j].scale;
+    if (a < -PIVOT)
+        *ret_reduced = lp_reduced_cost(lp, j);
+    return a;
 }
 
-enum lp_end lp_dual(struct lp *lp, uint32_t iterations)
+/* Smallest ratio of reduced cost to row entry, Harris' way: what keeps the
+ * duals right.  Column numbers from col.n on are slacks. */
+static bool choose_dual_entering(struct lp *lp, uint32_t *ret,
+                                 double *ret_reduced)
+{
+    double least = 1e300, size = 0;
+
+    lp->n_ratio = 0;
+    for (uint32_t j = 0; j < lp->col.n + lp->m; j++) {
+        double d = 0, scale = 0, a = dual_entry(lp, j, &d, &scale), ratio;
+
+        if (a >= -PIVOT)
+            continue;
+        ratio = ((d > 0 ? d : 0) + 1e-7 * scale) / -a;
+        if (ratio < least)
+            least = ratio;
+        if (lp->n_ratio == lp->ratio_cap)
+            arena_grow_(lp->arena, (void **)&lp->ratio, &lp->ratio_cap,
+                        lp->n_ratio, sizeof *lp->ratio);
+        lp->ratio[lp->n_ratio++] = (struct ratio){j, -a, d};
+    }
+    for (uint32_t k = 0; k < lp->n_ratio; k++)
+        if (lp->ratio[k].reduced <= least * lp->ratio[k].size &&
+            lp->ratio[k].size > size) {
+            size = lp->ratio[k].size;
+            *ret = lp->ratio[k].column;
+            *ret_reduced = lp->ratio[k].reduced;
+        }
+    return size > 0;
+}
+
+/* Costs of all that is not basic go up a little, each by its own amount: no
+ * two ratios are equal then, and the dual simplex does not circle. */
+static void disturb(struct lp *lp)
+{
+    uint64_t seed = 88172645463325252u;
+
+    if (lp->true_cap < lp->col.n) {
+        lp->true_cap = lp->col.n + 1024;
+        lp->true_cost = ARENA_ARRAY(lp->arena, double, lp->true_cap);
+    }
+    for (uint32_t j = 0; j < lp->col.n + lp->m; j++) {
+        double f;
+
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        f = 1e-5 * (1 + (double)(seed >> 40) / (1 << 24));
+        if (j < lp->col.n) {
+            struct column *c = &lp->col.v[j];
+
+            lp->true_cost[j] = c->cost;
+            if (!c->basic)
+                c->cost += f * c->scale;
+        } else if (!lp->slack_basic[j - lp->col.n]) {
+            lp->slack_cost[j - lp->col.n] = f * lp->mean_scale;
+        }
+    }
+}
+
+static void settle(struct lp *lp)
+{
+    for (uint32_t j = 0; j < lp->col.n; j++)
+        lp->col.v[j].cost = lp->true_cost[j];
+    memset(lp->slack_cost, 0, lp->m * sizeof *lp->slack_cost);
+    recompute(lp);
+}
+
+static enum lp_end dual(struct lp *lp, uint32_t iterations)
 {
     for (uint32_t it = 0; it < iterations; it++) {
         uint32_t r = lp->m, column = 0;
-        double worst = -1e-7, reduced = 0;
-        bool slack = false;
+        double worst = -1e-6, reduced = 0, size;
 
-        if (lp->pivots >= REFACTOR || (lp->pivots % 100 == 99 && drifted(lp)))
+        if (lp->pivots >= REFACTOR || (lp->pivots % 50 == 49 && drifted(lp)))
             refactor(lp);
         for (uint32_t k = 0; k < lp->m; k++)
             if (lp->x[k] < worst) {
@@ -494,14 +557,53 @@ enum lp_end lp_dual(struct lp *lp, uint32_t iterations)
         if (r == lp->m)
             return LP_OPTIMAL;
         read_row(lp, r);
-        if (!choose_dual_entering(lp, &slack, &column, &reduced))
+        if (!choose_dual_entering(lp, &column, &reduced))
             return LP_BROKEN;
-        transform(lp, slack, column);
-        if (lp->alpha[r] > -PIVOT / 2)
-            return LP_BROKEN;
-        pivot_in(lp, r, slack, column, reduced);
+        size = -1;
+        for (uint32_t k = 0; k < lp->n_ratio; k++)
+            if (lp->ratio[k].column == column)
+                size = lp->ratio[k].size;
+        transform(lp, column >= lp->col.n,
+                  column >= lp->col.n ? column - lp->col.n : column);
+        if (-lp->alpha[r] < 0.9 * size || -lp->alpha[r] > 1.1 * size) {
+            /* Row and column disagree: the inverse is worn out. */
+            if (!lp->pivots)
+                return LP_BROKEN;
+            refactor(lp);
+            continue;
+        }
+        if (reduced < 0) {
+            /* Slightly wrong already: its cost gives way, for now. */
+            if (column >= lp->col.n)
+                lp->slack_cost[column - lp->col.n] -= reduced;
+            else
+                lp->col.v[column].cost -= reduced;
+            reduced = 0;
+        }
+        pivot_in(lp, r, column >= lp->col.n,
+                 column >= lp->col.n ? column - lp->col.n : column, reduced);
     }
     return LP_STOPPED;
+}
+
+enum lp_end lp_dual(struct lp *lp, uint32_t iterations)
+{
+    enum lp_end end;
+
+    disturb(lp);
+    end = dual(lp, iterations);
+    settle(lp);
+    return end;
+}
+
+void lp_restart(struct lp *lp)
+{
+    for (uint32_t j = 0; j < lp->col.n; j++)
+        lp->col.v[j].basic = false;
+    memset(lp->slack_basic, 0, lp->m * sizeof *lp->slack_basic);
+    memset(lp->inv, 0, (size_t)lp->m * lp->m * sizeof *lp->inv);
+    lp->pivots = 0;
+    lp->started = false;
 }
 
 double lp_value(const struct lp *lp)

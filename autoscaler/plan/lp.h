@@ -41,6 +41,8 @@ uint32_t lp_columns(const struct lp *lp);
 enum lp_end lp_primal(struct lp *lp, uint32_t iterations);
 /* Needs an optimal basis whose rhs was changed: after lp_set_rhs. */
 enum lp_end lp_dual(struct lp *lp, uint32_t iterations);
+/* Back to the start, columns kept. */
+void lp_restart(struct lp *lp);
 void lp_set_rhs(struct lp *lp, const double *rhs);
 /* Bars a column from entering (it leaves when it can). */
 void lp_bar(struct lp *lp, uint32_t column, bool barred);
