@@ -124,7 +124,7 @@ static uint32_t buy_largest(struct dive *x, uint32_t most)
                 best = column;
             }
         }
-        if (best == UINT32_MAX || (bought && top < 0.5))
+        if (best == UINT32_MAX || (bought && top < 0.3))
             break;
         below = top;
         tried++;
@@ -187,15 +187,13 @@ void dive_run(struct dive *x, uint64_t until, struct draft *best)
         if (!bought)
             break;
         master_residual(m, &x->draft);
-        enum lp_end e1= lp_dual(m->lp, 2000), e2;
-        double z1 = lp_value(m->lp);
-        e2 = lp_primal(m->lp, 20000);
-        double z2 = lp_value(m->lp);
+        if (lp_dual(m->lp, 2000) == LP_BROKEN)
+            lp_restart(m->lp);
         generate_run(x->g, x->draft.left, until, 1e-4, 2, false);
-        extern int lp_total; fprintf(stderr, "piv %d dual %d z %.3f prim %d z %.3f gen z %.3f\n", lp_total, e1, z1/1e6, e2, z2/1e6, lp_value(m->lp)/1e6);
     }
     complete(x, best);
     draft_clear(&x->draft);
     master_residual(m, &x->draft);
-    lp_dual(m->lp, 5000);
+    if (lp_dual(m->lp, 5000) == LP_BROKEN)
+        lp_restart(m->lp);
 }

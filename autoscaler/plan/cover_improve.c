@@ -3,12 +3,15 @@
  */
 #include "cover_dive.h"
 #include "cover_greedy.h"
+#include "cover_ruin.h"
 #include "cover_weight.h"
 
 #include <string.h>
 #ifdef COVER_TRACE
 #include <stdio.h>
 #endif
+
+#define MOST_ROWS 1200
 
 void cover_improve(const struct cover_problem *p, const struct cover_plan *first,
                    uint64_t budget, struct arena *arena,
@@ -20,30 +23,59 @@ void cover_improve(const struct cover_problem *p, const struct cover_plan *first
     struct draft d, best;
     struct room room;
     struct dive dive;
+    struct ruin *ruin;
+    double *worth;
+    uint64_t used = 0;
+    bool lp;
 
     view_make(p, arena, &v);
-    generate_make(&v, &g);
+    lp = v.n_items <= MOST_ROWS;
+    memset(&g, 0, sizeof g);
+    worth = ARENA_ARRAY(arena, double, v.n_items);
+    g.bound = -1;
+    if (lp)
+        generate_make(&v, &g);
+    else
+        g.price = price_make(&v);
     greedy = greedy_make(&v, g.price);
     draft_make(&v, &d);
     draft_make(&v, &best);
     room_make(&v, &room);
-    weight_from_prices(&v, g.worth);
+    weight_from_prices(&v, worth);
     for (int r = 0; r < 3; r++) {
         draft_clear(&d);
-        greedy_run(greedy, g.worth, 7, false, &d);
+        used += greedy_run(greedy, worth, 7, false, &d);
         draft_downgrade(&d, &room);
         if (!r || draft_better(&d, &best))
             draft_copy(&best, &d);
-        master_add_draft(&g.master, &d);
-        weight_learn(&d, g.worth);
+        if (lp)
+            master_add_draft(&g.master, &d);
+        weight_learn(&d, worth);
     }
-    master_add_exchanges(&g.master, g.worth);
-    generate_run(&g, v.count, budget * 5 / 10, 1e-4, 1000, true);
-    dive_make(&g, greedy, &dive);
-    dive_run(&dive, budget, &best);
+    if (lp) {
+        memcpy(g.worth, worth, v.n_items * sizeof *worth);
+        master_add_exchanges(&g.master, worth);
+        generate_run(&g, v.count, budget * 5 / 10, 1e-4, 1000, true);
+        dive_make(&g, greedy, &dive);
+        memcpy(worth, g.centre, v.n_items * sizeof *worth);
+        dive_run(&dive, budget * 7 / 10, &best);
+        used += generate_work(&g) + dive.work;
+    }
+    ruin = ruin_make(&v, g.price, worth);
+#ifdef COVER_TRACE
+    fprintf(stderr, "ruin from %.3f work %.1fM", (double)best.cost / 1e6, used/1e6);
+#endif
+    if (used < budget)
+        used += ruin_run(ruin, &best, budget - used);
+#ifdef COVER_TRACE
+    fprintf(stderr, " to %.3f work %.1fM\n", (double)best.cost / 1e6, used/1e6);
+#endif
+    draft_downgrade(&best, &room);
     draft_export(&best, ret);
-    if (ret->cost >= first->cost)
-        *ret = *first;
     ret->bound = (int64_t)g.bound;
-    ret->work = g.work;
+    if (ret->cost >= first->cost) {
+        *ret = *first;
+        ret->bound = (int64_t)g.bound;
+    }
+    ret->work = used;
 }
