@@ -37,6 +37,7 @@ struct column_maker *column_make(const struct view *v, struct price *price)
     m->free = ARENA_ARRAY(a, double, price->scalars);
     m->devices = ARENA_ARRAY(a, uint32_t, v->n_dev);
     m->lambda = ARENA_ARRAY(a, double, price->scalars);
+    m->dives = DIVES;
     m->seed = 20260101;
     return m;
 }
@@ -296,7 +297,7 @@ void column_search(struct column_maker *m, uint32_t t, const double *worth,
     offer(m, t, above);
     if (effort >= 1)
         forced_fills(m, t, worth, above);
-    for (int r = 0; effort >= 2 && r < DIVES; r++) {
+    for (int r = 0; effort >= 2 && r < m->dives; r++) {
         for (uint32_t i = 0; i < m->v->n_items; i++)
             m->noisy[i] = worth[i] * (1 + (r ? NOISE * r : 0) *
                                               (column_random(&m->seed) % 1000 / 500.0 - 1));

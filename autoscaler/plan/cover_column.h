@@ -29,6 +29,7 @@ struct column_maker {
     double *free;
     uint32_t *devices;
     double *lambda;
+    int dives;                /* fills by device in a search of effort 2 */
     uint64_t seed;
     uint64_t work;
 };

@@ -9,6 +9,12 @@
 #include "cover_dive.h"
 
 #include <string.h>
+#ifndef STEPMIN
+#define STEPMIN 10
+#endif
+#ifndef THRESH
+#define THRESH 0.96
+#endif
 #ifdef COVER_TRACE
 #include <stdio.h>
 #endif
@@ -22,6 +28,8 @@ void dive_make(struct generate *g, struct greedy *greedy, struct dive *ret)
     draft_make(g->v, &ret->draft);
     draft_make(g->v, &ret->trial);
     room_make(g->v, &ret->room);
+    ret->fraction = ARENA_ARRAY(g->v->arena, double, lp_rows(g->master.lp));
+    ret->column = ARENA_ARRAY(g->v->arena, uint32_t, lp_rows(g->master.lp));
     ret->worth = ARENA_ARRAY(g->v->arena, double, g->v->n_items);
 }
 
@@ -56,7 +64,6 @@ static uint32_t buy_column(struct dive *x, uint32_t column, uint32_t times)
 
     while (bought < times && draft_room(d, c.bin)) {
         uint32_t n = whole_times(d, part, c.n);
-        double wanted = 0, had = 0;
 
         if (n > times - bought)
             n = times - bought;
@@ -67,18 +74,9 @@ static uint32_t buy_column(struct dive *x, uint32_t column, uint32_t times)
             bought += n;
             continue;
         }
-        for (uint32_t k = 0; k < c.n; k++) {
-            uint32_t left = d->left[part[k].item];
-
-            wanted += x->worth[part[k].item] * part[k].count;
-            had += x->worth[part[k].item] *
-                   (left < part[k].count ? left : part[k].count);
-        }
-        if (had < 0.5 * wanted)
-            break;
         column_top_up(maker, c.bin, x->worth, d->left, part, c.n);
         if (!maker->n_best ||
-            maker->best[0].value < 0.93 * (double)x->v->price[c.bin])
+            maker->best[0].value < THRESH * (double)x->v->price[c.bin])
             break;
         draft_buy(d, c.bin, 1, maker->best[0].part.v, maker->best[0].part.n);
         bought++;
@@ -103,32 +101,33 @@ static uint32_t buy_whole(struct dive *x)
     return bought;
 }
 
-/* The largest fractions, one bin each. */
-static uint32_t buy_largest(struct dive *x, uint32_t most)
+/* The largest fractions, one bin each, until the plan costs `cost`. */
+static uint32_t buy_largest(struct dive *x, double cost)
 {
     struct lp *lp = x->g->master.lp;
-    uint32_t bought = 0, tried = 0;
-    double below = 2;
+    uint32_t bought = 0, n = 0;
 
-    while (bought < most && tried < 4 * most) {
-        uint32_t best = UINT32_MAX;
-        double top = 0;
+    for (uint32_t k = 0; k < lp_rows(lp); k++) {
+        double amount;
+        uint32_t column = lp_basic(lp, k, &amount), at;
 
-        for (uint32_t k = 0; k < lp_rows(lp); k++) {
-            double amount;
-            uint32_t column = lp_basic(lp, k, &amount);
-
-            if (column != UINT32_MAX && x->g->master.column.v[column].n &&
-                amount > top && amount < below) {
-                top = amount;
-                best = column;
-            }
+        if (column == UINT32_MAX || !x->g->master.column.v[column].n)
+            continue;
+        amount -= (double)(uint32_t)(amount + 1e-6);
+        if (amount < 0.02)
+            continue;
+        for (at = n++; at && x->fraction[at - 1] < amount; at--) {
+            x->fraction[at] = x->fraction[at - 1];
+            x->column[at] = x->column[at - 1];
         }
-        if (best == UINT32_MAX || (bought && top < 0.3))
+        x->fraction[at] = amount;
+        x->column[at] = column;
+        x->work += 4;
+    }
+    for (uint32_t k = 0; k < n; k++) {
+        if ((double)x->draft.cost >= cost && bought)
             break;
-        below = top;
-        tried++;
-        bought += buy_column(x, best, 1);
+        bought += buy_column(x, x->column[k], 1);
     }
     return bought;
 }
@@ -144,56 +143,55 @@ static void complete(struct dive *x, struct draft *best)
         draft_copy(best, &x->trial);
 }
 
-static uint32_t fractions(const struct dive *x)
-{
-    struct lp *lp = x->g->master.lp;
-    uint32_t n = 0;
-
-    for (uint32_t k = 0; k < lp_rows(lp); k++) {
-        double amount;
-        uint32_t column = lp_basic(lp, k, &amount);
-
-        n += column != UINT32_MAX && x->g->master.column.v[column].n &&
-             amount > 1e-6;
-    }
-    return n;
-}
-
 static uint64_t work_of(const struct dive *x)
 {
     return generate_work(x->g) + x->work;
 }
 
+/* How many steps the work that is left will do for, if they stay as dear as
+ * the last. */
+static double steps_left(uint64_t last, uint64_t now, uint64_t until)
+{
+    double step = (double)(now - last) + 1;
+    double n = now < until ? (double)(until - now) / step : 1;
+
+    return n < STEPMIN ? STEPMIN : n > 30 ? 30 : n;
+}
+
 void dive_run(struct dive *x, uint64_t until, struct draft *best)
 {
     struct master *m = &x->g->master;
+    uint64_t last = work_of(x);
+    double steps = 12;
 
     draft_clear(&x->draft);
+    x->g->maker->dives = 2;
     lp_primal(m->lp, 20000);
     while (x->draft.n_left && work_of(x) < until) {
         const double *y = lp_duals(m->lp);
-        uint32_t bought, some;
+        double cost = (double)x->draft.cost + lp_value(m->lp) / steps;
+        uint32_t bought;
 
         for (uint32_t i = 0; i < x->v->n_items; i++)
             x->worth[i] = y[i] > 0 ? y[i] : 0;
         complete(x, best);
-        some = fractions(x) / 16 + 1;
-        bought = buy_whole(x);
-        if (!bought)
-            bought = buy_largest(x, some);
 #ifdef COVER_TRACE
-        fprintf(stderr, "dive: bought %u left %llu cost %.3f + lp %.3f = %.3f completed %.3f best %.3f work %.1fM\n", bought, (unsigned long long)x->draft.n_left, (double)x->draft.cost/1e6, lp_value(m->lp)/1e6, ((double)x->draft.cost+lp_value(m->lp))/1e6, (double)x->trial.cost/1e6, (double)best->cost/1e6, (double)work_of(x)/1e6);
+        double sum = ((double)x->draft.cost+lp_value(m->lp))/1e6;
+#endif
+        bought = buy_whole(x);
+        if ((double)x->draft.cost < cost)
+            bought += buy_largest(x, cost);
+#ifdef COVER_TRACE
+        fprintf(stderr, "dive: cost+lp %.3f completed %.3f best %.3f bought %u steps %.1f left %llu work %.1fM\n", sum, (double)x->trial.cost/1e6, (double)best->cost/1e6, bought, steps, (unsigned long long)x->draft.n_left, (double)work_of(x)/1e6);
 #endif
         if (!bought)
             break;
         master_residual(m, &x->draft);
         if (lp_dual(m->lp, 2000) == LP_BROKEN)
             lp_restart(m->lp);
-        generate_run(x->g, x->draft.left, until, 1e-4, 2, false);
+        generate_run(x->g, x->draft.left, until, 1e-4, 1, false);
+        steps = steps_left(last, work_of(x), until);
+        last = work_of(x);
     }
     complete(x, best);
-    draft_clear(&x->draft);
-    master_residual(m, &x->draft);
-    if (lp_dual(m->lp, 5000) == LP_BROKEN)
-        lp_restart(m->lp);
 }

@@ -16,6 +16,8 @@ struct dive {
     struct draft draft, trial;
     struct room room;
     double *worth;            /* duals of the present residual */
+    double *fraction;         /* scratch: columns by their fraction */
+    uint32_t *column;
     uint64_t work;            /* of the greedy */
 };
 
@@ -23,7 +25,7 @@ void dive_make(struct generate *g, struct greedy *greedy, struct dive *ret);
 
 /* Fixes patterns step by step until all is placed or `until` is reached (work
  * as generate_work() + dive.work counts it); whatever better plan comes up on
- * the way goes to best.  Leaves the program at the whole demand again. */
+ * the way goes to best.  Leaves the program at what was left last. */
 void dive_run(struct dive *x, uint64_t until, struct draft *best);
 
 #endif

@@ -19,6 +19,9 @@
 #ifndef ALPHA
 #define ALPHA 0.7
 #endif
+#ifndef DULL
+#define DULL 0.98
+#endif
 #define SAFE 1e-9            /* taken off for floating point, see cover_price */
 
 void generate_make(const struct view *v, struct generate *ret)
@@ -100,11 +103,12 @@ static uint32_t price_bin(struct generate *g, uint32_t t, double price,
     struct master *m = &g->master;
     struct column_maker *maker = g->maker;
     uint32_t added = 0;
-    double ub = price_tune(g->price, t, g->asked, NULL, price * (1 - 1e-6),
+    double ub = price_tune(g->price, t, g->asked, NULL,
+                           price * (exact ? 1 - 1e-6 : DULL),
                            exact ? 40 : 20);
 
     g->ratio[t] = price > 0 ? ub * (1 + SAFE) / price : 1e300;
-    if (ub <= price * (1 + 1e-7) && exact)
+    if (ub <= price * (exact ? 1 + 1e-7 : DULL))
         return 0;
     for (int effort = EFFORT; effort <= 2 && !added; effort++) {
         column_search(maker, t, g->asked, left, exact ? price * (1 + 1e-6) : price * 0.95, effort);
@@ -125,6 +129,8 @@ bool generate_run(struct generate *g, const uint32_t *left, uint64_t until,
     struct master *m = &g->master;
     double alpha = 0;
 
+    if (with_bound)
+        g->maker->dives = 2;
     if (g->bound < 0 && with_bound) {
         memcpy(g->asked, g->worth, v->n_items * sizeof *g->asked);
         for (uint32_t t = 0; t < v->n_bins; t++) {
@@ -176,6 +182,8 @@ bool generate_run(struct generate *g, const uint32_t *left, uint64_t until,
         if (with_bound) { extern int lp_total;
         fprintf(stderr, "piv %d round %u z %.3f bound %.3f best %.3f cols %u added %u exact %d work lp %.1fM price %.1fM col %.1fM\n", lp_total, round, z/1e6, bound/1e6, g->bound/1e6, lp_columns(m->lp), added, exact, (double)lp_work(m->lp)/1e6, (double)g->price->work/1e6,(double)g->maker->work/1e6); }
 #endif
+        if (with_bound && added < v->n_bins / 4 + 4 && g->maker->dives < 16)
+            g->maker->dives *= 2;
         if (!added || (with_bound && g->bound >= z * (1 - gap)))
             return true;
     }

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #endif
 
-#define MOST_ROWS 1200
+#define MOST_ROWS 700
 
 void cover_improve(const struct cover_problem *p, const struct cover_plan *first,
                    uint64_t budget, struct arena *arena,
@@ -55,10 +55,10 @@ void cover_improve(const struct cover_problem *p, const struct cover_plan *first
     if (lp) {
         memcpy(g.worth, worth, v.n_items * sizeof *worth);
         master_add_exchanges(&g.master, worth);
-        generate_run(&g, v.count, budget * 5 / 10, 1e-4, 1000, true);
+        generate_run(&g, v.count, budget * 4 / 10, 1e-4, 1000, true);
         dive_make(&g, greedy, &dive);
         memcpy(worth, g.centre, v.n_items * sizeof *worth);
-        dive_run(&dive, budget * 7 / 10, &best);
+        dive_run(&dive, budget * 17 / 20, &best);
         used += generate_work(&g) + dive.work;
     }
     ruin = ruin_make(&v, g.price, worth);
