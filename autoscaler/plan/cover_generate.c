@@ -33,6 +33,7 @@ void generate_make(const struct view *v, struct generate *ret)
     master_make(v, &ret->master);
     ret->price = price_make(v);
     ret->maker = column_make(v, ret->price);
+    ret->prove = prove_make(v, ret->price);
     ret->worth = ARENA_ARRAY(a, double, v->n_items);
     ret->asked = ARENA_ARRAY(a, double, v->n_items);
     ret->centre = ARENA_ARRAY(a, double, v->n_items);
@@ -43,7 +44,8 @@ void generate_make(const struct view *v, struct generate *ret)
 
 uint64_t generate_work(struct generate *g)
 {
-    g->work = lp_work(g->master.lp) + g->price->work + g->maker->work;
+    g->work = lp_work(g->master.lp) + g->price->work + g->maker->work +
+              prove_work(g->prove);
     return g->work;
 }
 
@@ -96,9 +98,36 @@ static double worth_of(const struct column_fill *f, const double *worth)
     return sum;
 }
 
+static double limited_price(const struct generate *g, uint32_t t)
+{
+    double price = master_price(&g->master, t);
+
+    return price > (double)g->v->price[t] ? price : (double)g->v->price[t];
+}
+
+/* Exact pricing: a fill the heuristics missed becomes a column; when there is
+ * none, the bin's bound is its price. */
+static uint32_t search_bin(struct generate *g, uint32_t t, double price,
+                           const double *worth, uint64_t nodes)
+{
+    const struct cover_part *part;
+    struct room *room = &g->maker->room;
+    double best;
+    uint32_t n;
+    bool all = prove_search(g->prove, t, worth, price * (1 + 1e-6), nodes,
+                            &best, &part, &n);
+
+    if (all && best * (1 + SAFE) < g->ratio[t] * price)
+        g->ratio[t] = best * (1 + SAFE) / price;
+    if (!n || !draft_holds(g->v, t, part, n, room))
+        return 0;
+    master_add(&g->master, t, part, n);
+    return 1;
+}
+
 /* Adds what pays at the LP's own duals; how many. */
 static uint32_t price_bin(struct generate *g, uint32_t t, double price,
-                          const uint32_t *left, bool exact)
+                          const uint32_t *left, bool exact, bool prove)
 {
     struct master *m = &g->master;
     struct column_maker *maker = g->maker;
@@ -110,16 +139,90 @@ static uint32_t price_bin(struct generate *g, uint32_t t, double price,
     g->ratio[t] = price > 0 ? ub * (1 + SAFE) / price : 1e300;
     if (ub <= price * (exact ? 1 + 1e-7 : DULL))
         return 0;
-    for (int effort = EFFORT; effort <= 2 && !added; effort++) {
-        column_search(maker, t, g->asked, left, exact ? price * (1 + 1e-6) : price * 0.95, effort);
-        for (uint32_t k = 0; k < maker->n_best; k++) {
-            if (worth_of(&maker->best[k], g->worth) <= price * (1 + 1e-6))
-                continue;
-            master_add(m, t, maker->best[k].part.v, maker->best[k].part.n);
-            added++;
-        }
+    column_search(maker, t, g->asked, left,
+                  price * (exact ? 1 + 1e-6 : 0.95), 2);
+    for (uint32_t k = 0; k < maker->n_best; k++) {
+        if (worth_of(&maker->best[k], g->worth) <= price * (1 + 1e-6))
+            continue;
+        master_add(m, t, maker->best[k].part.v, maker->best[k].part.n);
+        added++;
     }
+    if (!added && exact && prove)
+        added = search_bin(g, t, price, g->asked, 20000);
     return added;
+}
+
+/* The best proved ratio of worth to price of one bin. */
+static void prove_bin(struct generate *g, uint32_t t, const double *worth,
+                      uint64_t nodes)
+{
+    double price = limited_price(g, t), step = 2e-4, best;
+    double ub = price_tune(g->price, t, worth, NULL, price, 60);
+
+    g->ratio[t] = price > 0 ? ub * (1 + SAFE) / price : 1e300;
+    for (; price > 0 && price * (1 + step) < ub; step *= 1.7) {
+        const struct cover_part *part;
+        uint32_t n;
+
+        if (!prove_search(g->prove, t, worth, price * (1 + step), nodes, &best,
+                          &part, &n))
+            continue;
+        if (best * (1 + SAFE) < g->ratio[t] * price)
+            g->ratio[t] = best * (1 + SAFE) / price;
+        return;
+    }
+}
+
+/* Bins that earn more than they cost by these duals spoil the bound for every
+ * item they may hold.  Items that fit such bins only give way first: they are
+ * few, the others are many. */
+static bool yield(struct generate *g, double *worth)
+{
+    const struct view *v = g->v;
+    bool any = false;
+
+    for (uint32_t i = 0; i < v->n_items; i++) {
+        double worst = 1;
+        bool good = false;
+
+        for (uint32_t t = 0; t < v->n_bins && !good; t++) {
+            if (!view_can(v, t, i))
+                continue;
+            good = g->ratio[t] <= 1 + 1e-5;
+            if (g->ratio[t] > worst)
+                worst = g->ratio[t];
+        }
+        if (good || worst <= 1 + 1e-5 || worth[i] <= 0)
+            continue;
+        worth[i] /= 1 + 1.2 * (worst - 1);
+        any = true;
+    }
+    return any;
+}
+
+void generate_certify(struct generate *g, const double *duals, uint64_t nodes)
+{
+    const struct view *v = g->v;
+    double *worth = g->asked, bound;
+
+    memcpy(worth, duals, v->n_items * sizeof *worth);
+    for (uint32_t t = 0; t < v->n_bins; t++)
+        prove_bin(g, t, worth, nodes);
+    for (int round = 0; round < 8; round++) {
+        bound = bound_of(g, worth);
+#ifdef COVER_TRACE
+        fprintf(stderr, "certify %.3f:", bound / 1e6);
+        for (uint32_t t = 0; t < v->n_bins; t++) if (g->ratio[t] > 1.0001) fprintf(stderr, " %u:%.4f", t, g->ratio[t]);
+        fprintf(stderr, "\n");
+#endif
+        if (bound > g->bound)
+            g->bound = bound;
+        if (!yield(g, worth))
+            break;
+        for (uint32_t t = 0; t < v->n_bins; t++)
+            if (g->ratio[t] > 1 + 1e-5)
+                prove_bin(g, t, worth, nodes);
+    }
 }
 
 bool generate_run(struct generate *g, const uint32_t *left, uint64_t until,
@@ -163,11 +266,8 @@ bool generate_run(struct generate *g, const uint32_t *left, uint64_t until,
             exact = turn == 1 || alpha == 0;
             smooth(g, exact ? 0 : alpha);
             for (uint32_t t = 0; t < v->n_bins; t++) {
-                double price = master_price(m, t);
-
-                if (price < (double)v->price[t])
-                    price = (double)v->price[t];
-                added += price_bin(g, t, price, left, exact);
+                added += price_bin(g, t, limited_price(g, t), left, exact,
+                                   with_bound);
             }
             bound = bound_of(g, g->asked);
             if (with_bound && bound > g->bound) {

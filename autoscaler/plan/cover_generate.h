@@ -9,12 +9,14 @@
 
 #include "cover_column.h"
 #include "cover_master.h"
+#include "cover_prove.h"
 
 struct generate {
     const struct view *v;
     struct master master;
     struct price *price;
     struct column_maker *maker;
+    struct prove *prove;
     double *worth;            /* duals of the items */
     double *centre;           /* the duals of the best bound so far */
     double *ratio;            /* per bin: bound of its worth over its price */
@@ -31,6 +33,8 @@ void generate_make(const struct view *v, struct generate *ret);
  * when it ended for lack of columns or gap. */
 bool generate_run(struct generate *g, const uint32_t *left, uint64_t until,
                   double gap, uint32_t rounds, bool with_bound);
+
+void generate_certify(struct generate *g, const double *worth, uint64_t nodes);
 
 uint64_t generate_work(struct generate *g);
 

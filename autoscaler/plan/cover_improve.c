@@ -56,6 +56,12 @@ void cover_improve(const struct cover_problem *p, const struct cover_plan *first
         memcpy(g.worth, worth, v.n_items * sizeof *worth);
         master_add_exchanges(&g.master, worth);
         generate_run(&g, v.count, budget * 4 / 10, 1e-4, 1000, true);
+        uint64_t was = generate_work(&g);
+        generate_certify(&g, g.worth, budget / 10000);
+        generate_certify(&g, g.centre, budget / 10000);
+#ifdef COVER_TRACE
+        fprintf(stderr, "certified %.3f work %.1fM\n", g.bound / 1e6, (generate_work(&g)-was)/1e6);
+#endif
         dive_make(&g, greedy, &dive);
         memcpy(worth, g.centre, v.n_items * sizeof *worth);
         dive_run(&dive, budget * 17 / 20, &best);

@@ -12,7 +12,7 @@
 
 #include "cover_view.h"
 
-enum { PRICE_SCARCE = 12 };
+enum { PRICE_SCARCE = 24 };
 
 struct tuner;
 struct tuner_cut;

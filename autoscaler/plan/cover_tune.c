@@ -15,7 +15,7 @@
 int tune_trace;
 #endif
 
-enum { CUTS = 40, PIVOTS = 60 };
+enum { CUTS = 60, PIVOTS = 120 };
 
 struct tuner {
     struct arena *arena;
@@ -26,6 +26,7 @@ struct tuner {
     /* Rows of slack columns then cuts; last row: reduced worth. */
     double *table;
     uint32_t stride;
+    double *raw;                   /* a cut, per row */
     double *rhs;                   /* rows + 1; the last is the value */
     uint32_t *basis;               /* column of a row */
     double *multiplier, *best;     /* scalars + scarce */
@@ -41,6 +42,7 @@ struct tuner *tuner_make(struct arena *arena, uint32_t scalars)
     u->stride = u->max_rows + CUTS;
     u->table = ARENA_ARRAY(arena, double,
                            (size_t)(u->max_rows + 1) * u->stride);
+    u->raw = ARENA_ARRAY(arena, double, u->max_rows);
     u->rhs = ARENA_ARRAY(arena, double, u->max_rows + 1);
     u->basis = ARENA_ARRAY(arena, uint32_t, u->max_rows);
     u->multiplier = ARENA_ARRAY(arena, double, u->max_rows);
@@ -77,10 +79,10 @@ static void enter(struct tuner *u, const struct price_bin *b, uint32_t c,
                   const double *worth)
 {
     const struct tuner_cut *cut = &u->cut[c];
-    double raw[64], gain = 0;
+    double *raw = u->raw, gain = 0;
     uint32_t at = u->max_rows + c;
 
-    memset(raw, 0, sizeof raw);
+    memset(raw, 0, u->max_rows * sizeof *raw);
     for (uint32_t k = 0; k < cut->take.n; k++) {
         uint32_t place = cut->take.v[k].item;
         double n = cut->take.v[k].count;
@@ -281,7 +283,7 @@ double price_tune(struct price *p, uint32_t t, const double *worth,
         }
     }
 #ifdef COVER_TRACE
-    if (tune_trace && !space) fprintf(stderr, "  bin %u dev %u its %u ub/price %.5f mix/price %.5f warm %u scarce %u n %u\n", t, p->v->devices[t*p->v->n_dev], u->cuts, best/enough, -u->rhs[u->rows]/enough, b->n_warm, b->n_scarce, b->n);
+    if (tune_trace && !space) fprintf(stderr, "  bin %u (orig %u) dev %u its %u ub/price %.5f mix/price %.5f warm %u scarce %u n %u\n", t, p->v->bin_of[t], p->v->devices[t*p->v->n_dev], u->cuts, best/enough, -u->rhs[u->rows]/enough, b->n_warm, b->n_scarce, b->n);
 #endif
     if (!space)
         keep_warm(u, b);
