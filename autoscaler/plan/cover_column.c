@@ -10,16 +10,8 @@
 
 #include <string.h>
 
-#ifndef DIVES
-#define DIVES 16
-#endif
-#ifndef NOISE
-#define NOISE 0.00005
-#endif
-#ifndef FORCED
-#define FORCED 24
-#endif
-//           /* items forced in first */
+enum { FORCED = 4 };         /* items forced in first */
+#define NOISE 0.01           /* of the worths, grows with each dive */
 
 struct column_maker *column_make(const struct view *v, struct price *price)
 {
@@ -37,7 +29,7 @@ struct column_maker *column_make(const struct view *v, struct price *price)
     m->free = ARENA_ARRAY(a, double, price->scalars);
     m->devices = ARENA_ARRAY(a, uint32_t, v->n_dev);
     m->lambda = ARENA_ARRAY(a, double, price->scalars);
-    m->dives = DIVES;
+    m->dives = 2;
     m->seed = 20260101;
     return m;
 }

@@ -9,15 +9,6 @@
 #include "cover_dive.h"
 
 #include <string.h>
-#ifndef STEPMIN
-#define STEPMIN 10
-#endif
-#ifndef THRESH
-#define THRESH 0.96
-#endif
-#ifdef COVER_TRACE
-#include <stdio.h>
-#endif
 
 void dive_make(struct generate *g, struct greedy *greedy, struct dive *ret)
 {
@@ -76,7 +67,7 @@ static uint32_t buy_column(struct dive *x, uint32_t column, uint32_t times)
         }
         column_top_up(maker, c.bin, x->worth, d->left, part, c.n);
         if (!maker->n_best ||
-            maker->best[0].value < THRESH * (double)x->v->price[c.bin])
+            maker->best[0].value < x->worthy * (double)x->v->price[c.bin])
             break;
         draft_buy(d, c.bin, 1, maker->best[0].part.v, maker->best[0].part.n);
         bought++;
@@ -150,21 +141,32 @@ static uint64_t work_of(const struct dive *x)
 
 /* How many steps the work that is left will do for, if they stay as dear as
  * the last. */
-static double steps_left(uint64_t last, uint64_t now, uint64_t until)
+static double steps_left(uint64_t last, uint64_t now, uint64_t until,
+                         double least)
 {
     double step = (double)(now - last) + 1;
     double n = now < until ? (double)(until - now) / step : 1;
 
-    return n < STEPMIN ? STEPMIN : n > 30 ? 30 : n;
+    return n < least ? least : n > 3 * least ? 3 * least : n;
 }
 
-void dive_run(struct dive *x, uint64_t until, struct draft *best)
+void dive_run(struct dive *x, uint64_t until, double worthy, double least,
+              struct draft *best)
 {
     struct master *m = &x->g->master;
     uint64_t last = work_of(x);
-    double steps = 12;
+    double steps = least;
 
     draft_clear(&x->draft);
+    x->worthy = worthy;
+    if (x->dived) {
+        /* Back from what the last dive left to the whole demand. */
+        master_residual(m, &x->draft);
+        if (lp_dual(m->lp, 5000) != LP_OPTIMAL)
+            lp_restart(m->lp);
+        generate_run(x->g, x->v->count, until, 1e-4, 3, true);
+    }
+    x->dived = true;
     x->g->maker->dives = 2;
     lp_primal(m->lp, 20000);
     while (x->draft.n_left && work_of(x) < until) {
@@ -175,22 +177,16 @@ void dive_run(struct dive *x, uint64_t until, struct draft *best)
         for (uint32_t i = 0; i < x->v->n_items; i++)
             x->worth[i] = y[i] > 0 ? y[i] : 0;
         complete(x, best);
-#ifdef COVER_TRACE
-        double sum = ((double)x->draft.cost+lp_value(m->lp))/1e6;
-#endif
         bought = buy_whole(x);
         if ((double)x->draft.cost < cost)
             bought += buy_largest(x, cost);
-#ifdef COVER_TRACE
-        fprintf(stderr, "dive: cost+lp %.3f completed %.3f best %.3f bought %u steps %.1f left %llu work %.1fM\n", sum, (double)x->trial.cost/1e6, (double)best->cost/1e6, bought, steps, (unsigned long long)x->draft.n_left, (double)work_of(x)/1e6);
-#endif
         if (!bought)
             break;
         master_residual(m, &x->draft);
         if (lp_dual(m->lp, 2000) == LP_BROKEN)
             lp_restart(m->lp);
         generate_run(x->g, x->draft.left, until, 1e-4, 1, false);
-        steps = steps_left(last, work_of(x), until);
+        steps = steps_left(last, work_of(x), until, least);
         last = work_of(x);
     }
     complete(x, best);

@@ -18,6 +18,8 @@ struct dive {
     double *worth;            /* duals of the present residual */
     double *fraction;         /* scratch: columns by their fraction */
     uint32_t *column;
+    double worthy;
+    bool dived;               /* before: the program is at some residual */
     uint64_t work;            /* of the greedy */
 };
 
@@ -25,7 +27,10 @@ void dive_make(struct generate *g, struct greedy *greedy, struct dive *ret);
 
 /* Fixes patterns step by step until all is placed or `until` is reached (work
  * as generate_work() + dive.work counts it); whatever better plan comes up on
- * the way goes to best.  Leaves the program at what was left last. */
-void dive_run(struct dive *x, uint64_t until, struct draft *best);
+ * the way goes to best.  worthy: the part of its price that a bin whose content
+ * had to be changed must still be worth.  steps: at least so many, each buys at
+ * most that part of what is left. */
+void dive_run(struct dive *x, uint64_t until, double worthy, double steps,
+              struct draft *best);
 
 #endif

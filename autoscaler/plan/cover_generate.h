@@ -1,6 +1,6 @@
 /*
  * cover_generate.h - column generation: the linear program and the pricing in
- * turns, and the lower bound that comes with it.
+ * turns.
  *
  * Private to cover_*.c.
  */
@@ -10,6 +10,9 @@
 #include "cover_column.h"
 #include "cover_master.h"
 #include "cover_prove.h"
+
+/* Taken off for floating point: see cover_price.c. */
+#define GENERATE_SAFE 1e-9
 
 struct generate {
     const struct view *v;
@@ -22,6 +25,8 @@ struct generate {
     double *ratio;            /* per bin: bound of its worth over its price */
     double *asked;            /* what the pricing is asked with */
     double *scaled;
+    uint64_t *class_hash;     /* per item: of the bins that may hold it */
+    double *dual;             /* those of the best bound, scaled */
     double bound;             /* micros, -1: none */
     uint64_t work;            /* all of it, as of the last round */
 };
@@ -33,8 +38,6 @@ void generate_make(const struct view *v, struct generate *ret);
  * when it ended for lack of columns or gap. */
 bool generate_run(struct generate *g, const uint32_t *left, uint64_t until,
                   double gap, uint32_t rounds, bool with_bound);
-
-void generate_certify(struct generate *g, const double *worth, uint64_t nodes);
 
 uint64_t generate_work(struct generate *g);
 

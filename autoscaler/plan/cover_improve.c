@@ -1,87 +1,150 @@
 /*
- * cover_improve.c - spends a budget on a better plan than the first.
+ * cover_improve.c - spends a counted budget on a better plan and a bound.
+ *
+ * Four tenths go to column generation, up to a sixth to proving its bound, the
+ * dive may use it up to 17/20 (other dives follow while 6/10 are not used),
+ * ruin and recreate has what is left, and all of it when there are too many
+ * shapes for the linear program.  Every phase starts
+ * from the best plan so far and can only better it.
  */
+#include "cover_bound.h"
 #include "cover_dive.h"
 #include "cover_greedy.h"
 #include "cover_ruin.h"
 #include "cover_weight.h"
 
 #include <string.h>
-#ifdef COVER_TRACE
-#include <stdio.h>
-#endif
 
+/* More shapes than this: no linear program (its inverse is rows squared). */
 #define MOST_ROWS 700
+#define MOST_DIVES 16
+
+struct improve {
+    struct view v;
+    struct generate g;
+    struct greedy *greedy;
+    struct draft trial, best;
+    struct room room;
+    double *worth;
+    uint64_t used;
+    bool lp;
+};
+
+/* The first plan as a draft; what does not hold (it always does) stays out. */
+static void import(struct improve *x, const struct cover_plan *plan,
+                   struct draft *d)
+{
+    const struct view *v = &x->v;
+    const struct cover_problem *p = v->p;
+    uint32_t *item = ARENA_ARRAY(v->arena, uint32_t, p->n_items);
+    uint32_t *bin = ARENA_ARRAY(v->arena, uint32_t, p->n_bins);
+    VEC(struct cover_part) part = {0};
+
+    memset(bin, 0xff, p->n_bins * sizeof *bin);
+    for (uint32_t i = 0; i < v->n_items; i++)
+        item[v->item_of[i]] = i;
+    for (uint32_t t = 0; t < v->n_bins; t++)
+        bin[v->bin_of[t]] = t;
+    draft_clear(d);
+    for (uint32_t k = 0; k < plan->n_patterns; k++) {
+        const struct cover_pattern *y = &plan->patterns[k];
+
+        part.n = 0;
+        for (uint32_t q = 0; q < y->n; q++) {
+            struct cover_part z = plan->parts[y->first + q];
+
+            z.item = item[z.item];
+            VEC_PUSH(v->arena, &part, z);
+        }
+        if (bin[y->bin] != UINT32_MAX &&
+            draft_holds(v, bin[y->bin], part.v, part.n, &x->room))
+            draft_buy(d, bin[y->bin], y->count, part.v, part.n);
+    }
+}
+
+/* Greedy plans: columns to start from, and weights that were learnt. */
+static void start(struct improve *x, const struct cover_plan *first)
+{
+    const unsigned sizes = 1u << BY_SUM | 1u << BY_LARGEST | 1u << BY_SCARCE;
+
+    weight_from_prices(&x->v, x->worth);
+    import(x, first, &x->best);
+    if (x->lp)
+        master_add_draft(&x->g.master, &x->best);
+    for (int r = 0; r < 3; r++) {
+        draft_clear(&x->trial);
+        x->used += greedy_run(x->greedy, x->worth, sizes, false, &x->trial);
+        draft_downgrade(&x->trial, &x->room);
+        if (draft_better(&x->trial, &x->best))
+            draft_copy(&x->best, &x->trial);
+        if (x->lp)
+            master_add_draft(&x->g.master, &x->trial);
+        weight_learn(&x->trial, x->worth);
+    }
+}
+
+static void by_program(struct improve *x, uint64_t budget)
+{
+    static const double worthy[3] = {0.96, 0.98, 0.94};
+    static const double steps[4] = {10, 20, 14, 30};
+    struct generate *g = &x->g;
+    const struct view *v = &x->v;
+    struct dive dive;
+    uint64_t before;
+
+    memcpy(g->worth, x->worth, v->n_items * sizeof *x->worth);
+    master_add_exchanges(&g->master, x->worth);
+    generate_run(g, v->count, budget * 4 / 10, 1e-4, UINT32_MAX, true);
+    before = generate_work(g);
+    bound_certify(g, g->worth, budget / 20000 + 1000, before + budget / 8);
+    bound_certify(g, g->centre, budget / 20000 + 1000, before + budget / 6);
+    memcpy(x->worth, g->centre, v->n_items * sizeof *x->worth);
+    dive_make(g, x->greedy, &dive);
+    dive_run(&dive, budget * 17 / 20, worthy[0], steps[0], &x->best);
+    for (int k = 1; k < MOST_DIVES &&
+                    generate_work(g) + dive.work < budget * 6 / 10; k++)
+        dive_run(&dive, budget * 7 / 10, worthy[k % 3], steps[k % 4],
+                 &x->best);
+    x->used += generate_work(g) + dive.work;
+}
 
 void cover_improve(const struct cover_problem *p, const struct cover_plan *first,
                    uint64_t budget, struct arena *arena,
                    struct cover_plan *ret)
 {
-    struct view v;
-    struct generate g;
-    struct greedy *greedy;
-    struct draft d, best;
-    struct room room;
-    struct dive dive;
-    struct ruin *ruin;
-    double *worth;
-    uint64_t used = 0;
-    bool lp;
+    struct improve *x = ARENA_NEW(arena, struct improve);
+    double bound = -1;
 
-    view_make(p, arena, &v);
-    lp = v.n_items <= MOST_ROWS;
-    memset(&g, 0, sizeof g);
-    worth = ARENA_ARRAY(arena, double, v.n_items);
-    g.bound = -1;
-    if (lp)
-        generate_make(&v, &g);
-    else
-        g.price = price_make(&v);
-    greedy = greedy_make(&v, g.price);
-    draft_make(&v, &d);
-    draft_make(&v, &best);
-    room_make(&v, &room);
-    weight_from_prices(&v, worth);
-    for (int r = 0; r < 3; r++) {
-        draft_clear(&d);
-        used += greedy_run(greedy, worth, 7, false, &d);
-        draft_downgrade(&d, &room);
-        if (!r || draft_better(&d, &best))
-            draft_copy(&best, &d);
-        if (lp)
-            master_add_draft(&g.master, &d);
-        weight_learn(&d, worth);
-    }
-    if (lp) {
-        memcpy(g.worth, worth, v.n_items * sizeof *worth);
-        master_add_exchanges(&g.master, worth);
-        generate_run(&g, v.count, budget * 4 / 10, 1e-4, 1000, true);
-        uint64_t was = generate_work(&g);
-        generate_certify(&g, g.worth, budget / 10000);
-        generate_certify(&g, g.centre, budget / 10000);
-#ifdef COVER_TRACE
-        fprintf(stderr, "certified %.3f work %.1fM\n", g.bound / 1e6, (generate_work(&g)-was)/1e6);
-#endif
-        dive_make(&g, greedy, &dive);
-        memcpy(worth, g.centre, v.n_items * sizeof *worth);
-        dive_run(&dive, budget * 17 / 20, &best);
-        used += generate_work(&g) + dive.work;
-    }
-    ruin = ruin_make(&v, g.price, worth);
-#ifdef COVER_TRACE
-    fprintf(stderr, "ruin from %.3f work %.1fM", (double)best.cost / 1e6, used/1e6);
-#endif
-    if (used < budget)
-        used += ruin_run(ruin, &best, budget - used);
-#ifdef COVER_TRACE
-    fprintf(stderr, " to %.3f work %.1fM\n", (double)best.cost / 1e6, used/1e6);
-#endif
-    draft_downgrade(&best, &room);
-    draft_export(&best, ret);
-    ret->bound = (int64_t)g.bound;
-    if (ret->cost >= first->cost) {
+    view_make(p, arena, &x->v);
+    if (!x->v.n_items || !budget) {
         *ret = *first;
-        ret->bound = (int64_t)g.bound;
+        return;
     }
-    ret->work = used;
+    x->lp = x->v.n_items <= MOST_ROWS;
+    x->worth = ARENA_ARRAY(arena, double, x->v.n_items);
+    if (x->lp)
+        generate_make(&x->v, &x->g);
+    else
+        x->g.price = price_make(&x->v);
+    x->greedy = greedy_make(&x->v, x->g.price);
+    draft_make(&x->v, &x->trial);
+    draft_make(&x->v, &x->best);
+    room_make(&x->v, &x->room);
+    start(x, first);
+    if (x->lp)
+        by_program(x, budget);
+    if (x->used < budget) {
+        struct ruin *ruin = ruin_make(&x->v, x->g.price, x->worth);
+
+        x->used += ruin_run(ruin, &x->best, budget - x->used);
+    }
+    draft_downgrade(&x->best, &x->room);
+    draft_export(&x->best, ret);
+    if (x->lp)
+        bound = x->best.n_left ? bound_without(&x->g, x->best.n_left)
+                               : x->g.bound;
+    ret->bound = bound < 0 ? -1 : (int64_t)bound;
+    if (ret->bound > ret->cost)
+        ret->bound = ret->cost;
+    ret->work = x->used;
 }

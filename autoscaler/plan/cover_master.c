@@ -5,9 +5,7 @@
 
 #include <string.h>
 
-#ifndef EXCHANGES
-#define EXCHANGES 2
-#endif
+enum { EXCHANGES = 2 };      /* per item */
 #define NO_ROW UINT32_MAX
 
 static void make_limits(struct master *m)
@@ -181,7 +179,7 @@ void master_residual(struct master *m, const struct draft *d)
     lp_set_rhs(m->lp, m->rhs);
 }
 
-double master_price(const struct master *m, uint32_t bin)
+double master_limited_price(const struct master *m, uint32_t bin)
 {
     const struct view *v = m->v;
     const double *y = lp_duals(m->lp);
@@ -195,5 +193,5 @@ double master_price(const struct master *m, uint32_t bin)
         price -= y[m->bins_row];
     if (m->cost_row != NO_ROW)
         price -= y[m->cost_row] * (double)v->price[bin] / 1e6;
-    return price;
+    return price > (double)v->price[bin] ? price : (double)v->price[bin];
 }

@@ -34,7 +34,8 @@ void master_add_draft(struct master *m, const struct draft *d);
 /* Demand and limits to what the draft has left. */
 void master_residual(struct master *m, const struct draft *d);
 
-/* What a bin costs at the present duals: its price and its limits'. */
-double master_price(const struct master *m, uint32_t bin);
+/* What a bin costs at the present duals: its price and its limits', never less
+ * than its price. */
+double master_limited_price(const struct master *m, uint32_t bin);
 
 #endif

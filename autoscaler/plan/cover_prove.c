@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-enum { MAX_DEVICES = 16, MAX_DEPTH = 1024 };
+enum { MAX_DEVICES = 16, MAX_DEPTH = 1024, GRID = 400 };
 
 struct prove {
     const struct view *v;
@@ -25,7 +25,13 @@ struct prove {
     double *part_table;       /* (n_parts + 1) x (cells + 1) */
     double *whole_table;      /* (n_whole + 1) x (devices + 1) */
     double *plain_suffix;     /* n + 1 */
-    uint32_t stride, dev;
+    /* The other relaxation: one plain column exact on a grid (rounded down),
+     * the others and the devices at a price. */
+    double *grid_table;       /* (n + 1) x (GRID + 1) */
+    double *grid_profit, cell_price, other_free;
+    uint32_t *units, column;
+    int64_t units_left, cells_left;
+    uint32_t stride, dev, all_cells;
     int64_t *free;
     uint32_t level[MAX_DEVICES], n_level, untouched;  /* devices */
     double lambda_free, goal, best;
@@ -53,6 +59,9 @@ struct prove *prove_make(const struct view *v, struct price *price)
     x->limit = ARENA_ARRAY(a, uint32_t, n);
     x->used = ARENA_ARRAY(a, uint32_t, n);
     x->plain_suffix = ARENA_ARRAY(a, double, n + 1);
+    x->grid_table = ARENA_ARRAY(a, double, (size_t)(n + 1) * (GRID + 1));
+    x->grid_profit = ARENA_ARRAY(a, double, n);
+    x->units = ARENA_ARRAY(a, uint32_t, n);
     x->part_table = ARENA_ARRAY(a, double,
                                 (size_t)(n + 1) * (price->max_cells + 1));
     x->whole_table = ARENA_ARRAY(a, double,
@@ -155,6 +164,73 @@ static void make_tables(struct prove *x, uint32_t cells, uint32_t devices)
     x->work += (uint64_t)(x->n + 1) * cells;
 }
 
+static double *grid_row(struct prove *x, uint32_t k)
+{
+    return x->grid_table + (size_t)k * (GRID + 1);
+}
+
+static void fill_grid(struct prove *x, uint32_t cells)
+{
+    const struct price_bin *b = x->b;
+    double *row = grid_row(x, x->n);
+
+    memset(row, 0, (GRID + 1) * sizeof *row);
+    for (uint32_t k = x->n; k-- > 0;) {
+        const double *share = b->share + (size_t)x->place[k] *
+                                             x->price->scalars;
+        const double *next = grid_row(x, k + 1);
+        double profit = x->worth[k] -
+                        x->cell_price * (x->whole[k] * cells + x->cells[k]);
+
+        for (uint32_t c = 0; c < x->v->n_plain; c++)
+            if (c != x->column)
+                profit -= b->lambda[c] * share[c];
+        x->grid_profit[k] = profit;
+        x->units[k] = (uint32_t)(share[x->column] * GRID * (1 - 1e-12));
+        row = grid_row(x, k);
+        if (x->units[k]) {
+            relax(next, row, GRID, x->units[k], profit, x->limit[k]);
+            continue;
+        }
+        for (uint32_t c = 0; c <= GRID; c++)
+            row[c] = next[c] + (profit > 0 ? profit * x->limit[k] : 0);
+    }
+    x->work += (uint64_t)x->n * GRID / 2;
+}
+
+/* The column that costs most is the exact one; devices at the price, of a few,
+ * that makes the bound least. */
+static void make_grid(struct prove *x, uint32_t cells, uint32_t devices,
+                      double cell_value)
+{
+    static const double tries[] = {1, 0.85, 0.7, 0.5, 0.25};
+    double best = 1e300, at = 0;
+
+    x->column = 0;
+    for (uint32_t c = 1; c < x->v->n_plain; c++)
+        if (x->b->lambda[c] > x->b->lambda[x->column])
+            x->column = c;
+    x->other_free = 0;
+    for (uint32_t c = 0; c < x->v->n_plain; c++)
+        if (c != x->column)
+            x->other_free += x->b->lambda[c];
+    for (uint32_t q = 0; q < sizeof tries / sizeof *tries; q++) {
+        double bound;
+
+        x->cell_price = cell_value * tries[q];
+        fill_grid(x, cells);
+        bound = x->cell_price * cells * devices + grid_row(x, 0)[GRID];
+        if (bound < best) {
+            best = bound;
+            at = x->cell_price;
+        }
+    }
+    x->cell_price = at;
+    fill_grid(x, cells);
+    x->units_left = GRID;
+    x->cells_left = (int64_t)cells * devices;
+}
+
 /* What items from k on can add at best, multipliers paid. */
 static double rest(struct prove *x, uint32_t k, uint32_t cells)
 {
@@ -182,10 +258,17 @@ static bool takes_plain(struct prove *x, uint32_t k, int sign)
             if (need[c] > x->free[c])
                 return false;
     for (uint32_t c = 0; c < x->v->n_plain; c++) {
+        double price = b->lambda[c] *
+                       b->share[(size_t)x->place[k] * x->price->scalars + c];
+
         x->free[c] -= sign * need[c];
-        x->lambda_free -= sign * b->lambda[c] *
-                          b->share[(size_t)x->place[k] * x->price->scalars + c];
+        x->lambda_free -= sign * price;
+        if (c != x->column)
+            x->other_free -= sign * price;
     }
+    x->units_left -= sign * (int64_t)x->units[k];
+    x->cells_left -= sign * (int64_t)(x->whole[k] * x->all_cells +
+                                      x->cells[k]);
     return true;
 }
 
@@ -264,7 +347,9 @@ static void search(struct prove *x, uint32_t k, uint32_t highest, double value,
             x->over = true;
             return;
         }
-        if (value + x->lambda_free + rest(x, k, cells) <= x->goal)
+        if (value + x->other_free + x->cell_price * (double)x->cells_left +
+                grid_row(x, k)[x->units_left] <= x->goal ||
+            value + x->lambda_free + rest(x, k, cells) <= x->goal)
             return;
         if (x->used[k] >= x->limit[k] ||
             (k < x->n_whole && x->untouched < x->whole[k]))
@@ -344,6 +429,19 @@ static void write_parts(struct prove *x)
         }
 }
 
+/* The worth of a cell by the tables of the first relaxation. */
+static double root_cell_value(struct prove *x, uint32_t devices,
+                              uint32_t cells)
+{
+    double all = 0;
+
+    if (!devices)
+        return 0;
+    all = x->n_whole ? whole_row(x, 0)[devices]
+                     : x->n_parts ? devices * part_row(x, 0)[cells] : 0;
+    return all / ((double)devices * cells);
+}
+
 bool prove_search(struct prove *x, uint32_t t, const double *worth,
                   double above, uint64_t nodes, double *ret_best,
                   const struct cover_part **ret_part, uint32_t *ret_n)
@@ -354,7 +452,7 @@ bool prove_search(struct prove *x, uint32_t t, const double *worth,
     x->b = &x->price->bin[t];
     *ret_best = above;
     *ret_n = 0;
-    if (x->price->scalars > v->n_plain)
+    if (x->price->scalars > v->n_plain || !v->n_plain)
         return false;
     x->dev = device_column(x);
     devices = x->dev == UINT32_MAX
@@ -380,6 +478,8 @@ bool prove_search(struct prove *x, uint32_t t, const double *worth,
     make_tables(x, cells, devices);
     drop_hopeless(x, cells, devices);
     make_tables(x, cells, devices);
+    x->all_cells = cells;
+    make_grid(x, cells, devices, root_cell_value(x, devices, cells));
     search(x, 0, UINT32_MAX, 0, cells);
     write_parts(x);
     *ret_best = x->goal;

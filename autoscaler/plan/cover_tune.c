@@ -10,10 +10,6 @@
 #include "cover_tune.h"
 
 #include <string.h>
-#ifdef COVER_TRACE
-#include <stdio.h>
-int tune_trace;
-#endif
 
 enum { CUTS = 60, PIVOTS = 120 };
 
@@ -282,9 +278,6 @@ double price_tune(struct price *p, uint32_t t, const double *worth,
             half = !half;
         }
     }
-#ifdef COVER_TRACE
-    if (tune_trace && !space) fprintf(stderr, "  bin %u (orig %u) dev %u its %u ub/price %.5f mix/price %.5f warm %u scarce %u n %u\n", t, p->v->bin_of[t], p->v->devices[t*p->v->n_dev], u->cuts, best/enough, -u->rhs[u->rows]/enough, b->n_warm, b->n_scarce, b->n);
-#endif
     if (!space)
         keep_warm(u, b);
     set_multipliers(u, b, u->best);

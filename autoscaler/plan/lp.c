@@ -15,7 +15,6 @@
 #define SLACKNESS 1e-7
 #define DRIFT 1e-6
 #define REFACTOR 400         /* pivots */
-extern int lp_total; int lp_total;
 #define SLACK UINT32_MAX
 
 struct column {
@@ -320,7 +319,7 @@ static void pivot_in(struct lp *lp, uint32_t r, bool slack, uint32_t column,
     lp->x[r] = step;
     update_inverse(lp, r);
     set_place(lp, r, slack, column);
-    lp->pivots++; lp_total++;
+    lp->pivots++;
 }
 
 /* Of all that would lower the cost the one with the best rate; slack rows are
@@ -383,7 +382,6 @@ static uint32_t choose_leaving(const struct lp *lp)
 
 static bool drifted(struct lp *lp)
 {
-
     uint32_t m = lp->m;
 
     /* B x = rhs, row by row. */
