@@ -3,12 +3,18 @@
  *
  * What is whole in the LP is bought, then the largest fractions, a few at a
  * time; the LP follows with its dual simplex and new columns for what is left.
+ * Places that the LP exchanges between items are given as it gives them, so
+ * buying what is whole leaves an optimal basis optimal.
  * At every step the greedy completes the plan: a dive that is cut short has
  * still found something.
  */
 #include "cover_dive.h"
 
 #include <string.h>
+
+/* Part of its price that a bin the LP has whole must be worth when its content
+ * had to be changed: the LP is asked again about the others. */
+#define WHOLE_WORTHY 0.96
 
 void dive_make(struct generate *g, struct greedy *greedy, struct dive *ret)
 {
@@ -21,6 +27,8 @@ void dive_make(struct generate *g, struct greedy *greedy, struct dive *ret)
     room_make(g->v, &ret->room);
     ret->fraction = ARENA_ARRAY(g->v->arena, double, lp_rows(g->master.lp));
     ret->column = ARENA_ARRAY(g->v->arena, uint32_t, lp_rows(g->master.lp));
+    ret->flow = ARENA_ARRAY(g->v->arena, double, g->master.n_exchanges);
+    ret->left = ARENA_ARRAY(g->v->arena, uint32_t, g->v->n_items);
     ret->worth = ARENA_ARRAY(g->v->arena, double, g->v->n_items);
 }
 
@@ -42,9 +50,67 @@ static uint32_t whole_times(const struct draft *d,
     return best;
 }
 
+static void read_flows(struct dive *x)
+{
+    const struct master *m = &x->g->master;
+
+    for (uint32_t k = 0; k < m->n_exchanges; k++)
+        x->flow[k] = 0;
+    for (uint32_t k = 0; k < lp_rows(m->lp); k++) {
+        double amount;
+        uint32_t column = lp_basic(m->lp, k, &amount);
+
+        if (column >= m->first_exchange &&
+            column < m->first_exchange + m->n_exchanges)
+            x->flow[column - m->first_exchange] = amount;
+    }
+}
+
+/* One place of the item goes where the LP moves most of such places. */
+static uint32_t moved(struct dive *x, const uint32_t *left, uint32_t item)
+{
+    const struct master *m = &x->g->master;
+
+    for (int hop = 0; hop < 8 && !left[item]; hop++) {
+        uint32_t best = UINT32_MAX;
+
+        for (uint32_t k = 0; k < m->n_exchanges; k++)
+            if (m->exchange[k].item == item && x->flow[k] > 0.01 &&
+                (best == UINT32_MAX || x->flow[k] > x->flow[best]))
+                best = k;
+        if (best == UINT32_MAX)
+            return UINT32_MAX;
+        x->flow[best] -= 1;
+        item = m->exchange[best].count;
+    }
+    x->work += m->n_exchanges;
+    return left[item] ? item : UINT32_MAX;
+}
+
+/* The parts with what is gone replaced as the LP exchanges it. */
+static void replace_parts(struct dive *x, const struct cover_part *part,
+                          uint32_t n)
+{
+    uint32_t *left = x->left;
+
+    memcpy(left, x->draft.left, x->v->n_items * sizeof *left);
+    x->parts.n = 0;
+    for (uint32_t k = 0; k < n; k++)
+        for (uint32_t c = 0; c < part[k].count; c++) {
+            uint32_t item = moved(x, left, part[k].item);
+
+            if (item == UINT32_MAX)
+                item = part[k].item;    /* the top-up finds another */
+            else
+                left[item]--;
+            VEC_PUSH(x->v->arena, &x->parts, ((struct cover_part){item, 1}));
+        }
+}
+
 /* Buys up to `times` of the LP's column; what the demand no longer has is
  * replaced by what it has. */
-static uint32_t buy_column(struct dive *x, uint32_t column, uint32_t times)
+static uint32_t buy_column(struct dive *x, uint32_t column, uint32_t times,
+                           double worthy)
 {
     const struct master *m = &x->g->master;
     struct draft *d = &x->draft;
@@ -65,9 +131,12 @@ static uint32_t buy_column(struct dive *x, uint32_t column, uint32_t times)
             bought += n;
             continue;
         }
-        column_top_up(maker, c.bin, x->worth, d->left, part, c.n);
+        replace_parts(x, part, c.n);
+        column_top_up(maker, c.bin, x->worth, d->left, x->parts.v,
+                      x->parts.n);
         if (!maker->n_best ||
-            maker->best[0].value < x->worthy * (double)x->v->price[c.bin])
+            maker->best[0].value <
+                worthy * master_limited_price(m, c.bin))
             break;
         draft_buy(d, c.bin, 1, maker->best[0].part.v, maker->best[0].part.n);
         bought++;
@@ -87,7 +156,8 @@ static uint32_t buy_whole(struct dive *x)
         if (column == UINT32_MAX || !x->g->master.column.v[column].n ||
             amount < 1 - 1e-6)
             continue;
-        bought += buy_column(x, column, (uint32_t)(amount + 1e-6));
+        bought += buy_column(x, column, (uint32_t)(amount + 1e-6),
+                             WHOLE_WORTHY);
     }
     return bought;
 }
@@ -118,7 +188,7 @@ static uint32_t buy_largest(struct dive *x, double cost)
     for (uint32_t k = 0; k < n; k++) {
         if ((double)x->draft.cost >= cost && bought)
             break;
-        bought += buy_column(x, x->column[k], 1);
+        bought += buy_column(x, x->column[k], 1, x->worthy);
     }
     return bought;
 }
@@ -177,13 +247,14 @@ void dive_run(struct dive *x, uint64_t until, double worthy, double least,
         for (uint32_t i = 0; i < x->v->n_items; i++)
             x->worth[i] = y[i] > 0 ? y[i] : 0;
         complete(x, best);
+        read_flows(x);
         bought = buy_whole(x);
         if ((double)x->draft.cost < cost)
             bought += buy_largest(x, cost);
         if (!bought)
             break;
         master_residual(m, &x->draft);
-        if (lp_dual(m->lp, 2000) == LP_BROKEN)
+        if (lp_dual(m->lp, 2000) != LP_OPTIMAL)
             lp_restart(m->lp);
         generate_run(x->g, x->draft.left, until, 1e-4, 1, false);
         steps = steps_left(last, work_of(x), until, least);

@@ -17,7 +17,9 @@ struct dive {
     struct room room;
     double *worth;            /* duals of the present residual */
     double *fraction;         /* scratch: columns by their fraction */
-    uint32_t *column;
+    uint32_t *column, *left;
+    double *flow;             /* per exchange: what the LP still moves */
+    VEC(struct cover_part) parts;
     double worthy;
     bool dived;               /* before: the program is at some residual */
     uint64_t work;            /* of the greedy */

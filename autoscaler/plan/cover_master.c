@@ -61,6 +61,9 @@ void master_add_exchanges(struct master *m, const double *worth)
 {
     const struct view *v = m->v;
 
+    m->first_exchange = lp_columns(m->lp);
+    m->exchange = ARENA_ARRAY(v->arena, struct cover_part,
+                              (size_t)EXCHANGES * v->n_items);
     for (uint32_t b = 0; b < v->n_items; b++) {
         uint32_t best[EXCHANGES] = {0}, n = 0;
 
@@ -82,6 +85,7 @@ void master_add_exchanges(struct master *m, const double *worth)
             struct draft_pattern none = {0, 0, 0, 0};
 
             lp_add(m->lp, 0, worth[best[k]], e, 2);
+            m->exchange[m->n_exchanges++] = (struct cover_part){best[k], b};
             VEC_PUSH(v->arena, &m->column, none);
         }
     }

@@ -21,6 +21,9 @@ struct master {
     uint32_t n_limits;
     double *limit;            /* rhs of the limit rows */
     double *rhs;
+    /* Exchanges: LP columns first_exchange..., from item to item. */
+    uint32_t first_exchange, n_exchanges;
+    struct cover_part *exchange;   /* item: from, count: to */
     VEC(struct lp_entry) entry;
     uint32_t *place;          /* scratch per item */
 };
