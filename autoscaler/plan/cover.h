@@ -68,7 +68,7 @@ struct cover_plan {
 };
 
 /* About how many steps of work are a millisecond of one core of 2024. */
-#define COVER_STEPS_PER_MS UINT64_C(680000)
+#define COVER_STEPS_PER_MS UINT64_C(560000)
 
 void cover_first(const struct cover_problem *p, struct arena *arena,
                  struct cover_plan *ret);

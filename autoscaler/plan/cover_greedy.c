@@ -62,9 +62,8 @@ struct greedy *greedy_make(const struct view *v, struct price *price)
     for (uint32_t t = 0; t < v->n_bins; t++) {
         uint32_t n = 0;
 
-        for (uint32_t w = 0; w < v->words; w++)
-            n += (uint32_t)__builtin_popcountll(
-                v->can[(size_t)t * v->words + w]);
+        for (uint32_t i = 0; i < v->n_items; i++)
+            n += view_can(v, t, i);
         for (int s = 0; s < BY_N; s++)
             g->bin[t].order[s] = ARENA_ARRAY(a, uint32_t, n);
     }

@@ -118,6 +118,8 @@ void cover_improve(const struct cover_problem *p, const struct cover_plan *first
     view_make(p, arena, &x->v);
     if (!x->v.n_items || !budget) {
         *ret = *first;
+        if (!ret->cost)
+            ret->bound = 0;
         return;
     }
     x->lp = x->v.n_items <= MOST_ROWS;
@@ -144,7 +146,7 @@ void cover_improve(const struct cover_problem *p, const struct cover_plan *first
         bound = x->best.n_left ? bound_without(&x->g, x->best.n_left)
                                : x->g.bound;
     ret->bound = bound < 0 ? -1 : (int64_t)bound;
-    if (ret->bound > ret->cost)
+    if (ret->bound > ret->cost || !ret->cost)
         ret->bound = ret->cost;
     ret->work = x->used;
 }

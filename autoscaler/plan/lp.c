@@ -6,48 +6,9 @@
  * far less than rows squared.  Columns that have not been attractive for long
  * are left out of the search and looked at only when nothing else enters.
  */
-#include "lp.h"
+#include "lp_inside.h"
 
 #include <string.h>
-
-#define TINY 1e-9            /* a value that counts as zero */
-#define PIVOT 1e-6           /* smallest pivot */
-#define SLACKNESS 1e-7
-#define DRIFT 1e-6
-#define REFACTOR 400         /* pivots */
-#define SLACK UINT32_MAX
-
-struct column {
-    double cost, scale;
-    uint32_t first, n;
-    bool basic, barred;
-};
-
-struct ratio { uint32_t column; double size, reduced; };
-
-struct lp {
-    struct arena *arena;
-    uint32_t m, n_cover;
-    double *rhs;
-    VEC(struct column) col;
-    VEC(struct lp_entry) entry;
-    double *inv;             /* column c at inv + c * m */
-    uint32_t *basis;         /* column, or SLACK: of row slack_of[] */
-    uint32_t *slack_of;
-    bool *slack_basic;
-    double *x, *y;
-    struct ratio *ratio;     /* candidates of the dual ratio test */
-    uint32_t n_ratio, ratio_cap;
-    double *slack_cost;      /* not zero during lp_dual() only */
-    double *true_cost;
-    uint32_t true_cap;
-    double *alpha, *rho;
-    uint32_t *nz;
-    uint32_t pivots;
-    double mean_scale;
-    bool started;
-    uint64_t work;
-};
 
 struct lp *lp_make(struct arena *arena, uint32_t n_cover, uint32_t n_limit,
                    const double *rhs)
@@ -94,16 +55,6 @@ void lp_bar(struct lp *lp, uint32_t column, bool barred)
     lp->col.v[column].barred = barred;
 }
 
-static double slack_sign(const struct lp *lp, uint32_t row)
-{
-    return row < lp->n_cover ? -1 : 1;
-}
-
-static double basic_cost(const struct lp *lp, uint32_t k)
-{
-    return lp->basis[k] == SLACK ? lp->slack_cost[lp->slack_of[k]] : lp->col.v[lp->basis[k]].cost;
-}
-
 double lp_reduced_cost(const struct lp *lp, uint32_t column)
 {
     const struct column *c = &lp->col.v[column];
@@ -116,7 +67,7 @@ double lp_reduced_cost(const struct lp *lp, uint32_t column)
 }
 
 /* to += f * from, the inner loop of everything here. */
-static void add_scaled(double *restrict to, const double *restrict from,
+static void lp_add_scaled(double *restrict to, const double *restrict from,
                        double f, uint32_t n)
 {
     uint32_t k = 0;
@@ -132,27 +83,27 @@ static void add_scaled(double *restrict to, const double *restrict from,
 }
 
 /* alpha = inverse times the column (slack: of row `column`). */
-static void transform(struct lp *lp, bool slack, uint32_t column)
+void lp_transform(struct lp *lp, bool slack, uint32_t column)
 {
     uint32_t m = lp->m;
 
     memset(lp->alpha, 0, m * sizeof *lp->alpha);
     if (slack) {
-        add_scaled(lp->alpha, lp->inv + (size_t)column * m,
-                   slack_sign(lp, column), m);
+        lp_add_scaled(lp->alpha, lp->inv + (size_t)column * m,
+                   lp_slack_sign(lp, column), m);
         lp->work += m / 2;
         return;
     }
     for (uint32_t k = 0; k < lp->col.v[column].n; k++) {
         struct lp_entry e = lp->entry.v[lp->col.v[column].first + k];
 
-        add_scaled(lp->alpha, lp->inv + (size_t)e.row * m, (double)e.value, m);
+        lp_add_scaled(lp->alpha, lp->inv + (size_t)e.row * m, (double)e.value, m);
     }
     lp->work += (uint64_t)m * lp->col.v[column].n / 4;
 }
 
 /* Row r of the inverse into rho. */
-static void read_row(struct lp *lp, uint32_t r)
+void lp_read_row(struct lp *lp, uint32_t r)
 {
     for (uint32_t c = 0; c < lp->m; c++)
         lp->rho[c] = lp->inv[(size_t)c * lp->m + r];
@@ -181,7 +132,7 @@ static void update_inverse(struct lp *lp, uint32_t r)
                 col[lp->nz[k]] -= f * lp->alpha[lp->nz[k]];
             lp->work += n;
         } else {
-            add_scaled(col, lp->alpha, -f, m);
+            lp_add_scaled(col, lp->alpha, -f, m);
             lp->work += m / 4;
         }
         col[r] = f;
@@ -206,7 +157,7 @@ static void set_place(struct lp *lp, uint32_t r, bool slack, uint32_t column)
 }
 
 /* x and y from the inverse. */
-static void recompute(struct lp *lp)
+void lp_recompute(struct lp *lp)
 {
     uint32_t m = lp->m;
 
@@ -216,10 +167,10 @@ static void recompute(struct lp *lp)
         double y = 0;
 
         if (lp->rhs[c] != 0)
-            add_scaled(lp->x, col, lp->rhs[c], m);
+            lp_add_scaled(lp->x, col, lp->rhs[c], m);
         for (uint32_t k = 0; k < m; k++)
             if (col[k] != 0)
-                y += basic_cost(lp, k) * col[k];
+                y += lp_basic_cost(lp, k) * col[k];
         lp->y[c] = y;
     }
     lp->work += (uint64_t)m * m / 2;
@@ -242,7 +193,7 @@ static void start(struct lp *lp)
             lp->slack_basic[r] = true;
         }
     }
-    recompute(lp);
+    lp_recompute(lp);
     lp->mean_scale = 0;
     for (uint32_t r = 0; r < lp->n_cover; r++)
         lp->mean_scale += lp->y[r] / 10 / lp->n_cover;
@@ -251,7 +202,7 @@ static void start(struct lp *lp)
 
 /* The inverse anew, by bringing the basic columns in one by one, those with
  * few entries first.  False when the basis is singular. */
-static bool refactor(struct lp *lp)
+bool lp_refactor(struct lp *lp)
 {
     uint32_t m = lp->m, n = 0;
     uint32_t *was = ARENA_ARRAY(lp->arena, uint32_t, 2 * (size_t)m);
@@ -273,7 +224,7 @@ static bool refactor(struct lp *lp)
     memset(lp->inv, 0, (size_t)m * m * sizeof *lp->inv);
     for (uint32_t r = 0; r < m; r++) {
         taken[r] = lp->slack_basic[r];
-        lp->inv[(size_t)r * m + r] = slack_sign(lp, r);
+        lp->inv[(size_t)r * m + r] = lp_slack_sign(lp, r);
         lp->basis[r] = SLACK;
         lp->slack_of[r] = r;
         lp->slack_basic[r] = true;
@@ -281,7 +232,7 @@ static bool refactor(struct lp *lp)
     for (uint32_t i = 0; i < n; i++) {
         uint32_t best = m;
 
-        transform(lp, false, was[i]);
+        lp_transform(lp, false, was[i]);
         for (uint32_t r = 0; r < m; r++) {
             double a = lp->alpha[r] < 0 ? -lp->alpha[r] : lp->alpha[r];
 
@@ -292,20 +243,20 @@ static bool refactor(struct lp *lp)
         }
         if (best == m)
             continue;          /* dependent: a slack stays in its stead */
-        read_row(lp, best);
+        lp_read_row(lp, best);
         update_inverse(lp, best);
         set_place(lp, best, false, was[i]);
         taken[best] = true;
     }
     lp->pivots = 0;
-    recompute(lp);
+    lp_recompute(lp);
     for (uint32_t k = 0; k < m; k++)
         if (lp->x[k] < -1e-5)
             return false;
     return true;
 }
 
-static void pivot_in(struct lp *lp, uint32_t r, bool slack, uint32_t column,
+void lp_pivot_in(struct lp *lp, uint32_t r, bool slack, uint32_t column,
                      double reduced)
 {
     uint32_t m = lp->m;
@@ -313,9 +264,9 @@ static void pivot_in(struct lp *lp, uint32_t r, bool slack, uint32_t column,
 
     if (step < 0 && lp->alpha[r] > 0)
         step = 0;              /* a primal step never goes back */
-    read_row(lp, r);
-    add_scaled(lp->y, lp->rho, reduced / lp->alpha[r], m);
-    add_scaled(lp->x, lp->alpha, -step, m);
+    lp_read_row(lp, r);
+    lp_add_scaled(lp->y, lp->rho, reduced / lp->alpha[r], m);
+    lp_add_scaled(lp->x, lp->alpha, -step, m);
     lp->x[r] = step;
     update_inverse(lp, r);
     set_place(lp, r, slack, column);
@@ -348,7 +299,7 @@ static bool choose_entering(struct lp *lp, bool *ret_slack, uint32_t *ret,
         lp->work += c->n;
     }
     for (uint32_t r = 0; r < lp->m; r++) {
-        double d = -slack_sign(lp, r) * lp->y[r];
+        double d = -lp_slack_sign(lp, r) * lp->y[r];
 
         if (lp->slack_basic[r] || d > -1e-7)
             continue;
@@ -380,7 +331,7 @@ static uint32_t choose_leaving(const struct lp *lp)
     return best;
 }
 
-static bool drifted(struct lp *lp)
+bool lp_drifted(struct lp *lp)
 {
     uint32_t m = lp->m;
 
@@ -389,7 +340,7 @@ static bool drifted(struct lp *lp)
     for (uint32_t k = 0; k < m; k++) {
         if (lp->basis[k] == SLACK) {
             lp->rho[lp->slack_of[k]] -=
-                slack_sign(lp, lp->slack_of[k]) * lp->x[k];
+                lp_slack_sign(lp, lp->slack_of[k]) * lp->x[k];
             continue;
         }
         for (uint32_t q = 0; q < lp->col.v[lp->basis[k]].n; q++) {
@@ -422,16 +373,16 @@ enum lp_end lp_primal(struct lp *lp, uint32_t iterations)
         uint32_t column = 0, r;
         double reduced = 0;
 
-        if (lp->pivots >= REFACTOR || (lp->pivots % 100 == 99 && drifted(lp)))
-            if (!refactor(lp))
+        if (lp->pivots >= REFACTOR || (lp->pivots % 100 == 99 && lp_drifted(lp)))
+            if (!lp_refactor(lp))
                 return LP_BROKEN;
         if (!choose_entering(lp, &slack, &column, &reduced))
             return LP_OPTIMAL;
-        transform(lp, slack, column);
+        lp_transform(lp, slack, column);
         r = choose_leaving(lp);
         if (r == lp->m)
             return LP_BROKEN;
-        pivot_in(lp, r, slack, column, reduced);
+        lp_pivot_in(lp, r, slack, column, reduced);
     }
     return LP_STOPPED;
 }
@@ -440,158 +391,7 @@ void lp_set_rhs(struct lp *lp, const double *rhs)
 {
     memcpy(lp->rhs, rhs, lp->m * sizeof *rhs);
     if (lp->started)
-        recompute(lp);
-}
-
-/* The row entry of a variable that is not basic (rho holds the row), and its
- * reduced cost; 0 when it may not enter. */
-static double dual_entry(struct lp *lp, uint32_t j, double *ret_reduced,
-                         double *ret_scale)
-{
-    double a = 0;
-
-    if (j >= lp->col.n) {
-        uint32_t row = j - lp->col.n;
-
-        if (lp->slack_basic[row])
-            return 0;
-        *ret_reduced = lp->slack_cost[row] - slack_sign(lp, row) * lp->y[row];
-        *ret_scale = lp->mean_scale;
-        return slack_sign(lp, row) * lp->rho[row];
-    }
-    if (lp->col.v[j].basic || lp->col.v[j].barred)
-        return 0;
-    for (uint32_t k = 0; k < lp->col.v[j].n; k++) {
-        struct lp_entry e = lp->entry.v[lp->col.v[j].first + k];
-
-        a += lp->rho[e.row] * (double)e.value;
-    }
-    lp->work += lp->col.v[j].n;
-    *ret_scale = lp->col.v[j].scale;
-    if (a < -PIVOT)
-        *ret_reduced = lp_reduced_cost(lp, j);
-    return a;
-}
-
-/* Smallest ratio of reduced cost to row entry, Harris' way: what keeps the
- * duals right.  Column numbers from col.n on are slacks. */
-static bool choose_dual_entering(struct lp *lp, uint32_t *ret,
-                                 double *ret_reduced)
-{
-    double least = 1e300, size = 0;
-
-    lp->n_ratio = 0;
-    for (uint32_t j = 0; j < lp->col.n + lp->m; j++) {
-        double d = 0, scale = 0, a = dual_entry(lp, j, &d, &scale), ratio;
-
-        if (a >= -PIVOT)
-            continue;
-        ratio = ((d > 0 ? d : 0) + 1e-7 * scale) / -a;
-        if (ratio < least)
-            least = ratio;
-        if (lp->n_ratio == lp->ratio_cap)
-            arena_grow_(lp->arena, (void **)&lp->ratio, &lp->ratio_cap,
-                        lp->n_ratio, sizeof *lp->ratio);
-        lp->ratio[lp->n_ratio++] = (struct ratio){j, -a, d};
-    }
-    for (uint32_t k = 0; k < lp->n_ratio; k++)
-        if (lp->ratio[k].reduced <= least * lp->ratio[k].size &&
-            lp->ratio[k].size > size) {
-            size = lp->ratio[k].size;
-            *ret = lp->ratio[k].column;
-            *ret_reduced = lp->ratio[k].reduced;
-        }
-    return size > 0;
-}
-
-/* Costs of all that is not basic go up a little, each by its own amount: no
- * two ratios are equal then, and the dual simplex does not circle. */
-static void disturb(struct lp *lp)
-{
-    uint64_t seed = 88172645463325252u;
-
-    if (lp->true_cap < lp->col.n) {
-        lp->true_cap = lp->col.n + 1024;
-        lp->true_cost = ARENA_ARRAY(lp->arena, double, lp->true_cap);
-    }
-    for (uint32_t j = 0; j < lp->col.n + lp->m; j++) {
-        double f;
-
-        seed = seed * 6364136223846793005u + 1442695040888963407u;
-        f = 1e-5 * (1 + (double)(seed >> 40) / (1 << 24));
-        if (j < lp->col.n) {
-            struct column *c = &lp->col.v[j];
-
-            lp->true_cost[j] = c->cost;
-            if (!c->basic)
-                c->cost += f * c->scale;
-        } else if (!lp->slack_basic[j - lp->col.n]) {
-            lp->slack_cost[j - lp->col.n] = f * lp->mean_scale;
-        }
-    }
-}
-
-static void settle(struct lp *lp)
-{
-    for (uint32_t j = 0; j < lp->col.n; j++)
-        lp->col.v[j].cost = lp->true_cost[j];
-    memset(lp->slack_cost, 0, lp->m * sizeof *lp->slack_cost);
-    recompute(lp);
-}
-
-static enum lp_end dual(struct lp *lp, uint32_t iterations)
-{
-    for (uint32_t it = 0; it < iterations; it++) {
-        uint32_t r = lp->m, column = 0;
-        double worst = -1e-6, reduced = 0, size;
-
-        if (lp->pivots >= REFACTOR || (lp->pivots % 50 == 49 && drifted(lp)))
-            refactor(lp);
-        for (uint32_t k = 0; k < lp->m; k++)
-            if (lp->x[k] < worst) {
-                worst = lp->x[k];
-                r = k;
-            }
-        if (r == lp->m)
-            return LP_OPTIMAL;
-        read_row(lp, r);
-        if (!choose_dual_entering(lp, &column, &reduced))
-            return LP_BROKEN;
-        size = -1;
-        for (uint32_t k = 0; k < lp->n_ratio; k++)
-            if (lp->ratio[k].column == column)
-                size = lp->ratio[k].size;
-        transform(lp, column >= lp->col.n,
-                  column >= lp->col.n ? column - lp->col.n : column);
-        if (-lp->alpha[r] < 0.9 * size || -lp->alpha[r] > 1.1 * size) {
-            /* Row and column disagree: the inverse is worn out. */
-            if (!lp->pivots)
-                return LP_BROKEN;
-            refactor(lp);
-            continue;
-        }
-        if (reduced < 0) {
-            /* Slightly wrong already: its cost gives way, for now. */
-            if (column >= lp->col.n)
-                lp->slack_cost[column - lp->col.n] -= reduced;
-            else
-                lp->col.v[column].cost -= reduced;
-            reduced = 0;
-        }
-        pivot_in(lp, r, column >= lp->col.n,
-                 column >= lp->col.n ? column - lp->col.n : column, reduced);
-    }
-    return LP_STOPPED;
-}
-
-enum lp_end lp_dual(struct lp *lp, uint32_t iterations)
-{
-    enum lp_end end;
-
-    disturb(lp);
-    end = dual(lp, iterations);
-    settle(lp);
-    return end;
+        lp_recompute(lp);
 }
 
 void lp_restart(struct lp *lp)
@@ -609,7 +409,7 @@ double lp_value(const struct lp *lp)
     double z = 0;
 
     for (uint32_t k = 0; k < lp->m; k++)
-        z += basic_cost(lp, k) * lp->x[k];
+        z += lp_basic_cost(lp, k) * lp->x[k];
     return z;
 }
 
