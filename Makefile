@@ -25,7 +25,8 @@ LDFLAGS.debug := -pie -fsanitize=address,undefined
 LDFLAGS.tsan := -pie -fsanitize=thread
 LDFLAGS.cov := --coverage
 LDFLAGS := $(LDFLAGS.$(VARIANT)) $(EXTRA_LDFLAGS)
-CPPFLAGS := -I$(B)/gen -DDAVIT_VERSION='"$(VERSION)"' -DPLUGIN_DIR='"$(PLUGIN_DIR)"' -DCATALOGUE_FILE='"configs/catalogue.yaml"'
+CPPFLAGS := -I$(B)/gen -DDAVIT_VERSION='"$(VERSION)"' -DPLUGIN_DIR='"$(PLUGIN_DIR)"' -DCATALOGUE_FILE='"configs/catalogue.yaml"' \
+	-DOPENAPI_FILE='"docs/openapi.json"' -DPAGE_FILE='"autoscaler/api/page.html"'
 
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-5s %s\n' $(1) $(2))
@@ -33,6 +34,7 @@ say = $(if $(V),,@printf '  %-5s %s\n' $(1) $(2))
 ROOMS := base model plan config wire cloud store control api cli
 SRCS := $(foreach r,$(ROOMS),$(sort $(wildcard autoscaler/$(r)/*.c)))
 MAIN := autoscaler/cli/main.c
+.SECONDARY:
 GEN_C := $(B)/gen/ray.pb-c.c
 LIB_OBJS := $(patsubst %.c,$(B)/%.o,$(filter-out $(MAIN),$(SRCS))) $(GEN_C:.c=.o)
 PLUGINS := $(patsubst providers/%/,%,$(sort $(wildcard providers/*/)))
@@ -64,14 +66,16 @@ $(B)/%.o: %.c $(B)/flags | $(GEN_C)
 	$(Q)$(CC) $(CFLAGS) $(CPPFLAGS) $(PKG_CFLAGS) -MMD -MP -c -o $@ $<
 
 $(B)/autoscaler/config/catalogue.o: configs/catalogue.yaml
+$(B)/autoscaler/api/embed.o: docs/openapi.json autoscaler/api/page.html
 
 $(B)/libdavit.a: $(LIB_OBJS)
 	$(call say,AR,$@)
 	$(Q)rm -f $@; ar rcs $@ $^
 
+# The whole archive: a name that two rooms use must not pass unseen.
 $(B)/davit: $(B)/$(MAIN:.c=.o) $(B)/libdavit.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(PKG_LIBS) -ldl -lpthread -lm
+	$(Q)$(CC) $(LDFLAGS) -o $@ $< -Wl,--whole-archive $(B)/libdavit.a -Wl,--no-whole-archive $(PKG_LIBS) -ldl -lpthread -lm
 
 # A plug-in sees provider.h and autoscaler/kit/ only, and links no symbol of ours.
 PLUGIN_CFLAGS := $(filter-out -fPIE,$(CFLAGS)) -fPIC -fvisibility=hidden

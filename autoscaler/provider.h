@@ -95,7 +95,7 @@ struct davit_setup {            /* what open() is given */
     const char *head;           /* the Ray head's host:port, "" without one */
     const struct davit_kv *options;  /* providers.NAME:, flattened */
     size_t n_options;
-    const struct davit_node_type *types;
+    const struct davit_node_type *const *types;
     size_t n_types;
 };
 
@@ -110,7 +110,9 @@ struct davit_offer {            /* something that could be launched */
 
 enum davit_phase { DAVIT_STARTING, DAVIT_RUNNING, DAVIT_STOPPING, DAVIT_FAILED };
 
-struct davit_machine {          /* something that exists and carries our tag */
+struct davit_machine {          /* something that exists and carries our tag;
+                                 * strings are "" when unknown, never NULL;
+                                 * an id has up to 127 bytes */
     uint32_t size;
     const char *id, *request_id, *offer, *zone, *address;
     uint32_t phase;             /* enum davit_phase */
@@ -136,10 +138,13 @@ struct davit_provider {
     const char *name, *version;
     uint64_t caps;
     const struct davit_kv *options;  /* key, one-line help; {0} ends.  A key
-                                      * ending in '*' allows that prefix */
+                                      * ending in '*' allows that prefix;
+                                      * "types.KEY": a node type's option */
 
     /* Checks the config and remembers it; no I/O (there is no call yet, so no
      * deadline): tokens are fetched by the first operation that needs one.
+     * When it refuses, error.code may name the option ("zone", or "TYPE.boot"
+     * for a node type's): the message then points at its line.
      * A reload opens a second handle before the first is closed. */
     int (*open)(const struct davit_host *, const struct davit_setup *,
                 void **ret_self, struct davit_error *);

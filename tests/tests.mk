@@ -1,9 +1,10 @@
 # tests.mk - included by the Makefile: every test there is, by name.
 
+include tests/plugin/plugin.mk tests/contract/contract.mk
+
 UNIT_SRCS := $(sort $(wildcard tests/unit/test_*.c))
 UNIT_BINS := $(UNIT_SRCS:tests/unit/%.c=$(B)/tests/%)
-# -lcmocka only for tests
-CMOCKA_LIBS := $(shell pkg-config --libs cmocka 2>/dev/null)
+CMOCKA_LIBS = $(shell pkg-config --libs cmocka 2>/dev/null)
 
 $(B)/tests/%: tests/unit/%.c $(B)/libdavit.a $(B)/flags
 	$(call say,TEST,$<)
@@ -13,3 +14,33 @@ $(B)/tests/%: tests/unit/%.c $(B)/libdavit.a $(B)/flags
 .PHONY: check-unit
 check-unit: all $(UNIT_BINS)  ## unit tests (VARIANT=debug: under ASan and UBSan)
 	@tests/unit/run.sh $(B) $(UNIT_BINS)
+
+# Set-up is part of every target that needs it; a second time it does nothing.
+.PHONY: setup setup-test
+setup:
+	@tests/setup.sh build
+
+CHECK = py=$$(tests/setup.sh test) && $(MAKE) -s all && DAVIT_PYTHON=$$py/bin/python PATH="$$py/bin:$$PATH" $$py/bin/python tests/check.py
+
+.PHONY: check check-ray check-unit-debug
+check:  ## everything, real Ray included, set-up too
+	@$(CHECK)
+
+check-ray:  ## the end-to-end tests with real Ray
+	@$(CHECK) e2e
+
+$(B)/tests/plugins/davit-stamp.so: tests/bench/stamp.c autoscaler/provider.h $(B)/flags
+	$(call say,SO,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(PLUGIN_CFLAGS) -Iautoscaler -shared -o $@ $< -lpthread
+
+.PHONY: bench
+bench:  ## latency, memory and rate of the daemon, with real Ray
+	@py=$$(tests/setup.sh test) && $(MAKE) -s all $(B)/tests/plugins/davit-stamp.so && PATH="$$py/bin:$$PATH" tests/netns.sh $$py/bin/python tests/bench/bench_loop.py
+
+.PHONY: demo demo-ray
+demo:  ## installs what is missing, builds, and shows Davit at work on a simulated cloud
+	@tests/setup.sh build && $(MAKE) -s all && tests/demo/demo.sh
+
+demo-ray:  ## the same with a real Ray cluster and two GPU actors
+	@py=$$(tests/setup.sh test) && $(MAKE) -s all && PATH="$$py/bin:$$PATH" tests/netns.sh tests/demo/demo_ray.sh

@@ -40,7 +40,20 @@ enum status provider_open(const struct config *c,
 void provider_close(struct provider *p);  /* no call may be running */
 const char *provider_name(const struct provider *p);
 uint64_t provider_caps(const struct provider *p);
-uint32_t provider_calls_running(const struct provider *p);
+struct plugin_info provider_plugin(const struct provider *p);
+uint32_t provider_calls_running(const struct provider *p);  /* not freed yet */
+/* "sim: launch" while this thread is inside a plug-in, else NULL.  For a crash
+ * handler to name the culprit: async-signal-safe. */
+const char *provider_running_here(void);
+
+/* Stands between a provider's plug-in and http_do(): for tests that lose
+ * replies, for recording and replaying.  Set before the first call. */
+struct http_client;
+struct http_exchange;
+typedef enum status provider_tap(void *arg, struct http_client *client,
+                                 struct http_exchange *x, struct arena *arena,
+                                 struct err *err);
+void provider_set_tap(struct provider *p, provider_tap *tap, void *arg);
 
 enum call_op { CALL_LIST, CALL_LAUNCH, CALL_TERMINATE, CALL_OFFERS };
 
@@ -82,10 +95,14 @@ struct call *call_new(struct provider *p, enum call_op op, int kind);
 void call_submit(struct workers *w, struct call *c, int64_t timeout_ms);
 void call_free(struct call *c);
 
-/* Rests.  One per offer (provider/type/zone/market) after STOCKOUT, QUOTA or
- * INVALID; one per provider after THROTTLED, AUTH, BROKEN.  Exponential: each
- * failure doubles the rest up to max, a success of the same offer resets only
- * that one.  Owned by the control thread. */
+/* Rests: who is left alone after a failure.  An offer (provider/type/zone/
+ * market) after STOCKOUT, QUOTA or RETRY; its type, until reload, after INVALID;
+ * the provider after THROTTLED, BROKEN and, until reload, AUTH, and after what
+ * has no type.  Each failure doubles the rest up to a most (rests.c has the
+ * table); failures that come in while a rest is in force are the same event and
+ * do not.  A success of the same offer ends that one.  A provider's is ended by
+ * a success once it has been quiet for as long as it rested.  Note a machine
+ * that FAILED once, not at every list.  Owned by the control thread. */
 struct rests;
 struct rests *rests_new(void);
 void rests_free(struct rests *r);
@@ -102,10 +119,23 @@ struct rest {
 const struct rest *rests_note(struct rests *r, const char *provider,
                               const char *type, const char *zone, bool spot,
                               const struct err *e, int64_t now_ms);
+/* The same for a launch of `asked` machines of which `got` came.  After a QUOTA
+ * that gave none of several, room is half of what was asked and until_ms is not
+ * in the future: smaller launches may go at once, and that room holds for ten
+ * minutes, also after a success.  Otherwise room is 0 after QUOTA, UNLIMITED
+ * after all else.  What is under way counts against room: that is the caller's
+ * to subtract. */
+const struct rest *rests_note_launch(struct rests *r, const char *provider,
+                                     const char *type, const char *zone,
+                                     bool spot, uint32_t asked, uint32_t got,
+                                     const struct err *e, int64_t now_ms);
 /* The rest in force for this offer (its own or its provider's), or NULL. */
 const struct rest *rests_find(const struct rests *r, const char *provider,
                               const char *type, const char *zone, bool spot,
                               int64_t now_ms);
+/* Every rest in force, in a stable order. */
+void rests_each(const struct rests *r, int64_t now_ms,
+                void (*each)(void *arg, const struct rest *rest), void *arg);
 void rests_forget_all(struct rests *r);  /* after a reload */
 
 #endif

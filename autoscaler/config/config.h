@@ -41,6 +41,8 @@ struct config {
     const char *path;
     enum conf_dialect dialect;
     const char *cluster;
+    const char *head_type;        /* a foreign file's type of the head, which
+                                   * is never launched; "" : not known */
     const char *ray_address;      /* "" : demand by REST only */
     const char *ray_token_file;   /* "" : RAY_AUTH_TOKEN, RAY_AUTH_TOKEN_PATH,
                                    * ~/.ray/auth_token as Ray itself does */

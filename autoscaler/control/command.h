@@ -15,8 +15,10 @@
 enum command_kind { COMMAND_REQUEST_PUT, COMMAND_REQUEST_DROP,
                     COMMAND_PROTECT, COMMAND_RELOAD };
 
+enum { COMMAND_MAIL = 3 };        /* mail.kind; control's MAIL_COMMAND */
+
 struct command {
-    struct mail mail;             /* first */
+    struct mail mail;             /* first; kind COMMAND_MAIL */
     enum command_kind kind;
     struct arena arena;           /* owns the arguments */
     const char *owner;            /* PUT, DROP */

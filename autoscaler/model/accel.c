@@ -30,6 +30,7 @@ static const struct { const char *name, *type; } aliases[] = {
     {"nvidia-tesla-k80", "K80"},         {"tesla-k80", "K80"},
     {"nvidia-tesla-a100", "A100"},       {"nvidia-a100-sxm4-40gb", "A100"},
     {"nvidia-a100-80gb", "A100-80G"},    {"nvidia-a100-sxm4-80gb", "A100-80G"},
+    {"nvidia-a100-pcie-40gb", "A100"},   {"nvidia-a100-pcie-80gb", "A100-80G"},
     {"a100-80gb", "A100-80G"},           {"nvidia-a100-80gb-pcie", "A100-80G"},
     {"nvidia-l4", "L4"},                 {"nvidia-l40s", "L40S"},
     {"nvidia-a10g", "A10G"},             {"nvidia-a10", "A10"},
@@ -109,4 +110,19 @@ const char *accel_type_canonical(const char *name)
             return aliases[i].type;
     }
     return name;
+}
+
+bool accel_type_serves(const char *has, const char *wanted)
+{
+    size_t n = strlen(wanted);
+
+    if (strncmp(has, wanted, n) != 0)
+        return false;
+    if (!has[n])
+        return true;
+    if (!n || has[n] != '-' || !isdigit((unsigned char)has[n + 1]))
+        return false;
+    for (has += n + 1; isdigit((unsigned char)*has); has++)
+        ;
+    return strcmp(has, "G") == 0;
 }

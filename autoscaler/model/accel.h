@@ -40,4 +40,9 @@ const char *accel_type_of_resource(const char *name);
  * name that is not in the table is returned as it is. */
 const char *accel_type_canonical(const char *name);
 
+/* Does a machine with this type do for who asks for that one?  The same name,
+ * or one product in a certain size: "A100-80G" is an A100 (ray.util.
+ * accelerators: the sizes stand beside the plain name).  Not the reverse. */
+bool accel_type_serves(const char *has, const char *wanted);
+
 #endif

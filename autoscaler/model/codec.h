@@ -18,7 +18,9 @@
  * where ("bundles[2].resources.GPU: ...") and what is allowed. */
 enum status codec_facts_read(const json_t *root, struct arena *arena,
                              struct facts **ret, struct err *err);
-json_t *codec_facts_write(const struct facts *facts);       /* new reference */
+/* A new reference.  Dumped with JSON_REAL_PRECISION(15) or more it loses
+ * nothing. */
+json_t *codec_facts_write(const struct facts *facts);
 
 /* One bundle as users write it in a request: {"GPU":1,"accelerator_type":"T4"}
  * or {"resources":{...},"count":n,"accelerator_type":...,"labels":{...},
@@ -27,6 +29,13 @@ enum status codec_bundle_read(const json_t *v, const char *where,
                               struct arena *arena, struct fact_bundle *ret,
                               struct err *err);
 json_t *codec_bundle_write(const struct fact_bundle *b);
+
+/* The body of a request_resources call: {"bundles":[...],"num_cpus":8,
+ * "strategy":"PACK","priority":0}; "owner" and "ttl" are the caller's to read.
+ * At least one of bundles and num_cpus.  ret is of source REQUEST. */
+enum status codec_request_read(const json_t *body, const char *owner,
+                               int64_t since_ms, struct arena *arena,
+                               struct fact_demand *ret, struct err *err);
 
 json_t *codec_plan_write(const struct snapshot *s, const struct plan *p);
 

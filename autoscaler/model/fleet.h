@@ -47,6 +47,8 @@ struct machine {
     bool busy;              /* a call for it is in flight */
 };
 
+struct fleet_index { struct machine **v; uint32_t size, n; };
+
 struct fleet {
     struct machine **v;     /* in order of creation */
     uint32_t n, cap;
@@ -55,6 +57,7 @@ struct fleet {
     void (*on_change)(void *arg, const struct machine *m,
                       enum machine_state from);
     void *arg;
+    struct fleet_index by_id, by_cloud;  /* fleet.c's own */
 };
 
 void fleet_init(struct fleet *f);
@@ -65,6 +68,8 @@ struct machine *fleet_add(struct fleet *f, const char *id,
 void fleet_move(struct fleet *f, struct machine *m, enum machine_state to,
                 int64_t now_ms);
 void fleet_touch(struct fleet *f, struct machine *m);  /* a field changed */
+/* The provider told its id: indexes it. */
+void fleet_bind(struct fleet *f, struct machine *m, const char *cloud_id);
 struct machine *fleet_by_id(const struct fleet *f, const char *id);
 struct machine *fleet_by_cloud(const struct fleet *f, const char *provider,
                                const char *cloud_id);

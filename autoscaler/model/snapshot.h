@@ -97,6 +97,7 @@ struct snapshot {
     const int64_t *rows;      /* n_rows x n_columns */
     uint32_t n_rows;
     const struct sn_label *labels;
+    uint32_t accelerator_key;     /* ACCEL_LABEL's string: see accel_type_serves */
     const struct sn_term *terms;
     const uint32_t *term_values;
     const struct sn_selector *selectors;
@@ -133,5 +134,8 @@ enum status snapshot_make(const struct facts *facts, struct arena *arena,
 /* Do these labels satisfy the selector? */
 bool snapshot_match(const struct snapshot *s, uint32_t selector,
                     uint32_t first_label, uint32_t n_labels);
+/* The key (a string) of the first term that does not hold, or NONE. */
+uint32_t snapshot_mismatch(const struct snapshot *s, uint32_t selector,
+                           uint32_t first_label, uint32_t n_labels);
 
 #endif

@@ -21,7 +21,9 @@ enum status journal_open(const char *path, struct journal **ret,
 void journal_close(struct journal *j);
 
 /* Writes collect in one transaction until commit.  After a failed write or
- * commit the batch is rolled back and the error returned: do not act on it. */
+ * commit the batch is rolled back and the error returned: do not act on it.
+ * A batch with a failed write takes no more of them, and its commit returns
+ * that first error again, so that checking the commit alone is enough. */
 enum status journal_commit(struct journal *j, struct err *err);
 
 enum status journal_put_machine(struct journal *j, const struct machine *m,
@@ -42,13 +44,17 @@ enum status journal_load_requests(struct journal *j, struct arena *arena,
                                   struct journal_request **ret, uint32_t *n,
                                   struct err *err);
 
-/* Events: a ring of the newest `keep` (10,000) rows; id grows for ever. */
+/* Events: a ring of the newest JOURNAL_EVENTS rows; id grows for ever. */
+#define JOURNAL_EVENTS 10000
 struct journal_event {
     int64_t id, at_ms;
     const char *kind, *subject, *reason, *text, *data;  /* data: JSON or "" */
 };
+/* An id of 0 is set to the next one; any other must be above all before. */
 enum status journal_put_event(struct journal *j, struct journal_event *e,
-                              struct err *err);       /* sets e->id */
+                              struct err *err);
+int64_t journal_next_event(const struct journal *j);  /* id of the next one */
+/* Up to max events with id > after_id, oldest first. */
 enum status journal_load_events(struct journal *j, int64_t after_id,
                                 uint32_t max, struct arena *arena,
                                 struct journal_event **ret, uint32_t *n,

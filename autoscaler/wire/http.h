@@ -25,9 +25,13 @@ struct http_exchange {
     size_t n_headers;
     const void *body;
     size_t body_len;
+    const char *label;            /* what messages call the other side; NULL:
+                                   * the URL without user and query */
     const char *ca_file;          /* NULL: the system's */
+    const char *cert_file, *key_file;  /* NULL: no client certificate */
     const char *unix_socket;      /* NULL: TCP */
-    bool http2_only;              /* prior knowledge, for gRPC without TLS */
+    bool http2_only;              /* prior knowledge, for gRPC without TLS; may
+                                   * be sent twice: idempotent requests only */
     int64_t deadline_mono_ms;     /* 0: 30 s from now */
     const atomic_bool *cancel;    /* NULL: none */
     size_t max_reply;             /* 0: 64 MiB */

@@ -38,6 +38,10 @@ struct ray_node {
 struct ray_view {
     int64_t version;              /* cluster_resource_state_version */
     const char *session;          /* cluster_session_name */
+    bool v2;                      /* false: the head was started without
+                                   * RAY_enable_autoscaler_v2=1: it keeps no
+                                   * request_resources for us, and `ray status`
+                                   * shows nothing */
     int64_t read_mono_ms, took_us;
     const struct ray_node *nodes; /* DEAD ones included */
     uint32_t n_nodes;
@@ -45,6 +49,10 @@ struct ray_view {
      * (GANG, id = hex of the group), request_resources (REQUEST, owner "ray") */
     const struct fact_demand *demands;
     uint32_t n_demands;
+    uint32_t n_elsewhere;         /* shapes left out because a new machine is no
+                                   * help: they name a node, or lie inside a
+                                   * placement group that has its place */
+    uint32_t n_garbled;           /* left out: they make no sense */
 };
 
 enum status ray_head_read(struct ray_head *h, struct arena *arena,
@@ -62,8 +70,16 @@ struct ray_report {
         int64_t start_s, failed_s; uint32_t count; } const *failed;
     uint32_t n_failed;
     const struct fact_demand *infeasible;  /* TASK, GANG, REQUEST */
+    const char *const *why;       /* one per infeasible demand, or NULL */
     uint32_t n_infeasible;
 };
+/* Only what no change outside the configuration would serve is infeasible: a
+ * head with RAY_enable_infeasible_task_early_exit fails those tasks.
+ *
+ * Pending machines with an id appear one per line, those without as "N
+ * launching".  Ray's own status leaves infeasible demand out, so it is also
+ * written, in words, where `ray status` appends the autoscaler's troubles and
+ * new drivers print them. */
 enum status ray_head_report(struct ray_head *h, const struct ray_report *r,
                             int64_t deadline_mono_ms, struct err *err);
 

@@ -53,6 +53,11 @@ static void accelerators_have_one_name(void **state)
     assert_string_equal(accel_type_canonical("Tesla-T4"), "T4");
     assert_string_equal(accel_type_canonical("NoSuch"), "NoSuch");
     assert_string_equal(accel_type_of_resource("accelerator_type:T4"), "T4");
+    assert_true(accel_type_serves("A100-80G", "A100"));
+    assert_true(accel_type_serves("A100", "A100"));
+    assert_false(accel_type_serves("A100", "A100-80G"));
+    assert_false(accel_type_serves("A10G", "A10"));
+    assert_false(accel_type_serves("A100-PCIE", "A100"));
     assert_null(accel_type_of_resource("accelerator_type:"));
     assert_null(accel_type_of_resource("GPU"));
     assert_string_equal(accel_from_k8s("nvidia.com/gpu"), "GPU");

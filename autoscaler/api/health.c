@@ -1,0 +1,66 @@
+/*
+ * health.c - is it alive, is it ready.
+ *
+ * Alive means that the control loop goes round, and nothing else: a liveness
+ * probe that fails for a cloud's outage would only restart a healthy daemon.
+ * Ready tells of everything that keeps it from its work.
+ */
+#include "../base/clock.h"
+#include "inside.h"
+
+/* Milliseconds since the loop went round last. */
+static int64_t still_for(const struct server *s)
+{
+    return clock_mono_ms() - atomic_load(&s->ticked_ms);
+}
+
+static void tell(struct visit *w, unsigned code, const char *status,
+                 struct view *v, const char *problem)
+{
+    struct buf b;
+    struct out o;
+
+    buf_init(&b, REPLY_MAX);
+    out_init(&o, &b);
+    out_object(&o, NULL);
+    out_str(&o, "status", status);
+    if (v && w->trusted) {
+        problems_write(&o, "problems", v);
+    } else {
+        out_array(&o, "problems");
+        if (problem)
+            out_str(&o, NULL, problem);
+        out_close(&o);
+    }
+    out_int(&o, "last_tick_ms", still_for(w->server));
+    out_close(&o);
+    visit_reply(w, code, &b, "application/json");
+}
+
+void get_alive(struct visit *w)
+{
+    struct status_page *p = status_get(w->server->board);
+    bool stuck = still_for(w->server) >= ALIVE_MS;
+
+    tell(w, stuck ? 503 : 200, stuck ? "failing" : p ? "ok" : "starting", NULL,
+          stuck ? "the control loop has not gone round for a minute" : NULL);
+    status_unref(p);
+}
+
+void get_ready(struct visit *w)
+{
+    struct status_page *p = status_get(w->server->board);
+    struct view v;
+    bool ready;
+
+    if (!p) {
+        tell(w, 503, "starting", NULL, "the first look at the world is not "
+              "over");
+        return;
+    }
+    view_open(&v, p);
+    ready = view_ready(&v);
+    tell(w, ready ? 200 : 503, ready ? "ok" : "failing", &v, NULL);
+    view_done(&v);
+    status_unref(p);
+}

@@ -1,0 +1,375 @@
+/*
+ * outcome.c - how an owner's request stands, in numbers and in one sentence.
+ *
+ * The reply of POST /v1/request_resources, the entries of its GET, and the
+ * answer of a what-if are all made from the same struct outcome.
+ */
+#include <string.h>
+
+#include "view.h"
+
+/* Which demands are the owner's request; owner NULL: none. */
+static bool *mine_of(struct view *v, const char *owner, bool *ret_any)
+{
+    bool *mine = ARENA_ARRAY(&v->arena, bool, v->s->n_demands);
+
+    *ret_any = false;
+    for (uint32_t d = 0; d < v->s->n_demands; d++) {
+        const struct sn_demand *q = &v->s->demands[d];
+
+        mine[d] = q->source == SOURCE_REQUEST &&
+                  strcmp(view_str(v, q->owner), owner) == 0;
+        *ret_any |= mine[d];
+    }
+    return mine;
+}
+
+/* Does one of these placements hold a bundle of a demand that is marked? */
+static bool holds(const struct view *v, uint32_t first, uint32_t n,
+                  const bool *mine)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (mine[v->s->bundles[v->plan->placements[first + i].bundle].demand])
+            return true;
+    return false;
+}
+
+/* Milliseconds until a node on its way should be ready; -1 not known. */
+static int64_t time_left(const struct view *v, uint32_t node)
+{
+    const struct sn_node *n = &v->s->nodes[node];
+    int64_t boot = n->type < v->s->n_types ? v->s->types[n->type].boot_ms : -1;
+    int64_t age = n->created_ms > 0 ? v->s->now_ms - n->created_ms : 0;
+
+    if (boot < 0)
+        return -1;
+    return boot > age ? boot - age : 0;
+}
+
+static void wait_for(struct outcome *x, bool *known, int64_t ms)
+{
+    if (ms < 0)
+        *known = false;
+    else if (ms > x->eta_ms)
+        x->eta_ms = ms;
+}
+
+void outcome_of(struct view *v, const char *owner, struct outcome *ret)
+{
+    const struct plan *p = v->plan;
+    struct outcome x = {0};
+    bool *mine = mine_of(v, owner, &x.found), known = true, ready = true;
+
+    for (uint32_t d = 0; d < v->s->n_demands; d++)
+        if (mine[d])
+            tally_demand(&x.sum, v, d);
+    for (uint32_t i = 0; x.found && i < v->s->n_nodes; i++) {
+        const struct plan_node *n = &p->nodes[i];
+
+        if (v->s->nodes[i].state == STATE_READY ||
+            v->s->nodes[i].state == STATE_DRAINING ||
+            !holds(v, n->first_placement, n->n_placements, mine))
+            continue;
+        ready = false;
+        wait_for(&x, &known, time_left(v, i));
+    }
+    for (uint32_t i = 0; x.found && i < p->n_launches; i++) {
+        const struct plan_launch *l = &p->launches[i];
+        const struct sn_type *t = view_offer_type(v, l->offer);
+
+        if (!holds(v, l->first_placement, l->n_placements, mine))
+            continue;
+        x.n_launches += l->count;
+        x.cost_micros_hour +=
+            v->s->offers[l->offer].price_micros_hour * (int64_t)l->count;
+        wait_for(&x, &known, t ? t->boot_ms : -1);
+    }
+    x.feasible = x.sum.infeasible == 0;
+    x.satisfied = ready && x.sum.placed == x.sum.bundles;
+    if (!known || x.sum.waiting || x.sum.infeasible)
+        x.eta_ms = -1;
+    *ret = x;
+}
+
+/* Nodes of one offer, for one demand, for one reason: the planner may list them
+ * apart because they hold different bundles, people need not see that. */
+static uint32_t same_launches(const struct view *v, uint32_t launch,
+                              const bool *mine)
+{
+    const struct plan_launch *l = &v->plan->launches[launch];
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < v->plan->n_launches; i++) {
+        const struct plan_launch *x = &v->plan->launches[i];
+
+        if (x->offer != l->offer || x->why != l->why ||
+            x->demand != l->demand ||
+            (mine && !holds(v, x->first_placement, x->n_placements, mine)))
+            continue;
+        if (i < launch)
+            return 0;  /* told with an earlier one */
+        n += x->count;
+    }
+    return n;
+}
+
+/* "2 x t4, 1 x cpu" */
+static const char *launches_text(struct view *v, const bool *mine)
+{
+    const char *text;
+    struct buf b;
+
+    buf_init(&b, 2048);
+    for (uint32_t i = 0; i < v->plan->n_launches; i++) {
+        const struct plan_launch *l = &v->plan->launches[i];
+        const struct sn_type *t = view_offer_type(v, l->offer);
+        uint32_t n = holds(v, l->first_placement, l->n_placements, mine)
+                         ? same_launches(v, i, mine)
+                         : 0;
+
+        if (n)
+            buf_printf(&b, "%s%u x %s", b.n ? ", " : "", n,
+                       t ? view_str(v, t->name) : "?");
+    }
+    text = arena_strdup(&v->arena, b.s);
+    buf_done(&b);
+    return text;
+}
+
+/* ", 3 of 9 waiting (1 GPU): t4 is at its max of 2" */
+static void unplaced_text(struct buf *b, struct view *v, const bool *mine,
+                          uint64_t n, uint64_t all, bool infeasible)
+{
+    uint32_t first = NONE, kinds = 0;
+
+    if (n == 0)
+        return;
+    for (uint32_t i = 0; i < v->s->n_bundles; i++) {
+        const struct plan_bundle *p = &v->plan->bundles[i];
+
+        if (!mine[v->s->bundles[i].demand] ||
+            (infeasible ? p->infeasible : p->waiting) == 0)
+            continue;
+        kinds++;
+        if (first == NONE)
+            first = i;
+    }
+    buf_printf(b, "%s%llu of %llu %s", b->n ? ", " : "", (unsigned long long)n,
+               (unsigned long long)all, infeasible ? "INFEASIBLE" : "waiting");
+    if (first != NONE)
+        buf_printf(b, "%s (%s)%s%s", kinds > 1 ? ", the first" : "",
+                   view_need_text(v, first, NONE),
+                   infeasible ? ": nearest " : "",
+                   infeasible ? view_nearest_text(v, first)
+                              : view_wait_text(v, first));
+}
+
+const char *outcome_text(struct view *v, const char *owner,
+                         const struct outcome *x)
+{
+    bool any, *mine = mine_of(v, owner, &any);
+    unsigned long long all = x->sum.bundles;
+    const char *text;
+    struct buf b;
+
+    if (!x->found || all == 0)
+        return arena_printf(&v->arena, "%s asks for nothing", owner);
+    if (x->satisfied)
+        return arena_printf(&v->arena, "satisfied: %s place on nodes that are "
+                            "ready", all == 1 ? "the bundle has its"
+                            : arena_printf(&v->arena, "all %llu bundles have "
+                                           "their", all));
+    buf_init(&b, 8192);
+    if (x->sum.placed)
+        buf_printf(&b, "%llu of %llu bundles placed%s",
+                   (unsigned long long)x->sum.placed, all,
+                   x->sum.placed == all ? " on nodes that are on their way"
+                                        : "");
+    if (x->n_launches)
+        buf_printf(&b, "%s%llu of %llu bundles on %u new node%s (%s) for %s "
+                   "$/h",
+                   b.n ? ", " : "", (unsigned long long)x->sum.launched, all,
+                   x->n_launches, x->n_launches == 1 ? "" : "s",
+                   launches_text(v, mine), view_money(v, x->cost_micros_hour));
+    if (x->eta_ms >= 0)
+        buf_printf(&b, ", ready in about %s", view_span(v, x->eta_ms));
+    unplaced_text(&b, v, mine, x->sum.waiting, all, false);
+    unplaced_text(&b, v, mine, x->sum.infeasible, all, true);
+    text = arena_strdup(&v->arena, b.s);
+    buf_done(&b);
+    return text;
+}
+
+static void write_launch(struct out *o, struct view *v, uint32_t launch,
+                         uint32_t count)
+{
+    const struct plan_launch *l = &v->plan->launches[launch];
+    const struct sn_offer *of = &v->s->offers[l->offer];
+    const struct sn_type *t = &v->s->types[of->type];
+    const char *owner = "";
+
+    if (l->demand < v->s->n_demands)
+        owner = view_str(v, v->s->demands[l->demand].owner);
+    out_object(o, NULL);
+    out_str(o, "type", view_str(v, t->name));
+    out_str(o, "provider", view_str(v, t->provider));
+    out_str(o, "zone", view_str(v, of->zone));
+    out_bool(o, "spot", of->spot);
+    out_uint(o, "count", count);
+    out_micros(o, "price_per_hour", of->price_micros_hour);
+    out_bool(o, "price_estimated", of->price_estimated);
+    if (t->boot_ms >= 0)
+        out_seconds(o, "boot_s", t->boot_ms);
+    else
+        out_null(o, "boot_s");
+    out_str(o, "reason", reason_code(l->why));
+    if (l->why == REASON_FOR_REQUEST && owner[0])
+        out_strf(o, "why", "for a request of %s", owner);
+    else if (l->why == REASON_FOR_MIN)
+        out_strf(o, "why", "to reach the min of %u of %s", t->min,
+                 view_str(v, t->name));
+    else
+        out_str(o, "why", reason_text(l->why));
+    out_str(o, "owner", owner);
+    out_close(o);
+}
+
+/* mine NULL: all. */
+static void write_launches(struct out *o, struct view *v, const bool *mine)
+{
+    out_array(o, "launches");
+    for (uint32_t i = 0; i < v->plan->n_launches; i++) {
+        const struct plan_launch *l = &v->plan->launches[i];
+        uint32_t n;
+
+        if (mine && !holds(v, l->first_placement, l->n_placements, mine))
+            continue;
+        n = same_launches(v, i, mine);
+        if (n)
+            write_launch(o, v, i, n);
+    }
+    out_close(o);
+}
+
+void view_launches(struct out *o, struct view *v)
+{
+    write_launches(o, v, NULL);
+}
+
+#define LISTED_MAX 100      /* unplaced bundles of a reply told in full */
+
+static void write_unplaced(struct out *o, struct view *v, const bool *mine,
+                           const char *key, bool infeasible)
+{
+    uint32_t told = 0;
+
+    out_array(o, key);
+    for (uint32_t b = 0; b < v->s->n_bundles && told < LISTED_MAX; b++) {
+        const struct plan_bundle *p = &v->plan->bundles[b];
+
+        if (!mine[v->s->bundles[b].demand] ||
+            (infeasible ? p->infeasible == 0
+                        : p->waiting == 0 || p->infeasible > 0))
+            continue;
+        view_unplaced(o, v, b, 16);
+        told++;
+    }
+    out_close(o);
+}
+
+void outcome_write(struct out *o, struct view *v, const char *owner,
+                   bool cleared, int64_t expires_ms)
+{
+    struct outcome x;
+    bool any, *mine;
+
+    outcome_of(v, owner, &x);
+    mine = mine_of(v, owner, &any);
+    out_object(o, NULL);
+    out_str(o, "owner", owner);
+    out_bool(o, "cleared", cleared);
+    out_bool(o, "feasible", x.feasible);
+    out_bool(o, "satisfied", x.satisfied);
+    out_uint(o, "bundles", x.sum.bundles);
+    out_uint(o, "placed", x.sum.placed);
+    out_uint(o, "launched", x.sum.launched);
+    out_uint(o, "waiting", x.sum.waiting);
+    write_unplaced(o, v, mine, "infeasible", true);
+    write_unplaced(o, v, mine, "waiting_for", false);
+    write_launches(o, v, mine);
+    out_micros(o, "cost_per_hour", x.cost_micros_hour);
+    if (x.eta_ms >= 0)
+        out_seconds(o, "eta_s", x.eta_ms);
+    else
+        out_null(o, "eta_s");
+    out_time(o, "expires_at", expires_ms);
+    if (cleared)
+        out_strf(o, "text", "the request of %s is cleared", owner);
+    else
+        out_str(o, "text", outcome_text(v, owner, &x));
+    out_close(o);
+}
+
+static void write_one(struct out *o, const char *key, struct view *v,
+                      const char *owner, const struct status_request *r)
+{
+    struct outcome x;
+
+    outcome_of(v, owner, &x);
+    out_object(o, key);
+    out_str(o, "owner", owner);
+    out_str(o, "source", r ? "rest" : "head");
+    if (r && r->body && r->body[0])
+        out_raw(o, "request", r->body);
+    else
+        out_null(o, "request");
+    out_time(o, "created_at", r ? r->created_ms : 0);
+    out_time(o, "expires_at", r ? r->expires_ms : 0);
+    out_bool(o, "feasible", x.feasible);
+    out_bool(o, "satisfied", x.satisfied);
+    tally_write(o, &x.sum);
+    out_str(o, "text", outcome_text(v, owner, &x));
+    out_close(o);
+}
+
+/* Ray's own request, made through its SDK, is known from the facts alone. */
+static bool head_asks(struct view *v)
+{
+    struct outcome x;
+
+    outcome_of(v, "ray", &x);
+    return x.found;
+}
+
+bool request_write(struct out *o, const char *key, struct view *v,
+                   const char *owner)
+{
+    for (uint32_t i = 0; v->page && i < v->page->n_requests; i++)
+        if (strcmp(v->page->requests[i].owner, owner) == 0) {
+            write_one(o, key, v, owner, &v->page->requests[i]);
+            return true;
+        }
+    if (strcmp(owner, "ray") != 0 || !head_asks(v))
+        return false;
+    write_one(o, key, v, owner, NULL);
+    return true;
+}
+
+void requests_write(struct out *o, const char *key, struct view *v)
+{
+    out_array(o, key);
+    for (uint32_t i = 0; v->page && i < v->page->n_requests; i++)
+        write_one(o, NULL, v, v->page->requests[i].owner,
+                  &v->page->requests[i]);
+    if (head_asks(v))
+        write_one(o, NULL, v, "ray", NULL);
+    out_close(o);
+}
+
+void request_list_write(struct out *o, struct view *v)
+{
+    out_object(o, NULL);
+    out_uint(o, "tick", v->page ? v->page->tick : 0);
+    requests_write(o, "requests", v);
+    out_close(o);
+}

@@ -1,0 +1,283 @@
+/*
+ * reads.c - the visits that only read the published page.
+ *
+ * Many readers poll /v1/status: its reply is made once a tick and shared.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../model/codec.h"
+#include "inside.h"
+
+static void begin(struct buf *b, struct out *o)
+{
+    buf_init(b, REPLY_MAX);
+    out_init(o, b);
+}
+
+typedef void write_fn(struct out *o, struct view *v);
+
+static void write_all_nodes(struct out *o, struct view *v)
+{
+    node_list_write(o, v, NULL, NULL);
+}
+
+/* "t<start>-<tick>": a restarted daemon counts its ticks from one again. */
+static void etag_of(const struct status_page *p, char *ret, size_t n)
+{
+    snprintf(ret, n, "\"t%lld-%llu\"", (long long)p->started_ms,
+             (unsigned long long)p->tick);
+}
+
+/* Under the lock: who replaces the response drops the cache's reference only,
+ * libmicrohttpd counts its own. */
+static void queue_shared(struct visit *w, const struct cached *c)
+{
+    w->queued = MHD_queue_response(w->connection, 200, c->response) == MHD_YES;
+    atomic_fetch_add(&w->server->replies[2], 1);
+}
+
+static void make_cached(struct visit *w, struct cached *c,
+                        const struct status_page *page, write_fn *fn)
+{
+    struct view v;
+    char etag[64];
+    struct buf b;
+    struct out o;
+
+    view_open(&v, page);
+    begin(&b, &o);
+    fn(&o, &v);
+    view_done(&v);
+    visit_reply(w, 200, &b, "application/json");
+    if (w->code != 200)
+        return;
+    etag_of(page, etag, sizeof etag);
+    MHD_add_response_header(w->response, MHD_HTTP_HEADER_ETAG, etag);
+    pthread_mutex_lock(&w->server->cache_lock);
+    if (!c->response || c->tick < page->tick) {
+        if (c->response)
+            MHD_destroy_response(c->response);
+        c->response = w->response;
+        c->tick = page->tick;
+        w->response = NULL;
+        w->code = 0;
+        queue_shared(w, c);
+    }
+    pthread_mutex_unlock(&w->server->cache_lock);
+}
+
+static void reply_cached(struct visit *w, struct cached *c, write_fn *fn)
+{
+    const char *match = visit_header(w, MHD_HTTP_HEADER_IF_NONE_MATCH);
+    struct status_page *page = visit_page(w);
+    char etag[64];
+    struct buf b;
+
+    if (!page)
+        return;
+    if (match) {
+        etag_of(page, etag, sizeof etag);
+        if (strstr(match, etag)) {
+            buf_init(&b, 16);
+            visit_reply(w, 304, &b, "application/json");
+            MHD_add_response_header(w->response, MHD_HTTP_HEADER_ETAG, etag);
+            status_unref(page);
+            return;
+        }
+    }
+    pthread_mutex_lock(&w->server->cache_lock);
+    if (c->response && c->tick == page->tick)
+        queue_shared(w, c);
+    pthread_mutex_unlock(&w->server->cache_lock);
+    if (!w->queued)
+        make_cached(w, c, page, fn);
+    status_unref(page);
+}
+
+void get_status(struct visit *w)
+{
+    reply_cached(w, &w->server->status, status_write);
+}
+
+void get_nodes(struct visit *w)
+{
+    const char *type = visit_query(w, "type"), *state = visit_query(w, "state");
+    struct status_page *page;
+    struct view v;
+    struct buf b;
+    struct out o;
+
+    if (state && state_from_name(state) == STATE_COUNT) {
+        visit_error(w, 400, "INVALID", "state", "must be intended, requested, "
+                    "starting, ready, draining, stopping or gone, got "
+                    "\"%.40s\"", state);
+        return;
+    }
+    if (!type && !state) {
+        reply_cached(w, &w->server->nodes, write_all_nodes);
+        return;
+    }
+    page = visit_page(w);
+    if (!page)
+        return;
+    view_open(&v, page);
+    begin(&b, &o);
+    node_list_write(&o, &v, type, state);
+    view_done(&v);
+    status_unref(page);
+    visit_reply(w, 200, &b, "application/json");
+}
+
+void get_node(struct visit *w)
+{
+    struct status_page *page = visit_page(w);
+    struct view v;
+    struct buf b;
+    struct out o;
+    uint32_t i;
+
+    if (!page)
+        return;
+    view_open(&v, page);
+    i = node_find(&v, w->arg);
+    if (i == NONE) {
+        visit_error(w, 404, "NOT_FOUND", w->arg, "there is no node of this "
+                    "name (or Ray node id); see /v1/nodes");
+    } else {
+        begin(&b, &o);
+        node_write(&o, NULL, &v, i);
+        visit_reply(w, 200, &b, "application/json");
+    }
+    view_done(&v);
+    status_unref(page);
+}
+
+/* One that may find nothing, and then has written nothing. */
+static void reply_found(struct visit *w,
+                        bool (*fn)(struct out *, struct view *, const char *),
+                        const char *missing)
+{
+    struct status_page *page = visit_page(w);
+    struct view v;
+    struct buf b;
+    struct out o;
+
+    if (!page)
+        return;
+    view_open(&v, page);
+    begin(&b, &o);
+    if (fn(&o, &v, w->arg)) {
+        visit_reply(w, 200, &b, "application/json");
+    } else {
+        buf_done(&b);
+        visit_error(w, 404, "NOT_FOUND", w->arg, "%s", missing);
+    }
+    view_done(&v);
+    status_unref(page);
+}
+
+static bool write_request(struct out *o, struct view *v, const char *owner)
+{
+    return request_write(o, NULL, v, owner);
+}
+
+void get_request(struct visit *w)
+{
+    reply_found(w, write_request, "this owner has no request; see "
+                "/v1/request_resources");
+}
+
+void get_why(struct visit *w)
+{
+    reply_found(w, why_write, "neither a node nor an owner has this name; see "
+                "/v1/nodes and /v1/request_resources");
+}
+
+void get_requests(struct visit *w)
+{
+    struct status_page *page = visit_page(w);
+    struct view v;
+    struct buf b;
+    struct out o;
+
+    if (!page)
+        return;
+    view_open(&v, page);
+    begin(&b, &o);
+    request_list_write(&o, &v);
+    view_done(&v);
+    status_unref(page);
+    visit_reply(w, 200, &b, "application/json");
+}
+
+void get_snapshot(struct visit *w)
+{
+    struct status_page *page = visit_page(w);
+    json_t *facts;
+    struct buf b;
+    char *text;
+
+    if (!page)
+        return;
+    facts = codec_facts_write(page->facts);
+    status_unref(page);
+    text = json_dumps(facts, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
+    json_decref(facts);
+    buf_init(&b, REPLY_MAX);
+    buf_str(&b, text ? text : "{}");
+    buf_str(&b, "\n");
+    free(text);
+    visit_reply(w, 200, &b, "application/json");
+}
+
+void get_metrics(struct visit *w)
+{
+    static const char *const names[6] = {"",    "1xx", "2xx",
+                                         "3xx", "4xx", "5xx"};
+    struct server *s = w->server;
+    struct status_page *page = status_get(s->board);
+    struct view v = {0};
+    struct buf b;
+
+    buf_init(&b, REPLY_MAX);
+    if (page)
+        view_open(&v, page);
+    metrics_write(&b, page ? &v : NULL, s->metrics);
+    if (page)
+        view_done(&v);
+    status_unref(page);
+    buf_str(&b, "# HELP davit_http_replies_total Replies of this API\n"
+            "# TYPE davit_http_replies_total counter\n");
+    for (int i = 2; i < 6; i++)
+        buf_printf(&b, "davit_http_replies_total{code=\"%s\"} %llu\n", names[i],
+                   (unsigned long long)atomic_load(&s->replies[i]));
+    visit_reply(w, 200, &b, "text/plain; version=0.0.4; charset=utf-8");
+}
+
+static void reply_static(struct visit *w, const char *from, const char *to,
+                         const char *content_type)
+{
+    w->response = MHD_create_response_from_buffer(
+        (size_t)(to - from), (void *)from, MHD_RESPMEM_PERSISTENT);
+    w->code = 200;
+    MHD_add_response_header(w->response, MHD_HTTP_HEADER_CONTENT_TYPE,
+                            content_type);
+    MHD_add_response_header(w->response, "X-Content-Type-Options", "nosniff");
+}
+
+void get_openapi(struct visit *w)
+{
+    reply_static(w, openapi_start, openapi_end, "application/json");
+}
+
+void get_page(struct visit *w)
+{
+    reply_static(w, page_start, page_end, "text/html; charset=utf-8");
+    MHD_add_response_header(w->response, "Content-Security-Policy",
+                            "default-src 'none'; style-src 'unsafe-inline'; "
+                            "script-src 'unsafe-inline'; connect-src 'self'; "
+                            "base-uri 'none'; form-action 'none'; "
+                            "frame-ancestors 'none'");
+}

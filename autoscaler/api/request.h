@@ -1,0 +1,35 @@
+/*
+ * request.h - the body of a resource request, read and made canonical.
+ *
+ * Canonical is what the journal keeps and GET shows:
+ * {"bundles":[<as codec_bundle_write()>],"strategy":"PACK","priority":5} with
+ * num_cpus and label selectors already folded into the bundles, neighbours
+ * that are equal merged into one with a count, and the last two left out when
+ * they say nothing.
+ */
+#ifndef API_REQUEST_H
+#define API_REQUEST_H
+
+#include <jansson.h>
+
+#include "../base/arena.h"
+#include "../base/err.h"
+#include "../model/facts.h"
+
+struct request_in {
+    const char *owner;
+    const char *body;            /* canonical JSON */
+    struct fact_demand demand;   /* SOURCE_REQUEST; since_ms = now_ms */
+    int64_t ttl_ms;              /* 0: stays until replaced */
+    bool clear;                  /* asks for nothing: the request is dropped */
+};
+
+/* Everything it returns lives in the arena.  INVALID: err begins with the
+ * place, "bundles[2].GPU: ...".  default_owner when the body names none. */
+enum status request_read(const json_t *body, const char *default_owner,
+                         int64_t now_ms, struct arena *arena,
+                         struct request_in *ret, struct err *err);
+
+bool owner_valid(const char *owner);
+
+#endif

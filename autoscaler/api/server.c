@@ -1,0 +1,322 @@
+/*
+ * server.c - starting, stopping, and the steward.
+ *
+ * Two threads of libmicrohttpd serve, on epoll, with limits on connections,
+ * on memory per connection and on time.  The steward wakes event listeners,
+ * ends asks that wait too long and watches whether the control loop goes
+ * round.  Stopping tells everyone who waits before the sockets close.
+ */
+#include <errno.h>
+#include <netdb.h>
+#include <openssl/crypto.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../base/clock.h"
+#include "inside.h"
+
+#define POOL 2
+#define CONNECTIONS_MAX 1024
+#define CONNECTION_MEMORY (32u * 1024)
+#define IDLE_S 60               /* a connection without a byte is closed */
+#define BACKLOG 256
+#define FAREWELL_MS 500         /* for the last replies to leave */
+#define PEM_MAX ((size_t)1 << 20)
+
+/* ---- the socket */
+
+static enum status listen_on(const char *host, uint32_t port, int *ret_fd,
+                             struct err *err)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
+                             .ai_flags = AI_PASSIVE | AI_NUMERICSERV}, *list;
+    char service[16];
+    int rc, fd = -1, why = 0, one = 1;
+
+    snprintf(service, sizeof service, "%u", port);
+    rc = getaddrinfo(host, service, &hints, &list);
+    if (rc != 0)
+        return err_set(err, ST_INVALID, "api.listen: %s: %s", host,
+                       gai_strerror(rc));
+    for (const struct addrinfo *a = list; a && fd < 0; a = a->ai_next) {
+        fd = socket(a->ai_family,
+                    a->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (fd < 0) {
+            why = errno;
+            continue;
+        }
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+        if (bind(fd, a->ai_addr, a->ai_addrlen) != 0 ||
+            listen(fd, BACKLOG) != 0) {
+            why = errno;
+            close(fd);
+            fd = -1;
+        }
+    }
+    freeaddrinfo(list);
+    if (fd < 0)
+        return err_set(err, why == EADDRINUSE ? ST_RETRY : ST_INVALID,
+                       "api.listen: cannot listen on %s port %u: %s%s", host,
+                       port, strerror(why), why == EADDRINUSE
+                           ? "; is another davit running? choose another port"
+                           : "");
+    *ret_fd = fd;
+    return ST_OK;
+}
+
+static uint32_t port_of(int fd)
+{
+    struct sockaddr_storage a = {0};
+    socklen_t n = sizeof a;
+    char service[16] = "0";
+
+    if (getsockname(fd, (struct sockaddr *)&a, &n) == 0)
+        getnameinfo((struct sockaddr *)&a, n, NULL, 0, service, sizeof service,
+                    NI_NUMERICSERV);
+    return (uint32_t)strtoul(service, NULL, 10);
+}
+
+/* ---- TLS */
+
+static enum status read_pem(const char *path, const char *key, char **ret,
+                            struct err *err)
+{
+    FILE *f = fopen(path, "re");
+    struct buf b;
+    char part[4096];
+    size_t n;
+
+    if (!f)
+        return err_set(err, ST_INVALID, "%s: cannot read %s: %s", key, path,
+                       strerror(errno));
+    buf_init(&b, PEM_MAX);
+    while ((n = fread(part, 1, sizeof part, f)) > 0)
+        buf_add(&b, part, n);
+    fclose(f);
+    if (b.full || !strstr(b.s, "-----BEGIN ")) {
+        buf_done(&b);
+        return err_set(err, ST_INVALID, "%s: %s is no PEM file", key, path);
+    }
+    *ret = buf_take(&b);
+    return ST_OK;
+}
+
+/* ---- libmicrohttpd */
+
+/* Only what it says while starting is told; later on a peer's broken TLS or a
+ * reset connection is nothing an operator could mend. */
+static void mhd_says(void *cls, const char *fmt, va_list ap)
+{
+    struct server *s = cls;
+
+    if (!atomic_load(&s->started))
+        vsnprintf(s->said, sizeof s->said, fmt, ap);
+}
+
+/* At most half of the descriptors: the providers' calls, the journal and the
+ * head must not run out of them because of visitors. */
+static unsigned connections_max(void)
+{
+    struct rlimit l;
+
+    if (getrlimit(RLIMIT_NOFILE, &l) != 0 || l.rlim_cur / 2 > CONNECTIONS_MAX)
+        return CONNECTIONS_MAX;
+    return l.rlim_cur < 64 ? 32 : (unsigned)(l.rlim_cur / 2);
+}
+
+static enum status mhd_start(struct server *s, const struct config *c,
+                             struct err *err)
+{
+    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME |
+                     MHD_USE_ERROR_LOG | MHD_USE_ITC;
+    struct MHD_OptionItem tls[] = {
+        {MHD_OPTION_HTTPS_MEM_CERT, 0, NULL},
+        {MHD_OPTION_HTTPS_MEM_KEY, 0, NULL},
+        {MHD_OPTION_END, 0, NULL},
+    };
+    char *cert = NULL, *key = NULL;
+    enum status rc = ST_OK;
+
+    if (s->guard.tls) {
+        if ((rc = read_pem(c->api_tls_cert, "api.tls_cert", &cert, err)) ==
+            ST_OK)
+            rc = read_pem(c->api_tls_key, "api.tls_key", &key, err);
+        flags |= MHD_USE_TLS;
+        tls[0].ptr_value = cert;
+        tls[1].ptr_value = key;
+    } else {
+        tls[0].option = MHD_OPTION_END;
+    }
+    if (rc == ST_OK) {
+        s->mhd = MHD_start_daemon(
+            flags, 0, NULL, NULL, route_handle, s,
+            MHD_OPTION_EXTERNAL_LOGGER, mhd_says, s,
+            MHD_OPTION_LISTEN_SOCKET, s->listen_fd,
+            MHD_OPTION_THREAD_POOL_SIZE, (unsigned)POOL,
+            MHD_OPTION_CONNECTION_LIMIT, connections_max(),
+            MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
+            MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S,
+            MHD_OPTION_NOTIFY_COMPLETED, route_completed, NULL,
+            MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
+        if (!s->mhd)
+            rc = err_set(err, ST_INVALID, "api: the HTTP server does not "
+                         "start%s%s", s->said[0] ? ": " : "", s->said);
+    }
+    free(cert);
+    if (key)
+        OPENSSL_cleanse(key, strlen(key));
+    free(key);
+    return rc;
+}
+
+/* ---- the steward */
+
+static void news(void *arg)
+{
+    struct yard *y = arg;
+
+    pthread_mutex_lock(&y->lock);
+    y->generation++;
+    pthread_cond_signal(&y->wake);
+    pthread_mutex_unlock(&y->lock);
+}
+
+static void watch_ticks(struct server *s, int64_t now)
+{
+    unsigned long long ticks = atomic_load(&s->metrics->ticks);
+
+    if (atomic_exchange(&s->seen_ticks, ticks) != ticks)
+        atomic_store(&s->ticked_ms, now);
+}
+
+static void *steward_main(void *arg)
+{
+    struct server *s = arg;
+    struct yard *y = s->yard;
+    uint64_t seen = 0, generation;
+    int64_t guarded = clock_mono_ms();
+    bool stopping;
+
+    for (;;) {
+        struct timespec until;
+        int64_t now;
+
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_sec += 1;
+        pthread_mutex_lock(&y->lock);
+        while (y->generation == seen && !y->stopping)
+            if (pthread_cond_timedwait(&y->wake, &y->lock, &until) != 0)
+                break;
+        generation = y->generation;
+        stopping = y->stopping;
+        pthread_mutex_unlock(&y->lock);
+        if (stopping)
+            return NULL;
+        now = clock_mono_ms();
+        listeners_wake(s, generation != seen, now);
+        seen = generation;
+        asks_expire(y, now - ANSWER_MS, ASK_LATE);
+        watch_ticks(s, now);
+        if (now - guarded >= 1000) {
+            guarded = now;
+            guard_refresh(&s->guard);
+        }
+    }
+}
+
+/* ---- from outside */
+
+static void server_free(struct server *s)
+{
+    if (s->status.response)
+        MHD_destroy_response(s->status.response);
+    if (s->nodes.response)
+        MHD_destroy_response(s->nodes.response);
+    whatif_free(s->whatif);
+    yard_unref(s->yard);
+    pthread_mutex_destroy(&s->lock);
+    pthread_mutex_destroy(&s->cache_lock);
+    guard_done(&s->guard);
+    free(s);
+}
+
+enum status server_start(const struct config *c, struct control *control,
+                         struct server **ret, struct err *err)
+{
+    struct server *s;
+    enum status rc;
+    int fd = -1;
+
+    *ret = NULL;
+    s = calloc(1, sizeof *s);
+    if (!s)
+        abort();
+    if ((rc = guard_init(&s->guard, c, err)) != ST_OK ||
+        (rc = listen_on(c->api_host, c->api_port, &fd, err)) != ST_OK) {
+        guard_done(&s->guard);
+        free(s);
+        return rc;
+    }
+    s->listen_fd = fd;
+    s->port = port_of(fd);
+    s->mailbox = control_mailbox(control);
+    s->board = control_board(control);
+    s->events = control_events(control);
+    s->metrics = control_metrics(control);
+    s->yard = yard_new();
+    s->whatif = whatif_new();
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_mutex_init(&s->cache_lock, NULL);
+    atomic_store(&s->ticked_ms, clock_mono_ms());
+    if ((rc = mhd_start(s, c, err)) != ST_OK) {
+        close(fd);
+        server_free(s);
+        return rc;
+    }
+    atomic_store(&s->started, true);
+    pthread_mutex_lock(&s->events->lock);
+    s->events->arg = s->yard;
+    s->events->on_add = news;
+    pthread_mutex_unlock(&s->events->lock);
+    if (pthread_create(&s->steward, NULL, steward_main, s) != 0)
+        abort();
+    *ret = s;
+    return ST_OK;
+}
+
+void server_stop(struct server *s)
+{
+    struct timespec rest = {.tv_nsec = 5000000};
+    int fd = -1;
+
+    if (!s)
+        return;
+    pthread_mutex_lock(&s->events->lock);
+    s->events->on_add = NULL;
+    pthread_mutex_unlock(&s->events->lock);
+    fd = MHD_quiesce_daemon(s->mhd);
+    if (fd >= 0)
+        close(fd);
+    pthread_mutex_lock(&s->yard->lock);
+    s->yard->stopping = true;
+    pthread_cond_signal(&s->yard->wake);
+    pthread_mutex_unlock(&s->yard->lock);
+    pthread_join(s->steward, NULL);
+    asks_expire(s->yard, INT64_MAX, ASK_STOPPED);
+    listeners_end(s);
+    /* nobody is suspended from here on: new asks are refused */
+    for (int i = 0; i < FAREWELL_MS / 5 && atomic_load(&s->visits) > 0; i++)
+        nanosleep(&rest, NULL);
+    MHD_stop_daemon(s->mhd);
+    server_free(s);
+}
+
+uint32_t server_port(const struct server *s)
+{
+    return s->port;
+}

@@ -1,0 +1,308 @@
+/*
+ * stream.c - GET /v1/events: server-sent events, or a list.
+ *
+ * A listener with nothing to send is suspended: it costs no thread and no
+ * polling.  The steward resumes it when an event was added or a heartbeat is
+ * due; a client that has gone is noticed then.  The lost wake-up is excluded
+ * by the generation: a listener sleeps only if no event came since it read.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/clock.h"
+#include "inside.h"
+
+#define BATCH 64             /* events read at once */
+#define PENDING_MAX ((size_t)1 << 20)
+
+struct listener {
+    struct server *server;
+    struct MHD_Connection *connection;
+    struct listener *next, **link;
+    int64_t after;           /* the last event sent */
+    int64_t sent_ms;         /* mono, when something was sent last */
+    bool suspended, over;
+    struct buf out;          /* what is being sent */
+    size_t from;
+};
+
+static void write_event(struct out *o, const struct event *e)
+{
+    out_object(o, NULL);
+    out_int(o, "id", e->id);
+    out_time(o, "at", e->at_ms);
+    out_str(o, "kind", e->kind);
+    out_str(o, "subject", e->subject);
+    out_str(o, "reason", e->reason);
+    out_str(o, "text", e->text);
+    out_close(o);
+}
+
+static int64_t newest_id(struct event_ring *r)
+{
+    int64_t id;
+
+    pthread_mutex_lock(&r->lock);
+    id = r->next_id - 1;
+    pthread_mutex_unlock(&r->lock);
+    return id;
+}
+
+/* Are events after this id no longer kept?  v is what was read after it. */
+static bool missed(int64_t after, const struct event *v, uint32_t n)
+{
+    return after >= 0 && n > 0 && v[0].id > after + 1;
+}
+
+/* The next events into the buffer; false when there are none. */
+static bool fill(struct listener *l)
+{
+    struct event_ring *r = l->server->events;
+    struct arena arena = {0};
+    struct event *v;
+    struct out o;
+    uint32_t n = event_read(r, l->after, BATCH, &arena, &v);
+
+    buf_clear(&l->out);
+    l->from = 0;
+    if (missed(l->after, v, n))
+        buf_str(&l->out, ": events before these are no longer kept\n\n");
+    for (uint32_t i = 0; i < n; i++) {
+        buf_printf(&l->out, "id: %" PRId64 "\nevent: %s\ndata: ", v[i].id,
+                   v[i].kind);
+        out_init(&o, &l->out);
+        write_event(&o, &v[i]);
+        buf_str(&l->out, "\n\n");
+        l->after = v[i].id;
+    }
+    arena_done(&arena);
+    if (n)
+        l->sent_ms = clock_mono_ms();
+    return n > 0;
+}
+
+static uint64_t generation(struct server *s)
+{
+    uint64_t g;
+
+    pthread_mutex_lock(&s->yard->lock);
+    g = s->yard->generation;
+    pthread_mutex_unlock(&s->yard->lock);
+    return g;
+}
+
+static bool is_over(struct listener *l)
+{
+    bool over;
+
+    pthread_mutex_lock(&l->server->lock);
+    over = l->over;
+    pthread_mutex_unlock(&l->server->lock);
+    return over;
+}
+
+/* False when an event came since the listener read: it reads again. */
+static bool sleep_until_news(struct listener *l, uint64_t seen)
+{
+    bool still;
+
+    pthread_mutex_lock(&l->server->lock);
+    still = generation(l->server) == seen && !l->over;
+    if (still) {
+        l->suspended = true;
+        MHD_suspend_connection(l->connection);
+    }
+    pthread_mutex_unlock(&l->server->lock);
+    return still;
+}
+
+static bool beat(struct listener *l)
+{
+    int64_t now = clock_mono_ms();
+
+    if (now - l->sent_ms < BEAT_MS)
+        return false;
+    l->sent_ms = now;
+    buf_clear(&l->out);
+    l->from = 0;
+    buf_str(&l->out, ": still here\n\n");
+    return true;
+}
+
+static ssize_t read_events(void *cls, uint64_t pos, char *to, size_t max)
+{
+    struct listener *l = cls;
+    size_t n;
+
+    (void)pos;
+    while (l->from == l->out.n) {
+        uint64_t seen = generation(l->server);
+
+        if (fill(l) || beat(l))
+            break;
+        if (is_over(l))
+            return MHD_CONTENT_READER_END_OF_STREAM;
+        if (sleep_until_news(l, seen))
+            return 0;
+    }
+    n = l->out.n - l->from;
+    if (n > max)
+        n = max;
+    memcpy(to, l->out.s + l->from, n);
+    l->from += n;
+    return (ssize_t)n;
+}
+
+static void listener_free(void *cls)
+{
+    struct listener *l = cls;
+
+    pthread_mutex_lock(&l->server->lock);
+    *l->link = l->next;
+    if (l->next)
+        l->next->link = l->link;
+    l->server->n_listeners--;
+    pthread_mutex_unlock(&l->server->lock);
+    buf_done(&l->out);
+    free(l);
+}
+
+void listeners_wake(struct server *s, bool events, int64_t mono_ms)
+{
+    pthread_mutex_lock(&s->lock);
+    for (struct listener *l = s->listeners; l; l = l->next)
+        if (l->suspended && (events || mono_ms - l->sent_ms >= BEAT_MS)) {
+            l->suspended = false;
+            MHD_resume_connection(l->connection);
+        }
+    pthread_mutex_unlock(&s->lock);
+}
+
+void listeners_end(struct server *s)
+{
+    pthread_mutex_lock(&s->lock);
+    s->closing = true;
+    for (struct listener *l = s->listeners; l; l = l->next) {
+        l->over = true;
+        if (l->suspended) {
+            l->suspended = false;
+            MHD_resume_connection(l->connection);
+        }
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* ---- the visit's side */
+
+/* A number that is not negative; -1 when there is none, -2 when it is wrong. */
+static int64_t number(const char *text)
+{
+    long long v;
+    char *end;
+
+    if (!text || !text[0])
+        return -1;
+    errno = 0;
+    v = strtoll(text, &end, 10);
+    return errno || *end || v < 0 ? -2 : v;
+}
+
+static void reply_list(struct visit *w, int64_t after, int64_t limit)
+{
+    struct event_ring *r = w->server->events;
+    int64_t from = after < 0 ? 0 : after;
+    struct arena arena = {0};
+    struct event *v;
+    struct buf b;
+    struct out o;
+    uint32_t n = event_read(r, from, (uint32_t)limit, &arena, &v);
+
+    buf_init(&b, REPLY_MAX);
+    out_init(&o, &b);
+    out_object(&o, NULL);
+    out_array(&o, "events");
+    for (uint32_t i = 0; i < n; i++)
+        write_event(&o, &v[i]);
+    out_close(&o);
+    out_int(&o, "next", n ? v[n - 1].id : from);
+    out_bool(&o, "missed", missed(after, v, n));
+    out_close(&o);
+    arena_done(&arena);
+    visit_reply(w, 200, &b, "application/json");
+}
+
+static void reply_stream(struct visit *w, int64_t after)
+{
+    struct server *s = w->server;
+    struct listener *l = calloc(1, sizeof *l);
+    bool full;
+
+    if (!l)
+        abort();
+    l->server = s;
+    l->connection = w->connection;
+    l->after = after >= 0 ? after : newest_id(s->events);
+    l->sent_ms = clock_mono_ms();
+    buf_init(&l->out, PENDING_MAX);
+    /* at once, so that the client knows it is connected */
+    buf_str(&l->out, "retry: 2000\n\n");
+    pthread_mutex_lock(&s->lock);
+    full = s->n_listeners >= LISTENERS_MAX || s->closing;
+    if (!full) {
+        s->n_listeners++;
+        l->next = s->listeners;
+        l->link = &s->listeners;
+        if (l->next)
+            l->next->link = &l->next;
+        s->listeners = l;
+    }
+    pthread_mutex_unlock(&s->lock);
+    if (full) {
+        buf_done(&l->out);
+        free(l);
+        visit_error(w, 503, "THROTTLED", "", "%d event streams are open "
+                    "already; use ?format=json", LISTENERS_MAX);
+        return;
+    }
+    w->response = MHD_create_response_from_callback(
+        MHD_SIZE_UNKNOWN, 8192, read_events, l, listener_free);
+    w->code = 200;
+    MHD_add_response_header(w->response, MHD_HTTP_HEADER_CONTENT_TYPE,
+                            "text/event-stream");
+    MHD_add_response_header(w->response, MHD_HTTP_HEADER_CACHE_CONTROL,
+                            "no-store");
+    MHD_add_response_header(w->response, "X-Accel-Buffering", "no");
+}
+
+void get_events(struct visit *w)
+{
+    const char *format = visit_query(w, "format");
+    const char *id = visit_header(w, "Last-Event-ID");
+    const char *from = visit_query(w, "after");
+    int64_t after = number(id ? id : from);
+    int64_t limit = number(visit_query(w, "limit"));
+    int64_t newest = newest_id(w->server->events);
+
+    if (after == -2 || limit == -2 || limit == 0) {
+        visit_error(w, 400, "INVALID",
+                    after == -2 ? id ? "Last-Event-ID" : "after" : "limit",
+                    "must be a whole number, %s",
+                    after == -2 ? "the id of an event or 0" : "1 to 1024");
+        return;
+    }
+    if (format && strcmp(format, "json") != 0 && strcmp(format, "sse") != 0) {
+        visit_error(w, 400, "INVALID", "format", "must be json or sse, got "
+                    "\"%.40s\"", format);
+        return;
+    }
+    if (after > newest)
+        after = 0;  /* of a ledger that was begun anew */
+    if (limit < 0 || limit > EVENT_RING)
+        limit = EVENT_RING;
+    if (format && strcmp(format, "json") == 0)
+        reply_list(w, after, limit);
+    else
+        reply_stream(w, after);
+}

@@ -1,0 +1,323 @@
+/*
+ * view.c - opening a page, and the pieces that several views share.
+ */
+#include "view.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "../model/accel.h"
+#include "../model/amount.h"
+
+static const char *const no_strings[1] = {""};
+static const struct snapshot no_snapshot = {.str = no_strings, .n_str = 1};
+static const struct plan no_plan;
+static const struct facts no_facts = {.cluster = ""};
+
+struct named { const char *name; uint32_t i; };
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct named *)a)->name,
+                  ((const struct named *)b)->name);
+}
+
+static uint32_t find_named(const struct named *v, uint32_t n, const char *name)
+{
+    struct named key = {name, 0};
+    const struct named *hit =
+        n ? bsearch(&key, v, n, sizeof *v, by_name) : NULL;
+
+    return hit ? hit->i : NONE;
+}
+
+static void join_nodes(struct view *v)
+{
+    uint32_t n = v->facts->n_nodes;
+    struct named *ids = ARENA_ARRAY(&v->arena, struct named, n);
+
+    v->node_of_fact = ARENA_ARRAY(&v->arena, uint32_t, n);
+    v->fact_of_node = ARENA_ARRAY(&v->arena, uint32_t, v->s->n_nodes);
+    for (uint32_t i = 0; i < n; i++) {
+        ids[i] = (struct named){v->facts->nodes[i].id, i};
+        v->node_of_fact[i] = NONE;
+    }
+    if (n)
+        qsort(ids, n, sizeof *ids, by_name);
+    for (uint32_t i = 0; i < v->s->n_nodes; i++) {
+        uint32_t f = find_named(ids, n, view_str(v, v->s->nodes[i].id));
+
+        v->fact_of_node[i] = f;
+        if (f != NONE)
+            v->node_of_fact[f] = i;
+    }
+}
+
+void view_open_plan(struct view *v, const struct facts *facts,
+                    const struct snapshot *s, const struct plan *plan)
+{
+    *v = (struct view){.facts = facts ? facts : &no_facts,
+                       .s = s && plan ? s : &no_snapshot,
+                       .plan = s && plan ? plan : &no_plan};
+    join_nodes(v);
+    v->fact_of_type = ARENA_ARRAY(&v->arena, uint32_t, v->s->n_types);
+    for (uint32_t i = 0; i < v->s->n_types; i++) {
+        const struct fact_type *t =
+            view_type(v, view_str(v, v->s->types[i].name));
+
+        v->fact_of_type[i] = t ? (uint32_t)(t - v->facts->types) : NONE;
+    }
+}
+
+void view_open(struct view *v, const struct status_page *page)
+{
+    view_open_plan(v, page->facts, page->now, page->plan);
+    v->page = page;
+}
+
+void view_done(struct view *v)
+{
+    arena_done(&v->arena);
+}
+
+const char *view_str(const struct view *v, uint32_t id)
+{
+    return id < v->s->n_str ? v->s->str[id] : "";
+}
+
+const struct sn_type *view_offer_type(const struct view *v, uint32_t offer)
+{
+    return offer < v->s->n_offers ? &v->s->types[v->s->offers[offer].type]
+                                  : NULL;
+}
+
+const struct fact_type *view_type(const struct view *v, const char *name)
+{
+    for (uint32_t i = 0; i < v->facts->n_types; i++)
+        if (strcmp(v->facts->types[i].name, name) == 0)
+            return &v->facts->types[i];
+    return NULL;
+}
+
+const struct fact_type *view_node_type(const struct view *v, uint32_t fact)
+{
+    uint32_t node = v->node_of_fact[fact];
+    uint32_t type = node == NONE ? NONE : v->s->nodes[node].type;
+
+    if (type == NONE)
+        return view_type(v, v->facts->nodes[fact].type);
+    return v->fact_of_type[type] == NONE
+               ? NULL : &v->facts->types[v->fact_of_type[type]];
+}
+
+const struct plan_node *view_verdict(const struct view *v, uint32_t fact)
+{
+    uint32_t i = v->node_of_fact[fact];
+
+    return i != NONE && v->plan->nodes ? &v->plan->nodes[i] : NULL;
+}
+
+int64_t view_node_price(const struct view *v, uint32_t fact)
+{
+    const struct fact_node *n = &v->facts->nodes[fact];
+    uint32_t i = v->node_of_fact[fact];
+
+    if (n->price_micros_hour >= 0)
+        return n->price_micros_hour;
+    if (i == NONE)
+        return -1;
+    if (v->s->nodes[i].price_micros_hour >= 0 && !n->foreign && !n->head)
+        return v->s->nodes[i].price_micros_hour;
+    if (v->s->nodes[i].offer < v->s->n_offers && !n->foreign && !n->head)
+        return v->s->offers[v->s->nodes[i].offer].price_micros_hour;
+    return -1;
+}
+
+bool view_counts(enum machine_state s)
+{
+    return s != STATE_STOPPING && s != STATE_GONE;
+}
+
+const struct sn_shape *view_shape(const struct view *v, uint32_t bundle,
+                                  uint32_t alt)
+{
+    const struct sn_bundle *b = &v->s->bundles[bundle];
+
+    if (alt >= b->n_alts)
+        alt = 0;
+    return &v->s->shapes[v->s->alts[b->first_alt + alt].shape];
+}
+
+void tally_bundle(struct tally *t, const struct view *v, uint32_t bundle)
+{
+    const struct plan_bundle *p = &v->plan->bundles[bundle];
+
+    t->bundles += v->s->bundles[bundle].count;
+    t->placed += p->placed;
+    t->launched += p->launched;
+    t->waiting += p->waiting;
+    t->infeasible += p->infeasible;
+}
+
+void tally_demand(struct tally *t, const struct view *v, uint32_t demand)
+{
+    const struct sn_demand *d = &v->s->demands[demand];
+
+    for (uint32_t b = 0; b < d->n_bundles; b++)
+        tally_bundle(t, v, d->first_bundle + b);
+}
+
+void tally_write(struct out *o, const struct tally *t)
+{
+    out_uint(o, "bundles", t->bundles);
+    out_uint(o, "placed", t->placed);
+    out_uint(o, "launched", t->launched);
+    out_uint(o, "waiting", t->waiting);
+    out_uint(o, "infeasible", t->infeasible);
+}
+
+void view_qtys(struct out *o, const char *key, const struct qtys *q)
+{
+    out_object(o, key);
+    for (uint32_t i = 0; i < q->n; i++)
+        out_amount(o, q->v[i].name, q->v[i].amount);
+    out_close(o);
+}
+
+void view_pairs(struct out *o, const char *key, const struct pairs *p)
+{
+    out_object(o, key);
+    for (uint32_t i = 0; i < p->n; i++)
+        out_str(o, p->v[i].key, p->v[i].value);
+    out_close(o);
+}
+
+/* "a", "!a", "in(a,b)", "!in(a,b)" */
+static const char *term_text(struct view *v, const struct sn_term *t)
+{
+    struct buf b;
+    char *text;
+
+    buf_init(&b, 4096);
+    if (t->op == TERM_NOT_IN)
+        buf_str(&b, "!");
+    if (t->n_values != 1)
+        buf_str(&b, "in(");
+    for (uint32_t i = 0; i < t->n_values; i++)
+        buf_printf(&b, "%s%s", i ? "," : "",
+                   view_str(v, v->s->term_values[t->first_value + i]));
+    if (t->n_values != 1)
+        buf_str(&b, ")");
+    text = arena_strdup(&v->arena, b.s);
+    buf_done(&b);
+    return text;
+}
+
+static bool is_accel_type(const struct view *v, const struct sn_term *t)
+{
+    return t->op == TERM_IN && t->n_values == 1 &&
+           strcmp(view_str(v, t->key), ACCEL_LABEL) == 0;
+}
+
+void view_need(struct out *o, const char *key, struct view *v,
+               uint32_t bundle, uint32_t alt)
+{
+    const struct sn_shape *shape = view_shape(v, bundle, alt);
+    const struct sn_selector *sel = &v->s->selectors[shape->selector];
+    const struct sn_term *terms = v->s->terms + sel->first_term;
+    const int64_t *row = sn_row(v->s, shape->row);
+    uint32_t others = 0;
+
+    out_object(o, key);
+    out_object(o, "resources");
+    for (uint32_t c = 0; c < v->s->n_columns; c++)
+        if (row[c] > 0)
+            out_amount(o, view_str(v, v->s->columns[c].name), row[c]);
+    out_close(o);
+    for (uint32_t i = 0; i < sel->n_terms; i++)
+        if (is_accel_type(v, &terms[i]))
+            out_str(o, "accelerator_type",
+                    view_str(v, v->s->term_values[terms[i].first_value]));
+        else
+            others++;
+    if (others) {
+        out_object(o, "labels");
+        for (uint32_t i = 0; i < sel->n_terms; i++)
+            if (!is_accel_type(v, &terms[i]))
+                out_str(o, view_str(v, terms[i].key), term_text(v, &terms[i]));
+        out_close(o);
+    }
+    out_close(o);
+}
+
+const char *view_need_text(struct view *v, uint32_t bundle, uint32_t alt)
+{
+    const struct sn_shape *shape = view_shape(v, bundle, alt);
+    const struct sn_selector *sel = &v->s->selectors[shape->selector];
+    const int64_t *row = sn_row(v->s, shape->row);
+    char number[40];
+    struct buf b;
+    const char *text;
+
+    buf_init(&b, 4096);
+    for (uint32_t c = 0; c < v->s->n_columns; c++) {
+        const char *name = view_str(v, v->s->columns[c].name);
+
+        if (row[c] > 0)
+            buf_printf(&b, "%s%s %s", b.n ? ", " : "",
+                       amount_pretty(name, row[c], number, sizeof number),
+                       name);
+    }
+    for (uint32_t i = 0; i < sel->n_terms; i++) {
+        const struct sn_term *t = &v->s->terms[sel->first_term + i];
+
+        buf_printf(&b, "%s%s=%s", b.n ? ", " : "",
+                   is_accel_type(v, t) ? "accelerator_type"
+                                       : view_str(v, t->key),
+                   term_text(v, t));
+    }
+    text = b.n ? arena_strdup(&v->arena, b.s) : "nothing";
+    buf_done(&b);
+    return text;
+}
+
+const char *view_time(struct view *v, int64_t wall_ms)
+{
+    time_t t = (time_t)(wall_ms / 1000);
+    int64_t away = wall_ms - v->facts->now_ms;
+    struct tm tm;
+    char text[48];
+
+    gmtime_r(&t, &tm);
+    /* the date only where it is not today's */
+    strftime(text, sizeof text,
+             away > -43200000 && away < 43200000 ? "%H:%M:%S UTC"
+                                                 : "%Y-%m-%d %H:%M:%S UTC",
+             &tm);
+    return arena_strdup(&v->arena, text);
+}
+
+const char *view_span(struct view *v, int64_t ms)
+{
+    long long s = (long long)((ms < 0 ? 0 : ms) + 999) / 1000;
+
+    if (s < 120)
+        return arena_printf(&v->arena, "%lld s", s);
+    if (s < 7200)
+        return s % 60 ? arena_printf(&v->arena, "%lld min %lld s", s / 60,
+                                     s % 60)
+                      : arena_printf(&v->arena, "%lld min", s / 60);
+    return arena_printf(&v->arena, "%lld h %lld min", s / 3600, s / 60 % 60);
+}
+
+/* To the cent; small prices to a hundredth of it. */
+const char *view_money(struct view *v, int64_t micros)
+{
+    int64_t unit = micros >= 1000000 || micros <= -1000000 ? 10000 : 100;
+    char text[32];
+
+    micros = (micros + (micros < 0 ? -unit : unit) / 2) / unit * unit;
+    return arena_strdup(&v->arena, out_decimal(micros, 1000000, text));
+}

@@ -1,0 +1,119 @@
+/*
+ * view.h - one published page, opened for reading: facts, snapshot and plan
+ * side by side, with the indices that lead from one to the other.
+ *
+ * A view belongs to the thread that opened it and borrows the page, which must
+ * outlive it.  A what-if has no page, only its own three parts.
+ */
+#ifndef API_VIEW_H
+#define API_VIEW_H
+
+#include "../control/status.h"
+#include "out.h"
+
+struct view {
+    const struct status_page *page;   /* NULL: a what-if */
+    const struct facts *facts;
+    const struct snapshot *s;
+    const struct plan *plan;
+    uint32_t *node_of_fact;   /* facts->nodes index to s->nodes index or NONE */
+    uint32_t *fact_of_node;
+    uint32_t *fact_of_type;   /* s->types index to facts->types index or NONE */
+    struct arena arena;       /* scratch of the view */
+};
+
+void view_open(struct view *v, const struct status_page *page);
+void view_open_plan(struct view *v, const struct facts *facts,
+                    const struct snapshot *s, const struct plan *plan);
+void view_done(struct view *v);
+
+/* ---- lookups */
+const char *view_str(const struct view *v, uint32_t id);
+const struct sn_type *view_offer_type(const struct view *v, uint32_t offer);
+/* The facts' type of this name, or NULL. */
+const struct fact_type *view_type(const struct view *v, const char *name);
+/* The type of a node of the facts, or NULL. */
+const struct fact_type *view_node_type(const struct view *v, uint32_t fact);
+/* What the plan says about a node of the facts; NULL when nothing. */
+const struct plan_node *view_verdict(const struct view *v, uint32_t fact);
+int64_t view_node_price(const struct view *v, uint32_t fact);  /* -1 unknown */
+/* The shape of the alternative taken, or of the first one. */
+const struct sn_shape *view_shape(const struct view *v, uint32_t bundle,
+                                  uint32_t alt);
+bool view_counts(enum machine_state s);  /* for max: not stopping, not gone */
+
+/* ---- pieces that several views share */
+struct tally { uint64_t bundles, placed, launched, waiting, infeasible; };
+void tally_bundle(struct tally *t, const struct view *v, uint32_t bundle);
+void tally_demand(struct tally *t, const struct view *v, uint32_t demand);
+void tally_write(struct out *o, const struct tally *t);  /* its five keys */
+
+void view_qtys(struct out *o, const char *key, const struct qtys *q);
+void view_pairs(struct out *o, const char *key, const struct pairs *p);
+void view_need(struct out *o, const char *key, struct view *v,
+               uint32_t bundle, uint32_t alt);
+/* "1 GPU (T4), 4 CPU, 16Gi memory" */
+const char *view_need_text(struct view *v, uint32_t bundle, uint32_t alt);
+/* "launches": those of the plan, equal ones added up. */
+void view_launches(struct out *o, struct view *v);
+/* The node's "why" object; text for people. */
+void view_why_node(struct out *o, const char *key, struct view *v,
+                   uint32_t fact);
+const char *view_why_text(struct view *v, uint32_t fact);
+const char *view_time(struct view *v, int64_t wall_ms);     /* "10:11:12 UTC" */
+const char *view_span(struct view *v, int64_t ms);          /* "2 min 5 s" */
+const char *view_money(struct view *v, int64_t micros);     /* "0.35" */
+
+/* ---- why not (refuse.c) */
+void view_obstacle(struct out *o, struct view *v, uint32_t refusal);
+const char *view_obstacle_text(struct view *v, uint32_t refusal);
+/* The type that comes closest; null when there are no types. */
+void view_nearest(struct out *o, const char *key, struct view *v,
+                  uint32_t bundle);
+const char *view_nearest_text(struct view *v, uint32_t bundle);
+/* ": t4 is at its max of 2; ...", or "". */
+const char *view_wait_text(struct view *v, uint32_t bundle);
+/* One sentence on what keeps a bundle from its place. */
+const char *view_unplaced_text(struct view *v, uint32_t bundle);
+void view_unplaced(struct out *o, struct view *v, uint32_t bundle,
+                   uint32_t max_reasons);
+/* Merged: one obstacle per type and reason; calls fn for at most max. */
+uint32_t view_obstacles(struct view *v, uint32_t bundle, uint32_t max,
+                        uint32_t *ret_refusals);
+
+/* ---- whole documents */
+struct outcome {              /* how an owner's request stands */
+    struct tally sum;
+    bool found, feasible, satisfied;
+    int64_t eta_ms;           /* -1: not known, or never */
+    int64_t cost_micros_hour; /* of the launches it takes part in */
+    uint32_t n_launches;      /* nodes */
+};
+void outcome_of(struct view *v, const char *owner, struct outcome *ret);
+const char *outcome_text(struct view *v, const char *owner,
+                         const struct outcome *x);
+void outcome_write(struct out *o, struct view *v, const char *owner,
+                   bool cleared, int64_t expires_ms);  /* RequestReply */
+
+void status_write(struct out *o, struct view *v);
+void request_list_write(struct out *o, struct view *v);
+/* False when the owner has no request. */
+bool request_write(struct out *o, const char *key, struct view *v,
+                   const char *owner);
+void requests_write(struct out *o, const char *key, struct view *v);
+
+void node_list_write(struct out *o, struct view *v, const char *type,
+                     const char *state);
+void node_write(struct out *o, const char *key, struct view *v, uint32_t fact);
+/* By our id or the Ray node id; NONE. */
+uint32_t node_find(const struct view *v, const char *id);
+
+bool why_write(struct out *o, struct view *v, const char *name);
+
+/* What keeps the daemon from being ready, one sentence each. */
+uint32_t problems_write(struct out *o, const char *key, struct view *v);
+bool view_ready(const struct view *v);
+
+void metrics_write(struct buf *b, struct view *v, const struct metrics *m);
+
+#endif

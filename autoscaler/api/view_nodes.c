@@ -1,0 +1,182 @@
+/*
+ * view_nodes.c - /v1/nodes: what is there, what for, and what becomes of it.
+ */
+#include <string.h>
+
+#include "view.h"
+
+static const char *demand_text(struct view *v, uint32_t demand)
+{
+    const struct sn_demand *d;
+    const char *id;
+    bool request;
+
+    if (demand >= v->s->n_demands)
+        return "";
+    d = &v->s->demands[demand];
+    id = view_str(v, d->id);
+    request = d->source == SOURCE_REQUEST;
+    return arena_printf(&v->arena, " (%s%s%s%s)",
+                        request ? "" : source_name(d->source),
+                        request ? "" : " of ",
+                        view_str(v, d->owner),
+                        id[0] ? arena_printf(&v->arena, ", %s", id) : "");
+}
+
+const char *view_why_text(struct view *v, uint32_t fact)
+{
+    const struct fact_node *n = &v->facts->nodes[fact];
+    const struct plan_node *p = view_verdict(v, fact);
+    const char *until;
+
+    if (!p)
+        return n->state == STATE_GONE ? "it is gone" : "not planned for yet";
+    until = p->until_ms > 0
+                ? arena_printf(&v->arena, ", until %s",
+                               view_time(v, p->until_ms))
+                : "";
+    switch (p->why) {
+    case REASON_KEEP_IDLE_WAIT:
+        return n->idle_ms >= 0
+                   ? arena_printf(&v->arena, "idle for %s%s%s",
+                                  view_span(v, n->idle_ms),
+                                  p->until_ms > 0 ? ", may be ended at " : "",
+                                  p->until_ms > 0 ? view_time(v, p->until_ms)
+                                                  : "")
+                   : reason_text(p->why);
+    case REASON_KEEP_BUSY:
+        return n->activity && n->activity[0]
+                   ? arena_printf(&v->arena, "it has work: %s", n->activity)
+                   : reason_text(p->why);
+    case REASON_KEEP_STARTING:
+        return n->note && n->note[0]
+                   ? arena_printf(&v->arena, "it is on its way: %s", n->note)
+                   : arena_printf(&v->arena, "it is on its way%s",
+                                  demand_text(v, p->demand));
+    case REASON_END_IDLE:
+        return n->idle_ms >= 0
+                   ? arena_printf(&v->arena, "idle for %s, longer than its "
+                                  "timeout", view_span(v, n->idle_ms))
+                   : reason_text(p->why);
+    default:
+        return arena_printf(&v->arena, "%s%s%s", reason_text(p->why),
+                            demand_text(v, p->demand), until);
+    }
+}
+
+void view_why_node(struct out *o, const char *key, struct view *v,
+                   uint32_t fact)
+{
+    static const char *const actions[] = {[NODE_KEEP] = "keep",
+                                          [NODE_END] = "end",
+                                          [NODE_UNDRAIN] = "undrain"};
+    const struct plan_node *p = view_verdict(v, fact);
+
+    out_object(o, key);
+    out_str(o, "action", p ? actions[p->action] : "none");
+    out_str(o, "reason", reason_code(p ? p->why : REASON_NONE));
+    out_str(o, "text", view_why_text(v, fact));
+    out_time(o, "until", p ? p->until_ms : 0);
+    out_close(o);
+}
+
+static void write_for(struct out *o, struct view *v, uint32_t fact)
+{
+    const struct plan_node *p = view_verdict(v, fact);
+
+    out_array(o, "for");
+    for (uint32_t i = 0; p && i < p->n_placements; i++) {
+        const struct plan_placement *q =
+            &v->plan->placements[p->first_placement + i];
+        const struct sn_demand *d =
+            &v->s->demands[v->s->bundles[q->bundle].demand];
+
+        out_object(o, NULL);
+        out_str(o, "owner", view_str(v, d->owner));
+        out_str(o, "source", source_name(d->source));
+        out_str(o, "id", view_str(v, d->id));
+        view_need(o, "bundle", v, q->bundle, q->alt);
+        out_uint(o, "count", q->count);
+        out_close(o);
+    }
+    out_close(o);
+}
+
+void node_write(struct out *o, const char *key, struct view *v, uint32_t fact)
+{
+    const struct fact_node *n = &v->facts->nodes[fact];
+    const struct fact_type *t = view_node_type(v, fact);
+    const struct qtys nothing = {0};
+    int64_t price = view_node_price(v, fact);
+
+    out_object(o, key);
+    out_str(o, "id", n->id);
+    out_str(o, "type", n->type);
+    out_str(o, "provider", n->provider);
+    out_str(o, "zone", n->zone);
+    out_bool(o, "spot", n->spot);
+    out_str(o, "state", state_name(n->state));
+    out_bool(o, "head", n->head);
+    out_bool(o, "foreign", n->foreign);
+    out_bool(o, "outdated", n->outdated);
+    out_bool(o, "protected", n->hold == REASON_KEEP_PROTECTED);
+    view_why_node(o, "why", v, fact);
+    if (price >= 0)
+        out_micros(o, "price_per_hour", price);
+    else
+        out_null(o, "price_per_hour");
+    out_time(o, "created_at", n->created_ms);
+    if (n->created_ms > 0)
+        out_seconds(o, "age_s", v->facts->now_ms - n->created_ms);
+    else
+        out_null(o, "age_s");
+    out_time(o, "since_at", n->since_ms);
+    if (n->idle_ms >= 0 && n->state == STATE_READY)
+        out_int(o, "idle_ms", n->idle_ms);
+    else
+        out_null(o, "idle_ms");
+    out_str(o, "activity", n->activity);
+    out_str(o, "ray_id", n->ray_id);
+    out_str(o, "cloud_id", n->cloud_id);
+    out_str(o, "address", n->address);
+    out_str(o, "note", n->note);
+    view_qtys(o, "total",
+              n->total.n ? &n->total : t ? &t->resources : &nothing);
+    view_qtys(o, "available", &n->available);
+    view_pairs(o, "labels", n->labels.n || !t ? &n->labels : &t->labels);
+    write_for(o, v, fact);
+    out_close(o);
+}
+
+uint32_t node_find(const struct view *v, const char *id)
+{
+    const struct fact_node *n = v->facts->nodes;
+
+    for (uint32_t i = 0; i < v->facts->n_nodes; i++)
+        if (strcmp(n[i].id, id) == 0)
+            return i;
+    for (uint32_t i = 0; i < v->facts->n_nodes && id[0]; i++)
+        if ((n[i].ray_id && strcmp(n[i].ray_id, id) == 0) ||
+            (n[i].cloud_id && strcmp(n[i].cloud_id, id) == 0))
+            return i;
+    return NONE;
+}
+
+void node_list_write(struct out *o, struct view *v, const char *type,
+                     const char *state)
+{
+    out_object(o, NULL);
+    out_uint(o, "tick", v->page ? v->page->tick : 0);
+    out_uint(o, "total", v->facts->n_nodes);
+    out_array(o, "nodes");
+    for (uint32_t i = 0; i < v->facts->n_nodes; i++) {
+        const struct fact_node *n = &v->facts->nodes[i];
+
+        if ((type && strcmp(n->type, type) != 0) ||
+            (state && strcmp(state_name(n->state), state) != 0))
+            continue;
+        node_write(o, NULL, v, i);
+    }
+    out_close(o);
+    out_close(o);
+}

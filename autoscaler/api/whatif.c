@@ -1,0 +1,265 @@
+/*
+ * whatif.c - POST /v1/plan: the planner on other facts, without any effect.
+ *
+ * Planning a large snapshot takes a while, so it has a thread of its own: the
+ * threads that serve HTTP go on.  The job owns its facts, or a reference to
+ * the page they come from.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/clock.h"
+#include "../model/codec.h"
+#include "../plan/planner.h"
+#include "inside.h"
+
+struct plan_job {
+    struct ask *ask;
+    struct plan_job *next;
+    struct arena arena;
+    struct status_page *page;      /* of a what-if, or NULL */
+    const struct facts *facts;
+    const char *owner;             /* of a what-if, or NULL */
+    enum status status;
+    struct err err;
+    struct buf reply;
+};
+
+struct whatif {
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    pthread_t thread;
+    struct plan_job *first, **last;
+    uint32_t n;
+    bool stop;
+};
+
+void plan_job_free(struct plan_job *j)
+{
+    if (!j)
+        return;
+    buf_done(&j->reply);
+    status_unref(j->page);
+    arena_done(&j->arena);
+    free(j);
+}
+
+static void write_reply(struct plan_job *j, const struct snapshot *s,
+                        const struct plan *p)
+{
+    json_t *plan = codec_plan_write(s, p);
+    char *text = json_dumps(plan, JSON_COMPACT | JSON_REAL_PRECISION(15));
+    struct view v;
+    struct out o;
+
+    json_decref(plan);
+    out_init(&o, &j->reply);
+    out_object(&o, NULL);
+    out_raw(&o, "plan", text ? text : "{}");
+    free(text);
+    if (j->owner) {
+        struct buf b;
+        struct out inner;
+
+        buf_init(&b, REPLY_MAX);
+        out_init(&inner, &b);
+        view_open_plan(&v, j->facts, s, p);
+        outcome_write(&inner, &v, j->owner, false, 0);
+        view_done(&v);
+        out_raw(&o, "request", b.s);
+        buf_done(&b);
+    } else {
+        out_null(&o, "request");
+    }
+    out_close(&o);
+}
+
+static void run(struct plan_job *j)
+{
+    struct snapshot *s;
+    struct plan plan;
+
+    j->status = snapshot_make(j->facts, &j->arena, &s, &j->err);
+    if (j->status != ST_OK)
+        return;
+    planner_run(s, &j->arena, &plan);
+    write_reply(j, s, &plan);
+}
+
+static void *thread_main(void *arg)
+{
+    struct whatif *t = arg;
+
+    pthread_mutex_lock(&t->lock);
+    for (;;) {
+        struct plan_job *j;
+
+        while (!t->first && !t->stop)
+            pthread_cond_wait(&t->wake, &t->lock);
+        if (!t->first)
+            break;
+        j = t->first;
+        t->first = j->next;
+        if (!t->first)
+            t->last = &t->first;
+        t->n--;
+        if (!t->stop) {
+            pthread_mutex_unlock(&t->lock);
+            run(j);
+            pthread_mutex_lock(&t->lock);
+        }
+        ask_done(j->ask);
+    }
+    pthread_mutex_unlock(&t->lock);
+    return NULL;
+}
+
+struct whatif *whatif_new(void)
+{
+    struct whatif *t = calloc(1, sizeof *t);
+
+    if (!t)
+        abort();
+    pthread_mutex_init(&t->lock, NULL);
+    pthread_cond_init(&t->wake, NULL);
+    t->last = &t->first;
+    if (pthread_create(&t->thread, NULL, thread_main, t) != 0)
+        abort();
+    return t;
+}
+
+/* Its asks were ended before; what is queued is dropped. */
+void whatif_free(struct whatif *t)
+{
+    if (!t)
+        return;
+    pthread_mutex_lock(&t->lock);
+    t->stop = true;
+    pthread_cond_signal(&t->wake);
+    pthread_mutex_unlock(&t->lock);
+    pthread_join(t->thread, NULL);
+    pthread_cond_destroy(&t->wake);
+    pthread_mutex_destroy(&t->lock);
+    free(t);
+}
+
+static void enqueue(struct ask *a, void *arg)
+{
+    struct whatif *t = arg;
+
+    pthread_mutex_lock(&t->lock);
+    *t->last = a->job;
+    t->last = &a->job->next;
+    t->n++;
+    pthread_cond_signal(&t->wake);
+    pthread_mutex_unlock(&t->lock);
+}
+
+/* ---- the visit's side */
+
+static void plan_answer(struct visit *w)
+{
+    struct plan_job *j = w->ask->job;
+
+    if (j->status != ST_OK)
+        visit_err(w, &j->err);
+    else
+        visit_reply(w, 200, &j->reply, "application/json");
+}
+
+/* The present facts with one request more, or another one of the same owner. */
+static enum status read_whatif(struct plan_job *j, const json_t *body,
+                               struct status_page *page, struct err *err)
+{
+    struct facts *f = ARENA_NEW(&j->arena, struct facts);
+    struct fact_demand *d;
+    struct request_in r;
+    enum status s;
+
+    s = request_read(body, "what-if", page->facts->now_ms, &j->arena, &r, err);
+    if (s != ST_OK)
+        return s;
+    *f = *page->facts;
+    d = ARENA_ARRAY(&j->arena, struct fact_demand, (size_t)f->n_demands + 1);
+    f->n_demands = 0;
+    for (uint32_t i = 0; i < page->facts->n_demands; i++) {
+        const struct fact_demand *old = &page->facts->demands[i];
+
+        if (old->source != SOURCE_REQUEST || strcmp(old->owner, r.owner) != 0)
+            d[f->n_demands++] = *old;
+    }
+    if (!r.clear)
+        d[f->n_demands++] = r.demand;
+    f->demands = d;
+    j->facts = f;
+    j->owner = r.owner;
+    j->page = page;
+    return ST_OK;
+}
+
+static bool is_whatif(const json_t *body)
+{
+    return json_object_get(body, "bundles") ||
+           json_object_get(body, "num_cpus");
+}
+
+static enum status read_job(struct visit *w, struct plan_job *j,
+                            struct err *err)
+{
+    struct status_page *page = NULL;
+    struct facts *facts;
+    json_t *body = NULL;
+    enum status s;
+
+    s = codec_parse(w->body.s, w->body.n, &body, err);
+    if (s != ST_OK) {
+        err_prefix(err, "body");
+    } else if (!is_whatif(body)) {
+        s = codec_facts_read(body, &j->arena, &facts, err);
+        j->facts = facts;
+    } else if (!(page = status_get(w->server->board))) {
+        s = err_set(err, ST_RETRY, "the daemon is starting: there are no facts "
+                    "to plan on yet");
+    } else {
+        s = read_whatif(j, body, page, err);
+        if (s != ST_OK)
+            status_unref(page);
+    }
+    json_decref(body);
+    buf_done(&w->body);
+    return s;
+}
+
+void post_plan(struct visit *w)
+{
+    struct whatif *t = w->server->whatif;
+    struct plan_job *j = calloc(1, sizeof *j);
+    struct err err = {0};
+    struct ask *a;
+    bool full;
+
+    if (!j)
+        abort();
+    buf_init(&j->reply, REPLY_MAX);
+    pthread_mutex_lock(&t->lock);
+    full = t->n >= PLANS_MAX;
+    pthread_mutex_unlock(&t->lock);
+    if (full) {
+        visit_error(w, 429, "THROTTLED", "", "%d plans wait already; try again",
+                    PLANS_MAX);
+        plan_job_free(j);
+        return;
+    }
+    if (read_job(w, j, &err) != ST_OK) {
+        visit_err(w, &err);
+        plan_job_free(j);
+        return;
+    }
+    j->ask = a = ask_new(w->server->yard, COMMAND_REQUEST_PUT);
+    a->job = j;
+    w->answer = plan_answer;
+    if (!ask_send(a, w, enqueue, t)) {
+        ask_unref(a);
+        visit_error(w, 503, "RETRY", "", "the daemon is stopping");
+    }
+}

@@ -1,0 +1,42 @@
+/*
+ * cli.h - the commands of the one binary.
+ *
+ * A command gets the words after its name and returns the exit code.  Exit
+ * codes are part of the interface: docs/cli.md lists them.
+ */
+#ifndef CLI_CLI_H
+#define CLI_CLI_H
+
+#include <stdbool.h>
+
+#include "../base/arena.h"
+#include "../model/facts.h"
+
+enum {
+    EXIT_OK = 0,
+    EXIT_NO = 1,         /* understood, and the answer is no (infeasible ...) */
+    EXIT_USAGE = 2,      /* the command line */
+    EXIT_INPUT = 3,      /* a file or a value is wrong; told with its place */
+    EXIT_NO_DAEMON = 4,  /* nobody answers at the address */
+    EXIT_REFUSED = 5,    /* the daemon or a provider refused or failed */
+};
+
+struct cli_command {
+    const char *name, *args, *help;
+    int (*run)(int argc, char **argv);   /* argv[0] is the command's name */
+    const char *details;                 /* shown by `davit help NAME` */
+};
+
+extern const struct cli_command cli_run, cli_plan, cli_request, cli_status,
+    cli_nodes, cli_why, cli_validate, cli_providers, cli_version;
+
+/* Prints the command's usage to stderr after a message; EXIT_USAGE. */
+int cli_usage(const struct cli_command *c, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Reads a file of at most 256 MiB; "-" is standard input.  The text is in the
+ * arena, NUL-terminated. */
+enum status cli_read(const char *path, struct arena *a, char **ret, size_t *n,
+                     struct err *err);
+
+#endif

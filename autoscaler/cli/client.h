@@ -1,0 +1,50 @@
+/*
+ * client.h - the commands' way to the daemon: its REST API, and nothing else.
+ */
+#ifndef CLI_CLIENT_H
+#define CLI_CLIENT_H
+
+#include <jansson.h>
+
+#include "../base/arena.h"
+#include "../wire/http.h"
+#include "cli.h"
+
+/* Where the daemon is: --url, $DAVIT_URL, http://127.0.0.1:8790; --token-file,
+ * $DAVIT_TOKEN_FILE, $DAVIT_TOKEN; --ca, $DAVIT_CA. */
+struct client {
+    const char *url, *token, *ca;
+    bool json;              /* --json: the reply as it came */
+    struct http_client *http;
+    struct arena arena;     /* of the last exchange */
+};
+
+#define CLIENT_HELP                                                           \
+    "  --url URL          the daemon (default $DAVIT_URL, then\n"             \
+    "                     http://127.0.0.1:8790)\n"                           \
+    "  --token-file FILE  its token (default $DAVIT_TOKEN_FILE, $DAVIT_TOKEN)\n" \
+    "  --ca FILE          the certificate to trust ($DAVIT_CA)\n"             \
+    "  --json             the daemon's own answer, for programs\n"
+
+/* Takes the options every client command has out of argv; false after a
+ * message when one lacks its value or a file cannot be read. */
+bool client_open(struct client *c, int *argc, char **argv);
+void client_done(struct client *c);
+
+/* One exchange; body may be NULL.  *ret is a new reference or NULL, *code the
+ * HTTP status.  Returns 0, or the exit code after a message has been printed.
+ * 4xx and 5xx with our error body are told and give EXIT_INPUT (400), EXIT_NO
+ * (404) or EXIT_REFUSED. */
+int client_call(struct client *c, const char *method, const char *path,
+                const json_t *body, json_t **ret);
+
+/* Percent-encodes one segment of a path. */
+char *client_segment(struct arena *a, const char *name);
+
+/* Fields of a reply; missing or null ones give "" and 0. */
+const char *text_of(const json_t *o, const char *key);
+double number_of(const json_t *o, const char *key);
+int64_t count_of(const json_t *o, const char *key);
+bool flag_of(const json_t *o, const char *key);
+
+#endif

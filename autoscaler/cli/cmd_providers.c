@@ -1,0 +1,86 @@
+/*
+ * cmd_providers.c - the plug-ins that are found, and their options; and the
+ * version of this binary.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "../cloud/cloud.h"
+#include "cli.h"
+
+struct listing { json_t *json; uint32_t n; };
+
+static void print_one(const struct plugin_info *i)
+{
+    printf("%s %s  (%s)\n", i->name, i->version, i->path);
+    for (const struct davit_kv *o = i->options; o && o->key; o++)
+        printf("  %-24s %s\n", o->key, o->value);
+}
+
+static void each(void *arg, const struct plugin_info *i, const char *path,
+                 const char *problem)
+{
+    struct listing *l = arg;
+    json_t *o, *options;
+
+    l->n++;
+    if (!l->json) {
+        if (i)
+            print_one(i);
+        else
+            fprintf(stderr, "%s: %s\n", path, problem);
+        return;
+    }
+    if (!i) {
+        json_array_append_new(l->json, json_pack("{ssss}", "path", path,
+                                                 "problem", problem));
+        return;
+    }
+    options = json_object();
+    for (const struct davit_kv *k = i->options; k && k->key; k++)
+        json_object_set_new(options, k->key, json_string(k->value));
+    o = json_pack("{ssssssso}", "name", i->name, "version", i->version, "path",
+                  path, "options", options);
+    json_array_append_new(l->json, o);
+}
+
+static int run(int argc, char **argv)
+{
+    struct listing l = {0};
+    const char *dir = "";
+
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--json") == 0)
+            l.json = json_array();
+        else if (argv[i][0] != '-')
+            dir = argv[i];
+        else
+            return cli_usage(&cli_providers, "unknown option %s", argv[i]);
+    }
+    plugins_each(dir, each, &l);
+    if (l.json) {
+        json_dumpf(l.json, stdout, JSON_INDENT(2));
+        putchar('\n');
+        json_decref(l.json);
+    }
+    return l.n ? EXIT_OK : EXIT_NO;
+}
+
+const struct cli_command cli_providers = {
+    "providers", "[--json] [DIR]", "lists the provider plug-ins found", run,
+    "Looked for as davit-NAME.so in DIR, $DAVIT_PLUGIN_DIR, plugins/ beside\n"
+    "the binary, and the directory compiled in.\n"};
+
+static int version(int argc, char **argv)
+{
+    bool json = argc > 1 && strcmp(argv[1], "--json") == 0;
+
+    printf(json ? "{\"version\":\"%s\",\"plugin_abi\":1}\n" : "davit %s\n",
+           DAVIT_VERSION);
+    return EXIT_OK;
+}
+
+const struct cli_command cli_version = {
+    "version", "[--json]", "prints the version", version, NULL};

@@ -1,0 +1,229 @@
+/*
+ * cmd_request.c - asks for resources, and waits for them if told to.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../model/codec.h"
+#include "table.h"
+#include "watch.h"
+
+/* "{"GPU":1}*2" or "GPU=1,accelerator_type=T4*2": a bundle and a count. */
+static json_t *bundle_short(const char *text, size_t n, struct arena *a)
+{
+    json_t *o = json_object();
+    char *copy = arena_strndup(a, text, n), *save = NULL;
+
+    for (char *p = strtok_r(copy, ",", &save); p;
+         p = strtok_r(NULL, ",", &save)) {
+        char *eq = strchr(p, '='), *end;
+        double d;
+        if (!eq || eq == p || !eq[1]) {
+            json_decref(o);
+            return NULL;
+        }
+        *eq++ = '\0';
+        d = strtod(eq, &end);
+        json_object_set_new(o, p,
+                            *end || strcmp(p, "accelerator_type") == 0
+                                ? json_string(eq)
+                            : d == (double)(int64_t)d
+                                ? json_integer((json_int_t)d)
+                                : json_real(d));
+    }
+    return o;
+}
+
+static json_t *bundle_read(const char *text, struct arena *a)
+{
+    const char *star = strrchr(text, '*');
+    size_t n = star ? (size_t)(star - text) : strlen(text);
+    long count = 1;
+    json_t *flat, *out;
+    struct err err;
+    char *end;
+
+    if (star) {
+        errno = 0;
+        count = strtol(star + 1, &end, 10);
+        if (*end || end == star + 1 || errno || count < 1) {
+            fprintf(stderr, "davit: %s: after * a count of at least 1 is "
+                            "needed\n", text);
+            return NULL;
+        }
+    }
+    if (*text == '{') {
+        if (codec_parse(text, n, &flat, &err) != ST_OK) {
+            fprintf(stderr, "davit: %s: %s\n", text, err.text);
+            return NULL;
+        }
+    } else if (!(flat = bundle_short(text, n, a))) {
+        fprintf(stderr, "davit: %s: a bundle is JSON like '{\"GPU\":1}' or "
+                        "GPU=1,accelerator_type=T4, then *COUNT if there are "
+                        "several\n", text);
+        return NULL;
+    }
+    if (count == 1)
+        return flat;
+    if (json_object_get(flat, "resources") || json_object_get(flat, "any_of")) {
+        json_object_set_new(flat, "count", json_integer(count));
+        return flat;
+    }
+    out = json_pack("{sIso}", "count", (json_int_t)count, "resources",
+                    json_incref(flat));
+    if (json_object_get(flat, "accelerator_type")) {
+        json_object_set(out, "accelerator_type",
+                        json_object_get(flat, "accelerator_type"));
+        json_object_del(flat, "accelerator_type");
+    }
+    if (json_object_get(flat, "labels")) {
+        json_object_set(out, "labels", json_object_get(flat, "labels"));
+        json_object_del(flat, "labels");
+    }
+    json_decref(flat);
+    return out;
+}
+
+static void reply_print(const json_t *r, struct arena *a)
+{
+    static const char *const heads[] = {">COUNT", "TYPE", "PROVIDER", "ZONE",
+                                        "MARKET", ">$/H", "WHY", NULL};
+    const json_t *v;
+    struct table t;
+    size_t i;
+
+    printf("%s%s%s\n",
+           colour(!flag_of(r, "feasible") ? RED
+                  : flag_of(r, "satisfied") ? GREEN : YELLOW),
+           text_of(r, "text"), colour(PLAIN));
+    if (json_array_size(json_object_get(r, "launches"))) {
+        table_init(&t, a, heads);
+        json_array_foreach(json_object_get(r, "launches"), i, v)
+            table_row(&t, PLAIN,
+                      (const char *[]){
+                          arena_printf(a, "%lld", (long long)count_of(v, "count")),
+                          text_of(v, "type"), text_of(v, "provider"),
+                          text_of(v, "zone"),
+                          flag_of(v, "spot") ? "spot" : "on-demand",
+                          arena_printf(a, "%s%.4g",
+                                       flag_of(v, "price_estimated") ? "~" : "",
+                                       number_of(v, "price_per_hour")),
+                          text_of(v, "why")});
+        table_print(&t, stdout, 2);
+    }
+    json_array_foreach(json_object_get(r, "infeasible"), i, v)
+        printf("%sinfeasible%s %s\n", colour(RED), colour(PLAIN),
+               text_of(v, "text"));
+    json_array_foreach(json_object_get(r, "waiting_for"), i, v)
+        printf("%swaiting%s %s\n", colour(YELLOW), colour(PLAIN),
+               text_of(v, "text"));
+}
+
+struct wish { const char *owner, *ttl, *strategy; long cpus; bool clear; double wait; };
+
+static int ask(struct client *c, const struct wish *w, json_t *bundles)
+{
+    json_t *body = json_pack("{sssO}", "owner", w->owner, "bundles", bundles);
+    json_t *reply;
+    struct arena a = {0};
+    bool feasible, cleared;
+    int rc;
+
+    if (w->ttl)
+        json_object_set_new(body, "ttl", json_string(w->ttl));
+    if (w->strategy)
+        json_object_set_new(body, "strategy", json_string(w->strategy));
+    if (w->cpus)
+        json_object_set_new(body, "num_cpus", json_integer(w->cpus));
+    rc = client_call(c, "POST", "/v1/request_resources", body, &reply);
+    json_decref(body);
+    if (rc != EXIT_OK)
+        return rc;
+    feasible = flag_of(reply, "feasible");
+    cleared = flag_of(reply, "cleared");
+    if (c->json) {
+        json_dumpf(reply, stdout, JSON_INDENT(2));
+        putchar('\n');
+    } else {
+        reply_print(reply, &a);
+    }
+    json_decref(reply);
+    arena_done(&a);
+    if (!feasible)
+        return EXIT_NO;
+    return w->wait > 0 && !cleared ? watch(c, w->owner, w->wait) : EXIT_OK;
+}
+
+static int run(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"owner", required_argument, NULL, 'o'},
+        {"ttl", required_argument, NULL, 't'},
+        {"strategy", required_argument, NULL, 's'},
+        {"num-cpus", required_argument, NULL, 'n'},
+        {"clear", no_argument, NULL, 'c'},
+        {"wait", required_argument, NULL, 'w'},
+        {0}};
+    struct wish w = {.owner = "default"};
+    json_t *bundles = json_array();
+    struct arena a = {0};
+    struct client c;
+    int64_t ms;
+    int opt, rc = EXIT_OK;
+
+    if (!client_open(&c, &argc, argv))
+        return EXIT_USAGE;
+    while (rc == EXIT_OK &&
+           (opt = getopt_long(argc, argv, "o:t:s:n:cw:", options, NULL)) != -1) {
+        switch (opt) {
+        case 'o': w.owner = optarg; break;
+        case 't': w.ttl = optarg; break;
+        case 's': w.strategy = optarg; break;
+        case 'n': w.cpus = strtol(optarg, NULL, 10); break;
+        case 'c': w.clear = true; break;
+        case 'w':
+            if (duration_parse(optarg, &ms))
+                w.wait = (double)ms / 1000;
+            else
+                rc = cli_usage(&cli_request, "--wait takes a time like 5m");
+            break;
+        default: rc = cli_usage(&cli_request, "see above"); break;
+        }
+    }
+    for (int i = optind; rc == EXIT_OK && i < argc; i++) {
+        json_t *b = bundle_read(argv[i], &a);
+        if (b)
+            json_array_append_new(bundles, b);
+        else
+            rc = EXIT_INPUT;
+    }
+    if (rc == EXIT_OK && (json_array_size(bundles) || w.cpus) == w.clear)
+        rc = cli_usage(&cli_request, w.clear
+                           ? "--clear takes no bundles"
+                           : "bundles, --num-cpus or --clear are needed");
+    if (rc == EXIT_OK)
+        rc = ask(&c, &w, bundles);
+    json_decref(bundles);
+    arena_done(&a);
+    client_done(&c);
+    return rc;
+}
+
+const struct cli_command cli_request = {
+    "request", "[--owner NAME] [--clear] BUNDLE...",
+    "asks for resources; replaces the owner's earlier request", run,
+    "BUNDLE is JSON as in the API or a short form, with a count behind a star:\n"
+    "  davit request '{\"GPU\": 1, \"accelerator_type\": \"T4\"}*2'\n"
+    "  davit request --owner train-42 --ttl 30m GPU=1,accelerator_type=T4*2\n"
+    "A request is a total that running work counts towards; it stays until it\n"
+    "is replaced, cleared or its ttl is over.\n\n"
+    "  --owner NAME       whose request (default \"default\")\n"
+    "  --num-cpus N       N bundles of one CPU more\n"
+    "  --strategy S       PACK, SPREAD, STRICT_PACK, STRICT_SPREAD: all or none\n"
+    "  --ttl TIME         ends by itself (30m, 2h)\n"
+    "  --clear            asks for nothing any more\n"
+    "  --wait TIME        shows the nodes come until all is there; exit code 1\n"
+    "                     when it is not by then\n" CLIENT_HELP};

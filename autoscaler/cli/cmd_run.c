@@ -1,0 +1,76 @@
+/*
+ * cmd_run.c - the daemon.
+ */
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../api/server.h"
+#include "../base/log.h"
+#include "cli.h"
+
+static int run(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"config", required_argument, NULL, 'c'},
+        {"dry-run", no_argument, NULL, 'n'},
+        {"log-json", no_argument, NULL, 'j'},
+        {"verbose", no_argument, NULL, 'v'},
+        {0}};
+    struct control_opts o = {.config_path = "davit.yaml"};
+    enum log_level level = LOG_INFO;
+    bool json = false;
+    struct control *control;
+    struct server *server;
+    struct config *conf;
+    struct buf errors;
+    struct err err;
+    int opt, rc;
+
+    while ((opt = getopt_long(argc, argv, "c:nv", options, NULL)) != -1) {
+        switch (opt) {
+        case 'c': o.config_path = optarg; break;
+        case 'n': o.dry_run = true; break;
+        case 'j': json = true; break;
+        case 'v': level = LOG_DEBUG; break;
+        default: return cli_usage(&cli_run, "see above");
+        }
+    }
+    if (optind < argc)
+        o.config_path = argv[optind];
+    log_setup(level, json);
+    buf_init(&errors, 1 << 20);
+    if (config_load(o.config_path, &conf, &errors) != ST_OK) {
+        fputs(errors.s, stderr);
+        buf_done(&errors);
+        return EXIT_INPUT;
+    }
+    for (uint32_t i = 0; i < conf->n_warnings; i++)
+        log_warn("%s", conf->warnings[i]);
+    if (control_new(&o, conf, &control, &errors) != ST_OK) {
+        fputs(errors.s, stderr);
+        buf_done(&errors);
+        return EXIT_INPUT;
+    }
+    buf_done(&errors);
+    if (server_start(conf, control, &server, &err) != ST_OK) {
+        fprintf(stderr, "%s: api: %s\n", o.config_path, err.text);
+        control_free(control);
+        return EXIT_INPUT;
+    }
+    log_info("listening on %s:%u", conf->api_host, server_port(server));
+    rc = control_run(control);
+    server_stop(server);
+    control_free(control);
+    return rc;
+}
+
+const struct cli_command cli_run = {
+    "run", "[--config FILE] [FILE]", "runs the daemon", run,
+    "  --config FILE   settings (default davit.yaml); a Ray cluster YAML, a\n"
+    "                  podTypes list and a RayCluster manifest are read too\n"
+    "  --dry-run       plans and tells, but never launches or ends anything\n"
+    "  --log-json      log lines as JSON\n"
+    "  --verbose       more of them\n\n"
+    "SIGHUP or a change of the file reloads it; SIGTERM stops the daemon and\n"
+    "leaves every machine as it is.\n"};

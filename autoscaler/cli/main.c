@@ -1,0 +1,80 @@
+/*
+ * main.c - picks the command.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+
+static const struct cli_command *const commands[] = {
+    &cli_run,    &cli_plan,     &cli_request,   &cli_status,  &cli_nodes,
+    &cli_why,    &cli_validate, &cli_providers, &cli_version,
+};
+
+#define COUNT(v) (sizeof(v) / sizeof *(v))
+
+static void list(FILE *out)
+{
+    fprintf(out, "davit - raises and lowers GPU machines\n\n"
+                 "usage: davit COMMAND [...]\n\n");
+    for (size_t i = 0; i < COUNT(commands); i++)
+        fprintf(out, "  %-10s %-36s %s\n", commands[i]->name,
+                commands[i]->args, commands[i]->help);
+    fprintf(out, "\n`davit help COMMAND` tells more.\n");
+}
+
+static const struct cli_command *find(const char *name)
+{
+    for (size_t i = 0; i < COUNT(commands); i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    return NULL;
+}
+
+static void describe(FILE *out, const struct cli_command *c)
+{
+    fprintf(out, "usage: davit %s %s\n\n%s.\n%s%s", c->name, c->args, c->help,
+            c->details ? "\n" : "", c->details ? c->details : "");
+}
+
+int cli_usage(const struct cli_command *c, const char *fmt, ...)
+{
+    va_list ap;
+
+    fprintf(stderr, "davit %s: ", c->name);
+    va_start(ap, fmt);
+    vfprintf(stderr, fmt, ap);
+    va_end(ap);
+    fprintf(stderr, "\nusage: davit %s %s\n", c->name, c->args);
+    return EXIT_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+    const struct cli_command *c;
+
+    if (argc < 2 || strcmp(argv[1], "help") == 0 ||
+        strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        c = argc > 2 ? find(argv[2]) : NULL;
+        if (c)
+            describe(stdout, c);
+        else
+            list(argc < 2 ? stderr : stdout);
+        return argc < 2 ? EXIT_USAGE : EXIT_OK;
+    }
+    if (strcmp(argv[1], "--version") == 0)
+        return cli_version.run(1, argv + 1);
+    c = find(argv[1]);
+    if (!c) {
+        fprintf(stderr, "davit: there is no command \"%s\"\n\n", argv[1]);
+        list(stderr);
+        return EXIT_USAGE;
+    }
+    for (int i = 2; i < argc; i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            describe(stdout, c);
+            return EXIT_OK;
+        }
+    return c->run(argc - 1, argv + 1);
+}

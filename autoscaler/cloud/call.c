@@ -1,0 +1,193 @@
+/*
+ * call.c - one operation of a provider, on a worker.
+ *
+ * The call owns its arguments and its answer; the control thread gets it back
+ * through the mailbox.  A plug-in is a guest: whatever it returns, the answer
+ * is a known status with a text, and a count that was asked for.  A hang costs
+ * one worker until the plug-in returns; the call and its arena stay its own.
+ */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/clock.h"
+#include "inside.h"
+
+#define RETRY_AFTER_MAX_MS (3600u * 1000)
+
+static const char *const op_names[] = {
+    [CALL_LIST] = "list", [CALL_LAUNCH] = "launch",
+    [CALL_TERMINATE] = "terminate", [CALL_OFFERS] = "offers"};
+
+struct call *call_new(struct provider *p, enum call_op op, int kind)
+{
+    struct call *c = calloc(1, sizeof *c);
+    if (c == NULL)
+        abort();
+    c->job.mail.kind = kind;
+    c->provider = p;
+    c->op = op;
+    c->type = c->zone = c->request_id = "";
+    /* Should the pool drop it unrun: an empty list must not look like truth. */
+    c->status = err_set(&c->err, ST_CANCELLED, "%s was never begun",
+                        op_names[op]);
+    atomic_fetch_add(&p->calls, 1);
+    return c;
+}
+
+void call_free(struct call *c)
+{
+    if (c == NULL)
+        return;
+    atomic_fetch_sub(&c->provider->calls, 1);
+    arena_done(&c->arena);
+    free(c);
+}
+
+static int run_launch(struct call *c, struct davit_call *dc,
+                      struct davit_sink *sink, struct davit_error *e)
+{
+    const struct provider *p = c->provider;
+    const struct davit_kv tags[] = {{"davit-cluster", p->cluster},
+                                    {"davit-type", c->type},
+                                    {"davit-request", c->request_id}};
+    const struct davit_launch launch = {
+        .size = sizeof launch, .offer = c->type, .zone = c->zone,
+        .request_id = c->request_id, .count = c->count, .tags = tags,
+        .n_tags = sizeof tags / sizeof *tags, .spot = c->spot};
+    return p->table->launch(p->self, dc, &launch, sink, sink_put_machine, e);
+}
+
+static int run_terminate(struct call *c, struct davit_call *dc,
+                         struct davit_sink *sink, struct davit_error *e)
+{
+    const struct provider *p = c->provider;
+    return p->table->terminate(p->self, dc, c->ids, c->n_ids, sink,
+                               sink_put_done, e);
+}
+
+static int run_op(struct call *c, struct davit_call *dc,
+                  struct davit_sink *sink, struct davit_error *e)
+{
+    struct provider *p = c->provider;
+    switch (c->op) {
+    case CALL_LIST:
+        return p->table->list(p->self, dc, sink, sink_put_machine, e);
+    case CALL_LAUNCH:
+        return run_launch(c, dc, sink, e);
+    case CALL_TERMINATE:
+        return run_terminate(c, dc, sink, e);
+    case CALL_OFFERS:
+        if ((atomic_load(&p->caps) & DAVIT_CAP_OFFERS) == 0)
+            return DAVIT_UNSUPPORTED;
+        return p->table->offers(p->self, dc, sink, sink_put_offer, e);
+    }
+    return DAVIT_UNSUPPORTED;
+}
+
+/* The plug-in's own words, made safe; its silence, put into words. */
+static void take_error(struct call *c, int got, const struct davit_error *e)
+{
+    const char *op = op_names[c->op];
+    char text[sizeof e->text];
+    if (got < 0 || got >= ST_COUNT) {
+        err_set(&c->err, ST_BROKEN,
+                "%s() returned %d, which is no davit_status (0 to %d)", op, got,
+                ST_COUNT - 1);
+        return;
+    }
+    told_clean(e->text, sizeof e->text, text, sizeof text);
+    if (text[0] != '\0')
+        err_set(&c->err, (enum status)got, "%s", text);
+    else
+        err_set(&c->err, (enum status)got, "%s failed with %s and no text", op,
+                status_name((enum status)got));
+    told_clean(e->code, sizeof e->code, c->err.code, sizeof c->err.code);
+    c->err.retry_after_ms = e->retry_after_ms < RETRY_AFTER_MAX_MS
+                                ? e->retry_after_ms
+                                : RETRY_AFTER_MAX_MS;
+}
+
+static void judge(struct call *c, struct davit_sink *sink)
+{
+    if (atomic_load(&sink->stranger))
+        err_set(&sink->broken, ST_BROKEN,
+                "%s() used its sink from another thread", op_names[c->op]);
+    if (sink->broken.status != ST_OK) {
+        /* What went wrong in the cloud is told too, but the plug-in's fault
+         * decides what is done. */
+        c->err = sink->broken;
+    } else if (c->op == CALL_LAUNCH && c->machines.n > c->count) {
+        err_set(&c->err, ST_BROKEN,
+                "launch() put() %u machines when %u were asked for",
+                c->machines.n, c->count);
+    } else if (c->err.status == ST_CANCELLED && !atomic_load(&c->cancel)) {
+        c->err.status = ST_RETRY;
+        err_prefix(&c->err, "%s did not end within its time limit",
+                   op_names[c->op]);
+    } else if (c->err.status == ST_UNSUPPORTED && c->op != CALL_OFFERS) {
+        err_set(&c->err, ST_BROKEN,
+                "%s() says UNSUPPORTED, but every provider must have it",
+                op_names[c->op]);
+    }
+    if (c->err.status == ST_UNSUPPORTED && c->op == CALL_OFFERS)
+        atomic_fetch_and(&c->provider->caps,
+                         ~(unsigned long long)DAVIT_CAP_OFFERS);
+    c->status = c->err.status;
+}
+
+static void call_enter(struct call *c, int64_t deadline)
+{
+    struct davit_error e = {.size = sizeof e};
+    struct davit_call dc = {
+        .provider = c->provider, .cancel = &c->cancel,
+        .deadline_mono_ms = deadline, .op = op_names[c->op]};
+    struct davit_sink *sink = ARENA_NEW(&c->arena, struct davit_sink);
+    sink_init(sink, c);
+    host_enter(&dc);
+    int got = run_op(c, &dc, sink, &e);
+    host_leave(&dc);
+    if (got != DAVIT_OK)
+        take_error(c, got, &e);
+    sink_settle(sink);
+    judge(c, sink);
+}
+
+static void call_run(struct job *job)
+{
+    struct call *c = (struct call *)job;
+    int64_t deadline = job->deadline_mono_ms - CALL_GRACE_MS;
+    int64_t now = clock_mono_ms();
+    c->err = (struct err){0};
+    c->status = ST_OK;
+    if (c->op == CALL_TERMINATE)
+        c->done = ARENA_ARRAY(&c->arena, enum status, c->n_ids);
+    for (uint32_t i = 0; c->op == CALL_TERMINATE && i < c->n_ids; i++)
+        c->done[i] = ST_COUNT;  /* not reported */
+    if (atomic_load(&c->cancel))
+        c->status = err_set(&c->err, ST_CANCELLED,
+                            "%s was cancelled before it began",
+                            op_names[c->op]);
+    else if (now >= deadline)
+        c->status = err_set(&c->err, ST_RETRY,
+                            "%s found no free worker for %lld ms",
+                            op_names[c->op],
+                            (long long)(now - c->started_mono_ms));
+    else
+        call_enter(c, deadline);
+    for (uint32_t i = 0; c->op == CALL_TERMINATE && i < c->n_ids; i++)
+        if (c->done[i] == ST_COUNT)
+            c->done[i] = c->status;
+    c->took_ms = clock_mono_ms() - c->started_mono_ms;
+}
+
+void call_submit(struct workers *w, struct call *c, int64_t timeout_ms)
+{
+    assert(timeout_ms > 0);
+    assert(c->op != CALL_LAUNCH || (c->count > 0 && c->request_id[0] != '\0'));
+    assert(c->op != CALL_TERMINATE || c->n_ids > 0);
+    c->job.run = call_run;
+    c->started_mono_ms = clock_mono_ms();
+    c->job.deadline_mono_ms = c->started_mono_ms + timeout_ms + CALL_GRACE_MS;
+    workers_submit(w, &c->job);
+}

@@ -1,0 +1,394 @@
+/*
+ * provider.c - opens a handle on a plug-in with one provider's configuration.
+ *
+ * The option table of the plug-in is checked here, so that a misspelt option is
+ * told with its line and column whoever wrote the plug-in.  What open() refuses
+ * itself is told at the option it names in error.code.  Thread: the owner's.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../base/suggest.h"
+#include "../model/amount.h"
+#include "inside.h"
+
+#define TYPE_PREFIX "types."
+
+struct opening {                /* what provider_open() works on */
+    const struct config *config;
+    const struct conf_provider *conf;
+    const struct davit_provider *table;
+    struct arena arena;         /* until open() returned */
+    struct buf *errors;
+    uint32_t mistakes;
+};
+
+static void tell_place(struct opening *o, uint32_t line, uint32_t column)
+{
+    o->mistakes++;
+    const char *path = o->config->path;
+    if (path == NULL || path[0] == '\0')
+        return;
+    buf_printf(o->errors, "%s:", path);
+    if (line > 0)
+        buf_printf(o->errors, "%u:%u:", line, column);
+    buf_str(o->errors, " ");
+}
+
+static const char *name_of(const struct opening *o)
+{
+    return o->conf->plugin != NULL && o->conf->plugin[0] != '\0'
+               ? o->conf->plugin
+               : o->conf->name;
+}
+
+/* ---- where the .so is */
+
+struct names_seen { struct arena *arena; VEC(const char *) names; };
+
+static void name_seen(void *arg, const struct plugin_info *info,
+                      const char *path, const char *problem)
+{
+    struct names_seen *n = arg;
+    (void)path;
+    (void)problem;
+    if (info != NULL)
+        VEC_PUSH(n->arena, &n->names, arena_strdup(n->arena, info->name));
+}
+
+static void tell_missing(struct opening *o, const char *const *dirs,
+                         uint32_t n_dirs)
+{
+    struct names_seen seen = {.arena = &o->arena};
+    plugins_each(o->config->plugin_dir, name_seen, &seen);
+    tell_place(o, o->conf->line, o->conf->column);
+    buf_printf(o->errors, "provider %s: there is no davit-%s.so in ",
+               o->conf->name, name_of(o));
+    for (uint32_t i = 0; i < n_dirs; i++)
+        buf_printf(o->errors, "%s%s", i > 0 ? ", " : "", dirs[i]);
+    if (seen.names.n > 0) {
+        const char *like = suggest(name_of(o), seen.names.v, seen.names.n);
+        if (like != NULL)
+            buf_printf(o->errors, "; did you mean \"%s\"?", like);
+        buf_str(o->errors, " (plug-ins found:");
+        for (uint32_t i = 0; i < seen.names.n; i++)
+            buf_printf(o->errors, "%s %s", i > 0 ? "," : "",
+                       seen.names.v[i]);
+        buf_str(o->errors, ")");
+    } else {
+        buf_str(o->errors, "; set plugin_dir, $DAVIT_PLUGIN_DIR or plugin: "
+                           "to where plug-ins are");
+    }
+    buf_str(o->errors, "\n");
+}
+
+/* A name is looked for in the plug-in directories, a path is taken as it is. */
+static const char *find_so(struct opening *o)
+{
+    const char *name = name_of(o);
+    size_t len = strlen(name);
+    if (strchr(name, '/') != NULL ||
+        (len > 3 && strcmp(name + len - 3, ".so") == 0))
+        return name;
+    const char *dirs[PLUGIN_DIRS];
+    uint32_t n = plugin_dirs(o->config->plugin_dir, &o->arena, dirs);
+    for (uint32_t i = 0; i < n; i++) {
+        const char *path =
+            arena_printf(&o->arena, "%s/davit-%s.so", dirs[i], name);
+        if (access(path, F_OK) == 0)
+            return path;
+    }
+    tell_missing(o, dirs, n);
+    return NULL;
+}
+
+/* ---- options against the table */
+
+static bool key_allowed(const char *pattern, const char *key)
+{
+    size_t n = strlen(pattern);
+    if (n > 0 && pattern[n - 1] == '*')
+        return strncmp(pattern, key, n - 1) == 0;
+    if (strcmp(pattern, key) == 0)
+        return true;
+    /* A list is flattened to KEY.0, KEY.1 ...: the same option. */
+    return strncmp(pattern, key, n) == 0 && key[n] == '.' &&
+           key[n + 1] != '\0' &&
+           strspn(key + n + 1, "0123456789") == strlen(key + n + 1);
+}
+
+/* The table's keys of one kind: of the provider, or of node types. */
+static const char **keys_of(struct opening *o, bool of_types, uint32_t *ret_n)
+{
+    const struct davit_kv *table = o->table->options;
+    const size_t prefix = strlen(TYPE_PREFIX);
+    uint32_t n = 0, all = 0;
+    while (table != NULL && table[all].key != NULL)
+        all++;
+    const char **keys = ARENA_ARRAY(&o->arena, const char *, all + 1);
+    for (uint32_t i = 0; i < all; i++)
+        if ((strncmp(table[i].key, TYPE_PREFIX, prefix) == 0) == of_types)
+            keys[n++] = table[i].key + (of_types ? prefix : 0);
+    *ret_n = n;
+    return keys;
+}
+
+static void check_keys(struct opening *o, const char *what, bool of_types,
+                       const struct conf_pair *pairs, uint32_t n_pairs)
+{
+    uint32_t n;
+    const char **keys = keys_of(o, of_types, &n);
+    for (uint32_t i = 0; i < n_pairs; i++) {
+        bool allowed = false;
+        for (uint32_t k = 0; k < n && !allowed; k++)
+            allowed = key_allowed(keys[k], pairs[i].key);
+        if (allowed)
+            continue;
+        tell_place(o, pairs[i].line, pairs[i].column);
+        buf_printf(o->errors, "%s has no option \"%s\"", what, pairs[i].key);
+        const char *like = n > 0 ? suggest(pairs[i].key, keys, n) : NULL;
+        if (like != NULL)
+            buf_printf(o->errors, "; did you mean \"%s\"?", like);
+        buf_str(o->errors, n > 0 ? " (allowed:" : " (it takes none");
+        for (uint32_t k = 0; k < n; k++)
+            buf_printf(o->errors, "%s %s", k > 0 ? "," : "", keys[k]);
+        buf_str(o->errors, ")\n");
+    }
+}
+
+/* ---- what open() is given */
+
+static const struct davit_kv *kv_of(struct arena *a,
+                                    const struct conf_pair *pairs, uint32_t n)
+{
+    struct davit_kv *kv = ARENA_ARRAY(a, struct davit_kv, n);
+    for (uint32_t i = 0; i < n; i++)
+        kv[i] = (struct davit_kv){pairs[i].key, pairs[i].value};
+    return kv;
+}
+
+static const char *or_empty(const char *s)
+{
+    return s != NULL ? s : "";
+}
+
+static void type_zones(struct arena *a, const struct fact_type *f,
+                       struct davit_node_type *t)
+{
+    const char **zones = ARENA_ARRAY(a, const char *, f->n_offers);
+    t->spot = f->n_offers > 0;
+    for (uint32_t i = 0; i < f->n_offers; i++) {
+        const char *zone = or_empty(f->offers[i].zone);
+        bool known = zone[0] == '\0';
+        for (size_t k = 0; k < t->n_zones && !known; k++)
+            known = strcmp(zones[k], zone) == 0;
+        if (!known)
+            zones[t->n_zones++] = zone;
+        t->spot = t->spot && f->offers[i].spot;
+    }
+    t->zones = zones;
+}
+
+static const struct davit_node_type *type_of(struct arena *a,
+                                             const struct conf_type *c)
+{
+    const struct fact_type *f = &c->fact;
+    struct davit_node_type *t = ARENA_NEW(a, struct davit_node_type);
+    struct davit_kv *res = ARENA_ARRAY(a, struct davit_kv, f->resources.n);
+    struct davit_kv *lab = ARENA_ARRAY(a, struct davit_kv, f->labels.n);
+    for (uint32_t i = 0; i < f->resources.n; i++) {
+        char text[32];
+        res[i].key = f->resources.v[i].name;
+        res[i].value = arena_strdup(
+            a, amount_text(f->resources.v[i].amount, text, sizeof text));
+    }
+    for (uint32_t i = 0; i < f->labels.n; i++)
+        lab[i] = (struct davit_kv){f->labels.v[i].key, f->labels.v[i].value};
+    *t = (struct davit_node_type){
+        .size = sizeof *t, .name = f->name, .pool = or_empty(f->pool),
+        .machine = or_empty(f->machine),
+        .resources = res, .n_resources = f->resources.n,
+        .labels = lab, .n_labels = f->labels.n,
+        .min = f->min, .max = f->max,
+        .options = kv_of(a, c->options, c->n_options),
+        .n_options = c->n_options};
+    type_zones(a, f, t);
+    return t;
+}
+
+static bool is_ours(const struct opening *o, uint32_t i)
+{
+    return strcmp(o->config->types[i].fact.provider, o->conf->name) == 0;
+}
+
+static void check_options(struct opening *o)
+{
+    const struct config *c = o->config;
+    char what[160];
+    snprintf(what, sizeof what, "provider %s", o->conf->name);
+    check_keys(o, what, false, o->conf->options, o->conf->n_options);
+    for (uint32_t i = 0; i < c->n_types; i++) {
+        if (!is_ours(o, i))
+            continue;
+        snprintf(what, sizeof what, "node type %s (of provider %s)",
+                 c->types[i].fact.name, o->conf->name);
+        check_keys(o, what, true, c->types[i].options, c->types[i].n_options);
+    }
+}
+
+/* Where the setting is that open() named: "KEY", or "TYPE.KEY". */
+static void place_of(const struct opening *o, const char *code,
+                     uint32_t *line, uint32_t *column)
+{
+    const struct config *c = o->config;
+    *line = o->conf->line;
+    *column = o->conf->column;
+    for (uint32_t i = 0; i < o->conf->n_options; i++)
+        if (strcmp(o->conf->options[i].key, code) == 0) {
+            *line = o->conf->options[i].line;
+            *column = o->conf->options[i].column;
+            return;
+        }
+    for (uint32_t i = 0; i < c->n_types; i++) {
+        const struct conf_type *t = &c->types[i];
+        size_t len = strlen(t->fact.name);
+        if (!is_ours(o, i) || strncmp(code, t->fact.name, len) != 0 ||
+            (code[len] != '.' && code[len] != '\0'))
+            continue;
+        *line = t->line;
+        *column = t->column;
+        for (uint32_t k = 0; code[len] == '.' && k < t->n_options; k++)
+            if (strcmp(t->options[k].key, code + len + 1) == 0) {
+                *line = t->options[k].line;
+                *column = t->options[k].column;
+            }
+        return;
+    }
+}
+
+static enum status open_handle(struct opening *o, struct provider *p)
+{
+    const struct config *c = o->config;
+    uint32_t n = 0;
+    const struct davit_node_type **types =
+        ARENA_ARRAY(&o->arena, const struct davit_node_type *, c->n_types);
+    p->types = ARENA_ARRAY(&p->arena, const char *, c->n_types);
+    for (uint32_t i = 0; i < c->n_types; i++) {
+        if (!is_ours(o, i))
+            continue;
+        p->types[n] = arena_strdup(&p->arena, c->types[i].fact.name);
+        types[n++] = type_of(&o->arena, &c->types[i]);
+    }
+    p->n_types = n;
+    struct davit_setup setup = {
+        .size = sizeof setup, .cluster = p->cluster,
+        .head = or_empty(c->ray_address),
+        .options = kv_of(&o->arena, o->conf->options, o->conf->n_options),
+        .n_options = o->conf->n_options, .types = types, .n_types = n};
+    struct davit_error e = {.size = sizeof e};
+    int got = o->table->open(&host_services, &setup, &p->self, &e);
+    if (got == DAVIT_OK)
+        return ST_OK;
+    char code[sizeof e.code], text[sizeof e.text];
+    told_clean(e.code, sizeof e.code, code, sizeof code);
+    told_clean(e.text, sizeof e.text, text, sizeof text);
+    uint32_t line, column;
+    place_of(o, code, &line, &column);
+    tell_place(o, line, column);
+    buf_printf(o->errors, "provider %s: %s\n", o->conf->name,
+               text[0] != '\0' ? text
+                               : "the plug-in refuses this configuration "
+                                 "without saying why");
+    return got > 0 && got < ST_COUNT ? (enum status)got : ST_BROKEN;
+}
+
+static enum status open_all(struct opening *o, struct provider *p)
+{
+    struct err err = {0};
+    const char *path = find_so(o);
+    if (path == NULL)
+        return ST_NOT_FOUND;
+    p->path = arena_strdup(&p->arena, path);
+    enum status s = plugin_load(path, &o->table, &err);
+    if (s != ST_OK) {
+        tell_place(o, o->conf->line, o->conf->column);
+        buf_printf(o->errors, "provider %s: %s\n", o->conf->name, err.text);
+        return s;
+    }
+    p->table = o->table;
+    atomic_store(&p->caps, o->table->caps);
+    check_options(o);
+    if (o->mistakes > 0)
+        return ST_INVALID;
+    return open_handle(o, p);
+}
+
+static void provider_free(struct provider *p)
+{
+    for (uint32_t i = 0; i < p->n_idle; i++)
+        http_client_free(p->idle[i]);
+    pthread_mutex_destroy(&p->lock);
+    arena_done(&p->arena);
+    free(p);
+}
+
+enum status provider_open(const struct config *c,
+                          const struct conf_provider *conf,
+                          struct provider **ret, struct buf *errors)
+{
+    struct opening o = {.config = c, .conf = conf, .errors = errors};
+    struct provider *p = calloc(1, sizeof *p);
+    if (p == NULL)
+        abort();
+    pthread_mutex_init(&p->lock, NULL);
+    p->name = arena_strdup(&p->arena, conf->name);
+    p->cluster = arena_strdup(&p->arena, c->cluster);
+    enum status s = open_all(&o, p);
+    arena_done(&o.arena);
+    *ret = s == ST_OK ? p : NULL;
+    if (s != ST_OK)
+        provider_free(p);
+    return s;
+}
+
+void provider_close(struct provider *p)
+{
+    if (p == NULL)
+        return;
+    if (p->self != NULL)
+        p->table->close(p->self);
+    provider_free(p);
+}
+
+const char *provider_name(const struct provider *p)
+{
+    return p->name;
+}
+
+struct plugin_info provider_plugin(const struct provider *p)
+{
+    return (struct plugin_info){.name = p->table->name,
+                                .version = p->table->version,
+                                .path = p->path,
+                                .caps = atomic_load(&p->caps),
+                                .options = p->table->options};
+}
+
+uint64_t provider_caps(const struct provider *p)
+{
+    return atomic_load(&p->caps);
+}
+
+uint32_t provider_calls_running(const struct provider *p)
+{
+    return atomic_load(&p->calls);
+}
+
+void provider_set_tap(struct provider *p, provider_tap *tap, void *arg)
+{
+    p->tap = tap;
+    p->tap_arg = arg;
+}

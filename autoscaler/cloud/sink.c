@@ -1,0 +1,282 @@
+/*
+ * sink.c - copies what a plug-in hands back, and judges it.
+ *
+ * Whatever a plug-in says ends up in the ledger, in JSON and on a terminal, and
+ * money hangs on it; so nonsense is caught here, once: the first finding makes
+ * the whole answer BROKEN with a text that tells the author what to mend.  What
+ * was good is kept: machines that exist must not be forgotten over it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "inside.h"
+
+/* What the ledger has room for: a cut id would end the wrong machine. */
+#define ID_MAX 127
+#define REQUEST_MAX 127
+#define TYPE_MAX 63
+#define ZONE_MAX 47
+#define ADDRESS_MAX 63
+#define MACHINES_MAX 200000
+#define BYTES_MAX ((size_t)256 << 20)
+#define DETAIL_MAX 300
+#define PRICE_MAX INT64_C(1000000000000)   /* a million a hour */
+
+/* The length of the UTF-8 character at s, 0 when there is none: no overlong
+ * forms, no surrogates, no control characters. */
+static size_t utf8_len(const unsigned char *s)
+{
+    if (s[0] < 0x80)
+        return s[0] >= 0x20 && s[0] != 0x7f;
+    size_t n = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
+    if (s[0] < 0xc2 || s[0] > 0xf4)
+        return 0;
+    for (size_t i = 1; i < n; i++)
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+    if ((s[0] == 0xc2 && s[1] < 0xa0) || (s[0] == 0xe0 && s[1] < 0xa0) ||
+        (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
+        (s[0] == 0xf4 && s[1] > 0x8f))
+        return 0;
+    return n;
+}
+
+bool told_ok(const char *s, size_t max)
+{
+    size_t n = 0;
+    while (s[n] != '\0') {
+        size_t len = utf8_len((const unsigned char *)s + n);
+        n += len;
+        if (len == 0 || n > max)
+            return false;
+    }
+    return true;
+}
+
+void told_clean(const char *s, size_t n, char *ret, size_t size)
+{
+    size_t out = 0;
+    for (size_t i = 0; i < n && s[i] != '\0';) {
+        /* A copy, since the character may lack its tail at the very end. */
+        unsigned char c[5] = {0};
+        memcpy(c, s + i, n - i < 4 ? n - i : 4);
+        size_t len = utf8_len(c);
+        size_t put = len > 0 ? len : 1;
+        if (out + put >= size)
+            break;
+        if (len > 0)
+            memcpy(ret + out, c, len);
+        else
+            ret[out] = c[0] == '\n' || c[0] == '\r' || c[0] == '\t' ? ' ' : '?';
+        out += put;
+        i += put;
+    }
+    ret[out] = '\0';
+}
+
+void sink_init(struct davit_sink *s, struct call *c)
+{
+    *s = (struct davit_sink){.call = c, .thread = pthread_self()};
+}
+
+/* Only the operation's own thread may touch the call's arena. */
+static bool may_put(struct davit_sink *s)
+{
+    if (!pthread_equal(s->thread, pthread_self())) {
+        atomic_store(&s->stranger, true);
+        return false;
+    }
+    return s->broken.status == ST_OK;
+}
+
+static const char *shown(struct davit_sink *s, const char *text)
+{
+    if (text == NULL)
+        return "NULL";
+    char clean[80];
+    told_clean(text, strnlen(text, sizeof clean), clean, sizeof clean);
+    return arena_printf(&s->call->arena, "\"%s\"", clean);
+}
+
+static const char *copied(struct davit_sink *s, const char *what,
+                          const char *text, size_t max)
+{
+    if (text == NULL || !told_ok(text, max)) {
+        err_set(&s->broken, ST_BROKEN,
+                "put() a machine whose %s is %s: it must be %s%zu bytes of "
+                "UTF-8 without control characters", what, shown(s, text),
+                text == NULL ? "\"\" when unknown, else up to " : "up to ",
+                max);
+        return "";
+    }
+    s->bytes += strlen(text) + 1;
+    return arena_strdup(&s->call->arena, text);
+}
+
+static bool machine_judge(struct davit_sink *s, const struct davit_machine *m,
+                          struct call_machine *ret)
+{
+    struct call *c = s->call;
+    if (m->id == NULL || m->id[0] == '\0') {
+        err_set(&s->broken, ST_BROKEN, "put() a machine without an id");
+        return false;
+    }
+    ret->id = copied(s, "id", m->id, ID_MAX);
+    if (s->broken.status != ST_OK)
+        return false;
+    ret->request_id = copied(s, "request_id", m->request_id, REQUEST_MAX);
+    ret->type = copied(s, "offer", m->offer, TYPE_MAX);
+    ret->zone = copied(s, "zone", m->zone, ZONE_MAX);
+    ret->address = copied(s, "address", m->address, ADDRESS_MAX);
+    if (m->phase > DAVIT_FAILED)
+        err_set(&s->broken, ST_BROKEN,
+                "put() machine %s in phase %u; there are 0 to %d", ret->id,
+                m->phase, DAVIT_FAILED);
+    /* From here on it is kept whatever else is wrong: it exists. */
+    ret->phase = m->phase > DAVIT_FAILED ? DAVIT_STARTING
+                                         : (enum davit_phase)m->phase;
+    ret->spot = m->spot;
+    ret->failure = ST_OK;
+    if (ret->phase == DAVIT_FAILED)
+        ret->failure = DAVIT_HAS(m, struct davit_machine, failure) &&
+                               m->failure > 0 && m->failure < ST_COUNT
+                           ? (enum status)m->failure
+                           : ST_BROKEN;
+    char detail[DETAIL_MAX] = "";
+    if (DAVIT_HAS(m, struct davit_machine, detail) && m->detail != NULL)
+        told_clean(m->detail, strnlen(m->detail, DETAIL_MAX), detail,
+                   sizeof detail);
+    s->bytes += strlen(detail) + sizeof *ret;
+    ret->detail = arena_strdup(&c->arena, detail);
+    if (c->op != CALL_LAUNCH || s->broken.status != ST_OK)
+        return true;
+    if (ret->request_id[0] == '\0')
+        ret->request_id = c->request_id;
+    if (ret->type[0] == '\0')
+        ret->type = c->type;
+    if (strcmp(ret->request_id, c->request_id) != 0)
+        err_set(&s->broken, ST_BROKEN,
+                "launch() for request %s put() machine %s of request %s",
+                c->request_id, ret->id, ret->request_id);
+    else if (strcmp(ret->type, c->type) != 0)
+        err_set(&s->broken, ST_BROKEN,
+                "launch() of %s put() machine %s of type %s", c->type, ret->id,
+                ret->type);
+    return true;
+}
+
+void sink_put_machine(struct davit_sink *s, const struct davit_machine *m)
+{
+    if (!may_put(s))
+        return;
+    if (m == NULL || !DAVIT_HAS(m, struct davit_machine, spot)) {
+        err_set(&s->broken, ST_BROKEN,
+                "put() %s; set .size = sizeof(struct davit_machine)",
+                m == NULL ? "NULL" : "a machine whose size is too small");
+        return;
+    }
+    if (s->call->machines.n >= MACHINES_MAX || s->bytes > BYTES_MAX) {
+        err_set(&s->broken, ST_BROKEN,
+                "put() more than %d machines or %zu MiB", MACHINES_MAX,
+                BYTES_MAX >> 20);
+        return;
+    }
+    struct call_machine copy = {0};
+    if (machine_judge(s, m, &copy))
+        VEC_PUSH(&s->call->arena, &s->call->machines, copy);
+}
+
+void sink_put_offer(struct davit_sink *s, const struct davit_offer *o)
+{
+    struct call *c = s->call;
+    if (!may_put(s))
+        return;
+    if (o == NULL || !DAVIT_HAS(o, struct davit_offer, available)) {
+        err_set(&s->broken, ST_BROKEN,
+                "put() %s; set .size = sizeof(struct davit_offer)",
+                o == NULL ? "NULL" : "an offer whose size is too small");
+        return;
+    }
+    const struct provider *p = c->provider;
+    uint32_t t = 0;
+    while (o->name != NULL && t < p->n_types &&
+           strcmp(p->types[t], o->name) != 0)
+        t++;
+    if (o->name == NULL || t == p->n_types)
+        err_set(&s->broken, ST_BROKEN,
+                "put() an offer named %s, which is no node type of this "
+                "provider", shown(s, o->name));
+    else if (o->zone == NULL || !told_ok(o->zone, ZONE_MAX))
+        err_set(&s->broken, ST_BROKEN, "put() an offer of %s in zone %s",
+                o->name, shown(s, o->zone));
+    else if (o->price_micros_hour < -1 || o->price_micros_hour > PRICE_MAX)
+        err_set(&s->broken, ST_BROKEN,
+                "put() an offer of %s for %lld micro-dollars an hour; -1 means "
+                "unknown", o->name, (long long)o->price_micros_hour);
+    else if (c->offers.n >= MACHINES_MAX)
+        err_set(&s->broken, ST_BROKEN, "put() more than %d offers",
+                MACHINES_MAX);
+    if (s->broken.status != ST_OK)
+        return;
+    struct call_offer copy = {
+        .type = p->types[t], .zone = arena_strdup(&c->arena, o->zone),
+        .price_micros_hour = o->price_micros_hour, .spot = o->spot,
+        .available = o->available};
+    VEC_PUSH(&c->arena, &c->offers, copy);
+}
+
+void sink_put_done(struct davit_sink *s, const char *id, int status)
+{
+    struct call *c = s->call;
+    if (!may_put(s))
+        return;
+    bool asked = false;
+    bool known = status >= 0 && status < ST_COUNT;
+    for (uint32_t i = 0; id != NULL && i < c->n_ids; i++)
+        if (strcmp(c->ids[i], id) == 0) {
+            c->done[i] = known ? (enum status)status : ST_BROKEN;
+            asked = true;
+        }
+    if (!asked)
+        err_set(&s->broken, ST_BROKEN,
+                "terminate() reported %s, which it was not asked to end",
+                shown(s, id));
+    else if (!known)
+        err_set(&s->broken, ST_BROKEN,
+                "terminate() reported status %d for %s; there are 0 to %d",
+                status, shown(s, id), ST_COUNT - 1);
+}
+
+struct keyed { const char *id; uint32_t at; };
+
+static int by_id_then_age(const void *a, const void *b)
+{
+    const struct keyed *x = a, *y = b;
+    int d = strcmp(x->id, y->id);
+    return d != 0 ? d : x->at < y->at ? -1 : x->at > y->at;
+}
+
+void sink_settle(struct davit_sink *s)
+{
+    struct call *c = s->call;
+    uint32_t n = c->machines.n;
+    if (n < 2)
+        return;
+    struct keyed *k = ARENA_ARRAY(&c->arena, struct keyed, n);
+    for (uint32_t i = 0; i < n; i++)
+        k[i] = (struct keyed){c->machines.v[i].id, i};
+    qsort(k, n, sizeof *k, by_id_then_age);
+    bool twice = false;
+    for (uint32_t i = 0; i + 1 < n; i++)
+        if (strcmp(k[i].id, k[i + 1].id) == 0) {
+            c->machines.v[k[i].at].id = NULL;
+            twice = true;
+        }
+    if (!twice)
+        return;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (c->machines.v[i].id != NULL)
+            c->machines.v[kept++] = c->machines.v[i];
+    c->machines.n = kept;
+}

@@ -1,0 +1,133 @@
+/*
+ * config.c - from a file to a generation of settings; see config.h.
+ *
+ * Which dialect it is is told by the keys at the top.  A file that is none of
+ * them is read as ours, so that its mistakes are told in our words.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "draft.h"
+#include "file.h"
+
+static const char *folder_of(struct arena *a, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    if (!slash)
+        return "";
+    return slash == path ? "/" : arena_strndup(a, path, (size_t)(slash - path));
+}
+
+static void defaults_set(struct config *c)
+{
+    c->cluster = c->ray_address = c->ray_token_file = "";
+    c->api_host = "127.0.0.1";
+    c->api_port = 8790;
+    c->api_token_file = c->api_tls_cert = c->api_tls_key = "";
+    c->state = "davit.db";
+    c->plugin_dir = "";
+    c->head_type = "";
+    c->limits = fact_limits_default;
+    c->start_timeout_ms = 15 * 60000;
+    c->think_ms = 500;
+}
+
+static void dialect_read(struct draft *d, const struct yaml_docs *docs)
+{
+    const struct ynode *root = docs->v[0];
+    bool manifest = false;
+
+    for (uint32_t i = 0; i < docs->n; i++)
+        manifest = manifest || kuberay_is(docs->v[i]);
+    if (manifest) {
+        d->c->dialect = DIALECT_RAYCLUSTER;
+        kuberay_read(d, docs);
+    } else if (ray_is(root)) {
+        d->c->dialect = DIALECT_RAY;
+        ray_read(d, root);
+    } else if (pods_is(root)) {
+        d->c->dialect = DIALECT_POD_TYPES;
+        pods_read(d, root, NULL, ynode_get(root, "davit"));
+    } else {
+        davit_read(d, docs);
+    }
+}
+
+static void generation_read(struct config *c, const char *text, size_t n,
+                            struct diag *diag)
+{
+    struct arena *a = &c->arena;
+    struct draft d = {
+        .r = {.arena = a, .diag = diag, .base = folder_of(a, c->path)},
+        .c = c, .catalogue = "",
+    };
+    struct yaml_docs docs;
+
+    d.r.ctx = &d;
+    if (yaml_read(a, text, n, diag, &docs) != ST_OK && !docs.n)
+        return;
+    if (!docs.n) {
+        diag_add(diag, NULL, "the file is empty; see docs/config.md for what a "
+                 "configuration looks like");
+        return;
+    }
+    dialect_read(&d, &docs);
+    draft_finish(&d);
+    c->warnings = diag_warnings(diag, &c->n_warnings);
+}
+
+enum status config_parse(const char *path, const char *text, size_t n,
+                         struct config **ret, struct buf *errors)
+{
+    struct config *c = calloc(1, sizeof *c);
+    struct diag diag = {0};
+
+    if (!c)
+        abort();
+    *ret = NULL;
+    c->path = arena_strdup(&c->arena, path);
+    diag.arena = &c->arena;
+    diag.path = c->path;
+    defaults_set(c);
+    generation_read(c, text, n, &diag);
+    if (diag.mistakes.n) {
+        diag_write(&diag, errors);
+        config_free(c);
+        return ST_INVALID;
+    }
+    *ret = c;
+    return ST_OK;
+}
+
+enum status config_load(const char *path, struct config **ret,
+                        struct buf *errors)
+{
+    struct err err;
+    enum status s;
+    char *text;
+    size_t n;
+
+    *ret = NULL;
+    s = file_slurp(path, YAML_MAX_TEXT, &text, &n, &err);
+    if (s != ST_OK) {
+        buf_printf(errors, "%s: %s\n", path, err.text);
+        return s;
+    }
+    s = config_parse(path, text, n, ret, errors);
+    free(text);
+    return s;
+}
+
+void config_free(struct config *c)
+{
+    struct arena a;
+
+    if (!c)
+        return;
+    a = c->arena;
+    arena_done(&a);
+    free(c);
+}

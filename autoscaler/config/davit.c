@@ -1,0 +1,470 @@
+/*
+ * davit.c - our own dialect, as tables; see grammar.h and docs/config.md.
+ *
+ * A foreign file may hold the same keys, but for cluster and node_types, in a
+ * block named davit: what its own language has no word for.
+ */
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "davit_keys.h"
+#include "draft.h"
+
+/* The records of machines have room for so much (struct machine). */
+enum { MOST_ZONES = 32, LONGEST_PROVIDER = 31, LONGEST_ZONE = 47 };
+
+/* ---- addresses ---- */
+
+/* "host:port", "[::1]:port".  False when it is not; host without brackets. */
+static bool address_parse(struct arena *a, const char *text, uint32_t lowest,
+                          const char **ret_host, uint32_t *ret_port)
+{
+    const char *colon = strrchr(text, ':');
+    size_t n = colon ? (size_t)(colon - text) : 0;
+    unsigned long port;
+
+    if (!n || !colon[1] || strlen(colon + 1) > 5 ||
+        strspn(colon + 1, "0123456789") != strlen(colon + 1))
+        return false;
+    port = strtoul(colon + 1, NULL, 10);
+    if (port > 65535 || port < lowest)
+        return false;
+    if (*text == '[' && text[n - 1] == ']') {
+        text++;
+        n -= 2;
+        if (!n || strspn(text, "0123456789abcdefABCDEF:.%") < n)
+            return false;
+    } else if (memchr(text, ':', n) || n > 253 ||
+               strcspn(text, " /[]@") < n) {
+        return false;
+    }
+    *ret_host = arena_strndup(a, text, n);
+    *ret_port = (uint32_t)port;
+    return true;
+}
+
+static bool is_loopback(const char *host)
+{
+    return strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0 ||
+           strcasecmp(host, "localhost") == 0;
+}
+
+static void listen_read(struct reader *r, const struct ynode *v,
+                        const char *where, void *target)
+{
+    struct config *c = target;
+
+    if (v->kind != YNODE_TEXT ||
+        !address_parse(r->arena, v->text, 0, &c->api_host, &c->api_port))
+        diag_add(r->diag, v, "%s must be host:port such as 127.0.0.1:8790, "
+                 "[::1]:8790 or 0.0.0.0:8790 (port 0: any free one), got %s",
+                 where, ynode_say(r->arena, v));
+}
+
+static void ray_address_read(struct reader *r, const struct ynode *v,
+                             const char *where, void *target)
+{
+    struct config *c = target;
+    const char *host;
+    uint32_t port;
+
+    if (v->kind == YNODE_TEXT &&
+        address_parse(r->arena, v->text, 1, &host, &port))
+        c->ray_address = v->text;
+    else
+        diag_add(r->diag, v, "%s must be the head's host:port such as "
+                 "127.0.0.1:6379 (the address of ray start --head, without "
+                 "ray:// or http://), got %s", where, ynode_say(r->arena, v));
+}
+
+static void catalogue_key_read(struct reader *r, const struct ynode *v,
+                               const char *where, void *target)
+{
+    struct draft *d = r->ctx;
+
+    (void)target;
+    if (v->kind != YNODE_TEXT || !*v->text) {
+        diag_add(r->diag, v, "%s must be a path, got %s", where,
+                 ynode_say(r->arena, v));
+        return;
+    }
+    d->catalogue = path_resolve(r->arena, r->base, v->text);
+    d->catalogue_at = v;
+}
+
+/* ---- providers ---- */
+
+static bool name_check(struct reader *r, const struct ynode *key,
+                       const char *where, int64_t max)
+{
+    const struct key name = {.type = KEY_NAME, .max = max};
+    const char *value = NULL;
+
+    grammar_value(r, &name, key, where, &value);
+    return value != NULL;
+}
+
+static void provider_read(struct reader *r, const struct ynode *key,
+                          const struct ynode *v)
+{
+    struct draft *d = r->ctx;
+    const char *where = grammar_where(r, "providers", key->text);
+    const struct ynode *plugin = ynode_get(v, "plugin");
+    struct conf_provider p = {.name = key->text, .plugin = "",
+                              .line = key->line, .column = key->column};
+
+    if (!name_check(r, key, "a name under providers", LONGEST_PROVIDER))
+        return;
+    if (plugin && plugin->kind == YNODE_TEXT)
+        p.plugin = path_resolve(r->arena, r->base, plugin->text);
+    else if (plugin && plugin->kind != YNODE_NULL)
+        diag_add(r->diag, plugin, "%s.plugin must be the path of a .so, got %s",
+                 where, ynode_say(r->arena, plugin));
+    p.options = grammar_flatten(r, v, where, "plugin", &p.n_options);
+    VEC_PUSH(r->arena, &d->providers, p);
+}
+
+static void providers_read(struct reader *r, const struct ynode *v,
+                           const char *where, void *target)
+{
+    (void)target;
+    if (v->kind != YNODE_MAP) {
+        diag_add(r->diag, v, "%s must be a mapping of provider names such as "
+                 "{gke: {project: p}}, got %s", where, ynode_say(r->arena, v));
+        return;
+    }
+    for (uint32_t i = 0; i < v->n; i++)
+        provider_read(r, v->pairs[i].key, v->pairs[i].value);
+}
+
+/* ---- node types ---- */
+
+static void market_add(struct reader *r, struct draft_type *t,
+                       const struct ynode *v, const char *where)
+{
+    enum draft_market m = MARKET_ON_DEMAND;
+    bool good = v->kind == YNODE_TEXT;
+
+    if (good && (strcmp(v->text, "spot") == 0 || strcmp(v->text, "true") == 0))
+        m = MARKET_SPOT;
+    else
+        good = good && (strcmp(v->text, "on-demand") == 0 ||
+                        strcmp(v->text, "false") == 0);
+    if (!good || (strchr("tf", *v->text) && strstr(where, ".market"))) {
+        diag_add(r->diag, v, "%s must be %s, or a list of both, got %s", where,
+                 strstr(where, ".market") ? "on-demand or spot"
+                                          : "true or false",
+                 ynode_say(r->arena, v));
+        return;
+    }
+    for (uint32_t i = 0; i < t->n_markets; i++)
+        if (t->markets[i] == m) {
+            diag_add(r->diag, v, "%s names the same market twice", where);
+            return;
+        }
+    t->markets[t->n_markets++] = m;
+}
+
+static void market_read(struct reader *r, const struct ynode *v,
+                        const char *where, void *target)
+{
+    struct draft_type *t = target;
+
+    if (t->n_markets) {
+        diag_add(r->diag, v, "%s: give market or spot, not both", where);
+        return;
+    }
+    if (v->kind != YNODE_LIST)
+        market_add(r, t, v, where);
+    for (uint32_t i = 0; v->kind == YNODE_LIST && i < v->n; i++)
+        market_add(r, t, v->items[i], where);
+}
+
+static void zone_add(struct reader *r, struct draft_type *t,
+                     const struct ynode *v, const char *where)
+{
+    static const struct key name = {.type = KEY_NAME, .max = LONGEST_ZONE};
+    const char *zone = NULL;
+
+    if (v->kind != YNODE_NULL)
+        grammar_value(r, &name, v, where, &zone);
+    for (uint32_t i = 0; zone && i < t->zones.n; i++)
+        if (strcmp(t->zones.v[i], zone) == 0) {
+            diag_add(r->diag, v, "%s names %s twice", where, zone);
+            return;
+        }
+    if (zone && t->zones.n == MOST_ZONES)
+        diag_add(r->diag, v, "%s: more than %d zones", where, MOST_ZONES);
+    else if (zone)
+        VEC_PUSH(r->arena, &t->zones, zone);
+}
+
+static void zones_read(struct reader *r, const struct ynode *v,
+                       const char *where, void *target)
+{
+    if (v->kind == YNODE_TEXT)
+        zone_add(r, target, v, where);
+    else if (v->kind == YNODE_LIST)
+        for (uint32_t i = 0; i < v->n; i++)
+            zone_add(r, target, v->items[i], where);
+    else
+        diag_add(r->diag, v, "%s must be a list of zones such as [us-east-1a, "
+                 "us-east-1b], got %s", where, ynode_say(r->arena, v));
+}
+
+static void resources_read(struct reader *r, const struct ynode *v,
+                           const char *where, void *target)
+{
+    if (v->kind != YNODE_MAP) {
+        diag_add(r->diag, v, "%s must be a mapping such as {CPU: 4, memory: "
+                 "16Gi, GPU: 1}, got %s", where, ynode_say(r->arena, v));
+        return;
+    }
+    for (uint32_t i = 0; i < v->n; i++)
+        shape_put(r->ctx, target, v->pairs[i].key, v->pairs[i].value, where);
+}
+
+static void accelerator_read(struct reader *r, const struct ynode *v,
+                             const char *where, void *target)
+{
+    shape_accelerator(r->ctx, target, v, where);
+}
+
+static void labels_read(struct reader *r, const struct ynode *v,
+                        const char *where, void *target)
+{
+    shape_labels_read(r->ctx, target, v, where);
+}
+
+static void options_read(struct reader *r, const struct ynode *v,
+                         const char *where, void *target)
+{
+    struct draft_type *t = target;
+
+    t->options = grammar_flatten(r, v, where, NULL, &t->n_options);
+}
+
+#define AT(member) .offset = offsetof(struct draft_type, member)
+
+static const struct key type_keys[] = {
+    {.name = "provider", .type = KEY_NAME, AT(provider),
+     .help = "which of providers launches it"},
+    {.name = "pool", .type = KEY_TEXT, AT(pool),
+     .help = "the cloud's node pool or group"},
+    {.name = "machine", .type = KEY_TEXT, AT(machine),
+     .help = "machine type, looked up in the catalogue"},
+    {.name = "resources", .type = KEY_CUSTOM, .read = resources_read,
+     .help = "what it offers; goes over the catalogue, key by key"},
+    {.name = "accelerator_type", .type = KEY_CUSTOM, .read = accelerator_read,
+     .help = "the accelerator's name"},
+    {.name = "labels", .type = KEY_CUSTOM, .read = labels_read,
+     .help = "labels of its Ray node"},
+    {.name = "min", .type = KEY_COUNT, AT(min), .max = 100000,
+     .help = "machines kept at all times"},
+    {.name = "max", .type = KEY_COUNT, AT(max), .max = 100000,
+     .word = "unlimited", .help = "machines at most"},
+    {.name = "hosts", .type = KEY_COUNT, AT(hosts), .min = 1, .max = 4096,
+     .help = "machines that come and go as one"},
+    {.name = "idle_timeout", .type = KEY_TIME, AT(idle_timeout_ms),
+     .max = INT64_C(30) * 86400000, .word = "never",
+     .word_value = DRAFT_NEVER_MS, .help = "idle time before it is ended"},
+    {.name = "zones", .type = KEY_CUSTOM, .read = zones_read,
+     .help = "zones it may be launched in"},
+    {.name = "market", .type = KEY_CUSTOM, .read = market_read,
+     .help = "on-demand, spot, or a list of both"},
+    {.name = "spot", .type = KEY_CUSTOM, .read = market_read,
+     .help = "short for market: true is spot"},
+    {.name = "price", .type = KEY_MONEY, AT(price), .max = 100000,
+     .help = "dollars an hour"},
+    {.name = "spot_price", .type = KEY_MONEY, AT(spot_price), .max = 100000,
+     .help = "dollars an hour as spot"},
+    {.name = "boot", .type = KEY_TIME, AT(boot_ms), .max = 86400000,
+     .help = "expected time from launch to joining"},
+    {.name = "priority", .type = KEY_INT, AT(priority), .min = -1000000,
+     .max = 1000000, .help = "higher first, for policy priority"},
+    {.name = "options", .type = KEY_CUSTOM, .read = options_read,
+     .help = "handed to the plug-in"},
+    KEYS_END,
+};
+
+static void types_read(struct reader *r, const struct ynode *v,
+                       const char *where, void *target)
+{
+    (void)target;
+    if (v->kind != YNODE_MAP || !v->n) {
+        diag_add(r->diag, v, "%s must name at least one node type such as {t4: "
+                 "{machine: n1-standard-8+t4, max: 2}}, got %s", where,
+                 v->kind == YNODE_MAP ? "none" : ynode_say(r->arena, v));
+        return;
+    }
+    for (uint32_t i = 0; i < v->n; i++) {
+        const struct ynode *key = v->pairs[i].key;
+        const char *at = grammar_where(r, where, key->text);
+        if (name_check(r, key, "a name under node_types", 0))
+            grammar_read(r, type_keys, v->pairs[i].value, at,
+                         draft_type_new(r->ctx, key->text, at, key,
+                                        v->pairs[i].value));
+    }
+}
+
+/* ---- the file ---- */
+
+#undef AT
+#define AT(member) .offset = offsetof(struct config, member)
+
+static const struct key ray_keys[] = {
+    {.name = "address", .type = KEY_CUSTOM, .read = ray_address_read,
+     .help = "host:port of the Ray head"},
+    {.name = "token_file", .type = KEY_FILE, AT(ray_token_file),
+     .help = "file with the head's token"},
+    KEYS_END,
+};
+
+static const struct key head_keys[] = {
+    {.name = "ray", .type = KEY_KEYS, .keys = ray_keys,
+     .help = "a Ray head whose demand is served"},
+    KEYS_END,
+};
+
+static const struct key tls_keys[] = {
+    {.name = "cert", .type = KEY_FILE, AT(api_tls_cert),
+     .help = "certificate chain, PEM"},
+    {.name = "key", .type = KEY_FILE, AT(api_tls_key),
+     .help = "private key, PEM"},
+    KEYS_END,
+};
+
+static const struct key api_keys[] = {
+    {.name = "listen", .type = KEY_CUSTOM, .read = listen_read,
+     .help = "host:port of the REST API"},
+    {.name = "token_file", .type = KEY_FILE, AT(api_token_file),
+     .help = "file with the token callers must show"},
+    {.name = "tls", .type = KEY_KEYS, .keys = tls_keys, .help = "serve HTTPS"},
+    KEYS_END,
+};
+
+static const struct key limits_keys[] = {
+    {.name = "max_nodes", .type = KEY_COUNT, AT(limits.max_nodes),
+     .max = 1000000, .word = "unlimited",
+     .help = "machines at most, without the head"},
+    {.name = "idle_timeout", .type = KEY_TIME, AT(limits.idle_timeout_ms),
+     .max = INT64_C(30) * 86400000, .word = "never", .word_value = -1,
+     .help = "idle time before a machine is ended"},
+    {.name = "max_cost_per_hour", .type = KEY_MONEY,
+     AT(limits.max_cost_micros_hour), .max = 10000000, .word = "none",
+     .help = "dollars an hour for all machines together"},
+    {.name = "max_launching", .type = KEY_COUNT, AT(limits.max_launching),
+     .min = 1, .max = 1000000, .word = "unlimited",
+     .help = "machines on their way at once"},
+    {.name = "upscaling_speed", .type = KEY_FACTOR,
+     AT(limits.upscaling_speed), .max = 100000,
+     .help = "new machines at once, as a multiple of those there; 0: no limit"},
+    {.name = "start_timeout", .type = KEY_TIME, AT(start_timeout_ms),
+     .min = 1000, .max = 86400000,
+     .help = "a start without visible progress for so long has failed"},
+    {.name = "think", .type = KEY_TIME, AT(think_ms), .max = 60000,
+     .help = "how long a launch may wait for a better plan"},
+    {.name = "end_outdated", .type = KEY_BOOL, AT(limits.end_outdated),
+     .help = "end machines whose node type was removed or changed"},
+    {.name = "conserve_accelerators", .type = KEY_BOOL, AT(limits.conserve),
+     .help = "never buy an accelerator for work without one"},
+    {.name = "policy", .type = KEY_POLICY, AT(limits.policy),
+     .help = "how a node type is chosen"},
+    KEYS_END,
+};
+
+#define SHARED_KEYS                                                           \
+    {.name = "cluster", .type = KEY_NAME, AT(cluster),                        \
+     .help = "by this name machines are known as ours"},                      \
+    {.name = "head", .type = KEY_KEYS, .keys = head_keys,                     \
+     .help = "where demand comes from, beside the REST API"},                 \
+    {.name = "api", .type = KEY_KEYS, .keys = api_keys,                       \
+     .help = "the REST API"},                                                 \
+    {.name = "state", .type = KEY_PATH, AT(state),                            \
+     .help = "the journal"},                                                  \
+    {.name = "catalogue", .type = KEY_CUSTOM, .read = catalogue_key_read,     \
+     .help = "a file of further machine types"},                              \
+    {.name = "plugin_dir", .type = KEY_FILE, AT(plugin_dir),                  \
+     .help = "where plug-ins are looked for first"},                          \
+    {.name = "limits", .type = KEY_KEYS, .keys = limits_keys,                 \
+     .help = "bounds of the whole"},                                          \
+    {.name = "providers", .type = KEY_CUSTOM, .read = providers_read,         \
+     .help = "clouds, each with the options of its plug-in"}
+
+static const struct key root_keys[] = {
+    SHARED_KEYS,
+    {.name = "node_types", .type = KEY_CUSTOM, .read = types_read,
+     .help = "what can be launched"},
+    KEYS_END,
+};
+
+static const struct key block_keys[] = {SHARED_KEYS, KEYS_END};
+
+static void api_check(struct draft *d, const struct ynode *api,
+                      const char *where)
+{
+    const struct config *c = d->c;
+    const struct ynode *tls = ynode_get(api, "tls");
+    const struct ynode *listen = ynode_get(api, "listen");
+    bool cert = *c->api_tls_cert, key = *c->api_tls_key;
+
+    if (tls && tls->kind == YNODE_MAP && cert != key)
+        diag_add(d->r.diag, tls, "%s.tls needs both cert and key; %s is "
+                 "missing", where, cert ? "key" : "cert");
+    if (listen && !is_loopback(c->api_host) && !*c->api_token_file && !cert)
+        diag_add(d->r.diag, listen, "%s.listen: %s can be reached from other "
+                 "machines: it needs %s.token_file or %s.tls; without them "
+                 "only 127.0.0.1, [::1] and localhost are allowed", where,
+                 ynode_say(d->r.arena, listen), where, where);
+}
+
+void davit_read(struct draft *d, const struct yaml_docs *docs)
+{
+    const struct ynode *root = docs->v[0];
+
+    grammar_read(&d->r, root_keys, root, "", d->c);
+    if (docs->n > 1)
+        diag_add(d->r.diag, docs->v[1], "a second document: a configuration is "
+                 "one document, keep one \"---\"");
+    if (root->kind != YNODE_MAP)
+        return;
+    if (!ynode_get(root, "cluster") ||
+        ynode_get(root, "cluster")->kind == YNODE_NULL)
+        diag_add(d->r.diag, root, "cluster is missing: the name by which "
+                 "machines in the cloud are known as ours, such as "
+                 "\"cluster: resnet\"");
+    if (!ynode_get(root, "node_types") ||
+        ynode_get(root, "node_types")->kind == YNODE_NULL)
+        diag_add(d->r.diag, root, "node_types is missing: what can be "
+                 "launched, such as \"node_types: {t4: {machine: "
+                 "n1-standard-8+t4, max: 2}}\"");
+    api_check(d, ynode_get(root, "api"), "api");
+}
+
+void davit_block_read(struct draft *d, const struct ynode *block)
+{
+    grammar_read(&d->r, block_keys, block, "davit", d->c);
+    api_check(d, ynode_get(block, "api"), "davit.api");
+}
+
+/* ---- for the check that docs/config.md names every key ---- */
+
+static void keys_walk(const struct key *keys, const char *where,
+                      void (*each)(void *arg, const char *where,
+                                   const struct key *k), void *arg)
+{
+    for (const struct key *k = keys; k->name; k++) {
+        each(arg, where, k);
+        if (k->type == KEY_KEYS)
+            keys_walk(k->keys, k->name, each, arg);
+    }
+}
+
+void davit_keys_walk(void (*each)(void *arg, const char *where,
+                                  const struct key *k), void *arg)
+{
+    keys_walk(root_keys, "", each, arg);
+    keys_walk(type_keys, "node_types.NAME", each, arg);
+}

@@ -1,0 +1,190 @@
+/*
+ * foreign.c - what the foreign dialects share; see draft.h.
+ *
+ * What Kubernetes' and Ray's own readers accept is accepted here: keys that we
+ * do not use are passed over in silence, a wrong type in one we use is told.
+ */
+#include <string.h>
+
+#include "../model/accel.h"
+#include "../model/amount.h"
+#include "draft.h"
+
+enum { MOST_MINUTES = 43200 };  /* 30 days */
+
+const char *foreign_text(const struct ynode *v)
+{
+    return v && v->kind == YNODE_TEXT ? v->text : "";
+}
+
+void foreign_minutes(struct reader *r, const struct ynode *v,
+                     const char *where, void *target)
+{
+    struct config *c = target;
+    int64_t a;
+
+    if (v->kind == YNODE_TEXT && amount_parse(v->text, &a) &&
+        a <= MOST_MINUTES * AMOUNT_ONE)
+        c->limits.idle_timeout_ms = a * 60000 / AMOUNT_ONE;
+    else
+        diag_add(r->diag, v, "%s must be minutes between 0 and %d, got %s",
+                 where, MOST_MINUTES, ynode_say(r->arena, v));
+}
+
+void foreign_resources(struct reader *r, const struct ynode *v,
+                       const char *where, void *target)
+{
+    if (v->kind != YNODE_MAP) {
+        diag_add(r->diag, v, "%s must be a mapping such as {CPU: 4, GPU: 1}, "
+                 "got %s", where, ynode_say(r->arena, v));
+        return;
+    }
+    for (uint32_t i = 0; i < v->n; i++)
+        shape_put(r->ctx, target, v->pairs[i].key, v->pairs[i].value, where);
+}
+
+const char *foreign_provider(struct draft *d, const struct ynode *block,
+                             const struct ynode *at, const char *usual)
+{
+    if (block)
+        davit_block_read(d, block);
+    for (uint32_t i = 0; i < d->providers.n; i++)
+        if (strcmp(d->providers.v[i].name, usual) == 0)
+            return usual;
+    if (d->providers.n)
+        return d->providers.v[0].name;
+    if (draft_shipped(usual)) {
+        draft_provider(d, usual, at);
+        return usual;
+    }
+    diag_warn(d->r.diag, at, "there is no provider %s: machines are simulated "
+              "(sim), nothing is launched in a cloud; name the provider to use "
+              "in a block \"davit: {providers: {NAME: {...}}}\"",
+              diag_quote(d->r.arena, usual));
+    draft_provider(d, "sim", at);
+    return "sim";
+}
+
+struct draft_type *foreign_type(struct draft *d, const struct ynode *name,
+                                const char *where, const struct ynode *map)
+{
+    static const struct key key = {.type = KEY_NAME};
+    const char *value = NULL;
+
+    grammar_value(&d->r, &key, name, grammar_where(&d->r, where, "name"),
+                  &value);
+    if (!value)
+        return NULL;
+    for (uint32_t i = 0; i < d->types.n; i++)
+        if (strcmp(d->types.v[i]->name, value) == 0) {
+            diag_add(d->r.diag, name, "%s is the name of two node types, first "
+                     "on line %u", value, d->types.v[i]->key->line);
+            return NULL;
+        }
+    return draft_type_new(d, value, grammar_where(&d->r, where, value), name,
+                          map);
+}
+
+void foreign_priority(struct draft *d, const struct draft_type *t,
+                      const struct ynode *block)
+{
+    if (t->priority && !ynode_path(block, "limits", "policy", NULL))
+        d->c->limits.policy = POLICY_PRIORITY;
+}
+
+void foreign_selector(struct draft *d, struct draft_type *t,
+                      const struct ynode *map, const char *where)
+{
+    struct pairs p = grammar_pairs(&d->r, map, where);
+
+    for (uint32_t i = 0; i < p.n; i++) {
+        const char *type = shape_selector_accelerator(p.v[i].key, p.v[i].value);
+        if (*type)
+            t->accelerator = type;
+        if (strcmp(p.v[i].key, "node.kubernetes.io/instance-type") == 0) {
+            t->machine = p.v[i].value;
+            t->pod = true;
+        }
+        if (strcmp(p.v[i].key, ACCEL_LABEL) != 0)
+            shape_label(d, t, p.v[i].key, p.v[i].value);
+    }
+}
+
+bool foreign_whole(struct draft *d, const struct ynode *v, const char *where,
+                   int64_t *ret)
+{
+    int64_t a;
+
+    if (v->kind != YNODE_TEXT || !amount_parse(v->text, &a)) {
+        diag_add(d->r.diag, v, "%s must be a quantity such as 4, 500m or 50Gi, "
+                 "got %s", where, ynode_say(d->r.arena, v));
+        return false;
+    }
+    *ret = (a + AMOUNT_ONE - 1) / AMOUNT_ONE * AMOUNT_ONE;
+    return true;
+}
+
+static int64_t now_given(const struct draft_type *t, const char *name)
+{
+    for (uint32_t i = 0; i < t->resources.n; i++)
+        if (strcmp(t->resources.v[i].name, name) == 0)
+            return t->resources.v[i].amount;
+    return -1;
+}
+
+/* Ray's name for a container's resource, NULL when Ray knows none. */
+static const char *ray_name(const char *k8s)
+{
+    if (strcmp(k8s, "cpu") == 0)
+        return "CPU";
+    if (strcmp(k8s, "memory") == 0)
+        return "memory";
+    return accel_from_k8s(k8s);
+}
+
+static void quantities_read(struct draft *d, struct draft_type *t,
+                            const struct ynode *map, const char *where)
+{
+    int64_t amount;
+
+    if (!map || map->kind == YNODE_NULL)
+        return;
+    if (map->kind != YNODE_MAP) {
+        diag_add(d->r.diag, map, "%s must be a mapping, got %s", where,
+                 ynode_say(d->r.arena, map));
+        return;
+    }
+    for (uint32_t i = 0; i < map->n; i++) {
+        const char *k = map->pairs[i].key->text, *name = ray_name(k);
+        if (!name || map->pairs[i].value->kind == YNODE_NULL ||
+            !foreign_whole(d, map->pairs[i].value,
+                           grammar_where(&d->r, where, k), &amount))
+            continue;
+        /* What was said before wins; a first GPU key of 0 says nothing. */
+        if (now_given(t, name) < 0 && (amount || !accel_is_device(name)))
+            shape_set(d, t, name, amount);
+    }
+}
+
+void foreign_container(struct draft *d, struct draft_type *t,
+                       const struct ynode *container, const char *where)
+{
+    const struct ynode *v = ynode_get(container, "resources");
+
+    where = grammar_where(&d->r, where, "resources");
+    quantities_read(d, t, ynode_get(v, "limits"),
+                    grammar_where(&d->r, where, "limits"));
+    quantities_read(d, t, ynode_get(v, "requests"),
+                    grammar_where(&d->r, where, "requests"));
+}
+
+void foreign_check(struct draft *d)
+{
+    if (!d->types.n)
+        diag_warn(d->r.diag, NULL, "there is no node type that could be "
+                  "launched");
+    if (!*d->c->ray_address)
+        diag_warn(d->r.diag, NULL, "this file does not say where the Ray head "
+                  "is: demand comes by REST only; add \"davit: {head: {ray: "
+                  "{address: HOST:6379}}}\"");
+}

@@ -1,0 +1,213 @@
+/*
+ * ray.c - Ray's cluster YAML (ray up), as its own schema has it.
+ *
+ * Machines are AWS', GCP's or Azure's own, by node_config; what resources:
+ * does not say is looked up in the catalogue as Ray looks it up in the cloud,
+ * with Ray's share of memory (70 %: the rest is the object store's).
+ */
+#include <stddef.h>
+#include <string.h>
+
+#include "../model/amount.h"
+#include "draft.h"
+
+enum { RAY_MAX_WORKERS = 2, RAY_IDLE_MINUTES = 5, RAY_MEMORY_PERCENT = 70,
+       LONGEST_ZONE = 47 };
+
+#define AT(member) .offset = offsetof(struct config, member)
+
+static const struct key ray_file_keys[] = {
+    {.name = "cluster_name", .type = KEY_NAME, AT(cluster)},
+    {.name = "max_workers", .type = KEY_COUNT, AT(limits.max_nodes),
+     .max = 1000000},
+    {.name = "upscaling_speed", .type = KEY_FACTOR, AT(limits.upscaling_speed),
+     .max = 100000},
+    {.name = "idle_timeout_minutes", .type = KEY_CUSTOM,
+     .read = foreign_minutes},
+    {.name = "head_node_type", .type = KEY_TEXT, AT(head_type)},
+    KEYS_END,
+};
+
+static void labels_read(struct reader *r, const struct ynode *v,
+                        const char *where, void *target)
+{
+    shape_labels_read(r->ctx, target, v, where);
+}
+
+#undef AT
+#define AT(member) .offset = offsetof(struct draft_type, member)
+
+static const struct key type_keys[] = {
+    {.name = "min_workers", .type = KEY_COUNT, AT(min), .max = 1000000},
+    {.name = "max_workers", .type = KEY_COUNT, AT(max), .max = 1000000},
+    {.name = "idle_timeout_s", .type = KEY_TIME, AT(idle_timeout_ms),
+     .max = INT64_C(30) * 86400000},
+    {.name = "priority", .type = KEY_INT, AT(priority), .min = -1000000,
+     .max = 1000000},
+    {.name = "resources", .type = KEY_CUSTOM, .read = foreign_resources},
+    {.name = "labels", .type = KEY_CUSTOM, .read = labels_read},
+    KEYS_END,
+};
+
+/* ---- node_config ---- */
+
+/* GCP takes names and URLs: ".../machineTypes/n1-standard-8". */
+static const char *last_part(const char *s)
+{
+    const char *slash = strrchr(s, '/');
+
+    return slash ? slash + 1 : s;
+}
+
+static void machine_read(struct draft *d, struct draft_type *t,
+                         const struct ynode *node)
+{
+    const char *gcp = last_part(foreign_text(ynode_get(node, "machineType")));
+    const struct ynode *accels = ynode_get(node, "guestAccelerators");
+    const struct ynode *first = accels && accels->kind == YNODE_LIST &&
+                                accels->n ? accels->items[0] : NULL;
+    const char *count = foreign_text(ynode_get(first, "acceleratorCount"));
+    const char *type = last_part(foreign_text(ynode_get(first,
+                                                        "acceleratorType")));
+
+    t->machine_at = ynode_get(node, "InstanceType");
+    if (!t->machine_at)
+        t->machine_at = ynode_path(node, "azure_arm_parameters", "vmSize",
+                                   NULL);
+    if (!t->machine_at)
+        t->machine_at = ynode_get(node, "machineType");
+    t->machine = last_part(foreign_text(t->machine_at));
+    if (*gcp && *type)
+        t->machine = arena_printf(d->r.arena, "%s+%s%s%s", gcp, type,
+                                  *count && strcmp(count, "1") != 0 ? "x" : "",
+                                  strcmp(count, "1") != 0 ? count : "");
+}
+
+static bool says(const struct ynode *v, const char *word)
+{
+    return strcmp(foreign_text(v), word) == 0;
+}
+
+static bool is_spot(const struct ynode *node)
+{
+    const struct ynode *s = ynode_get(node, "scheduling");
+    const struct ynode *azure = ynode_get(node, "azure_arm_parameters");
+
+    if (s && s->kind == YNODE_LIST)
+        s = s->n ? s->items[0] : NULL;
+    return says(ynode_path(node, "InstanceMarketOptions", "MarketType", NULL),
+                "spot") ||
+           says(ynode_get(s, "preemptible"), "true") ||
+           says(ynode_get(s, "provisioningModel"), "SPOT") ||
+           says(ynode_get(azure, "priority"), "Spot");
+}
+
+/* "us-west-2a,us-west-2b" */
+static void zones_read(struct draft *d, struct draft_type *t,
+                       const struct ynode *provider)
+{
+    const char *p = foreign_text(ynode_get(provider, "availability_zone"));
+
+    while (*p && t->zones.n < 32) {
+        size_t skip = strspn(p, ", "), n = strcspn(p + skip, ", ");
+        const char *zone = arena_strndup(d->r.arena, p + skip, n);
+        if (n && n <= LONGEST_ZONE)
+            VEC_PUSH(d->r.arena, &t->zones, zone);
+        p += skip + n;
+    }
+}
+
+/* ---- the file ---- */
+
+static void type_read(struct draft *d, const struct ynode *root,
+                      const struct ypair *p, const char *provider)
+{
+    const struct ynode *node = ynode_get(p->value, "node_config");
+    const char *max = foreign_text(ynode_get(p->value, "max_workers"));
+    bool head = strcmp(p->key->text, d->c->head_type) == 0;
+    struct draft_type *t;
+
+    /* The head's type is launched again only when it says so. */
+    if (head && (!*max || strcmp(max, "0") == 0))
+        return;
+    t = foreign_type(d, p->key, "available_node_types", p->value);
+    if (!t)
+        return;
+    t->provider = provider;
+    t->max = d->c->limits.max_nodes;
+    t->memory_percent = RAY_MEMORY_PERCENT;
+    grammar_read_some(&d->r, type_keys, p->value, t->where, t);
+    machine_read(d, t, node);
+    zones_read(d, t, ynode_get(root, "provider"));
+    if (is_spot(node))
+        t->markets[t->n_markets++] = MARKET_SPOT;
+    foreign_priority(d, t, ynode_get(root, "davit"));
+}
+
+static void head_check(struct draft *d, const struct ynode *root,
+                       const struct ynode *types)
+{
+    const struct ynode *at = ynode_get(root, "head_node_type");
+    const char **names = ARENA_ARRAY(d->r.arena, const char *, types->n);
+
+    for (uint32_t i = 0; i < types->n; i++) {
+        names[i] = types->pairs[i].key->text;
+        if (strcmp(names[i], d->c->head_type) == 0)
+            return;
+    }
+    if (!types->n)
+        return;
+    diag_add(d->r.diag, at ? at : root, "head_node_type must be one of "
+             "available_node_types: %s%s%s%s",
+             grammar_or(d->r.arena, names, types->n), at ? ", got " : "",
+             at ? ynode_say(d->r.arena, at) : "",
+             grammar_hint(d->r.arena, d->c->head_type, names, types->n));
+}
+
+bool ray_is(const struct ynode *root)
+{
+    const struct ynode *p = ynode_get(root, "provider");
+
+    return ynode_get(root, "available_node_types") ||
+           (ynode_get(root, "cluster_name") && p && p->kind == YNODE_MAP);
+}
+
+/* Ray's name for a provider is ours, but for these. */
+static const char *provider_name(const char *type)
+{
+    if (strcmp(type, "kuberay") == 0 || strcmp(type, "kubernetes") == 0)
+        return "k8s";
+    if (strcmp(type, "local") == 0)  /* its machines are a fixed list */
+        return "Ray's local";
+    return *type ? type : "of an unknown type";
+}
+
+void ray_read(struct draft *d, const struct ynode *root)
+{
+    const struct ynode *types = ynode_get(root, "available_node_types");
+    const struct ynode *type = ynode_path(root, "provider", "type", NULL);
+    const char *provider;
+
+    d->c->limits.max_nodes = RAY_MAX_WORKERS;
+    d->c->limits.idle_timeout_ms = RAY_IDLE_MINUTES * 60000;
+    d->c->limits.upscaling_speed = AMOUNT_ONE;
+    grammar_read_some(&d->r, ray_file_keys, root, "", d->c);
+    if (!*d->c->cluster)
+        d->c->cluster = "default";
+    if (!ynode_get(root, "max_workers"))
+        diag_warn(d->r.diag, root, "max_workers is not given: Ray's default of "
+                  "%d machines holds", RAY_MAX_WORKERS);
+    provider = foreign_provider(d, ynode_get(root, "davit"),
+                                type ? type : root,
+                                provider_name(foreign_text(type)));
+    if (!types || types->kind != YNODE_MAP) {
+        diag_add(d->r.diag, types ? types : root, "available_node_types must "
+                 "be a mapping of node types, got %s",
+                 types ? ynode_say(d->r.arena, types) : "nothing");
+        return;
+    }
+    head_check(d, root, types);
+    for (uint32_t i = 0; i < types->n; i++)
+        type_read(d, root, &types->pairs[i], provider);
+    foreign_check(d);
+}

@@ -1,0 +1,332 @@
+/*
+ * act.c - the plan becomes intents in the ledger, the ledger becomes calls.
+ *
+ * act() writes down what is meant; act_send() commits the journal and then
+ * sends whatever the ledger says is due.  A restart needs nothing else: the
+ * same due calls are found again, with the same request ids.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "../base/clock.h"
+#include "../base/log.h"
+#include "state.h"
+
+enum { CALL_TIMEOUT_MS = 120000, TERMINATE_BATCH = 500 };
+
+/* ---- the wish rule: tasks and gangs must be wanted by two views in a row,
+ * since one view may count a task both as running and as pending (ray issue
+ * 36926).  Requests and minimums are exact and need no second look. */
+
+static struct wish *wish_find(struct control *c, const char *type)
+{
+    for (uint32_t i = 0; i < c->n_wishes; i++)
+        if (strcmp(c->wishes[i].type, type) == 0)
+            return &c->wishes[i];
+    return NULL;
+}
+
+static uint32_t wish_grant(struct control *c, const char *type, uint32_t n)
+{
+    struct wish *w = wish_find(c, type);
+    uint32_t granted = 0;
+
+    if (!w) {
+        c->wishes = realloc(c->wishes, (c->n_wishes + 1) * sizeof *w);
+        if (!c->wishes)
+            abort();
+        w = &c->wishes[c->n_wishes++];
+        *w = (struct wish){.view = c->head.views};
+        snprintf(w->type, sizeof w->type, "%s", type);
+    } else if (c->head.views > w->view) {
+        granted = n < w->count ? n : w->count;
+        w->view = c->head.views;
+    }
+    w->count = n - granted;
+    w->tick = c->tick;
+    if (w->count)
+        head_hurry(c);
+    return granted;
+}
+
+static void wishes_forget(struct control *c)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < c->n_wishes; i++)
+        if (c->wishes[i].tick == c->tick && c->wishes[i].count)
+            c->wishes[kept++] = c->wishes[i];
+    c->n_wishes = kept;
+}
+
+static bool needs_second_look(const struct control *c, enum reason why)
+{
+    return c->head.reader && (why == REASON_FOR_TASK || why == REASON_FOR_GANG);
+}
+
+/* ---- launches */
+
+static void request_id_make(char *out, size_t n)
+{
+    unsigned char r[10];
+    size_t at = 0;
+
+    if (getrandom(r, sizeof r, 0) != (ssize_t)sizeof r)
+        abort();  /* a reused id would be another launch's machines */
+    at += (size_t)snprintf(out, n, "davit-");
+    for (size_t i = 0; i < sizeof r; i++)
+        at += (size_t)snprintf(out + at, n - at, "%02x", r[i]);
+}
+
+static void intend(struct control *c, const struct snapshot *now,
+                   const struct sn_offer *o, uint32_t count, enum reason why,
+                   const char *for_whom)
+{
+    const char *type = now->str[now->types[o->type].name];
+    const char *provider = now->str[now->types[o->type].provider];
+    const struct conf_type *conf = type_find(c->config, type);
+    char request[40], id[48];
+
+    request_id_make(request, sizeof request);
+    for (uint32_t i = 0; i < count; i++) {
+        struct machine *m;
+
+        snprintf(id, sizeof id, "%.26s-%.8s-%u", type, request + 6, i);
+        m = fleet_add(&c->fleet, id, STATE_INTENDED, c->now_ms);
+        snprintf(m->request_id, sizeof m->request_id, "%s", request);
+        snprintf(m->provider, sizeof m->provider, "%s", provider);
+        snprintf(m->type, sizeof m->type, "%s", type);
+        snprintf(m->zone, sizeof m->zone, "%s", now->str[o->zone]);
+        snprintf(m->config_hash, sizeof m->config_hash, "%s",
+                 conf ? conf->hash : "");
+        m->spot = o->spot;
+        m->why = why;
+        m->launch_count = count;
+        m->price_micros_hour = o->price_estimated ? -1 : o->price_micros_hour;
+        m->progress_ms = c->now_ms;
+        m->needed_ms = c->now_ms;
+        fleet_touch(&c->fleet, m);
+    }
+    atomic_fetch_add(&c->metrics.launches, count);
+    tell(c, "launch", type, reason_code(why), "%u from %s%s%s for %s", count,
+         provider, *now->str[o->zone] ? " in " : "", now->str[o->zone],
+         for_whom);
+}
+
+static void act_launches(struct control *c, const struct snapshot *now,
+                         const struct plan *plan)
+{
+    struct { uint32_t sure, looked; enum reason why; uint32_t demand; } *sum;
+
+    sum = calloc(now->n_offers + 1, sizeof *sum);
+    if (!sum)
+        abort();
+    for (uint32_t i = 0; i < plan->n_launches; i++) {
+        const struct plan_launch *l = &plan->launches[i];
+        if (sum[l->offer].why == REASON_NONE) {
+            sum[l->offer].why = l->why;
+            sum[l->offer].demand = l->demand;
+        }
+        if (needs_second_look(c, l->why))
+            sum[l->offer].looked += l->count;
+        else
+            sum[l->offer].sure += l->count;
+    }
+    for (uint32_t o = 0; o < now->n_offers; o++) {
+        const struct sn_offer *offer = &now->offers[o];
+        uint32_t n = sum[o].sure;
+        const char *whom = "the minimum";
+
+        if (sum[o].looked)
+            n += wish_grant(c, now->str[now->types[offer->type].name],
+                            sum[o].looked);
+        if (!n)
+            continue;
+        if (sum[o].demand != NONE)
+            whom = now->str[now->demands[sum[o].demand].owner];
+        intend(c, now, offer, n, sum[o].why, whom);
+    }
+    wishes_forget(c);
+    free(sum);
+}
+
+/* ---- ends */
+
+static void end_machine(struct control *c, struct machine *m, enum reason why)
+{
+    m->why = why;
+    switch (m->state) {
+    case STATE_INTENDED:
+        if (!m->busy)
+            machine_to(c, m, STATE_GONE);
+        return;
+    case STATE_REQUESTED:
+    case STATE_STARTING:
+        if (*m->cloud_id)
+            machine_to(c, m, STATE_STOPPING);
+        break;
+    case STATE_READY:
+        if (c->head.reader && *m->ray_id) {
+            m->drain_since_ms = c->now_ms;
+            m->drain_accepted = false;
+            machine_to(c, m, STATE_DRAINING);
+            return;
+        }
+        machine_to(c, m, STATE_STOPPING);
+        break;
+    case STATE_DRAINING:
+    case STATE_STOPPING:
+    case STATE_GONE:
+    case STATE_COUNT:
+        return;
+    }
+    if (m->state == STATE_STOPPING)
+        atomic_fetch_add(&c->metrics.ends, 1);
+}
+
+static void act_nodes(struct control *c, const struct snapshot *now,
+                      const struct plan *plan)
+{
+    for (uint32_t i = 0; i < now->n_nodes; i++) {
+        const struct plan_node *p = &plan->nodes[i];
+        struct machine *m = fleet_by_id(&c->fleet,
+                                        now->str[now->nodes[i].id]);
+
+        if (!m)
+            continue;  /* the head, or a node that is not ours */
+        if (p->until_ms)
+            control_wake_at(c, clock_mono_ms() + p->until_ms - c->now_ms + 1);
+        if (p->action == NODE_END) {
+            end_machine(c, m, p->why);
+        } else if (p->action == NODE_UNDRAIN) {
+            if (m->state == STATE_DRAINING && !m->drain_accepted) {
+                atomic_fetch_add(&c->metrics.undrains, 1);
+                m->why = REASON_NONE;
+                machine_to(c, m, STATE_READY);
+            }
+        } else if (p->why == REASON_KEEP_REQUEST || p->why == REASON_KEEP_MIN ||
+                   p->why == REASON_KEEP_DEMAND) {
+            m->needed_ms = c->now_ms;
+        }
+    }
+}
+
+void act(struct control *c, const struct snapshot *now, const struct plan *plan)
+{
+    if (c->opts.dry_run)
+        return;
+    if (plan->n_launches || plan->n_ended)
+        atomic_fetch_add(&c->metrics.plans, 1);
+    act_nodes(c, now, plan);
+    act_launches(c, now, plan);
+}
+
+/* ---- calls */
+
+static bool due(const struct control *c, const struct machine *m)
+{
+    return !m->busy && m->retry_ms <= c->now_ms;
+}
+
+static void send_launch(struct control *c, struct machine *first)
+{
+    struct site *site = site_find(c, first->provider);
+    const struct rest *rest;
+    struct call *call;
+
+    if (!site)
+        return;
+    rest = rests_find(c->rests, first->provider, first->type, first->zone,
+                      first->spot, c->now_ms);
+    if (rest && rest->until_ms > c->now_ms && rest->until_ms != INT64_MAX) {
+        control_wake_at(c, clock_mono_ms() + rest->until_ms - c->now_ms);
+        return;
+    }
+    call = call_new(site->provider, CALL_LAUNCH, MAIL_CALL);
+    call->type = arena_strdup(&call->arena, first->type);
+    call->zone = arena_strdup(&call->arena, first->zone);
+    call->request_id = arena_strdup(&call->arena, first->request_id);
+    call->count = first->launch_count;
+    call->spot = first->spot;
+    for (uint32_t i = 0; i < c->fleet.n; i++)
+        if (strcmp(c->fleet.v[i]->request_id, first->request_id) == 0)
+            c->fleet.v[i]->busy = true;
+    call_submit(c->workers, call, CALL_TIMEOUT_MS);
+}
+
+static void send_terminates(struct control *c, struct site *site)
+{
+    struct call *call = NULL;
+    const char **ids = NULL;
+
+    for (uint32_t i = 0; i < c->fleet.n; i++) {
+        struct machine *m = c->fleet.v[i];
+
+        if (m->state != STATE_STOPPING || !*m->cloud_id || !due(c, m) ||
+            strcmp(m->provider, site->conf->name) != 0)
+            continue;
+        if (!call) {
+            call = call_new(site->provider, CALL_TERMINATE, MAIL_CALL);
+            ids = ARENA_ARRAY(&call->arena, const char *, TERMINATE_BATCH);
+            call->ids = ids;
+        }
+        m->busy = true;
+        ids[call->n_ids++] = arena_strdup(&call->arena, m->cloud_id);
+        if (call->n_ids == TERMINATE_BATCH) {
+            call_submit(c->workers, call, CALL_TIMEOUT_MS);
+            call = NULL;
+        }
+    }
+    if (call)
+        call_submit(c->workers, call, CALL_TIMEOUT_MS);
+}
+
+/* Writes the batch of this tick; all of memory when an earlier one failed. */
+static bool commit(struct control *c)
+{
+    struct err err;
+
+    if (c->journal_stale) {
+        for (uint32_t i = 0; i < c->fleet.n; i++)
+            journal_put_machine(c->journal, c->fleet.v[i], NULL);
+        requests_write_all(c);
+    }
+    if (journal_commit(c->journal, &err) == ST_OK) {
+        if (!c->journal_ok)
+            log_info("the journal can be written again");
+        c->journal_ok = true;
+        c->journal_stale = false;
+        return true;
+    }
+    if (c->journal_ok)
+        log_error("%s: %s; nothing is launched or ended until it can be written",
+                  c->config->state, err.text);
+    atomic_fetch_add(&c->metrics.journal_failures, 1);
+    c->journal_ok = false;
+    c->journal_stale = true;
+    control_wake_at(c, clock_mono_ms() + 1000);
+    return false;
+}
+
+void act_send(struct control *c)
+{
+    if (!commit(c) || c->opts.dry_run)
+        return;
+    for (uint32_t i = 0; i < c->fleet.n; i++) {
+        struct machine *m = c->fleet.v[i];
+
+        if (m->retry_ms > c->now_ms && m->state != STATE_READY)
+            control_wake_at(c, clock_mono_ms() + m->retry_ms - c->now_ms + 1);
+        if (!due(c, m))
+            continue;
+        if (m->state == STATE_INTENDED)
+            send_launch(c, m);
+        else if (m->state == STATE_DRAINING && !m->drain_accepted)
+            head_drain(c, m, m->why != REASON_END_IDLE &&
+                                 m->why != REASON_END_CONSOLIDATE);
+    }
+    for (uint32_t i = 0; i < c->sites.n; i++)
+        send_terminates(c, c->sites.v[i]);
+}

@@ -1,0 +1,335 @@
+/*
+ * control.c - the loop.
+ *
+ * It runs when something happens (an answer, a request, a timer) and is level
+ * triggered: every tick looks at all that is known and does what is due, so a
+ * lost answer costs one tick and nothing else.  Ending the daemon never
+ * touches a machine.
+ */
+#include "control.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../base/clock.h"
+#include "../base/log.h"
+#include "../plan/planner.h"
+#include "state.h"
+
+enum { WORKERS = 6, WORKERS_STUCK = 16, LONGEST_REST_MS = 5000,
+       STOP_MS = 5000 };
+
+static struct status_page *page_new(void)
+{
+    struct status_page *page = calloc(1, sizeof *page);
+
+    if (!page)
+        abort();
+    atomic_init(&page->refs, 1);
+    return page;
+}
+
+static int64_t cpu_us(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+/* Answers the commands of this tick: their effect is on disk and in the plan. */
+static void commands_answer(struct control *c)
+{
+    struct command *cmd = c->waiting, *next;
+
+    c->waiting = NULL;
+    for (; cmd; cmd = next) {
+        next = (struct command *)cmd->mail.next;
+        if (cmd->status == ST_OK && !c->journal_ok)
+            cmd->status = err_set(&cmd->err, ST_RETRY,
+                                  "the journal cannot be written: nothing was "
+                                  "promised, try again");
+        cmd->seen = cmd->status == ST_OK ? status_get(&c->board) : NULL;
+        cmd->done(cmd);
+    }
+}
+
+static void metrics_count(struct control *c, int64_t plan_us, int64_t tick_us)
+{
+    struct metrics *m = &c->metrics;
+
+    atomic_fetch_add(&m->ticks, 1);
+    atomic_fetch_add(&m->plan_us_sum, (unsigned long long)plan_us);
+    atomic_fetch_add(&m->tick_us_sum, (unsigned long long)tick_us);
+    if ((unsigned long long)plan_us > atomic_load(&m->plan_us_max))
+        atomic_store(&m->plan_us_max, (unsigned long long)plan_us);
+}
+
+static void tick(struct control *c)
+{
+    struct status_page *page = page_new();
+    struct snapshot *now;
+    struct facts *facts;
+    struct plan *plan;
+    int64_t t0 = cpu_us(), t1;
+    struct err err;
+
+    c->now_ms = clock_wall_ms();
+    c->due_ms = clock_mono_ms() + LONGEST_REST_MS;
+    c->tick++;
+
+    reload_if_wanted(c);
+    observe_fold(c);                    /* answers become facts; never acts */
+    facts = facts_take(c, &page->arena);
+    if (snapshot_make(facts, &page->arena, &now, &err) == ST_OK) {
+        plan = ARENA_NEW(&page->arena, struct plan);
+        t1 = cpu_us();
+        planner_run(now, &page->arena, plan);  /* pure */
+        page->planned_us = cpu_us() - t1;
+        act(c, now, plan);              /* intents into the ledger */
+        act_send(c);                    /* journal, then calls */
+        page->facts = facts;
+        page->now = now;
+        page->plan = plan;
+        publish(c, page);               /* the API reads this, nothing else */
+        head_report(c, page);
+    } else {
+        /* Facts come through checked readers: a bug of ours, told loudly;
+         * the fleet stays as it is. */
+        log_error("no snapshot: %s", err.text);
+        act_send(c);
+    }
+    commands_answer(c);
+    sites_poll(c);
+    head_poll(c);
+    fleet_sweep(&c->fleet);
+    metrics_count(c, page->planned_us, cpu_us() - t0);
+    status_unref(page);
+}
+
+void control_wake_at(struct control *c, int64_t mono_ms)
+{
+    if (mono_ms < c->due_ms)
+        c->due_ms = mono_ms;
+}
+
+static void timer_fired(uv_timer_t *t);
+
+static void tick_and_rest(struct control *c)
+{
+    int64_t rest;
+
+    if (c->stopping)
+        return;
+    tick(c);
+    workers_check(c->workers, clock_mono_ms());
+    rest = c->due_ms - clock_mono_ms();
+    uv_update_time(&c->loop);
+    uv_timer_start(&c->timer, timer_fired, rest > 1 ? (uint64_t)rest : 1, 0);
+}
+
+static void timer_fired(uv_timer_t *t)
+{
+    tick_and_rest(t->data);
+}
+
+static void woken(uv_async_t *a)
+{
+    tick_and_rest(a->data);
+}
+
+static void inbox_wake(void *arg)
+{
+    uv_async_send(arg);
+}
+
+static void stop_asked(uv_signal_t *s, int signum)
+{
+    struct control *c = s->data;
+
+    (void)signum;
+    if (!c->stopping)
+        tell(c, "daemon.stopping", c->config->cluster, "",
+             "stopping; machines are left as they are");
+    c->stopping = true;
+    uv_stop(&c->loop);
+}
+
+static void reload_asked(uv_signal_t *s, int signum)
+{
+    struct control *c = s->data;
+
+    (void)signum;
+    c->reload_wanted = true;
+    uv_async_send(&c->wake);
+}
+
+static void loop_open(struct control *c)
+{
+    uv_loop_init(&c->loop);
+    uv_async_init(&c->loop, &c->wake, woken);
+    uv_timer_init(&c->loop, &c->timer);
+    uv_signal_init(&c->loop, &c->on_term);
+    uv_signal_init(&c->loop, &c->on_int);
+    uv_signal_init(&c->loop, &c->on_hup);
+    c->wake.data = c->timer.data = c->on_term.data = c->on_int.data =
+        c->on_hup.data = c;
+    mailbox_init(&c->inbox, inbox_wake, &c->wake);
+}
+
+static void machine_written(void *arg, const struct machine *m,
+                            enum machine_state from)
+{
+    struct control *c = arg;
+
+    (void)from;
+    journal_put_machine(c->journal, m, NULL);  /* the commit tells */
+}
+
+/* Listeners may ask for what happened before this start. */
+static void events_load(struct control *c)
+{
+    int64_t next = journal_next_event(c->journal);
+    struct journal_event *v;
+    struct arena arena = {0};
+    uint32_t n = 0;
+
+    if (journal_load_events(c->journal, next - EVENT_RING, EVENT_RING, &arena,
+                            &v, &n, NULL) != ST_OK)
+        n = 0;
+    event_ring_init(&c->events, n ? v[0].id : next);
+    for (uint32_t i = 0; i < n; i++)
+        event_add(&c->events, v[i].at_ms, v[i].kind, v[i].subject, v[i].reason,
+                  v[i].text);
+    arena_done(&arena);
+}
+
+enum status control_new(const struct control_opts *o, struct config *conf,
+                        struct control **ret, struct buf *errors)
+{
+    struct control *c = calloc(1, sizeof *c);
+    struct site **sites;
+    uint32_t n_sites;
+    enum status s;
+    struct err err;
+
+    *ret = NULL;
+    if (!c)
+        abort();
+    c->opts = *o;
+    c->config = conf;
+    c->config_problem = strdup("");
+    c->started_ms = c->config_loaded_ms = c->now_ms = clock_wall_ms();
+    c->journal_ok = true;
+    loop_open(c);
+    fleet_init(&c->fleet);
+    status_board_init(&c->board);
+    c->rests = rests_new();
+    if ((s = journal_open(conf->state, &c->journal, &err)) != ST_OK ||
+        (s = journal_load_fleet(c->journal, &c->fleet, &err)) != ST_OK ||
+        (s = requests_load(c, &err)) != ST_OK) {
+        buf_printf(errors, "%s: %s\n", conf->state, err.text);
+        event_ring_init(&c->events, 1);
+        control_free(c);
+        return s;
+    }
+    c->fleet.on_change = machine_written;
+    c->fleet.arg = c;
+    events_load(c);
+    if ((s = sites_open(c, conf, &sites, &n_sites, errors)) != ST_OK) {
+        control_free(c);
+        return s;
+    }
+    for (uint32_t i = 0; i < n_sites; i++)
+        VEC_PUSH(&c->life, &c->sites, sites[i]);
+    free(sites);
+    c->workers = workers_new(WORKERS, WORKERS_STUCK, &c->inbox);
+    head_open(c);
+    tell(c, "daemon.started", conf->cluster, "",
+         "davit %s, %u node types, %u machines and %u requests from the journal",
+         DAVIT_VERSION, conf->n_types, c->fleet.n, c->n_requests);
+    *ret = c;
+    return ST_OK;
+}
+
+int control_run(struct control *c)
+{
+    uv_signal_start(&c->on_term, stop_asked, SIGTERM);
+    uv_signal_start(&c->on_int, stop_asked, SIGINT);
+    uv_signal_start(&c->on_hup, reload_asked, SIGHUP);
+    reload_watch(c);
+    uv_async_send(&c->wake);
+    uv_run(&c->loop, UV_RUN_DEFAULT);
+    journal_commit(c->journal, NULL);
+    return 0;
+}
+
+static void close_handle(uv_handle_t *h, void *arg)
+{
+    (void)arg;
+    if (!uv_is_closing(h))
+        uv_close(h, NULL);
+}
+
+void control_free(struct control *c)
+{
+    if (!c)
+        return;
+    c->stopping = true;
+    for (uint32_t i = 0; i < c->sites.n; i++)
+        c->sites.v[i]->list_due_ms = INT64_MAX;
+    if (!workers_free(c->workers, STOP_MS)) {
+        /* A plug-in or the head hangs.  What was promised is on disk, and the
+         * next start asks again with the same request ids. */
+        log_warn("a call is still under way; leaving without its answer");
+        journal_commit(c->journal, NULL);
+        journal_close(c->journal);
+        _exit(0);
+    }
+    observe_fold(c);         /* frees what was still under way */
+    commands_answer(c);
+    sites_retire(c, c->sites.v, c->sites.n);
+    head_close(c);
+    requests_done(c);
+    if (c->journal) {
+        journal_commit(c->journal, NULL);
+        journal_close(c->journal);
+    }
+    fleet_done(&c->fleet);
+    rests_free(c->rests);
+    free(c->told);
+    free(c->wishes);
+    status_board_done(&c->board);
+    event_ring_done(&c->events);
+    uv_walk(&c->loop, close_handle, NULL);
+    uv_run(&c->loop, UV_RUN_DEFAULT);
+    uv_loop_close(&c->loop);
+    mailbox_done(&c->inbox);
+    arena_done(&c->life);
+    config_free(c->config);
+    free(c->config_problem);
+    free(c);
+}
+
+struct mailbox *control_mailbox(struct control *c)
+{
+    return &c->inbox;
+}
+
+struct status_board *control_board(struct control *c)
+{
+    return &c->board;
+}
+
+struct event_ring *control_events(struct control *c)
+{
+    return &c->events;
+}
+
+struct metrics *control_metrics(struct control *c)
+{
+    return &c->metrics;
+}

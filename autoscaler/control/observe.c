@@ -1,0 +1,169 @@
+/*
+ * observe.c - answers become facts; nothing here decides or acts.
+ */
+#include "../base/clock.h"
+#include "state.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void machine_to(struct control *c, struct machine *m, enum machine_state to)
+{
+    static const char *const kinds[STATE_COUNT] = {
+        [STATE_REQUESTED] = "node.launching", [STATE_STARTING] = "node.starting",
+        [STATE_READY] = "node.ready",         [STATE_DRAINING] = "node.draining",
+        [STATE_STOPPING] = "node.ending",     [STATE_GONE] = "node.gone",
+    };
+    enum machine_state from = m->state;
+
+    if (from == to)
+        return;
+    m->tries = 0;
+    m->retry_ms = 0;
+    m->missed = 0;
+    if (to == STATE_READY) {
+        m->drain_since_ms = 0;
+        m->drain_accepted = false;
+        if (!m->ready_ms) {
+            m->ready_ms = c->now_ms;
+            atomic_fetch_add(&c->metrics.joined, 1);
+            if (!m->adopted)
+                journal_put_boot(c->journal, m->type,
+                                 c->now_ms - m->created_ms, NULL);
+        }
+    }
+    fleet_move(&c->fleet, m, to, c->now_ms);
+    if (kinds[to])
+        tell(c, from == STATE_DRAINING && to == STATE_READY ? "node.undrained"
+                                                            : kinds[to],
+             m->id, m->why == REASON_NONE ? "" : reason_code(m->why),
+             "%s %s%s%s", m->type, m->zone, *m->zone ? " " : "", m->detail);
+}
+
+void machine_fail(struct control *c, struct machine *m, enum status why,
+                  const char *text)
+{
+    struct failure_note *f = &c->failures[c->n_failures++ % FAILURES_KEPT];
+
+    m->failure = why;
+    m->why = REASON_END_FAILED;
+    snprintf(m->detail, sizeof m->detail, "%s", text);
+    f->why = why;
+    f->at_ms = c->now_ms;
+    snprintf(f->machine, sizeof f->machine, "%s", m->id);
+    snprintf(f->type, sizeof f->type, "%s", m->type);
+    snprintf(f->text, sizeof f->text, "%s", text);
+    tell(c, "node.failed", m->id, status_name(why), "%s: %s", m->type, text);
+    fleet_touch(&c->fleet, m);
+}
+
+/* A machine on its way that shows no progress for start_timeout has failed; a
+ * slow one that moves has not (kuberay issues 4226 and 5233: a fixed time is
+ * wrong both ways). */
+static void observe_deadlines(struct control *c)
+{
+    int64_t limit = c->config->start_timeout_ms;
+
+    for (uint32_t i = 0; i < c->fleet.n; i++) {
+        struct machine *m = c->fleet.v[i];
+        int64_t since = m->progress_ms > m->since_ms ? m->progress_ms
+                                                     : m->since_ms;
+        struct err e;
+
+        if (m->state != STATE_REQUESTED && m->state != STATE_STARTING)
+            continue;
+        if (c->now_ms - since < limit)
+            continue;
+        err_set(&e, ST_RETRY, "no progress for %lld s after its launch",
+                (long long)(limit / 1000));
+        machine_fail(c, m, ST_RETRY, e.text);
+        rests_note(c->rests, m->provider, m->type, m->zone, m->spot, &e,
+                   c->now_ms);
+        machine_to(c, m, *m->cloud_id ? STATE_STOPPING : STATE_GONE);
+    }
+}
+
+static void call_folded(struct control *c, struct call *call)
+{
+    struct site *site = site_of(c, call->provider);
+
+    atomic_fetch_add(&c->metrics.provider_calls, 1);
+    if (call->status != ST_OK)
+        atomic_fetch_add(&c->metrics.provider_failures, 1);
+    switch (call->op) {
+    case CALL_LIST:
+        if (site)  /* of an older generation: its list says nothing now */
+            site_listed(c, call);
+        break;
+    case CALL_OFFERS:
+        if (site)
+            site_offered(c, call);
+        break;
+    case CALL_LAUNCH:
+        answer_launch(c, call);
+        break;
+    case CALL_TERMINATE:
+        answer_terminate(c, call);
+        break;
+    }
+    call_free(call);
+}
+
+static void command_folded(struct control *c, struct command *cmd)
+{
+    struct mail **last = (struct mail **)&c->waiting;
+    struct machine *m;
+
+    cmd->status = ST_OK;
+    switch (cmd->kind) {
+    case COMMAND_REQUEST_PUT:
+    case COMMAND_REQUEST_DROP:
+        requests_fold(c, cmd);
+        break;
+    case COMMAND_PROTECT:
+        m = fleet_by_id(&c->fleet, cmd->machine);
+        if (!m) {
+            cmd->status = err_set(&cmd->err, ST_NOT_FOUND,
+                                  "no node \"%s\"", cmd->machine);
+            break;
+        }
+        m->shielded = cmd->on;
+        fleet_touch(&c->fleet, m);
+        break;
+    case COMMAND_RELOAD:
+        c->reload_wanted = true;
+        reload_if_wanted(c);
+        if (*c->config_problem)
+            cmd->status = err_set(&cmd->err, ST_INVALID, "%s",
+                                  c->config_problem);
+        break;
+    }
+    while (*last)
+        last = &(*last)->next;
+    cmd->mail.next = NULL;
+    *last = &cmd->mail;
+}
+
+void observe_fold(struct control *c)
+{
+    struct mail *mail = mailbox_take(&c->inbox), *next;
+
+    for (; mail; mail = next) {
+        next = mail->next;
+        switch ((enum mail_kind)mail->kind) {
+        case MAIL_CALL:
+            call_folded(c, (struct call *)mail);
+            break;
+        case MAIL_HEAD:
+            head_fold(c, mail);
+            break;
+        case MAIL_COMMAND:
+            command_folded(c, (struct command *)mail);
+            break;
+        }
+    }
+    if (c->stopping)
+        return;
+    requests_expire(c);
+    observe_deadlines(c);
+}

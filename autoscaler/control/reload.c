@@ -1,0 +1,129 @@
+/*
+ * reload.c - a new generation of settings, whole or not at all.
+ *
+ * SIGHUP, POST /v1/reload or a change of the file.  Everything is built and
+ * checked beside the old one; on any mistake the old stays and the reason is
+ * told.  What only a start can change (state, api) is refused by name.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/clock.h"
+#include "state.h"
+
+enum { SETTLE_MS = 200, ERRORS_MAX = 64 * 1024 };
+
+static void refuse(struct control *c, const char *text)
+{
+    free(c->config_problem);
+    c->config_problem = strdup(text);
+    if (*text && text[strlen(text) - 1] == '\n')
+        c->config_problem[strlen(text) - 1] = '\0';
+    atomic_fetch_add(&c->metrics.reload_failures, 1);
+    tell(c, "config.refused", c->opts.config_path, "", "%.400s",
+         c->config_problem);
+}
+
+/* "" or what stands in the way of taking this over while running. */
+static const char *fixed_changed(const struct config *a, const struct config *b)
+{
+    if (strcmp(a->state, b->state) != 0)
+        return "state: needs a restart";
+    if (strcmp(a->cluster, b->cluster) != 0)
+        return "cluster: needs a restart (machines are ours by that name)";
+    if (strcmp(a->ray_address, b->ray_address) != 0 ||
+        strcmp(a->ray_token_file, b->ray_token_file) != 0)
+        return "head: needs a restart";
+    if (strcmp(a->api_host, b->api_host) != 0 || a->api_port != b->api_port ||
+        strcmp(a->api_token_file, b->api_token_file) != 0 ||
+        strcmp(a->api_tls_cert, b->api_tls_cert) != 0 ||
+        strcmp(a->api_tls_key, b->api_tls_key) != 0)
+        return "api: needs a restart";
+    return "";
+}
+
+static void swap(struct control *c, struct config *conf, struct site **v,
+                 uint32_t n)
+{
+    struct config *old = c->config;
+
+    sites_retire(c, c->sites.v, c->sites.n);
+    c->sites.n = 0;
+    for (uint32_t i = 0; i < n; i++)
+        VEC_PUSH(&c->life, &c->sites, v[i]);
+    free(v);
+    rests_forget_all(c->rests);
+    c->config = conf;
+    c->config_loaded_ms = c->now_ms;
+    c->generation++;
+    c->n_told = 0;
+    free(c->config_problem);
+    c->config_problem = strdup("");
+    /* Retired plug-ins copied what they need at open(): see provider.h. */
+    config_free(old);
+    atomic_fetch_add(&c->metrics.reloads, 1);
+    tell(c, "config.loaded", c->opts.config_path, "",
+         "generation %u, %u node types", c->generation, conf->n_types);
+}
+
+void reload_if_wanted(struct control *c)
+{
+    struct config *conf;
+    struct buf errors;
+    struct site **v;
+    uint32_t n;
+    const char *fixed;
+
+    if (c->reload_due_ms) {
+        if (clock_mono_ms() >= c->reload_due_ms)
+            c->reload_wanted = true;
+        else
+            control_wake_at(c, c->reload_due_ms);
+    }
+    if (!c->reload_wanted)
+        return;
+    c->reload_wanted = false;
+    c->reload_due_ms = 0;
+    buf_init(&errors, ERRORS_MAX);
+    if (config_load(c->opts.config_path, &conf, &errors) != ST_OK) {
+        refuse(c, errors.s);
+    } else if (*(fixed = fixed_changed(c->config, conf))) {
+        refuse(c, fixed);
+        config_free(conf);
+    } else if (sites_open(c, conf, &v, &n, &errors) != ST_OK) {
+        refuse(c, errors.s);
+        config_free(conf);
+    } else {
+        swap(c, conf, v, n);
+    }
+    buf_done(&errors);
+}
+
+/* Editors replace files: the folder is watched, and the name compared. */
+static void changed(uv_fs_event_t *w, const char *name, int events, int status)
+{
+    struct control *c = w->data;
+    const char *slash = strrchr(c->opts.config_path, '/');
+
+    (void)events;
+    if (status < 0 || !name ||
+        strcmp(name, slash ? slash + 1 : c->opts.config_path) != 0)
+        return;
+    c->reload_due_ms = clock_mono_ms() + SETTLE_MS;
+    uv_async_send(&c->wake);
+}
+
+void reload_watch(struct control *c)
+{
+    const char *slash = strrchr(c->opts.config_path, '/');
+    char *dir = slash ? strndup(c->opts.config_path,
+                                (size_t)(slash - c->opts.config_path) + 1)
+                      : strdup(".");
+
+    uv_fs_event_init(&c->loop, &c->watch);
+    c->watch.data = c;
+    if (uv_fs_event_start(&c->watch, changed, dir, 0) != 0)
+        tell(c, "config.unwatched", c->opts.config_path, "",
+             "changes are seen on SIGHUP only");
+    free(dir);
+}

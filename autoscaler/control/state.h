@@ -1,0 +1,188 @@
+/*
+ * state.h - what the control thread owns; private to control/.
+ *
+ * One thread, so no locks: workers and the API reach it through inbox only.
+ * Read control.c first: the loop is there, every other file is one of its
+ * steps.
+ */
+#ifndef CONTROL_STATE_H
+#define CONTROL_STATE_H
+
+#include <uv.h>
+
+#include "../cloud/cloud.h"
+#include "../store/journal.h"
+#include "../wire/ray.h"
+#include "control.h"
+
+/* What may lie in the inbox. */
+enum mail_kind { MAIL_CALL = 1, MAIL_HEAD, MAIL_COMMAND };
+
+/* A provider of this generation, and how its reading goes. */
+struct site {
+    struct provider *provider;
+    const struct conf_provider *conf;
+    bool listing;             /* a list call is in flight */
+    bool offering;            /* an offers call is in flight */
+    int64_t list_due_ms, list_last_ms;  /* mono */
+    int64_t offers_due_ms;    /* mono */
+    int64_t listed_ms;        /* wall, last good list; 0 never */
+    uint32_t machines;        /* in that list */
+    uint32_t list_failures;   /* in a row */
+    char problem[256];        /* "" when all is well */
+};
+
+/* Price and zones a provider told of an offer. */
+struct told_offer {
+    char provider[32], type[64], zone[48];
+    bool spot, available;
+    int64_t price_micros_hour;
+};
+
+/* A request as it stands; its arena owns what demand points to. */
+struct request {
+    struct arena arena;
+    const char *owner, *body;
+    struct fact_demand demand;
+    int64_t created_ms, expires_ms;
+    bool told_infeasible;
+};
+
+/* The Ray head: two handles, since each serves one thread at a time. */
+struct head {
+    struct ray_head *reader, *writer;  /* NULL: no head */
+    bool reading, writing;
+    bool told_v1;             /* that the head runs the older autoscaler */
+    int64_t read_due_ms;      /* mono */
+    struct arena view_arena;  /* owns view */
+    struct ray_view *view;    /* the last good one, or NULL */
+    const struct ray_node **index;  /* its nodes by instance id */
+    int64_t read_ms;          /* wall, of the last good one */
+    uint32_t failures;        /* in a row */
+    char problem[448];
+    int64_t reported_ms;      /* mono */
+    uint64_t reported_hash;
+    uint64_t views;           /* good reads so far */
+};
+
+/* Machines of a type that tasks and gangs of the head want: see act.c. */
+struct wish { char type[64]; uint32_t count; uint64_t view, tick; };
+
+struct failure_note { char machine[48], type[64], text[208]; enum status why; int64_t at_ms; };
+enum { FAILURES_KEPT = 16 };
+
+struct control {
+    struct control_opts opts;
+    struct config *config;
+    uint32_t generation;
+    int64_t config_loaded_ms;
+    char *config_problem;     /* heap; "" when the last load was good */
+
+    uv_loop_t loop;
+    uv_async_t wake;
+    uv_timer_t timer;
+    uv_signal_t on_term, on_int, on_hup;
+    uv_fs_event_t watch;
+    bool watching, stopping, reload_wanted;
+    int64_t reload_due_ms;    /* mono: a changed file settles first; 0 none */
+
+    struct mailbox inbox;
+    struct workers *workers;
+    struct journal *journal;
+    bool journal_ok;          /* the last commit was good */
+    bool journal_stale;       /* memory is ahead: all is written again */
+
+    struct fleet fleet;
+    VEC(struct site *) sites; /* heap arena `life` */
+    VEC(struct provider *) retired;  /* closed when their last call is back */
+    struct arena life;        /* as long as the daemon */
+    struct rests *rests;
+    struct told_offer *told;
+    uint32_t n_told, cap_told;
+    struct request **requests;  /* sorted by owner */
+    uint32_t n_requests, cap_requests;
+    struct head head;
+    struct wish *wishes;
+    uint32_t n_wishes;
+
+    struct command *waiting;  /* taken this tick, answered after the plan */
+    struct failure_note failures[FAILURES_KEPT];
+    uint32_t n_failures;
+
+    struct status_board board;
+    struct event_ring events;
+    struct metrics metrics;
+    uint64_t tick;
+    int64_t started_ms;
+    int64_t now_ms;           /* wall, of this tick */
+    int64_t due_ms;           /* mono: when something happens by itself */
+};
+
+/* ---- control.c */
+void control_wake_at(struct control *c, int64_t mono_ms);
+
+/* ---- tell.c: one event to the log, the ring and the journal */
+void tell(struct control *c, const char *kind, const char *subject,
+          const char *reason, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));
+
+/* ---- observe.c: answers become facts; never acts */
+void observe_fold(struct control *c);
+void machine_to(struct control *c, struct machine *m, enum machine_state to);
+void machine_fail(struct control *c, struct machine *m, enum status why,
+                  const char *text);
+
+/* ---- answer.c: what launch and terminate calls led to */
+void answer_launch(struct control *c, struct call *call);
+void answer_terminate(struct control *c, struct call *call);
+
+/* ---- sites.c: providers of the configuration, their lists and offers */
+enum status sites_open(struct control *c, const struct config *conf,
+                       struct site ***ret, uint32_t *n, struct buf *errors);
+void sites_poll(struct control *c);
+void sites_retire(struct control *c, struct site **v, uint32_t n);
+struct site *site_find(struct control *c, const char *provider);
+struct site *site_of(struct control *c, const struct provider *p);
+/* A machine of a good list or of a launch's answer. */
+void machine_seen(struct control *c, struct site *s,
+                  const struct call_machine *cm);
+void site_listed(struct control *c, struct call *call);
+void site_offered(struct control *c, struct call *call);
+
+/* ---- head.c: reading, draining, reporting */
+void head_open(struct control *c);
+void head_close(struct control *c);
+void head_poll(struct control *c);
+void head_hurry(struct control *c);   /* look again soon */
+void head_fold(struct control *c, struct mail *mail);
+void head_drain(struct control *c, struct machine *m, bool preempt);
+void head_report(struct control *c, const struct status_page *page);
+bool head_fresh(const struct control *c);
+const struct ray_node *head_node_of(const struct control *c,
+                                    const struct machine *m);
+
+/* ---- requests.c */
+enum status requests_load(struct control *c, struct err *err);
+void requests_fold(struct control *c, struct command *cmd);
+void requests_expire(struct control *c);
+void requests_write_all(struct control *c);
+void requests_done(struct control *c);
+
+/* ---- take.c: fleet, configuration and head into facts */
+struct facts *facts_take(struct control *c, struct arena *arena);
+const struct conf_type *type_find(const struct config *conf, const char *name);
+
+/* ---- act.c: journal, then calls; never decides */
+void act(struct control *c, const struct snapshot *now,
+         const struct plan *plan);
+/* Writes what is due and, once it is on disk, sends the calls. */
+void act_send(struct control *c);
+
+/* ---- reload.c */
+void reload_watch(struct control *c);
+void reload_if_wanted(struct control *c);
+
+/* ---- publish.c */
+void publish(struct control *c, struct status_page *page);
+
+#endif

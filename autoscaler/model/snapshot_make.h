@@ -1,0 +1,49 @@
+/*
+ * snapshot_make.h - what the files that build a snapshot share; nobody else.
+ *
+ * Building goes in passes: check and sort the facts, collect every string and
+ * number it by content, choose columns, intern rows, selectors and shapes,
+ * number those by content too, lay the arrays down.  So nothing depends on the
+ * order of the input, and comparing ids is comparing contents.
+ */
+#ifndef MODEL_SNAPSHOT_MAKE_H
+#define MODEL_SNAPSHOT_MAKE_H
+
+#include "intern.h"
+#include "snapshot.h"
+
+struct maker {
+    const struct facts *facts;
+    struct arena *arena;
+    struct snapshot *s;
+    const struct fact_type **types;  /* by name */
+    const struct fact_node **nodes;  /* by id */
+    struct intern strings, names, rows, selectors, shapes;
+    uint32_t *column_of;             /* rank in names -> column, or NONE */
+    int64_t *row;                    /* scratch: one row */
+    VEC(uint32_t) words;             /* scratch: a selector being built */
+    VEC(uint32_t) term_at;           /* scratch: where its terms begin */
+    struct { const char *from, *to; } canonical[8];
+    uint32_t n_canonical;
+    struct { uint32_t topology_zone, ray_zone, zone, market, spot, on_demand,
+             accelerator; } id;      /* strings of our own */
+};
+
+/* snapshot_names.c */
+const char *maker_canonical(struct maker *m, const char *accelerator);
+void maker_strings(struct maker *m);
+uint32_t maker_id(const struct maker *m, const char *s);
+enum status maker_columns(struct maker *m, struct err *err);
+/* Interns the resources as a row; whole_up: device needs above one are rounded
+ * up to whole devices.  The number is final after the ranking only. */
+uint32_t maker_row(struct maker *m, const struct qtys *q, bool whole_up);
+
+/* A device, or an accelerator under a name of its own (a slice, a share). */
+bool maker_has_accelerator(const struct qtys *q);
+
+/* snapshot_demand.c */
+enum status maker_check_demands(const struct maker *m, struct err *err);
+void maker_demands_intern(struct maker *m);
+void maker_demands_lay(struct maker *m);   /* after the ranking of rows */
+
+#endif

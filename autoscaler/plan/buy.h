@@ -1,0 +1,20 @@
+/*
+ * buy.h - what is left after the nodes that are there: new nodes for it.
+ *
+ * The choice itself is the cover problem's (cover.h); here it is put together
+ * from offers and limits, and its answer becomes nodes obtained.
+ */
+#ifndef PLAN_BUY_H
+#define PLAN_BUY_H
+
+#include "sketch.h"
+#include "limits.h"
+
+/* What is left of these wants, each with its alternative alts[i]. */
+void buy_wants(struct sketch *d, const uint32_t *wants, const uint32_t *alts,
+               uint32_t n, enum claim claim, enum reason why);
+
+/* May the shape be bought for on this offer, limits aside? */
+bool buy_allowed(const struct sketch *d, uint32_t shape, uint32_t offer);
+
+#endif

@@ -1,0 +1,338 @@
+/*
+ * gang.c - STRICT_PACK, STRICT_SPREAD, PACK, SPREAD.
+ *
+ * Existing nodes first, then the cheapest new ones.  PACK and SPREAD are best
+ * effort: the first prefers one node for all, the second takes distinct nodes
+ * as far as there are some with room, and neither buys more than it must.
+ */
+#include "gang.h"
+
+#include "buy.h"
+#include "limits.h"
+#include "pack.h"
+
+struct attempt {
+    struct sketch *d;
+    const struct gang *g;
+    uint32_t ix;               /* of the gang */
+    const uint32_t *wants, *alts;
+    enum claim claim;
+    enum reason why;
+    bool scatter;
+};
+
+/* ---- all on one node */
+
+static bool room_holds_all(const struct attempt *a, struct room room)
+{
+    const struct tables *t = a->d->t;
+
+    for (uint32_t i = 0; i < a->g->n_wants; i++) {
+        uint32_t left = a->d->left[a->wants[i]];
+        const struct needs *needs =
+            &t->needs[sketch_shape(a->d, a->wants[i], a->alts[i])];
+
+        if (room_fit(t->s, &room, needs, left) < left)
+            return false;
+        if (i + 1 < a->g->n_wants)
+            room = room_take(t->s, &room, needs, left, a->d->arena);
+    }
+    return true;
+}
+
+static bool class_matches_all(const struct attempt *a, uint32_t i)
+{
+    for (uint32_t k = 0; k < a->g->n_wants; k++)
+        if (!sketch_matches(a->d, i,
+                           sketch_shape(a->d, a->wants[k], a->alts[k])))
+            return false;
+    return true;
+}
+
+static void hold_all(const struct attempt *a, uint32_t i)
+{
+    struct sketch *d = a->d;
+
+    if (d->classes.v[i].n > 1)
+        sketch_split(d, i, 1);
+    for (uint32_t k = 0; k < a->g->n_wants; k++)
+        sketch_hold(d, i, a->wants[k], a->alts[k], d->left[a->wants[k]]);
+}
+
+static bool plain_gang(const struct attempt *a)
+{
+    for (uint32_t i = 0; i < a->g->n_wants; i++) {
+        uint32_t shape = sketch_shape(a->d, a->wants[i], a->alts[i]);
+
+        if (a->d->t->s->shapes[shape].accelerator)
+            return false;
+    }
+    return true;
+}
+
+static bool one_there(const struct attempt *a)
+{
+    struct sketch *d = a->d;
+    bool plain = plain_gang(a);
+
+    for (int pass = plain ? 0 : 1; pass < 2; pass++)
+        for (uint32_t i = 0; i != NONE; i = d->classes.v[i].next) {
+            const struct node_class *c = &d->classes.v[i];
+
+            d->work++;
+            if (c->n == 0 || (plain && c->accelerator != (pass == 1)) ||
+                !class_matches_all(a, i) ||
+                !room_holds_all(a, c->room[a->g->side]))
+                continue;
+            hold_all(a, i);
+            return true;
+        }
+    return false;
+}
+
+static bool holds_all(const void *ctx, uint32_t i)
+{
+    const struct attempt *a = ctx;
+
+    return class_matches_all(a, i) &&
+           room_holds_all(a, a->d->classes.v[i].room[a->g->side]);
+}
+
+static bool one_bought(const struct attempt *a)
+{
+    struct sketch *d = a->d;
+    const struct tables *t = d->t;
+
+    for (uint32_t k = 0; k < t->s->n_offers; k++) {
+        uint32_t offer = t->offers[k], i;
+        bool plain_only = true, could = true;
+
+        d->work++;
+        for (uint32_t w = 0; w < a->g->n_wants && could; w++) {
+            uint32_t shape = sketch_shape(d, a->wants[w], a->alts[w]);
+
+            could = tables_could(t, shape, offer);
+            plain_only = plain_only && !buy_allowed(d, shape, offer);
+        }
+        if (!could || plain_only ||
+            !room_holds_all(a, t->room[t->s->offers[offer].type]))
+            continue;
+        i = sketch_obtain(d, offer, 1, a->claim, a->why, a->g->demand,
+                          holds_all, a);
+        if (i == NONE)
+            continue;
+        hold_all(a, i);
+        d->n_single++;
+        return true;
+    }
+    return false;
+}
+
+/* ---- each on its own node */
+
+struct single { const struct sketch *d; uint32_t want, alt; };
+
+static bool holds_one(const void *ctx, uint32_t i)
+{
+    const struct single *x = ctx;
+    const struct sketch *d = x->d;
+    uint32_t shape = sketch_shape(d, x->want, x->alt);
+
+    return sketch_matches(d, i, shape) &&
+           room_fit(d->t->s,
+                    &d->classes.v[i].room[d->t->wants[x->want].side],
+                    &d->t->needs[shape], 1) > 0;
+}
+
+static void spread_bought(const struct attempt *a, uint32_t want, uint32_t alt)
+{
+    struct sketch *d = a->d;
+    const struct tables *t = d->t;
+    const struct single x = {d, want, alt};
+
+    for (uint32_t k = 0; k < t->s->n_offers && d->left[want] > 0; k++) {
+        uint32_t offer = t->offers[k], i;
+
+        d->work++;
+        if (!buy_allowed(d, sketch_shape(d, want, alt), offer))
+            continue;
+        while (d->left[want] > 0) {
+            i = sketch_obtain(d, offer, d->left[want], a->claim, a->why,
+                              a->g->demand, holds_one, &x);
+            if (i == NONE)
+                break;
+            sketch_hold(d, i, want, alt, 1);
+            sketch_spread(d, i, a->ix);
+            d->n_single++;
+        }
+    }
+}
+
+static void strict_spread(const struct attempt *a)
+{
+    for (uint32_t i = 0; i < a->g->n_wants; i++)
+        pack_spread(a->d, a->wants[i], a->alts[i], a->ix);
+    for (uint32_t i = 0; i < a->g->n_wants; i++)
+        spread_bought(a, a->wants[i], a->alts[i]);
+}
+
+/* ---- best effort */
+
+static void rest_bought(const struct attempt *a)
+{
+    buy_wants(a->d, a->wants, a->alts, a->g->n_wants, a->claim, a->why);
+}
+
+static void soft_place(const struct attempt *a, enum strategy strategy)
+{
+    if (strategy != STRATEGY_SPREAD && !a->scatter && one_there(a))
+        return;
+    for (uint32_t i = 0; i < a->g->n_wants; i++) {
+        if (strategy == STRATEGY_SPREAD)
+            pack_spread(a->d, a->wants[i], a->alts[i], a->ix);
+        pack_want(a->d, a->wants[i], a->alts[i]);
+    }
+    if (!gang_settled(a->d, a->ix))
+        rest_bought(a);
+}
+
+/* ---- alternatives */
+
+/* Is there any node or offer that could hold it in principle? */
+static bool conceivable(const struct sketch *d, uint32_t want, uint32_t alt)
+{
+    uint32_t shape = sketch_shape(d, want, alt);
+
+    for (uint32_t i = 0; i < d->t->s->n_offers; i++)
+        if (tables_could(d->t, shape, i))
+            return true;
+    for (uint32_t i = 0; i != NONE; i = d->classes.v[i].next)
+        if (d->classes.v[i].n > 0 && sketch_matches(d, i, shape) &&
+            room_fit(d->t->s, &d->classes.v[i].room[SIDE_TOTAL],
+                     &d->t->needs[shape], 1) > 0)
+            return true;
+    return false;
+}
+
+/* The k-th alternative that is conceivable, or the last of them. */
+static uint32_t alternative(const struct sketch *d, uint32_t want, uint32_t k)
+{
+    uint32_t best = 0;
+
+    if (d->t->wants[want].n_alts == 1)
+        return 0;
+    for (uint32_t i = 0; i < d->t->wants[want].n_alts; i++) {
+        if (!sketch_may_try(d, want, i))
+            break;
+        if (!conceivable(d, want, i))
+            continue;
+        best = i;
+        if (k-- == 0)
+            break;
+    }
+    return best;
+}
+
+static bool attempt_run(const struct attempt *a)
+{
+    struct sketch *d = a->d;
+    enum strategy strategy = d->t->s->demands[a->g->demand].strategy;
+    struct mark mark = sketch_mark(d);
+
+    switch (strategy) {
+    case STRATEGY_STRICT_PACK:
+        if (one_there(a) || one_bought(a))
+            return true;
+        break;
+    case STRATEGY_STRICT_SPREAD:
+        strict_spread(a);
+        break;
+    case STRATEGY_NONE:
+    case STRATEGY_PACK:
+    case STRATEGY_SPREAD:
+        soft_place(a, strategy);
+        break;
+    }
+    if (gang_settled(a->d, a->ix))
+        return true;
+    sketch_undo(d, mark);
+    for (uint32_t i = 0; i < a->g->n_wants; i++)
+        d->left[a->wants[i]] = d->t->wants[a->wants[i]].count;
+    return false;
+}
+
+bool gang_place(struct sketch *d, uint32_t gang, bool scatter)
+{
+    const struct gang *g = &d->t->gangs[gang];
+    uint32_t *wants = ARENA_ARRAY(d->arena, uint32_t, g->n_wants);
+    uint32_t *alts = ARENA_ARRAY(d->arena, uint32_t, g->n_wants);
+    uint32_t levels = 1;
+    struct attempt a = {
+        .d = d,
+        .g = g,
+        .ix = gang,
+        .wants = wants,
+        .alts = alts,
+        .scatter = scatter,
+        .claim = g->side == SIDE_TOTAL ? CLAIM_REQUEST : CLAIM_WORK,
+        .why = g->side == SIDE_TOTAL ? REASON_FOR_REQUEST : REASON_FOR_GANG,
+    };
+
+    for (uint32_t i = 0; i < g->n_wants; i++) {
+        wants[i] = g->first_want + i;
+        if (d->t->wants[wants[i]].n_alts > levels)
+            levels = d->t->wants[wants[i]].n_alts;
+    }
+    for (uint32_t k = 0; k < levels; k++) {
+        for (uint32_t i = 0; i < g->n_wants; i++)
+            alts[i] = alternative(d, wants[i], k);
+        if (attempt_run(&a))
+            return true;
+    }
+    return false;
+}
+
+bool gang_fits(const struct sketch *d, uint32_t gang, struct room room)
+{
+    const struct tables *t = d->t;
+    const struct gang *g = &t->gangs[gang];
+
+    for (uint32_t i = g->first_want; i < g->first_want + g->n_wants; i++) {
+        const struct needs *needs = &t->needs[sketch_shape(d, i, 0)];
+        uint32_t count = t->wants[i].count;
+
+        if (room_fit(t->s, &room, needs, count) < count)
+            return false;
+        room = room_take(t->s, &room, needs, count, d->arena);
+    }
+    return true;
+}
+
+bool gang_settled(const struct sketch *d, uint32_t gang)
+{
+    const struct gang *g = &d->t->gangs[gang];
+
+    for (uint32_t i = g->first_want; i < g->first_want + g->n_wants; i++)
+        if (d->left[i] > 0)
+            return false;
+    return true;
+}
+
+bool gang_same(const struct tables *t, uint32_t a, uint32_t b)
+{
+    const struct gang *x = &t->gangs[a], *y = &t->gangs[b];
+    const struct snapshot *s = t->s;
+
+    if (x->side != y->side || x->n_wants != y->n_wants ||
+        s->demands[x->demand].strategy != s->demands[y->demand].strategy)
+        return false;
+    for (uint32_t i = 0; i < x->n_wants; i++) {
+        const struct want *p = &t->wants[x->first_want + i];
+        const struct want *q = &t->wants[y->first_want + i];
+
+        if (p->count != q->count || p->n_alts != 1 || q->n_alts != 1 ||
+            s->alts[p->first_alt].shape != s->alts[q->first_alt].shape)
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,262 @@
+/*
+ * limits.c - counting towards the limits.
+ */
+#include "limits.h"
+
+enum { FIRST_STEP = 5 };   /* upscaling_speed lets at least so many start */
+
+bool limits_counts_for_type(const struct sn_node *n)
+{
+    return !n->foreign && n->state != STATE_STOPPING && n->state != STATE_GONE;
+}
+
+bool limits_counts(const struct sn_node *n)
+{
+    return limits_counts_for_type(n) && !n->head;
+}
+
+bool limits_held(const struct snapshot *s, const struct sn_node *n)
+{
+    return n->hold != REASON_NONE &&
+           (n->hold_until_ms == 0 || n->hold_until_ms > s->now_ms);
+}
+
+bool limits_outdated(const struct snapshot *s, const struct sn_node *n)
+{
+    return s->limits.end_outdated && !n->head && !n->foreign &&
+           (n->outdated || n->type == NONE);
+}
+
+bool limits_gives_room(const struct snapshot *s, const struct sn_node *n)
+{
+    if (n->state == STATE_STOPPING || n->state == STATE_GONE)
+        return false;
+    if (n->state != STATE_DRAINING)
+        return true;
+    /* A drain that cannot be taken back says so by its hold. */
+    return !limits_outdated(s, n) && !n->foreign &&
+           !(limits_held(s, n) && (n->hold == REASON_KEEP_DRAINING ||
+                                   n->hold == REASON_KEEP_STOPPING));
+}
+
+static bool starting(const struct sn_node *n)
+{
+    return n->state == STATE_INTENDED || n->state == STATE_REQUESTED ||
+           n->state == STATE_STARTING;
+}
+
+void limits_count(struct sketch *d, const struct sn_node *n, bool ended)
+{
+    if (!limits_counts_for_type(n))
+        return;
+    if (n->type != NONE) {
+        d->type_count[n->type]++;
+        d->type_ended[n->type] += ended;
+        if (starting(n))
+            d->type_starting[n->type]++;
+        else
+            d->type_ready[n->type]++;
+    }
+    if (n->head)
+        return;
+    d->nodes++;
+    d->nodes_ended += ended;
+    if (starting(n) && !ended)
+        d->starting++;
+    if (n->price_micros_hour > 0)
+        d->cost = amount_add(d->cost, n->price_micros_hour);
+}
+
+static uint32_t hosts(const struct sn_type *t)
+{
+    return t->hosts > 0 ? t->hosts : 1;
+}
+
+void limits_bought(struct sketch *d, uint32_t offer, uint32_t count, int sign)
+{
+    const struct sn_offer *o = &d->t->s->offers[offer];
+    const struct sn_type *t = &d->t->s->types[o->type];
+    int64_t cost = amount_times(o->price_micros_hour, count);
+    uint64_t machines = (uint64_t)count * hosts(t);
+
+    if (sign > 0) {
+        d->offer_bought[offer] += count;
+        d->type_count[o->type] += count;
+        d->type_starting[o->type] += count;
+        d->nodes += machines;
+        d->starting += machines;
+        d->bought_cost += cost;
+    } else {
+        d->offer_bought[offer] -= count;
+        d->type_count[o->type] -= count;
+        d->type_starting[o->type] -= count;
+        d->nodes -= machines;
+        d->starting -= machines;
+        d->bought_cost -= cost;
+    }
+}
+
+void limits_taken(struct sketch *d, uint32_t offer, uint32_t count, int sign)
+{
+    const struct sn_offer *o = &d->t->s->offers[offer];
+    int64_t cost = amount_times(o->price_micros_hour, count);
+
+    if (sign > 0) {
+        d->kept_offer[offer] -= count;
+        d->kept_type[o->type] -= count;
+        d->kept_all -= count;
+        d->kept_cost -= cost;
+    } else {
+        d->kept_offer[offer] += count;
+        d->kept_type[o->type] += count;
+        d->kept_all += count;
+        d->kept_cost += cost;
+    }
+}
+
+enum reason limits_offer(const struct snapshot *s, uint32_t offer)
+{
+    const struct sn_offer *o = &s->offers[offer];
+    const struct sn_type *t = &s->types[o->type];
+
+    if (t->unavailable != REASON_NONE)
+        return t->unavailable;
+    if (t->max == 0)
+        return REASON_MAX_TYPE;
+    if (o->set_aside_until_ms > s->now_ms || o->room == 0)
+        return REASON_SET_ASIDE;
+    return REASON_NONE;
+}
+
+static void tighten(uint64_t *room, uint64_t most, uint64_t used,
+                    enum reason why, enum reason *ret_why)
+{
+    uint64_t left = most > used ? most - used : 0;
+
+    if (left >= *room)
+        return;
+    *room = left;
+    *ret_why = why;
+}
+
+static uint32_t clip(uint64_t n)
+{
+    return n < UNLIMITED ? (uint32_t)n : UNLIMITED;
+}
+
+static uint32_t room_all(const struct sketch *d, enum claim claim,
+                         enum reason *ret_why)
+{
+    const struct fact_limits *l = &d->t->s->limits;
+    uint64_t nodes = d->nodes - (claim == CLAIM_MIN ? d->nodes_ended : 0);
+    uint64_t room = UNLIMITED;
+
+    *ret_why = REASON_NONE;
+    if (l->max_nodes != UNLIMITED)
+        tighten(&room, l->max_nodes, nodes, REASON_MAX_NODES, ret_why);
+    if (l->max_launching != UNLIMITED)
+        tighten(&room, l->max_launching, d->starting, REASON_THROTTLE, ret_why);
+    return clip(room);
+}
+
+static uint32_t room_type(const struct sketch *d, uint32_t type,
+                          enum claim claim, enum reason *ret_why)
+{
+    const struct snapshot *s = d->t->s;
+    const struct sn_type *t = &s->types[type];
+    uint32_t count = d->type_count[type];
+    uint64_t room = UNLIMITED;
+
+    if (claim == CLAIM_MIN)
+        count -= d->type_ended[type];
+    *ret_why = REASON_NONE;
+    if (t->max != UNLIMITED)
+        tighten(&room, t->max, count, REASON_MAX_TYPE, ret_why);
+    if (s->limits.upscaling_speed > 0 && claim == CLAIM_WORK) {
+        uint64_t ready = d->type_ready[type] > 0 ? d->type_ready[type] : 1;
+        uint64_t step =
+            (uint64_t)amount_times(s->limits.upscaling_speed, ready) /
+            (uint64_t)AMOUNT_ONE;
+
+        tighten(&room, step > FIRST_STEP ? step : FIRST_STEP,
+                d->type_starting[type], REASON_THROTTLE, ret_why);
+    }
+    return clip(room);
+}
+
+static int64_t money(const struct sketch *d)
+{
+    int64_t most = d->t->s->limits.max_cost_micros_hour;
+    int64_t spent = amount_add(d->cost, d->bought_cost);
+
+    if (most < 0)
+        return -1;
+    return most > spent ? most - spent : 0;
+}
+
+/* What is kept back is there already: it needs no room. */
+
+uint32_t limits_room_all(const struct sketch *d, enum claim claim,
+                         enum reason *ret_why)
+{
+    return clip((uint64_t)room_all(d, claim, ret_why) + d->kept_all);
+}
+
+uint32_t limits_room_type(const struct sketch *d, uint32_t type,
+                          enum claim claim, enum reason *ret_why)
+{
+    return clip((uint64_t)room_type(d, type, claim, ret_why) +
+                d->kept_type[type]);
+}
+
+int64_t limits_money(const struct sketch *d)
+{
+    int64_t left = money(d);
+
+    return left < 0 ? -1 : amount_add(left, d->kept_cost);
+}
+
+static uint32_t room_offer(const struct sketch *d, uint32_t offer,
+                           enum claim claim, bool kept, enum reason *ret_why)
+{
+    const struct snapshot *s = d->t->s;
+    const struct sn_offer *o = &s->offers[offer];
+    const struct sn_type *type = &s->types[o->type];
+    uint32_t back = kept ? d->kept_offer[offer] : 0;
+    int64_t left = kept ? limits_money(d) : money(d);
+    enum reason why;
+    uint64_t room, all;
+
+    *ret_why = limits_offer(s, offer);
+    if (*ret_why != REASON_NONE)
+        return back;
+    room = kept ? limits_room_type(d, o->type, claim, ret_why)
+                : room_type(d, o->type, claim, ret_why);
+    all = (kept ? limits_room_all(d, claim, &why)
+                : room_all(d, claim, &why)) / hosts(type);
+    if (all < room) {
+        room = all;
+        *ret_why = why;
+    }
+    if (left >= 0 && o->price_micros_hour > 0)
+        tighten(&room, (uint64_t)(left / o->price_micros_hour), 0,
+                REASON_BUDGET, ret_why);
+    if (o->room != UNLIMITED)
+        tighten(&room, (uint64_t)o->room + back, d->offer_bought[offer],
+                REASON_SET_ASIDE, ret_why);
+    return clip(room > back ? room : back);
+}
+
+uint32_t limits_room(const struct sketch *d, uint32_t offer, enum claim claim,
+                     enum reason *ret_why)
+{
+    return room_offer(d, offer, claim, true, ret_why);
+}
+
+uint32_t limits_room_new(const struct sketch *d, uint32_t offer,
+                         enum claim claim)
+{
+    enum reason why;
+
+    return room_offer(d, offer, claim, false, &why);
+}

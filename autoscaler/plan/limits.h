@@ -1,0 +1,47 @@
+/*
+ * limits.h - how many more nodes may be there, and what forbids another one.
+ *
+ * max of a type, max_nodes, max_cost_per_hour, max_launching, upscaling_speed,
+ * and what an offer has left.  Nodes that are being ended count until they are
+ * gone, except towards a type's min.  The head counts towards the max of its
+ * type only, a foreign node towards nothing.
+ */
+#ifndef PLAN_LIMITS_H
+#define PLAN_LIMITS_H
+
+#include "sketch.h"
+
+/* Does the node count: is it ours, and there? */
+bool limits_counts(const struct sn_node *n);
+bool limits_counts_for_type(const struct sn_node *n);
+/* May something be placed on it, or is it going? */
+bool limits_gives_room(const struct snapshot *s, const struct sn_node *n);
+/* Must not be ended now (stale, refused, protected). */
+bool limits_held(const struct snapshot *s, const struct sn_node *n);
+bool limits_outdated(const struct snapshot *s, const struct sn_node *n);
+
+void limits_count(struct sketch *d, const struct sn_node *n, bool ended);
+void limits_bought(struct sketch *d, uint32_t offer, uint32_t count, int sign);
+/* The same for nodes that are there and were kept back. */
+void limits_taken(struct sketch *d, uint32_t offer, uint32_t count, int sign);
+
+/* What keeps the offer from being bought at all: NONE, SET_ASIDE ... */
+enum reason limits_offer(const struct snapshot *s, uint32_t offer);
+
+/* How many more of the offer may be had now, kept-back ones included; 0 with
+ * what forbids it. */
+uint32_t limits_room(const struct sketch *d, uint32_t offer, enum claim claim,
+                     enum reason *ret_why);
+/* Kept-back ones not included. */
+uint32_t limits_room_new(const struct sketch *d, uint32_t offer,
+                         enum claim claim);
+/* By what counts for all offers alike, or for a type; kept-back ones
+ * included. */
+uint32_t limits_room_all(const struct sketch *d, enum claim claim,
+                         enum reason *ret_why);
+uint32_t limits_room_type(const struct sketch *d, uint32_t type,
+                          enum claim claim, enum reason *ret_why);
+/* Micros an hour, -1: no limit. */
+int64_t limits_money(const struct sketch *d);
+
+#endif

@@ -1,0 +1,93 @@
+/*
+ * pack.c - first fit over classes of equal nodes, the fullest first.
+ *
+ * Work that needs no accelerator looks at nodes without one first.
+ */
+#include "pack.h"
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+void pack_on(struct sketch *d, uint32_t i, uint32_t want, uint32_t alt,
+             uint32_t per_node, uint32_t nodes)
+{
+    const struct tables *t = d->t;
+    enum side side = t->wants[want].side;
+    const struct node_class *c = &d->classes.v[i];
+    uint32_t left = d->left[want], n = least(c->n, nodes), full, rest, q;
+
+    q = room_fit(t->s, &c->room[side], &t->needs[sketch_shape(d, want, alt)],
+                 least(left, per_node));
+    if (q == 0 || n == 0)
+        return;
+    full = least(left / q, n);
+    rest = full < n ? left - full * q : 0;
+    if (full < c->n) {
+        uint32_t j = sketch_split(d, i, full);
+
+        if (rest > 0) {
+            if (d->classes.v[j].n > 1)
+                sketch_split(d, j, 1);
+            sketch_hold(d, j, want, alt, rest);
+        }
+    }
+    sketch_hold(d, i, want, alt, q);
+}
+
+/* Cheapest tests first: most classes fail one of them. */
+static bool may_lie(struct sketch *d, uint32_t i, const struct needs *needs,
+                    enum side side, uint32_t shape)
+{
+    const struct node_class *c = &d->classes.v[i];
+
+    d->work++;
+    return c->n > 0 && room_might(&c->room[side], needs) &&
+           sketch_matches(d, i, shape);
+}
+
+void pack_want(struct sketch *d, uint32_t want, uint32_t alt)
+{
+    uint32_t shape = sketch_shape(d, want, alt);
+    enum side side = d->t->wants[want].side;
+    bool plain = !d->t->s->shapes[shape].accelerator;
+    const struct needs *needs = &d->t->needs[shape];
+
+    for (int pass = plain ? 0 : 1; pass < 2; pass++) {
+        uint32_t next;
+
+        for (uint32_t i = 0; i != NONE && d->left[want] > 0; i = next) {
+            next = d->classes.v[i].next;
+            if (plain && d->classes.v[i].accelerator != (pass == 1))
+                continue;
+            if (may_lie(d, i, needs, side, shape))
+                pack_on(d, i, want, alt, UINT32_MAX, UINT32_MAX);
+        }
+    }
+}
+
+void pack_spread(struct sketch *d, uint32_t want, uint32_t alt, uint32_t gang)
+{
+    uint32_t shape = sketch_shape(d, want, alt);
+    bool plain = !d->t->s->shapes[shape].accelerator;
+    const struct needs *needs = &d->t->needs[shape];
+    enum side side = d->t->wants[want].side;
+
+    for (int pass = plain ? 0 : 1; pass < 2; pass++) {
+        uint32_t next;
+
+        for (uint32_t i = 0; i != NONE && d->left[want] > 0; i = next) {
+            const struct node_class *c = &d->classes.v[i];
+            uint32_t before = d->left[want];
+
+            next = c->next;
+            if ((plain && c->accelerator != (pass == 1)) ||
+                c->spread == gang || !may_lie(d, i, needs, side, shape))
+                continue;
+            pack_on(d, i, want, alt, 1, UINT32_MAX);
+            if (d->left[want] < before)
+                sketch_spread(d, i, gang);
+        }
+    }
+}

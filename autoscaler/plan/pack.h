@@ -1,0 +1,21 @@
+/*
+ * pack.h - placing wants on nodes that are there, on their way, or bought.
+ *
+ * Work for one want is one look at each class of nodes, whatever the count.
+ */
+#ifndef PLAN_PACK_H
+#define PLAN_PACK_H
+
+#include "sketch.h"
+
+/* Places as much of the want as there is room for. */
+void pack_want(struct sketch *d, uint32_t want, uint32_t alt);
+
+/* On one class: at most per_node on each node; on at most `nodes` nodes. */
+void pack_on(struct sketch *d, uint32_t class_ix, uint32_t want, uint32_t alt,
+             uint32_t per_node, uint32_t nodes);
+
+/* Each bundle on a node that the gang does not use yet. */
+void pack_spread(struct sketch *d, uint32_t want, uint32_t alt, uint32_t gang);
+
+#endif

@@ -1,0 +1,207 @@
+/*
+ * planner.c - the order of passes.
+ *
+ * Forced ends come first and are the same in every sketch.  Then mins and
+ * demand are sketched: first fit on what is there, the cover for the rest.
+ * Only when that buys something, or leaves something out, are other tactics
+ * tried, always the same ones; the best sketch becomes the plan.
+ */
+#include "planner.h"
+
+#include "sketch.h"
+#include "limits.h"
+#include "report.h"
+#include "serve.h"
+#include "shrink.h"
+
+#define COUNT(v) (sizeof(v) / sizeof *(v))
+/* Counted steps until other tactics are tried: a millisecond or two. */
+#define WORK_SMALL UINT64_C(400000)
+
+/* Is there an offer for it that only limits.conserve keeps us from? */
+static bool spared(const struct sketch *d, uint32_t want)
+{
+    const struct tables *t = d->t;
+    uint32_t shape = sketch_shape(d, want, 0);
+    enum reason why;
+
+    if (!tables_spares_accelerators(t, shape))
+        return false;
+    for (uint32_t i = 0; i < t->s->n_offers; i++)
+        if (t->accelerator[t->s->offers[i].type] && tables_could(t, shape, i) &&
+            limits_room(d, i, CLAIM_WORK, &why) > 0)
+            return true;
+    return false;
+}
+
+/* Bundles that are left over.  Those that could only lie on accelerators
+ * bought for others do not count: a sketch that pushes them there, and buys
+ * more accelerators for those others, is no better. */
+static uint64_t left_of(const struct sketch *d)
+{
+    uint64_t n = 0;
+
+    for (uint32_t i = 0; i < d->t->n_wants; i++)
+        if (d->left[i] > 0 && !spared(d, i))
+            n += d->left[i];
+    return n;
+}
+
+static uint64_t bought_of(const struct sketch *d)
+{
+    uint64_t n = 0;
+
+    for (uint32_t i = 0; i < d->bought.n; i++)
+        n += d->bought.v[i].kept_back ? 0 : d->bought.v[i].count;
+    return n;
+}
+
+/* Fewer bundles left, then cheaper, then fewer nodes; the earlier sketch on a
+ * tie. */
+static bool better(const struct sketch *a, const struct sketch *b)
+{
+    uint64_t la = left_of(a), lb = left_of(b);
+
+    if (la != lb)
+        return la < lb;
+    if (a->bought_cost != b->bought_cost)
+        return a->bought_cost < b->bought_cost;
+    return bought_of(a) < bought_of(b);
+}
+
+/* What could make another sketch come out differently. */
+struct chances {
+    bool starting;       /* nodes on their way */
+    bool newest;         /* a last purchase that is known as such */
+    bool owned;          /* nodes that are there, of an offer there is */
+    bool both_sides;     /* requests, and other work */
+    bool gangs;
+};
+
+static struct chances chances_of(const struct sketch *base)
+{
+    const struct tables *t = base->t;
+    struct chances c = {.gangs = t->n_gangs > 0};
+    bool total = false, available = false;
+
+    for (uint32_t i = 0; i < base->classes.n; i++) {
+        const struct node_class *n = &base->classes.v[i];
+
+        if (n->n == 0 || n->kind != CLASS_THERE || !n->whole[SIDE_TOTAL])
+            continue;
+        c.starting = c.starting || n->starting;
+        c.newest = c.newest || n->newest;
+        c.owned = c.owned || !n->starting;
+    }
+    for (uint32_t i = 0; i < t->n_wants; i++)
+        *(t->wants[i].side == SIDE_TOTAL ? &total : &available) = true;
+    c.both_sides = total && available;
+    return c;
+}
+
+/* Could the best so far be beaten: did it buy something, or leave something
+ * that some offer could hold? */
+static bool beatable(const struct sketch *best)
+{
+    const struct tables *t = best->t;
+
+    if (bought_of(best) > 0)
+        return true;
+    for (uint32_t i = 0; i < t->n_wants; i++) {
+        uint32_t shape = sketch_shape(best, i, 0);
+
+        for (uint32_t k = 0; best->left[i] > 0 && k < t->s->n_offers; k++)
+            if (tables_could(t, shape, k))
+                return true;
+    }
+    return false;
+}
+
+static void try_sketch(const struct sketch *base, struct tactics how,
+                       struct sketch *best)
+{
+    struct sketch d;
+    uint64_t work = best->work;
+
+    sketch_copy(base, &d);
+    serve_all(&d, how);
+    work += d.work;
+    if (better(&d, best))
+        *best = d;
+    best->work = work;
+}
+
+/* Large problems get what matters most: the nodes on their way used as they
+ * were bought.  The rest is for small ones, where one node too many shows.
+ * Whatever tactics were the best the last time, with the nodes that they
+ * bought kept back they buy nothing. */
+static struct sketch sketch_best(const struct sketch *base)
+{
+    const struct chances may = chances_of(base);
+    const struct { bool may; struct tactics how; } ways[] = {
+        {true, {.scatter = false}},
+        {may.gangs, {.scatter = true}},
+        {true, {.tight = true, .scatter = true}},
+        {true, {.pool = true}},
+        {may.both_sides, {.work_first = true}},
+        {may.both_sides, {.work_first = true, .tight = true, .scatter = true}},
+    };
+    const struct { bool may; enum keep_back keep; } keeps[] = {
+        {may.starting, KEEP_BACK_STARTING},
+        {may.newest, KEEP_BACK_NEWEST},
+        {true, KEEP_BACK_NONE},
+        {may.owned, KEEP_BACK_WHOLE},
+        {may.owned, KEEP_BACK_OWNED},
+    };
+    struct sketch best;
+
+    sketch_copy(base, &best);
+    serve_all(&best, ways[0].how);
+    for (unsigned k = 0; k < COUNT(keeps); k++)
+        for (unsigned w = 0; w < COUNT(ways); w++) {
+            struct tactics how = ways[w].how;
+            bool first = k <= 1 && w == 0;
+
+            how.keep = keeps[k].keep;
+            if (!keeps[k].may || !ways[w].may ||
+                (how.keep == KEEP_BACK_NONE && w == 0) ||
+                (!first && best.work > WORK_SMALL))
+                continue;
+            if (!beatable(&best))
+                return best;
+            try_sketch(base, how, &best);
+        }
+    return best;
+}
+
+/* The mins have to be bought in any case.  The cover's bound is one on the
+ * plan's cost when it covered everything: no other node took part. */
+static int64_t bound_of(const struct sketch *d, const struct sketch *base)
+{
+    if (d->n_covers == 0 && d->n_single == 0)
+        return d->bought_cost;
+    for (uint32_t i = 0; i < base->classes.n; i++)
+        if (base->classes.v[i].n > 0)
+            return d->min_cost > 0 ? d->min_cost : -1;
+    if (d->min_cost > 0)
+        return d->min_cost;
+    return d->n_covers == 1 && d->n_single == 0 ? d->bound : -1;
+}
+
+void planner_run(const struct snapshot *now, struct arena *arena,
+                 struct plan *ret)
+{
+    struct verdict *verdicts = ARENA_ARRAY(arena, struct verdict, now->n_nodes);
+    bool *gone = ARENA_ARRAY(arena, bool, now->n_nodes);
+    struct tables tables;
+    struct sketch base, best;
+
+    tables_make(now, arena, &tables);
+    shrink_forced(now, arena, verdicts);
+    for (uint32_t i = 0; i < now->n_nodes; i++)
+        gone[i] = verdicts[i].ended || verdicts[i].going;
+    sketch_start(&tables, gone, &base);
+    best = sketch_best(&base);
+    best.bound = bound_of(&best, &base);
+    report_make(&best, verdicts, ret);
+}

@@ -1,0 +1,236 @@
+/*
+ * report.c - who holds what, bundle by bundle.
+ *
+ * Up to here wants were placed, which are many equal bundles; now each want's
+ * bundles are handed out in order.  Nodes that get the same are one launch.
+ */
+#include "report.h"
+
+#include <string.h>
+
+#include "explain.h"
+#include "order.h"
+
+struct hand {                 /* of one want: the next bundle to hand out */
+    uint32_t at;              /* into the want's bundles */
+    uint32_t given;           /* of that bundle */
+};
+
+struct report {
+    const struct sketch *d;
+    struct hand *hands;
+    struct plan_bundle *bundles;
+    struct plan_node *nodes;
+    const struct want **needed_by;    /* per node */
+    VEC(struct plan_placement) placements;
+    VEC(struct plan_launch) launches;
+};
+
+static uint32_t bundle_now(const struct report *r, uint32_t want,
+                           uint32_t *ret_left)
+{
+    const struct tables *t = r->d->t;
+    struct hand *h = &r->hands[want];
+    uint32_t b = t->bundles[t->wants[want].first + h->at];
+
+    *ret_left = t->s->bundles[b].count - h->given;
+    return b;
+}
+
+/* Hands out `count` of a want to each of `nodes` nodes; a bundle runs out only
+ * when there is one node. */
+static void hand_out(struct report *r, const struct held *h, uint32_t nodes,
+                     bool launched)
+{
+    uint32_t count = h->count;
+
+    while (count > 0) {
+        uint32_t left, b = bundle_now(r, h->want, &left);
+        uint32_t each = left / nodes < count ? left / nodes : count;
+        struct plan_bundle *pb = &r->bundles[b];
+
+        VEC_PUSH(r->d->arena, &r->placements,
+                 ((struct plan_placement){b, h->alt, each}));
+        if (launched)
+            pb->launched += each * nodes;
+        else
+            pb->placed += each * nodes;
+        pb->alt = h->alt;
+        r->hands[h->want].given += each * nodes;
+        if (left == each * nodes) {
+            r->hands[h->want].at++;
+            r->hands[h->want].given = 0;
+        }
+        count -= each;
+    }
+}
+
+/* How many of n nodes get the very same bundles, at least 1. */
+static uint32_t alike(const struct report *r, const struct node_class *c,
+                      uint32_t n)
+{
+    for (uint32_t k = c->held; k != NONE; k = r->d->held.v[k].next) {
+        const struct held *h = &r->d->held.v[k];
+        uint32_t left;
+
+        bundle_now(r, h->want, &left);
+        if (left / h->count < n)
+            n = left / h->count;
+    }
+    return n > 0 ? n : 1;
+}
+
+/* The same want may be held by a class in several goes: then bundles are
+ * counted one node at a time. */
+static bool repeats(const struct report *r, const struct node_class *c)
+{
+    for (uint32_t k = c->held; k != NONE; k = r->d->held.v[k].next)
+        for (uint32_t j = r->d->held.v[k].next; j != NONE;
+             j = r->d->held.v[j].next)
+            if (r->d->held.v[k].want == r->d->held.v[j].want)
+                return true;
+    return false;
+}
+
+/* The want a node is kept for: a request before anything else. */
+static const struct want *need_of(const struct report *r,
+                                  const struct node_class *c)
+{
+    const struct want *need = NULL;
+
+    for (uint32_t k = c->held; k != NONE; k = r->d->held.v[k].next) {
+        const struct want *w = &r->d->t->wants[r->d->held.v[k].want];
+
+        if (need == NULL || w->side < need->side ||
+            (w->side == need->side && w->demand < need->demand))
+            need = w;
+    }
+    return need;
+}
+
+static void class_report(struct report *r, uint32_t ix)
+{
+    const struct node_class *c = &r->d->classes.v[ix];
+    bool single = c->n > 1 && repeats(r, c);
+    uint32_t done = 0;
+
+    while (done < c->n) {
+        uint32_t n = single ? 1 : alike(r, c, c->n - done);
+        uint32_t first = r->placements.n, n_placements;
+
+        for (uint32_t k = c->held; k != NONE; k = r->d->held.v[k].next)
+            hand_out(r, &r->d->held.v[k], n, c->kind == CLASS_NEW);
+        n_placements = r->placements.n - first;
+        if (c->kind == CLASS_NEW)
+            VEC_PUSH(r->d->arena, &r->launches,
+                     ((struct plan_launch){c->offer, n, c->why, c->demand,
+                                           first, n_placements}));
+        for (uint32_t k = 0; c->kind != CLASS_NEW && k < n; k++) {
+            uint32_t node = r->d->members[c->first + done + k];
+            struct plan_node *p = &r->nodes[node];
+
+            p->first_placement = first;
+            p->n_placements = n_placements;
+            r->needed_by[node] = need_of(r, c);
+            if (c->kind == CLASS_DRAINING && (c->undrain || c->held != NONE))
+                p->action = NODE_UNDRAIN;
+        }
+        done += n;
+    }
+}
+
+static void bundles_explain(struct report *r, struct plan *plan)
+{
+    const struct tables *t = r->d->t;
+    struct refusals out = {{0}};
+
+    for (uint32_t i = 0; i < t->n_wants; i++) {
+        const struct want *w = &t->wants[i];
+        uint32_t first, n;
+        bool ever;
+
+        if (r->d->left[i] == 0)
+            continue;
+        ever = explain_could_ever(r->d, i);
+        explain_want(r->d, i, &out, &first, &n);
+        for (uint32_t k = 0; k < w->n; k++) {
+            uint32_t b = t->bundles[w->first + k];
+            struct plan_bundle *pb = &r->bundles[b];
+            uint32_t open = t->s->bundles[b].count - pb->placed - pb->launched;
+
+            if (open == 0)
+                continue;
+            *(ever ? &pb->waiting : &pb->infeasible) = open;
+            pb->first_refusal = first;
+            pb->n_refusals = n;
+        }
+    }
+    plan->refusals = out.list.v;
+    plan->n_refusals = out.list.n;
+}
+
+/* Launches in order of why, offer: what belongs together stands together. */
+static int launch_before(const void *ctx, uint32_t a, uint32_t b)
+{
+    const struct report *r = ctx;
+    const struct plan_launch *x = &r->launches.v[a], *y = &r->launches.v[b];
+    int c = ORDER(x->why, y->why);
+
+    if (c == 0)
+        c = ORDER(x->demand + 1, y->demand + 1);   /* NONE first */
+    if (c == 0)
+        c = ORDER(r->d->t->offer_rank[x->offer], r->d->t->offer_rank[y->offer]);
+    return c != 0 ? c : ORDER(a, b);
+}
+
+static void launches_sort(struct report *r, struct plan *plan)
+{
+    uint32_t n = r->launches.n;
+    uint32_t *order = ARENA_ARRAY(r->d->arena, uint32_t, n);
+    struct plan_launch *sorted = ARENA_ARRAY(r->d->arena, struct plan_launch,
+                                             n);
+
+    for (uint32_t i = 0; i < n; i++)
+        order[i] = i;
+    order_sort(order, n, launch_before, r, r->d->arena);
+    for (uint32_t i = 0; i < n; i++) {
+        sorted[i] = r->launches.v[order[i]];
+        plan->n_launched += sorted[i].count;
+    }
+    plan->launches = sorted;
+    plan->n_launches = n;
+}
+
+void report_make(const struct sketch *d, const struct verdict *verdicts,
+                 struct plan *ret)
+{
+    const struct snapshot *s = d->t->s;
+    struct report r = {
+        .d = d,
+        .hands = ARENA_ARRAY(d->arena, struct hand, d->t->n_wants),
+        .bundles = ARENA_ARRAY(d->arena, struct plan_bundle, s->n_bundles),
+        .nodes = ARENA_ARRAY(d->arena, struct plan_node, s->n_nodes),
+        .needed_by = ARENA_ARRAY(d->arena, const struct want *, s->n_nodes),
+    };
+
+    *ret = (struct plan){0};
+    for (uint32_t i = 0; i < s->n_bundles; i++)
+        r.bundles[i].alt = NONE;
+    for (uint32_t i = 0; i < s->n_nodes; i++)
+        r.nodes[i].demand = NONE;
+    for (uint32_t i = 0; i != NONE; i = d->classes.v[i].next)
+        if (d->classes.v[i].n > 0)
+            class_report(&r, i);
+    shrink_idle(d, verdicts, r.needed_by, r.nodes);
+    bundles_explain(&r, ret);
+    launches_sort(&r, ret);
+    for (uint32_t i = 0; i < s->n_nodes; i++)
+        ret->n_ended += r.nodes[i].action == NODE_END;
+    ret->placements = r.placements.v;
+    ret->n_placements = r.placements.n;
+    ret->nodes = r.nodes;
+    ret->bundles = r.bundles;
+    ret->cost_micros_hour = d->bought_cost;
+    ret->bound_micros_hour = d->bound;
+    ret->work = d->work;
+}

@@ -1,0 +1,13 @@
+/*
+ * report.h - from the chosen sketch to the plan.
+ */
+#ifndef PLAN_REPORT_H
+#define PLAN_REPORT_H
+
+#include "sketch.h"
+#include "shrink.h"
+
+void report_make(const struct sketch *d, const struct verdict *verdicts,
+                 struct plan *ret);
+
+#endif

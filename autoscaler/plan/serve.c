@@ -1,0 +1,238 @@
+/*
+ * serve.c - requests, gangs, tasks, head-room.
+ *
+ * For each priority: what is there first, then the cover, then the next
+ * alternative of what is left.
+ */
+#include "serve.h"
+
+#include "buy.h"
+#include "gang.h"
+#include "limits.h"
+#include "pack.h"
+
+/* ---- mins */
+
+static uint32_t undrain_for_min(struct sketch *d, uint32_t type, uint32_t n)
+{
+    uint32_t next;
+
+    for (uint32_t i = 0; i != NONE && n > 0; i = next) {
+        const struct node_class *c = &d->classes.v[i];
+
+        next = c->next;
+        if (c->kind != CLASS_DRAINING || c->n == 0 ||
+            d->t->s->nodes[d->members[c->first]].type != type)
+            continue;
+        if (c->n > n)
+            sketch_split(d, i, n);
+        sketch_undrain(d, i);
+        n -= d->classes.v[i].n;
+    }
+    return n;
+}
+
+/* Those of a type that drain and could come back. */
+static uint32_t draining_of(const struct sketch *d, uint32_t type)
+{
+    const struct snapshot *s = d->t->s;
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i != NONE; i = d->classes.v[i].next) {
+        const struct node_class *c = &d->classes.v[i];
+
+        if (c->kind == CLASS_DRAINING &&
+            s->nodes[d->members[c->first]].type == type)
+            n += c->n;
+    }
+    return n;
+}
+
+static void serve_mins(struct sketch *d)
+{
+    const struct snapshot *s = d->t->s;
+
+    for (uint32_t type = 0; type < s->n_types; type++) {
+        uint32_t have = d->type_count[type] - d->type_ended[type], need;
+        uint32_t going;
+
+        if (s->types[type].min == 0)
+            continue;
+        going = draining_of(d, type) + d->kept_type[type];
+        have -= going < have ? going : have;
+        if (have >= s->types[type].min)
+            continue;
+        need = undrain_for_min(d, type, s->types[type].min - have);
+        for (uint32_t k = 0; k < s->n_offers && need > 0; k++) {
+            uint32_t offer = d->t->offers[k], i;
+
+            if (s->offers[offer].type != type)
+                continue;
+            while (need > 0) {
+                i = sketch_obtain(d, offer, need, CLAIM_MIN, REASON_FOR_MIN,
+                                  NONE, NULL, NULL);
+                if (i == NONE)
+                    break;
+                need -= d->classes.v[i].n;
+            }
+        }
+    }
+    d->min_cost = d->bought_cost;
+}
+
+/* ---- wants */
+
+/* The next alternative of what is left; false when there is none. */
+static bool next_alternatives(const struct sketch *d, const uint32_t *wants,
+                              uint32_t *alts, uint32_t n)
+{
+    bool any = false;
+
+    for (uint32_t i = 0; i < n; i++) {
+        const struct want *w = &d->t->wants[wants[i]];
+
+        if (d->left[wants[i]] == 0 || alts[i] + 1 >= w->n_alts ||
+            !sketch_may_try(d, wants[i], alts[i] + 1))
+            continue;
+        alts[i]++;
+        any = true;
+    }
+    return any;
+}
+
+static bool any_left(const struct sketch *d, const uint32_t *wants, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (d->left[wants[i]] > 0)
+            return true;
+    return false;
+}
+
+static void pack_all(struct sketch *d, const uint32_t *wants,
+                     const uint32_t *alts, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        pack_want(d, wants[i], alts[i]);
+}
+
+static void serve_wants(struct sketch *d, const uint32_t *wants, uint32_t n,
+                        bool pool)
+{
+    const struct want *first = &d->t->wants[wants[0]];
+    enum claim claim = first->side == SIDE_TOTAL ? CLAIM_REQUEST : CLAIM_WORK;
+    uint32_t *alts = ARENA_ARRAY(d->arena, uint32_t, n);
+
+    do {
+        if (pool)
+            sketch_pool(d);
+        else
+            pack_all(d, wants, alts, n);
+        if (any_left(d, wants, n))
+            buy_wants(d, wants, alts, n, claim, REASON_NONE);
+        if (pool) {
+            sketch_unpool(d);
+            pack_all(d, wants, alts, n);
+            if (any_left(d, wants, n))
+                buy_wants(d, wants, alts, n, claim, REASON_NONE);
+        }
+    } while (any_left(d, wants, n) && next_alternatives(d, wants, alts, n));
+}
+
+/* ---- in order */
+
+struct line {              /* where the two sorted lists are */
+    uint32_t gang, loose;
+};
+
+static void serve_gangs(struct sketch *d, struct line *at, enum side side,
+                        int64_t priority, bool scatter)
+{
+    const struct tables *t = d->t;
+    uint32_t failed = NONE;
+
+    for (; at->gang < t->n_gangs && t->gangs[at->gang].side == side &&
+           t->gangs[at->gang].priority >= priority;
+         at->gang++) {
+        if (gang_settled(d, at->gang) ||
+            (failed != NONE && gang_same(t, failed, at->gang)))
+            continue;
+        if (!gang_place(d, at->gang, scatter))
+            failed = at->gang;
+    }
+}
+
+static void serve_rank(struct sketch *d, struct line *at, uint8_t rank,
+                       enum side side, struct tactics how)
+{
+    const struct tables *t = d->t;
+
+    while (at->loose < t->n_loose &&
+           t->wants[t->loose[at->loose]].rank == rank) {
+        int32_t priority = t->wants[t->loose[at->loose]].priority;
+        uint32_t first = at->loose;
+
+        serve_gangs(d, at, side, priority, how.scatter);
+        while (at->loose < t->n_loose &&
+               t->wants[t->loose[at->loose]].rank == rank &&
+               t->wants[t->loose[at->loose]].priority == priority)
+            at->loose++;
+        serve_wants(d, t->loose + first, at->loose - first,
+                    how.pool);
+    }
+    serve_gangs(d, at, side, INT64_MIN, how.scatter);
+}
+
+/* Where the lists of one side begin: requests come first in both. */
+static struct line line_of(const struct tables *t, enum side side)
+{
+    struct line at = {0, 0};
+
+    if (side == SIDE_TOTAL)
+        return at;
+    while (at.gang < t->n_gangs && t->gangs[at.gang].side == SIDE_TOTAL)
+        at.gang++;
+    while (at.loose < t->n_loose &&
+           t->wants[t->loose[at.loose]].side == SIDE_TOTAL)
+        at.loose++;
+    return at;
+}
+
+static void serve_side(struct sketch *d, enum side side, struct tactics how)
+{
+    struct line at = line_of(d->t, side);
+
+    if (side == SIDE_TOTAL) {
+        serve_rank(d, &at, 0, side, how);
+    } else {
+        serve_rank(d, &at, 1, side, how);
+        serve_rank(d, &at, 2, side, how);
+    }
+}
+
+static bool all_served(const struct sketch *d)
+{
+    for (uint32_t i = 0; i < d->t->n_wants; i++)
+        if (d->left[i] > 0)
+            return false;
+    return true;
+}
+
+static void serve_sides(struct sketch *d, struct tactics how)
+{
+    serve_side(d, how.work_first ? SIDE_FREE : SIDE_TOTAL, how);
+    serve_side(d, how.work_first ? SIDE_TOTAL : SIDE_FREE, how);
+}
+
+void serve_all(struct sketch *d, struct tactics how)
+{
+    sketch_keep_back(d, how.keep);
+    serve_mins(d);
+    if (how.tight)
+        sketch_tighten(d);
+    serve_sides(d, how);
+    if (how.keep == KEEP_BACK_NONE)
+        return;
+    sketch_let_go(d);
+    if (!all_served(d))
+        serve_sides(d, how);
+}

@@ -1,0 +1,288 @@
+/*
+ * shrink.c - the end of nodes.
+ *
+ * Order of choice, as Ray's: what does not run yet, then what has been idle
+ * longest, then what is used least; what is draining already counts as chosen.
+ * Never the head, never what is not ours, nothing on a stale view, and nothing
+ * that is held (refused, protected).
+ */
+#include "shrink.h"
+
+#include "limits.h"
+#include "order.h"
+
+struct choice {
+    const struct snapshot *s;
+    uint32_t *used;      /* per node: average use in 1/1,000,000 */
+};
+
+static uint32_t use_of(const struct snapshot *s, const struct sn_node *n)
+{
+    const int64_t *total = sn_row(s, n->total);
+    const int64_t *available = sn_row(s, n->available);
+    uint64_t sum = 0;
+    uint32_t k = 0;
+
+    for (uint32_t c = 0; c < s->n_columns; c++) {
+        int64_t used = total[c] - available[c];
+
+        if (total[c] <= 0)
+            continue;
+        k++;
+        if (used > 0)
+            sum += (uint64_t)order_share(used, total[c]);
+    }
+    return k > 0 ? (uint32_t)(sum / k) : 0;
+}
+
+static int end_before(const void *ctx, uint32_t a, uint32_t b)
+{
+    const struct choice *c = ctx;
+    const struct sn_node *x = &c->s->nodes[a], *y = &c->s->nodes[b];
+    int64_t ix = x->idle_ms > 0 ? x->idle_ms : 0;
+    int64_t iy = y->idle_ms > 0 ? y->idle_ms : 0;
+    int r = ORDER(y->state == STATE_DRAINING, x->state == STATE_DRAINING);
+
+    if (r == 0)
+        r = ORDER(x->state == STATE_READY, y->state == STATE_READY);
+    if (r == 0)
+        r = ORDER(iy, ix);
+    if (r == 0)
+        r = ORDER(c->used[a], c->used[b]);
+    return r != 0 ? r : ORDER(a, b);
+}
+
+static uint32_t *end_order(const struct snapshot *s, struct arena *arena)
+{
+    struct choice c = {s, ARENA_ARRAY(arena, uint32_t, s->n_nodes)};
+    uint32_t *order = ARENA_ARRAY(arena, uint32_t, s->n_nodes);
+
+    for (uint32_t i = 0; i < s->n_nodes; i++) {
+        order[i] = i;
+        c.used[i] = use_of(s, &s->nodes[i]);
+    }
+    order_sort(order, s->n_nodes, end_before, &c, arena);
+    return order;
+}
+
+/* May this node be ended at all? */
+static bool may_end(const struct snapshot *s, const struct sn_node *n)
+{
+    return limits_counts(n) && s->head_fresh && !limits_held(s, n);
+}
+
+static bool stays(const struct verdict *v)
+{
+    return !v->ended && !v->going;
+}
+
+/* Ends up to `extra` nodes (of one type, or of all) in order. */
+static void end_extra(const struct snapshot *s, const uint32_t *order,
+                      uint32_t type, uint64_t extra, enum reason why,
+                      struct verdict *verdicts)
+{
+    for (uint32_t k = 0; k < s->n_nodes && extra > 0; k++) {
+        uint32_t i = order[k];
+        const struct sn_node *n = &s->nodes[i];
+
+        if ((type != NONE && n->type != type) || !stays(&verdicts[i]) ||
+            !limits_counts(n))
+            continue;
+        if (n->state == STATE_DRAINING) {
+            verdicts[i].going = true;    /* and must not come back */
+        } else if (may_end(s, n)) {
+            verdicts[i].ended = true;
+            verdicts[i].why = why;
+        } else {
+            continue;
+        }
+        extra--;
+    }
+}
+
+static void over_max(const struct snapshot *s, const uint32_t *order,
+                     struct arena *arena, struct verdict *verdicts)
+{
+    uint64_t *count = ARENA_ARRAY(arena, uint64_t, s->n_types), all = 0;
+
+    for (uint32_t i = 0; i < s->n_nodes; i++)
+        if (s->nodes[i].type != NONE && stays(&verdicts[i]) &&
+            limits_counts_for_type(&s->nodes[i]))
+            count[s->nodes[i].type]++;
+    for (uint32_t t = 0; t < s->n_types; t++)
+        if (s->types[t].max != UNLIMITED && count[t] > s->types[t].max)
+            end_extra(s, order, t, count[t] - s->types[t].max,
+                      REASON_END_MAX_TYPE, verdicts);
+    for (uint32_t i = 0; i < s->n_nodes; i++)
+        all += stays(&verdicts[i]) && limits_counts(&s->nodes[i]);
+    if (s->limits.max_nodes != UNLIMITED && all > s->limits.max_nodes)
+        end_extra(s, order, NONE, all - s->limits.max_nodes,
+                  REASON_END_MAX_NODES, verdicts);
+}
+
+/* A price may rise under a running job: only what is not in use goes for the
+ * budget's sake. */
+static void over_budget(const struct snapshot *s, const uint32_t *order,
+                        struct verdict *verdicts)
+{
+    int64_t most = s->limits.max_cost_micros_hour, cost = 0;
+
+    if (most < 0)
+        return;
+    for (uint32_t i = 0; i < s->n_nodes; i++)
+        if (stays(&verdicts[i]) && limits_counts(&s->nodes[i]) &&
+            s->nodes[i].price_micros_hour > 0)
+            cost = amount_add(cost, s->nodes[i].price_micros_hour);
+    for (uint32_t k = 0; k < s->n_nodes && cost > most; k++) {
+        const struct sn_node *n = &s->nodes[order[k]];
+        struct verdict *v = &verdicts[order[k]];
+
+        if (!stays(v) || !may_end(s, n) || n->price_micros_hour <= 0 ||
+            (n->state == STATE_READY && n->idle_ms < 0))
+            continue;
+        if (n->state == STATE_DRAINING)
+            v->going = true;
+        else
+            *v = (struct verdict){.ended = true, .why = REASON_END_BUDGET};
+        cost -= n->price_micros_hour;
+    }
+}
+
+void shrink_forced(const struct snapshot *s, struct arena *arena,
+                   struct verdict *verdicts)
+{
+    const uint32_t *order = end_order(s, arena);
+
+    for (uint32_t i = 0; i < s->n_nodes; i++) {
+        const struct sn_node *n = &s->nodes[i];
+
+        if (!limits_gives_room(s, n))
+            verdicts[i].going = true;
+        else if (limits_outdated(s, n) && may_end(s, n))
+            verdicts[i] = (struct verdict){.ended = true,
+                                           .why = REASON_END_OUTDATED};
+    }
+    over_max(s, order, arena, verdicts);
+    over_budget(s, order, verdicts);
+}
+
+/* ---- idle */
+
+static enum reason kept_for(const struct sketch *d, const struct want *w)
+{
+    enum demand_source source = d->t->s->demands[w->demand].source;
+
+    return source == SOURCE_REQUEST ? REASON_KEEP_REQUEST : REASON_KEEP_DEMAND;
+}
+
+static int64_t timeout_of(const struct snapshot *s, const struct sn_node *n)
+{
+    if (n->type != NONE && s->types[n->type].idle_timeout_ms >= 0)
+        return s->types[n->type].idle_timeout_ms;
+    return s->limits.idle_timeout_ms;
+}
+
+/* What there is to say about a ready node without looking at its type's min;
+ * END_IDLE when it could go. */
+static enum reason ready_why(const struct snapshot *s, const struct sn_node *n,
+                             int64_t *ret_until)
+{
+    int64_t timeout = timeout_of(s, n);
+
+    *ret_until = 0;
+    if (n->idle_ms < 0)
+        return REASON_KEEP_BUSY;
+    if (timeout < 0)
+        return REASON_KEEP_IDLE_WAIT;
+    if (n->idle_ms <= timeout) {
+        *ret_until = s->now_ms + timeout - n->idle_ms + 1;
+        return REASON_KEEP_IDLE_WAIT;
+    }
+    if (!s->head_fresh)
+        return REASON_KEEP_STALE;
+    if (limits_held(s, n)) {
+        *ret_until = n->hold_until_ms;
+        return n->hold;
+    }
+    return REASON_END_IDLE;
+}
+
+static void judge(const struct sketch *d, uint32_t i, const struct want *need,
+                  uint32_t *count, struct plan_node *ret)
+{
+    const struct snapshot *s = d->t->s;
+    const struct sn_node *n = &s->nodes[i];
+
+    ret->demand = need != NULL ? need->demand : NONE;
+    if (n->head) {
+        ret->why = REASON_KEEP_HEAD;
+    } else if (n->foreign) {
+        ret->why = REASON_KEEP_FOREIGN;
+    } else if (n->state == STATE_READY && n->idle_ms < 0) {
+        ret->why = REASON_KEEP_BUSY;
+    } else if (need != NULL) {
+        ret->why = kept_for(d, need);
+    } else if (n->state != STATE_READY) {
+        ret->why = REASON_KEEP_STARTING;
+    } else {
+        ret->why = ready_why(s, n, &ret->until_ms);
+        if (ret->why != REASON_END_IDLE)
+            return;
+        if (n->type != NONE && *count <= s->types[n->type].min) {
+            ret->why = REASON_KEEP_MIN;
+            return;
+        }
+        ret->action = NODE_END;
+        --*count;
+    }
+}
+
+static enum reason going_why(const struct sn_node *n)
+{
+    if (n->head)
+        return REASON_KEEP_HEAD;
+    return n->state == STATE_DRAINING ? REASON_KEEP_DRAINING
+                                      : REASON_KEEP_STOPPING;
+}
+
+void shrink_idle(const struct sketch *d, const struct verdict *verdicts,
+                 const struct want *const *needed_by, struct plan_node *nodes)
+{
+    const struct snapshot *s = d->t->s;
+    const uint32_t *order = end_order(s, d->arena);
+    uint32_t *count = ARENA_ARRAY(d->arena, uint32_t, s->n_types + 1);
+
+    /* Nodes of a type that will be there, bought ones too. */
+    for (uint32_t t = 0; t < s->n_types; t++)
+        count[t] = d->type_count[t];
+    for (uint32_t i = 0; i < s->n_nodes; i++) {
+        const struct sn_node *n = &s->nodes[i];
+
+        if (n->type != NONE && limits_counts_for_type(n) &&
+            (verdicts[i].ended || (n->state == STATE_DRAINING &&
+                                   nodes[i].action != NODE_UNDRAIN)))
+            count[n->type]--;
+    }
+    for (uint32_t k = 0; k < s->n_nodes; k++) {
+        uint32_t i = order[k];
+        const struct sn_node *n = &s->nodes[i];
+        struct plan_node *p = &nodes[i];
+
+        if (verdicts[i].ended) {
+            p->action = NODE_END;
+            p->why = verdicts[i].why;
+            p->demand = NONE;
+        } else if (verdicts[i].going || (n->state == STATE_DRAINING &&
+                                         p->action != NODE_UNDRAIN)) {
+            p->why = going_why(n);
+            p->demand = NONE;
+        } else if (p->action == NODE_UNDRAIN) {
+            p->why = needed_by[i] != NULL ? kept_for(d, needed_by[i])
+                                          : REASON_KEEP_MIN;
+            p->demand = needed_by[i] != NULL ? needed_by[i]->demand : NONE;
+        } else {
+            judge(d, i, needed_by[i], n->type != NONE ? &count[n->type]
+                                                      : &count[s->n_types], p);
+        }
+    }
+}

@@ -1,0 +1,26 @@
+/*
+ * shrink.h - which nodes go, and why each of the others stays.
+ *
+ * shrink_forced() comes before the demand is looked at (outdated, over a max,
+ * over budget): those nodes give no room.  shrink_idle() comes after it: what
+ * nothing needs and has been idle for its timeout goes.
+ */
+#ifndef PLAN_SHRINK_H
+#define PLAN_SHRINK_H
+
+#include "sketch.h"
+
+struct verdict {
+    bool ended;        /* by this plan: gives no room */
+    bool going;        /* draining and not wanted back: gives no room */
+    enum reason why;   /* END_x, or NONE */
+};
+
+void shrink_forced(const struct snapshot *s, struct arena *arena,
+                   struct verdict *verdicts);
+
+/* Fills what happens to every node; placements are filled already. */
+void shrink_idle(const struct sketch *d, const struct verdict *verdicts,
+                 const struct want *const *needed_by, struct plan_node *nodes);
+
+#endif

@@ -1,0 +1,126 @@
+/*
+ * sketch.c - changing a sketch, and taking changes back.
+ *
+ * Rooms are values (room.h), so that undo keeps the old struct of a class and
+ * nothing else.  Every change of a class goes through sketch_touch().
+ */
+#include "sketch.h"
+
+#include <assert.h>
+
+#include "limits.h"
+
+struct node_class *sketch_touch(struct sketch *d, uint32_t i)
+{
+    struct undo u = {i, d->classes.v[i]};
+
+    VEC_PUSH(d->arena, &d->undo, u);
+    d->work++;
+    return &d->classes.v[i];
+}
+
+struct mark sketch_mark(const struct sketch *d)
+{
+    return (struct mark){d->undo.n, d->classes.n, d->bought.n};
+}
+
+void sketch_undo(struct sketch *d, struct mark m)
+{
+    while (d->undo.n > m.n_undo) {
+        const struct undo *u = &d->undo.v[--d->undo.n];
+
+        if (u->ix < m.n_classes)
+            d->classes.v[u->ix] = u->old;
+    }
+    d->classes.n = m.n_classes;
+    while (d->bought.n > m.n_bought) {
+        const struct bought *b = &d->bought.v[--d->bought.n];
+
+        if (b->kept_back)
+            limits_taken(d, b->offer, b->count, -1);
+        else
+            limits_bought(d, b->offer, b->count, -1);
+    }
+}
+
+uint32_t sketch_split(struct sketch *d, uint32_t i, uint32_t k)
+{
+    uint32_t j = d->classes.n;
+    struct node_class rest = d->classes.v[i];
+    struct node_class *c;
+
+    assert(k > 0 && k < rest.n);
+    rest.first += k;
+    rest.n -= k;
+    VEC_PUSH(d->arena, &d->classes, rest);
+    c = sketch_touch(d, i);
+    c->n = k;
+    c->next = j;
+    return j;
+}
+
+void sketch_hold(struct sketch *d, uint32_t i, uint32_t want, uint32_t alt,
+                uint32_t count)
+{
+    const struct tables *t = d->t;
+    enum side side = t->wants[want].side;
+    struct node_class *c = sketch_touch(d, i);
+    struct held h = {want, alt, count, c->held};
+
+    assert((uint64_t)c->n * count <= d->left[want]);
+    c->room[side] = room_take(t->s, &c->room[side],
+                              &t->needs[sketch_shape(d, want, alt)], count,
+                              d->arena);
+    c->held = d->held.n;
+    VEC_PUSH(d->arena, &d->held, h);
+    d->left[want] -= c->n * count;
+}
+
+void sketch_spread(struct sketch *d, uint32_t i, uint32_t gang)
+{
+    sketch_touch(d, i)->spread = gang;
+}
+
+void sketch_undrain(struct sketch *d, uint32_t i)
+{
+    sketch_touch(d, i)->undrain = true;
+}
+
+bool sketch_matches(const struct sketch *d, uint32_t i, uint32_t shape)
+{
+    const struct node_class *c = &d->classes.v[i];
+    uint32_t selector = d->t->s->shapes[shape].selector;
+
+    return c->kind == CLASS_NEW
+               ? tables_match_offer(d->t, selector, c->offer)
+               : tables_match_node(d->t, selector, d->members[c->first]);
+}
+
+uint32_t sketch_shape(const struct sketch *d, uint32_t want, uint32_t alt)
+{
+    const struct tables *t = d->t;
+
+    return t->s->alts[t->wants[want].first_alt + alt].shape;
+}
+
+static bool offered(const struct sketch *d, uint32_t shape)
+{
+    for (uint32_t i = 0; i < d->t->s->n_offers; i++)
+        if (tables_could(d->t, shape, i))
+            return true;
+    return false;
+}
+
+bool sketch_may_try(const struct sketch *d, uint32_t want, uint32_t alt)
+{
+    const struct snapshot *s = d->t->s;
+    const struct want *w = &d->t->wants[want];
+    int64_t since = s->demands[w->demand].since_ms, wait = 0;
+
+    if (since == 0 || s->now_ms == 0)
+        return true;
+    for (uint32_t i = 1; i <= alt; i++)
+        if (offered(d, sketch_shape(d, want, i - 1)))
+            wait = amount_add(wait, s->alts[w->first_alt + i].after_ms);
+    return s->now_ms - since >= wait;
+}

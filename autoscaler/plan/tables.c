@@ -1,0 +1,366 @@
+/*
+ * tables.c - needs, offers and wants of one snapshot.
+ *
+ * Serving order of wants: priority, then what has the fewest places to go (a
+ * selector, a device), then the largest.  Gangs: priority, the strict ones
+ * first, the largest first, as Ray orders them.
+ */
+#include "tables.h"
+
+#include <string.h>
+
+#include "order.h"
+
+/* ---- shapes */
+
+static void largest_grow(const struct snapshot *s, int64_t *most, uint32_t row)
+{
+    const int64_t *v = sn_row(s, row);
+
+    for (uint32_t c = 0; c < s->n_columns; c++)
+        if (v[c] > most[c])
+            most[c] = v[c];
+}
+
+static void shapes_measure(struct tables *t)
+{
+    const struct snapshot *s = t->s;
+    int64_t *most = ARENA_ARRAY(t->arena, int64_t, s->n_columns);
+
+    for (uint32_t i = 0; i < s->n_types; i++)
+        largest_grow(s, most, s->types[i].row);
+    for (uint32_t i = 0; i < s->n_nodes; i++)
+        largest_grow(s, most, s->nodes[i].total);
+    t->needs = ARENA_ARRAY(t->arena, struct needs, s->n_shapes);
+    t->hardness = ARENA_ARRAY(t->arena, int64_t, s->n_shapes);
+    for (uint32_t i = 0; i < s->n_shapes; i++) {
+        struct needs *needs = &t->needs[i];
+
+        *needs = needs_make(s, sn_row(s, s->shapes[i].row), t->arena);
+        for (uint32_t k = 0; k < needs->n; k++) {
+            int64_t whole = most[needs->v[k].column];
+
+            if (whole > 0)
+                t->hardness[i] += order_share(needs->v[k].amount, whole);
+        }
+    }
+}
+
+/* ---- offers */
+
+static int offer_before(const void *ctx, uint32_t a, uint32_t b)
+{
+    const struct snapshot *s = ctx;
+    const struct sn_offer *x = &s->offers[a], *y = &s->offers[b];
+    const struct sn_type *tx = &s->types[x->type], *ty = &s->types[y->type];
+    int by_price = ORDER(x->price_micros_hour, y->price_micros_hour);
+    int by_priority = ORDER(ty->priority, tx->priority);
+    int r;
+
+    r = s->limits.policy == POLICY_PRIORITY ? by_priority : by_price;
+    if (r == 0)
+        r = s->limits.policy == POLICY_PRIORITY ? by_price : by_priority;
+    return r != 0 ? r : ORDER(a, b);
+}
+
+static void offers_rank(struct tables *t)
+{
+    const struct snapshot *s = t->s;
+
+    t->offers = ARENA_ARRAY(t->arena, uint32_t, s->n_offers);
+    t->offer_rank = ARENA_ARRAY(t->arena, uint32_t, s->n_offers);
+    for (uint32_t i = 0; i < s->n_offers; i++)
+        t->offers[i] = i;
+    order_sort(t->offers, s->n_offers, offer_before, s, t->arena);
+    for (uint32_t i = 0; i < s->n_offers; i++)
+        t->offer_rank[t->offers[i]] = i;
+    t->room = ARENA_ARRAY(t->arena, struct room, s->n_types);
+    t->accelerator = ARENA_ARRAY(t->arena, bool, s->n_types);
+    for (uint32_t i = 0; i < s->n_types; i++) {
+        t->room[i] = room_of_row(s, sn_row(s, s->types[i].row), t->arena);
+        t->accelerator[i] = s->types[i].accelerator;
+    }
+}
+
+bool tables_match_offer(const struct tables *t, uint32_t selector,
+                        uint32_t offer)
+{
+    const struct sn_offer *o = &t->s->offers[offer];
+    int8_t *m;
+
+    if (selector == 0)
+        return true;
+    m = &t->match[(size_t)selector * t->n_places + offer];
+    if (*m < 0)
+        *m = snapshot_match(t->s, selector, o->first_label, o->n_labels);
+    return *m > 0;
+}
+
+bool tables_match_node(const struct tables *t, uint32_t selector, uint32_t node)
+{
+    const struct sn_node *n = &t->s->nodes[node];
+    int8_t *m;
+
+    if (selector == 0)
+        return true;
+    m = &t->match[(size_t)selector * t->n_places + t->s->n_offers + node];
+    if (*m < 0)
+        *m = snapshot_match(t->s, selector, n->first_label, n->n_labels);
+    return *m > 0;
+}
+
+bool tables_could(const struct tables *t, uint32_t shape, uint32_t offer)
+{
+    uint32_t type = t->s->offers[offer].type;
+    int8_t *fits = &t->fits[(size_t)shape * t->s->n_types + type];
+
+    if (*fits < 0)
+        *fits = room_fit(t->s, &t->room[type], &t->needs[shape], 1) > 0;
+    return *fits > 0 &&
+           tables_match_offer(t, t->s->shapes[shape].selector, offer);
+}
+
+bool tables_spares_accelerators(const struct tables *t, uint32_t shape)
+{
+    const struct snapshot *s = t->s;
+
+    if (!s->limits.conserve || s->shapes[shape].accelerator)
+        return false;
+    for (uint32_t i = 0; i < s->n_offers; i++) {
+        const struct sn_type *type = &s->types[s->offers[i].type];
+
+        if (!type->accelerator && type->max > 0 &&
+            type->unavailable != REASON_TYPE_DISABLED &&
+            tables_could(t, shape, i))
+            return true;
+    }
+    return false;
+}
+
+/* ---- wants */
+
+static uint8_t source_rank(enum demand_source s)
+{
+    return s == SOURCE_REQUEST ? 0 : s == SOURCE_SPARE ? 2 : 1;
+}
+
+/* Order of what may share a want; 0: it may. */
+static int bundle_compare(const void *ctx, uint32_t a, uint32_t b)
+{
+    const struct snapshot *s = ctx;
+    const struct sn_bundle *x = &s->bundles[a], *y = &s->bundles[b];
+    const struct sn_demand *dx = &s->demands[x->demand];
+    const struct sn_demand *dy = &s->demands[y->demand];
+    int r;
+
+    r = ORDER(source_rank(dx->source), source_rank(dy->source));
+    if (r == 0)
+        r = ORDER(dy->priority, dx->priority);
+    if (r == 0)
+        r = ORDER(x->n_alts, y->n_alts);
+    for (uint32_t i = 0; r == 0 && i < x->n_alts; i++) {
+        const struct sn_alt *p = &s->alts[x->first_alt + i];
+        const struct sn_alt *q = &s->alts[y->first_alt + i];
+
+        r = ORDER(p->shape, q->shape);
+        if (r == 0)
+            r = ORDER(p->after_ms, q->after_ms);
+    }
+    /* how long it has waited decides on the alternatives only */
+    if (r == 0 && x->n_alts > 1)
+        r = ORDER(dx->since_ms, dy->since_ms);
+    return r;
+}
+
+static struct want *want_add(struct tables *t, uint32_t at)
+{
+    const struct snapshot *s = t->s;
+    const struct sn_bundle *b = &s->bundles[t->bundles[at]];
+    const struct sn_demand *d = &s->demands[b->demand];
+    struct want *w = &t->wants[t->n_wants++];
+
+    *w = (struct want){
+        .first = at,
+        .first_alt = b->first_alt,
+        .n_alts = b->n_alts,
+        .demand = b->demand,
+        .priority = d->priority,
+        .rank = source_rank(d->source),
+        .side = d->source == SOURCE_REQUEST ? SIDE_TOTAL : SIDE_FREE,
+        .plain = !s->shapes[s->alts[b->first_alt].shape].accelerator,
+    };
+    return w;
+}
+
+static void want_grow(struct tables *t, struct want *w)
+{
+    uint32_t b = t->bundles[w->first + w->n];
+
+    w->n++;
+    w->count += t->s->bundles[b].count;
+    t->want_of[b] = (uint32_t)(w - t->wants);
+}
+
+static int want_before(const void *ctx, uint32_t a, uint32_t b)
+{
+    const struct tables *t = ctx;
+    const struct snapshot *s = t->s;
+    const struct want *x = &t->wants[a], *y = &t->wants[b];
+    uint32_t sx = s->alts[x->first_alt].shape;
+    uint32_t sy = s->alts[y->first_alt].shape;
+    int r;
+
+    r = ORDER(x->rank, y->rank);
+    if (r == 0)
+        r = ORDER(y->priority, x->priority);
+    if (r == 0)
+        r = ORDER(s->shapes[sy].selector != 0, s->shapes[sx].selector != 0);
+    if (r == 0)
+        r = ORDER(x->plain, y->plain);
+    if (r == 0)
+        r = ORDER(t->hardness[sy], t->hardness[sx]);
+    if (r == 0)
+        r = ORDER(sx, sy);
+    return r != 0 ? r : ORDER(a, b);
+}
+
+static void wants_loose(struct tables *t)
+{
+    const struct snapshot *s = t->s;
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < s->n_bundles; i++)
+        if (!s->demands[s->bundles[i].demand].gang && s->bundles[i].count > 0)
+            t->bundles[n++] = i;
+    order_sort(t->bundles, n, bundle_compare, s, t->arena);
+    for (uint32_t i = 0; i < n; i++) {
+        struct want *w = t->n_wants > 0 ? &t->wants[t->n_wants - 1] : NULL;
+        const struct sn_bundle *b = &s->bundles[t->bundles[i]];
+
+        if (w == NULL || b->count > UINT32_MAX - w->count ||
+            bundle_compare(s, t->bundles[w->first], t->bundles[i]) != 0)
+            w = want_add(t, i);
+        want_grow(t, w);
+    }
+    t->n_loose = t->n_wants;
+    for (uint32_t i = 0; i < t->n_loose; i++)
+        t->loose[i] = i;
+    order_sort(t->loose, t->n_loose, want_before, t, t->arena);
+}
+
+/* ---- gangs */
+
+static uint32_t strictness(enum strategy s)
+{
+    return s == STRATEGY_STRICT_PACK || s == STRATEGY_STRICT_SPREAD;
+}
+
+static int gang_before(const void *ctx, uint32_t a, uint32_t b)
+{
+    const struct tables *t = ctx;
+    const struct gang *x = &t->gangs[a], *y = &t->gangs[b];
+    const struct sn_demand *d = t->s->demands;
+    int r;
+
+    r = ORDER(x->side, y->side);
+    if (r == 0)
+        r = ORDER(y->priority, x->priority);
+    if (r == 0)
+        r = ORDER(strictness(d[y->demand].strategy),
+                  strictness(d[x->demand].strategy));
+    if (r == 0)
+        r = ORDER(y->size, x->size);
+    return r != 0 ? r : ORDER(a, b);
+}
+
+static int gang_want_before(const void *ctx, uint32_t a, uint32_t b)
+{
+    const struct tables *t = ctx;
+    const struct snapshot *s = t->s;
+    uint32_t sx = s->alts[s->bundles[a].first_alt].shape;
+    uint32_t sy = s->alts[s->bundles[b].first_alt].shape;
+    int r = ORDER(s->shapes[sy].selector != 0, s->shapes[sx].selector != 0);
+
+    if (r == 0)
+        r = ORDER(s->shapes[sy].accelerator, s->shapes[sx].accelerator);
+    if (r == 0)
+        r = ORDER(t->hardness[sy], t->hardness[sx]);
+    return r != 0 ? r : ORDER(a, b);
+}
+
+static void gang_add(struct tables *t, uint32_t demand, uint32_t at)
+{
+    const struct sn_demand *d = &t->s->demands[demand];
+    struct gang *g = &t->gangs[t->n_gangs++];
+    uint64_t size = 0;
+
+    *g = (struct gang){
+        .demand = demand,
+        .first_want = t->n_wants,
+        .side = d->source == SOURCE_REQUEST ? SIDE_TOTAL : SIDE_FREE,
+        .priority = d->priority,
+    };
+    for (uint32_t i = 0; i < d->n_bundles; i++)
+        t->bundles[at + i] = d->first_bundle + i;
+    order_sort(t->bundles + at, d->n_bundles, gang_want_before, t, t->arena);
+    for (uint32_t i = 0; i < d->n_bundles; i++) {
+        const struct sn_bundle *b = &t->s->bundles[t->bundles[at + i]];
+
+        size += b->count;
+        want_grow(t, want_add(t, at + i));
+        g->n_wants++;
+    }
+    g->size = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;
+}
+
+static void wants_of_gangs(struct tables *t)
+{
+    const struct snapshot *s = t->s;
+    uint32_t at = 0, *order;
+    struct gang *sorted;
+
+    for (uint32_t i = 0; i < t->n_wants; i++)
+        at += t->wants[i].n;
+    for (uint32_t i = 0; i < s->n_demands; i++) {
+        if (!s->demands[i].gang || s->demands[i].n_bundles == 0)
+            continue;
+        gang_add(t, i, at);
+        at += s->demands[i].n_bundles;
+    }
+    order = ARENA_ARRAY(t->arena, uint32_t, t->n_gangs);
+    for (uint32_t i = 0; i < t->n_gangs; i++)
+        order[i] = i;
+    order_sort(order, t->n_gangs, gang_before, t, t->arena);
+    sorted = ARENA_ARRAY(t->arena, struct gang, t->n_gangs);
+    for (uint32_t i = 0; i < t->n_gangs; i++)
+        sorted[i] = t->gangs[order[i]];
+    t->gangs = sorted;
+    t->gang_of = ARENA_ARRAY(t->arena, uint32_t, t->n_wants);
+    memset(t->gang_of, 0xff, sizeof *t->gang_of * t->n_wants);
+    for (uint32_t i = 0; i < t->n_gangs; i++)
+        for (uint32_t k = 0; k < sorted[i].n_wants; k++)
+            t->gang_of[sorted[i].first_want + k] = i;
+}
+
+void tables_make(const struct snapshot *s, struct arena *arena,
+                 struct tables *ret)
+{
+    struct tables *t = ret;
+
+    *t = (struct tables){.s = s, .arena = arena};
+    t->n_places = s->n_offers + s->n_nodes;
+    t->match = ARENA_ARRAY(arena, int8_t, (size_t)s->n_selectors * t->n_places);
+    memset(t->match, -1, (size_t)s->n_selectors * t->n_places);
+    t->fits = ARENA_ARRAY(arena, int8_t, (size_t)s->n_shapes * s->n_types);
+    memset(t->fits, -1, (size_t)s->n_shapes * s->n_types);
+    shapes_measure(t);
+    offers_rank(t);
+    t->bundles = ARENA_ARRAY(arena, uint32_t, s->n_bundles);
+    t->want_of = ARENA_ARRAY(arena, uint32_t, s->n_bundles);
+    memset(t->want_of, 0xff, sizeof *t->want_of * s->n_bundles);
+    t->wants = ARENA_ARRAY(arena, struct want, s->n_bundles);
+    t->loose = ARENA_ARRAY(arena, uint32_t, s->n_bundles);
+    t->gangs = ARENA_ARRAY(arena, struct gang, s->n_demands);
+    wants_loose(t);
+    wants_of_gangs(t);
+}

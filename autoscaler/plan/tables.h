@@ -1,0 +1,77 @@
+/*
+ * tables.h - what the planner works out once per snapshot.
+ *
+ * Needs of every shape, the room of a new node of every type, offers in order
+ * of preference, label matches, and the demand sorted into wants: equal
+ * bundles that are planned as one, however many they are.
+ */
+#ifndef PLAN_TABLES_H
+#define PLAN_TABLES_H
+
+#include "room.h"
+
+/* A request is a total, so it is packed on what nodes have in all; everything
+ * else on what is free.  The two do not take room from each other. */
+enum side { SIDE_TOTAL, SIDE_FREE, SIDES };
+
+/* Bundles with the same alternatives, side and priority.  Those of a gang
+ * stay by themselves. */
+struct want {
+    uint32_t first, n;      /* into tables.bundles */
+    uint32_t count;         /* all of them */
+    uint32_t first_alt, n_alts;
+    uint32_t demand;        /* of the first bundle */
+    int32_t priority;
+    uint8_t rank;           /* 0 request, 1 task or pod, 2 spare */
+    enum side side;
+    bool plain;             /* the first alternative needs no accelerator */
+};
+
+struct gang {
+    uint32_t demand;
+    uint32_t first_want, n_wants;
+    enum side side;
+    int32_t priority;
+    uint32_t size;          /* bundles in all */
+};
+
+struct tables {
+    const struct snapshot *s;
+    struct arena *arena;
+    struct needs *needs;          /* per shape */
+    int64_t *hardness;            /* per shape: share of the largest node */
+    struct room *room;            /* per type: of a new node */
+    bool *accelerator;            /* per type */
+    uint32_t *offers;             /* best first, by policy, price, ... */
+    uint32_t *offer_rank;         /* the inverse */
+    uint32_t *bundles;            /* bundle indices, want by want */
+    struct want *wants;
+    uint32_t n_wants;
+    uint32_t *loose;              /* wants of no gang, in serving order */
+    uint32_t n_loose;
+    struct gang *gangs;           /* in serving order */
+    uint32_t n_gangs;
+    uint32_t *gang_of;            /* per want, NONE */
+    uint32_t *want_of;            /* per bundle */
+    int8_t *fits;                 /* shape x type: -1 not known */
+    int8_t *match;                /* selector x place: -1 not known */
+    uint32_t n_places;            /* offers, then nodes */
+};
+
+void tables_make(const struct snapshot *s, struct arena *arena,
+                 struct tables *ret);
+
+/* Does the place (an offer, or n_offers + a node) satisfy the selector? */
+bool tables_match_offer(const struct tables *t, uint32_t selector,
+                        uint32_t offer);
+bool tables_match_node(const struct tables *t, uint32_t selector,
+                       uint32_t node);
+
+/* May a new node of this offer hold the shape, limits and back-off aside? */
+bool tables_could(const struct tables *t, uint32_t shape, uint32_t offer);
+
+/* Limits.conserve: could a configured type without accelerators hold it?
+ * Then no accelerator is bought for it. */
+bool tables_spares_accelerators(const struct tables *t, uint32_t shape);
+
+#endif

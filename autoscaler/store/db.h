@@ -1,0 +1,53 @@
+/*
+ * db.h - the journal's inside: what journal.c (file, lock, batches) and the
+ * row files (machines, the rest) share.  Nobody else includes it.
+ */
+#ifndef STORE_DB_H
+#define STORE_DB_H
+
+#include <sqlite3.h>
+
+#include "journal.h"
+
+/* Every statement the daemon ever runs, prepared once. */
+enum stmt {
+    STMT_BEGIN, STMT_COMMIT, STMT_ROLLBACK,
+    STMT_MACHINE_PUT, STMT_MACHINE_DROP, STMT_MACHINE_ALL,
+    STMT_REQUEST_PUT, STMT_REQUEST_DROP, STMT_REQUEST_ALL,
+    STMT_EVENT_PUT, STMT_EVENT_TRIM, STMT_EVENT_LAST, STMT_EVENT_AFTER,
+    STMT_BOOT_PUT, STMT_BOOT_GET,
+    STMT_VALUE_PUT, STMT_VALUE_GET,
+    STMT_COUNT
+};
+
+struct journal {
+    sqlite3 *db;
+    sqlite3_stmt *stmt[STMT_COUNT];
+    char *path;
+    int lock_fd;
+    int64_t next_event;
+    bool in_batch;
+    struct err broken; /* the batch's first failure; status ST_OK: none */
+};
+
+/* The machine table's SQL is made from its column list: see machines.c. */
+char *db_machine_schema(void);  /* heap */
+char *db_machine_put_sql(void); /* heap */
+char *db_machine_all_sql(void); /* heap */
+
+/* SQLite's last failure in our words; `doing` is "cannot write a machine". */
+enum status db_fail(struct journal *j, const char *doing, struct err *err);
+
+/* Opens a batch if there is none; fails when this one is broken already. */
+enum status db_begin(struct journal *j, struct err *err);
+/* Runs a bound statement that returns no rows, as part of the batch. */
+enum status db_write(struct journal *j, enum stmt which, const char *doing,
+                     struct err *err);
+/* Ends a read: resets the statement, turns rc (the last step's) into ours. */
+enum status db_read_end(struct journal *j, enum stmt which, int rc,
+                        const char *doing, struct err *err);
+
+void db_bind_text(sqlite3_stmt *s, int at, const char *text);
+const char *db_text(sqlite3_stmt *s, int column); /* never NULL */
+
+#endif

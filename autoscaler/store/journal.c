@@ -1,0 +1,446 @@
+/*
+ * journal.c - the journal's file: opening, locking, migrating, committing.
+ *
+ * Owns the SQLite handle, its statements and the lock beside the file.  The
+ * lock is flock(2) on "<path>.lock": the kernel drops it however the holder
+ * dies, and the pid written in it lets the refusal name the holder.  The lock
+ * file itself stays: removing it would let two daemons lock two files.
+ */
+#include "db.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define APPLICATION_ID 0x44415654 /* "DAVT" */
+#define BUSY_MS 2000 /* somebody looks at the file with another tool */
+/* A daemon that was killed may have left a child between fork and exec, which
+ * still has its lock: wait for it, but only when the holder is dead. */
+enum { ORPHAN_STEP_MS = 10, ORPHAN_STEPS = 500 };
+
+/* Step n brings a file from schema n to n + 1; a new file takes them all. */
+static const char *const other_tables =
+    "CREATE TABLE request(owner TEXT PRIMARY KEY, body TEXT NOT NULL,"
+    " created_ms INTEGER NOT NULL, expires_ms INTEGER NOT NULL);"
+    "CREATE TABLE event(id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL,"
+    " kind TEXT NOT NULL, subject TEXT NOT NULL, reason TEXT NOT NULL,"
+    " text TEXT NOT NULL, data TEXT NOT NULL);"
+    "CREATE TABLE boot(type TEXT PRIMARY KEY, mean_ms REAL NOT NULL,"
+    " n INTEGER NOT NULL);"
+    "CREATE TABLE value(key TEXT PRIMARY KEY, value TEXT NOT NULL);";
+#define SCHEMA_VERSION 1
+
+static const char *const statements[STMT_COUNT] = {
+    [STMT_BEGIN] = "BEGIN IMMEDIATE",
+    [STMT_COMMIT] = "COMMIT",
+    [STMT_ROLLBACK] = "ROLLBACK",
+    [STMT_MACHINE_DROP] = "DELETE FROM machine WHERE id = ?1",
+    [STMT_REQUEST_PUT] =
+        "INSERT INTO request VALUES(?1, ?2, ?3, ?4) ON CONFLICT(owner) DO"
+        " UPDATE SET body = ?2, created_ms = ?3, expires_ms = ?4",
+    [STMT_REQUEST_DROP] = "DELETE FROM request WHERE owner = ?1",
+    [STMT_REQUEST_ALL] = "SELECT owner, body, created_ms, expires_ms"
+                         " FROM request ORDER BY created_ms, owner",
+    [STMT_EVENT_PUT] = "INSERT INTO event VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    [STMT_EVENT_TRIM] = "DELETE FROM event WHERE id <= ?1",
+    [STMT_EVENT_LAST] = "SELECT max(id) FROM event",
+    [STMT_EVENT_AFTER] =
+        "SELECT id, at_ms, kind, subject, reason, text, data FROM event"
+        " WHERE id > ?1 ORDER BY id LIMIT ?2",
+    /* New times weigh 3/10 from the fourth on; the first ones their share. */
+    [STMT_BOOT_PUT] =
+        "INSERT INTO boot VALUES(?1, ?2, 1) ON CONFLICT(type) DO UPDATE SET"
+        " mean_ms = mean_ms + (?2 - mean_ms) * max(0.3, 1.0 / (n + 1)),"
+        " n = n + 1",
+    [STMT_BOOT_GET] = "SELECT CAST(round(mean_ms) AS INTEGER) FROM boot"
+                      " WHERE type = ?1",
+    [STMT_VALUE_PUT] = "INSERT INTO value VALUES(?1, ?2)"
+                       " ON CONFLICT(key) DO UPDATE SET value = ?2",
+    [STMT_VALUE_GET] = "SELECT value FROM value WHERE key = ?1",
+};
+
+enum status db_fail(struct journal *j, const char *doing, struct err *err)
+{
+    int rc = j->db != NULL ? sqlite3_errcode(j->db) : SQLITE_NOMEM;
+    const char *said = j->db != NULL ? sqlite3_errmsg(j->db) : "out of memory";
+    enum status s;
+
+    switch (rc & 0xff) {
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+        s = err_set(err, ST_INVALID,
+                    "%s: %s: the file is damaged or no journal (%s); move it"
+                    " away to start with an empty one: machines are found"
+                    " again by their tags, requests are not",
+                    j->path, doing, said);
+        break;
+    case SQLITE_FULL:
+        s = err_set(err, ST_RETRY, "%s: %s: no space left (%s)", j->path,
+                    doing, said);
+        break;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        s = err_set(err, ST_RETRY,
+                    "%s: %s: another program holds the file (%s)", j->path,
+                    doing, said);
+        break;
+    default:
+        s = err_set(err, ST_RETRY, "%s: %s: %s", j->path, doing, said);
+    }
+    if (err != NULL)
+        snprintf(err->code, sizeof err->code, "SQLITE_%d",
+                 j->db != NULL ? sqlite3_extended_errcode(j->db) : rc);
+    return s;
+}
+
+/* ---- batches ---- */
+
+static void batch_break(struct journal *j, const struct err *why)
+{
+    j->broken = *why;
+    /* Full disks and I/O errors may have rolled it back already. */
+    if (sqlite3_get_autocommit(j->db) == 0) {
+        sqlite3_step(j->stmt[STMT_ROLLBACK]);
+        sqlite3_reset(j->stmt[STMT_ROLLBACK]);
+    }
+}
+
+enum status db_begin(struct journal *j, struct err *err)
+{
+    struct err e = { 0 };
+
+    if (j->broken.status != ST_OK) {
+        if (err != NULL)
+            *err = j->broken;
+        return j->broken.status;
+    }
+    if (j->in_batch)
+        return ST_OK;
+    j->in_batch = true;
+    if (sqlite3_step(j->stmt[STMT_BEGIN]) != SQLITE_DONE) {
+        db_fail(j, "cannot begin to write", &e);
+        sqlite3_reset(j->stmt[STMT_BEGIN]);
+        batch_break(j, &e);
+        if (err != NULL)
+            *err = e;
+        return e.status;
+    }
+    sqlite3_reset(j->stmt[STMT_BEGIN]);
+    return ST_OK;
+}
+
+enum status db_write(struct journal *j, enum stmt which, const char *doing,
+                     struct err *err)
+{
+    sqlite3_stmt *s = j->stmt[which];
+    struct err e = { 0 };
+
+    assert(j->in_batch);
+    if (sqlite3_step(s) != SQLITE_DONE) {
+        db_fail(j, doing, &e);
+        sqlite3_reset(s);
+        sqlite3_clear_bindings(s);
+        batch_break(j, &e);
+        if (err != NULL)
+            *err = e;
+        return e.status;
+    }
+    sqlite3_reset(s);
+    sqlite3_clear_bindings(s);
+    return ST_OK;
+}
+
+enum status db_read_end(struct journal *j, enum stmt which, int rc,
+                        const char *doing, struct err *err)
+{
+    enum status s = rc == SQLITE_DONE || rc == SQLITE_ROW
+                        ? ST_OK
+                        : db_fail(j, doing, err);
+
+    sqlite3_reset(j->stmt[which]);
+    sqlite3_clear_bindings(j->stmt[which]);
+    return s;
+}
+
+enum status journal_commit(struct journal *j, struct err *err)
+{
+    struct err e = { 0 };
+
+    if (!j->in_batch)
+        return ST_OK;
+    j->in_batch = false;
+    if (j->broken.status == ST_OK) {
+        int rc = sqlite3_step(j->stmt[STMT_COMMIT]);
+
+        if (rc != SQLITE_DONE) {
+            db_fail(j, "cannot commit", &e);
+            sqlite3_reset(j->stmt[STMT_COMMIT]);
+            batch_break(j, &e);
+        } else {
+            sqlite3_reset(j->stmt[STMT_COMMIT]);
+        }
+    }
+    e = j->broken;
+    j->broken = (struct err){ 0 };
+    if (e.status != ST_OK && err != NULL)
+        *err = e;
+    return e.status;
+}
+
+void db_bind_text(sqlite3_stmt *s, int at, const char *text)
+{
+    /* STATIC: the caller's string outlives the step that follows at once.
+     * A failed bind leaves NULL, which the table's NOT NULL refuses. */
+    sqlite3_bind_text(s, at, text != NULL ? text : "", -1, SQLITE_STATIC);
+}
+
+const char *db_text(sqlite3_stmt *s, int column)
+{
+    const char *t = (const char *)sqlite3_column_text(s, column);
+
+    return t != NULL ? t : "";
+}
+
+/* ---- opening ---- */
+
+/* Is the process that the lock file names still there? */
+static bool holder_lives(int fd, char *holder, size_t n)
+{
+    ssize_t got = pread(fd, holder, n - 1, 0);
+    long pid;
+
+    holder[got > 0 ? got : 0] = '\0';
+    holder[strcspn(holder, "\n")] = '\0';
+    pid = strtol(holder, NULL, 10);
+    return pid > 0 && (kill((pid_t)pid, 0) == 0 || errno != ESRCH);
+}
+
+static enum status lock_take(struct journal *j, struct err *err)
+{
+    char name[4096], holder[32] = "";
+    int n;
+
+    if (snprintf(name, sizeof name, "%s.lock", j->path) >= (int)sizeof name)
+        return err_set(err, ST_INVALID, "%.80s...: the path is too long",
+                       j->path);
+    j->lock_fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (j->lock_fd < 0)
+        return err_set(err, ST_INVALID,
+                       "%s: cannot be created: %s; `state:` needs a directory"
+                       " that exists and may be written", name,
+                       strerror(errno));
+    for (int step = 0; flock(j->lock_fd, LOCK_EX | LOCK_NB) != 0;) {
+        if (errno == EINTR)
+            continue;
+        if (errno != EWOULDBLOCK)
+            return err_set(err, ST_INVALID, "%s: cannot be locked: %s", name,
+                           strerror(errno));
+        if (!holder_lives(j->lock_fd, holder, sizeof holder) &&
+            step++ < ORPHAN_STEPS) {
+            nanosleep(&(struct timespec){ .tv_nsec = ORPHAN_STEP_MS * 1000000L },
+                      NULL);
+            continue;
+        }
+        return err_set(err, ST_RETRY,
+                       "%s: another davit uses it already (process %s); two on"
+                       " one journal would launch everything twice", j->path,
+                       holder[0] != '\0' ? holder : "unknown");
+    }
+    n = snprintf(holder, sizeof holder, "%ld\n", (long)getpid());
+    /* The text only helps people: failing to write it is no failure. */
+    if (ftruncate(j->lock_fd, 0) != 0 ||
+        pwrite(j->lock_fd, holder, (size_t)n, 0) != n)
+        return ST_OK;
+    return ST_OK;
+}
+
+/* Makes the file ours to read alone, and its name durable. */
+static enum status file_create(struct journal *j, struct err *err)
+{
+    int fd = open(j->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    char *dir, *slash;
+
+    if (fd < 0)
+        return err_set(err, ST_INVALID, "%s: cannot be opened: %s", j->path,
+                       strerror(errno));
+    close(fd);
+    dir = strdup(j->path);
+    if (dir == NULL)
+        abort();
+    slash = strrchr(dir, '/');
+    if (slash != NULL)
+        slash[slash == dir ? 1 : 0] = '\0';
+    fd = open(slash != NULL ? dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    free(dir);
+    if (fd >= 0) {
+        fsync(fd); /* some file systems refuse; SQLite itself goes on too */
+        close(fd);
+    }
+    return ST_OK;
+}
+
+static bool read_int(struct journal *j, const char *sql, int64_t *ret)
+{
+    sqlite3_stmt *s;
+    bool good = false;
+
+    if (sqlite3_prepare_v2(j->db, sql, -1, &s, NULL) != SQLITE_OK)
+        return false;
+    if (sqlite3_step(s) == SQLITE_ROW) {
+        *ret = sqlite3_column_int64(s, 0);
+        good = true;
+    }
+    sqlite3_finalize(s);
+    return good;
+}
+
+static enum status run_sql(struct journal *j, const char *sql,
+                           const char *doing, struct err *err)
+{
+    if (sqlite3_exec(j->db, sql, NULL, NULL, NULL) == SQLITE_OK)
+        return ST_OK;
+    return db_fail(j, doing, err);
+}
+
+static enum status migrate(struct journal *j, int64_t from, struct err *err)
+{
+    char end[96], *machine = db_machine_schema();
+    enum status s = run_sql(j, "BEGIN EXCLUSIVE", "cannot migrate", err);
+
+    if (s == ST_OK && from < 1)
+        s = run_sql(j, machine, "cannot create the tables", err);
+    if (s == ST_OK && from < 1)
+        s = run_sql(j, other_tables, "cannot create the tables", err);
+    /* Schema 2 begins here: if (from < 2) ... ALTER TABLE ... */
+    if (s == ST_OK) {
+        snprintf(end, sizeof end,
+                 "PRAGMA application_id=%d; PRAGMA user_version=%d; COMMIT",
+                 APPLICATION_ID, SCHEMA_VERSION);
+        s = run_sql(j, end, "cannot migrate", err);
+    }
+    free(machine);
+    if (s != ST_OK && sqlite3_get_autocommit(j->db) == 0)
+        sqlite3_exec(j->db, "ROLLBACK", NULL, NULL, NULL);
+    return s;
+}
+
+static enum status check_schema(struct journal *j, struct err *err)
+{
+    int64_t app = 0, version = 0, tables = 0;
+
+    if (!read_int(j, "PRAGMA application_id", &app) ||
+        !read_int(j, "PRAGMA user_version", &version) ||
+        !read_int(j, "SELECT count(*) FROM sqlite_schema", &tables))
+        return db_fail(j, "cannot be read", err);
+    if (app != APPLICATION_ID && (app != 0 || version != 0 || tables != 0))
+        return err_set(err, ST_INVALID,
+                       "%s: is an SQLite file of another program; give `state:`"
+                       " a file of its own", j->path);
+    if (version > SCHEMA_VERSION)
+        return err_set(err, ST_INVALID,
+                       "%s: was written by a newer davit (schema %lld, this one"
+                       " knows up to %d); run the newer one, or move the file"
+                       " away", j->path, (long long)version, SCHEMA_VERSION);
+    if (version < 0)
+        return err_set(err, ST_INVALID, "%s: has no valid schema version (%lld)",
+                       j->path, (long long)version);
+    return version == SCHEMA_VERSION ? ST_OK : migrate(j, version, err);
+}
+
+static enum status prepare_all(struct journal *j, struct err *err)
+{
+    char *put = db_machine_put_sql(), *all = db_machine_all_sql();
+    enum status s = ST_OK;
+
+    for (int i = 0; i < STMT_COUNT && s == ST_OK; i++) {
+        const char *sql = i == STMT_MACHINE_PUT   ? put
+                          : i == STMT_MACHINE_ALL ? all
+                                                  : statements[i];
+
+        if (sqlite3_prepare_v3(j->db, sql, -1, SQLITE_PREPARE_PERSISTENT,
+                               &j->stmt[i], NULL) == SQLITE_ERROR)
+            s = err_set(err, ST_INVALID,
+                        "%s: has not the tables it should have (%s); move it"
+                        " away to start with an empty one", j->path,
+                        sqlite3_errmsg(j->db));
+        else if (j->stmt[i] == NULL)
+            s = db_fail(j, "cannot be read", err);
+    }
+    free(put);
+    free(all);
+    return s;
+}
+
+static enum status open_all(struct journal *j, struct err *err)
+{
+    enum status s = lock_take(j, err);
+    int rc;
+
+    if (s == ST_OK)
+        s = file_create(j, err);
+    if (s != ST_OK)
+        return s;
+    if (sqlite3_open_v2(j->path, &j->db,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) !=
+        SQLITE_OK)
+        return db_fail(j, "cannot be opened", err);
+    sqlite3_extended_result_codes(j->db, 1);
+    sqlite3_busy_timeout(j->db, BUSY_MS);
+    /* Before anything is changed, so that a foreign file stays as it was;
+     * auto-commits of the set-up are full syncs as well. */
+    s = run_sql(j, "PRAGMA synchronous=FULL; PRAGMA cache_size=-512;"
+                   " PRAGMA journal_size_limit=4194304", "cannot be set up",
+                err);
+    if (s == ST_OK)
+        s = check_schema(j, err);
+    if (s == ST_OK)
+        s = run_sql(j, "PRAGMA journal_mode=WAL", "cannot be set up", err);
+    if (s == ST_OK)
+        s = prepare_all(j, err);
+    if (s != ST_OK)
+        return s;
+    rc = sqlite3_step(j->stmt[STMT_EVENT_LAST]);
+    if (rc == SQLITE_ROW)
+        j->next_event = sqlite3_column_int64(j->stmt[STMT_EVENT_LAST], 0) + 1;
+    return db_read_end(j, STMT_EVENT_LAST, rc, "cannot read the events", err);
+}
+
+enum status journal_open(const char *path, struct journal **ret,
+                         struct err *err)
+{
+    struct journal *j = calloc(1, sizeof *j);
+    enum status s;
+
+    if (j == NULL || (j->path = strdup(path)) == NULL)
+        abort();
+    j->lock_fd = -1;
+    s = open_all(j, err);
+    if (s != ST_OK) {
+        journal_close(j);
+        j = NULL;
+    }
+    *ret = j;
+    return s;
+}
+
+void journal_close(struct journal *j)
+{
+    if (j == NULL)
+        return;
+    /* What was not committed was not promised: SQLite rolls it back. */
+    for (int i = 0; i < STMT_COUNT; i++)
+        sqlite3_finalize(j->stmt[i]);
+    sqlite3_close(j->db);
+    if (j->lock_fd >= 0)
+        close(j->lock_fd);
+    free(j->path);
+    free(j);
+}

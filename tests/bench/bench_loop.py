@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""`make bench`: how fast and how small the daemon is, measured on this machine.
+
+Latencies are taken on CLOCK_MONOTONIC from just before the request is sent to
+the entry of the provider's launch() (a plug-in of the bench notes it).
+Requests per second: one client connection, then four, on loopback.  Run inside
+a namespace with only lo (tests/netns.sh), since the last part starts Ray.
+"""
+import http.client
+import json
+import os
+import pathlib
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "e2e"))
+BUILD = ROOT / "build" / "release"
+PORT = 18790
+POSTS = 300
+
+CONFIG = """
+cluster: bench
+{head}
+api: {{listen: 127.0.0.1:{port}}}
+state: {dir}/davit.db
+plugin_dir: {plugins}
+limits: {{idle_timeout: 1h}}
+providers: {{stamp: {{file: {dir}/stamps}}}}
+node_types:
+  cpu: {{resources: {{CPU: 4, memory: 16Gi}}, price: 0.2, max: 2000}}
+  t4: {{resources: {{CPU: 8, memory: 30Gi, GPU: 1}}, accelerator_type: T4, price: 0.73, max: 2000}}
+"""
+
+
+class Daemon:
+    def __init__(self, directory, head=""):
+        self.dir = pathlib.Path(directory)
+        (self.dir / "davit.yaml").write_text(CONFIG.format(
+            head=head, port=PORT, dir=self.dir, plugins=BUILD / "tests" / "plugins"))
+        self.log = open(self.dir / "log", "w")
+        self.p = subprocess.Popen([BUILD / "davit", "run", self.dir / "davit.yaml"], stderr=self.log)
+        for _ in range(100):
+            try:
+                if self.call("GET", "/readyz")[0] == 200:
+                    return
+            except OSError:
+                pass
+            time.sleep(0.1)
+        raise SystemExit((self.dir / "log").read_text())
+
+    def call(self, method, path, body=None, c=None):
+        c = c or http.client.HTTPConnection("127.0.0.1", PORT)
+        c.request(method, path, json.dumps(body) if body is not None else None)
+        r = c.getresponse()
+        return r.status, r.read()
+
+    def stamps(self):
+        f = self.dir / "stamps"
+        return [int(line.split()[0]) for line in f.read_text().splitlines()] if f.exists() else []
+
+    def rss_kib(self):
+        for line in open(f"/proc/{self.p.pid}/status"):
+            if line.startswith("VmRSS"):
+                return int(line.split()[1])
+
+    def cpu_s(self):
+        f = open(f"/proc/{self.p.pid}/stat").read().rsplit(")", 1)[1].split()
+        return (int(f[11]) + int(f[12])) / os.sysconf("SC_CLK_TCK")
+
+    def stop(self):
+        self.p.send_signal(signal.SIGTERM)
+        self.p.wait(20)
+        self.log.close()
+
+
+def quantile(v, q):
+    v = sorted(v)
+    return v[min(len(v) - 1, int(q * len(v)))]
+
+
+def row(name, text):
+    print(f"{name:52} {text}", flush=True)
+
+
+def request_to_launch(d):
+    """Each request needs one machine more than the last."""
+    c = http.client.HTTPConnection("127.0.0.1", PORT)
+    took, reply = [], []
+    for i in range(POSTS):
+        sent = time.monotonic_ns()
+        status, text = d.call("POST", "/v1/request_resources",
+                              {"owner": "bench", "bundles": [{"resources": {"GPU": 1}, "count": i + 1}]}, c)
+        reply.append((time.monotonic_ns() - sent) / 1e6)
+        assert status in (200, 202), text
+        for _ in range(1000):
+            if len(d.stamps()) > i:
+                break
+            time.sleep(0.001)
+        took.append((d.stamps()[i] - sent) / 1e6)
+    row("REST request to launch call, ms", f"p50 {quantile(took, .5):.2f}  p99 {quantile(took, .99):.2f}  (aim: under 5)")
+    row("REST request to its reply, on disk, ms", f"p50 {quantile(reply, .5):.2f}  p99 {quantile(reply, .99):.2f}")
+
+
+def rate(d, method, path, body, clients, seconds=3.0):
+    counts = [0] * clients
+    until = time.monotonic() + seconds
+
+    def work(k):
+        c = http.client.HTTPConnection("127.0.0.1", PORT)
+        while time.monotonic() < until:
+            b = dict(body, owner=f"{body['owner']}-{k}") if body else None
+            status, text = d.call(method, path, b, c)
+            assert status < 300, text
+            counts[k] += 1
+
+    cpu = d.cpu_s()
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(clients)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    n = sum(counts)
+    row(f"{method} {path}, {clients} client{'s' if clients > 1 else ''}",
+        f"{n / seconds:.0f}/s, {1e6 * (d.cpu_s() - cpu) / n:.0f} us of the daemon's CPU each")
+
+
+def task_to_launch(directory):
+    import raycluster
+    with raycluster.RayCluster() as ray:
+        d = Daemon(directory, head="head: {ray: {address: %s}}" % ray.address)
+        try:
+            out = ray.run("""
+                import ray, time
+                ray.init(logging_level="error")
+                @ray.remote(num_gpus=1)
+                class A:
+                    pass
+                keep = []
+                for i in range(10):
+                    print("SENT", time.monotonic_ns(), flush=True)
+                    keep.append(A.remote())
+                    time.sleep(1.5)
+            """)
+            sent = [int(line.split()[1]) for line in out.splitlines() if line.startswith("SENT")]
+            stamps = d.stamps()
+            took = [(min(s for s in stamps if s > t) - t) / 1e6 for t in sent if any(s > t for s in stamps)]
+            row("Ray actor created to launch call, ms",
+                f"p50 {statistics.median(took):.0f}  max {max(took):.0f}  ({len(took)} of {len(sent)} seen)")
+        finally:
+            d.stop()
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="davit-bench-") as tmp:
+        os.makedirs(f"{tmp}/a")
+        d = Daemon(f"{tmp}/a")
+        try:
+            time.sleep(2)
+            row("resident memory of the idle daemon, MiB", f"{d.rss_kib() / 1024:.1f}  (aim: under 12)")
+            cpu = d.cpu_s()
+            time.sleep(5)
+            row("CPU of the idle daemon", f"{(d.cpu_s() - cpu) / 5 * 100:.2f} % of a core")
+            request_to_launch(d)
+            body = {"owner": "rate", "bundles": [{"CPU": 1}]}
+            for clients in (1, 4):
+                rate(d, "POST", "/v1/request_resources", body, clients)
+            for clients in (1, 4):
+                rate(d, "GET", "/v1/status", None, clients)
+            row("resident memory after that, MiB", f"{d.rss_kib() / 1024:.1f}")
+        finally:
+            d.stop()
+        os.makedirs(f"{tmp}/b")
+        task_to_launch(f"{tmp}/b")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,121 @@
+#!/bin/bash
+# The contract suite on plug-ins that need no cloud account: the sim, healthy
+# and with each of its habits.  The suite itself is tested too: a sim that loses
+# its memory (list_lag longer than anybody waits) and the liar must not pass.
+# Then the plug-in of docs/provider.md, as it stands there, against its cloud.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+B=${DAVIT_BUILD:-build/release}
+check=$B/tests/check_provider
+sim=$B/plugins/davit-sim.so
+here=$(mktemp -d /tmp/davit-contract-XXXXXX) || exit 1
+trap 'rm -rf "$here"' EXIT
+kept=0
+bad=0
+# suite COMMAND...: runs it and counts its laws.
+suite() {
+    local out
+    "$@" | tee "$here/out"
+    local code=${PIPESTATUS[0]}
+    out=$(tail -1 "$here/out")
+    local good broken
+    good=$(sed -n 's/.*: \([0-9]*\) laws kept.*/\1/p' <<<"$out")
+    broken=$(sed -n 's/.* \([0-9]*\) broken.*/\1/p' <<<"$out")
+    kept=$((kept + ${good:-0}))
+    bad=$((bad + ${broken:-0}))
+    if [ "$code" -ne 0 ] && [ "${broken:-0}" -eq 0 ]; then
+        bad=$((bad + 1))
+    fi
+}
+
+# fault STATE JSON: sets the faults of a sim's state file, under its lock.
+cat > "$here/fault" <<'EOF'
+#!/bin/bash
+exec flock "$1.lock" python3 - "$1" "$2" <<'PY'
+import json, os, sys
+path, faults = sys.argv[1:]
+state = json.load(open(path))
+state["faults"] = json.loads(faults)
+json.dump(state, open(path + ".edit", "w"))
+os.rename(path + ".edit", path)
+PY
+EOF
+chmod +x "$here/fault"
+
+run_sim() {  # NAME EXTRA...
+    local state=$here/$1.json
+    shift
+    "$check" "$sim" -t t4 -r CPU=8 -r GPU=1 -l ray.io/accelerator-type=T4 \
+        -z us-a -z us-b -t cpu -r CPU=4 -o "state=$state" -o boot=100ms \
+        -o terminate=50ms --ready 10 --gone 10 --call 10 --settle 0.05 "$@"
+}
+
+f=$here/fault s=$here/healthy.json
+suite run_sim healthy \
+    --lose "$f $s '{\"lost_reply\": 1}'" --heal "$f $s '{}'" \
+    --fault "STOCKOUT=$f $s '{\"stockout\": [\"t4\"]}'" \
+    --fault "QUOTA=$f $s '{\"quota\": {\"T4\": 0}}'" \
+    --fault "THROTTLED=$f $s '{\"throttle\": true}'" \
+    --fault "AUTH=$f $s '{\"auth\": true}'" \
+    --fault "RETRY=$f $s '{\"down\": true}'"
+suite run_sim slow -o latency=20ms
+suite run_sim flaky -o error.every=4
+suite run_sim throttled -o throttle.every=5 -o throttle.retry_after=10ms
+suite run_sim forgetful -o lost_reply.0=1 -o lost_reply.1=3 -o lost_reply.2=5
+
+must_fail() {  # WHAT COMMAND...
+    local what=$1 out
+    shift
+    if out=$("$@" 2>&1); then
+        echo "$out"
+        echo "FAIL  the suite lets $what pass"
+        bad=$((bad + 1))
+    else
+        kept=$((kept + 1))
+        echo "ok    the suite finds $what: $(grep -m1 BROKEN <<<"$out")"
+    fi
+}
+must_fail "a list that lags" run_sim lagging -o list_lag=1h --ready 1 --only launch
+must_fail "machines that fail" run_sim failing -o fail=1 --only ready
+for how in more "other request" "control id" thread; do
+    must_fail "the liar ($how)" "$check" "$B/tests/plugins/davit-liar.so" \
+        -t t4 -o "how=$how" --only launch --ready 1 --gone 1
+done
+must_fail "a hang" "$check" "$B/tests/plugins/davit-hang.so" -t t4 \
+    -o arg=5000 --call 0.1 --ready 1 --gone 1 --only empty
+
+# ---- the guide
+mkdir -p "$here/include/davit"
+cp autoscaler/provider.h "$here/include/davit/"
+awk '/^```c$/ {f=1; next} /^```$/ {f=0} f' docs/provider.md > "$here/davit-box.c"
+lines=$(wc -l < "$here/davit-box.c")
+if [ "$lines" -gt 20 ] && [ "$lines" -le 120 ] &&
+   ${CC:-gcc} -std=c11 -Wall -Wextra -Werror -shared -fPIC -I"$here/include" \
+       $(pkg-config --cflags jansson) -o "$here/davit-box.so" \
+       "$here/davit-box.c" $(pkg-config --libs jansson)
+then
+    kept=$((kept + 1))
+    echo "ok    the guide's plug-in compiles ($lines lines)"
+else
+    bad=$((bad + 1))
+    echo "FAIL  the guide's plug-in ($lines lines) does not compile"
+fi
+coproc BOX { exec python3 tests/contract/box_cloud.py; }
+box_pid=$BOX_PID
+read -r port <&"${BOX[0]}"
+url=http://127.0.0.1:$port
+fault() { echo "STATUS=curl -fsS -o /dev/null --noproxy '*' -X POST $url/fault/$1"; }
+suite env no_proxy=127.0.0.1 "$check" "$here/davit-box.so" \
+    -t t4 -r GPU=1 -z a -o "url=$url" --ready 10 --gone 10 --call 10 \
+    --settle 0.02 --heal "curl -fsS -o /dev/null --noproxy '*' -X POST $url/fault/200" \
+    --fault "$(fault 507 | sed s/STATUS/STOCKOUT/)" \
+    --fault "$(fault 509 | sed s/STATUS/QUOTA/)" \
+    --fault "$(fault 429 | sed s/STATUS/THROTTLED/)" \
+    --fault "$(fault 403 | sed s/STATUS/AUTH/)" \
+    --fault "$(fault 422 | sed s/STATUS/INVALID/)" \
+    --fault "$(fault 500 | sed s/STATUS/RETRY/)"
+kill "$box_pid"
+wait "$box_pid" 2>/dev/null
+
+echo "$kept passed, $bad failed"
+[ "$bad" -eq 0 ]

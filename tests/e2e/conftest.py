@@ -1,0 +1,39 @@
+"""Fixtures of the end-to-end tests.  Run them through tests/netns.sh: Ray is
+started only where there is no interface but lo."""
+import pytest
+
+import davit
+import raycluster
+
+
+@pytest.fixture(scope="session")
+def head():
+    """One Ray head, CPU only, for all tests that need no special one."""
+    with raycluster.RayCluster(cpus=1) as ray:
+        yield ray
+
+
+@pytest.fixture
+def ray(head):
+    """The head, and an end to every driver a test leaves behind."""
+    yield head
+    for driver in list(head.drivers):
+        head.end(driver)
+
+
+@pytest.fixture
+def start(ray):
+    """start(types=..., idle_timeout=...) -> a running Daemon."""
+    running = []
+
+    def start_daemon(**settings):
+        daemon = davit.Daemon(ray, **settings)
+        running.append(daemon)
+        return daemon.__enter__()
+
+    yield start_daemon
+    for daemon in running:
+        for driver in list(ray.drivers):  # first, so that nodes end at once
+            ray.end(driver)
+        print(f"---- the daemon's log\n{daemon.log()}")
+        daemon.close()

@@ -1,0 +1,215 @@
+"""What must not happen, and what must be made good."""
+import concurrent.futures
+import json
+import os
+import random
+import signal
+import stat
+import threading
+import time
+
+import grpc
+import raycluster
+
+BUSY = """
+import ray, time
+ray.init(log_to_driver=False)
+@ray.remote(num_gpus=1)
+class Worker:
+    def ping(self):
+        return ray.get_runtime_context().get_node_id()
+w = Worker.remote()
+node = ray.get(w.ping.remote(), timeout=60)
+print("busy", flush=True)
+for _ in range({seconds}):
+    time.sleep(1)
+    assert ray.get(w.ping.remote(), timeout=5) == node
+"""
+
+
+def test_5_a_busy_node_is_never_ended(ray, start):
+    d = start(idle_timeout="1s")
+    worker = ray.spawn(BUSY.format(seconds=8))
+    ray.wait(lambda: "busy" in worker.log.read_text(), 40, "the actor", worker)
+    d.hold({"k80": 1}, 6)  # six idle timeouts
+    assert worker.wait(20) == 0, worker.log.read_text()
+    assert not d.events("node.draining") or "idle" in d.events("node.draining")[0]["text"]
+    d.wait_nodes({}, 20)
+
+
+class Proxy:
+    """Stands between the daemon and the head, and calls before(method) before
+    a call is passed on."""
+
+    def __init__(self, target, port, before):
+        self.channel = grpc.insecure_channel(target)
+        self.before, self.seen = before, []
+        self.server = grpc.server(concurrent.futures.ThreadPoolExecutor(4))
+        self.server.add_generic_rpc_handlers((self,))
+        assert self.server.add_insecure_port(f"127.0.0.1:{port}") == port
+        self.server.start()
+
+    def service(self, details):
+        method = details.method
+
+        def call(request, context):
+            self.seen.append(method)
+            self.before(method)
+            return self.channel.unary_unary(method)(request, timeout=10)
+
+        return grpc.unary_unary_rpc_method_handler(call)
+
+    def stop(self):
+        self.server.stop(0).wait()
+        self.channel.close()
+
+
+TASKS = """
+import pathlib, ray, time
+ray.init(log_to_driver=False)
+@ray.remote(num_gpus=1, num_cpus=0)
+def work(go, started):
+    pathlib.Path(started).touch()
+    time.sleep(8)
+@ray.remote(num_gpus=1, num_cpus=0)
+def first():
+    return 1
+ray.get(first.remote(), timeout=60)   # a node comes, and is idle again
+print("warm", flush=True)
+while not pathlib.Path({go!r}).exists():
+    time.sleep(0.02)
+ray.get(work.remote({go!r}, {started!r}), timeout=60)
+print("worked", flush=True)
+"""
+
+
+def test_5_a_refused_drain_keeps_the_node(ray, start, tmp_path):
+    """Work arrives between the daemon's last look and its drain: the head
+    refuses, the node stays and does the work."""
+    go, started = tmp_path / "go", tmp_path / "started"
+
+    def before(method):
+        if method.endswith("/DrainNode") and not go.exists():
+            go.touch()
+            until = time.monotonic() + 8
+            while not started.exists() and time.monotonic() < until:
+                time.sleep(0.02)
+            time.sleep(0.3)  # the head has heard of it
+
+    # raylets go to the head itself: only the daemon is deceived
+    real = raycluster.ray_bin() / "ray"
+    ray_program = tmp_path / "ray"
+    ray_program.write_text(f"""#!/bin/bash
+exec {real} "${{@/#--address=*/--address={ray.address}}}"
+""")
+    ray_program.chmod(ray_program.stat().st_mode | stat.S_IXUSR)
+    proxy = Proxy(ray.address, 6399, before)
+    try:
+        d = start(address="127.0.0.1:6399", options={"ray": str(ray_program)})
+        driver = ray.spawn(TASKS.format(go=str(go), started=str(started)))
+        ray.wait(lambda: "warm" in driver.log.read_text(), 40, "the node", driver)
+        instance, = d.ray_nodes()
+        d.wait(lambda: d.events("node.undrained") or "refuse" in d.log(), 30, "a refused drain")
+        assert started.exists(), "the head had no reason to refuse"
+        assert driver.wait(40) == 0, driver.log.read_text()
+        assert "worked" in driver.log.read_text()
+        node, = [n for n in d.get("/v1/nodes")["nodes"] if n["type"] == "k80"]
+        assert instance in (node["cloud_id"], node["id"]), "another node did the work"
+        metrics = d.api("GET", "/metrics")[1]
+        assert "davit_drains_refused_total 1" in metrics
+        d.wait_nodes({}, 30)  # later, when it is idle, it goes
+    finally:
+        proxy.stop()
+
+
+def test_5_a_killed_raylet_is_replaced_while_needed(ray, start):
+    d = start()
+    d.request([{"GPU": 1}])
+    d.wait_nodes({"k80": 1})
+    (instance, node), = d.ray_nodes().items()
+    raylet, = [pid for pid in marked_processes(d) if comm(pid) == "raylet"]
+    began = time.monotonic()
+    os.kill(raylet, signal.SIGKILL)
+
+    def replaced():
+        up = [n for n in d.get("/v1/nodes")["nodes"] if n["type"] == "k80" and n["state"] == "ready"]
+        return len(up) == 1 and up[0]["ray_id"] != node.id and up[0]["cloud_id"] != instance
+
+    d.wait(replaced, 60, "another node")
+    print(f"replaced after {time.monotonic() - began:.1f} s")
+    d.wait(lambda: len(d.handle().list()) == 1, 10, "the dead one to be cleaned up")
+    d.request([])
+    d.wait_nodes({}, 30)
+    assert not marked_processes(d)
+
+
+def marked_processes(d):
+    """What the provider started and still lives, by its records' marks."""
+    marks = [b"DAVIT_LOCAL_MACHINE=" + json.loads(p.read_text())["mark"].encode()
+             for p in (d.dir / "machines").glob("*/*/machine.json")]
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            env = open(f"/proc/{pid}/environ", "rb").read().split(b"\0")
+        except OSError:
+            continue
+        if any(m in env for m in marks):
+            found.append(int(pid))
+    return found
+
+
+def comm(pid):
+    try:
+        return open(f"/proc/{pid}/comm").read().strip()
+    except OSError:
+        return ""
+
+
+def test_6_kill_9_in_the_middle_of_a_scale_up(ray, start):
+    """Five owners ask for a node each; the daemon is killed ten times, during
+    the requests and while nodes are on their way.  What was acknowledged is
+    kept, and exactly five machines were ever started."""
+    seed = int(os.environ.get("SEED", time.time()))
+    print("SEED", seed)
+    rng = random.Random(seed)
+    types = {"small": {"resources": {"CPU": 1, "GPU": 1}, "price": 0.1, "max": 20}}
+    d = start(types=types, idle_timeout="1h")
+    acknowledged, kills = set(), 0
+
+    def ask(owner):
+        try:
+            if d.api("POST", "/v1/request_resources",
+                     {"owner": owner, "bundles": [{"GPU": 1}]}, timeout=10)[0] in (200, 202):
+                acknowledged.add(owner)
+        except OSError:
+            pass  # killed before it could answer
+
+    def kill_after(seconds):
+        nonlocal kills
+        time.sleep(seconds)
+        d.kill()
+        kills += 1
+        d.start()
+        standing = {r["owner"] for r in d.get("/v1/request_resources")["requests"] if r["source"] == "rest"}
+        assert acknowledged <= standing, "an acknowledged request is lost"
+
+    for i in range(5):
+        owner = f"job-{i}"
+        asking = threading.Thread(target=ask, args=(owner,))
+        asking.start()
+        kill_after((i + rng.random()) * 0.014)  # during the request and the launch
+        asking.join()
+        if owner not in acknowledged:
+            ask(owner)
+            assert owner in acknowledged
+        kill_after(rng.random() * 2)     # while machines start
+    assert kills == 10
+    d.wait(lambda: d.nodes("ready") == {"small": 5} == d.nodes(), 90, "five nodes")
+    time.sleep(2)  # and no sixth
+    assert d.nodes() == {"small": 5}
+    machines = d.handle().list()
+    assert len(machines) == 5 and {m["phase"] for m in machines} == {"RUNNING"}
+    mine = {m["id"].rsplit("-", 1)[0] for m in machines}
+    ever = {n.instance_id for n in ray.nodes() if n.type == "small"}
+    assert ever == {m["id"] for m in machines}, "a machine too many was started"
+    assert len(mine) >= 1

@@ -1,0 +1,89 @@
+/*
+ * fuzz_snapshot.c - any bytes as snapshot.json: read, made into arrays, written
+ * and read again; nothing may crash, and what was taken once is taken again
+ * with the same snapshot.
+ *
+ * With clang -fsanitize=fuzzer this is a libFuzzer target; with -DFUZZ_REPLAY
+ * it has a main() that runs the files it is given, once each.
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../unit/model_help.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+static void fail(const char *what, const struct err *err)
+{
+    fprintf(stderr, "%s: %s\n", what, err->text);
+    abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    struct arena arena = {0};
+    struct err err = {0};
+    struct facts *facts = NULL, *again = NULL;
+    struct snapshot *now = NULL, *then = NULL;
+    struct fact_bundle bundle = {0};
+    json_t *v = NULL, *w;
+    char *before, *after;
+
+    if (codec_parse((const char *)data, n, &v, &err) != ST_OK)
+        return 0;
+    if (codec_bundle_read(v, "bundle", &arena, &bundle, &err) == ST_OK) {
+        w = codec_bundle_write(&bundle);
+        if (codec_bundle_read(w, "bundle", &arena, &bundle, &err) != ST_OK)
+            fail("a bundle that was written is refused", &err);
+        json_decref(w);
+    }
+    if (codec_facts_read(v, &arena, &facts, &err) == ST_OK &&
+        snapshot_make(facts, &arena, &now, &err) == ST_OK) {
+        w = codec_facts_write(facts);
+        if (codec_facts_read(w, &arena, &again, &err) != ST_OK ||
+            snapshot_make(again, &arena, &then, &err) != ST_OK)
+            fail("facts that were written are refused", &err);
+        json_decref(w);
+        before = dump(now);
+        after = dump(then);
+        if (strcmp(before, after) != 0)
+            fail("another snapshot", &err);
+        free(before);
+        free(after);
+    }
+    json_decref(v);
+    arena_done(&arena);
+    return 0;
+}
+
+#ifdef FUZZ_REPLAY
+int main(int argc, char **argv)
+{
+    enum { MAX = 64 << 20 };
+    uint8_t *data = malloc(MAX);
+
+    if (!data)
+        return 1;
+    for (int i = 1; i < argc; i++) {
+        FILE *f = fopen(argv[i], "rb");
+        uint8_t *copy;
+        size_t n;
+
+        if (!f) {
+            perror(argv[i]);
+            return 1;
+        }
+        n = fread(data, 1, MAX, f);
+        fclose(f);
+        copy = malloc(n ? n : 1);  /* so that reading past the end is seen */
+        if (!copy)
+            return 1;
+        memcpy(copy, data, n);
+        LLVMFuzzerTestOneInput(copy, n);
+        free(copy);
+    }
+    free(data);
+    printf("%d files replayed\n", argc - 1);
+    return 0;
+}
+#endif

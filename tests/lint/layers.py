@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Include arrows go down only.
+
+base < model < {plan, config, wire} < {cloud, store} < control < api < cli.
+Rooms of one level do not see each other.  kit/ and providers/ see provider.h
+and kit/ only.  A file is told to move, or to get what it wants handed in.
+
+usage: layers.py [ROOT]
+"""
+import os
+import re
+import sys
+
+LEVEL = {"base": 0, "model": 1, "plan": 2, "config": 2, "wire": 2,
+         "cloud": 3, "store": 3, "control": 4, "api": 5, "cli": 6}
+# Neighbours that may look at each other all the same: house.md says why.
+ALSO = set()
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
+
+
+def files(root, top):
+    for d, _, names in os.walk(os.path.join(root, top)):
+        for n in sorted(names):
+            if n.endswith((".c", ".h")):
+                yield os.path.join(d, n)
+
+
+def target(root, path, name):
+    """The included file below root, or None when it is not in the tree."""
+    dirs = [os.path.dirname(path), os.path.join(root, "autoscaler"),
+            os.path.join(root, "autoscaler/kit")]
+    for base in dirs:
+        p = os.path.normpath(os.path.join(base, name))
+        if os.path.isfile(p):
+            return os.path.relpath(p, root)
+    return None
+
+
+def room(rel):
+    parts = rel.split(os.sep)
+    if parts[0] == "providers":
+        return "providers/" + parts[1]
+    if parts[0] != "autoscaler" or len(parts) == 2:
+        return "provider.h" if parts[-1] == "provider.h" else parts[-1]
+    return parts[1]
+
+
+def may(here, there):
+    if here == there or there == "provider.h":
+        return True
+    if here == "kit" or here.startswith("providers/"):
+        return there == "kit"
+    if there == "kit" or there.startswith("providers/"):
+        # kit is for plug-ins; wire may share it (house.md)
+        return there == "kit" and here in ("wire", "cloud")
+    if here not in LEVEL or there not in LEVEL:
+        return False
+    return LEVEL[there] < LEVEL[here] or (here, there) in ALSO
+
+
+def main(argv):
+    root = argv[1] if len(argv) > 1 else os.path.dirname(
+        os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    bad, n = [], 0
+    for top in ("autoscaler", "providers"):
+        for path in files(root, top):
+            rel = os.path.relpath(path, root)
+            here = room(rel)
+            with open(path, encoding="utf-8") as f:
+                text = f.read()
+            for m in INCLUDE.finditer(text):
+                to = target(root, path, m.group(1))
+                if to is None:
+                    continue  # generated
+                n += 1
+                if not may(here, room(to)):
+                    line = text.count("\n", 0, m.start()) + 1
+                    bad.append(f"{rel}:{line}: {here} must not see "
+                               f"{room(to)} ({m.group(1)})")
+    for b in bad:
+        print(b, file=sys.stderr)
+    if not n:
+        print("layers: no includes found", file=sys.stderr)
+        return 1
+    if not bad:
+        print(f"layers: {n} includes all point downward")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))

@@ -1,0 +1,58 @@
+#!/bin/bash
+# Installs what building and testing need and this machine lacks: Debian
+# packages (as root or through sudo) and one Python environment in
+# ~/.cache/davit, keyed by what it holds.  Prints the environment's path last.
+#   setup.sh build    the compiler's needs only
+#   setup.sh test     everything `make check` uses
+set -eu
+cd "$(dirname "$0")/.."
+what=${1:-build}
+
+build="gcc make pkg-config libcurl4-openssl-dev libjansson-dev libyaml-dev
+ libmicrohttpd-dev libssl-dev libuv1-dev libsqlite3-dev libprotobuf-c-dev
+ protobuf-c-compiler"
+test="libcmocka-dev python3 python3-venv iproute2 util-linux openssl git"
+
+missing() {
+    for p in "$@"; do
+        dpkg-query -W -f '${Status}\n' "$p" 2>/dev/null |
+            grep -q '^install ok installed' || echo "$p"
+    done
+}
+
+if command -v dpkg-query >/dev/null; then
+    need=$build
+    [ "$what" = test ] && need="$need $test"
+    # shellcheck disable=SC2086
+    lack=$(missing $need)
+    if [ -n "$lack" ]; then
+        echo "setup: installing" $lack >&2
+        sudo=
+        [ "$(id -u)" -eq 0 ] || sudo=sudo
+        $sudo apt-get update -qq >&2
+        # shellcheck disable=SC2086
+        DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq \
+            --no-install-recommends $lack >&2
+    fi
+else
+    echo "setup: not a Debian or Ubuntu machine; README.md lists what is needed" >&2
+fi
+[ "$what" = test ] || exit 0
+
+# The environment is made under a name of its own and moved into place, so that
+# a broken-off run leaves none that looks whole.
+key=$(sha256sum tests/requirements.txt | cut -c1-12)
+venv=${DAVIT_CACHE:-$HOME/.cache/davit}/venv-$key
+if [ ! -x "$venv/bin/python" ]; then
+    echo "setup: a Python environment with Ray in $venv" >&2
+    mkdir -p "$(dirname "$venv")"
+    rm -rf "$venv.new"
+    python3 -m venv "$venv.new"
+    "$venv.new/bin/pip" install -q --disable-pip-version-check \
+        -r tests/requirements.txt >&2
+    # scripts name their interpreter by its path: made again for the new place
+    rm -rf "$venv"
+    mv "$venv.new" "$venv"
+    sed -i "1s|$venv.new|$venv|" "$venv"/bin/* 2>/dev/null || true
+fi
+echo "$venv"
