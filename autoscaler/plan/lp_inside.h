@@ -52,7 +52,8 @@ static inline double lp_slack_sign(const struct lp *lp, uint32_t row)
 
 static inline double lp_basic_cost(const struct lp *lp, uint32_t k)
 {
-    return lp->basis[k] == SLACK ? lp->slack_cost[lp->slack_of[k]] : lp->col.v[lp->basis[k]].cost;
+    return lp->basis[k] == SLACK ? lp->slack_cost[lp->slack_of[k]]
+                                 : lp->col.v[lp->basis[k]].cost;
 }
 
 /* alpha = inverse times the column (slack: of row `column`). */
@@ -65,7 +66,7 @@ void lp_recompute(struct lp *lp);
 bool lp_refactor(struct lp *lp);
 /* The variable whose column is in alpha takes place r. */
 void lp_pivot_in(struct lp *lp, uint32_t r, bool slack, uint32_t column,
-                     double reduced);
+                 double reduced);
 /* Have rounding errors piled up? */
 bool lp_drifted(struct lp *lp);
 
