@@ -277,6 +277,12 @@ static void fill_by_device(struct column_maker *m, uint32_t t,
     memcpy(b->lambda, m->lambda, p->scalars * sizeof *m->lambda);
 }
 
+/* In [0, 1). */
+static double unit(uint64_t *seed)
+{
+    return column_random(seed) / 2147483648.0;
+}
+
 void column_search(struct column_maker *m, uint32_t t, const double *worth,
                    const uint32_t *left, double above, int effort)
 {
@@ -291,8 +297,8 @@ void column_search(struct column_maker *m, uint32_t t, const double *worth,
         forced_fills(m, t, worth, above);
     for (int r = 0; effort >= 2 && r < m->dives; r++) {
         for (uint32_t i = 0; i < m->v->n_items; i++)
-            m->noisy[i] = worth[i] * (1 + (r ? NOISE * r : 0) *
-                                              (column_random(&m->seed) % 1000 / 500.0 - 1));
+            m->noisy[i] = worth[i] *
+                          (1 + NOISE * r * (unit(&m->seed) - 0.5) * 2);
         fill_by_device(m, t, worth, m->noisy, above);
     }
 }

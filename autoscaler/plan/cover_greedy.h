@@ -27,9 +27,9 @@ struct greedy;
 /* price may be NULL: then BY_PRICED must not be asked for. */
 struct greedy *greedy_make(const struct view *v, struct price *price);
 
-/* Buys for all that d has left.  sizes: set of 1 << enum greedy_size.  by_value:
- * price does not count (the number of bins is what is short).  Returns counted
- * work. */
+/* Buys for all that d has left.  sizes: set of 1 << enum greedy_size.
+ * by_value: price does not count (the number of bins is what is short).
+ * Returns counted work. */
 uint64_t greedy_run(struct greedy *g, const double *weight, unsigned sizes,
                     bool by_value, struct draft *d);
 

@@ -18,6 +18,7 @@
 /* More shapes than this: no linear program (its inverse is rows squared). */
 #define MOST_ROWS 700
 #define MOST_DIVES 16
+#define PROVED 1e-5          /* a gap at which looking on is no use */
 
 struct improve {
     struct view v;
@@ -62,6 +63,24 @@ static void import(struct improve *x, const struct cover_plan *plan,
     }
 }
 
+/* Every plan costs a multiple of what divides all prices: the bound may be
+ * rounded up to one. */
+static int64_t whole_prices(const struct view *v, double bound)
+{
+    int64_t unit = 0, floor = (int64_t)bound;
+
+    for (uint32_t t = 0; t < v->n_bins; t++)
+        for (int64_t a = v->price[t], b = unit; a; unit = b) {
+            int64_t r = b % a;
+
+            b = a;
+            a = r;
+        }
+    if (unit <= 1)
+        return floor;
+    return (floor + ((double)floor < bound) + unit - 1) / unit * unit;
+}
+
 /* Greedy plans: columns to start from, and weights that were learnt. */
 static void start(struct improve *x, const struct cover_plan *first)
 {
@@ -83,6 +102,24 @@ static void start(struct improve *x, const struct cover_plan *first)
     }
 }
 
+static int64_t bound_now(const struct improve *x)
+{
+    double bound;
+
+    if (!x->lp || x->g.bound < 0)
+        return -1;
+    bound = x->best.n_left ? bound_without(&x->g, x->best.n_left) : x->g.bound;
+    return bound < 0 ? 0 : whole_prices(&x->v, bound);
+}
+
+/* Is the best plan as good as proved to be the best there is? */
+static bool proved(const struct improve *x)
+{
+    int64_t bound = bound_now(x);
+
+    return bound >= 0 && (double)bound >= (double)x->best.cost * (1 - PROVED);
+}
+
 static void by_program(struct improve *x, uint64_t budget)
 {
     static const double worthy[3] = {0.96, 0.98, 0.94};
@@ -99,21 +136,25 @@ static void by_program(struct improve *x, uint64_t budget)
     bound_certify(g, g->worth, budget / 20000 + 1000, before + budget / 8);
     bound_certify(g, g->centre, budget / 20000 + 1000, before + budget / 6);
     memcpy(x->worth, g->centre, v->n_items * sizeof *x->worth);
+    if (proved(x)) {
+        x->used += generate_work(g);
+        return;
+    }
     dive_make(g, x->greedy, &dive);
     dive_run(&dive, budget * 17 / 20, worthy[0], steps[0], &x->best);
     for (int k = 1; k < MOST_DIVES &&
-                    generate_work(g) + dive.work < budget * 6 / 10; k++)
+                    generate_work(g) + dive.work < budget * 6 / 10 &&
+                    !proved(x); k++)
         dive_run(&dive, budget * 7 / 10, worthy[k % 3], steps[k % 4],
                  &x->best);
     x->used += generate_work(g) + dive.work;
 }
 
-void cover_improve(const struct cover_problem *p, const struct cover_plan *first,
-                   uint64_t budget, struct arena *arena,
-                   struct cover_plan *ret)
+void cover_improve(const struct cover_problem *p,
+                   const struct cover_plan *first, uint64_t budget,
+                   struct arena *arena, struct cover_plan *ret)
 {
     struct improve *x = ARENA_NEW(arena, struct improve);
-    double bound = -1;
 
     view_make(p, arena, &x->v);
     if (!x->v.n_items || !budget) {
@@ -135,17 +176,14 @@ void cover_improve(const struct cover_problem *p, const struct cover_plan *first
     start(x, first);
     if (x->lp)
         by_program(x, budget);
-    if (x->used < budget) {
+    if (x->used < budget && !proved(x)) {
         struct ruin *ruin = ruin_make(&x->v, x->g.price, x->worth);
 
         x->used += ruin_run(ruin, &x->best, budget - x->used);
     }
     draft_downgrade(&x->best, &x->room);
     draft_export(&x->best, ret);
-    if (x->lp)
-        bound = x->best.n_left ? bound_without(&x->g, x->best.n_left)
-                               : x->g.bound;
-    ret->bound = bound < 0 ? -1 : (int64_t)bound;
+    ret->bound = bound_now(x);
     if (ret->bound > ret->cost || !ret->cost)
         ret->bound = ret->cost;
     ret->work = x->used;

@@ -29,6 +29,8 @@ struct lp *lp_make(struct arena *arena, uint32_t n_cover, uint32_t n_limit,
     lp->y = ARENA_ARRAY(arena, double, m);
     lp->alpha = ARENA_ARRAY(arena, double, m);
     lp->rho = ARENA_ARRAY(arena, double, m);
+    lp->was = ARENA_ARRAY(arena, uint32_t, m);
+    lp->taken = ARENA_ARRAY(arena, bool, m);
     lp->nz = ARENA_ARRAY(arena, uint32_t, m);
     return lp;
 }
@@ -67,7 +69,7 @@ double lp_reduced_cost(const struct lp *lp, uint32_t column)
 }
 
 /* to += f * from, the inner loop of everything here. */
-static void lp_add_scaled(double *restrict to, const double *restrict from,
+static void add_scaled(double *restrict to, const double *restrict from,
                        double f, uint32_t n)
 {
     uint32_t k = 0;
@@ -89,7 +91,7 @@ void lp_transform(struct lp *lp, bool slack, uint32_t column)
 
     memset(lp->alpha, 0, m * sizeof *lp->alpha);
     if (slack) {
-        lp_add_scaled(lp->alpha, lp->inv + (size_t)column * m,
+        add_scaled(lp->alpha, lp->inv + (size_t)column * m,
                    lp_slack_sign(lp, column), m);
         lp->work += m / 2;
         return;
@@ -97,7 +99,7 @@ void lp_transform(struct lp *lp, bool slack, uint32_t column)
     for (uint32_t k = 0; k < lp->col.v[column].n; k++) {
         struct lp_entry e = lp->entry.v[lp->col.v[column].first + k];
 
-        lp_add_scaled(lp->alpha, lp->inv + (size_t)e.row * m, (double)e.value, m);
+        add_scaled(lp->alpha, lp->inv + (size_t)e.row * m, (double)e.value, m);
     }
     lp->work += (uint64_t)m * lp->col.v[column].n / 4;
 }
@@ -132,7 +134,7 @@ static void update_inverse(struct lp *lp, uint32_t r)
                 col[lp->nz[k]] -= f * lp->alpha[lp->nz[k]];
             lp->work += n;
         } else {
-            lp_add_scaled(col, lp->alpha, -f, m);
+            add_scaled(col, lp->alpha, -f, m);
             lp->work += m / 4;
         }
         col[r] = f;
@@ -167,7 +169,7 @@ void lp_recompute(struct lp *lp)
         double y = 0;
 
         if (lp->rhs[c] != 0)
-            lp_add_scaled(lp->x, col, lp->rhs[c], m);
+            add_scaled(lp->x, col, lp->rhs[c], m);
         for (uint32_t k = 0; k < m; k++)
             if (col[k] != 0)
                 y += lp_basic_cost(lp, k) * col[k];
@@ -205,8 +207,8 @@ static void start(struct lp *lp)
 bool lp_refactor(struct lp *lp)
 {
     uint32_t m = lp->m, n = 0;
-    uint32_t *was = ARENA_ARRAY(lp->arena, uint32_t, 2 * (size_t)m);
-    bool *taken = ARENA_ARRAY(lp->arena, bool, m);
+    uint32_t *was = lp->was;
+    bool *taken = lp->taken;
 
     for (uint32_t k = 0; k < m; k++)
         if (lp->basis[k] != SLACK) {
@@ -265,8 +267,8 @@ void lp_pivot_in(struct lp *lp, uint32_t r, bool slack, uint32_t column,
     if (step < 0 && lp->alpha[r] > 0)
         step = 0;              /* a primal step never goes back */
     lp_read_row(lp, r);
-    lp_add_scaled(lp->y, lp->rho, reduced / lp->alpha[r], m);
-    lp_add_scaled(lp->x, lp->alpha, -step, m);
+    add_scaled(lp->y, lp->rho, reduced / lp->alpha[r], m);
+    add_scaled(lp->x, lp->alpha, -step, m);
     lp->x[r] = step;
     update_inverse(lp, r);
     set_place(lp, r, slack, column);
@@ -373,7 +375,8 @@ enum lp_end lp_primal(struct lp *lp, uint32_t iterations)
         uint32_t column = 0, r;
         double reduced = 0;
 
-        if (lp->pivots >= REFACTOR || (lp->pivots % 100 == 99 && lp_drifted(lp)))
+        if (lp->pivots >= REFACTOR ||
+            (lp->pivots % 100 == 99 && lp_drifted(lp)))
             if (!lp_refactor(lp))
                 return LP_BROKEN;
         if (!choose_entering(lp, &slack, &column, &reduced))

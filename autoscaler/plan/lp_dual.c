@@ -20,7 +20,8 @@ static double dual_entry(struct lp *lp, uint32_t j, double *ret_reduced,
 
         if (lp->slack_basic[row])
             return 0;
-        *ret_reduced = lp->slack_cost[row] - lp_slack_sign(lp, row) * lp->y[row];
+        *ret_reduced = lp->slack_cost[row] -
+                       lp_slack_sign(lp, row) * lp->y[row];
         *ret_scale = lp->mean_scale;
         return lp_slack_sign(lp, row) * lp->rho[row];
     }

@@ -39,6 +39,8 @@ struct lp {
     uint32_t true_cap;
     double *alpha, *rho;
     uint32_t *nz;
+    uint32_t *was;           /* scratch of a refactoring */
+    bool *taken;
     uint32_t pivots;
     double mean_scale;
     bool started;
