@@ -3,13 +3,14 @@
  *
  * Four tenths go to column generation, up to a sixth to proving its bound, the
  * dive may use it up to 17/20 (other dives follow while 6/10 are not used),
- * ruin and recreate has what is left, and all of it when there are too many
- * shapes for the linear program.  Every phase starts
+ * ruin and recreate has what is left.  With too many shapes for the linear
+ * program it gets groups of like ones, or is left out.  Every phase starts
  * from the best plan so far and can only better it.
  */
 #include "cover_bound.h"
 #include "cover_dive.h"
 #include "cover_greedy.h"
+#include "cover_group.h"
 #include "cover_ruin.h"
 #include "cover_weight.h"
 
@@ -17,6 +18,10 @@
 
 /* More shapes than this: no linear program (its inverse is rows squared). */
 #define MOST_ROWS 700
+/* Up to here like shapes are worth grouping for it; beyond, groups so coarse
+ * lose more than the program gains. */
+#define GROUPED 3000
+#define MOST_GROUPS 250
 #define MOST_DIVES 16
 #define PROVED 1e-5          /* a gap at which looking on is no use */
 
@@ -150,6 +155,28 @@ static void by_program(struct improve *x, uint64_t budget)
     x->used += generate_work(g) + dive.work;
 }
 
+/* Too many shapes for the program: a plan for groups of like ones, what it
+ * leaves out by the greedy. */
+static void by_groups(struct improve *x, uint64_t budget)
+{
+    struct arena *arena = x->v.arena;
+    struct group group;
+    struct cover_plan first, plan;
+
+    group_make(&x->v, MOST_GROUPS, &group);
+    if (!group.p.n_items)
+        return;
+    cover_first(&group.p, arena, &first);
+    cover_improve(&group.p, &first, budget, arena, &plan);
+    x->used += first.work + plan.work;
+    group_apply(&group, &plan, &x->trial, &x->room);
+    x->used += greedy_run(x->greedy, x->worth, 1u << BY_SUM | 1u << BY_SCARCE,
+                          false, &x->trial);
+    draft_downgrade(&x->trial, &x->room);
+    if (draft_better(&x->trial, &x->best))
+        draft_copy(&x->best, &x->trial);
+}
+
 void cover_improve(const struct cover_problem *p,
                    const struct cover_plan *first, uint64_t budget,
                    struct arena *arena, struct cover_plan *ret)
@@ -176,6 +203,8 @@ void cover_improve(const struct cover_problem *p,
     start(x, first);
     if (x->lp)
         by_program(x, budget);
+    else if (x->v.n_items <= GROUPED)
+        by_groups(x, budget / 2);
     if (x->used < budget && !proved(x)) {
         struct ruin *ruin = ruin_make(&x->v, x->g.price, x->worth);
 
