@@ -44,7 +44,7 @@ void cover_first(const struct cover_problem *p, struct arena *arena,
 
     memset(ret, 0, sizeof *ret);
     view_make(p, arena, &v);
-    g = greedy_make(&v);
+    g = greedy_make(&v, NULL);
     draft_make(&v, &d);
     draft_make(&v, &best);
     room_make(&v, &room);
