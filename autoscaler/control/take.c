@@ -147,6 +147,7 @@ static void type_take(struct control *c, struct arena *a,
 {
     VEC(struct fact_offer) offers = {0};
     const struct fact_type *f = &t->fact;
+    const struct site *site = site_find(c, f->provider);
 
     *ret = *f;
     ret->name = arena_strdup(a, f->name);
@@ -157,6 +158,9 @@ static void type_take(struct control *c, struct arena *a,
     ret->labels = pairs_copy(a, f->labels);
     if (ret->boot_ms < 0)
         ret->boot_ms = journal_boot(c->journal, f->name);
+    /* Truth first: nothing is bought where we have not seen what there is. */
+    if (!site || !site->listed_ms)
+        ret->unavailable = REASON_PROVIDER_DOWN;
     for (uint32_t i = 0; i < f->n_offers; i++) {
         struct fact_offer o = f->offers[i];
         bool told = false;
