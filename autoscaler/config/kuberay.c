@@ -13,7 +13,7 @@
 
 #include "../model/accel.h"
 #include "../model/amount.h"
-#include "draft.h"
+#include "extras.h"
 
 #define MOST_REPLICAS INT64_C(2147483647)   /* KubeRay's "no maximum" */
 
@@ -373,29 +373,11 @@ static void group_read(struct draft *d, const struct ynode *group, uint32_t ix,
 
 /* ---- the cluster ---- */
 
-static void mode_read(struct reader *r, const struct ynode *v,
-                      const char *where, void *target)
-{
-    static const char *const modes[] = {"Default", "Aggressive",
-                                        "Conservative"};
-    struct config *c = target;
-
-    for (size_t i = 0; i < 3; i++)
-        if (strcmp(foreign_text(v), modes[i]) == 0) {
-            /* Ray: 1000 and 1; a thousandfold is no bound at all. */
-            c->limits.upscaling_speed = i == 2 ? AMOUNT_ONE : 0;
-            return;
-        }
-    diag_add(r->diag, v, "%s must be Default, Aggressive or Conservative, got "
-             "%s%s", where, ynode_say(r->arena, v),
-             grammar_hint(r->arena, foreign_text(v), modes, 3));
-}
-
 static const struct key option_keys[] = {
     {.name = "idleTimeoutSeconds", .type = KEY_TIME,
      .offset = offsetof(struct config, limits.idle_timeout_ms),
      .max = INT64_C(30) * 86400000},
-    {.name = "upscalingMode", .type = KEY_CUSTOM, .read = mode_read},
+    {.name = "upscalingMode", .type = KEY_CUSTOM, .read = upscaling_read},
     KEYS_END,
 };
 
