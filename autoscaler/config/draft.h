@@ -126,6 +126,18 @@ bool foreign_whole(struct draft *d, const struct ynode *v, const char *where,
                    int64_t *ret);
 void foreign_check(struct draft *d);
 
+/* ---- misspelt.c ---- */
+
+enum foreign_keys {
+    FOREIGN_RAY_FILE, FOREIGN_RAY_TYPE, FOREIGN_PODS_FILE, FOREIGN_PODS_TYPE,
+    FOREIGN_KUBERAY_SPEC, FOREIGN_KUBERAY_GROUP, FOREIGN_KUBERAY_OPTIONS,
+    FOREIGN_KUBERAY_PARAMS,
+};
+
+/* Tells the keys of a mapping that look like a known one but are none. */
+void foreign_keys(struct draft *d, enum foreign_keys which,
+                  const struct ynode *map, const char *where);
+
 /* ---- the dialects ---- */
 
 void davit_read(struct draft *d, const struct yaml_docs *docs);
