@@ -243,10 +243,8 @@ enum status record_open(const char *dir, struct record **ret, struct err *err)
         s = err_set(err, ST_INVALID, "the path is too long");
     else if (mkdir(dir, 0700) != 0 && errno != EEXIST)
         s = err_set(err, ST_INVALID, "%s: %s", dir, strerror(errno));
-    else if (access(dir, W_OK | X_OK) != 0)
+    else if ((s = files_find(r, err)) == ST_OK && access(dir, W_OK | X_OK) != 0)
         s = err_set(err, ST_INVALID, "%s: %s", dir, strerror(errno));
-    else
-        s = files_find(r, err);
     if (s != ST_OK) {
         free(r->files);
         free(r->dir);
