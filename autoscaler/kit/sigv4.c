@@ -73,11 +73,10 @@ static void path_normalize(const char *path, struct kit_str *out)
 static void path_add(const struct sigv4 *s, struct kit_str *out)
 {
     struct kit_str path = {0};
-    if (s->raw_path) {
-        kit_str_puts(out, s->path[0] != '\0' ? s->path : "/");
-        return;
-    }
-    path_normalize(s->path, &path);
+    if (s->keep_path)
+        kit_str_puts(&path, s->path[0] != '\0' ? s->path : "/");
+    else
+        path_normalize(s->path, &path);
     kit_str_encode(out, path.p, path.n, "/");
     kit_str_done(&path);
 }

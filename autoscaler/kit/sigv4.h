@@ -27,8 +27,8 @@ struct sigv4 {
     size_t n_headers;
     const void *body;
     size_t body_len;
-    bool raw_path;              /* as S3 wants it: not normalized, and not
-                                 * encoded again */
+    bool keep_path;             /* encoded, but its dots and double slashes
+                                 * are left as they are */
 };
 
 void sigv4_date(int64_t wall_ms, char ret[SIGV4_DATE_SIZE]);
