@@ -185,7 +185,9 @@ static int ledger_prune(struct op *op, struct group *g)
     size_t n = 0, kept = 0, closed = 0;
     int64_t now = op->server_ms;
     form_begin(&f, AUTOSCALING, "DeleteTags");
-    qsort(g->records, g->n_records, sizeof *g->records, newest_first);
+    if (g->n_records > 1)
+        qsort(g->records, g->n_records, sizeof *g->records,
+              newest_first);
     for (size_t i = 0; i < g->n_records; i++) {
         struct record *r = &g->records[i];
         bool done = record_open(g, r) == 0 || r->settled ||

@@ -87,25 +87,38 @@ static int from_node_group(struct op *op, const struct eks_pool *p,
         set(f, f->labels, &f->n_labels, name, strlen(name), value);
     }
     json_array_foreach(json_object_get(ng, "instanceTypes"), i, v)
-        if (json_is_string(v) && machines->n == 0)
-            kit_str_puts(machines, json_string_value(v));
+        if (json_is_string(v))
+            kit_str_printf(machines, "%s%s", machines->n > 0 ? " " : "",
+                           json_string_value(v));
     json_decref(reply);
     return DAVIT_OK;
 }
 
-static int from_machine(struct op *op, const char *machine, struct facts *f)
+/* Of several types the first is what counts on; the others are as large. */
+static int from_machine(struct op *op, const char *machines, struct facts *f)
 {
     struct kit_str form = {0};
     struct xml_doc *doc;
     const struct xml *x;
     char text[32];
     form_begin(&form, EC2, "DescribeInstanceTypes");
-    form_nth(&form, "InstanceType.", 1, machine);
+    size_t n = 0, first = strcspn(machines, " ");
+    for (const char *at = machines; *at != '\0';) {
+        char one[64];
+        size_t len = strcspn(at, " ");
+        snprintf(one, sizeof one, "%.*s", (int)(len < 63 ? len : 63), at);
+        form_nth(&form, "InstanceType.", ++n, one);
+        at += len + (at[len] == ' ');
+    }
     int st = api_query(op, EC2, &form, &doc, &x);
     kit_str_done(&form);
     if (st != DAVIT_OK)
         return st;
     const struct xml *t = xml_at(x, "instanceTypeSet/item");
+    while (t != NULL && (strlen(xml_text(t, "instanceType")) != first ||
+                         strncmp(xml_text(t, "instanceType"), machines,
+                                 first) != 0))
+        t = xml_again(t);
     int64_t cpus = xml_number(t, "vCpuInfo/defaultVCpus", 0), gpus = 0;
     int64_t mib = xml_number(t, "memoryInfo/sizeInMiB", 0);
     for (const struct xml *g = xml_at(t, "gpuInfo/gpus/item"); g != NULL;
@@ -240,6 +253,8 @@ static int route_offer(const struct offering *o, const struct eks_route *r,
         kit_str_puts(&machine, o->type->machine);
     if (st == DAVIT_OK && x != NULL && machine.n > 0)
         st = from_machine(o->op, machine.p, &f);
+    if (machine.n > 0)
+        machine.p[strcspn(machine.p, " ")] = '\0';
     if (st == DAVIT_INVALID)
         st = DAVIT_OK;          /* a machine type EC2 does not know */
     if (st == DAVIT_OK) {

@@ -82,6 +82,7 @@ class Cloud:
             self.page = 0            # DescribeInstances: at most so many a page
             self.health = {}         # node group -> issues
             self.rejected = []
+            self.frozen = None       # answers given again, to measure ourselves
             self.agent_expires = 3600
             self.agent_token = None
             self.agent_calls = []
@@ -159,7 +160,6 @@ class Cloud:
             return
         g = self.group(group)
         have, left = g["DesiredCapacity"], self.stock.get(group)
-        live = len([i for i in g["Instances"]])
         if want > have:
             can = want if left is None else min(want, have + max(left, 0))
             if can > have:
@@ -178,7 +178,6 @@ class Cloud:
             if want < have:
                 self.asg.set_desired_capacity(AutoScalingGroupName=group, DesiredCapacity=want)
             del self.want[group]
-        del live
 
     failed_at = {}
 
@@ -393,7 +392,7 @@ class Gate(http.server.BaseHTTPRequestHandler):
         form = dict(pairs)
         action = form.get("Action") or (
             "DescribeNodegroup" if re.fullmatch(r"/clusters/[^/]+/node-groups/[^/]+", path.path) else self.command + " " + path.path)
-        service, verdict = "?", "ok"
+        service = "?"
         with CLOUD.lock:
             try:
                 if action == "AssumeRoleWithWebIdentity":
@@ -416,6 +415,8 @@ class Gate(http.server.BaseHTTPRequestHandler):
                 e = Refused(f["code"], f.get("text", "Rate exceeded"), f.get("status", 400))
                 out, h = error_body(service, e)
                 return self.reply(e.status, out, {**h, **f.get("headers", {})})
+            if f and f["kind"] == "raw":
+                return self.reply(f["status"], f["body"].encode(), f["headers"])
             if f and f["kind"] == "html":
                 return self.reply(f.get("status", 502), b"<html><body>Bad Gateway</body></html>", {"Content-Type": "text/html"})
             try:
@@ -423,7 +424,6 @@ class Gate(http.server.BaseHTTPRequestHandler):
             except Refused as e:
                 status = e.status
                 out, h = error_body(service, e)
-            del verdict
         if f and f["kind"] == "delay":
             time.sleep(f["seconds"])
         if f and f["kind"] == "lost":
@@ -440,6 +440,8 @@ class Gate(http.server.BaseHTTPRequestHandler):
                 CLOUD.settle(g)
         if action == "DescribeInstances" and CLOUD.page:
             body = re.sub(rb"MaxResults=\d+", b"MaxResults=%d" % CLOUD.page, body)
+        if CLOUD.frozen is not None and body in CLOUD.frozen:
+            return CLOUD.frozen[body]
         headers = dict(self.headers.items())
         if headers.get("Content-Length"):
             headers["Content-Length"] = str(len(body))
@@ -448,6 +450,8 @@ class Gate(http.server.BaseHTTPRequestHandler):
             CLOUD.learn(out)
         if status == 200:
             status, out = CLOUD.mend(action, form, status, out)
+        if CLOUD.frozen is not None:
+            CLOUD.frozen[body] = (status, out, h)
         return status, out, h
 
     # ---- metadata service and container agent
@@ -509,6 +513,9 @@ class Gate(http.server.BaseHTTPRequestHandler):
 
     def ctl_late(self, pool, seconds):
         CLOUD.late[CLOUD.pools[pool]] = seconds
+
+    def ctl_freeze(self):
+        CLOUD.frozen = {}
 
     def ctl_page(self, n):
         CLOUD.page = n

@@ -115,7 +115,7 @@ static void run(struct workers *w, struct mailbox *box, struct call *c,
     struct mail *m = NULL;
     call_submit(w, c, ms);
     while (m == NULL) {
-        nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
+        nanosleep(&(struct timespec){.tv_nsec = 3000000}, NULL);
         workers_check(w, clock_mono_ms());
         m = mailbox_take(box);
     }

@@ -69,7 +69,7 @@ def suite():
     cases = {}
     with tarfile.open(archive) as t:
         for m in t:
-            got = re.fullmatch(r".*/aws4_testsuite/(?:.*/)?([^/]+)\.(req|creq|sts|authz|token)", m.name)
+            got = re.fullmatch(r".*/aws4_testsuite/(?:.*/)?([^/]+)\.(req|creq|sts|authz)", m.name)
             if got and m.isfile():
                 cases.setdefault(got.group(1), {})[got.group(2)] = t.extractfile(m).read().decode()
     return {k: v for k, v in cases.items() if len(v) >= 4}
@@ -80,8 +80,10 @@ def test_the_vectors_in_botocore(tool):
     good = 0
     for name, c in sorted(cases.items()):
         r = read_request(c["req"])
-        if "token" in c:
-            r["headers"].append(["X-Amz-Security-Token", c["token"]])
+        # In one case the signer is to add a session token that only its result has.
+        token = re.search(r"^x-amz-security-token:(.*)$", c["creq"], re.M)
+        if token and "token" not in c["req"].lower():
+            r["headers"].append(["X-Amz-Security-Token", token.group(1)])
         got = tool(access=AK, secret=SK, region="us-east-1", service="service", date=DATE, **r)
         assert got["creq"] == c["creq"], name
         assert got["sts"] == c["sts"], name
