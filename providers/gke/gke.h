@@ -108,7 +108,7 @@ int pools_get(struct op *op, bool fresh, struct groups *ret);
 void pools_done(struct groups *gs);
 void pools_forget(struct gke *g);
 /* The groups of one type and market; INVALID with what there is when there is
- * none.  Reads again first, in case the pool is new. */
+ * none. */
 int pools_of_type(struct op *op, const struct gke_type *t, bool spot,
                   struct groups *ret);
 const struct gke_type *type_find(const struct gke *g, const char *name);

@@ -300,12 +300,18 @@ int gke_launch(void *self, struct davit_call *call,
     int s = check(&x, t);
     if (s != DAVIT_OK)
         return s;
-    s = pools_of_type(&x.op, t, l->spot, &x.groups);
-    if (s == DAVIT_OK)
-        s = launch_all(&x);
+    /* INVALID disables the type: not on what we remember of the pool. */
+    for (int tries = 0; tries < 2; tries++) {
+        s = pools_of_type(&x.op, t, l->spot, &x.groups);
+        if (s == DAVIT_OK)
+            s = launch_all(&x);
+        pools_done(&x.groups);
+        if (s != DAVIT_INVALID || x.in != NULL)
+            break;
+        pools_forget(self);
+    }
     free(x.in);
     free(x.made);
     members_done(&x.there);
-    pools_done(&x.groups);
     return s;
 }

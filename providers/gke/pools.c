@@ -181,17 +181,11 @@ int pools_of_type(struct op *op, const struct gke_type *t, bool spot,
     const char *pool = spot && t->spot_pool != NULL ? t->spot_pool : t->pool;
     if (pool == NULL)
         pool = t->spot_pool;
-    for (int fresh = 0;; fresh++) {
-        int s = pools_get(op, fresh != 0, ret);
-        size_t kept = 0;
-        for (size_t i = 0; i < ret->n && s == DAVIT_OK; i++)
-            if (strcmp(kit_json_text(ret->v[i].pool, "name"), pool) == 0)
-                ret->v[kept++] = ret->v[i];
-        ret->n = kept;
-        if (s != DAVIT_OK || kept > 0)
-            return s;
-        if (fresh)
-            return no_pool(op, ret, pool);
-        pools_done(ret);
-    }
+    int s = pools_get(op, false, ret);
+    size_t kept = 0;
+    for (size_t i = 0; i < ret->n && s == DAVIT_OK; i++)
+        if (strcmp(kit_json_text(ret->v[i].pool, "name"), pool) == 0)
+            ret->v[kept++] = ret->v[i];
+    ret->n = kept;
+    return s == DAVIT_OK && kept == 0 ? no_pool(op, ret, pool) : s;
 }
