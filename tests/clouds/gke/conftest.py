@@ -41,8 +41,8 @@ def config(server, options="", t4="", more=""):
 def environment(server, **kw):
     """No credentials but the test cloud's metadata server, and no proxy."""
     env = {k: v for k, v in os.environ.items() if not k.lower().endswith("_proxy")}
-    env.update(GCE_METADATA_HOST=server.url.removeprefix("http://"), CLOUDSDK_CONFIG="/nonexistent", **kw)
-    env.pop("GOOGLE_APPLICATION_CREDENTIALS", None) if "GOOGLE_APPLICATION_CREDENTIALS" not in kw else None
+    env.pop("GOOGLE_APPLICATION_CREDENTIALS", None)
+    env.update({"GCE_METADATA_HOST": server.url.removeprefix("http://"), "CLOUDSDK_CONFIG": "/nonexistent", **kw})
     return env
 
 

@@ -169,7 +169,8 @@ class Cloud:
     def container_op(self, name):
         op = self.ops[name]
         done = time.monotonic() >= op["done_at"] and op["applied"]
-        r = {"name": name, "operationType": op["kind"], "status": "DONE" if done else "RUNNING", "zone": self.location}
+        kind = {"setSize": "SET_NODE_POOL_SIZE", "setAutoscaling": "UPDATE_CLUSTER"}[op["kind"]]
+        r = {"name": name, "operationType": kind, "status": "DONE" if done else "RUNNING", "zone": self.location}
         if done and op["fail"]:
             r["error"] = {"code": 8, "message": op["fail"][1]}
             r["nodepoolConditions"] = [{"code": op["fail"][0], "message": op["fail"][1]}]
