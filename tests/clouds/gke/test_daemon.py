@@ -99,9 +99,8 @@ def test_kill_9_at_any_moment(server, slow, tmp_path):
             d.kill()
             assert len(slow.living("gpu")) <= 2
             d.start()
-            got = d.get("/v1/request_resources/k")
-            assert got[0] == 200 and got[1]["bundles"] == n, got
-            d.until(lambda: d.get("/v1/request_resources/k")[1]["satisfied"], 20)
+            d.until(lambda: d.get("/v1/request_resources/k")[1].get("bundles") == n, 5, "the request is forgotten")
+            d.until(lambda: d.get("/v1/request_resources/k")[1].get("satisfied"), 20)
             assert len(slow.living("gpu")) <= 2
         d.post({"owner": "k", "bundles": []})
         d.ended()
