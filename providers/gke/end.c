@@ -49,6 +49,8 @@ static int look_in(struct end *x, const struct group *g)
     int s = members_read(&x->op, g, &x->members);
     for (size_t i = from; i < x->members.n && s == DAVIT_OK; i++) {
         const char *name = x->members.v[i].name;
+        if (!member_ours(x->op.g, &x->members.v[i]))
+            continue;
         bool twice = json_object_get(x->by_name, name) != NULL;
         json_object_set_new(x->by_name, name,
                             json_integer(twice ? -1 : (json_int_t)i));
@@ -66,7 +68,8 @@ static int look(struct end *x)
     for (int likely = 1; likely >= 0; likely--)
         for (size_t k = 0; k < x->groups.n && s == DAVIT_OK; k++)
             if (points_to(x, &x->groups.v[k]) == (likely != 0) &&
-                (likely != 0 || !all_found(x)))
+                (likely != 0 ||
+                 (x->groups.v[k].type != NULL && !all_found(x))))
                 s = look_in(x, &x->groups.v[k]);
     return s;
 }

@@ -16,6 +16,7 @@ static void gke_close(void *self)
     pthread_mutex_destroy(&g->lock);
     json_decref(g->pools);
     json_decref(g->addresses);
+    json_decref(g->left);
     options_done(g);
     free(g);
 }
@@ -31,6 +32,7 @@ static int gke_open(const struct davit_host *host,
     kit_token_init(&g->token);
     pthread_mutex_init(&g->lock, NULL);
     g->addresses = json_object();
+    name_tag(g->tag, setup->cluster);
     int s = options_read(g, setup, e);
     if (s == DAVIT_OK)
         *ret_self = g;

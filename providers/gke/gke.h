@@ -29,16 +29,20 @@ struct gke {
     char *project, *location, *cluster;
     char *container_url, *compute_url;   /* without a slash at the end */
     char *metadata_url;
-    char *credentials;           /* a file, or NULL: as Google's own libraries */
-    bool take_over;              /* switch off GKE's own autoscaling of a pool */
+    char *credentials;           /* a file; NULL: as Google's own libraries */
+    bool take_over;              /* switch off GKE's autoscaling of a pool */
     struct gke_type *types;
     size_t n_types;
     struct kit_token token;
-    pthread_mutex_t lock;        /* of the three below */
+    char tag[5];                 /* of our cluster's name, in machines' names */
+    pthread_mutex_t lock;        /* of what is below */
     json_t *pools;               /* the last answer of nodePools.list */
     int64_t pools_ms;
     json_t *addresses;           /* instance number -> IP address */
     uint32_t salt;               /* failed creations: a new one is a new one */
+    json_t *left;                /* "ZONE/GROUP" of pools that no type has any
+                                  * more and that hold machines of ours; NULL:
+                                  * not looked yet */
 };
 
 /* One operation at work. */
@@ -51,7 +55,7 @@ struct op {
 /* The instance group of one node pool in one zone. */
 struct group {
     char project[64], zone[48], name[64];
-    const struct gke_type *type;
+    const struct gke_type *type; /* NULL: of a pool that no type has */
     const json_t *pool;          /* as GKE describes it; lives with groups */
     bool spot;
 };
@@ -116,6 +120,8 @@ const struct gke_type *type_find(const struct gke *g, const char *name);
 /* list.c */
 int members_read(struct op *op, const struct group *of, struct members *ret);
 void members_done(struct members *ms);
+/* Ours: all of a pool of ours; of another, what has our tag in its name. */
+bool member_ours(const struct gke *g, const struct member *m);
 void member_put(const struct member *m, const char *address,
                 struct davit_sink *sink,
                 void (*put)(struct davit_sink *, const struct davit_machine *));
@@ -137,11 +143,14 @@ int gke_offers(void *self, struct davit_call *call, struct davit_sink *sink,
                struct davit_error *e);
 
 /* names.c */
+void name_tag(char ret[5], const char *cluster);
 bool name_possible(const char *request_id);
-void name_make(char ret[NAME_MAX_ + 1], const char *group,
+void name_make(char ret[NAME_MAX_ + 1], const char *group, const char *tag,
                const char *request_id, uint32_t i);
 /* The request id in a name, "" when it has none. */
 void name_request(const char *name, char ret[64]);
+/* Is it a name of ours, with this tag? */
+bool name_tagged(const char *name, const char *tag);
 /* Could an instance of this group have this name? */
 bool name_likely(const char *name, const char *group);
 

@@ -146,7 +146,8 @@ static int look(struct launch *x)
         x->made[i] = false;
         for (size_t k = 0; k < x->groups.n && !x->made[i]; k++) {
             char name[NAME_MAX_ + 1];
-            name_make(name, x->groups.v[k].name, x->l->request_id, i);
+            name_make(name, x->groups.v[k].name, x->op.g->tag,
+                      x->l->request_id, i);
             x->made[i] = json_object_get(names, name) != NULL;
         }
     }
@@ -221,7 +222,7 @@ static int fill(struct launch *x, uint32_t k)
             char name[NAME_MAX_ + 1];
             if (x->in[i] != k || x->made[i])
                 continue;
-            name_make(name, in->name, x->l->request_id, i);
+            name_make(name, in->name, x->op.g->tag, x->l->request_id, i);
             json_array_append_new(instances, json_pack("{s:s}", "name", name));
         }
         if (json_array_size(instances) > 0)

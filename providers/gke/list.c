@@ -133,6 +133,11 @@ void members_done(struct members *ms)
     json_decref(ms->replies);
 }
 
+bool member_ours(const struct gke *g, const struct member *m)
+{
+    return m->group->type != NULL || name_tagged(m->name, g->tag);
+}
+
 void member_put(const struct member *m, const char *address,
                 struct davit_sink *sink,
                 void (*put)(struct davit_sink *, const struct davit_machine *))
@@ -141,7 +146,9 @@ void member_put(const struct member *m, const char *address,
     name_request(m->name, request);
     put(sink, &(struct davit_machine){
         .size = sizeof(struct davit_machine), .id = m->name,
-        .request_id = request, .offer = m->group->type->name,
+        .request_id = request,
+        .offer = m->group->type != NULL ? m->group->type->name
+                                        : kit_json_text(m->group->pool, "name"),
         .zone = m->group->zone, .address = address, .phase = m->phase,
         .spot = m->group->spot, .failure = m->failure, .detail = m->detail});
 }
@@ -225,6 +232,7 @@ static int addresses_get(struct op *op, const struct groups *gs,
         bool wanted = false;
         for (size_t i = 0; i < ms->n && !wanted; i++)
             wanted = ms->v[i].group == &gs->v[k] &&
+                     member_ours(g, &ms->v[i]) &&
                      address_wanted(now, &ms->v[i]);
         if (wanted)
             s = addresses_read(op, &gs->v[k], now);
@@ -239,6 +247,45 @@ static int addresses_get(struct op *op, const struct groups *gs,
     return s;
 }
 
+/* ---- machines of ours in pools that no node type has any more: removing a
+ * type from the configuration must not leave its machines to nobody.  Such
+ * groups are looked for by a handle's first list, and kept until empty. */
+
+static const char *left_key(const struct group *gr, char *key, size_t size)
+{
+    snprintf(key, size, "%s/%s", gr->zone, gr->name);
+    return key;
+}
+
+static json_t *left_known(struct gke *g)
+{
+    pthread_mutex_lock(&g->lock);
+    json_t *left = json_incref(g->left);
+    pthread_mutex_unlock(&g->lock);
+    return left;
+}
+
+static bool group_wanted(const struct group *gr, const json_t *left)
+{
+    char key[128];
+    return gr->type != NULL || left == NULL ||
+           json_object_get(left, left_key(gr, key, sizeof key)) != NULL;
+}
+
+static void left_keep(struct gke *g, const struct members *ms)
+{
+    char key[128];
+    json_t *left = json_object();
+    for (size_t i = 0; i < ms->n; i++)
+        if (ms->v[i].group->type == NULL && member_ours(g, &ms->v[i]))
+            json_object_set_new(left, left_key(ms->v[i].group, key,
+                                               sizeof key), json_true());
+    pthread_mutex_lock(&g->lock);
+    json_decref(g->left);
+    g->left = left;
+    pthread_mutex_unlock(&g->lock);
+}
+
 int gke_list(void *self, struct davit_call *call, struct davit_sink *sink,
              void (*put)(struct davit_sink *, const struct davit_machine *),
              struct davit_error *e)
@@ -246,19 +293,27 @@ int gke_list(void *self, struct davit_call *call, struct davit_sink *sink,
     struct op op = {self, call, e};
     struct groups gs;
     struct members ms = {.n = 0};
-    json_t *addresses = NULL;
+    json_t *addresses = NULL, *left = left_known(op.g);
     int s = pools_get(&op, false, &gs);
     for (size_t i = 0; i < gs.n && s == DAVIT_OK; i++)
-        s = members_read(&op, &gs.v[i], &ms);
+        if (group_wanted(&gs.v[i], left)) {
+            s = members_read(&op, &gs.v[i], &ms);
+            if (s == DAVIT_NOT_FOUND && gs.v[i].type == NULL)
+                s = DAVIT_OK;
+        }
     /* The pool changed meanwhile.  This list is no truth; the next one is. */
     if (s == DAVIT_NOT_FOUND) {
         pools_forget(op.g);
         s = DAVIT_RETRY;
     }
-    if (s == DAVIT_OK)
+    if (s == DAVIT_OK) {
+        left_keep(op.g, &ms);
         s = addresses_get(&op, &gs, &ms, &addresses);
+    }
     for (size_t i = 0; i < ms.n && s == DAVIT_OK; i++)
-        member_put(&ms.v[i], address_of(addresses, &ms.v[i]), sink, put);
+        if (member_ours(op.g, &ms.v[i]))
+            member_put(&ms.v[i], address_of(addresses, &ms.v[i]), sink, put);
+    json_decref(left);
     json_decref(addresses);
     members_done(&ms);
     pools_done(&gs);

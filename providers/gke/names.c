@@ -7,16 +7,20 @@
  * earlier try made, and asks the group for the rest only, by names that exist
  * once.  A name is the group's base name, cut when need be, and
  *
- *   -k<16 of base32><3 of base36>   of davit-<20 hex>, Davit's own form
- *   --<id>-<3 of base36>            of another id of a-z 0-9 -
+ *   -k<16 of base32><end>    for davit-<20 hex>, Davit's own form
+ *   --<id>-<end>             for another id of a-z 0-9 -
+ *
+ * end: 4 that stand for our cluster's name, and the number, 3 of base36.
  */
-#include <ctype.h>
+#include <openssl/sha.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "gke.h"
 
 #define DIGITS 3
+#define TAG 4
+#define END (TAG + DIGITS)
 #define PACKED 16
 #define HEX 20
 #define PLAIN_MAX 40
@@ -66,6 +70,15 @@ static bool unpack(const char *in, char *out)
     return true;
 }
 
+void name_tag(char ret[5], const char *cluster)
+{
+    unsigned char d[SHA256_DIGEST_LENGTH];
+    SHA256((const unsigned char *)cluster, strlen(cluster), d);
+    for (int i = 0; i < TAG; i++)
+        ret[i] = base32[d[i] & 31];
+    ret[TAG] = '\0';
+}
+
 /* GKE calls the group of base name X "X-grp". */
 static size_t base_of(const char *group)
 {
@@ -73,16 +86,17 @@ static size_t base_of(const char *group)
     return n > 4 && strcmp(group + n - 4, "-grp") == 0 ? n - 4 : n;
 }
 
-void name_make(char ret[NAME_MAX_ + 1], const char *group, const char *id,
-               uint32_t i)
+void name_make(char ret[NAME_MAX_ + 1], const char *group, const char *tag,
+               const char *id, uint32_t i)
 {
-    char tail[PLAIN_MAX + 8];
+    char tail[PLAIN_MAX + 16];
     if (packable(id)) {
         strcpy(tail, "-k");
         pack(id + 6, tail + 2);
     } else {
         snprintf(tail, sizeof tail, "--%s-", id);
     }
+    strcat(tail, tag);
     size_t n = strlen(tail), base = base_of(group);
     for (uint32_t d = 0; d < DIGITS; d++, i /= 36)
         tail[n + DIGITS - 1 - d] = base36[i % 36];
@@ -94,42 +108,49 @@ void name_make(char ret[NAME_MAX_ + 1], const char *group, const char *id,
     snprintf(ret, NAME_MAX_ + 1, "%.*s%s", (int)base, group, tail);
 }
 
-static bool numbered(const char *s)
+/* Where the id and what follows it begin in a name of ours, or NULL. */
+static const char *tail_of(const char *name, char id[64])
 {
-    return strspn(s, base36) == DIGITS && s[DIGITS] == '\0';
+    size_t n = strlen(name);
+    char hex[HEX + 1];
+    id[0] = '\0';
+    if (n <= END || strspn(name + n - END, base36) != END)
+        return NULL;
+    const char *k = n > 2 + PACKED + END ? name + n - END - PACKED - 2 : "";
+    if (k[0] == '-' && k[1] == 'k' && unpack(k + 2, hex)) {
+        snprintf(id, 64, "davit-%s", hex);
+        return k;
+    }
+    const char *at = NULL, *last = name + n - END - 1;
+    for (const char *p = strstr(name, "--"); p != NULL && p < last;
+         p = strstr(p + 1, "--"))
+        at = p;
+    if (at == NULL || *last != '-' || last <= at + 2 ||
+        last - at - 2 > PLAIN_MAX)
+        return NULL;
+    snprintf(id, 64, "%.*s", (int)(last - at - 2), at + 2);
+    return at;
 }
 
 void name_request(const char *name, char ret[64])
 {
-    size_t n = strlen(name);
-    char hex[HEX + 1];
-    ret[0] = '\0';
-    const char *k = n > 2 + PACKED + DIGITS ? name + n - 2 - PACKED - DIGITS
-                                            : name;
-    if (k != name && k[0] == '-' && k[1] == 'k' &&
-        numbered(k + 2 + PACKED) && unpack(k + 2, hex)) {
-        snprintf(ret, 64, "davit-%s", hex);
-        return;
-    }
-    const char *at = NULL;
-    for (const char *p = strstr(name, "--"); p != NULL; p = strstr(p + 1, "--"))
-        at = p + 2;
-    const char *last = at != NULL ? strrchr(at, '-') : NULL;
-    if (last == NULL || last == at || !numbered(last + 1) ||
-        last - at > PLAIN_MAX)
-        return;
-    snprintf(ret, 64, "%.*s", (int)(last - at), at);
+    tail_of(name, ret);
+}
+
+bool name_tagged(const char *name, const char *tag)
+{
+    char id[64];
+    return tail_of(name, id) != NULL &&
+           strncmp(name + strlen(name) - END, tag, TAG) == 0;
 }
 
 bool name_likely(const char *name, const char *group)
 {
-    size_t base = base_of(group), n = strlen(name);
     char id[64];
-    name_request(name, id);
-    if (id[0] != '\0') {
-        size_t tail = packable(id) ? 2 + PACKED + DIGITS
-                                   : strlen(id) + 3 + DIGITS;
-        return n - tail <= base && strncmp(name, group, n - tail) == 0;
-    }
+    size_t base = base_of(group), n = strlen(name);
+    const char *tail = tail_of(name, id);
+    if (tail != NULL)
+        return (size_t)(tail - name) <= base &&
+               strncmp(name, group, (size_t)(tail - name)) == 0;
     return n > base && strncmp(name, group, base) == 0 && name[base] == '-';
 }

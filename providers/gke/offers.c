@@ -197,10 +197,10 @@ static void offer_missing(const struct groups *gs, const struct gke_type *t,
 static bool zone_wanted(const struct group *g)
 {
     const struct gke_type *t = g->type;
-    for (size_t k = 0; k < t->n_zones; k++)
+    for (size_t k = 0; t != NULL && k < t->n_zones; k++)
         if (strcmp(t->zones[k], g->zone) == 0)
             return true;
-    return t->n_zones == 0;
+    return t != NULL && t->n_zones == 0;
 }
 
 int gke_offers(void *self, struct davit_call *call, struct davit_sink *sink,

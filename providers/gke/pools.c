@@ -40,8 +40,9 @@ static int pools_read(struct op *op, bool fresh, json_t **ret)
     pthread_mutex_unlock(&g->lock);
     if (*ret != NULL)
         return DAVIT_OK;
-    snprintf(path, sizeof path, "projects/%s/locations/%s/clusters/%s/nodePools",
-             g->project, g->location, g->cluster);
+    snprintf(path, sizeof path,
+             "projects/%s/locations/%s/clusters/%s/nodePools", g->project,
+             g->location, g->cluster);
     int s = api_send(op, &(struct request){"GET", false, path, "", NULL}, ret);
     if (s == DAVIT_NOT_FOUND)
         return kit_error(op->e, DAVIT_INVALID, "cluster",
@@ -107,7 +108,8 @@ static int groups_add(struct op *op, struct groups *gs, const json_t *pool,
         if (!segment(url, "/projects/", g->project, sizeof g->project) ||
             !segment(url, "/zones/", g->zone, sizeof g->zone) ||
             !segment(url, "/instanceGroupManagers/", g->name, sizeof g->name))
-            return kit_error(op->e, DAVIT_RETRY, "BadReply",
+            return type == NULL ? DAVIT_OK : kit_error(
+                             op->e, DAVIT_RETRY, "BadReply",
                              "node pool %.40s has an instance group we cannot "
                              "read: \"%.80s\"", kit_json_text(pool, "name"),
                              url);
@@ -130,10 +132,9 @@ int pools_get(struct op *op, bool fresh, struct groups *ret)
     size_t i;
     json_t *p;
     json_array_foreach(json_object_get(ret->pools, "nodePools"), i, p) {
-        const struct gke_type *t = type_of_pool(op->g,
-                                                kit_json_text(p, "name"));
-        if (t != NULL && s == DAVIT_OK)
-            s = groups_add(op, ret, p, t);
+        if (s == DAVIT_OK)
+            s = groups_add(op, ret, p,
+                           type_of_pool(op->g, kit_json_text(p, "name")));
     }
     if (ret->n > 1)
         qsort(ret->v, ret->n, sizeof *ret->v, by_zone);

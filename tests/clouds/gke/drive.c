@@ -167,8 +167,10 @@ int main(int argc, char **argv)
     }
     buf_done(&errors);
     struct provider *p = open_one(c, argv[2]);
-    if (p == NULL)
+    if (p == NULL) {
+        config_free(c);
         return 3;
+    }
     mailbox_init(&box, NULL, NULL);
     workers = workers_new(4, 8, &box);
     while (getline(&line, &size, stdin) > 0) {

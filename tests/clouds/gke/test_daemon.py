@@ -35,6 +35,11 @@ class Daemon(Plain):
         text = CONFIG % {"plugins": BUILD / "plugins", "url": server.url, "zones": zones, "idle": idle}
         super().__init__(where, text.replace("zones: [], ", ""), env=environment(server))
 
+    def start(self, wait=True):
+        super().start(wait)
+        self.until(lambda: self.get("/v1/nodes")[0] == 200, 10, "it lives, but does not answer")
+        return self
+
     def same(self):
         """The fleet's machines are the cloud's, by name."""
         fleet = sorted(n["cloud_id"] for n in self.nodes() if n["cloud_id"])

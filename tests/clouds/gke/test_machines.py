@@ -177,6 +177,33 @@ def test_a_zone_that_was_added(drive, cloud):
     assert r["status"] == "OK" and r["machines"][0]["zone"] == "us-central1-f"
 
 
+def test_a_type_that_was_removed_keeps_its_machines_ours(drive, cloud, driver, server, tmp_path):
+    """And nobody else's: not the pool's own, not another Davit's."""
+    from conftest import Drive, config, environment
+    cloud.pool("cpu", ["us-central1-a"], machine="e2-standard-8", hash_="ffffeeee", size=1)
+    d = drive()
+    d.launch(2, type="cpu")
+    d.until(lambda: len(d.list("RUNNING")) == 3)
+    text = "\n".join(x for x in config(server).split("\n") if "  cpu:" not in x)
+    two = []
+    for name, mine in (("gke-test", text), ("another", text.replace("cluster: gke-test", "cluster: another"))):
+        (tmp_path / name).mkdir()
+        two.append(Drive(driver, tmp_path / name, mine, environment(server)))
+    ours, other = two
+    got = ours.list()
+    assert {m["request"] for m in got} == {R} and {m["type"] for m in got} == {"cpu"} and len(got) == 2
+    assert other.list() == []
+    assert other.end(got[0]["id"])["done"] == {got[0]["id"]: "NOT_FOUND"}
+    assert set(ours.end(*[m["id"] for m in got])["done"].values()) == {"OK"}
+    ours.until(lambda: ours.list() == [])
+    before = dict(cloud.counts)
+    ours.list()
+    assert cloud.counts["listManagedInstances"] - before["listManagedInstances"] == 2   # our own two groups only
+    assert len(cloud.living("cpu")) == 1
+    for x in two:
+        x.close()
+
+
 def test_spot_is_a_pool_of_its_own(drive, cloud):
     cloud.pool("gpu-spot", [A], accelerator="nvidia-tesla-t4", spot=True, hash_="5a5a5a5a")
     d = drive(t4="market: [on-demand, spot], options: {spot_pool: gpu-spot}")

@@ -14,19 +14,19 @@ GCE = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
 @pytest.fixture(scope="module")
 def lib(tmp_path_factory):
     out = tmp_path_factory.mktemp("lib") / "pure.so"
-    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "jansson"], capture_output=True, text=True, check=True).stdout.split()
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "jansson", "libcrypto"], capture_output=True, text=True, check=True).stdout.split()
     subprocess.run(["gcc", "-std=c11", "-D_GNU_SOURCE", "-shared", "-fPIC", "-I", ROOT / "autoscaler", "-I", ROOT / "autoscaler/kit", "-o", out,
                     ROOT / "providers/gke/names.c", ROOT / "providers/gke/errors.c", ROOT / "autoscaler/kit/json.c",
                     ROOT / "autoscaler/kit/options.c", *flags], check=True)
     lib = ctypes.CDLL(out)
     lib.kit_time_ms.restype = ctypes.c_int64
-    lib.name_possible.restype = lib.name_likely.restype = lib.kit_url_append.restype = ctypes.c_bool
+    lib.name_possible.restype = lib.name_tagged.restype = lib.name_likely.restype = lib.kit_url_append.restype = ctypes.c_bool
     return lib
 
 
-def make(lib, group, request, i):
+def make(lib, group, request, i, tag="ab2c"):
     out = ctypes.create_string_buffer(64)
-    lib.name_make(out, group.encode(), request.encode(), i)
+    lib.name_make(out, group.encode(), tag.encode(), request.encode(), i)
     return out.value.decode()
 
 
@@ -55,6 +55,7 @@ def test_names_go_and_come_back(lib):
         assert GCE.fullmatch(name), name
         assert request_of(lib, name) == request, (group, request, name)
         assert lib.name_likely(name.encode(), group.encode())
+        assert lib.name_tagged(name.encode(), b"ab2c") and not lib.name_tagged(name.encode(), b"ab2d")
         assert make(lib, group, request, k) != name
         other = f"davit-{rnd.getrandbits(80):020x}"
         assert make(lib, group, other, i) != name
