@@ -77,8 +77,8 @@ void yard_unref(struct yard *y);
 struct ask *ask_new(struct yard *y, enum command_kind kind);
 /* Suspends the visit and sends the ask on its way; false when there are too
  * many or the server stops (the caller replies then). */
-bool ask_send(struct ask *a, struct visit *w, void (*send)(struct ask *, void *),
-              void *arg);
+bool ask_send(struct ask *a, struct visit *w,
+              void (*send)(struct ask *, void *), void *arg);
 void ask_done(struct ask *a);      /* the worker's side: answered */
 void ask_unref(struct ask *a);
 /* Ends those that wait since before; all with the given state. */

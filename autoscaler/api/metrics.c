@@ -39,7 +39,8 @@ static void label(struct buf *b, const char *key, const char *value)
     buf_str(b, "\"");
 }
 
-static void gauge(struct buf *b, const char *name, const char *help, uintmax_t v)
+static void gauge(struct buf *b, const char *name, const char *help,
+                  uintmax_t v)
 {
     head(b, name, "gauge", help);
     buf_printf(b, "%s %ju\n", name, v);
@@ -61,7 +62,8 @@ static void write_counters(struct buf *b, const struct metrics *m)
 
 #define METRIC_WRITE_(name, help)                                             \
     head(b, "davit_" #name "_total", "counter", help);                        \
-    buf_printf(b, "davit_" #name "_total %ju\n", (uintmax_t)atomic_load(&m->name));
+    buf_printf(b, "davit_" #name "_total %ju\n",                              \
+               (uintmax_t)atomic_load(&m->name));
     METRIC_MAP(METRIC_WRITE_)
 #undef METRIC_WRITE_
     head(b, "davit_plan_seconds", "summary", "CPU time of the planner");
@@ -142,12 +144,14 @@ static void write_reasons(struct buf *b, struct view *v)
             refused[v->plan->refusals[p->first_refusal].why] +=
                 (uint64_t)p->waiting + p->infeasible;
     }
-    head(b, "davit_node_reasons", "gauge", "Nodes by the reason of what becomes of them");
+    head(b, "davit_node_reasons", "gauge",
+         "Nodes by the reason of what becomes of them");
     for (uint32_t r = 0; r < REASON_COUNT; r++)
         if (verdict[r])
             buf_printf(b, "davit_node_reasons{reason=\"%s\"} %ju\n",
                        reason_code((enum reason)r), (uintmax_t)verdict[r]);
-    head(b, "davit_unplaced_reasons", "gauge", "Unplaced bundles by their first obstacle");
+    head(b, "davit_unplaced_reasons", "gauge",
+         "Unplaced bundles by their first obstacle");
     for (uint32_t r = 0; r < REASON_COUNT; r++)
         if (refused[r])
             buf_printf(b, "davit_unplaced_reasons{reason=\"%s\"} %ju\n",
@@ -168,8 +172,9 @@ static void write_bundles(struct buf *b, struct view *v)
                    "davit_bundles{source=\"%s\",place=\"launched\"} %ju\n"
                    "davit_bundles{source=\"%s\",place=\"waiting\"} %ju\n"
                    "davit_bundles{source=\"%s\",place=\"infeasible\"} %ju\n",
-                   name, (uintmax_t)by[s].placed, name, (uintmax_t)by[s].launched, name,
-                   (uintmax_t)by[s].waiting, name, (uintmax_t)by[s].infeasible);
+                   name, (uintmax_t)by[s].placed, name,
+                   (uintmax_t)by[s].launched, name, (uintmax_t)by[s].waiting,
+                   name, (uintmax_t)by[s].infeasible);
     }
 }
 
@@ -181,10 +186,12 @@ static void write_state(struct buf *b, struct view *v)
     for (uint32_t i = 0; i < v->facts->n_nodes; i++)
         if (v->facts->nodes[i].state != STATE_GONE && view_node_price(v, i) > 0)
             cost += view_node_price(v, i);
-    head(b, "davit_cost_per_hour_dollars", "gauge", "List price of all machines not gone");
+    head(b, "davit_cost_per_hour_dollars", "gauge",
+         "List price of all machines not gone");
     micros(b, "davit_cost_per_hour_dollars", cost);
     gauge(b, "davit_requests", "Requests that stand", p->n_requests);
-    gauge(b, "davit_offers_set_aside", "Offers and providers that rest after a failure", p->n_rests);
+    gauge(b, "davit_offers_set_aside",
+          "Offers and providers that rest after a failure", p->n_rests);
     gauge(b, "davit_head_ok", "The Ray head is readable (1 without one)",
           p->ray_address[0] == '\0' || p->ray_ok);
     gauge(b, "davit_journal_ok", "The journal writes", p->journal_ok);
@@ -242,7 +249,8 @@ static void ray_nodes(struct buf *b, struct view *v, const struct counts *c)
         ray_line(b, v, "autoscaler_active_nodes", "NodeType",
                  v->facts->types[t].name,
                  (uintmax_t)c[t].by[STATE_READY] + c[t].by[STATE_DRAINING]);
-    head(b, "autoscaler_recently_failed_nodes", "gauge", "Launches that failed lately");
+    head(b, "autoscaler_recently_failed_nodes", "gauge",
+         "Launches that failed lately");
     for (uint32_t t = 0; t < n; t++)
         ray_line(b, v, "autoscaler_recently_failed_nodes", "NodeType",
                  v->facts->types[t].name, c[t].failed);
@@ -281,6 +289,22 @@ static void ray_resources(struct buf *b, struct view *v)
     }
 }
 
+/* Ray's counters and what counts the same here. */
+#define RAY_MAP(X)                                                            \
+    X(started_nodes, launches, "Nodes launched")                              \
+    X(stopped_nodes, ends, "Nodes ended")                                     \
+    X(failed_create_nodes, launch_failures, "Launches that failed")           \
+    X(node_launch_exceptions, launch_failures, "Launches that failed")        \
+    X(successful_updates, joined, "Nodes that became ready")                  \
+    X(update_loop_exceptions, head_failures, "Reads of the head that failed") \
+    X(reset_exceptions, reload_failures, "Configurations refused")            \
+    X(config_validation_exceptions, reload_failures, "Configurations refused") \
+    X(drain_node_exceptions, drains_refused, "Drains the head refused")
+
+static const char *const never[] = {"autoscaler_failed_updates_total",
+                                    "autoscaler_successful_recoveries_total",
+                                    "autoscaler_failed_recoveries_total"};
+
 static void write_ray(struct buf *b, struct view *v, const struct metrics *m,
                       const struct counts *c)
 {
@@ -293,22 +317,20 @@ static void write_ray(struct buf *b, struct view *v, const struct metrics *m,
     }
     ray_nodes(b, v, c);
     ray_resources(b, v);
-    ray_one(b, v, "autoscaler_running_workers", "gauge", "Worker nodes that are ready", active);
-    ray_one(b, v, "autoscaler_updating_nodes", "gauge", "Nodes being set up", starting);
+    ray_one(b, v, "autoscaler_running_workers", "gauge",
+            "Worker nodes that are ready", active);
+    ray_one(b, v, "autoscaler_updating_nodes", "gauge", "Nodes being set up",
+            starting);
     ray_one(b, v, "autoscaler_recovering_nodes", "gauge", "Always 0 here", 0);
-    ray_one(b, v, "autoscaler_started_nodes_total", "counter", "Nodes launched", atomic_load(&m->launches));
-    ray_one(b, v, "autoscaler_stopped_nodes_total", "counter", "Nodes ended", atomic_load(&m->ends));
-    ray_one(b, v, "autoscaler_failed_create_nodes_total", "counter", "Launches that failed", atomic_load(&m->launch_failures));
-    ray_one(b, v, "autoscaler_node_launch_exceptions_total", "counter", "Launches that failed", atomic_load(&m->launch_failures));
-    ray_one(b, v, "autoscaler_successful_updates_total", "counter", "Nodes that became ready", atomic_load(&m->joined));
-    ray_one(b, v, "autoscaler_failed_updates_total", "counter", "Always 0 here", 0);
-    ray_one(b, v, "autoscaler_successful_recoveries_total", "counter", "Always 0 here", 0);
-    ray_one(b, v, "autoscaler_failed_recoveries_total", "counter", "Always 0 here", 0);
-    ray_one(b, v, "autoscaler_update_loop_exceptions_total", "counter", "Reads of the head that failed", atomic_load(&m->head_failures));
-    ray_one(b, v, "autoscaler_reset_exceptions_total", "counter", "Configurations refused", atomic_load(&m->reload_failures));
-    ray_one(b, v, "autoscaler_config_validation_exceptions_total", "counter", "Configurations refused", atomic_load(&m->reload_failures));
-    ray_one(b, v, "autoscaler_drain_node_exceptions_total", "counter", "Drains the head refused", atomic_load(&m->drains_refused));
-    head(b, "autoscaler_update_time", "histogram", "Seconds of a loop iteration");
+#define RAY_WRITE_(name, field, help)                                         \
+    ray_one(b, v, "autoscaler_" #name "_total", "counter", help,              \
+            atomic_load(&m->field));
+    RAY_MAP(RAY_WRITE_)
+#undef RAY_WRITE_
+    for (size_t i = 0; i < sizeof never / sizeof *never; i++)
+        ray_one(b, v, never[i], "counter", "Always 0 here", 0);
+    head(b, "autoscaler_update_time", "histogram",
+         "Seconds of a loop iteration");
     buf_str(b, "autoscaler_update_time_bucket{le=\"+Inf\",");
     label(b, "SessionName", v->page->ray_session ? v->page->ray_session : "");
     buf_printf(b, "} %ju\n", ticks);

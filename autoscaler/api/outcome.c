@@ -186,7 +186,8 @@ const char *outcome_text(struct view *v, const char *owner,
                    x->sum.placed == all ? " on nodes that are on their way"
                                         : "");
     if (x->n_launches)
-        buf_printf(&b, "%s%llu of %llu bundles on %u new node%s (%s) for %s $/h",
+        buf_printf(&b, "%s%llu of %llu bundles on %u new node%s (%s) for %s "
+                   "$/h",
                    b.n ? ", " : "", (unsigned long long)x->sum.launched, all,
                    x->n_launches, x->n_launches == 1 ? "" : "s",
                    launches_text(v, mine), view_money(v, x->cost_micros_hour));

@@ -234,7 +234,8 @@ void get_snapshot(struct visit *w)
 
 void get_metrics(struct visit *w)
 {
-    static const char *const names[6] = {"0", "1xx", "2xx", "3xx", "4xx", "5xx"};
+    static const char *const names[6] = {"",    "1xx", "2xx",
+                                         "3xx", "4xx", "5xx"};
     struct server *s = w->server;
     struct status_page *page = status_get(s->board);
     struct view v = {0};

@@ -214,9 +214,8 @@ static void refuse_method(struct visit *w, const char *url, const char *method)
         if (path_fits(routes[i].path, url, arg, sizeof arg))
             snprintf(allow + strlen(allow), sizeof allow - strlen(allow),
                      "%s%s", allow[0] ? ", " : "", routes[i].method);
-    if (strstr(allow, "GET"))
-        strcat(allow, ", HEAD");
-    strcat(allow, ", OPTIONS");
+    snprintf(allow + strlen(allow), sizeof allow - strlen(allow), "%s%s",
+             strstr(allow, "GET") ? ", HEAD" : "", ", OPTIONS");
     if (strcmp(method, "OPTIONS") == 0) {
         buf_init(&b, 16);
         visit_reply(w, 204, &b, "text/plain");
@@ -339,6 +338,13 @@ static struct visit *visit_new(struct server *s, struct MHD_Connection *conn)
     return w;
 }
 
+static bool is_encoded(struct visit *w)
+{
+    const char *how = visit_header(w, MHD_HTTP_HEADER_CONTENT_ENCODING);
+
+    return how && strcasecmp(how, "identity") != 0;
+}
+
 static enum MHD_Result first_call(struct visit *w, const char *url,
                                   const char *method)
 {
@@ -347,10 +353,15 @@ static enum MHD_Result first_call(struct visit *w, const char *url,
     find_route(w, url, method);
     /* who may not speak is not told what there is */
     if (guard_check(w, w->route && w->route->flags & ROUTE_OPEN) == 0 &&
-        !w->code && (w->route->flags & ROUTE_BODY) && length > BODY_MAX) {
-        w->too_large = true;
-        max = SWALLOW_MAX;
-        refuse_size(w);
+        !w->code && w->route->flags & ROUTE_BODY) {
+        if (is_encoded(w))
+            visit_error(w, 415, "UNSUPPORTED", "Content-Encoding",
+                        "a body must be sent as it is, not compressed");
+        else if (length > BODY_MAX) {
+            w->too_large = true;
+            max = SWALLOW_MAX;
+            refuse_size(w);
+        }
     }
     if (w->code && tell_now(w, length, max))
         return send_reply(w);

@@ -27,7 +27,8 @@ static int by_name(const void *a, const void *b)
 static uint32_t find_named(const struct named *v, uint32_t n, const char *name)
 {
     struct named key = {name, 0};
-    const struct named *hit = n ? bsearch(&key, v, n, sizeof *v, by_name) : NULL;
+    const struct named *hit =
+        n ? bsearch(&key, v, n, sizeof *v, by_name) : NULL;
 
     return hit ? hit->i : NONE;
 }

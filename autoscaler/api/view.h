@@ -60,9 +60,9 @@ void view_launches(struct out *o, struct view *v);
 void view_why_node(struct out *o, const char *key, struct view *v,
                    uint32_t fact);
 const char *view_why_text(struct view *v, uint32_t fact);
-const char *view_time(struct view *v, int64_t wall_ms);      /* "10:11:12 UTC" */
-const char *view_span(struct view *v, int64_t ms);           /* "2 min 5 s" */
-const char *view_money(struct view *v, int64_t micros);      /* "0.35" */
+const char *view_time(struct view *v, int64_t wall_ms);     /* "10:11:12 UTC" */
+const char *view_span(struct view *v, int64_t ms);          /* "2 min 5 s" */
+const char *view_money(struct view *v, int64_t micros);     /* "0.35" */
 
 /* ---- why not (refuse.c) */
 void view_obstacle(struct out *o, struct view *v, uint32_t refusal);

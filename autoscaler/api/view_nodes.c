@@ -9,14 +9,16 @@ static const char *demand_text(struct view *v, uint32_t demand)
 {
     const struct sn_demand *d;
     const char *id;
+    bool request;
 
     if (demand >= v->s->n_demands)
         return "";
     d = &v->s->demands[demand];
     id = view_str(v, d->id);
+    request = d->source == SOURCE_REQUEST;
     return arena_printf(&v->arena, " (%s%s%s%s)",
-                        d->source == SOURCE_REQUEST ? "" : source_name(d->source),
-                        d->source == SOURCE_REQUEST ? "" : " of ",
+                        request ? "" : source_name(d->source),
+                        request ? "" : " of ",
                         view_str(v, d->owner),
                         id[0] ? arena_printf(&v->arena, ", %s", id) : "");
 }
@@ -138,7 +140,8 @@ void node_write(struct out *o, const char *key, struct view *v, uint32_t fact)
     out_str(o, "cloud_id", n->cloud_id);
     out_str(o, "address", n->address);
     out_str(o, "note", n->note);
-    view_qtys(o, "total", n->total.n ? &n->total : t ? &t->resources : &nothing);
+    view_qtys(o, "total",
+              n->total.n ? &n->total : t ? &t->resources : &nothing);
     view_qtys(o, "available", &n->available);
     view_pairs(o, "labels", n->labels.n || !t ? &n->labels : &t->labels);
     write_for(o, v, fact);

@@ -205,7 +205,8 @@ static void write_type(struct out *o, struct view *v, uint32_t type,
 static void write_types(struct out *o, struct view *v)
 {
     uint32_t n = v->s->n_types, total = v->facts->n_types;
-    uint32_t *by = ARENA_ARRAY(&v->arena, uint32_t, (size_t)total * STATE_COUNT);
+    uint32_t *by = ARENA_ARRAY(&v->arena, uint32_t,
+                               (size_t)total * STATE_COUNT);
     uint32_t *planned = ARENA_ARRAY(&v->arena, uint32_t, total);
     uint32_t *sn_of = ARENA_ARRAY(&v->arena, uint32_t, total);
 

@@ -199,7 +199,8 @@ static enum status read_whatif(struct plan_job *j, const json_t *body,
 
 static bool is_whatif(const json_t *body)
 {
-    return json_object_get(body, "bundles") || json_object_get(body, "num_cpus");
+    return json_object_get(body, "bundles") ||
+           json_object_get(body, "num_cpus");
 }
 
 static enum status read_job(struct visit *w, struct plan_job *j,

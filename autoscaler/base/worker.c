@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 struct slot {
     struct slot *next;
@@ -122,12 +123,21 @@ struct workers *workers_new(unsigned n_threads, unsigned max_stuck,
     return w;
 }
 
-void workers_free(struct workers *w)
+bool workers_free(struct workers *w, int64_t wait_ms)
 {
+    struct timespec until;
     struct job *job;
+    unsigned left;
 
     if (!w)
-        return;
+        return true;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += wait_ms / 1000;
+    until.tv_nsec += wait_ms % 1000 * 1000000;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000000000;
+    }
     pthread_mutex_lock(&w->lock);
     w->closing = true;
     while ((job = queue_pop(w))) {
@@ -135,13 +145,18 @@ void workers_free(struct workers *w)
         mailbox_post(w->answers, &job->mail);
     }
     pthread_cond_broadcast(&w->work);
-    while (w->alive)
-        pthread_cond_wait(&w->ended, &w->lock);
+    while (w->alive &&
+           pthread_cond_timedwait(&w->ended, &w->lock, &until) == 0)
+        ;
+    left = w->alive;
     pthread_mutex_unlock(&w->lock);
+    if (left)
+        return false;
     pthread_cond_destroy(&w->work);
     pthread_cond_destroy(&w->ended);
     pthread_mutex_destroy(&w->lock);
     free(w);
+    return true;
 }
 
 void workers_submit(struct workers *w, struct job *job)

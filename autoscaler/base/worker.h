@@ -27,8 +27,10 @@ struct workers;                 /* the pool */
 
 struct workers *workers_new(unsigned n_threads, unsigned max_stuck,
                             struct mailbox *answers);
-void workers_free(struct workers *w);  /* waits for running jobs, drops queued:
-                                        * queued jobs are posted abandoned */
+/* Queued jobs are posted abandoned, running ones are waited for.  False when
+ * some still run after wait_ms: then the pool stays as it is, and only the end
+ * of the process ends them. */
+bool workers_free(struct workers *w, int64_t wait_ms);
 void workers_submit(struct workers *w, struct job *job);
 /* Replaces workers whose job is past its deadline; returns how many jobs are
  * stuck now.  Call it from a timer. */

@@ -240,7 +240,7 @@ static void send_launch(struct control *c, struct machine *first)
         return;
     rest = rests_find(c->rests, first->provider, first->type, first->zone,
                       first->spot, c->now_ms);
-    if (rest && rest->until_ms != INT64_MAX) {
+    if (rest && rest->until_ms > c->now_ms && rest->until_ms != INT64_MAX) {
         control_wake_at(c, clock_mono_ms() + rest->until_ms - c->now_ms);
         return;
     }

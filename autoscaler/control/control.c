@@ -12,13 +12,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "../base/clock.h"
 #include "../base/log.h"
 #include "../plan/planner.h"
 #include "state.h"
 
-enum { WORKERS = 6, WORKERS_STUCK = 16, LONGEST_REST_MS = 5000 };
+enum { WORKERS = 6, WORKERS_STUCK = 16, LONGEST_REST_MS = 5000,
+       STOP_MS = 5000 };
 
 static struct status_page *page_new(void)
 {
@@ -93,6 +95,8 @@ static void tick(struct control *c)
         page->now = now;
         page->plan = plan;
         publish(c, page);               /* the API reads this, nothing else */
+        if (c->record)
+            record_put(c->record, page);
         head_report(c, page);
     } else {
         /* Facts come through checked readers: a bug of ours, told loudly;
@@ -246,6 +250,12 @@ enum status control_new(const struct control_opts *o, struct config *conf,
     free(sites);
     c->workers = workers_new(WORKERS, WORKERS_STUCK, &c->inbox);
     head_open(c);
+    if (o->record_dir &&
+        (s = record_open(o->record_dir, &c->record, &err)) != ST_OK) {
+        buf_printf(errors, "--record: %s\n", err.text);
+        control_free(c);
+        return s;
+    }
     tell(c, "daemon.started", conf->cluster, "",
          "davit %s, %u node types, %u machines and %u requests from the journal",
          DAVIT_VERSION, conf->n_types, c->fleet.n, c->n_requests);
@@ -279,8 +289,15 @@ void control_free(struct control *c)
     c->stopping = true;
     for (uint32_t i = 0; i < c->sites.n; i++)
         c->sites.v[i]->list_due_ms = INT64_MAX;
-    if (c->workers)
-        workers_free(c->workers);
+    if (!workers_free(c->workers, STOP_MS)) {
+        /* A plug-in or the head hangs.  What was promised is on disk, and the
+         * next start asks again with the same request ids. */
+        log_warn("a call is still under way; leaving without its answer");
+        record_close(c->record);
+        journal_commit(c->journal, NULL);
+        journal_close(c->journal);
+        _exit(0);
+    }
     observe_fold(c);         /* frees what was still under way */
     commands_answer(c);
     sites_retire(c, c->sites.v, c->sites.n);
@@ -294,6 +311,7 @@ void control_free(struct control *c)
     rests_free(c->rests);
     free(c->told);
     free(c->wishes);
+    record_close(c->record);
     status_board_done(&c->board);
     event_ring_done(&c->events);
     uv_walk(&c->loop, close_handle, NULL);

@@ -142,14 +142,20 @@ static enum status teach(const struct ray_head *h, const struct grpc_call *call,
                 "port (6379 unless chosen otherwise; 10001 is Ray Client's), "
                 "and Ray 2.10 or newer?", h->label,
                 strrchr(call->path, '/') + 1);
-    } else if (call->code == GRPC_NO_CODE && err && err->text[0] &&
-               (s == ST_INVALID || strstr(err->text, "HTTP2") ||
-                strstr(err->text, "HTTP/2") ||
-                strstr(err->text, "HTTP/0.9"))) {
+    } else if (call->code == GRPC_NO_CODE && !h->answered && err &&
+               (s == ST_INVALID || strstr(err->text, "broke off") ||
+                strstr(err->text, "not HTTP"))) {
+        /* never a word from there: more likely the wrong place than a head
+         * that is ill */
+        bool tls = strncmp(h->base, "https:", 6) == 0;
+        const char *hint = !tls
+            ? "is it the GCS port (6379 unless chosen otherwise), and without "
+              "TLS? With it: https:// and RAY_TLS_CA_CERT"
+            : call->cert_file ? "" : "Ray's TLS wants a certificate from us "
+              "too: RAY_TLS_SERVER_CERT, RAY_TLS_SERVER_KEY";
         size_t n = strlen(err->text);
-        snprintf(err->text + n, sizeof err->text - n, " (what is wanted is the "
-                 "GCS port, 6379 unless chosen otherwise; 8265 is the "
-                 "dashboard's)");
+        if (hint[0])
+            snprintf(err->text + n, sizeof err->text - n, " (%s)", hint);
     }
     if (err)
         memcpy(err->code, code, sizeof code);
@@ -187,6 +193,7 @@ enum status ray_call(struct ray_head *h, const char *path,
         };
         enum status s = grpc_do(&call, &h->scratch, err);
         if (!s) {
+            h->answered = true;
             *ret = call.reply;
             *ret_len = call.reply_len;
             return ST_OK;
@@ -246,10 +253,8 @@ enum status ray_head_drain(struct ray_head *h, const char *ray_id, bool preempt,
     request.deadline_timestamp_ms = deadline_wall_ms;
 
     ray_call_begin(h);
-    size_t len = protobuf_c_message_get_packed_size(&request.base);
-    uint8_t *bytes = arena_alloc(&h->scratch, len);
-    protobuf_c_message_pack(&request.base, bytes);
-    const void *answer;
+    size_t len;
+    const void *answer, *bytes = ray_packed(&h->scratch, &request.base, &len);
     enum status s = ray_call(h, RAY_AUTOSCALER "DrainNode", bytes, len,
                              deadline_mono_ms, &answer, &len, err);
     if (s)

@@ -38,6 +38,10 @@ struct ray_node {
 struct ray_view {
     int64_t version;              /* cluster_resource_state_version */
     const char *session;          /* cluster_session_name */
+    bool v2;                      /* false: the head was started without
+                                   * RAY_enable_autoscaler_v2=1: it keeps no
+                                   * request_resources for us, and `ray status`
+                                   * shows nothing */
     int64_t read_mono_ms, took_us;
     const struct ray_node *nodes; /* DEAD ones included */
     uint32_t n_nodes;
@@ -69,7 +73,10 @@ struct ray_report {
     const char *const *why;       /* one per infeasible demand, or NULL */
     uint32_t n_infeasible;
 };
-/* Pending machines with an id appear one per line, those without as "N
+/* Only what no change outside the configuration would serve is infeasible: a
+ * head with RAY_enable_infeasible_task_early_exit fails those tasks.
+ *
+ * Pending machines with an id appear one per line, those without as "N
  * launching".  Ray's own status leaves infeasible demand out, so it is also
  * written, in words, where `ray status` appends the autoscaler's troubles and
  * new drivers print them. */

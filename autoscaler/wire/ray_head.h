@@ -31,21 +31,38 @@ struct ray_head {
     struct http_client *client;
     struct ray_token token;
     char *authorization;         /* "Bearer ...", NULL without a token */
+    bool answered;               /* some call, some time */
     struct arena scratch;        /* of one call */
     char *session;               /* of the last read: another one means another
                                   * head */
+    bool v2;                     /* of that session */
     char *note;                  /* the text we keep under __autoscaling_error;
                                   * NULL: what is there is not known */
+    int64_t note_mono_ms, note_seen_version;  /* when, and of what view */
 };
 
-/* One unary call; the reply is in h->scratch until the next ray_call_begin().
- * service "Autoscaler..." without package. */
+/* One unary call; path is one of the two services below and a method's name.
+ * The reply is in h->scratch until the next ray_call_begin(). */
 void ray_call_begin(struct ray_head *h);
 enum status ray_call(struct ray_head *h, const char *path,
                      const void *message, size_t len, int64_t deadline_mono_ms,
                      const void **ret, size_t *ret_len, struct err *err);
 #define RAY_AUTOSCALER "/ray.rpc.autoscaler.AutoscalerStateService/"
 #define RAY_KV "/ray.rpc.InternalKVGcsService/"
+
+/* ---- ray_kv.c: after ray_call_begin(); values are texts, "" when there is
+ * none, in h->scratch */
+
+struct ProtobufCMessage;
+const void *ray_packed(struct arena *a, const struct ProtobufCMessage *m,
+                       size_t *ret_n);
+enum status ray_kv_get(struct ray_head *h, const char *space, const char *key,
+                       int64_t deadline_mono_ms, const char **ret,
+                       struct err *err);
+enum status ray_kv_put(struct ray_head *h, const char *key, const char *value,
+                       int64_t deadline_mono_ms, struct err *err);
+enum status ray_kv_del(struct ray_head *h, const char *key,
+                       int64_t deadline_mono_ms, struct err *err);
 
 /* ---- ray_read.c, ray_demand.c: a reply to a view */
 

@@ -374,6 +374,25 @@ enum status ray_view_parse(const void *bytes, size_t n, struct arena *scratch,
     return ST_OK;
 }
 
+/* A session we have not seen: what was written is gone, what is known is not. */
+static void another_head(struct ray_head *h, const char *session,
+                         int64_t deadline_mono_ms)
+{
+    const char *v2;
+    free(h->session);
+    free(h->note);
+    h->note = NULL;
+    h->session = NULL;
+    h->v2 = true;  /* when it cannot be told now: asked again next time */
+    if (ray_kv_get(h, "__autoscaler", "__autoscaler_v2_enabled",
+                   deadline_mono_ms, &v2, NULL))
+        return;
+    h->v2 = strcmp(v2, "1") == 0;
+    h->session = strdup(session);
+    if (!h->session)
+        abort();
+}
+
 enum status ray_head_read(struct ray_head *h, struct arena *arena,
                           int64_t deadline_mono_ms, struct ray_view **ret,
                           struct err *err)
@@ -389,14 +408,9 @@ enum status ray_head_read(struct ray_head *h, struct arena *arena,
     s = ray_view_parse(bytes, n, &h->scratch, arena, ret, err);
     if (s)
         return err_prefix(err, "%s", h->label);
-    if (!h->session || strcmp(h->session, (*ret)->session) != 0) {
-        free(h->session);
-        free(h->note);
-        h->session = strdup((*ret)->session);
-        h->note = NULL;
-        if (!h->session)
-            abort();
-    }
+    if (!h->session || strcmp(h->session, (*ret)->session) != 0)
+        another_head(h, (*ret)->session, deadline_mono_ms);
+    (*ret)->v2 = h->v2;
     (*ret)->read_mono_ms = start / 1000;
     (*ret)->took_us = clock_mono_us() - start;
     return ST_OK;

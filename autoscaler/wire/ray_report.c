@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "../base/buf.h"
+#include "../base/clock.h"
 #include "../model/accel.h"
 #include "../model/amount.h"
 #include "ray.pb-c.h"
@@ -19,6 +20,7 @@
 #define NOTE_KEY "__autoscaling_error"
 #define NOTE_HEAD "Infeasible (davit has no way to serve it; it waits):\n"
 #define NOTE_PREFIX "Infeasible (davit"
+#define NOTE_AGE_MS 30000  /* written again, should the head have forgotten it */
 #define MAX_NOTE ((size_t)16 << 10)
 #define MAX_LINES 40u
 #define MAX_REQUESTS 1000u  /* shapes in one report: a count may be anything */
@@ -234,15 +236,6 @@ static void set_failed(struct arena *a, const struct ray_report *r,
     }
 }
 
-static const void *packed(struct arena *a, const ProtobufCMessage *m,
-                          size_t *ret_n)
-{
-    *ret_n = protobuf_c_message_get_packed_size(m);
-    uint8_t *bytes = arena_alloc(a, *ret_n);
-    protobuf_c_message_pack(m, bytes);
-    return bytes;
-}
-
 /* ---- the text */
 
 /* As Ray prints a shape: {'CPU': 1.0, 'accelerator_type:T4': 0.001}. */
@@ -347,72 +340,22 @@ static char *note_make(const struct ray_report *r)
     return note;
 }
 
-static enum status kv(struct ray_head *h, const char *path,
-                      const ProtobufCMessage *m, int64_t deadline_mono_ms,
-                      const void **ret, size_t *ret_n, struct err *err)
-{
-    size_t n;
-    const void *bytes = packed(&h->scratch, m, &n);
-    return ray_call(h, path, bytes, n, deadline_mono_ms, ret, ret_n, err);
-}
-
-/* Is what is there a text of ours (from before a restart)? */
-static enum status note_is_ours(struct ray_head *h, int64_t deadline_mono_ms,
-                                bool *ret, struct err *err)
-{
-    PB(InternalKVGetRequest) get =
-        RAY__RPC__AUTOSCALER__INTERNAL_KVGET_REQUEST__INIT;
-    get.key = (ProtobufCBinaryData){ sizeof NOTE_KEY - 1,
-                                     (uint8_t *)(uintptr_t)NOTE_KEY };
-    const void *bytes;
-    size_t n;
-    *ret = false;
-    enum status s = kv(h, RAY_KV "InternalKVGet", &get.base, deadline_mono_ms,
-                       &bytes, &n, err);
-    if (s == ST_NOT_FOUND)
-        return ST_OK;
-    if (s)
-        return s;
-    struct ray_memory memory = { &h->scratch, (size_t)1 << 20 };
-    ProtobufCAllocator allocator = { ray_memory_alloc, ray_memory_free,
-                                     &memory };
-    PB(InternalKVGetReply) *reply = (PB(InternalKVGetReply) *)
-        protobuf_c_message_unpack(
-            &ray__rpc__autoscaler__internal_kvget_reply__descriptor,
-            &allocator, n, bytes);
-    size_t len = sizeof NOTE_PREFIX - 1;
-    *ret = reply && reply->value.len >= len &&
-           memcmp(reply->value.data, NOTE_PREFIX, len) == 0;
-    return ST_OK;
-}
-
+/* What is there may be ours from before a restart, or somebody else's. */
 static enum status note_write(struct ray_head *h, const char *note,
                               int64_t deadline_mono_ms, struct err *err)
 {
-    ProtobufCBinaryData key = { sizeof NOTE_KEY - 1,
-                                (uint8_t *)(uintptr_t)NOTE_KEY };
-    const void *bytes;
-    size_t n;
-    if (note[0]) {
-        PB(InternalKVPutRequest) put =
-            RAY__RPC__AUTOSCALER__INTERNAL_KVPUT_REQUEST__INIT;
-        put.key = key;
-        put.value = (ProtobufCBinaryData){ strlen(note),
-                                           (uint8_t *)(uintptr_t)note };
-        put.overwrite = true;
-        return kv(h, RAY_KV "InternalKVPut", &put.base, deadline_mono_ms,
-                  &bytes, &n, err);
-    }
+    if (note[0])
+        return ray_kv_put(h, NOTE_KEY, note, deadline_mono_ms, err);
     bool ours = h->note != NULL;
-    enum status s = ours ? ST_OK
-                         : note_is_ours(h, deadline_mono_ms, &ours, err);
-    if (s || !ours)
-        return s;
-    PB(InternalKVDelRequest) del =
-        RAY__RPC__AUTOSCALER__INTERNAL_KVDEL_REQUEST__INIT;
-    del.key = key;
-    return kv(h, RAY_KV "InternalKVDel", &del.base, deadline_mono_ms, &bytes,
-              &n, err);
+    if (!ours) {
+        const char *there;
+        enum status s = ray_kv_get(h, "", NOTE_KEY, deadline_mono_ms, &there,
+                                   err);
+        if (s)
+            return s;
+        ours = strncmp(there, NOTE_PREFIX, sizeof NOTE_PREFIX - 1) == 0;
+    }
+    return ours ? ray_kv_del(h, NOTE_KEY, deadline_mono_ms, err) : ST_OK;
 }
 
 enum status ray_head_report(struct ray_head *h, const struct ray_report *r,
@@ -429,13 +372,20 @@ enum status ray_head_report(struct ray_head *h, const struct ray_report *r,
     set_infeasible(&h->scratch, r, &state);
     report.autoscaling_state = &state;
     size_t n;
-    const void *bytes = packed(&h->scratch, &report.base, &n);
+    const void *bytes = ray_packed(&h->scratch, &report.base, &n);
     enum status s = ray_call(h, RAY_AUTOSCALER "ReportAutoscalingState", bytes,
                              n, deadline_mono_ms, &bytes, &n, err);
     if (s)
         return s;
 
     char *note = note_make(r);
+    int64_t now = clock_mono_ms();
+    if (h->note && (r->seen_version < h->note_seen_version ||
+                    (note[0] && now - h->note_mono_ms > NOTE_AGE_MS))) {
+        free(h->note);  /* a head that counts from the start is another one */
+        h->note = NULL;
+    }
+    h->note_seen_version = r->seen_version;
     if (h->note && strcmp(h->note, note) == 0) {
         free(note);
         return ST_OK;
@@ -447,5 +397,6 @@ enum status ray_head_report(struct ray_head *h, const struct ray_report *r,
     }
     free(h->note);
     h->note = note;
+    h->note_mono_ms = now;
     return ST_OK;
 }

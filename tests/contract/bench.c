@@ -64,7 +64,7 @@ void bench_begin(struct bench *b)
 
 void bench_end(struct bench *b)
 {
-    workers_free(b->workers);
+    workers_free(b->workers, 10000);
     provider_close(b->p);
     mailbox_done(&b->box);
     arena_done(&b->config.arena);

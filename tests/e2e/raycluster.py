@@ -122,6 +122,14 @@ def _end(pids, grace):
             time.sleep(0.05)
 
 
+def sweep():
+    """Directories of clusters whose program was killed before its stop()."""
+    for path in pathlib.Path(tempfile.gettempdir()).glob("dray-*-*"):
+        pid = path.name.split("-")[1]
+        if pid.isdigit() and not _alive(int(pid)):
+            shutil.rmtree(path, ignore_errors=True)
+
+
 # ---- the wire, read without any of the code under test ---------------------
 
 def _fields(data):
@@ -216,16 +224,17 @@ class RayCluster:
     cpus, gpus  what the head offers (0 GPUs)
     resources   more of the head's resources
     token       a string turns token authentication on
+    tls         True: mutual TLS, with a CA of our own (needs openssl(1))
     env         more environment for head, workers and drivers
     dashboard   starts the dashboard (slower; off)
     """
 
     def __init__(self, port=6390, cpus=1, gpus=0, resources=None, labels=None,
-                 token=None, env=None, dashboard=False, dashboard_port=8291,
+                 token=None, tls=False, env=None, dashboard=False, dashboard_port=8291,
                  object_store=80_000_000, log=None):
         self.port, self.cpus, self.gpus = port, cpus, gpus
         self.resources, self.labels = resources or {}, labels or {}
-        self.token, self.extra_env = token, env or {}
+        self.token, self.tls, self.extra_env = token, tls, env or {}
         self.dashboard, self.dashboard_port = dashboard, dashboard_port
         self.object_store = object_store
         self.log = log
@@ -264,9 +273,27 @@ class RayCluster:
         })
         if self.token:
             env.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=self.token)
+        if self.tls:
+            env.update(self.tls_environment())
         env.update(self.extra_env)
         env.update(more)
         return {k: v for k, v in env.items() if v is not None}
+
+    def tls_environment(self):
+        return {"RAY_USE_TLS": "1", "RAY_TLS_CA_CERT": str(self.dir / "ca.crt"),
+                "RAY_TLS_SERVER_CERT": str(self.dir / "node.crt"), "RAY_TLS_SERVER_KEY": str(self.dir / "node.key")}
+
+    def make_certificates(self):
+        """A CA, and one certificate that head and clients share."""
+        (self.dir / "ext").write_text("subjectAltName=IP:127.0.0.1,IP:127.0.0.2,IP:127.0.0.3,DNS:localhost\n")
+        key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+        for argv in (
+            ["req", "-x509", *key, "-days", "2", "-subj", "/CN=test CA", "-keyout", "ca.key", "-out", "ca.crt"],
+            ["req", *key, "-subj", "/CN=node", "-keyout", "node.key", "-out", "node.csr"],
+            ["x509", "-req", "-in", "node.csr", "-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2",
+             "-extfile", "ext", "-out", "node.crt"],
+        ):
+            subprocess.run(["openssl", *argv], cwd=self.dir, check=True, capture_output=True)
 
     # -- the head
 
@@ -275,8 +302,11 @@ class RayCluster:
             raise RuntimeError("Ray would listen on a real interface: call "
                                "raycluster.enter_namespace() first")
         if self.dir is None:
-            self.dir = pathlib.Path(tempfile.mkdtemp(prefix="dray-"))
+            sweep()
+            self.dir = pathlib.Path(tempfile.mkdtemp(prefix=f"dray-{os.getpid()}-"))
             (self.dir / "home").mkdir()
+            if self.tls:
+                self.make_certificates()
         self.start_head()
         return self
 
@@ -405,7 +435,10 @@ class RayCluster:
         frame = b"\0" + struct.pack(">I", len(message)) + message
         argv = ["curl", "-s", "--max-time", "5", "--noproxy", "*", "--http2-prior-knowledge",
                 "-H", "content-type: application/grpc", "-H", "te: trailers",
-                "--data-binary", "@-", f"http://{self.address}/{service}/{method}"]
+                "--data-binary", "@-", f"http{'s' if self.tls else ''}://{self.address}/{service}/{method}"]
+        if self.tls:
+            argv[argv.index("--http2-prior-knowledge")] = "--http2"
+            argv[1:1] = ["--cacert", self.dir / "ca.crt", "--cert", self.dir / "node.crt", "--key", self.dir / "node.key"]
         if self.token:
             argv[1:1] = ["-H", f"authorization: Bearer {self.token}"]
         reply = subprocess.run(argv, input=frame, stdout=subprocess.PIPE, env=self.environment())

@@ -98,7 +98,7 @@ static json_t *view_json(const struct ray_view *v)
         json_array_append_new(nodes, node_json(&v->nodes[i]));
     for (uint32_t i = 0; i < v->n_demands; i++)
         json_array_append_new(demands, demand_json(&v->demands[i]));
-    return json_pack("{sIsssIsIsIsoso}", "version", (json_int_t)v->version,
+    return json_pack("{sbsIsssIsIsIsoso}", "v2", v->v2, "version", (json_int_t)v->version,
                      "session", v->session, "took_us", (json_int_t)v->took_us,
                      "elsewhere", (json_int_t)v->n_elsewhere, "garbled",
                      (json_int_t)v->n_garbled, "nodes", nodes, "demands",

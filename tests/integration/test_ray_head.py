@@ -79,8 +79,8 @@ class Probe:
 
 @pytest.fixture(scope="module")
 def cluster():
-    # a lost raylet is dead after 2 s and not after 13
-    quick = {"RAY_health_check_period_ms": "500", "RAY_health_check_timeout_ms": "500",
+    # a lost raylet is dead after some 4 s and not after 13
+    quick = {"RAY_health_check_period_ms": "1000", "RAY_health_check_timeout_ms": "2000",
              "RAY_health_check_failure_threshold": "3", "RAY_health_check_initial_delay_ms": "0"}
     with raycluster.RayCluster(cpus=2, env=quick) as c:
         c.add_worker("w1", cpus=2, gpus=1, type="t4", instance_type="g4dn.xlarge", accelerator="T4",
@@ -128,7 +128,7 @@ def test_nodes(probe):
     assert set(worker["total"]) == {"CPU", "GPU", "memory", "object_store_memory"}
     assert worker["available"] == worker["total"]
     assert head["total"]["CPU"] == 2 and "GPU" not in head["total"] and head["instance_id"] == ""
-    assert view["session"].startswith("session_") and view["version"] > 0
+    assert view["session"].startswith("session_") and view["version"] > 0 and view["v2"] is True
     later = probe.view()
     assert later["version"] > view["version"] and later["session"] == view["session"]
 
@@ -140,6 +140,7 @@ def test_accelerator_resource_becomes_the_label(probe, cluster):
     assert node["labels"]["ray.io/accelerator-type"] == "A100"
     assert "accelerator_type:A100" not in node["total"]
     cluster.kill_worker("bare")
+    probe.until(lambda v: all(n["status"] == "DEAD" for n in v["nodes"] if n["instance_id"] == "i-bare"))
 
 
 def test_idle_and_busy(probe, cluster):
@@ -446,6 +447,59 @@ def test_token(probe_bin, tmp_path):
         assert s('report {"pending": [{"type": "t4"}]}') == {"reported": True}
         s.close()
         assert "t4, 1 launching" in c.status()
+
+
+def test_head_without_v2(probe_bin):
+    """Its nodes and tasks can be read; what cannot is said."""
+    with raycluster.RayCluster(port=6394, env={"RAY_enable_autoscaler_v2": None}) as c:
+        view = Probe(probe_bin, c).view()
+        assert view["v2"] is False and len(view["nodes"]) == 1
+
+
+def test_early_exit(probe_bin):
+    """What is reported infeasible, Ray knows as its own shapes, and fails."""
+    with raycluster.RayCluster(port=6395, env={"RAY_enable_infeasible_task_early_exit": "true"}) as c:
+        probe = Probe(probe_bin, c)
+        d = driver(c, GROUP + """
+import threading
+@ray.remote(num_gpus=1, num_cpus=0, accelerator_type="V100")
+def f(): return 1
+@ray.remote(num_cpus=0.5, num_gpus=3)
+class A:
+    def h(self): return 1
+a = A.remote()
+refs = [f.remote(), a.h.remote()]
+def wait():
+    for r in refs:
+        try: print("got", ray.get(r), flush=True)
+        except Exception as e: print("failed", type(e).__name__, flush=True)
+threading.Thread(target=wait, daemon=True).start()
+""")
+        probe.until(lambda v: v["demands"] and len(v["demands"][0]["bundles"]) == 2)
+        probe("report", stdin='{"infeasible": "all"}')
+        c.wait(lambda: "failed ActorUnschedulableError" in d.log.read_text(), 20)
+        assert "failed TaskUnschedulableError" in d.log.read_text()
+
+
+def test_tls(probe_bin, tmp_path):
+    """Mutual TLS, as RAY_USE_TLS turns it on."""
+    with raycluster.RayCluster(port=6393, tls=True) as c:
+        probe = Probe(probe_bin, c)
+        env = c.tls_environment()
+        assert probe("read", env=env)["nodes"]
+        assert probe("report", env=env, stdin=json.dumps({"pending": [{"type": "t4"}]})) == {"reported": True}
+        assert probe("read", "200", env=env)["nodes"]
+        assert "t4, 1 launching" in c.status()
+        # by the address alone, without RAY_USE_TLS
+        assert probe("read", address=f"https://{c.address}", env={**env, "RAY_USE_TLS": "0"})["nodes"]
+        e = probe("read", env={}, fails=True)
+        assert e["status"] == "RETRY" and "https://" in e["error"]
+        e = probe("read", env={**env, "RAY_TLS_CA_CERT": "/nonexistent"}, fails=True)
+        assert e["status"] == "INVALID" and "/nonexistent" in e["error"]
+        e = probe("read", address=f"https://{c.address}", env={}, fails=True)
+        assert e["status"] == "INVALID" and "not trusted" in e["error"], e
+        e = probe("read", env={"RAY_USE_TLS": "1", "RAY_TLS_CA_CERT": env["RAY_TLS_CA_CERT"]}, fails=True)
+        assert e["status"] in ("RETRY", "INVALID") and "RAY_TLS_SERVER_CERT" in e["error"]
 
 
 def test_head_restarts(probe_bin):

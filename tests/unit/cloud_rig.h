@@ -125,7 +125,7 @@ static inline enum status rig_open(struct rig *r)
 
 static inline void rig_done(struct rig *r)
 {
-    workers_free(r->workers);
+    workers_free(r->workers, 10000);
     provider_close(r->p);
     mailbox_done(&r->box);
     buf_done(&r->errors);

@@ -127,7 +127,7 @@ static void workers_answer_and_survive_a_hang(void **state)
         answers++;
     }
     assert_int_equal(answers, 2);  /* its replacement did the others */
-    workers_free(w);
+    workers_free(w, 10000);
     for (struct mail *m = mailbox_take(&box), *next; m; m = next) {
         next = m->next;
         abandoned += ((struct job *)m)->abandoned;

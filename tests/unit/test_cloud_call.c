@@ -198,7 +198,7 @@ static void test_dropped(void **state)
     for (int i = 0; i < 6; i++)
         call_submit(r.workers, call_new(r.p, CALL_LIST, 1), 5000);
     rig_sleep(100);
-    workers_free(r.workers);
+    workers_free(r.workers, 10000);
     uint32_t dropped = 0, ran = 0;
     for (struct mail *m = mailbox_take(&r.box), *next; m != NULL; m = next) {
         struct call *c = (struct call *)m;

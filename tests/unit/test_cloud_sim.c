@@ -529,7 +529,7 @@ static void test_many_hands(void **state)
     (void)state;
     struct rig r;
     sim_init(&r);
-    workers_free(r.workers);  /* no thread while we fork */
+    workers_free(r.workers, 10000);  /* no thread while we fork */
     rig_sleep(50);
     fflush(NULL);
     pid_t pid = fork();

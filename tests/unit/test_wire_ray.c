@@ -806,12 +806,18 @@ static void test_report_texts(void **state)
     /* the same again writes no text again */
     assert_int_equal(ray_head_report(h, &r, deadline, &f->err), ST_OK);
     assert_int_equal(atomic_load(&s->calls), 3);
-    /* nothing infeasible any more: the text, known as ours, goes */
-    r.n_infeasible = 0;
+    /* another head, which counts from the start: it has no text yet */
+    r.seen_version = 4;
     assert_int_equal(ray_head_report(h, &r, deadline, &f->err), ST_OK);
     assert_int_equal(atomic_load(&s->calls), 5);
     assert_int_equal(ray_head_report(h, &r, deadline, &f->err), ST_OK);
     assert_int_equal(atomic_load(&s->calls), 6);
+    /* nothing infeasible any more: the text, known as ours, goes */
+    r.n_infeasible = 0;
+    assert_int_equal(ray_head_report(h, &r, deadline, &f->err), ST_OK);
+    assert_int_equal(atomic_load(&s->calls), 8);
+    assert_int_equal(ray_head_report(h, &r, deadline, &f->err), ST_OK);
+    assert_int_equal(atomic_load(&s->calls), 9);
     ray_head_free(h);
     server_free(s);
 }
@@ -863,6 +869,59 @@ static void test_many_infeasible(void **state)
     free(alts);
     free(b);
     free(d);
+    server_free(s);
+}
+
+/* Reads, with the KV's answer in between: each session is asked once. */
+static bool answer_reads(struct server *s, int fd, unsigned stream, int call)
+{
+    static const char *const sessions[] = { "a", NULL, "a", "b", NULL, "b" };
+    const char *session = call < 6 ? sessions[call] : "b";
+    struct buf reply, state;
+    buf_init(&reply, PB_MAX);
+    buf_init(&state, PB_MAX);
+    (void)s;
+    if (session) {
+        pb_str(&state, 7, session);
+        pb_reply(&reply, &state);
+    } else if (call == 1) {
+        pb_str(&reply, 2, "1");
+    }
+    if (call == 6)
+        h2_reply(fd, stream, "\xff", 1);
+    else
+        h2_reply(fd, stream, reply.s, reply.n);
+    buf_done(&reply);
+    buf_done(&state);
+    return true;
+}
+
+static void serve_reads(struct server *s, int fd)
+{
+    h2_serve(s, fd, answer_reads);
+}
+
+static void test_sessions(void **state)
+{
+    struct fixture *f = *state;
+    struct server *s = server_start(serve_reads, NULL);
+    struct ray_head *h = ray_head_new(s->url, "");
+    static const struct { const char *session; bool v2; int calls; } want[] = {
+        { "a", true, 2 }, { "a", true, 3 }, { "b", false, 5 },
+        { "b", false, 6 } };
+    for (int i = 0; i < 4; i++) {
+        arena_reset(&f->arena);
+        assert_int_equal(ray_head_read(h, &f->arena, clock_mono_ms() + 5000,
+                                       &f->view, &f->err), ST_OK);
+        assert_string_equal(f->view->session, want[i].session);
+        assert_int_equal(f->view->v2, want[i].v2);
+        assert_int_equal(atomic_load(&s->calls), want[i].calls);
+        assert_in_range(f->view->took_us, 1, 5000000);
+    }
+    assert_int_equal(ray_head_read(h, &f->arena, clock_mono_ms() + 5000,
+                                   &f->view, &f->err), ST_BROKEN);
+    assert_memory_equal(f->err.text, "Ray head 127.0.0.1:", 19);
+    ray_head_free(h);
     server_free(s);
 }
 
@@ -928,7 +987,7 @@ static void test_text_clean(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char s[20];
         snprintf(s, sizeof s, "%s", cases[i][0]);
-        bool changed = text_clean(s, strlen(s));
+        bool changed = text_utf8(s, strlen(s));
         assert_string_equal(s, cases[i][1]);
         assert_int_equal(changed, strcmp(s, cases[i][0]) != 0);
     }
@@ -963,6 +1022,7 @@ int main(void)
         T(test_report_texts),
         T(test_report_after_a_restart),
         T(test_many_infeasible),
+        T(test_sessions),
         T(test_drain_ids),
         T(test_addresses),
         T(test_text_clean),
