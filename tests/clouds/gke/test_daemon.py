@@ -89,6 +89,7 @@ def test_resnet(server, slow, tmp_path):
         assert d.ready("cpu") == 1 and cloud.targets("cpu") == 1
         cloud.heal()
         d.stays(lambda: not cloud.living("gpu"), 1.5)  # nothing is bought later on
+        assert cloud.tokens and not [t for t in cloud.tokens if t in d.text()], "a token in the log"
     assert cloud.bought == 3, "two T4 machines and a CPU one, no more"
 
 
