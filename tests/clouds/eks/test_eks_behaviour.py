@@ -211,7 +211,22 @@ def test_recorded_errors(cloud, one, name):
     assert r["text"] and r["code"]
 
 
-def test_the_nodegroups_health_is_heard_when_activities_are_silent(cloud, tmp_path):
+@pytest.mark.parametrize("issue,status", [
+    ({"code": "AsgInstanceLaunchFailures", "message": "Could not launch On-Demand Instances. InsufficientInstanceCapacity - We"}, "STOCKOUT"),
+    ({"code": "AsgInstanceLaunchFailures", "message": "Could not launch On-Demand Instances. VcpuLimitExceeded - You"}, "QUOTA"),
+    ({"code": "Ec2LaunchTemplateNotFound", "message": "The launch template is gone"}, "INVALID")])
+def test_the_nodegroups_health_is_heard_when_activities_are_silent(cloud, tmp_path, issue, status):
+    cloud.fresh(gpu={})
+    with Drive(tmp_path, cloud, GPU % cloud.names["gpu"], ", launch_timeout: 5s") as d:
+        cloud.late(pool=cloud.names["gpu"], seconds=3600)
+        cloud.health(pool=cloud.names["gpu"], issues=[{**issue, "resourceIds": ["x"]}])
+        d.launch("r1", 1)
+        m = until(lambda: d.list())
+        assert (m[0]["phase"], m[0]["failure"]) == ("failed", status), m
+        assert cloud.at("gpu")["target"] == 0
+
+
+def test_a_group_that_says_nothing_has_failed_after_its_time(cloud, tmp_path):
     cloud.fresh(gpu={})
     with Drive(tmp_path, cloud, GPU % cloud.names["gpu"], ", launch_timeout: 1s") as d:
         cloud.late(pool=cloud.names["gpu"], seconds=3600)
