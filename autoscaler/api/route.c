@@ -214,9 +214,8 @@ static void refuse_method(struct visit *w, const char *url, const char *method)
         if (path_fits(routes[i].path, url, arg, sizeof arg))
             snprintf(allow + strlen(allow), sizeof allow - strlen(allow),
                      "%s%s", allow[0] ? ", " : "", routes[i].method);
-    if (strstr(allow, "GET"))
-        strcat(allow, ", HEAD");
-    strcat(allow, ", OPTIONS");
+    snprintf(allow + strlen(allow), sizeof allow - strlen(allow), "%s%s",
+             strstr(allow, "GET") ? ", HEAD" : "", ", OPTIONS");
     if (strcmp(method, "OPTIONS") == 0) {
         buf_init(&b, 16);
         visit_reply(w, 204, &b, "text/plain");

@@ -11,7 +11,8 @@ static const char *const dialects[] = {"davit", "Ray cluster YAML",
                                        "podTypes list", "KubeRay RayCluster"};
 
 /* Providers whose plug-in is here check their own options; one that is not
- * here is worth a warning, for the file may be meant for another machine. */
+ * here is worth a warning, for the file may be meant for another machine.  A
+ * plug-in named by its path must be there. */
 static bool providers_check(const struct config *conf, struct buf *errors)
 {
     bool good = true;
@@ -25,7 +26,7 @@ static bool providers_check(const struct config *conf, struct buf *errors)
         s = provider_open(conf, &conf->providers[i], &p, &one);
         if (s == ST_OK)
             provider_close(p);
-        else if (s == ST_NOT_FOUND)
+        else if (s == ST_NOT_FOUND && !*conf->providers[i].plugin)
             fprintf(stderr, "warning: %s", one.s);
         else {
             buf_str(errors, one.s);

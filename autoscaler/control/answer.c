@@ -4,7 +4,8 @@
  * A refusal that is sure (stockout, quota, invalid, auth) ends the intents it
  * was for, so that the next plan looks elsewhere at once.  An answer that is
  * not (a reset, a lost reply) keeps them: the same request id is sent again,
- * and the provider gives the same machines.
+ * and the provider gives the same machines.  After some tries they are given
+ * up; what was launched after all is adopted by the list.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +13,10 @@
 #include "../base/clock.h"
 #include "state.h"
 
-enum { RETRY_FIRST_MS = 500, RETRY_LONGEST_MS = 60000 };
+enum {
+    RETRY_FIRST_MS = 500, RETRY_LONGEST_MS = 60000,
+    LAUNCH_TRIES = 6,    /* about 30 s; then the next plan looks elsewhere */
+};
 
 static int64_t retry_at(const struct control *c, const struct machine *m,
                         const struct err *e)
@@ -59,11 +63,11 @@ void answer_launch(struct control *c, struct call *call)
         if (call->status == ST_OK) {
             m->progress_ms = c->now_ms;
             machine_to(c, m, STATE_REQUESTED);
-        } else if (refused_for_sure(call->status)) {
+        } else if (refused_for_sure(call->status) ||
+                   ++m->tries >= LAUNCH_TRIES) {
             machine_fail(c, m, call->status, call->err.text);
             machine_to(c, m, STATE_GONE);
         } else {
-            m->tries++;
             m->failure = call->status;
             snprintf(m->detail, sizeof m->detail, "%.150s", call->err.text);
             m->retry_ms = retry_at(c, m, &call->err);

@@ -268,6 +268,12 @@ static void read_folded(struct control *c, struct head_job *j)
     if (h->failures >= 3 || !h->view || *h->problem)
         tell(c, "head.up", c->config->ray_address, "", "session %s, %u nodes",
              j->view->session, j->view->n_nodes);
+    if (!j->view->v2 && !h->told_v1) {
+        h->told_v1 = true;
+        tell(c, "head.v1", c->config->ray_address, "",
+             "started without RAY_enable_autoscaler_v2=1: it hides "
+             "request_resources from us, and `ray status` stays empty");
+    }
     arena_done(&h->view_arena);
     h->view_arena = j->arena;
     j->arena = (struct arena){0};

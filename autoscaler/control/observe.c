@@ -32,6 +32,8 @@ void machine_to(struct control *c, struct machine *m, enum machine_state to)
                                  c->now_ms - m->created_ms, NULL);
         }
     }
+    if (to >= STATE_STOPPING && m->failure == ST_OK)
+        m->detail[0] = '\0';  /* of its earlier life */
     fleet_move(&c->fleet, m, to, c->now_ms);
     if (kinds[to])
         tell(c, from == STATE_DRAINING && to == STATE_READY ? "node.undrained"

@@ -14,6 +14,7 @@
 #include "../store/journal.h"
 #include "../wire/ray.h"
 #include "control.h"
+#include "record.h"
 
 /* What may lie in the inbox. */
 enum mail_kind { MAIL_CALL = 1, MAIL_HEAD, MAIL_COMMAND };
@@ -52,6 +53,7 @@ struct request {
 struct head {
     struct ray_head *reader, *writer;  /* NULL: no head */
     bool reading, writing;
+    bool told_v1;             /* that the head runs the older autoscaler */
     int64_t read_due_ms;      /* mono */
     struct arena view_arena;  /* owns view */
     struct ray_view *view;    /* the last good one, or NULL */
@@ -109,6 +111,7 @@ struct control {
     uint32_t n_failures;
 
     struct status_board board;
+    struct record *record;    /* NULL: plans are not recorded */
     struct event_ring events;
     struct metrics metrics;
     uint64_t tick;

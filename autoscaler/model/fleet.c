@@ -117,7 +117,7 @@ struct machine *fleet_add(struct fleet *f, const char *id,
         f->v = must(realloc(f->v, f->cap * sizeof *f->v));
     }
     m = must(calloc(1, sizeof *m));
-    strcpy(m->id, id);
+    snprintf(m->id, sizeof m->id, "%s", id);
     m->state = state;
     m->created_ms = m->since_ms = m->progress_ms = now_ms;
     m->price_micros_hour = -1;

@@ -130,7 +130,7 @@ static bool read_code(struct grpc_call *call, const struct http_exchange *x,
     if (!code || !code[0] || strlen(code) > 9 ||
         strspn(code, "0123456789") != strlen(code))
         return false;
-    call->code = (enum grpc_code)atoi(code);
+    call->code = (enum grpc_code)strtol(code, NULL, 10);
     return true;
 }
 

@@ -51,7 +51,11 @@ class Daemon:
 
     def __enter__(self):
         self.write_config()
-        self.start()
+        try:
+            self.start()
+        except BaseException:
+            self.close()
+            raise
         return self
 
     def __exit__(self, kind, *_):
@@ -80,6 +84,8 @@ class Daemon:
             cluster="e2e", head=self.address, options=self.options)
 
     def close(self):
+        if not self.dir.exists():
+            return
         try:
             if self.process is not None and self.process.poll() is None:
                 self.process.send_signal(signal.SIGTERM)
@@ -97,6 +103,7 @@ class Daemon:
             self.ray.wait(lambda: not self.ray_nodes(), 20, "the head without nodes")
         finally:
             subprocess.run(["rm", "-rf", self.dir, self.temp], check=True)
+            self.process = None
 
     # -- asking
 
