@@ -47,7 +47,7 @@ static void vm_put(const struct pool *p, const struct vm *v,
         m.phase = DAVIT_FAILED;
         m.failure = (uint32_t)p->why;
         m.detail = p->failure.text;
-    } else if (p->busy && v->record != NULL && v->record->to < 0) {
+    } else if (p->busy && v->record != NULL && v->record->to == TO_OPEN) {
         m.phase = DAVIT_STARTING;
         m.detail = p->state;
     }

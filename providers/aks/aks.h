@@ -111,10 +111,12 @@ int entra_judge(struct davit_error *e, const json_t *reply, int http);
 
 /* ledger.c: requests remembered in a pool's tags */
 #define RECORDS_MAX 64
+#define TO_OPEN (-1)            /* the newest: all from there on */
+#define TO_NONE (-2)            /* none is left */
 struct record {
     char id[128];
     uint32_t count;             /* machines it was granted */
-    int64_t from, to;           /* their numbers; to -1: not known yet */
+    int64_t from, to;           /* their numbers */
     int64_t at_s;
 };
 struct ledger { struct record v[RECORDS_MAX]; size_t n; };  /* oldest first */

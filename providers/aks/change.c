@@ -118,7 +118,7 @@ static bool record_lives(const struct pool *p, const struct record *r)
 {
     for (size_t i = 0; i < p->n; i++)
         if (p->v[i].number >= r->from &&
-            (r->to < 0 || p->v[i].number <= r->to))
+            (r->to == TO_OPEN || p->v[i].number <= r->to))
             return true;
     return false;
 }
@@ -207,7 +207,7 @@ static void record_close(struct pool *p)
         return;
     for (size_t i = 0; i < p->n; i++)
         came += p->v[i].record == r;
-    r->to = last_number(p) >= r->from ? last_number(p) : r->from - 1;
+    r->to = last_number(p) >= r->from ? last_number(p) : TO_NONE;
     if (p->failed && came < r->count)
         r->count = came;
     if (r->count == 0)
@@ -229,11 +229,13 @@ int pool_raise(struct op *op, struct pool *p, const char *request, uint32_t n)
     if (p->ledger.n == RECORDS_MAX)
         ledger_drop(&p->ledger, 0);
     struct record *r = &p->ledger.v[p->ledger.n];
-    *r = (struct record){.count = n, .from = last_number(p) + 1, .to = -1,
+    *r = (struct record){.count = n, .from = last_number(p) + 1, .to = TO_OPEN,
                          .at_s = op->aks->host->wall_ms() / 1000};
     snprintf(r->id, sizeof r->id, "%s", request);
-    if (p->ledger.n > 0 && r[-1].to >= r->from)
-        r->from = r[-1].to + 1;
+    /* At least one number is used up by each request, also when its machines
+     * are gone: numbers do not come again. */
+    if (p->ledger.n > 0 && r[-1].from >= r->from)
+        r->from = r[-1].from + 1;
     p->ledger.n++;
     return pool_put(op, p, base_of(p) + n);
 }

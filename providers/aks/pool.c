@@ -74,7 +74,7 @@ void pool_done(struct pool *p)
 struct record *pool_open_record(struct pool *p)
 {
     struct record *r = p->ledger.n > 0 ? &p->ledger.v[p->ledger.n - 1] : NULL;
-    return r != NULL && r->to < 0 ? r : NULL;
+    return r != NULL && r->to == TO_OPEN ? r : NULL;
 }
 
 void missing_name(const struct pool *p, uint32_t n, char *ret, size_t size)
@@ -140,7 +140,7 @@ static void owners_find(struct pool *p)
         uint32_t left = rec->count;
         for (; k < p->n && p->v[k].number < rec->from; k++)
             ;
-        for (; k < p->n && (rec->to < 0 || p->v[k].number <= rec->to); k++)
+        for (; k < p->n && (rec->to == TO_OPEN || p->v[k].number <= rec->to); k++)
             if (left > 0) {
                 p->v[k].record = rec;
                 left--;
@@ -245,10 +245,14 @@ static void failure_find(struct op *op, struct pool *p)
     if (kit_json_text(error, "code")[0] == '\0') {
         char *url = operation_copy(op, p->name);
         struct davit_error ignored = {.size = sizeof ignored}, *e = op->error;
-        json_t *doc = NULL;
+        struct reply r = {0};
         op->error = &ignored;
-        if (url != NULL && arm_get(op, url, &doc) == DAVIT_OK)
-            error = json_object_get(doc, "error");
+        if (url != NULL)
+            arm(op, "GET", url, NULL, NULL, &r);
+        /* A Location answers as the operation itself would have. */
+        if (r.status == 200 || r.status == 400 || r.status == 403 ||
+            r.status == 409)
+            error = json_object_get(r.json, "error");
         op->error = e;
         free(url);
     }
