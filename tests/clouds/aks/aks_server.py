@@ -2,7 +2,7 @@
 
 A fault rule is {"match": regex on "METHOD path", "times": n, "do": ...}:
 "status" (with "code", "headers"), "reset" before the deed, "lose" the reply
-after it, "cut" it short, "garbage".  POST /_rules adds rules, POST /_pool
+after it, "cut" it short, "garbage"; "until" is a time by the monotonic clock.  POST /_rules adds rules, POST /_pool
 changes a pool's attributes, POST /_heal undoes both; run as a program it prints
 its port and serves until its standard input ends.
 """
@@ -55,7 +55,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def rule(self, what):
         with self.cloud.lock:
             for r in self.cloud.rules:
-                if r.get("times", 1) > 0 and re.search(r["match"], what):
+                if r.get("times", 1) > 0 and time.monotonic() < r.get("until", 1e18) and re.search(r["match"], what):
                     r["times"] = r.get("times", 1) - 1
                     return r
         return {}
