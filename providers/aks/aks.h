@@ -1,7 +1,7 @@
 /*
  * aks.h - what the files of the AKS plug-in share.
  *
- * aks.c is the plug-in's table with list, launch and terminate in plain order;
+ * aks.c is the plug-in's table with list and launch, end.c ends machines;
  * options.c reads the configuration, auth.c gets tokens, api.c speaks with
  * Azure Resource Manager, pool.c reads one agent pool, change.c writes it,
  * ledger.c is what we remember in its tags, errors.c turns Azure's codes into
@@ -51,7 +51,7 @@ struct aks {
     char *endpoint, *authority, *imds, *location;
     char *tenant, *client, *secret, *secret_file, *token_file;
     enum aks_auth auth;
-    int64_t poll_ms, wait_ms;
+    int64_t poll_ms, wait_ms, abort_ms;
     struct kit_token token;
     struct aks_type *types;
     size_t n_types;
@@ -168,8 +168,20 @@ int pool_raise(struct op *op, struct pool *p, const char *request, uint32_t n);
 int pool_lower(struct op *op, struct pool *p);
 int pool_delete(struct op *op, struct pool *p, const char *const *names,
                 size_t n);
+/* Breaks off a raise of ours that takes longer than abort_after. */
+void pool_abort_old(struct op *op, struct pool *p);
+/* A failed raise that nobody dealt with: the target comes down all the same. */
+void pool_lower_old(struct op *op, struct pool *p);
+bool pool_contested(const struct op *op);  /* the error: another writer */
+int pool_busy(struct op *op, const struct pool *p);  /* RETRY, with why */
 bool pool_wait(struct op *op);  /* true: there is time for another look */
 struct memory *memory_of(struct aks *a, const char *pool);  /* under lock */
+
+/* end.c */
+int aks_terminate(void *self, struct davit_call *call, const char *const *ids,
+                  size_t n_ids, struct davit_sink *sink,
+                  void (*done)(struct davit_sink *, const char *id, int status),
+                  struct davit_error *e);
 
 /* offers.c */
 int aks_offers(void *self, struct davit_call *call, struct davit_sink *sink,

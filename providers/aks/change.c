@@ -13,12 +13,34 @@
 
 #define FORGET_S 86400                  /* requests nobody repeats any more */
 #define HURRY_S 600                     /* ... and when there is no room */
+#define BUSY_MS 5000
+#define ORPHAN_MS 1800000               /* a failed raise is nobody's */
 
 bool pool_wait(struct op *op)
 {
     struct aks *a = op->aks;
     return a->host->wall_ms() - op->from_ms < a->wait_ms &&
            a->host->sleep(op->call, (uint32_t)a->poll_ms);
+}
+
+bool pool_contested(const struct op *op)
+{
+    static const char *const codes[] = {
+        "EtagMismatch", "PreconditionFailed", "OperationNotAllowed", "Conflict",
+        "AnotherOperationInProgress", "HTTP 409", "HTTP 412"};
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        if (strcasecmp(op->error->code, codes[i]) == 0)
+            return true;
+    return false;
+}
+
+int pool_busy(struct op *op, const struct pool *p)
+{
+    if (op->error->retry_after_ms == 0)
+        op->error->retry_after_ms = BUSY_MS;
+    return kit_error(op->error, DAVIT_RETRY, "PoolBusy",
+                     "pool %s is %s: AKS does one thing at a time", p->name,
+                     p->busy ? p->state : "being changed by somebody else");
 }
 
 struct memory *memory_of(struct aks *a, const char *pool)
@@ -245,6 +267,44 @@ int pool_lower(struct op *op, struct pool *p)
     int64_t live = (int64_t)p->n;
     record_close(p);
     return pool_put(op, p, live);
+}
+
+/* ---- what nobody is there for any more */
+
+static int64_t open_age_ms(const struct op *op, struct pool *p)
+{
+    const struct record *r = pool_open_record(p);
+    return r != NULL ? op->aks->host->wall_ms() - r->at_s * 1000 : -1;
+}
+
+/* Errors of these are not the caller's: it is doing something else. */
+void pool_abort_old(struct op *op, struct pool *p)
+{
+    struct davit_error ignored = {.size = sizeof ignored}, *e = op->error;
+    struct reply r;
+    if (op->aks->abort_ms <= 0 || strcasecmp(p->state, "Scaling") != 0 ||
+        open_age_ms(op, p) < op->aks->abort_ms)
+        return;
+    char line[120], *url = arm_cluster_url(op->aks, "/agentPools/%s/abort",
+                                           p->name);
+    op->error = &ignored;
+    int st = arm(op, "POST", url, NULL, NULL, &r);
+    op->error = e;
+    free(url);
+    snprintf(line, sizeof line, "pool %.20s: raise broken off, it takes longer "
+             "than abort_after%s%.40s", p->name, st == DAVIT_OK ? "" : ": ",
+             st == DAVIT_OK ? "" : ignored.code);
+    op->aks->host->log(1, line);
+}
+
+void pool_lower_old(struct op *op, struct pool *p)
+{
+    struct davit_error ignored = {.size = sizeof ignored}, *e = op->error;
+    if (p->missing == 0 || open_age_ms(op, p) < ORPHAN_MS)
+        return;
+    op->error = &ignored;
+    pool_lower(op, p);
+    op->error = e;
 }
 
 /* ---- chosen machines */

@@ -36,6 +36,8 @@ const struct davit_kv aks_options[] = {
     {"imds", "the instance metadata service (default: http://169.254.169.254)"},
     {"poll", "between two looks at a pool that is busy (default: 2s)"},
     {"wait", "how long a call waits for such a pool (default: 6s)"},
+    {"abort_after", "break off a raise that takes longer when something else is "
+                    "to be done on the pool (default: never)"},
     {"reads.burst", "reads that may go at once (default: 60, AKS's limit)"},
     {"reads.every", "one more after so long (default: 1s; 0: no limit)"},
     {"writes.burst", "changes of a pool that may go at once (default: 20)"},
@@ -247,6 +249,8 @@ static int read_all(struct reading *r)
         st = kit_duration_option(kv, n, "poll", &a->poll_ms, r->error);
     if (st == DAVIT_OK)
         st = kit_duration_option(kv, n, "wait", &a->wait_ms, r->error);
+    if (st == DAVIT_OK)
+        st = kit_duration_option(kv, n, "abort_after", &a->abort_ms, r->error);
     if (st == DAVIT_OK)
         st = pace_read(r, "reads", 60, 1000, &a->gets);
     if (st == DAVIT_OK)

@@ -256,6 +256,15 @@ class Cloud:
         op = self.begin(p, "Deleting", grow, names)
         return 202, self.answer_headers(op, host), None
 
+    def abort(self, p, host):
+        if not p.op:
+            raise Refused(400, "OperationNotAllowed", "there is no operation to abort")
+        op = p.op
+        if not op["half_done"]:
+            op["add"] = 0
+        op.update(aborted=True, half_done=True, end=time.monotonic())
+        return 202, self.answer_headers(op, host), None
+
     def operation(self, name, result):
         op = self.ops.get(name)
         if not op:
@@ -309,6 +318,8 @@ class Cloud:
                 return self.paged(host, path, query, [self.machine_view(p, k, v) for k, v in p.vms.items()])
             if (method, m[2]) == ("PUT", None):
                 return self.put(p, body, etag, host)
+            if (method, m[2], body) == ("POST", "abort", None):
+                return self.abort(p, host)
             if (method, m[2]) == ("POST", "deleteMachines"):
                 return self.delete_machines(p, body, host)
         raise Refused(404, "ResourceNotFound", f"{method} {path} does not exist")
