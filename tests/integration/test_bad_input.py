@@ -76,7 +76,7 @@ def test_validate_for_programs(tmp_path):
     p = davit(tmp_path, "validate", "--json", path)
     out = json.loads(p.stdout)
     assert p.returncode == 3 and not out["valid"] and "kind" not in out
-    assert [(e["line"], e["column"]) for e in out["errors"]] == [(2, 10), (4, 23)], out
+    assert [(e["line"], e["column"]) for e in out["errors"]] == [(2, 10), (4, 24)], out
     assert out["errors"][0]["file"] == path and "max_nodes" in out["errors"][0]["text"]
     p = davit(tmp_path, "validate", "--json", config(tmp_path, "cluster: x\nnode_types:\n  a: {resources: {CPU: 1}}\n"))
     out = json.loads(p.stdout)
