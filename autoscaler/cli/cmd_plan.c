@@ -132,7 +132,7 @@ static int run(int argc, char **argv)
         {"json", no_argument, NULL, 'j'},
         {"request", required_argument, NULL, 'r'},
         {0}};
-    char *requests[64];
+    char **requests = calloc((size_t)argc, sizeof *requests);
     int n_requests = 0, opt, rc = EXIT_INPUT;
     struct arena a = {0};
     struct config *conf = NULL;
@@ -143,16 +143,21 @@ static int run(int argc, char **argv)
     struct err err;
     bool json = false;
 
+    if (!requests)
+        abort();
     while ((opt = getopt_long(argc, argv, "jr:", options, NULL)) != -1) {
         if (opt == 'j')
             json = true;
-        else if (opt == 'r' && n_requests < 64)
+        else if (opt == 'r')
             requests[n_requests++] = optarg;
         else
-            return cli_usage(&cli_plan, "see above");
+            break;
     }
-    if (optind + 1 != argc)
-        return cli_usage(&cli_plan, "one file is needed");
+    if (opt != -1 || optind + 1 != argc) {
+        free(requests);
+        return cli_usage(&cli_plan, opt != -1 ? "see above"
+                                              : "one file is needed");
+    }
     buf_init(&errors, 1 << 20);
     if (facts_load(argv[optind], &a, &conf, &facts, &errors) == ST_OK &&
         request_add(facts, requests, n_requests, &a, &errors) == ST_OK) {
@@ -175,6 +180,7 @@ static int run(int argc, char **argv)
     buf_done(&errors);
     config_free(conf);
     arena_done(&a);
+    free(requests);
     return rc;
 }
 
