@@ -130,7 +130,12 @@ static void reply_print(const json_t *r, struct arena *a)
                text_of(v, "text"));
 }
 
-struct wish { const char *owner, *ttl, *strategy; long cpus; bool clear; double wait; };
+struct wish {
+    const char *owner, *ttl, *strategy, *queue;
+    long cpus, priority;
+    bool clear;
+    double wait;
+};
 
 static void dump(const json_t *reply)
 {
@@ -169,6 +174,10 @@ static int ask(struct client *c, const struct wish *w, json_t *bundles)
         json_object_set_new(body, "ttl", json_string(w->ttl));
     if (w->strategy)
         json_object_set_new(body, "strategy", json_string(w->strategy));
+    if (w->queue)
+        json_object_set_new(body, "queue", json_string(w->queue));
+    if (w->priority)
+        json_object_set_new(body, "priority", json_integer(w->priority));
     if (w->cpus)
         json_object_set_new(body, "num_cpus", json_integer(w->cpus));
     rc = client_call(c, "POST", "/v1/request_resources", body, &reply);
@@ -194,6 +203,8 @@ static int run(int argc, char **argv)
         {"owner", required_argument, NULL, 'o'},
         {"ttl", required_argument, NULL, 't'},
         {"strategy", required_argument, NULL, 's'},
+        {"queue", required_argument, NULL, 'q'},
+        {"priority", required_argument, NULL, 'p'},
         {"num-cpus", required_argument, NULL, 'n'},
         {"clear", no_argument, NULL, 'c'},
         {"wait", required_argument, NULL, 'w'},
@@ -209,7 +220,7 @@ static int run(int argc, char **argv)
     if (!client_open(&c, &argc, argv))
         return EXIT_USAGE;
     while (rc == EXIT_OK &&
-           (opt = getopt_long(argc, argv, "o:t:s:n:cw:", options, NULL)) != -1) {
+           (opt = getopt_long(argc, argv, "o:t:s:q:p:n:cw:", options, NULL)) != -1) {
         switch (opt) {
         case 'o': w.owner = optarg; break;
         case 't': w.ttl = optarg; break;
@@ -220,6 +231,13 @@ static int run(int argc, char **argv)
             if (errno || *end || end == optarg || w.cpus < 1)
                 rc = cli_usage(&cli_request, "--num-cpus takes a number of at "
                                "least 1, got %s", optarg);
+            break;
+        case 'q': w.queue = optarg; break;
+        case 'p':
+            errno = 0;
+            w.priority = strtol(optarg, &end, 10);
+            if (errno || *end || end == optarg)
+                rc = cli_usage(&cli_request, "--priority takes a whole number");
             break;
         case 'c': w.clear = true; break;
         case 'w':
@@ -261,6 +279,8 @@ const struct cli_command cli_request = {
     "  --owner NAME       whose request (default \"default\")\n"
     "  --num-cpus N       N bundles of one CPU more\n"
     "  --strategy S       PACK, SPREAD, STRICT_PACK, STRICT_SPREAD: all or none\n"
+    "  --queue NAME       the queue it goes to (queues: in the configuration)\n"
+    "  --priority N       higher is served first (default 0)\n"
     "  --ttl TIME         ends by itself (30m, 2h)\n"
     "  --clear            asks for nothing any more\n"
     "  --wait TIME        shows the nodes come until all is there; exit code 1\n"

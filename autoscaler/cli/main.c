@@ -9,7 +9,8 @@
 
 static const struct cli_command *const commands[] = {
     &cli_run,    &cli_plan,     &cli_request,   &cli_status,  &cli_nodes,
-    &cli_why,    &cli_validate, &cli_providers, &cli_version,
+    &cli_why,    &cli_validate, &cli_providers,
+    &cli_catalogue, &cli_version,
 };
 
 #define COUNT(v) (sizeof(v) / sizeof *(v))

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "../base/clock.h"
+#include "show.h"
 #include "table.h"
 
 enum { EVERY_MS = 500 };

@@ -12,8 +12,4 @@
  * EXIT_NO when time was over or it became infeasible, else client_call()'s. */
 int watch(struct client *c, const char *owner, double seconds);
 
-/* The tables `davit status` prints; returns the number of lines. */
-uint32_t status_print(const json_t *status, struct arena *a);
-uint32_t nodes_print(const json_t *nodes, struct arena *a);
-
 #endif

@@ -95,6 +95,8 @@ static void tick(struct control *c)
         page->now = now;
         page->plan = plan;
         publish(c, page);               /* the API reads this, nothing else */
+        if (c->record)
+            record_put(c->record, page);
         head_report(c, page);
     } else {
         /* Facts come through checked readers: a bug of ours, told loudly;
@@ -250,6 +252,12 @@ enum status control_new(const struct control_opts *o, struct config *conf,
     observe_begin(c);
     c->workers = workers_new(WORKERS, WORKERS_STUCK, &c->inbox);
     head_open(c);
+    if (o->record_dir &&
+        (s = record_open(o->record_dir, &c->record, &err)) != ST_OK) {
+        buf_printf(errors, "--record: %s\n", err.text);
+        control_free(c);
+        return s;
+    }
     tell(c, "daemon.started", conf->cluster, "",
          "davit %s, %u node types, %u machines and %u requests from the journal",
          DAVIT_VERSION, conf->n_types, c->fleet.n, c->n_requests);
@@ -287,6 +295,7 @@ void control_free(struct control *c)
         /* A plug-in or the head hangs.  What was promised is on disk, and the
          * next start asks again with the same request ids. */
         log_warn("a call is still under way; leaving without its answer");
+        record_close(c->record);
         journal_commit(c->journal, NULL);
         journal_close(c->journal);
         _exit(0);
@@ -304,6 +313,7 @@ void control_free(struct control *c)
     rests_free(c->rests);
     free(c->told);
     free(c->wishes);
+    record_close(c->record);
     status_board_done(&c->board);
     event_ring_done(&c->events);
     uv_walk(&c->loop, close_handle, NULL);

@@ -14,6 +14,7 @@
 #include "../store/journal.h"
 #include "../wire/ray.h"
 #include "control.h"
+#include "record.h"
 
 /* What may lie in the inbox. */
 enum mail_kind { MAIL_CALL = 1, MAIL_HEAD, MAIL_COMMAND };
@@ -118,6 +119,7 @@ struct control {
     uint32_t n_failures;
 
     struct status_board board;
+    struct record *record;    /* NULL: plans are not recorded */
     struct event_ring events;
     struct metrics metrics;
     uint64_t tick;

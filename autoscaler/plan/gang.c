@@ -9,6 +9,7 @@
 
 #include "buy.h"
 #include "limits.h"
+#include "match.h"
 #include "pack.h"
 
 struct attempt {
@@ -130,6 +131,13 @@ static bool one_bought(const struct attempt *a)
 
 /* ---- each on its own node */
 
+static void take_back(const struct attempt *a, struct mark mark)
+{
+    sketch_undo(a->d, mark);
+    for (uint32_t i = 0; i < a->g->n_wants; i++)
+        a->d->left[a->wants[i]] = a->d->t->wants[a->wants[i]].count;
+}
+
 struct single { const struct sketch *d; uint32_t want, alt; };
 
 static bool holds_one(const void *ctx, uint32_t i)
@@ -170,8 +178,15 @@ static void spread_bought(const struct attempt *a, uint32_t want, uint32_t alt)
 
 static void strict_spread(const struct attempt *a)
 {
+    struct mark mark = sketch_mark(a->d);
+
     for (uint32_t i = 0; i < a->g->n_wants; i++)
         pack_spread(a->d, a->wants[i], a->alts[i], a->ix);
+    if (!gang_settled(a->d, a->ix)) {
+        /* One bundle may sit where another had to: match them properly. */
+        take_back(a, mark);
+        match_spread(a->d, a->wants, a->alts, a->g->n_wants, a->ix);
+    }
     for (uint32_t i = 0; i < a->g->n_wants; i++)
         spread_bought(a, a->wants[i], a->alts[i]);
 }
@@ -255,9 +270,7 @@ static bool attempt_run(const struct attempt *a)
     }
     if (gang_settled(a->d, a->ix))
         return true;
-    sketch_undo(d, mark);
-    for (uint32_t i = 0; i < a->g->n_wants; i++)
-        d->left[a->wants[i]] = d->t->wants[a->wants[i]].count;
+    take_back(a, mark);
     return false;
 }
 

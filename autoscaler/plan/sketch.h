@@ -54,7 +54,7 @@ struct bought { uint32_t offer, count; bool kept_back; };
 enum keep_back {
     KEEP_BACK_NONE,
     KEEP_BACK_NEWEST,       /* those bought last, while nothing runs there */
-    KEEP_BACK_STARTING,     /* those on their way */
+    KEEP_BACK_STARTING,     /* these, and those on their way */
     KEEP_BACK_WHOLE,        /* those nothing runs on yet */
     KEEP_BACK_OWNED         /* all of an offer there is */
 };

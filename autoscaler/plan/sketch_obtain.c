@@ -16,7 +16,8 @@ static bool keeps_back(const struct node_class *c, enum keep_back keep)
     switch (keep) {
     case KEEP_BACK_NONE: break;
     case KEEP_BACK_NEWEST: return c->newest && c->whole[SIDE_FREE];
-    case KEEP_BACK_STARTING: return c->starting;
+    case KEEP_BACK_STARTING:
+        return c->starting || (c->newest && c->whole[SIDE_FREE]);
     case KEEP_BACK_WHOLE: return c->whole[SIDE_FREE];
     case KEEP_BACK_OWNED: return true;
     }
