@@ -19,7 +19,7 @@
 #include "../plan/planner.h"
 #include "state.h"
 
-enum { WORKERS = 6, WORKERS_STUCK = 16, LONGEST_REST_MS = 5000,
+enum { WORKERS = 16, WORKERS_STUCK = 16, LONGEST_REST_MS = 5000,
        STOP_MS = 5000 };
 
 static struct status_page *page_new(void)
@@ -77,7 +77,7 @@ static void tick(struct control *c)
     int64_t t0 = cpu_us(), t1;
     struct err err;
 
-    c->now_ms = clock_wall_ms();
+    c->now_ms = clock_steady_ms();
     c->due_ms = clock_mono_ms() + LONGEST_REST_MS;
     c->tick++;
 
@@ -224,7 +224,8 @@ enum status control_new(const struct control_opts *o, struct config *conf,
     c->opts = *o;
     c->config = conf;
     c->config_problem = strdup("");
-    c->started_ms = c->config_loaded_ms = c->now_ms = clock_wall_ms();
+    c->started_ms = c->config_loaded_ms = c->now_ms =
+        clock_steady_ms();
     c->journal_ok = true;
     loop_open(c);
     fleet_init(&c->fleet);
@@ -248,6 +249,7 @@ enum status control_new(const struct control_opts *o, struct config *conf,
     for (uint32_t i = 0; i < n_sites; i++)
         VEC_PUSH(&c->life, &c->sites, sites[i]);
     free(sites);
+    observe_begin(c);
     c->workers = workers_new(WORKERS, WORKERS_STUCK, &c->inbox);
     head_open(c);
     if (o->record_dir &&
@@ -287,9 +289,9 @@ void control_free(struct control *c)
     if (!c)
         return;
     c->stopping = true;
-    for (uint32_t i = 0; i < c->sites.n; i++)
-        c->sites.v[i]->list_due_ms = INT64_MAX;
-    if (!workers_free(c->workers, STOP_MS)) {
+    calls_cancel_reads(c);
+    if (!workers_free(c->workers, STOP_MS) ||
+        !workers_free(c->head.workers, STOP_MS)) {
         /* A plug-in or the head hangs.  What was promised is on disk, and the
          * next start asks again with the same request ids. */
         log_warn("a call is still under way; leaving without its answer");

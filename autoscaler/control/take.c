@@ -200,7 +200,7 @@ static void type_take(struct control *c, struct arena *a,
     if (ret->boot_ms < 0)
         ret->boot_ms = journal_boot(c->journal, f->name);
     /* Truth first: nothing is bought where we have not seen what there is. */
-    if (!site || !site->listed_ms)
+    if (!site || !site->listed_ms || calls_stuck(c, site->provider))
         ret->unavailable = REASON_PROVIDER_DOWN;
     for (uint32_t i = 0; i < f->n_offers; i++) {
         struct fact_offer o = f->offers[i];
