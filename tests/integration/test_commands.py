@@ -62,11 +62,11 @@ def test_programs_get_json(tmp_path):
     assert json.loads(davit("version", "--json").stdout)["plugin_abi"] == 1
     assert any(p["name"] == "sim" for p in json.loads(davit("providers", "--json").stdout))
     good = json.loads(davit("validate", "--json", sim).stdout)
-    assert good["valid"] and good["dialect"] == "davit" and good["node_types"] == 3 and not good["errors"]
+    assert good["valid"] and good["kind"] == "davit" and good["node_types"] == 3 and not good["errors"]
     (tmp_path / "bad.yaml").write_text(BAD)
     p = davit("validate", "--json", tmp_path / "bad.yaml")
     bad = json.loads(p.stdout)
-    assert p.returncode == 3 and not bad["valid"] and "bad.yaml:1:1" in bad["errors"][0] and not p.stderr
+    assert p.returncode == 3 and not bad["valid"] and bad["errors"][0]["line"] == 1 and not p.stderr
     assert "launches" in json.loads(davit("plan", "--json", "--request", '{"GPU":1}', sim).stdout)
 
 
