@@ -12,6 +12,8 @@
 #include "match.h"
 #include "pack.h"
 
+enum { LOOKS = 32 };   /* nodes that would do, before the best is taken */
+
 struct attempt {
     struct sketch *d;
     const struct gang *g;
@@ -71,24 +73,45 @@ static bool plain_gang(const struct attempt *a)
     return true;
 }
 
+/* Ready nodes before those on their way, before bought, before draining. */
+static uint32_t kind_rank(const struct node_class *c)
+{
+    if (c->kind == CLASS_DRAINING)
+        return 3;
+    return c->kind == CLASS_NEW ? 2 : c->starting;
+}
+
+/* The fullest node that can take all of it; among the first ones that can. */
 static bool one_there(const struct attempt *a)
 {
     struct sketch *d = a->d;
     bool plain = plain_gang(a);
+    uint32_t best = NONE, looks = LOOKS;
+    int64_t best_free = 0;
 
-    for (int pass = plain ? 0 : 1; pass < 2; pass++)
-        for (uint32_t i = 0; i != NONE; i = d->classes.v[i].next) {
+    for (int pass = plain ? 0 : 1; pass < 2 && best == NONE; pass++)
+        for (uint32_t i = 0; i != NONE && looks > 0; i = d->classes.v[i].next) {
             const struct node_class *c = &d->classes.v[i];
+            int64_t free;
 
             d->work++;
             if (c->n == 0 || (plain && c->accelerator != (pass == 1)) ||
                 !class_matches_all(a, i) ||
                 !room_holds_all(a, c->room[a->g->side]))
                 continue;
-            hold_all(a, i);
-            return true;
+            looks--;
+            free = sketch_tightness(d, c->room[a->g->side].row);
+            if (best != NONE && kind_rank(c) != kind_rank(&d->classes.v[best]))
+                break;
+            if (best == NONE || free < best_free) {
+                best = i;
+                best_free = free;
+            }
         }
-    return false;
+    if (best == NONE)
+        return false;
+    hold_all(a, best);
+    return true;
 }
 
 static bool holds_all(const void *ctx, uint32_t i)

@@ -171,13 +171,16 @@ static void serve_rank(struct sketch *d, struct line *at, uint8_t rank,
         int32_t priority = t->wants[t->loose[at->loose]].priority;
         uint32_t first = at->loose;
 
-        serve_gangs(d, at, side, priority, how.scatter);
+        if (!how.gangs_last)
+            serve_gangs(d, at, side, priority, how.scatter);
         while (at->loose < t->n_loose &&
                t->wants[t->loose[at->loose]].rank == rank &&
                t->wants[t->loose[at->loose]].priority == priority)
             at->loose++;
         serve_wants(d, t->loose + first, at->loose - first,
                     how.pool);
+        if (how.gangs_last)
+            serve_gangs(d, at, side, priority, how.scatter);
     }
     serve_gangs(d, at, side, INT64_MIN, how.scatter);
 }
