@@ -98,8 +98,8 @@ static uint64_t bought_of(const struct sketch *d)
 {
     uint64_t n = 0;
 
-    for (uint32_t i = 0; i < d->bought.n; i++)
-        n += d->bought.v[i].kept_back ? 0 : d->bought.v[i].count;
+    for (uint32_t i = 0; i < d->t->s->n_offers; i++)
+        n += d->offer_bought[i];
     return n;
 }
 

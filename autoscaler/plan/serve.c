@@ -7,6 +7,7 @@
 #include "serve.h"
 
 #include "buy.h"
+#include "drop.h"
 #include "gang.h"
 #include "limits.h"
 #include "pack.h"
@@ -233,9 +234,12 @@ void serve_all(struct sketch *d, struct tactics how)
     if (how.tight)
         sketch_tighten(d);
     serve_sides(d, how);
-    if (how.keep == KEEP_BACK_NONE)
-        return;
-    sketch_let_go(d);
-    if (!all_served(d))
+    if (how.keep != KEEP_BACK_NONE) {
+        sketch_let_go(d);
+        if (!all_served(d))
+            serve_sides(d, how);
+    }
+    /* What a dropped node took of the limits may be had by what was left. */
+    if (drop_unneeded(d) > 0 && !all_served(d))
         serve_sides(d, how);
 }

@@ -46,7 +46,10 @@ struct held { uint32_t want, alt, count, next; };
 
 struct undo { uint32_t ix; struct node_class old; };
 struct mark { uint32_t n_undo, n_classes, n_bought; };
-struct bought { uint32_t offer, count; bool kept_back; };
+struct bought {
+    uint32_t offer, count;
+    enum { BOUGHT, TAKEN_BACK, DROPPED } how;
+};
 
 /* Nodes that are left out at first, as if they were not there; what would be
  * bought then takes them instead.  So demand that does not change is covered
@@ -140,6 +143,10 @@ uint32_t sketch_obtain(struct sketch *d, uint32_t offer, uint32_t count,
  * is free. */
 struct node_class *sketch_touch(struct sketch *d, uint32_t i);
 int64_t sketch_tightness(const struct sketch *d, const int64_t *row);
+
+/* A bought node (a class of one) that is not bought after all: what it held
+ * is left again.  Undo as ever, but `left` is the caller's. */
+void sketch_drop(struct sketch *d, uint32_t i);
 
 bool sketch_matches(const struct sketch *d, uint32_t i, uint32_t shape);
 

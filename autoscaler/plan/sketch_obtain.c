@@ -61,7 +61,7 @@ static void bring_back(struct sketch *d, uint32_t before, uint32_t i)
 
 static void taken(struct sketch *d, uint32_t i)
 {
-    struct bought b = {d->classes.v[i].offer, d->classes.v[i].n, true};
+    struct bought b = {d->classes.v[i].offer, d->classes.v[i].n, TAKEN_BACK};
 
     limits_taken(d, b.offer, b.count, 1);
     VEC_PUSH(d->arena, &d->bought, b);
@@ -142,7 +142,7 @@ static uint32_t buy(struct sketch *d, uint32_t offer, uint32_t count,
         .why = why,
         .demand = demand,
     };
-    struct bought b = {offer, count, false};
+    struct bought b = {offer, count, BOUGHT};
 
     VEC_PUSH(d->arena, &d->classes, c);
     sketch_touch(d, d->fence_new)->next = i;
