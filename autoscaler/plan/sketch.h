@@ -36,6 +36,8 @@ struct node_class {
     bool starting, newest;
     bool whole[SIDES];      /* a new node of its offer would have that room */
     bool kept_back, pooled; /* in the other list, see sketch_keep_back() */
+    uint32_t obtained;      /* when sketch_obtain() gave it, 0: never */
+    struct room empty[SIDES];   /* as it was then */
     bool undrain;           /* DRAINING: wanted for the type's min */
     int64_t tight;          /* free room, as a share of the largest */
     enum reason why;        /* NEW: for what it is bought */
@@ -90,6 +92,7 @@ struct sketch {
     int64_t bound;                    /* of the only cover, -1: not known */
     uint32_t n_covers, n_single;      /* purchases by cover, and without */
     int64_t min_cost;                 /* part of bought_cost: for mins */
+    uint32_t n_obtained;
     uint64_t work;
 };
 
@@ -144,8 +147,8 @@ uint32_t sketch_obtain(struct sketch *d, uint32_t offer, uint32_t count,
 struct node_class *sketch_touch(struct sketch *d, uint32_t i);
 int64_t sketch_tightness(const struct sketch *d, const int64_t *row);
 
-/* A bought node (a class of one) that is not bought after all: what it held
- * is left again.  Undo as ever, but `left` is the caller's. */
+/* A node (a class of one) that is not obtained after all: what it held is left
+ * again.  Undo as ever, but `left` is the caller's. */
 void sketch_drop(struct sketch *d, uint32_t i);
 
 bool sketch_matches(const struct sketch *d, uint32_t i, uint32_t shape);

@@ -133,6 +133,8 @@ static uint32_t buy(struct sketch *d, uint32_t offer, uint32_t count,
         .n = count,
         .offer = offer,
         .room = {*room, *room},
+        .empty = {*room, *room},
+        .obtained = ++d->n_obtained,
         .held = NONE,
         .next = d->classes.v[d->fence_new].next,
         .spread = NONE,
@@ -151,6 +153,16 @@ static uint32_t buy(struct sketch *d, uint32_t offer, uint32_t count,
     return i;
 }
 
+static void obtained(struct sketch *d, uint32_t i, enum reason why)
+{
+    struct node_class *c = sketch_touch(d, i);
+
+    c->obtained = ++d->n_obtained;
+    c->why = why;
+    c->empty[SIDE_TOTAL] = c->room[SIDE_TOTAL];
+    c->empty[SIDE_FREE] = c->room[SIDE_FREE];
+}
+
 uint32_t sketch_obtain(struct sketch *d, uint32_t offer, uint32_t count,
                        enum claim claim, enum reason why, uint32_t demand,
                        sketch_fits_fn *fits, const void *ctx)
@@ -167,6 +179,7 @@ uint32_t sketch_obtain(struct sketch *d, uint32_t offer, uint32_t count,
                     sketch_split(d, i, count);
                 bring_back(d, before, i);
                 taken(d, i);
+                obtained(d, i, why);
                 return i;
             }
             before = i;
