@@ -3,10 +3,7 @@
  *
  * Gangs and tasks buy one after the other, and the cover does not see the
  * gaps in what was bought before: a node may have become needless.  The
- * emptiest are tried first.  What a gang holds stays where it is.  Nodes that
- * were kept back and obtained are tried like bought ones, as they would have
- * been when they were; one of those that gets free takes over from a bought
- * one.
+ * emptiest are tried first.  What a gang holds stays where it is.
  */
 #include "drop.h"
 
@@ -27,16 +24,12 @@ static int emptier(const void *ctx, uint32_t a, uint32_t b)
     const struct candidates *c = ctx;
     int r = ORDER(c->free[b], c->free[a]);
 
-    if (r == 0)
-        r = ORDER(class_of(c->d, a)->obtained, class_of(c->d, b)->obtained);
     return r != 0 ? r : ORDER(a, b);
 }
 
 static bool may_drop(const struct sketch *d, const struct node_class *c)
 {
-    /* a node that is there is only worth it to take over from a bought one */
-    if (c->obtained == 0 || c->n == 0 || c->why == REASON_FOR_MIN ||
-        d->offer_bought[c->offer] == 0)
+    if (c->kind != CLASS_NEW || c->n == 0 || c->why == REASON_FOR_MIN)
         return false;
     for (uint32_t k = c->held; k != NONE; k = d->held.v[k].next)
         if (d->t->gang_of[d->held.v[k].want] != NONE)
@@ -75,37 +68,6 @@ no:
     return false;
 }
 
-/* Class i is a free node that is there: it takes over from a bought one of its
- * offer. */
-static bool take_over(struct sketch *d, uint32_t i)
-{
-    struct node_class *c;
-
-    for (uint32_t k = 0; k < d->classes.n; k++) {
-        const struct node_class *b = class_of(d, k);
-
-        if (b->kind != CLASS_NEW || b->n == 0 ||
-            b->offer != class_of(d, i)->offer ||
-            room_compare(d->t->s, &b->empty[SIDE_FREE],
-                         &class_of(d, i)->room[SIDE_FREE]) != 0 ||
-            room_compare(d->t->s, &b->empty[SIDE_TOTAL],
-                         &class_of(d, i)->room[SIDE_TOTAL]) != 0)
-            continue;
-        if (b->n > 1)
-            sketch_split(d, k, 1);
-        c = sketch_touch(d, i);
-        b = class_of(d, k);
-        c->held = b->held;
-        c->spread = b->spread;
-        c->room[SIDE_FREE] = b->room[SIDE_FREE];
-        c->room[SIDE_TOTAL] = b->room[SIDE_TOTAL];
-        sketch_touch(d, k)->held = NONE;
-        sketch_drop(d, k);
-        return true;
-    }
-    return false;
-}
-
 uint32_t drop_unneeded(struct sketch *d)
 {
     uint32_t *order, n = 0, dropped = 0;
@@ -129,10 +91,10 @@ uint32_t drop_unneeded(struct sketch *d)
     order_sort(order, n, emptier, &c, d->arena);
     for (uint32_t k = 0; k < n; k++)
         for (uint32_t i = order[k], rest; i != NONE; i = rest)
-            /* a node dropped before may have changed this one */
-            if (!may_drop(d, class_of(d, i)) || !drop_one(d, i, &rest))
-                break;
-            else if (class_of(d, i)->kind != CLASS_THERE || take_over(d, i))
+            /* one dropped before may have changed this one */
+            if (may_drop(d, class_of(d, i)) && drop_one(d, i, &rest))
                 dropped++;
+            else
+                break;
     return dropped;
 }

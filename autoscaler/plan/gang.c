@@ -114,14 +114,6 @@ static bool one_there(const struct attempt *a)
     return true;
 }
 
-static bool holds_all(const void *ctx, uint32_t i)
-{
-    const struct attempt *a = ctx;
-
-    return class_matches_all(a, i) &&
-           room_holds_all(a, a->d->classes.v[i].room[a->g->side]);
-}
-
 static bool one_bought(const struct attempt *a)
 {
     struct sketch *d = a->d;
@@ -141,8 +133,7 @@ static bool one_bought(const struct attempt *a)
         if (!could || plain_only ||
             !room_holds_all(a, t->room[t->s->offers[offer].type]))
             continue;
-        i = sketch_obtain(d, offer, 1, a->claim, a->why, a->g->demand,
-                          holds_all, a);
+        i = sketch_obtain(d, offer, 1, a->claim, a->why, a->g->demand);
         if (i == NONE)
             continue;
         hold_all(a, i);
@@ -161,25 +152,10 @@ static void take_back(const struct attempt *a, struct mark mark)
         a->d->left[a->wants[i]] = a->d->t->wants[a->wants[i]].count;
 }
 
-struct single { const struct sketch *d; uint32_t want, alt; };
-
-static bool holds_one(const void *ctx, uint32_t i)
-{
-    const struct single *x = ctx;
-    const struct sketch *d = x->d;
-    uint32_t shape = sketch_shape(d, x->want, x->alt);
-
-    return sketch_matches(d, i, shape) &&
-           room_fit(d->t->s,
-                    &d->classes.v[i].room[d->t->wants[x->want].side],
-                    &d->t->needs[shape], 1) > 0;
-}
-
 static void spread_bought(const struct attempt *a, uint32_t want, uint32_t alt)
 {
     struct sketch *d = a->d;
     const struct tables *t = d->t;
-    const struct single x = {d, want, alt};
 
     for (uint32_t k = 0; k < t->s->n_offers && d->left[want] > 0; k++) {
         uint32_t offer = t->offers[k], i;
@@ -189,7 +165,7 @@ static void spread_bought(const struct attempt *a, uint32_t want, uint32_t alt)
             continue;
         while (d->left[want] > 0) {
             i = sketch_obtain(d, offer, d->left[want], a->claim, a->why,
-                              a->g->demand, holds_one, &x);
+                              a->g->demand);
             if (i == NONE)
                 break;
             sketch_hold(d, i, want, alt, 1);

@@ -106,8 +106,11 @@ static uint64_t bought_of(const struct sketch *d)
 /* Less left, then cheaper, then fewer nodes; the earlier sketch on a tie. */
 static bool better(const struct sketch *a, const struct sketch *b)
 {
-    int r = left_compare(a, b);
+    int r;
 
+    if (a->broken)
+        return false;
+    r = left_compare(a, b);
     if (r != 0)
         return r < 0;
     if (a->bought_cost != b->bought_cost)

@@ -71,14 +71,13 @@ static void serve_mins(struct sketch *d)
                 continue;
             while (need > 0) {
                 i = sketch_obtain(d, offer, need, CLAIM_MIN, REASON_FOR_MIN,
-                                  NONE, NULL, NULL);
+                                  NONE);
                 if (i == NONE)
                     break;
                 need -= d->classes.v[i].n;
             }
         }
     }
-    d->min_cost = d->bought_cost;
 }
 
 /* ---- wants */
@@ -231,15 +230,18 @@ void serve_all(struct sketch *d, struct tactics how)
 {
     sketch_keep_back(d, how.keep);
     serve_mins(d);
+    if (how.keep == KEEP_BACK_NONE)
+        d->min_cost = d->bought_cost;
     if (how.tight)
         sketch_tighten(d);
     serve_sides(d, how);
-    if (how.keep != KEEP_BACK_NONE) {
-        sketch_let_go(d);
-        if (!all_served(d))
-            serve_sides(d, how);
-    }
     /* What a dropped node took of the limits may be had by what was left. */
     if (drop_unneeded(d) > 0 && !all_served(d))
+        serve_sides(d, how);
+    if (how.keep == KEEP_BACK_NONE)
+        return;
+    sketch_settle(d);
+    drop_unneeded(d);
+    if (!all_served(d))
         serve_sides(d, how);
 }

@@ -36,10 +36,7 @@ void sketch_undo(struct sketch *d, struct mark m)
     while (d->bought.n > m.n_bought) {
         const struct bought *b = &d->bought.v[--d->bought.n];
 
-        if (b->how == TAKEN_BACK)
-            limits_taken(d, b->offer, b->count, -1);
-        else
-            limits_bought(d, b->offer, b->count, b->how == DROPPED ? 1 : -1);
+        limits_bought(d, b->offer, b->count, b->dropped ? 1 : -1);
     }
 }
 
@@ -89,19 +86,14 @@ void sketch_undrain(struct sketch *d, uint32_t i)
 void sketch_drop(struct sketch *d, uint32_t i)
 {
     struct node_class *c = sketch_touch(d, i);
-    struct bought b = {c->offer, 1, DROPPED};
+    struct bought b = {c->offer, 1, true};
 
-    assert(c->obtained > 0 && c->n == 1);
+    assert(c->kind == CLASS_NEW && c->n == 1);
     for (uint32_t k = c->held; k != NONE; k = d->held.v[k].next)
         d->left[d->held.v[k].want] += d->held.v[k].count;
-    c->held = NONE;
-    c->obtained = 0;
-    c->room[SIDE_TOTAL] = c->empty[SIDE_TOTAL];
-    c->room[SIDE_FREE] = c->empty[SIDE_FREE];
-    if (c->kind != CLASS_NEW)
-        return;
     c->kind = CLASS_FENCE;
     c->n = 0;
+    c->held = NONE;
     limits_bought(d, b.offer, b.count, -1);
     VEC_PUSH(d->arena, &d->bought, b);
 }
