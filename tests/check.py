@@ -21,6 +21,7 @@ REL = "build/release"
 SUITES = {
     "lint": ["tests/lint/run.sh"],
     "unit": ["make", "-s", "check-unit", "VARIANT=debug"],
+    "fuzz": ["make", "-s", "check-fuzz", "VARIANT=debug"],
     "contract": ["make", "-s", "check-contract"],
     "catalogue": PYTEST + ["tests/unit/test_catalogue.py"],
     "prop": PYTEST + ["tests/prop"],
@@ -32,7 +33,7 @@ SUITES = {
 
 # Two lanes side by side: real Ray mostly waits, the rest mostly computes.
 LANES = [
-    ["lint", "catalogue", "ray-cases", "unit", "contract", "prop", "integration"],
+    ["lint", "catalogue", "ray-cases", "unit", "fuzz", "contract", "prop", "integration"],
     ["e2e", "ray-head"],
 ]
 PRINTING = threading.Lock()

@@ -4,6 +4,7 @@
  * Everything is copied into the tick's arena or lives as long as it: the page
  * that keeps these facts may outlive the generation they came from.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "../base/clock.h"
@@ -80,23 +81,62 @@ static struct terms terms_copy(struct arena *a, struct terms t)
     return (struct terms){v, t.n};
 }
 
+static struct taints taints_copy(struct arena *a, struct taints t)
+{
+    struct taint *v = ARENA_ARRAY(a, struct taint, t.n);
+
+    for (uint32_t i = 0; i < t.n; i++)
+        v[i] = (struct taint){arena_strdup(a, t.v[i].key),
+                              arena_strdup(a, t.v[i].value), t.v[i].effect};
+    return (struct taints){v, t.n};
+}
+
+static struct tolerations tolerations_copy(struct arena *a,
+                                           struct tolerations t)
+{
+    struct toleration *v = ARENA_ARRAY(a, struct toleration, t.n);
+
+    for (uint32_t i = 0; i < t.n; i++)
+        v[i] = (struct toleration){arena_strdup(a, t.v[i].key), t.v[i].op,
+                                   arena_strdup(a, t.v[i].value),
+                                   t.v[i].effect};
+    return (struct tolerations){v, t.n};
+}
+
+static struct names names_copy(struct arena *a, struct names n)
+{
+    const char **v = ARENA_ARRAY(a, const char *, n.n);
+
+    for (uint32_t i = 0; i < n.n; i++)
+        v[i] = arena_strdup(a, n.v[i]);
+    return (struct names){v, n.n};
+}
+
+static struct fact_bundle bundle_copy(struct arena *a,
+                                      const struct fact_bundle *b)
+{
+    struct fact_alt *alts = ARENA_ARRAY(a, struct fact_alt, b->n_alts);
+
+    for (uint32_t k = 0; k < b->n_alts; k++)
+        alts[k] = (struct fact_alt){
+            .resources = qtys_copy(a, b->alts[k].resources),
+            .selector = terms_copy(a, b->alts[k].selector),
+            .tolerations = tolerations_copy(a, b->alts[k].tolerations),
+            .after_ms = b->alts[k].after_ms};
+    return (struct fact_bundle){alts, b->n_alts, b->count};
+}
+
 static struct fact_demand demand_copy(struct arena *a,
                                       const struct fact_demand *d)
 {
     struct fact_bundle *v = ARENA_ARRAY(a, struct fact_bundle, d->n_bundles);
     struct fact_demand r = *d;
 
-    for (uint32_t i = 0; i < d->n_bundles; i++) {
-        const struct fact_bundle *b = &d->bundles[i];
-        struct fact_alt *alts = ARENA_ARRAY(a, struct fact_alt, b->n_alts);
-        for (uint32_t k = 0; k < b->n_alts; k++)
-            alts[k] = (struct fact_alt){qtys_copy(a, b->alts[k].resources),
-                                        terms_copy(a, b->alts[k].selector),
-                                        b->alts[k].after_ms};
-        v[i] = (struct fact_bundle){alts, b->n_alts, b->count};
-    }
+    for (uint32_t i = 0; i < d->n_bundles; i++)
+        v[i] = bundle_copy(a, &d->bundles[i]);
     r.owner = arena_strdup(a, d->owner);
     r.id = arena_strdup(a, d->id);
+    r.queue = arena_strdup(a, d->queue ? d->queue : "");
     r.bundles = v;
     return r;
 }
@@ -147,6 +187,7 @@ static void type_take(struct control *c, struct arena *a,
 {
     VEC(struct fact_offer) offers = {0};
     const struct fact_type *f = &t->fact;
+    const struct site *site = site_find(c, f->provider);
 
     *ret = *f;
     ret->name = arena_strdup(a, f->name);
@@ -155,8 +196,12 @@ static void type_take(struct control *c, struct arena *a,
     ret->pool = arena_strdup(a, f->pool);
     ret->resources = qtys_copy(a, f->resources);
     ret->labels = pairs_copy(a, f->labels);
+    ret->taints = taints_copy(a, f->taints);
     if (ret->boot_ms < 0)
         ret->boot_ms = journal_boot(c->journal, f->name);
+    /* Truth first: nothing is bought where we have not seen what there is. */
+    if (!site || !site->listed_ms || calls_stuck(c, site->provider))
+        ret->unavailable = REASON_PROVIDER_DOWN;
     for (uint32_t i = 0; i < f->n_offers; i++) {
         struct fact_offer o = f->offers[i];
         bool told = false;
@@ -169,6 +214,7 @@ static void type_take(struct control *c, struct arena *a,
                 (*o.zone && strcmp(x->zone, o.zone) != 0))
                 continue;
             p.zone = arena_strdup(a, x->zone);
+            p.idle_timeout_ms = config_idle_ms(c->config, f, p.zone, p.spot);
             if (p.price_micros_hour < 0)
                 p.price_micros_hour = x->price_micros_hour;
             if (!x->available)
@@ -204,6 +250,19 @@ static void hold_take(struct control *c, const struct machine *m,
     }
 }
 
+/* Machines of one unit: so many neighbours of one launch. */
+static const char *unit_of(struct arena *a, const struct machine *m,
+                           const struct conf_type *t)
+{
+    const char *number = strrchr(m->id, '-');
+    uint32_t hosts = t ? t->fact.hosts : 1;
+
+    if (hosts < 2 || m->adopted || !*m->request_id || !number)
+        return "";
+    return arena_printf(a, "%s/%lu", m->request_id,
+                        strtoul(number + 1, NULL, 10) / hosts);
+}
+
 static struct fact_node machine_take(struct control *c, struct arena *a,
                                      const struct machine *m, bool node_ids)
 {
@@ -227,6 +286,8 @@ static struct fact_node machine_take(struct control *c, struct arena *a,
         .provider = arena_strdup(a, m->provider),
         .request_id = arena_strdup(a, m->request_id),
         .note = arena_strdup(a, m->detail),
+        .unit = unit_of(a, m, t),
+        .progress_ms = m->progress_ms,
     };
 
     hold_take(c, m, &n);
@@ -269,6 +330,7 @@ static struct fact_node stranger_take(struct arena *a, const struct ray_node *r,
         .address = arena_strdup(a, r->address),
         .ray_id = arena_strdup(a, r->ray_id),
         .provider = "", .request_id = "", .note = arena_strdup(a, r->type),
+        .unit = "",
     };
 }
 
@@ -298,24 +360,94 @@ static void nodes_take(struct control *c, struct arena *a, struct facts *f)
 
 /* ---- demand */
 
+/* What a bundle of the head's names by Ray's label selector, or "". */
+static const char *queue_named(const struct fact_bundle *b)
+{
+    for (uint32_t k = 0; k < b->n_alts; k++)
+        for (uint32_t i = 0; i < b->alts[k].selector.n; i++) {
+            const struct term *t = &b->alts[k].selector.v[i];
+            if (t->op == TERM_IN && t->values.n == 1 &&
+                strcmp(t->key, QUEUE_LABEL) == 0)
+                return t->values.v[0];
+        }
+    return "";
+}
+
+struct demand_vec { VEC(struct fact_demand) all; };
+
+/* The head's demand.  Tasks of several queues come in one list, which becomes
+ * one demand for each; a gang has the queue that any of its bundles names. */
+static void ray_demand_take(struct arena *a, const struct fact_demand *from,
+                            struct demand_vec *to)
+{
+    struct fact_demand d = demand_copy(a, from);
+    struct fact_bundle *v = (struct fact_bundle *)d.bundles;  /* ours */
+    uint32_t left = d.n_bundles;
+
+    if (from->source != SOURCE_TASK || from->strategy != STRATEGY_NONE) {
+        for (uint32_t i = 0; i < d.n_bundles && !*d.queue; i++)
+            d.queue = queue_named(&v[i]);
+        VEC_PUSH(a, &to->all, d);
+        return;
+    }
+    while (left > 0) {
+        const char *queue = queue_named(&v[0]);
+        struct fact_bundle *other = ARENA_ARRAY(a, struct fact_bundle, left);
+        uint32_t kept = 0, n_other = 0;
+
+        for (uint32_t i = 0; i < left; i++)
+            if (strcmp(queue_named(&v[i]), queue) == 0)
+                v[kept++] = v[i];
+            else
+                other[n_other++] = v[i];
+        d.queue = queue;
+        d.bundles = v;
+        d.n_bundles = kept;
+        VEC_PUSH(a, &to->all, d);
+        v = other;
+        left = n_other;
+    }
+}
+
+static void queues_take(struct control *c, struct arena *a, struct facts *f)
+{
+    struct fact_queue *v = ARENA_ARRAY(a, struct fact_queue,
+                                       c->config->n_queues);
+
+    for (uint32_t i = 0; i < c->config->n_queues; i++) {
+        v[i] = c->config->queues[i];
+        v[i].name = arena_strdup(a, v[i].name);
+        v[i].types = names_copy(a, v[i].types);
+        v[i].owners = names_copy(a, v[i].owners);
+    }
+    f->queues = v;
+    f->n_queues = c->config->n_queues;
+}
+
 static void demands_take(struct control *c, struct arena *a, struct facts *f)
 {
     const struct ray_view *view = c->head.view;
-    uint32_t n_ray = view ? view->n_demands : 0, n = 0;
-    struct fact_demand *v = ARENA_ARRAY(a, struct fact_demand,
-                                        c->n_requests + n_ray);
+    uint32_t n_ray = view ? view->n_demands : 0;
+    struct demand_vec v = {{0}};
+    struct fact_demand spare = {0};
 
     for (uint32_t i = 0; i < c->n_requests; i++)
-        if (c->requests[i]->demand.n_bundles)
-            v[n++] = demand_copy(a, &c->requests[i]->demand);
+        if (c->requests[i]->demand.n_bundles) {
+            struct fact_demand d = demand_copy(a, &c->requests[i]->demand);
+            VEC_PUSH(a, &v.all, d);
+        }
     for (uint32_t i = 0; i < n_ray; i++) {
         /* Old news of pending work buys nothing; a request stays in force. */
         if (!f->head_fresh && view->demands[i].source != SOURCE_REQUEST)
             continue;
-        v[n++] = demand_copy(a, &view->demands[i]);
+        ray_demand_take(a, &view->demands[i], &v);
     }
-    f->demands = v;
-    f->n_demands = n;
+    if (config_spare(c->config, &spare)) {
+        spare = demand_copy(a, &spare);
+        VEC_PUSH(a, &v.all, spare);
+    }
+    f->demands = v.all.v;
+    f->n_demands = v.all.n;
 }
 
 struct facts *facts_take(struct control *c, struct arena *a)
@@ -332,6 +464,7 @@ struct facts *facts_take(struct control *c, struct arena *a)
         type_take(c, a, &c->config->types[i], &types[i]);
     f->types = types;
     f->n_types = c->config->n_types;
+    queues_take(c, a, f);
     nodes_take(c, a, f);
     demands_take(c, a, f);
     return f;

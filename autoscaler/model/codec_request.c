@@ -13,10 +13,10 @@
 #include "amount.h"
 #include "codec.h"
 
-enum { CPUS_MAX = 10000000, BUNDLES_MAX = 100000 };
+enum { CPUS_MAX = 10000000, BUNDLES_MAX = 100000, QUEUE_NAME_MAX = 63 };
 
 static const char *const keys[] = {"owner", "bundles", "num_cpus", "ttl",
-                                   "strategy", "priority"};
+                                   "strategy", "priority", "queue"};
 
 static enum status keys_check(const json_t *body, struct err *err)
 {
@@ -36,7 +36,7 @@ static enum status keys_check(const json_t *body, struct err *err)
         near = suggest(key, keys, n);
         return err_set(err, ST_INVALID,
                        "%.64s: unknown key; %s%s%sallowed are owner, bundles, "
-                       "num_cpus, ttl, strategy, priority",
+                       "num_cpus, ttl, strategy, priority, queue",
                        key, near ? "did you mean \"" : "", near ? near : "",
                        near ? "\"? " : "");
     }
@@ -58,6 +58,21 @@ static enum status cpus_read(const json_t *v, struct arena *a,
     alt->resources = (struct qtys){q, 1};
     *ret = (struct fact_bundle){alt, 1, (uint32_t)json_integer_value(v)};
     return ST_OK;
+}
+
+static enum status strategy_bad(const json_t *v, struct err *err)
+{
+    const char *names[] = {strategy_name(STRATEGY_PACK),
+                           strategy_name(STRATEGY_SPREAD),
+                           strategy_name(STRATEGY_STRICT_PACK),
+                           strategy_name(STRATEGY_STRICT_SPREAD)};
+    const char *got = json_is_string(v) ? json_string_value(v) : "no text";
+    const char *near = suggest(got, names, 4);
+
+    return err_set(err, ST_INVALID, "strategy: must be PACK, SPREAD, "
+                   "STRICT_PACK or STRICT_SPREAD, got %.40s%s%s%s", got,
+                   near ? "; did you mean \"" : "", near ? near : "",
+                   near ? "\"?" : "");
 }
 
 enum status codec_request_read(const json_t *body, const char *owner,
@@ -102,14 +117,22 @@ enum status codec_request_read(const json_t *body, const char *owner,
     if ((v = json_object_get(body, "strategy")) &&
         (!json_is_string(v) ||
          !strategy_from_name(json_string_value(v), &d.strategy)))
-        return err_set(err, ST_INVALID, "strategy: must be PACK, SPREAD, "
-                                        "STRICT_PACK or STRICT_SPREAD");
+        return strategy_bad(v, err);
     if ((v = json_object_get(body, "priority"))) {
         if (!json_is_integer(v) || json_integer_value(v) < -1000000 ||
             json_integer_value(v) > 1000000)
             return err_set(err, ST_INVALID, "priority: must be a whole number "
                                             "between -1000000 and 1000000");
         d.priority = (int32_t)json_integer_value(v);
+    }
+    d.queue = "";
+    if ((v = json_object_get(body, "queue"))) {
+        if (!json_is_string(v) || json_string_length(v) > QUEUE_NAME_MAX ||
+            strlen(json_string_value(v)) != json_string_length(v))
+            return err_set(err, ST_INVALID, "queue: must be the name of a "
+                                            "queue, at most %d letters",
+                           QUEUE_NAME_MAX);
+        d.queue = arena_strdup(a, json_string_value(v));
     }
     d.owner = arena_strdup(a, owner);
     d.bundles = out;

@@ -142,13 +142,15 @@ static void add_safe(char *buf, size_t n, const char *s, size_t max)
 static void make_id(const struct davit_launch *q, uint32_t i, unsigned salt,
                     char *buf, size_t n)
 {
-    const char *own = strchr(q->request_id, '-'); /* after "davit-" */
+    const char *dash = strchr(q->request_id, '-'); /* after "davit-" */
+    const char *own = dash != NULL && dash[1] != '\0' ? dash + 1
+                                                      : q->request_id;
     size_t at;
 
     buf[0] = '\0';
     add_safe(buf, n, q->offer, 26);
     add_safe(buf, n, "-", 1);
-    add_safe(buf, n, own != NULL && own[1] != '\0' ? own + 1 : q->request_id, 8);
+    add_safe(buf, n, own, 8);
     at = strlen(buf);
     if (salt == 0)
         snprintf(buf + at, n - at, "-%u", i);

@@ -96,7 +96,7 @@ while kill -0 "$actors" 2>/dev/null; do
     if [ -z "$up" ] && [ "$(nodes | awk '$2 == "t4" && $3 == "ready"' | wc -l)" -eq 2 ]; then
         up=$(now)
         show nodes
-        show why ray
+        show why "$(nodes | awk '$2 == "t4" { print $1; exit }')"
     fi
     sleep 0.2
 done

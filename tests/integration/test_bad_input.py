@@ -1,4 +1,5 @@
 """Bad input from everywhere: a clear message, a proper code, and the daemon goes on."""
+import json
 import os
 import pathlib
 import socket
@@ -68,6 +69,27 @@ node_types:
   b: {machine: nothing-like-this}
 """))
     assert p.returncode == 3 and p.stderr.count("davit.yaml:") >= 5, p.stderr
+
+
+def test_validate_for_programs(tmp_path):
+    path = config(tmp_path, "cluster: x\nlimits: {max_node: 3}\nnode_types:\n  a: {resources: {CPU: -1}}\n")
+    p = davit(tmp_path, "validate", "--json", path)
+    out = json.loads(p.stdout)
+    assert p.returncode == 3 and not out["valid"] and "kind" not in out
+    assert [(e["line"], e["column"]) for e in out["errors"]] == [(2, 10), (4, 24)], out
+    assert out["errors"][0]["file"] == path and "max_nodes" in out["errors"][0]["text"]
+    p = davit(tmp_path, "validate", "--json", config(tmp_path, "cluster: x\nnode_types:\n  a: {resources: {CPU: 1}}\n"))
+    out = json.loads(p.stdout)
+    assert p.returncode == 0 and out["valid"] and out["kind"] == "davit" and out["node_types"] == 1
+    assert not out["errors"] and out["warnings"][0]["line"] == 3, out
+
+
+def test_every_file_in_configs_is_valid(tmp_path):
+    files = sorted((pathlib.Path(__file__).parents[2] / "configs").glob("*.yaml"))
+    assert len(files) > 5
+    for path in files:
+        p = davit(tmp_path, "validate", str(path))
+        assert p.returncode == 0, (path, p.stderr)
 
 
 PLUGINS = [
