@@ -70,6 +70,12 @@ const char *view_obstacle_text(struct view *v, uint32_t refusal)
                                   short_label(view_str(v, r->column)), has)
                    : arena_printf(&v->arena, "%s has no %s", type,
                                   short_label(view_str(v, r->column)));
+    case REASON_TAINT:
+        return arena_printf(&v->arena, "%s has the taint %s, which is not "
+                            "tolerated", type, view_str(v, r->column));
+    case REASON_QUEUE_TYPE:
+        return arena_printf(&v->arena, "%s is not in the queue %s", type,
+                            view_str(v, r->column));
     case REASON_MAX_TYPE:
         return arena_printf(&v->arena, "%s is at its max of %u", type, t->max);
     case REASON_MAX_NODES:
@@ -113,6 +119,10 @@ void view_obstacle(struct out *o, struct view *v, uint32_t refusal)
     }
     if (r->why == REASON_LABEL)
         out_str(o, "label", view_str(v, r->column));
+    if (r->why == REASON_TAINT)
+        out_str(o, "taint", view_str(v, r->column));
+    if (r->why == REASON_QUEUE_TYPE)
+        out_str(o, "queue", view_str(v, r->column));
     if (r->why == REASON_SET_ASIDE && of)
         out_time(o, "until", of->set_aside_until_ms);
     out_close(o);
@@ -323,7 +333,8 @@ const char *view_wait_text(struct view *v, uint32_t bundle)
         enum reason why = v->plan->refusals[first[i]].why;
 
         /* a type that is too small does not explain a wait */
-        if (why == REASON_LACKS || why == REASON_LABEL)
+        if (why == REASON_LACKS || why == REASON_LABEL ||
+            why == REASON_TAINT || why == REASON_QUEUE_TYPE)
             continue;
         buf_printf(&b, "%s%s", told++ ? "; " : ": ",
                    view_obstacle_text(v, first[i]));

@@ -203,18 +203,21 @@ static json_t *merge(struct fact_demand *d, struct arena *arena)
     return list;
 }
 
-static const char *write_canonical(json_t *bundles, enum strategy strategy,
-                                   int32_t priority, struct arena *arena)
+static const char *write_canonical(json_t *bundles,
+                                   const struct fact_demand *d,
+                                   struct arena *arena)
 {
     json_t *o = json_pack("{sO}", "bundles", bundles);
     const char *body;
     char *text;
 
-    if (strategy != STRATEGY_NONE)
+    if (d->strategy != STRATEGY_NONE)
         json_object_set_new(o, "strategy",
-                            json_string(strategy_name(strategy)));
-    if (priority != 0)
-        json_object_set_new(o, "priority", json_integer(priority));
+                            json_string(strategy_name(d->strategy)));
+    if (d->priority != 0)
+        json_object_set_new(o, "priority", json_integer(d->priority));
+    if (d->queue[0])
+        json_object_set_new(o, "queue", json_string(d->queue));
     text = json_dumps(o, JSON_COMPACT);
     json_decref(o);
     if (!text)
@@ -245,8 +248,7 @@ enum status request_read(const json_t *body, const char *default_owner,
     if (s != ST_OK)
         return s;
     canon = merge(&r.demand, arena);
-    r.body = write_canonical(canon, r.demand.strategy, r.demand.priority,
-                             arena);
+    r.body = write_canonical(canon, &r.demand, arena);
     r.clear = r.demand.n_bundles == 0;
     json_decref(canon);
     *ret = r;

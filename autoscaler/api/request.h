@@ -2,9 +2,9 @@
  * request.h - the body of a resource request, read and made canonical.
  *
  * Canonical is what the journal keeps and GET shows:
- * {"bundles":[<as codec_bundle_write()>],"strategy":"PACK","priority":5} with
+ * {"bundles":[<as codec_bundle_write()>],"strategy":"PACK","priority":5,"queue":"q"} with
  * num_cpus and label selectors already folded into the bundles, neighbours
- * that are equal merged into one with a count, and the last two left out when
+ * that are equal merged into one with a count, and the last three left out when
  * they say nothing.
  */
 #ifndef API_REQUEST_H

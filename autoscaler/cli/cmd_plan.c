@@ -1,5 +1,9 @@
 /*
  * cmd_plan.c - snapshot in, plan out, no side effect.
+ *
+ * A file that `davit run --record` wrote holds its plan too: replaying it
+ * tells whether the same is planned today.  With --set the plan is made twice,
+ * and what the change changes is shown.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -10,6 +14,20 @@
 #include "../model/codec.h"
 #include "../plan/planner.h"
 #include "cli.h"
+#include "whatif.h"
+
+enum { MOST = 64, FLAGS = JSON_INDENT(1) | JSON_REAL_PRECISION(15) };
+
+/* What was read, and what is planned from it. */
+struct work {
+    struct arena arena;
+    struct config *conf;
+    struct facts *facts;
+    json_t *recorded;            /* the plan in the file, or NULL */
+    struct snapshot *now;
+    struct plan plan;
+    json_t *written;             /* the plan as JSON, as it reads back */
+};
 
 static bool is_json(const char *text)
 {
@@ -23,6 +41,7 @@ static struct facts *facts_of(const struct config *conf, struct arena *a)
 {
     struct facts *f = ARENA_NEW(a, struct facts);
     struct fact_type *types = ARENA_ARRAY(a, struct fact_type, conf->n_types);
+    struct fact_demand *spare = ARENA_NEW(a, struct fact_demand);
 
     for (uint32_t i = 0; i < conf->n_types; i++)
         types[i] = conf->types[i].fact;
@@ -31,12 +50,15 @@ static struct facts *facts_of(const struct config *conf, struct arena *a)
     f->limits = conf->limits;
     f->types = types;
     f->n_types = conf->n_types;
+    f->queues = conf->queues;
+    f->n_queues = conf->n_queues;
+    f->n_demands = config_spare(conf, spare);
+    f->demands = spare;
     return f;
 }
 
-static enum status facts_load(const char *path, struct arena *a,
-                              struct config **ret_conf, struct facts **ret,
-                              struct buf *errors)
+static enum status work_load(const char *path, struct work *w,
+                             struct buf *errors)
 {
     json_t *json = NULL;
     enum status s;
@@ -44,20 +66,22 @@ static enum status facts_load(const char *path, struct arena *a,
     char *text;
     size_t n;
 
-    s = cli_read(path, a, &text, &n, &err);
+    s = cli_read(path, &w->arena, &text, &n, &err);
     if (s != ST_OK) {
         buf_printf(errors, "%s\n", err.text);
         return s;
     }
     if (!is_json(text)) {
-        s = config_parse(path, text, n, ret_conf, errors);
+        s = config_parse(path, text, n, &w->conf, errors);
         if (s == ST_OK)
-            *ret = facts_of(*ret_conf, a);
+            w->facts = facts_of(w->conf, &w->arena);
         return s;
     }
     s = codec_parse(text, n, &json, &err);
     if (s == ST_OK)
-        s = codec_facts_read(json, a, ret, &err);
+        s = codec_facts_read(json, &w->arena, &w->facts, &err);
+    if (s == ST_OK && json_is_object(json_object_get(json, "plan")))
+        w->recorded = json_incref(json_object_get(json, "plan"));
     json_decref(json);
     if (s != ST_OK)
         buf_printf(errors, "%s: %s\n", path, err.text);
@@ -126,61 +150,191 @@ static void print_people(const struct snapshot *s, const struct plan *p)
     putchar('\n');
 }
 
-static int run(int argc, char **argv)
+/* A plan as text and back: numbers as a file has them. */
+static json_t *plan_json(const struct snapshot *s, const struct plan *p)
 {
-    static const struct option options[] = {
-        {"json", no_argument, NULL, 'j'},
-        {"request", required_argument, NULL, 'r'},
-        {0}};
-    char *requests[64];
-    int n_requests = 0, opt, rc = EXIT_INPUT;
-    struct arena a = {0};
-    struct config *conf = NULL;
-    struct snapshot *now;
-    struct facts *facts;
-    struct plan plan;
-    struct buf errors;
-    struct err err;
-    bool json = false;
+    json_t *out = codec_plan_write(s, p), *back;
+    char *text = json_dumps(out, FLAGS);
 
-    while ((opt = getopt_long(argc, argv, "jr:", options, NULL)) != -1) {
-        if (opt == 'j')
-            json = true;
-        else if (opt == 'r' && n_requests < 64)
-            requests[n_requests++] = optarg;
-        else
-            return cli_usage(&cli_plan, "see above");
+    json_decref(out);
+    if (!text || !(back = json_loads(text, 0, NULL)))
+        abort();  /* out of memory */
+    free(text);
+    return back;
+}
+
+static enum status work_plan(struct work *w, const char *path,
+                             struct buf *errors)
+{
+    struct err err;
+    enum status s = snapshot_make(w->facts, &w->arena, &w->now, &err);
+
+    if (s != ST_OK) {
+        buf_printf(errors, "%s: %s\n", path, err.text);
+        return s;
     }
-    if (optind + 1 != argc)
-        return cli_usage(&cli_plan, "one file is needed");
+    planner_run(w->now, &w->arena, &w->plan);
+    w->written = plan_json(w->now, &w->plan);
+    return ST_OK;
+}
+
+/* The same facts with the changes in them, planned anew. */
+static enum status work_change(const struct work *from, char **sets, int n,
+                               struct work *to, const char *path,
+                               struct buf *errors)
+{
+    json_t *json = codec_facts_write(from->facts);
+    enum status s = ST_OK;
+    struct err err;
+
+    for (int i = 0; i < n && s == ST_OK; i++)
+        s = whatif_set(json, sets[i], &to->arena, &err);
+    if (s == ST_OK && (s = codec_facts_read(json, &to->arena, &to->facts,
+                                            &err)) != ST_OK)
+        err_prefix(&err, "--set");
+    json_decref(json);
+    if (s != ST_OK) {
+        buf_printf(errors, "%s\n", err.text);
+        return s;
+    }
+    return work_plan(to, path, errors);
+}
+
+static void json_print(const json_t *v)
+{
+    json_dumpf(v, stdout, FLAGS);
+    putchar('\n');
+}
+
+/* EXIT_NO when the file has a plan and it is not the one made now. */
+static int replay_print(const struct work *w, bool json)
+{
+    FILE *out = json ? stderr : stdout;
+    json_t *diff;
+    bool same;
+
+    if (!w->recorded)
+        return EXIT_OK;
+    diff = whatif_diff(w->recorded, w->written);
+    same = json_is_true(json_object_get(diff, "same"));
+    if (same) {
+        fputs("the same plan as recorded\n", out);
+    } else {
+        fputs("NOT the plan that was recorded; recorded -> now:\n", out);
+        whatif_print(diff, out);
+    }
+    json_decref(diff);
+    return same ? EXIT_OK : EXIT_NO;
+}
+
+static void change_print(const struct work *w, const struct work *changed,
+                         char **sets, int n, bool json)
+{
+    const json_t *before = w->recorded ? w->recorded : w->written;
+    json_t *diff = whatif_diff(before, changed->written), *all;
+
+    if (json) {
+        all = json_pack("{s:O,s:O,s:O}", "before", before, "after",
+                        changed->written, "difference", diff);
+        json_print(all);
+        json_decref(all);
+    } else {
+        print_people(changed->now, &changed->plan);
+        printf("\nwith");
+        for (int i = 0; i < n; i++)
+            printf(" %s", sets[i]);
+        printf(", %s -> so:\n", w->recorded ? "recorded" : "as it is");
+        whatif_print(diff, stdout);
+    }
+    json_decref(diff);
+}
+
+static void work_done(struct work *w)
+{
+    json_decref(w->recorded);
+    json_decref(w->written);
+    config_free(w->conf);
+    arena_done(&w->arena);
+}
+
+static int plan_run(const char *path, char **requests, int n_requests,
+                    char **sets, int n_sets, bool json)
+{
+    struct work w = {0}, changed = {0};
+    struct buf errors;
+    int rc = EXIT_INPUT;
+
     buf_init(&errors, 1 << 20);
-    if (facts_load(argv[optind], &a, &conf, &facts, &errors) == ST_OK &&
-        request_add(facts, requests, n_requests, &a, &errors) == ST_OK) {
-        if (snapshot_make(facts, &a, &now, &err) != ST_OK) {
-            buf_printf(&errors, "%s: %s\n", argv[optind], err.text);
-        } else {
-            planner_run(now, &a, &plan);
-            if (json) {
-                json_t *out = codec_plan_write(now, &plan);
-                json_dumpf(out, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
-                putchar('\n');
-                json_decref(out);
-            } else {
-                print_people(now, &plan);
-            }
+    if (work_load(path, &w, &errors) == ST_OK &&
+        request_add(w.facts, requests, n_requests, &w.arena, &errors) ==
+            ST_OK &&
+        work_plan(&w, path, &errors) == ST_OK) {
+        if (n_requests > 0) {  /* not what was recorded any more */
+            json_decref(w.recorded);
+            w.recorded = NULL;
+        }
+        if (n_sets == 0) {
+            if (json)
+                json_print(w.written);
+            else
+                print_people(w.now, &w.plan);
+            rc = replay_print(&w, json);
+        } else if (work_change(&w, sets, n_sets, &changed, path, &errors) ==
+                   ST_OK) {
+            if (w.recorded && !json_equal(w.recorded, w.written))
+                fputs("davit: this davit plans otherwise than the one that "
+                      "recorded, even without the change\n", stderr);
+            change_print(&w, &changed, sets, n_sets, json);
             rc = EXIT_OK;
         }
     }
     fputs(errors.s, stderr);
     buf_done(&errors);
-    config_free(conf);
-    arena_done(&a);
+    work_done(&changed);
+    work_done(&w);
     return rc;
 }
 
+static int run(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"json", no_argument, NULL, 'j'},
+        {"request", required_argument, NULL, 'r'},
+        {"set", required_argument, NULL, 's'},
+        {0}};
+    char *requests[MOST], *sets[MOST];
+    int n_requests = 0, n_sets = 0, opt;
+    bool json = false;
+
+    while ((opt = getopt_long(argc, argv, "jr:s:", options, NULL)) != -1) {
+        if (opt == 'j')
+            json = true;
+        else if (opt == 'r' && n_requests < MOST)
+            requests[n_requests++] = optarg;
+        else if (opt == 's' && n_sets < MOST)
+            sets[n_sets++] = optarg;
+        else if (opt == 'r' || opt == 's')
+            return cli_usage(&cli_plan, "more than %d of --%s", MOST,
+                             opt == 'r' ? "request" : "set");
+        else
+            return cli_usage(&cli_plan, "see above");
+    }
+    if (optind + 1 != argc)
+        return cli_usage(&cli_plan, "one file is needed");
+    return plan_run(argv[optind], requests, n_requests, sets, n_sets, json);
+}
+
 const struct cli_command cli_plan = {
-    "plan", "[--json] [--request BUNDLE]... FILE",
-    "plans for a snapshot or a configuration; does nothing", run,
-    "FILE is a snapshot.json (docs/snapshot.md), or a configuration, which is\n"
-    "planned for an empty cluster.  --request '{\"GPU\":1,\"accelerator_type\":\n"
-    "\"T4\"}' adds a bundle to hold; it may be repeated.\n"};
+    "plan", "[--json] [--request BUNDLE]... [--set PATH=VALUE]... FILE",
+    "plans for a snapshot, a record or a configuration; does nothing", run,
+    "FILE is a snapshot.json (docs/snapshot.md), a file that `davit run\n"
+    "--record` wrote, or a configuration, which is planned for an empty\n"
+    "cluster.  A record is replayed: the exit code is 1 when the plan is not\n"
+    "the one in the file.\n\n"
+    "  --request BUNDLE   adds a bundle to hold, such as\n"
+    "                     '{\"GPU\":1,\"accelerator_type\":\"T4\"}'; may be repeated\n"
+    "  --set PATH=VALUE   changes a value of the snapshot first and shows what\n"
+    "                     that changes: limits.idle_timeout=5m,\n"
+    "                     node_types.t4.price=0.2, nodes.n1.idle_ms=90000; may\n"
+    "                     be repeated\n"
+    "  --json             the plan as JSON; with --set both, and the difference\n"};

@@ -2,6 +2,7 @@
  * cmd_run.c - the daemon.
  */
 #include <getopt.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,6 +15,7 @@ static int run(int argc, char **argv)
     static const struct option options[] = {
         {"config", required_argument, NULL, 'c'},
         {"dry-run", no_argument, NULL, 'n'},
+        {"record", required_argument, NULL, 'r'},
         {"log-json", no_argument, NULL, 'j'},
         {"verbose", no_argument, NULL, 'v'},
         {0}};
@@ -31,6 +33,7 @@ static int run(int argc, char **argv)
         switch (opt) {
         case 'c': o.config_path = optarg; break;
         case 'n': o.dry_run = true; break;
+        case 'r': o.record_dir = optarg; break;
         case 'j': json = true; break;
         case 'v': level = LOG_DEBUG; break;
         default: return cli_usage(&cli_run, "see above");
@@ -39,6 +42,8 @@ static int run(int argc, char **argv)
     if (optind < argc)
         o.config_path = argv[optind];
     log_setup(level, json);
+    /* A peer that hangs up, or nobody reading the log, is no reason to end. */
+    signal(SIGPIPE, SIG_IGN);
     buf_init(&errors, 1 << 20);
     if (config_load(o.config_path, &conf, &errors) != ST_OK) {
         fputs(errors.s, stderr);
@@ -66,10 +71,14 @@ static int run(int argc, char **argv)
 }
 
 const struct cli_command cli_run = {
-    "run", "[--config FILE] [FILE]", "runs the daemon", run,
+    "run", "[--config FILE] [--dry-run] [--record DIR] [FILE]",
+    "runs the daemon", run,
     "  --config FILE   settings (default davit.yaml); a Ray cluster YAML, a\n"
     "                  podTypes list and a RayCluster manifest are read too\n"
     "  --dry-run       plans and tells, but never launches or ends anything\n"
+    "  --record DIR    keeps every plan that asks for something as a file there,\n"
+    "                  with all it was made from, for `davit plan`: the newest\n"
+    "                  1,000 and 256 MiB\n"
     "  --log-json      log lines as JSON\n"
     "  --verbose       more of them\n\n"
     "SIGHUP or a change of the file reloads it; SIGTERM stops the daemon and\n"

@@ -33,6 +33,9 @@ struct conf_type {
     uint32_t line, column;
 };
 
+/* Nodes with all these labels are ended after being idle for so long. */
+struct conf_idle { struct pairs labels; int64_t ms; };
+
 enum conf_dialect { DIALECT_DAVIT, DIALECT_RAY, DIALECT_POD_TYPES,
                     DIALECT_RAYCLUSTER };
 
@@ -59,6 +62,12 @@ struct config {
     uint32_t n_providers;
     const struct conf_type *types;
     uint32_t n_types;
+    const struct fact_queue *queues;  /* selectors resolved to types */
+    uint32_t n_queues;
+    const struct fact_bundle *spare;  /* head-room: limits.spare */
+    uint32_t n_spare;
+    const struct conf_idle *idle;     /* limits.idle_timeouts, in order */
+    uint32_t n_idle;
     const char *const *warnings;  /* "file:line:col: ..." worth telling */
     uint32_t n_warnings;
 };
@@ -71,5 +80,12 @@ enum status config_load(const char *path, struct config **ret,
 enum status config_parse(const char *path, const char *text, size_t n,
                          struct config **ret, struct buf *errors);
 void config_free(struct config *c);
+
+/* The first rule of limits.idle_timeouts that fits an offer of this type, for
+ * fact_offer.idle_timeout_ms; 0: none does, or the type has its own. */
+int64_t config_idle_ms(const struct config *c, const struct fact_type *t,
+                       const char *zone, bool spot);
+/* The demand for head-room; false when none is configured. */
+bool config_spare(const struct config *c, struct fact_demand *ret);
 
 #endif

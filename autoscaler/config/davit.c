@@ -10,7 +10,7 @@
 #include <strings.h>
 
 #include "davit_keys.h"
-#include "draft.h"
+#include "extras.h"
 
 /* The records of machines have room for so much (struct machine). */
 enum { MOST_ZONES = 32, LONGEST_PROVIDER = 31, LONGEST_ZONE = 47 };
@@ -261,6 +261,10 @@ static const struct key type_keys[] = {
      .help = "the accelerator's name"},
     {.name = "labels", .type = KEY_CUSTOM, .read = labels_read,
      .help = "labels of its Ray node"},
+    {.name = "taints", .type = KEY_CUSTOM, .read = taints_key_read,
+     .help = "who does not tolerate them is kept away"},
+    {.name = "shares", .type = KEY_CUSTOM, .read = shares_read,
+     .help = "into what each GPU is cut: MIG profiles, time_slicing, mps"},
     {.name = "min", .type = KEY_COUNT, AT(min), .max = 100000,
      .help = "machines kept at all times"},
     {.name = "max", .type = KEY_COUNT, AT(max), .max = 100000,
@@ -361,6 +365,16 @@ static const struct key limits_keys[] = {
     {.name = "upscaling_speed", .type = KEY_FACTOR,
      AT(limits.upscaling_speed), .max = 100000,
      .help = "new machines at once, as a multiple of those there; 0: no limit"},
+    {.name = "upscaling", .type = KEY_CUSTOM, .read = upscaling_read,
+     .help = "the same by KubeRay's names"},
+    {.name = "spare", .type = KEY_CUSTOM, .read = spare_read,
+     .help = "head-room that is kept free"},
+    {.name = "end_order", .type = KEY_CUSTOM, .read = end_order_read,
+     .help = "which machines go first"},
+    {.name = "consolidate", .type = KEY_CUSTOM, .read = consolidate_read,
+     .help = "end machines whose work fits cheaper elsewhere"},
+    {.name = "idle_timeouts", .type = KEY_CUSTOM, .read = idle_timeouts_read,
+     .help = "idle timeouts by label"},
     {.name = "start_timeout", .type = KEY_TIME, AT(start_timeout_ms),
      .min = 1000, .max = 86400000,
      .help = "a start without visible progress for so long has failed"},
@@ -391,7 +405,9 @@ static const struct key limits_keys[] = {
     {.name = "limits", .type = KEY_KEYS, .keys = limits_keys,                 \
      .help = "bounds of the whole"},                                          \
     {.name = "providers", .type = KEY_CUSTOM, .read = providers_read,         \
-     .help = "clouds, each with the options of its plug-in"}
+     .help = "clouds, each with the options of its plug-in"},                 \
+    {.name = "queues", .type = KEY_CUSTOM, .read = queues_key_read,           \
+     .help = "sets of node types with quotas, for some of the demand"}
 
 static const struct key root_keys[] = {
     SHARED_KEYS,
@@ -420,6 +436,16 @@ static void api_check(struct draft *d, const struct ynode *api,
                  ynode_say(d->r.arena, listen), where, where);
 }
 
+static void upscaling_check(struct draft *d, const struct ynode *limits,
+                            const char *where)
+{
+    const struct ynode *mode = ynode_get(limits, "upscaling");
+
+    if (mode && ynode_get(limits, "upscaling_speed"))
+        diag_add(d->r.diag, mode, "%s: give upscaling or upscaling_speed, not "
+                 "both", where);
+}
+
 void davit_read(struct draft *d, const struct yaml_docs *docs)
 {
     const struct ynode *root = docs->v[0];
@@ -441,12 +467,14 @@ void davit_read(struct draft *d, const struct yaml_docs *docs)
                  "launched, such as \"node_types: {t4: {machine: "
                  "n1-standard-8+t4, max: 2}}\"");
     api_check(d, ynode_get(root, "api"), "api");
+    upscaling_check(d, ynode_get(root, "limits"), "limits");
 }
 
 void davit_block_read(struct draft *d, const struct ynode *block)
 {
     grammar_read(&d->r, block_keys, block, "davit", d->c);
     api_check(d, ynode_get(block, "api"), "davit.api");
+    upscaling_check(d, ynode_get(block, "limits"), "davit.limits");
 }
 
 /* ---- for the check that docs/config.md names every key ---- */
@@ -467,4 +495,7 @@ void davit_keys_walk(void (*each)(void *arg, const char *where,
 {
     keys_walk(root_keys, "", each, arg);
     keys_walk(type_keys, "node_types.NAME", each, arg);
+    keys_walk(queue_keys, "queues.NAME", each, arg);
+    keys_walk(consolidate_keys, "consolidate", each, arg);
+    keys_walk(idle_keys, "idle_timeouts[]", each, arg);
 }

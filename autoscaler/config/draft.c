@@ -254,6 +254,8 @@ static void offers_make(struct draft *d, const struct draft_type *t,
                                    : t->price >= 0 ? t->price
                                    : m->price_micros_hour,
                 .room = UNLIMITED,
+                .idle_timeout_ms = config_idle_ms(
+                    d->c, f, t->zones.n ? t->zones.v[i] : "", is_spot),
             };
         }
     f->offers = v;
@@ -294,7 +296,8 @@ static void hash_items(uint64_t *h, struct item *v, uint32_t n)
 static const char *type_hash(struct draft *d, const struct draft_type *t)
 {
     uint64_t h = UINT64_C(0xcbf29ce484222325);
-    uint32_t most = t->resources.n + t->labels.n + t->n_options;
+    uint32_t most = t->resources.n + t->labels.n + t->n_options +
+                    t->taints.n + t->shares.n;
     struct item *v = ARENA_ARRAY(d->r.arena, struct item, most);
     char text[32];
 
@@ -314,6 +317,19 @@ static const char *type_hash(struct draft *d, const struct draft_type *t)
     for (uint32_t i = 0; i < t->n_options; i++)
         v[i] = (struct item){t->options[i].key, t->options[i].value};
     hash_items(&h, v, t->n_options);
+    for (uint32_t i = 0; i < t->taints.n; i++)
+        v[i] = (struct item){t->taints.v[i].key, arena_printf(
+                             d->r.arena, "%s:%s", t->taints.v[i].value,
+                             effect_name(t->taints.v[i].effect))};
+    if (t->taints.n)
+        hash_items(&h, v, t->taints.n);
+    for (uint32_t i = 0; i < t->shares.n; i++) {
+        amount_text(t->shares.v[i].amount, text, sizeof text);
+        v[i] = (struct item){t->shares.v[i].name,
+                             arena_strdup(d->r.arena, text)};
+    }
+    if (t->shares.n)
+        hash_items(&h, v, t->shares.n);
     if (t->hosts != 1)
         hash_text(&h, arena_printf(d->r.arena, "%u", t->hosts));
     return arena_printf(d->r.arena, "%016" PRIx64, h);
@@ -358,9 +374,9 @@ static void nothing_tell(struct draft *d, const struct draft_type *t)
 }
 
 static void type_finish(struct draft *d, struct draft_type *t,
-                        const struct catalogue *cat, struct conf_type *ret)
+                        struct conf_type *ret)
 {
-    struct cat_machine m = machine_find(d, t, cat);
+    const struct cat_machine m = t->found;
     struct fact_type *f = &ret->fact;
 
     *f = (struct fact_type){
@@ -370,7 +386,8 @@ static void type_finish(struct draft *d, struct draft_type *t,
         .priority = t->priority, .hosts = t->hosts,
         .unavailable = REASON_NONE,
     };
-    f->resources = resources_merge(d, t, &m);
+    f->resources = shares_apply(d, t, resources_merge(d, t, &m));
+    f->taints = t->taints;
     f->labels = labels_settle(d, t, &m, f->resources);
     offers_make(d, t, &m, f);
     if (t->min > t->max)
@@ -417,9 +434,12 @@ void draft_finish(struct draft *d)
         wanted = wanted || *d->types.v[i]->machine;
     if (wanted)
         cat = catalogue_open(d);
+    for (uint32_t i = 0; i < d->types.n; i++)
+        d->types.v[i]->found = machine_find(d, d->types.v[i], cat);
+    queues_finish(d);
     for (uint32_t i = 0; i < d->types.n; i++) {
         provider_settle(d, d->types.v[i], configured);
-        type_finish(d, d->types.v[i], cat, &types[i]);
+        type_finish(d, d->types.v[i], &types[i]);
     }
     whole_check(d);
     d->c->types = types;

@@ -24,6 +24,8 @@ struct draft_type {
     const char *provider, *machine, *pool, *accelerator;  /* "" not given */
     VEC(struct qty) resources;      /* as given; 0 takes one away */
     VEC(struct pair) labels;
+    struct taints taints;
+    VEC(struct qty) shares;         /* into what each GPU is cut */
     VEC(const char *) zones;
     enum draft_market markets[2];
     uint32_t n_markets;             /* 0: on-demand */
@@ -36,6 +38,14 @@ struct draft_type {
     uint32_t memory_percent;        /* of the machine's that Ray offers */
     const struct conf_pair *options;
     uint32_t n_options;
+    struct cat_machine found;       /* in the catalogue, by draft_finish() */
+};
+
+struct draft_queue {
+    const char *where;
+    const struct ynode *key, *types_at, *selector_at;
+    struct pairs selector;
+    struct fact_queue fact;
 };
 
 struct draft {
@@ -45,6 +55,7 @@ struct draft {
     const struct ynode *catalogue_at;
     VEC(struct conf_provider) providers;
     VEC(struct draft_type *) types;
+    VEC(struct draft_queue *) queues;
 };
 
 struct draft_type *draft_type_new(struct draft *d, const char *name,
@@ -77,6 +88,13 @@ void shape_accelerator(struct draft *d, struct draft_type *t,
 /* The accelerator a node selector stands for, "" none. */
 const char *shape_selector_accelerator(const char *key, const char *value);
 
+/* ---- shares.c, queues.c: what the whole file decides ---- */
+
+struct qtys shares_apply(struct draft *d, const struct draft_type *t,
+                         struct qtys resources);
+/* Before the types are finished: they get a label. */
+void queues_finish(struct draft *d);
+
 /* ---- foreign.c: what the foreign dialects share ---- */
 
 /* The text of a node; "" when there is none, or it is no text. */
@@ -107,6 +125,18 @@ void foreign_container(struct draft *d, struct draft_type *t,
 bool foreign_whole(struct draft *d, const struct ynode *v, const char *where,
                    int64_t *ret);
 void foreign_check(struct draft *d);
+
+/* ---- misspelt.c ---- */
+
+enum foreign_keys {
+    FOREIGN_RAY_FILE, FOREIGN_RAY_TYPE, FOREIGN_PODS_FILE, FOREIGN_PODS_TYPE,
+    FOREIGN_KUBERAY_SPEC, FOREIGN_KUBERAY_GROUP, FOREIGN_KUBERAY_OPTIONS,
+    FOREIGN_KUBERAY_PARAMS,
+};
+
+/* Tells the keys of a mapping that look like a known one but are none. */
+void foreign_keys(struct draft *d, enum foreign_keys which,
+                  const struct ynode *map, const char *where);
 
 /* ---- the dialects ---- */
 

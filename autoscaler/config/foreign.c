@@ -166,16 +166,41 @@ static void quantities_read(struct draft *d, struct draft_type *t,
     }
 }
 
+/* KubeRay's GPU guide writes the limits beside `resources`, and quantities
+ * right under it: a misplaced block is read where it stands, and told. */
+static void misplaced_read(struct draft *d, struct draft_type *t,
+                           const struct ynode *container, const char *key,
+                           const char *where)
+{
+    const struct ynode *v = ynode_get(container, key);
+
+    if (!v || v->kind == YNODE_NULL)
+        return;
+    diag_warn(d->r.diag, v, "%s.%s stands beside resources: Kubernetes wants "
+              "it inside; it is read as resources.%s", where, key, key);
+    quantities_read(d, t, v, grammar_where(&d->r, where, key));
+}
+
 void foreign_container(struct draft *d, struct draft_type *t,
                        const struct ynode *container, const char *where)
 {
     const struct ynode *v = ynode_get(container, "resources");
+    const char *in = grammar_where(&d->r, where, "resources");
 
-    where = grammar_where(&d->r, where, "resources");
     quantities_read(d, t, ynode_get(v, "limits"),
-                    grammar_where(&d->r, where, "limits"));
+                    grammar_where(&d->r, in, "limits"));
+    misplaced_read(d, t, container, "limits", where);
     quantities_read(d, t, ynode_get(v, "requests"),
-                    grammar_where(&d->r, where, "requests"));
+                    grammar_where(&d->r, in, "requests"));
+    misplaced_read(d, t, container, "requests", where);
+    for (uint32_t i = 0; v && v->kind == YNODE_MAP && i < v->n; i++)
+        if (ray_name(v->pairs[i].key->text)) {
+            diag_warn(d->r.diag, v->pairs[i].key, "%s.%s: Kubernetes wants "
+                      "quantities under limits or requests; they are read "
+                      "after both", in, v->pairs[i].key->text);
+            quantities_read(d, t, v, in);
+            break;
+        }
 }
 
 void foreign_check(struct draft *d)

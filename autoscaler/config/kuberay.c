@@ -13,7 +13,7 @@
 
 #include "../model/accel.h"
 #include "../model/amount.h"
-#include "draft.h"
+#include "extras.h"
 
 #define MOST_REPLICAS INT64_C(2147483647)   /* KubeRay's "no maximum" */
 
@@ -83,7 +83,7 @@ static void object_look(struct draft *d, struct search *s,
 
 bool kuberay_is(const struct ynode *root)
 {
-    return ynode_get(root, "apiVersion") && ynode_get(root, "kind");
+    return ynode_get(root, "apiVersion") || ynode_get(root, "kind");
 }
 
 /* ---- a group's resources ---- */
@@ -192,6 +192,7 @@ static void params_read(struct draft *d, struct draft_type *t,
                  ynode_say(d->r.arena, params));
         return;
     }
+    foreign_keys(d, FOREIGN_KUBERAY_PARAMS, params, where);
     v = ynode_get(params, "resources");
     if (v && v->kind != YNODE_NULL)
         param_resources(d, t, v, where);
@@ -335,6 +336,8 @@ static void group_read(struct draft *d, const struct ynode *group, uint32_t ix,
     struct group g = {.max = UNLIMITED, .hosts = 1};
     struct draft_type *t;
 
+    foreign_keys(d, FOREIGN_KUBERAY_GROUP, group,
+                 arena_printf(d->r.arena, "workerGroupSpecs[%u]", ix));
     if (!name) {
         diag_add(d->r.diag, group, "workerGroupSpecs[%u]: groupName is missing",
                  ix);
@@ -373,29 +376,11 @@ static void group_read(struct draft *d, const struct ynode *group, uint32_t ix,
 
 /* ---- the cluster ---- */
 
-static void mode_read(struct reader *r, const struct ynode *v,
-                      const char *where, void *target)
-{
-    static const char *const modes[] = {"Default", "Aggressive",
-                                        "Conservative"};
-    struct config *c = target;
-
-    for (size_t i = 0; i < 3; i++)
-        if (strcmp(foreign_text(v), modes[i]) == 0) {
-            /* Ray: 1000 and 1; a thousandfold is no bound at all. */
-            c->limits.upscaling_speed = i == 2 ? AMOUNT_ONE : 0;
-            return;
-        }
-    diag_add(r->diag, v, "%s must be Default, Aggressive or Conservative, got "
-             "%s%s", where, ynode_say(r->arena, v),
-             grammar_hint(r->arena, foreign_text(v), modes, 3));
-}
-
 static const struct key option_keys[] = {
     {.name = "idleTimeoutSeconds", .type = KEY_TIME,
      .offset = offsetof(struct config, limits.idle_timeout_ms),
      .max = INT64_C(30) * 86400000},
-    {.name = "upscalingMode", .type = KEY_CUSTOM, .read = mode_read},
+    {.name = "upscalingMode", .type = KEY_CUSTOM, .read = upscaling_read},
     KEYS_END,
 };
 
@@ -430,9 +415,11 @@ static void cluster_read(struct draft *d, const struct search *s)
         grammar_value(&d->r, &cluster, name, "metadata.name", &d->c->cluster);
     else
         d->c->cluster = "raycluster";
+    foreign_keys(d, FOREIGN_KUBERAY_SPEC, s->spec, "spec");
     if (options)
         grammar_read_some(&d->r, option_keys, options, "autoscalerOptions",
                           d->c);
+    foreign_keys(d, FOREIGN_KUBERAY_OPTIONS, options, "autoscalerOptions");
     provider = foreign_provider(d, s->block, s->spec, "k8s");
     namespace_put(d, provider, ynode_get(meta, "namespace"));
     if (groups && groups->kind != YNODE_LIST && groups->kind != YNODE_NULL)
@@ -453,7 +440,7 @@ void kuberay_read(struct draft *d, const struct yaml_docs *docs)
     if (!s.spec) {
         diag_add(d->r.diag, docs->v[0], "no Ray cluster in this manifest, only "
                  "%s; allowed: a RayCluster, or a RayJob or RayService with a "
-                 "cluster inside", *s.kinds ? s.kinds : "other things");
+                 "cluster inside", *s.kinds ? s.kinds : "things without a kind");
         return;
     }
     if (ynode_get(s.spec, "podTypes") &&

@@ -137,6 +137,7 @@ static void type_read(struct draft *d, const struct ynode *root,
     t->max = d->c->limits.max_nodes;
     t->memory_percent = RAY_MEMORY_PERCENT;
     grammar_read_some(&d->r, type_keys, p->value, t->where, t);
+    foreign_keys(d, FOREIGN_RAY_TYPE, p->value, t->where);
     machine_read(d, t, node);
     zones_read(d, t, ynode_get(root, "provider"));
     if (is_spot(node))
@@ -192,6 +193,7 @@ void ray_read(struct draft *d, const struct ynode *root)
     d->c->limits.idle_timeout_ms = RAY_IDLE_MINUTES * 60000;
     d->c->limits.upscaling_speed = AMOUNT_ONE;
     grammar_read_some(&d->r, ray_file_keys, root, "", d->c);
+    foreign_keys(d, FOREIGN_RAY_FILE, root, "");
     if (!*d->c->cluster)
         d->c->cluster = "default";
     if (!ynode_get(root, "max_workers"))

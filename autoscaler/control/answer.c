@@ -4,7 +4,8 @@
  * A refusal that is sure (stockout, quota, invalid, auth) ends the intents it
  * was for, so that the next plan looks elsewhere at once.  An answer that is
  * not (a reset, a lost reply) keeps them: the same request id is sent again,
- * and the provider gives the same machines.
+ * and the provider gives the same machines.  After some tries they are given
+ * up; what was launched after all is adopted by the list.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +13,10 @@
 #include "../base/clock.h"
 #include "state.h"
 
-enum { RETRY_FIRST_MS = 500, RETRY_LONGEST_MS = 60000 };
+enum {
+    RETRY_FIRST_MS = 500, RETRY_LONGEST_MS = 60000,
+    LAUNCH_TRIES = 6,    /* about 30 s; then the next plan looks elsewhere */
+};
 
 static int64_t retry_at(const struct control *c, const struct machine *m,
                         const struct err *e)
@@ -37,16 +41,17 @@ void answer_launch(struct control *c, struct call *call)
     struct site *site = site_of(c, call->provider);
     const char *provider = provider_name(call->provider);
     uint32_t waiting = 0;
-    const struct rest *rest;
+    const struct rest *rest = NULL;
 
     if (call->job.abandoned)
         call->status = err_set(&call->err, ST_RETRY,
                                "no answer within the time limit");
     for (uint32_t i = 0; site && i < call->machines.n; i++)
         machine_seen(c, site, &call->machines.v[i]);
-    rest = rests_note_launch(c->rests, provider, call->type, call->zone,
-                             call->spot, call->count, call->machines.n,
-                             &call->err, c->now_ms);
+    if (site)  /* what an older generation was refused says nothing now */
+        rest = rests_note_launch(c->rests, provider, call->type, call->zone,
+                                 call->spot, call->count, call->machines.n,
+                                 &call->err, c->now_ms);
     for (uint32_t i = 0; i < c->fleet.n; i++) {
         struct machine *m = c->fleet.v[i];
 
@@ -59,12 +64,13 @@ void answer_launch(struct control *c, struct call *call)
         if (call->status == ST_OK) {
             m->progress_ms = c->now_ms;
             machine_to(c, m, STATE_REQUESTED);
-        } else if (refused_for_sure(call->status)) {
+        } else if (refused_for_sure(call->status) ||
+                   ++m->tries >= LAUNCH_TRIES) {
             machine_fail(c, m, call->status, call->err.text);
             machine_to(c, m, STATE_GONE);
         } else {
-            m->tries++;
             m->failure = call->status;
+            m->progress_ms = c->now_ms;
             snprintf(m->detail, sizeof m->detail, "%.150s", call->err.text);
             m->retry_ms = retry_at(c, m, &call->err);
         }
@@ -98,7 +104,8 @@ void answer_terminate(struct control *c, struct call *call)
         struct machine *m = fleet_by_cloud(&c->fleet, provider, call->ids[i]);
         enum status s = call->job.abandoned ? ST_RETRY : call->done[i];
 
-        if (!m)
+        /* A cloud may have given the id to another one meanwhile. */
+        if (!m || m->state != STATE_STOPPING)
             continue;
         m->busy = false;
         if (s == ST_NOT_FOUND) {

@@ -19,7 +19,7 @@
 #include "../plan/planner.h"
 #include "state.h"
 
-enum { WORKERS = 6, WORKERS_STUCK = 16, LONGEST_REST_MS = 5000,
+enum { WORKERS = 16, WORKERS_STUCK = 16, LONGEST_REST_MS = 5000,
        STOP_MS = 5000 };
 
 static struct status_page *page_new(void)
@@ -77,7 +77,7 @@ static void tick(struct control *c)
     int64_t t0 = cpu_us(), t1;
     struct err err;
 
-    c->now_ms = clock_wall_ms();
+    c->now_ms = clock_steady_ms();
     c->due_ms = clock_mono_ms() + LONGEST_REST_MS;
     c->tick++;
 
@@ -95,6 +95,8 @@ static void tick(struct control *c)
         page->now = now;
         page->plan = plan;
         publish(c, page);               /* the API reads this, nothing else */
+        if (c->record)
+            record_put(c->record, page);
         head_report(c, page);
     } else {
         /* Facts come through checked readers: a bug of ours, told loudly;
@@ -222,7 +224,8 @@ enum status control_new(const struct control_opts *o, struct config *conf,
     c->opts = *o;
     c->config = conf;
     c->config_problem = strdup("");
-    c->started_ms = c->config_loaded_ms = c->now_ms = clock_wall_ms();
+    c->started_ms = c->config_loaded_ms = c->now_ms =
+        clock_steady_ms();
     c->journal_ok = true;
     loop_open(c);
     fleet_init(&c->fleet);
@@ -246,8 +249,15 @@ enum status control_new(const struct control_opts *o, struct config *conf,
     for (uint32_t i = 0; i < n_sites; i++)
         VEC_PUSH(&c->life, &c->sites, sites[i]);
     free(sites);
+    observe_begin(c);
     c->workers = workers_new(WORKERS, WORKERS_STUCK, &c->inbox);
     head_open(c);
+    if (o->record_dir &&
+        (s = record_open(o->record_dir, &c->record, &err)) != ST_OK) {
+        buf_printf(errors, "--record: %s\n", err.text);
+        control_free(c);
+        return s;
+    }
     tell(c, "daemon.started", conf->cluster, "",
          "davit %s, %u node types, %u machines and %u requests from the journal",
          DAVIT_VERSION, conf->n_types, c->fleet.n, c->n_requests);
@@ -279,12 +289,13 @@ void control_free(struct control *c)
     if (!c)
         return;
     c->stopping = true;
-    for (uint32_t i = 0; i < c->sites.n; i++)
-        c->sites.v[i]->list_due_ms = INT64_MAX;
-    if (!workers_free(c->workers, STOP_MS)) {
+    calls_cancel_reads(c);
+    if (!workers_free(c->workers, STOP_MS) ||
+        !workers_free(c->head.workers, STOP_MS)) {
         /* A plug-in or the head hangs.  What was promised is on disk, and the
          * next start asks again with the same request ids. */
         log_warn("a call is still under way; leaving without its answer");
+        record_close(c->record);
         journal_commit(c->journal, NULL);
         journal_close(c->journal);
         _exit(0);
@@ -302,6 +313,7 @@ void control_free(struct control *c)
     rests_free(c->rests);
     free(c->told);
     free(c->wishes);
+    record_close(c->record);
     status_board_done(&c->board);
     event_ring_done(&c->events);
     uv_walk(&c->loop, close_handle, NULL);

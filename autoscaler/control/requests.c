@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../base/clock.h"
+#include "../base/suggest.h"
 #include "../model/codec.h"
 #include "state.h"
 
@@ -120,6 +121,39 @@ enum status requests_load(struct control *c, struct err *err)
     return s;
 }
 
+/* A request that names a queue must be able to use it.  Later, when a reload
+ * takes the queue away, the plan says why it waits. */
+static enum status queue_check(const struct control *c,
+                               const struct fact_demand *d, struct err *err)
+{
+    const struct config *conf = c->config;
+    const struct fact_queue *q;
+    const char *names[64];
+    size_t n = 0;
+
+    if (!*d->queue)
+        return ST_OK;
+    q = queue_find(conf->queues, conf->n_queues, d->queue);
+    if (q && queue_allows(q, d->owner))
+        return ST_OK;
+    if (q)
+        return err_set(err, ST_INVALID, "queue: \"%s\" is not for the owner "
+                       "\"%s\": see queues.%s.owners in the configuration",
+                       d->queue, d->owner, d->queue);
+    for (; n < conf->n_queues && n < 64; n++)
+        names[n] = conf->queues[n].name;
+    if (n == 0)
+        return err_set(err, ST_INVALID, "queue: there is no \"%s\": the "
+                       "configuration has no queues", d->queue);
+    return err_set(err, ST_INVALID, "queue: there is no \"%s\"%s%s%s; there "
+                   "are %u, such as \"%s\"", d->queue,
+                   suggest(d->queue, names, n) ? ", did you mean \"" : "",
+                   suggest(d->queue, names, n) ? suggest(d->queue, names, n)
+                                               : "",
+                   suggest(d->queue, names, n) ? "\"?" : "", conf->n_queues,
+                   names[0]);
+}
+
 void requests_fold(struct control *c, struct command *cmd)
 {
     bool found;
@@ -143,6 +177,11 @@ void requests_fold(struct control *c, struct command *cmd)
     cmd->status = request_read(&row, &r, &cmd->err);
     if (cmd->status != ST_OK)
         return;
+    cmd->status = queue_check(c, &r->demand, &cmd->err);
+    if (cmd->status != ST_OK) {
+        request_free(r);
+        return;
+    }
     journal_put_request(c->journal, &row, NULL);
     request_put(c, r);
     atomic_fetch_add(&c->metrics.requests, 1);

@@ -14,6 +14,7 @@
 #include "../store/journal.h"
 #include "../wire/ray.h"
 #include "control.h"
+#include "record.h"
 
 /* What may lie in the inbox. */
 enum mail_kind { MAIL_CALL = 1, MAIL_HEAD, MAIL_COMMAND };
@@ -51,7 +52,9 @@ struct request {
 /* The Ray head: two handles, since each serves one thread at a time. */
 struct head {
     struct ray_head *reader, *writer;  /* NULL: no head */
+    struct workers *workers;  /* its own: no provider can hold it up */
     bool reading, writing;
+    bool told_v1;             /* that the head runs the older autoscaler */
     int64_t read_due_ms;      /* mono */
     struct arena view_arena;  /* owns view */
     struct ray_view *view;    /* the last good one, or NULL */
@@ -64,11 +67,17 @@ struct head {
     uint64_t views;           /* good reads so far */
 };
 
+/* A call that has left and is not back: see calls.c. */
+struct flight { struct call *call; int64_t deadline_ms; bool overdue; };
+
 /* Machines of a type that tasks and gangs of the head want: see act.c. */
 struct wish { char type[64]; uint32_t count; uint64_t view, tick; };
 
 struct failure_note { char machine[48], type[64], text[208]; enum status why; int64_t at_ms; };
 enum { FAILURES_KEPT = 16 };
+
+/* How long the head gives a node that it drains while there is work on it. */
+enum { DRAIN_DEADLINE_MS = 3600000 };
 
 struct control {
     struct control_opts opts;
@@ -94,6 +103,7 @@ struct control {
     struct fleet fleet;
     VEC(struct site *) sites; /* heap arena `life` */
     VEC(struct provider *) retired;  /* closed when their last call is back */
+    VEC(struct flight) flying;
     struct arena life;        /* as long as the daemon */
     struct rests *rests;
     struct told_offer *told;
@@ -109,6 +119,7 @@ struct control {
     uint32_t n_failures;
 
     struct status_board board;
+    struct record *record;    /* NULL: plans are not recorded */
     struct event_ring events;
     struct metrics metrics;
     uint64_t tick;
@@ -127,9 +138,19 @@ void tell(struct control *c, const char *kind, const char *subject,
 
 /* ---- observe.c: answers become facts; never acts */
 void observe_fold(struct control *c);
+void observe_begin(struct control *c);  /* of what the journal gave, once */
 void machine_to(struct control *c, struct machine *m, enum machine_state to);
 void machine_fail(struct control *c, struct machine *m, enum status why,
                   const char *text);
+
+/* ---- calls.c: provider calls in flight */
+void call_send(struct control *c, struct call *call, int64_t timeout_ms);
+/* It is back; true when it had been given up. */
+bool call_landed(struct control *c, const struct call *call);
+bool calls_room(const struct control *c, const struct provider *p);
+bool calls_stuck(const struct control *c, const struct provider *p);
+void calls_overdue(struct control *c);
+void calls_cancel_reads(struct control *c);
 
 /* ---- answer.c: what launch and terminate calls led to */
 void answer_launch(struct control *c, struct call *call);
@@ -146,6 +167,8 @@ struct site *site_of(struct control *c, const struct provider *p);
 void machine_seen(struct control *c, struct site *s,
                   const struct call_machine *cm);
 void site_listed(struct control *c, struct call *call);
+void site_hangs(struct control *c, struct site *s, bool list,
+                const struct err *e);
 void site_offered(struct control *c, struct call *call);
 
 /* ---- head.c: reading, draining, reporting */

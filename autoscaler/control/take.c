@@ -4,6 +4,7 @@
  * Everything is copied into the tick's arena or lives as long as it: the page
  * that keeps these facts may outlive the generation they came from.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "../base/clock.h"
@@ -26,6 +27,34 @@ static struct qtys qtys_copy(struct arena *a, struct qtys q)
     for (uint32_t i = 0; i < q.n; i++)
         v[i] = (struct qty){arena_strdup(a, q.v[i].name), q.v[i].amount};
     return (struct qtys){v, q.n};
+}
+
+/* Does the head's demand look at this label? */
+static bool label_asked(const struct ray_view *view, const char *key)
+{
+    for (uint32_t d = 0; d < view->n_demands; d++)
+        for (uint32_t b = 0; b < view->demands[d].n_bundles; b++) {
+            const struct fact_bundle *x = &view->demands[d].bundles[b];
+            for (uint32_t k = 0; k < x->n_alts; k++)
+                for (uint32_t t = 0; t < x->alts[k].selector.n; t++)
+                    if (strcmp(x->alts[k].selector.v[t].key, key) == 0)
+                        return true;
+        }
+    return false;
+}
+
+/* A Ray node's labels.  ray.io/node-id is another on each of them and would
+ * make every node a class of its own; it counts only when somebody asks. */
+static struct pairs labels_copy(struct arena *a, struct pairs p, bool node_ids)
+{
+    struct pair *v = ARENA_ARRAY(a, struct pair, p.n);
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < p.n; i++)
+        if (node_ids || strcmp(p.v[i].key, "ray.io/node-id") != 0)
+            v[n++] = (struct pair){arena_strdup(a, p.v[i].key),
+                                   arena_strdup(a, p.v[i].value)};
+    return (struct pairs){v, n};
 }
 
 static struct pairs pairs_copy(struct arena *a, struct pairs p)
@@ -52,23 +81,62 @@ static struct terms terms_copy(struct arena *a, struct terms t)
     return (struct terms){v, t.n};
 }
 
+static struct taints taints_copy(struct arena *a, struct taints t)
+{
+    struct taint *v = ARENA_ARRAY(a, struct taint, t.n);
+
+    for (uint32_t i = 0; i < t.n; i++)
+        v[i] = (struct taint){arena_strdup(a, t.v[i].key),
+                              arena_strdup(a, t.v[i].value), t.v[i].effect};
+    return (struct taints){v, t.n};
+}
+
+static struct tolerations tolerations_copy(struct arena *a,
+                                           struct tolerations t)
+{
+    struct toleration *v = ARENA_ARRAY(a, struct toleration, t.n);
+
+    for (uint32_t i = 0; i < t.n; i++)
+        v[i] = (struct toleration){arena_strdup(a, t.v[i].key), t.v[i].op,
+                                   arena_strdup(a, t.v[i].value),
+                                   t.v[i].effect};
+    return (struct tolerations){v, t.n};
+}
+
+static struct names names_copy(struct arena *a, struct names n)
+{
+    const char **v = ARENA_ARRAY(a, const char *, n.n);
+
+    for (uint32_t i = 0; i < n.n; i++)
+        v[i] = arena_strdup(a, n.v[i]);
+    return (struct names){v, n.n};
+}
+
+static struct fact_bundle bundle_copy(struct arena *a,
+                                      const struct fact_bundle *b)
+{
+    struct fact_alt *alts = ARENA_ARRAY(a, struct fact_alt, b->n_alts);
+
+    for (uint32_t k = 0; k < b->n_alts; k++)
+        alts[k] = (struct fact_alt){
+            .resources = qtys_copy(a, b->alts[k].resources),
+            .selector = terms_copy(a, b->alts[k].selector),
+            .tolerations = tolerations_copy(a, b->alts[k].tolerations),
+            .after_ms = b->alts[k].after_ms};
+    return (struct fact_bundle){alts, b->n_alts, b->count};
+}
+
 static struct fact_demand demand_copy(struct arena *a,
                                       const struct fact_demand *d)
 {
     struct fact_bundle *v = ARENA_ARRAY(a, struct fact_bundle, d->n_bundles);
     struct fact_demand r = *d;
 
-    for (uint32_t i = 0; i < d->n_bundles; i++) {
-        const struct fact_bundle *b = &d->bundles[i];
-        struct fact_alt *alts = ARENA_ARRAY(a, struct fact_alt, b->n_alts);
-        for (uint32_t k = 0; k < b->n_alts; k++)
-            alts[k] = (struct fact_alt){qtys_copy(a, b->alts[k].resources),
-                                        terms_copy(a, b->alts[k].selector),
-                                        b->alts[k].after_ms};
-        v[i] = (struct fact_bundle){alts, b->n_alts, b->count};
-    }
+    for (uint32_t i = 0; i < d->n_bundles; i++)
+        v[i] = bundle_copy(a, &d->bundles[i]);
     r.owner = arena_strdup(a, d->owner);
     r.id = arena_strdup(a, d->id);
+    r.queue = arena_strdup(a, d->queue ? d->queue : "");
     r.bundles = v;
     return r;
 }
@@ -119,6 +187,7 @@ static void type_take(struct control *c, struct arena *a,
 {
     VEC(struct fact_offer) offers = {0};
     const struct fact_type *f = &t->fact;
+    const struct site *site = site_find(c, f->provider);
 
     *ret = *f;
     ret->name = arena_strdup(a, f->name);
@@ -127,8 +196,12 @@ static void type_take(struct control *c, struct arena *a,
     ret->pool = arena_strdup(a, f->pool);
     ret->resources = qtys_copy(a, f->resources);
     ret->labels = pairs_copy(a, f->labels);
+    ret->taints = taints_copy(a, f->taints);
     if (ret->boot_ms < 0)
         ret->boot_ms = journal_boot(c->journal, f->name);
+    /* Truth first: nothing is bought where we have not seen what there is. */
+    if (!site || !site->listed_ms || calls_stuck(c, site->provider))
+        ret->unavailable = REASON_PROVIDER_DOWN;
     for (uint32_t i = 0; i < f->n_offers; i++) {
         struct fact_offer o = f->offers[i];
         bool told = false;
@@ -141,6 +214,7 @@ static void type_take(struct control *c, struct arena *a,
                 (*o.zone && strcmp(x->zone, o.zone) != 0))
                 continue;
             p.zone = arena_strdup(a, x->zone);
+            p.idle_timeout_ms = config_idle_ms(c->config, f, p.zone, p.spot);
             if (p.price_micros_hour < 0)
                 p.price_micros_hour = x->price_micros_hour;
             if (!x->available)
@@ -176,8 +250,21 @@ static void hold_take(struct control *c, const struct machine *m,
     }
 }
 
+/* Machines of one unit: so many neighbours of one launch. */
+static const char *unit_of(struct arena *a, const struct machine *m,
+                           const struct conf_type *t)
+{
+    const char *number = strrchr(m->id, '-');
+    uint32_t hosts = t ? t->fact.hosts : 1;
+
+    if (hosts < 2 || m->adopted || !*m->request_id || !number)
+        return "";
+    return arena_printf(a, "%s/%lu", m->request_id,
+                        strtoul(number + 1, NULL, 10) / hosts);
+}
+
 static struct fact_node machine_take(struct control *c, struct arena *a,
-                                     const struct machine *m)
+                                     const struct machine *m, bool node_ids)
 {
     const struct conf_type *t = type_find(c->config, m->type);
     const struct ray_node *ray = head_node_of(c, m);
@@ -199,6 +286,8 @@ static struct fact_node machine_take(struct control *c, struct arena *a,
         .provider = arena_strdup(a, m->provider),
         .request_id = arena_strdup(a, m->request_id),
         .note = arena_strdup(a, m->detail),
+        .unit = unit_of(a, m, t),
+        .progress_ms = m->progress_ms,
     };
 
     hold_take(c, m, &n);
@@ -213,7 +302,7 @@ static struct fact_node machine_take(struct control *c, struct arena *a,
     } else if (ray && ray->status != RAY_DEAD) {
         n.total = qtys_copy(a, ray->total);
         n.available = qtys_copy(a, ray->available);
-        n.labels = pairs_copy(a, ray->labels);
+        n.labels = labels_copy(a, ray->labels, node_ids);
         n.idle_ms = ray->status == RAY_IDLE ? ray->idle_ms : -1;
         n.activity = arena_strdup(a, ray->activity);
     }
@@ -221,7 +310,8 @@ static struct fact_node machine_take(struct control *c, struct arena *a,
 }
 
 /* Ray nodes that are no machine of ours: the head itself, and strangers. */
-static struct fact_node stranger_take(struct arena *a, const struct ray_node *r)
+static struct fact_node stranger_take(struct arena *a, const struct ray_node *r,
+                                      bool node_ids)
 {
     return (struct fact_node){
         .id = arena_strdup(a, r->ray_id),
@@ -232,7 +322,7 @@ static struct fact_node stranger_take(struct arena *a, const struct ray_node *r)
         .state = r->status == RAY_DRAINING ? STATE_STOPPING : STATE_READY,
         .total = qtys_copy(a, r->total),
         .available = qtys_copy(a, r->available),
-        .labels = pairs_copy(a, r->labels),
+        .labels = labels_copy(a, r->labels, node_ids),
         .idle_ms = r->status == RAY_IDLE ? r->idle_ms : -1,
         .price_micros_hour = -1,
         .activity = arena_strdup(a, r->activity),
@@ -240,6 +330,7 @@ static struct fact_node stranger_take(struct arena *a, const struct ray_node *r)
         .address = arena_strdup(a, r->address),
         .ray_id = arena_strdup(a, r->ray_id),
         .provider = "", .request_id = "", .note = arena_strdup(a, r->type),
+        .unit = "",
     };
 }
 
@@ -250,6 +341,7 @@ static void nodes_take(struct control *c, struct arena *a, struct facts *f)
     struct fact_node *v = ARENA_ARRAY(a, struct fact_node,
                                       c->fleet.n + n_ray);
     bool *ours = ARENA_ARRAY(a, bool, n_ray);
+    bool node_ids = view && label_asked(view, "ray.io/node-id");
 
     for (uint32_t i = 0; i < c->fleet.n; i++) {
         const struct machine *m = c->fleet.v[i];
@@ -257,35 +349,105 @@ static void nodes_take(struct control *c, struct arena *a, struct facts *f)
         if (r)
             ours[r - view->nodes] = true;
         if (m->state != STATE_GONE)
-            v[n++] = machine_take(c, a, m);
+            v[n++] = machine_take(c, a, m, node_ids);
     }
     for (uint32_t i = 0; i < n_ray; i++)
         if (!ours[i] && view->nodes[i].status != RAY_DEAD)
-            v[n++] = stranger_take(a, &view->nodes[i]);
+            v[n++] = stranger_take(a, &view->nodes[i], node_ids);
     f->nodes = v;
     f->n_nodes = n;
 }
 
 /* ---- demand */
 
+/* What a bundle of the head's names by Ray's label selector, or "". */
+static const char *queue_named(const struct fact_bundle *b)
+{
+    for (uint32_t k = 0; k < b->n_alts; k++)
+        for (uint32_t i = 0; i < b->alts[k].selector.n; i++) {
+            const struct term *t = &b->alts[k].selector.v[i];
+            if (t->op == TERM_IN && t->values.n == 1 &&
+                strcmp(t->key, QUEUE_LABEL) == 0)
+                return t->values.v[0];
+        }
+    return "";
+}
+
+struct demand_vec { VEC(struct fact_demand) all; };
+
+/* The head's demand.  Tasks of several queues come in one list, which becomes
+ * one demand for each; a gang has the queue that any of its bundles names. */
+static void ray_demand_take(struct arena *a, const struct fact_demand *from,
+                            struct demand_vec *to)
+{
+    struct fact_demand d = demand_copy(a, from);
+    struct fact_bundle *v = (struct fact_bundle *)d.bundles;  /* ours */
+    uint32_t left = d.n_bundles;
+
+    if (from->source != SOURCE_TASK || from->strategy != STRATEGY_NONE) {
+        for (uint32_t i = 0; i < d.n_bundles && !*d.queue; i++)
+            d.queue = queue_named(&v[i]);
+        VEC_PUSH(a, &to->all, d);
+        return;
+    }
+    while (left > 0) {
+        const char *queue = queue_named(&v[0]);
+        struct fact_bundle *other = ARENA_ARRAY(a, struct fact_bundle, left);
+        uint32_t kept = 0, n_other = 0;
+
+        for (uint32_t i = 0; i < left; i++)
+            if (strcmp(queue_named(&v[i]), queue) == 0)
+                v[kept++] = v[i];
+            else
+                other[n_other++] = v[i];
+        d.queue = queue;
+        d.bundles = v;
+        d.n_bundles = kept;
+        VEC_PUSH(a, &to->all, d);
+        v = other;
+        left = n_other;
+    }
+}
+
+static void queues_take(struct control *c, struct arena *a, struct facts *f)
+{
+    struct fact_queue *v = ARENA_ARRAY(a, struct fact_queue,
+                                       c->config->n_queues);
+
+    for (uint32_t i = 0; i < c->config->n_queues; i++) {
+        v[i] = c->config->queues[i];
+        v[i].name = arena_strdup(a, v[i].name);
+        v[i].types = names_copy(a, v[i].types);
+        v[i].owners = names_copy(a, v[i].owners);
+    }
+    f->queues = v;
+    f->n_queues = c->config->n_queues;
+}
+
 static void demands_take(struct control *c, struct arena *a, struct facts *f)
 {
     const struct ray_view *view = c->head.view;
-    uint32_t n_ray = view ? view->n_demands : 0, n = 0;
-    struct fact_demand *v = ARENA_ARRAY(a, struct fact_demand,
-                                        c->n_requests + n_ray);
+    uint32_t n_ray = view ? view->n_demands : 0;
+    struct demand_vec v = {{0}};
+    struct fact_demand spare = {0};
 
     for (uint32_t i = 0; i < c->n_requests; i++)
-        if (c->requests[i]->demand.n_bundles)
-            v[n++] = demand_copy(a, &c->requests[i]->demand);
+        if (c->requests[i]->demand.n_bundles) {
+            struct fact_demand d = demand_copy(a, &c->requests[i]->demand);
+            VEC_PUSH(a, &v.all, d);
+        }
     for (uint32_t i = 0; i < n_ray; i++) {
         /* Old news of pending work buys nothing; a request stays in force. */
         if (!f->head_fresh && view->demands[i].source != SOURCE_REQUEST)
             continue;
-        v[n++] = demand_copy(a, &view->demands[i]);
+        ray_demand_take(a, &view->demands[i], &v);
     }
-    f->demands = v;
-    f->n_demands = n;
+    if (config_spare(c->config, &spare)) {
+        spare = demand_copy(a, &spare);
+        VEC_PUSH(a, &v.all, spare);
+    }
+    f->demands = v.all.v;
+    f->n_demands = v.all.n;
 }
 
 struct facts *facts_take(struct control *c, struct arena *a)
@@ -302,6 +464,7 @@ struct facts *facts_take(struct control *c, struct arena *a)
         type_take(c, a, &c->config->types[i], &types[i]);
     f->types = types;
     f->n_types = c->config->n_types;
+    queues_take(c, a, f);
     nodes_take(c, a, f);
     demands_take(c, a, f);
     return f;

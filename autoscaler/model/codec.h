@@ -30,8 +30,13 @@ enum status codec_bundle_read(const json_t *v, const char *where,
                               struct err *err);
 json_t *codec_bundle_write(const struct fact_bundle *b);
 
+/* The list under "taints": of objects or "key=value:Effect". */
+enum status codec_taints_read(const json_t *list, const char *where,
+                              struct arena *arena, struct taints *ret,
+                              struct err *err);
+
 /* The body of a request_resources call: {"bundles":[...],"num_cpus":8,
- * "strategy":"PACK","priority":0}; "owner" and "ttl" are the caller's to read.
+ * "strategy":"PACK","priority":0,"queue":"a100"}; "owner" and "ttl" are the caller's to read.
  * At least one of bundles and num_cpus.  ret is of source REQUEST. */
 enum status codec_request_read(const json_t *body, const char *owner,
                                int64_t since_ms, struct arena *arena,

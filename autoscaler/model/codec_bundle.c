@@ -20,7 +20,7 @@ static const char *const bundle_keys[] = {BUNDLE_KEYS};
 /* "resources" and "any_of" make the structured form. */
 static const char *const alt_keys[] = {
     "resources", "accelerator_type", "accelerator_types", "labels",
-    "label_selector", "selector", "after"};
+    "label_selector", "selector", "tolerations", "after"};
 
 #define COUNT(v) (sizeof(v) / sizeof *(v))
 
@@ -155,7 +155,11 @@ json_t *resources_write(const struct qtys *q)
 
 /* ---- one alternative */
 
-struct alt_parts { struct qty_vec resources; struct term_vec terms; };
+struct alt_parts {
+    struct qty_vec resources;
+    struct term_vec terms;
+    struct toleration_vec tolerations;
+};
 
 /* "accelerator_type:T4" among the resources becomes a term. */
 static bool markers_take(struct jin *in, const struct jpath *at,
@@ -202,7 +206,8 @@ static bool parts_read(struct jin *in, const struct jpath *at, const json_t *v,
                 VEC_PUSH(in->arena, &p->resources.all, more.all.v[j]);
         }
     }
-    if (!selector_read(in, at, v, &p->terms))
+    if (!selector_read(in, at, v, &p->terms) ||
+        !tolerations_read(in, at, v, &p->tolerations))
         return false;
     return markers_take(in, at, p);
 }
@@ -211,6 +216,8 @@ static void alt_set(struct fact_alt *ret, const struct alt_parts *p)
 {
     ret->resources = (struct qtys){p->resources.all.v, p->resources.all.n};
     ret->selector = (struct terms){p->terms.all.v, p->terms.all.n};
+    ret->tolerations = (struct tolerations){p->tolerations.all.v,
+                                            p->tolerations.all.n};
 }
 
 /* A copy that can be added to without touching the original. */
@@ -225,6 +232,10 @@ static void parts_copy(struct jin *in, struct alt_parts *to,
     to->terms.all.v = arena_copy(in->arena, from->terms.all.v,
                                  from->terms.all.n * sizeof(struct term));
     to->terms.all.cap = from->terms.all.n;
+    to->tolerations.all.v =
+        arena_copy(in->arena, from->tolerations.all.v,
+                   from->tolerations.all.n * sizeof(struct toleration));
+    to->tolerations.all.cap = from->tolerations.all.n;
 }
 
 static bool any_of_read(struct jin *in, const struct jpath *at,
@@ -282,7 +293,7 @@ static bool bundle_end(struct jin *in, const struct jpath *at, const json_t *v,
 bool bundle_read_checked(struct jin *in, const struct jpath *at,
                          const json_t *v, struct fact_bundle *ret)
 {
-    struct alt_parts p = {{{0}}, {{0}}};
+    struct alt_parts p = {{{0}}, {{0}}, {{0}}};
     const json_t *resources = json_object_get(v, "resources");
     const json_t *any_of = json_object_get(v, "any_of");
 
@@ -295,7 +306,7 @@ bool bundle_read_checked(struct jin *in, const struct jpath *at,
 bool bundle_read(struct jin *in, const struct jpath *at, const json_t *v,
                  struct fact_bundle *ret)
 {
-    struct alt_parts p = {{{0}}, {{0}}};
+    struct alt_parts p = {{{0}}, {{0}}, {{0}}};
     const char *key, *near;
     json_t *value;
     char buf[64];
@@ -345,6 +356,7 @@ static void alt_write(json_t *o, const struct fact_alt *a)
 {
     json_object_set_new(o, "resources", resources_write(&a->resources));
     selector_write(o, &a->selector);
+    tolerations_write(o, &a->tolerations);
 }
 
 void bundle_write_into(json_t *o, const struct fact_bundle *b)

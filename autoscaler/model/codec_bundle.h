@@ -14,7 +14,7 @@
  * more keys beside these. */
 #define BUNDLE_KEYS                                                           \
     "resources", "count", "accelerator_type", "accelerator_types", "labels",  \
-        "label_selector", "selector", "any_of"
+        "label_selector", "selector", "tolerations", "any_of"
 
 enum quantity_rule {
     QUANTITY_ANY,       /* what a node reports */
@@ -39,6 +39,24 @@ bool selector_add(struct jin *in, const struct jpath *at, const char *key,
 bool selector_read(struct jin *in, const struct jpath *at, const json_t *v,
                    struct term_vec *to);
 void selector_write(json_t *o, const struct terms *t);
+
+/* codec_taint.c: "taints" of a node or type; "tolerations" of a bundle, which
+ * are added to what is there.  Kubernetes' objects, or "key=value:Effect". */
+struct toleration_vec { VEC(struct toleration) all; };
+bool taints_read(struct jin *in, const struct jpath *at, const json_t *o,
+                 struct taints *ret);
+void taints_write(json_t *o, const struct taints *t);
+bool tolerations_read(struct jin *in, const struct jpath *at, const json_t *o,
+                      struct toleration_vec *to);
+void tolerations_write(json_t *o, const struct tolerations *t);
+
+/* codec_limits.c: the keys "limits" (and "max_nodes") and "queues" of a
+ * snapshot. */
+#define COUNT32_MAX (UNLIMITED - 1)
+bool limits_read(struct jin *in, const json_t *root, struct fact_limits *ret);
+json_t *limits_write(const struct fact_limits *l);
+bool queues_read(struct jin *in, const json_t *root, struct facts *f);
+json_t *queues_write(const struct fact_queue *v, uint32_t n);
 
 /* v has the structured form and its keys were checked. */
 bool bundle_read_checked(struct jin *in, const struct jpath *at,

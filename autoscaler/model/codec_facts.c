@@ -4,43 +4,20 @@
  * Every value has a default that makes a small file mean what one expects:
  * nodes are ready and all free, types have one on-demand offer.
  */
-#include <stdio.h>
 #include <string.h>
 
-#include "../base/suggest.h"
 #include "accel.h"
 #include "codec.h"
 #include "codec_bundle.h"
 
 #define COUNT(v) (sizeof(v) / sizeof *(v))
 #define TIME_MAX (INT64_C(1) << 53)
-#define COUNT32_MAX (UNLIMITED - 1)
 
 struct pair_vec { VEC(struct pair) all; };
 
 /* ---- pieces */
 
-/* A word of a fixed list; *ret is its place there. */
-static bool word_read(struct jin *in, const struct jpath *at, const char *word,
-                      const char *const *words, size_t n, size_t *ret)
-{
-    const char *near;
-    char all[200] = "";
-
-    for (*ret = 0; *ret < n; ++*ret)
-        if (strcmp(words[*ret], word) == 0)
-            return true;
-    near = suggest(word, words, n);
-    if (near)
-        return jin_bad(in, at, "unknown word, did you mean \"%s\"?", near);
-    for (size_t i = 0; i < n; i++)
-        snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s",
-                 i ? ", " : "", words[i]);
-    return jin_bad(in, at, "unknown word; known ones: %s", all);
-}
-
-enum { NAMES_MAX = 64 };
-_Static_assert((int)REASON_COUNT <= (int)NAMES_MAX, "NAMES_MAX");
+_Static_assert((int)REASON_COUNT <= JIN_WORDS_MAX, "JIN_WORDS_MAX");
 
 static const char *state_word(size_t i)
 {
@@ -62,34 +39,6 @@ static const char *strategy_word(size_t i)
 {
     return strategy_name((enum strategy)i);
 }
-static const char *policy_word(size_t i)
-{
-    return policy_name((enum policy)i);
-}
-
-/* An enum whose names come from a function, as all of ours do. */
-static bool word_get(struct jin *in, const struct jpath *at, const json_t *o,
-                     const char *key, const char *(*name_of)(size_t),
-                     size_t count, size_t *ret)
-{
-    const char *names[NAMES_MAX], *word = NULL;
-
-    if (!jin_get_text(in, at, o, key, &word))
-        return false;
-    for (size_t i = 0; i < count; i++)
-        names[i] = name_of(i);
-    return !word || word_read(in, JPATH_KEY(at, key), word, names, count, ret);
-}
-
-/* Declares, reads and stores an enum in one go. */
-#define GET_WORD(in, at, o, key, name_of, count, type, field)                 \
-    do {                                                                      \
-        size_t i_ = (size_t)(field);                                          \
-        if (!word_get((in), (at), (o), (key), (name_of), (count), &i_))       \
-            return false;                                                     \
-        (field) = (type)i_;                                                   \
-    } while (0)
-
 static bool pairs_read(struct jin *in, const struct jpath *at, const json_t *o,
                        struct pair_vec *to)
 {
@@ -167,7 +116,8 @@ static bool offer_read(struct jin *in, const struct jpath *at, const json_t *v,
 {
     static const char *const keys[] = {"zone", "spot", "price",
                                        "set_aside_until_ms", "set_aside_for",
-                                       "room"};
+                                       "room", "idle_timeout_s"};
+    int64_t idle_ms = -1;
 
     if (!jin_object(in, at, v, keys, COUNT(keys)) ||
         !jin_get_text(in, at, v, "zone", &ret->zone) ||
@@ -176,9 +126,11 @@ static bool offer_read(struct jin *in, const struct jpath *at, const json_t *v,
         !jin_get_int(in, at, v, "set_aside_until_ms", 0, TIME_MAX,
                       &ret->set_aside_until_ms) ||
         !jin_get_count(in, at, v, "room", 0, COUNT32_MAX, UNLIMITED,
-                        &ret->room))
+                        &ret->room) ||
+        !jin_get_seconds(in, at, v, "idle_timeout_s", -1, &idle_ms))
         return false;
-    GET_WORD(in, at, v, "set_aside_for", status_word, ST_COUNT, enum status,
+    ret->idle_timeout_ms = idle_ms < 0 ? 0 : idle_ms > 0 ? idle_ms : 1;
+    JIN_WORD(in, at, v, "set_aside_for", status_word, ST_COUNT, enum status,
              ret->set_aside_for);
     return true;
 }
@@ -236,7 +188,7 @@ static bool type_read(struct jin *in, const struct jpath *at, const json_t *v,
 {
     static const char *const keys[] = {
         "name", "provider", "machine", "pool", "resources", "labels",
-        "accelerator_type", "min", "max", "idle_timeout_s", "boot_s",
+        "taints", "accelerator_type", "min", "max", "idle_timeout_s", "boot_s",
         "priority", "hosts", "unavailable", "price", "zone", "spot", "offers",
         "note"};
     int64_t priority = 0;
@@ -255,6 +207,7 @@ static bool type_read(struct jin *in, const struct jpath *at, const json_t *v,
         !resources_get(in, at, v, "resources", QUANTITY_OFFERED,
                        &t->resources) ||
         !labels_read(in, at, v, &t->resources, &t->labels) ||
+        !taints_read(in, at, v, &t->taints) ||
         !jin_get_count(in, at, v, "min", 0, COUNT32_MAX, 0, &t->min) ||
         !jin_get_count(in, at, v, "max", 0, COUNT32_MAX, UNLIMITED,
                         &t->max) ||
@@ -267,7 +220,7 @@ static bool type_read(struct jin *in, const struct jpath *at, const json_t *v,
         !offers_read(in, at, v, t))
         return false;
     t->priority = (int32_t)priority;
-    GET_WORD(in, at, v, "unavailable", reason_word, REASON_COUNT, enum reason,
+    JIN_WORD(in, at, v, "unavailable", reason_word, REASON_COUNT, enum reason,
              t->unavailable);
     return true;
 }
@@ -279,15 +232,16 @@ static bool node_read(struct jin *in, const struct jpath *at, const json_t *v,
 {
     static const char *const keys[] = {
         "id", "type", "state", "head", "foreign", "outdated", "zone", "spot",
-        "total", "available", "labels", "accelerator_type", "idle_ms",
-        "since_ms", "created_ms", "price", "hold", "hold_until_ms", "activity",
+        "total", "available", "labels", "taints", "accelerator_type", "unit",
+        "idle_ms", "progress_ms", "since_ms", "created_ms", "price", "hold", "hold_until_ms", "activity",
         "cloud_id", "address", "ray_id", "provider", "request_id", "note"};
     struct qtys nothing = {0};
 
     *n = (struct fact_node){
         .id = "", .type = "", .zone = "", .state = STATE_READY, .idle_ms = -1,
         .price_micros_hour = -1, .activity = "", .cloud_id = "", .address = "",
-        .ray_id = "", .provider = "", .request_id = "", .note = ""};
+        .ray_id = "", .provider = "", .request_id = "", .note = "",
+        .unit = ""};
     if (!jin_object(in, at, v, keys, COUNT(keys)) ||
         !jin_get_text(in, at, v, "id", &n->id))
         return false;
@@ -313,6 +267,10 @@ static bool node_read(struct jin *in, const struct jpath *at, const json_t *v,
         n->available = nothing;
     /* Ray repeats the marker in what is available. */
     if (!labels_read(in, at, v, &n->total, &n->labels) ||
+        !taints_read(in, at, v, &n->taints) ||
+        !jin_get_text(in, at, v, "unit", &n->unit) ||
+        !jin_get_int(in, at, v, "progress_ms", 0, TIME_MAX,
+                      &n->progress_ms) ||
         !jin_get_int(in, at, v, "idle_ms", -1, TIME_MAX, &n->idle_ms) ||
         !jin_get_int(in, at, v, "since_ms", 0, TIME_MAX, &n->since_ms) ||
         !jin_get_int(in, at, v, "created_ms", 0, TIME_MAX, &n->created_ms) ||
@@ -327,9 +285,9 @@ static bool node_read(struct jin *in, const struct jpath *at, const json_t *v,
         !jin_get_text(in, at, v, "request_id", &n->request_id) ||
         !jin_get_text(in, at, v, "note", &n->note))
         return false;
-    GET_WORD(in, at, v, "state", state_word, STATE_COUNT, enum machine_state,
+    JIN_WORD(in, at, v, "state", state_word, STATE_COUNT, enum machine_state,
              n->state);
-    GET_WORD(in, at, v, "hold", reason_word, REASON_COUNT, enum reason,
+    JIN_WORD(in, at, v, "hold", reason_word, REASON_COUNT, enum reason,
              n->hold);
     return true;
 }
@@ -344,7 +302,7 @@ static bool demand_read(struct jin *in, const struct jpath *at,
                         struct demand_vec *to)
 {
     static const char *const keys[] = {
-        BUNDLE_KEYS, "owner", "id", "source", "strategy", "priority",
+        BUNDLE_KEYS, "owner", "id", "queue", "source", "strategy", "priority",
         "since_ms", "bundles"};
     const json_t *list;
     struct fact_bundle *bundles;
@@ -355,14 +313,15 @@ static bool demand_read(struct jin *in, const struct jpath *at,
     if (!jin_object(in, at, v, keys, COUNT(keys)) ||
         !jin_get_text(in, at, v, "owner", &d.owner) ||
         !jin_get_text(in, at, v, "id", &d.id) ||
+        !jin_get_text(in, at, v, "queue", &d.queue) ||
         !jin_get_int(in, at, v, "priority", INT32_MIN, INT32_MAX,
                       &priority) ||
         !jin_get_int(in, at, v, "since_ms", 0, TIME_MAX, &d.since_ms))
         return false;
     d.priority = (int32_t)priority;
-    GET_WORD(in, at, v, "source", source_word, SOURCE_SPARE + 1,
+    JIN_WORD(in, at, v, "source", source_word, SOURCE_SPARE + 1,
              enum demand_source, d.source);
-    GET_WORD(in, at, v, "strategy", strategy_word, STRATEGY_STRICT_SPREAD + 1,
+    JIN_WORD(in, at, v, "strategy", strategy_word, STRATEGY_STRICT_SPREAD + 1,
              enum strategy, d.strategy);
     list = json_object_get(v, "bundles");
     if (json_is_null(list))
@@ -419,6 +378,7 @@ static bool demands_read(struct jin *in, const json_t *root, struct facts *f)
         const struct jpath *at = JPATH_KEY(NULL, lists[i].key);
         struct fact_demand usual = {.source = lists[i].source,
                                     .owner = lists[i].owner, .id = "",
+                                    .queue = "",
                                     .strategy = lists[i].strategy};
 
         if (!v || json_is_null(v))
@@ -437,55 +397,6 @@ static bool demands_read(struct jin *in, const json_t *root, struct facts *f)
 }
 
 /* ---- all together */
-
-static bool limits_read(struct jin *in, const json_t *root,
-                        struct fact_limits *l)
-{
-    static const char *const keys[] = {
-        "max_nodes", "idle_timeout_s", "max_cost_per_hour", "max_launching",
-        "upscaling_speed", "end_outdated", "conserve", "policy"};
-    const struct jpath *at = JPATH_KEY(NULL, "limits");
-    const json_t *v = json_object_get(root, "limits"), *speed;
-    char buf[64];
-
-    *l = fact_limits_default;
-    if (!jin_get_count(in, NULL, root, "max_nodes", 0, COUNT32_MAX, UNLIMITED,
-                        &l->max_nodes))
-        return false;
-    if (!v || json_is_null(v))
-        return true;
-    if (!jin_object(in, at, v, keys, COUNT(keys)))
-        return false;
-    if (json_object_get(v, "max_nodes") && json_object_get(root, "max_nodes"))
-        return jin_bad(in, JPATH_KEY(at, "max_nodes"),
-                        "is given here and at the top");
-    if (!jin_get_count(in, at, v, "max_nodes", 0, COUNT32_MAX, UNLIMITED,
-                        &l->max_nodes) ||
-        !jin_get_seconds(in, at, v, "idle_timeout_s", -1,
-                          &l->idle_timeout_ms) ||
-        !jin_get_dollars(in, at, v, "max_cost_per_hour",
-                          &l->max_cost_micros_hour) ||
-        !jin_get_count(in, at, v, "max_launching", 0, COUNT32_MAX, UNLIMITED,
-                        &l->max_launching) ||
-        !jin_get_bool(in, at, v, "end_outdated", &l->end_outdated) ||
-        !jin_get_bool(in, at, v, "conserve", &l->conserve))
-        return false;
-    speed = json_object_get(v, "upscaling_speed");
-    if (json_is_null(speed)) {
-        l->upscaling_speed = 0;
-    } else if (speed) {
-        double d = json_number_value(speed);
-
-        if (!json_is_number(speed) || !(d >= 0) || d > 1e6)
-            return jin_bad(in, JPATH_KEY(at, "upscaling_speed"),
-                            "must be between 0 (no limit) and 1000000, got %s",
-                            jin_found(speed, buf, sizeof buf));
-        l->upscaling_speed = (int64_t)(d * 10000 + 0.5);
-    }
-    GET_WORD(in, at, v, "policy", policy_word, POLICY_RAY + 1, enum policy,
-             l->policy);
-    return true;
-}
 
 static bool types_read(struct jin *in, const json_t *root, struct facts *f)
 {
@@ -539,7 +450,7 @@ enum status codec_facts_read(const json_t *root, struct arena *arena,
     static const char *const keys[] = {
         "schema", "name", "note", "about", "expect", "cluster", "now_ms",
         "head_fresh", "max_nodes", "limits", "node_types", "nodes", "demands",
-        "gangs", "requests"};
+        "gangs", "requests", "queues", "plan", "recorded"};
     struct err unused;
     struct jin in = {arena, err ? err : &unused};
     struct facts *f = ARENA_NEW(arena, struct facts);
@@ -551,6 +462,7 @@ enum status codec_facts_read(const json_t *root, struct arena *arena,
         !jin_get_int(&in, NULL, root, "now_ms", 0, TIME_MAX, &f->now_ms) ||
         !jin_get_bool(&in, NULL, root, "head_fresh", &f->head_fresh) ||
         !limits_read(&in, root, &f->limits) || !types_read(&in, root, f) ||
+        !queues_read(&in, root, f) ||
         !nodes_read(&in, root, f) || !demands_read(&in, root, f))
         return ST_INVALID;
     *ret = f;

@@ -47,25 +47,6 @@ static void put_labels(json_t *o, const struct pairs *p)
     json_object_set_new(o, "labels", labels);
 }
 
-static json_t *limits_write(const struct fact_limits *l)
-{
-    json_t *o = json_object();
-
-    put_count(o, "max_nodes", l->max_nodes, UNLIMITED - 1);
-    json_object_set_new(o, "idle_timeout_s",
-                        l->idle_timeout_ms < 0
-                            ? json_null()
-                            : jin_seconds(l->idle_timeout_ms));
-    json_object_set_new(o, "max_cost_per_hour",
-                        jin_dollars(l->max_cost_micros_hour));
-    put_count(o, "max_launching", l->max_launching, UNLIMITED - 1);
-    json_object_set_new(o, "upscaling_speed", jin_amount(l->upscaling_speed));
-    json_object_set_new(o, "end_outdated", json_boolean(l->end_outdated));
-    json_object_set_new(o, "conserve", json_boolean(l->conserve));
-    json_object_set_new(o, "policy", json_string(policy_name(l->policy)));
-    return o;
-}
-
 static json_t *offer_write(const struct fact_offer *f)
 {
     json_t *o = json_object();
@@ -77,6 +58,9 @@ static json_t *offer_write(const struct fact_offer *f)
     if (f->set_aside_for != ST_OK)
         put_text(o, "set_aside_for", status_name(f->set_aside_for));
     put_count(o, "room", f->room, UNLIMITED);
+    if (f->idle_timeout_ms > 0)
+        json_object_set_new(o, "idle_timeout_s",
+                            jin_seconds(f->idle_timeout_ms));
     return o;
 }
 
@@ -90,6 +74,7 @@ static json_t *type_write(const struct fact_type *t)
     put_text(o, "pool", t->pool);
     json_object_set_new(o, "resources", resources_write(&t->resources));
     put_labels(o, &t->labels);
+    taints_write(o, &t->taints);
     put_count(o, "min", t->min, 0);
     put_count(o, "max", t->max, UNLIMITED);
     if (t->idle_timeout_ms >= 0)
@@ -124,6 +109,9 @@ static json_t *node_write(const struct fact_node *n)
         json_object_set_new(o, "available", resources_write(&n->available));
     }
     put_labels(o, &n->labels);
+    taints_write(o, &n->taints);
+    put_text(o, "unit", n->unit);
+    put_int(o, "progress_ms", n->progress_ms, 0);
     put_int(o, "idle_ms", n->idle_ms, -1);
     put_int(o, "since_ms", n->since_ms, 0);
     put_int(o, "created_ms", n->created_ms, 0);
@@ -148,6 +136,7 @@ static json_t *demand_write(const struct fact_demand *d)
 
     json_object_set_new(o, "owner", jin_word(d->owner));
     put_text(o, "id", d->id);
+    put_text(o, "queue", d->queue);
     if (d->source == SOURCE_POD || d->source == SOURCE_SPARE)
         put_text(o, "source", source_name(d->source));
     if (d->strategy != STRATEGY_NONE || d->source == SOURCE_GANG)
@@ -195,5 +184,8 @@ json_t *codec_facts_write(const struct facts *f)
     json_object_set_new(o, "demands", demands);
     json_object_set_new(o, "gangs", gangs);
     json_object_set_new(o, "requests", requests);
+    if (f->n_queues > 0)
+        json_object_set_new(o, "queues",
+                            queues_write(f->queues, f->n_queues));
     return o;
 }

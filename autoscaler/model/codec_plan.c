@@ -168,6 +168,15 @@ static json_t *refusal_text(const struct out *o, const struct plan_refusal *r)
     } else if (r->why == REASON_LABEL && r->column < o->s->n_str) {
         snprintf(text, sizeof text, "label %s does not match",
                  str(o, r->column));
+    } else if (r->why == REASON_TAINT && r->column < o->s->n_str) {
+        snprintf(text, sizeof text, "taint %s is not tolerated",
+                 str(o, r->column));
+    } else if ((r->why == REASON_QUEUE_TYPE || r->why == REASON_QUEUE_FULL) &&
+               r->column < o->s->n_str) {
+        snprintf(text, sizeof text, r->why == REASON_QUEUE_TYPE
+                                        ? "is not in the queue %s"
+                                        : "the queue %s is full",
+                 str(o, r->column));
     } else {
         snprintf(text, sizeof text, "%s", reason_text(r->why));
     }
@@ -190,6 +199,11 @@ static json_t *refusal_write(const struct out *o, const struct plan_refusal *r)
         json_object_set_new(v, "needs", jin_amount(r->needs));
     } else if (r->why == REASON_LABEL && r->column < o->s->n_str) {
         json_object_set_new(v, "label", jin_word(str(o, r->column)));
+    } else if (r->why == REASON_TAINT && r->column < o->s->n_str) {
+        json_object_set_new(v, "taint", jin_word(str(o, r->column)));
+    } else if ((r->why == REASON_QUEUE_TYPE || r->why == REASON_QUEUE_FULL) &&
+               r->column < o->s->n_str) {
+        json_object_set_new(v, "queue", jin_word(str(o, r->column)));
     }
     json_object_set_new(v, "text", refusal_text(o, r));
     return v;

@@ -13,10 +13,10 @@
 #include "amount.h"
 #include "codec.h"
 
-enum { CPUS_MAX = 10000000, BUNDLES_MAX = 100000 };
+enum { CPUS_MAX = 10000000, BUNDLES_MAX = 100000, QUEUE_NAME_MAX = 63 };
 
 static const char *const keys[] = {"owner", "bundles", "num_cpus", "ttl",
-                                   "strategy", "priority"};
+                                   "strategy", "priority", "queue"};
 
 static enum status keys_check(const json_t *body, struct err *err)
 {
@@ -36,7 +36,7 @@ static enum status keys_check(const json_t *body, struct err *err)
         near = suggest(key, keys, n);
         return err_set(err, ST_INVALID,
                        "%.64s: unknown key; %s%s%sallowed are owner, bundles, "
-                       "num_cpus, ttl, strategy, priority",
+                       "num_cpus, ttl, strategy, priority, queue",
                        key, near ? "did you mean \"" : "", near ? near : "",
                        near ? "\"? " : "");
     }
@@ -110,6 +110,15 @@ enum status codec_request_read(const json_t *body, const char *owner,
             return err_set(err, ST_INVALID, "priority: must be a whole number "
                                             "between -1000000 and 1000000");
         d.priority = (int32_t)json_integer_value(v);
+    }
+    d.queue = "";
+    if ((v = json_object_get(body, "queue"))) {
+        if (!json_is_string(v) || json_string_length(v) > QUEUE_NAME_MAX ||
+            strlen(json_string_value(v)) != json_string_length(v))
+            return err_set(err, ST_INVALID, "queue: must be the name of a "
+                                            "queue, at most %d letters",
+                           QUEUE_NAME_MAX);
+        d.queue = arena_strdup(a, json_string_value(v));
     }
     d.owner = arena_strdup(a, owner);
     d.bundles = out;

@@ -1,5 +1,6 @@
 /*
- * facts.c - the names of the enums in facts.h, and the default limits.
+ * facts.c - the names of the enums in facts.h, the default limits, and the
+ * rules of taints and queues that words alone decide.
  */
 #include "facts.h"
 
@@ -12,6 +13,9 @@ const struct fact_limits fact_limits_default = {
     .max_launching = UNLIMITED,
     .conserve = true,
     .policy = POLICY_CHEAPEST,
+    .consolidate = CONSOLIDATE_EMPTY,
+    .consolidate_saving = 2000,
+    .consolidate_age_ms = 600000,
 };
 
 static const char *const sources[] = {"task", "gang", "request", "pod", "spare"};
@@ -19,6 +23,13 @@ static const char *const strategies[] = {"", "PACK", "SPREAD", "STRICT_PACK",
                                          "STRICT_SPREAD"};
 static const char *const policies[] = {"cheapest", "priority", "least_waste",
                                        "ray"};
+
+static const char *const effects[] = {"", "NoSchedule", "PreferNoSchedule",
+                                      "NoExecute"};
+static const char *const end_keys[] = {
+    "spot", "on-demand", "least_used", "most_expensive", "longest_idle",
+    "oldest", "newest"};
+static const char *const consolidates[] = {"off", "empty", "on"};
 
 #define COUNT(v) (sizeof(v) / sizeof *(v))
 
@@ -76,4 +87,99 @@ bool policy_from_name(const char *name, enum policy *ret)
         return false;
     *ret = (enum policy)i;
     return true;
+}
+
+const char *effect_name(enum taint_effect v)
+{
+    return (size_t)v < COUNT(effects) ? effects[v] : "unknown";
+}
+
+bool effect_from_name(const char *name, enum taint_effect *ret)
+{
+    size_t i;
+
+    if (!find(effects, COUNT(effects), name, &i))
+        return false;
+    *ret = (enum taint_effect)i;
+    return true;
+}
+
+const char *end_key_name(enum end_key v)
+{
+    return (size_t)v < COUNT(end_keys) ? end_keys[v] : "unknown";
+}
+
+bool end_key_from_name(const char *name, enum end_key *ret)
+{
+    size_t i;
+
+    if (!find(end_keys, COUNT(end_keys), name, &i))
+        return false;
+    *ret = (enum end_key)i;
+    return true;
+}
+
+const char *consolidate_name(enum consolidate v)
+{
+    return (size_t)v < COUNT(consolidates) ? consolidates[v] : "unknown";
+}
+
+bool consolidate_from_name(const char *name, enum consolidate *ret)
+{
+    size_t i;
+
+    if (!find(consolidates, COUNT(consolidates), name, &i))
+        return false;
+    *ret = (enum consolidate)i;
+    return true;
+}
+
+bool toleration_covers(const struct toleration *t, const struct taint *x)
+{
+    if (t->effect != EFFECT_ANY && t->effect != x->effect)
+        return false;
+    if (t->key[0] && strcmp(t->key, x->key) != 0)
+        return false;
+    return t->op == TOLERATE_EXISTS || strcmp(t->value, x->value) == 0;
+}
+
+const struct fact_queue *queue_find(const struct fact_queue *v, uint32_t n,
+                                    const char *name)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (strcmp(v[i].name, name) == 0)
+            return &v[i];
+    return NULL;
+}
+
+/* Greedy with one way back: linear but for the text between two stars. */
+static bool glob(const char *pattern, const char *s)
+{
+    const char *star = NULL, *back = s;
+
+    while (*s) {
+        if (*pattern == '*') {
+            star = ++pattern;
+            back = s;
+        } else if (*pattern == *s) {
+            pattern++;
+            s++;
+        } else if (star) {
+            pattern = star;
+            s = ++back;
+        } else {
+            return false;
+        }
+    }
+    while (*pattern == '*')
+        pattern++;
+    return !*pattern;
+}
+
+bool queue_allows(const struct fact_queue *q, const char *owner)
+{
+    for (uint32_t i = 0; i < q->owners.n; i++)
+        if (glob(q->owners.v[i], owner ? owner : ""))
+            return true;
+    return q->owners.n == 0;
 }

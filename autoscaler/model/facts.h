@@ -29,10 +29,26 @@ enum term_op { TERM_IN, TERM_NOT_IN };
 struct term { const char *key; enum term_op op; struct names values; };
 struct terms { const struct term *v; uint32_t n; };  /* all must hold */
 
+/* Kubernetes' taints and tolerations.  A node with a NoSchedule or NoExecute
+ * taint takes only who tolerates it; PreferNoSchedule refuses nobody. */
+enum taint_effect { EFFECT_ANY, EFFECT_NO_SCHEDULE, EFFECT_PREFER_NO_SCHEDULE,
+                    EFFECT_NO_EXECUTE };  /* ANY: of a toleration only */
+struct taint { const char *key, *value; enum taint_effect effect; };
+struct taints { const struct taint *v; uint32_t n; };
+enum toleration_op { TOLERATE_EQUAL, TOLERATE_EXISTS };
+struct toleration {
+    const char *key;             /* "" : any, with EXISTS only */
+    enum toleration_op op;
+    const char *value;           /* EXISTS: "" */
+    enum taint_effect effect;
+};
+struct tolerations { const struct toleration *v; uint32_t n; };
+
 /* One way to satisfy a bundle.  accelerator_type is a term on ACCEL_LABEL. */
 struct fact_alt {
     struct qtys resources;
     struct terms selector;
+    struct tolerations tolerations;
     int64_t after_ms;        /* duration: tried when the one before it was not
                               * had for so long (any_of); 0: at once */
 };
@@ -59,6 +75,8 @@ struct fact_demand {
     enum strategy strategy;
     int64_t since_ms;        /* first seen, 0 unknown */
     int32_t priority;        /* higher first; 0 by default */
+    const char *queue;       /* of facts.queues; "" or NULL: none.  One that is
+                              * not there, or not for the owner, denies it */
     const struct fact_bundle *bundles;
     uint32_t n_bundles;
 };
@@ -72,17 +90,20 @@ struct fact_offer {
     enum status set_aside_for;   /* the class of the failure */
     uint32_t room;               /* how many more may be launched now (quota),
                                   * UNLIMITED when not known */
+    int64_t idle_timeout_ms;     /* duration, of its nodes; 0: the type's */
 };
 
 struct fact_type {
     const char *name, *provider, *machine, *pool;
     struct qtys resources;
     struct pairs labels;
+    struct taints taints;        /* of every node of it */
     uint32_t min, max;           /* max UNLIMITED when not given */
     int64_t idle_timeout_ms;     /* duration; -1: limits.idle_timeout */
     int64_t boot_ms;             /* expected time to join; -1 unknown */
     int32_t priority;            /* higher first (policy priority) */
-    uint32_t hosts;              /* machines in one unit, 1 */
+    uint32_t hosts;              /* machines in one unit, bought and ended
+                                  * together; 1 */
     enum reason unavailable;     /* NONE, PROVIDER_DOWN, TYPE_DISABLED */
     const struct fact_offer *offers;  /* at least one */
     uint32_t n_offers;
@@ -98,6 +119,11 @@ struct fact_node {
     enum machine_state state;
     struct qtys total, available;  /* n == 0 before it joined: the type's */
     struct pairs labels;
+    struct taints taints;        /* beside its type's */
+    const char *unit;            /* shared by the machines of one unit; ""
+                                  * or NULL: a unit of its own */
+    int64_t progress_ms;         /* wall, last visible progress on its way; 0:
+                                  * none since since_ms */
     int64_t idle_ms;             /* duration; -1: has work, or not known */
     int64_t since_ms;            /* in this state since */
     int64_t created_ms;
@@ -112,6 +138,17 @@ struct fact_node {
 
 enum policy { POLICY_CHEAPEST, POLICY_PRIORITY, POLICY_LEAST_WASTE, POLICY_RAY };
 
+/* The order in which nodes that may go are ended: the first key that tells
+ * two apart decides. */
+enum end_key { END_KEY_SPOT, END_KEY_ON_DEMAND, END_KEY_LEAST_USED,
+               END_KEY_MOST_EXPENSIVE, END_KEY_LONGEST_IDLE, END_KEY_OLDEST,
+               END_KEY_NEWEST };
+enum { END_KEYS = 7 };
+
+/* Ending nodes whose work fits cheaper elsewhere: never, only those on which
+ * nothing runs, or also those with running work. */
+enum consolidate { CONSOLIDATE_OFF, CONSOLIDATE_EMPTY, CONSOLIDATE_ON };
+
 struct fact_limits {
     uint32_t max_nodes;              /* without the head; UNLIMITED */
     int64_t idle_timeout_ms;         /* -1: nodes are never idle-ended */
@@ -121,7 +158,30 @@ struct fact_limits {
     bool end_outdated;               /* end nodes of a changed type */
     bool conserve;                   /* accelerators not for work without one */
     enum policy policy;
+    enum end_key end_order[END_KEYS];  /* the first n_end_order of them */
+    uint32_t n_end_order;            /* 0: as the planner likes */
+    enum consolidate consolidate;
+    int64_t consolidate_saving;      /* 1/10,000 of a node's price that must be
+                                      * saved, beside what replaces it */
+    int64_t consolidate_age_ms;      /* duration: nodes that exist for less are
+                                      * left alone */
 };
+
+/* A named set of node types for some of the demand.  A demand that names it
+ * lies only on nodes of these types, and of all queues' quotas within its. */
+struct fact_queue {
+    const char *name;
+    struct names types;              /* beside these: what has the label
+                                      * QUEUE_LABEL with its name */
+    int64_t gpus, cpus;              /* quota in 1/10,000; -1: none */
+    uint32_t nodes;                  /* quota; UNLIMITED */
+    int32_t priority;                /* added to its demands' */
+    struct names owners;             /* "train-*"; n == 0: everybody */
+};
+
+/* A bundle of a Ray task or gang names its queue by a term on this label, and
+ * a node type or a stranger's node may join a queue by it. */
+#define QUEUE_LABEL "davit.io/queue"
 
 struct facts {
     const char *cluster;
@@ -134,6 +194,8 @@ struct facts {
     uint32_t n_nodes;
     const struct fact_demand *demands;
     uint32_t n_demands;
+    const struct fact_queue *queues;
+    uint32_t n_queues;
 };
 
 extern const struct fact_limits fact_limits_default;  /* 60 s idle, conserve */
@@ -141,9 +203,23 @@ extern const struct fact_limits fact_limits_default;  /* 60 s idle, conserve */
 const char *source_name(enum demand_source s);      /* "task" */
 const char *strategy_name(enum strategy s);         /* "STRICT_PACK", "" */
 const char *policy_name(enum policy p);             /* "cheapest" */
+const char *effect_name(enum taint_effect e);       /* "NoSchedule", "" */
+const char *end_key_name(enum end_key k);           /* "most_expensive" */
+const char *consolidate_name(enum consolidate c);   /* "empty" */
 /* False when there is no such name. */
 bool source_from_name(const char *name, enum demand_source *ret);
 bool strategy_from_name(const char *name, enum strategy *ret);
 bool policy_from_name(const char *name, enum policy *ret);
+bool effect_from_name(const char *name, enum taint_effect *ret);
+bool end_key_from_name(const char *name, enum end_key *ret);
+bool consolidate_from_name(const char *name, enum consolidate *ret);
+
+/* Kubernetes' rule for one taint and one toleration. */
+bool toleration_covers(const struct toleration *t, const struct taint *x);
+/* NULL when there is none. */
+const struct fact_queue *queue_find(const struct fact_queue *v, uint32_t n,
+                                    const char *name);
+/* May this owner use it?  '*' in an entry of owners stands for any text. */
+bool queue_allows(const struct fact_queue *q, const char *owner);
 
 #endif

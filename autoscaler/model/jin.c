@@ -283,6 +283,40 @@ bool jin_get_dollars(struct jin *in, const struct jpath *at, const json_t *o,
     return true;
 }
 
+/* ---- words */
+
+/* A word of a fixed list; *ret is its place there. */
+static bool word_read(struct jin *in, const struct jpath *at, const char *word,
+                      const char *const *words, size_t n, size_t *ret)
+{
+    const char *near;
+    char all[200] = "";
+
+    for (*ret = 0; *ret < n; ++*ret)
+        if (strcmp(words[*ret], word) == 0)
+            return true;
+    near = suggest(word, words, n);
+    if (near)
+        return jin_bad(in, at, "unknown word, did you mean \"%s\"?", near);
+    for (size_t i = 0; i < n; i++)
+        snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s",
+                 i ? ", " : "", words[i]);
+    return jin_bad(in, at, "unknown word; known ones: %s", all);
+}
+
+bool jin_get_word(struct jin *in, const struct jpath *at, const json_t *o,
+                  const char *key, const char *(*name_of)(size_t),
+                  size_t count, size_t *ret)
+{
+    const char *names[JIN_WORDS_MAX], *word = NULL;
+
+    if (!jin_get_text(in, at, o, key, &word))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        names[i] = name_of(i);
+    return !word || word_read(in, JPATH_KEY(at, key), word, names, count, ret);
+}
+
 /* ---- writing */
 
 json_t *jin_seconds(int64_t ms)

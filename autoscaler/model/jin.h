@@ -65,6 +65,20 @@ bool jin_get_seconds(struct jin *in, const struct jpath *at, const json_t *o,
 bool jin_get_dollars(struct jin *in, const struct jpath *at, const json_t *o,
                       const char *key, int64_t *ret_micros);
 
+#define JIN_WORDS_MAX 64         /* in one enum */
+/* An enum whose names come from a function, as all of ours do. */
+bool jin_get_word(struct jin *in, const struct jpath *at, const json_t *o,
+                  const char *key, const char *(*name_of)(size_t),
+                  size_t count, size_t *ret);
+/* Reads it into field; returns false from the reader it stands in. */
+#define JIN_WORD(in, at, o, key, name_of, count, type, field)                 \
+    do {                                                                      \
+        size_t i_ = (size_t)(field);                                          \
+        if (!jin_get_word((in), (at), (o), (key), (name_of), (count), &i_))   \
+            return false;                                                     \
+        (field) = (type)i_;                                                   \
+    } while (0)
+
 /* Writing: the number that reads back the same. */
 json_t *jin_seconds(int64_t ms);
 json_t *jin_dollars(int64_t micros);

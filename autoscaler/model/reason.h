@@ -25,6 +25,10 @@
     X(FRACTION, "whole_devices_only", "this device cannot be shared")         \
     X(THROTTLE, "launch_limit", "max launches in flight or upscaling speed")  \
     X(DECIDING, "deciding", "waits for the improved plan")                    \
+    X(TAINT, "taint_not_tolerated", "the node type has a taint that is not tolerated") \
+    X(QUEUE_TYPE, "not_in_queue", "the node type is not in the queue")        \
+    X(QUEUE_FULL, "queue_full", "the queue's quota is used up")               \
+    X(QUEUE_DENIED, "queue_denied", "there is no such queue, or it is not for this owner") \
     /* why nodes are launched */                                              \
     X(FOR_MIN, "min_of_type", "to reach the node type's min")                 \
     X(FOR_REQUEST, "request", "for a request")                                \

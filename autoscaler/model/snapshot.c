@@ -100,7 +100,8 @@ static enum status sort_nodes(struct maker *m, struct err *err)
 
 /* ---- labels */
 
-/* What is said with a higher rank wins. */
+/* What is said with a higher rank wins.  Queues and taints are said too, with
+ * keys of their own: see struct sn_label. */
 enum { SAYS_PLACE = 0, SAYS_TYPE = 4, SAYS_NODE = 8,
        BY_KEY = 2, BY_MARKER = 1, BY_ALIAS = 0 };
 
@@ -153,6 +154,36 @@ static void say_place(struct maker *m, struct sayings *s, const char *zone,
         say(m, s, m->id.ray_zone, value, SAYS_PLACE);
         say(m, s, m->id.zone, value, SAYS_PLACE);
     }
+}
+
+static void say_taints(struct maker *m, struct sayings *s,
+                       const struct taints *t, uint32_t rank)
+{
+    for (uint32_t i = 0; i < t->n; i++)
+        say(m, s, SN_TAINT | (uint32_t)t->v[i].effect << SN_EFFECT |
+                      maker_id(m, t->v[i].key),
+            maker_id(m, t->v[i].value), rank);
+}
+
+static const char *queue_said(const struct maker *m, const struct sayings *s)
+{
+    const struct said *best = NULL;
+
+    for (uint32_t i = 0; i < s->said.n; i++)
+        if (s->said.v[i].key == m->id.queue &&
+            (!best || s->said.v[i].rank > best->rank))
+            best = &s->said.v[i];
+    return best ? m->strings.items[best->value].p : NULL;
+}
+
+/* After all labels were said. */
+static void say_queues(struct maker *m, struct sayings *s, const char *type)
+{
+    const char *label = queue_said(m, s);
+
+    for (uint32_t i = 0; i < m->facts->n_queues; i++)
+        if (maker_queue_has(m, i, type, label))
+            say(m, s, SN_QUEUE | i, 0, SAYS_TYPE);
 }
 
 /* By key, the strongest first; equally strong ones by value, so that the
@@ -223,7 +254,11 @@ static enum status make_offers(struct maker *m, uint32_t type,
             .price_estimated = o->price_micros_hour < 0,
             .price_micros_hour = o->price_micros_hour,
             .set_aside_until_ms = o->set_aside_until_ms,
-            .set_aside_for = o->set_aside_for, .room = o->room};
+            .set_aside_for = o->set_aside_for, .room = o->room,
+            .idle_timeout_ms = o->idle_timeout_ms > 0 ? o->idle_timeout_ms
+                               : t->idle_timeout_ms >= 0
+                                   ? t->idle_timeout_ms
+                                   : m->facts->limits.idle_timeout_ms};
     }
     if (t->n_offers > 1)
         qsort(v, t->n_offers, sizeof *v, by_zone);
@@ -237,6 +272,8 @@ static enum status make_offers(struct maker *m, uint32_t type,
                            v[i].spot ? "spot" : "on-demand", zone);
         say_own(m, &say_now, &t->labels, &t->resources, SAYS_TYPE);
         say_place(m, &say_now, zone, v[i].spot);
+        say_taints(m, &say_now, &t->taints, SAYS_TYPE);
+        say_queues(m, &say_now, t->name);
         v[i].n_labels = labels_end(m, &say_now, labels, &v[i].first_label);
         if (v[i].price_estimated)
             v[i].price_micros_hour = price_estimate(
@@ -383,7 +420,10 @@ static void make_node(struct maker *m, const struct fact_node *f,
         .spot = f->spot, .template_room = f->total.n == 0, .state = f->state,
         .idle_ms = f->idle_ms, .since_ms = f->since_ms,
         .created_ms = f->created_ms, .hold = f->hold,
-        .hold_until_ms = f->hold_until_ms};
+        .hold_until_ms = f->hold_until_ms, .unit = maker_id(m, f->unit),
+        .progress_ms = f->progress_ms > f->since_ms ? f->progress_ms
+                                                    : f->since_ms,
+        .idle_timeout_ms = m->facts->limits.idle_timeout_ms};
     if (n->template_room)
         total = available =
             type == NONE ? &nothing : &m->types[type]->resources;
@@ -406,11 +446,19 @@ within:
     make_devices(m, n, has, free, devices);
     if (type != NONE) {
         n->offer = offer_find(m, type, f->zone, f->spot);
+        n->idle_timeout_ms = n->offer != NONE
+                                 ? m->s->offers[n->offer].idle_timeout_ms
+                                 : m->s->types[type].idle_timeout_ms;
         say_own(m, s, &m->types[type]->labels, &m->types[type]->resources,
                 SAYS_TYPE);
+        say_taints(m, s, &m->types[type]->taints, SAYS_TYPE);
     }
     say_own(m, s, &f->labels, &f->total, SAYS_NODE);
     say_place(m, s, f->zone, f->spot);
+    say_taints(m, s, &f->taints, SAYS_NODE);
+    n->queue = maker_node_queue(m, type == NONE ? NULL : f->type,
+                                queue_said(m, s));
+    say_queues(m, s, type == NONE ? NULL : f->type);
     n->n_labels = labels_end(m, s, labels, &n->first_label);
     n->price_micros_hour = node_price(m, f, n, total, labels);
 }
@@ -485,6 +533,7 @@ static void strings_lay(struct maker *m)
     m->id.spot = maker_id(m, "spot");
     m->id.on_demand = maker_id(m, "on-demand");
     m->id.accelerator = maker_id(m, ACCEL_LABEL);
+    m->id.queue = maker_id(m, QUEUE_LABEL);
 }
 
 enum status snapshot_make(const struct facts *facts, struct arena *arena,
@@ -498,12 +547,14 @@ enum status snapshot_make(const struct facts *facts, struct arena *arena,
     s->limits = facts->limits;
     s->head_fresh = facts->head_fresh;
     if (sort_types(&m, err) != ST_OK || sort_nodes(&m, err) != ST_OK ||
-        maker_check_demands(&m, err) != ST_OK)
+        maker_check_demands(&m, err) != ST_OK ||
+        maker_check_queues(&m, err) != ST_OK)
         return ST_INVALID;
     maker_strings(&m);
     if (maker_columns(&m, err) != ST_OK)
         return ST_INVALID;
     strings_lay(&m);
+    maker_queues_lay(&m);
     if (make_types(&m, &labels, err) != ST_OK)
         return ST_INVALID;
     make_nodes(&m, &labels);
@@ -511,47 +562,8 @@ enum status snapshot_make(const struct facts *facts, struct arena *arena,
     s->accelerator_key = m.id.accelerator;
     maker_demands_intern(&m);
     rows_lay(&m);
+    maker_queues_count(&m);
     maker_demands_lay(&m);
     *ret = s;
     return ST_OK;
-}
-
-static bool is_among(const struct snapshot *s, const struct sn_label *l,
-                     const struct sn_term *t)
-{
-    const uint32_t *v = s->term_values + t->first_value;
-    bool accelerator = l->key == s->accelerator_key;
-
-    for (uint32_t i = 0; i < t->n_values; i++)
-        if (v[i] == l->value ||
-            (accelerator && accel_type_serves(s->str[l->value], s->str[v[i]])))
-            return true;
-    return false;
-}
-
-uint32_t snapshot_mismatch(const struct snapshot *s, uint32_t selector,
-                           uint32_t first_label, uint32_t n_labels)
-{
-    const struct sn_selector *sel = &s->selectors[selector];
-    const struct sn_label *l = s->labels + first_label;
-    const struct sn_label *end = l + n_labels;
-
-    for (uint32_t i = 0; i < sel->n_terms; i++) {
-        const struct sn_term *t = &s->terms[sel->first_term + i];
-        bool in;
-
-        /* Terms and labels are both sorted by key: l only moves on. */
-        while (l < end && l->key < t->key)
-            l++;
-        in = l < end && l->key == t->key && is_among(s, l, t);
-        if (in != (t->op == TERM_IN))
-            return t->key;
-    }
-    return NONE;
-}
-
-bool snapshot_match(const struct snapshot *s, uint32_t selector,
-                    uint32_t first_label, uint32_t n_labels)
-{
-    return snapshot_mismatch(s, selector, first_label, n_labels) == NONE;
 }

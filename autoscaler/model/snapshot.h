@@ -21,9 +21,30 @@ struct sn_column {
     bool fractions;     /* may a device be shared? */
 };
 
-struct sn_label { uint32_t key, value; };       /* sorted by key within a set */
+/* A set of what a place has: its labels, the queues it is in and its taints,
+ * told apart by the upper bits of key, sorted by key.
+ *   label: string = string;  queue: SN_QUEUE | queue;
+ *   taint: SN_TAINT | effect << SN_EFFECT | string = string */
+struct sn_label { uint32_t key, value; };
+#define SN_TAINT UINT32_C(0x80000000)
+#define SN_QUEUE UINT32_C(0x40000000)
+#define SN_EFFECT 28
+#define SN_STRING UINT32_C(0x0fffffff)
 struct sn_term { uint32_t key; enum term_op op; uint32_t first_value, n_values; };
-struct sn_selector { uint32_t first_term, n_terms; };
+struct sn_toleration {
+    uint32_t key;        /* 0: any */
+    enum toleration_op op;
+    uint32_t value;
+    enum taint_effect effect;
+};
+/* All that decides where a shape may lie, beside room: see snapshot_refuses().
+ * 0 lies anywhere; in a snapshot with taints no shape has it. */
+struct sn_selector {
+    uint32_t first_term, n_terms;
+    uint32_t first_toleration, n_tolerations;
+    uint32_t queue;      /* into queues[], NONE or SN_QUEUE_DENIED */
+};
+#define SN_QUEUE_DENIED (UINT32_MAX - 1)
 
 /* What one bundle needs: distinct needs are shapes, and all that costs time is
  * done per shape.  row: n_columns amounts. */
@@ -42,9 +63,21 @@ struct sn_demand {
     enum strategy strategy;
     bool gang;           /* whole or not at all */
     uint32_t owner, id;  /* strings */
-    int32_t priority;
+    int32_t priority;    /* its own and its queue's */
     int64_t since_ms;
+    uint32_t queue;      /* into queues[], NONE or SN_QUEUE_DENIED */
     uint32_t first_bundle, n_bundles;
+};
+
+/* The quota is for all work of the queue: what runs (used, on nodes that are
+ * the queue's alone) and what is planned for its demands. */
+struct sn_queue {
+    uint32_t name;
+    int64_t gpus, cpus;  /* amounts; -1: no quota */
+    uint32_t nodes;      /* UNLIMITED: no quota */
+    int32_t priority;
+    int64_t used_gpus, used_cpus;
+    uint32_t used_nodes;
 };
 
 struct sn_offer {
@@ -55,6 +88,7 @@ struct sn_offer {
     int64_t set_aside_until_ms;
     enum status set_aside_for;
     uint32_t room;
+    int64_t idle_timeout_ms;         /* of its nodes; -1: never */
     uint32_t first_label, n_labels;  /* the type's, plus zone and market */
 };
 
@@ -71,6 +105,8 @@ struct sn_type {
 struct sn_node {
     uint32_t id, type;        /* type: NONE when no longer configured */
     uint32_t offer;           /* NONE when it matches none */
+    uint32_t unit;            /* string; 0: a unit of its own */
+    uint32_t queue;           /* whose quota its work counts in, or NONE */
     bool head, foreign, outdated, spot;
     bool template_room;       /* has not joined: counted with its type's row */
     enum machine_state state;
@@ -78,6 +114,8 @@ struct sn_node {
     uint32_t first_device, n_devices;  /* into devices[], GPU-like columns only */
     uint32_t first_label, n_labels;
     int64_t idle_ms, since_ms, created_ms, price_micros_hour;
+    int64_t idle_timeout_ms;  /* its offer's, type's or the limit's; -1 never */
+    int64_t progress_ms;      /* last visible progress, at least since_ms */
     enum reason hold;
     int64_t hold_until_ms;
 };
@@ -100,6 +138,7 @@ struct snapshot {
     uint32_t accelerator_key;     /* ACCEL_LABEL's string: see accel_type_serves */
     const struct sn_term *terms;
     const uint32_t *term_values;
+    const struct sn_toleration *tolerations;
     const struct sn_selector *selectors;
     uint32_t n_selectors;
     const struct sn_shape *shapes;
@@ -116,6 +155,8 @@ struct snapshot {
     const struct sn_node *nodes;
     uint32_t n_nodes;
     const struct sn_device *devices;
+    const struct sn_queue *queues;    /* by name */
+    uint32_t n_queues;
 };
 
 static inline const int64_t *sn_row(const struct snapshot *s, uint32_t row)
@@ -131,11 +172,24 @@ static inline const int64_t *sn_row(const struct snapshot *s, uint32_t row)
 enum status snapshot_make(const struct facts *facts, struct arena *arena,
                           struct snapshot **ret, struct err *err);
 
-/* Do these labels satisfy the selector? */
+/* May a shape with this selector lie on a place with these labels?  NONE when
+ * it may; else QUEUE_DENIED, QUEUE_TYPE, LABEL or TAINT.  *ret_key (may be
+ * NULL): the string that is to blame: queue's name, label's or taint's key;
+ * NONE when there is none to name. */
+enum reason snapshot_refuses(const struct snapshot *s, uint32_t selector,
+                             uint32_t first_label, uint32_t n_labels,
+                             uint32_t *ret_key);
+/* snapshot_refuses() says NONE. */
 bool snapshot_match(const struct snapshot *s, uint32_t selector,
                     uint32_t first_label, uint32_t n_labels);
-/* The key (a string) of the first term that does not hold, or NONE. */
+/* The key that snapshot_refuses() finds, or NONE. */
 uint32_t snapshot_mismatch(const struct snapshot *s, uint32_t selector,
                            uint32_t first_label, uint32_t n_labels);
+/* The taint part alone: does the selector tolerate all hard taints there? */
+bool snapshot_tolerates(const struct snapshot *s, uint32_t selector,
+                        uint32_t first_label, uint32_t n_labels);
+/* Is the node type in the queue?  True for queue NONE. */
+bool snapshot_queue_has(const struct snapshot *s, uint32_t queue,
+                        uint32_t type);
 
 #endif

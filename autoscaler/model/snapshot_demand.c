@@ -59,13 +59,46 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* A term is the words key, op, n, values... */
+/* A condition is the words key, op, n, values...; beside terms there are
+ * tolerations (exists, value, effect) and the queue.  Where there are taints,
+ * who tolerates none has the empty toleration: selector 0 is for snapshots
+ * where every place will do. */
+enum { WORD_TOLERATES = 2, WORD_QUEUE = 3 };
+
 static int compare_terms(const uint32_t *a, const uint32_t *b)
 {
     for (uint32_t i = 0; i < 3 + a[2]; i++)
         if (a[i] != b[i])
             return a[i] < b[i] ? -1 : 1;  /* differs at n at the latest */
     return 0;
+}
+
+static void condition_add(struct maker *m, uint32_t key, uint32_t op,
+                          const uint32_t *values, uint32_t n)
+{
+    uint32_t at = m->words.n;
+
+    VEC_PUSH(m->arena, &m->words, key);
+    VEC_PUSH(m->arena, &m->words, op);
+    VEC_PUSH(m->arena, &m->words, n);
+    for (uint32_t i = 0; i < n; i++)
+        VEC_PUSH(m->arena, &m->words, values[i]);
+    VEC_PUSH(m->arena, &m->term_at, at);
+}
+
+static void tolerations_add(struct maker *m, const struct tolerations *t)
+{
+    for (uint32_t i = 0; i < t->n; i++) {
+        const struct toleration *x = &t->v[i];
+        const bool exists = x->op == TOLERATE_EXISTS;
+        const uint32_t values[] = {exists,
+                                   exists ? 0 : maker_id(m, x->value),
+                                   (uint32_t)x->effect};
+
+        condition_add(m, maker_id(m, x->key), WORD_TOLERATES, values, 3);
+    }
+    if (t->n == 0)
+        condition_add(m, 0, WORD_TOLERATES, NULL, 0);
 }
 
 static void term_end(struct maker *m, uint32_t at)
@@ -120,9 +153,13 @@ static uint32_t selector_end(struct maker *m)
 }
 
 static uint32_t selector_of(struct maker *m, const struct fact_alt *a,
-                            bool *ret_accelerator)
+                            uint32_t queue, bool *ret_accelerator)
 {
     m->words.n = m->term_at.n = 0;
+    if (m->tainted)
+        tolerations_add(m, &a->tolerations);
+    if (queue != NONE)
+        condition_add(m, queue, WORD_QUEUE, NULL, 0);
     for (uint32_t i = 0; i < a->selector.n; i++) {
         const struct term *t = &a->selector.v[i];
         uint32_t key = maker_id(m, t->key), at = term_begin(m, key, t->op);
@@ -158,13 +195,14 @@ static uint32_t selector_of(struct maker *m, const struct fact_alt *a,
 
 struct shape_key { uint32_t row, selector, accelerator; };
 
-static uint32_t shape_of(struct maker *m, const struct fact_alt *a)
+static uint32_t shape_of(struct maker *m, const struct fact_alt *a,
+                         uint32_t queue)
 {
     bool accelerator = maker_has_accelerator(&a->resources);
     struct shape_key key = {0};
 
     key.row = maker_row(m, &a->resources, true);
-    key.selector = selector_of(m, a, &accelerator);
+    key.selector = selector_of(m, a, queue, &accelerator);
     key.accelerator = accelerator;
     return intern_add(&m->shapes, &key, sizeof key, 1);
 }
@@ -187,7 +225,9 @@ void maker_demands_intern(struct maker *m)
     bundles = ARENA_ARRAY(m->arena, struct sn_bundle, n_bundles);
     alts = ARENA_ARRAY(m->arena, struct sn_alt, n_alts);
     n_bundles = n_alts = 0;
-    for (uint32_t i = 0; i < f->n_demands; i++)
+    for (uint32_t i = 0; i < f->n_demands; i++) {
+        const uint32_t queue = maker_queue_of(m, &f->demands[i]);
+
         for (uint32_t j = 0; j < f->demands[i].n_bundles; j++) {
             const struct fact_bundle *b = &f->demands[i].bundles[j];
 
@@ -196,9 +236,10 @@ void maker_demands_intern(struct maker *m)
                 .count = b->count};
             for (uint32_t k = 0; k < b->n_alts; k++)
                 alts[n_alts++] = (struct sn_alt){
-                    .shape = shape_of(m, &b->alts[k]),
+                    .shape = shape_of(m, &b->alts[k], queue),
                     .after_ms = k ? b->alts[k].after_ms : 0};
         }
+    }
     m->s->bundles = bundles;
     m->s->n_bundles = n_bundles;
     m->s->alts = alts;
@@ -225,11 +266,40 @@ static uint64_t words_first(const struct intern_item *it)
     return (uint64_t)(n > 0 ? w[0] : 0) << 32 | (n > 1 ? w[1] : 0);
 }
 
-static void selectors_lay(struct maker *m)
-{
+struct conditions {
     struct sn_selector *selectors;
     struct sn_term *terms;
-    uint32_t *values, n_terms = 0, n_values = 0;
+    struct sn_toleration *tolerations;
+    uint32_t *values;
+    uint32_t n_terms, n_tolerations, n_values;
+};
+
+static void condition_lay(struct conditions *c, struct sn_selector *sel,
+                          const uint32_t *w)
+{
+    if (w[1] == WORD_QUEUE) {
+        sel->queue = w[0];
+    } else if (w[1] == WORD_TOLERATES) {
+        if (w[2] == 0)
+            return;
+        c->tolerations[c->n_tolerations++] = (struct sn_toleration){
+            .key = w[0], .op = w[3] ? TOLERATE_EXISTS : TOLERATE_EQUAL,
+            .value = w[4], .effect = (enum taint_effect)w[5]};
+        sel->n_tolerations++;
+    } else {
+        c->terms[c->n_terms++] = (struct sn_term){
+            .key = w[0], .op = (enum term_op)w[1],
+            .first_value = c->n_values, .n_values = w[2]};
+        for (uint32_t j = 0; j < w[2]; j++)
+            c->values[c->n_values++] = w[3 + j];
+        sel->n_terms++;
+    }
+}
+
+static void selectors_lay(struct maker *m)
+{
+    struct conditions c = {0};
+    uint32_t n_conditions = 0, n_values = 0;
 
     intern_rank(&m->selectors, words_first, by_words);
     for (uint32_t i = 0; i < m->selectors.n; i++) {
@@ -237,32 +307,31 @@ static void selectors_lay(struct maker *m)
         const uint32_t n = m->selectors.items[i].n / sizeof *w;
 
         for (uint32_t at = 0; at < n; at += 3 + w[at + 2]) {
-            n_terms++;
+            n_conditions++;
             n_values += w[at + 2];
         }
     }
-    selectors = ARENA_ARRAY(m->arena, struct sn_selector, m->selectors.n);
-    terms = ARENA_ARRAY(m->arena, struct sn_term, n_terms);
-    values = ARENA_ARRAY(m->arena, uint32_t, n_values);
-    n_terms = n_values = 0;
+    c.selectors = ARENA_ARRAY(m->arena, struct sn_selector, m->selectors.n);
+    c.terms = ARENA_ARRAY(m->arena, struct sn_term, n_conditions);
+    c.tolerations = ARENA_ARRAY(m->arena, struct sn_toleration,
+                                m->tainted ? n_conditions : 0);
+    c.values = ARENA_ARRAY(m->arena, uint32_t, n_values);
     for (uint32_t i = 0; i < m->selectors.n; i++) {
         const uint32_t *w = m->selectors.items[i].p;
         const uint32_t n = m->selectors.items[i].n / sizeof *w;
+        struct sn_selector *sel = &c.selectors[i];
 
-        selectors[i].first_term = n_terms;
-        for (uint32_t at = 0; at < n; at += 3 + w[at + 2]) {
-            terms[n_terms++] = (struct sn_term){
-                .key = w[at], .op = (enum term_op)w[at + 1],
-                .first_value = n_values, .n_values = w[at + 2]};
-            for (uint32_t j = 0; j < w[at + 2]; j++)
-                values[n_values++] = w[at + 3 + j];
-        }
-        selectors[i].n_terms = n_terms - selectors[i].first_term;
+        *sel = (struct sn_selector){.first_term = c.n_terms,
+                                    .first_toleration = c.n_tolerations,
+                                    .queue = NONE};
+        for (uint32_t at = 0; at < n; at += 3 + w[at + 2])
+            condition_lay(&c, sel, w + at);
     }
-    m->s->selectors = selectors;
+    m->s->selectors = c.selectors;
     m->s->n_selectors = m->selectors.n;
-    m->s->terms = terms;
-    m->s->term_values = values;
+    m->s->terms = c.terms;
+    m->s->tolerations = c.tolerations;
+    m->s->term_values = c.values;
 }
 
 static void shapes_lay(struct maker *m)
@@ -350,6 +419,7 @@ static int by_plan_order(const void *pa, const void *pb, void *arg)
     ORDER(a->owner, b->owner);
     ORDER(a->id, b->id);
     ORDER(a->strategy, b->strategy);
+    ORDER(a->queue, b->queue);
     for (uint32_t i = 0; i < a->n_bundles && i < b->n_bundles; i++) {
         const struct sn_bundle *x = &l->bundles[a->first_bundle + i];
         const struct sn_bundle *y = &l->bundles[b->first_bundle + i];
@@ -440,6 +510,18 @@ static void demands_sort(struct maker *m, struct sn_demand *v, uint32_t n,
     }
 }
 
+/* Its own and its queue's, within what the number holds. */
+static int32_t priority_of(const struct maker *m, const struct fact_demand *d,
+                           uint32_t *ret_queue)
+{
+    int64_t p = d->priority;
+
+    *ret_queue = maker_queue_of(m, d);
+    if (*ret_queue < m->facts->n_queues)
+        p += m->queues[*ret_queue]->priority;
+    return (int32_t)(p > INT32_MAX ? INT32_MAX : p < INT32_MIN ? INT32_MIN : p);
+}
+
 void maker_demands_lay(struct maker *m)
 {
     const struct facts *f = m->facts;
@@ -459,13 +541,18 @@ void maker_demands_lay(struct maker *m)
     for (uint32_t i = 0; i < f->n_demands; i++) {
         const struct fact_demand *d = &f->demands[i];
 
+        uint32_t queue;
+        int32_t priority;
+
         if (d->n_bundles == 0)
             continue;  /* a request that was cleared: asks for nothing */
+        priority = priority_of(m, d, &queue);
         demands[n] = (struct sn_demand){
             .source = d->source, .strategy = d->strategy,
             .gang = d->source == SOURCE_GANG || d->strategy != STRATEGY_NONE,
             .owner = maker_id(m, d->owner), .id = maker_id(m, d->id),
-            .priority = d->priority, .since_ms = d->since_ms,
+            .priority = priority, .since_ms = d->since_ms,
+            .queue = queue,
             .first_bundle = at, .n_bundles = d->n_bundles};
         if (is_independent(d))
             demands[n].n_bundles =

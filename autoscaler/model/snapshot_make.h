@@ -18,6 +18,8 @@ struct maker {
     struct snapshot *s;
     const struct fact_type **types;  /* by name */
     const struct fact_node **nodes;  /* by id */
+    const struct fact_queue **queues;  /* by name */
+    bool tainted;                    /* some place has a taint */
     struct intern strings, names, rows, selectors, shapes;
     uint32_t *column_of;             /* rank in names -> column, or NONE */
     int64_t *row;                    /* scratch: one row */
@@ -26,7 +28,7 @@ struct maker {
     struct { const char *from, *to; } canonical[8];
     uint32_t n_canonical;
     struct { uint32_t topology_zone, ray_zone, zone, market, spot, on_demand,
-             accelerator; } id;      /* strings of our own */
+             accelerator, queue; } id;      /* strings of our own */
 };
 
 /* snapshot_names.c */
@@ -40,6 +42,19 @@ uint32_t maker_row(struct maker *m, const struct qtys *q, bool whole_up);
 
 /* A device, or an accelerator under a name of its own (a slice, a share). */
 bool maker_has_accelerator(const struct qtys *q);
+
+enum { QUEUES_MAX = 256 };
+
+/* snapshot_queue.c */
+enum status maker_check_queues(struct maker *m, struct err *err);
+void maker_queues_lay(struct maker *m);    /* after the ranking of strings */
+uint32_t maker_queue_of(const struct maker *m, const struct fact_demand *d);
+/* type and label (of QUEUE_LABEL) may be NULL. */
+bool maker_queue_has(const struct maker *m, uint32_t queue, const char *type,
+                     const char *label);
+uint32_t maker_node_queue(const struct maker *m, const char *type,
+                          const char *label);
+void maker_queues_count(struct maker *m);  /* after rows are laid */
 
 /* snapshot_demand.c */
 enum status maker_check_demands(const struct maker *m, struct err *err);

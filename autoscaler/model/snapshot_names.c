@@ -79,8 +79,21 @@ static void put_markers(struct maker *m, const struct qtys *q,
     }
 }
 
+static void put_taints(struct maker *m, const struct taints *t)
+{
+    for (uint32_t i = 0; i < t->n; i++) {
+        put(m, t->v[i].key);
+        put(m, t->v[i].value);
+        m->tainted |= t->v[i].effect != EFFECT_PREFER_NO_SCHEDULE;
+    }
+}
+
 static void put_alt(struct maker *m, const struct fact_alt *a)
 {
+    for (uint32_t i = 0; i < a->tolerations.n; i++) {
+        put(m, a->tolerations.v[i].key);
+        put(m, a->tolerations.v[i].value);
+    }
     put_markers(m, &a->resources, &(struct pairs){0});
     for (uint32_t i = 0; i < a->selector.n; i++) {
         const struct term *t = &a->selector.v[i];
@@ -140,6 +153,7 @@ void maker_strings(struct maker *m)
     put(m, "GPU");
     put(m, OTHER_NAME);
     put(m, ACCEL_LABEL);
+    put(m, QUEUE_LABEL);
     put(m, "topology.kubernetes.io/zone");
     put(m, "ray.io/availability-zone");
     put(m, "zone");
@@ -153,6 +167,7 @@ void maker_strings(struct maker *m)
         put(m, t->provider);
         put_pairs(m, &t->labels);
         put_markers(m, &t->resources, &t->labels);
+        put_taints(m, &t->taints);
         for (uint32_t j = 0; j < t->n_offers; j++)
             put(m, t->offers[j].zone);
     }
@@ -161,7 +176,11 @@ void maker_strings(struct maker *m)
         put(m, f->nodes[i].zone);
         put_pairs(m, &f->nodes[i].labels);
         put_markers(m, &f->nodes[i].total, &f->nodes[i].labels);
+        put_taints(m, &f->nodes[i].taints);
+        put(m, f->nodes[i].unit);
     }
+    for (uint32_t i = 0; i < f->n_queues; i++)
+        put(m, f->queues[i].name);
     for (uint32_t i = 0; i < f->n_demands; i++) {
         const struct fact_demand *d = &f->demands[i];
 

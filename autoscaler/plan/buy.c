@@ -21,33 +21,11 @@ struct problem {
     struct cover_bin *bins;
     uint32_t *group_max;
     uint32_t *want, *alt;      /* per item */
-    uint32_t *offer;           /* per bin */
-    uint32_t *reserved;        /* nodes per offer */
+    uint32_t *offer;           /* per bin, or */
+    uint32_t *pooled;          /* the class of nodes that are there */
     enum claim claim;
     enum reason why;
 };
-
-static uint32_t plus(uint32_t a, uint32_t b)
-{
-    return a > UNLIMITED - b ? UNLIMITED : a + b;
-}
-
-/* Reserved nodes count towards the limits already: give them back. */
-static uint32_t reserved_count(const struct sketch *d, struct problem *q)
-{
-    uint32_t n = 0;
-
-    q->reserved = ARENA_ARRAY(d->arena, uint32_t, d->t->s->n_offers);
-    for (uint32_t i = 0; i != NONE; i = d->classes.v[i].next) {
-        const struct node_class *c = &d->classes.v[i];
-
-        if (!c->reserved)
-            continue;
-        q->reserved[c->offer] += c->n;
-        n += c->n;
-    }
-    return n;
-}
 
 static void items_make(const struct sketch *d, struct problem *q,
                        const uint32_t *wants, const uint32_t *alts, uint32_t n)
@@ -73,8 +51,10 @@ static void items_make(const struct sketch *d, struct problem *q,
 }
 
 /* A plain offer that cannot be bought now still tells the cover that plain
- * work has somewhere to go: it is a bin of which there are none. */
-static bool bin_add(const struct sketch *d, struct problem *q, uint32_t offer)
+ * work has somewhere to go: it is a bin of which there are none.  tier: its
+ * turn to be bought has come. */
+static bool bin_add(const struct sketch *d, struct problem *q, uint32_t offer,
+                    bool tier)
 {
     const struct snapshot *s = d->t->s;
     const struct sn_offer *o = &s->offers[offer];
@@ -82,12 +62,14 @@ static bool bin_add(const struct sketch *d, struct problem *q, uint32_t offer)
     enum reason why;
     uint32_t max = limits_room(d, offer, q->claim, &why);
 
-    if (limits_offer(s, offer) == REASON_NONE)
-        max = plus(max, q->reserved[offer]);
+    if (!tier)
+        max = 0;
     if (max == 0 && (!s->limits.conserve || type->accelerator ||
-                     type->max == 0 || why == REASON_TYPE_DISABLED))
+                     type->max == 0 ||
+                     type->unavailable == REASON_TYPE_DISABLED))
         return false;
     q->offer[q->p.n_bins] = offer;
+    q->pooled[q->p.n_bins] = NONE;
     q->bins[q->p.n_bins] = (struct cover_bin){
         .has = sn_row(s, type->row),
         .price = o->price_micros_hour,
@@ -100,25 +82,77 @@ static bool bin_add(const struct sketch *d, struct problem *q, uint32_t offer)
     return true;
 }
 
+static uint32_t pooled_count(const struct sketch *d)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = d->classes.v[d->fence_kept].next; i != NONE;
+         i = d->classes.v[i].next)
+        n += d->classes.v[i].pooled;
+    return n;
+}
+
+/* Nodes that are there cost nothing more.  Devices that are used in part are
+ * no part of a bin. */
+static void pooled_make(const struct sketch *d, struct problem *q,
+                        uint64_t *bits, uint32_t words)
+{
+    const struct snapshot *s = d->t->s;
+    enum side side = d->t->wants[q->want[0]].side;
+
+    for (uint32_t i = d->classes.v[d->fence_kept].next; i != NONE;
+         i = d->classes.v[i].next) {
+        const struct node_class *c = &d->classes.v[i];
+        uint32_t b = q->p.n_bins, group = q->p.n_groups;
+
+        if (!c->pooled)
+            continue;
+        q->pooled[b] = i;
+        q->group_max[group] = UNLIMITED;
+        q->bins[b] = (struct cover_bin){
+            .has = c->room[side].row,
+            .max = c->n,
+            .group = group,
+            .rank = -1,
+            .accelerator = c->accelerator,
+        };
+        for (uint32_t k = 0; k < q->p.n_items; k++) {
+            uint32_t shape = sketch_shape(d, q->want[k], q->alt[k]);
+            const struct room room = {.row = c->room[side].row};
+
+            if (sketch_matches(d, i, shape) &&
+                room_fit(s, &room, &d->t->needs[shape], 1) > 0)
+                bits[(size_t)k * words + b / 64] |= UINT64_C(1) << (b % 64);
+        }
+        q->p.n_bins++;
+        q->p.n_groups++;
+    }
+}
+
 /* Bins, and which items may lie in which. */
 static void bins_make(const struct sketch *d, struct problem *q,
                       int32_t priority)
 {
     const struct snapshot *s = d->t->s;
     bool tiers = s->limits.policy == POLICY_PRIORITY;
-    uint32_t words = (s->n_offers + 63) / 64;
+    uint32_t pooled = pooled_count(d), most = s->n_offers + pooled;
+    uint32_t words = (most + 63) / 64;
     uint64_t *bits = ARENA_ARRAY(d->arena, uint64_t,
                                  (size_t)words * q->p.n_items);
 
-    q->bins = ARENA_ARRAY(d->arena, struct cover_bin, s->n_offers);
-    q->offer = ARENA_ARRAY(d->arena, uint32_t, s->n_offers);
-    q->group_max = ARENA_ARRAY(d->arena, uint32_t, s->n_types);
+    q->bins = ARENA_ARRAY(d->arena, struct cover_bin, most);
+    q->offer = ARENA_ARRAY(d->arena, uint32_t, most);
+    q->pooled = ARENA_ARRAY(d->arena, uint32_t, most);
+    q->group_max = ARENA_ARRAY(d->arena, uint32_t, s->n_types + pooled);
     q->p.n_bins = 0;
+    q->p.n_groups = s->n_types;
+    pooled_make(d, q, bits, words);
     for (uint32_t k = 0; k < s->n_offers; k++) {
         uint32_t offer = d->t->offers[k];
 
-        if ((tiers && s->types[s->offers[offer].type].priority != priority) ||
-            !bin_add(d, q, offer))
+        if (!bin_add(d, q, offer,
+                     !tiers || s->types[s->offers[offer].type].priority ==
+                                   priority))
             continue;
         for (uint32_t i = 0; i < q->p.n_items; i++) {
             uint32_t shape = sketch_shape(d, q->want[i], q->alt[i]);
@@ -133,35 +167,27 @@ static void bins_make(const struct sketch *d, struct problem *q,
     q->p.bins = q->bins;
 }
 
-static void limits_make(const struct sketch *d, struct problem *q,
-                        uint32_t n_reserved)
+static void limits_make(const struct sketch *d, struct problem *q)
 {
     const struct snapshot *s = d->t->s;
     enum reason why;
     uint32_t hosts = 1;
 
-    q->p.n_groups = s->n_types;
     for (uint32_t i = 0; i < s->n_types; i++)
         q->group_max[i] = limits_room_type(d, i, q->claim, &why);
     q->p.max_bins = limits_room_all(d, q->claim, &why);
     q->p.max_cost = limits_money(d);
     for (uint32_t b = 0; b < q->p.n_bins; b++)
-        if (s->types[q->bins[b].group].hosts > hosts)
+        if (q->pooled[b] == NONE &&
+            s->types[q->bins[b].group].hosts > hosts)
             hosts = s->types[q->bins[b].group].hosts;
     if (q->p.max_bins != UNLIMITED)
         q->p.max_bins /= hosts;
-    for (uint32_t i = 0; i < s->n_offers; i++) {
-        const struct sn_offer *o = &s->offers[i];
-
-        if (q->reserved[i] == 0)
-            continue;
-        q->group_max[o->type] = plus(q->group_max[o->type], q->reserved[i]);
-        if (q->p.max_cost >= 0)
-            q->p.max_cost = amount_add(
-                q->p.max_cost,
-                amount_times(o->price_micros_hour, q->reserved[i]));
-    }
-    q->p.max_bins = plus(q->p.max_bins, n_reserved);
+    for (uint32_t b = 0; b < q->p.n_bins; b++)
+        if (q->pooled[b] != NONE)
+            q->p.max_bins = q->bins[b].max < UNLIMITED - q->p.max_bins
+                                ? q->p.max_bins + q->bins[b].max
+                                : UNLIMITED;
     q->p.group_max = q->group_max;
     q->p.columns = s->columns;
     q->p.n_columns = s->n_columns;
@@ -170,17 +196,24 @@ static void limits_make(const struct sketch *d, struct problem *q,
 
 /* ---- the answer */
 
-static bool pattern_fits(const struct sketch *d, const struct problem *q,
-                         const struct cover_plan *plan,
-                         const struct cover_pattern *pat, uint32_t i)
-{
-    const struct tables *t = d->t;
-    struct room room;
+struct pattern {
+    const struct sketch *d;
+    const struct problem *q;
+    const struct cover_plan *plan;
+    const struct cover_pattern *pat;
+};
 
-    for (uint32_t k = 0; k < pat->n; k++) {
-        const struct cover_part *part = &plan->parts[pat->first + k];
-        uint32_t want = q->want[part->item];
-        uint32_t shape = sketch_shape(d, want, q->alt[part->item]);
+static bool pattern_fits(const void *ctx, uint32_t i)
+{
+    const struct pattern *p = ctx;
+    const struct sketch *d = p->d;
+    const struct tables *t = d->t;
+    struct room room = {0};
+
+    for (uint32_t k = 0; k < p->pat->n; k++) {
+        const struct cover_part *part = &p->plan->parts[p->pat->first + k];
+        uint32_t want = p->q->want[part->item];
+        uint32_t shape = sketch_shape(d, want, p->q->alt[part->item]);
 
         if (k == 0)
             room = d->classes.v[i].room[t->wants[want].side];
@@ -190,41 +223,6 @@ static bool pattern_fits(const struct sketch *d, const struct problem *q,
         room = room_take(t->s, &room, &t->needs[shape], part->count, d->arena);
     }
     return true;
-}
-
-static void pattern_hold(struct sketch *d, const struct problem *q,
-                         const struct cover_plan *plan,
-                         const struct cover_pattern *pat, uint32_t i)
-{
-    for (uint32_t k = 0; k < pat->n; k++) {
-        const struct cover_part *part = &plan->parts[pat->first + k];
-
-        sketch_hold(d, i, q->want[part->item], q->alt[part->item], part->count);
-    }
-}
-
-static uint32_t pattern_reuse(struct sketch *d, const struct problem *q,
-                              const struct cover_plan *plan,
-                              const struct cover_pattern *pat)
-{
-    uint32_t left = pat->count, next;
-
-    if (q->reserved[q->offer[pat->bin]] == 0)
-        return left;
-    for (uint32_t i = 0; i != NONE && left > 0; i = next) {
-        const struct node_class *c = &d->classes.v[i];
-
-        next = c->next;
-        if (!c->reserved || c->offer != q->offer[pat->bin] ||
-            !pattern_fits(d, q, plan, pat, i))
-            continue;
-        if (c->n > left)
-            sketch_split(d, i, left);
-        left -= d->classes.v[i].n;
-        pattern_hold(d, q, plan, pat, i);
-        d->mapped = true;
-    }
-    return left;
 }
 
 static enum reason bought_for(const struct sketch *d, uint32_t want,
@@ -244,27 +242,58 @@ static enum reason bought_for(const struct sketch *d, uint32_t want,
     return REASON_FOR_TASK;
 }
 
+static void pattern_hold(struct sketch *d, const struct pattern *p,
+                         uint32_t class_ix)
+{
+    const struct cover_part *parts = p->plan->parts + p->pat->first;
+
+    for (uint32_t k = 0; k < p->pat->n; k++)
+        sketch_hold(d, class_ix, p->q->want[parts[k].item],
+                    p->q->alt[parts[k].item], parts[k].count);
+}
+
+static void pattern_buy(struct sketch *d, const struct pattern *p)
+{
+    uint32_t first = p->q->want[p->plan->parts[p->pat->first].item];
+    uint32_t left = p->pat->count;
+
+    while (left > 0) {
+        uint32_t i = sketch_obtain(
+            d, p->q->offer[p->pat->bin], left, p->q->claim,
+            bought_for(d, first, p->q->why), d->t->wants[first].demand,
+            pattern_fits, p);
+
+        if (i == NONE)
+            return;
+        left -= d->classes.v[i].n;
+        pattern_hold(d, p, i);
+    }
+}
+
+/* Patterns of one pooled bin share its nodes: each takes its part and leaves
+ * the rest of the class for the next. */
+static void pattern_pooled(struct sketch *d, const struct pattern *p)
+{
+    uint32_t *class_ix = &p->q->pooled[p->pat->bin], i = *class_ix;
+
+    if (p->pat->count < d->classes.v[i].n)
+        *class_ix = sketch_split(d, i, p->pat->count);
+    sketch_take(d, i, p->pat->count);
+    pattern_hold(d, p, i);
+}
+
 static void answer_take(struct sketch *d, const struct problem *q,
                         const struct cover_plan *plan)
 {
     for (uint32_t i = 0; i < plan->n_patterns; i++) {
-        const struct cover_pattern *pat = &plan->patterns[i];
-        uint32_t left, may, want, class_ix;
-        enum reason why;
+        const struct pattern p = {d, q, plan, &plan->patterns[i]};
 
-        if (pat->n == 0 || pat->count == 0)
+        if (p.pat->n == 0)
             continue;
-        left = pattern_reuse(d, q, plan, pat);
-        may = limits_room(d, q->offer[pat->bin], q->claim, &why);
-        if (left > may)
-            left = may;
-        if (left == 0)
-            continue;
-        want = q->want[plan->parts[pat->first].item];
-        class_ix = sketch_buy(d, q->offer[pat->bin], left,
-                             bought_for(d, want, q->why),
-                             d->t->wants[want].demand);
-        pattern_hold(d, q, plan, pat, class_ix);
+        if (q->pooled[p.pat->bin] != NONE)
+            pattern_pooled(d, &p);
+        else
+            pattern_buy(d, &p);
     }
     d->work += plan->work;
 }
@@ -295,7 +324,6 @@ void buy_wants(struct sketch *d, const uint32_t *wants, const uint32_t *alts,
     while (next_priority(s, below, &priority)) {
         struct problem q = {.claim = claim, .why = why};
         struct cover_plan plan = {0};
-        uint32_t n_reserved = reserved_count(d, &q);
 
         below = priority;
         items_make(d, &q, wants, alts, n);
@@ -303,7 +331,7 @@ void buy_wants(struct sketch *d, const uint32_t *wants, const uint32_t *alts,
             return;
         bins_make(d, &q, (int32_t)priority);
         if (q.p.n_bins > 0) {
-            limits_make(d, &q, n_reserved);
+            limits_make(d, &q);
             cover_first(&q.p, d->arena, &plan);
             d->bound = d->n_covers == 0 ? plan.bound : -1;
             d->n_covers++;

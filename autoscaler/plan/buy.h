@@ -2,10 +2,7 @@
  * buy.h - what is left after the nodes that are there: new nodes for it.
  *
  * The choice itself is the cover problem's (cover.h); here it is put together
- * from offers and limits, and its answer becomes classes of new nodes.
- * Reserved classes (sketch_reserve) are nodes that are there but were kept out
- * of placing: a pattern of their offer uses them before anything is bought.
- * So demand that does not change is covered by the nodes bought for it.
+ * from offers and limits, and its answer becomes nodes obtained.
  */
 #ifndef PLAN_BUY_H
 #define PLAN_BUY_H

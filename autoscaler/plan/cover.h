@@ -23,7 +23,7 @@
 struct cover_item {
     const int64_t *need;     /* n_columns amounts */
     uint32_t count;
-    const uint64_t *bins;    /* bit b set: may lie in bin b (labels, selector) */
+    const uint64_t *bins;    /* bit b set: may lie in bin b; NULL: in any */
 };
 
 struct cover_bin {
@@ -50,8 +50,9 @@ struct cover_problem {
                                   * one item that fits no bin without */
 };
 
-/* In ONE bin.  Parts are in an order in which putting each on the fullest device
- * that still holds it (else on a free one) works; an item may come twice. */
+/* In ONE bin.  Parts are in an order in which putting each on the fullest
+ * device that still holds it (else on a free one) works; an item may come
+ * twice. */
 struct cover_part { uint32_t item, count; };
 struct cover_pattern { uint32_t bin, count, first, n; };  /* into parts */
 
@@ -68,13 +69,13 @@ struct cover_plan {
 };
 
 /* About how many steps of work are a millisecond of one core of 2024. */
-#define COVER_STEPS_PER_MS UINT64_C(1000000)
+#define COVER_STEPS_PER_MS UINT64_C(560000)
 
 void cover_first(const struct cover_problem *p, struct arena *arena,
                  struct cover_plan *ret);
 /* Never dearer than first (for the same items placed). */
-void cover_improve(const struct cover_problem *p, const struct cover_plan *first,
-                   uint64_t budget, struct arena *arena,
-                   struct cover_plan *ret);
+void cover_improve(const struct cover_problem *p,
+                   const struct cover_plan *first, uint64_t budget,
+                   struct arena *arena, struct cover_plan *ret);
 
 #endif

@@ -123,6 +123,25 @@ void draft_sell(struct draft *d, uint32_t pattern, uint32_t count)
     d->cost -= v->price[x->bin] * count;
 }
 
+void draft_unsell(struct draft *d, uint32_t pattern)
+{
+    const struct view *v = d->v;
+    struct draft_pattern *x = &d->pattern.v[pattern];
+
+    x->count++;
+    for (uint32_t k = 0; k < x->n; k++) {
+        struct cover_part part = d->part.v[x->first + k];
+
+        d->left[part.item] -= part.count;
+        d->n_left -= part.count;
+    }
+    d->bought[x->bin]++;
+    if (v->p->n_groups)
+        d->group_bought[v->group[x->bin]]++;
+    d->n_bought++;
+    d->cost += v->price[x->bin];
+}
+
 bool draft_better(const struct draft *a, const struct draft *b)
 {
     if (a->n_left != b->n_left)
@@ -175,9 +194,12 @@ void draft_downgrade(struct draft *d, struct room *scratch)
                 draft_sell(d, k, some);
                 d->pattern.v[k].bin = t;
             } else {
-                struct draft_pattern y = {t, 0, x.first, x.n};
+                struct draft_pattern y = {t, 0, d->part.n, x.n};
 
                 draft_sell(d, k, some);
+                for (uint32_t q = 0; q < x.n; q++)
+                    VEC_PUSH(v->arena, &d->part, d->part.v[x.first + q]);
+                part = d->part.v + x.first;
                 VEC_PUSH(v->arena, &d->pattern, y);
             }
             /* Buy again in place: same parts, another bin. */

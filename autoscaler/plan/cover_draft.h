@@ -36,6 +36,9 @@ void draft_buy(struct draft *d, uint32_t bin, uint32_t count,
 /* Gives one bin of the pattern back, its items are wanted again. */
 void draft_sell(struct draft *d, uint32_t pattern, uint32_t count);
 
+/* Undoes a draft_sell() of one bin. */
+void draft_unsell(struct draft *d, uint32_t pattern);
+
 /* Fewer items left, then cheaper, then fewer bins. */
 bool draft_better(const struct draft *a, const struct draft *b);
 

@@ -27,6 +27,7 @@ struct candidate {
 
 struct greedy {
     const struct view *v;
+    struct price *price;
     struct candidate *bin;
     struct fill trial;
     struct room room;
@@ -50,19 +51,19 @@ static void fill_push(struct arena *a, struct fill *f, uint32_t item,
     f->part[f->n++] = (struct cover_part){item, count};
 }
 
-struct greedy *greedy_make(const struct view *v)
+struct greedy *greedy_make(const struct view *v, struct price *price)
 {
     struct arena *a = v->arena;
     struct greedy *g = ARENA_NEW(a, struct greedy);
 
     g->v = v;
+    g->price = price;
     g->bin = ARENA_ARRAY(a, struct candidate, v->n_bins);
     for (uint32_t t = 0; t < v->n_bins; t++) {
         uint32_t n = 0;
 
-        for (uint32_t w = 0; w < v->words; w++)
-            n += (uint32_t)__builtin_popcountll(
-                v->can[(size_t)t * v->words + w]);
+        for (uint32_t i = 0; i < v->n_items; i++)
+            n += view_can(v, t, i);
         for (int s = 0; s < BY_N; s++)
             g->bin[t].order[s] = ARENA_ARRAY(a, uint32_t, n);
     }
@@ -163,6 +164,32 @@ static void measure_scarcity(struct greedy *g, uint32_t bin,
         g->scarcity[c] = g->scarcity[c] / sum + 0.02;
 }
 
+/* Sizes as the multipliers of the bound have them. */
+static void priced_keys(struct greedy *g, uint32_t bin, const double *weight)
+{
+    struct price *p = g->price;
+    const struct price_bin *b = &p->bin[bin];
+
+    price_evaluate(p, bin, weight, NULL);
+    for (uint32_t r = 0; r < b->n_runs; r++) {
+        const struct price_run *run = &b->run[r];
+        double device = 0;
+
+        if (run->dev != UINT32_MAX)
+            device = p->cell_value[run->dev] *
+                     (run->whole ? (double)run->whole * p->cells[run->dev]
+                                 : run->cells);
+        for (uint32_t k = run->first; k < run->first + run->n; k++) {
+            double size = device;
+
+            for (uint32_t s = 0; s < p->scalars; s++)
+                size += b->lambda[s] * b->share[(size_t)k * p->scalars + s];
+            g->key[b->item[k]] =
+                size > 0 ? weight[b->item[k]] / size : 1e300;
+        }
+    }
+}
+
 static void make_order(struct greedy *g, uint32_t bin, int kind,
                        const double *weight, const uint32_t *left)
 {
@@ -172,13 +199,17 @@ static void make_order(struct greedy *g, uint32_t bin, int kind,
 
     if (kind == BY_SCARCE)
         measure_scarcity(g, bin, left);
+    if (kind == BY_PRICED)
+        priced_keys(g, bin, weight);
     for (uint32_t i = 0; i < v->n_items; i++) {
         double size;
 
         if (!left[i] || !view_can(v, bin, i))
             continue;
-        size = item_size(g, bin, i, kind);
-        g->key[i] = size > 0 ? weight[i] / size : 1e300;
+        if (kind != BY_PRICED) {
+            size = item_size(g, bin, i, kind);
+            g->key[i] = size > 0 ? weight[i] / size : 1e300;
+        }
         cand->order[kind][n++] = i;
     }
     cand->n[kind] = n;

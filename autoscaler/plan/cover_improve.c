@@ -1,16 +1,219 @@
 /*
- * cover_improve.c - spends a budget on a better plan than the first.
+ * cover_improve.c - spends a counted budget on a better plan and a bound.
  *
- * Here only its contract's floor: the answer is never dearer than the first.
+ * Four tenths go to column generation, up to a sixth to proving its bound, the
+ * dive may use it up to 17/20 (other dives follow while 6/10 are not used),
+ * ruin and recreate has what is left.  With too many shapes for the linear
+ * program it gets groups of like ones, or is left out.  Every phase starts
+ * from the best plan so far and can only better it.
  */
-#include "cover.h"
+#include "cover_bound.h"
+#include "cover_dive.h"
+#include "cover_greedy.h"
+#include "cover_group.h"
+#include "cover_ruin.h"
+#include "cover_weight.h"
 
-void cover_improve(const struct cover_problem *p, const struct cover_plan *first,
-                   uint64_t budget, struct arena *arena,
-                   struct cover_plan *ret)
+#include <string.h>
+
+/* More shapes than this: no linear program (its inverse is rows squared). */
+#define MOST_ROWS 700
+/* Up to here like shapes are worth grouping for it; beyond, groups so coarse
+ * lose more than the program gains. */
+#define GROUPED 3000
+#define MOST_GROUPS 250
+#define MOST_DIVES 16
+#define PROVED 1e-5          /* a gap at which looking on is no use */
+
+struct improve {
+    struct view v;
+    struct generate g;
+    struct greedy *greedy;
+    struct draft trial, best;
+    struct room room;
+    double *worth;
+    uint64_t used;
+    bool lp;
+};
+
+/* The first plan as a draft; what does not hold (it always does) stays out. */
+static void import(struct improve *x, const struct cover_plan *plan,
+                   struct draft *d)
 {
-    (void)p;
-    (void)budget;
-    (void)arena;
-    *ret = *first;
+    const struct view *v = &x->v;
+    const struct cover_problem *p = v->p;
+    uint32_t *item = ARENA_ARRAY(v->arena, uint32_t, p->n_items);
+    uint32_t *bin = ARENA_ARRAY(v->arena, uint32_t, p->n_bins);
+    VEC(struct cover_part) part = {0};
+
+    memset(bin, 0xff, p->n_bins * sizeof *bin);
+    for (uint32_t i = 0; i < v->n_items; i++)
+        item[v->item_of[i]] = i;
+    for (uint32_t t = 0; t < v->n_bins; t++)
+        bin[v->bin_of[t]] = t;
+    draft_clear(d);
+    for (uint32_t k = 0; k < plan->n_patterns; k++) {
+        const struct cover_pattern *y = &plan->patterns[k];
+
+        part.n = 0;
+        for (uint32_t q = 0; q < y->n; q++) {
+            struct cover_part z = plan->parts[y->first + q];
+
+            z.item = item[z.item];
+            VEC_PUSH(v->arena, &part, z);
+        }
+        if (bin[y->bin] != UINT32_MAX &&
+            draft_holds(v, bin[y->bin], part.v, part.n, &x->room))
+            draft_buy(d, bin[y->bin], y->count, part.v, part.n);
+    }
+}
+
+/* Every plan costs a multiple of what divides all prices: the bound may be
+ * rounded up to one. */
+static int64_t whole_prices(const struct view *v, double bound)
+{
+    int64_t unit = 0, floor = (int64_t)bound;
+
+    for (uint32_t t = 0; t < v->n_bins; t++)
+        for (int64_t a = v->price[t], b = unit; a; unit = b) {
+            int64_t r = b % a;
+
+            b = a;
+            a = r;
+        }
+    if (unit <= 1)
+        return floor;
+    return (floor + ((double)floor < bound) + unit - 1) / unit * unit;
+}
+
+/* Greedy plans: columns to start from, and weights that were learnt. */
+static void start(struct improve *x, const struct cover_plan *first)
+{
+    const unsigned sizes = 1u << BY_SUM | 1u << BY_LARGEST | 1u << BY_SCARCE;
+
+    weight_from_prices(&x->v, x->worth);
+    import(x, first, &x->best);
+    if (x->lp)
+        master_add_draft(&x->g.master, &x->best);
+    for (int r = 0; r < 3; r++) {
+        draft_clear(&x->trial);
+        x->used += greedy_run(x->greedy, x->worth, sizes, false, &x->trial);
+        draft_downgrade(&x->trial, &x->room);
+        if (draft_better(&x->trial, &x->best))
+            draft_copy(&x->best, &x->trial);
+        if (x->lp)
+            master_add_draft(&x->g.master, &x->trial);
+        weight_learn(&x->trial, x->worth);
+    }
+}
+
+static int64_t bound_now(const struct improve *x)
+{
+    double bound;
+
+    if (!x->lp || x->g.bound < 0)
+        return -1;
+    bound = x->best.n_left ? bound_without(&x->g, x->best.n_left) : x->g.bound;
+    return bound < 0 ? 0 : whole_prices(&x->v, bound);
+}
+
+/* Is the best plan as good as proved to be the best there is? */
+static bool proved(const struct improve *x)
+{
+    int64_t bound = bound_now(x);
+
+    return bound >= 0 && (double)bound >= (double)x->best.cost * (1 - PROVED);
+}
+
+static void by_program(struct improve *x, uint64_t budget)
+{
+    static const double worthy[3] = {0.96, 0.98, 0.94};
+    static const double steps[4] = {10, 20, 14, 30};
+    struct generate *g = &x->g;
+    const struct view *v = &x->v;
+    struct dive dive;
+    uint64_t before;
+
+    memcpy(g->worth, x->worth, v->n_items * sizeof *x->worth);
+    master_add_exchanges(&g->master, x->worth);
+    generate_run(g, v->count, budget * 4 / 10, 1e-4, UINT32_MAX, true);
+    before = generate_work(g);
+    bound_certify(g, g->worth, budget / 20000 + 1000, before + budget / 8);
+    bound_certify(g, g->centre, budget / 20000 + 1000, before + budget / 6);
+    memcpy(x->worth, g->centre, v->n_items * sizeof *x->worth);
+    if (proved(x)) {
+        x->used += generate_work(g);
+        return;
+    }
+    dive_make(g, x->greedy, &dive);
+    dive_run(&dive, budget * 17 / 20, worthy[0], steps[0], &x->best);
+    for (int k = 1; k < MOST_DIVES &&
+                    generate_work(g) + dive.work < budget * 6 / 10 &&
+                    !proved(x); k++)
+        dive_run(&dive, budget * 7 / 10, worthy[k % 3], steps[k % 4],
+                 &x->best);
+    x->used += generate_work(g) + dive.work;
+}
+
+/* Too many shapes for the program: a plan for groups of like ones, what it
+ * leaves out by the greedy. */
+static void by_groups(struct improve *x, uint64_t budget)
+{
+    struct arena *arena = x->v.arena;
+    struct group group;
+    struct cover_plan first, plan;
+
+    group_make(&x->v, MOST_GROUPS, &group);
+    if (!group.p.n_items)
+        return;
+    cover_first(&group.p, arena, &first);
+    cover_improve(&group.p, &first, budget, arena, &plan);
+    x->used += first.work + plan.work;
+    group_apply(&group, &plan, &x->trial, &x->room);
+    x->used += greedy_run(x->greedy, x->worth, 1u << BY_SUM | 1u << BY_SCARCE,
+                          false, &x->trial);
+    draft_downgrade(&x->trial, &x->room);
+    if (draft_better(&x->trial, &x->best))
+        draft_copy(&x->best, &x->trial);
+}
+
+void cover_improve(const struct cover_problem *p,
+                   const struct cover_plan *first, uint64_t budget,
+                   struct arena *arena, struct cover_plan *ret)
+{
+    struct improve *x = ARENA_NEW(arena, struct improve);
+
+    view_make(p, arena, &x->v);
+    if (!x->v.n_items || !budget) {
+        *ret = *first;
+        if (!ret->cost)
+            ret->bound = 0;
+        return;
+    }
+    x->lp = x->v.n_items <= MOST_ROWS;
+    x->worth = ARENA_ARRAY(arena, double, x->v.n_items);
+    if (x->lp)
+        generate_make(&x->v, &x->g);
+    else
+        x->g.price = price_make(&x->v);
+    x->greedy = greedy_make(&x->v, x->g.price);
+    draft_make(&x->v, &x->trial);
+    draft_make(&x->v, &x->best);
+    room_make(&x->v, &x->room);
+    start(x, first);
+    if (x->lp)
+        by_program(x, budget);
+    else if (x->v.n_items <= GROUPED)
+        by_groups(x, budget / 2);
+    if (x->used < budget && !proved(x)) {
+        struct ruin *ruin = ruin_make(&x->v, x->g.price, x->worth);
+
+        x->used += ruin_run(ruin, &x->best, budget - x->used);
+    }
+    draft_downgrade(&x->best, &x->room);
+    draft_export(&x->best, ret);
+    ret->bound = bound_now(x);
+    if (ret->bound > ret->cost || !ret->cost)
+        ret->bound = ret->cost;
+    ret->work = x->used;
 }

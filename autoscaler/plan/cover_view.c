@@ -342,3 +342,18 @@ void view_make(const struct cover_problem *p, struct arena *arena,
     fill_bins(&m, kept, n, ret);
     fill_items(&m, ret);
 }
+
+bool view_covers(const struct view *v, uint32_t a, uint32_t b)
+{
+    for (uint32_t c = 0; c < v->n_plain; c++)
+        if (view_need(v, a)[c] < view_need(v, b)[c])
+            return false;
+    for (uint32_t d = 0; d < v->n_dev; d++) {
+        struct view_share x = v->share[(size_t)a * v->n_dev + d];
+        struct view_share y = v->share[(size_t)b * v->n_dev + d];
+
+        if (x.whole < y.whole || (!x.whole && x.part < y.part))
+            return false;
+    }
+    return true;
+}

@@ -54,6 +54,9 @@ static inline bool view_can(const struct view *v, uint32_t bin, uint32_t item)
     return v->can[(size_t)bin * v->words + item / 64] >> (item % 64) & 1;
 }
 
+/* Needs a at least what b needs, of every column? */
+bool view_covers(const struct view *v, uint32_t a, uint32_t b);
+
 static inline const int64_t *view_need(const struct view *v, uint32_t item)
 {
     return v->need + (size_t)item * v->n_plain;

@@ -9,6 +9,7 @@
 
 #include "buy.h"
 #include "limits.h"
+#include "match.h"
 #include "pack.h"
 
 struct attempt {
@@ -20,14 +21,6 @@ struct attempt {
     enum reason why;
     bool scatter;
 };
-
-static bool settled(const struct attempt *a)
-{
-    for (uint32_t i = 0; i < a->g->n_wants; i++)
-        if (a->d->left[a->wants[i]] > 0)
-            return false;
-    return true;
-}
 
 /* ---- all on one node */
 
@@ -98,28 +91,38 @@ static bool one_there(const struct attempt *a)
     return false;
 }
 
+static bool holds_all(const void *ctx, uint32_t i)
+{
+    const struct attempt *a = ctx;
+
+    return class_matches_all(a, i) &&
+           room_holds_all(a, a->d->classes.v[i].room[a->g->side]);
+}
+
 static bool one_bought(const struct attempt *a)
 {
     struct sketch *d = a->d;
     const struct tables *t = d->t;
 
     for (uint32_t k = 0; k < t->s->n_offers; k++) {
-        uint32_t offer = t->offers[k];
-        enum reason why;
+        uint32_t offer = t->offers[k], i;
         bool plain_only = true, could = true;
 
         d->work++;
-        for (uint32_t i = 0; i < a->g->n_wants && could; i++) {
-            uint32_t shape = sketch_shape(d, a->wants[i], a->alts[i]);
+        for (uint32_t w = 0; w < a->g->n_wants && could; w++) {
+            uint32_t shape = sketch_shape(d, a->wants[w], a->alts[w]);
 
             could = tables_could(t, shape, offer);
             plain_only = plain_only && !buy_allowed(d, shape, offer);
         }
         if (!could || plain_only ||
-            !room_holds_all(a, t->room[t->s->offers[offer].type]) ||
-            limits_room(d, offer, a->claim, &why) == 0)
+            !room_holds_all(a, t->room[t->s->offers[offer].type]))
             continue;
-        hold_all(a, sketch_buy(d, offer, 1, a->why, a->g->demand));
+        i = sketch_obtain(d, offer, 1, a->claim, a->why, a->g->demand,
+                          holds_all, a);
+        if (i == NONE)
+            continue;
+        hold_all(a, i);
         d->n_single++;
         return true;
     }
@@ -128,34 +131,62 @@ static bool one_bought(const struct attempt *a)
 
 /* ---- each on its own node */
 
+static void take_back(const struct attempt *a, struct mark mark)
+{
+    sketch_undo(a->d, mark);
+    for (uint32_t i = 0; i < a->g->n_wants; i++)
+        a->d->left[a->wants[i]] = a->d->t->wants[a->wants[i]].count;
+}
+
+struct single { const struct sketch *d; uint32_t want, alt; };
+
+static bool holds_one(const void *ctx, uint32_t i)
+{
+    const struct single *x = ctx;
+    const struct sketch *d = x->d;
+    uint32_t shape = sketch_shape(d, x->want, x->alt);
+
+    return sketch_matches(d, i, shape) &&
+           room_fit(d->t->s,
+                    &d->classes.v[i].room[d->t->wants[x->want].side],
+                    &d->t->needs[shape], 1) > 0;
+}
+
 static void spread_bought(const struct attempt *a, uint32_t want, uint32_t alt)
 {
     struct sketch *d = a->d;
     const struct tables *t = d->t;
+    const struct single x = {d, want, alt};
 
     for (uint32_t k = 0; k < t->s->n_offers && d->left[want] > 0; k++) {
-        uint32_t offer = t->offers[k], room, i;
-        enum reason why;
+        uint32_t offer = t->offers[k], i;
 
         d->work++;
         if (!buy_allowed(d, sketch_shape(d, want, alt), offer))
             continue;
-        room = limits_room(d, offer, a->claim, &why);
-        if (room == 0)
-            continue;
-        if (room > d->left[want])
-            room = d->left[want];
-        i = sketch_buy(d, offer, room, a->why, a->g->demand);
-        sketch_hold(d, i, want, alt, 1);
-        sketch_spread(d, i, a->ix);
-        d->n_single++;
+        while (d->left[want] > 0) {
+            i = sketch_obtain(d, offer, d->left[want], a->claim, a->why,
+                              a->g->demand, holds_one, &x);
+            if (i == NONE)
+                break;
+            sketch_hold(d, i, want, alt, 1);
+            sketch_spread(d, i, a->ix);
+            d->n_single++;
+        }
     }
 }
 
 static void strict_spread(const struct attempt *a)
 {
+    struct mark mark = sketch_mark(a->d);
+
     for (uint32_t i = 0; i < a->g->n_wants; i++)
         pack_spread(a->d, a->wants[i], a->alts[i], a->ix);
+    if (!gang_settled(a->d, a->ix)) {
+        /* One bundle may sit where another had to: match them properly. */
+        take_back(a, mark);
+        match_spread(a->d, a->wants, a->alts, a->g->n_wants, a->ix);
+    }
     for (uint32_t i = 0; i < a->g->n_wants; i++)
         spread_bought(a, a->wants[i], a->alts[i]);
 }
@@ -176,7 +207,7 @@ static void soft_place(const struct attempt *a, enum strategy strategy)
             pack_spread(a->d, a->wants[i], a->alts[i], a->ix);
         pack_want(a->d, a->wants[i], a->alts[i]);
     }
-    if (!settled(a))
+    if (!gang_settled(a->d, a->ix))
         rest_bought(a);
 }
 
@@ -237,11 +268,9 @@ static bool attempt_run(const struct attempt *a)
         soft_place(a, strategy);
         break;
     }
-    if (settled(a))
+    if (gang_settled(a->d, a->ix))
         return true;
-    sketch_undo(d, mark);
-    for (uint32_t i = 0; i < a->g->n_wants; i++)
-        d->left[a->wants[i]] = d->t->wants[a->wants[i]].count;
+    take_back(a, mark);
     return false;
 }
 
@@ -289,6 +318,16 @@ bool gang_fits(const struct sketch *d, uint32_t gang, struct room room)
             return false;
         room = room_take(t->s, &room, needs, count, d->arena);
     }
+    return true;
+}
+
+bool gang_settled(const struct sketch *d, uint32_t gang)
+{
+    const struct gang *g = &d->t->gangs[gang];
+
+    for (uint32_t i = g->first_want; i < g->first_want + g->n_wants; i++)
+        if (d->left[i] > 0)
+            return false;
     return true;
 }
 

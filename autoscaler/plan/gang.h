@@ -13,6 +13,8 @@
  * may use several nodes though one would do. */
 bool gang_place(struct sketch *d, uint32_t gang, bool scatter);
 
+bool gang_settled(const struct sketch *d, uint32_t gang);
+
 /* Is this room large enough for all of it, first alternatives only? */
 bool gang_fits(const struct sketch *d, uint32_t gang, struct room room);
 

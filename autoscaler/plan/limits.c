@@ -96,6 +96,24 @@ void limits_bought(struct sketch *d, uint32_t offer, uint32_t count, int sign)
     }
 }
 
+void limits_taken(struct sketch *d, uint32_t offer, uint32_t count, int sign)
+{
+    const struct sn_offer *o = &d->t->s->offers[offer];
+    int64_t cost = amount_times(o->price_micros_hour, count);
+
+    if (sign > 0) {
+        d->kept_offer[offer] -= count;
+        d->kept_type[o->type] -= count;
+        d->kept_all -= count;
+        d->kept_cost -= cost;
+    } else {
+        d->kept_offer[offer] += count;
+        d->kept_type[o->type] += count;
+        d->kept_all += count;
+        d->kept_cost += cost;
+    }
+}
+
 enum reason limits_offer(const struct snapshot *s, uint32_t offer)
 {
     const struct sn_offer *o = &s->offers[offer];
@@ -126,7 +144,7 @@ static uint32_t clip(uint64_t n)
     return n < UNLIMITED ? (uint32_t)n : UNLIMITED;
 }
 
-uint32_t limits_room_all(const struct sketch *d, enum claim claim,
+static uint32_t room_all(const struct sketch *d, enum claim claim,
                          enum reason *ret_why)
 {
     const struct fact_limits *l = &d->t->s->limits;
@@ -141,7 +159,7 @@ uint32_t limits_room_all(const struct sketch *d, enum claim claim,
     return clip(room);
 }
 
-uint32_t limits_room_type(const struct sketch *d, uint32_t type,
+static uint32_t room_type(const struct sketch *d, uint32_t type,
                           enum claim claim, enum reason *ret_why)
 {
     const struct snapshot *s = d->t->s;
@@ -166,7 +184,7 @@ uint32_t limits_room_type(const struct sketch *d, uint32_t type,
     return clip(room);
 }
 
-int64_t limits_money(const struct sketch *d)
+static int64_t money(const struct sketch *d)
 {
     int64_t most = d->t->s->limits.max_cost_micros_hour;
     int64_t spent = amount_add(d->cost, d->bought_cost);
@@ -176,29 +194,69 @@ int64_t limits_money(const struct sketch *d)
     return most > spent ? most - spent : 0;
 }
 
-uint32_t limits_room(const struct sketch *d, uint32_t offer, enum claim claim,
-                     enum reason *ret_why)
+/* What is kept back is there already: it needs no room. */
+
+uint32_t limits_room_all(const struct sketch *d, enum claim claim,
+                         enum reason *ret_why)
+{
+    return clip((uint64_t)room_all(d, claim, ret_why) + d->kept_all);
+}
+
+uint32_t limits_room_type(const struct sketch *d, uint32_t type,
+                          enum claim claim, enum reason *ret_why)
+{
+    return clip((uint64_t)room_type(d, type, claim, ret_why) +
+                d->kept_type[type]);
+}
+
+int64_t limits_money(const struct sketch *d)
+{
+    int64_t left = money(d);
+
+    return left < 0 ? -1 : amount_add(left, d->kept_cost);
+}
+
+static uint32_t room_offer(const struct sketch *d, uint32_t offer,
+                           enum claim claim, bool kept, enum reason *ret_why)
 {
     const struct snapshot *s = d->t->s;
     const struct sn_offer *o = &s->offers[offer];
-    int64_t money = limits_money(d);
+    const struct sn_type *type = &s->types[o->type];
+    uint32_t back = kept ? d->kept_offer[offer] : 0;
+    int64_t left = kept ? limits_money(d) : money(d);
     enum reason why;
     uint64_t room, all;
 
     *ret_why = limits_offer(s, offer);
     if (*ret_why != REASON_NONE)
-        return 0;
-    room = limits_room_type(d, o->type, claim, ret_why);
-    all = limits_room_all(d, claim, &why) / hosts(&s->types[o->type]);
+        return back;
+    room = kept ? limits_room_type(d, o->type, claim, ret_why)
+                : room_type(d, o->type, claim, ret_why);
+    all = (kept ? limits_room_all(d, claim, &why)
+                : room_all(d, claim, &why)) / hosts(type);
     if (all < room) {
         room = all;
         *ret_why = why;
     }
-    if (money >= 0 && o->price_micros_hour > 0)
-        tighten(&room, (uint64_t)(money / o->price_micros_hour), 0,
+    if (left >= 0 && o->price_micros_hour > 0)
+        tighten(&room, (uint64_t)(left / o->price_micros_hour), 0,
                 REASON_BUDGET, ret_why);
     if (o->room != UNLIMITED)
-        tighten(&room, o->room, d->offer_bought[offer], REASON_SET_ASIDE,
-                ret_why);
-    return clip(room);
+        tighten(&room, (uint64_t)o->room + back, d->offer_bought[offer],
+                REASON_SET_ASIDE, ret_why);
+    return clip(room > back ? room : back);
+}
+
+uint32_t limits_room(const struct sketch *d, uint32_t offer, enum claim claim,
+                     enum reason *ret_why)
+{
+    return room_offer(d, offer, claim, true, ret_why);
+}
+
+uint32_t limits_room_new(const struct sketch *d, uint32_t offer,
+                         enum claim claim)
+{
+    enum reason why;
+
+    return room_offer(d, offer, claim, false, &why);
 }

@@ -43,7 +43,7 @@ static bool may_lie(struct sketch *d, uint32_t i, const struct needs *needs,
     const struct node_class *c = &d->classes.v[i];
 
     d->work++;
-    return c->n > 0 && !c->reserved && room_might(&c->room[side], needs) &&
+    return c->n > 0 && room_might(&c->room[side], needs) &&
            sketch_matches(d, i, shape);
 }
 

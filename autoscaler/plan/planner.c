@@ -1,27 +1,49 @@
 /*
  * planner.c - the order of passes.
  *
- * Forced ends and mins come first and are the same in every sketch.  Then the
- * demand is sketched: first fit on what is there, the cover for the rest.  Only
- * when that buys something are other sketches tried (planner.h: the same
- * snapshot, the same plan), and the best of them becomes the plan.
+ * Forced ends come first and are the same in every sketch.  Then mins and
+ * demand are sketched: first fit on what is there, the cover for the rest.
+ * Only when that buys something, or leaves something out, are other tactics
+ * tried, always the same ones; the best sketch becomes the plan.
  */
 #include "planner.h"
 
 #include "sketch.h"
+#include "limits.h"
 #include "report.h"
 #include "serve.h"
 #include "shrink.h"
 
-/* Counted steps below which a problem is small: about a millisecond. */
-#define WORK_SMALL UINT64_C(200000)
+#define COUNT(v) (sizeof(v) / sizeof *(v))
+/* Counted steps until other tactics are tried: a millisecond or two. */
+#define WORK_SMALL UINT64_C(400000)
 
+/* Is there an offer for it that only limits.conserve keeps us from? */
+static bool spared(const struct sketch *d, uint32_t want)
+{
+    const struct tables *t = d->t;
+    uint32_t shape = sketch_shape(d, want, 0);
+    enum reason why;
+
+    if (!tables_spares_accelerators(t, shape))
+        return false;
+    for (uint32_t i = 0; i < t->s->n_offers; i++)
+        if (t->accelerator[t->s->offers[i].type] && tables_could(t, shape, i) &&
+            limits_room(d, i, CLAIM_WORK, &why) > 0)
+            return true;
+    return false;
+}
+
+/* Bundles that are left over.  Those that could only lie on accelerators
+ * bought for others do not count: a sketch that pushes them there, and buys
+ * more accelerators for those others, is no better. */
 static uint64_t left_of(const struct sketch *d)
 {
     uint64_t n = 0;
 
     for (uint32_t i = 0; i < d->t->n_wants; i++)
-        n += d->left[i];
+        if (d->left[i] > 0 && !spared(d, i))
+            n += d->left[i];
     return n;
 }
 
@@ -30,7 +52,7 @@ static uint64_t bought_of(const struct sketch *d)
     uint64_t n = 0;
 
     for (uint32_t i = 0; i < d->bought.n; i++)
-        n += d->bought.v[i].count;
+        n += d->bought.v[i].kept_back ? 0 : d->bought.v[i].count;
     return n;
 }
 
@@ -50,7 +72,8 @@ static bool better(const struct sketch *a, const struct sketch *b)
 /* What could make another sketch come out differently. */
 struct chances {
     bool starting;       /* nodes on their way */
-    bool whole;          /* nodes that are there and unused */
+    bool newest;         /* a last purchase that is known as such */
+    bool owned;          /* nodes that are there, of an offer there is */
     bool both_sides;     /* requests, and other work */
     bool gangs;
 };
@@ -67,7 +90,8 @@ static struct chances chances_of(const struct sketch *base)
         if (n->n == 0 || n->kind != CLASS_THERE || !n->whole[SIDE_TOTAL])
             continue;
         c.starting = c.starting || n->starting;
-        c.whole = c.whole || !n->starting;
+        c.newest = c.newest || n->newest;
+        c.owned = c.owned || !n->starting;
     }
     for (uint32_t i = 0; i < t->n_wants; i++)
         *(t->wants[i].side == SIDE_TOTAL ? &total : &available) = true;
@@ -77,11 +101,11 @@ static struct chances chances_of(const struct sketch *base)
 
 /* Could the best so far be beaten: did it buy something, or leave something
  * that some offer could hold? */
-static bool beatable(const struct sketch *base, const struct sketch *best)
+static bool beatable(const struct sketch *best)
 {
-    const struct tables *t = base->t;
+    const struct tables *t = best->t;
 
-    if (best->bought.n > base->bought.n)
+    if (bought_of(best) > 0)
         return true;
     for (uint32_t i = 0; i < t->n_wants; i++) {
         uint32_t shape = sketch_shape(best, i, 0);
@@ -108,45 +132,60 @@ static void try_sketch(const struct sketch *base, struct tactics how,
 }
 
 /* Large problems get what matters most: the nodes on their way used as they
- * were bought.  The rest is for small ones, where one node too many shows. */
+ * were bought.  The rest is for small ones, where one node too many shows.
+ * Whatever tactics were the best the last time, with the nodes that they
+ * bought kept back they buy nothing. */
 static struct sketch sketch_best(const struct sketch *base)
 {
     const struct chances may = chances_of(base);
-    const struct {
-        bool may, always;
-        struct tactics how;
-    } others[] = {
-        {may.starting, true, {.keep = KEEP_BACK_STARTING}},
-        {may.gangs, false, {.scatter = true}},
-        {may.whole, false, {.keep = KEEP_BACK_WHOLE}},
-        {true, false, {.tight = true, .scatter = true}},
-        {may.both_sides, false, {.work_first = true}},
-        {may.both_sides, false,
-         {.work_first = true, .tight = true, .scatter = true}},
+    const struct { bool may; struct tactics how; } ways[] = {
+        {true, {.scatter = false}},
+        {may.gangs, {.scatter = true}},
+        {true, {.tight = true, .scatter = true}},
+        {true, {.pool = true}},
+        {may.both_sides, {.work_first = true}},
+        {may.both_sides, {.work_first = true, .tight = true, .scatter = true}},
+    };
+    const struct { bool may; enum keep_back keep; } keeps[] = {
+        {may.starting, KEEP_BACK_STARTING},
+        {may.newest, KEEP_BACK_NEWEST},
+        {true, KEEP_BACK_NONE},
+        {may.owned, KEEP_BACK_WHOLE},
+        {may.owned, KEEP_BACK_OWNED},
     };
     struct sketch best;
 
     sketch_copy(base, &best);
-    serve_all(&best, (struct tactics){.keep = KEEP_BACK_NONE});
-    for (unsigned i = 0; i < sizeof others / sizeof *others; i++)
-        if (others[i].may && (others[i].always || best.work < WORK_SMALL) &&
-            beatable(base, &best))
-            try_sketch(base, others[i].how, &best);
+    serve_all(&best, ways[0].how);
+    for (unsigned k = 0; k < COUNT(keeps); k++)
+        for (unsigned w = 0; w < COUNT(ways); w++) {
+            struct tactics how = ways[w].how;
+            bool first = k <= 1 && w == 0;
+
+            how.keep = keeps[k].keep;
+            if (!keeps[k].may || !ways[w].may ||
+                (how.keep == KEEP_BACK_NONE && w == 0) ||
+                (!first && best.work > WORK_SMALL))
+                continue;
+            if (!beatable(&best))
+                return best;
+            try_sketch(base, how, &best);
+        }
     return best;
 }
 
-/* A bound on the cost of the cover is one on the plan's when nothing else was
- * bought but mins, and no node that is there took part. */
+/* The mins have to be bought in any case.  The cover's bound is one on the
+ * plan's cost when it covered everything: no other node took part. */
 static int64_t bound_of(const struct sketch *d, const struct sketch *base)
 {
-    if (d->bought.n == base->bought.n)
+    if (d->n_covers == 0 && d->n_single == 0)
         return d->bought_cost;
     for (uint32_t i = 0; i < base->classes.n; i++)
         if (base->classes.v[i].n > 0)
-            return -1;
-    if (d->n_covers != 1 || d->n_single > 0 || d->bound < 0)
-        return -1;
-    return d->bound;
+            return d->min_cost > 0 ? d->min_cost : -1;
+    if (d->min_cost > 0)
+        return d->min_cost;
+    return d->n_covers == 1 && d->n_single == 0 ? d->bound : -1;
 }
 
 void planner_run(const struct snapshot *now, struct arena *arena,
@@ -162,7 +201,6 @@ void planner_run(const struct snapshot *now, struct arena *arena,
     for (uint32_t i = 0; i < now->n_nodes; i++)
         gone[i] = verdicts[i].ended || verdicts[i].going;
     sketch_start(&tables, gone, &base);
-    serve_mins(&base);
     best = sketch_best(&base);
     best.bound = bound_of(&best, &base);
     report_make(&best, verdicts, ret);

@@ -32,17 +32,23 @@ static uint32_t undrain_for_min(struct sketch *d, uint32_t type, uint32_t n)
     return n;
 }
 
-static uint32_t draining_of(const struct snapshot *s, uint32_t type)
+/* Those of a type that drain and could come back. */
+static uint32_t draining_of(const struct sketch *d, uint32_t type)
 {
+    const struct snapshot *s = d->t->s;
     uint32_t n = 0;
 
-    for (uint32_t i = 0; i < s->n_nodes; i++)
-        n += s->nodes[i].type == type && s->nodes[i].state == STATE_DRAINING &&
-             limits_counts_for_type(&s->nodes[i]);
+    for (uint32_t i = 0; i != NONE; i = d->classes.v[i].next) {
+        const struct node_class *c = &d->classes.v[i];
+
+        if (c->kind == CLASS_DRAINING &&
+            s->nodes[d->members[c->first]].type == type)
+            n += c->n;
+    }
     return n;
 }
 
-void serve_mins(struct sketch *d)
+static void serve_mins(struct sketch *d)
 {
     const struct snapshot *s = d->t->s;
 
@@ -52,48 +58,29 @@ void serve_mins(struct sketch *d)
 
         if (s->types[type].min == 0)
             continue;
-        going = draining_of(s, type);
+        going = draining_of(d, type) + d->kept_type[type];
         have -= going < have ? going : have;
         if (have >= s->types[type].min)
             continue;
         need = undrain_for_min(d, type, s->types[type].min - have);
         for (uint32_t k = 0; k < s->n_offers && need > 0; k++) {
-            uint32_t offer = d->t->offers[k], n;
-            enum reason why;
+            uint32_t offer = d->t->offers[k], i;
 
             if (s->offers[offer].type != type)
                 continue;
-            n = limits_room(d, offer, CLAIM_MIN, &why);
-            n = n < need ? n : need;
-            if (n == 0)
-                continue;
-            sketch_buy(d, offer, n, REASON_FOR_MIN, NONE);
-            need -= n;
+            while (need > 0) {
+                i = sketch_obtain(d, offer, need, CLAIM_MIN, REASON_FOR_MIN,
+                                  NONE, NULL, NULL);
+                if (i == NONE)
+                    break;
+                need -= d->classes.v[i].n;
+            }
         }
     }
     d->min_cost = d->bought_cost;
 }
 
 /* ---- wants */
-
-static void keep_back(struct sketch *d, enum keep_back keep, enum side side)
-{
-    if (keep == KEEP_BACK_NONE)
-        return;
-    for (uint32_t i = 0; i != NONE; i = d->classes.v[i].next) {
-        const struct node_class *c = &d->classes.v[i];
-
-        if (c->n > 0 && c->kind == CLASS_THERE && c->held == NONE &&
-            c->whole[side] && (c->starting || keep == KEEP_BACK_WHOLE))
-            sketch_reserve(d, i, true);
-    }
-}
-
-static void let_go(struct sketch *d)
-{
-    for (uint32_t i = 0; i != NONE; i = d->classes.v[i].next)
-        sketch_reserve(d, i, false);
-}
 
 /* The next alternative of what is left; false when there is none. */
 static bool next_alternatives(const struct sketch *d, const uint32_t *wants,
@@ -121,23 +108,32 @@ static bool any_left(const struct sketch *d, const uint32_t *wants, uint32_t n)
     return false;
 }
 
+static void pack_all(struct sketch *d, const uint32_t *wants,
+                     const uint32_t *alts, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        pack_want(d, wants[i], alts[i]);
+}
+
 static void serve_wants(struct sketch *d, const uint32_t *wants, uint32_t n,
-                        enum keep_back keep)
+                        bool pool)
 {
     const struct want *first = &d->t->wants[wants[0]];
     enum claim claim = first->side == SIDE_TOTAL ? CLAIM_REQUEST : CLAIM_WORK;
     uint32_t *alts = ARENA_ARRAY(d->arena, uint32_t, n);
 
     do {
-        keep_back(d, keep, first->side);
-        for (uint32_t i = 0; i < n; i++)
-            pack_want(d, wants[i], alts[i]);
+        if (pool)
+            sketch_pool(d);
+        else
+            pack_all(d, wants, alts, n);
         if (any_left(d, wants, n))
             buy_wants(d, wants, alts, n, claim, REASON_NONE);
-        if (keep != KEEP_BACK_NONE) {
-            let_go(d);
-            for (uint32_t i = 0; i < n; i++)
-                pack_want(d, wants[i], alts[i]);
+        if (pool) {
+            sketch_unpool(d);
+            pack_all(d, wants, alts, n);
+            if (any_left(d, wants, n))
+                buy_wants(d, wants, alts, n, claim, REASON_NONE);
         }
     } while (any_left(d, wants, n) && next_alternatives(d, wants, alts, n));
 }
@@ -157,7 +153,8 @@ static void serve_gangs(struct sketch *d, struct line *at, enum side side,
     for (; at->gang < t->n_gangs && t->gangs[at->gang].side == side &&
            t->gangs[at->gang].priority >= priority;
          at->gang++) {
-        if (failed != NONE && gang_same(t, failed, at->gang))
+        if (gang_settled(d, at->gang) ||
+            (failed != NONE && gang_same(t, failed, at->gang)))
             continue;
         if (!gang_place(d, at->gang, scatter))
             failed = at->gang;
@@ -179,7 +176,8 @@ static void serve_rank(struct sketch *d, struct line *at, uint8_t rank,
                t->wants[t->loose[at->loose]].rank == rank &&
                t->wants[t->loose[at->loose]].priority == priority)
             at->loose++;
-        serve_wants(d, t->loose + first, at->loose - first, how.keep);
+        serve_wants(d, t->loose + first, at->loose - first,
+                    how.pool);
     }
     serve_gangs(d, at, side, INT64_MIN, how.scatter);
 }
@@ -211,10 +209,30 @@ static void serve_side(struct sketch *d, enum side side, struct tactics how)
     }
 }
 
-void serve_all(struct sketch *d, struct tactics how)
+static bool all_served(const struct sketch *d)
 {
-    if (how.tight)
-        sketch_tighten(d);
+    for (uint32_t i = 0; i < d->t->n_wants; i++)
+        if (d->left[i] > 0)
+            return false;
+    return true;
+}
+
+static void serve_sides(struct sketch *d, struct tactics how)
+{
     serve_side(d, how.work_first ? SIDE_FREE : SIDE_TOTAL, how);
     serve_side(d, how.work_first ? SIDE_TOTAL : SIDE_FREE, how);
+}
+
+void serve_all(struct sketch *d, struct tactics how)
+{
+    sketch_keep_back(d, how.keep);
+    serve_mins(d);
+    if (how.tight)
+        sketch_tighten(d);
+    serve_sides(d, how);
+    if (how.keep == KEEP_BACK_NONE)
+        return;
+    sketch_let_go(d);
+    if (!all_served(d))
+        serve_sides(d, how);
 }

@@ -9,18 +9,15 @@
 
 #include "sketch.h"
 
-/* Nodes that the first fit leaves alone, so that what was bought for a demand
- * is covered as it was bought. */
-enum keep_back { KEEP_BACK_NONE, KEEP_BACK_STARTING, KEEP_BACK_WHOLE };
-
 struct tactics {
-    enum keep_back keep;
-    bool work_first;   /* tasks and gangs before requests */
-    bool scatter;      /* a PACK gang fills gaps rather than one node */
-    bool tight;        /* the fullest node first, ready or not */
+    enum keep_back keep;   /* plan it as if these were still to be bought */
+    bool work_first;       /* tasks and gangs before requests */
+    bool scatter;          /* a PACK gang fills gaps rather than one node */
+    bool pool;             /* the cover packs the nodes that are there too */
+    bool tight;            /* the fullest node first, ready or not */
 };
 
-void serve_mins(struct sketch *d);
+/* Mins, then all demand. */
 void serve_all(struct sketch *d, struct tactics how);
 
 #endif

@@ -12,6 +12,10 @@
 #include "../model/plan.h"
 #include "tables.h"
 
+/* For whom a node is bought: a min replaces what is being ended; a min and a
+ * request are not held back by upscaling_speed. */
+enum claim { CLAIM_MIN, CLAIM_REQUEST, CLAIM_WORK };
+
 enum class_kind {
     CLASS_FENCE,       /* no nodes: marks a place in the list */
     CLASS_THERE,       /* ready, or on its way */
@@ -29,9 +33,9 @@ struct node_class {
     uint32_t next;          /* in order of use, NONE ends */
     uint32_t spread;        /* the gang that has a bundle here, NONE */
     bool accelerator;
-    bool starting;
+    bool starting, newest;
     bool whole[SIDES];      /* a new node of its offer would have that room */
-    bool reserved;          /* kept out of placing, see buy.h */
+    bool kept_back, pooled; /* in the other list, see sketch_keep_back() */
     bool undrain;           /* DRAINING: wanted for the type's min */
     int64_t tight;          /* free room, as a share of the largest */
     enum reason why;        /* NEW: for what it is bought */
@@ -42,13 +46,28 @@ struct held { uint32_t want, alt, count, next; };
 
 struct undo { uint32_t ix; struct node_class old; };
 struct mark { uint32_t n_undo, n_classes, n_bought; };
-struct bought { uint32_t offer, count; };
+struct bought { uint32_t offer, count; bool kept_back; };
+
+/* Nodes that are left out at first, as if they were not there; what would be
+ * bought then takes them instead.  So demand that does not change is covered
+ * by the nodes that were bought for it, in the way they were bought. */
+enum keep_back {
+    KEEP_BACK_NONE,
+    KEEP_BACK_NEWEST,       /* those bought last, while nothing runs there */
+    KEEP_BACK_STARTING,     /* these, and those on their way */
+    KEEP_BACK_WHOLE,        /* those nothing runs on yet */
+    KEEP_BACK_OWNED         /* all of an offer there is */
+};
 
 struct sketch {
     const struct tables *t;
     struct arena *arena;
     VEC(struct node_class) classes;   /* 0: the fence before all */
     uint32_t fence_new;               /* new ones go after this one */
+    uint32_t fence_kept;              /* before those kept back */
+    uint32_t *kept_offer, *kept_type; /* how many of these */
+    uint64_t kept_all;
+    int64_t kept_cost;
     int64_t *largest;                 /* of each column, over all nodes */
     uint32_t *members;                /* nodes, class by class */
     VEC(struct held) held;
@@ -67,14 +86,14 @@ struct sketch {
     int64_t bought_cost;
     int64_t bound;                    /* of the only cover, -1: not known */
     uint32_t n_covers, n_single;      /* purchases by cover, and without */
-    bool mapped;                      /* a cover used nodes that are there */
     int64_t min_cost;                 /* part of bought_cost: for mins */
     uint64_t work;
 };
 
 /* Fills the limits' counters and the classes from the nodes; ended[i] nodes
  * give no room. */
-void sketch_start(const struct tables *t, const bool *ended, struct sketch *ret);
+void sketch_start(const struct tables *t, const bool *ended,
+                  struct sketch *ret);
 /* The same again, for another try; shares what does not change. */
 void sketch_copy(const struct sketch *from, struct sketch *ret);
 
@@ -94,12 +113,33 @@ void sketch_hold(struct sketch *d, uint32_t i, uint32_t want, uint32_t alt,
                 uint32_t count);
 /* Sets a class's gang mark. */
 void sketch_spread(struct sketch *d, uint32_t i, uint32_t gang);
-void sketch_reserve(struct sketch *d, uint32_t i, bool reserved);
 void sketch_undrain(struct sketch *d, uint32_t i);
 
-/* A class of `count` new nodes; the limits are the caller's business. */
-uint32_t sketch_buy(struct sketch *d, uint32_t offer, uint32_t count,
-                   enum reason why, uint32_t demand);
+void sketch_keep_back(struct sketch *d, enum keep_back keep);
+/* Keeps back every node there is, new ones too, to be taken one class at a
+ * time by sketch_take(). */
+void sketch_pool(struct sketch *d);
+void sketch_unpool(struct sketch *d);
+/* `count` nodes of a pooled class. */
+void sketch_take(struct sketch *d, uint32_t class_ix, uint32_t count);
+/* Those that are left join the others. */
+void sketch_let_go(struct sketch *d);
+
+/* Would this class do?  Asked about nodes kept back only: they may differ from
+ * a new one. */
+typedef bool sketch_fits_fn(const void *ctx, uint32_t class_ix);
+
+/* Up to `count` nodes of an offer, as one class: nodes kept back first, then
+ * new ones within the limits.  NONE when there are none to be had; call it
+ * again for the rest. */
+uint32_t sketch_obtain(struct sketch *d, uint32_t offer, uint32_t count,
+                       enum claim claim, enum reason why, uint32_t demand,
+                       sketch_fits_fn *fits, const void *ctx);
+
+/* For sketch_*.c only: a class about to be changed, and how much of its room
+ * is free. */
+struct node_class *sketch_touch(struct sketch *d, uint32_t i);
+int64_t sketch_tightness(const struct sketch *d, const int64_t *row);
 
 bool sketch_matches(const struct sketch *d, uint32_t i, uint32_t shape);
 

@@ -24,7 +24,8 @@
 #define BUSY_MS 2000 /* somebody looks at the file with another tool */
 /* A daemon that was killed may have left a child between fork and exec, which
  * still has its lock: wait for it, but only when the holder is dead. */
-enum { ORPHAN_STEP_MS = 10, ORPHAN_STEPS = 500 };
+enum { ORPHAN_STEPS = 500 };
+static const struct timespec step_time = { .tv_nsec = 10000000 };
 
 /* Step n brings a file from schema n to n + 1; a new file takes them all. */
 static const char *const other_tables =
@@ -43,6 +44,8 @@ static const char *const statements[STMT_COUNT] = {
     [STMT_COMMIT] = "COMMIT",
     [STMT_ROLLBACK] = "ROLLBACK",
     [STMT_MACHINE_DROP] = "DELETE FROM machine WHERE id = ?1",
+    [STMT_MACHINE_CLEAR] = "DELETE FROM machine",
+    [STMT_REQUEST_CLEAR] = "DELETE FROM request",
     [STMT_REQUEST_PUT] =
         "INSERT INTO request VALUES(?1, ?2, ?3, ?4) ON CONFLICT(owner) DO"
         " UPDATE SET body = ?2, created_ms = ?3, expires_ms = ?4",
@@ -245,8 +248,7 @@ static enum status lock_take(struct journal *j, struct err *err)
                            strerror(errno));
         if (!holder_lives(j->lock_fd, holder, sizeof holder) &&
             step++ < ORPHAN_STEPS) {
-            nanosleep(&(struct timespec){ .tv_nsec = ORPHAN_STEP_MS * 1000000L },
-                      NULL);
+            nanosleep(&step_time, NULL);
             continue;
         }
         return err_set(err, ST_RETRY,
@@ -350,8 +352,9 @@ static enum status check_schema(struct journal *j, struct err *err)
                        " knows up to %d); run the newer one, or move the file"
                        " away", j->path, (long long)version, SCHEMA_VERSION);
     if (version < 0)
-        return err_set(err, ST_INVALID, "%s: has no valid schema version (%lld)",
-                       j->path, (long long)version);
+        return err_set(err, ST_INVALID,
+                       "%s: has no valid schema version (%lld)", j->path,
+                       (long long)version);
     return version == SCHEMA_VERSION ? ST_OK : migrate(j, version, err);
 }
 

@@ -38,6 +38,7 @@ struct ray_head {
     bool v2;                     /* of that session */
     char *note;                  /* the text we keep under __autoscaling_error;
                                   * NULL: what is there is not known */
+    int64_t note_mono_ms, note_seen_version;  /* when, and of what view */
 };
 
 /* One unary call; path is one of the two services below and a method's name.

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "../base/buf.h"
+#include "../base/clock.h"
 #include "../model/accel.h"
 #include "../model/amount.h"
 #include "ray.pb-c.h"
@@ -19,6 +20,7 @@
 #define NOTE_KEY "__autoscaling_error"
 #define NOTE_HEAD "Infeasible (davit has no way to serve it; it waits):\n"
 #define NOTE_PREFIX "Infeasible (davit"
+#define NOTE_AGE_MS 30000  /* written again, should the head have forgotten it */
 #define MAX_NOTE ((size_t)16 << 10)
 #define MAX_LINES 40u
 #define MAX_REQUESTS 1000u  /* shapes in one report: a count may be anything */
@@ -377,6 +379,13 @@ enum status ray_head_report(struct ray_head *h, const struct ray_report *r,
         return s;
 
     char *note = note_make(r);
+    int64_t now = clock_mono_ms();
+    if (h->note && (r->seen_version < h->note_seen_version ||
+                    (note[0] && now - h->note_mono_ms > NOTE_AGE_MS))) {
+        free(h->note);  /* a head that counts from the start is another one */
+        h->note = NULL;
+    }
+    h->note_seen_version = r->seen_version;
     if (h->note && strcmp(h->note, note) == 0) {
         free(note);
         return ST_OK;
@@ -388,5 +397,6 @@ enum status ray_head_report(struct ray_head *h, const struct ray_report *r,
     }
     free(h->note);
     h->note = note;
+    h->note_mono_ms = now;
     return ST_OK;
 }

@@ -9,7 +9,6 @@
 #include "local.h"
 
 #include <arpa/inet.h>
-#include <ctype.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,26 +124,38 @@ static int local_list(void *self, struct davit_call *call,
 
 /* ---- launching ---- */
 
-static uint64_t hash(uint64_t h, const char *s)
+static void add_safe(char *buf, size_t n, const char *s, size_t max)
 {
-    for (; *s != '\0'; s++)
-        h = (h ^ (unsigned char)*s) * UINT64_C(1099511628211);
-    return (h ^ 0xff) * UINT64_C(1099511628211);
+    size_t at = strlen(buf);
+
+    for (; *s != '\0' && max > 0 && at + 1 < n; s++, max--) {
+        bool safe = (*s >= '0' && *s <= '9') || (*s >= 'a' && *s <= 'z') ||
+                    (*s >= 'A' && *s <= 'Z');
+
+        buf[at++] = safe ? *s : '-';
+    }
+    buf[at] = '\0';
 }
 
-/* "<type>-<8 hex>": the hex from the request id and the place in it. */
+/* "<type>-<8 of the request id>-<place in it>", as the daemon names it, so
+ * that `ray status` and `davit nodes` speak of the same thing. */
 static void make_id(const struct davit_launch *q, uint32_t i, unsigned salt,
                     char *buf, size_t n)
 {
-    uint64_t h = hash(UINT64_C(14695981039346656037), q->request_id);
-    char number[32];
-    size_t at = 0;
+    const char *dash = strchr(q->request_id, '-'); /* after "davit-" */
+    const char *own = dash != NULL && dash[1] != '\0' ? dash + 1
+                                                      : q->request_id;
+    size_t at;
 
-    snprintf(number, sizeof number, "%u.%u", i, salt);
-    h = hash(h, number);
-    for (const char *p = q->offer; *p != '\0' && at < 38 && at + 1 < n; p++)
-        buf[at++] = isalnum((unsigned char)*p) && (*p & 0x80) == 0 ? *p : '-';
-    snprintf(buf + at, n - at, "-%08x", (unsigned)(h ^ h >> 32));
+    buf[0] = '\0';
+    add_safe(buf, n, q->offer, 26);
+    add_safe(buf, n, "-", 1);
+    add_safe(buf, n, own, 8);
+    at = strlen(buf);
+    if (salt == 0)
+        snprintf(buf + at, n - at, "-%u", i);
+    else
+        snprintf(buf + at, n - at, "-%u-%u", i, salt);
 }
 
 static struct record *find(struct record *v, size_t n, const char *id)
@@ -223,7 +234,7 @@ static int launch_one(const struct local *l, const struct type *t,
 
     if (status != DAVIT_OK)
         return status;
-    for (unsigned salt = 0;; salt++) { /* another request's: very unlikely */
+    for (unsigned salt = 0;; salt++) { /* another request's */
         make_id(q, i, salt, id, sizeof id);
         old = find(v, n, id);
         if (old == NULL || strcmp(old->request_id, q->request_id) == 0)

@@ -291,7 +291,8 @@ int options_read(struct local *l, const struct davit_setup *s,
         abort();
     if (strncmp(head, "https://", 8) == 0)
         return fail(e, DAVIT_INVALID, "",
-                    "ray start cannot join \"%.100s\": it takes host:port", head);
+                    "ray start cannot join \"%.100s\": it takes host:port",
+                    head);
     if (strncmp(head, "http://", 7) == 0)
         head += 7;
     if (head[0] == '\0')

@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 
 enum { CPU, MEMORY, GPU, N_FIXED, N_MAX = 16 };
@@ -182,12 +181,26 @@ static void write_plan(const char *file, const struct cover_plan *plan,
     json_decref(root);
 }
 
+/* The peak since exec: ru_maxrss would count the parent's before it. */
+static long peak_rss_kib(void)
+{
+    FILE *f = fopen("/proc/self/status", "r");
+    char line[256];
+    long kib = 0;
+
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "VmHWM: %ld", &kib) == 1)
+            break;
+    if (f)
+        fclose(f);
+    return kib;
+}
+
 int main(int argc, char **argv)
 {
     struct input in = {0};
     struct arena input = {0}, arena = {0};
     struct cover_plan first, best;
-    struct rusage usage;
     const char *plan_file = NULL;
     double budget_ms = 0, t0, first_ms = 1e300, ms = 0;
     uint64_t nodes = 0, unplaced = 0;
@@ -222,7 +235,6 @@ int main(int argc, char **argv)
                       &arena, &best);
         ms = now_ms() - t0;
     }
-    getrusage(RUSAGE_SELF, &usage);
     for (uint32_t k = 0; k < best.n_patterns; k++)
         nodes += best.patterns[k].count;
     for (uint32_t i = 0; i < in.p.n_items; i++)
@@ -235,7 +247,7 @@ int main(int argc, char **argv)
            "\"arena_kib\": %zu}\n",
            (double)best.cost / 1e6, (double)best.bound / 1e6,
            (unsigned long long)nodes, (unsigned long long)unplaced,
-           (double)first.cost / 1e6, first_ms, ms, usage.ru_maxrss,
+           (double)first.cost / 1e6, first_ms, ms, peak_rss_kib(),
            (unsigned long long)best.work, arena.used / 1024);
     arena_done(&arena);
     arena_done(&input);

@@ -35,5 +35,6 @@ def start(ray):
     for daemon in running:
         for driver in list(ray.drivers):  # first, so that nodes end at once
             ray.end(driver)
-        print(f"---- the daemon's log\n{daemon.log()}")
+        if daemon.dir.exists():
+            print(f"---- the daemon's log\n{daemon.log()}")
         daemon.close()

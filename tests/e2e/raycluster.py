@@ -122,6 +122,14 @@ def _end(pids, grace):
             time.sleep(0.05)
 
 
+def sweep():
+    """Directories of clusters whose program was killed before its stop()."""
+    for path in pathlib.Path(tempfile.gettempdir()).glob("dray-*-*"):
+        pid = path.name.split("-")[1]
+        if pid.isdigit() and not _alive(int(pid)):
+            shutil.rmtree(path, ignore_errors=True)
+
+
 # ---- the wire, read without any of the code under test ---------------------
 
 def _fields(data):
@@ -294,7 +302,8 @@ class RayCluster:
             raise RuntimeError("Ray would listen on a real interface: call "
                                "raycluster.enter_namespace() first")
         if self.dir is None:
-            self.dir = pathlib.Path(tempfile.mkdtemp(prefix="dray-"))
+            sweep()
+            self.dir = pathlib.Path(tempfile.mkdtemp(prefix=f"dray-{os.getpid()}-"))
             (self.dir / "home").mkdir()
             if self.tls:
                 self.make_certificates()

@@ -235,6 +235,15 @@ def leaders(mark):
     return n
 
 
+def test_ids_follow_from_the_request(box):
+    h = box.open()
+    assert [m["id"] for m in h.launch("t4", "davit-0123456789ab", 2)] == ["t4-01234567-0", "t4-01234567-1"]
+    other, = h.launch("t4", "davit-01234567ffff")  # begins alike, is another
+    assert other["id"] == "t4-01234567-0-1"
+    again, = h.launch("t4", "davit-01234567ffff")
+    assert again["id"] == other["id"] and len(h.list()) == 3
+
+
 def test_same_request_at_the_same_time(box):
     got = []
     threads = [threading.Thread(target=lambda h=box.open(): got.extend(h.launch("t4", "r", 3))) for _ in range(4)]

@@ -28,8 +28,8 @@ def test_7_says_what_is_wrong_without(ray, token, says):
     environment = {"RAY_AUTH_TOKEN": token, "RAY_AUTH_MODE": None}
     d = davit.Daemon(ray, environment=environment)
     d.write_config()
-    d.start(ready=False)
     try:
+        d.start(ready=False)
         problem = d.wait(lambda: d.get("/v1/status")["head"]["problem"], 10, "the head's problem")
         assert says in problem.lower() and ray.address in problem, problem
         assert "RAY_AUTH_TOKEN" in problem, problem  # what to do about it

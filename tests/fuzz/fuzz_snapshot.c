@@ -3,8 +3,8 @@
  * and read again; nothing may crash, and what was taken once is taken again
  * with the same snapshot.
  *
- * With clang -fsanitize=fuzzer this is a libFuzzer target; with -DFUZZ_REPLAY
- * it has a main() that runs the files it is given, once each.
+ * With clang -fsanitize=fuzzer this is a libFuzzer target; with replay.c it
+ * runs the files it is given, and mutations of them.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -55,35 +55,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     arena_done(&arena);
     return 0;
 }
-
-#ifdef FUZZ_REPLAY
-int main(int argc, char **argv)
-{
-    enum { MAX = 64 << 20 };
-    uint8_t *data = malloc(MAX);
-
-    if (!data)
-        return 1;
-    for (int i = 1; i < argc; i++) {
-        FILE *f = fopen(argv[i], "rb");
-        uint8_t *copy;
-        size_t n;
-
-        if (!f) {
-            perror(argv[i]);
-            return 1;
-        }
-        n = fread(data, 1, MAX, f);
-        fclose(f);
-        copy = malloc(n ? n : 1);  /* so that reading past the end is seen */
-        if (!copy)
-            return 1;
-        memcpy(copy, data, n);
-        LLVMFuzzerTestOneInput(copy, n);
-        free(copy);
-    }
-    free(data);
-    printf("%d files replayed\n", argc - 1);
-    return 0;
-}
-#endif

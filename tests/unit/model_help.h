@@ -37,6 +37,19 @@ static inline char *dump(const struct snapshot *s)
                s->limits.max_cost_micros_hour, s->limits.max_launching,
                s->limits.upscaling_speed, s->limits.end_outdated,
                s->limits.conserve, (int)s->limits.policy);
+    buf_printf(&b, "consolidate %d %" PRId64 " %" PRId64 " order",
+               (int)s->limits.consolidate, s->limits.consolidate_saving,
+               s->limits.consolidate_age_ms);
+    for (uint32_t i = 0; i < s->limits.n_end_order; i++)
+        buf_printf(&b, " %d", (int)s->limits.end_order[i]);
+    buf_str(&b, "\n");
+    for (uint32_t i = 0; i < s->n_queues; i++) {
+        const struct sn_queue *q = &s->queues[i];
+        buf_printf(&b, "queue %u %u %" PRId64 " %" PRId64 " %u %d %" PRId64
+                   " %" PRId64 " %u\n", i, q->name, q->gpus, q->cpus,
+                   q->nodes, q->priority, q->used_gpus, q->used_cpus,
+                   q->used_nodes);
+    }
     for (uint32_t i = 0; i < s->n_str; i++)
         buf_printf(&b, "str %u %s\n", i, s->str[i]);
     for (uint32_t i = 0; i < s->n_columns; i++)
@@ -58,6 +71,13 @@ static inline char *dump(const struct snapshot *s)
                 buf_printf(&b, " %u", s->term_values[t->first_value + k]);
             buf_str(&b, ")");
         }
+        for (uint32_t j = 0; j < s->selectors[i].n_tolerations; j++) {
+            const struct sn_toleration *t =
+                &s->tolerations[s->selectors[i].first_toleration + j];
+            buf_printf(&b, " ~%u %d %u %d", t->key, (int)t->op, t->value,
+                       (int)t->effect);
+        }
+        buf_printf(&b, " q%u", s->selectors[i].queue);
         buf_str(&b, "\n");
     }
     for (uint32_t i = 0; i < s->n_shapes; i++)
@@ -65,6 +85,7 @@ static inline char *dump(const struct snapshot *s)
                    s->shapes[i].selector, s->shapes[i].accelerator);
     for (uint32_t i = 0; i < s->n_demands; i++) {
         const struct sn_demand *d = &s->demands[i];
+        buf_printf(&b, "queue %u ", d->queue);
         buf_printf(&b, "demand %u %d %d %d %u %u %d %" PRId64 " %u %u\n", i,
                    (int)d->source, (int)d->strategy, d->gang, d->owner, d->id,
                    d->priority, d->since_ms, d->first_bundle, d->n_bundles);
@@ -94,6 +115,7 @@ static inline char *dump(const struct snapshot *s)
                    o->type, o->zone, o->spot, o->price_estimated,
                    o->price_micros_hour, o->set_aside_until_ms,
                    (int)o->set_aside_for, o->room);
+        buf_printf(&b, " idle %" PRId64, o->idle_timeout_ms);
         dump_labels(&b, s, o->first_label, o->n_labels);
     }
     for (uint32_t i = 0; i < s->n_nodes; i++) {
@@ -109,7 +131,8 @@ static inline char *dump(const struct snapshot *s)
         for (uint32_t d = 0; d < n->n_devices; d++)
             buf_printf(&b, " %u:%d", s->devices[n->first_device + d].column,
                        s->devices[n->first_device + d].free);
-        buf_str(&b, "]");
+        buf_printf(&b, "] %u %u %" PRId64 " %" PRId64, n->unit, n->queue,
+                   n->idle_timeout_ms, n->progress_ms);
         dump_labels(&b, s, n->first_label, n->n_labels);
     }
     return buf_take(&b);
@@ -180,6 +203,37 @@ static inline struct pairs rnd_labels(struct rnd *r)
     return (struct pairs){v, n};
 }
 
+static inline struct taints rnd_taints(struct rnd *r)
+{
+    static const char *const keys[] = {"zone", "gpu", "team"};
+    struct taint *v = ARENA_ARRAY(r->a, struct taint, 3);
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < 3; i++)
+        if (rnd_below(r, 4) == 0)
+            v[n++] = (struct taint){keys[i], RND_ONE_OF(r, "", "a", "b"),
+                                    (enum taint_effect)(1 + rnd_below(r, 3))};
+    return (struct taints){v, n};
+}
+
+static inline struct tolerations rnd_tolerations(struct rnd *r)
+{
+    struct toleration *v = ARENA_ARRAY(r->a, struct toleration, 3);
+    uint32_t n = rnd_below(r, 4);
+
+    for (uint32_t i = 0; i < n; i++) {
+        const bool exists = rnd_below(r, 2);
+
+        v[i] = (struct toleration){
+            exists && rnd_below(r, 3) == 0 ? ""
+                                           : RND_ONE_OF(r, "zone", "gpu"),
+            exists ? TOLERATE_EXISTS : TOLERATE_EQUAL,
+            exists ? "" : RND_ONE_OF(r, "", "a"),
+            (enum taint_effect)rnd_below(r, 4)};
+    }
+    return (struct tolerations){v, n};
+}
+
 static inline struct fact_alt rnd_alt(struct rnd *r, bool later)
 {
     struct fact_alt a = {.resources = rnd_resources(r, true, false)};
@@ -198,6 +252,7 @@ static inline struct fact_alt rnd_alt(struct rnd *r, bool later)
             rnd_below(r, 3) ? TERM_IN : TERM_NOT_IN, {values, k}};
     }
     a.selector = (struct terms){t, n};
+    a.tolerations = rnd_tolerations(r);
     a.after_ms = later ? rnd_below(r, 3) * 1500 : 0;
     return a;
 }
@@ -208,6 +263,7 @@ static inline struct fact_demand rnd_demand(struct rnd *r)
         .source = (enum demand_source)rnd_below(r, 5),
         .owner = RND_ONE_OF(r, "ray", "train-42", "default"),
         .id = RND_ONE_OF(r, "", "pg1", "pg2"),
+        .queue = RND_ONE_OF(r, "", "", "q0", "q1", "nope"),
         .since_ms = rnd_below(r, 3) * 1000,
         .priority = (int32_t)rnd_below(r, 3) - 1};
     struct fact_bundle *b;
@@ -265,6 +321,7 @@ static inline struct fact_type rnd_type(struct rnd *r, uint32_t i)
         .resources = rnd_resources(r, false, false), .labels = rnd_labels(r),
         .min = rnd_below(r, 3), .max = rnd_below(r, 2) ? UNLIMITED : 5,
         .idle_timeout_ms = rnd_below(r, 2) ? -1 : (int64_t)rnd_below(r, 99999),
+        .taints = rnd_taints(r),
         .boot_ms = rnd_below(r, 2) ? -1 : 41234, .hosts = 1 + rnd_below(r, 2),
         .priority = (int32_t)rnd_below(r, 5) - 2,
         .unavailable = rnd_below(r, 4) ? REASON_NONE : REASON_PROVIDER_DOWN};
@@ -275,6 +332,7 @@ static inline struct fact_type rnd_type(struct rnd *r, uint32_t i)
                 .zone = zones[z / 2], .spot = z % 2,
                 .price_micros_hour =
                     rnd_below(r, 3) ? (int64_t)rnd_below(r, 40000000) : -1,
+                .idle_timeout_ms = rnd_below(r, 2) ? 0 : 777,
                 .room = rnd_below(r, 2) ? UNLIMITED : rnd_below(r, 9),
                 .set_aside_until_ms = rnd_below(r, 2) ? 0 : 1234567,
                 .set_aside_for = rnd_below(r, 2) ? ST_OK : ST_STOCKOUT};
@@ -298,7 +356,8 @@ static inline struct fact_node rnd_node(struct rnd *r, uint32_t i)
         .hold = rnd_below(r, 4) ? REASON_NONE : REASON_KEEP_STALE,
         .hold_until_ms = rnd_below(r, 2), .activity = "", .cloud_id = "i-1",
         .address = "", .ray_id = "", .provider = "sim", .request_id = "",
-        .note = "a \"note\""};
+        .note = "a \"note\"", .taints = rnd_taints(r),
+        .unit = RND_ONE_OF(r, "", "u/0"), .progress_ms = rnd_below(r, 2000)};
 
     if (rnd_below(r, 3)) {
         struct qty *v;
@@ -310,6 +369,32 @@ static inline struct fact_node rnd_node(struct rnd *r, uint32_t i)
         n.available = (struct qtys){v, n.total.n};
     }
     return n;
+}
+
+static inline void rnd_queues(struct rnd *r, struct facts *f)
+{
+    static const char *const names[] = {"q0", "q1"};
+    struct fact_queue *q = ARENA_ARRAY(r->a, struct fact_queue, 2);
+    const char **owners = ARENA_ARRAY(r->a, const char *, 1);
+
+    owners[0] = "train-*";
+    for (uint32_t i = 0; i < 2; i++) {
+        const char **types = ARENA_ARRAY(r->a, const char *, f->n_types);
+        uint32_t n = 0;
+
+        for (uint32_t k = 0; k < f->n_types; k++)
+            if (rnd_below(r, 2))
+                types[n++] = f->types[k].name;
+        q[i] = (struct fact_queue){
+            .name = names[i], .types = {types, n},
+            .gpus = rnd_below(r, 2) ? -1 : 8 * AMOUNT_ONE,
+            .cpus = rnd_below(r, 2) ? -1 : 12345,
+            .nodes = rnd_below(r, 2) ? UNLIMITED : 4,
+            .priority = (int32_t)rnd_below(r, 3) - 1,
+            .owners = {owners, rnd_below(r, 2)}};
+    }
+    f->queues = q;
+    f->n_queues = rnd_below(r, 3);
 }
 
 static inline struct facts *rnd_facts(struct rnd *r)
@@ -332,12 +417,16 @@ static inline struct facts *rnd_facts(struct rnd *r)
                         .limits = fact_limits_default, .types = t,
                         .n_types = nt, .nodes = n, .n_nodes = nn, .demands = d,
                         .n_demands = nd};
+    rnd_queues(r, f);
     if (rnd_below(r, 2))
         f->limits = (struct fact_limits){
             .max_nodes = rnd_below(r, 99), .idle_timeout_ms = -1,
             .max_cost_micros_hour = 12345678, .max_launching = 7,
             .upscaling_speed = 12500, .end_outdated = true,
-            .policy = POLICY_LEAST_WASTE};
+            .policy = POLICY_LEAST_WASTE,
+            .end_order = {END_KEY_SPOT, END_KEY_OLDEST}, .n_end_order = 2,
+            .consolidate = CONSOLIDATE_ON, .consolidate_saving = 1234,
+            .consolidate_age_ms = 1500};
     return f;
 }
 

@@ -49,16 +49,63 @@ static void dump_type(struct buf *b, const struct conf_type *t)
         buf_printf(b, " %s=%s", f->resources.v[i].name,
                    amount_text(f->resources.v[i].amount, text, sizeof text));
     buf_str(b, "\n");
+    for (uint32_t i = 0; i < f->taints.n; i++)
+        buf_printf(b, "  taint %s=%s:%s\n", f->taints.v[i].key,
+                   f->taints.v[i].value, effect_name(f->taints.v[i].effect));
     for (uint32_t i = 0; i < f->labels.n; i++)
         buf_printf(b, "  label %s=%s\n", f->labels.v[i].key,
                    f->labels.v[i].value);
-    for (uint32_t i = 0; i < f->n_offers; i++)
-        buf_printf(b, "  offer zone=%s %s %" PRId64 "\n", f->offers[i].zone,
+    for (uint32_t i = 0; i < f->n_offers; i++) {
+        buf_printf(b, "  offer zone=%s %s %" PRId64, f->offers[i].zone,
                    f->offers[i].spot ? "spot" : "on-demand",
                    f->offers[i].price_micros_hour);
+        if (f->offers[i].idle_timeout_ms)
+            dump_time(b, "idle", f->offers[i].idle_timeout_ms);
+        buf_str(b, "\n");
+    }
     for (uint32_t i = 0; i < t->n_options; i++)
         buf_printf(b, "  option %s=%s\n", t->options[i].key,
                    t->options[i].value);
+}
+
+static void dump_names(struct buf *b, const char *what, const struct names *n)
+{
+    buf_printf(b, " %s=", what);
+    for (uint32_t i = 0; i < n->n; i++)
+        buf_printf(b, "%s%s", i ? "," : "", n->v[i]);
+}
+
+/* Only what is not at its default. */
+static void dump_extras(struct buf *b, const struct config *c)
+{
+    const struct fact_limits *l = &c->limits, *u = &fact_limits_default;
+    char text[32];
+
+    for (uint32_t i = 0; i < l->n_end_order; i++)
+        buf_printf(b, "end %s\n", end_key_name(l->end_order[i]));
+    if (l->consolidate != u->consolidate ||
+        l->consolidate_saving != u->consolidate_saving ||
+        l->consolidate_age_ms != u->consolidate_age_ms)
+        buf_printf(b, "consolidate %s %" PRId64 " %" PRId64 "ms\n",
+                   consolidate_name(l->consolidate), l->consolidate_saving,
+                   l->consolidate_age_ms);
+    for (uint32_t i = 0; i < c->n_spare; i++) {
+        const struct qtys *q = &c->spare[i].alts[0].resources;
+        buf_printf(b, "spare %u of", c->spare[i].count);
+        for (uint32_t k = 0; k < q->n; k++)
+            buf_printf(b, " %s=%s", q->v[k].name,
+                       amount_text(q->v[k].amount, text, sizeof text));
+        buf_str(b, "\n");
+    }
+    for (uint32_t i = 0; i < c->n_queues; i++) {
+        const struct fact_queue *q = &c->queues[i];
+        buf_printf(b, "queue %s gpus=%" PRId64 " cpus=%" PRId64 " nodes=%u"
+                   " priority=%d", q->name, q->gpus, q->cpus, q->nodes,
+                   q->priority);
+        dump_names(b, "types", &q->types);
+        dump_names(b, "owners", &q->owners);
+        buf_str(b, "\n");
+    }
 }
 
 static void dump(struct buf *b, const struct config *c)
@@ -92,6 +139,7 @@ static void dump(struct buf *b, const struct config *c)
     }
     for (uint32_t i = 0; i < c->n_types; i++)
         dump_type(b, &c->types[i]);
+    dump_extras(b, c);
     for (uint32_t i = 0; i < c->n_warnings; i++)
         buf_printf(b, "warning %s\n", c->warnings[i]);
 }

@@ -504,9 +504,12 @@ static void shuffle_all(struct rnd *r, struct facts *f)
                     sizeof(struct qty));
         rnd_shuffle(r, (void *)t[i].labels.v, t[i].labels.n,
                     sizeof(struct pair));
+        rnd_shuffle(r, (void *)t[i].taints.v, t[i].taints.n,
+                    sizeof(struct taint));
         rnd_shuffle(r, (void *)t[i].offers, t[i].n_offers,
                     sizeof(struct fact_offer));
     }
+    rnd_shuffle(r, (void *)f->queues, f->n_queues, sizeof(struct fact_queue));
     for (uint32_t i = 0; i < f->n_nodes; i++)
         rnd_shuffle(r, (void *)n[i].total.v, n[i].total.n, sizeof(struct qty));
     for (uint32_t i = 0; i < f->n_demands; i++) {
@@ -519,6 +522,8 @@ static void shuffle_all(struct rnd *r, struct facts *f)
 
                 rnd_shuffle(r, (void *)a->resources.v, a->resources.n,
                             sizeof(struct qty));
+                rnd_shuffle(r, (void *)a->tolerations.v, a->tolerations.n,
+                            sizeof(struct toleration));
                 rnd_shuffle(r, (void *)a->selector.v, a->selector.n,
                             sizeof(struct term));
                 for (uint32_t l = 0; l < a->selector.n; l++)

@@ -317,6 +317,30 @@ static void test_deadline(void **state)
     server_free(s);
 }
 
+static bool answer_late(struct server *s, int fd, unsigned stream, int n)
+{
+    return n % 3 == 1 || answer_echo(s, fd, stream, n);
+}
+
+static void serve_late(struct server *s, int fd)
+{
+    h2_serve(s, fd, answer_late);
+}
+
+/* A call that was given up leaves a living connection behind. */
+static void test_after_a_deadline(void **state)
+{
+    struct fixture *f = *state;
+    struct server *s = server_start(serve_late, NULL);
+    for (int i = 0; i < 9; i++) {
+        struct grpc_call c = { .message = "x", .message_len = 1 };
+        if (i % 3 == 1)
+            c.deadline_mono_ms = clock_mono_ms() + 60;
+        assert_int_equal(call(f, s, &c), i % 3 == 1 ? ST_RETRY : ST_OK);
+    }
+    server_free(s);
+}
+
 static void serve_h1(struct server *s, int fd)
 {
     (void)s;
@@ -360,6 +384,7 @@ int main(void)
         T(test_wrong_answers),
         T(test_answer_before_the_body),
         T(test_deadline),
+        T(test_after_a_deadline),
         T(test_http1_server),
         T(test_percent_decode),
     };

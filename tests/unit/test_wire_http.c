@@ -252,9 +252,9 @@ static void test_bad_requests(void **state)
         assert_int_equal(http_do(f->c, &x, &f->arena, &f->err), ST_INVALID);
         assert_true(f->err.text[0]);
     }
-    static const struct davit_kv bad[] = { { "a", "b\r\nc: d" },
-        { "a: x\r\nb", "c" }, { "", "x" }, { "a:b", "c" } };
-    for (size_t i = 0; i < 4; i++) {
+    static const struct davit_kv bad[] = { { "a", "b\nc: d" },
+        { "a", "b\rc: d" }, { "a\nb", "c" }, { "", "x" }, { "a:b", "c" } };
+    for (size_t i = 0; i < 5; i++) {
         struct http_exchange x = { .url = "http://127.0.0.1:1/",
                                    .headers = &bad[i], .n_headers = 1 };
         assert_int_equal(http_do(f->c, &x, &f->arena, &f->err), ST_INVALID);

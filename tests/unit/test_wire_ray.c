@@ -806,12 +806,18 @@ static void test_report_texts(void **state)
     /* the same again writes no text again */
     assert_int_equal(ray_head_report(h, &r, deadline, &f->err), ST_OK);
     assert_int_equal(atomic_load(&s->calls), 3);
-    /* nothing infeasible any more: the text, known as ours, goes */
-    r.n_infeasible = 0;
+    /* another head, which counts from the start: it has no text yet */
+    r.seen_version = 4;
     assert_int_equal(ray_head_report(h, &r, deadline, &f->err), ST_OK);
     assert_int_equal(atomic_load(&s->calls), 5);
     assert_int_equal(ray_head_report(h, &r, deadline, &f->err), ST_OK);
     assert_int_equal(atomic_load(&s->calls), 6);
+    /* nothing infeasible any more: the text, known as ours, goes */
+    r.n_infeasible = 0;
+    assert_int_equal(ray_head_report(h, &r, deadline, &f->err), ST_OK);
+    assert_int_equal(atomic_load(&s->calls), 8);
+    assert_int_equal(ray_head_report(h, &r, deadline, &f->err), ST_OK);
+    assert_int_equal(atomic_load(&s->calls), 9);
     ray_head_free(h);
     server_free(s);
 }

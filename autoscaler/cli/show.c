@@ -1,0 +1,171 @@
+/*
+ * show.c - the tables that status, nodes and the live view print.
+ */
+#include "show.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "client.h"
+#include "table.h"
+
+static char *money(struct arena *a, double v)
+{
+    return arena_printf(a, "%.4g", v);
+}
+
+static char *number(struct arena *a, int64_t v)
+{
+    return arena_printf(a, "%lld", (long long)v);
+}
+
+static char *limit(struct arena *a, const json_t *o, const char *key)
+{
+    const json_t *v = json_object_get(o, key);
+
+    return json_is_number(v) ? arena_printf(a, "%g", json_number_value(v))
+                             : arena_strdup(a, "-");
+}
+
+static uint32_t types_print(const json_t *status, struct arena *a)
+{
+    static const char *const heads[] = {"TYPE", "PROVIDER", ">NODES",
+                                        ">PLANNED", ">MIN", ">MAX", ">$/H",
+                                        "STATES", NULL};
+    struct table t;
+    const json_t *type;
+    size_t i;
+
+    table_init(&t, a, heads);
+    json_array_foreach(json_object_get(status, "types"), i, type) {
+        const char *state;
+        char *states = arena_strdup(a, "");
+        json_t *n;
+        json_object_foreach(json_object_get(type, "by_state"), state, n)
+            if (json_integer_value(n))
+                states = arena_printf(a, "%s%s%lld %s", states,
+                                      *states ? ", " : "",
+                                      (long long)json_integer_value(n), state);
+        if (*text_of(type, "unavailable"))
+            states = arena_printf(a, "%s%s%s", states, *states ? ", " : "",
+                                  text_of(type, "unavailable"));
+        table_row(&t, *text_of(type, "unavailable") ? YELLOW : PLAIN,
+                  (const char *[]){
+                      text_of(type, "name"), text_of(type, "provider"),
+                      number(a, count_of(type, "nodes")),
+                      number(a, count_of(type, "planned")),
+                      number(a, count_of(type, "min")), limit(a, type, "max"),
+                      arena_printf(a, "%s%s",
+                                   flag_of(type, "price_estimated") ? "~" : "",
+                                   money(a, number_of(type, "price_per_hour"))),
+                      states});
+    }
+    return table_print(&t, stdout, 2);
+}
+
+static uint32_t lines_print(const json_t *list, const char *label,
+                            const char *subject, enum colour c)
+{
+    const json_t *v;
+    uint32_t lines = 0;
+    size_t i;
+
+    json_array_foreach(list, i, v) {
+        printf("%s%s%s %s: %s\n", colour(c), label, colour(PLAIN),
+               text_of(v, subject), text_of(v, "text"));
+        lines++;
+    }
+    return lines;
+}
+
+uint32_t status_print(const json_t *s, struct arena *a)
+{
+    const json_t *n = json_object_get(s, "nodes");
+    const json_t *d = json_object_get(s, "demand");
+    const json_t *head = json_object_get(s, "head");
+    const json_t *cost = json_object_get(s, "cost"), *v;
+    bool ready = flag_of(s, "ready");
+    uint32_t lines = 3;
+    size_t i;
+
+    printf("%s%s%s  %s%s%s  up %s, davit %s\n", colour(BOLD),
+           text_of(s, "cluster"), colour(PLAIN), colour(ready ? GREEN : RED),
+           ready ? "ready" : "not ready", colour(PLAIN),
+           span(a, number_of(s, "uptime_s")), text_of(s, "version"));
+    json_array_foreach(json_object_get(s, "problems"), i, v) {
+        printf("%sproblem%s %s\n", colour(RED), colour(PLAIN),
+               json_string_value(v));
+        lines++;
+    }
+    if (flag_of(head, "configured")) {
+        printf("head   %s  %s\n", text_of(head, "address"),
+               flag_of(head, "ok") ? text_of(head, "session")
+                                   : text_of(head, "problem"));
+        lines++;
+    }
+    printf("nodes  %lld ready (%lld busy, %lld idle), %lld starting, %lld "
+           "leaving; $%s/h\n",
+           (long long)count_of(n, "ready"), (long long)count_of(n, "busy"),
+           (long long)count_of(n, "idle"), (long long)count_of(n, "starting"),
+           (long long)count_of(n, "leaving"),
+           money(a, number_of(cost, "now_per_hour")));
+    printf("demand %lld bundles: %lld placed, %lld on nodes to come, %lld "
+           "waiting, %s%lld infeasible%s\n",
+           (long long)count_of(d, "bundles"), (long long)count_of(d, "placed"),
+           (long long)count_of(d, "launched"), (long long)count_of(d, "waiting"),
+           count_of(d, "infeasible") ? colour(RED) : "",
+           (long long)count_of(d, "infeasible"), colour(PLAIN));
+    lines += types_print(s, a);
+    lines += lines_print(json_object_get(s, "requests"), "request", "owner",
+                         BOLD);
+    lines += lines_print(json_object_get(s, "pending"), "pending", "owner",
+                         YELLOW);
+    lines += lines_print(json_object_get(s, "set_aside"), "set aside", "type",
+                         YELLOW);
+    lines += lines_print(json_object_get(s, "failures"), "failed", "machine",
+                         RED);
+    return lines;
+}
+
+uint32_t nodes_print(const json_t *nodes, struct arena *a)
+{
+    static const char *const heads[] = {"NODE", "TYPE", "ZONE", "STATE", ">AGE",
+                                        ">$/H", "WHY", NULL};
+    const json_t *node;
+    struct table t;
+    size_t i;
+
+    table_init(&t, a, heads);
+    json_array_foreach(json_object_get(nodes, "nodes"), i, node) {
+        const json_t *why = json_object_get(node, "why");
+        const char *state = text_of(node, "state");
+        enum colour c = strcmp(state, "ready") == 0 ? PLAIN
+                        : strcmp(text_of(why, "action"), "end") == 0 ? DIM
+                                                                     : YELLOW;
+        table_row(&t, c,
+                  (const char *[]){
+                      /* a stranger's id is Ray's, 56 digits long */
+                      arena_printf(a, "%.*s", flag_of(node, "foreign") ? 12 : 64,
+                                   text_of(node, "id")),
+                      flag_of(node, "head") ? "(head)" : text_of(node, "type"),
+                      text_of(node, "zone"), state,
+                      span(a, number_of(node, "age_s")),
+                      money(a, number_of(node, "price_per_hour")),
+                      text_of(why, "text")});
+    }
+    return table_print(&t, stdout, 0);
+}
+
+uint32_t why_print(const json_t *why, struct arena *a)
+{
+    const json_t *line;
+    uint32_t lines = 0;
+    size_t i;
+
+    (void)a;
+    json_array_foreach(json_object_get(why, "text"), i, line) {
+        puts(json_string_value(line));
+        lines++;
+    }
+    return lines;
+}

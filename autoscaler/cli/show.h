@@ -1,0 +1,18 @@
+/*
+ * show.h - the daemon's answers as tables on standard output.
+ *
+ * All return the number of lines they wrote, so that a view can be repainted.
+ */
+#ifndef CLI_SHOW_H
+#define CLI_SHOW_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "../base/arena.h"
+
+uint32_t status_print(const json_t *status, struct arena *a);
+uint32_t nodes_print(const json_t *nodes, struct arena *a);
+uint32_t why_print(const json_t *why, struct arena *a);
+
+#endif

@@ -1,0 +1,35 @@
+/*
+ * extras.h - readers for grammar tables, used by davit.c only: what one key
+ * holds when it is more than one value.  Targets: struct config, and for
+ * taints struct draft_type.
+ */
+#ifndef CONFIG_EXTRAS_H
+#define CONFIG_EXTRAS_H
+
+#include "draft.h"
+
+/* extras.c */
+void upscaling_read(struct reader *r, const struct ynode *v, const char *where,
+                    void *target);
+void end_order_read(struct reader *r, const struct ynode *v, const char *where,
+                    void *target);
+void consolidate_read(struct reader *r, const struct ynode *v,
+                      const char *where, void *target);
+void spare_read(struct reader *r, const struct ynode *v, const char *where,
+                void *target);
+void idle_timeouts_read(struct reader *r, const struct ynode *v,
+                        const char *where, void *target);
+void taints_key_read(struct reader *r, const struct ynode *v,
+                     const char *where, void *target);
+extern const struct key consolidate_keys[], idle_keys[];
+
+/* queues.c */
+void queues_key_read(struct reader *r, const struct ynode *v,
+                     const char *where, void *target);
+extern const struct key queue_keys[], quota_keys[];
+
+/* shares.c */
+void shares_read(struct reader *r, const struct ynode *v, const char *where,
+                 void *target);
+
+#endif

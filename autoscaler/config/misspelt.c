@@ -1,0 +1,93 @@
+/*
+ * misspelt.c - "did you mean" for the foreign dialects; see draft.h.
+ *
+ * Their keys that we have no use for are passed over, so the misspelling of
+ * one that we do use would be too: a min_worker or a rayResource that nobody
+ * reads costs money, or the GPU.  A key that is nobody's and looks like one of
+ * these is a mistake.  The lists hold whatever the dialects' own readers take.
+ */
+#include <string.h>
+
+#include "../base/suggest.h"
+#include "draft.h"
+
+#define LIST(...) (const char *const[]){__VA_ARGS__, NULL}
+
+static const char *const *const lists[] = {
+    [FOREIGN_RAY_FILE] = LIST(
+        "cluster_name", "max_workers", "upscaling_speed",
+        "idle_timeout_minutes", "provider", "auth", "docker", "head_node_type",
+        "file_mounts", "cluster_synced_files", "file_mounts_sync_continuously",
+        "rsync_exclude", "rsync_filter", "metadata", "initialization_commands",
+        "setup_commands", "head_setup_commands", "worker_setup_commands",
+        "head_start_ray_commands", "worker_start_ray_commands", "no_restart",
+        "available_node_types", "davit",
+        /* of older releases */
+        "min_workers", "initial_workers", "autoscaling_mode", "head_node",
+        "worker_nodes", "worker_default_node_type", "idle_timeout_s",
+        "target_utilization_fraction"),
+    [FOREIGN_RAY_TYPE] = LIST(
+        "node_config", "min_workers", "max_workers", "idle_timeout_s",
+        "priority", "resources", "labels", "initialization_commands",
+        "setup_commands", "worker_setup_commands", "docker"),
+    [FOREIGN_PODS_FILE] = LIST(
+        "podTypes", "headPodType", "maxWorkers", "upscalingSpeed",
+        "idleTimeoutMinutes", "davit", "image", "imagePullSecrets",
+        "imagePullPolicy", "operatorImage", "operatorOnly", "clusterOnly",
+        "namespacedOperator", "operatorNamespace", "headServicePorts",
+        "headSetupCommands", "headStartRayCommands", "workerStartRayCommands",
+        "workerSetupCommands", "setupCommands", "nameOverride",
+        "fullnameOverride"),
+    [FOREIGN_PODS_TYPE] = LIST(
+        "name", "memory", "CPU", "GPU", "CPUInteger", "minWorkers",
+        "maxWorkers", "rayResources", "nodeSelector", "podConfig",
+        "tolerations", "setupCommands", "workerSetupCommands", "annotations",
+        "labels", "image", "affinity"),
+    [FOREIGN_KUBERAY_SPEC] = LIST(
+        "workerGroupSpecs", "headGroupSpec", "autoscalerOptions",
+        "enableInTreeAutoscaling", "rayVersion", "suspend", "managedBy",
+        "headServiceAnnotations", "gcsFaultToleranceOptions", "authOptions",
+        "upgradeStrategy", "networkPolicy", "podTypes", "headPodType"),
+    [FOREIGN_KUBERAY_GROUP] = LIST(
+        "groupName", "replicas", "minReplicas", "maxReplicas", "numOfHosts",
+        "idleTimeoutSeconds", "suspend", "rayStartParams", "template",
+        "scaleStrategy", "resources", "labels", "priority"),
+    [FOREIGN_KUBERAY_OPTIONS] = LIST(
+        "idleTimeoutSeconds", "upscalingMode", "version", "resources", "image",
+        "imagePullPolicy", "securityContext", "env", "envFrom",
+        "volumeMounts"),
+    [FOREIGN_KUBERAY_PARAMS] = LIST(
+        "num-cpus", "num-gpus", "memory", "resources", "labels",
+        "object-store-memory", "node-ip-address", "node-name", "address",
+        "port", "object-manager-port", "node-manager-port", "min-worker-port",
+        "max-worker-port", "worker-port-list", "ray-client-server-port",
+        "head", "include-dashboard", "dashboard-host", "dashboard-port",
+        "dashboard-agent-listen-port", "dashboard-agent-grpc-port", "block",
+        "runtime-env-agent-port", "plasma-directory", "system-config",
+        "object-spilling-directory", "autoscaling-config", "no-monitor",
+        "no-redirect-output", "temp-dir", "metrics-export-port", "storage",
+        "disable-usage-stats", "include-log-monitor", "ray-debugger-external",
+        "redis-password", "redis-username", "redis-shard-ports", "log-style",
+        "log-color", "num-neuron-cores", "tracing-startup-hook"),
+};
+
+void foreign_keys(struct draft *d, enum foreign_keys which,
+                  const struct ynode *map, const char *where)
+{
+    const char *const *words = lists[which];
+    size_t n = 0;
+
+    while (words[n])
+        n++;
+    for (uint32_t i = 0; map && map->kind == YNODE_MAP && i < map->n; i++) {
+        const struct ynode *key = map->pairs[i].key;
+        const char *near = suggest(key->text, words, n);
+        bool known = false;
+        for (size_t j = 0; j < n; j++)
+            known = known || strcmp(words[j], key->text) == 0;
+        if (!known && near)
+            diag_add(d->r.diag, key, "unknown key %s%s%s; did you mean "
+                     "\"%s\"?", diag_quote(d->r.arena, key->text),
+                     *where ? " in " : "", where, near);
+    }
+}

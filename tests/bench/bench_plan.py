@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+"""make bench-plan: every packing case of a directory through the planner's
+cover, a table on stdout and, with OUT=FILE, a JSON list.
+
+Environment: CASES=DIR (default: the project's own synthetic cases, written
+into build/), BUDGET_MS= for the improvement (default 500), OUT=FILE,
+BENCH_BIN= the driver (default build/release/bench_plan), KNOWN=FILE with best
+known costs [{"case", "best"}] (default: best_known.json beside the cases).
+Every plan is verified here, device by device, by code of its own; any fault
+makes the exit status 1.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+UNIT = 10000
+
+
+def amount(value):
+    return int(round(float(value) * UNIT))
+
+
+def devices_fit(whole, parts, devices):
+    """Exactly: can the parts (of 10000) share devices beside whole ones?"""
+    room = devices - whole
+    if room < 0 or sum(parts) > room * UNIT:
+        return False
+    free = [UNIT] * room
+    parts = sorted(parts, reverse=True)
+    if not parts:
+        return True
+
+    def best_fit(order):
+        level = list(free)
+        for part in order:
+            at = [k for k, f in enumerate(level) if f >= part]
+            if not at:
+                return False
+            k = min(at, key=lambda q: level[q])
+            level[k] -= part
+        return True
+
+    if best_fit(parts):
+        return True
+    seen = set()
+
+    def search(k, level):
+        if k == len(parts):
+            return True
+        key = (k, tuple(sorted(level)))
+        if key in seen or len(seen) > 200000:
+            return False
+        seen.add(key)
+        tried = set()
+        for q, f in enumerate(level):
+            if f >= parts[k] and f not in tried:
+                tried.add(f)
+                level[q] -= parts[k]
+                if search(k + 1, level):
+                    return True
+                level[q] += parts[k]
+        return False
+
+    return search(0, free)
+
+
+def check(case, plan, said):
+    """Faults of a plan, as texts; none is good."""
+    types, demands = case["node_types"], case["demands"]
+    faults, placed, bought, cost = [], [0] * len(demands), {}, 0
+    for at, pattern in enumerate(plan["patterns"]):
+        t = types[pattern["bin"]]
+        label = (t.get("labels") or {}).get("accelerator_type")
+        need, whole, parts = {}, 0, []
+        bought[pattern["bin"]] = bought.get(pattern["bin"], 0) + pattern["count"]
+        cost += int(round(t["price"] * 1e6)) * pattern["count"]
+        if pattern["count"] < 1 or not pattern["parts"]:
+            faults.append("pattern %d is empty" % at)
+        for item, count in pattern["parts"]:
+            d = demands[item]
+            placed[item] += count * pattern["count"]
+            if d.get("accelerator_types") and label not in d["accelerator_types"]:
+                faults.append("pattern %d: demand %d may not use %s" %
+                              (at, item, t["name"]))
+            for name, value in d["resources"].items():
+                if name.startswith("accelerator_type:"):
+                    continue
+                a = amount(value)
+                if name != "GPU":
+                    need[name] = need.get(name, 0) + a * count
+                elif a >= UNIT:
+                    whole += -(-a // UNIT) * count
+                elif a:
+                    parts += [a] * count
+        for name, value in need.items():
+            if value > amount(t["resources"].get(name, 0)):
+                faults.append("pattern %d: %s of %s overrun" %
+                              (at, name, t["name"]))
+        if not devices_fit(whole, parts, int(t["resources"].get("GPU", 0))):
+            faults.append("pattern %d: devices of %s overrun" % (at, t["name"]))
+    for item, d in enumerate(demands):
+        if placed[item] + plan["unplaced"][item] != d["count"]:
+            faults.append("demand %d: %d placed + %d not != %d" %
+                          (item, placed[item], plan["unplaced"][item], d["count"]))
+    for b, count in bought.items():
+        if types[b].get("max") is not None and count > types[b]["max"]:
+            faults.append("%s: %d bought, max %d" %
+                          (types[b]["name"], count, types[b]["max"]))
+    if case.get("max_nodes") is not None and sum(bought.values()) > case["max_nodes"]:
+        faults.append("more than max_nodes")
+    if cost != plan["cost"] or abs(cost / 1e6 - said["cost"]) > 1e-6:
+        faults.append("cost %d said, %d is" % (plan["cost"], cost))
+    if plan["bound"] > plan["cost"]:
+        faults.append("bound above the cost")
+    return faults
+
+
+def run(driver, path, budget):
+    with tempfile.NamedTemporaryFile(suffix=".json") as f:
+        out = subprocess.run(
+            [driver, path, "--budget-ms", str(budget), "--plan", f.name,
+             "--repeat", "3"], check=True, capture_output=True, text=True)
+        said, plan = json.loads(out.stdout), json.load(f)
+    with open(path) as f:
+        return said, check(json.load(f), plan, said)
+
+
+def main():
+    root = os.path.dirname(os.path.dirname(HERE))
+    driver = os.environ.get("BENCH_BIN") or os.path.join(
+        root, "build", "release", "bench_plan")
+    budget = float(os.environ.get("BUDGET_MS") or 500)
+    cases = os.environ.get("CASES")
+    if not cases:
+        cases = os.path.join(root, "build", "bench-cases")
+        subprocess.run([sys.executable, os.path.join(HERE, "gen_cases.py"),
+                        cases], check=True)
+    known_file = os.environ.get("KNOWN") or os.path.join(cases, "best_known.json")
+    known = {}
+    if os.path.exists(known_file):
+        with open(known_file) as f:
+            known = {k["case"]: k["best"] for k in json.load(f)}
+    rows, bad = [], 0
+    print("%-24s %12s %12s %7s %7s %6s %12s %9s %9s %8s %8s" %
+          ("case", "cost $/h", "bound", "gap %", "nodes", "unpl", "first",
+           "first ms", "cpu ms", "rss MiB", "/best"))
+    for name in sorted(os.listdir(cases)):
+        path = os.path.join(cases, name)
+        if not name.endswith(".json") or name == "best_known.json" \
+                or name.endswith(".ray.json"):
+            continue
+        with open(path) as f:
+            case = json.load(f)
+        if not isinstance(case, dict) or "demands" not in case:
+            continue
+        if case.get("nodes"):
+            print("%-24s has nodes: not a covering case" % case["name"])
+            continue
+        said, faults = run(driver, path, budget)
+        row = {k: said[k] for k in (
+            "cost", "lower_bound", "nodes", "unplaced", "first_cost",
+            "first_cpu_ms", "cpu_ms", "peak_rss_kib")}
+        row["lower_bound"] = None if said["lower_bound"] < 0 \
+            else said["lower_bound"]
+        row["case"] = case.get("name") or name[:-5]
+        rows.append(row)
+        lb = row["lower_bound"]
+        print("%-24s %12.3f %12s %7s %7d %6d %12.3f %9.2f %9.0f %8.1f %8s" % (
+            row["case"], row["cost"], "-" if lb is None else "%.3f" % lb,
+            "-" if not lb else "%.2f" % (100 * (row["cost"] / lb - 1)),
+            row["nodes"], row["unplaced"], row["first_cost"],
+            row["first_cpu_ms"], row["cpu_ms"], row["peak_rss_kib"] / 1024,
+            "%.4f" % (row["cost"] / known[row["case"]])
+            if row["case"] in known else "-"), flush=True)
+        for fault in faults[:5]:
+            print("    FAULT", fault)
+        if row["cost"] > row["first_cost"] + 1e-9 and row["unplaced"] == 0:
+            faults.append("dearer than the first plan")
+            print("    FAULT dearer than the first plan")
+        bad += len(faults)
+    if os.environ.get("OUT"):
+        with open(os.environ["OUT"], "w") as f:
+            json.dump(rows, f, indent=1)
+    if bad:
+        print("%d faults" % bad)
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

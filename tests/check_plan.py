@@ -1,0 +1,422 @@
+#!/usr/bin/env python3
+"""Checks a plan against its snapshot, knowing nothing of how it was made.
+
+usage: check_plan.py SNAPSHOT.json PLAN.json
+Capacity device by device, selectors, gangs, limits, prices, sums, ends and
+refusals.  Prints what is wrong, a line each; exit 1 if anything is.
+As a library: check(snapshot, plan) gives the list.
+"""
+import json
+import os
+import sys
+from collections import Counter, defaultdict
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from plan_world import (ACCEL, DEVICES, INF, ONE, World, fits,  # noqa: E402
+                        matches, millis, new_row, row_of)
+
+
+class Check:
+    def __init__(self, snapshot, plan):
+        self.w = World(snapshot)
+        self.snapshot, self.plan = snapshot, plan
+        self.bad = []
+        self.bundles = {(b["demand"], b["bundle"]): b
+                        for b in plan["bundles"]}
+        self.actions = {n["id"]: n for n in plan["nodes"]}
+
+    def say(self, text):
+        self.bad.append(text)
+
+    def alternatives(self, b):
+        return b.get("any_of") or [b]
+
+    def needs(self, b, alt):
+        a = self.alternatives(b)[alt]
+        return row_of(a["resources"]), a.get("selector")
+
+    def run(self):
+        self.demand_is_all_there()
+        self.nodes_are_all_there()
+        self.launches()
+        self.holds()
+        self.sums()
+        self.gangs()
+        self.limits()
+        self.ends()
+        self.unplaced()
+        return self.bad
+
+    # Every bundle asked for is in the plan, and no other.
+    def demand_is_all_there(self):
+        def shape(e):
+            terms = {}
+            for t in e.get("selector") or []:
+                terms.setdefault((t["key"], t["op"]), set()).update(t["values"])
+            return (tuple(sorted(row_of(e.get("resources")).items())),
+                    tuple(sorted((k, tuple(sorted(v)))
+                                 for k, v in terms.items())))
+
+        def asked(b):
+            e = {"resources": b.get("resources")}
+            if e["resources"] is None and not b.get("any_of"):
+                known = {"count", "accelerator_type", "labels", "selector",
+                         "owner", "id", "source", "strategy", "priority",
+                         "since_ms"}
+                e["resources"] = {k: v for k, v in b.items()
+                                  if k not in known}
+            e["selector"] = list(b.get("selector") or [])
+            if b.get("accelerator_type"):
+                v = b["accelerator_type"]
+                e["selector"].append({"key": ACCEL, "op": "in", "values":
+                                      v if isinstance(v, list) else [v]})
+            for k, v in (b.get("labels") or {}).items():
+                e["selector"].append({"key": k, "op": "in", "values": [v]})
+            return e
+
+        want, have = Counter(), Counter()
+        for key, source, owner, strategy in (
+                ("demands", "task", "ray", ""), ("gangs", "gang", "ray", "PACK"),
+                ("requests", "request", "default", "")):
+            for d in self.snapshot.get(key) or []:
+                for b in d.get("bundles", [d]):
+                    alts = [asked(b)]
+                    if b.get("any_of"):
+                        base = asked({**b, "any_of": 1,
+                                      "resources": b.get("resources") or {}})
+                        alts = []
+                        for a in b["any_of"]:
+                            over = asked({**a, "resources":
+                                          a.get("resources") or {}})
+                            alts.append({
+                                "resources": {**base["resources"],
+                                              **over["resources"]},
+                                "selector": base["selector"] +
+                                over["selector"]})
+                    want[(d.get("source", source), d.get("owner", owner),
+                          d.get("id", ""), d.get("strategy", strategy) or "",
+                          tuple(shape(a) for a in alts))] += b.get("count", 1)
+        for b in self.plan["bundles"]:
+            have[(b["source"], b["owner"], b["id"], b.get("strategy", ""),
+                  tuple(shape(a) for a in self.alternatives(b)))] += b["count"]
+        if want != have:
+            self.say(f"demand differs: asked and not planned "
+                     f"{dict(want - have)}, planned and not asked "
+                     f"{dict(have - want)}")
+
+    def nodes_are_all_there(self):
+        ids = Counter(n.id for n in self.w.nodes)
+        if ids != Counter(n["id"] for n in self.plan["nodes"]):
+            self.say("the plan's nodes are not the snapshot's")
+
+    def launches(self):
+        cost = 0
+        for l in self.plan["launches"]:
+            o = self.w.offers.get((l["type"], l["zone"], l["spot"]))
+            if o is None:
+                self.say(f"launches an offer that is not there: {l['type']} "
+                         f"{l['zone']} {l['spot']}")
+                continue
+            if l["count"] < 1:
+                self.say(f"launches {l['count']} of {l['type']}")
+            if o.price is not None and abs(o.price - l["price_per_hour"]) > 1e-6:
+                self.say(f"{l['type']} costs {o.price}, plan says "
+                         f"{l['price_per_hour']}")
+            cost += l["price_per_hour"] * l["count"]
+            if o.until > self.w.now:
+                self.say(f"launches {l['type']} {o.zone}, which is set aside")
+            if self.w.types[o.type].unavailable:
+                self.say(f"launches {l['type']}, which is unavailable")
+            if not l["holds"] and l["why"] != "min_of_type":
+                self.say(f"launches {l['type']} for nothing ({l['why']})")
+        if abs(cost - self.plan["cost_per_hour"]) > 1e-6 * max(1, cost):
+            self.say(f"cost is {cost}, plan says {self.plan['cost_per_hour']}")
+        bound = self.plan.get("lower_bound")
+        if bound is not None and bound > self.plan["cost_per_hour"] + 1e-6:
+            self.say(f"lower bound {bound} is above the cost {cost}")
+        n = sum(l["count"] for l in self.plan["launches"])
+        if n != self.plan["launched"]:
+            self.say(f"launched {n}, plan says {self.plan['launched']}")
+
+    def one_node(self, name, labels, total, free, holds):
+        """Requests lie on the total, everything else on what is free."""
+        sides = {True: [], False: []}
+        for h in holds:
+            b = self.bundles.get((h["demand"], h["bundle"]))
+            if b is None:
+                self.say(f"{name} holds a bundle that does not exist")
+                continue
+            needs, selector = self.needs(b, h["alternative"])
+            if row_of(h["resources"]) != needs:
+                self.say(f"{name}: {h['resources']} is not the bundle's")
+            if not matches(selector, labels):
+                self.say(f"{name} does not match {selector}: {labels}")
+            if h["count"] < 1:
+                self.say(f"{name} holds {h['count']} of something")
+            sides[b["source"] == "request"].append((needs, h["count"]))
+        if not fits(total, sides[True]):
+            self.say(f"{name} is too small for the requests on it")
+        if not fits(free, sides[False]):
+            self.say(f"{name} has too little free for the work on it")
+
+    def holds(self):
+        for i, l in enumerate(self.plan["launches"]):
+            o = self.w.offers.get((l["type"], l["zone"], l["spot"]))
+            if o is not None:
+                row = new_row(self.w.types[o.type])
+                self.one_node(f"launch {i} ({l['type']})", o.labels, row, row,
+                              l["holds"])
+        for n in self.w.nodes:
+            p = self.actions.get(n.id)
+            if p is None:
+                continue
+            if p["holds"] and (p["action"] == "end" or n.state in (
+                    "stopping", "gone") or (n.state == "draining" and
+                                            p["action"] != "undrain")):
+                self.say(f"{n.id} holds something and goes")
+            total = {k: v - v % ONE if k in DEVICES else v
+                     for k, v in n.total.items()}
+            self.one_node(n.id, n.labels, total, n.free, p["holds"])
+
+    def sums(self):
+        placed, launched = Counter(), Counter()
+        for n in self.plan["nodes"]:
+            for h in n["holds"]:
+                placed[h["demand"], h["bundle"]] += h["count"]
+        for l in self.plan["launches"]:
+            for h in l["holds"]:
+                launched[h["demand"], h["bundle"]] += h["count"] * l["count"]
+        for key, b in self.bundles.items():
+            got = (placed[key], launched[key])
+            if got != (b["placed"], b["launched"]):
+                self.say(f"bundle {key}: held by nodes and launches {got}, plan "
+                         f"says {(b['placed'], b['launched'])}")
+            if sum(got) + b["waiting"] + b["infeasible"] != b["count"]:
+                self.say(f"bundle {key}: {got} + waiting {b['waiting']} + "
+                         f"infeasible {b['infeasible']} is not {b['count']}")
+            if (b["waiting"] or b["infeasible"]) and self.w.types and \
+                    not b["refusals"]:
+                self.say(f"bundle {key} is not placed, and nobody says why")
+
+    def gangs(self):
+        per = defaultdict(list)
+        for key, b in self.bundles.items():
+            if b.get("strategy"):
+                per[key[0]].append(b)
+        where = defaultdict(list)    # demand: (how many bundles, on how many)
+        for x in self.plan["nodes"]:
+            n = Counter()
+            for h in x["holds"]:
+                n[h["demand"]] += h["count"]
+            for d, c in n.items():
+                where[d].append((c, 1))
+        for x in self.plan["launches"]:
+            n = Counter()
+            for h in x["holds"]:
+                n[h["demand"]] += h["count"]
+            for d, c in n.items():
+                where[d].append((c, x["count"]))
+        for d, bundles in per.items():
+            size = sum(b["count"] for b in bundles)
+            put = sum(b["placed"] + b["launched"] for b in bundles)
+            if put not in (0, size):
+                self.say(f"gang {d}: {put} of {size} are placed")
+            strategy = bundles[0]["strategy"]
+            if strategy == "STRICT_SPREAD" and any(c > 1 for c, _ in where[d]):
+                self.say(f"gang {d}: STRICT_SPREAD shares a node")
+            if strategy == "STRICT_PACK" and put and where[d] != [(size, 1)]:
+                self.say(f"gang {d}: STRICT_PACK on {where[d]}")
+
+    def limits(self):
+        # A min is kept up while others of its nodes drain: those count against
+        # everything else that is launched.
+        w = self.w
+        kept, new, going = Counter(), Counter(), Counter()
+        for n in w.nodes:
+            if n.ours() and self.actions[n.id]["action"] != "end":
+                kept[n.type] += 1
+                going[n.type] += (n.state == "draining" and
+                                  self.actions[n.id]["action"] != "undrain")
+        for l in self.plan["launches"]:
+            if l["why"] != "min_of_type":
+                going[l["type"]] = 0
+                going[None] = 1
+        machines = 0
+        rooms = Counter()
+        for l in self.plan["launches"]:
+            new[l["type"]] += l["count"]
+            rooms[l["type"], l["zone"], l["spot"]] += l["count"]
+            if l["type"] in w.types:
+                machines += l["count"] * w.types[l["type"]].hosts
+        for t in w.types.values():
+            if new[t.name] and \
+                    kept[t.name] - going[t.name] + new[t.name] > t.max:
+                self.say(f"{t.name}: {kept[t.name]} + {new[t.name]} is above "
+                         f"its max {t.max}")
+        for key, n in rooms.items():
+            o = w.offers.get(key)
+            if o is not None and o.room is not None and n > o.room:
+                self.say(f"{key}: {n} launched, there is room for {o.room}")
+        ours = [n for n in w.nodes if n.ours() and not n.head and
+                self.actions[n.id]["action"] != "end"]
+        leaving = 0 if going[None] else sum(
+            n.state == "draining" and
+            self.actions[n.id]["action"] != "undrain" for n in ours)
+        if machines and w.max_nodes is not None and \
+                len(ours) - leaving + machines > w.max_nodes:
+            self.say(f"{len(ours)} + {machines} nodes, max {w.max_nodes}")
+        starting = sum(n.starting() for n in ours)
+        if machines and w.max_launching is not None and \
+                starting + machines > w.max_launching:
+            self.say(f"{starting} + {machines} on their way, max "
+                     f"{w.max_launching}")
+        if machines and w.max_cost is not None:
+            cost = self.plan["cost_per_hour"] + sum(n.price or 0 for n in ours)
+            if self.plan["cost_per_hour"] > 0 and cost > w.max_cost + 1e-6:
+                self.say(f"costs {cost}, max {w.max_cost}")
+        if w.conserve:
+            self.conserved()
+
+    def plain(self, needs, selector):
+        """Could a type without accelerators hold it?"""
+        return any(not t.accelerator and t.max > 0 and
+                   t.unavailable != "type_disabled" and
+                   fits(new_row(t), [(needs, 1)]) and
+                   any(matches(selector, o.labels) for o in t.offers)
+                   for t in self.w.types.values())
+
+    def conserved(self):
+        for l in self.plan["launches"]:
+            t = self.w.types.get(l["type"])
+            if t is None or not t.accelerator or l["why"] == "min_of_type":
+                continue
+            for h in l["holds"]:
+                b = self.bundles[h["demand"], h["bundle"]]
+                if not self.plain(*self.needs(b, h["alternative"])):
+                    break
+            else:
+                self.say(f"{l['type']} is launched for work that needs no "
+                         f"accelerator")
+
+    def ends(self):
+        w = self.w
+        left, idle_ended = Counter(), set()
+        for n in w.nodes:
+            p = self.actions[n.id]
+            stays = n.ours() and (n.state != "draining" or
+                                  p["action"] == "undrain")
+            if p["action"] != "end":
+                left[n.type] += stays
+                if p["action"] == "undrain" and n.state != "draining":
+                    self.say(f"{n.id} does not drain")
+                continue
+            if n.head or n.foreign:
+                self.say(f"{n.id} is not ours to end")
+            if n.state in ("draining", "stopping", "gone"):
+                self.say(f"{n.id} is going already")
+            if not w.fresh:
+                self.say(f"{n.id} is ended on a stale view")
+            if n.hold and n.hold != "none" and (
+                    not n.hold_until or n.hold_until > w.now):
+                self.say(f"{n.id} is ended though held: {n.hold}")
+            if p["why"] == "idle":
+                timeout = w.types[n.type].timeout if n.type in w.types else None
+                timeout = w.timeout if timeout is None else timeout
+                if n.state != "ready" or n.idle < 0 or timeout is None or \
+                        n.idle <= millis(timeout):
+                    self.say(f"{n.id} is ended as idle: idle {n.idle}, timeout "
+                             f"{timeout}, {n.state}")
+                idle_ended.add(n.type)
+            elif p["why"] == "outdated":
+                if not w.end_outdated or not (
+                        n.outdated or n.type not in w.types):
+                    self.say(f"{n.id} is not outdated")
+            elif p["why"] not in ("over_max_of_type", "over_max_nodes",
+                                  "over_budget_end"):
+                self.say(f"{n.id} is ended because of {p['why']}")
+        for l in self.plan["launches"]:
+            left[l["type"]] += l["count"]
+        for t in idle_ended:
+            if t in w.types and left[t] < w.types[t].min:
+                self.say(f"{t}: idle ends leave {left[t]}, min "
+                         f"{w.types[t].min}")
+        ended = sum(p["action"] == "end" for p in self.plan["nodes"])
+        if ended != self.plan["ended"]:
+            self.say(f"ended {ended}, plan says {self.plan['ended']}")
+
+    # Infeasible means never; waiting means not now; neither is a shrug.
+    def unplaced(self):
+        w = self.w
+        for key, b in self.bundles.items():
+            if b.get("strategy") or not (b["waiting"] or b["infeasible"]):
+                continue
+            could = any(
+                fits(new_row(t), [(self.needs(b, i)[0], 1)]) and
+                any(matches(self.needs(b, i)[1], o.labels) for o in t.offers)
+                and t.max > 0 and t.unavailable != "type_disabled"
+                and not (t.accelerator and w.conserve and
+                         self.plain(*self.needs(b, i)))
+                for t in w.types.values()
+                for i in range(len(self.alternatives(b))))
+            there = any(
+                fits({k: v - v % ONE if k in DEVICES else v
+                      for k, v in n.total.items()},
+                     [(self.needs(b, i)[0], 1)]) and
+                matches(self.needs(b, i)[1], n.labels)
+                for n in w.nodes for i in range(len(self.alternatives(b)))
+                if n.state not in ("stopping", "gone"))
+            if b["infeasible"] and could:
+                self.say(f"bundle {key} is not infeasible: {b['resources']}")
+            if b["waiting"] and not could and not there:
+                self.say(f"bundle {key} waits for ever: {b['resources']}")
+            if b["waiting"]:
+                self.not_lazy(key, b)
+
+    def not_lazy(self, key, b):
+        """No offer stands open for a bundle that waits."""
+        w = self.w
+        if w.max_launching is not None or w.speed or w.max_cost is not None:
+            return
+        count, rooms = Counter(), Counter()
+        for n in w.nodes:
+            if n.ours():
+                count[n.type] += 1
+        ours = sum(n.ours() and not n.head for n in w.nodes)
+        for l in self.plan["launches"]:
+            count[l["type"]] += l["count"]
+            rooms[l["type"], l["zone"], l["spot"]] += l["count"]
+            ours += l["count"]
+        if w.max_nodes is not None and ours >= w.max_nodes:
+            return
+        needs, selector = self.needs(b, 0)
+        for o in w.offers.values():
+            t = w.types[o.type]
+            if t.unavailable or count[t.name] >= t.max or o.until > w.now or \
+                    (o.room is not None and
+                     rooms[o.type, o.zone, o.spot] >= o.room):
+                continue
+            if t.accelerator and w.conserve and self.plain(needs, selector):
+                continue
+            if fits(new_row(t), [(needs, 1)]) and matches(selector, o.labels):
+                self.say(f"bundle {key} waits, but {o.type} {o.zone} stands "
+                         f"open")
+                return
+
+
+def check(snapshot, plan):
+    return Check(snapshot, plan).run()
+
+
+def main(argv):
+    if len(argv) != 3:
+        print(__doc__)
+        return 2
+    with open(argv[1]) as f, open(argv[2]) as g:
+        bad = check(json.load(f), json.load(g))
+    for b in bad:
+        print(b)
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))

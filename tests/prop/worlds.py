@@ -1,0 +1,241 @@
+"""Random snapshots, and what happens to one when its plan is carried out."""
+import copy
+
+NOW = 1_800_000_000_000
+MODELS = ["T4", "A100", "L4"]
+ZONES = ["a", "b"]
+
+
+def resources(rng):
+    r = {"CPU": rng.choice([1, 2, 4, 8, 16, 32]),
+         "memory": f"{rng.choice([2, 8, 16, 64])}Gi"}
+    if rng.random() < 0.45:
+        r["GPU"] = rng.choice([1, 1, 2, 4, 8])
+    if rng.random() < 0.1:
+        r["TPU"] = 4
+    if rng.random() < 0.15:
+        r["license"] = rng.choice([1, 3])
+    return r
+
+
+def node_type(rng, i):
+    t = {"name": f"t{i}", "provider": "sim", "resources": resources(rng)}
+    if "GPU" in t["resources"]:
+        t["accelerator_type"] = rng.choice(MODELS)
+    low = rng.choice([0, 0, 0, 0, 1, 2])
+    t["min"] = low
+    if rng.random() < 0.7:
+        t["max"] = low + rng.choice([0, 1, 2, 5, 20])
+    if rng.random() < 0.2:
+        t["labels"] = {"team": rng.choice(["x", "y"])}
+    if rng.random() < 0.2:
+        t["idle_timeout_s"] = rng.choice([10, 600])
+    if rng.random() < 0.05:
+        t["unavailable"] = rng.choice(["provider_down", "type_disabled"])
+    if rng.random() < 0.2:
+        t["priority"] = rng.randint(0, 2)
+    price = round(rng.uniform(0.05, 5), 4)
+    if rng.random() < 0.3:
+        t["offers"] = []
+        for z in ZONES:
+            o = {"zone": z, "price": round(price * rng.uniform(.9, 1.1), 4)}
+            if rng.random() < 0.15:
+                o.update(set_aside_until_ms=NOW + 60000,
+                         set_aside_for="STOCKOUT")
+            if rng.random() < 0.15:
+                o["room"] = rng.randint(0, 3)
+            t["offers"].append(o)
+        if rng.random() < 0.4:
+            t["offers"].append({"zone": "a", "spot": True,
+                                "price": round(price * .3, 4)})
+    elif rng.random() < 0.8:
+        t["price"] = price
+    return t
+
+
+def amount_free(rng, k, v):
+    if isinstance(v, str):
+        return f"{rng.randint(0, int(v[:-2]))}Gi"
+    if k == "GPU" and rng.random() < 0.4:
+        return round(rng.uniform(0, v), 2)
+    return rng.randint(0, v)
+
+
+def node(rng, i, types):
+    t = rng.choice(types)
+    n = {"id": f"n{i:03}", "type": t["name"]}
+    if t.get("offers"):
+        o = rng.choice(t["offers"])
+        n["zone"], n["spot"] = o["zone"], o.get("spot", False)
+    if rng.random() < 0.05:
+        n["type"] = "gone"
+    n["state"] = rng.choice(["ready"] * 7 + ["starting", "requested",
+                                             "intended", "draining",
+                                             "stopping"])
+    if n["state"] in ("ready", "draining"):
+        total = t["resources"]
+        n["total"] = dict(total)
+        if rng.random() < 0.5:
+            n["available"] = dict(total)
+            n["idle_ms"] = rng.randint(0, 120000)
+        else:
+            n["available"] = {k: amount_free(rng, k, v)
+                              for k, v in total.items()}
+        if t.get("accelerator_type") and n["type"] == "gone":
+            n["accelerator_type"] = t["accelerator_type"]
+    if rng.random() < 0.05:
+        n["foreign"] = True
+    if rng.random() < 0.08:
+        n["outdated"] = True
+    if rng.random() < 0.08:
+        n["hold"] = rng.choice(["stale_view", "drain_refused", "protected"])
+        if rng.random() < 0.5:
+            n["hold_until_ms"] = NOW + rng.choice([-1000, 60000])
+    return n
+
+
+def shape(rng):
+    r = {"CPU": rng.choice([0.5, 1, 1, 2, 4, 7])}
+    if rng.random() < 0.4:
+        r["memory"] = f"{rng.randint(1, 20)}Gi"
+    x = rng.random()
+    if x < 0.35:
+        r["GPU"] = rng.choice([0.1, 0.25, 0.3, 0.5, 0.7, 1, 1, 2, 4])
+    elif x < 0.4:
+        r["TPU"] = rng.choice([1, 4])
+    elif x < 0.45:
+        r["license"] = 1
+    elif x < 0.47:
+        r["unheard_of"] = 1
+    if rng.random() < 0.2:
+        del r["CPU"]
+    if not r:
+        r["CPU"] = 1
+    b = {"resources": r}
+    if "GPU" in r and rng.random() < 0.3:
+        b["accelerator_type"] = rng.sample(MODELS, rng.choice([1, 2]))
+    elif rng.random() < 0.1:
+        b["selector"] = [{"key": rng.choice(["zone", "team"]),
+                          "op": rng.choice(["in", "not_in"]),
+                          "values": [rng.choice(["a", "b", "x"])]}]
+    return b
+
+
+def bundle(rng, most):
+    b = shape(rng)
+    b["count"] = rng.choice([1, 1, 2, 3, most])
+    if rng.random() < 0.06:
+        second = {"resources": {"CPU": 4}, "after": rng.choice([0, "4m"])}
+        b = {"resources": {"CPU": 1}, "count": b["count"], "any_of": [
+            {"resources": {"GPU": 1}}, second]}
+    return b
+
+
+def strict(rng, b):
+    """A bundle for a gang: not too many of it."""
+    b["count"] = rng.choice([1, 1, 2, 3])
+    return b
+
+
+def world(rng, plain=False):
+    """plain: without what makes a plan wait for the next tick."""
+    types = [node_type(rng, i) for i in range(rng.randint(1, 7))]
+    limits = {"idle_timeout_s": rng.choice([None, 30, 60, 60]),
+              "conserve": rng.random() < 0.8,
+              "end_outdated": rng.random() < 0.5,
+              "policy": rng.choice(["cheapest"] * 4 + ["priority"])}
+    if not plain:
+        if rng.random() < 0.25:
+            limits["max_nodes"] = rng.choice([0, 3, 10, 30])
+        if rng.random() < 0.15:
+            limits["max_cost_per_hour"] = rng.choice([0, 2, 10, 50])
+        if rng.random() < 0.1:
+            limits["max_launching"] = rng.choice([0, 1, 4])
+        if rng.random() < 0.1:
+            limits["upscaling_speed"] = rng.choice([0.5, 1, 3])
+    s = {"cluster": "random", "now_ms": NOW, "limits": limits,
+         "node_types": types, "nodes": [], "demands": [], "gangs": [],
+         "requests": []}
+    if not plain and rng.random() < 0.05:
+        s["head_fresh"] = False
+    if rng.random() < 0.6:
+        s["nodes"].append({"id": "head", "head": True,
+                           "foreign": rng.random() < 0.5,
+                           "total": {"CPU": rng.choice([0, 4, 16]),
+                                     "memory": "16Gi"}})
+    for i in range(rng.choice([0, 0, 2, 5, 12, 30])):
+        s["nodes"].append(node(rng, i, types))
+    for _ in range(rng.choice([0, 1, 3, 8, 15])):
+        e = {"bundles": [bundle(rng, rng.choice([5, 20, 100]))],
+             "since_ms": NOW - rng.choice([0, 1000, 300000])}
+        if rng.random() < 0.1:
+            e["source"] = rng.choice(["pod", "spare"])
+        if rng.random() < 0.1:
+            e["priority"] = rng.randint(-1, 2)
+        s["demands"].append(e)
+    for i in range(rng.choice([0, 0, 0, 1, 2, 4])):
+        s["gangs"].append({"id": f"pg{i}", "strategy": rng.choice(
+            ["PACK", "SPREAD", "STRICT_PACK", "STRICT_SPREAD"]),
+            "bundles": [strict(rng, shape(rng))
+                        for _ in range(rng.randint(1, 3))]})
+    for i in range(rng.choice([0, 0, 0, 1, 2])):
+        r = {"owner": f"o{i}", "bundles": [bundle(rng, 10)
+                                           for _ in range(rng.randint(1, 3))]}
+        if rng.random() < 0.3:
+            r["strategy"] = rng.choice(["PACK", "SPREAD", "STRICT_PACK",
+                                        "STRICT_SPREAD"])
+            r["bundles"] = [strict(rng, shape(rng)) for _ in range(2)]
+        s["requests"].append(r)
+    return s
+
+
+def carry_out(s, plan, state="starting"):
+    """The snapshot after the plan was carried out, nothing having joined."""
+    s = copy.deepcopy(s)
+    actions = {n["id"]: n["action"] for n in plan["nodes"]}
+    kept = []
+    for n in s["nodes"]:
+        if actions[n["id"]] == "end":
+            continue
+        if actions[n["id"]] == "undrain":
+            n["state"] = "ready"
+            n["idle_ms"] = 0
+        kept.append(n)
+    s["nodes"] = kept
+    s["now_ms"] += 100     # what is bought now is newer than what was before
+    types = {t["name"]: t for t in s["node_types"]}
+    have = {n["id"] for n in kept}
+    k = 0
+    for l in plan["launches"]:
+        for o in types[l["type"]].get("offers") or []:
+            if (o.get("zone", ""), o.get("spot", False)) == \
+                    (l["zone"], l["spot"]) and o.get("room") is not None:
+                o["room"] -= l["count"]
+        for _ in range(l["count"]):
+            while f"new{k:04}" in have:
+                k += 1
+            have.add(f"new{k:04}")
+            n = {"id": f"new{k:04}", "type": l["type"], "zone": l["zone"],
+                 "spot": l["spot"], "state": state,
+                 "created_ms": s["now_ms"],
+                 "price": l["price_per_hour"]}
+            if state == "ready":
+                n["total"] = dict(types[l["type"]]["resources"])
+                n["idle_ms"] = 0
+            kept.append(n)
+    return s
+
+
+def shuffled(s, rng):
+    """The same in another order."""
+    s = copy.deepcopy(s)
+    for key in ("node_types", "nodes", "demands", "gangs", "requests"):
+        rng.shuffle(s[key])
+    for key in ("gangs", "requests", "demands"):
+        for d in s[key]:
+            if key == "demands":   # elsewhere the order is the asker's own
+                rng.shuffle(d["bundles"])
+    for t in s["node_types"]:
+        if t.get("offers"):
+            rng.shuffle(t["offers"])
+    return s

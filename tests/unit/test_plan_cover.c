@@ -1,0 +1,453 @@
+/*
+ * test_plan_cover.c - the covers on seeded random problems: every limit is
+ * kept, every device is real, the bound is below the true optimum (found by
+ * trying all), improving never makes it dearer, and twice gives the same.
+ */
+#include "../../autoscaler/plan/cover.h"
+#include "../../autoscaler/model/amount.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { COLS = 3, GPU = 2, MOST = 40 };
+
+struct made {
+    struct cover_problem p;
+    struct sn_column columns[COLS];
+    struct cover_item items[MOST];
+    struct cover_bin bins[MOST];
+    int64_t need[MOST][COLS], has[MOST][COLS];
+    uint64_t mask[MOST];
+    uint32_t group_max[4];
+};
+
+static uint32_t next(uint64_t *seed)
+{
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(*seed >> 33);
+}
+
+static void frame(struct made *m)
+{
+    memset(m, 0, sizeof *m);
+    m->columns[GPU].device = m->columns[GPU].fractions = true;
+    m->p.columns = m->columns;
+    m->p.n_columns = COLS;
+    m->p.items = m->items;
+    m->p.bins = m->bins;
+    m->p.group_max = m->group_max;
+    m->p.n_groups = 4;
+    m->p.max_bins = UNLIMITED;
+    m->p.max_cost = -1;
+    for (uint32_t g = 0; g < 4; g++)
+        m->group_max[g] = UNLIMITED;
+}
+
+static void add_bin(struct made *m, int64_t cpu, int64_t memory, int64_t gpu,
+                    int64_t price)
+{
+    uint32_t t = m->p.n_bins++;
+
+    m->has[t][0] = cpu * AMOUNT_ONE;
+    m->has[t][1] = memory * AMOUNT_ONE;
+    m->has[t][GPU] = gpu * AMOUNT_ONE;
+    m->bins[t] = (struct cover_bin){m->has[t], price, UNLIMITED, t % 4,
+                                    (int32_t)t, gpu > 0};
+}
+
+static void add_item(struct made *m, int64_t cpu, int64_t memory, int64_t gpu,
+                     uint32_t count)
+{
+    uint32_t i = m->p.n_items++;
+
+    m->need[i][0] = cpu;
+    m->need[i][1] = memory;
+    m->need[i][GPU] = gpu;
+    m->mask[i] = UINT64_MAX;
+    m->items[i] = (struct cover_item){m->need[i], count, &m->mask[i]};
+}
+
+static void random_problem(struct made *m, uint64_t *seed, uint32_t items,
+                           uint32_t counts, bool limits)
+{
+    static const int64_t parts[] = {0, 0, 1000, 2500, 3300, 4700, 5000, 6700,
+                                    10000, 10000, 20000, 40000};
+    uint32_t bins = 2 + next(seed) % 6;
+
+    frame(m);
+    for (uint32_t t = 0; t < bins; t++) {
+        int64_t cpu = 2 << next(seed) % 5, memory = 4 << next(seed) % 5;
+        int64_t gpu = next(seed) % 2 ? 1 << next(seed) % 4 : 0;
+
+        add_bin(m, cpu, memory, gpu,
+                20000 * cpu + 3000 * memory + 400000 * gpu +
+                    next(seed) % 50000);
+        if (limits && next(seed) % 2)
+            m->bins[t].max = next(seed) % 4;
+    }
+    for (uint32_t i = 0; i < items; i++) {
+        add_item(m, (int64_t)(next(seed) % 8) * 5000,
+                 (int64_t)(next(seed) % 12) * 5000,
+                 parts[next(seed) % 12], 1 + next(seed) % counts);
+        if (next(seed) % 3 == 0)
+            m->mask[i] = next(seed) | 1u << next(seed) % bins;
+    }
+    if (!limits)
+        return;
+    if (next(seed) % 3 == 0)
+        m->group_max[next(seed) % 4] = next(seed) % 3;
+    if (next(seed) % 3 == 0)
+        m->p.max_bins = next(seed) % 6;
+    if (next(seed) % 4 == 0)
+        m->p.max_cost = next(seed) % 3000000;
+    m->p.conserve = next(seed) % 3 == 0;
+}
+
+/* ---- an independent judge */
+
+static bool devices_hold(const int64_t *parts, uint32_t n, int64_t *level,
+                         uint32_t devices)
+{
+    if (!n)
+        return true;
+    for (uint32_t d = 0; d < devices; d++) {
+        bool same = false;
+
+        for (uint32_t q = 0; q < d; q++)
+            same |= level[q] == level[d];
+        if (same || level[d] < parts[0])
+            continue;
+        level[d] -= parts[0];
+        if (devices_hold(parts + 1, n - 1, level, devices)) {
+            level[d] += parts[0];
+            return true;
+        }
+        level[d] += parts[0];
+    }
+    return false;
+}
+
+/* Does the bin hold so many of each item? */
+static bool bin_holds(const struct made *m, uint32_t bin,
+                      const uint32_t *count)
+{
+    int64_t sum[2] = {0, 0}, whole = 0, parts[64], level[64];
+    uint32_t n = 0, devices = (uint32_t)(m->has[bin][GPU] / AMOUNT_ONE);
+
+    for (uint32_t i = 0; i < m->p.n_items; i++) {
+        if (!count[i])
+            continue;
+        if (!(m->mask[i] >> bin & 1))
+            return false;
+        for (uint32_t c = 0; c < 2; c++)
+            sum[c] += m->need[i][c] * count[i];
+        if (m->need[i][GPU] >= AMOUNT_ONE)
+            whole += m->need[i][GPU] / AMOUNT_ONE * count[i];
+        else
+            for (uint32_t k = 0; m->need[i][GPU] && k < count[i]; k++) {
+                if (n == 64)
+                    return false;
+                parts[n++] = m->need[i][GPU];
+            }
+    }
+    if (sum[0] > m->has[bin][0] || sum[1] > m->has[bin][1] ||
+        whole > (int64_t)devices)
+        return false;
+    for (uint32_t a = 1; a < n; a++)
+        for (uint32_t b = a; b && parts[b - 1] < parts[b]; b--) {
+            int64_t t = parts[b];
+
+            parts[b] = parts[b - 1];
+            parts[b - 1] = t;
+        }
+    for (uint32_t d = 0; d < devices; d++)
+        level[d] = AMOUNT_ONE;
+    return devices_hold(parts, n, level, devices - (uint32_t)whole);
+}
+
+/* Fits the item no bin without accelerators? */
+static bool needs_accelerator(const struct made *m, uint32_t item)
+{
+    uint32_t one[MOST] = {0};
+
+    one[item] = 1;
+    for (uint32_t t = 0; t < m->p.n_bins; t++)
+        if (!m->bins[t].accelerator && bin_holds(m, t, one))
+            return false;
+    return true;
+}
+
+static uint64_t judge(const struct made *m, const struct cover_plan *plan)
+{
+    const struct cover_problem *p = &m->p;
+    uint32_t bought[MOST] = {0}, group[4] = {0}, all = 0;
+    uint64_t placed[MOST] = {0}, missing = 0;
+    int64_t cost = 0;
+
+    for (uint32_t k = 0; k < plan->n_patterns; k++) {
+        const struct cover_pattern *x = &plan->patterns[k];
+        uint32_t count[MOST] = {0};
+        bool seed = !p->conserve || !m->bins[x->bin].accelerator;
+
+        assert_true(x->count > 0 && x->n > 0);
+        for (uint32_t q = 0; q < x->n; q++) {
+            struct cover_part part = plan->parts[x->first + q];
+
+            assert_true(part.count > 0);
+            count[part.item] += part.count;
+            placed[part.item] += (uint64_t)part.count * x->count;
+            seed |= needs_accelerator(m, part.item);
+        }
+        assert_true(seed);
+        assert_true(bin_holds(m, x->bin, count));
+        bought[x->bin] += x->count;
+        group[m->bins[x->bin].group] += x->count;
+        all += x->count;
+        cost += m->bins[x->bin].price * x->count;
+    }
+    for (uint32_t t = 0; t < p->n_bins; t++)
+        assert_true(bought[t] <= m->bins[t].max);
+    for (uint32_t g = 0; g < 4; g++)
+        assert_true(group[g] <= m->group_max[g]);
+    assert_true(all <= p->max_bins);
+    assert_true(p->max_cost < 0 || cost <= p->max_cost);
+    for (uint32_t i = 0; i < p->n_items; i++) {
+        assert_int_equal(placed[i] + plan->unplaced[i], m->items[i].count);
+        missing += plan->unplaced[i];
+    }
+    assert_int_equal(cost, plan->cost);
+    assert_true(plan->bound <= plan->cost);
+    return missing;
+}
+
+/* ---- the optimum by trying everything: at most 8 pods, no limits.  Pod k is
+ * of item pod[k]; want: the set of pods to place. */
+
+static int64_t optimum(const struct made *m, const uint32_t *pod, uint32_t want)
+{
+    static int64_t best[1 << 8];
+
+    for (uint32_t s = 0; s <= want; s++) {
+        best[s] = s ? INT64_MAX : 0;
+        if (s & ~want)
+            continue;
+        for (uint32_t part = s; part; part = (part - 1) & s) {
+            uint32_t count[MOST] = {0};
+
+            if (best[s & ~part] == INT64_MAX)
+                continue;
+            for (uint32_t k = 0; k < 8; k++)
+                if (part >> k & 1)
+                    count[pod[k]]++;
+            for (uint32_t t = 0; t < m->p.n_bins; t++)
+                if (best[s & ~part] + m->bins[t].price < best[s] &&
+                    bin_holds(m, t, count))
+                    best[s] = best[s & ~part] + m->bins[t].price;
+        }
+    }
+    return best[want];
+}
+
+static void test_against_optimum(void **state)
+{
+    uint64_t seed = 20260102;
+    int met = 0, tight = 0, cases = 400;
+
+    (void)state;
+    print_message("seed %llu\n", (unsigned long long)seed);
+    for (int k = 0; k < cases; k++) {
+        struct arena arena = {0};
+        struct cover_plan first, plan;
+        struct made m;
+        uint32_t want = 0, pod[8], pods = 0;
+        int64_t best;
+
+        if (k % 2)
+            random_problem(&m, &seed, 2 + next(&seed) % 7, 1, false);
+        else
+            random_problem(&m, &seed, 2, 4, false);
+        cover_first(&m.p, &arena, &first);
+        cover_improve(&m.p, &first, 3000000, &arena, &plan);
+        judge(&m, &first);
+        judge(&m, &plan);
+        for (uint32_t i = 0; i < m.p.n_items; i++)
+            for (uint32_t c = 0; c < m.items[i].count; c++) {
+                pod[pods] = i;
+                want |= plan.unplaced[i] ? 0 : 1u << pods;
+                pods++;
+            }
+        /* What is left out fits nothing at all. */
+        for (uint32_t q = 0; q < pods; q++)
+            if (!(want >> q & 1))
+                assert_true(optimum(&m, pod, 1u << q) == INT64_MAX);
+        best = optimum(&m, pod, want);
+        assert_true(plan.cost >= best);
+        assert_true(plan.bound <= best);
+        assert_true(plan.bound >= 0);
+        met += plan.cost == best;
+        tight += plan.bound * 100 >= best * 80;
+        arena_done(&arena);
+    }
+    /* It is a heuristic, but a good one. */
+    assert_true(met * 100 >= cases * 97);
+    assert_true(tight * 100 >= cases * 60);
+}
+
+static void test_limits(void **state)
+{
+    uint64_t seed = 77;
+
+    (void)state;
+    for (int k = 0; k < 1500; k++) {
+        struct arena arena = {0};
+        struct cover_plan first, plan;
+        struct made m;
+        uint64_t left, missing;
+
+        random_problem(&m, &seed, 1 + next(&seed) % 12, 6, k % 4 != 0);
+        cover_first(&m.p, &arena, &first);
+        left = judge(&m, &first);
+        cover_improve(&m.p, &first, 300000, &arena, &plan);
+        missing = judge(&m, &plan);
+        assert_true(missing <= left);
+        if (missing == left)
+            assert_true(plan.cost <= first.cost);
+        arena_done(&arena);
+    }
+}
+
+static void test_same_twice(void **state)
+{
+    uint64_t seed = 3;
+
+    (void)state;
+    for (int k = 0; k < 50; k++) {
+        struct arena one = {0}, two = {0};
+        struct cover_plan first, a, b;
+        struct made m;
+
+        random_problem(&m, &seed, 20, 30, k % 2);
+        cover_first(&m.p, &one, &first);
+        cover_improve(&m.p, &first, 1000000, &one, &a);
+        cover_first(&m.p, &two, &first);
+        cover_improve(&m.p, &first, 1000000, &two, &b);
+        assert_int_equal(a.cost, b.cost);
+        assert_int_equal(a.bound, b.bound);
+        assert_int_equal(a.work, b.work);
+        assert_int_equal(a.n_patterns, b.n_patterns);
+        assert_int_equal(a.n_parts, b.n_parts);
+        assert_memory_equal(a.patterns, b.patterns,
+                            a.n_patterns * sizeof *a.patterns);
+        assert_memory_equal(a.parts, b.parts, a.n_parts * sizeof *a.parts);
+        arena_done(&one);
+        arena_done(&two);
+    }
+}
+
+static void test_count_does_not_matter(void **state)
+{
+    uint64_t work[2];
+
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        struct arena arena = {0};
+        struct cover_plan plan;
+        struct made m;
+
+        frame(&m);
+        add_bin(&m, 16, 64, 2, 1000000);
+        add_bin(&m, 96, 384, 8, 3900000);
+        add_item(&m, 2 * AMOUNT_ONE, 4 * AMOUNT_ONE, 3300,
+                 k ? 1000000 : 24 * 10);
+        cover_first(&m.p, &arena, &plan);
+        assert_int_equal(judge(&m, &plan), 0);
+        work[k] = plan.work;
+        assert_true(arena.used < 100000);
+        arena_done(&arena);
+    }
+    assert_true(work[1] < 3 * work[0]);
+}
+
+/* Devices are whole things: 3 x 0.6 need three, not 1.8. */
+static void test_devices(void **state)
+{
+    struct arena arena = {0};
+    struct cover_plan plan;
+    struct made m;
+
+    (void)state;
+    frame(&m);
+    add_bin(&m, 64, 64, 2, 100);
+    add_item(&m, 0, 0, 6000, 3);
+    cover_first(&m.p, &arena, &plan);
+    assert_int_equal(judge(&m, &plan), 0);
+    assert_int_equal(plan.cost, 200);
+    /* Not to be shared: each takes a device for itself. */
+    m.columns[GPU].fractions = false;
+    m.need[0][GPU] = 1000;
+    cover_first(&m.p, &arena, &plan);
+    assert_int_equal(plan.cost, 200);
+    arena_done(&arena);
+}
+
+static void test_small_last_bin(void **state)
+{
+    struct arena arena = {0};
+    struct cover_plan plan;
+    struct made m;
+
+    (void)state;
+    frame(&m);
+    add_bin(&m, 32, 128, 0, 1000000);
+    add_bin(&m, 2, 8, 0, 80000);
+    add_item(&m, 2 * AMOUNT_ONE, 8 * AMOUNT_ONE, 0, 17);
+    cover_first(&m.p, &arena, &plan);
+    assert_int_equal(judge(&m, &plan), 0);
+    assert_int_equal(plan.cost, 1080000);
+    arena_done(&arena);
+}
+
+static void test_nothing(void **state)
+{
+    struct arena arena = {0};
+    struct cover_plan first, plan;
+    struct made m;
+
+    (void)state;
+    frame(&m);
+    cover_first(&m.p, &arena, &first);
+    cover_improve(&m.p, &first, 1000, &arena, &plan);
+    assert_int_equal(plan.cost, 0);
+    assert_int_equal(plan.n_patterns, 0);
+    add_item(&m, AMOUNT_ONE, 0, 0, 5);       /* no bins at all */
+    cover_first(&m.p, &arena, &first);
+    cover_improve(&m.p, &first, 1000, &arena, &plan);
+    assert_int_equal(plan.unplaced[0], 5);
+    add_bin(&m, 4, 4, 0, 0);                 /* a free bin */
+    cover_first(&m.p, &arena, &first);
+    cover_improve(&m.p, &first, 1000000, &arena, &plan);
+    assert_int_equal(judge(&m, &plan), 0);
+    assert_int_equal(plan.cost, 0);
+    arena_done(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_against_optimum),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_same_twice),
+        cmocka_unit_test(test_count_does_not_matter),
+        cmocka_unit_test(test_devices),
+        cmocka_unit_test(test_small_last_bin),
+        cmocka_unit_test(test_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
