@@ -41,16 +41,17 @@ void answer_launch(struct control *c, struct call *call)
     struct site *site = site_of(c, call->provider);
     const char *provider = provider_name(call->provider);
     uint32_t waiting = 0;
-    const struct rest *rest;
+    const struct rest *rest = NULL;
 
     if (call->job.abandoned)
         call->status = err_set(&call->err, ST_RETRY,
                                "no answer within the time limit");
     for (uint32_t i = 0; site && i < call->machines.n; i++)
         machine_seen(c, site, &call->machines.v[i]);
-    rest = rests_note_launch(c->rests, provider, call->type, call->zone,
-                             call->spot, call->count, call->machines.n,
-                             &call->err, c->now_ms);
+    if (site)  /* what an older generation was refused says nothing now */
+        rest = rests_note_launch(c->rests, provider, call->type, call->zone,
+                                 call->spot, call->count, call->machines.n,
+                                 &call->err, c->now_ms);
     for (uint32_t i = 0; i < c->fleet.n; i++) {
         struct machine *m = c->fleet.v[i];
 
@@ -69,6 +70,7 @@ void answer_launch(struct control *c, struct call *call)
             machine_to(c, m, STATE_GONE);
         } else {
             m->failure = call->status;
+            m->progress_ms = c->now_ms;
             snprintf(m->detail, sizeof m->detail, "%.150s", call->err.text);
             m->retry_ms = retry_at(c, m, &call->err);
         }
@@ -102,7 +104,8 @@ void answer_terminate(struct control *c, struct call *call)
         struct machine *m = fleet_by_cloud(&c->fleet, provider, call->ids[i]);
         enum status s = call->job.abandoned ? ST_RETRY : call->done[i];
 
-        if (!m)
+        /* A cloud may have given the id to another one meanwhile. */
+        if (!m || m->state != STATE_STOPPING)
             continue;
         m->busy = false;
         if (s == ST_NOT_FOUND) {

@@ -142,6 +142,7 @@ static enum kind alt_read(struct ray_words *w, const PB(ResourceRequest) *r,
             terms[to++] = terms[i];
     alt->resources = ray_sort_qtys(qtys, n_qtys);
     alt->selector = (struct terms){ terms, to };
+    alt->tolerations = (struct tolerations){ 0 };  /* Ray has none */
     alt->after_ms = 0;
     return n_qtys || to ? GOOD : EMPTY;
 }

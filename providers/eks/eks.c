@@ -78,11 +78,14 @@ static int eks_list(void *self, struct davit_call *call,
     for (size_t i = 0; st == DAVIT_OK && i < v.n_groups; i++) {
         struct group *g = &v.groups[i];
         if (!needs_work(&op, g)) {
+            st = group_sure(&op, g);
             group_put(&op, g, NULL, sink, put);
             continue;
         }
         struct view now = {0};
         st = group_work(&op, g->pool, g->name, &now);
+        if (st == DAVIT_OK)
+            st = group_sure(&op, &now.groups[0]);
         if (st == DAVIT_OK)
             group_put(&op, &now.groups[0], NULL, sink, put);
         view_free(&now);

@@ -171,6 +171,7 @@ struct view {
 int view_read(struct op *op, const size_t *pools, size_t n, bool with_ec2,
               struct view *ret);
 void view_free(struct view *v);
+int group_sure(struct op *op, const struct group *g);
 int pool_resolve(struct op *op, size_t pool, bool again, char *ret_group,
                  size_t size);
 

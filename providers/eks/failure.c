@@ -16,6 +16,13 @@
 #define PAGES_MAX 5
 #define ZONES_MAX 8
 
+/* How long a group may try on by itself, in other zones or in silence. */
+static int64_t patience(const struct eks *e)
+{
+    int64_t some = e->launch_timeout_ms / 4;
+    return some < PATIENCE_MS ? some : PATIENCE_MS;
+}
+
 struct failures {
     int status;                 /* of the newest one */
     char code[48], text[208];
@@ -103,13 +110,13 @@ static int as_machine(int status)
 }
 
 /* The reaction when it is time for one, OK while it may still come. */
-static int verdict(const struct group *g, const struct failures *f,
-                   int64_t now)
+static int verdict(const struct eks *e, const struct group *g,
+                   const struct failures *f, int64_t now)
 {
     if (!f->any)
         return DAVIT_OK;
     int status = as_machine(f->status);
-    bool patient = now - f->oldest_ms < PATIENCE_MS;
+    bool patient = now - f->oldest_ms < patience(e);
     if (status == DAVIT_RETRY && patient)
         return DAVIT_OK;
     if (status == DAVIT_STOCKOUT && patient && f->n_zones < g->n_zones)
@@ -175,14 +182,14 @@ int failure_judge(struct op *op, struct group *g)
     /* Nobody waits, yet the target is above: has the group just tried? */
     int st = failures_read(op, g, c.open > 0 ? since - since % 1000
                                              : now - PATIENCE_MS, &f);
-    int why = verdict(g, &f, now);
+    int why = verdict(op->e, g, &f, now);
     for (size_t i = 0; i < g->n_records && st == DAVIT_OK; i++) {
         struct record *r = &g->records[i];
         if (r->status != DAVIT_OK || record_open(g, r) == 0)
             continue;
         int its = f.any && f.newest_ms >= r->at_ms - r->at_ms % 1000
                       ? why : DAVIT_OK;
-        if (its == DAVIT_OK && !f.any && now - r->at_ms > PATIENCE_MS)
+        if (its == DAVIT_OK && !f.any && now - r->at_ms > patience(op->e))
             its = health_verdict(op, g, &f);
         if (its == DAVIT_OK && now - r->at_ms > op->e->launch_timeout_ms) {
             its = f.any ? as_machine(f.status) : DAVIT_RETRY;

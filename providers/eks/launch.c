@@ -47,6 +47,9 @@ int out_of_time(struct op *op)
 
 /* ---- what is shown */
 
+/* Nobody ends a failed slot whose machine is out of the ledger. */
+#define SLOTS_SHOWN_MS (3600 * INT64_C(1000))
+
 static const char *detail_of(const struct instance *i, char buf[100])
 {
     if (i->life == LIFE_STARTING)
@@ -60,7 +63,8 @@ static const char *detail_of(const struct instance *i, char buf[100])
 }
 
 static void instance_put(struct op *op, const struct group *g,
-                         const struct instance *i, struct davit_sink *sink,
+                         const struct instance *i, bool spot,
+                         struct davit_sink *sink,
                          void (*put)(struct davit_sink *,
                                      const struct davit_machine *))
 {
@@ -72,7 +76,7 @@ static void instance_put(struct op *op, const struct group *g,
         .phase = i->life == LIFE_STARTING  ? DAVIT_STARTING
                  : i->life == LIFE_RUNNING ? DAVIT_RUNNING
                                            : DAVIT_STOPPING,
-        .spot = i->spot, .detail = detail_of(i, detail)};
+        .spot = spot || i->spot, .detail = detail_of(i, detail)};
     put(sink, &m);
 }
 
@@ -103,15 +107,21 @@ void group_put(struct op *op, const struct group *g, const char *request,
                struct davit_sink *sink,
                void (*put)(struct davit_sink *, const struct davit_machine *))
 {
+    struct eks *e = op->e;
+    pthread_mutex_lock(&e->lock);
+    bool spot = e->pools[g->pool].spot;
+    pthread_mutex_unlock(&e->lock);
     for (size_t i = 0; i < g->n; i++) {
         const struct instance *m = &g->v[i];
-        if (m->described && m->ours &&
+        if (m->described && m->ours && m->life != LIFE_GONE &&
             (request == NULL || (strcmp(m->request, request) == 0 &&
                                  m->life <= LIFE_RUNNING)))
-            instance_put(op, g, m, sink, put);
+            instance_put(op, g, m, spot, sink, put);
     }
     for (size_t i = 0; i < g->n_records && request == NULL; i++)
-        if (g->records[i].status != DAVIT_OK && !g->records[i].settled)
+        if (g->records[i].status != DAVIT_OK && !g->records[i].settled &&
+            op->server_ms - g->records[i].at_ms <
+                e->launch_timeout_ms + SLOTS_SHOWN_MS)
             slots_put(op, g, &g->records[i], sink, put);
 }
 

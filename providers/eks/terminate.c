@@ -117,7 +117,8 @@ static int instances_end(struct ending *en, struct group *g)
         const struct instance *m = find(g, en->ids[i]);
         if (m == NULL || !m->in_group)
             continue;
-        if (m->life == LIFE_STOPPING) {
+        if (m->life == LIFE_STOPPING ||
+            strncmp(m->stage, "Terminating", 11) == 0) {
             en->status[i] = DAVIT_OK;
         } else if (target <= g->min) {
             worst = below_min(en, g, i);

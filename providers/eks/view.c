@@ -280,15 +280,18 @@ static void describe(struct op *op, struct view *v, const struct xml *x)
     i->spot = strcmp(xml_text(x, "instanceLifecycle"), "spot") == 0;
     i->ours = strcmp(d.cluster, op->e->tag) == 0;
     i->foreign = d.cluster[0] != '\0' && !i->ours;
-    if (ending || strcmp(d.state, "stopped") == 0)
+    if (strcmp(d.state, "terminated") == 0)
+        i->life = LIFE_GONE;    /* the group has not noticed yet */
+    else if (ending || strcmp(d.state, "stopped") == 0)
         i->life = LIFE_STOPPING;
     else if (i->life == LIFE_RUNNING && strcmp(d.state, "pending") == 0)
         i->life = LIFE_STARTING;
 }
 
-/* Every page of instances that fit one filter and still exist. */
+/* Every page of instances that fit one filter, without what has ended if
+ * only those that live are asked for. */
 static int ec2_pages(struct op *op, struct view *v, const char *filter,
-                     const char *const *values, size_t n)
+                     const char *const *values, size_t n, bool living)
 {
     static const char *const states[] = {"pending", "running", "shutting-down",
                                          "stopping", "stopped"};
@@ -301,8 +304,9 @@ static int ec2_pages(struct op *op, struct view *v, const char *filter,
         form_add(&form, "Filter.1.Name", filter);
         for (size_t i = 0; i < n; i++)
             form_nth(&form, "Filter.1.Value.", i + 1, values[i]);
-        form_add(&form, "Filter.2.Name", "instance-state-name");
-        for (size_t i = 0; i < sizeof states / sizeof *states; i++)
+        if (living)
+            form_add(&form, "Filter.2.Name", "instance-state-name");
+        for (size_t i = 0; living && i < sizeof states / sizeof *states; i++)
             form_nth(&form, "Filter.2.Value.", i + 1, states[i]);
         form_add(&form, "MaxResults", "1000");
         if (next.n > 0)
@@ -338,7 +342,8 @@ static int ec2_by_group(struct op *op, struct view *v)
         if (v->groups[i].found)
             names[n++] = v->groups[i].name;
         if (n > 0 && (n == VALUES_MAX || i + 1 == v->n_groups)) {
-            st = ec2_pages(op, v, "tag:aws:autoscaling:groupName", names, n);
+            st = ec2_pages(op, v, "tag:aws:autoscaling:groupName", names, n,
+                           true);
             n = 0;
         }
     }
@@ -348,16 +353,32 @@ static int ec2_by_group(struct op *op, struct view *v)
 static int ec2_by_id(struct op *op, struct view *v)
 {
     const char *ids[VALUES_MAX];
-    for (size_t k = 0; k < v->n_groups; k++) {
+    int st = DAVIT_OK;
+    for (size_t k = 0; k < v->n_groups && st == DAVIT_OK; k++) {
         struct group *g = &v->groups[k];
-        size_t n = 0;
-        for (size_t i = 0; i < g->n && n < VALUES_MAX; i++)
+        size_t n = 0, all = g->n;
+        for (size_t i = 0; i < all && st == DAVIT_OK; i++) {
             if (!g->v[i].described)
                 ids[n++] = g->v[i].id;
-        int st = n > 0 ? ec2_pages(op, v, "instance-id", ids, n) : DAVIT_OK;
-        if (st != DAVIT_OK)
-            return st;
+            if (n > 0 && (n == VALUES_MAX || i + 1 == all)) {
+                st = ec2_pages(op, v, "instance-id", ids, n, false);
+                n = 0;
+            }
+        }
     }
+    return st;
+}
+
+/* Absence from a list is death, so a machine that runs by the group's word and
+ * is unknown to EC2 makes it no list.  One that is only just made may lack. */
+int group_sure(struct op *op, const struct group *g)
+{
+    for (size_t i = 0; i < g->n; i++)
+        if (g->v[i].in_group && !g->v[i].described &&
+            g->v[i].life == LIFE_RUNNING)
+            return kit_error(op->error, DAVIT_RETRY, "NotDescribed",
+                             "EC2 does not describe %.40s, which its group "
+                             "has in service", g->v[i].id);
     return DAVIT_OK;
 }
 

@@ -15,6 +15,13 @@
 
 #define PAGES_MAX 400            /* of 500: a loop in the cloud's tokens ends */
 
+static void append(char *to, size_t size, const char *text)
+{
+    size_t n = strlen(to);
+
+    snprintf(to + n, size - n, "%s", text);
+}
+
 static bool one_of(const char *s, const char *const *set)
 {
     while (*set != NULL)
@@ -106,7 +113,7 @@ int members_read(struct op *op, const struct group *of, struct members *ret)
         size_t i;
         snprintf(query, sizeof query, "maxResults=500");
         if (*token != '\0') {
-            strcat(query, "&pageToken=");
+            append(query, sizeof query, "&pageToken=");
             if (!kit_url_append(query, sizeof query, token) ||
                 page >= PAGES_MAX)
                 return kit_error(op->e, DAVIT_RETRY, "BadReply",
@@ -193,11 +200,11 @@ static int addresses_read(struct op *op, const struct group *of, json_t *known)
     for (int page = 0; s == DAVIT_OK && page < PAGES_MAX; page++) {
         snprintf(query, sizeof query, "maxResults=500&filter=");
         kit_url_append(query, sizeof query, filter);
-        strcat(query, "&fields=");
+        append(query, sizeof query, "&fields=");
         kit_url_append(query, sizeof query,
                        "items(id,networkInterfaces/networkIP),nextPageToken");
         if (*token != '\0') {
-            strcat(query, "&pageToken=");
+            append(query, sizeof query, "&pageToken=");
             if (!kit_url_append(query, sizeof query, token))
                 break;
         }

@@ -91,12 +91,12 @@ void name_make(char ret[NAME_MAX_ + 1], const char *group, const char *tag,
 {
     char tail[PLAIN_MAX + 16];
     if (packable(id)) {
-        strcpy(tail, "-k");
+        snprintf(tail, sizeof tail, "-k");
         pack(id + 6, tail + 2);
     } else {
         snprintf(tail, sizeof tail, "--%s-", id);
     }
-    strcat(tail, tag);
+    snprintf(tail + strlen(tail), sizeof tail - strlen(tail), "%s", tag);
     size_t n = strlen(tail), base = base_of(group);
     for (uint32_t d = 0; d < DIGITS; d++, i /= 36)
         tail[n + DIGITS - 1 - d] = base36[i % 36];

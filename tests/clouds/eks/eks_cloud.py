@@ -82,6 +82,8 @@ class Cloud:
             self.page = 0            # DescribeInstances: at most so many a page
             self.health = {}         # node group -> issues
             self.rejected = []
+            self.linger = 0          # seconds an ended instance stays in its group
+            self.ending = {}         # id -> (group, zone, until)
             self.frozen = None       # answers given again, to measure ourselves
             self.agent_expires = 3600
             self.agent_token = None
@@ -199,6 +201,12 @@ class Cloud:
 
     def terminate(self, form):
         ids = [v for k, v in sorted(form.items()) if k.startswith("InstanceIds.member.")] or [form["InstanceId"]]
+        again = self.ending.get(ids[0])
+        if again and len(ids) == 1:  # the group takes it once more, and lowers its target once more
+            g = self.group(again[0])
+            self.want[again[0]] = max(self.want.get(again[0], g["DesiredCapacity"]) - 1, 0)
+            self.settle(again[0])
+            return f'<TerminateInstanceInAutoScalingGroupResponse xmlns="{NS}"></TerminateInstanceInAutoScalingGroupResponse>'
         known = {i["InstanceId"]: i for i in self.asg.describe_auto_scaling_instances(InstanceIds=ids)["AutoScalingInstances"]}
         for i in ids:
             if i not in known:
@@ -212,6 +220,8 @@ class Cloud:
             raise Refused("ValidationError", "Terminating instance without replacement will violate group's min size constraint. "
                           "Either set shouldDecrementDesiredCapacity flag to false or lower group's min size.")
         for i in ids:
+            if self.linger:
+                self.ending[i] = (group, known[i]["AvailabilityZone"], time.time() + self.linger)
             self.asg.terminate_instance_in_auto_scaling_group(InstanceId=i, ShouldDecrementDesiredCapacity=True)
         if group in self.want:
             self.want[group] = wanted - len(ids)
@@ -265,6 +275,16 @@ class Cloud:
             text = body.decode()
             for g in self.want:
                 text = re.sub(rf"<AutoScalingGroupName>{re.escape(g)}</AutoScalingGroupName>.*?<DesiredCapacity>\d+<", wanted, text, flags=re.S)
+            for i, (g, zone, end) in list(self.ending.items()):
+                member = (f"<member><InstanceId>{i}</InstanceId><AvailabilityZone>{zone}</AvailabilityZone>"
+                          "<LifecycleState>Terminating:Wait</LifecycleState><HealthStatus>Unhealthy</HealthStatus></member>")
+                if end < time.time():
+                    del self.ending[i]
+                    continue
+                head = rf"(<AutoScalingGroupName>{re.escape(g)}</AutoScalingGroupName>(?:(?!</Instances>|<Instances/>).)*?)"
+                text, n = re.subn(head + "<Instances/>", lambda m: m.group(1) + f"<Instances>{member}</Instances>", text, count=1, flags=re.S)
+                if not n:
+                    text = re.sub(head + "<Instances>", lambda m: m.group(1) + "<Instances>" + member, text, count=1, flags=re.S)
             return status, text.encode()
         if action.startswith("DescribeNodegroup") and self.health:
             j = json.loads(body)
@@ -513,6 +533,9 @@ class Gate(http.server.BaseHTTPRequestHandler):
 
     def ctl_late(self, pool, seconds):
         CLOUD.late[CLOUD.pools[pool]] = seconds
+
+    def ctl_linger(self, seconds):
+        CLOUD.linger = seconds
 
     def ctl_freeze(self):
         CLOUD.frozen = {}

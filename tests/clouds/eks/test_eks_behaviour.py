@@ -50,6 +50,19 @@ def test_instances_are_guarded_from_the_groups_own_choice(cloud, one):
     assert len(cloud.at("gpu")["protected"]) == 2
 
 
+def test_what_is_ending_is_not_ended_again(cloud, one):
+    """It stays in its group for a while: to end it again would cost another."""
+    one.launch("r1", 3)
+    cloud.linger(seconds=2)
+    ids = [m["id"] for m in one.list()]
+    for _ in range(3):
+        assert one.terminate(ids[0])["done"][ids[0]] in ("OK", "NOT_FOUND")
+    assert cloud.at("gpu")["target"] == 2 and sorted(cloud.at("gpu")["machines"]) == sorted(ids[1:])
+    assert one.launch("r2", 1)["status"] == "OK" and cloud.at("gpu")["target"] == 3
+    assert len(one.list()) == 3
+    until(lambda: one.terminate(ids[0])["done"] == {ids[0]: "NOT_FOUND"})
+
+
 def test_late_instances_find_their_request(cloud, one):
     cloud.late(pool=cloud.names["gpu"], seconds=1)
     assert one.launch("r1", 2)["machines"] == []
@@ -211,7 +224,22 @@ def test_recorded_errors(cloud, one, name):
     assert r["text"] and r["code"]
 
 
-def test_the_nodegroups_health_is_heard_when_activities_are_silent(cloud, tmp_path):
+@pytest.mark.parametrize("issue,status", [
+    ({"code": "AsgInstanceLaunchFailures", "message": "Could not launch On-Demand Instances. InsufficientInstanceCapacity - We"}, "STOCKOUT"),
+    ({"code": "AsgInstanceLaunchFailures", "message": "Could not launch On-Demand Instances. VcpuLimitExceeded - You"}, "QUOTA"),
+    ({"code": "Ec2LaunchTemplateNotFound", "message": "The launch template is gone"}, "INVALID")])
+def test_the_nodegroups_health_is_heard_when_activities_are_silent(cloud, tmp_path, issue, status):
+    cloud.fresh(gpu={})
+    with Drive(tmp_path, cloud, GPU % cloud.names["gpu"], ", launch_timeout: 5s") as d:
+        cloud.late(pool=cloud.names["gpu"], seconds=3600)
+        cloud.health(pool=cloud.names["gpu"], issues=[{**issue, "resourceIds": ["x"]}])
+        d.launch("r1", 1)
+        m = until(lambda: d.list())
+        assert (m[0]["phase"], m[0]["failure"]) == ("failed", status), m
+        assert cloud.at("gpu")["target"] == 0
+
+
+def test_a_group_that_says_nothing_has_failed_after_its_time(cloud, tmp_path):
     cloud.fresh(gpu={})
     with Drive(tmp_path, cloud, GPU % cloud.names["gpu"], ", launch_timeout: 1s") as d:
         cloud.late(pool=cloud.names["gpu"], seconds=3600)
@@ -268,6 +296,7 @@ def test_pages(cloud, one):
     before = len(cloud.log())
     assert len(one.list()) == 7
     assert cloud.actions(before) == ["DescribeAutoScalingGroups", "DescribeInstances", "DescribeInstances"]
+    assert "NextToken" in dict(cloud.log()[-1]["form"])
     cloud.fault(action="DescribeInstances", kind="error", code="InternalError", status=500, skip=1)
     assert one.ask("list")["status"] == "RETRY"  # half a list is no list
 
