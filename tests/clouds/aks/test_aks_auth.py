@@ -6,7 +6,7 @@ import time
 import pytest
 
 from aks_server import ASSERTION, SECRET
-from conftest import QUICK, config, environment
+from aks_rig import QUICK, config, environment
 
 WAYS = {
     "managed": (", auth: managed_identity", {}),
