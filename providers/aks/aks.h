@@ -48,7 +48,7 @@ struct aks {
     const struct davit_host *host;
     char *cluster;              /* the tag's value */
     char *subscription, *group, *name;
-    char *endpoint, *authority, *imds, *location;
+    char *endpoint, *audience, *authority, *imds, *location;
     char *tenant, *client, *secret, *secret_file, *token_file;
     enum aks_auth auth;
     int64_t poll_ms, wait_ms, abort_ms;

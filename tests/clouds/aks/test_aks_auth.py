@@ -41,6 +41,12 @@ def test_one_token_for_all_at_once_and_a_new_one_in_time(drive, cloud):
     assert refused == []
 
 
+def test_other_clouds_have_an_audience_of_their_own(drive, cloud):
+    d = drive(QUICK + ", audience: 'https://management.chinacloudapi.cn'")
+    assert d.call("list")["status"] == "AUTH"  # ours is public Azure
+    assert ("resource", "https://management.chinacloudapi.cn") in cloud.log[0]["query"]
+
+
 def test_a_token_that_was_revoked_is_replaced_at_once(drive, cloud):
     d = drive()
     d.list()
