@@ -19,6 +19,34 @@ enum {
     MISSED_MAX = 2,            /* good lists without it before it is lost */
 };
 
+/* A foreign file names no plug-in of ours.  Where the usual one is not there,
+ * its machines are simulated, so that the file can be tried as it is; told
+ * loudly, as the configuration does for providers we have no name for. */
+static enum status site_open(struct control *c, const struct config *conf,
+                             struct site *s, struct buf *errors)
+{
+    struct conf_provider stand_in = *s->conf;
+    struct buf first;
+    enum status st;
+
+    buf_init(&first, errors->max);
+    st = provider_open(conf, s->conf, &s->provider, &first);
+    if (st == ST_NOT_FOUND && conf->dialect != DIALECT_DAVIT &&
+        !*s->conf->plugin) {
+        stand_in.plugin = "sim";
+        stand_in.n_options = 0;
+        st = provider_open(conf, &stand_in, &s->provider, errors);
+        if (st == ST_OK)
+            tell(c, "provider.simulated", s->conf->name, "",
+                 "there is no plug-in of that name: machines are simulated, "
+                 "nothing is launched in a cloud");
+    } else {
+        buf_str(errors, first.s);
+    }
+    buf_done(&first);
+    return st;
+}
+
 enum status sites_open(struct control *c, const struct config *conf,
                        struct site ***ret, uint32_t *n, struct buf *errors)
 {
@@ -35,7 +63,7 @@ enum status sites_open(struct control *c, const struct config *conf,
         if (!s)
             abort();
         s->conf = &conf->providers[i];
-        st = provider_open(conf, s->conf, &s->provider, errors);
+        st = site_open(c, conf, s, errors);
         if (st != ST_OK) {
             worst = st;
             free(s);

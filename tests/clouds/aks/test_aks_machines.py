@@ -65,7 +65,7 @@ def test_the_same_request_four_times_at_once_and_from_a_new_process(drive, cloud
     d.running(2)
     other = drive()
     assert other.launch(2, "r-1")["status"] == "OK"
-    assert cloud.pools["gpu"].grew == [2]
+    assert cloud.pools["gpu"].grew == [2] and len(puts(cloud)) == 1
     assert {m["request"] for m in other.list()} == {"r-1"}
 
 
@@ -324,9 +324,11 @@ def test_a_thousand_machines_cost_little(drive, cloud):
     assert cost < 50 or os.environ.get("DAVIT_VARIANT", "release") != "release"
 
 
-def test_a_link_to_elsewhere_is_not_followed(drive, cloud):
+@pytest.mark.parametrize("link", ["http://127.0.0.2:1/steal", "http://evil{host}/steal", "http://{host}@127.0.0.2:1/",
+                                  "https://{host}/steal", "http://127.0.0.2:1?.{host}"])
+def test_a_link_to_elsewhere_is_not_followed(drive, cloud, server, link):
     cloud.rules.append({"match": "GET .*/agentPools$", "do": "status", "status": 200, "body": {
-        "value": [], "nextLink": "http://127.0.0.2:1/steal"}})
+        "value": [], "nextLink": link.replace("{host}", server.url.removeprefix("http://"))}})
     r = drive().call("list")
     assert (r["status"], r["code"]) == ("BROKEN", "ForeignLink"), r
 

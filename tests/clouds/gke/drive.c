@@ -186,7 +186,7 @@ int main(int argc, char **argv)
         json_decref(want);
     }
     free(line);
-    workers_free(workers);
+    workers_free(workers, 5000);
     /* Its threads are detached: their libraries' own memory goes a moment
      * later, which the leak checker need not see. */
     nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
