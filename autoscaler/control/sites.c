@@ -357,6 +357,19 @@ void site_listed(struct control *c, struct call *call)
     }
 }
 
+static struct told_offer *told_find(struct control *c, const char *provider,
+                                    const struct call_offer *o)
+{
+    for (uint32_t i = 0; i < c->n_told; i++) {
+        struct told_offer *t = &c->told[i];
+        if (t->spot == o->spot && strcmp(t->provider, provider) == 0 &&
+            strncmp(t->type, o->type, sizeof t->type - 1) == 0 &&
+            strncmp(t->zone, o->zone, sizeof t->zone - 1) == 0)
+            return t;
+    }
+    return NULL;
+}
+
 void site_offered(struct control *c, struct call *call)
 {
     struct site *s = site_of(c, call->provider);
@@ -373,8 +386,13 @@ void site_offered(struct control *c, struct call *call)
     c->n_told = kept;
     for (uint32_t i = 0; i < call->offers.n; i++) {
         const struct call_offer *o = &call->offers.v[i];
-        struct told_offer *t;
+        struct told_offer *t = told_find(c, s->conf->name, o);
 
+        if (t) {  /* told twice: the later one holds */
+            t->available = o->available;
+            t->price_micros_hour = o->price_micros_hour;
+            continue;
+        }
         if (c->n_told == c->cap_told) {
             c->cap_told = c->cap_told ? c->cap_told * 2 : 32;
             c->told = realloc(c->told, c->cap_told * sizeof *c->told);
