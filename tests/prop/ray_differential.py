@@ -227,6 +227,8 @@ def main(argv=None):
         if asks(case) and any(t["cause"] != "IDLE"
                               for t in case["expect"]["terminate"]):
             continue
+        if any(not t["id"] for t in case["expect"]["terminate"]):
+            continue
         kept.append(case)
         try:
             plan = ray_cases.plan_of(ray_cases.snapshot_of(case))

@@ -236,21 +236,6 @@ def test_a_spot_pool_that_lost_machines_is_not_filled_up(drive, cloud):
     assert d.launch(1, "r-c", "s")["code"] == "Market"
 
 
-def test_a_failed_raise_that_nobody_remembers_comes_down_too(drive, cloud):
-    gpu = cloud.pools["gpu"]
-    gpu.stock = 0
-    drive().launch(2)
-    d = drive()
-    d.failed(2)
-    tags = gpu.props["tags"]
-    ids = tags["davit-requests-0"].split(" ")
-    assert cloud.targets()["gpu"] == 2
-    ids[4] = str(int(ids[4]) - 3600)  # it was an hour ago
-    tags["davit-requests-0"] = " ".join(ids)
-    d.list()
-    d.until(lambda: cloud.targets()["gpu"] == 0 and d.list() == [])
-
-
 def test_a_raise_that_hangs_is_broken_off(drive, cloud):
     d = drive(options="poll: 20ms, wait: 5s, reads: {every: 0}, writes: {every: 0}, abort_after: 1s")
     cloud.op_s = 600

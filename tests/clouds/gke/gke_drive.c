@@ -1,5 +1,5 @@
 /*
- * drive.c - a provider of a configuration file, driven by lines of JSON.
+ * gke_drive.c - a provider of a configuration file, driven by lines of JSON.
  *
  *   drive davit.yaml PROVIDER
  *   {"op": "launch", "type": "t4", "zone": "", "count": 2, "request": "r-1"}

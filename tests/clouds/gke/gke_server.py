@@ -24,7 +24,7 @@ import time
 import urllib.parse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from discovery import Api
+from gke_discovery import Api
 
 GOOGLE = "https://www.googleapis.com/compute/v1/"
 STOCKOUT = ("ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS",
