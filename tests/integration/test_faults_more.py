@@ -266,7 +266,7 @@ def test_a_request_too_many_is_refused_and_the_others_live(tmp_path):
         d.post({"owner": "a", "bundles": [{"resources": {"CPU": 1}, "count": 4000000}]})
         status, reply = d.call("POST", "/v1/request_resources",
                                {"owner": "b", "bundles": [{"resources": {"CPU": 1}, "count": 4000000}]})
-        assert status == 400 and "4000000" in reply["error"]["text"], reply
+        assert status == 400 and "5000000" in reply["error"]["text"], reply
         d.post({"owner": "a", "bundles": [T4]})
         d.until(lambda: d.ready("t4") == 1)
 
