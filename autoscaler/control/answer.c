@@ -36,6 +36,19 @@ static bool refused_for_sure(enum status s)
            s == ST_AUTH || s == ST_UNSUPPORTED || s == ST_NOT_FOUND;
 }
 
+static void set_aside_tell(struct control *c, const struct rest *r,
+                           const char *provider)
+{
+    char how_long[40] = "until the configuration is loaded again";
+
+    if (r->until_ms != INT64_MAX)
+        snprintf(how_long, sizeof how_long, "for %lld s",
+                 (long long)(r->until_ms - c->now_ms) / 1000);
+    tell(c, "offer.set_aside", *r->type ? r->type : provider,
+         status_name(r->why), "%s%s%s %s", provider, *r->zone ? " " : "",
+         r->zone, how_long);
+}
+
 void answer_launch(struct control *c, struct call *call)
 {
     struct site *site = site_of(c, call->provider);
@@ -84,11 +97,7 @@ void answer_launch(struct control *c, struct call *call)
          "%s, %u of %u: %s%s%s", provider, waiting, call->count,
          call->err.code, *call->err.code ? ": " : "", call->err.text);
     if (rest && rest->until_ms > c->now_ms)
-        tell(c, "offer.set_aside", *rest->type ? rest->type : provider,
-             status_name(rest->why), "%s%s%s for %lld s", provider,
-             *rest->zone ? " " : "", rest->zone,
-             rest->until_ms == INT64_MAX
-                 ? -1LL : (long long)(rest->until_ms - c->now_ms) / 1000);
+        set_aside_tell(c, rest, provider);
 }
 
 void answer_terminate(struct control *c, struct call *call)

@@ -52,6 +52,10 @@ static void commands_answer(struct control *c)
             cmd->status = err_set(&cmd->err, ST_RETRY,
                                   "the journal cannot be written: nothing was "
                                   "promised, try again");
+        if (cmd->status == ST_OK && !c->planned)
+            cmd->status = err_set(&cmd->err, ST_RETRY,
+                                  "kept, but what is known now cannot be "
+                                  "planned for; the log says why");
         cmd->seen = cmd->status == ST_OK ? status_get(&c->board) : NULL;
         cmd->done(cmd);
     }
@@ -84,7 +88,8 @@ static void tick(struct control *c)
     reload_if_wanted(c);
     observe_fold(c);                    /* answers become facts; never acts */
     facts = facts_take(c, &page->arena);
-    if (snapshot_make(facts, &page->arena, &now, &err) == ST_OK) {
+    c->planned = snapshot_make(facts, &page->arena, &now, &err) == ST_OK;
+    if (c->planned) {
         plan = ARENA_NEW(&page->arena, struct plan);
         t1 = cpu_us();
         planner_run(now, &page->arena, plan);  /* pure */

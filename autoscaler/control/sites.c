@@ -19,6 +19,34 @@ enum {
     MISSED_MAX = 2,            /* good lists without it before it is lost */
 };
 
+/* A foreign file names no plug-in of ours.  Where the usual one is not there,
+ * its machines are simulated, so that the file can be tried as it is; told
+ * loudly, as the configuration does for providers we have no name for. */
+static enum status site_open(struct control *c, const struct config *conf,
+                             struct site *s, struct buf *errors)
+{
+    struct conf_provider stand_in = *s->conf;
+    struct buf first;
+    enum status st;
+
+    buf_init(&first, errors->max);
+    st = provider_open(conf, s->conf, &s->provider, &first);
+    if (st == ST_NOT_FOUND && conf->dialect != DIALECT_DAVIT &&
+        !*s->conf->plugin) {
+        stand_in.plugin = "sim";
+        stand_in.n_options = 0;
+        st = provider_open(conf, &stand_in, &s->provider, errors);
+        if (st == ST_OK)
+            tell(c, "provider.simulated", s->conf->name, "",
+                 "there is no plug-in of that name: machines are simulated, "
+                 "nothing is launched in a cloud");
+    } else {
+        buf_str(errors, first.s);
+    }
+    buf_done(&first);
+    return st;
+}
+
 enum status sites_open(struct control *c, const struct config *conf,
                        struct site ***ret, uint32_t *n, struct buf *errors)
 {
@@ -35,7 +63,7 @@ enum status sites_open(struct control *c, const struct config *conf,
         if (!s)
             abort();
         s->conf = &conf->providers[i];
-        st = provider_open(conf, s->conf, &s->provider, errors);
+        st = site_open(c, conf, s, errors);
         if (st != ST_OK) {
             worst = st;
             free(s);
@@ -329,6 +357,19 @@ void site_listed(struct control *c, struct call *call)
     }
 }
 
+static struct told_offer *told_find(struct control *c, const char *provider,
+                                    const struct call_offer *o)
+{
+    for (uint32_t i = 0; i < c->n_told; i++) {
+        struct told_offer *t = &c->told[i];
+        if (t->spot == o->spot && strcmp(t->provider, provider) == 0 &&
+            strncmp(t->type, o->type, sizeof t->type - 1) == 0 &&
+            strncmp(t->zone, o->zone, sizeof t->zone - 1) == 0)
+            return t;
+    }
+    return NULL;
+}
+
 void site_offered(struct control *c, struct call *call)
 {
     struct site *s = site_of(c, call->provider);
@@ -345,8 +386,13 @@ void site_offered(struct control *c, struct call *call)
     c->n_told = kept;
     for (uint32_t i = 0; i < call->offers.n; i++) {
         const struct call_offer *o = &call->offers.v[i];
-        struct told_offer *t;
+        struct told_offer *t = told_find(c, s->conf->name, o);
 
+        if (t) {  /* told twice: the later one holds */
+            t->available = o->available;
+            t->price_micros_hour = o->price_micros_hour;
+            continue;
+        }
         if (c->n_told == c->cap_told) {
             c->cap_told = c->cap_told ? c->cap_told * 2 : 32;
             c->told = realloc(c->told, c->cap_told * sizeof *c->told);

@@ -97,6 +97,7 @@ struct control {
     struct mailbox inbox;
     struct workers *workers;
     struct journal *journal;
+    bool planned;             /* this tick has a plan */
     bool journal_ok;          /* the last commit was good */
     bool journal_stale;       /* memory is ahead: all is written again */
 

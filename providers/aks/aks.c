@@ -102,10 +102,8 @@ static int site_list(struct op *op, const json_t *pools,
     if (p.count == 0 && !p.busy && !p.failed)
         return DAVIT_OK;
     int st = pool_machines(op, &p);
-    if (st == DAVIT_OK) {
+    if (st == DAVIT_OK)
         pool_list(&p, t, site, NULL, sink, put);
-        pool_lower_old(op, &p);
-    }
     pool_done(&p);
     return st;
 }

@@ -48,7 +48,7 @@ struct aks {
     const struct davit_host *host;
     char *cluster;              /* the tag's value */
     char *subscription, *group, *name;
-    char *endpoint, *authority, *imds, *location;
+    char *endpoint, *audience, *authority, *imds, *location;
     char *tenant, *client, *secret, *secret_file, *token_file;
     enum aks_auth auth;
     int64_t poll_ms, wait_ms, abort_ms;
@@ -170,8 +170,6 @@ int pool_delete(struct op *op, struct pool *p, const char *const *names,
                 size_t n);
 /* Breaks off a raise of ours that takes longer than abort_after. */
 void pool_abort_old(struct op *op, struct pool *p);
-/* A failed raise that nobody dealt with: the target comes down all the same. */
-void pool_lower_old(struct op *op, struct pool *p);
 bool pool_contested(const struct op *op);  /* the error: another writer */
 int pool_busy(struct op *op, const struct pool *p);  /* RETRY, with why */
 bool pool_wait(struct op *op);  /* true: there is time for another look */

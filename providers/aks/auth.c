@@ -15,8 +15,6 @@
 
 #include "aks.h"
 
-#define SCOPE "https://management.azure.com/.default"
-#define RESOURCE "https://management.azure.com"
 #define JWT_BEARER "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 #define FILE_MAX 65536
 
@@ -54,14 +52,16 @@ static int form(const struct aks *a, char **ret, struct davit_error *e)
     if (st != DAVIT_OK)
         return st;
     bool workload = a->auth == AUTH_WORKLOAD;
+    char *scope = text_print("%s/.default", a->audience);
     const struct davit_kv kv[] = {
         {"grant_type", "client_credentials"},
         {"client_id", a->client},
-        {"scope", SCOPE},
+        {"scope", scope},
         {workload ? "client_assertion" : "client_secret", proof},
         {"client_assertion_type", JWT_BEARER}};
     *ret = kit_form(kv, workload ? 5 : 4);
     kit_token_free(proof);
+    free(scope);
     return DAVIT_OK;
 }
 
@@ -89,7 +89,7 @@ static int ask_metadata(struct aks *a, struct davit_call *call,
                         struct davit_http *x, struct davit_error *e)
 {
     static const struct davit_kv header = {"Metadata", "true"};
-    char *resource = url_escape(RESOURCE), *client = url_escape(a->client);
+    char *resource = url_escape(a->audience), *client = url_escape(a->client);
     char *url = text_print("%s/metadata/identity/oauth2/token"
                            "?api-version=2018-02-01&resource=%s%s%s", a->imds,
                            resource, client[0] != '\0' ? "&client_id=" : "",

@@ -14,7 +14,6 @@
 #define FORGET_S 86400                  /* requests nobody repeats any more */
 #define HURRY_S 600                     /* ... and when there is no room */
 #define BUSY_MS 5000
-#define ORPHAN_MS 1800000               /* a failed raise is nobody's */
 
 bool pool_wait(struct op *op)
 {
@@ -269,21 +268,15 @@ int pool_lower(struct op *op, struct pool *p)
     return pool_put(op, p, live);
 }
 
-/* ---- what nobody is there for any more */
-
-static int64_t open_age_ms(const struct op *op, struct pool *p)
-{
-    const struct record *r = pool_open_record(p);
-    return r != NULL ? op->aks->host->wall_ms() - r->at_s * 1000 : -1;
-}
-
-/* Errors of these are not the caller's: it is doing something else. */
+/* Its errors are not the caller's, which is there for something else. */
 void pool_abort_old(struct op *op, struct pool *p)
 {
+    const struct record *record = pool_open_record(p);
     struct davit_error ignored = {.size = sizeof ignored}, *e = op->error;
     struct reply r;
     if (op->aks->abort_ms <= 0 || strcasecmp(p->state, "Scaling") != 0 ||
-        open_age_ms(op, p) < op->aks->abort_ms)
+        record == NULL ||
+        op->aks->host->wall_ms() - record->at_s * 1000 < op->aks->abort_ms)
         return;
     char line[120], *url = arm_cluster_url(op->aks, "/agentPools/%s/abort",
                                            p->name);
@@ -295,16 +288,6 @@ void pool_abort_old(struct op *op, struct pool *p)
              "than abort_after%s%.40s", p->name, st == DAVIT_OK ? "" : ": ",
              st == DAVIT_OK ? "" : ignored.code);
     op->aks->host->log(1, line);
-}
-
-void pool_lower_old(struct op *op, struct pool *p)
-{
-    struct davit_error ignored = {.size = sizeof ignored}, *e = op->error;
-    if (p->missing == 0 || open_age_ms(op, p) < ORPHAN_MS)
-        return;
-    op->error = &ignored;
-    pool_lower(op, p);
-    op->error = e;
 }
 
 /* ---- chosen machines */

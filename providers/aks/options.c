@@ -13,6 +13,7 @@
 #include "aks.h"
 
 #define POOL_NAME_MAX 12
+#define PUBLIC_ARM "https://management.azure.com"
 
 const struct davit_kv aks_options[] = {
     {"subscription", "the subscription's id"},
@@ -31,6 +32,7 @@ const struct davit_kv aks_options[] = {
                              "$AZURE_FEDERATED_TOKEN_FILE)"},
     {"endpoint", "Azure Resource Manager (default: "
                  "https://management.azure.com)"},
+    {"audience", "what tokens are for (default: the endpoint)"},
     {"authority", "where tokens come from (default: $AZURE_AUTHORITY_HOST or "
                   "https://login.microsoftonline.com)"},
     {"imds", "the instance metadata service (default: http://169.254.169.254)"},
@@ -234,7 +236,7 @@ static int read_all(struct reading *r)
         st = needed(r, "cluster", "the name of the AKS cluster", "-_",
                     &a->name);
     if (st == DAVIT_OK)
-        st = url_option(r, "endpoint", NULL, "https://management.azure.com",
+        st = url_option(r, "endpoint", NULL, PUBLIC_ARM,
                         false, &a->endpoint);
     if (st == DAVIT_OK)
         st = url_option(r, "authority", "AZURE_AUTHORITY_HOST",
@@ -255,6 +257,10 @@ static int read_all(struct reading *r)
         st = pace_read(r, "reads", 60, 1000, &a->gets);
     if (st == DAVIT_OK)
         st = pace_read(r, "writes", 20, 60000, &puts);
+    if (st == DAVIT_OK)
+        a->audience = text_copy(given(r, "audience", NULL,
+                                      strncmp(a->endpoint, "https://", 8) == 0
+                                          ? a->endpoint : PUBLIC_ARM));
     a->location = text_copy(given(r, "location", NULL, ""));
     a->types = must(calloc(r->setup->n_types + 1, sizeof *a->types));
     for (size_t i = 0; st == DAVIT_OK && i < r->setup->n_types; i++)
@@ -298,7 +304,7 @@ void aks_close(void *self)
 {
     struct aks *a = self;
     char *texts[] = {a->cluster, a->subscription, a->group, a->name,
-                     a->endpoint, a->authority, a->imds, a->location,
+                     a->endpoint, a->audience, a->authority, a->imds, a->location,
                      a->tenant, a->client, a->secret_file, a->token_file};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         free(texts[i]);

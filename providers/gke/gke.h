@@ -60,7 +60,8 @@ struct group {
     bool spot;
 };
 struct groups {
-    json_t *pools;               /* a reference */
+    struct gke *g;
+    json_t *pools;               /* shared */
     struct group *v;
     size_t n;
 };
@@ -108,6 +109,12 @@ int api_wait_container(struct op *op, const json_t *reply);
 void api_request_id(char ret[37], const void *data, size_t n);
 
 /* pools.c */
+/* What calls share: *which, and later given back.  Under the lock, since
+ * jansson looks at its count of references without one. */
+json_t *shared_take(struct gke *g, json_t *const *which);
+void shared_drop(struct gke *g, json_t *j);
+/* *which is j from now on; the caller keeps j too, to drop it. */
+void shared_set(struct gke *g, json_t **which, json_t *j);
 int pools_get(struct op *op, bool fresh, struct groups *ret);
 void pools_done(struct groups *gs);
 void pools_forget(struct gke *g);

@@ -225,16 +225,13 @@ static int addresses_get(struct op *op, const struct groups *gs,
                          const struct members *ms, json_t **ret)
 {
     struct gke *g = op->g;
-    json_t *old, *now = json_object();
+    json_t *old = shared_take(g, &g->addresses), *now = json_object();
     int s = DAVIT_OK;
-    pthread_mutex_lock(&g->lock);
-    old = json_incref(g->addresses);
-    pthread_mutex_unlock(&g->lock);
     for (size_t i = 0; i < ms->n; i++)
         if (*address_of(old, &ms->v[i]) != '\0')
-            json_object_set(now, ms->v[i].number,
-                            json_object_get(old, ms->v[i].number));
-    json_decref(old);
+            json_object_set_new(now, ms->v[i].number,
+                                json_string(address_of(old, &ms->v[i])));
+    shared_drop(g, old);
     for (size_t k = 0; k < gs->n && s == DAVIT_OK; k++) {
         bool wanted = false;
         for (size_t i = 0; i < ms->n && !wanted; i++)
@@ -245,12 +242,8 @@ static int addresses_get(struct op *op, const struct groups *gs,
             s = addresses_read(op, &gs->v[k], now);
     }
     *ret = now;
-    if (s != DAVIT_OK)
-        return s;
-    pthread_mutex_lock(&g->lock);
-    json_decref(g->addresses);
-    g->addresses = json_incref(now);
-    pthread_mutex_unlock(&g->lock);
+    if (s == DAVIT_OK)
+        shared_set(g, &g->addresses, now);
     return s;
 }
 
@@ -262,14 +255,6 @@ static const char *left_key(const struct group *gr, char *key, size_t size)
 {
     snprintf(key, size, "%s/%s", gr->zone, gr->name);
     return key;
-}
-
-static json_t *left_known(struct gke *g)
-{
-    pthread_mutex_lock(&g->lock);
-    json_t *left = json_incref(g->left);
-    pthread_mutex_unlock(&g->lock);
-    return left;
 }
 
 static bool group_wanted(const struct group *gr, const json_t *left)
@@ -287,10 +272,8 @@ static void left_keep(struct gke *g, const struct members *ms)
         if (ms->v[i].group->type == NULL && member_ours(g, &ms->v[i]))
             json_object_set_new(left, left_key(ms->v[i].group, key,
                                                sizeof key), json_true());
-    pthread_mutex_lock(&g->lock);
-    json_decref(g->left);
-    g->left = left;
-    pthread_mutex_unlock(&g->lock);
+    shared_set(g, &g->left, left);
+    shared_drop(g, left);
 }
 
 int gke_list(void *self, struct davit_call *call, struct davit_sink *sink,
@@ -300,7 +283,7 @@ int gke_list(void *self, struct davit_call *call, struct davit_sink *sink,
     struct op op = {self, call, e};
     struct groups gs;
     struct members ms = {.n = 0};
-    json_t *addresses = NULL, *left = left_known(op.g);
+    json_t *addresses = NULL, *left = shared_take(op.g, &op.g->left);
     int s = pools_get(&op, false, &gs);
     for (size_t i = 0; i < gs.n && s == DAVIT_OK; i++)
         if (group_wanted(&gs.v[i], left)) {
@@ -320,8 +303,8 @@ int gke_list(void *self, struct davit_call *call, struct davit_sink *sink,
     for (size_t i = 0; i < ms.n && s == DAVIT_OK; i++)
         if (member_ours(op.g, &ms.v[i]))
             member_put(&ms.v[i], address_of(addresses, &ms.v[i]), sink, put);
-    json_decref(left);
-    json_decref(addresses);
+    shared_drop(op.g, left);
+    shared_drop(op.g, addresses);
     members_done(&ms);
     pools_done(&gs);
     return s;

@@ -21,12 +21,34 @@ const struct gke_type *type_find(const struct gke *g, const char *name)
     return NULL;
 }
 
-void pools_forget(struct gke *g)
+json_t *shared_take(struct gke *g, json_t *const *which)
 {
     pthread_mutex_lock(&g->lock);
-    json_decref(g->pools);
-    g->pools = NULL;
+    json_t *j = json_incref(*which);
     pthread_mutex_unlock(&g->lock);
+    return j;
+}
+
+void shared_drop(struct gke *g, json_t *j)
+{
+    if (j == NULL)
+        return;
+    pthread_mutex_lock(&g->lock);
+    json_decref(j);
+    pthread_mutex_unlock(&g->lock);
+}
+
+void shared_set(struct gke *g, json_t **which, json_t *j)
+{
+    pthread_mutex_lock(&g->lock);
+    json_decref(*which);
+    *which = json_incref(j);
+    pthread_mutex_unlock(&g->lock);
+}
+
+void pools_forget(struct gke *g)
+{
+    shared_set(g, &g->pools, NULL);
 }
 
 static int pools_read(struct op *op, bool fresh, json_t **ret)
@@ -51,10 +73,9 @@ static int pools_read(struct op *op, bool fresh, json_t **ret)
     if (s != DAVIT_OK)
         return s;
     pthread_mutex_lock(&g->lock);
-    json_decref(g->pools);
-    g->pools = json_incref(*ret);
     g->pools_ms = g->host->wall_ms();
     pthread_mutex_unlock(&g->lock);
+    shared_set(g, &g->pools, *ret);
     return DAVIT_OK;
 }
 
@@ -127,7 +148,7 @@ static int by_zone(const void *a, const void *b)
 
 int pools_get(struct op *op, bool fresh, struct groups *ret)
 {
-    *ret = (struct groups){.n = 0};
+    *ret = (struct groups){.g = op->g};
     int s = pools_read(op, fresh, &ret->pools);
     size_t i;
     json_t *p;
@@ -144,7 +165,8 @@ int pools_get(struct op *op, bool fresh, struct groups *ret)
 void pools_done(struct groups *gs)
 {
     free(gs->v);
-    json_decref(gs->pools);
+    if (gs->g != NULL)
+        shared_drop(gs->g, gs->pools);
 }
 
 static void pool_names(const json_t *pools, char *ret, size_t size)

@@ -214,10 +214,7 @@ def test_an_intent_that_cannot_be_sent_is_not_a_node_to_come(aids, tmp_path):
                                         "two: {plugin: \"%s\", state: \"{dir}/two.json\"}" % SIM).replace("provider: stuck", "provider: two")
     with Daemon(tmp_path, text, env=clocks.env) as d:
         d.until(lambda: d.get("/readyz")[0] == 200)
-        path = tmp_path / "two.json"
-        c = json.loads(path.read_text()) if path.exists() else {}
-        c["faults"] = {"throttle": True}
-        path.write_text(json.dumps(c))
+        faults_when_there(d, "two.json", throttle=True)
         d.post({"bundles": [T4]})
         d.until(lambda: d.events("launch.failed"))
         for n in range(1, 8):
@@ -262,3 +259,56 @@ def test_what_ended_while_the_disk_was_full_stays_ended(tmp_path):
         d.kill()
         d.start()
         assert {r["owner"] for r in d.until(lambda: d.status().get("requests"))} == there
+
+
+def test_a_request_too_many_is_refused_and_the_others_live(tmp_path):
+    with Daemon(tmp_path, config()) as d:
+        d.post({"owner": "a", "bundles": [{"resources": {"CPU": 1}, "count": 4000000}]})
+        status, reply = d.call("POST", "/v1/request_resources",
+                               {"owner": "b", "bundles": [{"resources": {"CPU": 1}, "count": 4000000}]})
+        assert status == 400 and "5000000" in reply["error"]["text"], reply
+        d.post({"owner": "a", "bundles": [T4]})
+        d.until(lambda: d.ready("t4") == 1)
+
+
+def test_a_config_map_that_changes_is_seen(tmp_path):
+    """Kubernetes swaps the link ..data; davit.yaml itself is a link through it."""
+    with Daemon(tmp_path, config(), start=False) as d:
+        def put(name, text):
+            (tmp_path / name).mkdir()
+            (tmp_path / name / "davit.yaml").write_text(text)
+            os.symlink(name, tmp_path / "..data_tmp")
+            os.replace(tmp_path / "..data_tmp", tmp_path / "..data")
+        text = d.path.read_text()
+        d.path.unlink()
+        put("..1", text)
+        os.symlink("..data/davit.yaml", d.path)
+        d.start()
+        put("..2", text.replace("max: 8", "max: 7"))
+        d.until(lambda: d.events("config.loaded"))
+        d.until(lambda: [t["max"] for t in d.status()["types"] if t["name"] == "cpu"] == [7])
+
+
+def test_a_refusal_of_before_the_reload_says_nothing_after_it(tmp_path):
+    with Daemon(tmp_path, config("latency: 1500ms")) as d:
+        d.until(lambda: d.get("/readyz")[0] == 200)
+        faults_when_there(d, auth=True)
+        d.post({"bundles": [T4]})
+        d.until(lambda: d.events("launch"))
+        d.write(config("latency: 10ms"))  # repaired, while a launch is under way
+        d.until(lambda: d.events("config.loaded"))
+        assert not d.events("launch.failed")
+        d.until(lambda: d.events("launch.failed"))
+        assert [e["reason"] for e in d.events("launch.failed")] == ["AUTH"]
+        faults_when_there(d)
+        d.until(lambda: d.ready("t4") == 1, 20)
+
+
+def faults_when_there(d, name="cloud.json", **kw):
+    path = d.dir / name
+    c = json.loads(path.read_text()) if path.exists() else {
+        "davit_sim": 1, "machines": [], "requests": {}, "attempts": {}}
+    c["faults"] = kw
+    new = path.with_suffix(".new")
+    new.write_text(json.dumps(c))
+    new.replace(path)

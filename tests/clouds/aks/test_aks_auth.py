@@ -6,7 +6,7 @@ import time
 import pytest
 
 from aks_server import ASSERTION, SECRET
-from conftest import QUICK, config, environment
+from aks_rig import QUICK, config, environment
 
 WAYS = {
     "managed": (", auth: managed_identity", {}),
@@ -39,6 +39,12 @@ def test_one_token_for_all_at_once_and_a_new_one_in_time(drive, cloud):
     assert cloud.granted == 2
     refused = [e for e in cloud.log if e.get("status") == 401]
     assert refused == []
+
+
+def test_other_clouds_have_an_audience_of_their_own(drive, cloud):
+    d = drive(QUICK + ", audience: 'https://management.chinacloudapi.cn'")
+    assert d.call("list")["status"] == "AUTH"  # ours is public Azure
+    assert ("resource", "https://management.chinacloudapi.cn") in cloud.log[0]["query"]
 
 
 def test_a_token_that_was_revoked_is_replaced_at_once(drive, cloud):

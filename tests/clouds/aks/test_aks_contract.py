@@ -7,7 +7,7 @@ import pytest
 
 from aks_cloud import CLUSTER, GROUP, SUB, Cloud
 from aks_server import Server
-from conftest import BUILD, ROOT, VARIANT, environment
+from aks_rig import BUILD, ROOT, VARIANT, environment
 
 
 @pytest.fixture(scope="module")

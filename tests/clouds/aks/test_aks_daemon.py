@@ -11,8 +11,8 @@ import time
 
 import pytest
 
+from aks_rig import BUILD, config, environment  # also puts the integration tests on the path
 import daemon
-from conftest import BUILD, config, environment
 
 ZONES = "zones: [westeurope-1, westeurope-2], options: {pools: {westeurope-1: gpu, westeurope-2: gpu2}}"
 OPTIONS = "poll: 100ms, wait: 1s, reads: {every: 0}, writes: {every: 0}"
@@ -68,6 +68,23 @@ def test_half_of_it_is_had(davit, cloud):
     d.post({"owner": "a", "bundles": []})
     d.until(lambda: cloud.machines() == [] and not d.nodes(), 30)
     assert cloud.targets() == {"gpu": 0, "gpu2": 0, "cpu": 0}
+
+
+def test_a_daemon_without_memory_cleans_up_a_failed_raise(davit, cloud):
+    """The journal is lost: what failed is found in the pool's tags."""
+    cloud.op_s = 1
+    cloud.pools["gpu"].stock = cloud.pools["gpu2"].stock = 1
+    d = davit()
+    d.post({"owner": "a", "bundles": [T4] * 3})
+    d.until(lambda: cloud.targets()["gpu"] == 3, 10)
+    d.kill()
+    for path in d.dir.glob("davit.db*"):
+        path.unlink()
+    time.sleep(1.2)
+    assert cloud.targets()["gpu"] == 3  # it would buy two more whenever Azure has them
+    d.start()
+    d.until(lambda: cloud.machines() == [] and not d.nodes(), 30)
+    assert cloud.targets() == {"gpu": 0, "gpu2": 0, "cpu": 0} and cloud.pools["gpu"].grew == [1]
 
 
 SEED = random.SystemRandom().randrange(1 << 30)

@@ -11,8 +11,7 @@ from urllib.parse import parse_qsl, urlparse
 
 import pytest
 
-from conftest import environment
-from conftest import Drive
+from aks_rig import Drive, environment
 
 GOLDEN = {p.stem: json.loads(p.read_text()) for p in sorted((pathlib.Path(__file__).parent / "golden").glob("*.json"))}
 POOL = "/agentPools/gpu"

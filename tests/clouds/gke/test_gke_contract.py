@@ -2,7 +2,7 @@
 import pathlib
 import subprocess
 
-from conftest import BUILD, ROOT, VARIANT, environment
+from gke_rig import BUILD, environment
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -11,9 +11,7 @@ def fault(server, key, value):
     return f"curl -fsS -o /dev/null --noproxy '*' -d '{value}' {server.url}/_test/{key}"
 
 
-def suite(server, *more, timeout=280):
-    subprocess.run(["make", "-s", f"VARIANT={VARIANT}", f"build/{VARIANT}/tests/check_provider",
-                    f"build/{VARIANT}/plugins/davit-gke.so"], cwd=ROOT, check=True)
+def suite(driver, server, *more, timeout=280):
     where = ["-z", "us-central1-a", "-z", "us-central1-b"]
     p = subprocess.run(
         [BUILD / "tests" / "check_provider", BUILD / "plugins" / "davit-gke.so", "-t", "t4", "-p", "gpu", "-r", "CPU=8",
@@ -26,8 +24,8 @@ def suite(server, *more, timeout=280):
     assert server.cloud.living() == [] and server.cloud.targets() == 0
 
 
-def test_the_laws(server):  # two replies: libcurl sends again by itself when a kept connection dies
-    suite(server,
+def test_the_laws(driver, server):  # two replies: libcurl sends again by itself when a kept connection dies
+    suite(driver, server,
           "--lose", fault(server, "lose", '{"createInstances": 2}'),
           "--fault", "THROTTLED=" + fault(server, "fail_next", "[429]"),
           "--fault", "AUTH=" + fault(server, "deny", "true"),
@@ -38,13 +36,13 @@ def test_the_laws(server):  # two replies: libcurl sends again by itself when a 
           "--fault", "INVALID=" + fault(server, "refuse", '{"createInstances": [400, "invalid", "not like this"]}'))
 
 
-def test_the_laws_when_the_cloud_is_slow_to_show(server):
+def test_the_laws_when_the_cloud_is_slow_to_show(driver, server):
     """Accepted, done, and visible only after a while."""
     Cloud = type(server.cloud)
     keep = dict(Cloud.FAULTS)
     try:
         Cloud.FAULTS = dict(keep, apply=0.15, op=0.2, boot=0.2)
         server.cloud.heal()
-        suite(server)
+        suite(driver, server)
     finally:
         Cloud.FAULTS = keep

@@ -12,7 +12,7 @@ import urllib.parse
 
 import pytest
 
-from server import Cloud, Server
+from gke_server import Cloud, Server
 
 HERE = pathlib.Path(__file__).resolve().parent
 A, B = "us-central1-a", "us-central1-b"
@@ -51,7 +51,7 @@ def recorded(path):
 @pytest.fixture(scope="module")
 def sent(driver, tmp_path_factory):
     """All that one round of every operation sends."""
-    from conftest import Drive, config, environment
+    from gke_rig import Drive, config, environment
     cloud = Cloud()
     cloud.pool("gpu", [A, B], machine="a2-highgpu-1g", accelerator="nvidia-tesla-a100", autoscaling=True)
     g = cloud.groups[A, "gke-c1-gpu-0a1b2c3d-grp"]

@@ -47,7 +47,19 @@ def test_the_same_request_makes_no_more(drive, cloud):
     d.call("reopen")
     assert d.launch(3, zone=A)["status"] == "OK"
     d.running(3)
+    cloud.requests.clear()              # Google remembers a requestId for an hour
+    before = cloud.counts["createInstances"]
+    r = d.launch(3, zone=A)
+    assert r["status"] == "OK" and len(r["machines"]) == 3 and cloud.counts["createInstances"] == before
     assert len(cloud.living()) == cloud.targets() == 3
+
+
+def test_refused_and_yet_done(drive, cloud):
+    """Another call was faster: what is there decides."""
+    d = drive()
+    cloud.fail_ops = {"createInstances": ["RESOURCE_ALREADY_EXISTS", "there is one of that name", "done"]}
+    r = d.launch(2, zone=A)
+    assert r["status"] == "OK" and len(r["machines"]) == 2 and len(d.running(2)) == 2
 
 
 def test_another_process_repeats_what_is_under_way(drive, cloud):
@@ -169,6 +181,17 @@ def test_a_pool_that_moved(drive, cloud):
     assert d.launch(1, request(3), zone=B)["status"] == "OK"
 
 
+def test_nobody_is_called_gone_for_a_group_that_does_not_answer(drive, cloud):
+    d = drive()
+    d.launch(1, zone=B)
+    m = d.running(1)[0]["id"]
+    lost = cloud.groups.pop((A, "gke-c1-gpu-0a1b2c3d-grp"))
+    assert d.end(m)["done"] == {m: "RETRY"} and d.call("list")["status"] == "RETRY"
+    cloud.groups[A, lost["name"]] = lost
+    assert d.end(m)["done"] == {m: "OK"}
+    d.until(lambda: d.list() == [])
+
+
 def test_a_zone_that_was_added(drive, cloud):
     d = drive()
     d.list()
@@ -179,7 +202,7 @@ def test_a_zone_that_was_added(drive, cloud):
 
 def test_a_type_that_was_removed_keeps_its_machines_ours(drive, cloud, driver, server, tmp_path):
     """And nobody else's: not the pool's own, not another Davit's."""
-    from conftest import Drive, config, environment
+    from gke_rig import Drive, config, environment
     cloud.pool("cpu", ["us-central1-a"], machine="e2-standard-8", hash_="ffffeeee", size=1)
     d = drive()
     d.launch(2, type="cpu")

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from conftest import BUILD, ROOT, VARIANT, environment
+from gke_rig import BUILD, environment
 from daemon import Daemon as Plain
 
 A, B = "us-central1-a", "us-central1-b"
@@ -52,9 +52,7 @@ class Daemon(Plain):
 
 @pytest.fixture(autouse=True)
 def daemon_binary(driver, monkeypatch):
-    import subprocess
     import daemon
-    subprocess.run(["make", "-s", f"VARIANT={VARIANT}", f"build/{VARIANT}/davit"], cwd=ROOT, check=True)
     monkeypatch.setattr(daemon, "DAVIT", str(BUILD / "davit"))
 
 

@@ -148,7 +148,7 @@ def test_time_and_cancel(drive, cloud):
     ("project: p, location: l, cluster: c, projct: x", 'has no option "projct"; did you mean "project"?')])
 def test_options(driver, server, tmp_path, text, say):
     import subprocess
-    from conftest import config
+    from gke_rig import config
     good = config(server).split("gke: {")[0]
     path = tmp_path / "davit.yaml"
     path.write_text(good.replace("{dir}", str(tmp_path)).replace("{port}", "0") + "gke: {" + text +
@@ -165,7 +165,7 @@ def test_options(driver, server, tmp_path, text, say):
      "must be two pools")])
 def test_types(driver, server, tmp_path, types, say):
     import subprocess
-    from conftest import config
+    from gke_rig import config
     path = tmp_path / "davit.yaml"
     path.write_text(config(server).replace("{dir}", str(tmp_path)).replace("{port}", "0").split("node_types:")[0] + "node_types:\n  " +
                     types + "\n")

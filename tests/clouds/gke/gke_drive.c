@@ -1,5 +1,5 @@
 /*
- * drive.c - a provider of a configuration file, driven by lines of JSON.
+ * gke_drive.c - a provider of a configuration file, driven by lines of JSON.
  *
  *   drive davit.yaml PROVIDER
  *   {"op": "launch", "type": "t4", "zone": "", "count": 2, "request": "r-1"}
@@ -186,7 +186,7 @@ int main(int argc, char **argv)
         json_decref(want);
     }
     free(line);
-    workers_free(workers);
+    workers_free(workers, 5000);
     /* Its threads are detached: their libraries' own memory goes a moment
      * later, which the leak checker need not see. */
     nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);

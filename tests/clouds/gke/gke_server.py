@@ -24,7 +24,7 @@ import time
 import urllib.parse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from discovery import Api
+from gke_discovery import Api
 
 GOOGLE = "https://www.googleapis.com/compute/v1/"
 STOCKOUT = ("ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS",
@@ -54,7 +54,8 @@ class Cloud:
         stockout=[],        # zones, or POOL@ZONE: no instance can be made there
         quota={},           # pool -> how many instances it may have in all
         fail_next=[],       # HTTP answers for the next API requests: [429, 503, "reset", "cut", "garbage", 0: none]
-        fail_ops={},        # createInstances / deleteInstances -> [code, message] of a failed operation
+        fail_ops={},        # createInstances / deleteInstances -> [code, message] of a failed operation; a third
+                            # item: it failed, and yet the deed is done
         refuse={},          # the same -> [http, reason, message], until healed
         lose={},            # method -> how many next replies to lose after the deed
         retry_after=1,      # of a 429
@@ -149,7 +150,7 @@ class Cloud:
         name = f"operation-{len(self.ops) + 1}-{self.next_id:x}"
         now = time.monotonic()
         fail = self.fail_ops.get(kind)
-        self.ops[name] = {"name": name, "kind": kind, "zone": zone, "began": now, "fail": fail, "applied": bool(fail),
+        self.ops[name] = {"name": name, "kind": kind, "zone": zone, "began": now, "fail": fail, "applied": bool(fail) and len(fail) < 3,
                           "apply_at": now + self.apply, "apply": apply, "done_at": now + self.op}
         return name
 
@@ -313,7 +314,7 @@ class Cloud:
                 for n in names:
                     self.add(g, n, self.boot)
             op = self.operation("createInstances", g["zone"], apply)
-            if self.ops[op]["fail"]:
+            if self.ops[op]["applied"]:
                 g["promised"] -= set(names)
             return op
         return self.compute_op(self.once(q, make))
