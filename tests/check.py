@@ -23,6 +23,7 @@ SUITES = {
     "unit": ["make", "-s", "check-unit", "VARIANT=debug"],
     "fuzz": ["make", "-s", "check-fuzz", "VARIANT=debug"],
     "contract": ["make", "-s", "check-contract"],
+    "exec": ["make", "-s", "check-exec", "VARIANT=debug"],
     "catalogue": PYTEST + ["tests/unit/test_catalogue.py"],
     "prop": PYTEST + ["tests/prop"],
     "ray-cases": [PY, "tests/ray_cases.py", "tests/cases/ray/scheduler-cases.json"],
@@ -33,7 +34,7 @@ SUITES = {
 
 # Two lanes side by side: real Ray mostly waits, the rest mostly computes.
 LANES = [
-    ["lint", "catalogue", "ray-cases", "unit", "fuzz", "contract", "prop", "integration"],
+    ["lint", "catalogue", "ray-cases", "unit", "fuzz", "contract", "exec", "prop", "integration"],
     ["e2e", "ray-head"],
 ]
 PRINTING = threading.Lock()

@@ -49,7 +49,8 @@ static bool may_log(struct exec *x)
         if (x->log_room > LOG_BURST)
             x->log_room = LOG_BURST;
     }
-    if (x->log_room > 0) {
+    /* Once full it opens for some lines at a time, not for one. */
+    if (x->log_room >= (x->log_dropped > 0 ? LOG_PER_S : 1)) {
         x->log_room--;
         return true;
     }

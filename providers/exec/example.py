@@ -4,10 +4,8 @@ import contextlib, fcntl, json, os, sys, time
 
 setup = {}  # what hello brought: cluster, options, types
 
-
 def say(request, **line):
     print(json.dumps({"id": request["id"], **line}), flush=True)
-
 
 @contextlib.contextmanager
 def cloud():
@@ -18,14 +16,12 @@ def cloud():
         state = json.load(open(path)) if os.path.exists(path) else {"machines": {}, "requests": {}}
         yield state
         with open(path + ".new", "w") as new:
-            json.dump(state, new, indent=1)
+            json.dump(state, new)
         os.replace(path + ".new", path)
-
 
 def machine(m):
     up = time.time() - m["born"] >= float(setup["options"].get("boot", 0))
-    return {**{k: m[k] for k in ("id", "request_id", "type", "zone", "spot")}, "phase": "running" if up else "starting"}
-
+    return {"phase": "running" if up else "starting", **{k: m[k] for k in ("id", "request_id", "type", "zone", "spot")}}
 
 def launch(r, state):
     if r["type"] not in [t["name"] for t in setup["types"]]:
@@ -38,7 +34,6 @@ def launch(r, state):
         for i in ids:
             state["machines"][i] = {**r, "id": i, "cluster": setup["cluster"], "born": time.time()}
     return {"status": "OK"}
-
 
 def serve(r):
     if r["op"] == "hello":
@@ -59,7 +54,6 @@ def serve(r):
                 say(r, machine=machine(m))
         return end
     return {"status": "OK"}
-
 
 for text in sys.stdin:
     request = json.loads(text)

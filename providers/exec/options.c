@@ -205,22 +205,27 @@ static int make_hello(struct exec *x, const struct davit_setup *s,
 {
     json_t *o = json_pack("{ss si}", "op", "hello", "protocol", PROTOCOL);
     json_t *types = json_array();
+    const char *wrong = "options";
     bool good = put_text(o, "cluster", s->cluster) &&
                 put_text(o, "head", s->head) &&
                 put_pairs(o, "options", s->options, s->n_options, "options.");
 
-    for (size_t i = 0; i < s->n_types; i++)
-        good = json_array_append_new(types, type_json(s->types[i])) == 0 &&
-               good;
+    for (size_t i = 0; i < s->n_types; i++) {
+        bool fine = json_array_append_new(types, type_json(s->types[i])) == 0;
+
+        if (!fine && good)
+            wrong = s->types[i]->name;
+        good = fine && good;
+    }
     json_object_set_new(o, "types", types);
     if (good)
         x->hello = json_dumps(o, JSON_COMPACT);
     json_decref(o);
     return x->hello != NULL
                ? DAVIT_OK
-               : kit_error(e, DAVIT_INVALID, "options",
-                           "a name or value handed to the program is not"
-                           " UTF-8");
+               : kit_error(e, DAVIT_INVALID, wrong,
+                           "%.60s: a name or value handed to the program is"
+                           " not UTF-8", wrong);
 }
 
 int options_read(struct exec *x, const struct davit_setup *s,
