@@ -80,12 +80,24 @@ $(B)/davit: $(B)/$(MAIN:.c=.o) $(B)/libdavit.a
 # A plug-in sees provider.h and autoscaler/kit/ only, and links no symbol of ours.
 PLUGIN_CFLAGS := $(filter-out -fPIE,$(CFLAGS)) -fPIC -fvisibility=hidden
 PLUGIN_LIBS ?= $(shell pkg-config --libs jansson openssl 2>/dev/null) -lpthread
-KIT_SRCS := $(sort $(wildcard autoscaler/kit/*.c))
+# libkit.a: each plug-in gets what it uses and needs no library of the others.
+PLUGIN_LIBS_eks := $(shell pkg-config --libs expat 2>/dev/null)
+KIT_OBJS := $(patsubst autoscaler/kit/%.c,$(B)/kit/%.o,$(sort $(wildcard autoscaler/kit/*.c)))
+
+$(B)/kit/%.o: autoscaler/kit/%.c $(B)/flags
+	$(call say,KIT,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(PLUGIN_CFLAGS) $(PKG_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(B)/libkit.a: $(KIT_OBJS)
+	$(call say,AR,$@)
+	$(Q)rm -f $@; ar rcs $@ $^
+
 define plugin_rule
-$(B)/plugins/davit-$(1).so: $(wildcard providers/$(1)/*.c) $(wildcard providers/$(1)/*.h) $(KIT_SRCS) $(wildcard autoscaler/kit/*.h) autoscaler/provider.h $(B)/flags
+$(B)/plugins/davit-$(1).so: $(wildcard providers/$(1)/*.c) $(wildcard providers/$(1)/*.h) $(B)/libkit.a $(wildcard autoscaler/kit/*.h) autoscaler/provider.h $(B)/flags
 	$$(call say,SO,$$@)
 	@mkdir -p $$(@D)
-	$$(Q)$$(CC) $$(PLUGIN_CFLAGS) -Iautoscaler -Iautoscaler/kit $$(PKG_CFLAGS) -shared -Wl,--no-undefined $$(filter -fsanitize%,$$(LDFLAGS)) -Wl,--as-needed -o $$@ $$(filter %.c,$$^) $$(PLUGIN_LIBS)
+	$$(Q)$$(CC) $$(PLUGIN_CFLAGS) -Iautoscaler -Iautoscaler/kit $$(PKG_CFLAGS) -shared -Wl,--no-undefined $$(filter -fsanitize%,$$(LDFLAGS)) -Wl,--as-needed -o $$@ $$(filter %.c,$$^) $(B)/libkit.a $$(PLUGIN_LIBS) $$(PLUGIN_LIBS_$(1))
 endef
 $(foreach p,$(PLUGINS),$(eval $(call plugin_rule,$(p))))
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs test suites in two lanes side by side and counts what they ran.
+"""Runs test suites in lanes side by side and counts what they ran.
 
 check.py SUITE...   names are the keys of SUITES below.
 Each suite is a command; its tests are counted from the runner's own closing
@@ -16,7 +16,7 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PY = os.environ.get("DAVIT_PYTHON", sys.executable)
 PYTEST = [PY, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"]
-REL = "build/release"
+CLOUDS = [os.environ.get("DAVIT_CLOUDS_PYTHON", sys.executable)] + PYTEST[1:]
 
 SUITES = {
     "lint": ["tests/lint/run.sh"],
@@ -29,13 +29,17 @@ SUITES = {
     "ray-cases": [PY, "tests/ray_cases.py", "tests/cases/ray/scheduler-cases.json"],
     "integration": ["tests/netns.sh"] + PYTEST + ["tests/integration", "--ignore=tests/integration/test_ray_head.py"],
     "ray-head": ["tests/netns.sh"] + PYTEST + ["tests/integration/test_ray_head.py"],
+    "clouds-eks": CLOUDS + ["tests/clouds/eks"],
+    "clouds-gke": CLOUDS + ["tests/clouds/gke"],
+    "clouds-aks": CLOUDS + ["tests/clouds/aks"],
     "e2e": ["tests/netns.sh"] + PYTEST + ["tests/e2e"],
 }
 
-# Two lanes side by side: real Ray mostly waits, the rest mostly computes.
+# Lanes side by side: real Ray and the clouds mostly wait, the rest computes.
 LANES = [
     ["lint", "catalogue", "ray-cases", "unit", "fuzz", "contract", "exec", "prop", "integration"],
     ["e2e", "ray-head"],
+    ["clouds-aks", "clouds-gke", "clouds-eks"],
 ]
 PRINTING = threading.Lock()
 

@@ -3,13 +3,14 @@
 # packages (as root or through sudo) and one Python environment in
 # ~/.cache/davit, keyed by what it holds.  Prints the environment's path last.
 #   setup.sh build    the compiler's needs only
-#   setup.sh test     everything `make check` uses
+#   setup.sh test     the tests and real Ray
+#   setup.sh clouds   the tests, the clouds' SDKs and servers
 set -eu
 cd "$(dirname "$0")/.."
 what=${1:-build}
 
 build="gcc make pkg-config libcurl4-openssl-dev libjansson-dev libyaml-dev
- libmicrohttpd-dev libssl-dev libuv1-dev libsqlite3-dev libprotobuf-c-dev
+ libmicrohttpd-dev libssl-dev libuv1-dev libsqlite3-dev libprotobuf-c-dev libexpat1-dev
  protobuf-c-compiler"
 test="libcmocka-dev python3 python3-venv iproute2 util-linux openssl git"
 
@@ -22,7 +23,7 @@ missing() {
 
 if command -v dpkg-query >/dev/null; then
     need=$build
-    [ "$what" = test ] && need="$need $test"
+    [ "$what" = build ] || need="$need $test"
     # shellcheck disable=SC2086
     lack=$(missing $need)
     if [ -n "$lack" ]; then
@@ -37,22 +38,25 @@ if command -v dpkg-query >/dev/null; then
 else
     echo "setup: not a Debian or Ubuntu machine; README.md lists what is needed" >&2
 fi
-[ "$what" = test ] || exit 0
+# One environment a requirements file.  It is made under a name of its own and
+# moved into place, so that a broken-off run leaves none that looks whole.
+environment() {
+    key=$(sha256sum "$1" | cut -c1-12)
+    venv=${DAVIT_CACHE:-$HOME/.cache/davit}/venv-$key
+    if [ ! -x "$venv/bin/python" ]; then
+        echo "setup: a Python environment for $1 in $venv" >&2
+        mkdir -p "$(dirname "$venv")"
+        rm -rf "$venv.new" "$venv"
+        python3 -m venv "$venv.new"
+        "$venv.new/bin/pip" install -q --disable-pip-version-check -r "$1" >&2
+        mv "$venv.new" "$venv"
+        # scripts name their interpreter by its path: written for the new place
+        sed -i "1s|$venv.new|$venv|" "$venv"/bin/* 2>/dev/null || true
+    fi
+    echo "$venv"
+}
 
-# The environment is made under a name of its own and moved into place, so that
-# a broken-off run leaves none that looks whole.
-key=$(sha256sum tests/requirements.txt | cut -c1-12)
-venv=${DAVIT_CACHE:-$HOME/.cache/davit}/venv-$key
-if [ ! -x "$venv/bin/python" ]; then
-    echo "setup: a Python environment with Ray in $venv" >&2
-    mkdir -p "$(dirname "$venv")"
-    rm -rf "$venv.new"
-    python3 -m venv "$venv.new"
-    "$venv.new/bin/pip" install -q --disable-pip-version-check \
-        -r tests/requirements.txt >&2
-    # scripts name their interpreter by its path: made again for the new place
-    rm -rf "$venv"
-    mv "$venv.new" "$venv"
-    sed -i "1s|$venv.new|$venv|" "$venv"/bin/* 2>/dev/null || true
-fi
-echo "$venv"
+case $what in
+test) environment tests/requirements.txt ;;
+clouds) environment tests/requirements-clouds.txt ;;
+esac

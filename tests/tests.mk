@@ -1,6 +1,6 @@
 # tests.mk - included by the Makefile: every test there is, by name.
 
-include tests/fuzz/fuzz.mk tests/plugin/plugin.mk tests/contract/contract.mk tests/exec/exec.mk tests/bench/bench.mk
+include tests/fuzz/fuzz.mk tests/plugin/plugin.mk tests/contract/contract.mk tests/exec/exec.mk tests/bench/bench.mk $(wildcard tests/clouds/*/*.mk)
 
 UNIT_SRCS := $(sort $(wildcard tests/unit/test_*.c))
 UNIT_BINS := $(UNIT_SRCS:tests/unit/%.c=$(B)/tests/%)
@@ -20,9 +20,13 @@ check-unit: all $(UNIT_BINS)  ## unit tests (VARIANT=debug: under ASan and UBSan
 setup:
 	@tests/setup.sh build
 
-CHECK = py=$$(tests/setup.sh test) && $(MAKE) -s all && DAVIT_PYTHON=$$py/bin/python PATH="$$py/bin:$$PATH" $$py/bin/python tests/check.py
+# What suites build in build/release is built before they start side by side.
+.PHONY: test-tools
+test-tools: all $(TEST_SOS) $(CHECK_PROVIDER) $(EKS_TOOLS)
 
-.PHONY: check check-ray check-unit-debug
+CHECK = py=$$(tests/setup.sh test) && clouds=$$(tests/setup.sh clouds) && $(MAKE) -s test-tools && DAVIT_PYTHON=$$py/bin/python DAVIT_CLOUDS_PYTHON=$$clouds/bin/python PATH="$$py/bin:$$PATH" $$py/bin/python tests/check.py
+
+.PHONY: check check-ray check-clouds
 check:  ## everything, real Ray included, set-up too
 	@$(CHECK)
 
@@ -37,6 +41,9 @@ $(B)/tests/plugins/davit-stamp.so: tests/bench/stamp.c autoscaler/provider.h $(B
 .PHONY: bench
 bench:  ## latency, memory and rate of the daemon, with real Ray
 	@py=$$(tests/setup.sh test) && $(MAKE) -s all $(B)/tests/plugins/davit-stamp.so && PATH="$$py/bin:$$PATH" tests/netns.sh $$py/bin/python tests/bench/bench_loop.py
+
+check-clouds:  ## the clouds' plug-ins against moto and servers judged by the vendors' schemas
+	@$(CHECK) clouds-eks clouds-gke clouds-aks
 
 .PHONY: demo demo-ray
 demo:  ## installs what is missing, builds, and shows Davit at work on a simulated cloud

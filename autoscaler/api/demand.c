@@ -88,7 +88,7 @@ static void request_drop_answer(struct visit *w)
 void put_request(struct visit *w)
 {
     struct ask *a = ask_new(w->server->yard, COMMAND_REQUEST_PUT);
-    int64_t now = clock_wall_ms();
+    int64_t now = clock_steady_ms();  /* as the loop counts */
     struct request_in r;
     json_t *body = NULL;
     struct err err = {0};

@@ -212,7 +212,25 @@ static const struct sn_type *nearest(struct view *v, uint32_t bundle,
     return best;
 }
 
-static const char *nearest_text(struct view *v, const struct sn_type *t,
+/* Each bundle of a gang has room there, all of them as asked for do not. */
+static const char *fits_alone(const struct view *v, uint32_t bundle)
+{
+    switch (v->s->demands[v->s->bundles[bundle].demand].strategy) {
+    case STRATEGY_STRICT_PACK:
+        return " could hold one of them, not all together (STRICT_PACK)";
+    case STRATEGY_STRICT_SPREAD:
+        return " could hold one of them, but there cannot be a node for each "
+               "(STRICT_SPREAD)";
+    case STRATEGY_PACK:
+    case STRATEGY_SPREAD:
+        return " could hold one of them, not all at once";
+    default:
+        return " could hold it";
+    }
+}
+
+static const char *nearest_text(struct view *v, uint32_t bundle,
+                                const struct sn_type *t,
                                 const struct sn_shape *shape)
 {
     const struct sn_selector *sel = &v->s->selectors[shape->selector];
@@ -241,7 +259,7 @@ static const char *nearest_text(struct view *v, const struct sn_type *t,
             buf_printf(&b, "=%s", value);
     }
     if (b.n == 0)
-        buf_str(&b, " could hold it");
+        buf_str(&b, fits_alone(v, bundle));
     text = arena_printf(&v->arena, "%s%s", view_str(v, t->name), b.s);
     buf_done(&b);
     return text;
@@ -252,7 +270,7 @@ const char *view_nearest_text(struct view *v, uint32_t bundle)
     const struct sn_shape *shape;
     const struct sn_type *t = nearest(v, bundle, &shape);
 
-    return t ? nearest_text(v, t, shape) : "there are no node types";
+    return t ? nearest_text(v, bundle, t, shape) : "there are no node types";
 }
 
 static const char *wanted(struct view *v, const struct sn_term *t)
@@ -318,7 +336,7 @@ void view_nearest(struct out *o, const char *key, struct view *v,
         out_close(o);
     }
     out_close(o);
-    out_str(o, "text", nearest_text(v, t, shape));
+    out_str(o, "text", nearest_text(v, bundle, t, shape));
     out_close(o);
 }
 

@@ -105,6 +105,7 @@ struct workers *workers_new(unsigned n_threads, unsigned max_stuck,
                             struct mailbox *answers)
 {
     struct workers *w = calloc(1, sizeof *w);
+    pthread_condattr_t attr;
 
     if (!w) {
         fputs("davit: out of memory\n", stderr);
@@ -112,13 +113,20 @@ struct workers *workers_new(unsigned n_threads, unsigned max_stuck,
     }
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->work, NULL);
-    pthread_cond_init(&w->ended, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&w->ended, &attr);
+    pthread_condattr_destroy(&attr);
     w->answers = answers;
     w->last = &w->first;
     w->max_stuck = max_stuck;
     pthread_mutex_lock(&w->lock);
     while (n_threads-- && worker_start(w))
         ;
+    if (!w->alive) {
+        fputs("davit: no thread can be started\n", stderr);
+        abort();
+    }
     pthread_mutex_unlock(&w->lock);
     return w;
 }
@@ -131,7 +139,7 @@ bool workers_free(struct workers *w, int64_t wait_ms)
 
     if (!w)
         return true;
-    clock_gettime(CLOCK_REALTIME, &until);
+    clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += wait_ms / 1000;
     until.tv_nsec += wait_ms % 1000 * 1000000;
     if (until.tv_nsec >= 1000000000) {

@@ -10,7 +10,7 @@
 #include "../cloud/cloud.h"
 #include "cli.h"
 
-struct listing { json_t *json; uint32_t n; };
+struct listing { json_t *json; uint32_t n, broken; };
 
 static void print_one(const struct plugin_info *i)
 {
@@ -26,6 +26,7 @@ static void each(void *arg, const struct plugin_info *i, const char *path,
     json_t *o, *options;
 
     l->n++;
+    l->broken += !i;
     if (!l->json) {
         if (i)
             print_one(i);
@@ -65,18 +66,21 @@ static int run(int argc, char **argv)
         putchar('\n');
         json_decref(l.json);
     }
-    return l.n ? EXIT_OK : EXIT_NO;
+    return l.n && !l.broken ? EXIT_OK : EXIT_NO;
 }
 
 const struct cli_command cli_providers = {
     "providers", "[--json] [DIR]", "lists the provider plug-ins found", run,
     "Looked for as davit-NAME.so in DIR, $DAVIT_PLUGIN_DIR, plugins/ beside\n"
-    "the binary, and the directory compiled in.\n"};
+    "the binary, and the directory compiled in.  The exit code is 1 when there is\n"
+    "none, or one that cannot be loaded.\n"};
 
 static int version(int argc, char **argv)
 {
     bool json = argc > 1 && strcmp(argv[1], "--json") == 0;
 
+    if (argc > 1 + json)
+        return cli_usage(&cli_version, "unknown word %s", argv[1 + json]);
     printf(json ? "{\"version\":\"%s\",\"plugin_abi\":1}\n" : "davit %s\n",
            DAVIT_VERSION);
     return EXIT_OK;

@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 #include <getopt.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,18 @@
 #include "../model/codec.h"
 #include "table.h"
 #include "watch.h"
+
+/* A number, or the text as it is: the daemon tells what is wrong with it. */
+static json_t *amount_short(const char *text)
+{
+    char *end;
+    double d = strtod(text, &end);
+
+    if (end == text || *end || !isfinite(d))
+        return json_string(text);
+    return fabs(d) < 1e15 && d == floor(d) ? json_integer((json_int_t)d)
+                                           : json_real(d);
+}
 
 /* "{"GPU":1}*2" or "GPU=1,accelerator_type=T4*2": a bundle and a count. */
 static json_t *bundle_short(const char *text, size_t n, struct arena *a)
@@ -19,27 +32,22 @@ static json_t *bundle_short(const char *text, size_t n, struct arena *a)
 
     for (char *p = strtok_r(copy, ",", &save); p;
          p = strtok_r(NULL, ",", &save)) {
-        char *eq = strchr(p, '='), *end;
-        double d;
+        char *eq = strchr(p, '=');
         if (!eq || eq == p || !eq[1]) {
             json_decref(o);
             return NULL;
         }
         *eq++ = '\0';
-        d = strtod(eq, &end);
-        json_object_set_new(o, p,
-                            *end || strcmp(p, "accelerator_type") == 0
-                                ? json_string(eq)
-                            : d == (double)(int64_t)d
-                                ? json_integer((json_int_t)d)
-                                : json_real(d));
+        json_object_set_new(o, p, strcmp(p, "accelerator_type") == 0
+                                      ? json_string(eq) : amount_short(eq));
     }
     return o;
 }
 
 static json_t *bundle_read(const char *text, struct arena *a)
 {
-    const char *star = strrchr(text, '*');
+    const char *brace = *text == '{' ? strrchr(text, '}') : NULL;
+    const char *star = strrchr(brace ? brace : text, '*');
     size_t n = star ? (size_t)(star - text) : strlen(text);
     long count = 1;
     json_t *flat, *out;
@@ -129,12 +137,37 @@ struct wish {
     double wait;
 };
 
+static void dump(const json_t *reply)
+{
+    json_dumpf(reply, stdout, JSON_INDENT(2));
+    putchar('\n');
+}
+
+/* For programs: waits in silence and prints how the request stands then. */
+static int wait_json(struct client *c, const struct wish *w, struct arena *a)
+{
+    json_t *reply;
+    int rc = watch(c, w->owner, w->wait), got;
+
+    if (rc != EXIT_OK && rc != EXIT_NO)
+        return rc;
+    got = client_call(c, "GET",
+                      arena_printf(a, "/v1/request_resources/%s",
+                                   client_segment(a, w->owner)),
+                      NULL, &reply);
+    if (got != EXIT_OK)
+        return got;
+    dump(reply);
+    json_decref(reply);
+    return rc;
+}
+
 static int ask(struct client *c, const struct wish *w, json_t *bundles)
 {
     json_t *body = json_pack("{sssO}", "owner", w->owner, "bundles", bundles);
     json_t *reply;
     struct arena a = {0};
-    bool feasible, cleared;
+    bool wait;
     int rc;
 
     if (w->ttl)
@@ -151,19 +184,17 @@ static int ask(struct client *c, const struct wish *w, json_t *bundles)
     json_decref(body);
     if (rc != EXIT_OK)
         return rc;
-    feasible = flag_of(reply, "feasible");
-    cleared = flag_of(reply, "cleared");
-    if (c->json) {
-        json_dumpf(reply, stdout, JSON_INDENT(2));
-        putchar('\n');
-    } else {
+    rc = flag_of(reply, "feasible") ? EXIT_OK : EXIT_NO;
+    wait = rc == EXIT_OK && w->wait > 0 && !flag_of(reply, "cleared");
+    if (!c->json)
         reply_print(reply, &a);
-    }
+    else if (!wait)
+        dump(reply);
     json_decref(reply);
+    if (wait)
+        rc = c->json ? wait_json(c, w, &a) : watch(c, w->owner, w->wait);
     arena_done(&a);
-    if (!feasible)
-        return EXIT_NO;
-    return w->wait > 0 && !cleared ? watch(c, w->owner, w->wait) : EXIT_OK;
+    return rc;
 }
 
 static int run(int argc, char **argv)
@@ -194,13 +225,20 @@ static int run(int argc, char **argv)
         case 'o': w.owner = optarg; break;
         case 't': w.ttl = optarg; break;
         case 's': w.strategy = optarg; break;
+        case 'n':
+            errno = 0;
+            w.cpus = strtol(optarg, &end, 10);
+            if (errno || *end || end == optarg || w.cpus < 1)
+                rc = cli_usage(&cli_request, "--num-cpus takes a number of at "
+                               "least 1, got %s", optarg);
+            break;
         case 'q': w.queue = optarg; break;
         case 'p':
+            errno = 0;
             w.priority = strtol(optarg, &end, 10);
-            if (*end || end == optarg)
+            if (errno || *end || end == optarg)
                 rc = cli_usage(&cli_request, "--priority takes a whole number");
             break;
-        case 'n': w.cpus = strtol(optarg, NULL, 10); break;
         case 'c': w.clear = true; break;
         case 'w':
             if (duration_parse(optarg, &ms))

@@ -2,6 +2,7 @@
  * cmd_run.c - the daemon.
  */
 #include <getopt.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -41,6 +42,8 @@ static int run(int argc, char **argv)
     if (optind < argc)
         o.config_path = argv[optind];
     log_setup(level, json);
+    /* A peer that hangs up, or nobody reading the log, is no reason to end. */
+    signal(SIGPIPE, SIG_IGN);
     buf_init(&errors, 1 << 20);
     if (config_load(o.config_path, &conf, &errors) != ST_OK) {
         fputs(errors.s, stderr);

@@ -4,19 +4,26 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <jansson.h>
+
 #include "../cloud/cloud.h"
+#include "../config/catalogue.h"
 #include "cli.h"
 
 static const char *const dialects[] = {"davit", "Ray cluster YAML",
                                        "podTypes list", "KubeRay RayCluster"};
 
+struct verdict {
+    const char *path, *kind;
+    uint32_t n_types, n_providers;
+    struct buf errors, warnings;   /* a line each */
+};
+
 /* Providers whose plug-in is here check their own options; one that is not
  * here is worth a warning, for the file may be meant for another machine.  A
  * plug-in named by its path must be there. */
-static bool providers_check(const struct config *conf, struct buf *errors)
+static void providers_check(const struct config *conf, struct verdict *v)
 {
-    bool good = true;
-
     for (uint32_t i = 0; i < conf->n_providers; i++) {
         struct provider *p;
         struct buf one;
@@ -26,43 +33,156 @@ static bool providers_check(const struct config *conf, struct buf *errors)
         s = provider_open(conf, &conf->providers[i], &p, &one);
         if (s == ST_OK)
             provider_close(p);
-        else if (s == ST_NOT_FOUND && !*conf->providers[i].plugin)
-            fprintf(stderr, "warning: %s", one.s);
-        else {
-            buf_str(errors, one.s);
-            good = false;
-        }
+        else
+            buf_str(s == ST_NOT_FOUND && !*conf->providers[i].plugin
+                        ? &v->warnings : &v->errors, one.s);
         buf_done(&one);
     }
-    return good;
+}
+
+/* Is there a line that says the schema of a catalogue? */
+static bool is_catalogue(const char *path)
+{
+    static const char says[] = "schema: davit-catalogue/";
+    struct arena a = {0};
+    struct err err;
+    char *text;
+    size_t n;
+    bool found = cli_read(path, &a, &text, &n, &err) == ST_OK &&
+                 (strncmp(text, says, sizeof says - 1) == 0 ||
+                  strstr(text, "\nschema: davit-catalogue/") != NULL);
+
+    arena_done(&a);
+    return found;
+}
+
+static void judge(struct verdict *v)
+{
+    struct config *conf;
+
+    if (strcmp(v->path, "-") != 0 && is_catalogue(v->path)) {
+        struct arena a = {0};
+        struct catalogue *c;
+
+        v->kind = "machine catalogue";
+        catalogue_load(&a, v->path, &c, &v->errors);
+        arena_done(&a);
+        return;
+    }
+    if (config_load(v->path, &conf, &v->errors) != ST_OK)
+        return;
+    providers_check(conf, v);
+    for (uint32_t i = 0; i < conf->n_warnings; i++)
+        buf_printf(&v->warnings, "%s\n", conf->warnings[i]);
+    v->kind = dialects[conf->dialect];
+    v->n_types = conf->n_types;
+    v->n_providers = conf->n_providers;
+    config_free(conf);
+}
+
+/* "FILE:3:7: text" as an object; a line of another form is all text. */
+static json_t *remark(const char *line, size_t n)
+{
+    json_t *o = json_object();
+
+    for (const char *p = memchr(line, ':', n); p && p < line + n;
+         p = memchr(p + 1, ':', (size_t)(line + n - p - 1))) {
+        unsigned row, column;
+        int used = 0;
+
+        if (sscanf(p, ":%u:%u: %n", &row, &column, &used) != 2 || !used)
+            continue;
+        json_object_set_new(o, "file", json_stringn(line, (size_t)(p - line)));
+        json_object_set_new(o, "line", json_integer(row));
+        json_object_set_new(o, "column", json_integer(column));
+        n -= (size_t)(p + used - line);
+        line = p + used;
+        break;
+    }
+    json_object_set_new(o, "text", json_stringn(line, n));
+    return o;
+}
+
+static json_t *remarks(const struct buf *lines)
+{
+    json_t *list = json_array();
+    size_t n;
+
+    for (const char *p = lines->s; p && *p; p += n + (p[n] == '\n')) {
+        n = strcspn(p, "\n");
+        json_array_append_new(list, remark(p, n));
+    }
+    return list;
+}
+
+static void print_json(const struct verdict *v)
+{
+    json_t *o = json_pack("{ss sb so so}", "file", v->path, "valid",
+                          !v->errors.n, "errors", remarks(&v->errors),
+                          "warnings", remarks(&v->warnings));
+
+    if (v->kind) {
+        json_object_set_new(o, "kind", json_string(v->kind));
+        json_object_set_new(o, "node_types", json_integer(v->n_types));
+        json_object_set_new(o, "providers", json_integer(v->n_providers));
+    }
+    json_dumpf(o, stdout, JSON_INDENT(2));
+    putchar('\n');
+    json_decref(o);
+}
+
+static void print_people(const struct verdict *v)
+{
+    size_t n;
+
+    for (const char *p = v->warnings.s; p && *p; p += n + (p[n] == '\n')) {
+        n = strcspn(p, "\n");
+        fprintf(stderr, "warning: %.*s\n", (int)n, p);
+    }
+    if (v->errors.n)
+        fputs(v->errors.s, stderr);
+    else if (v->n_types || v->n_providers)
+        printf("%s: valid (%s), %u node type%s, %u provider%s\n", v->path,
+               v->kind, v->n_types, v->n_types == 1 ? "" : "s",
+               v->n_providers, v->n_providers == 1 ? "" : "s");
+    else
+        printf("%s: valid (%s)\n", v->path, v->kind);
 }
 
 static int run(int argc, char **argv)
 {
-    struct config *conf;
-    struct buf errors;
-    bool good;
+    struct verdict v = {0};
+    bool json = false;
+    int rc;
 
-    if (argc != 2)
-        return cli_usage(&cli_validate, "one file is needed");
-    buf_init(&errors, 1 << 20);
-    good = config_load(argv[1], &conf, &errors) == ST_OK;
-    if (good) {
-        good = providers_check(conf, &errors);
-        for (uint32_t i = 0; i < conf->n_warnings; i++)
-            fprintf(stderr, "warning: %s\n", conf->warnings[i]);
-        if (good)
-            printf("%s: valid (%s), %u node types, %u providers\n", argv[1],
-                   dialects[conf->dialect], conf->n_types, conf->n_providers);
-        config_free(conf);
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--json") == 0 || strcmp(argv[i], "-j") == 0)
+            json = true;
+        else if (argv[i][0] == '-' && argv[i][1])
+            return cli_usage(&cli_validate, "unknown option %s", argv[i]);
+        else if (v.path)
+            return cli_usage(&cli_validate, "one file is needed");
+        else
+            v.path = argv[i];
     }
-    fputs(errors.s, stderr);
-    buf_done(&errors);
-    return good ? EXIT_OK : EXIT_INPUT;
+    if (!v.path)
+        return cli_usage(&cli_validate, "one file is needed");
+    buf_init(&v.errors, 1 << 20);
+    buf_init(&v.warnings, 1 << 20);
+    judge(&v);
+    if (json)
+        print_json(&v);
+    else
+        print_people(&v);
+    rc = v.errors.n ? EXIT_INPUT : EXIT_OK;
+    buf_done(&v.errors);
+    buf_done(&v.warnings);
+    return rc;
 }
 
 const struct cli_command cli_validate = {
-    "validate", "FILE", "checks a configuration and tells every mistake", run,
+    "validate", "[--json] FILE", "checks a configuration and tells every mistake",
+    run,
     "Davit's own YAML, a Ray cluster YAML (available_node_types), a podTypes\n"
-    "list or a KubeRay RayCluster manifest.  Each mistake is told with file,\n"
-    "line and column.\n"};
+    "list, a KubeRay RayCluster manifest, or a machine catalogue.  Each\n"
+    "mistake is told with file, line and column.\n"};

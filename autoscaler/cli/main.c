@@ -9,7 +9,8 @@
 
 static const struct cli_command *const commands[] = {
     &cli_run,    &cli_plan,     &cli_request,   &cli_status,  &cli_nodes,
-    &cli_why,    &cli_validate, &cli_providers, &cli_version,
+    &cli_why,    &cli_validate, &cli_providers,
+    &cli_catalogue, &cli_version,
 };
 
 #define COUNT(v) (sizeof(v) / sizeof *(v))
@@ -50,31 +51,46 @@ int cli_usage(const struct cli_command *c, const char *fmt, ...)
     return EXIT_USAGE;
 }
 
-int main(int argc, char **argv)
+static int unknown(const char *name)
+{
+    fprintf(stderr, "davit: there is no command \"%s\"\n\n", name);
+    list(stderr);
+    return EXIT_USAGE;
+}
+
+static int dispatch(int argc, char **argv)
 {
     const struct cli_command *c;
 
     if (argc < 2 || strcmp(argv[1], "help") == 0 ||
         strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-        c = argc > 2 ? find(argv[2]) : NULL;
-        if (c)
-            describe(stdout, c);
-        else
-            list(argc < 2 ? stderr : stdout);
+        if (argc > 2)
+            return (c = find(argv[2])) ? describe(stdout, c), EXIT_OK
+                                       : unknown(argv[2]);
+        list(argc < 2 ? stderr : stdout);
         return argc < 2 ? EXIT_USAGE : EXIT_OK;
     }
     if (strcmp(argv[1], "--version") == 0)
         return cli_version.run(1, argv + 1);
     c = find(argv[1]);
-    if (!c) {
-        fprintf(stderr, "davit: there is no command \"%s\"\n\n", argv[1]);
-        list(stderr);
-        return EXIT_USAGE;
-    }
+    if (!c)
+        return unknown(argv[1]);
     for (int i = 2; i < argc; i++)
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             describe(stdout, c);
             return EXIT_OK;
         }
     return c->run(argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+    int rc = dispatch(argc, argv);
+
+    /* What could not be written was not told. */
+    if ((fflush(stdout) != 0 || ferror(stdout)) && rc == EXIT_OK) {
+        fprintf(stderr, "davit: the output could not be written\n");
+        rc = EXIT_REFUSED;
+    }
+    return rc;
 }

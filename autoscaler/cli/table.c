@@ -9,7 +9,9 @@
 
 bool terminal(void)
 {
-    return isatty(STDOUT_FILENO);
+    const char *term = getenv("TERM");
+
+    return isatty(STDOUT_FILENO) && !(term && strcmp(term, "dumb") == 0);
 }
 
 const char *colour(enum colour c)

@@ -63,7 +63,9 @@ int watch(struct client *c, const char *owner, double seconds)
             return rc;
         }
         done = owner && satisfied(status, owner, &infeasible);
-        if (terminal()) {
+        if (c->json && owner) {
+            ;  /* its end is what is asked for */
+        } else if (!c->json && terminal()) {
             if (lines)
                 printf("\033[%uA\033[J", lines);
             lines = status_print(status, &a);
@@ -71,7 +73,9 @@ int watch(struct client *c, const char *owner, double seconds)
             lines += 1 + nodes_print(nodes, &a);
         } else if (strcmp(last, summary(status, &a)) != 0) {
             snprintf(last, sizeof last, "%s", summary(status, &a));
-            puts(last);
+            if (c->json)
+                json_dumpf(status, stdout, JSON_COMPACT);
+            puts(c->json ? "" : last);
         }
         fflush(stdout);
         json_decref(status);

@@ -542,3 +542,23 @@ enum status catalogue_find(const struct catalogue *c, const char *machine,
         return attachment_unknown(c, m, plus + 1, arena, err);
     return attach(m, a, count, machine, arena, ret, err);
 }
+
+void catalogue_each(const struct catalogue *c, struct arena *arena,
+                    void (*each)(void *arg, const struct cat_machine *m),
+                    void *arg)
+{
+    for (uint32_t i = 0; i < c->n_machines; i++)
+        each(arg, &c->machines[i]->m);
+    for (uint32_t i = 0; i < c->n_attachments; i++) {
+        const struct attachment *a = c->attachments[i];
+        struct qty *one = ARENA_NEW(arena, struct qty);
+
+        *one = (struct qty){"GPU", AMOUNT_ONE};
+        each(arg, &(struct cat_machine){
+                      .name = arena_printf(arena, "+%s", a->name),
+                      .cloud = a->cloud, .accelerator = a->accelerator,
+                      .region = a->region, .as_of = a->as_of,
+                      .resources = {one, 1}, .price_micros_hour = a->price,
+                      .spot_micros_hour = a->spot});
+    }
+}

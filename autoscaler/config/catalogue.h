@@ -28,5 +28,10 @@ enum status catalogue_load(struct arena *arena, const char *extra,
 enum status catalogue_find(const struct catalogue *c, const char *machine,
                            struct arena *arena, struct cat_machine *ret,
                            struct err *err);
+/* Every machine type by name, then every accelerator that can be attached (its
+ * name as "+NAME", what one of them adds). */
+void catalogue_each(const struct catalogue *c, struct arena *arena,
+                    void (*each)(void *arg, const struct cat_machine *m),
+                    void *arg);
 
 #endif

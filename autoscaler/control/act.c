@@ -28,6 +28,8 @@ static struct wish *wish_find(struct control *c, const char *type)
     return NULL;
 }
 
+/* How many of the n that are wanted of this type now were wanted by an earlier
+ * view too. */
 static uint32_t wish_grant(struct control *c, const char *type, uint32_t n)
 {
     struct wish *w = wish_find(c, type);
@@ -68,7 +70,7 @@ static bool needs_second_look(const struct control *c, enum reason why)
 
 /* ---- launches */
 
-static void request_id_make(char *out, size_t n)
+static void random_id(char *out, size_t n)
 {
     unsigned char r[10];
     size_t at = 0;
@@ -80,6 +82,18 @@ static void request_id_make(char *out, size_t n)
         at += (size_t)snprintf(out + at, n - at, "%02x", r[i]);
 }
 
+/* A request id whose machines' ids are free as well. */
+static void ids_make(const struct control *c, const char *type, char *request,
+                     size_t n)
+{
+    char first[48];
+
+    do {
+        random_id(request, n);
+        snprintf(first, sizeof first, "%.26s-%.8s-0", type, request + 6);
+    } while (fleet_by_id(&c->fleet, first));
+}
+
 static void intend(struct control *c, const struct snapshot *now,
                    const struct sn_offer *o, uint32_t count, enum reason why,
                    const char *for_whom)
@@ -89,7 +103,7 @@ static void intend(struct control *c, const struct snapshot *now,
     const struct conf_type *conf = type_find(c->config, type);
     char request[40], id[48];
 
-    request_id_make(request, sizeof request);
+    ids_make(c, type, request, sizeof request);
     for (uint32_t i = 0; i < count; i++) {
         struct machine *m;
 
@@ -119,9 +133,11 @@ static void act_launches(struct control *c, const struct snapshot *now,
                          const struct plan *plan)
 {
     struct { uint32_t sure, looked; enum reason why; uint32_t demand; } *sum;
+    uint32_t *granted;  /* per type: wishes are of types, not of zones */
 
     sum = calloc(now->n_offers + 1, sizeof *sum);
-    if (!sum)
+    granted = calloc(now->n_types + 1, sizeof *granted);
+    if (!sum || !granted)
         abort();
     for (uint32_t i = 0; i < plan->n_launches; i++) {
         const struct plan_launch *l = &plan->launches[i];
@@ -129,19 +145,25 @@ static void act_launches(struct control *c, const struct snapshot *now,
             sum[l->offer].why = l->why;
             sum[l->offer].demand = l->demand;
         }
-        if (needs_second_look(c, l->why))
+        if (needs_second_look(c, l->why)) {
             sum[l->offer].looked += l->count;
-        else
+            granted[now->offers[l->offer].type] += l->count;
+        } else {
             sum[l->offer].sure += l->count;
+        }
     }
+    for (uint32_t t = 0; t < now->n_types; t++)
+        if (granted[t])
+            granted[t] = wish_grant(c, now->str[now->types[t].name],
+                                    granted[t]);
     for (uint32_t o = 0; o < now->n_offers; o++) {
         const struct sn_offer *offer = &now->offers[o];
-        uint32_t n = sum[o].sure;
+        uint32_t *left = &granted[offer->type];
+        uint32_t looked = sum[o].looked < *left ? sum[o].looked : *left;
+        uint32_t n = sum[o].sure + looked;
         const char *whom = "the minimum";
 
-        if (sum[o].looked)
-            n += wish_grant(c, now->str[now->types[offer->type].name],
-                            sum[o].looked);
+        *left -= looked;
         if (!n)
             continue;
         if (sum[o].demand != NONE)
@@ -149,25 +171,45 @@ static void act_launches(struct control *c, const struct snapshot *now,
         intend(c, now, offer, n, sum[o].why, whom);
     }
     wishes_forget(c);
+    free(granted);
     free(sum);
 }
 
 /* ---- ends */
 
+/* Its launch has not left yet, so it asks for one less.  One that has left must
+ * be repeated as it was: to the provider, the request id stands for it. */
+static void intent_dropped(struct control *c, struct machine *gone)
+{
+    for (uint32_t i = 0; !gone->sent && i < c->fleet.n; i++) {
+        struct machine *m = c->fleet.v[i];
+
+        if (strcmp(m->request_id, gone->request_id) != 0 || m == gone)
+            continue;
+        m->launch_count--;
+        fleet_touch(&c->fleet, m);
+    }
+}
+
 static void end_machine(struct control *c, struct machine *m, enum reason why)
 {
-    m->why = why;
     switch (m->state) {
     case STATE_INTENDED:
-        if (!m->busy)
-            machine_to(c, m, STATE_GONE);
+        if (m->busy)
+            return;
+        m->why = why;
+        machine_to(c, m, STATE_GONE);
+        intent_dropped(c, m);
         return;
     case STATE_REQUESTED:
     case STATE_STARTING:
-        if (*m->cloud_id)
-            machine_to(c, m, STATE_STOPPING);
+        if (!*m->cloud_id)
+            return;
+        m->why = why;
+        machine_to(c, m, STATE_STOPPING);
         break;
     case STATE_READY:
+        m->why = why;
         if (c->head.reader && *m->ray_id) {
             m->drain_since_ms = c->now_ms;
             m->drain_accepted = false;
@@ -182,8 +224,7 @@ static void end_machine(struct control *c, struct machine *m, enum reason why)
     case STATE_COUNT:
         return;
     }
-    if (m->state == STATE_STOPPING)
-        atomic_fetch_add(&c->metrics.ends, 1);
+    atomic_fetch_add(&c->metrics.ends, 1);
 }
 
 static void act_nodes(struct control *c, const struct snapshot *now,
@@ -236,7 +277,8 @@ static void send_launch(struct control *c, struct machine *first)
     const struct rest *rest;
     struct call *call;
 
-    if (!site)
+    /* Truth first: its machines may be there already, or no longer needed. */
+    if (!site || !site->listed_ms || !calls_room(c, site->provider))
         return;
     rest = rests_find(c->rests, first->provider, first->type, first->zone,
                       first->spot, c->now_ms);
@@ -250,10 +292,16 @@ static void send_launch(struct control *c, struct machine *first)
     call->request_id = arena_strdup(&call->arena, first->request_id);
     call->count = first->launch_count;
     call->spot = first->spot;
-    for (uint32_t i = 0; i < c->fleet.n; i++)
-        if (strcmp(c->fleet.v[i]->request_id, first->request_id) == 0)
-            c->fleet.v[i]->busy = true;
-    call_submit(c->workers, call, CALL_TIMEOUT_MS);
+    for (uint32_t i = 0; i < c->fleet.n; i++) {
+        struct machine *m = c->fleet.v[i];
+
+        if (strcmp(m->request_id, first->request_id) != 0)
+            continue;
+        m->busy = m->sent = true;
+        if (m->state == STATE_INTENDED)
+            m->progress_ms = c->now_ms;
+    }
+    call_send(c, call, CALL_TIMEOUT_MS);
 }
 
 static void send_terminates(struct control *c, struct site *site)
@@ -267,6 +315,8 @@ static void send_terminates(struct control *c, struct site *site)
         if (m->state != STATE_STOPPING || !*m->cloud_id || !due(c, m) ||
             strcmp(m->provider, site->conf->name) != 0)
             continue;
+        if (!call && !calls_room(c, site->provider))
+            return;
         if (!call) {
             call = call_new(site->provider, CALL_TERMINATE, MAIL_CALL);
             ids = ARENA_ARRAY(&call->arena, const char *, TERMINATE_BATCH);
@@ -275,12 +325,12 @@ static void send_terminates(struct control *c, struct site *site)
         m->busy = true;
         ids[call->n_ids++] = arena_strdup(&call->arena, m->cloud_id);
         if (call->n_ids == TERMINATE_BATCH) {
-            call_submit(c->workers, call, CALL_TIMEOUT_MS);
+            call_send(c, call, CALL_TIMEOUT_MS);
             call = NULL;
         }
     }
     if (call)
-        call_submit(c->workers, call, CALL_TIMEOUT_MS);
+        call_send(c, call, CALL_TIMEOUT_MS);
 }
 
 /* Writes the batch of this tick; all of memory when an earlier one failed. */
@@ -289,6 +339,8 @@ static bool commit(struct control *c)
     struct err err;
 
     if (c->journal_stale) {
+        /* What ended meanwhile must not come back with the next start. */
+        journal_forget(c->journal, NULL);
         for (uint32_t i = 0; i < c->fleet.n; i++)
             journal_put_machine(c->journal, c->fleet.v[i], NULL);
         requests_write_all(c);

@@ -36,21 +36,35 @@ static bool refused_for_sure(enum status s)
            s == ST_AUTH || s == ST_UNSUPPORTED || s == ST_NOT_FOUND;
 }
 
+static void set_aside_tell(struct control *c, const struct rest *r,
+                           const char *provider)
+{
+    char how_long[40] = "until the configuration is loaded again";
+
+    if (r->until_ms != INT64_MAX)
+        snprintf(how_long, sizeof how_long, "for %lld s",
+                 (long long)(r->until_ms - c->now_ms) / 1000);
+    tell(c, "offer.set_aside", *r->type ? r->type : provider,
+         status_name(r->why), "%s%s%s %s", provider, *r->zone ? " " : "",
+         r->zone, how_long);
+}
+
 void answer_launch(struct control *c, struct call *call)
 {
     struct site *site = site_of(c, call->provider);
     const char *provider = provider_name(call->provider);
     uint32_t waiting = 0;
-    const struct rest *rest;
+    const struct rest *rest = NULL;
 
     if (call->job.abandoned)
         call->status = err_set(&call->err, ST_RETRY,
                                "no answer within the time limit");
     for (uint32_t i = 0; site && i < call->machines.n; i++)
         machine_seen(c, site, &call->machines.v[i]);
-    rest = rests_note_launch(c->rests, provider, call->type, call->zone,
-                             call->spot, call->count, call->machines.n,
-                             &call->err, c->now_ms);
+    if (site)  /* what an older generation was refused says nothing now */
+        rest = rests_note_launch(c->rests, provider, call->type, call->zone,
+                                 call->spot, call->count, call->machines.n,
+                                 &call->err, c->now_ms);
     for (uint32_t i = 0; i < c->fleet.n; i++) {
         struct machine *m = c->fleet.v[i];
 
@@ -69,6 +83,7 @@ void answer_launch(struct control *c, struct call *call)
             machine_to(c, m, STATE_GONE);
         } else {
             m->failure = call->status;
+            m->progress_ms = c->now_ms;
             snprintf(m->detail, sizeof m->detail, "%.150s", call->err.text);
             m->retry_ms = retry_at(c, m, &call->err);
         }
@@ -82,11 +97,7 @@ void answer_launch(struct control *c, struct call *call)
          "%s, %u of %u: %s%s%s", provider, waiting, call->count,
          call->err.code, *call->err.code ? ": " : "", call->err.text);
     if (rest && rest->until_ms > c->now_ms)
-        tell(c, "offer.set_aside", *rest->type ? rest->type : provider,
-             status_name(rest->why), "%s%s%s for %lld s", provider,
-             *rest->zone ? " " : "", rest->zone,
-             rest->until_ms == INT64_MAX
-                 ? -1LL : (long long)(rest->until_ms - c->now_ms) / 1000);
+        set_aside_tell(c, rest, provider);
 }
 
 void answer_terminate(struct control *c, struct call *call)
@@ -102,7 +113,8 @@ void answer_terminate(struct control *c, struct call *call)
         struct machine *m = fleet_by_cloud(&c->fleet, provider, call->ids[i]);
         enum status s = call->job.abandoned ? ST_RETRY : call->done[i];
 
-        if (!m)
+        /* A cloud may have given the id to another one meanwhile. */
+        if (!m || m->state != STATE_STOPPING)
             continue;
         m->busy = false;
         if (s == ST_NOT_FOUND) {

@@ -19,7 +19,7 @@
 #include "../plan/planner.h"
 #include "state.h"
 
-enum { WORKERS = 6, WORKERS_STUCK = 16, LONGEST_REST_MS = 5000,
+enum { WORKERS = 16, WORKERS_STUCK = 16, LONGEST_REST_MS = 5000,
        STOP_MS = 5000 };
 
 static struct status_page *page_new(void)
@@ -52,6 +52,10 @@ static void commands_answer(struct control *c)
             cmd->status = err_set(&cmd->err, ST_RETRY,
                                   "the journal cannot be written: nothing was "
                                   "promised, try again");
+        if (cmd->status == ST_OK && !c->planned)
+            cmd->status = err_set(&cmd->err, ST_RETRY,
+                                  "kept, but what is known now cannot be "
+                                  "planned for; the log says why");
         cmd->seen = cmd->status == ST_OK ? status_get(&c->board) : NULL;
         cmd->done(cmd);
     }
@@ -77,14 +81,15 @@ static void tick(struct control *c)
     int64_t t0 = cpu_us(), t1;
     struct err err;
 
-    c->now_ms = clock_wall_ms();
+    c->now_ms = clock_steady_ms();
     c->due_ms = clock_mono_ms() + LONGEST_REST_MS;
     c->tick++;
 
     reload_if_wanted(c);
     observe_fold(c);                    /* answers become facts; never acts */
     facts = facts_take(c, &page->arena);
-    if (snapshot_make(facts, &page->arena, &now, &err) == ST_OK) {
+    c->planned = snapshot_make(facts, &page->arena, &now, &err) == ST_OK;
+    if (c->planned) {
         plan = ARENA_NEW(&page->arena, struct plan);
         t1 = cpu_us();
         planner_run(now, &page->arena, plan);  /* pure */
@@ -224,7 +229,8 @@ enum status control_new(const struct control_opts *o, struct config *conf,
     c->opts = *o;
     c->config = conf;
     c->config_problem = strdup("");
-    c->started_ms = c->config_loaded_ms = c->now_ms = clock_wall_ms();
+    c->started_ms = c->config_loaded_ms = c->now_ms =
+        clock_steady_ms();
     c->journal_ok = true;
     loop_open(c);
     fleet_init(&c->fleet);
@@ -248,6 +254,7 @@ enum status control_new(const struct control_opts *o, struct config *conf,
     for (uint32_t i = 0; i < n_sites; i++)
         VEC_PUSH(&c->life, &c->sites, sites[i]);
     free(sites);
+    observe_begin(c);
     c->workers = workers_new(WORKERS, WORKERS_STUCK, &c->inbox);
     head_open(c);
     if (o->record_dir &&
@@ -287,9 +294,9 @@ void control_free(struct control *c)
     if (!c)
         return;
     c->stopping = true;
-    for (uint32_t i = 0; i < c->sites.n; i++)
-        c->sites.v[i]->list_due_ms = INT64_MAX;
-    if (!workers_free(c->workers, STOP_MS)) {
+    calls_cancel_reads(c);
+    if (!workers_free(c->workers, STOP_MS) ||
+        !workers_free(c->head.workers, STOP_MS)) {
         /* A plug-in or the head hangs.  What was promised is on disk, and the
          * next start asks again with the same request ids. */
         log_warn("a call is still under way; leaving without its answer");

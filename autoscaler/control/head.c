@@ -19,7 +19,7 @@ enum {
     STALE_MS = 10000,          /* a view older than this is not fresh */
     REPORT_MS = 5000,          /* `ray status` is refreshed at least so often */
     REFUSED_REST_MS = 10000,   /* a refused drain is not asked again before */
-    DRAIN_DEADLINE_MS = 3600000,
+    HEAD_WORKERS = 2,          /* a reader and a writer */
 };
 
 enum head_op { HEAD_READ, HEAD_DRAIN, HEAD_REPORT };
@@ -87,6 +87,7 @@ void head_open(struct control *c)
         return;
     c->head.reader = ray_head_new(conf->ray_address, conf->ray_token_file);
     c->head.writer = ray_head_new(conf->ray_address, conf->ray_token_file);
+    c->head.workers = workers_new(HEAD_WORKERS, 0, &c->inbox);
 }
 
 void head_close(struct control *c)
@@ -107,7 +108,7 @@ void head_poll(struct control *c)
         return;
     }
     h->reading = true;
-    workers_submit(c->workers,
+    workers_submit(h->workers,
                    &head_job_new(h->reader, HEAD_READ, READ_TIMEOUT_MS)->job);
 }
 
@@ -195,20 +196,43 @@ static void machine_joined(struct control *c, struct machine *m,
     machine_to(c, m, STATE_READY);
 }
 
-static void machine_dead(struct control *c, struct machine *m, bool restarted)
+/* A head that lists its dead and does not know this node at all began anew,
+ * perhaps together with us: its nodes join it again, or start_timeout ends
+ * them.  Taking that for death would end a whole fleet at once. */
+static void machine_unknown(struct control *c, struct machine *m)
 {
-    if (m->state == STATE_DRAINING) {
+    if (m->state == STATE_DRAINING)
+        machine_to(c, m, STATE_READY);
+    m->ray_id[0] = '\0';
+    m->why = REASON_NONE;
+    machine_to(c, m, STATE_STARTING);
+}
+
+static void machine_dead(struct control *c, struct machine *m, bool unknown)
+{
+    if (m->state == STATE_DRAINING && (m->drain_accepted || !unknown)) {
         machine_to(c, m, STATE_STOPPING);
         atomic_fetch_add(&c->metrics.ends, 1);
-    } else if (restarted) {
-        /* Another session of the head: its nodes join it anew or not at all. */
-        m->ray_id[0] = '\0';
-        m->progress_ms = c->now_ms;
-        machine_to(c, m, STATE_STARTING);
+    } else if (unknown) {
+        machine_unknown(c, m);
     } else {
         machine_fail(c, m, ST_BROKEN, "its raylet died");
         machine_to(c, m, STATE_STOPPING);
     }
+}
+
+/* The head drains it: our drain, whose answer was lost, or somebody else's. */
+static void drain_seen(struct control *c, struct machine *m,
+                       const struct ray_node *n)
+{
+    if (n->status != RAY_DRAINING || m->drain_accepted)
+        return;
+    if (m->state == STATE_READY) {
+        m->why = REASON_KEEP_DRAINING;
+        machine_to(c, m, STATE_DRAINING);
+    }
+    m->drain_accepted = true;
+    fleet_touch(&c->fleet, m);
 }
 
 static void fleet_joins(struct control *c, bool restarted)
@@ -231,12 +255,14 @@ static void fleet_joins(struct control *c, bool restarted)
             break;
         case STATE_READY:
         case STATE_DRAINING:
-            if (alive && strcmp(n->ray_id, m->ray_id) == 0)
+            if (alive && strcmp(n->ray_id, m->ray_id) == 0) {
+                drain_seen(c, m, n);
                 break;
+            }
             if (alive && m->state == STATE_READY)
                 machine_joined(c, m, n);  /* a new raylet on it */
             else
-                machine_dead(c, m, restarted);
+                machine_dead(c, m, !n || restarted);
             break;
         case STATE_STOPPING:
         case STATE_GONE:
@@ -306,7 +332,7 @@ void head_drain(struct control *c, struct machine *m, bool preempt)
     j->ray_id = arena_strdup(&j->arena, m->ray_id);
     j->preempt = preempt;
     atomic_fetch_add(&c->metrics.drains, 1);
-    workers_submit(c->workers, &j->job);
+    workers_submit(c->head.workers, &j->job);
 }
 
 static void drain_folded(struct control *c, struct head_job *j)
@@ -492,5 +518,5 @@ void head_report(struct control *c, const struct status_page *page)
     h->reported_hash = hash;
     h->reported_ms = clock_mono_ms();
     h->writing = true;
-    workers_submit(c->workers, &j->job);
+    workers_submit(h->workers, &j->job);
 }

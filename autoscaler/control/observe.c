@@ -49,39 +49,109 @@ void machine_fail(struct control *c, struct machine *m, enum status why,
 
     m->failure = why;
     m->why = REASON_END_FAILED;
-    snprintf(m->detail, sizeof m->detail, "%s", text);
     f->why = why;
     f->at_ms = c->now_ms;
     snprintf(f->machine, sizeof f->machine, "%s", m->id);
     snprintf(f->type, sizeof f->type, "%s", m->type);
     snprintf(f->text, sizeof f->text, "%s", text);
     tell(c, "node.failed", m->id, status_name(why), "%s: %s", m->type, text);
+    if (text != m->detail)
+        snprintf(m->detail, sizeof m->detail, "%s", text);
     fleet_touch(&c->fleet, m);
+}
+
+/* No clock of ours ran between two processes, so an interval that began in an
+ * earlier one begins anew: a clock that was set meanwhile must not make
+ * machines look late or idle, nor a list older than they are. */
+void observe_begin(struct control *c)
+{
+    for (uint32_t i = 0; i < c->fleet.n; i++) {
+        struct machine *m = c->fleet.v[i];
+
+        m->sent = true;  /* for all we know */
+        m->progress_ms = m->needed_ms = c->now_ms;
+        if (m->created_ms > c->now_ms)
+            m->created_ms = c->now_ms;
+        if (m->since_ms > c->now_ms)
+            m->since_ms = c->now_ms;
+        if (m->drain_since_ms)
+            m->drain_since_ms = c->now_ms;
+        m->hold_until_ms = 0;
+    }
 }
 
 /* A machine on its way that shows no progress for start_timeout has failed; a
  * slow one that moves has not (kuberay issues 4226 and 5233: a fixed time is
- * wrong both ways). */
+ * wrong both ways).  While its provider or the head cannot be read there is no
+ * progress to be seen, so the time begins anew. */
+static void observe_late(struct control *c, struct machine *m)
+{
+    const struct site *s = site_find(c, m->provider);
+    int64_t limit = c->config->start_timeout_ms, left;
+    struct err e;
+
+    if (!s || !s->listed_ms || s->list_failures || !head_fresh(c))
+        m->progress_ms = c->now_ms;
+    left = limit - (c->now_ms - (m->progress_ms > m->since_ms ? m->progress_ms
+                                                              : m->since_ms));
+    if (left > 0) {
+        control_wake_at(c, clock_mono_ms() + left);
+        return;
+    }
+    err_set(&e, ST_RETRY, "no progress for %lld s after its launch",
+            (long long)(limit / 1000));
+    machine_fail(c, m, ST_RETRY, e.text);
+    rests_note(c->rests, m->provider, m->type, m->zone, m->spot, &e, c->now_ms);
+    machine_to(c, m, *m->cloud_id ? STATE_STOPPING : STATE_GONE);
+}
+
+/* The head agreed to drain it, and its work has had the time it was given. */
+static void observe_drained(struct control *c, struct machine *m)
+{
+    enum { MARGIN_MS = 300000 };
+
+    if (!m->drain_accepted || !head_fresh(c) ||
+        c->now_ms - m->drain_since_ms < DRAIN_DEADLINE_MS + MARGIN_MS)
+        return;
+    machine_to(c, m, STATE_STOPPING);
+    atomic_fetch_add(&c->metrics.ends, 1);
+}
+
+/* An intent that could not even be sent for a while (its offer rests, its
+ * provider cannot be read) would look like a node to come for as long: it is
+ * given up, and the next plan looks elsewhere. */
+static void observe_intent(struct control *c, struct machine *m)
+{
+    enum { WAITS_MS = 60000 };
+    int64_t left = WAITS_MS - (c->now_ms - m->progress_ms);
+
+    if (m->busy || c->opts.dry_run || !c->journal_ok)
+        return;
+    if (!site_find(c, m->provider)) {
+        machine_fail(c, m, ST_INVALID, "its provider is no longer configured");
+    } else if (left <= 0) {
+        machine_fail(c, m, m->failure ? m->failure : ST_RETRY,
+                     *m->detail ? m->detail
+                                : "its launch could not be sent for 60 s");
+    } else {
+        control_wake_at(c, clock_mono_ms() + left);
+        return;
+    }
+    machine_to(c, m, STATE_GONE);
+}
+
 static void observe_deadlines(struct control *c)
 {
-    int64_t limit = c->config->start_timeout_ms;
-
     for (uint32_t i = 0; i < c->fleet.n; i++) {
         struct machine *m = c->fleet.v[i];
-        int64_t since = m->progress_ms > m->since_ms ? m->progress_ms
-                                                     : m->since_ms;
-        struct err e;
 
-        if (m->state != STATE_REQUESTED && m->state != STATE_STARTING)
-            continue;
-        if (c->now_ms - since < limit)
-            continue;
-        err_set(&e, ST_RETRY, "no progress for %lld s after its launch",
-                (long long)(limit / 1000));
-        machine_fail(c, m, ST_RETRY, e.text);
-        rests_note(c->rests, m->provider, m->type, m->zone, m->spot, &e,
-                   c->now_ms);
-        machine_to(c, m, *m->cloud_id ? STATE_STOPPING : STATE_GONE);
+        if (m->state == STATE_REQUESTED || m->state == STATE_STARTING) {
+            observe_late(c, m);
+        } else if (m->state == STATE_DRAINING) {
+            observe_drained(c, m);
+        } else if (m->state == STATE_INTENDED) {
+            observe_intent(c, m);
+        }
     }
 }
 
@@ -89,6 +159,11 @@ static void call_folded(struct control *c, struct call *call)
 {
     struct site *site = site_of(c, call->provider);
 
+    call_landed(c, call);
+    if (c->stopping && call->job.abandoned) {
+        call_free(call);  /* dropped unrun: it says nothing */
+        return;
+    }
     atomic_fetch_add(&c->metrics.provider_calls, 1);
     if (call->status != ST_OK)
         atomic_fetch_add(&c->metrics.provider_failures, 1);
@@ -167,5 +242,6 @@ void observe_fold(struct control *c)
     if (c->stopping)
         return;
     requests_expire(c);
+    calls_overdue(c);
     observe_deadlines(c);
 }

@@ -99,7 +99,8 @@ void reload_if_wanted(struct control *c)
     buf_done(&errors);
 }
 
-/* Editors replace files: the folder is watched, and the name compared. */
+/* Editors replace files: the folder is watched, and the name compared.  A
+ * ConfigMap's file is a link through "..data", and only that link changes. */
 static void changed(uv_fs_event_t *w, const char *name, int events, int status)
 {
     struct control *c = w->data;
@@ -107,7 +108,8 @@ static void changed(uv_fs_event_t *w, const char *name, int events, int status)
 
     (void)events;
     if (status < 0 || !name ||
-        strcmp(name, slash ? slash + 1 : c->opts.config_path) != 0)
+        (strcmp(name, slash ? slash + 1 : c->opts.config_path) != 0 &&
+         strcmp(name, "..data") != 0))
         return;
     c->reload_due_ms = clock_mono_ms() + SETTLE_MS;
     uv_async_send(&c->wake);

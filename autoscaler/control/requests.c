@@ -12,6 +12,11 @@
 #include "../model/codec.h"
 #include "state.h"
 
+/* Together they must leave the planner room for what the head asks: it plans
+ * for ten million bundles at most, and past that for nobody at all. */
+enum { OWNERS_MAX = 20000 };
+#define BUNDLES_MAX UINT64_C(5000000)
+
 static void request_free(struct request *r)
 {
     struct arena arena;
@@ -121,6 +126,36 @@ enum status requests_load(struct control *c, struct err *err)
     return s;
 }
 
+/* All requests together stay below what can be planned for, with room for
+ * what the head asks: the snapshot's ceiling is ten million. */
+enum { BUNDLES_MAX = 4000000 };
+
+static uint64_t bundles_of(const struct fact_demand *d)
+{
+    uint64_t n = 0;
+
+    for (uint32_t i = 0; i < d->n_bundles; i++)
+        n += d->bundles[i].count;
+    return n;
+}
+
+static enum status size_check(const struct control *c, const struct request *r,
+                              struct err *err)
+{
+    uint64_t others = 0, own = bundles_of(&r->demand);
+
+    for (uint32_t i = 0; i < c->n_requests; i++)
+        if (strcmp(c->requests[i]->owner, r->owner) != 0)
+            others += bundles_of(&c->requests[i]->demand);
+    if (others + own <= BUNDLES_MAX)
+        return ST_OK;
+    return err_set(err, ST_INVALID,
+                   "bundles: %llu with the %llu of other owners are more than "
+                   "the %d that are allowed in all",
+                   (unsigned long long)own, (unsigned long long)others,
+                   BUNDLES_MAX);
+}
+
 /* A request that names a queue must be able to use it.  Later, when a reload
  * takes the queue away, the plan says why it waits. */
 static enum status queue_check(const struct control *c,
@@ -154,6 +189,36 @@ static enum status queue_check(const struct control *c,
                    names[0]);
 }
 
+static uint64_t bundles_of(const struct request *r)
+{
+    uint64_t n = 0;
+
+    for (uint32_t i = 0; i < r->demand.n_bundles; i++)
+        n += r->demand.bundles[i].count;
+    return n;
+}
+
+static enum status request_fits(const struct control *c,
+                                const struct request *r, struct err *err)
+{
+    uint64_t all = bundles_of(r);
+    bool found;
+
+    request_at(c, r->owner, &found);
+    if (!found && c->n_requests >= OWNERS_MAX)
+        return err_set(err, ST_INVALID, "owner: %u owners have requests, which "
+                       "is the most there may be; clear some", c->n_requests);
+    for (uint32_t i = 0; i < c->n_requests; i++)
+        if (strcmp(c->requests[i]->owner, r->owner) != 0)
+            all += bundles_of(c->requests[i]);
+    if (all > BUNDLES_MAX)
+        return err_set(err, ST_INVALID, "bundles: with those of all owners they "
+                       "would be %llu; at most %llu may be asked for",
+                       (unsigned long long)all,
+                       (unsigned long long)BUNDLES_MAX);
+    return ST_OK;
+}
+
 void requests_fold(struct control *c, struct command *cmd)
 {
     bool found;
@@ -177,7 +242,14 @@ void requests_fold(struct control *c, struct command *cmd)
     cmd->status = request_read(&row, &r, &cmd->err);
     if (cmd->status != ST_OK)
         return;
+    cmd->status = request_fits(c, r, &cmd->err);
+    if (cmd->status != ST_OK) {
+        request_free(r);
+        return;
+    }
     cmd->status = queue_check(c, &r->demand, &cmd->err);
+    if (cmd->status == ST_OK)
+        cmd->status = size_check(c, r, &cmd->err);
     if (cmd->status != ST_OK) {
         request_free(r);
         return;

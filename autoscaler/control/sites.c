@@ -19,6 +19,34 @@ enum {
     MISSED_MAX = 2,            /* good lists without it before it is lost */
 };
 
+/* A foreign file names no plug-in of ours.  Where the usual one is not there,
+ * its machines are simulated, so that the file can be tried as it is; told
+ * loudly, as the configuration does for providers we have no name for. */
+static enum status site_open(struct control *c, const struct config *conf,
+                             struct site *s, struct buf *errors)
+{
+    struct conf_provider stand_in = *s->conf;
+    struct buf first;
+    enum status st;
+
+    buf_init(&first, errors->max);
+    st = provider_open(conf, s->conf, &s->provider, &first);
+    if (st == ST_NOT_FOUND && conf->dialect != DIALECT_DAVIT &&
+        !*s->conf->plugin) {
+        stand_in.plugin = "sim";
+        stand_in.n_options = 0;
+        st = provider_open(conf, &stand_in, &s->provider, errors);
+        if (st == ST_OK)
+            tell(c, "provider.simulated", s->conf->name, "",
+                 "there is no plug-in of that name: machines are simulated, "
+                 "nothing is launched in a cloud");
+    } else {
+        buf_str(errors, first.s);
+    }
+    buf_done(&first);
+    return st;
+}
+
 enum status sites_open(struct control *c, const struct config *conf,
                        struct site ***ret, uint32_t *n, struct buf *errors)
 {
@@ -35,7 +63,7 @@ enum status sites_open(struct control *c, const struct config *conf,
         if (!s)
             abort();
         s->conf = &conf->providers[i];
-        st = provider_open(conf, s->conf, &s->provider, errors);
+        st = site_open(c, conf, s, errors);
         if (st != ST_OK) {
             worst = st;
             free(s);
@@ -121,17 +149,16 @@ void sites_poll(struct control *c)
         if (!s->listing && now >= due) {
             s->listing = true;
             s->list_last_ms = now;
-            call_submit(c->workers, call_new(s->provider, CALL_LIST, MAIL_CALL),
-                        LIST_TIMEOUT_MS);
+            call_send(c, call_new(s->provider, CALL_LIST, MAIL_CALL),
+                      LIST_TIMEOUT_MS);
         } else if (!s->listing) {
             control_wake_at(c, due);
         }
         if (!s->offering && now >= s->offers_due_ms &&
             (provider_caps(s->provider) & DAVIT_CAP_OFFERS)) {
             s->offering = true;
-            call_submit(c->workers,
-                        call_new(s->provider, CALL_OFFERS, MAIL_CALL),
-                        LIST_TIMEOUT_MS);
+            call_send(c, call_new(s->provider, CALL_OFFERS, MAIL_CALL),
+                      LIST_TIMEOUT_MS);
         }
     }
 }
@@ -153,6 +180,32 @@ static void site_problem(struct control *c, struct site *s, const struct err *e)
              s->problem);
 }
 
+void site_hangs(struct control *c, struct site *s, bool list,
+                const struct err *e)
+{
+    if (list)
+        s->list_failures++;
+    site_problem(c, s, e);
+}
+
+/* An id for a machine that is not from our ledger: the cloud's own, or, when
+ * that is too long or taken, one with a number made of it. */
+static void adopted_id(const struct control *c, const char *cloud_id,
+                       char *ret, size_t n)
+{
+    uint32_t h = 2166136261u;
+
+    if (strlen(cloud_id) < n && !fleet_by_id(&c->fleet, cloud_id)) {
+        snprintf(ret, n, "%s", cloud_id);
+        return;
+    }
+    for (const char *s = cloud_id; *s; s++)
+        h = (h ^ (unsigned char)*s) * 16777619u;
+    do
+        snprintf(ret, n, "%.30s-%08x", cloud_id, h++);
+    while (fleet_by_id(&c->fleet, ret));
+}
+
 /* The record this machine of the cloud belongs to; adopted when there is
  * none, so that nothing billed is ever unowned. */
 static struct machine *machine_of(struct control *c, const struct site *s,
@@ -171,12 +224,9 @@ static struct machine *machine_of(struct control *c, const struct site *s,
             return m;
         }
     }
-    if (cm->phase == DAVIT_STOPPING || cm->phase == DAVIT_FAILED)
+    if (cm->phase == DAVIT_STOPPING)
         return NULL;
-    snprintf(id, sizeof id, "%.*s", (int)sizeof id - 1, cm->id);
-    if (fleet_by_id(&c->fleet, id))
-        snprintf(id, sizeof id, "%.30s-%08llx", s->conf->name,
-                 (unsigned long long)(c->fleet.version & 0xffffffff));
+    adopted_id(c, cm->id, id, sizeof id);
     m = fleet_add(&c->fleet, id, STATE_STARTING, c->now_ms);
     snprintf(m->provider, sizeof m->provider, "%s", s->conf->name);
     snprintf(m->type, sizeof m->type, "%s", cm->type);
@@ -204,14 +254,15 @@ void machine_seen(struct control *c, struct site *s,
     m->seen_ms = c->now_ms;
     m->missed = 0;
     if (strcmp(m->address, cm->address) != 0 ||
+        (*cm->zone && strcmp(m->zone, cm->zone) != 0) ||
         (m->state < STATE_READY && strcmp(m->detail, cm->detail) != 0)) {
+        if (*cm->zone)
+            snprintf(m->zone, sizeof m->zone, "%s", cm->zone);
         snprintf(m->address, sizeof m->address, "%s", cm->address);
         snprintf(m->detail, sizeof m->detail, "%s", cm->detail);
         m->progress_ms = c->now_ms;
         fleet_touch(&c->fleet, m);
     }
-    if (*cm->zone)
-        snprintf(m->zone, sizeof m->zone, "%s", cm->zone);
     switch (cm->phase) {
     case DAVIT_STARTING:
     case DAVIT_RUNNING:
@@ -279,7 +330,10 @@ void site_listed(struct control *c, struct call *call)
     int64_t started = c->now_ms - (now - call->started_mono_ms);
 
     s->listing = false;
-    if (call->job.abandoned || call->status != ST_OK) {
+    if (call->job.abandoned && call->status == ST_OK)
+        call->status = err_set(&call->err, ST_RETRY,
+                               "its list came too late to be true");
+    if (call->status != ST_OK) {
         int64_t wait;
         s->list_failures++;
         wait = LIST_BUSY_MS << (s->list_failures < 5 ? s->list_failures : 5);
@@ -303,6 +357,19 @@ void site_listed(struct control *c, struct call *call)
     }
 }
 
+static struct told_offer *told_find(struct control *c, const char *provider,
+                                    const struct call_offer *o)
+{
+    for (uint32_t i = 0; i < c->n_told; i++) {
+        struct told_offer *t = &c->told[i];
+        if (t->spot == o->spot && strcmp(t->provider, provider) == 0 &&
+            strncmp(t->type, o->type, sizeof t->type - 1) == 0 &&
+            strncmp(t->zone, o->zone, sizeof t->zone - 1) == 0)
+            return t;
+    }
+    return NULL;
+}
+
 void site_offered(struct control *c, struct call *call)
 {
     struct site *s = site_of(c, call->provider);
@@ -319,8 +386,13 @@ void site_offered(struct control *c, struct call *call)
     c->n_told = kept;
     for (uint32_t i = 0; i < call->offers.n; i++) {
         const struct call_offer *o = &call->offers.v[i];
-        struct told_offer *t;
+        struct told_offer *t = told_find(c, s->conf->name, o);
 
+        if (t) {  /* told twice: the later one holds */
+            t->available = o->available;
+            t->price_micros_hour = o->price_micros_hour;
+            continue;
+        }
         if (c->n_told == c->cap_told) {
             c->cap_told = c->cap_told ? c->cap_told * 2 : 32;
             c->told = realloc(c->told, c->cap_told * sizeof *c->told);

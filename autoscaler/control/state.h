@@ -52,6 +52,7 @@ struct request {
 /* The Ray head: two handles, since each serves one thread at a time. */
 struct head {
     struct ray_head *reader, *writer;  /* NULL: no head */
+    struct workers *workers;  /* its own: no provider can hold it up */
     bool reading, writing;
     bool told_v1;             /* that the head runs the older autoscaler */
     int64_t read_due_ms;      /* mono */
@@ -66,11 +67,17 @@ struct head {
     uint64_t views;           /* good reads so far */
 };
 
+/* A call that has left and is not back: see calls.c. */
+struct flight { struct call *call; int64_t deadline_ms; bool overdue; };
+
 /* Machines of a type that tasks and gangs of the head want: see act.c. */
 struct wish { char type[64]; uint32_t count; uint64_t view, tick; };
 
 struct failure_note { char machine[48], type[64], text[208]; enum status why; int64_t at_ms; };
 enum { FAILURES_KEPT = 16 };
+
+/* How long the head gives a node that it drains while there is work on it. */
+enum { DRAIN_DEADLINE_MS = 3600000 };
 
 struct control {
     struct control_opts opts;
@@ -90,12 +97,14 @@ struct control {
     struct mailbox inbox;
     struct workers *workers;
     struct journal *journal;
+    bool planned;             /* this tick has a plan */
     bool journal_ok;          /* the last commit was good */
     bool journal_stale;       /* memory is ahead: all is written again */
 
     struct fleet fleet;
     VEC(struct site *) sites; /* heap arena `life` */
     VEC(struct provider *) retired;  /* closed when their last call is back */
+    VEC(struct flight) flying;
     struct arena life;        /* as long as the daemon */
     struct rests *rests;
     struct told_offer *told;
@@ -130,9 +139,19 @@ void tell(struct control *c, const char *kind, const char *subject,
 
 /* ---- observe.c: answers become facts; never acts */
 void observe_fold(struct control *c);
+void observe_begin(struct control *c);  /* of what the journal gave, once */
 void machine_to(struct control *c, struct machine *m, enum machine_state to);
 void machine_fail(struct control *c, struct machine *m, enum status why,
                   const char *text);
+
+/* ---- calls.c: provider calls in flight */
+void call_send(struct control *c, struct call *call, int64_t timeout_ms);
+/* It is back; true when it had been given up. */
+bool call_landed(struct control *c, const struct call *call);
+bool calls_room(const struct control *c, const struct provider *p);
+bool calls_stuck(const struct control *c, const struct provider *p);
+void calls_overdue(struct control *c);
+void calls_cancel_reads(struct control *c);
 
 /* ---- answer.c: what launch and terminate calls led to */
 void answer_launch(struct control *c, struct call *call);
@@ -149,6 +168,8 @@ struct site *site_of(struct control *c, const struct provider *p);
 void machine_seen(struct control *c, struct site *s,
                   const struct call_machine *cm);
 void site_listed(struct control *c, struct call *call);
+void site_hangs(struct control *c, struct site *s, bool list,
+                const struct err *e);
 void site_offered(struct control *c, struct call *call);
 
 /* ---- head.c: reading, draining, reporting */

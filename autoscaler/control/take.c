@@ -200,7 +200,7 @@ static void type_take(struct control *c, struct arena *a,
     if (ret->boot_ms < 0)
         ret->boot_ms = journal_boot(c->journal, f->name);
     /* Truth first: nothing is bought where we have not seen what there is. */
-    if (!site || !site->listed_ms)
+    if (!site || !site->listed_ms || calls_stuck(c, site->provider))
         ret->unavailable = REASON_PROVIDER_DOWN;
     for (uint32_t i = 0; i < f->n_offers; i++) {
         struct fact_offer o = f->offers[i];
@@ -424,6 +424,9 @@ static void queues_take(struct control *c, struct arena *a, struct facts *f)
     f->n_queues = c->config->n_queues;
 }
 
+/* See requests.c: both together stay below the snapshot's ceiling. */
+enum { BUNDLES_OF_HEAD = 5000000 };
+
 static void demands_take(struct control *c, struct arena *a, struct facts *f)
 {
     const struct ray_view *view = c->head.view;
@@ -431,12 +434,18 @@ static void demands_take(struct control *c, struct arena *a, struct facts *f)
     struct demand_vec v = {{0}};
     struct fact_demand spare = {0};
 
+    uint64_t bundles = 0;
+
     for (uint32_t i = 0; i < c->n_requests; i++)
         if (c->requests[i]->demand.n_bundles) {
             struct fact_demand d = demand_copy(a, &c->requests[i]->demand);
             VEC_PUSH(a, &v.all, d);
         }
-    for (uint32_t i = 0; i < n_ray; i++) {
+    for (uint32_t i = 0; i < n_ray && bundles < BUNDLES_OF_HEAD; i++) {
+        for (uint32_t b = 0; b < view->demands[i].n_bundles; b++)
+            bundles += view->demands[i].bundles[b].count;
+        if (bundles >= BUNDLES_OF_HEAD)
+            break;  /* the rest is planned for when this is served */
         /* Old news of pending work buys nothing; a request stays in force. */
         if (!f->head_fresh && view->demands[i].source != SOURCE_REQUEST)
             continue;

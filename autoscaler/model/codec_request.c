@@ -60,6 +60,21 @@ static enum status cpus_read(const json_t *v, struct arena *a,
     return ST_OK;
 }
 
+static enum status strategy_bad(const json_t *v, struct err *err)
+{
+    const char *names[] = {strategy_name(STRATEGY_PACK),
+                           strategy_name(STRATEGY_SPREAD),
+                           strategy_name(STRATEGY_STRICT_PACK),
+                           strategy_name(STRATEGY_STRICT_SPREAD)};
+    const char *got = json_is_string(v) ? json_string_value(v) : "no text";
+    const char *near = suggest(got, names, 4);
+
+    return err_set(err, ST_INVALID, "strategy: must be PACK, SPREAD, "
+                   "STRICT_PACK or STRICT_SPREAD, got %.40s%s%s%s", got,
+                   near ? "; did you mean \"" : "", near ? near : "",
+                   near ? "\"?" : "");
+}
+
 enum status codec_request_read(const json_t *body, const char *owner,
                                int64_t since_ms, struct arena *a,
                                struct fact_demand *ret, struct err *err)
@@ -102,8 +117,7 @@ enum status codec_request_read(const json_t *body, const char *owner,
     if ((v = json_object_get(body, "strategy")) &&
         (!json_is_string(v) ||
          !strategy_from_name(json_string_value(v), &d.strategy)))
-        return err_set(err, ST_INVALID, "strategy: must be PACK, SPREAD, "
-                                        "STRICT_PACK or STRICT_SPREAD");
+        return strategy_bad(v, err);
     if ((v = json_object_get(body, "priority"))) {
         if (!json_is_integer(v) || json_integer_value(v) < -1000000 ||
             json_integer_value(v) > 1000000)

@@ -45,6 +45,7 @@ struct machine {
     uint32_t tries;         /* calls made for it in this state */
     int64_t retry_ms;       /* no call for it before, wall */
     bool busy;              /* a call for it is in flight */
+    bool sent;              /* its launch has left, now or before a restart */
 };
 
 struct fleet_index { struct machine **v; uint32_t size, n; };

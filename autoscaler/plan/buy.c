@@ -203,28 +203,6 @@ struct pattern {
     const struct cover_pattern *pat;
 };
 
-static bool pattern_fits(const void *ctx, uint32_t i)
-{
-    const struct pattern *p = ctx;
-    const struct sketch *d = p->d;
-    const struct tables *t = d->t;
-    struct room room = {0};
-
-    for (uint32_t k = 0; k < p->pat->n; k++) {
-        const struct cover_part *part = &p->plan->parts[p->pat->first + k];
-        uint32_t want = p->q->want[part->item];
-        uint32_t shape = sketch_shape(d, want, p->q->alt[part->item]);
-
-        if (k == 0)
-            room = d->classes.v[i].room[t->wants[want].side];
-        if (!sketch_matches(d, i, shape) ||
-            room_fit(t->s, &room, &t->needs[shape], part->count) < part->count)
-            return false;
-        room = room_take(t->s, &room, &t->needs[shape], part->count, d->arena);
-    }
-    return true;
-}
-
 static enum reason bought_for(const struct sketch *d, uint32_t want,
                               enum reason why)
 {
@@ -260,8 +238,7 @@ static void pattern_buy(struct sketch *d, const struct pattern *p)
     while (left > 0) {
         uint32_t i = sketch_obtain(
             d, p->q->offer[p->pat->bin], left, p->q->claim,
-            bought_for(d, first, p->q->why), d->t->wants[first].demand,
-            pattern_fits, p);
+            bought_for(d, first, p->q->why), d->t->wants[first].demand);
 
         if (i == NONE)
             return;

@@ -12,6 +12,8 @@
 #include "match.h"
 #include "pack.h"
 
+enum { LOOKS = 32 };   /* nodes that would do, before the best is taken */
+
 struct attempt {
     struct sketch *d;
     const struct gang *g;
@@ -71,32 +73,45 @@ static bool plain_gang(const struct attempt *a)
     return true;
 }
 
+/* Ready nodes before those on their way, before bought, before draining. */
+static uint32_t kind_rank(const struct node_class *c)
+{
+    if (c->kind == CLASS_DRAINING)
+        return 3;
+    return c->kind == CLASS_NEW ? 2 : c->starting;
+}
+
+/* The fullest node that can take all of it; among the first ones that can. */
 static bool one_there(const struct attempt *a)
 {
     struct sketch *d = a->d;
     bool plain = plain_gang(a);
+    uint32_t best = NONE, looks = LOOKS;
+    int64_t best_free = 0;
 
-    for (int pass = plain ? 0 : 1; pass < 2; pass++)
-        for (uint32_t i = 0; i != NONE; i = d->classes.v[i].next) {
+    for (int pass = plain ? 0 : 1; pass < 2 && best == NONE; pass++)
+        for (uint32_t i = 0; i != NONE && looks > 0; i = d->classes.v[i].next) {
             const struct node_class *c = &d->classes.v[i];
+            int64_t free;
 
             d->work++;
             if (c->n == 0 || (plain && c->accelerator != (pass == 1)) ||
                 !class_matches_all(a, i) ||
                 !room_holds_all(a, c->room[a->g->side]))
                 continue;
-            hold_all(a, i);
-            return true;
+            looks--;
+            free = sketch_tightness(d, c->room[a->g->side].row);
+            if (best != NONE && kind_rank(c) != kind_rank(&d->classes.v[best]))
+                break;
+            if (best == NONE || free < best_free) {
+                best = i;
+                best_free = free;
+            }
         }
-    return false;
-}
-
-static bool holds_all(const void *ctx, uint32_t i)
-{
-    const struct attempt *a = ctx;
-
-    return class_matches_all(a, i) &&
-           room_holds_all(a, a->d->classes.v[i].room[a->g->side]);
+    if (best == NONE)
+        return false;
+    hold_all(a, best);
+    return true;
 }
 
 static bool one_bought(const struct attempt *a)
@@ -118,8 +133,7 @@ static bool one_bought(const struct attempt *a)
         if (!could || plain_only ||
             !room_holds_all(a, t->room[t->s->offers[offer].type]))
             continue;
-        i = sketch_obtain(d, offer, 1, a->claim, a->why, a->g->demand,
-                          holds_all, a);
+        i = sketch_obtain(d, offer, 1, a->claim, a->why, a->g->demand);
         if (i == NONE)
             continue;
         hold_all(a, i);
@@ -138,25 +152,10 @@ static void take_back(const struct attempt *a, struct mark mark)
         a->d->left[a->wants[i]] = a->d->t->wants[a->wants[i]].count;
 }
 
-struct single { const struct sketch *d; uint32_t want, alt; };
-
-static bool holds_one(const void *ctx, uint32_t i)
-{
-    const struct single *x = ctx;
-    const struct sketch *d = x->d;
-    uint32_t shape = sketch_shape(d, x->want, x->alt);
-
-    return sketch_matches(d, i, shape) &&
-           room_fit(d->t->s,
-                    &d->classes.v[i].room[d->t->wants[x->want].side],
-                    &d->t->needs[shape], 1) > 0;
-}
-
 static void spread_bought(const struct attempt *a, uint32_t want, uint32_t alt)
 {
     struct sketch *d = a->d;
     const struct tables *t = d->t;
-    const struct single x = {d, want, alt};
 
     for (uint32_t k = 0; k < t->s->n_offers && d->left[want] > 0; k++) {
         uint32_t offer = t->offers[k], i;
@@ -166,7 +165,7 @@ static void spread_bought(const struct attempt *a, uint32_t want, uint32_t alt)
             continue;
         while (d->left[want] > 0) {
             i = sketch_obtain(d, offer, d->left[want], a->claim, a->why,
-                              a->g->demand, holds_one, &x);
+                              a->g->demand);
             if (i == NONE)
                 break;
             sketch_hold(d, i, want, alt, 1);

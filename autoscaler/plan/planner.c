@@ -9,7 +9,9 @@
 #include "planner.h"
 
 #include "sketch.h"
+#include "gang.h"
 #include "limits.h"
+#include "order.h"
 #include "report.h"
 #include "serve.h"
 #include "shrink.h"
@@ -17,6 +19,8 @@
 #define COUNT(v) (sizeof(v) / sizeof *(v))
 /* Counted steps until other tactics are tried: a millisecond or two. */
 #define WORK_SMALL UINT64_C(400000)
+/* Priorities told apart when sketches are compared; the rest count as one. */
+#define LEVELS 8
 
 /* Is there an offer for it that only limits.conserve keeps us from? */
 static bool spared(const struct sketch *d, uint32_t want)
@@ -34,36 +38,81 @@ static bool spared(const struct sketch *d, uint32_t want)
     return false;
 }
 
-/* Bundles that are left over.  Those that could only lie on accelerators
- * bought for others do not count: a sketch that pushes them there, and buys
- * more accelerators for those others, is no better. */
-static uint64_t left_of(const struct sketch *d)
-{
-    uint64_t n = 0;
+/* What is left over of one priority: gangs, and bundles of no gang.  Those
+ * that could only lie on accelerators bought for others do not count: a sketch
+ * that pushes them there, and buys more accelerators for those others, is no
+ * better. */
+struct left { uint64_t gangs, bundles; };
 
-    for (uint32_t i = 0; i < d->t->n_wants; i++)
-        if (d->left[i] > 0 && !spared(d, i))
-            n += d->left[i];
+static struct left left_of(const struct sketch *d, int64_t above,
+                           int64_t priority)
+{
+    const struct tables *t = d->t;
+    struct left n = {0, 0};
+
+    for (uint32_t i = 0; i < t->n_gangs; i++)
+        if (t->gangs[i].priority < above && t->gangs[i].priority >= priority)
+            n.gangs += !gang_settled(d, i);
+    for (uint32_t k = 0; k < t->n_loose; k++) {
+        uint32_t i = t->loose[k];
+
+        if (d->left[i] > 0 && t->wants[i].priority < above &&
+            t->wants[i].priority >= priority && !spared(d, i))
+            n.bundles += d->left[i];
+    }
     return n;
+}
+
+/* The highest priority below `above`, or INT64_MIN when there is none. */
+static int64_t priority_below(const struct tables *t, int64_t above)
+{
+    int64_t best = INT64_MIN;
+
+    for (uint32_t i = 0; i < t->n_wants; i++)
+        if (t->wants[i].priority < above && t->wants[i].priority > best)
+            best = t->wants[i].priority;
+    return best;
+}
+
+/* Less left over, the higher priorities first; -1: a leaves less. */
+static int left_compare(const struct sketch *a, const struct sketch *b)
+{
+    int64_t above = INT64_MAX, priority;
+    int r = 0;
+
+    for (unsigned level = 1; r == 0 && above != INT64_MIN; level++) {
+        struct left x, y;
+
+        priority = level < LEVELS ? priority_below(a->t, above) : INT64_MIN;
+        x = left_of(a, above, priority);
+        y = left_of(b, above, priority);
+        r = ORDER(x.gangs, y.gangs);
+        if (r == 0)
+            r = ORDER(x.bundles, y.bundles);
+        above = priority;
+    }
+    return r;
 }
 
 static uint64_t bought_of(const struct sketch *d)
 {
     uint64_t n = 0;
 
-    for (uint32_t i = 0; i < d->bought.n; i++)
-        n += d->bought.v[i].kept_back ? 0 : d->bought.v[i].count;
+    for (uint32_t i = 0; i < d->t->s->n_offers; i++)
+        n += d->offer_bought[i];
     return n;
 }
 
-/* Fewer bundles left, then cheaper, then fewer nodes; the earlier sketch on a
- * tie. */
+/* Less left, then cheaper, then fewer nodes; the earlier sketch on a tie. */
 static bool better(const struct sketch *a, const struct sketch *b)
 {
-    uint64_t la = left_of(a), lb = left_of(b);
+    int r;
 
-    if (la != lb)
-        return la < lb;
+    if (a->broken)
+        return false;
+    r = left_compare(a, b);
+    if (r != 0)
+        return r < 0;
     if (a->bought_cost != b->bought_cost)
         return a->bought_cost < b->bought_cost;
     return bought_of(a) < bought_of(b);
@@ -141,6 +190,7 @@ static struct sketch sketch_best(const struct sketch *base)
     const struct { bool may; struct tactics how; } ways[] = {
         {true, {.scatter = false}},
         {may.gangs, {.scatter = true}},
+        {may.gangs, {.gangs_last = true, .scatter = true}},
         {true, {.tight = true, .scatter = true}},
         {true, {.pool = true}},
         {may.both_sides, {.work_first = true}},

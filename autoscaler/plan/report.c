@@ -108,6 +108,24 @@ static const struct want *need_of(const struct report *r,
     return need;
 }
 
+/* Bundles of one shape are one want, whoever asked for them: of the demands
+ * whose bundles lie here, the first of the same source. */
+static uint32_t demand_of(const struct report *r, uint32_t first, uint32_t n,
+                          uint32_t demand)
+{
+    const struct snapshot *s = r->d->t->s;
+    uint32_t least = NONE;
+
+    for (uint32_t i = first; demand != NONE && i < first + n; i++) {
+        uint32_t d = s->bundles[r->placements.v[i].bundle].demand;
+
+        if (s->demands[d].source == s->demands[demand].source &&
+            (least == NONE || d < least))
+            least = d;
+    }
+    return least == NONE ? demand : least;
+}
+
 static void class_report(struct report *r, uint32_t ix)
 {
     const struct node_class *c = &r->d->classes.v[ix];
@@ -123,7 +141,9 @@ static void class_report(struct report *r, uint32_t ix)
         n_placements = r->placements.n - first;
         if (c->kind == CLASS_NEW)
             VEC_PUSH(r->d->arena, &r->launches,
-                     ((struct plan_launch){c->offer, n, c->why, c->demand,
+                     ((struct plan_launch){c->offer, n, c->why,
+                                           demand_of(r, first, n_placements,
+                                                     c->demand),
                                            first, n_placements}));
         for (uint32_t k = 0; c->kind != CLASS_NEW && k < n; k++) {
             uint32_t node = r->d->members[c->first + done + k];
@@ -222,6 +242,10 @@ void report_make(const struct sketch *d, const struct verdict *verdicts,
         if (d->classes.v[i].n > 0)
             class_report(&r, i);
     shrink_idle(d, verdicts, r.needed_by, r.nodes);
+    for (uint32_t i = 0; i < s->n_nodes; i++)
+        r.nodes[i].demand = demand_of(&r, r.nodes[i].first_placement,
+                                      r.nodes[i].n_placements,
+                                      r.nodes[i].demand);
     bundles_explain(&r, ret);
     launches_sort(&r, ret);
     for (uint32_t i = 0; i < s->n_nodes; i++)

@@ -7,6 +7,7 @@
 #include "serve.h"
 
 #include "buy.h"
+#include "drop.h"
 #include "gang.h"
 #include "limits.h"
 #include "pack.h"
@@ -70,14 +71,13 @@ static void serve_mins(struct sketch *d)
                 continue;
             while (need > 0) {
                 i = sketch_obtain(d, offer, need, CLAIM_MIN, REASON_FOR_MIN,
-                                  NONE, NULL, NULL);
+                                  NONE);
                 if (i == NONE)
                     break;
                 need -= d->classes.v[i].n;
             }
         }
     }
-    d->min_cost = d->bought_cost;
 }
 
 /* ---- wants */
@@ -171,13 +171,16 @@ static void serve_rank(struct sketch *d, struct line *at, uint8_t rank,
         int32_t priority = t->wants[t->loose[at->loose]].priority;
         uint32_t first = at->loose;
 
-        serve_gangs(d, at, side, priority, how.scatter);
+        if (!how.gangs_last)
+            serve_gangs(d, at, side, priority, how.scatter);
         while (at->loose < t->n_loose &&
                t->wants[t->loose[at->loose]].rank == rank &&
                t->wants[t->loose[at->loose]].priority == priority)
             at->loose++;
         serve_wants(d, t->loose + first, at->loose - first,
                     how.pool);
+        if (how.gangs_last)
+            serve_gangs(d, at, side, priority, how.scatter);
     }
     serve_gangs(d, at, side, INT64_MIN, how.scatter);
 }
@@ -227,12 +230,18 @@ void serve_all(struct sketch *d, struct tactics how)
 {
     sketch_keep_back(d, how.keep);
     serve_mins(d);
+    if (how.keep == KEEP_BACK_NONE)
+        d->min_cost = d->bought_cost;
     if (how.tight)
         sketch_tighten(d);
     serve_sides(d, how);
+    /* What a dropped node took of the limits may be had by what was left. */
+    if (drop_unneeded(d) > 0 && !all_served(d))
+        serve_sides(d, how);
     if (how.keep == KEEP_BACK_NONE)
         return;
-    sketch_let_go(d);
+    sketch_settle(d);
+    drop_unneeded(d);
     if (!all_served(d))
         serve_sides(d, how);
 }

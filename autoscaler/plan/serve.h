@@ -12,6 +12,7 @@
 struct tactics {
     enum keep_back keep;   /* plan it as if these were still to be bought */
     bool work_first;       /* tasks and gangs before requests */
+    bool gangs_last;       /* of the same priority */
     bool scatter;          /* a PACK gang fills gaps rather than one node */
     bool pool;             /* the cover packs the nodes that are there too */
     bool tight;            /* the fullest node first, ready or not */

@@ -36,10 +36,7 @@ void sketch_undo(struct sketch *d, struct mark m)
     while (d->bought.n > m.n_bought) {
         const struct bought *b = &d->bought.v[--d->bought.n];
 
-        if (b->kept_back)
-            limits_taken(d, b->offer, b->count, -1);
-        else
-            limits_bought(d, b->offer, b->count, -1);
+        limits_bought(d, b->offer, b->count, b->dropped ? 1 : -1);
     }
 }
 
@@ -84,6 +81,21 @@ void sketch_spread(struct sketch *d, uint32_t i, uint32_t gang)
 void sketch_undrain(struct sketch *d, uint32_t i)
 {
     sketch_touch(d, i)->undrain = true;
+}
+
+void sketch_drop(struct sketch *d, uint32_t i)
+{
+    struct node_class *c = sketch_touch(d, i);
+    struct bought b = {c->offer, 1, true};
+
+    assert(c->kind == CLASS_NEW && c->n == 1);
+    for (uint32_t k = c->held; k != NONE; k = d->held.v[k].next)
+        d->left[d->held.v[k].want] += d->held.v[k].count;
+    c->kind = CLASS_FENCE;
+    c->n = 0;
+    c->held = NONE;
+    limits_bought(d, b.offer, b.count, -1);
+    VEC_PUSH(d->arena, &d->bought, b);
 }
 
 bool sketch_matches(const struct sketch *d, uint32_t i, uint32_t shape)

@@ -36,6 +36,7 @@ struct node_class {
     bool starting, newest;
     bool whole[SIDES];      /* a new node of its offer would have that room */
     bool kept_back, pooled; /* in the other list, see sketch_keep_back() */
+    enum claim claim;       /* NEW: for whom */
     bool undrain;           /* DRAINING: wanted for the type's min */
     int64_t tight;          /* free room, as a share of the largest */
     enum reason why;        /* NEW: for what it is bought */
@@ -46,11 +47,11 @@ struct held { uint32_t want, alt, count, next; };
 
 struct undo { uint32_t ix; struct node_class old; };
 struct mark { uint32_t n_undo, n_classes, n_bought; };
-struct bought { uint32_t offer, count; bool kept_back; };
+struct bought { uint32_t offer, count; bool dropped; };
 
-/* Nodes that are left out at first, as if they were not there; what would be
- * bought then takes them instead.  So demand that does not change is covered
- * by the nodes that were bought for it, in the way they were bought. */
+/* Nodes that are left out, as if they were not there: the plan is made as it
+ * was when they were bought, and what it would buy is they, as far as there are
+ * such (sketch_settle).  So demand that does not change buys nothing twice. */
 enum keep_back {
     KEEP_BACK_NONE,
     KEEP_BACK_NEWEST,       /* those bought last, while nothing runs there */
@@ -87,6 +88,7 @@ struct sketch {
     int64_t bound;                    /* of the only cover, -1: not known */
     uint32_t n_covers, n_single;      /* purchases by cover, and without */
     int64_t min_cost;                 /* part of bought_cost: for mins */
+    bool broken;                      /* a gang lost a node: not to be used */
     uint64_t work;
 };
 
@@ -116,30 +118,35 @@ void sketch_spread(struct sketch *d, uint32_t i, uint32_t gang);
 void sketch_undrain(struct sketch *d, uint32_t i);
 
 void sketch_keep_back(struct sketch *d, enum keep_back keep);
+
+/* Up to `count` new nodes of an offer within the limits, in which those kept
+ * back do not count: a class, or NONE. */
+uint32_t sketch_obtain(struct sketch *d, uint32_t offer, uint32_t count,
+                       enum claim claim, enum reason why, uint32_t demand);
+
+/* Nodes kept back take over from new ones of their offer; the others join
+ * those that are there.  Then the limits are seen to; cannot be undone. */
+void sketch_settle(struct sketch *d);
+
 /* Keeps back every node there is, new ones too, to be taken one class at a
  * time by sketch_take(). */
 void sketch_pool(struct sketch *d);
 void sketch_unpool(struct sketch *d);
 /* `count` nodes of a pooled class. */
 void sketch_take(struct sketch *d, uint32_t class_ix, uint32_t count);
-/* Those that are left join the others. */
-void sketch_let_go(struct sketch *d);
 
-/* Would this class do?  Asked about nodes kept back only: they may differ from
- * a new one. */
-typedef bool sketch_fits_fn(const void *ctx, uint32_t class_ix);
-
-/* Up to `count` nodes of an offer, as one class: nodes kept back first, then
- * new ones within the limits.  NONE when there are none to be had; call it
- * again for the rest. */
-uint32_t sketch_obtain(struct sketch *d, uint32_t offer, uint32_t count,
-                       enum claim claim, enum reason why, uint32_t demand,
-                       sketch_fits_fn *fits, const void *ctx);
+/* Relinks the classes: the least free room first, ready or not; draining ones
+ * stay last. */
+void sketch_tighten(struct sketch *d);
 
 /* For sketch_*.c only: a class about to be changed, and how much of its room
  * is free. */
 struct node_class *sketch_touch(struct sketch *d, uint32_t i);
 int64_t sketch_tightness(const struct sketch *d, const int64_t *row);
+
+/* A bought node (a class of one) that is not bought after all: what it held
+ * is left again.  Undo as ever, but `left` is the caller's. */
+void sketch_drop(struct sketch *d, uint32_t i);
 
 bool sketch_matches(const struct sketch *d, uint32_t i, uint32_t shape);
 

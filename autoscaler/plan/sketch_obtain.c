@@ -59,24 +59,6 @@ static void bring_back(struct sketch *d, uint32_t before, uint32_t i)
     sketch_touch(d, d->fence_new)->next = i;
 }
 
-static void taken(struct sketch *d, uint32_t i)
-{
-    struct bought b = {d->classes.v[i].offer, d->classes.v[i].n, true};
-
-    limits_taken(d, b.offer, b.count, 1);
-    VEC_PUSH(d->arena, &d->bought, b);
-}
-
-void sketch_let_go(struct sketch *d)
-{
-    uint32_t i;
-
-    while ((i = d->classes.v[d->fence_kept].next) != NONE) {
-        bring_back(d, d->fence_kept, i);
-        taken(d, i);
-    }
-}
-
 void sketch_unpool(struct sketch *d)
 {
     uint32_t before = d->fence_kept, i;
@@ -122,15 +104,15 @@ void sketch_take(struct sketch *d, uint32_t class_ix, uint32_t count)
     bring_back(d, before, class_ix);
 }
 
-static uint32_t buy(struct sketch *d, uint32_t offer, uint32_t count,
-                    enum reason why, uint32_t demand)
+uint32_t sketch_obtain(struct sketch *d, uint32_t offer, uint32_t count,
+                       enum claim claim, enum reason why, uint32_t demand)
 {
     const struct sn_offer *o = &d->t->s->offers[offer];
     const struct room *room = &d->t->room[o->type];
-    uint32_t i = d->classes.n;
+    uint32_t i = d->classes.n, most;
+    enum reason unused;
     struct node_class c = {
         .kind = CLASS_NEW,
-        .n = count,
         .offer = offer,
         .room = {*room, *room},
         .held = NONE,
@@ -141,41 +123,131 @@ static uint32_t buy(struct sketch *d, uint32_t offer, uint32_t count,
             d, sn_row(d->t->s, d->t->s->types[o->type].row)),
         .why = why,
         .demand = demand,
+        .claim = claim,
     };
-    struct bought b = {offer, count, false};
+    struct bought b = {offer, 0, false};
 
+    most = limits_room(d, offer, claim, &unused);
+    if (most == 0)
+        return NONE;
+    c.n = b.count = most < count ? most : count;
     VEC_PUSH(d->arena, &d->classes, c);
     sketch_touch(d, d->fence_new)->next = i;
     VEC_PUSH(d->arena, &d->bought, b);
-    limits_bought(d, offer, count, 1);
+    limits_bought(d, offer, c.n, 1);
     return i;
 }
 
-uint32_t sketch_obtain(struct sketch *d, uint32_t offer, uint32_t count,
-                       enum claim claim, enum reason why, uint32_t demand,
-                       sketch_fits_fn *fits, const void *ctx)
-{
-    uint32_t before = d->fence_kept, most;
+/* ---- settling */
 
-    if (d->kept_offer[offer] > 0)
-        for (uint32_t i = d->classes.v[before].next; i != NONE;
-             i = d->classes.v[i].next) {
-            d->work++;
-            if (d->classes.v[i].offer == offer && !d->classes.v[i].pooled &&
-                (fits == NULL || fits(ctx, i))) {
-                if (d->classes.v[i].n > count)
-                    sketch_split(d, i, count);
-                bring_back(d, before, i);
-                taken(d, i);
-                return i;
-            }
-            before = i;
-        }
-    most = limits_room_new(d, offer, claim);
-    if (most > count)
-        most = count;
-    return most > 0 ? buy(d, offer, most, why, demand) : NONE;
+/* The rooms of class i with what class `as` holds taken; false when it does
+ * not fit: the node is not quite what its offer says, or is in use. */
+static bool stands_in(const struct sketch *d, uint32_t i, uint32_t as,
+                      struct room *room)
+{
+    const struct tables *t = d->t;
+
+    room[SIDE_TOTAL] = d->classes.v[i].room[SIDE_TOTAL];
+    room[SIDE_FREE] = d->classes.v[i].room[SIDE_FREE];
+    for (uint32_t k = d->classes.v[as].held; k != NONE;
+         k = d->held.v[k].next) {
+        const struct held *h = &d->held.v[k];
+        uint32_t shape = sketch_shape(d, h->want, h->alt);
+        struct room *r = &room[t->wants[h->want].side];
+
+        if (!sketch_matches(d, i, shape) ||
+            room_fit(t->s, r, &t->needs[shape], h->count) < h->count)
+            return false;
+        *r = room_take(t->s, r, &t->needs[shape], h->count, d->arena);
+    }
+    return true;
 }
+
+/* Class i of the kept ones (after `before`) takes over from as many of the new
+ * class `as`. */
+static void take_over(struct sketch *d, uint32_t before, uint32_t i,
+                      uint32_t as, const struct room *room)
+{
+    uint32_t n = d->classes.v[i].n < d->classes.v[as].n ? d->classes.v[i].n
+                                                        : d->classes.v[as].n;
+    struct node_class *c, *b;
+
+    if (d->classes.v[i].n > n)
+        sketch_split(d, i, n);
+    limits_taken(d, d->classes.v[i].offer, n, 1);
+    limits_bought(d, d->classes.v[i].offer, n, -1);
+    bring_back(d, before, i);
+    c = &d->classes.v[i];
+    b = &d->classes.v[as];
+    c->held = b->held;
+    c->spread = b->spread;
+    c->room[SIDE_TOTAL] = room[SIDE_TOTAL];
+    c->room[SIDE_FREE] = room[SIDE_FREE];
+    b->n -= n;
+    if (b->n == 0)
+        b->kind = CLASS_FENCE;
+}
+
+static void map_class(struct sketch *d, uint32_t as)
+{
+    uint32_t before = d->fence_kept, i;
+    struct room room[SIDES];
+
+    while ((i = d->classes.v[before].next) != NONE &&
+           d->classes.v[as].kind == CLASS_NEW) {
+        d->work++;
+        if (d->classes.v[i].offer == d->classes.v[as].offer &&
+            stands_in(d, i, as, room))
+            take_over(d, before, i, as, room);
+        else
+            before = i;
+    }
+}
+
+/* Nodes kept back that were not needed are there all the same: with them the
+ * limits may leave less room for new ones than there seemed to be. */
+static void see_to_limits(struct sketch *d, uint32_t first, uint32_t end)
+{
+    for (uint32_t i = first; i < end; i++)
+        if (d->classes.v[i].kind == CLASS_NEW)
+            limits_bought(d, d->classes.v[i].offer, d->classes.v[i].n, -1);
+    for (uint32_t i = first; i < end; i++) {
+        struct node_class *c = &d->classes.v[i];
+        uint32_t most;
+
+        if (c->kind != CLASS_NEW)
+            continue;
+        most = limits_room_new(d, c->offer, c->claim);
+        for (uint32_t k = c->held; k != NONE && most < c->n;
+             k = d->held.v[k].next) {
+            const struct held *h = &d->held.v[k];
+
+            d->left[h->want] += h->count * (c->n - most);
+            d->broken = d->broken || d->t->gang_of[h->want] != NONE;
+        }
+        if (most < c->n)
+            c->n = most;
+        limits_bought(d, c->offer, c->n, 1);
+        if (c->n == 0)
+            c->kind = CLASS_FENCE;
+    }
+}
+
+void sketch_settle(struct sketch *d)
+{
+    uint32_t end = d->classes.n, i;
+
+    for (i = 0; i < end; i++)
+        if (d->classes.v[i].kind == CLASS_NEW)
+            map_class(d, i);
+    while ((i = d->classes.v[d->fence_kept].next) != NONE) {
+        limits_taken(d, d->classes.v[i].offer, d->classes.v[i].n, 1);
+        bring_back(d, d->fence_kept, i);
+    }
+    see_to_limits(d, 0, d->classes.n);
+}
+
+/* ---- order */
 
 static int tighter(const void *ctx, uint32_t a, uint32_t b)
 {

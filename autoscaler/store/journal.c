@@ -44,6 +44,8 @@ static const char *const statements[STMT_COUNT] = {
     [STMT_COMMIT] = "COMMIT",
     [STMT_ROLLBACK] = "ROLLBACK",
     [STMT_MACHINE_DROP] = "DELETE FROM machine WHERE id = ?1",
+    [STMT_MACHINE_CLEAR] = "DELETE FROM machine",
+    [STMT_REQUEST_CLEAR] = "DELETE FROM request",
     [STMT_REQUEST_PUT] =
         "INSERT INTO request VALUES(?1, ?2, ?3, ?4) ON CONFLICT(owner) DO"
         " UPDATE SET body = ?2, created_ms = ?3, expires_ms = ?4",

@@ -31,6 +31,10 @@ enum status journal_put_machine(struct journal *j, const struct machine *m,
 enum status journal_load_fleet(struct journal *j, struct fleet *f,
                                struct err *err);
 
+/* Removes every machine and request: for a writer whose batches failed, and
+ * who then writes all of memory again in the same batch. */
+enum status journal_forget(struct journal *j, struct err *err);
+
 struct journal_request {
     const char *owner, *body;     /* body: the canonical JSON of the request */
     int64_t created_ms, expires_ms;  /* 0: never */

@@ -121,6 +121,17 @@ enum status journal_load_events(struct journal *j, int64_t after_id,
     return db_read_end(j, STMT_EVENT_AFTER, rc, "cannot read the events", err);
 }
 
+enum status journal_forget(struct journal *j, struct err *err)
+{
+    enum status s = db_begin(j, err);
+
+    if (s == ST_OK)
+        s = db_write(j, STMT_MACHINE_CLEAR, "cannot remove machines", err);
+    if (s == ST_OK)
+        s = db_write(j, STMT_REQUEST_CLEAR, "cannot remove requests", err);
+    return s;
+}
+
 enum status journal_put_boot(struct journal *j, const char *type,
                              int64_t took_ms, struct err *err)
 {

@@ -140,9 +140,9 @@ static enum kind alt_read(struct ray_words *w, const PB(ResourceRequest) *r,
     for (uint32_t i = 0; i < n_terms; i++)
         if (!to || by_term(&terms[to - 1], &terms[i]) != 0)
             terms[to++] = terms[i];
-    alt->resources = ray_sort_qtys(qtys, n_qtys);
-    alt->selector = (struct terms){ terms, to };
-    alt->after_ms = 0;
+    /* All of it: the caller's is on the stack, and Ray has none of the rest. */
+    *alt = (struct fact_alt){ .resources = ray_sort_qtys(qtys, n_qtys),
+                              .selector = { terms, to } };
     return n_qtys || to ? GOOD : EMPTY;
 }
 

@@ -135,7 +135,8 @@ static int sim_list(void *self, struct davit_call *call,
     json_array_foreach(st == DAVIT_OK ? json_object_get(op.root, "machines")
                                       : NULL, i, m)
         if (machine_ours(op.sim, m) &&
-            op.now_ms >= field_int(m, "created_ms") + op.sim->list_lag_ms)
+            (op.now_ms < field_int(m, "created_ms") ||  /* a clock set back */
+             op.now_ms >= field_int(m, "created_ms") + op.sim->list_lag_ms))
             machine_put(m, op.now_ms, sink, put);
     store_done(&op);
     return st;

@@ -58,7 +58,7 @@ class Daemon:
     def answers(self):
         assert self.p.poll() is None, f"the daemon ended with {self.p.returncode}:\n{self.text()}"
         try:
-            return self.get("/livez")[0] == 200
+            return self.get("/v1/status")[0] == 200  # after its first tick
         except OSError:
             return False
 

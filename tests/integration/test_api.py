@@ -158,7 +158,7 @@ BAD = [
     ('{"num_cpus": 1e18}', "num_cpus"), ('{"num_cpus": 1, "ttl": "soon"}', "ttl"),
     ('{"num_cpus": 1, "owner": "a b"}', "owner"), ('{"num_cpus": 1, "owner": "ray"}', "ray"),
     ('{"num_cpus": 1, "owner": "' + "x" * 129 + '"}', "owner"),
-    ('{"num_cpus": 1, "strategy": "STRICTPACK"}', "STRICT_PACK"),
+    ('{"num_cpus": 1, "strategy": "STRICTPACK"}', 'got STRICTPACK; did you mean "STRICT_PACK"?'),
     ('{"num_cpus": 1, "num_cpus": 2}', "num_cpus"), ("[" * 5000, "body"),
     (b"\xff\xfe{}", "body"),
 ]

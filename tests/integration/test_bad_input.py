@@ -1,4 +1,5 @@
 """Bad input from everywhere: a clear message, a proper code, and the daemon goes on."""
+import json
 import os
 import pathlib
 import socket
@@ -9,7 +10,8 @@ import pytest
 from daemon import DAVIT, Daemon
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-GUESTS = ROOT / "build" / "release" / "tests" / "plugins"
+BUILD = ROOT / "build" / "release"
+GUESTS = BUILD / "tests" / "plugins"
 
 CONFIG = """
 cluster: bad
@@ -68,6 +70,27 @@ node_types:
   b: {machine: nothing-like-this}
 """))
     assert p.returncode == 3 and p.stderr.count("davit.yaml:") >= 5, p.stderr
+
+
+def test_validate_for_programs(tmp_path):
+    path = config(tmp_path, "cluster: x\nlimits: {max_node: 3}\nnode_types:\n  a: {resources: {CPU: -1}}\n")
+    p = davit(tmp_path, "validate", "--json", path)
+    out = json.loads(p.stdout)
+    assert p.returncode == 3 and not out["valid"] and "kind" not in out
+    assert [(e["line"], e["column"]) for e in out["errors"]] == [(2, 10), (4, 24)], out
+    assert out["errors"][0]["file"] == path and "max_nodes" in out["errors"][0]["text"]
+    p = davit(tmp_path, "validate", "--json", config(tmp_path, "cluster: x\nnode_types:\n  a: {resources: {CPU: 1}}\n"))
+    out = json.loads(p.stdout)
+    assert p.returncode == 0 and out["valid"] and out["kind"] == "davit" and out["node_types"] == 1
+    assert not out["errors"] and out["warnings"][0]["line"] == 3, out
+
+
+def test_every_file_in_configs_is_valid(tmp_path):
+    files = sorted((pathlib.Path(__file__).parents[2] / "configs").glob("*.yaml"))
+    assert len(files) > 5
+    for path in files:
+        p = davit(tmp_path, "validate", str(path))
+        assert p.returncode == 0, (path, p.stderr)
 
 
 PLUGINS = [
@@ -167,3 +190,43 @@ def test_bodies(tmp_path):
         d.until(lambda: d.ready("cpu") == 1)
         rss = [int(line.split()[1]) for line in open(f"/proc/{d.p.pid}/status") if line.startswith("VmHWM")][0]
         assert rss < 64 << 10, f"{rss} KiB: the body was kept in memory"
+
+
+def test_more_than_can_be_planned_for(tmp_path):
+    with Daemon(tmp_path, CONFIG) as d:
+        many = {"resources": {"CPU": 1}, "count": 3000000}
+        d.post({"owner": "a", "bundles": [many]})
+        status, reply = d.call("POST", "/v1/request_resources", {"owner": "b", "bundles": [many]})
+        assert status == 400 and "4000000" in reply["error"]["text"], reply
+        d.post({"owner": "a", "bundles": [dict(many, count=2999999)]})  # its own earlier one does not count
+        d.until(lambda: d.ready("cpu") == 8)
+
+
+RAYCLUSTER = """apiVersion: ray.io/v1
+kind: RayCluster
+metadata: {name: guide}
+spec:
+  headGroupSpec: {rayStartParams: {}, template: {spec: {containers: [{name: head}]}}}
+  workerGroupSpecs:
+    - groupName: gpu-group
+      minReplicas: 0
+      maxReplicas: 2
+      rayStartParams: {num-gpus: "2"}
+      template: {spec: {containers: [{name: ray, resources: {limits: {cpu: 3, memory: 50Gi}}}]}}
+davit: {api: {listen: "127.0.0.1:{port}"}, state: "{dir}/davit.db"}
+"""
+POD_TYPES = """podTypes:
+  rayGPUWorkerType: {memory: 10Gi, maxWorkers: 4, minWorkers: 1, CPU: 1, rayResources: {CPU: 1, GPU: 1, memory: 1000000000}}
+  rayHeadType: {memory: 3Gi, CPU: 1}
+davit: {api: {listen: "127.0.0.1:{port}"}, state: "{dir}/davit.db"}
+"""
+
+
+@pytest.mark.parametrize("text,kind,gpus,nodes", [(RAYCLUSTER, "gpu-group", 4, 2), (POD_TYPES, "rayGPUWorkerType", 2, 2)])
+def test_foreign_files_run_as_they_are(tmp_path, text, kind, gpus, nodes):
+    """Where the usual plug-in is missing, on simulated machines, and told so."""
+    with Daemon(tmp_path, text) as d:
+        d.post({"bundles": [{"GPU": 1}] * gpus})
+        d.until(lambda: d.ready(kind) == nodes, 20)
+        if not (BUILD / "plugins" / "davit-k8s.so").exists():
+            assert d.events("provider.simulated")

@@ -298,3 +298,12 @@ def test_commands_for_people_and_programs(tmp_path):
     p.log = open(tmp_path / "log", "a")
     p.cli("status", expect=4)
     p.log.close()
+
+
+def test_nodes_are_told_to_be_of_who_asked(tmp_path):
+    with Daemon(tmp_path, config()) as d:
+        d.post({"owner": "a", "bundles": [T4]})
+        d.post({"owner": "b", "bundles": [T4]})
+        d.until(lambda: d.ready("t4") == 2)
+        assert sorted(n["for"][0]["owner"] for n in d.nodes("t4")) == ["a", "b"]
+        assert sorted(n["why"]["text"].split("(")[-1] for n in d.nodes("t4")) == ["a)", "b)"]

@@ -162,3 +162,32 @@ def test_record_cannot_write(tmp_path):
     d = Daemon(tmp_path, CONFIG % "", start=False, args=["--record", str(tmp_path / "no" / "where")])
     p = subprocess.run([DAVIT, "run", "--config", str(d.path), *d.args], capture_output=True, text=True, timeout=20)
     assert p.returncode == 3 and "--record: " in p.stderr and "No such file" in p.stderr
+
+
+UNITS = """
+cluster: rec
+api: {listen: "127.0.0.1:{port}"}
+state: "{dir}/davit.db"
+limits: {max_nodes: 20, idle_timeouts: [{labels: {zone: b}, idle_timeout: 7m}]}
+providers:
+  sim: {state: "{dir}/cloud.json", boot: 200ms, terminate: 100ms}
+node_types:
+  slice: {provider: sim, resources: {CPU: 8, TPU: 4}, price: 1, hosts: 2, min: 4, max: 8, zones: [b]}
+"""
+
+
+def test_machines_of_one_unit(tmp_path):
+    with Daemon(tmp_path, UNITS) as d:
+        d.until(lambda: d.ready("slice") == 4)
+        snapshot = d.get("/v1/snapshot")[1]
+        assert snapshot["node_types"][0]["offers"][0]["idle_timeout_s"] == 420
+        units = {}
+        for n in snapshot["nodes"]:
+            assert n["progress_ms"] > 0
+            units.setdefault(n["unit"], set()).add(n["id"].rsplit("-", 1)[1])
+        assert sorted(len(v) for v in units.values()) == [2, 2], units
+        before = {n["id"]: n["unit"] for n in snapshot["nodes"]}
+        d.kill()
+        d.start()  # from the journal, and from the cloud's list
+        after = {n["id"]: n["unit"] for n in d.get("/v1/snapshot")[1]["nodes"]}
+        assert after == before

@@ -3,9 +3,12 @@
 
 usage: ray_differential.py [--seed N] [--cases N] [--keep FILE] [-v]
 Needs a Python with Ray 2.60 (only its scheduler module runs: no cluster).
-Feasibility and terminations must be equal, launches equal, cheaper or fewer.
-Cases where Ray is known to answer wrongly are not made: it places work on
-nodes it ends in the same breath, and adds up fractions of different GPUs.
+Feasibility and forced ends must be equal, launches equal, cheaper or fewer.
+Which of several nodes a demand keeps from being idle is Ray's order of input,
+and it may well keep work for a node on its way and end an idle one: idle ends
+are counted apart (about two in a hundred differ).  Cases where Ray is known
+to answer wrongly are not made: it places work on nodes it ends in the same
+breath, and adds up fractions of different GPUs.
 """
 import argparse
 import json
@@ -186,32 +189,53 @@ def make_case(rng, name):
     return case
 
 
+def idle_only(case, plan):
+    """The ends differ, but only in which idle nodes are ended."""
+    def forced(ends):
+        return sorted(c for _, c in ends if c != "IDLE")
+
+    bad = ray_cases.compare(case, plan)
+    ours = [(n["id"], ray_cases.CAUSES.get(n["why"], n["why"]))
+            for n in plan["nodes"] if n["action"] == "end"]
+    stopping = {n["id"] for n in case["nodes"]
+                if n["status"] == "RAY_STOP_REQUESTED"}
+    theirs = [(e["id"], e["cause"]) for e in case["expect"]["terminate"]
+              if e["id"] and e["id"] not in stopping]
+    return all(b.startswith("ends ") for b in bad) and \
+        forced(ours) == forced(theirs)
+
+
 def asks(case):
     return case["demands"] or case["gangs"] or case["constraints"]
 
 
-def main():
+def main(argv=None):
     p = argparse.ArgumentParser()
     p.add_argument("--seed", type=int,
                    default=random.SystemRandom().randrange(1 << 30))
     p.add_argument("--cases", type=int, default=500)
     p.add_argument("--keep", help="writes the cases with Ray's answers here")
     p.add_argument("-v", action="store_true")
-    a = p.parse_args()
+    a = p.parse_args(argv)
     logging.disable(logging.WARNING)
     rng = random.Random(a.seed)
     print(f"seed {a.seed}")
-    kept, failed = [], 0
+    kept, failed, idle = [], 0, 0
     while len(kept) < a.cases:
         case = make_case(rng, f"random-{a.seed}-{len(kept)}")
         case["expect"] = ray_answer(case)
         if asks(case) and any(t["cause"] != "IDLE"
                               for t in case["expect"]["terminate"]):
             continue
+        if any(not t["id"] for t in case["expect"]["terminate"]):
+            continue
         kept.append(case)
         try:
             plan = ray_cases.plan_of(ray_cases.snapshot_of(case))
             bad = ray_cases.compare(case, plan)
+            if bad and idle_only(case, plan):
+                idle += 1
+                bad = []
         except RuntimeError as e:
             bad = [str(e)]
         if bad:
@@ -222,8 +246,9 @@ def main():
     if a.keep:
         with open(a.keep, "w") as f:
             json.dump({"schema": "scheduler-cases-v1", "cases": kept}, f)
+    print(f"{idle} end other idle nodes")
     print(f"{len(kept) - failed} passed, {failed} failed")
-    return failed > 0
+    return failed > 0 or idle > len(kept) * 0.05
 
 
 if __name__ == "__main__":

@@ -296,6 +296,23 @@ static void infeasible_names_the_nearest(void **state)
     json_decref(r);
 }
 
+/* A node could hold either bundle: what cannot be is the two together. */
+static void a_gang_that_fits_nowhere(void **state)
+{
+    struct facts *f = fresh();
+    json_t *r;
+
+    (void)state;
+    world_ask(&page->arena, f, "two", "{\"bundles\":[{\"resources\":{\"GPU\":"
+              "1,\"CPU\":1},\"count\":40}],\"strategy\":\"STRICT_PACK\"}");
+    world_plan(page);
+    r = render(do_reply, "two");
+    assert_false(json_is_true(at(r, "feasible")));
+    has(text_at(r, "infeasible.0.nearest.text"), "not all together");
+    has(text_at(r, "text"), "STRICT_PACK");
+    json_decref(r);
+}
+
 static void waiting_names_the_limit(void **state)
 {
     struct facts *f = fresh();
@@ -545,6 +562,7 @@ int main(void)
         cmocka_unit_test(satisfied_and_coming),
         cmocka_unit_test(launches_are_told),
         cmocka_unit_test(infeasible_names_the_nearest),
+        cmocka_unit_test(a_gang_that_fits_nowhere),
         cmocka_unit_test(waiting_names_the_limit),
         cmocka_unit_test(nodes_say_why),
         cmocka_unit_test(why_finds_both_kinds),

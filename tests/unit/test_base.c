@@ -136,6 +136,21 @@ static void workers_answer_and_survive_a_hang(void **state)
     mailbox_done(&box);
 }
 
+static void times_are_written_for_people(void **state)
+{
+    char b[32];
+    int64_t from = clock_steady_ms();
+
+    (void)state;
+    assert_string_equal(clock_iso(1763719872345, b, sizeof b),
+                        "2025-11-21T10:11:12.345Z");
+    assert_string_equal(clock_iso(-1, b, sizeof b), "1969-12-31T23:59:59.999Z");
+    clock_iso(INT64_MAX, b, 25);  /* whatever it says, it fits */
+    assert_true(strlen(b) < 25);
+    assert_true(llabs(from - clock_wall_ms()) < 1000);
+    assert_true(clock_steady_ms() >= from);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -144,6 +159,7 @@ int main(void)
         cmocka_unit_test(suggest_finds_near_words_only),
         cmocka_unit_test(err_prefix_keeps_the_text),
         cmocka_unit_test(workers_answer_and_survive_a_hang),
+        cmocka_unit_test(times_are_written_for_people),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);
 }

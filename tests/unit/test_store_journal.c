@@ -589,6 +589,41 @@ static void kill_9_loses_nothing_acknowledged(void **state)
     assert_true(acknowledged > 40);
 }
 
+static void forgotten_is_gone_and_written_anew(void **state)
+{
+    struct journal *j = open_good();
+    struct journal_request keep = { "keep", "{}", 1, 0 },
+                           drop = { "drop", "{}", 1, 0 }, *r;
+    struct machine m = sample(1), n = sample(2);
+    struct arena arena = { 0 };
+    struct fleet f;
+    uint32_t count;
+
+    (void)state;
+    journal_put_machine(j, &m, NULL);
+    journal_put_machine(j, &n, NULL);
+    journal_put_request(j, &keep, NULL);
+    journal_put_request(j, &drop, NULL);
+    commit_good(j);
+    assert_int_equal(journal_forget(j, NULL), ST_OK);
+    journal_put_machine(j, &m, NULL);
+    journal_put_request(j, &keep, NULL);
+    commit_good(j);
+    journal_close(j);
+
+    j = open_good();
+    fleet_init(&f);
+    assert_int_equal(journal_load_fleet(j, &f, NULL), ST_OK);
+    assert_int_equal(f.n, 1);
+    assert_string_equal(f.v[0]->id, m.id);
+    assert_int_equal(journal_load_requests(j, &arena, &r, &count, NULL), ST_OK);
+    assert_int_equal(count, 1);
+    assert_string_equal(r[0].owner, "keep");
+    journal_close(j);
+    fleet_done(&f);
+    arena_done(&arena);
+}
+
 static void commits_per_second(void **state)
 {
     struct journal *j = open_good();
@@ -631,6 +666,7 @@ int main(void)
         TEST(full_disk_loses_nothing),
         TEST(broken_batch_stays_broken),
         TEST(kill_9_loses_nothing_acknowledged),
+        TEST(forgotten_is_gone_and_written_anew),
         TEST(commits_per_second),
     };
 

@@ -1,0 +1,100 @@
+/*
+ * drop.c - the last look at what is bought.
+ *
+ * Gangs and tasks buy one after the other, and the cover does not see the
+ * gaps in what was bought before: a node may have become needless.  The
+ * emptiest are tried first.  What a gang holds stays where it is.
+ */
+#include "drop.h"
+
+#include "order.h"
+#include "pack.h"
+
+enum { TRIES = 64 };       /* nodes looked at in one sketch */
+
+struct candidates { const struct sketch *d; const int64_t *free; };
+
+static const struct node_class *class_of(const struct sketch *d, uint32_t i)
+{
+    return &d->classes.v[i];
+}
+
+static int emptier(const void *ctx, uint32_t a, uint32_t b)
+{
+    const struct candidates *c = ctx;
+    int r = ORDER(c->free[b], c->free[a]);
+
+    return r != 0 ? r : ORDER(a, b);
+}
+
+static bool may_drop(const struct sketch *d, const struct node_class *c)
+{
+    if (c->kind != CLASS_NEW || c->n == 0 || c->why == REASON_FOR_MIN)
+        return false;
+    for (uint32_t k = c->held; k != NONE; k = d->held.v[k].next)
+        if (d->t->gang_of[d->held.v[k].want] != NONE)
+            return false;
+    return true;
+}
+
+/* One node of the class, if its work fits elsewhere; *ret_rest is the class of
+ * the others, or NONE. */
+static bool drop_one(struct sketch *d, uint32_t i, uint32_t *ret_rest)
+{
+    struct mark mark = sketch_mark(d);
+    uint32_t held = d->classes.v[i].held, n = 0;
+    uint32_t *left;
+
+    for (uint32_t k = held; k != NONE; k = d->held.v[k].next)
+        n++;
+    left = ARENA_ARRAY(d->arena, uint32_t, n);
+    n = 0;
+    for (uint32_t k = held; k != NONE; k = d->held.v[k].next)
+        left[n++] = d->left[d->held.v[k].want];
+    *ret_rest = d->classes.v[i].n > 1 ? sketch_split(d, i, 1) : NONE;
+    sketch_drop(d, i);
+    for (uint32_t k = held; k != NONE; k = d->held.v[k].next)
+        pack_want(d, d->held.v[k].want, d->held.v[k].alt);
+    n = 0;
+    for (uint32_t k = held; k != NONE; k = d->held.v[k].next)
+        if (d->left[d->held.v[k].want] > left[n++])
+            goto no;
+    return true;
+no:
+    sketch_undo(d, mark);
+    n = 0;
+    for (uint32_t k = held; k != NONE; k = d->held.v[k].next)
+        d->left[d->held.v[k].want] = left[n++];
+    return false;
+}
+
+uint32_t drop_unneeded(struct sketch *d)
+{
+    uint32_t *order, n = 0, dropped = 0;
+    int64_t *free;
+    struct candidates c;
+
+    for (uint32_t i = 0; i < d->classes.n; i++)
+        n += may_drop(d, &d->classes.v[i]);
+    if (n == 0 || n > TRIES)
+        return 0;
+    order = ARENA_ARRAY(d->arena, uint32_t, n);
+    free = ARENA_ARRAY(d->arena, int64_t, d->classes.n);
+    n = 0;
+    for (uint32_t i = 0; i < d->classes.n; i++)
+        if (may_drop(d, &d->classes.v[i])) {
+            order[n++] = i;
+            free[i] = sketch_tightness(d,
+                                       d->classes.v[i].room[SIDE_FREE].row);
+        }
+    c = (struct candidates){d, free};
+    order_sort(order, n, emptier, &c, d->arena);
+    for (uint32_t k = 0; k < n; k++)
+        for (uint32_t i = order[k], rest; i != NONE; i = rest)
+            /* one dropped before may have changed this one */
+            if (may_drop(d, class_of(d, i)) && drop_one(d, i, &rest))
+                dropped++;
+            else
+                break;
+    return dropped;
+}

@@ -1,0 +1,279 @@
+/*
+ * offers.c - what can be had: the pools' machine types with their resources,
+ * where this subscription may use them, and what its quota still allows.
+ *
+ * Azure's compute API tells that; without the right to read it the pools are
+ * offered all the same.  It has no prices: those are in the catalogue.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "aks.h"
+
+#define SKUS_API "2021-07-01"
+#define USAGE_API "2026-04-01"
+#define SKUS_KEPT_MS 3600000
+#define LABELS_MAX 40
+
+struct market { const char *location; json_t *skus, *usages; };
+
+/* Errors that mean "you may not look", not "try later". */
+static int optional(struct op *op, int st, const char *what)
+{
+    char line[300];
+    if (st != DAVIT_AUTH && st != DAVIT_INVALID)
+        return st;
+    snprintf(line, sizeof line, "offers are made without %s: %.40s: %.180s",
+             what, op->error->code, op->error->text);
+    op->aks->host->log(2, line);
+    op->error->code[0] = op->error->text[0] = '\0';
+    return DAVIT_OK;
+}
+
+static int location_get(struct op *op, struct market *m)
+{
+    struct aks *a = op->aks;
+    json_t *doc;
+    m->location = a->location;
+    if (m->location[0] != '\0')
+        return DAVIT_OK;
+    char *url = arm_cluster_url(a, "%s", "");
+    int st = arm_get(op, url, &doc);
+    free(url);
+    m->location = kit_json_text(doc, "location");
+    return st;
+}
+
+/* Thousands of sizes: those of our pools are kept, for an hour. */
+static json_t *skus_of_pools(const json_t *all, const json_t *pools)
+{
+    json_t *mine = must(json_object()), *sku;
+    const json_t *pool;
+    size_t i, k;
+    json_array_foreach(all, i, sku) {
+        const char *name = kit_json_text(sku, "name");
+        if (strcasecmp(kit_json_text(sku, "resourceType"),
+                       "virtualMachines") != 0)
+            continue;
+        json_array_foreach(pools, k, pool)
+            if (strcasecmp(kit_json_text(pool, "properties.vmSize"), name) == 0)
+                json_object_set(mine, kit_json_text(pool, "properties.vmSize"),
+                                sku);
+    }
+    return mine;
+}
+
+static bool knows_all(const json_t *skus, const json_t *pools)
+{
+    size_t i;
+    const json_t *pool;
+    json_array_foreach(pools, i, pool)
+        if (json_object_get(skus, kit_json_text(pool, "properties.vmSize")) ==
+            NULL)
+            return false;
+    return true;
+}
+
+static int skus_get(struct op *op, struct market *m, const json_t *pools)
+{
+    struct aks *a = op->aks;
+    pthread_mutex_lock(&a->lock);
+    if (a->skus != NULL && op->from_ms - a->skus_ms < SKUS_KEPT_MS &&
+        knows_all(a->skus, pools))
+        m->skus = must(json_deep_copy(a->skus));
+    pthread_mutex_unlock(&a->lock);
+    op_keep(op, m->skus);
+    if (m->skus != NULL)
+        return DAVIT_OK;
+    json_t *all;
+    char *filter = text_print("location eq '%s'", m->location);
+    char *coded = url_escape(filter);
+    char *url = arm_url(a, "/subscriptions/%s/providers/Microsoft.Compute/skus"
+                        "?api-version=" SKUS_API "&$filter=%s",
+                        a->subscription, coded);
+    int st = arm_pages(op, url, &all);
+    free(filter);
+    free(coded);
+    free(url);
+    if (st != DAVIT_OK)
+        return optional(op, st, "machine sizes");
+    m->skus = skus_of_pools(all, pools);
+    op_keep(op, m->skus);
+    pthread_mutex_lock(&a->lock);
+    json_decref(a->skus);
+    a->skus = must(json_deep_copy(m->skus));
+    a->skus_ms = op->from_ms;
+    pthread_mutex_unlock(&a->lock);
+    return DAVIT_OK;
+}
+
+static int usages_get(struct op *op, struct market *m)
+{
+    char *location = url_escape(m->location);
+    char *url = arm_url(op->aks,
+                        "/subscriptions/%s/providers/Microsoft.Compute"
+                        "/locations/%s/usages?api-version=" USAGE_API,
+                        op->aks->subscription, location);
+    int st = arm_pages(op, url, &m->usages);
+    free(location);
+    free(url);
+    return st == DAVIT_OK ? st : optional(op, st, "quotas");
+}
+
+static const char *capability(const json_t *sku, const char *name)
+{
+    size_t i;
+    const json_t *c;
+    json_array_foreach(json_object_get(sku, "capabilities"), i, c)
+        if (strcasecmp(kit_json_text(c, "name"), name) == 0)
+            return kit_json_text(c, "value");
+    return "";
+}
+
+static bool has_text(const json_t *list, const char *text)
+{
+    size_t i;
+    const json_t *v;
+    json_array_foreach(list, i, v)
+        if (json_is_string(v) && strcasecmp(json_string_value(v), text) == 0)
+            return true;
+    return false;
+}
+
+/* May this subscription have it here? */
+static bool sku_open(const json_t *sku, const struct market *m,
+                     const char *zone)
+{
+    const char *dash = strrchr(zone, '-');
+    size_t i;
+    const json_t *r;
+    json_array_foreach(json_object_get(sku, "restrictions"), i, r) {
+        bool zonal = strcasecmp(kit_json_text(r, "type"), "Zone") == 0;
+        const json_t *zones = kit_json_at(r, "restrictionInfo.zones");
+        const json_t *places = json_object_get(r, "values");
+        if (zonal && zone[0] != '\0' &&
+            has_text(zones, dash != NULL ? dash + 1 : zone))
+            return false;
+        if (!zonal && (json_array_size(places) == 0 ||
+                       has_text(places, m->location)))
+            return false;
+    }
+    return true;
+}
+
+/* Room for one more in the family, or among the spot cores. */
+static bool quota_open(const json_t *sku, const struct market *m, bool spot)
+{
+    const char *family = spot ? "lowPriorityCores"
+                              : kit_json_text(sku, "family");
+    long cores = strtol(capability(sku, "vCPUs"), NULL, 10);
+    size_t i;
+    const json_t *u;
+    json_array_foreach(m->usages, i, u) {
+        const char *name = kit_json_text(u, "name.value");
+        bool total = !spot && strcasecmp(name, "cores") == 0;
+        if ((total || strcasecmp(name, family) == 0) &&
+            kit_json_int(u, "currentValue", 0) + cores >
+                kit_json_int(u, "limit", INT64_MAX))
+            return false;
+    }
+    return true;
+}
+
+struct labels { struct davit_kv v[LABELS_MAX]; size_t n; char *made; };
+
+static void label(struct labels *l, const char *key, const char *value)
+{
+    if (l->n < LABELS_MAX && value[0] != '\0')
+        l->v[l->n++] = (struct davit_kv){key, value};
+}
+
+static void labels_take(struct labels *l, const struct pool *p,
+                        const char *zone, const struct market *m)
+{
+    const char *key;
+    json_t *v;
+    size_t i;
+    static const char *const taints[] = {"taint.0", "taint.1", "taint.2",
+                                         "taint.3"};
+    bool bare = zone[0] != '\0' && strchr(zone, '-') == NULL;
+    l->made = text_print("%s%s%s", bare ? m->location : "", bare ? "-" : "",
+                         zone);
+    label(l, "node.kubernetes.io/instance-type",
+          kit_json_text(p->props, "vmSize"));
+    label(l, "topology.kubernetes.io/zone", l->made);
+    label(l, "kubernetes.azure.com/agentpool", p->name);
+    if (p->spot)
+        label(l, "kubernetes.azure.com/scalesetpriority", "spot");
+    json_object_foreach((json_t *)json_object_get(p->props, "nodeLabels"), key,
+                        v)
+        if (json_is_string(v))
+            label(l, key, json_string_value(v));
+    json_array_foreach(json_object_get(p->props, "nodeTaints"), i, v)
+        if (i < 4 && json_is_string(v))
+            label(l, taints[i], json_string_value(v));
+}
+
+static void offer_put(const struct pool *p, const struct aks_type *t,
+                      const struct aks_site *site, const struct market *m,
+                      struct davit_sink *sink,
+                      void (*put)(struct davit_sink *,
+                                  const struct davit_offer *))
+{
+    const json_t *sku = json_object_get(m->skus,
+                                        kit_json_text(p->props, "vmSize"));
+    struct labels l = {.n = 0};
+    struct davit_kv resources[3];
+    size_t n = 0;
+    char memory[40];
+    labels_take(&l, p, site->zone, m);
+    if (capability(sku, "vCPUs")[0] != '\0')
+        resources[n++] = (struct davit_kv){"CPU", capability(sku, "vCPUs")};
+    if (capability(sku, "GPUs")[0] != '\0')
+        resources[n++] = (struct davit_kv){"GPU", capability(sku, "GPUs")};
+    if (capability(sku, "MemoryGB")[0] != '\0') {
+        snprintf(memory, sizeof memory, "%.20sGi", capability(sku, "MemoryGB"));
+        resources[n++] = (struct davit_kv){"memory", memory};
+    }
+    put(sink, &(struct davit_offer){
+        .size = sizeof(struct davit_offer), .name = t->name,
+        .zone = site->zone, .resources = resources, .n_resources = n,
+        .labels = l.v, .n_labels = l.n, .price_micros_hour = -1,
+        .spot = p->spot,
+        .available = sku == NULL || (sku_open(sku, m, site->zone) &&
+                                     quota_open(sku, m, p->spot))});
+    free(l.made);
+}
+
+int aks_offers(void *self, struct davit_call *call, struct davit_sink *sink,
+               void (*put)(struct davit_sink *, const struct davit_offer *),
+               struct davit_error *e)
+{
+    struct op op;
+    struct market m = {.location = ""};
+    json_t *pools;
+    op_begin(&op, self, call, e);
+    int st = pools_get(&op, &pools);
+    if (st == DAVIT_OK)
+        st = location_get(&op, &m);
+    if (st == DAVIT_OK)
+        st = skus_get(&op, &m, pools);
+    if (st == DAVIT_OK)
+        st = usages_get(&op, &m);
+    for (size_t i = 0; st == DAVIT_OK && i < op.aks->n_types; i++) {
+        const struct aks_type *t = &op.aks->types[i];
+        for (size_t k = 0; k < t->n_sites; k++) {
+            const json_t *doc = pool_named(pools, t->sites[k].pool);
+            struct pool p;
+            if (doc == NULL)
+                continue;
+            pool_take(doc, &p);
+            offer_put(&p, t, &t->sites[k], &m, sink, put);
+            pool_done(&p);
+        }
+    }
+    op_end(&op);
+    return st;
+}

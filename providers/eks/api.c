@@ -1,0 +1,240 @@
+/*
+ * api.c - signed requests to four services, and their replies read.
+ *
+ * Everything goes through the host's HTTP.  A reply that is cut short or is not
+ * what it says is RETRY, never half an answer.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "eks.h"
+#include "kit/sigv4.h"
+
+static const struct { const char *name, *version; } services[N_SERVICES] = {
+    [EKS] = {"eks", ""},
+    [AUTOSCALING] = {"autoscaling", "2011-01-01"},
+    [EC2] = {"ec2", "2016-11-15"},
+    [STS] = {"sts", "2011-06-15"}};
+
+void form_begin(struct kit_str *f, enum service s, const char *action)
+{
+    kit_str_clear(f);
+    kit_str_param(f, "Action", action);
+    kit_str_param(f, "Version", services[s].version);
+}
+
+void form_add(struct kit_str *f, const char *name, const char *value)
+{
+    kit_str_param(f, name, value);
+}
+
+void form_nth(struct kit_str *f, const char *name, size_t n,
+              const char *value)
+{
+    char full[100];
+    snprintf(full, sizeof full, "%s%zu", name, n);
+    kit_str_param(f, full, value);
+}
+
+/* scheme://host[:port] of the service, without a slash at its end. */
+static void endpoint(const struct op *op, enum service s, const char *region,
+                     struct kit_str *ret)
+{
+    const char *given = op->e->endpoints[s];
+    if (given != NULL) {
+        kit_str_puts(ret, given);
+        while (ret->n > 0 && ret->p[ret->n - 1] == '/')
+            ret->p[--ret->n] = '\0';
+        return;
+    }
+    kit_str_printf(ret, "https://%s.%s.%s", services[s].name, region,
+                   strncmp(region, "cn-", 3) == 0 ? "amazonaws.com.cn"
+                                                  : "amazonaws.com");
+}
+
+/* The Host header that HTTP clients send: without the scheme's own port. */
+static void host_of(const char *base, struct kit_str *ret)
+{
+    bool tls = strncmp(base, "https://", 8) == 0;
+    const char *host = strstr(base, "://");
+    host = host != NULL ? host + 3 : base;
+    size_t n = strcspn(host, "/?");
+    const char *own = tls ? ":443" : ":80";
+    size_t k = strlen(own);
+    if (n > k && strncmp(host + n - k, own, k) == 0)
+        n -= k;
+    kit_str_add(ret, host, n);
+}
+
+static void clock_note(struct op *op, const struct davit_http *x)
+{
+    struct tm tm = {0};
+    for (size_t i = 0; i < x->n_reply_headers; i++)
+        if (strcmp(x->reply_headers[i].key, "date") == 0 &&
+            strptime(x->reply_headers[i].value, "%a, %d %b %Y %H:%M:%S GMT",
+                     &tm) != NULL)
+            op->server_ms = (int64_t)timegm(&tm) * 1000;
+}
+
+struct request {
+    enum service service;
+    const char *method, *path, *type;  /* path: encoded; type NULL: no body */
+    const struct kit_str *body;
+};
+
+static int send_signed(struct op *op, const struct request *r,
+                       const struct credentials *keys, struct davit_http *x)
+{
+    struct kit_str url = {0}, host = {0}, authorization = {0};
+    char region[48], date[SIGV4_DATE_SIZE];
+    struct davit_kv h[5];
+    size_t n = 0;
+    int st = auth_region(op, region, sizeof region);
+    if (st != DAVIT_OK)
+        return st;
+    endpoint(op, r->service, region, &url);
+    host_of(url.p, &host);
+    kit_str_puts(&url, r->path);
+    sigv4_date(op->e->host->wall_ms(), date);
+    h[n++] = (struct davit_kv){"Host", host.p};
+    if (r->type != NULL)
+        h[n++] = (struct davit_kv){"Content-Type", r->type};
+    if (keys != NULL) {
+        h[n++] = (struct davit_kv){"X-Amz-Date", date};
+        if (keys->token != NULL)
+            h[n++] = (struct davit_kv){"X-Amz-Security-Token", keys->token};
+        struct sigv4 s = {
+            .access_key = keys->access_key, .secret_key = keys->secret_key,
+            .region = region, .service = services[r->service].name,
+            .date = date, .method = r->method, .path = r->path, .query = "",
+            .headers = h, .n_headers = n,
+            .body = r->body != NULL ? r->body->p : NULL,
+            .body_len = r->body != NULL ? r->body->n : 0};
+        sigv4_sign(&s, &authorization, NULL, NULL);
+        h[n++] = (struct davit_kv){"Authorization", authorization.p};
+    }
+    /* Host is the client's own to send; it was only here to be signed. */
+    *x = (struct davit_http){
+        .size = sizeof *x, .method = r->method, .url = url.p,
+        .headers = h + 1, .n_headers = n - 1,
+        .body = r->body != NULL ? r->body->p : NULL,
+        .body_len = r->body != NULL ? r->body->n : 0};
+    st = op->e->host->http(op->call, x, op->error);
+    x->url = "";
+    x->headers = NULL;
+    x->n_headers = 0;
+    kit_str_done(&url);
+    kit_str_done(&host);
+    kit_str_done(&authorization);
+    if (st == DAVIT_OK)
+        clock_note(op, x);
+    return st;
+}
+
+static bool expired(const struct op *op, int st)
+{
+    return st == DAVIT_AUTH && op->error != NULL &&
+           (strncmp(op->error->code, "ExpiredToken", 12) == 0 ||
+            strcmp(op->error->code, "InvalidClientTokenId") == 0 ||
+            strcmp(op->error->code, "UnrecognizedClientException") == 0);
+}
+
+/* With our own credentials; if the cloud says that they are too old, once more
+ * with fresh ones. */
+static int exchange(struct op *op, const struct request *r,
+                    struct davit_http *x)
+{
+    for (int tries = 0;; tries++) {
+        struct credentials keys = {0};
+        int st = auth_keys(op, &keys);
+        if (st == DAVIT_OK)
+            st = send_signed(op, r, &keys, x);
+        if (st == DAVIT_OK)
+            st = errors_reply(op, x);
+        bool again = tries == 0 && expired(op, st) && keys.token != NULL;
+        if (again)
+            auth_forget(op, keys.access_key);
+        credentials_free(&keys);
+        if (!again)
+            return st;
+    }
+}
+
+static int read_xml(struct op *op, const struct davit_http *x,
+                    struct xml_doc **ret_doc, const struct xml **ret)
+{
+    char why[100];
+    *ret = xml_parse(x->reply_body, x->reply_len, ret_doc, why, sizeof why);
+    if (*ret != NULL)
+        return DAVIT_OK;
+    xml_free(*ret_doc);
+    *ret_doc = NULL;
+    return kit_error(op->error, DAVIT_RETRY, "BadXML",
+                     "the reply is not XML that can be read: %s", why);
+}
+
+#define FORM "application/x-www-form-urlencoded; charset=utf-8"
+
+int api_query(struct op *op, enum service s, const struct kit_str *form,
+              struct xml_doc **ret_doc, const struct xml **ret)
+{
+    struct davit_http x;
+    struct request r = {s, "POST", "/", FORM, form};
+    *ret_doc = NULL;
+    *ret = NULL;
+    int st = exchange(op, &r, &x);
+    return st != DAVIT_OK ? st : read_xml(op, &x, ret_doc, ret);
+}
+
+int api_query_as(struct op *op, enum service s, const struct kit_str *form,
+                 const struct credentials *keys, struct xml_doc **ret_doc,
+                 const struct xml **ret)
+{
+    struct davit_http x;
+    struct request r = {s, "POST", "/", FORM, form};
+    *ret_doc = NULL;
+    *ret = NULL;
+    int st = send_signed(op, &r, keys, &x);
+    if (st == DAVIT_OK)
+        st = errors_reply(op, &x);
+    return st != DAVIT_OK ? st : read_xml(op, &x, ret_doc, ret);
+}
+
+int api_json(struct op *op, const char *path, json_t **ret)
+{
+    struct davit_http x;
+    struct request r = {EKS, "GET", path, NULL, NULL};
+    json_error_t why;
+    *ret = NULL;
+    int st = exchange(op, &r, &x);
+    if (st != DAVIT_OK)
+        return st;
+    *ret = json_loadb(x.reply_body, x.reply_len, 0, &why);
+    if (!json_is_object(*ret)) {
+        json_decref(*ret);
+        *ret = NULL;
+        return kit_error(op->error, DAVIT_RETRY, "BadJSON",
+                         "the reply is not JSON that can be read: %.100s",
+                         why.text);
+    }
+    return DAVIT_OK;
+}
+
+int api_plain(struct op *op, struct davit_http *x)
+{
+    int st = op->e->host->http(op->call, x, op->error);
+    if (st != DAVIT_OK)
+        return st;
+    if (x->reply_status >= 200 && x->reply_status < 300)
+        return DAVIT_OK;
+    char code[16];
+    snprintf(code, sizeof code, "HTTP %d", x->reply_status);
+    return kit_error(op->error,
+                     x->reply_status >= 500 || x->reply_status == 429
+                         ? DAVIT_RETRY : DAVIT_AUTH,
+                     code, "%.80s answered with status %d", x->url,
+                     x->reply_status);
+}

@@ -1,0 +1,260 @@
+/*
+ * auth.c - whose credentials to use, and until when.
+ *
+ * The order is that of the AWS SDKs: environment, web identity, the profile's
+ * role or keys, the container agent, the instance's role.  Cached per handle,
+ * renewed five minutes before their end by one caller while the others go on
+ * with the old ones.  No secret is ever in a message.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "eks.h"
+
+#define RENEW_MS (5 * 60 * INT64_C(1000))
+#define RETRY_MS (30 * INT64_C(1000))   /* after a renewal that failed */
+#define SOURCES_MAX 5                   /* profiles that lend to each other */
+
+static const char *env(const char *name)
+{
+    const char *v = getenv(name);
+    return v != NULL && v[0] != '\0' ? v : NULL;
+}
+
+static const char *profile_name(const struct op *op)
+{
+    if (op->e->profile != NULL)
+        return op->e->profile;
+    return env("AWS_PROFILE") != NULL ? env("AWS_PROFILE") : "default";
+}
+
+static const char *session_of(const char *given, char buf[64],
+                              const struct op *op)
+{
+    if (given != NULL)
+        return given;
+    snprintf(buf, 64, "davit-%.50s", op->e->tag);
+    for (char *c = buf; *c != '\0'; c++)
+        if (strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                   "0123456789_=,.@-", *c) == NULL)
+            *c = '-';
+    return buf;
+}
+
+static int by_environment(struct credentials *ret)
+{
+    return credentials_set(ret, env("AWS_ACCESS_KEY_ID"),
+                           env("AWS_SECRET_ACCESS_KEY"),
+                           env("AWS_SESSION_TOKEN"), NULL)
+               ? DAVIT_OK : DAVIT_NOT_FOUND;
+}
+
+static int by_profile(struct op *op, const char *name, int depth,
+                      struct credentials *ret);
+
+static int by_source(struct op *op, const struct profile *p, const char *name,
+                     int depth, struct credentials *ret)
+{
+    const char *source = profile_get(p, "source_profile");
+    const char *kind = profile_get(p, "credential_source");
+    if (source != NULL && strcmp(source, name) == 0)
+        return credentials_set(ret, profile_get(p, "aws_access_key_id"),
+                               profile_get(p, "aws_secret_access_key"),
+                               profile_get(p, "aws_session_token"), NULL)
+                   ? DAVIT_OK
+                   : kit_error(op->error, DAVIT_AUTH, "BadProfile",
+                               "profile %.60s names itself as its source and "
+                               "has no keys", name);
+    if (source != NULL)
+        return by_profile(op, source, depth + 1, ret);
+    if (kind != NULL && strcmp(kind, "Environment") == 0)
+        return by_environment(ret);
+    if (kind != NULL && strcmp(kind, "Ec2InstanceMetadata") == 0)
+        return metadata_keys(op, ret);
+    if (kind != NULL && strcmp(kind, "EcsContainer") == 0 &&
+        (env("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI") != NULL ||
+         env("AWS_CONTAINER_CREDENTIALS_FULL_URI") != NULL))
+        return container_keys(op, ret);
+    return DAVIT_NOT_FOUND;
+}
+
+/* NOT_FOUND: the profile says nothing of credentials. */
+static int by_profile(struct op *op, const char *name, int depth,
+                      struct credentials *ret)
+{
+    struct credentials lent = {0};
+    char buf[64];
+    if (depth > SOURCES_MAX)
+        return kit_error(op->error, DAVIT_AUTH, "BadProfile",
+                         "profiles name each other as source_profile without "
+                         "end, at %.60s", name);
+    struct profile *p = profile_read(name);
+    if (p == NULL && (op->e->profile != NULL || env("AWS_PROFILE") != NULL))
+        return kit_error(op->error, DAVIT_AUTH, "NoProfile",
+                         "there is no profile %.60s in the AWS credentials or "
+                         "config file", name);
+    const char *role = profile_get(p, "role_arn");
+    const char *file = profile_get(p, "web_identity_token_file");
+    const char *session = session_of(profile_get(p, "role_session_name"), buf,
+                                     op);
+    int st;
+    if (role != NULL && file != NULL) {
+        st = role_by_web_identity(op, role, file, session, ret);
+    } else if (role != NULL) {
+        st = by_source(op, p, name, depth, &lent);
+        if (st == DAVIT_NOT_FOUND)
+            st = kit_error(op->error, DAVIT_AUTH, "BadProfile",
+                           "profile %.60s has a role_arn but no "
+                           "source_profile, credential_source or "
+                           "web_identity_token_file that helps", name);
+        else if (st == DAVIT_OK)
+            st = role_by_keys(op, role, session,
+                              profile_get(p, "external_id"), &lent, ret);
+        credentials_free(&lent);
+    } else if (credentials_set(ret, profile_get(p, "aws_access_key_id"),
+                               profile_get(p, "aws_secret_access_key"),
+                               profile_get(p, "aws_session_token"), NULL)) {
+        st = DAVIT_OK;
+    } else if (profile_get(p, "sso_session") != NULL ||
+               profile_get(p, "sso_start_url") != NULL ||
+               profile_get(p, "credential_process") != NULL) {
+        st = kit_error(op->error, DAVIT_AUTH, "BadProfile",
+                       "profile %.60s wants SSO or a credential_process, which "
+                       "a daemon has no use for: give it keys or a role", name);
+    } else {
+        st = DAVIT_NOT_FOUND;
+    }
+    profile_free(p);
+    return st;
+}
+
+static int keys_fetch(struct op *op, struct credentials *ret)
+{
+    char buf[64];
+    if (op->e->profile == NULL && by_environment(ret) == DAVIT_OK)
+        return DAVIT_OK;
+    if (op->e->profile == NULL && env("AWS_WEB_IDENTITY_TOKEN_FILE") != NULL &&
+        env("AWS_ROLE_ARN") != NULL)
+        return role_by_web_identity(
+            op, env("AWS_ROLE_ARN"), env("AWS_WEB_IDENTITY_TOKEN_FILE"),
+            session_of(env("AWS_ROLE_SESSION_NAME"), buf, op), ret);
+    int st = by_profile(op, profile_name(op), 0, ret);
+    if (st != DAVIT_NOT_FOUND)
+        return st;
+    if (env("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI") != NULL ||
+        env("AWS_CONTAINER_CREDENTIALS_FULL_URI") != NULL)
+        return container_keys(op, ret);
+    st = metadata_keys(op, ret);
+    if (st == DAVIT_RETRY && op->error != NULL &&
+        strncmp(op->error->code, "HTTP", 4) != 0)
+        kit_error(op->error, DAVIT_RETRY, "NoCredentials",
+                  "no AWS credentials in the environment, the profile or a "
+                  "container agent, and no instance metadata at %.60s",
+                  op->e->metadata);
+    return st;
+}
+
+static void copied(struct credentials *to, const struct credentials *from)
+{
+    credentials_set(to, from->access_key, from->secret_key, from->token, NULL);
+    to->expires_ms = from->expires_ms;
+}
+
+/* OK with a copy; RETRY when there is none yet and somebody is at it;
+ * NOT_FOUND when it is our turn to fetch. */
+static int keys_take(struct eks *e, int64_t now, struct credentials *ret)
+{
+    int st = DAVIT_RETRY;
+    pthread_mutex_lock(&e->lock);
+    bool some = e->keys.access_key != NULL && e->keys.expires_ms > now;
+    bool fresh = some && (e->keys.expires_ms == INT64_MAX ||
+                          e->keys.expires_ms - now > RENEW_MS);
+    if (fresh || (some && (e->keys_busy || now < e->keys_retry_ms))) {
+        copied(ret, &e->keys);
+        st = DAVIT_OK;
+    } else if (!e->keys_busy) {
+        e->keys_busy = true;
+        st = DAVIT_NOT_FOUND;
+    }
+    pthread_mutex_unlock(&e->lock);
+    return st;
+}
+
+int auth_keys(struct op *op, struct credentials *ret)
+{
+    struct eks *e = op->e;
+    struct credentials got = {0};
+    int st;
+    while ((st = keys_take(e, e->host->wall_ms(), ret)) == DAVIT_RETRY)
+        if (!e->host->sleep(op->call, 10))
+            return out_of_time(op);
+    if (st == DAVIT_OK)
+        return st;
+    st = keys_fetch(op, &got);
+    int64_t now = e->host->wall_ms();
+    pthread_mutex_lock(&e->lock);
+    e->keys_busy = false;
+    if (st == DAVIT_OK) {
+        credentials_free(&e->keys);
+        e->keys = got;
+        copied(ret, &e->keys);
+    } else {
+        credentials_free(&got);
+        e->keys_retry_ms = now + RETRY_MS;
+        if (e->keys.access_key != NULL && e->keys.expires_ms > now) {
+            copied(ret, &e->keys);  /* still good for a while */
+            st = DAVIT_OK;
+        }
+    }
+    pthread_mutex_unlock(&e->lock);
+    return st;
+}
+
+void auth_forget(struct op *op, const char *access_key)
+{
+    struct eks *e = op->e;
+    pthread_mutex_lock(&e->lock);
+    if (e->keys.access_key != NULL &&
+        strcmp(e->keys.access_key, access_key) == 0)
+        credentials_free(&e->keys);
+    pthread_mutex_unlock(&e->lock);
+}
+
+int auth_region(struct op *op, char *ret, size_t size)
+{
+    struct eks *e = op->e;
+    char found[48] = "";
+    int st = DAVIT_OK;
+    pthread_mutex_lock(&e->lock);
+    snprintf(ret, size, "%s", e->region);
+    pthread_mutex_unlock(&e->lock);
+    if (ret[0] != '\0')
+        return DAVIT_OK;
+    struct profile *p = profile_read(profile_name(op));
+    const char *known = e->region_given != NULL ? e->region_given
+                        : env("AWS_REGION") != NULL ? env("AWS_REGION")
+                        : env("AWS_DEFAULT_REGION") != NULL
+                            ? env("AWS_DEFAULT_REGION")
+                            : profile_get(p, "region");
+    if (known != NULL)
+        snprintf(found, sizeof found, "%s", known);
+    profile_free(p);
+    if (found[0] == '\0')
+        st = metadata_region(op, found, sizeof found);
+    if (st == DAVIT_OK && strspn(found, "abcdefghijklmnopqrstuvwxyz0123456789-")
+                              != strlen(found))
+        st = kit_error(op->error, DAVIT_AUTH, "BadRegion",
+                       "\"%.40s\" is no region", found);
+    if (st != DAVIT_OK || found[0] == '\0')
+        return st != DAVIT_OK
+                   ? st
+                   : kit_error(op->error, DAVIT_AUTH, "NoRegion",
+                               "set region: for this provider, AWS_REGION, or "
+                               "region in the profile");
+    pthread_mutex_lock(&e->lock);
+    snprintf(e->region, sizeof e->region, "%s", found);
+    pthread_mutex_unlock(&e->lock);
+    snprintf(ret, size, "%s", found);
+    return DAVIT_OK;
+}

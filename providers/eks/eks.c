@@ -1,0 +1,146 @@
+/*
+ * eks.c - the table of the EKS plug-in, and list.
+ *
+ * list() is where things come to rest: what came is tagged with the request it
+ * came for, what will not come is told as failed and the target lowered.  It
+ * takes a group's lock only when there is something of that to do.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "eks.h"
+
+static bool needs_work(const struct op *op, const struct group *g)
+{
+    struct count c = ledger_count(g);
+    if (!g->found)
+        return false;
+    if (c.open > 0 || c.loose > 0 || g->desired > ledger_needed(g))
+        return true;
+    for (size_t i = 0; op->e->protect && i < g->n; i++)
+        if (g->v[i].ours && g->v[i].in_group && !g->v[i].protected &&
+            strcmp(g->v[i].stage, "InService") == 0)
+            return true;
+    return false;
+}
+
+/* Protection is a help, not a need: without the right to it all goes on. */
+static void protect(struct op *op, struct group *g)
+{
+    struct davit_error why = {.size = sizeof why};
+    struct davit_error *said = op->error;
+    op->error = &why;
+    if (op->e->protect && group_protect(op, g) != DAVIT_OK) {
+        char line[300];
+        snprintf(line, sizeof line, "%.60s: instances are not protected from "
+                 "the group's own scale-in: %.150s", op->e->pools[g->pool].name,
+                 why.text);
+        op->e->host->log(2, line);
+    }
+    op->error = said;
+}
+
+static int group_work(struct op *op, size_t pool, const char *name,
+                      struct view *v)
+{
+    if (!pool_lock(op, name))
+        return out_of_time(op);
+    int st = view_read(op, &pool, 1, true, v);
+    struct group *g = &v->groups[0];
+    if (st == DAVIT_OK && g->found) {
+        st = ledger_assign(op, g);
+        if (st == DAVIT_OK)
+            st = failure_judge(op, g);
+        if (st == DAVIT_OK)
+            protect(op, g);
+    }
+    pool_unlock(name);
+    return st;
+}
+
+static int eks_list(void *self, struct davit_call *call,
+                    struct davit_sink *sink,
+                    void (*put)(struct davit_sink *,
+                                const struct davit_machine *),
+                    struct davit_error *error)
+{
+    struct eks *e = self;
+    struct op op = {.e = e, .call = call, .error = error,
+                    .server_ms = e->host->wall_ms()};
+    size_t *pools = calloc(e->n_pools + 1, sizeof *pools);
+    struct view v;
+    if (pools == NULL)
+        abort();
+    for (size_t i = 0; i < e->n_pools; i++)
+        pools[i] = i;
+    int st = view_read(&op, pools, e->n_pools, true, &v);
+    for (size_t i = 0; st == DAVIT_OK && i < v.n_groups; i++) {
+        struct group *g = &v.groups[i];
+        if (!needs_work(&op, g)) {
+            st = group_sure(&op, g);
+            group_put(&op, g, NULL, sink, put);
+            continue;
+        }
+        struct view now = {0};
+        st = group_work(&op, g->pool, g->name, &now);
+        if (st == DAVIT_OK)
+            st = group_sure(&op, &now.groups[0]);
+        if (st == DAVIT_OK)
+            group_put(&op, &now.groups[0], NULL, sink, put);
+        view_free(&now);
+    }
+    view_free(&v);
+    free(pools);
+    return st;
+}
+
+static void eks_close(void *self)
+{
+    struct eks *e = self;
+    options_free(e);
+    credentials_free(&e->keys);
+    pthread_mutex_destroy(&e->lock);
+    free(e);
+}
+
+static int eks_open(const struct davit_host *host,
+                    const struct davit_setup *setup, void **ret,
+                    struct davit_error *error)
+{
+    struct eks *e = calloc(1, sizeof *e);
+    if (e == NULL)
+        abort();
+    e->host = host;
+    pthread_mutex_init(&e->lock, NULL);
+    int st = options_read(e, setup, error);
+    if (st == DAVIT_OK)
+        *ret = e;
+    else
+        eks_close(e);
+    return st;
+}
+
+static const struct davit_kv options[] = {
+    {"cluster", "the EKS cluster's name; without it that of cluster: above"},
+    {"region", "such as us-east-1; else AWS_REGION, the profile, the instance"},
+    {"profile", "of the AWS credentials and config files"},
+    {"endpoint", "one URL for all services, for private clouds and tests"},
+    {"endpoints.*", "a URL each for eks, autoscaling, ec2, sts, metadata"},
+    {"launch_timeout", "how long a group may take to start an instance (15m)"},
+    {"protect", "guards instances from the group's own scale-in (true)"},
+    {"types.pools.*", "a node group for a zone: pools: {us-east-1a: gpu-a}"},
+    {"types.launch", "desired (raise the target), or instances (the "
+                     "LaunchInstances call: in the zone asked for, at once)"},
+    {NULL, NULL}};
+
+static const struct davit_provider table = {
+    .size = sizeof table, .name = "eks", .version = "1",
+    .caps = DAVIT_CAP_OFFERS | DAVIT_CAP_SPOT, .options = options,
+    .open = eks_open, .close = eks_close, .list = eks_list,
+    .launch = eks_launch, .terminate = eks_terminate, .offers = eks_offers};
+
+const struct davit_provider *davit_provider_v1(void)
+{
+    return &table;
+}

@@ -1,0 +1,221 @@
+/*
+ * eks.h - what the files of this plug-in share.
+ *
+ * options.c reads the configuration, auth.c (with profile.c and roles.c) finds
+ * credentials, api.c sends signed requests, errors.c names the reaction, view.c
+ * reads the groups and their instances, ledger.c keeps who asked for what in
+ * the group's tags, failure.c reads why machines did not come, and eks.c has
+ * the operations.  Why it is so: README.md.
+ */
+#ifndef EKS_EKS_H
+#define EKS_EKS_H
+
+#include <jansson.h>
+#include <pthread.h>
+
+#include "kit/options.h"
+#include "kit/str.h"
+#include "kit/xml.h"
+#include "provider.h"
+
+#define RECORD_PREFIX "davit-request/"
+#define SLOT_PREFIX "slot:"
+#define TAG_CLUSTER "davit-cluster"
+#define TAG_REQUEST "davit-request"
+#define TAG_TYPE "davit-type"
+
+enum service { EKS, AUTOSCALING, EC2, STS, N_SERVICES };
+
+struct credentials {
+    char *access_key, *secret_key, *token;  /* token: NULL for none */
+    int64_t expires_ms;                     /* wall; INT64_MAX: never */
+};
+
+struct eks_pool {               /* a managed node group, or a bare group */
+    char *name;
+    bool bare;                  /* "asg/NAME": no node group around it */
+    size_t type;
+    /* under eks.lock: what DescribeNodegroup told */
+    char group[256];            /* its Auto Scaling group, "" unknown */
+    int64_t read_ms;
+    bool spot;
+    char status[24], machines[200], issue[200], issue_code[48];
+};
+
+struct eks_route { char *zone; size_t pool; };  /* zone "": any */
+
+struct eks_type {
+    char *name, *machine;
+    struct eks_route *routes;
+    size_t n_routes;
+    char **zones;
+    size_t n_zones;
+    bool spot, by_instances;    /* launch: instances */
+};
+
+struct eks {
+    const struct davit_host *host;
+    char *tag, *cluster, *profile, *region_given;
+    char *endpoints[N_SERVICES], *metadata;
+    struct eks_type *types;
+    size_t n_types;
+    struct eks_pool *pools;
+    size_t n_pools;
+    int64_t launch_timeout_ms;
+    bool protect;
+    pthread_mutex_t lock;       /* of the pools' facts and what follows */
+    char region[48];            /* "" not known yet */
+    struct credentials keys;
+    bool keys_busy;             /* somebody is fetching them */
+    int64_t keys_retry_ms;      /* not before: they could not be renewed */
+};
+
+struct op {                     /* one running operation */
+    struct eks *e;
+    struct davit_call *call;
+    struct davit_error *error;
+    int64_t server_ms;          /* the cloud's clock, from its last answer */
+};
+
+/* options.c */
+int options_read(struct eks *e, const struct davit_setup *s,
+                 struct davit_error *err);
+void options_free(struct eks *e);
+const struct eks_type *type_find(const struct eks *e, const char *name);
+
+/* auth.c, roles.c, profile.c */
+int auth_keys(struct op *op, struct credentials *ret);  /* a copy */
+void auth_forget(struct op *op, const char *access_key);
+int auth_region(struct op *op, char *ret, size_t size);
+void credentials_free(struct credentials *c);
+bool credentials_set(struct credentials *c, const char *access,
+                     const char *secret, const char *token,
+                     const char *expiration);
+int64_t time_parse(const char *iso);    /* ISO 8601 in UTC; 0: none */
+int role_by_web_identity(struct op *op, const char *role, const char *file,
+                         const char *session, struct credentials *ret);
+int role_by_keys(struct op *op, const char *role, const char *session,
+                 const char *external_id, const struct credentials *by,
+                 struct credentials *ret);
+int metadata_keys(struct op *op, struct credentials *ret);
+int metadata_region(struct op *op, char *ret, size_t size);
+int container_keys(struct op *op, struct credentials *ret);
+char *file_read(const char *path, size_t max);  /* NULL: cannot be read */
+struct profile;                 /* settings of one profile, both files */
+struct profile *profile_read(const char *name);  /* NULL: there is none */
+const char *profile_get(const struct profile *p, const char *key);  /* NULL */
+void profile_free(struct profile *p);
+
+/* api.c */
+int api_query(struct op *op, enum service s, const struct kit_str *form,
+              struct xml_doc **ret_doc, const struct xml **ret);
+int api_query_as(struct op *op, enum service s, const struct kit_str *form,
+                 const struct credentials *keys, struct xml_doc **ret_doc,
+                 const struct xml **ret);  /* keys NULL: unsigned */
+int api_json(struct op *op, const char *path, json_t **ret);
+int api_plain(struct op *op, struct davit_http *x);  /* metadata and agents */
+void form_begin(struct kit_str *f, enum service s, const char *action);
+void form_add(struct kit_str *f, const char *name, const char *value);
+void form_nth(struct kit_str *f, const char *name, size_t n,
+              const char *value);  /* "Names.member." and n, from 1 */
+
+/* errors.c */
+int errors_status(const char *code, const char *text);
+bool errors_known(const char *code);
+int errors_reply(struct op *op, const struct davit_http *x);
+/* The code inside a scaling activity's sentence, and its reaction. */
+int errors_sentence(const char *text, char *ret_code, size_t size);
+
+/* view.c */
+enum life { LIFE_STARTING, LIFE_RUNNING, LIFE_STOPPING, LIFE_GONE };
+
+struct record {                 /* a request, as the group's tag has it */
+    char hash[17];
+    char request[128];
+    uint32_t want, got;
+    int64_t at_ms;
+    int status;                 /* not OK: given up, for this */
+    bool settled;               /* its failed slots were ended */
+    char code[48];
+    bool changed;
+};
+
+struct instance {
+    const char *id, *zone, *stage;  /* stage: the group's LifecycleState */
+    const char *request, *cluster, *address, *state;  /* "" unknown */
+    bool in_group, described, ours, foreign, protected, spot;
+    enum life life;
+};
+
+struct group {
+    size_t pool;
+    char name[256];
+    bool found;
+    uint32_t min, max, desired, n_zones;
+    struct record *records;
+    size_t n_records;
+    struct instance *v;
+    size_t n;
+    uint32_t tags;              /* other people's: there are 50 in all */
+    char **kept;                /* strings the instances point to */
+    size_t n_kept;
+};
+
+struct view {
+    struct group *groups;
+    size_t n_groups;
+    struct xml_doc **docs;      /* the strings above lie in them */
+    size_t n_docs;
+};
+
+int view_read(struct op *op, const size_t *pools, size_t n, bool with_ec2,
+              struct view *ret);
+void view_free(struct view *v);
+int group_sure(struct op *op, const struct group *g);
+int pool_resolve(struct op *op, size_t pool, bool again, char *ret_group,
+                 size_t size);
+
+/* ledger.c */
+struct count { uint32_t owned, loose, open; };
+/* owned: live and known; loose: live, not yet anybody's; open: wanted by
+ * requests that still wait. */
+struct count ledger_count(const struct group *g);
+/* What the group's target must be for all that was asked for. */
+uint32_t ledger_needed(const struct group *g);
+void ledger_hash(const char *request, char ret[17]);
+struct record *ledger_find(struct group *g, const char *hash);
+uint32_t record_open(const struct group *g, const struct record *r);
+void record_parse(struct group *g, const char *key, const char *value);
+int ledger_open(struct op *op, struct group *g, const char *request,
+                uint32_t want, struct record **ret);
+int ledger_assign(struct op *op, struct group *g);  /* tags what came */
+int ledger_save(struct op *op, struct group *g);    /* the changed ones */
+int group_target(struct op *op, struct group *g, uint32_t target);
+int group_protect(struct op *op, struct group *g);
+
+/* failure.c */
+int failure_judge(struct op *op, struct group *g);  /* marks records */
+
+/* launch.c */
+int eks_launch(void *self, struct davit_call *call,
+               const struct davit_launch *l, struct davit_sink *sink,
+               void (*put)(struct davit_sink *, const struct davit_machine *),
+               struct davit_error *error);
+bool pool_lock(struct op *op, const char *group);  /* false: out of time */
+void pool_unlock(const char *group);
+int out_of_time(struct op *op);
+void group_put(struct op *op, const struct group *g, const char *request,
+               struct davit_sink *sink,
+               void (*put)(struct davit_sink *, const struct davit_machine *));
+
+/* terminate.c, offers.c */
+int eks_terminate(void *self, struct davit_call *call, const char *const *ids,
+                  size_t n_ids, struct davit_sink *sink,
+                  void (*done)(struct davit_sink *, const char *id,
+                               int status),
+                  struct davit_error *error);
+int eks_offers(void *self, struct davit_call *call, struct davit_sink *sink,
+               void (*put)(struct davit_sink *, const struct davit_offer *),
+               struct davit_error *error);
+
+#endif

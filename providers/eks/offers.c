@@ -1,0 +1,316 @@
+/*
+ * offers.c - what could be launched: node types, their groups and zones.
+ *
+ * A node group says labels, taints and machine types; EC2 says what such a
+ * machine has; the group's tags say the rest (the template tags that the
+ * cluster autoscaler reads, too), so that a group at zero is known as well.
+ * Prices: EC2 tells those of the spot market only.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "eks.h"
+
+#define KV_MAX 64
+
+struct facts {                  /* of one group */
+    struct davit_kv labels[KV_MAX], resources[KV_MAX];
+    size_t n_labels, n_resources;
+    char **kept;
+    size_t n_kept;
+};
+
+static const char *keep(struct facts *f, const char *text, size_t n)
+{
+    f->kept = realloc(f->kept, (f->n_kept + 1) * sizeof *f->kept);
+    char *p = strndup(text, n);
+    if (f->kept == NULL || p == NULL)
+        abort();
+    return f->kept[f->n_kept++] = p;
+}
+
+static void set(struct facts *f, struct davit_kv *kv, size_t *n,
+                const char *key, size_t key_n, const char *value)
+{
+    for (size_t i = 0; i < *n; i++)
+        if (strlen(kv[i].key) == key_n && strncmp(kv[i].key, key, key_n) == 0) {
+            kv[i].value = keep(f, value, strlen(value));
+            return;
+        }
+    if (*n < KV_MAX)
+        kv[(*n)++] = (struct davit_kv){keep(f, key, key_n),
+                                       keep(f, value, strlen(value))};
+}
+
+static void facts_done(struct facts *f)
+{
+    for (size_t i = 0; i < f->n_kept; i++)
+        free(f->kept[i]);
+    free(f->kept);
+}
+
+static const char *text_at(const json_t *j, const char *key)
+{
+    const char *s = json_string_value(json_object_get(j, key));
+    return s != NULL ? s : "";
+}
+
+/* Labels of the node group; taints as labels' neighbours, "taint:KEY". */
+static int from_node_group(struct op *op, const struct eks_pool *p,
+                           struct facts *f, struct kit_str *machines)
+{
+    struct kit_str path = {0};
+    json_t *reply, *ng, *v;
+    const char *key;
+    size_t i;
+    if (p->bare)
+        return DAVIT_OK;
+    kit_str_puts(&path, "/clusters/");
+    kit_str_encode(&path, op->e->cluster, strlen(op->e->cluster), "");
+    kit_str_puts(&path, "/node-groups/");
+    kit_str_encode(&path, p->name, strlen(p->name), "");
+    int st = api_json(op, path.p, &reply);
+    kit_str_done(&path);
+    if (st != DAVIT_OK)
+        return st;
+    ng = json_object_get(reply, "nodegroup");
+    json_object_foreach(json_object_get(ng, "labels"), key, v)
+        if (json_is_string(v))
+            set(f, f->labels, &f->n_labels, key, strlen(key),
+                json_string_value(v));
+    json_array_foreach(json_object_get(ng, "taints"), i, v) {
+        char name[300], value[300];
+        snprintf(name, sizeof name, "taint:%.280s", text_at(v, "key"));
+        snprintf(value, sizeof value, "%.200s:%.60s", text_at(v, "value"),
+                 text_at(v, "effect"));
+        set(f, f->labels, &f->n_labels, name, strlen(name), value);
+    }
+    json_array_foreach(json_object_get(ng, "instanceTypes"), i, v)
+        if (json_is_string(v))
+            kit_str_printf(machines, "%s%s", machines->n > 0 ? " " : "",
+                           json_string_value(v));
+    json_decref(reply);
+    return DAVIT_OK;
+}
+
+/* Of several types the first is what counts on; the others are as large. */
+static int from_machine(struct op *op, const char *machines, struct facts *f)
+{
+    struct kit_str form = {0};
+    struct xml_doc *doc;
+    const struct xml *x;
+    char text[32];
+    form_begin(&form, EC2, "DescribeInstanceTypes");
+    size_t n = 0, first = strcspn(machines, " ");
+    for (const char *at = machines; *at != '\0';) {
+        char one[64];
+        size_t len = strcspn(at, " ");
+        snprintf(one, sizeof one, "%.*s", (int)(len < 63 ? len : 63), at);
+        form_nth(&form, "InstanceType.", ++n, one);
+        at += len + (at[len] == ' ');
+    }
+    int st = api_query(op, EC2, &form, &doc, &x);
+    kit_str_done(&form);
+    if (st != DAVIT_OK)
+        return st;
+    const struct xml *t = xml_at(x, "instanceTypeSet/item");
+    while (t != NULL && (strlen(xml_text(t, "instanceType")) != first ||
+                         strncmp(xml_text(t, "instanceType"), machines,
+                                 first) != 0))
+        t = xml_again(t);
+    int64_t cpus = xml_number(t, "vCpuInfo/defaultVCpus", 0), gpus = 0;
+    int64_t mib = xml_number(t, "memoryInfo/sizeInMiB", 0);
+    for (const struct xml *g = xml_at(t, "gpuInfo/gpus/item"); g != NULL;
+         g = xml_again(g)) {
+        gpus += xml_number(g, "count", 0);
+        const char *name = xml_text(g, "name");
+        set(f, f->labels, &f->n_labels, "ray.io/accelerator-type", 23, name);
+    }
+    snprintf(text, sizeof text, "%lld", (long long)cpus);
+    set(f, f->resources, &f->n_resources, "CPU", 3, text);
+    snprintf(text, sizeof text, "%lld", (long long)mib * 1048576);
+    set(f, f->resources, &f->n_resources, "memory", 6, text);
+    if (gpus > 0) {
+        snprintf(text, sizeof text, "%lld", (long long)gpus);
+        set(f, f->resources, &f->n_resources, "GPU", 3, text);
+    }
+    xml_free(doc);
+    return DAVIT_OK;
+}
+
+/* k8s.io/cluster-autoscaler/node-template/{label,taint,resources}/KEY */
+static void from_tags(const struct xml *group, struct facts *f)
+{
+    static const char prefix[] = "k8s.io/cluster-autoscaler/node-template/";
+    for (const struct xml *t = xml_at(group, "Tags/member"); t != NULL;
+         t = xml_again(t)) {
+        const char *key = xml_text(t, "Key"), *value = xml_text(t, "Value");
+        if (strncmp(key, prefix, sizeof prefix - 1) != 0)
+            continue;
+        key += sizeof prefix - 1;
+        if (strncmp(key, "label/", 6) == 0)
+            set(f, f->labels, &f->n_labels, key + 6, strlen(key + 6), value);
+        else if (strncmp(key, "resources/", 10) == 0)
+            set(f, f->resources, &f->n_resources, key + 10, strlen(key + 10),
+                value);
+        else if (strncmp(key, "taint/", 6) == 0) {
+            char name[300];
+            snprintf(name, sizeof name, "taint:%.280s", key + 6);
+            set(f, f->labels, &f->n_labels, name, strlen(name), value);
+        }
+    }
+}
+
+/* The newest spot price of that machine in that zone, -1 without one. */
+static int64_t spot_price(struct op *op, const char *machine, const char *zone)
+{
+    struct kit_str form = {0};
+    struct xml_doc *doc;
+    const struct xml *x;
+    char now[32];
+    time_t at = (time_t)(op->e->host->wall_ms() / 1000);
+    struct tm tm;
+    gmtime_r(&at, &tm);
+    strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%SZ", &tm);
+    form_begin(&form, EC2, "DescribeSpotPriceHistory");
+    form_nth(&form, "InstanceType.", 1, machine);
+    form_nth(&form, "ProductDescription.", 1, "Linux/UNIX");
+    form_add(&form, "StartTime", now);
+    if (zone[0] != '\0')
+        form_add(&form, "AvailabilityZone", zone);
+    form_add(&form, "MaxResults", "100");
+    int st = api_query(op, EC2, &form, &doc, &x);
+    kit_str_done(&form);
+    int64_t worst = -1;         /* of the zones it may come from */
+    for (const struct xml *p = xml_at(x, "spotPriceHistorySet/item");
+         st == DAVIT_OK && p != NULL; p = xml_again(p)) {
+        double v = strtod(xml_text(p, "spotPrice"), NULL);
+        if (v > 0 && v < 1e6 && (int64_t)(v * 1e6 + 0.5) > worst)
+            worst = (int64_t)(v * 1e6 + 0.5);
+    }
+    xml_free(doc);
+    return worst;
+}
+
+static const struct xml *group_xml(const struct view *v, const char *name)
+{
+    for (size_t i = 0; i < v->n_docs; i++)
+        for (const struct xml *g = v->docs[i] != NULL
+                 ? xml_at(xml_root(v->docs[i]),
+                          "DescribeAutoScalingGroupsResult/AutoScalingGroups/"
+                          "member")
+                 : NULL;
+             g != NULL; g = xml_again(g))
+            if (strcmp(xml_text(g, "AutoScalingGroupName"), name) == 0)
+                return g;
+    return NULL;
+}
+
+static bool has_zone(const struct xml *group, const char *zone)
+{
+    for (const struct xml *z = xml_at(group, "AvailabilityZones/member");
+         z != NULL; z = xml_again(z))
+        if (strcmp(z->text, zone) == 0)
+            return true;
+    return false;
+}
+
+struct offering {
+    struct op *op;
+    const struct eks_type *type;
+    struct davit_sink *sink;
+    void (*put)(struct davit_sink *, const struct davit_offer *);
+};
+
+static void offer_put(const struct offering *o, const struct facts *f,
+                      const char *machine, const char *zone, bool spot,
+                      bool available)
+{
+    o->put(o->sink, &(struct davit_offer){
+        .size = sizeof(struct davit_offer), .name = o->type->name,
+        .zone = zone, .resources = f->resources,
+        .n_resources = f->n_resources, .labels = f->labels,
+        .n_labels = f->n_labels, .spot = spot, .available = available,
+        .price_micros_hour = spot && machine[0] != '\0'
+                                 ? spot_price(o->op, machine, zone) : -1});
+}
+
+static int route_offer(const struct offering *o, const struct eks_route *r,
+                       const struct view *v)
+{
+    struct eks *e = o->op->e;
+    const struct eks_pool *p = &e->pools[r->pool];
+    const struct group *g = NULL;
+    struct kit_str machine = {0};
+    struct facts f = {0};
+    for (size_t i = 0; i < v->n_groups; i++)
+        if (v->groups[i].pool == r->pool)
+            g = &v->groups[i];
+    const struct xml *x = g != NULL && g->found ? group_xml(v, g->name) : NULL;
+    int st = x != NULL ? from_node_group(o->op, p, &f, &machine) : DAVIT_OK;
+    if (machine.n == 0)
+        kit_str_puts(&machine, o->type->machine);
+    if (st == DAVIT_OK && x != NULL && machine.n > 0)
+        st = from_machine(o->op, machine.p, &f);
+    if (machine.n > 0)
+        machine.p[strcspn(machine.p, " ")] = '\0';
+    if (st == DAVIT_INVALID)
+        st = DAVIT_OK;          /* a machine type EC2 does not know */
+    if (st == DAVIT_OK) {
+        from_tags(x, &f);
+        pthread_mutex_lock(&e->lock);
+        bool spot = p->bare ? o->type->spot : p->spot;
+        bool good = x != NULL && g->max > 0 &&
+                    strcmp(p->status, "CREATE_FAILED") != 0 &&
+                    strcmp(p->status, "DELETING") != 0 &&
+                    strcmp(p->status, "DELETE_FAILED") != 0;
+        pthread_mutex_unlock(&e->lock);
+        if (r->zone[0] != '\0') {
+            offer_put(o, &f, machine.p, r->zone, spot,
+                      good && has_zone(x, r->zone));
+        } else if (o->type->n_zones == 0) {
+            /* The group chooses among its zones; with one it is that one. */
+            const char *only = x != NULL && g->n_zones == 1
+                                   ? xml_text(x, "AvailabilityZones/member")
+                                   : "";
+            offer_put(o, &f, machine.p, only, spot, good);
+        }
+        for (size_t i = 0; r->zone[0] == '\0' && i < o->type->n_zones; i++) {
+            bool own = false;
+            for (size_t k = 0; k < o->type->n_routes; k++)
+                own = own || strcmp(o->type->routes[k].zone,
+                                    o->type->zones[i]) == 0;
+            if (!own)
+                offer_put(o, &f, machine.p, o->type->zones[i], spot,
+                          good && has_zone(x, o->type->zones[i]));
+        }
+    }
+    facts_done(&f);
+    kit_str_done(&machine);
+    return st;
+}
+
+int eks_offers(void *self, struct davit_call *call, struct davit_sink *sink,
+               void (*put)(struct davit_sink *, const struct davit_offer *),
+               struct davit_error *error)
+{
+    struct eks *e = self;
+    struct op op = {.e = e, .call = call, .error = error,
+                    .server_ms = e->host->wall_ms()};
+    size_t *pools = calloc(e->n_pools + 1, sizeof *pools);
+    struct view v;
+    if (pools == NULL)
+        abort();
+    for (size_t i = 0; i < e->n_pools; i++)
+        pools[i] = i;
+    int st = view_read(&op, pools, e->n_pools, false, &v);
+    for (size_t t = 0; t < e->n_types && st == DAVIT_OK; t++) {
+        struct offering o = {&op, &e->types[t], sink, put};
+        for (size_t i = 0; i < o.type->n_routes && st == DAVIT_OK; i++)
+            st = route_offer(&o, &o.type->routes[i], &v);
+    }
+    view_free(&v);
+    free(pools);
+    return st;
+}

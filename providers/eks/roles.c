@@ -1,0 +1,274 @@
+/*
+ * roles.c - credentials that somebody gives us for a while: STS for a web
+ * identity (IRSA) or for other credentials, the container agent (EKS pod
+ * identity, ECS), and the instance metadata service, version 2 only.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "eks.h"
+
+#define TOKEN_MAX ((size_t)64 << 10)
+
+int64_t time_parse(const char *iso)
+{
+    struct tm tm = {0};
+    const char *rest = strptime(iso, "%Y-%m-%dT%H:%M:%S", &tm);
+    if (rest == NULL)
+        return 0;
+    int64_t ms = (int64_t)timegm(&tm) * 1000;
+    if (*rest == '.') {
+        char *end;
+        ms += (int64_t)(strtod(rest, &end) * 1000);
+        rest = end;
+    }
+    int h, m;
+    char sign;
+    if (sscanf(rest, "%c%2d:%2d", &sign, &h, &m) == 3 &&
+        (sign == '+' || sign == '-'))
+        ms -= (sign == '+' ? 1 : -1) * (int64_t)(h * 60 + m) * 60000;
+    return ms;
+}
+
+void credentials_free(struct credentials *c)
+{
+    char *const all[] = {c->access_key, c->secret_key, c->token};
+    for (size_t i = 0; i < 3; i++) {
+        if (all[i] != NULL)
+            explicit_bzero(all[i], strlen(all[i]));
+        free(all[i]);
+    }
+    *c = (struct credentials){0};
+}
+
+bool credentials_set(struct credentials *c, const char *access,
+                     const char *secret, const char *token,
+                     const char *expiration)
+{
+    credentials_free(c);
+    if (access == NULL || access[0] == '\0' || secret == NULL ||
+        secret[0] == '\0')
+        return false;
+    c->access_key = strdup(access);
+    c->secret_key = strdup(secret);
+    c->token = token != NULL && token[0] != '\0' ? strdup(token) : NULL;
+    if (c->access_key == NULL || c->secret_key == NULL)
+        abort();
+    c->expires_ms = expiration != NULL && expiration[0] != '\0'
+                        ? time_parse(expiration) : INT64_MAX;
+    return true;
+}
+
+static int take_sts(struct op *op, const struct xml *x,
+                    struct credentials *ret)
+{
+    const struct xml *c = xml_at(x, "Credentials");
+    if (credentials_set(ret, xml_text(c, "AccessKeyId"),
+                        xml_text(c, "SecretAccessKey"),
+                        xml_text(c, "SessionToken"),
+                        xml_text(c, "Expiration")))
+        return DAVIT_OK;
+    return kit_error(op->error, DAVIT_RETRY, "BadReply",
+                     "STS answered without credentials");
+}
+
+int role_by_web_identity(struct op *op, const char *role, const char *file,
+                         const char *session, struct credentials *ret)
+{
+    struct kit_str form = {0};
+    struct xml_doc *doc;
+    const struct xml *x;
+    char *token = file_read(file, TOKEN_MAX);
+    if (token == NULL)
+        return kit_error(op->error, DAVIT_AUTH, "NoWebIdentityToken",
+                         "the web identity token file %.120s cannot be read",
+                         file);
+    token[strcspn(token, "\r\n")] = '\0';
+    form_begin(&form, STS, "AssumeRoleWithWebIdentity");
+    form_add(&form, "RoleArn", role);
+    form_add(&form, "RoleSessionName", session);
+    form_add(&form, "WebIdentityToken", token);
+    form_add(&form, "DurationSeconds", "3600");
+    explicit_bzero(token, strlen(token));
+    free(token);
+    int st = api_query_as(op, STS, &form, NULL, &doc, &x);
+    if (st == DAVIT_OK)
+        st = take_sts(op, xml_at(x, "AssumeRoleWithWebIdentityResult"), ret);
+    explicit_bzero(form.p, form.n);
+    kit_str_done(&form);
+    xml_free(doc);
+    return st;
+}
+
+int role_by_keys(struct op *op, const char *role, const char *session,
+                 const char *external_id, const struct credentials *by,
+                 struct credentials *ret)
+{
+    struct kit_str form = {0};
+    struct xml_doc *doc;
+    const struct xml *x;
+    form_begin(&form, STS, "AssumeRole");
+    form_add(&form, "RoleArn", role);
+    form_add(&form, "RoleSessionName", session);
+    form_add(&form, "DurationSeconds", "3600");
+    if (external_id != NULL)
+        form_add(&form, "ExternalId", external_id);
+    int st = api_query_as(op, STS, &form, by, &doc, &x);
+    if (st == DAVIT_OK)
+        st = take_sts(op, xml_at(x, "AssumeRoleResult"), ret);
+    kit_str_done(&form);
+    xml_free(doc);
+    return st;
+}
+
+static int take_json(struct op *op, const struct davit_http *x,
+                     struct credentials *ret)
+{
+    json_t *j = json_loadb(x->reply_body, x->reply_len, 0, NULL);
+    const char *code = json_string_value(json_object_get(j, "Code"));
+    bool good = (code == NULL || strcmp(code, "Success") == 0) &&
+                credentials_set(
+                    ret, json_string_value(json_object_get(j, "AccessKeyId")),
+                    json_string_value(json_object_get(j, "SecretAccessKey")),
+                    json_string_value(json_object_get(j, "Token")),
+                    json_string_value(json_object_get(j, "Expiration")));
+    int st = good ? DAVIT_OK
+                  : kit_error(op->error, DAVIT_RETRY, "BadReply",
+                              "%.80s answered without credentials%s%.40s",
+                              x->url, code != NULL ? ": " : "",
+                              code != NULL ? code : "");
+    json_decref(j);
+    return st;
+}
+
+/* Plain HTTP only to hosts that cannot be overheard: loopback, and the two
+ * link-local addresses of the agents. */
+static bool agent_allowed(const char *uri)
+{
+    static const char *const hosts[] = {
+        "http://127.0.0.1", "http://localhost", "http://[::1]",
+        "http://169.254.170.2", "http://169.254.170.23",
+        "http://[fd00:ec2::23]"};
+    if (strncmp(uri, "https://", 8) == 0)
+        return true;
+    for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++) {
+        size_t n = strlen(hosts[i]);
+        if (strncmp(uri, hosts[i], n) == 0 &&
+            (uri[n] == '\0' || uri[n] == '/' || uri[n] == ':'))
+            return true;
+    }
+    return false;
+}
+
+int container_keys(struct op *op, struct credentials *ret)
+{
+    const char *relative = getenv("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
+    const char *full = getenv("AWS_CONTAINER_CREDENTIALS_FULL_URI");
+    const char *file = getenv("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
+    const char *given = getenv("AWS_CONTAINER_AUTHORIZATION_TOKEN");
+    struct kit_str uri = {0};
+    struct davit_kv h[2] = {{"Accept", "application/json"}};
+    char *token = NULL;
+    if (relative != NULL && relative[0] != '\0')
+        kit_str_printf(&uri, "http://169.254.170.2%s", relative);
+    else
+        kit_str_puts(&uri, full);
+    struct davit_http x = {.size = sizeof x, .method = "GET", .url = uri.p,
+                           .headers = h, .n_headers = 1};
+    int st = DAVIT_OK;
+    if (!agent_allowed(uri.p))
+        st = kit_error(op->error, DAVIT_AUTH, "BadAgentAddress",
+                       "AWS_CONTAINER_CREDENTIALS_FULL_URI must be https, "
+                       "loopback or a link-local agent, not %.80s", uri.p);
+    if (file != NULL && file[0] != '\0') {
+        token = file_read(file, TOKEN_MAX);
+        if (token == NULL)
+            st = kit_error(op->error, DAVIT_AUTH, "NoAgentToken",
+                           "the token file %.120s cannot be read", file);
+    } else if (given != NULL && given[0] != '\0') {
+        token = strdup(given);
+    }
+    if (token != NULL) {
+        token[strcspn(token, "\r\n")] = '\0';
+        h[x.n_headers++] = (struct davit_kv){"Authorization", token};
+    }
+    if (st == DAVIT_OK)
+        st = api_plain(op, &x);
+    if (st == DAVIT_OK)
+        st = take_json(op, &x, ret);
+    if (token != NULL)
+        explicit_bzero(token, strlen(token));
+    free(token);
+    kit_str_done(&uri);
+    return st;
+}
+
+/* ---- the instance metadata service */
+
+static int metadata_get(struct op *op, const char *method, const char *path,
+                        const struct davit_kv *header, struct davit_http *x,
+                        struct kit_str *url)
+{
+    kit_str_clear(url);
+    kit_str_printf(url, "%s%s", op->e->metadata, path);
+    *x = (struct davit_http){.size = sizeof *x, .method = method,
+                             .url = url->p, .headers = header, .n_headers = 1};
+    return api_plain(op, x);
+}
+
+/* A session token first: version 1, without one, is not spoken. */
+static int metadata_read(struct op *op, const char *path, const char *then,
+                         struct davit_http *x, struct kit_str *url)
+{
+    const struct davit_kv ttl = {"X-aws-ec2-metadata-token-ttl-seconds",
+                                 "21600"};
+    const char *off = getenv("AWS_EC2_METADATA_DISABLED");
+    if (off != NULL && strcasecmp(off, "true") == 0)
+        return kit_error(op->error, DAVIT_AUTH, "NoCredentials",
+                         "no AWS credentials were found, and the metadata "
+                         "service is disabled");
+    int st = metadata_get(op, "PUT", "/latest/api/token", &ttl, x, url);
+    if (st != DAVIT_OK)
+        return st;
+    struct davit_kv session = {"X-aws-ec2-metadata-token", x->reply_body};
+    st = metadata_get(op, "GET", path, &session, x, url);
+    if (st != DAVIT_OK || then == NULL)
+        return st;
+    /* The role's name is one line; it is part of the next path. */
+    char role[128];
+    snprintf(role, sizeof role, "%.*s",
+             (int)strcspn(x->reply_body, "\r\n"), x->reply_body);
+    struct kit_str next = {0};
+    kit_str_puts(&next, path);
+    kit_str_encode(&next, role, strlen(role), "");
+    st = metadata_get(op, "GET", next.p, &session, x, url);
+    kit_str_done(&next);
+    return st;
+}
+
+int metadata_keys(struct op *op, struct credentials *ret)
+{
+    struct davit_http x;
+    struct kit_str url = {0};
+    int st = metadata_read(op, "/latest/meta-data/iam/security-credentials/",
+                           "role", &x, &url);
+    if (st == DAVIT_OK)
+        st = take_json(op, &x, ret);
+    kit_str_done(&url);
+    return st;
+}
+
+int metadata_region(struct op *op, char *ret, size_t size)
+{
+    struct davit_http x;
+    struct kit_str url = {0};
+    int st = metadata_read(op, "/latest/meta-data/placement/region", NULL, &x,
+                           &url);
+    if (st == DAVIT_OK)
+        snprintf(ret, size, "%.*s", (int)strcspn(x.reply_body, "\r\n"),
+                 x.reply_body);
+    kit_str_done(&url);
+    return st;
+}

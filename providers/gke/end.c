@@ -1,0 +1,218 @@
+/*
+ * end.c - ends exactly the machines named, by deleteInstances, which lowers
+ * the group's target by as many; resize would let Google choose which.
+ *
+ * An id is looked for in the groups its name points to first, then in the
+ * others; one that no group has is gone.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gke.h"
+
+#define BATCH 500                /* Google takes 1000 */
+
+typedef void done_machine(struct davit_sink *, const char *id, int status);
+
+struct end {
+    struct op op;
+    const char *const *ids;
+    size_t n;
+    struct groups groups;
+    struct members members;
+    json_t *by_name;             /* name -> its place in members, -1: two */
+    bool *reported;
+    struct davit_sink *sink;
+    done_machine *done;
+};
+
+static bool points_to(const struct end *x, const struct group *g)
+{
+    for (size_t i = 0; i < x->n; i++)
+        if (name_likely(x->ids[i], g->name))
+            return true;
+    return false;
+}
+
+static bool all_found(const struct end *x)
+{
+    for (size_t i = 0; i < x->n; i++)
+        if (json_object_get(x->by_name, x->ids[i]) == NULL)
+            return false;
+    return true;
+}
+
+static int look_in(struct end *x, const struct group *g)
+{
+    size_t from = x->members.n;
+    int s = members_read(&x->op, g, &x->members);
+    for (size_t i = from; i < x->members.n && s == DAVIT_OK; i++) {
+        const char *name = x->members.v[i].name;
+        if (!member_ours(x->op.g, &x->members.v[i]))
+            continue;
+        bool twice = json_object_get(x->by_name, name) != NULL;
+        json_object_set_new(x->by_name, name,
+                            json_integer(twice ? -1 : (json_int_t)i));
+    }
+    return s;
+}
+
+static int look(struct end *x)
+{
+    int s = DAVIT_OK;
+    json_decref(x->by_name);
+    members_done(&x->members);
+    x->members = (struct members){.n = 0};
+    x->by_name = json_object();
+    for (int likely = 1; likely >= 0; likely--)
+        for (size_t k = 0; k < x->groups.n && s == DAVIT_OK; k++)
+            if (points_to(x, &x->groups.v[k]) == (likely != 0) &&
+                (likely != 0 ||
+                 (x->groups.v[k].type != NULL && !all_found(x))))
+                s = look_in(x, &x->groups.v[k]);
+    return s;
+}
+
+/* "Gone" ends what we know of a machine, so nobody is called gone by what we
+ * remember of the pools: they are read again, and if they changed, looked
+ * through again. */
+static int look_sure(struct end *x)
+{
+    struct groups fresh = {.n = 0};
+    int s = pools_get(&x->op, false, &x->groups);
+    if (s == DAVIT_OK)
+        s = look(x);
+    if (s != DAVIT_NOT_FOUND && (s != DAVIT_OK || all_found(x)))
+        return s;
+    bool same = s == DAVIT_OK;
+    s = pools_get(&x->op, true, &fresh);
+    same = same && s == DAVIT_OK && json_equal(fresh.pools, x->groups.pools);
+    if (same) {
+        pools_done(&fresh);
+        return DAVIT_OK;
+    }
+    pools_done(&x->groups);
+    x->groups = fresh;
+    if (s == DAVIT_OK)
+        s = look(x);
+    return s == DAVIT_NOT_FOUND ? DAVIT_RETRY : s;
+}
+
+static void report(struct end *x, size_t i, int status)
+{
+    x->done(x->sink, x->ids[i], status);
+    x->reported[i] = true;
+}
+
+/* What needs no request: gone, going, or not to be told from another. */
+static void report_known(struct end *x)
+{
+    for (size_t i = 0; i < x->n; i++) {
+        const json_t *at = json_object_get(x->by_name, x->ids[i]);
+        if (at == NULL)
+            report(x, i, DAVIT_NOT_FOUND);
+        else if (json_integer_value(at) < 0)
+            report(x, i, DAVIT_INVALID);
+        else if (strcmp(x->members.v[json_integer_value(at)].action,
+                        "DELETING") == 0)
+            report(x, i, DAVIT_OK);
+    }
+}
+
+static int delete(struct end *x, const struct group *g, json_t *urls)
+{
+    struct op *op = &x->op;
+    char path[400], query[60], id[37];
+    char *text = json_dumps(urls, JSON_COMPACT);
+    json_t *reply, *body = json_pack("{s:O, s:b}", "instances", urls,
+                                     "skipInstancesOnValidationError", 1);
+    if (text == NULL || body == NULL)
+        abort();
+    snprintf(path, sizeof path,
+             "projects/%s/zones/%s/instanceGroupManagers/%s/deleteInstances",
+             g->project, g->zone, g->name);
+    /* Ending twice is harmless, so each call is a request of its own. */
+    int64_t now = op->g->host->wall_ms();
+    size_t n = strlen(text) + 32;
+    text = realloc(text, n);
+    if (text == NULL)
+        abort();
+    snprintf(text + strlen(text), 32, "%lld", (long long)now);
+    api_request_id(id, text, strlen(text));
+    free(text);
+    snprintf(query, sizeof query, "requestId=%s", id);
+    int s = api_send(op, &(struct request){"POST", true, path, query, body},
+                     &reply);
+    json_decref(body);
+    if (s == DAVIT_OK)
+        s = api_wait_zone(op, g, reply);
+    json_decref(reply);
+    return s;
+}
+
+/* One batch of one group: the ids from *at on.  True: there was one. */
+static bool batch(struct end *x, const struct group *g, size_t *at,
+                  json_t *urls, size_t *ids)
+{
+    size_t n = 0;
+    for (; *at < x->n && n < BATCH; ++*at) {
+        char url[400];
+        const json_t *m = json_object_get(x->by_name, x->ids[*at]);
+        if (x->reported[*at] || m == NULL ||
+            x->members.v[json_integer_value(m)].group != g)
+            continue;
+        snprintf(url, sizeof url, "https://www.googleapis.com/compute/v1/"
+                 "projects/%s/zones/%s/instances/%s", g->project, g->zone,
+                 x->ids[*at]);
+        json_array_append_new(urls, json_string(url));
+        ids[n++] = *at;
+    }
+    return n > 0;
+}
+
+static int end_in(struct end *x, const struct group *g)
+{
+    size_t ids[BATCH], at = 0;
+    int worst = DAVIT_OK;
+    for (;;) {
+        json_t *urls = json_array();
+        bool some = batch(x, g, &at, urls, ids);
+        int s = some ? delete(x, g, urls) : DAVIT_OK;
+        for (size_t i = 0; some && i < json_array_size(urls); i++)
+            report(x, ids[i], s);
+        json_decref(urls);
+        if (s != DAVIT_OK)
+            worst = s;
+        if (!some || s == DAVIT_THROTTLED || s == DAVIT_CANCELLED)
+            return worst;
+    }
+}
+
+int gke_terminate(void *self, struct davit_call *call, const char *const *ids,
+                  size_t n_ids, struct davit_sink *sink, done_machine *done,
+                  struct davit_error *e)
+{
+    struct end x = {.op = {self, call, e}, .ids = ids, .n = n_ids,
+                    .sink = sink, .done = done};
+    int later = DAVIT_OK;
+    x.reported = calloc(n_ids + 1, sizeof *x.reported);
+    if (x.reported == NULL)
+        abort();
+    int s = look_sure(&x), worst = s;
+    if (s == DAVIT_OK)
+        report_known(&x);
+    for (size_t k = 0; k < x.groups.n && worst == DAVIT_OK; k++) {
+        s = end_in(&x, &x.groups.v[k]);
+        if (s == DAVIT_THROTTLED || s == DAVIT_AUTH || s == DAVIT_CANCELLED)
+            worst = s;   /* the rest takes this status too */
+        else if (s != DAVIT_OK)
+            later = s;
+    }
+    worst = worst == DAVIT_OK ? later : worst;
+    free(x.reported);
+    json_decref(x.by_name);
+    members_done(&x.members);
+    pools_done(&x.groups);
+    return worst;
+}

@@ -1,0 +1,53 @@
+/*
+ * gke.c - Google Kubernetes Engine: node pools, one machine at a time.
+ *
+ * A node type is a node pool.  Its machines are those of the pool's instance
+ * groups, whoever made them; they are made by createInstances and ended by
+ * deleteInstances, both by name, in the group of one zone.  See README.md.
+ */
+#include <stdlib.h>
+
+#include "gke.h"
+
+static void gke_close(void *self)
+{
+    struct gke *g = self;
+    kit_token_done(&g->token);
+    pthread_mutex_destroy(&g->lock);
+    json_decref(g->pools);
+    json_decref(g->addresses);
+    json_decref(g->left);
+    options_done(g);
+    free(g);
+}
+
+static int gke_open(const struct davit_host *host,
+                    const struct davit_setup *setup, void **ret_self,
+                    struct davit_error *e)
+{
+    struct gke *g = calloc(1, sizeof *g);
+    if (g == NULL)
+        abort();
+    g->host = host;
+    kit_token_init(&g->token);
+    pthread_mutex_init(&g->lock, NULL);
+    g->addresses = json_object();
+    name_tag(g->tag, setup->cluster);
+    int s = options_read(g, setup, e);
+    if (s == DAVIT_OK)
+        *ret_self = g;
+    else
+        gke_close(g);
+    return s;
+}
+
+static const struct davit_provider gke = {
+    .size = sizeof gke, .name = "gke", .version = "1",
+    .caps = DAVIT_CAP_OFFERS | DAVIT_CAP_SPOT, .options = gke_options,
+    .open = gke_open, .close = gke_close, .list = gke_list,
+    .launch = gke_launch, .terminate = gke_terminate, .offers = gke_offers};
+
+const struct davit_provider *davit_provider_v1(void)
+{
+    return &gke;
+}

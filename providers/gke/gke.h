@@ -1,0 +1,175 @@
+/*
+ * gke.h - what the files of the GKE plug-in share.
+ *
+ * gke.c is the table and open(); options.c reads the configuration; pools.c
+ * finds the instance groups behind the node pools; list.c, launch.c, end.c and
+ * offers.c are the operations; api.c sends requests, auth.c gets tokens,
+ * errors.c turns Google's codes into reactions, names.c makes the names that
+ * carry a request id into the cloud and back.
+ */
+#ifndef GKE_GKE_H
+#define GKE_GKE_H
+
+#include "kit/json.h"
+#include "kit/token.h"
+
+#define NAME_MAX_ 63             /* of an instance, in bytes */
+
+struct gke_type {
+    char *name;
+    char *pool, *spot_pool;      /* NULL: none of this market */
+    char **zones;                /* as configured; none: the pool's */
+    size_t n_zones;
+    int64_t cpu, gpus;           /* as configured, -1: not said */
+};
+
+/* Read-only after open() but for token, cache and salt. */
+struct gke {
+    const struct davit_host *host;
+    char *project, *location, *cluster;
+    char *container_url, *compute_url;   /* without a slash at the end */
+    char *metadata_url;
+    char *credentials;           /* a file; NULL: as Google's own libraries */
+    bool take_over;              /* switch off GKE's autoscaling of a pool */
+    struct gke_type *types;
+    size_t n_types;
+    struct kit_token token;
+    char tag[5];                 /* of our cluster's name, in machines' names */
+    pthread_mutex_t lock;        /* of what is below */
+    json_t *pools;               /* the last answer of nodePools.list */
+    int64_t pools_ms;
+    json_t *addresses;           /* instance number -> IP address */
+    uint32_t salt;               /* failed creations: a new one is a new one */
+    json_t *left;                /* "ZONE/GROUP" of pools that no type has any
+                                  * more and that hold machines of ours; NULL:
+                                  * not looked yet */
+};
+
+/* One operation at work. */
+struct op {
+    struct gke *g;
+    struct davit_call *call;
+    struct davit_error *e;
+};
+
+/* The instance group of one node pool in one zone. */
+struct group {
+    char project[64], zone[48], name[64];
+    const struct gke_type *type; /* NULL: of a pool that no type has */
+    const json_t *pool;          /* as GKE describes it; lives with groups */
+    bool spot;
+};
+struct groups {
+    struct gke *g;
+    json_t *pools;               /* shared */
+    struct group *v;
+    size_t n;
+};
+
+/* An instance of a group, as the group manager tells it; strings live with the
+ * replies. */
+struct member {
+    const struct group *group;
+    const char *name, *number, *action, *status;
+    enum davit_phase phase;
+    uint32_t failure;
+    char detail[160];
+};
+struct members {
+    struct member *v;
+    size_t n, cap;
+    json_t *replies;             /* array */
+};
+
+/* options.c */
+int options_read(struct gke *g, const struct davit_setup *setup,
+                 struct davit_error *e);
+void options_done(struct gke *g);
+extern const struct davit_kv gke_options[];
+
+/* auth.c: the fetch of the token cache; arg is a struct gke. */
+int auth_fetch(void *arg, struct davit_call *call, char **ret_value,
+               int64_t *ret_lives_ms, struct davit_error *e);
+
+/* api.c */
+struct request {
+    const char *method;
+    bool compute;                /* else container */
+    const char *path;            /* "projects/..." */
+    const char *query;           /* encoded, "" */
+    json_t *body;                /* borrowed; NULL: none */
+};
+/* OK: *ret is the reply, the caller's.  Else the error is filled. */
+int api_send(struct op *op, const struct request *r, json_t **ret);
+/* Polls a zone's operation until it is done. */
+int api_wait_zone(struct op *op, const struct group *in, const json_t *reply);
+/* The same for an operation of GKE itself. */
+int api_wait_container(struct op *op, const json_t *reply);
+/* A UUID made of these bytes: the same bytes, the same id. */
+void api_request_id(char ret[37], const void *data, size_t n);
+
+/* pools.c */
+/* What calls share: *which, and later given back.  Under the lock, since
+ * jansson looks at its count of references without one. */
+json_t *shared_take(struct gke *g, json_t *const *which);
+void shared_drop(struct gke *g, json_t *j);
+/* *which is j from now on; the caller keeps j too, to drop it. */
+void shared_set(struct gke *g, json_t **which, json_t *j);
+int pools_get(struct op *op, bool fresh, struct groups *ret);
+void pools_done(struct groups *gs);
+void pools_forget(struct gke *g);
+/* The groups of one type and market; INVALID with what there is when there is
+ * none. */
+int pools_of_type(struct op *op, const struct gke_type *t, bool spot,
+                  struct groups *ret);
+const struct gke_type *type_find(const struct gke *g, const char *name);
+
+/* list.c */
+int members_read(struct op *op, const struct group *of, struct members *ret);
+void members_done(struct members *ms);
+/* Ours: all of a pool of ours; of another, what has our tag in its name. */
+bool member_ours(const struct gke *g, const struct member *m);
+void member_put(const struct member *m, const char *address,
+                struct davit_sink *sink,
+                void (*put)(struct davit_sink *, const struct davit_machine *));
+int gke_list(void *self, struct davit_call *call, struct davit_sink *sink,
+             void (*put)(struct davit_sink *, const struct davit_machine *),
+             struct davit_error *e);
+
+/* launch.c, end.c, offers.c */
+int gke_launch(void *self, struct davit_call *call,
+               const struct davit_launch *l, struct davit_sink *sink,
+               void (*put)(struct davit_sink *, const struct davit_machine *),
+               struct davit_error *e);
+int gke_terminate(void *self, struct davit_call *call, const char *const *ids,
+                  size_t n_ids, struct davit_sink *sink,
+                  void (*done)(struct davit_sink *, const char *id, int status),
+                  struct davit_error *e);
+int gke_offers(void *self, struct davit_call *call, struct davit_sink *sink,
+               void (*put)(struct davit_sink *, const struct davit_offer *),
+               struct davit_error *e);
+
+/* names.c */
+void name_tag(char ret[5], const char *cluster);
+bool name_possible(const char *request_id);
+void name_make(char ret[NAME_MAX_ + 1], const char *group, const char *tag,
+               const char *request_id, uint32_t i);
+/* The request id in a name, "" when it has none. */
+void name_request(const char *name, char ret[64]);
+/* Is it a name of ours, with this tag? */
+bool name_tagged(const char *name, const char *tag);
+/* Could an instance of this group have this name? */
+bool name_likely(const char *name, const char *group);
+
+/* errors.c */
+/* What a code of Google's (or a text with one in it) asks for; RETRY when it
+ * is not known. */
+enum davit_status error_status(const char *code, const char *text);
+int error_http(struct op *op, const struct davit_http *x);
+/* Of a compute operation that is done, or of an instance's last attempt:
+ * {"errors": [{code, message, errorDetails}]}; OK when there is none. */
+int error_list(const json_t *errors, struct davit_error *e);
+/* Of a container operation that is done. */
+int error_operation(const json_t *operation, struct davit_error *e);
+
+#endif

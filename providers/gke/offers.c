@@ -1,0 +1,219 @@
+/*
+ * offers.c - what each node type is in the cloud: the pool's machine type and
+ * accelerators, its labels and taints, and the zones that have both.
+ *
+ * Compute and GKE have no prices; those come from the catalogue.  A pool that
+ * has fewer GPUs than its node type promises is not available: what is bought
+ * for two GPUs must have two.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gke.h"
+
+#define LABELS_MAX 64
+
+typedef void put_offer(struct davit_sink *, const struct davit_offer *);
+
+struct facts {                   /* of a machine type in a zone */
+    int64_t cpu, memory_mb, gpus;
+    char accelerator[64];
+    bool there;
+};
+
+struct labels {
+    struct davit_kv v[LABELS_MAX];
+    size_t n;
+    char taints[16][160];
+};
+
+/* NOT_FOUND is an answer here: that zone has no such thing. */
+static int ask(struct op *op, const char *path, const char *query,
+               json_t **ret, bool *there)
+{
+    int s = api_send(op, &(struct request){"GET", true, path, query, NULL},
+                     ret);
+    *there = s == DAVIT_OK;
+    return s == DAVIT_NOT_FOUND ? DAVIT_OK : s;
+}
+
+static int machine_facts(struct op *op, const struct group *g, struct facts *f)
+{
+    char path[300];
+    json_t *m;
+    const char *machine = kit_json_text(g->pool, "config.machineType");
+    /* GKE's own default, when a pool says none. */
+    snprintf(path, sizeof path, "projects/%s/zones/%s/machineTypes/",
+             g->project, g->zone);
+    if (!kit_url_append(path, sizeof path,
+                        *machine != '\0' ? machine : "e2-medium"))
+        return kit_error(op->e, DAVIT_RETRY, "BadReply",
+                         "the machine type of %.60s is no name", g->name);
+    int s = ask(op, path, "", &m, &f->there);
+    const json_t *own = json_array_get(json_object_get(m, "accelerators"), 0);
+    const json_t *more = json_array_get(
+        kit_json_at(g->pool, "config.accelerators"), 0);
+    f->cpu = kit_json_int(m, "guestCpus", 0);
+    f->memory_mb = kit_json_int(m, "memoryMb", 0);
+    f->gpus = kit_json_int(more, "acceleratorCount",
+                           kit_json_int(own, "guestAcceleratorCount", 0));
+    snprintf(f->accelerator, sizeof f->accelerator, "%s",
+             more != NULL ? kit_json_text(more, "acceleratorType")
+                          : kit_json_text(own, "guestAcceleratorType"));
+    json_decref(m);
+    return s;
+}
+
+/* Does the zone have this accelerator, and do so many fit one machine? */
+static int accelerator_there(struct op *op, const struct group *g,
+                             struct facts *f)
+{
+    char path[300];
+    json_t *reply, *a;
+    bool some, has = false;
+    size_t i;
+    if (f->accelerator[0] == '\0' || !f->there)
+        return DAVIT_OK;
+    snprintf(path, sizeof path, "projects/%s/zones/%s/acceleratorTypes",
+             g->project, g->zone);
+    int s = ask(op, path, "", &reply, &some);
+    json_array_foreach(json_object_get(reply, "items"), i, a)
+        has = has || (strcmp(kit_json_text(a, "name"), f->accelerator) == 0 &&
+                      kit_json_int(a, "maximumCardsPerInstance", f->gpus) >=
+                          f->gpus);
+    f->there = f->there && has;
+    json_decref(reply);
+    return s;
+}
+
+static void label_add(struct labels *ls, const char *key, const char *value)
+{
+    if (ls->n < LABELS_MAX && *value != '\0')
+        ls->v[ls->n++] = (struct davit_kv){key, value};
+}
+
+/* The labels a node of this pool will have, and its taints as "taint/KEY". */
+static void labels_read(const struct group *g, const struct facts *f,
+                        struct labels *ls)
+{
+    const char *key;
+    const json_t *of = kit_json_at(g->pool, "config.labels");
+    json_t *v;
+    size_t i, n = 0;
+    json_object_foreach((json_t *)of, key, v)
+        label_add(ls, key, json_string_value(v) ? json_string_value(v) : "");
+    label_add(ls, "node.kubernetes.io/instance-type",
+              kit_json_text(g->pool, "config.machineType"));
+    label_add(ls, "cloud.google.com/gke-nodepool",
+              kit_json_text(g->pool, "name"));
+    label_add(ls, "topology.kubernetes.io/zone", g->zone);
+    label_add(ls, "cloud.google.com/gke-accelerator", f->accelerator);
+    if (g->spot)
+        label_add(ls, "cloud.google.com/gke-spot", "true");
+    json_array_foreach(kit_json_at(g->pool, "config.taints"), i, v) {
+        if (n == sizeof ls->taints / sizeof *ls->taints)
+            break;
+        char *t = ls->taints[n++];
+        int k = snprintf(t, 100, "taint/%.90s", kit_json_text(v, "key")) + 1;
+        snprintf(t + k, 160 - (size_t)k, "%.30s:%.20s",
+                 kit_json_text(v, "value"), kit_json_text(v, "effect"));
+        label_add(ls, t, t + k);
+    }
+}
+
+static bool pool_usable(const struct group *g)
+{
+    const char *status = kit_json_text(g->pool, "status");
+    return strcmp(status, "STOPPING") != 0 && strcmp(status, "ERROR") != 0;
+}
+
+static bool enough(struct op *op, const struct group *g, const struct facts *f)
+{
+    char line[300];
+    const struct gke_type *t = g->type;
+    if (!f->there || (t->gpus <= f->gpus && t->cpu <= f->cpu))
+        return f->there;
+    bool usable = t->gpus <= f->gpus;
+    snprintf(line, sizeof line, "node type %s promises %lld CPUs and %lld "
+             "GPUs, a machine of node pool %s has %lld and %lld%s", t->name,
+             (long long)(t->cpu < 0 ? 0 : t->cpu),
+             (long long)(t->gpus < 0 ? 0 : t->gpus),
+             kit_json_text(g->pool, "name"), (long long)f->cpu,
+             (long long)f->gpus, usable ? "" : ": none will be launched");
+    op->g->host->log(usable ? 2 : 1, line);
+    return usable;
+}
+
+static int offer_group(struct op *op, const struct group *g,
+                       struct davit_sink *sink, put_offer *put)
+{
+    struct facts f = {.there = false};
+    struct labels ls = {.n = 0};
+    char cpu[24], memory[32], gpus[24];
+    int s = machine_facts(op, g, &f);
+    if (s == DAVIT_OK)
+        s = accelerator_there(op, g, &f);
+    if (s != DAVIT_OK)
+        return s;
+    labels_read(g, &f, &ls);
+    snprintf(cpu, sizeof cpu, "%lld", (long long)f.cpu);
+    snprintf(memory, sizeof memory, "%lld", (long long)f.memory_mb << 20);
+    snprintf(gpus, sizeof gpus, "%lld", (long long)f.gpus);
+    struct davit_kv has[] = {{"CPU", cpu}, {"memory", memory}, {"GPU", gpus}};
+    put(sink, &(struct davit_offer){
+        .size = sizeof(struct davit_offer), .name = g->type->name,
+        .zone = g->zone, .resources = has,
+        .n_resources = f.gpus > 0 ? 3 : 2, .labels = ls.v,
+        .n_labels = ls.n, .price_micros_hour = -1, .spot = g->spot,
+        .available = pool_usable(g) && enough(op, g, &f)});
+    return DAVIT_OK;
+}
+
+static bool in_zone(const struct groups *gs, const struct gke_type *t,
+                    const char *zone, bool spot)
+{
+    for (size_t i = 0; i < gs->n; i++)
+        if (gs->v[i].type == t && gs->v[i].spot == spot &&
+            strcmp(gs->v[i].zone, zone) == 0)
+            return true;
+    return false;
+}
+
+/* A configured zone that the pool is not in. */
+static void offer_missing(const struct groups *gs, const struct gke_type *t,
+                          struct davit_sink *sink, put_offer *put)
+{
+    for (int spot = 0; spot < 2; spot++)
+        for (size_t k = 0; k < t->n_zones; k++)
+            if ((spot ? t->spot_pool : t->pool) != NULL &&
+                !in_zone(gs, t, t->zones[k], spot != 0))
+                put(sink, &(struct davit_offer){
+                    .size = sizeof(struct davit_offer), .name = t->name,
+                    .zone = t->zones[k], .price_micros_hour = -1,
+                    .spot = spot != 0, .available = false});
+}
+
+static bool zone_wanted(const struct group *g)
+{
+    const struct gke_type *t = g->type;
+    for (size_t k = 0; t != NULL && k < t->n_zones; k++)
+        if (strcmp(t->zones[k], g->zone) == 0)
+            return true;
+    return t != NULL && t->n_zones == 0;
+}
+
+int gke_offers(void *self, struct davit_call *call, struct davit_sink *sink,
+               put_offer *put, struct davit_error *e)
+{
+    struct op op = {self, call, e};
+    struct groups gs;
+    int s = pools_get(&op, true, &gs);
+    for (size_t i = 0; i < gs.n && s == DAVIT_OK; i++)
+        if (zone_wanted(&gs.v[i]))
+            s = offer_group(&op, &gs.v[i], sink, put);
+    for (size_t i = 0; i < op.g->n_types && s == DAVIT_OK; i++)
+        offer_missing(&gs, &op.g->types[i], sink, put);
+    pools_done(&gs);
+    return s;
+}

@@ -1,0 +1,153 @@
+"""The real daemon on the test cloud: one day in the life of a GPU pool.
+
+Two GPU bundles are asked for; the first zone has none, the second has.  On the
+way a reply is lost, Azure throttles everything for a while and the daemon is
+killed; at the end the cloud holds what the fleet says, and then nothing.
+"""
+import json
+import random
+import sys
+import time
+
+import pytest
+
+from aks_rig import BUILD, config, environment  # also puts the integration tests on the path
+import daemon
+
+ZONES = "zones: [westeurope-1, westeurope-2], options: {pools: {westeurope-1: gpu, westeurope-2: gpu2}}"
+OPTIONS = "poll: 100ms, wait: 1s, reads: {every: 0}, writes: {every: 0}"
+T4 = {"GPU": 1, "accelerator_type": "T4"}
+
+
+@pytest.fixture
+def davit(driver, server, tmp_path, monkeypatch):
+    monkeypatch.setattr(daemon, "DAVIT", str(BUILD / "davit"))
+    made = []
+
+    def make(t4=ZONES, options=OPTIONS):
+        text = config(server, options, t4).replace("limits: {max_nodes: 2000}",
+                                                   "limits: {max_nodes: 20, idle_timeout: 1s, start_timeout: 60s}")
+        d = daemon.Daemon(tmp_path, text, start=False, env=environment())
+        for k in [k for k in d.env if k.lower().endswith("_proxy")]:
+            del d.env[k]
+        made.append(d)
+        return d.start()
+    yield make
+    for d in made:
+        d.stop()
+        text = d.text()
+        assert "Sanitizer" not in text and "eyTOKEN" not in text, text[-3000:]
+
+
+def agree(d, cloud):
+    """The cloud holds exactly what the fleet says."""
+    mine = sorted(n["cloud_id"] for n in d.nodes() if n["cloud_id"])
+    return mine == cloud.machines() and sum(cloud.targets().values()) == len(mine)
+
+
+def test_the_first_zone_is_out_of_stock(davit, cloud):
+    cloud.op_s = 0.4
+    cloud.pools["gpu"].stock = 0
+    d = davit()
+    d.post({"owner": "a", "bundles": [T4, T4]})
+    d.until(lambda: d.ready("t4") == 2, 30)
+    assert [m["zone"] for m in d.nodes("t4")] == ["westeurope-2"] * 2
+    aside = d.status()["set_aside"]
+    assert [(x["type"], x["zone"], x["status"]) for x in aside] == [("t4", "westeurope-1", "STOCKOUT")], aside
+    d.until(lambda: cloud.targets() == {"gpu": 0, "gpu2": 2, "cpu": 0}, 10)
+    assert cloud.pools["gpu"].grew == [] and cloud.pools["gpu2"].grew == [2]
+
+
+def test_half_of_it_is_had(davit, cloud):
+    cloud.op_s = 0.3
+    cloud.pools["gpu"].stock = 1
+    d = davit()
+    d.post({"owner": "a", "bundles": [T4, T4]})
+    d.until(lambda: d.ready("t4") == 2 and cloud.targets() == {"gpu": 1, "gpu2": 1, "cpu": 0}, 30)
+    assert agree(d, cloud)
+    d.post({"owner": "a", "bundles": []})
+    d.until(lambda: cloud.machines() == [] and not d.nodes(), 30)
+    assert cloud.targets() == {"gpu": 0, "gpu2": 0, "cpu": 0}
+
+
+def test_a_daemon_without_memory_cleans_up_a_failed_raise(davit, cloud):
+    """The journal is lost: what failed is found in the pool's tags."""
+    cloud.op_s = 1
+    cloud.pools["gpu"].stock = cloud.pools["gpu2"].stock = 1
+    d = davit()
+    d.post({"owner": "a", "bundles": [T4] * 3})
+    d.until(lambda: cloud.targets()["gpu"] == 3, 10)
+    d.kill()
+    for path in d.dir.glob("davit.db*"):
+        path.unlink()
+    time.sleep(1.2)
+    assert cloud.targets()["gpu"] == 3  # it would buy two more whenever Azure has them
+    d.start()
+    d.until(lambda: cloud.machines() == [] and not d.nodes(), 30)
+    assert cloud.targets() == {"gpu": 0, "gpu2": 0, "cpu": 0} and cloud.pools["gpu"].grew == [1]
+
+
+SEED = random.SystemRandom().randrange(1 << 30)
+
+
+@pytest.mark.parametrize("moment", ["raise sent", "second raise sent", "machines there", "ending"])
+def test_a_day_in_the_life(davit, cloud, moment):
+    print(f"seed {SEED}")
+    chance = random.Random(f"{SEED}{moment}")
+    cloud.op_s = 0.5
+    cloud.pools["gpu"].stock = 0
+    # The reply of the raise that counts is lost half-way.
+    cloud.rules.append({"match": "PUT .*/agentPools/gpu2$", "do": "cut"})
+    d = davit()
+
+    def accident():
+        time.sleep(chance.uniform(0, 0.4))
+        d.kill()
+        cloud.rules.append({"match": "subscriptions", "do": "status", "status": 429, "code": "TooManyRequests",
+                            "times": 10**6, "until": time.monotonic() + 3, "headers": {"Retry-After": "1"}})
+        time.sleep(chance.uniform(0, 0.8))
+        d.start()
+
+    def sent(pool):
+        return any(e["method"] == "PUT" and e["path"].endswith("/" + pool) for e in list(cloud.log))
+
+    d.post({"owner": "a", "bundles": [T4, T4]})
+    if moment == "raise sent":
+        d.until(lambda: sent("gpu"), 20)
+        accident()
+    if moment == "second raise sent":
+        d.until(lambda: sent("gpu2"), 30)
+        accident()
+    if moment == "machines there":
+        d.until(lambda: cloud.machines(), 30)
+        accident()
+    d.until(lambda: d.ready("t4") == 2 and agree(d, cloud), 60)
+    assert {m["zone"] for m in d.nodes("t4")} == {"westeurope-2"}
+    assert cloud.pools["gpu2"].grew == [2] and cloud.pools["gpu"].grew == []
+    names = cloud.machines()
+    d.post({"owner": "a", "bundles": []})
+    if moment == "ending":
+        d.until(lambda: any(e["path"].endswith("deleteMachines") for e in list(cloud.log)), 20)
+        accident()
+    d.until(lambda: not d.nodes() and cloud.machines() == [], 60)
+    assert cloud.targets() == {"gpu": 0, "gpu2": 0, "cpu": 0}
+    ended = {n for e in cloud.log if e["path"].endswith("deleteMachines") and e.get("status") == 202
+             for n in json.loads(e["raw"])["machineNames"]}
+    assert ended == set(names), "each was ended by its name"
+
+
+def test_quiet_days_stay_within_the_published_limits(davit, cloud):
+    """The defaults: 60 reads at once and one a second; 20 changes, one a minute."""
+    cloud.op_s = 0.3
+    d = davit(options="poll: 100ms, wait: 1s")
+    d.post({"owner": "a", "bundles": [T4]})
+    d.until(lambda: d.ready("t4") == 1, 30)
+    time.sleep(6)
+    d.post({"owner": "a", "bundles": []})
+    d.until(lambda: not d.nodes(), 60)
+    reads = [e["at"] for e in cloud.log if e["method"] == "GET" and "/subscriptions/" in e["path"]]
+    for i, at in enumerate(reads):
+        within = sum(1 for x in reads[i:] if x <= at + 10)
+        assert within <= 60 + 10 + 1, within
+    span = reads[-1] - reads[0]
+    print(f"{len(reads)} reads and {sum(e['method'] == 'PUT' for e in cloud.log)} changes in {span:.1f} s", file=sys.stderr)

@@ -1,0 +1,369 @@
+"""What the plug-in does with a group, whatever the cloud does to it.
+
+The cloud (eks_cloud.py) is asked what it bills; the plug-in's word is not
+enough.
+"""
+import json
+import time
+
+import pytest
+
+from eks_rig import HERE, Drive, until
+
+GPU = "  gpu: {provider: eks, pool: %s, machine: g5.xlarge, max: 60}"
+
+
+@pytest.fixture
+def one(cloud, tmp_path):
+    """One group in one zone."""
+    cloud.fresh(gpu={"max": 8})
+    with Drive(tmp_path, cloud, GPU % cloud.names["gpu"]) as d:
+        yield d
+
+
+def phases(machines):
+    return sorted((m["phase"], m["request"]) for m in machines)
+
+
+def test_up_listed_and_a_chosen_one_down(cloud, one):
+    r = one.launch("r1", 3)
+    assert r["status"] == "OK" and len(r["machines"]) == 3
+    see = cloud.at("gpu")
+    assert see["target"] == 3 and len(see["machines"]) == 3
+    for m in one.list():
+        c = see["machines"][m["id"]]
+        assert (m["zone"], m["address"], m["type"], m["request"], m["phase"]) == (c["zone"], c["address"], "gpu", "r1", "running")
+        assert c["tags"] | {"davit-cluster": "drive", "davit-type": "gpu", "davit-request": "r1"} == c["tags"]
+    ids = sorted(see["machines"])
+    r = one.terminate(ids[1])
+    assert r["done"] == {ids[1]: "OK"}
+    see = cloud.at("gpu")
+    assert sorted(see["machines"]) == [ids[0], ids[2]] and see["target"] == 2
+    r = one.terminate(*ids)  # one is gone, two go by one call
+    assert r["done"] == {ids[0]: "OK", ids[1]: "NOT_FOUND", ids[2]: "OK"}
+    assert cloud.at("gpu")["target"] == 0 and not one.list()
+
+
+def test_instances_are_guarded_from_the_groups_own_choice(cloud, one):
+    one.launch("r1", 2)
+    one.list()
+    assert len(cloud.at("gpu")["protected"]) == 2
+
+
+def test_what_is_ending_is_not_ended_again(cloud, one):
+    """It stays in its group for a while: to end it again would cost another."""
+    one.launch("r1", 3)
+    cloud.linger(seconds=2)
+    ids = [m["id"] for m in one.list()]
+    for _ in range(3):
+        assert one.terminate(ids[0])["done"][ids[0]] in ("OK", "NOT_FOUND")
+    assert cloud.at("gpu")["target"] == 2 and sorted(cloud.at("gpu")["machines"]) == sorted(ids[1:])
+    assert one.launch("r2", 1)["status"] == "OK" and cloud.at("gpu")["target"] == 3
+    assert len(one.list()) == 3
+    until(lambda: one.terminate(ids[0])["done"] == {ids[0]: "NOT_FOUND"})
+
+
+def test_late_instances_find_their_request(cloud, one):
+    cloud.late(pool=cloud.names["gpu"], seconds=1)
+    assert one.launch("r1", 2)["machines"] == []
+    assert one.launch("r2", 1)["status"] == "OK"
+    assert cloud.at("gpu")["target"] == 3
+    assert one.launch("r1", 2)["status"] == "OK"  # repeated: no more
+    assert cloud.at("gpu")["target"] == 3
+    until(lambda: len(one.list()) == 3)
+    assert phases(one.list()) == [("running", "r1"), ("running", "r1"), ("running", "r2")]
+
+
+def test_what_somebody_else_buys_is_adopted_and_not_bought_again(cloud, one):
+    cloud.by_hand(pool=cloud.names["gpu"], n=2)
+    assert phases(one.list()) == [("running", "")] * 2
+    assert one.launch("r1", 1)["status"] == "OK"
+    assert cloud.at("gpu")["target"] == 3
+    assert phases(one.list()) == [("running", "")] * 2 + [("running", "r1")]
+
+
+def test_a_target_that_is_higher_already_is_used_first(cloud, one):
+    cloud.late(pool=cloud.names["gpu"], seconds=3600)
+    one.launch("r1", 2)
+    cloud.late(pool=cloud.names["gpu"], seconds=0)
+    assert one.launch("r1", 2)["status"] == "OK" and cloud.at("gpu")["target"] == 2
+
+
+def stocked_out(cloud, one, code, status):
+    cloud.stock(pool=cloud.names["gpu"], left=1, code=code)
+    r = one.launch("r1", 3)
+    assert r["status"] == "OK", r  # the cloud accepts it
+    assert cloud.at("gpu")["target"] == 3
+    m = one.list()
+    assert phases(m) == [("failed", "r1")] * 2 + [("running", "r1")]
+    bad = [x for x in m if x["phase"] == "failed"]
+    assert {x["failure"] for x in bad} == {status} and code in bad[0]["detail"]
+    see = cloud.at("gpu")
+    assert see["target"] == 1 and len(see["machines"]) == 1, "the target comes down to what lives"
+    r = one.launch("r1", 3)  # repeated: the same answer, nothing bought
+    assert (r["status"], r["code"], len(r["machines"])) == (status, code, 1) and cloud.at("gpu")["target"] == 1
+    cloud.heal()
+    r = one.terminate(*[x["id"] for x in bad])
+    assert set(r["done"].values()) == {"OK"}
+    assert phases(one.list()) == [("running", "r1")]
+    assert one.terminate(bad[0]["id"])["status"] == "OK"
+    assert one.launch("r2", 2)["status"] == "OK" and cloud.at("gpu")["target"] == 3
+    assert len(one.list()) == 3
+
+
+@pytest.mark.parametrize("code,status", [
+    ("InsufficientInstanceCapacity", "STOCKOUT"), ("UnfulfillableCapacity", "STOCKOUT"),
+    ("VcpuLimitExceeded", "QUOTA"), ("MaxSpotInstanceCountExceeded", "QUOTA"), ("InvalidAMIID.NotFound", "INVALID"),
+    ("UnauthorizedOperation", "INVALID")])
+def test_a_launch_that_fails_later_is_told_and_the_target_lowered(cloud, one, code, status):
+    stocked_out(cloud, one, code, status)
+
+
+def test_old_failures_do_not_count(cloud, one):
+    cloud.stock(pool=cloud.names["gpu"], left=0)
+    one.launch("r1", 1)
+    bad = one.list()
+    assert bad[0]["phase"] == "failed"
+    one.terminate(bad[0]["id"])
+    cloud.stock(pool=cloud.names["gpu"])
+    cloud.late(pool=cloud.names["gpu"], seconds=1.5)
+    time.sleep(1.1)
+    assert one.launch("r2", 1)["status"] == "OK"
+    assert one.list() == []
+    until(lambda: phases(one.list()) == [("running", "r2")])
+
+
+def test_a_group_of_two_zones_tries_both_before_it_is_out(cloud, tmp_path):
+    cloud.fresh(gpu={"zones": ["us-east-1a", "us-east-1b"]})
+    with Drive(tmp_path, cloud, GPU % cloud.names["gpu"]) as d:
+        cloud.stock(pool=cloud.names["gpu"], left=0)
+        d.launch("r1", 1)
+        m = d.list()
+        assert [x["phase"] for x in m] == ["failed"] and cloud.at("gpu")["target"] == 0
+        offers = d.ask("offers")["offers"]
+        assert [(o["zone"], o["available"]) for o in offers] == [("", True)]
+
+
+def test_zones_by_their_own_groups(cloud, tmp_path):
+    cloud.fresh(a={}, b={"zones": ["us-east-1b"]})
+    types = ("  gpu: {provider: eks, machine: g5.xlarge, max: 9, zones: [us-east-1a, us-east-1b], "
+             "options: {pools: {us-east-1a: %(a)s, us-east-1b: %(b)s}}}" % cloud.names)
+    with Drive(tmp_path, cloud, types) as d:
+        offers = {o["zone"]: o["available"] for o in d.ask("offers")["offers"]}
+        assert offers == {"us-east-1a": True, "us-east-1b": True}
+        d.launch("r1", 1, zone="us-east-1b")
+        d.launch("r2", 2, zone="us-east-1a")
+        assert sorted((m["zone"], m["request"]) for m in d.list()) == [("us-east-1a", "r2")] * 2 + [("us-east-1b", "r1")]
+        assert cloud.at("a")["target"] == 2 and cloud.at("b")["target"] == 1
+        assert d.launch("r3", 1, zone="us-east-1c")["status"] == "INVALID"
+        ids = [m["id"] for m in d.list()]
+        assert set(d.terminate(*ids)["done"].values()) == {"OK"}
+        assert cloud.at("a")["target"] == 0 and cloud.at("b")["target"] == 0
+
+
+def test_launch_instances_in_the_zone_asked_for(cloud, tmp_path):
+    cloud.fresh(gpu={})
+    types = "  gpu: {provider: eks, pool: %s, machine: g5.xlarge, max: 9, options: {launch: instances}}" % cloud.names["gpu"]
+    with Drive(tmp_path, cloud, types) as d:
+        cloud.fault(action="LaunchInstances", kind="lost")
+        assert d.launch("r1", 2)["status"] in ("RETRY", "OK")
+        r = d.launch("r1", 2)
+        assert r["status"] == "OK" and len(r["machines"]) == 2 and cloud.at("gpu")["target"] == 2
+        cloud.stock(pool=cloud.names["gpu"], left=1)
+        r = d.launch("r2", 3)
+        assert (r["status"], len(r["machines"])) == ("STOCKOUT", 1), r
+        assert cloud.at("gpu")["target"] == 3
+        r = d.launch("r2", 3)
+        assert len(r["machines"]) == 1 and cloud.at("gpu")["target"] == 3
+        assert phases(d.list()) == [("running", "r1")] * 2 + [("running", "r2")]
+
+
+def test_the_groups_bounds(cloud, tmp_path):
+    cloud.fresh(gpu={"max": 3, "min": 1})
+    with Drive(tmp_path, cloud, GPU % cloud.names["gpu"]) as d:
+        adopted = d.list()
+        assert len(adopted) == 1
+        r = d.launch("r1", 5)
+        assert (r["status"], r["code"], len(r["machines"])) == ("QUOTA", "MaxSize", 2), r
+        assert d.launch("r2", 1)["status"] == "QUOTA"
+        assert cloud.at("gpu")["target"] == 3
+        ids = [m["id"] for m in d.list()]
+        r = d.terminate(*ids)
+        assert sorted(r["done"].values()) == ["INVALID", "OK", "OK"] and "MinSize" in r["code"], r
+        assert cloud.at("gpu")["target"] == 1
+
+
+@pytest.mark.parametrize("code,http,status", [
+    ("Throttling", 400, "THROTTLED"), ("RequestLimitExceeded", 503, "THROTTLED"), ("ScalingActivityInProgress", 400, "RETRY"),
+    ("AccessDenied", 403, "AUTH"), ("ValidationError", 400, "INVALID"), ("SomethingNew", 400, "RETRY"),
+    ("InternalFailure", 500, "RETRY"), ("ServiceUnavailable", 503, "RETRY")])
+def test_errors_by_reaction(cloud, one, code, http, status):
+    one.list()
+    cloud.fault(action="SetDesiredCapacity", kind="error", code=code, status=http, text="what AWS says",
+                headers={"Retry-After": "7"} if status == "THROTTLED" else {})
+    r = one.launch("r1", 2)
+    assert (r["status"], r["code"], r["text"]) == (status, code, "what AWS says")
+    assert r["retry_after_ms"] == (7000 if status == "THROTTLED" else 0)
+    assert one.launch("r1", 2)["status"] == "OK" and cloud.at("gpu")["target"] == 2
+
+
+@pytest.mark.parametrize("name", sorted(p.stem for p in (HERE / "fixtures").glob("*.json")))
+def test_recorded_errors(cloud, one, name):
+    """Replies as the services send them, served in place of an answer."""
+    f = json.loads((HERE / "fixtures" / f"{name}.json").read_text())
+    want = {"asg_throttling": "THROTTLED", "eks_throttling": "THROTTLED", "ec2_request_limit_exceeded": "THROTTLED",
+            "asg_scaling_activity_in_progress": "RETRY", "eks_resource_in_use": "RETRY",
+            "asg_validation_error_name_not_found": "NOT_FOUND", "ec2_insufficient_instance_capacity": "STOCKOUT",
+            "ec2_vcpu_limit_exceeded": "QUOTA"}.get(name)
+    if want is None:
+        return  # not an error in itself; see the tests of failures and health
+    body = f["body"] if isinstance(f["body"], str) else json.dumps(f["body"])
+    cloud.fault(action="SetDesiredCapacity", kind="raw", status=f["status"], headers=f["headers"], body=body)
+    r = one.launch("r1", 1)
+    assert r["status"] == want, r
+    assert r["text"] and r["code"]
+
+
+@pytest.mark.parametrize("issue,status", [
+    ({"code": "AsgInstanceLaunchFailures", "message": "Could not launch On-Demand Instances. InsufficientInstanceCapacity - We"}, "STOCKOUT"),
+    ({"code": "AsgInstanceLaunchFailures", "message": "Could not launch On-Demand Instances. VcpuLimitExceeded - You"}, "QUOTA"),
+    ({"code": "Ec2LaunchTemplateNotFound", "message": "The launch template is gone"}, "INVALID")])
+def test_the_nodegroups_health_is_heard_when_activities_are_silent(cloud, tmp_path, issue, status):
+    cloud.fresh(gpu={})
+    with Drive(tmp_path, cloud, GPU % cloud.names["gpu"], ", launch_timeout: 5s") as d:
+        cloud.late(pool=cloud.names["gpu"], seconds=3600)
+        cloud.health(pool=cloud.names["gpu"], issues=[{**issue, "resourceIds": ["x"]}])
+        d.launch("r1", 1)
+        m = until(lambda: d.list())
+        assert (m[0]["phase"], m[0]["failure"]) == ("failed", status), m
+        assert cloud.at("gpu")["target"] == 0
+
+
+def test_a_group_that_says_nothing_has_failed_after_its_time(cloud, tmp_path):
+    cloud.fresh(gpu={})
+    with Drive(tmp_path, cloud, GPU % cloud.names["gpu"], ", launch_timeout: 1s") as d:
+        cloud.late(pool=cloud.names["gpu"], seconds=3600)
+        d.launch("r1", 1)
+        assert d.list() == []
+        m = until(lambda: d.list())
+        assert (m[0]["phase"], m[0]["failure"]) == ("failed", "RETRY") and "LaunchTimeout" in m[0]["detail"]
+        assert cloud.at("gpu")["target"] == 0
+
+
+def test_every_exchange_of_a_launch_is_lost_once(cloud, one):
+    """Before and after the deed: the target is never raised twice."""
+    total = 0
+    for kind in ("reset", "lost", "cut"):
+        for n in range(12):
+            request = f"{kind}-{n}"
+            cloud.fault(action="*", kind=kind, skip=n)
+            one.launch(request, 1)
+            for _ in range(5):
+                if one.launch(request, 1)["status"] == "OK":
+                    break
+            cloud.heal()
+            total += 1
+            see = cloud.at("gpu")
+            assert see["target"] == 1 == len(see["machines"]), (kind, n, see)
+            assert phases(one.list()) == [("running", request)]
+            ids = [m["id"] for m in one.list()]
+            cloud.fault(action="*", kind=kind, skip=n)
+            for _ in range(5):
+                if set(one.terminate(*ids)["done"].values()) <= {"OK", "NOT_FOUND"}:
+                    break
+            cloud.heal()
+            see = cloud.at("gpu")
+            assert see["target"] == 0 == len(see["machines"]), (kind, n, see)
+    assert total == 36
+
+
+def test_a_list_that_cannot_be_read_whole_is_an_error(cloud, one):
+    one.launch("r1", 2)
+    for action in ("DescribeAutoScalingGroups", "DescribeInstances"):
+        for kind in ("reset", "cut", "html"):
+            cloud.fault(action=action, kind=kind, times=2)
+            r = one.ask("list")
+            assert r["status"] == "RETRY" and r["machines"] == [], (action, kind, r)
+            cloud.heal()
+    assert len(one.list()) == 2
+
+
+def test_pages(cloud, one):
+    for i in range(7):  # moto makes a page of whole reservations
+        one.launch(f"r{i}", 1)
+    cloud.page(n=5)
+    one.list()
+    before = len(cloud.log())
+    assert len(one.list()) == 7
+    assert cloud.actions(before) == ["DescribeAutoScalingGroups", "DescribeInstances", "DescribeInstances"]
+    assert "NextToken" in dict(cloud.log()[-1]["form"])
+    cloud.fault(action="DescribeInstances", kind="error", code="InternalError", status=500, skip=1)
+    assert one.ask("list")["status"] == "RETRY"  # half a list is no list
+
+
+def test_a_group_that_is_not_there(cloud, one, tmp_path):
+    (tmp_path / "x").mkdir()
+    with Drive(tmp_path / "x", cloud, GPU % "nope") as d:
+        assert d.list() == []
+        r = d.launch("r1", 1)
+        assert r["status"] == "INVALID" and "nope" in r["text"], r
+    cloud.cluster, keep = "no-such-cluster", cloud.cluster
+    (tmp_path / "y").mkdir()
+    with Drive(tmp_path / "y", cloud, GPU % cloud.names["gpu"]) as d:
+        r = d.ask("list")
+        assert r["status"] == "INVALID" and "no-such-cluster" in r["text"], r  # not an empty cloud
+    cloud.cluster = keep
+
+
+def test_the_wrong_machine_is_told(cloud, tmp_path):
+    cloud.fresh(gpu={"type": "g4dn.xlarge"})
+    with Drive(tmp_path, cloud, GPU % cloud.names["gpu"]) as d:
+        r = d.launch("r1", 1)
+        assert r["status"] == "INVALID" and "g4dn.xlarge" in r["text"] and "g5.xlarge" in r["text"]
+        r = d.ask("launch", type="gpu", zone="", count=1, request="r2", spot=True)
+        assert r["status"] == "INVALID"
+
+
+def test_many_requests_do_not_fill_the_tags(cloud, one):
+    for i in range(25):
+        assert one.launch(f"r{i}", 1)["status"] == "OK"
+        one.terminate(*[m["id"] for m in one.list()])
+    mine = [k for k in cloud.at("gpu")["tags"] if k.startswith("davit-")]
+    assert 0 < len(mine) <= 12, mine
+    r = one.launch("r24", 1)  # a late repetition buys nothing
+    assert r["status"] == "NOT_FOUND" and cloud.at("gpu")["target"] == 0
+    assert one.launch("x" * 127, 1)["status"] == "OK"
+    assert one.list()[0]["request"] == "x" * 127
+
+
+def test_offers_tell_the_spot_price(cloud, tmp_path):
+    cloud.fresh(cheap={"spot": True}, dear={})
+    types = ("  spot: {provider: eks, pool: %(cheap)s, machine: g5.xlarge, max: 9, spot: true}\n"
+             "  gpu: {provider: eks, pool: %(dear)s, machine: g5.xlarge, max: 9}" % cloud.names)
+    with Drive(tmp_path, cloud, types) as d:
+        r = d.ask("offers")
+        assert r["status"] == "OK", r
+        got = {o["type"]: o for o in r["offers"]}
+        assert got["spot"]["spot"] and got["spot"]["price"] > 0
+        assert not got["gpu"]["spot"] and got["gpu"]["price"] == -1
+        assert got["gpu"]["zone"] == "us-east-1a"
+
+
+def test_a_thousand_machines(cloud, tmp_path):
+    cloud.fresh(gpu={"max": 1200})
+    with Drive(tmp_path, cloud, (GPU % cloud.names["gpu"]).replace("60", "2000")) as d:
+        cloud.by_hand(pool=cloud.names["gpu"], n=1000)
+        r = d.ask("list", ms=120000)
+        r = d.ask("list", ms=120000)
+        assert r["status"] == "OK" and len(r["machines"]) == 1000, r["status"]
+        cloud.freeze()  # moto takes seconds for these answers; they are kept
+        d.ask("list", ms=120000)
+        before = len(cloud.log())
+        times = []
+        for _ in range(5):
+            r = d.ask("list", ms=120000)
+            times.append(r["cpu_ms"])
+        calls = len(cloud.log()) - before
+        print(f"list of 1,000: own CPU {min(times):.1f} to {max(times):.1f} ms, {calls / 5:.0f} calls")
+        assert sorted(times)[2] < 50 and calls == 10
+    cloud.by_hand(pool=cloud.names["gpu"], n=0)

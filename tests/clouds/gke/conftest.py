@@ -1,0 +1,52 @@
+"""Fixtures of the GKE tests: the test cloud, and the plug-in driven against it."""
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parents[1] / "integration")]
+
+from gke_rig import BUILD, ROOT, VARIANT, Drive, config, environment  # noqa: E402
+from gke_server import Cloud, Server  # noqa: E402
+
+
+@pytest.fixture(scope="session")
+def driver():
+    """gke_drive.c, beside the plug-in and the daemon; all of one variant."""
+    subprocess.run(["make", "-s", f"VARIANT={VARIANT}", "gke-tools"], cwd=ROOT, check=True)
+    return BUILD / "tests" / "gke_drive"
+
+
+@pytest.fixture
+def server():
+    cloud = Cloud()
+    cloud.pool("gpu", ["us-central1-a", "us-central1-b"], accelerator="nvidia-tesla-t4",
+               taints=[{"key": "nvidia.com/gpu", "value": "present", "effect": "NO_SCHEDULE"}])
+    cloud.pool("cpu", ["us-central1-a"], machine="e2-standard-8", hash_="ffffeeee")
+    with Server(cloud) as s:
+        yield s
+    assert cloud.rejected == [], "Google's own schema rejects these"
+    assert cloud.bad_replies == [], "our own test cloud answers what Google would not"
+    assert cloud.lost_work == [], "somebody let Google choose which machines end"
+
+
+@pytest.fixture
+def cloud(server):
+    return server.cloud
+
+
+@pytest.fixture
+def drive(driver, server, tmp_path):
+    """make(options, t4, more, env): drivers that end with the test."""
+    made = []
+
+    def make(options="", t4="", more="", env=None):
+        where = tmp_path / f"d{len(made)}"
+        where.mkdir()
+        made.append(Drive(driver, where, config(server, options, t4, more), environment(server, **(env or {}))))
+        return made[-1]
+    yield make
+    for d in made:
+        d.close()

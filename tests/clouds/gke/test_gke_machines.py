@@ -1,0 +1,310 @@
+"""Machines: made once, listed as they are, ended by name; and the cloud's bad days."""
+import pytest
+
+A, B = "us-central1-a", "us-central1-b"
+R = "davit-00112233445566778899"
+
+
+def request(n):
+    return f"davit-{n:020x}"
+
+
+def test_life(drive, cloud):
+    d = drive()
+    assert d.list() == []
+    r = d.launch(2, zone=B)
+    assert r["status"] == "OK" and [m["phase"] for m in r["machines"]] == ["STARTING"] * 2
+    up = d.running(2)
+    assert {(m["type"], m["zone"], m["request"], m["spot"]) for m in up} == {("t4", B, R, False)}
+    assert {m["id"] for m in up} == {m["id"] for m in r["machines"]} and all(m["address"].startswith("10.128.") for m in up)
+    keep, gone = up[0]["id"], up[1]["id"]
+    r = d.end(gone)
+    assert r["status"] == "OK" and r["done"] == {gone: "OK"}
+    d.until(lambda: [m["id"] for m in d.list()] == [keep])
+    assert cloud.living() == [keep] and cloud.targets() == 1
+    r = d.end(gone, keep, "no-such")
+    assert r["done"] == {gone: "NOT_FOUND", keep: "OK", "no-such": "NOT_FOUND"}
+    d.until(lambda: d.list() == [])
+    assert cloud.targets() == 0 and cloud.bought == 2
+
+
+def test_without_a_zone_they_are_spread_evenly(drive, cloud):
+    d = drive()
+    for n in (1, 4, 7):
+        r = d.launch(n, request(n))
+        zones = [m["zone"] for m in r["machines"]]
+        assert len(zones) == n and abs(zones.count(A) - zones.count(B)) <= 1
+        again = d.launch(n, request(n))
+        assert {(m["id"], m["zone"]) for m in again["machines"]} == {(m["id"], m["zone"]) for m in r["machines"]}
+    assert len({d.launch(1, request(100 + i))["machines"][0]["zone"] for i in range(12)}) == 2
+
+
+def test_the_same_request_makes_no_more(drive, cloud):
+    d = drive()
+    cloud.apply, cloud.op = 0.2, 0.25   # accepted, and not to be seen for a while
+    got = d.call("launch", type="t4", count=3, request=R, zone=A, n=4)
+    assert [r["status"] for r in got] == ["OK"] * 4
+    d.call("reopen")
+    assert d.launch(3, zone=A)["status"] == "OK"
+    d.running(3)
+    cloud.requests.clear()              # Google remembers a requestId for an hour
+    before = cloud.counts["createInstances"]
+    r = d.launch(3, zone=A)
+    assert r["status"] == "OK" and len(r["machines"]) == 3 and cloud.counts["createInstances"] == before
+    assert len(cloud.living()) == cloud.targets() == 3
+
+
+def test_refused_and_yet_done(drive, cloud):
+    """Another call was faster: what is there decides."""
+    d = drive()
+    cloud.fail_ops = {"createInstances": ["RESOURCE_ALREADY_EXISTS", "there is one of that name", "done"]}
+    r = d.launch(2, zone=A)
+    assert r["status"] == "OK" and len(r["machines"]) == 2 and len(d.running(2)) == 2
+
+
+def test_another_process_repeats_what_is_under_way(drive, cloud):
+    cloud.apply, cloud.op = 0.3, 0.3
+    one, two = drive(), drive()
+    assert one.launch(2, zone=A, ms=150)["status"] in ("CANCELLED", "RETRY")
+    r = two.launch(2, zone=A)
+    assert r["status"] == "OK" and len(r["machines"]) == 2
+    assert len(cloud.living()) == 2
+
+
+@pytest.mark.parametrize("lost", ["createInstances", "get", "listManagedInstances", "list"])
+def test_a_lost_reply_costs_nothing(drive, cloud, lost):
+    d = drive()
+    d.list()
+    cloud.lose = {lost: 2}              # libcurl repeats by itself when a kept connection dies
+    first = d.launch(2, zone=A)
+    for _ in range(5):
+        r = d.launch(2, zone=A)
+        if r["status"] == "OK":
+            break
+    cloud.lose = {}
+    assert r["status"] == "OK" and len(d.running(2)) == 2 and len(cloud.living()) == 2, first
+
+
+def test_a_failed_operation_is_told_and_may_be_tried_again(drive, cloud):
+    d = drive()
+    cloud.fail_ops = {"createInstances": ["QUOTA_EXCEEDED", "Quota 'NVIDIA_T4_GPUS' exceeded.  Limit: 0.0"]}
+    r = d.launch(2, zone=A)
+    assert (r["status"], r["code"], r["machines"]) == ("QUOTA", "QUOTA_EXCEEDED", []) and "NVIDIA_T4_GPUS" in r["text"]
+    cloud.heal()
+    assert d.launch(2, zone=A)["status"] == "OK"    # the same request id, and Google has it as failed
+    assert len(d.running(2)) == 2
+
+
+def test_a_stockout_is_a_failed_machine_and_its_end_lowers_the_target(drive, cloud):
+    d = drive()
+    cloud.stockout = [A]
+    r = d.launch(2, zone=A)
+    assert r["status"] == "OK" and cloud.targets() == 2
+    bad = d.until(lambda: d.list("FAILED"))
+    assert len(bad) == 2 and all(m["failure"] == "STOCKOUT" for m in bad)
+    assert all("ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS" in m["detail"] and m["zone"] == A for m in bad)
+    assert d.end(*[m["id"] for m in bad])["status"] == "OK"
+    d.until(lambda: d.list() == [])
+    cloud.heal()
+    assert cloud.targets() == 0 and d.list() == [] and cloud.bought == 0  # nothing is bought hours later
+
+
+def test_a_late_machine_is_listed_as_ours(drive, cloud):
+    d = drive()
+    cloud.stockout = [A]
+    d.launch(1, zone=A)
+    d.until(lambda: d.list("FAILED"))
+    cloud.heal()                        # the group tries again by itself
+    d.call("reopen")
+    assert d.running(1)[0]["request"] == R
+
+
+def test_quota_and_unknown_trouble_of_a_machine(drive, cloud):
+    d = drive()
+    cloud.quota = {"gpu": 1}
+    d.launch(2, zone=A)
+    assert d.until(lambda: d.list("FAILED"))[0]["failure"] == "QUOTA" and len(d.running(1)) == 1
+    cloud.heal()
+    cloud.extra_error = ["SOMETHING_NEW", "nobody has seen this code"]
+    d.launch(1, request(7), zone=B)
+    m = d.until(lambda: [m for m in d.list("STARTING") if "SOMETHING_NEW" in m["detail"]])[0]
+    assert "nobody has seen" in m["detail"]  # the group tries again, so do we not end it
+
+
+def test_of_two_zones_one_cannot(drive, cloud):
+    d = drive()
+    cloud.stockout = [A]
+    d.launch(4)
+    d.until(lambda: len(d.list("FAILED")) == 2 and len(d.list("RUNNING")) == 2)
+    assert {m["zone"] for m in d.list("FAILED")} == {A}
+
+
+def test_machines_that_were_there_are_ours_too(drive, cloud):
+    cloud.pool("gpu", [A, B], accelerator="nvidia-tesla-t4", size=2)
+    d = drive()
+    assert len(d.running(4)) == 4 and {m["request"] for m in d.list()} == {""}
+    one = d.list()[0]
+    assert d.end(one["id"])["status"] == "OK"
+    d.until(lambda: len(d.list()) == 3)
+    assert one["id"] not in cloud.living()
+
+
+def test_a_machine_taken_away_or_stopped_is_stopping(drive, cloud):
+    d = drive()
+    d.launch(1, zone=A)
+    m = d.running(1)[0]
+    cloud.groups[A, "gke-c1-gpu-0a1b2c3d-grp"]["members"][m["id"]]["status"] = "TERMINATED"
+    assert [x["phase"] for x in d.list()] == ["STOPPING"]
+    assert d.end(m["id"])["done"] == {m["id"]: "OK"}
+    d.until(lambda: d.list() == [])
+
+
+def test_pages(drive, cloud):
+    cloud.page = 2
+    d = drive()
+    d.launch(7, zone=A)
+    assert len(d.running(7)) == 7 and all(m["address"] for m in d.list())
+    assert d.end(*[m["id"] for m in d.list()[2:]])["status"] == "OK"
+    d.until(lambda: len(d.list()) == 2)
+
+
+def test_a_pool_that_moved(drive, cloud):
+    """The instance groups are made anew while we remember the old ones."""
+    d = drive()
+    d.launch(1, zone=A)
+    old = d.running(1)[0]["id"]
+    for k in [k for k, g in cloud.groups.items() if g["pool"] == "gpu"]:
+        del cloud.groups[k]
+    cloud.pool("gpu", [A, B], accelerator="nvidia-tesla-t4", hash_="99999999")
+    assert d.end(old)["done"] == {old: "NOT_FOUND"}
+    assert d.until(lambda: d.call("list")["status"] == "OK") and d.list() == []
+    assert d.launch(1, request(3), zone=B)["status"] == "OK"
+
+
+def test_nobody_is_called_gone_for_a_group_that_does_not_answer(drive, cloud):
+    d = drive()
+    d.launch(1, zone=B)
+    m = d.running(1)[0]["id"]
+    lost = cloud.groups.pop((A, "gke-c1-gpu-0a1b2c3d-grp"))
+    assert d.end(m)["done"] == {m: "RETRY"} and d.call("list")["status"] == "RETRY"
+    cloud.groups[A, lost["name"]] = lost
+    assert d.end(m)["done"] == {m: "OK"}
+    d.until(lambda: d.list() == [])
+
+
+def test_a_zone_that_was_added(drive, cloud):
+    d = drive()
+    d.list()
+    cloud.pool("gpu", [A, B, "us-central1-f"], accelerator="nvidia-tesla-t4")
+    r = d.launch(1, zone="us-central1-f")
+    assert r["status"] == "OK" and r["machines"][0]["zone"] == "us-central1-f"
+
+
+def test_a_type_that_was_removed_keeps_its_machines_ours(drive, cloud, driver, server, tmp_path):
+    """And nobody else's: not the pool's own, not another Davit's."""
+    from gke_rig import Drive, config, environment
+    cloud.pool("cpu", ["us-central1-a"], machine="e2-standard-8", hash_="ffffeeee", size=1)
+    d = drive()
+    d.launch(2, type="cpu")
+    d.until(lambda: len(d.list("RUNNING")) == 3)
+    text = "\n".join(x for x in config(server).split("\n") if "  cpu:" not in x)
+    two = []
+    for name, mine in (("gke-test", text), ("another", text.replace("cluster: gke-test", "cluster: another"))):
+        (tmp_path / name).mkdir()
+        two.append(Drive(driver, tmp_path / name, mine, environment(server)))
+    ours, other = two
+    got = ours.list()
+    assert {m["request"] for m in got} == {R} and {m["type"] for m in got} == {"cpu"} and len(got) == 2
+    assert other.list() == []
+    assert other.end(got[0]["id"])["done"] == {got[0]["id"]: "NOT_FOUND"}
+    assert set(ours.end(*[m["id"] for m in got])["done"].values()) == {"OK"}
+    ours.until(lambda: ours.list() == [])
+    before = dict(cloud.counts)
+    ours.list()
+    assert cloud.counts["listManagedInstances"] - before["listManagedInstances"] == 2   # our own two groups only
+    assert len(cloud.living("cpu")) == 1
+    for x in two:
+        x.close()
+
+
+def test_spot_is_a_pool_of_its_own(drive, cloud):
+    cloud.pool("gpu-spot", [A], accelerator="nvidia-tesla-t4", spot=True, hash_="5a5a5a5a")
+    d = drive(t4="market: [on-demand, spot], options: {spot_pool: gpu-spot}")
+    assert d.launch(1, request(1), spot=True)["machines"][0]["spot"] is True
+    assert d.launch(1, request(2))["machines"][0]["spot"] is False
+    assert sorted(m["spot"] for m in d.running(2)) == [False, True]
+    assert {m["type"] for m in d.list()} == {"t4"} and len(cloud.living("gpu-spot")) == 1
+    wrong = drive()
+    r = wrong.launch(1, request(9), spot=True)
+    assert (r["status"], r["code"]) == ("INVALID", "market")
+
+
+def test_what_cannot_be(drive, cloud):
+    d = drive(more="  none: {provider: gke, pool: nopool, machine: e2-standard-8, max: 1}")
+    for kw, code, text in (
+            (dict(type="none"), "pool", "has no node pool nopool; it has: gpu, cpu"),
+            (dict(zone="mars-a"), "zone", "is not in zone mars-a; it is in us-central1-a, us-central1-b"),
+            (dict(count=10001), "BadCount", "1 to 10000"),
+            (dict(request="Not_A_Name"), "BadRequestId", "cannot be part of"),
+            (dict(type="what"), "UnknownType", "no node type")):
+        r = d.launch(**kw)
+        assert (r["status"], r["code"]) == ("INVALID", code) and text in r["text"], r
+    assert cloud.living() == []
+
+
+def test_googles_own_autoscaling(drive, cloud):
+    cloud.pool("gpu", [A, B], accelerator="nvidia-tesla-t4", autoscaling=True)
+    r = drive().launch(1)
+    assert (r["status"], r["code"]) == ("INVALID", "autoscaling") and "take_over: true" in r["text"]
+    d = drive(options="take_over: true")
+    assert d.launch(1)["status"] == "OK"
+    assert cloud.pools["gpu"]["autoscaling"] == {"enabled": False}
+    assert cloud.counts["setAutoscaling"] == 1 and d.launch(1, request(5))["status"] == "OK"
+    assert cloud.counts["setAutoscaling"] == 1
+
+
+def test_never_by_number(drive, cloud):
+    """setSize and resize let Google choose who ends: none is ever sent."""
+    d = drive()
+    d.launch(5)
+    ids = [m["id"] for m in d.running(5)]
+    d.end(*ids[:3])
+    d.launch(1, request(8))
+    d.until(lambda: len(d.list("RUNNING")) == 3)
+    assert not {"setSize", "resize"} & set(cloud.counts) and set(ids[3:]) <= set(cloud.living())
+
+
+def test_offers(drive, cloud):
+    d = drive(t4=f"zones: [{A}, {B}, us-central1-f]")
+    cloud.missing_types = {(B, "nvidia-tesla-t4")}
+    r = d.call("offers")
+    assert r["status"] == "OK"
+    got = {(o["type"], o["zone"]): (o["available"], o["spot"], o["price"]) for o in r["offers"]}
+    assert got == {("t4", A): (True, False, -1), ("t4", B): (False, False, -1), ("t4", "us-central1-f"): (False, False, -1),
+                   ("cpu", A): (True, False, -1)}
+    cloud.missing_types = {(A, "n1-standard-8")}
+    assert not [o for o in d.call("offers")["offers"] if o["type"] == "t4" and o["zone"] == A][0]["available"]
+    cloud.heal()
+    cloud.missing_types = set()
+    more = drive(t4="resources: {GPU: 2}")
+    assert not [o for o in more.call("offers")["offers"] if o["type"] == "t4"][0]["available"]
+    assert "promises 8 CPUs and 2 GPUs, a machine of node pool gpu has 8 and 1: none will be launched" in more.text()
+
+
+def test_one_thousand_machines_under_50_ms(drive, cloud):
+    cloud.boot = 0
+    d = drive()
+    r = d.launch(1000, zone=A)
+    assert r["status"] == "OK" and len(r["machines"]) == 1000
+    d.running(1000)
+    took = sorted(d.call("list")["cpu_ms"] for _ in range(9))[4]
+    print(f"list of 1000 machines: {took:.1f} ms of our CPU")
+    assert took < 50
+    before = dict(cloud.counts)
+    d.list()
+    calls = {k: v - before.get(k, 0) for k, v in cloud.counts.items() if v != before.get(k, 0)}
+    assert calls == {"listManagedInstances": 4}, calls  # 3 groups, one of them of two pages; no more addresses to learn
+    ids = [m["id"] for m in d.list()]
+    assert set(d.end(*ids)["done"].values()) == {"OK"}
+    d.until(lambda: d.list() == [])
+    assert cloud.targets() == 0
