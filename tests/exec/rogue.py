@@ -97,7 +97,7 @@ def act(r, queue):
             pass
         forever()
     if mode == "flood-err":
-        for _ in range(2000):
+        for _ in range(400):
             os.write(2, b"y" * 4096 + b"\n" + b"z" * 100000)
         return ok(r)
     if mode == "wrong-id":
