@@ -126,36 +126,6 @@ enum status requests_load(struct control *c, struct err *err)
     return s;
 }
 
-/* All requests together stay below what can be planned for, with room for
- * what the head asks: the snapshot's ceiling is ten million. */
-enum { BUNDLES_MAX = 4000000 };
-
-static uint64_t bundles_of(const struct fact_demand *d)
-{
-    uint64_t n = 0;
-
-    for (uint32_t i = 0; i < d->n_bundles; i++)
-        n += d->bundles[i].count;
-    return n;
-}
-
-static enum status size_check(const struct control *c, const struct request *r,
-                              struct err *err)
-{
-    uint64_t others = 0, own = bundles_of(&r->demand);
-
-    for (uint32_t i = 0; i < c->n_requests; i++)
-        if (strcmp(c->requests[i]->owner, r->owner) != 0)
-            others += bundles_of(&c->requests[i]->demand);
-    if (others + own <= BUNDLES_MAX)
-        return ST_OK;
-    return err_set(err, ST_INVALID,
-                   "bundles: %llu with the %llu of other owners are more than "
-                   "the %d that are allowed in all",
-                   (unsigned long long)own, (unsigned long long)others,
-                   BUNDLES_MAX);
-}
-
 /* A request that names a queue must be able to use it.  Later, when a reload
  * takes the queue away, the plan says why it waits. */
 static enum status queue_check(const struct control *c,
@@ -248,8 +218,6 @@ void requests_fold(struct control *c, struct command *cmd)
         return;
     }
     cmd->status = queue_check(c, &r->demand, &cmd->err);
-    if (cmd->status == ST_OK)
-        cmd->status = size_check(c, r, &cmd->err);
     if (cmd->status != ST_OK) {
         request_free(r);
         return;

@@ -197,7 +197,7 @@ def test_more_than_can_be_planned_for(tmp_path):
         many = {"resources": {"CPU": 1}, "count": 3000000}
         d.post({"owner": "a", "bundles": [many]})
         status, reply = d.call("POST", "/v1/request_resources", {"owner": "b", "bundles": [many]})
-        assert status == 400 and "4000000" in reply["error"]["text"], reply
+        assert status == 400 and "5000000" in reply["error"]["text"], reply
         d.post({"owner": "a", "bundles": [dict(many, count=2999999)]})  # its own earlier one does not count
         d.until(lambda: d.ready("cpu") == 8)
 
