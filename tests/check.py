@@ -27,6 +27,7 @@ SUITES = {
     "catalogue": PYTEST + ["tests/unit/test_catalogue.py"],
     "prop": PYTEST + ["tests/prop"],
     "ray-cases": [PY, "tests/ray_cases.py", "tests/cases/ray/scheduler-cases.json"],
+    "ray-cases-random": [PY, "tests/ray_cases.py", "tests/cases/ray/random-cases.json"],
     "integration": ["tests/netns.sh"] + PYTEST + ["tests/integration", "--ignore=tests/integration/test_ray_head.py"],
     "ray-head": ["tests/netns.sh"] + PYTEST + ["tests/integration/test_ray_head.py"],
     "clouds-eks": CLOUDS + ["tests/clouds/eks"],
@@ -37,7 +38,7 @@ SUITES = {
 
 # Lanes side by side: real Ray and the clouds mostly wait, the rest computes.
 LANES = [
-    ["lint", "catalogue", "ray-cases", "unit", "fuzz", "contract", "exec", "prop", "integration"],
+    ["lint", "catalogue", "ray-cases", "ray-cases-random", "unit", "fuzz", "contract", "exec", "prop", "integration"],
     ["e2e", "ray-head"],
     ["clouds-aks", "clouds-gke", "clouds-eks"],
 ]

@@ -3,7 +3,8 @@
  *
  * Gangs and tasks buy one after the other, and the cover does not see the
  * gaps in what was bought before: a node may have become needless.  The
- * emptiest are tried first.  What a gang holds stays where it is.
+ * emptiest are tried first.  What a gang holds stays where it is, but for
+ * PACK, which is best effort.
  */
 #include "drop.h"
 
@@ -31,9 +32,13 @@ static bool may_drop(const struct sketch *d, const struct node_class *c)
 {
     if (c->kind != CLASS_NEW || c->n == 0 || c->why == REASON_FOR_MIN)
         return false;
-    for (uint32_t k = c->held; k != NONE; k = d->held.v[k].next)
-        if (d->t->gang_of[d->held.v[k].want] != NONE)
+    for (uint32_t k = c->held; k != NONE; k = d->held.v[k].next) {
+        const struct want *w = &d->t->wants[d->held.v[k].want];
+        enum strategy strategy = d->t->s->demands[w->demand].strategy;
+
+        if (strategy != STRATEGY_NONE && strategy != STRATEGY_PACK)
             return false;
+    }
     return true;
 }
 
