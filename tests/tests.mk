@@ -1,6 +1,6 @@
 # tests.mk - included by the Makefile: every test there is, by name.
 
-include tests/fuzz/fuzz.mk tests/plugin/plugin.mk tests/contract/contract.mk tests/bench/bench.mk $(wildcard tests/clouds/*/*.mk)
+include tests/fuzz/fuzz.mk tests/plugin/plugin.mk tests/contract/contract.mk tests/exec/exec.mk tests/bench/bench.mk $(wildcard tests/clouds/*/*.mk)
 
 UNIT_SRCS := $(sort $(wildcard tests/unit/test_*.c))
 UNIT_BINS := $(UNIT_SRCS:tests/unit/%.c=$(B)/tests/%)
