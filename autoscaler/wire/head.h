@@ -46,6 +46,8 @@ struct head_node {
                                    * on it */
 };
 
+struct pods_view;
+
 /* Something of the demand that is not planned for, and why. */
 struct head_note {
     const char *kind, *space, *name, *uid;  /* "Pod", namespace ... */
@@ -73,6 +75,7 @@ struct head_view {
     uint32_t n_garbled;           /* left out: they make no sense */
     const struct head_note *notes;
     uint32_t n_notes;
+    const struct pods_view *pods; /* Kubernetes: for pods.h; else NULL */
 };
 
 /* What the head's own users are shown of us (`ray status`). */
