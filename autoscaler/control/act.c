@@ -365,6 +365,14 @@ static bool commit(struct control *c)
     return false;
 }
 
+/* Ray ends an accepted node itself; Kubernetes is asked until it is empty. */
+static bool drains_by_steps(struct control *c)
+{
+    const struct head *h = head_of_machines(c);
+
+    return h && h->ops->undrain;
+}
+
 void act_send(struct control *c)
 {
     if (!commit(c) || c->opts.dry_run)
@@ -378,10 +386,12 @@ void act_send(struct control *c)
             continue;
         if (m->state == STATE_INTENDED)
             send_launch(c, m);
-        else if (m->state == STATE_DRAINING && !m->drain_accepted)
+        else if (m->state == STATE_DRAINING &&
+                 (!m->drain_accepted || drains_by_steps(c)))
             head_drain(c, m, m->why != REASON_END_IDLE &&
                                  m->why != REASON_END_CONSOLIDATE);
     }
+    heads_mend(c);
     for (uint32_t i = 0; i < c->sites.n; i++)
         send_terminates(c, c->sites.v[i]);
 }

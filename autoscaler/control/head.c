@@ -126,6 +126,7 @@ void heads_close(struct control *c)
         h->ops->free(h->reader);
         h->ops->free(h->writer);
         arena_done(&h->view_arena);
+        free(h->gone);
     }
     c->n_heads = 0;
 }

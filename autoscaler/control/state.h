@@ -49,6 +49,8 @@ struct request {
     bool told_infeasible;
 };
 
+struct head_gone;
+
 /* A head (wire/head.h): two handles, since each serves one thread at a time. */
 struct head {
     const struct head_ops *ops;
@@ -68,8 +70,16 @@ struct head {
     int64_t reported_ms;      /* mono */
     uint64_t reported_hash;
     uint64_t views;           /* good reads so far */
+    struct head_gone *gone;   /* heap */
+    uint32_t n_gone, cap_gone;
 };
 enum { HEADS = 2 };
+
+/* Its machine has gone, the head may still have a node of it. */
+struct head_gone {
+    char node_id[256], instance[128];
+    int64_t since_ms, retry_ms;  /* wall */
+};
 
 /* A call that has left and is not back: see calls.c. */
 struct flight { struct call *call; int64_t deadline_ms; bool overdue; };
@@ -193,9 +203,12 @@ const struct head *head_of_kind(const struct control *c,
 struct head *head_of_machines(struct control *c);  /* whose nodes they are */
 const struct head_node *head_node_of(const struct control *c,
                                      const struct machine *m);
+const struct head_node *head_node_named(const struct head *h, const char *name);
 
 /* ---- head_drain.c, head_report.c */
 void head_drain(struct control *c, struct machine *m, bool preempt);
+void head_gone(struct control *c, const struct machine *m);  /* for good */
+void heads_mend(struct control *c);   /* what earlier drains left behind */
 void heads_report(struct control *c, const struct status_page *page);
 
 /* ---- requests.c */

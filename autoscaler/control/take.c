@@ -141,6 +141,83 @@ static struct fact_demand demand_copy(struct arena *a,
     return r;
 }
 
+/* Of a node that we drain, without what the drain itself put there: it is the
+ * room that the node has when the drain is taken back. */
+static struct taints seen_taints(struct arena *a, const struct head_node *n)
+{
+    struct taint *v = ARENA_ARRAY(a, struct taint, n->taints.n);
+    bool ours = n->status == HEAD_DRAINING;
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < n->taints.n; i++) {
+        const char *key = n->taints.v[i].key;
+        if (!ours || (strcmp(key, HEAD_DRAIN_TAINT) != 0 &&
+                      strcmp(key, "node.kubernetes.io/unschedulable") != 0))
+            v[kept++] = n->taints.v[i];
+    }
+    return taints_copy(a, (struct taints){v, kept});
+}
+
+static int64_t amount_of(const struct qtys *q, const char *name)
+{
+    for (uint32_t i = 0; i < q->n; i++)
+        if (strcmp(q->v[i].name, name) == 0)
+            return q->v[i].amount;
+    return 0;
+}
+
+static bool is_coming(const char *resource)
+{
+    return strcmp(resource, "CPU") != 0 && strcmp(resource, "memory") != 0 &&
+           strcmp(resource, "object_store_memory") != 0;
+}
+
+/* What the node has, and for a while what its type says it will have: a GPU is
+ * there minutes after the node is Ready, once its device plug-in has told of
+ * it.  Without that a second machine would be bought for the same pod. */
+static struct qtys with_coming(struct arena *a, struct qtys have,
+                               const struct qtys *total,
+                               const struct conf_type *t)
+{
+    struct qty *v = ARENA_ARRAY(a, struct qty, have.n + t->fact.resources.n);
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < have.n; i++)
+        if (amount_of(total, have.v[i].name) > 0)
+            v[n++] = have.v[i];
+    for (uint32_t i = 0; i < t->fact.resources.n; i++) {
+        const struct qty *q = &t->fact.resources.v[i];
+
+        if (is_coming(q->name) && amount_of(total, q->name) == 0)
+            v[n++] = *q;
+    }
+    return qtys_copy(a, (struct qtys){v, n});
+}
+
+static bool settles(struct control *c, const struct machine *m)
+{
+    const struct head *h = head_of_machines(c);
+    int64_t left = m->ready_ms + c->config->kube_join_timeout_ms - c->now_ms;
+
+    if (!h || !h->ops->by_address || left <= 0)
+        return false;
+    control_wake_at(c, clock_mono_ms() + left + 1);
+    return true;
+}
+
+static void room_take(struct control *c, struct arena *a,
+                      const struct machine *m, const struct conf_type *t,
+                      const struct head_node *seen, struct fact_node *n)
+{
+    if (t && settles(c, m)) {
+        n->total = with_coming(a, seen->total, &seen->total, t);
+        n->available = with_coming(a, seen->available, &seen->total, t);
+    } else {
+        n->total = qtys_copy(a, seen->total);
+        n->available = qtys_copy(a, seen->available);
+    }
+}
+
 /* ---- types and their offers */
 
 /* Launches of this offer that the cloud has not answered yet use up its room. */
@@ -300,10 +377,9 @@ static struct fact_node machine_take(struct control *c, struct arena *a,
         int64_t since = m->needed_ms > m->ready_ms ? m->needed_ms : m->ready_ms;
         n.idle_ms = c->now_ms > since ? c->now_ms - since : 0;
     } else if (seen && seen->status != HEAD_DEAD) {
-        n.total = qtys_copy(a, seen->total);
-        n.available = qtys_copy(a, seen->available);
+        room_take(c, a, m, t, seen, &n);
         n.labels = labels_copy(a, seen->labels, node_ids);
-        n.taints = taints_copy(a, seen->taints);
+        n.taints = seen_taints(a, seen);
         n.idle_ms = seen->status == HEAD_IDLE ? seen->idle_ms : -1;
         n.activity = arena_strdup(a, seen->activity);
     }
