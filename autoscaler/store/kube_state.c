@@ -204,6 +204,18 @@ static bool conflict(enum status st, const struct err *err)
                               strcmp(err->code, "AlreadyExists") == 0);
 }
 
+/* A null removes a key; what is made has none to remove. */
+static void data_put(json_t *body, json_t *data, bool there)
+{
+    json_t *v, *only = json_object();
+    const char *key;
+
+    json_object_foreach(data, key, v)
+        if (there || !json_is_null(v))
+            json_object_set(only, key, v);
+    json_object_set_new(body, "data", only);
+}
+
 /* Patches, or makes, the shard with these data (taken over; NULL: none).  Lost
  * races against nobody but our own lost replies are run again. */
 static enum status shard_put(struct kube_state *s, int shard, json_t *data,
@@ -219,7 +231,7 @@ static enum status shard_put(struct kube_state *s, int shard, json_t *data,
         json_t *seen = NULL;
 
         if (data)
-            json_object_set(body, "data", data);
+            data_put(body, data, there);
         st = ask(s, there ? "PATCH" : "POST", shard, body, ret, err);
         json_decref(body);
         if (st == ST_OK) {
