@@ -15,7 +15,6 @@ from plane import Plane  # noqa: E402
 @pytest.fixture(scope="session")
 def shared():
     with Plane() as p:
-        p.install_raycluster()
         yield p
 
 

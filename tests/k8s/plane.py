@@ -153,6 +153,8 @@ class Plane:
             "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
             "--initial-cluster", f"default={peer}"], self.etcd_url + "/health")
         self.apiserver = self._run("kube-apiserver", self._apiserver_args(), self.server + "/readyz")
+        # before the garbage collector looks what kinds there are: it does so every 30 s
+        self.install_raycluster()
         rest = []
         if "scheduler" in self.parts:
             rest.append(self._program("kube-scheduler", [
@@ -327,7 +329,7 @@ class Plane:
                               None if kind in wide else namespace, plural, obj["metadata"]["name"])
 
     def install_raycluster(self):
-        """The RayCluster resource; served when this returns."""
+        """The RayCluster resource (every plane has it); served when this returns."""
         import yaml
         self._apply(yaml.safe_load((HERE / "raycluster_crd.yaml").read_text()))
         until(lambda: self.api("GET", client.clusters_path())[0] == 200, why="rayclusters are not served")

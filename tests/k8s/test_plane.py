@@ -16,6 +16,11 @@ def workers(plane, group="gpu-group"):
     return plane.client.get(pods_path(labelSelector=f"ray.io/group={group},ray.io/node-type=worker"))["items"]
 
 
+def phase(plane, name):
+    status, reply = plane.api("GET", pods_path(name=name))
+    return reply["status"].get("phase") if status == 200 else None
+
+
 def names(plane, group="gpu-group"):
     return {p["metadata"]["name"] for p in workers(plane, group)}
 
@@ -31,8 +36,7 @@ def cluster(plane, operator):
         add_node(plane, f"gpu-{i}", cpu=16, memory="200Gi", gpus=1,
                  labels={"node.kubernetes.io/instance-type": "p2.xlarge"})
     plane.apply(manifests.gpu_guide())
-    until(lambda: plane.api("GET", pods_path(name=f"{CLUSTER}-head"))[1].get("status", {}).get("phase") == "Running",
-          why="the head pod runs")
+    until(lambda: phase(plane, f"{CLUSTER}-head") == "Running", why="the head pod runs")
 
     def patch(*ops, client=plane.client):
         return client.call("PATCH", clusters_path(name=CLUSTER), [
@@ -54,7 +58,7 @@ def test_gpu_pod_pending_then_bound_when_its_node_comes(plane):
     time.sleep(1.5)
     assert "nodeName" not in plane.client.get(pods_path(name="p1"))["spec"]
     add_node(plane, "two", gpus=2)
-    until(lambda: plane.client.get(pods_path(name="p1"))["status"]["phase"] == "Running")
+    until(lambda: phase(plane, "p1") == "Running")
     assert plane.client.get(pods_path(name="p1"))["spec"]["nodeName"] == "two"
 
 
@@ -72,7 +76,7 @@ def test_machines_become_nodes_and_their_gpus_come_late(plane, tmp_path):
         assert "nvidia.com/gpu" not in got["status"]["capacity"]
         assert got["metadata"]["labels"]["x"] == "y" and got["metadata"]["labels"]["davit-test/type"] == "t4"
         stays(lambda: "nodeName" not in plane.client.get(pods_path(name="p1"))["spec"], 0.7)
-        until(lambda: plane.client.get(pods_path(name="p1"))["status"]["phase"] == "Running")
+        until(lambda: phase(plane, "p1") == "Running")
         assert plane.client.get("/api/v1/nodes/sim-1-1")["status"]["allocatable"]["nvidia.com/gpu"] == "1"
         state.write_text(json.dumps({"machines": [dict(machine, gone_ms=1)]}))
         until(lambda: plane.api("GET", "/api/v1/nodes/sim-1-1")[0] == 404)
@@ -250,7 +254,7 @@ def test_audit_counts_requests(plane, operator, cluster):
 def test_pdb_refuses_an_eviction(plane):
     add_node(plane, "n", cpu=8)
     plane.apply(manifests.pod("p1", labels={"app": "a"}), manifests.pdb("keep", {"app": "a"}, 1))
-    until(lambda: plane.client.get(pods_path(name="p1"))["status"]["phase"] == "Running")
+    until(lambda: phase(plane, "p1") == "Running")
     until(lambda: plane.client.get("/apis/policy/v1/namespaces/default/poddisruptionbudgets/keep")
           .get("status", {}).get("currentHealthy") == 1)
     body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "p1", "namespace": "default"}}
