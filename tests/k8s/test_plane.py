@@ -2,12 +2,17 @@
 import json
 import time
 
+import grpc
 import pytest
+from ray.core.generated import autoscaler_pb2 as pb
 
 import manifests
 from client import clusters_path, pods_path, stays, until
+from gcs import Gcs, PodNodes
 from kwoknodes import SimNodes, Template, add_node
-from plane import Plane
+from plane import Plane, free_ports
+from raycluster import RayCluster
+from raylets import PodRaylets
 
 CLUSTER = "raycluster-gpu"
 
@@ -269,3 +274,39 @@ def test_a_small_plane_of_two_servers():
         assert len(pids) == 2
         where = p.dir
     assert not where.exists()
+
+
+def test_pods_become_nodes_of_a_played_gcs(plane, operator, cluster):
+    with Gcs() as gcs, PodNodes(plane, gcs):
+        gcs.join("head", "headgroup", {"CPU": 0}, head=True)
+        gcs.tasks([({"GPU": 1}, 3)])
+        cluster(("replace", "replicas", 1))
+        name, = until(lambda: gcs.alive() - {"head"})
+        with grpc.insecure_channel(gcs.address) as channel:
+            def ask(method, message):
+                return channel.unary_unary(f"/ray.rpc.autoscaler.AutoscalerStateService/{method}")(
+                    message.SerializeToString())
+            reply = pb.GetClusterResourceStateReply.FromString(
+                ask("GetClusterResourceState", pb.GetClusterResourceStateRequest()))
+            node, = [n for n in reply.cluster_resource_state.node_states if n.instance_id == name]
+            assert node.ray_node_type_name == "gpu-group" and node.total_resources["GPU"] == 1
+            assert node.total_resources["CPU"] == 3 and node.status == pb.NodeStatus.IDLE
+            assert reply.cluster_resource_state.pending_resource_requests[0].count == 3
+            gcs.busy(name)
+            drain = pb.DrainNodeRequest(node_id=node.node_id, reason=pb.DRAIN_NODE_REASON_IDLE_TERMINATION)
+            assert not pb.DrainNodeReply.FromString(ask("DrainNode", drain)).is_accepted
+            gcs.idle(name)
+            assert pb.DrainNodeReply.FromString(ask("DrainNode", drain)).is_accepted
+        cluster(("replace", "replicas", 0), ("add", "scaleStrategy", {"workersToDelete": [name]}))
+        until(lambda: gcs.alive() == {"head"})
+
+
+def test_pods_become_raylets_of_a_real_head(plane, operator, cluster):
+    with RayCluster(port=free_ports(1)[0], cpus=1) as ray, PodRaylets(plane, ray) as raylets:
+        cluster(("replace", "replicas", 1))
+        name, = until(lambda: names(plane))
+        until(lambda: ray.node(name), 60, "the pod's raylet at the head")
+        assert ray.node(name).type == "gpu-group" and ray.node(name).total["GPU"] == 1
+        cluster(("replace", "replicas", 0), ("add", "scaleStrategy", {"workersToDelete": [name]}))
+        until(lambda: not ray.node(name), 30, "the raylet gone")
+        assert not raylets.errors
