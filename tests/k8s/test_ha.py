@@ -153,6 +153,20 @@ def test_a_sleeping_leader_cannot_write(plane, kubeconfig, tmp_path):
         assert len(living(p.machines())) == 4
 
 
+def test_a_later_token_ends_the_leader(plane, kubeconfig, tmp_path):
+    """The copy is another's while the lease still seems ours."""
+    maps = "/api/v1/namespaces/default/configmaps"
+    with Pair(tmp_path, kubeconfig, head=NO_HEAD, lease="60s") as p:
+        for k in range(16):
+            plane.client.patch(f"{maps}/davit-demo-{k}", {"metadata": {"annotations": {
+                "davit.io/fence": "99", "davit.io/holder": "later"}}})
+        with pytest.raises((OSError, ConnectionError, AssertionError)):
+            p.a.post({"owner": "me", "bundles": [{"GPU": 1}]})
+        until(lambda: p.a.p.poll() is not None, 10, "the old leader lives on")
+        assert 'another leader, "later" with token 99' in p.a.text()
+        assert p.machines() == []
+
+
 def test_both_stopped_nothing_is_forgotten(plane, kubeconfig, tmp_path):
     with Pair(tmp_path, kubeconfig, head=NO_HEAD) as p:
         p.a.post({"owner": "me", "bundles": [{"GPU": 1}] * 2})
