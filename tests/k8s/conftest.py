@@ -14,7 +14,7 @@ from plane import Plane  # noqa: E402
 
 @pytest.fixture(scope="session")
 def shared():
-    with Plane() as p:
+    with Plane(admission=["ExtendedResourceToleration"]) as p:
         yield p
 
 

@@ -18,7 +18,7 @@ from ray.core.generated import autoscaler_pb2 as pb
 from ray.core.generated import gcs_service_pb2 as gcs_pb
 
 from client import Informer, pods_path
-from raylets import resources_of
+from raylets import end_pod, resources_of
 
 
 class Gcs:
@@ -26,9 +26,10 @@ class Gcs:
         self.lock, self.port = threading.RLock(), port
         self.nodes = {}                      # name: NodeState
         self.since = {}                      # name: idle since, monotonic
-        self.demand, self.kv, self.version = [], {}, 1
+        self.demand, self.version = [], 1
+        self.kv = {(b"__autoscaler", b"__autoscaler_v2_enabled"): b"1"}  # (namespace, key)
         self.drains, self.reports, self.reads = [], [], 0
-        self.body = None
+        self.body, self.left = None, None    # left(name): a node is dead
 
     def __enter__(self):
         self.server = grpc.server(concurrent.futures.ThreadPoolExecutor(4), options=[
@@ -75,10 +76,14 @@ class Gcs:
 
     def leave(self, name):
         with self.lock:
-            if name in self.nodes:
-                self.nodes[name].status = pb.NodeStatus.DEAD
-                self.since.pop(name, None)
-                self.changed()
+            n = self.nodes.get(name)
+            if n is None or n.status == pb.NodeStatus.DEAD:
+                return
+            n.status = pb.NodeStatus.DEAD
+            self.since.pop(name, None)
+            self.changed()
+        if self.left:
+            self.left(name)
 
     def busy(self, name):
         with self.lock:
@@ -138,6 +143,8 @@ class Gcs:
                 self.nodes[name].status = pb.NodeStatus.DRAINING
                 self.since.pop(name, None)
                 self.changed()
+                # a drained raylet that is idle ends by itself
+                threading.Timer(0.3, self.leave, [name]).start()
         return pb.DrainNodeReply(is_accepted=accepted, rejection_reason_message="" if accepted else
                                  "The node is not idle.").SerializeToString()
 
@@ -161,17 +168,26 @@ def _handler(answer):
 
 
 class PodNodes(Informer):
-    """Worker pods that run join the GCS under their names; deleted ones leave."""
+    """Worker pods that run join the GCS under their names; deleted ones leave.
+
+    When a node ended by itself, its pod ends a moment later, as containers do."""
 
     def __init__(self, plane, gcs, namespace="default", cluster=None):
         label = f"ray.io/cluster={cluster}" if cluster else "ray.io/cluster"
         super().__init__(plane.client_of("machines"),
                          pods_path(namespace, labelSelector=f"{label},ray.io/node-type=worker"), self.look)
-        self.gcs = gcs
+        self.gcs, self.joined = gcs, set()
+        gcs.left = self.left
 
     def __enter__(self):
         self.start()
         return self
+
+    def left(self, name):
+        with self.lock:
+            pod = next((p for p in self.objects.values() if p["metadata"]["name"] == name), None)
+        if pod and "deletionTimestamp" not in pod["metadata"]:
+            threading.Timer(0.7, end_pod, [self.client, pod]).start()
 
     def __exit__(self, *_):
         self.stop()
@@ -179,9 +195,9 @@ class PodNodes(Informer):
     def look(self, _):
         pods = {p["metadata"]["name"]: p for p in self.all()
                 if p["status"].get("phase") == "Running" and "deletionTimestamp" not in p["metadata"]}
-        known = self.gcs.alive()
-        for name in known - set(pods):
-            if self.gcs.nodes[name].ray_node_type_name != "headgroup":
-                self.gcs.leave(name)
-        for name in set(pods) - known:
+        for name in self.joined - set(pods):
+            self.gcs.leave(name)
+            self.joined.discard(name)
+        for name in set(pods) - self.joined:
+            self.joined.add(name)
             self.gcs.join(name, pods[name]["metadata"]["labels"]["ray.io/group"], resources_of(pods[name]))

@@ -4,7 +4,8 @@
 
 A worker pod that runs gets a raylet with the pod's name as its instance id and
 the group as its type, as KubeRay's environment says it; one that is being
-deleted loses it as SIGTERM ends it.
+deleted loses it as SIGTERM ends it.  When a raylet ends by itself, as it does
+once drained, so does its pod.
 """
 import math
 import signal
@@ -32,6 +33,12 @@ def resources_of(pod):
     if "CPU" in found:
         found["CPU"] = float(math.ceil(found["CPU"]))
     return found
+
+
+def end_pod(c, pod):
+    """As the kubelet says it when the container ended and is not started again."""
+    c.call("PATCH", pods_path(pod["metadata"]["namespace"], pod["metadata"]["name"]) + "/status",
+           {"status": {"phase": "Failed", "reason": "Error"}})
 
 
 class PodRaylets(threading.Thread):
@@ -64,6 +71,8 @@ class PodRaylets(threading.Thread):
                 if p["status"].get("phase") == "Running" and "deletionTimestamp" not in p["metadata"]}
         for name in [n for n in self.ray.workers if n not in pods]:
             self.ray.kill_worker(name, signal.SIGTERM)
+        for name in [n for n, w in self.ray.workers.items() if w.process.poll() is not None]:
+            end_pod(self.c, pods.pop(name))
         for name, pod in pods.items():
             if name not in self.ray.workers:
                 has = resources_of(pod)

@@ -3,7 +3,9 @@
 The operator is the stand-in of kuberay.py; the sidecar runs as the head pod's
 container says, with that pod's service account and nothing more.
 """
+import re
 import time
+import urllib.request
 
 import pytest
 
@@ -26,9 +28,15 @@ class Worker:
     def where(self):
         return ray.get_runtime_context().get_node_id()
 w = Worker.remote()
-print("on", ray.get(w.where.remote(), timeout=90), flush=True)
+print("placed on", ray.get(w.where.remote(), timeout=90), flush=True)
 time.sleep(600)
 """
+
+
+def placed(driver):
+    """The Ray node that the driver's actor runs on, once it does."""
+    found = re.search(r"^placed on (\w+)$", driver.log.read_text(), re.M)
+    return found and found[1]
 
 
 def workers(plane, **labels):
@@ -82,11 +90,11 @@ def test_gpu_guide_from_a_real_head(plane, operator, guide, tmp_path):
         assert not s.patches()
         one, two = ray.spawn(ACTOR), ray.spawn(ACTOR)
         until(lambda: len(names(plane)) == 2, 30, "two workers")
-        until(lambda: "on" in one.log.read_text() and "on" in two.log.read_text(), 90, "both actors run")
+        until(lambda: placed(one) and placed(two), 90, "both actors run")
         before = names(plane)
         stays(lambda: names(plane) == before, 7, "a busy worker was ended")  # longer than the timeout
         by_node = {ray.node(n).id: n for n in before}
-        busy = by_node[two.log.read_text().split()[-1]]
+        busy = by_node[placed(two)]
         idle, = before - {busy}
         ray.end(one)
         ended = time.monotonic()
@@ -128,7 +136,6 @@ def test_ray_status_is_fed(plane, operator, guide, gcs, tmp_path):
 
 
 def test_metrics_of_kuberays_autoscaler(plane, operator, guide, gcs, tmp_path):
-    import urllib.request
     guide()
     with Sidecar(plane, CLUSTER, tmp_path) as s:
         def metrics():
