@@ -22,7 +22,7 @@ setup:
 
 # What suites build in build/release is built before they start side by side.
 .PHONY: test-tools
-test-tools: all $(TEST_SOS) $(CHECK_PROVIDER) $(EKS_TOOLS) $(B)/tests/gke_drive
+test-tools: all $(B)/bench_plan $(TEST_SOS) $(CHECK_PROVIDER) $(EKS_TOOLS) $(B)/tests/gke_drive
 
 CHECK = py=$$(tests/setup.sh test) && clouds=$$(tests/setup.sh clouds) && $(MAKE) -s test-tools && DAVIT_PYTHON=$$py/bin/python DAVIT_CLOUDS_PYTHON=$$clouds/bin/python PATH="$$py/bin:$$PATH" $$py/bin/python tests/check.py
 
