@@ -76,6 +76,17 @@ static char *decoded(struct arena *a, const char *s, size_t n)
     return out;
 }
 
+/* An idempotency key: another one for each deed, and so for each replay. */
+static bool is_deed_id(const char *name, size_t n)
+{
+    static const char *const names[] = {"requestId", "ClientToken",
+                                        "clientToken", "clientRequestToken"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strlen(names[i]) == n && memcmp(names[i], name, n) == 0)
+            return true;
+    return false;
+}
+
 static void key_pairs(struct arena *a, struct buf *b, const char *text,
                       size_t n)
 {
@@ -83,7 +94,12 @@ static void key_pairs(struct arena *a, struct buf *b, const char *text,
     for (size_t i = 0, len; i < n; i += len + 1) {
         const char *amp = memchr(text + i, '&', n - i);
         len = amp != NULL ? (size_t)(amp - text) - i : n - i;
-        VEC_PUSH(a, &pairs, decoded(a, text + i, len));
+        const char *eq = memchr(text + i, '=', len);
+        size_t name = eq != NULL ? (size_t)(eq - text) - i : 0;
+        VEC_PUSH(a, &pairs, is_deed_id(text + i, name)
+                                ? arena_printf(a, "%.*s=(id)", (int)name,
+                                               text + i)
+                                : decoded(a, text + i, len));
     }
     if (pairs.n > 0)
         qsort(pairs.v, pairs.n, sizeof *pairs.v, by_text);
@@ -168,6 +184,11 @@ const char *take_key(struct arena *a, const char *method, const char *url,
     if (body[0] == '{' || body[0] == '[')
         j = json_loads(body, 0, NULL);
     if (j != NULL) {
+        const char *name;
+        json_t *v;
+        json_object_foreach(j, name, v)
+            if (json_is_string(v) && is_deed_id(name, strlen(name)))
+                json_string_set(v, "(id)");
         text = json_dumps(j, JSON_COMPACT | JSON_SORT_KEYS);
         if (text == NULL)
             abort();

@@ -30,7 +30,8 @@ struct take {                    /* one recorded exchange */
 };
 
 /* The same for requests that mean the same: "METHOD PATH?QUERY\nBODY" with
- * sorted query, canonical JSON, no secrets, and times of the day as "(time)". */
+ * sorted query, canonical JSON, no secrets, times of the day as "(time)" and
+ * idempotency keys as "(id)". */
 const char *take_key(struct arena *a, const char *method, const char *url,
                      const char *body);
 /* Does this ask for something and change nothing? */

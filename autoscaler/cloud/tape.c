@@ -21,7 +21,8 @@
 #include "reel.h"
 
 #define FILE_MAX ((int64_t)256 << 20)
-#define SHOWN 60                 /* of what differs, in a message */
+#define SHOWN 30                 /* of what differs, in a message */
+#define SHOWN_PATH 56
 
 struct tape {
     char path[4096];
@@ -235,8 +236,11 @@ const char *tape_request_id(struct tape *t, const char *type, const char *zone,
     pthread_mutex_lock(&t->lock);
     for (uint32_t i = 0; i < t->takes.n && found == NULL; i++) {
         const struct take *k = &t->takes.v[i];
+        /* A zone that is left open is the plug-in's to choose. */
         bool given = *k->request_id == '\0' || k->spot != spot ||
-                     strcmp(k->type, type) != 0 || strcmp(k->zone, zone) != 0;
+                     strcmp(k->type, type) != 0 ||
+                     (strcmp(k->zone, zone) != 0 && *k->zone != '\0' &&
+                      *zone != '\0');
         for (uint32_t g = 0; g < t->given.n && !given; g++)
             given = strcmp(t->given.v[g], k->request_id) == 0;
         if (!given)
@@ -297,7 +301,8 @@ static size_t same(const char *a, const char *b)
 static enum status not_there(const struct tape *t, const char *key,
                              struct err *err)
 {
-    size_t path = strcspn(key, "?"), most = 0;
+    const char *file = strrchr(t->path, '/') + 1;
+    size_t path = strcspn(key, "?"), method = strcspn(key, " "), most = 0;
     const struct take *near = NULL;
     uint32_t times = 0;
     for (uint32_t i = 0; i < t->takes.n; i++) {
@@ -309,20 +314,22 @@ static enum status not_there(const struct tape *t, const char *key,
             most = n;
         }
     }
-    int len = path < 160 ? (int)path : 160;
+    /* Plug-ins hand on 200 bytes of this: the end of a path says most. */
+    size_t from = path > method + 1 + SHOWN_PATH ? path - SHOWN_PATH
+                                                 : method + 1;
+    char what[SHOWN_PATH + 32];
+    snprintf(what, sizeof what, "%.*s %s%.*s", (int)method, key,
+             from > method + 1 ? "..." : "", (int)(path - from), key + from);
+    size_t differ = most > 8 ? most - 8 : 0;
     if (times > 0)
-        err_set(err, ST_INVALID, "%.*s was recorded %u %s in %.100s, and has "
-                "been answered as often", len, key, times,
-                times == 1 ? "time" : "times", t->path);
+        err_set(err, ST_INVALID, "recorded %u %s in %s and answered as often: "
+                "%s", times, times == 1 ? "time" : "times", file, what);
     else if (most <= path)
-        err_set(err, ST_INVALID, "%.*s is not in the recording %.100s", len,
-                key, t->path);
+        err_set(err, ST_INVALID, "not in the recording %s: %s", file, what);
     else
-        err_set(err, ST_INVALID, "%.*s was recorded otherwise: %s has \"%.*s\""
-                " at line %u, where \"%.*s\" is asked now", len, key,
-                strrchr(t->path, '/') + 1, SHOWN,
-                near->key + (most > 10 ? most - 10 : 0), near->line, SHOWN,
-                key + (most > 10 ? most - 10 : 0));
+        err_set(err, ST_INVALID, "recorded otherwise: %s; %s:%u has \"%.*s\", "
+                "asked is \"%.*s\"", what, file, near->line, SHOWN,
+                near->key + differ, SHOWN, key + differ);
     if (err != NULL)
         snprintf(err->code, sizeof err->code, "NotRecorded");
     return ST_INVALID;

@@ -236,6 +236,11 @@ enum status control_new(const struct control_opts *o, struct config *conf,
     fleet_init(&c->fleet);
     status_board_init(&c->board);
     c->rests = rests_new();
+    c->traffic = o->replay_http_dir
+                     ? traffic_new(TRAFFIC_REPLAY, o->replay_http_dir)
+                     : traffic_new(o->record_http_dir ? TRAFFIC_RECORD
+                                                      : TRAFFIC_LIVE,
+                                   o->record_http_dir);
     if ((s = journal_open(conf->state, &c->journal, &err)) != ST_OK ||
         (s = journal_load_fleet(c->journal, &c->fleet, &err)) != ST_OK ||
         (s = requests_load(c, &err)) != ST_OK) {
@@ -266,6 +271,9 @@ enum status control_new(const struct control_opts *o, struct config *conf,
     tell(c, "daemon.started", conf->cluster, "",
          "davit %s, %u node types, %u machines and %u requests from the journal",
          DAVIT_VERSION, conf->n_types, c->fleet.n, c->n_requests);
+    if (o->replay_http_dir)
+        tell(c, "http.replayed", conf->cluster, "",
+             "no cloud is asked: answers come from %s", o->replay_http_dir);
     *ret = c;
     return ST_OK;
 }
@@ -315,6 +323,7 @@ void control_free(struct control *c)
     }
     fleet_done(&c->fleet);
     rests_free(c->rests);
+    traffic_free(c->traffic);
     free(c->told);
     free(c->wishes);
     record_close(c->record);
