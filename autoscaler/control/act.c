@@ -86,13 +86,19 @@ static void random_id(char *out, size_t n)
 }
 
 /* A request id whose machines' ids are free as well. */
-static void ids_make(const struct control *c, const char *type, char *request,
-                     size_t n)
+static void ids_make(const struct control *c, const char *provider,
+                     const char *type, const struct snapshot *now,
+                     const struct sn_offer *o, char *request, size_t n)
 {
     char first[48];
 
     do {
+        const char *again = traffic_request_id(c->traffic, provider, type,
+                                               now->str[o->zone], o->spot);
+
         random_id(request, n);
+        if (again && strlen(again) < n && strlen(again) > 6)
+            snprintf(request, n, "%s", again);  /* a recording, replayed */
         snprintf(first, sizeof first, "%.26s-%.8s-0", type, request + 6);
     } while (fleet_by_id(&c->fleet, first));
 }
@@ -106,7 +112,7 @@ static void intend(struct control *c, const struct snapshot *now,
     const struct conf_type *conf = type_find(c->config, type);
     char request[40], id[48];
 
-    ids_make(c, type, request, sizeof request);
+    ids_make(c, provider, type, now, o, request, sizeof request);
     for (uint32_t i = 0; i < count; i++) {
         struct machine *m;
 

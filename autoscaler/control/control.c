@@ -254,6 +254,11 @@ enum status control_new(const struct control_opts *o, struct config *conf,
     fleet_init(&c->fleet);
     status_board_init(&c->board);
     c->rests = rests_new();
+    c->traffic = o->replay_http_dir
+                     ? traffic_new(TRAFFIC_REPLAY, o->replay_http_dir)
+                     : traffic_new(o->record_http_dir ? TRAFFIC_RECORD
+                                                      : TRAFFIC_LIVE,
+                                   o->record_http_dir);
     if ((s = journal_open(o->ha ? JOURNAL_IN_MEMORY : conf->state, &c->journal,
                           &err)) != ST_OK ||
         (o->ha && (s = ha_restore(o->ha, c->journal, &c->inbox, &err)) !=
@@ -287,6 +292,9 @@ enum status control_new(const struct control_opts *o, struct config *conf,
     tell(c, "daemon.started", conf->cluster, "",
          "davit %s, %u node types, %u machines and %u requests from the journal",
          DAVIT_VERSION, conf->n_types, c->fleet.n, c->n_requests);
+    if (o->replay_http_dir)
+        tell(c, "http.replayed", conf->cluster, "",
+             "no cloud is asked: answers come from %s", o->replay_http_dir);
     *ret = c;
     return ST_OK;
 }
@@ -337,6 +345,7 @@ void control_free(struct control *c)
     }
     fleet_done(&c->fleet);
     rests_free(c->rests);
+    traffic_free(c->traffic);
     free(c->told);
     free(c->wishes);
     record_close(c->record);

@@ -11,6 +11,7 @@
 #include <uv.h>
 
 #include "../cloud/cloud.h"
+#include "../cloud/traffic.h"
 #include "../store/journal.h"
 #include "../wire/head.h"
 #include "control.h"
@@ -111,6 +112,7 @@ struct control {
     VEC(struct provider *) retired;  /* closed when their last call is back */
     VEC(struct flight) flying;
     struct arena life;        /* as long as the daemon */
+    struct traffic *traffic;  /* of all providers with their clouds */
     struct rests *rests;
     struct told_offer *told;
     uint32_t n_told, cap_told;
