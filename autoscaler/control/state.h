@@ -11,13 +11,14 @@
 #include <uv.h>
 
 #include "../cloud/cloud.h"
+#include "../cloud/traffic.h"
 #include "../store/journal.h"
 #include "../wire/head.h"
 #include "control.h"
 #include "record.h"
 
 /* What may lie in the inbox. */
-enum mail_kind { MAIL_CALL = 1, MAIL_HEAD, MAIL_COMMAND };
+enum mail_kind { MAIL_CALL = 1, MAIL_HEAD, MAIL_COMMAND, MAIL_HA = HA_MAIL };
 
 /* A provider of this generation, and how its reading goes. */
 struct site {
@@ -114,12 +115,14 @@ struct control {
     bool planned;             /* this tick has a plan */
     bool journal_ok;          /* the last commit was good */
     bool journal_stale;       /* memory is ahead: all is written again */
+    bool copy_ok;             /* and the last write of its copy (ha.h) */
 
     struct fleet fleet;
     VEC(struct site *) sites; /* heap arena `life` */
     VEC(struct provider *) retired;  /* closed when their last call is back */
     VEC(struct flight) flying;
     struct arena life;        /* as long as the daemon */
+    struct traffic *traffic;  /* of all providers with their clouds */
     struct rests *rests;
     struct told_offer *told;
     uint32_t n_told, cap_told;
@@ -225,6 +228,8 @@ const struct conf_type *type_find(const struct config *conf, const char *name);
 /* ---- act.c: journal, then calls; never decides */
 void act(struct control *c, const struct snapshot *now,
          const struct plan *plan);
+/* Is it not in the cluster yet what the journal has of it?  (ha.h) */
+bool act_waits(const struct control *c, const char *kind, const char *id);
 /* Writes what is due and, once it is on disk, sends the calls. */
 void act_send(struct control *c);
 
