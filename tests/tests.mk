@@ -1,15 +1,15 @@
 # tests.mk - included by the Makefile: every test there is, by name.
 
-include tests/fuzz/fuzz.mk tests/plugin/plugin.mk tests/contract/contract.mk tests/bench/bench.mk $(wildcard tests/clouds/*/*.mk)
+include tests/fuzz/fuzz.mk tests/plugin/plugin.mk tests/contract/contract.mk tests/exec/exec.mk tests/bench/bench.mk $(wildcard tests/clouds/*/*.mk)
 
 UNIT_SRCS := $(sort $(wildcard tests/unit/test_*.c))
 UNIT_BINS := $(UNIT_SRCS:tests/unit/%.c=$(B)/tests/%)
 CMOCKA_LIBS = $(shell pkg-config --libs cmocka 2>/dev/null)
 
-$(B)/tests/%: tests/unit/%.c $(B)/libdavit.a $(B)/flags
+$(B)/tests/%: tests/unit/%.c $(B)/libdavit.a $(B)/libkit.a $(B)/flags
 	$(call say,TEST,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) -Wno-conversion $(CPPFLAGS) $(PKG_CFLAGS) -Iautoscaler -MMD -MP $(LDFLAGS) -o $@ $< $(B)/libdavit.a $(CMOCKA_LIBS) $(PKG_LIBS) -ldl -lpthread -lm
+	$(Q)$(CC) $(CFLAGS) -Wno-conversion $(CPPFLAGS) $(PKG_CFLAGS) -Iautoscaler -MMD -MP $(LDFLAGS) -o $@ $< $(B)/libdavit.a $(B)/libkit.a $(CMOCKA_LIBS) $(PKG_LIBS) -ldl -lpthread -lm
 
 .PHONY: check-unit
 check-unit: all $(UNIT_BINS)  ## unit tests (VARIANT=debug: under ASan and UBSan)
@@ -22,7 +22,7 @@ setup:
 
 # What suites build in build/release is built before they start side by side.
 .PHONY: test-tools
-test-tools: all $(TEST_SOS) $(CHECK_PROVIDER) $(EKS_TOOLS) $(B)/tests/gke_drive
+test-tools: all $(B)/bench_plan $(TEST_SOS) $(CHECK_PROVIDER) $(EKS_TOOLS) $(B)/tests/gke_drive
 
 CHECK = py=$$(tests/setup.sh test) && clouds=$$(tests/setup.sh clouds) && $(MAKE) -s test-tools && DAVIT_PYTHON=$$py/bin/python DAVIT_CLOUDS_PYTHON=$$clouds/bin/python PATH="$$py/bin:$$PATH" $$py/bin/python tests/check.py
 
