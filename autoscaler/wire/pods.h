@@ -20,6 +20,8 @@ struct kube_head_opts {
     const char *label;                 /* of a node: our machine's id; "" :
                                         * davit.io/machine */
     struct names zones;                /* of the configured offers */
+    bool no_reserve;                   /* the types' resources are what pods
+                                        * get: the system keeps nothing */
 };
 
 /* Finds the access (files only, no I/O on the network). */
@@ -36,6 +38,11 @@ const char *pods_resource(const char *k8s, const char **ret_vendor);
  * asks amd.com/gpu has a term on it, one that asks nvidia.com/gpu excludes
  * every other value. */
 #define GPU_LABEL "davit.io/gpu"
+
+/* The pods behind a demand of the view. */
+struct pods_ref { const char *space, *name, *uid; };
+const struct pods_ref *pods_of(const struct head_view *view, uint32_t demand,
+                               uint32_t *ret_n);
 
 /* What a new node of this type will offer pods: t is a copy in the tick's
  * arena whose resources and labels are replaced.  like: living nodes of the
