@@ -282,7 +282,11 @@ enum status control_new(const struct control_opts *o, struct config *conf,
     free(sites);
     observe_begin(c);
     c->workers = workers_new(WORKERS, WORKERS_STUCK, &c->inbox);
-    heads_open(c);
+    if ((s = heads_open(c, &err)) != ST_OK) {
+        buf_printf(errors, "head: %s\n", err.text);
+        control_free(c);
+        return s;
+    }
     if (o->record_dir &&
         (s = record_open(o->record_dir, &c->record, &err)) != ST_OK) {
         buf_printf(errors, "--record: %s\n", err.text);

@@ -191,7 +191,7 @@ void site_hangs(struct control *c, struct site *s, bool list,
 void site_offered(struct control *c, struct call *call);
 
 /* ---- head.c: opening, reading */
-void heads_open(struct control *c);
+enum status heads_open(struct control *c, struct err *err);
 bool heads_stop(struct control *c, int64_t wait_ms);  /* false: one hangs */
 void heads_close(struct control *c);
 void heads_poll(struct control *c);

@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "../base/clock.h"
-#include "kube_drain.h"
+#include "kube_nodes.h"
 #include "kube_watch.h"
 #include "pods_inside.h"
 
@@ -255,14 +255,14 @@ static enum status head_read(void *handle, struct arena *arena,
     return s;
 }
 
-/* ---- writing: see kube_drain.h */
+/* ---- writing: see kube_nodes.h */
 
 static enum status head_drain_node(void *handle, struct head_drain *d,
                                    int64_t deadline_mono_ms, struct err *err)
 {
     struct kube_head *h = handle;
 
-    return kube_node_drain(h->kube, d, deadline_mono_ms, err);
+    return kube_nodes_drain(h->kube, d, deadline_mono_ms, err);
 }
 
 static enum status head_undrain(void *handle, const char *node_id,
@@ -270,7 +270,7 @@ static enum status head_undrain(void *handle, const char *node_id,
 {
     struct kube_head *h = handle;
 
-    return kube_node_undrain(h->kube, node_id, deadline_mono_ms, err);
+    return kube_nodes_undrain(h->kube, node_id, deadline_mono_ms, err);
 }
 
 static enum status head_forget(void *handle, const char *node_id,
@@ -279,7 +279,7 @@ static enum status head_forget(void *handle, const char *node_id,
 {
     struct kube_head *h = handle;
 
-    return kube_node_forget(h->kube, node_id, instance_id, deadline_mono_ms,
+    return kube_nodes_forget(h->kube, node_id, instance_id, deadline_mono_ms,
                             err);
 }
 
