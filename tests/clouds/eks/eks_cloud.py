@@ -35,7 +35,7 @@ from xml.sax.saxutils import escape
 for _k in [k for k in os.environ if k.startswith("AWS_")]:
     del os.environ[_k]
 os.environ["AWS_EC2_METADATA_DISABLED"] = "true"
-os.environ["MOTO_EC2_LOAD_DEFAULT_AMIS"] = "true"
+os.environ["MOTO_EC2_LOAD_DEFAULT_AMIS"] = "false"  # nobody asks for one
 
 import boto3  # noqa: E402
 from botocore.auth import SigV4Auth  # noqa: E402
@@ -92,13 +92,14 @@ class Cloud:
     # ---- set-up, straight at moto
 
     def setup(self, cluster, pools):
-        """pools: {node group: {zones, type, min, max, spot}}"""
+        """pools: {node group: {zones, type, min, max, spot}}; nothing else is there.
+
+        moto keeps whatever was ended and looks through all of it for each
+        answer: a session in one go would become slower with every test."""
+        self.forget()
         subnets = {s["AvailabilityZone"]: s["SubnetId"] for s in self.ec2.describe_subnets()["Subnets"]}
-        try:
-            self.eks.create_cluster(name=cluster, roleArn="arn:aws:iam::123456789012:role/eks",
-                                    resourcesVpcConfig={"subnetIds": list(subnets.values())[:2]})
-        except self.eks.exceptions.ResourceInUseException:
-            pass
+        self.eks.create_cluster(name=cluster, roleArn="arn:aws:iam::123456789012:role/eks",
+                                resourcesVpcConfig={"subnetIds": list(subnets.values())[:2]})
         for name, p in pools.items():
             sub = [subnets[z] for z in p["zones"]]
             ng = self.eks.create_nodegroup(
@@ -121,6 +122,12 @@ class Cloud:
                        "PropagateAtLaunch": k.startswith("eks:")} for k, v in tags.items()])
             self.pools[name] = group
         return self.pools
+
+    def forget(self):
+        """moto starts anew."""
+        status, out, _ = self.forward("POST", "/moto-api/reset", {"Content-Length": "0"}, b"")
+        assert status == 200, out
+        self.pools.clear()
 
     def group(self, name):
         return self.asg.describe_auto_scaling_groups(AutoScalingGroupNames=[name])["AutoScalingGroups"][0]
