@@ -23,6 +23,7 @@ SUITES = {
     "unit": ["make", "-s", "check-unit", "VARIANT=debug"],
     "fuzz": ["make", "-s", "check-fuzz", "VARIANT=debug"],
     "contract": ["make", "-s", "check-contract"],
+    "exec": ["make", "-s", "check-exec", "VARIANT=debug"],
     "catalogue": PYTEST + ["tests/unit/test_catalogue.py"],
     "prop": PYTEST + ["tests/prop"],
     "ray-cases": [PY, "tests/ray_cases.py", "tests/cases/ray/scheduler-cases.json"],
@@ -38,7 +39,7 @@ SUITES = {
 # clouds-eks runs in `make check-clouds` only: moto takes ten minutes over it.
 # Lanes side by side: real Ray and the clouds mostly wait, the rest computes.
 LANES = [
-    ["lint", "catalogue", "ray-cases", "ray-cases-random", "unit", "fuzz", "contract", "prop", "integration"],
+    ["lint", "catalogue", "ray-cases", "ray-cases-random", "unit", "fuzz", "contract", "exec", "prop", "integration"],
     ["e2e", "ray-head"],
     ["clouds-aks", "clouds-gke"],
 ]

@@ -106,6 +106,15 @@ static bool name_check(struct reader *r, const struct ynode *key,
     return value != NULL;
 }
 
+/* Another plug-in's name stays one: two providers may be of one kind. */
+static bool plugin_is_path(const char *text)
+{
+    size_t len = strlen(text);
+
+    return strchr(text, '/') != NULL ||
+           (len > 3 && strcmp(text + len - 3, ".so") == 0);
+}
+
 static void provider_read(struct reader *r, const struct ynode *key,
                           const struct ynode *v)
 {
@@ -118,9 +127,12 @@ static void provider_read(struct reader *r, const struct ynode *key,
     if (!name_check(r, key, "a name under providers", LONGEST_PROVIDER))
         return;
     if (plugin && plugin->kind == YNODE_TEXT)
-        p.plugin = path_resolve(r->arena, r->base, plugin->text);
+        p.plugin = plugin_is_path(plugin->text)
+                       ? path_resolve(r->arena, r->base, plugin->text)
+                       : arena_strdup(r->arena, plugin->text);
     else if (plugin && plugin->kind != YNODE_NULL)
-        diag_add(r->diag, plugin, "%s.plugin must be the path of a .so, got %s",
+        diag_add(r->diag, plugin, "%s.plugin must be a plug-in's name or the path of a "
+                 ".so, got %s",
                  where, ynode_say(r->arena, plugin));
     p.options = grammar_flatten(r, v, where, "plugin", &p.n_options);
     VEC_PUSH(r->arena, &d->providers, p);
