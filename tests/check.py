@@ -34,7 +34,7 @@ SUITES = {
     "clouds-gke": CLOUDS + ["tests/clouds/gke"],
     "clouds-aks": CLOUDS + ["tests/clouds/aks"],
     "e2e": ["tests/netns.sh"] + PYTEST + ["tests/e2e", "--ignore=tests/e2e/clouds"],
-    "e2e-clouds": CLOUDS + ["tests/e2e/clouds"],
+    "e2e-clouds": ["tests/netns.sh"] + CLOUDS + ["tests/e2e/clouds"],
 }
 
 # Lanes side by side: real Ray and the clouds mostly wait, the rest computes.

@@ -41,6 +41,10 @@ class Aks(Side):
             self.cloud.move_on()
             return set(self.cloud.pools[self.pool[pool]].vms)
 
+    def up(self, pool):
+        held = self.held(pool)
+        return {i for i in held if self.cloud.pools[self.pool[pool]].vms[i]["state"] == "Succeeded"}
+
     def target(self, pool):
         return self.cloud.targets()[self.pool[pool]]
 

@@ -37,6 +37,12 @@ class Gke(Side):
     def held(self, pool):
         return set(self.cloud.living("cpu") if pool == "cpu" else self.cloud.living("gpu", pool))
 
+    def up(self, pool):
+        with self.cloud.lock:
+            self.cloud.tick()
+            return {n for g in self.cloud.groups.values() for n, m in g["members"].items() if m["state"] == "up" and
+                    (g["pool"] == "cpu" if pool == "cpu" else (g["pool"], g["zone"]) == ("gpu", pool))}
+
     def target(self, pool):
         with self.cloud.lock:
             self.cloud.tick()

@@ -19,7 +19,7 @@ api: {listen: "127.0.0.1:{port}"}
 state: "{dir}/davit.db"
 plugin_dir: %(plugins)s
 limits: {max_nodes: %(max_nodes)d, idle_timeout: %(idle)s, start_timeout: 2m}
-providers:
+%(head)sproviders:
   %(provider)s
 node_types:
   cpu: {%(cpu)s, min: %(cpu_min)d, max: 4}
@@ -33,10 +33,11 @@ class Side:
     per_minute = {}    # what of a kind a minute -> the cloud's published limit
     secrets = ()       # what must be in no log
 
-    def config(self, idle="1s", t4_max=2, t4_min=0, cpu_min=1, max_nodes=20):
+    def config(self, idle="1s", t4_max=2, t4_min=0, cpu_min=1, max_nodes=20, head=""):
         provider, cpu, t4 = self.words()
         return CONFIG % {"plugins": BUILD / "plugins", "max_nodes": max_nodes, "idle": idle, "provider": provider, "cpu": cpu,
-                         "t4": t4, "zones": ", ".join(self.zones), "t4_min": t4_min, "t4_max": t4_max, "cpu_min": cpu_min}
+                         "t4": t4, "zones": ", ".join(self.zones), "t4_min": t4_min, "t4_max": t4_max, "cpu_min": cpu_min,
+                         "head": head and f"head: {{ray: {{address: {head}}}}}\n"}
 
     def plain_environment(self):
         """Nobody's credentials, and no proxy."""
@@ -61,6 +62,10 @@ class Side:
     def held(self, pool):
         """Ids of machines that are there, or will be and have a name already."""
         raise NotImplementedError
+
+    def up(self, pool):
+        """Those of them that have booted."""
+        return self.held(pool)
 
     def target(self, pool):
         raise NotImplementedError

@@ -6,6 +6,7 @@ second is lost, the cloud throttles everything for a while and the daemon is
 killed in it, at one of four moments.  Then the demand is cleared: machines are
 drained and ended by name.  At the end the cloud holds exactly what the fleet
 says, no target is higher, and not one machine more was bought than was needed.
+Once more with real Ray: every machine is a raylet, and drained by its head.
 """
 import os
 import random
@@ -22,15 +23,17 @@ def same(d, side):
     return fleet == set(side.all_held()) and sum(side.target(p) for p in side.pools()) == len(fleet)
 
 
-@pytest.mark.parametrize("moment", ["raise sent", "second raise sent", "machines there", "ending"])
-def test_the_resnet_set_up(side, davit, moment):
+@pytest.mark.parametrize("moment", ["raise sent", "second raise sent", "machines there", "ending", "second raise sent, with Ray"])
+def test_the_resnet_set_up(side, davit, moment, request):
     seed = int(os.environ.get("SEED", random.SystemRandom().randrange(1 << 30)))
     print("SEED", seed)
     chance = random.Random(seed)
     first, second = side.zones
     side.takes(0.5)
-    d = davit()
-    d.until(lambda: d.ready("cpu") == 1, 30)
+    moment, _, with_ray = moment.partition(", ")
+    ray = request.getfixturevalue("head") if with_ray else None
+    d = davit(head=ray)
+    d.until(lambda: d.ready("cpu") == 1, 60)
     side.sold_out(first)
     side.lose_raise(second)
 
@@ -66,13 +69,22 @@ def test_the_resnet_set_up(side, davit, moment):
     chosen = side.held(second)
     assert len(chosen) == 2
 
+    if ray:
+        busy = {n.instance_id for n in ray.nodes() if n.status in ("RUNNING", "IDLE")}
+        assert chosen | side.held("cpu") <= busy, "the machines are Ray's nodes"
     side.lose_end()
+    earlier = len(d.events())
     d.post({"owner": "resnet", "bundles": []})
     if moment == "ending":
         d.until(lambda: side.ended() & chosen, 20)
         accident()
     d.until(lambda: not d.nodes("t4") and same(d, side), 60, "the pool is not at 0")
     assert chosen <= side.ended() and not side.ended() & side.held("cpu"), "each was ended by its name, and nothing else"
+    if ray:
+        kinds = [e["kind"] for e in d.events()[earlier:] if e["kind"].startswith("node.")]
+        assert sorted(kinds) == ["node.draining"] * 2 + ["node.ending"] * 2 + ["node.gone"] * 2, kinds
+        assert kinds[0] == "node.draining" and kinds[-1] == "node.gone", kinds
+        assert not chosen & {n.instance_id for n in ray.nodes() if n.status in ("RUNNING", "IDLE")}
     side.heal()
     d.stays(lambda: side.target(first) == side.target(second) == 0 and not side.held(first) | side.held(second), 1.5)
     assert d.ready("cpu") == 1 == side.target("cpu") and same(d, side)
