@@ -338,12 +338,12 @@ static const char *text_of(struct arena *a, const json_t *o, const char *key)
 static int64_t time_of(const char *iso)
 {
     struct tm tm = {0};
-    int ms = 0;
+    long ms = 0;
     const char *rest = strptime(iso, "%Y-%m-%dT%H:%M:%S", &tm);
     if (rest == NULL)
         return -1;
     if (*rest == '.')
-        ms = atoi(rest + 1);
+        ms = strtol(rest + 1, NULL, 10);
     return (int64_t)timegm(&tm) * 1000 + ms;
 }
 
