@@ -268,6 +268,7 @@ static void view_taken(struct control *c, struct head *h, struct head_job *j)
     h->view_arena = j->arena;
     j->arena = (struct arena){0};
     h->view = j->view;
+    h->view_ms = c->now_ms;
     head_index(h);
     head_joins(c, h, restarted);
 }
