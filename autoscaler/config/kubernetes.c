@@ -115,6 +115,8 @@ const struct key kubernetes_keys[] = {
     {.name = "gpu_join_timeout", .type = KEY_TIME, AT(kube_join_timeout_ms),
      .min = 1000, .max = 86400000,
      .help = "how long a node's GPUs may be missing after it joined"},
+    {.name = "reserve", .type = KEY_BOOL, AT(kube_reserve),
+     .help = "take the system's share off types that were not seen yet"},
     {.name = "label", .type = KEY_CUSTOM, .read = label_read,
      .help = "the node's label that holds the machine's id"},
     KEYS_END,
