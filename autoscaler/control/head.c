@@ -124,6 +124,7 @@ static enum status kube_open(struct control *c, struct err *err)
         .namespaces = conf->kube_namespaces,
         .scheduler_names = conf->kube_schedulers, .label = conf->kube_label,
         .zones = offer_zones(conf, &arena),
+        .no_reserve = !conf->kube_reserve,
     };
     void *reader, *writer = NULL;
     enum status s = kube_head_new(&o, &reader, err);
