@@ -125,6 +125,8 @@ const struct key kubernetes_keys[] = {
      .help = "pods with an emptyDir or hostPath may be evicted"},
     {.name = "drain_bare_pods", .type = KEY_BOOL, AT(kube_drain_bare),
      .help = "pods without a controller may be evicted"},
+    {.name = "reserve", .type = KEY_BOOL, AT(kube_reserve),
+     .help = "take the system's share off types that were not seen yet"},
     {.name = "label", .type = KEY_CUSTOM, .read = label_read,
      .help = "the node's label that holds the machine's id"},
     KEYS_END,

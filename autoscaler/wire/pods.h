@@ -29,14 +29,14 @@ enum status kube_head_new(const struct kube_head_opts *o, void **ret,
                           struct err *err);
 extern const struct head_ops kube_head_ops;
 
-/* "nvidia.com/gpu" -> "GPU" (and *ret_vendor "" for NVIDIA, else the extended
- * resource's name, the value of GPU_LABEL), "cpu" -> "CPU",
- * "aws.amazon.com/neuroncore" -> "neuron_cores"; what is not in the table of
- * accelerators keeps its name. */
+/* "nvidia.com/gpu" -> "GPU", "cpu" -> "CPU", "aws.amazon.com/neuroncore" ->
+ * "neuron_cores"; what is not in the table of accelerators keeps its name.
+ * *ret_vendor: of a GPU that is not NVIDIA's its extended resource, else "". */
 const char *pods_resource(const char *k8s, const char **ret_vendor);
-/* Of a node type or node whose GPU is not NVIDIA's: "amd.com/gpu".  A pod that
+/* On a node type or node whose GPU is not NVIDIA's: "amd.com.gpu".  A pod that
  * asks amd.com/gpu has a term on it, one that asks nvidia.com/gpu excludes
- * every other value. */
+ * other values.  A type has it by its labels, or by an accelerator_type that
+ * begins with AMD-. */
 #define GPU_LABEL "davit.io/gpu"
 
 /* The pods behind a demand of the view. */

@@ -35,6 +35,9 @@ bool pods_quantity(const json_t *v, bool up, int64_t *ret);
 int64_t pods_time_ms(const char *rfc3339);  /* 0: it is no time */
 uint64_t pods_hash(uint64_t h, const char *s);
 
+/* The value of GPU_LABEL for an extended resource: "amd.com.gpu". */
+const char *pods_vendor(struct arena *a, const char *resource);
+
 /* Needs that are added up; names are Ray's, in the arena. */
 struct pods_sum { struct qty v[PODS_MAX_NEEDS]; uint32_t n; bool full; };
 int64_t *pods_sum_of(struct pods_sum *s, struct arena *a, const char *name);

@@ -71,7 +71,7 @@ static struct qtys amounts_read(struct knode *n, const json_t *list,
         to = pods_sum_of(&sum, &n->arena, pods_resource(name, &of));
         *to = amount_add(*to, amount);
         if (*of && amount)
-            *vendor = pods_word(&n->arena, of);
+            *vendor = pods_vendor(&n->arena, of);
     }
     return pods_sum_qtys(&sum, &n->arena);
 }

@@ -240,7 +240,7 @@ static void needs_read(struct needs *x, const json_t *spec)
 static void vendor_add(struct needs *x, struct req_vec *to)
 {
     static const char *const others[] = {
-        "amd.com/gpu", "gpu.intel.com/i915", "gpu.intel.com/xe",
+        "amd.com.gpu", "gpu.intel.com.i915", "gpu.intel.com.xe",
     };
     struct arena *a = &x->shape->arena;
     const char **v;
@@ -249,7 +249,7 @@ static void vendor_add(struct needs *x, struct req_vec *to)
         return;
     v = ARENA_ARRAY(a, const char *, 3);
     if (*x->vendor) {
-        v[0] = pods_word(a, x->vendor);
+        v[0] = pods_vendor(a, x->vendor);
         VEC_PUSH(a, &to->all, ((struct req){ GPU_LABEL, REQ_IN, { v, 1 } }));
         return;
     }
@@ -368,8 +368,14 @@ static void tolerations_read(struct pod_shape *s, const json_t *spec,
                 const char *name;
                 json_t *q;
                 json_object_foreach((json_t *)(uintptr_t)lists[k], name, q) {
-                    if (!is_extended(name) || kept == n + PODS_MAX_NEEDS ||
-                        strlen(name) > PODS_MAX_WORD)
+                    bool there = !is_extended(name) ||
+                                 kept == n + PODS_MAX_NEEDS ||
+                                 strlen(name) > PODS_MAX_WORD;
+                    for (uint32_t j = 0; j < kept && !there; j++)
+                        there = v[j].op == TOLERATE_EXISTS &&
+                                v[j].effect == EFFECT_ANY &&
+                                strcmp(v[j].key, name) == 0;
+                    if (there)
                         continue;
                     v[kept++] = (struct toleration){
                         pods_word(&s->arena, name), TOLERATE_EXISTS, "",

@@ -190,6 +190,15 @@ const char *pods_resource(const char *k8s, const char **ret_vendor)
     return k8s;
 }
 
+const char *pods_vendor(struct arena *a, const char *resource)
+{
+    char *s = arena_strdup(a, pods_word(a, resource)), *slash = strchr(s, '/');
+
+    if (slash)
+        *slash = '.';
+    return s;
+}
+
 int64_t *pods_sum_of(struct pods_sum *s, struct arena *a, const char *name)
 {
     static int64_t nowhere;
