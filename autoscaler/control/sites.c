@@ -253,6 +253,7 @@ void machine_seen(struct control *c, struct site *s,
         return;
     m->seen_ms = c->now_ms;
     m->missed = 0;
+    snprintf(m->unit, sizeof m->unit, "%s", cm->unit);
     if (strcmp(m->address, cm->address) != 0 ||
         (*cm->zone && strcmp(m->zone, cm->zone) != 0) ||
         (m->state < STATE_READY && strcmp(m->detail, cm->detail) != 0)) {
