@@ -230,6 +230,7 @@ int cluster_patch(struct op *op, struct cluster *c, bool *ret_conflict)
     for (size_t i = 0; i < c->n; i++)
         group_steps(patch, &c->v[i]);
     path_of(op->k, "?fieldManager=davit", path, sizeof path);
+    writer_begins(op->k);
     int s = api_send(op, &(struct request){.method = "PATCH", .path = path,
                                            .type = "application/json-patch+json",
                                            .body = patch, .verb = "patch",
@@ -237,10 +238,7 @@ int cluster_patch(struct op *op, struct cluster *c, bool *ret_conflict)
                      &reply, &http);
     json_decref(patch);
     json_decref(reply);
-    if (s == DAVIT_OK)
-        writer_wrote(op->k, c);
-    else if (http < 400 || http >= 500)
-        writer_unsure(op->k, c);
+    writer_ends(op->k, c, s == DAVIT_OK, http < 400 || http >= 500);
     if (s == DAVIT_NOT_FOUND)
         s = DAVIT_RETRY;
     /* 422 is also what a test that did not hold is answered with. */

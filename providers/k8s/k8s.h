@@ -43,7 +43,8 @@ struct k8s {
     json_t *named;               /* pods this handle named to be deleted */
     json_t *ending;              /* hosts of units that we were told to end */
     json_t *wrote;               /* group -> replicas as we wrote them last */
-    uint64_t writes;             /* patches that were taken */
+    uint64_t writes;             /* patches sent so far */
+    uint32_t writing;            /* under way */
     json_t *live;                /* group -> units in the last list */
     int64_t told_ms;             /* when another writer was named last */
     struct ask *asks;
@@ -174,9 +175,10 @@ uint32_t units_stay(const struct cluster *c, const struct pods *ps,
 /* ---- writer.c */
 /* Looks whether replicas are not what we wrote, and says who did that. */
 void writer_watch(struct op *op, const struct cluster *c);
-void writer_wrote(struct k8s *k, const struct cluster *c);
-/* It was sent, and nobody knows whether it was taken. */
-void writer_unsure(struct k8s *k, const struct cluster *c);
+void writer_begins(struct k8s *k);
+/* unsure: it was sent, and nobody knows whether it was taken. */
+void writer_ends(struct k8s *k, const struct cluster *c, bool good,
+                 bool unsure);
 /* Who of others wrote workerGroupSpecs last, "" nobody. */
 void writer_name(const json_t *raycluster, char *ret, size_t size);
 

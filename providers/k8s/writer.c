@@ -32,24 +32,25 @@ void writer_name(const json_t *raycluster, char *ret, size_t size)
     }
 }
 
-void writer_wrote(struct k8s *k, const struct cluster *c)
+void writer_begins(struct k8s *k)
 {
     pthread_mutex_lock(&k->lock);
-    k->writes++;
-    for (size_t i = 0; i < c->n; i++)
-        if (c->v[i].replicas_new)
-            json_object_set_new(k->wrote, c->v[i].name,
-                                json_integer(c->v[i].replicas));
+    k->writing++;
     pthread_mutex_unlock(&k->lock);
 }
 
-void writer_unsure(struct k8s *k, const struct cluster *c)
+void writer_ends(struct k8s *k, const struct cluster *c, bool good, bool unsure)
 {
     pthread_mutex_lock(&k->lock);
+    k->writing--;
     k->writes++;
-    for (size_t i = 0; i < c->n; i++)
-        if (c->v[i].replicas_new)
-            json_object_del(k->wrote, c->v[i].name);
+    for (size_t i = 0; i < c->n; i++) {
+        const struct group *g = &c->v[i];
+        if (g->replicas_new && good)
+            json_object_set_new(k->wrote, g->name, json_integer(g->replicas));
+        else if (g->replicas_new && unsure)
+            json_object_del(k->wrote, g->name);
+    }
     pthread_mutex_unlock(&k->lock);
 }
 
@@ -63,8 +64,9 @@ void writer_watch(struct op *op, const struct cluster *c)
         pthread_mutex_lock(&k->lock);
         json_t *wrote = json_object_get(k->wrote, g->name);
         json_int_t ours = json_integer_value(wrote);
-        bool other = c->writes == k->writes && wrote != NULL &&
-                     ours != (json_int_t)g->said;
+        /* Not by what was read while a write of ours was under way. */
+        bool other = k->writing == 0 && c->writes == k->writes &&
+                     wrote != NULL && ours != (json_int_t)g->said;
         bool tell = other && (now < k->told_ms || now - k->told_ms > TELL_MS);
         if (tell)
             k->told_ms = now;
