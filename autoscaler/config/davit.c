@@ -341,6 +341,8 @@ static const struct key ray_keys[] = {
 static const struct key head_keys[] = {
     {.name = "ray", .type = KEY_KEYS, .keys = ray_keys,
      .help = "a Ray head whose demand is served"},
+    {.name = "kubernetes", .type = KEY_CUSTOM, .read = kubernetes_read,
+     .help = "a Kubernetes API server whose pending pods are served"},
     KEYS_END,
 };
 
@@ -508,6 +510,7 @@ void davit_keys_walk(void (*each)(void *arg, const char *where,
     keys_walk(root_keys, "", each, arg);
     keys_walk(type_keys, "node_types.NAME", each, arg);
     keys_walk(queue_keys, "queues.NAME", each, arg);
+    keys_walk(kubernetes_keys, "kubernetes", each, arg);
     keys_walk(consolidate_keys, "consolidate", each, arg);
     keys_walk(idle_keys, "idle_timeouts[]", each, arg);
 }

@@ -12,6 +12,7 @@
 
 #include "../base/clock.h"
 #include "../base/log.h"
+#include "../wire/ray.h"
 #include "state.h"
 
 enum { CALL_TIMEOUT_MS = 120000, TERMINATE_BATCH = 500 };
@@ -32,6 +33,7 @@ static struct wish *wish_find(struct control *c, const char *type)
  * view too. */
 static uint32_t wish_grant(struct control *c, const char *type, uint32_t n)
 {
+    const struct head *ray = head_of_kind(c, &ray_ops);
     struct wish *w = wish_find(c, type);
     uint32_t granted = 0;
 
@@ -40,16 +42,16 @@ static uint32_t wish_grant(struct control *c, const char *type, uint32_t n)
         if (!c->wishes)
             abort();
         w = &c->wishes[c->n_wishes++];
-        *w = (struct wish){.view = c->head.views};
+        *w = (struct wish){.view = ray->views};
         snprintf(w->type, sizeof w->type, "%s", type);
-    } else if (c->head.views > w->view) {
+    } else if (ray->views > w->view) {
         granted = n < w->count ? n : w->count;
-        w->view = c->head.views;
+        w->view = ray->views;
     }
     w->count = n - granted;
     w->tick = c->tick;
     if (w->count)
-        head_hurry(c);
+        heads_hurry(c);
     return granted;
 }
 
@@ -65,7 +67,8 @@ static void wishes_forget(struct control *c)
 
 static bool needs_second_look(const struct control *c, enum reason why)
 {
-    return c->head.reader && (why == REASON_FOR_TASK || why == REASON_FOR_GANG);
+    return head_of_kind(c, &ray_ops) &&
+           (why == REASON_FOR_TASK || why == REASON_FOR_GANG);
 }
 
 /* ---- launches */
@@ -210,7 +213,7 @@ static void end_machine(struct control *c, struct machine *m, enum reason why)
         break;
     case STATE_READY:
         m->why = why;
-        if (c->head.reader && *m->ray_id) {
+        if (c->n_heads && *m->ray_id) {
             m->drain_since_ms = c->now_ms;
             m->drain_accepted = false;
             machine_to(c, m, STATE_DRAINING);

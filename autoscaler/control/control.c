@@ -102,7 +102,7 @@ static void tick(struct control *c)
         publish(c, page);               /* the API reads this, nothing else */
         if (c->record)
             record_put(c->record, page);
-        head_report(c, page);
+        heads_report(c, page);
     } else {
         /* Facts come through checked readers: a bug of ours, told loudly;
          * the fleet stays as it is. */
@@ -111,7 +111,7 @@ static void tick(struct control *c)
     }
     commands_answer(c);
     sites_poll(c);
-    head_poll(c);
+    heads_poll(c);
     fleet_sweep(&c->fleet);
     metrics_count(c, page->planned_us, cpu_us() - t0);
     status_unref(page);
@@ -256,7 +256,7 @@ enum status control_new(const struct control_opts *o, struct config *conf,
     free(sites);
     observe_begin(c);
     c->workers = workers_new(WORKERS, WORKERS_STUCK, &c->inbox);
-    head_open(c);
+    heads_open(c);
     if (o->record_dir &&
         (s = record_open(o->record_dir, &c->record, &err)) != ST_OK) {
         buf_printf(errors, "--record: %s\n", err.text);
@@ -295,8 +295,7 @@ void control_free(struct control *c)
         return;
     c->stopping = true;
     calls_cancel_reads(c);
-    if (!workers_free(c->workers, STOP_MS) ||
-        !workers_free(c->head.workers, STOP_MS)) {
+    if (!workers_free(c->workers, STOP_MS) || !heads_stop(c, STOP_MS)) {
         /* A plug-in or the head hangs.  What was promised is on disk, and the
          * next start asks again with the same request ids. */
         log_warn("a call is still under way; leaving without its answer");
@@ -308,7 +307,7 @@ void control_free(struct control *c)
     observe_fold(c);         /* frees what was still under way */
     commands_answer(c);
     sites_retire(c, c->sites.v, c->sites.n);
-    head_close(c);
+    heads_close(c);
     requests_done(c);
     if (c->journal) {
         journal_commit(c->journal, NULL);

@@ -90,7 +90,7 @@ static void observe_late(struct control *c, struct machine *m)
     int64_t limit = c->config->start_timeout_ms, left;
     struct err e;
 
-    if (!s || !s->listed_ms || s->list_failures || !head_fresh(c))
+    if (!s || !s->listed_ms || s->list_failures || !heads_fresh(c))
         m->progress_ms = c->now_ms;
     left = limit - (c->now_ms - (m->progress_ms > m->since_ms ? m->progress_ms
                                                               : m->since_ms));
@@ -110,7 +110,7 @@ static void observe_drained(struct control *c, struct machine *m)
 {
     enum { MARGIN_MS = 300000 };
 
-    if (!m->drain_accepted || !head_fresh(c) ||
+    if (!m->drain_accepted || !heads_fresh(c) ||
         c->now_ms - m->drain_since_ms < DRAIN_DEADLINE_MS + MARGIN_MS)
         return;
     machine_to(c, m, STATE_STOPPING);

@@ -12,7 +12,7 @@
 
 #include "../cloud/cloud.h"
 #include "../store/journal.h"
-#include "../wire/ray.h"
+#include "../wire/head.h"
 #include "control.h"
 #include "record.h"
 
@@ -49,16 +49,19 @@ struct request {
     bool told_infeasible;
 };
 
-/* The Ray head: two handles, since each serves one thread at a time. */
+/* A head (wire/head.h): two handles, since each serves one thread at a time. */
 struct head {
-    struct ray_head *reader, *writer;  /* NULL: no head */
+    const struct head_ops *ops;
+    const char *address;      /* for people */
+    void *reader, *writer;
     struct workers *workers;  /* its own: no provider can hold it up */
     bool reading, writing;
     bool told_v1;             /* that the head runs the older autoscaler */
     int64_t read_due_ms;      /* mono */
     struct arena view_arena;  /* owns view */
-    struct ray_view *view;    /* the last good one, or NULL */
-    const struct ray_node **index;  /* its nodes by instance id */
+    struct head_view *view;   /* the last good one, or NULL */
+    struct head_name *names;  /* its nodes by name: see head_nodes.c */
+    uint32_t n_names;
     int64_t read_ms;          /* wall, of the last good one */
     uint32_t failures;        /* in a row */
     char problem[448];
@@ -66,6 +69,7 @@ struct head {
     uint64_t reported_hash;
     uint64_t views;           /* good reads so far */
 };
+enum { HEADS = 2 };
 
 /* A call that has left and is not back: see calls.c. */
 struct flight { struct call *call; int64_t deadline_ms; bool overdue; };
@@ -111,7 +115,8 @@ struct control {
     uint32_t n_told, cap_told;
     struct request **requests;  /* sorted by owner */
     uint32_t n_requests, cap_requests;
-    struct head head;
+    struct head heads[HEADS];  /* Ray first */
+    uint32_t n_heads;
     struct wish *wishes;
     uint32_t n_wishes;
 
@@ -172,17 +177,26 @@ void site_hangs(struct control *c, struct site *s, bool list,
                 const struct err *e);
 void site_offered(struct control *c, struct call *call);
 
-/* ---- head.c: reading, draining, reporting */
-void head_open(struct control *c);
-void head_close(struct control *c);
-void head_poll(struct control *c);
-void head_hurry(struct control *c);   /* look again soon */
+/* ---- head.c: opening, reading */
+void heads_open(struct control *c);
+bool heads_stop(struct control *c, int64_t wait_ms);  /* false: one hangs */
+void heads_close(struct control *c);
+void heads_poll(struct control *c);
+void heads_hurry(struct control *c);  /* look again soon */
 void head_fold(struct control *c, struct mail *mail);
+bool head_is_fresh(const struct control *c, const struct head *h);
+bool heads_fresh(const struct control *c);  /* all of them */
+const struct head *head_of_kind(const struct control *c,
+                                const struct head_ops *ops);  /* or NULL */
+
+/* ---- head_nodes.c */
+struct head *head_of_machines(struct control *c);  /* whose nodes they are */
+const struct head_node *head_node_of(const struct control *c,
+                                     const struct machine *m);
+
+/* ---- head_drain.c, head_report.c */
 void head_drain(struct control *c, struct machine *m, bool preempt);
-void head_report(struct control *c, const struct status_page *page);
-bool head_fresh(const struct control *c);
-const struct ray_node *head_node_of(const struct control *c,
-                                    const struct machine *m);
+void heads_report(struct control *c, const struct status_page *page);
 
 /* ---- requests.c */
 enum status requests_load(struct control *c, struct err *err);

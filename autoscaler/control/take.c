@@ -29,10 +29,10 @@ static struct qtys qtys_copy(struct arena *a, struct qtys q)
     return (struct qtys){v, q.n};
 }
 
-/* Does the head's demand look at this label? */
-static bool label_asked(const struct ray_view *view, const char *key)
+/* Does a head's demand look at this label? */
+static bool label_asked(const struct head_view *view, const char *key)
 {
-    for (uint32_t d = 0; d < view->n_demands; d++)
+    for (uint32_t d = 0; view && d < view->n_demands; d++)
         for (uint32_t b = 0; b < view->demands[d].n_bundles; b++) {
             const struct fact_bundle *x = &view->demands[d].bundles[b];
             for (uint32_t k = 0; k < x->n_alts; k++)
@@ -270,7 +270,7 @@ static struct fact_node machine_take(struct control *c, struct arena *a,
                                      const struct machine *m, bool node_ids)
 {
     const struct conf_type *t = type_find(c->config, m->type);
-    const struct ray_node *ray = head_node_of(c, m);
+    const struct head_node *seen = head_node_of(c, m);
     struct fact_node n = {
         .id = arena_strdup(a, m->id),
         .type = arena_strdup(a, t ? m->type : ""),
@@ -298,40 +298,42 @@ static struct fact_node machine_take(struct control *c, struct arena *a,
         n.state = STATE_STOPPING;  /* no way back: it gives no room */
     if (m->state != STATE_READY && m->state != STATE_DRAINING)
         return n;
-    if (!c->head.reader) {
+    if (!c->n_heads) {
         /* Nothing tells of work on it: it is idle since it was last needed. */
         int64_t since = m->needed_ms > m->ready_ms ? m->needed_ms : m->ready_ms;
         n.idle_ms = c->now_ms > since ? c->now_ms - since : 0;
-    } else if (ray && ray->status != RAY_DEAD) {
-        n.total = qtys_copy(a, ray->total);
-        n.available = qtys_copy(a, ray->available);
-        n.labels = labels_copy(a, ray->labels, node_ids);
-        n.idle_ms = ray->status == RAY_IDLE ? ray->idle_ms : -1;
-        n.activity = arena_strdup(a, ray->activity);
+    } else if (seen && seen->status != HEAD_DEAD) {
+        n.total = qtys_copy(a, seen->total);
+        n.available = qtys_copy(a, seen->available);
+        n.labels = labels_copy(a, seen->labels, node_ids);
+        n.taints = taints_copy(a, seen->taints);
+        n.idle_ms = seen->status == HEAD_IDLE ? seen->idle_ms : -1;
+        n.activity = arena_strdup(a, seen->activity);
     }
     return n;
 }
 
-/* Ray nodes that are no machine of ours: the head itself, and strangers. */
-static struct fact_node stranger_take(struct arena *a, const struct ray_node *r,
-                                      bool node_ids)
+/* Nodes that are no machine of ours: the head itself, and strangers. */
+static struct fact_node stranger_take(struct arena *a,
+                                      const struct head_node *r, bool node_ids)
 {
     return (struct fact_node){
-        .id = arena_strdup(a, r->ray_id),
+        .id = arena_strdup(a, r->node_id),
         .type = "",
-        .zone = "",
+        .zone = arena_strdup(a, r->zone),
         .head = r->head,
         .foreign = true,
-        .state = r->status == RAY_DRAINING ? STATE_STOPPING : STATE_READY,
+        .state = r->status == HEAD_DRAINING ? STATE_STOPPING : STATE_READY,
         .total = qtys_copy(a, r->total),
         .available = qtys_copy(a, r->available),
         .labels = labels_copy(a, r->labels, node_ids),
-        .idle_ms = r->status == RAY_IDLE ? r->idle_ms : -1,
+        .taints = taints_copy(a, r->taints),
+        .idle_ms = r->status == HEAD_IDLE ? r->idle_ms : -1,
         .price_micros_hour = -1,
         .activity = arena_strdup(a, r->activity),
         .cloud_id = arena_strdup(a, r->instance_id),
         .address = arena_strdup(a, r->address),
-        .ray_id = arena_strdup(a, r->ray_id),
+        .ray_id = arena_strdup(a, r->node_id),
         .provider = "", .request_id = "", .note = arena_strdup(a, r->type),
         .unit = "",
     };
@@ -339,24 +341,34 @@ static struct fact_node stranger_take(struct arena *a, const struct ray_node *r,
 
 static void nodes_take(struct control *c, struct arena *a, struct facts *f)
 {
-    const struct ray_view *view = c->head.view;
-    uint32_t n_ray = view ? view->n_nodes : 0, n = 0;
-    struct fact_node *v = ARENA_ARRAY(a, struct fact_node,
-                                      c->fleet.n + n_ray);
-    bool *ours = ARENA_ARRAY(a, bool, n_ray);
-    bool node_ids = view && label_asked(view, "ray.io/node-id");
+    const struct head *owner = head_of_machines(c);
+    const struct head_view *mine = owner ? owner->view : NULL;
+    bool *ours = ARENA_ARRAY(a, bool, mine ? mine->n_nodes : 0);
+    uint32_t n = 0, most = c->fleet.n;
+    bool node_ids = false;
+    struct fact_node *v;
 
+    for (uint32_t h = 0; h < c->n_heads; h++) {
+        const struct head_view *view = c->heads[h].view;
+        most += view ? view->n_nodes : 0;
+        node_ids = node_ids || label_asked(view, "ray.io/node-id");
+    }
+    v = ARENA_ARRAY(a, struct fact_node, most);
     for (uint32_t i = 0; i < c->fleet.n; i++) {
         const struct machine *m = c->fleet.v[i];
-        const struct ray_node *r = head_node_of(c, m);
-        if (r)
-            ours[r - view->nodes] = true;
+        const struct head_node *x = head_node_of(c, m);
+        if (x)
+            ours[x - mine->nodes] = true;
         if (m->state != STATE_GONE)
             v[n++] = machine_take(c, a, m, node_ids);
     }
-    for (uint32_t i = 0; i < n_ray; i++)
-        if (!ours[i] && view->nodes[i].status != RAY_DEAD)
-            v[n++] = stranger_take(a, &view->nodes[i], node_ids);
+    for (uint32_t h = 0; h < c->n_heads; h++) {
+        const struct head_view *view = c->heads[h].view;
+        for (uint32_t i = 0; view && i < view->n_nodes; i++)
+            if (view->nodes[i].status != HEAD_DEAD &&
+                !(view == mine && ours[i]))
+                v[n++] = stranger_take(a, &view->nodes[i], node_ids);
+    }
     f->nodes = v;
     f->n_nodes = n;
 }
@@ -380,8 +392,8 @@ struct demand_vec { VEC(struct fact_demand) all; };
 
 /* The head's demand.  Tasks of several queues come in one list, which becomes
  * one demand for each; a gang has the queue that any of its bundles names. */
-static void ray_demand_take(struct arena *a, const struct fact_demand *from,
-                            struct demand_vec *to)
+static void head_demand_take(struct arena *a, const struct fact_demand *from,
+                             struct demand_vec *to)
 {
     struct fact_demand d = demand_copy(a, from);
     struct fact_bundle *v = (struct fact_bundle *)d.bundles;  /* ours */
@@ -430,13 +442,29 @@ static void queues_take(struct control *c, struct arena *a, struct facts *f)
 /* See requests.c: both together stay below the snapshot's ceiling. */
 enum { BUNDLES_OF_HEAD = 5000000 };
 
+static void head_demands_take(struct control *c, struct arena *a,
+                              const struct head *h, struct demand_vec *to,
+                              uint64_t *bundles)
+{
+    const struct head_view *view = h->view;
+    bool fresh = head_is_fresh(c, h);
+
+    for (uint32_t i = 0; view && i < view->n_demands; i++) {
+        for (uint32_t b = 0; b < view->demands[i].n_bundles; b++)
+            *bundles += view->demands[i].bundles[b].count;
+        if (*bundles >= BUNDLES_OF_HEAD)
+            break;  /* the rest is planned for when this is served */
+        /* Old news of pending work buys nothing; a request stays in force. */
+        if (!fresh && view->demands[i].source != SOURCE_REQUEST)
+            continue;
+        head_demand_take(a, &view->demands[i], to);
+    }
+}
+
 static void demands_take(struct control *c, struct arena *a, struct facts *f)
 {
-    const struct ray_view *view = c->head.view;
-    uint32_t n_ray = view ? view->n_demands : 0;
     struct demand_vec v = {{0}};
     struct fact_demand spare = {0};
-
     uint64_t bundles = 0;
 
     for (uint32_t i = 0; i < c->n_requests; i++)
@@ -444,16 +472,8 @@ static void demands_take(struct control *c, struct arena *a, struct facts *f)
             struct fact_demand d = demand_copy(a, &c->requests[i]->demand);
             VEC_PUSH(a, &v.all, d);
         }
-    for (uint32_t i = 0; i < n_ray && bundles < BUNDLES_OF_HEAD; i++) {
-        for (uint32_t b = 0; b < view->demands[i].n_bundles; b++)
-            bundles += view->demands[i].bundles[b].count;
-        if (bundles >= BUNDLES_OF_HEAD)
-            break;  /* the rest is planned for when this is served */
-        /* Old news of pending work buys nothing; a request stays in force. */
-        if (!f->head_fresh && view->demands[i].source != SOURCE_REQUEST)
-            continue;
-        ray_demand_take(a, &view->demands[i], &v);
-    }
+    for (uint32_t h = 0; h < c->n_heads; h++)
+        head_demands_take(c, a, &c->heads[h], &v, &bundles);
     if (config_spare(c->config, &spare)) {
         spare = demand_copy(a, &spare);
         VEC_PUSH(a, &v.all, spare);
@@ -470,7 +490,7 @@ struct facts *facts_take(struct control *c, struct arena *a)
 
     f->cluster = arena_strdup(a, c->config->cluster);
     f->now_ms = c->now_ms;
-    f->head_fresh = head_fresh(c);
+    f->head_fresh = heads_fresh(c);
     f->limits = c->config->limits;
     for (uint32_t i = 0; i < c->config->n_types; i++)
         type_take(c, a, &c->config->types[i], &types[i]);

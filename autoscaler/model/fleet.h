@@ -22,7 +22,8 @@ struct machine {
     char provider[32], type[64], zone[48];
     char cloud_id[128];     /* "" until the provider told */
     char address[64];
-    char ray_id[64];        /* hex, "" until it joined */
+    char ray_id[256];       /* the head's id of it: hex, or the name of a
+                             * Kubernetes node; "" until it joined */
     char config_hash[20];   /* of the node type it was launched from */
     char detail[160];       /* progress, or why it failed; for people */
     bool spot;
