@@ -93,6 +93,10 @@ struct route {
 };
 enum { ROUTE_OPEN = 1,             /* needs no token */
        ROUTE_BODY = 2 };           /* takes a body */
+/* reads.c: what /metrics says. */
+void metrics_text(struct server *s, struct buf *ret);
+/* scrape.c: serves it on this socket, and nothing else; NULL: it cannot. */
+struct MHD_Daemon *scrape_start(struct server *s, int listen_fd);
 extern const struct route routes[];
 extern const size_t n_routes;
 
@@ -167,8 +171,9 @@ struct server {
     struct whatif *whatif;
     struct guard guard;
     struct MHD_Daemon *mhd;
+    struct MHD_Daemon *metrics_mhd;  /* NULL: no port of its own */
     int listen_fd;
-    uint32_t port;
+    uint32_t port, metrics_port;
     pthread_t steward;
     pthread_mutex_t lock;          /* of the three below */
     bool closing;                  /* no new listeners */

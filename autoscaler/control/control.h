@@ -11,8 +11,12 @@
 
 struct control;
 
+struct source;
+
 struct control_opts {
     const char *config_path;
+    struct source *source;    /* NULL: config_path is a file; else what is read
+                               * in its place: see source.h.  Borrowed. */
     const char *record_dir;   /* NULL: plans are not recorded */
     bool dry_run;             /* shadow mode: plans, but never acts */
 };

@@ -55,7 +55,7 @@ static enum status opened(struct kube_split *s, char c, struct err *err)
 }
 
 /* The end of a bracket; the depth is the one behind it. */
-static enum status closed(struct kube_split *s, struct err *err)
+static enum status closed(struct kube_split *s)
 {
     if (s->in_object && object_place(s)) {
         s->in_object = false;
@@ -150,7 +150,7 @@ enum status kube_split_feed(struct kube_split *s, const char *p, size_t n,
                 from = p + 1;
             }
             if (st == ST_OK)
-                st = closed(s, err);
+                st = closed(s);
             break;
         case ',':
             s->key_next = s->depth == 1;

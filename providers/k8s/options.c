@@ -112,6 +112,8 @@ static int who_read(struct k8s *k, const struct davit_setup *s,
     const char *folder = OPTION("service_account"), *v;
     int st;
     if (folder == NULL)
+        folder = getenv("DAVIT_SERVICEACCOUNT_DIR");
+    if (folder == NULL || *folder == '\0')
         folder = ACCOUNT;
     if ((st = endpoint_read(k, OPTION("endpoint"), e)) != DAVIT_OK)
         return st;
