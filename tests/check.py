@@ -34,6 +34,7 @@ SUITES = {
     "clouds-gke": CLOUDS + ["tests/clouds/gke"],
     "clouds-aks": CLOUDS + ["tests/clouds/aks"],
     "e2e": ["tests/netns.sh"] + PYTEST + ["tests/e2e"],
+    "k8s": ["tests/netns.sh"] + PYTEST + ["tests/k8s"],
 }
 
 # clouds-eks runs in `make check-clouds` only: moto takes ten minutes over it.
@@ -41,7 +42,7 @@ SUITES = {
 LANES = [
     ["lint", "catalogue", "ray-cases", "ray-cases-random", "unit", "fuzz", "contract", "exec", "prop", "integration"],
     ["e2e", "ray-head"],
-    ["clouds-aks", "clouds-gke"],
+    ["clouds-aks", "clouds-gke", "k8s"],
 ]
 PRINTING = threading.Lock()
 
