@@ -31,6 +31,8 @@ static void defaults_set(struct config *c)
     c->metrics_host = "";
     c->api_token_file = c->api_tls_cert = c->api_tls_key = "";
     c->state = "davit.db";
+    c->ha_namespace = c->ha_name = c->ha_identity = "";
+    c->ha_lease_ms = 15000;
     c->plugin_dir = "";
     c->head_type = "";
     c->kube_kubeconfig = c->kube_context = "";

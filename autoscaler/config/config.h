@@ -61,6 +61,11 @@ struct config {
     uint32_t metrics_port;
     const char *api_token_file, *api_tls_cert, *api_tls_key;  /* "" : none */
     const char *state;            /* path of the journal, "davit.db" */
+    bool ha;                      /* state: kubernetes */
+    const char *ha_namespace;     /* "" : the pod's own */
+    const char *ha_name;          /* "" : "davit-" and the cluster */
+    const char *ha_identity;      /* "" : the host's name and a random part */
+    int64_t ha_lease_ms;
     const char *plugin_dir;       /* "" : the built-in search path */
     struct fact_limits limits;
     int64_t start_timeout_ms;     /* no visible progress for so long: failed */

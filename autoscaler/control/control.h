@@ -7,6 +7,7 @@
 #include "../config/config.h"
 #include "command.h"
 #include "event.h"
+#include "ha.h"
 #include "status.h"
 
 struct control;
@@ -19,6 +20,7 @@ struct control_opts {
                                * in its place: see source.h.  Borrowed. */
     const char *record_dir;   /* NULL: plans are not recorded */
     bool dry_run;             /* shadow mode: plans, but never acts */
+    struct ha *ha;            /* NULL: alone; it leads, and outlives control */
 };
 
 /* Takes the configuration over.  Opens the journal and the providers; errors
