@@ -89,16 +89,13 @@ static int ask_apply(struct op *op, struct cluster *c, struct ask *a,
     if (*g->gate != '\0')
         return refuse(a, DAVIT_STOCKOUT, "scaleGate", "worker group %.60s is "
                       "%s", g->name, g->gate);
-    if (a->count % g->hosts != 0)
-        return kit_error(&a->e, DAVIT_INVALID, "numOfHosts", "worker group "
-                         "%.60s comes in units of %u hosts, %u are no whole "
-                         "units", g->name, g->hosts, a->count);
     int s = units_now(op, c, g, ps, have, &now);
     if (s != DAVIT_OK) {
         a->e = *op->e;
         return s;
     }
-    uint32_t units = a->count / g->hosts;
+    /* Units are whole: what is over is listed, and the daemon's to use. */
+    uint32_t units = (a->count + g->hosts - 1) / g->hosts;
     if (now > g->max || units > g->max - now)
         return kit_error(&a->e, DAVIT_QUOTA, "maxReplicas", "worker group "
                          "%.60s has %u replicas, %u more would be over its "

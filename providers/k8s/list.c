@@ -145,10 +145,32 @@ static void names_clean(struct listing *x)
     json_decref(done);
 }
 
+/* Somebody lowered replicas of a group that we scale: no pod goes by that, but
+ * one that dies would not be made again.  They are what there is. */
+static void replicas_mend(struct listing *x, uint64_t writes)
+{
+    struct k8s *k = x->op.k;
+    pthread_mutex_lock(&k->lock);
+    bool calm = k->writing == 0 && k->writes == writes;
+    for (size_t i = 0; i < x->c.n && calm; i++) {
+        struct group *g = &x->c.v[i];
+        uint32_t there = (uint32_t)json_integer_value(
+            json_object_get(k->live, g->name));
+        if (json_object_get(k->wrote, g->name) != NULL && !g->suspended &&
+            !x->c.suspended && *g->gate == '\0' && there > g->replicas &&
+            there <= g->max)
+            group_set_replicas(g, there);
+    }
+    pthread_mutex_unlock(&k->lock);
+}
+
 int k8s_list(void *self, struct davit_call *call, struct davit_sink *sink,
              put_machine *put, struct davit_error *e)
 {
     struct listing x = {.op = {self, call, e}, .sink = sink, .put = put};
+    pthread_mutex_lock(&x.op.k->lock);
+    uint64_t writes = x.op.k->writes;
+    pthread_mutex_unlock(&x.op.k->lock);
     /* In this order: what made a pod is in the RayCluster that is read after
      * it. */
     int s = pods_read(&x.op, &x.ps);
@@ -164,6 +186,7 @@ int k8s_list(void *self, struct davit_call *call, struct davit_sink *sink,
             group_promises(&x, &x.c.v[i]);
         writer_watch(&x.op, &x.c);
         keep(&x);
+        replicas_mend(&x, writes);
         names_clean(&x);
     }
     pods_done(&x.ps);
