@@ -180,7 +180,7 @@ const char *take_key(struct arena *a, const char *method, const char *url,
     buf_printf(&b, "%s %.*s?", method, (int)len, *path == '/' ? path : "/");
     if (path[len] == '?')
         key_pairs(a, &b, path + len + 1, strcspn(path + len + 1, "#"));
-    buf_str(&b, "\n");
+    buf_str(&b, " ");
     if (body[0] == '{' || body[0] == '[')
         j = json_loads(body, 0, NULL);
     if (j != NULL) {
@@ -343,7 +343,7 @@ static int64_t time_of(const char *iso)
     if (rest == NULL)
         return -1;
     if (*rest == '.')
-        ms = atoi(rest + 1);
+        ms = (int)strtol(rest + 1, NULL, 10);
     return (int64_t)timegm(&tm) * 1000 + ms;
 }
 
