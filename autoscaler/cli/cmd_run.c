@@ -7,8 +7,32 @@
 #include <string.h>
 
 #include "../api/server.h"
+#include "../api/standby.h"
 #include "../base/log.h"
 #include "cli.h"
+
+static void waits_told(void *arg, const char *text)
+{
+    standby_says(arg, text);
+    log_info("%s", text);
+}
+
+/* With state: kubernetes: returns once this daemon leads. */
+static enum status lead(const struct config *conf, struct ha **ret,
+                        struct err *err)
+{
+    struct standby *standby;
+    enum status s = ha_open(conf, ret, err);
+
+    if (s != ST_OK || !*ret)
+        return s;
+    s = standby_start(conf, &standby, err);
+    if (s != ST_OK)
+        return s;
+    ha_lead(*ret, waits_told, standby);
+    standby_stop(standby);
+    return ST_OK;
+}
 
 static int run(int argc, char **argv)
 {
@@ -58,21 +82,28 @@ static int run(int argc, char **argv)
     }
     for (uint32_t i = 0; i < conf->n_warnings; i++)
         log_warn("%s", conf->warnings[i]);
+    if (lead(conf, &o.ha, &err) != ST_OK) {
+        fprintf(stderr, "%s: %s\n", o.config_path, err.text);
+        return EXIT_INPUT;
+    }
     if (control_new(&o, conf, &control, &errors) != ST_OK) {
         fputs(errors.s, stderr);
         buf_done(&errors);
+        ha_close(o.ha);
         return EXIT_INPUT;
     }
     buf_done(&errors);
     if (server_start(conf, control, &server, &err) != ST_OK) {
         fprintf(stderr, "%s: api: %s\n", o.config_path, err.text);
         control_free(control);
+        ha_close(o.ha);
         return EXIT_INPUT;
     }
     log_info("listening on %s:%u", conf->api_host, server_port(server));
     rc = control_run(control);
     server_stop(server);
     control_free(control);
+    ha_close(o.ha);
     return rc;
 }
 

@@ -180,7 +180,7 @@ const char *take_key(struct arena *a, const char *method, const char *url,
     buf_printf(&b, "%s %.*s?", method, (int)len, *path == '/' ? path : "/");
     if (path[len] == '?')
         key_pairs(a, &b, path + len + 1, strcspn(path + len + 1, "#"));
-    buf_str(&b, " ");
+    buf_str(&b, "\n");
     if (body[0] == '{' || body[0] == '[')
         j = json_loads(body, 0, NULL);
     if (j != NULL) {
@@ -338,12 +338,12 @@ static const char *text_of(struct arena *a, const json_t *o, const char *key)
 static int64_t time_of(const char *iso)
 {
     struct tm tm = {0};
-    int ms = 0;
+    long ms = 0;
     const char *rest = strptime(iso, "%Y-%m-%dT%H:%M:%S", &tm);
     if (rest == NULL)
         return -1;
     if (*rest == '.')
-        ms = (int)strtol(rest + 1, NULL, 10);
+        ms = strtol(rest + 1, NULL, 10);
     return (int64_t)timegm(&tm) * 1000 + ms;
 }
 

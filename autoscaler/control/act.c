@@ -275,9 +275,25 @@ void act(struct control *c, const struct snapshot *now, const struct plan *plan)
 
 /* ---- calls */
 
+bool act_waits(const struct control *c, const char *kind, const char *id)
+{
+    return c->opts.ha && mirror_waits(c->journal, kind, id);
+}
+
 static bool due(const struct control *c, const struct machine *m)
 {
-    return !m->busy && m->retry_ms <= c->now_ms;
+    return !m->busy && m->retry_ms <= c->now_ms &&
+           !act_waits(c, "machine", m->id);
+}
+
+/* A launch leaves when all of its machines are written down. */
+static bool launch_waits(const struct control *c, const char *request_id)
+{
+    for (uint32_t i = 0; c->opts.ha && i < c->fleet.n; i++)
+        if (strcmp(c->fleet.v[i]->request_id, request_id) == 0 &&
+            act_waits(c, "machine", c->fleet.v[i]->id))
+            return true;
+    return false;
 }
 
 static void send_launch(struct control *c, struct machine *first)
@@ -287,7 +303,8 @@ static void send_launch(struct control *c, struct machine *first)
     struct call *call;
 
     /* Truth first: its machines may be there already, or no longer needed. */
-    if (!site || !site->listed_ms || !calls_room(c, site->provider))
+    if (!site || !site->listed_ms || !calls_room(c, site->provider) ||
+        launch_waits(c, first->request_id))
         return;
     rest = rests_find(c->rests, first->provider, first->type, first->zone,
                       first->spot, c->now_ms);
@@ -375,6 +392,8 @@ void act_send(struct control *c)
 {
     if (!commit(c) || c->opts.dry_run)
         return;
+    if (c->opts.ha)
+        control_wake_at(c, ha_push(c->opts.ha, c->journal));
     for (uint32_t i = 0; i < c->fleet.n; i++) {
         struct machine *m = c->fleet.v[i];
 

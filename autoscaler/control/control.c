@@ -40,14 +40,32 @@ static int64_t cpu_us(void)
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
+/* What a standby must know of is promised when a standby would know it. */
+static bool command_waits(const struct control *c, const struct command *cmd)
+{
+    switch (cmd->kind) {
+    case COMMAND_REQUEST_PUT:
+    case COMMAND_REQUEST_DROP: return act_waits(c, "request", cmd->owner);
+    case COMMAND_PROTECT: return act_waits(c, "machine", cmd->machine);
+    case COMMAND_RELOAD: break;
+    }
+    return false;
+}
+
 /* Answers the commands of this tick: their effect is on disk and in the plan. */
 static void commands_answer(struct control *c)
 {
-    struct command *cmd = c->waiting, *next;
+    struct command *cmd = c->waiting, *next, **last = &c->waiting;
 
     c->waiting = NULL;
     for (; cmd; cmd = next) {
         next = (struct command *)cmd->mail.next;
+        if (cmd->status == ST_OK && !c->stopping && command_waits(c, cmd)) {
+            cmd->mail.next = NULL;
+            *last = cmd;
+            last = (struct command **)&cmd->mail.next;
+            continue;
+        }
         if (cmd->status == ST_OK && !c->journal_ok)
             cmd->status = err_set(&cmd->err, ST_RETRY,
                                   "the journal cannot be written: nothing was "
@@ -231,7 +249,7 @@ enum status control_new(const struct control_opts *o, struct config *conf,
     c->config_problem = strdup("");
     c->started_ms = c->config_loaded_ms = c->now_ms =
         clock_steady_ms();
-    c->journal_ok = true;
+    c->journal_ok = c->copy_ok = true;
     loop_open(c);
     fleet_init(&c->fleet);
     status_board_init(&c->board);
@@ -241,7 +259,10 @@ enum status control_new(const struct control_opts *o, struct config *conf,
                      : traffic_new(o->record_http_dir ? TRAFFIC_RECORD
                                                       : TRAFFIC_LIVE,
                                    o->record_http_dir);
-    if ((s = journal_open(conf->state, &c->journal, &err)) != ST_OK ||
+    if ((s = journal_open(o->ha ? JOURNAL_IN_MEMORY : conf->state, &c->journal,
+                          &err)) != ST_OK ||
+        (o->ha && (s = ha_restore(o->ha, c->journal, &c->inbox, &err)) !=
+                      ST_OK) ||
         (s = journal_load_fleet(c->journal, &c->fleet, &err)) != ST_OK ||
         (s = requests_load(c, &err)) != ST_OK) {
         buf_printf(errors, "%s: %s\n", conf->state, err.text);
@@ -303,7 +324,8 @@ void control_free(struct control *c)
         return;
     c->stopping = true;
     calls_cancel_reads(c);
-    if (!workers_free(c->workers, STOP_MS) || !heads_stop(c, STOP_MS)) {
+    if (!workers_free(c->workers, STOP_MS) || !heads_stop(c, STOP_MS) ||
+        (c->opts.ha && !ha_stop(c->opts.ha, c->journal))) {
         /* A plug-in or the head hangs.  What was promised is on disk, and the
          * next start asks again with the same request ids. */
         log_warn("a call is still under way; leaving without its answer");

@@ -2,6 +2,7 @@
  * observe.c - answers become facts; nothing here decides or acts.
  */
 #include "../base/clock.h"
+#include "../base/log.h"
 #include "state.h"
 
 #include <stdio.h>
@@ -221,6 +222,23 @@ static void command_folded(struct control *c, struct command *cmd)
     *last = &cmd->mail;
 }
 
+static void ha_folded(struct control *c, struct mail *mail)
+{
+    struct err err;
+
+    if (ha_fold(c->opts.ha, c->journal, mail, &err)) {
+        if (!c->copy_ok)
+            log_info("the copy in the cluster can be written again");
+        c->copy_ok = true;
+        return;
+    }
+    if (c->copy_ok)
+        log_error("the copy in the cluster cannot be written: %s; nothing is "
+                  "launched or ended until it can", err.text);
+    atomic_fetch_add(&c->metrics.journal_failures, 1);
+    c->copy_ok = false;
+}
+
 void observe_fold(struct control *c)
 {
     struct mail *mail = mailbox_take(&c->inbox), *next;
@@ -233,6 +251,9 @@ void observe_fold(struct control *c)
             break;
         case MAIL_HEAD:
             head_fold(c, mail);
+            break;
+        case MAIL_HA:
+            ha_folded(c, mail);
             break;
         case MAIL_COMMAND:
             command_folded(c, (struct command *)mail);

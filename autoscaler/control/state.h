@@ -18,7 +18,7 @@
 #include "record.h"
 
 /* What may lie in the inbox. */
-enum mail_kind { MAIL_CALL = 1, MAIL_HEAD, MAIL_COMMAND };
+enum mail_kind { MAIL_CALL = 1, MAIL_HEAD, MAIL_COMMAND, MAIL_HA = HA_MAIL };
 
 /* A provider of this generation, and how its reading goes. */
 struct site {
@@ -105,6 +105,7 @@ struct control {
     bool planned;             /* this tick has a plan */
     bool journal_ok;          /* the last commit was good */
     bool journal_stale;       /* memory is ahead: all is written again */
+    bool copy_ok;             /* and the last write of its copy (ha.h) */
 
     struct fleet fleet;
     VEC(struct site *) sites; /* heap arena `life` */
@@ -214,6 +215,8 @@ const struct conf_type *type_find(const struct config *conf, const char *name);
 /* ---- act.c: journal, then calls; never decides */
 void act(struct control *c, const struct snapshot *now,
          const struct plan *plan);
+/* Is it not in the cluster yet what the journal has of it?  (ha.h) */
+bool act_waits(const struct control *c, const char *kind, const char *id);
 /* Writes what is due and, once it is on disk, sends the calls. */
 void act_send(struct control *c);
 
