@@ -172,10 +172,16 @@ def test_random_xml_is_read_as_python_reads_it(tool):
 
     def plain(e):
         return [e.tag, (e.text or "") if len(e) == 0 else "", [plain(c) for c in e]]
+
+    def pruned(tree, name):
+        return [tree[0], tree[1], [pruned(c, name) for c in tree[2] if c[0] != name]]
     for _ in range(100):
         e = make(5)
         text = ET.tostring(e, encoding="unicode")
         assert tool(xml=text)["tree"] == plain(ET.fromstring(text)), seed
+        name = rnd.choice([x.tag for x in e.iter()])
+        if e.tag != name:  # the same, that name left out wherever it is
+            assert tool(xml=text, without=name)["tree"] == pruned(plain(e), name), (seed, name)
         cut = text[:rnd.randrange(len(text))]
         if len(cut) > 1:
             assert tool(xml=cut).get("error"), (seed, cut)
