@@ -186,7 +186,49 @@ def world(rng, plain=False):
                                         "STRICT_SPREAD"])
             r["bundles"] = [strict(rng, shape(rng)) for _ in range(2)]
         s["requests"].append(r)
+    if rng.random() < 0.15:
+        taints_add(s, rng)
+    if rng.random() < 0.25:
+        queues_add(s, rng)
     return s
+
+
+TAINTS = ["gpu=present:NoSchedule", "gone:NoExecute",
+          "later:PreferNoSchedule"]
+TOLERATIONS = [["gpu"], ["gpu=present:NoSchedule"], ["gone:NoExecute", "gpu"],
+               [{"operator": "Exists"}], ["gpu=absent"]]
+
+
+def taints_add(s, rng):
+    for t in s["node_types"] + s["nodes"]:
+        if rng.random() < 0.3:
+            t["taints"] = rng.sample(TAINTS, rng.choice([1, 1, 2]))
+    for d in s["demands"] + s["gangs"] + s["requests"]:
+        for b in d["bundles"]:
+            if rng.random() < 0.5:
+                b["tolerations"] = rng.choice(TOLERATIONS)
+
+
+def queues_add(s, rng):
+    """Queues with quotas over the types, and demand that names them."""
+    names = [t["name"] for t in s["node_types"]]
+    s["queues"] = []
+    for i in range(rng.randint(1, 3)):
+        q = {"name": f"q{i}", "quota": {},
+             "node_types": rng.sample(names, rng.randint(1, len(names)))}
+        for k, most in (("gpus", 12), ("cpus", 100), ("nodes", 12)):
+            if rng.random() < 0.4:
+                q["quota"][k] = rng.randint(0, most)
+        if rng.random() < 0.3:
+            q["priority"] = rng.randint(-1, 2)
+        if rng.random() < 0.2:
+            q["owners"] = ["o*"]
+        s["queues"].append(q)
+    if rng.random() < 0.3:
+        rng.choice(s["node_types"])["labels"] = {"davit.io/queue": "q0"}
+    for d in s["demands"] + s["gangs"] + s["requests"]:
+        if rng.random() < 0.7:
+            d["queue"] = f"q{rng.randint(0, len(s['queues']))}"
 
 
 def carry_out(s, plan, state="starting"):
@@ -235,6 +277,7 @@ def shuffled(s, rng):
         for d in s[key]:
             if key == "demands":   # elsewhere the order is the asker's own
                 rng.shuffle(d["bundles"])
+    rng.shuffle(s.get("queues", []))
     for t in s["node_types"]:
         if t.get("offers"):
             rng.shuffle(t["offers"])
