@@ -148,7 +148,8 @@ class Check:
                 self.say(f"launches {l['type']} {o.zone}, which is set aside")
             if self.w.types[o.type].unavailable:
                 self.say(f"launches {l['type']}, which is unavailable")
-            if not l["holds"] and l["why"] != "min_of_type":
+            if not l["holds"] and l["why"] not in ("min_of_type",
+                                                   "consolidation"):
                 self.say(f"launches {l['type']} for nothing ({l['why']})")
         if abs(cost - self.plan["cost_per_hour"]) > 1e-6 * max(1, cost):
             self.say(f"cost is {cost}, plan says {self.plan['cost_per_hour']}")
@@ -378,7 +379,8 @@ class Check:
     def conserved(self):
         for l in self.plan["launches"]:
             t = self.w.types.get(l["type"])
-            if t is None or not t.accelerator or l["why"] == "min_of_type":
+            if t is None or not t.accelerator or l["why"] in (
+                    "min_of_type", "consolidation"):
                 continue
             for h in l["holds"]:
                 b = self.bundles[h["demand"], h["bundle"]]
@@ -410,8 +412,7 @@ class Check:
                     not n.hold_until or n.hold_until > w.now):
                 self.say(f"{n.id} is ended though held: {n.hold}")
             if p["why"] == "idle":
-                timeout = w.types[n.type].timeout if n.type in w.types else None
-                timeout = w.timeout if timeout is None else timeout
+                timeout = w.timeout_of(n)
                 if n.state != "ready" or n.idle < 0 or timeout is None or \
                         n.idle <= millis(timeout):
                     self.say(f"{n.id} is ended as idle: idle {n.idle}, timeout "
@@ -421,6 +422,8 @@ class Check:
                 if not w.end_outdated or not (
                         n.outdated or n.type not in w.types):
                     self.say(f"{n.id} is not outdated")
+            elif p["why"] == "consolidated":
+                self.consolidated(n)
             elif p["why"] not in ("over_max_of_type", "over_max_nodes",
                                   "over_budget_end"):
                 self.say(f"{n.id} is ended because of {p['why']}")
@@ -430,9 +433,48 @@ class Check:
             if t in w.types and left[t] < w.types[t].min:
                 self.say(f"{t}: idle ends leave {left[t]}, min "
                          f"{w.types[t].min}")
+        self.end_order()
         ended = sum(p["action"] == "end" for p in self.plan["nodes"])
         if ended != self.plan["ended"]:
             self.say(f"ended {ended}, plan says {self.plan['ended']}")
+
+    def consolidated(self, n):
+        """Allowed, and nothing is bought or on its way."""
+        w = self.w
+        if w.consolidate == "off" or n.state != "ready" or \
+                (n.idle < 0 and w.consolidate != "on"):
+            self.say(f"{n.id} is consolidated: {n.state}, idle {n.idle}")
+        if not n.created or w.now - n.created < w.consolidate_age:
+            self.say(f"{n.id} is consolidated, but too young")
+        if self.plan["launches"] or any(x.starting() and x.ours()
+                                        for x in w.nodes):
+            self.say(f"{n.id} is consolidated while nodes start")
+
+    def end_order(self):
+        """Above a max, what limits.end_order names goes first."""
+        keys = {"spot": lambda n: not n.spot, "on-demand": lambda n: n.spot,
+                "most_expensive": lambda n: -(n.price or 0),
+                "longest_idle": lambda n: -n.idle,
+                "oldest": lambda n: n.created, "newest": lambda n: -n.created}
+        order = []
+        for k in self.w.end_order:
+            if k not in keys:
+                break
+            order.append(keys[k])
+        rank = lambda n: [f(n) for f in order]      # noqa: E731
+        held = lambda n: n.hold and n.hold != "none" and (  # noqa: E731
+            not n.hold_until or n.hold_until > self.w.now)
+        for t in self.w.types if order else ():
+            mine = [n for n in self.w.nodes if n.type == t and n.ours() and
+                    not n.head and n.state != "draining" and
+                    not n.unit and not held(n) and
+                    (n.price is not None or len(order) == 0)]
+            out = [n for n in mine
+                   if self.actions[n.id]["why"] == "over_max_of_type"]
+            kept = [n for n in mine if self.actions[n.id]["action"] == "keep"]
+            if out and kept and max(map(rank, out)) > min(map(rank, kept)):
+                self.say(f"{t}: ends {max(out, key=rank).id} rather than "
+                         f"{min(kept, key=rank).id}, against end_order")
 
     # Infeasible means never; waiting means not now; neither is a shrug.
     def unplaced(self):

@@ -219,15 +219,20 @@ class Node:
         return self.state in ("intended", "requested", "starting")
 
 
-def node_price(n, t):
+def offer_of(n, t):
     same = [o for o in t.offers if o.spot == n.spot]
     for o in same:
         if o.zone == n.zone:
-            return o.price
+            return o
     for o in same:
         if not o.zone:
-            return o.price
-    return same[0].price if same and not n.zone else None
+            return o
+    return same[0] if same and not n.zone else None
+
+
+def node_price(n, t):
+    o = offer_of(n, t)
+    return o.price if o else None
 
 
 class World:
@@ -242,6 +247,11 @@ class World:
         self.speed = limits.get("upscaling_speed") or 0
         self.conserve = limits.get("conserve", True)
         self.end_outdated = limits.get("end_outdated", False)
+        self.end_order = limits.get("end_order") or []
+        c = limits.get("consolidate", "empty")
+        c = c if isinstance(c, dict) else {"mode": c}
+        self.consolidate = c.get("mode", "empty")
+        self.consolidate_age = millis(c.get("older_than_s", 600))
         self.types = {t["name"]: Type(t) for t in s.get("node_types") or []}
         self.nodes = [Node(n, self.types) for n in s.get("nodes") or []]
         self.offers = {(o.type, o.zone, o.spot): o
@@ -255,6 +265,15 @@ class World:
         self.tainted = any(t[2] != "PreferNoSchedule" for p in
                            list(self.offers.values()) + self.nodes
                            for t in p.taints)
+
+    def timeout_of(self, n):
+        """Seconds: its offer's, its type's, the limit's; None: never."""
+        t = self.types.get(n.type)
+        o = offer_of(n, t) if t else None
+        for place in (o, t):
+            if place and place.timeout is not None:
+                return place.timeout
+        return self.timeout
 
     def queue_of(self, d, owner):
         """The queue's name, None, or DENIED."""

@@ -362,6 +362,15 @@ static bool commit(struct control *c)
     return false;
 }
 
+/* Must it go though there is work on it?  An idle one that got work meanwhile
+ * need not, unless running work is to be moved. */
+static bool drain_hard(const struct control *c, const struct machine *m)
+{
+    if (m->why == REASON_END_CONSOLIDATE)
+        return c->config->limits.consolidate == CONSOLIDATE_ON;
+    return m->why != REASON_END_IDLE;
+}
+
 void act_send(struct control *c)
 {
     if (!commit(c) || c->opts.dry_run)
@@ -376,8 +385,7 @@ void act_send(struct control *c)
         if (m->state == STATE_INTENDED)
             send_launch(c, m);
         else if (m->state == STATE_DRAINING && !m->drain_accepted)
-            head_drain(c, m, m->why != REASON_END_IDLE &&
-                                 m->why != REASON_END_CONSOLIDATE);
+            head_drain(c, m, drain_hard(c, m));
     }
     for (uint32_t i = 0; i < c->sites.n; i++)
         send_terminates(c, c->sites.v[i]);

@@ -244,7 +244,8 @@ void sketch_settle(struct sketch *d)
     uint32_t end = d->classes.n, i;
 
     for (i = 0; i < end; i++)
-        if (d->classes.v[i].kind == CLASS_NEW)
+        if (d->classes.v[i].kind == CLASS_NEW &&
+            d->classes.v[i].why != REASON_FOR_CONSOLIDATE)
             map_class(d, i);
     while ((i = d->classes.v[d->fence_kept].next) != NONE) {
         limits_taken(d, d->classes.v[i].offer, d->classes.v[i].n, 1);

@@ -1,6 +1,8 @@
 """Random snapshots, and what happens to one when its plan is carried out."""
 import copy
 
+import plan_world
+
 NOW = 1_800_000_000_000
 MODELS = ["T4", "A100", "L4"]
 ZONES = ["a", "b"]
@@ -190,6 +192,8 @@ def world(rng, plain=False):
         taints_add(s, rng)
     if rng.random() < 0.25:
         queues_add(s, rng)
+    if rng.random() < 0.3:
+        ends_add(s, rng)
     return s
 
 
@@ -207,6 +211,28 @@ def taints_add(s, rng):
         for b in d["bundles"]:
             if rng.random() < 0.5:
                 b["tolerations"] = rng.choice(TOLERATIONS)
+
+
+END_KEYS = ["spot", "on-demand", "least_used", "most_expensive",
+            "longest_idle", "oldest", "newest"]
+
+
+def ends_add(s, rng):
+    """How nodes are ended; how old they are."""
+    if rng.random() < 0.6:
+        s["limits"]["end_order"] = rng.sample(END_KEYS, rng.randint(1, 3))
+    if rng.random() < 0.8:
+        s["limits"]["consolidate"] = {
+            "mode": rng.choice(["off", "empty", "on", "on"]),
+            "min_saving": rng.choice([0, 0.2, 0.5]),
+            "older_than_s": rng.choice([0, 600])}
+    for n in s["nodes"]:
+        if rng.random() < 0.8:
+            n["created_ms"] = NOW - rng.choice([1000, 300000, 700000, 9000000])
+    for t in s["node_types"]:
+        for o in t.get("offers") or []:
+            if rng.random() < 0.3:
+                o["idle_timeout_s"] = rng.choice([10, 600])
 
 
 def queues_add(s, rng):
@@ -266,6 +292,24 @@ def carry_out(s, plan, state="starting"):
                 n["idle_ms"] = 0
             kept.append(n)
     return s
+
+
+def moved_work(s, plan):
+    """The work of busy nodes that are consolidated, pending again."""
+    def parts(n, k):
+        has, free = (plan_world.row_of(n[x]).get(k, 0)
+                     for x in ("total", "available"))
+        used = max(0, has - free)
+        whole = k in plan_world.DEVICES and used > plan_world.ONE
+        return -(-used // plan_world.ONE) if whole else used / plan_world.ONE
+    ended = {n["id"] for n in plan["nodes"] if n["why"] == "consolidated"}
+    lumps = []
+    for n in s["nodes"]:
+        if n["id"] in ended and n.get("idle_ms", -1) < 0:
+            lumps.append({k: parts(n, k) for k in n["total"]
+                          if parts(n, k) > 0})
+    return [{"bundles": [{"resources": r}], "since_ms": NOW}
+            for r in lumps if r]
 
 
 def shuffled(s, rng):
