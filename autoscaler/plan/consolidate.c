@@ -9,6 +9,8 @@
  */
 #include "consolidate.h"
 
+#include <string.h>
+
 #include "limits.h"
 #include "order.h"
 
@@ -20,7 +22,8 @@ struct attempt {
     const struct sketch *now;  /* the plan as it is */
     bool *gone;                /* gives no room */
     bool *moved;               /* of these, candidates that are to go */
-    int64_t saved;             /* by them, an hour, what is bought paid */
+    bool *taking;              /* where their running work goes */
+    int64_t cost;              /* an hour, of what is needed without them */
 };
 
 /* ---- candidates */
@@ -186,7 +189,7 @@ static bool like(const struct snapshot *s, const struct sn_offer *from,
 }
 
 static bool load_there(struct sketch *d, const struct needs *load,
-                       const struct sn_offer *from)
+                       const struct sn_offer *from, bool *taking)
 {
     const struct snapshot *s = d->t->s;
 
@@ -210,6 +213,7 @@ static bool load_there(struct sketch *d, const struct needs *load,
         to->room[SIDE_FREE] =
             room_take(s, &to->room[SIDE_FREE], load, 1, d->arena);
         to->whole[SIDE_FREE] = false;
+        taking[d->members[to->first]] = true;
         return true;
     }
     return false;
@@ -249,10 +253,11 @@ static bool load_bought(struct sketch *d, const struct needs *load,
     return false;
 }
 
-static bool loads_move(struct sketch *d, const bool *moved)
+static bool loads_move(struct sketch *d, const bool *moved, bool *taking)
 {
     const struct snapshot *s = d->t->s;
 
+    memset(taking, 0, sizeof *taking * s->n_nodes);
     for (uint32_t i = 0; i < s->n_nodes; i++) {
         struct needs load;
 
@@ -260,7 +265,8 @@ static bool loads_move(struct sketch *d, const bool *moved)
             continue;
         load = load_of(s, &s->nodes[i], d->arena);
         if (load.never || (!load_there(d, &load,
-                                       &s->offers[s->nodes[i].offer]) &&
+                                       &s->offers[s->nodes[i].offer],
+                                       taking) &&
                            !load_bought(d, &load,
                                         &s->offers[s->nodes[i].offer])))
             return false;
@@ -270,39 +276,72 @@ static bool loads_move(struct sketch *d, const bool *moved)
 
 /* ---- the plan without */
 
-/* False when something would lose its place. */
+/* How far down its alternatives each want had to go, all bundles together. */
+static const uint64_t *lateness(const struct sketch *d)
+{
+    uint64_t *late = ARENA_ARRAY(d->arena, uint64_t, d->t->n_wants);
+
+    for (uint32_t i = 0; i < d->classes.n; i++) {
+        const struct node_class *c = &d->classes.v[i];
+
+        for (uint32_t h = c->n > 0 ? c->held : NONE; h != NONE;
+             h = d->held.v[h].next)
+            late[d->held.v[h].want] += (uint64_t)d->held.v[h].alt *
+                                       d->held.v[h].count * c->n;
+    }
+    return late;
+}
+
+/* False when something would lose its place, or get a worse one. */
 static bool without(const struct attempt *a, struct sketch *ret)
 {
+    const uint64_t *late, *was;
     struct sketch base;
 
     sketch_start(a->t, a->gone, &base);
-    if (!loads_move(&base, a->moved))
+    if (!loads_move(&base, a->moved, a->taking))
         return false;
     *ret = a->best(&base);
+    late = lateness(ret);
+    was = lateness(a->now);
     for (uint32_t i = 0; i < a->t->n_wants; i++)
-        if (ret->left[i] > a->now->left[i])
+        if (ret->left[i] > a->now->left[i] || late[i] > was[i])
             return false;
     return !ret->broken;
 }
 
-static bool worth(const struct attempt *a, uint32_t node, int64_t saved)
+static bool worth(const struct attempt *a, uint32_t node, int64_t cost)
 {
     const struct snapshot *s = a->t->s;
     int64_t price = s->nodes[node].price_micros_hour;
-    int64_t gain = saved - a->saved;
+    int64_t gain = a->cost - cost;
 
     return gain > 0 && gain >= amount_times(s->limits.consolidate_saving,
                                             (uint64_t)price) / AMOUNT_ONE;
 }
 
-static int64_t price_of(const struct attempt *a)
+/* Of the nodes that something is on or comes to, and of what is bought: an idle
+ * one that takes over costs its price, since it could go otherwise. */
+static int64_t cost_of(const struct sketch *d, const bool *moved,
+                       const bool *taking)
 {
-    const struct snapshot *s = a->t->s;
-    int64_t sum = 0;
+    const struct snapshot *s = d->t->s;
+    bool *used = ARENA_ARRAY(d->arena, bool, s->n_nodes);
+    int64_t sum = d->bought_cost;
 
-    for (uint32_t i = 0; i < s->n_nodes; i++)
-        if (a->moved[i])
-            sum = amount_add(sum, s->nodes[i].price_micros_hour);
+    for (uint32_t i = 0; i < d->classes.n; i++) {
+        const struct node_class *c = &d->classes.v[i];
+
+        for (uint32_t k = 0; k < c->n && c->kind == CLASS_THERE; k++)
+            used[d->members[c->first + k]] = c->held != NONE;
+    }
+    for (uint32_t i = 0; i < s->n_nodes; i++) {
+        const struct sn_node *n = &s->nodes[i];
+
+        if (limits_counts(n) && n->price_micros_hour > 0 && !moved[i] &&
+            (used[i] || taking[i] || busy(n)))
+            sum = amount_add(sum, n->price_micros_hour);
+    }
     return sum;
 }
 
@@ -332,7 +371,7 @@ void consolidate(struct sketch *best, struct verdict *verdicts,
     const struct snapshot *s = best->t->s;
     struct attempt a = {.t = best->t, .best = again};
     struct sketch now, without_it;
-    uint32_t *order, n;
+    uint32_t *order, n, ended = 0;
 
     if (s->limits.consolidate == CONSOLIDATE_OFF || !s->head_fresh ||
         !settled(best))
@@ -346,26 +385,32 @@ void consolidate(struct sketch *best, struct verdict *verdicts,
     a.now = &now;
     a.gone = ARENA_ARRAY(best->arena, bool, s->n_nodes);
     a.moved = ARENA_ARRAY(best->arena, bool, s->n_nodes);
+    a.taking = ARENA_ARRAY(best->arena, bool, s->n_nodes);
     for (uint32_t i = 0; i < s->n_nodes; i++)
         a.gone[i] = verdicts[i].ended || verdicts[i].going ||
                     s->nodes[i].state == STATE_DRAINING;
+    a.cost = cost_of(best, a.moved, a.taking);
     for (uint32_t k = 0; k < n && k < TRIES; k++) {
         uint32_t i = order[k];
-        int64_t saved;
+        int64_t cost;
 
+        if (a.gone[i])
+            continue;
         a.gone[i] = a.moved[i] = true;
-        saved = price_of(&a);
         if (without(&a, &without_it) &&
-            worth(&a, i, saved - without_it.bought_cost)) {
+            worth(&a, i, cost = cost_of(&without_it, a.moved, a.taking))) {
             if (without_it.bought_cost == 0 && settled(&without_it)) {
-                a.saved = saved;
+                a.cost = cost;
+                ended++;
                 *best = without_it;
                 best->bound = 0;
                 verdicts[i] = (struct verdict){.ended = true,
                                                .why = REASON_END_CONSOLIDATE};
+                for (uint32_t j = 0; j < s->n_nodes; j++)
+                    verdicts[j].taking = a.taking[j];
                 continue;
             }
-            if (a.saved == 0 && replace(best, &without_it))
+            if (ended == 0 && replace(best, &without_it))
                 return;
         }
         a.gone[i] = a.moved[i] = false;

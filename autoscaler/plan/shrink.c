@@ -295,6 +295,9 @@ void shrink_idle(const struct sketch *d, const struct verdict *verdicts,
             p->why = needed_by[i] != NULL ? kept_for(d, needed_by[i])
                                           : REASON_KEEP_MIN;
             p->demand = needed_by[i] != NULL ? needed_by[i]->demand : NONE;
+        } else if (verdicts[i].taking && n->state == STATE_READY &&
+                   n->idle_ms >= 0 && needed_by[i] == NULL) {
+            p->why = REASON_KEEP_DEMAND;
         } else {
             judge(d, i, needed_by[i], n->type != NONE ? &count[n->type]
                                                       : &count[s->n_types], p);

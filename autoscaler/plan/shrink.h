@@ -13,6 +13,7 @@
 struct verdict {
     bool ended;        /* by this plan: gives no room */
     bool going;        /* draining and not wanted back: gives no room */
+    bool taking;       /* the work of another that is ended comes here */
     enum reason why;   /* END_x, or NONE */
 };
 

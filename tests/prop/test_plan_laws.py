@@ -114,10 +114,11 @@ def consolidation_rests(s, rng):
     """Nodes join, moved work comes back as pending: consolidating goes on to a
     point at which nothing is done, costs fall, and nothing but what is to take
     a place is bought for it."""
-    s["demands"] = [d for d in s["demands"] if rng.random() < 0.3]
+    s["demands"], s["gangs"] = [], []    # requests, and work that runs
     s["limits"] = {"conserve": s["limits"]["conserve"], "consolidate": {
         "mode": rng.choice(["empty", "on"]), "older_than_s": 0,
         "min_saving": rng.choice([0, 0.2])}, "idle_timeout_s": None}
+    s["nodes"] = [n for n in s["nodes"] if n.get("state", "ready") == "ready"]
     for n in s["nodes"]:
         n["created_ms"] = worlds.NOW - 9000000
     begun, acts = False, None
