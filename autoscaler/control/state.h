@@ -67,6 +67,7 @@ struct head {
     struct head_name *names;  /* its nodes by name: see head_nodes.c */
     uint32_t n_names;
     int64_t read_ms;          /* wall, of the last good one */
+    int64_t view_ms;          /* wall, when view was new */
     uint32_t failures;        /* in a row */
     char problem[448];
     int64_t reported_ms;      /* mono */
