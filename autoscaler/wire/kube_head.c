@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "../base/clock.h"
+#include "kube_nodes.h"
 #include "kube_watch.h"
 #include "pods_inside.h"
 
@@ -254,7 +255,36 @@ static enum status head_read(void *handle, struct arena *arena,
     return s;
 }
 
+/* ---- writing: see kube_nodes.h */
+
+static enum status head_drain_node(void *handle, struct head_drain *d,
+                                   int64_t deadline_mono_ms, struct err *err)
+{
+    struct kube_head *h = handle;
+
+    return kube_nodes_drain(h->kube, d, deadline_mono_ms, err);
+}
+
+static enum status head_undrain(void *handle, const char *node_id,
+                                int64_t deadline_mono_ms, struct err *err)
+{
+    struct kube_head *h = handle;
+
+    return kube_nodes_undrain(h->kube, node_id, deadline_mono_ms, err);
+}
+
+static enum status head_forget(void *handle, const char *node_id,
+                               const char *instance_id,
+                               int64_t deadline_mono_ms, struct err *err)
+{
+    struct kube_head *h = handle;
+
+    return kube_nodes_forget(h->kube, node_id, instance_id, deadline_mono_ms,
+                            err);
+}
+
 const struct head_ops kube_head_ops = {
     .kind = "kubernetes", .waits = true, .by_address = true,
-    .read = head_read, .stop = head_stop, .free = head_free,
+    .read = head_read, .drain = head_drain_node, .undrain = head_undrain,
+    .forget = head_forget, .stop = head_stop, .free = head_free,
 };
