@@ -51,6 +51,14 @@ struct visit;
 /* 0, or the status code after the refusal was written into the visit. */
 unsigned guard_check(struct visit *w, bool open);
 
+/* ---- socket.c */
+enum status socket_listen(const char *host, uint32_t port, int *ret_fd,
+                          struct err *err);
+uint32_t socket_port(int fd);
+/* The text of a PEM file, heap; key names the setting in messages. */
+enum status pem_read(const char *path, const char *key, char **ret,
+                     struct err *err);
+
 /* ---- asks (ask.c) */
 struct yard {                      /* outlives the server while asks live */
     pthread_mutex_t lock;

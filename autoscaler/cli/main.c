@@ -9,7 +9,7 @@
 
 static const struct cli_command *const commands[] = {
     &cli_run,    &cli_plan,     &cli_request,   &cli_status,  &cli_nodes,
-    &cli_why,    &cli_validate, &cli_providers,
+    &cli_why,    &cli_validate, &cli_doctor,    &cli_providers,
     &cli_catalogue, &cli_version,
 };
 

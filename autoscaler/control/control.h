@@ -7,6 +7,7 @@
 #include "../config/config.h"
 #include "command.h"
 #include "event.h"
+#include "ha.h"
 #include "status.h"
 
 struct control;
@@ -14,7 +15,9 @@ struct control;
 struct control_opts {
     const char *config_path;
     const char *record_dir;   /* NULL: plans are not recorded */
+    const char *record_http_dir, *replay_http_dir;  /* NULL: clouds are asked */
     bool dry_run;             /* shadow mode: plans, but never acts */
+    struct ha *ha;            /* NULL: alone; it leads, and outlives control */
 };
 
 /* Takes the configuration over.  Opens the journal and the providers; errors

@@ -43,6 +43,7 @@ struct machine {
     bool shielded;          /* a user protected it from being ended */
     /* not kept over a restart: */
     uint32_t missed;        /* good lists in a row without it */
+    uint32_t refused;       /* drains in a row */
     uint32_t tries;         /* calls made for it in this state */
     int64_t retry_ms;       /* no call for it before, wall */
     bool busy;              /* a call for it is in flight */
