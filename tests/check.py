@@ -22,7 +22,7 @@ SUITES = {
     "lint": ["tests/lint/run.sh"],
     "unit": ["make", "-s", "check-unit", "VARIANT=debug"],
     "fuzz": ["make", "-s", "check-fuzz", "VARIANT=debug"],
-    "contract": ["make", "-s", "check-contract"],
+    "contract": ["make", "-s", "check-contract", "VARIANT=debug"],
     "exec": ["make", "-s", "check-exec", "VARIANT=debug"],
     "catalogue": PYTEST + ["tests/unit/test_catalogue.py"],
     "prop": PYTEST + ["tests/prop"],

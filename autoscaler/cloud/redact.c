@@ -78,7 +78,8 @@ bool secret_name(const char *name, size_t n)
         "credential", "signature", "authorization", "cookie", "jwt",
         "accesskey", "apikey", "privatekey", "clientkey", "accountkey",
         "sharedkey", "sessionkey", "signingkey", "masterkey", "sshkey",
-        "authkey", "functionkey", "subscriptionkey", "kubeconfig", "kubeenv",
+        "authkey", "functionkey", "functionskey",
+        "subscriptionkey", "kubeconfig", "kubeenv",
         "userdata", "customdata", "startupscript", "connectionstring"};
     char plain[64];
     size_t k = 0;

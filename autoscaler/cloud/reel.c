@@ -180,7 +180,7 @@ const char *take_key(struct arena *a, const char *method, const char *url,
     buf_printf(&b, "%s %.*s?", method, (int)len, *path == '/' ? path : "/");
     if (path[len] == '?')
         key_pairs(a, &b, path + len + 1, strcspn(path + len + 1, "#"));
-    buf_str(&b, "\n");
+    buf_str(&b, " ");
     if (body[0] == '{' || body[0] == '[')
         j = json_loads(body, 0, NULL);
     if (j != NULL) {

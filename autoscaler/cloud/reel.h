@@ -29,7 +29,7 @@ struct take {                    /* one recorded exchange */
     size_t n_headers;
 };
 
-/* The same for requests that mean the same: "METHOD PATH?QUERY\nBODY" with
+/* The same for requests that mean the same: "METHOD PATH?QUERY BODY" with
  * sorted query, canonical JSON, no secrets, times of the day as "(time)" and
  * idempotency keys as "(id)". */
 const char *take_key(struct arena *a, const char *method, const char *url,

@@ -28,6 +28,7 @@ static void defaults_set(struct config *c)
     c->cluster = c->ray_address = c->ray_token_file = "";
     c->api_host = "127.0.0.1";
     c->api_port = 8790;
+    c->metrics_host = "";
     c->api_token_file = c->api_tls_cert = c->api_tls_key = "";
     c->state = "davit.db";
     c->ha_namespace = c->ha_name = c->ha_identity = "";

@@ -61,6 +61,8 @@ struct config {
     int64_t kube_join_timeout_ms; /* a device may be missing for so long */
     const char *api_host;         /* "127.0.0.1" */
     uint32_t api_port;            /* 8790 */
+    const char *metrics_host;     /* /metrics alone, for everybody; "" : not */
+    uint32_t metrics_port;
     const char *api_token_file, *api_tls_cert, *api_tls_key;  /* "" : none */
     const char *state;            /* path of the journal, "davit.db" */
     bool ha;                      /* state: kubernetes */

@@ -396,6 +396,15 @@ static bool drains_by_steps(struct control *c)
     return h && h->ops->undrain;
 }
 
+/* Must it go though there is work on it?  An idle one that got work meanwhile
+ * need not, unless running work is to be moved. */
+static bool drain_hard(const struct control *c, const struct machine *m)
+{
+    if (m->why == REASON_END_CONSOLIDATE)
+        return c->config->limits.consolidate == CONSOLIDATE_ON;
+    return m->why != REASON_END_IDLE;
+}
+
 void act_send(struct control *c)
 {
     if (!commit(c) || c->opts.dry_run)
@@ -413,8 +422,7 @@ void act_send(struct control *c)
             send_launch(c, m);
         else if (m->state == STATE_DRAINING &&
                  (!m->drain_accepted || drains_by_steps(c)))
-            head_drain(c, m, m->why != REASON_END_IDLE &&
-                                 m->why != REASON_END_CONSOLIDATE);
+            head_drain(c, m, drain_hard(c, m));
     }
     heads_mend(c);
     for (uint32_t i = 0; i < c->sites.n; i++)

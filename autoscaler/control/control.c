@@ -129,6 +129,7 @@ static void tick(struct control *c)
     }
     commands_answer(c);
     sites_poll(c);
+    source_poll(c);
     heads_poll(c);
     fleet_sweep(&c->fleet);
     metrics_count(c, page->planned_us, cpu_us() - t0);

@@ -263,6 +263,9 @@ void observe_fold(struct control *c)
         case MAIL_COMMAND:
             command_folded(c, (struct command *)mail);
             break;
+        case MAIL_SOURCE:
+            source_fold(c, mail);
+            break;
         }
     }
     if (c->stopping)

@@ -18,7 +18,8 @@
 #include "record.h"
 
 /* What may lie in the inbox. */
-enum mail_kind { MAIL_CALL = 1, MAIL_HEAD, MAIL_COMMAND, MAIL_HA = HA_MAIL };
+enum mail_kind { MAIL_CALL = 1, MAIL_HEAD, MAIL_COMMAND, MAIL_HA = HA_MAIL,
+                 MAIL_SOURCE };
 
 /* A provider of this generation, and how its reading goes. */
 struct site {
@@ -108,6 +109,9 @@ struct control {
     uv_fs_event_t watch;
     bool watching, stopping, reload_wanted;
     int64_t reload_due_ms;    /* mono: a changed file settles first; 0 none */
+    bool source_reading;      /* opts.source is with a worker */
+    int64_t source_due_ms;    /* mono */
+    uint32_t source_failures; /* in a row */
 
     struct mailbox inbox;
     struct workers *workers;
@@ -236,6 +240,8 @@ void act_send(struct control *c);
 /* ---- reload.c */
 void reload_watch(struct control *c);
 void reload_if_wanted(struct control *c);
+void source_poll(struct control *c);
+void source_fold(struct control *c, struct mail *mail);
 
 /* ---- publish.c */
 void publish(struct control *c, struct status_page *page);

@@ -133,13 +133,16 @@ static void hold_take(struct control *c, const struct machine *m,
     }
 }
 
-/* Machines of one unit: so many neighbours of one launch. */
+/* Machines of one unit: as the provider says, else so many neighbours of one
+ * launch. */
 static const char *unit_of(struct arena *a, const struct machine *m,
                            const struct conf_type *t)
 {
     const char *number = strrchr(m->id, '-');
     uint32_t hosts = t ? t->fact.hosts : 1;
 
+    if (*m->unit)
+        return arena_strdup(a, m->unit);
     if (hosts < 2 || m->adopted || !*m->request_id || !number)
         return "";
     return arena_printf(a, "%s/%lu", m->request_id,

@@ -11,6 +11,7 @@
 #include "gang.h"
 #include "limits.h"
 #include "pack.h"
+#include "quota.h"
 
 /* ---- mins */
 
@@ -226,7 +227,7 @@ static void serve_sides(struct sketch *d, struct tactics how)
     serve_side(d, how.work_first ? SIDE_TOTAL : SIDE_FREE, how);
 }
 
-void serve_all(struct sketch *d, struct tactics how)
+static void serve_once(struct sketch *d, struct tactics how)
 {
     sketch_keep_back(d, how.keep);
     serve_mins(d);
@@ -244,4 +245,10 @@ void serve_all(struct sketch *d, struct tactics how)
     drop_unneeded(d);
     if (!all_served(d))
         serve_sides(d, how);
+}
+
+void serve_all(struct sketch *d, struct tactics how)
+{
+    serve_once(d, how);
+    d->broken = d->broken || !quota_kept(d);
 }

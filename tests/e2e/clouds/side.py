@@ -30,7 +30,7 @@ node_types:
 class Side:
     name = ""
     zones = ()
-    per_minute = {}    # what of a kind a minute -> the cloud's published limit
+    long = 12          # seconds: a long time for machines to be on their way
     secrets = ()       # what must be in no log
 
     def config(self, idle="1s", t4_max=2, t4_min=0, cpu_min=1, max_nodes=20, head=""):
@@ -49,6 +49,12 @@ class Side:
 
     def all_held(self):
         return {i: p for p in self.pools() for i in self.held(p)}
+
+    def is_write(self, kind):
+        return " write" in kind
+
+    def keep_pace(self):
+        """The plug-in is to hold itself back as it does for users."""
 
     # ---- each cloud's own
 
@@ -116,5 +122,9 @@ class Side:
         raise NotImplementedError
 
     def calls(self):
-        """Every API request: [(when, kind)]; kinds are keys of per_minute."""
+        """Every API request: [(when, kind)], as limit() knows kinds."""
+        raise NotImplementedError
+
+    def limit(self, kind):
+        """(burst, a second): the token bucket the cloud publishes for these."""
         raise NotImplementedError
