@@ -182,6 +182,8 @@ def test_every_recording_of_an_operation_in_use_is_reproduced(drive, replay):
         one.update(provisioningState="Succeeded", count=3)
         headers = replay.replies["PUT", base + "/gpu"]["headers"]
         headers.pop("azure-asyncoperation", None)
+    pool.update(tags={"davit-requests-0": "r 2 0 -1 9999999999"}, provisioningState="Failed")
+    d.list()  # a machine of a raise that failed: did it come up?
     d.end("aks-gpu-12345678-vmss000000")
     pool.update(tags=tags, count=4, provisioningState="Scaling")
     one.update(tags=tags, count=4, provisioningState="Scaling")
