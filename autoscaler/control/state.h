@@ -224,6 +224,9 @@ enum status requests_load(struct control *c, struct err *err);
 void requests_fold(struct control *c, struct command *cmd);
 void requests_expire(struct control *c);
 void requests_write_all(struct control *c);
+/* alternatives.c: after each plan. */
+void requests_clock(struct control *c, const struct snapshot *now,
+                    const struct plan *plan);
 void requests_done(struct control *c);
 
 /* ---- take.c: fleet, configuration and head into facts */
