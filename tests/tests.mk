@@ -47,7 +47,7 @@ bench:  ## latency, memory and rate of the daemon, with real Ray
 	@py=$$(tests/setup.sh test) && $(MAKE) -s all $(B)/tests/plugins/davit-stamp.so && PATH="$$py/bin:$$PATH" tests/netns.sh $$py/bin/python tests/bench/bench_loop.py
 
 check-clouds:  ## the clouds' plug-ins against moto and servers judged by the vendors' schemas
-	@$(CHECK) clouds-eks clouds-gke clouds-aks
+	@$(CHECK) clouds-eks clouds-gke clouds-aks e2e-clouds
 
 .PHONY: demo demo-ray
 demo:  ## installs what is missing, builds, and shows Davit at work on a simulated cloud

@@ -48,6 +48,8 @@ static int run(int argc, char **argv)
         {"config", required_argument, NULL, 'c'},
         {"dry-run", no_argument, NULL, 'n'},
         {"record", required_argument, NULL, 'r'},
+        {"record-http", required_argument, NULL, 'H'},
+        {"replay-http", required_argument, NULL, 'R'},
         {"log-json", no_argument, NULL, 'j'},
         {"verbose", no_argument, NULL, 'v'},
         {"kuberay", required_argument, NULL, KUBERAY},
@@ -67,6 +69,8 @@ static int run(int argc, char **argv)
         case 'c': config = optarg; break;
         case 'n': o.dry_run = true; break;
         case 'r': o.record_dir = optarg; break;
+        case 'H': o.record_http_dir = optarg; break;
+        case 'R': o.replay_http_dir = optarg; break;
         case 'j': json = true; break;
         case 'v': level = LOG_DEBUG; break;
         case KUBERAY: kuberay = optarg; break;
@@ -76,6 +80,8 @@ static int run(int argc, char **argv)
         default: return cli_usage(&cli_run, "see above");
         }
     }
+    if (o.record_http_dir && o.replay_http_dir)
+        return cli_usage(&cli_run, "HTTP is recorded or replayed, not both");
     if (optind < argc)
         config = argv[optind];
     if (kuberay && config)
@@ -111,6 +117,11 @@ const struct cli_command cli_run = {
     "  --record DIR    keeps every plan that asks for something as a file there,\n"
     "                  with all it was made from, for `davit plan`: the newest\n"
     "                  1,000 and 256 MiB\n"
+    "  --record-http DIR\n"
+    "                  keeps what providers ask their clouds, and the answers,\n"
+    "                  without secrets, in DIR/PROVIDER.jsonl\n"
+    "  --replay-http DIR\n"
+    "                  asks no cloud: answers come from such a recording\n"
     "  --log-json      log lines as JSON\n"
     "  --verbose       more of them\n\n"
     "SIGHUP or a change of the file reloads it; SIGTERM stops the daemon and\n"

@@ -47,7 +47,7 @@ uint32_t provider_calls_running(const struct provider *p);  /* not freed yet */
 const char *provider_running_here(void);
 
 /* Stands between a provider's plug-in and http_do(): for tests that lose
- * replies, for recording and replaying.  Set before the first call. */
+ * replies.  Set before the first call.  What counts and records: traffic.h. */
 struct http_client;
 struct http_exchange;
 typedef enum status provider_tap(void *arg, struct http_client *client,

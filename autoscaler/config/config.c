@@ -38,7 +38,9 @@ static void defaults_set(struct config *c)
     c->kube_kubeconfig = c->kube_context = "";
     c->kube_schedulers = (struct names){default_schedulers, 1};
     c->kube_label = "davit.io/machine";
+    c->kube_reserve = true;
     c->kube_join_timeout_ms = 10 * 60000;
+    c->kube_drain_timeout_ms = 15 * 60000;
     c->limits = fact_limits_default;
     c->start_timeout_ms = 15 * 60000;
     c->think_ms = 500;

@@ -86,13 +86,19 @@ static void random_id(char *out, size_t n)
 }
 
 /* A request id whose machines' ids are free as well. */
-static void ids_make(const struct control *c, const char *type, char *request,
-                     size_t n)
+static void ids_make(const struct control *c, const char *provider,
+                     const char *type, const struct snapshot *now,
+                     const struct sn_offer *o, char *request, size_t n)
 {
     char first[48];
 
     do {
+        const char *again = traffic_request_id(c->traffic, provider, type,
+                                               now->str[o->zone], o->spot);
+
         random_id(request, n);
+        if (again && strlen(again) < n && strlen(again) > 6)
+            snprintf(request, n, "%s", again);  /* a recording, replayed */
         snprintf(first, sizeof first, "%.26s-%.8s-0", type, request + 6);
     } while (fleet_by_id(&c->fleet, first));
 }
@@ -106,7 +112,7 @@ static void intend(struct control *c, const struct snapshot *now,
     const struct conf_type *conf = type_find(c->config, type);
     char request[40], id[48];
 
-    ids_make(c, type, request, sizeof request);
+    ids_make(c, provider, type, now, o, request, sizeof request);
     for (uint32_t i = 0; i < count; i++) {
         struct machine *m;
 
@@ -413,6 +419,23 @@ static bool commit(struct control *c)
     return false;
 }
 
+/* Ray ends an accepted node itself; Kubernetes is asked until it is empty. */
+static bool drains_by_steps(struct control *c)
+{
+    const struct head *h = head_of_machines(c);
+
+    return h && h->ops->undrain;
+}
+
+/* Must it go though there is work on it?  An idle one that got work meanwhile
+ * need not, unless running work is to be moved. */
+static bool drain_hard(const struct control *c, const struct machine *m)
+{
+    if (m->why == REASON_END_CONSOLIDATE)
+        return c->config->limits.consolidate == CONSOLIDATE_ON;
+    return m->why != REASON_END_IDLE;
+}
+
 void act_send(struct control *c)
 {
     if (!commit(c) || c->opts.dry_run)
@@ -428,10 +451,11 @@ void act_send(struct control *c)
             continue;
         if (m->state == STATE_INTENDED)
             send_launch(c, m);
-        else if (m->state == STATE_DRAINING && !m->drain_accepted)
-            head_drain(c, m, m->why != REASON_END_IDLE &&
-                                 m->why != REASON_END_CONSOLIDATE);
+        else if (m->state == STATE_DRAINING &&
+                 (!m->drain_accepted || drains_by_steps(c)))
+            head_drain(c, m, drain_hard(c, m));
     }
+    heads_mend(c);
     for (uint32_t i = 0; i < c->sites.n; i++)
         send_terminates(c, c->sites.v[i]);
 }

@@ -114,6 +114,7 @@ static void tick(struct control *c)
         page->planned_us = cpu_us() - t1;
         act(c, now, plan);              /* intents into the ledger */
         act_send(c);                    /* journal, then calls */
+        requests_clock(c, now, plan);   /* whose alternatives wait */
         page->facts = facts;
         page->now = now;
         page->plan = plan;
@@ -255,6 +256,11 @@ enum status control_new(const struct control_opts *o, struct config *conf,
     fleet_init(&c->fleet);
     status_board_init(&c->board);
     c->rests = rests_new();
+    c->traffic = o->replay_http_dir
+                     ? traffic_new(TRAFFIC_REPLAY, o->replay_http_dir)
+                     : traffic_new(o->record_http_dir ? TRAFFIC_RECORD
+                                                      : TRAFFIC_LIVE,
+                                   o->record_http_dir);
     if ((s = journal_open(o->ha ? JOURNAL_IN_MEMORY : conf->state, &c->journal,
                           &err)) != ST_OK ||
         (o->ha && (s = ha_restore(o->ha, c->journal, &c->inbox, &err)) !=
@@ -278,7 +284,11 @@ enum status control_new(const struct control_opts *o, struct config *conf,
     free(sites);
     observe_begin(c);
     c->workers = workers_new(WORKERS, WORKERS_STUCK, &c->inbox);
-    heads_open(c);
+    if ((s = heads_open(c, &err)) != ST_OK) {
+        buf_printf(errors, "head: %s\n", err.text);
+        control_free(c);
+        return s;
+    }
     if (o->record_dir &&
         (s = record_open(o->record_dir, &c->record, &err)) != ST_OK) {
         buf_printf(errors, "--record: %s\n", err.text);
@@ -288,6 +298,9 @@ enum status control_new(const struct control_opts *o, struct config *conf,
     tell(c, "daemon.started", conf->cluster, "",
          "davit %s, %u node types, %u machines and %u requests from the journal",
          DAVIT_VERSION, conf->n_types, c->fleet.n, c->n_requests);
+    if (o->replay_http_dir)
+        tell(c, "http.replayed", conf->cluster, "",
+             "no cloud is asked: answers come from %s", o->replay_http_dir);
     *ret = c;
     return ST_OK;
 }
@@ -338,6 +351,7 @@ void control_free(struct control *c)
     }
     fleet_done(&c->fleet);
     rests_free(c->rests);
+    traffic_free(c->traffic);
     free(c->told);
     free(c->wishes);
     record_close(c->record);

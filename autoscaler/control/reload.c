@@ -27,6 +27,15 @@ static void refuse(struct control *c, const char *text)
          c->config_problem);
 }
 
+static bool names_equal(const struct names *a, const struct names *b)
+{
+    bool same = a->n == b->n;
+
+    for (uint32_t i = 0; same && i < a->n; i++)
+        same = strcmp(a->v[i], b->v[i]) == 0;
+    return same;
+}
+
 /* "" or what stands in the way of taking this over while running. */
 static const char *fixed_changed(const struct config *a, const struct config *b)
 {
@@ -36,7 +45,14 @@ static const char *fixed_changed(const struct config *a, const struct config *b)
         return "cluster: needs a restart (machines are ours by that name)";
     if (strcmp(a->ray_address, b->ray_address) != 0 ||
         strcmp(a->ray_token_file, b->ray_token_file) != 0)
-        return "head: needs a restart";
+        return "head.ray: needs a restart";
+    if (a->kube != b->kube ||
+        strcmp(a->kube_kubeconfig, b->kube_kubeconfig) != 0 ||
+        strcmp(a->kube_context, b->kube_context) != 0 ||
+        strcmp(a->kube_label, b->kube_label) != 0 ||
+        !names_equal(&a->kube_namespaces, &b->kube_namespaces) ||
+        !names_equal(&a->kube_schedulers, &b->kube_schedulers))
+        return "head.kubernetes: needs a restart";
     if (strcmp(a->api_host, b->api_host) != 0 || a->api_port != b->api_port ||
         strcmp(a->api_token_file, b->api_token_file) != 0 ||
         strcmp(a->api_tls_cert, b->api_tls_cert) != 0 ||

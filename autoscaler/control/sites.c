@@ -19,6 +19,19 @@ enum {
     MISSED_MAX = 2,            /* good lists without it before it is lost */
 };
 
+static enum status site_join(struct control *c, struct site *s,
+                             struct buf *errors)
+{
+    struct err err;
+    enum status st = traffic_join(c->traffic, s->provider, &err);
+
+    if (st != ST_OK) {
+        buf_printf(errors, "provider %s: HTTP: %s\n", s->conf->name, err.text);
+        provider_close(s->provider);
+    }
+    return st;
+}
+
 /* A foreign file names no plug-in of ours.  Where the usual one, or what it is
  * for, is not there, its machines are simulated, so that the file can be tried
  * as it is; told loudly, as the configuration does for providers we have no
@@ -45,7 +58,7 @@ static enum status site_open(struct control *c, const struct config *conf,
         buf_str(errors, first.s);
     }
     buf_done(&first);
-    return st;
+    return st == ST_OK ? site_join(c, s, errors) : st;
 }
 
 enum status sites_open(struct control *c, const struct config *conf,

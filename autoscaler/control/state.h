@@ -11,6 +11,7 @@
 #include <uv.h>
 
 #include "../cloud/cloud.h"
+#include "../cloud/traffic.h"
 #include "../store/journal.h"
 #include "../wire/head.h"
 #include "control.h"
@@ -50,6 +51,8 @@ struct request {
     bool told_infeasible;
 };
 
+struct head_gone;
+
 /* A head (wire/head.h): two handles, since each serves one thread at a time. */
 struct head {
     const struct head_ops *ops;
@@ -64,13 +67,22 @@ struct head {
     struct head_name *names;  /* its nodes by name: see head_nodes.c */
     uint32_t n_names;
     int64_t read_ms;          /* wall, of the last good one */
+    int64_t view_ms;          /* wall, when view was new */
     uint32_t failures;        /* in a row */
     char problem[448];
     int64_t reported_ms;      /* mono */
     uint64_t reported_hash;
     uint64_t views;           /* good reads so far */
+    struct head_gone *gone;   /* heap */
+    uint32_t n_gone, cap_gone;
 };
 enum { HEADS = 2 };
+
+/* Its machine has gone, the head may still have a node of it. */
+struct head_gone {
+    char node_id[256], instance[128];
+    int64_t since_ms, retry_ms;  /* wall */
+};
 
 /* A call that has left and is not back: see calls.c. */
 struct flight { struct call *call; int64_t deadline_ms; bool overdue; };
@@ -115,6 +127,7 @@ struct control {
     VEC(struct provider *) retired;  /* closed when their last call is back */
     VEC(struct flight) flying;
     struct arena life;        /* as long as the daemon */
+    struct traffic *traffic;  /* of all providers with their clouds */
     struct rests *rests;
     struct told_offer *told;
     uint32_t n_told, cap_told;
@@ -183,7 +196,7 @@ void site_hangs(struct control *c, struct site *s, bool list,
 void site_offered(struct control *c, struct call *call);
 
 /* ---- head.c: opening, reading */
-void heads_open(struct control *c);
+enum status heads_open(struct control *c, struct err *err);
 bool heads_stop(struct control *c, int64_t wait_ms);  /* false: one hangs */
 void heads_close(struct control *c);
 void heads_poll(struct control *c);
@@ -198,9 +211,12 @@ const struct head *head_of_kind(const struct control *c,
 struct head *head_of_machines(struct control *c);  /* whose nodes they are */
 const struct head_node *head_node_of(const struct control *c,
                                      const struct machine *m);
+const struct head_node *head_node_named(const struct head *h, const char *name);
 
 /* ---- head_drain.c, head_report.c */
 void head_drain(struct control *c, struct machine *m, bool preempt);
+void head_gone(struct control *c, const struct machine *m);  /* for good */
+void heads_mend(struct control *c);   /* what earlier drains left behind */
 void heads_report(struct control *c, const struct status_page *page);
 
 /* ---- requests.c */
@@ -208,6 +224,9 @@ enum status requests_load(struct control *c, struct err *err);
 void requests_fold(struct control *c, struct command *cmd);
 void requests_expire(struct control *c);
 void requests_write_all(struct control *c);
+/* alternatives.c: after each plan. */
+void requests_clock(struct control *c, const struct snapshot *now,
+                    const struct plan *plan);
 void requests_done(struct control *c);
 
 /* ---- take.c: fleet, configuration and head into facts */

@@ -46,6 +46,7 @@ struct machine {
                              * told; "" : it did not */
     bool doomed;            /* the plan of this tick ends it */
     uint32_t missed;        /* good lists in a row without it */
+    uint32_t refused;       /* drains in a row */
     uint32_t tries;         /* calls made for it in this state */
     int64_t retry_ms;       /* no call for it before, wall */
     bool busy;              /* a call for it is in flight */

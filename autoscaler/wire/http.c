@@ -5,8 +5,8 @@
  * before each exchange.  The exchange is driven by our own small loop and not
  * by curl_easy_perform(), so that a cancel is seen within 50 ms instead of
  * curl's second.  Nothing is followed, decoded or retried behind the caller's
- * back (a kept connection that turns out dead is replaced): a retry is a
- * decision, and decisions are made above.
+ * back: a retry is a decision, and decisions are made above.  Only a GET or
+ * HEAD is sent again by curl, when the kept connection it went out on is dead.
  */
 #include "http_set.h"
 
@@ -36,6 +36,7 @@ struct http_client {
     struct buf body;
     char error[CURL_ERROR_SIZE];
     char h2_origin[300];   /* see reuse_is_broken(); "" none */
+    bool sent, sent_twice; /* see send_once() */
 };
 
 /* What one exchange collects while it runs. */
@@ -271,6 +272,28 @@ static int64_t time_left(const struct reply *r, int64_t deadline)
     return r->heard_ms + r->sink->idle_ms - clock_mono_ms();
 }
 
+/* curl sends a request again when the kept connection it went out on broke
+ * before the reply, though the server may have done what it says.  We hear of
+ * every sending just before it; the second one does not take place. */
+static int send_once(void *arg, char *ip, char *local_ip, int port,
+                     int local_port)
+{
+    struct http_client *c = arg;
+    (void)ip;
+    (void)local_ip;
+    (void)port;
+    (void)local_port;
+    c->sent_twice = c->sent;
+    c->sent = true;
+    return c->sent_twice ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
+}
+
+static bool may_repeat(const struct http_exchange *x)
+{
+    return x->http2_only || !x->method || strcmp(x->method, "GET") == 0 ||
+           strcmp(x->method, "HEAD") == 0;
+}
+
 /* Runs what is set up to its end, its deadline or the cancel flag. */
 static CURLcode run(struct http_client *c, const struct http_exchange *x,
                     const struct reply *r, int64_t deadline)
@@ -318,6 +341,9 @@ static enum status failed(struct http_client *c, const struct http_exchange *x,
     if (r->too_long_headers)
         return err_set(err, ST_BROKEN, "%s sent more than %u headers or %zu "
                        "bytes of them", url, MAX_HEADERS, MAX_HEADER_BYTES);
+    if (c->sent_twice)
+        return err_set(err, ST_RETRY, "the kept connection to %s broke before "
+                       "the reply: whether it was done is not known", url);
     switch (code) {
     case CURLE_ABORTED_BY_CALLBACK:
         return err_set(err, ST_CANCELLED, "the request to %s was cancelled",
@@ -412,6 +438,7 @@ static CURLcode attempt(struct http_client *c, const struct http_exchange *x,
     buf_clear(&c->body);
     c->body.max = x->max_reply ? x->max_reply : DEFAULT_MAX_REPLY;
     c->error[0] = '\0';
+    c->sent = c->sent_twice = false;
     r->headers.n = 0;
     r->header_bytes = 0;
     curl_easy_setopt(e, CURLOPT_URL, http_set_url(x, r->arena));
@@ -428,6 +455,10 @@ static CURLcode attempt(struct http_client *c, const struct http_exchange *x,
     if (r->sink)
         http_set_stream(e);
     set_method(e, x);
+    if (!may_repeat(x)) {
+        curl_easy_setopt(e, CURLOPT_PREREQFUNCTION, send_once);
+        curl_easy_setopt(e, CURLOPT_PREREQDATA, c);
+    }
     if (kept)
         curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2_0);
     else if (x->http2_only && !tls && reuse_is_broken())
