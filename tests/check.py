@@ -22,7 +22,7 @@ SUITES = {
     "lint": ["tests/lint/run.sh"],
     "unit": ["make", "-s", "check-unit", "VARIANT=debug"],
     "fuzz": ["make", "-s", "check-fuzz", "VARIANT=debug"],
-    "contract": ["make", "-s", "check-contract"],
+    "contract": ["make", "-s", "check-contract", "VARIANT=debug"],
     "exec": ["make", "-s", "check-exec", "VARIANT=debug"],
     "catalogue": PYTEST + ["tests/unit/test_catalogue.py"],
     "prop": PYTEST + ["tests/prop"],
@@ -35,12 +35,13 @@ SUITES = {
     "clouds-aks": CLOUDS + ["tests/clouds/aks"],
     "e2e": ["tests/netns.sh"] + PYTEST + ["tests/e2e", "--ignore=tests/e2e/clouds"],
     "e2e-clouds": ["tests/netns.sh"] + CLOUDS + ["tests/e2e/clouds"],
+    "k8s": ["tests/netns.sh"] + PYTEST + ["tests/k8s"],
 }
 
 # Lanes side by side: real Ray and the clouds mostly wait, the rest computes.
 LANES = [
     ["lint", "catalogue", "ray-cases", "ray-cases-random", "unit", "fuzz", "contract", "exec", "prop", "integration"],
-    ["e2e", "ray-head"],
+    ["e2e", "ray-head", "k8s"],
     ["clouds-aks", "clouds-gke", "clouds-eks"],
     ["e2e-clouds"],
 ]

@@ -86,13 +86,19 @@ static void random_id(char *out, size_t n)
 }
 
 /* A request id whose machines' ids are free as well. */
-static void ids_make(const struct control *c, const char *type, char *request,
-                     size_t n)
+static void ids_make(const struct control *c, const char *provider,
+                     const char *type, const struct snapshot *now,
+                     const struct sn_offer *o, char *request, size_t n)
 {
     char first[48];
 
     do {
+        const char *again = traffic_request_id(c->traffic, provider, type,
+                                               now->str[o->zone], o->spot);
+
         random_id(request, n);
+        if (again && strlen(again) < n && strlen(again) > 6)
+            snprintf(request, n, "%s", again);  /* a recording, replayed */
         snprintf(first, sizeof first, "%.26s-%.8s-0", type, request + 6);
     } while (fleet_by_id(&c->fleet, first));
 }
@@ -106,7 +112,7 @@ static void intend(struct control *c, const struct snapshot *now,
     const struct conf_type *conf = type_find(c->config, type);
     char request[40], id[48];
 
-    ids_make(c, type, request, sizeof request);
+    ids_make(c, provider, type, now, o, request, sizeof request);
     for (uint32_t i = 0; i < count; i++) {
         struct machine *m;
 
@@ -230,9 +236,38 @@ static void end_machine(struct control *c, struct machine *m, enum reason why)
     atomic_fetch_add(&c->metrics.ends, 1);
 }
 
+/* The hosts of a unit (a TPU slice) end together, or none of them does. */
+static bool unit_goes(const struct control *c, const struct machine *m)
+{
+    for (uint32_t i = 0; *m->unit && i < c->fleet.n; i++) {
+        const struct machine *o = c->fleet.v[i];
+
+        if (!o->doomed && o->state < STATE_DRAINING &&
+            strcmp(o->unit, m->unit) == 0 &&
+            strcmp(o->provider, m->provider) == 0)
+            return false;
+    }
+    return true;
+}
+
+static void doomed_mark(struct control *c, const struct snapshot *now,
+                        const struct plan *plan)
+{
+    for (uint32_t i = 0; i < c->fleet.n; i++)
+        c->fleet.v[i]->doomed = false;
+    for (uint32_t i = 0; i < now->n_nodes; i++) {
+        struct machine *m = fleet_by_id(&c->fleet,
+                                        now->str[now->nodes[i].id]);
+
+        if (m)
+            m->doomed = plan->nodes[i].action == NODE_END;
+    }
+}
+
 static void act_nodes(struct control *c, const struct snapshot *now,
                       const struct plan *plan)
 {
+    doomed_mark(c, now, plan);
     for (uint32_t i = 0; i < now->n_nodes; i++) {
         const struct plan_node *p = &plan->nodes[i];
         struct machine *m = fleet_by_id(&c->fleet,
@@ -242,7 +277,9 @@ static void act_nodes(struct control *c, const struct snapshot *now,
             continue;  /* the head, or a node that is not ours */
         if (p->until_ms)
             control_wake_at(c, clock_mono_ms() + p->until_ms - c->now_ms + 1);
-        if (p->action == NODE_END) {
+        if (p->action == NODE_END && !unit_goes(c, m)) {
+            continue;
+        } else if (p->action == NODE_END) {
             end_machine(c, m, p->why);
         } else if (p->action == NODE_UNDRAIN) {
             if (m->state == STATE_DRAINING && !m->drain_accepted) {
@@ -269,9 +306,25 @@ void act(struct control *c, const struct snapshot *now, const struct plan *plan)
 
 /* ---- calls */
 
+bool act_waits(const struct control *c, const char *kind, const char *id)
+{
+    return c->opts.ha && mirror_waits(c->journal, kind, id);
+}
+
 static bool due(const struct control *c, const struct machine *m)
 {
-    return !m->busy && m->retry_ms <= c->now_ms;
+    return !m->busy && m->retry_ms <= c->now_ms &&
+           !act_waits(c, "machine", m->id);
+}
+
+/* A launch leaves when all of its machines are written down. */
+static bool launch_waits(const struct control *c, const char *request_id)
+{
+    for (uint32_t i = 0; c->opts.ha && i < c->fleet.n; i++)
+        if (strcmp(c->fleet.v[i]->request_id, request_id) == 0 &&
+            act_waits(c, "machine", c->fleet.v[i]->id))
+            return true;
+    return false;
 }
 
 static void send_launch(struct control *c, struct machine *first)
@@ -281,7 +334,8 @@ static void send_launch(struct control *c, struct machine *first)
     struct call *call;
 
     /* Truth first: its machines may be there already, or no longer needed. */
-    if (!site || !site->listed_ms || !calls_room(c, site->provider))
+    if (!site || !site->listed_ms || !calls_room(c, site->provider) ||
+        launch_waits(c, first->request_id))
         return;
     rest = rests_find(c->rests, first->provider, first->type, first->zone,
                       first->spot, c->now_ms);
@@ -365,10 +419,29 @@ static bool commit(struct control *c)
     return false;
 }
 
+/* Ray ends an accepted node itself; Kubernetes is asked until it is empty. */
+static bool drains_by_steps(struct control *c)
+{
+    const struct head *h = head_of_machines(c);
+
+    return h && h->ops->undrain;
+}
+
+/* Must it go though there is work on it?  An idle one that got work meanwhile
+ * need not, unless running work is to be moved. */
+static bool drain_hard(const struct control *c, const struct machine *m)
+{
+    if (m->why == REASON_END_CONSOLIDATE)
+        return c->config->limits.consolidate == CONSOLIDATE_ON;
+    return m->why != REASON_END_IDLE;
+}
+
 void act_send(struct control *c)
 {
     if (!commit(c) || c->opts.dry_run)
         return;
+    if (c->opts.ha)
+        control_wake_at(c, ha_push(c->opts.ha, c->journal));
     for (uint32_t i = 0; i < c->fleet.n; i++) {
         struct machine *m = c->fleet.v[i];
 
@@ -378,10 +451,11 @@ void act_send(struct control *c)
             continue;
         if (m->state == STATE_INTENDED)
             send_launch(c, m);
-        else if (m->state == STATE_DRAINING && !m->drain_accepted)
-            head_drain(c, m, m->why != REASON_END_IDLE &&
-                                 m->why != REASON_END_CONSOLIDATE);
+        else if (m->state == STATE_DRAINING &&
+                 (!m->drain_accepted || drains_by_steps(c)))
+            head_drain(c, m, drain_hard(c, m));
     }
+    heads_mend(c);
     for (uint32_t i = 0; i < c->sites.n; i++)
         send_terminates(c, c->sites.v[i]);
 }

@@ -39,6 +39,7 @@ static void providers_show(struct control *c, struct status_page *p)
             .listed_ms = s->listed_ms,
             .machines = s->machines,
         };
+        traffic_sum(c->traffic, s->conf->name, &p->arena, &v[i].traffic);
     }
     p->providers = v;
     p->n_providers = c->sites.n;
