@@ -18,7 +18,7 @@ enum { TRIES = 24 };       /* plans made again in one pass */
 
 struct attempt {
     const struct tables *t;
-    consolidate_best_fn *best;
+    struct sketch (*best)(const struct sketch *base);
     const struct sketch *now;  /* the plan as it is */
     bool *gone;                /* gives no room */
     bool *moved;               /* of these, candidates that are to go */
@@ -366,7 +366,7 @@ static bool replace(struct sketch *best, const struct sketch *other)
 }
 
 void consolidate(struct sketch *best, struct verdict *verdicts,
-                 consolidate_best_fn *again)
+                 struct sketch (*again)(const struct sketch *base))
 {
     const struct snapshot *s = best->t->s;
     struct attempt a = {.t = best->t, .best = again};
