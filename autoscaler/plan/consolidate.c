@@ -131,7 +131,7 @@ static struct needs load_of(const struct snapshot *s, const struct sn_node *n,
 /* Labels that say where a place is rather than what. */
 static bool of_place(const struct snapshot *s, const struct sn_label *l)
 {
-    static const char *const keys[] = {
+    static const char keys[][36] = {
         "topology.kubernetes.io/zone", "ray.io/availability-zone", "zone",
         "topology.kubernetes.io/region", "ray.io/availability-region",
         "node.kubernetes.io/instance-type", "ray.io/market-type"};

@@ -11,8 +11,9 @@
 #include "shrink.h"
 #include "sketch.h"
 
-/* again: how the planner goes from a start to its best sketch.  Only when *best buys nothing and nothing is on its way.  May replace *best,
- * and marks what ends in verdicts. */
+/* again: how the planner goes from a start to its best sketch.  Only when *best
+ * buys nothing and nothing is on its way.  May replace *best, and marks what
+ * ends in verdicts. */
 void consolidate(struct sketch *best, struct verdict *verdicts,
                  struct sketch (*again)(const struct sketch *base));
 
