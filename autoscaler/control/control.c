@@ -114,6 +114,7 @@ static void tick(struct control *c)
         page->planned_us = cpu_us() - t1;
         act(c, now, plan);              /* intents into the ledger */
         act_send(c);                    /* journal, then calls */
+        requests_clock(c, now, plan);   /* whose alternatives wait */
         page->facts = facts;
         page->now = now;
         page->plan = plan;
