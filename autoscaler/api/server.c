@@ -148,6 +148,27 @@ static void *steward_main(void *arg)
 
 /* ---- from outside */
 
+/* The second door: metrics for everybody, as Ray's autoscaler has them. */
+static enum status metrics_start(struct server *s, const struct config *c,
+                                 struct err *err)
+{
+    enum status rc;
+    int fd = -1;
+
+    if (!c->metrics_host || !*c->metrics_host)
+        return ST_OK;
+    rc = socket_listen("api.metrics", c->metrics_host, c->metrics_port, &fd, err);
+    if (rc != ST_OK)
+        return rc;
+    s->metrics_mhd = scrape_start(s, fd);
+    s->metrics_port = socket_port(fd);
+    if (s->metrics_mhd)
+        return ST_OK;
+    close(fd);
+    return err_set(err, ST_INVALID, "api.metrics: the HTTP server does not "
+                   "start");
+}
+
 static void server_free(struct server *s)
 {
     if (s->status.response)
@@ -174,7 +195,8 @@ enum status server_start(const struct config *c, struct control *control,
     if (!s)
         abort();
     if ((rc = guard_init(&s->guard, c, err)) != ST_OK ||
-        (rc = socket_listen(c->api_host, c->api_port, &fd, err)) != ST_OK) {
+        (rc = socket_listen("api.listen", c->api_host, c->api_port, &fd, err)) !=
+            ST_OK) {
         guard_done(&s->guard);
         free(s);
         return rc;
@@ -190,7 +212,10 @@ enum status server_start(const struct config *c, struct control *control,
     pthread_mutex_init(&s->lock, NULL);
     pthread_mutex_init(&s->cache_lock, NULL);
     atomic_store(&s->ticked_ms, clock_mono_ms());
-    if ((rc = mhd_start(s, c, err)) != ST_OK) {
+    rc = metrics_start(s, c, err);
+    if (rc != ST_OK || (rc = mhd_start(s, c, err)) != ST_OK) {
+        if (s->metrics_mhd)
+            MHD_stop_daemon(s->metrics_mhd);
         close(fd);
         server_free(s);
         return rc;
@@ -230,10 +255,17 @@ void server_stop(struct server *s)
     for (int i = 0; i < FAREWELL_MS / 5 && atomic_load(&s->visits) > 0; i++)
         nanosleep(&rest, NULL);
     MHD_stop_daemon(s->mhd);
+    if (s->metrics_mhd)
+        MHD_stop_daemon(s->metrics_mhd);
     server_free(s);
 }
 
 uint32_t server_port(const struct server *s)
 {
     return s->port;
+}
+
+uint32_t server_metrics_port(const struct server *s)
+{
+    return s->metrics_port;
 }

@@ -14,8 +14,8 @@
 #define BACKLOG 256
 #define PEM_MAX ((size_t)1 << 20)
 
-enum status socket_listen(const char *host, uint32_t port, int *ret_fd,
-                          struct err *err)
+enum status socket_listen(const char *key, const char *host, uint32_t port,
+                          int *ret_fd, struct err *err)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
                              .ai_flags = AI_PASSIVE | AI_NUMERICSERV}, *list;
@@ -25,7 +25,7 @@ enum status socket_listen(const char *host, uint32_t port, int *ret_fd,
     snprintf(service, sizeof service, "%u", port);
     rc = getaddrinfo(host, service, &hints, &list);
     if (rc != 0)
-        return err_set(err, ST_INVALID, "api.listen: %s: %s", host,
+        return err_set(err, ST_INVALID, "%s: %s: %s", key, host,
                        gai_strerror(rc));
     for (const struct addrinfo *a = list; a && fd < 0; a = a->ai_next) {
         fd = socket(a->ai_family,
@@ -45,7 +45,7 @@ enum status socket_listen(const char *host, uint32_t port, int *ret_fd,
     freeaddrinfo(list);
     if (fd < 0)
         return err_set(err, why == EADDRINUSE ? ST_RETRY : ST_INVALID,
-                       "api.listen: cannot listen on %s port %u: %s%s", host,
+                       "%s: cannot listen on %s port %u: %s%s", key, host,
                        port, strerror(why), why == EADDRINUSE
                            ? "; is another davit running? choose another port"
                            : "");

@@ -82,7 +82,7 @@ enum status standby_start(const struct config *c, struct standby **ret,
     if (!s)
         abort();
     pthread_mutex_init(&s->lock, NULL);
-    rc = socket_listen(c->api_host, c->api_port, &fd, err);
+    rc = socket_listen("api.listen", c->api_host, c->api_port, &fd, err);
     if (rc == ST_OK && *c->api_tls_cert) {
         rc = pem_read(c->api_tls_cert, "api.tls_cert", &cert, err);
         if (rc == ST_OK)

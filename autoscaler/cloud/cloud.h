@@ -58,7 +58,7 @@ void provider_set_tap(struct provider *p, provider_tap *tap, void *arg);
 enum call_op { CALL_LIST, CALL_LAUNCH, CALL_TERMINATE, CALL_OFFERS };
 
 struct call_machine {         /* a davit_machine, copied */
-    const char *id, *request_id, *type, *zone, *address, *detail;
+    const char *id, *request_id, *type, *zone, *address, *detail, *unit;
     enum davit_phase phase;
     enum status failure;
     bool spot;

@@ -179,6 +179,11 @@ static enum status exchange(struct davit_call *dc, struct davit_http *h,
         .ca_file = dc->provider->ca_file,
         .deadline_mono_ms = dc->deadline_mono_ms, .cancel = dc->cancel,
         .max_reply = room < REPLY_MAX ? room : REPLY_MAX};
+    if (DAVIT_HAS(h, struct davit_http, key_file)) {
+        x.ca_file = h->ca_file;
+        x.cert_file = h->cert_file;
+        x.key_file = h->key_file;
+    }
     struct provider *p = dc->provider;
     struct http_client *c = client_take(dc);
     if (p->tap != NULL)

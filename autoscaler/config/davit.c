@@ -63,6 +63,18 @@ static void listen_read(struct reader *r, const struct ynode *v,
                  where, ynode_say(r->arena, v));
 }
 
+static void metrics_read(struct reader *r, const struct ynode *v,
+                         const char *where, void *target)
+{
+    struct config *c = target;
+
+    if (v->kind != YNODE_TEXT ||
+        !address_parse(r->arena, v->text, 0, &c->metrics_host,
+                       &c->metrics_port))
+        diag_add(r->diag, v, "%s must be host:port such as 0.0.0.0:44217, got "
+                 "%s", where, ynode_say(r->arena, v));
+}
+
 static void ray_address_read(struct reader *r, const struct ynode *v,
                              const char *where, void *target)
 {
@@ -357,6 +369,8 @@ static const struct key tls_keys[] = {
 static const struct key api_keys[] = {
     {.name = "listen", .type = KEY_CUSTOM, .read = listen_read,
      .help = "host:port of the REST API"},
+    {.name = "metrics", .type = KEY_CUSTOM, .read = metrics_read,
+     .help = "host:port for /metrics alone, without a token"},
     {.name = "token_file", .type = KEY_FILE, AT(api_token_file),
      .help = "file with the token callers must show"},
     {.name = "tls", .type = KEY_KEYS, .keys = tls_keys, .help = "serve HTTPS"},

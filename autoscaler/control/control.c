@@ -114,6 +114,7 @@ static void tick(struct control *c)
         page->planned_us = cpu_us() - t1;
         act(c, now, plan);              /* intents into the ledger */
         act_send(c);                    /* journal, then calls */
+        requests_clock(c, now, plan);   /* whose alternatives wait */
         page->facts = facts;
         page->now = now;
         page->plan = plan;
@@ -129,6 +130,7 @@ static void tick(struct control *c)
     }
     commands_answer(c);
     sites_poll(c);
+    source_poll(c);
     heads_poll(c);
     fleet_sweep(&c->fleet);
     metrics_count(c, page->planned_us, cpu_us() - t0);
@@ -282,7 +284,11 @@ enum status control_new(const struct control_opts *o, struct config *conf,
     free(sites);
     observe_begin(c);
     c->workers = workers_new(WORKERS, WORKERS_STUCK, &c->inbox);
-    heads_open(c);
+    if ((s = heads_open(c, &err)) != ST_OK) {
+        buf_printf(errors, "head: %s\n", err.text);
+        control_free(c);
+        return s;
+    }
     if (o->record_dir &&
         (s = record_open(o->record_dir, &c->record, &err)) != ST_OK) {
         buf_printf(errors, "--record: %s\n", err.text);

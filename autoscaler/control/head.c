@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "../base/clock.h"
+#include "../wire/pods.h"
 #include "../wire/ray.h"
 #include "heads.h"
 
@@ -96,7 +97,48 @@ static void head_add(struct control *c, const struct head_ops *ops,
     h->workers = workers_new(HEAD_WORKERS, 0, &c->inbox);
 }
 
-void heads_open(struct control *c)
+/* The zones a new machine may be in: pods that ask for one are served by them. */
+static struct names offer_zones(const struct config *conf, struct arena *a)
+{
+    VEC(const char *) v = {0};
+
+    for (uint32_t t = 0; t < conf->n_types; t++)
+        for (uint32_t o = 0; o < conf->types[t].fact.n_offers; o++) {
+            const char *zone = conf->types[t].fact.offers[o].zone;
+            bool known = !*zone;
+
+            for (uint32_t k = 0; k < v.n && !known; k++)
+                known = strcmp(v.v[k], zone) == 0;
+            if (!known)
+                VEC_PUSH(a, &v, zone);
+        }
+    return (struct names){v.v, v.n};
+}
+
+static enum status kube_open(struct control *c, struct err *err)
+{
+    const struct config *conf = c->config;
+    struct arena arena = {0};
+    struct kube_head_opts o = {
+        .kubeconfig = conf->kube_kubeconfig, .context = conf->kube_context,
+        .namespaces = conf->kube_namespaces,
+        .scheduler_names = conf->kube_schedulers, .label = conf->kube_label,
+        .zones = offer_zones(conf, &arena),
+        .no_reserve = !conf->kube_reserve,
+    };
+    void *reader, *writer = NULL;
+    enum status s = kube_head_new(&o, &reader, err);
+
+    if (s == ST_OK && (s = kube_head_new(&o, &writer, err)) != ST_OK)
+        kube_head_ops.free(reader);
+    if (s == ST_OK)
+        head_add(c, &kube_head_ops, "the Kubernetes API server", reader,
+                 writer);
+    arena_done(&arena);
+    return s;
+}
+
+enum status heads_open(struct control *c, struct err *err)
 {
     const struct config *conf = c->config;
 
@@ -104,6 +146,7 @@ void heads_open(struct control *c)
         head_add(c, &ray_ops, conf->ray_address,
                  ray_head_new(conf->ray_address, conf->ray_token_file),
                  ray_head_new(conf->ray_address, conf->ray_token_file));
+    return conf->kube ? kube_open(c, err) : ST_OK;
 }
 
 bool heads_stop(struct control *c, int64_t wait_ms)
@@ -126,6 +169,7 @@ void heads_close(struct control *c)
         h->ops->free(h->reader);
         h->ops->free(h->writer);
         arena_done(&h->view_arena);
+        free(h->gone);
     }
     c->n_heads = 0;
 }
@@ -225,6 +269,7 @@ static void view_taken(struct control *c, struct head *h, struct head_job *j)
     h->view_arena = j->arena;
     j->arena = (struct arena){0};
     h->view = j->view;
+    h->view_ms = c->now_ms;
     head_index(h);
     head_joins(c, h, restarted);
 }

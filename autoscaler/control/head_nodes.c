@@ -49,7 +49,7 @@ void head_index(struct head *h)
     qsort(h->names, h->n_names, sizeof *h->names, by_name);
 }
 
-static const struct head_node *by_id(const struct head *h, const char *id)
+const struct head_node *head_node_named(const struct head *h, const char *id)
 {
     uint32_t lo = 0, hi = h->n_names;
 
@@ -80,11 +80,11 @@ static const struct head_node *node_in(const struct head *h,
 
     if (!h->view)
         return NULL;
-    if ((n = by_id(h, m->cloud_id)) || (n = by_id(h, m->id)))
+    if ((n = head_node_named(h, m->cloud_id)) || (n = head_node_named(h, m->id)))
         return n;
     if (!h->ops->by_address)
         return NULL;
-    return last && (n = by_id(h, last + 1)) ? n : by_id(h, m->address);
+    return last && (n = head_node_named(h, last + 1)) ? n : head_node_named(h, m->address);
 }
 
 /* With both, machines are Kubernetes' nodes and Ray's nodes are pods there. */
@@ -139,17 +139,53 @@ static void machine_dead(struct control *c, struct machine *m, bool unknown)
 }
 
 /* The head drains it: our drain, whose answer was lost, or somebody else's. */
-static void drain_seen(struct control *c, struct machine *m,
-                       const struct head_node *n)
+static void drain_seen(struct control *c, const struct head *h,
+                       struct machine *m, const struct head_node *n)
 {
-    if (n->status != HEAD_DRAINING || m->drain_accepted)
-        return;
+    if (n->status != HEAD_DRAINING || m->drain_accepted || h->ops->undrain)
+        return;  /* one that can be taken back: see heads_mend() */
     if (m->state == STATE_READY) {
         m->why = REASON_KEEP_DRAINING;
         machine_to(c, m, STATE_DRAINING);
     }
     m->drain_accepted = true;
     fleet_touch(&c->fleet, m);
+}
+
+/* A machine that a ledger before this one was draining: it goes on. */
+static void drain_resume(struct control *c, const struct head *h,
+                         struct machine *m, const struct head_node *n)
+{
+    if (n->status != HEAD_DRAINING || !h->ops->undrain || !m->adopted)
+        return;
+    m->why = REASON_KEEP_DRAINING;
+    m->drain_since_ms = c->now_ms;
+    machine_to(c, m, STATE_DRAINING);
+}
+
+static void coming_seen(struct control *c, const struct head *h,
+                        struct machine *m, const struct head_node *n)
+{
+    bool another = n && strcmp(n->node_id, m->ray_id) != 0;
+
+    if (!n)
+        return;
+    if (n->status == HEAD_DEAD) {
+        if (!another)
+            return;
+        machine_fail(c, m, ST_BROKEN, "its raylet died while joining");
+        machine_to(c, m, *m->cloud_id ? STATE_STOPPING : STATE_GONE);
+    } else if (n->status == HEAD_UNREADY) {
+        if (!another)
+            return;
+        /* It has registered: that is progress. */
+        snprintf(m->ray_id, sizeof m->ray_id, "%s", n->node_id);
+        m->progress_ms = c->now_ms;
+        fleet_touch(&c->fleet, m);
+    } else if (another || h->ops->by_address) {
+        machine_joined(c, m, n);
+        drain_resume(c, h, m, n);
+    }
 }
 
 void head_joins(struct control *c, struct head *h, bool restarted)
@@ -160,23 +196,17 @@ void head_joins(struct control *c, struct head *h, bool restarted)
         struct machine *m = c->fleet.v[i];
         const struct head_node *n = head_node_of(c, m);
         bool alive = n && n->status != HEAD_DEAD;
-        bool joined = alive && n->status != HEAD_UNREADY;
 
         switch (m->state) {
         case STATE_INTENDED:
         case STATE_REQUESTED:
         case STATE_STARTING:
-            if (joined && strcmp(n->node_id, m->ray_id) != 0)
-                machine_joined(c, m, n);
-            else if (n && !alive && strcmp(n->node_id, m->ray_id) != 0) {
-                machine_fail(c, m, ST_BROKEN, "its raylet died while joining");
-                machine_to(c, m, *m->cloud_id ? STATE_STOPPING : STATE_GONE);
-            }
+            coming_seen(c, h, m, n);
             break;
         case STATE_READY:
         case STATE_DRAINING:
             if (alive && strcmp(n->node_id, m->ray_id) == 0) {
-                drain_seen(c, m, n);
+                drain_seen(c, h, m, n);
                 break;
             }
             if (alive && m->state == STATE_READY)

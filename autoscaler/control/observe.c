@@ -36,6 +36,8 @@ void machine_to(struct control *c, struct machine *m, enum machine_state to)
     if (to >= STATE_STOPPING && m->failure == ST_OK)
         m->detail[0] = '\0';  /* of its earlier life */
     fleet_move(&c->fleet, m, to, c->now_ms);
+    if (to == STATE_GONE)
+        head_gone(c, m);
     if (kinds[to])
         tell(c, from == STATE_DRAINING && to == STATE_READY ? "node.undrained"
                                                             : kinds[to],
@@ -110,7 +112,10 @@ static void observe_late(struct control *c, struct machine *m)
 static void observe_drained(struct control *c, struct machine *m)
 {
     enum { MARGIN_MS = 300000 };
+    const struct head *h = head_of_machines(c);
 
+    if (h && h->ops->undrain)
+        return;  /* its steps have a limit of their own */
     if (!m->drain_accepted || !heads_fresh(c) ||
         c->now_ms - m->drain_since_ms < DRAIN_DEADLINE_MS + MARGIN_MS)
         return;
@@ -257,6 +262,9 @@ void observe_fold(struct control *c)
             break;
         case MAIL_COMMAND:
             command_folded(c, (struct command *)mail);
+            break;
+        case MAIL_SOURCE:
+            source_fold(c, mail);
             break;
         }
     }

@@ -18,7 +18,8 @@
 #include "record.h"
 
 /* What may lie in the inbox. */
-enum mail_kind { MAIL_CALL = 1, MAIL_HEAD, MAIL_COMMAND, MAIL_HA = HA_MAIL };
+enum mail_kind { MAIL_CALL = 1, MAIL_HEAD, MAIL_COMMAND, MAIL_HA = HA_MAIL,
+                 MAIL_SOURCE };
 
 /* A provider of this generation, and how its reading goes. */
 struct site {
@@ -50,6 +51,8 @@ struct request {
     bool told_infeasible;
 };
 
+struct head_gone;
+
 /* A head (wire/head.h): two handles, since each serves one thread at a time. */
 struct head {
     const struct head_ops *ops;
@@ -64,13 +67,22 @@ struct head {
     struct head_name *names;  /* its nodes by name: see head_nodes.c */
     uint32_t n_names;
     int64_t read_ms;          /* wall, of the last good one */
+    int64_t view_ms;          /* wall, when view was new */
     uint32_t failures;        /* in a row */
     char problem[448];
     int64_t reported_ms;      /* mono */
     uint64_t reported_hash;
     uint64_t views;           /* good reads so far */
+    struct head_gone *gone;   /* heap */
+    uint32_t n_gone, cap_gone;
 };
 enum { HEADS = 2 };
+
+/* Its machine has gone, the head may still have a node of it. */
+struct head_gone {
+    char node_id[256], instance[128];
+    int64_t since_ms, retry_ms;  /* wall */
+};
 
 /* A call that has left and is not back: see calls.c. */
 struct flight { struct call *call; int64_t deadline_ms; bool overdue; };
@@ -98,6 +110,9 @@ struct control {
     uv_fs_event_t watch;
     bool watching, stopping, reload_wanted;
     int64_t reload_due_ms;    /* mono: a changed file settles first; 0 none */
+    bool source_reading;      /* opts.source is with a worker */
+    int64_t source_due_ms;    /* mono */
+    uint32_t source_failures; /* in a row */
 
     struct mailbox inbox;
     struct workers *workers;
@@ -181,7 +196,7 @@ void site_hangs(struct control *c, struct site *s, bool list,
 void site_offered(struct control *c, struct call *call);
 
 /* ---- head.c: opening, reading */
-void heads_open(struct control *c);
+enum status heads_open(struct control *c, struct err *err);
 bool heads_stop(struct control *c, int64_t wait_ms);  /* false: one hangs */
 void heads_close(struct control *c);
 void heads_poll(struct control *c);
@@ -196,9 +211,12 @@ const struct head *head_of_kind(const struct control *c,
 struct head *head_of_machines(struct control *c);  /* whose nodes they are */
 const struct head_node *head_node_of(const struct control *c,
                                      const struct machine *m);
+const struct head_node *head_node_named(const struct head *h, const char *name);
 
 /* ---- head_drain.c, head_report.c */
 void head_drain(struct control *c, struct machine *m, bool preempt);
+void head_gone(struct control *c, const struct machine *m);  /* for good */
+void heads_mend(struct control *c);   /* what earlier drains left behind */
 void heads_report(struct control *c, const struct status_page *page);
 
 /* ---- requests.c */
@@ -206,6 +224,9 @@ enum status requests_load(struct control *c, struct err *err);
 void requests_fold(struct control *c, struct command *cmd);
 void requests_expire(struct control *c);
 void requests_write_all(struct control *c);
+/* alternatives.c: after each plan. */
+void requests_clock(struct control *c, const struct snapshot *now,
+                    const struct plan *plan);
 void requests_done(struct control *c);
 
 /* ---- take.c: fleet, configuration and head into facts */
@@ -223,6 +244,8 @@ void act_send(struct control *c);
 /* ---- reload.c */
 void reload_watch(struct control *c);
 void reload_if_wanted(struct control *c);
+void source_poll(struct control *c);
+void source_fold(struct control *c, struct mail *mail);
 
 /* ---- publish.c */
 void publish(struct control *c, struct status_page *page);

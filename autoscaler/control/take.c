@@ -8,7 +8,8 @@
 #include <string.h>
 
 #include "../base/clock.h"
-#include "state.h"
+#include "../wire/pods.h"
+#include "take.h"
 
 const struct conf_type *type_find(const struct config *conf, const char *name)
 {
@@ -20,7 +21,7 @@ const struct conf_type *type_find(const struct config *conf, const char *name)
 
 /* ---- copies */
 
-static struct qtys qtys_copy(struct arena *a, struct qtys q)
+struct qtys qtys_copy(struct arena *a, struct qtys q)
 {
     struct qty *v = ARENA_ARRAY(a, struct qty, q.n);
 
@@ -29,35 +30,7 @@ static struct qtys qtys_copy(struct arena *a, struct qtys q)
     return (struct qtys){v, q.n};
 }
 
-/* Does a head's demand look at this label? */
-static bool label_asked(const struct head_view *view, const char *key)
-{
-    for (uint32_t d = 0; view && d < view->n_demands; d++)
-        for (uint32_t b = 0; b < view->demands[d].n_bundles; b++) {
-            const struct fact_bundle *x = &view->demands[d].bundles[b];
-            for (uint32_t k = 0; k < x->n_alts; k++)
-                for (uint32_t t = 0; t < x->alts[k].selector.n; t++)
-                    if (strcmp(x->alts[k].selector.v[t].key, key) == 0)
-                        return true;
-        }
-    return false;
-}
-
-/* A Ray node's labels.  ray.io/node-id is another on each of them and would
- * make every node a class of its own; it counts only when somebody asks. */
-static struct pairs labels_copy(struct arena *a, struct pairs p, bool node_ids)
-{
-    struct pair *v = ARENA_ARRAY(a, struct pair, p.n);
-    uint32_t n = 0;
-
-    for (uint32_t i = 0; i < p.n; i++)
-        if (node_ids || strcmp(p.v[i].key, "ray.io/node-id") != 0)
-            v[n++] = (struct pair){arena_strdup(a, p.v[i].key),
-                                   arena_strdup(a, p.v[i].value)};
-    return (struct pairs){v, n};
-}
-
-static struct pairs pairs_copy(struct arena *a, struct pairs p)
+struct pairs pairs_copy(struct arena *a, struct pairs p)
 {
     struct pair *v = ARENA_ARRAY(a, struct pair, p.n);
 
@@ -81,7 +54,7 @@ static struct terms terms_copy(struct arena *a, struct terms t)
     return (struct terms){v, t.n};
 }
 
-static struct taints taints_copy(struct arena *a, struct taints t)
+struct taints taints_copy(struct arena *a, struct taints t)
 {
     struct taint *v = ARENA_ARRAY(a, struct taint, t.n);
 
@@ -182,6 +155,27 @@ static void offer_rest(struct control *c, const char *provider,
     }
 }
 
+/* What a node of the type leaves to pods, learned from a few of its kind. */
+static void type_fit(struct control *c, struct arena *a, struct fact_type *t)
+{
+    enum { LIKE = 4 };
+    const struct head_node *like[LIKE];
+    const struct head *h = head_of_kind(c, &kube_head_ops);
+    uint32_t n = 0;
+
+    if (!h || !h->view)
+        return;
+    for (uint32_t i = 0; i < c->fleet.n && n < LIKE; i++) {
+        const struct machine *m = c->fleet.v[i];
+        const struct head_node *x =
+            m->state == STATE_READY && strcmp(m->type, t->name) == 0
+                ? head_node_of(c, m) : NULL;
+        if (x && !x->settling && x->status != HEAD_UNREADY)
+            like[n++] = x;
+    }
+    pods_type_fit(h->view, like, n, a, t);
+}
+
 static void type_take(struct control *c, struct arena *a,
                       const struct conf_type *t, struct fact_type *ret)
 {
@@ -231,143 +225,7 @@ static void type_take(struct control *c, struct arena *a,
     }
     ret->offers = offers.v;
     ret->n_offers = offers.n;
-}
-
-/* ---- nodes */
-
-static void hold_take(struct control *c, const struct machine *m,
-                      struct fact_node *n)
-{
-    const struct site *s = site_find(c, m->provider);
-
-    if (m->shielded)
-        n->hold = REASON_KEEP_PROTECTED;
-    else if (!s || !s->listed_ms || s->list_failures)
-        n->hold = REASON_KEEP_STALE;
-    else if (m->hold_until_ms > c->now_ms) {
-        n->hold = REASON_KEEP_REFUSED;
-        n->hold_until_ms = m->hold_until_ms;
-    }
-}
-
-/* Machines of one unit: so many neighbours of one launch. */
-static const char *unit_of(struct arena *a, const struct machine *m,
-                           const struct conf_type *t)
-{
-    const char *number = strrchr(m->id, '-');
-    uint32_t hosts = t ? t->fact.hosts : 1;
-
-    if (hosts < 2 || m->adopted || !*m->request_id || !number)
-        return "";
-    return arena_printf(a, "%s/%lu", m->request_id,
-                        strtoul(number + 1, NULL, 10) / hosts);
-}
-
-static struct fact_node machine_take(struct control *c, struct arena *a,
-                                     const struct machine *m, bool node_ids)
-{
-    const struct conf_type *t = type_find(c->config, m->type);
-    const struct head_node *seen = head_node_of(c, m);
-    struct fact_node n = {
-        .id = arena_strdup(a, m->id),
-        .type = arena_strdup(a, t ? m->type : ""),
-        .zone = arena_strdup(a, m->zone),
-        .spot = m->spot,
-        .outdated = !t || (*m->config_hash && strcmp(t->hash, m->config_hash)),
-        .state = m->state,
-        .idle_ms = -1,
-        .since_ms = m->since_ms,
-        .created_ms = m->created_ms,
-        .price_micros_hour = m->price_micros_hour,
-        .activity = "",
-        .cloud_id = arena_strdup(a, m->cloud_id),
-        .address = arena_strdup(a, m->address),
-        .ray_id = arena_strdup(a, m->ray_id),
-        .provider = arena_strdup(a, m->provider),
-        .request_id = arena_strdup(a, m->request_id),
-        .note = arena_strdup(a, m->detail),
-        .unit = unit_of(a, m, t),
-        .progress_ms = m->progress_ms,
-    };
-
-    hold_take(c, m, &n);
-    if (m->state == STATE_DRAINING && m->drain_accepted)
-        n.state = STATE_STOPPING;  /* no way back: it gives no room */
-    if (m->state != STATE_READY && m->state != STATE_DRAINING)
-        return n;
-    if (!c->n_heads) {
-        /* Nothing tells of work on it: it is idle since it was last needed. */
-        int64_t since = m->needed_ms > m->ready_ms ? m->needed_ms : m->ready_ms;
-        n.idle_ms = c->now_ms > since ? c->now_ms - since : 0;
-    } else if (seen && seen->status != HEAD_DEAD) {
-        n.total = qtys_copy(a, seen->total);
-        n.available = qtys_copy(a, seen->available);
-        n.labels = labels_copy(a, seen->labels, node_ids);
-        n.taints = taints_copy(a, seen->taints);
-        n.idle_ms = seen->status == HEAD_IDLE ? seen->idle_ms : -1;
-        n.activity = arena_strdup(a, seen->activity);
-    }
-    return n;
-}
-
-/* Nodes that are no machine of ours: the head itself, and strangers. */
-static struct fact_node stranger_take(struct arena *a,
-                                      const struct head_node *r, bool node_ids)
-{
-    return (struct fact_node){
-        .id = arena_strdup(a, r->node_id),
-        .type = "",
-        .zone = arena_strdup(a, r->zone),
-        .head = r->head,
-        .foreign = true,
-        .state = r->status == HEAD_DRAINING ? STATE_STOPPING : STATE_READY,
-        .total = qtys_copy(a, r->total),
-        .available = qtys_copy(a, r->available),
-        .labels = labels_copy(a, r->labels, node_ids),
-        .taints = taints_copy(a, r->taints),
-        .idle_ms = r->status == HEAD_IDLE ? r->idle_ms : -1,
-        .price_micros_hour = -1,
-        .activity = arena_strdup(a, r->activity),
-        .cloud_id = arena_strdup(a, r->instance_id),
-        .address = arena_strdup(a, r->address),
-        .ray_id = arena_strdup(a, r->node_id),
-        .provider = "", .request_id = "", .note = arena_strdup(a, r->type),
-        .unit = "",
-    };
-}
-
-static void nodes_take(struct control *c, struct arena *a, struct facts *f)
-{
-    const struct head *owner = head_of_machines(c);
-    const struct head_view *mine = owner ? owner->view : NULL;
-    bool *ours = ARENA_ARRAY(a, bool, mine ? mine->n_nodes : 0);
-    uint32_t n = 0, most = c->fleet.n;
-    bool node_ids = false;
-    struct fact_node *v;
-
-    for (uint32_t h = 0; h < c->n_heads; h++) {
-        const struct head_view *view = c->heads[h].view;
-        most += view ? view->n_nodes : 0;
-        node_ids = node_ids || label_asked(view, "ray.io/node-id");
-    }
-    v = ARENA_ARRAY(a, struct fact_node, most);
-    for (uint32_t i = 0; i < c->fleet.n; i++) {
-        const struct machine *m = c->fleet.v[i];
-        const struct head_node *x = head_node_of(c, m);
-        if (x)
-            ours[x - mine->nodes] = true;
-        if (m->state != STATE_GONE)
-            v[n++] = machine_take(c, a, m, node_ids);
-    }
-    for (uint32_t h = 0; h < c->n_heads; h++) {
-        const struct head_view *view = c->heads[h].view;
-        for (uint32_t i = 0; view && i < view->n_nodes; i++)
-            if (view->nodes[i].status != HEAD_DEAD &&
-                !(view == mine && ours[i]))
-                v[n++] = stranger_take(a, &view->nodes[i], node_ids);
-    }
-    f->nodes = v;
-    f->n_nodes = n;
+    type_fit(c, a, ret);
 }
 
 /* ---- demand */

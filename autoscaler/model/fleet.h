@@ -42,7 +42,11 @@ struct machine {
     bool drain_accepted;    /* the head agreed: no way back */
     bool shielded;          /* a user protected it from being ended */
     /* not kept over a restart: */
+    char unit[64];          /* whose machines end together, as the provider
+                             * told; "" : it did not */
+    bool doomed;            /* the plan of this tick ends it */
     uint32_t missed;        /* good lists in a row without it */
+    uint32_t refused;       /* drains in a row */
     uint32_t tries;         /* calls made for it in this state */
     int64_t retry_ms;       /* no call for it before, wall */
     bool busy;              /* a call for it is in flight */

@@ -9,6 +9,7 @@
 #include "planner.h"
 
 #include "sketch.h"
+#include "consolidate.h"
 #include "gang.h"
 #include "limits.h"
 #include "order.h"
@@ -253,5 +254,6 @@ void planner_run(const struct snapshot *now, struct arena *arena,
     sketch_start(&tables, gone, &base);
     best = sketch_best(&base);
     best.bound = bound_of(&best, &base);
+    consolidate(&best, verdicts, sketch_best);
     report_make(&best, verdicts, ret);
 }

@@ -18,6 +18,7 @@ struct grouping {
     int64_t *tight;     /* how much is free, as a share of the largest */
     bool *accelerator;
     int64_t newest;     /* when the last one was made; 0: not known */
+    bool clocks;        /* alternatives wait: times tell nodes apart */
 };
 
 static bool on_its_way(const struct sn_node *n)
@@ -54,6 +55,32 @@ static int labels_compare(const struct snapshot *s, const struct sn_node *a,
     return r;
 }
 
+/* What limits.end_order would end first is used last, so that it is what is
+ * left over.  Only what does not change from tick to tick splits a class. */
+static int end_last(const struct snapshot *s, uint32_t a, uint32_t b, bool all)
+{
+    const struct sn_node *x = &s->nodes[a], *y = &s->nodes[b];
+    int r = 0;
+
+    for (uint32_t k = 0; r == 0 && k < s->limits.n_end_order; k++)
+        switch (s->limits.end_order[k]) {
+        case END_KEY_SPOT: r = ORDER(x->spot, y->spot); break;
+        case END_KEY_ON_DEMAND: r = ORDER(y->spot, x->spot); break;
+        case END_KEY_MOST_EXPENSIVE:
+            r = ORDER(x->price_micros_hour, y->price_micros_hour);
+            break;
+        case END_KEY_OLDEST:
+            r = all ? ORDER(y->created_ms, x->created_ms) : 0;
+            break;
+        case END_KEY_NEWEST:
+            r = all ? ORDER(x->created_ms, y->created_ms) : 0;
+            break;
+        case END_KEY_LEAST_USED:
+        case END_KEY_LONGEST_IDLE: break;   /* the order of use as it is */
+        }
+    return r;
+}
+
 /* Order of use; 0 when the two may share a class. */
 static int node_compare(const void *ctx, uint32_t a, uint32_t b)
 {
@@ -66,6 +93,12 @@ static int node_compare(const void *ctx, uint32_t a, uint32_t b)
         r = ORDER(g->accelerator[a], g->accelerator[b]);
     if (r == 0)
         r = ORDER(g->tight[a], g->tight[b]);
+    if (r == 0)
+        r = end_last(s, a, b, false);
+    if (r == 0 && g->clocks)
+        r = ORDER(x->created_ms, y->created_ms);
+    if (r == 0 && g->clocks && on_its_way(x))
+        r = ORDER(x->progress_ms, y->progress_ms);
     if (r == 0)
         r = ORDER(x->created_ms == g->newest, y->created_ms == g->newest);
     if (r == 0)
@@ -87,6 +120,8 @@ static int node_before(const void *ctx, uint32_t a, uint32_t b)
     const struct snapshot *s = g->t->s;
     int r = node_compare(ctx, a, b);
 
+    if (r == 0)
+        r = end_last(s, a, b, true);
     if (r == 0)
         r = ORDER(s->nodes[a].idle_ms, s->nodes[b].idle_ms);
     return r != 0 ? r : ORDER(a, b);
@@ -179,6 +214,10 @@ static void classes_make(struct sketch *d, const bool *ended)
     };
     uint32_t n = 0, last;
 
+    for (uint32_t i = 0; i < s->n_bundles && !g.clocks; i++)
+        for (uint32_t k = 1; k < s->bundles[i].n_alts; k++)
+            g.clocks = g.clocks ||
+                       s->alts[s->bundles[i].first_alt + k].after_ms > 0;
     d->members = ARENA_ARRAY(d->arena, uint32_t, s->n_nodes);
     for (uint32_t i = 0; i < s->n_nodes; i++) {
         if (ended[i] || !limits_gives_room(s, &s->nodes[i]))

@@ -7,6 +7,7 @@
  */
 #include "limits.h"
 #include "order.h"
+#include "quota.h"
 #include "sketch.h"
 
 static bool keeps_back(const struct node_class *c, enum keep_back keep)
@@ -128,6 +129,11 @@ uint32_t sketch_obtain(struct sketch *d, uint32_t offer, uint32_t count,
     struct bought b = {offer, 0, false};
 
     most = limits_room(d, offer, claim, &unused);
+    if (demand != NONE) {
+        uint32_t nodes = quota_nodes(d, d->t->s->demands[demand].queue);
+
+        most = nodes < most ? nodes : most;
+    }
     if (most == 0)
         return NONE;
     c.n = b.count = most < count ? most : count;
@@ -238,7 +244,8 @@ void sketch_settle(struct sketch *d)
     uint32_t end = d->classes.n, i;
 
     for (i = 0; i < end; i++)
-        if (d->classes.v[i].kind == CLASS_NEW)
+        if (d->classes.v[i].kind == CLASS_NEW &&
+            d->classes.v[i].why != REASON_FOR_CONSOLIDATE)
             map_class(d, i);
     while ((i = d->classes.v[d->fence_kept].next) != NONE) {
         limits_taken(d, d->classes.v[i].offer, d->classes.v[i].n, 1);

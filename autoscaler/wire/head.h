@@ -46,6 +46,9 @@ struct head_node {
                                    * on it */
 };
 
+/* Of a Kubernetes node that Davit drains (kit/kube_pod.h has it too). */
+#define HEAD_DRAIN_TAINT "davit.io/draining"
+
 struct pods_view;
 
 /* Something of the demand that is not planned for, and why. */
@@ -106,7 +109,12 @@ struct head_drain {
     bool preempt;                 /* false: only when nothing is against it now;
                                    * true: wait for what is, until deadline */
     const char *message;
-    int64_t since_wall_ms, deadline_wall_ms;
+    int64_t deadline_wall_ms;     /* Ray: its work has until then */
+    int64_t limit_ms;             /* duration. Kubernetes: what is not gone so
+                                   * long after its beginning is a refusal */
+    int64_t most_grace_ms;        /* longer grace periods are cut; 0: none is */
+    bool move_local, move_bare;   /* pods with data on the node, without a
+                                   * controller: move them too */
     /* what came of it */
     enum head_drained got;
     bool moved;                   /* work has been sent away: no way back */

@@ -20,6 +20,8 @@ struct kube_head_opts {
     const char *label;                 /* of a node: our machine's id; "" :
                                         * davit.io/machine */
     struct names zones;                /* of the configured offers */
+    bool no_reserve;                   /* the types' resources are what pods
+                                        * get: the system keeps nothing */
 };
 
 /* Finds the access (files only, no I/O on the network). */
@@ -27,15 +29,20 @@ enum status kube_head_new(const struct kube_head_opts *o, void **ret,
                           struct err *err);
 extern const struct head_ops kube_head_ops;
 
-/* "nvidia.com/gpu" -> "GPU" (and *ret_vendor "" for NVIDIA, else the extended
- * resource's name, the value of GPU_LABEL), "cpu" -> "CPU",
- * "aws.amazon.com/neuroncore" -> "neuron_cores"; what is not in the table of
- * accelerators keeps its name. */
+/* "nvidia.com/gpu" -> "GPU", "cpu" -> "CPU", "aws.amazon.com/neuroncore" ->
+ * "neuron_cores"; what is not in the table of accelerators keeps its name.
+ * *ret_vendor: of a GPU that is not NVIDIA's its extended resource, else "". */
 const char *pods_resource(const char *k8s, const char **ret_vendor);
-/* Of a node type or node whose GPU is not NVIDIA's: "amd.com/gpu".  A pod that
+/* On a node type or node whose GPU is not NVIDIA's: "amd.com.gpu".  A pod that
  * asks amd.com/gpu has a term on it, one that asks nvidia.com/gpu excludes
- * every other value. */
+ * other values.  A type has it by its labels, or by an accelerator_type that
+ * begins with AMD-. */
 #define GPU_LABEL "davit.io/gpu"
+
+/* The pods behind a demand of the view. */
+struct pods_ref { const char *space, *name, *uid; };
+const struct pods_ref *pods_of(const struct head_view *view, uint32_t demand,
+                               uint32_t *ret_n);
 
 /* What a new node of this type will offer pods: t is a copy in the tick's
  * arena whose resources and labels are replaced.  like: living nodes of the

@@ -51,6 +51,7 @@ class Sidecar:
         env.update({k: v for k, v in os.environ.items()
                     if k in ("LD_LIBRARY_PATH", "ASAN_OPTIONS", "DAVIT_NETNS")})
         env.update(PATH=f"{self.bin}:/usr/bin:/bin", HOME=str(self.dir), DAVIT_SERVICEACCOUNT_DIR=str(mount),
+                   DAVIT_STATE=str(self.dir / "davit.db"),  # a pod's own empty directory
                    DAVIT_PLUGIN_DIR=str(pathlib.Path(DAVIT).resolve().parent / "plugins"))
         for e in container["env"]:
             env[e["name"]] = e.get("value") or field(pod, e["valueFrom"]["fieldRef"]["fieldPath"])

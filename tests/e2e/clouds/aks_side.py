@@ -11,8 +11,12 @@ from aks_server import CLIENT, SECRET, Server
 class Aks(Side):
     name = "aks"
     zones = ("westeurope-1", "westeurope-2")
+    long = 30
     secrets = ("eyTOKEN", SECRET)
-    pace = ", reads: {every: 0}, writes: {every: 0}"  # "": the plug-in's own, which is AKS's
+    pace = ", reads: {every: 0}, writes: {every: 0}"  # keep_pace(): the plug-in's own
+
+    def keep_pace(self):
+        self.pace = ""
 
     def __enter__(self):
         self.cloud = Cloud(op_s=0.3)
@@ -95,9 +99,14 @@ class Aks(Side):
             self.cloud.grow("gpu2", n)
 
     def calls(self):
-        out = []
+        out, apart = [], time.time() - time.monotonic()
         for x in list(self.cloud.log):
             if "/subscriptions/" in x["path"]:
                 kind = "compute" if "Microsoft.Compute" in x["path"] else "aks"
-                out.append((x["at"], f"{kind} {'read' if x['method'] == 'GET' else 'write'}"))
+                pool = x["path"].partition("/agentPools/")[2].partition("/")[0]
+                out.append((x["at"] + apart, f"{kind} {'read' if x['method'] == 'GET' else 'write ' + pool}"))
         return out
+
+    def limit(self, kind):
+        """AKS's: reads of a subscription, changes of a pool; Resource Manager's for Compute."""
+        return (20, 1 / 60) if self.is_write(kind) else (250, 25) if kind.startswith("compute") else (60, 1)

@@ -83,4 +83,9 @@ class Eks(Side):
         self.cloud.by_hand(pool=self.cloud.names["t4_b"], n=n)
 
     def calls(self):
-        return [(x["at"], f"{x['service']} {'read' if x['action'].startswith(READS) else 'write'}") for x in self.cloud.log()]
+        return [(x["at"], f"{x['service']} {'read' if x['action'].startswith(READS) else 'write'} {x['action']}")
+                for x in self.cloud.log()]
+
+    def limit(self, kind):
+        """EC2's, of each action; Auto Scaling and EKS publish none and are held to the same."""
+        return (50, 5) if self.is_write(kind) else (100, 20)

@@ -99,3 +99,7 @@ class Gke(Side):
                 read = x["method"] == "GET" or path.endswith("/listManagedInstances")
                 out.append((x["at"], f"{'compute' if path.startswith('/compute/') else 'container'} {'read' if read else 'write'}"))
         return out
+
+    def limit(self, kind):
+        """Compute's: 1,500 a minute, in any minute; the container API is held to the same."""
+        return 1500, 25
