@@ -92,7 +92,7 @@ static void tick(struct control *c)
     if (c->planned) {
         plan = ARENA_NEW(&page->arena, struct plan);
         t1 = cpu_us();
-        planner_run(now, &page->arena, plan);  /* pure */
+        planner_run(now, PLANNER_AT_ONCE, &page->arena, plan);  /* pure */
         page->planned_us = cpu_us() - t1;
         act(c, now, plan);              /* intents into the ledger */
         act_send(c);                    /* journal, then calls */

@@ -9,6 +9,7 @@
 #include "buy.h"
 #include "drop.h"
 #include "gang.h"
+#include "hold.h"
 #include "limits.h"
 #include "pack.h"
 
@@ -59,7 +60,7 @@ static void serve_mins(struct sketch *d)
 
         if (s->types[type].min == 0)
             continue;
-        going = draining_of(d, type) + d->kept_type[type];
+        going = draining_of(d, type);
         have -= going < have ? going : have;
         if (have >= s->types[type].min)
             continue;
@@ -228,20 +229,17 @@ static void serve_sides(struct sketch *d, struct tactics how)
 
 void serve_all(struct sketch *d, struct tactics how)
 {
-    sketch_keep_back(d, how.keep);
+    d->how = how;
+    if (how.holds)
+        hold_restore(d);
     serve_mins(d);
-    if (how.keep == KEEP_BACK_NONE)
-        d->min_cost = d->bought_cost;
+    d->min_cost = d->bought_cost;
+    if (how.advice)
+        hold_advice(d);
     if (how.tight)
         sketch_tighten(d);
     serve_sides(d, how);
     /* What a dropped node took of the limits may be had by what was left. */
     if (drop_unneeded(d) > 0 && !all_served(d))
-        serve_sides(d, how);
-    if (how.keep == KEEP_BACK_NONE)
-        return;
-    sketch_settle(d);
-    drop_unneeded(d);
-    if (!all_served(d))
         serve_sides(d, how);
 }

@@ -189,10 +189,17 @@ def world(rng, plain=False):
     return s
 
 
+def holds_of(e):
+    """What a node or a launch of a plan holds, as a snapshot has it."""
+    keys = ("source", "owner", "id", "shape", "alternative", "count")
+    return [{k: h[k] for k in keys} for h in e["holds"]]
+
+
 def carry_out(s, plan, state="starting"):
     """The snapshot after the plan was carried out, nothing having joined."""
     s = copy.deepcopy(s)
     actions = {n["id"]: n["action"] for n in plan["nodes"]}
+    holds = {n["id"]: holds_of(n) for n in plan["nodes"]}
     kept = []
     for n in s["nodes"]:
         if actions[n["id"]] == "end":
@@ -200,6 +207,7 @@ def carry_out(s, plan, state="starting"):
         if actions[n["id"]] == "undrain":
             n["state"] = "ready"
             n["idle_ms"] = 0
+        n["holds"] = holds[n["id"]]
         kept.append(n)
     s["nodes"] = kept
     s["now_ms"] += 100     # what is bought now is newer than what was before
@@ -218,7 +226,7 @@ def carry_out(s, plan, state="starting"):
             n = {"id": f"new{k:04}", "type": l["type"], "zone": l["zone"],
                  "spot": l["spot"], "state": state,
                  "created_ms": s["now_ms"],
-                 "price": l["price_per_hour"]}
+                 "price": l["price_per_hour"], "holds": holds_of(l)}
             if state == "ready":
                 n["total"] = dict(types[l["type"]]["resources"])
                 n["idle_ms"] = 0
