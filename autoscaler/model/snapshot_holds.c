@@ -156,7 +156,9 @@ static void finder_make(struct maker *m, struct finder *f)
         bundle_add(f, b);
 }
 
-/* NONE: nobody asks for it any more. */
+/* The next one of those that are meant; NONE: nobody asks for it any more.
+ * With more held than asked for it begins again: what fits is not for us to
+ * say. */
 static uint32_t bundle_find(struct finder *f, const struct fact_hold *hold)
 {
     const struct sn_bundle *v = f->s->bundles;
@@ -166,32 +168,43 @@ static uint32_t bundle_find(struct finder *f, const struct fact_hold *hold)
     if (!f->slot[at])
         return NONE;
     first = f->slot[at] - 1;
-    while (f->used[f->now[first]] == v[f->now[first]].count &&
-           f->next[f->now[first]] != NONE)
-        f->now[first] = f->next[f->now[first]];
+    if (f->used[f->now[first]] < v[f->now[first]].count)
+        return f->now[first];
+    f->now[first] = f->next[f->now[first]];
+    if (f->now[first] == NONE)
+        f->now[first] = first;
+    f->used[f->now[first]] = 0;
     return f->now[first];
 }
 
 struct hold_vec { VEC(struct sn_hold) all; };
 
-/* Appends those that are found; how many. */
+/* Appends those that are found, each for so many nodes; how many. */
 static uint32_t holds_add(struct maker *m, struct finder *f,
                           const struct fact_holds *from, uint32_t nodes,
                           struct hold_vec *to)
 {
+    const struct sn_bundle *v = m->s->bundles;
     uint32_t before = to->all.n;
 
     for (uint32_t i = 0; i < from->n; i++) {
-        const struct fact_hold *hold = &from->v[i];
-        uint32_t b = bundle_find(f, hold), count = hold->count, room;
+        uint32_t left = from->v[i].count, first = NONE, b;
 
-        if (b == NONE || hold->alt >= m->s->bundles[b].n_alts || count == 0)
-            continue;
-        if (count > m->s->bundles[b].count)
-            count = m->s->bundles[b].count;
-        room = m->s->bundles[b].count - f->used[b];
-        f->used[b] += room / nodes < count ? room : count * nodes;
-        VEC_PUSH(m->arena, &to->all, ((struct sn_hold){b, hold->alt, count}));
+        while (left > 0 && (b = bundle_find(f, &from->v[i])) != NONE &&
+               b != first && from->v[i].alt < v[b].n_alts) {
+            bool only = f->next[b] == NONE && f->now[b] == b;
+            uint32_t open = v[b].count - f->used[b];
+            uint32_t n = only || nodes > 1 ? v[b].count : open;
+
+            if (first == NONE)
+                first = b;
+            n = n < left ? n : left;
+            left -= n;
+            f->used[b] = (uint64_t)n * nodes < open ? f->used[b] + n * nodes
+                                                    : v[b].count;
+            VEC_PUSH(m->arena, &to->all,
+                     ((struct sn_hold){b, from->v[i].alt, n}));
+        }
     }
     return to->all.n - before;
 }

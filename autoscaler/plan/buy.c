@@ -89,7 +89,7 @@ static uint32_t pooled_count(const struct sketch *d)
 
     for (uint32_t i = d->classes.v[d->fence_pool].next; i != NONE;
          i = d->classes.v[i].next)
-        n += d->classes.v[i].pooled;
+        n++;
     return n;
 }
 
@@ -106,8 +106,6 @@ static void pooled_make(const struct sketch *d, struct problem *q,
         const struct node_class *c = &d->classes.v[i];
         uint32_t b = q->p.n_bins, group = q->p.n_groups;
 
-        if (!c->pooled)
-            continue;
         q->pooled[b] = i;
         q->group_max[group] = UNLIMITED;
         q->bins[b] = (struct cover_bin){

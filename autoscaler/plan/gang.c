@@ -23,7 +23,6 @@ struct attempt {
     uint32_t *left;            /* of each want before the attempt */
     enum claim claim;
     enum reason why;
-    bool scatter;
 };
 
 /* ---- all on one node */
@@ -201,7 +200,7 @@ static void rest_bought(const struct attempt *a)
 
 static void soft_place(const struct attempt *a, enum strategy strategy)
 {
-    if (strategy != STRATEGY_SPREAD && !a->scatter && one_there(a))
+    if (strategy != STRATEGY_SPREAD && one_there(a))
         return;
     for (uint32_t i = 0; i < a->g->n_wants; i++) {
         if (strategy == STRATEGY_SPREAD)
@@ -289,7 +288,7 @@ static bool gang_try(struct attempt *a, uint32_t *alts, uint32_t levels)
     return false;
 }
 
-bool gang_place(struct sketch *d, uint32_t gang, bool scatter)
+bool gang_place(struct sketch *d, uint32_t gang)
 {
     const struct gang *g = &d->t->gangs[gang];
     uint32_t *wants = ARENA_ARRAY(d->arena, uint32_t, g->n_wants);
@@ -303,7 +302,6 @@ bool gang_place(struct sketch *d, uint32_t gang, bool scatter)
         .wants = wants,
         .alts = alts,
         .left = ARENA_ARRAY(d->arena, uint32_t, g->n_wants),
-        .scatter = scatter,
         .claim = g->side == SIDE_TOTAL ? CLAIM_REQUEST : CLAIM_WORK,
         .why = g->side == SIDE_TOTAL ? REASON_FOR_REQUEST : REASON_FOR_GANG,
     };

@@ -170,12 +170,9 @@ static struct sketch sketch_best(const struct sketch *base)
     const struct { bool may, always; struct tactics how; } ways[] = {
         {held, true, {.holds = true}},
         {advised, true, {.holds = true, .advice = true}},
-        {gangs, false, {.scatter = true}},
-        {gangs, false, {.gangs_last = true, .scatter = true}},
-        {true, false, {.tight = true, .scatter = true}},
+        {gangs, false, {.gangs_last = true}},
         {true, false, {.pool = true}},
-        {true, false, {.work_first = true}},
-        {true, false, {.work_first = true, .tight = true, .scatter = true}},
+        {true, false, {.pool = true, .work_first = true}},
     };
     struct sketch best;
 

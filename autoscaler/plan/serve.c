@@ -146,7 +146,7 @@ struct line {              /* where the two sorted lists are */
 };
 
 static void serve_gangs(struct sketch *d, struct line *at, enum side side,
-                        int64_t priority, bool scatter)
+                        int64_t priority)
 {
     const struct tables *t = d->t;
     uint32_t failed = NONE;
@@ -157,7 +157,7 @@ static void serve_gangs(struct sketch *d, struct line *at, enum side side,
         if (gang_settled(d, at->gang) ||
             (failed != NONE && gang_same(t, failed, at->gang)))
             continue;
-        if (!gang_place(d, at->gang, scatter))
+        if (!gang_place(d, at->gang))
             failed = at->gang;
     }
 }
@@ -173,17 +173,16 @@ static void serve_rank(struct sketch *d, struct line *at, uint8_t rank,
         uint32_t first = at->loose;
 
         if (!how.gangs_last)
-            serve_gangs(d, at, side, priority, how.scatter);
+            serve_gangs(d, at, side, priority);
         while (at->loose < t->n_loose &&
                t->wants[t->loose[at->loose]].rank == rank &&
                t->wants[t->loose[at->loose]].priority == priority)
             at->loose++;
-        serve_wants(d, t->loose + first, at->loose - first,
-                    how.pool);
+        serve_wants(d, t->loose + first, at->loose - first, how.pool);
         if (how.gangs_last)
-            serve_gangs(d, at, side, priority, how.scatter);
+            serve_gangs(d, at, side, priority);
     }
-    serve_gangs(d, at, side, INT64_MIN, how.scatter);
+    serve_gangs(d, at, side, INT64_MIN);
 }
 
 /* Where the lists of one side begin: requests come first in both. */
@@ -236,8 +235,6 @@ void serve_all(struct sketch *d, struct tactics how)
     d->min_cost = d->bought_cost;
     if (how.advice)
         hold_advice(d);
-    if (how.tight)
-        sketch_tighten(d);
     serve_sides(d, how);
     /* What a dropped node took of the limits may be had by what was left. */
     if (drop_unneeded(d) > 0 && !all_served(d))

@@ -34,10 +34,8 @@ struct node_class {
     uint32_t spread;        /* the gang that has a bundle here, NONE */
     bool accelerator;
     bool starting;
-    bool pooled;            /* in the other list, see sketch_pool() */
     bool sure;              /* NEW: thinking longer would not change it */
     bool undrain;           /* DRAINING: wanted for the type's min */
-    int64_t tight;          /* free room, as a share of the largest */
     enum reason why;        /* NEW: for what it is bought */
     uint32_t demand;
 };
@@ -54,9 +52,7 @@ struct tactics {
     bool advice;           /* then what a longer thought would buy */
     bool work_first;       /* tasks and gangs before requests */
     bool gangs_last;       /* of the same priority */
-    bool scatter;          /* a PACK gang fills gaps rather than one node */
     bool pool;             /* the cover packs the nodes that are there too */
-    bool tight;            /* the fullest node first, ready or not */
 };
 
 struct sketch {
@@ -123,10 +119,6 @@ void sketch_pool(struct sketch *d);
 void sketch_unpool(struct sketch *d);
 /* `count` nodes of a pooled class. */
 void sketch_take(struct sketch *d, uint32_t class_ix, uint32_t count);
-
-/* Relinks the classes: the least free room first, ready or not; draining ones
- * stay last. */
-void sketch_tighten(struct sketch *d);
 
 /* For sketch_*.c only: a class about to be changed, and how much of its room
  * is free. */

@@ -130,7 +130,6 @@ static void class_of_node(struct sketch *d, const struct grouping *g,
         .spread = NONE,
         .accelerator = g->accelerator[i],
         .starting = on_its_way(n),
-        .tight = g->tight[i],
     };
 
     VEC_PUSH(d->arena, &d->classes, c);

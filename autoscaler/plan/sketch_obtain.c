@@ -1,12 +1,11 @@
 /*
- * sketch_obtain.c - nodes bought, the pool, and the order of classes.
+ * sketch_obtain.c - nodes bought, and the pool.
  *
  * Classes form two lists by `next`: those that are placed on, and behind
  * fence_pool those in the pool.  Moving one from list to list is a change like
  * any other and can be undone.
  */
 #include "limits.h"
-#include "order.h"
 #include "sketch.h"
 
 /* Moves class i, which follows `before` in the pool, to the new ones. */
@@ -15,7 +14,6 @@ static void bring_back(struct sketch *d, uint32_t before, uint32_t i)
     struct node_class *c = sketch_touch(d, i);
     uint32_t next = c->next;
 
-    c->pooled = false;
     c->next = d->classes.v[d->fence_new].next;
     sketch_touch(d, before)->next = next;
     sketch_touch(d, d->fence_new)->next = i;
@@ -23,21 +21,16 @@ static void bring_back(struct sketch *d, uint32_t before, uint32_t i)
 
 void sketch_unpool(struct sketch *d)
 {
-    uint32_t before = d->fence_pool, i;
+    uint32_t i;
 
-    while ((i = d->classes.v[before].next) != NONE)
-        if (d->classes.v[i].pooled)
-            bring_back(d, before, i);
-        else
-            before = i;
+    while ((i = d->classes.v[d->fence_pool].next) != NONE)
+        bring_back(d, d->fence_pool, i);
 }
 
 void sketch_pool(struct sketch *d)
 {
     uint32_t last = 0, last_pool = d->fence_pool, next;
 
-    while (d->classes.v[last_pool].next != NONE)
-        last_pool = d->classes.v[last_pool].next;
     for (uint32_t i = d->classes.v[0].next; i != NONE; i = next) {
         const struct node_class *c = &d->classes.v[i];
 
@@ -49,7 +42,6 @@ void sketch_pool(struct sketch *d)
         sketch_touch(d, last)->next = next;
         sketch_touch(d, last_pool)->next = i;
         last_pool = i;
-        sketch_touch(d, i)->pooled = true;
     }
     if (last_pool != d->fence_pool)
         sketch_touch(d, last_pool)->next = NONE;
@@ -81,8 +73,6 @@ uint32_t sketch_obtain(struct sketch *d, uint32_t offer, uint32_t count,
         .next = d->classes.v[d->fence_new].next,
         .spread = NONE,
         .accelerator = d->t->accelerator[o->type],
-        .tight = sketch_tightness(
-            d, sn_row(d->t->s, d->t->s->types[o->type].row)),
         .why = why,
         .demand = demand,
         .sure = true,
@@ -98,37 +88,4 @@ uint32_t sketch_obtain(struct sketch *d, uint32_t offer, uint32_t count,
     VEC_PUSH(d->arena, &d->bought, b);
     limits_bought(d, offer, c.n, 1);
     return i;
-}
-
-/* ---- order */
-
-static int tighter(const void *ctx, uint32_t a, uint32_t b)
-{
-    const struct sketch *d = ctx;
-    const struct node_class *x = &d->classes.v[a], *y = &d->classes.v[b];
-    int r = ORDER(x->tight, y->tight);
-
-    return r != 0 ? r : ORDER(a, b);
-}
-
-void sketch_tighten(struct sketch *d)
-{
-    uint32_t *order = ARENA_ARRAY(d->arena, uint32_t, d->classes.n);
-    uint32_t n = 0, last = 0, after = NONE;
-
-    for (uint32_t i = 0; i != NONE; i = d->classes.v[i].next) {
-        if (d->classes.v[i].kind == CLASS_DRAINING) {
-            after = i;     /* the draining ones are the end of the list */
-            break;
-        }
-        if (d->classes.v[i].kind != CLASS_FENCE)
-            order[n++] = i;
-    }
-    order_sort(order, n, tighter, d, d->arena);
-    for (uint32_t k = 0; k < n; k++) {
-        sketch_touch(d, last)->next = order[k];
-        last = order[k];
-    }
-    sketch_touch(d, last)->next = d->fence_new;
-    sketch_touch(d, d->fence_new)->next = after;
 }

@@ -97,21 +97,44 @@ def settles(s, _):
         acts = no_actions(plan)
         if not acts:
             return
-        assert unfinished(first) or first["ended"] or undrains(first) or \
-            all(a[1:] == ("end", "idle") or a[1] == "undrain"
-                for a in acts), \
-            f"tick {tick + 1}: {acts}"
+        again = bought_again(s, [first], plan)
+        assert unfinished(first) or not again, \
+            f"tick {tick + 1}: bought again: {acts}"
     assert False, f"still {acts} after {tick + 1} ticks"
 
 
-def joined_is_as_good(s, _):
-    """The nodes that were bought join, the demand is the same for a moment
-    more: nothing is bought again."""
-    plan = plan_of(s)
-    if plan["ended"] or unfinished(plan) or undrains(plan):
+def bought_again(s, before, plan):
+    """What may not be: a min may have waited for a node that was ended, or
+    for others to join."""
+    wait = "max_launching" in s["limits"] or any(p["ended"] for p in before)
+    return [(l["type"], l["count"], l["why"]) for l in plan["launches"]
+            if l["why"] != "min_of_type" or not wait]
+
+
+def joined_is_as_good(s, rng):
+    """The nodes that were bought join one after the other, the demand is the
+    same for a moment more: nothing is bought again."""
+    first = plan_of(s)
+    if unfinished(first):
         return
-    after = plan_of(worlds.carry_out(s, plan, "ready"))
-    assert not after["launches"], f"bought again: {after['launches']}"
+    before = [first]
+    for part in (0.5, 1):
+        s = worlds.carry_out(s, before[-1])
+        worlds.join(s, rng, part)
+        plan = plan_of(s)
+        again = bought_again(s, before, plan)
+        assert not again, f"bought again: {again}"
+        before.append(plan)
+
+
+def less_buys_nothing(s, rng):
+    """Some of the demand is gone by the time that the nodes are there."""
+    first = plan_of(s)
+    if unfinished(first):
+        return
+    s = worlds.lessen(worlds.carry_out(s, first), rng)
+    again = bought_again(s, [first], plan_of(s))
+    assert not again, f"bought for less: {again}"
 
 
 def test_sound():
@@ -127,4 +150,8 @@ def test_settles():
 
 
 def test_joined_is_as_good():
-    every_world(joined_is_as_good, plain=True)
+    every_world(joined_is_as_good)
+
+
+def test_less_buys_nothing():
+    every_world(less_buys_nothing)

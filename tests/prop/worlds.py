@@ -234,6 +234,30 @@ def carry_out(s, plan, state="starting"):
     return s
 
 
+def join(s, rng, part):
+    """Some of the nodes on their way are ready now."""
+    types = {t["name"]: t for t in s["node_types"]}
+    for n in s["nodes"]:
+        if n.get("state") in ("starting", "requested", "intended") and \
+                n["type"] in types and rng.random() < part:
+            n["state"] = "ready"
+            n["total"] = dict(types[n["type"]]["resources"])
+            n["idle_ms"] = 0
+    s["now_ms"] += 100
+
+
+def lessen(s, rng):
+    """Some of the demand is gone, or smaller."""
+    s = copy.deepcopy(s)
+    for key in ("demands", "gangs", "requests"):
+        s[key] = [d for d in s[key] if rng.random() < 0.7]
+    for d in s["demands"]:
+        for b in d["bundles"]:
+            if rng.random() < 0.3:
+                b["count"] = rng.randint(1, b["count"])
+    return s
+
+
 def shuffled(s, rng):
     """The same in another order."""
     s = copy.deepcopy(s)
