@@ -80,6 +80,7 @@ static void tick(struct control *c)
     struct plan *plan;
     int64_t t0 = cpu_us(), t1;
     struct err err;
+    bool waits;
 
     c->now_ms = clock_steady_ms();
     c->due_ms = clock_mono_ms() + LONGEST_REST_MS;
@@ -94,12 +95,16 @@ static void tick(struct control *c)
         t1 = cpu_us();
         planner_run(now, PLANNER_AT_ONCE, &page->arena, plan);  /* pure */
         page->planned_us = cpu_us() - t1;
-        act(c, now, plan);              /* intents into the ledger */
+        waits = think_waits(c, plan);   /* for a better way to buy it */
+        act(c, now, plan, waits);       /* intents into the ledger */
         act_send(c);                    /* journal, then calls */
         page->facts = facts;
         page->now = now;
         page->plan = plan;
         publish(c, page);               /* the API reads this, nothing else */
+        holds_remember(c, page);        /* the next plan starts from it */
+        if (waits)
+            think_start(c, page);       /* on a worker */
         if (c->record)
             record_put(c->record, page);
         head_report(c, page);
@@ -316,6 +321,8 @@ void control_free(struct control *c)
     }
     fleet_done(&c->fleet);
     rests_free(c->rests);
+    think_done(c);
+    status_unref(c->memory);
     free(c->told);
     free(c->wishes);
     record_close(c->record);

@@ -234,6 +234,9 @@ void observe_fold(struct control *c)
         case MAIL_HEAD:
             head_fold(c, mail);
             break;
+        case MAIL_THOUGHT:
+            think_fold(c, mail);
+            break;
         case MAIL_COMMAND:
             command_folded(c, (struct command *)mail);
             break;

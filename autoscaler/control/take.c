@@ -263,9 +263,11 @@ static const char *unit_of(struct arena *a, const struct machine *m,
                         strtoul(number + 1, NULL, 10) / hosts);
 }
 
-static struct fact_node machine_take(struct control *c, struct arena *a,
+static struct fact_node machine_take(struct holds_reader *holds,
                                      const struct machine *m, bool node_ids)
 {
+    struct control *c = holds->c;
+    struct arena *a = holds->arena;
     const struct conf_type *t = type_find(c->config, m->type);
     const struct ray_node *ray = head_node_of(c, m);
     struct fact_node n = {
@@ -288,6 +290,7 @@ static struct fact_node machine_take(struct control *c, struct arena *a,
         .note = arena_strdup(a, m->detail),
         .unit = unit_of(a, m, t),
         .progress_ms = m->progress_ms,
+        .holds = holds_of(holds, m),
     };
 
     hold_take(c, m, &n);
@@ -342,6 +345,7 @@ static void nodes_take(struct control *c, struct arena *a, struct facts *f)
                                       c->fleet.n + n_ray);
     bool *ours = ARENA_ARRAY(a, bool, n_ray);
     bool node_ids = view && label_asked(view, "ray.io/node-id");
+    struct holds_reader holds = holds_reader(c, a);
 
     for (uint32_t i = 0; i < c->fleet.n; i++) {
         const struct machine *m = c->fleet.v[i];
@@ -349,7 +353,7 @@ static void nodes_take(struct control *c, struct arena *a, struct facts *f)
         if (r)
             ours[r - view->nodes] = true;
         if (m->state != STATE_GONE)
-            v[n++] = machine_take(c, a, m, node_ids);
+            v[n++] = machine_take(&holds, m, node_ids);
     }
     for (uint32_t i = 0; i < n_ray; i++)
         if (!ours[i] && view->nodes[i].status != RAY_DEAD)
@@ -476,5 +480,6 @@ struct facts *facts_take(struct control *c, struct arena *a)
     queues_take(c, a, f);
     nodes_take(c, a, f);
     demands_take(c, a, f);
+    think_take(c, a, f);
     return f;
 }

@@ -40,12 +40,16 @@ struct machine {
     uint32_t launch_count;  /* how many its launch request asked for */
     bool drain_accepted;    /* the head agreed: no way back */
     bool shielded;          /* a user protected it from being ended */
+    char *holds;            /* what the plan that launched it put on it: JSON
+                             * of codec_holds_write(), heap; NULL: nothing */
     /* not kept over a restart: */
     uint32_t missed;        /* good lists in a row without it */
     uint32_t tries;         /* calls made for it in this state */
     int64_t retry_ms;       /* no call for it before, wall */
     bool busy;              /* a call for it is in flight */
     bool sent;              /* its launch has left, now or before a restart */
+    uint64_t held_tick;     /* the remembered plan that knows it, and as what */
+    uint32_t held_node;
 };
 
 struct fleet_index { struct machine **v; uint32_t size, n; };
