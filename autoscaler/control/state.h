@@ -76,7 +76,7 @@ struct wish { char type[64]; uint32_t count; uint64_t view, tick; };
 /* A longer look at what is to be bought: see think.c. */
 struct thinking {
     bool busy;                /* a thought is under way */
-    bool asked, answered;     /* since something waits */
+    unsigned asked, answered; /* thoughts since something waits */
     int64_t since_ms;         /* mono: something waits; 0: nothing does */
     struct arena arena;       /* owns advice */
     const struct fact_advice *advice;

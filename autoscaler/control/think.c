@@ -14,9 +14,11 @@
 #include "../plan/planner.h"
 #include "state.h"
 
-/* Of limits.think the part that is thought in; the rest is for a slow or busy
- * machine, for which steps take longer. */
-enum { PART = 6, OF = 10 };
+/* A short thought, so that there is something better at the end in any case,
+ * then a long one: parts of limits.think in a tenth.  The rest is for a slow
+ * or busy machine, which takes longer for its steps. */
+static const unsigned parts[] = {1, 5};
+enum { THOUGHTS = sizeof parts / sizeof *parts };
 
 struct thought {
     struct job job;               /* first */
@@ -51,7 +53,7 @@ static bool unsure(const struct plan *plan)
 static void nothing_waits(struct thinking *k)
 {
     k->since_ms = 0;
-    k->asked = k->answered = false;
+    k->asked = k->answered = 0;
 }
 
 bool think_waits(struct control *c, const struct plan *plan)
@@ -67,7 +69,7 @@ bool think_waits(struct control *c, const struct plan *plan)
     }
     if (k->since_ms == 0)
         k->since_ms = now;
-    if (k->answered || now - k->since_ms >= limit)
+    if (k->answered == THOUGHTS || now - k->since_ms >= limit)
         return false;             /* as best known */
     control_wake_at(c, k->since_ms + limit);
     return true;
@@ -78,7 +80,7 @@ int64_t think_until(const struct control *c)
     const struct thinking *k = &c->think;
     int64_t left = k->since_ms + c->config->think_ms - clock_mono_ms();
 
-    return k->since_ms && !k->answered && left > 0 ? c->now_ms + left : 0;
+    return k->since_ms && k->answered < THOUGHTS && left > 0 ? c->now_ms + left : 0;
 }
 
 void think_launched(struct control *c)
@@ -90,18 +92,18 @@ void think_start(struct control *c, struct status_page *page)
 {
     struct thought *t;
 
-    if (c->think.busy || c->think.asked)
+    if (c->think.busy || c->think.asked == THOUGHTS)
         return;
     t = calloc(1, sizeof *t);
     if (!t)
         abort();
     atomic_fetch_add(&page->refs, 1);
     t->page = page;
-    t->budget = (uint64_t)c->config->think_ms * PART / OF *
-                PLANNER_STEPS_PER_MS;
+    t->budget = (uint64_t)c->config->think_ms * parts[c->think.asked++] *
+                (PLANNER_STEPS_PER_MS / 10);
     t->job.mail.kind = MAIL_THOUGHT;
     t->job.run = thought_run;
-    c->think.busy = c->think.asked = true;
+    c->think.busy = true;
     workers_submit(c->workers, &t->job);
 }
 
@@ -161,9 +163,9 @@ void think_fold(struct control *c, struct mail *mail)
     struct thought *t = (struct thought *)mail;
 
     c->think.busy = false;
-    if (!t->job.abandoned && c->think.asked) {
+    if (!t->job.abandoned && c->think.asked > 0) {
         advice_make(&c->think, t);
-        c->think.answered = true;
+        c->think.answered++;
     }
     thought_free(t);
 }
