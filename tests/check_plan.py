@@ -12,8 +12,9 @@ import sys
 from collections import Counter, defaultdict
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from plan_world import (ACCEL, DEVICES, INF, ONE, World, fits,  # noqa: E402
-                        matches, millis, new_row, row_of)
+from plan_world import (ACCEL, DENIED, DEVICES, INF, ONE,  # noqa: E402
+                        World, fits, matches, millis, new_row, row_of,
+                        tolerates, tolerations_of)
 
 
 class Check:
@@ -32,8 +33,15 @@ class Check:
         return b.get("any_of") or [b]
 
     def needs(self, b, alt):
+        return row_of(self.alternatives(b)[alt]["resources"])
+
+    def may(self, b, alt, place):
+        """By labels, taints and queue; room aside."""
         a = self.alternatives(b)[alt]
-        return row_of(a["resources"]), a.get("selector")
+        return matches(a.get("selector"), place.labels) and \
+            tolerates(tolerations_of(a.get("tolerations")), place.taints) and \
+            not a.get("queue_denied") and \
+            (not a.get("queue") or a["queue"] in place.queues)
 
     def run(self):
         self.demand_is_all_there()
@@ -43,6 +51,7 @@ class Check:
         self.sums()
         self.gangs()
         self.limits()
+        self.quotas()
         self.ends()
         self.unplaced()
         return self.bad
@@ -55,14 +64,17 @@ class Check:
                 terms.setdefault((t["key"], t["op"]), set()).update(t["values"])
             return (tuple(sorted(row_of(e.get("resources")).items())),
                     tuple(sorted((k, tuple(sorted(v)))
-                                 for k, v in terms.items())))
+                                 for k, v in terms.items())),
+                    tuple(sorted(tolerations_of(e.get("tolerations"))))
+                    if self.w.tainted else (),
+                    DENIED if e.get("queue_denied") else e.get("queue"))
 
         def asked(b):
             e = {"resources": b.get("resources")}
             if e["resources"] is None and not b.get("any_of"):
                 known = {"count", "accelerator_type", "labels", "selector",
                          "owner", "id", "source", "strategy", "priority",
-                         "since_ms"}
+                         "since_ms", "tolerations", "queue"}
                 e["resources"] = {k: v for k, v in b.items()
                                   if k not in known}
             e["selector"] = list(b.get("selector") or [])
@@ -72,7 +84,12 @@ class Check:
                                       v if isinstance(v, list) else [v]})
             for k, v in (b.get("labels") or {}).items():
                 e["selector"].append({"key": k, "op": "in", "values": [v]})
+            e["tolerations"] = list(b.get("tolerations") or [])
             return e
+
+        def in_queue(e, queue):
+            return {**e, "queue": None if queue is DENIED else queue,
+                    "queue_denied": queue is DENIED}
 
         want, have = Counter(), Counter()
         for key, source, owner, strategy in (
@@ -92,7 +109,11 @@ class Check:
                                 "resources": {**base["resources"],
                                               **over["resources"]},
                                 "selector": base["selector"] +
-                                over["selector"]})
+                                over["selector"],
+                                "tolerations": base["tolerations"] +
+                                over["tolerations"]})
+                    queue = self.w.queue_of(d, d.get("owner", owner))
+                    alts = [in_queue(a, queue) for a in alts]
                     want[(d.get("source", source), d.get("owner", owner),
                           d.get("id", ""), d.get("strategy", strategy) or "",
                           tuple(shape(a) for a in alts))] += b.get("count", 1)
@@ -127,7 +148,8 @@ class Check:
                 self.say(f"launches {l['type']} {o.zone}, which is set aside")
             if self.w.types[o.type].unavailable:
                 self.say(f"launches {l['type']}, which is unavailable")
-            if not l["holds"] and l["why"] != "min_of_type":
+            if not l["holds"] and l["why"] not in ("min_of_type",
+                                                   "consolidation"):
                 self.say(f"launches {l['type']} for nothing ({l['why']})")
         if abs(cost - self.plan["cost_per_hour"]) > 1e-6 * max(1, cost):
             self.say(f"cost is {cost}, plan says {self.plan['cost_per_hour']}")
@@ -138,7 +160,7 @@ class Check:
         if n != self.plan["launched"]:
             self.say(f"launched {n}, plan says {self.plan['launched']}")
 
-    def one_node(self, name, labels, total, free, holds):
+    def one_node(self, name, place, total, free, holds):
         """Requests lie on the total, everything else on what is free."""
         sides = {True: [], False: []}
         for h in holds:
@@ -146,11 +168,13 @@ class Check:
             if b is None:
                 self.say(f"{name} holds a bundle that does not exist")
                 continue
-            needs, selector = self.needs(b, h["alternative"])
+            needs = self.needs(b, h["alternative"])
             if row_of(h["resources"]) != needs:
                 self.say(f"{name}: {h['resources']} is not the bundle's")
-            if not matches(selector, labels):
-                self.say(f"{name} does not match {selector}: {labels}")
+            if not self.may(b, h["alternative"], place):
+                self.say(f"{name} does not match what bundle "
+                         f"{h['demand']}.{h['bundle']} asks for: "
+                         f"{place.labels} {place.taints} {place.queues}")
             if h["count"] < 1:
                 self.say(f"{name} holds {h['count']} of something")
             sides[b["source"] == "request"].append((needs, h["count"]))
@@ -164,7 +188,7 @@ class Check:
             o = self.w.offers.get((l["type"], l["zone"], l["spot"]))
             if o is not None:
                 row = new_row(self.w.types[o.type])
-                self.one_node(f"launch {i} ({l['type']})", o.labels, row, row,
+                self.one_node(f"launch {i} ({l['type']})", o, row, row,
                               l["holds"])
         for n in self.w.nodes:
             p = self.actions.get(n.id)
@@ -176,7 +200,7 @@ class Check:
                 self.say(f"{n.id} holds something and goes")
             total = {k: v - v % ONE if k in DEVICES else v
                      for k, v in n.total.items()}
-            self.one_node(n.id, n.labels, total, n.free, p["holds"])
+            self.one_node(n.id, n, total, n.free, p["holds"])
 
     def sums(self):
         placed, launched = Counter(), Counter()
@@ -277,22 +301,90 @@ class Check:
         if w.conserve:
             self.conserved()
 
-    def plain(self, needs, selector):
+    def use(self):
+        """What the plan adds to a queue's use: (queue, request?) -> amounts."""
+        use = defaultdict(Counter)
+        for holds, n in [(p["holds"], 1) for p in self.plan["nodes"]] + \
+                [(l["holds"], l["count"]) for l in self.plan["launches"]]:
+            for h in holds:
+                b = self.bundles[h["demand"], h["bundle"]]
+                a = self.alternatives(b)[h["alternative"]]
+                for k, v in row_of(a["resources"]).items():
+                    use[a.get("queue"), b["source"] == "request"][k] += \
+                        v * h["count"] * n
+        return use
+
+    def running(self, queue, k):
+        return sum(n.total.get(k, 0) - n.free.get(k, 0) for n in self.w.nodes
+                   if n.home == queue and n.state != "gone")
+
+    def queue_nodes(self, queue):
+        """Its own, and others that hold its work; those bought for it, and
+        those bought for a min or for others."""
+        def holds(x):
+            return any(self.alternatives(
+                self.bundles[h["demand"], h["bundle"]])[h["alternative"]]
+                .get("queue") == queue for h in x["holds"])
+        n = sum(n.state not in ("gone", "stopping") and
+                (n.home == queue or holds(self.actions[n.id]))
+                for n in self.w.nodes)
+        mine = sum(l["count"] for l in self.plan["launches"] if holds(l) and
+                   l["why"] != "min_of_type")
+        own = sum(l["count"] for l in self.plan["launches"] if
+                  (l["why"] == "min_of_type" and holds(l)) or not holds(l) and
+                  self.w.offers[l["type"], l["zone"], l["spot"]].home == queue)
+        return n, mine, own
+
+    def quotas(self):
+        use = self.use()
+        for q in self.w.queues.values():
+            for k, most in (("GPU", q.gpus), ("CPU", q.cpus)):
+                for request in (False, True):
+                    n = use[q.name, request][k]
+                    was = 0 if request else self.running(q.name, k)
+                    if n and n + was > most:
+                        self.say(f"queue {q.name}: {was} + {n} {k}, quota "
+                                 f"{most}")
+            there, mine, _ = self.queue_nodes(q.name)
+            if mine and there + mine > q.nodes:
+                self.say(f"queue {q.name}: {there} + {mine} nodes, quota "
+                         f"{q.nodes}")
+
+    def over_quota(self, b, alt):
+        """Is one more beyond what is left of the queue's quota?  And of all of
+        it?"""
+        a = self.alternatives(b)[alt]
+        q = self.w.queues.get(a.get("queue"))
+        if q is None:
+            return False, False
+        now = never = False
+        use = self.use()
+        for k, most in (("GPU", q.gpus), ("CPU", q.cpus)):
+            n = row_of(a["resources"]).get(k, 0)
+            was = 0 if b["source"] == "request" else self.running(q.name, k)
+            all = was + use[q.name, b["source"] == "request"][k]
+            now |= n > 0 and all + n > most
+            never |= n > most
+        now |= sum(self.queue_nodes(q.name)) >= q.nodes
+        return now, never or q.nodes == 0
+
+    def plain(self, b, alt):
         """Could a type without accelerators hold it?"""
         return any(not t.accelerator and t.max > 0 and
                    t.unavailable != "type_disabled" and
-                   fits(new_row(t), [(needs, 1)]) and
-                   any(matches(selector, o.labels) for o in t.offers)
+                   fits(new_row(t), [(self.needs(b, alt), 1)]) and
+                   any(self.may(b, alt, o) for o in t.offers)
                    for t in self.w.types.values())
 
     def conserved(self):
         for l in self.plan["launches"]:
             t = self.w.types.get(l["type"])
-            if t is None or not t.accelerator or l["why"] == "min_of_type":
+            if t is None or not t.accelerator or l["why"] in (
+                    "min_of_type", "consolidation"):
                 continue
             for h in l["holds"]:
                 b = self.bundles[h["demand"], h["bundle"]]
-                if not self.plain(*self.needs(b, h["alternative"])):
+                if not self.plain(b, h["alternative"]):
                     break
             else:
                 self.say(f"{l['type']} is launched for work that needs no "
@@ -320,8 +412,7 @@ class Check:
                     not n.hold_until or n.hold_until > w.now):
                 self.say(f"{n.id} is ended though held: {n.hold}")
             if p["why"] == "idle":
-                timeout = w.types[n.type].timeout if n.type in w.types else None
-                timeout = w.timeout if timeout is None else timeout
+                timeout = w.timeout_of(n)
                 if n.state != "ready" or n.idle < 0 or timeout is None or \
                         n.idle <= millis(timeout):
                     self.say(f"{n.id} is ended as idle: idle {n.idle}, timeout "
@@ -331,6 +422,8 @@ class Check:
                 if not w.end_outdated or not (
                         n.outdated or n.type not in w.types):
                     self.say(f"{n.id} is not outdated")
+            elif p["why"] == "consolidated":
+                self.consolidated(n)
             elif p["why"] not in ("over_max_of_type", "over_max_nodes",
                                   "over_budget_end"):
                 self.say(f"{n.id} is ended because of {p['why']}")
@@ -340,9 +433,48 @@ class Check:
             if t in w.types and left[t] < w.types[t].min:
                 self.say(f"{t}: idle ends leave {left[t]}, min "
                          f"{w.types[t].min}")
+        self.end_order()
         ended = sum(p["action"] == "end" for p in self.plan["nodes"])
         if ended != self.plan["ended"]:
             self.say(f"ended {ended}, plan says {self.plan['ended']}")
+
+    def consolidated(self, n):
+        """Allowed, and nothing is bought or on its way."""
+        w = self.w
+        if w.consolidate == "off" or n.state != "ready" or \
+                (n.idle < 0 and w.consolidate != "on"):
+            self.say(f"{n.id} is consolidated: {n.state}, idle {n.idle}")
+        if not n.created or w.now - n.created < w.consolidate_age:
+            self.say(f"{n.id} is consolidated, but too young")
+        if self.plan["launches"] or any(x.starting() and x.ours()
+                                        for x in w.nodes):
+            self.say(f"{n.id} is consolidated while nodes start")
+
+    def end_order(self):
+        """Above a max, what limits.end_order names goes first."""
+        keys = {"spot": lambda n: not n.spot, "on-demand": lambda n: n.spot,
+                "most_expensive": lambda n: -(n.price or 0),
+                "longest_idle": lambda n: -n.idle,
+                "oldest": lambda n: n.created, "newest": lambda n: -n.created}
+        order = []
+        for k in self.w.end_order:
+            if k not in keys:
+                break
+            order.append(keys[k])
+        rank = lambda n: [f(n) for f in order]      # noqa: E731
+        held = lambda n: n.hold and n.hold != "none" and (  # noqa: E731
+            not n.hold_until or n.hold_until > self.w.now)
+        for t in self.w.types if order else ():
+            mine = [n for n in self.w.nodes if n.type == t and n.ours() and
+                    not n.head and n.state != "draining" and
+                    not n.unit and not held(n) and
+                    (n.price is not None or len(order) == 0)]
+            out = [n for n in mine
+                   if self.actions[n.id]["why"] == "over_max_of_type"]
+            kept = [n for n in mine if self.actions[n.id]["action"] == "keep"]
+            if out and kept and max(map(rank, out)) > min(map(rank, kept)):
+                self.say(f"{t}: ends {max(out, key=rank).id} rather than "
+                         f"{min(kept, key=rank).id}, against end_order")
 
     # Infeasible means never; waiting means not now; neither is a shrug.
     def unplaced(self):
@@ -351,18 +483,18 @@ class Check:
             if b.get("strategy") or not (b["waiting"] or b["infeasible"]):
                 continue
             could = any(
-                fits(new_row(t), [(self.needs(b, i)[0], 1)]) and
-                any(matches(self.needs(b, i)[1], o.labels) for o in t.offers)
+                fits(new_row(t), [(self.needs(b, i), 1)]) and
+                any(self.may(b, i, o) for o in t.offers)
                 and t.max > 0 and t.unavailable != "type_disabled"
-                and not (t.accelerator and w.conserve and
-                         self.plain(*self.needs(b, i)))
+                and not (t.accelerator and w.conserve and self.plain(b, i))
+                and not self.over_quota(b, i)[1]
                 for t in w.types.values()
                 for i in range(len(self.alternatives(b))))
             there = any(
                 fits({k: v - v % ONE if k in DEVICES else v
                       for k, v in n.total.items()},
-                     [(self.needs(b, i)[0], 1)]) and
-                matches(self.needs(b, i)[1], n.labels)
+                     [(self.needs(b, i), 1)]) and
+                self.may(b, i, n) and not self.over_quota(b, i)[1]
                 for n in w.nodes for i in range(len(self.alternatives(b)))
                 if n.state not in ("stopping", "gone"))
             if b["infeasible"] and could:
@@ -388,16 +520,18 @@ class Check:
             ours += l["count"]
         if w.max_nodes is not None and ours >= w.max_nodes:
             return
-        needs, selector = self.needs(b, 0)
+        if self.over_quota(b, 0)[0]:
+            return
         for o in w.offers.values():
             t = w.types[o.type]
             if t.unavailable or count[t.name] >= t.max or o.until > w.now or \
                     (o.room is not None and
                      rooms[o.type, o.zone, o.spot] >= o.room):
                 continue
-            if t.accelerator and w.conserve and self.plain(needs, selector):
+            if t.accelerator and w.conserve and self.plain(b, 0):
                 continue
-            if fits(new_row(t), [(needs, 1)]) and matches(selector, o.labels):
+            if fits(new_row(t), [(self.needs(b, 0), 1)]) and \
+                    self.may(b, 0, o):
                 self.say(f"bundle {key} waits, but {o.type} {o.zone} stands "
                          f"open")
                 return

@@ -77,6 +77,77 @@ def matches(selector, labels):
     return True
 
 
+# ---- taints and queues
+
+QUEUE = "davit.io/queue"
+DENIED = object()
+
+
+def taints_of(v):
+    """[(key, value, effect)]; short: gpu=present:NoSchedule."""
+    all = []
+    for t in v or []:
+        if isinstance(t, str):
+            rest, effect = t.rsplit(":", 1)
+            key, _, value = rest.partition("=")
+            all.append((key, value, effect))
+        else:
+            all.append((t["key"], t.get("value") or "", t["effect"]))
+    return all
+
+
+def tolerations_of(v):
+    """[(key, exists, value, effect)]."""
+    all = []
+    for t in v or []:
+        if isinstance(t, str):
+            rest, _, effect = t.partition(":")
+            key, equal, value = rest.partition("=")
+            all.append((key, not equal, value, effect))
+        else:
+            all.append((t.get("key") or "", t.get("operator") == "Exists",
+                        t.get("value") or "", t.get("effect") or ""))
+    return all
+
+
+def tolerates(tolerations, taints):
+    """Kubernetes' rule."""
+    for key, value, effect in taints:
+        if effect == "PreferNoSchedule":
+            continue
+        if not any((k == key or not k) and (exists or v == value) and
+                   (not e or e == effect)
+                   for k, exists, v, e in tolerations):
+            return False
+    return True
+
+
+class Queue:
+    def __init__(self, q):
+        quota = q.get("quota") or {}
+        self.name = q["name"]
+        self.types = set(q.get("node_types") or [])
+        self.owners = q.get("owners") or ["*"]
+        self.gpus, self.cpus = (
+            INF if quota.get(k) is None else amount(quota[k])
+            for k in ("gpus", "cpus"))
+        self.nodes = INF if quota.get("nodes") is None else quota["nodes"]
+        self.priority = q.get("priority") or 0
+
+    def allows(self, owner):
+        return any(re.fullmatch(".*".join(map(re.escape, o.split("*"))), owner)
+                   for o in self.owners)
+
+
+def queues_over(queues, type_name, labels):
+    """Those that a place is in, and the one that its work counts in."""
+    named = labels.get(QUEUE)
+    by_type = {q.name for q in queues.values() if type_name in q.types}
+    home = named if named in queues else \
+        next(iter(by_type)) if len(by_type) == 1 else None
+    return by_type | ({named} & set(queues)), home
+
+
 # ---- the snapshot
 
 class Offer:
@@ -89,6 +160,8 @@ class Offer:
         self.until = o.get("set_aside_until_ms") or 0
         self.labels = labels_of(t.get("resources"), own_labels(t),
                                 place_labels(self.zone, self.spot))
+        self.taints = taints_of(t.get("taints"))
+        self.timeout = o.get("idle_timeout_s")
 
 
 class Type:
@@ -101,6 +174,7 @@ class Type:
         self.timeout = t.get("idle_timeout_s")
         self.resources = t.get("resources") or {}
         self.labels = own_labels(t)
+        self.taints = taints_of(t.get("taints"))
         self.hosts = t.get("hosts") or 1
         self.offers = [Offer(t, o) for o in t.get("offers") or [{}]]
         self.accelerator = any(k in DEVICES for k in self.row)
@@ -128,6 +202,11 @@ class Node:
             n.get("total"), own_labels(n),
             labels_of(t.resources, t.labels) if t else {},
             place_labels(n.get("zone", ""), n.get("spot", False)))
+        self.taints = taints_of(n.get("taints")) + (t.taints if t else [])
+        self.unit = n.get("unit") or ""
+        self.created = n.get("created_ms") or 0
+        self.since = n.get("since_ms") or 0
+        self.progress = max(n.get("progress_ms") or 0, self.since)
         self.price = n.get("price")
         self.zone, self.spot = n.get("zone", "") or "", bool(n.get("spot"))
         if self.price is None and t:
@@ -140,15 +219,20 @@ class Node:
         return self.state in ("intended", "requested", "starting")
 
 
-def node_price(n, t):
+def offer_of(n, t):
     same = [o for o in t.offers if o.spot == n.spot]
     for o in same:
         if o.zone == n.zone:
-            return o.price
+            return o
     for o in same:
         if not o.zone:
-            return o.price
-    return same[0].price if same and not n.zone else None
+            return o
+    return same[0] if same and not n.zone else None
+
+
+def node_price(n, t):
+    o = offer_of(n, t)
+    return o.price if o else None
 
 
 class World:
@@ -163,10 +247,41 @@ class World:
         self.speed = limits.get("upscaling_speed") or 0
         self.conserve = limits.get("conserve", True)
         self.end_outdated = limits.get("end_outdated", False)
+        self.end_order = limits.get("end_order") or []
+        c = limits.get("consolidate", "empty")
+        c = c if isinstance(c, dict) else {"mode": c}
+        self.consolidate = c.get("mode", "empty")
+        self.consolidate_age = millis(c.get("older_than_s", 600))
         self.types = {t["name"]: Type(t) for t in s.get("node_types") or []}
         self.nodes = [Node(n, self.types) for n in s.get("nodes") or []]
         self.offers = {(o.type, o.zone, o.spot): o
                        for t in self.types.values() for o in t.offers}
+        self.queues = {q["name"]: Queue(q) for q in s.get("queues") or []}
+        for place in list(self.offers.values()) + self.nodes:
+            name = place.type if place.type in self.types else None
+            place.queues, place.home = queues_over(self.queues, name,
+                                                   place.labels)
+        # where no taint refuses anybody, tolerations are of no interest
+        self.tainted = any(t[2] != "PreferNoSchedule" for p in
+                           list(self.offers.values()) + self.nodes
+                           for t in p.taints)
+
+    def timeout_of(self, n):
+        """Seconds: its offer's, its type's, the limit's; None: never."""
+        t = self.types.get(n.type)
+        o = offer_of(n, t) if t else None
+        for place in (o, t):
+            if place and place.timeout is not None:
+                return place.timeout
+        return self.timeout
+
+    def queue_of(self, d, owner):
+        """The queue's name, None, or DENIED."""
+        name = d.get("queue")
+        if not name:
+            return None
+        q = self.queues.get(name)
+        return name if q and q.allows(owner) else DENIED
 
 
 # ---- device packing

@@ -45,6 +45,87 @@ static const char *offer_text(struct view *v, uint32_t offer)
                         zone[0] ? " in " : "", zone, o->spot ? " (spot)" : "");
 }
 
+static const char *queue_of(struct view *v, const struct plan_refusal *r)
+{
+    const struct sn_selector *sel =
+        &v->s->selectors[view_shape(v, r->bundle, r->alt)->selector];
+
+    return sel->queue < v->s->n_queues
+               ? view_str(v, v->s->queues[sel->queue].name)
+               : "";
+}
+
+/* What of a quota is used up: a resource, or nodes. */
+static const char *quota_name(struct view *v, const struct plan_refusal *r)
+{
+    return r->column < v->s->n_columns
+               ? view_str(v, v->s->columns[r->column].name)
+               : "nodes";
+}
+
+static const char *queue_text(struct view *v, const struct plan_refusal *r)
+{
+    const char *owner = view_str(
+        v, v->s->demands[v->s->bundles[r->bundle].demand].owner);
+
+    if (r->why == REASON_QUEUE_DENIED)
+        return arena_printf(&v->arena, "there is no such queue, or it is not "
+                            "for %s", owner);
+    return arena_printf(&v->arena, "the queue %s is full: uses %s of %s %s",
+                        queue_of(v, r), amount_of(v, r->column, r->has),
+                        amount_of(v, r->column, r->needs), quota_name(v, r));
+}
+
+/* Set aside for a time, or the provider lets no more be launched. */
+static const char *aside_text(struct view *v, uint32_t offer)
+{
+    const struct sn_offer *o = &v->s->offers[offer];
+
+    if (o->set_aside_until_ms > v->s->now_ms)
+        return arena_printf(&v->arena, "%s is set aside until %s after %s",
+                            offer_text(v, offer),
+                            view_time(v, o->set_aside_until_ms),
+                            status_name(o->set_aside_for));
+    return arena_printf(&v->arena, "%s: only %u more may be launched now%s%s",
+                        offer_text(v, offer), o->room,
+                        o->set_aside_for != ST_OK ? ", after " : "",
+                        o->set_aside_for != ST_OK
+                            ? status_name(o->set_aside_for)
+                            : "");
+}
+
+static const char *throttle_text(struct view *v, const char *type)
+{
+    const struct fact_limits *l = &v->s->limits;
+    const char *launching = "", *speed = "";
+
+    if (l->max_launching != UNLIMITED)
+        launching = arena_printf(&v->arena, "limits.max_launching (%u) is "
+                                 "reached", l->max_launching);
+    if (l->upscaling_speed > 0)
+        speed = arena_printf(&v->arena, "limits.upscaling_speed (%s) lets no "
+                             "more of it start at once",
+                             amount_of(v, NONE, l->upscaling_speed));
+    return arena_printf(&v->arena, "%s has to wait: %s%s%s", type, launching,
+                        *launching && *speed ? ", or " : "", speed);
+}
+
+static const char *gang_text(struct view *v, const struct plan_refusal *r,
+                             const char *type)
+{
+    const struct sn_demand *d =
+        &v->s->demands[v->s->bundles[r->bundle].demand];
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < d->n_bundles; i++)
+        n += v->s->bundles[d->first_bundle + i].count;
+    if (r->why == REASON_SPREAD)
+        return arena_printf(&v->arena, "%s could hold one, but there cannot be "
+                            "%u nodes, one for each", type, n);
+    return arena_printf(&v->arena, "%s could hold one, but not all %u of the "
+                        "gang have a place", type, n);
+}
+
 const char *view_obstacle_text(struct view *v, uint32_t refusal)
 {
     const struct plan_refusal *r = &v->plan->refusals[refusal];
@@ -73,6 +154,29 @@ const char *view_obstacle_text(struct view *v, uint32_t refusal)
     case REASON_TAINT:
         return arena_printf(&v->arena, "%s has the taint %s, which is not "
                             "tolerated", type, view_str(v, r->column));
+    case REASON_FRACTION:
+        return arena_printf(&v->arena, "%s has whole %s only: %s cannot be "
+                            "had", type, quota_name(v, r),
+                            amount_of(v, r->column, r->needs));
+    case REASON_QUEUE_FULL:
+    case REASON_QUEUE_DENIED:
+        return queue_text(v, r);
+    case REASON_GANG:
+    case REASON_SPREAD:
+        return gang_text(v, r, type);
+    case REASON_THROTTLE:
+        return throttle_text(v, type);
+    case REASON_CONSERVE:
+        return arena_printf(&v->arena, "%s has accelerators, which are not "
+                            "bought for work without one "
+                            "(limits.conserve_accelerators)", type);
+    case REASON_TYPE_DISABLED:
+        return arena_printf(&v->arena, "%s was refused as invalid by %s; a "
+                            "reload of the configuration tries it again", type,
+                            view_str(v, t->provider));
+    case REASON_DECIDING:
+        return arena_printf(&v->arena, "a better plan than %s is being looked "
+                            "for (limits.think)", type);
     case REASON_QUEUE_TYPE:
         return arena_printf(&v->arena, "%s is not in the queue %s", type,
                             view_str(v, r->column));
@@ -86,10 +190,7 @@ const char *view_obstacle_text(struct view *v, uint32_t refusal)
                             "limits.max_cost_per_hour (%s $/h)", type,
                             view_money(v, v->s->limits.max_cost_micros_hour));
     case REASON_SET_ASIDE:
-        return arena_printf(&v->arena, "%s is set aside until %s after %s",
-                            offer_text(v, r->offer),
-                            view_time(v, o->set_aside_until_ms),
-                            status_name(o->set_aside_for));
+        return aside_text(v, r->offer);
     case REASON_PROVIDER_DOWN:
         return arena_printf(&v->arena, "%s: provider %s is not ready", type,
                             view_str(v, t->provider));
@@ -123,6 +224,12 @@ void view_obstacle(struct out *o, struct view *v, uint32_t refusal)
         out_str(o, "taint", view_str(v, r->column));
     if (r->why == REASON_QUEUE_TYPE)
         out_str(o, "queue", view_str(v, r->column));
+    if (r->why == REASON_QUEUE_FULL) {
+        out_str(o, "queue", queue_of(v, r));
+        out_str(o, "resource", quota_name(v, r));
+        out_amount(o, "has", r->has);
+        out_amount(o, "needs", r->needs);
+    }
     if (r->why == REASON_SET_ASIDE && of)
         out_time(o, "until", of->set_aside_until_ms);
     out_close(o);
@@ -347,13 +454,15 @@ const char *view_wait_text(struct view *v, uint32_t bundle)
     struct buf b;
 
     buf_init(&b, 4096);
-    for (uint32_t i = 0, told = 0; i < n && told < 3; i++) {
+    for (uint32_t i = 0, told = 0, queue_told = 0; i < n && told < 3; i++) {
         enum reason why = v->plan->refusals[first[i]].why;
 
         /* a type that is too small does not explain a wait */
         if (why == REASON_LACKS || why == REASON_LABEL ||
             why == REASON_TAINT || why == REASON_QUEUE_TYPE)
             continue;
+        if (why == REASON_QUEUE_FULL && queue_told++)
+            continue;      /* the same for every type */
         buf_printf(&b, "%s%s", told++ ? "; " : ": ",
                    view_obstacle_text(v, first[i]));
     }

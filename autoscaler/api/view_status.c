@@ -421,6 +421,8 @@ static void write_lists(struct out *o, const struct status_page *p)
         out_str(o, "problem", q->problem);
         out_time(o, "listed_at", q->listed_ms);
         out_uint(o, "machines", q->machines);
+        out_uint(o, "http_last_minute", q->traffic.last_minute);
+        out_uint(o, "http_most_a_minute", q->traffic.most_a_minute);
         out_close(o);
     }
     out_close(o);

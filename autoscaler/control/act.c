@@ -12,6 +12,7 @@
 
 #include "../base/clock.h"
 #include "../base/log.h"
+#include "../wire/ray.h"
 #include "state.h"
 
 enum { CALL_TIMEOUT_MS = 120000, TERMINATE_BATCH = 500 };
@@ -32,6 +33,7 @@ static struct wish *wish_find(struct control *c, const char *type)
  * view too. */
 static uint32_t wish_grant(struct control *c, const char *type, uint32_t n)
 {
+    const struct head *ray = head_of_kind(c, &ray_ops);
     struct wish *w = wish_find(c, type);
     uint32_t granted = 0;
 
@@ -40,16 +42,16 @@ static uint32_t wish_grant(struct control *c, const char *type, uint32_t n)
         if (!c->wishes)
             abort();
         w = &c->wishes[c->n_wishes++];
-        *w = (struct wish){.view = c->head.views};
+        *w = (struct wish){.view = ray->views};
         snprintf(w->type, sizeof w->type, "%s", type);
-    } else if (c->head.views > w->view) {
+    } else if (ray->views > w->view) {
         granted = n < w->count ? n : w->count;
-        w->view = c->head.views;
+        w->view = ray->views;
     }
     w->count = n - granted;
     w->tick = c->tick;
     if (w->count)
-        head_hurry(c);
+        heads_hurry(c);
     return granted;
 }
 
@@ -65,7 +67,8 @@ static void wishes_forget(struct control *c)
 
 static bool needs_second_look(const struct control *c, enum reason why)
 {
-    return c->head.reader && (why == REASON_FOR_TASK || why == REASON_FOR_GANG);
+    return head_of_kind(c, &ray_ops) &&
+           (why == REASON_FOR_TASK || why == REASON_FOR_GANG);
 }
 
 /* ---- launches */
@@ -83,13 +86,19 @@ static void random_id(char *out, size_t n)
 }
 
 /* A request id whose machines' ids are free as well. */
-static void ids_make(const struct control *c, const char *type, char *request,
-                     size_t n)
+static void ids_make(const struct control *c, const char *provider,
+                     const char *type, const struct snapshot *now,
+                     const struct sn_offer *o, char *request, size_t n)
 {
     char first[48];
 
     do {
+        const char *again = traffic_request_id(c->traffic, provider, type,
+                                               now->str[o->zone], o->spot);
+
         random_id(request, n);
+        if (again && strlen(again) < n && strlen(again) > 6)
+            snprintf(request, n, "%s", again);  /* a recording, replayed */
         snprintf(first, sizeof first, "%.26s-%.8s-0", type, request + 6);
     } while (fleet_by_id(&c->fleet, first));
 }
@@ -144,7 +153,7 @@ static void intend(struct dealer *d, uint32_t count, enum reason why,
     char request[40], id[48];
     struct arena scratch = {0};
 
-    ids_make(c, type, request, sizeof request);
+    ids_make(c, provider, type, now, o, request, sizeof request);
     for (uint32_t i = 0; i < count; i++) {
         const struct plan_launch *l = launch_next(d);
         struct fact_holds holds = {0};
@@ -265,7 +274,7 @@ static void end_machine(struct control *c, struct machine *m, enum reason why)
         break;
     case STATE_READY:
         m->why = why;
-        if (c->head.reader && *m->ray_id) {
+        if (c->n_heads && *m->ray_id) {
             m->drain_since_ms = c->now_ms;
             m->drain_accepted = false;
             machine_to(c, m, STATE_DRAINING);
@@ -322,9 +331,25 @@ void act(struct control *c, const struct snapshot *now, const struct plan *plan,
 
 /* ---- calls */
 
+bool act_waits(const struct control *c, const char *kind, const char *id)
+{
+    return c->opts.ha && mirror_waits(c->journal, kind, id);
+}
+
 static bool due(const struct control *c, const struct machine *m)
 {
-    return !m->busy && m->retry_ms <= c->now_ms;
+    return !m->busy && m->retry_ms <= c->now_ms &&
+           !act_waits(c, "machine", m->id);
+}
+
+/* A launch leaves when all of its machines are written down. */
+static bool launch_waits(const struct control *c, const char *request_id)
+{
+    for (uint32_t i = 0; c->opts.ha && i < c->fleet.n; i++)
+        if (strcmp(c->fleet.v[i]->request_id, request_id) == 0 &&
+            act_waits(c, "machine", c->fleet.v[i]->id))
+            return true;
+    return false;
 }
 
 static void send_launch(struct control *c, struct machine *first)
@@ -334,7 +359,8 @@ static void send_launch(struct control *c, struct machine *first)
     struct call *call;
 
     /* Truth first: its machines may be there already, or no longer needed. */
-    if (!site || !site->listed_ms || !calls_room(c, site->provider))
+    if (!site || !site->listed_ms || !calls_room(c, site->provider) ||
+        launch_waits(c, first->request_id))
         return;
     rest = rests_find(c->rests, first->provider, first->type, first->zone,
                       first->spot, c->now_ms);
@@ -418,10 +444,29 @@ static bool commit(struct control *c)
     return false;
 }
 
+/* Ray ends an accepted node itself; Kubernetes is asked until it is empty. */
+static bool drains_by_steps(struct control *c)
+{
+    const struct head *h = head_of_machines(c);
+
+    return h && h->ops->undrain;
+}
+
+/* Must it go though there is work on it?  An idle one that got work meanwhile
+ * need not, unless running work is to be moved. */
+static bool drain_hard(const struct control *c, const struct machine *m)
+{
+    if (m->why == REASON_END_CONSOLIDATE)
+        return c->config->limits.consolidate == CONSOLIDATE_ON;
+    return m->why != REASON_END_IDLE;
+}
+
 void act_send(struct control *c)
 {
     if (!commit(c) || c->opts.dry_run)
         return;
+    if (c->opts.ha)
+        control_wake_at(c, ha_push(c->opts.ha, c->journal));
     for (uint32_t i = 0; i < c->fleet.n; i++) {
         struct machine *m = c->fleet.v[i];
 
@@ -431,10 +476,11 @@ void act_send(struct control *c)
             continue;
         if (m->state == STATE_INTENDED)
             send_launch(c, m);
-        else if (m->state == STATE_DRAINING && !m->drain_accepted)
-            head_drain(c, m, m->why != REASON_END_IDLE &&
-                                 m->why != REASON_END_CONSOLIDATE);
+        else if (m->state == STATE_DRAINING &&
+                 (!m->drain_accepted || drains_by_steps(c)))
+            head_drain(c, m, drain_hard(c, m));
     }
+    heads_mend(c);
     for (uint32_t i = 0; i < c->sites.n; i++)
         send_terminates(c, c->sites.v[i]);
 }

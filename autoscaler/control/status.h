@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 
 #include "../base/arena.h"
+#include "../cloud/traffic.h"
 #include "../model/plan.h"
 
 struct status_request {         /* one owner's request as it stands */
@@ -25,6 +26,7 @@ struct status_provider {
     const char *problem;        /* "" when ready */
     int64_t listed_ms;          /* last good list, wall; 0 never */
     uint32_t machines;
+    struct traffic_sum traffic; /* HTTP exchanges with its cloud */
 };
 
 struct status_rest {            /* an offer or provider set aside */

@@ -111,14 +111,18 @@ json_t *codec_holds_write(const struct fact_holds *holds)
         char shape[SHAPE_DIGITS + 1];
 
         snprintf(shape, sizeof shape, "%016llx", (unsigned long long)h->shape);
-        json_object_set_new(o, "source", json_string(source_name(h->source)));
-        json_object_set_new(o, "owner", jin_word(h->owner));
+        if (h->source != SOURCE_TASK)
+            json_object_set_new(o, "source",
+                                json_string(source_name(h->source)));
+        if (strcmp(h->owner, "ray") != 0)
+            json_object_set_new(o, "owner", jin_word(h->owner));
         if (h->id[0])
             json_object_set_new(o, "id", jin_word(h->id));
         json_object_set_new(o, "shape", json_string(shape));
         if (h->alt > 0)
             json_object_set_new(o, "alternative", json_integer(h->alt));
-        json_object_set_new(o, "count", json_integer(h->count));
+        if (h->count > 1)
+            json_object_set_new(o, "count", json_integer(h->count));
         json_array_append_new(a, o);
     }
     return a;

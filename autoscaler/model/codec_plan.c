@@ -51,12 +51,59 @@ static json_t *shape_selector(const struct out *o, uint32_t shape)
     return a;
 }
 
-/* Resources, and the selector where there is one. */
+static json_t *shape_tolerations(const struct out *o,
+                                 const struct sn_selector *sel)
+{
+    json_t *a = json_array();
+
+    for (uint32_t i = 0; i < sel->n_tolerations; i++) {
+        const struct sn_toleration *t =
+            &o->s->tolerations[sel->first_toleration + i];
+
+        json_array_append_new(
+            a, json_pack("{s:o,s:s,s:o,s:s}", "key", jin_word(str(o, t->key)),
+                         "operator",
+                         t->op == TOLERATE_EXISTS ? "Exists" : "Equal",
+                         "value", jin_word(str(o, t->value)), "effect",
+                         effect_name(t->effect)));
+    }
+    return a;
+}
+
+/* Resources, and what conditions there are. */
 static void put_shape(const struct out *o, json_t *to, uint32_t shape)
 {
+    const struct sn_selector *sel =
+        &o->s->selectors[o->s->shapes[shape].selector];
+
     json_object_set_new(to, "resources", shape_resources(o, shape));
-    if (o->s->selectors[o->s->shapes[shape].selector].n_terms > 0)
+    if (sel->n_terms > 0)
         json_object_set_new(to, "selector", shape_selector(o, shape));
+    if (sel->n_tolerations > 0)
+        json_object_set_new(to, "tolerations", shape_tolerations(o, sel));
+    if (sel->queue < o->s->n_queues)
+        json_object_set_new(to, "queue",
+                            jin_word(str(o, o->s->queues[sel->queue].name)));
+    else if (sel->queue == SN_QUEUE_DENIED)
+        json_object_set_new(to, "queue_denied", json_true());
+}
+
+/* Of the bundle that is refused; only of one that names a queue. */
+static const char *refused_queue(const struct out *o,
+                                 const struct plan_refusal *r)
+{
+    const struct sn_bundle *b = &o->s->bundles[r->bundle];
+    uint32_t shape = o->s->alts[b->first_alt + r->alt].shape;
+    uint32_t q = o->s->selectors[o->s->shapes[shape].selector].queue;
+
+    return q < o->s->n_queues ? str(o, o->s->queues[q].name) : "";
+}
+
+static const char *refused_resource(const struct out *o,
+                                    const struct plan_refusal *r)
+{
+    return r->column < o->s->n_columns ? str(o, o->s->columns[r->column].name)
+                                       : "nodes";
 }
 
 static json_t *demand_ref(const struct out *o, uint32_t demand)
@@ -179,12 +226,15 @@ static json_t *refusal_text(const struct out *o, const struct plan_refusal *r)
     } else if (r->why == REASON_TAINT && r->column < o->s->n_str) {
         snprintf(text, sizeof text, "taint %s is not tolerated",
                  str(o, r->column));
-    } else if ((r->why == REASON_QUEUE_TYPE || r->why == REASON_QUEUE_FULL) &&
-               r->column < o->s->n_str) {
-        snprintf(text, sizeof text, r->why == REASON_QUEUE_TYPE
-                                        ? "is not in the queue %s"
-                                        : "the queue %s is full",
+    } else if (r->why == REASON_QUEUE_TYPE && r->column < o->s->n_str) {
+        snprintf(text, sizeof text, "is not in the queue %s",
                  str(o, r->column));
+    } else if (r->why == REASON_QUEUE_FULL) {
+        name = refused_resource(o, r);
+        snprintf(text, sizeof text, "the queue %s is full: uses %s of %s %s",
+                 refused_queue(o, r),
+                 amount_pretty(name, r->has, has, sizeof has),
+                 amount_pretty(name, r->needs, needs, sizeof needs), name);
     } else {
         snprintf(text, sizeof text, "%s", reason_text(r->why));
     }
@@ -209,9 +259,13 @@ static json_t *refusal_write(const struct out *o, const struct plan_refusal *r)
         json_object_set_new(v, "label", jin_word(str(o, r->column)));
     } else if (r->why == REASON_TAINT && r->column < o->s->n_str) {
         json_object_set_new(v, "taint", jin_word(str(o, r->column)));
-    } else if ((r->why == REASON_QUEUE_TYPE || r->why == REASON_QUEUE_FULL) &&
-               r->column < o->s->n_str) {
+    } else if (r->why == REASON_QUEUE_TYPE && r->column < o->s->n_str) {
         json_object_set_new(v, "queue", jin_word(str(o, r->column)));
+    } else if (r->why == REASON_QUEUE_FULL) {
+        json_object_set_new(v, "queue", jin_word(refused_queue(o, r)));
+        json_object_set_new(v, "resource", jin_word(refused_resource(o, r)));
+        json_object_set_new(v, "uses", jin_amount(r->has));
+        json_object_set_new(v, "quota", jin_amount(r->needs));
     }
     json_object_set_new(v, "text", refusal_text(o, r));
     return v;

@@ -22,7 +22,8 @@ struct machine {
     char provider[32], type[64], zone[48];
     char cloud_id[128];     /* "" until the provider told */
     char address[64];
-    char ray_id[64];        /* hex, "" until it joined */
+    char ray_id[256];       /* the head's id of it: hex, or the name of a
+                             * Kubernetes node; "" until it joined */
     char config_hash[20];   /* of the node type it was launched from */
     char detail[160];       /* progress, or why it failed; for people */
     bool spot;
@@ -43,7 +44,10 @@ struct machine {
     char *holds;            /* what the plan that launched it put on it: JSON
                              * of codec_holds_write(), heap; NULL: nothing */
     /* not kept over a restart: */
+    char unit[64];          /* whose machines end together, as the provider
+                             * told; "" : it did not */
     uint32_t missed;        /* good lists in a row without it */
+    uint32_t refused;       /* drains in a row */
     uint32_t tries;         /* calls made for it in this state */
     int64_t retry_ms;       /* no call for it before, wall */
     bool busy;              /* a call for it is in flight */

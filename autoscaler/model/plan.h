@@ -36,8 +36,11 @@ struct plan_node {
 struct plan_refusal {
     uint32_t bundle, alt, offer;
     enum reason why;
-    uint32_t column;            /* LACKS: which; LABEL: the key's string id */
-    int64_t has, needs;         /* LACKS: amounts */
+    uint32_t column;            /* LACKS, QUEUE_FULL: which, of the queue NONE
+                                 * is nodes; LABEL, TAINT, QUEUE_TYPE: the
+                                 * string id of the key or queue */
+    int64_t has, needs;         /* LACKS: amounts; QUEUE_FULL: what the queue
+                                 * uses, and its quota */
 };
 
 struct plan_bundle {

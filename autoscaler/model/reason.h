@@ -36,6 +36,7 @@
     X(FOR_GANG, "pending_gang", "for a placement group")                      \
     X(FOR_POD, "pending_pod", "for pending pods")                             \
     X(FOR_SPARE, "spare", "to keep head-room")                                \
+    X(FOR_CONSOLIDATE, "consolidation", "to take the place of a dearer node") \
     /* why a node is ended */                                                 \
     X(END_IDLE, "idle", "idle longer than its timeout")                       \
     X(END_MAX_TYPE, "over_max_of_type", "more nodes of the type than its max") \
@@ -45,6 +46,7 @@
     X(END_FAILED, "failed", "it failed or never joined")                      \
     X(END_CONSOLIDATE, "consolidated", "its work fits cheaper elsewhere")     \
     X(END_BUDGET, "over_budget_end", "limits.max_cost_per_hour is exceeded")  \
+    X(END_UNIT, "unit_incomplete", "a machine of its unit is lost")           \
     /* why a node is kept */                                                  \
     X(KEEP_HEAD, "head", "the head is never ended")                           \
     X(KEEP_BUSY, "busy", "it has work")                                       \
@@ -59,7 +61,8 @@
     X(KEEP_STOPPING, "stopping", "it is being ended")                         \
     X(KEEP_FOREIGN, "foreign", "it is not ours to end")                       \
     X(KEEP_PROTECTED, "protected", "a user protected it")                     \
-    X(KEEP_BREAKER, "removal_breaker", "too many removals in a short time")
+    X(KEEP_BREAKER, "removal_breaker", "too many removals in a short time")   \
+    X(KEEP_UNIT, "needed_by_unit", "another machine of its unit is not to go yet")
 
 #define REASON_ENUM_(name, code, text) REASON_##name,
 enum reason { REASON_MAP(REASON_ENUM_) REASON_COUNT };

@@ -4,6 +4,9 @@
 #include "buy.h"
 
 #include "cover.h"
+#include "quota.h"
+
+enum { ROUNDS = 4 };   /* to hand a quota on to who can use it */
 
 bool buy_allowed(const struct sketch *d, uint32_t shape, uint32_t offer)
 {
@@ -26,26 +29,35 @@ struct problem {
     enum claim claim;
     enum reason why;
     bool sure;                 /* its answer: thinking longer is no use */
+    uint32_t queue;            /* whose quota of nodes is to be kept, or NONE */
+    bool *stuck;               /* per want: its quota goes to others, or NULL */
+    bool capped;               /* by a quota: somebody's is wanted by others */
 };
 
 static void items_make(const struct sketch *d, struct problem *q,
                        const uint32_t *wants, const uint32_t *alts, uint32_t n)
 {
     const struct snapshot *s = d->t->s;
+    struct quota_budget quota = quota_budget(d, d->t->wants[wants[0]].side);
 
     q->items = ARENA_ARRAY(d->arena, struct cover_item, n);
     q->want = ARENA_ARRAY(d->arena, uint32_t, n);
     q->alt = ARENA_ARRAY(d->arena, uint32_t, n);
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t shape = sketch_shape(d, wants[i], alts[i]);
+        uint32_t shape = sketch_shape(d, wants[i], alts[i]), count;
 
-        if (d->left[wants[i]] == 0 || d->t->needs[shape].never)
+        if (d->left[wants[i]] == 0 || d->t->needs[shape].never ||
+            (q->stuck && q->stuck[i]))
+            continue;
+        count = quota_share(d, &quota, wants[i], alts[i], d->left[wants[i]]);
+        q->capped = q->capped || count < d->left[wants[i]];
+        if (count == 0)
             continue;
         q->want[q->p.n_items] = wants[i];
         q->alt[q->p.n_items] = alts[i];
         q->items[q->p.n_items++] = (struct cover_item){
             .need = sn_row(s, s->shapes[shape].row),
-            .count = d->left[wants[i]],
+            .count = count,
         };
     }
     q->p.items = q->items;
@@ -182,6 +194,8 @@ static void limits_make(const struct sketch *d, struct problem *q)
             hosts = s->types[q->bins[b].group].hosts;
     if (q->p.max_bins != UNLIMITED)
         q->p.max_bins /= hosts;
+    if (quota_nodes(d, q->queue) < q->p.max_bins)
+        q->p.max_bins = quota_nodes(d, q->queue);
     for (uint32_t b = 0; b < q->p.n_bins; b++)
         if (q->pooled[b] != NONE)
             q->p.max_bins = q->bins[b].max < UNLIMITED - q->p.max_bins
@@ -330,20 +344,23 @@ static bool next_priority(const struct snapshot *s, int64_t below,
     return found;
 }
 
-void buy_wants(struct sketch *d, const uint32_t *wants, const uint32_t *alts,
-               uint32_t n, enum claim claim, enum reason why)
+/* True when a quota held something back. */
+static bool buy_round(struct sketch *d, const uint32_t *wants,
+                      const uint32_t *alts, uint32_t n, struct problem like)
 {
     const struct snapshot *s = d->t->s;
     int64_t below = INT64_MAX, priority = 0;
+    bool capped = false;
 
     while (next_priority(s, below, &priority)) {
-        struct problem q = {.claim = claim, .why = why};
+        struct problem q = like;
         struct cover_plan plan = {0};
 
         below = priority;
         items_make(d, &q, wants, alts, n);
+        capped = capped || q.capped;
         if (q.p.n_items == 0)
-            return;
+            break;
         bins_make(d, &q, (int32_t)priority);
         if (q.p.n_bins > 0) {
             limits_make(d, &q);
@@ -353,6 +370,81 @@ void buy_wants(struct sketch *d, const uint32_t *wants, const uint32_t *alts,
             answer_take(d, &q, &plan);
         }
         if (s->limits.policy != POLICY_PRIORITY)
-            return;
+            break;
+    }
+    return capped;
+}
+
+/* What could not be bought though its queue's quota was kept for it leaves that
+ * to others of the queue. */
+static void buy_some(struct sketch *d, const uint32_t *wants,
+                     const uint32_t *alts, uint32_t n, enum claim claim,
+                     enum reason why, uint32_t queue)
+{
+    struct problem like = {.claim = claim, .why = why, .queue = queue};
+    uint32_t *aim;
+    bool again = true;
+
+    if (!buy_round(d, wants, alts, n, like))
+        return;
+    like.stuck = ARENA_ARRAY(d->arena, bool, n);
+    aim = ARENA_ARRAY(d->arena, uint32_t, n);
+    for (int round = 0; round < ROUNDS && again; round++) {
+        struct quota_budget quota = quota_budget(d, d->t->wants[*wants].side);
+
+        for (uint32_t i = 0; i < n; i++)
+            aim[i] = like.stuck[i]
+                         ? 0
+                         : d->left[wants[i]] -
+                               quota_share(d, &quota, wants[i], alts[i],
+                                           d->left[wants[i]]);
+        again = buy_round(d, wants, alts, n, like);
+        for (uint32_t i = 0; i < n; i++)
+            like.stuck[i] = like.stuck[i] || d->left[wants[i]] > aim[i];
+    }
+}
+
+/* Those of a queue with a quota of nodes; NONE: all others. */
+static uint32_t wants_of(const struct sketch *d, const uint32_t *wants,
+                         const uint32_t *alts, uint32_t n, uint32_t queue,
+                         uint32_t *ret_wants, uint32_t *ret_alts)
+{
+    uint32_t k = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t q = quota_queue(d, wants[i], alts[i]);
+
+        if (q != NONE && d->t->s->queues[q].nodes == UNLIMITED)
+            q = NONE;
+        if (q != queue)
+            continue;
+        ret_wants[k] = wants[i];
+        ret_alts[k++] = alts[i];
+    }
+    return k;
+}
+
+/* A quota of nodes is a limit of its own: such a queue is bought for alone. */
+void buy_wants(struct sketch *d, const uint32_t *wants, const uint32_t *alts,
+               uint32_t n, enum claim claim, enum reason why)
+{
+    const struct snapshot *s = d->t->s;
+    uint32_t *some, *some_alts, k;
+    bool apart = false;
+
+    for (uint32_t q = 0; q < s->n_queues; q++)
+        apart = apart || s->queues[q].nodes != UNLIMITED;
+    if (!apart) {
+        buy_some(d, wants, alts, n, claim, why, NONE);
+        return;
+    }
+    some = ARENA_ARRAY(d->arena, uint32_t, n);
+    some_alts = ARENA_ARRAY(d->arena, uint32_t, n);
+    for (uint32_t q = 0; q <= s->n_queues; q++) {
+        uint32_t queue = q < s->n_queues ? q : NONE;
+
+        k = wants_of(d, wants, alts, n, queue, some, some_alts);
+        if (k > 0)
+            buy_some(d, some, some_alts, k, claim, why, queue);
     }
 }

@@ -30,7 +30,8 @@ static int emptier(const void *ctx, uint32_t a, uint32_t b)
 
 static bool may_drop(const struct sketch *d, const struct node_class *c)
 {
-    if (c->kind != CLASS_NEW || c->n == 0 || c->why == REASON_FOR_MIN)
+    if (c->kind != CLASS_NEW || c->n == 0 || c->why == REASON_FOR_MIN ||
+        c->why == REASON_FOR_CONSOLIDATE)
         return false;
     for (uint32_t k = c->held; k != NONE; k = d->held.v[k].next) {
         const struct want *w = &d->t->wants[d->held.v[k].want];

@@ -10,6 +10,7 @@
 #include "buy.h"
 #include "gang.h"
 #include "limits.h"
+#include "quota.h"
 
 enum { CEILING = 65536 };
 
@@ -62,6 +63,10 @@ static struct plan_refusal obstacle(const struct sketch *d, uint32_t want,
     struct plan_refusal r = {t->bundles[w->first], alt, offer, REASON_NONE,
                              NONE, 0, 0};
 
+    if (s->selectors[s->shapes[shape].selector].queue == SN_QUEUE_DENIED) {
+        r.why = REASON_QUEUE_DENIED;
+        return r;
+    }
     if (needs->never) {
         r.why = REASON_FRACTION;
         r.column = needs->never_column;
@@ -76,10 +81,9 @@ static struct plan_refusal obstacle(const struct sketch *d, uint32_t want,
         return r;
     }
     if (!tables_match_offer(t, s->shapes[shape].selector, offer)) {
-        r.why = REASON_LABEL;
-        r.column = snapshot_mismatch(s, s->shapes[shape].selector,
-                                     s->offers[offer].first_label,
-                                     s->offers[offer].n_labels);
+        r.why = snapshot_refuses(s, s->shapes[shape].selector,
+                                 s->offers[offer].first_label,
+                                 s->offers[offer].n_labels, &r.column);
         return r;
     }
     if (t->gang_of[want] != NONE && pack_obstacle(d, want, &r))
@@ -88,6 +92,8 @@ static struct plan_refusal obstacle(const struct sketch *d, uint32_t want,
         r.why = REASON_TYPE_DISABLED;
         return r;
     }
+    if (quota_obstacle(d, want, alt, &r))
+        return r;
     if (!buy_allowed(d, shape, offer)) {
         r.why = REASON_CONSERVE;
         return r;
@@ -116,6 +122,8 @@ static bool ever_one(const struct sketch *d, uint32_t want, uint32_t alt)
     const struct snapshot *s = t->s;
     uint32_t shape = sketch_shape(d, want, alt);
 
+    if (quota_never(t, want, alt))
+        return false;
     for (uint32_t i = 0; i < s->n_offers; i++)
         if (ever_offer(t, i) && buy_allowed(d, shape, i))
             return true;

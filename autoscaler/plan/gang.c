@@ -12,6 +12,7 @@
 #include "limits.h"
 #include "match.h"
 #include "pack.h"
+#include "quota.h"
 
 enum { LOOKS = 32 };   /* nodes that would do, before the best is taken */
 
@@ -258,8 +259,8 @@ static bool attempt_run(const struct attempt *a)
         a->left[i] = d->left[a->wants[i]];
     switch (strategy) {
     case STRATEGY_STRICT_PACK:
-        if (one_there(a) || one_bought(a))
-            return true;
+        if (!one_there(a))
+            one_bought(a);
         break;
     case STRATEGY_STRICT_SPREAD:
         strict_spread(a);
@@ -270,7 +271,7 @@ static bool attempt_run(const struct attempt *a)
         soft_place(a, strategy);
         break;
     }
-    if (gang_settled(a->d, a->ix))
+    if (gang_settled(a->d, a->ix) && quota_kept(d))
         return true;
     take_back(a, mark);
     return false;

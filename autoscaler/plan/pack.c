@@ -5,6 +5,8 @@
  */
 #include "pack.h"
 
+#include "quota.h"
+
 static uint32_t least(uint32_t a, uint32_t b)
 {
     return a < b ? a : b;
@@ -16,7 +18,9 @@ void pack_on(struct sketch *d, uint32_t i, uint32_t want, uint32_t alt,
     const struct tables *t = d->t;
     enum side side = t->wants[want].side;
     const struct node_class *c = &d->classes.v[i];
-    uint32_t left = d->left[want], n = least(c->n, nodes), full, rest, q;
+    uint32_t left = least(d->left[want], quota_room(d, want, alt));
+    uint32_t n = least(least(c->n, nodes), quota_nodes_on(d, i, want, alt));
+    uint32_t full, rest, q;
 
     q = room_fit(t->s, &c->room[side], &t->needs[sketch_shape(d, want, alt)],
                  least(left, per_node));

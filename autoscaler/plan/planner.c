@@ -11,6 +11,7 @@
 
 #include "cover.h"
 #include "sketch.h"
+#include "consolidate.h"
 #include "gang.h"
 #include "limits.h"
 #include "order.h"
@@ -112,6 +113,8 @@ static bool better(const struct sketch *a, const struct sketch *b)
 {
     int r;
 
+    if (a->broken || b->broken)
+        return !a->broken;
     r = left_compare(a, b);
     if (r != 0)
         return r < 0;
@@ -239,6 +242,7 @@ void planner_run(const struct snapshot *now, uint64_t budget,
     best = sketch_best(&base);
     sketch_better(&base, budget, &best);
     best.bound = bound_of(&best, &base);
+    consolidate(&best, verdicts, sketch_best);
     report_make(&best, verdicts, ret);
     ret->budget = budget;
 }

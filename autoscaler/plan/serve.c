@@ -12,6 +12,7 @@
 #include "hold.h"
 #include "limits.h"
 #include "pack.h"
+#include "quota.h"
 
 /* ---- mins */
 
@@ -226,7 +227,7 @@ static void serve_sides(struct sketch *d, struct tactics how)
     serve_side(d, how.work_first ? SIDE_TOTAL : SIDE_FREE, how);
 }
 
-void serve_all(struct sketch *d, struct tactics how)
+static void serve_once(struct sketch *d, struct tactics how)
 {
     d->how = how;
     if (how.holds)
@@ -239,4 +240,10 @@ void serve_all(struct sketch *d, struct tactics how)
     /* What a dropped node took of the limits may be had by what was left. */
     if (drop_unneeded(d) > 0 && !all_served(d))
         serve_sides(d, how);
+}
+
+void serve_all(struct sketch *d, struct tactics how)
+{
+    serve_once(d, how);
+    d->broken = d->broken || !quota_kept(d);
 }

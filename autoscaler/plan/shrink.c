@@ -1,8 +1,9 @@
 /*
  * shrink.c - the end of nodes.
  *
- * Order of choice, as Ray's: what does not run yet, then what has been idle
- * longest, then what is used least; what is draining already counts as chosen.
+ * Order of choice: what limits.end_order says, then as Ray: what does not run
+ * yet, then what has been idle longest, then what is used least; what is
+ * draining already counts as chosen.
  * Never the head, never what is not ours, nothing on a stale view, and nothing
  * that is held (refused, protected).
  */
@@ -35,14 +36,35 @@ static uint32_t use_of(const struct snapshot *s, const struct sn_node *n)
     return k > 0 ? (uint32_t)(sum / k) : 0;
 }
 
+static int by_key(const struct choice *c, enum end_key key, uint32_t a,
+                  uint32_t b)
+{
+    const struct sn_node *x = &c->s->nodes[a], *y = &c->s->nodes[b];
+
+    switch (key) {
+    case END_KEY_SPOT: return ORDER(y->spot, x->spot);
+    case END_KEY_ON_DEMAND: return ORDER(x->spot, y->spot);
+    case END_KEY_LEAST_USED: return ORDER(c->used[a], c->used[b]);
+    case END_KEY_MOST_EXPENSIVE:
+        return ORDER(y->price_micros_hour, x->price_micros_hour);
+    case END_KEY_LONGEST_IDLE: return ORDER(y->idle_ms, x->idle_ms);
+    case END_KEY_OLDEST: return ORDER(x->created_ms, y->created_ms);
+    case END_KEY_NEWEST: return ORDER(y->created_ms, x->created_ms);
+    }
+    return 0;
+}
+
 static int end_before(const void *ctx, uint32_t a, uint32_t b)
 {
     const struct choice *c = ctx;
+    const struct fact_limits *l = &c->s->limits;
     const struct sn_node *x = &c->s->nodes[a], *y = &c->s->nodes[b];
     int64_t ix = x->idle_ms > 0 ? x->idle_ms : 0;
     int64_t iy = y->idle_ms > 0 ? y->idle_ms : 0;
     int r = ORDER(y->state == STATE_DRAINING, x->state == STATE_DRAINING);
 
+    for (uint32_t k = 0; r == 0 && k < l->n_end_order; k++)
+        r = by_key(c, l->end_order[k], a, b);
     if (r == 0)
         r = ORDER(x->state == STATE_READY, y->state == STATE_READY);
     if (r == 0)
@@ -52,7 +74,7 @@ static int end_before(const void *ctx, uint32_t a, uint32_t b)
     return r != 0 ? r : ORDER(a, b);
 }
 
-static uint32_t *end_order(const struct snapshot *s, struct arena *arena)
+uint32_t *shrink_order(const struct snapshot *s, struct arena *arena)
 {
     struct choice c = {s, ARENA_ARRAY(arena, uint32_t, s->n_nodes)};
     uint32_t *order = ARENA_ARRAY(arena, uint32_t, s->n_nodes);
@@ -66,7 +88,7 @@ static uint32_t *end_order(const struct snapshot *s, struct arena *arena)
 }
 
 /* May this node be ended at all? */
-static bool may_end(const struct snapshot *s, const struct sn_node *n)
+bool shrink_may_end(const struct snapshot *s, const struct sn_node *n)
 {
     return limits_counts(n) && s->head_fresh && !limits_held(s, n);
 }
@@ -90,7 +112,7 @@ static void end_extra(const struct snapshot *s, const uint32_t *order,
             continue;
         if (n->state == STATE_DRAINING) {
             verdicts[i].going = true;    /* and must not come back */
-        } else if (may_end(s, n)) {
+        } else if (shrink_may_end(s, n)) {
             verdicts[i].ended = true;
             verdicts[i].why = why;
         } else {
@@ -137,7 +159,7 @@ static void over_budget(const struct snapshot *s, const uint32_t *order,
         const struct sn_node *n = &s->nodes[order[k]];
         struct verdict *v = &verdicts[order[k]];
 
-        if (!stays(v) || !may_end(s, n) || n->price_micros_hour <= 0 ||
+        if (!stays(v) || !shrink_may_end(s, n) || n->price_micros_hour <= 0 ||
             (n->state == STATE_READY && n->idle_ms < 0))
             continue;
         if (n->state == STATE_DRAINING)
@@ -151,14 +173,14 @@ static void over_budget(const struct snapshot *s, const uint32_t *order,
 void shrink_forced(const struct snapshot *s, struct arena *arena,
                    struct verdict *verdicts)
 {
-    const uint32_t *order = end_order(s, arena);
+    const uint32_t *order = shrink_order(s, arena);
 
     for (uint32_t i = 0; i < s->n_nodes; i++) {
         const struct sn_node *n = &s->nodes[i];
 
         if (!limits_gives_room(s, n))
             verdicts[i].going = true;
-        else if (limits_outdated(s, n) && may_end(s, n))
+        else if (limits_outdated(s, n) && shrink_may_end(s, n))
             verdicts[i] = (struct verdict){.ended = true,
                                            .why = REASON_END_OUTDATED};
     }
@@ -175,19 +197,12 @@ static enum reason kept_for(const struct sketch *d, const struct want *w)
     return source == SOURCE_REQUEST ? REASON_KEEP_REQUEST : REASON_KEEP_DEMAND;
 }
 
-static int64_t timeout_of(const struct snapshot *s, const struct sn_node *n)
-{
-    if (n->type != NONE && s->types[n->type].idle_timeout_ms >= 0)
-        return s->types[n->type].idle_timeout_ms;
-    return s->limits.idle_timeout_ms;
-}
-
 /* What there is to say about a ready node without looking at its type's min;
  * END_IDLE when it could go. */
 static enum reason ready_why(const struct snapshot *s, const struct sn_node *n,
                              int64_t *ret_until)
 {
-    int64_t timeout = timeout_of(s, n);
+    int64_t timeout = n->idle_timeout_ms;
 
     *ret_until = 0;
     if (n->idle_ms < 0)
@@ -249,7 +264,7 @@ void shrink_idle(const struct sketch *d, const struct verdict *verdicts,
                  const struct want *const *needed_by, struct plan_node *nodes)
 {
     const struct snapshot *s = d->t->s;
-    const uint32_t *order = end_order(s, d->arena);
+    const uint32_t *order = shrink_order(s, d->arena);
     uint32_t *count = ARENA_ARRAY(d->arena, uint32_t, s->n_types + 1);
 
     /* Nodes of a type that will be there, bought ones too. */
@@ -280,6 +295,9 @@ void shrink_idle(const struct sketch *d, const struct verdict *verdicts,
             p->why = needed_by[i] != NULL ? kept_for(d, needed_by[i])
                                           : REASON_KEEP_MIN;
             p->demand = needed_by[i] != NULL ? needed_by[i]->demand : NONE;
+        } else if (verdicts[i].taking && n->state == STATE_READY &&
+                   n->idle_ms >= 0 && needed_by[i] == NULL) {
+            p->why = REASON_KEEP_DEMAND;
         } else {
             judge(d, i, needed_by[i], n->type != NONE ? &count[n->type]
                                                       : &count[s->n_types], p);

@@ -13,8 +13,14 @@
 struct verdict {
     bool ended;        /* by this plan: gives no room */
     bool going;        /* draining and not wanted back: gives no room */
+    bool taking;       /* the work of another that is ended comes here */
     enum reason why;   /* END_x, or NONE */
 };
+
+/* Nodes in the order in which they would be ended. */
+uint32_t *shrink_order(const struct snapshot *s, struct arena *arena);
+/* May this node be ended at all? */
+bool shrink_may_end(const struct snapshot *s, const struct sn_node *n);
 
 void shrink_forced(const struct snapshot *s, struct arena *arena,
                    struct verdict *verdicts);

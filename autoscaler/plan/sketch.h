@@ -80,6 +80,7 @@ struct sketch {
     int64_t bound;                    /* of the only cover, -1: not known */
     uint32_t n_covers, n_single;      /* purchases by cover, and without */
     int64_t min_cost;                 /* part of bought_cost: for mins */
+    bool broken;                      /* over a quota: not to be used */
     struct tactics how;
     uint64_t budget;                  /* steps for bettering the covers, */
     uint64_t share_of;                /* shared by so many shapes in them */

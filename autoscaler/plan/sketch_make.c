@@ -53,6 +53,32 @@ static int labels_compare(const struct snapshot *s, const struct sn_node *a,
     return r;
 }
 
+/* What limits.end_order would end first is used last, so that it is what is
+ * left over.  Only what does not change from tick to tick splits a class. */
+static int end_last(const struct snapshot *s, uint32_t a, uint32_t b, bool all)
+{
+    const struct sn_node *x = &s->nodes[a], *y = &s->nodes[b];
+    int r = 0;
+
+    for (uint32_t k = 0; r == 0 && k < s->limits.n_end_order; k++)
+        switch (s->limits.end_order[k]) {
+        case END_KEY_SPOT: r = ORDER(x->spot, y->spot); break;
+        case END_KEY_ON_DEMAND: r = ORDER(y->spot, x->spot); break;
+        case END_KEY_MOST_EXPENSIVE:
+            r = ORDER(x->price_micros_hour, y->price_micros_hour);
+            break;
+        case END_KEY_OLDEST:
+            r = all ? ORDER(y->created_ms, x->created_ms) : 0;
+            break;
+        case END_KEY_NEWEST:
+            r = all ? ORDER(x->created_ms, y->created_ms) : 0;
+            break;
+        case END_KEY_LEAST_USED:
+        case END_KEY_LONGEST_IDLE: break;   /* the order of use as it is */
+        }
+    return r;
+}
+
 /* Order of use; 0 when the two may share a class. */
 static int node_compare(const void *ctx, uint32_t a, uint32_t b)
 {
@@ -65,6 +91,8 @@ static int node_compare(const void *ctx, uint32_t a, uint32_t b)
         r = ORDER(g->accelerator[a], g->accelerator[b]);
     if (r == 0)
         r = ORDER(g->tight[a], g->tight[b]);
+    if (r == 0)
+        r = end_last(s, a, b, false);
     if (r == 0)
         r = ORDER(x->offer, y->offer);
     if (r == 0)
@@ -84,6 +112,8 @@ static int node_before(const void *ctx, uint32_t a, uint32_t b)
     const struct snapshot *s = g->t->s;
     int r = node_compare(ctx, a, b);
 
+    if (r == 0)
+        r = end_last(s, a, b, true);
     if (r == 0)
         r = ORDER(s->nodes[a].idle_ms, s->nodes[b].idle_ms);
     return r != 0 ? r : ORDER(a, b);

@@ -6,6 +6,7 @@
  * any other and can be undone.
  */
 #include "limits.h"
+#include "quota.h"
 #include "sketch.h"
 
 /* Moves class i, which follows `before` in the pool, to the new ones. */
@@ -80,6 +81,11 @@ uint32_t sketch_obtain(struct sketch *d, uint32_t offer, uint32_t count,
     struct bought b = {offer, 0, false};
 
     most = limits_room(d, offer, claim, &unused);
+    if (demand != NONE) {
+        uint32_t nodes = quota_nodes(d, d->t->s->demands[demand].queue);
+
+        most = nodes < most ? nodes : most;
+    }
     if (most == 0)
         return NONE;
     c.n = b.count = most < count ? most : count;

@@ -44,8 +44,9 @@ static const char *const statements[STMT_COUNT] = {
     [STMT_COMMIT] = "COMMIT",
     [STMT_ROLLBACK] = "ROLLBACK",
     [STMT_MACHINE_DROP] = "DELETE FROM machine WHERE id = ?1",
-    [STMT_MACHINE_CLEAR] = "DELETE FROM machine",
-    [STMT_REQUEST_CLEAR] = "DELETE FROM request",
+    /* WHERE: without it SQLite tells no trigger */
+    [STMT_MACHINE_CLEAR] = "DELETE FROM machine WHERE true",
+    [STMT_REQUEST_CLEAR] = "DELETE FROM request WHERE true",
     [STMT_REQUEST_PUT] =
         "INSERT INTO request VALUES(?1, ?2, ?3, ?4) ON CONFLICT(owner) DO"
         " UPDATE SET body = ?2, created_ms = ?3, expires_ms = ?4",
@@ -386,11 +387,14 @@ static enum status prepare_all(struct journal *j, struct err *err)
 
 static enum status open_all(struct journal *j, struct err *err)
 {
-    enum status s = lock_take(j, err);
+    enum status s = ST_OK;
     int rc;
 
-    if (s == ST_OK)
-        s = file_create(j, err);
+    if (strcmp(j->path, JOURNAL_IN_MEMORY) != 0) {
+        s = lock_take(j, err);
+        if (s == ST_OK)
+            s = file_create(j, err);
+    }
     if (s != ST_OK)
         return s;
     if (sqlite3_open_v2(j->path, &j->db,
@@ -443,6 +447,7 @@ void journal_close(struct journal *j)
     /* What was not committed was not promised: SQLite rolls it back. */
     for (int i = 0; i < STMT_COUNT; i++)
         sqlite3_finalize(j->stmt[i]);
+    mirror_done(j);
     sqlite3_close(j->db);
     if (j->lock_fd >= 0)
         close(j->lock_fd);

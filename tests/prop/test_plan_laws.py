@@ -3,6 +3,7 @@
 PLAN_SEED=n starts elsewhere, PLAN_WORLDS=n tries more.  A failure prints its
 seed: PLAN_SEED=that PLAN_WORLDS=1 runs it alone.
 """
+import collections
 import json
 import os
 import random
@@ -25,6 +26,7 @@ WORLDS = int(os.environ.get("PLAN_WORLDS", "400"))
 # daemon spends, and much more.
 BUDGETS = ("0", "1ms", "0", "20ms")
 budget = "0"
+SEEN = collections.Counter()   # that a law was put to the test at all
 
 
 def plan_text(snapshot):
@@ -135,6 +137,46 @@ def less_buys_nothing(s, rng):
     s = worlds.lessen(worlds.carry_out(s, first), rng)
     again = bought_again(s, [first], plan_of(s))
     assert not again, f"bought for less: {again}"
+
+
+def consolidation_rests(s, rng):
+    """Nodes join, moved work comes back as pending: consolidating goes on to a
+    point at which nothing is done, costs fall, and nothing but what is to take
+    a place is bought for it."""
+    s["demands"], s["gangs"] = [], []    # requests, and work that runs
+    s["limits"] = {"conserve": s["limits"]["conserve"], "consolidate": {
+        "mode": rng.choice(["empty", "on"]), "older_than_s": 0,
+        "min_saving": rng.choice([0, 0.2])}, "idle_timeout_s": None}
+    s["nodes"] = [n for n in s["nodes"] if n.get("state", "ready") == "ready"]
+    for n in s["nodes"]:
+        n["created_ms"] = worlds.NOW - 9000000
+    begun, acts = False, None
+    for tick in range(16):
+        plan = plan_of(s)
+        bad = check_plan.check(s, plan)
+        assert not bad, f"tick {tick}: {'; '.join(bad[:5])}"
+        acts = no_actions(plan)
+        if not acts:
+            return
+        ends = [n for n in plan["nodes"] if n["why"] == "consolidated"]
+        begun = begun or bool(ends)
+        SEEN["ends"] += len(ends)
+        SEEN["busy"] += len(worlds.moved_work(s, plan))
+        SEEN["launches"] += sum(l["why"] == "consolidation"
+                                for l in plan["launches"])
+        others = [l for l in plan["launches"] if l["why"] != "consolidation"]
+        assert not (begun and others), f"tick {tick}: bought {others}"
+        moved = worlds.moved_work(s, plan)
+        s = worlds.carry_out(s, plan, "ready")
+        s["demands"] += moved
+    assert len(ends) or any(a[2] == "consolidation" for a in acts), acts
+    assert False, f"no rest: {acts}"
+
+
+def test_consolidation_rests():
+    every_world(consolidation_rests, plain=True)
+    assert WORLDS < 100 or all(SEEN[k] for k in ("ends", "busy", "launches")), \
+        f"nothing was consolidated: {SEEN}"
 
 
 def test_sound():

@@ -1,6 +1,8 @@
 """Random snapshots, and what happens to one when its plan is carried out."""
 import copy
 
+import plan_world
+
 NOW = 1_800_000_000_000
 MODELS = ["T4", "A100", "L4"]
 ZONES = ["a", "b"]
@@ -186,7 +188,73 @@ def world(rng, plain=False):
                                         "STRICT_SPREAD"])
             r["bundles"] = [strict(rng, shape(rng)) for _ in range(2)]
         s["requests"].append(r)
+    if rng.random() < 0.15:
+        taints_add(s, rng)
+    if rng.random() < 0.25:
+        queues_add(s, rng)
+    if rng.random() < 0.3:
+        ends_add(s, rng)
     return s
+
+
+TAINTS = ["gpu=present:NoSchedule", "gone:NoExecute",
+          "later:PreferNoSchedule"]
+TOLERATIONS = [["gpu"], ["gpu=present:NoSchedule"], ["gone:NoExecute", "gpu"],
+               [{"operator": "Exists"}], ["gpu=absent"]]
+
+
+def taints_add(s, rng):
+    for t in s["node_types"] + s["nodes"]:
+        if rng.random() < 0.3:
+            t["taints"] = rng.sample(TAINTS, rng.choice([1, 1, 2]))
+    for d in s["demands"] + s["gangs"] + s["requests"]:
+        for b in d["bundles"]:
+            if rng.random() < 0.5:
+                b["tolerations"] = rng.choice(TOLERATIONS)
+
+
+END_KEYS = ["spot", "on-demand", "least_used", "most_expensive",
+            "longest_idle", "oldest", "newest"]
+
+
+def ends_add(s, rng):
+    """How nodes are ended; how old they are."""
+    if rng.random() < 0.6:
+        s["limits"]["end_order"] = rng.sample(END_KEYS, rng.randint(1, 3))
+    if rng.random() < 0.8:
+        s["limits"]["consolidate"] = {
+            "mode": rng.choice(["off", "empty", "on", "on"]),
+            "min_saving": rng.choice([0, 0.2, 0.5]),
+            "older_than_s": rng.choice([0, 600])}
+    for n in s["nodes"]:
+        if rng.random() < 0.8:
+            n["created_ms"] = NOW - rng.choice([1000, 300000, 700000, 9000000])
+    for t in s["node_types"]:
+        for o in t.get("offers") or []:
+            if rng.random() < 0.3:
+                o["idle_timeout_s"] = rng.choice([10, 600])
+
+
+def queues_add(s, rng):
+    """Queues with quotas over the types, and demand that names them."""
+    names = [t["name"] for t in s["node_types"]]
+    s["queues"] = []
+    for i in range(rng.randint(1, 3)):
+        q = {"name": f"q{i}", "quota": {},
+             "node_types": rng.sample(names, rng.randint(1, len(names)))}
+        for k, most in (("gpus", 12), ("cpus", 100), ("nodes", 12)):
+            if rng.random() < 0.4:
+                q["quota"][k] = rng.randint(0, most)
+        if rng.random() < 0.3:
+            q["priority"] = rng.randint(-1, 2)
+        if rng.random() < 0.2:
+            q["owners"] = ["o*"]
+        s["queues"].append(q)
+    if rng.random() < 0.3:
+        rng.choice(s["node_types"])["labels"] = {"davit.io/queue": "q0"}
+    for d in s["demands"] + s["gangs"] + s["requests"]:
+        if rng.random() < 0.7:
+            d["queue"] = f"q{rng.randint(0, len(s['queues']))}"
 
 
 def holds_of(e):
@@ -234,6 +302,24 @@ def carry_out(s, plan, state="starting"):
     return s
 
 
+def moved_work(s, plan):
+    """The work of busy nodes that are consolidated, pending again."""
+    def parts(n, k):
+        has, free = (plan_world.row_of(n[x]).get(k, 0)
+                     for x in ("total", "available"))
+        used = max(0, has - free)
+        whole = k in plan_world.DEVICES and used > plan_world.ONE
+        return -(-used // plan_world.ONE) if whole else used / plan_world.ONE
+    ended = {n["id"] for n in plan["nodes"] if n["why"] == "consolidated"}
+    lumps = []
+    for n in s["nodes"]:
+        if n["id"] in ended and n.get("idle_ms", -1) < 0:
+            lumps.append({k: parts(n, k) for k in n["total"]
+                          if parts(n, k) > 0})
+    return [{"bundles": [{"resources": r}], "since_ms": NOW, "priority": 99}
+            for r in lumps if r]
+
+
 def join(s, rng, part):
     """Some of the nodes on their way are ready now."""
     types = {t["name"]: t for t in s["node_types"]}
@@ -267,6 +353,7 @@ def shuffled(s, rng):
         for d in s[key]:
             if key == "demands":   # elsewhere the order is the asker's own
                 rng.shuffle(d["bundles"])
+    rng.shuffle(s.get("queues", []))
     for t in s["node_types"]:
         if t.get("offers"):
             rng.shuffle(t["offers"])

@@ -1,0 +1,22 @@
+/*
+ * consolidate.h - ending nodes whose work fits cheaper elsewhere.
+ *
+ * The plan is made again without a candidate: when everything still has its
+ * place and enough is saved, the candidate goes.  What takes its place is
+ * bought first; the candidate goes when that is there.
+ */
+#ifndef PLAN_CONSOLIDATE_H
+#define PLAN_CONSOLIDATE_H
+
+#include "shrink.h"
+#include "sketch.h"
+
+/* How the planner goes from a start to its best sketch. */
+typedef struct sketch consolidate_best_fn(const struct sketch *base);
+
+/* Only when *best buys nothing and nothing is on its way.  May replace *best,
+ * and marks what ends in verdicts. */
+void consolidate(struct sketch *best, struct verdict *verdicts,
+                 consolidate_best_fn *again);
+
+#endif
