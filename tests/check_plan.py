@@ -74,7 +74,7 @@ class Check:
             if e["resources"] is None and not b.get("any_of"):
                 known = {"count", "accelerator_type", "labels", "selector",
                          "owner", "id", "source", "strategy", "priority",
-                         "since_ms", "tolerations", "queue"}
+                         "since_ms", "tolerations", "queue", "after"}
                 e["resources"] = {k: v for k, v in b.items()
                                   if k not in known}
             e["selector"] = list(b.get("selector") or [])
@@ -103,8 +103,7 @@ class Check:
                                       "resources": b.get("resources") or {}})
                         alts = []
                         for a in b["any_of"]:
-                            over = asked({**a, "resources":
-                                          a.get("resources") or {}})
+                            over = asked(a)
                             alts.append({
                                 "resources": {**base["resources"],
                                               **over["resources"]},

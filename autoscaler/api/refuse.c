@@ -126,6 +126,17 @@ static const char *gang_text(struct view *v, const struct plan_refusal *r,
                         "gang have a place", type, n);
 }
 
+/* When an alternative is tried at the latest. */
+static int64_t turn_of(struct view *v, const struct plan_refusal *r)
+{
+    const struct sn_bundle *b = &v->s->bundles[r->bundle];
+    int64_t at = v->s->demands[b->demand].since_ms;
+
+    for (uint32_t i = 1; i <= r->alt && i < b->n_alts; i++)
+        at += v->s->alts[b->first_alt + i].after_ms;
+    return at;
+}
+
 const char *view_obstacle_text(struct view *v, uint32_t refusal)
 {
     const struct plan_refusal *r = &v->plan->refusals[refusal];
@@ -177,6 +188,9 @@ const char *view_obstacle_text(struct view *v, uint32_t refusal)
     case REASON_DECIDING:
         return arena_printf(&v->arena, "a better plan than %s is being looked "
                             "for (limits.think)", type);
+    case REASON_ALTERNATIVE:
+        return arena_printf(&v->arena, "%s is for an alternative that is tried "
+                            "at %s", type, view_time(v, turn_of(v, r)));
     case REASON_QUEUE_TYPE:
         return arena_printf(&v->arena, "%s is not in the queue %s", type,
                             view_str(v, r->column));

@@ -291,9 +291,38 @@ static void end_machine(struct control *c, struct machine *m, enum reason why)
     atomic_fetch_add(&c->metrics.ends, 1);
 }
 
+/* The hosts of a unit (a TPU slice) end together, or none of them does. */
+static bool unit_goes(const struct control *c, const struct machine *m)
+{
+    for (uint32_t i = 0; *m->unit && i < c->fleet.n; i++) {
+        const struct machine *o = c->fleet.v[i];
+
+        if (!o->doomed && o->state < STATE_DRAINING &&
+            strcmp(o->unit, m->unit) == 0 &&
+            strcmp(o->provider, m->provider) == 0)
+            return false;
+    }
+    return true;
+}
+
+static void doomed_mark(struct control *c, const struct snapshot *now,
+                        const struct plan *plan)
+{
+    for (uint32_t i = 0; i < c->fleet.n; i++)
+        c->fleet.v[i]->doomed = false;
+    for (uint32_t i = 0; i < now->n_nodes; i++) {
+        struct machine *m = fleet_by_id(&c->fleet,
+                                        now->str[now->nodes[i].id]);
+
+        if (m)
+            m->doomed = plan->nodes[i].action == NODE_END;
+    }
+}
+
 static void act_nodes(struct control *c, const struct snapshot *now,
                       const struct plan *plan)
 {
+    doomed_mark(c, now, plan);
     for (uint32_t i = 0; i < now->n_nodes; i++) {
         const struct plan_node *p = &plan->nodes[i];
         struct machine *m = fleet_by_id(&c->fleet,
@@ -303,7 +332,9 @@ static void act_nodes(struct control *c, const struct snapshot *now,
             continue;  /* the head, or a node that is not ours */
         if (p->until_ms)
             control_wake_at(c, clock_mono_ms() + p->until_ms - c->now_ms + 1);
-        if (p->action == NODE_END) {
+        if (p->action == NODE_END && !unit_goes(c, m)) {
+            continue;
+        } else if (p->action == NODE_END) {
             end_machine(c, m, p->why);
         } else if (p->action == NODE_UNDRAIN) {
             if (m->state == STATE_DRAINING && !m->drain_accepted) {

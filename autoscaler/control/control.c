@@ -116,6 +116,7 @@ static void tick(struct control *c)
         waits = think_waits(c, plan);   /* for a better way to buy it */
         act(c, now, plan, waits);       /* intents into the ledger */
         act_send(c);                    /* journal, then calls */
+        requests_clock(c, now, plan);   /* whose alternatives wait */
         page->facts = facts;
         page->now = now;
         page->plan = plan;

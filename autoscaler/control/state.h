@@ -67,6 +67,7 @@ struct head {
     struct head_name *names;  /* its nodes by name: see head_nodes.c */
     uint32_t n_names;
     int64_t read_ms;          /* wall, of the last good one */
+    int64_t view_ms;          /* wall, when view was new */
     uint32_t failures;        /* in a row */
     char problem[448];
     int64_t reported_ms;      /* mono */
@@ -235,6 +236,9 @@ enum status requests_load(struct control *c, struct err *err);
 void requests_fold(struct control *c, struct command *cmd);
 void requests_expire(struct control *c);
 void requests_write_all(struct control *c);
+/* alternatives.c: after each plan. */
+void requests_clock(struct control *c, const struct snapshot *now,
+                    const struct plan *plan);
 void requests_done(struct control *c);
 
 /* ---- take.c: fleet, configuration and head into facts */

@@ -181,6 +181,23 @@ static bool markers_take(struct jin *in, const struct jpath *at,
     return true;
 }
 
+/* An alternative's own quantity replaces what all have. */
+static void resources_over(struct jin *in, const struct qty_vec *more,
+                           struct alt_parts *p)
+{
+    for (uint32_t j = 0; j < more->all.n; j++) {
+        uint32_t k = 0;
+
+        while (k < p->resources.all.n &&
+               strcmp(p->resources.all.v[k].name, more->all.v[j].name) != 0)
+            k++;
+        if (k < p->resources.all.n)
+            p->resources.all.v[k] = more->all.v[j];
+        else
+            VEC_PUSH(in->arena, &p->resources.all, more->all.v[j]);
+    }
+}
+
 /* All but the resources of a flat bundle. */
 static bool parts_read(struct jin *in, const struct jpath *at, const json_t *v,
                        struct alt_parts *p)
@@ -193,18 +210,7 @@ static bool parts_read(struct jin *in, const struct jpath *at, const json_t *v,
         if (!resources_add(in, JPATH_KEY(at, "resources"), x, QUANTITY_ASKED,
                            &more))
             return false;
-        /* An alternative's own quantity replaces what all have. */
-        for (uint32_t j = 0; j < more.all.n; j++) {
-            uint32_t k = 0;
-
-            while (k < p->resources.all.n &&
-                   strcmp(p->resources.all.v[k].name, more.all.v[j].name) != 0)
-                k++;
-            if (k < p->resources.all.n)
-                p->resources.all.v[k] = more.all.v[j];
-            else
-                VEC_PUSH(in->arena, &p->resources.all, more.all.v[j]);
-        }
+        resources_over(in, &more, p);
     }
     if (!selector_read(in, at, v, &p->terms) ||
         !tolerations_read(in, at, v, &p->tolerations))
@@ -238,6 +244,32 @@ static void parts_copy(struct jin *in, struct alt_parts *to,
     to->tolerations.all.cap = from->tolerations.all.n;
 }
 
+/* {"CPU": 4, "after": "4m"}: what is no key of an alternative is a resource,
+ * which goes over the bundle's own. */
+static bool flat_read(struct jin *in, const struct jpath *at, const json_t *v,
+                      struct alt_parts *p)
+{
+    const char *key, *near;
+    struct qty_vec more = {{0}};
+    json_t *value;
+
+    json_object_foreach((json_t *)v, key, value)
+    {
+        if (is_key(alt_keys, COUNT(alt_keys), key))
+            continue;
+        near = suggest(key, alt_keys, COUNT(alt_keys));
+        if (near && !accel_type_of_resource(key))
+            return jin_bad(in, JPATH_KEY(at, key),
+                            "did you mean \"%s\"? (a resource of this name: "
+                            "write it in \"resources\")", near);
+        if (!resource_add(in, JPATH_KEY(at, key), key, value, QUANTITY_ASKED,
+                          &more))
+            return false;
+    }
+    resources_over(in, &more, p);
+    return true;
+}
+
 static bool any_of_read(struct jin *in, const struct jpath *at,
                         const json_t *v, const struct alt_parts *base,
                         struct fact_bundle *ret)
@@ -257,7 +289,9 @@ static bool any_of_read(struct jin *in, const struct jpath *at,
         struct alt_parts p;
 
         parts_copy(in, &p, base);
-        if (!jin_object(in, here, e, alt_keys, COUNT(alt_keys)) ||
+        if (!(json_is_object(e) && !json_object_get(e, "resources")
+                  ? flat_read(in, here, e, &p)
+                  : jin_object(in, here, e, alt_keys, COUNT(alt_keys))) ||
             !parts_read(in, here, e, &p) ||
             !jin_get_seconds(in, here, e, "after", 0, &alts[i].after_ms))
             return false;

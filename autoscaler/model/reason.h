@@ -29,6 +29,7 @@
     X(QUEUE_TYPE, "not_in_queue", "the node type is not in the queue")        \
     X(QUEUE_FULL, "queue_full", "the queue's quota is used up")               \
     X(QUEUE_DENIED, "queue_denied", "there is no such queue, or it is not for this owner") \
+    X(ALTERNATIVE, "alternative_waits", "an alternative before it still has its time") \
     /* why nodes are launched */                                              \
     X(FOR_MIN, "min_of_type", "to reach the node type's min")                 \
     X(FOR_REQUEST, "request", "for a request")                                \

@@ -3,6 +3,7 @@
  */
 #include "buy.h"
 
+#include "clock.h"
 #include "cover.h"
 #include "quota.h"
 
@@ -47,7 +48,8 @@ static void items_make(const struct sketch *d, struct problem *q,
         uint32_t shape = sketch_shape(d, wants[i], alts[i]), count;
 
         if (d->left[wants[i]] == 0 || d->t->needs[shape].never ||
-            (q->stuck && q->stuck[i]))
+            (q->stuck && q->stuck[i]) ||
+            clock_given_up(d, wants[i], alts[i]))
             continue;
         count = quota_share(d, &quota, wants[i], alts[i], d->left[wants[i]]);
         q->capped = q->capped || count < d->left[wants[i]];

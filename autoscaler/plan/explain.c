@@ -8,6 +8,7 @@
 #include "explain.h"
 
 #include "buy.h"
+#include "clock.h"
 #include "gang.h"
 #include "limits.h"
 #include "quota.h"
@@ -94,6 +95,10 @@ static struct plan_refusal obstacle(const struct sketch *d, uint32_t want,
     }
     if (quota_obstacle(d, want, alt, &r))
         return r;
+    if (!clock_may_try(d, want, alt)) {
+        r.why = REASON_ALTERNATIVE;
+        return r;
+    }
     if (!buy_allowed(d, shape, offer)) {
         r.why = REASON_CONSERVE;
         return r;

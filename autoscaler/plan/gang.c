@@ -8,6 +8,7 @@
 #include "gang.h"
 
 #include "buy.h"
+#include "clock.h"
 #include "hold.h"
 #include "limits.h"
 #include "match.h"
@@ -48,8 +49,9 @@ static bool room_holds_all(const struct attempt *a, struct room room)
 static bool class_matches_all(const struct attempt *a, uint32_t i)
 {
     for (uint32_t k = 0; k < a->g->n_wants; k++)
-        if (!sketch_matches(a->d, i,
-                           sketch_shape(a->d, a->wants[k], a->alts[k])))
+        if (clock_silent(a->d, i, a->wants[k], a->alts[k]) ||
+            !sketch_matches(a->d, i,
+                            sketch_shape(a->d, a->wants[k], a->alts[k])))
             return false;
     return true;
 }
@@ -238,9 +240,9 @@ static uint32_t alternative(const struct sketch *d, uint32_t want, uint32_t k)
     if (d->t->wants[want].n_alts == 1)
         return 0;
     for (uint32_t i = 0; i < d->t->wants[want].n_alts; i++) {
-        if (!sketch_may_try(d, want, i))
+        if (!clock_may_try(d, want, i))
             break;
-        if (!conceivable(d, want, i))
+        if (!conceivable(d, want, i) || clock_given_up(d, want, i))
             continue;
         best = i;
         if (k-- == 0)

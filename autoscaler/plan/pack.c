@@ -5,6 +5,7 @@
  */
 #include "pack.h"
 
+#include "clock.h"
 #include "quota.h"
 
 static uint32_t least(uint32_t a, uint32_t b)
@@ -41,22 +42,22 @@ void pack_on(struct sketch *d, uint32_t i, uint32_t want, uint32_t alt,
 }
 
 /* Cheapest tests first: most classes fail one of them. */
-static bool may_lie(struct sketch *d, uint32_t i, const struct needs *needs,
-                    enum side side, uint32_t shape)
+static bool may_lie(struct sketch *d, uint32_t i, uint32_t want, uint32_t alt)
 {
     const struct node_class *c = &d->classes.v[i];
+    uint32_t shape = sketch_shape(d, want, alt);
 
     d->work++;
-    return c->n > 0 && room_might(&c->room[side], needs) &&
-           sketch_matches(d, i, shape);
+    return c->n > 0 &&
+           room_might(&c->room[d->t->wants[want].side], &d->t->needs[shape]) &&
+           sketch_matches(d, i, shape) && !clock_silent(d, i, want, alt) &&
+           (!d->newer || clock_newer(d, i, want));
 }
 
 void pack_want(struct sketch *d, uint32_t want, uint32_t alt)
 {
     uint32_t shape = sketch_shape(d, want, alt);
-    enum side side = d->t->wants[want].side;
     bool plain = !d->t->s->shapes[shape].accelerator;
-    const struct needs *needs = &d->t->needs[shape];
 
     for (int pass = plain ? 0 : 1; pass < 2; pass++) {
         uint32_t next;
@@ -65,7 +66,7 @@ void pack_want(struct sketch *d, uint32_t want, uint32_t alt)
             next = d->classes.v[i].next;
             if (plain && d->classes.v[i].accelerator != (pass == 1))
                 continue;
-            if (may_lie(d, i, needs, side, shape))
+            if (may_lie(d, i, want, alt))
                 pack_on(d, i, want, alt, UINT32_MAX, UINT32_MAX);
         }
     }
@@ -75,8 +76,6 @@ void pack_spread(struct sketch *d, uint32_t want, uint32_t alt, uint32_t gang)
 {
     uint32_t shape = sketch_shape(d, want, alt);
     bool plain = !d->t->s->shapes[shape].accelerator;
-    const struct needs *needs = &d->t->needs[shape];
-    enum side side = d->t->wants[want].side;
 
     for (int pass = plain ? 0 : 1; pass < 2; pass++) {
         uint32_t next;
@@ -87,7 +86,7 @@ void pack_spread(struct sketch *d, uint32_t want, uint32_t alt, uint32_t gang)
 
             next = c->next;
             if ((plain && c->accelerator != (pass == 1)) ||
-                c->spread == gang || !may_lie(d, i, needs, side, shape))
+                c->spread == gang || !may_lie(d, i, want, alt))
                 continue;
             pack_on(d, i, want, alt, 1, UINT32_MAX);
             if (d->left[want] < before)

@@ -7,6 +7,7 @@
 #include "serve.h"
 
 #include "buy.h"
+#include "clock.h"
 #include "drop.h"
 #include "gang.h"
 #include "hold.h"
@@ -94,7 +95,7 @@ static bool next_alternatives(const struct sketch *d, const uint32_t *wants,
         const struct want *w = &d->t->wants[wants[i]];
 
         if (d->left[wants[i]] == 0 || alts[i] + 1 >= w->n_alts ||
-            !sketch_may_try(d, wants[i], alts[i] + 1))
+            !clock_may_try(d, wants[i], alts[i] + 1))
             continue;
         alts[i]++;
         any = true;
@@ -117,6 +118,36 @@ static void pack_all(struct sketch *d, const uint32_t *wants,
         pack_want(d, wants[i], alts[i]);
 }
 
+/* What was bought for a later alternative is used before anything is bought for
+ * an earlier one that can be had again: that is for new demand. */
+static void pack_later(struct sketch *d, const uint32_t *wants,
+                       const uint32_t *alts, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (!clock_has(d, wants[i]))
+            continue;
+        pack_want(d, wants[i], alts[i]);
+        d->newer = true;
+        for (uint32_t k = 1; k < d->t->wants[wants[i]].n_alts; k++)
+            if (d->left[wants[i]] > 0 && clock_may_try(d, wants[i], k))
+                pack_want(d, wants[i], k);
+        d->newer = false;
+    }
+}
+
+/* When nothing else is to be had, a node that was silent is better than
+ * none. */
+static void pack_silent(struct sketch *d, const uint32_t *wants, uint32_t n)
+{
+    d->patient = true;
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = 0; k < d->t->wants[wants[i]].n_alts; k++)
+            if (d->left[wants[i]] > 0 && clock_has(d, wants[i]) &&
+                clock_may_try(d, wants[i], k))
+                pack_want(d, wants[i], k);
+    d->patient = false;
+}
+
 static void serve_wants(struct sketch *d, const uint32_t *wants, uint32_t n,
                         bool pool)
 {
@@ -124,6 +155,7 @@ static void serve_wants(struct sketch *d, const uint32_t *wants, uint32_t n,
     enum claim claim = first->side == SIDE_TOTAL ? CLAIM_REQUEST : CLAIM_WORK;
     uint32_t *alts = ARENA_ARRAY(d->arena, uint32_t, n);
 
+    pack_later(d, wants, alts, n);
     do {
         if (pool)
             sketch_pool(d);
@@ -138,6 +170,7 @@ static void serve_wants(struct sketch *d, const uint32_t *wants, uint32_t n,
                 buy_wants(d, wants, alts, n, claim, REASON_NONE);
         }
     } while (any_left(d, wants, n) && next_alternatives(d, wants, alts, n));
+    pack_silent(d, wants, n);
 }
 
 /* ---- in order */

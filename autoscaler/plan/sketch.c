@@ -114,25 +114,3 @@ uint32_t sketch_shape(const struct sketch *d, uint32_t want, uint32_t alt)
 
     return t->s->alts[t->wants[want].first_alt + alt].shape;
 }
-
-static bool offered(const struct sketch *d, uint32_t shape)
-{
-    for (uint32_t i = 0; i < d->t->s->n_offers; i++)
-        if (tables_could(d->t, shape, i))
-            return true;
-    return false;
-}
-
-bool sketch_may_try(const struct sketch *d, uint32_t want, uint32_t alt)
-{
-    const struct snapshot *s = d->t->s;
-    const struct want *w = &d->t->wants[want];
-    int64_t since = s->demands[w->demand].since_ms, wait = 0;
-
-    if (since == 0 || s->now_ms == 0)
-        return true;
-    for (uint32_t i = 1; i <= alt; i++)
-        if (offered(d, sketch_shape(d, want, i - 1)))
-            wait = amount_add(wait, s->alts[w->first_alt + i].after_ms);
-    return s->now_ms - since >= wait;
-}

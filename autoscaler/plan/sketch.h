@@ -80,6 +80,8 @@ struct sketch {
     int64_t bound;                    /* of the only cover, -1: not known */
     uint32_t n_covers, n_single;      /* purchases by cover, and without */
     int64_t min_cost;                 /* part of bought_cost: for mins */
+    bool patient;                     /* silent nodes count too: clock.h */
+    bool newer;                       /* only nodes newer than the demand */
     bool broken;                      /* over a quota: not to be used */
     struct tactics how;
     uint64_t budget;                  /* steps for bettering the covers, */
@@ -131,10 +133,6 @@ int64_t sketch_tightness(const struct sketch *d, const int64_t *row);
 void sketch_drop(struct sketch *d, uint32_t i);
 
 bool sketch_matches(const struct sketch *d, uint32_t i, uint32_t shape);
-
-/* Has the demand waited long enough for this alternative?  What no node could
- * hold is not waited for. */
-bool sketch_may_try(const struct sketch *d, uint32_t want, uint32_t alt);
 
 /* The shape of alternative k of a want. */
 uint32_t sketch_shape(const struct sketch *d, uint32_t want, uint32_t alt);

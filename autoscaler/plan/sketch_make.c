@@ -17,6 +17,7 @@ struct grouping {
     struct room *total, *room;
     int64_t *tight;     /* how much is free, as a share of the largest */
     bool *accelerator;
+    bool clocks;        /* alternatives wait: times tell nodes apart */
 };
 
 static bool on_its_way(const struct sn_node *n)
@@ -93,6 +94,10 @@ static int node_compare(const void *ctx, uint32_t a, uint32_t b)
         r = ORDER(g->tight[a], g->tight[b]);
     if (r == 0)
         r = end_last(s, a, b, false);
+    if (r == 0 && g->clocks)
+        r = ORDER(x->created_ms, y->created_ms);
+    if (r == 0 && g->clocks && on_its_way(x))
+        r = ORDER(x->progress_ms, y->progress_ms);
     if (r == 0)
         r = ORDER(x->offer, y->offer);
     if (r == 0)
@@ -200,6 +205,10 @@ static void classes_make(struct sketch *d, const bool *ended)
     };
     uint32_t n = 0, last;
 
+    for (uint32_t i = 0; i < s->n_bundles && !g.clocks; i++)
+        for (uint32_t k = 1; k < s->bundles[i].n_alts; k++)
+            g.clocks = g.clocks ||
+                       s->alts[s->bundles[i].first_alt + k].after_ms > 0;
     d->members = ARENA_ARRAY(d->arena, uint32_t, s->n_nodes);
     for (uint32_t i = 0; i < s->n_nodes; i++) {
         if (ended[i] || !limits_gives_room(s, &s->nodes[i]))

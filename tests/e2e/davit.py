@@ -29,12 +29,13 @@ class Daemon:
     """davit run on a directory of its own; what it launched ends with close()."""
 
     def __init__(self, ray, types=None, port=8790, address=None, options=None,
-                 environment=None, queues=None, args=(), **limits):
+                 environment=None, queues=None, args=(), providers=None, **limits):
         self.ray, self.port = ray, port
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="davit-e2e-"))
         self.temp = pathlib.Path(tempfile.mkdtemp(prefix="dv-"))
         self.types = types or TYPES
         self.queues, self.args = queues, list(args)
+        self.providers = providers or {}      # beside local
         self.environment = {**ray.environment(), **(environment or {}),
                             "DAVIT_URL": f"http://127.0.0.1:{port}", "DAVIT_PLUGIN_DIR": str(BUILD / "plugins")}
         self.environment = {k: v for k, v in self.environment.items() if v is not None}
@@ -47,7 +48,8 @@ class Daemon:
     def write_config(self):
         config = {"cluster": "e2e", "head": {"ray": {"address": self.address}},
                   "api": {"listen": f"127.0.0.1:{self.port}"}, "state": str(self.dir / "davit.db"),
-                  "limits": self.limits, "providers": {"local": self.options}, "node_types": self.types}
+                  "limits": self.limits, "providers": {"local": self.options, **self.providers},
+                  "node_types": self.types}
         if self.queues:
             config["queues"] = self.queues
         (self.dir / "davit.yaml").write_text(json.dumps(config, indent=1))  # JSON is YAML

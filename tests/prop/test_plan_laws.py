@@ -110,7 +110,8 @@ def bought_again(s, before, plan):
     for others to join."""
     wait = "max_launching" in s["limits"] or any(p["ended"] for p in before)
     return [(l["type"], l["count"], l["why"]) for l in plan["launches"]
-            if l["why"] != "min_of_type" or not wait]
+            if l["why"] != "consolidation" and
+            (l["why"] != "min_of_type" or not wait)]
 
 
 def joined_is_as_good(s, rng):

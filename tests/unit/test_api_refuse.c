@@ -141,6 +141,13 @@ static const struct {
      "[{\"queue\": \"q\", \"bundles\": [{\"resources\": {\"GPU\": 1}, "
      "\"count\": 4}]}]}",
      "the queue q is full: uses 1 of 1 nodes"},
+    {REASON_ALTERNATIVE,
+     "{" NOW ", \"node_types\": [" T4 ", \"max\": 5, \"offers\": [{\"price\": 1, "
+     "\"set_aside_until_ms\": 1795255800000, \"set_aside_for\": "
+     "\"STOCKOUT\"}]}, " CPU "}], \"demands\": [{\"since_ms\": 1795255140000, "
+     "\"bundles\": [{\"any_of\": [{\"GPU\": 1}, {\"CPU\": 4, "
+     "\"memory\": \"1Gi\", \"after\": \"4m\"}]}]}]}",
+     "cpu is for an alternative that is tried at 10:03:00 UTC"},
     {REASON_QUEUE_DENIED,
      "{" NOW ", \"node_types\": [" T4 "}], \"demands\": [{\"queue\": \"q\", "
      "\"bundles\": [{\"GPU\": 1}]}]}",
@@ -177,7 +184,7 @@ static void test_no_reason_without_a_sentence(void **state)
     (void)state;
     world_open(&w, cases[0].snapshot);
     assert_int_equal(w.plan.n_refusals, 1);
-    for (unsigned r = REASON_LACKS; r <= REASON_QUEUE_DENIED; r++) {
+    for (unsigned r = REASON_LACKS; r <= REASON_ALTERNATIVE; r++) {
         struct plan_refusal *x = (struct plan_refusal *)w.plan.refusals;
         char plain[256];
         const char *text;

@@ -44,6 +44,12 @@ def test_a_stockout_inside_another_error(drive, cloud, error):
     assert r["status"] == "STOCKOUT" and r["code"] in json.dumps(error), r
 
 
+def test_a_quota_inside_another_error(drive, cloud):
+    r = put_says(drive, cloud, 400, {"code": "InvalidTemplateDeployment", "message": "m", "details": [
+        {"code": "QuotaExceeded", "message": "Operation could not be completed"}]})
+    assert (r["status"], r["code"]) == ("QUOTA", "QuotaExceeded"), r
+
+
 def test_a_quota_of_cores_comes_as_OperationNotAllowed(drive, cloud):
     r = put_says(drive, cloud, 409, {"code": "OperationNotAllowed", "message": "Operation could not be completed as it results "
                                      "in exceeding approved standardNCASv3_T4Family Cores quota."})
