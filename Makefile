@@ -73,9 +73,10 @@ $(B)/libdavit.a: $(LIB_OBJS)
 	$(Q)rm -f $@; ar rcs $@ $^
 
 # The whole archive: a name that two rooms use must not pass unseen.
-$(B)/davit: $(B)/$(MAIN:.c=.o) $(B)/libdavit.a
+# Of the kit the daemon takes what it shares with plug-ins.
+$(B)/davit: $(B)/$(MAIN:.c=.o) $(B)/libdavit.a $(B)/libkit.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $< -Wl,--whole-archive $(B)/libdavit.a -Wl,--no-whole-archive $(PKG_LIBS) -ldl -lpthread -lm
+	$(Q)$(CC) $(LDFLAGS) -o $@ $< -Wl,--whole-archive $(B)/libdavit.a -Wl,--no-whole-archive $(B)/libkit.a $(PKG_LIBS) -ldl -lpthread -lm
 
 # A plug-in sees provider.h and autoscaler/kit/ only, and links no symbol of ours.
 PLUGIN_CFLAGS := $(filter-out -fPIE,$(CFLAGS)) -fPIC -fvisibility=hidden

@@ -64,6 +64,8 @@ struct davit_http {             /* request in the first part, reply after */
     size_t reply_len;
     const struct davit_kv *reply_headers;  /* names in lower case */
     size_t n_reply_headers;
+    /* files for https, NULL: the system's CAs, no client certificate */
+    const char *ca_file, *cert_file, *key_file;
 };
 
 struct davit_host {             /* services: all a plug-in may ask of us */
@@ -119,6 +121,8 @@ struct davit_machine {          /* something that exists and carries our tag;
     bool spot;
     uint32_t failure;           /* enum davit_status when phase is FAILED */
     const char *detail;         /* progress or failure for a person, or NULL */
+    const char *unit;           /* of machines that are ended together (hosts
+                                 * of one slice) the same text; "" or NULL */
 };
 
 struct davit_launch {

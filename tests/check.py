@@ -22,7 +22,8 @@ SUITES = {
     "lint": ["tests/lint/run.sh"],
     "unit": ["make", "-s", "check-unit", "VARIANT=debug"],
     "fuzz": ["make", "-s", "check-fuzz", "VARIANT=debug"],
-    "contract": ["make", "-s", "check-contract"],
+    "contract": ["make", "-s", "check-contract", "VARIANT=debug"],
+    "exec": ["make", "-s", "check-exec", "VARIANT=debug"],
     "catalogue": PYTEST + ["tests/unit/test_catalogue.py"],
     "prop": PYTEST + ["tests/prop"],
     "ray-cases": [PY, "tests/ray_cases.py", "tests/cases/ray/scheduler-cases.json"],
@@ -32,15 +33,16 @@ SUITES = {
     "clouds-eks": CLOUDS + ["tests/clouds/eks"],
     "clouds-gke": CLOUDS + ["tests/clouds/gke"],
     "clouds-aks": CLOUDS + ["tests/clouds/aks"],
-    "e2e": ["tests/netns.sh"] + PYTEST + ["tests/e2e"],
+    "e2e": ["tests/netns.sh"] + PYTEST + ["tests/e2e", "--ignore=tests/e2e/clouds"],
+    "e2e-clouds": ["tests/netns.sh"] + CLOUDS + ["tests/e2e/clouds"],
+    "k8s": ["tests/netns.sh"] + PYTEST + ["tests/k8s"],
 }
 
-# clouds-eks runs in `make check-clouds` only: moto takes ten minutes over it.
 # Lanes side by side: real Ray and the clouds mostly wait, the rest computes.
 LANES = [
-    ["lint", "catalogue", "ray-cases", "ray-cases-random", "unit", "fuzz", "contract", "prop", "integration"],
-    ["e2e", "ray-head"],
-    ["clouds-aks", "clouds-gke"],
+    ["lint", "catalogue", "ray-cases", "ray-cases-random", "unit", "fuzz", "contract", "exec", "prop", "integration"],
+    ["e2e", "ray-head", "k8s"],
+    ["clouds-aks", "clouds-gke", "clouds-eks", "e2e-clouds"],
 ]
 PRINTING = threading.Lock()
 

@@ -5,6 +5,8 @@
 #   setup.sh build    the compiler's needs only
 #   setup.sh test     the tests and real Ray
 #   setup.sh clouds   the tests, the clouds' SDKs and servers
+#   setup.sh k8s      prints the folder of a Kubernetes control plane's programs,
+#                     built once from Go modules: ten to fifteen minutes
 set -eu
 cd "$(dirname "$0")/.."
 what=${1:-build}
@@ -59,4 +61,5 @@ environment() {
 case $what in
 test) environment tests/requirements.txt ;;
 clouds) environment tests/requirements-clouds.txt ;;
+k8s) tests/k8s/bins/build.sh ;;
 esac

@@ -1,15 +1,15 @@
 # tests.mk - included by the Makefile: every test there is, by name.
 
-include tests/fuzz/fuzz.mk tests/plugin/plugin.mk tests/contract/contract.mk tests/bench/bench.mk $(wildcard tests/clouds/*/*.mk)
+include tests/fuzz/fuzz.mk tests/plugin/plugin.mk tests/contract/contract.mk tests/exec/exec.mk tests/bench/bench.mk $(wildcard tests/clouds/*/*.mk)
 
 UNIT_SRCS := $(sort $(wildcard tests/unit/test_*.c))
 UNIT_BINS := $(UNIT_SRCS:tests/unit/%.c=$(B)/tests/%)
 CMOCKA_LIBS = $(shell pkg-config --libs cmocka 2>/dev/null)
 
-$(B)/tests/%: tests/unit/%.c $(B)/libdavit.a $(B)/flags
+$(B)/tests/%: tests/unit/%.c $(B)/libdavit.a $(B)/libkit.a $(B)/flags
 	$(call say,TEST,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) -Wno-conversion $(CPPFLAGS) $(PKG_CFLAGS) -Iautoscaler -MMD -MP $(LDFLAGS) -o $@ $< $(B)/libdavit.a $(CMOCKA_LIBS) $(PKG_LIBS) -ldl -lpthread -lm
+	$(Q)$(CC) $(CFLAGS) -Wno-conversion $(CPPFLAGS) $(PKG_CFLAGS) -Iautoscaler -MMD -MP $(LDFLAGS) -o $@ $< $(B)/libdavit.a $(B)/libkit.a $(CMOCKA_LIBS) $(PKG_LIBS) -ldl -lpthread -lm
 
 .PHONY: check-unit
 check-unit: all $(UNIT_BINS)  ## unit tests (VARIANT=debug: under ASan and UBSan)
@@ -22,13 +22,17 @@ setup:
 
 # What suites build in build/release is built before they start side by side.
 .PHONY: test-tools
-test-tools: all $(TEST_SOS) $(CHECK_PROVIDER) $(EKS_TOOLS) $(B)/tests/gke_drive
+test-tools: all $(B)/bench_plan $(TEST_SOS) $(CHECK_PROVIDER) $(EKS_TOOLS) $(B)/tests/gke_drive
 
+K8S = tests/setup.sh test >/dev/null && DAVIT_K8S_BINS=$$(tests/setup.sh k8s) && export DAVIT_K8S_BINS
 CHECK = py=$$(tests/setup.sh test) && clouds=$$(tests/setup.sh clouds) && $(MAKE) -s test-tools && DAVIT_PYTHON=$$py/bin/python DAVIT_CLOUDS_PYTHON=$$clouds/bin/python PATH="$$py/bin:$$PATH" $$py/bin/python tests/check.py
 
-.PHONY: check check-ray check-clouds
-check:  ## everything, real Ray included, set-up too
-	@$(CHECK)
+.PHONY: check check-ray check-k8s check-clouds
+check:  ## everything, real Ray and a real Kubernetes control plane included, set-up too
+	@$(K8S) && $(CHECK)
+
+check-k8s:  ## the tests on a real Kubernetes control plane, built first: once, ten to fifteen minutes
+	@$(K8S) && $(CHECK) k8s
 
 check-ray:  ## the end-to-end tests with real Ray
 	@$(CHECK) e2e
@@ -43,7 +47,7 @@ bench:  ## latency, memory and rate of the daemon, with real Ray
 	@py=$$(tests/setup.sh test) && $(MAKE) -s all $(B)/tests/plugins/davit-stamp.so && PATH="$$py/bin:$$PATH" tests/netns.sh $$py/bin/python tests/bench/bench_loop.py
 
 check-clouds:  ## the clouds' plug-ins against moto and servers judged by the vendors' schemas
-	@$(CHECK) clouds-eks clouds-gke clouds-aks
+	@$(CHECK) clouds-eks clouds-gke clouds-aks e2e-clouds
 
 .PHONY: demo demo-ray
 demo:  ## installs what is missing, builds, and shows Davit at work on a simulated cloud

@@ -51,6 +51,14 @@ struct visit;
 /* 0, or the status code after the refusal was written into the visit. */
 unsigned guard_check(struct visit *w, bool open);
 
+/* ---- socket.c */
+enum status socket_listen(const char *key, const char *host, uint32_t port,
+                          int *ret_fd, struct err *err);
+uint32_t socket_port(int fd);
+/* The text of a PEM file, heap; key names the setting in messages. */
+enum status pem_read(const char *path, const char *key, char **ret,
+                     struct err *err);
+
 /* ---- asks (ask.c) */
 struct yard {                      /* outlives the server while asks live */
     pthread_mutex_t lock;
@@ -93,6 +101,10 @@ struct route {
 };
 enum { ROUTE_OPEN = 1,             /* needs no token */
        ROUTE_BODY = 2 };           /* takes a body */
+/* reads.c: what /metrics says. */
+void metrics_text(struct server *s, struct buf *ret);
+/* scrape.c: serves it on this socket, and nothing else; NULL: it cannot. */
+struct MHD_Daemon *scrape_start(struct server *s, int listen_fd);
 extern const struct route routes[];
 extern const size_t n_routes;
 
@@ -167,8 +179,9 @@ struct server {
     struct whatif *whatif;
     struct guard guard;
     struct MHD_Daemon *mhd;
+    struct MHD_Daemon *metrics_mhd;  /* NULL: no port of its own */
     int listen_fd;
-    uint32_t port;
+    uint32_t port, metrics_port;
     pthread_t steward;
     pthread_mutex_t lock;          /* of the three below */
     bool closing;                  /* no new listeners */

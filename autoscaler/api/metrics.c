@@ -178,6 +178,23 @@ static void write_bundles(struct buf *b, struct view *v)
     }
 }
 
+static void write_traffic(struct buf *b, const struct status_page *p)
+{
+    head(b, "davit_provider_http_requests_total", "counter",
+         "HTTP requests to a provider's cloud; code 0: no reply came");
+    for (uint32_t i = 0; i < p->n_providers; i++) {
+        const struct traffic_sum *t = &p->providers[i].traffic;
+
+        for (uint32_t k = 0; k < t->n_counts; k++) {
+            buf_str(b, "davit_provider_http_requests_total{");
+            label(b, "provider", p->providers[i].name);
+            label(b, ",method", t->counts[k].method);
+            buf_printf(b, ",code=\"%d\"} %ju\n", t->counts[k].code,
+                       (uintmax_t)t->counts[k].n);
+        }
+    }
+}
+
 static void write_state(struct buf *b, struct view *v)
 {
     const struct status_page *p = v->page;
@@ -204,6 +221,7 @@ static void write_state(struct buf *b, struct view *v)
         label(b, "provider", p->providers[i].name);
         buf_printf(b, "} %d\n", p->providers[i].ready);
     }
+    write_traffic(b, p);
     head(b, "davit_last_plan_seconds", "gauge", "CPU time of the newest plan");
     micros(b, "davit_last_plan_seconds", p->planned_us);
     head(b, "davit_build_info", "gauge", "The version, as a label");

@@ -232,27 +232,33 @@ void get_snapshot(struct visit *w)
     visit_reply(w, 200, &b, "application/json");
 }
 
-void get_metrics(struct visit *w)
+void metrics_text(struct server *s, struct buf *ret)
 {
     static const char *const names[6] = {"",    "1xx", "2xx",
                                          "3xx", "4xx", "5xx"};
-    struct server *s = w->server;
     struct status_page *page = status_get(s->board);
     struct view v = {0};
-    struct buf b;
 
-    buf_init(&b, REPLY_MAX);
     if (page)
         view_open(&v, page);
-    metrics_write(&b, page ? &v : NULL, s->metrics);
+    metrics_write(ret, page ? &v : NULL, s->metrics);
     if (page)
         view_done(&v);
     status_unref(page);
-    buf_str(&b, "# HELP davit_http_replies_total Replies of this API\n"
+    buf_str(ret, "# HELP davit_http_replies_total Replies of this API\n"
             "# TYPE davit_http_replies_total counter\n");
     for (int i = 2; i < 6; i++)
-        buf_printf(&b, "davit_http_replies_total{code=\"%s\"} %llu\n", names[i],
+        buf_printf(ret, "davit_http_replies_total{code=\"%s\"} %llu\n",
+                   names[i],
                    (unsigned long long)atomic_load(&s->replies[i]));
+}
+
+void get_metrics(struct visit *w)
+{
+    struct buf b;
+
+    buf_init(&b, REPLY_MAX);
+    metrics_text(w->server, &b);
     visit_reply(w, 200, &b, "text/plain; version=0.0.4; charset=utf-8");
 }
 

@@ -6,14 +6,11 @@
  * ends asks that wait too long and watches whether the control loop goes
  * round.  Stopping tells everyone who waits before the sockets close.
  */
-#include <errno.h>
-#include <netdb.h>
 #include <openssl/crypto.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,87 +21,7 @@
 #define CONNECTIONS_MAX 1024
 #define CONNECTION_MEMORY (32u * 1024)
 #define IDLE_S 60               /* a connection without a byte is closed */
-#define BACKLOG 256
 #define FAREWELL_MS 500         /* for the last replies to leave */
-#define PEM_MAX ((size_t)1 << 20)
-
-/* ---- the socket */
-
-static enum status listen_on(const char *host, uint32_t port, int *ret_fd,
-                             struct err *err)
-{
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
-                             .ai_flags = AI_PASSIVE | AI_NUMERICSERV}, *list;
-    char service[16];
-    int rc, fd = -1, why = 0, one = 1;
-
-    snprintf(service, sizeof service, "%u", port);
-    rc = getaddrinfo(host, service, &hints, &list);
-    if (rc != 0)
-        return err_set(err, ST_INVALID, "api.listen: %s: %s", host,
-                       gai_strerror(rc));
-    for (const struct addrinfo *a = list; a && fd < 0; a = a->ai_next) {
-        fd = socket(a->ai_family,
-                    a->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        if (fd < 0) {
-            why = errno;
-            continue;
-        }
-        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-        if (bind(fd, a->ai_addr, a->ai_addrlen) != 0 ||
-            listen(fd, BACKLOG) != 0) {
-            why = errno;
-            close(fd);
-            fd = -1;
-        }
-    }
-    freeaddrinfo(list);
-    if (fd < 0)
-        return err_set(err, why == EADDRINUSE ? ST_RETRY : ST_INVALID,
-                       "api.listen: cannot listen on %s port %u: %s%s", host,
-                       port, strerror(why), why == EADDRINUSE
-                           ? "; is another davit running? choose another port"
-                           : "");
-    *ret_fd = fd;
-    return ST_OK;
-}
-
-static uint32_t port_of(int fd)
-{
-    struct sockaddr_storage a = {0};
-    socklen_t n = sizeof a;
-    char service[16] = "0";
-
-    if (getsockname(fd, (struct sockaddr *)&a, &n) == 0)
-        getnameinfo((struct sockaddr *)&a, n, NULL, 0, service, sizeof service,
-                    NI_NUMERICSERV);
-    return (uint32_t)strtoul(service, NULL, 10);
-}
-
-/* ---- TLS */
-
-static enum status read_pem(const char *path, const char *key, char **ret,
-                            struct err *err)
-{
-    FILE *f = fopen(path, "re");
-    struct buf b;
-    char part[4096];
-    size_t n;
-
-    if (!f)
-        return err_set(err, ST_INVALID, "%s: cannot read %s: %s", key, path,
-                       strerror(errno));
-    buf_init(&b, PEM_MAX);
-    while ((n = fread(part, 1, sizeof part, f)) > 0)
-        buf_add(&b, part, n);
-    fclose(f);
-    if (b.full || !strstr(b.s, "-----BEGIN ")) {
-        buf_done(&b);
-        return err_set(err, ST_INVALID, "%s: %s is no PEM file", key, path);
-    }
-    *ret = buf_take(&b);
-    return ST_OK;
-}
 
 /* ---- libmicrohttpd */
 
@@ -143,9 +60,9 @@ static enum status mhd_start(struct server *s, const struct config *c,
     enum status rc = ST_OK;
 
     if (s->guard.tls) {
-        if ((rc = read_pem(c->api_tls_cert, "api.tls_cert", &cert, err)) ==
+        if ((rc = pem_read(c->api_tls_cert, "api.tls_cert", &cert, err)) ==
             ST_OK)
-            rc = read_pem(c->api_tls_key, "api.tls_key", &key, err);
+            rc = pem_read(c->api_tls_key, "api.tls_key", &key, err);
         flags |= MHD_USE_TLS;
         tls[0].ptr_value = cert;
         tls[1].ptr_value = key;
@@ -231,6 +148,27 @@ static void *steward_main(void *arg)
 
 /* ---- from outside */
 
+/* The second door: metrics for everybody, as Ray's autoscaler has them. */
+static enum status metrics_start(struct server *s, const struct config *c,
+                                 struct err *err)
+{
+    enum status rc;
+    int fd = -1;
+
+    if (!*c->metrics_host)
+        return ST_OK;
+    rc = socket_listen("api.metrics", c->metrics_host, c->metrics_port, &fd, err);
+    if (rc != ST_OK)
+        return rc;
+    s->metrics_mhd = scrape_start(s, fd);
+    s->metrics_port = socket_port(fd);
+    if (s->metrics_mhd)
+        return ST_OK;
+    close(fd);
+    return err_set(err, ST_INVALID, "api.metrics: the HTTP server does not "
+                   "start");
+}
+
 static void server_free(struct server *s)
 {
     if (s->status.response)
@@ -257,13 +195,14 @@ enum status server_start(const struct config *c, struct control *control,
     if (!s)
         abort();
     if ((rc = guard_init(&s->guard, c, err)) != ST_OK ||
-        (rc = listen_on(c->api_host, c->api_port, &fd, err)) != ST_OK) {
+        (rc = socket_listen("api.listen", c->api_host, c->api_port, &fd, err)) !=
+            ST_OK) {
         guard_done(&s->guard);
         free(s);
         return rc;
     }
     s->listen_fd = fd;
-    s->port = port_of(fd);
+    s->port = socket_port(fd);
     s->mailbox = control_mailbox(control);
     s->board = control_board(control);
     s->events = control_events(control);
@@ -273,7 +212,10 @@ enum status server_start(const struct config *c, struct control *control,
     pthread_mutex_init(&s->lock, NULL);
     pthread_mutex_init(&s->cache_lock, NULL);
     atomic_store(&s->ticked_ms, clock_mono_ms());
-    if ((rc = mhd_start(s, c, err)) != ST_OK) {
+    rc = metrics_start(s, c, err);
+    if (rc != ST_OK || (rc = mhd_start(s, c, err)) != ST_OK) {
+        if (s->metrics_mhd)
+            MHD_stop_daemon(s->metrics_mhd);
         close(fd);
         server_free(s);
         return rc;
@@ -313,10 +255,17 @@ void server_stop(struct server *s)
     for (int i = 0; i < FAREWELL_MS / 5 && atomic_load(&s->visits) > 0; i++)
         nanosleep(&rest, NULL);
     MHD_stop_daemon(s->mhd);
+    if (s->metrics_mhd)
+        MHD_stop_daemon(s->metrics_mhd);
     server_free(s);
 }
 
 uint32_t server_port(const struct server *s)
 {
     return s->port;
+}
+
+uint32_t server_metrics_port(const struct server *s)
+{
+    return s->metrics_port;
 }

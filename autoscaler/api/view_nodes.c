@@ -58,6 +58,12 @@ const char *view_why_text(struct view *v, uint32_t fact)
                    ? arena_printf(&v->arena, "idle for %s, longer than its "
                                   "timeout", view_span(v, n->idle_ms))
                    : reason_text(p->why);
+    case REASON_KEEP_REFUSED:
+    case REASON_KEEP_DRAINING:
+        if (n->note && n->note[0])
+            return arena_printf(&v->arena, "%s: %s%s", reason_text(p->why),
+                                n->note, until);
+        /* fall through */
     default:
         return arena_printf(&v->arena, "%s%s%s", reason_text(p->why),
                             demand_text(v, p->demand), until);

@@ -421,6 +421,8 @@ static void write_lists(struct out *o, const struct status_page *p)
         out_str(o, "problem", q->problem);
         out_time(o, "listed_at", q->listed_ms);
         out_uint(o, "machines", q->machines);
+        out_uint(o, "http_last_minute", q->traffic.last_minute);
+        out_uint(o, "http_most_a_minute", q->traffic.most_a_minute);
         out_close(o);
     }
     out_close(o);
@@ -447,6 +449,7 @@ void status_write(struct out *o, struct view *v)
     write_demand(o, v);
     requests_write(o, "requests", v);
     write_pending(o, v);
+    out_time(o, "deciding_until", v->page ? v->page->thinking_until_ms : 0);
     write_plan(o, v);
     write_cost(o, v);
     write_lists(o, p);

@@ -1,8 +1,10 @@
 /*
  * worker.c - see worker.h.
  *
- * Each thread owns a slot while it lives.  A stuck thread is marked orphan and
- * a new one takes its place; the orphan ends itself when its job returns.
+ * Each thread has a slot.  A stuck thread is marked orphan and a new one takes
+ * its place; the orphan ends itself when its job returns.  An ended thread is
+ * joined, not detached: what libraries keep for a thread (OpenSSL, curl) is
+ * free, and its stack unmapped, by the time the pool is.
  */
 #include "worker.h"
 
@@ -13,6 +15,7 @@
 struct slot {
     struct slot *next;
     struct workers *pool;
+    pthread_t thread;
     struct job *job;      /* running now, or NULL */
     bool orphan;          /* its place was given to another */
 };
@@ -23,6 +26,7 @@ struct workers {
     struct mailbox *answers;
     struct mail *first, **last;   /* queued jobs */
     struct slot *slots;
+    struct slot *over;            /* ended, not joined yet */
     unsigned alive, orphans, max_stuck;
     bool closing;
 };
@@ -34,16 +38,14 @@ static bool worker_start(struct workers *w)
 {
     struct slot *s = calloc(1, sizeof *s);
     pthread_attr_t attr;
-    pthread_t thread;
     bool ok;
 
     if (!s)
         return false;
     s->pool = w;
     pthread_attr_init(&attr);
-    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attr, 512 * 1024);
-    ok = pthread_create(&thread, &attr, worker_main, s) == 0;
+    ok = pthread_create(&s->thread, &attr, worker_main, s) == 0;
     pthread_attr_destroy(&attr);
     if (!ok) {
         free(s);
@@ -92,13 +94,30 @@ static void *worker_main(void *arg)
     for (at = &w->slots; *at != s; at = &(*at)->next)
         ;
     *at = s->next;
+    s->next = w->over;
+    w->over = s;
     w->alive--;
     if (s->orphan)
         w->orphans--;
     pthread_cond_broadcast(&w->ended);
     pthread_mutex_unlock(&w->lock);
-    free(s);
     return NULL;
+}
+
+/* Each has nothing left to do but to return: this waits for nobody's job. */
+static void workers_join(struct workers *w)
+{
+    struct slot *s, *next;
+
+    pthread_mutex_lock(&w->lock);
+    s = w->over;
+    w->over = NULL;
+    pthread_mutex_unlock(&w->lock);
+    for (; s; s = next) {
+        next = s->next;
+        pthread_join(s->thread, NULL);
+        free(s);
+    }
 }
 
 struct workers *workers_new(unsigned n_threads, unsigned max_stuck,
@@ -158,6 +177,7 @@ bool workers_free(struct workers *w, int64_t wait_ms)
         ;
     left = w->alive;
     pthread_mutex_unlock(&w->lock);
+    workers_join(w);
     if (left)
         return false;
     pthread_cond_destroy(&w->work);
@@ -182,6 +202,7 @@ unsigned workers_check(struct workers *w, int64_t mono_ms)
 {
     unsigned stuck = 0;
 
+    workers_join(w);
     pthread_mutex_lock(&w->lock);
     for (struct slot *s = w->slots; s; s = s->next) {
         const struct job *job = s->job;

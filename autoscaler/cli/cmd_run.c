@@ -2,72 +2,103 @@
  * cmd_run.c - the daemon.
  */
 #include <getopt.h>
-#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "../api/server.h"
-#include "../base/log.h"
 #include "cli.h"
+#include "daemon.h"
+#include "kuberay.h"
+
+static int run_file(const struct control_opts *o)
+{
+    struct config *conf;
+    struct buf errors;
+    enum status s;
+
+    buf_init(&errors, 1 << 20);
+    s = config_load(o->config_path, &conf, &errors);
+    if (s != ST_OK)
+        fputs(errors.s, stderr);
+    buf_done(&errors);
+    return s == ST_OK ? daemon_run(o, conf) : EXIT_INPUT;
+}
+
+/* NAMESPACE/NAME, or NAME in the namespace of the pod or the context. */
+static int run_kuberay(struct control_opts *o, struct kuberay_opts *k,
+                       const char *which)
+{
+    const char *slash = strchr(which, '/');
+    const char *address = getenv("RAY_ADDRESS");
+    char space[256] = "";
+
+    if (slash && (size_t)(slash - which) < sizeof space)
+        snprintf(space, sizeof space, "%.*s", (int)(slash - which), which);
+    k->space = space;
+    k->name = slash ? slash + 1 : which;
+    if (!*k->ray_address && address)
+        k->ray_address = address;
+    return kuberay_run(o, k);
+}
 
 static int run(int argc, char **argv)
 {
+    enum { KUBERAY = 256, KUBECONFIG, CONTEXT, RAY_ADDRESS };
     static const struct option options[] = {
         {"config", required_argument, NULL, 'c'},
         {"dry-run", no_argument, NULL, 'n'},
         {"record", required_argument, NULL, 'r'},
+        {"record-http", required_argument, NULL, 'H'},
+        {"replay-http", required_argument, NULL, 'R'},
         {"log-json", no_argument, NULL, 'j'},
         {"verbose", no_argument, NULL, 'v'},
+        {"kuberay", required_argument, NULL, KUBERAY},
+        {"kubeconfig", required_argument, NULL, KUBECONFIG},
+        {"context", required_argument, NULL, CONTEXT},
+        {"ray-address", required_argument, NULL, RAY_ADDRESS},
         {0}};
     struct control_opts o = {.config_path = "davit.yaml"};
+    struct kuberay_opts k = {"", "", "", "", "", "", "", "", false};
     enum log_level level = LOG_INFO;
+    const char *kuberay = NULL, *config = NULL;
     bool json = false;
-    struct control *control;
-    struct server *server;
-    struct config *conf;
-    struct buf errors;
-    struct err err;
-    int opt, rc;
+    int opt;
 
     while ((opt = getopt_long(argc, argv, "c:nv", options, NULL)) != -1) {
         switch (opt) {
-        case 'c': o.config_path = optarg; break;
+        case 'c': config = optarg; break;
         case 'n': o.dry_run = true; break;
         case 'r': o.record_dir = optarg; break;
+        case 'H': o.record_http_dir = optarg; break;
+        case 'R': o.replay_http_dir = optarg; break;
         case 'j': json = true; break;
         case 'v': level = LOG_DEBUG; break;
+        case KUBERAY: kuberay = optarg; break;
+        case KUBECONFIG: k.kubeconfig = optarg; break;
+        case CONTEXT: k.context = optarg; break;
+        case RAY_ADDRESS: k.ray_address = optarg; break;
         default: return cli_usage(&cli_run, "see above");
         }
     }
+    if (o.record_http_dir && o.replay_http_dir)
+        return cli_usage(&cli_run, "HTTP is recorded or replayed, not both");
     if (optind < argc)
-        o.config_path = argv[optind];
-    log_setup(level, json);
-    /* A peer that hangs up, or nobody reading the log, is no reason to end. */
-    signal(SIGPIPE, SIG_IGN);
-    buf_init(&errors, 1 << 20);
-    if (config_load(o.config_path, &conf, &errors) != ST_OK) {
-        fputs(errors.s, stderr);
-        buf_done(&errors);
-        return EXIT_INPUT;
-    }
-    for (uint32_t i = 0; i < conf->n_warnings; i++)
-        log_warn("%s", conf->warnings[i]);
-    if (control_new(&o, conf, &control, &errors) != ST_OK) {
-        fputs(errors.s, stderr);
-        buf_done(&errors);
-        return EXIT_INPUT;
-    }
-    buf_done(&errors);
-    if (server_start(conf, control, &server, &err) != ST_OK) {
-        fprintf(stderr, "%s: api: %s\n", o.config_path, err.text);
-        control_free(control);
-        return EXIT_INPUT;
-    }
-    log_info("listening on %s:%u", conf->api_host, server_port(server));
-    rc = control_run(control);
-    server_stop(server);
-    control_free(control);
-    return rc;
+        config = argv[optind];
+    if (kuberay && config)
+        return cli_usage(&cli_run, "--kuberay reads the RayCluster in place of "
+                         "a file, so %s is one too many; what a RayCluster "
+                         "does not say goes into its annotation "
+                         "davit.io/config", config);
+    if (!kuberay && (*k.kubeconfig || *k.context || *k.ray_address))
+        return cli_usage(&cli_run, "--kubeconfig, --context and --ray-address "
+                         "go with --kuberay; a file says the same under "
+                         "head: and providers:");
+    daemon_prepare(level, json);
+    if (kuberay)
+        return run_kuberay(&o, &k, kuberay);
+    if (config)
+        o.config_path = config;
+    return run_file(&o);
 }
 
 const struct cli_command cli_run = {
@@ -75,10 +106,22 @@ const struct cli_command cli_run = {
     "runs the daemon", run,
     "  --config FILE   settings (default davit.yaml); a Ray cluster YAML, a\n"
     "                  podTypes list and a RayCluster manifest are read too\n"
+    "  --kuberay NAMESPACE/NAME   a RayCluster of a Kubernetes cluster in place\n"
+    "                  of a file: its groups are the node types, and a change of\n"
+    "                  it is a reload\n"
+    "  --kubeconfig FILE, --context NAME   which cluster, where it is not this\n"
+    "                  pod's own\n"
+    "  --ray-address HOST:PORT   its head (default RAY_ADDRESS, else the service\n"
+    "                  NAME-head-svc)\n"
     "  --dry-run       plans and tells, but never launches or ends anything\n"
     "  --record DIR    keeps every plan that asks for something as a file there,\n"
     "                  with all it was made from, for `davit plan`: the newest\n"
     "                  1,000 and 256 MiB\n"
+    "  --record-http DIR\n"
+    "                  keeps what providers ask their clouds, and the answers,\n"
+    "                  without secrets, in DIR/PROVIDER.jsonl\n"
+    "  --replay-http DIR\n"
+    "                  asks no cloud: answers come from such a recording\n"
     "  --log-json      log lines as JSON\n"
     "  --verbose       more of them\n\n"
     "SIGHUP or a change of the file reloads it; SIGTERM stops the daemon and\n"

@@ -9,8 +9,8 @@
 
 static const struct cli_command *const commands[] = {
     &cli_run,    &cli_plan,     &cli_request,   &cli_status,  &cli_nodes,
-    &cli_why,    &cli_validate, &cli_providers,
-    &cli_catalogue, &cli_version,
+    &cli_why,    &cli_validate, &cli_doctor,    &cli_providers,
+    &cli_catalogue, &cli_sidecar, &cli_version,
 };
 
 #define COUNT(v) (sizeof(v) / sizeof *(v))
@@ -83,9 +83,30 @@ static int dispatch(int argc, char **argv)
     return c->run(argc - 1, argv + 1);
 }
 
+/* KubeRay starts its autoscaler as `ray kuberay-autoscaler`: in our image
+ * `ray` is a link to this program, which is no Ray in any other way. */
+static int as_ray(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], cli_sidecar.name) == 0)
+        return cli_sidecar.run(argc - 1, argv + 1);
+    fprintf(stderr, "ray: this is Davit in the place of Ray's autoscaler; it "
+            "does `ray %s --cluster-name X --cluster-namespace Y` and nothing "
+            "else%s%s. Ray itself is in the containers of the head and the "
+            "workers.\n", cli_sidecar.name, argc > 1 ? ", not " : "",
+            argc > 1 ? argv[1] : "");
+    return EXIT_USAGE;
+}
+
+static bool called_ray(const char *name)
+{
+    const char *slash = strrchr(name ? name : "", '/');
+
+    return strcmp(slash ? slash + 1 : name ? name : "", "ray") == 0;
+}
+
 int main(int argc, char **argv)
 {
-    int rc = dispatch(argc, argv);
+    int rc = called_ray(argv[0]) ? as_ray(argc, argv) : dispatch(argc, argv);
 
     /* What could not be written was not told. */
     if ((fflush(stdout) != 0 || ferror(stdout)) && rc == EXIT_OK) {

@@ -78,6 +78,26 @@ static uint32_t lines_print(const json_t *list, const char *label,
     return lines;
 }
 
+/* Providers with a cloud behind HTTP. */
+static uint32_t providers_print(const json_t *s)
+{
+    uint32_t lines = 0;
+    const json_t *v;
+    size_t i;
+
+    json_array_foreach(json_object_get(s, "providers"), i, v) {
+        if (count_of(v, "http_most_a_minute") == 0)
+            continue;
+        printf("cloud  %s: %lld machines, %lld HTTP requests in the last "
+               "minute, %lld at most\n", text_of(v, "name"),
+               (long long)count_of(v, "machines"),
+               (long long)count_of(v, "http_last_minute"),
+               (long long)count_of(v, "http_most_a_minute"));
+        lines++;
+    }
+    return lines;
+}
+
 uint32_t status_print(const json_t *s, struct arena *a)
 {
     const json_t *n = json_object_get(s, "nodes");
@@ -115,6 +135,7 @@ uint32_t status_print(const json_t *s, struct arena *a)
            (long long)count_of(d, "launched"), (long long)count_of(d, "waiting"),
            count_of(d, "infeasible") ? colour(RED) : "",
            (long long)count_of(d, "infeasible"), colour(PLAIN));
+    lines += providers_print(s);
     lines += types_print(s, a);
     lines += lines_print(json_object_get(s, "requests"), "request", "owner",
                          BOLD);

@@ -47,7 +47,7 @@ uint32_t provider_calls_running(const struct provider *p);  /* not freed yet */
 const char *provider_running_here(void);
 
 /* Stands between a provider's plug-in and http_do(): for tests that lose
- * replies, for recording and replaying.  Set before the first call. */
+ * replies.  Set before the first call.  What counts and records: traffic.h. */
 struct http_client;
 struct http_exchange;
 typedef enum status provider_tap(void *arg, struct http_client *client,
@@ -58,7 +58,7 @@ void provider_set_tap(struct provider *p, provider_tap *tap, void *arg);
 enum call_op { CALL_LIST, CALL_LAUNCH, CALL_TERMINATE, CALL_OFFERS };
 
 struct call_machine {         /* a davit_machine, copied */
-    const char *id, *request_id, *type, *zone, *address, *detail;
+    const char *id, *request_id, *type, *zone, *address, *detail, *unit;
     enum davit_phase phase;
     enum status failure;
     bool spot;

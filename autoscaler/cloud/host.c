@@ -90,9 +90,12 @@ static bool host_sleep(struct davit_call *dc, uint32_t ms)
     }
 }
 
+/* A replayed cloud lives at the time when it was recorded. */
 static int64_t host_wall_ms(void)
 {
-    return clock_wall_ms();
+    const struct provider *p = here != NULL ? here->provider : NULL;
+    return clock_wall_ms() -
+           (p != NULL && p->line != NULL ? traffic_behind_ms(p->line) : 0);
 }
 
 static void host_log(int level, const char *line)
@@ -175,10 +178,21 @@ static enum status exchange(struct davit_call *dc, struct davit_http *h,
         .body = h->body, .body_len = h->body_len,
         .deadline_mono_ms = dc->deadline_mono_ms, .cancel = dc->cancel,
         .max_reply = room < REPLY_MAX ? room : REPLY_MAX};
+    if (DAVIT_HAS(h, struct davit_http, key_file)) {
+        x.ca_file = h->ca_file;
+        x.cert_file = h->cert_file;
+        x.key_file = h->key_file;
+    }
     struct provider *p = dc->provider;
-    s = p->tap != NULL
-            ? p->tap(p->tap_arg, client_take(dc), &x, &dc->replies, e)
-            : http_do(client_take(dc), &x, &dc->replies, e);
+    struct http_client *c = client_take(dc);
+    if (p->tap != NULL)
+        s = p->tap(p->tap_arg, c, &x, &dc->replies, e);
+    else if (p->line != NULL)
+        s = traffic_do(p->line, dc->launch, c, &x, &dc->replies, e);
+    else
+        s = http_do(c, &x, &dc->replies, e);
+    if (p->line != NULL)
+        traffic_note(p->line, h->method, s == ST_OK ? x.status : 0);
     if (s != ST_OK)
         return s;
     dc->reply_bytes += x.reply_len;

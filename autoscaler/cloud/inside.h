@@ -12,6 +12,7 @@
 
 #include "../wire/http.h"
 #include "cloud.h"
+#include "traffic.h"
 
 /* A plug-in returns by its deadline; only after this much more is it stuck. */
 #define CALL_GRACE_MS 2000
@@ -31,6 +32,7 @@ struct provider {
     uint32_t n_idle;
     provider_tap *tap;
     void *tap_arg;
+    struct traffic_line *line;   /* NULL: nobody counts */
 };
 
 /* loader.c */
@@ -50,6 +52,7 @@ struct davit_call {
     struct http_client *client;
     uint32_t lines;              /* logged so far */
     const char *op;              /* "launch" */
+    const struct tape_launch *launch;  /* NULL: it is none */
 };
 extern const struct davit_host host_services;
 void host_enter(struct davit_call *dc);  /* this thread is in a plug-in now */

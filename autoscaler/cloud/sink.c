@@ -20,6 +20,7 @@
 #define MACHINES_MAX 200000
 #define BYTES_MAX ((size_t)256 << 20)
 #define DETAIL_MAX 300
+#define UNIT_MAX 63
 #define PRICE_MAX INT64_C(1000000000000)   /* a million a hour */
 
 /* The length of the UTF-8 character at s, 0 when there is none: no overlong
@@ -148,6 +149,8 @@ static bool machine_judge(struct davit_sink *s, const struct davit_machine *m,
                    sizeof detail);
     s->bytes += strlen(detail) + sizeof *ret;
     ret->detail = arena_strdup(&c->arena, detail);
+    ret->unit = DAVIT_HAS(m, struct davit_machine, unit) && m->unit != NULL
+                    ? copied(s, "unit", m->unit, UNIT_MAX) : "";
     if (c->op != CALL_LAUNCH || s->broken.status != ST_OK)
         return true;
     if (ret->request_id[0] == '\0')

@@ -21,15 +21,26 @@ static const char *folder_of(struct arena *a, const char *path)
     return slash == path ? "/" : arena_strndup(a, path, (size_t)(slash - path));
 }
 
+static const char *const default_schedulers[] = {"default-scheduler"};
+
 static void defaults_set(struct config *c)
 {
     c->cluster = c->ray_address = c->ray_token_file = "";
     c->api_host = "127.0.0.1";
     c->api_port = 8790;
+    c->metrics_host = "";
     c->api_token_file = c->api_tls_cert = c->api_tls_key = "";
     c->state = "davit.db";
+    c->ha_namespace = c->ha_name = c->ha_identity = "";
+    c->ha_lease_ms = 15000;
     c->plugin_dir = "";
     c->head_type = "";
+    c->kube_kubeconfig = c->kube_context = "";
+    c->kube_schedulers = (struct names){default_schedulers, 1};
+    c->kube_label = "davit.io/machine";
+    c->kube_reserve = true;
+    c->kube_join_timeout_ms = 10 * 60000;
+    c->kube_drain_timeout_ms = 15 * 60000;
     c->limits = fact_limits_default;
     c->start_timeout_ms = 15 * 60000;
     c->think_ms = 500;

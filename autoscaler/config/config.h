@@ -49,10 +49,27 @@ struct config {
     const char *ray_address;      /* "" : demand by REST only */
     const char *ray_token_file;   /* "" : RAY_AUTH_TOKEN, RAY_AUTH_TOKEN_PATH,
                                    * ~/.ray/auth_token as Ray itself does */
+    bool kube;                    /* head.kubernetes is given */
+    const char *kube_kubeconfig, *kube_context;  /* "" : looked for */
+    struct names kube_namespaces; /* n == 0: all */
+    struct names kube_schedulers; /* whose pods are demand */
+    const char *kube_label;       /* of a node: the machine's id */
+    int64_t kube_drain_timeout_ms; /* of a drain; then it is a refusal */
+    int64_t kube_drain_grace_ms;  /* longer grace periods are cut; 0: none */
+    bool kube_drain_local, kube_drain_bare;  /* such pods move too */
+    bool kube_reserve;            /* take the system's share off new types */
+    int64_t kube_join_timeout_ms; /* a device may be missing for so long */
     const char *api_host;         /* "127.0.0.1" */
     uint32_t api_port;            /* 8790 */
+    const char *metrics_host;     /* /metrics alone, for everybody; "" : not */
+    uint32_t metrics_port;
     const char *api_token_file, *api_tls_cert, *api_tls_key;  /* "" : none */
     const char *state;            /* path of the journal, "davit.db" */
+    bool ha;                      /* state: kubernetes */
+    const char *ha_namespace;     /* "" : the pod's own */
+    const char *ha_name;          /* "" : "davit-" and the cluster */
+    const char *ha_identity;      /* "" : the host's name and a random part */
+    int64_t ha_lease_ms;
     const char *plugin_dir;       /* "" : the built-in search path */
     struct fact_limits limits;
     int64_t start_timeout_ms;     /* no visible progress for so long: failed */

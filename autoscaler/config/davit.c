@@ -63,6 +63,18 @@ static void listen_read(struct reader *r, const struct ynode *v,
                  where, ynode_say(r->arena, v));
 }
 
+static void metrics_read(struct reader *r, const struct ynode *v,
+                         const char *where, void *target)
+{
+    struct config *c = target;
+
+    if (v->kind != YNODE_TEXT ||
+        !address_parse(r->arena, v->text, 0, &c->metrics_host,
+                       &c->metrics_port))
+        diag_add(r->diag, v, "%s must be host:port such as 0.0.0.0:44217, got "
+                 "%s", where, ynode_say(r->arena, v));
+}
+
 static void ray_address_read(struct reader *r, const struct ynode *v,
                              const char *where, void *target)
 {
@@ -106,6 +118,15 @@ static bool name_check(struct reader *r, const struct ynode *key,
     return value != NULL;
 }
 
+/* Another plug-in's name stays one: two providers may be of one kind. */
+static bool plugin_is_path(const char *text)
+{
+    size_t len = strlen(text);
+
+    return strchr(text, '/') != NULL ||
+           (len > 3 && strcmp(text + len - 3, ".so") == 0);
+}
+
 static void provider_read(struct reader *r, const struct ynode *key,
                           const struct ynode *v)
 {
@@ -118,9 +139,12 @@ static void provider_read(struct reader *r, const struct ynode *key,
     if (!name_check(r, key, "a name under providers", LONGEST_PROVIDER))
         return;
     if (plugin && plugin->kind == YNODE_TEXT)
-        p.plugin = path_resolve(r->arena, r->base, plugin->text);
+        p.plugin = plugin_is_path(plugin->text)
+                       ? path_resolve(r->arena, r->base, plugin->text)
+                       : arena_strdup(r->arena, plugin->text);
     else if (plugin && plugin->kind != YNODE_NULL)
-        diag_add(r->diag, plugin, "%s.plugin must be the path of a .so, got %s",
+        diag_add(r->diag, plugin, "%s.plugin must be a plug-in's name or the path of a "
+                 ".so, got %s",
                  where, ynode_say(r->arena, plugin));
     p.options = grammar_flatten(r, v, where, "plugin", &p.n_options);
     VEC_PUSH(r->arena, &d->providers, p);
@@ -329,6 +353,8 @@ static const struct key ray_keys[] = {
 static const struct key head_keys[] = {
     {.name = "ray", .type = KEY_KEYS, .keys = ray_keys,
      .help = "a Ray head whose demand is served"},
+    {.name = "kubernetes", .type = KEY_CUSTOM, .read = kubernetes_read,
+     .help = "a Kubernetes API server whose pending pods are served"},
     KEYS_END,
 };
 
@@ -343,6 +369,8 @@ static const struct key tls_keys[] = {
 static const struct key api_keys[] = {
     {.name = "listen", .type = KEY_CUSTOM, .read = listen_read,
      .help = "host:port of the REST API"},
+    {.name = "metrics", .type = KEY_CUSTOM, .read = metrics_read,
+     .help = "host:port for /metrics alone, without a token"},
     {.name = "token_file", .type = KEY_FILE, AT(api_token_file),
      .help = "file with the token callers must show"},
     {.name = "tls", .type = KEY_KEYS, .keys = tls_keys, .help = "serve HTTPS"},
@@ -389,6 +417,33 @@ static const struct key limits_keys[] = {
     KEYS_END,
 };
 
+static const struct key state_key = {.type = KEY_PATH};
+
+/* A file's path, but for the one word. */
+static void state_read(struct reader *r, const struct ynode *v,
+                       const char *where, void *target)
+{
+    struct config *c = target;
+
+    c->ha = v->kind == YNODE_TEXT && strcmp(v->text, "kubernetes") == 0;
+    if (c->ha)
+        c->state = v->text;
+    else
+        grammar_value(r, &state_key, v, where, &c->state);
+}
+
+static const struct key ha_keys[] = {
+    {.name = "namespace", .type = KEY_TEXT, AT(ha_namespace),
+     .help = "where the Lease and the ConfigMaps are"},
+    {.name = "name", .type = KEY_TEXT, AT(ha_name),
+     .help = "how they are called"},
+    {.name = "identity", .type = KEY_TEXT, AT(ha_identity),
+     .help = "how this daemon is called in the Lease"},
+    {.name = "lease", .type = KEY_TIME, AT(ha_lease_ms), .min = 1000,
+     .max = 600000, .help = "a leader not heard of for so long is replaced"},
+    KEYS_END,
+};
+
 #define SHARED_KEYS                                                           \
     {.name = "cluster", .type = KEY_NAME, AT(cluster),                        \
      .help = "by this name machines are known as ours"},                      \
@@ -396,8 +451,10 @@ static const struct key limits_keys[] = {
      .help = "where demand comes from, beside the REST API"},                 \
     {.name = "api", .type = KEY_KEYS, .keys = api_keys,                       \
      .help = "the REST API"},                                                 \
-    {.name = "state", .type = KEY_PATH, AT(state),                            \
-     .help = "the journal"},                                                  \
+    {.name = "state", .type = KEY_CUSTOM, .read = state_read,                 \
+     .help = "the journal: a file, or \"kubernetes\""},                       \
+    {.name = "ha", .type = KEY_KEYS, .keys = ha_keys,                         \
+     .help = "one leader among several, with state: kubernetes"},             \
     {.name = "catalogue", .type = KEY_CUSTOM, .read = catalogue_key_read,     \
      .help = "a file of further machine types"},                              \
     {.name = "plugin_dir", .type = KEY_FILE, AT(plugin_dir),                  \
@@ -496,6 +553,7 @@ void davit_keys_walk(void (*each)(void *arg, const char *where,
     keys_walk(root_keys, "", each, arg);
     keys_walk(type_keys, "node_types.NAME", each, arg);
     keys_walk(queue_keys, "queues.NAME", each, arg);
+    keys_walk(kubernetes_keys, "kubernetes", each, arg);
     keys_walk(consolidate_keys, "consolidate", each, arg);
     keys_walk(idle_keys, "idle_timeouts[]", each, arg);
 }

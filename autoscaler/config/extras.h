@@ -28,6 +28,11 @@ void queues_key_read(struct reader *r, const struct ynode *v,
                      const char *where, void *target);
 extern const struct key queue_keys[], quota_keys[];
 
+/* kubernetes.c */
+void kubernetes_read(struct reader *r, const struct ynode *v,
+                     const char *where, void *target);
+extern const struct key kubernetes_keys[];
+
 /* shares.c */
 void shares_read(struct reader *r, const struct ynode *v, const char *where,
                  void *target);

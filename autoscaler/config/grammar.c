@@ -347,36 +347,9 @@ static void flat_add(struct reader *r, struct flat *f, const char *key,
         VEC_PUSH(r->arena, f, p);
 }
 
-/* A list of plain values as one: "a,b". */
-static void list_join(struct reader *r, struct flat *f, const struct ynode *v,
-                      const char *key, const char *where)
-{
-    size_t n = 1;
-    char *joined, *end;
-
-    for (uint32_t i = 0; i < v->n; i++) {
-        const struct ynode *item = v->items[i];
-        if (strchr(item->text, ',')) {
-            diag_add(r->diag, item, "%s.%s: an item of a list must not hold a "
-                     "comma, got %s", where, key, ynode_say(r->arena, item));
-            return;
-        }
-        n += strlen(item->text) + 1;
-    }
-    joined = end = arena_alloc(r->arena, n);
-    for (uint32_t i = 0; i < v->n; i++) {
-        if (i)
-            *end++ = ',';
-        end = stpcpy(end, v->items[i]->text);
-    }
-    flat_add(r, f, key, joined, v);
-}
-
 static void flatten(struct reader *r, struct flat *f, const struct ynode *v,
-                    const char *key, const char *where)
+                    const char *key)
 {
-    bool plain = true;
-
     if (f->n > MOST_OPTIONS || strlen(key) > LONGEST_KEY)
         return;
     if (v->kind == YNODE_TEXT)
@@ -385,16 +358,11 @@ static void flatten(struct reader *r, struct flat *f, const struct ynode *v,
         for (uint32_t i = 0; i < v->n; i++)
             flatten(r, f, v->pairs[i].value,
                     arena_printf(r->arena, "%s.%s", key,
-                                 v->pairs[i].key->text), where);
-    if (v->kind != YNODE_LIST)
-        return;
-    for (uint32_t i = 0; i < v->n; i++)
-        plain = plain && v->items[i]->kind == YNODE_TEXT;
-    if (plain)
-        list_join(r, f, v, key, where);
-    for (uint32_t i = 0; i < v->n && !plain; i++)
-        flatten(r, f, v->items[i], arena_printf(r->arena, "%s.%u", key, i),
-                where);
+                                 v->pairs[i].key->text));
+    if (v->kind == YNODE_LIST)
+        for (uint32_t i = 0; i < v->n; i++)
+            flatten(r, f, v->items[i],
+                    arena_printf(r->arena, "%s.%u", key, i));
 }
 
 const struct conf_pair *grammar_flatten(struct reader *r,
@@ -414,7 +382,7 @@ const struct conf_pair *grammar_flatten(struct reader *r,
     }
     for (uint32_t i = 0; i < map->n; i++)
         if (!except || strcmp(map->pairs[i].key->text, except) != 0)
-            flatten(r, &f, map->pairs[i].value, map->pairs[i].key->text, where);
+            flatten(r, &f, map->pairs[i].value, map->pairs[i].key->text);
     *ret_n = f.n;
     return f.v;
 }

@@ -73,7 +73,7 @@ const char *grammar_or(struct arena *arena, const char *const *words,
 /* "; did you mean "x"?" or "" */
 const char *grammar_hint(struct arena *arena, const char *word,
                          const char *const *words, size_t n);
-/* "a.b" -> "c" from a mapping of anything; lists of values join by comma. */
+/* "a.b" -> "c" from a mapping of anything; items of lists are numbered. */
 const struct conf_pair *grammar_flatten(struct reader *r,
                                         const struct ynode *map,
                                         const char *where, const char *except,

@@ -12,6 +12,7 @@
 
 #include "../base/clock.h"
 #include "../base/log.h"
+#include "../wire/ray.h"
 #include "state.h"
 
 enum { CALL_TIMEOUT_MS = 120000, TERMINATE_BATCH = 500 };
@@ -32,6 +33,7 @@ static struct wish *wish_find(struct control *c, const char *type)
  * view too. */
 static uint32_t wish_grant(struct control *c, const char *type, uint32_t n)
 {
+    const struct head *ray = head_of_kind(c, &ray_ops);
     struct wish *w = wish_find(c, type);
     uint32_t granted = 0;
 
@@ -40,16 +42,16 @@ static uint32_t wish_grant(struct control *c, const char *type, uint32_t n)
         if (!c->wishes)
             abort();
         w = &c->wishes[c->n_wishes++];
-        *w = (struct wish){.view = c->head.views};
+        *w = (struct wish){.view = ray->views};
         snprintf(w->type, sizeof w->type, "%s", type);
-    } else if (c->head.views > w->view) {
+    } else if (ray->views > w->view) {
         granted = n < w->count ? n : w->count;
-        w->view = c->head.views;
+        w->view = ray->views;
     }
     w->count = n - granted;
     w->tick = c->tick;
     if (w->count)
-        head_hurry(c);
+        heads_hurry(c);
     return granted;
 }
 
@@ -65,7 +67,8 @@ static void wishes_forget(struct control *c)
 
 static bool needs_second_look(const struct control *c, enum reason why)
 {
-    return c->head.reader && (why == REASON_FOR_TASK || why == REASON_FOR_GANG);
+    return head_of_kind(c, &ray_ops) &&
+           (why == REASON_FOR_TASK || why == REASON_FOR_GANG);
 }
 
 /* ---- launches */
@@ -83,30 +86,82 @@ static void random_id(char *out, size_t n)
 }
 
 /* A request id whose machines' ids are free as well. */
-static void ids_make(const struct control *c, const char *type, char *request,
-                     size_t n)
+static void ids_make(const struct control *c, const char *provider,
+                     const char *type, const struct snapshot *now,
+                     const struct sn_offer *o, char *request, size_t n)
 {
     char first[48];
 
     do {
+        const char *again = traffic_request_id(c->traffic, provider, type,
+                                               now->str[o->zone], o->spot);
+
         random_id(request, n);
+        if (again && strlen(again) < n && strlen(again) > 6)
+            snprintf(request, n, "%s", again);  /* a recording, replayed */
         snprintf(first, sizeof first, "%.26s-%.8s-0", type, request + 6);
     } while (fleet_by_id(&c->fleet, first));
 }
 
-static void intend(struct control *c, const struct snapshot *now,
-                   const struct sn_offer *o, uint32_t count, enum reason why,
+/* The launches of one offer, one machine after the other: first those that
+ * need no second look. */
+struct dealer {
+    struct control *c;
+    const struct snapshot *now;
+    const struct plan *plan;
+    bool waits;               /* those that are not sure are left out */
+    uint32_t offer, at, given;
+    bool looked;
+};
+
+static uint32_t launch_count(const struct dealer *d, uint32_t i)
+{
+    const struct plan_launch *l = &d->plan->launches[i];
+
+    return d->waits ? l->sure : l->count;
+}
+
+static const struct plan_launch *launch_next(struct dealer *d)
+{
+    for (;; d->at++, d->given = 0) {
+        const struct plan_launch *l;
+
+        if (d->at == d->plan->n_launches && !d->looked) {
+            d->looked = true;
+            d->at = 0;
+        }
+        if (d->at == d->plan->n_launches)
+            return NULL;
+        l = &d->plan->launches[d->at];
+        if (l->offer == d->offer && d->given < launch_count(d, d->at) &&
+            needs_second_look(d->c, l->why) == d->looked) {
+            d->given++;
+            return l;
+        }
+    }
+}
+
+static void intend(struct dealer *d, uint32_t count, enum reason why,
                    const char *for_whom)
 {
+    struct control *c = d->c;
+    const struct snapshot *now = d->now;
+    const struct sn_offer *o = &now->offers[d->offer];
     const char *type = now->str[now->types[o->type].name];
     const char *provider = now->str[now->types[o->type].provider];
     const struct conf_type *conf = type_find(c->config, type);
     char request[40], id[48];
+    struct arena scratch = {0};
 
-    ids_make(c, type, request, sizeof request);
+    ids_make(c, provider, type, now, o, request, sizeof request);
     for (uint32_t i = 0; i < count; i++) {
+        const struct plan_launch *l = launch_next(d);
+        struct fact_holds holds = {0};
         struct machine *m;
 
+        if (l)
+            holds = holds_placed(now, d->plan, l->first_placement,
+                                 l->n_placements, &scratch);
         snprintf(id, sizeof id, "%.26s-%.8s-%u", type, request + 6, i);
         m = fleet_add(&c->fleet, id, STATE_INTENDED, c->now_ms);
         snprintf(m->request_id, sizeof m->request_id, "%s", request);
@@ -121,8 +176,10 @@ static void intend(struct control *c, const struct snapshot *now,
         m->price_micros_hour = o->price_estimated ? -1 : o->price_micros_hour;
         m->progress_ms = c->now_ms;
         m->needed_ms = c->now_ms;
+        m->holds = holds_text(&holds);
         fleet_touch(&c->fleet, m);
     }
+    arena_done(&scratch);
     atomic_fetch_add(&c->metrics.launches, count);
     tell(c, "launch", type, reason_code(why), "%u from %s%s%s for %s", count,
          provider, *now->str[o->zone] ? " in " : "", now->str[o->zone],
@@ -130,9 +187,10 @@ static void intend(struct control *c, const struct snapshot *now,
 }
 
 static void act_launches(struct control *c, const struct snapshot *now,
-                         const struct plan *plan)
+                         const struct plan *plan, bool waits)
 {
     struct { uint32_t sure, looked; enum reason why; uint32_t demand; } *sum;
+    struct dealer d = {.c = c, .now = now, .plan = plan, .waits = waits};
     uint32_t *granted;  /* per type: wishes are of types, not of zones */
 
     sum = calloc(now->n_offers + 1, sizeof *sum);
@@ -141,15 +199,17 @@ static void act_launches(struct control *c, const struct snapshot *now,
         abort();
     for (uint32_t i = 0; i < plan->n_launches; i++) {
         const struct plan_launch *l = &plan->launches[i];
-        if (sum[l->offer].why == REASON_NONE) {
+        uint32_t n = launch_count(&d, i);
+
+        if (sum[l->offer].why == REASON_NONE && n) {
             sum[l->offer].why = l->why;
             sum[l->offer].demand = l->demand;
         }
         if (needs_second_look(c, l->why)) {
-            sum[l->offer].looked += l->count;
-            granted[now->offers[l->offer].type] += l->count;
+            sum[l->offer].looked += n;
+            granted[now->offers[l->offer].type] += n;
         } else {
-            sum[l->offer].sure += l->count;
+            sum[l->offer].sure += n;
         }
     }
     for (uint32_t t = 0; t < now->n_types; t++)
@@ -157,8 +217,7 @@ static void act_launches(struct control *c, const struct snapshot *now,
             granted[t] = wish_grant(c, now->str[now->types[t].name],
                                     granted[t]);
     for (uint32_t o = 0; o < now->n_offers; o++) {
-        const struct sn_offer *offer = &now->offers[o];
-        uint32_t *left = &granted[offer->type];
+        uint32_t *left = &granted[now->offers[o].type];
         uint32_t looked = sum[o].looked < *left ? sum[o].looked : *left;
         uint32_t n = sum[o].sure + looked;
         const char *whom = "the minimum";
@@ -168,7 +227,12 @@ static void act_launches(struct control *c, const struct snapshot *now,
             continue;
         if (sum[o].demand != NONE)
             whom = now->str[now->demands[sum[o].demand].owner];
-        intend(c, now, offer, n, sum[o].why, whom);
+        d.offer = o;
+        d.at = d.given = 0;
+        d.looked = false;
+        intend(&d, n, sum[o].why, whom);
+        if (!waits)
+            think_launched(c);
     }
     wishes_forget(c);
     free(granted);
@@ -210,7 +274,7 @@ static void end_machine(struct control *c, struct machine *m, enum reason why)
         break;
     case STATE_READY:
         m->why = why;
-        if (c->head.reader && *m->ray_id) {
+        if (c->n_heads && *m->ray_id) {
             m->drain_since_ms = c->now_ms;
             m->drain_accepted = false;
             machine_to(c, m, STATE_DRAINING);
@@ -254,21 +318,38 @@ static void act_nodes(struct control *c, const struct snapshot *now,
     }
 }
 
-void act(struct control *c, const struct snapshot *now, const struct plan *plan)
+void act(struct control *c, const struct snapshot *now, const struct plan *plan,
+         bool waits)
 {
     if (c->opts.dry_run)
         return;
     if (plan->n_launches || plan->n_ended)
         atomic_fetch_add(&c->metrics.plans, 1);
     act_nodes(c, now, plan);
-    act_launches(c, now, plan);
+    act_launches(c, now, plan, waits);
 }
 
 /* ---- calls */
 
+bool act_waits(const struct control *c, const char *kind, const char *id)
+{
+    return c->opts.ha && mirror_waits(c->journal, kind, id);
+}
+
 static bool due(const struct control *c, const struct machine *m)
 {
-    return !m->busy && m->retry_ms <= c->now_ms;
+    return !m->busy && m->retry_ms <= c->now_ms &&
+           !act_waits(c, "machine", m->id);
+}
+
+/* A launch leaves when all of its machines are written down. */
+static bool launch_waits(const struct control *c, const char *request_id)
+{
+    for (uint32_t i = 0; c->opts.ha && i < c->fleet.n; i++)
+        if (strcmp(c->fleet.v[i]->request_id, request_id) == 0 &&
+            act_waits(c, "machine", c->fleet.v[i]->id))
+            return true;
+    return false;
 }
 
 static void send_launch(struct control *c, struct machine *first)
@@ -278,7 +359,8 @@ static void send_launch(struct control *c, struct machine *first)
     struct call *call;
 
     /* Truth first: its machines may be there already, or no longer needed. */
-    if (!site || !site->listed_ms || !calls_room(c, site->provider))
+    if (!site || !site->listed_ms || !calls_room(c, site->provider) ||
+        launch_waits(c, first->request_id))
         return;
     rest = rests_find(c->rests, first->provider, first->type, first->zone,
                       first->spot, c->now_ms);
@@ -362,6 +444,14 @@ static bool commit(struct control *c)
     return false;
 }
 
+/* Ray ends an accepted node itself; Kubernetes is asked until it is empty. */
+static bool drains_by_steps(struct control *c)
+{
+    const struct head *h = head_of_machines(c);
+
+    return h && h->ops->undrain;
+}
+
 /* Must it go though there is work on it?  An idle one that got work meanwhile
  * need not, unless running work is to be moved. */
 static bool drain_hard(const struct control *c, const struct machine *m)
@@ -375,6 +465,8 @@ void act_send(struct control *c)
 {
     if (!commit(c) || c->opts.dry_run)
         return;
+    if (c->opts.ha)
+        control_wake_at(c, ha_push(c->opts.ha, c->journal));
     for (uint32_t i = 0; i < c->fleet.n; i++) {
         struct machine *m = c->fleet.v[i];
 
@@ -384,9 +476,11 @@ void act_send(struct control *c)
             continue;
         if (m->state == STATE_INTENDED)
             send_launch(c, m);
-        else if (m->state == STATE_DRAINING && !m->drain_accepted)
+        else if (m->state == STATE_DRAINING &&
+                 (!m->drain_accepted || drains_by_steps(c)))
             head_drain(c, m, drain_hard(c, m));
     }
+    heads_mend(c);
     for (uint32_t i = 0; i < c->sites.n; i++)
         send_terminates(c, c->sites.v[i]);
 }

@@ -40,14 +40,32 @@ static int64_t cpu_us(void)
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
+/* What a standby must know of is promised when a standby would know it. */
+static bool command_waits(const struct control *c, const struct command *cmd)
+{
+    switch (cmd->kind) {
+    case COMMAND_REQUEST_PUT:
+    case COMMAND_REQUEST_DROP: return act_waits(c, "request", cmd->owner);
+    case COMMAND_PROTECT: return act_waits(c, "machine", cmd->machine);
+    case COMMAND_RELOAD: break;
+    }
+    return false;
+}
+
 /* Answers the commands of this tick: their effect is on disk and in the plan. */
 static void commands_answer(struct control *c)
 {
-    struct command *cmd = c->waiting, *next;
+    struct command *cmd = c->waiting, *next, **last = &c->waiting;
 
     c->waiting = NULL;
     for (; cmd; cmd = next) {
         next = (struct command *)cmd->mail.next;
+        if (cmd->status == ST_OK && !c->stopping && command_waits(c, cmd)) {
+            cmd->mail.next = NULL;
+            *last = cmd;
+            last = (struct command **)&cmd->mail.next;
+            continue;
+        }
         if (cmd->status == ST_OK && !c->journal_ok)
             cmd->status = err_set(&cmd->err, ST_RETRY,
                                   "the journal cannot be written: nothing was "
@@ -80,6 +98,7 @@ static void tick(struct control *c)
     struct plan *plan;
     int64_t t0 = cpu_us(), t1;
     struct err err;
+    bool waits;
 
     c->now_ms = clock_steady_ms();
     c->due_ms = clock_mono_ms() + LONGEST_REST_MS;
@@ -92,18 +111,22 @@ static void tick(struct control *c)
     if (c->planned) {
         plan = ARENA_NEW(&page->arena, struct plan);
         t1 = cpu_us();
-        planner_run(now, &page->arena, plan);  /* pure */
+        planner_run(now, PLANNER_AT_ONCE, &page->arena, plan);  /* pure */
         page->planned_us = cpu_us() - t1;
-        act(c, now, plan);              /* intents into the ledger */
+        waits = think_waits(c, plan);   /* for a better way to buy it */
+        act(c, now, plan, waits);       /* intents into the ledger */
         act_send(c);                    /* journal, then calls */
         requests_clock(c, now, plan);   /* whose alternatives wait */
         page->facts = facts;
         page->now = now;
         page->plan = plan;
         publish(c, page);               /* the API reads this, nothing else */
+        holds_remember(c, page);        /* the next plan starts from it */
+        if (waits)
+            think_start(c, page);       /* on a worker */
         if (c->record)
             record_put(c->record, page);
-        head_report(c, page);
+        heads_report(c, page);
     } else {
         /* Facts come through checked readers: a bug of ours, told loudly;
          * the fleet stays as it is. */
@@ -112,7 +135,8 @@ static void tick(struct control *c)
     }
     commands_answer(c);
     sites_poll(c);
-    head_poll(c);
+    source_poll(c);
+    heads_poll(c);
     fleet_sweep(&c->fleet);
     metrics_count(c, page->planned_us, cpu_us() - t0);
     status_unref(page);
@@ -232,12 +256,20 @@ enum status control_new(const struct control_opts *o, struct config *conf,
     c->config_problem = strdup("");
     c->started_ms = c->config_loaded_ms = c->now_ms =
         clock_steady_ms();
-    c->journal_ok = true;
+    c->journal_ok = c->copy_ok = true;
     loop_open(c);
     fleet_init(&c->fleet);
     status_board_init(&c->board);
     c->rests = rests_new();
-    if ((s = journal_open(conf->state, &c->journal, &err)) != ST_OK ||
+    c->traffic = o->replay_http_dir
+                     ? traffic_new(TRAFFIC_REPLAY, o->replay_http_dir)
+                     : traffic_new(o->record_http_dir ? TRAFFIC_RECORD
+                                                      : TRAFFIC_LIVE,
+                                   o->record_http_dir);
+    if ((s = journal_open(o->ha ? JOURNAL_IN_MEMORY : conf->state, &c->journal,
+                          &err)) != ST_OK ||
+        (o->ha && (s = ha_restore(o->ha, c->journal, &c->inbox, &err)) !=
+                      ST_OK) ||
         (s = journal_load_fleet(c->journal, &c->fleet, &err)) != ST_OK ||
         (s = requests_load(c, &err)) != ST_OK) {
         buf_printf(errors, "%s: %s\n", conf->state, err.text);
@@ -257,7 +289,11 @@ enum status control_new(const struct control_opts *o, struct config *conf,
     free(sites);
     observe_begin(c);
     c->workers = workers_new(WORKERS, WORKERS_STUCK, &c->inbox);
-    head_open(c);
+    if ((s = heads_open(c, &err)) != ST_OK) {
+        buf_printf(errors, "head: %s\n", err.text);
+        control_free(c);
+        return s;
+    }
     if (o->record_dir &&
         (s = record_open(o->record_dir, &c->record, &err)) != ST_OK) {
         buf_printf(errors, "--record: %s\n", err.text);
@@ -267,6 +303,9 @@ enum status control_new(const struct control_opts *o, struct config *conf,
     tell(c, "daemon.started", conf->cluster, "",
          "davit %s, %u node types, %u machines and %u requests from the journal",
          DAVIT_VERSION, conf->n_types, c->fleet.n, c->n_requests);
+    if (o->replay_http_dir)
+        tell(c, "http.replayed", conf->cluster, "",
+             "no cloud is asked: answers come from %s", o->replay_http_dir);
     *ret = c;
     return ST_OK;
 }
@@ -296,8 +335,8 @@ void control_free(struct control *c)
         return;
     c->stopping = true;
     calls_cancel_reads(c);
-    if (!workers_free(c->workers, STOP_MS) ||
-        !workers_free(c->head.workers, STOP_MS)) {
+    if (!workers_free(c->workers, STOP_MS) || !heads_stop(c, STOP_MS) ||
+        (c->opts.ha && !ha_stop(c->opts.ha, c->journal))) {
         /* A plug-in or the head hangs.  What was promised is on disk, and the
          * next start asks again with the same request ids. */
         log_warn("a call is still under way; leaving without its answer");
@@ -309,7 +348,7 @@ void control_free(struct control *c)
     observe_fold(c);         /* frees what was still under way */
     commands_answer(c);
     sites_retire(c, c->sites.v, c->sites.n);
-    head_close(c);
+    heads_close(c);
     requests_done(c);
     if (c->journal) {
         journal_commit(c->journal, NULL);
@@ -317,6 +356,9 @@ void control_free(struct control *c)
     }
     fleet_done(&c->fleet);
     rests_free(c->rests);
+    think_done(c);
+    status_unref(c->memory);
+    traffic_free(c->traffic);
     free(c->told);
     free(c->wishes);
     record_close(c->record);

@@ -7,14 +7,21 @@
 #include "../config/config.h"
 #include "command.h"
 #include "event.h"
+#include "ha.h"
 #include "status.h"
 
 struct control;
 
+struct source;
+
 struct control_opts {
     const char *config_path;
+    struct source *source;    /* NULL: config_path is a file; else what is read
+                               * in its place: see source.h.  Borrowed. */
     const char *record_dir;   /* NULL: plans are not recorded */
+    const char *record_http_dir, *replay_http_dir;  /* NULL: clouds are asked */
     bool dry_run;             /* shadow mode: plans, but never acts */
+    struct ha *ha;            /* NULL: alone; it leads, and outlives control */
 };
 
 /* Takes the configuration over.  Opens the journal and the providers; errors

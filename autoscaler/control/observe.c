@@ -2,6 +2,7 @@
  * observe.c - answers become facts; nothing here decides or acts.
  */
 #include "../base/clock.h"
+#include "../base/log.h"
 #include "state.h"
 
 #include <stdio.h>
@@ -35,6 +36,8 @@ void machine_to(struct control *c, struct machine *m, enum machine_state to)
     if (to >= STATE_STOPPING && m->failure == ST_OK)
         m->detail[0] = '\0';  /* of its earlier life */
     fleet_move(&c->fleet, m, to, c->now_ms);
+    if (to == STATE_GONE)
+        head_gone(c, m);
     if (kinds[to])
         tell(c, from == STATE_DRAINING && to == STATE_READY ? "node.undrained"
                                                             : kinds[to],
@@ -90,7 +93,7 @@ static void observe_late(struct control *c, struct machine *m)
     int64_t limit = c->config->start_timeout_ms, left;
     struct err e;
 
-    if (!s || !s->listed_ms || s->list_failures || !head_fresh(c))
+    if (!s || !s->listed_ms || s->list_failures || !heads_fresh(c))
         m->progress_ms = c->now_ms;
     left = limit - (c->now_ms - (m->progress_ms > m->since_ms ? m->progress_ms
                                                               : m->since_ms));
@@ -109,8 +112,11 @@ static void observe_late(struct control *c, struct machine *m)
 static void observe_drained(struct control *c, struct machine *m)
 {
     enum { MARGIN_MS = 300000 };
+    const struct head *h = head_of_machines(c);
 
-    if (!m->drain_accepted || !head_fresh(c) ||
+    if (h && h->ops->undrain)
+        return;  /* its steps have a limit of their own */
+    if (!m->drain_accepted || !heads_fresh(c) ||
         c->now_ms - m->drain_since_ms < DRAIN_DEADLINE_MS + MARGIN_MS)
         return;
     machine_to(c, m, STATE_STOPPING);
@@ -221,6 +227,23 @@ static void command_folded(struct control *c, struct command *cmd)
     *last = &cmd->mail;
 }
 
+static void ha_folded(struct control *c, struct mail *mail)
+{
+    struct err err;
+
+    if (ha_fold(c->opts.ha, c->journal, mail, &err)) {
+        if (!c->copy_ok)
+            log_info("the copy in the cluster can be written again");
+        c->copy_ok = true;
+        return;
+    }
+    if (c->copy_ok)
+        log_error("the copy in the cluster cannot be written: %s; nothing is "
+                  "launched or ended until it can", err.text);
+    atomic_fetch_add(&c->metrics.journal_failures, 1);
+    c->copy_ok = false;
+}
+
 void observe_fold(struct control *c)
 {
     struct mail *mail = mailbox_take(&c->inbox), *next;
@@ -234,8 +257,17 @@ void observe_fold(struct control *c)
         case MAIL_HEAD:
             head_fold(c, mail);
             break;
+        case MAIL_THOUGHT:
+            think_fold(c, mail);
+            break;
+        case MAIL_HA:
+            ha_folded(c, mail);
+            break;
         case MAIL_COMMAND:
             command_folded(c, (struct command *)mail);
+            break;
+        case MAIL_SOURCE:
+            source_fold(c, mail);
             break;
         }
     }

@@ -2,6 +2,7 @@
  * publish.c - what the world may see of this tick.
  */
 #include "../base/clock.h"
+#include "../wire/ray.h"
 #include "state.h"
 
 #include <string.h>
@@ -38,6 +39,7 @@ static void providers_show(struct control *c, struct status_page *p)
             .listed_ms = s->listed_ms,
             .machines = s->machines,
         };
+        traffic_sum(c->traffic, s->conf->name, &p->arena, &v[i].traffic);
     }
     p->providers = v;
     p->n_providers = c->sites.n;
@@ -80,17 +82,18 @@ static void failures_show(struct control *c, struct status_page *p)
 void publish(struct control *c, struct status_page *p)
 {
     struct rest_sink rests = {.page = p};
-    const struct head *h = &c->head;
+    const struct head *h = head_of_kind(c, &ray_ops);
+    const struct head_view *view = h ? h->view : NULL;
 
     p->tick = c->tick;
     p->started_ms = c->started_ms;
     p->version = DAVIT_VERSION;
     p->ray_address = arena_strdup(&p->arena, c->config->ray_address);
-    p->ray_session = arena_strdup(&p->arena, h->view ? h->view->session : "");
-    p->ray_problem = arena_strdup(&p->arena, h->problem);
-    p->ray_ok = head_fresh(c);
-    p->ray_read_ms = h->read_ms;
-    p->ray_version = h->view ? h->view->version : 0;
+    p->ray_session = arena_strdup(&p->arena, view ? view->session : "");
+    p->ray_problem = arena_strdup(&p->arena, h ? h->problem : "");
+    p->ray_ok = !h || head_is_fresh(c, h);
+    p->ray_read_ms = h ? h->read_ms : 0;
+    p->ray_version = view ? view->version : 0;
     requests_show(c, p);
     providers_show(c, p);
     rests_each(c->rests, c->now_ms, rest_show, &rests);
@@ -101,6 +104,7 @@ void publish(struct control *c, struct status_page *p)
     p->config_problem = arena_strdup(&p->arena, c->config_problem);
     p->config_loaded_ms = c->config_loaded_ms;
     p->journal_ok = c->journal_ok;
+    p->thinking_until_ms = think_until(c);
     atomic_fetch_add(&p->refs, 1);
     status_publish(&c->board, p);
 }

@@ -1,17 +1,20 @@
 /*
  * reload.c - a new generation of settings, whole or not at all.
  *
- * SIGHUP, POST /v1/reload or a change of the file.  Everything is built and
- * checked beside the old one; on any mistake the old stays and the reason is
- * told.  What only a start can change (state, api) is refused by name.
+ * SIGHUP, POST /v1/reload or a change of the file or of the RayCluster, which
+ * is looked at every few seconds.  Everything is built and checked beside the
+ * old one; on any mistake the old stays and the reason is told.  What only a
+ * start can change (state, api) is refused by name.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "../base/clock.h"
+#include "source.h"
 #include "state.h"
 
-enum { SETTLE_MS = 200, ERRORS_MAX = 64 * 1024 };
+enum { SETTLE_MS = 200, ERRORS_MAX = 64 * 1024, SOURCE_MS = 5000,
+       SOURCE_TIMEOUT_MS = 20000 };
 
 static void refuse(struct control *c, const char *text)
 {
@@ -24,6 +27,15 @@ static void refuse(struct control *c, const char *text)
          c->config_problem);
 }
 
+static bool names_equal(const struct names *a, const struct names *b)
+{
+    bool same = a->n == b->n;
+
+    for (uint32_t i = 0; same && i < a->n; i++)
+        same = strcmp(a->v[i], b->v[i]) == 0;
+    return same;
+}
+
 /* "" or what stands in the way of taking this over while running. */
 static const char *fixed_changed(const struct config *a, const struct config *b)
 {
@@ -33,12 +45,22 @@ static const char *fixed_changed(const struct config *a, const struct config *b)
         return "cluster: needs a restart (machines are ours by that name)";
     if (strcmp(a->ray_address, b->ray_address) != 0 ||
         strcmp(a->ray_token_file, b->ray_token_file) != 0)
-        return "head: needs a restart";
+        return "head.ray: needs a restart";
+    if (a->kube != b->kube ||
+        strcmp(a->kube_kubeconfig, b->kube_kubeconfig) != 0 ||
+        strcmp(a->kube_context, b->kube_context) != 0 ||
+        strcmp(a->kube_label, b->kube_label) != 0 ||
+        !names_equal(&a->kube_namespaces, &b->kube_namespaces) ||
+        !names_equal(&a->kube_schedulers, &b->kube_schedulers))
+        return "head.kubernetes: needs a restart";
     if (strcmp(a->api_host, b->api_host) != 0 || a->api_port != b->api_port ||
         strcmp(a->api_token_file, b->api_token_file) != 0 ||
         strcmp(a->api_tls_cert, b->api_tls_cert) != 0 ||
         strcmp(a->api_tls_key, b->api_tls_key) != 0)
         return "api: needs a restart";
+    if (strcmp(a->metrics_host, b->metrics_host) != 0 ||
+        a->metrics_port != b->metrics_port)
+        return "api.metrics: needs a restart";
     return "";
 }
 
@@ -82,10 +104,16 @@ void reload_if_wanted(struct control *c)
     }
     if (!c->reload_wanted)
         return;
+    if (c->source_reading) {  /* its answer brings us here again */
+        c->source_due_ms = 0;
+        return;
+    }
     c->reload_wanted = false;
     c->reload_due_ms = 0;
     buf_init(&errors, ERRORS_MAX);
-    if (config_load(c->opts.config_path, &conf, &errors) != ST_OK) {
+    if ((c->opts.source ? source_parse(c->opts.source, &conf, &errors)
+                        : config_load(c->opts.config_path, &conf, &errors)) !=
+        ST_OK) {
         refuse(c, errors.s);
     } else if (*(fixed = fixed_changed(c->config, conf))) {
         refuse(c, fixed);
@@ -115,6 +143,67 @@ static void changed(uv_fs_event_t *w, const char *name, int events, int status)
     uv_async_send(&c->wake);
 }
 
+/* ---- a RayCluster: only GET is allowed, so it is looked at now and then */
+
+struct source_job {
+    struct job job;            /* first */
+    struct source *source;
+    bool changed;
+    enum status status;
+    struct err err;
+};
+
+static void source_run(struct job *job)
+{
+    struct source_job *j = (struct source_job *)job;
+
+    j->status = source_read(j->source, clock_mono_ms() + SOURCE_TIMEOUT_MS,
+                            &j->changed, &j->err);
+}
+
+void source_poll(struct control *c)
+{
+    struct source_job *j;
+
+    if (!c->opts.source || c->source_reading || c->stopping)
+        return;
+    if (clock_mono_ms() < c->source_due_ms) {
+        control_wake_at(c, c->source_due_ms);
+        return;
+    }
+    j = calloc(1, sizeof *j);
+    if (!j)
+        abort();
+    j->source = c->opts.source;
+    j->job.run = source_run;
+    j->job.mail.kind = MAIL_SOURCE;
+    c->source_reading = true;
+    workers_submit(c->workers, &j->job);
+}
+
+void source_fold(struct control *c, struct mail *mail)
+{
+    struct source_job *j = (struct source_job *)mail;
+
+    c->source_reading = false;
+    c->source_due_ms = clock_mono_ms() + SOURCE_MS;
+    if (j->job.abandoned) {
+        ;  /* the end of the daemon: it was not read */
+    } else if (j->status != ST_OK) {
+        if (++c->source_failures == 3)
+            tell(c, "config.unread", c->opts.config_path,
+                 status_name(j->status), "%s", j->err.text);
+    } else {
+        if (c->source_failures >= 3)
+            tell(c, "config.read", c->opts.config_path, "",
+                 "it can be read again");
+        c->source_failures = 0;
+        c->reload_wanted = c->reload_wanted || j->changed;
+        reload_if_wanted(c);
+    }
+    free(j);
+}
+
 void reload_watch(struct control *c)
 {
     const char *slash = strrchr(c->opts.config_path, '/');
@@ -122,6 +211,11 @@ void reload_watch(struct control *c)
                                 (size_t)(slash - c->opts.config_path) + 1)
                       : strdup(".");
 
+    if (c->opts.source) {
+        c->source_due_ms = clock_mono_ms() + SOURCE_MS;
+        free(dir);
+        return;
+    }
     uv_fs_event_init(&c->loop, &c->watch);
     c->watch.data = c;
     if (uv_fs_event_start(&c->watch, changed, dir, 0) != 0)

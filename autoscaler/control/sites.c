@@ -19,9 +19,23 @@ enum {
     MISSED_MAX = 2,            /* good lists without it before it is lost */
 };
 
-/* A foreign file names no plug-in of ours.  Where the usual one is not there,
- * its machines are simulated, so that the file can be tried as it is; told
- * loudly, as the configuration does for providers we have no name for. */
+static enum status site_join(struct control *c, struct site *s,
+                             struct buf *errors)
+{
+    struct err err;
+    enum status st = traffic_join(c->traffic, s->provider, &err);
+
+    if (st != ST_OK) {
+        buf_printf(errors, "provider %s: HTTP: %s\n", s->conf->name, err.text);
+        provider_close(s->provider);
+    }
+    return st;
+}
+
+/* A foreign file names no plug-in of ours.  Where the usual one, or what it is
+ * for, is not there, its machines are simulated, so that the file can be tried
+ * as it is; told loudly, as the configuration does for providers we have no
+ * name for.  Not so for a RayCluster that was read from a cluster. */
 static enum status site_open(struct control *c, const struct config *conf,
                              struct site *s, struct buf *errors)
 {
@@ -32,19 +46,19 @@ static enum status site_open(struct control *c, const struct config *conf,
     buf_init(&first, errors->max);
     st = provider_open(conf, s->conf, &s->provider, &first);
     if (st == ST_NOT_FOUND && conf->dialect != DIALECT_DAVIT &&
-        !*s->conf->plugin) {
+        !*s->conf->plugin && !c->opts.source) {
         stand_in.plugin = "sim";
         stand_in.n_options = 0;
         st = provider_open(conf, &stand_in, &s->provider, errors);
         if (st == ST_OK)
             tell(c, "provider.simulated", s->conf->name, "",
-                 "there is no plug-in of that name: machines are simulated, "
-                 "nothing is launched in a cloud");
+                 "machines are simulated, nothing is launched in a cloud: "
+                 "%.300s", first.s);
     } else {
         buf_str(errors, first.s);
     }
     buf_done(&first);
-    return st;
+    return st == ST_OK ? site_join(c, s, errors) : st;
 }
 
 enum status sites_open(struct control *c, const struct config *conf,
@@ -253,6 +267,7 @@ void machine_seen(struct control *c, struct site *s,
         return;
     m->seen_ms = c->now_ms;
     m->missed = 0;
+    snprintf(m->unit, sizeof m->unit, "%s", cm->unit);
     if (strcmp(m->address, cm->address) != 0 ||
         (*cm->zone && strcmp(m->zone, cm->zone) != 0) ||
         (m->state < STATE_READY && strcmp(m->detail, cm->detail) != 0)) {
@@ -268,8 +283,8 @@ void machine_seen(struct control *c, struct site *s,
     case DAVIT_RUNNING:
         if (m->state == STATE_INTENDED || m->state == STATE_REQUESTED)
             machine_to(c, m, STATE_STARTING);
-        /* With a head it is ready when it has joined; see head.c. */
-        if (cm->phase == DAVIT_RUNNING && !c->head.reader &&
+        /* With a head it is ready when it has joined; see head_nodes.c. */
+        if (cm->phase == DAVIT_RUNNING && !c->n_heads &&
             m->state == STATE_STARTING)
             machine_to(c, m, STATE_READY);
         break;

@@ -11,13 +11,15 @@
 #include <uv.h>
 
 #include "../cloud/cloud.h"
+#include "../cloud/traffic.h"
 #include "../store/journal.h"
-#include "../wire/ray.h"
+#include "../wire/head.h"
 #include "control.h"
 #include "record.h"
 
 /* What may lie in the inbox. */
-enum mail_kind { MAIL_CALL = 1, MAIL_HEAD, MAIL_COMMAND };
+enum mail_kind { MAIL_CALL = 1, MAIL_HEAD, MAIL_COMMAND, MAIL_HA = HA_MAIL,
+                 MAIL_SOURCE, MAIL_THOUGHT };
 
 /* A provider of this generation, and how its reading goes. */
 struct site {
@@ -49,22 +51,36 @@ struct request {
     bool told_infeasible;
 };
 
-/* The Ray head: two handles, since each serves one thread at a time. */
+struct head_gone;
+
+/* A head (wire/head.h): two handles, since each serves one thread at a time. */
 struct head {
-    struct ray_head *reader, *writer;  /* NULL: no head */
+    const struct head_ops *ops;
+    const char *address;      /* for people */
+    void *reader, *writer;
     struct workers *workers;  /* its own: no provider can hold it up */
     bool reading, writing;
     bool told_v1;             /* that the head runs the older autoscaler */
     int64_t read_due_ms;      /* mono */
     struct arena view_arena;  /* owns view */
-    struct ray_view *view;    /* the last good one, or NULL */
-    const struct ray_node **index;  /* its nodes by instance id */
+    struct head_view *view;   /* the last good one, or NULL */
+    struct head_name *names;  /* its nodes by name: see head_nodes.c */
+    uint32_t n_names;
     int64_t read_ms;          /* wall, of the last good one */
     uint32_t failures;        /* in a row */
     char problem[448];
     int64_t reported_ms;      /* mono */
     uint64_t reported_hash;
     uint64_t views;           /* good reads so far */
+    struct head_gone *gone;   /* heap */
+    uint32_t n_gone, cap_gone;
+};
+enum { HEADS = 2 };
+
+/* Its machine has gone, the head may still have a node of it. */
+struct head_gone {
+    char node_id[256], instance[128];
+    int64_t since_ms, retry_ms;  /* wall */
 };
 
 /* A call that has left and is not back: see calls.c. */
@@ -72,6 +88,16 @@ struct flight { struct call *call; int64_t deadline_ms; bool overdue; };
 
 /* Machines of a type that tasks and gangs of the head want: see act.c. */
 struct wish { char type[64]; uint32_t count; uint64_t view, tick; };
+
+/* A longer look at what is to be bought: see think.c. */
+struct thinking {
+    bool busy;                /* a thought is under way */
+    unsigned asked, answered; /* thoughts since something waits */
+    int64_t since_ms;         /* mono: something waits; 0: nothing does */
+    struct arena arena;       /* owns advice */
+    const struct fact_advice *advice;
+    uint32_t n_advice;
+};
 
 struct failure_note { char machine[48], type[64], text[208]; enum status why; int64_t at_ms; };
 enum { FAILURES_KEPT = 16 };
@@ -93,6 +119,9 @@ struct control {
     uv_fs_event_t watch;
     bool watching, stopping, reload_wanted;
     int64_t reload_due_ms;    /* mono: a changed file settles first; 0 none */
+    bool source_reading;      /* opts.source is with a worker */
+    int64_t source_due_ms;    /* mono */
+    uint32_t source_failures; /* in a row */
 
     struct mailbox inbox;
     struct workers *workers;
@@ -100,20 +129,25 @@ struct control {
     bool planned;             /* this tick has a plan */
     bool journal_ok;          /* the last commit was good */
     bool journal_stale;       /* memory is ahead: all is written again */
+    bool copy_ok;             /* and the last write of its copy (ha.h) */
 
     struct fleet fleet;
     VEC(struct site *) sites; /* heap arena `life` */
     VEC(struct provider *) retired;  /* closed when their last call is back */
     VEC(struct flight) flying;
     struct arena life;        /* as long as the daemon */
+    struct traffic *traffic;  /* of all providers with their clouds */
     struct rests *rests;
     struct told_offer *told;
     uint32_t n_told, cap_told;
     struct request **requests;  /* sorted by owner */
     uint32_t n_requests, cap_requests;
-    struct head head;
+    struct head heads[HEADS];  /* Ray first */
+    uint32_t n_heads;
     struct wish *wishes;
     uint32_t n_wishes;
+    struct status_page *memory;  /* the last plan on a fresh view: see holds.c */
+    struct thinking think;
 
     struct command *waiting;  /* taken this tick, answered after the plan */
     struct failure_note failures[FAILURES_KEPT];
@@ -172,17 +206,29 @@ void site_hangs(struct control *c, struct site *s, bool list,
                 const struct err *e);
 void site_offered(struct control *c, struct call *call);
 
-/* ---- head.c: reading, draining, reporting */
-void head_open(struct control *c);
-void head_close(struct control *c);
-void head_poll(struct control *c);
-void head_hurry(struct control *c);   /* look again soon */
+/* ---- head.c: opening, reading */
+enum status heads_open(struct control *c, struct err *err);
+bool heads_stop(struct control *c, int64_t wait_ms);  /* false: one hangs */
+void heads_close(struct control *c);
+void heads_poll(struct control *c);
+void heads_hurry(struct control *c);  /* look again soon */
 void head_fold(struct control *c, struct mail *mail);
+bool head_is_fresh(const struct control *c, const struct head *h);
+bool heads_fresh(const struct control *c);  /* all of them */
+const struct head *head_of_kind(const struct control *c,
+                                const struct head_ops *ops);  /* or NULL */
+
+/* ---- head_nodes.c */
+struct head *head_of_machines(struct control *c);  /* whose nodes they are */
+const struct head_node *head_node_of(const struct control *c,
+                                     const struct machine *m);
+const struct head_node *head_node_named(const struct head *h, const char *name);
+
+/* ---- head_drain.c, head_report.c */
 void head_drain(struct control *c, struct machine *m, bool preempt);
-void head_report(struct control *c, const struct status_page *page);
-bool head_fresh(const struct control *c);
-const struct ray_node *head_node_of(const struct control *c,
-                                    const struct machine *m);
+void head_gone(struct control *c, const struct machine *m);  /* for good */
+void heads_mend(struct control *c);   /* what earlier drains left behind */
+void heads_report(struct control *c, const struct status_page *page);
 
 /* ---- requests.c */
 enum status requests_load(struct control *c, struct err *err);
@@ -198,15 +244,40 @@ void requests_done(struct control *c);
 struct facts *facts_take(struct control *c, struct arena *arena);
 const struct conf_type *type_find(const struct config *conf, const char *name);
 
+/* ---- holds.c: what the last plan put on each machine */
+struct holds_reader { struct control *c; struct arena *arena; const char **words; };
+struct holds_reader holds_reader(struct control *c, struct arena *arena);
+struct fact_holds holds_of(struct holds_reader *r, const struct machine *m);
+/* Those of a launch's nodes or a node, in words of the snapshot. */
+struct fact_holds holds_placed(const struct snapshot *s, const struct plan *p,
+                               uint32_t first, uint32_t n, struct arena *arena);
+char *holds_text(const struct fact_holds *h);    /* heap, NULL for none */
+void holds_remember(struct control *c, struct status_page *page);
+
+/* ---- think.c: purchases that a longer look may better */
+/* Are the launches that are not sure to wait? */
+bool think_waits(struct control *c, const struct plan *plan);
+int64_t think_until(const struct control *c);  /* wall; 0: nothing waits */
+void think_start(struct control *c, struct status_page *page);
+void think_fold(struct control *c, struct mail *mail);
+void think_take(const struct control *c, struct arena *arena,
+                struct facts *facts);
+void think_launched(struct control *c);   /* what had waited */
+void think_done(struct control *c);
+
 /* ---- act.c: journal, then calls; never decides */
 void act(struct control *c, const struct snapshot *now,
-         const struct plan *plan);
+         const struct plan *plan, bool waits);
+/* Is it not in the cluster yet what the journal has of it?  (ha.h) */
+bool act_waits(const struct control *c, const char *kind, const char *id);
 /* Writes what is due and, once it is on disk, sends the calls. */
 void act_send(struct control *c);
 
 /* ---- reload.c */
 void reload_watch(struct control *c);
 void reload_if_wanted(struct control *c);
+void source_poll(struct control *c);
+void source_fold(struct control *c, struct mail *mail);
 
 /* ---- publish.c */
 void publish(struct control *c, struct status_page *page);

@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 
 #include "../base/arena.h"
+#include "../cloud/traffic.h"
 #include "../model/plan.h"
 
 struct status_request {         /* one owner's request as it stands */
@@ -25,6 +26,7 @@ struct status_provider {
     const char *problem;        /* "" when ready */
     int64_t listed_ms;          /* last good list, wall; 0 never */
     uint32_t machines;
+    struct traffic_sum traffic; /* HTTP exchanges with its cloud */
 };
 
 struct status_rest {            /* an offer or provider set aside */
@@ -50,6 +52,8 @@ struct status_page {
     const struct snapshot *now;
     const struct plan *plan;
     int64_t planned_us;         /* CPU time of the planner */
+    int64_t thinking_until_ms;  /* wall: launches that are not sure wait so
+                                 * long at most; 0: none waits */
     /* Ray head; address "" without one */
     const char *ray_address, *ray_session, *ray_problem;
     bool ray_ok;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "../base/clock.h"
-#include "state.h"
+#include "take.h"
 
 const struct conf_type *type_find(const struct config *conf, const char *name)
 {
@@ -20,7 +20,7 @@ const struct conf_type *type_find(const struct config *conf, const char *name)
 
 /* ---- copies */
 
-static struct qtys qtys_copy(struct arena *a, struct qtys q)
+struct qtys qtys_copy(struct arena *a, struct qtys q)
 {
     struct qty *v = ARENA_ARRAY(a, struct qty, q.n);
 
@@ -29,35 +29,7 @@ static struct qtys qtys_copy(struct arena *a, struct qtys q)
     return (struct qtys){v, q.n};
 }
 
-/* Does the head's demand look at this label? */
-static bool label_asked(const struct ray_view *view, const char *key)
-{
-    for (uint32_t d = 0; d < view->n_demands; d++)
-        for (uint32_t b = 0; b < view->demands[d].n_bundles; b++) {
-            const struct fact_bundle *x = &view->demands[d].bundles[b];
-            for (uint32_t k = 0; k < x->n_alts; k++)
-                for (uint32_t t = 0; t < x->alts[k].selector.n; t++)
-                    if (strcmp(x->alts[k].selector.v[t].key, key) == 0)
-                        return true;
-        }
-    return false;
-}
-
-/* A Ray node's labels.  ray.io/node-id is another on each of them and would
- * make every node a class of its own; it counts only when somebody asks. */
-static struct pairs labels_copy(struct arena *a, struct pairs p, bool node_ids)
-{
-    struct pair *v = ARENA_ARRAY(a, struct pair, p.n);
-    uint32_t n = 0;
-
-    for (uint32_t i = 0; i < p.n; i++)
-        if (node_ids || strcmp(p.v[i].key, "ray.io/node-id") != 0)
-            v[n++] = (struct pair){arena_strdup(a, p.v[i].key),
-                                   arena_strdup(a, p.v[i].value)};
-    return (struct pairs){v, n};
-}
-
-static struct pairs pairs_copy(struct arena *a, struct pairs p)
+struct pairs pairs_copy(struct arena *a, struct pairs p)
 {
     struct pair *v = ARENA_ARRAY(a, struct pair, p.n);
 
@@ -81,7 +53,7 @@ static struct terms terms_copy(struct arena *a, struct terms t)
     return (struct terms){v, t.n};
 }
 
-static struct taints taints_copy(struct arena *a, struct taints t)
+struct taints taints_copy(struct arena *a, struct taints t)
 {
     struct taint *v = ARENA_ARRAY(a, struct taint, t.n);
 
@@ -233,131 +205,6 @@ static void type_take(struct control *c, struct arena *a,
     ret->n_offers = offers.n;
 }
 
-/* ---- nodes */
-
-static void hold_take(struct control *c, const struct machine *m,
-                      struct fact_node *n)
-{
-    const struct site *s = site_find(c, m->provider);
-
-    if (m->shielded)
-        n->hold = REASON_KEEP_PROTECTED;
-    else if (!s || !s->listed_ms || s->list_failures)
-        n->hold = REASON_KEEP_STALE;
-    else if (m->hold_until_ms > c->now_ms) {
-        n->hold = REASON_KEEP_REFUSED;
-        n->hold_until_ms = m->hold_until_ms;
-    }
-}
-
-/* Machines of one unit: so many neighbours of one launch. */
-static const char *unit_of(struct arena *a, const struct machine *m,
-                           const struct conf_type *t)
-{
-    const char *number = strrchr(m->id, '-');
-    uint32_t hosts = t ? t->fact.hosts : 1;
-
-    if (hosts < 2 || m->adopted || !*m->request_id || !number)
-        return "";
-    return arena_printf(a, "%s/%lu", m->request_id,
-                        strtoul(number + 1, NULL, 10) / hosts);
-}
-
-static struct fact_node machine_take(struct control *c, struct arena *a,
-                                     const struct machine *m, bool node_ids)
-{
-    const struct conf_type *t = type_find(c->config, m->type);
-    const struct ray_node *ray = head_node_of(c, m);
-    struct fact_node n = {
-        .id = arena_strdup(a, m->id),
-        .type = arena_strdup(a, t ? m->type : ""),
-        .zone = arena_strdup(a, m->zone),
-        .spot = m->spot,
-        .outdated = !t || (*m->config_hash && strcmp(t->hash, m->config_hash)),
-        .state = m->state,
-        .idle_ms = -1,
-        .since_ms = m->since_ms,
-        .created_ms = m->created_ms,
-        .price_micros_hour = m->price_micros_hour,
-        .activity = "",
-        .cloud_id = arena_strdup(a, m->cloud_id),
-        .address = arena_strdup(a, m->address),
-        .ray_id = arena_strdup(a, m->ray_id),
-        .provider = arena_strdup(a, m->provider),
-        .request_id = arena_strdup(a, m->request_id),
-        .note = arena_strdup(a, m->detail),
-        .unit = unit_of(a, m, t),
-        .progress_ms = m->progress_ms,
-    };
-
-    hold_take(c, m, &n);
-    if (m->state == STATE_DRAINING && m->drain_accepted)
-        n.state = STATE_STOPPING;  /* no way back: it gives no room */
-    if (m->state != STATE_READY && m->state != STATE_DRAINING)
-        return n;
-    if (!c->head.reader) {
-        /* Nothing tells of work on it: it is idle since it was last needed. */
-        int64_t since = m->needed_ms > m->ready_ms ? m->needed_ms : m->ready_ms;
-        n.idle_ms = c->now_ms > since ? c->now_ms - since : 0;
-    } else if (ray && ray->status != RAY_DEAD) {
-        n.total = qtys_copy(a, ray->total);
-        n.available = qtys_copy(a, ray->available);
-        n.labels = labels_copy(a, ray->labels, node_ids);
-        n.idle_ms = ray->status == RAY_IDLE ? ray->idle_ms : -1;
-        n.activity = arena_strdup(a, ray->activity);
-    }
-    return n;
-}
-
-/* Ray nodes that are no machine of ours: the head itself, and strangers. */
-static struct fact_node stranger_take(struct arena *a, const struct ray_node *r,
-                                      bool node_ids)
-{
-    return (struct fact_node){
-        .id = arena_strdup(a, r->ray_id),
-        .type = "",
-        .zone = "",
-        .head = r->head,
-        .foreign = true,
-        .state = r->status == RAY_DRAINING ? STATE_STOPPING : STATE_READY,
-        .total = qtys_copy(a, r->total),
-        .available = qtys_copy(a, r->available),
-        .labels = labels_copy(a, r->labels, node_ids),
-        .idle_ms = r->status == RAY_IDLE ? r->idle_ms : -1,
-        .price_micros_hour = -1,
-        .activity = arena_strdup(a, r->activity),
-        .cloud_id = arena_strdup(a, r->instance_id),
-        .address = arena_strdup(a, r->address),
-        .ray_id = arena_strdup(a, r->ray_id),
-        .provider = "", .request_id = "", .note = arena_strdup(a, r->type),
-        .unit = "",
-    };
-}
-
-static void nodes_take(struct control *c, struct arena *a, struct facts *f)
-{
-    const struct ray_view *view = c->head.view;
-    uint32_t n_ray = view ? view->n_nodes : 0, n = 0;
-    struct fact_node *v = ARENA_ARRAY(a, struct fact_node,
-                                      c->fleet.n + n_ray);
-    bool *ours = ARENA_ARRAY(a, bool, n_ray);
-    bool node_ids = view && label_asked(view, "ray.io/node-id");
-
-    for (uint32_t i = 0; i < c->fleet.n; i++) {
-        const struct machine *m = c->fleet.v[i];
-        const struct ray_node *r = head_node_of(c, m);
-        if (r)
-            ours[r - view->nodes] = true;
-        if (m->state != STATE_GONE)
-            v[n++] = machine_take(c, a, m, node_ids);
-    }
-    for (uint32_t i = 0; i < n_ray; i++)
-        if (!ours[i] && view->nodes[i].status != RAY_DEAD)
-            v[n++] = stranger_take(a, &view->nodes[i], node_ids);
-    f->nodes = v;
-    f->n_nodes = n;
-}
-
 /* ---- demand */
 
 /* What a bundle of the head's names by Ray's label selector, or "". */
@@ -377,8 +224,8 @@ struct demand_vec { VEC(struct fact_demand) all; };
 
 /* The head's demand.  Tasks of several queues come in one list, which becomes
  * one demand for each; a gang has the queue that any of its bundles names. */
-static void ray_demand_take(struct arena *a, const struct fact_demand *from,
-                            struct demand_vec *to)
+static void head_demand_take(struct arena *a, const struct fact_demand *from,
+                             struct demand_vec *to)
 {
     struct fact_demand d = demand_copy(a, from);
     struct fact_bundle *v = (struct fact_bundle *)d.bundles;  /* ours */
@@ -427,13 +274,29 @@ static void queues_take(struct control *c, struct arena *a, struct facts *f)
 /* See requests.c: both together stay below the snapshot's ceiling. */
 enum { BUNDLES_OF_HEAD = 5000000 };
 
+static void head_demands_take(struct control *c, struct arena *a,
+                              const struct head *h, struct demand_vec *to,
+                              uint64_t *bundles)
+{
+    const struct head_view *view = h->view;
+    bool fresh = head_is_fresh(c, h);
+
+    for (uint32_t i = 0; view && i < view->n_demands; i++) {
+        for (uint32_t b = 0; b < view->demands[i].n_bundles; b++)
+            *bundles += view->demands[i].bundles[b].count;
+        if (*bundles >= BUNDLES_OF_HEAD)
+            break;  /* the rest is planned for when this is served */
+        /* Old news of pending work buys nothing; a request stays in force. */
+        if (!fresh && view->demands[i].source != SOURCE_REQUEST)
+            continue;
+        head_demand_take(a, &view->demands[i], to);
+    }
+}
+
 static void demands_take(struct control *c, struct arena *a, struct facts *f)
 {
-    const struct ray_view *view = c->head.view;
-    uint32_t n_ray = view ? view->n_demands : 0;
     struct demand_vec v = {{0}};
     struct fact_demand spare = {0};
-
     uint64_t bundles = 0;
 
     for (uint32_t i = 0; i < c->n_requests; i++)
@@ -441,16 +304,8 @@ static void demands_take(struct control *c, struct arena *a, struct facts *f)
             struct fact_demand d = demand_copy(a, &c->requests[i]->demand);
             VEC_PUSH(a, &v.all, d);
         }
-    for (uint32_t i = 0; i < n_ray && bundles < BUNDLES_OF_HEAD; i++) {
-        for (uint32_t b = 0; b < view->demands[i].n_bundles; b++)
-            bundles += view->demands[i].bundles[b].count;
-        if (bundles >= BUNDLES_OF_HEAD)
-            break;  /* the rest is planned for when this is served */
-        /* Old news of pending work buys nothing; a request stays in force. */
-        if (!f->head_fresh && view->demands[i].source != SOURCE_REQUEST)
-            continue;
-        ray_demand_take(a, &view->demands[i], &v);
-    }
+    for (uint32_t h = 0; h < c->n_heads; h++)
+        head_demands_take(c, a, &c->heads[h], &v, &bundles);
     if (config_spare(c->config, &spare)) {
         spare = demand_copy(a, &spare);
         VEC_PUSH(a, &v.all, spare);
@@ -467,7 +322,7 @@ struct facts *facts_take(struct control *c, struct arena *a)
 
     f->cluster = arena_strdup(a, c->config->cluster);
     f->now_ms = c->now_ms;
-    f->head_fresh = head_fresh(c);
+    f->head_fresh = heads_fresh(c);
     f->limits = c->config->limits;
     for (uint32_t i = 0; i < c->config->n_types; i++)
         type_take(c, a, &c->config->types[i], &types[i]);
@@ -476,5 +331,6 @@ struct facts *facts_take(struct control *c, struct arena *a)
     queues_take(c, a, f);
     nodes_take(c, a, f);
     demands_take(c, a, f);
+    think_take(c, a, f);
     return f;
 }

@@ -6,6 +6,7 @@
 
 #include <expat.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,8 @@ struct xml_doc {
     XML_Parser parser;
     const char *problem;
     const char *last_name;      /* names repeat: often the same copy will do */
+    const char *const *without; /* names, or NULL */
+    size_t skipped;             /* open elements that are left out */
 };
 
 static void *take(struct xml_doc *d, size_t n)
@@ -62,6 +65,14 @@ static void stop(struct xml_doc *d, const char *problem)
     XML_StopParser(d->parser, XML_FALSE);
 }
 
+static bool left_out(const struct xml_doc *d, const char *name)
+{
+    for (const char *const *w = d->without; w != NULL && *w != NULL; w++)
+        if (strcmp(*w, name) == 0)
+            return true;
+    return false;
+}
+
 static void XMLCALL on_start(void *arg, const XML_Char *name,
                              const XML_Char **attributes)
 {
@@ -69,13 +80,20 @@ static void XMLCALL on_start(void *arg, const XML_Char *name,
     (void)attributes;
     if (d->problem != NULL)
         return;
-    if (d->depth == XML_DEPTH_MAX || ++d->nodes > XML_NODES_MAX) {
+    if (d->depth + d->skipped == XML_DEPTH_MAX ||
+        ++d->nodes > XML_NODES_MAX) {
         stop(d, "it nests too deep or has too many elements");
         return;
     }
     const char *colon = strrchr(name, ':');
     if (colon != NULL)
         name = colon + 1;
+    if (d->skipped > 0 || (d->depth > 0 && left_out(d, name))) {
+        d->skipped++;
+        if (d->depth > 0 && d->skipped == 1)
+            d->text_n = d->stack[d->depth - 1].text_from;
+        return;
+    }
     if (d->last_name == NULL || strcmp(d->last_name, name) != 0)
         d->last_name = copied(d, name, strlen(name));
     struct xml *x = take(d, sizeof *x);
@@ -101,6 +119,10 @@ static void XMLCALL on_end(void *arg, const XML_Char *name)
     (void)name;
     if (d->problem != NULL)
         return;
+    if (d->skipped > 0) {
+        d->skipped--;
+        return;
+    }
     struct open *o = &d->stack[--d->depth];
     if (o->last == NULL && d->text_n > o->text_from)
         o->node->text = copied(d, d->text + o->text_from,
@@ -112,7 +134,7 @@ static void XMLCALL on_text(void *arg, const XML_Char *text, int n)
 {
     struct xml_doc *d = arg;
     size_t len = (size_t)n;
-    if (d->problem != NULL)
+    if (d->problem != NULL || d->skipped > 0)
         return;
     if (d->text_n + len > d->text_cap) {
         d->text_cap = (d->text_n + len) * 2 + 256;
@@ -138,10 +160,19 @@ static void XMLCALL on_doctype(void *arg, const XML_Char *name,
 const struct xml *xml_parse(const char *text, size_t n, struct xml_doc **ret,
                             char *why, size_t why_size)
 {
+    return xml_parse_without(text, n, NULL, ret, why, why_size);
+}
+
+const struct xml *xml_parse_without(const char *text, size_t n,
+                                    const char *const *names,
+                                    struct xml_doc **ret, char *why,
+                                    size_t why_size)
+{
     struct xml_doc *d = calloc(1, sizeof *d);
     if (d == NULL)
         abort();
     *ret = d;
+    d->without = names;
     d->parser = XML_ParserCreate(NULL);
     if (d->parser == NULL)
         abort();
@@ -201,11 +232,12 @@ const struct xml *xml_again(const struct xml *x)
 
 const struct xml *xml_at(const struct xml *x, const char *path)
 {
-    char step[64];
     while (x != NULL && *path != '\0') {
         size_t n = strcspn(path, "/");
-        snprintf(step, sizeof step, "%.*s", (int)n, path);
-        x = xml_child(x, step);
+        x = x->first;
+        while (x != NULL &&
+               (strncmp(x->name, path, n) != 0 || x->name[n] != '\0'))
+            x = x->next;
         path += n + (path[n] == '/');
     }
     return x;

@@ -112,6 +112,32 @@ const char *accel_type_canonical(const char *name)
     return name;
 }
 
+const char *accel_type_of_label(const char *key, const char *value)
+{
+    static const char *const keys[] = {
+        "cloud.google.com/gke-accelerator", "nvidia.com/gpu.product",
+        "k8s.amazonaws.com/accelerator", "amd.com/gpu.product-name",
+        "karpenter.k8s.aws/instance-gpu-name",
+    };
+    /* GKE's TPU machines, by the name Ray gives their accelerator. */
+    static const struct { const char *value, *type; } tpus[] = {
+        {"tpu-v4-podslice", "TPU-V4"}, {"tpu-v5-lite-device", "TPU-V5LITEPOD"},
+        {"tpu-v5-lite-podslice", "TPU-V5LITEPOD"}, {"tpu-v5p-slice", "TPU-V5P"},
+        {"tpu-v6e-slice", "TPU-V6E"}, {"tpu7x", "TPU-V7X"},
+    };
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (strcmp(key, keys[i]) == 0)
+            return accel_type_canonical(value);
+    if (strcmp(key, "cloud.google.com/gke-tpu-accelerator") == 0)
+        for (size_t i = 0; i < sizeof tpus / sizeof *tpus; i++)
+            if (strcmp(value, tpus[i].value) == 0)
+                return tpus[i].type;
+    if (strcmp(key, ACCEL_LABEL) == 0)
+        return accel_type_canonical(value);
+    return "";
+}
+
 bool accel_type_serves(const char *has, const char *wanted)
 {
     size_t n = strlen(wanted);

@@ -40,6 +40,11 @@ const char *accel_type_of_resource(const char *name);
  * name that is not in the table is returned as it is. */
 const char *accel_type_canonical(const char *name);
 
+/* The type that a Kubernetes node label means: "cloud.google.com/
+ * gke-accelerator" with "nvidia-tesla-t4" -> "T4"; "" when the key names no
+ * accelerator. */
+const char *accel_type_of_label(const char *key, const char *value);
+
 /* Does a machine with this type do for who asks for that one?  The same name,
  * or one product in a certain size: "A100-80G" is an A100 (ray.util.
  * accelerators: the sizes stand beside the plain name).  Not the reverse. */

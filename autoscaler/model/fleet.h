@@ -22,7 +22,8 @@ struct machine {
     char provider[32], type[64], zone[48];
     char cloud_id[128];     /* "" until the provider told */
     char address[64];
-    char ray_id[64];        /* hex, "" until it joined */
+    char ray_id[256];       /* the head's id of it: hex, or the name of a
+                             * Kubernetes node; "" until it joined */
     char config_hash[20];   /* of the node type it was launched from */
     char detail[160];       /* progress, or why it failed; for people */
     bool spot;
@@ -40,12 +41,19 @@ struct machine {
     uint32_t launch_count;  /* how many its launch request asked for */
     bool drain_accepted;    /* the head agreed: no way back */
     bool shielded;          /* a user protected it from being ended */
+    char *holds;            /* what the plan that launched it put on it: JSON
+                             * of codec_holds_write(), heap; NULL: nothing */
     /* not kept over a restart: */
+    char unit[64];          /* whose machines end together, as the provider
+                             * told; "" : it did not */
     uint32_t missed;        /* good lists in a row without it */
+    uint32_t refused;       /* drains in a row */
     uint32_t tries;         /* calls made for it in this state */
     int64_t retry_ms;       /* no call for it before, wall */
     bool busy;              /* a call for it is in flight */
     bool sent;              /* its launch has left, now or before a restart */
+    uint64_t held_tick;     /* the remembered plan that knows it, and as what */
+    uint32_t held_node;
 };
 
 struct fleet_index { struct machine **v; uint32_t size, n; };

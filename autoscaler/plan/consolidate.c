@@ -212,7 +212,6 @@ static bool load_there(struct sketch *d, const struct needs *load,
         to = sketch_touch(d, i);
         to->room[SIDE_FREE] =
             room_take(s, &to->room[SIDE_FREE], load, 1, d->arena);
-        to->whole[SIDE_FREE] = false;
         taking[d->members[to->first]] = true;
         return true;
     }

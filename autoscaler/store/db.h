@@ -21,6 +21,8 @@ enum stmt {
     STMT_COUNT
 };
 
+enum { MIRROR_KINDS = 4 };
+
 struct journal {
     sqlite3 *db;
     sqlite3_stmt *stmt[STMT_COUNT];
@@ -29,6 +31,9 @@ struct journal {
     int64_t next_event;
     bool in_batch;
     struct err broken; /* the batch's first failure; status ST_OK: none */
+    /* mirror.c's; NULL as long as nothing is mirrored */
+    sqlite3_stmt *mirror_get[MIRROR_KINDS], *mirror_put[MIRROR_KINDS];
+    sqlite3_stmt *mirror_list, *mirror_drop, *mirror_find;
 };
 
 /* The machine table's SQL is made from its column list: see machines.c. */
@@ -47,6 +52,8 @@ enum status db_write(struct journal *j, enum stmt which, const char *doing,
 /* Ends a read: resets the statement, turns rc (the last step's) into ours. */
 enum status db_read_end(struct journal *j, enum stmt which, int rc,
                         const char *doing, struct err *err);
+
+void mirror_done(struct journal *j);
 
 void db_bind_text(sqlite3_stmt *s, int at, const char *text);
 const char *db_text(sqlite3_stmt *s, int column); /* never NULL */

@@ -37,15 +37,16 @@ static const char *const other_tables =
     "CREATE TABLE boot(type TEXT PRIMARY KEY, mean_ms REAL NOT NULL,"
     " n INTEGER NOT NULL);"
     "CREATE TABLE value(key TEXT PRIMARY KEY, value TEXT NOT NULL);";
-#define SCHEMA_VERSION 1
+#define SCHEMA_VERSION 2
 
 static const char *const statements[STMT_COUNT] = {
     [STMT_BEGIN] = "BEGIN IMMEDIATE",
     [STMT_COMMIT] = "COMMIT",
     [STMT_ROLLBACK] = "ROLLBACK",
     [STMT_MACHINE_DROP] = "DELETE FROM machine WHERE id = ?1",
-    [STMT_MACHINE_CLEAR] = "DELETE FROM machine",
-    [STMT_REQUEST_CLEAR] = "DELETE FROM request",
+    /* WHERE: without it SQLite tells no trigger */
+    [STMT_MACHINE_CLEAR] = "DELETE FROM machine WHERE true",
+    [STMT_REQUEST_CLEAR] = "DELETE FROM request WHERE true",
     [STMT_REQUEST_PUT] =
         "INSERT INTO request VALUES(?1, ?2, ?3, ?4) ON CONFLICT(owner) DO"
         " UPDATE SET body = ?2, created_ms = ?3, expires_ms = ?4",
@@ -321,7 +322,9 @@ static enum status migrate(struct journal *j, int64_t from, struct err *err)
         s = run_sql(j, machine, "cannot create the tables", err);
     if (s == ST_OK && from < 1)
         s = run_sql(j, other_tables, "cannot create the tables", err);
-    /* Schema 2 begins here: if (from < 2) ... ALTER TABLE ... */
+    if (s == ST_OK && from == 1)
+        s = run_sql(j, "ALTER TABLE machine ADD holds TEXT NOT NULL DEFAULT ''",
+                    "cannot migrate", err);
     if (s == ST_OK) {
         snprintf(end, sizeof end,
                  "PRAGMA application_id=%d; PRAGMA user_version=%d; COMMIT",
@@ -384,11 +387,14 @@ static enum status prepare_all(struct journal *j, struct err *err)
 
 static enum status open_all(struct journal *j, struct err *err)
 {
-    enum status s = lock_take(j, err);
+    enum status s = ST_OK;
     int rc;
 
-    if (s == ST_OK)
-        s = file_create(j, err);
+    if (strcmp(j->path, JOURNAL_IN_MEMORY) != 0) {
+        s = lock_take(j, err);
+        if (s == ST_OK)
+            s = file_create(j, err);
+    }
     if (s != ST_OK)
         return s;
     if (sqlite3_open_v2(j->path, &j->db,
@@ -441,6 +447,7 @@ void journal_close(struct journal *j)
     /* What was not committed was not promised: SQLite rolls it back. */
     for (int i = 0; i < STMT_COUNT; i++)
         sqlite3_finalize(j->stmt[i]);
+    mirror_done(j);
     sqlite3_close(j->db);
     if (j->lock_fd >= 0)
         close(j->lock_fd);

@@ -14,6 +14,10 @@
 
 struct journal;
 
+/* The path of a journal that is in no file: what is kept of it is a copy
+ * elsewhere (mirror.h). */
+#define JOURNAL_IN_MEMORY ":memory:"
+
 /* Creates the file when missing and migrates older versions.  INVALID when it
  * is not ours or is newer than we are; RETRY when another process holds it. */
 enum status journal_open(const char *path, struct journal **ret,

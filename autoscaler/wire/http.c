@@ -5,10 +5,10 @@
  * before each exchange.  The exchange is driven by our own small loop and not
  * by curl_easy_perform(), so that a cancel is seen within 50 ms instead of
  * curl's second.  Nothing is followed, decoded or retried behind the caller's
- * back (a kept connection that turns out dead is replaced): a retry is a
- * decision, and decisions are made above.
+ * back: a retry is a decision, and decisions are made above.  Only a GET or
+ * HEAD is sent again by curl, when the kept connection it went out on is dead.
  */
-#include "http.h"
+#include "http_set.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -36,6 +36,7 @@ struct http_client {
     struct buf body;
     char error[CURL_ERROR_SIZE];
     char h2_origin[300];   /* see reuse_is_broken(); "" none */
+    bool sent, sent_twice; /* see send_once() */
 };
 
 /* What one exchange collects while it runs. */
@@ -45,6 +46,9 @@ struct reply {
     VEC(struct davit_kv) headers;
     size_t header_bytes;
     bool too_long_body, too_long_headers;
+    const struct http_sink *sink;  /* NULL: http_do() */
+    bool streaming, stopped;       /* a 2xx's headers came; chunk() had enough */
+    int64_t heard_ms;              /* mono, streaming: the last byte */
 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -84,10 +88,28 @@ void http_client_free(struct http_client *c)
 static size_t take_body(char *data, size_t size, size_t n, void *arg)
 {
     struct reply *r = arg;
+    if (r->streaming) {
+        r->heard_ms = clock_mono_ms();
+        r->stopped = !r->sink->chunk(r->sink->ctx, data, size * n);
+        return r->stopped ? 0 : size * n;
+    }
     if (buf_add(&r->client->body, data, size * n))
         return size * n;
     r->too_long_body = true;
     return 0;
+}
+
+/* The empty line behind a stream's headers: is what follows the stream? */
+static void headers_end(struct reply *r)
+{
+    long code = 0;
+    curl_easy_getinfo(r->client->easy, CURLINFO_RESPONSE_CODE, &code);
+    if (!r->sink || r->streaming || code < 200 || code > 299)
+        return;
+    r->streaming = true;
+    r->heard_ms = clock_mono_ms();
+    if (r->sink->begin)
+        r->sink->begin(r->sink->ctx);
 }
 
 /* Also called for trailers, and for the headers of a 1xx or a proxy's answer,
@@ -101,8 +123,10 @@ static size_t take_header(char *data, size_t size, size_t n, void *arg)
         return len;
     }
     const char *colon = memchr(data, ':', len);
-    if (!colon || colon == data)
-        return len;                     /* the empty line between */
+    if (!colon || colon == data) {
+        headers_end(r);                 /* the empty line between */
+        return len;
+    }
     r->header_bytes += len;
     if (r->headers.n == MAX_HEADERS || r->header_bytes > MAX_HEADER_BYTES) {
         r->too_long_headers = true;
@@ -232,49 +256,47 @@ static void origin_of(const char *url, char *buf, size_t n)
     snprintf(buf, n, "%.*s", len < n ? (int)len : 0, url);
 }
 
-static void set_transport(CURL *e, const struct http_exchange *x, bool tls)
-{
-#if LIBCURL_VERSION_NUM >= 0x075500
-    curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
-#else
-    curl_easy_setopt(e, CURLOPT_PROTOCOLS, CURLPROTO_HTTP | CURLPROTO_HTTPS);
-#endif
-    curl_easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L);
-    curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(e, CURLOPT_USERAGENT, "davit/" DAVIT_VERSION);
-    curl_easy_setopt(e, CURLOPT_TCP_KEEPALIVE, 1L);
-    curl_easy_setopt(e, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
-    if (x->ca_file)
-        curl_easy_setopt(e, CURLOPT_CAINFO, x->ca_file);
-    if (x->cert_file)
-        curl_easy_setopt(e, CURLOPT_SSLCERT, x->cert_file);
-    if (x->key_file)
-        curl_easy_setopt(e, CURLOPT_SSLKEY, x->key_file);
-    if (x->unix_socket)
-        curl_easy_setopt(e, CURLOPT_UNIX_SOCKET_PATH, x->unix_socket);
-    /* HTTP/2 without TLS passes no forward proxy, and a socket file is here */
-    if (x->unix_socket || (x->http2_only && !tls))
-        curl_easy_setopt(e, CURLOPT_PROXY, "");
-    if (x->http2_only) {
-        curl_easy_setopt(e, CURLOPT_HTTP_VERSION,
-                         tls ? (long)CURL_HTTP_VERSION_2TLS
-                             : (long)CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE);
-        /* with a content-length curl stops reading before the trailers */
-        curl_easy_setopt(e, CURLOPT_IGNORE_CONTENT_LENGTH, 1L);
-    } else {
-        curl_easy_setopt(e, CURLOPT_HTTP_VERSION,
-                         (long)CURL_HTTP_VERSION_2TLS);
-    }
-}
-
 static bool cancelled(const struct http_exchange *x)
 {
     return x->cancel && atomic_load_explicit(x->cancel, memory_order_relaxed);
 }
 
+/* Milliseconds until it has taken too long; of a stream that runs, since the
+ * last byte of it. */
+static int64_t time_left(const struct reply *r, int64_t deadline)
+{
+    if (!r->streaming)
+        return deadline - clock_mono_ms();
+    if (!r->sink->idle_ms)
+        return 1000;
+    return r->heard_ms + r->sink->idle_ms - clock_mono_ms();
+}
+
+/* curl sends a request again when the kept connection it went out on broke
+ * before the reply, though the server may have done what it says.  We hear of
+ * every sending just before it; the second one does not take place. */
+static int send_once(void *arg, char *ip, char *local_ip, int port,
+                     int local_port)
+{
+    struct http_client *c = arg;
+    (void)ip;
+    (void)local_ip;
+    (void)port;
+    (void)local_port;
+    c->sent_twice = c->sent;
+    c->sent = true;
+    return c->sent_twice ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
+}
+
+static bool may_repeat(const struct http_exchange *x)
+{
+    return x->http2_only || !x->method || strcmp(x->method, "GET") == 0 ||
+           strcmp(x->method, "HEAD") == 0;
+}
+
 /* Runs what is set up to its end, its deadline or the cancel flag. */
 static CURLcode run(struct http_client *c, const struct http_exchange *x,
-                    int64_t deadline)
+                    const struct reply *r, int64_t deadline)
 {
     CURLcode result = CURLE_OPERATION_TIMEDOUT;
     if (curl_multi_add_handle(c->multi, c->easy) != CURLM_OK)
@@ -293,10 +315,12 @@ static CURLcode run(struct http_client *c, const struct http_exchange *x,
             result = CURLE_ABORTED_BY_CALLBACK;
             break;
         }
-        int64_t rest = deadline - clock_mono_ms();
+        int64_t rest = time_left(r, deadline);
         if (rest <= 0)
             break;                      /* curl's own timer is a safety net */
-        int64_t nap = x->cancel && rest > CANCEL_MS ? CANCEL_MS : rest;
+        /* who cancels a stream calls http_wake() as well */
+        int64_t nap = x->cancel && rest > CANCEL_MS && !r->sink ? CANCEL_MS
+                                                                : rest;
         curl_multi_poll(c->multi, NULL, 0, (int)(nap > 1000 ? 1000 : nap),
                         NULL);
     }
@@ -317,6 +341,9 @@ static enum status failed(struct http_client *c, const struct http_exchange *x,
     if (r->too_long_headers)
         return err_set(err, ST_BROKEN, "%s sent more than %u headers or %zu "
                        "bytes of them", url, MAX_HEADERS, MAX_HEADER_BYTES);
+    if (c->sent_twice)
+        return err_set(err, ST_RETRY, "the kept connection to %s broke before "
+                       "the reply: whether it was done is not known", url);
     switch (code) {
     case CURLE_ABORTED_BY_CALLBACK:
         return err_set(err, ST_CANCELLED, "the request to %s was cancelled",
@@ -340,6 +367,9 @@ static enum status failed(struct http_client *c, const struct http_exchange *x,
         return err_set(err, ST_INVALID, "TLS to %s cannot be set up: %s", url,
                        why);
     case CURLE_OPERATION_TIMEDOUT:
+        if (r->streaming)
+            return err_set(err, ST_RETRY, "%s was silent for %lld s", url,
+                           (long long)r->sink->idle_ms / 1000);
         return err_set(err, ST_RETRY, "no answer from %s within %lld ms", url,
                        (long long)took_ms);
     case CURLE_COULDNT_RESOLVE_HOST:
@@ -408,28 +438,37 @@ static CURLcode attempt(struct http_client *c, const struct http_exchange *x,
     buf_clear(&c->body);
     c->body.max = x->max_reply ? x->max_reply : DEFAULT_MAX_REPLY;
     c->error[0] = '\0';
+    c->sent = c->sent_twice = false;
     r->headers.n = 0;
     r->header_bytes = 0;
-    curl_easy_setopt(e, CURLOPT_URL, x->url);
+    curl_easy_setopt(e, CURLOPT_URL, http_set_url(x, r->arena));
     curl_easy_setopt(e, CURLOPT_ERRORBUFFER, c->error);
     curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, take_body);
     curl_easy_setopt(e, CURLOPT_WRITEDATA, r);
     curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, take_header);
     curl_easy_setopt(e, CURLOPT_HEADERDATA, r);
-    curl_easy_setopt(e, CURLOPT_TIMEOUT_MS, rest > 0 ? (long)rest : 1L);
+    if (!r->sink)
+        curl_easy_setopt(e, CURLOPT_TIMEOUT_MS, rest > 0 ? (long)rest : 1L);
     curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
     curl_easy_setopt(e, CURLOPT_HTTPHEADER, headers);
-    set_transport(e, x, tls);
+    http_set_transport(e, x, tls, r->arena);
+    if (r->sink)
+        http_set_stream(e);
     set_method(e, x);
+    if (!may_repeat(x)) {
+        curl_easy_setopt(e, CURLOPT_PREREQFUNCTION, send_once);
+        curl_easy_setopt(e, CURLOPT_PREREQDATA, c);
+    }
     if (kept)
         curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2_0);
     else if (x->http2_only && !tls && reuse_is_broken())
         curl_easy_setopt(e, CURLOPT_FRESH_CONNECT, 1L);
-    return run(c, x, deadline);
+    return run(c, x, r, deadline);
 }
 
-enum status http_do(struct http_client *c, struct http_exchange *x,
-                    struct arena *arena, struct err *err)
+static enum status exchange(struct http_client *c, struct http_exchange *x,
+                            const struct http_sink *sink, struct arena *arena,
+                            struct err *err)
 {
     assert(c && x->url && (x->body || !x->body_len));
     x->status = 0;
@@ -449,7 +488,7 @@ enum status http_do(struct http_client *c, struct http_exchange *x,
     if (deadline <= start)
         return err_set(err, ST_RETRY, "no time was left to send the request");
 
-    struct reply r = { .client = c, .arena = arena };
+    struct reply r = { .client = c, .arena = arena, .sink = sink };
     struct curl_slist *headers = NULL;
     if (!set_headers(x, arena, &headers, err)) {
         curl_slist_free_all(headers);
@@ -467,23 +506,27 @@ enum status http_do(struct http_client *c, struct http_exchange *x,
         if (code == CURLE_OK && !stale)
             memcpy(c->h2_origin, origin, sizeof origin);
         bool again = (stale && connected(c)) || answer_dropped(x, code);
-        if (!again || r.too_long_body || r.too_long_headers || cancelled(x) ||
+        if (!again || r.streaming || r.too_long_body || r.too_long_headers || cancelled(x) ||
             deadline <= clock_mono_ms())
             break;
     }
 
     CURL *e = c->easy;
     enum status s = ST_OK;
-    if (code == CURLE_OK) {
+    if (r.stopped)
+        code = CURLE_OK;
+    if (code == CURLE_OK || r.streaming) {
         long status = 0;
         curl_easy_getinfo(e, CURLINFO_RESPONSE_CODE, &status);
         x->status = (int)status;
+        x->reply_headers = r.headers.v;
+        x->n_reply_headers = r.headers.n;
+    }
+    if (code == CURLE_OK) {
         char *copy = arena_alloc(arena, c->body.n + 1);
         memcpy(copy, c->body.s, c->body.n);
         x->reply = copy;
         x->reply_len = c->body.n;
-        x->reply_headers = r.headers.v;
-        x->n_reply_headers = r.headers.n;
     } else {
         s = failed(c, x, code, &r, clock_mono_ms() - start, err);
     }
@@ -495,4 +538,23 @@ enum status http_do(struct http_client *c, struct http_exchange *x,
         buf_init(&c->body, DEFAULT_MAX_REPLY);
     }
     return s;
+}
+
+enum status http_do(struct http_client *c, struct http_exchange *x,
+                    struct arena *arena, struct err *err)
+{
+    return exchange(c, x, NULL, arena, err);
+}
+
+enum status http_stream(struct http_client *c, struct http_exchange *x,
+                        const struct http_sink *sink, struct arena *arena,
+                        struct err *err)
+{
+    assert(sink && sink->chunk && !x->http2_only);
+    return exchange(c, x, sink, arena, err);
+}
+
+void http_wake(struct http_client *c)
+{
+    curl_multi_wakeup(c->multi);
 }

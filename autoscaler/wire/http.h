@@ -4,6 +4,7 @@
  * A client keeps connections for reuse and belongs to one thread at a time.
  * Bodies have a ceiling; a deadline bounds the whole exchange; a cancel flag
  * ends it early.  Proxies (HTTPS_PROXY, NO_PROXY) are libcurl's own doing.
+ * http_stream() is the same for a reply without an end, handed on as it comes.
  */
 #ifndef WIRE_HTTP_H
 #define WIRE_HTTP_H
@@ -19,6 +20,15 @@ struct http_client;
 struct http_client *http_client_new(void);
 void http_client_free(struct http_client *c);
 
+/* PEM in memory, for whoever keeps no files; goes over the *_file members. */
+struct http_blob { const void *p; size_t n; };
+struct http_tls {
+    struct http_blob ca, cert, key;   /* n == 0: none */
+    bool insecure;                    /* the certificate is not looked at */
+    const char *server_name;          /* what it must be for, and what SNI
+                                       * says; NULL: the URL's host */
+};
+
 struct http_exchange {
     const char *method, *url;
     const struct davit_kv *headers;
@@ -29,6 +39,8 @@ struct http_exchange {
                                    * the URL without user and query */
     const char *ca_file;          /* NULL: the system's */
     const char *cert_file, *key_file;  /* NULL: no client certificate */
+    const struct http_tls *tls;   /* NULL: none; outlives the exchange */
+    const char *proxy;            /* NULL: as the environment says */
     const char *unix_socket;      /* NULL: TCP */
     bool http2_only;              /* prior knowledge, for gRPC without TLS; may
                                    * be sent twice: idempotent requests only */
@@ -47,6 +59,26 @@ struct http_exchange {
  * connection, reset, time over; CANCELLED; INVALID: a bad URL or TLS set-up. */
 enum status http_do(struct http_client *c, struct http_exchange *x,
                     struct arena *arena, struct err *err);
+
+/* A reply that goes on.  Chunks of a reply with a 2xx status go to chunk(), in
+ * the caller's thread; false from it ends the exchange.  Other replies are
+ * collected as http_do() does.  deadline_mono_ms is for the headers only;
+ * afterwards it ends with RETRY when nothing came for idle_ms (0: never), with
+ * CANCELLED by the flag, and with OK when the server or chunk() ended it.
+ * max_reply is of the collected reply.  A peer that is gone without a word is
+ * noticed within about 30 s (TCP keep-alive). */
+struct http_sink {
+    bool (*chunk)(void *ctx, const char *p, size_t n);
+    void (*begin)(void *ctx);     /* headers of a 2xx are there; may be NULL */
+    void *ctx;
+    int64_t idle_ms;
+};
+enum status http_stream(struct http_client *c, struct http_exchange *x,
+                        const struct http_sink *sink, struct arena *arena,
+                        struct err *err);
+/* From any thread: the exchange under way looks at its cancel flag now. */
+void http_wake(struct http_client *c);
+
 const char *http_reply_header(const struct http_exchange *x, const char *name);
 
 #endif

@@ -284,19 +284,20 @@ static struct pairs labels_of(struct ray_words *w, const PB(NodeState) *s,
 
 static void node_read(struct ray_words *w, const PB(NodeState) *s,
                       const struct ray_demand_input *in, bool *held,
-                      struct ray_node *node)
+                      struct head_node *node)
 {
     const char *accel = NULL;
-    node->ray_id = hex_id(w, &s->node_id);
+    node->node_id = hex_id(w, &s->node_id);
     node->instance_id = ray_word(w, s->instance_id);
     node->type = ray_word(w, s->ray_node_type_name);
     node->machine = ray_word(w, s->instance_type_name);
     node->address = ray_word(w, s->node_ip_address);
     node->activity = activity_of(w, s);
-    node->status = (int)s->status >= RAY_UNSPECIFIED &&
-                           (int)s->status <= RAY_DRAINING
-                       ? (enum ray_status)s->status : RAY_UNSPECIFIED;
-    node->idle_ms = node->status == RAY_IDLE && s->idle_duration_ms >= 0
+    node->zone = node->note = "";
+    node->status = (int)s->status >= HEAD_UNSPECIFIED &&
+                           (int)s->status <= HEAD_DRAINING
+                       ? (enum head_status)s->status : HEAD_UNSPECIFIED;
+    node->idle_ms = node->status == HEAD_IDLE && s->idle_duration_ms >= 0
                         ? s->idle_duration_ms : -1;
     node->total = total_of(w, s, &node->head, &accel);
     node->available = available_of(w, s, node->total);
@@ -305,8 +306,8 @@ static void node_read(struct ray_words *w, const PB(NodeState) *s,
 
 static int by_ray_id(const void *a, const void *b)
 {
-    return strcmp(((const struct ray_node *)a)->ray_id,
-                  ((const struct ray_node *)b)->ray_id);
+    return strcmp(((const struct head_node *)a)->node_id,
+                  ((const struct head_node *)b)->node_id);
 }
 
 /* Which labels keep groups apart that may be held by a node already. */
@@ -325,7 +326,7 @@ static void find_held(const PB(ClusterResourceState) *s, struct ray_words *w,
 }
 
 enum status ray_view_parse(const void *bytes, size_t n, struct arena *scratch,
-                           struct arena *arena, struct ray_view **ret,
+                           struct arena *arena, struct head_view **ret,
                            struct err *err)
 {
     /* a real reply takes some 8 times its size unpacked; the most there is in
@@ -347,11 +348,11 @@ enum status ray_view_parse(const void *bytes, size_t n, struct arena *scratch,
                                             : &empty;
     struct ray_words words = { .scratch = scratch, .arena = arena };
     struct ray_demand_input in = { .words = &words };
-    struct ray_view *view = ARENA_NEW(arena, struct ray_view);
+    struct head_view *view = ARENA_NEW(arena, struct head_view);
     find_held(s, &words, &in);
     bool *held = ARENA_ARRAY(scratch, bool, in.n_held);
 
-    struct ray_node *nodes = ARENA_ARRAY(arena, struct ray_node,
+    struct head_node *nodes = ARENA_ARRAY(arena, struct head_node,
                                          s->n_node_states);
     for (size_t i = 0; i < s->n_node_states; i++)
         node_read(&words, s->node_states[i], &in, held, &nodes[i]);
@@ -394,7 +395,7 @@ static void another_head(struct ray_head *h, const char *session,
 }
 
 enum status ray_head_read(struct ray_head *h, struct arena *arena,
-                          int64_t deadline_mono_ms, struct ray_view **ret,
+                          int64_t deadline_mono_ms, struct head_view **ret,
                           struct err *err)
 {
     const void *bytes;

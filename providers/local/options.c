@@ -138,6 +138,8 @@ static int read_option(struct local *l, const struct davit_kv *o, double *store,
             p += n;
             p += strspn(p, " ");
         }
+    } else if (strncmp(o->key, "args.", 5) == 0) { /* of a list */
+        strings_add(&l->args, "%s", o->value);
     } else if (strcmp(o->key, "max") == 0) {
         if (!quantity(o->value, &v) || v < 1 || v > 1000 || v != floor(v))
             return bad_option(e, o, "between 1 and 1000");

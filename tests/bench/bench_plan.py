@@ -6,9 +6,14 @@ Environment: CASES=DIR (default: the project's own synthetic cases, written
 into build/), BUDGET_MS= for the improvement (default 500), OUT=FILE,
 BENCH_BIN= the driver (default build/release/bench_plan), KNOWN=FILE with best
 known costs [{"case", "best"}] (default: best_known.json beside the cases).
+Beside it Ray's own scheduler on the same case in the same run, where a Python
+with Ray is found (RAY_PYTHON=, the tests' environment), for at most RAY_S=
+seconds a case (default 60; 0 leaves it out): its cost and CPU time as ratios
+to ours.
 Every plan is verified here, device by device, by code of its own; any fault
 makes the exit status 1.
 """
+import glob
 import json
 import os
 import subprocess
@@ -128,6 +133,44 @@ def run(driver, path, budget):
         return said, check(json.load(f), plan, said)
 
 
+def ray_python():
+    """A Python that has Ray, or None."""
+    cache = os.environ.get("DAVIT_CACHE") or os.path.expanduser("~/.cache/davit")
+    for py in [os.environ.get("RAY_PYTHON"), os.environ.get("DAVIT_PYTHON"),
+               sys.executable, *sorted(glob.glob(cache + "/venv-*/bin/python"))]:
+        if py and subprocess.run(
+                [py, "-c", "import ray.autoscaler.v2.scheduler"],
+                capture_output=True).returncode == 0:
+            return py
+    return None
+
+
+def ray_run(py, path, seconds):
+    """Ray's answer, {"over": seconds} when it took longer, None without Ray."""
+    if not py or seconds <= 0:
+        return None
+    try:
+        out = subprocess.run([py, os.path.join(HERE, "ray_column.py"), path],
+                             capture_output=True, text=True, timeout=seconds)
+    except subprocess.TimeoutExpired:
+        return {"over": seconds}
+    if out.returncode:
+        raise SystemExit("Ray's scheduler failed: " + out.stderr[-500:])
+    return json.loads(out.stdout.splitlines()[-1])
+
+
+def ray_words(row, ray):
+    """Ray's cost over ours, its CPU time over our first plan's."""
+    if not ray:
+        return "-", "-"
+    if "over" in ray:
+        return "-", "> %.0fx" % (1e3 * ray["over"] / row["first_cpu_ms"])
+    cost = "%.3f" % (ray["cost"] / row["cost"]) if row["cost"] else "-"
+    if ray["unplaced"] != row["unplaced"]:
+        cost += "*"
+    return cost, "%.0fx" % (1e3 * ray["cpu_s"] / row["first_cpu_ms"])
+
+
 def main():
     root = os.path.dirname(os.path.dirname(HERE))
     driver = os.environ.get("BENCH_BIN") or os.path.join(
@@ -143,10 +186,12 @@ def main():
     if os.path.exists(known_file):
         with open(known_file) as f:
             known = {k["case"]: k["best"] for k in json.load(f)}
+    ray_s = float(os.environ.get("RAY_S") or 60)
+    ray_py = ray_python() if ray_s > 0 else None
     rows, bad = [], 0
-    print("%-24s %12s %12s %7s %7s %6s %12s %9s %9s %8s %8s" %
+    print("%-24s %12s %12s %7s %7s %6s %12s %9s %9s %8s %8s %8s %8s" %
           ("case", "cost $/h", "bound", "gap %", "nodes", "unpl", "first",
-           "first ms", "cpu ms", "rss MiB", "/best"))
+           "first ms", "cpu ms", "rss MiB", "/best", "Ray cost", "Ray cpu"))
     for name in sorted(os.listdir(cases)):
         path = os.path.join(cases, name)
         if not name.endswith(".json") or name == "best_known.json" \
@@ -168,13 +213,19 @@ def main():
         row["case"] = case.get("name") or name[:-5]
         rows.append(row)
         lb = row["lower_bound"]
-        print("%-24s %12.3f %12s %7s %7d %6d %12.3f %9.2f %9.0f %8.1f %8s" % (
+        ray = ray_run(ray_py, path, ray_s)
+        if ray:
+            row["ray"] = ray
+            if "cost" in ray and ray["unplaced"] >= row["unplaced"] \
+                    and row["cost"] > ray["cost"] + 1e-6 and ray["cost"] > 0:
+                faults.append("dearer than Ray's plan, %.3f" % ray["cost"])
+        print("%-24s %12.3f %12s %7s %7d %6d %12.3f %9.2f %9.0f %8.1f %8s %8s %8s" % (
             row["case"], row["cost"], "-" if lb is None else "%.3f" % lb,
             "-" if not lb else "%.2f" % (100 * (row["cost"] / lb - 1)),
             row["nodes"], row["unplaced"], row["first_cost"],
             row["first_cpu_ms"], row["cpu_ms"], row["peak_rss_kib"] / 1024,
             "%.4f" % (row["cost"] / known[row["case"]])
-            if row["case"] in known else "-"), flush=True)
+            if row["case"] in known else "-", *ray_words(row, ray)), flush=True)
         for fault in faults[:5]:
             print("    FAULT", fault)
         if row["cost"] > row["first_cost"] + 1e-9 and row["unplaced"] == 0:
@@ -184,6 +235,8 @@ def main():
     if os.environ.get("OUT"):
         with open(os.environ["OUT"], "w") as f:
             json.dump(rows, f, indent=1)
+    if not ray_py and ray_s > 0:
+        print("no Ray column: no Python with Ray (RAY_PYTHON=)")
     if bad:
         print("%d faults" % bad)
     return 1 if bad else 0

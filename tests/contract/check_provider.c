@@ -26,6 +26,7 @@ static const char usage[] =
     "  --fault STATUS=COMMAND  after COMMAND a launch must say STATUS\n"
     "  --heal COMMAND   undoes the faults\n"
     "  --lose COMMAND   makes the cloud lose the next launch's reply\n"
+    "  --partial COMMAND  leaves room for one or two more machines\n"
     "  --ready 60 --gone 60 --call 30 --settle 0.2   seconds to wait for it\n"
     "  --only LAW, --skip LAW   (may be repeated)    --list  the laws\n"
     "  PLUGIN is checked through HTTP faults too when it uses the host's HTTP.\n";
@@ -142,13 +143,14 @@ static int64_t seconds(const char *arg)
     return (int64_t)(s * 1000);
 }
 
-enum { OPT_HEAD = 256, OPT_CLUSTER, OPT_FAULT, OPT_HEAL, OPT_LOSE, OPT_READY,
+enum { OPT_HEAD = 256, OPT_CLUSTER, OPT_FAULT, OPT_HEAL, OPT_LOSE, OPT_PARTIAL, OPT_READY,
        OPT_GONE, OPT_CALL, OPT_SETTLE, OPT_ONLY, OPT_SKIP, OPT_LIST };
 
 static const struct option options[] = {
     {"head", 1, 0, OPT_HEAD},     {"cluster", 1, 0, OPT_CLUSTER},
     {"fault", 1, 0, OPT_FAULT},   {"heal", 1, 0, OPT_HEAL},
-    {"lose", 1, 0, OPT_LOSE},     {"ready", 1, 0, OPT_READY},
+    {"lose", 1, 0, OPT_LOSE},     {"partial", 1, 0, OPT_PARTIAL},
+    {"ready", 1, 0, OPT_READY},
     {"gone", 1, 0, OPT_GONE},     {"call", 1, 0, OPT_CALL},
     {"settle", 1, 0, OPT_SETTLE}, {"only", 1, 0, OPT_ONLY},
     {"skip", 1, 0, OPT_SKIP},     {"list", 0, 0, OPT_LIST}, {0, 0, 0, 0}};
@@ -187,6 +189,7 @@ static void arguments(struct bench *b, int argc, char **argv,
         case OPT_FAULT: fault_add(b, optarg); break;
         case OPT_HEAL: b->heal = expanded(b, optarg); break;
         case OPT_LOSE: b->lose = expanded(b, optarg); break;
+        case OPT_PARTIAL: b->partial = expanded(b, optarg); break;
         case OPT_READY: b->ready_ms = seconds(optarg); break;
         case OPT_GONE: b->gone_ms = seconds(optarg); break;
         case OPT_CALL: b->call_ms = seconds(optarg) + 1; break;
@@ -242,6 +245,10 @@ static int laws_run(struct bench *b, const struct choice *c)
                (long long)(clock_mono_ms() - from));
         fflush(stdout);
     }
+    if (c->n_only == 0 && (b->n_faults == 0 || b->partial == NULL))
+        printf("not tried:%s%s\n",
+               b->n_faults == 0 ? " which error means what (--fault)" : "",
+               b->partial == NULL ? " partial success (--partial)" : "");
     printf("%s: %d laws kept, %d broken, %d skipped\n", b->conf.plugin, kept,
            broken, skipped);
     return broken > 0 || kept == 0 ? 1 : 0;

@@ -27,6 +27,7 @@ struct bench {
     struct fault faults[FAULTS_MAX];
     uint32_t n_faults;
     const char *heal;            /* command that undoes the faults */
+    const char *partial;         /* command: there is room for one or two */
     const char *lose;            /* command: the next launch's reply is lost */
     int64_t ready_ms, gone_ms, call_ms, settle_ms;
     char dir[64];                /* scratch */

@@ -350,6 +350,74 @@ static void law_lost_ends(struct bench *b)
     }
 }
 
+/* Of this request; failed ones are counted apart. */
+static uint32_t count_of(struct bench *b, const char *id, uint32_t *ret_failed)
+{
+    struct call *c = bench_list(b);
+    uint32_t n = 0;
+    *ret_failed = 0;
+    for (uint32_t i = 0; c != NULL && i < c->machines.n; i++) {
+        const struct call_machine *m = &c->machines.v[i];
+        if (strcmp(m->request_id, id) != 0)
+            continue;
+        *ret_failed += m->phase == DAVIT_FAILED;
+        n += m->phase != DAVIT_FAILED && m->phase != DAVIT_STOPPING;
+    }
+    call_free(c);
+    return n;
+}
+
+/* What was told must be there. */
+static void told_is_listed(struct bench *b, const struct call *told)
+{
+    struct call *c = bench_list(b);
+    for (uint32_t i = 0; c != NULL && i < told->machines.n; i++) {
+        uint32_t k = 0;
+        while (k < c->machines.n && strcmp(c->machines.v[k].id,
+                                           told->machines.v[i].id) != 0)
+            k++;
+        if (k == c->machines.n)
+            bench_wrong(b, "launch() put() machine %s, which is not listed",
+                        told->machines.v[i].id);
+    }
+    call_free(c);
+}
+
+/* There is room for some of three: these are there, the others are told of,
+ * and repeating it makes no fourth. */
+static void law_partial(struct bench *b)
+{
+    const char *id = bench_request(b);
+    if (b->partial == NULL || !bench_shell(b, b->partial))
+        return;
+    struct call *c = bench_run(b, bench_launch_new(b, 3, id));
+    int64_t until = clock_mono_ms() + b->ready_ms;
+    uint32_t failed, n = count_of(b, id, &failed);
+    while ((n == 0 || (c->status == ST_OK && n + failed < 3)) &&
+           clock_mono_ms() < until && b->wrong[0] == '\0') {
+        nap(20);
+        n = count_of(b, id, &failed);
+    }
+    if (n == 0 || n >= 3)
+        bench_wrong(b, "%u of 3 machines came (--partial should leave room for "
+                    "one or two)", n);
+    if (c->status == ST_OK && failed == 0)
+        bench_wrong(b, "launch() says OK, %u of 3 machines came, and none is "
+                    "listed as FAILED", n);
+    told_is_listed(b, c);
+    call_free(c);
+    for (int i = 0; i < 6 && b->wrong[0] == '\0'; i++) {
+        if (i == 3 && b->heal != NULL && !bench_shell(b, b->heal))
+            return;
+        bench_launch(b, 3, id);
+        nap(b->settle_ms);
+        uint32_t now = count_of(b, id, &failed);
+        if (now < n || now > 3)
+            bench_wrong(b, "%u of 3 machines came; the same request again makes "
+                        "it %u", n, now);
+    }
+}
+
 static void law_errors(struct bench *b)
 {
     for (uint32_t i = 0; i < b->n_faults && b->wrong[0] == '\0'; i++) {
@@ -415,6 +483,8 @@ const struct law laws[] = {
     {"lost-replies", "any reply may be lost after the deed is done",
      law_lost_replies},
     {"lost-ends", "also when ending machines", law_lost_ends},
+    {"partial", "what exists of a launch that got some is told, and no more "
+     "comes of it", law_partial},
     {"errors", "each failure is told as the reaction it needs", law_errors},
     {"offers", "offers name configured types only", law_offers},
     {NULL, NULL, NULL}};

@@ -2,6 +2,7 @@
 # The contract suite on plug-ins that need no cloud account: the sim, healthy
 # and with each of its habits.  The suite itself is tested too: a sim that loses
 # its memory (list_lag longer than anybody waits) and the liar must not pass.
+# The local provider's `ray` is a stand-in: processes, but no Ray.
 # Then the plug-in of docs/provider.md, as it stands there, against its cloud.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -17,7 +18,7 @@ suite() {
     local out
     "$@" | tee "$here/out"
     local code=${PIPESTATUS[0]}
-    out=$(tail -1 "$here/out")
+    out=$(grep 'laws kept' "$here/out" | tail -1)
     local good broken
     good=$(sed -n 's/.*: \([0-9]*\) laws kept.*/\1/p' <<<"$out")
     broken=$(sed -n 's/.* \([0-9]*\) broken.*/\1/p' <<<"$out")
@@ -53,6 +54,7 @@ run_sim() {  # NAME EXTRA...
 f=$here/fault s=$here/healthy.json
 suite run_sim healthy \
     --lose "$f $s '{\"lost_reply\": 1}'" --heal "$f $s '{}'" \
+    --partial "$f $s '{\"quota\": {\"machines\": 2}}'" \
     --fault "STOCKOUT=$f $s '{\"stockout\": [\"t4\"]}'" \
     --fault "QUOTA=$f $s '{\"quota\": {\"T4\": 0}}'" \
     --fault "THROTTLED=$f $s '{\"throttle\": true}'" \
@@ -81,8 +83,15 @@ for how in more "other request" "control id" thread; do
     must_fail "the liar ($how)" "$check" "$B/tests/plugins/davit-liar.so" \
         -t t4 -o "how=$how" --only launch --ready 1 --gone 1
 done
+must_fail "room for all" run_sim generous --only partial \
+    --partial true
 must_fail "a hang" "$check" "$B/tests/plugins/davit-hang.so" -t t4 \
     -o arg=5000 --call 0.1 --ready 1 --gone 1 --only empty
+
+suite "$check" "$B/plugins/davit-local.so" -t t4 -r CPU=2 -r GPU=1 -t cpu \
+    -r CPU=2 -o "ray=$PWD/tests/e2e/fake_ray.sh" -o "dir=$here/local" \
+    -o "temp_dir=$here/t" --head 127.0.0.1:6379 --ready 20 --gone 20 \
+    --call 20 --settle 0.05
 
 # ---- the guide
 mkdir -p "$here/include/davit"
@@ -114,6 +123,16 @@ suite env no_proxy=127.0.0.1 "$check" "$here/davit-box.so" \
     --fault "$(fault 403 | sed s/STATUS/AUTH/)" \
     --fault "$(fault 422 | sed s/STATUS/INVALID/)" \
     --fault "$(fault 500 | sed s/STATUS/RETRY/)"
+
+# ---- as a stranger runs it, by the lines of docs/provider.md and docs/exec.md
+stranger() {  # PLUGIN ARGS
+    suite env -u MAKEFLAGS -u MAKELEVEL no_proxy=127.0.0.1 make -s \
+        VARIANT="${B##*/}" check-provider PLUGIN="$1" \
+        ARGS="$2 --only launch --only same-request --only chosen"
+}
+stranger "$here/davit-box.so" "-t t4 -r GPU=1 -o url=$url"
+stranger "$B/plugins/davit-exec.so" "-t t4 -r GPU=1 -o \
+    command=$PWD/providers/exec/example.py -o options.file=$here/example.json"
 kill "$box_pid"
 wait "$box_pid" 2>/dev/null
 

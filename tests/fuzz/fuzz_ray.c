@@ -52,14 +52,14 @@ static uint64_t hash_demand(uint64_t h, const struct fact_demand *d)
     return h;
 }
 
-static uint64_t hash_view(const struct ray_view *v)
+static uint64_t hash_view(const struct head_view *v)
 {
     uint64_t h = hash_text(0, v->session) + (uint64_t)v->version;
     for (uint32_t i = 0; i < v->n_nodes; i++) {
-        const struct ray_node *n = &v->nodes[i];
+        const struct head_node *n = &v->nodes[i];
         assert(n->total.n == n->available.n);
-        assert(n->idle_ms == -1 || n->status == RAY_IDLE);
-        h = hash_text(hash_text(h, n->ray_id), n->activity);
+        assert(n->idle_ms == -1 || n->status == HEAD_IDLE);
+        h = hash_text(hash_text(h, n->node_id), n->activity);
         for (uint32_t k = 0; k < n->total.n; k++) {
             assert(n->total.v[k].amount > 0);
             assert(n->available.v[k].amount >= 0);
@@ -81,7 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     uint64_t hash[2];
     for (int i = 0; i < 2; i++) {
         struct arena arena = { 0 }, scratch = { 0 };
-        struct ray_view *view = NULL;
+        struct head_view *view = NULL;
         struct err err = { 0 };
         enum status s = ray_view_parse(data, n, &scratch, &arena, &view, &err);
         assert(s == ST_OK || (s == ST_BROKEN && err.text[0]));

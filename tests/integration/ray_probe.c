@@ -78,11 +78,11 @@ static json_t *demand_json(const struct fact_demand *d)
                      strategy_name(d->strategy), "bundles", bundles);
 }
 
-static json_t *node_json(const struct ray_node *n)
+static json_t *node_json(const struct head_node *n)
 {
     static const char *const status[] = { "UNSPECIFIED", "RUNNING", "DEAD",
                                           "IDLE", "DRAINING" };
-    return json_pack("{sssssssssssssbsssIsososo}", "ray_id", n->ray_id,
+    return json_pack("{sssssssssssssbsssIsososo}", "ray_id", n->node_id,
                      "instance_id", n->instance_id, "type", n->type, "machine",
                      n->machine, "address", n->address, "activity", n->activity,
                      "head", n->head, "status", status[n->status], "idle_ms",
@@ -91,7 +91,7 @@ static json_t *node_json(const struct ray_node *n)
                      pairs_json(n->labels));
 }
 
-static json_t *view_json(const struct ray_view *v)
+static json_t *view_json(const struct head_view *v)
 {
     json_t *nodes = json_array(), *demands = json_array();
     for (uint32_t i = 0; i < v->n_nodes; i++)
@@ -125,7 +125,7 @@ static int failed(const struct err *e, size_t flags)
 static int do_read(struct ray_head *h, int times, size_t flags)
 {
     struct arena arena = { 0 };
-    struct ray_view *view = NULL;
+    struct head_view *view = NULL;
     struct err err = { 0 };
     enum status s = ST_OK;
     for (int i = 0; i < times && !s; i++) {
@@ -168,27 +168,27 @@ static int do_report(struct ray_head *h, json_t *in, size_t flags)
 {
     struct arena arena = { 0 };
     struct err err = { 0 };
-    struct ray_view *view;
+    struct head_view *view;
     enum status s = ray_head_read(h, &arena, clock_mono_ms() + deadline_ms,
                                   &view, &err);
     if (!s) {
         json_t *p = json_object_get(in, "pending"), *o;
         json_t *f = json_object_get(in, "failed");
         size_t i;
-        struct ray_pending *pending =
-            ARENA_ARRAY(&arena, struct ray_pending, json_array_size(p));
-        struct ray_failed *fails =
-            ARENA_ARRAY(&arena, struct ray_failed, json_array_size(f));
+        struct head_pending *pending =
+            ARENA_ARRAY(&arena, struct head_pending, json_array_size(p));
+        struct head_failed *fails =
+            ARENA_ARRAY(&arena, struct head_failed, json_array_size(f));
         json_array_foreach(p, i, o)
-            pending[i] = (struct ray_pending){
+            pending[i] = (struct head_pending){
                 str(o, "type"), str(o, "machine"), str(o, "id"),
                 str(o, "address"), str(o, "detail") };
         json_array_foreach(f, i, o)
-            fails[i] = (struct ray_failed){
+            fails[i] = (struct head_failed){
                 str(o, "type"), str(o, "machine"), str(o, "reason"),
                 num(o, "start_s"), num(o, "failed_s"),
                 (uint32_t)num(o, "count") };
-        struct ray_report r = {
+        struct head_report r = {
             .seen_version = view->version,
             .version = clock_wall_ms(),
             .pending = pending,
@@ -216,7 +216,7 @@ static int do_report(struct ray_head *h, json_t *in, size_t flags)
 static int do_parse(const char *path, int times)
 {
     struct arena scratch = { 0 }, arena = { 0 };
-    struct ray_view *view = NULL;
+    struct head_view *view = NULL;
     struct err err = { 0 };
     size_t cap = (size_t)64 << 20;
     char *bytes = malloc(cap);

@@ -196,7 +196,8 @@ static void status_counts(void **state)
 
 static void status_tells_problems(void **state)
 {
-    struct status_provider pr = {"sim", "sim", "1", false, "no quota", 0, 0};
+    struct status_provider pr = {.name = "sim", .plugin = "sim",
+                                 .version = "1", .problem = "no quota"};
     json_t *r;
 
     (void)state;

@@ -100,6 +100,43 @@ static void sleepy_run(struct job *j)
     nap(((struct sleepy *)j)->ms);
 }
 
+/* What a library keeps for a thread is freed when the thread ends, a while
+ * after its last job; the pool must not be gone before. */
+static pthread_key_t kept;
+static atomic_bool kept_freed;
+
+static void kept_free(void *p)
+{
+    (void)p;
+    nap(100);
+    atomic_store(&kept_freed, true);
+}
+
+static void kept_run(struct job *j)
+{
+    pthread_setspecific(kept, j);
+}
+
+static void workers_are_joined(void **state)
+{
+    struct mailbox box;
+    struct workers *w;
+    struct job job = {.run = kept_run};
+
+    (void)state;
+    assert_int_equal(pthread_key_create(&kept, kept_free), 0);
+    mailbox_init(&box, NULL, NULL);
+    w = workers_new(1, 0, &box);
+    workers_submit(w, &job);
+    while (!mailbox_take(&box))
+        nap(1);
+    assert_false(atomic_load(&kept_freed));
+    assert_true(workers_free(w, 10000));
+    assert_true(atomic_load(&kept_freed));
+    mailbox_done(&box);
+    pthread_key_delete(kept);
+}
+
 static void workers_answer_and_survive_a_hang(void **state)
 {
     struct mailbox box;
@@ -158,6 +195,7 @@ int main(void)
         cmocka_unit_test(buf_keeps_its_ceiling),
         cmocka_unit_test(suggest_finds_near_words_only),
         cmocka_unit_test(err_prefix_keeps_the_text),
+        cmocka_unit_test(workers_are_joined),
         cmocka_unit_test(workers_answer_and_survive_a_hang),
         cmocka_unit_test(times_are_written_for_people),
     };

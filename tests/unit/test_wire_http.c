@@ -289,6 +289,48 @@ static void test_garbage(void **state)
     }
 }
 
+/* Answers the first request of a connection; reads the next one and hangs up,
+ * as a server does that dies, or whose idle time is over. */
+static void serve_once_each(struct server *s, int fd)
+{
+    char *got = malloc(sizeof request);
+    bool alive = h1_read(fd, got, sizeof request);
+    if (alive) {
+        atomic_fetch_add(&s->calls, 1);
+        put_text(fd, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+    }
+    if (alive && h1_read(fd, got, sizeof request))
+        atomic_fetch_add(&s->calls, 1);
+    free(got);
+}
+
+static void test_a_post_is_sent_once(void **state)
+{
+    static const struct { const char *method, *body; int calls; } t[] = {
+        {"POST", "", 1}, {"POST", "size=3", 1}, {"PATCH", "{}", 1},
+        {"PUT", "{}", 1}, {"DELETE", "", 1}, {"GET", "", 2}, {"HEAD", "", 2}};
+    struct fixture *f = *state;
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        struct server *s = server_start(serve_once_each, NULL);
+        struct http_exchange first = { .url = s->url };
+        assert_int_equal(http_do(f->c, &first, &f->arena, &f->err), ST_OK);
+        int before = atomic_load(&s->calls);
+        struct http_exchange x = {
+            .method = t[i].method, .url = s->url, .body = t[i].body,
+            .body_len = strlen(t[i].body) };
+        enum status got = http_do(f->c, &x, &f->arena, &f->err);
+        assert_int_equal(got, t[i].calls == 1 ? ST_RETRY : ST_OK);
+        assert_int_equal(atomic_load(&s->calls) - before, t[i].calls);
+        if (t[i].calls == 1)
+            assert_non_null(strstr(f->err.text, "broke before the reply"));
+        /* and the client is as good as before */
+        struct http_exchange again = { .method = "POST", .url = s->url };
+        assert_int_equal(http_do(f->c, &again, &f->arena, &f->err),
+                         t[i].calls == 1 ? ST_OK : ST_RETRY);
+        server_free(s);
+    }
+}
+
 static void test_unix_socket(void **state)
 {
     struct fixture *f = *state;
@@ -326,6 +368,7 @@ int main(void)
         T(test_ceilings),
         T(test_bad_requests),
         T(test_garbage),
+        T(test_a_post_is_sent_once),
         T(test_unix_socket),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,10 +18,8 @@ Control: POST /_test/NAME with JSON; see the methods ctl_*.
 """
 import collections
 import datetime
-import http.client
 import http.server
 import json
-import logging
 import os
 import re
 import socket
@@ -32,18 +30,12 @@ import time
 import urllib.parse
 from xml.sax.saxutils import escape
 
-for _k in [k for k in os.environ if k.startswith("AWS_")]:
-    del os.environ[_k]
-os.environ["AWS_EC2_METADATA_DISABLED"] = "true"
-os.environ["MOTO_EC2_LOAD_DEFAULT_AMIS"] = "true"
+from eks_moto import Moto  # before boto3: it cleans the environment
+import boto3
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
 
-import boto3  # noqa: E402
-from botocore.auth import SigV4Auth  # noqa: E402
-from botocore.awsrequest import AWSRequest  # noqa: E402
-from botocore.credentials import Credentials  # noqa: E402
-from moto.server import ThreadedMotoServer  # noqa: E402
-
-logging.getLogger("werkzeug").setLevel(logging.ERROR)
 AK, SK = "AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
 REGION = "us-east-1"
 NS = "http://autoscaling.amazonaws.com/doc/2011-01-01/"
@@ -59,10 +51,8 @@ class Cloud:
     def __init__(self):
         self.lock = threading.RLock()
         self.keys = {AK: SK}
-        self.moto = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-        self.moto.start()
-        self.moto_port = self.moto._server.port if hasattr(self.moto, "_server") else self.moto.get_host_and_port()[1]
-        kw = dict(endpoint_url=f"http://127.0.0.1:{self.moto_port}", region_name=REGION,
+        self.moto = Moto()
+        kw = dict(endpoint_url=f"http://127.0.0.1:{self.moto.port}", region_name=REGION,
                   aws_access_key_id=AK, aws_secret_access_key=SK)
         self.eks, self.asg, self.ec2, self.iam = [boto3.client(s, **kw) for s in ("eks", "autoscaling", "ec2", "iam")]
         self.pools = {}          # node group -> group
@@ -82,6 +72,7 @@ class Cloud:
             self.page = 0            # DescribeInstances: at most so many a page
             self.health = {}         # node group -> issues
             self.rejected = []
+            self.chosen = []         # (group, machines it chose to end itself)
             self.linger = 0          # seconds an ended instance stays in its group
             self.ending = {}         # id -> (group, zone, until)
             self.frozen = None       # answers given again, to measure ourselves
@@ -92,13 +83,12 @@ class Cloud:
     # ---- set-up, straight at moto
 
     def setup(self, cluster, pools):
-        """pools: {node group: {zones, type, min, max, spot}}"""
+        """pools: {node group: {zones, type, min, max, spot}}; nothing else is there."""
+        self.moto.forget()
+        self.pools.clear()
         subnets = {s["AvailabilityZone"]: s["SubnetId"] for s in self.ec2.describe_subnets()["Subnets"]}
-        try:
-            self.eks.create_cluster(name=cluster, roleArn="arn:aws:iam::123456789012:role/eks",
-                                    resourcesVpcConfig={"subnetIds": list(subnets.values())[:2]})
-        except self.eks.exceptions.ResourceInUseException:
-            pass
+        self.eks.create_cluster(name=cluster, roleArn="arn:aws:iam::123456789012:role/eks",
+                                resourcesVpcConfig={"subnetIds": list(subnets.values())[:2]})
         for name, p in pools.items():
             sub = [subnets[z] for z in p["zones"]]
             ng = self.eks.create_nodegroup(
@@ -177,7 +167,8 @@ class Cloud:
             else:
                 del self.want[group]
         else:
-            if want < have:
+            if want < have:  # the group chooses who ends
+                self.chosen.append((group, have - want))
                 self.asg.set_desired_capacity(AutoScalingGroupName=group, DesiredCapacity=want)
             del self.want[group]
 
@@ -326,10 +317,12 @@ class Cloud:
             raise Refused("SignatureDoesNotMatch", "The request signature we calculated does not match", 403)
         return service
 
-    def fault(self, action):
-        """The first fault for this action that is due, used up by one."""
+    def fault(self, action, body):
+        """The first fault for this request that is due, used up by one."""
         for f in self.faults:
             if f["action"] not in (action, "*") or f.get("times", 1) == 0:
+                continue
+            if f.get("until", 1e18) < time.time() or f.get("having", "").encode() not in body:
                 continue
             if f.get("skip", 0) > 0:
                 f["skip"] -= 1
@@ -338,17 +331,6 @@ class Cloud:
                 f["times"] = f.get("times", 1) - 1
             return f
         return None
-
-    def forward(self, method, path, headers, body):
-        c = http.client.HTTPConnection("127.0.0.1", self.moto_port, timeout=60)
-        try:
-            c.request(method, path, body, {k: v for k, v in headers.items() if k.lower() not in ("connection", "accept-encoding")})
-            r = c.getresponse()
-            out = r.read()
-            return r.status, out, {k: v for k, v in r.getheaders()
-                                   if k.lower() not in ("transfer-encoding", "content-length", "connection", "date", "server")}
-        finally:
-            c.close()
 
     def learn(self, body):
         """Credentials that moto's STS gave are good here, too."""
@@ -425,7 +407,7 @@ class Gate(http.server.BaseHTTPRequestHandler):
                 CLOUD.rejected.append((action, e.code, e.text))
                 out, h = error_body(service if service != "?" else ("eks" if not form else "autoscaling"), e)
                 return self.reply(e.status, out, h)
-            f = CLOUD.fault(action)
+            f = CLOUD.fault(action, body)
             CLOUD.log.append({"service": service, "action": action, "method": self.command, "path": path.path,
                               "query": urllib.parse.parse_qsl(path.query), "form": pairs, "at": time.time(),
                               "type": self.headers.get("Content-Type"), "fault": f and f["kind"]})
@@ -465,7 +447,7 @@ class Gate(http.server.BaseHTTPRequestHandler):
         headers = dict(self.headers.items())
         if headers.get("Content-Length"):
             headers["Content-Length"] = str(len(body))
-        status, out, h = CLOUD.forward(self.command, self.path, headers, body)
+        status, out, h = CLOUD.moto.forward(self.command, self.path, headers, body)
         if action.startswith("AssumeRole") and status == 200:
             CLOUD.learn(out)
         if status == 200:
@@ -518,7 +500,8 @@ class Gate(http.server.BaseHTTPRequestHandler):
         CLOUD.clear()
 
     def ctl_fault(self, **f):
-        """action, kind: error (code, text, status, headers) | reset | lost | cut | delay (seconds) | html; times (-1: always), skip"""
+        """action, kind: error (code, text, status, headers) | reset | lost | cut | delay (seconds) | html; times (-1: always), skip,
+        until (wall clock), having (text in the request)"""
         CLOUD.faults.append(f)
 
     def ctl_heal(self):
@@ -562,8 +545,16 @@ class Gate(http.server.BaseHTTPRequestHandler):
                 "tags": {t["Key"]: t["Value"] for t in x["Tags"]},
                 "protected": [i["InstanceId"] for i in x["Instances"] if i.get("ProtectedFromScaleIn")]}
 
+    def ctl_bought(self):
+        """Every instance there ever was."""
+        pages = CLOUD.ec2.get_paginator("describe_instances").paginate()
+        return [i["InstanceId"] for p in pages for r in p["Reservations"] for i in r["Instances"]]
+
     def ctl_log(self, since=0):
         return CLOUD.log[since:]
+
+    def ctl_chosen(self):
+        return CLOUD.chosen
 
     def ctl_rejected(self):
         return CLOUD.rejected

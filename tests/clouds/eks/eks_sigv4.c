@@ -24,11 +24,14 @@ static json_t *tree(const struct xml *x)
     return json_pack("[s, s, o]", x->name, x->text, kids);
 }
 
-static json_t *parsed(const char *doc)
+/* {"xml": text, "without": name} */
+static json_t *parsed(const char *doc, const char *name)
 {
     struct xml_doc *d;
     char why[200] = "";
-    const struct xml *x = xml_parse(doc, strlen(doc), &d, why, sizeof why);
+    const char *const without[] = {*name != '\0' ? name : NULL, NULL};
+    const struct xml *x = xml_parse_without(doc, strlen(doc), without, &d, why,
+                                            sizeof why);
     json_t *out = x != NULL ? json_pack("{s:o}", "tree", tree(x))
                             : json_pack("{s:s}", "error", why);
     xml_free(d);
@@ -70,7 +73,7 @@ int main(void)
         json_t *j = json_loads(line, 0, NULL), *out;
         if (j == NULL)
             return 1;
-        out = json_object_get(j, "xml") != NULL ? parsed(text(j, "xml"))
+        out = json_object_get(j, "xml") != NULL ? parsed(text(j, "xml"), text(j, "without"))
                                                 : signed_(j);
         json_dumpf(out, stdout, JSON_COMPACT);
         putchar('\n');

@@ -57,7 +57,7 @@ class Cloud:
         fail_ops={},        # createInstances / deleteInstances -> [code, message] of a failed operation; a third
                             # item: it failed, and yet the deed is done
         refuse={},          # the same -> [http, reason, message], until healed
-        lose={},            # method -> how many next replies to lose after the deed
+        lose={},            # method or METHOD@ZONE -> how many next replies to lose after the deed
         retry_after=1,      # of a 429
         throttle_until=0.0, # wall clock: everything is 429 until then
         auth_down=None,     # HTTP status of the token endpoints
@@ -564,11 +564,15 @@ class Handler(BaseHTTPRequestHandler):
         q = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(self.path).query))
         reply = call(args, q, json.loads(body) if body else None)
         c.bad_replies += [f"{m['id']}: {w}" for w in api.reply_check(m, reply)] if len(json.dumps(reply)) < 50000 else []
-        if c.lose.get(short, 0) > 0:
-            c.lose[short] -= 1
-            self.drop()
-            return None
+        for key in (short, f"{short}@{args.get('zone')}"):
+            if c.lose.get(key, 0) > 0:
+                c.lose[key] -= 1
+                self.drop()
+                return None
         return reply
+
+    def noted(self, body):
+        return {"method": self.command, "target": self.path, "headers": dict(self.headers), "body": body.decode(), "at": time.time()}
 
     def do_any(self):
         body = self.read()
@@ -580,10 +584,10 @@ class Handler(BaseHTTPRequestHandler):
                 self.test(path.removeprefix("/_test/"), body)
                 return
             if path.endswith("/token") or ":generateAccessToken" in path:
-                c.log.append({"method": self.command, "target": self.path, "headers": dict(self.headers), "body": body.decode()})
+                c.log.append(self.noted(body))
                 self.auth(path, None, body)
                 return
-            c.log.append({"method": self.command, "target": self.path, "headers": dict(self.headers), "body": body.decode()})
+            c.log.append(self.noted(body))
             try:
                 if self.fault():
                     return

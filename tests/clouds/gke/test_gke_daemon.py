@@ -1,6 +1,7 @@
 """The real daemon on the GKE plug-in: asked by REST, on bad days too.
 
-At the end of each story the cloud holds exactly what the fleet says.
+At the end of each story the cloud holds exactly what the fleet says.  The story
+that all three clouds share is in tests/e2e/clouds.
 """
 import random
 import threading
@@ -61,34 +62,6 @@ def slow(cloud):
     """A cloud that takes its time, as each does."""
     cloud.boot, cloud.op, cloud.apply, cloud.gone = 0.3, 0.15, 0.1, 0.3
     return cloud
-
-
-def test_resnet(server, slow, tmp_path):
-    cloud = slow
-    cloud.stockout = [f"gpu@{A}"]
-    with Daemon(tmp_path, server) as d:
-        d.until(lambda: d.ready("cpu") == 1)
-        r = d.post({"owner": "resnet", "bundles": [T4, T4]})
-        assert r["feasible"] and sum(x["count"] for x in r["launches"]) == 2
-        d.until(lambda: len(cloud.living("gpu", A)) > 0 or d.events("node.failed"))
-        # The first zone has none: the reply of the next launch is lost, twice (libcurl repeats once by itself).
-        cloud.lose = {"createInstances": 2}
-        d.until(lambda: len(cloud.living("gpu", B)) == 2, 20)
-        cloud.throttle_until = time.time() + 2.5       # a storm, while they boot
-        d.kill()                                       # and the daemon dies in it
-        d.start()
-        d.until(lambda: d.ready("t4") == 2, 25)
-        assert {n["zone"] for n in d.nodes("t4")} == {B}
-        d.until(d.same, 10, "the cloud holds other machines than the fleet")
-        assert cloud.targets("gpu") == 2 and not cloud.living("gpu", A), "the target of the first zone was left high"
-        assert d.events("node.failed") and d.events("offer.set_aside") or d.status()["set_aside"]
-        d.post({"owner": "resnet", "bundles": []})
-        d.ended()
-        assert d.ready("cpu") == 1 and cloud.targets("cpu") == 1
-        cloud.heal()
-        d.stays(lambda: not cloud.living("gpu"), 1.5)  # nothing is bought later on
-        assert cloud.tokens and not [t for t in cloud.tokens if t in d.text()], "a token in the log"
-    assert cloud.bought == 3, "two T4 machines and a CPU one, no more"
 
 
 def test_kill_9_at_any_moment(server, slow, tmp_path):

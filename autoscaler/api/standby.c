@@ -1,0 +1,134 @@
+/*
+ * standby.c - GET /healthz is 200, all else 503 with what is waited for.
+ *
+ * A Deployment's probes need an answer from a standby too: alive, so that it
+ * is not restarted, and not ready, so that the Service leads to the leader.
+ */
+#include "standby.h"
+
+#include <jansson.h>
+#include <openssl/crypto.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "inside.h"
+
+struct standby {
+    struct MHD_Daemon *mhd;
+    pthread_mutex_t lock;
+    char text[512];
+};
+
+static enum MHD_Result answer(void *cls, struct MHD_Connection *connection,
+                              const char *url, const char *method,
+                              const char *version, const char *data,
+                              size_t *n_data, void **seen)
+{
+    static int first;
+    struct standby *s = cls;
+    struct MHD_Response *r;
+    enum MHD_Result rc;
+    bool health = strcmp(url, "/healthz") == 0;
+    json_t *json;
+    char *text;
+
+    (void)method;
+    (void)version;
+    (void)data;
+    if (!*seen) {
+        *seen = &first;
+        return MHD_YES;
+    }
+    if (*n_data) {
+        *n_data = 0;  /* a body is read to its end and dropped */
+        return MHD_YES;
+    }
+    pthread_mutex_lock(&s->lock);
+    json = health ? json_pack("{s:s,s:s}", "status", "standby", "detail",
+                              s->text)
+                  : json_pack("{s:{s:s,s:s}}", "error", "code", "standby",
+                              "message", s->text);
+    pthread_mutex_unlock(&s->lock);
+    text = json_dumps(json, JSON_COMPACT);
+    json_decref(json);
+    if (!text)
+        return MHD_NO;
+    r = MHD_create_response_from_buffer(strlen(text), text,
+                                        MHD_RESPMEM_MUST_FREE);
+    MHD_add_response_header(r, "Content-Type", "application/json");
+    if (!health)
+        MHD_add_response_header(r, "Retry-After", "1");
+    rc = MHD_queue_response(connection, health ? 200 : 503, r);
+    MHD_destroy_response(r);
+    return rc;
+}
+
+enum status standby_start(const struct config *c, struct standby **ret,
+                          struct err *err)
+{
+    struct MHD_OptionItem tls[] = {
+        {MHD_OPTION_HTTPS_MEM_CERT, 0, NULL},
+        {MHD_OPTION_HTTPS_MEM_KEY, 0, NULL},
+        {MHD_OPTION_END, 0, NULL},
+    };
+    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC;
+    struct standby *s = calloc(1, sizeof *s);
+    char *cert = NULL, *key = NULL;
+    enum status rc;
+    int fd = -1;
+
+    if (!s)
+        abort();
+    pthread_mutex_init(&s->lock, NULL);
+    rc = socket_listen("api.listen", c->api_host, c->api_port, &fd, err);
+    if (rc == ST_OK && *c->api_tls_cert) {
+        rc = pem_read(c->api_tls_cert, "api.tls_cert", &cert, err);
+        if (rc == ST_OK)
+            rc = pem_read(c->api_tls_key, "api.tls_key", &key, err);
+        flags |= MHD_USE_TLS;
+        tls[0].ptr_value = cert;
+        tls[1].ptr_value = key;
+    } else {
+        tls[0].option = MHD_OPTION_END;
+    }
+    if (rc == ST_OK) {
+        s->mhd = MHD_start_daemon(flags, 0, NULL, NULL, answer, s,
+                                  MHD_OPTION_LISTEN_SOCKET, fd,
+                                  MHD_OPTION_CONNECTION_LIMIT, 64u,
+                                  MHD_OPTION_CONNECTION_TIMEOUT, 10u,
+                                  MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
+        if (!s->mhd)
+            rc = err_set(err, ST_INVALID, "api: the HTTP server does not start");
+    }
+    free(cert);
+    if (key)
+        OPENSSL_cleanse(key, strlen(key));
+    free(key);
+    if (rc != ST_OK) {
+        if (fd >= 0)
+            close(fd);
+        pthread_mutex_destroy(&s->lock);
+        free(s);
+        s = NULL;
+    }
+    *ret = s;
+    return rc;
+}
+
+void standby_says(struct standby *s, const char *text)
+{
+    pthread_mutex_lock(&s->lock);
+    snprintf(s->text, sizeof s->text, "%s", text);
+    pthread_mutex_unlock(&s->lock);
+}
+
+void standby_stop(struct standby *s)
+{
+    if (!s)
+        return;
+    MHD_stop_daemon(s->mhd);
+    pthread_mutex_destroy(&s->lock);
+    free(s);
+}

@@ -1,0 +1,262 @@
+/*
+ * cmd_doctor.c - is everything there that the daemon needs?  Looks, never
+ * changes anything, and says what to do.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <netdb.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../base/clock.h"
+#include "../cloud/cloud.h"
+#include "../wire/ray.h"
+#include "cli.h"
+#include "doctor.h"
+
+enum { PATIENCE_MS = 20000, MAIL_LISTED = 1 };
+
+void finding_add(struct checkup *c, enum finding f, const char *what,
+                 const char *fmt, ...)
+{
+    static const char *const words[] = {"ok", "warn", "bad"};
+    char text[1200];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    c->n[f]++;
+    if (c->json)
+        json_array_append_new(c->json, json_pack("{s:s,s:s,s:s}", "finding",
+                                                 words[f], "what", what,
+                                                 "text", text));
+    else
+        printf("%-5s %s: %s\n", words[f], what, text);
+}
+
+/* ---- plug-ins and credentials: a list call tells */
+
+static struct call *list_call(struct provider *p)
+{
+    struct mailbox box;
+    struct workers *w;
+    struct mail *mail;
+    struct call *call = call_new(p, CALL_LIST, MAIL_LISTED);
+    struct timespec t = {.tv_nsec = 5000000};
+    int64_t end = clock_mono_ms() + PATIENCE_MS;
+
+    mailbox_init(&box, NULL, NULL);
+    w = workers_new(1, 0, &box);
+    call_submit(w, call, PATIENCE_MS);
+    while (!(mail = mailbox_take(&box)) && clock_mono_ms() < end)
+        nanosleep(&t, NULL);
+    if (!mail)
+        return NULL;  /* it hangs; the process ends soon */
+    workers_free(w, PATIENCE_MS);
+    mailbox_done(&box);
+    return call;
+}
+
+static void provider_look(struct checkup *c, const struct conf_provider *conf)
+{
+    struct provider *p;
+    struct buf errors;
+    struct call *call;
+    char what[64];
+
+    snprintf(what, sizeof what, "provider %.40s", conf->name);
+    buf_init(&errors, 1 << 20);
+    if (provider_open(c->conf, conf, &p, &errors) != ST_OK) {
+        errors.s[strcspn(errors.s, "\n")] = '\0';
+        finding_add(c, FINDING_BAD, what, "%s", errors.s);
+        buf_done(&errors);
+        return;
+    }
+    buf_done(&errors);
+    call = list_call(p);
+    if (!call) {
+        finding_add(c, FINDING_BAD, what, "its list does not come back within "
+                    "%d s", PATIENCE_MS / 1000);
+        return;
+    }
+    if (call->status == ST_OK)
+        finding_add(c, FINDING_OK, what, "%s %s lists %u machines of ours in "
+                    "%lld ms", provider_plugin(p).name,
+                    provider_plugin(p).version, call->machines.n,
+                    (long long)call->took_ms);
+    else
+        finding_add(c, FINDING_BAD, what, "%s: %s (%s)",
+                    status_name(call->status), call->err.text,
+                    call->status == ST_AUTH
+                        ? "see Credentials in the plug-in's README"
+                        : "its list failed");
+    call_free(call);
+    provider_close(p);
+}
+
+/* ---- the Ray head */
+
+static void ray_look(struct checkup *c)
+{
+    struct ray_head *h;
+    struct head_view *view = NULL;
+    struct arena arena = {0};
+    struct err err;
+
+    if (!*c->conf->ray_address)
+        return;
+    h = ray_head_new(c->conf->ray_address, c->conf->ray_token_file);
+    if (ray_head_read(h, &arena, clock_mono_ms() + PATIENCE_MS, &view, &err) !=
+            ST_OK || !view)
+        finding_add(c, FINDING_BAD, "Ray head", "%s%s", err.text,
+                    err.status == ST_AUTH
+                        ? "; set head.ray.token_file or RAY_AUTH_TOKEN_PATH"
+                        : "");
+    else if (!view->v2)
+        finding_add(c, FINDING_BAD, "Ray head", "it was started without "
+                    "RAY_enable_autoscaler_v2=1: it keeps no request_resources "
+                    "for us, and `ray status` stays empty; start it with that "
+                    "set and --autoscaling-config left out");
+    else
+        finding_add(c, FINDING_OK, "Ray head", "%s answers, session %s, %u "
+                    "nodes, token accepted", c->conf->ray_address,
+                    view->session, view->n_nodes);
+    ray_head_free(h);
+    arena_done(&arena);
+}
+
+/* ---- this machine */
+
+static void state_look(struct checkup *c)
+{
+    const char *path = c->conf->state, *slash = strrchr(path, '/');
+    char dir[4096];
+
+    if (c->conf->ha)
+        return;
+    snprintf(dir, sizeof dir, "%.*s", slash ? (int)(slash - path) + 1 : 1,
+             slash ? path : ".");
+    if (access(dir, W_OK | X_OK) != 0)
+        finding_add(c, FINDING_BAD, "state", "%s cannot be written: %s; state: "
+                    "needs a folder that exists and may be written", dir,
+                    strerror(errno));
+    else if (access(path, F_OK) == 0 && access(path, R_OK | W_OK) != 0)
+        finding_add(c, FINDING_BAD, "state", "%s: %s", path, strerror(errno));
+    else
+        finding_add(c, FINDING_OK, "state", "%s", path);
+}
+
+static bool somebody_listens(const struct config *conf)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
+                             .ai_flags = AI_NUMERICSERV}, *list;
+    char port[16];
+    bool yes = false;
+
+    snprintf(port, sizeof port, "%u", conf->api_port);
+    if (!conf->api_port || getaddrinfo(conf->api_host, port, &hints, &list))
+        return false;
+    for (const struct addrinfo *a = list; a && !yes; a = a->ai_next) {
+        int fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, 0);
+
+        yes = fd >= 0 && connect(fd, a->ai_addr, a->ai_addrlen) == 0;
+        if (fd >= 0)
+            close(fd);
+    }
+    freeaddrinfo(list);
+    return yes;
+}
+
+static void api_look(struct checkup *c)
+{
+    if (somebody_listens(c->conf))
+        finding_add(c, FINDING_WARN, "api", "somebody listens on %s:%u: this "
+                    "daemon, running already, or another program",
+                    c->conf->api_host, c->conf->api_port);
+    else
+        finding_add(c, FINDING_OK, "api", "%s:%u is free", c->conf->api_host,
+                    c->conf->api_port);
+}
+
+static void config_look(struct checkup *c)
+{
+    for (uint32_t i = 0; i < c->conf->n_warnings; i++)
+        finding_add(c, FINDING_WARN, "configuration", "%s",
+                    c->conf->warnings[i]);
+    finding_add(c, c->conf->n_types ? FINDING_OK : FINDING_WARN,
+                "configuration", "%s: cluster %s, %u node types, %u providers",
+                c->conf->path, c->conf->cluster, c->conf->n_types,
+                c->conf->n_providers);
+}
+
+/* ---- */
+
+static int run(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"config", required_argument, NULL, 'c'},
+        {"json", no_argument, NULL, 'j'},
+        {0}};
+    const char *path = "davit.yaml";
+    struct checkup c = {0};
+    struct config *conf;
+    struct buf errors;
+    int opt;
+
+    while ((opt = getopt_long(argc, argv, "c:", options, NULL)) != -1) {
+        switch (opt) {
+        case 'c': path = optarg; break;
+        case 'j': c.json = json_array(); break;
+        default: return cli_usage(&cli_doctor, "see above");
+        }
+    }
+    if (optind < argc)
+        path = argv[optind];
+    buf_init(&errors, 1 << 20);
+    if (config_load(path, &conf, &errors) != ST_OK) {
+        fputs(errors.s, stderr);
+        buf_done(&errors);
+        json_decref(c.json);
+        return EXIT_INPUT;
+    }
+    buf_done(&errors);
+    c.conf = conf;
+    buf_init(&c.advice, 1 << 20);
+    config_look(&c);
+    state_look(&c);
+    api_look(&c);
+    ray_look(&c);
+    doctor_kube(&c);
+    for (uint32_t i = 0; i < conf->n_providers; i++)
+        provider_look(&c, &conf->providers[i]);
+    if (c.json) {
+        json_t *all = json_pack("{s:o,s:s}", "findings", c.json, "advice",
+                                c.advice.s);
+        json_dumpf(all, stdout, JSON_INDENT(2));
+        putchar('\n');
+        json_decref(all);
+    } else {
+        if (c.advice.n)
+            printf("\n%s", c.advice.s);
+        printf("%u ok, %u warnings, %u bad\n", c.n[FINDING_OK],
+               c.n[FINDING_WARN], c.n[FINDING_BAD]);
+    }
+    buf_done(&c.advice);
+    config_free(conf);
+    return c.n[FINDING_BAD] ? EXIT_NO : EXIT_OK;
+}
+
+const struct cli_command cli_doctor = {
+    "doctor", "[--config FILE] [--json] [FILE]",
+    "checks what the daemon needs: head, rights, credentials, clock", run,
+    "Reads only: the configuration, the Ray head with its token, the API server\n"
+    "with every right that the configuration needs (what is missing is printed as\n"
+    "a Role to apply), the clock, one list call of each provider, and GPU nodes'\n"
+    "pods that would see GPUs they did not ask for.  The exit code is 1 when\n"
+    "something is bad.\n"};

@@ -1,0 +1,82 @@
+/*
+ * daemon.c - see daemon.h.
+ */
+#include "daemon.h"
+
+#include <signal.h>
+#include <stdio.h>
+
+#include "../api/server.h"
+#include "../api/standby.h"
+#include "cli.h"
+
+void daemon_prepare(enum log_level level, bool json)
+{
+    log_setup(level, json);
+    /* A peer that hangs up, or nobody reading the log, is no reason to end. */
+    signal(SIGPIPE, SIG_IGN);
+}
+
+static void waits_told(void *arg, const char *text)
+{
+    standby_says(arg, text);
+    log_info("%s", text);
+}
+
+/* With state: kubernetes: returns once this daemon leads. */
+static enum status lead(const struct config *conf, struct ha **ret,
+                        struct err *err)
+{
+    struct standby *standby;
+    enum status s = ha_open(conf, ret, err);
+
+    if (s != ST_OK || !*ret)
+        return s;
+    s = standby_start(conf, &standby, err);
+    if (s != ST_OK)
+        return s;
+    ha_lead(*ret, waits_told, standby);
+    standby_stop(standby);
+    return ST_OK;
+}
+
+int daemon_run(const struct control_opts *opts, struct config *conf)
+{
+    struct control_opts o = *opts;
+    struct control *control;
+    struct server *server;
+    struct buf errors;
+    struct err err;
+    int rc;
+
+    for (uint32_t i = 0; i < conf->n_warnings; i++)
+        log_warn("%s", conf->warnings[i]);
+    if (lead(conf, &o.ha, &err) != ST_OK) {
+        fprintf(stderr, "%s: %s\n", o.config_path, err.text);
+        config_free(conf);
+        return EXIT_INPUT;
+    }
+    buf_init(&errors, 1 << 20);
+    if (control_new(&o, conf, &control, &errors) != ST_OK) {
+        fputs(errors.s, stderr);
+        buf_done(&errors);
+        ha_close(o.ha);
+        return EXIT_INPUT;
+    }
+    buf_done(&errors);
+    if (server_start(conf, control, &server, &err) != ST_OK) {
+        fprintf(stderr, "%s: api: %s\n", o.config_path, err.text);
+        control_free(control);
+        ha_close(o.ha);
+        return EXIT_INPUT;
+    }
+    log_info("listening on %s:%u", conf->api_host, server_port(server));
+    if (*conf->metrics_host)
+        log_info("metrics on %s:%u", conf->metrics_host,
+                 server_metrics_port(server));
+    rc = control_run(control);
+    server_stop(server);
+    control_free(control);
+    ha_close(o.ha);
+    return rc;
+}

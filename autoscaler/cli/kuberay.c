@@ -1,0 +1,107 @@
+/*
+ * kuberay.c - see kuberay.h.
+ *
+ * What a RayCluster does not say (where the head is, the ports, the journal) is
+ * put together here as a davit: block; the annotation davit.io/config of the
+ * RayCluster goes over it.
+ */
+#include "kuberay.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "../base/clock.h"
+#include "../control/source.h"
+#include "cli.h"
+#include "daemon.h"
+
+enum { AGAIN_MS = 5000, READ_MS = 20000 };
+
+static void put(json_t *block, const char *a, const char *b, const char *value)
+{
+    json_t *in = json_object_get(block, a);
+
+    if (!*value)
+        return;
+    if (!in) {
+        in = json_object();
+        json_object_set_new(block, a, in);
+    }
+    json_object_set_new(in, b, json_string(value));
+}
+
+static json_t *block_of(const struct kuberay_opts *k)
+{
+    json_t *block = json_object();
+    char address[600];
+
+    snprintf(address, sizeof address, "%s", k->ray_address);
+    if (!*address && *k->space)
+        snprintf(address, sizeof address, "%.253s-head-svc.%.253s.svc:6379",
+                 k->name, k->space);
+    if (*address)
+        json_object_set_new(block, "head",
+                            json_pack("{s:{s:s}}", "ray", "address", address));
+    put(block, "api", "listen", k->listen);
+    put(block, "api", "metrics", k->metrics);
+    if (*k->state)
+        json_object_set_new(block, "state", json_string(k->state));
+    return block;
+}
+
+/* Everything but running: settings in *ret; false: why is told. */
+static bool settings_read(struct source *s, struct config **ret)
+{
+    struct buf errors;
+    struct err err;
+    bool changed;
+    enum status st = source_read(s, clock_mono_ms() + READ_MS, &changed, &err);
+
+    if (st != ST_OK) {
+        log_error("%s: %s", source_title(s), err.text);
+        return false;
+    }
+    buf_init(&errors, 1 << 20);
+    st = source_parse(s, ret, &errors);
+    if (st != ST_OK)
+        log_error("%s", errors.s);
+    buf_done(&errors);
+    return st == ST_OK;
+}
+
+static void rest(void)
+{
+    nanosleep(&(struct timespec){AGAIN_MS / 1000, AGAIN_MS % 1000 * 1000000L},
+              NULL);
+}
+
+int kuberay_run(struct control_opts *o, const struct kuberay_opts *k)
+{
+    json_t *block = block_of(k);
+    struct source_opts so = {k->space, k->name, k->kubeconfig, k->context,
+                             block};
+    struct source *source = NULL;
+    struct config *conf;
+    struct err err;
+    int rc = EXIT_INPUT;
+
+    for (;;) {
+        if (!source && source_new(&so, &source, &err) != ST_OK)
+            log_error("%s", err.text);
+        if (source && settings_read(source, &conf)) {
+            o->source = source;
+            o->config_path = source_title(source);
+            rc = daemon_run(o, conf);
+            if (rc == EXIT_OK || !k->sidecar)
+                break;
+        } else if (!k->sidecar) {
+            break;
+        }
+        log_error("looking again in %d s", AGAIN_MS / 1000);
+        rest();
+    }
+    source_free(source);
+    json_decref(block);
+    return rc;
+}

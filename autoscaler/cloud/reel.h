@@ -1,0 +1,54 @@
+/*
+ * reel.h - a recorded exchange, as it is written and compared; tape.c's.
+ */
+#ifndef CLOUD_REEL_H
+#define CLOUD_REEL_H
+
+#include <jansson.h>
+
+#include "redact.h"
+#include "tape.h"
+
+struct take {                    /* one recorded exchange */
+    const char *key;             /* what it is found by; see take_key() */
+    const char *host;            /* of its URL */
+    uint64_t hash;               /* of key */
+    uint32_t line;
+    bool write;                  /* the cloud is another one afterwards */
+    bool token;                  /* it gave out secrets */
+    bool used;
+    int64_t at_ms;
+    const char *request_id, *type, *zone;  /* of the launch, "" */
+    bool spot;
+    enum status failed;          /* there was no reply: this and text */
+    const char *text;
+    int status;
+    const char *body;
+    size_t body_len;
+    struct davit_kv *headers;
+    size_t n_headers;
+};
+
+/* The same for requests that mean the same: "METHOD PATH?QUERY BODY" with
+ * sorted query, canonical JSON, no secrets, times of the day as "(time)" and
+ * idempotency keys as "(id)". */
+const char *take_key(struct arena *a, const char *method, const char *url,
+                     const char *body);
+/* Does this ask for something and change nothing? */
+bool take_reads(const char *method, const char *url, const char *body,
+                const struct davit_kv *headers, size_t n_headers);
+const char *take_host(struct arena *a, const char *url);
+
+/* One line of a recording, without secrets. */
+char *take_write(struct secrets *s, const struct tape_launch *launch,
+                 const struct http_exchange *x, const struct err *failed,
+                 int64_t at_ms, int64_t took_ms);
+/* NULL, or what is wrong with the line. */
+const char *take_read(struct arena *a, const char *line, size_t n,
+                      struct take *ret);
+
+/* Bytes as text that JSON can hold, and back. */
+json_t *bytes_json(const char *s, size_t n);
+const char *json_bytes(struct arena *a, const json_t *j, size_t *ret_n);
+
+#endif

@@ -1,0 +1,41 @@
+/*
+ * tape.h - what a provider's cloud was asked and answered, kept in a file, and
+ * answered again from there.
+ *
+ * One file per provider, NAME.jsonl: an exchange a line, without its secrets.
+ * Played back, an exchange is answered by the recorded one with the same
+ * method, path, query and body.  Time in a recording passes with its writes: a
+ * read is answered by what was seen after the writes that were made and before
+ * the next one, and when it asks more often than was recorded, by the last of
+ * these; a write is answered once for each time it was recorded.  Tokens are
+ * read freely.  What is not there is INVALID, and says what comes closest.
+ * Thread: any, but for opening and freeing.
+ */
+#ifndef CLOUD_TAPE_H
+#define CLOUD_TAPE_H
+
+#include "../wire/http.h"
+
+struct tape;
+
+/* Appends to DIR/NAME.jsonl; the folder is made. */
+enum status tape_record(const char *dir, const char *name, struct tape **ret,
+                        struct err *err);
+enum status tape_replay(const char *dir, const char *name, struct tape **ret,
+                        struct err *err);
+void tape_free(struct tape *t);
+
+struct tape_launch { const char *request_id, *type, *zone; bool spot; };
+
+/* As http_do().  launch: what it is part of; NULL: something else. */
+enum status tape_do(struct tape *t, const struct tape_launch *launch,
+                    struct http_client *c, struct http_exchange *x,
+                    struct arena *arena, struct err *err);
+/* How far the recording's clock is behind ours; 0 while recording. */
+int64_t tape_behind_ms(struct tape *t);
+/* The request id of the next recorded launch of this offer that was not given
+ * out yet: then the plug-in says the same as it did.  NULL: there is none. */
+const char *tape_request_id(struct tape *t, const char *type, const char *zone,
+                            bool spot);
+
+#endif

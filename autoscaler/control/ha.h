@@ -1,0 +1,48 @@
+/*
+ * ha.h - one leader among several daemons, and its memory in the cluster.
+ *
+ * Who leads holds a Lease; what must survive is in ConfigMaps (kube_state.h).
+ * A standby waits in ha_lead() with nothing open; a leader that loses its
+ * lease ends its process at once, as Kubernetes' own controllers do: what it
+ * was about to do is written down, and the next one goes on with it.
+ */
+#ifndef CONTROL_HA_H
+#define CONTROL_HA_H
+
+#include <stdatomic.h>
+
+#include "../base/mailbox.h"
+#include "../config/config.h"
+#include "../store/mirror.h"
+
+struct ha;
+
+/* NULL in *ret when the configuration does not ask for it. */
+enum status ha_open(const struct config *c, struct ha **ret, struct err *err);
+/* Returns once this daemon leads; then the lease is kept by a thread.  waits
+ * is called with what is waited for whenever that changes. */
+void ha_lead(struct ha *h, void (*waits)(void *arg, const char *text),
+             void *arg);
+/* Stops the thread and gives the lease up. */
+void ha_close(struct ha *h);
+const char *ha_identity(const struct ha *h);
+
+/* ---- for control/ only; control thread */
+
+/* A fresh journal gets what the last leader knew; from now on its changes are
+ * noted. */
+enum status ha_restore(struct ha *h, struct journal *j,
+                       struct mailbox *answers, struct err *err);
+/* Sends what committed batches changed, unless it is being sent; wakes are
+ * told by returning the mono time to be called again at, or INT64_MAX. */
+int64_t ha_push(struct ha *h, struct journal *j);
+/* No more writes are sent; what is not in the copy yet is written now, as far
+ * as the time goes.  False: a write hangs, nothing of it may be freed. */
+bool ha_stop(struct ha *h, struct journal *j);
+/* A finished write, MAIL_HA.  False and the reason in err: it failed and is
+ * run again. */
+bool ha_fold(struct ha *h, struct journal *j, struct mail *mail,
+             struct err *err);
+enum { HA_MAIL = 4 };
+
+#endif

@@ -1,0 +1,260 @@
+/*
+ * take_nodes.c - machines and the heads' nodes into facts.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/clock.h"
+#include "take.h"
+
+/* ---- labels */
+
+/* Does a head's demand look at this label? */
+static bool label_asked(const struct head_view *view, const char *key)
+{
+    for (uint32_t d = 0; view && d < view->n_demands; d++)
+        for (uint32_t b = 0; b < view->demands[d].n_bundles; b++) {
+            const struct fact_bundle *x = &view->demands[d].bundles[b];
+            for (uint32_t k = 0; k < x->n_alts; k++)
+                for (uint32_t t = 0; t < x->alts[k].selector.n; t++)
+                    if (strcmp(x->alts[k].selector.v[t].key, key) == 0)
+                        return true;
+        }
+    return false;
+}
+
+/* A Ray node's labels.  ray.io/node-id is another on each of them and would
+ * make every node a class of its own; it counts only when somebody asks. */
+static struct pairs labels_copy(struct arena *a, struct pairs p, bool node_ids)
+{
+    struct pair *v = ARENA_ARRAY(a, struct pair, p.n);
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < p.n; i++)
+        if (node_ids || strcmp(p.v[i].key, "ray.io/node-id") != 0)
+            v[n++] = (struct pair){arena_strdup(a, p.v[i].key),
+                                   arena_strdup(a, p.v[i].value)};
+    return (struct pairs){v, n};
+}
+
+/* ---- taints and room */
+
+/* Of a node that we drain, without what the drain itself put there: it is the
+ * room that the node has when the drain is taken back. */
+static struct taints seen_taints(struct arena *a, const struct head_node *n)
+{
+    struct taint *v = ARENA_ARRAY(a, struct taint, n->taints.n);
+    bool ours = n->status == HEAD_DRAINING;
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < n->taints.n; i++) {
+        const char *key = n->taints.v[i].key;
+        if (!ours || (strcmp(key, HEAD_DRAIN_TAINT) != 0 &&
+                      strcmp(key, "node.kubernetes.io/unschedulable") != 0))
+            v[kept++] = n->taints.v[i];
+    }
+    return taints_copy(a, (struct taints){v, kept});
+}
+
+static int64_t amount_of(const struct qtys *q, const char *name)
+{
+    for (uint32_t i = 0; i < q->n; i++)
+        if (strcmp(q->v[i].name, name) == 0)
+            return q->v[i].amount;
+    return 0;
+}
+
+static bool is_coming(const char *resource)
+{
+    return strcmp(resource, "CPU") != 0 && strcmp(resource, "memory") != 0 &&
+           strcmp(resource, "object_store_memory") != 0;
+}
+
+/* What the node has, and for a while what its type says it will have: a GPU is
+ * there minutes after the node is Ready, once its device plug-in has told of
+ * it.  Without that a second machine would be bought for the same pod. */
+static struct qtys with_coming(struct arena *a, struct qtys have,
+                               const struct qtys *total,
+                               const struct conf_type *t)
+{
+    struct qty *v = ARENA_ARRAY(a, struct qty, have.n + t->fact.resources.n);
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < have.n; i++)
+        if (amount_of(total, have.v[i].name) > 0)
+            v[n++] = have.v[i];
+    for (uint32_t i = 0; i < t->fact.resources.n; i++) {
+        const struct qty *q = &t->fact.resources.v[i];
+
+        if (is_coming(q->name) && amount_of(total, q->name) == 0)
+            v[n++] = *q;
+    }
+    return qtys_copy(a, (struct qtys){v, n});
+}
+
+static bool settles(struct control *c, const struct machine *m)
+{
+    const struct head *h = head_of_machines(c);
+    int64_t left = m->ready_ms + c->config->kube_join_timeout_ms - c->now_ms;
+
+    if (!h || !h->ops->by_address || left <= 0)
+        return false;
+    control_wake_at(c, clock_mono_ms() + left + 1);
+    return true;
+}
+
+static void room_take(struct control *c, struct arena *a,
+                      const struct machine *m, const struct conf_type *t,
+                      const struct head_node *seen, struct fact_node *n)
+{
+    if (t && settles(c, m)) {
+        n->total = with_coming(a, seen->total, &seen->total, t);
+        n->available = with_coming(a, seen->available, &seen->total, t);
+    } else {
+        n->total = qtys_copy(a, seen->total);
+        n->available = qtys_copy(a, seen->available);
+    }
+}
+
+/* ---- nodes */
+
+static void hold_take(struct control *c, const struct machine *m,
+                      struct fact_node *n)
+{
+    const struct site *s = site_find(c, m->provider);
+
+    if (m->shielded)
+        n->hold = REASON_KEEP_PROTECTED;
+    else if (!s || !s->listed_ms || s->list_failures)
+        n->hold = REASON_KEEP_STALE;
+    else if (m->hold_until_ms > c->now_ms) {
+        n->hold = REASON_KEEP_REFUSED;
+        n->hold_until_ms = m->hold_until_ms;
+    }
+}
+
+/* Machines of one unit: as the provider says, else so many neighbours of one
+ * launch. */
+static const char *unit_of(struct arena *a, const struct machine *m,
+                           const struct conf_type *t)
+{
+    const char *number = strrchr(m->id, '-');
+    uint32_t hosts = t ? t->fact.hosts : 1;
+
+    if (*m->unit)
+        return arena_strdup(a, m->unit);
+    if (hosts < 2 || m->adopted || !*m->request_id || !number)
+        return "";
+    return arena_printf(a, "%s/%lu", m->request_id,
+                        strtoul(number + 1, NULL, 10) / hosts);
+}
+
+static struct fact_node machine_take(struct holds_reader *holds,
+                                     const struct machine *m, bool node_ids)
+{
+    struct control *c = holds->c;
+    struct arena *a = holds->arena;
+    const struct conf_type *t = type_find(c->config, m->type);
+    const struct head_node *seen = head_node_of(c, m);
+    struct fact_node n = {
+        .id = arena_strdup(a, m->id),
+        .type = arena_strdup(a, t ? m->type : ""),
+        .zone = arena_strdup(a, m->zone),
+        .spot = m->spot,
+        .outdated = !t || (*m->config_hash && strcmp(t->hash, m->config_hash)),
+        .state = m->state,
+        .idle_ms = -1,
+        .since_ms = m->since_ms,
+        .created_ms = m->created_ms,
+        .price_micros_hour = m->price_micros_hour,
+        .activity = "",
+        .cloud_id = arena_strdup(a, m->cloud_id),
+        .address = arena_strdup(a, m->address),
+        .ray_id = arena_strdup(a, m->ray_id),
+        .provider = arena_strdup(a, m->provider),
+        .request_id = arena_strdup(a, m->request_id),
+        .note = arena_strdup(a, m->detail),
+        .unit = unit_of(a, m, t),
+        .progress_ms = m->progress_ms,
+        .holds = holds_of(holds, m),
+    };
+
+    hold_take(c, m, &n);
+    if (m->state == STATE_DRAINING && m->drain_accepted)
+        n.state = STATE_STOPPING;  /* no way back: it gives no room */
+    if (m->state != STATE_READY && m->state != STATE_DRAINING)
+        return n;
+    if (!c->n_heads) {
+        /* Nothing tells of work on it: it is idle since it was last needed. */
+        int64_t since = m->needed_ms > m->ready_ms ? m->needed_ms : m->ready_ms;
+        n.idle_ms = c->now_ms > since ? c->now_ms - since : 0;
+    } else if (seen && seen->status != HEAD_DEAD) {
+        room_take(c, a, m, t, seen, &n);
+        n.labels = labels_copy(a, seen->labels, node_ids);
+        n.taints = seen_taints(a, seen);
+        n.idle_ms = seen->status == HEAD_IDLE ? seen->idle_ms : -1;
+        n.activity = arena_strdup(a, seen->activity);
+    }
+    return n;
+}
+
+/* Nodes that are no machine of ours: the head itself, and strangers. */
+static struct fact_node stranger_take(struct arena *a,
+                                      const struct head_node *r, bool node_ids)
+{
+    return (struct fact_node){
+        .id = arena_strdup(a, r->node_id),
+        .type = "",
+        .zone = arena_strdup(a, r->zone),
+        .head = r->head,
+        .foreign = true,
+        .state = r->status == HEAD_DRAINING ? STATE_STOPPING : STATE_READY,
+        .total = qtys_copy(a, r->total),
+        .available = qtys_copy(a, r->available),
+        .labels = labels_copy(a, r->labels, node_ids),
+        .taints = taints_copy(a, r->taints),
+        .idle_ms = r->status == HEAD_IDLE ? r->idle_ms : -1,
+        .price_micros_hour = -1,
+        .activity = arena_strdup(a, r->activity),
+        .cloud_id = arena_strdup(a, r->instance_id),
+        .address = arena_strdup(a, r->address),
+        .ray_id = arena_strdup(a, r->node_id),
+        .provider = "", .request_id = "", .note = arena_strdup(a, r->type),
+        .unit = "",
+    };
+}
+
+void nodes_take(struct control *c, struct arena *a, struct facts *f)
+{
+    const struct head *owner = head_of_machines(c);
+    const struct head_view *mine = owner ? owner->view : NULL;
+    bool *ours = ARENA_ARRAY(a, bool, mine ? mine->n_nodes : 0);
+    uint32_t n = 0, most = c->fleet.n;
+    struct holds_reader holds = holds_reader(c, a);
+    bool node_ids = false;
+    struct fact_node *v;
+
+    for (uint32_t h = 0; h < c->n_heads; h++) {
+        const struct head_view *view = c->heads[h].view;
+        most += view ? view->n_nodes : 0;
+        node_ids = node_ids || label_asked(view, "ray.io/node-id");
+    }
+    v = ARENA_ARRAY(a, struct fact_node, most);
+    for (uint32_t i = 0; i < c->fleet.n; i++) {
+        const struct machine *m = c->fleet.v[i];
+        const struct head_node *x = head_node_of(c, m);
+        if (x)
+            ours[x - mine->nodes] = true;
+        if (m->state != STATE_GONE)
+            v[n++] = machine_take(&holds, m, node_ids);
+    }
+    for (uint32_t h = 0; h < c->n_heads; h++) {
+        const struct head_view *view = c->heads[h].view;
+        for (uint32_t i = 0; view && i < view->n_nodes; i++)
+            if (view->nodes[i].status != HEAD_DEAD &&
+                !(view == mine && ours[i]))
+                v[n++] = stranger_take(a, &view->nodes[i], node_ids);
+    }
+    f->nodes = v;
+    f->n_nodes = n;
+}

@@ -1,0 +1,333 @@
+/*
+ * kube_state.c - rows in ConfigMaps.
+ *
+ * A row's key is its kind and its id with everything but letters, digits and
+ * '-' as _XX, cut and hashed when it gets long; the row itself holds the id.
+ * A write is a merge patch of the changed keys of one shard: a lost reply is
+ * no harm, since the same patch leads to the same data.
+ */
+#include "kube_state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/buf.h"
+
+#define FENCE "davit.io/fence"
+#define HOLDER "davit.io/holder"
+#define LABEL "davit.io/state"
+enum { LONGEST_KEY = 200, TRIES = 4, PATH_MAX_ = 640 };
+
+struct kube_state {
+    struct kube *kube;
+    char *space, *name, *identity;
+    int64_t token;
+    char version[KUBE_STATE_SHARDS][64];  /* "" : not known */
+};
+
+static char *dup_or_die(const char *s)
+{
+    char *d = strdup(s);
+
+    if (!d)
+        abort();
+    return d;
+}
+
+struct kube_state *kube_state_new(struct kube *k, const char *space,
+                                  const char *name, int64_t token,
+                                  const char *identity)
+{
+    struct kube_state *s = calloc(1, sizeof *s);
+
+    if (!s)
+        abort();
+    s->kube = k;
+    s->space = dup_or_die(space);
+    s->name = dup_or_die(name);
+    s->identity = dup_or_die(identity);
+    s->token = token;
+    return s;
+}
+
+void kube_state_free(struct kube_state *s)
+{
+    if (!s)
+        return;
+    free(s->space);
+    free(s->name);
+    free(s->identity);
+    free(s);
+}
+
+/* ---- keys */
+
+static uint32_t hash_of(const char *a, const char *b)
+{
+    uint32_t h = 2166136261u;
+
+    for (const char *p = a; *p; p++)
+        h = (h ^ (unsigned char)*p) * 16777619u;
+    for (const char *p = b; *p; p++)
+        h = (h ^ (unsigned char)*p) * 16777619u;
+    return h;
+}
+
+static unsigned shard_of(const struct mirror_row *row)
+{
+    return hash_of(row->kind, row->id) % KUBE_STATE_SHARDS;
+}
+
+static void key_write(const struct mirror_row *row, struct buf *key)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-";
+
+    buf_clear(key);
+    buf_printf(key, "%s.", row->kind);
+    for (const char *p = row->id; *p && key->n < LONGEST_KEY; p++) {
+        if (strchr(plain, *p))
+            buf_add(key, p, 1);
+        else
+            buf_printf(key, "_%02X", (unsigned char)*p);
+    }
+    if (key->n >= LONGEST_KEY)
+        buf_printf(key, ".%08x%08x", hash_of(row->id, ""),
+                   hash_of("x", row->id));
+}
+
+/* ---- one ConfigMap */
+
+static void path_write(const struct kube_state *s, int shard, char *path)
+{
+    if (shard < 0)
+        snprintf(path, PATH_MAX_, "/api/v1/namespaces/%s/configmaps", s->space);
+    else
+        snprintf(path, PATH_MAX_, "/api/v1/namespaces/%s/configmaps/%s-%d",
+                 s->space, s->name, shard);
+}
+
+static enum status ask(struct kube_state *s, const char *method, int shard,
+                       json_t *body, json_t **ret, struct err *err)
+{
+    char path[PATH_MAX_], *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
+    struct kube_call call = {.method = method, .path = path, .body = text};
+    enum status st;
+
+    path_write(s, strcmp(method, "POST") == 0 ? -1 : shard, path);
+    if (strcmp(method, "PATCH") == 0)
+        call.content_type = KUBE_MERGE_PATCH;
+    st = kube_do(s->kube, &call, err);
+    free(text);
+    *ret = call.reply;
+    return st;
+}
+
+static const char *text_at(const json_t *o, const char *a, const char *b)
+{
+    const char *t = json_string_value(
+        json_object_get(json_object_get(o, a), b));
+
+    return t ? t : "";
+}
+
+static int64_t fence_of(const json_t *map)
+{
+    const json_t *notes = json_object_get(json_object_get(map, "metadata"),
+                                          "annotations");
+    const char *t = json_string_value(json_object_get(notes, FENCE));
+
+    return t ? strtoll(t, NULL, 10) : 0;
+}
+
+static void version_keep(struct kube_state *s, int shard, const json_t *map)
+{
+    snprintf(s->version[shard], sizeof s->version[shard], "%s",
+             text_at(map, "metadata", "resourceVersion"));
+}
+
+/* metadata with our marks, and the guard. */
+static json_t *meta_make(const struct kube_state *s, int shard)
+{
+    char fence[24], name[300];
+    json_t *meta;
+
+    snprintf(fence, sizeof fence, "%lld", (long long)s->token);
+    snprintf(name, sizeof name, "%s-%d", s->name, shard);
+    meta = json_pack("{s:s,s:{s:s},s:{s:s,s:s}}", "name", name, "labels", LABEL,
+                     s->name, "annotations", FENCE, fence, HOLDER,
+                     s->identity);
+    if (*s->version[shard])
+        json_object_set_new(meta, "resourceVersion",
+                            json_string(s->version[shard]));
+    return meta;
+}
+
+static enum status replaced(const struct kube_state *s, const json_t *map,
+                            struct err *err)
+{
+    const json_t *notes = json_object_get(json_object_get(map, "metadata"),
+                                          "annotations");
+    const char *by = json_string_value(json_object_get(notes, HOLDER));
+
+    return err_set(err, ST_CANCELLED,
+                   "another leader, \"%s\" with token %lld, has taken over "
+                   "%s/%s from us (token %lld)", by ? by : "?",
+                   (long long)fence_of(map), s->space, s->name,
+                   (long long)s->token);
+}
+
+/* Reads a shard again: its version, and whether a later leader has it. */
+static enum status look(struct kube_state *s, int shard, json_t **ret,
+                        struct err *err)
+{
+    enum status st = ask(s, "GET", shard, NULL, ret, err);
+
+    if (st == ST_NOT_FOUND)
+        s->version[shard][0] = '\0';
+    if (st != ST_OK)
+        return st;
+    if (fence_of(*ret) > s->token) {
+        st = replaced(s, *ret, err);
+        json_decref(*ret);
+        *ret = NULL;
+        return st;
+    }
+    version_keep(s, shard, *ret);
+    return ST_OK;
+}
+
+static bool conflict(enum status st, const struct err *err)
+{
+    return st == ST_RETRY && (strcmp(err->code, "Conflict") == 0 ||
+                              strcmp(err->code, "AlreadyExists") == 0);
+}
+
+/* A null removes a key; what is made has none to remove. */
+static void data_put(json_t *body, json_t *data, bool there)
+{
+    json_t *v, *only = json_object();
+    const char *key;
+
+    json_object_foreach(data, key, v)
+        if (there || !json_is_null(v))
+            json_object_set(only, key, v);
+    json_object_set_new(body, "data", only);
+}
+
+/* Patches, or makes, the shard with these data (taken over; NULL: none).  Lost
+ * races against nobody but our own lost replies are run again. */
+static enum status shard_put(struct kube_state *s, int shard, json_t *data,
+                             json_t **ret, struct err *err)
+{
+    enum status st = ST_RETRY;
+
+    *ret = NULL;
+    for (int i = 0; i < TRIES; i++) {
+        bool there = *s->version[shard];
+        json_t *body = json_pack("{s:s,s:s,s:o}", "apiVersion", "v1", "kind",
+                                 "ConfigMap", "metadata", meta_make(s, shard));
+        json_t *seen = NULL;
+
+        if (data)
+            data_put(body, data, there);
+        st = ask(s, there ? "PATCH" : "POST", shard, body, ret, err);
+        json_decref(body);
+        if (st == ST_OK) {
+            version_keep(s, shard, *ret);
+            break;
+        }
+        json_decref(*ret);
+        *ret = NULL;
+        if (!conflict(st, err) && st != ST_NOT_FOUND)
+            break;
+        st = look(s, shard, &seen, err);
+        json_decref(seen);
+        if (st != ST_OK && st != ST_NOT_FOUND)
+            break;
+        st = ST_RETRY;
+    }
+    json_decref(data);
+    return st;
+}
+
+/* ---- all of it */
+
+struct rows { VEC(struct mirror_row) v; };
+
+static void rows_read(const json_t *map, struct arena *arena, struct rows *to)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach(json_object_get(map, "data"), key, value) {
+        const char *dot = strchr(key, '.'), *text = json_string_value(value);
+
+        if (dot && text)
+            VEC_PUSH(arena, &to->v,
+                     ((struct mirror_row){
+                         .kind = arena_strndup(arena, key,
+                                               (size_t)(dot - key)),
+                         .id = arena_strdup(arena, dot + 1),
+                         .json = arena_strdup(arena, text)}));
+    }
+}
+
+enum status kube_state_open(struct kube_state *s, struct arena *arena,
+                            struct mirror_row **ret, uint32_t *n,
+                            struct err *err)
+{
+    struct rows rows = {{0}};
+
+    for (int shard = 0; shard < KUBE_STATE_SHARDS; shard++) {
+        json_t *map = NULL;
+        enum status st = look(s, shard, &map, err);
+
+        json_decref(map);
+        map = NULL;
+        if (st == ST_OK || st == ST_NOT_FOUND)
+            st = shard_put(s, shard, NULL, &map, err);
+        if (st != ST_OK)
+            return st;
+        rows_read(map, arena, &rows);  /* as our own mark left it */
+        json_decref(map);
+    }
+    *ret = rows.v.v;
+    *n = rows.v.n;
+    return ST_OK;
+}
+
+enum status kube_state_write(struct kube_state *s,
+                             const struct mirror_row *rows, uint32_t n,
+                             struct err *err)
+{
+    json_t *data[KUBE_STATE_SHARDS] = {NULL};
+    enum status st = ST_OK;
+    struct buf key;
+
+    buf_init(&key, 4096);
+    for (uint32_t i = 0; i < n; i++) {
+        unsigned shard = shard_of(&rows[i]);
+
+        if (!data[shard])
+            data[shard] = json_object();
+        key_write(&rows[i], &key);
+        json_object_set_new(data[shard], key.s,
+                            rows[i].json ? json_string(rows[i].json)
+                                         : json_null());
+    }
+    buf_done(&key);
+    for (int shard = 0; shard < KUBE_STATE_SHARDS; shard++) {
+        json_t *map = NULL;
+
+        if (!data[shard])
+            continue;
+        if (st == ST_OK)
+            st = shard_put(s, shard, data[shard], &map, err);
+        else
+            json_decref(data[shard]);
+        json_decref(map);
+    }
+    return st;
+}

@@ -1,0 +1,38 @@
+/*
+ * kube_state.h - the journal's copy in the cluster (state: kubernetes).
+ *
+ * Rows lie in SHARDS ConfigMaps "NAME-0" ...: one JSON text a row, so that
+ * kubectl shows them.  Each carries the fencing token of its writer (the
+ * Lease's leaseTransitions) and every write is guarded by resourceVersion: a
+ * leader that was replaced while it slept cannot write, and since nothing
+ * leaves before it is written, cannot launch either.  Blocking; one thread at
+ * a time.
+ */
+#ifndef STORE_KUBE_STATE_H
+#define STORE_KUBE_STATE_H
+
+#include "../wire/kube.h"
+#include "mirror.h"
+
+/* 1 MiB each, as the API server allows: some ten thousand machines. */
+enum { KUBE_STATE_SHARDS = 16 };
+
+struct kube_state;
+struct kube_state *kube_state_new(struct kube *k, const char *space,
+                                  const char *name, int64_t token,
+                                  const char *identity);
+void kube_state_free(struct kube_state *s);
+
+/* Makes the ConfigMaps ours (creates the missing ones) and reads them: after
+ * this no earlier leader can write.  CANCELLED: a later one has them. */
+enum status kube_state_open(struct kube_state *s, struct arena *arena,
+                            struct mirror_row **ret, uint32_t *n,
+                            struct err *err);
+
+/* All of the rows, or an error: RETRY to do the same again later, CANCELLED
+ * when a later leader has taken over, INVALID when a shard is full. */
+enum status kube_state_write(struct kube_state *s,
+                             const struct mirror_row *rows, uint32_t n,
+                             struct err *err);
+
+#endif

@@ -1,0 +1,45 @@
+/*
+ * ray_ops.c - a Ray head among the heads (head.h).
+ */
+#include "ray.h"
+
+static enum status read(void *handle, struct arena *arena,
+                        int64_t deadline_mono_ms, struct head_view **ret,
+                        struct err *err)
+{
+    return ray_head_read(handle, arena, deadline_mono_ms, ret, err);
+}
+
+/* One question: the head waits for running work itself, and the raylet ends
+ * when there is none. */
+static enum status drain(void *handle, struct head_drain *d,
+                         int64_t deadline_mono_ms, struct err *err)
+{
+    bool accepted;
+    enum status s = ray_head_drain(handle, d->node_id, d->preempt, d->message,
+                                   d->deadline_wall_ms, deadline_mono_ms,
+                                   &accepted, d->why, sizeof d->why, err);
+
+    d->got = accepted ? HEAD_DRAIN_ACCEPTED : HEAD_DRAIN_REFUSED;
+    d->moved = accepted;
+    return s;
+}
+
+static enum status report(void *handle, const struct head_report *r,
+                          int64_t deadline_mono_ms, struct err *err)
+{
+    return ray_head_report(handle, r, deadline_mono_ms, err);
+}
+
+static void handle_free(void *handle)
+{
+    ray_head_free(handle);
+}
+
+const struct head_ops ray_ops = {
+    .kind = "ray",
+    .read = read,
+    .drain = drain,
+    .report = report,
+    .free = handle_free,
+};

@@ -1,0 +1,63 @@
+/*
+ * k8s.c - the worker groups of a RayCluster, grown and shrunk as KubeRay's own
+ * autoscaler does it: by `replicas` and `scaleStrategy.workersToDelete`.
+ *
+ * A node type is a worker group, a machine is a pod; KubeRay's operator makes
+ * and deletes them.  See README.md.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "k8s.h"
+
+static void k8s_close(void *self)
+{
+    struct k8s *k = self;
+
+    if (k->token != NULL)
+        explicit_bzero(k->token, strlen(k->token));
+    free(k->token);
+    json_decref(k->owner);
+    json_decref(k->named);
+    json_decref(k->ending);
+    json_decref(k->wrote);
+    json_decref(k->live);
+    pthread_mutex_destroy(&k->lock);
+    pthread_cond_destroy(&k->woken);
+    options_done(k);
+    free(k);
+}
+
+static int k8s_open(const struct davit_host *host,
+                    const struct davit_setup *setup, void **ret_self,
+                    struct davit_error *e)
+{
+    struct k8s *k = calloc(1, sizeof *k);
+    if (k == NULL)
+        abort();
+    k->host = host;
+    k->owner = json_object();
+    k->named = json_object();
+    k->ending = json_object();
+    k->wrote = json_object();
+    k->live = json_object();
+    pthread_mutex_init(&k->lock, NULL);
+    pthread_cond_init(&k->woken, NULL);
+    int s = options_read(k, setup, e);
+    if (s == DAVIT_OK)
+        *ret_self = k;
+    else
+        k8s_close(k);
+    return s;
+}
+
+static const struct davit_provider k8s = {
+    .size = sizeof k8s, .name = "k8s", .version = "1",
+    .caps = DAVIT_CAP_OFFERS, .options = k8s_options,
+    .open = k8s_open, .close = k8s_close, .list = k8s_list,
+    .launch = k8s_launch, .terminate = k8s_terminate, .offers = k8s_offers};
+
+const struct davit_provider *davit_provider_v1(void)
+{
+    return &k8s;
+}

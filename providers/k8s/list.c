@@ -1,0 +1,195 @@
+/*
+ * list.c - the pods of our groups, and the replicas that have none yet.
+ *
+ * A replica that was promised to a request of ours and whose pod is still to
+ * come is not listed: the daemon counts it as asked for.  When the operator
+ * says that it cannot make the pod (a quota), it is listed as FAILED, and the
+ * daemon takes it back by terminate().  A replica that nobody here asked for is
+ * listed as on its way, so that it is not raised a second time.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "k8s.h"
+
+#define SETTLE_MS 2000           /* an older failure says nothing of a launch
+                                  * that was made so shortly ago */
+
+struct listing {
+    struct op op;
+    struct cluster c;
+    struct pods ps;
+    struct davit_sink *sink;
+    put_machine *put;
+    char trouble[200];           /* why the operator makes no pods, "" */
+    int trouble_status;
+};
+
+bool promised_of(const char *id, char *ret, size_t size)
+{
+    size_t n = sizeof PROMISED - 1;
+    const char *dot = strrchr(id, '.');
+    if (strncmp(id, PROMISED, n) != 0 || dot < id + n)
+        return false;
+    snprintf(ret, size, "%.*s", (int)(dot - id - (long)n), id + n);
+    return true;
+}
+
+static void pod_put(struct listing *x, const struct pod *p)
+{
+    const struct k8s_type *t = type_of_group(x->op.k, p->group);
+    const struct group *g = group_find(&x->c, p->group);
+    bool ends = x->c.suspended || (g != NULL && g->suspended) ||
+                group_names(g, p->name);
+    x->put(x->sink, &(struct davit_machine){
+        .size = sizeof(struct davit_machine), .id = p->name,
+        .request_id = p->request, .offer = t != NULL ? t->name : p->group,
+        .zone = "", .address = p->ip, .phase = ends ? DAVIT_STOPPING : p->phase,
+        .failure = p->failure, .unit = p->unit,
+        .detail = ends && !p->going ? "is to be deleted" : p->detail});
+}
+
+/* n machines that are promised to `whose` (a request or the group). */
+static void promised_put(struct listing *x, const struct k8s_type *t,
+                         const char *whose, const char *request, uint32_t n,
+                         bool failed)
+{
+    char id[128];
+    for (uint32_t i = 0; n > 0 && i < 100000; i++) {
+        snprintf(id, sizeof id, PROMISED "%.63s.%u", whose, i);
+        if (book_cancelled(x->c.book, id))
+            continue;
+        n--;
+        x->put(x->sink, &(struct davit_machine){
+            .size = sizeof(struct davit_machine), .id = id,
+            .request_id = request, .offer = t->name, .zone = "",
+            .address = "", .phase = failed ? DAVIT_FAILED : DAVIT_STARTING,
+            .failure = failed ? (uint32_t)x->trouble_status : DAVIT_OK,
+            .detail = failed ? x->trouble
+                             : "promised; the operator has not made its pod"});
+    }
+}
+
+static void group_promises(struct listing *x, const struct group *g)
+{
+    const struct k8s_type *t = type_of_group(x->op.k, g->name);
+    uint32_t there = units_stay(&x->c, &x->ps, g, NULL);
+    uint32_t missing = g->replicas > there ? g->replicas - there : 0;
+    int64_t now = x->op.k->host->wall_ms();
+    const char *request;
+    json_t *r;
+    if (t == NULL || missing == 0 || g->suspended || x->c.suspended)
+        return;
+    json_object_foreach(json_object_get(x->c.book, "requests"), request, r) {
+        if (strcmp(book_group(x->c.book, request), g->name) != 0)
+            continue;
+        int64_t lacks = book_left(x->c.book, request) -
+                        units_stay(&x->c, &x->ps, g, request);
+        uint32_t n = lacks <= 0 ? 0 : lacks > missing ? missing
+                                                      : (uint32_t)lacks;
+        missing -= n;
+        if (n > 0 && x->trouble_status != DAVIT_OK &&
+            now - book_at(x->c.book, request) > SETTLE_MS)
+            promised_put(x, t, request, request, n * g->hosts, true);
+    }
+    promised_put(x, t, g->name, "", missing * g->hosts,
+                 x->trouble_status != DAVIT_OK);
+}
+
+/* What later calls want to know of now. */
+static void keep(struct listing *x)
+{
+    struct k8s *k = x->op.k;
+    const char *name;
+    json_t *v;
+    void *next;
+    pthread_mutex_lock(&k->lock);
+    json_object_clear(k->live);
+    for (size_t i = 0; i < x->c.n; i++)
+        json_object_set_new(k->live, x->c.v[i].name,
+                            json_integer(units_stay(&x->c, &x->ps, &x->c.v[i],
+                                                    NULL)));
+    json_object_foreach_safe(k->ending, next, name, v)
+        if (pod_find(&x->ps, name) == NULL)
+            json_object_del(k->ending, name);
+    pthread_mutex_unlock(&k->lock);
+}
+
+/* Names that this handle wrote and whose pods are gone: the operator leaves
+ * them there for ever.  Somebody faster, or a refusal: then the next list. */
+static void names_clean(struct listing *x)
+{
+    struct k8s *k = x->op.k;
+    struct davit_error e = {.size = sizeof e};
+    struct op quiet = {k, x->op.call, &e};
+    json_t *done = json_array(), *name;
+    const char *key;
+    size_t i;
+    json_t *v;
+    bool conflict;
+    pthread_mutex_lock(&k->lock);
+    json_object_foreach(k->named, key, v)
+        if (pod_find(&x->ps, key) == NULL)
+            json_array_append_new(done, json_string(key));
+    pthread_mutex_unlock(&k->lock);
+    json_array_foreach(done, i, name)
+        for (size_t n = 0; n < x->c.n; n++)
+            group_unname(&x->c.v[n], json_string_value(name));
+    if (!cluster_changed(&x->c) ||
+        cluster_patch(&quiet, &x->c, &conflict) == DAVIT_OK) {
+        pthread_mutex_lock(&k->lock);
+        json_array_foreach(done, i, name)
+            json_object_del(k->named, json_string_value(name));
+        pthread_mutex_unlock(&k->lock);
+    }
+    json_decref(done);
+}
+
+/* Somebody lowered replicas of a group that we scale: no pod goes by that, but
+ * one that dies would not be made again.  They are what there is. */
+static void replicas_mend(struct listing *x, uint64_t writes)
+{
+    struct k8s *k = x->op.k;
+    pthread_mutex_lock(&k->lock);
+    bool calm = k->writing == 0 && k->writes == writes;
+    for (size_t i = 0; i < x->c.n && calm; i++) {
+        struct group *g = &x->c.v[i];
+        uint32_t there = (uint32_t)json_integer_value(
+            json_object_get(k->live, g->name));
+        if (json_object_get(k->wrote, g->name) != NULL && !g->suspended &&
+            !x->c.suspended && *g->gate == '\0' && there > g->replicas &&
+            there <= g->max)
+            group_set_replicas(g, there);
+    }
+    pthread_mutex_unlock(&k->lock);
+}
+
+int k8s_list(void *self, struct davit_call *call, struct davit_sink *sink,
+             put_machine *put, struct davit_error *e)
+{
+    struct listing x = {.op = {self, call, e}, .sink = sink, .put = put};
+    pthread_mutex_lock(&x.op.k->lock);
+    uint64_t writes = x.op.k->writes;
+    pthread_mutex_unlock(&x.op.k->lock);
+    /* In this order: what made a pod is in the RayCluster that is read after
+     * it. */
+    int s = pods_read(&x.op, &x.ps);
+    if (s == DAVIT_OK)
+        s = cluster_read(&x.op, &x.c);
+    if (s == DAVIT_OK) {
+        pods_share(x.op.k, &x.c, &x.ps);
+        cluster_judge(x.c.json, x.trouble, sizeof x.trouble,
+                      &x.trouble_status);
+        for (size_t i = 0; i < x.ps.n; i++)
+            pod_put(&x, &x.ps.v[i]);
+        for (size_t i = 0; i < x.c.n; i++)
+            group_promises(&x, &x.c.v[i]);
+        writer_watch(&x.op, &x.c);
+        keep(&x);
+        replicas_mend(&x, writes);
+        names_clean(&x);
+    }
+    pods_done(&x.ps);
+    cluster_done(&x.c);
+    return s;
+}

@@ -1,0 +1,123 @@
+"""Davit as the autoscaler container of a head pod, started as the kubelet would.
+
+    with Sidecar(plane, "raycluster-gpu", tmp_path) as s: ...
+
+The container is read from the head pod that the operator made: command, args
+and environment with its field references; the program named `ray` in its PATH
+is davit; the service account's files and environment are the pod's.
+"""
+import os
+import pathlib
+import re
+import signal
+import subprocess
+
+from client import clusters_path, pods_path, until
+from daemon import DAVIT
+
+METRICS = 44217  # KubeRay's
+
+
+class Sidecar:
+    def __init__(self, plane, cluster, folder, namespace="default", start=True, **env):
+        self.plane, self.cluster, self.namespace = plane, cluster, namespace
+        self.dir = pathlib.Path(folder)
+        self.bin = self.dir / "bin"
+        self.bin.mkdir(parents=True, exist_ok=True)
+        if not (self.bin / "ray").exists():
+            (self.bin / "ray").symlink_to(pathlib.Path(DAVIT).resolve())
+        self.more, self.p, self.wanted = env, None, start
+        (self.dir / "log").touch()
+
+    def __enter__(self):
+        if self.wanted:
+            self.start()
+        return self
+
+    def __exit__(self, kind, *_):
+        if kind is not None:
+            print(f"---- the sidecar's log\n{self.text()[-8000:]}")
+        self.stop()
+
+    # ---- as the kubelet does it
+
+    def container(self):
+        pod = until(lambda: next(iter(self.plane.client.get(pods_path(self.namespace, labelSelector=(
+            f"ray.io/cluster={self.cluster},ray.io/node-type=head")))["items"]), None), why="a head pod")
+        return pod, next(c for c in pod["spec"]["containers"] if c["name"] == "autoscaler")
+
+    def environment(self, pod, container):
+        mount, env = self.plane.mount_for(self.namespace, pod["spec"]["serviceAccountName"])
+        env.update({k: v for k, v in os.environ.items()
+                    if k in ("LD_LIBRARY_PATH", "ASAN_OPTIONS", "DAVIT_NETNS")})
+        env.update(PATH=f"{self.bin}:/usr/bin:/bin", HOME=str(self.dir), DAVIT_SERVICEACCOUNT_DIR=str(mount),
+                   DAVIT_STATE=str(self.dir / "davit.db"),  # a pod's own empty directory
+                   DAVIT_PLUGIN_DIR=str(pathlib.Path(DAVIT).resolve().parent / "plugins"))
+        for e in container["env"]:
+            env[e["name"]] = e.get("value") or field(pod, e["valueFrom"]["fieldRef"]["fieldPath"])
+        env.update(self.more)
+        return env
+
+    def start(self):
+        pod, container = self.container()
+        env = self.environment(pod, container)
+
+        def expand(text):
+            return re.sub(r"\$\((\w+)\)", lambda m: env.get(m[1], m[0]), text)
+        argv = [expand(a) for a in container["command"] + container["args"]]
+        with open(self.dir / "log", "ab") as out:
+            self.p = subprocess.Popen(argv, env=env, cwd=self.dir, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+        return self
+
+    def stop(self, hard=False):
+        if self.p and self.p.poll() is None:
+            self.p.send_signal(signal.SIGKILL if hard else signal.SIGTERM)
+            try:
+                self.p.wait(20)
+            except subprocess.TimeoutExpired:
+                self.p.kill()
+                self.p.wait()
+                raise
+        return self.p and self.p.returncode
+
+    # ---- to be seen
+
+    def lives(self):
+        return self.p.poll() is None
+
+    def text(self):
+        return (self.dir / "log").read_text(errors="replace")
+
+    def patches(self, since=0):
+        """The writes to the RayCluster, by this pod's account: [JSON patch]."""
+        return [a for a in self.plane.audit(since, resource="rayclusters", user=self.cluster) if a["verb"] == "patch"]
+
+    def cpu_s(self):
+        return sum(int(x) for x in self.stat()[11:13]) / os.sysconf("SC_CLK_TCK")
+
+    def rss_mib(self):
+        return int(pathlib.Path(f"/proc/{self.pid()}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+    def stat(self):
+        return pathlib.Path(f"/proc/{self.pid()}/stat").read_text().rsplit(")", 1)[1].split()
+
+    def pid(self):
+        """Davit's own: bash may have become it, or be its parent."""
+        children = pathlib.Path(f"/proc/{self.p.pid}/task/{self.p.pid}/children").read_text().split()
+        exe = os.readlink(f"/proc/{self.p.pid}/exe")
+        return int(children[0]) if children and "bash" in os.path.basename(exe) else self.p.pid
+
+
+def field(pod, path):
+    found = re.fullmatch(r"metadata\.labels\['(.+)'\]", path)
+    if found:
+        return pod["metadata"]["labels"][found[1]]
+    got = pod
+    for part in path.split("."):
+        got = got[part]
+    return got
+
+
+def worker_specs(plane, cluster, namespace="default"):
+    return {g["groupName"]: g for g in
+            plane.client.get(clusters_path(namespace, cluster))["spec"]["workerGroupSpecs"]}

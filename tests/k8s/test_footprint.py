@@ -1,0 +1,49 @@
+"""What the sidecar takes with 1,000 nodes and 4,000 pending tasks."""
+import time
+
+import manifests
+from client import clusters_path, pods_path, until
+from gcs import Gcs, PodNodes
+from kwoknodes import add_node
+from sidecar import Sidecar, worker_specs
+
+CLUSTER = "raycluster-gpu"
+NODES, TASKS, SECONDS = 1000, 4000, 30
+
+
+def test_footprint_of_the_sidecar(plane, operator, tmp_path):
+    for i in range(10):
+        add_node(plane, f"host-{i}", cpu=256, memory="1000Gi", gpus=100, pods=200)
+    cluster = manifests.gpu_guide(maxReplicas=NODES, template={"spec": {"containers": [
+        {"name": "ray", "resources": {"limits": {"nvidia.com/gpu": 1, "cpu": 2, "memory": "8Gi"}}}]}})
+    plane.apply(cluster)
+    with Gcs(6379) as gcs, PodNodes(plane, gcs), Sidecar(plane, CLUSTER, tmp_path) as s:
+        gcs.join("head", "headgroup", {"CPU": 0}, head=True)
+        # three shapes that wait, as tasks of one program do; max lets 1,000 run
+        gcs.tasks([({"GPU": 1}, TASKS - 600), ({"GPU": 1, "CPU": 1}, 400), ({"GPU": 0.5}, 200)])
+        until(lambda: worker_specs(plane, CLUSTER)["gpu-group"]["replicas"] == NODES, 60)
+        until(lambda: len(gcs.alive()) == NODES + 1, 150, lambda: f"{len(gcs.alive())} nodes at the head", every=0.5)
+        for name in gcs.alive() - {"head"}:
+            gcs.busy(name)
+        time.sleep(5)
+        began, cpu, reads = time.monotonic(), s.cpu_s(), gcs.reads
+        time.sleep(SECONDS)
+        took = time.monotonic() - began
+        milli = (s.cpu_s() - cpu) / took * 1000
+        print(f"sidecar, {NODES} nodes, {TASKS} pending tasks, nothing changes: {milli:.0f} mCPU (aim 50), "
+              f"{s.rss_mib():.1f} MiB (aim 32), {(gcs.reads - reads) / took:.1f} looks at the head a second")
+        # every second some tasks end and nodes come to be idle and busy again
+        began, cpu = time.monotonic(), s.cpu_s()
+        some = sorted(gcs.alive() - {"head"})[:20]
+        for i in range(SECONDS):
+            for name in some:
+                gcs.idle(name) if i % 2 else gcs.busy(name)
+            gcs.tasks([({"GPU": 1}, TASKS - 600 - i), ({"GPU": 1, "CPU": 1}, 400), ({"GPU": 0.5}, 200)])
+            time.sleep(max(0, began + i + 1 - time.monotonic()))
+        changing = (s.cpu_s() - cpu) / (time.monotonic() - began) * 1000
+        rss = s.rss_mib()
+        print(f"the same with 20 nodes and the demand changing every second: {changing:.0f} mCPU, {rss:.1f} MiB")
+        assert len(plane.client.get(pods_path(labelSelector="ray.io/node-type=worker"))["items"]) == NODES
+        assert plane.client.get(clusters_path(name=CLUSTER))["spec"]["workerGroupSpecs"][0]["replicas"] == NODES
+        # the container KubeRay makes has 500 mCPU and 512 MiB; the aims with room for a noisy machine
+        assert milli < 100 and changing < 200 and rss < 64

@@ -1,0 +1,304 @@
+"""Davit in the place of KubeRay's autoscaler, on a real API server.
+
+The operator is the stand-in of kuberay.py; the sidecar runs as the head pod's
+container says, with that pod's service account and nothing more.
+"""
+import re
+import time
+import urllib.request
+
+import pytest
+
+import manifests
+from client import clusters_path, pods_path, stays, until
+from gcs import Gcs, PodNodes
+from kwoknodes import add_node
+from raycluster import RayCluster
+from raylets import PodRaylets
+from sidecar import Sidecar, worker_specs
+
+CLUSTER = "raycluster-gpu"
+MACHINE = {"node.kubernetes.io/instance-type": "p2.xlarge"}
+
+ACTOR = """
+import ray, time
+ray.init(log_to_driver=False)
+@ray.remote(num_gpus=1)
+class Worker:
+    def where(self):
+        return ray.get_runtime_context().get_node_id()
+w = Worker.remote()
+print("placed on", ray.get(w.where.remote(), timeout=90), flush=True)
+time.sleep(600)
+"""
+
+
+def placed(driver):
+    """The Ray node that the driver's actor runs on, once it does."""
+    found = re.search(r"^placed on (\w+)$", driver.log.read_text(), re.M)
+    return found and found[1]
+
+
+def workers(plane, **labels):
+    selector = ",".join(["ray.io/node-type=worker", *(f"{k}={v}" for k, v in labels.items())])
+    return plane.client.get(pods_path(labelSelector=selector))["items"]
+
+
+def names(plane):
+    return {p["metadata"]["name"] for p in workers(plane)}
+
+
+def group(plane, name="gpu-group"):
+    return worker_specs(plane, CLUSTER)[name]
+
+
+def doomed(plane, name="gpu-group"):
+    return group(plane, name).get("scaleStrategy", {}).get("workersToDelete") or []
+
+
+@pytest.fixture
+def guide(plane, operator):
+    """apply(idle, **fields of the group): the GPU guide's cluster, its head pod there; nodes for two workers."""
+    def apply(idle=4, nodes=2, **fields):
+        add_node(plane, "head-node", cpu=16, memory="64Gi")
+        for i in range(nodes):
+            add_node(plane, f"gpu-{i}", cpu=4, memory="61Gi", gpus=1, labels=MACHINE,
+                     taints=[{"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}])
+        cluster = manifests.gpu_guide(**fields)
+        cluster["spec"]["autoscalerOptions"]["idleTimeoutSeconds"] = idle
+        plane.apply(cluster)
+        until(lambda: plane.api("GET", pods_path(name=f"{CLUSTER}-head"))[0] == 200, why="the head pod")
+        return cluster
+    return apply
+
+
+@pytest.fixture
+def gcs(plane):
+    """A played head at the port where a sidecar looks, with nodes for the pods that run."""
+    with Gcs(6379) as g, PodNodes(plane, g):
+        g.join("head", "headgroup", {"CPU": 0}, head=True)
+        yield g
+
+
+# ---- 1. the GPU guide
+
+def test_gpu_guide_from_a_real_head(plane, operator, guide, tmp_path):
+    """Two actors -> two workers -> one ends -> exactly its pod goes after the timeout, then the other."""
+    guide(idle=5)
+    with RayCluster(port=6379, cpus=1) as ray, PodRaylets(plane, ray), Sidecar(plane, CLUSTER, tmp_path) as s:
+        stays(lambda: not names(plane) and s.lives(), 3, "a worker without demand")
+        assert not s.patches()
+        one, two = ray.spawn(ACTOR), ray.spawn(ACTOR)
+        until(lambda: len(names(plane)) == 2, 30, "two workers")
+        until(lambda: placed(one) and placed(two), 90, "both actors run")
+        before = names(plane)
+        stays(lambda: names(plane) == before, 7, "a busy worker was ended")  # longer than the timeout
+        by_node = {ray.node(n).id: n for n in before}
+        busy = by_node[placed(two)]
+        idle, = before - {busy}
+        ray.end(one)
+        ended = time.monotonic()
+        until(lambda: names(plane) == {busy}, 30, "the idle worker is ended")
+        assert time.monotonic() - ended > 4, "ended before its timeout"
+        down = [p for p in s.patches() if "workersToDelete" in str(p["body"]) and idle in str(p["body"])]
+        assert down and "replicas" in str(down[0]["body"]), "replicas and workersToDelete in one patch"
+        until(lambda: not doomed(plane), 10, "the finished name is taken out")
+        assert group(plane)["replicas"] == 1
+        stays(lambda: names(plane) == {busy}, 3)
+        ray.end(two)
+        until(lambda: not names(plane), 30, "the last worker is ended")
+        assert operator.created == 2 and operator.deleted == 2, "exactly these pods, each once"
+        assert not [p for p in s.patches() if p["code"] not in (200, 409)]
+
+
+def test_min_replicas_without_demand(plane, operator, guide, gcs, tmp_path):
+    guide(idle=1, minReplicas=1, replicas=2)
+    with Sidecar(plane, CLUSTER, tmp_path):
+        until(lambda: len(gcs.alive()) == 3, why="both workers at the head")
+        until(lambda: len(names(plane)) == 1, 20, "shrunk to minReplicas")
+        stays(lambda: len(names(plane)) == 1, 4, "below minReplicas")
+
+
+def test_max_replicas_is_not_passed(plane, operator, guide, gcs, tmp_path):
+    guide()
+    with Sidecar(plane, CLUSTER, tmp_path):
+        gcs.tasks([({"GPU": 1}, 10)])
+        until(lambda: group(plane)["replicas"] == 2)
+        stays(lambda: group(plane)["replicas"] == 2, 2)
+
+
+def test_ray_status_is_fed(plane, operator, guide, gcs, tmp_path):
+    guide()
+    with Sidecar(plane, CLUSTER, tmp_path):
+        until(lambda: gcs.reports, why="ReportAutoscalingState")
+        gcs.tasks([({"GPU": 8}, 1)])  # no group has so many
+        until(lambda: gcs.reports[-1].infeasible_resource_requests, why="infeasible demand in the report")
+
+
+def test_metrics_of_kuberays_autoscaler(plane, operator, guide, gcs, tmp_path):
+    guide()
+    with Sidecar(plane, CLUSTER, tmp_path) as s:
+        def metrics():
+            try:
+                with urllib.request.urlopen("http://127.0.0.1:44217/metrics", timeout=5) as r:
+                    return r.read().decode()
+            except OSError:
+                return ""
+        gcs.tasks([({"GPU": 1}, 1)])
+        until(lambda: len(names(plane)) == 1)
+        text = until(metrics, why="metrics at KubeRay's port")
+        for name in ("autoscaler_started_nodes", "autoscaler_pending_nodes", "autoscaler_running_workers"):
+            assert name in text, name
+        assert s.lives()
+
+
+def test_a_killed_sidecar_resumes(plane, operator, guide, gcs, tmp_path):
+    guide(idle=3)
+    with Sidecar(plane, CLUSTER, tmp_path) as s:
+        gcs.tasks([({"GPU": 1}, 2)])
+        until(lambda: len(gcs.alive()) == 3)
+        gcs.tasks([])
+        kept, idle = sorted(names(plane))
+        gcs.busy(kept)
+        gcs.idle(idle)
+        s.stop(hard=True)
+        s.start()
+        until(lambda: names(plane) == {kept}, 20, "the idle one ended by the new process")
+        stays(lambda: names(plane) == {kept}, 3)
+
+
+def test_several_hosts_go_together(plane, operator, guide, gcs, tmp_path):
+    guide(idle=2, nodes=4, numOfHosts=2)
+    with Sidecar(plane, CLUSTER, tmp_path):
+        gcs.tasks([({"GPU": 1}, 3)])
+        until(lambda: len(gcs.alive()) == 5, why="two replicas of two hosts")
+        assert group(plane)["replicas"] == 2
+        gcs.tasks([])
+        by = {}
+        for p in workers(plane):
+            by.setdefault(p["metadata"]["labels"]["ray.io/worker-group-replica-name"], set()).add(p["metadata"]["name"])
+        half, whole = by.values()
+        gcs.busy(sorted(half)[0])
+        until(lambda: names(plane) == half, 20, "the idle replica is ended")
+        stays(lambda: names(plane) == half, 4, "a replica with one busy host was ended")
+        assert operator.created == 4 and group(plane)["replicas"] == 1
+
+
+def test_another_writer_is_named(plane, operator, guide, gcs, tmp_path):
+    guide()
+    with Sidecar(plane, CLUSTER, tmp_path) as s:
+        gcs.tasks([({"GPU": 1}, 2)])
+        until(lambda: group(plane)["replicas"] == 2)
+        for _ in range(6):
+            plane.client.patch(clusters_path(name=CLUSTER) + "?fieldManager=gitops-sync", [
+                {"op": "replace", "path": "/spec/workerGroupSpecs/0/replicas", "value": 0}])
+            until(lambda: group(plane)["replicas"] == 2, 20, "set again")
+        until(lambda: "gitops-sync" in s.text(), 10, "the other writer's name in the log")
+
+
+# ---- 3. size and faults
+
+def test_1000_workers_by_one_patch(plane, operator, guide, gcs, tmp_path):
+    guide(maxReplicas=1000, template={"spec": {"containers": [
+        {"name": "ray", "resources": {"limits": {"nvidia.com/gpu": 1, "cpu": 3, "memory": "50Gi"}}}]}})
+    with Sidecar(plane, CLUSTER, tmp_path) as s:
+        until(lambda: gcs.reads > 1, why="it reads the head")
+        mark = plane.audit_mark()
+        began = time.monotonic()
+        gcs.tasks([({"GPU": 1}, 1000)])
+        until(lambda: s.patches(mark), 20, "a patch", every=0.005)
+        took = time.monotonic() - began
+        until(lambda: operator.created == 1000, 90, lambda: f"1000 pods: {operator.created} {operator.errors[-3:]}")
+        made = time.monotonic() - began
+        stays(lambda: s.lives(), 3)
+        assert group(plane)["replicas"] == 1000
+        grew = [p for p in s.patches(mark) if p["code"] == 200 and "replicas" in str(p["body"])]
+        print(f"0 -> 1000 workers: patch after {took * 1000:.0f} ms, pods after {made:.1f} s, {len(grew)} patch(es), "
+              f"{s.rss_mib():.1f} MiB")
+        assert len(grew) == 1, [p["body"] for p in grew]
+
+
+@pytest.fixture
+def two_busy_one_idle(plane, operator, guide, gcs, tmp_path):
+    """Three workers; two busy for good, one that will be idle in time. -> sidecar, busy, idle"""
+    guide(idle=6, nodes=4, maxReplicas=4)
+    with Sidecar(plane, CLUSTER, tmp_path) as s:
+        gcs.tasks([({"GPU": 1}, 3)])
+        until(lambda: len(gcs.alive()) == 4)
+        gcs.tasks([])
+        *busy, idle = sorted(names(plane))
+        for name in busy:
+            gcs.busy(name)
+        gcs.idle(idle)
+        yield s, set(busy), idle
+
+
+def resumes(plane, gcs, operator, busy, idle):
+    """Afterwards: the idle one goes, what is asked for comes, the busy ones stay."""
+    until(lambda: names(plane) == busy, 40, lambda: f"the idle worker is ended; there are {names(plane)}")
+    gcs.tasks([({"GPU": 1}, 1)])
+    until(lambda: len(names(plane)) == 3 and names(plane) > busy, 40, "a new worker")
+    assert operator.deleted == 1, "only the idle one was ever ended"
+    assert gcs.alive() >= busy
+
+
+def test_apiserver_restarts(plane, operator, gcs, two_busy_one_idle):
+    s, busy, idle = two_busy_one_idle
+    plane.apiserver.stop(hard=True)
+    stays(s.lives, 8)  # the idle timeout passes meanwhile
+    plane.apiserver.start()
+    resumes(plane, gcs, operator, busy, idle)
+    assert s.lives()
+
+
+def test_watch_gets_410_gone(plane, operator, gcs, two_busy_one_idle):
+    s, busy, idle = two_busy_one_idle
+    plane.apiserver.stop(hard=True)
+    plane.compact()
+    plane.apiserver.start()
+    resumes(plane, gcs, operator, busy, idle)
+    assert s.lives()
+
+
+def test_apiserver_hangs(plane, operator, gcs, two_busy_one_idle):
+    s, busy, idle = two_busy_one_idle
+    plane.apiserver.pause()
+    try:
+        stays(s.lives, 12)
+    finally:
+        plane.apiserver.resume()
+    resumes(plane, gcs, operator, busy, idle)
+
+
+def test_rights_taken_away_and_given_back(plane, operator, gcs, two_busy_one_idle):
+    s, busy, idle = two_busy_one_idle
+    path = f"/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings/{CLUSTER}"
+    binding = plane.client.get(path)
+    plane.client.delete(path)
+    stays(lambda: names(plane) == busy | {idle} and s.lives(), 10, "a pod was ended without the right to")
+    assert "rayclusters" in s.text() and ("forbidden" in s.text().lower() or "403" in s.text())
+    del binding["metadata"]["resourceVersion"], binding["metadata"]["uid"]
+    plane.client.post(path.rsplit("/", 1)[0], binding)
+    resumes(plane, gcs, operator, busy, idle)
+
+
+def test_head_lost_for_a_while(plane, operator, gcs, two_busy_one_idle):
+    s, busy, idle = two_busy_one_idle
+    gcs.server.stop(0).wait(5)
+    stays(lambda: names(plane) == busy | {idle} and s.lives(), 9, "a pod was ended though nobody knows who is idle")
+    gcs.__enter__()
+    gcs.idle(idle)
+    resumes(plane, gcs, operator, busy, idle)
+
+
+def test_operator_stands_still(plane, operator, gcs, two_busy_one_idle):
+    """Nothing is confirmed: it waits, and asks for no other pod."""
+    s, busy, idle = two_busy_one_idle
+    operator.pause()
+    try:
+        until(lambda: idle in doomed(plane), 20, "the idle one named")
+        stays(lambda: doomed(plane) == [idle] and group(plane)["replicas"] == 2, 6, "decided again meanwhile")
+    finally:
+        operator.resume()
+    resumes(plane, gcs, operator, busy, idle)
+    until(lambda: not doomed(plane), 10, "the finished name is taken out")

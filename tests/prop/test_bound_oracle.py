@@ -1,0 +1,168 @@
+"""Small random packing cases against HiGHS: the exact optimum lies between our
+bound and our cost, and our improved plan mostly is the optimum.
+
+The oracle shares no code with the planner: it lists every way to fill every
+node type, device by device, and lets HiGHS choose whole numbers of them.
+DAVIT_SEED= and DAVIT_CASES= try others.
+"""
+import itertools
+import json
+import os
+import random
+import subprocess
+import sys
+
+import highspy
+import pytest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests", "bench"))
+from bench_plan import amount, check, devices_fit  # noqa: E402
+
+DRIVER = os.environ.get("BENCH_BIN") or os.path.join(ROOT, "build/release/bench_plan")
+SEED = int(os.environ.get("DAVIT_SEED") or 20261121)
+CASES = int(os.environ.get("DAVIT_CASES") or 60)
+
+
+def case_make(seed):
+    rng = random.Random(seed)
+    models = ["T4", "A10", None]
+    types = []
+    for k in range(rng.randint(2, 5)):
+        gpus = rng.choice([0, 1, 2, 2, 4])
+        model = rng.choice(models) if gpus else None
+        cpu = rng.choice([4, 8, 16])
+        types.append({
+            "name": "t%d" % k,
+            "resources": {"CPU": cpu, "GPU": gpus, "memory": cpu * rng.choice([2, 4]) << 30},
+            "labels": {"accelerator_type": model} if model else {},
+            "price": round(0.04 * cpu + gpus * rng.choice([0.3, 0.7, 1.1]) + rng.random() / 10, 4),
+            "max": rng.choice([None, None, None, 2])})
+    types.append({"name": "big", "resources": {"CPU": 32, "GPU": 4, "memory": 256 << 30},
+                  "labels": {"accelerator_type": "A10"}, "price": 6.1234, "max": None})
+    demands = []
+    for _ in range(rng.randint(2, 5)):
+        res = {"CPU": rng.choice([0.5, 1, 2, 3, 4]),
+               "memory": rng.choice([1, 2, 4, 7, 12]) << 30}
+        gpu = rng.choice([0, 0, 0.2, 0.35, 0.5, 0.6, 1, 1, 2])
+        if gpu:
+            res["GPU"] = gpu
+        d = {"count": rng.randint(1, 7), "resources": res}
+        if gpu and rng.random() < 0.3:
+            d["accelerator_types"] = rng.choice([["A10"], ["T4", "A10"]])
+        demands.append(d)
+    return {"name": "seed%d" % seed, "node_types": types, "nodes": [],
+            "max_nodes": None, "demands": demands}
+
+
+def fits(t, demands, counts):
+    label = (t.get("labels") or {}).get("accelerator_type")
+    whole, parts, need = 0, [], {}
+    for d, n in zip(demands, counts):
+        if n == 0:
+            continue
+        if d.get("accelerator_types") and label not in d["accelerator_types"]:
+            return False
+        for name, value in d["resources"].items():
+            a = amount(value)
+            if name != "GPU":
+                need[name] = need.get(name, 0) + a * n
+            elif a >= 10000:
+                whole += a // 10000 * n
+            else:
+                parts += [a] * n
+    if any(v > amount(t["resources"].get(k, 0)) for k, v in need.items()):
+        return False
+    return devices_fit(whole, parts, t["resources"]["GPU"])
+
+
+def fills(t, demands):
+    """Every fill of one node to which nothing can be added."""
+    n, found = len(demands), []
+
+    def grow(k, counts):
+        if k == n:
+            if not any(counts[i] < demands[i]["count"] and
+                       fits(t, demands, counts[:i] + [counts[i] + 1] + counts[i + 1:])
+                       for i in range(n)):
+                found.append(tuple(counts))
+            return
+        c = counts + [0] * (n - k)
+        for m in itertools.count():
+            c[k] = m
+            if m > demands[k]["count"] or not fits(t, demands, c):
+                break
+            grow(k + 1, c[:k + 1])
+
+    grow(0, [])
+    return [f for f in found if any(f)]
+
+
+def optimum(case):
+    h = highspy.Highs()
+    h.setOptionValue("output_flag", False)
+    h.setOptionValue("mip_rel_gap", 0.0)
+    h.setOptionValue("mip_abs_gap", 0.0)
+    inf = highspy.kHighsInf
+    rows = [(d["count"], inf, [], []) for d in case["demands"]]
+    col = 0
+    for t in case["node_types"]:
+        of_type = []
+        for f in fills(t, case["demands"]):
+            h.addVar(0, inf)
+            h.changeColCost(col, t["price"])
+            h.changeColIntegrality(col, highspy.HighsVarType.kInteger)
+            for i, n in enumerate(f):
+                if n:
+                    rows[i][2].append(col)
+                    rows[i][3].append(float(n))
+            of_type.append(col)
+            col += 1
+        if t["max"] is not None and of_type:
+            rows.append((-inf, t["max"], of_type, [1.0] * len(of_type)))
+    for low, high, ix, values in rows:
+        h.addRow(low, high, len(ix), ix, values)
+    h.run()
+    if h.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        return None
+    return h.getInfo().objective_function_value
+
+
+@pytest.fixture(scope="session", autouse=True)
+def driver():
+    if not os.environ.get("BENCH_BIN"):
+        subprocess.run(["make", "-s", "build/release/bench_plan"], cwd=ROOT, check=True)
+
+
+def ours(case, folder, budget):
+    path, plan = str(folder / "case.json"), str(folder / "plan.json")
+    with open(path, "w") as f:
+        json.dump(case, f)
+    out = subprocess.run([DRIVER, path, "--budget-ms", str(budget), "--plan", plan],
+                         check=True, capture_output=True, text=True)
+    with open(plan) as f:
+        return json.loads(out.stdout), json.load(f)
+
+
+def test_the_optimum_lies_between_bound_and_cost(tmp_path):
+    tried = optimal = proven = 0
+    for seed in range(SEED, SEED + CASES):
+        case = case_make(seed)
+        best = optimum(case)
+        if best is None:        # some demand fits no type, or max is in its way
+            continue
+        said, plan = ours(case, tmp_path, 50)
+        faults = check(case, plan, said)
+        assert not faults, "seed %d: %s" % (seed, faults)
+        tried += 1
+        assert sum(plan["unplaced"]) == 0, "seed %d: the optimum places all" % seed
+        assert said["lower_bound"] <= best + 1e-6, \
+            "seed %d: bound %f above the optimum %f" % (seed, said["lower_bound"], best)
+        assert said["cost"] >= best - 1e-6, \
+            "seed %d: cost %f below the optimum %f: the oracle is wrong" % (seed, said["cost"], best)
+        optimal += said["cost"] <= best + 1e-6
+        proven += said["lower_bound"] >= best - 1e-6
+    print("seeds %d..%d: %d cases, %d optimal, %d proven so" %
+          (SEED, SEED + CASES - 1, tried, optimal, proven))
+    assert tried >= CASES // 2
+    assert optimal >= 0.95 * tried
