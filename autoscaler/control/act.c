@@ -222,6 +222,7 @@ static void act_launches(struct control *c, const struct snapshot *now,
         uint32_t n = sum[o].sure + looked;
         const char *whom = "the minimum";
 
+        n -= n % now->types[now->offers[o].type].hosts;   /* whole units only */
         *left -= looked;
         if (!n)
             continue;
