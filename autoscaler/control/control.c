@@ -99,6 +99,7 @@ static void tick(struct control *c)
     struct plan *plan;
     int64_t t0 = cpu_us(), t1;
     struct err err;
+    bool waits;
 
     c->now_ms = clock_steady_ms();
     c->due_ms = clock_mono_ms() + LONGEST_REST_MS;
@@ -111,15 +112,19 @@ static void tick(struct control *c)
     if (c->planned) {
         plan = ARENA_NEW(&page->arena, struct plan);
         t1 = cpu_us();
-        planner_run(now, &page->arena, plan);  /* pure */
+        planner_run(now, PLANNER_AT_ONCE, &page->arena, plan);  /* pure */
         page->planned_us = cpu_us() - t1;
-        act(c, now, plan);              /* intents into the ledger */
+        waits = think_waits(c, plan);   /* for a better way to buy it */
+        act(c, now, plan, waits);       /* intents into the ledger */
         act_send(c);                    /* journal, then calls */
         requests_clock(c, now, plan);   /* whose alternatives wait */
         page->facts = facts;
         page->now = now;
         page->plan = plan;
         publish(c, page);               /* the API reads this, nothing else */
+        holds_remember(c, page);        /* the next plan starts from it */
+        if (waits)
+            think_start(c, page);       /* on a worker */
         if (c->record)
             record_put(c->record, page);
         heads_report(c, page);
@@ -356,6 +361,8 @@ void control_free(struct control *c)
     }
     fleet_done(&c->fleet);
     rests_free(c->rests);
+    think_done(c);
+    status_unref(c->memory);
     traffic_free(c->traffic);
     free(c->told);
     free(c->wishes);
