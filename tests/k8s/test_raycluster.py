@@ -247,6 +247,7 @@ def test_apiserver_restarts(plane, operator, gcs, two_busy_one_idle):
     plane.apiserver.stop(hard=True)
     stays(s.lives, 8)  # the idle timeout passes meanwhile
     plane.apiserver.start()
+    plane.recover()
     resumes(plane, gcs, operator, busy, idle)
     assert s.lives()
 
@@ -256,6 +257,7 @@ def test_watch_gets_410_gone(plane, operator, gcs, two_busy_one_idle):
     plane.apiserver.stop(hard=True)
     plane.compact()
     plane.apiserver.start()
+    plane.recover()
     resumes(plane, gcs, operator, busy, idle)
     assert s.lives()
 
@@ -267,6 +269,7 @@ def test_apiserver_hangs(plane, operator, gcs, two_busy_one_idle):
         stays(s.lives, 12)
     finally:
         plane.apiserver.resume()
+        plane.recover()
     resumes(plane, gcs, operator, busy, idle)
 
 
