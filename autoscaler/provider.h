@@ -108,6 +108,8 @@ struct davit_offer {            /* something that could be launched */
     size_t n_resources, n_labels;
     int64_t price_micros_hour;  /* -1: unknown */
     bool spot, available;
+    const struct davit_kv *taints;  /* of its nodes, in Kubernetes' words: */
+    size_t n_taints;            /*   "nvidia.com/gpu" -> "present:NoSchedule" */
 };
 
 enum davit_phase { DAVIT_STARTING, DAVIT_RUNNING, DAVIT_STOPPING, DAVIT_FAILED };

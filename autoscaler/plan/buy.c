@@ -29,6 +29,7 @@ struct problem {
     uint32_t *pooled;          /* the class of nodes that are there */
     enum claim claim;
     enum reason why;
+    bool sure;                 /* its answer: thinking longer is no use */
     uint32_t queue;            /* whose quota of nodes is to be kept, or NONE */
     bool *stuck;               /* per want: its quota goes to others, or NULL */
     bool capped;               /* by a quota: somebody's is wanted by others */
@@ -100,9 +101,9 @@ static uint32_t pooled_count(const struct sketch *d)
 {
     uint32_t n = 0;
 
-    for (uint32_t i = d->classes.v[d->fence_kept].next; i != NONE;
+    for (uint32_t i = d->classes.v[d->fence_pool].next; i != NONE;
          i = d->classes.v[i].next)
-        n += d->classes.v[i].pooled;
+        n++;
     return n;
 }
 
@@ -114,13 +115,11 @@ static void pooled_make(const struct sketch *d, struct problem *q,
     const struct snapshot *s = d->t->s;
     enum side side = d->t->wants[q->want[0]].side;
 
-    for (uint32_t i = d->classes.v[d->fence_kept].next; i != NONE;
+    for (uint32_t i = d->classes.v[d->fence_pool].next; i != NONE;
          i = d->classes.v[i].next) {
         const struct node_class *c = &d->classes.v[i];
         uint32_t b = q->p.n_bins, group = q->p.n_groups;
 
-        if (!c->pooled)
-            continue;
         q->pooled[b] = i;
         q->group_max[group] = UNLIMITED;
         q->bins[b] = (struct cover_bin){
@@ -219,14 +218,9 @@ struct pattern {
     const struct cover_pattern *pat;
 };
 
-static enum reason bought_for(const struct sketch *d, uint32_t want,
-                              enum reason why)
+enum reason buy_reason(const struct sketch *d, uint32_t want)
 {
-    const struct snapshot *s = d->t->s;
-
-    if (why != REASON_NONE)
-        return why;
-    switch (s->demands[d->t->wants[want].demand].source) {
+    switch (d->t->s->demands[d->t->wants[want].demand].source) {
     case SOURCE_REQUEST: return REASON_FOR_REQUEST;
     case SOURCE_POD: return REASON_FOR_POD;
     case SOURCE_SPARE: return REASON_FOR_SPARE;
@@ -254,11 +248,13 @@ static void pattern_buy(struct sketch *d, const struct pattern *p)
     while (left > 0) {
         uint32_t i = sketch_obtain(
             d, p->q->offer[p->pat->bin], left, p->q->claim,
-            bought_for(d, first, p->q->why), d->t->wants[first].demand);
+            p->q->why != REASON_NONE ? p->q->why : buy_reason(d, first),
+            d->t->wants[first].demand);
 
         if (i == NONE)
             return;
         left -= d->classes.v[i].n;
+        d->classes.v[i].sure = p->q->sure;
         pattern_hold(d, p, i);
     }
 }
@@ -288,7 +284,49 @@ static void answer_take(struct sketch *d, const struct problem *q,
         else
             pattern_buy(d, &p);
     }
-    d->work += plan->work;
+}
+
+/* ---- thinking */
+
+/* A few bundles are a few nodes: not worth waiting for. */
+enum { FEW_BUNDLES = 100 };
+/* Steps beyond which an answer hardly gets better, for one shape; they grow
+ * with the square. */
+#define STEPS_SHAPE (COVER_STEPS_PER_MS / 2)
+/* With less for each shape the improvement does not get off the ground. */
+#define STEPS_LEAST (COVER_STEPS_PER_MS / 40)
+
+static bool few(const struct cover_problem *p)
+{
+    uint64_t n = 0;
+
+    for (uint32_t i = 0; i < p->n_items; i++)
+        n += p->items[i].count;
+    return n <= FEW_BUNDLES;
+}
+
+/* The first answer, bettered with this problem's share of the budget. */
+static void answer_find(struct sketch *d, struct problem *q,
+                        struct cover_plan *ret)
+{
+    uint64_t n = q->p.n_items, enough = STEPS_SHAPE * n * n, steps = 0;
+    struct cover_plan first;
+
+    cover_first(&q->p, d->arena, ret);
+    d->work += ret->work;
+    d->cover_shapes += n;
+    q->sure = true;
+    if (d->budget == 0)
+        return;
+    steps = n < d->share_of ? d->budget / d->share_of * n : d->budget;
+    steps = steps < enough ? steps : enough;
+    if (steps >= STEPS_LEAST * n) {
+        first = *ret;
+        cover_improve(&q->p, &first, steps, d->arena, ret);
+        d->work += ret->work;
+    }
+    q->sure = steps == enough || few(&q->p) || ret->bound == ret->cost;
+    d->open = d->open || !q->sure;
 }
 
 /* The highest priority below `below` (INT64_MAX: the highest of all). */
@@ -328,7 +366,7 @@ static bool buy_round(struct sketch *d, const uint32_t *wants,
         bins_make(d, &q, (int32_t)priority);
         if (q.p.n_bins > 0) {
             limits_make(d, &q);
-            cover_first(&q.p, d->arena, &plan);
+            answer_find(d, &q, &plan);
             d->bound = d->n_covers == 0 ? plan.bound : -1;
             d->n_covers++;
             answer_take(d, &q, &plan);

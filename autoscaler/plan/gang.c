@@ -9,6 +9,7 @@
 
 #include "buy.h"
 #include "clock.h"
+#include "hold.h"
 #include "limits.h"
 #include "match.h"
 #include "pack.h"
@@ -21,9 +22,9 @@ struct attempt {
     const struct gang *g;
     uint32_t ix;               /* of the gang */
     const uint32_t *wants, *alts;
+    uint32_t *left;            /* of each want before the attempt */
     enum claim claim;
     enum reason why;
-    bool scatter;
 };
 
 /* ---- all on one node */
@@ -152,7 +153,7 @@ static void take_back(const struct attempt *a, struct mark mark)
 {
     sketch_undo(a->d, mark);
     for (uint32_t i = 0; i < a->g->n_wants; i++)
-        a->d->left[a->wants[i]] = a->d->t->wants[a->wants[i]].count;
+        a->d->left[a->wants[i]] = a->left[i];
 }
 
 static void spread_bought(const struct attempt *a, uint32_t want, uint32_t alt)
@@ -202,7 +203,7 @@ static void rest_bought(const struct attempt *a)
 
 static void soft_place(const struct attempt *a, enum strategy strategy)
 {
-    if (strategy != STRATEGY_SPREAD && !a->scatter && one_there(a))
+    if (strategy != STRATEGY_SPREAD && one_there(a))
         return;
     for (uint32_t i = 0; i < a->g->n_wants; i++) {
         if (strategy == STRATEGY_SPREAD)
@@ -256,6 +257,8 @@ static bool attempt_run(const struct attempt *a)
     enum strategy strategy = d->t->s->demands[a->g->demand].strategy;
     struct mark mark = sketch_mark(d);
 
+    for (uint32_t i = 0; i < a->g->n_wants; i++)
+        a->left[i] = d->left[a->wants[i]];
     switch (strategy) {
     case STRATEGY_STRICT_PACK:
         if (!one_there(a))
@@ -276,11 +279,24 @@ static bool attempt_run(const struct attempt *a)
     return false;
 }
 
-bool gang_place(struct sketch *d, uint32_t gang, bool scatter)
+/* With one set of alternatives after the other. */
+static bool gang_try(struct attempt *a, uint32_t *alts, uint32_t levels)
+{
+    for (uint32_t k = 0; k < levels; k++) {
+        for (uint32_t i = 0; i < a->g->n_wants; i++)
+            alts[i] = alternative(a->d, a->wants[i], k);
+        if (attempt_run(a))
+            return true;
+    }
+    return false;
+}
+
+bool gang_place(struct sketch *d, uint32_t gang)
 {
     const struct gang *g = &d->t->gangs[gang];
     uint32_t *wants = ARENA_ARRAY(d->arena, uint32_t, g->n_wants);
     uint32_t *alts = ARENA_ARRAY(d->arena, uint32_t, g->n_wants);
+    struct mark mark = sketch_mark(d);
     uint32_t levels = 1;
     struct attempt a = {
         .d = d,
@@ -288,7 +304,7 @@ bool gang_place(struct sketch *d, uint32_t gang, bool scatter)
         .ix = gang,
         .wants = wants,
         .alts = alts,
-        .scatter = scatter,
+        .left = ARENA_ARRAY(d->arena, uint32_t, g->n_wants),
         .claim = g->side == SIDE_TOTAL ? CLAIM_REQUEST : CLAIM_WORK,
         .why = g->side == SIDE_TOTAL ? REASON_FOR_REQUEST : REASON_FOR_GANG,
     };
@@ -298,13 +314,15 @@ bool gang_place(struct sketch *d, uint32_t gang, bool scatter)
         if (d->t->wants[wants[i]].n_alts > levels)
             levels = d->t->wants[wants[i]].n_alts;
     }
-    for (uint32_t k = 0; k < levels; k++) {
-        for (uint32_t i = 0; i < g->n_wants; i++)
-            alts[i] = alternative(d, wants[i], k);
-        if (attempt_run(&a))
+    /* After a partial loss only what is missing is bought again. */
+    if (hold_gang(d, gang)) {
+        if (gang_settled(d, gang) || gang_try(&a, alts, levels))
             return true;
+        sketch_undo(d, mark);
+        for (uint32_t i = 0; i < g->n_wants; i++)
+            d->left[wants[i]] = d->t->wants[wants[i]].count;
     }
-    return false;
+    return gang_try(&a, alts, levels);
 }
 
 bool gang_fits(const struct sketch *d, uint32_t gang, struct room room)

@@ -104,6 +104,13 @@ def test_offers(drive, cloud):
     assert len([e for e in cloud.log if e["path"].endswith("/skus")]) == 2  # one size is unknown: asked again
 
 
+def test_offers_tell_taints(drive, cloud):
+    cloud.pools["gpu"].props["nodeTaints"] = ["sku=gpu:NoSchedule", "bare:NoExecute", "odd=1:Whatever"]
+    cloud.pools["cpu"].props["nodeTaints"] = []
+    got = {o["type"]: o["taints"] for o in drive().call("offers")["offers"]}
+    assert got == {"t4": {"sku": "gpu:NoSchedule", "bare": ":NoExecute"}, "cpu": {}}
+
+
 def test_a_size_that_is_closed_to_us_in_one_zone(drive, cloud):
     cloud.skus[0]["restrictions"] = [{"type": "Zone", "values": ["westeurope"], "reasonCode": "NotAvailableForSubscription",
                                       "restrictionInfo": {"locations": ["westeurope"], "zones": ["2"]}}]
