@@ -77,6 +77,13 @@ void view_open(struct view *v, const struct status_page *page)
     v->page = page;
 }
 
+bool view_deciding(const struct view *v, uint32_t launch)
+{
+    const struct plan_launch *l = &v->plan->launches[launch];
+
+    return v->page && v->page->thinking_until_ms && l->sure < l->count;
+}
+
 void view_done(struct view *v)
 {
     arena_done(&v->arena);

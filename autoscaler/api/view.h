@@ -74,6 +74,8 @@ const char *view_nearest_text(struct view *v, uint32_t bundle);
 /* ": t4 is at its max of 2; ...", or "". */
 const char *view_wait_text(struct view *v, uint32_t bundle);
 /* One sentence on what keeps a bundle from its place. */
+/* Does this launch wait for a better plan?  See limits.think. */
+bool view_deciding(const struct view *v, uint32_t launch);
 const char *view_unplaced_text(struct view *v, uint32_t bundle);
 void view_unplaced(struct out *o, struct view *v, uint32_t bundle,
                    uint32_t max_reasons);

@@ -82,7 +82,7 @@ static void run(struct plan_job *j)
     j->status = snapshot_make(j->facts, &j->arena, &s, &j->err);
     if (j->status != ST_OK)
         return;
-    planner_run(s, &j->arena, &plan);
+    planner_run(s, 0, &j->arena, &plan);
     write_reply(j, s, &plan);
 }
 

@@ -27,7 +27,11 @@ struct work {
     struct snapshot *now;
     struct plan plan;
     json_t *written;             /* the plan as JSON, as it reads back */
+    uint64_t budget;             /* steps for the improvement */
 };
+
+/* "The better plan" by default; a record is replayed with what it had. */
+enum { BUDGET_MS = 500, BUDGET_MAX_MS = 600000 };
 
 static bool is_json(const char *text)
 {
@@ -88,6 +92,17 @@ static enum status work_load(const char *path, struct work *w,
     return s;
 }
 
+/* What was asked for (-1: nothing), what a record had, or the usual. */
+static uint64_t budget_of(const struct work *w, int64_t asked_ms)
+{
+    const json_t *v = json_object_get(w->recorded, "budget");
+
+    if (asked_ms < 0 && json_is_integer(v) && json_integer_value(v) >= 0)
+        return (uint64_t)json_integer_value(v);
+    return (uint64_t)(asked_ms < 0 ? BUDGET_MS : asked_ms) *
+           PLANNER_STEPS_PER_MS;
+}
+
 /* Adds what --request asked for, as a request of owner "plan". */
 static enum status request_add(struct facts *f, char **texts, int n,
                                struct arena *a, struct buf *errors)
@@ -121,6 +136,8 @@ static enum status request_add(struct facts *f, char **texts, int n,
 
 static void print_people(const struct snapshot *s, const struct plan *p)
 {
+    double cost = (double)p->cost_micros_hour / 1e6;
+    double bound = (double)p->bound_micros_hour / 1e6;
     uint32_t waiting = 0, infeasible = 0;
 
     for (uint32_t i = 0; i < p->n_launches; i++) {
@@ -143,10 +160,10 @@ static void print_people(const struct snapshot *s, const struct plan *p)
     }
     printf("%u to launch, %u to end, %u bundles waiting, %u infeasible, "
            "%.4f/h",
-           p->n_launched, p->n_ended, waiting, infeasible,
-           (double)p->cost_micros_hour / 1e6);
+           p->n_launched, p->n_ended, waiting, infeasible, cost);
     if (p->bound_micros_hour >= 0)
-        printf(" (at least %.4f/h)", (double)p->bound_micros_hour / 1e6);
+        printf(" (at least %.4f/h: gap %.2f %%)", bound,
+               bound > 0 ? (cost - bound) * 100 / bound : 0.0);
     putchar('\n');
 }
 
@@ -173,7 +190,7 @@ static enum status work_plan(struct work *w, const char *path,
         buf_printf(errors, "%s: %s\n", path, err.text);
         return s;
     }
-    planner_run(w->now, &w->arena, &w->plan);
+    planner_run(w->now, w->budget, &w->arena, &w->plan);
     w->written = plan_json(w->now, &w->plan);
     return ST_OK;
 }
@@ -258,14 +275,16 @@ static void work_done(struct work *w)
 }
 
 static int plan_run(const char *path, char **requests, int n_requests,
-                    char **sets, int n_sets, bool json)
+                    char **sets, int n_sets, int64_t budget_ms, bool json)
 {
     struct work w = {0}, changed = {0};
     struct buf errors;
     int rc = EXIT_INPUT;
 
     buf_init(&errors, 1 << 20);
-    if (work_load(path, &w, &errors) == ST_OK &&
+    if (work_load(path, &w, &errors) == ST_OK)
+        w.budget = changed.budget = budget_of(&w, budget_ms);
+    if (w.facts &&
         request_add(w.facts, requests, n_requests, &w.arena, &errors) ==
             ST_OK &&
         work_plan(&w, path, &errors) == ST_OK) {
@@ -301,18 +320,26 @@ static int run(int argc, char **argv)
         {"json", no_argument, NULL, 'j'},
         {"request", required_argument, NULL, 'r'},
         {"set", required_argument, NULL, 's'},
+        {"budget", required_argument, NULL, 'b'},
         {0}};
     char *requests[MOST], *sets[MOST];
     int n_requests = 0, n_sets = 0, opt;
+    int64_t budget_ms = -1;
     bool json = false;
 
-    while ((opt = getopt_long(argc, argv, "jr:s:", options, NULL)) != -1) {
+    while ((opt = getopt_long(argc, argv, "jr:s:b:", options, NULL)) != -1) {
         if (opt == 'j')
             json = true;
         else if (opt == 'r' && n_requests < MOST)
             requests[n_requests++] = optarg;
         else if (opt == 's' && n_sets < MOST)
             sets[n_sets++] = optarg;
+        else if (opt == 'b' && duration_parse(optarg, &budget_ms) &&
+                 budget_ms >= 0 && budget_ms <= BUDGET_MAX_MS)
+            continue;
+        else if (opt == 'b')
+            return cli_usage(&cli_plan, "--budget: a time from 0 to 10m, "
+                             "such as 500ms or 2s");
         else if (opt == 'r' || opt == 's')
             return cli_usage(&cli_plan, "more than %d of --%s", MOST,
                              opt == 'r' ? "request" : "set");
@@ -321,11 +348,12 @@ static int run(int argc, char **argv)
     }
     if (optind + 1 != argc)
         return cli_usage(&cli_plan, "one file is needed");
-    return plan_run(argv[optind], requests, n_requests, sets, n_sets, json);
+    return plan_run(argv[optind], requests, n_requests, sets, n_sets,
+                    budget_ms, json);
 }
 
 const struct cli_command cli_plan = {
-    "plan", "[--json] [--request BUNDLE]... [--set PATH=VALUE]... FILE",
+    "plan", "[--json] [--budget TIME] [--request BUNDLE]... [--set PATH=VALUE]...\n             FILE",
     "plans for a snapshot, a record or a configuration; does nothing", run,
     "FILE is a snapshot.json (docs/snapshot.md), a file that `davit run\n"
     "--record` wrote, or a configuration, which is planned for an empty\n"
@@ -337,4 +365,7 @@ const struct cli_command cli_plan = {
     "                     that changes: limits.idle_timeout=5m,\n"
     "                     node_types.t4.price=0.2, nodes.n1.idle_ms=90000; may\n"
     "                     be repeated\n"
+    "  --budget TIME      how long the plan may be bettered, 500ms by default;\n"
+    "                     counted in steps, so that the answer is the same on\n"
+    "                     every machine; 0: the first plan\n"
     "  --json             the plan as JSON; with --set both, and the difference\n"};

@@ -103,19 +103,65 @@ static void ids_make(const struct control *c, const char *provider,
     } while (fleet_by_id(&c->fleet, first));
 }
 
-static void intend(struct control *c, const struct snapshot *now,
-                   const struct sn_offer *o, uint32_t count, enum reason why,
+/* The launches of one offer, one machine after the other: first those that
+ * need no second look. */
+struct dealer {
+    struct control *c;
+    const struct snapshot *now;
+    const struct plan *plan;
+    bool waits;               /* those that are not sure are left out */
+    uint32_t offer, at, given;
+    bool looked;
+};
+
+static uint32_t launch_count(const struct dealer *d, uint32_t i)
+{
+    const struct plan_launch *l = &d->plan->launches[i];
+
+    return d->waits ? l->sure : l->count;
+}
+
+static const struct plan_launch *launch_next(struct dealer *d)
+{
+    for (;; d->at++, d->given = 0) {
+        const struct plan_launch *l;
+
+        if (d->at == d->plan->n_launches && !d->looked) {
+            d->looked = true;
+            d->at = 0;
+        }
+        if (d->at == d->plan->n_launches)
+            return NULL;
+        l = &d->plan->launches[d->at];
+        if (l->offer == d->offer && d->given < launch_count(d, d->at) &&
+            needs_second_look(d->c, l->why) == d->looked) {
+            d->given++;
+            return l;
+        }
+    }
+}
+
+static void intend(struct dealer *d, uint32_t count, enum reason why,
                    const char *for_whom)
 {
+    struct control *c = d->c;
+    const struct snapshot *now = d->now;
+    const struct sn_offer *o = &now->offers[d->offer];
     const char *type = now->str[now->types[o->type].name];
     const char *provider = now->str[now->types[o->type].provider];
     const struct conf_type *conf = type_find(c->config, type);
     char request[40], id[48];
+    struct arena scratch = {0};
 
     ids_make(c, provider, type, now, o, request, sizeof request);
     for (uint32_t i = 0; i < count; i++) {
+        const struct plan_launch *l = launch_next(d);
+        struct fact_holds holds = {0};
         struct machine *m;
 
+        if (l)
+            holds = holds_placed(now, d->plan, l->first_placement,
+                                 l->n_placements, &scratch);
         snprintf(id, sizeof id, "%.26s-%.8s-%u", type, request + 6, i);
         m = fleet_add(&c->fleet, id, STATE_INTENDED, c->now_ms);
         snprintf(m->request_id, sizeof m->request_id, "%s", request);
@@ -130,8 +176,10 @@ static void intend(struct control *c, const struct snapshot *now,
         m->price_micros_hour = o->price_estimated ? -1 : o->price_micros_hour;
         m->progress_ms = c->now_ms;
         m->needed_ms = c->now_ms;
+        m->holds = holds_text(&holds);
         fleet_touch(&c->fleet, m);
     }
+    arena_done(&scratch);
     atomic_fetch_add(&c->metrics.launches, count);
     tell(c, "launch", type, reason_code(why), "%u from %s%s%s for %s", count,
          provider, *now->str[o->zone] ? " in " : "", now->str[o->zone],
@@ -139,9 +187,10 @@ static void intend(struct control *c, const struct snapshot *now,
 }
 
 static void act_launches(struct control *c, const struct snapshot *now,
-                         const struct plan *plan)
+                         const struct plan *plan, bool waits)
 {
     struct { uint32_t sure, looked; enum reason why; uint32_t demand; } *sum;
+    struct dealer d = {.c = c, .now = now, .plan = plan, .waits = waits};
     uint32_t *granted;  /* per type: wishes are of types, not of zones */
 
     sum = calloc(now->n_offers + 1, sizeof *sum);
@@ -150,15 +199,17 @@ static void act_launches(struct control *c, const struct snapshot *now,
         abort();
     for (uint32_t i = 0; i < plan->n_launches; i++) {
         const struct plan_launch *l = &plan->launches[i];
-        if (sum[l->offer].why == REASON_NONE) {
+        uint32_t n = launch_count(&d, i);
+
+        if (sum[l->offer].why == REASON_NONE && n) {
             sum[l->offer].why = l->why;
             sum[l->offer].demand = l->demand;
         }
         if (needs_second_look(c, l->why)) {
-            sum[l->offer].looked += l->count;
-            granted[now->offers[l->offer].type] += l->count;
+            sum[l->offer].looked += n;
+            granted[now->offers[l->offer].type] += n;
         } else {
-            sum[l->offer].sure += l->count;
+            sum[l->offer].sure += n;
         }
     }
     for (uint32_t t = 0; t < now->n_types; t++)
@@ -166,18 +217,23 @@ static void act_launches(struct control *c, const struct snapshot *now,
             granted[t] = wish_grant(c, now->str[now->types[t].name],
                                     granted[t]);
     for (uint32_t o = 0; o < now->n_offers; o++) {
-        const struct sn_offer *offer = &now->offers[o];
-        uint32_t *left = &granted[offer->type];
+        uint32_t *left = &granted[now->offers[o].type];
         uint32_t looked = sum[o].looked < *left ? sum[o].looked : *left;
         uint32_t n = sum[o].sure + looked;
         const char *whom = "the minimum";
 
+        n -= n % now->types[now->offers[o].type].hosts;   /* whole units only */
         *left -= looked;
         if (!n)
             continue;
         if (sum[o].demand != NONE)
             whom = now->str[now->demands[sum[o].demand].owner];
-        intend(c, now, offer, n, sum[o].why, whom);
+        d.offer = o;
+        d.at = d.given = 0;
+        d.looked = false;
+        intend(&d, n, sum[o].why, whom);
+        if (!waits)
+            think_launched(c);
     }
     wishes_forget(c);
     free(granted);
@@ -294,14 +350,15 @@ static void act_nodes(struct control *c, const struct snapshot *now,
     }
 }
 
-void act(struct control *c, const struct snapshot *now, const struct plan *plan)
+void act(struct control *c, const struct snapshot *now, const struct plan *plan,
+         bool waits)
 {
     if (c->opts.dry_run)
         return;
     if (plan->n_launches || plan->n_ended)
         atomic_fetch_add(&c->metrics.plans, 1);
     act_nodes(c, now, plan);
-    act_launches(c, now, plan);
+    act_launches(c, now, plan, waits);
 }
 
 /* ---- calls */
@@ -428,11 +485,13 @@ static bool drains_by_steps(struct control *c)
 }
 
 /* Must it go though there is work on it?  An idle one that got work meanwhile
- * need not, unless running work is to be moved. */
-static bool drain_hard(const struct control *c, const struct machine *m)
+ * need not, unless running work is to be moved.  Kubernetes moves work anyway;
+ * there it means to wait for what forbids that, which a saving is not worth. */
+static bool drain_hard(struct control *c, const struct machine *m)
 {
     if (m->why == REASON_END_CONSOLIDATE)
-        return c->config->limits.consolidate == CONSOLIDATE_ON;
+        return c->config->limits.consolidate == CONSOLIDATE_ON &&
+               !drains_by_steps(c);
     return m->why != REASON_END_IDLE;
 }
 

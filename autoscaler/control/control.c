@@ -17,6 +17,7 @@
 #include "../base/clock.h"
 #include "../base/log.h"
 #include "../plan/planner.h"
+#include "kube_events.h"
 #include "state.h"
 
 enum { WORKERS = 16, WORKERS_STUCK = 16, LONGEST_REST_MS = 5000,
@@ -98,6 +99,7 @@ static void tick(struct control *c)
     struct plan *plan;
     int64_t t0 = cpu_us(), t1;
     struct err err;
+    bool waits;
 
     c->now_ms = clock_steady_ms();
     c->due_ms = clock_mono_ms() + LONGEST_REST_MS;
@@ -110,18 +112,23 @@ static void tick(struct control *c)
     if (c->planned) {
         plan = ARENA_NEW(&page->arena, struct plan);
         t1 = cpu_us();
-        planner_run(now, &page->arena, plan);  /* pure */
+        planner_run(now, PLANNER_AT_ONCE, &page->arena, plan);  /* pure */
         page->planned_us = cpu_us() - t1;
-        act(c, now, plan);              /* intents into the ledger */
+        waits = think_waits(c, plan);   /* for a better way to buy it */
+        act(c, now, plan, waits);       /* intents into the ledger */
         act_send(c);                    /* journal, then calls */
         requests_clock(c, now, plan);   /* whose alternatives wait */
         page->facts = facts;
         page->now = now;
         page->plan = plan;
         publish(c, page);               /* the API reads this, nothing else */
+        holds_remember(c, page);        /* the next plan starts from it */
+        if (waits)
+            think_start(c, page);       /* on a worker */
         if (c->record)
             record_put(c->record, page);
         heads_report(c, page);
+        kube_words(c, page);
     } else {
         /* Facts come through checked readers: a bug of ours, told loudly;
          * the fleet stays as it is. */
@@ -289,6 +296,7 @@ enum status control_new(const struct control_opts *o, struct config *conf,
         control_free(c);
         return s;
     }
+    kube_words_open(c);
     if (o->record_dir &&
         (s = record_open(o->record_dir, &c->record, &err)) != ST_OK) {
         buf_printf(errors, "--record: %s\n", err.text);
@@ -343,6 +351,8 @@ void control_free(struct control *c)
     observe_fold(c);         /* frees what was still under way */
     commands_answer(c);
     sites_retire(c, c->sites.v, c->sites.n);
+    kube_events_free(c->kube_events);
+    c->kube_events = NULL;
     heads_close(c);
     requests_done(c);
     if (c->journal) {
@@ -351,6 +361,8 @@ void control_free(struct control *c)
     }
     fleet_done(&c->fleet);
     rests_free(c->rests);
+    think_done(c);
+    status_unref(c->memory);
     traffic_free(c->traffic);
     free(c->told);
     free(c->wishes);

@@ -257,6 +257,9 @@ void observe_fold(struct control *c)
         case MAIL_HEAD:
             head_fold(c, mail);
             break;
+        case MAIL_THOUGHT:
+            think_fold(c, mail);
+            break;
         case MAIL_HA:
             ha_folded(c, mail);
             break;

@@ -19,7 +19,7 @@
 
 /* What may lie in the inbox. */
 enum mail_kind { MAIL_CALL = 1, MAIL_HEAD, MAIL_COMMAND, MAIL_HA = HA_MAIL,
-                 MAIL_SOURCE };
+                 MAIL_SOURCE, MAIL_THOUGHT };
 
 /* A provider of this generation, and how its reading goes. */
 struct site {
@@ -90,6 +90,16 @@ struct flight { struct call *call; int64_t deadline_ms; bool overdue; };
 /* Machines of a type that tasks and gangs of the head want: see act.c. */
 struct wish { char type[64]; uint32_t count; uint64_t view, tick; };
 
+/* A longer look at what is to be bought: see think.c. */
+struct thinking {
+    bool busy;                /* a thought is under way */
+    unsigned asked, answered; /* thoughts since something waits */
+    int64_t since_ms;         /* mono: something waits; 0: nothing does */
+    struct arena arena;       /* owns advice */
+    const struct fact_advice *advice;
+    uint32_t n_advice;
+};
+
 struct failure_note { char machine[48], type[64], text[208]; enum status why; int64_t at_ms; };
 enum { FAILURES_KEPT = 16 };
 
@@ -135,8 +145,12 @@ struct control {
     uint32_t n_requests, cap_requests;
     struct head heads[HEADS];  /* Ray first */
     uint32_t n_heads;
+    struct kube_events *kube_events;  /* NULL: none are written */
+    char ray_space[256];      /* the RayCluster's namespace */
     struct wish *wishes;
     uint32_t n_wishes;
+    struct status_page *memory;  /* the last plan on a fresh view: see holds.c */
+    struct thinking think;
 
     struct command *waiting;  /* taken this tick, answered after the plan */
     struct failure_note failures[FAILURES_KEPT];
@@ -219,6 +233,12 @@ void head_gone(struct control *c, const struct machine *m);  /* for good */
 void heads_mend(struct control *c);   /* what earlier drains left behind */
 void heads_report(struct control *c, const struct status_page *page);
 
+/* ---- kube_words.c: Kubernetes Events */
+void kube_words_open(struct control *c);
+void kube_words_told(struct control *c, const char *kind, const char *subject,
+                     const char *reason, const char *text);
+void kube_words(struct control *c, const struct status_page *page);
+
 /* ---- requests.c */
 enum status requests_load(struct control *c, struct err *err);
 void requests_fold(struct control *c, struct command *cmd);
@@ -233,9 +253,30 @@ void requests_done(struct control *c);
 struct facts *facts_take(struct control *c, struct arena *arena);
 const struct conf_type *type_find(const struct config *conf, const char *name);
 
+/* ---- holds.c: what the last plan put on each machine */
+struct holds_reader { struct control *c; struct arena *arena; const char **words; };
+struct holds_reader holds_reader(struct control *c, struct arena *arena);
+struct fact_holds holds_of(struct holds_reader *r, const struct machine *m);
+/* Those of a launch's nodes or a node, in words of the snapshot. */
+struct fact_holds holds_placed(const struct snapshot *s, const struct plan *p,
+                               uint32_t first, uint32_t n, struct arena *arena);
+char *holds_text(const struct fact_holds *h);    /* heap, NULL for none */
+void holds_remember(struct control *c, struct status_page *page);
+
+/* ---- think.c: purchases that a longer look may better */
+/* Are the launches that are not sure to wait? */
+bool think_waits(struct control *c, const struct plan *plan);
+int64_t think_until(const struct control *c);  /* wall; 0: nothing waits */
+void think_start(struct control *c, struct status_page *page);
+void think_fold(struct control *c, struct mail *mail);
+void think_take(const struct control *c, struct arena *arena,
+                struct facts *facts);
+void think_launched(struct control *c);   /* what had waited */
+void think_done(struct control *c);
+
 /* ---- act.c: journal, then calls; never decides */
 void act(struct control *c, const struct snapshot *now,
-         const struct plan *plan);
+         const struct plan *plan, bool waits);
 /* Is it not in the cluster yet what the journal has of it?  (ha.h) */
 bool act_waits(const struct control *c, const char *kind, const char *id);
 /* Writes what is due and, once it is on disk, sends the calls. */

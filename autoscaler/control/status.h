@@ -52,6 +52,8 @@ struct status_page {
     const struct snapshot *now;
     const struct plan *plan;
     int64_t planned_us;         /* CPU time of the planner */
+    int64_t thinking_until_ms;  /* wall: launches that are not sure wait so
+                                 * long at most; 0: none waits */
     /* Ray head; address "" without one */
     const char *ray_address, *ray_session, *ray_problem;
     bool ray_ok;

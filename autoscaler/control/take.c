@@ -354,5 +354,6 @@ struct facts *facts_take(struct control *c, struct arena *a)
     queues_take(c, a, f);
     nodes_take(c, a, f);
     demands_take(c, a, f);
+    think_take(c, a, f);
     return f;
 }

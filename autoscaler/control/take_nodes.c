@@ -175,9 +175,11 @@ static const char *unit_of(struct arena *a, const struct machine *m,
                         strtoul(number + 1, NULL, 10) / hosts);
 }
 
-static struct fact_node machine_take(struct control *c, struct arena *a,
+static struct fact_node machine_take(struct holds_reader *holds,
                                      const struct machine *m, bool node_ids)
 {
+    struct control *c = holds->c;
+    struct arena *a = holds->arena;
     const struct conf_type *t = type_find(c->config, m->type);
     const struct head_node *seen = head_node_of(c, m);
     struct fact_node n = {
@@ -200,6 +202,7 @@ static struct fact_node machine_take(struct control *c, struct arena *a,
         .note = arena_strdup(a, m->detail),
         .unit = unit_of(a, m, t),
         .progress_ms = m->progress_ms,
+        .holds = holds_of(holds, m),
     };
 
     hold_take(c, m, &n);
@@ -253,6 +256,7 @@ void nodes_take(struct control *c, struct arena *a, struct facts *f)
     const struct head_view *mine = owner ? owner->view : NULL;
     bool *ours = ARENA_ARRAY(a, bool, mine ? mine->n_nodes : 0);
     uint32_t n = 0, most = c->fleet.n;
+    struct holds_reader holds = holds_reader(c, a);
     bool node_ids = false;
     struct fact_node *v;
 
@@ -268,7 +272,7 @@ void nodes_take(struct control *c, struct arena *a, struct facts *f)
         if (x)
             ours[x - mine->nodes] = true;
         if (m->state != STATE_GONE)
-            v[n++] = machine_take(c, a, m, node_ids);
+            v[n++] = machine_take(&holds, m, node_ids);
     }
     for (uint32_t h = 0; h < c->n_heads; h++) {
         const struct head_view *view = c->heads[h].view;

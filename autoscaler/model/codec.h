@@ -42,6 +42,11 @@ enum status codec_request_read(const json_t *body, const char *owner,
                                int64_t since_ms, struct arena *arena,
                                struct fact_demand *ret, struct err *err);
 
+/* The list under "holds" of a node of snapshot.json. */
+enum status codec_holds_read(const json_t *list, struct arena *arena,
+                             struct fact_holds *ret, struct err *err);
+json_t *codec_holds_write(const struct fact_holds *h);
+
 json_t *codec_plan_write(const struct snapshot *s, const struct plan *p);
 
 /* Text with libjansson's own message turned into ours: "line 3 column 7: ...";

@@ -233,7 +233,8 @@ static bool node_read(struct jin *in, const struct jpath *at, const json_t *v,
     static const char *const keys[] = {
         "id", "type", "state", "head", "foreign", "outdated", "zone", "spot",
         "total", "available", "labels", "taints", "accelerator_type", "unit",
-        "idle_ms", "progress_ms", "since_ms", "created_ms", "price", "hold", "hold_until_ms", "activity",
+        "idle_ms", "progress_ms", "since_ms", "created_ms", "price", "hold", "hold_until_ms",
+        "holds", "activity",
         "cloud_id", "address", "ray_id", "provider", "request_id", "note"};
     struct qtys nothing = {0};
 
@@ -277,6 +278,7 @@ static bool node_read(struct jin *in, const struct jpath *at, const json_t *v,
         !jin_get_dollars(in, at, v, "price", &n->price_micros_hour) ||
         !jin_get_int(in, at, v, "hold_until_ms", 0, TIME_MAX,
                       &n->hold_until_ms) ||
+        !holds_read(in, at, v, &n->holds) ||
         !jin_get_text(in, at, v, "activity", &n->activity) ||
         !jin_get_text(in, at, v, "cloud_id", &n->cloud_id) ||
         !jin_get_text(in, at, v, "address", &n->address) ||
@@ -450,7 +452,7 @@ enum status codec_facts_read(const json_t *root, struct arena *arena,
     static const char *const keys[] = {
         "schema", "name", "note", "about", "expect", "cluster", "now_ms",
         "head_fresh", "max_nodes", "limits", "node_types", "nodes", "demands",
-        "gangs", "requests", "queues", "plan", "recorded"};
+        "gangs", "requests", "queues", "advice", "plan", "recorded"};
     struct err unused;
     struct jin in = {arena, err ? err : &unused};
     struct facts *f = ARENA_NEW(arena, struct facts);
@@ -463,7 +465,8 @@ enum status codec_facts_read(const json_t *root, struct arena *arena,
         !jin_get_bool(&in, NULL, root, "head_fresh", &f->head_fresh) ||
         !limits_read(&in, root, &f->limits) || !types_read(&in, root, f) ||
         !queues_read(&in, root, f) ||
-        !nodes_read(&in, root, f) || !demands_read(&in, root, f))
+        !nodes_read(&in, root, f) || !demands_read(&in, root, f) ||
+        !advice_read(&in, root, f))
         return ST_INVALID;
     *ret = f;
     return ST_OK;

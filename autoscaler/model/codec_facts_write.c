@@ -120,6 +120,8 @@ static json_t *node_write(const struct fact_node *n)
     if (n->hold != REASON_NONE)
         put_text(o, "hold", reason_code(n->hold));
     put_int(o, "hold_until_ms", n->hold_until_ms, 0);
+    if (n->holds.n > 0)
+        json_object_set_new(o, "holds", codec_holds_write(&n->holds));
     put_text(o, "activity", n->activity);
     put_text(o, "cloud_id", n->cloud_id);
     put_text(o, "address", n->address);
@@ -187,5 +189,8 @@ json_t *codec_facts_write(const struct facts *f)
     if (f->n_queues > 0)
         json_object_set_new(o, "queues",
                             queues_write(f->queues, f->n_queues));
+    if (f->n_advice > 0)
+        json_object_set_new(o, "advice",
+                            advice_write(f->advice, f->n_advice));
     return o;
 }

@@ -127,11 +127,17 @@ static json_t *holds(const struct out *o, uint32_t first, uint32_t n)
         const struct plan_placement *pl = &o->p->placements[i];
         const struct sn_bundle *b = &o->s->bundles[pl->bundle];
         const struct sn_demand *d = &o->s->demands[b->demand];
-        json_t *h = json_pack(
-            "{s:i,s:i,s:i,s:I,s:o,s:o}", "demand", (int)b->demand, "bundle",
-            (int)(pl->bundle - d->first_bundle), "alternative", (int)pl->alt,
-            "count", (json_int_t)pl->count, "owner",
-            jin_word(str(o, d->owner)), "id", jin_word(str(o, d->id)));
+        char shape[20];
+        json_t *h;
+
+        snprintf(shape, sizeof shape, "%016llx",
+                 (unsigned long long)snapshot_digest(o->s, pl->bundle));
+        h = json_pack(
+            "{s:i,s:i,s:i,s:I,s:s,s:o,s:o,s:s}", "demand", (int)b->demand,
+            "bundle", (int)(pl->bundle - d->first_bundle), "alternative",
+            (int)pl->alt, "count", (json_int_t)pl->count, "source",
+            source_name(d->source), "owner", jin_word(str(o, d->owner)), "id",
+            jin_word(str(o, d->id)), "shape", shape);
 
         if (pl->alt < b->n_alts)
             put_shape(o, h, o->s->alts[b->first_alt + pl->alt].shape);
@@ -158,6 +164,8 @@ static json_t *launch_write(const struct out *o, const struct plan_launch *l)
 
     put_offer(o, v, l->offer);
     json_object_set_new(v, "count", json_integer(l->count));
+    if (l->sure < l->count)
+        json_object_set_new(v, "sure", json_integer(l->sure));
     json_object_set_new(v, "why", json_string(reason_code(l->why)));
     json_object_set_new(v, "for", demand_ref(o, l->demand));
     json_object_set_new(v, "price_per_hour",
@@ -337,5 +345,6 @@ json_t *codec_plan_write(const struct snapshot *s, const struct plan *p)
     json_object_set_new(v, "launched", json_integer(p->n_launched));
     json_object_set_new(v, "ended", json_integer(p->n_ended));
     json_object_set_new(v, "work", json_integer((json_int_t)p->work));
+    json_object_set_new(v, "budget", json_integer((json_int_t)p->budget));
     return v;
 }

@@ -61,6 +61,18 @@ struct fact_bundle {
 
 enum demand_source { SOURCE_TASK, SOURCE_GANG, SOURCE_REQUEST, SOURCE_POD,
                      SOURCE_SPARE };
+/* What the last plan put on one node, in words: `count` of the bundles of that
+ * demand which have this shape (snapshot_digest()), by that alternative.  The
+ * next plan starts from it, so that what was bought for something stays for
+ * it. */
+struct fact_hold {
+    enum demand_source source;
+    const char *owner, *id;
+    uint64_t shape;
+    uint32_t alt, count;
+};
+struct fact_holds { const struct fact_hold *v; uint32_t n; };
+
 enum strategy { STRATEGY_NONE, STRATEGY_PACK, STRATEGY_SPREAD,
                 STRATEGY_STRICT_PACK, STRATEGY_STRICT_SPREAD };
 
@@ -131,9 +143,19 @@ struct fact_node {
     enum reason hold;            /* KEEP_STALE, KEEP_REFUSED, KEEP_PROTECTED ...:
                                   * must not be ended now; NONE */
     int64_t hold_until_ms;       /* 0: until the observer says otherwise */
+    struct fact_holds holds;     /* of the last plan */
     const char *activity;        /* what it is doing, for a person; "" */
     /* shown, never decided on: */
     const char *cloud_id, *address, *ray_id, *provider, *request_id, *note;
+};
+
+/* Of a longer thought about an earlier snapshot: `count` nodes of this offer,
+ * each for these bundles.  A plan may take it up as far as it still fits. */
+struct fact_advice {
+    const char *type, *zone;
+    bool spot;
+    uint32_t count;
+    struct fact_holds holds;
 };
 
 enum policy { POLICY_CHEAPEST, POLICY_PRIORITY, POLICY_LEAST_WASTE, POLICY_RAY };
@@ -196,6 +218,8 @@ struct facts {
     uint32_t n_demands;
     const struct fact_queue *queues;
     uint32_t n_queues;
+    const struct fact_advice *advice;
+    uint32_t n_advice;
 };
 
 extern const struct fact_limits fact_limits_default;  /* 60 s idle, conserve */

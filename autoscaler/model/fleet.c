@@ -87,10 +87,16 @@ void fleet_init(struct fleet *f)
     *f = (struct fleet){0};
 }
 
+static void machine_free(struct machine *m)
+{
+    free(m->holds);
+    free(m);
+}
+
 void fleet_done(struct fleet *f)
 {
     for (uint32_t i = 0; i < f->n; i++)
-        free(f->v[i]);
+        machine_free(f->v[i]);
     free(f->v);
     free(f->by_id.v);
     free(f->by_cloud.v);
@@ -232,7 +238,7 @@ uint32_t fleet_sweep(struct fleet *f)
 
     for (uint32_t i = 0; i < f->n; i++)
         if (f->v[i]->state == STATE_GONE)
-            free(f->v[i]);
+            machine_free(f->v[i]);
         else
             f->v[kept++] = f->v[i];
     removed = f->n - kept;

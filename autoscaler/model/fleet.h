@@ -41,6 +41,8 @@ struct machine {
     uint32_t launch_count;  /* how many its launch request asked for */
     bool drain_accepted;    /* the head agreed: no way back */
     bool shielded;          /* a user protected it from being ended */
+    char *holds;            /* what the plan that launched it put on it: JSON
+                             * of codec_holds_write(), heap; NULL: nothing */
     /* not kept over a restart: */
     char unit[64];          /* whose machines end together, as the provider
                              * told; "" : it did not */
@@ -51,6 +53,8 @@ struct machine {
     int64_t retry_ms;       /* no call for it before, wall */
     bool busy;              /* a call for it is in flight */
     bool sent;              /* its launch has left, now or before a restart */
+    uint64_t held_tick;     /* the remembered plan that knows it, and as what */
+    uint32_t held_node;
 };
 
 struct fleet_index { struct machine **v; uint32_t size, n; };

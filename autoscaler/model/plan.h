@@ -12,6 +12,8 @@
 /* `count` new nodes of one offer that will hold the same bundles. */
 struct plan_launch {
     uint32_t offer, count;
+    uint32_t sure;              /* so many that a longer thought would not
+                                 * change: all, or 0 */
     enum reason why;            /* FOR_x */
     uint32_t demand;            /* the first demand it is for, or NONE */
     uint32_t first_placement, n_placements;  /* what ONE such node holds */
@@ -63,6 +65,7 @@ struct plan {
     int64_t bound_micros_hour;          /* valid lower bound on that, -1 none */
     uint32_t n_launched, n_ended;
     uint64_t work;                      /* counted steps spent */
+    uint64_t budget;                    /* counted steps it was given */
 };
 
 #endif

@@ -564,6 +564,8 @@ enum status snapshot_make(const struct facts *facts, struct arena *arena,
     rows_lay(&m);
     maker_queues_count(&m);
     maker_demands_lay(&m);
+    maker_digests(&m);
+    maker_holds_lay(&m);
     *ret = s;
     return ST_OK;
 }

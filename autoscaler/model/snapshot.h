@@ -52,11 +52,19 @@ struct sn_shape {
     uint32_t row;        /* into rows[], times n_columns */
     uint32_t selector;   /* into selectors[]; 0 is "any" */
     bool accelerator;    /* needs a device, or a label only accelerators have */
+    uint64_t digest;     /* of its resources and labels: the same in the next
+                          * snapshot */
 };
 
 struct sn_alt { uint32_t shape; int64_t after_ms; };
 
 struct sn_bundle { uint32_t demand, first_alt, n_alts, count; };
+
+/* What a node holds by the last plan, in the order in which it was placed: a
+ * bundle that is gone is left out. */
+struct sn_hold { uint32_t bundle, alt, count; };
+/* Nodes that a longer thought would buy: see fact_advice. */
+struct sn_advice { uint32_t offer, count, first_hold, n_holds; };
 
 struct sn_demand {
     enum demand_source source;
@@ -118,6 +126,7 @@ struct sn_node {
     int64_t progress_ms;      /* last visible progress, at least since_ms */
     enum reason hold;
     int64_t hold_until_ms;
+    uint32_t first_hold, n_holds;  /* into holds[] */
 };
 
 /* Free part of one whole device of a node: 0..AMOUNT_ONE. */
@@ -157,6 +166,9 @@ struct snapshot {
     const struct sn_device *devices;
     const struct sn_queue *queues;    /* by name */
     uint32_t n_queues;
+    const struct sn_hold *holds;
+    const struct sn_advice *advice;
+    uint32_t n_advice;
 };
 
 static inline const int64_t *sn_row(const struct snapshot *s, uint32_t row)
@@ -171,6 +183,10 @@ static inline const int64_t *sn_row(const struct snapshot *s, uint32_t row)
  * a bundle without alternatives and the like; *ret is untouched then. */
 enum status snapshot_make(const struct facts *facts, struct arena *arena,
                           struct snapshot **ret, struct err *err);
+
+/* What tells the bundle from others of its demand, from one snapshot to the
+ * next: a digest of the resources and labels of all its alternatives. */
+uint64_t snapshot_digest(const struct snapshot *s, uint32_t bundle);
 
 /* May a shape with this selector lie on a place with these labels?  NONE when
  * it may; else QUEUE_DENIED, QUEUE_TYPE, LABEL or TAINT.  *ret_key (may be

@@ -61,4 +61,8 @@ enum status maker_check_demands(const struct maker *m, struct err *err);
 void maker_demands_intern(struct maker *m);
 void maker_demands_lay(struct maker *m);   /* after the ranking of rows */
 
+/* snapshot_holds.c; after the demands are laid */
+void maker_digests(struct maker *m);
+void maker_holds_lay(struct maker *m);
+
 #endif

@@ -6,6 +6,7 @@
 #include "clock.h"
 #include "cover.h"
 #include "quota.h"
+#include "unit.h"
 
 enum { ROUNDS = 4 };   /* to hand a quota on to who can use it */
 
@@ -29,8 +30,10 @@ struct problem {
     uint32_t *pooled;          /* the class of nodes that are there */
     enum claim claim;
     enum reason why;
+    bool sure;                 /* its answer: thinking longer is no use */
     uint32_t queue;            /* whose quota of nodes is to be kept, or NONE */
     bool *stuck;               /* per want: its quota goes to others, or NULL */
+    bool units;                /* prices are no bound: unit_price() */
     bool capped;               /* by a quota: somebody's is wanted by others */
 };
 
@@ -64,6 +67,25 @@ static void items_make(const struct sketch *d, struct problem *q,
     q->p.items = q->items;
 }
 
+/* Machines of the type that could be of use at once. */
+static uint64_t useful(const struct sketch *d, const struct problem *q,
+                       uint32_t offer)
+{
+    const struct tables *t = d->t;
+    const struct room *room = &t->room[t->s->offers[offer].type];
+    uint64_t n = 0;
+
+    for (uint32_t i = 0; i < q->p.n_items; i++) {
+        uint32_t shape = sketch_shape(d, q->want[i], q->alt[i]), fit;
+
+        if (!tables_could(t, shape, offer))
+            continue;
+        fit = room_fit(t->s, room, &t->needs[shape], q->items[i].count);
+        n += fit > 0 ? (q->items[i].count + fit - 1) / fit : 0;
+    }
+    return n;
+}
+
 /* A plain offer that cannot be bought now still tells the cover that plain
  * work has somewhere to go: it is a bin of which there are none.  tier: its
  * turn to be bought has come. */
@@ -75,9 +97,15 @@ static bool bin_add(const struct sketch *d, struct problem *q, uint32_t offer,
     const struct sn_type *type = &s->types[o->type];
     enum reason why;
     uint32_t max = limits_room(d, offer, q->claim, &why);
+    int64_t price = o->price_micros_hour;
 
     if (!tier)
         max = 0;
+    if (unit_hosts(s, offer) > 1) {
+        max -= max % unit_hosts(s, offer);
+        price = unit_price(s, offer, useful(d, q, offer));
+        q->units = true;
+    }
     if (max == 0 && (!s->limits.conserve || type->accelerator ||
                      type->max == 0 ||
                      type->unavailable == REASON_TYPE_DISABLED))
@@ -86,7 +114,7 @@ static bool bin_add(const struct sketch *d, struct problem *q, uint32_t offer,
     q->pooled[q->p.n_bins] = NONE;
     q->bins[q->p.n_bins] = (struct cover_bin){
         .has = sn_row(s, type->row),
-        .price = o->price_micros_hour,
+        .price = price,
         .max = max,
         .group = o->type,
         .rank = (int32_t)d->t->offer_rank[offer],
@@ -100,9 +128,9 @@ static uint32_t pooled_count(const struct sketch *d)
 {
     uint32_t n = 0;
 
-    for (uint32_t i = d->classes.v[d->fence_kept].next; i != NONE;
+    for (uint32_t i = d->classes.v[d->fence_pool].next; i != NONE;
          i = d->classes.v[i].next)
-        n += d->classes.v[i].pooled;
+        n++;
     return n;
 }
 
@@ -114,13 +142,11 @@ static void pooled_make(const struct sketch *d, struct problem *q,
     const struct snapshot *s = d->t->s;
     enum side side = d->t->wants[q->want[0]].side;
 
-    for (uint32_t i = d->classes.v[d->fence_kept].next; i != NONE;
+    for (uint32_t i = d->classes.v[d->fence_pool].next; i != NONE;
          i = d->classes.v[i].next) {
         const struct node_class *c = &d->classes.v[i];
         uint32_t b = q->p.n_bins, group = q->p.n_groups;
 
-        if (!c->pooled)
-            continue;
         q->pooled[b] = i;
         q->group_max[group] = UNLIMITED;
         q->bins[b] = (struct cover_bin){
@@ -185,18 +211,11 @@ static void limits_make(const struct sketch *d, struct problem *q)
 {
     const struct snapshot *s = d->t->s;
     enum reason why;
-    uint32_t hosts = 1;
 
     for (uint32_t i = 0; i < s->n_types; i++)
         q->group_max[i] = limits_room_type(d, i, q->claim, &why);
     q->p.max_bins = limits_room_all(d, q->claim, &why);
     q->p.max_cost = limits_money(d);
-    for (uint32_t b = 0; b < q->p.n_bins; b++)
-        if (q->pooled[b] == NONE &&
-            s->types[q->bins[b].group].hosts > hosts)
-            hosts = s->types[q->bins[b].group].hosts;
-    if (q->p.max_bins != UNLIMITED)
-        q->p.max_bins /= hosts;
     if (quota_nodes(d, q->queue) < q->p.max_bins)
         q->p.max_bins = quota_nodes(d, q->queue);
     for (uint32_t b = 0; b < q->p.n_bins; b++)
@@ -219,14 +238,9 @@ struct pattern {
     const struct cover_pattern *pat;
 };
 
-static enum reason bought_for(const struct sketch *d, uint32_t want,
-                              enum reason why)
+enum reason buy_reason(const struct sketch *d, uint32_t want)
 {
-    const struct snapshot *s = d->t->s;
-
-    if (why != REASON_NONE)
-        return why;
-    switch (s->demands[d->t->wants[want].demand].source) {
+    switch (d->t->s->demands[d->t->wants[want].demand].source) {
     case SOURCE_REQUEST: return REASON_FOR_REQUEST;
     case SOURCE_POD: return REASON_FOR_POD;
     case SOURCE_SPARE: return REASON_FOR_SPARE;
@@ -252,13 +266,20 @@ static void pattern_buy(struct sketch *d, const struct pattern *p)
     uint32_t left = p->pat->count;
 
     while (left > 0) {
-        uint32_t i = sketch_obtain(
-            d, p->q->offer[p->pat->bin], left, p->q->claim,
-            bought_for(d, first, p->q->why), d->t->wants[first].demand);
+        uint32_t offer = p->q->offer[p->pat->bin];
+        uint32_t i = unit_spare(d, offer);
 
         if (i == NONE)
+            i = sketch_obtain(
+                d, offer, left, p->q->claim,
+                p->q->why != REASON_NONE ? p->q->why : buy_reason(d, first),
+                d->t->wants[first].demand);
+        if (i == NONE)
             return;
+        if (d->classes.v[i].n > left)
+            sketch_split(d, i, left);
         left -= d->classes.v[i].n;
+        d->classes.v[i].sure = p->q->sure || unit_hosts(d->t->s, offer) > 1;
         pattern_hold(d, p, i);
     }
 }
@@ -288,7 +309,49 @@ static void answer_take(struct sketch *d, const struct problem *q,
         else
             pattern_buy(d, &p);
     }
-    d->work += plan->work;
+}
+
+/* ---- thinking */
+
+/* A few bundles are a few nodes: not worth waiting for. */
+enum { FEW_BUNDLES = 100 };
+/* Steps beyond which an answer hardly gets better, for one shape; they grow
+ * with the square. */
+#define STEPS_SHAPE (COVER_STEPS_PER_MS / 2)
+/* With less for each shape the improvement does not get off the ground. */
+#define STEPS_LEAST (COVER_STEPS_PER_MS / 40)
+
+static bool few(const struct cover_problem *p)
+{
+    uint64_t n = 0;
+
+    for (uint32_t i = 0; i < p->n_items; i++)
+        n += p->items[i].count;
+    return n <= FEW_BUNDLES;
+}
+
+/* The first answer, bettered with this problem's share of the budget. */
+static void answer_find(struct sketch *d, struct problem *q,
+                        struct cover_plan *ret)
+{
+    uint64_t n = q->p.n_items, enough = STEPS_SHAPE * n * n, steps = 0;
+    struct cover_plan first;
+
+    cover_first(&q->p, d->arena, ret);
+    d->work += ret->work;
+    d->cover_shapes += n;
+    q->sure = true;
+    if (d->budget == 0)
+        return;
+    steps = n < d->share_of ? d->budget / d->share_of * n : d->budget;
+    steps = steps < enough ? steps : enough;
+    if (steps >= STEPS_LEAST * n) {
+        first = *ret;
+        cover_improve(&q->p, &first, steps, d->arena, ret);
+        d->work += ret->work;
+    }
+    q->sure = steps == enough || few(&q->p) || ret->bound == ret->cost;
+    d->open = d->open || !q->sure;
 }
 
 /* The highest priority below `below` (INT64_MAX: the highest of all). */
@@ -328,8 +391,8 @@ static bool buy_round(struct sketch *d, const uint32_t *wants,
         bins_make(d, &q, (int32_t)priority);
         if (q.p.n_bins > 0) {
             limits_make(d, &q);
-            cover_first(&q.p, d->arena, &plan);
-            d->bound = d->n_covers == 0 ? plan.bound : -1;
+            answer_find(d, &q, &plan);
+            d->bound = d->n_covers == 0 && !q.units ? plan.bound : -1;
             d->n_covers++;
             answer_take(d, &q, &plan);
         }

@@ -14,6 +14,9 @@
 void buy_wants(struct sketch *d, const uint32_t *wants, const uint32_t *alts,
                uint32_t n, enum claim claim, enum reason why);
 
+/* FOR_x, by the want's source. */
+enum reason buy_reason(const struct sketch *d, uint32_t want);
+
 /* May the shape be bought for on this offer, limits aside? */
 bool buy_allowed(const struct sketch *d, uint32_t shape, uint32_t offer);
 

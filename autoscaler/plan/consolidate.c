@@ -18,7 +18,7 @@ enum { TRIES = 24 };       /* plans made again in one pass */
 
 struct attempt {
     const struct tables *t;
-    consolidate_best_fn *best;
+    struct sketch (*best)(const struct sketch *base);
     const struct sketch *now;  /* the plan as it is */
     bool *gone;                /* gives no room */
     bool *moved;               /* of these, candidates that are to go */
@@ -131,7 +131,7 @@ static struct needs load_of(const struct snapshot *s, const struct sn_node *n,
 /* Labels that say where a place is rather than what. */
 static bool of_place(const struct snapshot *s, const struct sn_label *l)
 {
-    static const char *const keys[] = {
+    static const char keys[][36] = {
         "topology.kubernetes.io/zone", "ray.io/availability-zone", "zone",
         "topology.kubernetes.io/region", "ray.io/availability-region",
         "node.kubernetes.io/instance-type", "ray.io/market-type"};
@@ -212,7 +212,6 @@ static bool load_there(struct sketch *d, const struct needs *load,
         to = sketch_touch(d, i);
         to->room[SIDE_FREE] =
             room_take(s, &to->room[SIDE_FREE], load, 1, d->arena);
-        to->whole[SIDE_FREE] = false;
         taking[d->members[to->first]] = true;
         return true;
     }
@@ -366,7 +365,7 @@ static bool replace(struct sketch *best, const struct sketch *other)
 }
 
 void consolidate(struct sketch *best, struct verdict *verdicts,
-                 consolidate_best_fn *again)
+                 struct sketch (*again)(const struct sketch *base))
 {
     const struct snapshot *s = best->t->s;
     struct attempt a = {.t = best->t, .best = again};

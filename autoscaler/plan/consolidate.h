@@ -11,12 +11,10 @@
 #include "shrink.h"
 #include "sketch.h"
 
-/* How the planner goes from a start to its best sketch. */
-typedef struct sketch consolidate_best_fn(const struct sketch *base);
-
-/* Only when *best buys nothing and nothing is on its way.  May replace *best,
- * and marks what ends in verdicts. */
+/* again: how the planner goes from a start to its best sketch.  Only when *best
+ * buys nothing and nothing is on its way.  May replace *best, and marks what
+ * ends in verdicts. */
 void consolidate(struct sketch *best, struct verdict *verdicts,
-                 consolidate_best_fn *again);
+                 struct sketch (*again)(const struct sketch *base));
 
 #endif

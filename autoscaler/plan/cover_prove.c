@@ -361,14 +361,19 @@ static void search(struct prove *x, uint32_t k, uint32_t highest, double value,
     }
 }
 
-static uint32_t device_column(const struct prove *x)
+/* UINT32_MAX: none; false: its items need devices of several columns. */
+static bool device_column(const struct price_bin *b, uint32_t *ret)
 {
-    uint32_t dev = UINT32_MAX;
+    *ret = UINT32_MAX;
+    for (uint32_t r = 0; r < b->n_runs; r++) {
+        uint32_t dev = b->run[r].dev;
 
-    for (uint32_t r = 0; r < x->b->n_runs; r++)
-        if (x->b->run[r].dev != UINT32_MAX)
-            dev = x->b->run[r].dev;
-    return dev;
+        if (dev != UINT32_MAX && *ret != UINT32_MAX && dev != *ret)
+            return false;
+        if (dev != UINT32_MAX)
+            *ret = dev;
+    }
+    return true;
 }
 
 /* Items that cannot be in a fill above the goal by the tables alone. */
@@ -452,9 +457,9 @@ bool prove_search(struct prove *x, uint32_t t, const double *worth,
     x->b = &x->price->bin[t];
     *ret_best = above;
     *ret_n = 0;
-    if (x->price->scalars > v->n_plain || !v->n_plain)
+    if (x->price->scalars > v->n_plain || !v->n_plain ||
+        !device_column(x->b, &x->dev))
         return false;
-    x->dev = device_column(x);
     devices = x->dev == UINT32_MAX
                   ? 0 : v->devices[(size_t)t * v->n_dev + x->dev];
     cells = x->dev == UINT32_MAX ? 1 : x->price->cells[x->dev];

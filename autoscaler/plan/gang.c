@@ -9,10 +9,12 @@
 
 #include "buy.h"
 #include "clock.h"
+#include "hold.h"
 #include "limits.h"
 #include "match.h"
 #include "pack.h"
 #include "quota.h"
+#include "unit.h"
 
 enum { LOOKS = 32 };   /* nodes that would do, before the best is taken */
 
@@ -21,9 +23,9 @@ struct attempt {
     const struct gang *g;
     uint32_t ix;               /* of the gang */
     const uint32_t *wants, *alts;
+    uint32_t *left;            /* of each want before the attempt */
     enum claim claim;
     enum reason why;
-    bool scatter;
 };
 
 /* ---- all on one node */
@@ -152,7 +154,7 @@ static void take_back(const struct attempt *a, struct mark mark)
 {
     sketch_undo(a->d, mark);
     for (uint32_t i = 0; i < a->g->n_wants; i++)
-        a->d->left[a->wants[i]] = a->d->t->wants[a->wants[i]].count;
+        a->d->left[a->wants[i]] = a->left[i];
 }
 
 static void spread_bought(const struct attempt *a, uint32_t want, uint32_t alt)
@@ -202,7 +204,7 @@ static void rest_bought(const struct attempt *a)
 
 static void soft_place(const struct attempt *a, enum strategy strategy)
 {
-    if (strategy != STRATEGY_SPREAD && !a->scatter && one_there(a))
+    if (strategy != STRATEGY_SPREAD && one_there(a))
         return;
     for (uint32_t i = 0; i < a->g->n_wants; i++) {
         if (strategy == STRATEGY_SPREAD)
@@ -211,6 +213,59 @@ static void soft_place(const struct attempt *a, enum strategy strategy)
     }
     if (!gang_settled(a->d, a->ix))
         rest_bought(a);
+}
+
+/* ---- on one unit of several machines */
+
+static bool unit_place(const struct attempt *a, uint32_t unit)
+{
+    enum strategy strategy = a->d->t->s->demands[a->g->demand].strategy;
+
+    a->d->only_unit = unit;
+    for (uint32_t i = 0; i < a->g->n_wants; i++) {
+        pack_spread(a->d, a->wants[i], a->alts[i], a->ix);
+        if (strategy != STRATEGY_STRICT_SPREAD)
+            pack_want(a->d, a->wants[i], a->alts[i]);
+    }
+    a->d->only_unit = 0;
+    return gang_settled(a->d, a->ix);
+}
+
+/* The first that holds all of it, there or bought.  False: nothing is placed,
+ * and it may lie on several. */
+static bool on_one_unit(const struct attempt *a)
+{
+    struct sketch *d = a->d;
+    struct mark mark = sketch_mark(d);
+    uint32_t n = d->classes.n, last = 0;
+
+    for (uint32_t i = 0; i != NONE && i < n; i = d->classes.v[i].next) {
+        uint32_t unit = d->classes.v[i].unit;
+
+        if (d->classes.v[i].n == 0 || unit == 0 || unit == last ||
+            d->classes.v[i].kind == CLASS_DRAINING)
+            continue;
+        last = unit;
+        if (unit_place(a, unit))
+            return true;
+        take_back(a, mark);
+    }
+    for (uint32_t k = 0; k < d->t->s->n_offers; k++) {
+        uint32_t i;
+
+        if (!buy_allowed(d, sketch_shape(d, a->wants[0], a->alts[0]),
+                         d->t->offers[k]))
+            continue;
+        i = sketch_obtain(d, d->t->offers[k], 1, a->claim, a->why,
+                          a->g->demand);
+        if (i == NONE)
+            continue;
+        d->n_single++;
+        if (unit_place(a, d->classes.v[i].unit))
+            return true;
+        take_back(a, mark);
+    }
+    return false;
 }
 
 /* ---- alternatives */
@@ -256,6 +311,12 @@ static bool attempt_run(const struct attempt *a)
     enum strategy strategy = d->t->s->demands[a->g->demand].strategy;
     struct mark mark = sketch_mark(d);
 
+    for (uint32_t i = 0; i < a->g->n_wants; i++)
+        a->left[i] = d->left[a->wants[i]];
+    if (strategy != STRATEGY_STRICT_PACK &&
+        unit_gang(d, a->wants, a->alts, a->g->n_wants) && on_one_unit(a) &&
+        quota_kept(d))
+        return true;
     switch (strategy) {
     case STRATEGY_STRICT_PACK:
         if (!one_there(a))
@@ -276,11 +337,24 @@ static bool attempt_run(const struct attempt *a)
     return false;
 }
 
-bool gang_place(struct sketch *d, uint32_t gang, bool scatter)
+/* With one set of alternatives after the other. */
+static bool gang_try(struct attempt *a, uint32_t *alts, uint32_t levels)
+{
+    for (uint32_t k = 0; k < levels; k++) {
+        for (uint32_t i = 0; i < a->g->n_wants; i++)
+            alts[i] = alternative(a->d, a->wants[i], k);
+        if (attempt_run(a))
+            return true;
+    }
+    return false;
+}
+
+bool gang_place(struct sketch *d, uint32_t gang)
 {
     const struct gang *g = &d->t->gangs[gang];
     uint32_t *wants = ARENA_ARRAY(d->arena, uint32_t, g->n_wants);
     uint32_t *alts = ARENA_ARRAY(d->arena, uint32_t, g->n_wants);
+    struct mark mark = sketch_mark(d);
     uint32_t levels = 1;
     struct attempt a = {
         .d = d,
@@ -288,7 +362,7 @@ bool gang_place(struct sketch *d, uint32_t gang, bool scatter)
         .ix = gang,
         .wants = wants,
         .alts = alts,
-        .scatter = scatter,
+        .left = ARENA_ARRAY(d->arena, uint32_t, g->n_wants),
         .claim = g->side == SIDE_TOTAL ? CLAIM_REQUEST : CLAIM_WORK,
         .why = g->side == SIDE_TOTAL ? REASON_FOR_REQUEST : REASON_FOR_GANG,
     };
@@ -298,13 +372,15 @@ bool gang_place(struct sketch *d, uint32_t gang, bool scatter)
         if (d->t->wants[wants[i]].n_alts > levels)
             levels = d->t->wants[wants[i]].n_alts;
     }
-    for (uint32_t k = 0; k < levels; k++) {
-        for (uint32_t i = 0; i < g->n_wants; i++)
-            alts[i] = alternative(d, wants[i], k);
-        if (attempt_run(&a))
+    /* After a partial loss only what is missing is bought again. */
+    if (hold_gang(d, gang)) {
+        if (gang_settled(d, gang) || gang_try(&a, alts, levels))
             return true;
+        sketch_undo(d, mark);
+        for (uint32_t i = 0; i < g->n_wants; i++)
+            d->left[wants[i]] = d->t->wants[wants[i]].count;
     }
-    return false;
+    return gang_try(&a, alts, levels);
 }
 
 bool gang_fits(const struct sketch *d, uint32_t gang, struct room room)

@@ -9,9 +9,8 @@
 
 #include "sketch.h"
 
-/* False: nothing of it is placed, and the sketch is as before.  scatter: PACK
- * may use several nodes though one would do. */
-bool gang_place(struct sketch *d, uint32_t gang, bool scatter);
+/* False: nothing of it is placed, and the sketch is as before. */
+bool gang_place(struct sketch *d, uint32_t gang);
 
 bool gang_settled(const struct sketch *d, uint32_t gang);
 

@@ -2,6 +2,7 @@
  * limits.c - counting towards the limits.
  */
 #include "limits.h"
+#include "unit.h"
 
 enum { FIRST_STEP = 5 };   /* upscaling_speed lets at least so many start */
 
@@ -67,50 +68,25 @@ void limits_count(struct sketch *d, const struct sn_node *n, bool ended)
         d->cost = amount_add(d->cost, n->price_micros_hour);
 }
 
-static uint32_t hosts(const struct sn_type *t)
-{
-    return t->hosts > 0 ? t->hosts : 1;
-}
-
 void limits_bought(struct sketch *d, uint32_t offer, uint32_t count, int sign)
 {
     const struct sn_offer *o = &d->t->s->offers[offer];
-    const struct sn_type *t = &d->t->s->types[o->type];
     int64_t cost = amount_times(o->price_micros_hour, count);
-    uint64_t machines = (uint64_t)count * hosts(t);
 
     if (sign > 0) {
         d->offer_bought[offer] += count;
         d->type_count[o->type] += count;
         d->type_starting[o->type] += count;
-        d->nodes += machines;
-        d->starting += machines;
+        d->nodes += count;
+        d->starting += count;
         d->bought_cost += cost;
     } else {
         d->offer_bought[offer] -= count;
         d->type_count[o->type] -= count;
         d->type_starting[o->type] -= count;
-        d->nodes -= machines;
-        d->starting -= machines;
+        d->nodes -= count;
+        d->starting -= count;
         d->bought_cost -= cost;
-    }
-}
-
-void limits_taken(struct sketch *d, uint32_t offer, uint32_t count, int sign)
-{
-    const struct sn_offer *o = &d->t->s->offers[offer];
-    int64_t cost = amount_times(o->price_micros_hour, count);
-
-    if (sign > 0) {
-        d->kept_offer[offer] -= count;
-        d->kept_type[o->type] -= count;
-        d->kept_all -= count;
-        d->kept_cost -= cost;
-    } else {
-        d->kept_offer[offer] += count;
-        d->kept_type[o->type] += count;
-        d->kept_all += count;
-        d->kept_cost += cost;
     }
 }
 
@@ -144,89 +120,68 @@ static uint32_t clip(uint64_t n)
     return n < UNLIMITED ? (uint32_t)n : UNLIMITED;
 }
 
-/* What is kept back is there, and counted: with `kept` it takes no room. */
-
-static uint32_t room_all(const struct sketch *d, enum claim claim, bool kept,
+uint32_t limits_room_all(const struct sketch *d, enum claim claim,
                          enum reason *ret_why)
 {
     const struct fact_limits *l = &d->t->s->limits;
     uint64_t nodes = d->nodes - (claim == CLAIM_MIN ? d->nodes_ended : 0);
-    uint64_t back = kept ? d->kept_all : 0, room = UNLIMITED;
+    uint64_t room = UNLIMITED;
 
     *ret_why = REASON_NONE;
     if (l->max_nodes != UNLIMITED)
-        tighten(&room, l->max_nodes + back, nodes, REASON_MAX_NODES, ret_why);
+        tighten(&room, l->max_nodes, nodes, REASON_MAX_NODES, ret_why);
     if (l->max_launching != UNLIMITED)
-        tighten(&room, l->max_launching + back, d->starting, REASON_THROTTLE,
+        tighten(&room, l->max_launching, d->starting, REASON_THROTTLE,
                 ret_why);
     return clip(room);
 }
 
-static uint32_t room_type(const struct sketch *d, uint32_t type,
-                          enum claim claim, bool kept, enum reason *ret_why)
+uint32_t limits_room_type(const struct sketch *d, uint32_t type,
+                          enum claim claim, enum reason *ret_why)
 {
     const struct snapshot *s = d->t->s;
     const struct sn_type *t = &s->types[type];
-    uint64_t back = kept ? d->kept_type[type] : 0, room = UNLIMITED;
+    uint64_t room = UNLIMITED;
     uint32_t count = d->type_count[type];
 
     if (claim == CLAIM_MIN)
         count -= d->type_ended[type];
     *ret_why = REASON_NONE;
     if (t->max != UNLIMITED)
-        tighten(&room, t->max + back, count, REASON_MAX_TYPE, ret_why);
+        tighten(&room, t->max, count, REASON_MAX_TYPE, ret_why);
     if (s->limits.upscaling_speed > 0 && claim == CLAIM_WORK) {
         uint64_t ready = d->type_ready[type] > 0 ? d->type_ready[type] : 1;
         uint64_t step =
             (uint64_t)amount_times(s->limits.upscaling_speed, ready) /
             (uint64_t)AMOUNT_ONE;
 
-        tighten(&room, (step > FIRST_STEP ? step : FIRST_STEP) + back,
+        tighten(&room, step > FIRST_STEP ? step : FIRST_STEP,
                 d->type_starting[type], REASON_THROTTLE, ret_why);
     }
     return clip(room);
 }
 
-static int64_t money(const struct sketch *d, bool kept)
+int64_t limits_money(const struct sketch *d)
 {
     int64_t most = d->t->s->limits.max_cost_micros_hour;
     int64_t spent = amount_add(d->cost, d->bought_cost);
 
     if (most < 0)
         return -1;
-    if (kept)
-        most = amount_add(most, d->kept_cost);
     return most > spent ? most - spent : 0;
 }
 
-uint32_t limits_room_all(const struct sketch *d, enum claim claim,
-                         enum reason *ret_why)
-{
-    return room_all(d, claim, true, ret_why);
-}
-
-uint32_t limits_room_type(const struct sketch *d, uint32_t type,
-                          enum claim claim, enum reason *ret_why)
-{
-    return room_type(d, type, claim, true, ret_why);
-}
-
-int64_t limits_money(const struct sketch *d)
-{
-    return money(d, true);
-}
-
-static uint32_t room_offer(const struct sketch *d, uint32_t offer,
-                           enum claim claim, bool kept, enum reason *ret_why)
+uint32_t limits_room(const struct sketch *d, uint32_t offer, enum claim claim,
+                     enum reason *ret_why)
 {
     const struct snapshot *s = d->t->s;
     const struct sn_offer *o = &s->offers[offer];
-    uint64_t back = kept ? d->kept_offer[offer] : 0, room, all;
-    int64_t left = money(d, kept);
+    int64_t left = limits_money(d);
+    uint64_t room, all;
     enum reason why;
 
-    room = room_type(d, o->type, claim, kept, ret_why);
-    all = room_all(d, claim, kept, &why) / hosts(&s->types[o->type]);
+    room = limits_room_type(d, o->type, claim, ret_why);
+    all = limits_room_all(d, claim, &why);
     if (all < room) {
         room = all;
         *ret_why = why;
@@ -235,27 +190,14 @@ static uint32_t room_offer(const struct sketch *d, uint32_t offer,
         tighten(&room, (uint64_t)(left / o->price_micros_hour), 0,
                 REASON_BUDGET, ret_why);
     if (o->room != UNLIMITED)
-        tighten(&room, o->room + back, d->offer_bought[offer],
-                REASON_SET_ASIDE, ret_why);
+        tighten(&room, o->room, d->offer_bought[offer], REASON_SET_ASIDE,
+                ret_why);
     why = limits_offer(s, offer);
-    if (why != REASON_NONE) {    /* none may be bought: only what there is */
-        tighten(&room, back, d->offer_bought[offer], why, ret_why);
-        if (room == 0)
-            *ret_why = why;
+    if (why != REASON_NONE) {
+        room = 0;
+        *ret_why = why;
     }
+    if (room < UNLIMITED)
+        room -= room % unit_hosts(s, offer);
     return clip(room);
-}
-
-uint32_t limits_room(const struct sketch *d, uint32_t offer, enum claim claim,
-                     enum reason *ret_why)
-{
-    return room_offer(d, offer, claim, true, ret_why);
-}
-
-uint32_t limits_room_new(const struct sketch *d, uint32_t offer,
-                         enum claim claim)
-{
-    enum reason why;
-
-    return room_offer(d, offer, claim, false, &why);
 }

@@ -22,21 +22,14 @@ bool limits_outdated(const struct snapshot *s, const struct sn_node *n);
 
 void limits_count(struct sketch *d, const struct sn_node *n, bool ended);
 void limits_bought(struct sketch *d, uint32_t offer, uint32_t count, int sign);
-/* The same for nodes that are there and were kept back. */
-void limits_taken(struct sketch *d, uint32_t offer, uint32_t count, int sign);
 
 /* What keeps the offer from being bought at all: NONE, SET_ASIDE ... */
 enum reason limits_offer(const struct snapshot *s, uint32_t offer);
 
-/* How many more of the offer may be had now, kept-back ones included; 0 with
- * what forbids it. */
+/* How many more of the offer may be had now; 0 with what forbids it. */
 uint32_t limits_room(const struct sketch *d, uint32_t offer, enum claim claim,
                      enum reason *ret_why);
-/* Kept-back ones not included. */
-uint32_t limits_room_new(const struct sketch *d, uint32_t offer,
-                         enum claim claim);
-/* By what counts for all offers alike, or for a type; kept-back ones
- * included. */
+/* By what counts for all offers alike, or for a type. */
 uint32_t limits_room_all(const struct sketch *d, enum claim claim,
                          enum reason *ret_why);
 uint32_t limits_room_type(const struct sketch *d, uint32_t type,

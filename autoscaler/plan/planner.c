@@ -3,11 +3,13 @@
  *
  * Forced ends come first and are the same in every sketch.  Then mins and
  * demand are sketched: first fit on what is there, the cover for the rest.
- * Only when that buys something, or leaves something out, are other tactics
- * tried, always the same ones; the best sketch becomes the plan.
+ * Only when that buys something, or leaves something out, are other sketches
+ * made, the first from what nodes hold by the last plan; the best becomes the
+ * plan, its purchases bettered as far as the budget goes.
  */
 #include "planner.h"
 
+#include "cover.h"
 #include "sketch.h"
 #include "consolidate.h"
 #include "gang.h"
@@ -16,6 +18,8 @@
 #include "report.h"
 #include "serve.h"
 #include "shrink.h"
+
+_Static_assert(PLANNER_STEPS_PER_MS == COVER_STEPS_PER_MS, "one clock");
 
 #define COUNT(v) (sizeof(v) / sizeof *(v))
 /* Counted steps until other tactics are tried: a millisecond or two. */
@@ -109,44 +113,14 @@ static bool better(const struct sketch *a, const struct sketch *b)
 {
     int r;
 
-    if (a->broken)
-        return false;
+    if (a->broken || b->broken)
+        return !a->broken;
     r = left_compare(a, b);
     if (r != 0)
         return r < 0;
     if (a->bought_cost != b->bought_cost)
         return a->bought_cost < b->bought_cost;
     return bought_of(a) < bought_of(b);
-}
-
-/* What could make another sketch come out differently. */
-struct chances {
-    bool starting;       /* nodes on their way */
-    bool newest;         /* a last purchase that is known as such */
-    bool owned;          /* nodes that are there, of an offer there is */
-    bool both_sides;     /* requests, and other work */
-    bool gangs;
-};
-
-static struct chances chances_of(const struct sketch *base)
-{
-    const struct tables *t = base->t;
-    struct chances c = {.gangs = t->n_gangs > 0};
-    bool total = false, available = false;
-
-    for (uint32_t i = 0; i < base->classes.n; i++) {
-        const struct node_class *n = &base->classes.v[i];
-
-        if (n->n == 0 || n->kind != CLASS_THERE || !n->whole[SIDE_TOTAL])
-            continue;
-        c.starting = c.starting || n->starting;
-        c.newest = c.newest || n->newest;
-        c.owned = c.owned || !n->starting;
-    }
-    for (uint32_t i = 0; i < t->n_wants; i++)
-        *(t->wants[i].side == SIDE_TOTAL ? &total : &available) = true;
-    c.both_sides = total && available;
-    return c;
 }
 
 /* Could the best so far be beaten: did it buy something, or leave something
@@ -181,48 +155,61 @@ static void try_sketch(const struct sketch *base, struct tactics how,
     best->work = work;
 }
 
-/* Large problems get what matters most: the nodes on their way used as they
- * were bought.  The rest is for small ones, where one node too many shows.
- * Whatever tactics were the best the last time, with the nodes that they
- * bought kept back they buy nothing. */
+static bool any_held(const struct snapshot *s)
+{
+    for (uint32_t i = 0; i < s->n_nodes; i++)
+        if (s->nodes[i].n_holds > 0)
+            return true;
+    return false;
+}
+
+/* First fit; from what nodes hold; with advice.  Small problems, where one
+ * node too many shows, get other tactics too. */
 static struct sketch sketch_best(const struct sketch *base)
 {
-    const struct chances may = chances_of(base);
-    const struct { bool may; struct tactics how; } ways[] = {
-        {true, {.scatter = false}},
-        {may.gangs, {.scatter = true}},
-        {may.gangs, {.gangs_last = true, .scatter = true}},
-        {true, {.tight = true, .scatter = true}},
-        {true, {.pool = true}},
-        {may.both_sides, {.work_first = true}},
-        {may.both_sides, {.work_first = true, .tight = true, .scatter = true}},
-    };
-    const struct { bool may; enum keep_back keep; } keeps[] = {
-        {may.starting, KEEP_BACK_STARTING},
-        {may.newest, KEEP_BACK_NEWEST},
-        {true, KEEP_BACK_NONE},
-        {may.owned, KEEP_BACK_WHOLE},
-        {may.owned, KEEP_BACK_OWNED},
+    const struct tables *t = base->t;
+    const bool held = any_held(t->s), advised = t->s->n_advice > 0;
+    const bool gangs = t->n_gangs > 0;
+    const struct { bool may, always; struct tactics how; } ways[] = {
+        {held, true, {.holds = true}},
+        {advised, true, {.holds = true, .advice = true}},
+        {gangs, false, {.gangs_last = true}},
+        {true, false, {.pool = true}},
+        {true, false, {.pool = true, .work_first = true}},
     };
     struct sketch best;
 
     sketch_copy(base, &best);
-    serve_all(&best, ways[0].how);
-    for (unsigned k = 0; k < COUNT(keeps); k++)
-        for (unsigned w = 0; w < COUNT(ways); w++) {
-            struct tactics how = ways[w].how;
-            bool first = k <= 1 && w == 0;
-
-            how.keep = keeps[k].keep;
-            if (!keeps[k].may || !ways[w].may ||
-                (how.keep == KEEP_BACK_NONE && w == 0) ||
-                (!first && best.work > WORK_SMALL))
-                continue;
-            if (!beatable(&best))
-                return best;
-            try_sketch(base, how, &best);
-        }
+    serve_all(&best, (struct tactics){0});
+    for (unsigned w = 0; w < COUNT(ways); w++) {
+        if (!ways[w].may || (!ways[w].always && best.work > WORK_SMALL))
+            continue;
+        if (!beatable(&best))
+            break;
+        try_sketch(base, ways[w].how, &best);
+    }
     return best;
+}
+
+/* The same tactics once more, with covers that are bettered. */
+static void sketch_better(const struct sketch *base, uint64_t budget,
+                          struct sketch *best)
+{
+    struct sketch d;
+    uint64_t work = best->work;
+
+    if (budget == 0 || best->n_covers == 0)
+        return;
+    sketch_copy(base, &d);
+    d.budget = budget;
+    d.share_of = best->cover_shapes;
+    serve_all(&d, best->how);
+    work += d.work;
+    if (better(best, &d))
+        best->open = d.open;
+    else
+        *best = d;
+    best->work = work;
 }
 
 /* The mins have to be bought in any case.  The cover's bound is one on the
@@ -239,8 +226,8 @@ static int64_t bound_of(const struct sketch *d, const struct sketch *base)
     return d->n_covers == 1 && d->n_single == 0 ? d->bound : -1;
 }
 
-void planner_run(const struct snapshot *now, struct arena *arena,
-                 struct plan *ret)
+void planner_run(const struct snapshot *now, uint64_t budget,
+                 struct arena *arena, struct plan *ret)
 {
     struct verdict *verdicts = ARENA_ARRAY(arena, struct verdict, now->n_nodes);
     bool *gone = ARENA_ARRAY(arena, bool, now->n_nodes);
@@ -253,7 +240,9 @@ void planner_run(const struct snapshot *now, struct arena *arena,
         gone[i] = verdicts[i].ended || verdicts[i].going;
     sketch_start(&tables, gone, &base);
     best = sketch_best(&base);
+    sketch_better(&base, budget, &best);
     best.bound = bound_of(&best, &base);
     consolidate(&best, verdicts, sketch_best);
     report_make(&best, verdicts, ret);
+    ret->budget = budget;
 }

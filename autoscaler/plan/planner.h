@@ -4,13 +4,21 @@
  * Pure: cannot fail, reads no clock, allocates only from the arena, breaks
  * ties by a total order; the same snapshot gives the same plan, bit for bit.
  * Work is bounded by counted steps.  Thread: any, one arena each.
+ *
+ * budget: steps (PLANNER_STEPS_PER_MS) for bettering what is bought; 0: the
+ * first answer.  What it did not suffice for is not `sure` in the plan.
  */
 #ifndef PLAN_PLANNER_H
 #define PLAN_PLANNER_H
 
 #include "../model/plan.h"
 
-void planner_run(const struct snapshot *now, struct arena *arena,
-                 struct plan *ret);
+/* About how many steps are a millisecond of one core. */
+#define PLANNER_STEPS_PER_MS UINT64_C(560000)
+/* What a tick may spend: about a millisecond. */
+#define PLANNER_AT_ONCE PLANNER_STEPS_PER_MS
+
+void planner_run(const struct snapshot *now, uint64_t budget,
+                 struct arena *arena, struct plan *ret);
 
 #endif

@@ -102,8 +102,7 @@ static bool holds_work(const struct sketch *d, const struct node_class *c,
     return false;
 }
 
-/* The queue's own nodes that are there are in used_nodes; those kept back are
- * as if they were not there. */
+/* The queue's own nodes that are there are in used_nodes. */
 static uint64_t nodes_used(const struct sketch *d, uint32_t queue)
 {
     uint64_t n = d->t->s->queues[queue].used_nodes;
@@ -117,8 +116,6 @@ static uint64_t nodes_used(const struct sketch *d, uint32_t queue)
         own = home_of(d, c) == queue;
         if (c->kind == CLASS_NEW || !own)
             n += own || holds_work(d, c, queue) ? c->n : 0;
-        else if (c->kept_back)
-            n -= c->n < n ? c->n : n;
     }
     return n;
 }

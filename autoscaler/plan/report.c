@@ -126,6 +126,24 @@ static uint32_t demand_of(const struct report *r, uint32_t first, uint32_t n,
     return least == NONE ? demand : least;
 }
 
+/* What each node of a class gets, in the order in which it was placed: put
+ * back in that order it fits again. */
+static uint32_t placements_add(struct report *r, const struct node_class *c,
+                               uint32_t nodes)
+{
+    uint32_t first = r->placements.n, n = 0;
+    uint32_t *order;
+
+    for (uint32_t k = c->held; k != NONE; k = r->d->held.v[k].next)
+        n++;
+    order = ARENA_ARRAY(r->d->arena, uint32_t, n);
+    for (uint32_t k = c->held; k != NONE; k = r->d->held.v[k].next)
+        order[--n] = k;
+    for (uint32_t k = c->held; k != NONE; k = r->d->held.v[k].next)
+        hand_out(r, &r->d->held.v[order[n++]], nodes, c->kind == CLASS_NEW);
+    return r->placements.n - first;
+}
+
 static void class_report(struct report *r, uint32_t ix)
 {
     const struct node_class *c = &r->d->classes.v[ix];
@@ -134,17 +152,19 @@ static void class_report(struct report *r, uint32_t ix)
 
     while (done < c->n) {
         uint32_t n = single ? 1 : alike(r, c, c->n - done);
-        uint32_t first = r->placements.n, n_placements;
+        uint32_t first = r->placements.n;
+        uint32_t n_placements = placements_add(r, c, n);
 
-        for (uint32_t k = c->held; k != NONE; k = r->d->held.v[k].next)
-            hand_out(r, &r->d->held.v[k], n, c->kind == CLASS_NEW);
-        n_placements = r->placements.n - first;
         if (c->kind == CLASS_NEW)
             VEC_PUSH(r->d->arena, &r->launches,
-                     ((struct plan_launch){c->offer, n, c->why,
-                                           demand_of(r, first, n_placements,
-                                                     c->demand),
-                                           first, n_placements}));
+                     ((struct plan_launch){
+                         .offer = c->offer, .count = n,
+                         .sure = c->sure || !r->d->open ? n : 0,
+                         .why = c->why,
+                         .demand = demand_of(r, first, n_placements,
+                                             c->demand),
+                         .first_placement = first,
+                         .n_placements = n_placements}));
         for (uint32_t k = 0; c->kind != CLASS_NEW && k < n; k++) {
             uint32_t node = r->d->members[c->first + done + k];
             struct plan_node *p = &r->nodes[node];

@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "drop.h"
 #include "gang.h"
+#include "hold.h"
 #include "limits.h"
 #include "pack.h"
 #include "quota.h"
@@ -61,7 +62,7 @@ static void serve_mins(struct sketch *d)
 
         if (s->types[type].min == 0)
             continue;
-        going = draining_of(d, type) + d->kept_type[type];
+        going = draining_of(d, type);
         have -= going < have ? going : have;
         if (have >= s->types[type].min)
             continue;
@@ -179,7 +180,7 @@ struct line {              /* where the two sorted lists are */
 };
 
 static void serve_gangs(struct sketch *d, struct line *at, enum side side,
-                        int64_t priority, bool scatter)
+                        int64_t priority)
 {
     const struct tables *t = d->t;
     uint32_t failed = NONE;
@@ -190,7 +191,7 @@ static void serve_gangs(struct sketch *d, struct line *at, enum side side,
         if (gang_settled(d, at->gang) ||
             (failed != NONE && gang_same(t, failed, at->gang)))
             continue;
-        if (!gang_place(d, at->gang, scatter))
+        if (!gang_place(d, at->gang))
             failed = at->gang;
     }
 }
@@ -206,17 +207,16 @@ static void serve_rank(struct sketch *d, struct line *at, uint8_t rank,
         uint32_t first = at->loose;
 
         if (!how.gangs_last)
-            serve_gangs(d, at, side, priority, how.scatter);
+            serve_gangs(d, at, side, priority);
         while (at->loose < t->n_loose &&
                t->wants[t->loose[at->loose]].rank == rank &&
                t->wants[t->loose[at->loose]].priority == priority)
             at->loose++;
-        serve_wants(d, t->loose + first, at->loose - first,
-                    how.pool);
+        serve_wants(d, t->loose + first, at->loose - first, how.pool);
         if (how.gangs_last)
-            serve_gangs(d, at, side, priority, how.scatter);
+            serve_gangs(d, at, side, priority);
     }
-    serve_gangs(d, at, side, INT64_MIN, how.scatter);
+    serve_gangs(d, at, side, INT64_MIN);
 }
 
 /* Where the lists of one side begin: requests come first in both. */
@@ -262,21 +262,16 @@ static void serve_sides(struct sketch *d, struct tactics how)
 
 static void serve_once(struct sketch *d, struct tactics how)
 {
-    sketch_keep_back(d, how.keep);
+    d->how = how;
+    if (how.holds)
+        hold_restore(d);
     serve_mins(d);
-    if (how.keep == KEEP_BACK_NONE)
-        d->min_cost = d->bought_cost;
-    if (how.tight)
-        sketch_tighten(d);
+    d->min_cost = d->bought_cost;
+    if (how.advice)
+        hold_advice(d);
     serve_sides(d, how);
     /* What a dropped node took of the limits may be had by what was left. */
     if (drop_unneeded(d) > 0 && !all_served(d))
-        serve_sides(d, how);
-    if (how.keep == KEEP_BACK_NONE)
-        return;
-    sketch_settle(d);
-    drop_unneeded(d);
-    if (!all_served(d))
         serve_sides(d, how);
 }
 

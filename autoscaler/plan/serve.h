@@ -9,16 +9,7 @@
 
 #include "sketch.h"
 
-struct tactics {
-    enum keep_back keep;   /* plan it as if these were still to be bought */
-    bool work_first;       /* tasks and gangs before requests */
-    bool gangs_last;       /* of the same priority */
-    bool scatter;          /* a PACK gang fills gaps rather than one node */
-    bool pool;             /* the cover packs the nodes that are there too */
-    bool tight;            /* the fullest node first, ready or not */
-};
-
-/* Mins, then all demand. */
+/* What is held, mins, advice, then all demand. */
 void serve_all(struct sketch *d, struct tactics how);
 
 #endif

@@ -33,15 +33,14 @@ struct node_class {
     uint32_t next;          /* in order of use, NONE ends */
     uint32_t spread;        /* the gang that has a bundle here, NONE */
     bool accelerator;
-    bool starting, newest;
-    bool whole[SIDES];      /* a new node of its offer would have that room */
-    bool kept_back, pooled; /* in the other list, see sketch_keep_back() */
-    enum claim claim;       /* NEW: for whom */
+    bool starting;
+    bool sure;              /* NEW: thinking longer would not change it */
     bool undrain;           /* DRAINING: wanted for the type's min */
-    int64_t tight;          /* free room, as a share of the largest */
     enum reason why;        /* NEW: for what it is bought */
     uint32_t demand;
+    uint32_t unit;          /* of several machines; 0: none.  unit.h */
 };
+#define NEW_UNIT UINT32_C(0x80000000)
 
 struct held { uint32_t want, alt, count, next; };
 
@@ -49,15 +48,13 @@ struct undo { uint32_t ix; struct node_class old; };
 struct mark { uint32_t n_undo, n_classes, n_bought; };
 struct bought { uint32_t offer, count; bool dropped; };
 
-/* Nodes that are left out, as if they were not there: the plan is made as it
- * was when they were bought, and what it would buy is they, as far as there are
- * such (sketch_settle).  So demand that does not change buys nothing twice. */
-enum keep_back {
-    KEEP_BACK_NONE,
-    KEEP_BACK_NEWEST,       /* those bought last, while nothing runs there */
-    KEEP_BACK_STARTING,     /* these, and those on their way */
-    KEEP_BACK_WHOLE,        /* those nothing runs on yet */
-    KEEP_BACK_OWNED         /* all of an offer there is */
+/* How a sketch is made: the planner tries a few and keeps the best. */
+struct tactics {
+    bool holds;            /* first what nodes hold by the last plan */
+    bool advice;           /* then what a longer thought would buy */
+    bool work_first;       /* tasks and gangs before requests */
+    bool gangs_last;       /* of the same priority */
+    bool pool;             /* the cover packs the nodes that are there too */
 };
 
 struct sketch {
@@ -65,10 +62,7 @@ struct sketch {
     struct arena *arena;
     VEC(struct node_class) classes;   /* 0: the fence before all */
     uint32_t fence_new;               /* new ones go after this one */
-    uint32_t fence_kept;              /* before those kept back */
-    uint32_t *kept_offer, *kept_type; /* how many of these */
-    uint64_t kept_all;
-    int64_t kept_cost;
+    uint32_t fence_pool;              /* before those in the pool */
     int64_t *largest;                 /* of each column, over all nodes */
     uint32_t *members;                /* nodes, class by class */
     VEC(struct held) held;
@@ -88,9 +82,15 @@ struct sketch {
     int64_t bound;                    /* of the only cover, -1: not known */
     uint32_t n_covers, n_single;      /* purchases by cover, and without */
     int64_t min_cost;                 /* part of bought_cost: for mins */
+    uint32_t only_unit;               /* only nodes of this one; 0: all */
     bool patient;                     /* silent nodes count too: clock.h */
     bool newer;                       /* only nodes newer than the demand */
-    bool broken;                      /* a gang lost a node: not to be used */
+    bool broken;                      /* over a quota: not to be used */
+    struct tactics how;
+    uint64_t budget;                  /* steps for bettering the covers, */
+    uint64_t share_of;                /* shared by so many shapes in them */
+    uint64_t cover_shapes;            /* those met so far */
+    bool open;                        /* some cover wants a longer thought */
     uint64_t work;
 };
 
@@ -100,10 +100,6 @@ void sketch_start(const struct tables *t, const bool *ended,
                   struct sketch *ret);
 /* The same again, for another try; shares what does not change. */
 void sketch_copy(const struct sketch *from, struct sketch *ret);
-
-/* Relinks the classes: the least free room first, ready or not; draining ones
- * stay last. */
-void sketch_tighten(struct sketch *d);
 
 struct mark sketch_mark(const struct sketch *d);
 void sketch_undo(struct sketch *d, struct mark m);
@@ -119,27 +115,16 @@ void sketch_hold(struct sketch *d, uint32_t i, uint32_t want, uint32_t alt,
 void sketch_spread(struct sketch *d, uint32_t i, uint32_t gang);
 void sketch_undrain(struct sketch *d, uint32_t i);
 
-void sketch_keep_back(struct sketch *d, enum keep_back keep);
-
-/* Up to `count` new nodes of an offer within the limits, in which those kept
- * back do not count: a class, or NONE. */
+/* Up to `count` new nodes of an offer within the limits: a class, or NONE. */
 uint32_t sketch_obtain(struct sketch *d, uint32_t offer, uint32_t count,
                        enum claim claim, enum reason why, uint32_t demand);
 
-/* Nodes kept back take over from new ones of their offer; the others join
- * those that are there.  Then the limits are seen to; cannot be undone. */
-void sketch_settle(struct sketch *d);
-
-/* Keeps back every node there is, new ones too, to be taken one class at a
- * time by sketch_take(). */
+/* Puts every node there is, new ones too, into the pool, to be taken from it
+ * one class at a time by sketch_take(). */
 void sketch_pool(struct sketch *d);
 void sketch_unpool(struct sketch *d);
 /* `count` nodes of a pooled class. */
 void sketch_take(struct sketch *d, uint32_t class_ix, uint32_t count);
-
-/* Relinks the classes: the least free room first, ready or not; draining ones
- * stay last. */
-void sketch_tighten(struct sketch *d);
 
 /* For sketch_*.c only: a class about to be changed, and how much of its room
  * is free. */

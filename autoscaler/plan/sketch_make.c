@@ -17,7 +17,6 @@ struct grouping {
     struct room *total, *room;
     int64_t *tight;     /* how much is free, as a share of the largest */
     bool *accelerator;
-    int64_t newest;     /* when the last one was made; 0: not known */
     bool clocks;        /* alternatives wait: times tell nodes apart */
 };
 
@@ -100,7 +99,7 @@ static int node_compare(const void *ctx, uint32_t a, uint32_t b)
     if (r == 0 && g->clocks && on_its_way(x))
         r = ORDER(x->progress_ms, y->progress_ms);
     if (r == 0)
-        r = ORDER(x->created_ms == g->newest, y->created_ms == g->newest);
+        r = ORDER(x->unit, y->unit);
     if (r == 0)
         r = ORDER(x->offer, y->offer);
     if (r == 0)
@@ -168,14 +167,9 @@ static void class_of_node(struct sketch *d, const struct grouping *g,
         .spread = NONE,
         .accelerator = g->accelerator[i],
         .starting = on_its_way(n),
-        .newest = g->newest > 0 && n->created_ms == g->newest,
-        .tight = g->tight[i],
+        .unit = n->unit,
     };
 
-    c.whole[SIDE_TOTAL] = c.kind == CLASS_THERE && !n->head &&
-                          !n->foreign && c.offer != NONE;
-    c.whole[SIDE_FREE] = c.whole[SIDE_TOTAL] &&
-                         room_compare(s, &g->total[i], &g->room[i]) == 0;
     VEC_PUSH(d->arena, &d->classes, c);
 }
 
@@ -223,8 +217,6 @@ static void classes_make(struct sketch *d, const bool *ended)
         if (ended[i] || !limits_gives_room(s, &s->nodes[i]))
             continue;
         node_measure(&g, d, i);
-        if (limits_counts(&s->nodes[i]) && s->nodes[i].created_ms > g.newest)
-            g.newest = s->nodes[i].created_ms;
         d->members[n++] = i;
     }
     order_sort(d->members, n, node_before, &g, d->arena);
@@ -264,10 +256,8 @@ void sketch_start(const struct tables *t, const bool *ended, struct sketch *ret)
     *d = (struct sketch){.t = t, .arena = t->arena};
     largest_find(d);
     classes_make(d, ended);
-    d->fence_kept = d->classes.n;
+    d->fence_pool = d->classes.n;
     fence_add(d);
-    d->kept_offer = ARENA_ARRAY(t->arena, uint32_t, s->n_offers);
-    d->kept_type = ARENA_ARRAY(t->arena, uint32_t, s->n_types);
     d->left = ARENA_ARRAY(t->arena, uint32_t, t->n_wants);
     for (uint32_t i = 0; i < t->n_wants; i++)
         d->left[i] = t->wants[i].count;
@@ -300,7 +290,5 @@ void sketch_copy(const struct sketch *from, struct sketch *ret)
     d->left = COPY(d->arena, from->left, from->t->n_wants);
     d->type_count = COPY(d->arena, from->type_count, s->n_types);
     d->offer_bought = COPY(d->arena, from->offer_bought, s->n_offers);
-    d->kept_offer = COPY(d->arena, from->kept_offer, s->n_offers);
-    d->kept_type = COPY(d->arena, from->kept_type, s->n_types);
     d->type_starting = COPY(d->arena, from->type_starting, s->n_types);
 }

@@ -37,7 +37,7 @@ static const char *const other_tables =
     "CREATE TABLE boot(type TEXT PRIMARY KEY, mean_ms REAL NOT NULL,"
     " n INTEGER NOT NULL);"
     "CREATE TABLE value(key TEXT PRIMARY KEY, value TEXT NOT NULL);";
-#define SCHEMA_VERSION 1
+#define SCHEMA_VERSION 2
 
 static const char *const statements[STMT_COUNT] = {
     [STMT_BEGIN] = "BEGIN IMMEDIATE",
@@ -322,7 +322,9 @@ static enum status migrate(struct journal *j, int64_t from, struct err *err)
         s = run_sql(j, machine, "cannot create the tables", err);
     if (s == ST_OK && from < 1)
         s = run_sql(j, other_tables, "cannot create the tables", err);
-    /* Schema 2 begins here: if (from < 2) ... ALTER TABLE ... */
+    if (s == ST_OK && from == 1)
+        s = run_sql(j, "ALTER TABLE machine ADD holds TEXT NOT NULL DEFAULT ''",
+                    "cannot migrate", err);
     if (s == ST_OK) {
         snprintf(end, sizeof end,
                  "PRAGMA application_id=%d; PRAGMA user_version=%d; COMMIT",

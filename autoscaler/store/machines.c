@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { TEXT, BOOL, U32, I64, STATE, REASON, STATUS };
+enum kind { TEXT, HEAP_TEXT, BOOL, U32, I64, STATE, REASON, STATUS };
 
 struct column {
     const char *name;
@@ -56,6 +56,7 @@ static const struct column columns[] = {
     COLUMN(launch_count, U32),
     COLUMN(drain_accepted, BOOL),
     COLUMN(shielded, BOOL),
+    COLUMN(holds, HEAP_TEXT),
 };
 #define N_COLUMNS ((int)(sizeof columns / sizeof columns[0]))
 
@@ -134,6 +135,9 @@ static void bind(sqlite3_stmt *s, int i, const struct machine *m)
     case TEXT:
         db_bind_text(s, at, field);
         break;
+    case HEAP_TEXT:
+        db_bind_text(s, at, *(char *const *)field);
+        break;
     case BOOL:
         sqlite3_bind_int(s, at, *(const bool *)field);
         break;
@@ -193,6 +197,9 @@ static bool read_column(sqlite3_stmt *s, int i, struct machine *m)
             return false;
         memcpy(field, text, strlen(text) + 1);
         return true;
+    case HEAP_TEXT:
+        *(char **)field = *text ? strdup(text) : NULL;
+        return !*text || *(char **)field;
     case BOOL:
         *(bool *)field = number != 0;
         return true;

@@ -1,5 +1,6 @@
 """autoscaler/wire's Kubernetes head against a real API server, through kube_probe.c: what it sees, and how it
 comes through restarts, compaction, missing rights and silence."""
+import base64
 import json
 import os
 import pathlib
@@ -23,20 +24,22 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 def probe_bin():
     """Built from the objects of the release build."""
     build = ROOT / "build" / "release"
-    subprocess.run(["make", "-s", f"{build.relative_to(ROOT)}/libdavit.a"], cwd=ROOT, check=True,
-                   stdout=subprocess.DEVNULL)
+    libraries = [str(build.relative_to(ROOT) / x) for x in ("libdavit.a", "libkit.a")]
+    subprocess.run(["make", "-s", *libraries], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     libs = subprocess.run(["pkg-config", "--libs", "libcurl", "jansson", "yaml-0.1", "openssl"], check=True,
                           capture_output=True, text=True).stdout.split()
     out = build / "kube_probe"
     subprocess.run(["gcc", "-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-O1", "-o", str(out),
-                    "tests/k8s/kube_probe.c", str(build / "libdavit.a"), *libs, "-lpthread", "-lm"], cwd=ROOT, check=True)
+                    "tests/k8s/kube_probe.c", *libraries, *libs, "-lpthread", "-lm"], cwd=ROOT, check=True)
     return out
 
 
 @pytest.fixture(scope="module")
 def bare():
     """No scheduler: the tests say themselves what it would have said."""
-    with Plane(scheduler=False, kcm=False, kwok=False) as p:
+    p = Plane(scheduler=False, kcm=False, kwok=False)
+    p.more.append(f"--client-ca-file={p.dir}/ca.crt")
+    with p:
         yield p
 
 
@@ -158,7 +161,8 @@ def test_pages_and_footprint(api, probe_bin, record_property):
         lists = [a for a in until(lambda: api.audit(mark, verb="list", resource="pods"), 10)]
         assert len(lists) >= 3
         print(f"1,200 pods: {v['rss_kb'] / 1024:.1f} MiB resident, {v['cpu_us'] / 1000:.0f} ms of CPU until the view")
-        before = p.last()
+    with Probe(probe_bin, api, "-b") as p:
+        before = p.until(lambda v: v["pending"] == 300)
         unschedulable(api, *[f"p-{i}" for i in range(1, 1200, 4)])
         v = p.until(lambda v: v["pending"] == 600)
         print(f"300 events: {(v['cpu_us'] - before['cpu_us']) / 300:.0f} us of CPU each, views included")
@@ -301,3 +305,38 @@ def test_two_apis_of_one_call(api, probe_bin):
     stale = call("PUT", "/api/v1/nodes/once", json.dumps({**patched["reply"], "metadata": {
         **patched["reply"]["metadata"], "resourceVersion": "1"}}))
     assert (stale["status"], stale["code"]) == ("RETRY", "Conflict")
+
+
+def test_certificates(api, probe_bin, tmp_path):
+    """A kubeconfig as kubeadm writes it: authority, certificate and key inside; by another name; an authority that is
+    not the server's."""
+    def ssl(*args):
+        subprocess.run(["openssl", *args], cwd=tmp_path, check=True, capture_output=True)
+
+    def data(path):
+        return base64.b64encode(pathlib.Path(path).read_bytes()).decode()
+
+    def node_names(cluster, user):
+        path = tmp_path / "kubeconfig"
+        path.write_text(json.dumps({
+            "current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
+            "clusters": [{"name": "k", "cluster": {"server": api.server, **cluster}}], "users": [{"name": "u", "user": user}]}))
+        done = subprocess.run([str(probe_bin), "-k", str(path), "-c", "GET", "/api/v1/nodes"], capture_output=True, text=True,
+                              timeout=30)
+        return json.loads(done.stdout)
+    ssl("ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", "me.key")
+    ssl("req", "-new", "-key", "me.key", "-subj", "/O=system:masters/CN=me", "-out", "me.csr")
+    ssl("x509", "-req", "-in", "me.csr", "-CA", str(api.ca), "-CAkey", str(api.dir / "ca.key"), "-set_serial", "77",
+        "-days", "2", "-out", "me.crt")
+    ssl("req", "-x509", "-new", "-key", "me.key", "-subj", "/CN=stranger", "-days", "2", "-out", "other.crt")
+    me = {"client-certificate-data": data(tmp_path / "me.crt"), "client-key-data": data(tmp_path / "me.key")}
+    ours = {"certificate-authority-data": data(api.ca)}
+    assert node_names(ours, me)["status"] == "OK"
+    assert node_names({**ours, "tls-server-name": "kubernetes.default.svc"}, me)["status"] == "OK"
+    assert node_names(ours, {"client-certificate": "me.crt", "client-key": str(tmp_path / "me.key")})["status"] == "OK"
+    assert node_names({"insecure-skip-tls-verify": True}, me)["status"] == "OK"
+    assert node_names(ours, {})["status"] == "AUTH"
+    wrong = node_names({**ours, "tls-server-name": "example.com"}, me)
+    assert wrong["status"] == "INVALID" and "not trusted" in wrong["error"], wrong
+    wrong = node_names({"certificate-authority-data": data(tmp_path / "other.crt")}, me)
+    assert wrong["status"] == "INVALID" and "not trusted" in wrong["error"], wrong

@@ -1,4 +1,5 @@
 """Random snapshots, and what happens to one when its plan is carried out."""
+import collections
 import copy
 
 import plan_world
@@ -194,6 +195,8 @@ def world(rng, plain=False):
         queues_add(s, rng)
     if rng.random() < 0.3:
         ends_add(s, rng)
+    if rng.random() < 0.15:
+        units_add(s, rng)
     return s
 
 
@@ -235,6 +238,18 @@ def ends_add(s, rng):
                 o["idle_timeout_s"] = rng.choice([10, 600])
 
 
+def units_add(s, rng):
+    """Types of several machines; the nodes there are in units, some torn."""
+    t = rng.choice(s["node_types"])
+    t["hosts"] = rng.choice([2, 4])
+    t["min"] = t["min"] * t["hosts"]
+    if t.get("max") is not None:
+        t["max"] = t["max"] * t["hosts"]
+    mine = [n for n in s["nodes"] if n.get("type") == t["name"]]
+    for i, n in enumerate(mine):
+        n["unit"] = f"u{i // t['hosts']}"
+
+
 def queues_add(s, rng):
     """Queues with quotas over the types, and demand that names them."""
     names = [t["name"] for t in s["node_types"]]
@@ -257,10 +272,17 @@ def queues_add(s, rng):
             d["queue"] = f"q{rng.randint(0, len(s['queues']))}"
 
 
+def holds_of(e):
+    """What a node or a launch of a plan holds, as a snapshot has it."""
+    keys = ("source", "owner", "id", "shape", "alternative", "count")
+    return [{k: h[k] for k in keys} for h in e["holds"]]
+
+
 def carry_out(s, plan, state="starting"):
     """The snapshot after the plan was carried out, nothing having joined."""
     s = copy.deepcopy(s)
     actions = {n["id"]: n["action"] for n in plan["nodes"]}
+    holds = {n["id"]: holds_of(n) for n in plan["nodes"]}
     kept = []
     for n in s["nodes"]:
         if actions[n["id"]] == "end":
@@ -268,12 +290,14 @@ def carry_out(s, plan, state="starting"):
         if actions[n["id"]] == "undrain":
             n["state"] = "ready"
             n["idle_ms"] = 0
+        n["holds"] = holds[n["id"]]
         kept.append(n)
     s["nodes"] = kept
     s["now_ms"] += 100     # what is bought now is newer than what was before
     types = {t["name"]: t for t in s["node_types"]}
     have = {n["id"] for n in kept}
     k = 0
+    made = collections.defaultdict(lambda: -1)
     for l in plan["launches"]:
         for o in types[l["type"]].get("offers") or []:
             if (o.get("zone", ""), o.get("spot", False)) == \
@@ -286,7 +310,11 @@ def carry_out(s, plan, state="starting"):
             n = {"id": f"new{k:04}", "type": l["type"], "zone": l["zone"],
                  "spot": l["spot"], "state": state,
                  "created_ms": s["now_ms"],
-                 "price": l["price_per_hour"]}
+                 "price": l["price_per_hour"], "holds": holds_of(l)}
+            size = types[l["type"]].get("hosts", 1)
+            if size > 1:
+                made[l["type"]] += 1
+                n["unit"] = f"{s['now_ms']}-{made[l['type']] // size}"
             if state == "ready":
                 n["total"] = dict(types[l["type"]]["resources"])
                 n["idle_ms"] = 0
@@ -310,6 +338,30 @@ def moved_work(s, plan):
                           if parts(n, k) > 0})
     return [{"bundles": [{"resources": r}], "since_ms": NOW, "priority": 99}
             for r in lumps if r]
+
+
+def join(s, rng, part):
+    """Some of the nodes on their way are ready now."""
+    types = {t["name"]: t for t in s["node_types"]}
+    for n in s["nodes"]:
+        if n.get("state") in ("starting", "requested", "intended") and \
+                n["type"] in types and rng.random() < part:
+            n["state"] = "ready"
+            n["total"] = dict(types[n["type"]]["resources"])
+            n["idle_ms"] = 0
+    s["now_ms"] += 100
+
+
+def lessen(s, rng):
+    """Some of the demand is gone, or smaller."""
+    s = copy.deepcopy(s)
+    for key in ("demands", "gangs", "requests"):
+        s[key] = [d for d in s[key] if rng.random() < 0.7]
+    for d in s["demands"]:
+        for b in d["bundles"]:
+            if rng.random() < 0.3:
+                b["count"] = rng.randint(1, b["count"])
+    return s
 
 
 def shuffled(s, rng):

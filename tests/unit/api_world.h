@@ -145,7 +145,7 @@ static inline void world_plan(struct status_page *p)
 
     if (snapshot_make(p->facts, &p->arena, &s, &err) != ST_OK)
         abort();
-    planner_run(s, &p->arena, plan);
+    planner_run(s, 0, &p->arena, plan);
     p->now = s;
     p->plan = plan;
 }

@@ -64,7 +64,7 @@ static struct status_page *page_make(uint64_t tick, int64_t now_ms, int gpus)
     json_decref(json);
     assert_int_equal(snapshot_make(f, &p->arena, &s, &err), ST_OK);
     plan = ARENA_NEW(&p->arena, struct plan);
-    planner_run(s, &p->arena, plan);
+    planner_run(s, 0, &p->arena, plan);
     p->tick = tick;
     p->version = "test";
     p->facts = f;

@@ -1,0 +1,191 @@
+/*
+ * think.c - a longer look at large purchases.
+ *
+ * What a plan would buy and a longer look may better is not sure: it waits, at
+ * most limits.think, while a worker plans the same snapshot with a larger
+ * budget.  Its answer becomes advice, in words, among the next tick's facts:
+ * the planner judges it like any other way, so demand that changed meanwhile
+ * does no harm, and a record replays.  One thought at a time; a tick never
+ * waits for it.
+ */
+#include <stdlib.h>
+
+#include "../base/clock.h"
+#include "../plan/planner.h"
+#include "state.h"
+
+/* A short thought, so that there is something better at the end in any case,
+ * then a long one: parts of limits.think in a tenth.  The rest is for a slow
+ * or busy machine, which takes longer for its steps. */
+static const unsigned parts[] = {1, 5};
+enum { THOUGHTS = sizeof parts / sizeof *parts };
+
+struct thought {
+    struct job job;               /* first */
+    struct status_page *page;     /* a reference: owns the snapshot */
+    uint64_t budget;
+    struct arena arena;
+    struct plan plan;             /* the answer */
+};
+
+static void thought_run(struct job *job)
+{
+    struct thought *t = (struct thought *)job;
+
+    planner_run(t->page->now, t->budget, &t->arena, &t->plan);
+}
+
+static void thought_free(struct thought *t)
+{
+    status_unref(t->page);
+    arena_done(&t->arena);
+    free(t);
+}
+
+static bool unsure(const struct plan *plan)
+{
+    for (uint32_t i = 0; i < plan->n_launches; i++)
+        if (plan->launches[i].sure < plan->launches[i].count)
+            return true;
+    return false;
+}
+
+static void nothing_waits(struct thinking *k)
+{
+    k->since_ms = 0;
+    k->asked = k->answered = 0;
+}
+
+bool think_waits(struct control *c, const struct plan *plan)
+{
+    struct thinking *k = &c->think;
+    int64_t now = clock_mono_ms(), limit = c->config->think_ms;
+
+    if (plan->n_launches == 0)
+        k->n_advice = 0;          /* taken up, or of no use any more */
+    if (limit == 0 || c->opts.dry_run || !unsure(plan)) {
+        nothing_waits(k);
+        return false;
+    }
+    if (k->since_ms == 0)
+        k->since_ms = now;
+    if (k->answered == THOUGHTS || now - k->since_ms >= limit)
+        return false;             /* as best known */
+    control_wake_at(c, k->since_ms + limit);
+    return true;
+}
+
+int64_t think_until(const struct control *c)
+{
+    const struct thinking *k = &c->think;
+    int64_t left = k->since_ms + c->config->think_ms - clock_mono_ms();
+
+    return k->since_ms && k->answered < THOUGHTS && left > 0 ? c->now_ms + left : 0;
+}
+
+void think_launched(struct control *c)
+{
+    nothing_waits(&c->think);
+}
+
+void think_start(struct control *c, struct status_page *page)
+{
+    struct thought *t;
+
+    if (c->think.busy || c->think.asked == THOUGHTS)
+        return;
+    t = calloc(1, sizeof *t);
+    if (!t)
+        abort();
+    atomic_fetch_add(&page->refs, 1);
+    t->page = page;
+    t->budget = (uint64_t)c->config->think_ms * parts[c->think.asked++] *
+                (PLANNER_STEPS_PER_MS / 10);
+    t->job.mail.kind = MAIL_THOUGHT;
+    t->job.run = thought_run;
+    c->think.busy = true;
+    workers_submit(c->workers, &t->job);
+}
+
+/* ---- the answer */
+
+static bool for_gangs(const struct snapshot *s, const struct plan *p,
+                      const struct plan_launch *l)
+{
+    for (uint32_t i = 0; i < l->n_placements; i++) {
+        const struct plan_placement *x =
+            &p->placements[l->first_placement + i];
+
+        if (s->demands[s->bundles[x->bundle].demand].gang)
+            return true;
+    }
+    return false;
+}
+
+static struct fact_holds holds_copy(struct arena *a, const struct fact_holds *h)
+{
+    struct fact_hold *v = arena_copy(a, h->v, h->n * sizeof *v);
+
+    for (uint32_t i = 0; i < h->n; i++) {
+        v[i].owner = arena_strdup(a, v[i].owner);
+        v[i].id = arena_strdup(a, v[i].id);
+    }
+    return (struct fact_holds){v, h->n};
+}
+
+static void advice_make(struct thinking *k, const struct thought *t)
+{
+    const struct snapshot *s = t->page->now;
+    const struct plan *p = &t->plan;
+    struct fact_advice *v;
+
+    arena_reset(&k->arena);
+    v = ARENA_ARRAY(&k->arena, struct fact_advice, p->n_launches);
+    k->n_advice = 0;
+    for (uint32_t i = 0; i < p->n_launches; i++) {
+        const struct plan_launch *l = &p->launches[i];
+        const struct sn_offer *o = &s->offers[l->offer];
+        struct fact_holds h = holds_placed(s, p, l->first_placement,
+                                           l->n_placements, &k->arena);
+
+        if (h.n == 0 || for_gangs(s, p, l))
+            continue;
+        v[k->n_advice++] = (struct fact_advice){
+            .type = arena_strdup(&k->arena, s->str[s->types[o->type].name]),
+            .zone = arena_strdup(&k->arena, s->str[o->zone]), .spot = o->spot,
+            .count = l->count, .holds = holds_copy(&k->arena, &h)};
+    }
+    k->advice = v;
+}
+
+void think_fold(struct control *c, struct mail *mail)
+{
+    struct thought *t = (struct thought *)mail;
+
+    c->think.busy = false;
+    if (!t->job.abandoned && c->think.asked > 0) {
+        advice_make(&c->think, t);
+        c->think.answered++;
+    }
+    thought_free(t);
+}
+
+void think_take(const struct control *c, struct arena *a, struct facts *f)
+{
+    const struct thinking *k = &c->think;
+    struct fact_advice *v = arena_copy(a, k->advice,
+                                       k->n_advice * sizeof *v);
+
+    for (uint32_t i = 0; i < k->n_advice; i++) {
+        v[i].type = arena_strdup(a, v[i].type);
+        v[i].zone = arena_strdup(a, v[i].zone);
+        v[i].holds = holds_copy(a, &v[i].holds);
+    }
+    f->advice = v;
+    f->n_advice = k->n_advice;
+}
+
+void think_done(struct control *c)
+{
+    arena_done(&c->think.arena);
+}
