@@ -40,7 +40,7 @@ static void world_open(struct world *w, const char *text)
         snapshot_make(w->facts, &w->arena, &w->s, &err) != ST_OK)
         fail_msg("%s: %s", err.text, text);
     json_decref(root);
-    planner_run(w->s, &w->arena, &w->plan);
+    planner_run(w->s, 0, &w->arena, &w->plan);
     view_open_plan(&w->v, w->facts, w->s, &w->plan);
 }
 
