@@ -106,6 +106,10 @@ static bool bin_add(const struct sketch *d, struct problem *q, uint32_t offer,
         price = unit_price(s, offer, useful(d, q, offer));
         q->units = true;
     }
+    if (tables_by_size(d->t)) {
+        price = d->t->size[o->type] + 1;
+        q->units = true;       /* nor are sizes */
+    }
     if (max == 0 && (!s->limits.conserve || type->accelerator ||
                      type->max == 0 ||
                      type->unavailable == REASON_TYPE_DISABLED))
@@ -215,7 +219,7 @@ static void limits_make(const struct sketch *d, struct problem *q)
     for (uint32_t i = 0; i < s->n_types; i++)
         q->group_max[i] = limits_room_type(d, i, q->claim, &why);
     q->p.max_bins = limits_room_all(d, q->claim, &why);
-    q->p.max_cost = limits_money(d);
+    q->p.max_cost = tables_by_size(d->t) ? -1 : limits_money(d);
     if (quota_nodes(d, q->queue) < q->p.max_bins)
         q->p.max_bins = quota_nodes(d, q->queue);
     for (uint32_t b = 0; b < q->p.n_bins; b++)

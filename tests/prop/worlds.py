@@ -146,7 +146,8 @@ def world(rng, plain=False):
     limits = {"idle_timeout_s": rng.choice([None, 30, 60, 60]),
               "conserve": rng.random() < 0.8,
               "end_outdated": rng.random() < 0.5,
-              "policy": rng.choice(["cheapest"] * 4 + ["priority"])}
+              "policy": rng.choice(["cheapest"] * 6 +
+                                   ["priority", "least_waste", "ray"])}
     if not plain:
         if rng.random() < 0.25:
             limits["max_nodes"] = rng.choice([0, 3, 10, 30])
