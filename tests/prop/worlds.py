@@ -310,7 +310,7 @@ def carry_out(s, plan, state="starting"):
             have.add(f"new{k:04}")
             n = {"id": f"new{k:04}", "type": l["type"], "zone": l["zone"],
                  "spot": l["spot"], "state": state,
-                 "created_ms": s["now_ms"],
+                 "created_ms": s["now_ms"], "progress_ms": s["now_ms"],
                  "price": l["price_per_hour"], "holds": holds_of(l)}
             size = types[l["type"]].get("hosts", 1)
             if size > 1:
