@@ -64,7 +64,8 @@ struct davit_http {             /* request in the first part, reply after */
     size_t reply_len;
     const struct davit_kv *reply_headers;  /* names in lower case */
     size_t n_reply_headers;
-    /* files for https, NULL: the system's CAs, no client certificate */
+    /* files for https, NULL: ca_file: of the provider's settings or the
+     * system's CAs; no client certificate */
     const char *ca_file, *cert_file, *key_file;
 };
 
@@ -108,6 +109,8 @@ struct davit_offer {            /* something that could be launched */
     size_t n_resources, n_labels;
     int64_t price_micros_hour;  /* -1: unknown */
     bool spot, available;
+    const struct davit_kv *taints;  /* of its nodes, in Kubernetes' words: */
+    size_t n_taints;            /*   "nvidia.com/gpu" -> "present:NoSchedule" */
 };
 
 enum davit_phase { DAVIT_STARTING, DAVIT_RUNNING, DAVIT_STOPPING, DAVIT_FAILED };

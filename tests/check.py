@@ -42,7 +42,8 @@ SUITES = {
 LANES = [
     ["lint", "catalogue", "ray-cases", "ray-cases-random", "unit", "fuzz", "contract", "exec", "prop", "integration"],
     ["e2e", "ray-head", "k8s"],
-    ["clouds-aks", "clouds-gke", "clouds-eks", "e2e-clouds"],
+    ["clouds-aks", "clouds-gke", "clouds-eks"],
+    ["e2e-clouds"],
 ]
 PRINTING = threading.Lock()
 

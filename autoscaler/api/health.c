@@ -37,6 +37,11 @@ static void tell(struct visit *w, unsigned code, const char *status,
     visit_reply(w, code, &b, "application/json");
 }
 
+bool server_alive(const struct server *s)
+{
+    return still_for(s) < ALIVE_MS;
+}
+
 void get_alive(struct visit *w)
 {
     struct status_page *p = status_get(w->server->board);

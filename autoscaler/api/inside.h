@@ -103,7 +103,10 @@ enum { ROUTE_OPEN = 1,             /* needs no token */
        ROUTE_BODY = 2 };           /* takes a body */
 /* reads.c: what /metrics says. */
 void metrics_text(struct server *s, struct buf *ret);
-/* scrape.c: serves it on this socket, and nothing else; NULL: it cannot. */
+/* health.c: the control loop goes round. */
+bool server_alive(const struct server *s);
+/* scrape.c: serves it, and whether we are alive, for a kubelet, on
+ * this socket, and nothing else; NULL: it cannot. */
 struct MHD_Daemon *scrape_start(struct server *s, int listen_fd);
 extern const struct route routes[];
 extern const size_t n_routes;

@@ -1,6 +1,7 @@
 /*
  * scrape.c - /metrics on a port of its own, for Prometheus as it finds Ray's
- * autoscaler: one thread, no token, nothing else to be had there.
+ * autoscaler, and /healthz for a kubelet: one thread, no token, nothing else to
+ * be had there.
  */
 #include <string.h>
 
@@ -43,8 +44,16 @@ static enum MHD_Result handle(void *cls, struct MHD_Connection *conn,
         buf_str(&b, "only GET is answered here\n");
         return say(conn, MHD_HTTP_METHOD_NOT_ALLOWED, text, &b);
     }
+    if (strcmp(url, "/healthz") == 0 || strcmp(url, "/livez") == 0) {
+        bool alive = server_alive(cls);
+        buf_str(&b, alive ? "ok\n" : "the control loop has not gone round for "
+                                     "a minute\n");
+        return say(conn, alive ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE,
+                   text, &b);
+    }
     if (strcmp(url, "/metrics") != 0 && strcmp(url, "/") != 0) {
-        buf_str(&b, "there is /metrics here, and nothing else\n");
+        buf_str(&b, "there are /metrics and /healthz here, and nothing "
+                "else\n");
         return say(conn, MHD_HTTP_NOT_FOUND, text, &b);
     }
     metrics_text(cls, &b);

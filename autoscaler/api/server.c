@@ -155,7 +155,7 @@ static enum status metrics_start(struct server *s, const struct config *c,
     enum status rc;
     int fd = -1;
 
-    if (!*c->metrics_host)
+    if (!c->metrics_host || !*c->metrics_host)
         return ST_OK;
     rc = socket_listen("api.metrics", c->metrics_host, c->metrics_port, &fd, err);
     if (rc != ST_OK)

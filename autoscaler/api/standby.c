@@ -16,7 +16,7 @@
 #include "inside.h"
 
 struct standby {
-    struct MHD_Daemon *mhd;
+    struct MHD_Daemon *mhd, *metrics;  /* metrics: NULL, no port of its own */
     pthread_mutex_t lock;
     char text[512];
 };
@@ -65,6 +65,30 @@ static enum MHD_Result answer(void *cls, struct MHD_Connection *connection,
     return rc;
 }
 
+/* A kubelet's probe goes to the port that is not on loopback. */
+static enum status metrics_start(struct standby *s, const struct config *c,
+                                 struct err *err)
+{
+    int fd = -1;
+    enum status rc;
+
+    if (!c->metrics_host || !*c->metrics_host)
+        return ST_OK;
+    rc = socket_listen("api.metrics", c->metrics_host, c->metrics_port, &fd,
+                       err);
+    if (rc != ST_OK)
+        return rc;
+    s->metrics = MHD_start_daemon(
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, answer, s,
+        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, 16u,
+        MHD_OPTION_CONNECTION_TIMEOUT, 10u, MHD_OPTION_END);
+    if (s->metrics)
+        return ST_OK;
+    close(fd);
+    return err_set(err, ST_INVALID, "api.metrics: the HTTP server does not "
+                   "start");
+}
+
 enum status standby_start(const struct config *c, struct standby **ret,
                           struct err *err)
 {
@@ -93,6 +117,8 @@ enum status standby_start(const struct config *c, struct standby **ret,
     } else {
         tls[0].option = MHD_OPTION_END;
     }
+    if (rc == ST_OK)
+        rc = metrics_start(s, c, err);
     if (rc == ST_OK) {
         s->mhd = MHD_start_daemon(flags, 0, NULL, NULL, answer, s,
                                   MHD_OPTION_LISTEN_SOCKET, fd,
@@ -109,6 +135,8 @@ enum status standby_start(const struct config *c, struct standby **ret,
     if (rc != ST_OK) {
         if (fd >= 0)
             close(fd);
+        if (s->metrics)
+            MHD_stop_daemon(s->metrics);
         pthread_mutex_destroy(&s->lock);
         free(s);
         s = NULL;
@@ -129,6 +157,8 @@ void standby_stop(struct standby *s)
     if (!s)
         return;
     MHD_stop_daemon(s->mhd);
+    if (s->metrics)
+        MHD_stop_daemon(s->metrics);
     pthread_mutex_destroy(&s->lock);
     free(s);
 }

@@ -23,7 +23,7 @@ static const char *demand_text(struct view *v, uint32_t demand)
                         id[0] ? arena_printf(&v->arena, ", %s", id) : "");
 }
 
-const char *view_why_text(struct view *v, uint32_t fact)
+static const char *why_text(struct view *v, uint32_t fact)
 {
     const struct fact_node *n = &v->facts->nodes[fact];
     const struct plan_node *p = view_verdict(v, fact);
@@ -68,6 +68,20 @@ const char *view_why_text(struct view *v, uint32_t fact)
         return arena_printf(&v->arena, "%s%s%s", reason_text(p->why),
                             demand_text(v, p->demand), until);
     }
+}
+
+/* A drain that was refused is told beside whatever keeps the node now. */
+const char *view_why_text(struct view *v, uint32_t fact)
+{
+    const struct fact_node *n = &v->facts->nodes[fact];
+    const struct plan_node *p = view_verdict(v, fact);
+    const char *text = why_text(v, fact);
+
+    if (n->hold != REASON_KEEP_REFUSED || !n->note || !n->note[0] || !p ||
+        p->why == REASON_KEEP_REFUSED)
+        return text;
+    return arena_printf(&v->arena, "%s; its drain was refused: %s", text,
+                        n->note);
 }
 
 void view_why_node(struct out *o, const char *key, struct view *v,

@@ -139,12 +139,11 @@ static void judge(struct call *c, struct davit_sink *sink)
 static void call_enter(struct call *c, int64_t deadline)
 {
     struct davit_error e = {.size = sizeof e};
-    const struct tape_launch launch = {c->request_id, c->type, c->zone,
-                                       c->spot};
     struct davit_call dc = {
         .provider = c->provider, .cancel = &c->cancel,
         .deadline_mono_ms = deadline, .op = op_names[c->op],
-        .launch = c->op == CALL_LAUNCH ? &launch : NULL};
+        .on_tape = {c->request_id, c->type, c->zone, c->spot,
+                    tape_call_id(), 0}};
     struct davit_sink *sink = ARENA_NEW(&c->arena, struct davit_sink);
     sink_init(sink, c);
     host_enter(&dc);

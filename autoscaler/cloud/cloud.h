@@ -68,6 +68,8 @@ struct call_offer {
     const char *type, *zone;
     int64_t price_micros_hour;
     bool spot, available;
+    const struct davit_kv *taints;  /* key -> "value:Effect" */
+    uint32_t n_taints;
 };
 
 struct call {

@@ -176,10 +176,12 @@ static enum status exchange(struct davit_call *dc, struct davit_http *h,
         .method = h->method, .url = h->url,
         .headers = h->headers, .n_headers = h->n_headers,
         .body = h->body, .body_len = h->body_len,
+        .ca_file = dc->provider->ca_file,
         .deadline_mono_ms = dc->deadline_mono_ms, .cancel = dc->cancel,
         .max_reply = room < REPLY_MAX ? room : REPLY_MAX};
     if (DAVIT_HAS(h, struct davit_http, key_file)) {
-        x.ca_file = h->ca_file;
+        if (h->ca_file != NULL)
+            x.ca_file = h->ca_file;
         x.cert_file = h->cert_file;
         x.key_file = h->key_file;
     }
@@ -188,7 +190,7 @@ static enum status exchange(struct davit_call *dc, struct davit_http *h,
     if (p->tap != NULL)
         s = p->tap(p->tap_arg, c, &x, &dc->replies, e);
     else if (p->line != NULL)
-        s = traffic_do(p->line, dc->launch, c, &x, &dc->replies, e);
+        s = traffic_do(p->line, &dc->on_tape, c, &x, &dc->replies, e);
     else
         s = http_do(c, &x, &dc->replies, e);
     if (p->line != NULL)

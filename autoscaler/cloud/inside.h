@@ -21,6 +21,7 @@
 struct provider {
     struct arena arena;
     const char *name, *path, *cluster;
+    const char *ca_file;         /* of its HTTP; NULL: the system's */
     const struct davit_provider *table;
     void *self;
     atomic_ullong caps;
@@ -52,7 +53,7 @@ struct davit_call {
     struct http_client *client;
     uint32_t lines;              /* logged so far */
     const char *op;              /* "launch" */
-    const struct tape_launch *launch;  /* NULL: it is none */
+    struct tape_call on_tape;
 };
 extern const struct davit_host host_services;
 void host_enter(struct davit_call *dc);  /* this thread is in a plug-in now */

@@ -136,13 +136,48 @@ static const char **keys_of(struct opening *o, bool of_types, uint32_t *ret_n)
     return keys;
 }
 
+/* An option that is the host's own, whatever the plug-in: the CA of its HTTP.
+ * A plug-in that has one of that name keeps it. */
+static bool is_hosts(const struct opening *o, const char *key)
+{
+    const struct davit_kv *table = o->table->options;
+    bool hosts = strcmp(key, "ca_file") == 0;
+    for (; hosts && table != NULL && table->key != NULL; table++)
+        hosts = strcmp(table->key, key) != 0;
+    return hosts;
+}
+
+static void take_ca_file(struct opening *o, struct provider *p)
+{
+    const char *path = getenv("SSL_CERT_FILE");
+    const struct conf_pair *from = NULL;
+    for (uint32_t i = 0; i < o->conf->n_options; i++)
+        if (is_hosts(o, o->conf->options[i].key))
+            from = &o->conf->options[i];
+    if (from != NULL)
+        path = from->value;
+    if (path == NULL || path[0] == '\0')
+        return;
+    const char *base = o->config->path != NULL ? o->config->path : "";
+    const char *slash = strrchr(base, '/');
+    p->ca_file = path[0] == '/' || slash == NULL || from == NULL
+                     ? arena_strdup(&p->arena, path)
+                     : arena_printf(&p->arena, "%.*s/%s", (int)(slash - base),
+                                    base, path);
+    if (from == NULL || access(p->ca_file, R_OK) == 0)
+        return;
+    tell_place(o, from->line, from->column);
+    buf_printf(o->errors, "provider %s: ca_file %s: %s\n", o->conf->name,
+               p->ca_file, strerror(errno));
+}
+
 static void check_keys(struct opening *o, const char *what, bool of_types,
                        const struct conf_pair *pairs, uint32_t n_pairs)
 {
     uint32_t n;
     const char **keys = keys_of(o, of_types, &n);
     for (uint32_t i = 0; i < n_pairs; i++) {
-        bool allowed = false;
+        bool allowed = !of_types && is_hosts(o, pairs[i].key);
         for (uint32_t k = 0; k < n && !allowed; k++)
             allowed = key_allowed(keys[k], pairs[i].key);
         if (allowed)
@@ -160,6 +195,19 @@ static void check_keys(struct opening *o, const char *what, bool of_types,
 }
 
 /* ---- what open() is given */
+
+/* What is left for the plug-in. */
+static const struct conf_pair *own_options(struct opening *o, uint32_t *ret_n)
+{
+    const struct conf_provider *c = o->conf;
+    struct conf_pair *v = ARENA_ARRAY(&o->arena, struct conf_pair,
+                                      c->n_options);
+    *ret_n = 0;
+    for (uint32_t i = 0; i < c->n_options; i++)
+        if (!is_hosts(o, c->options[i].key))
+            v[(*ret_n)++] = c->options[i];
+    return v;
+}
 
 static const struct davit_kv *kv_of(struct arena *a,
                                     const struct conf_pair *pairs, uint32_t n)
@@ -283,11 +331,13 @@ static enum status open_handle(struct opening *o, struct provider *p)
         types[n++] = type_of(&o->arena, &c->types[i]);
     }
     p->n_types = n;
+    uint32_t n_options;
+    const struct conf_pair *options = own_options(o, &n_options);
     struct davit_setup setup = {
         .size = sizeof setup, .cluster = p->cluster,
         .head = or_empty(c->ray_address),
-        .options = kv_of(&o->arena, o->conf->options, o->conf->n_options),
-        .n_options = o->conf->n_options, .types = types, .n_types = n};
+        .options = kv_of(&o->arena, options, n_options),
+        .n_options = n_options, .types = types, .n_types = n};
     struct davit_error e = {.size = sizeof e};
     int got = o->table->open(&host_services, &setup, &p->self, &e);
     if (got == DAVIT_OK)
@@ -321,6 +371,7 @@ static enum status open_all(struct opening *o, struct provider *p)
     p->table = o->table;
     atomic_store(&p->caps, o->table->caps);
     check_options(o);
+    take_ca_file(o, p);
     if (o->mistakes > 0)
         return ST_INVALID;
     return open_handle(o, p);

@@ -273,14 +273,17 @@ static bool body_put(struct secrets *s, struct arena *a, json_t *o,
     return removed;
 }
 
-static void launch_put(json_t *line, const struct tape_launch *l)
+static void call_put(json_t *line, const struct tape_call *l)
 {
+    json_object_set_new(line, "call", json_integer((json_int_t)l->id));
+    if (l->request_id[0] == '\0')
+        return;
     json_object_set_new(line, "launch", json_pack(
         "{s:s, s:s, s:s, s:b}", "request_id", l->request_id, "type", l->type,
         "zone", l->zone, "spot", (int)l->spot));
 }
 
-char *take_write(struct secrets *s, const struct tape_launch *launch,
+char *take_write(struct secrets *s, const struct tape_call *call,
                  const struct http_exchange *x, const struct err *failed,
                  int64_t at_ms, int64_t took_ms)
 {
@@ -292,8 +295,8 @@ char *take_write(struct secrets *s, const struct tape_launch *launch,
                              (json_int_t)took_ms, "request", request,
                              failed != NULL ? "failed" : "reply", reply);
     bool token = false;
-    if (launch != NULL)
-        launch_put(line, launch);
+    if (call != NULL)
+        call_put(line, call);
     /* Headers and body first: they teach what the URL may repeat. */
     json_t *headers = headers_json(s, &a, x->headers, x->n_headers, true);
     bool ours = body_put(s, &a, request, x->url,
@@ -409,7 +412,9 @@ const char *take_read(struct arena *a, const char *line, size_t n,
                          .type = text_of(a, launch, "type"),
                          .zone = text_of(a, launch, "zone"),
                          .spot = json_is_true(json_object_get(launch, "spot")),
-                         .token = json_is_true(json_object_get(j, "token"))};
+                         .token = json_is_true(json_object_get(j, "token")),
+                         .call = (uint64_t)json_integer_value(
+                             json_object_get(j, "call"))};
     if (!json_is_object(j))
         wrong = "it is no JSON object";
     else if (*method == '\0' || *url == '\0')

@@ -20,6 +20,7 @@ struct take {                    /* one recorded exchange */
     int64_t at_ms;
     const char *request_id, *type, *zone;  /* of the launch, "" */
     bool spot;
+    uint64_t call;               /* what it was part of; 0: not told */
     enum status failed;          /* there was no reply: this and text */
     const char *text;
     int status;
@@ -40,7 +41,7 @@ bool take_reads(const char *method, const char *url, const char *body,
 const char *take_host(struct arena *a, const char *url);
 
 /* One line of a recording, without secrets. */
-char *take_write(struct secrets *s, const struct tape_launch *launch,
+char *take_write(struct secrets *s, const struct tape_call *call,
                  const struct http_exchange *x, const struct err *failed,
                  int64_t at_ms, int64_t took_ms);
 /* NULL, or what is wrong with the line. */

@@ -20,6 +20,8 @@
 #define MACHINES_MAX 200000
 #define BYTES_MAX ((size_t)256 << 20)
 #define DETAIL_MAX 300
+#define TAINTS_MAX 64
+#define TAINT_KEY_MAX 317   /* Kubernetes': a domain, a slash, a name */
 #define UNIT_MAX 63
 #define PRICE_MAX INT64_C(1000000000000)   /* a million a hour */
 
@@ -189,6 +191,44 @@ void sink_put_machine(struct davit_sink *s, const struct davit_machine *m)
         VEC_PUSH(&s->call->arena, &s->call->machines, copy);
 }
 
+/* "value:Effect", of Kubernetes' three effects. */
+static bool taint_good(const struct davit_kv *t)
+{
+    static const char *const effects[] = {"NoSchedule", "PreferNoSchedule",
+                                          "NoExecute"};
+    const char *colon = t->value != NULL ? strrchr(t->value, ':') : NULL;
+    if (t->key == NULL || t->key[0] == '\0' || colon == NULL ||
+        !told_ok(t->key, TAINT_KEY_MAX) || !told_ok(t->value, 63 + 20))
+        return false;
+    for (size_t i = 0; i < sizeof effects / sizeof *effects; i++)
+        if (strcmp(colon + 1, effects[i]) == 0)
+            return true;
+    return false;
+}
+
+static void taints_copy(struct davit_sink *s, const struct davit_offer *o,
+                        struct call_offer *ret)
+{
+    struct arena *a = &s->call->arena;
+    if (!DAVIT_HAS(o, struct davit_offer, n_taints) || o->n_taints == 0)
+        return;
+    for (size_t i = 0; i < o->n_taints && i <= TAINTS_MAX; i++)
+        if (i == TAINTS_MAX || !taint_good(&o->taints[i])) {
+            err_set(&s->broken, ST_BROKEN,
+                    "put() an offer of %s with taint %s -> %s; up to %d of "
+                    "\"key\" -> \"value:Effect\", effects as Kubernetes' "
+                    "NoSchedule", ret->type, shown(s, o->taints[i].key),
+                    shown(s, o->taints[i].value), TAINTS_MAX);
+            return;
+        }
+    struct davit_kv *v = ARENA_ARRAY(a, struct davit_kv, o->n_taints);
+    for (size_t i = 0; i < o->n_taints; i++)
+        v[i] = (struct davit_kv){arena_strdup(a, o->taints[i].key),
+                                 arena_strdup(a, o->taints[i].value)};
+    ret->taints = v;
+    ret->n_taints = (uint32_t)o->n_taints;
+}
+
 void sink_put_offer(struct davit_sink *s, const struct davit_offer *o)
 {
     struct call *c = s->call;
@@ -225,7 +265,9 @@ void sink_put_offer(struct davit_sink *s, const struct davit_offer *o)
         .type = p->types[t], .zone = arena_strdup(&c->arena, o->zone),
         .price_micros_hour = o->price_micros_hour, .spot = o->spot,
         .available = o->available};
-    VEC_PUSH(&c->arena, &c->offers, copy);
+    taints_copy(s, o, &copy);
+    if (s->broken.status == ST_OK)
+        VEC_PUSH(&c->arena, &c->offers, copy);
 }
 
 void sink_put_done(struct davit_sink *s, const char *id, int status)

@@ -35,8 +35,8 @@ struct tape {
     struct arena arena;
     VEC(struct take) takes;
     VEC(const char *) given;     /* request ids */
-    uint32_t floor, barrier;     /* the last write that was made with all before
-                                  * it, and the first that was not */
+    uint32_t floor, barrier;     /* the latest write that was made, and the next
+                                  * after it that was not */
     int64_t behind_ms;
 };
 
@@ -135,7 +135,7 @@ static void line_put(struct tape *t, char *text)
     }
 }
 
-static enum status record(struct tape *t, const struct tape_launch *launch,
+static enum status record(struct tape *t, const struct tape_call *call,
                           struct http_client *c, struct http_exchange *x,
                           struct arena *arena, struct err *err)
 {
@@ -148,7 +148,7 @@ static enum status record(struct tape *t, const struct tape_launch *launch,
         return s;
     pthread_mutex_lock(&t->lock);
     if (!t->stopped) {
-        char *text = take_write(t->secrets, launch, x, s != ST_OK ? err : NULL,
+        char *text = take_write(t->secrets, call, x, s != ST_OK ? err : NULL,
                                 at, clock_mono_ms() - from);
         if (text != NULL)
             line_put(t, text);
@@ -193,14 +193,16 @@ static enum status load(struct tape *t, FILE *f, struct err *err)
     return s;
 }
 
-static void writes_advance(struct tape *t)
+/* Calls run side by side, and not in the recorded order: a write that is made
+ * takes the time with it, those before it that were not made yet may follow. */
+static void time_to(struct tape *t, uint32_t write)
 {
+    if (write > t->floor)
+        t->floor = write;
+    t->barrier = t->floor;
     while (t->barrier < t->takes.n && (!t->takes.v[t->barrier].write ||
-                                       t->takes.v[t->barrier].used)) {
-        if (t->takes.v[t->barrier].write)
-            t->floor = t->barrier;
+                                       t->takes.v[t->barrier].used))
         t->barrier++;
-    }
 }
 
 enum status tape_replay(const char *dir, const char *name, struct tape **ret,
@@ -220,7 +222,7 @@ enum status tape_replay(const char *dir, const char *name, struct tape **ret,
         return s;
     }
     t->behind_ms = clock_wall_ms() - t->takes.v[0].at_ms;
-    writes_advance(t);
+    time_to(t, 0);
     return ST_OK;
 }
 
@@ -259,8 +261,36 @@ static bool good(const struct take *k)
     return k->failed == ST_OK && k->status < 500 && k->status != 429;
 }
 
+static struct take *take_use(struct tape *t, uint32_t i, struct tape_call *call)
+{
+    struct take *k = &t->takes.v[i];
+    k->used = true;
+    if (k->write)
+        time_to(t, i);
+    if (call != NULL && k->call != 0 && (k->write || *k->request_id != '\0'))
+        call->follows = k->call;
+    return k;
+}
+
+/* The lock is held.  What the operation that is repeated was answered. */
+static struct take *pick_own(struct tape *t, struct tape_call *call,
+                             const char *key)
+{
+    uint64_t hash = hash_of(key);
+    for (uint32_t i = 0; call != NULL && i < t->takes.n; i++) {
+        const struct take *k = &t->takes.v[i];
+        bool own = (call->follows != 0 && k->call == call->follows) ||
+                   (*call->request_id != '\0' &&
+                    strcmp(k->request_id, call->request_id) == 0);
+        if (own && !k->used && k->hash == hash && strcmp(k->key, key) == 0)
+            return take_use(t, i, call);
+    }
+    return NULL;
+}
+
 /* The lock is held.  host: only takes of this one; NULL: of any. */
-static struct take *pick(struct tape *t, const char *key, const char *host)
+static struct take *pick(struct tape *t, struct tape_call *call, const char *key,
+                         const char *host)
 {
     uint64_t hash = hash_of(key);
     struct take *last = NULL, *later = NULL;
@@ -269,15 +299,10 @@ static struct take *pick(struct tape *t, const char *key, const char *host)
         if (k->hash != hash || strcmp(k->key, key) != 0 ||
             (host != NULL && strcmp(k->host, host) != 0))
             continue;
-        bool here = k->token ? true : k->write
-                                          ? true
-                                          : i >= t->floor && i < t->barrier;
-        if (here && !k->used) {
-            k->used = true;
-            if (k->write)
-                writes_advance(t);
-            return k;
-        }
+        bool here = k->token || k->write ||
+                    (i >= t->floor && i < t->barrier);
+        if (here && !k->used)
+            return take_use(t, i, call);
         if (k->write)
             continue;
         if (i < t->barrier || k->token) {
@@ -335,7 +360,8 @@ static enum status not_there(const struct tape *t, const char *key,
     return ST_INVALID;
 }
 
-static enum status replay(struct tape *t, struct http_exchange *x,
+static enum status replay(struct tape *t, struct tape_call *call,
+                          struct http_exchange *x,
                           struct arena *arena, struct err *err)
 {
     const char *method = x->method != NULL ? x->method : "GET";
@@ -352,13 +378,17 @@ static enum status replay(struct tape *t, struct http_exchange *x,
     body = redact_body(t->secrets, arena, x->url, body, true, &removed);
     const char *url = redact_url(t->secrets, arena, x->url);
     const char *key = take_key(arena, method, url, body);
-    struct take *k = pick(t, key, take_host(arena, url));
+    struct take *k = pick_own(t, call, key);
     if (k == NULL)
-        k = pick(t, key, NULL);
+        k = pick(t, call, key, take_host(arena, url));
+    if (k == NULL)
+        k = pick(t, call, key, NULL);
     enum status s = k == NULL ? not_there(t, key, err)
                     : k->failed != ST_OK
                         ? err_set(err, k->failed, "%s (as recorded)", k->text)
                         : ST_OK;
+    log_line(LOG_DEBUG, "%s: line %u for %.200s", t->path,
+             k != NULL ? k->line : 0, key);
     pthread_mutex_unlock(&t->lock);
     json_decref(bytes);
     if (s != ST_OK)
@@ -371,10 +401,16 @@ static enum status replay(struct tape *t, struct http_exchange *x,
     return ST_OK;
 }
 
-enum status tape_do(struct tape *t, const struct tape_launch *launch,
+uint64_t tape_call_id(void)
+{
+    static atomic_uint n;
+    return (uint64_t)clock_wall_ms() << 10 | (atomic_fetch_add(&n, 1) & 1023);
+}
+
+enum status tape_do(struct tape *t, struct tape_call *call,
                     struct http_client *c, struct http_exchange *x,
                     struct arena *arena, struct err *err)
 {
-    return t->fd >= 0 ? record(t, launch, c, x, arena, err)
-                      : replay(t, x, arena, err);
+    return t->fd >= 0 ? record(t, call, c, x, arena, err)
+                      : replay(t, call, x, arena, err);
 }

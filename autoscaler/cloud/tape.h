@@ -5,10 +5,12 @@
  * One file per provider, NAME.jsonl: an exchange a line, without its secrets.
  * Played back, an exchange is answered by the recorded one with the same
  * method, path, query and body.  Time in a recording passes with its writes: a
- * read is answered by what was seen after the writes that were made and before
- * the next one, and when it asks more often than was recorded, by the last of
- * these; a write is answered once for each time it was recorded.  Tokens are
- * read freely.  What is not there is INVALID, and says what comes closest.
+ * read is answered by what was seen after the latest write that was made and
+ * before the next one, and when it asks more often than was recorded, by the
+ * last of these; a write is answered once for each time it was recorded.  An
+ * operation that repeats a recorded one (a launch by its id, any other from its
+ * first write on) reads what that one read.  Tokens are read freely.  What is
+ * not there is INVALID, and says what comes closest.
  * Thread: any, but for opening and freeing.
  */
 #ifndef CLOUD_TAPE_H
@@ -25,10 +27,18 @@ enum status tape_replay(const char *dir, const char *name, struct tape **ret,
                         struct err *err);
 void tape_free(struct tape *t);
 
-struct tape_launch { const char *request_id, *type, *zone; bool spot; };
+/* The operation that exchanges are part of; texts "" when it is no launch. */
+struct tape_call {
+    const char *request_id, *type, *zone;
+    bool spot;
+    uint64_t id;                 /* from tape_call_id() */
+    uint64_t follows;            /* the recorded operation it repeats; 0: none
+                                  * yet.  Set by replaying */
+};
+uint64_t tape_call_id(void);
 
-/* As http_do().  launch: what it is part of; NULL: something else. */
-enum status tape_do(struct tape *t, const struct tape_launch *launch,
+/* As http_do(). */
+enum status tape_do(struct tape *t, struct tape_call *call,
                     struct http_client *c, struct http_exchange *x,
                     struct arena *arena, struct err *err);
 /* How far the recording's clock is behind ours; 0 while recording. */

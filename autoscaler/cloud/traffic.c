@@ -153,11 +153,11 @@ const char *traffic_request_id(struct traffic *t, const char *provider,
     return l != NULL ? tape_request_id(l->tape, type, zone, spot) : NULL;
 }
 
-enum status traffic_do(struct traffic_line *l, const struct tape_launch *launch,
+enum status traffic_do(struct traffic_line *l, struct tape_call *call,
                        struct http_client *c, struct http_exchange *x,
                        struct arena *arena, struct err *err)
 {
-    return l->tape != NULL ? tape_do(l->tape, launch, c, x, arena, err)
+    return l->tape != NULL ? tape_do(l->tape, call, c, x, arena, err)
                            : http_do(c, x, arena, err);
 }
 

@@ -41,7 +41,7 @@ const char *traffic_request_id(struct traffic *t, const char *provider,
 
 /* ---- for host.c */
 struct traffic_line;
-enum status traffic_do(struct traffic_line *l, const struct tape_launch *launch,
+enum status traffic_do(struct traffic_line *l, struct tape_call *call,
                        struct http_client *c, struct http_exchange *x,
                        struct arena *arena, struct err *err);
 /* One exchange took place, however. */

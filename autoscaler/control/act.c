@@ -292,9 +292,38 @@ static void end_machine(struct control *c, struct machine *m, enum reason why)
     atomic_fetch_add(&c->metrics.ends, 1);
 }
 
+/* The hosts of a unit (a TPU slice) end together, or none of them does. */
+static bool unit_goes(const struct control *c, const struct machine *m)
+{
+    for (uint32_t i = 0; *m->unit && i < c->fleet.n; i++) {
+        const struct machine *o = c->fleet.v[i];
+
+        if (!o->doomed && o->state < STATE_DRAINING &&
+            strcmp(o->unit, m->unit) == 0 &&
+            strcmp(o->provider, m->provider) == 0)
+            return false;
+    }
+    return true;
+}
+
+static void doomed_mark(struct control *c, const struct snapshot *now,
+                        const struct plan *plan)
+{
+    for (uint32_t i = 0; i < c->fleet.n; i++)
+        c->fleet.v[i]->doomed = false;
+    for (uint32_t i = 0; i < now->n_nodes; i++) {
+        struct machine *m = fleet_by_id(&c->fleet,
+                                        now->str[now->nodes[i].id]);
+
+        if (m)
+            m->doomed = plan->nodes[i].action == NODE_END;
+    }
+}
+
 static void act_nodes(struct control *c, const struct snapshot *now,
                       const struct plan *plan)
 {
+    doomed_mark(c, now, plan);
     for (uint32_t i = 0; i < now->n_nodes; i++) {
         const struct plan_node *p = &plan->nodes[i];
         struct machine *m = fleet_by_id(&c->fleet,
@@ -304,7 +333,9 @@ static void act_nodes(struct control *c, const struct snapshot *now,
             continue;  /* the head, or a node that is not ours */
         if (p->until_ms)
             control_wake_at(c, clock_mono_ms() + p->until_ms - c->now_ms + 1);
-        if (p->action == NODE_END) {
+        if (p->action == NODE_END && !unit_goes(c, m)) {
+            continue;
+        } else if (p->action == NODE_END) {
             end_machine(c, m, p->why);
         } else if (p->action == NODE_UNDRAIN) {
             if (m->state == STATE_DRAINING && !m->drain_accepted) {
@@ -454,11 +485,13 @@ static bool drains_by_steps(struct control *c)
 }
 
 /* Must it go though there is work on it?  An idle one that got work meanwhile
- * need not, unless running work is to be moved. */
-static bool drain_hard(const struct control *c, const struct machine *m)
+ * need not, unless running work is to be moved.  Kubernetes moves work anyway;
+ * there it means to wait for what forbids that, which a saving is not worth. */
+static bool drain_hard(struct control *c, const struct machine *m)
 {
     if (m->why == REASON_END_CONSOLIDATE)
-        return c->config->limits.consolidate == CONSOLIDATE_ON;
+        return c->config->limits.consolidate == CONSOLIDATE_ON &&
+               !drains_by_steps(c);
     return m->why != REASON_END_IDLE;
 }
 

@@ -17,6 +17,7 @@
 #include "../base/clock.h"
 #include "../base/log.h"
 #include "../plan/planner.h"
+#include "kube_events.h"
 #include "state.h"
 
 enum { WORKERS = 16, WORKERS_STUCK = 16, LONGEST_REST_MS = 5000,
@@ -127,6 +128,7 @@ static void tick(struct control *c)
         if (c->record)
             record_put(c->record, page);
         heads_report(c, page);
+        kube_words(c, page);
     } else {
         /* Facts come through checked readers: a bug of ours, told loudly;
          * the fleet stays as it is. */
@@ -294,6 +296,7 @@ enum status control_new(const struct control_opts *o, struct config *conf,
         control_free(c);
         return s;
     }
+    kube_words_open(c);
     if (o->record_dir &&
         (s = record_open(o->record_dir, &c->record, &err)) != ST_OK) {
         buf_printf(errors, "--record: %s\n", err.text);
@@ -348,6 +351,8 @@ void control_free(struct control *c)
     observe_fold(c);         /* frees what was still under way */
     commands_answer(c);
     sites_retire(c, c->sites.v, c->sites.n);
+    kube_events_free(c->kube_events);
+    c->kube_events = NULL;
     heads_close(c);
     requests_done(c);
     if (c->journal) {

@@ -124,6 +124,7 @@ static enum status kube_open(struct control *c, struct err *err)
         .namespaces = conf->kube_namespaces,
         .scheduler_names = conf->kube_schedulers, .label = conf->kube_label,
         .zones = offer_zones(conf, &arena),
+        .no_reserve = !conf->kube_reserve,
     };
     void *reader, *writer = NULL;
     enum status s = kube_head_new(&o, &reader, err);
@@ -268,6 +269,7 @@ static void view_taken(struct control *c, struct head *h, struct head_job *j)
     h->view_arena = j->arena;
     j->arena = (struct arena){0};
     h->view = j->view;
+    h->view_ms = c->now_ms;
     head_index(h);
     head_joins(c, h, restarted);
 }

@@ -67,6 +67,7 @@ struct head {
     struct head_name *names;  /* its nodes by name: see head_nodes.c */
     uint32_t n_names;
     int64_t read_ms;          /* wall, of the last good one */
+    int64_t view_ms;          /* wall, when view was new */
     uint32_t failures;        /* in a row */
     char problem[448];
     int64_t reported_ms;      /* mono */
@@ -144,6 +145,8 @@ struct control {
     uint32_t n_requests, cap_requests;
     struct head heads[HEADS];  /* Ray first */
     uint32_t n_heads;
+    struct kube_events *kube_events;  /* NULL: none are written */
+    char ray_space[256];      /* the RayCluster's namespace */
     struct wish *wishes;
     uint32_t n_wishes;
     struct status_page *memory;  /* the last plan on a fresh view: see holds.c */
@@ -229,6 +232,12 @@ void head_drain(struct control *c, struct machine *m, bool preempt);
 void head_gone(struct control *c, const struct machine *m);  /* for good */
 void heads_mend(struct control *c);   /* what earlier drains left behind */
 void heads_report(struct control *c, const struct status_page *page);
+
+/* ---- kube_words.c: Kubernetes Events */
+void kube_words_open(struct control *c);
+void kube_words_told(struct control *c, const char *kind, const char *subject,
+                     const char *reason, const char *text);
+void kube_words(struct control *c, const struct status_page *page);
 
 /* ---- requests.c */
 enum status requests_load(struct control *c, struct err *err);

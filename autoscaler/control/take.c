@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../base/clock.h"
+#include "../wire/pods.h"
 #include "take.h"
 
 const struct conf_type *type_find(const struct config *conf, const char *name)
@@ -154,6 +155,27 @@ static void offer_rest(struct control *c, const char *provider,
     }
 }
 
+/* What a node of the type leaves to pods, learned from a few of its kind. */
+static void type_fit(struct control *c, struct arena *a, struct fact_type *t)
+{
+    enum { LIKE = 4 };
+    const struct head_node *like[LIKE];
+    const struct head *h = head_of_kind(c, &kube_head_ops);
+    uint32_t n = 0;
+
+    if (!h || !h->view)
+        return;
+    for (uint32_t i = 0; i < c->fleet.n && n < LIKE; i++) {
+        const struct machine *m = c->fleet.v[i];
+        const struct head_node *x =
+            m->state == STATE_READY && strcmp(m->type, t->name) == 0
+                ? head_node_of(c, m) : NULL;
+        if (x && !x->settling && x->status != HEAD_UNREADY)
+            like[n++] = x;
+    }
+    pods_type_fit(h->view, like, n, a, t);
+}
+
 static void type_take(struct control *c, struct arena *a,
                       const struct conf_type *t, struct fact_type *ret)
 {
@@ -203,6 +225,7 @@ static void type_take(struct control *c, struct arena *a,
     }
     ret->offers = offers.v;
     ret->n_offers = offers.n;
+    type_fit(c, a, ret);
 }
 
 /* ---- demand */

@@ -39,18 +39,34 @@ static struct pairs labels_copy(struct arena *a, struct pairs p, bool node_ids)
 
 /* ---- taints and room */
 
-/* Of a node that we drain, without what the drain itself put there: it is the
- * room that the node has when the drain is taken back. */
-static struct taints seen_taints(struct arena *a, const struct head_node *n)
+/* A node of ours without the taints that pass: those of the drain itself, for
+ * it is the room that there is when the drain is taken back; and those of a
+ * node that has just come up, which stay a moment after it is Ready: a second
+ * machine would be bought meanwhile. */
+static struct taints seen_taints(struct control *c, struct arena *a,
+                                 const struct machine *m,
+                                 const struct head_node *n)
 {
+    enum { COMES_UP_MS = 30000 };
+    static const char *const coming[] = {
+        "node.kubernetes.io/not-ready",
+        "node.kubernetes.io/network-unavailable",
+        "node.cloudprovider.kubernetes.io/uninitialized",
+        "node.cilium.io/agent-not-ready"};
     struct taint *v = ARENA_ARRAY(a, struct taint, n->taints.n);
     bool ours = n->status == HEAD_DRAINING;
+    bool fresh = c->now_ms - m->ready_ms < COMES_UP_MS;
     uint32_t kept = 0;
 
     for (uint32_t i = 0; i < n->taints.n; i++) {
         const char *key = n->taints.v[i].key;
-        if (!ours || (strcmp(key, HEAD_DRAIN_TAINT) != 0 &&
-                      strcmp(key, "node.kubernetes.io/unschedulable") != 0))
+        bool passes =
+            ours && (strcmp(key, HEAD_DRAIN_TAINT) == 0 ||
+                     strcmp(key, "node.kubernetes.io/unschedulable") == 0);
+
+        for (size_t k = 0; fresh && k < sizeof coming / sizeof *coming; k++)
+            passes = passes || strcmp(key, coming[k]) == 0;
+        if (!passes)
             v[kept++] = n->taints.v[i];
     }
     return taints_copy(a, (struct taints){v, kept});
@@ -90,6 +106,16 @@ static struct qtys with_coming(struct arena *a, struct qtys have,
             v[n++] = *q;
     }
     return qtys_copy(a, (struct qtys){v, n});
+}
+
+/* A view that is as it was has nodes that are idle for longer. */
+static int64_t idle_of(struct control *c, const struct head_node *n)
+{
+    const struct head *h = head_of_machines(c);
+
+    if (n->status != HEAD_IDLE || n->idle_ms < 0)
+        return -1;
+    return n->idle_ms + (h->ops->waits ? c->now_ms - h->view_ms : 0);
 }
 
 static bool settles(struct control *c, const struct machine *m)
@@ -191,8 +217,8 @@ static struct fact_node machine_take(struct holds_reader *holds,
     } else if (seen && seen->status != HEAD_DEAD) {
         room_take(c, a, m, t, seen, &n);
         n.labels = labels_copy(a, seen->labels, node_ids);
-        n.taints = seen_taints(a, seen);
-        n.idle_ms = seen->status == HEAD_IDLE ? seen->idle_ms : -1;
+        n.taints = seen_taints(c, a, m, seen);
+        n.idle_ms = idle_of(c, seen);
         n.activity = arena_strdup(a, seen->activity);
     }
     return n;

@@ -38,6 +38,7 @@ void tell(struct control *c, const char *kind, const char *subject,
     row.at_ms = clock_wall_ms();
     row.text = text;
     row.id = event_add(&c->events, row.at_ms, kind, subject, reason, text);
+    kube_words_told(c, kind, subject, reason, text);
     if (c->journal)
         journal_put_event(c->journal, &row, NULL);
 }

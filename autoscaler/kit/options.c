@@ -23,6 +23,17 @@ int kit_error(struct davit_error *e, enum davit_status s, const char *code,
     return (int)s;
 }
 
+const char *kit_taint_effect(const char *text)
+{
+    static const char *const known[][2] = {
+        {"NO_SCHEDULE", "NoSchedule"}, {"NO_EXECUTE", "NoExecute"},
+        {"PREFER_NO_SCHEDULE", "PreferNoSchedule"}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(text, known[i][0]) == 0 || strcmp(text, known[i][1]) == 0)
+            return known[i][1];
+    return NULL;
+}
+
 const char *kit_find(const struct davit_kv *kv, size_t n, const char *key)
 {
     for (size_t i = 0; i < n; i++)

@@ -18,6 +18,10 @@ int kit_error(struct davit_error *e, enum davit_status s, const char *code,
 /* The value of a key, or NULL. */
 const char *kit_find(const struct davit_kv *kv, size_t n, const char *key);
 
+/* A taint's effect as clouds write it (NO_SCHEDULE, NoSchedule) in Kubernetes'
+ * own form; NULL when it is none. */
+const char *kit_taint_effect(const char *text);
+
 /* "90s", "5m", "2h", "500ms", "1d", or a plain number of seconds; up to ten
  * years.  False when it is none of these. */
 bool kit_duration(const char *text, int64_t *ret_ms);

@@ -8,6 +8,7 @@
 #include "hold.h"
 
 #include "buy.h"
+#include "clock.h"
 #include "gang.h"
 #include "limits.h"
 #include "order.h"
@@ -107,7 +108,7 @@ static void hold_place(struct sketch *d, uint32_t i, uint32_t end,
     for (; i != end && d->left[want] > 0; i = next) {
         next = d->classes.v[i].next;
         d->work++;
-        if (sketch_matches(d, i, shape))
+        if (sketch_matches(d, i, shape) && !clock_silent(d, i, want, h->alt))
             pack_on(d, i, want, h->alt, h->count, UINT32_MAX);
     }
 }

@@ -16,6 +16,7 @@
 
 enum {
     GATHER_MS = 5, GATHER_LAZY_MS = 200,
+    GATHER_MOST_MS = 35,  /* between two views while events come and come */
     STALE_MS = 5000,      /* a watch may be broken for so long */
     WATCHES = 4,
 };
@@ -33,7 +34,7 @@ struct kube_head {
     struct kube_watch *watch[WATCHES];
     uint64_t seen;                /* the store's version in the last view */
     int64_t due_mono_ms;          /* a view that changes by itself; 0 */
-    int64_t took_us;
+    int64_t took_us, made_mono_ms;  /* of the last view */
 };
 
 static const struct {
@@ -188,13 +189,15 @@ static void wait_until(struct kube_head *h, int64_t mono_ms)
 static int64_t view_due(const struct kube_head *h)
 {
     const struct pods_store *s = &h->store;
-    int64_t due = INT64_MAX, lazy = GATHER_LAZY_MS;
+    int64_t due = INT64_MAX, rest = h->took_us * 10 / 1000;
 
-    /* making views must not take more than a small part of the time */
-    if (lazy < h->took_us * 20 / 1000)
-        lazy = h->took_us * 20 / 1000;
     if (s->version != h->seen)
-        due = s->changed_mono_ms + (s->urgent ? GATHER_MS : lazy);
+        due = s->changed_mono_ms + (s->urgent ? GATHER_MS : GATHER_LAZY_MS);
+    /* making views must not take more than a small part of the time */
+    if (rest > GATHER_MOST_MS)
+        rest = s->urgent ? GATHER_MOST_MS : rest * 2;
+    if (due < h->made_mono_ms + rest)
+        due = h->made_mono_ms + rest;
     if (h->due_mono_ms && h->due_mono_ms < due)
         due = h->due_mono_ms;
     return h->told ? due : 0;
@@ -213,6 +216,7 @@ static struct head_view *make(struct kube_head *h, struct arena *arena)
     h->store.changed_mono_ms = 0;
     h->store.urgent = false;
     h->told = true;
+    h->made_mono_ms = clock_mono_ms();
     view->took_us = h->took_us = clock_mono_us() - begun;
     return view;
 }

@@ -19,8 +19,9 @@ struct kube_watch_opts {
     const char *path;              /* "/api/v1/pods" */
     const char *query;             /* "fieldSelector=...", NULL: none */
     const char *what;              /* "pods", for messages */
-    bool optional;                 /* 404: the server has no such kind; that is
-                                    * an empty list, asked again every 5 min */
+    bool optional;                 /* 404 and 403 mean that the server has no
+                                    * such kind: an empty list, asked for again
+                                    * every 5 min */
     uint32_t page;                 /* objects a page; 0: 500 */
     int64_t watch_s;               /* length of one watch; 0: 5 to 10 min */
     void *ctx;

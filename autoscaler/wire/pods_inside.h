@@ -276,6 +276,7 @@ struct view_node {
     VEC(struct qty) more;         /* columns: what is left of each */
 };
 
+struct machine;
 struct making {
     const struct pods_view_in *in;
     struct arena *arena;
@@ -283,6 +284,7 @@ struct making {
     uint32_t n_nodes;
     struct pod **bound;           /* all pods that have a node, or nearly */
     uint32_t n_bound;
+    VEC(struct machine *) machines;  /* pods_view.c's */
     VEC(struct probe) probes;
     VEC(struct column) columns;
     struct near_term *terms;      /* pods_near.c's */

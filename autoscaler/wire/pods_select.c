@@ -81,14 +81,13 @@ bool pods_expressions(const json_t *list, struct arena *a, struct req_vec *to)
                 return false;
             v[k] = pods_word(a, s);
         }
-        if ((r.op == REQ_IN || r.op == REQ_NOT_IN) == !n_values ||
-            ((r.op == REQ_GT || r.op == REQ_LT) &&
-             (n_values != 1 || !is_number(v[0], &number)))) {
-            if (r.op == REQ_EXISTS || r.op == REQ_ABSENT)
-                n_values = 0;
-            else
-                return false;
-        }
+        if (r.op == REQ_EXISTS || r.op == REQ_ABSENT)
+            n_values = 0;
+        else if (!n_values)
+            return false;
+        if ((r.op == REQ_GT || r.op == REQ_LT) &&
+            (n_values != 1 || !is_number(v[0], &number)))
+            return false;
         qsort(v, n_values, sizeof *v, by_word);
         r.values = (struct names){ v, (uint32_t)n_values };
         VEC_PUSH(a, &to->all, r);

@@ -104,18 +104,50 @@ static bool is_device(const char *name)
     return accel_is_device(name) || strncmp(name, "nvidia.com/", 11) == 0;
 }
 
-/* A node of the same machine type that has a device which this one lacks. */
-static const struct qty *lacks(const struct making *m, const struct knode *k)
+/* What devices the nodes of each machine type have, the most of each. */
+struct machine {
+    const char *name;
+    struct pods_sum devices;
+};
+
+static struct machine *machine_of(struct making *m, const char *name)
 {
-    for (uint32_t i = 0; *k->machine && i < m->n_nodes; i++) {
-        const struct knode *o = m->nodes[i].k;
-        if (o == k || strcmp(o->machine, k->machine) != 0)
-            continue;
-        for (uint32_t r = 0; r < o->total.n; r++)
-            if (is_device(o->total.v[r].name) &&
-                !pods_amount(&k->total, o->total.v[r].name))
-                return &o->total.v[r];
+    for (uint32_t i = 0; i < m->machines.n; i++)
+        if (strcmp(m->machines.v[i]->name, name) == 0)
+            return m->machines.v[i];
+    return NULL;
+}
+
+static void machines_begin(struct making *m)
+{
+    for (uint32_t i = 0; i < m->n_nodes; i++) {
+        const struct knode *k = m->nodes[i].k;
+        struct machine *x;
+        for (uint32_t r = 0; *k->machine && r < k->total.n; r++) {
+            int64_t *most;
+            if (!is_device(k->total.v[r].name))
+                continue;
+            x = machine_of(m, k->machine);
+            if (!x) {
+                x = ARENA_NEW(m->arena, struct machine);
+                x->name = k->machine;
+                VEC_PUSH(m->arena, &m->machines, x);
+            }
+            most = pods_sum_of(&x->devices, m->arena, k->total.v[r].name);
+            if (k->total.v[r].amount > *most)
+                *most = k->total.v[r].amount;
+        }
     }
+}
+
+/* What others of its machine type have and it lacks. */
+static const struct qty *lacks(struct making *m, const struct knode *k)
+{
+    const struct machine *x = *k->machine ? machine_of(m, k->machine) : NULL;
+
+    for (uint32_t i = 0; x && i < x->devices.n; i++)
+        if (!pods_amount(&k->total, x->devices.v[i].name))
+            return &x->devices.v[i];
     return NULL;
 }
 
@@ -338,6 +370,7 @@ struct head_view *pods_view_make(const struct pods_view_in *in,
     nodes_begin(&m);
     open = pods_sort_out(&m, &n);
     pods_place(&m);
+    machines_begin(&m);
     pods_near_begin(&m, open, n);
     pods_demands(&m, open, n);
     nodes = ARENA_ARRAY(arena, struct head_node, m.n_nodes);

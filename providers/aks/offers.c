@@ -11,11 +11,13 @@
 #include <strings.h>
 
 #include "aks.h"
+#include "kit/options.h"
 
 #define SKUS_API "2021-07-01"
 #define USAGE_API "2026-04-01"
 #define SKUS_KEPT_MS 3600000
 #define LABELS_MAX 40
+#define TAINTS_MAX 16
 
 struct market { const char *location; json_t *skus, *usages; };
 
@@ -182,7 +184,11 @@ static bool quota_open(const json_t *sku, const struct market *m, bool spot)
     return true;
 }
 
-struct labels { struct davit_kv v[LABELS_MAX]; size_t n; char *made; };
+struct labels {
+    struct davit_kv v[LABELS_MAX], taints[TAINTS_MAX];
+    size_t n, n_taints;
+    char *made;                 /* a zone; a taint's key is made, too */
+};
 
 static void label(struct labels *l, const char *key, const char *value)
 {
@@ -195,9 +201,6 @@ static void labels_take(struct labels *l, const struct pool *p,
 {
     const char *key;
     json_t *v;
-    size_t i;
-    static const char *const taints[] = {"taint.0", "taint.1", "taint.2",
-                                         "taint.3"};
     bool bare = zone[0] != '\0' && strchr(zone, '-') == NULL;
     l->made = text_print("%s%s%s", bare ? m->location : "", bare ? "-" : "",
                          zone);
@@ -211,9 +214,26 @@ static void labels_take(struct labels *l, const struct pool *p,
                         v)
         if (json_is_string(v))
             label(l, key, json_string_value(v));
-    json_array_foreach(json_object_get(p->props, "nodeTaints"), i, v)
-        if (i < 4 && json_is_string(v))
-            label(l, taints[i], json_string_value(v));
+}
+
+/* "key=value:Effect", the value may lack. */
+static void taints_take(struct labels *l, const struct pool *p)
+{
+    size_t i;
+    json_t *v;
+    json_array_foreach(json_object_get(p->props, "nodeTaints"), i, v) {
+        const char *text = json_string_value(v) ? json_string_value(v) : "";
+        const char *colon = strrchr(text, ':');
+        const char *effect = colon ? kit_taint_effect(colon + 1) : NULL;
+        size_t key = strcspn(text, "=:");
+        if (effect == NULL || key == 0 || l->n_taints == TAINTS_MAX)
+            continue;
+        char *made = text_print("%.*s%c%.*s:%s", (int)key, text, '\0',
+                                text[key] == '=' ? (int)(colon - text) -
+                                                       (int)key - 1 : 0,
+                                text + key + 1, effect);
+        l->taints[l->n_taints++] = (struct davit_kv){made, made + key + 1};
+    }
 }
 
 static void offer_put(const struct pool *p, const struct aks_type *t,
@@ -229,6 +249,7 @@ static void offer_put(const struct pool *p, const struct aks_type *t,
     size_t n = 0;
     char memory[40];
     labels_take(&l, p, site->zone, m);
+    taints_take(&l, p);
     if (capability(sku, "vCPUs")[0] != '\0')
         resources[n++] = (struct davit_kv){"CPU", capability(sku, "vCPUs")};
     if (capability(sku, "GPUs")[0] != '\0')
@@ -240,10 +261,13 @@ static void offer_put(const struct pool *p, const struct aks_type *t,
     put(sink, &(struct davit_offer){
         .size = sizeof(struct davit_offer), .name = t->name,
         .zone = site->zone, .resources = resources, .n_resources = n,
-        .labels = l.v, .n_labels = l.n, .price_micros_hour = -1,
+        .labels = l.v, .n_labels = l.n, .taints = l.taints,
+        .n_taints = l.n_taints, .price_micros_hour = -1,
         .spot = p->spot,
         .available = sku == NULL || (sku_open(sku, m, site->zone) &&
                                      quota_open(sku, m, p->spot))});
+    for (size_t i = 0; i < l.n_taints; i++)
+        free((char *)l.taints[i].key);
     free(l.made);
 }
 

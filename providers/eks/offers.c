@@ -15,8 +15,8 @@
 #define KV_MAX 64
 
 struct facts {                  /* of one group */
-    struct davit_kv labels[KV_MAX], resources[KV_MAX];
-    size_t n_labels, n_resources;
+    struct davit_kv labels[KV_MAX], resources[KV_MAX], taints[KV_MAX];
+    size_t n_labels, n_resources, n_taints;
     char **kept;
     size_t n_kept;
 };
@@ -56,7 +56,26 @@ static const char *text_at(const json_t *j, const char *key)
     return s != NULL ? s : "";
 }
 
-/* Labels of the node group; taints as labels' neighbours, "taint:KEY". */
+/* As the clouds write the effect; one that is known already stays. */
+static void taint_add(struct facts *f, const char *key, const char *value,
+                      size_t n, const char *effect)
+{
+    char made[100];
+    effect = kit_taint_effect(effect);
+    if (effect == NULL || key[0] == '\0')
+        return;
+    snprintf(made, sizeof made, "%.*s:%s", (int)(n < 63 ? n : 63), value,
+             effect);
+    for (size_t i = 0; i < f->n_taints; i++)
+        if (strcmp(f->taints[i].key, key) == 0 &&
+            strcmp(f->taints[i].value, made) == 0)
+            return;
+    if (f->n_taints < KV_MAX)
+        f->taints[f->n_taints++] = (struct davit_kv){
+            keep(f, key, strlen(key)), keep(f, made, strlen(made))};
+}
+
+/* Labels and taints of the node group. */
 static int from_node_group(struct op *op, const struct eks_pool *p,
                            struct facts *f, struct kit_str *machines)
 {
@@ -80,11 +99,9 @@ static int from_node_group(struct op *op, const struct eks_pool *p,
             set(f, f->labels, &f->n_labels, key, strlen(key),
                 json_string_value(v));
     json_array_foreach(json_object_get(ng, "taints"), i, v) {
-        char name[300], value[300];
-        snprintf(name, sizeof name, "taint:%.280s", text_at(v, "key"));
-        snprintf(value, sizeof value, "%.200s:%.60s", text_at(v, "value"),
-                 text_at(v, "effect"));
-        set(f, f->labels, &f->n_labels, name, strlen(name), value);
+        const char *value = text_at(v, "value");
+        taint_add(f, text_at(v, "key"), value, strlen(value),
+                  text_at(v, "effect"));
     }
     json_array_foreach(json_object_get(ng, "instanceTypes"), i, v)
         if (json_is_string(v))
@@ -155,9 +172,10 @@ static void from_tags(const struct xml *group, struct facts *f)
             set(f, f->resources, &f->n_resources, key + 10, strlen(key + 10),
                 value);
         else if (strncmp(key, "taint/", 6) == 0) {
-            char name[300];
-            snprintf(name, sizeof name, "taint:%.280s", key + 6);
-            set(f, f->labels, &f->n_labels, name, strlen(name), value);
+            const char *colon = strrchr(value, ':');
+            if (colon != NULL)
+                taint_add(f, key + 6, value, (size_t)(colon - value),
+                          colon + 1);
         }
     }
 }
@@ -231,7 +249,8 @@ static void offer_put(const struct offering *o, const struct facts *f,
         .size = sizeof(struct davit_offer), .name = o->type->name,
         .zone = zone, .resources = f->resources,
         .n_resources = f->n_resources, .labels = f->labels,
-        .n_labels = f->n_labels, .spot = spot, .available = available,
+        .n_labels = f->n_labels, .taints = f->taints,
+        .n_taints = f->n_taints, .spot = spot, .available = available,
         .price_micros_hour = spot && machine[0] != '\0'
                                  ? spot_price(o->op, machine, zone) : -1});
 }

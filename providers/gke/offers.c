@@ -13,6 +13,7 @@
 #include "gke.h"
 
 #define LABELS_MAX 64
+#define TAINTS_MAX 16
 
 typedef void put_offer(struct davit_sink *, const struct davit_offer *);
 
@@ -24,8 +25,9 @@ struct facts {                   /* of a machine type in a zone */
 
 struct labels {
     struct davit_kv v[LABELS_MAX];
-    size_t n;
-    char taints[16][160];
+    size_t n, n_taints;
+    struct davit_kv taints[TAINTS_MAX];
+    char made[TAINTS_MAX][90];  /* their values */
 };
 
 /* NOT_FOUND is an answer here: that zone has no such thing. */
@@ -93,7 +95,7 @@ static void label_add(struct labels *ls, const char *key, const char *value)
         ls->v[ls->n++] = (struct davit_kv){key, value};
 }
 
-/* The labels a node of this pool will have, and its taints as "taint/KEY". */
+/* The labels a node of this pool will have, and its taints. */
 static void labels_read(const struct group *g, const struct facts *f,
                         struct labels *ls)
 {
@@ -112,14 +114,18 @@ static void labels_read(const struct group *g, const struct facts *f,
     if (g->spot)
         label_add(ls, "cloud.google.com/gke-spot", "true");
     json_array_foreach(kit_json_at(g->pool, "config.taints"), i, v) {
-        if (n == sizeof ls->taints / sizeof *ls->taints)
+        if (n == TAINTS_MAX)
             break;
-        char *t = ls->taints[n++];
-        int k = snprintf(t, 100, "taint/%.90s", kit_json_text(v, "key")) + 1;
-        snprintf(t + k, 160 - (size_t)k, "%.30s:%.20s",
-                 kit_json_text(v, "value"), kit_json_text(v, "effect"));
-        label_add(ls, t, t + k);
+        const char *effect = kit_taint_effect(kit_json_text(v, "effect"));
+        if (effect == NULL)
+            continue;
+        snprintf(ls->made[n], sizeof ls->made[n], "%.63s:%s",
+                 kit_json_text(v, "value"), effect);
+        ls->taints[n] = (struct davit_kv){kit_json_text(v, "key"),
+                                          ls->made[n]};
+        n++;
     }
+    ls->n_taints = n;
 }
 
 static bool pool_usable(const struct group *g)
@@ -165,7 +171,8 @@ static int offer_group(struct op *op, const struct group *g,
         .size = sizeof(struct davit_offer), .name = g->type->name,
         .zone = g->zone, .resources = has,
         .n_resources = f.gpus > 0 ? 3 : 2, .labels = ls.v,
-        .n_labels = ls.n, .price_micros_hour = -1, .spot = g->spot,
+        .n_labels = ls.n, .taints = ls.taints, .n_taints = ls.n_taints,
+        .price_micros_hour = -1, .spot = g->spot,
         .available = pool_usable(g) && enough(op, g, &f)});
     return DAVIT_OK;
 }

@@ -109,11 +109,13 @@ static int unit_end(struct end *x, struct group *g, const struct pod *p)
     uint32_t all = labelled ? unit_hosts(x, g, p, false, UINT32_MAX, false)
                             : g->hosts;
     uint32_t told = unit_hosts(x, g, p, true, UINT32_MAX, false);
-    if (told < all)
+    /* One that does not run makes the others useless: all of them go. */
+    bool broken = labelled && p->phase != DAVIT_RUNNING;
+    if (told < all && !broken)
         return say(x, DAVIT_RETRY, "numOfHosts", "pod %.80s is one host of "
                    "unit %.60s and waits for the others to be ended with it",
                    p->name, labelled ? p->unit : g->name);
-    unit_hosts(x, g, p, true, all, true);
+    unit_hosts(x, g, p, !broken, all, true);
     less_of(x, p->request);
     lower(x, g);
     return DAVIT_OK;

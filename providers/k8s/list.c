@@ -116,33 +116,20 @@ static void keep(struct listing *x)
 }
 
 /* Names that this handle wrote and whose pods are gone: the operator leaves
- * them there for ever.  Somebody faster, or a refusal: then the next list. */
-static void names_clean(struct listing *x)
+ * them there for ever.  *done: the names, for later. */
+static void names_clean(struct listing *x, json_t *done)
 {
     struct k8s *k = x->op.k;
-    struct davit_error e = {.size = sizeof e};
-    struct op quiet = {k, x->op.call, &e};
-    json_t *done = json_array(), *name;
     const char *key;
-    size_t i;
     json_t *v;
-    bool conflict;
     pthread_mutex_lock(&k->lock);
     json_object_foreach(k->named, key, v)
         if (pod_find(&x->ps, key) == NULL)
-            json_array_append_new(done, json_string(key));
+            json_object_set_new(done, key, json_true());
     pthread_mutex_unlock(&k->lock);
-    json_array_foreach(done, i, name)
+    json_object_foreach(done, key, v)
         for (size_t n = 0; n < x->c.n; n++)
-            group_unname(&x->c.v[n], json_string_value(name));
-    if (!cluster_changed(&x->c) ||
-        cluster_patch(&quiet, &x->c, &conflict) == DAVIT_OK) {
-        pthread_mutex_lock(&k->lock);
-        json_array_foreach(done, i, name)
-            json_object_del(k->named, json_string_value(name));
-        pthread_mutex_unlock(&k->lock);
-    }
-    json_decref(done);
+            group_unname(&x->c.v[n], key);
 }
 
 /* Somebody lowered replicas of a group that we scale: no pod goes by that, but
@@ -162,6 +149,39 @@ static void replicas_mend(struct listing *x, uint64_t writes)
             group_set_replicas(g, there);
     }
     pthread_mutex_unlock(&k->lock);
+}
+
+/* What has to be put in order, in one patch; a refusal waits for the next
+ * list, which tells it if it is more than this. */
+static void tidy(struct listing *x, uint64_t writes)
+{
+    struct k8s *k = x->op.k;
+    struct davit_error e = {.size = sizeof e};
+    struct op quiet = {k, x->op.call, &e};
+    json_t *done = json_object(), *v;
+    bool conflict = false, good = true;
+    const char *key;
+    for (int tries = 1; good; tries++) {
+        names_clean(x, done);
+        replicas_mend(x, writes);
+        if (!cluster_changed(&x->c))
+            break;
+        good = cluster_patch(&quiet, &x->c, &conflict) == DAVIT_OK;
+        if (good || !conflict || tries > 3 || !cluster_again(&quiet, tries))
+            break;
+        cluster_done(&x->c);
+        good = cluster_read(&quiet, &x->c) == DAVIT_OK;
+        /* Our own try is no reason to mistrust what was read. */
+        pthread_mutex_lock(&k->lock);
+        writes = writes + 1 == k->writes ? k->writes : writes;
+        pthread_mutex_unlock(&k->lock);
+    }
+    pthread_mutex_lock(&k->lock);
+    if (good)
+        json_object_foreach(done, key, v)
+            json_object_del(k->named, key);
+    pthread_mutex_unlock(&k->lock);
+    json_decref(done);
 }
 
 int k8s_list(void *self, struct davit_call *call, struct davit_sink *sink,
@@ -186,8 +206,7 @@ int k8s_list(void *self, struct davit_call *call, struct davit_sink *sink,
             group_promises(&x, &x.c.v[i]);
         writer_watch(&x.op, &x.c);
         keep(&x);
-        replicas_mend(&x, writes);
-        names_clean(&x);
+        tidy(&x, writes);
     }
     pods_done(&x.ps);
     cluster_done(&x.c);

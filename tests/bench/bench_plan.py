@@ -171,6 +171,38 @@ def ray_words(row, ray):
     return cost, "%.0fx" % (1e3 * ray["cpu_s"] / row["first_cpu_ms"])
 
 
+def rounds(cases, budget):
+    """Whole rounds of the planner on snapshots with nodes; returns faults."""
+    names = [n for n in sorted(os.listdir(cases)) if n.endswith(".snapshot.json")]
+    driver = os.environ.get("ROUND_BIN")
+    faults = 0
+    if not names or not driver:
+        return 0
+    print("\n%-24s %6s %6s %6s %8s %8s %6s %6s %10s %10s %11s %9s %9s %8s" % (
+        "round", "nodes", "offers", "shapes", "placed", "launched", "unpl",
+        "new", "cost $/h", "first", "snapshot ms", "first ms", "cpu ms", "rss MiB"))
+    for name in names:
+        path = os.path.join(cases, name)
+        out = subprocess.run([driver, path, str(int(budget))], check=True,
+                             capture_output=True, text=True)
+        r = json.loads(out.stdout)
+        with open(path) as f:
+            facts = json.load(f)
+        wanted = sum(d.get("count", 1) for d in facts["demands"])
+        print("%-24s %6d %6d %6d %8d %8d %6d %6d %10.3f %10.3f %11.2f %9.2f %9.0f %8.1f" % (
+            name[:-14], r["nodes"], r["offers"], r["shapes"], r["placed"],
+            r["launched"], r["unplaced"], r["new_nodes"], r["cost"],
+            r["first_cost"], r["snapshot_cpu_ms"], r["first_cpu_ms"],
+            r["cpu_ms"], r["peak_rss_kib"] / 1024), flush=True)
+        if r["placed"] + r["launched"] + r["unplaced"] != wanted:
+            print("    FAULT %d bundles were wanted" % wanted)
+            faults += 1
+        if r["cost"] > r["first_cost"] + 1e-6:
+            print("    FAULT dearer than the first plan")
+            faults += 1
+    return faults
+
+
 def main():
     root = os.path.dirname(os.path.dirname(HERE))
     driver = os.environ.get("BENCH_BIN") or os.path.join(
@@ -195,7 +227,7 @@ def main():
     for name in sorted(os.listdir(cases)):
         path = os.path.join(cases, name)
         if not name.endswith(".json") or name == "best_known.json" \
-                or name.endswith(".ray.json"):
+                or name.endswith((".ray.json", ".snapshot.json")):
             continue
         with open(path) as f:
             case = json.load(f)
@@ -232,6 +264,7 @@ def main():
             faults.append("dearer than the first plan")
             print("    FAULT dearer than the first plan")
         bad += len(faults)
+    bad += rounds(cases, budget)
     if os.environ.get("OUT"):
         with open(os.environ["OUT"], "w") as f:
             json.dump(rows, f, indent=1)

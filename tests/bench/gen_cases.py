@@ -96,6 +96,45 @@ def limited(case, rng):
     return case
 
 
+def facts_bundle(d):
+    out = {"resources": {k: v for k, v in d["resources"].items() if v},
+           "count": d["count"]}
+    if d.get("accelerator_types"):
+        out["accelerator_type"] = d["accelerator_types"]
+    return out
+
+
+def round_of(rng, bundles, shapes, n_nodes, n_offers, labels=0.33):
+    """A snapshot.json: nodes in all states of use, and more demand than they
+    hold.  Used amounts are of shapes that fit, so that devices add up."""
+    types = [t for t in node_types(rng, max(n_offers // 4, 40))]
+    out, zones = [], ["a", "b"]
+    for t in types:
+        offers = [{"zone": z, "price": round(t["price"] * (1 + 0.01 * k), 6)}
+                  for k, z in enumerate(zones)]
+        offers += [{"zone": z, "spot": True, "price": round(t["price"] * 0.4, 6)}
+                   for z in zones]
+        entry = {"name": t["name"], "provider": "sim", "max": 2000,
+                 "resources": {k: v for k, v in t["resources"].items() if v},
+                 "offers": offers}
+        if t["labels"]:
+            entry["accelerator_type"] = t["labels"]["accelerator_type"]
+        out.append(entry)
+    nodes = []
+    for k in range(n_nodes):
+        t = rng.choice(out)
+        total, free = dict(t["resources"]), dict(t["resources"])
+        for name in free:
+            if name == "GPU":
+                free[name] = rng.randint(0, int(free[name]) // 2)
+            else:
+                free[name] = int(free[name] * rng.choice([0, 0.1, 0.25, 0.5]))
+        nodes.append({"id": "n%05d" % k, "type": t["name"], "zone": rng.choice(zones),
+                      "total": total, "available": free})
+    return {"now_ms": 1795255200000, "node_types": out, "nodes": nodes,
+            "demands": [facts_bundle(d) for d in demands(rng, bundles, shapes, labels)]}
+
+
 def main():
     ap = argparse.ArgumentParser()
     ap.add_argument("dir")
@@ -127,6 +166,16 @@ def main():
         add("syn-100k", small, demands(rng, 100000, 440, 0.33))
         add("syn-jit1000", large, jit(rng, 1000, 0.33))
         add("syn-jit10k", large, jit(rng, 10000, 0.33))
+    rounds = {"round-1m-identical": {
+        "now_ms": 1795255200000,
+        "node_types": [{"name": "t4", "provider": "sim", "price": 0.73,
+                        "resources": {"CPU": 8, "memory": 32 * GIB, "GPU": 1}}],
+        "demands": [{"resources": {"CPU": 2, "GPU": 0.25}, "count": 1000000}]}}
+    if not args.quick:
+        rounds["round-13315"] = round_of(rng, 13315, 500, 1337, 400)
+    for name, facts in rounds.items():
+        with open(os.path.join(args.dir, name + ".snapshot.json"), "w") as f:
+            json.dump(facts, f, separators=(",", ":"))
     for case in cases:
         with open(os.path.join(args.dir, case["name"] + ".json"), "w") as f:
             json.dump(case, f, separators=(",", ":"))

@@ -6,8 +6,9 @@ $(B)/tests/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/replay.c $(B)/libdavit.a $(B)/
 	$(Q)$(CC) $(CFLAGS) -Wno-conversion $(CPPFLAGS) $(PKG_CFLAGS) -Iautoscaler $(LDFLAGS) -o $@ $< $(if $(findstring ray,$*),,tests/fuzz/replay.c) $(B)/libdavit.a $(CMOCKA_LIBS) $(PKG_LIBS) -ldl -lpthread -lm
 
 .PHONY: check-fuzz
-check-fuzz: $(B)/tests/fuzz_config $(B)/tests/fuzz_snapshot $(B)/tests/fuzz_ray
+check-fuzz: $(B)/tests/fuzz_config $(B)/tests/fuzz_snapshot $(B)/tests/fuzz_ray $(B)/tests/fuzz_kube
 	$(B)/tests/fuzz_config configs/*.yaml $(wildcard tests/unit/config/*/*.yaml)
 	$(B)/tests/fuzz_snapshot $(wildcard tests/cases/*/*.json tests/golden/*/*.json tests/fuzz/seeds/*.json)
 	$(B)/tests/fuzz_ray -n 5000
-	@echo "fuzz: 3 passed, 0 failed"
+	$(B)/tests/fuzz_kube $(wildcard tests/fuzz/seeds/kube/*.json)
+	@echo "fuzz: 4 passed, 0 failed"

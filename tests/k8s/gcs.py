@@ -89,7 +89,7 @@ class Gcs:
         with self.lock:
             n = self.nodes[name]
             n.status = pb.NodeStatus.RUNNING
-            for k in n.available_resources:
+            for k in list(n.total_resources):
                 n.available_resources[k] = 0
             n.node_activity[:] = ["Busy workers on node."]
             self.since.pop(name, None)

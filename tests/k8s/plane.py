@@ -336,6 +336,19 @@ class Plane:
 
     # ---- faults and proof
 
+    def recover(self):
+        """The scheduler, the controllers and kwok anew: they would retry up to half a minute late
+        after the apiserver was away, and it is not them that is tested."""
+        rest = [s for s in self.servers if s not in (self.etcd, self.apiserver)]
+        for server in rest:
+            server.stop(hard=True)
+        # a new kwok would wait until those of the old one are over
+        self.client.delete("/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases")
+        for server in rest:
+            server.launch()
+        for server in rest:
+            server.await_ready()
+
     def compact(self):
         """Versions before now are forgotten: a watch from one of them gets 410 Gone after a restart."""
         def etcd(path, body):

@@ -235,6 +235,7 @@ def test_apiserver_restart_and_a_watch_of_the_past_gets_410(plane, operator, clu
     print(f"apiserver restarted in {time.monotonic() - began:.1f} s")
     last = [(kind, o.get("code")) for kind, o in plane.client.watch(pods_path(), version)]
     assert last == [("ERROR", 410)]
+    plane.recover()
     cluster(("replace", "replicas", 2))  # operator, scheduler and kwok go on
     running(plane, 2)
 

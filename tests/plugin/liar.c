@@ -127,6 +127,7 @@ static int liar_offers(void *self, struct davit_call *c, struct davit_sink *s,
                        put_offer *put, struct davit_error *e)
 {
     const struct misfit *m = self;
+    static const struct davit_kv misspelt = {"gpu", "present:NO_SCHEDULE"};
     struct davit_offer o = {.size = sizeof o, .name = "t4", .zone = "a",
                             .price_micros_hour = 1000, .available = true};
     (void)c, (void)e;
@@ -139,6 +140,8 @@ static int liar_offers(void *self, struct davit_call *c, struct davit_sink *s,
         o.name = NULL;
     else if (strcmp(m->how, "price") == 0)
         o.price_micros_hour = -5;
+    else if (strcmp(m->how, "taint") == 0)
+        o.taints = &misspelt, o.n_taints = 1;
     put(s, &o);
     return DAVIT_OK;
 }

@@ -159,6 +159,7 @@ static void test_offers_lies(void **state)
     offers_case("offer name", ST_BROKEN, "named \"nosuch\", which is no node");
     offers_case("offer null", ST_BROKEN, "named NULL");
     offers_case("price", ST_BROKEN, "for -5 micro-dollars");
+    offers_case("taint", ST_BROKEN, "\"gpu\" -> \"present:NO_SCHEDULE\"");
     offers_case("unsupported", ST_UNSUPPORTED, "");
 }
 

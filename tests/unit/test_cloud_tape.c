@@ -249,7 +249,7 @@ static void test_recorded_and_replayed(void **state)
     static const char binary[] = "a\0\x80\xff\xc3\xa9z";
     struct world *w = *state;
     struct tape *t;
-    struct tape_launch launch = {"davit-1", "t4", "a", false};
+    struct tape_call launch = {"davit-1", "t4", "a", false, tape_call_id(), 0};
     char url[100];
     assert_int_equal(tape_record(w->dir, "gke", &t, &w->err), ST_OK);
     struct server *s = server_start(serve, NULL);
@@ -375,6 +375,45 @@ static void test_time_passes_with_writes(void **state)
     tape_free(t);
 }
 
+/* Two operations side by side; replayed, the other one is faster. */
+static void test_side_by_side(void **state)
+{
+    struct world *w = *state;
+    struct tape *t;
+    struct tape_call a = {"r-a", "t4", "a", false, 1, 0};
+    struct tape_call b = {"", "", "", false, 2, 0};
+    FILE *f = fopen(w->path, "w");
+    line(f, "GET", "/a", "", "a0", "},\"call\":7,\"launch\":{\"request_id\":"
+         "\"r-a\",\"type\":\"t4\",\"zone\":\"a\",\"spot\":false}");
+    line(f, "POST", "/end", "", "ended", "},\"call\":8");
+    line(f, "POST", "/tag", "x=1", "ok", "},\"call\":7,\"launch\":{"
+         "\"request_id\":\"r-a\",\"type\":\"t4\",\"zone\":\"a\"}");
+    line(f, "POST", "/other", "", "ok", "},\"call\":9");
+    line(f, "GET", "/b", "", "b1", "},\"call\":8");
+    line(f, "GET", "/a", "", "a1", "},\"call\":7,\"launch\":{\"request_id\":"
+         "\"r-a\",\"type\":\"t4\",\"zone\":\"a\"}");
+    fclose(f);
+    assert_int_equal(tape_replay(w->dir, "gke", &t, &w->err), ST_OK);
+    struct http_exchange x = {.method = "GET", .url = "http://h/a"};
+    struct http_exchange tag = {.method = "POST", .url = "http://h/tag",
+                                .body = "x=1", .body_len = 3};
+    struct http_exchange end = {.method = "POST", .url = "http://h/end"};
+    struct http_exchange y = {.method = "GET", .url = "http://h/b"};
+    assert_int_equal(tape_do(t, &a, NULL, &x, &w->arena, &w->err), ST_OK);
+    assert_string_equal(x.reply, "a0");
+    assert_int_equal(tape_do(t, &a, NULL, &tag, &w->arena, &w->err), ST_OK);
+    /* /end and /other were not asked, and yet: */
+    assert_int_equal(tape_do(t, &a, NULL, &x, &w->arena, &w->err), ST_OK);
+    assert_string_equal(x.reply, "a1");
+    assert_int_equal(tape_do(t, &b, NULL, &end, &w->arena, &w->err), ST_OK);
+    assert_int_equal(b.follows, 8);
+    assert_int_equal(tape_do(t, &b, NULL, &y, &w->arena, &w->err), ST_OK);
+    assert_string_equal(y.reply, "b1");
+    /* Anybody else sees the time that the writes made. */
+    assert_string_equal(ask(w, t, "GET", "http://h/a", ""), "a0");
+    tape_free(t);
+}
+
 static void test_what_differs_between_runs(void **state)
 {
     struct world *w = *state;
@@ -451,6 +490,7 @@ int main(void)
         T(test_no_secret_is_written),
         T(test_recorded_and_replayed),
         T(test_time_passes_with_writes),
+        T(test_side_by_side),
         T(test_what_differs_between_runs),
         T(test_bad_files),
     };

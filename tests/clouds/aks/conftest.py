@@ -9,6 +9,7 @@ import pytest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
+import aks_operations  # noqa: E402
 from aks_cloud import Cloud  # noqa: E402
 from aks_rig import BUILD, QUICK, ROOT, VARIANT, Drive, config, environment  # noqa: E402
 from aks_server import Server  # noqa: E402
@@ -39,6 +40,7 @@ def server():
     with Server(cloud) as s:
         yield s
     assert cloud.rejected == [], "Azure's own SDK rejects these"
+    assert aks_operations.unknown(cloud.log) == [], "an operation that is not in the table"
     assert cloud.lost_work == [], "somebody let Azure choose which machines end, or overwrote the pool"
 
 

@@ -76,8 +76,12 @@ static json_t *answer(const struct call *c)
     }
     for (uint32_t i = 0; i < c->offers.n; i++) {
         const struct call_offer *o = &c->offers.v[i];
+        json_t *taints = json_object();
+        for (uint32_t k = 0; k < o->n_taints; k++)
+            json_object_set_new(taints, o->taints[k].key,
+                                json_string(o->taints[k].value));
         json_array_append_new(offers, json_pack(
-            "{s:s, s:s, s:b, s:b, s:I}", "type", o->type, "zone", o->zone,
+            "{s:o, s:s, s:s, s:b, s:b, s:I}", "taints", taints, "type", o->type, "zone", o->zone,
             "spot", (int)o->spot, "available", (int)o->available, "price",
             (json_int_t)o->price_micros_hour));
     }

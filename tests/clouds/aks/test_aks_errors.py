@@ -44,6 +44,12 @@ def test_a_stockout_inside_another_error(drive, cloud, error):
     assert r["status"] == "STOCKOUT" and r["code"] in json.dumps(error), r
 
 
+def test_a_quota_inside_another_error(drive, cloud):
+    r = put_says(drive, cloud, 400, {"code": "InvalidTemplateDeployment", "message": "m", "details": [
+        {"code": "QuotaExceeded", "message": "Operation could not be completed"}]})
+    assert (r["status"], r["code"]) == ("QUOTA", "QuotaExceeded"), r
+
+
 def test_a_quota_of_cores_comes_as_OperationNotAllowed(drive, cloud):
     r = put_says(drive, cloud, 409, {"code": "OperationNotAllowed", "message": "Operation could not be completed as it results "
                                      "in exceeding approved standardNCASv3_T4Family Cores quota."})
@@ -96,6 +102,13 @@ def test_offers(drive, cloud):
     cloud.usages[0]["currentValue"] = 61  # 3 of 64 cores are left, one machine has 4
     assert offers(d) == {("t4", "westeurope-1", False): False, ("t4", "westeurope-2", False): False, ("cpu", "", False): True}
     assert len([e for e in cloud.log if e["path"].endswith("/skus")]) == 2  # one size is unknown: asked again
+
+
+def test_offers_tell_taints(drive, cloud):
+    cloud.pools["gpu"].props["nodeTaints"] = ["sku=gpu:NoSchedule", "bare:NoExecute", "odd=1:Whatever"]
+    cloud.pools["cpu"].props["nodeTaints"] = []
+    got = {o["type"]: o["taints"] for o in drive().call("offers")["offers"]}
+    assert got == {"t4": {"sku": "gpu:NoSchedule", "bare": ":NoExecute"}, "cpu": {}}
 
 
 def test_a_size_that_is_closed_to_us_in_one_zone(drive, cloud):

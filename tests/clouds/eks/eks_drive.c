@@ -79,13 +79,18 @@ static json_t *told(const struct call *c, double cpu)
     }
     json_object_set_new(o, "machines", list);
     list = json_array();
-    for (uint32_t i = 0; i < c->offers.n; i++)
+    for (uint32_t i = 0; i < c->offers.n; i++) {
+        json_t *taints = json_object();
+        for (uint32_t k = 0; k < c->offers.v[i].n_taints; k++)
+            json_object_set_new(taints, c->offers.v[i].taints[k].key,
+                                json_string(c->offers.v[i].taints[k].value));
         json_array_append_new(list, json_pack(
-            "{s:s, s:s, s:I, s:b, s:b}", "type", c->offers.v[i].type, "zone",
+            "{s:o, s:s, s:s, s:I, s:b, s:b}", "taints", taints, "type", c->offers.v[i].type, "zone",
             c->offers.v[i].zone, "price",
             (json_int_t)c->offers.v[i].price_micros_hour, "spot",
             (int)c->offers.v[i].spot, "available",
             (int)c->offers.v[i].available));
+    }
     json_object_set_new(o, "offers", list);
     json_t *done = json_object();
     for (uint32_t i = 0; c->done != NULL && i < c->n_ids; i++)

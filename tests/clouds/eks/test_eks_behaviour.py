@@ -336,6 +336,15 @@ def test_many_requests_do_not_fill_the_tags(cloud, one):
     assert one.list()[0]["request"] == "x" * 127
 
 
+def test_offers_tell_taints(cloud, tmp_path):
+    """The node group's, and those a scale from zero is told by tags."""
+    cloud.fresh(gpu={"tags": {"k8s.io/cluster-autoscaler/node-template/taint/team": "ml:PreferNoSchedule",
+                              "k8s.io/cluster-autoscaler/node-template/taint/odd": "what"}})
+    with Drive(tmp_path, cloud, GPU % cloud.names["gpu"]) as d:
+        (o,) = d.ask("offers")["offers"]
+        assert o["taints"] == {"nvidia.com/gpu": "present:NoSchedule", "team": "ml:PreferNoSchedule"}
+
+
 def test_offers_tell_the_spot_price(cloud, tmp_path):
     cloud.fresh(cheap={"spot": True}, dear={})
     types = ("  spot: {provider: eks, pool: %(cheap)s, machine: g5.xlarge, max: 9, spot: true}\n"

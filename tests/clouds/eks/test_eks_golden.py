@@ -5,7 +5,14 @@ and form are equal, as sets.
 """
 import json
 
-from eks_rig import HERE, Drive, environment
+import re
+
+import botocore.session
+from botocore.serialize import create_serializer
+from botocore.validate import ParamValidator
+
+from eks_operations import AGENTS, OPERATIONS
+from eks_rig import HERE, ROOT, Drive, environment
 
 
 def golden(name):
@@ -59,10 +66,91 @@ def test_requests(cloud, tmp_path):
              {**names, ids[1]: "i-1", ids[2]: "i-2"})
         token = [dict(x["form"])["ClientToken"] for x in cloud.log() if x["action"] == "LaunchInstances"][0]
         same(cloud, "asg_launch_instances", "LaunchInstances", {**names, token: "tok-9"})
+        # what has no recording, too, is as botocore would have sent it
+        judged = {judged_by_botocore(x) for x in cloud.log() if x["form"]}
+        assert judged >= {"SetDesiredCapacity", "CreateOrUpdateTags", "CreateTags", "SetInstanceProtection", "LaunchInstances",
+                          "TerminateInstanceInAutoScalingGroup", "DescribeInstances"}, judged
         # a filter of our own, in the SDK's form
         want = {k for k, _ in shape(golden("ec2_describe_instances_filter")[0], {})["form"]}
         ours = [x for x in cloud.log() if x["action"] == "DescribeInstances"]
         assert all(want <= {k for k, _ in x["form"]} for x in ours) and two
+
+
+VERSIONS = {"autoscaling": "2011-01-01", "ec2": "2016-11-15", "sts": "2011-06-15"}
+TYPES = {"integer": int, "long": int, "boolean": lambda v: {"true": True, "false": False}[v], "timestamp": str, "string": str}
+SESSION = botocore.session.Session()
+
+
+def judged_by_botocore(x):
+    """Reads our form by the service's model, and has botocore write it again."""
+    model = SESSION.get_service_model(x["service"])
+    op = model.operation_model(x["action"])
+    form, ec2 = dict(x["form"]), x["service"] == "ec2"
+    assert len(form) == len(x["form"]), "a parameter twice"
+    head = {k: form.pop(k) for k in ("Action", "Version")}
+    assert head == {"Action": x["action"], "Version": VERSIONS[x["service"]]}
+    left = set(form)
+
+    def named(name, member):
+        own = member.serialization.get("queryName") if ec2 else None
+        name = own or member.serialization.get("name", name)
+        return name[:1].upper() + name[1:] if ec2 else name
+
+    def read(shape, prefix):
+        if shape.type_name == "structure":
+            got = {n: read(m, f"{prefix}.{named(n, m)}".lstrip(".")) for n, m in shape.members.items()}
+            return {k: v for k, v in got.items() if v is not None} or None
+        if shape.type_name == "list":
+            at = prefix if ec2 or shape.serialization.get("flattened") else prefix + ".member"
+            got, i = [], 1
+            while any(k == f"{at}.{i}" or k.startswith(f"{at}.{i}.") for k in form):
+                got.append(read(shape.member, f"{at}.{i}"))
+                i += 1
+            return got or None
+        if prefix in form:
+            left.discard(prefix)
+            return TYPES[shape.type_name](form[prefix])
+        return None
+    params = read(op.input_shape, "")
+    assert not left, f"{x['action']}: the model knows no {sorted(left)}"
+    wrong = ParamValidator().validate(params, op.input_shape)
+    assert not wrong.has_errors(), wrong.generate_report()
+    again = create_serializer(model.metadata["protocol"]).serialize_to_request(params, op)["body"]
+    assert {k: str(v) for k, v in again.items()} == {**head, **form}, x["action"]
+    return x["action"]
+
+
+def test_requests_without_a_recording(cloud, tmp_path):
+    """As botocore sends them: what the other test does not come by."""
+    cloud.fresh(gpu={"max": 40, "spot": True})
+    (tmp_path / "credentials").write_text("[base]\naws_access_key_id = AKIDEXAMPLE\naws_secret_access_key = "
+                                          "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY\n")
+    (tmp_path / "config").write_text("[profile gpu]\nrole_arn = arn:aws:iam::123456789012:role/scaler\nsource_profile = base\n")
+    types = "  gpu: {provider: eks, pool: %s, machine: g5.xlarge, max: 60, spot: true}" % cloud.names["gpu"]
+    with Drive(tmp_path, cloud, types, ", profile: gpu", env=environment(tmp_path, False)) as d:
+        d.ask("offers")
+        for i in range(14):  # old requests are pruned
+            d.launch(f"r{i}", 1, spot=True)
+            d.terminate(*[m["id"] for m in d.list()])
+        judged = {judged_by_botocore(x) for x in cloud.log() if x["form"]}
+        assert judged >= {"AssumeRole", "DescribeSpotPriceHistory", "DeleteTags", "CreateOrUpdateTags"}, judged
+
+
+def test_the_table_is_whole():
+    """Every operation in the sources is in it, every recording in a test here."""
+    source = "".join(p.read_text() for p in sorted((ROOT / "providers" / "eks").glob("*.c")))
+    assert set(re.findall(r'form_begin\(&?\w+,\s*\w+,\s*"(\w+)"', source)) | {"DescribeNodegroup"} == set(OPERATIONS)
+    here = (HERE / "test_eks_golden.py").read_text()
+    tried = set(re.findall(r'same\(cloud, "(\w+)"', here)) | set(re.findall(r'golden\("(\w+)"\)\[', here))
+    recordings = {n for names in OPERATIONS.values() for n in names} | set(AGENTS)
+    assert recordings == {p.stem for p in (HERE / "golden").glob("*.json")} == tried
+
+
+def test_a_node_group_that_is_not_there(cloud, tmp_path):
+    cloud.fresh(gpu={})
+    with Drive(tmp_path, cloud, "  gpu: {provider: eks, pool: nope, resources: {CPU: 4, GPU: 1}, max: 60}") as d:
+        assert d.list() == []
+        same(cloud, "eks_describe_nodegroup_notfound", "DescribeNodegroup", {cloud.cluster + "/": "c1/"})
 
 
 def test_instance_types(cloud, tmp_path):

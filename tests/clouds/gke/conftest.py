@@ -8,6 +8,7 @@ import pytest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "integration")]
 
+import gke_operations  # noqa: E402
 from gke_rig import BUILD, ROOT, VARIANT, Drive, config, environment  # noqa: E402
 from gke_server import Cloud, Server  # noqa: E402
 
@@ -29,6 +30,7 @@ def server():
         yield s
     assert cloud.rejected == [], "Google's own schema rejects these"
     assert cloud.bad_replies == [], "our own test cloud answers what Google would not"
+    assert gke_operations.unknown(cloud.used) == [], "an operation that is not in the table"
     assert cloud.lost_work == [], "somebody let Google choose which machines end"
 
 

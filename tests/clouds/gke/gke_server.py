@@ -70,7 +70,7 @@ class Cloud:
         self.pools, self.groups, self.ops, self.requests = {}, {}, {}, {}
         self.tokens, self.log, self.rejected, self.bad_replies = {}, [], [], []
         self.next_id, self.bought, self.lost_work = 1000, 0, []
-        self.counts = {}
+        self.counts, self.used = {}, set()
         self.types = {"n1-standard-8": (8, 30720, None), "e2-standard-8": (8, 32768, None),
                       "a2-highgpu-1g": (12, 87040, ("nvidia-tesla-a100", 1)), "e2-medium": (2, 4096, None)}
         self.accelerators = {"nvidia-tesla-t4": 4, "nvidia-tesla-a100": 16}
@@ -554,6 +554,7 @@ class Handler(BaseHTTPRequestHandler):
         c.check_token(self.headers["Authorization"])
         short = m["id"].rsplit(".", 1)[-1]
         c.counts[short] = c.counts.get(short, 0) + 1
+        c.used.add(m["id"])
         if short in c.refuse:
             http, reason, message = c.refuse[short]
             raise Refusal(http, message, reason)

@@ -12,11 +12,12 @@ import urllib.parse
 
 import pytest
 
+import gke_operations
 from gke_server import Cloud, Server
 
 HERE = pathlib.Path(__file__).resolve().parent
 A, B = "us-central1-a", "us-central1-b"
-GOLDENS = sorted(p for p in (HERE / "golden").glob("g[ck]*.json")) + sorted((HERE / "golden").glob("gapi*.json"))
+GOLDENS = [(op, name) for op, names in gke_operations.OPERATIONS.items() for name in names]
 LOOSE = {"fields", "alt", "$alt", "requestId"}
 
 
@@ -77,12 +78,20 @@ def sent(driver, tmp_path_factory):
             out.add(shape(r["method"], urllib.parse.unquote(u.path), query, body))
             # The SDKs' defaults: without paging, and in pages.
             out.add(shape(r["method"], urllib.parse.unquote(u.path), [q for q in query if q[0] != "maxResults"], body))
-    return out, raw
+    return out, raw, cloud.used
 
 
-@pytest.mark.parametrize("path", GOLDENS, ids=lambda p: p.stem)
-def test_recorded(sent, path):
-    for want in recorded(path):
+def test_the_table_is_whole(sent):
+    """Nothing is used that is not in it, nothing is in it that is not used."""
+    assert sent[2] == set(gke_operations.OPERATIONS)
+    recordings = {n for names in gke_operations.OPERATIONS.values() for n in names} | set(gke_operations.TOKENS)
+    assert recordings == {p.stem for p in (HERE / "golden").glob("*.json")}
+
+
+@pytest.mark.parametrize("op,name", GOLDENS)
+def test_recorded(sent, op, name):
+    assert op in sent[2], f"{op} was not used"
+    for want in recorded(HERE / "golden" / f"{name}.json"):
         assert want in sent[0], "\n".join([want, "--- sent:", *sorted(sent[0])])
 
 

@@ -274,6 +274,13 @@ def test_never_by_number(drive, cloud):
     assert not {"setSize", "resize"} & set(cloud.counts) and set(ids[3:]) <= set(cloud.living())
 
 
+def test_offers_tell_taints(drive, cloud):
+    cloud.pool("cpu", [A], machine="e2-standard-8", hash_="ffffeeee", taints=[
+        {"key": "team", "value": "ml", "effect": "PREFER_NO_SCHEDULE"}, {"key": "x", "effect": "EFFECT_UNSPECIFIED"}])
+    got = {o["type"]: o["taints"] for o in drive().call("offers")["offers"]}
+    assert got == {"t4": {"nvidia.com/gpu": "present:NoSchedule"}, "cpu": {"team": "ml:PreferNoSchedule"}}
+
+
 def test_offers(drive, cloud):
     d = drive(t4=f"zones: [{A}, {B}, us-central1-f]")
     cloud.missing_types = {(B, "nvidia-tesla-t4")}

@@ -18,7 +18,7 @@ cluster: resnet
 api: {listen: "127.0.0.1:{port}"}
 state: "{dir}/davit.db"
 plugin_dir: %(plugins)s
-limits: {max_nodes: %(max_nodes)d, idle_timeout: %(idle)s, start_timeout: 2m}
+limits: {max_nodes: %(max_nodes)d, idle_timeout: %(idle)s, start_timeout: %(start)s}
 %(head)sproviders:
   %(provider)s
 node_types:
@@ -33,11 +33,11 @@ class Side:
     long = 12          # seconds: a long time for machines to be on their way
     secrets = ()       # what must be in no log
 
-    def config(self, idle="1s", t4_max=2, t4_min=0, cpu_min=1, max_nodes=20, head=""):
+    def config(self, idle="1s", t4_max=2, t4_min=0, cpu_min=1, max_nodes=20, start="2m", head=""):
         provider, cpu, t4 = self.words()
         return CONFIG % {"plugins": BUILD / "plugins", "max_nodes": max_nodes, "idle": idle, "provider": provider, "cpu": cpu,
-                         "t4": t4, "zones": ", ".join(self.zones), "t4_min": t4_min, "t4_max": t4_max, "cpu_min": cpu_min,
-                         "head": head and f"head: {{ray: {{address: {head}}}}}\n"}
+                         "t4": t4, "start": start, "zones": ", ".join(self.zones), "t4_min": t4_min, "t4_max": t4_max, "cpu_min": cpu_min,
+                         "head": f"head: {{ray: {{address: {head}}}}}\n" if head else ""}
 
     def plain_environment(self):
         """Nobody's credentials, and no proxy."""

@@ -1,0 +1,86 @@
+"""Kubernetes Events: what was bought for a pod and why not, once each."""
+import time
+
+import manifests
+import pools
+from client import pods_path, stays, until
+from pools import PRODUCT, Pools
+
+EVENTS = "/api/v1/namespaces/default/events"
+T4 = {PRODUCT: "Tesla-T4"}
+
+
+def events(plane, reason, name=None):
+    return [e for e in plane.client.get(EVENTS)["items"] if e.get("reason") == reason
+            and name in (None, e["involvedObject"]["name"])]
+
+
+def post(plane, *names, **more):
+    for n in names:
+        plane.client.post(pods_path(), manifests.pod(n, **more))
+
+
+def test_scale_up_and_why_not(plane, tmp_path):
+    with Pools(plane, tmp_path) as d:
+        post(plane, "fits", gpus=1, nodeSelector=T4)
+        post(plane, "large", gpus=16, nodeSelector=T4)
+        up, = until(lambda: events(plane, "TriggeredScaleUp", "fits"), 20)
+        pod = plane.client.get(pods_path(name="fits"))
+        assert up["involvedObject"]["uid"] == pod["metadata"]["uid"] and up["involvedObject"]["kind"] == "Pod"
+        assert up["type"] == "Normal" and up["source"]["component"] == "davit" and "1 of t4" in up["message"]
+        no, = until(lambda: events(plane, "NotTriggerScaleUp", "large"), 20)
+        assert no["type"] == "Warning" and "t4 lacks GPU: 16 needed, 4 there" in no["message"], no["message"]
+        ticks = d.status()["tick"]
+        stays(lambda: len(events(plane, "NotTriggerScaleUp")) == 1, 3)
+        assert no["count"] == 1 and d.status()["tick"] >= ticks
+        assert not events(plane, "NotTriggerScaleUp", "fits")
+        assert not events(plane, "TriggeredScaleUp", "large")
+
+
+def test_one_event_per_pod(plane, tmp_path):
+    mark = plane.audit_mark()
+    slow = {"t4": dict(pools.TYPES["t4"], options={"boot": "4s"})}  # all pods are there before the first node is
+    with Pools(plane, tmp_path, slow):
+        post(plane, *(f"p-{i}" for i in range(30)), gpus=1, nodeSelector=T4)
+        until(lambda: len({e["involvedObject"]["name"] for e in events(plane, "TriggeredScaleUp")}) >= 30, 30)
+        time.sleep(1)
+        wrote = plane.audit(mark, verb="create", resource="events", user="davit")
+        told = [e["body"]["involvedObject"]["name"] for e in wrote if e["body"]["reason"] == "TriggeredScaleUp"]
+        assert len(told) == len(set(told)) == 30, told
+
+
+def test_scale_down_and_its_failure_on_the_node(plane, tmp_path):
+    small = {"small": {"resources": {"CPU": 4, "memory": "16Gi"}, "price": 0.2, "max": 20}}
+    with Pools(plane, tmp_path, small, limits={"idle_timeout": "2s"}) as d:
+        post(plane, "work", cpu="3")
+        until(lambda: d.ready("small") == 1, 30)
+        name = plane.client.get("/api/v1/nodes")["items"][0]["metadata"]["name"]
+        annotate = {"metadata": {"annotations": {"davit.io/do-not-disrupt": "true"}}}
+        plane.client.patch(f"/api/v1/nodes/{name}", annotate)
+        plane.client.delete(pods_path(name="work"))
+        failed, = until(lambda: events(plane, "ScaleDownFailed", name), 30)
+        assert "davit.io/do-not-disrupt" in failed["message"] and failed["involvedObject"]["kind"] == "Node"
+        annotate["metadata"]["annotations"]["davit.io/do-not-disrupt"] = None
+        plane.client.patch(f"/api/v1/nodes/{name}", annotate)
+        until(lambda: events(plane, "ScaleDown", name), 30)
+        until(lambda: d.count() == {}, 40)
+
+
+def test_without_the_right(plane, tmp_path):
+    """Said once, and left; scaling goes on."""
+    pools.account(plane)
+    rules = [r for r in pools.RULES if "events" not in r["resources"]]
+    with Pools(plane, tmp_path, start=False) as d:
+        pools.account(plane, rules)
+        time.sleep(1)  # the API server's own look at roles
+        mark = plane.audit_mark()
+        d.start()
+        post(plane, "a", "b", gpus=1, nodeSelector=T4)
+        until(lambda: d.events("events.off"), 20)
+        until(lambda: d.ready("t4") == 1, 20)
+        post(plane, "c", gpus=16, nodeSelector=T4)
+        time.sleep(2)
+        assert len(d.events("events.off")) == 1
+        assert "events" in d.events("events.off")[0]["text"]
+        assert len(plane.audit(mark, resource="events", user="davit")) <= 2
+    pools.account(plane)

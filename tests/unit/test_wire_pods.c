@@ -1,0 +1,927 @@
+/*
+ * test_wire_pods.c - pods, nodes and DaemonSets to a view.
+ *
+ * kube/pods.json holds pods as a real API server gave them back and what is
+ * expected of each (kube/record.py makes it).  The rest builds small clusters
+ * and looks at demands, nodes and types.
+ */
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "../../autoscaler/base/buf.h"
+#include "../../autoscaler/base/clock.h"
+#include "../../autoscaler/model/accel.h"
+#include "../../autoscaler/model/amount.h"
+#include "../../autoscaler/wire/pods_inside.h"
+
+static const char *const schedulers[] = { "default-scheduler" };
+static const struct pods_rules rules = {
+    .schedulers = { schedulers, 1 }, .label = "davit.io/machine",
+};
+
+/* ---- a small cluster */
+
+struct world {
+    struct pods_store store;
+    struct arena arena;
+    struct head_view *view;
+    struct names zones;
+    bool reserve;
+    int64_t now_ms, due;
+};
+
+static void world_begin(struct world *w)
+{
+    memset(w, 0, sizeof *w);
+    w->now_ms = 1000000;
+    pods_store_init(&w->store, &rules);
+}
+
+static void world_end(struct world *w)
+{
+    arena_done(&w->arena);
+    pods_store_done(&w->store);
+}
+
+static json_t *parse(const char *text)
+{
+    json_error_t e;
+    char *copy = strdup(text);
+    for (char *c = copy; *c; c++)
+        if (*c == '\'')
+            *c = '"';
+    json_t *o = json_loads(copy, 0, &e);
+    if (!o)
+        fail_msg("%s at %d in %s", e.text, e.position, copy);
+    free(copy);
+    return o;
+}
+
+static void put(struct world *w, void (*to)(void *, const json_t *, bool),
+                bool gone, const char *fmt, ...)
+{
+    char text[8192];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    json_t *o = parse(text);
+    to(&w->store, o, gone);
+    json_decref(o);
+}
+
+/* more: of spec, ", ..." ; labels: of metadata, ", ..." */
+static void pending(struct world *w, const char *name, const char *cpu,
+                    const char *labels, const char *more)
+{
+    put(w, pods_put, false, "{'metadata': {'name': '%s', 'uid': 'u-%s', "
+        "'namespace': 'ns', 'creationTimestamp': '2026-01-01T00:00:00Z', "
+        "'labels': {'x': 'y'%s}}, 'spec': {'containers': [{'resources': "
+        "{'requests': {'cpu': '%s'}}}]%s}, 'status': {'phase': 'Pending', "
+        "'conditions': [{'type': 'PodScheduled', 'status': 'False', 'reason': "
+        "'Unschedulable', 'message': 'no room'}]}}", name, name, labels, cpu,
+        more);
+}
+
+static void bound(struct world *w, const char *name, const char *node,
+                  const char *cpu, const char *labels, const char *more)
+{
+    put(w, pods_put, false, "{'metadata': {'name': '%s', 'uid': 'u-%s', "
+        "'namespace': 'ns', 'labels': {'x': 'y'%s}}, 'spec': {'nodeName': "
+        "'%s', 'containers': [{'resources': {'requests': {'cpu': '%s'}}}]%s}, "
+        "'status': {'phase': 'Running'}}", name, name, labels, node, cpu,
+        more);
+}
+
+static void node(struct world *w, const char *name, const char *cpu,
+                 const char *zone, const char *labels, const char *more)
+{
+    put(w, nodes_put, false, "{'metadata': {'name': '%s', 'labels': "
+        "{'topology.kubernetes.io/zone': '%s'%s}}, 'spec': {'providerID': "
+        "'gce://p/%s/%s'}, 'status': {'allocatable': {'cpu': '%s', 'memory': "
+        "'32Gi', 'pods': '110'%s}, 'capacity': {'cpu': '%s'}, 'addresses': "
+        "[{'type': 'InternalIP', 'address': '10.0.0.1'}], 'conditions': "
+        "[{'type': 'Ready', 'status': 'True'}]}}", name, zone, labels, zone,
+        name, cpu, more, cpu);
+}
+
+static struct head_view *view(struct world *w)
+{
+    struct pods_view_in in = {
+        .store = &w->store, .zones = w->zones, .reserve = w->reserve,
+        .now_mono_ms = w->now_ms, .now_wall_ms = clock_wall_ms(),
+    };
+    arena_done(&w->arena);
+    pthread_mutex_lock(&w->store.lock);
+    w->view = pods_view_make(&in, &w->arena, &w->due);
+    pthread_mutex_unlock(&w->store.lock);
+    return w->view;
+}
+
+static const struct head_node *node_of(const struct head_view *v,
+                                       const char *name)
+{
+    for (uint32_t i = 0; i < v->n_nodes; i++)
+        if (strcmp(v->nodes[i].node_id, name) == 0)
+            return &v->nodes[i];
+    fail_msg("no node %s", name);
+    return NULL;
+}
+
+static double amount(struct qtys q, const char *name)
+{
+    return amount_to_double(pods_amount(&q, name));
+}
+
+/* "2x{CPU 1, pods 1; a in (b)}|..." of a demand, alternatives apart by "/". */
+static char *demand_text(const struct fact_demand *d, struct buf *b)
+{
+    char number[32];
+    buf_clear(b);
+    for (uint32_t i = 0; i < d->n_bundles; i++) {
+        const struct fact_bundle *x = &d->bundles[i];
+        buf_printf(b, "%s%ux{", i ? "|" : "", x->count);
+        for (uint32_t k = 0; k < x->n_alts; k++) {
+            buf_str(b, k ? " / " : "");
+            for (uint32_t r = 0; r < x->alts[k].resources.n; r++)
+                buf_printf(b, "%s%s %s", r ? ", " : "",
+                           x->alts[k].resources.v[r].name,
+                           amount_text(x->alts[k].resources.v[r].amount,
+                                       number, sizeof number));
+            for (uint32_t t = 0; t < x->alts[k].selector.n; t++) {
+                const struct term *e = &x->alts[k].selector.v[t];
+                buf_printf(b, "; %s%s", e->key,
+                           e->op == TERM_IN ? " in" : " not in");
+                for (uint32_t n = 0; n < e->values.n; n++)
+                    buf_printf(b, " %s", e->values.v[n]);
+            }
+        }
+        buf_str(b, "}");
+    }
+    return b->s;
+}
+
+static void assert_demand(const struct head_view *v, uint32_t i,
+                          const char *id, const char *text)
+{
+    struct buf b;
+    assert_true(i < v->n_demands);
+    buf_init(&b, 65536);
+    assert_string_equal(v->demands[i].id, id);
+    assert_string_equal(v->demands[i].owner, "kubernetes");
+    assert_string_equal(demand_text(&v->demands[i], &b), text);
+    buf_done(&b);
+}
+
+/* ---- the table */
+
+static const char *const states[] = { "over", "bound", "waits", "demand" };
+
+static char *alts_text(const struct pod_shape *s, uint32_t i, struct arena *a)
+{
+    char *text = arena_strdup(a, "");
+    for (uint32_t k = 0; k < s->alts[i].n; k++)
+        text = arena_printf(a, "%s%s%s", text, k ? " & " : "",
+                            pods_req_say(&s->alts[i].v[k], a));
+    return text;
+}
+
+static bool tolerates(const struct pod_shape *s, const char *key)
+{
+    for (uint32_t i = 0; i < s->tolerations.n; i++)
+        if (strcmp(s->tolerations.v[i].key, key) == 0)
+            return true;
+    return false;
+}
+
+static void needs_check(const char *what, const struct pod_shape *s,
+                        const json_t *wanted)
+{
+    const char *name;
+    json_t *v;
+    json_object_foreach((json_t *)(uintptr_t)wanted, name, v) {
+        double has = amount_to_double(pods_amount(&s->needs, name));
+        if (has != json_number_value(v))
+            fail_msg("%s: needs %g of %s, not %g", what, has, name,
+                     json_number_value(v));
+    }
+    if (s->needs.n != json_object_size(wanted))
+        fail_msg("%s: %u resources, not %zu", what, s->needs.n,
+                 json_object_size(wanted));
+}
+
+static void shape_check(const char *what, const struct pod_shape *s,
+                        const json_t *e)
+{
+    static const char *const kinds[] = { "anti", "with", "spread", "port" };
+    struct arena a = {0};
+    const json_t *alts = json_object_get(e, "alts");
+    const json_t *aparts = json_object_get(e, "aparts");
+    const char *key = json_string_value(json_object_get(e, "tolerates"));
+    const char *not = json_string_value(json_object_get(e, "intolerant"));
+    if (json_object_get(e, "needs"))
+        needs_check(what, s, json_object_get(e, "needs"));
+    if (alts && json_array_size(alts) != s->n_alts)
+        fail_msg("%s: %u alternatives", what, s->n_alts);
+    for (size_t i = 0; i < json_array_size(alts); i++) {
+        const char *want = json_string_value(json_array_get(alts, i));
+        if (strcmp(alts_text(s, (uint32_t)i, &a), want) != 0)
+            fail_msg("%s: \"%s\" and not \"%s\"", what,
+                     alts_text(s, (uint32_t)i, &a), want);
+    }
+    if (json_array_size(aparts) != s->n_aparts)
+        fail_msg("%s: %u conditions on other pods", what, s->n_aparts);
+    for (uint32_t i = 0; i < s->n_aparts; i++) {
+        const struct apart *x = &s->aparts[i];
+        char *text = arena_printf(&a, "%s %s%s", kinds[x->kind],
+                                  x->zone ? "zone" : "host",
+                                  x->self ? " self" : "");
+        if (strcmp(text, json_string_value(json_array_get(aparts, i))) != 0)
+            fail_msg("%s: %s", what, text);
+    }
+    if (key && !tolerates(s, key))
+        fail_msg("%s: does not tolerate %s", what, key);
+    if (not && tolerates(s, not))
+        fail_msg("%s: tolerates %s", what, not);
+    arena_done(&a);
+}
+
+static void row_check(const char *what, const struct pod *p, const json_t *e)
+{
+    const char *code = json_string_value(json_object_get(e, "code"));
+    const char *owner = json_string_value(json_object_get(e, "owner"));
+    const char *gang = json_string_value(json_object_get(e, "gang"));
+    const char *state = json_string_value(json_object_get(e, "state"));
+    if (strcmp(states[p->state], state) != 0)
+        fail_msg("%s: %s (%s), not %s", what, states[p->state], p->code,
+                 state);
+    if (code && strcmp(code, p->code) != 0)
+        fail_msg("%s: code %s", what, p->code);
+    if (*p->code && !*p->text)
+        fail_msg("%s: no text", what);
+    if (owner && strcmp(owner, p->owner) != 0)
+        fail_msg("%s: owner %s", what, p->owner);
+    if (gang && strcmp(gang, p->gang) != 0)
+        fail_msg("%s: gang %s", what, p->gang);
+    if (gang)
+        assert_int_equal(p->gang_size, json_integer_value(
+                             json_object_get(e, "gang_size")));
+    if (json_object_get(e, "priority"))
+        assert_int_equal(p->priority, json_integer_value(
+                             json_object_get(e, "priority")));
+    if (p->shape && !*p->code)
+        shape_check(what, p->shape, e);
+}
+
+static void test_table(void **state)
+{
+    json_error_t e;
+    json_t *table = json_load_file("tests/unit/kube/pods.json", 0, &e);
+    struct world w;
+    (void)state;
+    if (!table)
+        fail_msg("%s", e.text);
+    assert_true(json_array_size(table) >= 40);
+    for (size_t i = 0; i < json_array_size(table); i++) {
+        const json_t *row = json_array_get(table, i);
+        const char *what = json_string_value(json_object_get(row, "what"));
+        const json_t *expect = json_object_get(row, "expect");
+        world_begin(&w);
+        struct pod *p = pods_pod_read(json_object_get(row, "pod"), &rules,
+                                      &w.store);
+        bool none = strcmp(json_string_value(json_object_get(expect, "state")),
+                           "none") == 0;
+        if (none != !p)
+            fail_msg("%s: %s", what, p ? "taken" : "not taken");
+        if (p) {
+            row_check(what, p, expect);
+            free(p);   /* its shape stays with the store: see below */
+        }
+        pods_put(&w.store, json_object_get(row, "pod"), false);
+        view(&w);
+        if (p && strcmp(json_string_value(json_object_get(expect, "state")),
+                        "demand") == 0 && !json_object_get(expect, "aparts") &&
+            !json_object_get(expect, "gang"))
+            assert_int_equal(w.view->n_demands, 1);
+        for (uint32_t k = 0; k < w.store.cap_shapes; k++)
+            for (struct pod_shape *s = w.store.shapes[k], *n; s; s = n) {
+                n = s->next;
+                if (--s->refs)   /* the one that was read by hand */
+                    continue;
+                w.store.shapes[k] = n;
+                pods_shape_free(s);
+            }
+        for (uint32_t k = 0; k < w.store.cap_labels; k++)
+            for (struct pod_labels *l = w.store.labelsets[k], *n; l; l = n) {
+                n = l->next;
+                if (--l->refs)
+                    continue;
+                w.store.labelsets[k] = n;
+                free(l);
+            }
+        world_end(&w);
+    }
+    json_decref(table);
+}
+
+static void test_quantities(void **state)
+{
+    static const struct { const char *text; int64_t up, down; } v[] = {
+        {"1", 10000, 10000}, {"250m", 2500, 2500}, {"1.5", 15000, 15000},
+        {"1n", 1, 0}, {"100u", 1, 1}, {"150u", 2, 1}, {"1Ki", 10240000, 10240000},
+        {"1e3", 10000000, 10000000}, {"12E2", 12000000, 12000000},
+        {"5E-1", 5000, 5000}, {"1Gi", (INT64_C(1) << 30) * 10000, (INT64_C(1) << 30) * 10000},
+        {"0", 0, 0}, {"+3", 30000, 30000}, {".5", 5000, 5000},
+        {"2T", INT64_C(20000000000000000), INT64_C(20000000000000000)},
+        {"", -1, -1}, {"-1", -1, -1}, {"1.2.3", -1, -1}, {"1 Gi", -1, -1},
+        {"0x10", -1, -1}, {"nan", -1, -1}, {"1Ei", -1, -1}, {"9E", -1, -1},
+        {"1e99", -1, -1}, {"123456789012345678901", -1, -1}, {"1gi", -1, -1},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof v / sizeof *v; i++) {
+        json_t *j = json_string(v[i].text);
+        int64_t up = -1, down = -1;
+        if (!pods_quantity(j, true, &up))
+            up = -1;
+        if (!pods_quantity(j, false, &down))
+            down = -1;
+        if (up != v[i].up || down != v[i].down)
+            fail_msg("%s: %lld %lld", v[i].text, (long long)up,
+                     (long long)down);
+        json_decref(j);
+    }
+}
+
+/* ---- demands */
+
+#define OWNER(kind, name) "{'metadata': {'ownerReferences': [{'kind': '" kind \
+    "', 'name': '" name "', 'controller': true}],"
+
+static void test_equal_pods_cost_one(void **state)
+{
+    struct world w;
+    (void)state;
+    world_begin(&w);
+    for (int i = 0; i < 4000; i++)
+        put(&w, pods_put, false, OWNER("Job", "j") "'name': 'p%d', 'uid': 'u%d', "
+            "'namespace': 'ns', 'labels': {'index': '%d'}}, 'spec': {"
+            "'containers': [{'resources': {'limits': {'nvidia.com/gpu': 1}}}]},"
+            " 'status': {'conditions': [{'type': 'PodScheduled', 'status': "
+            "'False', 'reason': 'Unschedulable'}]}}", i, i, i);
+    view(&w);
+    assert_int_equal(w.view->n_demands, 1);
+    assert_demand(w.view, 0, "Job/ns/j", "4000x{GPU 1, pods 1; davit.io/gpu "
+                  "not in amd.com.gpu gpu.intel.com.i915 gpu.intel.com.xe}");
+    assert_int_equal(w.view->demands[0].source, SOURCE_POD);
+    uint32_t n;
+    assert_non_null(pods_of(w.view, 0, &n));
+    assert_int_equal(n, 4000);
+    assert_int_equal(w.store.n_shapes, 1);
+    for (int i = 0; i < 4000; i++)
+        put(&w, pods_put, true, "{'metadata': {'name': 'p%d', 'uid': 'u%d', "
+            "'namespace': 'ns'}, 'spec': {}}", i, i);
+    view(&w);
+    assert_int_equal(w.view->n_demands, 0);
+    assert_int_equal(w.store.n_shapes, 0);
+    assert_int_equal(w.store.n_labels, 0);
+    world_end(&w);
+}
+
+static void test_probes(void **state)
+{
+    struct world w;
+    struct fact_offer offer = { .zone = "z1" };
+    struct qty own[] = {{"CPU", 8 * AMOUNT_ONE}, {"GPU", AMOUNT_ONE}};
+    struct pair label = { ACCEL_LABEL, "T4" };
+    struct fact_type t = { .name = "t", .machine = "n1-standard-8+t4",
+        .resources = { own, 2 }, .labels = { &label, 1 }, .offers = &offer,
+        .n_offers = 1 };
+    (void)state;
+    world_begin(&w);
+    pending(&w, "a", "1", "", ", 'nodeSelector': {'nvidia.com/gpu.product': "
+            "'Tesla-T4'}, 'affinity': {'nodeAffinity': {'requiredDuringSched"
+            "ulingIgnoredDuringExecution': {'nodeSelectorTerms': [{'match"
+            "Expressions': [{'key': 'gen', 'operator': 'Gt', 'values': ['2']},"
+            "{'key': 'zz', 'operator': 'DoesNotExist'}]}]}}}");
+    node(&w, "n1", "8", "z1", ", 'nvidia.com/gpu.product': 'Tesla-T4', "
+         "'gen': '3'", "");
+    node(&w, "n2", "8", "z1", ", 'nvidia.com/gpu.product': 'Tesla-V100', "
+         "'gen': '2', 'zz': ''", "");
+    view(&w);
+    assert_demand(w.view, 0, "Pod/ns/a", "1x{CPU 1, pods 1; nvidia.com/gpu."
+                  "product in (Tesla-T4) in true; gen > 2 in true; zz does not "
+                  "exist in true}");
+    const struct head_node *n1 = node_of(w.view, "n1");
+    const struct head_node *n2 = node_of(w.view, "n2");
+    assert_string_equal(pods_value(&n1->labels, "gen > 2"), "true");
+    assert_string_equal(pods_value(&n1->labels, "nvidia.com/gpu.product in "
+                                   "(Tesla-T4)"), "true");
+    assert_string_equal(pods_value(&n1->labels, "zz does not exist"), "true");
+    assert_string_equal(pods_value(&n1->labels, ACCEL_LABEL), "T4");
+    assert_null(pods_value(&n2->labels, "gen > 2"));
+    assert_null(pods_value(&n2->labels, "zz does not exist"));
+    /* a type nobody has seen answers by its accelerator; gen is not known */
+    pods_type_fit(w.view, NULL, 0, &w.arena, &t);
+    assert_string_equal(pods_value(&t.labels, "nvidia.com/gpu.product in "
+                                   "(Tesla-T4)"), "true");
+    assert_null(pods_value(&t.labels, "gen > 2"));
+    assert_string_equal(pods_value(&t.labels, "node.kubernetes.io/instance-"
+                                   "type"), "n1-standard-8");
+    assert_int_equal(pods_amount(&t.resources, "CPU"), 8 * AMOUNT_ONE);
+    /* one that was seen answers by that */
+    t.resources = (struct qtys){ own, 2 };
+    t.labels = (struct pairs){ &label, 1 };
+    pods_type_fit(w.view, &n1, 1, &w.arena, &t);
+    assert_string_equal(pods_value(&t.labels, "gen > 2"), "true");
+    assert_int_equal(pods_amount(&t.resources, "GPU"), AMOUNT_ONE);
+    t.resources = (struct qtys){ own, 2 };
+    t.labels = (struct pairs){ &label, 1 };
+    pods_type_fit(w.view, &n2, 1, &w.arena, &t);
+    assert_null(pods_value(&t.labels, "nvidia.com/gpu.product in (Tesla-T4)"));
+    world_end(&w);
+}
+
+static void test_gangs(void **state)
+{
+    struct world w;
+    (void)state;
+    world_begin(&w);
+    for (int i = 0; i < 3; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "g%d", i);
+        pending(&w, name, "2", ", 'scheduling.x-k8s.io/pod-group': 'g'", "");
+        view(&w);
+        assert_int_equal(w.view->n_demands, 1);  /* all that exist */
+    }
+    assert_int_equal(w.view->demands[0].source, SOURCE_GANG);
+    assert_int_equal(w.view->demands[0].strategy, STRATEGY_PACK);
+    assert_demand(w.view, 0, "PodGroup/ns/g", "3x{CPU 2, pods 1}");
+    /* the group says four: nothing until the fourth is there */
+    put(&w, groups_put, false, "{'metadata': {'name': 'g', 'namespace': 'ns'},"
+        " 'spec': {'minMember': 4}}");
+    view(&w);
+    assert_int_equal(w.view->n_demands, 0);
+    assert_int_equal(w.view->n_notes, 1);
+    assert_string_equal(w.view->notes[0].code, "PodGroup");
+    bound(&w, "g3", "n1", "2", ", 'scheduling.x-k8s.io/pod-group': 'g'", "");
+    view(&w);
+    assert_demand(w.view, 0, "PodGroup/ns/g", "3x{CPU 2, pods 1}");
+    /* beyond the least they are pods like others */
+    put(&w, groups_put, false, "{'metadata': {'name': 'g', 'namespace': 'ns'},"
+        " 'spec': {'minMember': 2}}");
+    view(&w);
+    assert_int_equal(w.view->n_demands, 2);
+    assert_demand(w.view, 0, "PodGroup/ns/g", "1x{CPU 2, pods 1}");
+    assert_int_equal(w.view->demands[1].source, SOURCE_POD);
+    assert_int_equal(w.view->demands[1].bundles[0].count, 2);
+    world_end(&w);
+}
+
+/* ---- pods that mind one another */
+
+#define ANTI(key, app) ", 'affinity': {'podAntiAffinity': {'requiredDuring" \
+    "SchedulingIgnoredDuringExecution': [{'topologyKey': '" key "', 'label" \
+    "Selector': {'matchLabels': {'app': '" app "'}}}]}}"
+#define WITH(key, app) ", 'affinity': {'podAffinity': {'requiredDuring" \
+    "SchedulingIgnoredDuringExecution': [{'topologyKey': '" key "', 'label" \
+    "Selector': {'matchLabels': {'app': '" app "'}}}]}}"
+#define SPREAD(key, app) ", 'topologySpreadConstraints': [{'maxSkew': 1, " \
+    "'topologyKey': '" key "', 'whenUnsatisfiable': 'DoNotSchedule', 'label" \
+    "Selector': {'matchLabels': {'app': '" app "'}}}]"
+#define HOST "kubernetes.io/hostname"
+#define ZONE "topology.kubernetes.io/zone"
+#define APP(app) ", 'app': '" app "'"
+
+static const char *column(const struct world *w, uint32_t i)
+{
+    assert_true(i < w->view->pods->n_columns);
+    return w->view->pods->columns[i].name;
+}
+
+static void test_one_on_a_host(void **state)
+{
+    struct world w;
+    struct fact_type t = { .name = "t", .n_offers = 0 };
+    (void)state;
+    world_begin(&w);
+    node(&w, "free", "8", "z1", "", "");
+    node(&w, "taken", "8", "z1", "", "");
+    node(&w, "other", "8", "z1", "", "");
+    bound(&w, "b", "taken", "1", APP("web"), ANTI(HOST, "web"));
+    bound(&w, "c", "other", "1", APP("db"), "");
+    pending(&w, "p1", "1", APP("web"), ANTI(HOST, "web"));
+    pending(&w, "p2", "1", APP("web"), ANTI(HOST, "web"));
+    pending(&w, "q", "1", APP("web"), "");
+    view(&w);
+    assert_int_equal(w.view->n_demands, 2);
+    const char *c = column(&w, 0);
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct fact_bundle *b = w.view->demands[i].bundles;
+        bool pair = b->count == 2;  /* two apart; the one that is meant too */
+        assert_int_equal(pods_amount(&b->alts[0].resources, c),
+                         pair ? AMOUNT_ONE : 1);
+    }
+    assert_true(amount(node_of(w.view, "free")->available, c) == 1);
+    assert_true(amount(node_of(w.view, "taken")->available, c) == 0);
+    assert_true(amount(node_of(w.view, "taken")->total, c) == 1);
+    assert_true(amount(node_of(w.view, "other")->available, c) == 1);
+    pods_type_fit(w.view, NULL, 0, &w.arena, &t);
+    assert_int_equal(pods_amount(&t.resources, c), AMOUNT_ONE);
+    assert_int_equal(pods_amount(&t.resources, "pods"), 110 * AMOUNT_ONE);
+    world_end(&w);
+}
+
+static void test_host_ports(void **state)
+{
+    static const char port[] = ", 'containers': [{'ports': [{'hostPort': 80}]}]";
+    struct world w;
+    (void)state;
+    world_begin(&w);
+    node(&w, "n", "8", "z1", "", "");
+    bound(&w, "b", "n", "1", "", port);
+    pending(&w, "p", "1", "", port);
+    view(&w);
+    assert_demand(w.view, 0, "Pod/ns/p", "1x{pods 1, host port 80/TCP 1}");
+    assert_true(amount(node_of(w.view, "n")->available,
+                       "host port 80/TCP") == 0);
+    world_end(&w);
+}
+
+static void test_kept_away_from_others(void **state)
+{
+    struct world w;
+    (void)state;
+    world_begin(&w);
+    node(&w, "n1", "8", "z1", "", "");
+    node(&w, "n2", "8", "z1", "", "");
+    bound(&w, "loner", "n1", "1", APP("loner"), ANTI(HOST, "web"));
+    bound(&w, "web", "n2", "1", APP("web"), "");
+    pending(&w, "p", "1", APP("web"), "");         /* not beside the loner */
+    pending(&w, "q", "1", APP("loner"), ANTI(HOST, "web"));  /* nor beside web */
+    view(&w);
+    assert_int_equal(w.view->pods->n_columns, 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        const char *c = column(&w, i);
+        bool from = strstr(c, "-from");
+        assert_int_equal(pods_amount(&node_of(w.view, "n1")->available, c),
+                         from ? 0 : AMOUNT_ONE);
+        assert_int_equal(pods_amount(&node_of(w.view, "n2")->available, c),
+                         from ? AMOUNT_ONE : 0);
+    }
+    world_end(&w);
+}
+
+static void test_together(void **state)
+{
+    struct world w;
+    (void)state;
+    world_begin(&w);
+    node(&w, "n1", "8", "z1", "", "");
+    node(&w, "n2", "8", "z1", "", "");
+    for (int i = 0; i < 3; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "p%d", i);
+        pending(&w, name, "2", APP("web"), WITH(HOST, "web"));
+    }
+    pending(&w, "q", "1", APP("x"), WITH(HOST, "nobody"));
+    view(&w);
+    assert_int_equal(w.view->n_demands, 1);
+    assert_string_equal(w.view->notes[0].code, "PodAffinity");
+    assert_int_equal(w.view->demands[0].bundles[0].count, 1);
+    assert_true(amount(w.view->demands[0].bundles[0].alts[0].resources,
+                       "CPU") == 6);
+    bound(&w, "p0", "n2", "2", APP("web"), WITH(HOST, "web"));
+    view(&w);
+    assert_int_equal(w.view->demands[0].bundles[0].count, 2);
+    assert_int_equal(pods_amount(&node_of(w.view, "n1")->available,
+                                 column(&w, 0)), 0);
+    assert_int_equal(pods_amount(&node_of(w.view, "n2")->available,
+                                 column(&w, 0)), AMOUNT_ONE);
+    assert_int_equal(w.view->pods->columns[0].fresh, 0);
+    world_end(&w);
+}
+
+static void test_zones(void **state)
+{
+    static const char *const zones[] = { "z1", "z2", "z3" };
+    struct world w;
+    (void)state;
+    world_begin(&w);
+    w.zones = (struct names){ zones, 3 };
+    node(&w, "n1", "8", "z1", "", "");
+    bound(&w, "b1", "n1", "1", APP("web"), "");
+    bound(&w, "b2", "n1", "1", APP("web"), "");
+    for (int i = 0; i < 4; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "p%d", i);
+        pending(&w, name, "1", APP("web"), SPREAD(ZONE, "web"));
+    }
+    view(&w);
+    assert_int_equal(w.view->n_demands, 1);
+    struct buf b;
+    buf_init(&b, 65536);
+    assert_string_equal(demand_text(&w.view->demands[0], &b),
+                        "2x{CPU 1, pods 1; " ZONE " in z2}|2x{CPU 1, pods 1; "
+                        ZONE " in z3}");
+    buf_done(&b);
+    /* one in each zone, and one has some: two go, two are told why not */
+    for (int i = 0; i < 4; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "p%d", i);
+        pending(&w, name, "1", APP("web"), ANTI(ZONE, "web"));
+    }
+    view(&w);
+    assert_int_equal(w.view->demands[0].n_bundles, 2);
+    assert_int_equal(w.view->n_notes, 2);
+    assert_non_null(strstr(w.view->notes[0].text, "each zone has one"));
+    /* beside those that run */
+    for (int i = 0; i < 4; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "p%d", i);
+        pending(&w, name, "1", APP("web"), WITH(ZONE, "web"));
+    }
+    view(&w);
+    assert_demand(w.view, 0, w.view->demands[0].id,
+                  "4x{CPU 1, pods 1; " ZONE " in z1}");
+    /* nobody runs: all in one zone, in the zones' order */
+    put(&w, pods_put, true, "{'metadata': {'name': 'b1', 'uid': 'u-b1'}, "
+        "'spec': {}}");
+    put(&w, pods_put, true, "{'metadata': {'name': 'b2', 'uid': 'u-b2'}, "
+        "'spec': {}}");
+    view(&w);
+    assert_demand(w.view, 0, w.view->demands[0].id,
+                  "4x{CPU 1, pods 1; " ZONE " in z1 / CPU 1, pods 1; " ZONE
+                  " in z2 / CPU 1, pods 1; " ZONE " in z3}");
+    world_end(&w);
+}
+
+static void test_spread_over_hosts(void **state)
+{
+    struct world w;
+    (void)state;
+    world_begin(&w);
+    node(&w, "full", "2", "z1", "", "");
+    node(&w, "free", "8", "z1", "", "");
+    bound(&w, "a", "full", "2", APP("web"), "");
+    bound(&w, "b", "free", "1", APP("web"), "");
+    bound(&w, "c", "free", "1", APP("web"), "");
+    pending(&w, "p", "1", APP("web"), SPREAD(HOST, "web"));
+    view(&w);
+    /* the full one stays at 1: nobody may have more than 2 */
+    assert_int_equal(w.view->pods->columns[0].fresh, 2 * AMOUNT_ONE);
+    assert_int_equal(pods_amount(&node_of(w.view, "free")->available,
+                                 column(&w, 0)), 0);
+    assert_int_equal(pods_amount(&node_of(w.view, "full")->available,
+                                 column(&w, 0)), AMOUNT_ONE);
+    world_end(&w);
+}
+
+/* ---- nodes and types */
+
+static void test_idle(void **state)
+{
+    struct world w;
+    (void)state;
+    world_begin(&w);
+    node(&w, "n", "4", "z1", "", "");
+    put(&w, pods_put, false, OWNER("DaemonSet", "d") "'name': 'd', 'uid': 'd', "
+        "'namespace': 's'}, 'spec': {'nodeName': 'n', 'containers': [{"
+        "'resources': {'requests': {'cpu': '500m'}}}]}}");
+    view(&w);
+    assert_int_equal(node_of(w.view, "n")->status, HEAD_IDLE);
+    assert_int_equal(node_of(w.view, "n")->idle_ms, 0);
+    assert_true(amount(node_of(w.view, "n")->available, "CPU") == 3.5);
+    w.now_ms += 5000;
+    view(&w);
+    assert_int_equal(node_of(w.view, "n")->idle_ms, 5000);
+    bound(&w, "p", "n", "1", "", "");
+    view(&w);
+    assert_int_equal(node_of(w.view, "n")->status, HEAD_RUNNING);
+    assert_int_equal(node_of(w.view, "n")->idle_ms, -1);
+    assert_string_equal(node_of(w.view, "n")->activity, "1 pod: ns/p");
+    w.now_ms += 5000;
+    node(&w, "n", "4", "z1", ", 'new': 'label'", "");
+    put(&w, pods_put, true, "{'metadata': {'name': 'p', 'uid': 'u-p'}, "
+        "'spec': {}}");
+    view(&w);
+    w.now_ms += 700;
+    view(&w);
+    assert_int_equal(node_of(w.view, "n")->idle_ms, 700);
+    world_end(&w);
+}
+
+static void test_nodes(void **state)
+{
+    struct world w;
+    (void)state;
+    world_begin(&w);
+    node(&w, "n", "4", "z1", ", 'davit.io/machine': 'm-1', 'cloud.google.com/"
+         "gke-spot': 'true'", ", 'amd.com/gpu': 2");
+    put(&w, nodes_put, false, "{'metadata': {'name': 'u'}, 'spec': {'taints': "
+        "[{'key': 'node.kubernetes.io/not-ready', 'effect': 'NoSchedule'}, "
+        "{'key': 'own', 'value': 'v', 'effect': 'NoExecute'}, {'key': "
+        "'davit.io/draining', 'effect': 'NoSchedule'}], 'unschedulable': true},"
+        " 'status': {'conditions': [{'type': 'Ready', 'status': 'False', "
+        "'message': 'no network'}]}}");
+    view(&w);
+    const struct head_node *n = node_of(w.view, "n");
+    const struct head_node *u = node_of(w.view, "u");
+    assert_string_equal(n->instance_id, "n");
+    assert_string_equal(n->address, "10.0.0.1");
+    assert_string_equal(n->aliases.v[0], "n");
+    assert_string_equal(n->aliases.v[1], "m-1");
+    assert_string_equal(n->aliases.v[2], "gce://p/z1/n");
+    assert_string_equal(pods_value(&n->labels, "ray.io/market-type"), "spot");
+    assert_string_equal(pods_value(&n->labels, GPU_LABEL), "amd.com.gpu");
+    assert_true(amount(n->total, "GPU") == 2);
+    assert_int_equal(u->status, HEAD_DRAINING);
+    assert_true(u->unschedulable);
+    assert_string_equal(u->note, "not ready: no network");
+    assert_int_equal(u->taints.n, 2);
+    assert_string_equal(u->taints.v[0].key, "own");
+    world_end(&w);
+}
+
+static void test_settling(void **state)
+{
+    struct world w;
+    (void)state;
+    world_begin(&w);
+    node(&w, "old", "8", "z1", ", 'node.kubernetes.io/instance-type': 'g4'",
+         ", 'nvidia.com/gpu': 4");
+    node(&w, "new", "8", "z1", ", 'node.kubernetes.io/instance-type': 'g4'",
+         ", 'nvidia.com/gpu': 0");
+    node(&w, "labelled", "8", "z1", ", 'cloud.google.com/gke-accelerator': "
+         "'nvidia-l4'", "");
+    view(&w);
+    assert_false(node_of(w.view, "old")->settling);
+    assert_true(node_of(w.view, "new")->settling);
+    assert_true(amount(node_of(w.view, "new")->total, "GPU") == 4);
+    assert_true(amount(node_of(w.view, "new")->available, "GPU") == 4);
+    assert_true(node_of(w.view, "labelled")->settling);
+    world_end(&w);
+}
+
+static void test_types(void **state)
+{
+    struct world w;
+    struct qty own[] = {{"CPU", 4 * AMOUNT_ONE},
+                        {"memory", (INT64_C(16) << 30) * AMOUNT_ONE}};
+    struct taint taint = { "dedicated", "x", EFFECT_NO_SCHEDULE };
+    struct fact_type t = { .name = "t", .resources = { own, 2 } };
+    (void)state;
+    world_begin(&w);
+    w.reserve = true;
+    put(&w, daemons_put, false, "{'metadata': {'name': 'all', 'namespace': "
+        "'s'}, 'spec': {'template': {'spec': {'tolerations': [{'operator': "
+        "'Exists'}], 'containers': [{'resources': {'requests': {'cpu': "
+        "'100m'}}}]}}}}");
+    put(&w, daemons_put, false, "{'metadata': {'name': 'some', 'namespace': "
+        "'s'}, 'spec': {'template': {'spec': {'containers': [{'resources': "
+        "{'requests': {'cpu': '200m'}}}]}}}}");
+    put(&w, daemons_put, false, "{'metadata': {'name': 'gpu', 'namespace': "
+        "'s'}, 'spec': {'template': {'spec': {'nodeSelector': {'gpu': 'yes'}, "
+        "'containers': [{'resources': {'requests': {'cpu': '1'}}}]}}}}");
+    view(&w);
+    pods_type_fit(w.view, NULL, 0, &w.arena, &t);
+    /* 4 cores less 60+10+5+5 m and 300 m of daemons; 16 GiB less 1+0.8+0.8+0.1 */
+    assert_true(amount(t.resources, "CPU") == 3.62);
+    assert_true(amount(t.resources, "pods") == 108);
+    double gib = amount(t.resources, "memory") / (1 << 30);
+    assert_true(gib > 13.29 && gib < 13.31);
+    t.resources = (struct qtys){ own, 2 };
+    t.labels = (struct pairs){0};
+    t.taints = (struct taints){ &taint, 1 };
+    pods_type_fit(w.view, NULL, 0, &w.arena, &t);
+    assert_true(amount(t.resources, "CPU") == 3.82);
+    /* a living one says it better */
+    node(&w, "n", "3900m", "z1", ", 'gpu': 'yes', 'kubernetes.io/hostname': "
+         "'n'", "");
+    view(&w);
+    const struct head_node *n = node_of(w.view, "n");
+    t.resources = (struct qtys){ own, 2 };
+    t.labels = (struct pairs){0};
+    t.taints = (struct taints){0};
+    pods_type_fit(w.view, &n, 1, &w.arena, &t);
+    assert_true(amount(t.resources, "CPU") == 2.6);
+    assert_string_equal(pods_value(&t.labels, "gpu"), "yes");
+    assert_null(pods_value(&t.labels, "kubernetes.io/hostname"));
+    assert_null(pods_value(&t.labels, ZONE));
+    world_end(&w);
+}
+
+static void test_list_forgets(void **state)
+{
+    struct world w;
+    (void)state;
+    world_begin(&w);
+    node(&w, "a", "4", "z1", "", "");
+    node(&w, "b", "4", "z1", "", "");
+    nodes_list_begin(&w.store);
+    node(&w, "b", "4", "z1", "", "");
+    view(&w);
+    assert_int_equal(w.view->n_nodes, 2);  /* until it is complete */
+    nodes_list_end(&w.store);
+    view(&w);
+    assert_int_equal(w.view->n_nodes, 1);
+    world_end(&w);
+}
+
+/* ---- what it costs */
+
+static int64_t cpu_us(void)
+{
+    struct rusage r;
+    getrusage(RUSAGE_SELF, &r);
+    return (int64_t)r.ru_utime.tv_sec * 1000000 + r.ru_utime.tv_usec;
+}
+
+static long rss_kb(void)
+{
+    long pages = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    if (fscanf(f, "%*d %ld", &pages) != 1)
+        pages = 0;
+    fclose(f);
+    return pages * 4;
+}
+
+static void test_cost(void **state)
+{
+    json_error_t e;
+    json_t *table = json_load_file("tests/unit/kube/pods.json", 0, &e);
+    json_t *pod = json_deep_copy(json_object_get(json_array_get(table, 2),
+                                                 "pod"));
+    json_t *meta = json_object_get(pod, "metadata");
+    struct world w;
+    (void)state;
+    json_decref(table);
+    world_begin(&w);
+    long before = rss_kb();
+    int64_t begun = cpu_us();
+    for (int i = 0; i < 1000; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "node-%d", i);
+        node(&w, name, "32", i % 2 ? "z1" : "z2", ", 'a': 'b', 'pool': 'p'",
+             ", 'nvidia.com/gpu': 8");
+    }
+    int64_t nodes = cpu_us() - begun;
+    char *text = NULL;
+    begun = cpu_us();
+    for (int i = 0; i < 4000; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "pod-%d", i);
+        json_object_set_new(meta, "uid", json_string(name));
+        json_object_set_new(meta, "name", json_string(name));
+        text = json_dumps(pod, JSON_COMPACT);
+        json_t *o = json_loads(text, 0, NULL);   /* as the watch does */
+        pods_put(&w.store, o, false);
+        json_decref(o);
+        free(text);
+    }
+    int64_t pods = cpu_us() - begun;
+    begun = cpu_us();
+    view(&w);
+    int64_t first = cpu_us() - begun;
+    assert_int_equal(w.view->n_demands, 1);
+    assert_int_equal(w.view->n_nodes, 1000);
+    printf("4,000 pods and 1,000 nodes: %lld us a pod, %lld us a node (JSON "
+           "read and, for the pods, written), view %lld us, %ld KiB of memory\n",
+           (long long)pods / 4000, (long long)nodes / 1000, (long long)first,
+           rss_kb() - before);
+    json_decref(pod);
+    world_end(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_quantities),
+        cmocka_unit_test(test_equal_pods_cost_one),
+        cmocka_unit_test(test_probes),
+        cmocka_unit_test(test_gangs),
+        cmocka_unit_test(test_one_on_a_host),
+        cmocka_unit_test(test_host_ports),
+        cmocka_unit_test(test_kept_away_from_others),
+        cmocka_unit_test(test_together),
+        cmocka_unit_test(test_zones),
+        cmocka_unit_test(test_spread_over_hosts),
+        cmocka_unit_test(test_idle),
+        cmocka_unit_test(test_nodes),
+        cmocka_unit_test(test_settling),
+        cmocka_unit_test(test_types),
+        cmocka_unit_test(test_list_forgets),
+        cmocka_unit_test(test_cost),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
