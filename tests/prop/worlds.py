@@ -337,7 +337,9 @@ def moved_work(s, plan):
         if n["id"] in ended and n.get("idle_ms", -1) < 0:
             lumps.append({k: parts(n, k) for k in n["total"]
                           if parts(n, k) > 0})
-    return [{"bundles": [{"resources": r}], "since_ms": NOW, "priority": 99}
+    return [{"bundles": [{"resources": r,
+                          "tolerations": [{"operator": "Exists"}]}],
+             "since_ms": NOW, "priority": 99}
             for r in lumps if r]
 
 
