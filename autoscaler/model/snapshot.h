@@ -52,7 +52,7 @@ struct sn_shape {
     uint32_t row;        /* into rows[], times n_columns */
     uint32_t selector;   /* into selectors[]; 0 is "any" */
     bool accelerator;    /* needs a device, or a label only accelerators have */
-    uint64_t digest;     /* of its resources and labels: the same in the next
+    uint64_t digest;     /* of its needs and conditions: the same in the next
                           * snapshot */
 };
 
@@ -185,7 +185,7 @@ enum status snapshot_make(const struct facts *facts, struct arena *arena,
                           struct snapshot **ret, struct err *err);
 
 /* What tells the bundle from others of its demand, from one snapshot to the
- * next: a digest of the resources and labels of all its alternatives. */
+ * next: a digest of the needs and conditions of all its alternatives. */
 uint64_t snapshot_digest(const struct snapshot *s, uint32_t bundle);
 
 /* May a shape with this selector lie on a place with these labels?  NONE when

@@ -28,12 +28,23 @@ static uint64_t text_hash(const char *s)
 
 /* ---- digests */
 
-/* Labels only: taints and queues of the moment are no part of what is asked. */
+/* Labels, tolerations and the queue.  (In a snapshot without taints nobody
+ * tolerates any: with the first taint what was for tolerant bundles is no
+ * longer known as such, once.) */
 static uint64_t selector_digest(const struct snapshot *s, uint32_t selector)
 {
     const struct sn_selector *sel = &s->selectors[selector];
     uint64_t sum = 0;
 
+    if (sel->queue < s->n_queues)
+        sum += mix(text_hash(s->str[s->queues[sel->queue].name]), 5);
+    for (uint32_t i = 0; i < sel->n_tolerations; i++) {
+        const struct sn_toleration *t =
+            &s->tolerations[sel->first_toleration + i];
+
+        sum += mix(mix(mix(text_hash(s->str[t->key]), (uint64_t)t->op),
+                       text_hash(s->str[t->value])), (uint64_t)t->effect);
+    }
     for (uint32_t i = 0; i < sel->n_terms; i++) {
         const struct sn_term *t = &s->terms[sel->first_term + i];
         uint64_t h = mix(text_hash(s->str[t->key]), (uint64_t)t->op);
