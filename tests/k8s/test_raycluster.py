@@ -189,7 +189,7 @@ def test_another_writer_is_named(plane, operator, guide, gcs, tmp_path):
     with Sidecar(plane, CLUSTER, tmp_path) as s:
         gcs.tasks([({"GPU": 1}, 2)])
         until(lambda: group(plane)["replicas"] == 2)
-        for _ in range(6):
+        for _ in range(2):
             plane.client.patch(clusters_path(name=CLUSTER) + "?fieldManager=gitops-sync", [
                 {"op": "replace", "path": "/spec/workerGroupSpecs/0/replicas", "value": 0}])
             until(lambda: group(plane)["replicas"] == 2, 20, "set again")
