@@ -18,6 +18,7 @@
 #include "../wire/ray.h"
 #include "cli.h"
 #include "doctor.h"
+#include "kuberay.h"
 
 enum { PATIENCE_MS = 20000, MAIL_LISTED = 1 };
 
@@ -197,35 +198,73 @@ static void config_look(struct checkup *c)
 
 /* ---- */
 
+/* NAMESPACE/NAME in place of a file. */
+static struct config *raycluster_load(struct checkup *c, const char *which)
+{
+    const char *slash = strchr(which, '/');
+    static char space[256];
+    struct kuberay_opts k = {space, slash ? slash + 1 : which,
+                             c->kubeconfig ? c->kubeconfig : "",
+                             c->context ? c->context : "", "", "", "", "",
+                             false};
+    struct config *conf;
+    struct err err;
+
+    snprintf(space, sizeof space, "%.*s", slash ? (int)(slash - which) : 0,
+             which);
+    c->space = space;
+    if (kuberay_config(&k, &conf, &err))
+        return conf;
+    fprintf(stderr, "%s\n", err.text);
+    return NULL;
+}
+
+static struct config *file_load(const char *path)
+{
+    struct config *conf;
+    struct buf errors;
+
+    buf_init(&errors, 1 << 20);
+    if (config_load(path, &conf, &errors) != ST_OK) {
+        fputs(errors.s, stderr);
+        conf = NULL;
+    }
+    buf_done(&errors);
+    return conf;
+}
+
 static int run(int argc, char **argv)
 {
+    enum { KUBERAY = 256, KUBECONFIG, CONTEXT };
     static const struct option options[] = {
         {"config", required_argument, NULL, 'c'},
         {"json", no_argument, NULL, 'j'},
+        {"kuberay", required_argument, NULL, KUBERAY},
+        {"kubeconfig", required_argument, NULL, KUBECONFIG},
+        {"context", required_argument, NULL, CONTEXT},
         {0}};
-    const char *path = "davit.yaml";
+    const char *path = "davit.yaml", *kuberay = NULL;
     struct checkup c = {0};
     struct config *conf;
-    struct buf errors;
     int opt;
 
     while ((opt = getopt_long(argc, argv, "c:", options, NULL)) != -1) {
         switch (opt) {
         case 'c': path = optarg; break;
         case 'j': c.json = json_array(); break;
+        case KUBERAY: kuberay = optarg; break;
+        case KUBECONFIG: c.kubeconfig = optarg; break;
+        case CONTEXT: c.context = optarg; break;
         default: return cli_usage(&cli_doctor, "see above");
         }
     }
     if (optind < argc)
         path = argv[optind];
-    buf_init(&errors, 1 << 20);
-    if (config_load(path, &conf, &errors) != ST_OK) {
-        fputs(errors.s, stderr);
-        buf_done(&errors);
+    conf = kuberay ? raycluster_load(&c, kuberay) : file_load(path);
+    if (!conf) {
         json_decref(c.json);
         return EXIT_INPUT;
     }
-    buf_done(&errors);
     c.conf = conf;
     buf_init(&c.advice, 1 << 20);
     config_look(&c);
@@ -253,10 +292,12 @@ static int run(int argc, char **argv)
 }
 
 const struct cli_command cli_doctor = {
-    "doctor", "[--config FILE] [--json] [FILE]",
+    "doctor", "[--config FILE | --kuberay [NAMESPACE/]NAME] [--json] [FILE]",
     "checks what the daemon needs: head, rights, credentials, clock", run,
     "Reads only: the configuration, the Ray head with its token, the API server\n"
     "with every right that the configuration needs (what is missing is printed as\n"
     "a Role to apply), the clock, one list call of each provider, and GPU nodes'\n"
     "pods that would see GPUs they did not ask for.  The exit code is 1 when\n"
-    "something is bad.\n"};
+    "something is bad.\n\n"
+    "  --kuberay WHICH    a RayCluster in place of a file, as the sidecar reads it\n"
+    "  --kubeconfig FILE, --context NAME   how to reach its API server\n"};

@@ -332,8 +332,9 @@ void doctor_kube(struct checkup *c)
     unsigned uses = (c->conf->kube ? USE_PODS : 0u) |
                     (c->conf->ha ? USE_STATE : 0u) |
                     (rc ? USE_RAYCLUSTER : 0u);
-    struct kube_access_opts o = {.kubeconfig = c->conf->kube_kubeconfig,
-                                 .context = c->conf->kube_context};
+    struct kube_access_opts o = {
+        .kubeconfig = c->kubeconfig ? c->kubeconfig : c->conf->kube_kubeconfig,
+        .context = c->context ? c->context : c->conf->kube_context};
     struct kube_access *a;
     const char *space;
     struct kube *k;
@@ -353,9 +354,10 @@ void doctor_kube(struct checkup *c)
         rights_look(c, k, uses & USE_STATE, space, false);
         if (rc)
             rights_look(c, k, USE_RAYCLUSTER,
-                        *option_of(rc, "namespace")
-                            ? option_of(rc, "namespace")
-                            : kube_access_namespace(a), false);
+                        c->space && *c->space        ? c->space
+                        : *option_of(rc, "namespace") ? option_of(rc, "namespace")
+                                                      : kube_access_namespace(a),
+                        false);
         if (uses & USE_PODS)
             gpu_pods_look(c, k);
     }

@@ -70,6 +70,28 @@ static bool settings_read(struct source *s, struct config **ret)
     return st == ST_OK;
 }
 
+bool kuberay_config(const struct kuberay_opts *k, struct config **ret,
+                    struct err *err)
+{
+    json_t *block = block_of(k);
+    struct source_opts so = {k->space, k->name, k->kubeconfig, k->context,
+                             block};
+    struct source *s = NULL;
+    struct buf errors;
+    bool changed;
+    enum status st = source_new(&so, &s, err);
+
+    if (st == ST_OK)
+        st = source_read(s, clock_mono_ms() + READ_MS, &changed, err);
+    buf_init(&errors, 1 << 20);
+    if (st == ST_OK && (st = source_parse(s, ret, &errors)) != ST_OK)
+        err_set(err, st, "%.*s", (int)strcspn(errors.s, "\n"), errors.s);
+    buf_done(&errors);
+    source_free(s);
+    json_decref(block);
+    return st == ST_OK;
+}
+
 static void rest(void)
 {
     nanosleep(&(struct timespec){AGAIN_MS / 1000, AGAIN_MS % 1000 * 1000000L},

@@ -17,6 +17,9 @@ struct kuberay_opts {
                                       * head pod with it */
 };
 
+/* The RayCluster as settings, once; false: why is in err, cut to one line. */
+bool kuberay_config(const struct kuberay_opts *k, struct config **ret,
+                    struct err *err);
 int kuberay_run(struct control_opts *o, const struct kuberay_opts *k);
 
 #endif

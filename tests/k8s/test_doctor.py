@@ -4,9 +4,10 @@ import json
 import subprocess
 
 import yaml
+from client import until
 from daemon import DAVIT
 from kwoknodes import add_node
-from manifests import pod
+from manifests import gpu_guide, pod
 
 CONFIG = """cluster: demo
 state: {state}
@@ -82,3 +83,18 @@ def test_pods_that_would_see_all_gpus(plane, tmp_path):
     found, _ = doctor(tmp_path, plane.kubeconfig)
     text = found[("pods on GPU nodes", "warn")]
     assert "1 ask no GPU" in text and "default/plain" in text and "careful" not in text
+
+
+def test_a_raycluster_with_the_operators_role(plane, operator, tmp_path):
+    """The Role that KubeRay makes for its autoscaler is all that is needed."""
+    plane.install_raycluster()
+    plane.apply(gpu_guide())
+    until(lambda: plane.api("GET", "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings/" +
+                            gpu_guide()["metadata"]["name"])[0] == 200, 10, "the operator makes the role")
+    who = gpu_guide()["metadata"]["name"]
+    p = subprocess.run([DAVIT, "doctor", "--json", "--kuberay", "default/" + who, "--kubeconfig",
+                        str(plane.kubeconfig_for("default", who))], capture_output=True, text=True, timeout=60)
+    found = {(f["what"], f["finding"]) for f in json.loads(p.stdout)["findings"]}
+    assert ("rights", "ok") in found, p.stdout
+    assert not [f for f in found if f[0].startswith("rights") and f[1] == "bad"], p.stdout
+    assert ("Ray head", "bad") in found      # there is none in this test
