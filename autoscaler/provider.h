@@ -64,7 +64,8 @@ struct davit_http {             /* request in the first part, reply after */
     size_t reply_len;
     const struct davit_kv *reply_headers;  /* names in lower case */
     size_t n_reply_headers;
-    /* files for https, NULL: the system's CAs, no client certificate */
+    /* files for https, NULL: ca_file: of the provider's settings or the
+     * system's CAs; no client certificate */
     const char *ca_file, *cert_file, *key_file;
 };
 

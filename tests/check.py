@@ -24,7 +24,7 @@ SUITES = {
     "fuzz": ["make", "-s", "check-fuzz", "VARIANT=debug"],
     "contract": ["make", "-s", "check-contract", "VARIANT=debug"],
     "exec": ["make", "-s", "check-exec", "VARIANT=debug"],
-    "catalogue": PYTEST + ["tests/unit/test_catalogue.py"],
+    "catalogue": PYTEST + ["tests/unit/test_catalogue.py", "tests/unit/test_reasons.py"],
     "prop": PYTEST + ["tests/prop"],
     "ray-cases": [PY, "tests/ray_cases.py", "tests/cases/ray/scheduler-cases.json"],
     "ray-cases-random": [PY, "tests/ray_cases.py", "tests/cases/ray/random-cases.json"],

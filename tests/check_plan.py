@@ -147,8 +147,8 @@ class Check:
                 self.say(f"launches {l['type']} {o.zone}, which is set aside")
             if self.w.types[o.type].unavailable:
                 self.say(f"launches {l['type']}, which is unavailable")
-            if not l["holds"] and l["why"] not in ("min_of_type",
-                                                   "consolidation"):
+            if not l["holds"] and self.w.types[l["type"]].hosts == 1 and \
+                    l["why"] not in ("min_of_type", "consolidation"):
                 self.say(f"launches {l['type']} for nothing ({l['why']})")
         if abs(cost - self.plan["cost_per_hour"]) > 1e-6 * max(1, cost):
             self.say(f"cost is {cost}, plan says {self.plan['cost_per_hour']}")
@@ -270,7 +270,11 @@ class Check:
             new[l["type"]] += l["count"]
             rooms[l["type"], l["zone"], l["spot"]] += l["count"]
             if l["type"] in w.types:
-                machines += l["count"] * w.types[l["type"]].hosts
+                machines += l["count"]
+        for key, n in rooms.items():
+            if key[0] in w.types and n % w.types[key[0]].hosts:
+                self.say(f"{n} machines of {key}, in units of "
+                         f"{w.types[key[0]].hosts}")
         for t in w.types.values():
             if new[t.name] and \
                     kept[t.name] - going[t.name] + new[t.name] > t.max:
@@ -378,8 +382,8 @@ class Check:
     def conserved(self):
         for l in self.plan["launches"]:
             t = self.w.types.get(l["type"])
-            if t is None or not t.accelerator or l["why"] in (
-                    "min_of_type", "consolidation"):
+            if t is None or not t.accelerator or not l["holds"] or \
+                    l["why"] in ("min_of_type", "consolidation"):
                 continue
             for h in l["holds"]:
                 b = self.bundles[h["demand"], h["bundle"]]
@@ -418,12 +422,14 @@ class Check:
                              f"{timeout}, {n.state}")
                 idle_ended.add(n.type)
             elif p["why"] == "outdated":
-                if not w.end_outdated or not (
-                        n.outdated or n.type not in w.types):
+                mine = [x for x in w.nodes if x is n or
+                        (n.unit and (x.unit, x.type) == (n.unit, n.type))]
+                if not w.end_outdated or not any(
+                        x.outdated or x.type not in w.types for x in mine):
                     self.say(f"{n.id} is not outdated")
             elif p["why"] == "consolidated":
                 self.consolidated(n)
-            elif p["why"] not in ("over_max_of_type", "over_max_nodes",
+            elif p["why"] not in ("over_max_of_type", "unit_incomplete", "over_max_nodes",
                                   "over_budget_end"):
                 self.say(f"{n.id} is ended because of {p['why']}")
         for l in self.plan["launches"]:
@@ -433,6 +439,7 @@ class Check:
                 self.say(f"{t}: idle ends leave {left[t]}, min "
                          f"{w.types[t].min}")
         self.end_order()
+        self.units()
         ended = sum(p["action"] == "end" for p in self.plan["nodes"])
         if ended != self.plan["ended"]:
             self.say(f"ended {ended}, plan says {self.plan['ended']}")
@@ -448,6 +455,27 @@ class Check:
         if self.plan["launches"] or any(x.starting() and x.ours()
                                         for x in w.nodes):
             self.say(f"{n.id} is consolidated while nodes start")
+
+    def units(self):
+        """Ended and taken back whole; one that lost a machine holds nothing."""
+        units = defaultdict(list)
+        for n in self.w.nodes:
+            if n.unit and n.ours() and not n.head:
+                units[n.type, n.unit].append(n)
+        for (type, unit), nodes in units.items():
+            what = [self.actions[n.id]["action"] for n in nodes
+                    if n.state != "draining"]
+            if "end" in what and set(what) != {"end"}:
+                self.say(f"unit {unit}: only {what.count('end')} of "
+                         f"{len(what)} are ended")
+            t = self.w.types.get(type)
+            torn = t and len(nodes) < t.hosts
+            for n in nodes:
+                p = self.actions[n.id]
+                if torn and p["holds"]:
+                    self.say(f"{n.id} of the torn unit {unit} holds something")
+                if p["why"] == "unit_incomplete" and not torn:
+                    self.say(f"{n.id}: unit {unit} is whole")
 
     def end_order(self):
         """Above a max, what limits.end_order names goes first."""
@@ -523,9 +551,11 @@ class Check:
             return
         for o in w.offers.values():
             t = w.types[o.type]
-            if t.unavailable or count[t.name] >= t.max or o.until > w.now or \
+            if t.unavailable or count[t.name] + t.hosts > t.max or \
+                    (w.max_nodes is not None and
+                     ours + t.hosts > w.max_nodes) or o.until > w.now or \
                     (o.room is not None and
-                     rooms[o.type, o.zone, o.spot] >= o.room):
+                     rooms[o.type, o.zone, o.spot] + t.hosts > o.room):
                 continue
             if t.accelerator and w.conserve and self.plain(b, 0):
                 continue

@@ -3,6 +3,7 @@
  */
 #include "daemon.h"
 
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 
@@ -12,6 +13,11 @@
 
 void daemon_prepare(enum log_level level, bool json)
 {
+    /* A list of a thousand pods is megabytes for a moment, on any of the
+     * workers: not to be kept by each thread for good. */
+    mallopt(M_ARENA_MAX, 2);
+    mallopt(M_MMAP_THRESHOLD, 256 * 1024);
+    mallopt(M_TRIM_THRESHOLD, 1024 * 1024);
     log_setup(level, json);
     /* A peer that hangs up, or nobody reading the log, is no reason to end. */
     signal(SIGPIPE, SIG_IGN);

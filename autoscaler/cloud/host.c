@@ -180,7 +180,8 @@ static enum status exchange(struct davit_call *dc, struct davit_http *h,
         .deadline_mono_ms = dc->deadline_mono_ms, .cancel = dc->cancel,
         .max_reply = room < REPLY_MAX ? room : REPLY_MAX};
     if (DAVIT_HAS(h, struct davit_http, key_file)) {
-        x.ca_file = h->ca_file;
+        if (h->ca_file != NULL)
+            x.ca_file = h->ca_file;
         x.cert_file = h->cert_file;
         x.key_file = h->key_file;
     }

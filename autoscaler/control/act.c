@@ -222,6 +222,7 @@ static void act_launches(struct control *c, const struct snapshot *now,
         uint32_t n = sum[o].sure + looked;
         const char *whom = "the minimum";
 
+        n -= n % now->types[now->offers[o].type].hosts;   /* whole units only */
         *left -= looked;
         if (!n)
             continue;
@@ -484,11 +485,13 @@ static bool drains_by_steps(struct control *c)
 }
 
 /* Must it go though there is work on it?  An idle one that got work meanwhile
- * need not, unless running work is to be moved. */
-static bool drain_hard(const struct control *c, const struct machine *m)
+ * need not, unless running work is to be moved.  Kubernetes moves work anyway;
+ * there it means to wait for what forbids that, which a saving is not worth. */
+static bool drain_hard(struct control *c, const struct machine *m)
 {
     if (m->why == REASON_END_CONSOLIDATE)
-        return c->config->limits.consolidate == CONSOLIDATE_ON;
+        return c->config->limits.consolidate == CONSOLIDATE_ON &&
+               !drains_by_steps(c);
     return m->why != REASON_END_IDLE;
 }
 

@@ -20,6 +20,7 @@ enum {
     REFUSED_REST_MS = 10000,   /* a refused drain is not asked again before */
     REFUSED_REST_MOST_MS = 600000,
     STEP_MS = 200, STEP_MOST_MS = 1000,  /* between two steps of a drain */
+    STEP_STUCK_MS = 5000, STUCK = 10,    /* when nothing moved for so many */
     STEP_EACH_MS = 100,        /* and for every node that is drained besides */
     UNDRAIN_REST_MS = 1000,
     GUESTS_MS = 30000,         /* so long idle Ray nodes have to end */
@@ -70,7 +71,7 @@ static void step_again(struct control *c, struct machine *m)
     for (uint32_t i = 0; i < c->fleet.n; i++)
         draining += c->fleet.v[i]->state == STATE_DRAINING;
     if (wait > STEP_MOST_MS)
-        wait = STEP_MOST_MS;
+        wait = m->tries < STUCK ? STEP_MOST_MS : STEP_STUCK_MS;
     m->tries++;
     m->retry_ms = c->now_ms + wait + STEP_EACH_MS * (draining - 1);
     control_wake_at(c, clock_mono_ms() + m->retry_ms - c->now_ms);
@@ -191,6 +192,8 @@ static void drain_told(struct control *c, struct machine *m,
             step_again(c, m);
         break;
     case HEAD_DRAIN_WAITS:
+        if (d->moved && m->tries > 2)
+            m->tries = 2;
         detail_set(c, m, d->why);
         step_again(c, m);
         break;

@@ -104,7 +104,7 @@ static json_t *settings_of(const json_t *raycluster)
         json_array_append_new(kept, json_is_object(group)
                                         ? group_settings(group)
                                         : json_incref(group));
-    if (groups)
+    if (json_is_array(groups))
         json_object_set(spec, "workerGroupSpecs", kept);
     json_decref(kept);
     return json_pack("{s:s, s:s, s:{s:O?, s:O?}, s:o}", "apiVersion",

@@ -10,9 +10,10 @@
 
 #include "snapshot_make.h"
 
+/* In this order: mix(a, b) is not mix(b, a). */
 static uint64_t mix(uint64_t h, uint64_t x)
 {
-    h = (h ^ x) * UINT64_C(0x9e3779b97f4a7c15);
+    h = ((h << 13 | h >> 51) ^ x) * UINT64_C(0x9e3779b97f4a7c15);
     return h ^ (h >> 29);
 }
 

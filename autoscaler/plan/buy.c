@@ -6,6 +6,7 @@
 #include "clock.h"
 #include "cover.h"
 #include "quota.h"
+#include "unit.h"
 
 enum { ROUNDS = 4 };   /* to hand a quota on to who can use it */
 
@@ -32,6 +33,7 @@ struct problem {
     bool sure;                 /* its answer: thinking longer is no use */
     uint32_t queue;            /* whose quota of nodes is to be kept, or NONE */
     bool *stuck;               /* per want: its quota goes to others, or NULL */
+    bool units;                /* prices are no bound: unit_price() */
     bool capped;               /* by a quota: somebody's is wanted by others */
 };
 
@@ -65,6 +67,25 @@ static void items_make(const struct sketch *d, struct problem *q,
     q->p.items = q->items;
 }
 
+/* Machines of the type that could be of use at once. */
+static uint64_t useful(const struct sketch *d, const struct problem *q,
+                       uint32_t offer)
+{
+    const struct tables *t = d->t;
+    const struct room *room = &t->room[t->s->offers[offer].type];
+    uint64_t n = 0;
+
+    for (uint32_t i = 0; i < q->p.n_items; i++) {
+        uint32_t shape = sketch_shape(d, q->want[i], q->alt[i]), fit;
+
+        if (!tables_could(t, shape, offer))
+            continue;
+        fit = room_fit(t->s, room, &t->needs[shape], q->items[i].count);
+        n += fit > 0 ? (q->items[i].count + fit - 1) / fit : 0;
+    }
+    return n;
+}
+
 /* A plain offer that cannot be bought now still tells the cover that plain
  * work has somewhere to go: it is a bin of which there are none.  tier: its
  * turn to be bought has come. */
@@ -76,9 +97,19 @@ static bool bin_add(const struct sketch *d, struct problem *q, uint32_t offer,
     const struct sn_type *type = &s->types[o->type];
     enum reason why;
     uint32_t max = limits_room(d, offer, q->claim, &why);
+    int64_t price = o->price_micros_hour;
 
     if (!tier)
         max = 0;
+    if (unit_hosts(s, offer) > 1) {
+        max -= max % unit_hosts(s, offer);
+        price = unit_price(s, offer, useful(d, q, offer));
+        q->units = true;
+    }
+    if (tables_by_size(d->t)) {
+        price = d->t->size[o->type] + 1;
+        q->units = true;       /* nor are sizes */
+    }
     if (max == 0 && (!s->limits.conserve || type->accelerator ||
                      type->max == 0 ||
                      type->unavailable == REASON_TYPE_DISABLED))
@@ -87,7 +118,7 @@ static bool bin_add(const struct sketch *d, struct problem *q, uint32_t offer,
     q->pooled[q->p.n_bins] = NONE;
     q->bins[q->p.n_bins] = (struct cover_bin){
         .has = sn_row(s, type->row),
-        .price = o->price_micros_hour,
+        .price = price,
         .max = max,
         .group = o->type,
         .rank = (int32_t)d->t->offer_rank[offer],
@@ -184,18 +215,11 @@ static void limits_make(const struct sketch *d, struct problem *q)
 {
     const struct snapshot *s = d->t->s;
     enum reason why;
-    uint32_t hosts = 1;
 
     for (uint32_t i = 0; i < s->n_types; i++)
         q->group_max[i] = limits_room_type(d, i, q->claim, &why);
     q->p.max_bins = limits_room_all(d, q->claim, &why);
-    q->p.max_cost = limits_money(d);
-    for (uint32_t b = 0; b < q->p.n_bins; b++)
-        if (q->pooled[b] == NONE &&
-            s->types[q->bins[b].group].hosts > hosts)
-            hosts = s->types[q->bins[b].group].hosts;
-    if (q->p.max_bins != UNLIMITED)
-        q->p.max_bins /= hosts;
+    q->p.max_cost = tables_by_size(d->t) ? -1 : limits_money(d);
     if (quota_nodes(d, q->queue) < q->p.max_bins)
         q->p.max_bins = quota_nodes(d, q->queue);
     for (uint32_t b = 0; b < q->p.n_bins; b++)
@@ -246,15 +270,20 @@ static void pattern_buy(struct sketch *d, const struct pattern *p)
     uint32_t left = p->pat->count;
 
     while (left > 0) {
-        uint32_t i = sketch_obtain(
-            d, p->q->offer[p->pat->bin], left, p->q->claim,
-            p->q->why != REASON_NONE ? p->q->why : buy_reason(d, first),
-            d->t->wants[first].demand);
+        uint32_t offer = p->q->offer[p->pat->bin];
+        uint32_t i = unit_spare(d, offer);
 
         if (i == NONE)
+            i = sketch_obtain(
+                d, offer, left, p->q->claim,
+                p->q->why != REASON_NONE ? p->q->why : buy_reason(d, first),
+                d->t->wants[first].demand);
+        if (i == NONE)
             return;
+        if (d->classes.v[i].n > left)
+            sketch_split(d, i, left);
         left -= d->classes.v[i].n;
-        d->classes.v[i].sure = p->q->sure;
+        d->classes.v[i].sure = p->q->sure || unit_hosts(d->t->s, offer) > 1;
         pattern_hold(d, p, i);
     }
 }
@@ -367,7 +396,7 @@ static bool buy_round(struct sketch *d, const uint32_t *wants,
         if (q.p.n_bins > 0) {
             limits_make(d, &q);
             answer_find(d, &q, &plan);
-            d->bound = d->n_covers == 0 ? plan.bound : -1;
+            d->bound = d->n_covers == 0 && !q.units ? plan.bound : -1;
             d->n_covers++;
             answer_take(d, &q, &plan);
         }

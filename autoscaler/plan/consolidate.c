@@ -88,6 +88,16 @@ static int dearer(const void *ctx, uint32_t a, uint32_t b)
     return ORDER(s->nodes[b].price_micros_hour, s->nodes[a].price_micros_hour);
 }
 
+/* Work that waits would be in the way of work that is moved: who comes first to
+ * a place is not ours to say. */
+static bool pending(const struct sketch *d)
+{
+    for (uint32_t i = 0; i < d->t->n_wants; i++)
+        if (d->t->wants[i].side == SIDE_FREE && d->t->wants[i].rank < 2)
+            return true;
+    return false;
+}
+
 /* Is everything as it should be, so that only money is left to look at? */
 static bool settled(const struct sketch *d)
 {
@@ -393,7 +403,7 @@ void consolidate(struct sketch *best, struct verdict *verdicts,
         uint32_t i = order[k];
         int64_t cost;
 
-        if (a.gone[i])
+        if (a.gone[i] || (busy(&s->nodes[i]) && (ended > 0 || pending(best))))
             continue;
         a.gone[i] = a.moved[i] = true;
         if (without(&a, &without_it) &&
@@ -401,6 +411,8 @@ void consolidate(struct sketch *best, struct verdict *verdicts,
             if (without_it.bought_cost == 0 && settled(&without_it)) {
                 a.cost = cost;
                 ended++;
+                if (busy(&s->nodes[i]))
+                    k = n;       /* one at a time */
                 *best = without_it;
                 best->bound = 0;
                 verdicts[i] = (struct verdict){.ended = true,

@@ -10,6 +10,7 @@
 
 #include "order.h"
 #include "pack.h"
+#include "unit.h"
 
 enum { TRIES = 64 };       /* nodes looked at in one sketch */
 
@@ -30,7 +31,8 @@ static int emptier(const void *ctx, uint32_t a, uint32_t b)
 
 static bool may_drop(const struct sketch *d, const struct node_class *c)
 {
-    if (c->kind != CLASS_NEW || c->n == 0 || c->why == REASON_FOR_MIN ||
+    if (c->kind != CLASS_NEW || c->n == 0 ||
+        unit_hosts(d->t->s, c->offer) > 1 || c->why == REASON_FOR_MIN ||
         c->why == REASON_FOR_CONSOLIDATE)
         return false;
     for (uint32_t k = c->held; k != NONE; k = d->held.v[k].next) {

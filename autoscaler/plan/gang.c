@@ -14,6 +14,7 @@
 #include "match.h"
 #include "pack.h"
 #include "quota.h"
+#include "unit.h"
 
 enum { LOOKS = 32 };   /* nodes that would do, before the best is taken */
 
@@ -214,6 +215,59 @@ static void soft_place(const struct attempt *a, enum strategy strategy)
         rest_bought(a);
 }
 
+/* ---- on one unit of several machines */
+
+static bool unit_place(const struct attempt *a, uint32_t unit)
+{
+    enum strategy strategy = a->d->t->s->demands[a->g->demand].strategy;
+
+    a->d->only_unit = unit;
+    for (uint32_t i = 0; i < a->g->n_wants; i++) {
+        pack_spread(a->d, a->wants[i], a->alts[i], a->ix);
+        if (strategy != STRATEGY_STRICT_SPREAD)
+            pack_want(a->d, a->wants[i], a->alts[i]);
+    }
+    a->d->only_unit = 0;
+    return gang_settled(a->d, a->ix);
+}
+
+/* The first that holds all of it, there or bought.  False: nothing is placed,
+ * and it may lie on several. */
+static bool on_one_unit(const struct attempt *a)
+{
+    struct sketch *d = a->d;
+    struct mark mark = sketch_mark(d);
+    uint32_t n = d->classes.n, last = 0;
+
+    for (uint32_t i = 0; i != NONE && i < n; i = d->classes.v[i].next) {
+        uint32_t unit = d->classes.v[i].unit;
+
+        if (d->classes.v[i].n == 0 || unit == 0 || unit == last ||
+            d->classes.v[i].kind == CLASS_DRAINING)
+            continue;
+        last = unit;
+        if (unit_place(a, unit))
+            return true;
+        take_back(a, mark);
+    }
+    for (uint32_t k = 0; k < d->t->s->n_offers; k++) {
+        uint32_t i;
+
+        if (!buy_allowed(d, sketch_shape(d, a->wants[0], a->alts[0]),
+                         d->t->offers[k]))
+            continue;
+        i = sketch_obtain(d, d->t->offers[k], 1, a->claim, a->why,
+                          a->g->demand);
+        if (i == NONE)
+            continue;
+        d->n_single++;
+        if (unit_place(a, d->classes.v[i].unit))
+            return true;
+        take_back(a, mark);
+    }
+    return false;
+}
+
 /* ---- alternatives */
 
 /* Is there any node or offer that could hold it in principle? */
@@ -259,6 +313,10 @@ static bool attempt_run(const struct attempt *a)
 
     for (uint32_t i = 0; i < a->g->n_wants; i++)
         a->left[i] = d->left[a->wants[i]];
+    if (strategy != STRATEGY_STRICT_PACK &&
+        unit_gang(d, a->wants, a->alts, a->g->n_wants) && on_one_unit(a) &&
+        quota_kept(d))
+        return true;
     switch (strategy) {
     case STRATEGY_STRICT_PACK:
         if (!one_there(a))

@@ -2,6 +2,7 @@
  * limits.c - counting towards the limits.
  */
 #include "limits.h"
+#include "unit.h"
 
 enum { FIRST_STEP = 5 };   /* upscaling_speed lets at least so many start */
 
@@ -67,31 +68,24 @@ void limits_count(struct sketch *d, const struct sn_node *n, bool ended)
         d->cost = amount_add(d->cost, n->price_micros_hour);
 }
 
-static uint32_t hosts(const struct sn_type *t)
-{
-    return t->hosts > 0 ? t->hosts : 1;
-}
-
 void limits_bought(struct sketch *d, uint32_t offer, uint32_t count, int sign)
 {
     const struct sn_offer *o = &d->t->s->offers[offer];
-    const struct sn_type *t = &d->t->s->types[o->type];
     int64_t cost = amount_times(o->price_micros_hour, count);
-    uint64_t machines = (uint64_t)count * hosts(t);
 
     if (sign > 0) {
         d->offer_bought[offer] += count;
         d->type_count[o->type] += count;
         d->type_starting[o->type] += count;
-        d->nodes += machines;
-        d->starting += machines;
+        d->nodes += count;
+        d->starting += count;
         d->bought_cost += cost;
     } else {
         d->offer_bought[offer] -= count;
         d->type_count[o->type] -= count;
         d->type_starting[o->type] -= count;
-        d->nodes -= machines;
-        d->starting -= machines;
+        d->nodes -= count;
+        d->starting -= count;
         d->bought_cost -= cost;
     }
 }
@@ -187,7 +181,7 @@ uint32_t limits_room(const struct sketch *d, uint32_t offer, enum claim claim,
     enum reason why;
 
     room = limits_room_type(d, o->type, claim, ret_why);
-    all = limits_room_all(d, claim, &why) / hosts(&s->types[o->type]);
+    all = limits_room_all(d, claim, &why);
     if (all < room) {
         room = all;
         *ret_why = why;
@@ -203,5 +197,7 @@ uint32_t limits_room(const struct sketch *d, uint32_t offer, enum claim claim,
         room = 0;
         *ret_why = why;
     }
+    if (room < UNLIMITED)
+        room -= room % unit_hosts(s, offer);
     return clip(room);
 }

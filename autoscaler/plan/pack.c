@@ -51,6 +51,7 @@ static bool may_lie(struct sketch *d, uint32_t i, uint32_t want, uint32_t alt)
     return c->n > 0 &&
            room_might(&c->room[d->t->wants[want].side], &d->t->needs[shape]) &&
            sketch_matches(d, i, shape) && !clock_silent(d, i, want, alt) &&
+           (d->only_unit == 0 || c->unit == d->only_unit) &&
            (!d->newer || clock_newer(d, i, want));
 }
 

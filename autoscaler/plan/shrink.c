@@ -98,32 +98,81 @@ static bool stays(const struct verdict *v)
     return !v->ended && !v->going;
 }
 
-/* Ends up to `extra` nodes (of one type, or of all) in order. */
-static void end_extra(const struct snapshot *s, const uint32_t *order,
-                      uint32_t type, uint64_t extra, enum reason why,
-                      struct verdict *verdicts)
+/* The whole unit, or nothing of it.  How many. */
+static uint32_t end_unit(const struct snapshot *s, const struct units *u,
+                         uint32_t node, enum reason why,
+                         struct verdict *verdicts)
 {
-    for (uint32_t k = 0; k < s->n_nodes && extra > 0; k++) {
-        uint32_t i = order[k];
-        const struct sn_node *n = &s->nodes[i];
+    uint32_t i = node, n = 0;
 
-        if ((type != NONE && n->type != type) || !stays(&verdicts[i]) ||
-            !limits_counts(n))
-            continue;
-        if (n->state == STATE_DRAINING) {
-            verdicts[i].going = true;    /* and must not come back */
-        } else if (shrink_may_end(s, n)) {
-            verdicts[i].ended = true;
-            verdicts[i].why = why;
-        } else {
-            continue;
+    do {
+        const struct sn_node *x = &s->nodes[i];
+
+        if (limits_counts(x) && x->state != STATE_DRAINING &&
+            !shrink_may_end(s, x))
+            return 0;
+        i = u->next[i];
+    } while (i != node);
+    do {
+        struct verdict *v = &verdicts[i];
+
+        if (limits_counts(&s->nodes[i]) && stays(v)) {
+            if (s->nodes[i].state == STATE_DRAINING)
+                v->going = true;         /* and must not come back */
+            else
+                *v = (struct verdict){.ended = true, .why = why};
+            n++;
         }
-        extra--;
+        i = u->next[i];
+    } while (i != node);
+    return n;
+}
+
+/* What has lost a machine gives no room; it goes when nothing runs on it. */
+static void end_partial(const struct snapshot *s, const struct units *u,
+                        struct verdict *verdicts)
+{
+    for (uint32_t node = 0; node < s->n_nodes; node++) {
+        bool idle = true;
+        uint32_t i = node;
+
+        if (!u->partial[node] || !limits_counts(&s->nodes[node]) ||
+            verdicts[node].ended || verdicts[node].torn)
+            continue;
+        do {
+            idle = idle && !(s->nodes[i].state == STATE_READY &&
+                             s->nodes[i].idle_ms < 0);
+            i = u->next[i];
+        } while (i != node);
+        if (idle && end_unit(s, u, node, REASON_END_UNIT, verdicts) > 0)
+            continue;
+        do {
+            verdicts[i].torn = verdicts[i].going = true;
+            i = u->next[i];
+        } while (i != node);
     }
 }
 
-static void over_max(const struct snapshot *s, const uint32_t *order,
-                     struct arena *arena, struct verdict *verdicts)
+/* Ends up to `extra` nodes (of one type, or of all) in order. */
+static void end_extra(const struct snapshot *s, const struct units *u,
+                      const uint32_t *order, uint32_t type, uint64_t extra,
+                      enum reason why, struct verdict *verdicts)
+{
+    for (uint32_t k = 0; k < s->n_nodes && extra > 0; k++) {
+        uint32_t i = order[k], n;
+        const struct sn_node *x = &s->nodes[i];
+
+        if ((type != NONE && x->type != type) || !stays(&verdicts[i]) ||
+            !limits_counts(x))
+            continue;
+        n = end_unit(s, u, i, why, verdicts);
+        extra -= n < extra ? n : extra;
+    }
+}
+
+static void over_max(const struct snapshot *s, const struct units *u,
+                     const uint32_t *order, struct arena *arena,
+                     struct verdict *verdicts)
 {
     uint64_t *count = ARENA_ARRAY(arena, uint64_t, s->n_types), all = 0;
 
@@ -133,19 +182,32 @@ static void over_max(const struct snapshot *s, const uint32_t *order,
             count[s->nodes[i].type]++;
     for (uint32_t t = 0; t < s->n_types; t++)
         if (s->types[t].max != UNLIMITED && count[t] > s->types[t].max)
-            end_extra(s, order, t, count[t] - s->types[t].max,
+            end_extra(s, u, order, t, count[t] - s->types[t].max,
                       REASON_END_MAX_TYPE, verdicts);
     for (uint32_t i = 0; i < s->n_nodes; i++)
         all += stays(&verdicts[i]) && limits_counts(&s->nodes[i]);
     if (s->limits.max_nodes != UNLIMITED && all > s->limits.max_nodes)
-        end_extra(s, order, NONE, all - s->limits.max_nodes,
+        end_extra(s, u, order, NONE, all - s->limits.max_nodes,
                   REASON_END_MAX_NODES, verdicts);
+}
+
+static bool unit_unused(const struct snapshot *s, const struct units *u,
+                        uint32_t node)
+{
+    uint32_t i = node;
+
+    do {
+        if (s->nodes[i].state == STATE_READY && s->nodes[i].idle_ms < 0)
+            return false;
+        i = u->next[i];
+    } while (i != node);
+    return true;
 }
 
 /* A price may rise under a running job: only what is not in use goes for the
  * budget's sake. */
-static void over_budget(const struct snapshot *s, const uint32_t *order,
-                        struct verdict *verdicts)
+static void over_budget(const struct snapshot *s, const struct units *u,
+                        const uint32_t *order, struct verdict *verdicts)
 {
     int64_t most = s->limits.max_cost_micros_hour, cost = 0;
 
@@ -162,11 +224,10 @@ static void over_budget(const struct snapshot *s, const uint32_t *order,
         if (!stays(v) || !shrink_may_end(s, n) || n->price_micros_hour <= 0 ||
             (n->state == STATE_READY && n->idle_ms < 0))
             continue;
-        if (n->state == STATE_DRAINING)
-            v->going = true;
-        else
-            *v = (struct verdict){.ended = true, .why = REASON_END_BUDGET};
-        cost -= n->price_micros_hour;
+        if (!unit_unused(s, u, order[k]))
+            continue;
+        cost -= n->price_micros_hour *
+                end_unit(s, u, order[k], REASON_END_BUDGET, verdicts);
     }
 }
 
@@ -174,18 +235,18 @@ void shrink_forced(const struct snapshot *s, struct arena *arena,
                    struct verdict *verdicts)
 {
     const uint32_t *order = shrink_order(s, arena);
+    struct units u;
 
-    for (uint32_t i = 0; i < s->n_nodes; i++) {
-        const struct sn_node *n = &s->nodes[i];
-
-        if (!limits_gives_room(s, n))
-            verdicts[i].going = true;
-        else if (limits_outdated(s, n) && shrink_may_end(s, n))
-            verdicts[i] = (struct verdict){.ended = true,
-                                           .why = REASON_END_OUTDATED};
-    }
-    over_max(s, order, arena, verdicts);
-    over_budget(s, order, verdicts);
+    units_make(s, arena, &u);
+    for (uint32_t i = 0; i < s->n_nodes; i++)
+        verdicts[i].going = !limits_gives_room(s, &s->nodes[i]);
+    end_partial(s, &u, verdicts);
+    for (uint32_t i = 0; i < s->n_nodes; i++)
+        if (stays(&verdicts[i]) && limits_outdated(s, &s->nodes[i]) &&
+            shrink_may_end(s, &s->nodes[i]))
+            end_unit(s, &u, i, REASON_END_OUTDATED, verdicts);
+    over_max(s, &u, order, arena, verdicts);
+    over_budget(s, &u, order, verdicts);
 }
 
 /* ---- idle */
@@ -254,10 +315,51 @@ static void judge(const struct sketch *d, uint32_t i, const struct want *need,
 
 static enum reason going_why(const struct sn_node *n)
 {
+    if (n->state == STATE_READY)    /* left over of a unit */
+        return n->idle_ms < 0 ? REASON_KEEP_BUSY : REASON_KEEP_UNIT;
+    if (n->state != STATE_DRAINING && n->state != STATE_STOPPING &&
+        n->state != STATE_GONE)
+        return REASON_KEEP_UNIT;
     if (n->head)
         return REASON_KEEP_HEAD;
     return n->state == STATE_DRAINING ? REASON_KEEP_DRAINING
                                       : REASON_KEEP_STOPPING;
+}
+
+/* A drain is taken back for all of a unit. */
+static void undrain_units(const struct snapshot *s, const struct units *u,
+                          struct plan_node *nodes)
+{
+    for (uint32_t k = 0; k < s->n_nodes; k++)
+        for (uint32_t i = u->next[k];
+             i != k && nodes[k].action == NODE_UNDRAIN; i = u->next[i])
+            if (s->nodes[i].state == STATE_DRAINING)
+                nodes[i].action = NODE_UNDRAIN;
+}
+
+/* Machines of one unit go together: where one stays, all do. */
+static void keep_units(const struct snapshot *s, const struct units *u,
+                       const struct verdict *verdicts, struct plan_node *nodes)
+{
+    for (uint32_t k = 0; k < s->n_nodes; k++) {
+        bool all = true;
+        uint32_t i = k;
+
+        if (u->next[k] == k || nodes[k].action != NODE_END ||
+            verdicts[k].ended)
+            continue;
+        do {
+            all = all && nodes[i].action == NODE_END;
+            i = u->next[i];
+        } while (i != k);
+        do {
+            if (!all && nodes[i].action == NODE_END && !verdicts[i].ended) {
+                nodes[i].action = NODE_KEEP;
+                nodes[i].why = REASON_KEEP_UNIT;
+            }
+            i = u->next[i];
+        } while (i != k);
+    }
 }
 
 void shrink_idle(const struct sketch *d, const struct verdict *verdicts,
@@ -266,7 +368,10 @@ void shrink_idle(const struct sketch *d, const struct verdict *verdicts,
     const struct snapshot *s = d->t->s;
     const uint32_t *order = shrink_order(s, d->arena);
     uint32_t *count = ARENA_ARRAY(d->arena, uint32_t, s->n_types + 1);
+    struct units u;
 
+    units_make(s, d->arena, &u);
+    undrain_units(s, &u, nodes);
     /* Nodes of a type that will be there, bought ones too. */
     for (uint32_t t = 0; t < s->n_types; t++)
         count[t] = d->type_count[t];
@@ -303,4 +408,5 @@ void shrink_idle(const struct sketch *d, const struct verdict *verdicts,
                                                       : &count[s->n_types], p);
         }
     }
+    keep_units(s, &u, verdicts, nodes);
 }

@@ -38,7 +38,9 @@ struct node_class {
     bool undrain;           /* DRAINING: wanted for the type's min */
     enum reason why;        /* NEW: for what it is bought */
     uint32_t demand;
+    uint32_t unit;          /* of several machines; 0: none.  unit.h */
 };
+#define NEW_UNIT UINT32_C(0x80000000)
 
 struct held { uint32_t want, alt, count, next; };
 
@@ -80,6 +82,7 @@ struct sketch {
     int64_t bound;                    /* of the only cover, -1: not known */
     uint32_t n_covers, n_single;      /* purchases by cover, and without */
     int64_t min_cost;                 /* part of bought_cost: for mins */
+    uint32_t only_unit;               /* only nodes of this one; 0: all */
     bool patient;                     /* silent nodes count too: clock.h */
     bool newer;                       /* only nodes newer than the demand */
     bool broken;                      /* over a quota: not to be used */

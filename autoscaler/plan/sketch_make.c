@@ -99,6 +99,8 @@ static int node_compare(const void *ctx, uint32_t a, uint32_t b)
     if (r == 0 && g->clocks && on_its_way(x))
         r = ORDER(x->progress_ms, y->progress_ms);
     if (r == 0)
+        r = ORDER(x->unit, y->unit);
+    if (r == 0)
         r = ORDER(x->offer, y->offer);
     if (r == 0)
         r = room_compare(s, &g->room[a], &g->room[b]);
@@ -165,6 +167,7 @@ static void class_of_node(struct sketch *d, const struct grouping *g,
         .spread = NONE,
         .accelerator = g->accelerator[i],
         .starting = on_its_way(n),
+        .unit = n->unit,
     };
 
     VEC_PUSH(d->arena, &d->classes, c);

@@ -8,6 +8,7 @@
 #include "limits.h"
 #include "quota.h"
 #include "sketch.h"
+#include "unit.h"
 
 /* Moves class i, which follows `before` in the pool, to the new ones. */
 static void bring_back(struct sketch *d, uint32_t before, uint32_t i)
@@ -79,6 +80,7 @@ uint32_t sketch_obtain(struct sketch *d, uint32_t offer, uint32_t count,
         .sure = true,
     };
     struct bought b = {offer, 0, false};
+    const uint32_t after = c.next;
 
     most = limits_room(d, offer, claim, &unused);
     if (demand != NONE) {
@@ -86,12 +88,22 @@ uint32_t sketch_obtain(struct sketch *d, uint32_t offer, uint32_t count,
 
         most = nodes < most ? nodes : most;
     }
+    most = unit_whole(d->t->s, offer, count, most);
     if (most == 0)
         return NONE;
-    c.n = b.count = most < count ? most : count;
+    b.count = most;
+    c.n = most < count ? most : count;
+    c.unit = unit_hosts(d->t->s, offer) > 1 ? NEW_UNIT | d->bought.n : 0;
+    if (c.n < most)
+        c.next = i + 1;
     VEC_PUSH(d->arena, &d->classes, c);
     sketch_touch(d, d->fence_new)->next = i;
+    if (c.n < most) {          /* the rest of a unit */
+        c.next = after;
+        c.n = most - c.n;
+        VEC_PUSH(d->arena, &d->classes, c);
+    }
     VEC_PUSH(d->arena, &d->bought, b);
-    limits_bought(d, offer, c.n, 1);
+    limits_bought(d, offer, most, 1);
     return i;
 }

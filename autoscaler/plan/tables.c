@@ -31,6 +31,12 @@ static void shapes_measure(struct tables *t)
         largest_grow(s, most, s->types[i].row);
     for (uint32_t i = 0; i < s->n_nodes; i++)
         largest_grow(s, most, s->nodes[i].total);
+    t->size = ARENA_ARRAY(t->arena, int64_t, s->n_types);
+    for (uint32_t i = 0; i < s->n_types; i++)
+        for (uint32_t c = 0; c < s->n_columns; c++)
+            if (most[c] > 0)
+                t->size[i] +=
+                    order_share(sn_row(s, s->types[i].row)[c], most[c]);
     t->needs = ARENA_ARRAY(t->arena, struct needs, s->n_shapes);
     t->hardness = ARENA_ARRAY(t->arena, int64_t, s->n_shapes);
     for (uint32_t i = 0; i < s->n_shapes; i++) {
@@ -48,18 +54,30 @@ static void shapes_measure(struct tables *t)
 
 /* ---- offers */
 
+bool tables_by_size(const struct tables *t)
+{
+    return t->s->limits.policy == POLICY_LEAST_WASTE ||
+           t->s->limits.policy == POLICY_RAY;
+}
+
 static int offer_before(const void *ctx, uint32_t a, uint32_t b)
 {
-    const struct snapshot *s = ctx;
+    const struct tables *t = ctx;
+    const struct snapshot *s = t->s;
     const struct sn_offer *x = &s->offers[a], *y = &s->offers[b];
     const struct sn_type *tx = &s->types[x->type], *ty = &s->types[y->type];
     int by_price = ORDER(x->price_micros_hour, y->price_micros_hour);
     int by_priority = ORDER(ty->priority, tx->priority);
-    int r;
+    bool first = s->limits.policy == POLICY_PRIORITY ||
+                 s->limits.policy == POLICY_RAY;
+    int r = 0;
 
-    r = s->limits.policy == POLICY_PRIORITY ? by_priority : by_price;
+    if (tables_by_size(t))
+        r = ORDER(t->size[x->type], t->size[y->type]);
     if (r == 0)
-        r = s->limits.policy == POLICY_PRIORITY ? by_price : by_priority;
+        r = first ? by_priority : by_price;
+    if (r == 0)
+        r = first ? by_price : by_priority;
     return r != 0 ? r : ORDER(a, b);
 }
 
@@ -71,7 +89,7 @@ static void offers_rank(struct tables *t)
     t->offer_rank = ARENA_ARRAY(t->arena, uint32_t, s->n_offers);
     for (uint32_t i = 0; i < s->n_offers; i++)
         t->offers[i] = i;
-    order_sort(t->offers, s->n_offers, offer_before, s, t->arena);
+    order_sort(t->offers, s->n_offers, offer_before, t, t->arena);
     for (uint32_t i = 0; i < s->n_offers; i++)
         t->offer_rank[t->offers[i]] = i;
     t->room = ARENA_ARRAY(t->arena, struct room, s->n_types);

@@ -42,6 +42,7 @@ struct tables {
     int64_t *hardness;            /* per shape: share of the largest node */
     struct room *room;            /* per type: of a new node */
     bool *accelerator;            /* per type */
+    int64_t *size;                /* per type: sum of shares of the largest */
     uint32_t *offers;             /* best first, by policy, price, ... */
     uint32_t *offer_rank;         /* the inverse */
     uint32_t *bundles;            /* bundle indices, want by want */
@@ -57,6 +58,9 @@ struct tables {
     int8_t *match;                /* selector x place: -1 not known */
     uint32_t n_places;            /* offers, then nodes */
 };
+
+/* Does the policy look at how large nodes are rather than at their price? */
+bool tables_by_size(const struct tables *t);
 
 void tables_make(const struct snapshot *s, struct arena *arena,
                  struct tables *ret);

@@ -26,7 +26,7 @@ static bool is(const json_t *c, const char *status)
     return strcmp(kit_json_text(c, "status"), status) == 0;
 }
 
-static void fail(struct pod *p, enum davit_status s)
+static void failed(struct pod *p, enum davit_status s)
 {
     p->phase = DAVIT_FAILED;
     p->failure = (uint32_t)s;
@@ -57,7 +57,7 @@ static void gated(const json_t *pod, const json_t *c, const struct patience *w,
     snprintf(p->detail, sizeof p->detail, "held by scheduling gate %.100s",
              *name != '\0' ? name : "(no name)");
     if (lasted_ms(pod, c, w->now_ms) > w->gate_ms)
-        fail(p, DAVIT_STOCKOUT);
+        failed(p, DAVIT_STOCKOUT);
 }
 
 static void unscheduled(const json_t *pod, const struct patience *w,
@@ -78,9 +78,9 @@ static void unscheduled(const json_t *pod, const struct patience *w,
     snprintf(p->detail, sizeof p->detail, "%.30s: %.150s",
              *why != '\0' ? why : "unscheduled", text);
     if (quota_in(text))
-        fail(p, DAVIT_QUOTA);
+        failed(p, DAVIT_QUOTA);
     else if (lasted_ms(pod, c, w->now_ms) > w->unschedulable_ms)
-        fail(p, DAVIT_STOCKOUT);
+        failed(p, DAVIT_STOCKOUT);
 }
 
 /* What the first container that does not run waits for. */
@@ -137,7 +137,7 @@ static void ended(const json_t *pod, struct pod *p)
     snprintf(p->detail, sizeof p->detail, "the pod has ended: %.40s%s%.110s",
              *why != '\0' ? why : "no reason given", *text != '\0' ? ": " : "",
              text);
-    fail(p, DAVIT_RETRY);
+    failed(p, DAVIT_RETRY);
 }
 
 void pod_judge(const json_t *pod, const struct patience *w, struct pod *p)

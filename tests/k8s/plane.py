@@ -342,6 +342,9 @@ class Plane:
         rest = [s for s in self.servers if s not in (self.etcd, self.apiserver)]
         for server in rest:
             server.stop(hard=True)
+        # a new kwok would wait until those of the old one are over
+        self.client.delete("/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases")
+        for server in rest:
             server.launch()
         for server in rest:
             server.await_ready()

@@ -34,9 +34,8 @@ class Sidecar:
             self.start()
         return self
 
-    def __exit__(self, kind, *_):
-        if kind is not None:
-            print(f"---- the sidecar's log\n{self.text()[-8000:]}")
+    def __exit__(self, *_):
+        print(f"---- the sidecar's log\n{self.text()[-8000:]}")  # pytest shows it when the test failed
         self.stop()
 
     # ---- as the kubelet does it

@@ -96,7 +96,8 @@ def test_pending_pod_to_launch_within_100_ms(plane, tmp_path):
             create(plane, [manifests.pod(f"p-{i}", gpus=4, nodeSelector=T4)])
             until(lambda: d.machines()["t4"] == i + 1, every=0.002)
             launched = max(m["created_ms"] for m in json.loads(d.sim.read_text())["machines"])
-            took.append(launched - seen.unschedulable[f"p-{i}"] * 1000)
+            at = until(lambda: seen.unschedulable.get(f"p-{i}"))
+            took.append(launched - at * 1000)  # below 0: it was faster than we
             until(lambda: running(plane, f"p-{i}"), 20)
         print(f"unschedulable to launch call: median {statistics.median(took):.0f} ms, all {[round(t) for t in took]}")
         assert statistics.median(took) < 100

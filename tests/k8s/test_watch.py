@@ -1,5 +1,6 @@
 """autoscaler/wire's Kubernetes head against a real API server, through kube_probe.c: what it sees, and how it
 comes through restarts, compaction, missing rights and silence."""
+import base64
 import json
 import os
 import pathlib
@@ -36,7 +37,9 @@ def probe_bin():
 @pytest.fixture(scope="module")
 def bare():
     """No scheduler: the tests say themselves what it would have said."""
-    with Plane(scheduler=False, kcm=False, kwok=False) as p:
+    p = Plane(scheduler=False, kcm=False, kwok=False)
+    p.more.append(f"--client-ca-file={p.dir}/ca.crt")
+    with p:
         yield p
 
 
@@ -302,3 +305,38 @@ def test_two_apis_of_one_call(api, probe_bin):
     stale = call("PUT", "/api/v1/nodes/once", json.dumps({**patched["reply"], "metadata": {
         **patched["reply"]["metadata"], "resourceVersion": "1"}}))
     assert (stale["status"], stale["code"]) == ("RETRY", "Conflict")
+
+
+def test_certificates(api, probe_bin, tmp_path):
+    """A kubeconfig as kubeadm writes it: authority, certificate and key inside; by another name; an authority that is
+    not the server's."""
+    def ssl(*args):
+        subprocess.run(["openssl", *args], cwd=tmp_path, check=True, capture_output=True)
+
+    def data(path):
+        return base64.b64encode(pathlib.Path(path).read_bytes()).decode()
+
+    def node_names(cluster, user):
+        path = tmp_path / "kubeconfig"
+        path.write_text(json.dumps({
+            "current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
+            "clusters": [{"name": "k", "cluster": {"server": api.server, **cluster}}], "users": [{"name": "u", "user": user}]}))
+        done = subprocess.run([str(probe_bin), "-k", str(path), "-c", "GET", "/api/v1/nodes"], capture_output=True, text=True,
+                              timeout=30)
+        return json.loads(done.stdout)
+    ssl("ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", "me.key")
+    ssl("req", "-new", "-key", "me.key", "-subj", "/O=system:masters/CN=me", "-out", "me.csr")
+    ssl("x509", "-req", "-in", "me.csr", "-CA", str(api.ca), "-CAkey", str(api.dir / "ca.key"), "-set_serial", "77",
+        "-days", "2", "-out", "me.crt")
+    ssl("req", "-x509", "-new", "-key", "me.key", "-subj", "/CN=stranger", "-days", "2", "-out", "other.crt")
+    me = {"client-certificate-data": data(tmp_path / "me.crt"), "client-key-data": data(tmp_path / "me.key")}
+    ours = {"certificate-authority-data": data(api.ca)}
+    assert node_names(ours, me)["status"] == "OK"
+    assert node_names({**ours, "tls-server-name": "kubernetes.default.svc"}, me)["status"] == "OK"
+    assert node_names(ours, {"client-certificate": "me.crt", "client-key": str(tmp_path / "me.key")})["status"] == "OK"
+    assert node_names({"insecure-skip-tls-verify": True}, me)["status"] == "OK"
+    assert node_names(ours, {})["status"] == "AUTH"
+    wrong = node_names({**ours, "tls-server-name": "example.com"}, me)
+    assert wrong["status"] == "INVALID" and "not trusted" in wrong["error"], wrong
+    wrong = node_names({"certificate-authority-data": data(tmp_path / "other.crt")}, me)
+    assert wrong["status"] == "INVALID" and "not trusted" in wrong["error"], wrong

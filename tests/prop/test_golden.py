@@ -1,7 +1,7 @@
 """tests/golden/NNN-why.json: a snapshot, and under "expect" what matters of
 its plan.  Each is also a bug that once was or could have been: read "about".
 
-expect: launch {type: count}; zones of the launches, in order of price; nodes
+expect: launch {type: count}; why {reason of launches: count}; zones of the launches, in order of price; nodes
 {id: "action why"}; bundles {"owner id": "outcome count"}; refusals {why: count}.
 """
 import glob
@@ -39,6 +39,9 @@ def test_golden(path):
     for l in plan["launches"]:
         launch[l["type"]] = launch.get(l["type"], 0) + l["count"]
     assert launch == {k: v for k, v in expect["launch"].items() if v}
+    for why, count in expect.get("why", {}).items():
+        assert sum(l["count"] for l in plan["launches"]
+                   if l["why"] == why) == count, why
     if "zones" in expect:
         assert [l["zone"] for l in sorted(
             plan["launches"], key=lambda l: l["price_per_hour"])] == \

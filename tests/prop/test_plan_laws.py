@@ -196,5 +196,42 @@ def test_joined_is_as_good():
     every_world(joined_is_as_good)
 
 
+def left_of(plan):
+    return sum(b["waiting"] for b in plan["bundles"])
+
+
+def advice_is_taken(s, rng):
+    """With the advice of a longer thought a plan is at least as good; when the
+    demand has changed it is still sound, and buys nothing for nobody."""
+    global budget
+    budget = "20ms"
+    thought = plan_of(s)
+    budget = "0"
+    plain = plan_of(s)
+    s = dict(s, advice=[
+        {"type": l["type"], "zone": l["zone"], "spot": l["spot"],
+         "count": l["count"], "holds": worlds.holds_of(l)}
+        for l in thought["launches"] if l["holds"]])
+    taken = plan_of(s)
+    bad = check_plan.check(s, taken)
+    assert not bad, "; ".join(bad[:5])
+    if left_of(taken) == left_of(plain):
+        assert taken["cost_per_hour"] <= plain["cost_per_hour"] + 1e-9
+    SEEN["cheaper"] += taken["cost_per_hour"] < plain["cost_per_hour"] - 1e-9
+    less = worlds.lessen(s, rng)
+    taken = plan_of(less)
+    bad = check_plan.check(less, taken)
+    assert not bad, f"less: {'; '.join(bad[:5])}"
+    idle = [l for l in taken["launches"]
+            if not l["holds"] and l["why"] not in ("min_of_type",
+                                                   "consolidation")]
+    assert not idle, f"for nobody: {idle}"
+
+
+def test_advice_is_taken():
+    every_world(advice_is_taken)
+    assert WORLDS < 200 or SEEN["cheaper"], "never any better"
+
+
 def test_less_buys_nothing():
     every_world(less_buys_nothing)

@@ -1,4 +1,5 @@
 """Random snapshots, and what happens to one when its plan is carried out."""
+import collections
 import copy
 
 import plan_world
@@ -145,7 +146,8 @@ def world(rng, plain=False):
     limits = {"idle_timeout_s": rng.choice([None, 30, 60, 60]),
               "conserve": rng.random() < 0.8,
               "end_outdated": rng.random() < 0.5,
-              "policy": rng.choice(["cheapest"] * 4 + ["priority"])}
+              "policy": rng.choice(["cheapest"] * 6 +
+                                   ["priority", "least_waste", "ray"])}
     if not plain:
         if rng.random() < 0.25:
             limits["max_nodes"] = rng.choice([0, 3, 10, 30])
@@ -194,6 +196,8 @@ def world(rng, plain=False):
         queues_add(s, rng)
     if rng.random() < 0.3:
         ends_add(s, rng)
+    if rng.random() < 0.15:
+        units_add(s, rng)
     return s
 
 
@@ -233,6 +237,18 @@ def ends_add(s, rng):
         for o in t.get("offers") or []:
             if rng.random() < 0.3:
                 o["idle_timeout_s"] = rng.choice([10, 600])
+
+
+def units_add(s, rng):
+    """Types of several machines; the nodes there are in units, some torn."""
+    t = rng.choice(s["node_types"])
+    t["hosts"] = rng.choice([2, 4])
+    t["min"] = t["min"] * t["hosts"]
+    if t.get("max") is not None:
+        t["max"] = t["max"] * t["hosts"]
+    mine = [n for n in s["nodes"] if n.get("type") == t["name"]]
+    for i, n in enumerate(mine):
+        n["unit"] = f"u{i // t['hosts']}"
 
 
 def queues_add(s, rng):
@@ -282,6 +298,7 @@ def carry_out(s, plan, state="starting"):
     types = {t["name"]: t for t in s["node_types"]}
     have = {n["id"] for n in kept}
     k = 0
+    made = collections.defaultdict(lambda: -1)
     for l in plan["launches"]:
         for o in types[l["type"]].get("offers") or []:
             if (o.get("zone", ""), o.get("spot", False)) == \
@@ -293,8 +310,12 @@ def carry_out(s, plan, state="starting"):
             have.add(f"new{k:04}")
             n = {"id": f"new{k:04}", "type": l["type"], "zone": l["zone"],
                  "spot": l["spot"], "state": state,
-                 "created_ms": s["now_ms"],
+                 "created_ms": s["now_ms"], "progress_ms": s["now_ms"],
                  "price": l["price_per_hour"], "holds": holds_of(l)}
+            size = types[l["type"]].get("hosts", 1)
+            if size > 1:
+                made[l["type"]] += 1
+                n["unit"] = f"{s['now_ms']}-{made[l['type']] // size}"
             if state == "ready":
                 n["total"] = dict(types[l["type"]]["resources"])
                 n["idle_ms"] = 0

@@ -172,7 +172,7 @@ static void list_pods(struct fake *f, struct kube_ask *q)
     size_t to = f->page && from + (size_t)f->page < n ? from + (size_t)f->page
                                                       : n;
     json_t *items = json_array();
-    char next[16] = "";
+    char next[24] = "";
 
     for (i = from; i < to; i++)
         json_array_append(items, json_array_get(f->pods, i));

@@ -198,10 +198,36 @@ static void test_no_reason_without_a_sentence(void **state)
     world_close(&w);
 }
 
+/* Ray may ask for what nobody can have. */
+static void test_a_part_of_a_whole(void **state)
+{
+    static const char text[] =
+        "{" NOW ", \"node_types\": [{\"name\": \"v5e\", \"provider\": \"sim\", "
+        "\"resources\": {\"CPU\": 8, \"TPU\": 4}}], \"demands\": "
+        "[{\"resources\": {\"TPU\": 4}}]}";
+    struct world w;
+    struct qty *q;
+
+    (void)state;
+    world_open(&w, text);
+    q = (struct qty *)w.facts->demands[0].bundles[0].alts[0].resources.v;
+    q->amount = 5000;
+    assert_int_equal(snapshot_make(w.facts, &w.arena, &w.s, NULL), ST_OK);
+    planner_run(w.s, 0, &w.arena, &w.plan);
+    view_done(&w.v);
+    view_open_plan(&w.v, w.facts, w.s, &w.plan);
+    assert_int_equal(w.plan.n_refusals, 1);
+    assert_int_equal(w.plan.refusals[0].why, REASON_FRACTION);
+    assert_string_equal(view_obstacle_text(&w.v, 0),
+                        "v5e has whole TPU only: 0.5 cannot be had");
+    world_close(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sentences),
+        cmocka_unit_test(test_a_part_of_a_whole),
         cmocka_unit_test(test_no_reason_without_a_sentence),
     };
 

@@ -119,6 +119,15 @@ static void dump(struct buf *b, const struct config *c)
     buf_printf(b, "api %s %u token=%s cert=%s key=%s state=%s plugins=%s\n",
                c->api_host, c->api_port, c->api_token_file, c->api_tls_cert,
                c->api_tls_key, c->state, c->plugin_dir);
+    if (c->kube) {
+        buf_printf(b, "kubernetes %s context=%s label=%s reserve=%d",
+                   c->kube_kubeconfig, c->kube_context, c->kube_label,
+                   c->kube_reserve);
+        dump_time(b, "join", c->kube_join_timeout_ms);
+        dump_names(b, "namespaces", &c->kube_namespaces);
+        dump_names(b, "schedulers", &c->kube_schedulers);
+        buf_str(b, "\n");
+    }
     buf_printf(b, "limits nodes=%u", c->limits.max_nodes);
     dump_time(b, "idle", c->limits.idle_timeout_ms);
     buf_printf(b, " cost=%" PRId64 " launching=%u speed=%" PRId64 " outdated=%d"

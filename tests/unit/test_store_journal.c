@@ -144,6 +144,41 @@ static void machines_come_back_whole(void **state)
     journal_close(j);
 }
 
+/* What a launch is for, and a file from before there was that. */
+static void holds_come_back(void **state)
+{
+    static char text[] = "[{\"shape\":\"0123456789abcdef\"}]";
+    struct journal *j = open_good();
+    struct machine m = sample(1), none = sample(2);
+    struct fleet f;
+
+    (void)state;
+    m.holds = text;
+    journal_put_machine(j, &m, NULL);
+    journal_put_machine(j, &none, NULL);
+    commit_good(j);
+    journal_close(j);
+    j = open_good();
+    fleet_init(&f);
+    assert_int_equal(journal_load_fleet(j, &f, NULL), ST_OK);
+    assert_string_equal(f.v[0]->holds, text);
+    assert_null(f.v[1]->holds);
+    fleet_done(&f);
+    journal_close(j);
+
+    sql("ALTER TABLE machine DROP COLUMN holds; PRAGMA user_version=1");
+    j = open_good();
+    fleet_init(&f);
+    assert_int_equal(journal_load_fleet(j, &f, NULL), ST_OK);
+    assert_int_equal(f.n, 2);
+    assert_string_equal(f.v[0]->id, m.id);
+    assert_null(f.v[0]->holds);
+    fleet_done(&f);
+    journal_put_machine(j, &m, NULL);
+    commit_good(j);
+    journal_close(j);
+}
+
 static void count_change(void *arg, const struct machine *m,
                          enum machine_state from)
 {
@@ -654,6 +689,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(machines_come_back_whole),
+        TEST(holds_come_back),
         TEST(loading_tells_no_observer),
         TEST(requests_values_boots),
         TEST(events_are_a_ring),

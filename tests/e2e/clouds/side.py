@@ -37,7 +37,7 @@ class Side:
         provider, cpu, t4 = self.words()
         return CONFIG % {"plugins": BUILD / "plugins", "max_nodes": max_nodes, "idle": idle, "provider": provider, "cpu": cpu,
                          "t4": t4, "start": start, "zones": ", ".join(self.zones), "t4_min": t4_min, "t4_max": t4_max, "cpu_min": cpu_min,
-                         "head": head and f"head: {{ray: {{address: {head}}}}}\n"}
+                         "head": f"head: {{ray: {{address: {head}}}}}\n" if head else ""}
 
     def plain_environment(self):
         """Nobody's credentials, and no proxy."""
