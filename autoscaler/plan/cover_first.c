@@ -16,7 +16,7 @@
  * up to 6 ms. */
 #define WORK_BASE UINT64_C(200000)
 #define WORK_ITEM UINT64_C(400)
-#define WORK_ALL UINT64_C(2000000)
+#define WORK_ALL UINT64_C(1600000)
 /* One shape a pod: more, up to 150 ms. */
 #define MANY_SHAPES 700
 #define WORK_SHAPE UINT64_C(8000)

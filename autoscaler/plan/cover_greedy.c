@@ -22,6 +22,7 @@ struct candidate {
     uint32_t n[BY_N];
     struct fill best;
     double score;
+    uint32_t live;              /* the orders hold so many that are wanted */
     bool dead, fresh;
 };
 
@@ -284,6 +285,7 @@ static void make_orders(struct greedy *g, uint32_t bin, unsigned sizes,
     }
 }
 
+/* The smallest needs left; bins are trimmed when they are looked at. */
 static void measure_least(struct greedy *g, const uint32_t *left)
 {
     const struct view *v = g->v;
@@ -300,25 +302,23 @@ static void measure_least(struct greedy *g, const uint32_t *left)
     g->live_at_trim = g->live;
 }
 
-/* Drops items of which nothing is left, and looks for the smallest needs. */
-static void trim(struct greedy *g, const uint32_t *left, unsigned sizes)
+/* Drops items of which nothing is left from a bin's orders. */
+static void trim(struct greedy *g, struct candidate *cand, unsigned sizes,
+                 const uint32_t *left)
 {
-    const struct view *v = g->v;
+    for (int s = 0; s < BY_N; s++) {
+        uint32_t *order = cand->order[s], n = 0;
 
-    for (uint32_t t = 0; t < v->n_bins; t++)
-        for (int s = 0; s < BY_N; s++) {
-            struct candidate *c = &g->bin[t];
-            uint32_t n = 0;
-
-            if (!(sizes >> s & 1))
-                continue;
-            for (uint32_t k = 0; k < c->n[s]; k++)
-                if (left[c->order[s][k]])
-                    c->order[s][n++] = c->order[s][k];
-            g->work += c->n[s];
-            c->n[s] = n;
+        if (!(sizes >> s & 1))
+            continue;
+        for (uint32_t k = 0; k < cand->n[s]; k++) {
+            order[n] = order[k];
+            n += left[order[k]] > 0;
         }
-    measure_least(g, left);
+        g->work += cand->n[s];
+        cand->n[s] = n;
+    }
+    cand->live = g->live_at_trim;
 }
 
 static bool room_is_spent(const struct greedy *g)
@@ -329,19 +329,14 @@ static bool room_is_spent(const struct greedy *g)
     return false;
 }
 
-static void fill_one(struct greedy *g, uint32_t item, const uint32_t *left,
+static void fill_put(struct greedy *g, uint32_t item, uint32_t most,
                      const double *weight, struct fill *f)
 {
-    uint32_t n;
+    uint32_t n = room_put(&g->room, item, most);
 
-    if (!room_fits(&g->room, item))
-        return;
-    n = room_put(&g->room, item, left[item]);
     g->work += 4;
-    if (n) {
-        fill_push(g->v->arena, f, item, n);
-        f->value += weight[item] * n;
-    }
+    fill_push(g->v->arena, f, item, n);
+    f->value += weight[item] * n;
 }
 
 static void fill_bin(struct greedy *g, uint32_t bin, int kind,
@@ -351,43 +346,28 @@ static void fill_bin(struct greedy *g, uint32_t bin, int kind,
     const struct view *v = g->v;
     const struct candidate *cand = &g->bin[bin];
     const uint32_t *order = cand->order[kind];
-    uint32_t n = cand->n[kind], k;
+    uint32_t n = cand->n[kind], seed = n, k;
 
     f->n = 0;
     f->value = 0;
     room_open(&g->room, bin);
     if (v->seeded[bin]) {
         /* One item that needs the accelerator goes first. */
-        for (k = 0; k < n; k++)
+        for (k = 0; k < n && seed == n; k++)
             if (left[order[k]] && v->needs_accel[order[k]])
-                break;
-        if (k == n)
+                seed = k;
+        g->work += k;
+        if (seed == n)
             return;
-        fill_push(v->arena, f, order[k], 1);
-        f->value += weight[order[k]];
-        room_put(&g->room, order[k], 1);
-        for (uint32_t q = 0; q < n; q++) {
-            uint32_t item = order[q], had = left[item] - (q == k);
-            uint32_t put;
-
-            if (!had || !room_fits(&g->room, item))
-                continue;
-            put = room_put(&g->room, item, had);
-            if (put) {
-                fill_push(v->arena, f, item, put);
-                f->value += weight[item] * put;
-            }
-        }
-        g->work += n;
-        return;
+        fill_put(g, order[seed], 1, weight, f);
     }
     for (k = 0; k < n; k++) {
-        uint32_t before = f->n;
+        uint32_t item = order[k], most = left[item] - (k == seed);
 
-        if (!left[order[k]])
+        if (!most || !room_fits(&g->room, item))
             continue;
-        fill_one(g, order[k], left, weight, f);
-        if (f->n != before && room_is_spent(g))
+        fill_put(g, item, most, weight, f);
+        if (room_is_spent(g))
             break;
     }
     g->work += k;
@@ -399,6 +379,8 @@ static void refill(struct greedy *g, uint32_t bin, unsigned sizes,
     struct candidate *cand = &g->bin[bin];
     double price = (double)g->v->price[bin];
 
+    if (cand->live != g->live_at_trim)
+        trim(g, cand, sizes, left);
     cand->best.n = 0;
     cand->best.value = 0;
     for (int s = 0; s < BY_N; s++) {
@@ -475,6 +457,7 @@ uint64_t greedy_run(struct greedy *g, const double *weight, unsigned sizes,
         g->bin[t].fresh = false;
         g->bin[t].score = 1e300;
         g->bin[t].best.n = 0;
+        g->bin[t].live = g->live;
         make_orders(g, t, sizes, weight, d->left);
     }
     measure_least(g, d->left);
@@ -501,7 +484,7 @@ uint64_t greedy_run(struct greedy *g, const double *weight, unsigned sizes,
             g->live -= !d->left[item] && !again;
         }
         if (g->live < g->live_at_trim - g->live_at_trim / 8)
-            trim(g, d->left, sizes);
+            measure_least(g, d->left);
     }
     return g->work;
 }
