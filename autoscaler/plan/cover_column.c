@@ -106,7 +106,7 @@ static void push(struct column_maker *m, uint32_t item, uint32_t n,
 static void put(struct column_maker *m, uint32_t item, uint32_t most,
                 const double *worth)
 {
-    if (!most || !room_plain_fits(&m->room, view_need(m->v, item)))
+    if (!most || !room_fits(&m->room, item))
         return;
     push(m, item, room_put(&m->room, item, most), worth);
     m->work += 6;

@@ -22,6 +22,7 @@ struct candidate {
     uint32_t n[BY_N];
     struct fill best;
     double score;
+    uint32_t live;              /* the orders hold so many that are wanted */
     bool dead, fresh;
 };
 
@@ -31,9 +32,10 @@ struct greedy {
     struct candidate *bin;
     struct fill trial;
     struct room room;
-    double *key;                  /* scratch of the sort */
-    uint32_t *tmp;
-    double *scarcity;             /* per plain, then per device column */
+    uint64_t *key[BY_N], *tmp;    /* scratch of the sort */
+    uint64_t *wanted;             /* bit per item with something left */
+    double *amount;               /* item x (plain, then device) column */
+    double *per_has, *scarcity;   /* of the bin at hand, per column */
     int64_t *least;               /* per plain column: smallest need left */
     uint32_t live, live_at_trim;  /* items with something left */
     uint64_t work;
@@ -49,6 +51,21 @@ static void fill_push(struct arena *a, struct fill *f, uint32_t item,
     if (f->n == f->cap)
         arena_grow_(a, (void **)&f->part, &f->cap, f->n, sizeof *f->part);
     f->part[f->n++] = (struct cover_part){item, count};
+}
+
+static void measure_amounts(struct greedy *g)
+{
+    const struct view *v = g->v;
+    uint32_t n = v->n_plain + v->n_dev;
+    double *to;
+
+    to = g->amount = ARENA_ARRAY(v->arena, double, (size_t)v->n_items * n);
+    for (uint32_t i = 0; i < v->n_items; i++) {
+        for (uint32_t c = 0; c < v->n_plain; c++)
+            *to++ = (double)view_need(v, i)[c];
+        for (uint32_t d = 0; d < v->n_dev; d++)
+            *to++ = (double)view_device_amount(v, i, d);
+    }
 }
 
 struct greedy *greedy_make(const struct view *v, struct price *price)
@@ -68,67 +85,85 @@ struct greedy *greedy_make(const struct view *v, struct price *price)
             g->bin[t].order[s] = ARENA_ARRAY(a, uint32_t, n);
     }
     room_make(v, &g->room);
-    g->key = ARENA_ARRAY(a, double, v->n_items);
-    g->tmp = ARENA_ARRAY(a, uint32_t, v->n_items);
+    for (int s = 0; s < BY_N; s++)
+        g->key[s] = ARENA_ARRAY(a, uint64_t, v->n_items);
+    g->tmp = ARENA_ARRAY(a, uint64_t, v->n_items);
+    g->wanted = ARENA_ARRAY(a, uint64_t, v->words);
+    g->per_has = ARENA_ARRAY(a, double, v->n_plain + v->n_dev);
     g->scarcity = ARENA_ARRAY(a, double, v->n_plain + v->n_dev);
+    measure_amounts(g);
     g->least = ARENA_ARRAY(a, int64_t, v->n_plain);
     return g;
 }
 
-/* Descending by key, equal keys keep their order. */
-static void sort_by_key(const double *key, uint32_t *v, uint32_t n,
-                        uint32_t *tmp)
+/* A key sorts by its upper half, the item is the lower one; equal keys keep
+ * the items' order. */
+static uint64_t key_of(double density, uint32_t item)
 {
-    uint32_t half = n / 2, a = 0, b = half;
+    float f = density < 1e37 ? (float)density : 1e37F;
+    uint32_t bits;
 
-    if (n <= 12) {
-        for (uint32_t i = 1; i < n; i++) {
-            uint32_t x = v[i], k = i;
-
-            for (; k && key[v[k - 1]] < key[x]; k--)
-                v[k] = v[k - 1];
-            v[k] = x;
-        }
-        return;
-    }
-    sort_by_key(key, v, half, tmp);
-    sort_by_key(key, v + half, n - half, tmp);
-    memcpy(tmp, v, half * sizeof *v);
-    for (uint32_t k = 0; a < half; k++)
-        v[k] = b == n || key[tmp[a]] >= key[v[b]] ? tmp[a++] : v[b++];
+    memcpy(&bits, &f, sizeof bits);    /* of floats >= 0: in their order */
+    return (uint64_t)(0x7fffffff - bits) << 32 | item;
 }
 
-static double item_size(const struct greedy *g, uint32_t bin, uint32_t item,
-                        int kind)
+/* One byte of the keys, from lowest to highest. */
+static void sort_byte(const uint64_t *from, uint64_t *to, uint32_t n,
+                      unsigned shift)
 {
-    const struct view *v = g->v;
-    const int64_t *need = view_need(v, item), *has = view_has(v, bin);
-    double size = 0;
+    uint32_t at[256] = {0}, sum = 0;
 
-    for (uint32_t c = 0; c < v->n_plain + v->n_dev; c++) {
-        double share;
+    for (uint32_t k = 0; k < n; k++)
+        at[from[k] >> shift & 255]++;
+    for (unsigned b = 0; b < 256; b++) {
+        uint32_t here = at[b];
 
-        if (c < v->n_plain) {
-            if (!need[c])
-                continue;
-            share = (double)need[c] / (double)has[c];
-        } else {
-            uint32_t d = c - v->n_plain;
-            int64_t amount = view_device_amount(v, item, d);
-
-            if (!amount)
-                continue;
-            share = (double)amount /
-                    ((double)v->devices[(size_t)bin * v->n_dev + d] * 1e4);
-        }
-        if (kind == BY_LARGEST)
-            size = share > size ? share : size;
-        else if (kind == BY_SCARCE)
-            size += share * g->scarcity[c];
-        else
-            size += share;
+        at[b] = sum;
+        sum += here;
     }
-    return size;
+    for (uint32_t k = 0; k < n; k++)
+        to[at[from[k] >> shift & 255]++] = from[k];
+}
+
+static void sort_few(uint64_t *v, uint32_t n)
+{
+    for (uint32_t i = 1; i < n; i++) {
+        uint64_t x = v[i];
+        uint32_t k = i;
+
+        for (; k && v[k - 1] > x; k--)
+            v[k] = v[k - 1];
+        v[k] = x;
+    }
+}
+
+/* Many keys are told apart by the 16 (of thousands: 24) highest bits in which
+ * they differ at all: a ten-thousandth of a density is no reason. */
+static void sort_keys(uint64_t *v, uint32_t n, uint64_t *tmp)
+{
+    unsigned bits = n > 2048 ? 24 : 16, shift = 32;
+    uint64_t least = UINT64_MAX, most = 0;
+
+    if (n <= 40) {
+        sort_few(v, n);
+        return;
+    }
+    for (uint32_t k = 0; k < n; k++) {
+        least = v[k] < least ? v[k] : least;
+        most = v[k] > most ? v[k] : most;
+    }
+    least = least >> 32 << 32;
+    while ((most - least) >> shift >> bits)
+        shift++;
+    for (uint32_t k = 0; k < n; k++)
+        v[k] -= least;
+    for (unsigned done = 0; done < bits; done += 16) {
+        sort_byte(v, tmp, n, shift + done);
+        if (done + 8 == bits)
+            memcpy(v, tmp, n * sizeof *v);
+        else
+            sort_byte(tmp, v, n, shift + done + 8);
+    }
 }
 
 /* How much of the bin's columns all that is left (and fits it) would take,
@@ -142,33 +177,46 @@ static void measure_scarcity(struct greedy *g, uint32_t bin,
 
     for (uint32_t c = 0; c < n; c++)
         g->scarcity[c] = 0;
-    for (uint32_t i = 0; i < v->n_items; i++) {
-        if (!left[i] || !view_can(v, bin, i))
-            continue;
-        for (uint32_t c = 0; c < v->n_plain; c++)
-            g->scarcity[c] += (double)left[i] * (double)view_need(v, i)[c];
-        for (uint32_t d = 0; d < v->n_dev; d++)
-            g->scarcity[v->n_plain + d] +=
-                (double)left[i] * (double)view_device_amount(v, i, d);
+    for (uint32_t w = 0; w < v->words; w++) {
+        uint64_t set = g->wanted[w] & v->can[(size_t)bin * v->words + w];
+
+        for (; set; set &= set - 1) {
+            uint32_t i = w * 64 + (uint32_t)__builtin_ctzll(set);
+            const double *amount = g->amount + (size_t)i * n;
+
+            for (uint32_t c = 0; c < n; c++)
+                g->scarcity[c] += (double)left[i] * amount[c];
+        }
     }
     for (uint32_t c = 0; c < n; c++) {
-        double has = c < v->n_plain
-                         ? (double)view_has(v, bin)[c]
-                         : (double)v->devices[(size_t)bin * v->n_dev + c -
-                                              v->n_plain] * 1e4;
-
-        g->scarcity[c] = has > 0 ? g->scarcity[c] / has : 0;
+        g->scarcity[c] *= g->per_has[c];
         sum += g->scarcity[c];
     }
     for (uint32_t c = 0; c < n && sum > 0; c++)
         g->scarcity[c] = g->scarcity[c] / sum + 0.02;
 }
 
-/* Sizes as the multipliers of the bound have them. */
-static void priced_keys(struct greedy *g, uint32_t bin, const double *weight)
+static void measure_bin(struct greedy *g, uint32_t bin)
+{
+    const struct view *v = g->v;
+
+    for (uint32_t c = 0; c < v->n_plain + v->n_dev; c++) {
+        double has = c < v->n_plain
+                         ? (double)view_has(v, bin)[c]
+                         : (double)v->devices[(size_t)bin * v->n_dev + c -
+                                              v->n_plain] * 1e4;
+
+        g->per_has[c] = has > 0 ? 1 / has : 0;
+    }
+}
+
+/* Sizes as the multipliers of the bound have them.  Returns how many. */
+static uint32_t priced_keys(struct greedy *g, uint32_t bin,
+                            const double *weight, const uint32_t *left)
 {
     struct price *p = g->price;
     const struct price_bin *b = &p->bin[bin];
+    uint32_t n = 0;
 
     price_evaluate(p, bin, weight, NULL);
     for (uint32_t r = 0; r < b->n_runs; r++) {
@@ -184,64 +232,93 @@ static void priced_keys(struct greedy *g, uint32_t bin, const double *weight)
 
             for (uint32_t s = 0; s < p->scalars; s++)
                 size += b->lambda[s] * b->share[(size_t)k * p->scalars + s];
-            g->key[b->item[k]] =
-                size > 0 ? weight[b->item[k]] / size : 1e300;
+            if (left[b->item[k]])
+                g->key[BY_PRICED][n++] = key_of(
+                    size > 0 ? weight[b->item[k]] / size : 1e300, b->item[k]);
         }
     }
+    return n;
 }
 
-static void make_order(struct greedy *g, uint32_t bin, int kind,
-                       const double *weight, const uint32_t *left)
+/* Item numbers by weight over size, the best first, for each of the sizes. */
+static void make_orders(struct greedy *g, uint32_t bin, unsigned sizes,
+                        const double *weight, const uint32_t *left)
 {
     const struct view *v = g->v;
     struct candidate *cand = &g->bin[bin];
-    uint32_t n = 0;
+    uint32_t columns = v->n_plain + v->n_dev, n = 0;
 
-    if (kind == BY_SCARCE)
+    measure_bin(g, bin);
+    if (sizes >> BY_SCARCE & 1)
         measure_scarcity(g, bin, left);
-    if (kind == BY_PRICED)
-        priced_keys(g, bin, weight);
-    for (uint32_t i = 0; i < v->n_items; i++) {
-        double size;
+    for (uint32_t w = 0; w < v->words; w++) {
+        uint64_t set = g->wanted[w] & v->can[(size_t)bin * v->words + w];
 
-        if (!left[i] || !view_can(v, bin, i))
-            continue;
-        if (kind != BY_PRICED) {
-            size = item_size(g, bin, i, kind);
-            g->key[i] = size > 0 ? weight[i] / size : 1e300;
+        for (; set; set &= set - 1) {
+            uint32_t i = w * 64 + (uint32_t)__builtin_ctzll(set);
+            const double *amount = g->amount + (size_t)i * columns;
+            double size[BY_N] = {0};
+
+            for (uint32_t c = 0; c < columns; c++) {
+                double share = amount[c] * g->per_has[c];
+
+                size[BY_SUM] += share;
+                size[BY_SCARCE] += share * g->scarcity[c];
+                if (share > size[BY_LARGEST])
+                    size[BY_LARGEST] = share;
+            }
+            for (int s = 0; s < BY_PRICED; s++)
+                if (sizes >> s & 1)
+                    g->key[s][n] = key_of(
+                        size[s] > 0 ? weight[i] / size[s] : 1e300, i);
+            n++;
         }
-        cand->order[kind][n++] = i;
     }
-    cand->n[kind] = n;
-    sort_by_key(g->key, cand->order[kind], n, g->tmp);
-    g->work += 8 * (uint64_t)n;
+    for (int s = 0; s < BY_N; s++) {
+        if (!(sizes >> s & 1))
+            continue;
+        cand->n[s] = s == BY_PRICED ? priced_keys(g, bin, weight, left) : n;
+        sort_keys(g->key[s], cand->n[s], g->tmp);
+        for (uint32_t k = 0; k < cand->n[s]; k++)
+            cand->order[s][k] = (uint32_t)g->key[s][k];
+        g->work += 8 * (uint64_t)cand->n[s];
+    }
 }
 
-/* Drops items of which nothing is left, and looks for the smallest needs. */
-static void trim(struct greedy *g, const uint32_t *left, unsigned sizes)
+/* The smallest needs left; bins are trimmed when they are looked at. */
+static void measure_least(struct greedy *g, const uint32_t *left)
 {
     const struct view *v = g->v;
 
-    for (uint32_t t = 0; t < v->n_bins; t++)
-        for (int s = 0; s < BY_N; s++) {
-            struct candidate *c = &g->bin[t];
-            uint32_t n = 0;
-
-            if (!(sizes >> s & 1))
-                continue;
-            for (uint32_t k = 0; k < c->n[s]; k++)
-                if (left[c->order[s][k]])
-                    c->order[s][n++] = c->order[s][k];
-            g->work += c->n[s];
-            c->n[s] = n;
-        }
-    for (uint32_t c = 0; c < v->n_plain; c++) {
+    for (uint32_t c = 0; c < v->n_plain; c++)
         g->least[c] = INT64_MAX;
-        for (uint32_t i = 0; i < v->n_items; i++)
-            if (left[i] && view_need(v, i)[c] < g->least[c])
-                g->least[c] = view_need(v, i)[c];
+    for (uint32_t i = 0; i < v->n_items; i++) {
+        const int64_t *need = view_need(v, i);
+
+        for (uint32_t c = 0; left[i] && c < v->n_plain; c++)
+            if (need[c] < g->least[c])
+                g->least[c] = need[c];
     }
     g->live_at_trim = g->live;
+}
+
+/* Drops items of which nothing is left from a bin's orders. */
+static void trim(struct greedy *g, struct candidate *cand, unsigned sizes,
+                 const uint32_t *left)
+{
+    for (int s = 0; s < BY_N; s++) {
+        uint32_t *order = cand->order[s], n = 0;
+
+        if (!(sizes >> s & 1))
+            continue;
+        for (uint32_t k = 0; k < cand->n[s]; k++) {
+            order[n] = order[k];
+            n += left[order[k]] > 0;
+        }
+        g->work += cand->n[s];
+        cand->n[s] = n;
+    }
+    cand->live = g->live_at_trim;
 }
 
 static bool room_is_spent(const struct greedy *g)
@@ -252,19 +329,14 @@ static bool room_is_spent(const struct greedy *g)
     return false;
 }
 
-static void fill_one(struct greedy *g, uint32_t item, const uint32_t *left,
+static void fill_put(struct greedy *g, uint32_t item, uint32_t most,
                      const double *weight, struct fill *f)
 {
-    uint32_t n;
+    uint32_t n = room_put(&g->room, item, most);
 
-    if (!room_plain_fits(&g->room, view_need(g->v, item)))
-        return;
-    n = room_put(&g->room, item, left[item]);
     g->work += 4;
-    if (n) {
-        fill_push(g->v->arena, f, item, n);
-        f->value += weight[item] * n;
-    }
+    fill_push(g->v->arena, f, item, n);
+    f->value += weight[item] * n;
 }
 
 static void fill_bin(struct greedy *g, uint32_t bin, int kind,
@@ -274,43 +346,28 @@ static void fill_bin(struct greedy *g, uint32_t bin, int kind,
     const struct view *v = g->v;
     const struct candidate *cand = &g->bin[bin];
     const uint32_t *order = cand->order[kind];
-    uint32_t n = cand->n[kind], k;
+    uint32_t n = cand->n[kind], seed = n, k;
 
     f->n = 0;
     f->value = 0;
     room_open(&g->room, bin);
     if (v->seeded[bin]) {
         /* One item that needs the accelerator goes first. */
-        for (k = 0; k < n; k++)
+        for (k = 0; k < n && seed == n; k++)
             if (left[order[k]] && v->needs_accel[order[k]])
-                break;
-        if (k == n)
+                seed = k;
+        g->work += k;
+        if (seed == n)
             return;
-        fill_push(v->arena, f, order[k], 1);
-        f->value += weight[order[k]];
-        room_put(&g->room, order[k], 1);
-        for (uint32_t q = 0; q < n; q++) {
-            uint32_t item = order[q], had = left[item] - (q == k);
-            uint32_t put;
-
-            if (!had || !room_plain_fits(&g->room, view_need(v, item)))
-                continue;
-            put = room_put(&g->room, item, had);
-            if (put) {
-                fill_push(v->arena, f, item, put);
-                f->value += weight[item] * put;
-            }
-        }
-        g->work += n;
-        return;
+        fill_put(g, order[seed], 1, weight, f);
     }
     for (k = 0; k < n; k++) {
-        uint32_t before = f->n;
+        uint32_t item = order[k], most = left[item] - (k == seed);
 
-        if (!left[order[k]])
+        if (!most || !room_fits(&g->room, item))
             continue;
-        fill_one(g, order[k], left, weight, f);
-        if (f->n != before && room_is_spent(g))
+        fill_put(g, item, most, weight, f);
+        if (room_is_spent(g))
             break;
     }
     g->work += k;
@@ -322,6 +379,8 @@ static void refill(struct greedy *g, uint32_t bin, unsigned sizes,
     struct candidate *cand = &g->bin[bin];
     double price = (double)g->v->price[bin];
 
+    if (cand->live != g->live_at_trim)
+        trim(g, cand, sizes, left);
     cand->best.n = 0;
     cand->best.value = 0;
     for (int s = 0; s < BY_N; s++) {
@@ -388,18 +447,20 @@ uint64_t greedy_run(struct greedy *g, const double *weight, unsigned sizes,
 
     g->work = 0;
     g->live = 0;
-    for (uint32_t i = 0; i < v->n_items; i++)
+    memset(g->wanted, 0, v->words * sizeof *g->wanted);
+    for (uint32_t i = 0; i < v->n_items; i++) {
         g->live += d->left[i] > 0;
+        g->wanted[i / 64] |= (uint64_t)(d->left[i] > 0) << (i % 64);
+    }
     for (uint32_t t = 0; t < v->n_bins; t++) {
         g->bin[t].dead = false;
         g->bin[t].fresh = false;
         g->bin[t].score = 1e300;
         g->bin[t].best.n = 0;
-        for (int s = 0; s < BY_N; s++)
-            if (sizes >> s & 1)
-                make_order(g, t, s, weight, d->left);
+        g->bin[t].live = g->live;
+        make_orders(g, t, sizes, weight, d->left);
     }
-    trim(g, d->left, sizes);
+    measure_least(g, d->left);
     while (g->live) {
         uint32_t t = pick(g, d), n, room;
         struct candidate *c;
@@ -423,7 +484,7 @@ uint64_t greedy_run(struct greedy *g, const double *weight, unsigned sizes,
             g->live -= !d->left[item] && !again;
         }
         if (g->live < g->live_at_trim - g->live_at_trim / 8)
-            trim(g, d->left, sizes);
+            measure_least(g, d->left);
     }
     return g->work;
 }

@@ -42,45 +42,39 @@ void room_copy(struct room *to, const struct room *from)
     }
 }
 
-/* The fullest shared device that still holds the part, or n. */
-static uint32_t tightest(const struct room_devices *dev, uint32_t part)
+/* Up to `most` parts, each to the fullest device that still holds it, else to
+ * a whole one: while a device holds more of them it stays the fullest. */
+static uint32_t device_take(struct room_devices *dev, uint32_t part,
+                            uint32_t most)
 {
-    uint32_t best = dev->n, best_free = UINT32_MAX;
+    uint32_t done = 0;
 
-    for (uint32_t k = 0; k < dev->n; k++)
-        if (dev->free[k] >= part && dev->free[k] < best_free) {
-            best = k;
-            best_free = dev->free[k];
+    while (done < most) {
+        uint32_t k = 0, here, rest;
+
+        while (k < dev->n && dev->free[k] < part)
+            k++;
+        if (k == dev->n) {
+            if (!dev->whole || dev->n == ROOM_PARTS)
+                break;
+            dev->whole--;
+            dev->free[dev->n++] = AMOUNT_ONE;
         }
-    return best;
-}
-
-static bool device_fits(const struct room_devices *dev,
-                        const struct view_share *s)
-{
-    if (s->whole > dev->whole)
-        return false;
-    if (!s->part || tightest(dev, s->part) < dev->n)
-        return true;
-    return dev->whole && dev->n < ROOM_PARTS;
-}
-
-static void device_take(struct room_devices *dev, const struct view_share *s)
-{
-    uint32_t k;
-
-    dev->whole -= s->whole;
-    if (!s->part)
-        return;
-    k = tightest(dev, s->part);
-    if (k == dev->n) {
-        dev->whole--;
-        dev->free[dev->n++] = (uint16_t)(AMOUNT_ONE - (int64_t)s->part);
-        return;
+        rest = dev->free[k];
+        here = 1;
+        if (most - done > 1 && rest >= 2 * part)
+            here = rest / part < most - done ? rest / part : most - done;
+        done += here;
+        rest -= here * part;
+        for (; k && dev->free[k - 1] > rest; k--)
+            dev->free[k] = dev->free[k - 1];
+        dev->free[k] = (uint16_t)rest;
+        if (!rest) {
+            dev->n--;
+            memmove(dev->free, dev->free + 1, dev->n * sizeof *dev->free);
+        }
     }
-    dev->free[k] = (uint16_t)(dev->free[k] - s->part);
-    if (!dev->free[k])
-        dev->free[k] = dev->free[--dev->n];
+    return done;
 }
 
 /* How many fit as far as plain columns and whole devices go. */
@@ -95,7 +89,9 @@ static uint32_t upper(const struct room *r, uint32_t item, uint32_t most)
             continue;
         if (need[c] > r->plain[c])
             return 0;
-        if ((int64_t)most > r->plain[c] / need[c])
+        if (need[c] > r->plain[c] - need[c])
+            most = most > 1 ? 1 : most;      /* mostly so: no division */
+        else if (most > 1 && (int64_t)most > r->plain[c] / need[c])
             most = (uint32_t)(r->plain[c] / need[c]);
     }
     for (uint32_t d = 0; d < v->n_dev; d++)
@@ -109,27 +105,25 @@ uint32_t room_put(struct room *r, uint32_t item, uint32_t most)
     const struct view *v = r->v;
     const int64_t *need = view_need(v, item);
     const struct view_share *s = v->share + (size_t)item * v->n_dev;
-    uint32_t done = 0;
-    bool parts = false;
+    uint32_t done = 0, parts = 0, shared = 0;
 
     most = upper(r, item, most);
     for (uint32_t d = 0; d < v->n_dev; d++)
-        parts |= s[d].part > 0;
-    if (!parts) {
-        /* Only sums are concerned: all at once. */
+        if (s[d].part) {
+            parts++;
+            shared = d;
+        }
+    if (parts <= 1) {
+        done = parts ? device_take(&r->dev[shared], s[shared].part, most)
+                     : most;
         for (uint32_t d = 0; d < v->n_dev; d++)
-            r->dev[d].whole -= most * s[d].whole;
-        done = most;
-    }
-    for (; done < most; done++) {
-        uint32_t d;
-
-        for (d = 0; d < v->n_dev && device_fits(&r->dev[d], &s[d]); d++)
-            ;
-        if (d < v->n_dev)
-            break;
-        for (d = 0; d < v->n_dev; d++)
-            device_take(&r->dev[d], &s[d]);
+            r->dev[d].whole -= done * s[d].whole;
+    } else {
+        for (; done < most && room_fits(r, item); done++)
+            for (uint32_t d = 0; d < v->n_dev; d++) {
+                r->dev[d].whole -= s[d].whole;
+                device_take(&r->dev[d], s[d].part, s[d].part > 0);
+            }
     }
     for (uint32_t c = 0; c < v->n_plain; c++)
         r->plain[c] -= need[c] * (int64_t)done;

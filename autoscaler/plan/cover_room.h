@@ -17,7 +17,7 @@
 struct room_devices {
     uint32_t whole;               /* untouched devices */
     uint32_t n;                   /* shared devices with something free */
-    uint16_t *free;               /* of each shared one */
+    uint16_t *free;               /* of each shared one, the fullest first */
 };
 
 struct room {
@@ -39,6 +39,24 @@ static inline bool room_plain_fits(const struct room *r, const int64_t *need)
         if (need[c] > r->plain[c])
             return false;
     return true;
+}
+
+/* Would one of the item go in? */
+static inline bool room_fits(const struct room *r, uint32_t item)
+{
+    const struct view *v = r->v;
+    const struct view_share *s = v->share + (size_t)item * v->n_dev;
+
+    for (uint32_t d = 0; d < v->n_dev; d++) {
+        const struct room_devices *dev = &r->dev[d];
+
+        if (s[d].whole > dev->whole)
+            return false;
+        if (s[d].part && (!dev->n || dev->free[dev->n - 1] < s[d].part) &&
+            (!dev->whole || dev->n == ROOM_PARTS))
+            return false;
+    }
+    return room_plain_fits(r, view_need(v, item));
 }
 
 #endif

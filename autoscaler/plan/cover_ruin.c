@@ -184,7 +184,7 @@ static double fill(struct ruin *r, uint32_t t)
     for (uint32_t k = 0; k < n && seed; k++) {
         uint32_t i = r->order[k], put;
 
-        if (!r->mine[i] || !room_plain_fits(&r->room, view_need(v, i)))
+        if (!r->mine[i] || !room_fits(&r->room, i))
             continue;
         put = room_put(&r->room, i, r->mine[i]);
         r->work += 12;

@@ -119,13 +119,25 @@ static int64_t bin_devices(const struct cover_problem *p, uint32_t b,
     return p->bins[b].has[column] / AMOUNT_ONE;
 }
 
+/* May each b of a plan become one of by?  No limit of by's must be in the way:
+ * there is none, or it is the one they have in common. */
+static bool may_replace(const struct cover_problem *p, uint32_t b, uint32_t by)
+{
+    const struct cover_bin *x = &p->bins[b], *y = &p->bins[by];
+
+    if (bin_limit(p, by) == UNLIMITED)
+        return true;
+    return p->n_groups && x->group == y->group &&
+           y->max >= p->group_max[y->group];
+}
+
 /* Is b never needed because of by? */
 static bool beaten(const struct maker *m, uint32_t b, uint32_t by)
 {
     const struct cover_problem *p = m->p;
     const struct cover_bin *x = &p->bins[b], *y = &p->bins[by];
 
-    if (y->price > x->price || bin_limit(p, by) != UNLIMITED)
+    if (y->price > x->price || !may_replace(p, b, by))
         return false;
     if (p->conserve && y->accelerator && !x->accelerator)
         return false;

@@ -41,24 +41,39 @@ void pack_on(struct sketch *d, uint32_t i, uint32_t want, uint32_t alt,
     sketch_hold(d, i, want, alt, q);
 }
 
-/* Cheapest tests first: most classes fail one of them. */
-static bool may_lie(struct sketch *d, uint32_t i, uint32_t want, uint32_t alt)
+/* What a want asks of a class, found once for a loop over all of them. */
+struct asked {
+    uint32_t want, alt, shape;
+    enum side side;
+    const struct needs *needs;
+};
+
+static struct asked asked_of(const struct sketch *d, uint32_t want,
+                             uint32_t alt)
 {
-    const struct node_class *c = &d->classes.v[i];
     uint32_t shape = sketch_shape(d, want, alt);
 
+    return (struct asked){want, alt, shape, d->t->wants[want].side,
+                          &d->t->needs[shape]};
+}
+
+/* Cheapest tests first: most classes fail one of them. */
+static inline bool may_lie(struct sketch *d, uint32_t i, const struct asked *a)
+{
+    const struct node_class *c = &d->classes.v[i];
+
     d->work++;
-    return c->n > 0 &&
-           room_might(&c->room[d->t->wants[want].side], &d->t->needs[shape]) &&
-           sketch_matches(d, i, shape) && !clock_silent(d, i, want, alt) &&
+    return c->n > 0 && room_might(&c->room[a->side], a->needs) &&
+           sketch_matches(d, i, a->shape) &&
+           !clock_silent(d, i, a->want, a->alt) &&
            (d->only_unit == 0 || c->unit == d->only_unit) &&
-           (!d->newer || clock_newer(d, i, want));
+           (!d->newer || clock_newer(d, i, a->want));
 }
 
 void pack_want(struct sketch *d, uint32_t want, uint32_t alt)
 {
-    uint32_t shape = sketch_shape(d, want, alt);
-    bool plain = !d->t->s->shapes[shape].accelerator;
+    const struct asked asked = asked_of(d, want, alt);
+    bool plain = !d->t->s->shapes[asked.shape].accelerator;
 
     for (int pass = plain ? 0 : 1; pass < 2; pass++) {
         uint32_t next;
@@ -67,7 +82,7 @@ void pack_want(struct sketch *d, uint32_t want, uint32_t alt)
             next = d->classes.v[i].next;
             if (plain && d->classes.v[i].accelerator != (pass == 1))
                 continue;
-            if (may_lie(d, i, want, alt))
+            if (may_lie(d, i, &asked))
                 pack_on(d, i, want, alt, UINT32_MAX, UINT32_MAX);
         }
     }
@@ -75,8 +90,8 @@ void pack_want(struct sketch *d, uint32_t want, uint32_t alt)
 
 void pack_spread(struct sketch *d, uint32_t want, uint32_t alt, uint32_t gang)
 {
-    uint32_t shape = sketch_shape(d, want, alt);
-    bool plain = !d->t->s->shapes[shape].accelerator;
+    const struct asked asked = asked_of(d, want, alt);
+    bool plain = !d->t->s->shapes[asked.shape].accelerator;
 
     for (int pass = plain ? 0 : 1; pass < 2; pass++) {
         uint32_t next;
@@ -87,7 +102,7 @@ void pack_spread(struct sketch *d, uint32_t want, uint32_t alt, uint32_t gang)
 
             next = c->next;
             if ((plain && c->accelerator != (pass == 1)) ||
-                c->spread == gang || !may_lie(d, i, want, alt))
+                c->spread == gang || !may_lie(d, i, &asked))
                 continue;
             pack_on(d, i, want, alt, 1, UINT32_MAX);
             if (d->left[want] < before)

@@ -127,15 +127,12 @@ bool tables_match_node(const struct tables *t, uint32_t selector, uint32_t node)
     return *m > 0;
 }
 
-bool tables_could(const struct tables *t, uint32_t shape, uint32_t offer)
+bool tables_fits(const struct tables *t, uint32_t shape, uint32_t type)
 {
-    uint32_t type = t->s->offers[offer].type;
     int8_t *fits = &t->fits[(size_t)shape * t->s->n_types + type];
 
-    if (*fits < 0)
-        *fits = room_fit(t->s, &t->room[type], &t->needs[shape], 1) > 0;
-    return *fits > 0 &&
-           tables_match_offer(t, t->s->shapes[shape].selector, offer);
+    *fits = room_fit(t->s, &t->room[type], &t->needs[shape], 1) > 0;
+    return *fits > 0;
 }
 
 bool tables_spares_accelerators(const struct tables *t, uint32_t shape)

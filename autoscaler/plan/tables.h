@@ -71,8 +71,21 @@ bool tables_match_offer(const struct tables *t, uint32_t selector,
 bool tables_match_node(const struct tables *t, uint32_t selector,
                        uint32_t node);
 
+/* Finds fits[]; tables_could() asks it once for each. */
+bool tables_fits(const struct tables *t, uint32_t shape, uint32_t type);
+
 /* May a new node of this offer hold the shape, limits and back-off aside? */
-bool tables_could(const struct tables *t, uint32_t shape, uint32_t offer);
+static inline bool tables_could(const struct tables *t, uint32_t shape,
+                                uint32_t offer)
+{
+    uint32_t type = t->s->offers[offer].type;
+    uint32_t selector = t->s->shapes[shape].selector;
+    int8_t fits = t->fits[(size_t)shape * t->s->n_types + type];
+
+    if (fits == 0 || (fits < 0 && !tables_fits(t, shape, type)))
+        return false;
+    return selector == 0 || tables_match_offer(t, selector, offer);
+}
 
 /* Limits.conserve: could a configured type without accelerators hold it?
  * Then no accelerator is bought for it. */
