@@ -16,7 +16,7 @@
  * up to 6 ms. */
 #define WORK_BASE UINT64_C(200000)
 #define WORK_ITEM UINT64_C(400)
-#define WORK_ALL UINT64_C(1600000)
+#define WORK_ALL UINT64_C(1900000)
 /* One shape a pod: more, up to 150 ms. */
 #define MANY_SHAPES 700
 #define WORK_SHAPE UINT64_C(8000)
@@ -45,6 +45,7 @@ static bool complete(struct first *x, const double *weight, unsigned sizes,
 {
     x->work += greedy_run(x->g, weight, sizes, by_value, &x->d);
     draft_downgrade(&x->d, &x->room);
+    x->work += (uint64_t)x->d.pattern.n * x->v.n_bins / 2;
     if (x->any && !draft_better(&x->d, &x->best))
         return false;
     draft_copy(&x->best, &x->d);

@@ -300,6 +300,7 @@ static void measure_least(struct greedy *g, const uint32_t *left)
                 g->least[c] = need[c];
     }
     g->live_at_trim = g->live;
+    g->work += v->n_items;
 }
 
 /* Drops items of which nothing is left from a bin's orders. */
@@ -350,6 +351,7 @@ static void fill_bin(struct greedy *g, uint32_t bin, int kind,
 
     f->n = 0;
     f->value = 0;
+    g->work += 16;
     room_open(&g->room, bin);
     if (v->seeded[bin]) {
         /* One item that needs the accelerator goes first. */
