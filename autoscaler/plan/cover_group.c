@@ -2,8 +2,9 @@
  * cover_group.c - see cover_group.h.
  *
  * Needs are put on a geometric grid, coarser until the groups are few enough.
- * A plan for the groups holds for their members, who need no more; the slack
- * is left to ruin and recreate.
+ * A plan for groups as large as their largest holds for the members, who need
+ * no more; the slack is left to ruin and recreate.  A bound for groups as small
+ * as their smallest is one for the members, who need no less.
  */
 #include "cover_group.h"
 
@@ -71,7 +72,8 @@ static uint32_t divide(const struct view *v, double grid, uint32_t most,
     return n;
 }
 
-void group_make(const struct view *v, uint32_t most, struct group *ret)
+void group_make(const struct view *v, uint32_t most, bool smallest,
+                struct group *ret)
 {
     const struct cover_problem *p = v->p;
     struct arena *a = v->arena;
@@ -97,11 +99,11 @@ void group_make(const struct view *v, uint32_t most, struct group *ret)
     }
     for (uint32_t i = 0; n && i < v->n_items; i++) {
         const int64_t *need = p->items[v->item_of[i]].need;
-        int64_t *most_need = (int64_t *)items[ret->of[i]].need;
+        int64_t *all = (int64_t *)items[ret->of[i]].need;
 
         for (uint32_t c = 0; c < p->n_columns; c++)
-            if (need[c] > most_need[c])
-                most_need[c] = need[c];
+            if (smallest ? need[c] < all[c] : need[c] > all[c])
+                all[c] = need[c];
         items[ret->of[i]].count += v->count[i];
     }
     ret->p = *p;

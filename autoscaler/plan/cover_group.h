@@ -1,6 +1,6 @@
 /*
  * cover_group.h - a problem with few shapes in place of one with many: like
- * items are taken as their largest.
+ * items are taken as their largest (for a plan) or smallest (for a bound).
  *
  * Private to cover_*.c.
  */
@@ -16,7 +16,8 @@ struct group {
 
 /* At most `most` groups; items of a group may lie in the same bins, need the
  * same of devices and nearly the same of the rest. */
-void group_make(const struct view *v, uint32_t most, struct group *ret);
+void group_make(const struct view *v, uint32_t most, bool smallest,
+                struct group *ret);
 
 /* The plan for the groups as one for the items, largest first.  What the plan
  * leaves out is left in d. */

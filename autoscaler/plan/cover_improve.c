@@ -4,8 +4,9 @@
  * Four tenths go to column generation, up to a sixth to proving its bound, the
  * dive may use it up to 17/20 (other dives follow while 6/10 are not used),
  * ruin and recreate has what is left.  With too many shapes for the linear
- * program it gets groups of like ones, or is left out.  Every phase starts
- * from the best plan so far and can only better it.
+ * program it gets groups of like ones, or is left out; the bound is then one
+ * for groups.  Every phase starts from the best plan so far and can only better
+ * it.
  */
 #include "cover_bound.h"
 #include "cover_dive.h"
@@ -22,6 +23,7 @@
  * lose more than the program gains. */
 #define GROUPED 3000
 #define MOST_GROUPS 250
+#define MOST_BOUND_GROUPS 150
 #define MOST_DIVES 16
 #define PROVED 1e-5          /* a gap at which looking on is no use */
 
@@ -34,6 +36,7 @@ struct improve {
     double *worth;
     uint64_t used;
     bool lp;
+    int64_t bound;               /* by groups, -1: none */
 };
 
 /* The first plan as a draft; what does not hold (it always does) stays out. */
@@ -111,7 +114,9 @@ static int64_t bound_now(const struct improve *x)
 {
     double bound;
 
-    if (!x->lp || x->g.bound < 0)
+    if (!x->lp)
+        return x->best.n_left ? -1 : x->bound;
+    if (x->g.bound < 0)
         return -1;
     bound = x->best.n_left ? bound_without(&x->g, x->best.n_left) : x->g.bound;
     return bound < 0 ? 0 : whole_prices(&x->v, bound);
@@ -163,7 +168,7 @@ static void by_groups(struct improve *x, uint64_t budget)
     struct group group;
     struct cover_plan first, plan;
 
-    group_make(&x->v, MOST_GROUPS, &group);
+    group_make(&x->v, MOST_GROUPS, false, &group);
     if (!group.p.n_items)
         return;
     cover_first(&group.p, arena, &first);
@@ -175,6 +180,24 @@ static void by_groups(struct improve *x, uint64_t budget)
     draft_downgrade(&x->trial, &x->room);
     if (draft_better(&x->trial, &x->best))
         draft_copy(&x->best, &x->trial);
+}
+
+/* Too many shapes for a bound of their own: one for groups of like ones, each
+ * as small as its smallest and lying where it likes, is valid for them too. */
+static void bound_by_groups(struct improve *x, uint64_t budget)
+{
+    struct arena *arena = x->v.arena;
+    struct group group;
+    struct cover_plan first, plan;
+
+    group_make(&x->v, MOST_BOUND_GROUPS, true, &group);
+    if (!group.p.n_items)
+        return;
+    group.p.conserve = false;
+    cover_first(&group.p, arena, &first);
+    cover_improve(&group.p, &first, budget, arena, &plan);
+    x->used += first.work + plan.work;
+    x->bound = plan.bound;
 }
 
 void cover_improve(const struct cover_problem *p,
@@ -191,6 +214,7 @@ void cover_improve(const struct cover_problem *p,
         return;
     }
     x->lp = x->v.n_items <= MOST_ROWS;
+    x->bound = -1;
     x->worth = ARENA_ARRAY(arena, double, x->v.n_items);
     if (x->lp)
         generate_make(&x->v, &x->g);
@@ -205,6 +229,8 @@ void cover_improve(const struct cover_problem *p,
         by_program(x, budget);
     else if (x->v.n_items <= GROUPED)
         by_groups(x, budget / 2);
+    if (!x->lp)
+        bound_by_groups(x, budget / 8);
     if (x->used < budget && !proved(x)) {
         struct ruin *ruin = ruin_make(&x->v, x->g.price, x->worth);
 

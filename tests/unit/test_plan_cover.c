@@ -437,6 +437,68 @@ static void test_nothing(void **state)
     arena_done(&arena);
 }
 
+/* 1,600 shapes in pairs that fill a machine to the brim: the optimum is known,
+ * and a bound by groups of like shapes must not be above it. */
+static void test_bound_of_many_shapes(void **state)
+{
+    enum { PAIRS = 800, PRICE = 1000003 };
+    static int64_t need[2 * PAIRS][COLS];
+    static struct cover_item items[2 * PAIRS];
+    struct cover_plan first, plan;
+    struct arena arena = {0};
+    struct made m;
+
+    (void)state;
+    frame(&m);
+    add_bin(&m, 4, 4, 1, PRICE);
+    for (uint32_t k = 0; k < PAIRS; k++) {
+        int64_t gpu = 300 * (1 + k % 16), cpu = 9000 + 17 * k;
+
+        need[2 * k][0] = cpu;
+        need[2 * k][GPU] = gpu;
+        need[2 * k + 1][0] = 4 * AMOUNT_ONE - cpu;
+        need[2 * k + 1][GPU] = AMOUNT_ONE - gpu;
+        items[2 * k] = (struct cover_item){need[2 * k], 1, NULL};
+        items[2 * k + 1] = (struct cover_item){need[2 * k + 1], 1, NULL};
+    }
+    m.p.items = items;
+    m.p.n_items = 2 * PAIRS;
+    cover_first(&m.p, &arena, &first);
+    cover_improve(&m.p, &first, 200 * COVER_STEPS_PER_MS, &arena, &plan);
+    assert_true(plan.cost >= (int64_t)PAIRS * PRICE);
+    assert_true(plan.cost <= first.cost);
+    assert_true(plan.bound <= (int64_t)PAIRS * PRICE);
+    assert_true(plan.bound >= (int64_t)PAIRS * PRICE * 9 / 10);
+    arena_done(&arena);
+}
+
+/* Zones and spot of one type share its max: the cheapest of them is enough, and
+ * a type's max is kept all the same. */
+static void test_offers_of_a_type(void **state)
+{
+    struct cover_plan first, plan;
+    struct arena arena = {0};
+    struct made m;
+
+    (void)state;
+    frame(&m);
+    for (uint32_t t = 0; t < 8; t++) {
+        add_bin(&m, 4, 4, 0, 1000 + 100 * (t / 4) + 10 * t);
+        m.bins[t].max = 3;
+    }
+    m.bins[0].max = 1;            /* of its own: the next is wanted too */
+    for (uint32_t g = 0; g < 4; g++)
+        m.group_max[g] = 3;
+    add_item(&m, 4 * AMOUNT_ONE, AMOUNT_ONE, 0, 14);
+    cover_first(&m.p, &arena, &first);
+    cover_improve(&m.p, &first, COVER_STEPS_PER_MS, &arena, &plan);
+    assert_int_equal(judge(&m, &first), 2);
+    assert_int_equal(judge(&m, &plan), 2);
+    assert_int_equal(first.cost, 1000 + 2 * 1140 + 3 * (1010 + 1020 + 1030));
+    assert_int_equal(plan.cost, first.cost);
+    arena_done(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -447,6 +509,8 @@ int main(void)
         cmocka_unit_test(test_devices),
         cmocka_unit_test(test_small_last_bin),
         cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_bound_of_many_shapes),
+        cmocka_unit_test(test_offers_of_a_type),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
