@@ -20,7 +20,7 @@ struct attempt {
     const struct tables *t;
     struct sketch (*best)(const struct sketch *base);
     const struct sketch *now;  /* the plan as it is */
-    bool *gone;                /* gives no room */
+    enum leaving *gone;        /* gives no room */
     bool *moved;               /* of these, candidates that are to go */
     bool *taking;              /* where their running work goes */
     int64_t cost;              /* an hour, of what is needed without them */
@@ -392,12 +392,13 @@ void consolidate(struct sketch *best, struct verdict *verdicts,
         order_sort(order, n, dearer, s, best->arena);
     now = *best;
     a.now = &now;
-    a.gone = ARENA_ARRAY(best->arena, bool, s->n_nodes);
+    a.gone = ARENA_ARRAY(best->arena, enum leaving, s->n_nodes);
     a.moved = ARENA_ARRAY(best->arena, bool, s->n_nodes);
     a.taking = ARENA_ARRAY(best->arena, bool, s->n_nodes);
     for (uint32_t i = 0; i < s->n_nodes; i++)
-        a.gone[i] = verdicts[i].ended || verdicts[i].going ||
-                    s->nodes[i].state == STATE_DRAINING;
+        a.gone[i] = s->nodes[i].state == STATE_DRAINING
+                        ? LEAVES
+                        : shrink_leaves(&verdicts[i]);
     a.cost = cost_of(best, a.moved, a.taking);
     for (uint32_t k = 0; k < n && k < TRIES; k++) {
         uint32_t i = order[k];
@@ -405,7 +406,8 @@ void consolidate(struct sketch *best, struct verdict *verdicts,
 
         if (a.gone[i] || (busy(&s->nodes[i]) && (ended > 0 || pending(best))))
             continue;
-        a.gone[i] = a.moved[i] = true;
+        a.gone[i] = LEAVES;
+        a.moved[i] = true;
         if (without(&a, &without_it) &&
             worth(&a, i, cost = cost_of(&without_it, a.moved, a.taking))) {
             if (without_it.bought_cost == 0 && settled(&without_it)) {
@@ -424,6 +426,7 @@ void consolidate(struct sketch *best, struct verdict *verdicts,
             if (ended == 0 && replace(best, &without_it))
                 return;
         }
-        a.gone[i] = a.moved[i] = false;
+        a.gone[i] = LEAVES_NOT;
+        a.moved[i] = false;
     }
 }

@@ -46,13 +46,15 @@ static bool starting(const struct sn_node *n)
            n->state == STATE_STARTING;
 }
 
-void limits_count(struct sketch *d, const struct sn_node *n, bool ended)
+void limits_count(struct sketch *d, const struct sn_node *n,
+                  enum leaving ended)
 {
     if (!limits_counts_for_type(n))
         return;
     if (n->type != NONE) {
         d->type_count[n->type]++;
-        d->type_ended[n->type] += ended;
+        d->type_ended[n->type] += ended != LEAVES_NOT;
+        d->type_later[n->type] += ended == LEAVES_LATER;
         if (starting(n))
             d->type_starting[n->type]++;
         else
@@ -61,7 +63,7 @@ void limits_count(struct sketch *d, const struct sn_node *n, bool ended)
     if (n->head)
         return;
     d->nodes++;
-    d->nodes_ended += ended;
+    d->nodes_ended += ended == LEAVES;
     if (starting(n) && !ended)
         d->starting++;
     if (n->price_micros_hour > 0)
@@ -145,7 +147,7 @@ uint32_t limits_room_type(const struct sketch *d, uint32_t type,
     uint32_t count = d->type_count[type];
 
     if (claim == CLAIM_MIN)
-        count -= d->type_ended[type];
+        count -= d->type_ended[type] - d->type_later[type];
     *ret_why = REASON_NONE;
     if (t->max != UNLIMITED)
         tighten(&room, t->max, count, REASON_MAX_TYPE, ret_why);

@@ -20,7 +20,8 @@ bool limits_gives_room(const struct snapshot *s, const struct sn_node *n);
 bool limits_held(const struct snapshot *s, const struct sn_node *n);
 bool limits_outdated(const struct snapshot *s, const struct sn_node *n);
 
-void limits_count(struct sketch *d, const struct sn_node *n, bool ended);
+void limits_count(struct sketch *d, const struct sn_node *n,
+                  enum leaving ended);
 void limits_bought(struct sketch *d, uint32_t offer, uint32_t count, int sign);
 
 /* What keeps the offer from being bought at all: NONE, SET_ASIDE ... */

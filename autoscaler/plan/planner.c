@@ -230,14 +230,14 @@ void planner_run(const struct snapshot *now, uint64_t budget,
                  struct arena *arena, struct plan *ret)
 {
     struct verdict *verdicts = ARENA_ARRAY(arena, struct verdict, now->n_nodes);
-    bool *gone = ARENA_ARRAY(arena, bool, now->n_nodes);
+    enum leaving *gone = ARENA_ARRAY(arena, enum leaving, now->n_nodes);
     struct tables tables;
     struct sketch base, best;
 
     tables_make(now, arena, &tables);
     shrink_forced(now, arena, verdicts);
     for (uint32_t i = 0; i < now->n_nodes; i++)
-        gone[i] = verdicts[i].ended || verdicts[i].going;
+        gone[i] = shrink_leaves(&verdicts[i]);
     sketch_start(&tables, gone, &base);
     best = sketch_best(&base);
     sketch_better(&base, budget, &best);

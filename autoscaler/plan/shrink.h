@@ -24,6 +24,13 @@ uint32_t *shrink_order(const struct snapshot *s, struct arena *arena);
 /* May this node be ended at all? */
 bool shrink_may_end(const struct snapshot *s, const struct sn_node *n);
 
+static inline enum leaving shrink_leaves(const struct verdict *v)
+{
+    if (v->torn && !v->ended)
+        return LEAVES_LATER;
+    return v->ended || v->going ? LEAVES : LEAVES_NOT;
+}
+
 void shrink_forced(const struct snapshot *s, struct arena *arena,
                    struct verdict *verdicts);
 

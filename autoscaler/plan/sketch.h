@@ -72,6 +72,7 @@ struct sketch {
     /* towards the limits */
     uint32_t *type_count;             /* nodes of a type, ended ones too */
     uint32_t *type_ended;             /* of these, ended by this plan */
+    uint32_t *type_later;             /* of those ended, there for a while */
     uint64_t nodes_ended;
     uint32_t *type_starting;
     uint32_t *type_ready;
@@ -94,9 +95,16 @@ struct sketch {
     uint64_t work;
 };
 
+/* What becomes of a node that gives no room. */
+enum leaving {
+    LEAVES_NOT,
+    LEAVES,            /* ended by this plan, or draining for good */
+    LEAVES_LATER       /* of a torn unit (unit.h): when its work is done */
+};
+
 /* Fills the limits' counters and the classes from the nodes; ended[i] nodes
  * give no room. */
-void sketch_start(const struct tables *t, const bool *ended,
+void sketch_start(const struct tables *t, const enum leaving *ended,
                   struct sketch *ret);
 /* The same again, for another try; shares what does not change. */
 void sketch_copy(const struct sketch *from, struct sketch *ret);

@@ -196,7 +196,7 @@ static void fence_add(struct sketch *d)
                                   .spread = NONE, .demand = NONE}));
 }
 
-static void classes_make(struct sketch *d, const bool *ended)
+static void classes_make(struct sketch *d, const enum leaving *ended)
 {
     const struct snapshot *s = d->t->s;
     struct grouping g = {
@@ -248,7 +248,8 @@ static void classes_make(struct sketch *d, const bool *ended)
     }
 }
 
-void sketch_start(const struct tables *t, const bool *ended, struct sketch *ret)
+void sketch_start(const struct tables *t, const enum leaving *ended,
+                  struct sketch *ret)
 {
     const struct snapshot *s = t->s;
     struct sketch *d = ret;
@@ -266,6 +267,7 @@ void sketch_start(const struct tables *t, const bool *ended, struct sketch *ret)
     d->type_ready = ARENA_ARRAY(t->arena, uint32_t, s->n_types);
     d->offer_bought = ARENA_ARRAY(t->arena, uint32_t, s->n_offers);
     d->type_ended = ARENA_ARRAY(t->arena, uint32_t, s->n_types);
+    d->type_later = ARENA_ARRAY(t->arena, uint32_t, s->n_types);
     d->bound = -1;
     for (uint32_t i = 0; i < s->n_nodes; i++)
         limits_count(d, &s->nodes[i], ended[i]);

@@ -39,7 +39,7 @@ static void ring_close(const struct snapshot *s, struct units *u,
         have += there(&s->nodes[v[i]]);
     }
     for (uint32_t i = 0; i < n; i++)
-        u->partial[v[i]] = x->type != NONE && !x->foreign &&
+        u->partial[v[i]] = x->type != NONE &&
                            s->types[x->type].hosts > 1 &&
                            have < s->types[x->type].hosts;
 }
@@ -53,7 +53,8 @@ void units_make(const struct snapshot *s, struct arena *arena,
     ret->partial = ARENA_ARRAY(arena, bool, s->n_nodes);
     for (uint32_t i = 0; i < s->n_nodes; i++) {
         ret->next[i] = i;
-        if (s->nodes[i].unit != 0)
+        /* a stranger's machine is no part of a unit of ours */
+        if (s->nodes[i].unit != 0 && !s->nodes[i].foreign)
             order[n++] = i;
     }
     order_sort(order, n, unit_before, s, arena);

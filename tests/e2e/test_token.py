@@ -30,7 +30,7 @@ def test_7_says_what_is_wrong_without(ray, token, says):
     d.write_config()
     try:
         d.start(ready=False)
-        problem = d.wait(lambda: d.get("/v1/status")["head"]["problem"], 10, "the head's problem")
+        problem = d.wait(lambda: d.api("GET", "/v1/status")[1].get("head", {}).get("problem"), 10, "the head's problem")
         assert says in problem.lower() and ray.address in problem, problem
         assert "RAY_AUTH_TOKEN" in problem, problem  # what to do about it
         assert d.api("GET", "/readyz")[0] == 503

@@ -2,6 +2,7 @@
 
     with Gcs() as gcs, PodNodes(plane, gcs):
         gcs.tasks([({"GPU": 1}, 40)])         # pending: shapes and how many
+        gcs.gangs([[{"GPU": 1}] * 4])         # pending placement groups: their bundles
         gcs.busy(name), gcs.idle(name, ms)    # nodes that PodNodes let join
         gcs.drains, gcs.reports               # what the autoscaler did
 
@@ -26,7 +27,7 @@ class Gcs:
         self.lock, self.port = threading.RLock(), port
         self.nodes = {}                      # name: NodeState
         self.since = {}                      # name: idle since, monotonic
-        self.demand, self.version = [], 1
+        self.demand, self.groups, self.version = [], [], 1
         self.kv = {(b"__autoscaler", b"__autoscaler_v2_enabled"): b"1"}  # (namespace, key)
         self.drains, self.reports, self.reads = [], [], 0
         self.body, self.left = None, None    # left(name): a node is dead
@@ -59,6 +60,12 @@ class Gcs:
         """[(resources, count)]: what waits now."""
         with self.lock:
             self.demand = list(shapes)
+            self.changed()
+
+    def gangs(self, groups):
+        """[[resources, ...]]: placement groups (PACK) that wait now."""
+        with self.lock:
+            self.groups = list(groups)
             self.changed()
 
     def join(self, name, kind, total, idle=True, head=False):
@@ -122,6 +129,10 @@ class Gcs:
                 for shape, count in self.demand:
                     r = state.pending_resource_requests.add(count=count)
                     r.request.resources_bundle.update(shape)
+                for i, bundles in enumerate(self.groups):
+                    g = state.pending_gang_resource_requests.add(details=f"{i:036x}:PACK|PENDING")
+                    for bundle in bundles:
+                        g.requests.add().resources_bundle.update(bundle)
                 self.body = pb.GetClusterResourceStateReply(cluster_resource_state=state).SerializeToString()
             return self.body
 

@@ -11,7 +11,9 @@ RoleBinding, head pod; then for each worker group
 - too many pods: nothing, the autoscaler alone decides what to delete;
 - while a pod it deleted still ends, it does not look at that group;
 - numOfHosts > 1: whole replicas come and go, and one that misses a host goes;
-- suspend: all pods of the group are deleted.
+- suspend: all pods of the group are deleted;
+- a pod that cannot be made (a quota): condition ReplicaFailure, the groups
+  after it wait, and it tries again.
 """
 import concurrent.futures
 import queue
@@ -112,11 +114,17 @@ class Operator(threading.Thread):
         heads = [p for p in pods if p["metadata"]["labels"].get("ray.io/node-type") == "head"]
         if not heads:
             self.create(self.head_pod(cluster))
-        for group in spec.get("workerGroupSpecs", []):
-            mine = [p for p in pods if p["metadata"]["labels"].get("ray.io/group") == group["groupName"] and
-                    p["metadata"]["labels"].get("ray.io/node-type") == "worker"]
-            self.group(cluster, group, mine)
-        self.status(cluster)
+        failure = None
+        try:  # what a group fails on keeps those after it from their turn
+            for group in spec.get("workerGroupSpecs", []):
+                mine = [p for p in pods if p["metadata"]["labels"].get("ray.io/group") == group["groupName"] and
+                        p["metadata"]["labels"].get("ray.io/node-type") == "worker"]
+                self.group(cluster, group, mine)
+        except ApiError as e:
+            failure = e
+        self.status(cluster, failure)
+        if failure:
+            raise failure
 
     # ---- one worker group
 
@@ -210,7 +218,7 @@ class Operator(threading.Thread):
                 raise ApiError("POST", resource, status, reply)
         self.around.add(m["uid"])
 
-    def status(self, cluster):
+    def status(self, cluster, failure=None):
         m, spec = cluster["metadata"], cluster["spec"]
         pods = [p for p in self.pods.all() if p["metadata"]["namespace"] == m["namespace"] and
                 p["metadata"]["labels"].get("ray.io/cluster") == m["name"]]
@@ -226,6 +234,13 @@ class Operator(threading.Thread):
             "head": {"podName": head["metadata"].get("name", ""), "serviceName": f"{m['name']}-head-svc",
                      "podIP": head.get("status", {}).get("podIP", "")}}
         old = cluster.get("status", {})
+        new["conditions"] = [c for c in old.get("conditions", []) if c["type"] != "ReplicaFailure"]
+        if failure:
+            said = next((c for c in old.get("conditions", []) if c["type"] == "ReplicaFailure"), None)
+            new["conditions"].append(said or {
+                "type": "ReplicaFailure", "status": "True", "reason": "FailedCreateWorkerPod",
+                "message": f"FailedCreateWorkerPod\n{failure.reply.get('message')}",
+                "lastTransitionTime": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())})
         if all(old.get(k) == v for k, v in new.items()):
             return
         reply = self.c.patch(clusters_path(m["namespace"], m["name"]) + "/status", {"status": new})

@@ -48,6 +48,14 @@ def binaries():
     return pathlib.Path(found)
 
 
+def sweep():
+    """Folders of planes whose program was killed before it could tidy up; DAVIT_KEEP's are renamed."""
+    for path in pathlib.Path(tempfile.gettempdir()).glob("davit-k8s-*-*"):
+        pid = path.name.split("-")[2]
+        if pid.isdigit() and not pathlib.Path("/proc", pid).exists():
+            shutil.rmtree(path, ignore_errors=True)
+
+
 def free_ports(n):
     """Below the ephemeral range: nobody's outgoing connection takes one meanwhile."""
     found = set()
@@ -121,7 +129,8 @@ class Plane:
         self.bins = binaries()
         self.parts = [name for name, on in zip(PARTS, (scheduler, kcm, kwok)) if on]
         self.admission, self.more, self.wait = list(admission), list(apiserver), seconds
-        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="davit-k8s-"))
+        sweep()
+        self.dir = pathlib.Path(tempfile.mkdtemp(prefix=f"davit-k8s-{os.getpid()}-"))
         self.servers = []
         self.tokens = {user: secrets.token_hex(16) for user in USERS}
         self.took = None
@@ -191,7 +200,9 @@ class Plane:
             server.stop(hard=server.name in ("etcd", "kube-apiserver"))
         keep = os.environ.get("DAVIT_KEEP")
         if keep:
-            print(f"kept: {self.dir}")
+            kept = self.dir.with_name(f"kept-{self.dir.name}")
+            self.dir.rename(kept)
+            print(f"kept: {kept}")
         else:
             shutil.rmtree(self.dir, ignore_errors=True)
 

@@ -178,7 +178,6 @@ def test_operator_moves_whole_replicas_of_several_hosts(plane, operator, cluster
     group = dict(manifests.gpu_guide()["spec"]["workerGroupSpecs"][0], groupName="slice", numOfHosts=2,
                  minReplicas=0, maxReplicas=4, replicas=2)
     group["template"] = {"spec": {"containers": [{"name": "ray", "resources": {"limits": {"cpu": "1"}}}]}}
-    cluster(("add", "../workerGroupSpecs", None))  # refused: not a path
     plane.client.patch(clusters_path(name=CLUSTER), [{"op": "add", "path": "/spec/workerGroupSpecs/-",
                                                       "value": group}])
     running(plane, 4, "slice")
@@ -311,3 +310,19 @@ def test_pods_become_raylets_of_a_real_head(plane, operator, cluster):
         cluster(("replace", "replicas", 0), ("add", "scaleStrategy", {"workersToDelete": [name]}))
         until(lambda: not ray.node(name), 30, "the raylet gone")
         assert not raylets.errors
+
+
+def test_operator_tells_of_pods_it_may_not_make(plane, operator, cluster):
+    plane.apply({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q", "namespace": "default"},
+                 "spec": {"hard": {"requests.nvidia.com/gpu": "1"}}})
+    until(lambda: plane.client.get("/api/v1/namespaces/default/resourcequotas/q").get("status", {}).get("hard"))
+    cluster(("replace", "replicas", 2))
+
+    def failure():
+        status = plane.client.get(clusters_path(name=CLUSTER)).get("status", {})
+        return [c for c in status.get("conditions", []) if c["type"] == "ReplicaFailure"]
+    until(lambda: failure() and "exceeded quota: q" in failure()[0]["message"])
+    running(plane, 1)
+    plane.client.delete("/api/v1/namespaces/default/resourcequotas/q")
+    running(plane, 2)
+    until(lambda: not failure())

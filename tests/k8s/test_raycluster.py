@@ -59,12 +59,14 @@ def doomed(plane, name="gpu-group"):
 @pytest.fixture
 def guide(plane, operator):
     """apply(idle, **fields of the group): the GPU guide's cluster, its head pod there; nodes for two workers."""
-    def apply(idle=4, nodes=2, **fields):
+    def apply(idle=4, nodes=2, groups=None, **fields):
         add_node(plane, "head-node", cpu=16, memory="64Gi")
         for i in range(nodes):
             add_node(plane, f"gpu-{i}", cpu=4, memory="61Gi", gpus=1, labels=MACHINE,
                      taints=[{"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}])
         cluster = manifests.gpu_guide(**fields)
+        if groups:
+            cluster["spec"]["workerGroupSpecs"] = groups
         cluster["spec"]["autoscalerOptions"]["idleTimeoutSeconds"] = idle
         plane.apply(cluster)
         until(lambda: plane.api("GET", pods_path(name=f"{CLUSTER}-head"))[0] == 200, why="the head pod")
@@ -195,6 +197,48 @@ def test_another_writer_is_named(plane, operator, guide, gcs, tmp_path):
                 {"op": "replace", "path": "/spec/workerGroupSpecs/0/replicas", "value": 0}])
             until(lambda: group(plane)["replicas"] == 2, 20, "set again")
         until(lambda: "gitops-sync" in s.text(), 10, "the other writer's name in the log")
+
+
+def two_groups(guide, **first):
+    """Group `gold` is preferred, and blocked; `other` is not."""
+    spec = manifests.gpu_guide()["spec"]["workerGroupSpecs"][0]["template"]["spec"]
+    gold = {"groupName": "gold", "priority": 10, "minReplicas": 0, "maxReplicas": 4, "replicas": 0,
+            "rayStartParams": {}, "template": {"metadata": {}, "spec": {**spec, **first}}}
+    other = dict(gold, groupName="other", priority=0, template={"metadata": {}, "spec": spec})
+    guide(nodes=4, idle=3, groups=[gold, other])
+
+
+def in_group(plane, name):
+    return {p["metadata"]["name"] for p in workers(plane, **{"ray.io/group": name})}
+
+
+def moves_to_the_other_group(plane, gcs, seconds):
+    gcs.gangs([[{"GPU": 1}] * 2])
+    began = time.monotonic()
+    until(lambda: group(plane, "gold")["replicas"] == 2, 10, "the preferred group is tried first")
+    until(lambda: len(gcs.alive()) == 3, seconds, lambda: f"gold {in_group(plane, 'gold')}, other "
+          f"{in_group(plane, 'other')}")
+    print(f"the gang has its workers {time.monotonic() - began:.1f} s after it asked, blocked first")
+    assert len(in_group(plane, "other")) == 2
+    until(lambda: group(plane, "gold")["replicas"] == 0 and not in_group(plane, "gold"), 20,
+          "nothing is left of the blocked try")
+
+
+def test_gang_behind_a_scheduling_gate_moves_on(plane, operator, guide, gcs, tmp_path):
+    two_groups(guide, schedulingGates=[{"name": "kueue.x-k8s.io/admission"}])
+    with Sidecar(plane, CLUSTER, tmp_path):
+        moves_to_the_other_group(plane, gcs, 30)  # a gate may open: 5 s are waited
+
+
+def test_gang_over_quota_moves_on(plane, operator, guide, gcs, tmp_path):
+    plane.apply({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "gold"},
+                 "value": 1000},
+                {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "gold", "namespace": "default"},
+                 "spec": {"hard": {"pods": "0"}, "scopeSelector": {"matchExpressions": [
+                     {"scopeName": "PriorityClass", "operator": "In", "values": ["gold"]}]}}})
+    two_groups(guide, priorityClassName="gold")
+    with Sidecar(plane, CLUSTER, tmp_path):
+        moves_to_the_other_group(plane, gcs, 30)
 
 
 # ---- 3. size and faults

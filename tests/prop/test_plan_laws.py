@@ -222,8 +222,9 @@ def advice_is_taken(s, rng):
     taken = plan_of(less)
     bad = check_plan.check(less, taken)
     assert not bad, f"less: {'; '.join(bad[:5])}"
+    units = {t["name"] for t in less["node_types"] if t.get("hosts", 1) > 1}
     idle = [l for l in taken["launches"]
-            if not l["holds"] and l["why"] not in ("min_of_type",
+            if not l["holds"] and l["type"] not in units and l["why"] not in ("min_of_type",
                                                    "consolidation")]
     assert not idle, f"for nobody: {idle}"
 
@@ -235,3 +236,40 @@ def test_advice_is_taken():
 
 def test_less_buys_nothing():
     every_world(less_buys_nothing)
+
+
+def another_offer(s, rng):
+    """One more offer: a plan for an empty cluster is dearer by no more than its
+    own gap, and leaves out no more."""
+    global budget
+    budget = "20ms"
+    s["nodes"], s["gangs"], s["requests"] = [], [], []
+    s["limits"] = {"conserve": False}
+    s.pop("queues", None)
+    for t in s["node_types"]:
+        for key in ("min", "max", "hosts"):
+            t.pop(key, None)
+        for o in t.get("offers", []):
+            for key in ("room", "set_aside_until_ms", "set_aside_for"):
+                o.pop(key, None)
+    before = plan_of(s)
+    new = json.loads(json.dumps(rng.choice(s["node_types"])))
+    new["name"] = "one-more"
+    cheaper = rng.choice([0.3, 0.7, 0.95, 1, 1.2])
+    for place in [new] + new.get("offers", []):
+        if isinstance(place.get("price"), (int, float)):
+            place["price"] = round(place["price"] * cheaper, 4)
+    after = plan_of(dict(s, node_types=s["node_types"] + [new]))
+    assert left_of(after) <= left_of(before)
+    if left_of(after) < left_of(before) or after["lower_bound"] is None:
+        return
+    SEEN["bounded"] += 1
+    SEEN["dearer"] += after["cost_per_hour"] > before["cost_per_hour"] + 1e-6
+    assert after["lower_bound"] <= after["cost_per_hour"] + 1e-6
+    assert after["lower_bound"] <= before["cost_per_hour"] + 1e-6, \
+        f"{before['cost_per_hour']} before, at least {after['lower_bound']} after"
+
+
+def test_another_offer():
+    every_world(another_offer, plain=True)
+    assert WORLDS < 200 or SEEN["bounded"] > 50, SEEN
