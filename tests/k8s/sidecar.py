@@ -99,6 +99,11 @@ class Sidecar:
     def rss_mib(self):
         return int(pathlib.Path(f"/proc/{self.pid()}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
 
+    def anon_mib(self):
+        """Of it what is no file's: libraries, and what runs, are shared with others who use them."""
+        status = pathlib.Path(f"/proc/{self.pid()}/status").read_text()
+        return int(re.search(r"RssAnon:\s+(\d+)", status)[1]) / 1024
+
     def stat(self):
         return pathlib.Path(f"/proc/{self.pid()}/stat").read_text().rsplit(")", 1)[1].split()
 
