@@ -8,6 +8,8 @@ import pytest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "integration"), str(HERE.parent / "e2e")]
 
+from client import until  # noqa: E402
+from figures import FIGURES  # noqa: E402
 from kuberay import Operator  # noqa: E402
 from plane import Plane  # noqa: E402
 
@@ -34,6 +36,13 @@ def operator(plane):
                                 f"{c['metadata']['name']}")
 
 
+def pytest_terminal_summary(terminalreporter):
+    if FIGURES:
+        terminalreporter.section("measured")
+        for text in FIGURES:
+            terminalreporter.write_line(text)
+
+
 def clean(p):
     """Empties the namespace `default` and takes away all nodes."""
     p.apiserver.resume()
@@ -50,6 +59,5 @@ def clean(p):
     for service in p.client.get("/api/v1/namespaces/default/services")["items"]:
         if service["metadata"]["name"] != "kubernetes":
             p.client.delete(f"/api/v1/namespaces/default/services/{service['metadata']['name']}")
-    from client import until
     until(lambda: not p.client.get("/api/v1/namespaces/default/pods")["items"] and
           not p.client.get("/api/v1/nodes")["items"], 30, "the plane is not empty after the test")

@@ -22,6 +22,7 @@ class Sidecar:
     def __init__(self, plane, cluster, folder, namespace="default", start=True, **env):
         self.plane, self.cluster, self.namespace = plane, cluster, namespace
         self.dir = pathlib.Path(folder)
+        self.mark = plane.audit_mark()
         self.bin = self.dir / "bin"
         self.bin.mkdir(parents=True, exist_ok=True)
         if not (self.bin / "ray").exists():
@@ -87,15 +88,21 @@ class Sidecar:
     def text(self):
         return (self.dir / "log").read_text(errors="replace")
 
-    def patches(self, since=0):
-        """The writes to the RayCluster, by this pod's account: [JSON patch]."""
-        return [a for a in self.plane.audit(since, resource="rayclusters", user=self.cluster) if a["verb"] == "patch"]
+    def patches(self, since=None):
+        """The writes to the RayCluster by this pod's account, since it was made."""
+        since = self.mark if since is None else since
+        return self.plane.audit(since, verb="patch", resource="rayclusters", user=self.cluster)
 
     def cpu_s(self):
         return sum(int(x) for x in self.stat()[11:13]) / os.sysconf("SC_CLK_TCK")
 
     def rss_mib(self):
         return int(pathlib.Path(f"/proc/{self.pid()}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+    def anon_mib(self):
+        """Of it what is no file's: libraries, and what runs, are shared with others who use them."""
+        status = pathlib.Path(f"/proc/{self.pid()}/status").read_text()
+        return int(re.search(r"RssAnon:\s+(\d+)", status)[1]) / 1024
 
     def stat(self):
         return pathlib.Path(f"/proc/{self.pid()}/stat").read_text().rsplit(")", 1)[1].split()

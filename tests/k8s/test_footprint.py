@@ -3,6 +3,7 @@ import time
 
 import manifests
 from client import clusters_path, pods_path, until
+from figures import figure
 from gcs import Gcs, PodNodes
 from kwoknodes import add_node
 from sidecar import Sidecar, worker_specs
@@ -30,8 +31,8 @@ def test_footprint_of_the_sidecar(plane, operator, tmp_path):
         time.sleep(SECONDS)
         took = time.monotonic() - began
         milli = (s.cpu_s() - cpu) / took * 1000
-        print(f"sidecar, {NODES} nodes, {TASKS} pending tasks, nothing changes: {milli:.0f} mCPU (aim 50), "
-              f"{s.rss_mib():.1f} MiB (aim 32), {(gcs.reads - reads) / took:.1f} looks at the head a second")
+        figure(f"sidecar, {NODES} nodes, {TASKS} pending tasks, nothing changes: {milli:.0f} mCPU (aim 50), "
+              f"{s.rss_mib():.1f} MiB (aim 32; {s.anon_mib():.1f} without libraries), {(gcs.reads - reads) / took:.1f} looks at the head a second")
         # every second some tasks end and nodes come to be idle and busy again
         began, cpu = time.monotonic(), s.cpu_s()
         some = sorted(gcs.alive() - {"head"})[:20]
@@ -42,7 +43,7 @@ def test_footprint_of_the_sidecar(plane, operator, tmp_path):
             time.sleep(max(0, began + i + 1 - time.monotonic()))
         changing = (s.cpu_s() - cpu) / (time.monotonic() - began) * 1000
         rss = s.rss_mib()
-        print(f"the same with 20 nodes and the demand changing every second: {changing:.0f} mCPU, {rss:.1f} MiB")
+        figure(f"the same with 20 nodes and the demand changing every second: {changing:.0f} mCPU, {rss:.1f} MiB")
         assert len(plane.client.get(pods_path(labelSelector="ray.io/node-type=worker"))["items"]) == NODES
         assert plane.client.get(clusters_path(name=CLUSTER))["spec"]["workerGroupSpecs"][0]["replicas"] == NODES
         # the container KubeRay makes has 500 mCPU and 512 MiB; the aims with room for a noisy machine

@@ -8,6 +8,7 @@ from ray.core.generated import autoscaler_pb2 as pb
 
 import manifests
 from client import clusters_path, pods_path, stays, until
+from figures import figure
 from gcs import Gcs, PodNodes
 from kwoknodes import SimNodes, Template, add_node
 from plane import Plane, free_ports
@@ -50,7 +51,7 @@ def cluster(plane, operator):
 
 
 def test_ready_in_ten_seconds(plane):
-    print(f"up in {plane.took:.1f} s")
+    figure(f"the plane is up in {plane.took:.1f} s")
     assert plane.took < 25  # 10 s where the machine is not shared
 
 
@@ -93,7 +94,7 @@ def test_operator_grows_and_shrinks_only_by_workers_to_delete(plane, operator, c
     began = time.monotonic()
     assert cluster(("replace", "replicas", 2))[0] == 200
     running(plane, 2)
-    print(f"0 -> 2 in {time.monotonic() - began:.3f} s")
+    figure(f"stand-in operator: 0 -> 2 running in {time.monotonic() - began:.3f} s")
     pod = workers(plane)[0]
     assert pod["metadata"]["labels"]["ray.io/cluster"] == CLUSTER
     assert pod["metadata"]["name"].startswith(f"{CLUSTER}-gpu-group-worker-")
@@ -119,7 +120,7 @@ def test_operator_shrinks_by_one_patch(plane, operator, cluster):
     began = time.monotonic()
     cluster(("replace", "replicas", 1), ("add", "scaleStrategy", {"workersToDelete": [gone]}))
     until(lambda: names(plane) == {kept})
-    print(f"replicas and workersToDelete in one patch: {time.monotonic() - began:.3f} s")
+    figure(f"stand-in operator: replicas and workersToDelete in one patch: {time.monotonic() - began:.3f} s")
     stays(lambda: names(plane) == {kept}, 1)
     assert operator.created == 2
 
@@ -231,7 +232,7 @@ def test_apiserver_restart_and_a_watch_of_the_past_gets_410(plane, operator, clu
     plane.compact()
     began = time.monotonic()
     plane.apiserver.restart()
-    print(f"apiserver restarted in {time.monotonic() - began:.1f} s")
+    figure(f"apiserver restarted in {time.monotonic() - began:.1f} s")
     last = [(kind, o.get("code")) for kind, o in plane.client.watch(pods_path(), version)]
     assert last == [("ERROR", 410)]
     plane.recover()

@@ -8,6 +8,7 @@ import pytest
 
 import manifests
 from client import pods_path, stays, until
+from figures import figure
 from kwoknodes import add_node
 from pools import PRODUCT, TYPES, Pools, PodWatch
 
@@ -72,7 +73,7 @@ def test_400_pods_of_6_shapes_on_3_pools(plane, tmp_path):
               lambda: f"{len(unbound(plane))} pods unbound, nodes {d.count()}", every=0.3)
         took = time.monotonic() - began
         until(lambda: len(d.machines()) == 3)
-        print(f"400 pods created in {created:.1f} s, all bound after {took:.1f} s on {d.count()}")
+        figure(f"400 pods created in {created:.1f} s, all bound after {took:.1f} s on {d.count()}")
         stays(lambda: d.count() == LEAST, 3, lambda: f"nodes {d.count()}, least is {LEAST}")
         assert d.nodes_of.ever == sum(LEAST.values()), "a node was bought that nobody needed"
         # most pods end: the pools shrink to what is still used
@@ -83,7 +84,7 @@ def test_400_pods_of_6_shapes_on_3_pools(plane, tmp_path):
                 plane.client.delete(pods_path(name=name))
         began = time.monotonic()
         until(lambda: d.count() == {"t4": 1, "a100": 1, "cpu": 1}, 60, lambda: f"shrinks; nodes {d.count()}", every=0.3)
-        print(f"shrunk {time.monotonic() - began:.1f} s after the pods ended (idle_timeout 3 s)")
+        figure(f"shrunk {time.monotonic() - began:.1f} s after the pods ended (idle_timeout 3 s)")
         assert {n["metadata"]["name"] for n in plane.client.get("/api/v1/nodes")["items"]} == keep
         assert all(running(plane, n) for n in ("a-0", "c-0", "e-0"))
         assert not d.deletions(), "it never deletes a pod"
@@ -99,7 +100,7 @@ def test_pending_pod_to_launch_within_100_ms(plane, tmp_path):
             at = until(lambda: seen.unschedulable.get(f"p-{i}"))
             took.append(launched - at * 1000)  # below 0: it was faster than we
             until(lambda: running(plane, f"p-{i}"), 20)
-        print(f"unschedulable to launch call: median {statistics.median(took):.0f} ms, all {[round(t) for t in took]}")
+        figure(f"unschedulable to launch call: median {statistics.median(took):.0f} ms, all {[round(t) for t in took]}")
         assert statistics.median(took) < 100
 
 

@@ -11,6 +11,7 @@ import pytest
 
 import manifests
 from client import clusters_path, pods_path, stays, until
+from figures import figure
 from gcs import Gcs, PodNodes
 from kwoknodes import add_node
 from raycluster import RayCluster
@@ -218,7 +219,7 @@ def moves_to_the_other_group(plane, gcs, seconds):
     until(lambda: group(plane, "gold")["replicas"] == 2, 10, "the preferred group is tried first")
     until(lambda: len(gcs.alive()) == 3, seconds, lambda: f"gold {in_group(plane, 'gold')}, other "
           f"{in_group(plane, 'other')}")
-    print(f"the gang has its workers {time.monotonic() - began:.1f} s after it asked, blocked first")
+    figure(f"the gang has its workers {time.monotonic() - began:.1f} s after it asked, blocked first")
     assert len(in_group(plane, "other")) == 2
     until(lambda: group(plane, "gold")["replicas"] == 0 and not in_group(plane, "gold"), 20,
           "nothing is left of the blocked try")
@@ -258,7 +259,7 @@ def test_1000_workers_by_one_patch(plane, operator, guide, gcs, tmp_path):
         stays(lambda: s.lives(), 3)
         assert group(plane)["replicas"] == 1000
         grew = [p for p in s.patches(mark) if p["code"] == 200 and "replicas" in str(p["body"])]
-        print(f"0 -> 1000 workers: patch after {took * 1000:.0f} ms, pods after {made:.1f} s, {len(grew)} patch(es), "
+        figure(f"0 -> 1000 workers: patch after {took * 1000:.0f} ms, pods after {made:.1f} s, {len(grew)} patch(es), "
               f"{s.rss_mib():.1f} MiB")
         assert len(grew) == 1, [p["body"] for p in grew]
 
