@@ -191,9 +191,15 @@ uint32_t quota_nodes_on(const struct sketch *d, uint32_t class_ix,
     uint32_t queue = s->n_queues > 0 ? quota_queue(d, want, alt) : NONE;
 
     if (queue == NONE || s->queues[queue].nodes == UNLIMITED ||
-        home_of(d, c) == queue || holds_work(d, c, queue))
+        holds_work(d, c, queue))
         return UNLIMITED;
-    return quota_nodes(d, queue);
+    if (home_of(d, c) != queue)
+        return quota_nodes(d, queue);
+    /* Its own ones are counted already; but others may have bought one too
+     * many of them. */
+    return c->kind != CLASS_NEW ||
+                   nodes_used(d, queue) <= s->queues[queue].nodes
+               ? UNLIMITED : 0;
 }
 
 struct quota_budget quota_budget(const struct sketch *d, enum side side)
