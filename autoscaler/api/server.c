@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -241,9 +242,11 @@ void server_stop(struct server *s)
     pthread_mutex_lock(&s->events->lock);
     s->events->on_add = NULL;
     pthread_mutex_unlock(&s->events->lock);
+    /* No new visitors; but the threads look at the socket a moment longer, and
+     * libmicrohttpd aborts when it is closed under them. */
     fd = MHD_quiesce_daemon(s->mhd);
     if (fd >= 0)
-        close(fd);
+        shutdown(fd, SHUT_RDWR);
     pthread_mutex_lock(&s->yard->lock);
     s->yard->stopping = true;
     pthread_cond_signal(&s->yard->wake);
@@ -255,6 +258,8 @@ void server_stop(struct server *s)
     for (int i = 0; i < FAREWELL_MS / 5 && atomic_load(&s->visits) > 0; i++)
         nanosleep(&rest, NULL);
     MHD_stop_daemon(s->mhd);
+    if (fd >= 0)
+        close(fd);
     if (s->metrics_mhd)
         MHD_stop_daemon(s->metrics_mhd);
     server_free(s);
