@@ -32,7 +32,8 @@ def test_footprint_of_the_sidecar(plane, operator, tmp_path):
         took = time.monotonic() - began
         milli = (s.cpu_s() - cpu) / took * 1000
         figure(f"sidecar, {NODES} nodes, {TASKS} pending tasks, nothing changes: {milli:.0f} mCPU (aim 50), "
-              f"{s.rss_mib():.1f} MiB (aim 32; {s.anon_mib():.1f} without libraries), {(gcs.reads - reads) / took:.1f} looks at the head a second")
+               f"{s.rss_mib():.1f} MiB (aim 32; {s.anon_mib():.1f} without libraries), "
+               f"{(gcs.reads - reads) / took:.1f} looks at the head a second")
         # every second some tasks end and nodes come to be idle and busy again
         began, cpu = time.monotonic(), s.cpu_s()
         some = sorted(gcs.alive() - {"head"})[:20]
