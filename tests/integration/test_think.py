@@ -100,9 +100,9 @@ def test_what_is_large_and_killed_is_bought_once(tmp_path):
     d = Daemon(tmp_path, config(boot="4s"))
     try:
         d.post({"owner": "big", "bundles": bundles()})
-        d.until(lambda: bought(d) > 0, 15)
+        d.until(lambda: bought(d) > 0 and bought(d) == len(d.nodes()), 15)
         n = bought(d)
-        d.until(lambda: len(d.nodes(state="starting")) == n, 10)
+        d.until(lambda: sum(x["state"] in ("starting", "ready") for x in d.nodes()) == n, 10)
         d.kill()
         d.start()
         d.until(lambda: d.ready() == n)
