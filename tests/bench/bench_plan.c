@@ -7,13 +7,13 @@
  * is turned into steps here, by the published rate of cover.h.
  */
 #include "../../autoscaler/plan/cover.h"
+#include "figures.h"
 
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { CPU, MEMORY, GPU, N_FIXED, N_MAX = 16 };
 
@@ -22,14 +22,6 @@ struct input {
     char names[N_MAX][64];
     struct sn_column columns[N_MAX];
 };
-
-static double now_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
 
 static void die(const char *what)
 {
@@ -179,21 +171,6 @@ static void write_plan(const char *file, const struct cover_plan *plan,
     if (json_dump_file(root, file, 0))
         die("cannot write the plan");
     json_decref(root);
-}
-
-/* The peak since exec: ru_maxrss would count the parent's before it. */
-static long peak_rss_kib(void)
-{
-    FILE *f = fopen("/proc/self/status", "r");
-    char line[256];
-    long kib = 0;
-
-    while (f && fgets(line, sizeof line, f))
-        if (sscanf(line, "VmHWM: %ld", &kib) == 1)
-            break;
-    if (f)
-        fclose(f);
-    return kib;
 }
 
 int main(int argc, char **argv)

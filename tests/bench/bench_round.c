@@ -7,37 +7,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "../../autoscaler/model/codec.h"
 #include "../../autoscaler/plan/planner.h"
-
-static double now_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
+#include "figures.h"
 
 static void die(const char *what)
 {
     fprintf(stderr, "bench_round: %s\n", what);
     exit(2);
-}
-
-static long peak_rss_kib(void)
-{
-    FILE *f = fopen("/proc/self/status", "r");
-    char line[256];
-    long kib = 0;
-
-    while (f && fgets(line, sizeof line, f))
-        if (sscanf(line, "VmHWM: %ld", &kib) == 1)
-            break;
-    if (f)
-        fclose(f);
-    return kib;
 }
 
 int main(int argc, char **argv)
