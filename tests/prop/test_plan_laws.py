@@ -289,8 +289,8 @@ FOUND = sorted(glob.glob(os.path.join(HERE, "found", "*.json")))
 def test_found(path):
     global budget
     with open(path) as f:
-        s = {"nodes": [], "demands": [], "gangs": [], "requests": [],
-             "limits": {}, **json.load(f)}
+        s = {"now_ms": worlds.NOW, "nodes": [], "demands": [], "gangs": [],
+             "requests": [], "limits": {}, **json.load(f)}
     for law in LAWS:
         for budget in ("0", "20ms"):
             law(copy.deepcopy(s), random.Random(1))
