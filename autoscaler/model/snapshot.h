@@ -95,6 +95,7 @@ struct sn_offer {
     int64_t price_micros_hour;  /* never negative: estimated when unknown */
     int64_t set_aside_until_ms;
     enum status set_aside_for;
+    int64_t failed_ms;
     uint32_t room;
     int64_t idle_timeout_ms;         /* of its nodes; -1: never */
     uint32_t first_label, n_labels;  /* the type's, plus zone and market */
