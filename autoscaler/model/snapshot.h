@@ -205,6 +205,9 @@ uint32_t snapshot_mismatch(const struct snapshot *s, uint32_t selector,
 /* The taint part alone: does the selector tolerate all hard taints there? */
 bool snapshot_tolerates(const struct snapshot *s, uint32_t selector,
                         uint32_t first_label, uint32_t n_labels);
+/* Has the place a PreferNoSchedule taint?  Whoever may choose takes another. */
+bool snapshot_avoided(const struct snapshot *s, uint32_t first_label,
+                      uint32_t n_labels);
 /* Is the node type in the queue?  True for queue NONE. */
 bool snapshot_queue_has(const struct snapshot *s, uint32_t queue,
                         uint32_t type);

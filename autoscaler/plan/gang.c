@@ -79,12 +79,19 @@ static bool plain_gang(const struct attempt *a)
     return true;
 }
 
-/* Ready nodes before those on their way, before bought, before draining. */
-static uint32_t kind_rank(const struct node_class *c)
+/* Ready nodes before those on their way, before bought, before draining; of
+ * each those with a PreferNoSchedule taint last. */
+static uint32_t kind_rank(const struct sketch *d, const struct node_class *c)
 {
-    if (c->kind == CLASS_DRAINING)
-        return 3;
-    return c->kind == CLASS_NEW ? 2 : c->starting;
+    const struct snapshot *s = d->t->s;
+    const struct sn_node *n;
+
+    if (c->kind == CLASS_NEW)
+        return 4 + snapshot_avoided(s, s->offers[c->offer].first_label,
+                                    s->offers[c->offer].n_labels);
+    n = &s->nodes[d->members[c->first]];
+    return (c->kind == CLASS_DRAINING ? 6u : c->starting ? 2u : 0u) +
+           snapshot_avoided(s, n->first_label, n->n_labels);
 }
 
 /* The fullest node that can take all of it; among the first ones that can. */
@@ -107,7 +114,8 @@ static bool one_there(const struct attempt *a)
                 continue;
             looks--;
             free = sketch_tightness(d, c->room[a->g->side].row);
-            if (best != NONE && kind_rank(c) != kind_rank(&d->classes.v[best]))
+            if (best != NONE &&
+                kind_rank(d, c) != kind_rank(d, &d->classes.v[best]))
                 break;
             if (best == NONE || free < best_free) {
                 best = i;

@@ -60,6 +60,11 @@ bool tables_by_size(const struct tables *t)
            t->s->limits.policy == POLICY_RAY;
 }
 
+static bool avoided(const struct snapshot *s, const struct sn_offer *o)
+{
+    return snapshot_avoided(s, o->first_label, o->n_labels);
+}
+
 static int offer_before(const void *ctx, uint32_t a, uint32_t b)
 {
     const struct tables *t = ctx;
@@ -78,6 +83,8 @@ static int offer_before(const void *ctx, uint32_t a, uint32_t b)
         r = first ? by_priority : by_price;
     if (r == 0)
         r = first ? by_price : by_priority;
+    if (r == 0)
+        r = ORDER(avoided(s, x), avoided(s, y));
     return r != 0 ? r : ORDER(a, b);
 }
 
