@@ -50,6 +50,7 @@ class Check:
         self.launches()
         self.holds()
         self.cycles()
+        self.clocks()
         self.sums()
         self.gangs()
         self.limits()
@@ -168,6 +169,27 @@ class Check:
         n = sum(l["count"] for l in self.plan["launches"])
         if n != self.plan["launched"]:
             self.say(f"launched {n}, plan says {self.plan['launched']}")
+
+    def clocks(self):
+        """A later alternative is not used before its time, unless no type
+        could ever hold those before."""
+        for x in self.plan["nodes"] + self.plan["launches"]:
+            for h in x["holds"]:
+                b = self.bundles[h["demand"], h["bundle"]]
+                alt = h["alternative"]
+                if alt and not any(
+                        self.time_has_come(b, alt, since, afters)
+                        for since, afters in self.waited[self.key_of(b)]):
+                    self.say(f"bundle {(h['demand'], h['bundle'])}: "
+                             f"alternative {alt} is used before its time")
+
+    def time_has_come(self, b, alt, since, afters):
+        w = self.w
+        wait = sum(afters[i + 1] for i in range(alt) if any(
+            fits(new_row(t), [(self.needs(b, i), 1)]) and
+            any(self.may(b, i, o) for o in t.offers) and
+            not self.over_quota(b, i)[1] for t in w.types.values()))
+        return not since or not w.now or w.now - since >= wait
 
     def cycles(self):
         """Nothing is bought of an offer that failed, for demand that waited
