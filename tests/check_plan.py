@@ -380,17 +380,24 @@ class Check:
                    for t in self.w.types.values())
 
     def conserved(self):
+        """No accelerator is bought for plain work.  The other machines of a
+        unit are bought anyway."""
+        w = self.w
+        riders = Counter()
         for l in self.plan["launches"]:
-            t = self.w.types.get(l["type"])
+            t = w.types.get(l["type"])
             if t is None or not t.accelerator or not l["holds"] or \
                     l["why"] in ("min_of_type", "consolidation"):
                 continue
-            for h in l["holds"]:
-                b = self.bundles[h["demand"], h["bundle"]]
-                if not self.plain(b, h["alternative"]):
-                    break
+            offer = l["type"], l["zone"], l["spot"]
+            if all(self.plain(self.bundles[h["demand"], h["bundle"]],
+                              h["alternative"]) for h in l["holds"]):
+                riders[offer] += l["count"]
             else:
-                self.say(f"{l['type']} is launched for work that needs no "
+                riders[offer] -= l["count"] * (t.hosts - 1)
+        for offer, n in riders.items():
+            if n > 0:
+                self.say(f"{offer[0]} is launched for work that needs no "
                          f"accelerator")
 
     def ends(self):

@@ -286,10 +286,10 @@ static bool conceivable(const struct sketch *d, uint32_t want, uint32_t alt)
     return false;
 }
 
-/* The k-th alternative that is conceivable, or the last of them. */
+/* The k-th alternative that is conceivable, or the last of them; NONE. */
 static uint32_t alternative(const struct sketch *d, uint32_t want, uint32_t k)
 {
-    uint32_t best = 0;
+    uint32_t best = NONE;
 
     if (d->t->wants[want].n_alts == 1)
         return 0;
@@ -341,12 +341,33 @@ static bool attempt_run(const struct attempt *a)
 static bool gang_try(struct attempt *a, uint32_t *alts, uint32_t levels)
 {
     for (uint32_t k = 0; k < levels; k++) {
-        for (uint32_t i = 0; i < a->g->n_wants; i++)
+        bool all = true;
+
+        for (uint32_t i = 0; i < a->g->n_wants; i++) {
             alts[i] = alternative(a->d, a->wants[i], k);
-        if (attempt_run(a))
+            all = all && alts[i] != NONE;
+        }
+        if (all && attempt_run(a))
             return true;
     }
     return false;
+}
+
+/* When it cannot be had in time, nodes that were silent will do, and a choice
+ * that was given up for them is open again. */
+static bool gang_try_patiently(struct attempt *a, uint32_t *alts,
+                               uint32_t levels)
+{
+    bool clock = false, placed;
+
+    for (uint32_t i = 0; i < a->g->n_wants; i++)
+        clock = clock || clock_has(a->d, a->wants[i]);
+    if (!clock)
+        return false;
+    a->d->patient = true;
+    placed = gang_try(a, alts, levels);
+    a->d->patient = false;
+    return placed;
 }
 
 bool gang_place(struct sketch *d, uint32_t gang)
@@ -380,7 +401,7 @@ bool gang_place(struct sketch *d, uint32_t gang)
         for (uint32_t i = 0; i < g->n_wants; i++)
             d->left[wants[i]] = d->t->wants[wants[i]].count;
     }
-    return gang_try(&a, alts, levels);
+    return gang_try(&a, alts, levels) || gang_try_patiently(&a, alts, levels);
 }
 
 bool gang_fits(const struct sketch *d, uint32_t gang, struct room room)

@@ -120,13 +120,12 @@ static void pack_all(struct sketch *d, const uint32_t *wants,
 
 /* What was bought for a later alternative is used before anything is bought for
  * an earlier one that can be had again: that is for new demand. */
-static void pack_later(struct sketch *d, const uint32_t *wants,
-                       const uint32_t *alts, uint32_t n)
+static void pack_later(struct sketch *d, const uint32_t *wants, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
         if (!clock_has(d, wants[i]))
             continue;
-        pack_want(d, wants[i], alts[i]);
+        pack_want(d, wants[i], 0);
         d->newer = true;
         for (uint32_t k = 1; k < d->t->wants[wants[i]].n_alts; k++)
             if (d->left[wants[i]] > 0 && clock_may_try(d, wants[i], k))
@@ -135,27 +134,14 @@ static void pack_later(struct sketch *d, const uint32_t *wants,
     }
 }
 
-/* When nothing else is to be had, a node that was silent is better than
- * none. */
-static void pack_silent(struct sketch *d, const uint32_t *wants, uint32_t n)
-{
-    d->patient = true;
-    for (uint32_t i = 0; i < n; i++)
-        for (uint32_t k = 0; k < d->t->wants[wants[i]].n_alts; k++)
-            if (d->left[wants[i]] > 0 && clock_has(d, wants[i]) &&
-                clock_may_try(d, wants[i], k))
-                pack_want(d, wants[i], k);
-    d->patient = false;
-}
-
-static void serve_wants(struct sketch *d, const uint32_t *wants, uint32_t n,
-                        bool pool)
+/* One choice after the other: what is there, then what can be bought. */
+static void serve_choices(struct sketch *d, const uint32_t *wants, uint32_t n,
+                          bool pool)
 {
     const struct want *first = &d->t->wants[wants[0]];
     enum claim claim = first->side == SIDE_TOTAL ? CLAIM_REQUEST : CLAIM_WORK;
     uint32_t *alts = ARENA_ARRAY(d->arena, uint32_t, n);
 
-    pack_later(d, wants, alts, n);
     do {
         if (pool)
             sketch_pool(d);
@@ -170,7 +156,36 @@ static void serve_wants(struct sketch *d, const uint32_t *wants, uint32_t n,
                 buy_wants(d, wants, alts, n, claim, REASON_NONE);
         }
     } while (any_left(d, wants, n) && next_alternatives(d, wants, alts, n));
-    pack_silent(d, wants, n);
+}
+
+/* When no choice is to be had in time, a node that was silent is better than
+ * none, and a choice that was given up for it is open again for the rest. */
+static void serve_patiently(struct sketch *d, const uint32_t *wants,
+                            uint32_t n)
+{
+    uint32_t *waiting = ARENA_ARRAY(d->arena, uint32_t, n), k = 0;
+
+    d->patient = true;
+    for (uint32_t i = 0; i < n; i++) {
+        if (d->left[wants[i]] == 0 || !clock_has(d, wants[i]))
+            continue;
+        for (uint32_t alt = 0; alt < d->t->wants[wants[i]].n_alts; alt++)
+            if (d->left[wants[i]] > 0 && clock_may_try(d, wants[i], alt))
+                pack_want(d, wants[i], alt);
+        if (d->left[wants[i]] > 0)
+            waiting[k++] = wants[i];
+    }
+    if (k > 0)
+        serve_choices(d, waiting, k, false);
+    d->patient = false;
+}
+
+static void serve_wants(struct sketch *d, const uint32_t *wants, uint32_t n,
+                        bool pool)
+{
+    pack_later(d, wants, n);
+    serve_choices(d, wants, n, pool);
+    serve_patiently(d, wants, n);
 }
 
 /* ---- in order */
