@@ -37,3 +37,35 @@ def test_a_daemon_starts_again_after_events_were_lost_to_a_full_disk(tmp_path):
         d.start()
         d.until(lambda: d.ready("t4") == 1)
         assert d.events("daemon.started")[-1]["id"] > newest
+
+
+# ---- the example provider, with a cloud that says what a test likes
+
+OWN = """
+cluster: own
+api: {listen: "127.0.0.1:{port}"}
+state: "{dir}/davit.db"
+limits: {max_nodes: 20, idle_timeout: %s, start_timeout: %s%s}
+providers:
+  own: {plugin: exec, command: [PYTHON, "{dir}/own.py"], options: {file: "{dir}/cloud.json"}}
+node_types:
+  t4: {resources: {CPU: 8, GPU: 1}, accelerator_type: T4, price: 0.7, max: 4%s}
+""".replace("PYTHON", sys.executable)
+
+
+def own(tmp_path, more, idle="60s", start="60s", limits="", type_=""):
+    """A configuration whose provider adds the dictionary `more` (as Python) to each machine it tells of."""
+    text = (ROOT / "providers" / "exec" / "example.py").read_text()
+    where = 'return {"phase": "running" if up else "starting", '
+    assert where in text
+    (tmp_path / "own.py").write_text(text.replace(where, where + f"**({more}), ").replace(
+        '("id", "request_id", "type", "zone", "spot")}}', '("id", "request_id", "type", "zone", "spot")}, ' f"**({more})}}"))
+    return OWN % (idle, start, limits, type_)
+
+
+def test_a_machine_that_stands_still_is_late_however_long_its_detail(tmp_path):
+    more = '{"phase": "starting", "detail": "the image cannot be pulled: " + "it is not there; " * 15}'
+    with Daemon(tmp_path, own(tmp_path, more, start="3s")) as d:
+        d.post({"bundles": [T4]})
+        d.until(lambda: d.nodes("t4", "starting"))
+        d.until(lambda: d.events("node.failed"), 10, "the machine is paid for and never late")
