@@ -250,6 +250,7 @@ static struct machine *machine_of(struct control *c, const struct site *s,
     snprintf(m->type, sizeof m->type, "%s", cm->type);
     snprintf(m->request_id, sizeof m->request_id, "%s", cm->request_id);
     fleet_bind(&c->fleet, m, cm->id);
+    m->spot = cm->spot;
     m->adopted = true;
     m->price_micros_hour = -1;
     m->progress_ms = c->now_ms;

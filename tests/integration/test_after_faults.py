@@ -69,3 +69,18 @@ def test_a_machine_that_stands_still_is_late_however_long_its_detail(tmp_path):
         d.post({"bundles": [T4]})
         d.until(lambda: d.nodes("t4", "starting"))
         d.until(lambda: d.events("node.failed"), 10, "the machine is paid for and never late")
+
+
+def test_an_adopted_spot_machine_is_one_and_costs_what_one_costs(tmp_path):
+    """The ledger is lost: what is paid for is known by what the cloud says."""
+    text = own(tmp_path, "{}", type_=", market: [on-demand, spot], spot_price: 0.2")
+    with Daemon(tmp_path, text) as d:
+        d.post({"bundles": [T4]})
+        before = d.until(lambda: d.nodes("t4", "ready"))[0]
+        assert before["spot"] is True
+        d.kill()
+        for f in d.dir.glob("davit.db*"):
+            f.unlink()
+        d.start()
+        after = d.until(lambda: d.nodes("t4", "ready"))[0]
+        assert (after["spot"], after["price_per_hour"]) == (True, before["price_per_hour"]), (before, after)
