@@ -8,6 +8,7 @@
 
 #include "buy.h"
 #include "clock.h"
+#include "cycle.h"
 #include "drop.h"
 #include "gang.h"
 #include "hold.h"
@@ -52,6 +53,38 @@ static uint32_t draining_of(const struct sketch *d, uint32_t type)
     return n;
 }
 
+struct kind { const struct snapshot *s; uint32_t type; };
+
+static bool of_type(const void *ctx, uint32_t offer)
+{
+    const struct kind *k = ctx;
+
+    return k->s->offers[offer].type == k->type;
+}
+
+/* Returns how many could not be had.  fair: only offers whose turn it is. */
+static uint32_t min_buy(struct sketch *d, uint32_t type, uint32_t need,
+                        bool fair)
+{
+    const struct snapshot *s = d->t->s;
+    const struct kind kind = {s, type};
+    const struct cycle cycle = {d, 0, CLAIM_MIN, of_type, &kind};
+
+    for (uint32_t k = 0; k < s->n_offers && need > 0; k++) {
+        uint32_t offer = d->t->offers[k], i;
+
+        if (!of_type(&kind, offer) || (fair && cycle_waits(&cycle, offer)))
+            continue;
+        while (need > 0) {
+            i = sketch_obtain(d, offer, need, CLAIM_MIN, REASON_FOR_MIN, NONE);
+            if (i == NONE)
+                break;
+            need -= d->classes.v[i].n;
+        }
+    }
+    return need;
+}
+
 static void serve_mins(struct sketch *d)
 {
     const struct snapshot *s = d->t->s;
@@ -67,19 +100,9 @@ static void serve_mins(struct sketch *d)
         if (have >= s->types[type].min)
             continue;
         need = undrain_for_min(d, type, s->types[type].min - have);
-        for (uint32_t k = 0; k < s->n_offers && need > 0; k++) {
-            uint32_t offer = d->t->offers[k], i;
-
-            if (s->offers[offer].type != type)
-                continue;
-            while (need > 0) {
-                i = sketch_obtain(d, offer, need, CLAIM_MIN, REASON_FOR_MIN,
-                                  NONE);
-                if (i == NONE)
-                    break;
-                need -= d->classes.v[i].n;
-            }
-        }
+        need = min_buy(d, type, need, true);
+        if (d->t->failed)
+            min_buy(d, type, need, false);
     }
 }
 
