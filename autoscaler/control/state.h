@@ -98,6 +98,7 @@ struct thinking {
     struct arena arena;       /* owns advice */
     const struct fact_advice *advice;
     uint32_t n_advice;
+    struct status_page *over; /* what is thought over: of the last thought */
 };
 
 struct failure_note { char machine[48], type[64], text[208]; enum status why; int64_t at_ms; };

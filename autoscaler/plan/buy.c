@@ -302,6 +302,7 @@ static void pattern_buy(struct sketch *d, const struct pattern *p)
             sketch_split(d, i, left);
         left -= d->classes.v[i].n;
         d->classes.v[i].sure = p->q->sure || unit_hosts(d->t->s, offer) > 1;
+        d->classes.v[i].open = !d->classes.v[i].sure;
         pattern_hold(d, p, i);
     }
 }
@@ -335,8 +336,6 @@ static void answer_take(struct sketch *d, const struct problem *q,
 
 /* ---- thinking */
 
-/* A few bundles are a few nodes: not worth waiting for. */
-enum { FEW_BUNDLES = 100 };
 /* Steps beyond which an answer hardly gets better, for one shape; they grow
  * with the square. */
 #define STEPS_SHAPE (COVER_STEPS_PER_MS / 2)
@@ -349,7 +348,7 @@ static bool few(const struct cover_problem *p)
 
     for (uint32_t i = 0; i < p->n_items; i++)
         n += p->items[i].count;
-    return n <= FEW_BUNDLES;
+    return n <= BUY_FEW;
 }
 
 /* The first answer, bettered with this problem's share of the budget. */

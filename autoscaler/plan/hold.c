@@ -14,6 +14,7 @@
 #include "limits.h"
 #include "order.h"
 #include "pack.h"
+#include "unit.h"
 
 enum { TRIES = 3 };      /* with fewer gangs each time; then without any */
 
@@ -282,6 +283,10 @@ static void advice_take(struct sketch *d, const struct sn_advice *a)
             return;
         n -= d->classes.v[i].n;
         end = d->classes.v[i].next;
+        if (unit_hosts(t->s, a->offer) == 1) {
+            d->classes.v[i].open = d->open = true;
+            d->classes.v[i].sure = false;
+        }
         for (uint32_t k = 0; k < a->n_holds; k++) {
             const struct sn_hold *h = &t->s->holds[a->first_hold + k];
 

@@ -203,12 +203,57 @@ static void serve_patiently(struct sketch *d, const uint32_t *wants,
     d->patient = false;
 }
 
-static void serve_wants(struct sketch *d, const uint32_t *wants, uint32_t n,
-                        bool pool)
+static void serve_some(struct sketch *d, const uint32_t *wants, uint32_t n,
+                       bool pool)
 {
     pack_later(d, wants, n);
     serve_choices(d, wants, n, pool);
     serve_patiently(d, wants, n);
+}
+
+/* Keeps back what is being thought over.  False when nothing has come since, or
+ * so much that it is to be thought over too. */
+static bool keep_back(struct sketch *d, const uint32_t *wants, uint32_t n,
+                      uint32_t *kept)
+{
+    const struct tables *t = d->t;
+    uint64_t fresh = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        const struct want *w = &t->wants[wants[i]];
+        uint32_t come = w->count, left = d->left[wants[i]];
+
+        for (uint32_t k = 0; k < w->n; k++)
+            come -= t->s->deciding[t->bundles[w->first + k]];
+        come = come < left ? come : left;
+        kept[i] = left - come;
+        fresh += come;
+    }
+    if (fresh == 0 || fresh > BUY_FEW)
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        d->left[wants[i]] -= kept[i];
+    return true;
+}
+
+/* A few that came while others are thought over do not wait with them: they
+ * are served first and by themselves. */
+static void serve_wants(struct sketch *d, const uint32_t *wants, uint32_t n,
+                        bool pool)
+{
+    uint32_t *kept;
+
+    if (d->t->s->deciding) {
+        kept = ARENA_ARRAY(d->arena, uint32_t, n);
+        if (keep_back(d, wants, n, kept)) {
+            d->apart = true;
+            serve_some(d, wants, n, false);
+            d->apart = false;
+            for (uint32_t i = 0; i < n; i++)
+                d->left[wants[i]] += kept[i];
+        }
+    }
+    serve_some(d, wants, n, pool);
 }
 
 /* ---- in order */
