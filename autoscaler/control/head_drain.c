@@ -79,13 +79,8 @@ static void step_again(struct control *c, struct machine *m)
 
 static void detail_set(struct control *c, struct machine *m, const char *text)
 {
-    char cut[151];
-
-    snprintf(cut, sizeof cut, "%.150s", text);
-    if (strcmp(m->detail, cut) == 0)
-        return;
-    snprintf(m->detail, sizeof m->detail, "%s", cut);
-    fleet_touch(&c->fleet, m);
+    if (machine_detail(m, text))
+        fleet_touch(&c->fleet, m);
 }
 
 /* The node stays.  Ray is asked again after the same rest each time, as work
@@ -101,7 +96,7 @@ static void drain_refused(struct control *c, const struct head *h,
     atomic_fetch_add(&c->metrics.drains_refused, 1);
     m->hold_until_ms = c->now_ms + (rest < REFUSED_REST_MOST_MS
                                         ? rest : REFUSED_REST_MOST_MS);
-    snprintf(m->detail, sizeof m->detail, "%.150s", why);
+    machine_detail(m, why);
     m->why = REASON_KEEP_REFUSED;
     machine_to(c, m, STATE_READY);
 }
