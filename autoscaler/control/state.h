@@ -53,13 +53,14 @@ struct request {
 
 struct head_gone;
 
-/* A head (wire/head.h): two handles, since each serves one thread at a time. */
+/* A head (wire/head.h): several handles, since each serves one thread at a
+ * time. */
 struct head {
     const struct head_ops *ops;
     const char *address;      /* for people */
-    void *reader, *writer;
+    void *reader, *writers[HEAD_WRITERS];
     struct workers *workers;  /* its own: no provider can hold it up */
-    bool reading, writing;
+    bool reading, writing[HEAD_WRITERS];
     bool told_v1;             /* that the head runs the older autoscaler */
     int64_t read_due_ms;      /* mono */
     struct arena view_arena;  /* owns view */
@@ -82,6 +83,7 @@ enum { HEADS = 2 };
 struct head_gone {
     char node_id[256], instance[128];
     int64_t since_ms, retry_ms;  /* wall */
+    bool asked;               /* the question is under way */
 };
 
 /* A call that has left and is not back: see calls.c. */
