@@ -244,6 +244,7 @@ enum status requests_load(struct control *c, struct err *err);
 void requests_fold(struct control *c, struct command *cmd);
 void requests_expire(struct control *c);
 void requests_write_all(struct control *c);
+struct request *request_find(const struct control *c, const char *owner);
 /* alternatives.c: after each plan. */
 void requests_clock(struct control *c, const struct snapshot *now,
                     const struct plan *plan);
