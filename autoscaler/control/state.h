@@ -214,6 +214,7 @@ enum status heads_open(struct control *c, struct err *err);
 bool heads_stop(struct control *c, int64_t wait_ms);  /* false: one hangs */
 void heads_close(struct control *c);
 void heads_poll(struct control *c);
+void heads_reloaded(struct control *c);  /* the configuration is another one */
 void heads_hurry(struct control *c);  /* look again soon */
 void head_fold(struct control *c, struct mail *mail);
 bool head_is_fresh(const struct control *c, const struct head *h);

@@ -99,3 +99,11 @@ def test_a_standby_is_alive_by_every_name_of_that_probe(plane, kubeconfig, tmp_p
             assert p.a.call("GET", path)[0] == 200
             assert p.b.call("GET", path)[0] == 200, path  # else a kubelet would start it again and again
         assert p.b.call("GET", "/readyz")[0] == 503
+
+
+def test_what_only_a_start_can_change_of_ha_is_refused_by_name(plane, kubeconfig, tmp_path):  # noqa: F811
+    with one(tmp_path, kubeconfig) as d:
+        up(d)
+        d.path.write_text(d.path.read_text().replace("lease: 2s", "lease: 20s"))
+        status, reply = d.call("POST", "/v1/reload")
+        assert status == 400 and "ha: needs a restart" in reply["error"]["text"], (status, reply)
