@@ -217,6 +217,7 @@ enum status heads_open(struct control *c, struct err *err);
 bool heads_stop(struct control *c, int64_t wait_ms);  /* false: one hangs */
 void heads_close(struct control *c);
 void heads_poll(struct control *c);
+void heads_reloaded(struct control *c);  /* the configuration is another one */
 void heads_hurry(struct control *c);  /* look again soon */
 void head_fold(struct control *c, struct mail *mail);
 bool head_is_fresh(const struct control *c, const struct head *h);
@@ -247,6 +248,7 @@ enum status requests_load(struct control *c, struct err *err);
 void requests_fold(struct control *c, struct command *cmd);
 void requests_expire(struct control *c);
 void requests_write_all(struct control *c);
+struct request *request_find(const struct control *c, const char *owner);
 /* alternatives.c: after each plan. */
 void requests_clock(struct control *c, const struct snapshot *now,
                     const struct plan *plan);
