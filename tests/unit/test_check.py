@@ -114,9 +114,14 @@ def test_some_suites_have_no_second_try(suites, tests_in, capsys):
     assert capsys.readouterr().out.splitlines()[-2:] == ["second try: 0", "0 passed, 1 failed"]
 
 
-def test_the_named_ones_have_none():
+def test_every_suite_is_in_one_lane():
+    assert sorted(n for lane in check.LANES for n in lane) == sorted(check.SUITES)
+
+
+def test_who_has_a_second_try():
     real = {n for n, s in check.SUITES.items() if s.real}
-    assert real == {"integration", "ray-head", "clouds-eks", "clouds-gke", "clouds-aks", "e2e", "e2e-clouds", "k8s"}
+    assert real == {"integration", "ray-head", "clouds-eks", "clouds-gke", "clouds-aks", "e2e", "e2e-eks", "e2e-gke",
+                    "e2e-aks", "k8s"}
 
 
 def test_many_failures_are_no_accident(suites, tests_in, capsys):
