@@ -25,7 +25,7 @@ setup:
 test-tools: all $(B)/bench_plan $(TEST_SOS) $(CHECK_PROVIDER) $(CLOUD_TOOLS)
 
 K8S = tests/setup.sh test >/dev/null && DAVIT_K8S_BINS=$$(tests/setup.sh k8s) && export DAVIT_K8S_BINS
-CHECK = py=$$(tests/setup.sh test) && clouds=$$(tests/setup.sh clouds) && $(MAKE) -s test-tools && DAVIT_PYTHON=$$py/bin/python DAVIT_CLOUDS_PYTHON=$$clouds/bin/python PATH="$$py/bin:$$PATH" $$py/bin/python tests/check.py
+CHECK = py=$$(tests/setup.sh test) && clouds=$$(tests/setup.sh clouds) && $(MAKE) -s $(if $(filter -j%,$(MAKEFLAGS)),,-j$$(nproc)) test-tools && DAVIT_PYTHON=$$py/bin/python DAVIT_CLOUDS_PYTHON=$$clouds/bin/python PATH="$$py/bin:$$PATH" $$py/bin/python tests/check.py
 
 .PHONY: check check-ray check-k8s check-clouds
 check:  ## everything, real Ray and a real Kubernetes control plane included, set-up too
