@@ -5,6 +5,7 @@
 
 #include "clock.h"
 #include "cover.h"
+#include "cover_agreed.h"
 #include "quota.h"
 #include "unit.h"
 
@@ -31,6 +32,7 @@ struct problem {
     enum claim claim;
     enum reason why;
     bool sure;                 /* its answer: thinking longer is no use */
+    uint32_t *agreed;          /* per bin: so many are in any answer; NULL */
     uint32_t queue;            /* whose quota of nodes is to be kept, or NONE */
     bool *stuck;               /* per want: its quota goes to others, or NULL */
     bool units;                /* prices are no bound: unit_price() */
@@ -267,24 +269,28 @@ static void pattern_hold(struct sketch *d, const struct pattern *p,
 static void pattern_buy(struct sketch *d, const struct pattern *p)
 {
     uint32_t first = p->q->want[p->plan->parts[p->pat->first].item];
-    uint32_t left = p->pat->count;
+    uint32_t left = p->pat->count, offer = p->q->offer[p->pat->bin], none = 0;
+    uint32_t *agreed = p->q->agreed ? &p->q->agreed[p->pat->bin] : &none;
+    bool sure = p->q->sure || unit_hosts(d->t->s, offer) > 1;
 
     while (left > 0) {
-        uint32_t offer = p->q->offer[p->pat->bin];
+        uint32_t most = !sure && *agreed > 0 && *agreed < left ? *agreed : left;
         uint32_t i = unit_spare(d, offer);
 
         if (i == NONE)
             i = sketch_obtain(
-                d, offer, left, p->q->claim,
+                d, offer, most, p->q->claim,
                 p->q->why != REASON_NONE ? p->q->why : buy_reason(d, first),
                 d->t->wants[first].demand);
         if (i == NONE)
             return;
-        if (d->classes.v[i].n > left)
-            sketch_split(d, i, left);
+        if (d->classes.v[i].n > most)
+            sketch_split(d, i, most);
         left -= d->classes.v[i].n;
-        d->classes.v[i].sure = p->q->sure || unit_hosts(d->t->s, offer) > 1;
-        d->classes.v[i].open = !d->classes.v[i].sure;
+        d->classes.v[i].open = !sure;
+        d->classes.v[i].sure = sure || *agreed > 0;
+        if (!sure && *agreed > 0)
+            *agreed -= d->classes.v[i].n;
         pattern_hold(d, p, i);
     }
 }
@@ -333,6 +339,15 @@ static bool few(const struct cover_problem *p)
     return n <= BUY_FEW;
 }
 
+/* What is not decided of an earlier answer would have to be counted in. */
+static bool any_undecided(const struct snapshot *s)
+{
+    for (uint32_t i = 0; i < s->n_nodes; i++)
+        if (s->nodes[i].undecided)
+            return true;
+    return false;
+}
+
 /* The first answer, bettered with this problem's share of the budget. */
 static void answer_find(struct sketch *d, struct problem *q,
                         struct cover_plan *ret)
@@ -355,6 +370,11 @@ static void answer_find(struct sketch *d, struct problem *q,
     }
     q->sure = steps == enough || few(&q->p) || ret->bound == ret->cost;
     d->open = d->open || !q->sure;
+    /* Of the first cover only: what others are left with depends on it. */
+    if (!q->sure && d->n_covers == 0 && !any_undecided(d->t->s)) {
+        q->agreed = ARENA_ARRAY(d->arena, uint32_t, q->p.n_bins);
+        cover_agreed(&q->p, ret, d->arena, q->agreed);
+    }
 }
 
 /* The highest priority below `below` (INT64_MAX: the highest of all). */

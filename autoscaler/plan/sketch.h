@@ -34,6 +34,7 @@ struct node_class {
     uint32_t spread;        /* the gang that has a bundle here, NONE */
     bool accelerator;
     bool starting;
+    bool undecided;         /* THERE: advice says what it is to hold */
     bool sure;              /* NEW: thinking longer would not change it */
     bool open;              /* NEW: how it is filled is being thought over */
     bool undrain;           /* DRAINING: wanted for the type's min */
