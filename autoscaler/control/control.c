@@ -223,19 +223,22 @@ static void machine_written(void *arg, const struct machine *m,
     journal_put_machine(c->journal, m, NULL);  /* the commit tells */
 }
 
-/* Listeners may ask for what happened before this start. */
+/* Listeners may ask for what happened before this start.  A full disk may have
+ * lost some: the ring has no holes, so it begins behind the last of them. */
 static void events_load(struct control *c)
 {
     int64_t next = journal_next_event(c->journal);
     struct journal_event *v;
     struct arena arena = {0};
-    uint32_t n = 0;
+    uint32_t n = 0, first;
 
     if (journal_load_events(c->journal, next - EVENT_RING, EVENT_RING, &arena,
                             &v, &n, NULL) != ST_OK)
         n = 0;
-    event_ring_init(&c->events, n ? v[0].id : next);
-    for (uint32_t i = 0; i < n; i++)
+    for (first = n; first > 0 && v[first - 1].id == next - (n - first) - 1;)
+        first--;
+    event_ring_init(&c->events, next - (n - first));
+    for (uint32_t i = first; i < n; i++)
         event_add(&c->events, v[i].at_ms, v[i].kind, v[i].subject, v[i].reason,
                   v[i].text);
     arena_done(&arena);

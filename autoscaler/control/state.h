@@ -53,13 +53,14 @@ struct request {
 
 struct head_gone;
 
-/* A head (wire/head.h): two handles, since each serves one thread at a time. */
+/* A head (wire/head.h): several handles, since each serves one thread at a
+ * time. */
 struct head {
     const struct head_ops *ops;
     const char *address;      /* for people */
-    void *reader, *writer;
+    void *reader, *writers[HEAD_WRITERS];
     struct workers *workers;  /* its own: no provider can hold it up */
-    bool reading, writing;
+    bool reading, writing[HEAD_WRITERS];
     bool told_v1;             /* that the head runs the older autoscaler */
     int64_t read_due_ms;      /* mono */
     struct arena view_arena;  /* owns view */
@@ -82,6 +83,7 @@ enum { HEADS = 2 };
 struct head_gone {
     char node_id[256], instance[128];
     int64_t since_ms, retry_ms;  /* wall */
+    bool asked;               /* the question is under way */
 };
 
 /* A call that has left and is not back: see calls.c. */
@@ -215,6 +217,7 @@ enum status heads_open(struct control *c, struct err *err);
 bool heads_stop(struct control *c, int64_t wait_ms);  /* false: one hangs */
 void heads_close(struct control *c);
 void heads_poll(struct control *c);
+void heads_reloaded(struct control *c);  /* the configuration is another one */
 void heads_hurry(struct control *c);  /* look again soon */
 void head_fold(struct control *c, struct mail *mail);
 bool head_is_fresh(const struct control *c, const struct head *h);
@@ -245,6 +248,7 @@ enum status requests_load(struct control *c, struct err *err);
 void requests_fold(struct control *c, struct command *cmd);
 void requests_expire(struct control *c);
 void requests_write_all(struct control *c);
+struct request *request_find(const struct control *c, const char *owner);
 /* alternatives.c: after each plan. */
 void requests_clock(struct control *c, const struct snapshot *now,
                     const struct plan *plan);

@@ -116,7 +116,8 @@ static bool offer_read(struct jin *in, const struct jpath *at, const json_t *v,
 {
     static const char *const keys[] = {"zone", "spot", "price",
                                        "set_aside_until_ms", "set_aside_for",
-                                       "room", "idle_timeout_s"};
+                                       "failed_ms", "room",
+                                       "idle_timeout_s"};
     int64_t idle_ms = -1;
 
     if (!jin_object(in, at, v, keys, COUNT(keys)) ||
@@ -125,6 +126,7 @@ static bool offer_read(struct jin *in, const struct jpath *at, const json_t *v,
         !jin_get_dollars(in, at, v, "price", &ret->price_micros_hour) ||
         !jin_get_int(in, at, v, "set_aside_until_ms", 0, TIME_MAX,
                       &ret->set_aside_until_ms) ||
+        !jin_get_int(in, at, v, "failed_ms", 0, TIME_MAX, &ret->failed_ms) ||
         !jin_get_count(in, at, v, "room", 0, COUNT32_MAX, UNLIMITED,
                         &ret->room) ||
         !jin_get_seconds(in, at, v, "idle_timeout_s", -1, &idle_ms))

@@ -57,6 +57,7 @@ static json_t *offer_write(const struct fact_offer *f)
     put_int(o, "set_aside_until_ms", f->set_aside_until_ms, 0);
     if (f->set_aside_for != ST_OK)
         put_text(o, "set_aside_for", status_name(f->set_aside_for));
+    put_int(o, "failed_ms", f->failed_ms, 0);
     put_count(o, "room", f->room, UNLIMITED);
     if (f->idle_timeout_ms > 0)
         json_object_set_new(o, "idle_timeout_s",

@@ -100,6 +100,8 @@ struct fact_offer {
     int64_t price_micros_hour;   /* -1: unknown, will be estimated */
     int64_t set_aside_until_ms;  /* 0: not */
     enum status set_aside_for;   /* the class of the failure */
+    int64_t failed_ms;           /* wall, the last failure if nothing has come
+                                  * of it since; 0: none */
     uint32_t room;               /* how many more may be launched now (quota),
                                   * UNLIMITED when not known */
     int64_t idle_timeout_ms;     /* duration, of its nodes; 0: the type's */

@@ -79,6 +79,9 @@ struct machine *fleet_add(struct fleet *f, const char *id,
 void fleet_move(struct fleet *f, struct machine *m, enum machine_state to,
                 int64_t now_ms);
 void fleet_touch(struct fleet *f, struct machine *m);  /* a field changed */
+/* Sets its detail, as much of the text as there is room for; false: it was the
+ * same before. */
+bool machine_detail(struct machine *m, const char *text);
 /* The provider told its id: indexes it. */
 void fleet_bind(struct fleet *f, struct machine *m, const char *cloud_id);
 struct machine *fleet_by_id(const struct fleet *f, const char *id);

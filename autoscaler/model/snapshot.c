@@ -254,7 +254,8 @@ static enum status make_offers(struct maker *m, uint32_t type,
             .price_estimated = o->price_micros_hour < 0,
             .price_micros_hour = o->price_micros_hour,
             .set_aside_until_ms = o->set_aside_until_ms,
-            .set_aside_for = o->set_aside_for, .room = o->room,
+            .set_aside_for = o->set_aside_for,
+            .failed_ms = o->failed_ms, .room = o->room,
             .idle_timeout_ms = o->idle_timeout_ms > 0 ? o->idle_timeout_ms
                                : t->idle_timeout_ms >= 0
                                    ? t->idle_timeout_ms

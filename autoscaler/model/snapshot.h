@@ -95,6 +95,7 @@ struct sn_offer {
     int64_t price_micros_hour;  /* never negative: estimated when unknown */
     int64_t set_aside_until_ms;
     enum status set_aside_for;
+    int64_t failed_ms;
     uint32_t room;
     int64_t idle_timeout_ms;         /* of its nodes; -1: never */
     uint32_t first_label, n_labels;  /* the type's, plus zone and market */
@@ -207,6 +208,9 @@ uint32_t snapshot_mismatch(const struct snapshot *s, uint32_t selector,
 /* The taint part alone: does the selector tolerate all hard taints there? */
 bool snapshot_tolerates(const struct snapshot *s, uint32_t selector,
                         uint32_t first_label, uint32_t n_labels);
+/* Has the place a PreferNoSchedule taint?  Whoever may choose takes another. */
+bool snapshot_avoided(const struct snapshot *s, uint32_t first_label,
+                      uint32_t n_labels);
 /* Is the node type in the queue?  True for queue NONE. */
 bool snapshot_queue_has(const struct snapshot *s, uint32_t queue,
                         uint32_t type);

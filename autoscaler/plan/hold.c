@@ -9,6 +9,7 @@
 
 #include "buy.h"
 #include "clock.h"
+#include "cycle.h"
 #include "gang.h"
 #include "limits.h"
 #include "order.h"
@@ -253,7 +254,10 @@ static uint32_t useful(const struct sketch *d, const struct sn_advice *a,
         uint32_t want = d->t->want_of[h->bundle], n;
 
         if (d->t->gang_of[want] != NONE || d->left[want] == 0 ||
-            !buy_allowed(d, sketch_shape(d, want, h->alt), a->offer))
+            !buy_allowed(d, sketch_shape(d, want, h->alt), a->offer) ||
+            cycle_waits_want(d, want, h->alt,
+                             d->t->wants[want].side == SIDE_TOTAL
+                                 ? CLAIM_REQUEST : CLAIM_WORK, a->offer))
             continue;
         n = (d->left[want] - 1) / h->count + 1;
         most = n > most ? n : most;

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../.." || exit 1
 export DAVIT_BUILD=${DAVIT_BUILD:-build/release}
 B=$DAVIT_BUILD
 py=${DAVIT_PYTHON:-python3}
-here=$(mktemp -d /tmp/davit-exec-XXXXXX) || exit 1
+here=$(mktemp -dt davit-exec-XXXXXX) || exit 1
 trap 'rm -rf "$here"' EXIT
 good=0
 bad=0

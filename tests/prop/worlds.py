@@ -198,6 +198,8 @@ def world(rng, plain=False):
         ends_add(s, rng)
     if rng.random() < 0.15:
         units_add(s, rng)
+    if rng.random() < 0.2:
+        failures_add(s, rng)
     return s
 
 
@@ -249,6 +251,22 @@ def units_add(s, rng):
     mine = [n for n in s["nodes"] if n.get("type") == t["name"]]
     for i, n in enumerate(mine):
         n["unit"] = f"u{i // t['hosts']}"
+
+
+def failures_add(s, rng):
+    """Offers that failed while demand waited; nodes that were bought since."""
+    for t in s["node_types"]:
+        if not t.get("offers"):
+            t["offers"] = [{"zone": ""}]
+        for o in t["offers"]:
+            if rng.random() < 0.5:
+                o["failed_ms"] = NOW - rng.choice([2000, 70000, 400000])
+    for n in s["nodes"]:
+        if rng.random() < 0.3:
+            n["created_ms"] = NOW - rng.choice([1000, 60000, 300000])
+    for d in s["demands"] + s["requests"]:
+        if rng.random() < 0.8:
+            d["since_ms"] = NOW - 600000
 
 
 def queues_add(s, rng):
