@@ -28,7 +28,7 @@ struct problem {
     struct cover_item *items;
     struct cover_bin *bins;
     uint32_t *group_max;
-    uint32_t *want, *alt;      /* per item */
+    uint32_t *want, *alt, *shape;  /* per item */
     uint32_t *offer;           /* per bin, or */
     uint32_t *pooled;          /* the class of nodes that are there */
     enum claim claim;
@@ -52,6 +52,7 @@ static void items_make(const struct sketch *d, struct problem *q,
     q->items = ARENA_ARRAY(d->arena, struct cover_item, n);
     q->want = ARENA_ARRAY(d->arena, uint32_t, n);
     q->alt = ARENA_ARRAY(d->arena, uint32_t, n);
+    q->shape = ARENA_ARRAY(d->arena, uint32_t, n);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t shape = sketch_shape(d, wants[i], alts[i]), count;
 
@@ -65,6 +66,7 @@ static void items_make(const struct sketch *d, struct problem *q,
             continue;
         q->want[q->p.n_items] = wants[i];
         q->alt[q->p.n_items] = alts[i];
+        q->shape[q->p.n_items] = shape;
         q->items[q->p.n_items++] = (struct cover_item){
             .need = sn_row(s, s->shapes[shape].row),
             .count = count,
@@ -82,7 +84,7 @@ static uint64_t useful(const struct sketch *d, const struct problem *q,
     uint64_t n = 0;
 
     for (uint32_t i = 0; i < q->p.n_items; i++) {
-        uint32_t shape = sketch_shape(d, q->want[i], q->alt[i]), fit;
+        uint32_t shape = q->shape[i], fit;
 
         if (!tables_could(t, shape, offer))
             continue;
@@ -167,7 +169,7 @@ static void pooled_make(const struct sketch *d, struct problem *q,
             .accelerator = c->accelerator,
         };
         for (uint32_t k = 0; k < q->p.n_items; k++) {
-            uint32_t shape = sketch_shape(d, q->want[k], q->alt[k]);
+            uint32_t shape = q->shape[k];
             const struct room room = {.row = c->room[side].row};
 
             if (sketch_matches(d, i, shape) &&
@@ -183,11 +185,10 @@ static void pooled_make(const struct sketch *d, struct problem *q,
 static bool item_may(const struct sketch *d, struct problem *q, uint32_t item,
                      uint32_t offer)
 {
-    uint32_t want = q->want[item], alt = q->alt[item];
-
-    if (!tables_could(d->t, sketch_shape(d, want, alt), offer))
+    if (!tables_could(d->t, q->shape[item], offer))
         return false;
-    if (!q->waits || !cycle_waits_want(d, want, alt, q->claim, offer))
+    if (!q->waits || !cycle_waits_want(d, q->want[item], q->alt[item],
+                                       q->claim, offer))
         return true;
     *q->waits = true;
     q->units = true;           /* nor are prices of some a bound for all */
@@ -345,9 +346,6 @@ static void answer_take(struct sketch *d, const struct problem *q,
 /* Steps beyond which an answer hardly gets better, for one shape; they grow
  * with the square. */
 #define STEPS_SHAPE (COVER_STEPS_PER_MS / 2)
-/* With less for each shape the improvement does not get off the ground. */
-#define STEPS_LEAST (COVER_STEPS_PER_MS / 40)
-
 static bool few(const struct cover_problem *p)
 {
     uint64_t n = 0;
@@ -376,12 +374,9 @@ static void answer_find(struct sketch *d, struct problem *q,
     cover_first(&q->p, d->arena, ret);
     d->work += ret->work;
     d->cover_shapes += n;
-    q->sure = true;
-    if (d->budget == 0)
-        return;
-    steps = n < d->share_of ? d->budget / d->share_of * n : d->budget;
-    steps = steps < enough ? steps : enough;
-    if (steps >= STEPS_LEAST * n) {
+    if (d->budget > 0) {
+        steps = n < d->share_of ? d->budget / d->share_of * n : d->budget;
+        steps = steps < enough ? steps : enough;
         first = *ret;
         cover_improve(&q->p, &first, steps, d->arena, ret);
         d->work += ret->work;
@@ -389,7 +384,7 @@ static void answer_find(struct sketch *d, struct problem *q,
     q->sure = steps == enough || few(&q->p) || ret->bound == ret->cost;
     d->open = d->open || !q->sure;
     /* Of the first cover only: what others are left with depends on it. */
-    if (!q->sure && d->n_covers == 0 && !any_undecided(d->t->s)) {
+    if (!q->sure && d->weigh && d->n_covers == 0 && !any_undecided(d->t->s)) {
         q->agreed = ARENA_ARRAY(d->arena, uint32_t, q->p.n_bins);
         cover_agreed(&q->p, ret, d->arena, q->agreed);
     }

@@ -134,13 +134,6 @@ static bool any_left(const struct sketch *d, const uint32_t *wants, uint32_t n)
     return false;
 }
 
-static void pack_all(struct sketch *d, const uint32_t *wants,
-                     const uint32_t *alts, uint32_t n)
-{
-    for (uint32_t i = 0; i < n; i++)
-        pack_want(d, wants[i], alts[i]);
-}
-
 /* What was bought for a later alternative is used before anything is bought for
  * an earlier one that can be had again: that is for new demand. */
 static void pack_later(struct sketch *d, const uint32_t *wants, uint32_t n)
@@ -169,12 +162,12 @@ static void serve_choices(struct sketch *d, const uint32_t *wants, uint32_t n,
         if (pool)
             sketch_pool(d);
         else
-            pack_all(d, wants, alts, n);
+            pack_wants(d, wants, alts, n);
         if (any_left(d, wants, n))
             buy_wants(d, wants, alts, n, claim, REASON_NONE);
         if (pool) {
             sketch_unpool(d);
-            pack_all(d, wants, alts, n);
+            pack_wants(d, wants, alts, n);
             if (any_left(d, wants, n))
                 buy_wants(d, wants, alts, n, claim, REASON_NONE);
         }
@@ -243,7 +236,7 @@ static void serve_fresh(struct sketch *d, const uint32_t *wants, uint32_t n)
     uint64_t fresh = 0;
 
     d->apart = true;
-    pack_all(d, wants, alts, n);
+    pack_wants(d, wants, alts, n);
     kept = still_deciding(d);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t *left = &d->left[wants[i]], *k = &kept[wants[i]];

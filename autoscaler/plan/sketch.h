@@ -96,6 +96,8 @@ struct sketch {
     uint64_t share_of;                /* shared by so many shapes in them */
     uint64_t cover_shapes;            /* those met so far */
     bool open;                        /* some cover wants a longer thought */
+    bool weigh;                       /* and how much of it is sure all the same
+                                       * is to be found out */
     uint64_t work;
 };
 
