@@ -189,6 +189,7 @@ static struct fact_node machine_take(struct holds_reader *holds,
         .note = arena_strdup(a, m->detail),
         .unit = unit_of(a, m, t),
         .progress_ms = m->progress_ms,
+        .undecided = think_undecided(c, m),
         .holds = holds_of(holds, m),
     };
 
