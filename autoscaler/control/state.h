@@ -179,6 +179,7 @@ struct control {
     int64_t started_ms;
     int64_t now_ms;           /* wall, of this tick */
     int64_t due_ms;           /* mono: when something happens by itself */
+    int64_t trim_due_ms;      /* mono: not before */
 };
 
 /* ---- control.c */
