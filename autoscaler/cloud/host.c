@@ -195,6 +195,10 @@ static enum status exchange(struct davit_call *dc, struct davit_http *h,
         s = http_do(c, &x, &dc->replies, e);
     if (p->line != NULL)
         traffic_note(p->line, h->method, s == ST_OK ? x.status : 0);
+    /* The way to the cloud is at fault (a certificate, say), not the node type:
+     * that would rest until a reload, though the fault may be mended there. */
+    if (s == ST_INVALID)
+        s = e->status = ST_BROKEN;
     if (s != ST_OK)
         return s;
     dc->reply_bytes += x.reply_len;

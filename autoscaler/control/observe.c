@@ -60,8 +60,7 @@ void machine_fail(struct control *c, struct machine *m, enum status why,
     snprintf(f->type, sizeof f->type, "%s", m->type);
     snprintf(f->text, sizeof f->text, "%s", text);
     tell(c, "node.failed", m->id, status_name(why), "%s: %s", m->type, text);
-    if (text != m->detail)
-        snprintf(m->detail, sizeof m->detail, "%s", text);
+    machine_detail(m, text);
     fleet_touch(&c->fleet, m);
 }
 

@@ -53,13 +53,14 @@ struct request {
 
 struct head_gone;
 
-/* A head (wire/head.h): two handles, since each serves one thread at a time. */
+/* A head (wire/head.h): several handles, since each serves one thread at a
+ * time. */
 struct head {
     const struct head_ops *ops;
     const char *address;      /* for people */
-    void *reader, *writer;
+    void *reader, *writers[HEAD_WRITERS];
     struct workers *workers;  /* its own: no provider can hold it up */
-    bool reading, writing;
+    bool reading, writing[HEAD_WRITERS];
     bool told_v1;             /* that the head runs the older autoscaler */
     int64_t read_due_ms;      /* mono */
     struct arena view_arena;  /* owns view */
@@ -82,6 +83,7 @@ enum { HEADS = 2 };
 struct head_gone {
     char node_id[256], instance[128];
     int64_t since_ms, retry_ms;  /* wall */
+    bool asked;               /* the question is under way */
 };
 
 /* A call that has left and is not back: see calls.c. */
@@ -98,6 +100,7 @@ struct thinking {
     struct arena arena;       /* owns advice */
     const struct fact_advice *advice;
     uint32_t n_advice;
+    struct status_page *over; /* what is thought over: of the last thought */
 };
 
 struct failure_note { char machine[48], type[64], text[208]; enum status why; int64_t at_ms; };
@@ -176,6 +179,7 @@ struct control {
     int64_t started_ms;
     int64_t now_ms;           /* wall, of this tick */
     int64_t due_ms;           /* mono: when something happens by itself */
+    int64_t trim_due_ms;      /* mono: not before */
 };
 
 /* ---- control.c */
@@ -226,6 +230,7 @@ enum status heads_open(struct control *c, struct err *err);
 bool heads_stop(struct control *c, int64_t wait_ms);  /* false: one hangs */
 void heads_close(struct control *c);
 void heads_poll(struct control *c);
+void heads_reloaded(struct control *c);  /* the configuration is another one */
 void heads_hurry(struct control *c);  /* look again soon */
 void head_fold(struct control *c, struct mail *mail);
 bool head_is_fresh(const struct control *c, const struct head *h);
@@ -264,6 +269,7 @@ enum status requests_load(struct control *c, struct err *err);
 void requests_fold(struct control *c, struct command *cmd);
 void requests_expire(struct control *c);
 void requests_write_all(struct control *c);
+struct request *request_find(const struct control *c, const char *owner);
 /* alternatives.c: after each plan. */
 void requests_clock(struct control *c, const struct snapshot *now,
                     const struct plan *plan);
@@ -285,13 +291,17 @@ void holds_remember(struct control *c, struct status_page *page);
 
 /* ---- think.c: purchases that a longer look may better */
 /* Are the launches that are not sure to wait? */
-bool think_waits(struct control *c, const struct plan *plan);
+bool think_waits(struct control *c, const struct snapshot *now,
+                 const struct plan *plan);
+/* Is it not known yet what it is to hold? */
+bool think_undecided(const struct control *c, const struct machine *m);
 int64_t think_until(const struct control *c);  /* wall; 0: nothing waits */
 void think_start(struct control *c, struct status_page *page);
 void think_fold(struct control *c, struct mail *mail);
 void think_take(const struct control *c, struct arena *arena,
                 struct facts *facts);
-void think_launched(struct control *c);   /* what had waited */
+void think_launched(struct control *c, const struct snapshot *now,
+                    const struct plan *plan);   /* what had waited */
 void think_done(struct control *c);
 
 /* ---- act.c: journal, then calls; never decides */

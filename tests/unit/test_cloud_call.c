@@ -274,6 +274,29 @@ static enum status tap(void *arg, struct http_client *client,
     return ST_OK;
 }
 
+static enum status mistrusted(void *arg, struct http_client *client,
+                              struct http_exchange *x, struct arena *a,
+                              struct err *e)
+{
+    (void)arg, (void)client, (void)x, (void)a;
+    return err_set(e, ST_INVALID, "the certificate is not trusted");
+}
+
+/* A fault of the way, which may be mended at its other end: INVALID would
+ * disable the node type until somebody reloads. */
+static void test_http_way(void **state)
+{
+    (void)state;
+    struct rig r;
+    rig_misfit(&r, "guest", "http", "http://127.0.0.1:1/x");
+    provider_set_tap(r.p, mistrusted, NULL);
+    struct call *c = rig_list(&r);
+    assert_int_equal(c->status, ST_BROKEN);
+    assert_string_equal(c->err.text, "the certificate is not trusted");
+    call_free(c);
+    rig_done(&r);
+}
+
 static void test_http(void **state)
 {
     (void)state;
@@ -387,6 +410,7 @@ int main(void)
         cmocka_unit_test(test_offers_lies), cmocka_unit_test(test_hang),
         cmocka_unit_test(test_dropped), cmocka_unit_test(test_sleep),
         cmocka_unit_test(test_cancelled_before), cmocka_unit_test(test_http),
+        cmocka_unit_test(test_http_way),
         cmocka_unit_test(test_crash), cmocka_unit_test(test_log)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -261,6 +261,30 @@ static void folding_a_large_list_is_quick(void **state)
     fleet_done(&f);
 }
 
+static void a_detail_is_cut_between_letters(void **state)
+{
+    struct machine m = {.id = "t4-1"};
+    char text[400];
+    size_t n;
+
+    (void)state;
+    assert_true(machine_detail(&m, "short"));
+    assert_false(machine_detail(&m, "short"));
+    assert_true(machine_detail(&m, "shorter"));
+    assert_true(machine_detail(&m, "short"));
+    for (size_t i = 0; i < 3; i++) {  /* at each byte of a letter of three */
+        memset(text, 'x', sizeof text);
+        for (n = i; n + 3 < sizeof text; n += 3)
+            memcpy(text + n, "\xe2\x82\xac", 3);
+        text[n] = '\0';
+        assert_true(machine_detail(&m, text));
+        assert_false(machine_detail(&m, text));
+        n = strlen(m.detail);
+        assert_true(n >= sizeof m.detail - 3);
+        assert_int_equal((n - i) % 3, 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -270,6 +294,7 @@ int main(void)
         cmocka_unit_test(lookups_are_those_of_a_search),
         cmocka_unit_test(illegal_moves_assert),
         cmocka_unit_test(folding_a_large_list_is_quick),
+        cmocka_unit_test(a_detail_is_cut_between_letters),
     };
 
     return cmocka_run_group_tests_name("model_fleet", tests, NULL, NULL);
