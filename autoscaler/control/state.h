@@ -106,6 +106,16 @@ struct thinking {
 struct failure_note { char machine[48], type[64], text[208]; enum status why; int64_t at_ms; };
 enum { FAILURES_KEPT = 16 };
 
+/* Bundles of one owner that wait for one reason: unplaced.c. */
+struct unplaced_note {
+    char owner[96];
+    bool infeasible, told;
+    enum reason why;
+    uint32_t count, bundle;        /* in this tick; the first of them */
+    int64_t since_ms, told_ms;     /* mono; 0: not now, never */
+};
+enum { UNPLACED_NOTES = 64 };
+
 /* How long the head gives a node that it drains while there is work on it. */
 enum { DRAIN_DEADLINE_MS = 3600000 };
 
@@ -160,6 +170,8 @@ struct control {
     struct command *waiting;  /* taken this tick, answered after the plan */
     struct failure_note failures[FAILURES_KEPT];
     uint32_t n_failures;
+    struct unplaced_note unplaced[UNPLACED_NOTES];
+    uint32_t n_unplaced;
 
     struct status_board board;
     struct record *record;    /* NULL: plans are not recorded */
@@ -169,6 +181,7 @@ struct control {
     int64_t started_ms;
     int64_t now_ms;           /* wall, of this tick */
     int64_t due_ms;           /* mono: when something happens by itself */
+    int64_t trim_due_ms;      /* mono: not before */
 };
 
 /* ---- control.c */
@@ -247,6 +260,14 @@ void kube_words_open(struct control *c);
 void kube_words_told(struct control *c, const char *kind, const char *subject,
                      const char *reason, const char *text);
 void kube_words(struct control *c, const struct status_page *page);
+/* "t4 lacks GPU: 16 needed, 4 there; a100 ..." of a bundle's refusals. */
+void kube_words_obstacles(const struct status_page *page, uint32_t bundle,
+                          struct buf *b);
+
+/* ---- unplaced.c: events of demand that waits */
+void unplaced_tell(struct control *c, const struct status_page *page);
+/* The first thing in the way that passes, or what no node type has. */
+enum reason unplaced_reason(const struct plan *p, uint32_t bundle);
 
 /* ---- requests.c */
 enum status requests_load(struct control *c, struct err *err);
