@@ -287,6 +287,8 @@ static void view_taken(struct control *c, struct head *h, struct head_job *j)
     bool restarted = h->view && strcmp(h->view->session,
                                        j->view->session) != 0;
 
+    c->changed = c->changed || !h->view || h->failures > 0 ||
+                 !head_view_same(h->view, j->view);
     if (h->failures >= 3 || !h->view || *h->problem)
         tell(c, "head.up", h->address, "", "session %s, %u nodes",
              j->view->session, j->view->n_nodes);
@@ -313,10 +315,12 @@ static void read_folded(struct control *c, struct head_job *j)
         j->status = err_set(&j->err, ST_BROKEN, "the head told of nothing");
     if (j->status != ST_OK) {
         read_failed(c, h, j);
+        c->changed = true;
         return;
     }
     if (j->view)
         view_taken(c, h, j);
+    c->changed = c->changed || h->failures > 0;
     h->failures = 0;
     h->problem[0] = '\0';
     h->read_ms = c->now_ms;
@@ -335,6 +339,7 @@ void head_fold(struct control *c, struct mail *mail)
             read_folded(c, j);
         else if (j->op != HEAD_REPORT)
             head_drained(c, j);
+        c->changed = c->changed || j->op != HEAD_READ;
     }
     head_job_free(j);
 }
