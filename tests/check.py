@@ -32,10 +32,15 @@ class Suite:
         self.command, self.tests, self.real = list(command), list(tests), real
 
 
-def pytest(*tests, python=PY, real=False, netns=False):
-    return Suite(*(["tests/netns.sh"] if netns else []), python, *PYTEST, tests=tests, real=real)
+def pytest(*tests, python=PY, real=False, before=()):
+    return Suite(*before, python, *PYTEST, tests=tests, real=real)
 
 
+def e2e_of(cloud):
+    return pytest("tests/e2e/clouds", "-k", cloud, python=CLOUDS_PY, real=True, before=NETNS)
+
+
+NETNS = ["tests/netns.sh"]
 SUITES = {
     "lint": Suite("tests/lint/run.sh"),
     "unit": Suite("make", "-s", "check-unit", "VARIANT=debug"),
@@ -43,25 +48,30 @@ SUITES = {
     "contract": Suite("make", "-s", "check-contract", "VARIANT=debug"),
     "exec": Suite("make", "-s", "check-exec", "VARIANT=debug"),
     "catalogue": pytest("tests/unit/test_catalogue.py", "tests/unit/test_reasons.py", "tests/unit/test_check.py"),
-    "prop": pytest("tests/prop"),
+    "prop": pytest("tests/prop", before=["nice"]),  # it only computes; others look at clocks
     "ray-cases": Suite(PY, "tests/ray_cases.py", "tests/cases/ray/scheduler-cases.json"),
     "ray-cases-random": Suite(PY, "tests/ray_cases.py", "tests/cases/ray/random-cases.json"),
-    "integration": pytest("tests/integration", "--ignore=tests/integration/test_ray_head.py", real=True, netns=True),
-    "ray-head": pytest("tests/integration/test_ray_head.py", real=True, netns=True),
+    "integration": pytest("tests/integration", "--ignore=tests/integration/test_ray_head.py", real=True, before=NETNS),
+    "ray-head": pytest("tests/integration/test_ray_head.py", real=True, before=NETNS),
     "clouds-eks": pytest("tests/clouds/eks", python=CLOUDS_PY, real=True),
     "clouds-gke": pytest("tests/clouds/gke", python=CLOUDS_PY, real=True),
     "clouds-aks": pytest("tests/clouds/aks", python=CLOUDS_PY, real=True),
-    "e2e": pytest("tests/e2e", "--ignore=tests/e2e/clouds", real=True, netns=True),
-    "e2e-clouds": pytest("tests/e2e/clouds", python=CLOUDS_PY, real=True, netns=True),
-    "k8s": pytest("tests/k8s", real=True, netns=True),
+    "e2e": pytest("tests/e2e", "--ignore=tests/e2e/clouds", real=True, before=NETNS),
+    "e2e-eks": e2e_of("eks"),
+    "e2e-gke": e2e_of("gke"),
+    "e2e-aks": e2e_of("aks"),
+    "k8s": pytest("tests/k8s", real=True, before=NETNS),
 }
 
-# Lanes side by side: real Ray and the clouds mostly wait, the rest computes.
+# Lanes side by side, of about equal length.  The first computes; the others wait
+# for servers most of the time, so that two cores carry them all.
 LANES = [
-    ["lint", "catalogue", "ray-cases", "ray-cases-random", "unit", "fuzz", "contract", "exec", "prop", "integration"],
-    ["e2e", "ray-head", "k8s"],
-    ["clouds-aks", "clouds-gke", "clouds-eks"],
-    ["e2e-clouds"],
+    ["lint", "catalogue", "ray-cases", "ray-cases-random", "unit", "fuzz", "contract", "exec", "prop"],
+    ["k8s"],
+    ["integration", "clouds-aks"],
+    ["e2e", "clouds-eks"],
+    ["ray-head", "e2e-gke", "clouds-gke"],
+    ["e2e-eks", "e2e-aks"],
 ]
 PRINTING = threading.Lock()
 

@@ -5,9 +5,9 @@ keeper.py REPORT COMMAND...   ends with the command's exit code; REPORT becomes
 JSON: {"code", "cpu": seconds of all that ran, "left": [what was left behind]}.
 Whoever loses his parent becomes our child (PR_SET_CHILD_SUBREAPER), whatever
 session or network namespace he is in: our children are what the command left.
-$TMPDIR is a folder of its own; what is in it afterwards was left too.  Both are
-told, ended by id, removed.  A namespace of tests/netns.sh goes with its last
-process.
+$TMPDIR and $XDG_RUNTIME_DIR are a folder of its own; what is in it afterwards was
+left, too.  Both are told, ended by id, removed.  A namespace of tests/netns.sh
+goes with its last process.  SIGTERM, or our parent's death, ends it all.
 """
 import ctypes
 import json
@@ -22,7 +22,7 @@ import tempfile
 import time
 
 GRACE = 5  # seconds for what is ending already
-PR_SET_CHILD_SUBREAPER = 36
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 
 
 def children():
@@ -78,12 +78,14 @@ def end_children(grace):
 
 def main():
     report, *command = sys.argv[1:]
-    if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "PR_SET_CHILD_SUBREAPER")
+    libc = ctypes.CDLL(None, use_errno=True)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    if libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM) or libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
+        raise OSError(ctypes.get_errno(), "prctl")
     tmp = tempfile.mkdtemp(prefix="dv")  # short: sockets lie in it
     code, left = 1, []
     try:
-        first = subprocess.Popen(command, env=dict(os.environ, TMPDIR=tmp))
+        first = subprocess.Popen(command, env=dict(os.environ, TMPDIR=tmp, XDG_RUNTIME_DIR=tmp))
         pid = 0
         while pid != first.pid:
             pid, status = os.wait()

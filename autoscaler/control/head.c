@@ -133,6 +133,17 @@ static struct names offer_zones(const struct config *conf, struct arena *a)
     return (struct names){v.v, v.n};
 }
 
+void heads_reloaded(struct control *c)
+{
+    const struct head *h = head_of_kind(c, &kube_head_ops);
+    struct arena arena = {0};
+
+    if (h)
+        kube_head_types(h->reader, offer_zones(c->config, &arena),
+                        !c->config->kube_reserve);
+    arena_done(&arena);
+}
+
 static enum status kube_open(struct control *c, struct err *err)
 {
     const struct config *conf = c->config;

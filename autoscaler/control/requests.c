@@ -51,6 +51,14 @@ static uint32_t request_at(const struct control *c, const char *owner,
     return lo;
 }
 
+struct request *request_find(const struct control *c, const char *owner)
+{
+    bool found;
+    uint32_t at = request_at(c, owner, &found);
+
+    return found ? c->requests[at] : NULL;
+}
+
 static void request_put(struct control *c, struct request *r)
 {
     bool found;

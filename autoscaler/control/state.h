@@ -100,10 +100,21 @@ struct thinking {
     struct arena arena;       /* owns advice */
     const struct fact_advice *advice;
     uint32_t n_advice;
+    struct status_page *over; /* what is thought over: of the last thought */
 };
 
 struct failure_note { char machine[48], type[64], text[208]; enum status why; int64_t at_ms; };
 enum { FAILURES_KEPT = 16 };
+
+/* Bundles of one owner that wait for one reason: unplaced.c. */
+struct unplaced_note {
+    char owner[96];
+    bool infeasible, told;
+    enum reason why;
+    uint32_t count, bundle;        /* in this tick; the first of them */
+    int64_t since_ms, told_ms;     /* mono; 0: not now, never */
+};
+enum { UNPLACED_NOTES = 64 };
 
 /* How long the head gives a node that it drains while there is work on it. */
 enum { DRAIN_DEADLINE_MS = 3600000 };
@@ -157,6 +168,8 @@ struct control {
     struct command *waiting;  /* taken this tick, answered after the plan */
     struct failure_note failures[FAILURES_KEPT];
     uint32_t n_failures;
+    struct unplaced_note unplaced[UNPLACED_NOTES];
+    uint32_t n_unplaced;
 
     struct status_board board;
     struct record *record;    /* NULL: plans are not recorded */
@@ -217,6 +230,7 @@ enum status heads_open(struct control *c, struct err *err);
 bool heads_stop(struct control *c, int64_t wait_ms);  /* false: one hangs */
 void heads_close(struct control *c);
 void heads_poll(struct control *c);
+void heads_reloaded(struct control *c);  /* the configuration is another one */
 void heads_hurry(struct control *c);  /* look again soon */
 void head_fold(struct control *c, struct mail *mail);
 bool head_is_fresh(const struct control *c, const struct head *h);
@@ -241,12 +255,21 @@ void kube_words_open(struct control *c);
 void kube_words_told(struct control *c, const char *kind, const char *subject,
                      const char *reason, const char *text);
 void kube_words(struct control *c, const struct status_page *page);
+/* "t4 lacks GPU: 16 needed, 4 there; a100 ..." of a bundle's refusals. */
+void kube_words_obstacles(const struct status_page *page, uint32_t bundle,
+                          struct buf *b);
+
+/* ---- unplaced.c: events of demand that waits */
+void unplaced_tell(struct control *c, const struct status_page *page);
+/* The first thing in the way that passes, or what no node type has. */
+enum reason unplaced_reason(const struct plan *p, uint32_t bundle);
 
 /* ---- requests.c */
 enum status requests_load(struct control *c, struct err *err);
 void requests_fold(struct control *c, struct command *cmd);
 void requests_expire(struct control *c);
 void requests_write_all(struct control *c);
+struct request *request_find(const struct control *c, const char *owner);
 /* alternatives.c: after each plan. */
 void requests_clock(struct control *c, const struct snapshot *now,
                     const struct plan *plan);
@@ -268,13 +291,17 @@ void holds_remember(struct control *c, struct status_page *page);
 
 /* ---- think.c: purchases that a longer look may better */
 /* Are the launches that are not sure to wait? */
-bool think_waits(struct control *c, const struct plan *plan);
+bool think_waits(struct control *c, const struct snapshot *now,
+                 const struct plan *plan);
+/* Is it not known yet what it is to hold? */
+bool think_undecided(const struct control *c, const struct machine *m);
 int64_t think_until(const struct control *c);  /* wall; 0: nothing waits */
 void think_start(struct control *c, struct status_page *page);
 void think_fold(struct control *c, struct mail *mail);
 void think_take(const struct control *c, struct arena *arena,
                 struct facts *facts);
-void think_launched(struct control *c);   /* what had waited */
+void think_launched(struct control *c, const struct snapshot *now,
+                    const struct plan *plan);   /* what had waited */
 void think_done(struct control *c);
 
 /* ---- act.c: journal, then calls; never decides */

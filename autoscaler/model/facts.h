@@ -146,6 +146,8 @@ struct fact_node {
                                   * must not be ended now; NONE */
     int64_t hold_until_ms;       /* 0: until the observer says otherwise */
     struct fact_holds holds;     /* of the last plan */
+    bool undecided;              /* bought in advance of a purchase that is
+                                  * still thought over: see facts.deciding */
     const char *activity;        /* what it is doing, for a person; "" */
     /* shown, never decided on: */
     const char *cloud_id, *address, *ray_id, *provider, *request_id, *note;
@@ -222,6 +224,8 @@ struct facts {
     uint32_t n_queues;
     const struct fact_advice *advice;
     uint32_t n_advice;
+    struct fact_holds deciding;      /* what is being thought over how to buy
+                                      * for it: so many of each bundle */
 };
 
 extern const struct fact_limits fact_limits_default;  /* 60 s idle, conserve */

@@ -422,6 +422,7 @@ static void make_node(struct maker *m, const struct fact_node *f,
         .idle_ms = f->idle_ms, .since_ms = f->since_ms,
         .created_ms = f->created_ms, .hold = f->hold,
         .hold_until_ms = f->hold_until_ms, .unit = maker_id(m, f->unit),
+        .undecided = f->undecided,
         .progress_ms = f->progress_ms > f->since_ms ? f->progress_ms
                                                     : f->since_ms,
         .idle_timeout_ms = m->facts->limits.idle_timeout_ms};

@@ -128,6 +128,7 @@ struct sn_node {
     enum reason hold;
     int64_t hold_until_ms;
     uint32_t first_hold, n_holds;  /* into holds[] */
+    bool undecided;
 };
 
 /* Free part of one whole device of a node: 0..AMOUNT_ONE. */
@@ -170,6 +171,8 @@ struct snapshot {
     const struct sn_hold *holds;
     const struct sn_advice *advice;
     uint32_t n_advice;
+    const uint32_t *deciding;     /* per bundle: so many are being thought
+                                   * over; NULL: nothing is */
 };
 
 static inline const int64_t *sn_row(const struct snapshot *s, uint32_t row)

@@ -1,4 +1,5 @@
 """`state: kubernetes` when what it keeps is large, odd or deleted by hand, and when clocks are set."""
+import http.client
 import json
 import sys
 from urllib.parse import quote
@@ -6,7 +7,7 @@ from urllib.parse import quote
 from client import until
 from daemon import ROOT, Daemon
 from test_faults_more import HOUR, Clocks, aids  # noqa: F401 (aids is a fixture)
-from test_ha import LEASE, NO_HEAD, Pair, config, kubeconfig, leads  # noqa: F401 (kubeconfig is a fixture)
+from test_ha import LEASE, NO_HEAD, RIGHTS, Pair, config, kubeconfig, leads  # noqa: F401 (kubeconfig is a fixture)
 
 
 def one(tmp_path, kubeconfig, text=None, env={}):
@@ -99,3 +100,31 @@ def test_a_standby_is_alive_by_every_name_of_that_probe(plane, kubeconfig, tmp_p
             assert p.a.call("GET", path)[0] == 200
             assert p.b.call("GET", path)[0] == 200, path  # else a kubelet would start it again and again
         assert p.b.call("GET", "/readyz")[0] == 503
+
+
+def test_what_only_a_start_can_change_of_ha_is_refused_by_name(plane, kubeconfig, tmp_path):  # noqa: F811
+    with one(tmp_path, kubeconfig) as d:
+        up(d)
+        d.path.write_text(d.path.read_text().replace("lease: 2s", "lease: 20s"))
+        status, reply = d.call("POST", "/v1/reload")
+        assert status == 400 and "ha: needs a restart" in reply["error"]["text"], (status, reply)
+
+
+def test_a_copy_that_cannot_be_written_is_not_ready(plane, kubeconfig, tmp_path):  # noqa: F811
+    """Nothing is launched or ended until it can be, so whoever looks must be told."""
+    def may(rights):
+        plane.apply({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role",
+                     "metadata": {"name": "davit", "namespace": "default"}, "rules": rights})
+
+    with one(tmp_path, kubeconfig) as d:
+        up(d)
+        d.until(lambda: d.get("/readyz")[0] == 200)
+        may(RIGHTS[:1])  # the Lease alone
+        body = json.dumps({"owner": "me", "bundles": [{"GPU": 1}]})
+        c = http.client.HTTPConnection("127.0.0.1", d.port)
+        c.request("POST", "/v1/request_resources", body)  # answered when it is in the copy
+        d.until(lambda: d.get("/readyz")[0] == 503, 10, "it is ready, and does nothing")
+        may(RIGHTS)
+        d.until(lambda: d.get("/readyz")[0] == 200 and d.ready("t4") == 1, 20)
+        assert c.getresponse().status in (200, 202)
+        c.close()

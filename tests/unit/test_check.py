@@ -4,6 +4,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -114,9 +115,14 @@ def test_some_suites_have_no_second_try(suites, tests_in, capsys):
     assert capsys.readouterr().out.splitlines()[-2:] == ["second try: 0", "0 passed, 1 failed"]
 
 
-def test_the_named_ones_have_none():
+def test_every_suite_is_in_one_lane():
+    assert sorted(n for lane in check.LANES for n in lane) == sorted(check.SUITES)
+
+
+def test_who_has_a_second_try():
     real = {n for n, s in check.SUITES.items() if s.real}
-    assert real == {"integration", "ray-head", "clouds-eks", "clouds-gke", "clouds-aks", "e2e", "e2e-clouds", "k8s"}
+    assert real == {"integration", "ray-head", "clouds-eks", "clouds-gke", "clouds-aks", "e2e", "e2e-eks", "e2e-gke",
+                    "e2e-aks", "k8s"}
 
 
 def test_many_failures_are_no_accident(suites, tests_in, capsys):
@@ -164,3 +170,21 @@ def test_what_ends_by_itself_is_not_left_behind(tmp_path):
     assert p.returncode == 7
     got = json.loads(report.read_text())
     assert got["code"] == 7 and got["left"] == []
+
+
+def test_it_all_ends_when_the_run_is_killed(tmp_path):
+    inner = f"echo $$ $TMPDIR > {tmp_path}/new; mv {tmp_path}/new {tmp_path}/there; setsid sleep 300 & sleep 300"
+    p = subprocess.Popen([sys.executable, "-c", "import subprocess, sys; subprocess.run(sys.argv[1:])",
+                          *check.KEEPER, tmp_path / "report", "sh", "-c", inner])
+    until(lambda: (tmp_path / "there").exists())
+    pid, where = (tmp_path / "there").read_text().split()
+    p.kill()
+    p.wait()
+    until(lambda: not os.path.exists(f"/proc/{pid}") and not os.path.exists(where) and (tmp_path / "report").exists())
+
+
+def until(what):
+    end = time.monotonic() + 60
+    while not what():
+        assert time.monotonic() < end
+        time.sleep(0.05)

@@ -33,7 +33,7 @@ def test_the_resnet_set_up(side, davit, moment, request):
     moment, _, with_ray = moment.partition(", ")
     ray = request.getfixturevalue("head") if with_ray else None
     d = davit(head=ray)
-    d.until(lambda: d.ready("cpu") == 1, 60)
+    d.until(lambda: d.ready("cpu") == 1)
     side.sold_out(first)
     side.lose_raise(second)
 
@@ -49,19 +49,19 @@ def test_the_resnet_set_up(side, davit, moment, request):
     r = d.post({"owner": "resnet", "bundles": [T4, T4]})
     assert r["feasible"] and sum(x["count"] for x in r["launches"]) == 2
     if moment == "raise sent":
-        d.until(lambda: side.raised(first), 20)
+        d.until(lambda: side.raised(first))
         accident()
     else:  # a rest is the daemon's memory of a moment: a kill would clear it
-        d.until(lambda: [x for x in d.status()["set_aside"] if (x["zone"], x["status"]) == (first, "STOCKOUT")], 20)
+        d.until(lambda: [x for x in d.status()["set_aside"] if (x["zone"], x["status"]) == (first, "STOCKOUT")])
         assert not [x for x in d.status()["set_aside"] if x["zone"] == second and x["status"] == "STOCKOUT"]
     if moment == "second raise sent":
-        d.until(lambda: side.raised(second), 30)
+        d.until(lambda: side.raised(second))
         accident()
     if moment == "machines there":
-        d.until(lambda: side.held(second), 30)
+        d.until(lambda: side.held(second))
         accident()
 
-    d.until(lambda: d.ready("t4") == 2 and same(d, side), 60, "two T4 machines are not there")
+    d.until(lambda: d.ready("t4") == 2 and same(d, side), why="two T4 machines are not there")
     assert {n["zone"] for n in d.nodes("t4")} == {second}
     assert side.target(first) == 0 and not side.held(first), "the target of the zone that is sold out was left high"
     side.heal()
@@ -76,9 +76,9 @@ def test_the_resnet_set_up(side, davit, moment, request):
     earlier = len(d.events())
     d.post({"owner": "resnet", "bundles": []})
     if moment == "ending":
-        d.until(lambda: side.ended() & chosen, 20)
+        d.until(lambda: side.ended() & chosen)
         accident()
-    d.until(lambda: not d.nodes("t4") and same(d, side), 60, "the pool is not at 0")
+    d.until(lambda: not d.nodes("t4") and same(d, side), why="the pool is not at 0")
     assert chosen <= side.ended() and not side.ended() & side.held("cpu"), "each was ended by its name, and nothing else"
     if ray:
         kinds = [e["kind"] for e in d.events()[earlier:] if e["kind"].startswith("node.")]
