@@ -124,6 +124,10 @@ static bool guests_drained(struct control *c, struct head *h,
 
     if (!ray || ray == h || !node || !ray->view)
         return true;
+    if (ray->read_ms <= m->drain_since_ms && !ray->failures) {
+        control_wake_at(c, clock_mono_ms() + STEP_MS);
+        return false;  /* who joined just before is in the next view */
+    }
     for (uint32_t i = 0; i < node->guests.n; i++) {
         const struct head_node *g = head_node_named(ray, node->guests.v[i]);
 

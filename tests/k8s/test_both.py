@@ -122,6 +122,7 @@ def test_what_runs_in_ray_is_waited_for(plane, gcs, tmp_path):
         create(plane, [ray_pod("w-0", gpus=4, cpu="1")])
         until(lambda: "w-0" in gcs.alive(), 20)
         gcs.busy("w-0")
+        until(lambda: [n for n in d.nodes() if n["type"] == "t4" and "default/w-0" in str(n)], why=f"{d.nodes()}")
         mark = outdate(plane, d)
         until(lambda: gcs.drains, 10)
         stays(lambda: d.count().get("t4") and not d.evictions(mark), 4, "its work was cut off")
