@@ -2,10 +2,10 @@
  * head.c - the heads: opened, read, their answers folded in.
  *
  * Reads of a Ray head follow one another at 50 times what one takes, between
- * 100 ms and 1 s, so that looking costs the head at most two per cent; sooner when
- * a launch waits for a second look or drained nodes end.  A head that waits for changes
- * itself is read again at once.  A failed read changes nothing in the fleet; it
- * only makes that head's part of the facts stale.
+ * 100 ms and 1 s, so that looking costs the head at most two per cent; sooner
+ * when a launch waits for a second look, or drained nodes end.  A head that
+ * waits for changes itself is read again at once.  A failed read changes nothing
+ * in the fleet; it only makes that head's part of the facts stale.
  */
 #include <assert.h>
 #include <stdio.h>
