@@ -50,6 +50,7 @@ class Check:
         self.launches()
         self.holds()
         self.cycles()
+        self.clocks()
         self.sums()
         self.gangs()
         self.limits()
@@ -169,33 +170,60 @@ class Check:
         if n != self.plan["launched"]:
             self.say(f"launched {n}, plan says {self.plan['launched']}")
 
+    def clocks(self):
+        """A later alternative is not used before its time, unless no type
+        could ever hold those before."""
+        for x in self.plan["nodes"] + self.plan["launches"]:
+            for h in x["holds"]:
+                b = self.bundles[h["demand"], h["bundle"]]
+                alt = h["alternative"]
+                if alt and not any(
+                        self.time_has_come(b, alt, since, afters)
+                        for since, afters in self.waited[self.key_of(b)]):
+                    self.say(f"bundle {(h['demand'], h['bundle'])}: "
+                             f"alternative {alt} is used before its time")
+
+    def time_has_come(self, b, alt, since, afters):
+        w = self.w
+        wait = sum(afters[i + 1] for i in range(alt) if any(
+            fits(new_row(t), [(self.needs(b, i), 1)]) and
+            any(self.may(b, i, o) for o in t.offers) and
+            not self.over_quota(b, i)[1] for t in w.types.values()))
+        return not since or not w.now or w.now - since >= wait
+
     def cycles(self):
         """Nothing is bought of an offer that failed, for demand that waited
-        then, while another stands open that was not tried since."""
+        then, while others that were not tried since could hold all of it."""
         w = self.w
-        open_now = list(self.open_offers()) if not w.queues else []
+        if w.queues:
+            return
         for l in self.plan["launches"]:
             o = w.offers.get((l["type"], l["zone"], l["spot"]))
             if o is None or not o.failed or not l["holds"] or \
                     w.types[o.type].hosts > 1 or \
                     l["why"] in ("min_of_type", "consolidation"):
                 continue
-            others = [x for x in open_now if x.tried < o.failed and
-                      w.types[x.type].hosts == 1]
-
-            def waits(h):
-                b = self.bundles[h["demand"], h["bundle"]]
-                alt = h["alternative"]
-                return not b.get("strategy") and \
-                    o.failed >= self.youngest(b) and any(
-                        fits(new_row(w.types[x.type]),
-                             [(self.needs(b, alt), 1)]) and
-                        self.may(b, alt, x) and
-                        not (w.types[x.type].accelerator and w.conserve and
-                             self.plain(b, alt)) for x in others)
-            if all(waits(h) for h in l["holds"]):
+            others = [(x, n) for x, n in self.open_offers()
+                      if x.tried < o.failed and w.types[x.type].hosts == 1]
+            if all(self.others_could(h, o, others) for h in l["holds"]):
                 self.say(f"{o.type} {o.zone} failed and is tried again before "
-                         f"{others[0].type} {others[0].zone}")
+                         f"{others[0][0].type} {others[0][0].zone}")
+
+    def others_could(self, h, failed, others):
+        """Hold all that is on new nodes and like this."""
+        w = self.w
+        b, alt = self.bundles[h["demand"], h["bundle"]], h["alternative"]
+        if b.get("strategy") or failed.failed < self.youngest(b):
+            return False
+        most = 0
+        for x, n in others:
+            t = w.types[x.type]
+            if self.may(b, alt, x) and fits(new_row(t),
+                                            [(self.needs(b, alt), 1)]) and \
+                    not (t.accelerator and w.conserve and self.plain(b, alt)):
+                most += n
+        return most >= sum(x["count"] * l["count"]
+                           for l in self.plan["launches"] for x in l["holds"])
 
     def one_node(self, name, place, total, free, holds):
         """Requests lie on the total, everything else on what is free."""
@@ -577,8 +605,8 @@ class Check:
                 self.not_lazy(key, b)
 
     def open_offers(self):
-        """Those that one more unit could be bought of; none where limits are
-        set that are not followed here."""
+        """Those that one more unit could be bought of, and how many machines;
+        none where limits are set that are not followed here."""
         w = self.w
         if w.max_launching is not None or w.speed or w.max_cost is not None:
             return
@@ -593,19 +621,20 @@ class Check:
             ours += l["count"]
         for o in w.offers.values():
             t = w.types[o.type]
-            if not (t.unavailable or count[t.name] + t.hosts > t.max or
-                    (w.max_nodes is not None and
-                     ours + t.hosts > w.max_nodes) or o.until > w.now or
-                    (o.room is not None and
-                     rooms[o.type, o.zone, o.spot] + t.hosts > o.room)):
-                yield o
+            left = t.max - count[t.name]
+            if w.max_nodes is not None:
+                left = min(left, w.max_nodes - ours)
+            if o.room is not None:
+                left = min(left, o.room - rooms[o.type, o.zone, o.spot])
+            if not t.unavailable and o.until <= w.now and left >= t.hosts:
+                yield o, left
 
     def not_lazy(self, key, b):
         """No offer stands open for a bundle that waits."""
         w = self.w
         if self.over_quota(b, 0)[0]:
             return
-        for o in self.open_offers():
+        for o, _ in self.open_offers():
             t = w.types[o.type]
             if t.accelerator and w.conserve and self.plain(b, 0):
                 continue

@@ -177,6 +177,7 @@ static void intend(struct dealer *d, uint32_t count, enum reason why,
         m->progress_ms = c->now_ms;
         m->needed_ms = c->now_ms;
         m->holds = holds_text(&holds);
+        m->undecided = d->waits && l && l->open;
         fleet_touch(&c->fleet, m);
     }
     arena_done(&scratch);
@@ -233,7 +234,7 @@ static void act_launches(struct control *c, const struct snapshot *now,
         d.looked = false;
         intend(&d, n, sum[o].why, whom);
         if (!waits)
-            think_launched(c);
+            think_launched(c, now, plan);
     }
     wishes_forget(c);
     free(granted);

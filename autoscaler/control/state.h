@@ -106,6 +106,16 @@ struct thinking {
 struct failure_note { char machine[48], type[64], text[208]; enum status why; int64_t at_ms; };
 enum { FAILURES_KEPT = 16 };
 
+/* Bundles of one owner that wait for one reason: unplaced.c. */
+struct unplaced_note {
+    char owner[96];
+    bool infeasible, told;
+    enum reason why;
+    uint32_t count, bundle;        /* in this tick; the first of them */
+    int64_t since_ms, told_ms;     /* mono; 0: not now, never */
+};
+enum { UNPLACED_NOTES = 64 };
+
 /* How long the head gives a node that it drains while there is work on it. */
 enum { DRAIN_DEADLINE_MS = 3600000 };
 
@@ -158,6 +168,8 @@ struct control {
     struct command *waiting;  /* taken this tick, answered after the plan */
     struct failure_note failures[FAILURES_KEPT];
     uint32_t n_failures;
+    struct unplaced_note unplaced[UNPLACED_NOTES];
+    uint32_t n_unplaced;
 
     struct status_board board;
     struct record *record;    /* NULL: plans are not recorded */
@@ -167,6 +179,7 @@ struct control {
     int64_t started_ms;
     int64_t now_ms;           /* wall, of this tick */
     int64_t due_ms;           /* mono: when something happens by itself */
+    int64_t trim_due_ms;      /* mono: not before */
 };
 
 /* ---- control.c */
@@ -242,6 +255,14 @@ void kube_words_open(struct control *c);
 void kube_words_told(struct control *c, const char *kind, const char *subject,
                      const char *reason, const char *text);
 void kube_words(struct control *c, const struct status_page *page);
+/* "t4 lacks GPU: 16 needed, 4 there; a100 ..." of a bundle's refusals. */
+void kube_words_obstacles(const struct status_page *page, uint32_t bundle,
+                          struct buf *b);
+
+/* ---- unplaced.c: events of demand that waits */
+void unplaced_tell(struct control *c, const struct status_page *page);
+/* The first thing in the way that passes, or what no node type has. */
+enum reason unplaced_reason(const struct plan *p, uint32_t bundle);
 
 /* ---- requests.c */
 enum status requests_load(struct control *c, struct err *err);
@@ -270,13 +291,17 @@ void holds_remember(struct control *c, struct status_page *page);
 
 /* ---- think.c: purchases that a longer look may better */
 /* Are the launches that are not sure to wait? */
-bool think_waits(struct control *c, const struct plan *plan);
+bool think_waits(struct control *c, const struct snapshot *now,
+                 const struct plan *plan);
+/* Is it not known yet what it is to hold? */
+bool think_undecided(const struct control *c, const struct machine *m);
 int64_t think_until(const struct control *c);  /* wall; 0: nothing waits */
 void think_start(struct control *c, struct status_page *page);
 void think_fold(struct control *c, struct mail *mail);
 void think_take(const struct control *c, struct arena *arena,
                 struct facts *facts);
-void think_launched(struct control *c);   /* what had waited */
+void think_launched(struct control *c, const struct snapshot *now,
+                    const struct plan *plan);   /* what had waited */
 void think_done(struct control *c);
 
 /* ---- act.c: journal, then calls; never decides */

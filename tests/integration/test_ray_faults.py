@@ -59,3 +59,19 @@ def test_a_raylet_that_was_started_again_while_its_drain_was_asked_keeps_its_wor
         gcs.meanwhile = None
         gcs.idle(mine, 60000)
         d.until(lambda: mine not in cloud(d), 20)
+
+
+def test_a_failure_told_in_other_letters_does_not_silence_the_report(tmp_path):
+    """Cut within a letter it is no text for protobuf, and the head would refuse the whole report."""
+    text = (ROOT / "providers" / "exec" / "example.py").read_text()
+    where = 'return {"phase": "running" if up else "starting", '
+    assert where in text
+    (tmp_path / "own.py").write_text(text.replace(
+        where, 'return {"phase": "failed", "failure": "RETRY", "detail": "x" + "\\u20ac" * 95, '))
+    own = CONFIG.replace('sim: {state: "{dir}/cloud.json", boot: 200ms}',
+                         'own: {plugin: exec, command: [PYTHON, "{dir}/own.py"], options: {file: "{dir}/cloud.json"}}')
+    with Gcs() as gcs, Daemon(tmp_path, own.replace("PYTHON", sys.executable) % gcs.address) as d:
+        gcs.tasks([(GPU, 1)])
+        d.until(lambda: d.events("node.failed"), 15)
+        told = d.until(lambda: [f for r in gcs.reports for f in r.failed_instance_requests], 15, "the head hears nothing")
+        assert "x\u20ac\u20ac" in told[0].reason

@@ -94,3 +94,21 @@ def test_quiet_days_stay_within_the_published_limits(davit, cloud):
         assert within <= 60 + 10 + 1, within
     span = reads[-1] - reads[0]
     print(f"{len(reads)} reads and {sum(e['method'] == 'PUT' for e in cloud.log)} changes in {span:.1f} s", file=sys.stderr)
+
+
+def test_a_node_type_that_is_taken_out_leaves_no_machine_behind(davit, cloud):
+    """Its pool is nobody's in the configuration then; its machine is paid for all the same."""
+    cloud.op_s = 0.3
+    d = davit()
+    d.post({"owner": "a", "bundles": [T4]})
+    d.until(lambda: d.ready("t4") == 1, 30)
+    assert len(cloud.machines()) == 1
+    text = d.path.read_text()
+    rest = "".join(line for line in text.splitlines(True) if not line.lstrip().startswith("t4:"))
+    assert rest != text
+    d.kill()
+    d.write(rest)
+    d.start()
+    d.until(lambda: cloud.machines() == [] and not d.nodes(), 30, "nobody ends it")
+    assert not d.events("node.lost")
+    assert sum(cloud.targets().values()) == 0
