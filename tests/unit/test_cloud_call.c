@@ -236,9 +236,9 @@ static void sleep_case(const char *ms, int timeout, int cancel_after,
 static void test_sleep(void **state)
 {
     (void)state;
-    sleep_case("100", 5000, 0, "slept", 100, 2000);
-    sleep_case("4000", 1000, 0, "stop", 0, 500);   /* no use to wait */
-    sleep_case("4000", 9000, 100, "stop 0", 100, 1500);
+    sleep_case("100", 5000, 0, "slept", 100, 4500);
+    sleep_case("4000", 1000, 0, "stop", 0, 2000);   /* no use to wait */
+    sleep_case("4000", 9000, 100, "stop 0", 100, 3500);
 }
 
 static void test_cancelled_before(void **state)
