@@ -79,3 +79,19 @@ def test_killed_at_every_moment_of_a_launch(world):
         d.until(lambda: not d.nodes() and not held(cloud), 40)
         assert [cloud.at(p)["target"] for p in ("cpu", "t4_a", "t4_b")] == [0, 0, 0], n
         d.stop()
+
+
+def test_a_node_type_that_is_taken_out_leaves_no_machine_behind(world):
+    """Its groups are nobody's in the configuration then; its machine is paid for all the same."""
+    cloud, d = world
+    d.start()
+    d.post({"owner": "x", "bundles": [T4]})
+    d.until(lambda: d.ready("t4") == 1, 40)
+    assert len(held(cloud)) == 1
+    text = d.path.read_text()
+    d.kill()
+    d.write(text[:text.index("  t4:")])
+    d.start()
+    d.until(lambda: not held(cloud) and not d.nodes(), 40, "nobody ends it")
+    assert not d.events("node.lost")
+    assert [cloud.at(p)["target"] for p in ("cpu", "t4_a", "t4_b")] == [0, 0, 0]
