@@ -129,6 +129,7 @@ static void tick(struct control *c)
             record_put(c->record, page);
         heads_report(c, page);
         kube_words(c, page);
+        unplaced_tell(c, page);
     } else {
         /* Facts come through checked readers: a bug of ours, told loudly;
          * the fleet stays as it is. */

@@ -2,7 +2,7 @@
  * head_drain.c - nodes drained before their machines end, given back when they
  * are needed again, forgotten when the machine has gone.
  *
- * A question is one job on the head's writer; its answer is what the machine's
+ * A question is one job on a writer of the head's; its answer is what the machine's
  * state becomes.  A refusal keeps the node, rests longer each time, and tells
  * why.  All of it is found again from the ledger and the head's view, so a
  * restart in the middle needs nothing.
@@ -21,7 +21,8 @@ enum {
     REFUSED_REST_MOST_MS = 600000,
     STEP_MS = 200, STEP_MOST_MS = 1000,  /* between two steps of a drain */
     STEP_STUCK_MS = 5000, STUCK = 10,    /* when nothing moved for so many */
-    STEP_EACH_MS = 100,        /* and for every node that is drained besides */
+    STEP_EACH_MS = 25,         /* and for every node that is drained besides:
+                                * at most 40 steps a second in all */
     UNDRAIN_REST_MS = 1000,
     GUESTS_MS = 30000,         /* so long idle Ray nodes have to end */
     FORGET_REST_MS = 10000, FORGET_MS = 600000,
@@ -33,7 +34,6 @@ static struct head_job *machine_job(struct head *h, enum head_op op,
 {
     struct head_job *j = head_job_new(h, op, WRITE_TIMEOUT_MS);
 
-    h->writing = true;
     j->machine = arena_strdup(&j->arena, m->id);
     j->node_id = arena_strdup(&j->arena, node_id);
     return j;
@@ -128,7 +128,7 @@ static bool guests_drained(struct control *c, struct head *h,
         if (g->status == HEAD_DRAINING) {
             ending++;
         } else {
-            if (!ray->writing)
+            if (head_is_free(ray))
                 ask_drain(c, ray, m, g->node_id, preempt);
             return false;
         }
@@ -145,8 +145,8 @@ void head_drain(struct control *c, struct machine *m, bool preempt)
 {
     struct head *h = head_of_machines(c);
 
-    if (!h || h->writing)
-        return;  /* the writer's answer brings another tick */
+    if (!h || !head_is_free(h))
+        return;  /* an answer brings another tick */
     if (guests_drained(c, h, m, preempt))
         ask_drain(c, h, m, m->ray_id, preempt);
 }
@@ -248,6 +248,7 @@ static void forget_folded(struct control *c, struct head_job *j)
 
         if (strcmp(g->node_id, j->node_id) != 0)
             continue;
+        g->asked = false;
         g->retry_ms = c->now_ms + FORGET_REST_MS;
         if (over && j->status != ST_OK)
             tell(c, "node.remains", g->node_id, status_name(j->status),
@@ -298,7 +299,7 @@ void head_gone(struct control *c, const struct machine *m)
  * the node did not hear of it. */
 static void undrain_due(struct control *c, struct head *h)
 {
-    for (uint32_t i = 0; i < c->fleet.n && !h->writing; i++) {
+    for (uint32_t i = 0; i < c->fleet.n && head_is_free(h); i++) {
         struct machine *m = c->fleet.v[i];
         const struct head_node *n;
 
@@ -316,16 +317,18 @@ static void undrain_due(struct control *c, struct head *h)
 
 static void forget_due(struct control *c, struct head *h)
 {
-    for (uint32_t i = 0; i < h->n_gone && !h->writing; i++) {
-        const struct head_gone *g = &h->gone[i];
+    for (uint32_t i = 0; i < h->n_gone && head_is_free(h); i++) {
+        struct head_gone *g = &h->gone[i];
         struct head_job *j;
 
+        if (g->asked)
+            continue;
         if (g->retry_ms > c->now_ms) {
             control_wake_at(c, clock_mono_ms() + g->retry_ms - c->now_ms);
             continue;
         }
         j = head_job_new(h, HEAD_FORGET, WRITE_TIMEOUT_MS);
-        h->writing = true;
+        g->asked = true;
         j->node_id = arena_strdup(&j->arena, g->node_id);
         j->instance_id = arena_strdup(&j->arena, g->instance);
         head_job_submit(j);

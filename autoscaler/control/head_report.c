@@ -97,7 +97,7 @@ static void report_to(struct control *c, struct head *h,
     VEC(struct head_failed) failed = {0};
     uint64_t hash = 1469598103934665603u;
 
-    if (!h->ops->report || h->writing || !h->view || h->failures)
+    if (!h->ops->report || !head_is_free(h) || !h->view || h->failures)
         return;
     j = head_job_new(h, HEAD_REPORT, WRITE_TIMEOUT_MS);
     r = &j->report;
@@ -144,7 +144,6 @@ static void report_to(struct control *c, struct head *h,
     r->infeasible = infeasible;
     h->reported_hash = hash;
     h->reported_ms = clock_mono_ms();
-    h->writing = true;
     head_job_submit(j);
 }
 

@@ -27,6 +27,8 @@ void machine_to(struct control *c, struct machine *m, enum machine_state to)
         m->drain_accepted = false;
         if (!m->ready_ms) {
             m->ready_ms = c->now_ms;
+            rests_joined(c->rests, m->provider, m->type, m->zone, m->spot,
+                         m->created_ms, c->now_ms);
             atomic_fetch_add(&c->metrics.joined, 1);
             if (!m->adopted)
                 journal_put_boot(c->journal, m->type,

@@ -53,13 +53,14 @@ struct request {
 
 struct head_gone;
 
-/* A head (wire/head.h): two handles, since each serves one thread at a time. */
+/* A head (wire/head.h): several handles, since each serves one thread at a
+ * time. */
 struct head {
     const struct head_ops *ops;
     const char *address;      /* for people */
-    void *reader, *writer;
+    void *reader, *writers[HEAD_WRITERS];
     struct workers *workers;  /* its own: no provider can hold it up */
-    bool reading, writing;
+    bool reading, writing[HEAD_WRITERS];
     bool told_v1;             /* that the head runs the older autoscaler */
     int64_t read_due_ms;      /* mono */
     struct arena view_arena;  /* owns view */
@@ -82,6 +83,7 @@ enum { HEADS = 2 };
 struct head_gone {
     char node_id[256], instance[128];
     int64_t since_ms, retry_ms;  /* wall */
+    bool asked;               /* the question is under way */
 };
 
 /* A call that has left and is not back: see calls.c. */
@@ -98,10 +100,21 @@ struct thinking {
     struct arena arena;       /* owns advice */
     const struct fact_advice *advice;
     uint32_t n_advice;
+    struct status_page *over; /* what is thought over: of the last thought */
 };
 
 struct failure_note { char machine[48], type[64], text[208]; enum status why; int64_t at_ms; };
 enum { FAILURES_KEPT = 16 };
+
+/* Bundles of one owner that wait for one reason: unplaced.c. */
+struct unplaced_note {
+    char owner[96];
+    bool infeasible, told;
+    enum reason why;
+    uint32_t count, bundle;        /* in this tick; the first of them */
+    int64_t since_ms, told_ms;     /* mono; 0: not now, never */
+};
+enum { UNPLACED_NOTES = 64 };
 
 /* How long the head gives a node that it drains while there is work on it. */
 enum { DRAIN_DEADLINE_MS = 3600000 };
@@ -155,6 +168,8 @@ struct control {
     struct command *waiting;  /* taken this tick, answered after the plan */
     struct failure_note failures[FAILURES_KEPT];
     uint32_t n_failures;
+    struct unplaced_note unplaced[UNPLACED_NOTES];
+    uint32_t n_unplaced;
 
     struct status_board board;
     struct record *record;    /* NULL: plans are not recorded */
@@ -239,6 +254,14 @@ void kube_words_open(struct control *c);
 void kube_words_told(struct control *c, const char *kind, const char *subject,
                      const char *reason, const char *text);
 void kube_words(struct control *c, const struct status_page *page);
+/* "t4 lacks GPU: 16 needed, 4 there; a100 ..." of a bundle's refusals. */
+void kube_words_obstacles(const struct status_page *page, uint32_t bundle,
+                          struct buf *b);
+
+/* ---- unplaced.c: events of demand that waits */
+void unplaced_tell(struct control *c, const struct status_page *page);
+/* The first thing in the way that passes, or what no node type has. */
+enum reason unplaced_reason(const struct plan *p, uint32_t bundle);
 
 /* ---- requests.c */
 enum status requests_load(struct control *c, struct err *err);

@@ -137,6 +137,8 @@ static void offer_rest(struct control *c, const char *provider,
     const struct rest *r = rests_find(c->rests, provider, type, o->zone,
                                       o->spot, c->now_ms);
 
+    o->failed_ms = rests_failed_ms(c->rests, provider, type, o->zone, o->spot,
+                                   c->now_ms);
     if (!r)
         return;
     if (r->until_ms == INT64_MAX && !*r->type)

@@ -54,6 +54,8 @@ static void nothing_waits(struct thinking *k)
 {
     k->since_ms = 0;
     k->asked = k->answered = 0;
+    status_unref(k->over);
+    k->over = NULL;
 }
 
 bool think_waits(struct control *c, const struct plan *plan)
@@ -97,8 +99,10 @@ void think_start(struct control *c, struct status_page *page)
     t = calloc(1, sizeof *t);
     if (!t)
         abort();
-    atomic_fetch_add(&page->refs, 1);
+    atomic_fetch_add(&page->refs, 2);
     t->page = page;
+    status_unref(c->think.over);
+    c->think.over = page;
     t->budget = (uint64_t)c->config->think_ms * parts[c->think.asked++] *
                 (PLANNER_STEPS_PER_MS / 10);
     t->job.mail.kind = MAIL_THOUGHT;
@@ -170,6 +174,44 @@ void think_fold(struct control *c, struct mail *mail)
     thought_free(t);
 }
 
+/* All demand that the thought knows, but for what was bought for at once. */
+static struct fact_holds deciding_take(const struct status_page *page,
+                                       struct arena *a)
+{
+    const struct snapshot *s = page->now;
+    const struct plan *p = page->plan;
+    uint32_t *count = ARENA_ARRAY(a, uint32_t, s->n_bundles);
+    struct fact_hold *v = ARENA_ARRAY(a, struct fact_hold, s->n_bundles);
+    uint32_t n = 0;
+
+    for (uint32_t b = 0; b < s->n_bundles; b++)
+        count[b] = s->bundles[b].count;
+    for (uint32_t i = 0; i < p->n_launches; i++)
+        for (uint32_t k = 0; k < p->launches[i].n_placements; k++) {
+            const struct plan_placement *x =
+                &p->placements[p->launches[i].first_placement + k];
+
+            if (!p->launches[i].open)
+                count[x->bundle] -= x->count * p->launches[i].count;
+        }
+    for (uint32_t d = 0; d < s->n_demands; d++) {
+        const struct sn_demand *x = &s->demands[d];
+        const char *owner, *id;
+
+        if (x->gang)
+            continue;
+        owner = arena_strdup(a, s->str[x->owner]);
+        id = arena_strdup(a, s->str[x->id]);
+        for (uint32_t b = x->first_bundle;
+             b < x->first_bundle + x->n_bundles; b++)
+            if (count[b] > 0)
+                v[n++] = (struct fact_hold){
+                    .source = x->source, .owner = owner, .id = id,
+                    .shape = snapshot_digest(s, b), .count = count[b]};
+    }
+    return (struct fact_holds){v, n};
+}
+
 void think_take(const struct control *c, struct arena *a, struct facts *f)
 {
     const struct thinking *k = &c->think;
@@ -183,9 +225,12 @@ void think_take(const struct control *c, struct arena *a, struct facts *f)
     }
     f->advice = v;
     f->n_advice = k->n_advice;
+    if (k->over)
+        f->deciding = deciding_take(k->over, a);
 }
 
 void think_done(struct control *c)
 {
+    nothing_waits(&c->think);
     arena_done(&c->think.arena);
 }

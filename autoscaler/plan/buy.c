@@ -5,10 +5,12 @@
 
 #include "clock.h"
 #include "cover.h"
+#include "cycle.h"
 #include "quota.h"
 #include "unit.h"
 
 enum { ROUNDS = 4 };   /* to hand a quota on to who can use it */
+enum { TURNS = 2 };    /* before offers that failed are bought after all */
 
 bool buy_allowed(const struct sketch *d, uint32_t shape, uint32_t offer)
 {
@@ -35,6 +37,8 @@ struct problem {
     bool *stuck;               /* per want: its quota goes to others, or NULL */
     bool units;                /* prices are no bound: unit_price() */
     bool capped;               /* by a quota: somebody's is wanted by others */
+    bool *waits;               /* an offer is behind others (cycle.h); NULL:
+                                * all may be bought */
 };
 
 static void items_make(const struct sketch *d, struct problem *q,
@@ -173,6 +177,21 @@ static void pooled_make(const struct sketch *d, struct problem *q,
     }
 }
 
+/* May a new node of the offer be bought for the item, limits aside? */
+static bool item_may(const struct sketch *d, struct problem *q, uint32_t item,
+                     uint32_t offer)
+{
+    uint32_t want = q->want[item], alt = q->alt[item];
+
+    if (!tables_could(d->t, sketch_shape(d, want, alt), offer))
+        return false;
+    if (!q->waits || !cycle_waits_want(d, want, alt, q->claim, offer))
+        return true;
+    *q->waits = true;
+    q->units = true;           /* nor are prices of some a bound for all */
+    return false;
+}
+
 /* Bins, and which items may lie in which. */
 static void bins_make(const struct sketch *d, struct problem *q,
                       int32_t priority)
@@ -199,10 +218,9 @@ static void bins_make(const struct sketch *d, struct problem *q,
                                    priority))
             continue;
         for (uint32_t i = 0; i < q->p.n_items; i++) {
-            uint32_t shape = sketch_shape(d, q->want[i], q->alt[i]);
             uint32_t b = q->p.n_bins - 1;
 
-            if (tables_could(d->t, shape, offer))
+            if (item_may(d, q, i, offer))
                 bits[(size_t)i * words + b / 64] |= UINT64_C(1) << (b % 64);
         }
     }
@@ -284,6 +302,7 @@ static void pattern_buy(struct sketch *d, const struct pattern *p)
             sketch_split(d, i, left);
         left -= d->classes.v[i].n;
         d->classes.v[i].sure = p->q->sure || unit_hosts(d->t->s, offer) > 1;
+        d->classes.v[i].open = !d->classes.v[i].sure;
         pattern_hold(d, p, i);
     }
 }
@@ -317,8 +336,6 @@ static void answer_take(struct sketch *d, const struct problem *q,
 
 /* ---- thinking */
 
-/* A few bundles are a few nodes: not worth waiting for. */
-enum { FEW_BUNDLES = 100 };
 /* Steps beyond which an answer hardly gets better, for one shape; they grow
  * with the square. */
 #define STEPS_SHAPE (COVER_STEPS_PER_MS / 2)
@@ -331,7 +348,7 @@ static bool few(const struct cover_problem *p)
 
     for (uint32_t i = 0; i < p->n_items; i++)
         n += p->items[i].count;
-    return n <= FEW_BUNDLES;
+    return n <= BUY_FEW;
 }
 
 /* The first answer, bettered with this problem's share of the budget. */
@@ -408,11 +425,9 @@ static bool buy_round(struct sketch *d, const uint32_t *wants,
 
 /* What could not be bought though its queue's quota was kept for it leaves that
  * to others of the queue. */
-static void buy_some(struct sketch *d, const uint32_t *wants,
-                     const uint32_t *alts, uint32_t n, enum claim claim,
-                     enum reason why, uint32_t queue)
+static void buy_by_quota(struct sketch *d, const uint32_t *wants,
+                         const uint32_t *alts, uint32_t n, struct problem like)
 {
-    struct problem like = {.claim = claim, .why = why, .queue = queue};
     uint32_t *aim;
     bool again = true;
 
@@ -433,6 +448,25 @@ static void buy_some(struct sketch *d, const uint32_t *wants,
         for (uint32_t i = 0; i < n; i++)
             like.stuck[i] = like.stuck[i] || d->left[wants[i]] > aim[i];
     }
+}
+
+/* First each only where it is an offer's turn; when the others are full their
+ * turn is over; and what is left after that may have any. */
+static void buy_some(struct sketch *d, const uint32_t *wants,
+                     const uint32_t *alts, uint32_t n, enum claim claim,
+                     enum reason why, uint32_t queue)
+{
+    struct problem like = {.claim = claim, .why = why, .queue = queue};
+    bool waits = d->t->failed;
+
+    for (int turn = 0; turn < TURNS && waits; turn++) {
+        waits = false;
+        like.waits = &waits;
+        buy_by_quota(d, wants, alts, n, like);
+    }
+    like.waits = NULL;
+    if (waits || !d->t->failed)
+        buy_by_quota(d, wants, alts, n, like);
 }
 
 /* Those of a queue with a quota of nodes; NONE: all others. */

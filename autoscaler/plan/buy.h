@@ -20,4 +20,7 @@ enum reason buy_reason(const struct sketch *d, uint32_t want);
 /* May the shape be bought for on this offer, limits aside? */
 bool buy_allowed(const struct sketch *d, uint32_t shape, uint32_t offer);
 
+/* A few bundles are a few nodes: not worth waiting for. */
+enum { BUY_FEW = 100 };
+
 #endif

@@ -9,10 +9,12 @@
 
 #include "buy.h"
 #include "clock.h"
+#include "cycle.h"
 #include "gang.h"
 #include "limits.h"
 #include "order.h"
 #include "pack.h"
+#include "unit.h"
 
 enum { TRIES = 3 };      /* with fewer gangs each time; then without any */
 
@@ -252,7 +254,10 @@ static uint32_t useful(const struct sketch *d, const struct sn_advice *a,
         uint32_t want = d->t->want_of[h->bundle], n;
 
         if (d->t->gang_of[want] != NONE || d->left[want] == 0 ||
-            !buy_allowed(d, sketch_shape(d, want, h->alt), a->offer))
+            !buy_allowed(d, sketch_shape(d, want, h->alt), a->offer) ||
+            cycle_waits_want(d, want, h->alt,
+                             d->t->wants[want].side == SIDE_TOTAL
+                                 ? CLAIM_REQUEST : CLAIM_WORK, a->offer))
             continue;
         n = (d->left[want] - 1) / h->count + 1;
         most = n > most ? n : most;
@@ -278,6 +283,10 @@ static void advice_take(struct sketch *d, const struct sn_advice *a)
             return;
         n -= d->classes.v[i].n;
         end = d->classes.v[i].next;
+        if (unit_hosts(t->s, a->offer) == 1) {
+            d->classes.v[i].open = d->open = true;
+            d->classes.v[i].sure = false;
+        }
         for (uint32_t k = 0; k < a->n_holds; k++) {
             const struct sn_hold *h = &t->s->holds[a->first_hold + k];
 

@@ -57,6 +57,20 @@ static struct asked asked_of(const struct sketch *d, uint32_t want,
                           &d->t->needs[shape]};
 }
 
+/* Served apart: not where demand like it is still being thought over. */
+static bool waits_there(const struct sketch *d, const struct node_class *c,
+                        uint32_t want)
+{
+    const struct want *w = &d->t->wants[want];
+    const struct sn_demand *x;
+
+    if (!c->open || c->demand == NONE)
+        return false;
+    x = &d->t->s->demands[c->demand];
+    return x->priority == w->priority &&
+           (x->source == SOURCE_REQUEST) == (w->side == SIDE_TOTAL);
+}
+
 /* Cheapest tests first: most classes fail one of them. */
 static inline bool may_lie(struct sketch *d, uint32_t i, const struct asked *a)
 {
@@ -67,7 +81,8 @@ static inline bool may_lie(struct sketch *d, uint32_t i, const struct asked *a)
            sketch_matches(d, i, a->shape) &&
            !clock_silent(d, i, a->want, a->alt) &&
            (d->only_unit == 0 || c->unit == d->only_unit) &&
-           (!d->newer || clock_newer(d, i, a->want));
+           (!d->newer || clock_newer(d, i, a->want)) &&
+           (!d->apart || !waits_there(d, c, a->want));
 }
 
 void pack_want(struct sketch *d, uint32_t want, uint32_t alt)

@@ -145,14 +145,17 @@ static void try_sketch(const struct sketch *base, struct tactics how,
                        struct sketch *best)
 {
     struct sketch d;
-    uint64_t work = best->work;
+    uint64_t work = best->work, shapes = best->cover_shapes;
 
     sketch_copy(base, &d);
     serve_all(&d, how);
     work += d.work;
+    shapes = d.cover_shapes > shapes ? d.cover_shapes : shapes;
+    d.again = how.advice ? best->again : how;
     if (better(&d, best))
         *best = d;
     best->work = work;
+    best->cover_shapes = shapes;
 }
 
 static bool any_held(const struct snapshot *s)
@@ -191,19 +194,20 @@ static struct sketch sketch_best(const struct sketch *base)
     return best;
 }
 
-/* The same tactics once more, with covers that are bettered. */
+/* The same tactics once more, with covers that are bettered; without advice,
+ * which is what an earlier thought found. */
 static void sketch_better(const struct sketch *base, uint64_t budget,
                           struct sketch *best)
 {
     struct sketch d;
     uint64_t work = best->work;
 
-    if (budget == 0 || best->n_covers == 0)
+    if (budget == 0 || best->cover_shapes == 0)
         return;
     sketch_copy(base, &d);
     d.budget = budget;
     d.share_of = best->cover_shapes;
-    serve_all(&d, best->how);
+    serve_all(&d, best->again);
     work += d.work;
     if (better(best, &d))
         best->open = d.open;

@@ -8,6 +8,7 @@
 
 #include "buy.h"
 #include "clock.h"
+#include "cycle.h"
 #include "drop.h"
 #include "gang.h"
 #include "hold.h"
@@ -52,6 +53,38 @@ static uint32_t draining_of(const struct sketch *d, uint32_t type)
     return n;
 }
 
+struct kind { const struct snapshot *s; uint32_t type; };
+
+static bool of_type(const void *ctx, uint32_t offer)
+{
+    const struct kind *k = ctx;
+
+    return k->s->offers[offer].type == k->type;
+}
+
+/* Returns how many could not be had.  fair: only offers whose turn it is. */
+static uint32_t min_buy(struct sketch *d, uint32_t type, uint32_t need,
+                        bool fair)
+{
+    const struct snapshot *s = d->t->s;
+    const struct kind kind = {s, type};
+    const struct cycle cycle = {d, 0, CLAIM_MIN, of_type, &kind};
+
+    for (uint32_t k = 0; k < s->n_offers && need > 0; k++) {
+        uint32_t offer = d->t->offers[k], i;
+
+        if (!of_type(&kind, offer) || (fair && cycle_waits(&cycle, offer)))
+            continue;
+        while (need > 0) {
+            i = sketch_obtain(d, offer, need, CLAIM_MIN, REASON_FOR_MIN, NONE);
+            if (i == NONE)
+                break;
+            need -= d->classes.v[i].n;
+        }
+    }
+    return need;
+}
+
 static void serve_mins(struct sketch *d)
 {
     const struct snapshot *s = d->t->s;
@@ -67,19 +100,9 @@ static void serve_mins(struct sketch *d)
         if (have >= s->types[type].min)
             continue;
         need = undrain_for_min(d, type, s->types[type].min - have);
-        for (uint32_t k = 0; k < s->n_offers && need > 0; k++) {
-            uint32_t offer = d->t->offers[k], i;
-
-            if (s->offers[offer].type != type)
-                continue;
-            while (need > 0) {
-                i = sketch_obtain(d, offer, need, CLAIM_MIN, REASON_FOR_MIN,
-                                  NONE);
-                if (i == NONE)
-                    break;
-                need -= d->classes.v[i].n;
-            }
-        }
+        need = min_buy(d, type, need, true);
+        if (d->t->failed)
+            min_buy(d, type, need, false);
     }
 }
 
@@ -120,13 +143,12 @@ static void pack_all(struct sketch *d, const uint32_t *wants,
 
 /* What was bought for a later alternative is used before anything is bought for
  * an earlier one that can be had again: that is for new demand. */
-static void pack_later(struct sketch *d, const uint32_t *wants,
-                       const uint32_t *alts, uint32_t n)
+static void pack_later(struct sketch *d, const uint32_t *wants, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
         if (!clock_has(d, wants[i]))
             continue;
-        pack_want(d, wants[i], alts[i]);
+        pack_want(d, wants[i], 0);
         d->newer = true;
         for (uint32_t k = 1; k < d->t->wants[wants[i]].n_alts; k++)
             if (d->left[wants[i]] > 0 && clock_may_try(d, wants[i], k))
@@ -135,27 +157,14 @@ static void pack_later(struct sketch *d, const uint32_t *wants,
     }
 }
 
-/* When nothing else is to be had, a node that was silent is better than
- * none. */
-static void pack_silent(struct sketch *d, const uint32_t *wants, uint32_t n)
-{
-    d->patient = true;
-    for (uint32_t i = 0; i < n; i++)
-        for (uint32_t k = 0; k < d->t->wants[wants[i]].n_alts; k++)
-            if (d->left[wants[i]] > 0 && clock_has(d, wants[i]) &&
-                clock_may_try(d, wants[i], k))
-                pack_want(d, wants[i], k);
-    d->patient = false;
-}
-
-static void serve_wants(struct sketch *d, const uint32_t *wants, uint32_t n,
-                        bool pool)
+/* One choice after the other: what is there, then what can be bought. */
+static void serve_choices(struct sketch *d, const uint32_t *wants, uint32_t n,
+                          bool pool)
 {
     const struct want *first = &d->t->wants[wants[0]];
     enum claim claim = first->side == SIDE_TOTAL ? CLAIM_REQUEST : CLAIM_WORK;
     uint32_t *alts = ARENA_ARRAY(d->arena, uint32_t, n);
 
-    pack_later(d, wants, alts, n);
     do {
         if (pool)
             sketch_pool(d);
@@ -170,7 +179,81 @@ static void serve_wants(struct sketch *d, const uint32_t *wants, uint32_t n,
                 buy_wants(d, wants, alts, n, claim, REASON_NONE);
         }
     } while (any_left(d, wants, n) && next_alternatives(d, wants, alts, n));
-    pack_silent(d, wants, n);
+}
+
+/* When no choice is to be had in time, a node that was silent is better than
+ * none, and a choice that was given up for it is open again for the rest. */
+static void serve_patiently(struct sketch *d, const uint32_t *wants,
+                            uint32_t n)
+{
+    uint32_t *waiting = ARENA_ARRAY(d->arena, uint32_t, n), k = 0;
+
+    d->patient = true;
+    for (uint32_t i = 0; i < n; i++) {
+        if (d->left[wants[i]] == 0 || !clock_has(d, wants[i]))
+            continue;
+        for (uint32_t alt = 0; alt < d->t->wants[wants[i]].n_alts; alt++)
+            if (d->left[wants[i]] > 0 && clock_may_try(d, wants[i], alt))
+                pack_want(d, wants[i], alt);
+        if (d->left[wants[i]] > 0)
+            waiting[k++] = wants[i];
+    }
+    if (k > 0)
+        serve_choices(d, waiting, k, false);
+    d->patient = false;
+}
+
+static void serve_some(struct sketch *d, const uint32_t *wants, uint32_t n,
+                       bool pool)
+{
+    pack_later(d, wants, n);
+    serve_choices(d, wants, n, pool);
+    serve_patiently(d, wants, n);
+}
+
+/* Keeps back what is being thought over.  False when nothing has come since, or
+ * so much that it is to be thought over too. */
+static bool keep_back(struct sketch *d, const uint32_t *wants, uint32_t n,
+                      uint32_t *kept)
+{
+    const struct tables *t = d->t;
+    uint64_t fresh = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        const struct want *w = &t->wants[wants[i]];
+        uint32_t come = w->count, left = d->left[wants[i]];
+
+        for (uint32_t k = 0; k < w->n; k++)
+            come -= t->s->deciding[t->bundles[w->first + k]];
+        come = come < left ? come : left;
+        kept[i] = left - come;
+        fresh += come;
+    }
+    if (fresh == 0 || fresh > BUY_FEW)
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        d->left[wants[i]] -= kept[i];
+    return true;
+}
+
+/* A few that came while others are thought over do not wait with them: they
+ * are served first and by themselves. */
+static void serve_wants(struct sketch *d, const uint32_t *wants, uint32_t n,
+                        bool pool)
+{
+    uint32_t *kept;
+
+    if (d->t->s->deciding) {
+        kept = ARENA_ARRAY(d->arena, uint32_t, n);
+        if (keep_back(d, wants, n, kept)) {
+            d->apart = true;
+            serve_some(d, wants, n, false);
+            d->apart = false;
+            for (uint32_t i = 0; i < n; i++)
+                d->left[wants[i]] += kept[i];
+        }
+    }
+    serve_some(d, wants, n, pool);
 }
 
 /* ---- in order */

@@ -35,6 +35,7 @@ struct node_class {
     bool accelerator;
     bool starting;
     bool sure;              /* NEW: thinking longer would not change it */
+    bool open;              /* NEW: how it is filled is being thought over */
     bool undrain;           /* DRAINING: wanted for the type's min */
     enum reason why;        /* NEW: for what it is bought */
     uint32_t demand;
@@ -86,8 +87,10 @@ struct sketch {
     uint32_t only_unit;               /* only nodes of this one; 0: all */
     bool patient;                     /* silent nodes count too: clock.h */
     bool newer;                       /* only nodes newer than the demand */
+    bool apart;                       /* not on open ones of its own kind */
     bool broken;                      /* over a quota: not to be used */
     struct tactics how;
+    struct tactics again;             /* to better its covers with */
     uint64_t budget;                  /* steps for bettering the covers, */
     uint64_t share_of;                /* shared by so many shapes in them */
     uint64_t cover_shapes;            /* those met so far */

@@ -303,6 +303,7 @@ static enum status head_forget(void *handle, const char *node_id,
 
 const struct head_ops kube_head_ops = {
     .kind = "kubernetes", .waits = true, .by_address = true,
+    .writers = HEAD_WRITERS,
     .read = head_read, .drain = head_drain_node, .undrain = head_undrain,
     .forget = head_forget, .stop = head_stop, .free = head_free,
 };

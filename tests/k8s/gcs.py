@@ -30,6 +30,7 @@ class Gcs:
         self.demand, self.groups, self.version = [], [], 1
         self.kv = {(b"__autoscaler", b"__autoscaler_v2_enabled"): b"1"}  # (namespace, key)
         self.drains, self.reports, self.reads = [], [], 0
+        self.drained_at = {}                 # name: wall time of an accepted drain
         self.body, self.left = None, None    # left(name): a node is dead
 
     def __enter__(self):
@@ -151,6 +152,7 @@ class Gcs:
             accepted = known and (idle or r.reason == pb.DRAIN_NODE_REASON_PREEMPTION)
             self.drains.append((name, accepted))
             if accepted:
+                self.drained_at.setdefault(name, time.time())
                 self.nodes[name].status = pb.NodeStatus.DRAINING
                 self.since.pop(name, None)
                 self.changed()

@@ -9,6 +9,7 @@
 Binaries come from `tests/setup.sh k8s`.  Everything lives in a folder of its
 own and is ended by pid; ports are free ones, TLS of an authority of its own.
 """
+import contextlib
 import http.client
 import json
 import os
@@ -117,6 +118,14 @@ class Server:
     def resume(self):
         self.p.send_signal(signal.SIGCONT)
 
+    @contextlib.contextmanager
+    def paused(self):
+        self.pause()
+        try:
+            yield
+        finally:
+            self.resume()
+
     def text(self):
         return self.log.read_text(errors="replace") if self.log.exists() else ""
 
@@ -205,6 +214,9 @@ class Plane:
             print(f"kept: {kept}")
         else:
             shutil.rmtree(self.dir, ignore_errors=True)
+
+    def server_named(self, name):
+        return next(s for s in self.servers if s.name == name)
 
     def _program(self, name, args, url):
         server = Server(self, name, args, url, self.wait)

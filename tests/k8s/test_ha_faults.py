@@ -110,16 +110,25 @@ def test_what_only_a_start_can_change_of_ha_is_refused_by_name(plane, kubeconfig
         assert status == 400 and "ha: needs a restart" in reply["error"]["text"], (status, reply)
 
 
-def test_a_copy_that_cannot_be_written_is_not_ready(plane, kubeconfig, tmp_path):  # noqa: F811
+def test_a_copy_that_cannot_be_written_is_not_ready(plane, tmp_path):
     """Nothing is launched or ended until it can be, so whoever looks must be told."""
-    def may(rights):
-        plane.apply({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role",
-                     "metadata": {"name": "davit", "namespace": "default"}, "rules": rights})
+    rbac, name = "rbac.authorization.k8s.io", "davit-copy"  # an account that no other test gives rights to
 
-    with one(tmp_path, kubeconfig) as d:
+    def may(rights):
+        plane.apply({"apiVersion": f"{rbac}/v1", "kind": "Role", "metadata": {"name": name, "namespace": "default"},
+                     "rules": rights})
+
+    may(RIGHTS)
+    plane.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": "default"}},
+                {"apiVersion": f"{rbac}/v1", "kind": "RoleBinding", "metadata": {"name": name, "namespace": "default"},
+                 "roleRef": {"apiGroup": rbac, "kind": "Role", "name": name},
+                 "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": "default"}]})
+    with one(tmp_path, plane.kubeconfig_for("default", name)) as d:
         up(d)
         d.until(lambda: d.get("/readyz")[0] == 200)
         may(RIGHTS[:1])  # the Lease alone
+        mine = plane.client_for("default", name)
+        until(lambda: mine.call("GET", "/api/v1/namespaces/default/configmaps/davit-demo-0")[0] == 403)
         body = json.dumps({"owner": "me", "bundles": [{"GPU": 1}]})
         c = http.client.HTTPConnection("127.0.0.1", d.port)
         c.request("POST", "/v1/request_resources", body)  # answered when it is in the copy

@@ -1,15 +1,20 @@
 """Laws of the planner on random snapshots.
 
 PLAN_SEED=n starts elsewhere, PLAN_WORLDS=n tries more.  A failure prints its
-seed: PLAN_SEED=that PLAN_WORLDS=1 runs it alone.
+seed: PLAN_SEED=that PLAN_WORLDS=1 runs it alone, shrink.py makes it small.
+found/*.json are worlds that once broke a law.
 """
 import collections
+import copy
+import glob
 import json
 import os
 import random
 import subprocess
 import sys
 import tempfile
+
+import pytest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.dirname(HERE)]
@@ -273,3 +278,19 @@ def another_offer(s, rng):
 def test_another_offer():
     every_world(another_offer, plain=True)
     assert WORLDS < 200 or SEEN["bounded"] > 50, SEEN
+
+
+LAWS = (sound, order_does_not_matter, settles, joined_is_as_good,
+        less_buys_nothing, advice_is_taken)
+FOUND = sorted(glob.glob(os.path.join(HERE, "found", "*.json")))
+
+
+@pytest.mark.parametrize("path", FOUND, ids=os.path.basename)
+def test_found(path):
+    global budget
+    with open(path) as f:
+        s = {"now_ms": worlds.NOW, "nodes": [], "demands": [], "gangs": [],
+             "requests": [], "limits": {}, **json.load(f)}
+    for law in LAWS:
+        for budget in ("0", "20ms"):
+            law(copy.deepcopy(s), random.Random(1))

@@ -17,6 +17,7 @@
 #include "../../autoscaler/wire/http.h"
 #include "../../autoscaler/wire/kube_split.h"
 #include "../../autoscaler/wire/kube_watch.h"
+#include "scratch.h"
 #include "wire_server.h"
 
 /* ---- a server that plays a script: one request on each connection */
@@ -125,7 +126,7 @@ struct rig {
 
 static void config_write(struct rig *r, const char *user)
 {
-    snprintf(r->path, sizeof r->path, "/tmp/davit-kube-%d-XXXXXX", getpid());
+    scratch_path(r->path, "davit-kube-XXXXXX");
     int fd = mkstemp(r->path);
     FILE *f = fdopen(fd, "w");
     fprintf(f, "current-context: c\nclusters: [{name: k, cluster: {server: "
@@ -408,10 +409,11 @@ static void test_split(void **state)
 static void try_config(const char *text, const char *context,
                        const char *says)
 {
-    char path[] = "/tmp/davit-kube-XXXXXX";
+    char path[256];
     struct kube_access_opts o = { .kubeconfig = path, .context = context };
     struct kube_access *a = NULL;
     struct err err = {0};
+    scratch_path(path, "davit-kube-XXXXXX");
     int fd = mkstemp(path);
     assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
     close(fd);

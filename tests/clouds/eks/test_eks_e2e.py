@@ -52,11 +52,11 @@ def test_a_storm_of_throttling_is_sat_out(world):
     d.start()
     cloud.fault(action="*", kind="error", code="RequestLimitExceeded", status=503, times=-1)
     d.post({"owner": "x", "bundles": [{"CPU": 4}]})
-    d.until(lambda: d.status()["set_aside"] or d.events("provider.down"), 20)
+    d.until(lambda: d.status()["set_aside"] or d.events("provider.down"))
     n = len(cloud.log())
     d.stays(lambda: len(cloud.log()) - n < 12, 5)  # no storm of ours
     cloud.heal()
-    d.until(lambda: d.ready("cpu") == 1, 90)
+    d.until(lambda: d.ready("cpu") == 1)
     assert same(cloud, d)
 
 
@@ -68,15 +68,15 @@ def test_killed_at_every_moment_of_a_launch(world):
         d.start()
         before = len(cloud.log())
         d.post({"owner": "x", "bundles": [T4]})
-        until(lambda: "CreateOrUpdateTags" in cloud.actions(before) or len(cloud.log()) - before > 3, 20)
+        until(lambda: "CreateOrUpdateTags" in cloud.actions(before) or len(cloud.log()) - before > 3)
         want = before + n
-        until(lambda: len(cloud.log()) >= want, 20)
+        until(lambda: len(cloud.log()) >= want)
         d.kill()
         d.start()
-        d.until(lambda: d.ready("t4") == 1, 40)
+        d.until(lambda: d.ready("t4") == 1)
         assert same(cloud, d), (n, d.nodes(), held(cloud))
         d.post({"owner": "x", "bundles": []})
-        d.until(lambda: not d.nodes() and not held(cloud), 40)
+        d.until(lambda: not d.nodes() and not held(cloud))
         assert [cloud.at(p)["target"] for p in ("cpu", "t4_a", "t4_b")] == [0, 0, 0], n
         d.stop()
 
