@@ -137,3 +137,15 @@ def test_a_copy_that_cannot_be_written_is_not_ready(plane, tmp_path):
         d.until(lambda: d.get("/readyz")[0] == 200 and d.ready("t4") == 1, 20)
         assert c.getresponse().status in (200, 202)
         c.close()
+
+
+def test_what_a_machine_was_bought_for_fills_no_configmap(plane, kubeconfig, tmp_path):  # noqa: F811
+    """A thousand machines with a hundred small things on each must have room in 16 ConfigMaps."""
+    with one(tmp_path, kubeconfig) as d:
+        up(d)
+        d.post({"owner": "me", "bundles": [{"GPU": 1}] + [{"CPU": i / 1000} for i in range(1, 80)]})
+        d.until(lambda: d.ready("t4") == 1)
+        rows = [json.loads(v) for i in range(16) for k, v in
+                (plane.client.get(f"/api/v1/namespaces/default/configmaps/davit-demo-{i}").get("data") or {}).items()
+                if k.startswith("machine.")]
+        assert len(rows) == 1 and len(json.dumps(rows[0])) < 3000, rows
