@@ -182,6 +182,7 @@ static void intend(struct dealer *d, uint32_t count, enum reason why,
             free(m->holds);   /* it only helps the next leader's first plan */
             m->holds = NULL;
         }
+        m->undecided = d->waits && l && l->open;
         fleet_touch(&c->fleet, m);
     }
     arena_done(&scratch);
@@ -238,7 +239,7 @@ static void act_launches(struct control *c, const struct snapshot *now,
         d.looked = false;
         intend(&d, n, sum[o].why, whom);
         if (!waits)
-            think_launched(c);
+            think_launched(c, now, plan);
     }
     wishes_forget(c);
     free(granted);

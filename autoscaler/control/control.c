@@ -9,6 +9,7 @@
 #include "control.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -21,7 +22,7 @@
 #include "state.h"
 
 enum { WORKERS = 16, WORKERS_STUCK = 16, LONGEST_REST_MS = 5000,
-       STOP_MS = 5000 };
+       STOP_MS = 5000, TRIM_MS = 5000 };
 
 static struct status_page *page_new(void)
 {
@@ -91,6 +92,17 @@ static void metrics_count(struct control *c, int64_t plan_us, int64_t tick_us)
         atomic_store(&m->plan_us_max, (unsigned long long)plan_us);
 }
 
+/* Lists and plans of a large cluster are megabytes for a moment, in pieces
+ * among which something small lives on: the heap would keep the room of all of
+ * them for good. */
+static void memory_trim(struct control *c)
+{
+    if (clock_mono_ms() < c->trim_due_ms)
+        return;
+    malloc_trim(0);
+    c->trim_due_ms = clock_mono_ms() + TRIM_MS;
+}
+
 static void tick(struct control *c)
 {
     struct status_page *page = page_new();
@@ -114,7 +126,7 @@ static void tick(struct control *c)
         t1 = cpu_us();
         planner_run(now, PLANNER_AT_ONCE, &page->arena, plan);  /* pure */
         page->planned_us = cpu_us() - t1;
-        waits = think_waits(c, plan);   /* for a better way to buy it */
+        waits = think_waits(c, now, plan);  /* for a better way to buy it */
         act(c, now, plan, waits);       /* intents into the ledger */
         act_send(c);                    /* journal, then calls */
         requests_clock(c, now, plan);   /* whose alternatives wait */
@@ -143,6 +155,7 @@ static void tick(struct control *c)
     fleet_sweep(&c->fleet);
     metrics_count(c, page->planned_us, cpu_us() - t0);
     status_unref(page);
+    memory_trim(c);
 }
 
 void control_wake_at(struct control *c, int64_t mono_ms)

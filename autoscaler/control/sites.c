@@ -15,6 +15,7 @@ enum {
     LIST_BUSY_MS = 1000,       /* while something is on its way or going */
     LIST_QUIET_MS = 15000,
     LIST_TIMEOUT_MS = 60000,
+    MANY = 200,                /* the list of so many was megabytes */
     OFFERS_MS = 600000,
     MISSED_MAX = 2,            /* good lists without it before it is lost */
 };
@@ -368,6 +369,8 @@ void site_listed(struct control *c, struct call *call)
     s->listed_ms = c->now_ms;
     s->machines = call->machines.n;
     site_problem(c, s, NULL);
+    if (s->machines >= MANY)
+        c->trim_due_ms = 0;
     for (uint32_t i = 0; i < call->machines.n; i++)
         machine_seen(c, s, &call->machines.v[i]);
     for (uint32_t i = 0; i < c->fleet.n; i++) {

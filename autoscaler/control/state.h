@@ -179,6 +179,7 @@ struct control {
     int64_t started_ms;
     int64_t now_ms;           /* wall, of this tick */
     int64_t due_ms;           /* mono: when something happens by itself */
+    int64_t trim_due_ms;      /* mono: not before */
 };
 
 /* ---- control.c */
@@ -290,13 +291,17 @@ void holds_remember(struct control *c, struct status_page *page);
 
 /* ---- think.c: purchases that a longer look may better */
 /* Are the launches that are not sure to wait? */
-bool think_waits(struct control *c, const struct plan *plan);
+bool think_waits(struct control *c, const struct snapshot *now,
+                 const struct plan *plan);
+/* Is it not known yet what it is to hold? */
+bool think_undecided(const struct control *c, const struct machine *m);
 int64_t think_until(const struct control *c);  /* wall; 0: nothing waits */
 void think_start(struct control *c, struct status_page *page);
 void think_fold(struct control *c, struct mail *mail);
 void think_take(const struct control *c, struct arena *arena,
                 struct facts *facts);
-void think_launched(struct control *c);   /* what had waited */
+void think_launched(struct control *c, const struct snapshot *now,
+                    const struct plan *plan);   /* what had waited */
 void think_done(struct control *c);
 
 /* ---- act.c: journal, then calls; never decides */

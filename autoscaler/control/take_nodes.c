@@ -99,7 +99,8 @@ static int64_t idle_of(struct control *c, const struct head_node *n)
 {
     const struct head *h = head_of_machines(c);
 
-    if (n->idle_ms < 0)
+    if ((n->status != HEAD_IDLE && n->status != HEAD_UNREADY) ||
+        n->idle_ms < 0)
         return -1;
     return n->idle_ms + (h->ops->waits ? c->now_ms - h->view_ms : 0);
 }
@@ -188,6 +189,7 @@ static struct fact_node machine_take(struct holds_reader *holds,
         .note = arena_strdup(a, m->detail),
         .unit = unit_of(a, m, t),
         .progress_ms = m->progress_ms,
+        .undecided = think_undecided(c, m),
         .holds = holds_of(holds, m),
     };
 

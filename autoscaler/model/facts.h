@@ -224,8 +224,8 @@ struct facts {
     uint32_t n_queues;
     const struct fact_advice *advice;
     uint32_t n_advice;
-    struct fact_holds deciding;      /* the demand that is being thought over:
-                                      * so many of each bundle */
+    struct fact_holds deciding;      /* what is being thought over how to buy
+                                      * for it: so many of each bundle */
 };
 
 extern const struct fact_limits fact_limits_default;  /* 60 s idle, conserve */

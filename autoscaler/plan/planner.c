@@ -9,6 +9,7 @@
  */
 #include "planner.h"
 
+#include "buy.h"
 #include "cover.h"
 #include "sketch.h"
 #include "consolidate.h"
@@ -202,7 +203,8 @@ static void sketch_better(const struct sketch *base, uint64_t budget,
     struct sketch d;
     uint64_t work = best->work;
 
-    if (budget == 0 || best->cover_shapes == 0)
+    if (best->cover_shapes == 0 ||
+        budget / best->cover_shapes < BUY_STEPS_LEAST)
         return;
     sketch_copy(base, &d);
     d.budget = budget;
@@ -243,8 +245,10 @@ void planner_run(const struct snapshot *now, uint64_t budget,
     for (uint32_t i = 0; i < now->n_nodes; i++)
         gone[i] = shrink_leaves(&verdicts[i]);
     sketch_start(&tables, gone, &base);
+    base.weigh = budget > 0;
     best = sketch_best(&base);
     sketch_better(&base, budget, &best);
+    best.open = best.open && budget > 0;
     best.bound = bound_of(&best, &base);
     consolidate(&best, verdicts, sketch_best);
     report_make(&best, verdicts, ret);

@@ -134,13 +134,6 @@ static bool any_left(const struct sketch *d, const uint32_t *wants, uint32_t n)
     return false;
 }
 
-static void pack_all(struct sketch *d, const uint32_t *wants,
-                     const uint32_t *alts, uint32_t n)
-{
-    for (uint32_t i = 0; i < n; i++)
-        pack_want(d, wants[i], alts[i]);
-}
-
 /* What was bought for a later alternative is used before anything is bought for
  * an earlier one that can be had again: that is for new demand. */
 static void pack_later(struct sketch *d, const uint32_t *wants, uint32_t n)
@@ -169,12 +162,12 @@ static void serve_choices(struct sketch *d, const uint32_t *wants, uint32_t n,
         if (pool)
             sketch_pool(d);
         else
-            pack_all(d, wants, alts, n);
+            pack_wants(d, wants, alts, n);
         if (any_left(d, wants, n))
             buy_wants(d, wants, alts, n, claim, REASON_NONE);
         if (pool) {
             sketch_unpool(d);
-            pack_all(d, wants, alts, n);
+            pack_wants(d, wants, alts, n);
             if (any_left(d, wants, n))
                 buy_wants(d, wants, alts, n, claim, REASON_NONE);
         }
@@ -211,48 +204,59 @@ static void serve_some(struct sketch *d, const uint32_t *wants, uint32_t n,
     serve_patiently(d, wants, n);
 }
 
-/* Keeps back what is being thought over.  False when nothing has come since, or
- * so much that it is to be thought over too. */
-static bool keep_back(struct sketch *d, const uint32_t *wants, uint32_t n,
-                      uint32_t *kept)
+/* Per want, what is being thought over and lies nowhere yet. */
+static uint32_t *still_deciding(const struct sketch *d)
 {
     const struct tables *t = d->t;
-    uint64_t fresh = 0;
+    uint32_t *v = ARENA_ARRAY(d->arena, uint32_t, t->n_wants);
 
-    for (uint32_t i = 0; i < n; i++) {
-        const struct want *w = &t->wants[wants[i]];
-        uint32_t come = w->count, left = d->left[wants[i]];
+    for (uint32_t b = 0; b < t->s->n_bundles; b++)
+        if (t->want_of[b] != NONE)
+            v[t->want_of[b]] += t->s->deciding[b];
+    for (uint32_t i = 0; i < d->classes.n; i++) {
+        const struct node_class *c = &d->classes.v[i];
 
-        for (uint32_t k = 0; k < w->n; k++)
-            come -= t->s->deciding[t->bundles[w->first + k]];
-        come = come < left ? come : left;
-        kept[i] = left - come;
-        fresh += come;
+        if (!c->open && !c->undecided)
+            continue;
+        for (uint32_t k = c->held; k != NONE; k = d->held.v[k].next) {
+            const struct held *h = &d->held.v[k];
+            uint64_t n = (uint64_t)h->count * c->n;
+
+            v[h->want] -= n < v[h->want] ? (uint32_t)n : v[h->want];
+        }
     }
-    if (fresh == 0 || fresh > BUY_FEW)
-        return false;
-    for (uint32_t i = 0; i < n; i++)
-        d->left[wants[i]] -= kept[i];
-    return true;
+    return v;
 }
 
-/* A few that came while others are thought over do not wait with them: they
- * are served first and by themselves. */
+/* A few that came while others are thought over do not wait with them: beyond
+ * the room that is there they are bought for first and by themselves. */
+static void serve_fresh(struct sketch *d, const uint32_t *wants, uint32_t n)
+{
+    uint32_t *alts = ARENA_ARRAY(d->arena, uint32_t, n), *kept;
+    uint64_t fresh = 0;
+
+    d->apart = true;
+    pack_wants(d, wants, alts, n);
+    kept = still_deciding(d);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t *left = &d->left[wants[i]], *k = &kept[wants[i]];
+
+        *k = *k < *left ? *k : *left;
+        *left -= *k;
+        fresh += *left;
+    }
+    if (fresh > 0 && fresh <= BUY_FEW)
+        serve_some(d, wants, n, false);
+    for (uint32_t i = 0; i < n; i++)
+        d->left[wants[i]] += kept[wants[i]];
+    d->apart = false;
+}
+
 static void serve_wants(struct sketch *d, const uint32_t *wants, uint32_t n,
                         bool pool)
 {
-    uint32_t *kept;
-
-    if (d->t->s->deciding) {
-        kept = ARENA_ARRAY(d->arena, uint32_t, n);
-        if (keep_back(d, wants, n, kept)) {
-            d->apart = true;
-            serve_some(d, wants, n, false);
-            d->apart = false;
-            for (uint32_t i = 0; i < n; i++)
-                d->left[wants[i]] += kept[i];
-        }
-    }
+    if (d->t->s->deciding)
+        serve_fresh(d, wants, n);
     serve_some(d, wants, n, pool);
 }
 

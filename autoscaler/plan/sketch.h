@@ -34,6 +34,7 @@ struct node_class {
     uint32_t spread;        /* the gang that has a bundle here, NONE */
     bool accelerator;
     bool starting;
+    bool undecided;         /* THERE: advice says what it is to hold */
     bool sure;              /* NEW: thinking longer would not change it */
     bool open;              /* NEW: how it is filled is being thought over */
     bool undrain;           /* DRAINING: wanted for the type's min */
@@ -95,6 +96,8 @@ struct sketch {
     uint64_t share_of;                /* shared by so many shapes in them */
     uint64_t cover_shapes;            /* those met so far */
     bool open;                        /* some cover wants a longer thought */
+    bool weigh;                       /* and how much of it is sure all the same
+                                       * is to be found out */
     uint64_t work;
 };
 

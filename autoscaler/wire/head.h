@@ -37,8 +37,7 @@ struct head_node {
                                    * there yet (a GPU without its device
                                    * plug-in): total tells what it will have */
     enum head_status status;
-    int64_t idle_ms;              /* when IDLE, or UNREADY and given up (it has
-                                   * no room then); else -1 */
+    int64_t idle_ms;              /* when IDLE, or UNREADY with no work; else -1 */
     struct qtys total, available; /* of Ray: without node:*;
                                    * accelerator_type:X became ACCEL_LABEL */
     struct pairs labels;

@@ -311,7 +311,8 @@ static void node_make(struct making *m, const struct view_node *n,
         .taints = taints_make(a, n),
         .guests = { n->guests.v, n->guests.n },
     };
-    if (h->status == HEAD_IDLE || (n->lost && !k->draining && !n->busy))
+    /* One that is not ready and holds nothing is of no more use than that. */
+    if (h->status == HEAD_IDLE || (h->status == HEAD_UNREADY && !n->busy))
         h->idle_ms = m->in->now_mono_ms - k->idle_since_ms;
     resources_make(m, n, h);
     settling_check(m, n, h);

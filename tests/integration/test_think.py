@@ -174,3 +174,31 @@ def test_a_small_request_does_not_wait_for_a_large_one(tmp_path):
     for path in records(rec):
         p = subprocess.run([DAVIT, "plan", str(path)], capture_output=True, text=True)
         assert p.returncode == 0 and "the same plan as recorded" in p.stdout, (path.name, p.stdout[-500:])
+
+
+def test_what_any_plan_buys_is_bought_in_advance(tmp_path):
+    """Of the large machines that alone can hold some of the work so many are launched in the first tick; in the end
+    it costs what the longer thought found, also after a crash, and nothing is bought twice."""
+    rec = tmp_path / "rec"
+    large = [{"resources": {"CPU": 3, "memory": "20Gi", "GPU": 5}, "count": 25}, {"resources": {"GPU": 8}, "count": 9}]
+    with Daemon(tmp_path, config(), args=["--record", str(rec)]) as d:
+        reply = d.post({"owner": "big", "bundles": bundles() + large})
+        early = bought(d)
+        assert early >= 34 and {x.get("waits") for x in reply["launches"]} == {None, "deciding"}
+        d.until(lambda: {n["type"] for n in d.nodes()} == {"t9"} and len(d.nodes()) == early)
+        assert d.status()["deciding_until"]
+        d.until(lambda: bought(d) > early, 15)
+        d.until(lambda: not d.status()["deciding_until"], 5)
+        n = bought(d)
+        d.until(lambda: len(d.nodes()) == n)
+        d.kill()
+        d.start()
+        d.until(lambda: d.ready() == n)
+        d.stays(lambda: bought(d) == 0 and d.ready() == n, 3)
+        paid = cost(d)
+    first = records(rec)[0]
+    best = planned(first, "5s")["cost_per_hour"]
+    assert paid <= best * 1.002, (paid, best)
+    for path in records(rec):
+        p = subprocess.run([DAVIT, "plan", str(path)], capture_output=True, text=True)
+        assert p.returncode == 0 and "the same plan as recorded" in p.stdout, (path.name, p.stdout[-500:])

@@ -86,11 +86,11 @@ def words(entry):
     return {k: entry[k] for k in ("source", "owner", "id", "shape", "count") if k in entry}
 
 
-def deciding(snapshot, plan):
-    """All the demand of a snapshot, as the daemon says that it is thought over."""
+def deciding(plan):
+    """What is to be decided, as the daemon says it."""
     known = {}
-    for place in plan["launches"] + plan["nodes"]:
-        for h in place.get("holds", []):
+    for place in plan["launches"]:
+        for h in place["holds"] if place.get("open") else []:
             at = known.setdefault((h["source"], h["owner"], h.get("id", ""), h["shape"]), dict(words(h), count=0))
             at["count"] += h["count"] * place.get("count", 1)
     return list(known.values())
@@ -113,7 +113,7 @@ def small_does_not_wait(s, rng, seen):
         return
     models = sorted({t["accelerator_type"] for t in s["node_types"] if "accelerator_type" in t})
     small = dict(bundle(rng, models), count=rng.randint(1, 20))
-    now = dict(s, deciding=deciding(s, first), requests=s["requests"] + [{"owner": "small", "bundles": [small]}])
+    now = dict(s, deciding=deciding(first), requests=s["requests"] + [{"owner": "small", "bundles": [small]}])
     thought = plan_of(s, THOUGHT) if rng.random() < .5 else None
     if thought:
         now["advice"] = advice(thought)
@@ -137,3 +137,46 @@ def small_does_not_wait(s, rng, seen):
 def test_small_does_not_wait():
     seen = every_world(small_does_not_wait)
     assert seen.get("small", 0) >= WORLDS // 4, seen
+
+
+# ---- launched in advance
+
+def carried_out(s, plan):
+    """The nodes that are launched while it is thought over: what they are to hold is not decided."""
+    nodes = list(s["nodes"])
+    for l in plan["launches"]:
+        nodes += [{"id": f"agreed-{len(nodes) + k}", "type": l["type"], "zone": l["zone"], "spot": l["spot"],
+                   "state": "intended", "undecided": True} for k in range(sure(l))]
+    return dict(s, nodes=nodes, deciding=deciding(plan))
+
+
+def agreed_is_wanted(s, rng, seen):
+    """What is launched in advance, and then the rest by the longer thought, cost what that would have cost alone."""
+    first, thought = plan_of(s), plan_of(s, THOUGHT)
+    early = sum(sure(l) for l in first["launches"] if l.get("open"))
+    if early == 0 or not all(l.get("open") for l in first["launches"]):
+        return
+    assert not any(b["waiting"] + b["infeasible"] for b in first["bundles"])
+    of = {}
+    for l in thought["launches"]:
+        of[l["type"], l["zone"], l["spot"]] = of.get((l["type"], l["zone"], l["spot"]), 0) + l["count"]
+    for l in first["launches"]:
+        of[l["type"], l["zone"], l["spot"]] = of.get((l["type"], l["zone"], l["spot"]), 0) - sure(l)
+    assert min(of.values()) >= 0, f"the longer thought would not have bought it: {of}"
+    paid = sum(l["price_per_hour"] * sure(l) for l in first["launches"])
+    now = carried_out(s, first)
+    meanwhile = plan_of(now)
+    assert not any(sure(l) for l in meanwhile["launches"] if l.get("open")), "agreed upon twice"
+    last = plan_of(dict(now, advice=advice(thought)))
+    assert paid + last["cost_per_hour"] <= thought["cost_per_hour"] + 1e-6
+    assert not any(b["waiting"] for b in last["bundles"])
+    seen["agreed"] = seen.get("agreed", 0) + 1
+    seen["early"] = seen.get("early", 0) + early
+    seen["all"] = seen.get("all", 0) + thought["launched"]
+    seen["part"] = seen.get("part", 0) + (early < first["launched"])
+
+
+def test_agreed_is_wanted():
+    seen = every_world(agreed_is_wanted)
+    print(seen)
+    assert seen.get("part", 0) >= WORLDS // 8, seen
