@@ -1,6 +1,7 @@
 """`state: kubernetes` when what it keeps is large, odd or deleted by hand, and when clocks are set."""
 import http.client
 import json
+import signal
 import sys
 from urllib.parse import quote
 
@@ -149,3 +150,13 @@ def test_what_a_machine_was_bought_for_fills_no_configmap(plane, kubeconfig, tmp
                 (plane.client.get(f"/api/v1/namespaces/default/configmaps/davit-demo-{i}").get("data") or {}).items()
                 if k.startswith("machine.")]
         assert len(rows) == 1 and len(json.dumps(rows[0])) < 3000, rows
+
+
+def test_a_standby_leads_with_the_file_as_it_is_then(plane, kubeconfig, tmp_path):  # noqa: F811
+    """It may have waited for months; and to be told of the new file must not end it."""
+    with Pair(tmp_path, kubeconfig, head=NO_HEAD) as p:
+        p.b.path.write_text(p.b.path.read_text() + "  new: {provider: sim, resources: {CPU: 2}, max: 3}\n")
+        p.b.p.send_signal(signal.SIGHUP)
+        p.a.stop()
+        until(lambda: leads(p.b), 20, "the standby does not lead: " + p.b.text())
+        p.b.until(lambda: "new" in [t["name"] for t in p.b.status()["types"]], 5, "it leads with the old file")
