@@ -201,8 +201,9 @@ static enum status exchange(struct davit_call *dc, struct davit_http *h,
     if (p->line != NULL)
         traffic_note(p->line, h->method, s == ST_OK ? x.status : 0);
     /* The way to the cloud is at fault (a certificate, say), not the node type:
-     * that would rest until a reload, though the fault may be mended there. */
-    if (s == ST_INVALID)
+     * that would rest until a reload, though the fault may be mended there.
+     * What a recording lacks it lacks for good. */
+    if (s == ST_INVALID && strcmp(e->code, "NotRecorded") != 0)
         s = e->status = ST_BROKEN;
     if (s != ST_OK)
         return s;
