@@ -201,7 +201,8 @@ static void sketch_better(const struct sketch *base, uint64_t budget,
     struct sketch d;
     uint64_t work = best->work;
 
-    if (best->cover_shapes == 0 ||
+    if ((best->n_covers == 0 && !best->how.advice) ||
+        best->cover_shapes == 0 ||
         budget / best->cover_shapes < BUY_STEPS_LEAST)
         return;
     sketch_copy(base, &d);

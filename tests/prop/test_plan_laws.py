@@ -58,8 +58,9 @@ def every_world(law, plain=False):
         try:
             law(s, random.Random(seed + 1))
         except AssertionError as e:
-            path = os.path.join(tempfile.gettempdir(),
-                                f"davit-{law.__name__}-{seed}.json")
+            path = os.path.join(ROOT, "build", "failed",
+                                f"{law.__name__}-{seed}.json")
+            os.makedirs(os.path.dirname(path), exist_ok=True)
             with open(path, "w") as f:
                 json.dump(s, f, indent=1)
             raise AssertionError(f"seed {seed} ({path}): {e}") from e
