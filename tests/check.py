@@ -41,6 +41,7 @@ def e2e_of(cloud):
 
 
 NETNS = ["tests/netns.sh"]
+PODS = [f"tests/k8s/test_{name}.py" for name in ("both", "doctor", "drain", "events", "pods", "watch")]
 SUITES = {
     "lint": Suite("tests/lint/run.sh"),
     "unit": Suite("make", "-s", "check-unit", "VARIANT=debug"),
@@ -60,7 +61,8 @@ SUITES = {
     "e2e-eks": e2e_of("eks"),
     "e2e-gke": e2e_of("gke"),
     "e2e-aks": e2e_of("aks"),
-    "k8s": pytest("tests/k8s", real=True, before=NETNS),
+    "k8s": pytest("tests/k8s", *(f"--ignore={t}" for t in PODS), real=True, before=NETNS),
+    "k8s-pods": pytest(*PODS, real=True, before=NETNS),
 }
 
 # Lanes side by side, of about equal length.  The first computes; the others wait
@@ -68,6 +70,7 @@ SUITES = {
 LANES = [
     ["lint", "catalogue", "ray-cases", "ray-cases-random", "unit", "fuzz", "contract", "exec", "prop"],
     ["k8s"],
+    ["k8s-pods"],
     ["integration", "clouds-aks"],
     ["e2e", "clouds-eks"],
     ["ray-head", "e2e-gke", "clouds-gke"],
@@ -90,12 +93,13 @@ def count(lines):
 
 
 def read_outcomes(path):
-    """{id: outcome}, of a pytest that may have broken off."""
+    """({id: outcome}, pytest's own end), of a pytest that may have broken off."""
     try:
         with open(path) as f:
-            return {t["id"]: t["outcome"] for t in map(json.loads, f)}
+            results = dict(map(json.loads, f))
     except FileNotFoundError:
-        return {}
+        results = {}
+    return results, results.pop("", None)
 
 
 class Run:
@@ -117,17 +121,19 @@ class Run:
             p.wait()
             with open(report) as f:
                 kept = json.load(f)
-            results = read_outcomes(outcomes)
+            results, end = read_outcomes(outcomes)
+        ends = [f"{name}: left behind: {what}" for what in kept["left"]]
         if suite.tests:
             self.passed = sum(o == "passed" for o in results.values())
-            self.failed = len(results) - self.passed
-            # what a second try could change: the run itself went to its end
-            if kept["code"] == 1:
+            self.failed = len(results) - self.passed + bool(ends)
+            if end == 1:  # it went to its end: only its tests failed
                 self.failures = [t for t, o in results.items() if o == "failed"]
+            if end is None:
+                ends.append(f"{name}: broke off")
+                self.failed += 1
         else:
             self.passed, self.failed = count(self.lines)
-        ends = [f"{name}: left behind: {what}" for what in kept["left"]]
-        self.failed += bool(ends)
+            self.failed += bool(ends)
         if kept["code"] != 0 and self.failed == 0:
             ends.append(f"{name}: ended with {kept['code']}")
             self.failed = 1

@@ -19,7 +19,7 @@ class Outcomes:
         self.now = {}
 
     def put(self, nodeid, outcome):
-        self.out.write(json.dumps({"id": nodeid, "outcome": outcome}) + "\n")
+        self.out.write(json.dumps([nodeid, outcome]) + "\n")
 
     def pytest_runtest_logreport(self, report):
         if report.failed:
@@ -33,6 +33,9 @@ class Outcomes:
     def pytest_collectreport(self, report):
         if not report.passed:
             self.put(report.nodeid, "skipped" if report.skipped else "broken")
+
+    def pytest_sessionfinish(self, exitstatus):
+        self.put("", int(exitstatus))  # without it the run broke off
 
 
 if __name__ == "__main__":

@@ -300,6 +300,7 @@ enum status control_new(const struct control_opts *o, struct config *conf,
     c->started_ms = c->config_loaded_ms = c->now_ms =
         clock_steady_ms();
     c->journal_ok = c->copy_ok = true;
+    c->reload_wanted = o->ha != NULL;  /* a standby may have waited for long */
     loop_open(c);
     fleet_init(&c->fleet);
     status_board_init(&c->board);

@@ -2,7 +2,7 @@
 """Makes a snapshot that breaks a law small: tests/prop/shrink.py LAW FILE.
 
 LAW: sound, settles, joined_is_as_good ...; FILE: what a failed test has kept,
-/tmp/davit-LAW-SEED.json.  Prints the smallest that still breaks it.
+build/failed/LAW-SEED.json.  Prints the smallest that still breaks it.
 """
 import copy
 import json

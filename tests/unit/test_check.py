@@ -122,23 +122,29 @@ def test_every_suite_is_in_one_lane():
 def test_who_has_a_second_try():
     real = {n for n, s in check.SUITES.items() if s.real}
     assert real == {"integration", "ray-head", "clouds-eks", "clouds-gke", "clouds-aks", "e2e", "e2e-eks", "e2e-gke",
-                    "e2e-aks", "k8s"}
+                    "e2e-aks", "k8s", "k8s-pods"}
 
 
-def test_many_failures_are_no_accident(suites, tests_in, capsys):
-    suites(a=tests_in("""
-@pytest.mark.parametrize("x", range(6))
+@pytest.mark.parametrize("n", [5, 6])
+def test_many_failures_are_no_accident(suites, tests_in, capsys, n):
+    suites(a=tests_in(f"""
+@pytest.mark.parametrize("x", range({n}))
 def test_flake(x): assert flake(str(x))
 """))
-    assert check.main() == 1
+    assert check.main() == (n > 5)
     out = capsys.readouterr().out
-    assert "6 tests failed, and more than 5 are no accident" in out and out.endswith("\n0 passed, 6 failed\n")
+    if n > 5:
+        assert "6 tests failed, and more than 5 are no accident" in out and out.endswith("\n0 passed, 6 failed\n")
+    else:
+        assert "second try: 5\n" in out and out.endswith("\n5 passed, 0 failed\n")
 
 
 @pytest.mark.parametrize("text, passed, failed", [
     ("import no_such_module\n", 0, 1),
     ("@pytest.mark.skip\ndef test_a(): pass\ndef test_b(): pass\n", 1, 1),
     ("def test_a(): pass\ndef test_b(): os._exit(1)\n", 1, 1),
+    ("def test_a(): assert flake('p')\ndef test_b(): os._exit(1)\n", 0, 2),
+    ("def test_a(): assert flake('p')\ndef test_b(): raise KeyboardInterrupt\n", 0, 1),
     ("pytest.skip(allow_module_level=True)\n", 0, 1),
 ])
 def test_no_second_try_for_what_did_not_run(suites, tests_in, capsys, text, passed, failed):

@@ -243,7 +243,7 @@ static void folding_a_large_list_is_quick(void **state)
         strcpy(m->provider, "gke");
         fleet_bind(&f, m, id);
     }
-    clock_gettime(CLOCK_MONOTONIC, &t0);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t0);
     for (int i = 0; i < N; i++) {
         char id[32];
         struct machine *m;
@@ -253,7 +253,7 @@ static void folding_a_large_list_is_quick(void **state)
         assert_non_null(m);
         fleet_touch(&f, m);
     }
-    clock_gettime(CLOCK_MONOTONIC, &t1);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t1);
     ms = (double)(t1.tv_sec - t0.tv_sec) * 1e3 +
          (double)(t1.tv_nsec - t0.tv_nsec) / 1e6;
     print_message("%d machines folded in %.2f ms\n", N, ms);

@@ -203,7 +203,7 @@ static void test_cancel(void **state)
     int64_t start = clock_mono_ms();
     pthread_create(&t, NULL, cancel_soon, &cancel);
     assert_int_equal(http_do(f->c, &x, &f->arena, &f->err), ST_CANCELLED);
-    assert_in_range(clock_mono_ms() - start, 90, 600);
+    assert_in_range(clock_mono_ms() - start, 90, 8000);
     pthread_join(t, NULL);
     assert_int_equal(http_do(f->c, &x, &f->arena, &f->err), ST_CANCELLED);
     /* the client is as good as new */

@@ -160,7 +160,7 @@ static void rig_down(struct rig *r)
 {
     int64_t begun = clock_mono_ms();
     kube_watch_free(r->watch);
-    assert_true(clock_mono_ms() - begun < 1000);
+    assert_true(clock_mono_ms() - begun < 5000);
     kube_access_free(r->access);
     server_free(r->server);
     unlink(r->path);
@@ -572,7 +572,7 @@ static void test_stream_silence(void **state)
     assert_int_equal(n, 5);
     assert_int_equal(x.status, 200);
     int64_t took = clock_mono_ms() - begun;
-    assert_true(took >= 300 && took < 2000);
+    assert_true(took >= 300 && took < 8000);
     arena_done(&a);
     http_client_free(c);
     server_free(s);
@@ -609,7 +609,7 @@ static void test_stream_cancel(void **state)
     int64_t begun = clock_mono_ms();
     pthread_create(&t, NULL, stop_soon, &stop);
     assert_int_equal(http_stream(stop.c, &x, &sink, &a, &err), ST_CANCELLED);
-    assert_true(clock_mono_ms() - begun < 600);
+    assert_true(clock_mono_ms() - begun < 5000);
     pthread_join(t, NULL);
     arena_done(&a);
     http_client_free(stop.c);
