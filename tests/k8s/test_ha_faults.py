@@ -119,11 +119,13 @@ def test_a_copy_that_cannot_be_written_is_not_ready(plane, kubeconfig, tmp_path)
     with one(tmp_path, kubeconfig) as d:
         up(d)
         d.until(lambda: d.get("/readyz")[0] == 200)
-        may(RIGHTS[:1])  # the Lease alone
+        may(RIGHTS[:1])  # the Lease alone; the API server takes a moment to know
+        davit = plane.client_for("default", "davit")
+        until(lambda: davit.call("GET", "/api/v1/namespaces/default/configmaps/none")[0] == 403, 60)
         body = json.dumps({"owner": "me", "bundles": [{"GPU": 1}]})
         c = http.client.HTTPConnection("127.0.0.1", d.port)
         c.request("POST", "/v1/request_resources", body)  # answered when it is in the copy
-        d.until(lambda: d.get("/readyz")[0] == 503, 10, "it is ready, and does nothing")
+        d.until(lambda: d.get("/readyz")[0] == 503, why="it is ready, and does nothing")
         may(RIGHTS)
         d.until(lambda: d.get("/readyz")[0] == 200 and d.ready("t4") == 1, 20)
         assert c.getresponse().status in (200, 202)
