@@ -41,6 +41,7 @@ def e2e_of(cloud):
 
 
 NETNS = ["tests/netns.sh"]
+PODS = [f"tests/k8s/test_{name}.py" for name in ("both", "doctor", "drain", "events", "pods", "watch")]
 SUITES = {
     "lint": Suite("tests/lint/run.sh"),
     "unit": Suite("make", "-s", "check-unit", "VARIANT=debug"),
@@ -60,7 +61,8 @@ SUITES = {
     "e2e-eks": e2e_of("eks"),
     "e2e-gke": e2e_of("gke"),
     "e2e-aks": e2e_of("aks"),
-    "k8s": pytest("tests/k8s", real=True, before=NETNS),
+    "k8s": pytest("tests/k8s", *(f"--ignore={t}" for t in PODS), real=True, before=NETNS),
+    "k8s-pods": pytest(*PODS, real=True, before=NETNS),
 }
 
 # Lanes side by side, of about equal length.  The first computes; the others wait
@@ -68,6 +70,7 @@ SUITES = {
 LANES = [
     ["lint", "catalogue", "ray-cases", "ray-cases-random", "unit", "fuzz", "contract", "exec", "prop"],
     ["k8s"],
+    ["k8s-pods"],
     ["integration", "clouds-aks"],
     ["e2e", "clouds-eks"],
     ["ray-head", "e2e-gke", "clouds-gke"],

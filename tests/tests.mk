@@ -32,7 +32,7 @@ check:  ## everything, real Ray and a real Kubernetes control plane included, se
 	@$(K8S) && $(CHECK)
 
 check-k8s:  ## the tests on a real Kubernetes control plane, built first: once, ten to fifteen minutes
-	@$(K8S) && $(CHECK) k8s
+	@$(K8S) && $(CHECK) k8s k8s-pods
 
 check-ray:  ## the end-to-end tests with real Ray
 	@$(CHECK) e2e

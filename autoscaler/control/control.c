@@ -92,6 +92,33 @@ static void metrics_count(struct control *c, int64_t plan_us, int64_t tick_us)
         atomic_store(&m->plan_us_max, (unsigned long long)plan_us);
 }
 
+static void polls(struct control *c)
+{
+    sites_poll(c);
+    source_poll(c);
+    heads_poll(c);
+}
+
+/* What there is to fold; false when it is no news and nothing is due: the last
+ * plan stands.  (A wish waits for the next view, whatever that says.) */
+static bool look(struct control *c)
+{
+    uint64_t version = c->fleet.version;
+
+    c->now_ms = clock_steady_ms();
+    c->due_ms = clock_mono_ms() + LONGEST_REST_MS;
+    reload_if_wanted(c);
+    observe_fold(c);                    /* answers become facts; never acts */
+    if (!c->changed && c->fleet.version == version && c->n_wishes == 0 &&
+        clock_mono_ms() < c->plan_due_ms) {
+        control_wake_at(c, c->plan_due_ms);
+        polls(c);
+        return false;
+    }
+    c->changed = false;
+    return true;
+}
+
 /* Lists and plans of a large cluster are megabytes for a moment, in pieces
  * among which something small lives on: the heap would keep the room of all of
  * them for good. */
@@ -105,7 +132,7 @@ static void memory_trim(struct control *c)
 
 static void tick(struct control *c)
 {
-    struct status_page *page = page_new();
+    struct status_page *page;
     struct snapshot *now;
     struct facts *facts;
     struct plan *plan;
@@ -113,12 +140,10 @@ static void tick(struct control *c)
     struct err err;
     bool waits;
 
-    c->now_ms = clock_steady_ms();
-    c->due_ms = clock_mono_ms() + LONGEST_REST_MS;
+    if (!look(c))
+        return;
     c->tick++;
-
-    reload_if_wanted(c);
-    observe_fold(c);                    /* answers become facts; never acts */
+    page = page_new();
     facts = facts_take(c, &page->arena);
     c->planned = snapshot_make(facts, &page->arena, &now, &err) == ST_OK;
     if (c->planned) {
@@ -149,9 +174,8 @@ static void tick(struct control *c)
         act_send(c);
     }
     commands_answer(c);
-    sites_poll(c);
-    source_poll(c);
-    heads_poll(c);
+    c->plan_due_ms = c->due_ms;
+    polls(c);
     fleet_sweep(&c->fleet);
     metrics_count(c, page->planned_us, cpu_us() - t0);
     status_unref(page);
@@ -276,6 +300,7 @@ enum status control_new(const struct control_opts *o, struct config *conf,
     c->started_ms = c->config_loaded_ms = c->now_ms =
         clock_steady_ms();
     c->journal_ok = c->copy_ok = true;
+    c->reload_wanted = o->ha != NULL;  /* a standby may have waited for long */
     loop_open(c);
     fleet_init(&c->fleet);
     status_board_init(&c->board);

@@ -2,10 +2,10 @@
  * head.c - the heads: opened, read, their answers folded in.
  *
  * Reads of a Ray head follow one another at 50 times what one takes, between
- * 100 ms and 1 s, so that looking costs the head at most two per cent, or after
- * 100 ms when a launch waits for a second look.  A head that waits for changes
- * itself is read again at once.  A failed read changes nothing in the fleet; it
- * only makes that head's part of the facts stale.
+ * 100 ms and 1 s, so that looking costs the head at most two per cent; sooner
+ * when a launch waits for a second look, or drained nodes end.  A head that
+ * waits for changes itself is read again at once.  A failed read changes nothing
+ * in the fleet; it only makes that head's part of the facts stale.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -19,6 +19,8 @@
 
 enum {
     READ_LEAST_MS = 100, READ_MOST_MS = 1000,
+    READ_END_MS = 200,         /* while drained nodes are about to end */
+    END_MS = 10000,
     READ_TIMEOUT_MS = 30000,
     WAIT_MS = 4000,            /* a waiting head tells so often that it lives */
     STALE_MS = 10000,          /* a view older than this is not fresh */
@@ -271,12 +273,28 @@ static void read_failed(struct control *c, struct head *h,
              j->err.text);
 }
 
-static int64_t rest_of(const struct head *h)
+/* A drained raylet ends by itself, its container with it, and KubeRay makes
+ * another one unless the group was lowered before: that is a matter of about a
+ * second. */
+static bool nodes_end(const struct control *c)
+{
+    for (uint32_t i = 0; i < c->fleet.n; i++) {
+        const struct machine *m = c->fleet.v[i];
+        if (m->state == STATE_DRAINING && m->drain_accepted &&
+            c->now_ms - m->drain_since_ms < END_MS)
+            return true;
+    }
+    return false;
+}
+
+static int64_t rest_of(const struct control *c, const struct head *h)
 {
     int64_t rest = h->view->took_us * 50 / 1000;
 
     if (h->ops->waits)
         return 0;
+    if (rest > READ_END_MS && nodes_end(c))
+        return READ_END_MS;
     return rest < READ_LEAST_MS  ? READ_LEAST_MS
            : rest > READ_MOST_MS ? READ_MOST_MS
                                  : rest;
@@ -287,6 +305,8 @@ static void view_taken(struct control *c, struct head *h, struct head_job *j)
     bool restarted = h->view && strcmp(h->view->session,
                                        j->view->session) != 0;
 
+    c->changed = c->changed || !h->view || h->failures > 0 ||
+                 !head_view_same(h->view, j->view);
     if (h->failures >= 3 || !h->view || *h->problem)
         tell(c, "head.up", h->address, "", "session %s, %u nodes",
              j->view->session, j->view->n_nodes);
@@ -313,15 +333,17 @@ static void read_folded(struct control *c, struct head_job *j)
         j->status = err_set(&j->err, ST_BROKEN, "the head told of nothing");
     if (j->status != ST_OK) {
         read_failed(c, h, j);
+        c->changed = true;
         return;
     }
     if (j->view)
         view_taken(c, h, j);
+    c->changed = c->changed || h->failures > 0;
     h->failures = 0;
     h->problem[0] = '\0';
     h->read_ms = c->now_ms;
     h->views++;
-    h->read_due_ms = clock_mono_ms() + rest_of(h);
+    h->read_due_ms = clock_mono_ms() + rest_of(c, h);
     atomic_fetch_add(&c->metrics.head_reads, 1);
 }
 
@@ -335,6 +357,7 @@ void head_fold(struct control *c, struct mail *mail)
             read_folded(c, j);
         else if (j->op != HEAD_REPORT)
             head_drained(c, j);
+        c->changed = c->changed || j->op != HEAD_READ;
     }
     head_job_free(j);
 }

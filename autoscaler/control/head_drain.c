@@ -101,6 +101,16 @@ static void drain_refused(struct control *c, const struct head *h,
     machine_to(c, m, STATE_READY);
 }
 
+static bool has_work(const struct head_node *n)
+{
+    for (uint32_t i = 0; i < n->total.n; i++)
+        for (uint32_t k = 0; k < n->available.n; k++)
+            if (n->available.v[k].amount < n->total.v[i].amount &&
+                strcmp(n->available.v[k].name, n->total.v[i].name) == 0)
+                return true;
+    return *n->activity != '\0' || n->available.n < n->total.n;
+}
+
 /* With a Ray head too: Ray's nodes in pods of this node are drained first, so
  * that no task starts where pods are about to be evicted.  True: they are. */
 static bool guests_drained(struct control *c, struct head *h,
@@ -114,6 +124,10 @@ static bool guests_drained(struct control *c, struct head *h,
 
     if (!ray || ray == h || !node || !ray->view)
         return true;
+    if (ray->read_ms <= m->drain_since_ms && !ray->failures) {
+        control_wake_at(c, clock_mono_ms() + STEP_MS);
+        return false;  /* who joined just before is in the next view */
+    }
     for (uint32_t i = 0; i < node->guests.n; i++) {
         const struct head_node *g = head_node_named(ray, node->guests.v[i]);
 
@@ -126,7 +140,9 @@ static bool guests_drained(struct control *c, struct head *h,
             return false;
         }
         if (g->status == HEAD_DRAINING) {
-            ending++;
+            /* one that must go stays up until its work's time is over: when
+             * it has none, there is nothing to wait for */
+            ending += !preempt || has_work(g);
         } else {
             if (head_is_free(ray))
                 ask_drain(c, ray, m, g->node_id, preempt);

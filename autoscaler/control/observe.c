@@ -251,6 +251,7 @@ void observe_fold(struct control *c)
 
     for (; mail; mail = next) {
         next = mail->next;
+        c->changed = c->changed || mail->kind != MAIL_HEAD;
         switch ((enum mail_kind)mail->kind) {
         case MAIL_CALL:
             call_folded(c, (struct call *)mail);

@@ -114,6 +114,7 @@ void reload_if_wanted(struct control *c)
         c->source_due_ms = 0;
         return;
     }
+    c->changed = true;
     c->reload_wanted = false;
     c->reload_due_ms = 0;
     buf_init(&errors, ERRORS_MAX);

@@ -165,6 +165,8 @@ struct control {
     struct status_page *memory;  /* the last plan on a fresh view: see holds.c */
     struct thinking think;
 
+    bool changed;             /* something is known that no plan knows yet */
+    int64_t plan_due_ms;      /* mono: when one is due all the same */
     struct command *waiting;  /* taken this tick, answered after the plan */
     struct failure_note failures[FAILURES_KEPT];
     uint32_t n_failures;
@@ -237,6 +239,9 @@ bool head_is_fresh(const struct control *c, const struct head *h);
 bool heads_fresh(const struct control *c);  /* all of them */
 const struct head *head_of_kind(const struct control *c,
                                 const struct head_ops *ops);  /* or NULL */
+
+/* ---- head_same.c: of Ray heads */
+bool head_view_same(const struct head_view *a, const struct head_view *b);
 
 /* ---- head_nodes.c */
 struct head *head_of_machines(struct control *c);  /* whose nodes they are */

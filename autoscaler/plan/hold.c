@@ -195,11 +195,12 @@ static bool gangs_came(struct restore *r, bool last)
 void hold_restore(struct sketch *d)
 {
     struct restore r = {d, ARENA_ARRAY(d->arena, bool, d->t->n_gangs)};
-    struct mark mark;
+    struct mark mark = {0};        /* without gangs it comes out at once */
 
     classes_divide(d);
     gangs_judge(&r);
-    mark = sketch_mark(d);
+    if (d->t->n_gangs > 0)
+        mark = sketch_mark(d);
     for (int k = 1;; k++) {
         all_place(&r);
         if (gangs_came(&r, k >= TRIES))

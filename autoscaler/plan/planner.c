@@ -132,13 +132,11 @@ static bool beatable(const struct sketch *best)
 
     if (bought_of(best) > 0)
         return true;
-    for (uint32_t i = 0; i < t->n_wants; i++) {
-        uint32_t shape = sketch_shape(best, i, 0);
-
-        for (uint32_t k = 0; best->left[i] > 0 && k < t->s->n_offers; k++)
-            if (tables_could(t, shape, k))
-                return true;
-    }
+    for (uint32_t i = 0; i < t->n_wants; i++)
+        for (uint32_t a = 0; best->left[i] > 0 && a < t->wants[i].n_alts; a++)
+            for (uint32_t k = 0; k < t->s->n_offers; k++)
+                if (tables_could(t, sketch_shape(best, i, a), k))
+                    return true;
     return false;
 }
 
@@ -203,7 +201,8 @@ static void sketch_better(const struct sketch *base, uint64_t budget,
     struct sketch d;
     uint64_t work = best->work;
 
-    if (best->cover_shapes == 0 ||
+    if ((best->n_covers == 0 && !best->how.advice) ||
+        best->cover_shapes == 0 ||
         budget / best->cover_shapes < BUY_STEPS_LEAST)
         return;
     sketch_copy(base, &d);

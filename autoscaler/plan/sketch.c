@@ -12,15 +12,18 @@
 
 struct node_class *sketch_touch(struct sketch *d, uint32_t i)
 {
-    struct undo u = {i, d->classes.v[i]};
+    if (d->marked) {
+        struct undo u = {i, d->classes.v[i]};
 
-    VEC_PUSH(d->arena, &d->undo, u);
+        VEC_PUSH(d->arena, &d->undo, u);
+    }
     d->work++;
     return &d->classes.v[i];
 }
 
-struct mark sketch_mark(const struct sketch *d)
+struct mark sketch_mark(struct sketch *d)
 {
+    d->marked = true;
     return (struct mark){d->undo.n, d->classes.n, d->bought.n};
 }
 

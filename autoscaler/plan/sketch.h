@@ -68,7 +68,8 @@ struct sketch {
     int64_t *largest;                 /* of each column, over all nodes */
     uint32_t *members;                /* nodes, class by class */
     VEC(struct held) held;
-    VEC(struct undo) undo;
+    VEC(struct undo) undo;            /* of what changed since the first mark */
+    bool marked;
     VEC(struct bought) bought;
     uint32_t *left;                   /* per want */
     /* towards the limits */
@@ -115,7 +116,7 @@ void sketch_start(const struct tables *t, const enum leaving *ended,
 /* The same again, for another try; shares what does not change. */
 void sketch_copy(const struct sketch *from, struct sketch *ret);
 
-struct mark sketch_mark(const struct sketch *d);
+struct mark sketch_mark(struct sketch *d);
 void sketch_undo(struct sketch *d, struct mark m);
 
 /* Class i keeps k of its nodes; the others become the class that is returned,

@@ -84,3 +84,12 @@ def test_an_adopted_spot_machine_is_one_and_costs_what_one_costs(tmp_path):
         d.start()
         after = d.until(lambda: d.nodes("t4", "ready"))[0]
         assert (after["spot"], after["price_per_hour"]) == (True, before["price_per_hour"]), (before, after)
+
+
+def test_names_that_only_a_request_has_are_no_labels_of_metrics(tmp_path):
+    """Each would be a time series of its own, for as long as Prometheus keeps it."""
+    with Daemon(tmp_path, config()) as d:
+        d.post({"owner": "a", "bundles": [{"CPU": 1, "only-of-run-4711": 1}]})
+        text = d.get("/metrics")[1]
+        assert 'autoscaler_cluster_resources{resource="CPU"' in text and 'resource="GPU"' in text
+        assert "only-of-run-4711" not in text

@@ -8,6 +8,7 @@ from test_loop import cloud
 
 sys.path.insert(0, str(ROOT / "tests" / "k8s"))
 from gcs import Gcs  # noqa: E402
+from ray.core.generated import autoscaler_pb2  # noqa: E402
 
 CONFIG = """
 cluster: ray
@@ -75,3 +76,24 @@ def test_a_failure_told_in_other_letters_does_not_silence_the_report(tmp_path):
         d.until(lambda: d.events("node.failed"), 15)
         told = d.until(lambda: [f for r in gcs.reports for f in r.failed_instance_requests], 15, "the head hears nothing")
         assert "x\u20ac\u20ac" in told[0].reason
+
+
+class Queues(Gcs):
+    """Each pending task names a queue of its own."""
+
+    def read(self, data):
+        self.reads += 1
+        state = autoscaler_pb2.ClusterResourceState(cluster_resource_state_version=1, cluster_session_name="test")
+        for i in range(3000):
+            r = state.pending_resource_requests.add(count=1).request
+            r.resources_bundle["CPU"] = 1
+            r.label_selectors.add().label_constraints.add(label_key="davit.io/queue", operator=1, label_values=[f"q{i}"])
+        return autoscaler_pb2.GetClusterResourceStateReply(cluster_resource_state=state).SerializeToString()
+
+
+def test_tasks_of_thousands_of_queues_cost_little_memory(tmp_path):
+    with Queues() as gcs, Daemon(tmp_path, CONFIG % gcs.address) as d:
+        d.until(lambda: d.events("head.up"), 15)
+        d.until(lambda: gcs.reads > 8, 20)  # so many ticks have planned for them
+        kib = int(next(x for x in open(f"/proc/{d.p.pid}/status") if x.startswith("VmHWM")).split()[1])
+        assert kib < 80 * 1024, f"{kib} KiB"

@@ -187,7 +187,9 @@ def test_what_any_plan_buys_is_bought_in_advance(tmp_path):
         assert early >= 34 and {x.get("waits") for x in reply["launches"]} == {None, "deciding"}
         d.until(lambda: {n["type"] for n in d.nodes()} == {"t9"} and len(d.nodes()) == early)
         assert d.status()["deciding_until"]
+        begun = time.monotonic()
         d.until(lambda: bought(d) > early, 15)
+        in_time = time.monotonic() - begun < 9     # else: as the first plan has it
         d.until(lambda: not d.status()["deciding_until"], 5)
         n = bought(d)
         d.until(lambda: len(d.nodes()) == n)
@@ -197,8 +199,8 @@ def test_what_any_plan_buys_is_bought_in_advance(tmp_path):
         d.stays(lambda: bought(d) == 0 and d.ready() == n, 3)
         paid = cost(d)
     first = records(rec)[0]
-    best = planned(first, "5s")["cost_per_hour"]
-    assert paid <= best * 1.002, (paid, best)
+    best, quick = planned(first, "5s")["cost_per_hour"], planned(first, "1ms")["cost_per_hour"]
+    assert best < quick and paid <= (best * 1.002 if in_time else quick * 1.01), (paid, best, quick)
     for path in records(rec):
         p = subprocess.run([DAVIT, "plan", str(path)], capture_output=True, text=True)
         assert p.returncode == 0 and "the same plan as recorded" in p.stdout, (path.name, p.stdout[-500:])

@@ -112,6 +112,14 @@ class Gcs:
             self.since[name] = time.monotonic() - ms / 1000
             self.changed()
 
+    def ends(self, name):
+        """Its work is done, whatever its status."""
+        with self.lock:
+            n = self.nodes[name]
+            n.available_resources.update(n.total_resources)
+            n.node_activity[:] = []
+            self.changed()
+
     def alive(self):
         with self.lock:
             return {k for k, n in self.nodes.items() if n.status != pb.NodeStatus.DEAD}
@@ -156,8 +164,9 @@ class Gcs:
                 self.nodes[name].status = pb.NodeStatus.DRAINING
                 self.since.pop(name, None)
                 self.changed()
-                # a drained raylet that is idle ends by itself
-                threading.Timer(0.3, self.leave, [name]).start()
+                # a drained raylet that is idle ends by itself; one that must go has until its deadline
+                if r.reason != pb.DRAIN_NODE_REASON_PREEMPTION:
+                    threading.Timer(0.3, self.leave, [name]).start()
         return pb.DrainNodeReply(is_accepted=accepted, rejection_reason_message="" if accepted else
                                  "The node is not idle.").SerializeToString()
 

@@ -241,7 +241,7 @@ class Plane:
             "--service-account-key-file", "sa.pub", "--service-account-signing-key-file", "sa.key",
             "--service-cluster-ip-range", "10.0.0.0/16", "--endpoint-reconciler-type", "none",
             "--disable-admission-plugins", ",".join(off), *on, "--enable-priority-and-fairness=false",
-            "--allow-privileged=true", "--profiling=false", "--audit-policy-file", "audit.json",
+            "--delete-collection-workers=8", "--allow-privileged=true", "--profiling=false", "--audit-policy-file", "audit.json",
             "--audit-log-path", str(self.dir / "audit.log"), *self.more]
 
     def _openssl(self, *args):

@@ -1,5 +1,6 @@
 """A Ray head and the Kubernetes API server at once: Ray's nodes are pods on our machines."""
 import datetime
+import time
 
 import pytest
 
@@ -8,6 +9,8 @@ from client import pods_path, stays, until
 from gcs import Gcs, PodNodes
 from kwoknodes import add_node
 from pools import PRODUCT, TYPES, Pools
+from raycluster import RayCluster
+from raylets import PodRaylets
 
 CLUSTER = "ray-one"
 T4 = {PRODUCT: "Tesla-T4"}
@@ -88,6 +91,10 @@ def test_pods_of_another_cluster_are_demand_beside_it(plane, gcs, tmp_path):
 OUTDATED = {"idle_timeout": "1h", "end_outdated": True}
 
 
+def evictions(d, mark):
+    return {e["name"]: datetime.datetime.fromisoformat(e["at"]).timestamp() for e in d.evictions(mark)}
+
+
 def outdate(plane, d):
     d.saw_all()
     mark = plane.audit_mark()
@@ -102,12 +109,60 @@ def test_ray_is_drained_before_its_pod_is_evicted(plane, gcs, tmp_path):
         create(plane, [ray_pod("w-0", gpus=4, cpu="1"), manifests.pod(
             "other", cpu="3500m", annotations={"cluster-autoscaler.kubernetes.io/safe-to-evict": "true"})])
         until(lambda: "w-0" in gcs.alive() and running(plane, "other"), 20)
-        gcs.busy("w-0")
         mark = outdate(plane, d)
         until(lambda: not d.count().get("t4"), 30, lambda: f"{d.nodes()}")
         assert gcs.drains[0] == ("w-0", True)
-        evicted = [datetime.datetime.fromisoformat(e["at"]).timestamp() for e in d.evictions(mark)]
-        assert evicted and min(evicted) > gcs.drained_at["w-0"], "a pod was evicted before Ray was asked"
+        assert min(evictions(d, mark).values()) > gcs.drained_at["w-0"], "a pod was evicted before Ray was asked"
+        assert set(evictions(d, mark)) == {"w-0", "other"}
+
+
+def test_what_runs_in_ray_is_waited_for(plane, gcs, tmp_path):
+    types = {"t4": {k: v for k, v in OPEN["t4"].items() if k != "labels"}}
+    with PodNodes(plane, gcs, cluster=CLUSTER), Pools(plane, tmp_path, types, ray=gcs.address, limits=OUTDATED) as d:
+        create(plane, [ray_pod("w-0", gpus=4, cpu="1")])
+        until(lambda: "w-0" in gcs.alive(), 20)
+        gcs.busy("w-0")
+        until(lambda: [n for n in d.nodes() if n["type"] == "t4" and "default/w-0" in str(n)], why=f"{d.nodes()}")
+        mark = outdate(plane, d)
+        until(lambda: gcs.drains, 10)
+        stays(lambda: d.count().get("t4") and not d.evictions(mark), 4, "its work was cut off")
+        gcs.ends("w-0")  # what was there is done
+        until(lambda: not d.count().get("t4"), 20, lambda: f"{d.nodes()}")
+        assert gcs.drains == [("w-0", True)]
+
+
+ACTOR = """
+import ray, time
+ray.init(log_to_driver=False)
+@ray.remote(num_gpus=1)
+class Worker:
+    def where(self):
+        return ray.get_runtime_context().get_node_id()
+w = Worker.remote()
+print("placed on", ray.get(w.where.remote(), timeout=90), flush=True)
+time.sleep(600)
+"""
+
+
+def test_a_real_head_is_asked_first(plane, tmp_path):
+    """A raylet in a pod on a machine that has to go: its actor is waited for as long as drain_timeout says."""
+    types = {"t4": {k: v for k, v in OPEN["t4"].items() if k != "labels"}}
+    seen = {}
+    with RayCluster(cpus=1) as ray, PodRaylets(plane, ray, cluster=CLUSTER), Pools(
+            plane, tmp_path, types, ray=ray.address, limits=OUTDATED, head={"drain_timeout": "4s"}) as d:
+        create(plane, [ray_pod("w-0", gpus=1, cpu="1")])
+        driver = ray.spawn(ACTOR)
+        until(lambda: "placed on" in driver.log.read_text(), 60, every=0.2)
+        mark = outdate(plane, d)
+
+        def gone():
+            for n in ray.nodes(dead=False):
+                if n.status == "DRAINING":
+                    seen.setdefault(n.instance_id, time.time())
+            return not d.count().get("t4")
+        until(gone, 40, lambda: f"{d.nodes()}", every=0.1)
+        evicted = evictions(d, mark)
+        assert evicted["w-0"] - seen["w-0"] > 3, "its work had its time"
 
 
 def test_the_node_of_the_ray_head_stays(plane, tmp_path):

@@ -1,4 +1,4 @@
-"""What the sidecar takes with 1,000 nodes and 4,000 pending tasks."""
+"""0 to 1,000 workers by one patch, and what the sidecar takes with them and 4,000 pending tasks."""
 import statistics
 import time
 
@@ -7,7 +7,7 @@ from client import clusters_path, pods_path, until
 from figures import figure
 from gcs import Gcs, PodNodes
 from kwoknodes import add_node
-from sidecar import Sidecar, worker_specs
+from sidecar import Sidecar
 
 CLUSTER = "raycluster-gpu"
 NODES, TASKS, SECONDS = 1000, 4000, 20  # a list of all pods, every 15 s, is among them
@@ -34,7 +34,7 @@ def watched(s, each_second):
     return (s.cpu_s() - cpu) / took * 1000, Memory(samples, statistics.median(anon))
 
 
-def test_footprint_of_the_sidecar(plane, operator, tmp_path):
+def test_1000_workers_by_one_patch_and_footprint(plane, operator, tmp_path):
     for i in range(10):
         add_node(plane, f"host-{i}", cpu=256, memory="1000Gi", gpus=100, pods=200)
     cluster = manifests.gpu_guide(maxReplicas=NODES, template={"spec": {"containers": [
@@ -42,10 +42,18 @@ def test_footprint_of_the_sidecar(plane, operator, tmp_path):
     plane.apply(cluster)
     with Gcs(6379) as gcs, PodNodes(plane, gcs), Sidecar(plane, CLUSTER, tmp_path) as s:
         gcs.join("head", "headgroup", {"CPU": 0}, head=True)
+        until(lambda: gcs.reads > 1, why="it reads the head")
+        mark, began = plane.audit_mark(), time.monotonic()
         # three shapes that wait, as tasks of one program do; max lets 1,000 run
         gcs.tasks([({"GPU": 1}, TASKS - 600), ({"GPU": 1, "CPU": 1}, 400), ({"GPU": 0.5}, 200)])
-        until(lambda: worker_specs(plane, CLUSTER)["gpu-group"]["replicas"] == NODES, 60)
-        until(lambda: len(gcs.alive()) == NODES + 1, 150, lambda: f"{len(gcs.alive())} nodes at the head", every=0.5)
+        until(lambda: s.patches(mark), 20, "a patch", every=0.005)
+        took = time.monotonic() - began
+        until(lambda: operator.created == NODES, 150, lambda: f"{operator.created} pods, {operator.errors[-3:]}", 0.2)
+        made = time.monotonic() - began
+        until(lambda: len(gcs.alive()) == NODES + 1, 60, lambda: f"{len(gcs.alive())} nodes at the head", every=0.5)
+        grew = [p for p in s.patches(mark) if p["code"] == 200 and "replicas" in str(p["body"])]
+        figure(f"0 -> {NODES} workers: patch after {took * 1000:.0f} ms, pods after {made:.1f} s, {len(grew)} patch(es)")
+        assert len(grew) == 1, [p["body"] for p in grew]
         for name in gcs.alive() - {"head"}:
             gcs.busy(name)
         time.sleep(3)

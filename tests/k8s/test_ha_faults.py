@@ -1,6 +1,7 @@
 """`state: kubernetes` when what it keeps is large, odd or deleted by hand, and when clocks are set."""
 import http.client
 import json
+import signal
 import sys
 from urllib.parse import quote
 
@@ -110,23 +111,52 @@ def test_what_only_a_start_can_change_of_ha_is_refused_by_name(plane, kubeconfig
         assert status == 400 and "ha: needs a restart" in reply["error"]["text"], (status, reply)
 
 
-def test_a_copy_that_cannot_be_written_is_not_ready(plane, kubeconfig, tmp_path):  # noqa: F811
+def test_a_copy_that_cannot_be_written_is_not_ready(plane, tmp_path):
     """Nothing is launched or ended until it can be, so whoever looks must be told."""
-    def may(rights):
-        plane.apply({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role",
-                     "metadata": {"name": "davit", "namespace": "default"}, "rules": rights})
+    rbac, name = "rbac.authorization.k8s.io", "davit-copy"  # an account that no other test gives rights to
 
-    with one(tmp_path, kubeconfig) as d:
+    def may(rights):
+        plane.apply({"apiVersion": f"{rbac}/v1", "kind": "Role", "metadata": {"name": name, "namespace": "default"},
+                     "rules": rights})
+
+    may(RIGHTS)
+    plane.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": "default"}},
+                {"apiVersion": f"{rbac}/v1", "kind": "RoleBinding", "metadata": {"name": name, "namespace": "default"},
+                 "roleRef": {"apiGroup": rbac, "kind": "Role", "name": name},
+                 "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": "default"}]})
+    with one(tmp_path, plane.kubeconfig_for("default", name)) as d:
         up(d)
         d.until(lambda: d.get("/readyz")[0] == 200)
-        may(RIGHTS[:1])  # the Lease alone; the API server takes a moment to know
-        davit = plane.client_for("default", "davit")
-        until(lambda: davit.call("GET", "/api/v1/namespaces/default/configmaps/none")[0] == 403, 60)
+        may(RIGHTS[:1])  # the Lease alone
+        mine = plane.client_for("default", name)
+        until(lambda: mine.call("GET", "/api/v1/namespaces/default/configmaps/davit-demo-0")[0] == 403)
         body = json.dumps({"owner": "me", "bundles": [{"GPU": 1}]})
         c = http.client.HTTPConnection("127.0.0.1", d.port)
         c.request("POST", "/v1/request_resources", body)  # answered when it is in the copy
-        d.until(lambda: d.get("/readyz")[0] == 503, why="it is ready, and does nothing")
+        d.until(lambda: d.get("/readyz")[0] == 503, 10, "it is ready, and does nothing")
         may(RIGHTS)
         d.until(lambda: d.get("/readyz")[0] == 200 and d.ready("t4") == 1, 20)
         assert c.getresponse().status in (200, 202)
         c.close()
+
+
+def test_what_a_machine_was_bought_for_fills_no_configmap(plane, kubeconfig, tmp_path):  # noqa: F811
+    """A thousand machines with a hundred small things on each must have room in 16 ConfigMaps."""
+    with one(tmp_path, kubeconfig) as d:
+        up(d)
+        d.post({"owner": "me", "bundles": [{"GPU": 1}] + [{"CPU": i / 1000} for i in range(1, 80)]})
+        d.until(lambda: d.ready("t4") == 1)
+        rows = [json.loads(v) for i in range(16) for k, v in
+                (plane.client.get(f"/api/v1/namespaces/default/configmaps/davit-demo-{i}").get("data") or {}).items()
+                if k.startswith("machine.")]
+        assert len(rows) == 1 and len(json.dumps(rows[0])) < 3000, rows
+
+
+def test_a_standby_leads_with_the_file_as_it_is_then(plane, kubeconfig, tmp_path):  # noqa: F811
+    """It may have waited for months; and to be told of the new file must not end it."""
+    with Pair(tmp_path, kubeconfig, head=NO_HEAD) as p:
+        p.b.path.write_text(p.b.path.read_text() + "  new: {provider: sim, resources: {CPU: 2}, max: 3}\n")
+        p.b.p.send_signal(signal.SIGHUP)
+        p.a.stop()
+        until(lambda: leads(p.b), 20, "the standby does not lead: " + p.b.text())
+        p.b.until(lambda: "new" in [t["name"] for t in p.b.status()["types"]], 5, "it leads with the old file")

@@ -1,4 +1,6 @@
 """A node whose kubelet is silent."""
+import time
+
 import manifests
 from client import pods_path, until
 from kwoknodes import is_ready
@@ -14,7 +16,8 @@ def test_a_node_that_is_not_ready_and_holds_nothing_is_not_paid_for_for_ever(pla
         plane.client.patch(f"/api/v1/nodes/{name}", {"metadata": {"annotations": {"davit-test/not-ready": "true"}}})
         status = plane.client.get(f"/api/v1/nodes/{name}")["status"]
         for c in status["conditions"]:
-            c.update(status="Unknown") if c["type"] == "Ready" else None
+            if c["type"] == "Ready":  # for longer than a reboot takes
+                c.update(status="Unknown", lastTransitionTime=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - 900)))
         plane.client.patch(f"/api/v1/nodes/{name}/status", {"status": {"conditions": status["conditions"]}})
         until(lambda: not is_ready(plane.client.get(f"/api/v1/nodes/{name}")), 20)
         assert d.machines() == {"cpu": 1}  # there is work on it, for all we know

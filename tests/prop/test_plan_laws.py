@@ -154,6 +154,8 @@ def consolidation_rests(s, rng):
     s["limits"] = {"conserve": s["limits"]["conserve"], "consolidate": {
         "mode": rng.choice(["empty", "on"]), "older_than_s": 0,
         "min_saving": rng.choice([0, 0.2])}, "idle_timeout_s": None}
+    if rng.random() < 0.3:
+        worlds.loaded_add(s, rng)
     s["nodes"] = [n for n in s["nodes"] if n.get("state", "ready") == "ready"]
     for n in s["nodes"]:
         n["created_ms"] = worlds.NOW - 9000000
@@ -168,6 +170,8 @@ def consolidation_rests(s, rng):
         ends = [n for n in plan["nodes"] if n["why"] == "consolidated"]
         begun = begun or bool(ends)
         SEEN["ends"] += len(ends)
+        SEEN["pairs"] += len(ends) == 2 and \
+            all(n["id"].startswith("small") for n in ends)
         SEEN["busy"] += len(worlds.moved_work(s, plan))
         SEEN["launches"] += sum(l["why"] == "consolidation"
                                 for l in plan["launches"])
@@ -182,7 +186,7 @@ def consolidation_rests(s, rng):
 
 def test_consolidation_rests():
     every_world(consolidation_rests, plain=True)
-    assert WORLDS < 100 or all(SEEN[k] for k in ("ends", "busy", "launches")), \
+    assert WORLDS < 100 or all(SEEN[k] for k in ("ends", "pairs", "busy", "launches")), \
         f"nothing was consolidated: {SEEN}"
 
 

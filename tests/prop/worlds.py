@@ -271,6 +271,25 @@ def failures_add(s, rng):
             d["since_ms"] = NOW - 600000
 
 
+def loaded_add(s, rng):
+    """Nodes too full for each other's work, and a type that could hold that of
+    two, cheaper or not."""
+    cpus, price = rng.choice([4, 8]), round(rng.uniform(.2, 2), 3)
+    s["node_types"] += [
+        {"name": "small", "provider": "sim", "resources": {"CPU": cpus},
+         "price": price, "max": 9},
+        {"name": "large", "provider": "sim", "resources": {"CPU": 2 * cpus},
+         "price": round(price * rng.uniform(.9, 2.2), 3), "max": 9}]
+    for i in range(rng.randint(2, 6)):
+        n = {"id": f"small{i}", "type": "small", "total": {"CPU": cpus},
+             "available": {"CPU": rng.randint(0, cpus // 2)}}
+        if rng.random() < 0.3:
+            n.update(available=dict(n["total"]), idle_ms=rng.randint(0, 9999))
+        s["nodes"].append(n)
+    s["requests"].append({"owner": "large", "bundles": [
+        {"resources": {"CPU": cpus}, "count": rng.randint(1, 3)}]})
+
+
 def clocks_add(s, rng):
     """Several alternatives with times, demand of many ages, and nodes on their
     way that were silent for some time."""

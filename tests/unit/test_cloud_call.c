@@ -274,6 +274,40 @@ static enum status tap(void *arg, struct http_client *client,
     return ST_OK;
 }
 
+/* Which arena a reply goes into, and whether the one before is still there. */
+struct placed { int n; size_t used[3]; struct arena *to[3]; };
+static enum status placing(void *arg, struct http_client *client,
+                           struct http_exchange *x, struct arena *a,
+                           struct err *e)
+{
+    struct placed *p = arg;
+    (void)client, (void)e;
+    assert_true(p->n < 3);
+    p->to[p->n] = a;
+    p->used[p->n++] = a->used;
+    x->status = 200 + p->n;
+    x->reply = arena_strdup(a, "a page of a list");
+    x->reply_len = 16;
+    return ST_OK;
+}
+
+static void test_http_brief(void **state)
+{
+    (void)state;
+    struct rig r;
+    struct placed p = {0};
+    rig_misfit(&r, "guest", "http brief", "http://127.0.0.1:1/x");
+    provider_set_tap(r.p, placing, &p);
+    struct call *c = rig_list(&r);
+    assert_string_equal(c->err.text, "203 16 a page of a list");
+    assert_int_equal(p.n, 3);
+    assert_ptr_equal(p.to[0], p.to[1]);
+    assert_int_equal(p.used[1], 0);  /* the first has gone */
+    assert_ptr_not_equal(p.to[1], p.to[2]);
+    call_free(c);
+    rig_done(&r);
+}
+
 static enum status mistrusted(void *arg, struct http_client *client,
                               struct http_exchange *x, struct arena *a,
                               struct err *e)
@@ -410,7 +444,7 @@ int main(void)
         cmocka_unit_test(test_offers_lies), cmocka_unit_test(test_hang),
         cmocka_unit_test(test_dropped), cmocka_unit_test(test_sleep),
         cmocka_unit_test(test_cancelled_before), cmocka_unit_test(test_http),
-        cmocka_unit_test(test_http_way),
+        cmocka_unit_test(test_http_way), cmocka_unit_test(test_http_brief),
         cmocka_unit_test(test_crash), cmocka_unit_test(test_log)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

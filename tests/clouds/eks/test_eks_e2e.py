@@ -79,3 +79,34 @@ def test_killed_at_every_moment_of_a_launch(world):
         d.until(lambda: not d.nodes() and not held(cloud))
         assert [cloud.at(p)["target"] for p in ("cpu", "t4_a", "t4_b")] == [0, 0, 0], n
         d.stop()
+
+
+def test_a_node_type_that_is_taken_out_leaves_no_machine_behind(world):
+    """Its groups are nobody's in the configuration then; its machine is paid for all the same."""
+    cloud, d = world
+    d.start()
+    d.post({"owner": "x", "bundles": [T4]})
+    d.until(lambda: d.ready("t4") == 1, 40)
+    assert len(held(cloud)) == 1
+    text = d.path.read_text()
+    d.kill()
+    d.write(text[:text.index("  t4:")])
+    d.start()
+    d.until(lambda: not held(cloud) and not d.nodes(), 40, "nobody ends it")
+    assert not d.events("node.lost")
+    assert [cloud.at(p)["target"] for p in ("cpu", "t4_a", "t4_b")] == [0, 0, 0]
+
+
+def test_a_group_with_room_for_some_buys_no_machine_twice(world):
+    """Two of three are granted and come late: what was granted is not bought elsewhere meanwhile."""
+    cloud, d = world
+    text = d.path.read_text()
+    d.write(text[:text.index("  t4:")] + """  near: {provider: eks, pool: %(t4_a)s, machine: g4dn.xlarge, max: 8, price: 0.5}
+  dear: {provider: eks, pool: %(t4_b)s, machine: g4dn.xlarge, max: 8, price: 0.9}
+""" % cloud.names)
+    cloud.late(pool=cloud.names["t4_a"], seconds=3)
+    d.start()
+    d.post({"owner": "x", "bundles": [T4] * 3})
+    d.until(lambda: d.ready() == 3, 60)
+    d.stays(lambda: len(cloud.bought()) <= 3, 6)
+    assert [cloud.at(p)["target"] for p in ("cpu", "t4_a", "t4_b")] == [0, 2, 1], "a machine was bought twice"
