@@ -65,7 +65,8 @@ static void hold_all(const struct attempt *a, uint32_t i)
     if (d->classes.v[i].n > 1)
         sketch_split(d, i, 1);
     for (uint32_t k = 0; k < a->g->n_wants; k++)
-        sketch_hold(d, i, a->wants[k], a->alts[k], d->left[a->wants[k]]);
+        if (d->left[a->wants[k]] > 0)  /* else held since the last plan */
+            sketch_hold(d, i, a->wants[k], a->alts[k], d->left[a->wants[k]]);
 }
 
 static bool plain_gang(const struct attempt *a)

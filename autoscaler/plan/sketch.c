@@ -67,7 +67,7 @@ void sketch_hold(struct sketch *d, uint32_t i, uint32_t want, uint32_t alt,
     struct node_class *c = sketch_touch(d, i);
     struct held h = {want, alt, count, c->held};
 
-    assert((uint64_t)c->n * count <= d->left[want]);
+    assert(count > 0 && (uint64_t)c->n * count <= d->left[want]);
     c->room[side] = room_take(t->s, &c->room[side],
                               &t->needs[sketch_shape(d, want, alt)], count,
                               d->arena);
