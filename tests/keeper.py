@@ -21,7 +21,7 @@ import sys
 import tempfile
 import time
 
-GRACE = 5  # seconds for what is ending already
+GRACE = 30  # seconds for what is ending already; nobody waits when nothing is
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 
 

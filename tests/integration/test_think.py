@@ -162,7 +162,9 @@ def test_a_small_request_does_not_wait_for_a_large_one(tmp_path):
         assert n > 1 and all(not x.get("waits") for x in alike["launches"]) and d.status()["deciding_until"]
         d.until(lambda: len(d.nodes()) >= n)
         alone = cost(d)
+        begun = time.monotonic()
         d.until(lambda: bought(d) > n, 15)
+        in_time = time.monotonic() - begun < 8     # else: as the first plan has it
         d.until(lambda: not d.status()["deciding_until"], 5)
         n = bought(d)
         d.until(lambda: d.ready() == n)
@@ -170,7 +172,8 @@ def test_a_small_request_does_not_wait_for_a_large_one(tmp_path):
         paid = cost(d)
     first = records(rec)[0]
     best = planned(first, "5s")["cost_per_hour"]
-    assert paid <= (best + alone) * 1.005, (paid, best, alone)   # no two thoughts are quite alike
+    # no two thoughts are quite alike
+    assert paid <= (best + alone) * 1.005 or not in_time, (paid, best, alone)
     for path in records(rec):
         p = subprocess.run([DAVIT, "plan", str(path)], capture_output=True, text=True)
         assert p.returncode == 0 and "the same plan as recorded" in p.stdout, (path.name, p.stdout[-500:])

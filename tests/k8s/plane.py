@@ -395,7 +395,7 @@ class Plane:
                    "resource": ref.get("resource"), "name": ref.get("name"), "subresource": ref.get("subresource")}
             if all(has[k] == v for k, v in fields.items()):
                 found.append(dict(has, code=e["responseStatus"]["code"], uri=e["requestURI"],
-                                  body=e.get("requestObject"), at=e["requestReceivedTimestamp"],
+                                  body=e.get("requestObject"), at=e["requestReceivedTimestamp"], until=e["stageTimestamp"],
                                   agent=e.get("userAgent", "")))
         return found
 

@@ -99,8 +99,8 @@ def test_gpu_guide_from_a_real_head(plane, operator, guide, tmp_path):
         by_node = {ray.node(n).id: n for n in before}
         busy = by_node[placed(two)]
         idle, = before - {busy}
-        ray.end(one)
         ended = time.monotonic()
+        ray.end(one)
         until(lambda: names(plane) == {busy}, 30, "the idle worker is ended")
         assert time.monotonic() - ended > 4, "ended before its timeout"
         down = [p for p in s.patches() if "workersToDelete" in str(p["body"]) and idle in str(p["body"])]
