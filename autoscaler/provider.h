@@ -67,6 +67,8 @@ struct davit_http {             /* request in the first part, reply after */
     /* files for https, NULL: ca_file: of the provider's settings or the
      * system's CAs; no client certificate */
     const char *ca_file, *cert_file, *key_file;
+    bool brief;                 /* the reply lives only until the operation's
+                                 * next request: for long lists in pages */
 };
 
 struct davit_host {             /* services: all a plug-in may ask of us */

@@ -2,70 +2,146 @@
 """Runs test suites in lanes side by side and counts what they ran.
 
 check.py SUITE...   names are the keys of SUITES below.
-Each suite is a command; its tests are counted from the runner's own closing
-lines.  A skipped test is a failure here: nothing is skipped silently.
-Ends with `N passed, N failed` alone on a line.
+A skipped test is a failure here: nothing is skipped silently.  So is anything
+that a suite leaves behind (keeper.py).  Where tests run against real servers
+and clocks, one that fails is run once more, alone, when all lanes are done, and
+named at the end.  Ends with `N passed, N failed` alone on a line.
 """
+import json
 import os
 import re
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PY = os.environ.get("DAVIT_PYTHON", sys.executable)
-PYTEST = [PY, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"]
-CLOUDS = [os.environ.get("DAVIT_CLOUDS_PYTHON", sys.executable)] + PYTEST[1:]
+CLOUDS_PY = os.environ.get("DAVIT_CLOUDS_PYTHON", sys.executable)
+KEEPER = [sys.executable, os.path.join(ROOT, "tests", "keeper.py")]
+PYTEST = [os.path.join(ROOT, "tests", "outcomes.py"), "-q", "-rs", "-p", "no:cacheprovider"]
+SECOND_TRIES = 5  # more failures than these are no accident
 
+
+class Suite:
+    """A command whose closing line counts its tests; or, with `tests`, pytest.
+    `real`: against real servers and clocks, so that a test has a second try."""
+
+    def __init__(self, *command, tests=(), real=False):
+        self.command, self.tests, self.real = list(command), list(tests), real
+
+
+def pytest(*tests, python=PY, real=False, before=()):
+    return Suite(*before, python, *PYTEST, tests=tests, real=real)
+
+
+def e2e_of(cloud):
+    return pytest("tests/e2e/clouds", "-k", cloud, python=CLOUDS_PY, real=True, before=NETNS)
+
+
+NETNS = ["tests/netns.sh"]
+PODS = [f"tests/k8s/test_{name}.py" for name in ("both", "doctor", "drain", "events", "pods", "watch")]
 SUITES = {
-    "lint": ["tests/lint/run.sh"],
-    "unit": ["make", "-s", "check-unit", "VARIANT=debug"],
-    "fuzz": ["make", "-s", "check-fuzz", "VARIANT=debug"],
-    "contract": ["make", "-s", "check-contract", "VARIANT=debug"],
-    "exec": ["make", "-s", "check-exec", "VARIANT=debug"],
-    "catalogue": PYTEST + ["tests/unit/test_catalogue.py", "tests/unit/test_reasons.py"],
-    "prop": PYTEST + ["tests/prop"],
-    "ray-cases": [PY, "tests/ray_cases.py", "tests/cases/ray/scheduler-cases.json"],
-    "ray-cases-random": [PY, "tests/ray_cases.py", "tests/cases/ray/random-cases.json"],
-    "integration": ["tests/netns.sh"] + PYTEST + ["tests/integration", "--ignore=tests/integration/test_ray_head.py"],
-    "ray-head": ["tests/netns.sh"] + PYTEST + ["tests/integration/test_ray_head.py"],
-    "clouds-eks": CLOUDS + ["tests/clouds/eks"],
-    "clouds-gke": CLOUDS + ["tests/clouds/gke"],
-    "clouds-aks": CLOUDS + ["tests/clouds/aks"],
-    "e2e": ["tests/netns.sh"] + PYTEST + ["tests/e2e", "--ignore=tests/e2e/clouds"],
-    "e2e-clouds": ["tests/netns.sh"] + CLOUDS + ["tests/e2e/clouds"],
-    "k8s": ["tests/netns.sh"] + PYTEST + ["tests/k8s"],
+    "lint": Suite("tests/lint/run.sh"),
+    "unit": Suite("make", "-s", "check-unit", "VARIANT=debug"),
+    "fuzz": Suite("make", "-s", "check-fuzz", "VARIANT=debug"),
+    "contract": Suite("make", "-s", "check-contract", "VARIANT=debug"),
+    "exec": Suite("make", "-s", "check-exec", "VARIANT=debug"),
+    "catalogue": pytest("tests/unit/test_catalogue.py", "tests/unit/test_reasons.py", "tests/unit/test_check.py"),
+    "prop": pytest("tests/prop", before=["nice"]),  # it only computes; others look at clocks
+    "ray-cases": Suite(PY, "tests/ray_cases.py", "tests/cases/ray/scheduler-cases.json"),
+    "ray-cases-random": Suite(PY, "tests/ray_cases.py", "tests/cases/ray/random-cases.json"),
+    "integration": pytest("tests/integration", "--ignore=tests/integration/test_ray_head.py", real=True, before=NETNS),
+    "ray-head": pytest("tests/integration/test_ray_head.py", real=True, before=NETNS),
+    "clouds-eks": pytest("tests/clouds/eks", python=CLOUDS_PY, real=True),
+    "clouds-gke": pytest("tests/clouds/gke", python=CLOUDS_PY, real=True),
+    "clouds-aks": pytest("tests/clouds/aks", python=CLOUDS_PY, real=True),
+    "e2e": pytest("tests/e2e", "--ignore=tests/e2e/clouds", real=True, before=NETNS),
+    "e2e-eks": e2e_of("eks"),
+    "e2e-gke": e2e_of("gke"),
+    "e2e-aks": e2e_of("aks"),
+    "k8s": pytest("tests/k8s", *(f"--ignore={t}" for t in PODS), real=True, before=NETNS),
+    "k8s-pods": pytest(*PODS, real=True, before=NETNS),
 }
 
-# Lanes side by side: real Ray and the clouds mostly wait, the rest computes.
+# Lanes side by side, of about equal length.  The first computes; the others wait
+# for servers most of the time, so that two cores carry them all.
 LANES = [
-    ["lint", "catalogue", "ray-cases", "ray-cases-random", "unit", "fuzz", "contract", "exec", "prop", "integration"],
-    ["e2e", "ray-head", "k8s"],
-    ["clouds-aks", "clouds-gke", "clouds-eks"],
-    ["e2e-clouds"],
+    ["lint", "catalogue", "ray-cases", "ray-cases-random", "unit", "fuzz", "contract", "exec", "prop"],
+    ["k8s"],
+    ["k8s-pods"],
+    ["integration", "clouds-aks"],
+    ["e2e", "clouds-eks"],
+    ["ray-head", "e2e-gke", "clouds-gke"],
+    ["e2e-eks", "e2e-aks"],
 ]
 PRINTING = threading.Lock()
 
-COUNTS = [
-    # pytest, and the plain form `N passed, N failed`
-    (re.compile(r"(\d+) passed"), "passed"),
-    (re.compile(r"(\d+) failed"), "failed"),
-    (re.compile(r"(\d+) error"), "failed"),
-    (re.compile(r"(\d+) skipped"), "failed"),
-]
+COUNTS = {
+    "passed": re.compile(r"(\d+) passed"),
+    "failed": re.compile(r"(\d+) (?:failed|error|skipped)"),
+}
 
 
 def count(lines):
-    """Counts of the last line that looks like a runner's closing line."""
+    """(passed, failed) of the last line that looks like a runner's closing line."""
     for line in reversed(lines):
         if "passed" in line or "failed" in line:
-            got = {"passed": 0, "failed": 0}
-            for rx, key in COUNTS:
-                for n in rx.findall(line):
-                    got[key] += int(n)
-            return got
-    return {"passed": 0, "failed": 0}
+            return tuple(sum(map(int, rx.findall(line))) for rx in COUNTS.values())
+    return 0, 0
+
+
+def read_outcomes(path):
+    """({id: outcome}, pytest's own end), of a pytest that may have broken off."""
+    try:
+        with open(path) as f:
+            results = dict(map(json.loads, f))
+    except FileNotFoundError:
+        results = {}
+    return results, results.pop("", None)
+
+
+class Run:
+    """One run of a suite, or of some of its tests: what came of it."""
+
+    def __init__(self, name, suite, tests=None, each=None):
+        """each(line) hears what is printed as it comes."""
+        began = time.monotonic()
+        self.name, self.lines, self.failures = name, [], []
+        with tempfile.TemporaryDirectory(prefix="dc") as here:
+            report, outcomes = os.path.join(here, "report"), os.path.join(here, "outcomes")
+            p = subprocess.Popen([*KEEPER, report, *suite.command, *(tests or suite.tests)], cwd=ROOT,
+                                 env=dict(os.environ, DAVIT_OUTCOMES=outcomes), stdout=subprocess.PIPE,
+                                 stderr=subprocess.STDOUT, text=True, errors="replace")
+            for line in p.stdout:
+                self.lines.append(line.rstrip())
+                if each:
+                    each(self.lines[-1])
+            p.wait()
+            with open(report) as f:
+                kept = json.load(f)
+            results, end = read_outcomes(outcomes)
+        ends = [f"{name}: left behind: {what}" for what in kept["left"]]
+        if suite.tests:
+            self.passed = sum(o == "passed" for o in results.values())
+            self.failed = len(results) - self.passed + bool(ends)
+            if end == 1:  # it went to its end: only its tests failed
+                self.failures = [t for t, o in results.items() if o == "failed"]
+            if end is None:
+                ends.append(f"{name}: broke off")
+                self.failed += 1
+        else:
+            self.passed, self.failed = count(self.lines)
+            self.failed += bool(ends)
+        if kept["code"] != 0 and self.failed == 0:
+            ends.append(f"{name}: ended with {kept['code']}")
+            self.failed = 1
+        if self.passed + self.failed == 0:
+            ends.append(f"{name}: ran no test")
+            self.failed = 1
+        self.ends = ends + [f"-- {name}: {self.passed} passed, {self.failed} failed, "
+                            f"{time.monotonic() - began:.0f} s, {kept['cpu']:.0f} s of CPU"]
 
 
 class Lane(threading.Thread):
@@ -73,40 +149,41 @@ class Lane(threading.Thread):
 
     def __init__(self, names, alone):
         super().__init__()
-        self.names, self.alone, self.total = names, alone, {"passed": 0, "failed": 0}
+        self.names, self.alone, self.runs = names, alone, []
 
     def run(self):
         for name in self.names:
-            got = self.suite(name)
-            for k in self.total:
-                self.total[k] += got[k]
-
-    def suite(self, name):
-        began = time.monotonic()
-        p = subprocess.Popen(SUITES[name], cwd=ROOT, stdout=subprocess.PIPE,
-                             stderr=subprocess.STDOUT, text=True, errors="replace")
-        lines = [f"== {name}"]
-        if self.alone:
-            say(lines)
-        for line in p.stdout:
-            lines.append(line.rstrip())
             if self.alone:
-                say(lines[-1:])
-        code = p.wait()
-        got = count(lines)
-        if code != 0 and got["failed"] == 0:
-            got["failed"] = 1
-        if got["passed"] + got["failed"] == 0:
-            got["failed"] = 1
-            lines.append(f"{name}: ran no test")
-        end = f"-- {name}: {got['passed']} passed, {got['failed']} failed, {time.monotonic() - began:.0f} s"
-        say([end] if self.alone else lines + [end])
-        return got
+                say([f"== {name}"])
+                self.runs.append(Run(name, SUITES[name], each=lambda line: say([line])))
+                say(self.runs[-1].ends)
+            else:
+                self.runs.append(Run(name, SUITES[name]))
+                say([f"== {name}"] + self.runs[-1].lines + self.runs[-1].ends)
 
 
 def say(lines):
     with PRINTING:
         print("\n".join(lines), flush=True)
+
+
+def second_try(runs):
+    """Runs once more what deserves it; prints what came of it and returns how
+    many of the failed tests passed now."""
+    again = [(r.name, t) for r in runs if SUITES[r.name].real for t in r.failures]
+    if len(again) > SECOND_TRIES:
+        say([f"second try: 0: {len(again)} tests failed, and more than {SECOND_TRIES} are no accident"])
+        return 0
+    told, won = [f"second try: {len(again)}"], 0
+    if again:
+        say(["== second try"])
+    for name, test in again:
+        r = Run(name, SUITES[name], tests=[test])
+        say(r.lines + r.ends)
+        won += r.failed == 0
+        told.append(f"  {test}: {'failed, then passed: its defect is to be looked for' if r.failed == 0 else 'failed twice'}")
+    say(told)
+    return won
 
 
 def main():
@@ -119,8 +196,13 @@ def main():
         t.start()
     for t in threads:
         t.join()
-    passed = sum(t.total["passed"] for t in threads)
-    failed = sum(t.total["failed"] for t in threads)
+    runs = [r for t in threads for r in t.runs]
+    if [r.name for r in runs] != [n for lane in lanes for n in lane]:
+        say(["check: a lane broke off"])
+        runs.append(None)
+    won = second_try([r for r in runs if r])
+    passed = sum(r.passed for r in runs if r) + won
+    failed = sum(r.failed if r else 1 for r in runs) - won
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 

@@ -22,6 +22,7 @@ class Check:
         self.w = World(snapshot)
         self.snapshot, self.plan = snapshot, plan
         self.bad = []
+        self.waited = {}       # key_of: since when, and its alternatives' times
         self.bundles = {(b["demand"], b["bundle"]): b
                         for b in plan["bundles"]}
         self.actions = {n["id"]: n for n in plan["nodes"]}
@@ -48,6 +49,8 @@ class Check:
         self.nodes_are_all_there()
         self.launches()
         self.holds()
+        self.cycles()
+        self.clocks()
         self.sums()
         self.gangs()
         self.limits()
@@ -58,18 +61,36 @@ class Check:
 
     # Every bundle asked for is in the plan, and no other.
     def demand_is_all_there(self):
-        def shape(e):
-            terms = {}
-            for t in e.get("selector") or []:
-                terms.setdefault((t["key"], t["op"]), set()).update(t["values"])
-            return (tuple(sorted(row_of(e.get("resources")).items())),
-                    tuple(sorted((k, tuple(sorted(v)))
-                                 for k, v in terms.items())),
-                    tuple(sorted(tolerations_of(e.get("tolerations"))))
-                    if self.w.tainted else (),
-                    DENIED if e.get("queue_denied") else e.get("queue"))
+        want, have = Counter(), Counter()
+        for key, count, since, afters in self.asked():
+            want[key] += count
+            self.waited.setdefault(key, []).append((since, afters))
+        for b in self.plan["bundles"]:
+            have[self.key_of(b)] += b["count"]
+        if want != have:
+            self.say(f"demand differs: asked and not planned "
+                     f"{dict(want - have)}, planned and not asked "
+                     f"{dict(have - want)}")
 
-        def asked(b):
+    def shape(self, e):
+        terms = {}
+        for t in e.get("selector") or []:
+            terms.setdefault((t["key"], t["op"]), set()).update(t["values"])
+        return (tuple(sorted(row_of(e.get("resources")).items())),
+                tuple(sorted((k, tuple(sorted(v))) for k, v in terms.items())),
+                tuple(sorted(tolerations_of(e.get("tolerations"))))
+                if self.w.tainted else (),
+                DENIED if e.get("queue_denied") else e.get("queue"))
+
+    def key_of(self, b):
+        """What tells a bundle of the plan from others."""
+        return (b["source"], b["owner"], b["id"], b.get("strategy", ""),
+                tuple(self.shape(a) for a in self.alternatives(b)))
+
+    def asked(self):
+        """Of each bundle asked for: its key, how many, since when, and the
+        times of its alternatives."""
+        def spelt(b):
             e = {"resources": b.get("resources")}
             if e["resources"] is None and not b.get("any_of"):
                 known = {"count", "accelerator_type", "labels", "selector",
@@ -87,42 +108,32 @@ class Check:
             e["tolerations"] = list(b.get("tolerations") or [])
             return e
 
-        def in_queue(e, queue):
-            return {**e, "queue": None if queue is DENIED else queue,
-                    "queue_denied": queue is DENIED}
-
-        want, have = Counter(), Counter()
-        for key, source, owner, strategy in (
+        for kind, source, owner, strategy in (
                 ("demands", "task", "ray", ""), ("gangs", "gang", "ray", "PACK"),
                 ("requests", "request", "default", "")):
-            for d in self.snapshot.get(key) or []:
+            for d in self.snapshot.get(kind) or []:
+                queue = self.w.queue_of(d, d.get("owner", owner))
                 for b in d.get("bundles", [d]):
-                    alts = [asked(b)]
+                    alts = [spelt(b)]
                     if b.get("any_of"):
-                        base = asked({**b, "any_of": 1,
+                        base = spelt({**b, "any_of": 1,
                                       "resources": b.get("resources") or {}})
-                        alts = []
-                        for a in b["any_of"]:
-                            over = asked(a)
-                            alts.append({
-                                "resources": {**base["resources"],
-                                              **over["resources"]},
-                                "selector": base["selector"] +
-                                over["selector"],
-                                "tolerations": base["tolerations"] +
-                                over["tolerations"]})
-                    queue = self.w.queue_of(d, d.get("owner", owner))
-                    alts = [in_queue(a, queue) for a in alts]
-                    want[(d.get("source", source), d.get("owner", owner),
-                          d.get("id", ""), d.get("strategy", strategy) or "",
-                          tuple(shape(a) for a in alts))] += b.get("count", 1)
-        for b in self.plan["bundles"]:
-            have[(b["source"], b["owner"], b["id"], b.get("strategy", ""),
-                  tuple(shape(a) for a in self.alternatives(b)))] += b["count"]
-        if want != have:
-            self.say(f"demand differs: asked and not planned "
-                     f"{dict(want - have)}, planned and not asked "
-                     f"{dict(have - want)}")
+                        alts = [{k: {**base[k], **a[k]} if k == "resources"
+                                 else base[k] + a[k] for k in base}
+                                for a in map(spelt, b["any_of"])]
+                    for a in alts:
+                        a["queue"] = None if queue is DENIED else queue
+                        a["queue_denied"] = queue is DENIED
+                    yield ((d.get("source", source), d.get("owner", owner),
+                            d.get("id", ""), d.get("strategy", strategy) or "",
+                            tuple(self.shape(a) for a in alts)),
+                           b.get("count", 1), d.get("since_ms") or 0,
+                           [millis(a.get("after") or 0)
+                            for a in b.get("any_of") or [b]])
+
+    def youngest(self, b):
+        """When the last of its like was first seen."""
+        return max([s for s, _ in self.waited.get(self.key_of(b), [])] or [0])
 
     def nodes_are_all_there(self):
         ids = Counter(n.id for n in self.w.nodes)
@@ -158,6 +169,61 @@ class Check:
         n = sum(l["count"] for l in self.plan["launches"])
         if n != self.plan["launched"]:
             self.say(f"launched {n}, plan says {self.plan['launched']}")
+
+    def clocks(self):
+        """A later alternative is not used before its time, unless no type
+        could ever hold those before."""
+        for x in self.plan["nodes"] + self.plan["launches"]:
+            for h in x["holds"]:
+                b = self.bundles[h["demand"], h["bundle"]]
+                alt = h["alternative"]
+                if alt and not any(
+                        self.time_has_come(b, alt, since, afters)
+                        for since, afters in self.waited[self.key_of(b)]):
+                    self.say(f"bundle {(h['demand'], h['bundle'])}: "
+                             f"alternative {alt} is used before its time")
+
+    def time_has_come(self, b, alt, since, afters):
+        w = self.w
+        wait = sum(afters[i + 1] for i in range(alt) if any(
+            fits(new_row(t), [(self.needs(b, i), 1)]) and
+            any(self.may(b, i, o) for o in t.offers) and
+            not self.over_quota(b, i)[1] for t in w.types.values()))
+        return not since or not w.now or w.now - since >= wait
+
+    def cycles(self):
+        """Nothing is bought of an offer that failed, for demand that waited
+        then, while others that were not tried since could hold all of it."""
+        w = self.w
+        if w.queues:
+            return
+        for l in self.plan["launches"]:
+            o = w.offers.get((l["type"], l["zone"], l["spot"]))
+            if o is None or not o.failed or not l["holds"] or \
+                    w.types[o.type].hosts > 1 or \
+                    l["why"] in ("min_of_type", "consolidation"):
+                continue
+            others = [(x, n) for x, n in self.open_offers()
+                      if x.tried < o.failed and w.types[x.type].hosts == 1]
+            if all(self.others_could(h, o, others) for h in l["holds"]):
+                self.say(f"{o.type} {o.zone} failed and is tried again before "
+                         f"{others[0][0].type} {others[0][0].zone}")
+
+    def others_could(self, h, failed, others):
+        """Hold all that is on new nodes and like this."""
+        w = self.w
+        b, alt = self.bundles[h["demand"], h["bundle"]], h["alternative"]
+        if b.get("strategy") or failed.failed < self.youngest(b):
+            return False
+        most = 0
+        for x, n in others:
+            t = w.types[x.type]
+            if self.may(b, alt, x) and fits(new_row(t),
+                                            [(self.needs(b, alt), 1)]) and \
+                    not (t.accelerator and w.conserve and self.plain(b, alt)):
+                most += n
+        return most >= sum(x["count"] * l["count"]
+                           for l in self.plan["launches"] for x in l["holds"])
 
     def one_node(self, name, place, total, free, holds):
         """Requests lie on the total, everything else on what is free."""
@@ -380,17 +446,24 @@ class Check:
                    for t in self.w.types.values())
 
     def conserved(self):
+        """No accelerator is bought for plain work.  The other machines of a
+        unit are bought anyway."""
+        w = self.w
+        riders = Counter()
         for l in self.plan["launches"]:
-            t = self.w.types.get(l["type"])
+            t = w.types.get(l["type"])
             if t is None or not t.accelerator or not l["holds"] or \
                     l["why"] in ("min_of_type", "consolidation"):
                 continue
-            for h in l["holds"]:
-                b = self.bundles[h["demand"], h["bundle"]]
-                if not self.plain(b, h["alternative"]):
-                    break
+            offer = l["type"], l["zone"], l["spot"]
+            if all(self.plain(self.bundles[h["demand"], h["bundle"]],
+                              h["alternative"]) for h in l["holds"]):
+                riders[offer] += l["count"]
             else:
-                self.say(f"{l['type']} is launched for work that needs no "
+                riders[offer] -= l["count"] * (t.hosts - 1)
+        for offer, n in riders.items():
+            if n > 0:
+                self.say(f"{offer[0]} is launched for work that needs no "
                          f"accelerator")
 
     def ends(self):
@@ -531,8 +604,9 @@ class Check:
             if b["waiting"]:
                 self.not_lazy(key, b)
 
-    def not_lazy(self, key, b):
-        """No offer stands open for a bundle that waits."""
+    def open_offers(self):
+        """Those that one more unit could be bought of, and how many machines;
+        none where limits are set that are not followed here."""
         w = self.w
         if w.max_launching is not None or w.speed or w.max_cost is not None:
             return
@@ -545,18 +619,23 @@ class Check:
             count[l["type"]] += l["count"]
             rooms[l["type"], l["zone"], l["spot"]] += l["count"]
             ours += l["count"]
-        if w.max_nodes is not None and ours >= w.max_nodes:
-            return
-        if self.over_quota(b, 0)[0]:
-            return
         for o in w.offers.values():
             t = w.types[o.type]
-            if t.unavailable or count[t.name] + t.hosts > t.max or \
-                    (w.max_nodes is not None and
-                     ours + t.hosts > w.max_nodes) or o.until > w.now or \
-                    (o.room is not None and
-                     rooms[o.type, o.zone, o.spot] + t.hosts > o.room):
-                continue
+            left = t.max - count[t.name]
+            if w.max_nodes is not None:
+                left = min(left, w.max_nodes - ours)
+            if o.room is not None:
+                left = min(left, o.room - rooms[o.type, o.zone, o.spot])
+            if not t.unavailable and o.until <= w.now and left >= t.hosts:
+                yield o, left
+
+    def not_lazy(self, key, b):
+        """No offer stands open for a bundle that waits."""
+        w = self.w
+        if self.over_quota(b, 0)[0]:
+            return
+        for o, _ in self.open_offers():
+            t = w.types[o.type]
             if t.accelerator and w.conserve and self.plain(b, 0):
                 continue
             if fits(new_row(t), [(self.needs(b, 0), 1)]) and \

@@ -158,6 +158,8 @@ class Offer:
         self.price = o.get("price", t.get("price"))
         self.room = o.get("room")
         self.until = o.get("set_aside_until_ms") or 0
+        self.failed = o.get("failed_ms") or 0
+        self.tried = self.failed
         self.labels = labels_of(t.get("resources"), own_labels(t),
                                 place_labels(self.zone, self.spot))
         self.taints = taints_of(t.get("taints"))
@@ -256,6 +258,10 @@ class World:
         self.nodes = [Node(n, self.types) for n in s.get("nodes") or []]
         self.offers = {(o.type, o.zone, o.spot): o
                        for t in self.types.values() for o in t.offers}
+        for n in self.nodes:
+            o = offer_of(n, self.types[n.type]) if n.type in self.types else None
+            if o:
+                o.tried = max(o.tried, n.created)
         self.queues = {q["name"]: Queue(q) for q in s.get("queues") or []}
         for place in list(self.offers.values()) + self.nodes:
             name = place.type if place.type in self.types else None

@@ -1,6 +1,6 @@
 # tests.mk - included by the Makefile: every test there is, by name.
 
-include tests/fuzz/fuzz.mk tests/plugin/plugin.mk tests/contract/contract.mk tests/exec/exec.mk tests/bench/bench.mk $(wildcard tests/clouds/*/*.mk)
+include tests/fuzz/fuzz.mk tests/plugin/plugin.mk tests/contract/contract.mk tests/exec/exec.mk tests/bench/bench.mk tests/clouds/clouds.mk
 
 UNIT_SRCS := $(sort $(wildcard tests/unit/test_*.c))
 UNIT_BINS := $(UNIT_SRCS:tests/unit/%.c=$(B)/tests/%)
@@ -22,17 +22,17 @@ setup:
 
 # What suites build in build/release is built before they start side by side.
 .PHONY: test-tools
-test-tools: all $(B)/bench_plan $(TEST_SOS) $(CHECK_PROVIDER) $(EKS_TOOLS) $(B)/tests/gke_drive
+test-tools: all $(B)/bench_plan $(TEST_SOS) $(CHECK_PROVIDER) $(CLOUD_TOOLS)
 
 K8S = tests/setup.sh test >/dev/null && DAVIT_K8S_BINS=$$(tests/setup.sh k8s) && export DAVIT_K8S_BINS
-CHECK = py=$$(tests/setup.sh test) && clouds=$$(tests/setup.sh clouds) && $(MAKE) -s test-tools && DAVIT_PYTHON=$$py/bin/python DAVIT_CLOUDS_PYTHON=$$clouds/bin/python PATH="$$py/bin:$$PATH" $$py/bin/python tests/check.py
+CHECK = py=$$(tests/setup.sh test) && clouds=$$(tests/setup.sh clouds) && $(MAKE) -s $(if $(filter -j%,$(MAKEFLAGS)),,-j$$(nproc)) test-tools && DAVIT_PYTHON=$$py/bin/python DAVIT_CLOUDS_PYTHON=$$clouds/bin/python PATH="$$py/bin:$$PATH" $$py/bin/python tests/check.py
 
 .PHONY: check check-ray check-k8s check-clouds
 check:  ## everything, real Ray and a real Kubernetes control plane included, set-up too
 	@$(K8S) && $(CHECK)
 
 check-k8s:  ## the tests on a real Kubernetes control plane, built first: once, ten to fifteen minutes
-	@$(K8S) && $(CHECK) k8s
+	@$(K8S) && $(CHECK) k8s k8s-pods
 
 check-ray:  ## the end-to-end tests with real Ray
 	@$(CHECK) e2e
@@ -47,7 +47,7 @@ bench:  ## latency, memory and rate of the daemon, with real Ray
 	@py=$$(tests/setup.sh test) && $(MAKE) -s all $(B)/tests/plugins/davit-stamp.so && PATH="$$py/bin:$$PATH" tests/netns.sh $$py/bin/python tests/bench/bench_loop.py
 
 check-clouds:  ## the clouds' plug-ins against moto and servers judged by the vendors' schemas
-	@$(CHECK) clouds-eks clouds-gke clouds-aks e2e-clouds
+	@$(CHECK) clouds-eks clouds-gke clouds-aks e2e-eks e2e-gke e2e-aks
 
 .PHONY: demo demo-ray
 demo:  ## installs what is missing, builds, and shows Davit at work on a simulated cloud

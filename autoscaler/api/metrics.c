@@ -274,6 +274,22 @@ static void ray_nodes(struct buf *b, struct view *v, const struct counts *c)
                  v->facts->types[t].name, c[t].failed);
 }
 
+/* Of a node type, or there on a node.  Names that only a request has, and those
+ * made up for what keeps pods apart, would be a new time series each day. */
+static bool is_lasting(const struct view *v, const char *name, bool there)
+{
+    if (strncmp(name, "davit.io/", 9) == 0 ||
+        strncmp(name, "host port ", 10) == 0)
+        return false;
+    for (uint32_t t = 0; t < v->facts->n_types && !there; t++) {
+        const struct qtys *q = &v->facts->types[t].resources;
+
+        for (uint32_t i = 0; i < q->n && !there; i++)
+            there = strcmp(q->v[i].name, name) == 0;
+    }
+    return there;
+}
+
 static void ray_resources(struct buf *b, struct view *v)
 {
     uint32_t n = v->s->n_columns;
@@ -296,8 +312,12 @@ static void ray_resources(struct buf *b, struct view *v)
         head(b, name, "gauge", part ? "Resources of nodes that are starting"
                                     : "Resources of nodes that are there");
         for (uint32_t c = 0; c < n; c++) {
+            const char *resource = view_str(v, v->s->columns[c].name);
+
+            if (!is_lasting(v, resource, now[c] || pending[c]))
+                continue;
             buf_printf(b, "%s{", name);
-            label(b, "resource", view_str(v, v->s->columns[c].name));
+            label(b, "resource", resource);
             buf_str(b, ",");
             label(b, "SessionName",
                   v->page->ray_session ? v->page->ray_session : "");

@@ -1,5 +1,6 @@
 /*
- * standby.c - GET /healthz is 200, all else 503 with what is waited for.
+ * standby.c - GET /healthz (or one of its other names) is 200, all else 503
+ * with what is waited for.
  *
  * A Deployment's probes need an answer from a standby too: alive, so that it
  * is not restarted, and not ready, so that the Service leads to the leader.
@@ -30,7 +31,8 @@ static enum MHD_Result answer(void *cls, struct MHD_Connection *connection,
     struct standby *s = cls;
     struct MHD_Response *r;
     enum MHD_Result rc;
-    bool health = strcmp(url, "/healthz") == 0;
+    bool health = strcmp(url, "/healthz") == 0 || strcmp(url, "/livez") == 0 ||
+                  strcmp(url, "/health-check") == 0;
     json_t *json;
     char *text;
 

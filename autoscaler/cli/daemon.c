@@ -21,6 +21,8 @@ void daemon_prepare(enum log_level level, bool json)
     log_setup(level, json);
     /* A peer that hangs up, or nobody reading the log, is no reason to end. */
     signal(SIGPIPE, SIG_IGN);
+    /* A standby reads the file when it leads; the loop takes this over. */
+    signal(SIGHUP, SIG_IGN);
 }
 
 static void waits_told(void *arg, const char *text)

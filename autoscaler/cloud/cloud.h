@@ -102,9 +102,10 @@ void call_free(struct call *c);
  * the provider after THROTTLED, BROKEN and, until reload, AUTH, and after what
  * has no type.  Each failure doubles the rest up to a most (rests.c has the
  * table); failures that come in while a rest is in force are the same event and
- * do not.  A success of the same offer ends that one.  A provider's is ended by
- * a success once it has been quiet for as long as it rested.  Note a machine
- * that FAILED once, not at every list.  Owned by the control thread. */
+ * do not.  A good answer ends an offer's rest, and a machine that joins forgets
+ * its failures.  A provider's is ended by a good answer once it has been quiet
+ * for as long as it rested.  Note a machine that FAILED once, not at every
+ * list.  Owned by the control thread. */
 struct rests;
 struct rests *rests_new(void);
 void rests_free(struct rests *r);
@@ -115,6 +116,7 @@ struct rest {
     char text[208];
     int64_t until_ms;           /* wall; INT64_MAX: until reload */
     int64_t delay_ms;           /* the last one */
+    int64_t failed_ms;          /* wall, the last failure; 0: none */
     uint32_t failures, room;
 };
 /* Records a failed or good answer; returns the rest it led to, or NULL. */
@@ -131,6 +133,16 @@ const struct rest *rests_note_launch(struct rests *r, const char *provider,
                                      const char *type, const char *zone,
                                      bool spot, uint32_t asked, uint32_t got,
                                      const struct err *e, int64_t now_ms);
+/* A machine of the offer, launched then, has joined. */
+void rests_joined(struct rests *r, const char *provider, const char *type,
+                  const char *zone, bool spot, int64_t launched_ms,
+                  int64_t now_ms);
+/* When the offer itself failed last, no machine having joined since; 0 when
+ * that is an hour ago or never was.  A quota that only lowered the room is no
+ * failure. */
+int64_t rests_failed_ms(const struct rests *r, const char *provider,
+                        const char *type, const char *zone, bool spot,
+                        int64_t now_ms);
 /* The rest in force for this offer (its own or its provider's), or NULL. */
 const struct rest *rests_find(const struct rests *r, const char *provider,
                               const char *type, const char *zone, bool spot,

@@ -51,6 +51,7 @@ void host_leave(struct davit_call *dc)
         client_give_back(dc->provider, dc->client);
     dc->client = NULL;
     arena_done(&dc->replies);
+    arena_done(&dc->brief);
 }
 
 const char *provider_running_here(void)
@@ -187,14 +188,23 @@ static enum status exchange(struct davit_call *dc, struct davit_http *h,
     }
     struct provider *p = dc->provider;
     struct http_client *c = client_take(dc);
+    struct arena *to = &dc->replies;
+    arena_done(&dc->brief);
+    if (DAVIT_HAS(h, struct davit_http, brief) && h->brief)
+        to = &dc->brief;
     if (p->tap != NULL)
-        s = p->tap(p->tap_arg, c, &x, &dc->replies, e);
+        s = p->tap(p->tap_arg, c, &x, to, e);
     else if (p->line != NULL)
-        s = traffic_do(p->line, &dc->on_tape, c, &x, &dc->replies, e);
+        s = traffic_do(p->line, &dc->on_tape, c, &x, to, e);
     else
-        s = http_do(c, &x, &dc->replies, e);
+        s = http_do(c, &x, to, e);
     if (p->line != NULL)
         traffic_note(p->line, h->method, s == ST_OK ? x.status : 0);
+    /* The way to the cloud is at fault (a certificate, say), not the node type:
+     * that would rest until a reload, though the fault may be mended there.
+     * What a recording lacks it lacks for good. */
+    if (s == ST_INVALID && strcmp(e->code, "NotRecorded") != 0)
+        s = e->status = ST_BROKEN;
     if (s != ST_OK)
         return s;
     dc->reply_bytes += x.reply_len;

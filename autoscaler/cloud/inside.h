@@ -49,6 +49,7 @@ struct davit_call {
     const atomic_bool *cancel;
     int64_t deadline_mono_ms;
     struct arena replies;        /* HTTP answers, until the operation returns */
+    struct arena brief;          /* the last one, when that is enough */
     size_t reply_bytes;
     struct http_client *client;
     uint32_t lines;              /* logged so far */

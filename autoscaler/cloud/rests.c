@@ -20,6 +20,7 @@
 
 #define RETRY_AFTER_MAX_MS (3600 * INT64_C(1000))
 #define ROOM_HOLDS_MS (600 * INT64_C(1000))
+#define FAILURE_TOLD_MS (3600 * INT64_C(1000))  /* the longest rest */
 
 enum scope { SCOPE_NONE, SCOPE_OFFER, SCOPE_TYPE, SCOPE_PROVIDER };
 
@@ -198,6 +199,7 @@ static void rest_begin(struct record *f, const struct err *e, int64_t now_ms)
      * not five, and the rest neither grows nor starts anew. */
     if (!resting)
         t->failures++;
+    t->failed_ms = now_ms;
     if (rule->first_ms == 0) {
         t->delay_ms = t->until_ms = INT64_MAX;
         return;
@@ -217,20 +219,28 @@ static void rest_begin(struct record *f, const struct err *e, int64_t now_ms)
     }
 }
 
-/* A good answer.  An offer is forgiven at once.  A provider is when it has been
- * quiet for as long as it rested: its lists go well between two throttled
- * launches, and must not keep the rest from growing. */
+static struct record *offer_find(const struct rests *r, const char *provider,
+                                 const char *type, const char *zone, bool spot)
+{
+    return type[0] == '\0'
+               ? NULL
+               : record_find(r, SCOPE_OFFER, provider, type, zone, spot);
+}
+
+/* A good answer ends an offer's rest, but its failures are forgotten only when a
+ * machine joins: many clouds say yes to any launch and tell later that there is
+ * none.  A provider is forgiven when it has been quiet for as long as it
+ * rested: its lists go well between two throttled launches, and must not keep
+ * the rest from growing. */
 static void forgive(struct rests *r, const char *provider, const char *type,
                     const char *zone, bool spot, int64_t now_ms)
 {
-    struct record *f =
-        type[0] == '\0'
-            ? NULL
-            : record_find(r, SCOPE_OFFER, provider, type, zone, spot);
+    struct record *f = offer_find(r, provider, type, zone, spot);
+
     /* A lowered room stays: what went well is below the quota, and the next
      * launch had better not start from above it again. */
-    if (f != NULL && now_ms >= f->room_until_ms)
-        f->in_use = false;
+    if (f != NULL && now_ms < f->rest.until_ms)
+        f->rest.until_ms = now_ms;
     f = record_find(r, SCOPE_PROVIDER, provider, "", "", false);
     if (f != NULL && f->rest.until_ms != INT64_MAX &&
         now_ms >= f->rest.until_ms + f->rest.delay_ms)
@@ -279,6 +289,31 @@ const struct rest *rests_note_launch(struct rests *r, const char *provider,
     }
     rest_begin(f, e, now_ms);
     return &f->rest;
+}
+
+void rests_joined(struct rests *r, const char *provider, const char *type,
+                  const char *zone, bool spot, int64_t launched_ms,
+                  int64_t now_ms)
+{
+    struct record *f = offer_find(r, provider, type, zone, spot);
+
+    /* What was launched before the failure says nothing about it. */
+    if (f == NULL || launched_ms <= f->rest.failed_ms)
+        return;
+    f->rest.failures = 0;
+    f->rest.failed_ms = 0;
+    f->in_use = now_ms < f->room_until_ms;
+}
+
+int64_t rests_failed_ms(const struct rests *r, const char *provider,
+                        const char *type, const char *zone, bool spot,
+                        int64_t now_ms)
+{
+    const struct record *f = offer_find(r, provider, type, zone, spot);
+
+    return f != NULL && now_ms - f->rest.failed_ms < FAILURE_TOLD_MS
+               ? f->rest.failed_ms
+               : 0;
 }
 
 const struct rest *rests_note(struct rests *r, const char *provider,

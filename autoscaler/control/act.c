@@ -15,7 +15,8 @@
 #include "../wire/ray.h"
 #include "state.h"
 
-enum { CALL_TIMEOUT_MS = 120000, TERMINATE_BATCH = 500 };
+enum { CALL_TIMEOUT_MS = 120000, TERMINATE_BATCH = 500,
+       HOLDS_COPIED = 2048 };  /* a ConfigMap has room for 1 MiB of machines */
 
 /* ---- the wish rule: tasks and gangs must be wanted by two views in a row,
  * since one view may count a task both as running and as pending (ray issue
@@ -177,6 +178,11 @@ static void intend(struct dealer *d, uint32_t count, enum reason why,
         m->progress_ms = c->now_ms;
         m->needed_ms = c->now_ms;
         m->holds = holds_text(&holds);
+        if (c->opts.ha && m->holds && strlen(m->holds) > HOLDS_COPIED) {
+            free(m->holds);   /* it only helps the next leader's first plan */
+            m->holds = NULL;
+        }
+        m->undecided = d->waits && l && l->open;
         fleet_touch(&c->fleet, m);
     }
     arena_done(&scratch);
@@ -233,7 +239,7 @@ static void act_launches(struct control *c, const struct snapshot *now,
         d.looked = false;
         intend(&d, n, sum[o].why, whom);
         if (!waits)
-            think_launched(c);
+            think_launched(c, now, plan);
     }
     wishes_forget(c);
     free(granted);

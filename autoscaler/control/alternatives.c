@@ -8,7 +8,6 @@
  * the first plan.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "../base/clock.h"
 #include "state.h"
@@ -20,14 +19,6 @@ static bool has_clock(const struct fact_demand *d)
             if (d->bundles[i].alts[k].after_ms > 0)
                 return true;
     return false;
-}
-
-static struct request *request_of(struct control *c, const char *owner)
-{
-    for (uint32_t i = 0; i < c->n_requests; i++)
-        if (strcmp(c->requests[i]->owner, owner) == 0)
-            return c->requests[i];
-    return NULL;
 }
 
 /* Bundles that have their first choice on a ready node, per bundle. */
@@ -88,7 +79,7 @@ void requests_clock(struct control *c, const struct snapshot *now,
 
         if (d->source != SOURCE_REQUEST)
             continue;
-        r = request_of(c, now->str[d->owner]);
+        r = request_find(c, now->str[d->owner]);
         if (!r || !has_clock(&r->demand))
             continue;
         if (!had)

@@ -84,7 +84,7 @@ void answer_launch(struct control *c, struct call *call)
         } else {
             m->failure = call->status;
             m->progress_ms = c->now_ms;
-            snprintf(m->detail, sizeof m->detail, "%.150s", call->err.text);
+            machine_detail(m, call->err.text);
             m->retry_ms = retry_at(c, m, &call->err);
         }
     }

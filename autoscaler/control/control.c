@@ -9,6 +9,7 @@
 #include "control.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -21,7 +22,7 @@
 #include "state.h"
 
 enum { WORKERS = 16, WORKERS_STUCK = 16, LONGEST_REST_MS = 5000,
-       STOP_MS = 5000 };
+       STOP_MS = 5000, TRIM_MS = 5000 };
 
 static struct status_page *page_new(void)
 {
@@ -91,9 +92,47 @@ static void metrics_count(struct control *c, int64_t plan_us, int64_t tick_us)
         atomic_store(&m->plan_us_max, (unsigned long long)plan_us);
 }
 
+static void polls(struct control *c)
+{
+    sites_poll(c);
+    source_poll(c);
+    heads_poll(c);
+}
+
+/* What there is to fold; false when it is no news and nothing is due: the last
+ * plan stands.  (A wish waits for the next view, whatever that says.) */
+static bool look(struct control *c)
+{
+    uint64_t version = c->fleet.version;
+
+    c->now_ms = clock_steady_ms();
+    c->due_ms = clock_mono_ms() + LONGEST_REST_MS;
+    reload_if_wanted(c);
+    observe_fold(c);                    /* answers become facts; never acts */
+    if (!c->changed && c->fleet.version == version && c->n_wishes == 0 &&
+        clock_mono_ms() < c->plan_due_ms) {
+        control_wake_at(c, c->plan_due_ms);
+        polls(c);
+        return false;
+    }
+    c->changed = false;
+    return true;
+}
+
+/* Lists and plans of a large cluster are megabytes for a moment, in pieces
+ * among which something small lives on: the heap would keep the room of all of
+ * them for good. */
+static void memory_trim(struct control *c)
+{
+    if (clock_mono_ms() < c->trim_due_ms)
+        return;
+    malloc_trim(0);
+    c->trim_due_ms = clock_mono_ms() + TRIM_MS;
+}
+
 static void tick(struct control *c)
 {
-    struct status_page *page = page_new();
+    struct status_page *page;
     struct snapshot *now;
     struct facts *facts;
     struct plan *plan;
@@ -101,12 +140,10 @@ static void tick(struct control *c)
     struct err err;
     bool waits;
 
-    c->now_ms = clock_steady_ms();
-    c->due_ms = clock_mono_ms() + LONGEST_REST_MS;
+    if (!look(c))
+        return;
     c->tick++;
-
-    reload_if_wanted(c);
-    observe_fold(c);                    /* answers become facts; never acts */
+    page = page_new();
     facts = facts_take(c, &page->arena);
     c->planned = snapshot_make(facts, &page->arena, &now, &err) == ST_OK;
     if (c->planned) {
@@ -114,7 +151,7 @@ static void tick(struct control *c)
         t1 = cpu_us();
         planner_run(now, PLANNER_AT_ONCE, &page->arena, plan);  /* pure */
         page->planned_us = cpu_us() - t1;
-        waits = think_waits(c, plan);   /* for a better way to buy it */
+        waits = think_waits(c, now, plan);  /* for a better way to buy it */
         act(c, now, plan, waits);       /* intents into the ledger */
         act_send(c);                    /* journal, then calls */
         requests_clock(c, now, plan);   /* whose alternatives wait */
@@ -129,6 +166,7 @@ static void tick(struct control *c)
             record_put(c->record, page);
         heads_report(c, page);
         kube_words(c, page);
+        unplaced_tell(c, page);
     } else {
         /* Facts come through checked readers: a bug of ours, told loudly;
          * the fleet stays as it is. */
@@ -136,12 +174,12 @@ static void tick(struct control *c)
         act_send(c);
     }
     commands_answer(c);
-    sites_poll(c);
-    source_poll(c);
-    heads_poll(c);
+    c->plan_due_ms = c->due_ms;
+    polls(c);
     fleet_sweep(&c->fleet);
     metrics_count(c, page->planned_us, cpu_us() - t0);
     status_unref(page);
+    memory_trim(c);
 }
 
 void control_wake_at(struct control *c, int64_t mono_ms)
@@ -223,19 +261,22 @@ static void machine_written(void *arg, const struct machine *m,
     journal_put_machine(c->journal, m, NULL);  /* the commit tells */
 }
 
-/* Listeners may ask for what happened before this start. */
+/* Listeners may ask for what happened before this start.  A full disk may have
+ * lost some: the ring has no holes, so it begins behind the last of them. */
 static void events_load(struct control *c)
 {
     int64_t next = journal_next_event(c->journal);
     struct journal_event *v;
     struct arena arena = {0};
-    uint32_t n = 0;
+    uint32_t n = 0, first;
 
     if (journal_load_events(c->journal, next - EVENT_RING, EVENT_RING, &arena,
                             &v, &n, NULL) != ST_OK)
         n = 0;
-    event_ring_init(&c->events, n ? v[0].id : next);
-    for (uint32_t i = 0; i < n; i++)
+    for (first = n; first > 0 && v[first - 1].id == next - (n - first) - 1;)
+        first--;
+    event_ring_init(&c->events, next - (n - first));
+    for (uint32_t i = first; i < n; i++)
         event_add(&c->events, v[i].at_ms, v[i].kind, v[i].subject, v[i].reason,
                   v[i].text);
     arena_done(&arena);
@@ -259,6 +300,7 @@ enum status control_new(const struct control_opts *o, struct config *conf,
     c->started_ms = c->config_loaded_ms = c->now_ms =
         clock_steady_ms();
     c->journal_ok = c->copy_ok = true;
+    c->reload_wanted = o->ha != NULL;  /* a standby may have waited for long */
     loop_open(c);
     fleet_init(&c->fleet);
     status_board_init(&c->board);

@@ -95,6 +95,7 @@ enum status ha_open(const struct config *c, struct ha **ret, struct err *err)
     struct kube_access_opts o = {.kubeconfig = c->kube_kubeconfig,
                                  .context = c->kube_context};
     struct kube_lease_opts lease;
+    pthread_condattr_t attr;
     struct ha *h;
     enum status s;
 
@@ -122,7 +123,10 @@ enum status ha_open(const struct config *c, struct ha **ret, struct err *err)
                                      h->lease_ms};
     h->lease = kube_lease_new(&lease, h->lease_kube);
     pthread_mutex_init(&h->lock, NULL);
-    pthread_cond_init(&h->wake, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&h->wake, &attr);
+    pthread_condattr_destroy(&attr);
     *ret = h;
     return ST_OK;
 }
@@ -148,7 +152,7 @@ static bool rest(struct ha *h, int64_t ms)
     struct timespec until;
     bool stop;
 
-    clock_gettime(CLOCK_REALTIME, &until);
+    clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += ms / 1000;
     until.tv_nsec += (ms % 1000) * 1000000;
     if (until.tv_nsec >= 1000000000) {
@@ -198,6 +202,19 @@ static void *keep(void *arg)
     return NULL;
 }
 
+/* The lease, under a token above all that have written the copy. */
+static bool led(struct ha *h, struct err *err)
+{
+    int64_t fence;
+
+    if (kube_lease_try(h->lease, clock_mono_ms(), err) != ST_OK ||
+        kube_state_fence(h->state_kube, h->space, h->name, &fence, err) !=
+            ST_OK)
+        return false;
+    return fence < kube_lease_token(h->lease) ||
+           kube_lease_raise(h->lease, fence + 1, err) == ST_OK;
+}
+
 void ha_lead(struct ha *h, void (*waits)(void *arg, const char *text),
              void *arg)
 {
@@ -209,7 +226,7 @@ void ha_lead(struct ha *h, void (*waits)(void *arg, const char *text),
         pause = STANDBY_LEAST_MS;
     if (pause > STANDBY_MOST_MS)
         pause = STANDBY_MOST_MS;
-    while (kube_lease_try(h->lease, clock_mono_ms(), &err) != ST_OK) {
+    while (!led(h, &err)) {
         if (strcmp(err.code, "Held") == 0)
             snprintf(text, sizeof text, "standby: %.200s leads (%.120s/%.120s)",
                      kube_lease_holder(h->lease), h->space, h->name);

@@ -2,11 +2,12 @@
  * head.c - the heads: opened, read, their answers folded in.
  *
  * Reads of a Ray head follow one another at 50 times what one takes, between
- * 100 ms and 1 s, so that looking costs the head at most two per cent, or after
- * 100 ms when a launch waits for a second look.  A head that waits for changes
- * itself is read again at once.  A failed read changes nothing in the fleet; it
- * only makes that head's part of the facts stale.
+ * 100 ms and 1 s, so that looking costs the head at most two per cent; sooner
+ * when a launch waits for a second look, or drained nodes end.  A head that
+ * waits for changes itself is read again at once.  A failed read changes nothing
+ * in the fleet; it only makes that head's part of the facts stale.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,10 +19,11 @@
 
 enum {
     READ_LEAST_MS = 100, READ_MOST_MS = 1000,
+    READ_END_MS = 200,         /* while drained nodes are about to end */
+    END_MS = 10000,
     READ_TIMEOUT_MS = 30000,
     WAIT_MS = 4000,            /* a waiting head tells so often that it lives */
     STALE_MS = 10000,          /* a view older than this is not fresh */
-    HEAD_WORKERS = 2,          /* a reader and a writer */
 };
 
 /* ---- calls */
@@ -55,6 +57,19 @@ static void head_job_run(struct job *job)
     }
 }
 
+static bool *free_writer(const struct head *h)
+{
+    for (uint32_t i = 0; i < h->ops->writers; i++)
+        if (!h->writing[i])
+            return (bool *)(uintptr_t)&h->writing[i];
+    return NULL;
+}
+
+bool head_is_free(const struct head *h)
+{
+    return free_writer(h) != NULL;
+}
+
 struct head_job *head_job_new(struct head *h, enum head_op op, int timeout_ms)
 {
     struct head_job *j = calloc(1, sizeof *j);
@@ -63,7 +78,10 @@ struct head_job *head_job_new(struct head *h, enum head_op op, int timeout_ms)
         abort();
     j->op = op;
     j->head = h;
-    j->handle = op == HEAD_READ ? h->reader : h->writer;
+    j->taken = op == HEAD_READ ? &h->reading : free_writer(h);
+    assert(j->taken && !*j->taken);
+    j->handle = op == HEAD_READ ? h->reader
+                                : h->writers[j->taken - h->writing];
     j->job.run = head_job_run;
     j->job.mail.kind = MAIL_HEAD;
     /* No deadline for the pool: the handle is in use until the call returns,
@@ -74,6 +92,7 @@ struct head_job *head_job_new(struct head *h, enum head_op op, int timeout_ms)
 
 void head_job_submit(struct head_job *j)
 {
+    *j->taken = true;
     workers_submit(j->head->workers, &j->job);
 }
 
@@ -85,16 +104,17 @@ void head_job_free(struct head_job *j)
 
 /* ---- opening */
 
+/* opened: a handle for each of its writers, and the reader last. */
 static void head_add(struct control *c, const struct head_ops *ops,
-                     const char *address, void *reader, void *writer)
+                     const char *address, void *const *opened)
 {
     struct head *h = &c->heads[c->n_heads++];
 
     h->ops = ops;
     h->address = arena_strdup(&c->life, address);
-    h->reader = reader;
-    h->writer = writer;
-    h->workers = workers_new(HEAD_WORKERS, 0, &c->inbox);
+    memcpy(h->writers, opened, ops->writers * sizeof *opened);
+    h->reader = opened[ops->writers];
+    h->workers = workers_new(1 + ops->writers, 0, &c->inbox);
 }
 
 /* The zones a new machine may be in: pods that ask for one are served by them. */
@@ -115,6 +135,17 @@ static struct names offer_zones(const struct config *conf, struct arena *a)
     return (struct names){v.v, v.n};
 }
 
+void heads_reloaded(struct control *c)
+{
+    const struct head *h = head_of_kind(c, &kube_head_ops);
+    struct arena arena = {0};
+
+    if (h)
+        kube_head_types(h->reader, offer_zones(c->config, &arena),
+                        !c->config->kube_reserve);
+    arena_done(&arena);
+}
+
 static enum status kube_open(struct control *c, struct err *err)
 {
     const struct config *conf = c->config;
@@ -126,14 +157,16 @@ static enum status kube_open(struct control *c, struct err *err)
         .zones = offer_zones(conf, &arena),
         .no_reserve = !conf->kube_reserve,
     };
-    void *reader, *writer = NULL;
-    enum status s = kube_head_new(&o, &reader, err);
+    void *opened[HEAD_WRITERS + 1] = {0};
+    enum status s = ST_OK;
+    uint32_t n = 0;
 
-    if (s == ST_OK && (s = kube_head_new(&o, &writer, err)) != ST_OK)
-        kube_head_ops.free(reader);
+    while (s == ST_OK && n <= kube_head_ops.writers)
+        s = kube_head_new(&o, &opened[n++], err);
     if (s == ST_OK)
-        head_add(c, &kube_head_ops, "the Kubernetes API server", reader,
-                 writer);
+        head_add(c, &kube_head_ops, "the Kubernetes API server", opened);
+    while (s != ST_OK && n)
+        kube_head_ops.free(opened[--n]);
     arena_done(&arena);
     return s;
 }
@@ -143,9 +176,9 @@ enum status heads_open(struct control *c, struct err *err)
     const struct config *conf = c->config;
 
     if (*conf->ray_address)
-        head_add(c, &ray_ops, conf->ray_address,
+        head_add(c, &ray_ops, conf->ray_address, (void *[]){
                  ray_head_new(conf->ray_address, conf->ray_token_file),
-                 ray_head_new(conf->ray_address, conf->ray_token_file));
+                 ray_head_new(conf->ray_address, conf->ray_token_file)});
     return conf->kube ? kube_open(c, err) : ST_OK;
 }
 
@@ -167,7 +200,8 @@ void heads_close(struct control *c)
         struct head *h = &c->heads[i];
 
         h->ops->free(h->reader);
-        h->ops->free(h->writer);
+        for (uint32_t k = 0; k < h->ops->writers; k++)
+            h->ops->free(h->writers[k]);
         arena_done(&h->view_arena);
         free(h->gone);
     }
@@ -187,7 +221,6 @@ void heads_poll(struct control *c)
             control_wake_at(c, h->read_due_ms);
             continue;
         }
-        h->reading = true;
         head_job_submit(head_job_new(h, HEAD_READ, h->ops->waits
                                                        ? WAIT_MS
                                                        : READ_TIMEOUT_MS));
@@ -240,12 +273,28 @@ static void read_failed(struct control *c, struct head *h,
              j->err.text);
 }
 
-static int64_t rest_of(const struct head *h)
+/* A drained raylet ends by itself, its container with it, and KubeRay makes
+ * another one unless the group was lowered before: that is a matter of about a
+ * second. */
+static bool nodes_end(const struct control *c)
+{
+    for (uint32_t i = 0; i < c->fleet.n; i++) {
+        const struct machine *m = c->fleet.v[i];
+        if (m->state == STATE_DRAINING && m->drain_accepted &&
+            c->now_ms - m->drain_since_ms < END_MS)
+            return true;
+    }
+    return false;
+}
+
+static int64_t rest_of(const struct control *c, const struct head *h)
 {
     int64_t rest = h->view->took_us * 50 / 1000;
 
     if (h->ops->waits)
         return 0;
+    if (rest > READ_END_MS && nodes_end(c))
+        return READ_END_MS;
     return rest < READ_LEAST_MS  ? READ_LEAST_MS
            : rest > READ_MOST_MS ? READ_MOST_MS
                                  : rest;
@@ -256,6 +305,8 @@ static void view_taken(struct control *c, struct head *h, struct head_job *j)
     bool restarted = h->view && strcmp(h->view->session,
                                        j->view->session) != 0;
 
+    c->changed = c->changed || !h->view || h->failures > 0 ||
+                 !head_view_same(h->view, j->view);
     if (h->failures >= 3 || !h->view || *h->problem)
         tell(c, "head.up", h->address, "", "session %s, %u nodes",
              j->view->session, j->view->n_nodes);
@@ -278,20 +329,21 @@ static void read_folded(struct control *c, struct head_job *j)
 {
     struct head *h = j->head;
 
-    h->reading = false;
     if (j->status == ST_OK && !j->view && !h->view)
         j->status = err_set(&j->err, ST_BROKEN, "the head told of nothing");
     if (j->status != ST_OK) {
         read_failed(c, h, j);
+        c->changed = true;
         return;
     }
     if (j->view)
         view_taken(c, h, j);
+    c->changed = c->changed || h->failures > 0;
     h->failures = 0;
     h->problem[0] = '\0';
     h->read_ms = c->now_ms;
     h->views++;
-    h->read_due_ms = clock_mono_ms() + rest_of(h);
+    h->read_due_ms = clock_mono_ms() + rest_of(c, h);
     atomic_fetch_add(&c->metrics.head_reads, 1);
 }
 
@@ -299,13 +351,13 @@ void head_fold(struct control *c, struct mail *mail)
 {
     struct head_job *j = (struct head_job *)mail;
 
-    if (j->op != HEAD_READ)
-        j->head->writing = false;
+    *j->taken = false;
     if (!c->stopping) {
         if (j->op == HEAD_READ)
             read_folded(c, j);
         else if (j->op != HEAD_REPORT)
             head_drained(c, j);
+        c->changed = c->changed || j->op != HEAD_READ;
     }
     head_job_free(j);
 }

@@ -2,7 +2,7 @@
  * head_drain.c - nodes drained before their machines end, given back when they
  * are needed again, forgotten when the machine has gone.
  *
- * A question is one job on the head's writer; its answer is what the machine's
+ * A question is one job on a writer of the head's; its answer is what the machine's
  * state becomes.  A refusal keeps the node, rests longer each time, and tells
  * why.  All of it is found again from the ledger and the head's view, so a
  * restart in the middle needs nothing.
@@ -21,7 +21,8 @@ enum {
     REFUSED_REST_MOST_MS = 600000,
     STEP_MS = 200, STEP_MOST_MS = 1000,  /* between two steps of a drain */
     STEP_STUCK_MS = 5000, STUCK = 10,    /* when nothing moved for so many */
-    STEP_EACH_MS = 100,        /* and for every node that is drained besides */
+    STEP_EACH_MS = 25,         /* and for every node that is drained besides:
+                                * at most 40 steps a second in all */
     UNDRAIN_REST_MS = 1000,
     GUESTS_MS = 30000,         /* so long idle Ray nodes have to end */
     FORGET_REST_MS = 10000, FORGET_MS = 600000,
@@ -33,7 +34,6 @@ static struct head_job *machine_job(struct head *h, enum head_op op,
 {
     struct head_job *j = head_job_new(h, op, WRITE_TIMEOUT_MS);
 
-    h->writing = true;
     j->machine = arena_strdup(&j->arena, m->id);
     j->node_id = arena_strdup(&j->arena, node_id);
     return j;
@@ -79,13 +79,8 @@ static void step_again(struct control *c, struct machine *m)
 
 static void detail_set(struct control *c, struct machine *m, const char *text)
 {
-    char cut[151];
-
-    snprintf(cut, sizeof cut, "%.150s", text);
-    if (strcmp(m->detail, cut) == 0)
-        return;
-    snprintf(m->detail, sizeof m->detail, "%s", cut);
-    fleet_touch(&c->fleet, m);
+    if (machine_detail(m, text))
+        fleet_touch(&c->fleet, m);
 }
 
 /* The node stays.  Ray is asked again after the same rest each time, as work
@@ -101,9 +96,19 @@ static void drain_refused(struct control *c, const struct head *h,
     atomic_fetch_add(&c->metrics.drains_refused, 1);
     m->hold_until_ms = c->now_ms + (rest < REFUSED_REST_MOST_MS
                                         ? rest : REFUSED_REST_MOST_MS);
-    snprintf(m->detail, sizeof m->detail, "%.150s", why);
+    machine_detail(m, why);
     m->why = REASON_KEEP_REFUSED;
     machine_to(c, m, STATE_READY);
+}
+
+static bool has_work(const struct head_node *n)
+{
+    for (uint32_t i = 0; i < n->total.n; i++)
+        for (uint32_t k = 0; k < n->available.n; k++)
+            if (n->available.v[k].amount < n->total.v[i].amount &&
+                strcmp(n->available.v[k].name, n->total.v[i].name) == 0)
+                return true;
+    return *n->activity != '\0' || n->available.n < n->total.n;
 }
 
 /* With a Ray head too: Ray's nodes in pods of this node are drained first, so
@@ -119,6 +124,10 @@ static bool guests_drained(struct control *c, struct head *h,
 
     if (!ray || ray == h || !node || !ray->view)
         return true;
+    if (ray->read_ms <= m->drain_since_ms && !ray->failures) {
+        control_wake_at(c, clock_mono_ms() + STEP_MS);
+        return false;  /* who joined just before is in the next view */
+    }
     for (uint32_t i = 0; i < node->guests.n; i++) {
         const struct head_node *g = head_node_named(ray, node->guests.v[i]);
 
@@ -131,9 +140,11 @@ static bool guests_drained(struct control *c, struct head *h,
             return false;
         }
         if (g->status == HEAD_DRAINING) {
-            ending++;
+            /* one that must go stays up until its work's time is over: when
+             * it has none, there is nothing to wait for */
+            ending += !preempt || has_work(g);
         } else {
-            if (!ray->writing)
+            if (head_is_free(ray))
                 ask_drain(c, ray, m, g->node_id, preempt);
             return false;
         }
@@ -150,8 +161,8 @@ void head_drain(struct control *c, struct machine *m, bool preempt)
 {
     struct head *h = head_of_machines(c);
 
-    if (!h || h->writing)
-        return;  /* the writer's answer brings another tick */
+    if (!h || !head_is_free(h))
+        return;  /* an answer brings another tick */
     if (guests_drained(c, h, m, preempt))
         ask_drain(c, h, m, m->ray_id, preempt);
 }
@@ -253,6 +264,7 @@ static void forget_folded(struct control *c, struct head_job *j)
 
         if (strcmp(g->node_id, j->node_id) != 0)
             continue;
+        g->asked = false;
         g->retry_ms = c->now_ms + FORGET_REST_MS;
         if (over && j->status != ST_OK)
             tell(c, "node.remains", g->node_id, status_name(j->status),
@@ -303,7 +315,7 @@ void head_gone(struct control *c, const struct machine *m)
  * the node did not hear of it. */
 static void undrain_due(struct control *c, struct head *h)
 {
-    for (uint32_t i = 0; i < c->fleet.n && !h->writing; i++) {
+    for (uint32_t i = 0; i < c->fleet.n && head_is_free(h); i++) {
         struct machine *m = c->fleet.v[i];
         const struct head_node *n;
 
@@ -321,16 +333,18 @@ static void undrain_due(struct control *c, struct head *h)
 
 static void forget_due(struct control *c, struct head *h)
 {
-    for (uint32_t i = 0; i < h->n_gone && !h->writing; i++) {
-        const struct head_gone *g = &h->gone[i];
+    for (uint32_t i = 0; i < h->n_gone && head_is_free(h); i++) {
+        struct head_gone *g = &h->gone[i];
         struct head_job *j;
 
+        if (g->asked)
+            continue;
         if (g->retry_ms > c->now_ms) {
             control_wake_at(c, clock_mono_ms() + g->retry_ms - c->now_ms);
             continue;
         }
         j = head_job_new(h, HEAD_FORGET, WRITE_TIMEOUT_MS);
-        h->writing = true;
+        g->asked = true;
         j->node_id = arena_strdup(&j->arena, g->node_id);
         j->instance_id = arena_strdup(&j->arena, g->instance);
         head_job_submit(j);

@@ -108,6 +108,8 @@ static void machine_joined(struct control *c, struct machine *m,
     if (*n->address)
         snprintf(m->address, sizeof m->address, "%s", n->address);
     m->detail[0] = '\0';
+    if (m->state == STATE_DRAINING)
+        m->why = REASON_NONE;
     if (m->state < STATE_STARTING)
         machine_to(c, m, STATE_STARTING);
     machine_to(c, m, STATE_READY);
@@ -209,8 +211,9 @@ void head_joins(struct control *c, struct head *h, bool restarted)
                 drain_seen(c, h, m, n);
                 break;
             }
-            if (alive && m->state == STATE_READY)
-                machine_joined(c, m, n);  /* a new raylet on it */
+            /* A new raylet on it, which no drain that was agreed on is of. */
+            if (alive && !m->drain_accepted)
+                machine_joined(c, m, n);
             else
                 machine_dead(c, m, !n || restarted);
             break;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../base/clock.h"
+#include "../wire/text.h"
 #include "heads.h"
 
 enum {
@@ -96,7 +97,7 @@ static void report_to(struct control *c, struct head *h,
     VEC(struct head_failed) failed = {0};
     uint64_t hash = 1469598103934665603u;
 
-    if (!h->ops->report || h->writing || !h->view || h->failures)
+    if (!h->ops->report || !head_is_free(h) || !h->view || h->failures)
         return;
     j = head_job_new(h, HEAD_REPORT, WRITE_TIMEOUT_MS);
     r = &j->report;
@@ -114,11 +115,14 @@ static void report_to(struct control *c, struct head *h,
     }
     for (uint32_t i = 0; i < c->n_failures && i < FAILURES_KEPT; i++) {
         const struct failure_note *f = &c->failures[i];
+        char *why = arena_printf(&j->arena, "%s: %s", status_name(f->why),
+                                 f->text);
+
+        text_utf8(why, strlen(why));  /* cut within a letter: no protobuf */
         VEC_PUSH(&j->arena, &failed,
                  ((struct head_failed){
                      arena_strdup(&j->arena, f->type), "",
-                     arena_printf(&j->arena, "%s: %s", status_name(f->why),
-                                  f->text),
+                     why,
                      f->at_ms / 1000, f->at_ms / 1000, 1}));
         hash = mix(hash + (uint64_t)f->at_ms, f->machine);
     }
@@ -140,7 +144,6 @@ static void report_to(struct control *c, struct head *h,
     r->infeasible = infeasible;
     h->reported_hash = hash;
     h->reported_ms = clock_mono_ms();
-    h->writing = true;
     head_job_submit(j);
 }
 

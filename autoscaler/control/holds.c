@@ -82,7 +82,9 @@ struct fact_holds holds_of(struct holds_reader *r, const struct machine *m)
     json_t *list = NULL;
     struct err err;
 
-    if (memory && m->held_tick == memory->tick)
+    if (think_undecided(r->c, m))
+        return h;
+    if (memory && !m->undecided && m->held_tick == memory->tick)
         return from_memory(r, m->held_node);
     if (!m->holds)
         return h;

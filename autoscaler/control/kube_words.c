@@ -106,7 +106,6 @@ void kube_words_told(struct control *c, const char *kind, const char *subject,
         said[] = {
             {"launch", "TriggeredScaleUp", false, false},
             {"launch.failed", "FailedToScaleUp", true, false},
-            {"infeasible", "NotTriggerScaleUp", true, false},
             {"node.draining", "ScaleDown", false, true},
             {"node.ending", "ScaleDown", false, true},
             {"end.failed", "ScaleDownFailed", true, false},
@@ -138,9 +137,8 @@ void kube_words_told(struct control *c, const char *kind, const char *subject,
 
 /* ---- pods */
 
-/* "t4 lacks GPU: 16 needed, 4 there; a100 ..." of a bundle's refusals. */
-static void obstacles(const struct status_page *page, uint32_t bundle,
-                      struct buf *b)
+void kube_words_obstacles(const struct status_page *page, uint32_t bundle,
+                          struct buf *b)
 {
     const struct snapshot *s = page->now;
     const struct plan_bundle *p = &page->plan->bundles[bundle];
@@ -289,7 +287,7 @@ static void demand_said(struct control *c, const struct status_page *page,
     } else if (refused != NONE && placed + launched < n &&
                !comes_up(c, page, refused)) {
         buf_printf(&b, "davit starts nothing for it: ");
-        obstacles(page, refused, &b);
+        kube_words_obstacles(page, refused, &b);
         of_pods(c, refs + placed + launched, n - placed - launched, true,
                 "NotTriggerScaleUp", b.s);
     }
@@ -343,7 +341,7 @@ static void ray_said(struct control *c, const struct status_page *page)
         buf_init(&b, TEXT);
         buf_printf(&b, "%u of what %s asks for: ", p->infeasible + p->waiting,
                    owner);
-        obstacles(page, i, &b);
+        kube_words_obstacles(page, i, &b);
         of_cluster(c, true, "NotTriggerScaleUp", owner, b.s);
         buf_done(&b);
     }

@@ -27,6 +27,8 @@ void machine_to(struct control *c, struct machine *m, enum machine_state to)
         m->drain_accepted = false;
         if (!m->ready_ms) {
             m->ready_ms = c->now_ms;
+            rests_joined(c->rests, m->provider, m->type, m->zone, m->spot,
+                         m->created_ms, c->now_ms);
             atomic_fetch_add(&c->metrics.joined, 1);
             if (!m->adopted)
                 journal_put_boot(c->journal, m->type,
@@ -58,8 +60,7 @@ void machine_fail(struct control *c, struct machine *m, enum status why,
     snprintf(f->type, sizeof f->type, "%s", m->type);
     snprintf(f->text, sizeof f->text, "%s", text);
     tell(c, "node.failed", m->id, status_name(why), "%s: %s", m->type, text);
-    if (text != m->detail)
-        snprintf(m->detail, sizeof m->detail, "%s", text);
+    machine_detail(m, text);
     fleet_touch(&c->fleet, m);
 }
 
@@ -250,6 +251,7 @@ void observe_fold(struct control *c)
 
     for (; mail; mail = next) {
         next = mail->next;
+        c->changed = c->changed || mail->kind != MAIL_HEAD;
         switch ((enum mail_kind)mail->kind) {
         case MAIL_CALL:
             call_folded(c, (struct call *)mail);

@@ -103,7 +103,7 @@ void publish(struct control *c, struct status_page *p)
     p->config_path = arena_strdup(&p->arena, c->config->path);
     p->config_problem = arena_strdup(&p->arena, c->config_problem);
     p->config_loaded_ms = c->config_loaded_ms;
-    p->journal_ok = c->journal_ok;
+    p->journal_ok = c->journal_ok && c->copy_ok;
     p->thinking_until_ms = think_until(c);
     atomic_fetch_add(&p->refs, 1);
     status_publish(&c->board, p);

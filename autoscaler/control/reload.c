@@ -41,6 +41,11 @@ static const char *fixed_changed(const struct config *a, const struct config *b)
 {
     if (strcmp(a->state, b->state) != 0)
         return "state: needs a restart";
+    if (strcmp(a->ha_namespace, b->ha_namespace) != 0 ||
+        strcmp(a->ha_name, b->ha_name) != 0 ||
+        strcmp(a->ha_identity, b->ha_identity) != 0 ||
+        a->ha_lease_ms != b->ha_lease_ms)
+        return "ha: needs a restart";
     if (strcmp(a->cluster, b->cluster) != 0)
         return "cluster: needs a restart (machines are ours by that name)";
     if (strcmp(a->ray_address, b->ray_address) != 0 ||
@@ -83,6 +88,7 @@ static void swap(struct control *c, struct config *conf, struct site **v,
     c->config_problem = strdup("");
     /* Retired plug-ins copied what they need at open(): see provider.h. */
     config_free(old);
+    heads_reloaded(c);
     atomic_fetch_add(&c->metrics.reloads, 1);
     tell(c, "config.loaded", c->opts.config_path, "",
          "generation %u, %u node types", c->generation, conf->n_types);
@@ -108,6 +114,7 @@ void reload_if_wanted(struct control *c)
         c->source_due_ms = 0;
         return;
     }
+    c->changed = true;
     c->reload_wanted = false;
     c->reload_due_ms = 0;
     buf_init(&errors, ERRORS_MAX);

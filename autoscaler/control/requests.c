@@ -10,12 +10,15 @@
 #include "../base/clock.h"
 #include "../base/suggest.h"
 #include "../model/codec.h"
+#include "../store/kube_state.h"
 #include "state.h"
 
 /* Together they must leave the planner room for what the head asks: it plans
  * for ten million bundles at most, and past that for nobody at all. */
 enum { OWNERS_MAX = 20000 };
 #define BUNDLES_MAX UINT64_C(5000000)
+/* Of a ConfigMap of 1 MiB: quotes count twice, and machines are in it too. */
+#define COPY_BYTES_MAX ((size_t)384 << 10)
 
 static void request_free(struct request *r)
 {
@@ -46,6 +49,14 @@ static uint32_t request_at(const struct control *c, const char *owner,
     }
     *found = false;
     return lo;
+}
+
+struct request *request_find(const struct control *c, const char *owner)
+{
+    bool found;
+    uint32_t at = request_at(c, owner, &found);
+
+    return found ? c->requests[at] : NULL;
 }
 
 static void request_put(struct control *c, struct request *r)
@@ -168,6 +179,20 @@ static uint64_t bundles_of(const struct request *r)
     return n;
 }
 
+/* What the requests of its ConfigMap come to: one that is full takes no row of
+ * anybody, and nothing would be launched or ended any more. */
+static size_t copy_bytes(const struct control *c, const struct request *r)
+{
+    unsigned shard = kube_state_shard("request", r->owner);
+    size_t n = strlen(r->body);
+
+    for (uint32_t i = 0; i < c->n_requests; i++)
+        if (kube_state_shard("request", c->requests[i]->owner) == shard &&
+            strcmp(c->requests[i]->owner, r->owner) != 0)
+            n += strlen(c->requests[i]->body);
+    return n;
+}
+
 static enum status request_fits(const struct control *c,
                                 const struct request *r, struct err *err)
 {
@@ -181,6 +206,12 @@ static enum status request_fits(const struct control *c,
     for (uint32_t i = 0; i < c->n_requests; i++)
         if (strcmp(c->requests[i]->owner, r->owner) != 0)
             all += bundles_of(c->requests[i]);
+    if (c->opts.ha && copy_bytes(c, r) > COPY_BYTES_MAX)
+        return err_set(err, ST_INVALID, "bundles: too large: with state: "
+                       "kubernetes requests lie in ConfigMaps, where this one "
+                       "would make %zu KiB of at most %zu; write identical "
+                       "bundles once, with a count",
+                       copy_bytes(c, r) >> 10, COPY_BYTES_MAX >> 10);
     if (all > BUNDLES_MAX)
         return err_set(err, ST_INVALID, "bundles: with those of all owners they "
                        "would be %llu; at most %llu may be asked for",

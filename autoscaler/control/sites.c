@@ -15,6 +15,7 @@ enum {
     LIST_BUSY_MS = 1000,       /* while something is on its way or going */
     LIST_QUIET_MS = 15000,
     LIST_TIMEOUT_MS = 60000,
+    MANY = 200,                /* the list of so many was megabytes */
     OFFERS_MS = 600000,
     MISSED_MAX = 2,            /* good lists without it before it is lost */
 };
@@ -208,15 +209,19 @@ static void adopted_id(const struct control *c, const char *cloud_id,
                        char *ret, size_t n)
 {
     uint32_t h = 2166136261u;
+    size_t kept = strlen(cloud_id);
 
-    if (strlen(cloud_id) < n && !fleet_by_id(&c->fleet, cloud_id)) {
+    if (kept < n && !fleet_by_id(&c->fleet, cloud_id)) {
         snprintf(ret, n, "%s", cloud_id);
         return;
     }
     for (const char *s = cloud_id; *s; s++)
         h = (h ^ (unsigned char)*s) * 16777619u;
+    kept = kept < 30 ? kept : 30;
+    while (kept > 0 && ((unsigned char)cloud_id[kept] & 0xc0) == 0x80)
+        kept--;  /* not within a letter */
     do
-        snprintf(ret, n, "%.30s-%08x", cloud_id, h++);
+        snprintf(ret, n, "%.*s-%08x", (int)kept, cloud_id, h++);
     while (fleet_by_id(&c->fleet, ret));
 }
 
@@ -246,6 +251,7 @@ static struct machine *machine_of(struct control *c, const struct site *s,
     snprintf(m->type, sizeof m->type, "%s", cm->type);
     snprintf(m->request_id, sizeof m->request_id, "%s", cm->request_id);
     fleet_bind(&c->fleet, m, cm->id);
+    m->spot = cm->spot;
     m->adopted = true;
     m->price_micros_hour = -1;
     m->progress_ms = c->now_ms;
@@ -270,11 +276,11 @@ void machine_seen(struct control *c, struct site *s,
     snprintf(m->unit, sizeof m->unit, "%s", cm->unit);
     if (strcmp(m->address, cm->address) != 0 ||
         (*cm->zone && strcmp(m->zone, cm->zone) != 0) ||
-        (m->state < STATE_READY && strcmp(m->detail, cm->detail) != 0)) {
+        (m->state < STATE_READY && machine_detail(m, cm->detail))) {
         if (*cm->zone)
             snprintf(m->zone, sizeof m->zone, "%s", cm->zone);
         snprintf(m->address, sizeof m->address, "%s", cm->address);
-        snprintf(m->detail, sizeof m->detail, "%s", cm->detail);
+        machine_detail(m, cm->detail);
         m->progress_ms = c->now_ms;
         fleet_touch(&c->fleet, m);
     }
@@ -363,6 +369,8 @@ void site_listed(struct control *c, struct call *call)
     s->listed_ms = c->now_ms;
     s->machines = call->machines.n;
     site_problem(c, s, NULL);
+    if (s->machines >= MANY)
+        c->trim_due_ms = 0;
     for (uint32_t i = 0; i < call->machines.n; i++)
         machine_seen(c, s, &call->machines.v[i]);
     for (uint32_t i = 0; i < c->fleet.n; i++) {

@@ -53,13 +53,14 @@ struct request {
 
 struct head_gone;
 
-/* A head (wire/head.h): two handles, since each serves one thread at a time. */
+/* A head (wire/head.h): several handles, since each serves one thread at a
+ * time. */
 struct head {
     const struct head_ops *ops;
     const char *address;      /* for people */
-    void *reader, *writer;
+    void *reader, *writers[HEAD_WRITERS];
     struct workers *workers;  /* its own: no provider can hold it up */
-    bool reading, writing;
+    bool reading, writing[HEAD_WRITERS];
     bool told_v1;             /* that the head runs the older autoscaler */
     int64_t read_due_ms;      /* mono */
     struct arena view_arena;  /* owns view */
@@ -82,6 +83,7 @@ enum { HEADS = 2 };
 struct head_gone {
     char node_id[256], instance[128];
     int64_t since_ms, retry_ms;  /* wall */
+    bool asked;               /* the question is under way */
 };
 
 /* A call that has left and is not back: see calls.c. */
@@ -98,10 +100,21 @@ struct thinking {
     struct arena arena;       /* owns advice */
     const struct fact_advice *advice;
     uint32_t n_advice;
+    struct status_page *over; /* what is thought over: of the last thought */
 };
 
 struct failure_note { char machine[48], type[64], text[208]; enum status why; int64_t at_ms; };
 enum { FAILURES_KEPT = 16 };
+
+/* Bundles of one owner that wait for one reason: unplaced.c. */
+struct unplaced_note {
+    char owner[96];
+    bool infeasible, told;
+    enum reason why;
+    uint32_t count, bundle;        /* in this tick; the first of them */
+    int64_t since_ms, told_ms;     /* mono; 0: not now, never */
+};
+enum { UNPLACED_NOTES = 64 };
 
 /* How long the head gives a node that it drains while there is work on it. */
 enum { DRAIN_DEADLINE_MS = 3600000 };
@@ -152,9 +165,13 @@ struct control {
     struct status_page *memory;  /* the last plan on a fresh view: see holds.c */
     struct thinking think;
 
+    bool changed;             /* something is known that no plan knows yet */
+    int64_t plan_due_ms;      /* mono: when one is due all the same */
     struct command *waiting;  /* taken this tick, answered after the plan */
     struct failure_note failures[FAILURES_KEPT];
     uint32_t n_failures;
+    struct unplaced_note unplaced[UNPLACED_NOTES];
+    uint32_t n_unplaced;
 
     struct status_board board;
     struct record *record;    /* NULL: plans are not recorded */
@@ -164,6 +181,7 @@ struct control {
     int64_t started_ms;
     int64_t now_ms;           /* wall, of this tick */
     int64_t due_ms;           /* mono: when something happens by itself */
+    int64_t trim_due_ms;      /* mono: not before */
 };
 
 /* ---- control.c */
@@ -214,12 +232,16 @@ enum status heads_open(struct control *c, struct err *err);
 bool heads_stop(struct control *c, int64_t wait_ms);  /* false: one hangs */
 void heads_close(struct control *c);
 void heads_poll(struct control *c);
+void heads_reloaded(struct control *c);  /* the configuration is another one */
 void heads_hurry(struct control *c);  /* look again soon */
 void head_fold(struct control *c, struct mail *mail);
 bool head_is_fresh(const struct control *c, const struct head *h);
 bool heads_fresh(const struct control *c);  /* all of them */
 const struct head *head_of_kind(const struct control *c,
                                 const struct head_ops *ops);  /* or NULL */
+
+/* ---- head_same.c: of Ray heads */
+bool head_view_same(const struct head_view *a, const struct head_view *b);
 
 /* ---- head_nodes.c */
 struct head *head_of_machines(struct control *c);  /* whose nodes they are */
@@ -238,12 +260,21 @@ void kube_words_open(struct control *c);
 void kube_words_told(struct control *c, const char *kind, const char *subject,
                      const char *reason, const char *text);
 void kube_words(struct control *c, const struct status_page *page);
+/* "t4 lacks GPU: 16 needed, 4 there; a100 ..." of a bundle's refusals. */
+void kube_words_obstacles(const struct status_page *page, uint32_t bundle,
+                          struct buf *b);
+
+/* ---- unplaced.c: events of demand that waits */
+void unplaced_tell(struct control *c, const struct status_page *page);
+/* The first thing in the way that passes, or what no node type has. */
+enum reason unplaced_reason(const struct plan *p, uint32_t bundle);
 
 /* ---- requests.c */
 enum status requests_load(struct control *c, struct err *err);
 void requests_fold(struct control *c, struct command *cmd);
 void requests_expire(struct control *c);
 void requests_write_all(struct control *c);
+struct request *request_find(const struct control *c, const char *owner);
 /* alternatives.c: after each plan. */
 void requests_clock(struct control *c, const struct snapshot *now,
                     const struct plan *plan);
@@ -265,13 +296,17 @@ void holds_remember(struct control *c, struct status_page *page);
 
 /* ---- think.c: purchases that a longer look may better */
 /* Are the launches that are not sure to wait? */
-bool think_waits(struct control *c, const struct plan *plan);
+bool think_waits(struct control *c, const struct snapshot *now,
+                 const struct plan *plan);
+/* Is it not known yet what it is to hold? */
+bool think_undecided(const struct control *c, const struct machine *m);
 int64_t think_until(const struct control *c);  /* wall; 0: nothing waits */
 void think_start(struct control *c, struct status_page *page);
 void think_fold(struct control *c, struct mail *mail);
 void think_take(const struct control *c, struct arena *arena,
                 struct facts *facts);
-void think_launched(struct control *c);   /* what had waited */
+void think_launched(struct control *c, const struct snapshot *now,
+                    const struct plan *plan);   /* what had waited */
 void think_done(struct control *c);
 
 /* ---- act.c: journal, then calls; never decides */

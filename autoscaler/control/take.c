@@ -137,6 +137,8 @@ static void offer_rest(struct control *c, const char *provider,
     const struct rest *r = rests_find(c->rests, provider, type, o->zone,
                                       o->spot, c->now_ms);
 
+    o->failed_ms = rests_failed_ms(c->rests, provider, type, o->zone, o->spot,
+                                   c->now_ms);
     if (!r)
         return;
     if (r->until_ms == INT64_MAX && !*r->type)
@@ -252,6 +254,7 @@ static void head_demand_take(struct arena *a, const struct fact_demand *from,
 {
     struct fact_demand d = demand_copy(a, from);
     struct fact_bundle *v = (struct fact_bundle *)d.bundles;  /* ours */
+    struct fact_bundle *other;
     uint32_t left = d.n_bundles;
 
     if (from->source != SOURCE_TASK || from->strategy != STRATEGY_NONE) {
@@ -260,9 +263,9 @@ static void head_demand_take(struct arena *a, const struct fact_demand *from,
         VEC_PUSH(a, &to->all, d);
         return;
     }
+    other = ARENA_ARRAY(a, struct fact_bundle, left);
     while (left > 0) {
         const char *queue = queue_named(&v[0]);
-        struct fact_bundle *other = ARENA_ARRAY(a, struct fact_bundle, left);
         uint32_t kept = 0, n_other = 0;
 
         for (uint32_t i = 0; i < left; i++)
@@ -274,7 +277,9 @@ static void head_demand_take(struct arena *a, const struct fact_demand *from,
         d.bundles = v;
         d.n_bundles = kept;
         VEC_PUSH(a, &to->all, d);
-        v = other;
+        v += kept;   /* behind these, as long as they were together */
+        if (n_other)
+            memcpy(v, other, n_other * sizeof *v);
         left = n_other;
     }
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../base/clock.h"
+#include "../wire/ray.h"
 #include "take.h"
 
 /* ---- labels */
@@ -39,34 +40,19 @@ static struct pairs labels_copy(struct arena *a, struct pairs p, bool node_ids)
 
 /* ---- taints and room */
 
-/* A node of ours without the taints that pass: those of the drain itself, for
- * it is the room that there is when the drain is taken back; and those of a
- * node that has just come up, which stay a moment after it is Ready: a second
- * machine would be bought meanwhile. */
-static struct taints seen_taints(struct control *c, struct arena *a,
-                                 const struct machine *m,
-                                 const struct head_node *n)
+/* A node that we drain without the taints of the drain: it is the room that
+ * there is when the drain is taken back. */
+static struct taints seen_taints(struct arena *a, const struct head_node *n)
 {
-    enum { COMES_UP_MS = 30000 };
-    static const char *const coming[] = {
-        "node.kubernetes.io/not-ready",
-        "node.kubernetes.io/network-unavailable",
-        "node.cloudprovider.kubernetes.io/uninitialized",
-        "node.cilium.io/agent-not-ready"};
     struct taint *v = ARENA_ARRAY(a, struct taint, n->taints.n);
-    bool ours = n->status == HEAD_DRAINING;
-    bool fresh = c->now_ms - m->ready_ms < COMES_UP_MS;
     uint32_t kept = 0;
 
     for (uint32_t i = 0; i < n->taints.n; i++) {
         const char *key = n->taints.v[i].key;
-        bool passes =
-            ours && (strcmp(key, HEAD_DRAIN_TAINT) == 0 ||
-                     strcmp(key, "node.kubernetes.io/unschedulable") == 0);
 
-        for (size_t k = 0; fresh && k < sizeof coming / sizeof *coming; k++)
-            passes = passes || strcmp(key, coming[k]) == 0;
-        if (!passes)
+        if (n->status != HEAD_DRAINING ||
+            (strcmp(key, HEAD_DRAIN_TAINT) != 0 &&
+             strcmp(key, "node.kubernetes.io/unschedulable") != 0))
             v[kept++] = n->taints.v[i];
     }
     return taints_copy(a, (struct taints){v, kept});
@@ -113,7 +99,8 @@ static int64_t idle_of(struct control *c, const struct head_node *n)
 {
     const struct head *h = head_of_machines(c);
 
-    if (n->status != HEAD_IDLE || n->idle_ms < 0)
+    if ((n->status != HEAD_IDLE && n->status != HEAD_UNREADY) ||
+        n->idle_ms < 0)
         return -1;
     return n->idle_ms + (h->ops->waits ? c->now_ms - h->view_ms : 0);
 }
@@ -202,6 +189,7 @@ static struct fact_node machine_take(struct holds_reader *holds,
         .note = arena_strdup(a, m->detail),
         .unit = unit_of(a, m, t),
         .progress_ms = m->progress_ms,
+        .undecided = think_undecided(c, m),
         .holds = holds_of(holds, m),
     };
 
@@ -217,7 +205,7 @@ static struct fact_node machine_take(struct holds_reader *holds,
     } else if (seen && seen->status != HEAD_DEAD) {
         room_take(c, a, m, t, seen, &n);
         n.labels = labels_copy(a, seen->labels, node_ids);
-        n.taints = seen_taints(c, a, m, seen);
+        n.taints = seen_taints(a, seen);
         n.idle_ms = idle_of(c, seen);
         n.activity = arena_strdup(a, seen->activity);
     }
@@ -250,6 +238,53 @@ static struct fact_node stranger_take(struct arena *a,
     };
 }
 
+/* With a Ray head too: pods of its cluster that are no Ray node yet.  Each
+ * stands for one that was asked for.  A pod that waits is demand; Ray's own
+ * demand that will run in it is not bought for a second time. */
+static struct fact_node coming_take(struct arena *a, const struct head_guest *g,
+                                    bool node_ids)
+{
+    return (struct fact_node){
+        .id = arena_strdup(a, g->name), .type = "",
+        .zone = arena_strdup(a, g->zone), .foreign = true,
+        .state = STATE_READY, .total = qtys_copy(a, g->offers),
+        .available = qtys_copy(a, g->offers),
+        .labels = labels_copy(a, g->labels, node_ids), .idle_ms = -1,
+        .price_micros_hour = -1, .activity = "a Ray worker's pod, not up yet",
+        .cloud_id = "", .address = "", .ray_id = "", .provider = "",
+        .request_id = "", .note = "", .unit = ""};
+}
+
+/* v has room for all of them.  A cluster is the head's when one of its pods is
+ * a living node there. */
+static uint32_t coming_nodes(struct control *c, struct arena *a,
+                             struct fact_node *v, bool node_ids)
+{
+    const struct head *ray = head_of_kind(c, &ray_ops);
+    const struct head *kube = head_of_machines(c);
+    const struct head_view *view = kube && kube != ray ? kube->view : NULL;
+    uint32_t n = 0;
+
+    if (!ray || !ray->view || !view)
+        return 0;
+    for (uint32_t i = 0, end; i < view->n_rays; i = end) {
+        bool its = false;
+
+        for (end = i; end < view->n_rays &&
+                      strcmp(view->rays[end].cluster,
+                             view->rays[i].cluster) == 0; end++) {
+            const struct head_node *x =
+                head_node_named(ray, view->rays[end].name);
+            its = its || (x && x->status != HEAD_DEAD);
+        }
+        for (uint32_t k = i; its && k < end; k++)
+            if (view->rays[k].worker &&
+                !head_node_named(ray, view->rays[k].name))
+                v[n++] = coming_take(a, &view->rays[k], node_ids);
+    }
+    return n;
+}
+
 void nodes_take(struct control *c, struct arena *a, struct facts *f)
 {
     const struct head *owner = head_of_machines(c);
@@ -262,7 +297,7 @@ void nodes_take(struct control *c, struct arena *a, struct facts *f)
 
     for (uint32_t h = 0; h < c->n_heads; h++) {
         const struct head_view *view = c->heads[h].view;
-        most += view ? view->n_nodes : 0;
+        most += view ? view->n_nodes + view->n_rays : 0;
         node_ids = node_ids || label_asked(view, "ray.io/node-id");
     }
     v = ARENA_ARRAY(a, struct fact_node, most);
@@ -281,6 +316,7 @@ void nodes_take(struct control *c, struct arena *a, struct facts *f)
                 !(view == mine && ours[i]))
                 v[n++] = stranger_take(a, &view->nodes[i], node_ids);
     }
+    n += coming_nodes(c, a, v + n, node_ids);
     f->nodes = v;
     f->n_nodes = n;
 }

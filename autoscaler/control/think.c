@@ -5,8 +5,9 @@
  * most limits.think, while a worker plans the same snapshot with a larger
  * budget.  Its answer becomes advice, in words, among the next tick's facts:
  * the planner judges it like any other way, so demand that changed meanwhile
- * does no harm, and a record replays.  One thought at a time; a tick never
- * waits for it.
+ * does no harm, and a record replays.  Machines that any answer buys are bought
+ * in advance, and hold nothing until it is decided what.  One thought at a
+ * time; a tick never waits for it.
  */
 #include <stdlib.h>
 
@@ -50,26 +51,66 @@ static bool unsure(const struct plan *plan)
     return false;
 }
 
+/* Machines bought in advance hold what this plan puts on them, now and after a
+ * restart. */
+static void decide(struct control *c, const struct snapshot *now,
+                   const struct plan *plan)
+{
+    struct arena scratch = {0};
+
+    for (uint32_t i = 0; c->think.since_ms && i < now->n_nodes; i++) {
+        const struct plan_node *n = &plan->nodes[i];
+        struct machine *m = fleet_by_id(&c->fleet,
+                                        now->str[now->nodes[i].id]);
+        struct fact_holds h;
+
+        if (!m || !m->undecided || m->state == STATE_GONE)
+            continue;
+        h = holds_placed(now, plan, n->first_placement, n->n_placements,
+                         &scratch);
+        free(m->holds);
+        m->holds = holds_text(&h);
+        m->undecided = false;
+        m->held_tick = 0;
+        fleet_touch(&c->fleet, m);
+    }
+    arena_done(&scratch);
+}
+
 static void nothing_waits(struct thinking *k)
 {
     k->since_ms = 0;
     k->asked = k->answered = 0;
+    status_unref(k->over);
+    k->over = NULL;
 }
 
-bool think_waits(struct control *c, const struct plan *plan)
+/* Without an answer in time what they were bought with counts. */
+bool think_undecided(const struct control *c, const struct machine *m)
+{
+    const struct thinking *k = &c->think;
+
+    return m->undecided &&
+           (k->answered > 0 ||
+            clock_mono_ms() - k->since_ms < c->config->think_ms);
+}
+
+bool think_waits(struct control *c, const struct snapshot *now,
+                 const struct plan *plan)
 {
     struct thinking *k = &c->think;
-    int64_t now = clock_mono_ms(), limit = c->config->think_ms;
+    int64_t mono = clock_mono_ms(), limit = c->config->think_ms;
 
     if (plan->n_launches == 0)
         k->n_advice = 0;          /* taken up, or of no use any more */
     if (limit == 0 || c->opts.dry_run || !unsure(plan)) {
+        decide(c, now, plan);
         nothing_waits(k);
         return false;
     }
     if (k->since_ms == 0)
-        k->since_ms = now;
-    if (k->answered == THOUGHTS || now - k->since_ms >= limit)
+        k->since_ms = mono;
+    if (k->answered == THOUGHTS || mono - k->since_ms >= limit)
         return false;             /* as best known */
     control_wake_at(c, k->since_ms + limit);
     return true;
@@ -83,8 +124,10 @@ int64_t think_until(const struct control *c)
     return k->since_ms && k->answered < THOUGHTS && left > 0 ? c->now_ms + left : 0;
 }
 
-void think_launched(struct control *c)
+void think_launched(struct control *c, const struct snapshot *now,
+                    const struct plan *plan)
 {
+    decide(c, now, plan);
     nothing_waits(&c->think);
 }
 
@@ -97,8 +140,10 @@ void think_start(struct control *c, struct status_page *page)
     t = calloc(1, sizeof *t);
     if (!t)
         abort();
-    atomic_fetch_add(&page->refs, 1);
+    atomic_fetch_add(&page->refs, 2);
     t->page = page;
+    status_unref(c->think.over);
+    c->think.over = page;
     t->budget = (uint64_t)c->config->think_ms * parts[c->think.asked++] *
                 (PLANNER_STEPS_PER_MS / 10);
     t->job.mail.kind = MAIL_THOUGHT;
@@ -170,6 +215,44 @@ void think_fold(struct control *c, struct mail *mail)
     thought_free(t);
 }
 
+/* What the thought is to decide: what is bought openly or left out. */
+static struct fact_holds deciding_take(const struct status_page *page,
+                                       struct arena *a)
+{
+    const struct snapshot *s = page->now;
+    const struct plan *p = page->plan;
+    uint32_t *count = ARENA_ARRAY(a, uint32_t, s->n_bundles);
+    struct fact_hold *v = ARENA_ARRAY(a, struct fact_hold, s->n_bundles);
+    uint32_t n = 0;
+
+    for (uint32_t b = 0; b < s->n_bundles; b++)
+        count[b] = p->bundles[b].waiting + p->bundles[b].infeasible;
+    for (uint32_t i = 0; i < p->n_launches; i++)
+        for (uint32_t k = 0; k < p->launches[i].n_placements; k++) {
+            const struct plan_placement *x =
+                &p->placements[p->launches[i].first_placement + k];
+
+            if (p->launches[i].open)
+                count[x->bundle] += x->count * p->launches[i].count;
+        }
+    for (uint32_t d = 0; d < s->n_demands; d++) {
+        const struct sn_demand *x = &s->demands[d];
+        const char *owner, *id;
+
+        if (x->gang)
+            continue;
+        owner = arena_strdup(a, s->str[x->owner]);
+        id = arena_strdup(a, s->str[x->id]);
+        for (uint32_t b = x->first_bundle;
+             b < x->first_bundle + x->n_bundles; b++)
+            if (count[b] > 0)
+                v[n++] = (struct fact_hold){
+                    .source = x->source, .owner = owner, .id = id,
+                    .shape = snapshot_digest(s, b), .count = count[b]};
+    }
+    return (struct fact_holds){v, n};
+}
+
 void think_take(const struct control *c, struct arena *a, struct facts *f)
 {
     const struct thinking *k = &c->think;
@@ -183,9 +266,12 @@ void think_take(const struct control *c, struct arena *a, struct facts *f)
     }
     f->advice = v;
     f->n_advice = k->n_advice;
+    if (k->over)
+        f->deciding = deciding_take(k->over, a);
 }
 
 void think_done(struct control *c)
 {
+    nothing_waits(&c->think);
     arena_done(&c->think.arena);
 }

@@ -67,9 +67,10 @@ bool bundle_read(struct jin *in, const struct jpath *at, const json_t *v,
 /* Puts the bundle's keys into o. */
 void bundle_write_into(json_t *o, const struct fact_bundle *b);
 
-/* The list under "holds" of a node, and the root's "advice". */
+/* The list under a key: a node's "holds", the root's "deciding"; and the
+ * root's "advice". */
 bool holds_read(struct jin *in, const struct jpath *at, const json_t *o,
-                struct fact_holds *ret);
+                const char *key, struct fact_holds *ret);
 bool advice_read(struct jin *in, const json_t *root, struct facts *ret);
 json_t *advice_write(const struct fact_advice *v, uint32_t n);
 

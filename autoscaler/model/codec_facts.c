@@ -116,7 +116,8 @@ static bool offer_read(struct jin *in, const struct jpath *at, const json_t *v,
 {
     static const char *const keys[] = {"zone", "spot", "price",
                                        "set_aside_until_ms", "set_aside_for",
-                                       "room", "idle_timeout_s"};
+                                       "failed_ms", "room",
+                                       "idle_timeout_s"};
     int64_t idle_ms = -1;
 
     if (!jin_object(in, at, v, keys, COUNT(keys)) ||
@@ -125,6 +126,7 @@ static bool offer_read(struct jin *in, const struct jpath *at, const json_t *v,
         !jin_get_dollars(in, at, v, "price", &ret->price_micros_hour) ||
         !jin_get_int(in, at, v, "set_aside_until_ms", 0, TIME_MAX,
                       &ret->set_aside_until_ms) ||
+        !jin_get_int(in, at, v, "failed_ms", 0, TIME_MAX, &ret->failed_ms) ||
         !jin_get_count(in, at, v, "room", 0, COUNT32_MAX, UNLIMITED,
                         &ret->room) ||
         !jin_get_seconds(in, at, v, "idle_timeout_s", -1, &idle_ms))
@@ -234,7 +236,7 @@ static bool node_read(struct jin *in, const struct jpath *at, const json_t *v,
         "id", "type", "state", "head", "foreign", "outdated", "zone", "spot",
         "total", "available", "labels", "taints", "accelerator_type", "unit",
         "idle_ms", "progress_ms", "since_ms", "created_ms", "price", "hold", "hold_until_ms",
-        "holds", "activity",
+        "holds", "undecided", "activity",
         "cloud_id", "address", "ray_id", "provider", "request_id", "note"};
     struct qtys nothing = {0};
 
@@ -278,7 +280,8 @@ static bool node_read(struct jin *in, const struct jpath *at, const json_t *v,
         !jin_get_dollars(in, at, v, "price", &n->price_micros_hour) ||
         !jin_get_int(in, at, v, "hold_until_ms", 0, TIME_MAX,
                       &n->hold_until_ms) ||
-        !holds_read(in, at, v, &n->holds) ||
+        !holds_read(in, at, v, "holds", &n->holds) ||
+        !jin_get_bool(in, at, v, "undecided", &n->undecided) ||
         !jin_get_text(in, at, v, "activity", &n->activity) ||
         !jin_get_text(in, at, v, "cloud_id", &n->cloud_id) ||
         !jin_get_text(in, at, v, "address", &n->address) ||
@@ -452,7 +455,8 @@ enum status codec_facts_read(const json_t *root, struct arena *arena,
     static const char *const keys[] = {
         "schema", "name", "note", "about", "expect", "cluster", "now_ms",
         "head_fresh", "max_nodes", "limits", "node_types", "nodes", "demands",
-        "gangs", "requests", "queues", "advice", "plan", "recorded"};
+        "gangs", "requests", "queues", "advice", "deciding",
+        "plan", "recorded"};
     struct err unused;
     struct jin in = {arena, err ? err : &unused};
     struct facts *f = ARENA_NEW(arena, struct facts);
@@ -466,7 +470,8 @@ enum status codec_facts_read(const json_t *root, struct arena *arena,
         !limits_read(&in, root, &f->limits) || !types_read(&in, root, f) ||
         !queues_read(&in, root, f) ||
         !nodes_read(&in, root, f) || !demands_read(&in, root, f) ||
-        !advice_read(&in, root, f))
+        !advice_read(&in, root, f) ||
+        !holds_read(&in, NULL, root, "deciding", &f->deciding))
         return ST_INVALID;
     *ret = f;
     return ST_OK;

@@ -57,6 +57,7 @@ static json_t *offer_write(const struct fact_offer *f)
     put_int(o, "set_aside_until_ms", f->set_aside_until_ms, 0);
     if (f->set_aside_for != ST_OK)
         put_text(o, "set_aside_for", status_name(f->set_aside_for));
+    put_int(o, "failed_ms", f->failed_ms, 0);
     put_count(o, "room", f->room, UNLIMITED);
     if (f->idle_timeout_ms > 0)
         json_object_set_new(o, "idle_timeout_s",
@@ -122,6 +123,7 @@ static json_t *node_write(const struct fact_node *n)
     put_int(o, "hold_until_ms", n->hold_until_ms, 0);
     if (n->holds.n > 0)
         json_object_set_new(o, "holds", codec_holds_write(&n->holds));
+    put_true(o, "undecided", n->undecided);
     put_text(o, "activity", n->activity);
     put_text(o, "cloud_id", n->cloud_id);
     put_text(o, "address", n->address);
@@ -192,5 +194,7 @@ json_t *codec_facts_write(const struct facts *f)
     if (f->n_advice > 0)
         json_object_set_new(o, "advice",
                             advice_write(f->advice, f->n_advice));
+    if (f->deciding.n > 0)
+        json_object_set_new(o, "deciding", codec_holds_write(&f->deciding));
     return o;
 }

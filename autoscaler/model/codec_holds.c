@@ -85,12 +85,12 @@ static bool list_read(struct jin *in, const struct jpath *at,
 }
 
 bool holds_read(struct jin *in, const struct jpath *at, const json_t *o,
-                struct fact_holds *ret)
+                const char *key, struct fact_holds *ret)
 {
-    const json_t *list = json_object_get(o, "holds");
+    const json_t *list = json_object_get(o, key);
 
     return !list || json_is_null(list) ||
-           list_read(in, JPATH_KEY(at, "holds"), list, ret);
+           list_read(in, JPATH_KEY(at, key), list, ret);
 }
 
 enum status codec_holds_read(const json_t *list, struct arena *arena,
@@ -156,7 +156,7 @@ bool advice_read(struct jin *in, const json_t *root, struct facts *f)
             !jin_get_bool(in, here, e, "spot", &v[i].spot) ||
             !jin_get_count(in, here, e, "count", 1, COUNT_MAX, 1,
                            &v[i].count) ||
-            !holds_read(in, here, e, &v[i].holds))
+            !holds_read(in, here, e, "holds", &v[i].holds))
             return false;
         if (v[i].count == 0)
             v[i].count = 1;

@@ -100,6 +100,8 @@ struct fact_offer {
     int64_t price_micros_hour;   /* -1: unknown, will be estimated */
     int64_t set_aside_until_ms;  /* 0: not */
     enum status set_aside_for;   /* the class of the failure */
+    int64_t failed_ms;           /* wall, the last failure if nothing has come
+                                  * of it since; 0: none */
     uint32_t room;               /* how many more may be launched now (quota),
                                   * UNLIMITED when not known */
     int64_t idle_timeout_ms;     /* duration, of its nodes; 0: the type's */
@@ -144,6 +146,8 @@ struct fact_node {
                                   * must not be ended now; NONE */
     int64_t hold_until_ms;       /* 0: until the observer says otherwise */
     struct fact_holds holds;     /* of the last plan */
+    bool undecided;              /* bought in advance of a purchase that is
+                                  * still thought over: see facts.deciding */
     const char *activity;        /* what it is doing, for a person; "" */
     /* shown, never decided on: */
     const char *cloud_id, *address, *ray_id, *provider, *request_id, *note;
@@ -220,6 +224,8 @@ struct facts {
     uint32_t n_queues;
     const struct fact_advice *advice;
     uint32_t n_advice;
+    struct fact_holds deciding;      /* what is being thought over how to buy
+                                      * for it: so many of each bundle */
 };
 
 extern const struct fact_limits fact_limits_default;  /* 60 s idle, conserve */

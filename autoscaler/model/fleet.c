@@ -160,6 +160,22 @@ void fleet_touch(struct fleet *f, struct machine *m)
     tell(f, m, m->state);
 }
 
+bool machine_detail(struct machine *m, const char *text)
+{
+    size_t n = strlen(text);
+
+    if (n >= sizeof m->detail) {
+        n = sizeof m->detail - 1;
+        while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80)
+            n--;  /* not within a letter: it goes out as JSON */
+    }
+    if (strncmp(m->detail, text, n) == 0 && m->detail[n] == '\0')
+        return false;
+    memmove(m->detail, text, n);
+    m->detail[n] = '\0';
+    return true;
+}
+
 void fleet_bind(struct fleet *f, struct machine *m, const char *cloud_id)
 {
     int n = snprintf(m->cloud_id, sizeof m->cloud_id, "%s", cloud_id);

@@ -46,6 +46,7 @@ struct machine {
     /* not kept over a restart: */
     char unit[64];          /* whose machines end together, as the provider
                              * told; "" : it did not */
+    bool undecided;         /* bought in advance: see think.c */
     bool doomed;            /* the plan of this tick ends it */
     uint32_t missed;        /* good lists in a row without it */
     uint32_t refused;       /* drains in a row */
@@ -78,6 +79,9 @@ struct machine *fleet_add(struct fleet *f, const char *id,
 void fleet_move(struct fleet *f, struct machine *m, enum machine_state to,
                 int64_t now_ms);
 void fleet_touch(struct fleet *f, struct machine *m);  /* a field changed */
+/* Sets its detail, as much of the text as there is room for; false: it was the
+ * same before. */
+bool machine_detail(struct machine *m, const char *text);
 /* The provider told its id: indexes it. */
 void fleet_bind(struct fleet *f, struct machine *m, const char *cloud_id);
 struct machine *fleet_by_id(const struct fleet *f, const char *id);

@@ -17,6 +17,7 @@ struct plan_launch {
     enum reason why;            /* FOR_x */
     uint32_t demand;            /* the first demand it is for, or NONE */
     uint32_t first_placement, n_placements;  /* what ONE such node holds */
+    bool open;                  /* a longer thought may change what they hold */
 };
 
 /* `count` bundles of one kind on one node (of a launch: on each of them). */

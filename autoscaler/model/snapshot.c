@@ -254,7 +254,8 @@ static enum status make_offers(struct maker *m, uint32_t type,
             .price_estimated = o->price_micros_hour < 0,
             .price_micros_hour = o->price_micros_hour,
             .set_aside_until_ms = o->set_aside_until_ms,
-            .set_aside_for = o->set_aside_for, .room = o->room,
+            .set_aside_for = o->set_aside_for,
+            .failed_ms = o->failed_ms, .room = o->room,
             .idle_timeout_ms = o->idle_timeout_ms > 0 ? o->idle_timeout_ms
                                : t->idle_timeout_ms >= 0
                                    ? t->idle_timeout_ms
@@ -421,6 +422,7 @@ static void make_node(struct maker *m, const struct fact_node *f,
         .idle_ms = f->idle_ms, .since_ms = f->since_ms,
         .created_ms = f->created_ms, .hold = f->hold,
         .hold_until_ms = f->hold_until_ms, .unit = maker_id(m, f->unit),
+        .undecided = f->undecided,
         .progress_ms = f->progress_ms > f->since_ms ? f->progress_ms
                                                     : f->since_ms,
         .idle_timeout_ms = m->facts->limits.idle_timeout_ms};

@@ -95,6 +95,7 @@ struct sn_offer {
     int64_t price_micros_hour;  /* never negative: estimated when unknown */
     int64_t set_aside_until_ms;
     enum status set_aside_for;
+    int64_t failed_ms;
     uint32_t room;
     int64_t idle_timeout_ms;         /* of its nodes; -1: never */
     uint32_t first_label, n_labels;  /* the type's, plus zone and market */
@@ -127,6 +128,7 @@ struct sn_node {
     enum reason hold;
     int64_t hold_until_ms;
     uint32_t first_hold, n_holds;  /* into holds[] */
+    bool undecided;
 };
 
 /* Free part of one whole device of a node: 0..AMOUNT_ONE. */
@@ -169,6 +171,8 @@ struct snapshot {
     const struct sn_hold *holds;
     const struct sn_advice *advice;
     uint32_t n_advice;
+    const uint32_t *deciding;     /* per bundle: so many are being thought
+                                   * over; NULL: nothing is */
 };
 
 static inline const int64_t *sn_row(const struct snapshot *s, uint32_t row)
@@ -204,6 +208,9 @@ uint32_t snapshot_mismatch(const struct snapshot *s, uint32_t selector,
 /* The taint part alone: does the selector tolerate all hard taints there? */
 bool snapshot_tolerates(const struct snapshot *s, uint32_t selector,
                         uint32_t first_label, uint32_t n_labels);
+/* Has the place a PreferNoSchedule taint?  Whoever may choose takes another. */
+bool snapshot_avoided(const struct snapshot *s, uint32_t first_label,
+                      uint32_t n_labels);
 /* Is the node type in the queue?  True for queue NONE. */
 bool snapshot_queue_has(const struct snapshot *s, uint32_t queue,
                         uint32_t type);

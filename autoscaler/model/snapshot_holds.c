@@ -258,12 +258,38 @@ static void advice_lay(struct maker *m, struct finder *f, struct hold_vec *all)
     m->s->n_advice = n;
 }
 
+/* So many of each bundle, those of one key in the order of the snapshot. */
+static void deciding_lay(struct maker *m, const struct finder *f)
+{
+    const struct fact_holds *from = &m->facts->deciding;
+    uint32_t *v;
+
+    if (from->n == 0)
+        return;
+    v = ARENA_ARRAY(m->arena, uint32_t, m->s->n_bundles);
+    for (uint32_t i = 0; i < from->n; i++) {
+        const struct fact_hold *h = &from->v[i];
+        uint64_t key = key_hash(h->source, h->owner, h->id, h->shape);
+        uint32_t at = slot_find(f, key, h->source, h->owner, h->id);
+        uint32_t left = h->count, b = f->slot[at] ? f->slot[at] - 1 : NONE;
+
+        for (; b != NONE && left > 0; b = f->next[b]) {
+            uint32_t n = m->s->bundles[b].count - v[b];
+
+            n = n < left ? n : left;
+            v[b] += n;
+            left -= n;
+        }
+    }
+    m->s->deciding = v;
+}
+
 void maker_holds_lay(struct maker *m)
 {
     struct sn_node *nodes = (struct sn_node *)m->s->nodes;
     struct hold_vec all = {{0}};
     struct finder f = {0};
-    bool any = m->facts->n_advice > 0;
+    bool any = m->facts->n_advice > 0 || m->facts->deciding.n > 0;
 
     for (uint32_t i = 0; i < m->s->n_nodes && !any; i++)
         any = m->nodes[i]->holds.n > 0;
@@ -275,5 +301,6 @@ void maker_holds_lay(struct maker *m)
         nodes[i].n_holds = holds_add(m, &f, &m->nodes[i]->holds, 1, &all);
     }
     advice_lay(m, &f, &all);
+    deciding_lay(m, &f);
     m->s->holds = all.all.v;
 }

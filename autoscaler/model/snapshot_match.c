@@ -123,6 +123,16 @@ bool snapshot_tolerates(const struct snapshot *s, uint32_t selector,
                        s->labels + first_label + n_labels) == NONE;
 }
 
+bool snapshot_avoided(const struct snapshot *s, uint32_t first_label,
+                      uint32_t n_labels)
+{
+    for (uint32_t i = first_label; i < first_label + n_labels; i++)
+        if ((s->labels[i].key & SN_TAINT) &&
+            (s->labels[i].key >> SN_EFFECT & 3) == EFFECT_PREFER_NO_SCHEDULE)
+            return true;
+    return false;
+}
+
 bool snapshot_queue_has(const struct snapshot *s, uint32_t queue,
                         uint32_t type)
 {

@@ -5,10 +5,13 @@
 
 #include "clock.h"
 #include "cover.h"
+#include "cover_agreed.h"
+#include "cycle.h"
 #include "quota.h"
 #include "unit.h"
 
 enum { ROUNDS = 4 };   /* to hand a quota on to who can use it */
+enum { TURNS = 2 };    /* before offers that failed are bought after all */
 
 bool buy_allowed(const struct sketch *d, uint32_t shape, uint32_t offer)
 {
@@ -25,16 +28,19 @@ struct problem {
     struct cover_item *items;
     struct cover_bin *bins;
     uint32_t *group_max;
-    uint32_t *want, *alt;      /* per item */
+    uint32_t *want, *alt, *shape;  /* per item */
     uint32_t *offer;           /* per bin, or */
     uint32_t *pooled;          /* the class of nodes that are there */
     enum claim claim;
     enum reason why;
     bool sure;                 /* its answer: thinking longer is no use */
+    uint32_t *agreed;          /* per bin: so many are in any answer; NULL */
     uint32_t queue;            /* whose quota of nodes is to be kept, or NONE */
     bool *stuck;               /* per want: its quota goes to others, or NULL */
     bool units;                /* prices are no bound: unit_price() */
     bool capped;               /* by a quota: somebody's is wanted by others */
+    bool *waits;               /* an offer is behind others (cycle.h); NULL:
+                                * all may be bought */
 };
 
 static void items_make(const struct sketch *d, struct problem *q,
@@ -46,6 +52,7 @@ static void items_make(const struct sketch *d, struct problem *q,
     q->items = ARENA_ARRAY(d->arena, struct cover_item, n);
     q->want = ARENA_ARRAY(d->arena, uint32_t, n);
     q->alt = ARENA_ARRAY(d->arena, uint32_t, n);
+    q->shape = ARENA_ARRAY(d->arena, uint32_t, n);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t shape = sketch_shape(d, wants[i], alts[i]), count;
 
@@ -59,6 +66,7 @@ static void items_make(const struct sketch *d, struct problem *q,
             continue;
         q->want[q->p.n_items] = wants[i];
         q->alt[q->p.n_items] = alts[i];
+        q->shape[q->p.n_items] = shape;
         q->items[q->p.n_items++] = (struct cover_item){
             .need = sn_row(s, s->shapes[shape].row),
             .count = count,
@@ -76,7 +84,7 @@ static uint64_t useful(const struct sketch *d, const struct problem *q,
     uint64_t n = 0;
 
     for (uint32_t i = 0; i < q->p.n_items; i++) {
-        uint32_t shape = sketch_shape(d, q->want[i], q->alt[i]), fit;
+        uint32_t shape = q->shape[i], fit;
 
         if (!tables_could(t, shape, offer))
             continue;
@@ -161,7 +169,7 @@ static void pooled_make(const struct sketch *d, struct problem *q,
             .accelerator = c->accelerator,
         };
         for (uint32_t k = 0; k < q->p.n_items; k++) {
-            uint32_t shape = sketch_shape(d, q->want[k], q->alt[k]);
+            uint32_t shape = q->shape[k];
             const struct room room = {.row = c->room[side].row};
 
             if (sketch_matches(d, i, shape) &&
@@ -171,6 +179,20 @@ static void pooled_make(const struct sketch *d, struct problem *q,
         q->p.n_bins++;
         q->p.n_groups++;
     }
+}
+
+/* May a new node of the offer be bought for the item, limits aside? */
+static bool item_may(const struct sketch *d, struct problem *q, uint32_t item,
+                     uint32_t offer)
+{
+    if (!tables_could(d->t, q->shape[item], offer))
+        return false;
+    if (!q->waits || !cycle_waits_want(d, q->want[item], q->alt[item],
+                                       q->claim, offer))
+        return true;
+    *q->waits = true;
+    q->units = true;           /* nor are prices of some a bound for all */
+    return false;
 }
 
 /* Bins, and which items may lie in which. */
@@ -199,10 +221,9 @@ static void bins_make(const struct sketch *d, struct problem *q,
                                    priority))
             continue;
         for (uint32_t i = 0; i < q->p.n_items; i++) {
-            uint32_t shape = sketch_shape(d, q->want[i], q->alt[i]);
             uint32_t b = q->p.n_bins - 1;
 
-            if (tables_could(d->t, shape, offer))
+            if (item_may(d, q, i, offer))
                 bits[(size_t)i * words + b / 64] |= UINT64_C(1) << (b % 64);
         }
     }
@@ -267,23 +288,28 @@ static void pattern_hold(struct sketch *d, const struct pattern *p,
 static void pattern_buy(struct sketch *d, const struct pattern *p)
 {
     uint32_t first = p->q->want[p->plan->parts[p->pat->first].item];
-    uint32_t left = p->pat->count;
+    uint32_t left = p->pat->count, offer = p->q->offer[p->pat->bin], none = 0;
+    uint32_t *agreed = p->q->agreed ? &p->q->agreed[p->pat->bin] : &none;
+    bool sure = p->q->sure || unit_hosts(d->t->s, offer) > 1;
 
     while (left > 0) {
-        uint32_t offer = p->q->offer[p->pat->bin];
+        uint32_t most = !sure && *agreed > 0 && *agreed < left ? *agreed : left;
         uint32_t i = unit_spare(d, offer);
 
         if (i == NONE)
             i = sketch_obtain(
-                d, offer, left, p->q->claim,
+                d, offer, most, p->q->claim,
                 p->q->why != REASON_NONE ? p->q->why : buy_reason(d, first),
                 d->t->wants[first].demand);
         if (i == NONE)
             return;
-        if (d->classes.v[i].n > left)
-            sketch_split(d, i, left);
+        if (d->classes.v[i].n > most)
+            sketch_split(d, i, most);
         left -= d->classes.v[i].n;
-        d->classes.v[i].sure = p->q->sure || unit_hosts(d->t->s, offer) > 1;
+        d->classes.v[i].open = !sure;
+        d->classes.v[i].sure = sure || *agreed > 0;
+        if (!sure && *agreed > 0)
+            *agreed -= d->classes.v[i].n;
         pattern_hold(d, p, i);
     }
 }
@@ -317,21 +343,25 @@ static void answer_take(struct sketch *d, const struct problem *q,
 
 /* ---- thinking */
 
-/* A few bundles are a few nodes: not worth waiting for. */
-enum { FEW_BUNDLES = 100 };
 /* Steps beyond which an answer hardly gets better, for one shape; they grow
  * with the square. */
 #define STEPS_SHAPE (COVER_STEPS_PER_MS / 2)
-/* With less for each shape the improvement does not get off the ground. */
-#define STEPS_LEAST (COVER_STEPS_PER_MS / 40)
-
 static bool few(const struct cover_problem *p)
 {
     uint64_t n = 0;
 
     for (uint32_t i = 0; i < p->n_items; i++)
         n += p->items[i].count;
-    return n <= FEW_BUNDLES;
+    return n <= BUY_FEW;
+}
+
+/* What is not decided of an earlier answer would have to be counted in. */
+static bool any_undecided(const struct snapshot *s)
+{
+    for (uint32_t i = 0; i < s->n_nodes; i++)
+        if (s->nodes[i].undecided)
+            return true;
+    return false;
 }
 
 /* The first answer, bettered with this problem's share of the budget. */
@@ -344,18 +374,20 @@ static void answer_find(struct sketch *d, struct problem *q,
     cover_first(&q->p, d->arena, ret);
     d->work += ret->work;
     d->cover_shapes += n;
-    q->sure = true;
-    if (d->budget == 0)
-        return;
-    steps = n < d->share_of ? d->budget / d->share_of * n : d->budget;
-    steps = steps < enough ? steps : enough;
-    if (steps >= STEPS_LEAST * n) {
+    if (d->budget > 0) {
+        steps = n < d->share_of ? d->budget / d->share_of * n : d->budget;
+        steps = steps < enough ? steps : enough;
         first = *ret;
         cover_improve(&q->p, &first, steps, d->arena, ret);
         d->work += ret->work;
     }
     q->sure = steps == enough || few(&q->p) || ret->bound == ret->cost;
     d->open = d->open || !q->sure;
+    /* Of the first cover only: what others are left with depends on it. */
+    if (!q->sure && d->weigh && d->n_covers == 0 && !any_undecided(d->t->s)) {
+        q->agreed = ARENA_ARRAY(d->arena, uint32_t, q->p.n_bins);
+        cover_agreed(&q->p, ret, d->arena, q->agreed);
+    }
 }
 
 /* The highest priority below `below` (INT64_MAX: the highest of all). */
@@ -408,11 +440,9 @@ static bool buy_round(struct sketch *d, const uint32_t *wants,
 
 /* What could not be bought though its queue's quota was kept for it leaves that
  * to others of the queue. */
-static void buy_some(struct sketch *d, const uint32_t *wants,
-                     const uint32_t *alts, uint32_t n, enum claim claim,
-                     enum reason why, uint32_t queue)
+static void buy_by_quota(struct sketch *d, const uint32_t *wants,
+                         const uint32_t *alts, uint32_t n, struct problem like)
 {
-    struct problem like = {.claim = claim, .why = why, .queue = queue};
     uint32_t *aim;
     bool again = true;
 
@@ -433,6 +463,25 @@ static void buy_some(struct sketch *d, const uint32_t *wants,
         for (uint32_t i = 0; i < n; i++)
             like.stuck[i] = like.stuck[i] || d->left[wants[i]] > aim[i];
     }
+}
+
+/* First each only where it is an offer's turn; when the others are full their
+ * turn is over; and what is left after that may have any. */
+static void buy_some(struct sketch *d, const uint32_t *wants,
+                     const uint32_t *alts, uint32_t n, enum claim claim,
+                     enum reason why, uint32_t queue)
+{
+    struct problem like = {.claim = claim, .why = why, .queue = queue};
+    bool waits = d->t->failed;
+
+    for (int turn = 0; turn < TURNS && waits; turn++) {
+        waits = false;
+        like.waits = &waits;
+        buy_by_quota(d, wants, alts, n, like);
+    }
+    like.waits = NULL;
+    if (waits || !d->t->failed)
+        buy_by_quota(d, wants, alts, n, like);
 }
 
 /* Those of a queue with a quota of nodes; NONE: all others. */

@@ -7,6 +7,7 @@
 #ifndef PLAN_BUY_H
 #define PLAN_BUY_H
 
+#include "planner.h"
 #include "sketch.h"
 #include "limits.h"
 
@@ -19,5 +20,11 @@ enum reason buy_reason(const struct sketch *d, uint32_t want);
 
 /* May the shape be bought for on this offer, limits aside? */
 bool buy_allowed(const struct sketch *d, uint32_t shape, uint32_t offer);
+
+/* With less for each shape bettering does not get off the ground. */
+#define BUY_STEPS_LEAST (PLANNER_STEPS_PER_MS / 40)
+
+/* A few bundles are a few nodes: not worth waiting for. */
+enum { BUY_FEW = 100 };
 
 #endif

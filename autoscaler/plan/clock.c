@@ -78,7 +78,7 @@ bool clock_given_up(const struct sketch *d, uint32_t want, uint32_t alt)
 {
     uint32_t shape = sketch_shape(d, want, alt);
 
-    if (!clock_has(d, want))
+    if (!clock_has(d, want) || d->patient)
         return false;
     for (uint32_t i = 0; i < d->classes.n; i++)
         if (silent(d, &d->classes.v[i], want, alt) &&

@@ -1,20 +1,21 @@
 /*
- * consolidate.c - the plan without this node.
+ * consolidate.c - the plan without this node, this unit, or these two.
  *
  * A candidate is ready, ours, not held, old enough, and needed by something:
  * what nothing needs goes by its idle timeout.  In the mode `empty` nothing runs
  * on it.  In the mode `on` its running work is moved as a whole: a lump of what
- * is used, to a node with the same labels.  Cost only ever falls and nothing is
- * done while nodes start, so it comes to rest.
+ * is used, to a node with the same labels.  Of all that is tried the cheapest is
+ * done.  Cost only ever falls and nothing is done while nodes start, so it comes
+ * to rest.
  */
 #include "consolidate.h"
 
-#include <string.h>
-
 #include "limits.h"
+#include "lump.h"
 #include "order.h"
 
-enum { TRIES = 24 };       /* plans made again in one pass */
+/* Plans made again in one pass: without one, and without two. */
+enum { TRIES = 24, PAIR_TRIES = 12 };
 
 struct attempt {
     const struct tables *t;
@@ -24,13 +25,22 @@ struct attempt {
     bool *moved;               /* of these, candidates that are to go */
     bool *taking;              /* where their running work goes */
     int64_t cost;              /* an hour, of what is needed without them */
+    struct units units;
+    uint32_t *order, n;        /* candidates: the first machine of each */
 };
 
 /* ---- candidates */
 
-static bool busy(const struct sn_node *n)
+static int64_t price_of(const struct attempt *a, uint32_t first)
 {
-    return n->idle_ms < 0;
+    int64_t sum = 0;
+    uint32_t i = first;
+
+    do {
+        sum = amount_add(sum, a->t->s->nodes[i].price_micros_hour);
+        i = a->units.next[i];
+    } while (i != first);
+    return sum;
 }
 
 static bool may_go(const struct sketch *d, uint32_t i)
@@ -41,8 +51,8 @@ static bool may_go(const struct sketch *d, uint32_t i)
     return n->state == STATE_READY && shrink_may_end(s, n) && !n->foreign &&
            n->created_ms > 0 && n->price_micros_hour > 0 &&
            s->now_ms - n->created_ms >= s->limits.consolidate_age_ms &&
-           n->type != NONE && s->types[n->type].hosts < 2 &&
-           (!busy(n) || (s->limits.consolidate == CONSOLIDATE_ON &&
+           n->type != NONE &&
+           (!lump_busy(n) || (s->limits.consolidate == CONSOLIDATE_ON &&
                          n->offer != NONE));
 }
 
@@ -55,11 +65,12 @@ static bool awaited(const struct sketch *d, const struct node_class *c)
     return false;
 }
 
-/* Those that a request counts on, and those with work. */
-static uint32_t *candidates(const struct sketch *d, uint32_t *ret_n)
+/* Those that a request counts on, and those with work; units as a whole. */
+static void candidates(struct attempt *a, const struct sketch *d)
 {
     const struct snapshot *s = d->t->s;
-    uint32_t *order = shrink_order(s, d->arena), n = 0;
+    uint32_t *order = shrink_order(s, d->arena);
+    bool *seen = ARENA_ARRAY(d->arena, bool, s->n_nodes);
     bool *needed = ARENA_ARRAY(d->arena, bool, s->n_nodes);
     bool *soon = ARENA_ARRAY(d->arena, bool, s->n_nodes);
 
@@ -73,19 +84,27 @@ static uint32_t *candidates(const struct sketch *d, uint32_t *ret_n)
             soon[d->members[c->first + k]] = awaited(d, c);
         }
     }
-    for (uint32_t k = 0; k < s->n_nodes; k++)
-        if (may_go(d, order[k]) && !soon[order[k]] &&
-            (needed[order[k]] || busy(&s->nodes[order[k]])))
-            order[n++] = order[k];
-    *ret_n = n;
-    return order;
+    a->order = order;
+    for (uint32_t k = 0; k < s->n_nodes; k++) {
+        uint32_t first = order[k], i = first;
+        bool may = !seen[first] && !a->units.partial[first], used = false;
+
+        do {
+            seen[i] = true;
+            may = may && !a->gone[i] && may_go(d, i) && !soon[i];
+            used = used || needed[i] || lump_busy(&s->nodes[i]);
+            i = a->units.next[i];
+        } while (i != first);
+        if (may && used)
+            order[a->n++] = first;
+    }
 }
 
-static int dearer(const void *ctx, uint32_t a, uint32_t b)
+static int dearer(const void *ctx, uint32_t x, uint32_t y)
 {
-    const struct snapshot *s = ctx;
+    const struct attempt *a = ctx;
 
-    return ORDER(s->nodes[b].price_micros_hour, s->nodes[a].price_micros_hour);
+    return ORDER(price_of(a, y), price_of(a, x));
 }
 
 /* Work that waits would be in the way of work that is moved: who comes first to
@@ -119,170 +138,6 @@ static bool settled(const struct sketch *d)
     return true;
 }
 
-/* ---- running work as a lump */
-
-static struct needs load_of(const struct snapshot *s, const struct sn_node *n,
-                            struct arena *arena)
-{
-    const int64_t *total = sn_row(s, n->total);
-    const int64_t *free = sn_row(s, n->available);
-    int64_t *row = ARENA_ARRAY(arena, int64_t, s->n_columns);
-
-    for (uint32_t c = 0; c < s->n_columns; c++) {
-        row[c] = total[c] > free[c] ? total[c] - free[c] : 0;
-        /* parts of several devices: as many whole ones */
-        if (s->columns[c].device && row[c] > AMOUNT_ONE &&
-            row[c] % AMOUNT_ONE != 0)
-            row[c] += AMOUNT_ONE - row[c] % AMOUNT_ONE;
-    }
-    return needs_make(s, row, arena);
-}
-
-/* Labels that say where a place is rather than what. */
-static bool of_place(const struct snapshot *s, const struct sn_label *l)
-{
-    static const char keys[][36] = {
-        "topology.kubernetes.io/zone", "ray.io/availability-zone", "zone",
-        "topology.kubernetes.io/region", "ray.io/availability-region",
-        "node.kubernetes.io/instance-type", "ray.io/market-type"};
-    const char *key;
-
-    if (l->key & (SN_TAINT | SN_QUEUE))
-        return false;
-    key = s->str[l->key];
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        const char *a = key, *b = keys[i];
-
-        while (*a && *a == *b)
-            a++, b++;
-        if (*a == *b)
-            return true;
-    }
-    return false;
-}
-
-static const struct sn_label *label_find(const struct snapshot *s,
-                                         uint32_t first, uint32_t n,
-                                         uint32_t key)
-{
-    for (uint32_t i = first; i < first + n; i++)
-        if (s->labels[i].key == key)
-            return &s->labels[i];
-    return NULL;
-}
-
-/* Work that runs here under unknown conditions may run there: the place has all
- * labels and queues that its offer has, and no taint that it has not. */
-static bool like(const struct snapshot *s, const struct sn_offer *from,
-                 uint32_t first, uint32_t n)
-{
-    for (uint32_t i = from->first_label;
-         i < from->first_label + from->n_labels; i++) {
-        const struct sn_label *l = &s->labels[i], *m;
-
-        if ((l->key & SN_TAINT) || of_place(s, l))
-            continue;
-        m = label_find(s, first, n, l->key);
-        if (m == NULL || m->value != l->value)
-            return false;
-    }
-    for (uint32_t i = first; i < first + n; i++) {
-        const struct sn_label *l = &s->labels[i], *m;
-
-        if (!(l->key & SN_TAINT))
-            continue;
-        m = label_find(s, from->first_label, from->n_labels, l->key);
-        if (m == NULL || m->value != l->value)
-            return false;
-    }
-    return true;
-}
-
-static bool load_there(struct sketch *d, const struct needs *load,
-                       const struct sn_offer *from, bool *taking)
-{
-    const struct snapshot *s = d->t->s;
-
-    for (uint32_t i = 0; i != NONE; i = d->classes.v[i].next) {
-        const struct node_class *c = &d->classes.v[i];
-        const struct sn_node *n;
-        struct node_class *to;
-
-        if (c->n == 0 || (c->kind == CLASS_THERE && c->starting) ||
-            c->kind == CLASS_DRAINING || c->kind == CLASS_FENCE ||
-            c->kind == CLASS_NEW)
-            continue;
-        n = &s->nodes[d->members[c->first]];
-        if (n->head || n->foreign || (n->spot && !from->spot) ||
-            !like(s, from, n->first_label, n->n_labels) ||
-            room_fit(s, &c->room[SIDE_FREE], load, 1) == 0)
-            continue;
-        if (c->n > 1)
-            sketch_split(d, i, 1);
-        to = sketch_touch(d, i);
-        to->room[SIDE_FREE] =
-            room_take(s, &to->room[SIDE_FREE], load, 1, d->arena);
-        taking[d->members[to->first]] = true;
-        return true;
-    }
-    return false;
-}
-
-/* limits.conserve: no accelerator is bought for work without one. */
-static bool plain(const struct snapshot *s, const struct needs *load)
-{
-    for (uint32_t i = 0; i < load->n; i++)
-        if (s->columns[load->v[i].column].device)
-            return false;
-    return s->limits.conserve;
-}
-
-static bool load_bought(struct sketch *d, const struct needs *load,
-                        const struct sn_offer *from)
-{
-    const struct snapshot *s = d->t->s;
-
-    for (uint32_t k = 0; k < s->n_offers; k++) {
-        uint32_t offer = d->t->offers[k], i;
-        const struct sn_offer *o = &s->offers[offer];
-
-        if (s->types[o->type].hosts > 1 || (o->spot && !from->spot) ||
-            (s->types[o->type].accelerator && plain(s, load)) ||
-            !like(s, from, o->first_label, o->n_labels) ||
-            room_fit(s, &d->t->room[o->type], load, 1) == 0)
-            continue;
-        i = sketch_obtain(d, offer, 1, CLAIM_WORK, REASON_FOR_CONSOLIDATE,
-                          NONE);
-        if (i == NONE)
-            continue;
-        d->classes.v[i].room[SIDE_FREE] =
-            room_take(s, &d->classes.v[i].room[SIDE_FREE], load, 1, d->arena);
-        return true;
-    }
-    return false;
-}
-
-static bool loads_move(struct sketch *d, const bool *moved, bool *taking)
-{
-    const struct snapshot *s = d->t->s;
-
-    memset(taking, 0, sizeof *taking * s->n_nodes);
-    for (uint32_t i = 0; i < s->n_nodes; i++) {
-        struct needs load;
-
-        if (!moved[i] || !busy(&s->nodes[i]))
-            continue;
-        load = load_of(s, &s->nodes[i], d->arena);
-        if (load.never || (!load_there(d, &load,
-                                       &s->offers[s->nodes[i].offer],
-                                       taking) &&
-                           !load_bought(d, &load,
-                                        &s->offers[s->nodes[i].offer])))
-            return false;
-    }
-    return true;
-}
-
 /* ---- the plan without */
 
 /* How far down its alternatives each want had to go, all bundles together. */
@@ -308,7 +163,7 @@ static bool without(const struct attempt *a, struct sketch *ret)
     struct sketch base;
 
     sketch_start(a->t, a->gone, &base);
-    if (!loads_move(&base, a->moved, a->taking))
+    if (!lumps_move(&base, a->moved, a->taking))
         return false;
     *ret = a->best(&base);
     late = lateness(ret);
@@ -319,10 +174,9 @@ static bool without(const struct attempt *a, struct sketch *ret)
     return !ret->broken;
 }
 
-static bool worth(const struct attempt *a, uint32_t node, int64_t cost)
+static bool worth(const struct attempt *a, int64_t price, int64_t cost)
 {
     const struct snapshot *s = a->t->s;
-    int64_t price = s->nodes[node].price_micros_hour;
     int64_t gain = a->cost - cost;
 
     return gain > 0 && gain >= amount_times(s->limits.consolidate_saving,
@@ -348,7 +202,7 @@ static int64_t cost_of(const struct sketch *d, const bool *moved,
         const struct sn_node *n = &s->nodes[i];
 
         if (limits_counts(n) && n->price_micros_hour > 0 && !moved[i] &&
-            (used[i] || taking[i] || busy(n)))
+            (used[i] || taking[i] || lump_busy(n)))
             sum = amount_add(sum, n->price_micros_hour);
     }
     return sum;
@@ -374,59 +228,173 @@ static bool replace(struct sketch *best, const struct sketch *other)
     return true;
 }
 
+static void mark(struct attempt *a, uint32_t first, bool gone)
+{
+    uint32_t i = first;
+
+    do {
+        a->gone[i] = gone ? LEAVES : LEAVES_NOT;
+        a->moved[i] = gone;
+        i = a->units.next[i];
+    } while (i != first);
+}
+
+static bool any_busy(const struct attempt *a, uint32_t first)
+{
+    uint32_t i = first;
+
+    do {
+        if (lump_busy(&a->t->s->nodes[i]))
+            return true;
+        i = a->units.next[i];
+    } while (i != first);
+    return false;
+}
+
+/* The cheapest way found so far to do without something. */
+struct choice {
+    bool found, buys;          /* buys: what takes its place, first */
+    int64_t cost;
+    struct sketch plan;
+    uint32_t first, other;
+    bool *taking;
+};
+
+/* Without this one, and without `other` if that is not NONE. */
+static void try_without(struct attempt *a, uint32_t first, uint32_t other,
+                        struct choice *best)
+{
+    int64_t price = price_of(a, first), cost;
+    struct sketch d, with = *a->now;
+    bool buys;
+
+    mark(a, first, true);
+    if (other != NONE) {
+        mark(a, other, true);
+        price = amount_add(price, price_of(a, other));
+    }
+    if (without(a, &d) &&
+        worth(a, price, cost = cost_of(&d, a->moved, a->taking)) &&
+        (!best->found || cost < best->cost)) {
+        buys = d.bought_cost > 0 || !settled(&d);
+        if (!buys || replace(&with, &d))
+            *best = (struct choice){
+                true, buys, cost, buys ? with : d, first, other,
+                arena_copy(d.arena, a->taking,
+                           a->t->s->n_nodes * sizeof *a->taking)};
+    }
+    mark(a, first, false);
+    if (other != NONE)
+        mark(a, other, false);
+}
+
+/* Could some offer be cheaper than these two by enough? */
+static bool pair_hopeful(const struct attempt *a, uint32_t x, uint32_t y)
+{
+    const struct snapshot *s = a->t->s;
+    int64_t price = amount_add(price_of(a, x), price_of(a, y));
+    int64_t most = price - amount_times(s->limits.consolidate_saving,
+                                        (uint64_t)price) / AMOUNT_ONE;
+
+    for (uint32_t i = 0; i < s->n_offers; i++)
+        if (s->offers[i].price_micros_hour <= most)
+            return true;
+    return false;
+}
+
+/* Where alternatives and gangs are, a node that is there is not always used as
+ * the one that was to be bought would have been: what is bought for two might
+ * not let the two go. */
+static bool foreseeable(const struct tables *t)
+{
+    for (uint32_t i = 0; i < t->n_wants; i++)
+        if (t->wants[i].n_alts > 1)
+            return false;
+    return t->n_gangs == 0;
+}
+
+static int older(const void *ctx, uint32_t x, uint32_t y)
+{
+    const struct attempt *a = ctx;
+
+    return ORDER(a->t->s->nodes[x].created_ms, a->t->s->nodes[y].created_ms);
+}
+
+/* Two whose work one cheaper node could hold.  The oldest first: what is bought
+ * for two comes after them, so that they are tried again when it is there. */
+static void try_pairs(struct attempt *a, bool waits, struct choice *best)
+{
+    uint32_t tries = PAIR_TRIES;
+
+    if (!foreseeable(a->t))
+        return;
+    order_sort(a->order, a->n, older, a, a->now->arena);
+    for (uint32_t k = 1; k < a->n; k++)
+        for (uint32_t i = 0; i < k; i++) {
+            uint32_t x = a->order[i], y = a->order[k];
+
+            if ((waits && (any_busy(a, x) || any_busy(a, y))) ||
+                !pair_hopeful(a, x, y))
+                continue;
+            if (tries-- == 0)
+                return;
+            try_without(a, x, y, best);
+        }
+}
+
+static void end_chosen(const struct attempt *a, const struct choice *c,
+                       struct verdict *verdicts)
+{
+    for (uint32_t j = 0; j < a->t->s->n_nodes; j++) {
+        if (a->moved[j])
+            verdicts[j] = (struct verdict){.ended = true,
+                                           .why = REASON_END_CONSOLIDATE};
+        verdicts[j].taking = c->taking[j];
+    }
+}
+
+/* All are tried and the cheapest is done: what was bought to take a place is
+ * then used as it was meant, or even better, and each time it costs less. */
 void consolidate(struct sketch *best, struct verdict *verdicts,
                  struct sketch (*again)(const struct sketch *base))
 {
     const struct snapshot *s = best->t->s;
     struct attempt a = {.t = best->t, .best = again};
-    struct sketch now, without_it;
-    uint32_t *order, n, ended = 0;
+    struct sketch now = *best;
+    struct choice choice = {0};
+    bool waits;
 
     if (s->limits.consolidate == CONSOLIDATE_OFF || !s->head_fresh ||
         !settled(best))
         return;
-    order = candidates(best, &n);
-    if (n == 0)
-        return;
-    if (s->limits.n_end_order == 0)
-        order_sort(order, n, dearer, s, best->arena);
-    now = *best;
-    a.now = &now;
+    units_make(s, best->arena, &a.units);
     a.gone = ARENA_ARRAY(best->arena, enum leaving, s->n_nodes);
-    a.moved = ARENA_ARRAY(best->arena, bool, s->n_nodes);
-    a.taking = ARENA_ARRAY(best->arena, bool, s->n_nodes);
     for (uint32_t i = 0; i < s->n_nodes; i++)
         a.gone[i] = s->nodes[i].state == STATE_DRAINING
                         ? LEAVES
                         : shrink_leaves(&verdicts[i]);
+    candidates(&a, best);
+    if (a.n == 0)
+        return;
+    if (s->limits.n_end_order == 0)
+        order_sort(a.order, a.n, dearer, &a, best->arena);
+    waits = pending(best);
+    a.now = &now;
+    a.moved = ARENA_ARRAY(best->arena, bool, s->n_nodes);
+    a.taking = ARENA_ARRAY(best->arena, bool, s->n_nodes);
     a.cost = cost_of(best, a.moved, a.taking);
-    for (uint32_t k = 0; k < n && k < TRIES; k++) {
-        uint32_t i = order[k];
-        int64_t cost;
-
-        if (a.gone[i] || (busy(&s->nodes[i]) && (ended > 0 || pending(best))))
-            continue;
-        a.gone[i] = LEAVES;
-        a.moved[i] = true;
-        if (without(&a, &without_it) &&
-            worth(&a, i, cost = cost_of(&without_it, a.moved, a.taking))) {
-            if (without_it.bought_cost == 0 && settled(&without_it)) {
-                a.cost = cost;
-                ended++;
-                if (busy(&s->nodes[i]))
-                    k = n;       /* one at a time */
-                *best = without_it;
-                best->bound = 0;
-                verdicts[i] = (struct verdict){.ended = true,
-                                               .why = REASON_END_CONSOLIDATE};
-                for (uint32_t j = 0; j < s->n_nodes; j++)
-                    verdicts[j].taking = a.taking[j];
-                continue;
-            }
-            if (ended == 0 && replace(best, &without_it))
-                return;
-        }
-        a.gone[i] = LEAVES_NOT;
-        a.moved[i] = false;
-    }
+    for (uint32_t k = 0; k < a.n && k < TRIES; k++)
+        if (!waits || !any_busy(&a, a.order[k]))
+            try_without(&a, a.order[k], NONE, &choice);
+    try_pairs(&a, waits, &choice);
+    if (!choice.found)
+        return;
+    *best = choice.plan;
+    if (choice.buys)
+        return;
+    best->bound = 0;
+    mark(&a, choice.first, true);
+    if (choice.other != NONE)
+        mark(&a, choice.other, true);
+    end_chosen(&a, &choice, verdicts);
 }

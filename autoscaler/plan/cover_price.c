@@ -189,6 +189,15 @@ struct price *price_make(const struct view *v)
     return p;
 }
 
+/* Without a branch: nobody could foretell it. */
+static inline bool raised(double *cell, double value)
+{
+    bool more = value > *cell;
+
+    *cell = more ? value : *cell;
+    return more;
+}
+
 /* Puts a run's best items, up to `copies` in all, through stages of a
  * knapsack table of `size` units where each takes `units`. */
 static uint32_t add_run(struct price *p, const struct price_bin *b,
@@ -218,23 +227,16 @@ static uint32_t add_run(struct price *p, const struct price_bin *b,
             uint8_t *took = p->took + (size_t)stage * row;
             double gain = p->profit[k];
 
-            memset(took, 0, size + 1);
+            memset(took, 0, units);
             p->stage_item[stage] = k;
             p->stage_cells[stage] = units;
             p->stage_many[stage] = many;
             if (many)
-                for (uint32_t x = units; x <= size; x++) {
-                    if (table[x - units] + gain > table[x]) {
-                        table[x] = table[x - units] + gain;
-                        took[x] = 1;
-                    }
-                }
+                for (uint32_t x = units; x <= size; x++)
+                    took[x] = raised(&table[x], table[x - units] + gain);
             else
                 for (uint32_t x = size; x >= units; x--)
-                    if (table[x - units] + gain > table[x]) {
-                        table[x] = table[x - units] + gain;
-                        took[x] = 1;
-                    }
+                    took[x] = raised(&table[x], table[x - units] + gain);
             p->work += size;
         }
         copies = many ? 0 : copies - most;

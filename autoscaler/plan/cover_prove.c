@@ -128,16 +128,24 @@ static double *whole_row(struct prove *x, uint32_t k)
     return x->whole_table + (size_t)k * (MAX_DEVICES + 1);
 }
 
+/* Without a branch, and without a dependence from cell to cell. */
+static void row_raise(double *restrict row, const double *restrict from,
+                      double by, uint32_t n)
+{
+    for (uint32_t c = 0; c < n; c++) {
+        double x = from[c] + by;
+
+        row[c] = x > row[c] ? x : row[c];
+    }
+}
+
 /* row = best of taking up to limit of k in units of `size`. */
 static void relax(const double *next, double *row, uint32_t top, uint32_t size,
                   double profit, uint32_t limit)
 {
-    for (uint32_t c = 0; c <= top; c++) {
-        row[c] = next[c];
-        for (uint32_t n = 1; profit > 0 && n <= limit && n * size <= c; n++)
-            if (next[c - n * size] + n * profit > row[c])
-                row[c] = next[c - n * size] + n * profit;
-    }
+    memcpy(row, next, (top + 1) * sizeof *row);
+    for (uint32_t n = 1; profit > 0 && n <= limit && n * size <= top; n++)
+        row_raise(row + n * size, next, n * profit, top + 1 - n * size);
 }
 
 static void make_tables(struct prove *x, uint32_t cells, uint32_t devices)

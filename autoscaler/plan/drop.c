@@ -33,7 +33,8 @@ static bool may_drop(const struct sketch *d, const struct node_class *c)
 {
     if (c->kind != CLASS_NEW || c->n == 0 ||
         unit_hosts(d->t->s, c->offer) > 1 || c->why == REASON_FOR_MIN ||
-        c->why == REASON_FOR_CONSOLIDATE)
+        c->why == REASON_FOR_CONSOLIDATE ||
+        (d->t->s->deciding && !c->open))   /* launched at once */
         return false;
     for (uint32_t k = c->held; k != NONE; k = d->held.v[k].next) {
         const struct want *w = &d->t->wants[d->held.v[k].want];

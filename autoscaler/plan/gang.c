@@ -9,6 +9,7 @@
 
 #include "buy.h"
 #include "clock.h"
+#include "cycle.h"
 #include "hold.h"
 #include "limits.h"
 #include "match.h"
@@ -64,7 +65,8 @@ static void hold_all(const struct attempt *a, uint32_t i)
     if (d->classes.v[i].n > 1)
         sketch_split(d, i, 1);
     for (uint32_t k = 0; k < a->g->n_wants; k++)
-        sketch_hold(d, i, a->wants[k], a->alts[k], d->left[a->wants[k]]);
+        if (d->left[a->wants[k]] > 0)  /* else held since the last plan */
+            sketch_hold(d, i, a->wants[k], a->alts[k], d->left[a->wants[k]]);
 }
 
 static bool plain_gang(const struct attempt *a)
@@ -78,12 +80,19 @@ static bool plain_gang(const struct attempt *a)
     return true;
 }
 
-/* Ready nodes before those on their way, before bought, before draining. */
-static uint32_t kind_rank(const struct node_class *c)
+/* Ready nodes before those on their way, before bought, before draining; of
+ * each those with a PreferNoSchedule taint last. */
+static uint32_t kind_rank(const struct sketch *d, const struct node_class *c)
 {
-    if (c->kind == CLASS_DRAINING)
-        return 3;
-    return c->kind == CLASS_NEW ? 2 : c->starting;
+    const struct snapshot *s = d->t->s;
+    const struct sn_node *n;
+
+    if (c->kind == CLASS_NEW)
+        return 4 + snapshot_avoided(s, s->offers[c->offer].first_label,
+                                    s->offers[c->offer].n_labels);
+    n = &s->nodes[d->members[c->first]];
+    return (c->kind == CLASS_DRAINING ? 6u : c->starting ? 2u : 0u) +
+           snapshot_avoided(s, n->first_label, n->n_labels);
 }
 
 /* The fullest node that can take all of it; among the first ones that can. */
@@ -106,7 +115,8 @@ static bool one_there(const struct attempt *a)
                 continue;
             looks--;
             free = sketch_tightness(d, c->room[a->g->side].row);
-            if (best != NONE && kind_rank(c) != kind_rank(&d->classes.v[best]))
+            if (best != NONE &&
+                kind_rank(d, c) != kind_rank(d, &d->classes.v[best]))
                 break;
             if (best == NONE || free < best_free) {
                 best = i;
@@ -119,24 +129,37 @@ static bool one_there(const struct attempt *a)
     return true;
 }
 
-static bool one_bought(const struct attempt *a)
+/* A new node of the offer, limits aside. */
+static bool offer_holds_all(const void *ctx, uint32_t offer)
+{
+    const struct attempt *a = ctx;
+    const struct tables *t = a->d->t;
+    bool plain_only = true, could = true;
+
+    for (uint32_t w = 0; w < a->g->n_wants && could; w++) {
+        uint32_t shape = sketch_shape(a->d, a->wants[w], a->alts[w]);
+
+        could = tables_could(t, shape, offer);
+        plain_only = plain_only && !buy_allowed(a->d, shape, offer);
+    }
+    return could && !plain_only &&
+           room_holds_all(a, t->room[t->s->offers[offer].type]);
+}
+
+/* fair: only an offer whose turn it is (cycle.h). */
+static bool one_bought(const struct attempt *a, bool fair)
 {
     struct sketch *d = a->d;
     const struct tables *t = d->t;
+    const struct cycle cycle = {d, t->s->demands[a->g->demand].since_ms,
+                                a->claim, offer_holds_all, a};
 
     for (uint32_t k = 0; k < t->s->n_offers; k++) {
         uint32_t offer = t->offers[k], i;
-        bool plain_only = true, could = true;
 
         d->work++;
-        for (uint32_t w = 0; w < a->g->n_wants && could; w++) {
-            uint32_t shape = sketch_shape(d, a->wants[w], a->alts[w]);
-
-            could = tables_could(t, shape, offer);
-            plain_only = plain_only && !buy_allowed(d, shape, offer);
-        }
-        if (!could || plain_only ||
-            !room_holds_all(a, t->room[t->s->offers[offer].type]))
+        if (!offer_holds_all(a, offer) ||
+            (fair && cycle_waits(&cycle, offer)))
             continue;
         i = sketch_obtain(d, offer, 1, a->claim, a->why, a->g->demand);
         if (i == NONE)
@@ -153,11 +176,13 @@ static bool one_bought(const struct attempt *a)
 static void take_back(const struct attempt *a, struct mark mark)
 {
     sketch_undo(a->d, mark);
+    a->d->bound = -1;          /* of a cover that is not bought */
     for (uint32_t i = 0; i < a->g->n_wants; i++)
         a->d->left[a->wants[i]] = a->left[i];
 }
 
-static void spread_bought(const struct attempt *a, uint32_t want, uint32_t alt)
+static void spread_bought(const struct attempt *a, uint32_t want, uint32_t alt,
+                          bool fair)
 {
     struct sketch *d = a->d;
     const struct tables *t = d->t;
@@ -166,7 +191,8 @@ static void spread_bought(const struct attempt *a, uint32_t want, uint32_t alt)
         uint32_t offer = t->offers[k], i;
 
         d->work++;
-        if (!buy_allowed(d, sketch_shape(d, want, alt), offer))
+        if (!buy_allowed(d, sketch_shape(d, want, alt), offer) ||
+            (fair && cycle_waits_want(d, want, alt, a->claim, offer)))
             continue;
         while (d->left[want] > 0) {
             i = sketch_obtain(d, offer, d->left[want], a->claim, a->why,
@@ -191,8 +217,11 @@ static void strict_spread(const struct attempt *a)
         take_back(a, mark);
         match_spread(a->d, a->wants, a->alts, a->g->n_wants, a->ix);
     }
-    for (uint32_t i = 0; i < a->g->n_wants; i++)
-        spread_bought(a, a->wants[i], a->alts[i]);
+    for (uint32_t i = 0; i < a->g->n_wants; i++) {
+        spread_bought(a, a->wants[i], a->alts[i], true);
+        if (a->d->t->failed)
+            spread_bought(a, a->wants[i], a->alts[i], false);
+    }
 }
 
 /* ---- best effort */
@@ -231,6 +260,29 @@ static bool unit_place(const struct attempt *a, uint32_t unit)
     return gang_settled(a->d, a->ix);
 }
 
+static bool unit_bought(const struct attempt *a, bool fair)
+{
+    struct sketch *d = a->d;
+    struct mark mark = sketch_mark(d);
+
+    for (uint32_t k = 0; k < d->t->s->n_offers; k++) {
+        uint32_t offer = d->t->offers[k], i;
+
+        if (!buy_allowed(d, sketch_shape(d, a->wants[0], a->alts[0]), offer) ||
+            (fair && cycle_waits_want(d, a->wants[0], a->alts[0], a->claim,
+                                      offer)))
+            continue;
+        i = sketch_obtain(d, offer, 1, a->claim, a->why, a->g->demand);
+        if (i == NONE)
+            continue;
+        d->n_single++;
+        if (unit_place(a, d->classes.v[i].unit))
+            return true;
+        take_back(a, mark);
+    }
+    return false;
+}
+
 /* The first that holds all of it, there or bought.  False: nothing is placed,
  * and it may lie on several. */
 static bool on_one_unit(const struct attempt *a)
@@ -250,22 +302,7 @@ static bool on_one_unit(const struct attempt *a)
             return true;
         take_back(a, mark);
     }
-    for (uint32_t k = 0; k < d->t->s->n_offers; k++) {
-        uint32_t i;
-
-        if (!buy_allowed(d, sketch_shape(d, a->wants[0], a->alts[0]),
-                         d->t->offers[k]))
-            continue;
-        i = sketch_obtain(d, d->t->offers[k], 1, a->claim, a->why,
-                          a->g->demand);
-        if (i == NONE)
-            continue;
-        d->n_single++;
-        if (unit_place(a, d->classes.v[i].unit))
-            return true;
-        take_back(a, mark);
-    }
-    return false;
+    return unit_bought(a, true) || (d->t->failed && unit_bought(a, false));
 }
 
 /* ---- alternatives */
@@ -286,10 +323,10 @@ static bool conceivable(const struct sketch *d, uint32_t want, uint32_t alt)
     return false;
 }
 
-/* The k-th alternative that is conceivable, or the last of them. */
+/* The k-th alternative that is conceivable, or the last of them; NONE. */
 static uint32_t alternative(const struct sketch *d, uint32_t want, uint32_t k)
 {
-    uint32_t best = 0;
+    uint32_t best = NONE;
 
     if (d->t->wants[want].n_alts == 1)
         return 0;
@@ -319,8 +356,8 @@ static bool attempt_run(const struct attempt *a)
         return true;
     switch (strategy) {
     case STRATEGY_STRICT_PACK:
-        if (!one_there(a))
-            one_bought(a);
+        if (!one_there(a) && !one_bought(a, true) && a->d->t->failed)
+            one_bought(a, false);
         break;
     case STRATEGY_STRICT_SPREAD:
         strict_spread(a);
@@ -341,12 +378,33 @@ static bool attempt_run(const struct attempt *a)
 static bool gang_try(struct attempt *a, uint32_t *alts, uint32_t levels)
 {
     for (uint32_t k = 0; k < levels; k++) {
-        for (uint32_t i = 0; i < a->g->n_wants; i++)
+        bool all = true;
+
+        for (uint32_t i = 0; i < a->g->n_wants; i++) {
             alts[i] = alternative(a->d, a->wants[i], k);
-        if (attempt_run(a))
+            all = all && alts[i] != NONE;
+        }
+        if (all && attempt_run(a))
             return true;
     }
     return false;
+}
+
+/* When it cannot be had in time, nodes that were silent will do, and a choice
+ * that was given up for them is open again. */
+static bool gang_try_patiently(struct attempt *a, uint32_t *alts,
+                               uint32_t levels)
+{
+    bool clock = false, placed;
+
+    for (uint32_t i = 0; i < a->g->n_wants; i++)
+        clock = clock || clock_has(a->d, a->wants[i]);
+    if (!clock)
+        return false;
+    a->d->patient = true;
+    placed = gang_try(a, alts, levels);
+    a->d->patient = false;
+    return placed;
 }
 
 bool gang_place(struct sketch *d, uint32_t gang)
@@ -380,7 +438,7 @@ bool gang_place(struct sketch *d, uint32_t gang)
         for (uint32_t i = 0; i < g->n_wants; i++)
             d->left[wants[i]] = d->t->wants[wants[i]].count;
     }
-    return gang_try(&a, alts, levels);
+    return gang_try(&a, alts, levels) || gang_try_patiently(&a, alts, levels);
 }
 
 bool gang_fits(const struct sketch *d, uint32_t gang, struct room room)

@@ -9,10 +9,12 @@
 
 #include "buy.h"
 #include "clock.h"
+#include "cycle.h"
 #include "gang.h"
 #include "limits.h"
 #include "order.h"
 #include "pack.h"
+#include "unit.h"
 
 enum { TRIES = 3 };      /* with fewer gangs each time; then without any */
 
@@ -193,11 +195,12 @@ static bool gangs_came(struct restore *r, bool last)
 void hold_restore(struct sketch *d)
 {
     struct restore r = {d, ARENA_ARRAY(d->arena, bool, d->t->n_gangs)};
-    struct mark mark;
+    struct mark mark = {0};        /* without gangs it comes out at once */
 
     classes_divide(d);
     gangs_judge(&r);
-    mark = sketch_mark(d);
+    if (d->t->n_gangs > 0)
+        mark = sketch_mark(d);
     for (int k = 1;; k++) {
         all_place(&r);
         if (gangs_came(&r, k >= TRIES))
@@ -252,7 +255,10 @@ static uint32_t useful(const struct sketch *d, const struct sn_advice *a,
         uint32_t want = d->t->want_of[h->bundle], n;
 
         if (d->t->gang_of[want] != NONE || d->left[want] == 0 ||
-            !buy_allowed(d, sketch_shape(d, want, h->alt), a->offer))
+            !buy_allowed(d, sketch_shape(d, want, h->alt), a->offer) ||
+            cycle_waits_want(d, want, h->alt,
+                             d->t->wants[want].side == SIDE_TOTAL
+                                 ? CLAIM_REQUEST : CLAIM_WORK, a->offer))
             continue;
         n = (d->left[want] - 1) / h->count + 1;
         most = n > most ? n : most;
@@ -262,28 +268,61 @@ static uint32_t useful(const struct sketch *d, const struct sn_advice *a,
     return most < a->count ? most : a->count;
 }
 
+/* What each of the nodes of a class is for. */
+static void advice_place(struct sketch *d, uint32_t i,
+                         const struct sn_advice *a)
+{
+    uint32_t end = d->classes.v[i].next;
+
+    for (uint32_t k = 0; k < a->n_holds; k++) {
+        const struct sn_hold *h = &d->t->s->holds[a->first_hold + k];
+
+        if (d->t->gang_of[d->t->want_of[h->bundle]] == NONE)
+            hold_place(d, i, end, h);
+    }
+}
+
+/* Those that were bought in advance of the advice come first.  How many. */
+static uint32_t advice_undecided(struct sketch *d, const struct sn_advice *a,
+                                 uint32_t n)
+{
+    uint32_t taken = 0;
+
+    for (uint32_t i = 0, next; i != NONE && taken < n; i = next) {
+        const struct node_class *c = &d->classes.v[i];
+
+        next = c->next;
+        if (!c->undecided || c->n == 0 || c->offer != a->offer ||
+            c->held != NONE)
+            continue;
+        if (c->n > n - taken)
+            sketch_split(d, i, n - taken);
+        taken += d->classes.v[i].n;
+        advice_place(d, i, a);
+    }
+    return taken;
+}
+
 static void advice_take(struct sketch *d, const struct sn_advice *a)
 {
     const struct tables *t = d->t;
     uint32_t want, n = useful(d, a, &want);
 
+    n -= advice_undecided(d, a, n);
     while (n > 0) {
         enum claim claim = t->wants[want].side == SIDE_TOTAL ? CLAIM_REQUEST
                                                              : CLAIM_WORK;
         uint32_t i = sketch_obtain(d, a->offer, n, claim,
                                    buy_reason(d, want), t->wants[want].demand);
-        uint32_t end;
 
         if (i == NONE)
             return;
         n -= d->classes.v[i].n;
-        end = d->classes.v[i].next;
-        for (uint32_t k = 0; k < a->n_holds; k++) {
-            const struct sn_hold *h = &t->s->holds[a->first_hold + k];
-
-            if (t->gang_of[t->want_of[h->bundle]] == NONE)
-                hold_place(d, i, end, h);
+        if (unit_hosts(t->s, a->offer) == 1) {
+            d->classes.v[i].open = d->open = true;
+            d->classes.v[i].sure = false;
         }
+        advice_place(d, i, a);
     }
 }
 

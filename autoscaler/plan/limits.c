@@ -64,7 +64,7 @@ void limits_count(struct sketch *d, const struct sn_node *n,
         return;
     d->nodes++;
     d->nodes_ended += ended == LEAVES;
-    if (starting(n) && !ended)
+    if (starting(n) && ended != LEAVES)
         d->starting++;
     if (n->price_micros_hour > 0)
         d->cost = amount_add(d->cost, n->price_micros_hour);

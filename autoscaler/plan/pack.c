@@ -57,6 +57,32 @@ static struct asked asked_of(const struct sketch *d, uint32_t want,
                           &d->t->needs[shape]};
 }
 
+/* Served apart: not where demand like it is still being thought over. */
+static bool waits_there(const struct sketch *d, const struct node_class *c,
+                        uint32_t want)
+{
+    const struct want *w = &d->t->wants[want];
+    const struct sn_demand *x;
+
+    if (!c->open || c->demand == NONE)
+        return false;
+    x = &d->t->s->demands[c->demand];
+    return x->priority == w->priority &&
+           (x->source == SOURCE_REQUEST) == (w->side == SIDE_TOTAL);
+}
+
+static bool may_lie_here(const struct sketch *d, uint32_t i,
+                         const struct asked *a)
+{
+    const struct node_class *c = &d->classes.v[i];
+
+    return sketch_matches(d, i, a->shape) &&
+           !clock_silent(d, i, a->want, a->alt) &&
+           (d->only_unit == 0 || c->unit == d->only_unit) &&
+           (!d->newer || clock_newer(d, i, a->want)) &&
+           (!d->apart || !waits_there(d, c, a->want));
+}
+
 /* Cheapest tests first: most classes fail one of them. */
 static inline bool may_lie(struct sketch *d, uint32_t i, const struct asked *a)
 {
@@ -64,10 +90,7 @@ static inline bool may_lie(struct sketch *d, uint32_t i, const struct asked *a)
 
     d->work++;
     return c->n > 0 && room_might(&c->room[a->side], a->needs) &&
-           sketch_matches(d, i, a->shape) &&
-           !clock_silent(d, i, a->want, a->alt) &&
-           (d->only_unit == 0 || c->unit == d->only_unit) &&
-           (!d->newer || clock_newer(d, i, a->want));
+           may_lie_here(d, i, a);
 }
 
 void pack_want(struct sketch *d, uint32_t want, uint32_t alt)
@@ -84,6 +107,102 @@ void pack_want(struct sketch *d, uint32_t want, uint32_t alt)
                 continue;
             if (may_lie(d, i, &asked))
                 pack_on(d, i, want, alt, UINT32_MAX, UINT32_MAX);
+        }
+    }
+}
+
+/* Classes in their order that have room for at least one of the wants: there is
+ * no need to look at the others for each of them. */
+struct crowd {
+    VEC(uint32_t) now, next;
+    int64_t *least;       /* of each column, that any of the wants asks for */
+    enum side side;
+};
+
+static void least_find(const struct sketch *d, const uint32_t *wants,
+                       const uint32_t *alts, uint32_t n, int64_t *least)
+{
+    uint32_t columns = d->t->s->n_columns, met = 0;
+    int64_t *row = ARENA_ARRAY(d->arena, int64_t, columns);
+
+    for (uint32_t i = 0; i < n; i++) {
+        const struct needs *needs =
+            &d->t->needs[sketch_shape(d, wants[i], alts[i])];
+
+        if (d->left[wants[i]] == 0)
+            continue;
+        for (uint32_t c = 0; c < columns; c++)
+            row[c] = 0;
+        for (uint32_t k = 0; k < needs->n_whole; k++)
+            row[needs->v[k].column] = needs->v[k].amount;
+        for (uint32_t c = 0; c < columns; c++)
+            if (met == 0 || row[c] < least[c])
+                least[c] = row[c];
+        met++;
+    }
+}
+
+static bool has_room(const struct sketch *d, const struct crowd *w, uint32_t i)
+{
+    const struct node_class *c = &d->classes.v[i];
+
+    for (uint32_t k = 0; c->n > 0 && k < d->t->s->n_columns; k++)
+        if (c->room[w->side].row[k] < w->least[k])
+            return false;
+    return c->n > 0;
+}
+
+static void crowd_pack(struct sketch *d, struct crowd *w,
+                       const struct asked *a, int only)
+{
+    uint32_t k = 0, *was;
+
+    w->next.n = 0;
+    for (; k < w->now.n && d->left[a->want] > 0; k++) {
+        uint32_t i = w->now.v[k], end = d->classes.v[i].next;
+
+        if ((only >= 0 && d->classes.v[i].accelerator != only) ||
+            !may_lie(d, i, a)) {
+            VEC_PUSH(d->arena, &w->next, i);
+            continue;
+        }
+        pack_on(d, i, a->want, a->alt, UINT32_MAX, UINT32_MAX);
+        for (; i != end; i = d->classes.v[i].next)
+            if (has_room(d, w, i))
+                VEC_PUSH(d->arena, &w->next, i);
+    }
+    for (; k < w->now.n; k++)
+        VEC_PUSH(d->arena, &w->next, w->now.v[k]);
+    was = w->now.v;
+    w->now.v = w->next.v;
+    w->next.v = was;
+    k = w->now.cap;
+    w->now.cap = w->next.cap;
+    w->next.cap = k;
+    w->now.n = w->next.n;
+}
+
+void pack_wants(struct sketch *d, const uint32_t *wants, const uint32_t *alts,
+                uint32_t n)
+{
+    struct crowd w = {
+        .least = ARENA_ARRAY(d->arena, int64_t, d->t->s->n_columns),
+        .side = d->t->wants[wants[0]].side};
+
+    least_find(d, wants, alts, n, w.least);
+    for (uint32_t i = 0; i != NONE; i = d->classes.v[i].next)
+        if (has_room(d, &w, i))
+            VEC_PUSH(d->arena, &w.now, i);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct asked a = asked_of(d, wants[i], alts[i]);
+
+        if (d->left[wants[i]] == 0)
+            continue;
+        if (d->t->s->shapes[a.shape].accelerator) {
+            crowd_pack(d, &w, &a, -1);
+        } else {
+            crowd_pack(d, &w, &a, false);
+            crowd_pack(d, &w, &a, true);
         }
     }
 }

@@ -11,6 +11,10 @@
 /* Places as much of the want as there is room for. */
 void pack_want(struct sketch *d, uint32_t want, uint32_t alt);
 
+/* Each want in turn, with its alternative. */
+void pack_wants(struct sketch *d, const uint32_t *wants, const uint32_t *alts,
+                uint32_t n);
+
 /* On one class: at most per_node on each node; on at most `nodes` nodes. */
 void pack_on(struct sketch *d, uint32_t class_ix, uint32_t want, uint32_t alt,
              uint32_t per_node, uint32_t nodes);

@@ -9,6 +9,7 @@
  */
 #include "planner.h"
 
+#include "buy.h"
 #include "cover.h"
 #include "sketch.h"
 #include "consolidate.h"
@@ -131,13 +132,11 @@ static bool beatable(const struct sketch *best)
 
     if (bought_of(best) > 0)
         return true;
-    for (uint32_t i = 0; i < t->n_wants; i++) {
-        uint32_t shape = sketch_shape(best, i, 0);
-
-        for (uint32_t k = 0; best->left[i] > 0 && k < t->s->n_offers; k++)
-            if (tables_could(t, shape, k))
-                return true;
-    }
+    for (uint32_t i = 0; i < t->n_wants; i++)
+        for (uint32_t a = 0; best->left[i] > 0 && a < t->wants[i].n_alts; a++)
+            for (uint32_t k = 0; k < t->s->n_offers; k++)
+                if (tables_could(t, sketch_shape(best, i, a), k))
+                    return true;
     return false;
 }
 
@@ -145,14 +144,17 @@ static void try_sketch(const struct sketch *base, struct tactics how,
                        struct sketch *best)
 {
     struct sketch d;
-    uint64_t work = best->work;
+    uint64_t work = best->work, shapes = best->cover_shapes;
 
     sketch_copy(base, &d);
     serve_all(&d, how);
     work += d.work;
+    shapes = d.cover_shapes > shapes ? d.cover_shapes : shapes;
+    d.again = how.advice ? best->again : how;
     if (better(&d, best))
         *best = d;
     best->work = work;
+    best->cover_shapes = shapes;
 }
 
 static bool any_held(const struct snapshot *s)
@@ -191,19 +193,22 @@ static struct sketch sketch_best(const struct sketch *base)
     return best;
 }
 
-/* The same tactics once more, with covers that are bettered. */
+/* The same tactics once more, with covers that are bettered; without advice,
+ * which is what an earlier thought found. */
 static void sketch_better(const struct sketch *base, uint64_t budget,
                           struct sketch *best)
 {
     struct sketch d;
     uint64_t work = best->work;
 
-    if (budget == 0 || best->n_covers == 0)
+    if ((best->n_covers == 0 && !best->how.advice) ||
+        best->cover_shapes == 0 ||
+        budget / best->cover_shapes < BUY_STEPS_LEAST)
         return;
     sketch_copy(base, &d);
     d.budget = budget;
     d.share_of = best->cover_shapes;
-    serve_all(&d, best->how);
+    serve_all(&d, best->again);
     work += d.work;
     if (better(best, &d))
         best->open = d.open;
@@ -239,8 +244,10 @@ void planner_run(const struct snapshot *now, uint64_t budget,
     for (uint32_t i = 0; i < now->n_nodes; i++)
         gone[i] = shrink_leaves(&verdicts[i]);
     sketch_start(&tables, gone, &base);
+    base.weigh = budget > 0;
     best = sketch_best(&base);
     sketch_better(&base, budget, &best);
+    best.open = best.open && budget > 0;
     best.bound = bound_of(&best, &base);
     consolidate(&best, verdicts, sketch_best);
     report_make(&best, verdicts, ret);

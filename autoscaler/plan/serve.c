@@ -8,6 +8,7 @@
 
 #include "buy.h"
 #include "clock.h"
+#include "cycle.h"
 #include "drop.h"
 #include "gang.h"
 #include "hold.h"
@@ -52,6 +53,38 @@ static uint32_t draining_of(const struct sketch *d, uint32_t type)
     return n;
 }
 
+struct kind { const struct snapshot *s; uint32_t type; };
+
+static bool of_type(const void *ctx, uint32_t offer)
+{
+    const struct kind *k = ctx;
+
+    return k->s->offers[offer].type == k->type;
+}
+
+/* Returns how many could not be had.  fair: only offers whose turn it is. */
+static uint32_t min_buy(struct sketch *d, uint32_t type, uint32_t need,
+                        bool fair)
+{
+    const struct snapshot *s = d->t->s;
+    const struct kind kind = {s, type};
+    const struct cycle cycle = {d, 0, CLAIM_MIN, of_type, &kind};
+
+    for (uint32_t k = 0; k < s->n_offers && need > 0; k++) {
+        uint32_t offer = d->t->offers[k], i;
+
+        if (!of_type(&kind, offer) || (fair && cycle_waits(&cycle, offer)))
+            continue;
+        while (need > 0) {
+            i = sketch_obtain(d, offer, need, CLAIM_MIN, REASON_FOR_MIN, NONE);
+            if (i == NONE)
+                break;
+            need -= d->classes.v[i].n;
+        }
+    }
+    return need;
+}
+
 static void serve_mins(struct sketch *d)
 {
     const struct snapshot *s = d->t->s;
@@ -67,19 +100,9 @@ static void serve_mins(struct sketch *d)
         if (have >= s->types[type].min)
             continue;
         need = undrain_for_min(d, type, s->types[type].min - have);
-        for (uint32_t k = 0; k < s->n_offers && need > 0; k++) {
-            uint32_t offer = d->t->offers[k], i;
-
-            if (s->offers[offer].type != type)
-                continue;
-            while (need > 0) {
-                i = sketch_obtain(d, offer, need, CLAIM_MIN, REASON_FOR_MIN,
-                                  NONE);
-                if (i == NONE)
-                    break;
-                need -= d->classes.v[i].n;
-            }
-        }
+        need = min_buy(d, type, need, true);
+        if (d->t->failed)
+            min_buy(d, type, need, false);
     }
 }
 
@@ -111,22 +134,14 @@ static bool any_left(const struct sketch *d, const uint32_t *wants, uint32_t n)
     return false;
 }
 
-static void pack_all(struct sketch *d, const uint32_t *wants,
-                     const uint32_t *alts, uint32_t n)
-{
-    for (uint32_t i = 0; i < n; i++)
-        pack_want(d, wants[i], alts[i]);
-}
-
 /* What was bought for a later alternative is used before anything is bought for
  * an earlier one that can be had again: that is for new demand. */
-static void pack_later(struct sketch *d, const uint32_t *wants,
-                       const uint32_t *alts, uint32_t n)
+static void pack_later(struct sketch *d, const uint32_t *wants, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
         if (!clock_has(d, wants[i]))
             continue;
-        pack_want(d, wants[i], alts[i]);
+        pack_want(d, wants[i], 0);
         d->newer = true;
         for (uint32_t k = 1; k < d->t->wants[wants[i]].n_alts; k++)
             if (d->left[wants[i]] > 0 && clock_may_try(d, wants[i], k))
@@ -135,42 +150,114 @@ static void pack_later(struct sketch *d, const uint32_t *wants,
     }
 }
 
-/* When nothing else is to be had, a node that was silent is better than
- * none. */
-static void pack_silent(struct sketch *d, const uint32_t *wants, uint32_t n)
-{
-    d->patient = true;
-    for (uint32_t i = 0; i < n; i++)
-        for (uint32_t k = 0; k < d->t->wants[wants[i]].n_alts; k++)
-            if (d->left[wants[i]] > 0 && clock_has(d, wants[i]) &&
-                clock_may_try(d, wants[i], k))
-                pack_want(d, wants[i], k);
-    d->patient = false;
-}
-
-static void serve_wants(struct sketch *d, const uint32_t *wants, uint32_t n,
-                        bool pool)
+/* One choice after the other: what is there, then what can be bought. */
+static void serve_choices(struct sketch *d, const uint32_t *wants, uint32_t n,
+                          bool pool)
 {
     const struct want *first = &d->t->wants[wants[0]];
     enum claim claim = first->side == SIDE_TOTAL ? CLAIM_REQUEST : CLAIM_WORK;
     uint32_t *alts = ARENA_ARRAY(d->arena, uint32_t, n);
 
-    pack_later(d, wants, alts, n);
     do {
         if (pool)
             sketch_pool(d);
         else
-            pack_all(d, wants, alts, n);
+            pack_wants(d, wants, alts, n);
         if (any_left(d, wants, n))
             buy_wants(d, wants, alts, n, claim, REASON_NONE);
         if (pool) {
             sketch_unpool(d);
-            pack_all(d, wants, alts, n);
+            pack_wants(d, wants, alts, n);
             if (any_left(d, wants, n))
                 buy_wants(d, wants, alts, n, claim, REASON_NONE);
         }
     } while (any_left(d, wants, n) && next_alternatives(d, wants, alts, n));
-    pack_silent(d, wants, n);
+}
+
+/* When no choice is to be had in time, a node that was silent is better than
+ * none, and a choice that was given up for it is open again for the rest. */
+static void serve_patiently(struct sketch *d, const uint32_t *wants,
+                            uint32_t n)
+{
+    uint32_t *waiting = ARENA_ARRAY(d->arena, uint32_t, n), k = 0;
+
+    d->patient = true;
+    for (uint32_t i = 0; i < n; i++) {
+        if (d->left[wants[i]] == 0 || !clock_has(d, wants[i]))
+            continue;
+        for (uint32_t alt = 0; alt < d->t->wants[wants[i]].n_alts; alt++)
+            if (d->left[wants[i]] > 0 && clock_may_try(d, wants[i], alt))
+                pack_want(d, wants[i], alt);
+        if (d->left[wants[i]] > 0)
+            waiting[k++] = wants[i];
+    }
+    if (k > 0)
+        serve_choices(d, waiting, k, false);
+    d->patient = false;
+}
+
+static void serve_some(struct sketch *d, const uint32_t *wants, uint32_t n,
+                       bool pool)
+{
+    pack_later(d, wants, n);
+    serve_choices(d, wants, n, pool);
+    serve_patiently(d, wants, n);
+}
+
+/* Per want, what is being thought over and lies nowhere yet. */
+static uint32_t *still_deciding(const struct sketch *d)
+{
+    const struct tables *t = d->t;
+    uint32_t *v = ARENA_ARRAY(d->arena, uint32_t, t->n_wants);
+
+    for (uint32_t b = 0; b < t->s->n_bundles; b++)
+        if (t->want_of[b] != NONE)
+            v[t->want_of[b]] += t->s->deciding[b];
+    for (uint32_t i = 0; i < d->classes.n; i++) {
+        const struct node_class *c = &d->classes.v[i];
+
+        if (!c->open && !c->undecided)
+            continue;
+        for (uint32_t k = c->held; k != NONE; k = d->held.v[k].next) {
+            const struct held *h = &d->held.v[k];
+            uint64_t n = (uint64_t)h->count * c->n;
+
+            v[h->want] -= n < v[h->want] ? (uint32_t)n : v[h->want];
+        }
+    }
+    return v;
+}
+
+/* A few that came while others are thought over do not wait with them: beyond
+ * the room that is there they are bought for first and by themselves. */
+static void serve_fresh(struct sketch *d, const uint32_t *wants, uint32_t n)
+{
+    uint32_t *alts = ARENA_ARRAY(d->arena, uint32_t, n), *kept;
+    uint64_t fresh = 0;
+
+    d->apart = true;
+    pack_wants(d, wants, alts, n);
+    kept = still_deciding(d);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t *left = &d->left[wants[i]], *k = &kept[wants[i]];
+
+        *k = *k < *left ? *k : *left;
+        *left -= *k;
+        fresh += *left;
+    }
+    if (fresh > 0 && fresh <= BUY_FEW)
+        serve_some(d, wants, n, false);
+    for (uint32_t i = 0; i < n; i++)
+        d->left[wants[i]] += kept[wants[i]];
+    d->apart = false;
+}
+
+static void serve_wants(struct sketch *d, const uint32_t *wants, uint32_t n,
+                        bool pool)
+{
+    if (d->t->s->deciding)
+        serve_fresh(d, wants, n);
+    serve_some(d, wants, n, pool);
 }
 
 /* ---- in order */

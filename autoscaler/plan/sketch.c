@@ -12,15 +12,18 @@
 
 struct node_class *sketch_touch(struct sketch *d, uint32_t i)
 {
-    struct undo u = {i, d->classes.v[i]};
+    if (d->marked) {
+        struct undo u = {i, d->classes.v[i]};
 
-    VEC_PUSH(d->arena, &d->undo, u);
+        VEC_PUSH(d->arena, &d->undo, u);
+    }
     d->work++;
     return &d->classes.v[i];
 }
 
-struct mark sketch_mark(const struct sketch *d)
+struct mark sketch_mark(struct sketch *d)
 {
+    d->marked = true;
     return (struct mark){d->undo.n, d->classes.n, d->bought.n};
 }
 
@@ -64,7 +67,7 @@ void sketch_hold(struct sketch *d, uint32_t i, uint32_t want, uint32_t alt,
     struct node_class *c = sketch_touch(d, i);
     struct held h = {want, alt, count, c->held};
 
-    assert((uint64_t)c->n * count <= d->left[want]);
+    assert(count > 0 && (uint64_t)c->n * count <= d->left[want]);
     c->room[side] = room_take(t->s, &c->room[side],
                               &t->needs[sketch_shape(d, want, alt)], count,
                               d->arena);

@@ -34,7 +34,9 @@ struct node_class {
     uint32_t spread;        /* the gang that has a bundle here, NONE */
     bool accelerator;
     bool starting;
+    bool undecided;         /* THERE: advice says what it is to hold */
     bool sure;              /* NEW: thinking longer would not change it */
+    bool open;              /* NEW: how it is filled is being thought over */
     bool undrain;           /* DRAINING: wanted for the type's min */
     enum reason why;        /* NEW: for what it is bought */
     uint32_t demand;
@@ -66,7 +68,8 @@ struct sketch {
     int64_t *largest;                 /* of each column, over all nodes */
     uint32_t *members;                /* nodes, class by class */
     VEC(struct held) held;
-    VEC(struct undo) undo;
+    VEC(struct undo) undo;            /* of what changed since the first mark */
+    bool marked;
     VEC(struct bought) bought;
     uint32_t *left;                   /* per want */
     /* towards the limits */
@@ -86,12 +89,16 @@ struct sketch {
     uint32_t only_unit;               /* only nodes of this one; 0: all */
     bool patient;                     /* silent nodes count too: clock.h */
     bool newer;                       /* only nodes newer than the demand */
+    bool apart;                       /* not on open ones of its own kind */
     bool broken;                      /* over a quota: not to be used */
     struct tactics how;
+    struct tactics again;             /* to better its covers with */
     uint64_t budget;                  /* steps for bettering the covers, */
     uint64_t share_of;                /* shared by so many shapes in them */
     uint64_t cover_shapes;            /* those met so far */
     bool open;                        /* some cover wants a longer thought */
+    bool weigh;                       /* and how much of it is sure all the same
+                                       * is to be found out */
     uint64_t work;
 };
 
@@ -109,7 +116,7 @@ void sketch_start(const struct tables *t, const enum leaving *ended,
 /* The same again, for another try; shares what does not change. */
 void sketch_copy(const struct sketch *from, struct sketch *ret);
 
-struct mark sketch_mark(const struct sketch *d);
+struct mark sketch_mark(struct sketch *d);
 void sketch_undo(struct sketch *d, struct mark m);
 
 /* Class i keeps k of its nodes; the others become the class that is returned,

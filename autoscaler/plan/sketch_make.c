@@ -4,7 +4,8 @@
  * Nodes that cannot be told apart by a planner share a class.  The classes
  * stand in the order in which they are used: ready and busy, ready and idle,
  * on their way, then (behind the fence for new ones) draining; in each group
- * plain nodes before accelerators and the fullest first.
+ * plain nodes before accelerators, those with a PreferNoSchedule taint last,
+ * and the fullest first.
  */
 #include "limits.h"
 #include "order.h"
@@ -17,6 +18,7 @@ struct grouping {
     struct room *total, *room;
     int64_t *tight;     /* how much is free, as a share of the largest */
     bool *accelerator;
+    bool *avoided;      /* it has a PreferNoSchedule taint */
     bool clocks;        /* alternatives wait: times tell nodes apart */
 };
 
@@ -91,6 +93,8 @@ static int node_compare(const void *ctx, uint32_t a, uint32_t b)
     if (r == 0)
         r = ORDER(g->accelerator[a], g->accelerator[b]);
     if (r == 0)
+        r = ORDER(g->avoided[a], g->avoided[b]);
+    if (r == 0)
         r = ORDER(g->tight[a], g->tight[b]);
     if (r == 0)
         r = end_last(s, a, b, false);
@@ -102,6 +106,8 @@ static int node_compare(const void *ctx, uint32_t a, uint32_t b)
         r = ORDER(x->unit, y->unit);
     if (r == 0)
         r = ORDER(x->offer, y->offer);
+    if (r == 0)
+        r = ORDER(x->undecided, y->undecided);
     if (r == 0)
         r = room_compare(s, &g->room[a], &g->room[b]);
     if (r == 0)
@@ -149,6 +155,7 @@ static void node_measure(struct grouping *g, const struct sketch *d,
     for (uint32_t c = 0; c < s->n_columns; c++)
         if (s->columns[c].device && total[c] > 0)
             g->accelerator[i] = true;
+    g->avoided[i] = snapshot_avoided(s, n->first_label, n->n_labels);
 }
 
 static void class_of_node(struct sketch *d, const struct grouping *g,
@@ -167,6 +174,7 @@ static void class_of_node(struct sketch *d, const struct grouping *g,
         .spread = NONE,
         .accelerator = g->accelerator[i],
         .starting = on_its_way(n),
+        .undecided = n->undecided,
         .unit = n->unit,
     };
 
@@ -205,6 +213,7 @@ static void classes_make(struct sketch *d, const enum leaving *ended)
         .room = ARENA_ARRAY(d->arena, struct room, s->n_nodes),
         .tight = ARENA_ARRAY(d->arena, int64_t, s->n_nodes),
         .accelerator = ARENA_ARRAY(d->arena, bool, s->n_nodes),
+        .avoided = ARENA_ARRAY(d->arena, bool, s->n_nodes),
     };
     uint32_t n = 0, last;
 

@@ -60,6 +60,11 @@ bool tables_by_size(const struct tables *t)
            t->s->limits.policy == POLICY_RAY;
 }
 
+static bool avoided(const struct snapshot *s, const struct sn_offer *o)
+{
+    return snapshot_avoided(s, o->first_label, o->n_labels);
+}
+
 static int offer_before(const void *ctx, uint32_t a, uint32_t b)
 {
     const struct tables *t = ctx;
@@ -78,6 +83,8 @@ static int offer_before(const void *ctx, uint32_t a, uint32_t b)
         r = first ? by_priority : by_price;
     if (r == 0)
         r = first ? by_price : by_priority;
+    if (r == 0)
+        r = ORDER(avoided(s, x), avoided(s, y));
     return r != 0 ? r : ORDER(a, b);
 }
 
@@ -199,6 +206,7 @@ static struct want *want_add(struct tables *t, uint32_t at)
         .first_alt = b->first_alt,
         .n_alts = b->n_alts,
         .demand = b->demand,
+        .since_ms = d->since_ms,
         .priority = d->priority,
         .rank = source_rank(d->source),
         .side = d->source == SOURCE_REQUEST ? SIDE_TOTAL : SIDE_FREE,
@@ -210,7 +218,10 @@ static struct want *want_add(struct tables *t, uint32_t at)
 static void want_grow(struct tables *t, struct want *w)
 {
     uint32_t b = t->bundles[w->first + w->n];
+    int64_t since = t->s->demands[t->s->bundles[b].demand].since_ms;
 
+    if (since < w->since_ms)
+        w->since_ms = since;
     w->n++;
     w->count += t->s->bundles[b].count;
     t->want_of[b] = (uint32_t)(w - t->wants);
@@ -357,6 +368,23 @@ static void wants_of_gangs(struct tables *t)
             t->gang_of[sorted[i].first_want + k] = i;
 }
 
+static void offers_tried(struct tables *t)
+{
+    const struct snapshot *s = t->s;
+
+    t->tried = ARENA_ARRAY(t->arena, int64_t, s->n_offers);
+    for (uint32_t i = 0; i < s->n_offers; i++) {
+        t->tried[i] = s->offers[i].failed_ms;
+        t->failed = t->failed || s->offers[i].failed_ms > 0;
+    }
+    for (uint32_t i = 0; i < s->n_nodes; i++) {
+        const struct sn_node *n = &s->nodes[i];
+
+        if (n->offer != NONE && n->created_ms > t->tried[n->offer])
+            t->tried[n->offer] = n->created_ms;
+    }
+}
+
 void tables_make(const struct snapshot *s, struct arena *arena,
                  struct tables *ret)
 {
@@ -370,6 +398,7 @@ void tables_make(const struct snapshot *s, struct arena *arena,
     memset(t->fits, -1, (size_t)s->n_shapes * s->n_types);
     shapes_measure(t);
     offers_rank(t);
+    offers_tried(t);
     t->bundles = ARENA_ARRAY(arena, uint32_t, s->n_bundles);
     t->want_of = ARENA_ARRAY(arena, uint32_t, s->n_bundles);
     memset(t->want_of, 0xff, sizeof *t->want_of * s->n_bundles);

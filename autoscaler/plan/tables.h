@@ -21,6 +21,7 @@ struct want {
     uint32_t count;         /* all of them */
     uint32_t first_alt, n_alts;
     uint32_t demand;        /* of the first bundle */
+    int64_t since_ms;       /* of the oldest; 0: not known */
     int32_t priority;
     uint8_t rank;           /* 0 request, 1 task or pod, 2 spare */
     enum side side;
@@ -45,6 +46,8 @@ struct tables {
     int64_t *size;                /* per type: sum of shares of the largest */
     uint32_t *offers;             /* best first, by policy, price, ... */
     uint32_t *offer_rank;         /* the inverse */
+    int64_t *tried;               /* per offer: bought or failed last; 0 */
+    bool failed;                  /* any of them: cycle.h */
     uint32_t *bundles;            /* bundle indices, want by want */
     struct want *wants;
     uint32_t n_wants;

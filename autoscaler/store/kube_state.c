@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "../base/buf.h"
+#include "../wire/text.h"
 
 #define FENCE "davit.io/fence"
 #define HOLDER "davit.io/holder"
@@ -74,9 +75,9 @@ static uint32_t hash_of(const char *a, const char *b)
     return h;
 }
 
-static unsigned shard_of(const struct mirror_row *row)
+unsigned kube_state_shard(const char *kind, const char *id)
 {
-    return hash_of(row->kind, row->id) % KUBE_STATE_SHARDS;
+    return hash_of(kind, id) % KUBE_STATE_SHARDS;
 }
 
 static void key_write(const struct mirror_row *row, struct buf *key)
@@ -274,6 +275,20 @@ static void rows_read(const json_t *map, struct arena *arena, struct rows *to)
     }
 }
 
+/* Every leader marks the first shard first. */
+enum status kube_state_fence(struct kube *k, const char *space,
+                             const char *name, int64_t *ret, struct err *err)
+{
+    struct kube_state *s = kube_state_new(k, space, name, INT64_MAX, "");
+    json_t *map = NULL;
+    enum status st = look(s, 0, &map, err);
+
+    *ret = fence_of(map);
+    json_decref(map);
+    kube_state_free(s);
+    return st == ST_NOT_FOUND ? ST_OK : st;
+}
+
 enum status kube_state_open(struct kube_state *s, struct arena *arena,
                             struct mirror_row **ret, uint32_t *n,
                             struct err *err)
@@ -298,6 +313,24 @@ enum status kube_state_open(struct kube_state *s, struct arena *arena,
     return ST_OK;
 }
 
+/* A word that was cut within a letter is no UTF-8, which would leave the whole
+ * row out. */
+static json_t *row_text(const char *text)
+{
+    json_t *v = json_string(text);
+    char *copy;
+
+    if (v)
+        return v;
+    copy = dup_or_die(text);
+    text_utf8(copy, strlen(copy));
+    v = json_string(copy);
+    free(copy);
+    if (!v)
+        abort();
+    return v;
+}
+
 enum status kube_state_write(struct kube_state *s,
                              const struct mirror_row *rows, uint32_t n,
                              struct err *err)
@@ -308,13 +341,13 @@ enum status kube_state_write(struct kube_state *s,
 
     buf_init(&key, 4096);
     for (uint32_t i = 0; i < n; i++) {
-        unsigned shard = shard_of(&rows[i]);
+        unsigned shard = kube_state_shard(rows[i].kind, rows[i].id);
 
         if (!data[shard])
             data[shard] = json_object();
         key_write(&rows[i], &key);
         json_object_set_new(data[shard], key.s,
-                            rows[i].json ? json_string(rows[i].json)
+                            rows[i].json ? row_text(rows[i].json)
                                          : json_null());
     }
     buf_done(&key);

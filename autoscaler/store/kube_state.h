@@ -17,6 +17,13 @@
 /* 1 MiB each, as the API server allows: some ten thousand machines. */
 enum { KUBE_STATE_SHARDS = 16 };
 
+/* Which of them holds this row. */
+unsigned kube_state_shard(const char *kind, const char *id);
+
+/* The highest token that has written here; 0: none has. */
+enum status kube_state_fence(struct kube *k, const char *space,
+                             const char *name, int64_t *ret, struct err *err);
+
 struct kube_state;
 struct kube_state *kube_state_new(struct kube *k, const char *space,
                                   const char *name, int64_t token,

@@ -3,8 +3,8 @@
  * API server.  Each fills the same view and offers the same operations; control
  * has an array of them and asks no further what they are.
  *
- * One handle serves one thread at a time, so control makes two of each: one is
- * read, the other is written to.  All calls may block: workers make them.
+ * One handle serves one thread at a time, so control makes several of each: one
+ * is read, the others are written to.  All calls may block: workers make them.
  */
 #ifndef WIRE_HEAD_H
 #define WIRE_HEAD_H
@@ -37,13 +37,23 @@ struct head_node {
                                    * there yet (a GPU without its device
                                    * plug-in): total tells what it will have */
     enum head_status status;
-    int64_t idle_ms;              /* only when IDLE, else -1 */
+    int64_t idle_ms;              /* when IDLE, or UNREADY with no work; else -1 */
     struct qtys total, available; /* of Ray: without node:*;
                                    * accelerator_type:X became ACCEL_LABEL */
     struct pairs labels;
     struct taints taints;
     struct names guests;          /* its pods: a Ray node of such a name lies
                                    * on it */
+};
+
+/* A pod of a RayCluster, which is or will be a Ray node. */
+struct head_guest {
+    const char *name;             /* the Ray node's instance id */
+    const char *cluster;          /* "namespace/name" */
+    bool worker;                  /* false: its head */
+    const char *zone;             /* of the node it is on; "" */
+    struct qtys offers;           /* as a Ray node */
+    struct pairs labels;
 };
 
 /* Of a Kubernetes node that Davit drains (kit/kube_pod.h has it too). */
@@ -78,6 +88,8 @@ struct head_view {
     uint32_t n_garbled;           /* left out: they make no sense */
     const struct head_note *notes;
     uint32_t n_notes;
+    const struct head_guest *rays;  /* Kubernetes: all that live, by cluster */
+    uint32_t n_rays;
     const struct pods_view *pods; /* Kubernetes: for pods.h; else NULL */
 };
 
@@ -121,11 +133,16 @@ struct head_drain {
     char why[256];
 };
 
+enum { HEAD_WRITERS = 10 };
+
 struct head_ops {
     const char *kind;             /* "ray", "kubernetes" */
     bool waits;                   /* read() returns when something changed, or
                                    * at its deadline: it follows upon itself */
     bool by_address;              /* its nodes are found by address as well */
+    uint32_t writers;             /* so many calls but read() may be under way
+                                   * at once, each with a handle; at most
+                                   * HEAD_WRITERS */
     /* A view into the arena; NULL with ST_OK: as it was the last time. */
     enum status (*read)(void *handle, struct arena *arena,
                         int64_t deadline_mono_ms, struct head_view **ret,

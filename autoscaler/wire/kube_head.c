@@ -26,7 +26,8 @@ struct kube_head {
     struct kube_access *access;
     struct kube *kube;            /* drains; the watches have their own */
     struct pods_rules rules;
-    struct names zones;
+    struct arena zone_arena;
+    struct names zones;           /* these two under the store's lock */
     bool reserve;
     bool started, told;           /* told: there was a view */
     atomic_bool stop;
@@ -89,11 +90,23 @@ enum status kube_head_new(const struct kube_head_opts *o, void **ret,
         .label = o->label && *o->label ? arena_strdup(&h->arena, o->label)
                                        : "davit.io/machine",
     };
-    h->zones = names_keep(&h->arena, o->zones, NULL);
-    h->reserve = !o->no_reserve;
     pods_store_init(&h->store, &h->rules);
+    kube_head_types(h, o->zones, o->no_reserve);
     *ret = h;
     return ST_OK;
+}
+
+void kube_head_types(void *handle, struct names zones, bool no_reserve)
+{
+    struct kube_head *h = handle;
+
+    pthread_mutex_lock(&h->store.lock);
+    arena_reset(&h->zone_arena);
+    h->zones = names_keep(&h->zone_arena, zones, NULL);
+    h->reserve = !no_reserve;
+    h->told = false;              /* a view of them is due at once */
+    pthread_cond_broadcast(&h->store.wake);
+    pthread_mutex_unlock(&h->store.lock);
 }
 
 static void head_free(void *handle)
@@ -107,6 +120,7 @@ static void head_free(void *handle)
     pods_store_done(&h->store);
     kube_free(h->kube);
     kube_access_free(h->access);
+    arena_done(&h->zone_arena);
     arena_done(&h->arena);
     free(h);
 }
@@ -289,6 +303,7 @@ static enum status head_forget(void *handle, const char *node_id,
 
 const struct head_ops kube_head_ops = {
     .kind = "kubernetes", .waits = true, .by_address = true,
+    .writers = HEAD_WRITERS,
     .read = head_read, .drain = head_drain_node, .undrain = head_undrain,
     .forget = head_forget, .stop = head_stop, .free = head_free,
 };

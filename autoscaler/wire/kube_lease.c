@@ -259,6 +259,12 @@ enum status kube_lease_try(struct kube_lease *l, int64_t now_mono_ms,
     return s;
 }
 
+enum status kube_lease_raise(struct kube_lease *l, int64_t token,
+                             struct err *err)
+{
+    return put(l, l->o.identity, token, false, err);
+}
+
 enum status kube_lease_release(struct kube_lease *l, struct err *err)
 {
     enum status s;

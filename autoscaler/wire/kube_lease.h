@@ -35,6 +35,10 @@ enum status kube_lease_try(struct kube_lease *l, int64_t now_mono_ms,
 int64_t kube_lease_until(const struct kube_lease *l);
 /* leaseTransitions of our tenure, at least 1. */
 int64_t kube_lease_token(const struct kube_lease *l);
+/* The same tenure under a higher token: somebody deleted the Lease, and with it
+ * the count of holders.  RETRY "Conflict": it is not ours any more. */
+enum status kube_lease_raise(struct kube_lease *l, int64_t token,
+                             struct err *err);
 const char *kube_lease_holder(const struct kube_lease *l);  /* last seen, "" */
 /* Gives it up, so that the next one need not wait. */
 enum status kube_lease_release(struct kube_lease *l, struct err *err);

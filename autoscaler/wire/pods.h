@@ -28,6 +28,8 @@ struct kube_head_opts {
 enum status kube_head_new(const struct kube_head_opts *o, void **ret,
                           struct err *err);
 extern const struct head_ops kube_head_ops;
+/* What the next view goes by; from any thread. */
+void kube_head_types(void *handle, struct names zones, bool no_reserve);
 
 /* "nvidia.com/gpu" -> "GPU", "cpu" -> "CPU", "aws.amazon.com/neuroncore" ->
  * "neuron_cores"; what is not in the table of accelerators keeps its name.

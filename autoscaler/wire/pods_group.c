@@ -234,14 +234,6 @@ static void gang_waits(struct making *m, struct pod **v, const char *text)
     pods_note(m, v[0], "PodGroup", text);
 }
 
-static void gang_settle(struct making *m, int64_t ms)
-{
-    int64_t due = m->in->now_mono_ms + ms;
-
-    if (!m->due_mono_ms || due < m->due_mono_ms)
-        m->due_mono_ms = due;
-}
-
 /* v: all pods of one group, n of them, demand or not. */
 static void gang_add(struct making *m, struct pod **v, uint32_t n)
 {
@@ -271,7 +263,7 @@ static void gang_add(struct making *m, struct pod **v, uint32_t n)
     if (!least) {
         int64_t age = m->in->now_wall_ms - youngest;
         if (youngest && age >= 0 && age < SETTLE_MS) {
-            gang_settle(m, SETTLE_MS - age);
+            making_due(m, SETTLE_MS - age);
             return;
         }
         least = n;

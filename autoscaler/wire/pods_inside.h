@@ -89,6 +89,7 @@ struct pod_shape {
     uint32_t refs;
     uint32_t serial;              /* in the order they were met */
     struct qtys needs;            /* with pods: 1 */
+    struct qtys offers;           /* of a RayCluster's: as a Ray node */
     const struct reqs *alts;      /* at least one; any of them will do */
     uint32_t n_alts;
     struct tolerations tolerations;
@@ -110,6 +111,15 @@ void pods_shape_free(struct pod_shape *s);
 /* pods_apart.c */
 void pods_aparts_read(const json_t *metadata, const json_t *spec,
                       struct pod_shape *s);
+
+/* ---- pods_ray.c: KubeRay's pods */
+/* The line that starts Ray in it; "": not told; NULL: it is no such pod. */
+const char *pods_ray_command(const json_t *meta, const json_t *spec);
+void pods_ray_read(const json_t *spec, const char *command,
+                   struct pod_shape *s);
+struct making;
+/* Sorted by cluster and name. */
+const struct head_guest *pods_rays(struct making *m, uint32_t *ret_n);
 
 /* ---- pods_object.c: an object of the API to a record */
 
@@ -151,6 +161,7 @@ struct pod {                      /* one block with its strings */
     enum pod_state state;
     bool daemon, fixed, ray;      /* of a DaemonSet; static; of a RayCluster */
     bool new_gang;                /* of scheduling.k8s.io's own kind */
+    bool ending;                  /* asked to go */
     int32_t priority;
     int64_t created_ms, since_ms;
 };
@@ -162,9 +173,10 @@ struct knode {
     struct names aliases;
     struct qtys total, capacity;  /* allocatable; Ray's names */
     struct pairs labels;          /* GPU_LABEL, ACCEL_LABEL, market added */
-    struct taints taints;
+    struct taints taints;         /* those of its start behind the others */
+    uint32_t n_lasting;           /* the others */
     bool ready, unschedulable, draining;
-    int64_t created_ms;
+    int64_t created_ms, changed_ms;  /* changed: became ready, or ceased to be */
     uint64_t hash;                /* of all this */
     /* the views' */
     int64_t idle_since_ms;        /* mono; 0: it has work */
@@ -272,6 +284,7 @@ struct view_node {
     struct knode *k;
     int64_t *left;                /* beside k->total.v */
     uint32_t busy, n_pods;
+    bool passing, lost;           /* lost: not ready for too long */
     VEC(const char *) guests, pods;
     VEC(struct qty) more;         /* columns: what is left of each */
 };
@@ -296,6 +309,9 @@ struct making {
     uint32_t n_elsewhere, n_garbled;
     int64_t due_mono_ms;          /* the view changes by itself then; 0 */
 };
+
+/* The view changes by itself so long after now. */
+void making_due(struct making *m, int64_t ms);
 
 /* ---- pods_view.c */
 enum { PODS_MAX_PROBES = 256, PODS_MAX_COLUMNS = 64, PODS_MAX_NOTES = 1000 };

@@ -76,15 +76,32 @@ static struct qtys amounts_read(struct knode *n, const json_t *list,
     return pods_sum_qtys(&sum, &n->arena);
 }
 
-/* Taints that a node carries only until it is up, or only because something
- * is wrong with it now, which its conditions tell. */
-static bool passing(const char *key)
+/* Taints that say what the Ready condition says, which is what we go by: they
+ * come later than it and go later, and what lies between would be bought for. */
+static bool of_condition(const char *key)
 {
-    return strncmp(key, "node.kubernetes.io/not-ready", 28) == 0 ||
-           strncmp(key, "node.kubernetes.io/unreachable", 30) == 0 ||
-           strncmp(key, "node.kubernetes.io/network-unavailable", 38) == 0 ||
-           strncmp(key, "node.cloudprovider.kubernetes.io/", 33) == 0 ||
-           strcmp(key, "node.cilium.io/agent-not-ready") == 0;
+    return strcmp(key, "node.kubernetes.io/not-ready") == 0 ||
+           strcmp(key, "node.kubernetes.io/unreachable") == 0;
+}
+
+/* Taints that a node carries until all of it is up. */
+static bool of_start(const char *key)
+{
+    static const char *const known[] = {
+        "node.kubernetes.io/network-unavailable",
+        "node.cloudprovider.kubernetes.io/uninitialized",
+        "node.cilium.io/agent-not-ready", "ebs.csi.aws.com/agent-not-ready",
+        "efs.csi.aws.com/agent-not-ready", "karpenter.sh/unregistered",
+    }, *const begins[] = {"startup-taint.cluster-autoscaler.kubernetes.io/",
+                          "ignore-taint.cluster-autoscaler.kubernetes.io/"};
+
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(key, known[i]) == 0)
+            return true;
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+        if (strncmp(key, begins[i], strlen(begins[i])) == 0)
+            return true;
+    return false;
 }
 
 static void taints_read(struct knode *n, const json_t *list)
@@ -96,18 +113,22 @@ static void taints_read(struct knode *n, const json_t *list)
     if (most > PODS_MAX_LIST)
         most = PODS_MAX_LIST;
     v = ARENA_ARRAY(&n->arena, struct taint, most);
-    for (size_t i = 0; i < most; i++) {
-        const json_t *t = json_array_get(list, i);
-        const char *key = pods_text(t, "key", NULL);
-        struct taint x = { .effect = EFFECT_NO_SCHEDULE };
-        if (strcmp(key, DRAIN_TAINT) == 0)
-            n->draining = true;
-        if (!*key || (!n->ready && passing(key)) ||
-            !effect_from_name(pods_text(t, "effect", NULL), &x.effect))
-            continue;
-        x.key = pods_word(&n->arena, key);
-        x.value = pods_word(&n->arena, pods_text(t, "value", NULL));
-        v[kept++] = x;
+    for (int start = 0; start < 2; start++) {
+        for (size_t i = 0; i < most; i++) {
+            const json_t *t = json_array_get(list, i);
+            const char *key = pods_text(t, "key", NULL);
+            struct taint x = { .effect = EFFECT_NO_SCHEDULE };
+            if (strcmp(key, DRAIN_TAINT) == 0)
+                n->draining = true;
+            if (!*key || of_condition(key) || of_start(key) != start ||
+                !effect_from_name(pods_text(t, "effect", NULL), &x.effect))
+                continue;
+            x.key = pods_word(&n->arena, key);
+            x.value = pods_word(&n->arena, pods_text(t, "value", NULL));
+            v[kept++] = x;
+        }
+        if (!start)
+            n->n_lasting = kept;
     }
     n->taints = (struct taints){ v, kept };
 }
@@ -115,13 +136,18 @@ static void taints_read(struct knode *n, const json_t *list)
 static void ready_read(struct knode *n, const json_t *list)
 {
     n->note = "its kubelet has not reported yet";
+    n->changed_ms = n->created_ms;
     for (size_t i = 0; i < json_array_size(list) && i < PODS_MAX_LIST; i++) {
         const json_t *c = json_array_get(list, i);
+        int64_t at;
         if (strcmp(pods_text(c, "type", NULL), "Ready") != 0)
             continue;
         n->ready = strcmp(pods_text(c, "status", NULL), "True") == 0;
         n->note = n->ready ? "" : arena_printf(&n->arena, "not ready: %.150s",
             pods_word(&n->arena, pods_text(c, "message", NULL)));
+        at = pods_time_ms(pods_text(c, "lastTransitionTime", NULL));
+        if (at)
+            n->changed_ms = at;
     }
 }
 

@@ -164,7 +164,6 @@ static void state_of(struct pod *p, const json_t *o,
                      const struct pods_rules *rules, const json_t *condition)
 {
     const json_t *spec = json_object_get(o, "spec");
-    const json_t *meta = json_object_get(o, "metadata");
     const char *phase = pods_text(o, "status", "phase", NULL);
     const char *scheduler = pods_text(spec, "schedulerName", NULL);
     const char *message = message_of(condition);
@@ -181,8 +180,7 @@ static void state_of(struct pod *p, const json_t *o,
     }
     p->state = POD_WAITS;
     p->node = pods_text(o, "status", "nominatedNodeName", NULL);
-    if (*p->node || p->daemon || p->fixed ||
-        json_object_get(meta, "deletionTimestamp") ||
+    if (*p->node || p->daemon || p->fixed || p->ending ||
         json_array_size(json_object_get(spec, "schedulingGates")) ||
         !listed(&rules->schedulers, *scheduler ? scheduler
                                                : "default-scheduler") ||
@@ -220,6 +218,7 @@ struct pod *pods_pod_read(const json_t *o, const struct pods_rules *rules,
     gang_of(meta, spec, gang, sizeof gang, &p.gang_size);
     p.queue = pods_text(meta, "labels", QUEUE_LABEL, NULL);
     p.ray = *pods_text(meta, "labels", "ray.io/cluster", NULL) != '\0';
+    p.ending = json_object_get(meta, "deletionTimestamp") != NULL;
     p.created_ms = pods_time_ms(pods_text(meta, "creationTimestamp", NULL));
     p.since_ms = pods_time_ms(pods_text(condition, "lastTransitionTime",
                                         NULL));

@@ -59,6 +59,7 @@ char *pods_shape_key(const json_t *metadata, const json_t *spec, bool lenient)
         "topologySpreadConstraints", "resourceClaims",
     };
     const json_t *affinity = json_object_get(spec, "affinity");
+    const char *ray = pods_ray_command(metadata, spec);
     static const char *const others[] = { "podAffinity", "podAntiAffinity" };
     struct buf b;
     bool apart;
@@ -71,6 +72,11 @@ char *pods_shape_key(const json_t *metadata, const json_t *spec, bool lenient)
         add_json(&b, parts[i], json_object_get(spec, parts[i]));
     add_json(&b, "node", pods_at(affinity, "nodeAffinity",
              "requiredDuringSchedulingIgnoredDuringExecution", NULL));
+    if (ray) {
+        buf_str(&b, "ray=");
+        buf_str(&b, ray);
+        buf_str(&b, ";");
+    }
     apart = json_object_get(spec, "topologySpreadConstraints");
     for (size_t i = 0; i < 2; i++) {
         const json_t *v = pods_at(affinity, others[i],
@@ -392,10 +398,13 @@ struct pod_shape *pods_shape_read(const json_t *metadata, const json_t *spec,
 {
     struct pod_shape *s = calloc(1, sizeof *s);
     struct needs x = { .shape = s };
+    const char *ray = pods_ray_command(metadata, spec);
 
     if (!s)
         abort();
     needs_read(&x, spec);
+    if (ray)
+        pods_ray_read(spec, ray, s);
     conditions_read(&x, spec);
     tolerations_read(s, spec, lenient);
     if (json_array_size(json_object_get(spec, "resourceClaims")))

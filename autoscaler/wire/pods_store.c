@@ -264,7 +264,7 @@ static bool pod_same(const struct pod *a, const struct pod *b)
 {
     return a->state == b->state && a->shape == b->shape &&
            a->labels == b->labels && a->priority == b->priority &&
-           a->gang_size == b->gang_size && strcmp(a->node, b->node) == 0 &&
+           a->ending == b->ending && a->gang_size == b->gang_size && strcmp(a->node, b->node) == 0 &&
            strcmp(a->owner, b->owner) == 0 && strcmp(a->gang, b->gang) == 0 &&
            strcmp(a->queue, b->queue) == 0 && strcmp(a->code, b->code) == 0;
 }

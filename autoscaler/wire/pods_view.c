@@ -12,7 +12,20 @@
 #include "../model/accel.h"
 #include "../model/amount.h"
 
-enum { TOLD_PODS = 3 };   /* of a node's activity */
+enum {
+    TOLD_PODS = 3,        /* of a node's activity */
+    /* So long after a node became ready, or ceased to be, it may still be
+     * coming up, or come back: as long as pods stay on one that is lost. */
+    PASSING_MS = 300000,
+};
+
+void making_due(struct making *m, int64_t ms)
+{
+    int64_t due = m->in->now_mono_ms + ms;
+
+    if (!m->due_mono_ms || due < m->due_mono_ms)
+        m->due_mono_ms = due;
+}
 
 /* ---- nodes */
 
@@ -20,6 +33,16 @@ static int by_id(const void *a, const void *b)
 {
     return strcmp(((const struct view_node *)a)->k->item.id,
                   ((const struct view_node *)b)->k->item.id);
+}
+
+/* Its state of now may pass; when it has lasted, there is another view. */
+static bool is_passing(struct making *m, const struct knode *k)
+{
+    int64_t left = k->changed_ms + PASSING_MS - m->in->now_wall_ms;
+
+    if (left > 0 && (!k->ready || k->n_lasting < k->taints.n))
+        making_due(m, left);
+    return left > 0;
 }
 
 static void nodes_begin(struct making *m)
@@ -35,6 +58,8 @@ static void nodes_begin(struct making *m)
     for (uint32_t i = 0; i < m->n_nodes; i++) {
         struct view_node *n = &m->nodes[i];
         n->k->ix = i;
+        n->passing = is_passing(m, n->k);
+        n->lost = !n->k->ready && !n->passing;
         n->left = ARENA_ARRAY(m->arena, int64_t, n->k->total.n);
         for (uint32_t r = 0; r < n->k->total.n; r++)
             n->left[r] = n->k->total.v[r].amount;
@@ -79,7 +104,7 @@ static void pods_place(struct making *m)
         n = &m->nodes[k->ix];
         use(n, &p->shape->needs);
         n->n_pods++;
-        if (p->daemon || p->fixed)
+        if (p->daemon || p->fixed || (p->ending && n->lost))
             continue;
         n->busy++;
         if (p->ray)
@@ -222,15 +247,17 @@ static struct pairs labels_make(struct making *m, const struct knode *k)
     return (struct pairs){ v, n };
 }
 
-static struct taints taints_make(struct arena *a, const struct taints *t)
+static struct taints taints_make(struct arena *a, const struct view_node *x)
 {
-    struct taint *v = ARENA_ARRAY(a, struct taint, t->n);
+    const struct taints *t = &x->k->taints;
+    uint32_t n = x->passing ? x->k->n_lasting : t->n;
+    struct taint *v = ARENA_ARRAY(a, struct taint, n);
 
-    for (uint32_t i = 0; i < t->n; i++)
+    for (uint32_t i = 0; i < n; i++)
         v[i] = (struct taint){ arena_strdup(a, t->v[i].key),
                                arena_strdup(a, t->v[i].value),
                                t->v[i].effect };
-    return (struct taints){ v, t->n };
+    return (struct taints){ v, n };
 }
 
 static void resources_make(struct making *m, const struct view_node *n,
@@ -281,13 +308,16 @@ static void node_make(struct making *m, const struct view_node *n,
                   : n->busy   ? HEAD_RUNNING : HEAD_IDLE,
         .idle_ms = -1,
         .labels = labels_make(m, k),
-        .taints = taints_make(a, &k->taints),
+        .taints = taints_make(a, n),
         .guests = { n->guests.v, n->guests.n },
     };
-    if (h->status == HEAD_IDLE)
+    /* One that is not ready and holds nothing is of no more use than that. */
+    if (h->status == HEAD_IDLE || (h->status == HEAD_UNREADY && !n->busy))
         h->idle_ms = m->in->now_mono_ms - k->idle_since_ms;
     resources_make(m, n, h);
     settling_check(m, n, h);
+    if (n->lost)
+        h->available = (struct qtys){0};
 }
 
 /* ---- the whole */
@@ -390,6 +420,7 @@ struct head_view *pods_view_make(const struct pods_view_in *in,
         .n_elsewhere = m.n_elsewhere, .n_garbled = m.n_garbled,
         .notes = m.notes.v, .n_notes = m.notes.n, .pods = extra,
     };
+    view->rays = pods_rays(&m, &view->n_rays);
     *ret_due = m.due_mono_ms;
     return view;
 }

@@ -38,6 +38,7 @@ static void handle_free(void *handle)
 
 const struct head_ops ray_ops = {
     .kind = "ray",
+    .writers = 1,
     .read = read,
     .drain = drain,
     .report = report,

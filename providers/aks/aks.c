@@ -108,6 +108,37 @@ static int site_list(struct op *op, const json_t *pools,
     return st;
 }
 
+/* A pool of ours that no node type has any more: who takes a type out of the
+ * configuration must not leave its machines to nobody.  Only those that were
+ * launched from here: the pool may have been given to somebody else. */
+static int left_list(struct op *op, const json_t *doc, struct davit_sink *sink,
+                     put_machine *put)
+{
+    const struct aks_site nowhere = {.zone = "", .pool = ""};
+    struct pool p;
+    pool_take(doc, &p);
+    if (p.ledger.n == 0 || (p.count == 0 && !p.busy && !p.failed) ||
+        strcmp(ledger_owner(json_object_get(p.props, "tags")),
+               op->aks->cluster) != 0)
+        return DAVIT_OK;
+    const struct aks_type type = {.name = (char *)p.name};
+    int st = pool_machines(op, &p);
+    for (size_t i = 0; st == DAVIT_OK && i < p.n; i++)
+        if (p.v[i].record != NULL)
+            vm_put(&p, &p.v[i], &type, &nowhere, sink, put);
+    pool_done(&p);
+    return st;
+}
+
+static bool is_of_type(const struct aks *a, const char *pool)
+{
+    for (size_t i = 0; i < a->n_types; i++)
+        for (size_t k = 0; k < a->types[i].n_sites; k++)
+            if (strcasecmp(a->types[i].sites[k].pool, pool) == 0)
+                return true;
+    return false;
+}
+
 static int aks_list(void *self, struct davit_call *call,
                     struct davit_sink *sink, put_machine *put,
                     struct davit_error *e)
@@ -121,6 +152,11 @@ static int aks_list(void *self, struct davit_call *call,
         for (size_t k = 0; st == DAVIT_OK && k < t->n_sites; k++)
             st = site_list(&op, pools, t, &t->sites[k], sink, put);
     }
+    size_t i;
+    json_t *doc;
+    json_array_foreach(st == DAVIT_OK ? pools : NULL, i, doc)
+        if (st == DAVIT_OK && !is_of_type(op.aks, kit_json_text(doc, "name")))
+            st = left_list(&op, doc, sink, put);
     op_end(&op);
     return st;
 }

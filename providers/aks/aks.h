@@ -53,10 +53,11 @@ struct aks {
     enum aks_auth auth;
     int64_t poll_ms, wait_ms, abort_ms;
     struct kit_token token;
+    struct bucket puts;         /* what each pool begins with */
     struct aks_type *types;
     size_t n_types;
     pthread_mutex_t lock;       /* of everything below; never over a call */
-    struct memory *memories;    /* one per pool */
+    struct memory **memories;   /* one per pool, also of those left behind */
     size_t n_memories;
     struct bucket gets;
     json_t *skus;               /* by name; they change rarely */
@@ -174,6 +175,7 @@ bool pool_contested(const struct op *op);  /* the error: another writer */
 int pool_busy(struct op *op, const struct pool *p);  /* RETRY, with why */
 bool pool_wait(struct op *op);  /* true: there is time for another look */
 struct memory *memory_of(struct aks *a, const char *pool);  /* under lock */
+const char *memory_pool(struct aks *a, size_t i);  /* NULL: no more */
 
 /* end.c */
 int aks_terminate(void *self, struct davit_call *call, const char *const *ids,

@@ -45,9 +45,23 @@ int pool_busy(struct op *op, const struct pool *p)
 struct memory *memory_of(struct aks *a, const char *pool)
 {
     for (size_t i = 0; i < a->n_memories; i++)
-        if (strcmp(a->memories[i].pool, pool) == 0)
-            return &a->memories[i];
-    abort();  /* open() made one for every pool there is */
+        if (strcmp(a->memories[i]->pool, pool) == 0)
+            return a->memories[i];
+    struct memory *m = must(calloc(1, sizeof *m));
+    m->pool = text_copy(pool);
+    m->puts = a->puts;
+    a->memories =
+        must(realloc(a->memories, (a->n_memories + 1) * sizeof *a->memories));
+    a->memories[a->n_memories++] = m;
+    return m;
+}
+
+const char *memory_pool(struct aks *a, size_t i)
+{
+    pthread_mutex_lock(&a->lock);
+    const char *pool = i < a->n_memories ? a->memories[i]->pool : NULL;
+    pthread_mutex_unlock(&a->lock);
+    return pool;
 }
 
 /* ---- may we? */

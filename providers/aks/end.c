@@ -145,10 +145,11 @@ int aks_terminate(void *self, struct davit_call *call,
     op_begin(&op, self, call, e);
     struct ending d = {.ids = ids, .n_ids = n_ids, .sink = sink, .done = done,
                        .settled = must(calloc(n_ids + 1, sizeof(bool)))};
-    for (size_t i = 0; i < op.aks->n_memories; i++) {
+    const char *pool;
+    for (size_t i = 0; (pool = memory_pool(op.aks, i)) != NULL; i++) {
         struct davit_error mine = {.size = sizeof mine};
         op.error = &mine;
-        int st = pool_end(&op, &d, op.aks->memories[i].pool);
+        int st = pool_end(&op, &d, pool);
         if (st != DAVIT_OK && worst == DAVIT_OK) {
             worst = st;
             memcpy(e->code, mine.code, sizeof e->code);
@@ -158,8 +159,9 @@ int aks_terminate(void *self, struct davit_call *call,
     }
     for (size_t i = 0; i < n_ids; i++) {
         bool ours = d.settled[i];
-        for (size_t k = 0; k < op.aks->n_memories && !ours; k++)
-            ours = id_of_pool(ids[i], op.aks->memories[k].pool);
+        for (size_t k = 0; !ours && (pool = memory_pool(op.aks, k)) != NULL;
+             k++)
+            ours = id_of_pool(ids[i], pool);
         if (!ours)
             settle(&d, i, DAVIT_NOT_FOUND);
     }

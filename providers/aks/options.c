@@ -163,16 +163,14 @@ static int site_add(struct reading *r, struct aks_type *t, const char *key,
                          "an agent pool's name has 1 to %d lower-case letters "
                          "and digits, got \"%.40s\"", POOL_NAME_MAX, pool);
     for (size_t i = 0; i < a->n_memories; i++)
-        if (strcmp(a->memories[i].pool, pool) == 0)
+        if (strcmp(a->memories[i]->pool, pool) == 0)
             return kit_error(r->error, DAVIT_INVALID, code,
                              "pool %s is used twice: its machines would belong "
                              "to both", pool);
     t->sites = must(realloc(t->sites, (t->n_sites + 1) * sizeof *t->sites));
     t->sites[t->n_sites++] =
         (struct aks_site){text_copy(zone), text_copy(pool)};
-    a->memories =
-        must(realloc(a->memories, (a->n_memories + 1) * sizeof *a->memories));
-    a->memories[a->n_memories++] = (struct memory){.pool = text_copy(pool)};
+    memory_of(a, pool);
     return DAVIT_OK;
 }
 
@@ -226,7 +224,6 @@ static int read_all(struct reading *r)
     struct aks *a = r->aks;
     const struct davit_kv *kv = r->setup->options;
     size_t n = r->setup->n_options;
-    struct bucket puts;
     int st = needed(r, "subscription", "the id of the Azure subscription", "-",
                     &a->subscription);
     if (st == DAVIT_OK)
@@ -256,7 +253,7 @@ static int read_all(struct reading *r)
     if (st == DAVIT_OK)
         st = pace_read(r, "reads", 60, 1000, &a->gets);
     if (st == DAVIT_OK)
-        st = pace_read(r, "writes", 20, 60000, &puts);
+        st = pace_read(r, "writes", 20, 60000, &a->puts);
     if (st == DAVIT_OK)
         a->audience = text_copy(given(r, "audience", NULL,
                                       strncmp(a->endpoint, "https://", 8) == 0
@@ -265,8 +262,6 @@ static int read_all(struct reading *r)
     a->types = must(calloc(r->setup->n_types + 1, sizeof *a->types));
     for (size_t i = 0; st == DAVIT_OK && i < r->setup->n_types; i++)
         st = type_read(r, r->setup->types[i]);
-    for (size_t i = 0; st == DAVIT_OK && i < a->n_memories; i++)
-        a->memories[i].puts = puts;
     return st;
 }
 
@@ -298,6 +293,7 @@ static void memory_done(struct memory *m)
     free(m->stopping_ms);
     free(m->operation);
     free(m->pool);
+    free(m);
 }
 
 void aks_close(void *self)
@@ -321,7 +317,7 @@ void aks_close(void *self)
     }
     free(a->types);
     for (size_t i = 0; i < a->n_memories; i++)
-        memory_done(&a->memories[i]);
+        memory_done(a->memories[i]);
     free(a->memories);
     json_decref(a->skus);
     pthread_mutex_destroy(&a->lock);

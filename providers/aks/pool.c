@@ -43,6 +43,7 @@ int pool_get(struct op *op, const char *name, struct pool *ret)
     int st = arm_get(op, url, &doc);
     free(url);
     pool_take(doc, ret);
+    ret->name = name;            /* whatever the reply lacks */
     return st;
 }
 

@@ -16,6 +16,8 @@ static bool needs_work(const struct op *op, const struct group *g)
     struct count c = ledger_count(g);
     if (!g->found)
         return false;
+    if (g->pool >= op->e->n_typed)
+        return c.open > 0;      /* what else it holds may be another's */
     if (c.open > 0 || c.loose > 0 || g->desired > ledger_needed(g))
         return true;
     for (size_t i = 0; op->e->protect && i < g->n; i++)
@@ -59,6 +61,53 @@ static int group_work(struct op *op, size_t pool, const char *name,
     return st;
 }
 
+static int pools_list(struct op *op, size_t from, size_t to,
+                      struct davit_sink *sink,
+                      void (*put)(struct davit_sink *,
+                                  const struct davit_machine *))
+{
+    size_t *pools = calloc(to - from + 1, sizeof *pools);
+    struct view v;
+    if (pools == NULL)
+        abort();
+    for (size_t i = from; i < to; i++)
+        pools[i - from] = i;
+    int st = view_read(op, pools, to - from, true, &v);
+    for (size_t i = 0; st == DAVIT_OK && i < v.n_groups; i++) {
+        struct group *g = &v.groups[i];
+        if (!needs_work(op, g)) {
+            st = g->pool < op->e->n_typed ? group_sure(op, g) : DAVIT_OK;
+            group_put(op, g, NULL, sink, put);
+            continue;
+        }
+        struct view now = {0};
+        st = group_work(op, g->pool, g->name, &now);
+        if (st == DAVIT_OK)
+            st = group_sure(op, &now.groups[0]);
+        if (st == DAVIT_OK)
+            group_put(op, &now.groups[0], NULL, sink, put);
+        view_free(&now);
+    }
+    view_free(&v);
+    free(pools);
+    return st;
+}
+
+/* To take a type out of the configuration must not leave its machines to
+ * nobody: a handle's first good list looks for groups that have some. */
+static int left_find(struct op *op)
+{
+    struct eks *e = op->e;
+    pthread_mutex_lock(&e->lock);
+    bool known = e->left_known;
+    pthread_mutex_unlock(&e->lock);
+    int st = known ? DAVIT_OK : view_seek(op);
+    pthread_mutex_lock(&e->lock);
+    e->left_known = st == DAVIT_OK;
+    pthread_mutex_unlock(&e->lock);
+    return st;
+}
+
 static int eks_list(void *self, struct davit_call *call,
                     struct davit_sink *sink,
                     void (*put)(struct davit_sink *,
@@ -68,30 +117,11 @@ static int eks_list(void *self, struct davit_call *call,
     struct eks *e = self;
     struct op op = {.e = e, .call = call, .error = error,
                     .server_ms = e->host->wall_ms()};
-    size_t *pools = calloc(e->n_pools + 1, sizeof *pools);
-    struct view v;
-    if (pools == NULL)
-        abort();
-    for (size_t i = 0; i < e->n_pools; i++)
-        pools[i] = i;
-    int st = view_read(&op, pools, e->n_pools, true, &v);
-    for (size_t i = 0; st == DAVIT_OK && i < v.n_groups; i++) {
-        struct group *g = &v.groups[i];
-        if (!needs_work(&op, g)) {
-            st = group_sure(&op, g);
-            group_put(&op, g, NULL, sink, put);
-            continue;
-        }
-        struct view now = {0};
-        st = group_work(&op, g->pool, g->name, &now);
-        if (st == DAVIT_OK)
-            st = group_sure(&op, &now.groups[0]);
-        if (st == DAVIT_OK)
-            group_put(&op, &now.groups[0], NULL, sink, put);
-        view_free(&now);
-    }
-    view_free(&v);
-    free(pools);
+    int st = pools_list(&op, 0, e->n_typed, sink, put);
+    if (st == DAVIT_OK)
+        st = left_find(&op);
+    if (st == DAVIT_OK && e->n_pools > e->n_typed)
+        st = pools_list(&op, e->n_typed, e->n_pools, sink, put);
     return st;
 }
 

@@ -12,6 +12,7 @@
 
 #include <jansson.h>
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "kit/options.h"
 #include "kit/str.h"
@@ -23,6 +24,7 @@
 #define TAG_CLUSTER "davit-cluster"
 #define TAG_REQUEST "davit-request"
 #define TAG_TYPE "davit-type"
+#define LEFT_MAX 32             /* groups of ours that no type has any more */
 
 enum service { EKS, AUTOSCALING, EC2, STS, N_SERVICES };
 
@@ -59,8 +61,9 @@ struct eks {
     char *endpoints[N_SERVICES], *metadata;
     struct eks_type *types;
     size_t n_types;
-    struct eks_pool *pools;
-    size_t n_pools;
+    struct eks_pool *pools;     /* of types, then room for LEFT_MAX more */
+    size_t n_typed;
+    atomic_size_t n_pools;
     int64_t launch_timeout_ms;
     bool protect;
     pthread_mutex_t lock;       /* of the pools' facts and what follows */
@@ -68,6 +71,7 @@ struct eks {
     struct credentials keys;
     bool keys_busy;             /* somebody is fetching them */
     int64_t keys_retry_ms;      /* not before: they could not be renewed */
+    bool left_known;            /* such groups were looked for */
 };
 
 struct op {                     /* one running operation */
@@ -166,10 +170,13 @@ struct view {
     size_t n_groups;
     struct xml_doc **docs;      /* the strings above lie in them */
     size_t n_docs;
+    bool seeks;                 /* describe() notes groups of ours */
 };
 
 int view_read(struct op *op, const size_t *pools, size_t n, bool with_ec2,
               struct view *ret);
+/* Groups with machines of ours that no node type has: they become pools. */
+int view_seek(struct op *op);
 void view_free(struct view *v);
 int group_sure(struct op *op, const struct group *g);
 int pool_resolve(struct op *op, size_t pool, bool again, char *ret_group,

@@ -287,8 +287,11 @@ static int record_of(struct launch *la, struct group *g, struct record **ret)
         return kit_error(la->op.error, DAVIT_INVALID, "RequestIdReused",
                          "request %.60s was for %u machines: an id cannot be "
                          "used for another launch", r->request, r->want);
-    if (r != NULL)
+    if (r != NULL) {
+        la->granted = r->want;
+        la->short_of_room = r->status == DAVIT_OK && r->want < la->l->count;
         return DAVIT_OK;
+    }
     for (size_t i = 0; i < g->n; i++)
         if (g->v[i].ours && strcmp(g->v[i].request, la->l->request_id) == 0)
             return DAVIT_OK;    /* its record was pruned: it is closed */
@@ -352,6 +355,14 @@ static int launch_locked(struct launch *la, struct davit_sink *sink,
     char hash[17];
     ledger_hash(la->l->request_id, hash);
     r = ledger_find(g, hash);
+    /* A refusal is final for what was not shown with it, and what is granted
+     * would be bought elsewhere as well: it is told when all of it is there. */
+    if (la->short_of_room && r != NULL && record_open(g, r) > 0)
+        return kit_error(la->op.error, DAVIT_RETRY, "MaxSize",
+                         "node group %.60s has room for %u of %u machines; "
+                         "they have not come yet",
+                         la->op.e->pools[la->pool].name, la->granted,
+                         la->l->count);
     if (la->short_of_room)
         return full(la, g);
     if (r != NULL && record_open(g, r) == 0) {

@@ -321,9 +321,9 @@ int eks_offers(void *self, struct davit_call *call, struct davit_sink *sink,
     struct view v;
     if (pools == NULL)
         abort();
-    for (size_t i = 0; i < e->n_pools; i++)
+    for (size_t i = 0; i < e->n_typed; i++)
         pools[i] = i;
-    int st = view_read(&op, pools, e->n_pools, false, &v);
+    int st = view_read(&op, pools, e->n_typed, false, &v);
     for (size_t t = 0; t < e->n_types && st == DAVIT_OK; t++) {
         struct offering o = {&op, &e->types[t], sink, put};
         for (size_t i = 0; i < o.type->n_routes && st == DAVIT_OK; i++)

@@ -215,6 +215,12 @@ int options_read(struct eks *e, const struct davit_setup *s,
         st = endpoints_read(e, s, err);
     for (size_t i = 0; i < s->n_types && st == DAVIT_OK; i++)
         st = type_read(e, s->types[i], err);
+    /* Lists add to these while others read them: they must not move. */
+    for (size_t i = 0; i < LEFT_MAX; i++)
+        e->pools = grown(e->pools, e->n_pools + i, sizeof *e->pools);
+    e->types = grown(e->types, e->n_types, sizeof *e->types);
+    e->types[e->n_types].name = dup("removed");
+    e->n_typed = e->n_pools;
     return st;
 }
 
@@ -231,6 +237,8 @@ void options_free(struct eks *e)
         free(t->name);
         free(t->machine);
     }
+    if (e->types != NULL)
+        free(e->types[e->n_types].name);  /* of what no type has */
     for (size_t i = 0; i < e->n_pools; i++)
         free(e->pools[i].name);
     for (int i = 0; i < N_SERVICES; i++)

@@ -182,7 +182,9 @@ static int group_end(struct ending *en, size_t pool, const char *name)
     int st = view_read(&en->op, &pool, 1, true, &v);
     struct group *g = &v.groups[0];
     if (st == DAVIT_OK && g->found) {
-        st = ledger_assign(&en->op, g);
+        /* A group that no type has may be somebody else's by now. */
+        if (pool < en->op.e->n_typed)
+            st = ledger_assign(&en->op, g);
         if (st == DAVIT_OK)
             st = slots_end(en, g);
         if (st == DAVIT_OK)

@@ -236,6 +236,27 @@ static int by_id(const void *a, const void *b)
                   ((const struct instance *)b)->id);
 }
 
+static void left_add(struct eks *e, const char *group)
+{
+    size_t n = e->n_pools;
+    bool known = group[0] == '\0' || n == e->n_typed + LEFT_MAX;
+    pthread_mutex_lock(&e->lock);
+    for (size_t i = 0; i < n && !known; i++)
+        known = strcmp(e->pools[i].group, group) == 0;
+    if (!known) {
+        struct eks_pool *p = &e->pools[n];
+        char name[300];
+        snprintf(name, sizeof name, "asg/%.255s", group);
+        if ((p->name = strdup(name)) == NULL)
+            abort();
+        snprintf(p->group, sizeof p->group, "%s", group);
+        p->bare = true;
+        p->type = e->n_types;
+        e->n_pools++;
+    }
+    pthread_mutex_unlock(&e->lock);
+}
+
 static void describe(struct op *op, struct view *v, const struct xml *x)
 {
     struct instance key = {.id = xml_text(x, "instanceId")};
@@ -252,6 +273,8 @@ static void describe(struct op *op, struct view *v, const struct xml *x)
             group = xml_text(t, "value");
     }
     struct group *g = group_named(v, group);
+    if (v->seeks && strcmp(d.cluster, op->e->tag) == 0)
+        left_add(op->e, group);
     if (g == NULL || key.id[0] == '\0')
         return;
     d.state = xml_text(x, "instanceState/name");
@@ -330,6 +353,15 @@ static int ec2_pages(struct op *op, struct view *v, const char *filter,
     } while (next.n > 0 && ++pages < PAGES_MAX);
     kit_str_done(&form);
     kit_str_done(&next);
+    return st;
+}
+
+int view_seek(struct op *op)
+{
+    struct view v = {.seeks = true};
+    const char *tag = op->e->tag;
+    int st = ec2_pages(op, &v, "tag:" TAG_CLUSTER, &tag, 1, true);
+    view_free(&v);
     return st;
 }
 

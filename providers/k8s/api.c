@@ -96,7 +96,8 @@ static int exchange(struct op *op, const struct request *r, const char *body,
         .size = sizeof *x, .method = r->method, .url = url,
         .headers = headers, .n_headers = n_headers, .body = body,
         .body_len = body != NULL ? strlen(body) : 0, .ca_file = k->ca_file,
-        .cert_file = k->cert_file, .key_file = k->key_file};
+        .cert_file = k->cert_file, .key_file = k->key_file,
+        .brief = true};  /* it is parsed before the next one is asked for */
     int s = k->host->http(op->call, x, op->e);
     x->url = NULL;
     x->headers = NULL;

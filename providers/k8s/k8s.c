@@ -33,6 +33,7 @@ static int k8s_open(const struct davit_host *host,
                     struct davit_error *e)
 {
     struct k8s *k = calloc(1, sizeof *k);
+    pthread_condattr_t attr;
     if (k == NULL)
         abort();
     k->host = host;
@@ -42,7 +43,10 @@ static int k8s_open(const struct davit_host *host,
     k->wrote = json_object();
     k->live = json_object();
     pthread_mutex_init(&k->lock, NULL);
-    pthread_cond_init(&k->woken, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&k->woken, &attr);
+    pthread_condattr_destroy(&attr);
     int s = options_read(k, setup, e);
     if (s == DAVIT_OK)
         *ret_self = k;

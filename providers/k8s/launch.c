@@ -185,7 +185,7 @@ static void lead(struct op *op, struct ask *mine)
 static void nap(struct k8s *k)
 {
     struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
+    clock_gettime(CLOCK_MONOTONIC, &t);
     t.tv_nsec += SLICE_MS * 1000000L;
     if (t.tv_nsec >= 1000000000L) {
         t.tv_sec++;

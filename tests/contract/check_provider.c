@@ -269,9 +269,11 @@ int main(int argc, char **argv)
     b.ready_ms = b.gone_ms = 60000;
     b.call_ms = 30000;
     b.settle_ms = 200;
-    snprintf(b.dir, sizeof b.dir, "/tmp/davit-check-XXXXXX");
+    const char *tmp = getenv("TMPDIR");
+    snprintf(b.dir, sizeof b.dir, "%s/davit-check-XXXXXX",
+             tmp != NULL && *tmp != '\0' ? tmp : "/tmp");
     if (mkdtemp(b.dir) == NULL)
-        die("no scratch folder in /tmp", "");
+        die("no scratch folder in $TMPDIR or /tmp", "");
     arguments(&b, argc, argv, &choice);
     bench_begin(&b);
     int code = 2;
@@ -280,7 +282,7 @@ int main(int argc, char **argv)
     else
         fprintf(stderr, "check_provider: %s\n", b.wrong);
     bench_end(&b);
-    char command[128];
+    char command[288];
     snprintf(command, sizeof command, "rm -rf '%s'", b.dir);
     return system(command) == 0 ? code : 2;
 }

@@ -30,7 +30,7 @@ struct bench {
     const char *partial;         /* command: there is room for one or two */
     const char *lose;            /* command: the next launch's reply is lost */
     int64_t ready_ms, gone_ms, call_ms, settle_ms;
-    char dir[64];                /* scratch */
+    char dir[256];               /* scratch */
     /* at work */
     struct provider *p;
     struct mailbox box;

@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.." || exit 1
 B=${DAVIT_BUILD:-build/release}
 check=$B/tests/check_provider
 sim=$B/plugins/davit-sim.so
-here=$(mktemp -d /tmp/davit-contract-XXXXXX) || exit 1
+here=$(mktemp -dt ct-XXXXXX) || exit 1
 trap 'rm -rf "$here"' EXIT
 kept=0
 bad=0

@@ -2,8 +2,8 @@
 started only where there is no interface but lo."""
 import pytest
 
-import davit
 import raycluster
+import raydaemon
 
 
 @pytest.fixture(scope="session")
@@ -27,7 +27,7 @@ def start(ray):
     running = []
 
     def start_daemon(**settings):
-        daemon = davit.Daemon(ray, **settings)
+        daemon = raydaemon.RayDaemon(ray, **settings)
         running.append(daemon)
         return daemon.__enter__()
 
@@ -36,5 +36,5 @@ def start(ray):
         for driver in list(ray.drivers):  # first, so that nodes end at once
             ray.end(driver)
         if daemon.dir.exists():
-            print(f"---- the daemon's log\n{daemon.log()}")
+            print(f"---- the daemon's log\n{daemon.text()}")
         daemon.close()

@@ -93,18 +93,19 @@ def _die_with_parent():
     LIBC.prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
 
 
-def _marked(mark):
-    """The ids of the processes that carry our mark."""
+def _marked(mark, sessions=()):
+    """The ids of the processes that carry our mark, or are of these sessions:
+    Ray's agents write their titles over their environment."""
     want = f"{MARK}={mark}".encode()
     for entry in os.listdir("/proc"):
         if not entry.isdigit() or int(entry) == os.getpid():
             continue
         try:
             env = pathlib.Path("/proc", entry, "environ").read_bytes()
-            state = pathlib.Path("/proc", entry, "stat").read_text()
+            stat = pathlib.Path("/proc", entry, "stat").read_text().rsplit(")", 1)[1].split()
         except OSError:
             continue
-        if want in env.split(b"\0") and state.rsplit(")", 1)[1].split()[0] != "Z":
+        if (want in env.split(b"\0") or int(stat[3]) in sessions) and stat[0] != "Z":
             yield int(entry)
 
 
@@ -239,6 +240,7 @@ class RayCluster:
         self.object_store = object_store
         self.log = log
         self.mark = uuid.uuid4().hex[:12]
+        self.sessions = set()   # that we started: `ray start` leads one
         self.dir = None
         self.head = None
         self.workers = {}
@@ -356,7 +358,7 @@ class RayCluster:
     def stop(self):
         if self.dir is None:
             return
-        _end(lambda: list(_marked(self.mark)), 0)
+        _end(lambda: list(_marked(self.mark, self.sessions)), 0)
         for p in [self.head, *(w.process for w in self.workers.values()), *self.drivers]:
             if p is not None:
                 p.wait(10)
@@ -527,7 +529,7 @@ class RayCluster:
 
     # -- waiting
 
-    def wait(self, condition, timeout=30, what="it", process=None, log=None, every=0.1):
+    def wait(self, condition, timeout=60, what="it", process=None, log=None, every=0.1):
         """Until condition() is true; its value.  Says what it waited for."""
         until = time.monotonic() + timeout
         while True:
@@ -545,14 +547,16 @@ class RayCluster:
 
     def _launch(self, argv, env, name):
         with open(self.dir / f"{name}.log", "ab") as out:
-            return subprocess.Popen([str(ray_bin() / argv[0]), *argv[1:]], env=env, cwd=self.dir,
-                                    stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
-                                    start_new_session=True, preexec_fn=_die_with_parent)
+            p = subprocess.Popen([str(ray_bin() / argv[0]), *argv[1:]], env=env, cwd=self.dir,
+                                 stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
+                                 start_new_session=True, preexec_fn=_die_with_parent)
+        self.sessions.add(p.pid)
+        return p
 
     def _family(self, pid):
         """pid and what it started, however far down."""
         children = {}
-        for p in _marked(self.mark):
+        for p in _marked(self.mark, self.sessions):
             try:
                 stat = pathlib.Path(f"/proc/{p}/stat").read_text()
             except OSError:

@@ -6,6 +6,7 @@ import random
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -67,7 +68,7 @@ class Box:
 
     def __init__(self, tmp):
         self.tmp = tmp
-        self.temp = pathlib.Path(f"/tmp/dvt-{os.getpid()}-{random.randrange(10**6)}")
+        self.temp = pathlib.Path(tempfile.gettempdir(), f"dvt-{random.randrange(10**6)}")
         self.plugin = plugin.Plugin(SO)
         self.handles = []
 
@@ -110,8 +111,8 @@ def box(tmp_path):
     b.done()
 
 
-def until(condition, timeout=10):
-    end = time.monotonic() + timeout
+def until(condition):
+    end = time.monotonic() + 60
     while time.monotonic() < end:
         value = condition()
         if value:
@@ -225,11 +226,13 @@ def test_same_request_same_machines(box):
 
 
 def leaders(mark):
-    """How many times a machine was started."""
+    """How many times a machine was started: each start leads a session.  The
+    script's own children have its command line until they exec, and its session."""
     n = 0
     for pid in marked(mark):
         try:
-            n += b"fake_ray.sh" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+            session = int(pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[3])
+            n += session == pid and b"fake_ray.sh" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
         except OSError:
             pass
     return n
@@ -304,8 +307,7 @@ print("done", flush=True)
         made = h.launch("t4", f"r{i}", 4)
         assert len({m["id"] for m in made}) == 4
         up = running(h, 4)
-        # a script that starts a child is two of its kind for a moment
-        until(lambda: [leaders(box.record(m["id"])["mark"]) for m in up] == [1] * 4)
+        assert [leaders(box.record(m["id"])["mark"]) for m in up] == [1] * 4
         assert set(h.terminate([m["id"] for m in up]).values()) == {"OK"}
         assert h.list() == []
     print(cut, "of 8 calls were cut short")
@@ -343,7 +345,7 @@ def test_deaf_process_is_killed_and_a_short_call_says_retry(box):
     assert seen["phase"] == "STOPPING"  # and so says a daemon started anew
     began = time.monotonic()
     assert h.terminate([m["id"]]) == {m["id"]: "OK"}
-    assert 5 < time.monotonic() - began < 16
+    assert time.monotonic() - began > 5  # what SIGTERM is given
     assert not marked(mark) and h.list() == []
 
 
@@ -409,7 +411,7 @@ def test_missing_program(box):
 def test_unsafe_temp_dir(box, tmp_path):
     target = tmp_path / "elsewhere"
     target.mkdir()
-    link = pathlib.Path(f"/tmp/dvl-{os.getpid()}")
+    link = pathlib.Path(tempfile.gettempdir(), f"dvl-{os.getpid()}")
     link.symlink_to(target)
     try:
         h = box.open(temp_dir=link)

@@ -2,7 +2,7 @@
 import json
 import subprocess
 
-from davit import DAVIT
+from daemon import DAVIT
 
 TASKS = """
 import ray
@@ -27,8 +27,8 @@ def test_a_task_goes_to_its_queue(ray, start, tmp_path):
               args=["--record", str(rec)])
     out = ray.run(TASKS.format(then=""))
     assert "LABELS fast" in out, out
-    assert not d.nodes("ready").get("k80"), "the cheaper type is not in the queue"
-    d.wait_nodes({}, 30)
+    assert "k80" not in d.started(), "the cheaper type is not in the queue"
+    d.until_nodes({})
     records = sorted(rec.glob("*.json"))
     assert len(records) >= 2
     queues = set()

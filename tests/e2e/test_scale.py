@@ -1,5 +1,4 @@
 """Machines come for what Ray asks, hold while they are needed, and go."""
-import time
 
 ACTORS = """
 import ray, time
@@ -13,6 +12,7 @@ class Worker:
 workers = [Worker.remote() for _ in range({n})]
 print(ray.get([w.where.remote() for w in workers], timeout=60), flush=True)
 time.sleep({stay})
+print("END", time.time(), flush=True)
 """
 
 SDK = """
@@ -25,34 +25,34 @@ request_resources(bundles={bundles})
 
 def test_1_two_actors_two_nodes_and_none_again(ray, start):
     d = start()
-    assert d.nodes() == {}
+    assert d.count() == {}
     out = ray.run(ACTORS.format(n=2, more="", stay=1))
     assert out.count("[0]") == 2 or out.count("[0],") == 2, out
-    assert d.nodes("ready").get("k80") == 2
-    began = time.monotonic()
-    d.wait_nodes({}, 20)
-    assert time.monotonic() - began > 2, "ended before its idle timeout"
+    d.until_nodes({})
+    assert d.started() == {"k80": 2}
     assert not d.ray_nodes()
-    reasons = [e["text"] for e in d.events("node.ending")]
-    assert len(reasons) == 2 and all("idle" in r for r in reasons)
+    ended = d.logged("node.ending")
+    assert len(ended) == 2 and all("idle" in e["text"] for e in ended)
+    busy_until = float(out.split("END ")[1])
+    assert min(e["at"] for e in ended) - busy_until > 2.5, "ended before its idle timeout of 3 s"
 
 
 def test_2_requests_hold_nodes_until_cleared(ray, start):
     """By Ray's SDK and by REST; requests of different owners add up."""
     d = start()
     ray.run(SDK.format(bundles=[{"GPU": 1}] * 2))
-    d.wait_nodes({"k80": 2})
+    d.until_nodes({"k80": 2})
     d.hold({"k80": 2}, 7)  # more than twice the idle timeout, with no work
     reply = d.request([{"GPU": 1}], owner="rest")
     assert reply["feasible"] and sum(x["count"] for x in reply["launches"]) == 1
-    d.wait_nodes({"k80": 3})
+    d.until_nodes({"k80": 3})
     ray.run(SDK.format(bundles=[]))
-    d.wait(lambda: d.nodes() == {"k80": 1}, 20, "two of three to go")
+    d.until(lambda: d.count() == {"k80": 1}, why="two of three to go")
     d.hold({"k80": 1}, 5)
-    kept = [n for n in d.get("/v1/nodes")["nodes"] if not n["head"]]
+    kept = [n for n in d.get("/v1/nodes")[1]["nodes"] if not n["head"]]
     assert kept[0]["why"]["reason"] == "needed_by_request" and kept[0]["for"][0]["owner"] == "rest"
     assert d.request([], owner="rest")["cleared"]
-    d.wait_nodes({}, 20)
+    d.until_nodes({})
 
 
 def test_3_accelerator_types_are_matched(ray, start):
@@ -60,7 +60,7 @@ def test_3_accelerator_types_are_matched(ray, start):
     v100 = ray.spawn(ACTORS.format(n=1, more=', accelerator_type="V100"', stay=60))
     out = ray.run(ACTORS.format(n=1, more=', accelerator_type="T4"', stay=0))
     assert "[0]" in out
-    assert d.nodes("ready") == {"t4": 1}, "K80 is cheaper, but no T4"
+    assert d.started() == {"t4": 1}, "K80 is cheaper, but no T4"
     assert v100.poll() is None, "nobody has a V100"
 
     reply = d.request([{"GPU": 1, "accelerator_type": "V100"}, {"GPU": 1, "accelerator_type": "T4"}])
@@ -70,7 +70,7 @@ def test_3_accelerator_types_are_matched(ray, start):
     for owner in ("default", "ray"):
         why = d.cli("why", owner)
         assert "V100" in why and ("infeasible" in why or "never" in why), why
-    ray.wait(lambda: "V100" in ray.status().partition("Infeasible")[2], 10, "V100 as infeasible in ray status")
+    ray.wait(lambda: "V100" in ray.status().partition("Infeasible")[2], 60, "V100 as infeasible in ray status")
 
 
 def test_4_cpu_tasks_bring_cpu_nodes_only(ray, start):
@@ -84,8 +84,7 @@ def work():
     return ray.get_runtime_context().get_node_id()
 print(len(set(ray.get([work.remote() for _ in range(3)], timeout=80))), flush=True)
 """)
-    seen = {e["text"].split(":")[0].rsplit("-", 2)[0] for e in d.events("node.starting")}
-    assert seen == {"cpu"}, seen
+    assert set(d.started()) == {"cpu"}
     assert out.strip().endswith(("1", "2", "3")), out
 
 
@@ -102,7 +101,7 @@ all = [Quarter.remote() for _ in range(8)]
 nodes = ray.get([q.where.remote() for q in all], timeout=60)
 assert sorted(nodes.count(n) for n in set(nodes)) == [4, 4], nodes
 """)
-    assert d.nodes() == {"k80": 2}
+    assert d.started() == {"k80": 2}
 
 
 GROUP = """
@@ -120,7 +119,7 @@ def test_4_strict_spread_gives_three_nodes(ray, start):
     d = start()
     out = ray.run(GROUP.format(bundles=[{"GPU": 1}] * 3, strategy="STRICT_SPREAD"))
     assert "nodes 3" in out
-    assert d.nodes() == {"k80": 3}
+    assert d.started() == {"k80": 3}
 
 
 def test_4_strict_pack_gives_one_large_node(ray, start):
@@ -129,4 +128,4 @@ def test_4_strict_pack_gives_one_large_node(ray, start):
     d = start(types=types)
     out = ray.run(GROUP.format(bundles=[{"GPU": 1}] * 2, strategy="STRICT_PACK"))
     assert "nodes 1" in out
-    assert d.nodes() == {"two": 1}
+    assert d.started() == {"two": 1}

@@ -1,8 +1,8 @@
 """A head with token authentication."""
 import pytest
 
-import davit
 import raycluster
+import raydaemon
 import test_scale
 
 TOKEN = "6f1ed002ab5595859014ebf0951522d9"
@@ -15,28 +15,27 @@ def ray():
 
 
 def test_7_works_with_the_token(ray):
-    with davit.Daemon(ray) as d:
+    with raydaemon.RayDaemon(ray) as d:
         out = ray.run(test_scale.ACTORS.format(n=1, more="", stay=0))
         assert "[0]" in out
-        assert d.nodes("ready") == {"k80": 1}
-        d.wait_nodes({}, 20)  # drained with the token, too
-        assert TOKEN not in d.log()
+        assert d.started() == {"k80": 1}
+        d.until_nodes({})  # drained with the token, too
+        assert TOKEN not in d.text()
 
 
 @pytest.mark.parametrize("token, says", [(None, "token"), ("wrong" * 6, "token")])
 def test_7_says_what_is_wrong_without(ray, token, says):
     environment = {"RAY_AUTH_TOKEN": token, "RAY_AUTH_MODE": None}
-    d = davit.Daemon(ray, environment=environment)
-    d.write_config()
+    d = raydaemon.RayDaemon(ray, environment=environment)
     try:
-        d.start(ready=False)
-        problem = d.wait(lambda: d.api("GET", "/v1/status")[1].get("head", {}).get("problem"), 10, "the head's problem")
+        d.start(wait="/healthz")
+        problem = d.until(lambda: d.get("/v1/status")[1].get("head", {}).get("problem"), why="the head's problem")
         assert says in problem.lower() and ray.address in problem, problem
         assert "RAY_AUTH_TOKEN" in problem, problem  # what to do about it
-        assert d.api("GET", "/readyz")[0] == 503
-        assert problem in d.log() or "token" in d.log().lower()
+        assert d.get("/readyz")[0] == 503
+        assert problem in d.text() or "token" in d.text().lower()
         assert "token" in d.cli("status").lower()
-        assert TOKEN not in d.log() and (token or TOKEN) not in d.log()
+        assert TOKEN not in d.text() and (token or TOKEN) not in d.text()
         print(problem)
     finally:
         d.close()

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../.." || exit 1
 export DAVIT_BUILD=${DAVIT_BUILD:-build/release}
 B=$DAVIT_BUILD
 py=${DAVIT_PYTHON:-python3}
-here=$(mktemp -d /tmp/davit-exec-XXXXXX) || exit 1
+here=$(mktemp -dt davit-exec-XXXXXX) || exit 1
 trap 'rm -rf "$here"' EXIT
 good=0
 bad=0
@@ -49,7 +49,7 @@ contract -o "command.0=$py" -o command.1=providers/exec/example.py \
 contract -o "command=exec $py tests/exec/loser.py" --lose "$edit lose now" \
     --only lost-replies --only same-request --only restart
 
-DAVIT=$PWD/$B/davit tests/netns.sh "$py" -m pytest -q -rs -p no:cacheprovider \
+tests/netns.sh "$py" -m pytest -q -rs -p no:cacheprovider \
     tests/exec/test_daemon.py > "$here/out" 2>&1
 code=$?
 cat "$here/out"

@@ -69,10 +69,10 @@ def test_the_program_is_killed_again_and_again(tmp_path):
             for pid in children(d):
                 os.kill(pid, signal.SIGKILL)
             time.sleep(0.2)
-        d.until(lambda: d.ready("t4") == 3, 30)
+        d.until(lambda: d.ready("t4") == 3)
         assert len(cloud(d)) == 3
         d.post({"bundles": []})
-        d.until(lambda: not d.nodes() and not cloud(d), 30)
+        d.until(lambda: not d.nodes() and not cloud(d))
 
 
 def test_a_killed_daemon_leaves_no_program_and_finds_its_machines(tmp_path):
@@ -81,7 +81,7 @@ def test_a_killed_daemon_leaves_no_program_and_finds_its_machines(tmp_path):
         d.until(lambda: d.ready("t4") == 1)
         before = list(cloud(d))
         d.kill()
-        d.until(lambda: not children(d), 5)
+        d.until(lambda: not children(d))
         d.start()
         d.until(lambda: d.ready("t4") == 1)
         assert list(cloud(d)) == before

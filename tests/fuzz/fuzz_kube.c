@@ -41,10 +41,12 @@ static uint64_t check(const struct head_view *v)
 
     for (uint32_t i = 0; i < v->n_nodes; i++) {
         const struct head_node *n = &v->nodes[i];
-        assert(n->total.n == n->available.n);
-        assert(n->idle_ms == -1 || n->status == HEAD_IDLE);
+        bool lost = !n->available.n && n->status != HEAD_IDLE &&
+                    n->status != HEAD_RUNNING;
+        assert(lost || n->total.n == n->available.n);
+        assert(lost || n->idle_ms == -1 || n->status == HEAD_IDLE);
         h = pods_hash(h * 31, n->node_id);
-        for (uint32_t k = 0; k < n->total.n; k++) {
+        for (uint32_t k = 0; k < n->available.n; k++) {
             assert(n->available.v[k].amount >= 0);
             assert(n->available.v[k].amount <= n->total.v[k].amount);
         }
@@ -60,6 +62,16 @@ static uint64_t check(const struct head_view *v)
                 for (uint32_t r = 0; r < x->alts[k].resources.n; r++)
                     assert(x->alts[k].resources.v[r].amount > 0);
         }
+    }
+    for (uint32_t i = 0; i < v->n_rays; i++) {
+        const struct head_guest *g = &v->rays[i];
+        h = pods_hash(pods_hash(h * 31, g->name), g->cluster);
+        for (uint32_t k = 0; k < g->offers.n; k++)
+            h = pods_hash(h, g->offers.v[k].name) +
+                (uint64_t)g->offers.v[k].amount;
+        for (uint32_t k = 0; k < g->labels.n; k++)
+            h = pods_hash(pods_hash(h, g->labels.v[k].key),
+                          g->labels.v[k].value);
     }
     for (uint32_t i = 0; i < v->n_notes; i++)
         assert(*v->notes[i].code && *v->notes[i].text);

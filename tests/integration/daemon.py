@@ -1,11 +1,12 @@
-"""The real daemon with a configuration of its own, for tests.
+"""The real daemon with a configuration of its own: how every test starts one.
 
     with Daemon(tmp_path, yaml) as d:
         d.post({"bundles": [{"GPU": 1}]})
         d.until(lambda: d.ready("t4") == 2)
 
-Everything lives in tmp_path; the port is free at start; the daemon is ended by
-its pid.  `kill()` is SIGKILL; `start()` starts it again on the same files.
+Everything lives in its directory; the port is free at start; the daemon is
+ended by its pid.  `kill()` is SIGKILL; `start()` starts it again on the same
+files.  DAVIT_BUILD names another build: DAVIT_BUILD=build/debug.
 """
 import http.client
 import json
@@ -17,7 +18,11 @@ import subprocess
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-DAVIT = os.environ.get("DAVIT", str(ROOT / "build" / "release" / "davit"))
+BUILD = ROOT / os.environ.get("DAVIT_BUILD", "build/release")
+DAVIT = str(BUILD / "davit")
+# How long a test waits for what must happen.  It goes on as soon as it has: the
+# end is for what never does, and far off for a machine with other work.
+PATIENCE = 90
 
 
 def free_port():
@@ -26,15 +31,29 @@ def free_port():
         return s.getsockname()[1]
 
 
+class Reply:
+    def __init__(self, code, headers, text):
+        self.code, self.headers, self.text = code, headers, text
+
+    @property
+    def json(self):
+        return json.loads(self.text)
+
+
 class Daemon:
     def __init__(self, directory, text, args=(), start=True, env=None, preexec=None):
+        """env is added to ours; None takes a variable out, and proxies are out."""
         self.dir = pathlib.Path(directory)
         self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
         self.path = self.dir / "davit.yaml"
         self.args = list(args)
-        self.env = dict(os.environ, **(env or {}))
+        ours = {k: v for k, v in os.environ.items() if not k.lower().endswith("_proxy")}
+        self.env = {k: v for k, v in {**ours, **(env or {})}.items() if v is not None}
         self.preexec = preexec
+        self.headers = {}       # of every call
         self.p = None
+        self.log = None
         self.write(text)
         if start:
             self.start()
@@ -47,33 +66,41 @@ class Daemon:
         new.write_text(text.replace("{dir}", str(self.dir)).replace("{port}", str(self.port)))
         new.replace(self.path)
 
-    def start(self, wait=True):
+    def start(self, wait="/v1/status"):
+        """wait: what answers with 200 before we go on; the status does after
+        the first tick, /readyz when the head was seen."""
         self.log = open(self.dir / "log", "a")
-        self.p = subprocess.Popen([DAVIT, "run", "--config", str(self.path), *self.args], cwd=self.dir,
-                                  stdout=self.log, stderr=self.log, env=self.env, preexec_fn=self.preexec)
+        self.p = subprocess.Popen([DAVIT, "run", "--config", str(self.path), *self.args], cwd=self.dir, env=self.env,
+                                  stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, preexec_fn=self.preexec)
         if wait:
-            self.until(self.answers, 10, "the daemon does not answer")
+            self.until(lambda: self.answers(wait), why="the daemon does not answer")
         return self
 
-    def answers(self):
+    def answers(self, path="/v1/status"):
         assert self.p.poll() is None, f"the daemon ended with {self.p.returncode}:\n{self.text()}"
         try:
-            return self.get("/v1/status")[0] == 200  # after its first tick
+            return self.get(path)[0] == 200
         except OSError:
             return False
 
     def kill(self):
         self.p.send_signal(signal.SIGKILL)
-        self.p.wait(10)
+        self.p.wait(PATIENCE)
         self.log.close()
 
     def stop(self):
-        if self.p and self.p.poll() is None:
+        """Ends it in order; its exit code.  One that does not end is killed."""
+        if self.p is None:
+            return None
+        if self.p.poll() is None:
             self.p.send_signal(signal.SIGTERM)
-            self.p.wait(20)
-        code = self.p.returncode if self.p else None
+            try:
+                self.p.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                self.kill()
+                raise
         self.log.close()
-        return code
+        return self.p.returncode
 
     def __enter__(self):
         return self
@@ -88,19 +115,23 @@ class Daemon:
 
     # ---- talk
 
-    def call(self, method, path, body=None, headers=None):
-        c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+    def exchange(self, method, path, body=None, headers=None):
+        c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         try:
             data = body if isinstance(body, (bytes, str, type(None))) else json.dumps(body)
-            c.request(method, path, data, headers or {})
+            c.request(method, path, data, {**self.headers, **(headers or {})})
             r = c.getresponse()
-            text = r.read()
+            return Reply(r.status, r.headers, r.read().decode(errors="replace"))
         finally:
             c.close()
+
+    def call(self, method, path, body=None, headers=None):
+        """(status, JSON, or text where it is none)"""
+        r = self.exchange(method, path, body, headers)
         try:
-            return r.status, json.loads(text)
+            return r.code, r.json
         except ValueError:
-            return r.status, text.decode(errors="replace")
+            return r.code, r.text
 
     def get(self, path):
         return self.call("GET", path)
@@ -111,8 +142,8 @@ class Daemon:
         return reply
 
     def cli(self, *args, expect=0):
-        p = subprocess.run([DAVIT, *args], cwd=self.dir, capture_output=True, text=True, timeout=60,
-                           env=dict(self.env, DAVIT_URL=f"http://127.0.0.1:{self.port}"))
+        p = subprocess.run([DAVIT, *args], cwd=self.dir, capture_output=True, text=True, timeout=PATIENCE,
+                           env=dict(self.env, DAVIT_URL=self.url))
         assert p.returncode == expect, (p.returncode, p.stdout, p.stderr)
         return p.stdout
 
@@ -132,7 +163,7 @@ class Daemon:
         reply = self.get("/v1/events?format=json&after=0")[1]["events"]
         return [e for e in reply if kind is None or e["kind"] == kind]
 
-    def until(self, what, seconds=15, why=""):
+    def until(self, what, seconds=PATIENCE, why=""):
         end = time.monotonic() + seconds
         while True:
             got = what()

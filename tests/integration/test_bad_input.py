@@ -29,7 +29,7 @@ def guests():
 
 
 def davit(tmp_path, *args):
-    return subprocess.run([DAVIT, *args], cwd=tmp_path, capture_output=True, text=True, timeout=30)
+    return subprocess.run([DAVIT, *args], cwd=tmp_path, capture_output=True, text=True, timeout=90)
 
 
 def config(tmp_path, text):
@@ -227,5 +227,5 @@ def test_foreign_files_run_as_they_are(tmp_path, text, kind, gpus, nodes):
     """Where there is no Kubernetes, on simulated machines, and told so."""
     with Daemon(tmp_path, text, env={"KUBERNETES_SERVICE_HOST": ""}) as d:
         d.post({"bundles": [{"GPU": 1}] * gpus})
-        d.until(lambda: d.ready(kind) == nodes, 20)
+        d.until(lambda: d.ready(kind) == nodes)
         assert "no Kubernetes here" in d.events("provider.simulated")[0]["text"]

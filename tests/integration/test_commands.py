@@ -32,7 +32,7 @@ def on_terminal(*args, env):
             break
         text += got
     os.close(ours)
-    p.wait(10)
+    p.wait(60)
     return text.decode()
 
 
@@ -74,7 +74,7 @@ def test_programs_get_json_from_a_daemon(tmp_path):
     with Daemon(tmp_path, config()) as d:
         r = json.loads(d.cli("request", "--json", "--owner", "me", "GPU=1*2"))
         assert sum(x["count"] for x in r["launches"]) == 2
-        r = json.loads(d.cli("request", "--json", "--owner", "me", "GPU=1*2", "--wait", "15s"))
+        r = json.loads(d.cli("request", "--json", "--owner", "me", "GPU=1*2", "--wait", "60s"))
         assert r["satisfied"] and r["owner"] == "me"  # one document, and not before it is so
         assert json.loads(d.cli("status", "--json"))["nodes"]["ready"] == 2
         assert len(json.loads(d.cli("nodes", "--json"))["nodes"]) == 2

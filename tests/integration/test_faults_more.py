@@ -72,7 +72,7 @@ def test_a_wall_clock_that_jumps_ends_nothing(aids, tmp_path, jump):
         d.call("DELETE", "/v1/request_resources/ttl")
         clocks.set(wall=jump, mono=40 * 1000)
         d.post({"owner": "ttl", "bundles": [T4]})  # something happens: a tick
-        d.until(lambda: d.events("node.ending"), 10)
+        d.until(lambda: d.events("node.ending"))
 
 
 @pytest.mark.parametrize("jump", [HOUR, -HOUR])
@@ -92,7 +92,7 @@ def test_a_clock_that_was_set_while_the_daemon_was_down_ends_nothing(aids, tmp_p
         assert not d.events("node.ending")
         # and one that vanishes is missed, however old our records look
         faults(d, kill=[first])
-        d.until(lambda: d.events("node.lost") or d.events("node.gone"), 45)
+        d.until(lambda: d.events("node.lost") or d.events("node.gone"))
 
 
 STUCK = """
@@ -120,25 +120,24 @@ def test_a_list_that_hangs_freezes_and_is_told(aids, tmp_path):
         d.post({"bundles": [T4]})
         d.until(lambda: d.ready("bad") == 1)
         hang(d, "list")
-        time.sleep(0.3)
         clocks.set(mono=20000)  # the next list begins, and hangs
         d.post({"owner": "x", "bundles": []})
-        time.sleep(0.5)
+        d.until(lambda: (d.dir / "hang.list").exists())
         clocks.set(mono=90000)  # and is past its time
         d.post({"bundles": []})
-        d.until(lambda: d.nodes("bad")[0]["why"]["reason"] == "stale_view", 10)
+        d.until(lambda: d.nodes("bad")[0]["why"]["reason"] == "stale_view")
         assert [e["subject"] for e in d.events("provider.down")] == ["stuck"]
         clocks.set(mono=190000)  # long idle, and still nothing is ended
         d.post({"owner": "x", "bundles": []})
         d.stays(lambda: d.ready("bad") == 1, 1.5)
         d.post({"owner": "y", "bundles": [T4, T4]})
-        d.until(lambda: d.ready() == 2, 10)  # what can be done is done
+        d.until(lambda: d.ready() == 2)  # what can be done is done
         d.call("DELETE", "/v1/request_resources/y")
         hang(d, "")
-        d.until(lambda: d.events("provider.up"), 20)
+        d.until(lambda: d.events("provider.up"))
         clocks.set(mono=290000)
         d.post({"owner": "x", "bundles": []})
-        d.until(lambda: not d.nodes(), 20)
+        d.until(lambda: not d.nodes())
 
 
 def test_a_launch_that_hangs_is_given_up_and_bought_elsewhere(aids, tmp_path):
@@ -147,28 +146,30 @@ def test_a_launch_that_hangs_is_given_up_and_bought_elsewhere(aids, tmp_path):
         hang(d, "launch")
         d.post({"bundles": [T4]})
         d.until(lambda: d.nodes("bad", "intended"))
-        for n in range(1, 4):
+        for n in range(1, 40):  # the launch is over its time, again and again
             clocks.set(mono=n * 130000)
             d.post({"owner": "x", "bundles": []})
             time.sleep(0.4)
-        d.until(lambda: d.ready("good") == 1, 15)
+            if n >= 3 and d.ready("good") == 1:
+                break
+        assert d.ready("good") == 1
         assert d.events("provider.down")
         hang(d, "")  # the launches go through after all: found, and ended
-        d.until(lambda: d.events("node.adopted"), 20)
-        clocks.set(mono=4 * 130000)
+        d.until(lambda: d.events("node.adopted"))
+        clocks.set(mono=(n + 1) * 130000)
         d.post({"owner": "x", "bundles": []})
-        d.until(lambda: len(d.nodes()) == 1, 20)
+        d.until(lambda: len(d.nodes()) == 1)
 
 
 def test_a_stop_does_not_wait_for_what_hangs(aids, tmp_path):
     d = Daemon(tmp_path, STUCK % (aids, ""))
     hang(d, "launch")
     d.post({"bundles": [T4]})
-    d.until(lambda: d.nodes("bad", "intended"))
-    time.sleep(0.2)
+    d.until(lambda: (d.dir / "hang.launch").exists())
     began = time.monotonic()
     assert d.stop() == 0
-    assert time.monotonic() - began < 8
+    assert time.monotonic() - began < 30  # a launch has 120 s
+    (d.dir / "hang.launch").unlink()
     hang(d, "")
     d.start()
     d.until(lambda: d.ready("bad") == 1)
@@ -200,7 +201,7 @@ def test_nobody_reading_the_log_is_no_reason_to_end(tmp_path):
     d.log = open(tmp_path / "log", "a")
     d.p = subprocess.Popen([DAVIT, "run", "--config", str(d.path)], cwd=d.dir, stdout=w, stderr=w, env=d.env)
     os.close(w)
-    d.until(d.answers, 10)
+    d.until(d.answers)
     os.close(r)
     d.post({"bundles": [T4]})
     d.until(lambda: d.ready("t4") == 1)
@@ -301,7 +302,7 @@ def test_a_refusal_of_before_the_reload_says_nothing_after_it(tmp_path):
         d.until(lambda: d.events("launch.failed"))
         assert [e["reason"] for e in d.events("launch.failed")] == ["AUTH"]
         faults_when_there(d)
-        d.until(lambda: d.ready("t4") == 1, 20)
+        d.until(lambda: d.ready("t4") == 1)
 
 
 def faults_when_there(d, name="cloud.json", **kw):

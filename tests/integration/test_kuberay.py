@@ -10,7 +10,7 @@ import urllib.request
 
 import pytest
 
-from daemon import DAVIT, free_port
+from daemon import DAVIT, PATIENCE, free_port
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "release"
@@ -23,7 +23,7 @@ OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 @pytest.fixture(scope="module", autouse=True)
 def tools():
-    subprocess.run(["make", "-s", "build/release/tests/check_provider", "build/release/tests/gke_drive"], cwd=ROOT,
+    subprocess.run(["make", "-s", "build/release/tests/check_provider", "build/release/tests/drive"], cwd=ROOT,
                    check=True)
 
 
@@ -47,14 +47,14 @@ class Rig:
 
     def reopen(self):
         self.close()
-        self.p = subprocess.Popen([BUILD / "tests" / "gke_drive", self.dir / "davit.yaml", "k8s"], text=True,
+        self.p = subprocess.Popen([BUILD / "tests" / "drive", self.dir / "davit.yaml", "k8s"], text=True,
                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=open(self.dir / "log", "a"),
                                   env={"no_proxy": "127.0.0.1", "DAVIT_PLUGIN_DIR": str(BUILD / "plugins")})
 
     def close(self):
         if self.p:
             self.p.stdin.close()
-            self.p.wait(20)
+            self.p.wait(PATIENCE)
 
     def ask(self, op, **more):
         self.p.stdin.write(json.dumps({"op": op, **more}) + "\n")
@@ -71,8 +71,8 @@ class Rig:
         assert reply["status"] == "OK", reply
         return [m for m in reply["machines"] if all(m[k] == v for k, v in want.items())]
 
-    def until(self, what, seconds=8):
-        end = time.monotonic() + seconds
+    def until(self, what):
+        end = time.monotonic() + PATIENCE
         while not what():
             assert time.monotonic() < end, (self.machines(), self.log())
             time.sleep(0.03)
@@ -132,7 +132,7 @@ def test_a_thousand_by_one_patch(tmp_path):
     with rig(tmp_path) as r:
         assert r.launch(1000)["status"] == "OK"
         assert len(r.patches()) == 1 and r.group()["replicas"] == 1000
-        r.until(lambda: len(r.machines(request="davit-00")) == 1000, 20)
+        r.until(lambda: len(r.machines(request="davit-00")) == 1000)
 
 
 def test_the_same_request_at_once_is_one_raise(tmp_path):
@@ -405,17 +405,17 @@ def sidecar(tmp_path):
     for p in running:
         if p.poll() is None:
             p.terminate()
-        assert p.wait(20) == 0
+        assert p.wait(PATIENCE) == 0
     assert not list(tmp_path.glob("davit-kube-*")), "credentials left behind"
 
 
 def get(port, path):
-    with OPENER.open(f"http://127.0.0.1:{port}{path}", timeout=5) as r:
+    with OPENER.open(f"http://127.0.0.1:{port}{path}", timeout=30) as r:
         return r.read().decode()
 
 
-def until(what, seconds=15):
-    end = time.monotonic() + seconds
+def until(what):
+    end = time.monotonic() + PATIENCE
     while True:
         with contextlib.suppress(OSError):
             if got := what():
@@ -458,7 +458,7 @@ def test_groups_of_one_pass_go_in_one_patch(sidecar):
     p = sidecar(world)
     until(lambda: types(p))
     body = json.dumps({"bundles": [{"A": 1}, {"B": 1}, {"B": 1}, {"C": 1}]}).encode()
-    with OPENER.open(urllib.request.Request(f"http://127.0.0.1:{p.ports[0]}/v1/request_resources", body), timeout=5):
+    with OPENER.open(urllib.request.Request(f"http://127.0.0.1:{p.ports[0]}/v1/request_resources", body), timeout=30):
         pass
     until(lambda: len(world.pods) == 4)
     with world.lock:

@@ -63,7 +63,7 @@ def test_up_and_down(tmp_path):
         assert r["satisfied"]
         d.stays(lambda: d.ready("t4") == 2, 3)  # longer than the idle timeout
         d.post({"owner": "a", "bundles": []})
-        d.until(lambda: not cloud(d) and not d.nodes(), 15)
+        d.until(lambda: not cloud(d) and not d.nodes())
         kinds = [e["kind"] for e in d.events()]
         for kind in ("request.set", "launch", "node.ready", "request.cleared", "node.ending", "node.gone"):
             assert kind in kinds, kinds
@@ -91,8 +91,8 @@ def test_a_stockout_is_planned_around_in_the_same_pass(tmp_path):
     with Daemon(tmp_path, config("stockout: [t4@a]")) as d:
         began = time.monotonic()
         d.post({"bundles": [T4]})
-        d.until(lambda: d.ready("t4") == 1, 5)
-        assert time.monotonic() - began < 3
+        d.until(lambda: d.ready("t4") == 1)
+        assert time.monotonic() - began < 10  # it would be set aside for minutes
         assert [m["zone"] for m in cloud(d).values()] == ["b"]
         aside = d.status()["set_aside"]
         assert [(x["type"], x["zone"], x["status"]) for x in aside] == [("t4", "a", "STOCKOUT")]
@@ -113,7 +113,7 @@ def test_everything_out_of_stock_is_told_and_does_not_spin(tmp_path):
 def test_a_quota_is_used_up_to_its_end(tmp_path):
     with Daemon(tmp_path, config("quota: 3")) as d:
         d.post({"bundles": [T4] * 4})
-        d.until(lambda: len(cloud(d)) == 3, 10)
+        d.until(lambda: len(cloud(d)) == 3)
         d.stays(lambda: len(cloud(d)) <= 3, 1)
 
 
@@ -129,11 +129,11 @@ def test_faults_cost_time_and_never_a_machine_too_many(tmp_path, fault):
             living = [m for m in cloud(d).values() if not m.get("gone_ms") and not m.get("fails_ms")]
             most = max(most, len(living))
             return d.ready("t4") == 3
-        d.until(there, 25)
+        d.until(there)
         d.stays(there, 1.5)
         assert most == 3
         d.post({"bundles": []})
-        d.until(lambda: not cloud(d), 25)
+        d.until(lambda: not cloud(d))
 
 
 def test_kill_9_at_any_moment_loses_and_doubles_nothing(tmp_path):
@@ -150,11 +150,11 @@ def test_kill_9_at_any_moment_loses_and_doubles_nothing(tmp_path):
             d.start()
             got = d.get("/v1/request_resources/k")
             assert got[0] == 200 and got[1]["bundles"] == n, got
-            d.until(lambda: d.get("/v1/request_resources/k")[1]["satisfied"], 15)
+            d.until(lambda: d.get("/v1/request_resources/k")[1]["satisfied"])
             wanted = d.ready("t4")
             assert n <= wanted <= 4 and len(cloud(d)) <= 4
         d.post({"owner": "k", "bundles": []})
-        d.until(lambda: not cloud(d) and not d.nodes(), 20)
+        d.until(lambda: not cloud(d) and not d.nodes())
 
 
 def test_a_machine_nobody_launched_is_adopted_and_ended(tmp_path):
@@ -167,7 +167,7 @@ def test_a_machine_nobody_launched_is_adopted_and_ended(tmp_path):
         d.start()
         d.until(lambda: d.events("node.adopted"))
         assert len(d.nodes()) == 1
-        d.until(lambda: not cloud(d), 15)
+        d.until(lambda: not cloud(d))
 
 
 def test_a_machine_that_vanishes_is_replaced(tmp_path):
@@ -176,8 +176,8 @@ def test_a_machine_that_vanishes_is_replaced(tmp_path):
         d.until(lambda: d.ready("t4") == 1)
         first = d.nodes("t4")[0]["cloud_id"]
         faults(d, kill=[first])
-        d.until(lambda: d.events("node.lost") or d.events("node.gone"), 40)
-        d.until(lambda: d.ready("t4") == 1 and d.nodes("t4", "ready")[0]["cloud_id"] != first, 20)
+        d.until(lambda: d.events("node.lost") or d.events("node.gone"))
+        d.until(lambda: d.ready("t4") == 1 and d.nodes("t4", "ready")[0]["cloud_id"] != first)
 
 
 def test_nothing_is_ended_on_a_failed_list(tmp_path):
@@ -191,7 +191,7 @@ def test_nothing_is_ended_on_a_failed_list(tmp_path):
         d.until(lambda: d.nodes("t4") and d.nodes("t4")[0]["why"]["reason"] == "stale_view")
         d.stays(lambda: len(cloud(d)) == 1, 3)
         d.write(config())
-        d.until(lambda: not cloud(d), 20)
+        d.until(lambda: not cloud(d))
 
 
 def test_reload_takes_a_good_file_and_keeps_the_old_on_a_bad_one(tmp_path):
@@ -240,7 +240,7 @@ def test_a_second_daemon_is_refused(tmp_path):
     with Daemon(tmp_path, config()) as d:
         other = Daemon(tmp_path, config(), start=False)
         other.start(wait=False)
-        assert other.p.wait(10) == 3
+        assert other.p.wait(90) == 3
         assert str(d.p.pid) in other.text()
         assert d.get("/livez")[0] == 200  # the first one goes on
 
@@ -283,7 +283,7 @@ def test_infeasible_is_told_at_once_and_the_rest_is_served(tmp_path):
 
 def test_commands_for_people_and_programs(tmp_path):
     with Daemon(tmp_path, config()) as d:
-        out = d.cli("request", "--owner", "me", "GPU=1,accelerator_type=T4*2", "--wait", "15s")
+        out = d.cli("request", "--owner", "me", "GPU=1,accelerator_type=T4*2", "--wait", "60s")
         assert "2 ready" in out
         assert len(json.loads(d.cli("nodes", "--json"))["nodes"]) == 2
         assert "t4" in d.cli("status") and "me" in d.cli("why", "me")

@@ -62,7 +62,7 @@ class Probe:
     def demands(self, source=None):
         return [d for d in self.view()["demands"] if source in (None, d["source"])]
 
-    def until(self, condition, timeout=20):
+    def until(self, condition, timeout=60):
         """Reads until the view pleases; returns it."""
         view = None
 
@@ -99,7 +99,7 @@ def probe(probe_bin, cluster):
 
 def driver(cluster, code):
     d = cluster.spawn(code + STAY)
-    cluster.wait(lambda: "there" in d.log.read_text() or d.poll() is not None, 40)
+    cluster.wait(lambda: "there" in d.log.read_text() or d.poll() is not None, 90)
     assert d.poll() is None, d.log.read_text()
     return d
 
@@ -235,7 +235,7 @@ def test_lost_bundle_of_a_strict_spread(probe, cluster):
 pg = placement_group([{"CPU": 2}] * 3, strategy="STRICT_SPREAD"); ray.get(pg.ready())
 """)
     cluster.kill_worker("lost")
-    view = probe.until(lambda v: v["demands"], 40)
+    view = probe.until(lambda v: v["demands"])
     gang = view["demands"][0]
     label = f"_PG_{gang['id']}"
     assert gang["strategy"] == "STRICT_SPREAD"
@@ -332,7 +332,7 @@ ray.get(a.f.remote())
     cluster.end(cluster.drivers[-1])
     probe.until(lambda v: any(n["ray_id"] == ray_id and n["status"] == "IDLE" for n in v["nodes"]))
     assert probe("drain", ray_id) == {"accepted": True, "why": ""}
-    probe.until(lambda v: any(n["ray_id"] == ray_id and n["status"] == "DEAD" for n in v["nodes"]), 30)
+    probe.until(lambda v: any(n["ray_id"] == ray_id and n["status"] == "DEAD" for n in v["nodes"]))
     cluster.kill_worker("d1")
 
 
@@ -404,7 +404,7 @@ class Serving:
 
     def close(self):
         self.p.stdin.close()
-        assert self.p.wait(10) == 0
+        assert self.p.wait(60) == 0
         self.p.stdout.close()
 
 

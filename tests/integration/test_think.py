@@ -80,9 +80,9 @@ def test_a_large_purchase_is_thought_over(tmp_path):
         assert {x["waits"] for x in reply["launches"]} == {"deciding"} and "improved plan" in json.dumps(reply)
         assert d.status()["deciding_until"] and "improved plan" in d.cli("why", "big")
         assert bought(d) == small
-        d.until(lambda: bought(d) > small, 15)
-        d.until(lambda: not d.status()["deciding_until"], 5)
-        assert time.monotonic() - begun < 12
+        d.until(lambda: bought(d) > small)
+        d.until(lambda: not d.status()["deciding_until"])
+        assert time.monotonic() - begun < 20  # of which 10 s are for thinking
         n = bought(d)
         d.until(lambda: d.ready() == n)
         d.stays(lambda: bought(d) == n and d.ready() == n, 5)
@@ -100,9 +100,9 @@ def test_what_is_large_and_killed_is_bought_once(tmp_path):
     d = Daemon(tmp_path, config(boot="4s"))
     try:
         d.post({"owner": "big", "bundles": bundles()})
-        d.until(lambda: bought(d) > 0 and bought(d) == len(d.nodes()), 15)
+        d.until(lambda: bought(d) > 0 and bought(d) == len(d.nodes()))
         n = bought(d)
-        d.until(lambda: sum(x["state"] in ("starting", "ready") for x in d.nodes()) == n, 10)
+        d.until(lambda: sum(x["state"] in ("starting", "ready") for x in d.nodes()) == n)
         d.kill()
         d.start()
         d.until(lambda: d.ready() == n)
@@ -118,7 +118,7 @@ def test_killed_before_the_answer(tmp_path):
         d.post({"owner": "big", "bundles": bundles()})
         d.kill()
         d.start()
-        d.until(lambda: bought(d) > 0, 15)
+        d.until(lambda: bought(d) > 0)
         d.until(lambda: d.ready() > 0 and d.ready() == len(d.nodes()))
         n = len(d.nodes())
         d.stays(lambda: len(d.nodes()) == n, 3)
@@ -139,9 +139,71 @@ def test_demand_that_changes_while_it_is_thought_over(tmp_path):
     with Daemon(tmp_path, config(think="2s", boot="300ms")) as d:
         d.post({"owner": "big", "bundles": bundles()})
         d.post({"owner": "big", "bundles": bundles(shapes=40, total=900, seed=5)})
-        d.until(lambda: bought(d) > 0, 10)
+        d.until(lambda: bought(d) > 0)
         d.until(lambda: d.ready() == bought(d))
         n = bought(d)
         d.stays(lambda: bought(d) == n, 3)
         left = [x for x in d.status()["requests"] if x["owner"] == "big"]
         assert left and "bundles" in json.dumps(left)
+
+
+def test_a_small_request_does_not_wait_for_a_large_one(tmp_path):
+    """It is bought in its own tick; the thought goes on and is still of use."""
+    rec = tmp_path / "rec"
+    with Daemon(tmp_path, config(), args=["--record", str(rec)]) as d:
+        big = d.post({"owner": "big", "bundles": bundles()})
+        assert all(x["waits"] == "deciding" for x in big["launches"]) and bought(d) == 0
+        small = d.post({"owner": "small", "bundles": [{"CPU": 3}]})
+        at_once = [x for x in small["launches"] if not x.get("waits")]
+        assert [x["count"] for x in at_once] == [1], at_once
+        assert bought(d) == 1 and d.status()["deciding_until"]
+        alike = d.post({"owner": "alike", "bundles": [dict(b, count=9) for b in bundles()[:3]]})   # shapes of the large one
+        n = bought(d)
+        assert n > 1 and all(not x.get("waits") for x in alike["launches"]) and d.status()["deciding_until"]
+        d.until(lambda: len(d.nodes()) >= n)
+        alone = cost(d)
+        begun = time.monotonic()
+        d.until(lambda: bought(d) > n, 15)
+        in_time = time.monotonic() - begun < 8     # else: as the first plan has it
+        d.until(lambda: not d.status()["deciding_until"], 5)
+        n = bought(d)
+        d.until(lambda: d.ready() == n)
+        d.stays(lambda: bought(d) == n and d.ready() == n, 3)
+        paid = cost(d)
+    first = records(rec)[0]
+    best = planned(first, "5s")["cost_per_hour"]
+    # no two thoughts are quite alike
+    assert paid <= (best + alone) * 1.005 or not in_time, (paid, best, alone)
+    for path in records(rec):
+        p = subprocess.run([DAVIT, "plan", str(path)], capture_output=True, text=True)
+        assert p.returncode == 0 and "the same plan as recorded" in p.stdout, (path.name, p.stdout[-500:])
+
+
+def test_what_any_plan_buys_is_bought_in_advance(tmp_path):
+    """Of the large machines that alone can hold some of the work so many are launched in the first tick; in the end
+    it costs what the longer thought found, also after a crash, and nothing is bought twice."""
+    rec = tmp_path / "rec"
+    large = [{"resources": {"CPU": 3, "memory": "20Gi", "GPU": 5}, "count": 25}, {"resources": {"GPU": 8}, "count": 9}]
+    with Daemon(tmp_path, config(), args=["--record", str(rec)]) as d:
+        reply = d.post({"owner": "big", "bundles": bundles() + large})
+        early = bought(d)
+        assert early >= 34 and {x.get("waits") for x in reply["launches"]} == {None, "deciding"}
+        d.until(lambda: {n["type"] for n in d.nodes()} == {"t9"} and len(d.nodes()) == early)
+        assert d.status()["deciding_until"]
+        begun = time.monotonic()
+        d.until(lambda: bought(d) > early, 15)
+        in_time = time.monotonic() - begun < 9     # else: as the first plan has it
+        d.until(lambda: not d.status()["deciding_until"], 5)
+        n = bought(d)
+        d.until(lambda: len(d.nodes()) == n)
+        d.kill()
+        d.start()
+        d.until(lambda: d.ready() == n)
+        d.stays(lambda: bought(d) == 0 and d.ready() == n, 3)
+        paid = cost(d)
+    first = records(rec)[0]
+    best, quick = planned(first, "5s")["cost_per_hour"], planned(first, "1ms")["cost_per_hour"]
+    assert best < quick and paid <= (best * 1.002 if in_time else quick * 1.01), (paid, best, quick)
+    for path in records(rec):
+        p = subprocess.run([DAVIT, "plan", str(path)], capture_output=True, text=True)
+        assert p.returncode == 0 and "the same plan as recorded" in p.stdout, (path.name, p.stdout[-500:])

@@ -30,6 +30,7 @@ class Gcs:
         self.demand, self.groups, self.version = [], [], 1
         self.kv = {(b"__autoscaler", b"__autoscaler_v2_enabled"): b"1"}  # (namespace, key)
         self.drains, self.reports, self.reads = [], [], 0
+        self.drained_at = {}                 # name: wall time of an accepted drain
         self.body, self.left = None, None    # left(name): a node is dead
 
     def __enter__(self):
@@ -111,6 +112,14 @@ class Gcs:
             self.since[name] = time.monotonic() - ms / 1000
             self.changed()
 
+    def ends(self, name):
+        """Its work is done, whatever its status."""
+        with self.lock:
+            n = self.nodes[name]
+            n.available_resources.update(n.total_resources)
+            n.node_activity[:] = []
+            self.changed()
+
     def alive(self):
         with self.lock:
             return {k for k, n in self.nodes.items() if n.status != pb.NodeStatus.DEAD}
@@ -151,11 +160,13 @@ class Gcs:
             accepted = known and (idle or r.reason == pb.DRAIN_NODE_REASON_PREEMPTION)
             self.drains.append((name, accepted))
             if accepted:
+                self.drained_at.setdefault(name, time.time())
                 self.nodes[name].status = pb.NodeStatus.DRAINING
                 self.since.pop(name, None)
                 self.changed()
-                # a drained raylet that is idle ends by itself
-                threading.Timer(0.3, self.leave, [name]).start()
+                # a drained raylet that is idle ends by itself; one that must go has until its deadline
+                if r.reason != pb.DRAIN_NODE_REASON_PREEMPTION:
+                    threading.Timer(0.3, self.leave, [name]).start()
         return pb.DrainNodeReply(is_accepted=accepted, rejection_reason_message="" if accepted else
                                  "The node is not idle.").SerializeToString()
 

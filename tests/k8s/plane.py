@@ -9,6 +9,7 @@
 Binaries come from `tests/setup.sh k8s`.  Everything lives in a folder of its
 own and is ended by pid; ports are free ones, TLS of an authority of its own.
 """
+import contextlib
 import http.client
 import json
 import os
@@ -117,6 +118,14 @@ class Server:
     def resume(self):
         self.p.send_signal(signal.SIGCONT)
 
+    @contextlib.contextmanager
+    def paused(self):
+        self.pause()
+        try:
+            yield
+        finally:
+            self.resume()
+
     def text(self):
         return self.log.read_text(errors="replace") if self.log.exists() else ""
 
@@ -206,6 +215,9 @@ class Plane:
         else:
             shutil.rmtree(self.dir, ignore_errors=True)
 
+    def server_named(self, name):
+        return next(s for s in self.servers if s.name == name)
+
     def _program(self, name, args, url):
         server = Server(self, name, args, url, self.wait)
         self.servers.append(server)
@@ -229,7 +241,7 @@ class Plane:
             "--service-account-key-file", "sa.pub", "--service-account-signing-key-file", "sa.key",
             "--service-cluster-ip-range", "10.0.0.0/16", "--endpoint-reconciler-type", "none",
             "--disable-admission-plugins", ",".join(off), *on, "--enable-priority-and-fairness=false",
-            "--allow-privileged=true", "--profiling=false", "--audit-policy-file", "audit.json",
+            "--delete-collection-workers=8", "--allow-privileged=true", "--profiling=false", "--audit-policy-file", "audit.json",
             "--audit-log-path", str(self.dir / "audit.log"), *self.more]
 
     def _openssl(self, *args):
@@ -383,7 +395,7 @@ class Plane:
                    "resource": ref.get("resource"), "name": ref.get("name"), "subresource": ref.get("subresource")}
             if all(has[k] == v for k, v in fields.items()):
                 found.append(dict(has, code=e["responseStatus"]["code"], uri=e["requestURI"],
-                                  body=e.get("requestObject"), at=e["requestReceivedTimestamp"],
+                                  body=e.get("requestObject"), at=e["requestReceivedTimestamp"], until=e["stageTimestamp"],
                                   agent=e.get("userAgent", "")))
         return found
 

@@ -8,7 +8,7 @@ import json
 import pathlib
 import time
 
-from client import Informer
+from client import Informer, until
 from daemon import Daemon
 from kwoknodes import SimNodes, Template
 
@@ -62,11 +62,12 @@ def template(kind, **more):
                     taints=kind.get("taints", []), **more)
 
 
-def config(kubeconfig, types=TYPES, state="davit.db", sim=None, head=None, **more):
-    """davit.yaml as text (JSON is YAML); {port} is left to Daemon."""
+def config(kubeconfig, types=TYPES, state="davit.db", sim=None, head=None, ray=None, **more):
+    """davit.yaml as text (JSON is YAML); {port} is left to Daemon.  ray: the address of a Ray head too."""
     types = {n: {"provider": "sim", **{"boot": "1s", "options": {"boot": "400ms"}, **t}} for n, t in types.items()}
     return json.dumps({
-        "cluster": "pools", "head": {"kubernetes": {"kubeconfig": str(kubeconfig), **(head or {})}},
+        "cluster": "pools", "head": {"kubernetes": {"kubeconfig": str(kubeconfig), **(head or {})},
+                                      **({"ray": {"address": ray}} if ray else {})},
         "api": {"listen": "127.0.0.1:PORT"}, "state": state,
         "providers": {"sim": {"state": "sim.json", "terminate": "100ms", **(sim or {})}},
         "node_types": types, **more}).replace("PORT", "{port}")
@@ -108,6 +109,10 @@ class Pools(Daemon):
         """Node objects by type."""
         found = self.plane.client.get("/api/v1/nodes")["items"]
         return dict(collections.Counter(n["metadata"]["labels"].get("davit-test/type", "") for n in found))
+
+    def saw_all(self):
+        """It has seen that all pods have their place: that is told half a second late at most."""
+        until(lambda: not self.status()["demand"]["owners"], why=lambda: f"{self.status()['demand']}")
 
     def evictions(self, since=0):
         return [e for e in self.plane.audit(since, subresource="eviction", user=ACCOUNT) if e["verb"] == "create"]

@@ -1,4 +1,6 @@
 """Nodes drained as Kubernetes users expect, on a real API server: cordon, taint, evict."""
+import concurrent.futures
+import itertools
 import json
 import time
 
@@ -7,6 +9,7 @@ import pytest
 import manifests
 import pools
 from client import pods_path, stays, until
+from figures import figure
 from pools import Pools, TAINT
 
 
@@ -248,3 +251,44 @@ def test_without_the_right_to_drain(plane, tmp_path):
         until(lambda: [e for e in d.events("node.undrained") if "nodes" in str(e)], 30, lambda: f"{d.nodes()}")
         until(lambda: "no right to patch nodes" in why(d, name), 5, lambda: why(d, name))
         assert name in nodes(plane)
+
+
+# ---- many at once
+
+MANY, PODS = 100, 3
+
+
+def side_by_side(asked):
+    """The most requests that were under way at once."""
+    edges = sorted([(a["at"], 1) for a in asked] + [(a["until"], -1) for a in asked])
+    return max(itertools.accumulate(e[1] for e in edges))
+
+
+def test_many_nodes_are_drained_side_by_side(plane, tmp_path):
+    """100 nodes with 3 pods each have to go, and a budget holds the pods of 10 of them."""
+    kinds = {n: dict(SMALL["small"], labels={"pool": n}, max=MANY) for n in ("free", "held")}
+    count = {"free": MANY - 10, "held": 10}
+    with Pools(plane, tmp_path, kinds, limits=OUTDATED) as d:
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda p: plane.client.post(pods_path(), p), [
+                manifests.pod(f"{n}-{i}", cpu="1300m", labels={"app": n}, nodeSelector={"pool": n},
+                              annotations={"cluster-autoscaler.kubernetes.io/safe-to-evict": "true"})
+                for n, nodes in count.items() for i in range(PODS * nodes)]))
+        until(lambda: all(len(ready(plane, n)) == PODS * count[n] for n in count), 90, every=0.5)
+        until(lambda: all(d.ready(n) == count[n] for n in count), why=lambda: f"{d.machines()}")
+        d.saw_all()
+        plane.apply(manifests.pdb("hold", {"app": "held"}, PODS * 10))
+        until(lambda: plane.client.get("/apis/policy/v1/namespaces/default/poddisruptionbudgets/hold")[
+            "status"].get("currentHealthy") == PODS * 10)
+        mark, began = plane.audit_mark(), time.monotonic()
+        change(d, version="2")
+        until(lambda: d.count() == {"held": 10}, 60, lambda: f"{d.count()}", every=0.2)
+        took = time.monotonic() - began
+        asked = len(plane.audit(mark, user="davit"))
+        figure(f"{MANY - 10} nodes with {PODS} pods each drained and ended in {took:.1f} s, beside 10 that a budget "
+               f"holds; {asked / took:.0f} requests a second to the API server")
+        assert len(ready(plane, "held")) == PODS * 10
+        assert [e for e in d.evictions(mark) if e["code"] == 429], "the budget was asked"
+        assert len([e for e in d.evictions(mark) if e["code"] == 201]) == PODS * (MANY - 10)
+        writes = plane.audit(mark, verb="patch", resource="nodes", user="davit") + d.evictions(mark)
+        assert 2 < side_by_side(writes) <= 10

@@ -12,8 +12,6 @@ from figures import figure
 from gcs import Gcs, PodNodes
 from kwoknodes import SimNodes, Template, add_node
 from plane import Plane, free_ports
-from raycluster import RayCluster
-from raylets import PodRaylets
 
 CLUSTER = "raycluster-gpu"
 
@@ -300,17 +298,6 @@ def test_pods_become_nodes_of_a_played_gcs(plane, operator, cluster):
             assert pb.DrainNodeReply.FromString(ask("DrainNode", drain)).is_accepted
         cluster(("replace", "replicas", 0), ("add", "scaleStrategy", {"workersToDelete": [name]}))
         until(lambda: gcs.alive() == {"head"})
-
-
-def test_pods_become_raylets_of_a_real_head(plane, operator, cluster):
-    with RayCluster(port=free_ports(1)[0], cpus=1) as ray, PodRaylets(plane, ray) as raylets:
-        cluster(("replace", "replicas", 1))
-        name, = until(lambda: names(plane))
-        until(lambda: ray.node(name), 60, "the pod's raylet at the head")
-        assert ray.node(name).type == "gpu-group" and ray.node(name).total["GPU"] == 1
-        cluster(("replace", "replicas", 0), ("add", "scaleStrategy", {"workersToDelete": [name]}))
-        until(lambda: not ray.node(name), 30, "the raylet gone")
-        assert not raylets.errors
 
 
 def test_operator_tells_of_pods_it_may_not_make(plane, operator, cluster):

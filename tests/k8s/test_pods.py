@@ -132,6 +132,26 @@ def test_pods_that_fit_buy_nothing(plane, tmp_path):
         assert plane.api("GET", "/api/v1/nodes/there")[0] == 200
 
 
+STARTS = {"key": "node.cilium.io/agent-not-ready", "effect": "NoSchedule"}
+
+
+@pytest.mark.parametrize("taint", ["node.kubernetes.io/not-ready", STARTS["key"]])
+def test_a_node_that_comes_up_is_room_while_it_is_tainted(plane, tmp_path, taint):
+    """Its taint goes a moment after it is Ready; here the moment is held open."""
+    controllers = plane.server_named("kube-controller-manager")
+    with Pools(plane, tmp_path) as d:
+        with controllers.paused():  # it takes not-ready off; nobody takes off what an agent put there
+            add_node(plane, "comes", cpu=8, memory="32Gi", taints=[STARTS] if taint == STARTS["key"] else [])
+            create(plane, [manifests.pod(f"p-{i}", cpu="1") for i in range(3)])
+            until(lambda: all("untolerated taint" in str(p["status"].get("conditions")) for p in pods(plane)), 10,
+                  "the scheduler minds it")
+            stays(lambda: not d.machines(), 3, "bought a node for pods that a node comes up for")
+        if taint == STARTS["key"]:
+            plane.client.patch("/api/v1/nodes/comes", [{"op": "replace", "path": "/spec/taints", "value": []}])
+        until(lambda: all(running(plane, f"p-{i}") for i in range(3)), 30)
+        assert not d.machines()
+
+
 def test_a_pod_no_pool_can_hold_is_told_not_bought_for(plane, tmp_path):
     with Pools(plane, tmp_path) as d:
         create(plane, [manifests.pod("big", gpus=16, nodeSelector=T4),

@@ -18,7 +18,7 @@ ROLE = f"/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles/{CLUSTER}"
 
 @pytest.fixture(scope="module", autouse=True)
 def tools():
-    subprocess.run(["make", "-s", "build/release/tests/check_provider", "build/release/tests/gke_drive"], cwd=ROOT,
+    subprocess.run(["make", "-s", "build/release/tests/check_provider", "build/release/tests/drive"], cwd=ROOT,
                    check=True)
 
 
@@ -48,7 +48,7 @@ class Drive:
             f"cluster: {CLUSTER}\nproviders: {{k8s: {json.dumps(options)}}}\nnode_types:\n"
             "  gpu-group: {provider: k8s, pool: gpu-group, resources: {CPU: 3, GPU: 1}}\n")
         self.folder = folder
-        self.p = subprocess.Popen([BUILD / "tests" / "gke_drive", folder / "davit.yaml", "k8s"], text=True,
+        self.p = subprocess.Popen([BUILD / "tests" / "drive", folder / "davit.yaml", "k8s"], text=True,
                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=open(folder / "log", "a"),
                                   env={"DAVIT_PLUGIN_DIR": str(BUILD / "plugins")})
 

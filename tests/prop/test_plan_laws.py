@@ -1,15 +1,20 @@
 """Laws of the planner on random snapshots.
 
 PLAN_SEED=n starts elsewhere, PLAN_WORLDS=n tries more.  A failure prints its
-seed: PLAN_SEED=that PLAN_WORLDS=1 runs it alone.
+seed: PLAN_SEED=that PLAN_WORLDS=1 runs it alone, shrink.py makes it small.
+found/*.json are worlds that once broke a law.
 """
 import collections
+import copy
+import glob
 import json
 import os
 import random
 import subprocess
 import sys
 import tempfile
+
+import pytest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.dirname(HERE)]
@@ -53,8 +58,9 @@ def every_world(law, plain=False):
         try:
             law(s, random.Random(seed + 1))
         except AssertionError as e:
-            path = os.path.join(tempfile.gettempdir(),
-                                f"davit-{law.__name__}-{seed}.json")
+            path = os.path.join(ROOT, "build", "failed",
+                                f"{law.__name__}-{seed}.json")
+            os.makedirs(os.path.dirname(path), exist_ok=True)
             with open(path, "w") as f:
                 json.dump(s, f, indent=1)
             raise AssertionError(f"seed {seed} ({path}): {e}") from e
@@ -148,6 +154,8 @@ def consolidation_rests(s, rng):
     s["limits"] = {"conserve": s["limits"]["conserve"], "consolidate": {
         "mode": rng.choice(["empty", "on"]), "older_than_s": 0,
         "min_saving": rng.choice([0, 0.2])}, "idle_timeout_s": None}
+    if rng.random() < 0.3:
+        worlds.loaded_add(s, rng)
     s["nodes"] = [n for n in s["nodes"] if n.get("state", "ready") == "ready"]
     for n in s["nodes"]:
         n["created_ms"] = worlds.NOW - 9000000
@@ -162,6 +170,8 @@ def consolidation_rests(s, rng):
         ends = [n for n in plan["nodes"] if n["why"] == "consolidated"]
         begun = begun or bool(ends)
         SEEN["ends"] += len(ends)
+        SEEN["pairs"] += len(ends) == 2 and \
+            all(n["id"].startswith("small") for n in ends)
         SEEN["busy"] += len(worlds.moved_work(s, plan))
         SEEN["launches"] += sum(l["why"] == "consolidation"
                                 for l in plan["launches"])
@@ -176,7 +186,7 @@ def consolidation_rests(s, rng):
 
 def test_consolidation_rests():
     every_world(consolidation_rests, plain=True)
-    assert WORLDS < 100 or all(SEEN[k] for k in ("ends", "busy", "launches")), \
+    assert WORLDS < 100 or all(SEEN[k] for k in ("ends", "pairs", "busy", "launches")), \
         f"nothing was consolidated: {SEEN}"
 
 
@@ -273,3 +283,19 @@ def another_offer(s, rng):
 def test_another_offer():
     every_world(another_offer, plain=True)
     assert WORLDS < 200 or SEEN["bounded"] > 50, SEEN
+
+
+LAWS = (sound, order_does_not_matter, settles, joined_is_as_good,
+        less_buys_nothing, advice_is_taken)
+FOUND = sorted(glob.glob(os.path.join(HERE, "found", "*.json")))
+
+
+@pytest.mark.parametrize("path", FOUND, ids=os.path.basename)
+def test_found(path):
+    global budget
+    with open(path) as f:
+        s = {"now_ms": worlds.NOW, "nodes": [], "demands": [], "gangs": [],
+             "requests": [], "limits": {}, **json.load(f)}
+    for law in LAWS:
+        for budget in ("0", "20ms"):
+            law(copy.deepcopy(s), random.Random(1))

@@ -198,6 +198,10 @@ def world(rng, plain=False):
         ends_add(s, rng)
     if rng.random() < 0.15:
         units_add(s, rng)
+    if rng.random() < 0.2:
+        failures_add(s, rng)
+    if rng.random() < 0.2:
+        clocks_add(s, rng)
     return s
 
 
@@ -249,6 +253,62 @@ def units_add(s, rng):
     mine = [n for n in s["nodes"] if n.get("type") == t["name"]]
     for i, n in enumerate(mine):
         n["unit"] = f"u{i // t['hosts']}"
+
+
+def failures_add(s, rng):
+    """Offers that failed while demand waited; nodes that were bought since."""
+    for t in s["node_types"]:
+        if not t.get("offers"):
+            t["offers"] = [{"zone": ""}]
+        for o in t["offers"]:
+            if rng.random() < 0.5:
+                o["failed_ms"] = NOW - rng.choice([2000, 70000, 400000])
+    for n in s["nodes"]:
+        if rng.random() < 0.3:
+            n["created_ms"] = NOW - rng.choice([1000, 60000, 300000])
+    for d in s["demands"] + s["requests"]:
+        if rng.random() < 0.8:
+            d["since_ms"] = NOW - 600000
+
+
+def loaded_add(s, rng):
+    """Nodes too full for each other's work, and a type that could hold that of
+    two, cheaper or not."""
+    cpus, price = rng.choice([4, 8]), round(rng.uniform(.2, 2), 3)
+    s["node_types"] += [
+        {"name": "small", "provider": "sim", "resources": {"CPU": cpus},
+         "price": price, "max": 9},
+        {"name": "large", "provider": "sim", "resources": {"CPU": 2 * cpus},
+         "price": round(price * rng.uniform(.9, 2.2), 3), "max": 9}]
+    for i in range(rng.randint(2, 6)):
+        n = {"id": f"small{i}", "type": "small", "total": {"CPU": cpus},
+             "available": {"CPU": rng.randint(0, cpus // 2)}}
+        if rng.random() < 0.3:
+            n.update(available=dict(n["total"]), idle_ms=rng.randint(0, 9999))
+        s["nodes"].append(n)
+    s["requests"].append({"owner": "large", "bundles": [
+        {"resources": {"CPU": cpus}, "count": rng.randint(1, 3)}]})
+
+
+def clocks_add(s, rng):
+    """Several alternatives with times, demand of many ages, and nodes on their
+    way that were silent for some time."""
+    for n in s["nodes"]:
+        if n.get("state") in ("intended", "requested", "starting"):
+            n["created_ms"] = NOW - rng.choice([1000, 100000, 400000, 900000])
+            n["since_ms"] = n["created_ms"] + rng.choice([0, 500])
+            if rng.random() < 0.5:
+                n["progress_ms"] = NOW - rng.choice([500, 50000, 290000])
+    for d in s["demands"] + s["gangs"] + s["requests"]:
+        d["since_ms"] = NOW - rng.choice([0, 1000, 100000, 300000, 900000])
+        for b in d["bundles"]:
+            if rng.random() < 0.5 and "any_of" not in b:
+                alts = [shape(rng) for _ in range(rng.choice([2, 2, 3]))]
+                for a in alts[1:]:
+                    a["after"] = rng.choice([0, "30s", "4m"])
+                for k in ("resources", "accelerator_type", "selector"):
+                    b.pop(k, None)
+                b["any_of"] = alts
 
 
 def queues_add(s, rng):

@@ -20,6 +20,7 @@
 
 #include "base/clock.h"
 #include "cloud/cloud.h"
+#include "scratch.h"
 
 #define RIG_TYPES 6
 #define RIG_OPTIONS 24
@@ -36,7 +37,7 @@ struct rig {
     struct provider *p;
     struct mailbox box;
     struct workers *workers;
-    char dir[64];              /* scratch, removed by rig_done() */
+    char dir[256];             /* scratch, removed by rig_done() */
 };
 
 static inline const char *rig_build(void)
@@ -65,7 +66,7 @@ static inline const char *rig_test_plugin(const char *name)
 static inline void rig_init(struct rig *r, const char *plugin)
 {
     memset(r, 0, sizeof *r);
-    snprintf(r->dir, sizeof r->dir, "/tmp/davit-test-XXXXXX");
+    scratch_path(r->dir, "davit-test-XXXXXX");
     if (mkdtemp(r->dir) == NULL)
         abort();
     r->config.path = "davit.yaml";
@@ -129,7 +130,7 @@ static inline void rig_done(struct rig *r)
     provider_close(r->p);
     mailbox_done(&r->box);
     buf_done(&r->errors);
-    char command[128];
+    char command[288];
     snprintf(command, sizeof command, "rm -rf '%s'", r->dir);
     if (system(command) != 0)
         abort();

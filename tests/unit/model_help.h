@@ -115,7 +115,8 @@ static inline char *dump(const struct snapshot *s)
                    o->type, o->zone, o->spot, o->price_estimated,
                    o->price_micros_hour, o->set_aside_until_ms,
                    (int)o->set_aside_for, o->room);
-        buf_printf(&b, " idle %" PRId64, o->idle_timeout_ms);
+        buf_printf(&b, " failed %" PRId64 " idle %" PRId64, o->failed_ms,
+                   o->idle_timeout_ms);
         dump_labels(&b, s, o->first_label, o->n_labels);
     }
     for (uint32_t i = 0; i < s->n_nodes; i++) {
@@ -335,6 +336,7 @@ static inline struct fact_type rnd_type(struct rnd *r, uint32_t i)
                 .idle_timeout_ms = rnd_below(r, 2) ? 0 : 777,
                 .room = rnd_below(r, 2) ? UNLIMITED : rnd_below(r, 9),
                 .set_aside_until_ms = rnd_below(r, 2) ? 0 : 1234567,
+                .failed_ms = rnd_below(r, 2) ? 0 : 1234000,
                 .set_aside_for = rnd_below(r, 2) ? ST_OK : ST_STOCKOUT};
     t.offers = o;
     return t;

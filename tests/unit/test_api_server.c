@@ -22,6 +22,7 @@
 #include "api/server.h"
 #include "base/clock.h"
 #include "api_world.h"
+#include "scratch.h"
 
 /* ---- a stand-in for the control loop */
 
@@ -786,10 +787,10 @@ static void a_client_that_leaves(void **state)
 
 static char *file_with(const char *text)
 {
-    static char path[64];
+    static char path[256];
     int fd;
 
-    snprintf(path, sizeof path, "/tmp/davit-test-XXXXXX");
+    scratch_path(path, "davit-test-XXXXXX");
     fd = mkstemp(path);
     assert_true(fd >= 0);
     assert_int_equal(write(fd, text, strlen(text)), strlen(text));

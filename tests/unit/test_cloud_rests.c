@@ -100,10 +100,63 @@ static void test_success(void **state)
     note(r, "t4", "a", ST_OK, NOW + 1000);
     assert_null(find(r, "t4", "a", NOW + 1000));
     assert_non_null(find(r, "t4", "b", NOW + 1000));
+    rests_joined(r, "gke", "t4", "a", false, NOW + 1000, NOW + 31000);
+    rests_joined(r, "gke", "t4", "b", false, NOW, NOW + 31000);
     const struct rest *t = note(r, "t4", "a", ST_STOCKOUT, NOW + 61000);
     assert_int_equal(t->delay_ms, 60000);   /* from the start again */
     t = note(r, "t4", "b", ST_STOCKOUT, NOW + 61000);
-    assert_int_equal(t->delay_ms, 120000);  /* goes on */
+    assert_int_equal(t->delay_ms, 120000);  /* goes on: launched before */
+    rests_free(r);
+}
+
+/* A cloud that says yes to each launch and tells a minute later that there is
+ * none is asked ever more seldom. */
+static void test_yes_and_no(void **state)
+{
+    (void)state;
+    struct rests *r = rests_new();
+    static const int64_t seconds[] = {60, 120, 240, 480};
+    int64_t now = NOW;
+    for (int i = 0; i < 4; i++) {
+        note(r, "t4", "a", ST_OK, now);
+        now += 60000;
+        const struct rest *t = note(r, "t4", "a", ST_STOCKOUT, now);
+        assert_int_equal(t->delay_ms, seconds[i] * 1000);
+        now = t->until_ms;
+    }
+    rests_free(r);
+}
+
+static int64_t failed(struct rests *r, const char *zone, int64_t now)
+{
+    return rests_failed_ms(r, "gke", "t4", zone, false, now);
+}
+
+/* That it failed is told for longer than it rests. */
+static void test_failed(void **state)
+{
+    (void)state;
+    struct rests *r = rests_new();
+    struct err quota = {.status = ST_QUOTA};
+    assert_int_equal(failed(r, "a", NOW), 0);
+    note(r, "t4", "a", ST_RETRY, NOW);
+    assert_null(find(r, "t4", "a", NOW + 1001));
+    assert_int_equal(failed(r, "a", NOW + 1001), NOW);
+    assert_int_equal(failed(r, "b", NOW + 1001), 0);
+    note(r, "t4", "a", ST_OK, NOW + 2000);
+    assert_int_equal(failed(r, "a", NOW + 2000), NOW);
+    rests_joined(r, "gke", "t4", "a", false, NOW, NOW + 3000);
+    assert_int_equal(failed(r, "a", NOW + 3000), NOW);
+    rests_joined(r, "gke", "t4", "a", false, NOW + 2000, NOW + 3000);
+    assert_int_equal(failed(r, "a", NOW + 3000), 0);
+    note(r, "t4", "a", ST_STOCKOUT, NOW);
+    note(r, "t4", "a", ST_STOCKOUT, NOW + 9);   /* the same event, but later */
+    assert_int_equal(failed(r, "a", NOW + 3600008), NOW + 9);
+    assert_int_equal(failed(r, "a", NOW + 3600009), 0);
+    rests_note_launch(r, "gke", "t4", "c", false, 8, 0, &quota, NOW);
+    assert_int_equal(failed(r, "c", NOW), 0);   /* four may go at once */
+    rests_note_launch(r, "gke", "t4", "c", false, 1, 0, &quota, NOW + 5);
+    assert_int_equal(failed(r, "c", NOW + 5), NOW + 5);
     rests_free(r);
 }
 
@@ -212,7 +265,7 @@ static void test_quota_room(void **state)
     asked(r, 8, 0, NOW);
     assert_non_null(find(r, "t4", "a", NOW + 599999));
     assert_null(find(r, "t4", "a", NOW + 600000));
-    note(r, "t4", "a", ST_OK, NOW + 600000);
+    rests_joined(r, "gke", "t4", "a", false, NOW + 1, NOW + 600000);
     assert_int_equal(asked(r, 1, 0, NOW + 600001)->failures, 1);
     rests_free(r);
 }
@@ -263,7 +316,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_delays), cmocka_unit_test(test_whom),
-        cmocka_unit_test(test_success), cmocka_unit_test(test_together),
+        cmocka_unit_test(test_success),
+        cmocka_unit_test(test_yes_and_no), cmocka_unit_test(test_failed),
+        cmocka_unit_test(test_together),
         cmocka_unit_test(test_throttled), cmocka_unit_test(test_quota_room),
         cmocka_unit_test(test_each),
         cmocka_unit_test(test_many)};

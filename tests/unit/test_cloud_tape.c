@@ -14,6 +14,7 @@
 #include "../../autoscaler/base/clock.h"
 #include "../../autoscaler/cloud/redact.h"
 #include "../../autoscaler/cloud/tape.h"
+#include "scratch.h"
 #include "wire_server.h"
 
 struct world {
@@ -21,7 +22,7 @@ struct world {
     struct arena arena;
     struct http_client *client;
     struct err err;
-    char dir[64], path[128];
+    char dir[256], path[288];
 };
 
 static int up(void **state)
@@ -29,7 +30,7 @@ static int up(void **state)
     struct world *w = calloc(1, sizeof *w);
     w->secrets = secrets_new();
     w->client = http_client_new();
-    snprintf(w->dir, sizeof w->dir, "/tmp/davit-tape-XXXXXX");
+    scratch_path(w->dir, "davit-tape-XXXXXX");
     assert_non_null(mkdtemp(w->dir));
     snprintf(w->path, sizeof w->path, "%s/gke.jsonl", w->dir);
     *state = w;

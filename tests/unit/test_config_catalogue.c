@@ -15,6 +15,7 @@
 
 #include "../../autoscaler/config/catalogue.h"
 #include "../../autoscaler/model/amount.h"
+#include "scratch.h"
 
 static struct arena arena;
 static struct catalogue *cat;
@@ -131,15 +132,16 @@ static void test_unknown(void **state)
     }
 }
 
+enum { CATALOGUE_PATH = 256 };
 static enum status load_text(const char *text, struct arena *a,
                              struct catalogue **ret, struct buf *errors,
-                             char *path)
+                             char path[CATALOGUE_PATH])
 {
     enum status s;
     FILE *f;
     int fd;
 
-    strcpy(path, "/tmp/davit-catalogue-XXXXXX");
+    scratch_path_n(path, CATALOGUE_PATH, "davit-catalogue-XXXXXX");
     fd = mkstemp(path);
     assert_true(fd >= 0);
     f = fdopen(fd, "w");
@@ -166,7 +168,7 @@ static void test_users_file(void **state)
     struct buf errors;
     struct cat_machine m;
     struct err err;
-    char path[64];
+    char path[CATALOGUE_PATH];
 
     (void)state;
     buf_init(&errors, 65536);
@@ -223,7 +225,7 @@ static void test_users_mistakes(void **state)
     struct arena a = {0};
     struct catalogue *c;
     struct buf errors;
-    char path[64], line[512];
+    char path[CATALOGUE_PATH], line[512];
     size_t lines = 0;
 
     (void)state;

@@ -18,6 +18,7 @@
 #include "../../autoscaler/config/davit_keys.h"
 #include "../../autoscaler/config/file.h"
 #include "../../autoscaler/model/amount.h"
+#include "scratch.h"
 
 static struct config *parse(const char *text)
 {
@@ -113,11 +114,12 @@ static void write_file(const char *path, const char *text)
 /* What davit reads lies beside the file; what it writes, where it runs. */
 static void test_paths(void **state)
 {
-    char dir[] = "/tmp/davit-config-XXXXXX", path[64], want[256];
+    char dir[256], path[288], want[300];
     struct config *c;
     struct buf errors;
 
     (void)state;
+    scratch_path(dir, "davit-config-XXXXXX");
     assert_non_null(mkdtemp(dir));
     setenv("HOME", "/home/someone", 1);
     snprintf(path, sizeof path, "%s/mine.yaml", dir);
@@ -166,7 +168,7 @@ static void test_load_refuses(void **state)
 {
     struct config *c = (struct config *)1;
     struct buf errors;
-    char fifo[64];
+    char fifo[256];
 
     (void)state;
     buf_init(&errors, 65536);
@@ -178,7 +180,8 @@ static void test_load_refuses(void **state)
     buf_clear(&errors);
     assert_int_equal(config_load("/tmp", &c, &errors), ST_INVALID);
     assert_string_equal(errors.s, "/tmp: not a file but a folder\n");
-    snprintf(fifo, sizeof fifo, "/tmp/davit-fifo-%d", (int)getpid());
+    scratch_path(fifo, "davit-fifo");
+    unlink(fifo);
     assert_int_equal(mkfifo(fifo, 0600), 0);
     assert_int_equal(config_load(fifo, &c, &errors), ST_INVALID);
     unlink(fifo);

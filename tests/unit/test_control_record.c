@@ -18,13 +18,14 @@
 #include "../../autoscaler/control/record.h"
 #include "../../autoscaler/model/codec.h"
 #include "../../autoscaler/plan/planner.h"
+#include "scratch.h"
 
-static char dir[64];
+static char dir[256];
 
 static int dir_make(void **state)
 {
     (void)state;
-    strcpy(dir, "/tmp/davit-record-XXXXXX");
+    scratch_path(dir, "davit-record-XXXXXX");
     return mkdtemp(dir) ? 0 : -1;
 }
 

@@ -138,6 +138,32 @@ static void advice_names_offers_that_are_there(void **state)
     assert_int_equal(s->advice[0].n_holds, 1);
 }
 
+/* So many of each bundle, no more than there are; what is gone is no loss. */
+static void what_is_thought_over_is_counted(void **state)
+{
+    const char *cpu = digest("{\"CPU\":1}");
+    const struct snapshot *s = make(arena_printf(
+        &arena,
+        "{\"demands\":[{\"resources\":{\"CPU\":1},\"count\":5},"
+        "{\"resources\":{\"CPU\":2}}],\"requests\":[{\"owner\":\"x\",\"bundles\":["
+        "{\"CPU\":1},{\"resources\":{\"CPU\":1},\"count\":4}]}],"
+        "\"nodes\":[{\"id\":\"n\",\"undecided\":true}],"
+        "\"deciding\":[{\"shape\":\"%s\",\"count\":3},"
+        "{\"source\":\"request\",\"owner\":\"x\",\"shape\":\"%s\",\"count\":9},"
+        "{\"shape\":\"0000000000000000\"}]}", cpu, cpu));
+    uint32_t sum = 0;
+
+    (void)state;
+    assert_true(s->nodes[0].undecided);
+    for (uint32_t b = 0; b < s->n_bundles; b++)
+        if (s->demands[s->bundles[b].demand].source == SOURCE_REQUEST)
+            assert_int_equal(s->deciding[b], s->bundles[b].count);
+        else
+            sum += s->deciding[b];
+    assert_int_equal(sum, 3);
+    assert_null(make("{}")->deciding);
+}
+
 static void they_are_written_as_they_were_read(void **state)
 {
     static const char text[] =
@@ -166,6 +192,7 @@ int main(void)
                                fresh),
         cmocka_unit_test_setup(equal_bundles_are_handed_out, fresh),
         cmocka_unit_test_setup(advice_names_offers_that_are_there, fresh),
+        cmocka_unit_test_setup(what_is_thought_over_is_counted, fresh),
         cmocka_unit_test_setup(they_are_written_as_they_were_read, fresh),
     };
     int failed = cmocka_run_group_tests_name("model_holds", tests, NULL, NULL);

@@ -615,9 +615,9 @@ static void a_large_one_is_quick(void **state)
         a->resources = (struct qtys){q, 2};
         b[i] = (struct fact_bundle){a, 1, 1};
     }
-    clock_gettime(CLOCK_MONOTONIC, &t0);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t0);
     s = make_facts(&f);
-    clock_gettime(CLOCK_MONOTONIC, &t1);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t1);
     ms = (double)(t1.tv_sec - t0.tv_sec) * 1e3 +
          (double)(t1.tv_nsec - t0.tv_nsec) / 1e6;
     print_message("%u bundles, %u nodes, %u offers: %.2f ms\n", s->n_bundles,

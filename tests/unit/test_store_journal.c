@@ -20,14 +20,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "scratch.h"
 #include "store/journal.h"
 
-static char dir[64], path[96];
+static char dir[256], path[288];
 
 static int make_dir(void **state)
 {
     (void)state;
-    snprintf(dir, sizeof dir, "/tmp/davit-journal-XXXXXX");
+    scratch_path(dir, "davit-journal-XXXXXX");
     assert_non_null(mkdtemp(dir));
     snprintf(path, sizeof path, "%s/davit.db", dir);
     return 0;
@@ -37,7 +38,7 @@ static int drop_dir(void **state)
 {
     static const char *const ends[] = { "", ".lock", "-wal", "-shm",
                                         "-journal" };
-    char name[160];
+    char name[320];
 
     (void)state;
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {

@@ -17,6 +17,7 @@
 #include "../../autoscaler/wire/http.h"
 #include "../../autoscaler/wire/kube_split.h"
 #include "../../autoscaler/wire/kube_watch.h"
+#include "scratch.h"
 #include "wire_server.h"
 
 /* ---- a server that plays a script: one request on each connection */
@@ -125,7 +126,7 @@ struct rig {
 
 static void config_write(struct rig *r, const char *user)
 {
-    snprintf(r->path, sizeof r->path, "/tmp/davit-kube-%d-XXXXXX", getpid());
+    scratch_path(r->path, "davit-kube-XXXXXX");
     int fd = mkstemp(r->path);
     FILE *f = fdopen(fd, "w");
     fprintf(f, "current-context: c\nclusters: [{name: k, cluster: {server: "
@@ -159,7 +160,7 @@ static void rig_down(struct rig *r)
 {
     int64_t begun = clock_mono_ms();
     kube_watch_free(r->watch);
-    assert_true(clock_mono_ms() - begun < 1000);
+    assert_true(clock_mono_ms() - begun < 5000);
     kube_access_free(r->access);
     server_free(r->server);
     unlink(r->path);
@@ -408,10 +409,11 @@ static void test_split(void **state)
 static void try_config(const char *text, const char *context,
                        const char *says)
 {
-    char path[] = "/tmp/davit-kube-XXXXXX";
+    char path[256];
     struct kube_access_opts o = { .kubeconfig = path, .context = context };
     struct kube_access *a = NULL;
     struct err err = {0};
+    scratch_path(path, "davit-kube-XXXXXX");
     int fd = mkstemp(path);
     assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
     close(fd);
@@ -570,7 +572,7 @@ static void test_stream_silence(void **state)
     assert_int_equal(n, 5);
     assert_int_equal(x.status, 200);
     int64_t took = clock_mono_ms() - begun;
-    assert_true(took >= 300 && took < 2000);
+    assert_true(took >= 300 && took < 8000);
     arena_done(&a);
     http_client_free(c);
     server_free(s);
@@ -607,7 +609,7 @@ static void test_stream_cancel(void **state)
     int64_t begun = clock_mono_ms();
     pthread_create(&t, NULL, stop_soon, &stop);
     assert_int_equal(http_stream(stop.c, &x, &sink, &a, &err), ST_CANCELLED);
-    assert_true(clock_mono_ms() - begun < 600);
+    assert_true(clock_mono_ms() - begun < 5000);
     pthread_join(t, NULL);
     arena_done(&a);
     http_client_free(stop.c);

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 
 #include "../../autoscaler/base/buf.h"
 #include "../../autoscaler/base/clock.h"
@@ -751,6 +752,129 @@ static void test_nodes(void **state)
     world_end(&w);
 }
 
+/* A node whose Ready condition is as it is since so many seconds. */
+static const struct head_node *condition(struct world *w, const char *ready,
+                                         int since_s, const char *taint)
+{
+    char at[32];
+    time_t t = (time_t)(clock_wall_ms() / 1000) - since_s;
+    struct tm tm;
+
+    strftime(at, sizeof at, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&t, &tm));
+    put(w, nodes_put, false, "{'metadata': {'name': 'n'}, 'spec': {'taints': "
+        "[{'key': 'own', 'effect': 'NoSchedule'}, {'key': '%s', 'effect': "
+        "'NoSchedule'}]}, 'status': {'allocatable': {'cpu': 8, 'pods': 9}, "
+        "'conditions': [{'type': 'Ready', 'status': '%s', "
+        "'lastTransitionTime': '%s'}]}}", taint, ready, at);
+    w->now_ms += 1000;
+    return node_of(view(w), "n");
+}
+
+/* What a node carries until it is up is no reason to buy another one, as long
+ * as it may be coming up; what its conditions tell is never read as a taint. */
+static void test_taints_that_pass(void **state)
+{
+    static const char *const start[] = {
+        "node.kubernetes.io/network-unavailable",
+        "node.cloudprovider.kubernetes.io/uninitialized",
+        "node.cilium.io/agent-not-ready", "ebs.csi.aws.com/agent-not-ready",
+        "startup-taint.cluster-autoscaler.kubernetes.io/x",
+    };
+    struct world w;
+    (void)state;
+    world_begin(&w);
+    assert_int_equal(condition(&w, "True", 86400,
+                               "node.kubernetes.io/not-ready")->taints.n, 1);
+    assert_int_equal(condition(&w, "True", 86400,
+                               "node.kubernetes.io/unreachable")->taints.n, 1);
+    for (size_t i = 0; i < sizeof start / sizeof *start; i++) {
+        assert_int_equal(condition(&w, "True", 2, start[i])->taints.n, 1);
+        assert_in_range(w.due, w.now_ms + 290000, w.now_ms + 300000);
+        assert_string_equal(w.view->nodes[0].taints.v[0].key, "own");
+        assert_int_equal(condition(&w, "False", 2, start[i])->taints.n, 1);
+        assert_int_equal(condition(&w, "True", 301, start[i])->taints.n, 2);
+        assert_int_equal(w.due, 0);
+    }
+    /* of the machine, not of its start */
+    assert_int_equal(condition(&w, "True", 2,
+        "node.cloudprovider.kubernetes.io/shutdown")->taints.n, 2);
+    assert_int_equal(condition(&w, "True", 2, "x.io/not-ready")->taints.n, 2);
+    world_end(&w);
+}
+
+/* A node that is not ready may come (back) for a while; then it is no room, and
+ * idle once nothing but what Kubernetes has given up is on it. */
+static void test_lost_nodes(void **state)
+{
+    struct world w;
+    const struct head_node *n;
+    (void)state;
+    world_begin(&w);
+    bound(&w, "p", "n", "2", "", "");
+    n = condition(&w, "Unknown", 60, "node.kubernetes.io/unreachable");
+    assert_int_equal(n->status, HEAD_UNREADY);
+    assert_true(amount(n->available, "CPU") == 6 && n->idle_ms == -1);
+    assert_in_range(w.due, w.now_ms + 230000, w.now_ms + 241000);
+    n = condition(&w, "Unknown", 301, "node.kubernetes.io/unreachable");
+    assert_int_equal(n->status, HEAD_UNREADY);
+    assert_true(amount(n->available, "CPU") == 0 && n->idle_ms == -1);
+    assert_true(amount(n->total, "CPU") == 8);
+    put(&w, pods_put, false, "{'metadata': {'name': 'p', 'uid': 'u-p', "
+        "'namespace': 'ns', 'deletionTimestamp': '2026-01-01T00:00:00Z'}, "
+        "'spec': {'nodeName': 'n', 'containers': [{}]}, 'status': {'phase': "
+        "'Running'}}");
+    n = condition(&w, "Unknown", 302, "x");
+    assert_int_equal(n->idle_ms, 0);
+    n = condition(&w, "Unknown", 303, "x");
+    assert_int_equal(n->idle_ms, 1000);
+    n = condition(&w, "True", 1, "x");  /* it is back, and ends it in time */
+    assert_int_equal(n->status, HEAD_RUNNING);
+    assert_true(amount(n->available, "CPU") == 8);
+    world_end(&w);
+}
+
+/* KubeRay's pods as the Ray nodes they will be: command, limits, requests. */
+static void test_rays(void **state)
+{
+    struct world w;
+    const struct head_guest *g;
+    (void)state;
+    world_begin(&w);
+    put(&w, pods_put, false, "{'metadata': {'name': 'w', 'uid': 'w', "
+        "'namespace': 'ns', 'labels': {'ray.io/cluster': 'c', "
+        "'ray.io/node-type': 'worker'}}, 'spec': {'nodeSelector': "
+        "{'cloud.google.com/gke-accelerator': 'nvidia-l4'}, 'containers': ["
+        "{'resources': {'limits': {'cpu': '1500m', 'nvidia.com/gpu': 2, "
+        "'memory': '8Gi'}, 'requests': {'cpu': '1', 'nvidia.com/gpu': 2, "
+        "'ephemeral-storage': '1Gi'}}, 'env': [{'name': "
+        "'KUBERAY_GEN_RAY_START_CMD', 'value': 'ray start --block "
+        "--memory=4096 --num-gpus=1 "
+        "--resources=\\'{\\\\\\'Fast\\\\\\': 1.5}\\' --x=1'}]}, "
+        "{'resources': {'requests': {'cpu': '7'}}}]}, 'status': {}}");
+    put(&w, pods_put, false, "{'metadata': {'name': 'h', 'uid': 'h', "
+        "'namespace': 'ns', 'labels': {'ray.io/cluster': 'c', "
+        "'ray.io/node-type': 'head'}}, 'spec': {'containers': [{}]}}");
+    put(&w, pods_put, false, "{'metadata': {'name': 'gone', 'uid': 'gone', "
+        "'namespace': 'ns', 'deletionTimestamp': '2026-01-01T00:00:00Z', "
+        "'labels': {'ray.io/cluster': 'c', 'ray.io/node-type': 'worker'}}, "
+        "'spec': {'containers': [{}]}}");
+    bound(&w, "plain", "n", "1", "", "");
+    view(&w);
+    assert_int_equal(w.view->n_rays, 2);
+    assert_string_equal(w.view->rays[0].name, "h");
+    assert_false(w.view->rays[0].worker);
+    g = &w.view->rays[1];
+    assert_true(g->worker);
+    assert_string_equal(g->cluster, "ns/c");
+    assert_true(amount(g->offers, "CPU") == 2);
+    assert_true(amount(g->offers, "GPU") == 1);
+    assert_true(amount(g->offers, "memory") == 4096);
+    assert_true(amount(g->offers, "Fast") == 1.5);
+    assert_true(amount(g->offers, "pods") == 0);
+    assert_string_equal(pods_value(&g->labels, ACCEL_LABEL), "L4");
+    world_end(&w);
+}
+
 static void test_settling(void **state)
 {
     struct world w;
@@ -918,6 +1042,9 @@ int main(void)
         cmocka_unit_test(test_spread_over_hosts),
         cmocka_unit_test(test_idle),
         cmocka_unit_test(test_nodes),
+        cmocka_unit_test(test_taints_that_pass),
+        cmocka_unit_test(test_lost_nodes),
+        cmocka_unit_test(test_rays),
         cmocka_unit_test(test_settling),
         cmocka_unit_test(test_types),
         cmocka_unit_test(test_list_forgets),

@@ -17,6 +17,7 @@
 #include "../../autoscaler/model/amount.h"
 #include "../../autoscaler/wire/ray_head.h"
 #include "../../autoscaler/wire/text.h"
+#include "scratch.h"
 #include "wire_proto.h"
 #include "wire_server.h"
 
@@ -666,7 +667,8 @@ static void write_file(const char *path, const char *text, size_t n)
 static void test_token_places(void **state)
 {
     (void)state;
-    char dir[] = "/tmp/davit-token-XXXXXX", file[64], sub[64], other[64];
+    char dir[256], file[288], sub[288], other[288];
+    scratch_path(dir, "davit-token-XXXXXX");
     assert_non_null(mkdtemp(dir));
     snprintf(sub, sizeof sub, "%s/.ray", dir);
     snprintf(file, sizeof file, "%s/.ray/auth_token", dir);

@@ -1,21 +1,16 @@
 """The AKS plug-in under test: its configuration, and a driver that calls it as the daemon does."""
-import json
 import os
 import pathlib
-import select
-import subprocess
 import sys
-import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[2]
-sys.path[:0] = [str(HERE), str(ROOT / "tests" / "integration")]
+sys.path[:0] = [str(HERE), str(HERE.parent)]
 
+import drive  # noqa: E402
+from drive import BUILD  # noqa: E402
 from aks_cloud import CLUSTER, GROUP, SUB  # noqa: E402
 from aks_server import CLIENT  # noqa: E402
 
-VARIANT = os.environ.get("DAVIT_VARIANT", "release")
-BUILD = ROOT / "build" / VARIANT
 QUICK = "poll: 20ms, wait: 5s, reads: {every: 0}, writes: {every: 0}"
 CONFIG = """
 cluster: aks-test
@@ -44,58 +39,7 @@ def environment(**kw):
     return {**env, "AZURE_CLIENT_ID": CLIENT, **kw}
 
 
-class Drive:
-    def __init__(self, binary, directory, text, env):
-        path = directory / "davit.yaml"
-        path.write_text(text.replace("{dir}", str(directory)).replace("{port}", "0"))
-        self.errors = open(directory / "drive.err", "w+")
-        self.p = subprocess.Popen([binary, path, "aks"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors,
-                                  text=True, cwd=directory, env=env)
-
-    def call(self, op, **kw):
-        self.p.stdin.write(json.dumps({"op": op, **kw}) + "\n")
-        self.p.stdin.flush()
-        ready, _, _ = select.select([self.p.stdout], [], [], 60)
-        assert ready, "no answer within 60 s"
-        line = self.p.stdout.readline()
-        assert line, self.text()
-        return json.loads(line)
-
-    def text(self):
-        self.errors.seek(0)
-        return self.errors.read()
-
-    def list(self, phase=None):
-        r = self.call("list")
-        assert r["status"] == "OK", r
-        return [m for m in r["machines"] if phase in (None, m["phase"])]
-
-    def launch(self, count=1, request="davit-00112233445566778899", type="t4", zone="", **kw):
-        return self.call("launch", count=count, request=request, type=type, zone=zone, **kw)
-
-    def end(self, *ids):
-        return self.call("terminate", ids=list(ids))
-
-    def until(self, what, seconds=10):
-        end = time.monotonic() + seconds
-        while True:
-            got = what()
-            if got:
-                return got
-            assert time.monotonic() < end, (self.call("list"), self.text()[-2000:])
-            time.sleep(0.02)
-
-    def running(self, n):
-        return self.until(lambda: (lambda v: v if len(v) == n else None)(self.list("RUNNING")))
-
-    def failed(self, n):
-        return self.until(lambda: (lambda v: v if len(v) == n else None)(self.list("FAILED")))
-
+class Drive(drive.Drive):
     def close(self):
-        self.p.stdin.close()
-        code = self.p.wait(20)
-        text = self.text()
-        self.p.stdout.close()
-        self.errors.close()
-        assert code == 0 and "Sanitizer" not in text, (code, text)
+        text = super().close()
         assert "eyTOKEN" not in text and "secret-1" not in text, "a token or secret is in the log"

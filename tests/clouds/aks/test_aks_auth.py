@@ -30,12 +30,14 @@ def test_each_way_in(drive, cloud, tmp_path, way):
 
 
 def test_one_token_for_all_at_once_and_a_new_one_in_time(drive, cloud):
-    cloud.token_s = 2  # renewed in the last quarter of its life
+    cloud.token_s = 6  # renewed in the last quarter of its life
     d = drive()
     assert all(a["status"] == "OK" for a in d.call("list", n=6))
     assert cloud.granted == 1
-    time.sleep(1.7)
-    d.list()
+    until = time.monotonic() + 6
+    while cloud.granted == 1 and time.monotonic() < until:
+        time.sleep(0.1)
+        d.list()
     assert cloud.granted == 2
     refused = [e for e in cloud.log if e.get("status") == 401]
     assert refused == []
@@ -94,7 +96,7 @@ def test_options_that_cannot_work_are_told_with_their_place(driver, server, tmp_
         text = re.sub(key + r": [^,}]*, ", "", text, count=1)
     (tmp_path / "davit.yaml").write_text(text)
     p = subprocess.run([driver, tmp_path / "davit.yaml", "aks"], input="", text=True, capture_output=True,
-                       env=environment(), timeout=20)
+                       env=environment(), timeout=90)
     assert p.returncode != 0 and where in p.stderr and "davit.yaml:" in p.stderr, p.stderr
     print(p.stderr)
 
@@ -104,5 +106,5 @@ def test_options_that_cannot_work_are_told_with_their_place(driver, server, tmp_
 def test_pools_that_cannot_work_are_told(driver, server, tmp_path, t4, words):
     (tmp_path / "davit.yaml").write_text(config(server, t4=t4).replace("{dir}", str(tmp_path)).replace("{port}", "0"))
     p = subprocess.run([driver, tmp_path / "davit.yaml", "aks"], input="", text=True, capture_output=True,
-                       env=environment(), timeout=20)
+                       env=environment(), timeout=90)
     assert p.returncode != 0 and words in p.stderr, p.stderr

@@ -7,17 +7,11 @@ import pytest
 
 from aks_cloud import CLUSTER, GROUP, SUB, Cloud
 from aks_server import Server
-from aks_rig import BUILD, ROOT, VARIANT, environment
-
-
-@pytest.fixture(scope="module")
-def suite():
-    subprocess.run(["make", "-s", f"VARIANT={VARIANT}", f"build/{VARIANT}/tests/check_provider",
-                    f"build/{VARIANT}/plugins/davit-aks.so"], cwd=ROOT, check=True)
+from aks_rig import BUILD, environment
 
 
 @pytest.mark.parametrize("headers", ["azure", "location", "none"])
-def test_the_laws(suite, headers):
+def test_the_laws(driver, headers):
     cloud = Cloud(op_s=0.03, headers=(headers,), page=3)
     cloud.pool("t4", ["1"])
     with Server(cloud) as server:

@@ -94,7 +94,7 @@ providers:
 node_types:
   t4: {{provider: aks, pool: gpu, resources: {{GPU: 1}}, max: 9}}
 """
-        made.append(Drive(driver, tmp_path, text, environment()))
+        made.append(Drive(tmp_path, text, "aks", environment()))
         return made[-1]
     yield make
     for d in made:

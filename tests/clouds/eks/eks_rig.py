@@ -8,10 +8,12 @@ import time
 import urllib.error
 import urllib.request
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]
 HERE = pathlib.Path(__file__).resolve().parent
-BUILD = pathlib.Path(os.environ.get("DAVIT_BUILD", ROOT / "build" / "release"))
-sys.path.insert(0, str(ROOT / "tests" / "integration"))
+sys.path.insert(0, str(HERE.parent))
+
+import drive  # noqa: E402
+from drive import BUILD, PATIENCE  # noqa: E402
+
 AK, SK = "AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
 ENV = {"AWS_ACCESS_KEY_ID": AK, "AWS_SECRET_ACCESS_KEY": SK}
 
@@ -69,9 +71,7 @@ class Cloud:
         self.p.stdout.close()
 
 
-class Drive:
-    """build/.../tests/eks_drive on a configuration."""
-
+class Drive(drive.Drive):
     def __init__(self, tmp, cloud, types, options="", env=None, name="eks"):
         text = f"""
 cluster: drive
@@ -82,64 +82,14 @@ node_types:
 """
         if "region: none" in text:
             text = text.replace("region: us-east-1, ", "").replace(", region: none", "")
-        path = tmp / "drive.yaml"
-        path.write_text(text)
-        self.err = open(tmp / "drive.err", "w+")
-        self.p = subprocess.Popen([str(BUILD / "tests" / "eks_drive"), str(path), name], stdin=subprocess.PIPE,
-                                  stdout=subprocess.PIPE, stderr=self.err, text=True,
-                                  env=env or environment(tmp))
-
-    def send(self, **cmd):
-        self.p.stdin.write(json.dumps(cmd) + "\n")
-        self.p.stdin.flush()
-
-    def take(self):
-        line = self.p.stdout.readline()
-        assert line, self.said()
-        return json.loads(line)
-
-    def ask(self, op, **cmd):
-        self.send(op=op, **cmd)
-        return self.take()
-
-    def list(self, **kw):
-        r = self.ask("list", **kw)
-        assert r["status"] == "OK", r
-        return r["machines"]
+        super().__init__(tmp, text, name, env or environment(tmp))
 
     def launch(self, request, count=1, type="gpu", zone="", **kw):
-        return self.ask("launch", type=type, zone=zone, count=count, request=request, **kw)
-
-    def terminate(self, *ids, **kw):
-        return self.ask("terminate", ids=list(ids), **kw)
-
-    def said(self):
-        self.err.flush()
-        self.err.seek(0)
-        return self.err.read()
-
-    def stop(self):
-        self.p.stdin.close()
-        code = self.p.wait(20)
-        text = self.said()
-        self.err.close()
-        self.p.stdout.close()
-        assert code == 0, text
-        return text
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, *_):
-        if kind is None:
-            self.stop()
-        else:
-            self.p.kill()
-            self.p.wait()
+        return super().launch(count, request, type, zone, **kw)
 
 
-def until(what, seconds=20, why="it did not happen"):
-    end = time.monotonic() + seconds
+def until(what, why="it did not happen"):
+    end = time.monotonic() + PATIENCE
     while True:
         got = what()
         if got:

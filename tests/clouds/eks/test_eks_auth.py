@@ -21,7 +21,7 @@ def drive(cloud, tmp_path):
         return d
     yield make
     for d in made:
-        text = d.stop()
+        text = d.close()
         assert SK not in text and "agentsecret" not in text and "agent/token" not in text
 
 
@@ -37,13 +37,13 @@ def test_environment(drive):
 
 def test_a_wrong_secret(cloud, drive):
     cloud.expect_rejected = True
-    r = drive(keys=True, AWS_SECRET_ACCESS_KEY="not/the+secret").ask("list")
+    r = drive(keys=True, AWS_SECRET_ACCESS_KEY="not/the+secret").call("list")
     assert (r["status"], r["code"]) == ("AUTH", "SignatureDoesNotMatch"), r
     assert "not/the+secret" not in str(r)
 
 
 def test_nothing_anywhere(drive):
-    r = drive().ask("list")
+    r = drive().call("list")
     assert (r["status"], r["code"]) == ("AUTH", "NoCredentials"), r
 
 
@@ -61,7 +61,7 @@ def test_config_file_with_region(drive, tmp_path):
 
 
 def test_a_profile_that_is_not_there(drive, tmp_path):
-    r = drive(", profile: nope", keys=True).ask("list")
+    r = drive(", profile: nope", keys=True).call("list")
     assert r["status"] == "AUTH" and "nope" in r["text"], r
 
 
@@ -76,7 +76,7 @@ def test_a_role_by_another_profile(cloud, drive, tmp_path):
 
 def test_profiles_in_a_circle(drive, tmp_path):
     (tmp_path / "config").write_text("[profile a]\nrole_arn = r\nsource_profile = b\n[profile b]\nrole_arn = r\nsource_profile = a\n")
-    r = drive(", profile: a").ask("list")
+    r = drive(", profile: a").call("list")
     assert r["status"] == "AUTH" and "without end" in r["text"]
 
 
@@ -86,7 +86,7 @@ def test_web_identity_by_environment_and_profile(cloud, drive, tmp_path):
     (tmp_path / "config").write_text(f"[default]\nrole_arn = arn:aws:iam::123456789012:role/irsa\nweb_identity_token_file = {tmp_path}/token\n")
     works(drive())
     assert cloud.actions().count("AssumeRoleWithWebIdentity") == 2
-    r = drive(AWS_ROLE_ARN="arn:aws:iam::123456789012:role/irsa", AWS_WEB_IDENTITY_TOKEN_FILE="/nonexistent").ask("list")
+    r = drive(AWS_ROLE_ARN="arn:aws:iam::123456789012:role/irsa", AWS_WEB_IDENTITY_TOKEN_FILE="/nonexistent").call("list")
     assert (r["status"], r["code"]) == ("AUTH", "NoWebIdentityToken")
 
 
@@ -104,9 +104,9 @@ def test_pod_identity(cloud, drive, tmp_path):
                 AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE=str(tmp_path / "pod")))
     (tmp_path / "pod").write_text("another")
     r = drive(AWS_CONTAINER_CREDENTIALS_FULL_URI=cloud.url + "/v1/credentials",
-              AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE=str(tmp_path / "pod")).ask("list")
+              AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE=str(tmp_path / "pod")).call("list")
     assert r["status"] == "AUTH", r
-    r = drive(AWS_CONTAINER_CREDENTIALS_FULL_URI="http://10.1.2.3/v1/credentials").ask("list")
+    r = drive(AWS_CONTAINER_CREDENTIALS_FULL_URI="http://10.1.2.3/v1/credentials").call("list")
     assert (r["status"], r["code"]) == ("AUTH", "BadAgentAddress"), r
 
 
@@ -115,7 +115,7 @@ def test_keys_are_renewed_before_they_end(cloud, drive):
     d = drive(AWS_CONTAINER_CREDENTIALS_FULL_URI=cloud.url + "/v1/credentials")
     end = time.monotonic() + 3
     while time.monotonic() < end:
-        assert d.ask("list")["status"] == "OK"
+        assert d.call("list")["status"] == "OK"
     assert len(cloud.agents()) > 3
     cloud.agent(expires=3600)
     d.list()
@@ -128,9 +128,9 @@ def test_keys_are_renewed_before_they_end(cloud, drive):
 def test_keys_that_cannot_be_renewed_are_used_to_their_end(cloud, drive):
     cloud.agent(expires=120)
     d = drive(AWS_CONTAINER_CREDENTIALS_FULL_URI=cloud.url + "/v1/credentials", AWS_CONTAINER_AUTHORIZATION_TOKEN="t")
-    assert d.ask("list")["status"] == "OK"
+    assert d.call("list")["status"] == "OK"
     cloud.agent(expires=120, token="other")  # the agent says no from now on
-    assert d.ask("list")["status"] == "OK"
+    assert d.call("list")["status"] == "OK"
 
 
 def test_expired_in_the_middle(cloud, drive):
@@ -138,6 +138,6 @@ def test_expired_in_the_middle(cloud, drive):
     d.list()
     n = len(cloud.agents())
     cloud.fault(action="DescribeAutoScalingGroups", kind="error", code="ExpiredToken", status=403)
-    assert d.ask("list")["status"] == "OK" and len(cloud.agents()) == n + 1
+    assert d.call("list")["status"] == "OK" and len(cloud.agents()) == n + 1
     cloud.fault(action="DescribeAutoScalingGroups", kind="error", code="ExpiredToken", status=403, times=-1)
-    assert d.ask("list")["status"] == "AUTH"
+    assert d.call("list")["status"] == "AUTH"

@@ -52,11 +52,11 @@ def test_a_storm_of_throttling_is_sat_out(world):
     d.start()
     cloud.fault(action="*", kind="error", code="RequestLimitExceeded", status=503, times=-1)
     d.post({"owner": "x", "bundles": [{"CPU": 4}]})
-    d.until(lambda: d.status()["set_aside"] or d.events("provider.down"), 20)
+    d.until(lambda: d.status()["set_aside"] or d.events("provider.down"))
     n = len(cloud.log())
     d.stays(lambda: len(cloud.log()) - n < 12, 5)  # no storm of ours
     cloud.heal()
-    d.until(lambda: d.ready("cpu") == 1, 90)
+    d.until(lambda: d.ready("cpu") == 1)
     assert same(cloud, d)
 
 
@@ -68,14 +68,45 @@ def test_killed_at_every_moment_of_a_launch(world):
         d.start()
         before = len(cloud.log())
         d.post({"owner": "x", "bundles": [T4]})
-        until(lambda: "CreateOrUpdateTags" in cloud.actions(before) or len(cloud.log()) - before > 3, 20)
+        until(lambda: "CreateOrUpdateTags" in cloud.actions(before) or len(cloud.log()) - before > 3)
         want = before + n
-        until(lambda: len(cloud.log()) >= want, 20)
+        until(lambda: len(cloud.log()) >= want)
         d.kill()
         d.start()
-        d.until(lambda: d.ready("t4") == 1, 40)
+        d.until(lambda: d.ready("t4") == 1)
         assert same(cloud, d), (n, d.nodes(), held(cloud))
         d.post({"owner": "x", "bundles": []})
-        d.until(lambda: not d.nodes() and not held(cloud), 40)
+        d.until(lambda: not d.nodes() and not held(cloud))
         assert [cloud.at(p)["target"] for p in ("cpu", "t4_a", "t4_b")] == [0, 0, 0], n
         d.stop()
+
+
+def test_a_node_type_that_is_taken_out_leaves_no_machine_behind(world):
+    """Its groups are nobody's in the configuration then; its machine is paid for all the same."""
+    cloud, d = world
+    d.start()
+    d.post({"owner": "x", "bundles": [T4]})
+    d.until(lambda: d.ready("t4") == 1, 40)
+    assert len(held(cloud)) == 1
+    text = d.path.read_text()
+    d.kill()
+    d.write(text[:text.index("  t4:")])
+    d.start()
+    d.until(lambda: not held(cloud) and not d.nodes(), 40, "nobody ends it")
+    assert not d.events("node.lost")
+    assert [cloud.at(p)["target"] for p in ("cpu", "t4_a", "t4_b")] == [0, 0, 0]
+
+
+def test_a_group_with_room_for_some_buys_no_machine_twice(world):
+    """Two of three are granted and come late: what was granted is not bought elsewhere meanwhile."""
+    cloud, d = world
+    text = d.path.read_text()
+    d.write(text[:text.index("  t4:")] + """  near: {provider: eks, pool: %(t4_a)s, machine: g4dn.xlarge, max: 8, price: 0.5}
+  dear: {provider: eks, pool: %(t4_b)s, machine: g4dn.xlarge, max: 8, price: 0.9}
+""" % cloud.names)
+    cloud.late(pool=cloud.names["t4_a"], seconds=3)
+    d.start()
+    d.post({"owner": "x", "bundles": [T4] * 3})
+    d.until(lambda: d.ready() == 3, 60)
+    d.stays(lambda: len(cloud.bought()) <= 3, 6)
+    assert [cloud.at(p)["target"] for p in ("cpu", "t4_a", "t4_b")] == [0, 2, 1], "a machine was bought twice"

@@ -32,9 +32,9 @@ def test_codes_in_an_answer(cloud, tmp_path, action, http):
     with Drive(tmp_path, cloud, GPU % cloud.names["gpu"]) as d:
         for status, code in ALL:
             if action == "DescribeNodegroup":
-                d.ask("reopen")  # it is remembered
+                d.call("reopen")  # it is remembered
             cloud.fault(action=action, kind="error", code=code, status=http, text="what AWS says", times=2)
-            r = d.launch("r", 1) if action == "SetDesiredCapacity" else d.ask("list")
+            r = d.launch("r", 1) if action == "SetDesiredCapacity" else d.call("list")
             assert (r["status"], r["code"]) == (status, code) and "what AWS says" in r["text"], (code, r)
             cloud.heal()
         see = cloud.at("gpu")
@@ -48,6 +48,6 @@ def test_codes_in_an_activity(cloud, tmp_path):
             cloud.stock(pool=cloud.names["gpu"], left=0, code=code)
             assert d.launch(f"r{i}", 1)["status"] == "OK"
             (m,) = d.list()
-            assert (m["phase"], m["failure"]) == ("failed", status) and code in m["detail"], (code, m)
+            assert (m["phase"], m["failure"]) == ("FAILED", status) and code in m["detail"], (code, m)
             assert cloud.at("gpu")["target"] == 0, "the target stays high"
-            assert d.terminate(m["id"])["done"] == {m["id"]: "OK"} and d.list() == []
+            assert d.end(m["id"])["done"] == {m["id"]: "OK"} and d.list() == []

@@ -12,7 +12,8 @@ from botocore.serialize import create_serializer
 from botocore.validate import ParamValidator
 
 from eks_operations import AGENTS, OPERATIONS
-from eks_rig import HERE, ROOT, Drive, environment
+from drive import ROOT
+from eks_rig import HERE, Drive, environment
 
 
 def golden(name):
@@ -47,13 +48,13 @@ def test_requests(cloud, tmp_path):
         d.launch("r1", 4)
         d.launch("r2", 2, type="inst", zone="us-east-1a")
         d.list()
-        d.ask("offers")
+        d.call("offers")
         cloud.late(pool=cloud.names["gpu"], seconds=3600)
         d.launch("r3", 1)
         d.list()
         ids = [m["id"] for m in d.list() if m["request"] == "r1"]
-        d.terminate(ids[0])
-        d.terminate(*ids[1:3])
+        d.end(ids[0])
+        d.end(*ids[1:3])
         same(cloud, "asg_set_desired_capacity", "SetDesiredCapacity", names)
         same(cloud, "asg_describe_scaling_activities", "DescribeScalingActivities", names)
         same(cloud, "eks_describe_nodegroup", "DescribeNodegroup", names)
@@ -128,10 +129,10 @@ def test_requests_without_a_recording(cloud, tmp_path):
     (tmp_path / "config").write_text("[profile gpu]\nrole_arn = arn:aws:iam::123456789012:role/scaler\nsource_profile = base\n")
     types = "  gpu: {provider: eks, pool: %s, machine: g5.xlarge, max: 60, spot: true}" % cloud.names["gpu"]
     with Drive(tmp_path, cloud, types, ", profile: gpu", env=environment(tmp_path, False)) as d:
-        d.ask("offers")
+        d.call("offers")
         for i in range(14):  # old requests are pruned
             d.launch(f"r{i}", 1, spot=True)
-            d.terminate(*[m["id"] for m in d.list()])
+            d.end(*[m["id"] for m in d.list()])
         judged = {judged_by_botocore(x) for x in cloud.log() if x["form"]}
         assert judged >= {"AssumeRole", "DescribeSpotPriceHistory", "DeleteTags", "CreateOrUpdateTags"}, judged
 
@@ -156,7 +157,7 @@ def test_a_node_group_that_is_not_there(cloud, tmp_path):
 def test_instance_types(cloud, tmp_path):
     cloud.fresh(gpu={"types": ["g5.xlarge", "p4d.24xlarge"]})
     with Drive(tmp_path, cloud, "  gpu: {provider: eks, pool: %s, resources: {CPU: 4, GPU: 1}, max: 60}" % cloud.names["gpu"]) as d:
-        assert d.ask("offers")["status"] == "OK"
+        assert d.call("offers")["status"] == "OK"
         same(cloud, "ec2_describe_instance_types", "DescribeInstanceTypes", {})
 
 

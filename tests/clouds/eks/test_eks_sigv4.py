@@ -39,7 +39,7 @@ def tool():
     t = Tool()
     yield t
     t.p.stdin.close()
-    assert t.p.wait(10) == 0
+    assert t.p.wait(60) == 0
     t.p.stdout.close()
 
 

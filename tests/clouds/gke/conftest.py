@@ -1,23 +1,21 @@
 """Fixtures of the GKE tests: the test cloud, and the plug-in driven against it."""
 import pathlib
-import subprocess
 import sys
 
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parents[1] / "integration")]
+sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import gke_operations  # noqa: E402
-from gke_rig import BUILD, ROOT, VARIANT, Drive, config, environment  # noqa: E402
+from drive import Drive, build_tools  # noqa: E402
+from gke_rig import config, environment  # noqa: E402
 from gke_server import Cloud, Server  # noqa: E402
 
 
 @pytest.fixture(scope="session")
 def driver():
-    """gke_drive.c, beside the plug-in and the daemon; all of one variant."""
-    subprocess.run(["make", "-s", f"VARIANT={VARIANT}", "gke-tools"], cwd=ROOT, check=True)
-    return BUILD / "tests" / "gke_drive"
+    return build_tools()
 
 
 @pytest.fixture
@@ -47,7 +45,7 @@ def drive(driver, server, tmp_path):
     def make(options="", t4="", more="", env=None):
         where = tmp_path / f"d{len(made)}"
         where.mkdir()
-        made.append(Drive(driver, where, config(server, options, t4, more), environment(server, **(env or {}))))
+        made.append(Drive(where, config(server, options, t4, more), "gke", environment(server, **(env or {}))))
         return made[-1]
     yield make
     for d in made:

@@ -1,15 +1,12 @@
 """What the GKE tests share: the plug-in, driven through the daemon's own call layer."""
-import json
 import os
 import pathlib
-import select
-import subprocess
-import time
+import sys
 
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[2]
-VARIANT = os.environ.get("DAVIT_VARIANT", "release")
-BUILD = ROOT / "build" / VARIANT
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from drive import BUILD  # noqa: E402
+
 CONFIG = """
 cluster: gke-test
 api: {listen: "127.0.0.1:{port}"}
@@ -36,56 +33,3 @@ def environment(server, **kw):
     env.pop("GOOGLE_APPLICATION_CREDENTIALS", None)
     env.update({"GCE_METADATA_HOST": server.url.removeprefix("http://"), "CLOUDSDK_CONFIG": "/nonexistent", **kw})
     return env
-
-
-class Drive:
-    def __init__(self, binary, directory, text, env):
-        path = directory / "davit.yaml"
-        path.write_text(text.replace("{dir}", str(directory)).replace("{port}", "0"))
-        self.errors = open(directory / "drive.err", "w+")
-        self.p = subprocess.Popen([binary, path, "gke"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors,
-                                  text=True, cwd=directory, env=env)
-
-    def call(self, op, **kw):
-        self.p.stdin.write(json.dumps({"op": op, **kw}) + "\n")
-        self.p.stdin.flush()
-        ready, _, _ = select.select([self.p.stdout], [], [], 60)
-        assert ready, "no answer within 60 s"
-        line = self.p.stdout.readline()
-        assert line, self.text()
-        return json.loads(line)
-
-    def text(self):
-        self.errors.seek(0)
-        return self.errors.read()
-
-    def list(self, phase=None):
-        r = self.call("list")
-        assert r["status"] == "OK", r
-        return [m for m in r["machines"] if phase in (None, m["phase"])]
-
-    def launch(self, count=1, request="davit-00112233445566778899", type="t4", zone="", **kw):
-        return self.call("launch", count=count, request=request, type=type, zone=zone, **kw)
-
-    def end(self, *ids):
-        return self.call("terminate", ids=list(ids))
-
-    def until(self, what, seconds=10):
-        end = time.monotonic() + seconds
-        while True:
-            got = what()
-            if got:
-                return got
-            assert time.monotonic() < end, (self.call("list"), self.text()[-2000:])
-            time.sleep(0.02)
-
-    def running(self, n):
-        return self.until(lambda: (lambda v: v if len(v) == n else None)(self.list("RUNNING")))
-
-    def close(self):
-        self.p.stdin.close()
-        code = self.p.wait(20)
-        text = self.text()
-        self.p.stdout.close()
-        self.errors.close()
-        assert code == 0 and "Sanitizer" not in text, (code, text)

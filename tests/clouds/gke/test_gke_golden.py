@@ -52,7 +52,8 @@ def recorded(path):
 @pytest.fixture(scope="module")
 def sent(driver, tmp_path_factory):
     """All that one round of every operation sends."""
-    from gke_rig import Drive, config, environment
+    from drive import Drive
+    from gke_rig import config, environment
     cloud = Cloud()
     cloud.pool("gpu", [A, B], machine="a2-highgpu-1g", accelerator="nvidia-tesla-a100", autoscaling=True)
     g = cloud.groups[A, "gke-c1-gpu-0a1b2c3d-grp"]
@@ -61,7 +62,7 @@ def sent(driver, tmp_path_factory):
     with Server(cloud) as s:
         text = config(s, "take_over: true").replace("n1-standard-8+t4", "a2-highgpu-1g")
         text = "\n".join(x for x in text.split("\n") if "  cpu:" not in x)
-        d = Drive(driver, where, text, environment(s))
+        d = Drive(where, text, "gke", environment(s))
         d.call("offers")
         d.running(1)
         d.launch(1, zone=A)

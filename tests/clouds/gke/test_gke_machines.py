@@ -202,7 +202,8 @@ def test_a_zone_that_was_added(drive, cloud):
 
 def test_a_type_that_was_removed_keeps_its_machines_ours(drive, cloud, driver, server, tmp_path):
     """And nobody else's: not the pool's own, not another Davit's."""
-    from gke_rig import Drive, config, environment
+    from drive import Drive
+    from gke_rig import config, environment
     cloud.pool("cpu", ["us-central1-a"], machine="e2-standard-8", hash_="ffffeeee", size=1)
     d = drive()
     d.launch(2, type="cpu")
@@ -211,7 +212,7 @@ def test_a_type_that_was_removed_keeps_its_machines_ours(drive, cloud, driver, s
     two = []
     for name, mine in (("gke-test", text), ("another", text.replace("cluster: gke-test", "cluster: another"))):
         (tmp_path / name).mkdir()
-        two.append(Drive(driver, tmp_path / name, mine, environment(server)))
+        two.append(Drive(tmp_path / name, mine, "gke", environment(server)))
     ours, other = two
     got = ours.list()
     assert {m["request"] for m in got} == {R} and {m["type"] for m in got} == {"cpu"} and len(got) == 2

@@ -5,13 +5,19 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from boot import Boot  # noqa: E402
-from side import BUILD, Side  # noqa: E402
+from side import Side  # noqa: E402
 from aks_side import Aks  # noqa: E402
 from eks_side import Eks  # noqa: E402
 from gke_side import Gke  # noqa: E402
 import daemon  # noqa: E402
 
 SIDES = {s.name: s for s in (Eks, Gke, Aks)}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def processes():
+    yield
+    Eks.close()
 
 
 @pytest.fixture(params=SIDES)
@@ -23,9 +29,8 @@ def side(request, tmp_path) -> Side:
 
 
 @pytest.fixture
-def davit(side, tmp_path, monkeypatch):
+def davit(side, tmp_path):
     """davit(...): a daemon on the side's cloud; words are those of Side.config()."""
-    monkeypatch.setattr(daemon, "DAVIT", str(BUILD / "davit"))
     made, boots = [], []
 
     def make(**words):

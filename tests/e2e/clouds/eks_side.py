@@ -12,16 +12,22 @@ class Eks(Side):
     name = "eks"
     zones = ("us-east-1a", "us-east-1b")
     secrets = (eks_rig.SK,)
+    cloud = None       # one process for all tests: moto takes seconds to start
 
     def __enter__(self):
-        self.cloud = eks_rig.Cloud()
+        Eks.cloud = Eks.cloud or eks_rig.Cloud()
         t4 = {"type": "g4dn.xlarge", "max": 1200}
         self.cloud.fresh(cpu={"type": "m5.2xlarge"}, t4_a=t4, t4_b={**t4, "zones": [self.zones[1]]})
         self.key = {"cpu": "cpu", self.zones[0]: "t4_a", self.zones[1]: "t4_b"}
         return self
 
     def __exit__(self, *_):
-        self.cloud.stop()
+        pass
+
+    @classmethod
+    def close(cls):
+        if cls.cloud:
+            cls.cloud.stop()
 
     def words(self):
         c = self.cloud

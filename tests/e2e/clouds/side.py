@@ -10,8 +10,8 @@ import pathlib
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-sys.path[:0] = [str(ROOT / "tests" / "integration")] + [str(ROOT / "tests" / "clouds" / c) for c in ("eks", "gke", "aks")]
-BUILD = ROOT / "build" / os.environ.get("DAVIT_VARIANT", "release")
+sys.path[:0] = [str(ROOT / "tests" / d) for d in ("integration", "clouds", "clouds/eks", "clouds/gke", "clouds/aks")]
+from daemon import BUILD  # noqa: E402
 
 CONFIG = """
 cluster: resnet

@@ -33,7 +33,7 @@ def test_the_resnet_set_up(side, davit, moment, request):
     moment, _, with_ray = moment.partition(", ")
     ray = request.getfixturevalue("head") if with_ray else None
     d = davit(head=ray)
-    d.until(lambda: d.ready("cpu") == 1, 60)
+    d.until(lambda: d.ready("cpu") == 1)
     side.sold_out(first)
     side.lose_raise(second)
 
@@ -49,19 +49,19 @@ def test_the_resnet_set_up(side, davit, moment, request):
     r = d.post({"owner": "resnet", "bundles": [T4, T4]})
     assert r["feasible"] and sum(x["count"] for x in r["launches"]) == 2
     if moment == "raise sent":
-        d.until(lambda: side.raised(first), 20)
+        d.until(lambda: side.raised(first))
         accident()
     else:  # a rest is the daemon's memory of a moment: a kill would clear it
-        d.until(lambda: [x for x in d.status()["set_aside"] if (x["zone"], x["status"]) == (first, "STOCKOUT")], 20)
+        d.until(lambda: [x for x in d.status()["set_aside"] if (x["zone"], x["status"]) == (first, "STOCKOUT")])
         assert not [x for x in d.status()["set_aside"] if x["zone"] == second and x["status"] == "STOCKOUT"]
     if moment == "second raise sent":
-        d.until(lambda: side.raised(second), 30)
+        d.until(lambda: side.raised(second))
         accident()
     if moment == "machines there":
-        d.until(lambda: side.held(second), 30)
+        d.until(lambda: side.held(second))
         accident()
 
-    d.until(lambda: d.ready("t4") == 2 and same(d, side), 60, "two T4 machines are not there")
+    d.until(lambda: d.ready("t4") == 2 and same(d, side), why="two T4 machines are not there")
     assert {n["zone"] for n in d.nodes("t4")} == {second}
     assert side.target(first) == 0 and not side.held(first), "the target of the zone that is sold out was left high"
     side.heal()
@@ -76,9 +76,9 @@ def test_the_resnet_set_up(side, davit, moment, request):
     earlier = len(d.events())
     d.post({"owner": "resnet", "bundles": []})
     if moment == "ending":
-        d.until(lambda: side.ended() & chosen, 20)
+        d.until(lambda: side.ended() & chosen)
         accident()
-    d.until(lambda: not d.nodes("t4") and same(d, side), 60, "the pool is not at 0")
+    d.until(lambda: not d.nodes("t4") and same(d, side), why="the pool is not at 0")
     assert chosen <= side.ended() and not side.ended() & side.held("cpu"), "each was ended by its name, and nothing else"
     if ray:
         kinds = [e["kind"] for e in d.events()[earlier:] if e["kind"].startswith("node.")]
@@ -89,3 +89,22 @@ def test_the_resnet_set_up(side, davit, moment, request):
     d.stays(lambda: side.target(first) == side.target(second) == 0 and not side.held(first) | side.held(second), 1.5)
     assert d.ready("cpu") == 1 == side.target("cpu") and same(d, side)
     assert side.bought() == 3, "two T4 machines and a CPU one, no more"
+
+
+def test_a_pool_of_at_most_one_takes_one_and_says_so_of_the_other(side, davit):
+    """The pool of the book is 0-1: two bundles are asked, the second is told why it waits."""
+    first, second = side.zones
+    side.takes(0.2)
+    d = davit(t4_max=1)
+    d.until(lambda: d.ready("cpu") == 1, 60)
+    side.sold_out(first)
+    r = d.post({"owner": "resnet", "bundles": [T4, T4]})
+    assert sum(x["count"] for x in r["launches"]) == 1
+    d.until(lambda: d.ready("t4") == 1 and same(d, side), 60)
+    assert side.held(second) and not side.held(first) and side.target(first) == 0
+    text = d.get("/v1/why/resnet")[1]["text"][0]
+    assert f"t4 in {first} is set aside until" in text and text.endswith("after STOCKOUT; t4 is at its max of 1."), text
+    d.stays(lambda: sum(side.target(z) for z in side.zones) == 1, 2.5)
+    d.post({"owner": "resnet", "bundles": []})
+    d.until(lambda: not d.nodes("t4") and same(d, side), 60)
+    assert side.target(first) == side.target(second) == 0 and side.bought() == 2

@@ -2,7 +2,8 @@
  * stuck.c - a provider whose operations hang as long as a test likes.
  *
  * The file `hang` holds the names of the operations that hang now ("list",
- * "launch"); they ignore every deadline.  A launch gives running machines with
+ * "launch"); they ignore every deadline.  `hang`.list and so on appear when one
+ * begins to hang.  A launch gives running machines with
  * the ids <prefix><request id>-<n>, kept in memory and, when there is a
  * `store`, in that file.
  */
@@ -36,6 +37,15 @@ static bool hangs(const char *op)
 
 static void wait_out(const char *op)
 {
+    char told[300];
+    FILE *f;
+
+    if (!hangs(op))
+        return;
+    snprintf(told, sizeof told, "%s.%s", hang_file, op);
+    f = fopen(told, "w");
+    if (f)
+        fclose(f);
     while (hangs(op))
         nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
 }

@@ -121,7 +121,7 @@ static void run(struct provider *p, const json_t *want)
     n = n > 0 ? n : 1;
     for (json_int_t i = 0; i < n; i++) {
         struct call *c = call_of(p, want);
-        call_submit(workers, c, ms > 0 ? ms : 20000);
+        call_submit(workers, c, ms > 0 ? ms : 30000);
         if (cancel > 0) {
             nanosleep(&(struct timespec){.tv_nsec = cancel * 1000000}, NULL);
             atomic_store(&c->cancel, true);
@@ -171,8 +171,10 @@ int main(int argc, char **argv)
     }
     buf_done(&errors);
     struct provider *p = open_one(c, argv[2]);
-    if (p == NULL)
+    if (p == NULL) {
+        config_free(c);
         return 3;
+    }
     mailbox_init(&box, NULL, NULL);
     workers = workers_new(4, 8, &box);
     while (getline(&line, &size, stdin) > 0) {
@@ -188,7 +190,7 @@ int main(int argc, char **argv)
         json_decref(want);
     }
     free(line);
-    workers_free(workers, 10000);
+    workers_free(workers, 5000);
     /* Its threads are detached: their libraries' own memory goes a moment
      * later, which the leak checker need not see. */
     nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);

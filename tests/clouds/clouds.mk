@@ -1,8 +1,8 @@
-# eks.mk - included by tests.mk: the programs of the EKS tests.
+# clouds.mk - included by tests.mk: the programs of the clouds' tests.
 
-EKS_TOOLS := $(B)/tests/eks_drive $(B)/tests/eks_sigv4
+CLOUD_TOOLS := $(B)/tests/drive $(B)/tests/eks_sigv4
 
-$(B)/tests/eks_drive: tests/clouds/eks/eks_drive.c $(B)/libdavit.a $(B)/flags
+$(B)/tests/drive: tests/clouds/drive.c $(B)/libdavit.a $(B)/flags
 	$(call say,TEST,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) -Wno-conversion $(CPPFLAGS) $(PKG_CFLAGS) -Iautoscaler $(LDFLAGS) -o $@ $< $(B)/libdavit.a $(PKG_LIBS) -ldl -lpthread -lm
@@ -12,5 +12,5 @@ $(B)/tests/eks_sigv4: tests/clouds/eks/eks_sigv4.c $(B)/libkit.a $(B)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) -Wno-conversion $(CPPFLAGS) $(PKG_CFLAGS) -Iautoscaler $(LDFLAGS) -o $@ $< $(B)/libkit.a $(PKG_LIBS) $(PLUGIN_LIBS_eks)
 
-.PHONY: eks-tools
-eks-tools: all $(EKS_TOOLS) $(B)/tests/check_provider
+.PHONY: cloud-tools
+cloud-tools: all $(CLOUD_TOOLS) $(B)/tests/check_provider

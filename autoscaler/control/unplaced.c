@@ -1,0 +1,143 @@
+/*
+ * unplaced.c - demand that waits, told once: who, why, and when it is over.
+ *
+ * A note is one owner and one reason, however many bundles.  It is told when it
+ * has stood for a moment, and not again within a minute, so that demand that
+ * flickers does not push everything else out of the ring.  There is a ceiling
+ * on notes; beyond it the API and the metrics still tell.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "../base/buf.h"
+#include "../base/clock.h"
+#include "state.h"
+
+enum { GRACE_MS = 2000, AGAIN_MS = 60000, COMES_UP_MS = 30000 };
+
+/* Something of the node type itself: it does not explain a wait when another
+ * offer has something else in the way. */
+static bool unfit(enum reason why)
+{
+    return why == REASON_LACKS || why == REASON_LABEL ||
+           why == REASON_TAINT || why == REASON_QUEUE_TYPE ||
+           why == REASON_FRACTION || why == REASON_NONE;
+}
+
+enum reason unplaced_reason(const struct plan *p, uint32_t bundle)
+{
+    const struct plan_bundle *b = &p->bundles[bundle];
+    const struct plan_refusal *r = p->refusals + b->first_refusal;
+
+    for (uint32_t i = 0; i < b->n_refusals; i++)
+        if (!unfit(r[i].why))
+            return r[i].why;
+    return b->n_refusals > 0 ? r[0].why : REASON_LACKS;
+}
+
+static bool of_owner(const struct unplaced_note *n, const char *owner)
+{
+    return strncmp(n->owner, owner, sizeof n->owner - 1) == 0;
+}
+
+static struct unplaced_note *note_get(struct control *c, const char *owner,
+                                      bool infeasible, enum reason why)
+{
+    struct unplaced_note *n;
+
+    for (uint32_t i = 0; i < c->n_unplaced; i++) {
+        n = &c->unplaced[i];
+        if (n->infeasible == infeasible && n->why == why && of_owner(n, owner))
+            return n;
+    }
+    if (c->n_unplaced == UNPLACED_NOTES)
+        return NULL;
+    n = &c->unplaced[c->n_unplaced++];
+    *n = (struct unplaced_note){.infeasible = infeasible, .why = why};
+    snprintf(n->owner, sizeof n->owner, "%s", owner);
+    return n;
+}
+
+static void notes_take(struct control *c, const struct status_page *page)
+{
+    const struct snapshot *s = page->now;
+    bool comes_up = c->now_ms - c->started_ms < COMES_UP_MS;
+
+    for (uint32_t i = 0; i < c->n_unplaced; i++)
+        c->unplaced[i].count = 0;
+    for (uint32_t i = 0; i < s->n_bundles; i++) {
+        const struct plan_bundle *p = &page->plan->bundles[i];
+        struct unplaced_note *n;
+        enum reason why;
+
+        if (p->waiting + p->infeasible == 0)
+            continue;
+        why = unplaced_reason(page->plan, i);
+        if (comes_up && why == REASON_PROVIDER_DOWN)
+            continue;          /* before the first lists: no news */
+        n = note_get(c, s->str[s->demands[s->bundles[i].demand].owner],
+                     p->infeasible > 0, why);
+        if (!n)
+            continue;
+        if (n->count == 0)
+            n->bundle = i;
+        n->count += p->waiting + p->infeasible;
+    }
+}
+
+static void note_tell(struct control *c, const struct status_page *page,
+                      struct unplaced_note *n)
+{
+    int64_t now = clock_mono_ms();
+    struct buf b;
+
+    if (n->since_ms == 0)
+        n->since_ms = now;
+    if (n->told || (n->told_ms && now - n->told_ms < AGAIN_MS))
+        return;
+    if (now - n->since_ms < GRACE_MS) {
+        control_wake_at(c, n->since_ms + GRACE_MS);
+        return;
+    }
+    n->told = true;
+    n->told_ms = now;
+    buf_init(&b, 1024);
+    kube_words_obstacles(page, n->bundle, &b);
+    tell(c, n->infeasible ? "demand.infeasible" : "demand.waits", n->owner,
+         reason_code(n->why), "%u bundle%s: %s", n->count,
+         n->count == 1 ? "" : "s", b.s);
+    buf_done(&b);
+}
+
+static bool owner_waits(const struct control *c, const char *owner)
+{
+    for (uint32_t i = 0; i < c->n_unplaced; i++)
+        if (c->unplaced[i].count > 0 && of_owner(&c->unplaced[i], owner))
+            return true;
+    return false;
+}
+
+void unplaced_tell(struct control *c, const struct status_page *page)
+{
+    uint32_t kept = 0;
+
+    notes_take(c, page);
+    for (uint32_t i = 0; i < c->n_unplaced; i++) {
+        struct unplaced_note *n = &c->unplaced[i];
+
+        if (n->count > 0) {
+            note_tell(c, page, n);
+            continue;
+        }
+        n->since_ms = 0;
+        if (n->told && !owner_waits(c, n->owner))
+            tell(c, "demand.placed", n->owner, "", "nothing of it waits now");
+        n->told = false;
+    }
+    for (uint32_t i = 0; i < c->n_unplaced; i++)
+        if (c->unplaced[i].count > 0 ||
+            (c->unplaced[i].told_ms &&
+             clock_mono_ms() - c->unplaced[i].told_ms < AGAIN_MS))
+            c->unplaced[kept++] = c->unplaced[i];
+    c->n_unplaced = kept;
+}

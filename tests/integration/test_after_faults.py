@@ -1,0 +1,95 @@
+"""What a fault leaves behind: a start after it, a machine that stands still, a word that was cut."""
+import json
+import resource
+import signal
+import sqlite3
+import sys
+
+from daemon import ROOT, Daemon
+from test_loop import T4, cloud, config
+
+
+def fill_up(d):
+    """Requests until one is refused for want of room on the disk."""
+    for i in range(400):
+        reply = d.call("POST", "/v1/request_resources", {"owner": f"o{i}", "bundles": [{"CPU": 1, f"x{i}_" + "x" * 200: 1}]})
+        if reply[0] == 503:
+            return
+    raise AssertionError("the disk never got full")
+
+
+def test_a_daemon_starts_again_after_events_were_lost_to_a_full_disk(tmp_path):
+    def small():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (256 * 1024, resource.RLIM_INFINITY))
+
+    with Daemon(tmp_path, config(), preexec=small) as d:
+        d.post({"owner": "a", "bundles": [T4]})
+        d.until(lambda: d.ready("t4") == 1)
+        fill_up(d)
+        resource.prlimit(d.p.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        d.until(lambda: d.get("/v1/status")[1] and d.call("DELETE", "/v1/request_resources/o0")[0] in (200, 202, 404), 15)
+        assert "can be written again" in d.text()
+        newest = d.events()[-1]["id"]
+        d.stop()
+        ids = [r[0] for r in sqlite3.connect(d.dir / "davit.db").execute("select id from event order by id")]
+        assert ids[-1] - ids[0] >= len(ids), "no event was lost: nothing is tested"
+        d.start()
+        d.until(lambda: d.ready("t4") == 1)
+        assert d.events("daemon.started")[-1]["id"] > newest
+
+
+# ---- the example provider, with a cloud that says what a test likes
+
+OWN = """
+cluster: own
+api: {listen: "127.0.0.1:{port}"}
+state: "{dir}/davit.db"
+limits: {max_nodes: 20, idle_timeout: %s, start_timeout: %s%s}
+providers:
+  own: {plugin: exec, command: [PYTHON, "{dir}/own.py"], options: {file: "{dir}/cloud.json"}}
+node_types:
+  t4: {resources: {CPU: 8, GPU: 1}, accelerator_type: T4, price: 0.7, max: 4%s}
+""".replace("PYTHON", sys.executable)
+
+
+def own(tmp_path, more, idle="60s", start="60s", limits="", type_=""):
+    """A configuration whose provider adds the dictionary `more` (as Python) to each machine it tells of."""
+    text = (ROOT / "providers" / "exec" / "example.py").read_text()
+    where = 'return {"phase": "running" if up else "starting", '
+    assert where in text
+    (tmp_path / "own.py").write_text(text.replace(where, where + f"**({more}), ").replace(
+        '("id", "request_id", "type", "zone", "spot")}}', '("id", "request_id", "type", "zone", "spot")}, ' f"**({more})}}"))
+    return OWN % (idle, start, limits, type_)
+
+
+def test_a_machine_that_stands_still_is_late_however_long_its_detail(tmp_path):
+    more = '{"phase": "starting", "detail": "the image cannot be pulled: " + "it is not there; " * 15}'
+    with Daemon(tmp_path, own(tmp_path, more, start="3s")) as d:
+        d.post({"bundles": [T4]})
+        d.until(lambda: d.nodes("t4", "starting"))
+        d.until(lambda: d.events("node.failed"), 10, "the machine is paid for and never late")
+
+
+def test_an_adopted_spot_machine_is_one_and_costs_what_one_costs(tmp_path):
+    """The ledger is lost: what is paid for is known by what the cloud says."""
+    text = own(tmp_path, "{}", type_=", market: [on-demand, spot], spot_price: 0.2")
+    with Daemon(tmp_path, text) as d:
+        d.post({"bundles": [T4]})
+        before = d.until(lambda: d.nodes("t4", "ready"))[0]
+        assert before["spot"] is True
+        d.kill()
+        for f in d.dir.glob("davit.db*"):
+            f.unlink()
+        d.start()
+        after = d.until(lambda: d.nodes("t4", "ready"))[0]
+        assert (after["spot"], after["price_per_hour"]) == (True, before["price_per_hour"]), (before, after)
+
+
+def test_names_that_only_a_request_has_are_no_labels_of_metrics(tmp_path):
+    """Each would be a time series of its own, for as long as Prometheus keeps it."""
+    with Daemon(tmp_path, config()) as d:
+        d.post({"owner": "a", "bundles": [{"CPU": 1, "only-of-run-4711": 1}]})
+        text = d.get("/metrics")[1]
+        assert 'autoscaler_cluster_resources{resource="CPU"' in text and 'resource="GPU"' in text
+        assert "only-of-run-4711" not in text

@@ -1,0 +1,49 @@
+"""A Ray head that says what it said before: it is read as often, and nothing is planned for it."""
+import sys
+import time
+
+from daemon import ROOT, Daemon
+from test_think import bought
+
+sys.path.insert(0, str(ROOT / "tests" / "k8s"))
+from gcs import Gcs  # noqa: E402
+
+CONFIG = """
+cluster: ray
+head: {ray: {address: "%s"}}
+api: {listen: "127.0.0.1:{port}"}
+state: "{dir}/davit.db"
+limits: {max_nodes: 2, idle_timeout: 6s, start_timeout: 60s}
+providers:
+  sim: {state: "{dir}/cloud.json", boot: 200ms}
+node_types:
+  t4: {resources: {CPU: 8, GPU: 1}, price: 0.7, max: 2}
+"""
+GPU = {"CPU": 8, "GPU": 1}
+
+
+def test_no_plan_without_news(tmp_path):
+    with Gcs() as gcs, Daemon(tmp_path, CONFIG % gcs.address) as d:
+        gcs.tasks([(GPU, 1)])
+        mine = d.until(lambda: d.nodes("t4", "starting"))[0]["cloud_id"]
+        gcs.tasks([({"CPU": 64}, 5000)])      # nobody can serve it: it stays
+        gcs.join(mine, "t4", GPU)
+        gcs.busy(mine)
+        d.until(lambda: d.nodes("t4", "ready"), 15)
+        time.sleep(2)
+        ticks, reads = d.status()["tick"], gcs.reads
+        time.sleep(4)
+        assert gcs.reads - reads > 8, "it is read as before"
+        assert d.status()["tick"] - ticks <= 3, "planned again for nothing"
+        # news are taken at once
+        n = bought(d)
+        begun = time.monotonic()
+        gcs.tasks([({"CPU": 64}, 5000), (GPU, 1)])
+        d.until(lambda: bought(d) == n + 1, 3)
+        assert time.monotonic() - begun < 2.5
+        # and time passes: the node goes when it has been idle for six seconds
+        gcs.tasks([({"CPU": 64}, 5000)])
+        gcs.idle(mine, 0)
+        begun = time.monotonic()
+        d.until(lambda: d.events("node.draining"), 12)
+        assert 5 < time.monotonic() - begun < 9
