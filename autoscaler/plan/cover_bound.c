@@ -84,26 +84,32 @@ double bound_without(const struct generate *g, uint64_t missing)
     return bound > 0 ? bound : 0;
 }
 
-/* The best proved ratio of worth to price of one bin. */
-static void prove_bin(struct generate *g, uint32_t t, const double *worth,
+/* The best proved ratio of worth to price of one bin.  True when the search
+ * met a fill that the program does not know and should: it is a column now. */
+static bool prove_bin(struct generate *g, uint32_t t, const double *worth,
                       uint64_t nodes, uint64_t until)
 {
     double price = master_limited_price(&g->master, t), step = 2e-4, best;
     double ub = price_tune(g->price, t, worth, NULL, price, 60);
+    bool found = false, all = false;
 
     g->ratio[t] = price > 0 ? ub * (1 + GENERATE_SAFE) / price : 1e300;
-    for (; price > 0 && price * (1 + step) < ub && generate_work(g) < until;
-         step *= 1.7) {
+    for (; !all && price > 0 && price * (1 + step) < ub &&
+           generate_work(g) < until; step *= 1.7) {
         const struct cover_part *part;
         uint32_t n;
 
-        if (!prove_search(g->prove, t, worth, price * (1 + step), nodes, &best,
-                          &part, &n))
-            continue;
-        if (best * (1 + GENERATE_SAFE) < g->ratio[t] * price)
+        all = prove_search(g->prove, t, worth, price * (1 + step), nodes,
+                           &best, &part, &n);
+        if (n && draft_holds(g->v, t, part, n, &g->maker->room)) {
+            master_add(&g->master, t, part, n);
+            found = true;
+            step = step > best / price - 1 ? step : best / price - 1;
+        }
+        if (all && best * (1 + GENERATE_SAFE) < g->ratio[t] * price)
             g->ratio[t] = best * (1 + GENERATE_SAFE) / price;
-        return;
     }
+    return found;
 }
 
 /* Per item: the part of all worth that items with the same bins have. */
@@ -138,6 +144,7 @@ static bool yield(struct generate *g, double *worth)
     bool any = false;
 
     class_parts(g, worth, part);
+    g->extra += (uint64_t)v->n_items * (v->n_items + 2 * v->n_bins);
     for (uint32_t i = 0; i < v->n_items; i++) {
         double worst = 1;
 
@@ -152,22 +159,42 @@ static bool yield(struct generate *g, double *worth)
     return any;
 }
 
-void bound_certify(struct generate *g, const double *duals, uint64_t nodes,
-                      uint64_t until)
+/* Proves each bin that is not proved yet; how many columns that gave. */
+static uint32_t prove_all(struct generate *g, const double *worth,
+                          uint64_t nodes, uint64_t until, bool again)
 {
-    const struct view *v = g->v;
-    double *worth = g->asked;
+    uint32_t found = 0;
 
-    memcpy(worth, duals, v->n_items * sizeof *worth);
-    for (uint32_t t = 0; t < v->n_bins; t++)
-        prove_bin(g, t, worth, nodes, until);
-    for (int round = 0; round < 8; round++) {
-        bound_note(g, worth);
-        if (generate_work(g) > until || !yield(g, worth))
-            break;
-        for (uint32_t t = 0; t < v->n_bins; t++)
-            if (g->ratio[t] > MILD)
-                prove_bin(g, t, worth, nodes, until);
-    }
+    for (uint32_t t = 0; t < g->v->n_bins; t++)
+        if (!again || g->ratio[t] > MILD)
+            found += prove_bin(g, t, worth, nodes, until);
+    bound_note(g, worth);
+    return found;
 }
 
+void bound_certify(struct generate *g, const double *duals, uint64_t nodes,
+                   uint64_t until)
+{
+    double *worth = g->asked;
+
+    memcpy(worth, duals, g->v->n_items * sizeof *worth);
+    prove_all(g, worth, nodes, until, false);
+    for (int round = 0; round < 8 && generate_work(g) < until &&
+                        yield(g, worth); round++)
+        prove_all(g, worth, nodes, until, true);
+}
+
+bool bound_exact(struct generate *g, uint64_t nodes, uint64_t until)
+{
+    const double *y = lp_duals(g->master.lp);
+    uint32_t found = 1;
+
+    while (found && generate_work(g) < until) {
+        if (!generate_solve(g, until))
+            return false;
+        for (uint32_t i = 0; i < g->v->n_items; i++)
+            g->asked[i] = g->worth[i] = y[i] > 0 ? y[i] : 0;
+        found = prove_all(g, g->asked, nodes, until, false);
+    }
+    return !found;
+}

@@ -17,6 +17,11 @@ bool bound_note(struct generate *g, const double *worth);
 void bound_certify(struct generate *g, const double *duals, uint64_t nodes,
                    uint64_t until);
 
+/* Goes on with column generation where the heuristics find nothing more: the
+ * searches that prove the bins also find what the program lacks.  For the whole
+ * demand.  True when there is nothing left to find. */
+bool bound_exact(struct generate *g, uint64_t nodes, uint64_t until);
+
 /* The bound for plans that leave `missing` items out, whichever. */
 double bound_without(const struct generate *g, uint64_t missing);
 

@@ -15,6 +15,8 @@
 /* Part of its price that a bin the LP has whole must be worth when its content
  * had to be changed: the LP is asked again about the others. */
 #define WHOLE_WORTHY 0.96
+/* Steps of a dive that is short of work. */
+#define FEWEST 4
 
 void dive_make(struct generate *g, struct greedy *greedy, struct dive *ret)
 {
@@ -217,7 +219,7 @@ static double steps_left(uint64_t last, uint64_t now, uint64_t until,
     double step = (double)(now - last) + 1;
     double n = now < until ? (double)(until - now) / step : 1;
 
-    return n < least ? least : n > 3 * least ? 3 * least : n;
+    return n < FEWEST ? FEWEST : n > 3 * least ? 3 * least : n;
 }
 
 void dive_run(struct dive *x, uint64_t until, double worthy, double least,

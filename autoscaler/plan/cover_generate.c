@@ -35,7 +35,7 @@ void generate_make(const struct view *v, struct generate *ret)
 uint64_t generate_work(struct generate *g)
 {
     g->work = lp_work(g->master.lp) + g->price->work + g->maker->work +
-              prove_work(g->prove);
+              prove_work(g->prove) + g->extra;
     return g->work;
 }
 
@@ -104,14 +104,13 @@ static uint32_t price_bin(struct generate *g, uint32_t t, double price,
     return added;
 }
 
-/* Pivots until it is optimal or the work is used up. */
-static enum lp_end solve(struct generate *g, uint64_t until)
+bool generate_solve(struct generate *g, uint64_t until)
 {
     enum lp_end end = LP_STOPPED;
 
     while (end == LP_STOPPED && generate_work(g) < until)
         end = lp_primal(g->master.lp, 100);
-    return end;
+    return end == LP_OPTIMAL;
 }
 
 /* The bound of the first duals, which are weights that a greedy learnt: the
@@ -168,13 +167,13 @@ bool generate_run(struct generate *g, const uint32_t *left, uint64_t until,
     }
     for (uint32_t round = 0; round < rounds && generate_work(g) < until;
          round++) {
-        enum lp_end end = solve(g, until);
+        bool solved = generate_solve(g, until);
         const double *y = lp_duals(lp);
         double z = lp_value(lp);
         bool smoothed = with_bound && g->bound > 0.5 * z;
         uint32_t added;
 
-        if (end != LP_OPTIMAL)
+        if (!solved)
             return false;
         for (uint32_t i = 0; i < v->n_items; i++)
             g->worth[i] = y[i] > 0 && left[i] ? y[i] : 0;
@@ -184,6 +183,6 @@ bool generate_run(struct generate *g, const uint32_t *left, uint64_t until,
         if (!added || (with_bound && g->bound >= z * (1 - gap)))
             return true;
     }
-    solve(g, until);
+    generate_solve(g, until);
     return false;
 }

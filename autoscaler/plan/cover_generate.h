@@ -28,6 +28,7 @@ struct generate {
     uint64_t *class_hash;     /* per item: of the bins that may hold it */
     double *dual;             /* those of the best bound, scaled */
     double bound;             /* micros, -1: none */
+    uint64_t extra;           /* work of what counts none itself */
     uint64_t work;            /* all of it, as of the last round */
 };
 
@@ -38,6 +39,9 @@ void generate_make(const struct view *v, struct generate *ret);
  * when it ended for lack of columns or gap. */
 bool generate_run(struct generate *g, const uint32_t *left, uint64_t until,
                   double gap, uint32_t rounds, bool with_bound);
+
+/* Pivots until the program is optimal (true) or the work is used up. */
+bool generate_solve(struct generate *g, uint64_t until);
 
 uint64_t generate_work(struct generate *g);
 

@@ -50,7 +50,8 @@ static bool same_mask(const struct view *v, uint32_t a, uint32_t b)
 
 /* Number of groups, `most` + 1 when there would be more. */
 static uint32_t divide(const struct view *v, double grid, uint32_t most,
-                       uint32_t *step, uint32_t *leader, uint32_t *of)
+                       uint32_t *step, uint32_t *leader, uint32_t *of,
+                       uint64_t *work)
 {
     uint32_t n = 0;
 
@@ -58,11 +59,12 @@ static uint32_t divide(const struct view *v, double grid, uint32_t most,
         uint32_t g;
 
         for (uint32_t c = 0; c < v->n_plain; c++)
-            step[(size_t)i * v->n_plain + c] =
+            *work += step[(size_t)i * v->n_plain + c] =
                 step_of(view_need(v, i)[c], grid);
         for (g = 0; g < n && !(alike(v, leader[g], i, step) &&
                                same_mask(v, leader[g], i)); g++)
             ;
+        *work += 4 * (uint64_t)g + 8;
         if (g == most)
             return most + 1;
         if (g == n)
@@ -83,10 +85,11 @@ void group_make(const struct view *v, uint32_t most, bool smallest,
     double grid = 1.02;
     uint32_t n;
 
+    ret->work = 0;
     ret->of = ARENA_ARRAY(a, uint32_t, v->n_items);
     do {
         grid = 1 + (grid - 1) * 1.4;
-        n = divide(v, grid, most, step, leader, ret->of);
+        n = divide(v, grid, most, step, leader, ret->of, &ret->work);
     } while (n > most && grid < 1e6);
     if (n > most)
         n = 0;

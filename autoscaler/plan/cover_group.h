@@ -11,6 +11,7 @@
 
 struct group {
     struct cover_problem p;   /* the items are groups */
+    uint64_t work;            /* counted steps of making it */
     uint32_t *of;             /* view's item -> group */
 };
 

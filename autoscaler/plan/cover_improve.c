@@ -1,13 +1,15 @@
 /*
  * cover_improve.c - spends a counted budget on a better plan and a bound.
  *
- * Four tenths go to column generation, up to a sixth to proving its bound, the
- * dive may use it up to 17/20 (other dives follow while 6/10 are not used),
- * ruin and recreate has what is left.  With too many shapes for the linear
- * program it gets groups of like ones, or is left out; the bound is then one
- * for groups.  Every phase starts from the best plan so far and can only better
- * it.
+ * Four tenths go to column generation, an eighth to its exact pricing where
+ * there is enough for that, a fortieth (a sixth when the program is solved) to
+ * proving its bound; the dive may use it up to 17/20 (others follow while 6/10
+ * are not used and they are of use), ruin and recreate has what is left.  With
+ * too many shapes for the linear program it gets groups of like ones, or is
+ * left out; the bound is then one for groups.  Every phase starts from the best
+ * plan so far and can only better it.
  */
+#include "cover_anew.h"
 #include "cover_bound.h"
 #include "cover_dive.h"
 #include "cover_greedy.h"
@@ -25,6 +27,8 @@
 #define MOST_GROUPS 250
 #define MOST_BOUND_GROUPS 150
 #define MOST_DIVES 16
+/* Steps an item from which exact pricing pays. */
+#define EXACT_FROM UINT64_C(2000000)
 #define PROVED 1e-5          /* a gap at which looking on is no use */
 
 struct improve {
@@ -90,7 +94,8 @@ static int64_t whole_prices(const struct view *v, double bound)
 }
 
 /* Greedy plans: columns to start from, and weights that were learnt. */
-static void start(struct improve *x, const struct cover_plan *first)
+static void start(struct improve *x, const struct cover_plan *first,
+                  uint64_t budget)
 {
     const unsigned sizes = 1u << BY_SUM | 1u << BY_LARGEST | 1u << BY_SCARCE;
 
@@ -98,7 +103,7 @@ static void start(struct improve *x, const struct cover_plan *first)
     import(x, first, &x->best);
     if (x->lp)
         master_add_draft(&x->g.master, &x->best);
-    for (int r = 0; r < 3; r++) {
+    for (int r = 0; r < 3 && (x->lp || x->used < budget / 16); r++) {
         draft_clear(&x->trial);
         x->used += greedy_run(x->greedy, x->worth, sizes, false, &x->trial);
         draft_downgrade(&x->trial, &x->room);
@@ -137,14 +142,20 @@ static void by_program(struct improve *x, uint64_t budget)
     struct generate *g = &x->g;
     const struct view *v = &x->v;
     struct dive dive;
-    uint64_t before;
+    uint64_t before, proof;
+    bool done;
 
     memcpy(g->worth, x->worth, v->n_items * sizeof *x->worth);
     master_add_exchanges(&g->master, x->worth);
-    generate_run(g, v->count, budget * 4 / 10, 1e-4, UINT32_MAX, true);
+    g->extra += (uint64_t)v->n_items * v->n_items * 3;
+    done = generate_run(g, v->count, budget * 4 / 10, 1e-4, UINT32_MAX, true);
     before = generate_work(g);
-    bound_certify(g, g->worth, budget / 20000 + 1000, before + budget / 8);
-    bound_certify(g, g->centre, budget / 20000 + 1000, before + budget / 6);
+    if (budget / EXACT_FROM >= v->n_items)
+        bound_exact(g, budget / 20000 + 1000, before + budget / 8);
+    before = generate_work(g);
+    proof = done ? budget / 6 : budget / 40;
+    bound_certify(g, g->worth, budget / 20000 + 1000, before + proof * 3 / 4);
+    bound_certify(g, g->centre, budget / 20000 + 1000, before + proof);
     memcpy(x->worth, g->centre, v->n_items * sizeof *x->worth);
     if (proved(x)) {
         x->used += generate_work(g);
@@ -154,25 +165,50 @@ static void by_program(struct improve *x, uint64_t budget)
     dive_run(&dive, budget * 17 / 20, worthy[0], steps[0], &x->best);
     for (int k = 1; k < MOST_DIVES &&
                     generate_work(g) + dive.work < budget * 6 / 10 &&
-                    !proved(x); k++)
+                    !proved(x); k++) {
+        int64_t cost = x->best.cost;
+
         dive_run(&dive, budget * 7 / 10, worthy[k % 3], steps[k % 4],
                  &x->best);
+        if (k > 1 && x->best.cost == cost)
+            break;
+    }
     x->used += generate_work(g) + dive.work;
 }
+
+static void improve(const struct cover_problem *p,
+                    const struct cover_plan *first, uint64_t budget,
+                    struct arena *arena, struct cover_plan *ret,
+                    double *ret_worth);
 
 /* Too many shapes for the program: a plan for groups of like ones, what it
  * leaves out by the greedy. */
 static void by_groups(struct improve *x, uint64_t budget)
 {
-    struct arena *arena = x->v.arena;
+    const struct view *v = &x->v;
+    struct arena *arena = v->arena;
     struct group group;
     struct cover_plan first, plan;
+    double *worth, *price, *largest;
 
-    group_make(&x->v, MOST_GROUPS, false, &group);
+    group_make(v, MOST_GROUPS, false, &group);
+    x->used += group.work;
     if (!group.p.n_items)
         return;
+    worth = ARENA_ARRAY(arena, double, group.p.n_items);
+    largest = ARENA_ARRAY(arena, double, group.p.n_items);
+    price = ARENA_ARRAY(arena, double, v->n_items);
     cover_first(&group.p, arena, &first);
-    cover_improve(&group.p, &first, budget, arena, &plan);
+    improve(&group.p, &first, budget, arena, &plan, worth);
+    /* A group's dual is what its largest is worth. */
+    weight_from_prices(v, price);
+    for (uint32_t i = 0; i < v->n_items; i++)
+        if (price[i] > largest[group.of[i]])
+            largest[group.of[i]] = price[i];
+    for (uint32_t i = 0; i < v->n_items; i++)
+        if (worth[group.of[i]] > 0)
+            x->worth[i] = worth[group.of[i]] * price[i] /
+                          largest[group.of[i]];
     x->used += first.work + plan.work;
     group_apply(&group, &plan, &x->trial, &x->room);
     x->used += greedy_run(x->greedy, x->worth, 1u << BY_SUM | 1u << BY_SCARCE,
@@ -180,6 +216,18 @@ static void by_groups(struct improve *x, uint64_t budget)
     draft_downgrade(&x->trial, &x->room);
     if (draft_better(&x->trial, &x->best))
         draft_copy(&x->best, &x->trial);
+}
+
+/* The worst bins are bought anew, which teaches the weights too. */
+static void better_anew(struct improve *x, uint64_t budget)
+{
+    struct anew anew = {
+        x->greedy, 1u << BY_SUM | 1u << BY_LARGEST | 1u << BY_SCARCE,
+        &x->best, &x->trial, &x->room,
+        arena_copy(x->v.arena, x->worth, x->v.n_items * sizeof *x->worth)};
+
+    x->used += anew_run(&anew, budget);
+    memcpy(x->worth, anew.weight, x->v.n_items * sizeof *x->worth);
 }
 
 /* Too many shapes for a bound of their own: one for groups of like ones, each
@@ -191,6 +239,7 @@ static void bound_by_groups(struct improve *x, uint64_t budget)
     struct cover_plan first, plan;
 
     group_make(&x->v, MOST_BOUND_GROUPS, true, &group);
+    x->used += group.work;
     if (!group.p.n_items)
         return;
     group.p.conserve = false;
@@ -200,9 +249,10 @@ static void bound_by_groups(struct improve *x, uint64_t budget)
     x->bound = plan.bound;
 }
 
-void cover_improve(const struct cover_problem *p,
-                   const struct cover_plan *first, uint64_t budget,
-                   struct arena *arena, struct cover_plan *ret)
+static void improve(const struct cover_problem *p,
+                    const struct cover_plan *first, uint64_t budget,
+                    struct arena *arena, struct cover_plan *ret,
+                    double *ret_worth)
 {
     struct improve *x = ARENA_NEW(arena, struct improve);
 
@@ -220,21 +270,27 @@ void cover_improve(const struct cover_problem *p,
         generate_make(&x->v, &x->g);
     else
         x->g.price = price_make(&x->v);
+    x->used += (uint64_t)x->v.n_items * x->v.n_items / 8;
     x->greedy = greedy_make(&x->v, x->g.price);
     draft_make(&x->v, &x->trial);
     draft_make(&x->v, &x->best);
     room_make(&x->v, &x->room);
-    start(x, first);
-    if (x->lp)
+    start(x, first, budget);
+    if (x->lp) {
         by_program(x, budget);
-    else if (x->v.n_items <= GROUPED)
-        by_groups(x, budget / 2);
-    if (!x->lp)
+    } else {
+        if (x->v.n_items <= GROUPED)
+            by_groups(x, budget / 4);
+        better_anew(x, budget / 8);
         bound_by_groups(x, budget / 8);
+    }
     if (x->used < budget && !proved(x)) {
+        uint64_t before = x->g.price->work;
         struct ruin *ruin = ruin_make(&x->v, x->g.price, x->worth);
 
-        x->used += ruin_run(ruin, &x->best, budget - x->used);
+        x->used += x->g.price->work - before;
+        if (x->used < budget)
+            x->used += ruin_run(ruin, &x->best, budget - x->used);
     }
     draft_downgrade(&x->best, &x->room);
     draft_export(&x->best, ret);
@@ -242,4 +298,13 @@ void cover_improve(const struct cover_problem *p,
     if (ret->bound > ret->cost || !ret->cost)
         ret->bound = ret->cost;
     ret->work = x->used;
+    for (uint32_t i = 0; ret_worth && i < x->v.n_items; i++)
+        ret_worth[x->v.item_of[i]] = x->worth[i];
+}
+
+void cover_improve(const struct cover_problem *p,
+                   const struct cover_plan *first, uint64_t budget,
+                   struct arena *arena, struct cover_plan *ret)
+{
+    improve(p, first, budget, arena, ret, NULL);
 }

@@ -55,7 +55,7 @@ def main():
     print(json.dumps({
         "cost": sum(price[r.instance_type] * r.count for r in reply.to_launch),
         "nodes": sum(r.count for r in reply.to_launch),
-        "unplaced": sum(r.count for r in reply.infeasible_resource_requests),
+        "unplaced": len(reply.infeasible_resource_requests),
         "cpu_s": spent}))
 
 

@@ -469,6 +469,9 @@ static void test_bound_of_many_shapes(void **state)
     assert_true(plan.cost <= first.cost);
     assert_true(plan.bound <= (int64_t)PAIRS * PRICE);
     assert_true(plan.bound >= (int64_t)PAIRS * PRICE * 9 / 10);
+    /* The groups are made within the budget too. */
+    assert_true(plan.work <= 210 * COVER_STEPS_PER_MS);
+    assert_true(plan.work >= 190 * COVER_STEPS_PER_MS);
     arena_done(&arena);
 }
 
