@@ -52,7 +52,7 @@ def demands(path, first, count):
         gpus, milli = int(row["num_gpu"] or 0), int(row["gpu_milli"] or 0)
         gpu = 0 if not gpus else milli / 1000 if gpus == 1 and milli < 1000 \
             else gpus
-        models = tuple(sorted(set(filter(None, (row["gpu_spec"] or "")
+        models = tuple(sorted(set(filter(None, (row.get("gpu_spec") or "")
                                          .split("|")))))
         shapes[(int(row["cpu_milli"]), int(row["memory_mib"]), gpu,
                 models)] += 1
