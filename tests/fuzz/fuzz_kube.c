@@ -44,7 +44,8 @@ static uint64_t check(const struct head_view *v)
         bool lost = !n->available.n && n->status != HEAD_IDLE &&
                     n->status != HEAD_RUNNING;
         assert(lost || n->total.n == n->available.n);
-        assert(lost || n->idle_ms == -1 || n->status == HEAD_IDLE);
+        assert(n->idle_ms == -1 || n->status == HEAD_IDLE ||
+               n->status == HEAD_UNREADY);
         h = pods_hash(h * 31, n->node_id);
         for (uint32_t k = 0; k < n->available.n; k++) {
             assert(n->available.v[k].amount >= 0);
