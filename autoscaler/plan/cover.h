@@ -64,7 +64,7 @@ struct cover_plan {
     uint32_t *unplaced;          /* per item: how many lie nowhere */
     int64_t cost;                /* micros an hour */
     int64_t bound;               /* valid lower bound on the cost of any plan
-                                  * that places as many, -1: none yet */
+                                  * that places as many */
     uint64_t work;               /* counted steps */
 };
 

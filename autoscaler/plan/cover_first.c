@@ -8,6 +8,7 @@
  * counted work, never by a clock.
  */
 #include "cover_anew.h"
+#include "cover_relax.h"
 #include "cover_weight.h"
 
 #include <string.h>
@@ -97,8 +98,7 @@ void cover_first(const struct cover_problem *p, struct arena *arena,
         weight_learn(&x.d, x.weight);
         last = x.work - before;
     }
-    anew = (struct anew){x.g, 1u << BY_SUM | 1u << BY_LARGEST | 1u << BY_SCARCE, &x.best, &x.d, &x.room,
-                         plain};
+    anew = (struct anew){x.g, sizes[2], &x.best, &x.d, &x.room, plain};
     if (x.work < x.most)
         x.work += anew_run(&anew, x.most - x.work);
     if (x.best.n_left && p->max_bins != UNLIMITED) {
@@ -107,5 +107,8 @@ void cover_first(const struct cover_problem *p, struct arena *arena,
         complete(&x, x.weight, sizes[ROUNDS_LARGE - 1], true);
     }
     draft_export(&x.best, ret);
+    ret->bound = relax_bound(&x.v, x.best.n_left, x.most / 8, &x.work);
+    if (ret->bound > ret->cost)
+        ret->bound = ret->cost;
     ret->work = x.work;
 }

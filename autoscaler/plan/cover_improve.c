@@ -14,6 +14,7 @@
 #include "cover_dive.h"
 #include "cover_greedy.h"
 #include "cover_group.h"
+#include "cover_relax.h"
 #include "cover_ruin.h"
 #include "cover_weight.h"
 
@@ -259,8 +260,6 @@ static void improve(const struct cover_problem *p,
     view_make(p, arena, &x->v);
     if (!x->v.n_items || !budget) {
         *ret = *first;
-        if (!ret->cost)
-            ret->bound = 0;
         return;
     }
     x->lp = x->v.n_items <= MOST_ROWS;
@@ -295,7 +294,9 @@ static void improve(const struct cover_problem *p,
     draft_downgrade(&x->best, &x->room);
     draft_export(&x->best, ret);
     ret->bound = bound_now(x);
-    if (ret->bound > ret->cost || !ret->cost)
+    if (ret->bound < first->bound)
+        ret->bound = first->bound;      /* left out as many, or more */
+    if (ret->bound > ret->cost)
         ret->bound = ret->cost;
     ret->work = x->used;
     for (uint32_t i = 0; ret_worth && i < x->v.n_items; i++)

@@ -146,6 +146,7 @@ def ours(case, folder, budget):
 
 def test_the_optimum_lies_between_bound_and_cost(tmp_path):
     tried = optimal = proven = 0
+    at_once = 0.0
     for seed in range(SEED, SEED + CASES):
         case = case_make(seed)
         best = optimum(case)
@@ -160,9 +161,13 @@ def test_the_optimum_lies_between_bound_and_cost(tmp_path):
             "seed %d: bound %f above the optimum %f" % (seed, said["lower_bound"], best)
         assert said["cost"] >= best - 1e-6, \
             "seed %d: cost %f below the optimum %f: the oracle is wrong" % (seed, said["cost"], best)
+        first, _ = ours(case, tmp_path, 0)
+        assert 0 < first["lower_bound"] <= best + 1e-6, \
+            "seed %d: the first plan's bound %f, the optimum %f" % (seed, first["lower_bound"], best)
+        at_once += first["lower_bound"] / best
         optimal += said["cost"] <= best + 1e-6
         proven += said["lower_bound"] >= best - 1e-6
-    print("seeds %d..%d: %d cases, %d optimal, %d proven so" %
-          (SEED, SEED + CASES - 1, tried, optimal, proven))
+    print("seeds %d..%d: %d cases, %d optimal, %d proven so; the first plan's bound is %.3f of the optimum" %
+          (SEED, SEED + CASES - 1, tried, optimal, proven, at_once / tried))
     assert tried >= CASES // 2
     assert optimal >= 0.95 * tried
