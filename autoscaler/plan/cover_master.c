@@ -136,6 +136,11 @@ uint32_t master_add(struct master *m, uint32_t bin,
         VEC_PUSH(v->arena, &m->entry,
                  ((struct lp_entry){part[k].item, (float)part[k].count}));
     }
+    /* More than are wanted cover no more: such a column, bought by parts, would
+     * be cheaper than any plan. */
+    for (uint32_t k = 0; k < m->entry.n; k++)
+        if (m->entry.v[k].value > (float)v->count[m->entry.v[k].row])
+            m->entry.v[k].value = (float)v->count[m->entry.v[k].row];
     if (m->bin_row[bin] != NO_ROW)
         VEC_PUSH(v->arena, &m->entry, ((struct lp_entry){m->bin_row[bin], 1}));
     if (m->group_row[v->group[bin]] != NO_ROW && v->p->n_groups)
