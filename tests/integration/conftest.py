@@ -39,6 +39,6 @@ def daemon_of(tmp_path):
 
 @pytest.fixture
 def daemon(daemon_of):
-    d = daemon_of().start()
+    d = daemon_of().start(wait="/readyz")  # the cloud was listed: it may buy
     yield d
     assert d.stop() == 0, d.text()

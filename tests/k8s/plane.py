@@ -114,6 +114,7 @@ class Server:
     def pause(self):
         """It hangs: connections stay open, nothing is answered."""
         self.p.send_signal(signal.SIGSTOP)
+        os.waitpid(self.p.pid, os.WUNTRACED)  # all its threads have stopped
 
     def resume(self):
         self.p.send_signal(signal.SIGCONT)
