@@ -104,6 +104,13 @@ static bool of_start(const char *key)
     return false;
 }
 
+/* A node that is uncordoned carries it a moment longer: spec tells. */
+static bool of_cordon(const struct knode *n, const char *key)
+{
+    return !n->unschedulable &&
+           strcmp(key, "node.kubernetes.io/unschedulable") == 0;
+}
+
 static void taints_read(struct knode *n, const json_t *list)
 {
     size_t most = json_array_size(list);
@@ -120,8 +127,8 @@ static void taints_read(struct knode *n, const json_t *list)
             struct taint x = { .effect = EFFECT_NO_SCHEDULE };
             if (strcmp(key, DRAIN_TAINT) == 0)
                 n->draining = true;
-            if (!*key || of_condition(key) || of_start(key) != start ||
-                !effect_from_name(pods_text(t, "effect", NULL), &x.effect))
+            if (!*key || of_condition(key) || of_cordon(n, key) ||
+                of_start(key) != start || !effect_from_name(pods_text(t, "effect", NULL), &x.effect))
                 continue;
             x.key = pods_word(&n->arena, key);
             x.value = pods_word(&n->arena, pods_text(t, "value", NULL));

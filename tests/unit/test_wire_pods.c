@@ -720,6 +720,25 @@ static void test_idle(void **state)
     world_end(&w);
 }
 
+/* The taint of a cordon goes a moment after the cordon. */
+static void test_uncordoned(void **state)
+{
+    struct world w;
+    (void)state;
+    world_begin(&w);
+    put(&w, nodes_put, false, "{'metadata': {'name': 'u'}, 'spec': {'taints': "
+        "[{'key': 'node.kubernetes.io/unschedulable', 'effect': 'NoSchedule'}]}"
+        ", 'status': {'conditions': [{'type': 'Ready', 'status': 'True'}]}}");
+    put(&w, nodes_put, false, "{'metadata': {'name': 'c'}, 'spec': {'taints': "
+        "[{'key': 'node.kubernetes.io/unschedulable', 'effect': 'NoSchedule'}]"
+        ", 'unschedulable': true}, 'status': {'conditions': [{'type': 'Ready', "
+        "'status': 'True'}]}}");
+    view(&w);
+    assert_int_equal(node_of(w.view, "u")->taints.n, 0);
+    assert_int_equal(node_of(w.view, "c")->taints.n, 1);
+    world_end(&w);
+}
+
 static void test_nodes(void **state)
 {
     struct world w;
@@ -1041,6 +1060,7 @@ int main(void)
         cmocka_unit_test(test_zones),
         cmocka_unit_test(test_spread_over_hosts),
         cmocka_unit_test(test_idle),
+        cmocka_unit_test(test_uncordoned),
         cmocka_unit_test(test_nodes),
         cmocka_unit_test(test_taints_that_pass),
         cmocka_unit_test(test_lost_nodes),
