@@ -102,10 +102,10 @@ void call_free(struct call *c);
  * the provider after THROTTLED, BROKEN and, until reload, AUTH, and after what
  * has no type.  Each failure doubles the rest up to a most (rests.c has the
  * table); failures that come in while a rest is in force are the same event and
- * do not.  A good answer ends an offer's rest, and a machine that joins forgets
- * its failures.  A provider's is ended by a good answer once it has been quiet
- * for as long as it rested.  Note a machine that FAILED once, not at every
- * list.  Owned by the control thread. */
+ * do not.  An offer's rest runs out, and a machine that joins forgets its
+ * failures.  A provider's is ended by a good answer once it has been quiet for
+ * as long as it rested.  Note a machine that FAILED once, not at every list.
+ * Owned by the control thread. */
 struct rests;
 struct rests *rests_new(void);
 void rests_free(struct rests *r);

@@ -227,21 +227,14 @@ static struct record *offer_find(const struct rests *r, const char *provider,
                : record_find(r, SCOPE_OFFER, provider, type, zone, spot);
 }
 
-/* A good answer ends an offer's rest, but its failures are forgotten only when a
- * machine joins: many clouds say yes to any launch and tell later that there is
- * none.  A provider is forgiven when it has been quiet for as long as it
+/* A good answer forgives a provider that has been quiet for as long as it
  * rested: its lists go well between two throttled launches, and must not keep
- * the rest from growing. */
-static void forgive(struct rests *r, const char *provider, const char *type,
-                    const char *zone, bool spot, int64_t now_ms)
+ * the rest from growing.  An offer's rest runs out: whoever launched before it
+ * began may still be told yes, and many clouds say yes to any launch. */
+static void forgive(struct rests *r, const char *provider, int64_t now_ms)
 {
-    struct record *f = offer_find(r, provider, type, zone, spot);
+    struct record *f = record_find(r, SCOPE_PROVIDER, provider, "", "", false);
 
-    /* A lowered room stays: what went well is below the quota, and the next
-     * launch had better not start from above it again. */
-    if (f != NULL && now_ms < f->rest.until_ms)
-        f->rest.until_ms = now_ms;
-    f = record_find(r, SCOPE_PROVIDER, provider, "", "", false);
     if (f != NULL && f->rest.until_ms != INT64_MAX &&
         now_ms >= f->rest.until_ms + f->rest.delay_ms)
         f->in_use = false;
@@ -275,7 +268,7 @@ const struct rest *rests_note_launch(struct rests *r, const char *provider,
     assert(e->status < ST_COUNT);
     enum scope scope = rules[e->status].scope;
     if (e->status == ST_OK)
-        forgive(r, provider, type, zone, spot, now_ms);
+        forgive(r, provider, now_ms);
     if (scope == SCOPE_NONE)
         return NULL;
     if (type[0] == '\0')
