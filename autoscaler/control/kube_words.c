@@ -137,44 +137,6 @@ void kube_words_told(struct control *c, const char *kind, const char *subject,
 
 /* ---- pods */
 
-void kube_words_obstacles(const struct status_page *page, uint32_t bundle,
-                          struct buf *b)
-{
-    const struct snapshot *s = page->now;
-    const struct plan_bundle *p = &page->plan->bundles[bundle];
-    uint32_t said = 0, last = NONE;
-
-    for (uint32_t i = 0; i < p->n_refusals && said < 6; i++) {
-        const struct plan_refusal *r =
-            &page->plan->refusals[p->first_refusal + i];
-        const struct sn_type *t;
-        const char *type;
-
-        if (r->offer >= s->n_offers || s->offers[r->offer].type == last)
-            continue;
-        last = s->offers[r->offer].type;
-        t = &s->types[last];
-        type = s->str[t->name];
-        buf_printf(b, "%s", said++ ? "; " : "");
-        if (r->why == REASON_LACKS && r->column < s->n_columns)
-            buf_printf(b, "%s lacks %s: %lld needed, %lld there", type,
-                       s->str[s->columns[r->column].name],
-                       (long long)(r->needs / 10000),
-                       (long long)(r->has / 10000));
-        else if (r->why == REASON_LABEL)
-            buf_printf(b, "%s does not match %s", type, s->str[r->column]);
-        else if (r->why == REASON_TAINT)
-            buf_printf(b, "%s has the taint %s, which is not tolerated", type,
-                       s->str[r->column]);
-        else if (r->why == REASON_MAX_TYPE)
-            buf_printf(b, "%s is at its max of %u", type, t->max);
-        else
-            buf_printf(b, "%s: %s", type, reason_text(r->why));
-    }
-    if (!said)
-        buf_printf(b, "no node type could hold it");
-}
-
 static void of_pods(struct control *c, const struct pods_ref *v, uint32_t n,
                     bool warning, const char *reason, const char *text)
 {
@@ -287,7 +249,7 @@ static void demand_said(struct control *c, const struct status_page *page,
     } else if (refused != NONE && placed + launched < n &&
                !comes_up(c, page, refused)) {
         buf_printf(&b, "davit starts nothing for it: ");
-        kube_words_obstacles(page, refused, &b);
+        unplaced_obstacles(page, refused, &b);
         of_pods(c, refs + placed + launched, n - placed - launched, true,
                 "NotTriggerScaleUp", b.s);
     }
@@ -341,7 +303,7 @@ static void ray_said(struct control *c, const struct status_page *page)
         buf_init(&b, TEXT);
         buf_printf(&b, "%u of what %s asks for: ", p->infeasible + p->waiting,
                    owner);
-        kube_words_obstacles(page, i, &b);
+        unplaced_obstacles(page, i, &b);
         of_cluster(c, true, "NotTriggerScaleUp", owner, b.s);
         buf_done(&b);
     }

@@ -260,14 +260,14 @@ void kube_words_open(struct control *c);
 void kube_words_told(struct control *c, const char *kind, const char *subject,
                      const char *reason, const char *text);
 void kube_words(struct control *c, const struct status_page *page);
-/* "t4 lacks GPU: 16 needed, 4 there; a100 ..." of a bundle's refusals. */
-void kube_words_obstacles(const struct status_page *page, uint32_t bundle,
-                          struct buf *b);
 
 /* ---- unplaced.c: events of demand that waits */
 void unplaced_tell(struct control *c, const struct status_page *page);
 /* The first thing in the way that passes, or what no node type has. */
 enum reason unplaced_reason(const struct plan *p, uint32_t bundle);
+/* "t4 lacks GPU: 16 needed, 4 there; a100 ..." of a bundle's refusals. */
+void unplaced_obstacles(const struct status_page *page, uint32_t bundle,
+                        struct buf *b);
 
 /* ---- requests.c */
 enum status requests_load(struct control *c, struct err *err);

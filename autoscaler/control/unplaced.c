@@ -11,6 +11,7 @@
 
 #include "../base/buf.h"
 #include "../base/clock.h"
+#include "../model/amount.h"
 #include "state.h"
 
 enum { GRACE_MS = 2000, AGAIN_MS = 60000, COMES_UP_MS = 30000 };
@@ -33,6 +34,44 @@ enum reason unplaced_reason(const struct plan *p, uint32_t bundle)
         if (!unfit(r[i].why))
             return r[i].why;
     return b->n_refusals > 0 ? r[0].why : REASON_LACKS;
+}
+
+void unplaced_obstacles(const struct status_page *page, uint32_t bundle,
+                        struct buf *b)
+{
+    const struct snapshot *s = page->now;
+    const struct plan_bundle *p = &page->plan->bundles[bundle];
+    uint32_t said = 0, last = NONE;
+
+    for (uint32_t i = 0; i < p->n_refusals && said < 6; i++) {
+        const struct plan_refusal *r =
+            &page->plan->refusals[p->first_refusal + i];
+        const struct sn_type *t;
+        const char *type;
+
+        if (r->offer >= s->n_offers || s->offers[r->offer].type == last)
+            continue;
+        last = s->offers[r->offer].type;
+        t = &s->types[last];
+        type = s->str[t->name];
+        buf_printf(b, "%s", said++ ? "; " : "");
+        if (r->why == REASON_LACKS && r->column < s->n_columns)
+            buf_printf(b, "%s lacks %s: %lld needed, %lld there", type,
+                       s->str[s->columns[r->column].name],
+                       (long long)(r->needs / AMOUNT_ONE),
+                       (long long)(r->has / AMOUNT_ONE));
+        else if (r->why == REASON_LABEL)
+            buf_printf(b, "%s does not match %s", type, s->str[r->column]);
+        else if (r->why == REASON_TAINT)
+            buf_printf(b, "%s has the taint %s, which is not tolerated", type,
+                       s->str[r->column]);
+        else if (r->why == REASON_MAX_TYPE)
+            buf_printf(b, "%s is at its max of %u", type, t->max);
+        else
+            buf_printf(b, "%s: %s", type, reason_text(r->why));
+    }
+    if (!said)
+        buf_printf(b, "no node type could hold it");
 }
 
 static bool of_owner(const struct unplaced_note *n, const char *owner)
@@ -102,7 +141,7 @@ static void note_tell(struct control *c, const struct status_page *page,
     n->told = true;
     n->told_ms = now;
     buf_init(&b, 1024);
-    kube_words_obstacles(page, n->bundle, &b);
+    unplaced_obstacles(page, n->bundle, &b);
     tell(c, n->infeasible ? "demand.infeasible" : "demand.waits", n->owner,
          reason_code(n->why), "%u bundle%s: %s", n->count,
          n->count == 1 ? "" : "s", b.s);
