@@ -240,9 +240,6 @@ bool heads_fresh(const struct control *c);  /* all of them */
 const struct head *head_of_kind(const struct control *c,
                                 const struct head_ops *ops);  /* or NULL */
 
-/* ---- head_same.c: of Ray heads */
-bool head_view_same(const struct head_view *a, const struct head_view *b);
-
 /* ---- head_nodes.c */
 struct head *head_of_machines(struct control *c);  /* whose nodes they are */
 const struct head_node *head_node_of(const struct control *c,

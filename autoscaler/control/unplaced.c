@@ -36,6 +36,16 @@ enum reason unplaced_reason(const struct plan *p, uint32_t bundle)
     return b->n_refusals > 0 ? r[0].why : REASON_LACKS;
 }
 
+static void lacks_write(struct buf *b, const char *type, const char *resource,
+                        const struct plan_refusal *r)
+{
+    char needs[64], has[64];
+
+    buf_printf(b, "%s lacks %s: %s needed, %s there", type, resource,
+               amount_pretty(resource, r->needs, needs, sizeof needs),
+               amount_pretty(resource, r->has, has, sizeof has));
+}
+
 void unplaced_obstacles(const struct status_page *page, uint32_t bundle,
                         struct buf *b)
 {
@@ -56,10 +66,7 @@ void unplaced_obstacles(const struct status_page *page, uint32_t bundle,
         type = s->str[t->name];
         buf_printf(b, "%s", said++ ? "; " : "");
         if (r->why == REASON_LACKS && r->column < s->n_columns)
-            buf_printf(b, "%s lacks %s: %lld needed, %lld there", type,
-                       s->str[s->columns[r->column].name],
-                       (long long)(r->needs / AMOUNT_ONE),
-                       (long long)(r->has / AMOUNT_ONE));
+            lacks_write(b, type, s->str[s->columns[r->column].name], r);
         else if (r->why == REASON_LABEL)
             buf_printf(b, "%s does not match %s", type, s->str[r->column]);
         else if (r->why == REASON_TAINT)

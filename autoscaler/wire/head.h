@@ -167,4 +167,8 @@ struct head_ops {
     void (*free)(void *handle);   /* NULL is fine as a handle */
 };
 
+/* Does b say what a said, but for how long nodes have been idle?  For views of
+ * a Ray head: what only Kubernetes tells counts as news. */
+bool head_view_same(const struct head_view *a, const struct head_view *b);
+
 #endif

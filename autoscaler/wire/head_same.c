@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "state.h"
+#include "head.h"
 
 #define ALL(same, x, y) ((x).n == (y).n && all_##same((x).v, (y).v, (x).n))
 
@@ -97,7 +97,6 @@ static bool node(const struct head_node *a, const struct head_node *b)
            ALL(pairs, a->labels, b->labels) && !a->taints.n && !b->taints.n;
 }
 
-/* Of a Ray head: what only Kubernetes has counts as news. */
 bool head_view_same(const struct head_view *a, const struct head_view *b)
 {
     if (!text(a->session, b->session) || a->v2 != b->v2 ||
