@@ -223,7 +223,7 @@ static const char *or_empty(const char *s)
     return s != NULL ? s : "";
 }
 
-static void type_zones(struct arena *a, const struct fact_type *f,
+static void type_zones(struct arena *a, const struct snap_type *f,
                        struct davit_node_type *t)
 {
     const char **zones = ARENA_ARRAY(a, const char *, f->n_offers);
@@ -243,7 +243,7 @@ static void type_zones(struct arena *a, const struct fact_type *f,
 static const struct davit_node_type *type_of(struct arena *a,
                                              const struct conf_type *c)
 {
-    const struct fact_type *f = &c->fact;
+    const struct snap_type *f = &c->fact;
     struct davit_node_type *t = ARENA_NEW(a, struct davit_node_type);
     struct davit_kv *res = ARENA_ARRAY(a, struct davit_kv, f->resources.n);
     struct davit_kv *lab = ARENA_ARRAY(a, struct davit_kv, f->labels.n);

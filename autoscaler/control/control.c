@@ -133,8 +133,8 @@ static void memory_trim(struct control *c)
 static void tick(struct control *c)
 {
     struct status_page *page;
-    struct snapshot *now;
-    struct facts *facts;
+    struct problem *now;
+    struct snapshot *snapshot;
     struct plan *plan;
     int64_t t0 = cpu_us(), t1;
     struct err err;
@@ -144,8 +144,8 @@ static void tick(struct control *c)
         return;
     c->tick++;
     page = page_new();
-    facts = facts_take(c, &page->arena);
-    c->planned = snapshot_make(facts, &page->arena, &now, &err) == ST_OK;
+    snapshot = snapshot_take(c, &page->arena);
+    c->planned = problem_make(snapshot, &page->arena, &now, &err) == ST_OK;
     if (c->planned) {
         plan = ARENA_NEW(&page->arena, struct plan);
         t1 = cpu_us();
@@ -154,12 +154,12 @@ static void tick(struct control *c)
         waits = think_waits(c, now, plan);  /* for a better way to buy it */
         act(c, now, plan, waits);       /* intents into the ledger */
         act_send(c);                    /* journal, then calls */
-        requests_clock(c, now, plan);   /* whose alternatives wait */
-        page->facts = facts;
+        requests_fallback(c, now, plan);   /* whose alternatives wait */
+        page->snapshot = snapshot;
         page->now = now;
         page->plan = plan;
         publish(c, page);               /* the API reads this, nothing else */
-        holds_remember(c, page);        /* the next plan starts from it */
+        previous_remember(c, page);        /* the next plan starts from it */
         if (waits)
             think_start(c, page);       /* on a worker */
         if (c->record)
@@ -304,7 +304,7 @@ enum status control_new(const struct control_opts *o, struct config *conf,
     loop_open(c);
     fleet_init(&c->fleet);
     status_board_init(&c->board);
-    c->rests = rests_new();
+    c->backoffs = backoffs_new();
     c->traffic = o->replay_http_dir
                      ? traffic_new(TRAFFIC_REPLAY, o->replay_http_dir)
                      : traffic_new(o->record_http_dir ? TRAFFIC_RECORD
@@ -402,7 +402,7 @@ void control_free(struct control *c)
         journal_close(c->journal);
     }
     fleet_done(&c->fleet);
-    rests_free(c->rests);
+    backoffs_free(c->backoffs);
     think_done(c);
     status_unref(c->memory);
     traffic_free(c->traffic);

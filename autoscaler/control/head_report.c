@@ -12,10 +12,10 @@ enum {
     REPORT_MS = 5000,          /* refreshed at least so often */
 };
 
-static struct qtys row_words(const struct snapshot *s, uint32_t row,
+static struct qtys row_words(const struct problem *s, uint32_t row,
                              struct arena *a)
 {
-    const int64_t *amounts = sn_row(s, row);
+    const int64_t *amounts = pb_row(s, row);
     VEC(struct qty) v = {0};
 
     for (uint32_t i = 0; i < s->n_columns; i++)
@@ -25,14 +25,14 @@ static struct qtys row_words(const struct snapshot *s, uint32_t row,
     return (struct qtys){v.v, v.n};
 }
 
-static struct terms selector_words(const struct snapshot *s, uint32_t selector,
+static struct terms selector_words(const struct problem *s, uint32_t selector,
                                    struct arena *a)
 {
-    const struct sn_selector *sel = &s->selectors[selector];
+    const struct pb_selector *sel = &s->selectors[selector];
     struct term *v = ARENA_ARRAY(a, struct term, sel->n_terms);
 
     for (uint32_t i = 0; i < sel->n_terms; i++) {
-        const struct sn_term *t = &s->terms[sel->first_term + i];
+        const struct pb_term *t = &s->terms[sel->first_term + i];
         const char **values = ARENA_ARRAY(a, const char *, t->n_values);
         for (uint32_t k = 0; k < t->n_values; k++)
             values[k] = s->str[s->term_values[t->first_value + k]];
@@ -43,35 +43,35 @@ static struct terms selector_words(const struct snapshot *s, uint32_t selector,
 
 /* The head's own demand that no type could ever hold, in words again. */
 static uint32_t infeasible_words(const struct status_page *page,
-                                 struct arena *a, struct fact_demand **ret)
+                                 struct arena *a, struct snap_demand **ret)
 {
-    const struct snapshot *s = page->now;
-    VEC(struct fact_demand) v = {0};
+    const struct problem *s = page->now;
+    VEC(struct snap_demand) v = {0};
 
     for (uint32_t d = 0; d < s->n_demands; d++) {
-        const struct sn_demand *dem = &s->demands[d];
-        VEC(struct fact_bundle) bundles = {0};
+        const struct pb_demand *dem = &s->demands[d];
+        VEC(struct snap_bundle) bundles = {0};
 
         if (strcmp(s->str[dem->owner], "ray") != 0)
             continue;
         for (uint32_t i = 0; i < dem->n_bundles; i++) {
             uint32_t b = dem->first_bundle + i;
-            const struct sn_bundle *sb = &s->bundles[b];
-            const struct sn_shape *shape = &s->shapes[s->alts[sb->first_alt].shape];
-            struct fact_alt *alt;
+            const struct pb_bundle *sb = &s->bundles[b];
+            const struct pb_shape *shape = &s->shapes[s->alts[sb->first_alt].shape];
+            struct snap_alt *alt;
 
             if (!page->plan->bundles[b].infeasible)
                 continue;
-            alt = ARENA_NEW(a, struct fact_alt);
+            alt = ARENA_NEW(a, struct snap_alt);
             alt->resources = row_words(s, shape->row, a);
             alt->selector = selector_words(s, shape->selector, a);
             VEC_PUSH(a, &bundles,
-                     ((struct fact_bundle){
+                     ((struct snap_bundle){
                          alt, 1, page->plan->bundles[b].infeasible}));
         }
         if (bundles.n)
             VEC_PUSH(a, &v,
-                     ((struct fact_demand){
+                     ((struct snap_demand){
                          .source = dem->source, .strategy = dem->strategy,
                          .owner = "ray", .id = arena_strdup(a, s->str[dem->id]),
                          .bundles = bundles.v, .n_bundles = bundles.n}));
@@ -92,7 +92,7 @@ static void report_to(struct control *c, struct head *h,
 {
     struct head_job *j;
     struct head_report *r;
-    struct fact_demand *infeasible;
+    struct snap_demand *infeasible;
     VEC(struct head_pending) pending = {0};
     VEC(struct head_failed) failed = {0};
     uint64_t hash = 1469598103934665603u;

@@ -27,7 +27,7 @@ void machine_to(struct control *c, struct machine *m, enum machine_state to)
         m->drain_accepted = false;
         if (!m->ready_ms) {
             m->ready_ms = c->now_ms;
-            rests_joined(c->rests, m->provider, m->type, m->zone, m->spot,
+            backoffs_joined(c->backoffs, m->provider, m->type, m->zone, m->spot,
                          m->created_ms, c->now_ms);
             atomic_fetch_add(&c->metrics.joined, 1);
             if (!m->adopted)
@@ -105,7 +105,7 @@ static void observe_late(struct control *c, struct machine *m)
     err_set(&e, ST_RETRY, "no progress for %lld s after its launch",
             (long long)(limit / 1000));
     machine_fail(c, m, ST_RETRY, e.text);
-    rests_note(c->rests, m->provider, m->type, m->zone, m->spot, &e, c->now_ms);
+    backoffs_note(c->backoffs, m->provider, m->type, m->zone, m->spot, &e, c->now_ms);
     machine_to(c, m, *m->cloud_id ? STATE_STOPPING : STATE_GONE);
 }
 
@@ -211,7 +211,7 @@ static void command_folded(struct control *c, struct command *cmd)
                                   "no node \"%s\"", cmd->machine);
             break;
         }
-        m->shielded = cmd->on;
+        m->protected = cmd->on;
         fleet_touch(&c->fleet, m);
         break;
     case COMMAND_RELOAD:

@@ -81,7 +81,7 @@ static void failures_show(struct control *c, struct status_page *p)
 
 void publish(struct control *c, struct status_page *p)
 {
-    struct rest_sink rests = {.page = p};
+    struct rest_sink backoffs = {.page = p};
     const struct head *h = head_of_kind(c, &ray_ops);
     const struct head_view *view = h ? h->view : NULL;
 
@@ -96,9 +96,9 @@ void publish(struct control *c, struct status_page *p)
     p->ray_version = view ? view->version : 0;
     requests_show(c, p);
     providers_show(c, p);
-    rests_each(c->rests, c->now_ms, rest_show, &rests);
-    p->rests = rests.v.v;
-    p->n_rests = rests.v.n;
+    backoffs_each(c->backoffs, c->now_ms, rest_show, &backoffs);
+    p->backoffs = backoffs.v.v;
+    p->n_rests = backoffs.v.n;
     failures_show(c, p);
     p->config_path = arena_strdup(&p->arena, c->config->path);
     p->config_problem = arena_strdup(&p->arena, c->config_problem);

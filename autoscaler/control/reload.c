@@ -79,7 +79,7 @@ static void swap(struct control *c, struct config *conf, struct site **v,
     for (uint32_t i = 0; i < n; i++)
         VEC_PUSH(&c->life, &c->sites, v[i]);
     free(v);
-    rests_forget_all(c->rests);
+    backoffs_forget_all(c->backoffs);
     c->config = conf;
     c->config_loaded_ms = c->now_ms;
     c->generation++;

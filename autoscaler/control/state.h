@@ -46,7 +46,7 @@ struct told_offer {
 struct request {
     struct arena arena;
     const char *owner, *body;
-    struct fact_demand demand;
+    struct snap_demand demand;
     int64_t created_ms, expires_ms;
     bool told_infeasible;
 };
@@ -98,8 +98,8 @@ struct thinking {
     unsigned asked, answered; /* thoughts since something waits */
     int64_t since_ms;         /* mono: something waits; 0: nothing does */
     struct arena arena;       /* owns advice */
-    const struct fact_advice *advice;
-    uint32_t n_advice;
+    const struct snap_hint *hints;
+    uint32_t n_hints;
     struct status_page *over; /* what is thought over: of the last thought */
 };
 
@@ -151,7 +151,7 @@ struct control {
     VEC(struct flight) flying;
     struct arena life;        /* as long as the daemon */
     struct traffic *traffic;  /* of all providers with their clouds */
-    struct rests *rests;
+    struct backoffs *backoffs;
     struct told_offer *told;
     uint32_t n_told, cap_told;
     struct request **requests;  /* sorted by owner */
@@ -273,27 +273,27 @@ void requests_expire(struct control *c);
 void requests_write_all(struct control *c);
 struct request *request_find(const struct control *c, const char *owner);
 /* alternatives.c: after each plan. */
-void requests_clock(struct control *c, const struct snapshot *now,
+void requests_fallback(struct control *c, const struct problem *now,
                     const struct plan *plan);
 void requests_done(struct control *c);
 
 /* ---- take.c: fleet, configuration and head into facts */
-struct facts *facts_take(struct control *c, struct arena *arena);
+struct snapshot *snapshot_take(struct control *c, struct arena *arena);
 const struct conf_type *type_find(const struct config *conf, const char *name);
 
 /* ---- holds.c: what the last plan put on each machine */
-struct holds_reader { struct control *c; struct arena *arena; const char **words; };
-struct holds_reader holds_reader(struct control *c, struct arena *arena);
-struct fact_holds holds_of(struct holds_reader *r, const struct machine *m);
+struct previous_reader { struct control *c; struct arena *arena; const char **words; };
+struct previous_reader previous_reader(struct control *c, struct arena *arena);
+struct snap_placements previous_of(struct previous_reader *r, const struct machine *m);
 /* Those of a launch's nodes or a node, in words of the snapshot. */
-struct fact_holds holds_placed(const struct snapshot *s, const struct plan *p,
+struct snap_placements previous_placed(const struct problem *s, const struct plan *p,
                                uint32_t first, uint32_t n, struct arena *arena);
-char *holds_text(const struct fact_holds *h);    /* heap, NULL for none */
-void holds_remember(struct control *c, struct status_page *page);
+char *previous_text(const struct snap_placements *h);    /* heap, NULL for none */
+void previous_remember(struct control *c, struct status_page *page);
 
 /* ---- think.c: purchases that a longer look may better */
 /* Are the launches that are not sure to wait? */
-bool think_waits(struct control *c, const struct snapshot *now,
+bool think_waits(struct control *c, const struct problem *now,
                  const struct plan *plan);
 /* Is it not known yet what it is to hold? */
 bool think_undecided(const struct control *c, const struct machine *m);
@@ -301,13 +301,13 @@ int64_t think_until(const struct control *c);  /* wall; 0: nothing waits */
 void think_start(struct control *c, struct status_page *page);
 void think_fold(struct control *c, struct mail *mail);
 void think_take(const struct control *c, struct arena *arena,
-                struct facts *facts);
-void think_launched(struct control *c, const struct snapshot *now,
+                struct snapshot *snapshot);
+void think_launched(struct control *c, const struct problem *now,
                     const struct plan *plan);   /* what had waited */
 void think_done(struct control *c);
 
 /* ---- act.c: journal, then calls; never decides */
-void act(struct control *c, const struct snapshot *now,
+void act(struct control *c, const struct problem *now,
          const struct plan *plan, bool waits);
 /* Is it not in the cluster yet what the journal has of it?  (ha.h) */
 bool act_waits(const struct control *c, const char *kind, const char *id);

@@ -10,7 +10,7 @@
 #define WIRE_HEAD_H
 
 #include "../base/arena.h"
-#include "../model/facts.h"
+#include "../model/snapshot.h"
 
 /* The first five are Ray's numbers. */
 enum head_status {
@@ -80,7 +80,7 @@ struct head_view {
     /* Ray: pending tasks and actors (one demand, source TASK), placement groups
      * (GANG, id = hex of the group), request_resources (REQUEST, owner "ray");
      * Kubernetes: POD */
-    const struct fact_demand *demands;
+    const struct snap_demand *demands;
     uint32_t n_demands;
     uint32_t n_elsewhere;         /* shapes left out because a new machine is no
                                    * help: they name a node, or lie inside a
@@ -103,7 +103,7 @@ struct head_report {
     struct head_failed { const char *type, *machine, *reason;
         int64_t start_s, failed_s; uint32_t count; } const *failed;
     uint32_t n_failed;
-    const struct fact_demand *infeasible;  /* TASK, GANG, REQUEST */
+    const struct snap_demand *infeasible;  /* TASK, GANG, REQUEST */
     const char *const *why;       /* one per infeasible demand, or NULL */
     uint32_t n_infeasible;
 };

@@ -48,7 +48,7 @@ static bool all_terms(const struct term *a, const struct term *b, uint32_t n)
     return true;
 }
 
-static bool all_alts(const struct fact_alt *a, const struct fact_alt *b,
+static bool all_alts(const struct snap_alt *a, const struct snap_alt *b,
                      uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
@@ -59,10 +59,10 @@ static bool all_alts(const struct fact_alt *a, const struct fact_alt *b,
     return true;
 }
 
-static bool bundles(const struct fact_demand *a, const struct fact_demand *b)
+static bool bundles(const struct snap_demand *a, const struct snap_demand *b)
 {
     for (uint32_t i = 0; i < a->n_bundles; i++) {
-        const struct fact_bundle *x = &a->bundles[i], *y = &b->bundles[i];
+        const struct snap_bundle *x = &a->bundles[i], *y = &b->bundles[i];
 
         if (x->count != y->count || x->n_alts != y->n_alts ||
             !all_alts(x->alts, y->alts, x->n_alts))
@@ -71,7 +71,7 @@ static bool bundles(const struct fact_demand *a, const struct fact_demand *b)
     return true;
 }
 
-static bool demand(const struct fact_demand *a, const struct fact_demand *b)
+static bool demand(const struct snap_demand *a, const struct snap_demand *b)
 {
     return a->source == b->source && a->strategy == b->strategy &&
            a->since_ms == b->since_ms && a->priority == b->priority &&

@@ -54,6 +54,6 @@ const struct pods_ref *pods_of(const struct head_view *view, uint32_t demand,
  * demand asks about (apart columns, conditions that no term can say). */
 void pods_type_fit(const struct head_view *view,
                    const struct head_node *const *like, uint32_t n_like,
-                   struct arena *arena, struct fact_type *t);
+                   struct arena *arena, struct snap_type *t);
 
 #endif

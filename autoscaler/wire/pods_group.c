@@ -60,7 +60,7 @@ static bool one_bundle(const struct pod *a, const struct pod *b)
 
 /* ---- bundles */
 
-struct bundle_vec { VEC(struct fact_bundle) all; };
+struct bundle_vec { VEC(struct snap_bundle) all; };
 
 static struct terms terms_join(struct arena *a, struct terms x, struct terms y)
 {
@@ -94,17 +94,17 @@ static struct terms zone_term(struct arena *a, const char *zone)
     return (struct terms){ t, 1 };
 }
 
-static void part_add(struct making *m, const struct fact_alt *alts,
+static void part_add(struct making *m, const struct snap_alt *alts,
                      uint32_t n_alts, const struct near_part *part,
                      struct bundle_vec *to)
 {
     uint32_t zones = part->zones.n ? part->zones.n : 1, n = 0;
-    struct fact_alt *v = ARENA_ARRAY(m->arena, struct fact_alt,
+    struct snap_alt *v = ARENA_ARRAY(m->arena, struct snap_alt,
                                      n_alts * zones);
 
     for (uint32_t z = 0; z < zones; z++)
         for (uint32_t i = 0; i < n_alts; i++) {
-            struct fact_alt *x = &v[n++];
+            struct snap_alt *x = &v[n++];
             *x = alts[i];
             x->selector = terms_join(m->arena, x->selector, part->terms);
             if (part->zones.n)
@@ -117,7 +117,7 @@ static void part_add(struct making *m, const struct fact_alt *alts,
                 q->amount = amount_times(q->amount, part->times);
             }
         }
-    VEC_PUSH(m->arena, &to->all, ((struct fact_bundle){
+    VEC_PUSH(m->arena, &to->all, ((struct snap_bundle){
                  v, n, part->count / (part->times ? part->times : 1) }));
 }
 
@@ -126,7 +126,7 @@ static uint32_t bundles_add(struct making *m, struct pod **v, uint32_t n,
                             struct bundle_vec *to)
 {
     const struct pod *p = v[0];
-    const struct fact_alt *alts = pods_alts(m, p->shape);
+    const struct snap_alt *alts = pods_alts(m, p->shape);
     struct near_parts parts;
     uint32_t kept = 0;
 
@@ -138,7 +138,7 @@ static uint32_t bundles_add(struct making *m, struct pod **v, uint32_t n,
         return 0;
     }
     if (!m->n_terms) {
-        VEC_PUSH(m->arena, &to->all, ((struct fact_bundle){
+        VEC_PUSH(m->arena, &to->all, ((struct snap_bundle){
                      alts, p->shape->n_alts, n }));
         return n;
     }
@@ -148,7 +148,7 @@ static uint32_t bundles_add(struct making *m, struct pod **v, uint32_t n,
             continue;
         const struct near_part *x = &parts.v[i];
         if (!x->terms.n && !x->needs.n && !x->zones.n && x->times <= 1)
-            VEC_PUSH(m->arena, &to->all, ((struct fact_bundle){
+            VEC_PUSH(m->arena, &to->all, ((struct snap_bundle){
                          alts, p->shape->n_alts, parts.v[i].count }));
         else
             part_add(m, alts, p->shape->n_alts, &parts.v[i], to);
@@ -189,7 +189,7 @@ static void demand_add(struct making *m, struct pod **v, uint32_t n,
                        enum demand_source source, const char *id,
                        const struct bundle_vec *bundles)
 {
-    struct fact_demand d = {
+    struct snap_demand d = {
         .source = source, .owner = "kubernetes", .id = id,
         .strategy = source == SOURCE_GANG ? STRATEGY_PACK : STRATEGY_NONE,
         .since_ms = since_of(v, n), .priority = v[0]->priority,

@@ -98,7 +98,7 @@ struct pod_shape {
     const char *code, *text;      /* why it cannot be served; NULL: it can */
     /* of the view that is being made */
     uint64_t made_for;
-    const struct fact_alt *made;
+    const struct snap_alt *made;
 };
 
 /* What identifies a shape: everything pods_shape_read() looks at. */
@@ -304,7 +304,7 @@ struct making {
     uint32_t n_terms, terms_over;
     struct names zones;
     VEC(struct head_note) notes;
-    VEC(struct fact_demand) demands;
+    VEC(struct snap_demand) demands;
     VEC(struct pods_refs) refs;
     uint32_t n_elsewhere, n_garbled;
     int64_t due_mono_ms;          /* the view changes by itself then; 0 */
@@ -322,7 +322,7 @@ struct qtys pods_qtys_copy(struct arena *a, struct qtys q);
 struct names pods_names_copy(struct arena *a, struct names n);
 
 /* ---- pods_terms.c: a shape's conditions in the model's words */
-const struct fact_alt *pods_alts(struct making *m, struct pod_shape *s);
+const struct snap_alt *pods_alts(struct making *m, struct pod_shape *s);
 
 /* ---- pods_group.c: pending pods to demands */
 /* v: pods in POD_DEMAND and what else is of a gang, in any order */

@@ -118,15 +118,15 @@ struct names pods_names_copy(struct arena *a, struct names n)
     return (struct names){ v, n.n };
 }
 
-const struct fact_alt *pods_alts(struct making *m, struct pod_shape *s)
+const struct snap_alt *pods_alts(struct making *m, struct pod_shape *s)
 {
     struct tolerations tolerations;
-    struct fact_alt *alts;
+    struct snap_alt *alts;
     struct qtys needs;
 
     if (s->made && s->made_for == m->in->store->views)
         return s->made;
-    alts = ARENA_ARRAY(m->arena, struct fact_alt, s->n_alts);
+    alts = ARENA_ARRAY(m->arena, struct snap_alt, s->n_alts);
     tolerations = tolerations_copy(m->arena, &s->tolerations);
     needs = pods_qtys_copy(m->arena, s->needs);
     for (uint32_t i = 0; i < s->n_alts; i++) {
@@ -134,7 +134,7 @@ const struct fact_alt *pods_alts(struct making *m, struct pod_shape *s)
         for (uint32_t k = 0; k < s->alts[i].n; k++)
             if (!req_term(m, &s->alts[i].v[k], &v[k]))
                 return NULL;
-        alts[i] = (struct fact_alt){ needs, { v, s->alts[i].n }, tolerations,
+        alts[i] = (struct snap_alt){ needs, { v, s->alts[i].n }, tolerations,
                                      0 };
     }
     s->made = alts;

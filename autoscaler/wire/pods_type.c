@@ -21,7 +21,7 @@ struct fit {
     const struct pods_view *view;
     const struct head_node *const *like;
     uint32_t n_like;
-    struct fact_type *t;
+    struct snap_type *t;
     VEC(struct pair) labels;
     VEC(struct qty) resources;
 };
@@ -185,7 +185,7 @@ static void learn_labels(struct fit *f)
 
 static void labels_begin(struct fit *f)
 {
-    const struct fact_type *t = f->t;
+    const struct snap_type *t = f->t;
     int64_t *gpus = amount_of(f, "GPU");
     const char *accel;
 
@@ -248,7 +248,7 @@ static void daemons_take(struct fit *f)
 
 void pods_type_fit(const struct head_view *view,
                    const struct head_node *const *like, uint32_t n_like,
-                   struct arena *arena, struct fact_type *t)
+                   struct arena *arena, struct snap_type *t)
 {
     struct fit f = { .arena = arena, .view = view->pods, .like = like,
                      .n_like = n_like, .t = t };

@@ -23,7 +23,7 @@ enum kind { GOOD, ELSEWHERE, GARBLED, EMPTY };
 struct sorter {             /* of the bundles of one demand */
     const struct ray_demand_input *in;
     struct arena *scratch;
-    VEC(struct fact_bundle) bundles;
+    VEC(struct snap_bundle) bundles;
     uint64_t *slot_hash;    /* open addressing: hash, and index + 1 */
     uint32_t *slot;
     uint32_t cap;
@@ -97,7 +97,7 @@ static void term_word(struct ray_words *w, struct term *t, const char *key,
 /* A request with one of its selectors, in scratch, in canonical order. */
 static enum kind alt_read(struct ray_words *w, const PB(ResourceRequest) *r,
                           const PB(LabelSelector) *sel, const char *apart,
-                          struct fact_alt *alt)
+                          struct snap_alt *alt)
 {
     size_t most = r->n_resources_bundle + 1 +
                   (sel ? sel->n_label_constraints : 0);
@@ -141,7 +141,7 @@ static enum kind alt_read(struct ray_words *w, const PB(ResourceRequest) *r,
         if (!to || by_term(&terms[to - 1], &terms[i]) != 0)
             terms[to++] = terms[i];
     /* All of it: the caller's is on the stack, and Ray has none of the rest. */
-    *alt = (struct fact_alt){ .resources = ray_sort_qtys(qtys, n_qtys),
+    *alt = (struct snap_alt){ .resources = ray_sort_qtys(qtys, n_qtys),
                               .selector = { terms, to } };
     return n_qtys || to ? GOOD : EMPTY;
 }
@@ -149,7 +149,7 @@ static enum kind alt_read(struct ray_words *w, const PB(ResourceRequest) *r,
 /* ---- comparing, hashing and keeping bundles (words are stored once, so that
  * pointers can be compared) */
 
-static bool alt_equal(const struct fact_alt *a, const struct fact_alt *b)
+static bool alt_equal(const struct snap_alt *a, const struct snap_alt *b)
 {
     if (a->resources.n != b->resources.n || a->selector.n != b->selector.n)
         return false;
@@ -169,7 +169,7 @@ static uint64_t mix(uint64_t h, uint64_t x)
     return h ^ (h >> 29);
 }
 
-static uint64_t alts_hash(const struct fact_alt *a, uint32_t n)
+static uint64_t alts_hash(const struct snap_alt *a, uint32_t n)
 {
     uint64_t h = n;
     for (uint32_t i = 0; i < n; i++) {
@@ -187,10 +187,10 @@ static uint64_t alts_hash(const struct fact_alt *a, uint32_t n)
     return h;
 }
 
-static struct fact_alt *alts_keep(struct arena *arena,
-                                  const struct fact_alt *from, uint32_t n)
+static struct snap_alt *alts_keep(struct arena *arena,
+                                  const struct snap_alt *from, uint32_t n)
 {
-    struct fact_alt *to = arena_copy(arena, from, n * sizeof *to);
+    struct snap_alt *to = arena_copy(arena, from, n * sizeof *to);
     for (uint32_t i = 0; i < n; i++) {
         struct terms s = from[i].selector;
         struct qtys r = from[i].resources;
@@ -225,7 +225,7 @@ static void sorter_grow(struct sorter *s)
 }
 
 /* Adds count bundles with these alternatives (in scratch). */
-static void bundle_add(struct sorter *s, const struct fact_alt *alts,
+static void bundle_add(struct sorter *s, const struct snap_alt *alts,
                        uint32_t n, int64_t count)
 {
     uint64_t hash = alts_hash(alts, n);
@@ -235,7 +235,7 @@ static void bundle_add(struct sorter *s, const struct fact_alt *alts,
         sorter_grow(s);
     uint32_t at = (uint32_t)hash & (s->cap - 1);
     for (; s->slot[at]; at = (at + 1) & (s->cap - 1)) {
-        struct fact_bundle *b = &s->bundles.v[s->slot[at] - 1];
+        struct snap_bundle *b = &s->bundles.v[s->slot[at] - 1];
         bool equal = s->slot_hash[at] == hash && b->n_alts == n;
         for (uint32_t i = 0; equal && i < n; i++)
             equal = alt_equal(&b->alts[i], &alts[i]);
@@ -245,7 +245,7 @@ static void bundle_add(struct sorter *s, const struct fact_alt *alts,
             return;
         }
     }
-    struct fact_bundle b = {
+    struct snap_bundle b = {
         .alts = alts_keep(s->in->words->arena, alts, n),
         .n_alts = n,
         .count = (uint32_t)count,
@@ -255,7 +255,7 @@ static void bundle_add(struct sorter *s, const struct fact_alt *alts,
     s->slot[at] = s->bundles.n;
 }
 
-static int by_alt(const struct fact_alt *a, const struct fact_alt *b)
+static int by_alt(const struct snap_alt *a, const struct snap_alt *b)
 {
     for (uint32_t i = 0;; i++) {
         if (i == a->resources.n || i == b->resources.n) {
@@ -279,7 +279,7 @@ static int by_alt(const struct fact_alt *a, const struct fact_alt *b)
 
 static int by_bundle(const void *a, const void *b)
 {
-    const struct fact_bundle *x = a, *y = b;
+    const struct snap_bundle *x = a, *y = b;
     for (uint32_t i = 0;; i++) {
         if (i == x->n_alts || i == y->n_alts)
             return (x->n_alts > i) - (y->n_alts > i);
@@ -293,7 +293,7 @@ static int by_bundle(const void *a, const void *b)
 
 /* Alternatives of a request behind the n that are there; equal ones once. */
 static enum kind alts_read(struct ray_words *w, const PB(ResourceRequest) *r,
-                           const char *apart, struct fact_alt *alts,
+                           const char *apart, struct snap_alt *alts,
                            uint32_t *n)
 {
     size_t n_selectors = r->n_label_selectors ? r->n_label_selectors : 1;
@@ -320,7 +320,7 @@ static void count_left_out(struct head_view *view, enum kind kind)
 static void by_count_read(struct sorter *s, struct head_view *view,
                           PB(ResourceRequestByCount) *const *v, size_t n)
 {
-    struct fact_alt alts[MAX_ALTS];
+    struct snap_alt alts[MAX_ALTS];
     for (size_t i = 0; i < n; i++) {
         uint32_t n_alts = 0;
         if (v[i]->count <= 0 || !v[i]->request) {
@@ -336,7 +336,7 @@ static void by_count_read(struct sorter *s, struct head_view *view,
     }
 }
 
-static void finish(struct sorter *s, struct fact_demand *d)
+static void finish(struct sorter *s, struct snap_demand *d)
 {
     if (s->bundles.n > 1)
         qsort(s->bundles.v, s->bundles.n, sizeof *s->bundles.v, by_bundle);
@@ -367,7 +367,7 @@ const char *ray_gang_apart(const PB(GangResourceRequest) *g)
 
 /* "<id>:PACK|PENDING"; the constraints are the truth where there are any. */
 static void gang_name(struct ray_words *w, const PB(GangResourceRequest) *g,
-                      struct fact_demand *d)
+                      struct snap_demand *d)
 {
     const PB(PlacementLabel) *apart = constraint_of(g, true);
     const PB(PlacementLabel) *together = constraint_of(g, false);
@@ -406,7 +406,7 @@ static const char *held_label(const struct ray_demand_input *in,
  * plain request where there is none. */
 static enum kind gang_bundle(struct ray_words *w,
                              const PB(GangResourceRequest) *g, size_t i,
-                             const char *apart, struct fact_alt *alts,
+                             const char *apart, struct snap_alt *alts,
                              uint32_t *n)
 {
     enum kind kind = GOOD;
@@ -421,10 +421,10 @@ static enum kind gang_bundle(struct ray_words *w,
 
 static bool gang_read(const struct ray_demand_input *in,
                       const PB(GangResourceRequest) *g, struct head_view *view,
-                      struct fact_demand *d)
+                      struct snap_demand *d)
 {
     struct sorter s = { .in = in, .scratch = in->words->scratch };
-    struct fact_alt alts[MAX_ALTS];
+    struct snap_alt alts[MAX_ALTS];
     const char *apart = held_label(in, g);
     size_t n = g->n_requests;
     if (!n && g->n_bundle_selectors)
@@ -438,7 +438,7 @@ static bool gang_read(const struct ray_demand_input *in,
         }
         bundle_add(&s, alts, n_alts, 1);
     }
-    *d = (struct fact_demand){ .source = SOURCE_GANG, .owner = "ray" };
+    *d = (struct snap_demand){ .source = SOURCE_GANG, .owner = "ray" };
     gang_name(in->words, g, d);
     finish(&s, d);
     return d->n_bundles > 0;
@@ -449,7 +449,7 @@ void ray_demands_read(const struct ray_demand_input *in,
 {
     size_t most = 1 + c->n_pending_gang_resource_requests +
                   c->n_cluster_resource_constraints;
-    struct fact_demand *v = ARENA_ARRAY(in->words->arena, struct fact_demand,
+    struct snap_demand *v = ARENA_ARRAY(in->words->arena, struct snap_demand,
                                         most);
     uint32_t n = 0;
 
@@ -457,7 +457,7 @@ void ray_demands_read(const struct ray_demand_input *in,
     by_count_read(&tasks, view, c->pending_resource_requests,
                   c->n_pending_resource_requests);
     if (tasks.bundles.n) {
-        v[n] = (struct fact_demand){ .source = SOURCE_TASK, .owner = "ray",
+        v[n] = (struct snap_demand){ .source = SOURCE_TASK, .owner = "ray",
                                      .id = "" };
         finish(&tasks, &v[n++]);
     }
@@ -470,7 +470,7 @@ void ray_demands_read(const struct ray_demand_input *in,
         by_count_read(&s, view, r->resource_requests, r->n_resource_requests);
         if (!s.bundles.n)
             continue;  /* cleared: one empty constraint stays */
-        v[n] = (struct fact_demand){ .source = SOURCE_REQUEST, .owner = "ray",
+        v[n] = (struct snap_demand){ .source = SOURCE_REQUEST, .owner = "ray",
                                      .id = "" };
         finish(&s, &v[n++]);
     }

@@ -75,7 +75,7 @@ static PB(LabelSelectorConstraint) *constraint(struct arena *a,
     return c;
 }
 
-static PB(LabelSelector) *selector(struct arena *a, const struct fact_alt *alt)
+static PB(LabelSelector) *selector(struct arena *a, const struct snap_alt *alt)
 {
     PB(LabelSelector) *s = ARENA_NEW(a, PB(LabelSelector));
     ray__rpc__autoscaler__label_selector__init(s);
@@ -89,9 +89,9 @@ static PB(LabelSelector) *selector(struct arena *a, const struct fact_alt *alt)
 }
 
 static PB(ResourceRequest) *request(struct arena *a,
-                                    const struct fact_bundle *b)
+                                    const struct snap_bundle *b)
 {
-    const struct fact_alt *first = &b->alts[0];
+    const struct snap_alt *first = &b->alts[0];
     PB(ResourceRequest) *r = ARENA_NEW(a, PB(ResourceRequest));
     ray__rpc__autoscaler__resource_request__init(r);
     r->resources_bundle =
@@ -116,7 +116,7 @@ static PB(ResourceRequest) *request(struct arena *a,
 }
 
 static PB(GangResourceRequest) *gang(struct arena *a,
-                                     const struct fact_demand *d, size_t *left)
+                                     const struct snap_demand *d, size_t *left)
 {
     PB(GangResourceRequest) *g = ARENA_NEW(a, PB(GangResourceRequest));
     ray__rpc__autoscaler__gang_resource_request__init(g);
@@ -138,7 +138,7 @@ static PB(GangResourceRequest) *gang(struct arena *a,
 }
 
 static PB(ClusterResourceConstraint) *whole(struct arena *a,
-                                            const struct fact_demand *d,
+                                            const struct snap_demand *d,
                                             size_t *left)
 {
     PB(ClusterResourceConstraint) *c =
@@ -168,7 +168,7 @@ static void set_infeasible(struct arena *a, const struct head_report *r,
     s->infeasible_cluster_resource_constraints =
         ARENA_ARRAY(a, PB(ClusterResourceConstraint) *, r->n_infeasible);
     for (uint32_t i = 0; i < r->n_infeasible && left; i++) {
-        const struct fact_demand *d = &r->infeasible[i];
+        const struct snap_demand *d = &r->infeasible[i];
         if (d->source == SOURCE_TASK)
             for (uint32_t k = 0; k < d->n_bundles && left; k++, left--)
                 s->infeasible_resource_requests
@@ -239,7 +239,7 @@ static void set_failed(struct arena *a, const struct head_report *r,
 /* ---- the text */
 
 /* As Ray prints a shape: {'CPU': 1.0, 'accelerator_type:T4': 0.001}. */
-static void shape_add(struct buf *b, const struct fact_alt *alt)
+static void shape_add(struct buf *b, const struct snap_alt *alt)
 {
     const char *comma = "";
     char amount[24];
@@ -272,7 +272,7 @@ static void shape_add(struct buf *b, const struct fact_alt *alt)
     buf_str(b, "}");
 }
 
-static void bundle_line(struct buf *b, const struct fact_bundle *bundle)
+static void bundle_line(struct buf *b, const struct snap_bundle *bundle)
 {
     for (uint32_t i = 0; i < bundle->n_alts && i < 4; i++) {
         buf_str(b, i ? " or " : "");
@@ -294,7 +294,7 @@ static char *note_make(const struct head_report *r)
     uint32_t lines = 0, more = 0;
     buf_init(&b, MAX_NOTE);
     for (uint32_t i = 0; i < r->n_infeasible; i++) {
-        const struct fact_demand *d = &r->infeasible[i];
+        const struct snap_demand *d = &r->infeasible[i];
         bool tasks = d->source == SOURCE_TASK;
         if (lines >= MAX_LINES) {
             more += tasks ? d->n_bundles : 1;

@@ -56,7 +56,7 @@ static uint64_t check(const struct head_view *v)
         h = pods_hash(h * 31, v->demands[d].id);
         assert(v->demands[d].n_bundles);
         for (uint32_t b = 0; b < v->demands[d].n_bundles; b++) {
-            const struct fact_bundle *x = &v->demands[d].bundles[b];
+            const struct snap_bundle *x = &v->demands[d].bundles[b];
             assert(x->n_alts && x->count);
             h = h * 31 + x->count;
             for (uint32_t k = 0; k < x->n_alts; k++)
@@ -86,7 +86,7 @@ static uint64_t run(const char *data, size_t n, size_t step)
     struct arena arena = {0};
     struct err err = {0};
     struct qty own = { "CPU", 80000 };
-    struct fact_type t = { .name = "t", .resources = { &own, 1 } };
+    struct snap_type t = { .name = "t", .resources = { &own, 1 } };
     enum status s = ST_OK;
     int64_t due;
     uint64_t h;

@@ -26,7 +26,7 @@ static uint64_t hash_text(uint64_t h, const char *s)
     return h * 31 + 7;
 }
 
-static uint64_t hash_demand(uint64_t h, const struct fact_demand *d)
+static uint64_t hash_demand(uint64_t h, const struct snap_demand *d)
 {
     h = hash_text(hash_text(h, d->owner), d->id) + d->source + d->strategy;
     assert(d->n_bundles > 0);
@@ -34,7 +34,7 @@ static uint64_t hash_demand(uint64_t h, const struct fact_demand *d)
         assert(d->bundles[b].n_alts > 0 && d->bundles[b].count > 0);
         h = h * 31 + d->bundles[b].count;
         for (uint32_t a = 0; a < d->bundles[b].n_alts; a++) {
-            const struct fact_alt *alt = &d->bundles[b].alts[a];
+            const struct snap_alt *alt = &d->bundles[b].alts[a];
             assert(alt->resources.n + alt->selector.n > 0);
             for (uint32_t i = 0; i < alt->resources.n; i++) {
                 assert(alt->resources.v[i].amount > 0);

@@ -36,7 +36,7 @@ static json_t *pairs_json(struct pairs p)
     return o;
 }
 
-static json_t *demand_json(const struct fact_demand *d)
+static json_t *demand_json(const struct snap_demand *d)
 {
     json_t *bundles = json_array();
     for (uint32_t i = 0; i < d->n_bundles; i++) {

@@ -26,7 +26,7 @@
 
 static json_t *demand_json(const struct head_view *v, uint32_t ix)
 {
-    const struct fact_demand *d = &v->demands[ix];
+    const struct snap_demand *d = &v->demands[ix];
     json_t *bundles = json_array(), *pods = json_array();
     const struct pods_ref *refs;
     uint32_t n;
@@ -34,7 +34,7 @@ static json_t *demand_json(const struct head_view *v, uint32_t ix)
     for (uint32_t i = 0; i < d->n_bundles; i++) {
         json_t *alts = json_array();
         for (uint32_t k = 0; k < d->bundles[i].n_alts; k++) {
-            const struct fact_alt *a = &d->bundles[i].alts[k];
+            const struct snap_alt *a = &d->bundles[i].alts[k];
             json_t *tol = json_array();
             for (uint32_t t = 0; t < a->tolerations.n; t++)
                 json_array_append_new(tol, json_string(

@@ -14,7 +14,7 @@
 enum { CPU, GPU, COLUMNS, BINS = 3 };
 
 static struct arena arena;
-static const struct sn_column columns[COLUMNS] = {
+static const struct pb_column columns[COLUMNS] = {
     {0, false, false}, {0, true, true}};
 /* A plain one; four devices; the same in another zone, a little dearer. */
 static const int64_t has[BINS][COLUMNS] = {

@@ -144,12 +144,12 @@ static double amount(struct qtys q, const char *name)
 }
 
 /* "2x{CPU 1, pods 1; a in (b)}|..." of a demand, alternatives apart by "/". */
-static char *demand_text(const struct fact_demand *d, struct buf *b)
+static char *demand_text(const struct snap_demand *d, struct buf *b)
 {
     char number[32];
     buf_clear(b);
     for (uint32_t i = 0; i < d->n_bundles; i++) {
-        const struct fact_bundle *x = &d->bundles[i];
+        const struct snap_bundle *x = &d->bundles[i];
         buf_printf(b, "%s%ux{", i ? "|" : "", x->count);
         for (uint32_t k = 0; k < x->n_alts; k++) {
             buf_str(b, k ? " / " : "");
@@ -400,10 +400,10 @@ static void test_equal_pods_cost_one(void **state)
 static void test_probes(void **state)
 {
     struct world w;
-    struct fact_offer offer = { .zone = "z1" };
+    struct snap_offer offer = { .zone = "z1" };
     struct qty own[] = {{"CPU", 8 * AMOUNT_ONE}, {"GPU", AMOUNT_ONE}};
     struct pair label = { ACCEL_LABEL, "T4" };
-    struct fact_type t = { .name = "t", .machine = "n1-standard-8+t4",
+    struct snap_type t = { .name = "t", .machine = "n1-standard-8+t4",
         .resources = { own, 2 }, .labels = { &label, 1 }, .offers = &offer,
         .n_offers = 1 };
     (void)state;
@@ -511,7 +511,7 @@ static const char *column(const struct world *w, uint32_t i)
 static void test_one_on_a_host(void **state)
 {
     struct world w;
-    struct fact_type t = { .name = "t", .n_offers = 0 };
+    struct snap_type t = { .name = "t", .n_offers = 0 };
     (void)state;
     world_begin(&w);
     node(&w, "free", "8", "z1", "", "");
@@ -526,7 +526,7 @@ static void test_one_on_a_host(void **state)
     assert_int_equal(w.view->n_demands, 2);
     const char *c = column(&w, 0);
     for (uint32_t i = 0; i < 2; i++) {
-        const struct fact_bundle *b = w.view->demands[i].bundles;
+        const struct snap_bundle *b = w.view->demands[i].bundles;
         bool pair = b->count == 2;  /* two apart; the one that is meant too */
         assert_int_equal(pods_amount(&b->alts[0].resources, c),
                          pair ? AMOUNT_ONE : 1);
@@ -920,7 +920,7 @@ static void test_types(void **state)
     struct qty own[] = {{"CPU", 4 * AMOUNT_ONE},
                         {"memory", (INT64_C(16) << 30) * AMOUNT_ONE}};
     struct taint taint = { "dedicated", "x", EFFECT_NO_SCHEDULE };
-    struct fact_type t = { .name = "t", .resources = { own, 2 } };
+    struct snap_type t = { .name = "t", .resources = { own, 2 } };
     (void)state;
     world_begin(&w);
     w.reserve = true;

@@ -1,12 +1,12 @@
 /*
- * cycle.c - see cycle.h.
+ * failover.c - see failover.h.
  */
-#include "cycle.h"
+#include "failover.h"
 
 #include "buy.h"
 #include "limits.h"
 
-bool cycle_waits(const struct cycle *c, uint32_t offer)
+bool failover_waits(const struct cycle *c, uint32_t offer)
 {
     const struct tables *t = c->d->t;
     int64_t failed = t->s->offers[offer].failed_ms;
@@ -21,7 +21,7 @@ bool cycle_waits(const struct cycle *c, uint32_t offer)
     return false;
 }
 
-struct one { const struct sketch *d; uint32_t shape; };
+struct one { const struct candidate *d; uint32_t shape; };
 
 static bool could_one(const void *ctx, uint32_t offer)
 {
@@ -30,12 +30,12 @@ static bool could_one(const void *ctx, uint32_t offer)
     return buy_allowed(one->d, one->shape, offer);
 }
 
-bool cycle_waits_want(const struct sketch *d, uint32_t want, uint32_t alt,
+bool failover_waits_want(const struct candidate *d, uint32_t group, uint32_t alt,
                       enum claim claim, uint32_t offer)
 {
-    const struct one one = {d, sketch_shape(d, want, alt)};
-    const struct cycle c = {d, d->t->wants[want].since_ms, claim, could_one,
+    const struct one one = {d, candidate_shape(d, group, alt)};
+    const struct cycle c = {d, d->t->groups[group].since_ms, claim, could_one,
                             &one};
 
-    return d->t->failed && cycle_waits(&c, offer);
+    return d->t->failed && failover_waits(&c, offer);
 }

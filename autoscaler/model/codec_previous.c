@@ -45,12 +45,12 @@ static bool shape_read(struct jin *in, const struct jpath *at, const json_t *o,
 }
 
 static bool hold_read(struct jin *in, const struct jpath *at, const json_t *v,
-                      struct fact_hold *h)
+                      struct snap_placement *h)
 {
     static const char *const keys[] = {"source", "owner", "id", "shape",
                                        "alternative", "count"};
 
-    *h = (struct fact_hold){.source = SOURCE_TASK, .owner = "ray", .id = ""};
+    *h = (struct snap_placement){.source = SOURCE_TASK, .owner = "ray", .id = ""};
     if (!jin_object(in, at, v, keys, COUNT(keys)) ||
         !jin_get_text(in, at, v, "owner", &h->owner) ||
         !jin_get_text(in, at, v, "id", &h->id) ||
@@ -66,26 +66,26 @@ static bool hold_read(struct jin *in, const struct jpath *at, const json_t *v,
 }
 
 static bool list_read(struct jin *in, const struct jpath *at,
-                      const json_t *list, struct fact_holds *ret)
+                      const json_t *list, struct snap_placements *ret)
 {
-    struct fact_hold *v;
+    struct snap_placement *v;
     size_t i;
     json_t *e;
 
     if (!jin_list(in, at, list, JIN_ITEMS_MAX))
         return false;
-    v = ARENA_ARRAY(in->arena, struct fact_hold, json_array_size(list));
+    v = ARENA_ARRAY(in->arena, struct snap_placement, json_array_size(list));
     json_array_foreach(list, i, e)
     {
         if (!hold_read(in, JPATH_AT(at, i), e, &v[i]))
             return false;
     }
-    *ret = (struct fact_holds){v, (uint32_t)json_array_size(list)};
+    *ret = (struct snap_placements){v, (uint32_t)json_array_size(list)};
     return true;
 }
 
-bool holds_read(struct jin *in, const struct jpath *at, const json_t *o,
-                const char *key, struct fact_holds *ret)
+bool previous_read(struct jin *in, const struct jpath *at, const json_t *o,
+                const char *key, struct snap_placements *ret)
 {
     const json_t *list = json_object_get(o, key);
 
@@ -93,20 +93,20 @@ bool holds_read(struct jin *in, const struct jpath *at, const json_t *o,
            list_read(in, JPATH_KEY(at, key), list, ret);
 }
 
-enum status codec_holds_read(const json_t *list, struct arena *arena,
-                             struct fact_holds *ret, struct err *err)
+enum status codec_previous_read(const json_t *list, struct arena *arena,
+                             struct snap_placements *ret, struct err *err)
 {
     struct jin in = {arena, err};
 
     return list_read(&in, NULL, list, ret) ? ST_OK : ST_INVALID;
 }
 
-json_t *codec_holds_write(const struct fact_holds *holds)
+json_t *codec_previous_write(const struct snap_placements *previous)
 {
     json_t *a = json_array();
 
-    for (uint32_t i = 0; i < holds->n; i++) {
-        const struct fact_hold *h = &holds->v[i];
+    for (uint32_t i = 0; i < previous->n; i++) {
+        const struct snap_placement *h = &previous->v[i];
         json_t *o = json_object();
         char shape[SHAPE_DIGITS + 1];
 
@@ -130,13 +130,13 @@ json_t *codec_holds_write(const struct fact_holds *holds)
 
 /* ---- advice */
 
-bool advice_read(struct jin *in, const json_t *root, struct facts *f)
+bool advice_read(struct jin *in, const json_t *root, struct snapshot *f)
 {
     static const char *const keys[] = {"type", "zone", "spot", "count",
                                        "holds"};
     const json_t *list = json_object_get(root, "advice");
     const struct jpath *at = JPATH_KEY(NULL, "advice");
-    struct fact_advice *v;
+    struct snap_hint *v;
     size_t i;
     json_t *e;
 
@@ -144,29 +144,29 @@ bool advice_read(struct jin *in, const json_t *root, struct facts *f)
         return true;
     if (!jin_list(in, at, list, JIN_ITEMS_MAX))
         return false;
-    v = ARENA_ARRAY(in->arena, struct fact_advice, json_array_size(list));
+    v = ARENA_ARRAY(in->arena, struct snap_hint, json_array_size(list));
     json_array_foreach(list, i, e)
     {
         const struct jpath *here = JPATH_AT(at, i);
 
-        v[i] = (struct fact_advice){.type = "", .zone = ""};
+        v[i] = (struct snap_hint){.type = "", .zone = ""};
         if (!jin_object(in, here, e, keys, COUNT(keys)) ||
             !jin_get_text(in, here, e, "type", &v[i].type) ||
             !jin_get_text(in, here, e, "zone", &v[i].zone) ||
             !jin_get_bool(in, here, e, "spot", &v[i].spot) ||
             !jin_get_count(in, here, e, "count", 1, COUNT_MAX, 1,
                            &v[i].count) ||
-            !holds_read(in, here, e, "holds", &v[i].holds))
+            !previous_read(in, here, e, "holds", &v[i].previous))
             return false;
         if (v[i].count == 0)
             v[i].count = 1;
     }
-    f->advice = v;
-    f->n_advice = (uint32_t)json_array_size(list);
+    f->hints = v;
+    f->n_hints = (uint32_t)json_array_size(list);
     return true;
 }
 
-json_t *advice_write(const struct fact_advice *v, uint32_t n)
+json_t *advice_write(const struct snap_hint *v, uint32_t n)
 {
     json_t *a = json_array();
 
@@ -179,7 +179,7 @@ json_t *advice_write(const struct fact_advice *v, uint32_t n)
         if (v[i].spot)
             json_object_set_new(o, "spot", json_true());
         json_object_set_new(o, "count", json_integer(v[i].count));
-        json_object_set_new(o, "holds", codec_holds_write(&v[i].holds));
+        json_object_set_new(o, "holds", codec_previous_write(&v[i].previous));
         json_array_append_new(a, o);
     }
     return a;

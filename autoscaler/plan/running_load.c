@@ -1,20 +1,20 @@
 /*
- * lump.c - the running work of a node that is to go.
+ * running_load.c - the running work of a node that is to go.
  *
  * Its conditions are not known, only what it takes: so it moves as a whole, to
  * a node that has all labels and queues its offer has and no other taints.
  */
-#include "lump.h"
+#include "running_load.h"
 
 #include <string.h>
 
 #include "limits.h"
 
-static struct needs load_of(const struct snapshot *s, const struct sn_node *n,
+static struct needs load_of(const struct problem *s, const struct pb_node *n,
                             struct arena *arena)
 {
-    const int64_t *total = sn_row(s, n->total);
-    const int64_t *free = sn_row(s, n->available);
+    const int64_t *total = pb_row(s, n->total);
+    const int64_t *free = pb_row(s, n->available);
     int64_t *row = ARENA_ARRAY(arena, int64_t, s->n_columns);
 
     for (uint32_t c = 0; c < s->n_columns; c++) {
@@ -28,7 +28,7 @@ static struct needs load_of(const struct snapshot *s, const struct sn_node *n,
 }
 
 /* Labels that say where a place is rather than what. */
-static bool of_place(const struct snapshot *s, const struct sn_label *l)
+static bool of_place(const struct problem *s, const struct pb_label *l)
 {
     static const char keys[][36] = {
         "topology.kubernetes.io/zone", "ray.io/availability-zone", "zone",
@@ -36,7 +36,7 @@ static bool of_place(const struct snapshot *s, const struct sn_label *l)
         "node.kubernetes.io/instance-type", "ray.io/market-type"};
     const char *key;
 
-    if (l->key & (SN_TAINT | SN_QUEUE))
+    if (l->key & (PB_TAINT | PB_QUEUE))
         return false;
     key = s->str[l->key];
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
@@ -50,7 +50,7 @@ static bool of_place(const struct snapshot *s, const struct sn_label *l)
     return false;
 }
 
-static const struct sn_label *label_find(const struct snapshot *s,
+static const struct pb_label *label_find(const struct problem *s,
                                          uint32_t first, uint32_t n,
                                          uint32_t key)
 {
@@ -62,23 +62,23 @@ static const struct sn_label *label_find(const struct snapshot *s,
 
 /* Work that runs here under unknown conditions may run there: the place has all
  * labels and queues that its offer has, and no taint that it has not. */
-static bool like(const struct snapshot *s, const struct sn_offer *from,
+static bool like(const struct problem *s, const struct pb_offer *from,
                  uint32_t first, uint32_t n)
 {
     for (uint32_t i = from->first_label;
          i < from->first_label + from->n_labels; i++) {
-        const struct sn_label *l = &s->labels[i], *m;
+        const struct pb_label *l = &s->labels[i], *m;
 
-        if ((l->key & SN_TAINT) || of_place(s, l))
+        if ((l->key & PB_TAINT) || of_place(s, l))
             continue;
         m = label_find(s, first, n, l->key);
         if (m == NULL || m->value != l->value)
             return false;
     }
     for (uint32_t i = first; i < first + n; i++) {
-        const struct sn_label *l = &s->labels[i], *m;
+        const struct pb_label *l = &s->labels[i], *m;
 
-        if (!(l->key & SN_TAINT))
+        if (!(l->key & PB_TAINT))
             continue;
         m = label_find(s, from->first_label, from->n_labels, l->key);
         if (m == NULL || m->value != l->value)
@@ -87,31 +87,31 @@ static bool like(const struct snapshot *s, const struct sn_offer *from,
     return true;
 }
 
-static bool takes(const struct sketch *d, const struct node_class *c,
-                  const struct sn_offer *from)
+static bool takes(const struct candidate *d, const struct node_class *c,
+                  const struct pb_offer *from)
 {
-    const struct snapshot *s = d->t->s;
-    const struct sn_node *n;
+    const struct problem *s = d->t->s;
+    const struct pb_node *n;
 
     if (c->n == 0 || c->kind == CLASS_DRAINING || c->kind == CLASS_FENCE)
         return false;
     if (c->kind == CLASS_NEW) {
-        const struct sn_offer *o = &s->offers[c->offer];
+        const struct pb_offer *o = &s->offers[c->offer];
 
         return (!o->spot || from->spot) &&
                like(s, from, o->first_label, o->n_labels);
     }
     n = &s->nodes[d->members[c->first]];
-    return !c->starting && !n->head && !n->foreign &&
+    return !c->starting && !n->head && !n->unmanaged &&
            (!n->spot || from->spot) &&
            like(s, from, n->first_label, n->n_labels);
 }
 
 /* On a node that is there, or one that is bought for another lump. */
-static bool load_there(struct sketch *d, const struct needs *load,
-                       const struct sn_offer *from, bool *taking)
+static bool load_there(struct candidate *d, const struct needs *load,
+                       const struct pb_offer *from, bool *taking)
 {
-    const struct snapshot *s = d->t->s;
+    const struct problem *s = d->t->s;
 
     for (uint32_t i = 0; i != NONE; i = d->classes.v[i].next) {
         struct node_class *to;
@@ -120,8 +120,8 @@ static bool load_there(struct sketch *d, const struct needs *load,
             room_fit(s, &d->classes.v[i].room[SIDE_FREE], load, 1) == 0)
             continue;
         if (d->classes.v[i].n > 1)
-            sketch_split(d, i, 1);
-        to = sketch_touch(d, i);
+            candidate_split(d, i, 1);
+        to = candidate_touch(d, i);
         to->room[SIDE_FREE] =
             room_take(s, &to->room[SIDE_FREE], load, 1, d->arena);
         if (to->kind == CLASS_THERE)
@@ -132,7 +132,7 @@ static bool load_there(struct sketch *d, const struct needs *load,
 }
 
 /* limits.conserve: no accelerator is bought for work without one. */
-static bool plain(const struct snapshot *s, const struct needs *load)
+static bool plain(const struct problem *s, const struct needs *load)
 {
     for (uint32_t i = 0; i < load->n; i++)
         if (s->columns[load->v[i].column].device)
@@ -141,15 +141,15 @@ static bool plain(const struct snapshot *s, const struct needs *load)
 }
 
 /* The first offer for each of these, one after the other on one node; NONE. */
-static uint32_t offer_for(const struct sketch *d, const struct needs *loads,
-                          const struct sn_offer *const *from, uint32_t n)
+static uint32_t offer_for(const struct candidate *d, const struct needs *loads,
+                          const struct pb_offer *const *from, uint32_t n)
 {
-    const struct snapshot *s = d->t->s;
+    const struct problem *s = d->t->s;
     enum reason why;
 
     for (uint32_t k = 0; k < s->n_offers; k++) {
         uint32_t offer = d->t->offers[k], i = 0;
-        const struct sn_offer *o = &s->offers[offer];
+        const struct pb_offer *o = &s->offers[offer];
         struct room room = d->t->room[o->type];
 
         if (s->types[o->type].hosts > 1 ||
@@ -170,11 +170,11 @@ static uint32_t offer_for(const struct sketch *d, const struct needs *loads,
 }
 
 /* One node for all if that is cheaper than one for each. */
-static bool loads_buy(struct sketch *d, const struct needs *loads,
-                      const struct sn_offer *const *from, uint32_t n,
+static bool loads_buy(struct candidate *d, const struct needs *loads,
+                      const struct pb_offer *const *from, uint32_t n,
                       bool *taking)
 {
-    const struct snapshot *s = d->t->s;
+    const struct problem *s = d->t->s;
     uint32_t all = offer_for(d, loads, from, n), each;
     int64_t sum = 0;
 
@@ -189,7 +189,7 @@ static bool loads_buy(struct sketch *d, const struct needs *loads,
             continue;
         each = all != NONE ? all : offer_for(d, &loads[i], &from[i], 1);
         if (each == NONE ||
-            sketch_obtain(d, each, 1, CLAIM_WORK, REASON_FOR_CONSOLIDATE,
+            candidate_obtain(d, each, 1, CLAIM_WORK, REASON_FOR_CONSOLIDATE,
                           NONE) == NONE ||
             !load_there(d, &loads[i], from[i], taking))
             return false;
@@ -197,17 +197,17 @@ static bool loads_buy(struct sketch *d, const struct needs *loads,
     return true;
 }
 
-bool lumps_move(struct sketch *d, const bool *moved, bool *taking)
+bool running_loads_move(struct candidate *d, const bool *moved, bool *taking)
 {
-    const struct snapshot *s = d->t->s;
+    const struct problem *s = d->t->s;
     struct needs *loads = ARENA_ARRAY(d->arena, struct needs, s->n_nodes);
-    const struct sn_offer **from = ARENA_ARRAY(
-        d->arena, const struct sn_offer *, s->n_nodes);
+    const struct pb_offer **from = ARENA_ARRAY(
+        d->arena, const struct pb_offer *, s->n_nodes);
     uint32_t n = 0;
 
     memset(taking, 0, sizeof *taking * s->n_nodes);
     for (uint32_t i = 0; i < s->n_nodes; i++) {
-        if (!moved[i] || !lump_busy(&s->nodes[i]))
+        if (!moved[i] || !running_load_busy(&s->nodes[i]))
             continue;
         loads[n] = load_of(s, &s->nodes[i], d->arena);
         from[n] = &s->offers[s->nodes[i].offer];

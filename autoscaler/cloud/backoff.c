@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../model/facts.h"
+#include "../model/snapshot.h"
 #include "inside.h"
 
 #define RETRY_AFTER_MAX_MS (3600 * INT64_C(1000))
@@ -48,7 +48,7 @@ struct record {
     bool in_use;
 };
 
-struct rests {
+struct backoffs {
     struct record *v[1024];     /* stable addresses; more offers than this have
                                  * never failed at once */
     uint32_t n;
@@ -93,7 +93,7 @@ static bool same(const struct record *r, enum scope scope, uint64_t key,
             r->rest.spot == spot);
 }
 
-static struct record *record_find(const struct rests *r, enum scope scope,
+static struct record *record_find(const struct backoffs *r, enum scope scope,
                                   const char *provider, const char *type,
                                   const char *zone, bool spot)
 {
@@ -104,21 +104,21 @@ static struct record *record_find(const struct rests *r, enum scope scope,
     return NULL;
 }
 
-struct rests *rests_new(void)
+struct backoffs *backoffs_new(void)
 {
-    struct rests *r = calloc(1, sizeof *r);
+    struct backoffs *r = calloc(1, sizeof *r);
     if (r == NULL)
         abort();
     return r;
 }
 
-void rests_forget_all(struct rests *r)
+void backoffs_forget_all(struct backoffs *r)
 {
     for (uint32_t i = 0; i < r->n; i++)
         r->v[i]->in_use = false;
 }
 
-void rests_free(struct rests *r)
+void backoffs_free(struct backoffs *r)
 {
     for (uint32_t i = 0; r != NULL && i < r->n; i++)
         free(r->v[i]);
@@ -127,7 +127,7 @@ void rests_free(struct rests *r)
 
 /* A free record, or the one whose rest ends first: forgetting that is the
  * least harm. */
-static struct record *record_free(struct rests *r)
+static struct record *record_free(struct backoffs *r)
 {
     struct record *oldest = NULL;
     for (uint32_t i = 0; i < r->n; i++) {
@@ -145,7 +145,7 @@ static struct record *record_free(struct rests *r)
     return fresh;
 }
 
-static struct record *record_get(struct rests *r, enum scope scope,
+static struct record *record_get(struct backoffs *r, enum scope scope,
                                  const char *provider, const char *type,
                                  const char *zone, bool spot)
 {
@@ -219,7 +219,7 @@ static void rest_begin(struct record *f, const struct err *e, int64_t now_ms)
     }
 }
 
-static struct record *offer_find(const struct rests *r, const char *provider,
+static struct record *offer_find(const struct backoffs *r, const char *provider,
                                  const char *type, const char *zone, bool spot)
 {
     return type[0] == '\0'
@@ -231,7 +231,7 @@ static struct record *offer_find(const struct rests *r, const char *provider,
  * rested: its lists go well between two throttled launches, and must not keep
  * the rest from growing.  An offer's rest runs out: whoever launched before it
  * began may still be told yes, and many clouds say yes to any launch. */
-static void forgive(struct rests *r, const char *provider, int64_t now_ms)
+static void forgive(struct backoffs *r, const char *provider, int64_t now_ms)
 {
     struct record *f = record_find(r, SCOPE_PROVIDER, provider, "", "", false);
 
@@ -260,7 +260,7 @@ static bool room_lowered(struct record *f, const struct err *e, uint32_t asked,
     return true;
 }
 
-const struct rest *rests_note_launch(struct rests *r, const char *provider,
+const struct rest *backoffs_note_launch(struct backoffs *r, const char *provider,
                                      const char *type, const char *zone,
                                      bool spot, uint32_t asked, uint32_t got,
                                      const struct err *e, int64_t now_ms)
@@ -284,7 +284,7 @@ const struct rest *rests_note_launch(struct rests *r, const char *provider,
     return &f->rest;
 }
 
-void rests_joined(struct rests *r, const char *provider, const char *type,
+void backoffs_joined(struct backoffs *r, const char *provider, const char *type,
                   const char *zone, bool spot, int64_t launched_ms,
                   int64_t now_ms)
 {
@@ -298,7 +298,7 @@ void rests_joined(struct rests *r, const char *provider, const char *type,
     f->in_use = now_ms < f->room_until_ms;
 }
 
-int64_t rests_failed_ms(const struct rests *r, const char *provider,
+int64_t backoffs_failed_ms(const struct backoffs *r, const char *provider,
                         const char *type, const char *zone, bool spot,
                         int64_t now_ms)
 {
@@ -309,11 +309,11 @@ int64_t rests_failed_ms(const struct rests *r, const char *provider,
                : 0;
 }
 
-const struct rest *rests_note(struct rests *r, const char *provider,
+const struct rest *backoffs_note(struct backoffs *r, const char *provider,
                               const char *type, const char *zone, bool spot,
                               const struct err *e, int64_t now_ms)
 {
-    return rests_note_launch(r, provider, type, zone, spot, 0, 0, e, now_ms);
+    return backoffs_note_launch(r, provider, type, zone, spot, 0, 0, e, now_ms);
 }
 
 static bool in_force(const struct record *f, int64_t now_ms)
@@ -323,7 +323,7 @@ static bool in_force(const struct record *f, int64_t now_ms)
             (f->rest.room != UNLIMITED && now_ms < f->room_until_ms));
 }
 
-const struct rest *rests_find(const struct rests *r, const char *provider,
+const struct rest *backoffs_find(const struct backoffs *r, const char *provider,
                               const char *type, const char *zone, bool spot,
                               int64_t now_ms)
 {
@@ -340,7 +340,7 @@ const struct rest *rests_find(const struct rests *r, const char *provider,
     return best != NULL ? &best->rest : NULL;
 }
 
-void rests_each(const struct rests *r, int64_t now_ms,
+void backoffs_each(const struct backoffs *r, int64_t now_ms,
                 void (*each)(void *arg, const struct rest *rest), void *arg)
 {
     for (uint32_t i = 0; i < r->n; i++)

@@ -1,5 +1,5 @@
 /*
- * snapshot_names.c - strings, columns and rows of a snapshot being made.
+ * problem_names.c - strings, columns and rows of a snapshot being made.
  *
  * Not every resource becomes a column: what only nodes have and nobody asks
  * for (each Ray node brings a "node:10.0.0.1" of its own) decides nothing, and
@@ -12,7 +12,7 @@
 
 #include "accel.h"
 #include "amount.h"
-#include "snapshot_make.h"
+#include "problem_make.h"
 
 #define MAX_UNKNOWN 32       /* names nobody offers that keep their column */
 #define MAX_AMOUNTS (UINT64_C(1) << 27)
@@ -88,7 +88,7 @@ static void put_taints(struct maker *m, const struct taints *t)
     }
 }
 
-static void put_alt(struct maker *m, const struct fact_alt *a)
+static void put_alt(struct maker *m, const struct snap_alt *a)
 {
     for (uint32_t i = 0; i < a->tolerations.n; i++) {
         put(m, a->tolerations.v[i].key);
@@ -144,7 +144,7 @@ static void see(struct maker *m, struct names_seen *seen, const struct qtys *q,
 
 void maker_strings(struct maker *m)
 {
-    const struct facts *f = m->facts;
+    const struct snapshot *f = m->snapshot;
 
     intern_init(&m->strings, m->arena, 256);
     put(m, "");
@@ -161,7 +161,7 @@ void maker_strings(struct maker *m)
     put(m, "spot");
     put(m, "on-demand");
     for (uint32_t i = 0; i < f->n_types; i++) {
-        const struct fact_type *t = &f->types[i];
+        const struct snap_type *t = &f->types[i];
 
         put(m, t->name);
         put(m, t->provider);
@@ -177,12 +177,12 @@ void maker_strings(struct maker *m)
         put_pairs(m, &f->nodes[i].labels);
         put_markers(m, &f->nodes[i].total, &f->nodes[i].labels);
         put_taints(m, &f->nodes[i].taints);
-        put(m, f->nodes[i].unit);
+        put(m, f->nodes[i].host_group);
     }
     for (uint32_t i = 0; i < f->n_queues; i++)
         put(m, f->queues[i].name);
     for (uint32_t i = 0; i < f->n_demands; i++) {
-        const struct fact_demand *d = &f->demands[i];
+        const struct snap_demand *d = &f->demands[i];
 
         put(m, d->owner);
         put(m, d->id);
@@ -196,12 +196,12 @@ void maker_strings(struct maker *m)
  * strings, which are ranked here: no string comes later. */
 enum status maker_columns(struct maker *m, struct err *err)
 {
-    const struct facts *f = m->facts;
-    struct snapshot *s = m->s;
+    const struct snapshot *f = m->snapshot;
+    struct problem *s = m->s;
     struct names_seen seen = {{0}};
     uint32_t n = COL_FIRST_OTHER, unknown = 0, other = NONE;
     uint64_t n_rows = 1;
-    struct sn_column *columns;
+    struct pb_column *columns;
     const char **names;
 
     intern_init(&m->names, m->arena, 64);
@@ -211,7 +211,7 @@ enum status maker_columns(struct maker *m, struct err *err)
         see(m, &seen, &f->nodes[i].total, ON_NODE);
     for (uint32_t i = 0; i < f->n_demands; i++)
         for (uint32_t j = 0; j < f->demands[i].n_bundles; j++) {
-            const struct fact_bundle *b = &f->demands[i].bundles[j];
+            const struct snap_bundle *b = &f->demands[i].bundles[j];
 
             n_rows += b->n_alts;
             for (uint32_t k = 0; k < b->n_alts; k++)
@@ -259,9 +259,9 @@ enum status maker_columns(struct maker *m, struct err *err)
     for (uint32_t c = 0; c < n; c++)
         put(m, names[c]);
     intern_rank(&m->strings, text_first, by_text);
-    columns = ARENA_ARRAY(m->arena, struct sn_column, n);
+    columns = ARENA_ARRAY(m->arena, struct pb_column, n);
     for (uint32_t c = 0; c < n; c++)
-        columns[c] = (struct sn_column){
+        columns[c] = (struct pb_column){
             .name = maker_id(m, names[c]),
             .device = accel_is_device(names[c]),
             .fractions = accel_fractions(names[c]),

@@ -1,5 +1,5 @@
 /*
- * snapshot_queue.c - the queues of a snapshot being made: who is in which, and
+ * problem_queue.c - the queues of a snapshot being made: who is in which, and
  * what of their quotas is in use.
  *
  * A node's running work counts in the queue that its label names, else in the
@@ -10,17 +10,17 @@
 #include <string.h>
 
 #include "amount.h"
-#include "snapshot_make.h"
+#include "problem_make.h"
 
 static int by_name(const void *a, const void *b)
 {
-    return strcmp((*(const struct fact_queue *const *)a)->name,
-                  (*(const struct fact_queue *const *)b)->name);
+    return strcmp((*(const struct snap_queue *const *)a)->name,
+                  (*(const struct snap_queue *const *)b)->name);
 }
 
 static bool type_there(const struct maker *m, const char *name)
 {
-    uint32_t lo = 0, hi = m->facts->n_types;
+    uint32_t lo = 0, hi = m->snapshot->n_types;
 
     while (lo < hi) {
         uint32_t mid = lo + (hi - lo) / 2;
@@ -38,14 +38,14 @@ static bool type_there(const struct maker *m, const char *name)
 
 enum status maker_check_queues(struct maker *m, struct err *err)
 {
-    const struct facts *f = m->facts;
+    const struct snapshot *f = m->snapshot;
 
     if (f->n_queues > QUEUES_MAX)
         return err_set(err, ST_INVALID, "%u queues: at most %d", f->n_queues,
                        QUEUES_MAX);
-    m->queues = ARENA_ARRAY(m->arena, const struct fact_queue *, f->n_queues);
+    m->queues = ARENA_ARRAY(m->arena, const struct snap_queue *, f->n_queues);
     for (uint32_t i = 0; i < f->n_queues; i++) {
-        const struct fact_queue *q = m->queues[i] = &f->queues[i];
+        const struct snap_queue *q = m->queues[i] = &f->queues[i];
 
         if (!q->name || !q->name[0])
             return err_set(err, ST_INVALID, "queue %u has no name", i);
@@ -67,11 +67,11 @@ enum status maker_check_queues(struct maker *m, struct err *err)
 
 void maker_queues_lay(struct maker *m)
 {
-    const uint32_t n = m->facts->n_queues;
-    struct sn_queue *v = ARENA_ARRAY(m->arena, struct sn_queue, n);
+    const uint32_t n = m->snapshot->n_queues;
+    struct pb_queue *v = ARENA_ARRAY(m->arena, struct pb_queue, n);
 
     for (uint32_t i = 0; i < n; i++)
-        v[i] = (struct sn_queue){
+        v[i] = (struct pb_queue){
             .name = maker_id(m, m->queues[i]->name),
             .gpus = m->queues[i]->gpus, .cpus = m->queues[i]->cpus,
             .nodes = m->queues[i]->nodes, .priority = m->queues[i]->priority};
@@ -79,20 +79,20 @@ void maker_queues_lay(struct maker *m)
     m->s->n_queues = n;
 }
 
-uint32_t maker_queue_of(const struct maker *m, const struct fact_demand *d)
+uint32_t maker_queue_of(const struct maker *m, const struct snap_demand *d)
 {
     if (!d->queue || !d->queue[0])
         return NONE;
-    for (uint32_t i = 0; i < m->facts->n_queues; i++)
+    for (uint32_t i = 0; i < m->snapshot->n_queues; i++)
         if (strcmp(m->queues[i]->name, d->queue) == 0)
-            return queue_allows(m->queues[i], d->owner) ? i : SN_QUEUE_DENIED;
-    return SN_QUEUE_DENIED;
+            return queue_allows(m->queues[i], d->owner) ? i : PB_QUEUE_DENIED;
+    return PB_QUEUE_DENIED;
 }
 
 bool maker_queue_has(const struct maker *m, uint32_t queue, const char *type,
                      const char *label)
 {
-    const struct fact_queue *q = m->queues[queue];
+    const struct snap_queue *q = m->queues[queue];
 
     if (label && strcmp(label, q->name) == 0)
         return true;
@@ -107,7 +107,7 @@ uint32_t maker_node_queue(const struct maker *m, const char *type,
 {
     uint32_t found = NONE, n = 0;
 
-    for (uint32_t i = 0; i < m->facts->n_queues; i++) {
+    for (uint32_t i = 0; i < m->snapshot->n_queues; i++) {
         if (label && strcmp(label, m->queues[i]->name) == 0)
             return i;
         if (maker_queue_has(m, i, type, NULL)) {
@@ -120,13 +120,13 @@ uint32_t maker_node_queue(const struct maker *m, const char *type,
 
 void maker_queues_count(struct maker *m)
 {
-    struct snapshot *s = m->s;
-    struct sn_queue *queues = (struct sn_queue *)s->queues;
+    struct problem *s = m->s;
+    struct pb_queue *queues = (struct pb_queue *)s->queues;
 
     for (uint32_t i = 0; i < s->n_nodes; i++) {
-        const struct sn_node *n = &s->nodes[i];
-        const int64_t *has = sn_row(s, n->total), *free = sn_row(s, n->available);
-        struct sn_queue *q;
+        const struct pb_node *n = &s->nodes[i];
+        const int64_t *has = pb_row(s, n->total), *free = pb_row(s, n->available);
+        struct pb_queue *q;
 
         if (n->queue == NONE || n->state == STATE_GONE)
             continue;

@@ -6,21 +6,21 @@
  * start from that: whatever made the plan, once it is carried out the same
  * plan is found again, and nothing is bought twice.
  */
-#ifndef PLAN_HOLD_H
-#define PLAN_HOLD_H
+#ifndef PLAN_PREVIOUS_H
+#define PLAN_PREVIOUS_H
 
-#include "sketch.h"
+#include "candidate.h"
 
 /* Puts on the nodes that are there what they hold, as far as it is still
  * wanted, fits and is allowed.  A gang comes back whole or is left out. */
-void hold_restore(struct sketch *d);
+void previous_restore(struct candidate *d);
 
 /* What the nodes hold of a gang that has lost some of them.  False: nothing,
  * or it must lie on one node. */
-bool hold_gang(struct sketch *d, uint32_t gang);
+bool previous_gang(struct candidate *d, uint32_t gang);
 
 /* Buys what the advice says, as far as its demand is still there and the
  * limits allow. */
-void hold_advice(struct sketch *d);
+void hints_obtain(struct candidate *d);
 
 #endif

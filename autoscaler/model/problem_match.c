@@ -1,14 +1,14 @@
 /*
- * snapshot_match.c - may a shape lie on a place, by labels, taints, queues.
+ * problem_match.c - may a shape lie on a place, by labels, taints, queues.
  *
  * One question for the planner, whatever the conditions are: a selector holds
  * all of what a shape asks for, a label set all of what a place has.
  */
 #include "accel.h"
-#include "snapshot.h"
+#include "problem.h"
 
-static bool is_among(const struct snapshot *s, const struct sn_label *l,
-                     const struct sn_term *t)
+static bool is_among(const struct problem *s, const struct pb_label *l,
+                     const struct pb_term *t)
 {
     const uint32_t *v = s->term_values + t->first_value;
     bool accelerator = l->key == s->accelerator_key;
@@ -20,29 +20,29 @@ static bool is_among(const struct snapshot *s, const struct sn_label *l,
     return false;
 }
 
-static bool in_queue(const struct snapshot *s, uint32_t queue,
+static bool in_queue(const struct problem *s, uint32_t queue,
                      uint32_t first_label, uint32_t n_labels)
 {
     for (uint32_t i = first_label; i < first_label + n_labels; i++)
-        if (s->labels[i].key == (SN_QUEUE | queue))
+        if (s->labels[i].key == (PB_QUEUE | queue))
             return true;
     return false;
 }
 
 /* The key of the first taint that keeps it away, or NONE. */
-static uint32_t taint_found(const struct snapshot *s,
-                            const struct sn_selector *sel,
-                            const struct sn_label *l,
-                            const struct sn_label *end)
+static uint32_t taint_found(const struct problem *s,
+                            const struct pb_selector *sel,
+                            const struct pb_label *l,
+                            const struct pb_label *end)
 {
     for (; l < end; l++) {
-        enum taint_effect effect = (enum taint_effect)(l->key >> SN_EFFECT & 3);
-        uint32_t key = l->key & SN_STRING, i = 0;
+        enum taint_effect effect = (enum taint_effect)(l->key >> PB_EFFECT & 3);
+        uint32_t key = l->key & PB_STRING, i = 0;
 
-        if (!(l->key & SN_TAINT) || effect == EFFECT_PREFER_NO_SCHEDULE)
+        if (!(l->key & PB_TAINT) || effect == EFFECT_PREFER_NO_SCHEDULE)
             continue;
         for (; i < sel->n_tolerations; i++) {
-            const struct sn_toleration *t =
+            const struct pb_toleration *t =
                 &s->tolerations[sel->first_toleration + i];
 
             if ((t->key == 0 || t->key == key) &&
@@ -56,23 +56,23 @@ static uint32_t taint_found(const struct snapshot *s,
     return NONE;
 }
 
-static enum reason refusal(const struct snapshot *s, uint32_t selector,
+static enum reason refusal(const struct problem *s, uint32_t selector,
                            uint32_t first_label, uint32_t n_labels,
                            uint32_t *key)
 {
-    const struct sn_selector *sel = &s->selectors[selector];
-    const struct sn_label *l = s->labels + first_label;
-    const struct sn_label *end = l + n_labels;
+    const struct pb_selector *sel = &s->selectors[selector];
+    const struct pb_label *l = s->labels + first_label;
+    const struct pb_label *end = l + n_labels;
 
     *key = NONE;
-    if (sel->queue == SN_QUEUE_DENIED)
+    if (sel->queue == PB_QUEUE_DENIED)
         return REASON_QUEUE_DENIED;
     if (sel->queue != NONE && !in_queue(s, sel->queue, first_label, n_labels)) {
         *key = s->queues[sel->queue].name;
         return REASON_QUEUE_TYPE;
     }
     for (uint32_t i = 0; i < sel->n_terms; i++) {
-        const struct sn_term *t = &s->terms[sel->first_term + i];
+        const struct pb_term *t = &s->terms[sel->first_term + i];
         bool in;
 
         /* Terms and labels are both sorted by key: l only moves on. */
@@ -88,7 +88,7 @@ static enum reason refusal(const struct snapshot *s, uint32_t selector,
     return *key == NONE ? REASON_NONE : REASON_TAINT;
 }
 
-enum reason snapshot_refuses(const struct snapshot *s, uint32_t selector,
+enum reason problem_refuses(const struct problem *s, uint32_t selector,
                              uint32_t first_label, uint32_t n_labels,
                              uint32_t *ret_key)
 {
@@ -100,43 +100,43 @@ enum reason snapshot_refuses(const struct snapshot *s, uint32_t selector,
     return why;
 }
 
-bool snapshot_match(const struct snapshot *s, uint32_t selector,
+bool problem_match(const struct problem *s, uint32_t selector,
                     uint32_t first_label, uint32_t n_labels)
 {
-    return snapshot_refuses(s, selector, first_label, n_labels, NULL) ==
+    return problem_refuses(s, selector, first_label, n_labels, NULL) ==
            REASON_NONE;
 }
 
-uint32_t snapshot_mismatch(const struct snapshot *s, uint32_t selector,
+uint32_t problem_mismatch(const struct problem *s, uint32_t selector,
                            uint32_t first_label, uint32_t n_labels)
 {
     uint32_t key;
 
-    snapshot_refuses(s, selector, first_label, n_labels, &key);
+    problem_refuses(s, selector, first_label, n_labels, &key);
     return key;
 }
 
-bool snapshot_tolerates(const struct snapshot *s, uint32_t selector,
+bool problem_tolerates(const struct problem *s, uint32_t selector,
                         uint32_t first_label, uint32_t n_labels)
 {
     return taint_found(s, &s->selectors[selector], s->labels + first_label,
                        s->labels + first_label + n_labels) == NONE;
 }
 
-bool snapshot_avoided(const struct snapshot *s, uint32_t first_label,
+bool problem_avoided(const struct problem *s, uint32_t first_label,
                       uint32_t n_labels)
 {
     for (uint32_t i = first_label; i < first_label + n_labels; i++)
-        if ((s->labels[i].key & SN_TAINT) &&
-            (s->labels[i].key >> SN_EFFECT & 3) == EFFECT_PREFER_NO_SCHEDULE)
+        if ((s->labels[i].key & PB_TAINT) &&
+            (s->labels[i].key >> PB_EFFECT & 3) == EFFECT_PREFER_NO_SCHEDULE)
             return true;
     return false;
 }
 
-bool snapshot_queue_has(const struct snapshot *s, uint32_t queue,
+bool problem_queue_has(const struct problem *s, uint32_t queue,
                         uint32_t type)
 {
-    const struct sn_offer *o = &s->offers[s->types[type].first_offer];
+    const struct pb_offer *o = &s->offers[s->types[type].first_offer];
 
     return queue == NONE ||
            (queue < s->n_queues &&

@@ -1,5 +1,5 @@
 /*
- * snapshot_holds.c - what nodes hold by the last plan, found again.
+ * problem_holds.c - what nodes hold by the last plan, found again.
  *
  * Demand has no numbers that last from one snapshot to the next, so a hold
  * names it in words: source, owner, id, and a digest of the bundle's shape.
@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "snapshot_make.h"
+#include "problem_make.h"
 
 /* In this order: mix(a, b) is not mix(b, a). */
 static uint64_t mix(uint64_t h, uint64_t x)
@@ -31,22 +31,22 @@ static uint64_t text_hash(const char *s)
 /* Labels, tolerations and the queue.  (In a snapshot without taints nobody
  * tolerates any: with the first taint what was for tolerant bundles is no
  * longer known as such, once.) */
-static uint64_t selector_digest(const struct snapshot *s, uint32_t selector)
+static uint64_t selector_digest(const struct problem *s, uint32_t selector)
 {
-    const struct sn_selector *sel = &s->selectors[selector];
+    const struct pb_selector *sel = &s->selectors[selector];
     uint64_t sum = 0;
 
     if (sel->queue < s->n_queues)
         sum += mix(text_hash(s->str[s->queues[sel->queue].name]), 5);
     for (uint32_t i = 0; i < sel->n_tolerations; i++) {
-        const struct sn_toleration *t =
+        const struct pb_toleration *t =
             &s->tolerations[sel->first_toleration + i];
 
         sum += mix(mix(mix(text_hash(s->str[t->key]), (uint64_t)t->op),
                        text_hash(s->str[t->value])), (uint64_t)t->effect);
     }
     for (uint32_t i = 0; i < sel->n_terms; i++) {
-        const struct sn_term *t = &s->terms[sel->first_term + i];
+        const struct pb_term *t = &s->terms[sel->first_term + i];
         uint64_t h = mix(text_hash(s->str[t->key]), (uint64_t)t->op);
 
         for (uint32_t k = 0; k < t->n_values; k++)
@@ -58,8 +58,8 @@ static uint64_t selector_digest(const struct snapshot *s, uint32_t selector)
 
 void maker_digests(struct maker *m)
 {
-    struct snapshot *s = m->s;
-    struct sn_shape *shapes = (struct sn_shape *)s->shapes;
+    struct problem *s = m->s;
+    struct pb_shape *shapes = (struct pb_shape *)s->shapes;
     uint64_t *column = ARENA_ARRAY(m->arena, uint64_t, s->n_columns);
     uint64_t *selector = ARENA_ARRAY(m->arena, uint64_t, s->n_selectors);
 
@@ -68,7 +68,7 @@ void maker_digests(struct maker *m)
     for (uint32_t i = 0; i < s->n_selectors; i++)
         selector[i] = selector_digest(s, i);
     for (uint32_t i = 0; i < s->n_shapes; i++) {
-        const int64_t *row = sn_row(s, shapes[i].row);
+        const int64_t *row = pb_row(s, shapes[i].row);
         uint64_t sum = selector[shapes[i].selector];
 
         for (uint32_t c = 0; c < s->n_columns; c++)
@@ -78,9 +78,9 @@ void maker_digests(struct maker *m)
     }
 }
 
-uint64_t snapshot_digest(const struct snapshot *s, uint32_t bundle)
+uint64_t problem_digest(const struct problem *s, uint32_t bundle)
 {
-    const struct sn_bundle *b = &s->bundles[bundle];
+    const struct pb_bundle *b = &s->bundles[bundle];
     uint64_t h = s->shapes[s->alts[b->first_alt].shape].digest;
 
     for (uint32_t i = 1; i < b->n_alts; i++)
@@ -93,7 +93,7 @@ uint64_t snapshot_digest(const struct snapshot *s, uint32_t bundle)
 /* Bundles by key: open addressing.  Those of one key form a list in the order
  * of the snapshot, of which the front is used up first. */
 struct finder {
-    const struct snapshot *s;
+    const struct problem *s;
     uint64_t *hash;
     uint32_t *slot;          /* the list's first bundle + 1 */
     uint32_t *now, *last;    /* per first one: where the list is, and ends */
@@ -114,11 +114,11 @@ static uint32_t slot_find(const struct finder *f, uint64_t h,
                           enum demand_source source, const char *owner,
                           const char *id)
 {
-    const struct snapshot *s = f->s;
+    const struct problem *s = f->s;
     uint32_t at = (uint32_t)h & f->mask;
 
     for (; f->slot[at]; at = (at + 1) & f->mask) {
-        const struct sn_demand *d =
+        const struct pb_demand *d =
             &s->demands[s->bundles[f->slot[at] - 1].demand];
 
         if (f->hash[at] == h && d->source == source &&
@@ -131,10 +131,10 @@ static uint32_t slot_find(const struct finder *f, uint64_t h,
 
 static void bundle_add(struct finder *f, uint32_t b)
 {
-    const struct snapshot *s = f->s;
-    const struct sn_demand *d = &s->demands[s->bundles[b].demand];
+    const struct problem *s = f->s;
+    const struct pb_demand *d = &s->demands[s->bundles[b].demand];
     const char *owner = s->str[d->owner], *id = s->str[d->id];
-    uint64_t h = key_hash(d->source, owner, id, snapshot_digest(s, b));
+    uint64_t h = key_hash(d->source, owner, id, problem_digest(s, b));
     uint32_t at = slot_find(f, h, d->source, owner, id), first;
 
     f->next[b] = NONE;
@@ -151,7 +151,7 @@ static void bundle_add(struct finder *f, uint32_t b)
 
 static void finder_make(struct maker *m, struct finder *f)
 {
-    const struct snapshot *s = m->s;
+    const struct problem *s = m->s;
     uint32_t size = 64;
 
     while (size < s->n_bundles * 2)
@@ -171,9 +171,9 @@ static void finder_make(struct maker *m, struct finder *f)
 /* The next one of those that are meant; NONE: nobody asks for it any more.
  * With more held than asked for it begins again: what fits is not for us to
  * say. */
-static uint32_t bundle_find(struct finder *f, const struct fact_hold *hold)
+static uint32_t bundle_find(struct finder *f, const struct snap_placement *hold)
 {
-    const struct sn_bundle *v = f->s->bundles;
+    const struct pb_bundle *v = f->s->bundles;
     uint64_t h = key_hash(hold->source, hold->owner, hold->id, hold->shape);
     uint32_t at = slot_find(f, h, hold->source, hold->owner, hold->id), first;
 
@@ -189,14 +189,14 @@ static uint32_t bundle_find(struct finder *f, const struct fact_hold *hold)
     return f->now[first];
 }
 
-struct hold_vec { VEC(struct sn_hold) all; };
+struct hold_vec { VEC(struct pb_placement) all; };
 
 /* Appends those that are found, each for so many nodes; how many. */
 static uint32_t holds_add(struct maker *m, struct finder *f,
-                          const struct fact_holds *from, uint32_t nodes,
+                          const struct snap_placements *from, uint32_t nodes,
                           struct hold_vec *to)
 {
-    const struct sn_bundle *v = m->s->bundles;
+    const struct pb_bundle *v = m->s->bundles;
     uint32_t before = to->all.n;
 
     for (uint32_t i = 0; i < from->n; i++) {
@@ -215,7 +215,7 @@ static uint32_t holds_add(struct maker *m, struct finder *f,
             f->used[b] = (uint64_t)n * nodes < open ? f->used[b] + n * nodes
                                                     : v[b].count;
             VEC_PUSH(m->arena, &to->all,
-                     ((struct sn_hold){b, from->v[i].alt, n}));
+                     ((struct pb_placement){b, from->v[i].alt, n}));
         }
     }
     return to->all.n - before;
@@ -223,12 +223,12 @@ static uint32_t holds_add(struct maker *m, struct finder *f,
 
 /* ---- laying down */
 
-static uint32_t offer_of(const struct maker *m, const struct fact_advice *a)
+static uint32_t offer_of(const struct maker *m, const struct snap_hint *a)
 {
-    const struct snapshot *s = m->s;
+    const struct problem *s = m->s;
 
     for (uint32_t i = 0; i < s->n_offers; i++) {
-        const struct sn_offer *o = &s->offers[i];
+        const struct pb_offer *o = &s->offers[i];
 
         if (o->spot == a->spot && strcmp(s->str[o->zone], a->zone) == 0 &&
             strcmp(s->str[s->types[o->type].name], a->type) == 0)
@@ -239,36 +239,36 @@ static uint32_t offer_of(const struct maker *m, const struct fact_advice *a)
 
 static void advice_lay(struct maker *m, struct finder *f, struct hold_vec *all)
 {
-    const struct facts *facts = m->facts;
-    struct sn_advice *v = ARENA_ARRAY(m->arena, struct sn_advice,
-                                      facts->n_advice);
+    const struct snapshot *snapshot = m->snapshot;
+    struct pb_hint *v = ARENA_ARRAY(m->arena, struct pb_hint,
+                                      snapshot->n_hints);
     uint32_t n = 0;
 
-    for (uint32_t i = 0; i < facts->n_advice; i++) {
-        const struct fact_advice *a = &facts->advice[i];
-        struct sn_advice x = {offer_of(m, a), a->count, all->all.n, 0};
+    for (uint32_t i = 0; i < snapshot->n_hints; i++) {
+        const struct snap_hint *a = &snapshot->hints[i];
+        struct pb_hint x = {offer_of(m, a), a->count, all->all.n, 0};
 
         if (x.offer == NONE || x.count == 0)
             continue;
-        x.n_holds = holds_add(m, f, &a->holds, a->count, all);
-        if (x.n_holds > 0)
+        x.n_previous = holds_add(m, f, &a->previous, a->count, all);
+        if (x.n_previous > 0)
             v[n++] = x;
     }
-    m->s->advice = v;
-    m->s->n_advice = n;
+    m->s->hints = v;
+    m->s->n_hints = n;
 }
 
 /* So many of each bundle, those of one key in the order of the snapshot. */
 static void deciding_lay(struct maker *m, const struct finder *f)
 {
-    const struct fact_holds *from = &m->facts->deciding;
+    const struct snap_placements *from = &m->snapshot->deciding;
     uint32_t *v;
 
     if (from->n == 0)
         return;
     v = ARENA_ARRAY(m->arena, uint32_t, m->s->n_bundles);
     for (uint32_t i = 0; i < from->n; i++) {
-        const struct fact_hold *h = &from->v[i];
+        const struct snap_placement *h = &from->v[i];
         uint64_t key = key_hash(h->source, h->owner, h->id, h->shape);
         uint32_t at = slot_find(f, key, h->source, h->owner, h->id);
         uint32_t left = h->count, b = f->slot[at] ? f->slot[at] - 1 : NONE;
@@ -284,23 +284,23 @@ static void deciding_lay(struct maker *m, const struct finder *f)
     m->s->deciding = v;
 }
 
-void maker_holds_lay(struct maker *m)
+void maker_previous_lay(struct maker *m)
 {
-    struct sn_node *nodes = (struct sn_node *)m->s->nodes;
+    struct pb_node *nodes = (struct pb_node *)m->s->nodes;
     struct hold_vec all = {{0}};
     struct finder f = {0};
-    bool any = m->facts->n_advice > 0 || m->facts->deciding.n > 0;
+    bool any = m->snapshot->n_hints > 0 || m->snapshot->deciding.n > 0;
 
     for (uint32_t i = 0; i < m->s->n_nodes && !any; i++)
-        any = m->nodes[i]->holds.n > 0;
+        any = m->nodes[i]->previous.n > 0;
     if (!any)
         return;
     finder_make(m, &f);
     for (uint32_t i = 0; i < m->s->n_nodes; i++) {
-        nodes[i].first_hold = all.all.n;
-        nodes[i].n_holds = holds_add(m, &f, &m->nodes[i]->holds, 1, &all);
+        nodes[i].first_previous = all.all.n;
+        nodes[i].n_previous = holds_add(m, &f, &m->nodes[i]->previous, 1, &all);
     }
     advice_lay(m, &f, &all);
     deciding_lay(m, &f);
-    m->s->holds = all.all.v;
+    m->s->previous = all.all.v;
 }

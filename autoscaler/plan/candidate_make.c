@@ -1,5 +1,5 @@
 /*
- * sketch_make.c - the classes a sketch starts with.
+ * candidate_make.c - the classes a sketch starts with.
  *
  * Nodes that cannot be told apart by a planner share a class.  The classes
  * stand in the order in which they are used: ready and busy, ready and idle,
@@ -9,7 +9,7 @@
  */
 #include "limits.h"
 #include "order.h"
-#include "sketch.h"
+#include "candidate.h"
 
 /* ---- classes from nodes */
 
@@ -22,14 +22,14 @@ struct grouping {
     bool clocks;        /* alternatives wait: times tell nodes apart */
 };
 
-static bool on_its_way(const struct sn_node *n)
+static bool on_its_way(const struct pb_node *n)
 {
     return n->state == STATE_INTENDED || n->state == STATE_REQUESTED ||
            n->state == STATE_STARTING;
 }
 
 /* Ready and busy, ready and idle, on their way, draining. */
-static uint32_t use_rank(const struct sn_node *n)
+static uint32_t use_rank(const struct pb_node *n)
 {
     if (n->state == STATE_DRAINING)
         return 3;
@@ -38,16 +38,16 @@ static uint32_t use_rank(const struct sn_node *n)
     return n->idle_ms >= 0;
 }
 
-static int labels_compare(const struct snapshot *s, const struct sn_node *a,
-                          const struct sn_node *b)
+static int labels_compare(const struct problem *s, const struct pb_node *a,
+                          const struct pb_node *b)
 {
     int r = ORDER(a->n_labels, b->n_labels);
 
     if (a->first_label == b->first_label)
         return r;
     for (uint32_t i = 0; r == 0 && i < a->n_labels; i++) {
-        const struct sn_label *x = &s->labels[a->first_label + i];
-        const struct sn_label *y = &s->labels[b->first_label + i];
+        const struct pb_label *x = &s->labels[a->first_label + i];
+        const struct pb_label *y = &s->labels[b->first_label + i];
 
         r = ORDER(x->key, y->key);
         if (r == 0)
@@ -58,9 +58,9 @@ static int labels_compare(const struct snapshot *s, const struct sn_node *a,
 
 /* What limits.end_order would end first is used last, so that it is what is
  * left over.  Only what does not change from tick to tick splits a class. */
-static int end_last(const struct snapshot *s, uint32_t a, uint32_t b, bool all)
+static int end_last(const struct problem *s, uint32_t a, uint32_t b, bool all)
 {
-    const struct sn_node *x = &s->nodes[a], *y = &s->nodes[b];
+    const struct pb_node *x = &s->nodes[a], *y = &s->nodes[b];
     int r = 0;
 
     for (uint32_t k = 0; r == 0 && k < s->limits.n_end_order; k++)
@@ -86,8 +86,8 @@ static int end_last(const struct snapshot *s, uint32_t a, uint32_t b, bool all)
 static int node_compare(const void *ctx, uint32_t a, uint32_t b)
 {
     const struct grouping *g = ctx;
-    const struct snapshot *s = g->t->s;
-    const struct sn_node *x = &s->nodes[a], *y = &s->nodes[b];
+    const struct problem *s = g->t->s;
+    const struct pb_node *x = &s->nodes[a], *y = &s->nodes[b];
     int r = ORDER(use_rank(x), use_rank(y));
 
     if (r == 0)
@@ -103,7 +103,7 @@ static int node_compare(const void *ctx, uint32_t a, uint32_t b)
     if (r == 0 && g->clocks && on_its_way(x))
         r = ORDER(x->progress_ms, y->progress_ms);
     if (r == 0)
-        r = ORDER(x->unit, y->unit);
+        r = ORDER(x->host_group, y->host_group);
     if (r == 0)
         r = ORDER(x->offer, y->offer);
     if (r == 0)
@@ -122,7 +122,7 @@ static int node_compare(const void *ctx, uint32_t a, uint32_t b)
 static int node_before(const void *ctx, uint32_t a, uint32_t b)
 {
     const struct grouping *g = ctx;
-    const struct snapshot *s = g->t->s;
+    const struct problem *s = g->t->s;
     int r = node_compare(ctx, a, b);
 
     if (r == 0)
@@ -132,7 +132,7 @@ static int node_before(const void *ctx, uint32_t a, uint32_t b)
     return r != 0 ? r : ORDER(a, b);
 }
 
-int64_t sketch_tightness(const struct sketch *d, const int64_t *row)
+int64_t candidate_tightness(const struct candidate *d, const int64_t *row)
 {
     int64_t sum = 0;
 
@@ -142,27 +142,27 @@ int64_t sketch_tightness(const struct sketch *d, const int64_t *row)
     return sum;
 }
 
-static void node_measure(struct grouping *g, const struct sketch *d,
+static void node_measure(struct grouping *g, const struct candidate *d,
                          uint32_t i)
 {
-    const struct snapshot *s = g->t->s;
-    const struct sn_node *n = &s->nodes[i];
-    const int64_t *total = sn_row(s, n->total);
+    const struct problem *s = g->t->s;
+    const struct pb_node *n = &s->nodes[i];
+    const int64_t *total = pb_row(s, n->total);
 
     g->total[i] = room_of_row(s, total, g->t->arena);
     g->room[i] = room_of_node(s, n, g->t->arena);
-    g->tight[i] = sketch_tightness(d, sn_row(s, n->available));
+    g->tight[i] = candidate_tightness(d, pb_row(s, n->available));
     for (uint32_t c = 0; c < s->n_columns; c++)
         if (s->columns[c].device && total[c] > 0)
             g->accelerator[i] = true;
-    g->avoided[i] = snapshot_avoided(s, n->first_label, n->n_labels);
+    g->avoided[i] = problem_avoided(s, n->first_label, n->n_labels);
 }
 
-static void class_of_node(struct sketch *d, const struct grouping *g,
+static void class_of_node(struct candidate *d, const struct grouping *g,
                           uint32_t i, uint32_t at)
 {
-    const struct snapshot *s = g->t->s;
-    const struct sn_node *n = &s->nodes[i];
+    const struct problem *s = g->t->s;
+    const struct pb_node *n = &s->nodes[i];
     struct node_class c = {
         .kind = n->state == STATE_DRAINING ? CLASS_DRAINING : CLASS_THERE,
         .n = 1,
@@ -175,19 +175,19 @@ static void class_of_node(struct sketch *d, const struct grouping *g,
         .accelerator = g->accelerator[i],
         .starting = on_its_way(n),
         .undecided = n->undecided,
-        .unit = n->unit,
+        .host_group = n->host_group,
     };
 
     VEC_PUSH(d->arena, &d->classes, c);
 }
 
-static void largest_find(struct sketch *d)
+static void largest_find(struct candidate *d)
 {
-    const struct snapshot *s = d->t->s;
+    const struct problem *s = d->t->s;
 
     d->largest = ARENA_ARRAY(d->arena, int64_t, s->n_columns);
     for (uint32_t i = 0; i < s->n_nodes + s->n_types; i++) {
-        const int64_t *row = sn_row(s, i < s->n_nodes
+        const int64_t *row = pb_row(s, i < s->n_nodes
                                            ? s->nodes[i].total
                                            : s->types[i - s->n_nodes].row);
 
@@ -197,16 +197,16 @@ static void largest_find(struct sketch *d)
     }
 }
 
-static void fence_add(struct sketch *d)
+static void fence_add(struct candidate *d)
 {
     VEC_PUSH(d->arena, &d->classes,
              ((struct node_class){.held = NONE, .next = NONE, .offer = NONE,
                                   .spread = NONE, .demand = NONE}));
 }
 
-static void classes_make(struct sketch *d, const enum leaving *ended)
+static void classes_make(struct candidate *d, const enum leaving *ended)
 {
-    const struct snapshot *s = d->t->s;
+    const struct problem *s = d->t->s;
     struct grouping g = {
         .t = d->t,
         .total = ARENA_ARRAY(d->arena, struct room, s->n_nodes),
@@ -257,20 +257,20 @@ static void classes_make(struct sketch *d, const enum leaving *ended)
     }
 }
 
-void sketch_start(const struct tables *t, const enum leaving *ended,
-                  struct sketch *ret)
+void candidate_start(const struct tables *t, const enum leaving *ended,
+                  struct candidate *ret)
 {
-    const struct snapshot *s = t->s;
-    struct sketch *d = ret;
+    const struct problem *s = t->s;
+    struct candidate *d = ret;
 
-    *d = (struct sketch){.t = t, .arena = t->arena};
+    *d = (struct candidate){.t = t, .arena = t->arena};
     largest_find(d);
     classes_make(d, ended);
     d->fence_pool = d->classes.n;
     fence_add(d);
-    d->left = ARENA_ARRAY(t->arena, uint32_t, t->n_wants);
-    for (uint32_t i = 0; i < t->n_wants; i++)
-        d->left[i] = t->wants[i].count;
+    d->left = ARENA_ARRAY(t->arena, uint32_t, t->n_groups);
+    for (uint32_t i = 0; i < t->n_groups; i++)
+        d->left[i] = t->groups[i].count;
     d->type_count = ARENA_ARRAY(t->arena, uint32_t, s->n_types);
     d->type_starting = ARENA_ARRAY(t->arena, uint32_t, s->n_types);
     d->type_ready = ARENA_ARRAY(t->arena, uint32_t, s->n_types);
@@ -284,10 +284,10 @@ void sketch_start(const struct tables *t, const enum leaving *ended,
 
 #define COPY(a, v, n) arena_copy((a), (v), sizeof *(v) * (size_t)(n))
 
-void sketch_copy(const struct sketch *from, struct sketch *ret)
+void candidate_copy(const struct candidate *from, struct candidate *ret)
 {
-    const struct snapshot *s = from->t->s;
-    struct sketch *d = ret;
+    const struct problem *s = from->t->s;
+    struct candidate *d = ret;
 
     *d = *from;
     d->classes.v = COPY(d->arena, from->classes.v, from->classes.n);
@@ -298,7 +298,7 @@ void sketch_copy(const struct sketch *from, struct sketch *ret)
     d->undo.n = d->undo.cap = 0;
     d->bought.v = COPY(d->arena, from->bought.v, from->bought.n);
     d->bought.cap = from->bought.n;
-    d->left = COPY(d->arena, from->left, from->t->n_wants);
+    d->left = COPY(d->arena, from->left, from->t->n_groups);
     d->type_count = COPY(d->arena, from->type_count, s->n_types);
     d->offer_bought = COPY(d->arena, from->offer_bought, s->n_offers);
     d->type_starting = COPY(d->arena, from->type_starting, s->n_types);

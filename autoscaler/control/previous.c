@@ -12,54 +12,54 @@
 #include "../model/codec.h"
 #include "state.h"
 
-struct fact_holds holds_placed(const struct snapshot *s, const struct plan *p,
+struct snap_placements previous_placed(const struct problem *s, const struct plan *p,
                                uint32_t first, uint32_t n, struct arena *arena)
 {
-    struct fact_hold *v = ARENA_ARRAY(arena, struct fact_hold, n);
+    struct snap_placement *v = ARENA_ARRAY(arena, struct snap_placement, n);
 
     for (uint32_t i = 0; i < n; i++) {
         const struct plan_placement *x = &p->placements[first + i];
-        const struct sn_demand *d = &s->demands[s->bundles[x->bundle].demand];
+        const struct pb_demand *d = &s->demands[s->bundles[x->bundle].demand];
 
-        v[i] = (struct fact_hold){
+        v[i] = (struct snap_placement){
             .source = d->source, .owner = s->str[d->owner],
-            .id = s->str[d->id], .shape = snapshot_digest(s, x->bundle),
+            .id = s->str[d->id], .shape = problem_digest(s, x->bundle),
             .alt = x->alt, .count = x->count};
     }
-    return (struct fact_holds){v, n};
+    return (struct snap_placements){v, n};
 }
 
-char *holds_text(const struct fact_holds *h)
+char *previous_text(const struct snap_placements *h)
 {
     json_t *list;
     char *text;
 
     if (h->n == 0)
         return NULL;
-    list = codec_holds_write(h);
+    list = codec_previous_write(h);
     text = json_dumps(list, JSON_COMPACT);
     json_decref(list);
     return text;
 }
 
-struct holds_reader holds_reader(struct control *c, struct arena *arena)
+struct previous_reader previous_reader(struct control *c, struct arena *arena)
 {
     uint32_t n = c->memory ? c->memory->now->n_demands : 0;
 
-    return (struct holds_reader){c, arena,
+    return (struct previous_reader){c, arena,
                                  ARENA_ARRAY(arena, const char *, 2 * n)};
 }
 
 /* The remembered page may go before these facts do: words are copied, once for
  * each demand. */
-static struct fact_holds from_memory(struct holds_reader *r, uint32_t node)
+static struct snap_placements from_memory(struct previous_reader *r, uint32_t node)
 {
-    const struct snapshot *s = r->c->memory->now;
+    const struct problem *s = r->c->memory->now;
     const struct plan *p = r->c->memory->plan;
     const struct plan_node *n = &p->nodes[node];
-    struct fact_holds h = holds_placed(s, p, n->first_placement,
+    struct snap_placements h = previous_placed(s, p, n->first_placement,
                                        n->n_placements, r->arena);
-    struct fact_hold *v = (struct fact_hold *)h.v;   /* ours, just made */
+    struct snap_placement *v = (struct snap_placement *)h.v;   /* ours, just made */
 
     for (uint32_t i = 0; i < h.n; i++) {
         uint32_t b = p->placements[n->first_placement + i].bundle;
@@ -75,10 +75,10 @@ static struct fact_holds from_memory(struct holds_reader *r, uint32_t node)
     return h;
 }
 
-struct fact_holds holds_of(struct holds_reader *r, const struct machine *m)
+struct snap_placements previous_of(struct previous_reader *r, const struct machine *m)
 {
     const struct status_page *memory = r->c->memory;
-    struct fact_holds h = {0};
+    struct snap_placements h = {0};
     json_t *list = NULL;
     struct err err;
 
@@ -86,21 +86,21 @@ struct fact_holds holds_of(struct holds_reader *r, const struct machine *m)
         return h;
     if (memory && !m->undecided && m->held_tick == memory->tick)
         return from_memory(r, m->held_node);
-    if (!m->holds)
+    if (!m->previous)
         return h;
     /* Words of ours; what is wrong with them only costs the memory. */
-    if (codec_parse(m->holds, strlen(m->holds), &list, &err) == ST_OK &&
-        codec_holds_read(list, r->arena, &h, &err) != ST_OK)
-        h = (struct fact_holds){0};
+    if (codec_parse(m->previous, strlen(m->previous), &list, &err) == ST_OK &&
+        codec_previous_read(list, r->arena, &h, &err) != ST_OK)
+        h = (struct snap_placements){0};
     json_decref(list);
     return h;
 }
 
 /* While the head cannot be read its demand is left out: what nodes are for
  * must outlast that. */
-void holds_remember(struct control *c, struct status_page *page)
+void previous_remember(struct control *c, struct status_page *page)
 {
-    const struct snapshot *now = page->now;
+    const struct problem *now = page->now;
 
     if (!now->head_fresh)
         return;

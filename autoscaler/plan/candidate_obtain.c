@@ -1,5 +1,5 @@
 /*
- * sketch_obtain.c - nodes bought, and the pool.
+ * candidate_obtain.c - nodes bought, and the pool.
  *
  * Classes form two lists by `next`: those that are placed on, and behind
  * fence_pool those in the pool.  Moving one from list to list is a change like
@@ -7,21 +7,21 @@
  */
 #include "limits.h"
 #include "quota.h"
-#include "sketch.h"
-#include "unit.h"
+#include "candidate.h"
+#include "host_group.h"
 
 /* Moves class i, which follows `before` in the pool, to the new ones. */
-static void bring_back(struct sketch *d, uint32_t before, uint32_t i)
+static void bring_back(struct candidate *d, uint32_t before, uint32_t i)
 {
-    struct node_class *c = sketch_touch(d, i);
+    struct node_class *c = candidate_touch(d, i);
     uint32_t next = c->next;
 
     c->next = d->classes.v[d->fence_new].next;
-    sketch_touch(d, before)->next = next;
-    sketch_touch(d, d->fence_new)->next = i;
+    candidate_touch(d, before)->next = next;
+    candidate_touch(d, d->fence_new)->next = i;
 }
 
-void sketch_unpool(struct sketch *d)
+void candidate_unpool(struct candidate *d)
 {
     uint32_t i;
 
@@ -29,7 +29,7 @@ void sketch_unpool(struct sketch *d)
         bring_back(d, d->fence_pool, i);
 }
 
-void sketch_pool(struct sketch *d)
+void candidate_pool(struct candidate *d)
 {
     uint32_t last = 0, last_pool = d->fence_pool, next;
 
@@ -41,29 +41,29 @@ void sketch_pool(struct sketch *d)
             last = i;
             continue;
         }
-        sketch_touch(d, last)->next = next;
-        sketch_touch(d, last_pool)->next = i;
+        candidate_touch(d, last)->next = next;
+        candidate_touch(d, last_pool)->next = i;
         last_pool = i;
     }
     if (last_pool != d->fence_pool)
-        sketch_touch(d, last_pool)->next = NONE;
+        candidate_touch(d, last_pool)->next = NONE;
 }
 
-void sketch_take(struct sketch *d, uint32_t class_ix, uint32_t count)
+void candidate_take(struct candidate *d, uint32_t class_ix, uint32_t count)
 {
     uint32_t before = d->fence_pool;
 
     while (d->classes.v[before].next != class_ix)
         before = d->classes.v[before].next;
     if (count < d->classes.v[class_ix].n)
-        sketch_split(d, class_ix, count);
+        candidate_split(d, class_ix, count);
     bring_back(d, before, class_ix);
 }
 
-uint32_t sketch_obtain(struct sketch *d, uint32_t offer, uint32_t count,
+uint32_t candidate_obtain(struct candidate *d, uint32_t offer, uint32_t count,
                        enum claim claim, enum reason why, uint32_t demand)
 {
-    const struct sn_offer *o = &d->t->s->offers[offer];
+    const struct pb_offer *o = &d->t->s->offers[offer];
     const struct room *room = &d->t->room[o->type];
     uint32_t i = d->classes.n, most;
     enum reason unused;
@@ -88,16 +88,16 @@ uint32_t sketch_obtain(struct sketch *d, uint32_t offer, uint32_t count,
 
         most = nodes < most ? nodes : most;
     }
-    most = unit_whole(d->t->s, offer, count, most);
+    most = host_group_whole(d->t->s, offer, count, most);
     if (most == 0)
         return NONE;
     b.count = most;
     c.n = most < count ? most : count;
-    c.unit = unit_hosts(d->t->s, offer) > 1 ? NEW_UNIT | d->bought.n : 0;
+    c.host_group = host_group_hosts(d->t->s, offer) > 1 ? NEW_HOST_GROUP | d->bought.n : 0;
     if (c.n < most)
         c.next = i + 1;
     VEC_PUSH(d->arena, &d->classes, c);
-    sketch_touch(d, d->fence_new)->next = i;
+    candidate_touch(d, d->fence_new)->next = i;
     if (c.n < most) {          /* the rest of a unit */
         c.next = after;
         c.n = most - c.n;

@@ -1,13 +1,13 @@
 /*
- * sketch.h - a plan in the making.
+ * candidate.h - a plan in the making.
  *
  * Equal nodes form one class: those that are there, those on their way, and
  * those this plan buys.  Placing splits a class into nodes that hold the same
  * things.  Everything a gang does can be taken back to a mark.  A sketch owns
  * its counters of the limits; several sketches of one snapshot are compared.
  */
-#ifndef PLAN_SKETCH_H
-#define PLAN_SKETCH_H
+#ifndef PLAN_CANDIDATE_H
+#define PLAN_CANDIDATE_H
 
 #include "../model/plan.h"
 #include "tables.h"
@@ -40,11 +40,11 @@ struct node_class {
     bool undrain;           /* DRAINING: wanted for the type's min */
     enum reason why;        /* NEW: for what it is bought */
     uint32_t demand;
-    uint32_t unit;          /* of several machines; 0: none.  unit.h */
+    uint32_t host_group;          /* of several machines; 0: none.  unit.h */
 };
-#define NEW_UNIT UINT32_C(0x80000000)
+#define NEW_HOST_GROUP UINT32_C(0x80000000)
 
-struct held { uint32_t want, alt, count, next; };
+struct held { uint32_t group, alt, count, next; };
 
 struct undo { uint32_t ix; struct node_class old; };
 struct mark { uint32_t n_undo, n_classes, n_bought; };
@@ -52,14 +52,14 @@ struct bought { uint32_t offer, count; bool dropped; };
 
 /* How a sketch is made: the planner tries a few and keeps the best. */
 struct tactics {
-    bool holds;            /* first what nodes hold by the last plan */
-    bool advice;           /* then what a longer thought would buy */
+    bool previous;            /* first what nodes hold by the last plan */
+    bool hints;           /* then what a longer thought would buy */
     bool work_first;       /* tasks and gangs before requests */
     bool gangs_last;       /* of the same priority */
     bool pool;             /* the cover packs the nodes that are there too */
 };
 
-struct sketch {
+struct candidate {
     const struct tables *t;
     struct arena *arena;
     VEC(struct node_class) classes;   /* 0: the fence before all */
@@ -86,7 +86,7 @@ struct sketch {
     int64_t bound;                    /* of the only cover, -1: not known */
     uint32_t n_covers, n_single;      /* purchases by cover, and without */
     int64_t min_cost;                 /* part of bought_cost: for mins */
-    uint32_t only_unit;               /* only nodes of this one; 0: all */
+    uint32_t only_host_group;               /* only nodes of this one; 0: all */
     bool patient;                     /* silent nodes count too: clock.h */
     bool newer;                       /* only nodes newer than the demand */
     bool apart;                       /* not on open ones of its own kind */
@@ -111,48 +111,48 @@ enum leaving {
 
 /* Fills the limits' counters and the classes from the nodes; ended[i] nodes
  * give no room. */
-void sketch_start(const struct tables *t, const enum leaving *ended,
-                  struct sketch *ret);
+void candidate_start(const struct tables *t, const enum leaving *ended,
+                  struct candidate *ret);
 /* The same again, for another try; shares what does not change. */
-void sketch_copy(const struct sketch *from, struct sketch *ret);
+void candidate_copy(const struct candidate *from, struct candidate *ret);
 
-struct mark sketch_mark(struct sketch *d);
-void sketch_undo(struct sketch *d, struct mark m);
+struct mark candidate_mark(struct candidate *d);
+void candidate_undo(struct candidate *d, struct mark m);
 
 /* Class i keeps k of its nodes; the others become the class that is returned,
  * next in the order.  0 < k < n. */
-uint32_t sketch_split(struct sketch *d, uint32_t i, uint32_t k);
+uint32_t candidate_split(struct candidate *d, uint32_t i, uint32_t k);
 
 /* Puts `count` of a want on each node of the class. */
-void sketch_hold(struct sketch *d, uint32_t i, uint32_t want, uint32_t alt,
+void candidate_hold(struct candidate *d, uint32_t i, uint32_t group, uint32_t alt,
                 uint32_t count);
 /* Sets a class's gang mark. */
-void sketch_spread(struct sketch *d, uint32_t i, uint32_t gang);
-void sketch_undrain(struct sketch *d, uint32_t i);
+void candidate_spread(struct candidate *d, uint32_t i, uint32_t gang);
+void candidate_undrain(struct candidate *d, uint32_t i);
 
 /* Up to `count` new nodes of an offer within the limits: a class, or NONE. */
-uint32_t sketch_obtain(struct sketch *d, uint32_t offer, uint32_t count,
+uint32_t candidate_obtain(struct candidate *d, uint32_t offer, uint32_t count,
                        enum claim claim, enum reason why, uint32_t demand);
 
 /* Puts every node there is, new ones too, into the pool, to be taken from it
- * one class at a time by sketch_take(). */
-void sketch_pool(struct sketch *d);
-void sketch_unpool(struct sketch *d);
+ * one class at a time by candidate_take(). */
+void candidate_pool(struct candidate *d);
+void candidate_unpool(struct candidate *d);
 /* `count` nodes of a pooled class. */
-void sketch_take(struct sketch *d, uint32_t class_ix, uint32_t count);
+void candidate_take(struct candidate *d, uint32_t class_ix, uint32_t count);
 
 /* For sketch_*.c only: a class about to be changed, and how much of its room
  * is free. */
-struct node_class *sketch_touch(struct sketch *d, uint32_t i);
-int64_t sketch_tightness(const struct sketch *d, const int64_t *row);
+struct node_class *candidate_touch(struct candidate *d, uint32_t i);
+int64_t candidate_tightness(const struct candidate *d, const int64_t *row);
 
 /* A bought node (a class of one) that is not bought after all: what it held
  * is left again.  Undo as ever, but `left` is the caller's. */
-void sketch_drop(struct sketch *d, uint32_t i);
+void candidate_drop(struct candidate *d, uint32_t i);
 
-bool sketch_matches(const struct sketch *d, uint32_t i, uint32_t shape);
+bool candidate_matches(const struct candidate *d, uint32_t i, uint32_t shape);
 
 /* The shape of alternative k of a want. */
-uint32_t sketch_shape(const struct sketch *d, uint32_t want, uint32_t alt);
+uint32_t candidate_shape(const struct candidate *d, uint32_t group, uint32_t alt);
 
 #endif

@@ -112,7 +112,7 @@ static bool labels_read(struct jin *in, const struct jpath *at,
 /* ---- node types */
 
 static bool offer_read(struct jin *in, const struct jpath *at, const json_t *v,
-                       struct fact_offer *ret)
+                       struct snap_offer *ret)
 {
     static const char *const keys[] = {"zone", "spot", "price",
                                        "set_aside_until_ms", "set_aside_for",
@@ -125,7 +125,7 @@ static bool offer_read(struct jin *in, const struct jpath *at, const json_t *v,
         !jin_get_bool(in, at, v, "spot", &ret->spot) ||
         !jin_get_dollars(in, at, v, "price", &ret->price_micros_hour) ||
         !jin_get_int(in, at, v, "set_aside_until_ms", 0, TIME_MAX,
-                      &ret->set_aside_until_ms) ||
+                      &ret->backoff_until_ms) ||
         !jin_get_int(in, at, v, "failed_ms", 0, TIME_MAX, &ret->failed_ms) ||
         !jin_get_count(in, at, v, "room", 0, COUNT32_MAX, UNLIMITED,
                         &ret->room) ||
@@ -133,17 +133,17 @@ static bool offer_read(struct jin *in, const struct jpath *at, const json_t *v,
         return false;
     ret->idle_timeout_ms = idle_ms < 0 ? 0 : idle_ms > 0 ? idle_ms : 1;
     JIN_WORD(in, at, v, "set_aside_for", status_word, ST_COUNT, enum status,
-             ret->set_aside_for);
+             ret->backoff_for);
     return true;
 }
 
 static bool offers_read(struct jin *in, const struct jpath *at,
-                        const json_t *o, struct fact_type *ret)
+                        const json_t *o, struct snap_type *ret)
 {
     const json_t *v = json_object_get(o, "offers");
-    struct fact_offer usual = {.zone = "", .price_micros_hour = -1,
+    struct snap_offer usual = {.zone = "", .price_micros_hour = -1,
                                .room = UNLIMITED};
-    struct fact_offer *offers;
+    struct snap_offer *offers;
     size_t i, n = 1;
     json_t *e;
 
@@ -162,7 +162,7 @@ static bool offers_read(struct jin *in, const struct jpath *at,
     } else {
         v = NULL;
     }
-    offers = ARENA_ARRAY(in->arena, struct fact_offer, n);
+    offers = ARENA_ARRAY(in->arena, struct snap_offer, n);
     for (i = 0; i < n; i++)
         offers[i] = usual;
     json_array_foreach(v, i, e)
@@ -186,7 +186,7 @@ static bool resources_get(struct jin *in, const struct jpath *at,
 }
 
 static bool type_read(struct jin *in, const struct jpath *at, const json_t *v,
-                      struct fact_type *t)
+                      struct snap_type *t)
 {
     static const char *const keys[] = {
         "name", "provider", "machine", "pool", "resources", "labels",
@@ -195,7 +195,7 @@ static bool type_read(struct jin *in, const struct jpath *at, const json_t *v,
         "note"};
     int64_t priority = 0;
 
-    *t = (struct fact_type){.name = "", .provider = "", .machine = "",
+    *t = (struct snap_type){.name = "", .provider = "", .machine = "",
                             .pool = "", .max = UNLIMITED, .boot_ms = -1,
                             .idle_timeout_ms = -1, .hosts = 1};
     if (!jin_object(in, at, v, keys, COUNT(keys)) ||
@@ -230,7 +230,7 @@ static bool type_read(struct jin *in, const struct jpath *at, const json_t *v,
 /* ---- nodes */
 
 static bool node_read(struct jin *in, const struct jpath *at, const json_t *v,
-                      struct fact_node *n)
+                      struct snap_node *n)
 {
     static const char *const keys[] = {
         "id", "type", "state", "head", "foreign", "outdated", "zone", "spot",
@@ -240,11 +240,11 @@ static bool node_read(struct jin *in, const struct jpath *at, const json_t *v,
         "cloud_id", "address", "ray_id", "provider", "request_id", "note"};
     struct qtys nothing = {0};
 
-    *n = (struct fact_node){
+    *n = (struct snap_node){
         .id = "", .type = "", .zone = "", .state = STATE_READY, .idle_ms = -1,
         .price_micros_hour = -1, .activity = "", .cloud_id = "", .address = "",
         .ray_id = "", .provider = "", .request_id = "", .note = "",
-        .unit = ""};
+        .host_group = ""};
     if (!jin_object(in, at, v, keys, COUNT(keys)) ||
         !jin_get_text(in, at, v, "id", &n->id))
         return false;
@@ -254,7 +254,7 @@ static bool node_read(struct jin *in, const struct jpath *at, const json_t *v,
         !jin_get_text(in, at, v, "zone", &n->zone) ||
         !jin_get_bool(in, at, v, "spot", &n->spot) ||
         !jin_get_bool(in, at, v, "head", &n->head) ||
-        !jin_get_bool(in, at, v, "foreign", &n->foreign) ||
+        !jin_get_bool(in, at, v, "foreign", &n->unmanaged) ||
         !jin_get_bool(in, at, v, "outdated", &n->outdated) ||
         !resources_get(in, at, v, "total", QUANTITY_ANY, &n->total))
         return false;
@@ -271,7 +271,7 @@ static bool node_read(struct jin *in, const struct jpath *at, const json_t *v,
     /* Ray repeats the marker in what is available. */
     if (!labels_read(in, at, v, &n->total, &n->labels) ||
         !taints_read(in, at, v, &n->taints) ||
-        !jin_get_text(in, at, v, "unit", &n->unit) ||
+        !jin_get_text(in, at, v, "unit", &n->host_group) ||
         !jin_get_int(in, at, v, "progress_ms", 0, TIME_MAX,
                       &n->progress_ms) ||
         !jin_get_int(in, at, v, "idle_ms", -1, TIME_MAX, &n->idle_ms) ||
@@ -280,7 +280,7 @@ static bool node_read(struct jin *in, const struct jpath *at, const json_t *v,
         !jin_get_dollars(in, at, v, "price", &n->price_micros_hour) ||
         !jin_get_int(in, at, v, "hold_until_ms", 0, TIME_MAX,
                       &n->hold_until_ms) ||
-        !holds_read(in, at, v, "holds", &n->holds) ||
+        !previous_read(in, at, v, "holds", &n->previous) ||
         !jin_get_bool(in, at, v, "undecided", &n->undecided) ||
         !jin_get_text(in, at, v, "activity", &n->activity) ||
         !jin_get_text(in, at, v, "cloud_id", &n->cloud_id) ||
@@ -299,18 +299,18 @@ static bool node_read(struct jin *in, const struct jpath *at, const json_t *v,
 
 /* ---- demand */
 
-struct demand_vec { VEC(struct fact_demand) all; };
+struct demand_vec { VEC(struct snap_demand) all; };
 
 /* An entry of "demands", "gangs" or "requests": they differ in defaults. */
 static bool demand_read(struct jin *in, const struct jpath *at,
-                        const json_t *v, struct fact_demand d, uint64_t *total,
+                        const json_t *v, struct snap_demand d, uint64_t *total,
                         struct demand_vec *to)
 {
     static const char *const keys[] = {
         BUNDLE_KEYS, "owner", "id", "queue", "source", "strategy", "priority",
         "since_ms", "bundles"};
     const json_t *list;
-    struct fact_bundle *bundles;
+    struct snap_bundle *bundles;
     int64_t priority = 0;
     size_t i, n = 1;
     json_t *e;
@@ -342,7 +342,7 @@ static bool demand_read(struct jin *in, const struct jpath *at,
         if (n == 0)
             return true;  /* asks for nothing */
     }
-    bundles = ARENA_ARRAY(in->arena, struct fact_bundle, n);
+    bundles = ARENA_ARRAY(in->arena, struct snap_bundle, n);
     if (!list && !bundle_read_checked(in, at, v, &bundles[0]))
         return false;
     json_array_foreach(list, i, e)
@@ -362,7 +362,7 @@ static bool demand_read(struct jin *in, const struct jpath *at,
     return true;
 }
 
-static bool demands_read(struct jin *in, const json_t *root, struct facts *f)
+static bool demands_read(struct jin *in, const json_t *root, struct snapshot *f)
 {
     static const struct {
         const char *key, *owner;
@@ -381,7 +381,7 @@ static bool demands_read(struct jin *in, const json_t *root, struct facts *f)
     for (i = 0; i < COUNT(lists); i++) {
         const json_t *v = json_object_get(root, lists[i].key);
         const struct jpath *at = JPATH_KEY(NULL, lists[i].key);
-        struct fact_demand usual = {.source = lists[i].source,
+        struct snap_demand usual = {.source = lists[i].source,
                                     .owner = lists[i].owner, .id = "",
                                     .queue = "",
                                     .strategy = lists[i].strategy};
@@ -403,11 +403,11 @@ static bool demands_read(struct jin *in, const json_t *root, struct facts *f)
 
 /* ---- all together */
 
-static bool types_read(struct jin *in, const json_t *root, struct facts *f)
+static bool types_read(struct jin *in, const json_t *root, struct snapshot *f)
 {
     const json_t *v = json_object_get(root, "node_types");
     const struct jpath *at = JPATH_KEY(NULL, "node_types");
-    struct fact_type *types;
+    struct snap_type *types;
     size_t i;
     json_t *e;
 
@@ -415,7 +415,7 @@ static bool types_read(struct jin *in, const json_t *root, struct facts *f)
         return true;
     if (!jin_list(in, at, v, JIN_ITEMS_MAX))
         return false;
-    types = ARENA_ARRAY(in->arena, struct fact_type, json_array_size(v));
+    types = ARENA_ARRAY(in->arena, struct snap_type, json_array_size(v));
     json_array_foreach(v, i, e)
     {
         if (!type_read(in, JPATH_AT(at, i), e, &types[i]))
@@ -426,11 +426,11 @@ static bool types_read(struct jin *in, const json_t *root, struct facts *f)
     return true;
 }
 
-static bool nodes_read(struct jin *in, const json_t *root, struct facts *f)
+static bool nodes_read(struct jin *in, const json_t *root, struct snapshot *f)
 {
     const json_t *v = json_object_get(root, "nodes");
     const struct jpath *at = JPATH_KEY(NULL, "nodes");
-    struct fact_node *nodes;
+    struct snap_node *nodes;
     size_t i;
     json_t *e;
 
@@ -438,7 +438,7 @@ static bool nodes_read(struct jin *in, const json_t *root, struct facts *f)
         return true;
     if (!jin_list(in, at, v, JIN_ITEMS_MAX))
         return false;
-    nodes = ARENA_ARRAY(in->arena, struct fact_node, json_array_size(v));
+    nodes = ARENA_ARRAY(in->arena, struct snap_node, json_array_size(v));
     json_array_foreach(v, i, e)
     {
         if (!node_read(in, JPATH_AT(at, i), e, &nodes[i]))
@@ -449,8 +449,8 @@ static bool nodes_read(struct jin *in, const json_t *root, struct facts *f)
     return true;
 }
 
-enum status codec_facts_read(const json_t *root, struct arena *arena,
-                             struct facts **ret, struct err *err)
+enum status codec_snapshot_read(const json_t *root, struct arena *arena,
+                             struct snapshot **ret, struct err *err)
 {
     static const char *const keys[] = {
         "schema", "name", "note", "about", "expect", "cluster", "now_ms",
@@ -459,7 +459,7 @@ enum status codec_facts_read(const json_t *root, struct arena *arena,
         "plan", "recorded"};
     struct err unused;
     struct jin in = {arena, err ? err : &unused};
-    struct facts *f = ARENA_NEW(arena, struct facts);
+    struct snapshot *f = ARENA_NEW(arena, struct snapshot);
 
     f->cluster = "";
     f->head_fresh = true;
@@ -471,7 +471,7 @@ enum status codec_facts_read(const json_t *root, struct arena *arena,
         !queues_read(&in, root, f) ||
         !nodes_read(&in, root, f) || !demands_read(&in, root, f) ||
         !advice_read(&in, root, f) ||
-        !holds_read(&in, NULL, root, "deciding", &f->deciding))
+        !previous_read(&in, NULL, root, "deciding", &f->deciding))
         return ST_INVALID;
     *ret = f;
     return ST_OK;

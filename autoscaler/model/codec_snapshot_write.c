@@ -1,5 +1,5 @@
 /*
- * codec_facts_write.c - facts to snapshot.json.
+ * codec_snapshot_write.c - facts to snapshot.json.
  *
  * What is at its default is left out, so that a file shows what matters;
  * reading it again gives the same snapshot, bit for bit.
@@ -47,16 +47,16 @@ static void put_labels(json_t *o, const struct pairs *p)
     json_object_set_new(o, "labels", labels);
 }
 
-static json_t *offer_write(const struct fact_offer *f)
+static json_t *offer_write(const struct snap_offer *f)
 {
     json_t *o = json_object();
 
     put_text(o, "zone", f->zone);
     put_true(o, "spot", f->spot);
     json_object_set_new(o, "price", jin_dollars(f->price_micros_hour));
-    put_int(o, "set_aside_until_ms", f->set_aside_until_ms, 0);
-    if (f->set_aside_for != ST_OK)
-        put_text(o, "set_aside_for", status_name(f->set_aside_for));
+    put_int(o, "set_aside_until_ms", f->backoff_until_ms, 0);
+    if (f->backoff_for != ST_OK)
+        put_text(o, "set_aside_for", status_name(f->backoff_for));
     put_int(o, "failed_ms", f->failed_ms, 0);
     put_count(o, "room", f->room, UNLIMITED);
     if (f->idle_timeout_ms > 0)
@@ -65,7 +65,7 @@ static json_t *offer_write(const struct fact_offer *f)
     return o;
 }
 
-static json_t *type_write(const struct fact_type *t)
+static json_t *type_write(const struct snap_type *t)
 {
     json_t *o = json_object(), *offers = json_array();
 
@@ -93,7 +93,7 @@ static json_t *type_write(const struct fact_type *t)
     return o;
 }
 
-static json_t *node_write(const struct fact_node *n)
+static json_t *node_write(const struct snap_node *n)
 {
     json_t *o = json_object();
 
@@ -103,7 +103,7 @@ static json_t *node_write(const struct fact_node *n)
     put_text(o, "zone", n->zone);
     put_true(o, "spot", n->spot);
     put_true(o, "head", n->head);
-    put_true(o, "foreign", n->foreign);
+    put_true(o, "foreign", n->unmanaged);
     put_true(o, "outdated", n->outdated);
     if (n->total.n > 0) {
         json_object_set_new(o, "total", resources_write(&n->total));
@@ -111,7 +111,7 @@ static json_t *node_write(const struct fact_node *n)
     }
     put_labels(o, &n->labels);
     taints_write(o, &n->taints);
-    put_text(o, "unit", n->unit);
+    put_text(o, "unit", n->host_group);
     put_int(o, "progress_ms", n->progress_ms, 0);
     put_int(o, "idle_ms", n->idle_ms, -1);
     put_int(o, "since_ms", n->since_ms, 0);
@@ -121,8 +121,8 @@ static json_t *node_write(const struct fact_node *n)
     if (n->hold != REASON_NONE)
         put_text(o, "hold", reason_code(n->hold));
     put_int(o, "hold_until_ms", n->hold_until_ms, 0);
-    if (n->holds.n > 0)
-        json_object_set_new(o, "holds", codec_holds_write(&n->holds));
+    if (n->previous.n > 0)
+        json_object_set_new(o, "holds", codec_previous_write(&n->previous));
     put_true(o, "undecided", n->undecided);
     put_text(o, "activity", n->activity);
     put_text(o, "cloud_id", n->cloud_id);
@@ -134,7 +134,7 @@ static json_t *node_write(const struct fact_node *n)
     return o;
 }
 
-static json_t *demand_write(const struct fact_demand *d)
+static json_t *demand_write(const struct snap_demand *d)
 {
     json_t *o = json_object(), *bundles;
 
@@ -160,7 +160,7 @@ static json_t *demand_write(const struct fact_demand *d)
     return o;
 }
 
-json_t *codec_facts_write(const struct facts *f)
+json_t *codec_snapshot_write(const struct snapshot *f)
 {
     json_t *o = json_object(), *types = json_array(), *nodes = json_array();
     json_t *demands = json_array(), *gangs = json_array();
@@ -176,7 +176,7 @@ json_t *codec_facts_write(const struct facts *f)
     for (uint32_t i = 0; i < f->n_nodes; i++)
         json_array_append_new(nodes, node_write(&f->nodes[i]));
     for (uint32_t i = 0; i < f->n_demands; i++) {
-        const struct fact_demand *d = &f->demands[i];
+        const struct snap_demand *d = &f->demands[i];
         json_t *to = d->source == SOURCE_GANG      ? gangs
                      : d->source == SOURCE_REQUEST ? requests
                                                    : demands;
@@ -191,10 +191,10 @@ json_t *codec_facts_write(const struct facts *f)
     if (f->n_queues > 0)
         json_object_set_new(o, "queues",
                             queues_write(f->queues, f->n_queues));
-    if (f->n_advice > 0)
+    if (f->n_hints > 0)
         json_object_set_new(o, "advice",
-                            advice_write(f->advice, f->n_advice));
+                            advice_write(f->hints, f->n_hints));
     if (f->deciding.n > 0)
-        json_object_set_new(o, "deciding", codec_holds_write(&f->deciding));
+        json_object_set_new(o, "deciding", codec_previous_write(&f->deciding));
     return o;
 }

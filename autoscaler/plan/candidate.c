@@ -1,16 +1,16 @@
 /*
- * sketch.c - changing a sketch, and taking changes back.
+ * candidate.c - changing a sketch, and taking changes back.
  *
  * Rooms are values (room.h), so that undo keeps the old struct of a class and
- * nothing else.  Every change of a class goes through sketch_touch().
+ * nothing else.  Every change of a class goes through candidate_touch().
  */
-#include "sketch.h"
+#include "candidate.h"
 
 #include <assert.h>
 
 #include "limits.h"
 
-struct node_class *sketch_touch(struct sketch *d, uint32_t i)
+struct node_class *candidate_touch(struct candidate *d, uint32_t i)
 {
     if (d->marked) {
         struct undo u = {i, d->classes.v[i]};
@@ -21,13 +21,13 @@ struct node_class *sketch_touch(struct sketch *d, uint32_t i)
     return &d->classes.v[i];
 }
 
-struct mark sketch_mark(struct sketch *d)
+struct mark candidate_mark(struct candidate *d)
 {
     d->marked = true;
     return (struct mark){d->undo.n, d->classes.n, d->bought.n};
 }
 
-void sketch_undo(struct sketch *d, struct mark m)
+void candidate_undo(struct candidate *d, struct mark m)
 {
     while (d->undo.n > m.n_undo) {
         const struct undo *u = &d->undo.v[--d->undo.n];
@@ -43,7 +43,7 @@ void sketch_undo(struct sketch *d, struct mark m)
     }
 }
 
-uint32_t sketch_split(struct sketch *d, uint32_t i, uint32_t k)
+uint32_t candidate_split(struct candidate *d, uint32_t i, uint32_t k)
 {
     uint32_t j = d->classes.n;
     struct node_class rest = d->classes.v[i];
@@ -53,47 +53,47 @@ uint32_t sketch_split(struct sketch *d, uint32_t i, uint32_t k)
     rest.first += k;
     rest.n -= k;
     VEC_PUSH(d->arena, &d->classes, rest);
-    c = sketch_touch(d, i);
+    c = candidate_touch(d, i);
     c->n = k;
     c->next = j;
     return j;
 }
 
-void sketch_hold(struct sketch *d, uint32_t i, uint32_t want, uint32_t alt,
+void candidate_hold(struct candidate *d, uint32_t i, uint32_t group, uint32_t alt,
                 uint32_t count)
 {
     const struct tables *t = d->t;
-    enum side side = t->wants[want].side;
-    struct node_class *c = sketch_touch(d, i);
-    struct held h = {want, alt, count, c->held};
+    enum side side = t->groups[group].side;
+    struct node_class *c = candidate_touch(d, i);
+    struct held h = {group, alt, count, c->held};
 
-    assert(count > 0 && (uint64_t)c->n * count <= d->left[want]);
+    assert(count > 0 && (uint64_t)c->n * count <= d->left[group]);
     c->room[side] = room_take(t->s, &c->room[side],
-                              &t->needs[sketch_shape(d, want, alt)], count,
+                              &t->needs[candidate_shape(d, group, alt)], count,
                               d->arena);
     c->held = d->held.n;
     VEC_PUSH(d->arena, &d->held, h);
-    d->left[want] -= c->n * count;
+    d->left[group] -= c->n * count;
 }
 
-void sketch_spread(struct sketch *d, uint32_t i, uint32_t gang)
+void candidate_spread(struct candidate *d, uint32_t i, uint32_t gang)
 {
-    sketch_touch(d, i)->spread = gang;
+    candidate_touch(d, i)->spread = gang;
 }
 
-void sketch_undrain(struct sketch *d, uint32_t i)
+void candidate_undrain(struct candidate *d, uint32_t i)
 {
-    sketch_touch(d, i)->undrain = true;
+    candidate_touch(d, i)->undrain = true;
 }
 
-void sketch_drop(struct sketch *d, uint32_t i)
+void candidate_drop(struct candidate *d, uint32_t i)
 {
-    struct node_class *c = sketch_touch(d, i);
+    struct node_class *c = candidate_touch(d, i);
     struct bought b = {c->offer, 1, true};
 
     assert(c->kind == CLASS_NEW && c->n == 1);
     for (uint32_t k = c->held; k != NONE; k = d->held.v[k].next)
-        d->left[d->held.v[k].want] += d->held.v[k].count;
+        d->left[d->held.v[k].group] += d->held.v[k].count;
     c->kind = CLASS_FENCE;
     c->n = 0;
     c->held = NONE;
@@ -101,7 +101,7 @@ void sketch_drop(struct sketch *d, uint32_t i)
     VEC_PUSH(d->arena, &d->bought, b);
 }
 
-bool sketch_matches(const struct sketch *d, uint32_t i, uint32_t shape)
+bool candidate_matches(const struct candidate *d, uint32_t i, uint32_t shape)
 {
     const struct node_class *c = &d->classes.v[i];
     uint32_t selector = d->t->s->shapes[shape].selector;
@@ -111,9 +111,9 @@ bool sketch_matches(const struct sketch *d, uint32_t i, uint32_t shape)
                : tables_match_node(d->t, selector, d->members[c->first]);
 }
 
-uint32_t sketch_shape(const struct sketch *d, uint32_t want, uint32_t alt)
+uint32_t candidate_shape(const struct candidate *d, uint32_t group, uint32_t alt)
 {
     const struct tables *t = d->t;
 
-    return t->s->alts[t->wants[want].first_alt + alt].shape;
+    return t->s->alts[t->groups[group].first_alt + alt].shape;
 }

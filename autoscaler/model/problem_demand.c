@@ -1,5 +1,5 @@
 /*
- * snapshot_demand.c - the demand side of a snapshot being made.
+ * problem_demand.c - the demand side of a snapshot being made.
  *
  * Selectors are made canonical (terms sorted, values sorted and unique), needs
  * become shapes, independent bundles of one demand are sorted and equal ones
@@ -11,21 +11,21 @@
 
 #include "accel.h"
 #include "radix.h"
-#include "snapshot_make.h"
+#include "problem_make.h"
 
 #define MAX_BUNDLES UINT32_C(10000000) /* counted, all together */
 
 enum status maker_check_demands(const struct maker *m, struct err *err)
 {
-    const struct facts *f = m->facts;
+    const struct snapshot *f = m->snapshot;
     uint64_t total = 0;
 
     for (uint32_t i = 0; i < f->n_demands; i++) {
-        const struct fact_demand *d = &f->demands[i];
+        const struct snap_demand *d = &f->demands[i];
         const char *owner = d->owner ? d->owner : "";
 
         for (uint32_t j = 0; j < d->n_bundles; j++) {
-            const struct fact_bundle *b = &d->bundles[j];
+            const struct snap_bundle *b = &d->bundles[j];
 
             if (b->n_alts == 0 || b->count == 0)
                 return err_set(err, ST_INVALID,
@@ -152,7 +152,7 @@ static uint32_t selector_end(struct maker *m)
                       (m->words.n - end) * sizeof *m->words.v, 1);
 }
 
-static uint32_t selector_of(struct maker *m, const struct fact_alt *a,
+static uint32_t selector_of(struct maker *m, const struct snap_alt *a,
                             uint32_t queue, bool *ret_accelerator)
 {
     m->words.n = m->term_at.n = 0;
@@ -195,7 +195,7 @@ static uint32_t selector_of(struct maker *m, const struct fact_alt *a,
 
 struct shape_key { uint32_t row, selector, accelerator; };
 
-static uint32_t shape_of(struct maker *m, const struct fact_alt *a,
+static uint32_t shape_of(struct maker *m, const struct snap_alt *a,
                          uint32_t queue)
 {
     bool accelerator = maker_has_accelerator(&a->resources);
@@ -209,10 +209,10 @@ static uint32_t shape_of(struct maker *m, const struct fact_alt *a,
 
 void maker_demands_intern(struct maker *m)
 {
-    const struct facts *f = m->facts;
+    const struct snapshot *f = m->snapshot;
     uint32_t n_bundles = 0, n_alts = 0;
-    struct sn_bundle *bundles;
-    struct sn_alt *alts;
+    struct pb_bundle *bundles;
+    struct pb_alt *alts;
 
     intern_init(&m->selectors, m->arena, 64);
     intern_add(&m->selectors, "", 0, 1);
@@ -222,20 +222,20 @@ void maker_demands_intern(struct maker *m)
             n_alts += f->demands[i].bundles[j].n_alts;
     }
     intern_init(&m->shapes, m->arena, n_alts < 65536 ? n_alts : 65536);
-    bundles = ARENA_ARRAY(m->arena, struct sn_bundle, n_bundles);
-    alts = ARENA_ARRAY(m->arena, struct sn_alt, n_alts);
+    bundles = ARENA_ARRAY(m->arena, struct pb_bundle, n_bundles);
+    alts = ARENA_ARRAY(m->arena, struct pb_alt, n_alts);
     n_bundles = n_alts = 0;
     for (uint32_t i = 0; i < f->n_demands; i++) {
         const uint32_t queue = maker_queue_of(m, &f->demands[i]);
 
         for (uint32_t j = 0; j < f->demands[i].n_bundles; j++) {
-            const struct fact_bundle *b = &f->demands[i].bundles[j];
+            const struct snap_bundle *b = &f->demands[i].bundles[j];
 
-            bundles[n_bundles++] = (struct sn_bundle){
+            bundles[n_bundles++] = (struct pb_bundle){
                 .demand = i, .first_alt = n_alts, .n_alts = b->n_alts,
                 .count = b->count};
             for (uint32_t k = 0; k < b->n_alts; k++)
-                alts[n_alts++] = (struct sn_alt){
+                alts[n_alts++] = (struct pb_alt){
                     .shape = shape_of(m, &b->alts[k], queue),
                     .after_ms = k ? b->alts[k].after_ms : 0};
         }
@@ -267,14 +267,14 @@ static uint64_t words_first(const struct intern_item *it)
 }
 
 struct conditions {
-    struct sn_selector *selectors;
-    struct sn_term *terms;
-    struct sn_toleration *tolerations;
+    struct pb_selector *selectors;
+    struct pb_term *terms;
+    struct pb_toleration *tolerations;
     uint32_t *values;
     uint32_t n_terms, n_tolerations, n_values;
 };
 
-static void condition_lay(struct conditions *c, struct sn_selector *sel,
+static void condition_lay(struct conditions *c, struct pb_selector *sel,
                           const uint32_t *w)
 {
     if (w[1] == WORD_QUEUE) {
@@ -282,12 +282,12 @@ static void condition_lay(struct conditions *c, struct sn_selector *sel,
     } else if (w[1] == WORD_TOLERATES) {
         if (w[2] == 0)
             return;
-        c->tolerations[c->n_tolerations++] = (struct sn_toleration){
+        c->tolerations[c->n_tolerations++] = (struct pb_toleration){
             .key = w[0], .op = w[3] ? TOLERATE_EXISTS : TOLERATE_EQUAL,
             .value = w[4], .effect = (enum taint_effect)w[5]};
         sel->n_tolerations++;
     } else {
-        c->terms[c->n_terms++] = (struct sn_term){
+        c->terms[c->n_terms++] = (struct pb_term){
             .key = w[0], .op = (enum term_op)w[1],
             .first_value = c->n_values, .n_values = w[2]};
         for (uint32_t j = 0; j < w[2]; j++)
@@ -311,17 +311,17 @@ static void selectors_lay(struct maker *m)
             n_values += w[at + 2];
         }
     }
-    c.selectors = ARENA_ARRAY(m->arena, struct sn_selector, m->selectors.n);
-    c.terms = ARENA_ARRAY(m->arena, struct sn_term, n_conditions);
-    c.tolerations = ARENA_ARRAY(m->arena, struct sn_toleration,
+    c.selectors = ARENA_ARRAY(m->arena, struct pb_selector, m->selectors.n);
+    c.terms = ARENA_ARRAY(m->arena, struct pb_term, n_conditions);
+    c.tolerations = ARENA_ARRAY(m->arena, struct pb_toleration,
                                 m->tainted ? n_conditions : 0);
     c.values = ARENA_ARRAY(m->arena, uint32_t, n_values);
     for (uint32_t i = 0; i < m->selectors.n; i++) {
         const uint32_t *w = m->selectors.items[i].p;
         const uint32_t n = m->selectors.items[i].n / sizeof *w;
-        struct sn_selector *sel = &c.selectors[i];
+        struct pb_selector *sel = &c.selectors[i];
 
-        *sel = (struct sn_selector){.first_term = c.n_terms,
+        *sel = (struct pb_selector){.first_term = c.n_terms,
                                     .first_toleration = c.n_tolerations,
                                     .queue = NONE};
         for (uint32_t at = 0; at < n; at += 3 + w[at + 2])
@@ -336,7 +336,7 @@ static void selectors_lay(struct maker *m)
 
 static void shapes_lay(struct maker *m)
 {
-    struct sn_shape *shapes;
+    struct pb_shape *shapes;
 
     for (uint32_t i = 0; i < m->shapes.n; i++) {
         /* Ours to change: intern_add() copied it, and nobody looks a shape up
@@ -347,11 +347,11 @@ static void shapes_lay(struct maker *m)
         key->selector = m->selectors.rank[key->selector];
     }
     intern_rank(&m->shapes, words_first, by_words);
-    shapes = ARENA_ARRAY(m->arena, struct sn_shape, m->shapes.n);
+    shapes = ARENA_ARRAY(m->arena, struct pb_shape, m->shapes.n);
     for (uint32_t i = 0; i < m->shapes.n; i++) {
         const struct shape_key *key = m->shapes.items[i].p;
 
-        shapes[i] = (struct sn_shape){.row = key->row,
+        shapes[i] = (struct pb_shape){.row = key->row,
                                       .selector = key->selector,
                                       .accelerator = key->accelerator != 0};
     }
@@ -359,14 +359,14 @@ static void shapes_lay(struct maker *m)
     m->s->n_shapes = m->shapes.n;
 }
 
-static int compare_bundles(const struct sn_bundle *a, const struct sn_bundle *b,
-                           const struct sn_alt *alts)
+static int compare_bundles(const struct pb_bundle *a, const struct pb_bundle *b,
+                           const struct pb_alt *alts)
 {
     uint32_t n = a->n_alts < b->n_alts ? a->n_alts : b->n_alts;
 
     for (uint32_t i = 0; i < n; i++) {
-        const struct sn_alt *x = &alts[a->first_alt + i];
-        const struct sn_alt *y = &alts[b->first_alt + i];
+        const struct pb_alt *x = &alts[a->first_alt + i];
+        const struct pb_alt *y = &alts[b->first_alt + i];
 
         if (x->shape != y->shape)
             return x->shape < y->shape ? -1 : 1;
@@ -381,7 +381,7 @@ static int by_bundle(const void *a, const void *b, void *alts)
     return compare_bundles(a, b, alts);
 }
 
-static bool is_independent(const struct fact_demand *d)
+static bool is_independent(const struct snap_demand *d)
 {
     return d->strategy == STRATEGY_NONE &&
            (d->source == SOURCE_TASK || d->source == SOURCE_POD ||
@@ -400,7 +400,7 @@ static int source_order(enum demand_source s)
     return 5;
 }
 
-struct lay { const struct sn_bundle *bundles; const struct sn_alt *alts; };
+struct lay { const struct pb_bundle *bundles; const struct pb_alt *alts; };
 
 #define ORDER(a, b)                                                           \
     do {                                                                      \
@@ -410,7 +410,7 @@ struct lay { const struct sn_bundle *bundles; const struct sn_alt *alts; };
 
 static int by_plan_order(const void *pa, const void *pb, void *arg)
 {
-    const struct sn_demand *a = pa, *b = pb;
+    const struct pb_demand *a = pa, *b = pb;
     const struct lay *l = arg;
 
     ORDER(b->priority, a->priority);
@@ -421,8 +421,8 @@ static int by_plan_order(const void *pa, const void *pb, void *arg)
     ORDER(a->strategy, b->strategy);
     ORDER(a->queue, b->queue);
     for (uint32_t i = 0; i < a->n_bundles && i < b->n_bundles; i++) {
-        const struct sn_bundle *x = &l->bundles[a->first_bundle + i];
-        const struct sn_bundle *y = &l->bundles[b->first_bundle + i];
+        const struct pb_bundle *x = &l->bundles[a->first_bundle + i];
+        const struct pb_bundle *y = &l->bundles[b->first_bundle + i];
         int c = compare_bundles(x, y, l->alts);
 
         if (c != 0)
@@ -434,7 +434,7 @@ static int by_plan_order(const void *pa, const void *pb, void *arg)
 }
 
 /* Equal in all that demands_sort() sorts by number. */
-static bool is_near(const struct sn_demand *a, const struct sn_demand *b,
+static bool is_near(const struct pb_demand *a, const struct pb_demand *b,
                     const struct lay *l)
 {
     return a->priority == b->priority && a->source == b->source &&
@@ -445,17 +445,17 @@ static bool is_near(const struct sn_demand *a, const struct sn_demand *b,
 }
 
 /* Sorts and counts together; returns how many are left. */
-static uint32_t bundles_merge(struct maker *m, struct sn_bundle *v, uint32_t n,
-                              struct sn_alt *alts)
+static uint32_t bundles_merge(struct maker *m, struct pb_bundle *v, uint32_t n,
+                              struct pb_alt *alts)
 {
     struct radix_entry *e;
-    struct sn_bundle *sorted;
+    struct pb_bundle *sorted;
     uint32_t kept = 0;
 
     if (n < 2)
         return n;
     e = ARENA_ARRAY(m->arena, struct radix_entry, n);
-    sorted = ARENA_ARRAY(m->arena, struct sn_bundle, n);
+    sorted = ARENA_ARRAY(m->arena, struct pb_bundle, n);
     for (uint32_t i = 0; i < n; i++)
         e[i] = (struct radix_entry){alts[v[i].first_alt].shape, i};
     radix_sort(m->arena, e, n);
@@ -477,11 +477,11 @@ static uint32_t bundles_merge(struct maker *m, struct sn_bundle *v, uint32_t n,
 
 /* The parts of the order that fit numbers, the last first; what is still
  * equal then is compared in full. */
-static void demands_sort(struct maker *m, struct sn_demand *v, uint32_t n,
+static void demands_sort(struct maker *m, struct pb_demand *v, uint32_t n,
                          struct lay *l)
 {
     struct radix_entry *e = ARENA_ARRAY(m->arena, struct radix_entry, n);
-    struct sn_demand *from = arena_copy(m->arena, v, n * sizeof *v);
+    struct pb_demand *from = arena_copy(m->arena, v, n * sizeof *v);
 
     for (uint32_t i = 0; i < n; i++) {
         uint32_t alt = l->bundles[v[i].first_bundle].first_alt;
@@ -511,24 +511,24 @@ static void demands_sort(struct maker *m, struct sn_demand *v, uint32_t n,
 }
 
 /* Its own and its queue's, within what the number holds. */
-static int32_t priority_of(const struct maker *m, const struct fact_demand *d,
+static int32_t priority_of(const struct maker *m, const struct snap_demand *d,
                            uint32_t *ret_queue)
 {
     int64_t p = d->priority;
 
     *ret_queue = maker_queue_of(m, d);
-    if (*ret_queue < m->facts->n_queues)
+    if (*ret_queue < m->snapshot->n_queues)
         p += m->queues[*ret_queue]->priority;
     return (int32_t)(p > INT32_MAX ? INT32_MAX : p < INT32_MIN ? INT32_MIN : p);
 }
 
 void maker_demands_lay(struct maker *m)
 {
-    const struct facts *f = m->facts;
-    struct snapshot *s = m->s;
-    struct sn_bundle *old = (struct sn_bundle *)s->bundles, *bundles;
-    struct sn_alt *old_alts = (struct sn_alt *)s->alts, *alts;
-    struct sn_demand *demands;
+    const struct snapshot *f = m->snapshot;
+    struct problem *s = m->s;
+    struct pb_bundle *old = (struct pb_bundle *)s->bundles, *bundles;
+    struct pb_alt *old_alts = (struct pb_alt *)s->alts, *alts;
+    struct pb_demand *demands;
     uint32_t n_alts = 0, at = 0, n = 0;
 
     selectors_lay(m);
@@ -537,9 +537,9 @@ void maker_demands_lay(struct maker *m)
         n_alts += old[i].n_alts;
     for (uint32_t i = 0; i < n_alts; i++)
         old_alts[i].shape = m->shapes.rank[old_alts[i].shape];
-    demands = ARENA_ARRAY(m->arena, struct sn_demand, f->n_demands);
+    demands = ARENA_ARRAY(m->arena, struct pb_demand, f->n_demands);
     for (uint32_t i = 0; i < f->n_demands; i++) {
-        const struct fact_demand *d = &f->demands[i];
+        const struct snap_demand *d = &f->demands[i];
 
         uint32_t queue;
         int32_t priority;
@@ -547,7 +547,7 @@ void maker_demands_lay(struct maker *m)
         if (d->n_bundles == 0)
             continue;  /* a request that was cleared: asks for nothing */
         priority = priority_of(m, d, &queue);
-        demands[n] = (struct sn_demand){
+        demands[n] = (struct pb_demand){
             .source = d->source, .strategy = d->strategy,
             .gang = d->source == SOURCE_GANG || d->strategy != STRATEGY_NONE,
             .owner = maker_id(m, d->owner), .id = maker_id(m, d->id),
@@ -561,11 +561,11 @@ void maker_demands_lay(struct maker *m)
         n++;
     }
     demands_sort(m, demands, n, &(struct lay){old, old_alts});
-    bundles = ARENA_ARRAY(m->arena, struct sn_bundle, s->n_bundles);
-    alts = ARENA_ARRAY(m->arena, struct sn_alt, n_alts);
+    bundles = ARENA_ARRAY(m->arena, struct pb_bundle, s->n_bundles);
+    alts = ARENA_ARRAY(m->arena, struct pb_alt, n_alts);
     s->n_bundles = n_alts = 0;
     for (uint32_t i = 0; i < n; i++) {
-        const struct sn_bundle *from = old + demands[i].first_bundle;
+        const struct pb_bundle *from = old + demands[i].first_bundle;
 
         demands[i].first_bundle = s->n_bundles;
         for (uint32_t j = 0; j < demands[i].n_bundles; j++) {
