@@ -334,7 +334,7 @@ static void ray_resources(struct buf *b, struct view *v)
     X(failed_create_nodes, launch_failures, "Launches that failed")           \
     X(node_launch_exceptions, launch_failures, "Launches that failed")        \
     X(successful_updates, joined, "Nodes that became ready")                  \
-    X(update_loop_exceptions, head_failures, "Reads of the head that failed") \
+    X(update_loop_exceptions, source_failures, "Reads of the head that failed") \
     X(reset_exceptions, reload_failures, "Configurations refused")            \
     X(config_validation_exceptions, reload_failures, "Configurations refused") \
     X(drain_node_exceptions, drains_refused, "Drains the head refused")

@@ -354,7 +354,7 @@ static void write_one(struct out *o, const char *key, struct view *v,
 }
 
 /* Ray's own request, made through its SDK, is known from the facts alone. */
-static bool head_asks(struct view *v)
+static bool source_asks(struct view *v)
 {
     struct outcome x;
 
@@ -370,7 +370,7 @@ bool request_write(struct out *o, const char *key, struct view *v,
             write_one(o, key, v, owner, &v->page->requests[i]);
             return true;
         }
-    if (strcmp(owner, "ray") != 0 || !head_asks(v))
+    if (strcmp(owner, "ray") != 0 || !source_asks(v))
         return false;
     write_one(o, key, v, owner, NULL);
     return true;
@@ -382,7 +382,7 @@ void requests_write(struct out *o, const char *key, struct view *v)
     for (uint32_t i = 0; v->page && i < v->page->n_requests; i++)
         write_one(o, NULL, v, v->page->requests[i].owner,
                   &v->page->requests[i]);
-    if (head_asks(v))
+    if (source_asks(v))
         write_one(o, NULL, v, "ray", NULL);
     out_close(o);
 }

@@ -106,7 +106,7 @@ static void provider_look(struct checkup *c, const struct conf_provider *conf)
 static void ray_look(struct checkup *c)
 {
     struct ray_head *h;
-    struct head_view *view = NULL;
+    struct source_view *view = NULL;
     struct arena arena = {0};
     struct err err;
 

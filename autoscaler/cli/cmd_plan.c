@@ -50,7 +50,7 @@ static struct snapshot *snapshot_of(const struct config *conf, struct arena *a)
     for (uint32_t i = 0; i < conf->n_types; i++)
         types[i] = conf->types[i].fact;
     f->cluster = conf->cluster;
-    f->head_fresh = true;
+    f->sources_fresh = true;
     f->limits = conf->limits;
     f->types = types;
     f->n_types = conf->n_types;

@@ -34,7 +34,7 @@ static struct wish *wish_find(struct control *c, const char *type)
  * view too. */
 static uint32_t wish_grant(struct control *c, const char *type, uint32_t n)
 {
-    const struct head *ray = head_of_kind(c, &ray_ops);
+    const struct source *ray = source_of_kind(c, &ray_ops);
     struct wish *w = wish_find(c, type);
     uint32_t granted = 0;
 
@@ -52,7 +52,7 @@ static uint32_t wish_grant(struct control *c, const char *type, uint32_t n)
     w->count = n - granted;
     w->tick = c->tick;
     if (w->count)
-        heads_hurry(c);
+        sources_hurry(c);
     return granted;
 }
 
@@ -68,7 +68,7 @@ static void wishes_forget(struct control *c)
 
 static bool needs_second_look(const struct control *c, enum reason why)
 {
-    return head_of_kind(c, &ray_ops) &&
+    return source_of_kind(c, &ray_ops) &&
            (why == REASON_FOR_TASK || why == REASON_FOR_GANG);
 }
 
@@ -281,7 +281,7 @@ static void end_machine(struct control *c, struct machine *m, enum reason why)
         break;
     case STATE_READY:
         m->why = why;
-        if (c->n_heads && *m->ray_id) {
+        if (c->n_sources && *m->ray_id) {
             m->drain_since_ms = c->now_ms;
             m->drain_accepted = false;
             machine_to(c, m, STATE_DRAINING);
@@ -485,7 +485,7 @@ static bool commit(struct control *c)
 /* Ray ends an accepted node itself; Kubernetes is asked until it is empty. */
 static bool drains_by_steps(struct control *c)
 {
-    const struct head *h = head_of_machines(c);
+    const struct source *h = source_of_machines(c);
 
     return h && h->ops->undrain;
 }
@@ -518,9 +518,9 @@ void act_send(struct control *c)
             send_launch(c, m);
         else if (m->state == STATE_DRAINING &&
                  (!m->drain_accepted || drains_by_steps(c)))
-            head_drain(c, m, drain_hard(c, m));
+            source_drain(c, m, drain_hard(c, m));
     }
-    heads_mend(c);
+    sources_mend(c);
     for (uint32_t i = 0; i < c->sites.n; i++)
         send_terminates(c, c->sites.v[i]);
 }

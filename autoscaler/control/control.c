@@ -95,8 +95,8 @@ static void metrics_count(struct control *c, int64_t plan_us, int64_t tick_us)
 static void polls(struct control *c)
 {
     sites_poll(c);
-    source_poll(c);
-    heads_poll(c);
+    config_source_poll(c);
+    sources_poll(c);
 }
 
 /* What there is to fold; false when it is no news and nothing is due: the last
@@ -164,7 +164,7 @@ static void tick(struct control *c)
             think_start(c, page);       /* on a worker */
         if (c->record)
             record_put(c->record, page);
-        heads_report(c, page);
+        sources_report(c, page);
         kube_words(c, page);
         unplaced_tell(c, page);
     } else {
@@ -333,7 +333,7 @@ enum status control_new(const struct control_opts *o, struct config *conf,
     free(sites);
     observe_begin(c);
     c->workers = workers_new(WORKERS, WORKERS_STUCK, &c->inbox);
-    if ((s = heads_open(c, &err)) != ST_OK) {
+    if ((s = sources_open(c, &err)) != ST_OK) {
         buf_printf(errors, "head: %s\n", err.text);
         control_free(c);
         return s;
@@ -380,7 +380,7 @@ void control_free(struct control *c)
         return;
     c->stopping = true;
     calls_cancel_reads(c);
-    if (!workers_free(c->workers, STOP_MS) || !heads_stop(c, STOP_MS) ||
+    if (!workers_free(c->workers, STOP_MS) || !sources_stop(c, STOP_MS) ||
         (c->opts.ha && !ha_stop(c->opts.ha, c->journal))) {
         /* A plug-in or the head hangs.  What was promised is on disk, and the
          * next start asks again with the same request ids. */
@@ -395,7 +395,7 @@ void control_free(struct control *c)
     sites_retire(c, c->sites.v, c->sites.n);
     kube_events_free(c->kube_events);
     c->kube_events = NULL;
-    heads_close(c);
+    sources_close(c);
     requests_done(c);
     if (c->journal) {
         journal_commit(c->journal, NULL);

@@ -258,7 +258,7 @@ static void demand_said(struct control *c, const struct status_page *page,
 
 /* Demands of the snapshot and of the view have the same ids, in other orders. */
 static void pods_said(struct control *c, const struct status_page *page,
-                      const struct head_view *view)
+                      const struct source_view *view)
 {
     const struct problem *s = page->now;
     struct coming *coming = coming_count(page);
@@ -279,7 +279,7 @@ static void pods_said(struct control *c, const struct status_page *page,
     }
     free(coming);
     for (uint32_t i = 0; i < view->n_notes; i++) {
-        const struct head_note *n = &view->notes[i];
+        const struct source_note *n = &view->notes[i];
         struct kube_told t = {.api = "v1", .kind = n->kind, .space = n->space,
                               .name = n->name, .uid = n->uid, .warning = true,
                               .reason = "NotTriggerScaleUp", .about = n->code,
@@ -311,12 +311,12 @@ static void ray_said(struct control *c, const struct status_page *page)
 
 void kube_words(struct control *c, const struct status_page *page)
 {
-    const struct head *h = head_of_kind(c, &kube_head_ops);
+    const struct source *h = source_of_kind(c, &kube_source_ops);
     char why[300];
 
     if (!c->kube_events)
         return;
-    if (h && h->view && head_is_fresh(c, h))
+    if (h && h->view && source_is_fresh(c, h))
         pods_said(c, page, h->view);
     if (ray_cluster(c->config))
         ray_said(c, page);

@@ -102,7 +102,7 @@ void previous_remember(struct control *c, struct status_page *page)
 {
     const struct problem *now = page->now;
 
-    if (!now->head_fresh)
+    if (!now->sources_fresh)
         return;
     atomic_fetch_add(&page->refs, 1);
     status_unref(c->memory);

@@ -82,8 +82,8 @@ static void failures_show(struct control *c, struct status_page *p)
 void publish(struct control *c, struct status_page *p)
 {
     struct rest_sink backoffs = {.page = p};
-    const struct head *h = head_of_kind(c, &ray_ops);
-    const struct head_view *view = h ? h->view : NULL;
+    const struct source *h = source_of_kind(c, &ray_ops);
+    const struct source_view *view = h ? h->view : NULL;
 
     p->tick = c->tick;
     p->started_ms = c->started_ms;
@@ -91,7 +91,7 @@ void publish(struct control *c, struct status_page *p)
     p->ray_address = arena_strdup(&p->arena, c->config->ray_address);
     p->ray_session = arena_strdup(&p->arena, view ? view->session : "");
     p->ray_problem = arena_strdup(&p->arena, h ? h->problem : "");
-    p->ray_ok = !h || head_is_fresh(c, h);
+    p->ray_ok = !h || source_is_fresh(c, h);
     p->ray_read_ms = h ? h->read_ms : 0;
     p->ray_version = view ? view->version : 0;
     requests_show(c, p);

@@ -289,8 +289,8 @@ void machine_seen(struct control *c, struct site *s,
     case DAVIT_RUNNING:
         if (m->state == STATE_INTENDED || m->state == STATE_REQUESTED)
             machine_to(c, m, STATE_STARTING);
-        /* With a head it is ready when it has joined; see head_nodes.c. */
-        if (cm->phase == DAVIT_RUNNING && !c->n_heads &&
+        /* With a head it is ready when it has joined; see source_nodes.c. */
+        if (cm->phase == DAVIT_RUNNING && !c->n_sources &&
             m->state == STATE_STARTING)
             machine_to(c, m, STATE_READY);
         break;

@@ -93,8 +93,8 @@ void status_unref(struct status_page *s);
     X(undrains, "Drains taken back")                                          \
     X(joined, "Machines that became ready")                                   \
     X(lost, "Machines that vanished without us")                              \
-    X(head_reads, "Good reads of the Ray head")                               \
-    X(head_failures, "Failed reads of the Ray head")                          \
+    X(source_reads, "Good reads of the Ray head")                               \
+    X(source_failures, "Failed reads of the Ray head")                          \
     X(provider_calls, "Provider operations")                                  \
     X(provider_failures, "Provider operations that failed")                   \
     X(requests, "Resource requests accepted")                                 \

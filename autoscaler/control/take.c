@@ -161,18 +161,18 @@ static void offer_rest(struct control *c, const char *provider,
 static void type_fit(struct control *c, struct arena *a, struct snap_type *t)
 {
     enum { LIKE = 4 };
-    const struct head_node *like[LIKE];
-    const struct head *h = head_of_kind(c, &kube_head_ops);
+    const struct source_node *like[LIKE];
+    const struct source *h = source_of_kind(c, &kube_source_ops);
     uint32_t n = 0;
 
     if (!h || !h->view)
         return;
     for (uint32_t i = 0; i < c->fleet.n && n < LIKE; i++) {
         const struct machine *m = c->fleet.v[i];
-        const struct head_node *x =
+        const struct source_node *x =
             m->state == STATE_READY && strcmp(m->type, t->name) == 0
-                ? head_node_of(c, m) : NULL;
-        if (x && !x->settling && x->status != HEAD_UNREADY)
+                ? source_node_of(c, m) : NULL;
+        if (x && !x->settling && x->status != SOURCE_UNREADY)
             like[n++] = x;
     }
     pods_type_fit(h->view, like, n, a, t);
@@ -249,7 +249,7 @@ struct demand_vec { VEC(struct snap_demand) all; };
 
 /* The head's demand.  Tasks of several queues come in one list, which becomes
  * one demand for each; a gang has the queue that any of its bundles names. */
-static void head_demand_take(struct arena *a, const struct snap_demand *from,
+static void source_demand_take(struct arena *a, const struct snap_demand *from,
                              struct demand_vec *to)
 {
     struct snap_demand d = demand_copy(a, from);
@@ -300,24 +300,24 @@ static void queues_take(struct control *c, struct arena *a, struct snapshot *f)
 }
 
 /* See requests.c: both together stay below the snapshot's ceiling. */
-enum { BUNDLES_OF_HEAD = 5000000 };
+enum { BUNDLES_OF_SOURCE = 5000000 };
 
-static void head_demands_take(struct control *c, struct arena *a,
-                              const struct head *h, struct demand_vec *to,
+static void source_demands_take(struct control *c, struct arena *a,
+                              const struct source *h, struct demand_vec *to,
                               uint64_t *bundles)
 {
-    const struct head_view *view = h->view;
-    bool fresh = head_is_fresh(c, h);
+    const struct source_view *view = h->view;
+    bool fresh = source_is_fresh(c, h);
 
     for (uint32_t i = 0; view && i < view->n_demands; i++) {
         for (uint32_t b = 0; b < view->demands[i].n_bundles; b++)
             *bundles += view->demands[i].bundles[b].count;
-        if (*bundles >= BUNDLES_OF_HEAD)
+        if (*bundles >= BUNDLES_OF_SOURCE)
             break;  /* the rest is planned for when this is served */
         /* Old news of pending work buys nothing; a request stays in force. */
         if (!fresh && view->demands[i].source != SOURCE_REQUEST)
             continue;
-        head_demand_take(a, &view->demands[i], to);
+        source_demand_take(a, &view->demands[i], to);
     }
 }
 
@@ -332,8 +332,8 @@ static void demands_take(struct control *c, struct arena *a, struct snapshot *f)
             struct snap_demand d = demand_copy(a, &c->requests[i]->demand);
             VEC_PUSH(a, &v.all, d);
         }
-    for (uint32_t h = 0; h < c->n_heads; h++)
-        head_demands_take(c, a, &c->heads[h], &v, &bundles);
+    for (uint32_t h = 0; h < c->n_sources; h++)
+        source_demands_take(c, a, &c->sources[h], &v, &bundles);
     if (config_spare(c->config, &spare)) {
         spare = demand_copy(a, &spare);
         VEC_PUSH(a, &v.all, spare);
@@ -350,7 +350,7 @@ struct snapshot *snapshot_take(struct control *c, struct arena *a)
 
     f->cluster = arena_strdup(a, c->config->cluster);
     f->now_ms = c->now_ms;
-    f->head_fresh = heads_fresh(c);
+    f->sources_fresh = sources_fresh(c);
     f->limits = c->config->limits;
     for (uint32_t i = 0; i < c->config->n_types; i++)
         type_take(c, a, &c->config->types[i], &types[i]);

@@ -11,7 +11,7 @@
 /* ---- labels */
 
 /* Does a head's demand look at this label? */
-static bool label_asked(const struct head_view *view, const char *key)
+static bool label_asked(const struct source_view *view, const char *key)
 {
     for (uint32_t d = 0; view && d < view->n_demands; d++)
         for (uint32_t b = 0; b < view->demands[d].n_bundles; b++) {
@@ -42,7 +42,7 @@ static struct pairs labels_copy(struct arena *a, struct pairs p, bool node_ids)
 
 /* A node that we drain without the taints of the drain: it is the room that
  * there is when the drain is taken back. */
-static struct taints seen_taints(struct arena *a, const struct head_node *n)
+static struct taints seen_taints(struct arena *a, const struct source_node *n)
 {
     struct taint *v = ARENA_ARRAY(a, struct taint, n->taints.n);
     uint32_t kept = 0;
@@ -50,8 +50,8 @@ static struct taints seen_taints(struct arena *a, const struct head_node *n)
     for (uint32_t i = 0; i < n->taints.n; i++) {
         const char *key = n->taints.v[i].key;
 
-        if (n->status != HEAD_DRAINING ||
-            (strcmp(key, HEAD_DRAIN_TAINT) != 0 &&
+        if (n->status != SOURCE_DRAINING ||
+            (strcmp(key, SOURCE_DRAIN_TAINT) != 0 &&
              strcmp(key, "node.kubernetes.io/unschedulable") != 0))
             v[kept++] = n->taints.v[i];
     }
@@ -95,11 +95,11 @@ static struct qtys with_coming(struct arena *a, struct qtys have,
 }
 
 /* A view that is as it was has nodes that are idle for longer. */
-static int64_t idle_of(struct control *c, const struct head_node *n)
+static int64_t idle_of(struct control *c, const struct source_node *n)
 {
-    const struct head *h = head_of_machines(c);
+    const struct source *h = source_of_machines(c);
 
-    if ((n->status != HEAD_IDLE && n->status != HEAD_UNREADY) ||
+    if ((n->status != SOURCE_IDLE && n->status != SOURCE_UNREADY) ||
         n->idle_ms < 0)
         return -1;
     return n->idle_ms + (h->ops->waits ? c->now_ms - h->view_ms : 0);
@@ -107,7 +107,7 @@ static int64_t idle_of(struct control *c, const struct head_node *n)
 
 static bool settles(struct control *c, const struct machine *m)
 {
-    const struct head *h = head_of_machines(c);
+    const struct source *h = source_of_machines(c);
     int64_t left = m->ready_ms + c->config->kube_join_timeout_ms - c->now_ms;
 
     if (!h || !h->ops->by_address || left <= 0)
@@ -118,7 +118,7 @@ static bool settles(struct control *c, const struct machine *m)
 
 static void room_take(struct control *c, struct arena *a,
                       const struct machine *m, const struct conf_type *t,
-                      const struct head_node *seen, struct snap_node *n)
+                      const struct source_node *seen, struct snap_node *n)
 {
     if (t && settles(c, m)) {
         n->total = with_coming(a, seen->total, &seen->total, t);
@@ -168,7 +168,7 @@ static struct snap_node machine_take(struct previous_reader *previous,
     struct control *c = previous->c;
     struct arena *a = previous->arena;
     const struct conf_type *t = type_find(c->config, m->type);
-    const struct head_node *seen = head_node_of(c, m);
+    const struct source_node *seen = source_node_of(c, m);
     struct snap_node n = {
         .id = arena_strdup(a, m->id),
         .type = arena_strdup(a, t ? m->type : ""),
@@ -198,11 +198,11 @@ static struct snap_node machine_take(struct previous_reader *previous,
         n.state = STATE_STOPPING;  /* no way back: it gives no room */
     if (m->state != STATE_READY && m->state != STATE_DRAINING)
         return n;
-    if (!c->n_heads) {
+    if (!c->n_sources) {
         /* Nothing tells of work on it: it is idle since it was last needed. */
         int64_t since = m->needed_ms > m->ready_ms ? m->needed_ms : m->ready_ms;
         n.idle_ms = c->now_ms > since ? c->now_ms - since : 0;
-    } else if (seen && seen->status != HEAD_DEAD) {
+    } else if (seen && seen->status != SOURCE_DEAD) {
         room_take(c, a, m, t, seen, &n);
         n.labels = labels_copy(a, seen->labels, node_ids);
         n.taints = seen_taints(a, seen);
@@ -214,7 +214,7 @@ static struct snap_node machine_take(struct previous_reader *previous,
 
 /* Nodes that are no machine of ours: the head itself, and strangers. */
 static struct snap_node stranger_take(struct arena *a,
-                                      const struct head_node *r, bool node_ids)
+                                      const struct source_node *r, bool node_ids)
 {
     return (struct snap_node){
         .id = arena_strdup(a, r->node_id),
@@ -222,12 +222,12 @@ static struct snap_node stranger_take(struct arena *a,
         .zone = arena_strdup(a, r->zone),
         .head = r->head,
         .unmanaged = true,
-        .state = r->status == HEAD_DRAINING ? STATE_STOPPING : STATE_READY,
+        .state = r->status == SOURCE_DRAINING ? STATE_STOPPING : STATE_READY,
         .total = qtys_copy(a, r->total),
         .available = qtys_copy(a, r->available),
         .labels = labels_copy(a, r->labels, node_ids),
         .taints = taints_copy(a, r->taints),
-        .idle_ms = r->status == HEAD_IDLE ? r->idle_ms : -1,
+        .idle_ms = r->status == SOURCE_IDLE ? r->idle_ms : -1,
         .price_micros_hour = -1,
         .activity = arena_strdup(a, r->activity),
         .cloud_id = arena_strdup(a, r->instance_id),
@@ -241,7 +241,7 @@ static struct snap_node stranger_take(struct arena *a,
 /* With a Ray head too: pods of its cluster that are no Ray node yet.  Each
  * stands for one that was asked for.  A pod that waits is demand; Ray's own
  * demand that will run in it is not bought for a second time. */
-static struct snap_node coming_take(struct arena *a, const struct head_guest *g,
+static struct snap_node coming_take(struct arena *a, const struct source_hosted *g,
                                     bool node_ids)
 {
     return (struct snap_node){
@@ -260,9 +260,9 @@ static struct snap_node coming_take(struct arena *a, const struct head_guest *g,
 static uint32_t coming_nodes(struct control *c, struct arena *a,
                              struct snap_node *v, bool node_ids)
 {
-    const struct head *ray = head_of_kind(c, &ray_ops);
-    const struct head *kube = head_of_machines(c);
-    const struct head_view *view = kube && kube != ray ? kube->view : NULL;
+    const struct source *ray = source_of_kind(c, &ray_ops);
+    const struct source *kube = source_of_machines(c);
+    const struct source_view *view = kube && kube != ray ? kube->view : NULL;
     uint32_t n = 0;
 
     if (!ray || !ray->view || !view)
@@ -273,13 +273,13 @@ static uint32_t coming_nodes(struct control *c, struct arena *a,
         for (end = i; end < view->n_rays &&
                       strcmp(view->rays[end].cluster,
                              view->rays[i].cluster) == 0; end++) {
-            const struct head_node *x =
-                head_node_named(ray, view->rays[end].name);
-            its = its || (x && x->status != HEAD_DEAD);
+            const struct source_node *x =
+                source_node_named(ray, view->rays[end].name);
+            its = its || (x && x->status != SOURCE_DEAD);
         }
         for (uint32_t k = i; its && k < end; k++)
             if (view->rays[k].worker &&
-                !head_node_named(ray, view->rays[k].name))
+                !source_node_named(ray, view->rays[k].name))
                 v[n++] = coming_take(a, &view->rays[k], node_ids);
     }
     return n;
@@ -287,32 +287,32 @@ static uint32_t coming_nodes(struct control *c, struct arena *a,
 
 void nodes_take(struct control *c, struct arena *a, struct snapshot *f)
 {
-    const struct head *owner = head_of_machines(c);
-    const struct head_view *mine = owner ? owner->view : NULL;
+    const struct source *owner = source_of_machines(c);
+    const struct source_view *mine = owner ? owner->view : NULL;
     bool *ours = ARENA_ARRAY(a, bool, mine ? mine->n_nodes : 0);
     uint32_t n = 0, most = c->fleet.n;
     struct previous_reader previous = previous_reader(c, a);
     bool node_ids = false;
     struct snap_node *v;
 
-    for (uint32_t h = 0; h < c->n_heads; h++) {
-        const struct head_view *view = c->heads[h].view;
+    for (uint32_t h = 0; h < c->n_sources; h++) {
+        const struct source_view *view = c->sources[h].view;
         most += view ? view->n_nodes + view->n_rays : 0;
         node_ids = node_ids || label_asked(view, "ray.io/node-id");
     }
     v = ARENA_ARRAY(a, struct snap_node, most);
     for (uint32_t i = 0; i < c->fleet.n; i++) {
         const struct machine *m = c->fleet.v[i];
-        const struct head_node *x = head_node_of(c, m);
+        const struct source_node *x = source_node_of(c, m);
         if (x)
             ours[x - mine->nodes] = true;
         if (m->state != STATE_GONE)
             v[n++] = machine_take(&previous, m, node_ids);
     }
-    for (uint32_t h = 0; h < c->n_heads; h++) {
-        const struct head_view *view = c->heads[h].view;
+    for (uint32_t h = 0; h < c->n_sources; h++) {
+        const struct source_view *view = c->sources[h].view;
         for (uint32_t i = 0; view && i < view->n_nodes; i++)
-            if (view->nodes[i].status != HEAD_DEAD &&
+            if (view->nodes[i].status != SOURCE_DEAD &&
                 !(view == mine && ours[i]))
                 v[n++] = stranger_take(a, &view->nodes[i], node_ids);
     }

@@ -462,11 +462,11 @@ enum status codec_snapshot_read(const json_t *root, struct arena *arena,
     struct snapshot *f = ARENA_NEW(arena, struct snapshot);
 
     f->cluster = "";
-    f->head_fresh = true;
+    f->sources_fresh = true;
     if (!jin_object(&in, NULL, root, keys, COUNT(keys)) ||
         !jin_get_text(&in, NULL, root, "cluster", &f->cluster) ||
         !jin_get_int(&in, NULL, root, "now_ms", 0, TIME_MAX, &f->now_ms) ||
-        !jin_get_bool(&in, NULL, root, "head_fresh", &f->head_fresh) ||
+        !jin_get_bool(&in, NULL, root, "head_fresh", &f->sources_fresh) ||
         !limits_read(&in, root, &f->limits) || !types_read(&in, root, f) ||
         !queues_read(&in, root, f) ||
         !nodes_read(&in, root, f) || !demands_read(&in, root, f) ||

@@ -168,7 +168,7 @@ json_t *codec_snapshot_write(const struct snapshot *f)
 
     put_text(o, "cluster", f->cluster);
     put_int(o, "now_ms", f->now_ms, 0);
-    if (!f->head_fresh)
+    if (!f->sources_fresh)
         json_object_set_new(o, "head_fresh", json_false());
     json_object_set_new(o, "limits", limits_write(&f->limits));
     for (uint32_t i = 0; i < f->n_types; i++)

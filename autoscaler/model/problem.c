@@ -547,7 +547,7 @@ enum status problem_make(const struct snapshot *snapshot, struct arena *arena,
 
     s->now_ms = snapshot->now_ms;
     s->limits = snapshot->limits;
-    s->head_fresh = snapshot->head_fresh;
+    s->sources_fresh = snapshot->sources_fresh;
     if (sort_types(&m, err) != ST_OK || sort_nodes(&m, err) != ST_OK ||
         maker_check_demands(&m, err) != ST_OK ||
         maker_check_queues(&m, err) != ST_OK)

@@ -137,7 +137,7 @@ struct pb_device { uint32_t column; int32_t free; };
 struct problem {
     int64_t now_ms;
     struct snap_limits limits;
-    bool head_fresh;
+    bool sources_fresh;
 
     const char *const *str;   /* str[0] is "" */
     uint32_t n_str;

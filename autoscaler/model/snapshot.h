@@ -212,7 +212,7 @@ struct snap_queue {
 struct snapshot {
     const char *cluster;
     int64_t now_ms;                  /* the only clock the planner has */
-    bool head_fresh;                 /* the head's part is of a good read */
+    bool sources_fresh;                 /* the head's part is of a good read */
     struct snap_limits limits;
     const struct snap_type *types;
     uint32_t n_types;

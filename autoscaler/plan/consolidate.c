@@ -364,7 +364,7 @@ void consolidate(struct candidate *best, struct verdict *verdicts,
     struct choice choice = {0};
     bool waits;
 
-    if (s->limits.consolidate == CONSOLIDATE_OFF || !s->head_fresh ||
+    if (s->limits.consolidate == CONSOLIDATE_OFF || !s->sources_fresh ||
         !settled(best))
         return;
     units_make(s, best->arena, &a.host_groups);

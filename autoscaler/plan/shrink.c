@@ -90,7 +90,7 @@ uint32_t *shrink_order(const struct problem *s, struct arena *arena)
 /* May this node be ended at all? */
 bool shrink_may_end(const struct problem *s, const struct pb_node *n)
 {
-    return limits_counts(n) && s->head_fresh && !limits_held(s, n);
+    return limits_counts(n) && s->sources_fresh && !limits_held(s, n);
 }
 
 static bool stays(const struct verdict *v)
@@ -274,7 +274,7 @@ static enum reason ready_why(const struct problem *s, const struct pb_node *n,
         *ret_until = s->now_ms + timeout - n->idle_ms + 1;
         return REASON_KEEP_IDLE_WAIT;
     }
-    if (!s->head_fresh)
+    if (!s->sources_fresh)
         return REASON_KEEP_STALE;
     if (limits_held(s, n)) {
         *ret_until = n->hold_until_ms;

@@ -48,13 +48,13 @@ static enum status told(const struct link *l, enum davit_status s,
     return (enum status)s;
 }
 
-enum status kube_nodes_drain(struct kube *k, struct head_drain *d,
+enum status kube_nodes_drain(struct kube *k, struct source_drain *d,
                              int64_t deadline_mono_ms, struct err *err)
 {
-    static const enum head_drained got[] = {
-        [KUBE_DRAIN_REFUSED] = HEAD_DRAIN_REFUSED,
-        [KUBE_DRAIN_WAITS] = HEAD_DRAIN_WAITS,
-        [KUBE_DRAIN_DONE] = HEAD_DRAIN_DONE,
+    static const enum source_drained got[] = {
+        [KUBE_DRAIN_REFUSED] = SOURCE_DRAIN_REFUSED,
+        [KUBE_DRAIN_WAITS] = SOURCE_DRAIN_WAITS,
+        [KUBE_DRAIN_DONE] = SOURCE_DRAIN_DONE,
     };
     struct link l = {.k = k, .deadline_mono_ms = deadline_mono_ms};
     const struct kube_io io = {&l, send_one};

@@ -10,9 +10,9 @@
 #ifndef WIRE_PODS_H
 #define WIRE_PODS_H
 
-#include "head.h"
+#include "source.h"
 
-struct kube_head_opts {
+struct kube_source_opts {
     const char *kubeconfig, *context;  /* "" : see kube_access_find() */
     const char *cluster_dir;           /* NULL: the usual one; for tests */
     struct names namespaces;           /* whose pods are demand; n == 0: all */
@@ -25,11 +25,11 @@ struct kube_head_opts {
 };
 
 /* Finds the access (files only, no I/O on the network). */
-enum status kube_head_new(const struct kube_head_opts *o, void **ret,
+enum status kube_source_new(const struct kube_source_opts *o, void **ret,
                           struct err *err);
-extern const struct head_ops kube_head_ops;
+extern const struct source_ops kube_source_ops;
 /* What the next view goes by; from any thread. */
-void kube_head_types(void *handle, struct names zones, bool no_reserve);
+void kube_source_types(void *handle, struct names zones, bool no_reserve);
 
 /* "nvidia.com/gpu" -> "GPU", "cpu" -> "CPU", "aws.amazon.com/neuroncore" ->
  * "neuron_cores"; what is not in the table of accelerators keeps its name.
@@ -43,7 +43,7 @@ const char *pods_resource(const char *k8s, const char **ret_vendor);
 
 /* The pods behind a demand of the view. */
 struct pods_ref { const char *space, *name, *uid; };
-const struct pods_ref *pods_of(const struct head_view *view, uint32_t demand,
+const struct pods_ref *pods_of(const struct source_view *view, uint32_t demand,
                                uint32_t *ret_n);
 
 /* What a new node of this type will offer pods: t is a copy in the tick's
@@ -52,8 +52,8 @@ const struct pods_ref *pods_of(const struct head_view *view, uint32_t demand,
  * off: the system's reserve and the DaemonSets that would run there; added:
  * pods, ephemeral-storage, the labels every node has, and what this view's
  * demand asks about (apart columns, conditions that no term can say). */
-void pods_type_fit(const struct head_view *view,
-                   const struct head_node *const *like, uint32_t n_like,
+void pods_type_fit(const struct source_view *view,
+                   const struct source_node *const *like, uint32_t n_like,
                    struct arena *arena, struct snap_type *t);
 
 #endif

@@ -21,7 +21,7 @@ void pods_note(struct making *m, const struct pod *p, const char *code,
 {
     if (m->notes.n == PODS_MAX_NOTES)
         return;
-    VEC_PUSH(m->arena, &m->notes, ((struct head_note){
+    VEC_PUSH(m->arena, &m->notes, ((struct source_note){
         "Pod", arena_strdup(m->arena, p->space),
         arena_strdup(m->arena, p->name), arena_strdup(m->arena, p->item.id),
         arena_strdup(m->arena, code), arena_strdup(m->arena, text) }));

@@ -119,7 +119,7 @@ void pods_ray_read(const json_t *spec, const char *command,
                    struct pod_shape *s);
 struct making;
 /* Sorted by cluster and name. */
-const struct head_guest *pods_rays(struct making *m, uint32_t *ret_n);
+const struct source_hosted *pods_rays(struct making *m, uint32_t *ret_n);
 
 /* ---- pods_object.c: an object of the API to a record */
 
@@ -285,7 +285,7 @@ struct view_node {
     int64_t *left;                /* beside k->total.v */
     uint32_t busy, n_pods;
     bool passing, lost;           /* lost: not ready for too long */
-    VEC(const char *) guests, pods;
+    VEC(const char *) hosted, pods;
     VEC(struct qty) more;         /* columns: what is left of each */
 };
 
@@ -303,7 +303,7 @@ struct making {
     struct near_term *terms;      /* pods_near.c's */
     uint32_t n_terms, terms_over;
     struct names zones;
-    VEC(struct head_note) notes;
+    VEC(struct source_note) notes;
     VEC(struct snap_demand) demands;
     VEC(struct pods_refs) refs;
     uint32_t n_elsewhere, n_garbled;
@@ -316,7 +316,7 @@ void making_due(struct making *m, int64_t ms);
 /* ---- pods_view.c */
 enum { PODS_MAX_PROBES = 256, PODS_MAX_COLUMNS = 64, PODS_MAX_NOTES = 1000 };
 /* ret_due: see making.due_mono_ms */
-struct head_view *pods_view_make(const struct pods_view_in *in,
+struct source_view *pods_view_make(const struct pods_view_in *in,
                                  struct arena *arena, int64_t *ret_due);
 struct qtys pods_qtys_copy(struct arena *a, struct qtys q);
 struct names pods_names_copy(struct arena *a, struct names n);

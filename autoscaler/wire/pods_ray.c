@@ -145,16 +145,16 @@ static struct pairs labels_of(struct making *m, const struct pod_shape *s,
 
 static int by_name(const void *a, const void *b)
 {
-    const struct head_guest *x = a, *y = b;
+    const struct source_hosted *x = a, *y = b;
     int d = strcmp(x->cluster, y->cluster);
 
     return d ? d : strcmp(x->name, y->name);
 }
 
-const struct head_guest *pods_rays(struct making *m, uint32_t *ret_n)
+const struct source_hosted *pods_rays(struct making *m, uint32_t *ret_n)
 {
     const struct table *t = &m->in->store->pods;
-    VEC(struct head_guest) all = {0};
+    VEC(struct source_hosted) all = {0};
 
     for (uint32_t i = 0; i < t->cap; i++)
         for (struct item *x = t->slot[i]; x; x = x->next) {
@@ -165,7 +165,7 @@ const struct head_guest *pods_rays(struct making *m, uint32_t *ret_n)
                                           "ray.io/node-type");
             if (!p->ray || p->ending || !role)
                 continue;
-            VEC_PUSH(m->arena, &all, ((struct head_guest){
+            VEC_PUSH(m->arena, &all, ((struct source_hosted){
                 arena_strdup(m->arena, p->name),
                 arena_printf(m->arena, "%s/%s", p->space,
                              pods_value(&p->labels->pairs, "ray.io/cluster")),

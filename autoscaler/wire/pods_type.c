@@ -19,7 +19,7 @@
 struct fit {
     struct arena *arena;
     const struct pods_view *view;
-    const struct head_node *const *like;
+    const struct source_node *const *like;
     uint32_t n_like;
     struct snap_type *t;
     VEC(struct pair) labels;
@@ -114,7 +114,7 @@ static bool is_column(const struct fit *f, const char *name)
 
 static void learn_resources(struct fit *f)
 {
-    const struct head_node *first = f->like[0];
+    const struct source_node *first = f->like[0];
 
     for (uint32_t r = 0; r < first->total.n; r++) {
         const char *name = first->total.v[r].name;
@@ -164,7 +164,7 @@ static bool is_probe(const struct fit *f, const char *key)
 
 static void learn_labels(struct fit *f)
 {
-    const struct head_node *first = f->like[0];
+    const struct source_node *first = f->like[0];
 
     for (uint32_t k = 0; k < first->labels.n; k++) {
         const struct pair *p = &first->labels.v[k];
@@ -246,8 +246,8 @@ static void daemons_take(struct fit *f)
     }
 }
 
-void pods_type_fit(const struct head_view *view,
-                   const struct head_node *const *like, uint32_t n_like,
+void pods_type_fit(const struct source_view *view,
+                   const struct source_node *const *like, uint32_t n_like,
                    struct arena *arena, struct snap_type *t)
 {
     struct fit f = { .arena = arena, .view = view->pods, .like = like,

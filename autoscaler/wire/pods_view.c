@@ -108,7 +108,7 @@ static void pods_place(struct making *m)
             continue;
         n->busy++;
         if (p->ray)
-            VEC_PUSH(m->arena, &n->guests, arena_strdup(m->arena, p->name));
+            VEC_PUSH(m->arena, &n->hosted, arena_strdup(m->arena, p->name));
         if (n->pods.n < TOLD_PODS)
             VEC_PUSH(m->arena, &n->pods,
                      arena_printf(m->arena, "%s/%s", p->space, p->name));
@@ -191,7 +191,7 @@ static bool label_lacks(const struct knode *k)
 }
 
 static void settling_check(struct making *m, const struct view_node *n,
-                           struct head_node *h)
+                           struct source_node *h)
 {
     const struct knode *k = n->k;
     const struct qty *other = k->ready ? lacks(m, k) : NULL;
@@ -261,7 +261,7 @@ static struct taints taints_make(struct arena *a, const struct view_node *x)
 }
 
 static void resources_make(struct making *m, const struct view_node *n,
-                           struct head_node *h)
+                           struct source_node *h)
 {
     const struct qtys *q = &n->k->total;
     struct qty *total = ARENA_ARRAY(m->arena, struct qty, q->n + n->more.n);
@@ -287,12 +287,12 @@ static void resources_make(struct making *m, const struct view_node *n,
 }
 
 static void node_make(struct making *m, const struct view_node *n,
-                      struct head_node *h)
+                      struct source_node *h)
 {
     const struct knode *k = n->k;
     struct arena *a = m->arena;
 
-    *h = (struct head_node){
+    *h = (struct source_node){
         .node_id = arena_strdup(a, k->item.id),
         .instance_id = arena_strdup(a, k->provider_id),
         .aliases = pods_names_copy(a, k->aliases),
@@ -303,16 +303,16 @@ static void node_make(struct making *m, const struct view_node *n,
         .activity = activity_of(m, n),
         .note = arena_strdup(a, k->note),
         .unschedulable = k->unschedulable,
-        .status = k->draining ? HEAD_DRAINING
-                  : !k->ready ? HEAD_UNREADY
-                  : n->busy   ? HEAD_RUNNING : HEAD_IDLE,
+        .status = k->draining ? SOURCE_DRAINING
+                  : !k->ready ? SOURCE_UNREADY
+                  : n->busy   ? SOURCE_RUNNING : SOURCE_IDLE,
         .idle_ms = -1,
         .labels = labels_make(m, k),
         .taints = taints_make(a, n),
-        .guests = { n->guests.v, n->guests.n },
+        .hosted = { n->hosted.v, n->hosted.n },
     };
     /* One that is not ready and holds nothing is of no more use than that. */
-    if (h->status == HEAD_IDLE || (h->status == HEAD_UNREADY && !n->busy))
+    if (h->status == SOURCE_IDLE || (h->status == SOURCE_UNREADY && !n->busy))
         h->idle_ms = m->in->now_mono_ms - k->idle_since_ms;
     resources_make(m, n, h);
     settling_check(m, n, h);
@@ -386,13 +386,13 @@ static struct pod **pods_sort_out(struct making *m, uint32_t *ret_n)
     return open;
 }
 
-struct head_view *pods_view_make(const struct pods_view_in *in,
+struct source_view *pods_view_make(const struct pods_view_in *in,
                                  struct arena *arena, int64_t *ret_due)
 {
-    struct head_view *view = ARENA_NEW(arena, struct head_view);
+    struct source_view *view = ARENA_NEW(arena, struct source_view);
     struct pods_view *extra = ARENA_NEW(arena, struct pods_view);
     struct making m = { .in = in, .arena = arena };
-    struct head_node *nodes;
+    struct source_node *nodes;
     struct pod **open;
     uint32_t n;
 
@@ -403,7 +403,7 @@ struct head_view *pods_view_make(const struct pods_view_in *in,
     machines_begin(&m);
     pods_near_begin(&m, open, n);
     pods_demands(&m, open, n);
-    nodes = ARENA_ARRAY(arena, struct head_node, m.n_nodes);
+    nodes = ARENA_ARRAY(arena, struct source_node, m.n_nodes);
     for (uint32_t i = 0; i < m.n_nodes; i++)
         node_make(&m, &m.nodes[i], &nodes[i]);
     *extra = (struct pods_view){
@@ -412,7 +412,7 @@ struct head_view *pods_view_make(const struct pods_view_in *in,
         .reserve = in->reserve, .refs = m.refs.v,
     };
     extra->daemons = daemons_make(&m, &extra->n_daemons);
-    *view = (struct head_view){
+    *view = (struct source_view){
         .version = (int64_t)in->store->version, .session = "kubernetes",
         .v2 = true, .read_mono_ms = in->now_mono_ms,
         .nodes = nodes, .n_nodes = m.n_nodes,
@@ -425,7 +425,7 @@ struct head_view *pods_view_make(const struct pods_view_in *in,
     return view;
 }
 
-const struct pods_ref *pods_of(const struct head_view *view, uint32_t demand,
+const struct pods_ref *pods_of(const struct source_view *view, uint32_t demand,
                                uint32_t *ret_n)
 {
     *ret_n = 0;

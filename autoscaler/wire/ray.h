@@ -8,10 +8,10 @@
 #ifndef WIRE_RAY_H
 #define WIRE_RAY_H
 
-#include "head.h"
+#include "source.h"
 
 struct ray_head;
-extern const struct head_ops ray_ops;  /* handles: struct ray_head */
+extern const struct source_ops ray_ops;  /* handles: struct ray_head */
 
 /* address "host:port" or "http(s)://host:port"; token_file "" means where Ray
  * itself looks: RAY_AUTH_TOKEN, RAY_AUTH_TOKEN_PATH, ~/.ray/auth_token.  The
@@ -20,7 +20,7 @@ struct ray_head *ray_head_new(const char *address, const char *token_file);
 void ray_head_free(struct ray_head *h);
 
 enum status ray_head_read(struct ray_head *h, struct arena *arena,
-                          int64_t deadline_mono_ms, struct head_view **ret,
+                          int64_t deadline_mono_ms, struct source_view **ret,
                           struct err *err);
 
 /* What `ray status` shows of us.
@@ -32,7 +32,7 @@ enum status ray_head_read(struct ray_head *h, struct arena *arena,
  * launching".  Ray's own status leaves infeasible demand out, so it is also
  * written, in words, where `ray status` appends the autoscaler's troubles and
  * new drivers print them. */
-enum status ray_head_report(struct ray_head *h, const struct head_report *r,
+enum status ray_head_report(struct ray_head *h, const struct source_report *r,
                             int64_t deadline_mono_ms, struct err *err);
 
 /* Asks the head to drain a node.  preempt false: IDLE_TERMINATION, which the

@@ -311,13 +311,13 @@ static enum kind alts_read(struct ray_words *w, const PB(ResourceRequest) *r,
     return GOOD;
 }
 
-static void count_left_out(struct head_view *view, enum kind kind)
+static void count_left_out(struct source_view *view, enum kind kind)
 {
     view->n_elsewhere += kind == ELSEWHERE;
     view->n_garbled += kind == GARBLED;
 }
 
-static void by_count_read(struct sorter *s, struct head_view *view,
+static void by_count_read(struct sorter *s, struct source_view *view,
                           PB(ResourceRequestByCount) *const *v, size_t n)
 {
     struct snap_alt alts[MAX_ALTS];
@@ -420,7 +420,7 @@ static enum kind gang_bundle(struct ray_words *w,
 }
 
 static bool gang_read(const struct ray_demand_input *in,
-                      const PB(GangResourceRequest) *g, struct head_view *view,
+                      const PB(GangResourceRequest) *g, struct source_view *view,
                       struct snap_demand *d)
 {
     struct sorter s = { .in = in, .scratch = in->words->scratch };
@@ -445,7 +445,7 @@ static bool gang_read(const struct ray_demand_input *in,
 }
 
 void ray_demands_read(const struct ray_demand_input *in,
-                      const PB(ClusterResourceState) *c, struct head_view *view)
+                      const PB(ClusterResourceState) *c, struct source_view *view)
 {
     size_t most = 1 + c->n_pending_gang_resource_requests +
                   c->n_cluster_resource_constraints;

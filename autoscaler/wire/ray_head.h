@@ -70,7 +70,7 @@ enum status ray_kv_del(struct ray_head *h, const char *key,
  * pointer into bytes or scratch.  Fails only for bytes that are no such
  * message. */
 enum status ray_view_parse(const void *bytes, size_t n, struct arena *scratch,
-                           struct arena *arena, struct head_view **ret,
+                           struct arena *arena, struct source_view **ret,
                            struct err *err);
 
 /* Memory for protobuf-c that ends with an arena and has a ceiling. */
@@ -110,7 +110,7 @@ struct ray_demand_input {
 struct Ray__Rpc__Autoscaler__ClusterResourceState;
 void ray_demands_read(const struct ray_demand_input *in,
                       const struct Ray__Rpc__Autoscaler__ClusterResourceState *s,
-                      struct head_view *view);
+                      struct source_view *view);
 /* The label that keeps a STRICT_SPREAD gang's bundles apart, or NULL. */
 struct Ray__Rpc__Autoscaler__GangResourceRequest;
 const char *ray_gang_apart(

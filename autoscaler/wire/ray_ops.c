@@ -1,10 +1,10 @@
 /*
- * ray_ops.c - a Ray head among the heads (head.h).
+ * ray_ops.c - a Ray head among the heads (source.h).
  */
 #include "ray.h"
 
 static enum status read(void *handle, struct arena *arena,
-                        int64_t deadline_mono_ms, struct head_view **ret,
+                        int64_t deadline_mono_ms, struct source_view **ret,
                         struct err *err)
 {
     return ray_head_read(handle, arena, deadline_mono_ms, ret, err);
@@ -12,7 +12,7 @@ static enum status read(void *handle, struct arena *arena,
 
 /* One question: the head waits for running work itself, and the raylet ends
  * when there is none. */
-static enum status drain(void *handle, struct head_drain *d,
+static enum status drain(void *handle, struct source_drain *d,
                          int64_t deadline_mono_ms, struct err *err)
 {
     bool accepted;
@@ -20,12 +20,12 @@ static enum status drain(void *handle, struct head_drain *d,
                                    d->deadline_wall_ms, deadline_mono_ms,
                                    &accepted, d->why, sizeof d->why, err);
 
-    d->got = accepted ? HEAD_DRAIN_ACCEPTED : HEAD_DRAIN_REFUSED;
+    d->got = accepted ? SOURCE_DRAIN_ACCEPTED : SOURCE_DRAIN_REFUSED;
     d->moved = accepted;
     return s;
 }
 
-static enum status report(void *handle, const struct head_report *r,
+static enum status report(void *handle, const struct source_report *r,
                           int64_t deadline_mono_ms, struct err *err)
 {
     return ray_head_report(handle, r, deadline_mono_ms, err);
@@ -36,7 +36,7 @@ static void handle_free(void *handle)
     ray_head_free(handle);
 }
 
-const struct head_ops ray_ops = {
+const struct source_ops ray_ops = {
     .kind = "ray",
     .writers = 1,
     .read = read,

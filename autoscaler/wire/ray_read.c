@@ -284,7 +284,7 @@ static struct pairs labels_of(struct ray_words *w, const PB(NodeState) *s,
 
 static void node_read(struct ray_words *w, const PB(NodeState) *s,
                       const struct ray_demand_input *in, bool *held,
-                      struct head_node *node)
+                      struct source_node *node)
 {
     const char *accel = NULL;
     node->node_id = hex_id(w, &s->node_id);
@@ -294,10 +294,10 @@ static void node_read(struct ray_words *w, const PB(NodeState) *s,
     node->address = ray_word(w, s->node_ip_address);
     node->activity = activity_of(w, s);
     node->zone = node->note = "";
-    node->status = (int)s->status >= HEAD_UNSPECIFIED &&
-                           (int)s->status <= HEAD_DRAINING
-                       ? (enum head_status)s->status : HEAD_UNSPECIFIED;
-    node->idle_ms = node->status == HEAD_IDLE && s->idle_duration_ms >= 0
+    node->status = (int)s->status >= SOURCE_UNSPECIFIED &&
+                           (int)s->status <= SOURCE_DRAINING
+                       ? (enum source_status)s->status : SOURCE_UNSPECIFIED;
+    node->idle_ms = node->status == SOURCE_IDLE && s->idle_duration_ms >= 0
                         ? s->idle_duration_ms : -1;
     node->total = total_of(w, s, &node->head, &accel);
     node->available = available_of(w, s, node->total);
@@ -306,8 +306,8 @@ static void node_read(struct ray_words *w, const PB(NodeState) *s,
 
 static int by_ray_id(const void *a, const void *b)
 {
-    return strcmp(((const struct head_node *)a)->node_id,
-                  ((const struct head_node *)b)->node_id);
+    return strcmp(((const struct source_node *)a)->node_id,
+                  ((const struct source_node *)b)->node_id);
 }
 
 /* Which labels keep groups apart that may be held by a node already. */
@@ -326,7 +326,7 @@ static void find_held(const PB(ClusterResourceState) *s, struct ray_words *w,
 }
 
 enum status ray_view_parse(const void *bytes, size_t n, struct arena *scratch,
-                           struct arena *arena, struct head_view **ret,
+                           struct arena *arena, struct source_view **ret,
                            struct err *err)
 {
     /* a real reply takes some 8 times its size unpacked; the most there is in
@@ -348,11 +348,11 @@ enum status ray_view_parse(const void *bytes, size_t n, struct arena *scratch,
                                             : &empty;
     struct ray_words words = { .scratch = scratch, .arena = arena };
     struct ray_demand_input in = { .words = &words };
-    struct head_view *view = ARENA_NEW(arena, struct head_view);
+    struct source_view *view = ARENA_NEW(arena, struct source_view);
     find_held(s, &words, &in);
     bool *held = ARENA_ARRAY(scratch, bool, in.n_held);
 
-    struct head_node *nodes = ARENA_ARRAY(arena, struct head_node,
+    struct source_node *nodes = ARENA_ARRAY(arena, struct source_node,
                                          s->n_node_states);
     for (size_t i = 0; i < s->n_node_states; i++)
         node_read(&words, s->node_states[i], &in, held, &nodes[i]);
@@ -376,7 +376,7 @@ enum status ray_view_parse(const void *bytes, size_t n, struct arena *scratch,
 }
 
 /* A session we have not seen: what was written is gone, what is known is not. */
-static void another_head(struct ray_head *h, const char *session,
+static void another_source(struct ray_head *h, const char *session,
                          int64_t deadline_mono_ms)
 {
     const char *v2;
@@ -395,7 +395,7 @@ static void another_head(struct ray_head *h, const char *session,
 }
 
 enum status ray_head_read(struct ray_head *h, struct arena *arena,
-                          int64_t deadline_mono_ms, struct head_view **ret,
+                          int64_t deadline_mono_ms, struct source_view **ret,
                           struct err *err)
 {
     const void *bytes;
@@ -410,7 +410,7 @@ enum status ray_head_read(struct ray_head *h, struct arena *arena,
     if (s)
         return err_prefix(err, "%s", h->label);
     if (!h->session || strcmp(h->session, (*ret)->session) != 0)
-        another_head(h, (*ret)->session, deadline_mono_ms);
+        another_source(h, (*ret)->session, deadline_mono_ms);
     (*ret)->v2 = h->v2;
     (*ret)->read_mono_ms = start / 1000;
     (*ret)->took_us = clock_mono_us() - start;

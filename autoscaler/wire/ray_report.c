@@ -157,7 +157,7 @@ static PB(ClusterResourceConstraint) *whole(struct arena *a,
     return c;
 }
 
-static void set_infeasible(struct arena *a, const struct head_report *r,
+static void set_infeasible(struct arena *a, const struct source_report *r,
                            PB(AutoscalingState) *s)
 {
     size_t left = MAX_REQUESTS;
@@ -187,14 +187,14 @@ static void set_infeasible(struct arena *a, const struct head_report *r,
 
 /* ---- machines to messages */
 
-static void set_pending(struct arena *a, const struct head_report *r,
+static void set_pending(struct arena *a, const struct source_report *r,
                         PB(AutoscalingState) *s)
 {
     s->pending_instances = ARENA_ARRAY(a, PB(PendingInstance) *, r->n_pending);
     s->pending_instance_requests =
         ARENA_ARRAY(a, PB(PendingInstanceRequest) *, r->n_pending);
     for (uint32_t i = 0; i < r->n_pending; i++) {
-        const struct head_pending *p = &r->pending[i];
+        const struct source_pending *p = &r->pending[i];
         if (p->id && p->id[0]) {
             PB(PendingInstance) *m = ARENA_NEW(a, PB(PendingInstance));
             ray__rpc__autoscaler__pending_instance__init(m);
@@ -217,13 +217,13 @@ static void set_pending(struct arena *a, const struct head_report *r,
     }
 }
 
-static void set_failed(struct arena *a, const struct head_report *r,
+static void set_failed(struct arena *a, const struct source_report *r,
                        PB(AutoscalingState) *s)
 {
     s->failed_instance_requests = ARENA_ARRAY(a, PB(FailedInstanceRequest) *,
                                               r->n_failed);
     for (uint32_t i = 0; i < r->n_failed; i++) {
-        const struct head_failed *f = &r->failed[i];
+        const struct source_failed *f = &r->failed[i];
         PB(FailedInstanceRequest) *m = ARENA_NEW(a, PB(FailedInstanceRequest));
         ray__rpc__autoscaler__failed_instance_request__init(m);
         m->instance_type_name = word(f->machine);
@@ -280,7 +280,7 @@ static void bundle_line(struct buf *b, const struct snap_bundle *bundle)
     }
 }
 
-static void why_add(struct buf *b, const struct head_report *r, uint32_t i)
+static void why_add(struct buf *b, const struct source_report *r, uint32_t i)
 {
     if (r->why && r->why[i] && r->why[i][0])
         buf_printf(b, ": %s", r->why[i]);
@@ -288,7 +288,7 @@ static void why_add(struct buf *b, const struct head_report *r, uint32_t i)
 }
 
 /* "" when there is nothing to say.  On the heap. */
-static char *note_make(const struct head_report *r)
+static char *note_make(const struct source_report *r)
 {
     struct buf b;
     uint32_t lines = 0, more = 0;
@@ -358,7 +358,7 @@ static enum status note_write(struct ray_head *h, const char *note,
     return ours ? ray_kv_del(h, NOTE_KEY, deadline_mono_ms, err) : ST_OK;
 }
 
-enum status ray_head_report(struct ray_head *h, const struct head_report *r,
+enum status ray_head_report(struct ray_head *h, const struct source_report *r,
                             int64_t deadline_mono_ms, struct err *err)
 {
     PB(AutoscalingState) state = RAY__RPC__AUTOSCALER__AUTOSCALING_STATE__INIT;

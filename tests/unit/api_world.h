@@ -91,7 +91,7 @@ static inline struct snapshot *world_snapshot(struct arena *a)
     n[3] = world_node("t4-2", &t[1], STATE_STARTING, -1);
     n[3].note = "booting \"quoted\" \xff\x01 end";
     *f = (struct snapshot){.cluster = "test", .now_ms = WORLD_NOW,
-                        .head_fresh = true, .limits = snap_limits_default,
+                        .sources_fresh = true, .limits = snap_limits_default,
                         .types = t, .n_types = 3, .nodes = n, .n_nodes = 4};
     f->limits.max_nodes = 20;
     return f;

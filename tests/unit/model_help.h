@@ -30,7 +30,7 @@ static inline char *dump(const struct problem *s)
     struct buf b;
 
     buf_init(&b, (size_t)1 << 30);
-    buf_printf(&b, "now %" PRId64 " fresh %d\n", s->now_ms, s->head_fresh);
+    buf_printf(&b, "now %" PRId64 " fresh %d\n", s->now_ms, s->sources_fresh);
     buf_printf(&b,
                "limits %u %" PRId64 " %" PRId64 " %u %" PRId64 " %d %d %d\n",
                s->limits.max_nodes, s->limits.idle_timeout_ms,
@@ -415,7 +415,7 @@ static inline struct snapshot *rnd_snapshot(struct rnd *r)
         d[i] = i > 0 && rnd_below(r, 3) == 0 ? rnd_twin(r, &d[i - 1])
                                              : rnd_demand(r);
     *f = (struct snapshot){.cluster = "c", .now_ms = 1700000000123,
-                        .head_fresh = rnd_below(r, 2),
+                        .sources_fresh = rnd_below(r, 2),
                         .limits = snap_limits_default, .types = t,
                         .n_types = nt, .nodes = n, .n_nodes = nn, .demands = d,
                         .n_demands = nd};

@@ -261,7 +261,7 @@ static void an_empty_file_means_nothing_much(void **state)
 
     (void)state;
     assert_int_equal(read_snapshot("{}", &f), ST_OK);
-    assert_true(f->head_fresh);
+    assert_true(f->sources_fresh);
     assert_int_equal(f->limits.idle_timeout_ms, 60000);
     assert_int_equal(f->limits.max_nodes, UNLIMITED);
     assert_int_equal(f->limits.max_cost_micros_hour, -1);

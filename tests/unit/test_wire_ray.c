@@ -28,7 +28,7 @@ struct fixture {
     struct arena arena, scratch;
     struct buf state, n, r, sel, more;
     struct err err;
-    struct head_view *view;
+    struct source_view *view;
 };
 
 static int up(void **state)
@@ -54,7 +54,7 @@ static int down(void **state)
 }
 
 /* The state that was put together, as a view. */
-static struct head_view *parse(struct fixture *f)
+static struct source_view *parse(struct fixture *f)
 {
     struct buf reply;
     buf_init(&reply, PB_MAX);
@@ -145,18 +145,18 @@ static void test_node(void **state)
     pb_msg(&f->state, 3, &f->n);
     pb_int(&f->state, 1, 77);
     pb_str(&f->state, 7, "session_x");
-    struct head_view *v = parse(f);
+    struct source_view *v = parse(f);
     assert_int_equal(v->version, 77);
     assert_string_equal(v->session, "session_x");
     assert_int_equal(v->n_nodes, 1);
-    const struct head_node *n = &v->nodes[0];
+    const struct source_node *n = &v->nodes[0];
     assert_string_equal(n->node_id, "00ff1a");
     assert_string_equal(n->instance_id, "i-1");
     assert_string_equal(n->type, "t4");
     assert_string_equal(n->machine, "g4dn.xlarge");
     assert_string_equal(n->address, "10.0.0.7");
     assert_true(n->head);
-    assert_int_equal(n->status, HEAD_RUNNING);
+    assert_int_equal(n->status, SOURCE_RUNNING);
     assert_int_equal(n->idle_ms, -1);  /* only when idle */
     assert_string_equal(n->activity, "Resource: CPU currently in use.; "
                                      "Busy workers on node.");
@@ -186,18 +186,18 @@ static void test_node_states(void **state)
         pb_str(&f->n, 12, "Busy");
         pb_msg(&f->state, 3, &f->n);
     }
-    struct head_view *v = parse(f);
+    struct source_view *v = parse(f);
     assert_int_equal(v->n_nodes, 6);
     for (uint32_t i = 1; i < 6; i++)  /* sorted by id */
         assert_true(strcmp(v->nodes[i - 1].node_id, v->nodes[i].node_id) < 0);
-    const struct head_node *idle = &v->nodes[2];
-    assert_int_equal(idle->status, HEAD_IDLE);
+    const struct source_node *idle = &v->nodes[2];
+    assert_int_equal(idle->status, SOURCE_IDLE);
     assert_int_equal(idle->idle_ms, 500);
     assert_string_equal(idle->activity, "");
-    assert_int_equal(v->nodes[0].status, HEAD_UNSPECIFIED);
-    assert_int_equal(v->nodes[5].status, HEAD_UNSPECIFIED);
-    assert_int_equal(v->nodes[1].status, HEAD_DRAINING);
-    assert_int_equal(v->nodes[3].status, HEAD_DEAD);
+    assert_int_equal(v->nodes[0].status, SOURCE_UNSPECIFIED);
+    assert_int_equal(v->nodes[5].status, SOURCE_UNSPECIFIED);
+    assert_int_equal(v->nodes[1].status, SOURCE_DRAINING);
+    assert_int_equal(v->nodes[3].status, SOURCE_DEAD);
     pb_int(&f->n, 8, 3);
     pb_int(&f->n, 9, -4);
     pb_msg(&f->state, 3, &f->n);
@@ -214,7 +214,7 @@ static void test_node_label_wins_over_resource(void **state)
     pb_amount(&f->n, 5, "accelerator_type:H100", 1);
     pb_bytes(&f->n, 1, "x", 1);
     pb_msg(&f->state, 3, &f->n);
-    struct head_view *v = parse(f);
+    struct source_view *v = parse(f);
     assert_string_equal(label_of(v->nodes[0].labels, ACCEL_LABEL), "T4");
     assert_string_equal(label_of(v->nodes[1].labels, ACCEL_LABEL), "H100");
 }
@@ -231,7 +231,7 @@ static void test_garbage_amounts_of_nodes(void **state)
     pb_amount(&f->n, 5, "good", 2);
     pb_amount(&f->n, 4, "good", -7);
     pb_msg(&f->state, 3, &f->n);
-    const struct head_node *n = &parse(f)->nodes[0];
+    const struct source_node *n = &parse(f)->nodes[0];
     assert_int_equal(n->total.n, 1);
     assert_int_equal(amount_of(n->total, "good"), 2 * ONE);
     assert_int_equal(amount_of(n->available, "good"), 0);
@@ -243,7 +243,7 @@ static void test_words_are_cleaned(void **state)
     pb_bytes(&f->n, 2, "a\xff\xc3\x28\nb", 6);
     pb_bytes(&f->n, 3, "t\xe2\x82\xac", 4);
     pb_msg(&f->state, 3, &f->n);
-    const struct head_node *n = &parse(f)->nodes[0];
+    const struct source_node *n = &parse(f)->nodes[0];
     assert_string_equal(n->instance_id, "a?" "?(?b");
     assert_string_equal(n->type, "t\xe2\x82\xac");
 }
@@ -736,7 +736,7 @@ static char sent[8][1 << 20];   /* messages, as they came */
 static size_t sent_len[8];
 
 /* InternalKVGet finds a text of ours; everything else answers nothing. */
-static bool answer_head(struct server *s, int fd, unsigned stream, int call)
+static bool answer_source(struct server *s, int fd, unsigned stream, int call)
 {
     size_t n = s->body_len - 5;
     if (call < 8) {
@@ -754,7 +754,7 @@ static bool answer_head(struct server *s, int fd, unsigned stream, int call)
 
 static void serve_head(struct server *s, int fd)
 {
-    h2_serve(s, fd, answer_head);
+    h2_serve(s, fd, answer_source);
 }
 
 static bool previous(int call, const char *s)
@@ -787,7 +787,7 @@ static void test_report_texts(void **state)
         { .source = SOURCE_REQUEST, .owner = "train-42", .id = "",
           .bundles = bundles + 1, .n_bundles = 1 } };
     const char *why[] = { "no type has it", "", NULL };
-    struct head_report r = { .seen_version = 5, .version = 1700000000000,
+    struct source_report r = { .seen_version = 5, .version = 1700000000000,
         .infeasible = demands, .n_infeasible = 3, .why = why };
     int64_t deadline = clock_mono_ms() + 5000;
     assert_int_equal(ray_head_report(h, &r, deadline, &f->err), ST_OK);
@@ -834,7 +834,7 @@ static void test_report_after_a_restart(void **state)
     for (int i = 0; i < 3; i++) {
         struct server *s = server_start(serve_head, (void *)(uintptr_t)there[i]);
         struct ray_head *h = ray_head_new(s->url, "");
-        struct head_report r = { .version = 1 };
+        struct source_report r = { .version = 1 };
         assert_int_equal(ray_head_report(h, &r, clock_mono_ms() + 5000,
                                          &f->err), ST_OK);
         assert_int_equal(atomic_load(&s->calls), calls[i]);
@@ -860,7 +860,7 @@ static void test_many_infeasible(void **state)
         d[i] = (struct snap_demand){ .source = i % 2 ? SOURCE_GANG : SOURCE_TASK,
             .owner = "ray", .id = "x", .bundles = &b[i], .n_bundles = 1 };
     }
-    struct head_report r = { .version = 1, .infeasible = d, .n_infeasible = N };
+    struct source_report r = { .version = 1, .infeasible = d, .n_infeasible = N };
     assert_int_equal(ray_head_report(h, &r, clock_mono_ms() + 5000, &f->err),
                      ST_OK);
     assert_true(sent_len[0] > 30000 && sent_len[0] < 200000);

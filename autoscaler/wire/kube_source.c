@@ -1,5 +1,5 @@
 /*
- * kube_head.c - a Kubernetes API server as a head: see pods.h.
+ * kube_source.c - a Kubernetes API server as a head: see pods.h.
  *
  * The reader's handle owns four watches and the store they fill.  A view is
  * made when something urgent happened 5 ms ago (work or nodes came; a burst
@@ -21,7 +21,7 @@ enum {
     WATCHES = 4,
 };
 
-struct kube_head {
+struct kube_source {
     struct arena arena;           /* owns the options' words */
     struct kube_access *access;
     struct kube *kube;            /* drains; the watches have their own */
@@ -66,14 +66,14 @@ static struct names names_keep(struct arena *a, struct names from,
     return (struct names){ v, from.n };
 }
 
-enum status kube_head_new(const struct kube_head_opts *o, void **ret,
+enum status kube_source_new(const struct kube_source_opts *o, void **ret,
                           struct err *err)
 {
     struct kube_access_opts access = { o->kubeconfig, o->context,
                                        o->cluster_dir };
     struct kube_access *found;
     enum status s = kube_access_find(&access, &found, err);
-    struct kube_head *h;
+    struct kube_source *h;
 
     *ret = NULL;
     if (s != ST_OK)
@@ -91,14 +91,14 @@ enum status kube_head_new(const struct kube_head_opts *o, void **ret,
                                        : "davit.io/machine",
     };
     pods_store_init(&h->store, &h->rules);
-    kube_head_types(h, o->zones, o->no_reserve);
+    kube_source_types(h, o->zones, o->no_reserve);
     *ret = h;
     return ST_OK;
 }
 
-void kube_head_types(void *handle, struct names zones, bool no_reserve)
+void kube_source_types(void *handle, struct names zones, bool no_reserve)
 {
-    struct kube_head *h = handle;
+    struct kube_source *h = handle;
 
     pthread_mutex_lock(&h->store.lock);
     arena_reset(&h->zone_arena);
@@ -109,9 +109,9 @@ void kube_head_types(void *handle, struct names zones, bool no_reserve)
     pthread_mutex_unlock(&h->store.lock);
 }
 
-static void head_free(void *handle)
+static void source_free(void *handle)
 {
-    struct kube_head *h = handle;
+    struct kube_source *h = handle;
 
     if (!h)
         return;
@@ -125,9 +125,9 @@ static void head_free(void *handle)
     free(h);
 }
 
-static void head_stop(void *handle)
+static void source_stop(void *handle)
 {
-    struct kube_head *h = handle;
+    struct kube_source *h = handle;
 
     atomic_store(&h->stop, true);
     pthread_mutex_lock(&h->store.lock);
@@ -147,7 +147,7 @@ static void watch_changed(void *store)
     pthread_mutex_unlock(&s->lock);
 }
 
-static void start(struct kube_head *h)
+static void start(struct kube_source *h)
 {
     if (h->started)
         return;
@@ -166,7 +166,7 @@ static void start(struct kube_head *h)
 
 /* All watches: complete once, and none broken for long.  *ret_wait: nothing is
  * wrong yet, but not all is there either. */
-static enum status watches_ok(struct kube_head *h, bool *ret_wait,
+static enum status watches_ok(struct kube_source *h, bool *ret_wait,
                               struct err *err)
 {
     int64_t now = clock_mono_ms();
@@ -191,7 +191,7 @@ static enum status watches_ok(struct kube_head *h, bool *ret_wait,
 }
 
 /* Until then, or a change; the lock is held. */
-static void wait_until(struct kube_head *h, int64_t mono_ms)
+static void wait_until(struct kube_source *h, int64_t mono_ms)
 {
     struct timespec t = { .tv_sec = mono_ms / 1000,
                           .tv_nsec = mono_ms % 1000 * 1000000 };
@@ -200,7 +200,7 @@ static void wait_until(struct kube_head *h, int64_t mono_ms)
 }
 
 /* When the next view is to be made; INT64_MAX: nothing has changed. */
-static int64_t view_due(const struct kube_head *h)
+static int64_t view_due(const struct kube_source *h)
 {
     const struct pods_store *s = &h->store;
     int64_t due = INT64_MAX, rest = h->took_us * 10 / 1000;
@@ -217,14 +217,14 @@ static int64_t view_due(const struct kube_head *h)
     return h->told ? due : 0;
 }
 
-static struct head_view *make(struct kube_head *h, struct arena *arena)
+static struct source_view *make(struct kube_source *h, struct arena *arena)
 {
     struct pods_view_in in = {
         .store = &h->store, .zones = h->zones, .reserve = h->reserve,
         .now_mono_ms = clock_mono_ms(), .now_wall_ms = clock_wall_ms(),
     };
     int64_t begun = clock_mono_us();
-    struct head_view *view = pods_view_make(&in, arena, &h->due_mono_ms);
+    struct source_view *view = pods_view_make(&in, arena, &h->due_mono_ms);
 
     h->seen = h->store.version;
     h->store.changed_mono_ms = 0;
@@ -235,11 +235,11 @@ static struct head_view *make(struct kube_head *h, struct arena *arena)
     return view;
 }
 
-static enum status head_read(void *handle, struct arena *arena,
-                             int64_t deadline_mono_ms, struct head_view **ret,
+static enum status source_read(void *handle, struct arena *arena,
+                             int64_t deadline_mono_ms, struct source_view **ret,
                              struct err *err)
 {
-    struct kube_head *h = handle;
+    struct kube_source *h = handle;
     enum status s = ST_OK;
     bool wait;
 
@@ -275,35 +275,35 @@ static enum status head_read(void *handle, struct arena *arena,
 
 /* ---- writing: see kube_nodes.h */
 
-static enum status head_drain_node(void *handle, struct head_drain *d,
+static enum status source_drain_node(void *handle, struct source_drain *d,
                                    int64_t deadline_mono_ms, struct err *err)
 {
-    struct kube_head *h = handle;
+    struct kube_source *h = handle;
 
     return kube_nodes_drain(h->kube, d, deadline_mono_ms, err);
 }
 
-static enum status head_undrain(void *handle, const char *node_id,
+static enum status source_undrain(void *handle, const char *node_id,
                                 int64_t deadline_mono_ms, struct err *err)
 {
-    struct kube_head *h = handle;
+    struct kube_source *h = handle;
 
     return kube_nodes_undrain(h->kube, node_id, deadline_mono_ms, err);
 }
 
-static enum status head_forget(void *handle, const char *node_id,
+static enum status source_forget(void *handle, const char *node_id,
                                const char *instance_id,
                                int64_t deadline_mono_ms, struct err *err)
 {
-    struct kube_head *h = handle;
+    struct kube_source *h = handle;
 
     return kube_nodes_forget(h->kube, node_id, instance_id, deadline_mono_ms,
                             err);
 }
 
-const struct head_ops kube_head_ops = {
+const struct source_ops kube_source_ops = {
     .kind = "kubernetes", .waits = true, .by_address = true,
-    .writers = HEAD_WRITERS,
-    .read = head_read, .drain = head_drain_node, .undrain = head_undrain,
-    .forget = head_forget, .stop = head_stop, .free = head_free,
+    .writers = SOURCE_WRITERS,
+    .read = source_read, .drain = source_drain_node, .undrain = source_undrain,
+    .forget = source_forget, .stop = source_stop, .free = source_free,
 };

@@ -1,11 +1,11 @@
 /*
- * head_report.c - what `ray status` shows of us.
+ * source_report.c - what `ray status` shows of us.
  */
 #include <string.h>
 
 #include "../base/clock.h"
 #include "../wire/text.h"
-#include "heads.h"
+#include "sources.h"
 
 enum {
     WRITE_TIMEOUT_MS = 10000,
@@ -87,26 +87,26 @@ static uint64_t mix(uint64_t h, const char *s)
     return h * 31;
 }
 
-static void report_to(struct control *c, struct head *h,
+static void report_to(struct control *c, struct source *h,
                       const struct status_page *page)
 {
-    struct head_job *j;
-    struct head_report *r;
+    struct source_job *j;
+    struct source_report *r;
     struct snap_demand *infeasible;
-    VEC(struct head_pending) pending = {0};
-    VEC(struct head_failed) failed = {0};
+    VEC(struct source_pending) pending = {0};
+    VEC(struct source_failed) failed = {0};
     uint64_t hash = 1469598103934665603u;
 
-    if (!h->ops->report || !head_is_free(h) || !h->view || h->failures)
+    if (!h->ops->report || !source_is_free(h) || !h->view || h->failures)
         return;
-    j = head_job_new(h, HEAD_REPORT, WRITE_TIMEOUT_MS);
+    j = source_job_new(h, SOURCE_REPORT, WRITE_TIMEOUT_MS);
     r = &j->report;
     for (uint32_t i = 0; i < c->fleet.n; i++) {
         const struct machine *m = c->fleet.v[i];
         if (m->state > STATE_STARTING)
             continue;
         VEC_PUSH(&j->arena, &pending,
-                 ((struct head_pending){
+                 ((struct source_pending){
                      arena_strdup(&j->arena, m->type), "",
                      arena_strdup(&j->arena, m->id),
                      arena_strdup(&j->arena, m->address),
@@ -120,7 +120,7 @@ static void report_to(struct control *c, struct head *h,
 
         text_utf8(why, strlen(why));  /* cut within a letter: no protobuf */
         VEC_PUSH(&j->arena, &failed,
-                 ((struct head_failed){
+                 ((struct source_failed){
                      arena_strdup(&j->arena, f->type), "",
                      why,
                      f->at_ms / 1000, f->at_ms / 1000, 1}));
@@ -132,7 +132,7 @@ static void report_to(struct control *c, struct head *h,
             hash = hash * 31 + infeasible[d].bundles[b].count;
     if (hash == h->reported_hash &&
         clock_mono_ms() - h->reported_ms < REPORT_MS) {
-        head_job_free(j);
+        source_job_free(j);
         return;
     }
     r->seen_version = h->view->version;
@@ -144,11 +144,11 @@ static void report_to(struct control *c, struct head *h,
     r->infeasible = infeasible;
     h->reported_hash = hash;
     h->reported_ms = clock_mono_ms();
-    head_job_submit(j);
+    source_job_submit(j);
 }
 
-void heads_report(struct control *c, const struct status_page *page)
+void sources_report(struct control *c, const struct status_page *page)
 {
-    for (uint32_t i = 0; i < c->n_heads; i++)
-        report_to(c, &c->heads[i], page);
+    for (uint32_t i = 0; i < c->n_sources; i++)
+        report_to(c, &c->sources[i], page);
 }

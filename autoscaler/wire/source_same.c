@@ -1,12 +1,12 @@
 /*
- * head_same.c - does a view of a head say what the one before it said?
+ * source_same.c - does a view of a head say what the one before it said?
  *
  * Ray tells all of it at every read.  Most reads of a cluster at rest differ in
  * nothing but how long nodes have been idle: they need no plan.
  */
 #include <string.h>
 
-#include "head.h"
+#include "source.h"
 
 #define ALL(same, x, y) ((x).n == (y).n && all_##same((x).v, (y).v, (x).n))
 
@@ -81,7 +81,7 @@ static bool demand(const struct snap_demand *a, const struct snap_demand *b)
 }
 
 /* Idle for longer is no news. */
-static bool node(const struct head_node *a, const struct head_node *b)
+static bool node(const struct source_node *a, const struct source_node *b)
 {
     return a->status == b->status && a->head == b->head &&
            a->unschedulable == b->unschedulable &&
@@ -97,7 +97,7 @@ static bool node(const struct head_node *a, const struct head_node *b)
            ALL(pairs, a->labels, b->labels) && !a->taints.n && !b->taints.n;
 }
 
-bool head_view_same(const struct head_view *a, const struct head_view *b)
+bool source_view_same(const struct source_view *a, const struct source_view *b)
 {
     if (!text(a->session, b->session) || a->v2 != b->v2 ||
         a->n_nodes != b->n_nodes || a->n_demands != b->n_demands ||

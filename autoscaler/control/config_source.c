@@ -1,7 +1,7 @@
 /*
  * source.c - see source.h.
  */
-#include "source.h"
+#include "config_source.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "../base/clock.h"
 #include "../wire/kube_files.h"
 
-struct source {
+struct config_source {
     struct kube_access *access;
     struct kube *kube;
     char path[700], name[400], folder[300];  /* folder: of kube_files.h */
@@ -35,7 +35,7 @@ static const char *version(void)
 }
 
 /* The plug-in writes to what we read, by the same way. */
-static enum status plugin_block(struct source *s, const char *space,
+static enum status plugin_block(struct config_source *s, const char *space,
                                 const char *name, struct err *err)
 {
     const char *run = getenv("XDG_RUNTIME_DIR");
@@ -62,11 +62,11 @@ static enum status plugin_block(struct source *s, const char *space,
     return st;
 }
 
-enum status source_new(const struct source_opts *o, struct source **ret,
+enum status config_source_new(const struct config_source_opts *o, struct config_source **ret,
                        struct err *err)
 {
     struct kube_access_opts access = {o->kubeconfig, o->context, NULL};
-    struct source *s;
+    struct config_source *s;
     const char *space;
     enum status st;
 
@@ -94,14 +94,14 @@ enum status source_new(const struct source_opts *o, struct source **ret,
     if (st == ST_OK && o->block)
         json_object_update_recursive(s->block, (json_t *)o->block);
     if (st != ST_OK) {
-        source_free(s);
+        config_source_free(s);
         return st;
     }
     *ret = s;
     return ST_OK;
 }
 
-void source_free(struct source *s)
+void config_source_free(struct config_source *s)
 {
     if (!s)
         return;
@@ -114,12 +114,12 @@ void source_free(struct source *s)
     free(s);
 }
 
-const char *source_title(const struct source *s)
+const char *config_source_title(const struct config_source *s)
 {
     return s->name;
 }
 
-enum status source_read(struct source *s, int64_t deadline_mono_ms,
+enum status config_source_read(struct config_source *s, int64_t deadline_mono_ms,
                         bool *ret_new, struct err *err)
 {
     struct kube_call call = {.path = s->path,
@@ -129,7 +129,7 @@ enum status source_read(struct source *s, int64_t deadline_mono_ms,
 
     *ret_new = false;
     if (st == ST_OK)
-        st = source_text(call.reply, s->block, &text, err);
+        st = config_source_text(call.reply, s->block, &text, err);
     json_decref(call.reply);
     if (st != ST_OK)
         return st;
@@ -139,7 +139,7 @@ enum status source_read(struct source *s, int64_t deadline_mono_ms,
     return ST_OK;
 }
 
-enum status source_parse(const struct source *s, struct config **ret,
+enum status config_source_parse(const struct config_source *s, struct config **ret,
                          struct buf *errors)
 {
     *ret = NULL;

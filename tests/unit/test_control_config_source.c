@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../autoscaler/control/source.h"
+#include "../../autoscaler/control/config_source.h"
 
 static const char cluster[] =
     "{\"metadata\": {\"name\": \"c\", \"namespace\": \"n\", \"generation\": 1,"
@@ -40,7 +40,7 @@ static char *text_of(const json_t *c, const json_t *block)
     struct err err = {0};
     char *text = NULL;
 
-    assert_int_equal(source_text(c, block, &text, &err), ST_OK);
+    assert_int_equal(config_source_text(c, block, &text, &err), ST_OK);
     return text;
 }
 
@@ -151,7 +151,7 @@ static void bad_annotation(const char *note, const char *words)
     json_object_set_new(json_object_get(json_object_get(c, "metadata"),
                                         "annotations"),
                         SOURCE_ANNOTATION, json_string(note));
-    assert_int_equal(source_text(c, NULL, &text, &err), ST_INVALID);
+    assert_int_equal(config_source_text(c, NULL, &text, &err), ST_INVALID);
     assert_null(text);
     assert_non_null(strstr(err.text, words));
     json_decref(c);

@@ -1,5 +1,5 @@
 /*
- * head_drain.c - nodes drained before their machines end, given back when they
+ * source_drain.c - nodes drained before their machines end, given back when they
  * are needed again, forgotten when the machine has gone.
  *
  * A question is one job on a writer of the head's; its answer is what the machine's
@@ -13,7 +13,7 @@
 
 #include "../base/clock.h"
 #include "../wire/ray.h"
-#include "heads.h"
+#include "sources.h"
 
 enum {
     WRITE_TIMEOUT_MS = 10000,
@@ -28,11 +28,11 @@ enum {
     FORGET_REST_MS = 10000, FORGET_MS = 600000,
 };
 
-static struct head_job *machine_job(struct head *h, enum head_op op,
+static struct source_job *machine_job(struct source *h, enum source_op op,
                                     const struct machine *m,
                                     const char *node_id)
 {
-    struct head_job *j = head_job_new(h, op, WRITE_TIMEOUT_MS);
+    struct source_job *j = source_job_new(h, op, WRITE_TIMEOUT_MS);
 
     j->machine = arena_strdup(&j->arena, m->id);
     j->node_id = arena_strdup(&j->arena, node_id);
@@ -41,14 +41,14 @@ static struct head_job *machine_job(struct head *h, enum head_op op,
 
 /* ---- asking */
 
-static void ask_drain(struct control *c, struct head *h, struct machine *m,
+static void ask_drain(struct control *c, struct source *h, struct machine *m,
                       const char *node_id, bool preempt)
 {
     const struct config *conf = c->config;
-    struct head_job *j = machine_job(h, HEAD_DRAIN, m, node_id);
+    struct source_job *j = machine_job(h, SOURCE_DRAIN, m, node_id);
 
     m->busy = true;
-    j->drain = (struct head_drain){
+    j->drain = (struct source_drain){
         .node_id = j->node_id,
         .preempt = preempt,
         .message = "davit: the node is not needed",
@@ -60,7 +60,7 @@ static void ask_drain(struct control *c, struct head *h, struct machine *m,
     };
     if (!m->retry_ms)  /* its first step */
         atomic_fetch_add(&c->metrics.drains, 1);
-    head_job_submit(j);
+    source_job_submit(j);
 }
 
 static void step_again(struct control *c, struct machine *m)
@@ -85,7 +85,7 @@ static void detail_set(struct control *c, struct machine *m, const char *text)
 
 /* The node stays.  Ray is asked again after the same rest each time, as work
  * there comes and goes; what is against a drain in Kubernetes stays longer. */
-static void drain_refused(struct control *c, const struct head *h,
+static void drain_refused(struct control *c, const struct source *h,
                           struct machine *m, const char *why)
 {
     int64_t rest = REFUSED_REST_MS;
@@ -101,7 +101,7 @@ static void drain_refused(struct control *c, const struct head *h,
     machine_to(c, m, STATE_READY);
 }
 
-static bool has_work(const struct head_node *n)
+static bool has_work(const struct source_node *n)
 {
     for (uint32_t i = 0; i < n->total.n; i++)
         for (uint32_t k = 0; k < n->available.n; k++)
@@ -113,11 +113,11 @@ static bool has_work(const struct head_node *n)
 
 /* With a Ray head too: Ray's nodes in pods of this node are drained first, so
  * that no task starts where pods are about to be evicted.  True: they are. */
-static bool guests_drained(struct control *c, struct head *h,
+static bool guests_drained(struct control *c, struct source *h,
                            struct machine *m, bool preempt)
 {
-    struct head *ray = (struct head *)head_of_kind(c, &ray_ops);
-    const struct head_node *node = head_node_of(c, m);
+    struct source *ray = (struct source *)source_of_kind(c, &ray_ops);
+    const struct source_node *node = source_node_of(c, m);
     int64_t longest = preempt ? c->config->kube_drain_timeout_ms : GUESTS_MS;
     uint32_t ending = 0;
     char why[150];
@@ -128,23 +128,23 @@ static bool guests_drained(struct control *c, struct head *h,
         control_wake_at(c, clock_mono_ms() + STEP_MS);
         return false;  /* who joined just before is in the next view */
     }
-    for (uint32_t i = 0; i < node->guests.n; i++) {
-        const struct head_node *g = head_node_named(ray, node->guests.v[i]);
+    for (uint32_t i = 0; i < node->hosted.n; i++) {
+        const struct source_node *g = source_node_named(ray, node->hosted.v[i]);
 
-        if (!g || g->status == HEAD_DEAD)
+        if (!g || g->status == SOURCE_DEAD)
             continue;
         if (g->head) {
             snprintf(why, sizeof why, "the Ray head runs on it, in pod %.80s",
-                     node->guests.v[i]);
+                     node->hosted.v[i]);
             drain_refused(c, h, m, why);
             return false;
         }
-        if (g->status == HEAD_DRAINING) {
+        if (g->status == SOURCE_DRAINING) {
             /* one that must go stays up until its work's time is over: when
              * it has none, there is nothing to wait for */
             ending += !preempt || has_work(g);
         } else {
-            if (head_is_free(ray))
+            if (source_is_free(ray))
                 ask_drain(c, ray, m, g->node_id, preempt);
             return false;
         }
@@ -157,11 +157,11 @@ static bool guests_drained(struct control *c, struct head *h,
     return false;
 }
 
-void head_drain(struct control *c, struct machine *m, bool preempt)
+void source_drain(struct control *c, struct machine *m, bool preempt)
 {
-    struct head *h = head_of_machines(c);
+    struct source *h = source_of_machines(c);
 
-    if (!h || !head_is_free(h))
+    if (!h || !source_is_free(h))
         return;  /* an answer brings another tick */
     if (guests_drained(c, h, m, preempt))
         ask_drain(c, h, m, m->ray_id, preempt);
@@ -170,7 +170,7 @@ void head_drain(struct control *c, struct machine *m, bool preempt)
 /* ---- answers */
 
 static void drain_failed(struct control *c, struct machine *m,
-                         const struct head_job *j)
+                         const struct source_job *j)
 {
     int64_t wait = (int64_t)500 << (m->tries < 5 ? m->tries : 5);
 
@@ -186,40 +186,40 @@ static void drain_failed(struct control *c, struct machine *m,
 }
 
 static void drain_told(struct control *c, struct machine *m,
-                       const struct head_job *j)
+                       const struct source_job *j)
 {
-    const struct head_drain *d = &j->drain;
-    bool guest = j->head != head_of_machines(c);
+    const struct source_drain *d = &j->drain;
+    bool hosted = j->head != source_of_machines(c);
 
-    if (d->moved && !guest && !m->drain_accepted) {
+    if (d->moved && !hosted && !m->drain_accepted) {
         m->drain_accepted = true;  /* work was sent away: no way back */
         m->tries = 0;
         fleet_touch(&c->fleet, m);
     }
     switch (d->got) {
-    case HEAD_DRAIN_ACCEPTED:
+    case SOURCE_DRAIN_ACCEPTED:
         j->head->read_due_ms = 0;
-        if (guest)
+        if (hosted)
             step_again(c, m);
         break;
-    case HEAD_DRAIN_WAITS:
+    case SOURCE_DRAIN_WAITS:
         if (d->moved && m->tries > 2)
             m->tries = 2;
         detail_set(c, m, d->why);
         step_again(c, m);
         break;
-    case HEAD_DRAIN_DONE:
+    case SOURCE_DRAIN_DONE:
         machine_to(c, m, STATE_STOPPING);
         atomic_fetch_add(&c->metrics.ends, 1);
         break;
-    case HEAD_DRAIN_REFUSED:
-        drain_refused(c, head_of_machines(c), m, d->why);
+    case SOURCE_DRAIN_REFUSED:
+        drain_refused(c, source_of_machines(c), m, d->why);
         break;
     }
 }
 
 static void drain_folded(struct control *c, struct machine *m,
-                         const struct head_job *j)
+                         const struct source_job *j)
 {
     m->busy = false;
     if (m->state == STATE_DRAINING) {
@@ -227,8 +227,8 @@ static void drain_folded(struct control *c, struct machine *m,
             drain_told(c, m, j);
         else
             drain_failed(c, m, j);
-    } else if (j->status == ST_OK && j->drain.got == HEAD_DRAIN_ACCEPTED &&
-               m->state == STATE_READY && j->head == head_of_machines(c)) {
+    } else if (j->status == ST_OK && j->drain.got == SOURCE_DRAIN_ACCEPTED &&
+               m->state == STATE_READY && j->head == source_of_machines(c)) {
         /* taken back while the question was under way, and the head agreed */
         machine_to(c, m, STATE_DRAINING);
         m->drain_accepted = true;
@@ -237,7 +237,7 @@ static void drain_folded(struct control *c, struct machine *m,
 }
 
 static void undrain_folded(struct control *c, struct machine *m,
-                           const struct head_job *j)
+                           const struct source_job *j)
 {
     int64_t rest = UNDRAIN_REST_MS;
 
@@ -253,12 +253,12 @@ static void undrain_folded(struct control *c, struct machine *m,
         m->retry_ms = c->now_ms + rest;
 }
 
-static void forget_folded(struct control *c, struct head_job *j)
+static void forget_folded(struct control *c, struct source_job *j)
 {
-    struct head *h = j->head;
+    struct source *h = j->head;
 
     for (uint32_t i = 0; i < h->n_gone; i++) {
-        struct head_gone *g = &h->gone[i];
+        struct source_gone *g = &h->gone[i];
         bool over = j->status == ST_OK || j->status == ST_AUTH ||
                     c->now_ms - g->since_ms > FORGET_MS;
 
@@ -276,25 +276,25 @@ static void forget_folded(struct control *c, struct head_job *j)
     }
 }
 
-void head_drained(struct control *c, struct head_job *j)
+void source_drained(struct control *c, struct source_job *j)
 {
     struct machine *m = j->machine ? fleet_by_id(&c->fleet, j->machine) : NULL;
 
-    if (j->op == HEAD_FORGET)
+    if (j->op == SOURCE_FORGET)
         forget_folded(c, j);
-    else if (m && j->op == HEAD_DRAIN)
+    else if (m && j->op == SOURCE_DRAIN)
         drain_folded(c, m, j);
-    else if (m && j->op == HEAD_UNDRAIN)
+    else if (m && j->op == SOURCE_UNDRAIN)
         undrain_folded(c, m, j);
 }
 
 /* ---- what is left over */
 
-void head_gone(struct control *c, const struct machine *m)
+void source_gone(struct control *c, const struct machine *m)
 {
-    struct head *h = head_of_machines(c);
+    struct source *h = source_of_machines(c);
     const char *last = strrchr(m->cloud_id, '/');
-    struct head_gone *g;
+    struct source_gone *g;
 
     if (!h || !h->ops->forget || !*m->ray_id || !*m->cloud_id)
         return;
@@ -305,7 +305,7 @@ void head_gone(struct control *c, const struct machine *m)
             abort();
     }
     g = &h->gone[h->n_gone++];
-    *g = (struct head_gone){.since_ms = c->now_ms};
+    *g = (struct source_gone){.since_ms = c->now_ms};
     snprintf(g->node_id, sizeof g->node_id, "%s", m->ray_id);
     snprintf(g->instance, sizeof g->instance, "%s",
              last ? last + 1 : m->cloud_id);
@@ -313,29 +313,29 @@ void head_gone(struct control *c, const struct machine *m)
 
 /* A drain that the ledger knows nothing of: it was taken back, or refused, and
  * the node did not hear of it. */
-static void undrain_due(struct control *c, struct head *h)
+static void undrain_due(struct control *c, struct source *h)
 {
-    for (uint32_t i = 0; i < c->fleet.n && head_is_free(h); i++) {
+    for (uint32_t i = 0; i < c->fleet.n && source_is_free(h); i++) {
         struct machine *m = c->fleet.v[i];
-        const struct head_node *n;
+        const struct source_node *n;
 
         if (m->state != STATE_READY || m->busy ||
-            !(n = head_node_of(c, m)) || n->status != HEAD_DRAINING)
+            !(n = source_node_of(c, m)) || n->status != SOURCE_DRAINING)
             continue;
         if (m->retry_ms > c->now_ms) {
             control_wake_at(c, clock_mono_ms() + m->retry_ms - c->now_ms);
             continue;
         }
         m->busy = true;
-        head_job_submit(machine_job(h, HEAD_UNDRAIN, m, n->node_id));
+        source_job_submit(machine_job(h, SOURCE_UNDRAIN, m, n->node_id));
     }
 }
 
-static void forget_due(struct control *c, struct head *h)
+static void forget_due(struct control *c, struct source *h)
 {
-    for (uint32_t i = 0; i < h->n_gone && head_is_free(h); i++) {
-        struct head_gone *g = &h->gone[i];
-        struct head_job *j;
+    for (uint32_t i = 0; i < h->n_gone && source_is_free(h); i++) {
+        struct source_gone *g = &h->gone[i];
+        struct source_job *j;
 
         if (g->asked)
             continue;
@@ -343,17 +343,17 @@ static void forget_due(struct control *c, struct head *h)
             control_wake_at(c, clock_mono_ms() + g->retry_ms - c->now_ms);
             continue;
         }
-        j = head_job_new(h, HEAD_FORGET, WRITE_TIMEOUT_MS);
+        j = source_job_new(h, SOURCE_FORGET, WRITE_TIMEOUT_MS);
         g->asked = true;
         j->node_id = arena_strdup(&j->arena, g->node_id);
         j->instance_id = arena_strdup(&j->arena, g->instance);
-        head_job_submit(j);
+        source_job_submit(j);
     }
 }
 
-void heads_mend(struct control *c)
+void sources_mend(struct control *c)
 {
-    struct head *h = head_of_machines(c);
+    struct source *h = source_of_machines(c);
 
     if (h && h->ops->undrain)
         undrain_due(c, h);

@@ -1,25 +1,25 @@
 /*
- * head.h - where demand comes from and nodes join: a Ray head, a Kubernetes
+ * source.h - where demand comes from and nodes join: a Ray head, a Kubernetes
  * API server.  Each fills the same view and offers the same operations; control
  * has an array of them and asks no further what they are.
  *
  * One handle serves one thread at a time, so control makes several of each: one
  * is read, the others are written to.  All calls may block: workers make them.
  */
-#ifndef WIRE_HEAD_H
-#define WIRE_HEAD_H
+#ifndef WIRE_SOURCE_H
+#define WIRE_SOURCE_H
 
 #include "../base/arena.h"
 #include "../model/snapshot.h"
 
 /* The first five are Ray's numbers. */
-enum head_status {
-    HEAD_UNSPECIFIED, HEAD_RUNNING, HEAD_DEAD, HEAD_IDLE,
-    HEAD_DRAINING,                /* it is being drained, by us or somebody */
-    HEAD_UNREADY,                 /* it has not joined: known, takes no work */
+enum source_status {
+    SOURCE_UNSPECIFIED, SOURCE_RUNNING, SOURCE_DEAD, SOURCE_IDLE,
+    SOURCE_DRAINING,                /* it is being drained, by us or somebody */
+    SOURCE_UNREADY,                 /* it has not joined: known, takes no work */
 };
 
-struct head_node {
+struct source_node {
     const char *node_id;          /* the head's own: Ray's hex, the name of a
                                    * Kubernetes node */
     const char *instance_id;      /* RAY_CLOUD_INSTANCE_ID; the last element of
@@ -36,18 +36,18 @@ struct head_node {
     bool settling;                /* joined, but a resource of its type is not
                                    * there yet (a GPU without its device
                                    * plug-in): total tells what it will have */
-    enum head_status status;
+    enum source_status status;
     int64_t idle_ms;              /* when IDLE, or UNREADY with no work; else -1 */
     struct qtys total, available; /* of Ray: without node:*;
                                    * accelerator_type:X became ACCEL_LABEL */
     struct pairs labels;
     struct taints taints;
-    struct names guests;          /* its pods: a Ray node of such a name lies
+    struct names hosted;          /* its pods: a Ray node of such a name lies
                                    * on it */
 };
 
 /* A pod of a RayCluster, which is or will be a Ray node. */
-struct head_guest {
+struct source_hosted {
     const char *name;             /* the Ray node's instance id */
     const char *cluster;          /* "namespace/name" */
     bool worker;                  /* false: its head */
@@ -57,17 +57,17 @@ struct head_guest {
 };
 
 /* Of a Kubernetes node that Davit drains (kit/kube_pod.h has it too). */
-#define HEAD_DRAIN_TAINT "davit.io/draining"
+#define SOURCE_DRAIN_TAINT "davit.io/draining"
 
 struct pods_view;
 
 /* Something of the demand that is not planned for, and why. */
-struct head_note {
+struct source_note {
     const char *kind, *space, *name, *uid;  /* "Pod", namespace ... */
     const char *code, *text;      /* "GpuLimit", a sentence */
 };
 
-struct head_view {
+struct source_view {
     int64_t version;              /* Ray: cluster_resource_state_version */
     const char *session;          /* another one: the head began anew */
     bool v2;                      /* false: a Ray head started without
@@ -75,7 +75,7 @@ struct head_view {
                                    * request_resources for us, and `ray status`
                                    * shows nothing */
     int64_t read_mono_ms, took_us;
-    const struct head_node *nodes;  /* DEAD ones included */
+    const struct source_node *nodes;  /* DEAD ones included */
     uint32_t n_nodes;
     /* Ray: pending tasks and actors (one demand, source TASK), placement groups
      * (GANG, id = hex of the group), request_resources (REQUEST, owner "ray");
@@ -86,21 +86,21 @@ struct head_view {
                                    * help: they name a node, or lie inside a
                                    * placement group that has its place */
     uint32_t n_garbled;           /* left out: they make no sense */
-    const struct head_note *notes;
+    const struct source_note *notes;
     uint32_t n_notes;
-    const struct head_guest *rays;  /* Kubernetes: all that live, by cluster */
+    const struct source_hosted *rays;  /* Kubernetes: all that live, by cluster */
     uint32_t n_rays;
     const struct pods_view *pods; /* Kubernetes: for pods.h; else NULL */
 };
 
 /* What the head's own users are shown of us (`ray status`). */
-struct head_report {
+struct source_report {
     int64_t seen_version;         /* of the view it is based on */
     int64_t version;              /* ours: unix ms, grows */
-    struct head_pending { const char *type, *machine, *id, *address, *detail; }
+    struct source_pending { const char *type, *machine, *id, *address, *detail; }
         const *pending;           /* machines on their way */
     uint32_t n_pending;
-    struct head_failed { const char *type, *machine, *reason;
+    struct source_failed { const char *type, *machine, *reason;
         int64_t start_s, failed_s; uint32_t count; } const *failed;
     uint32_t n_failed;
     const struct snap_demand *infeasible;  /* TASK, GANG, REQUEST */
@@ -108,15 +108,15 @@ struct head_report {
     uint32_t n_infeasible;
 };
 
-enum head_drained {
-    HEAD_DRAIN_REFUSED,           /* why tells; the node is as it was before */
-    HEAD_DRAIN_WAITS,             /* under way: ask again; why tells for what */
-    HEAD_DRAIN_ACCEPTED,          /* the head ends the node itself: wait until
+enum source_drained {
+    SOURCE_DRAIN_REFUSED,           /* why tells; the node is as it was before */
+    SOURCE_DRAIN_WAITS,             /* under way: ask again; why tells for what */
+    SOURCE_DRAIN_ACCEPTED,          /* the head ends the node itself: wait until
                                    * it is DEAD */
-    HEAD_DRAIN_DONE,              /* no work is left: the machine may go */
+    SOURCE_DRAIN_DONE,              /* no work is left: the machine may go */
 };
 
-struct head_drain {
+struct source_drain {
     const char *node_id;
     bool preempt;                 /* false: only when nothing is against it now;
                                    * true: wait for what is, until deadline */
@@ -128,27 +128,27 @@ struct head_drain {
     bool move_local, move_bare;   /* pods with data on the node, without a
                                    * controller: move them too */
     /* what came of it */
-    enum head_drained got;
+    enum source_drained got;
     bool moved;                   /* work has been sent away: no way back */
     char why[256];
 };
 
-enum { HEAD_WRITERS = 10 };
+enum { SOURCE_WRITERS = 10 };
 
-struct head_ops {
+struct source_ops {
     const char *kind;             /* "ray", "kubernetes" */
     bool waits;                   /* read() returns when something changed, or
                                    * at its deadline: it follows upon itself */
     bool by_address;              /* its nodes are found by address as well */
     uint32_t writers;             /* so many calls but read() may be under way
                                    * at once, each with a handle; at most
-                                   * HEAD_WRITERS */
+                                   * SOURCE_WRITERS */
     /* A view into the arena; NULL with ST_OK: as it was the last time. */
     enum status (*read)(void *handle, struct arena *arena,
-                        int64_t deadline_mono_ms, struct head_view **ret,
+                        int64_t deadline_mono_ms, struct source_view **ret,
                         struct err *err);
     /* One step of a drain; asked again as long as it WAITS. */
-    enum status (*drain)(void *handle, struct head_drain *d,
+    enum status (*drain)(void *handle, struct source_drain *d,
                          int64_t deadline_mono_ms, struct err *err);
     /* Takes a drain back, as far as it has come; a node that is not drained is
      * left alone.  NULL: cannot be. */
@@ -160,7 +160,7 @@ struct head_ops {
                           const char *instance_id, int64_t deadline_mono_ms,
                           struct err *err);
     /* NULL: shows nothing. */
-    enum status (*report)(void *handle, const struct head_report *r,
+    enum status (*report)(void *handle, const struct source_report *r,
                           int64_t deadline_mono_ms, struct err *err);
     void (*stop)(void *handle);   /* any thread: a waiting read() returns soon;
                                    * NULL: none waits */
@@ -169,6 +169,6 @@ struct head_ops {
 
 /* Does b say what a said, but for how long nodes have been idle?  For views of
  * a Ray head: what only Kubernetes tells counts as news. */
-bool head_view_same(const struct head_view *a, const struct head_view *b);
+bool source_view_same(const struct source_view *a, const struct source_view *b);
 
 #endif

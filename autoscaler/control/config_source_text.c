@@ -1,5 +1,5 @@
 /*
- * source_text.c - from a RayCluster's JSON to the text its settings are read
+ * config_source_text.c - from a RayCluster's JSON to the text its settings are read
  * from.  JSON is YAML, so the dialect for manifests reads it as it is.
  *
  * Left out is what changes without being a setting: status, who wrote what,
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "../config/yaml.h"
-#include "source.h"
+#include "config_source.h"
 
 enum { LONGEST_NOTE = 65536 };
 
@@ -113,7 +113,7 @@ static json_t *settings_of(const json_t *raycluster)
                      spec ? spec : json_object());
 }
 
-enum status source_text(const json_t *raycluster, const json_t *defaults,
+enum status config_source_text(const json_t *raycluster, const json_t *defaults,
                         char **ret, struct err *err)
 {
     const size_t flags = JSON_INDENT(1) | JSON_REAL_PRECISION(15);

@@ -1,5 +1,5 @@
 /*
- * head.c - the heads: opened, read, their answers folded in.
+ * sources.c - the heads: opened, read, their answers folded in.
  *
  * Reads of a Ray head follow one another at 50 times what one takes, between
  * 100 ms and 1 s, so that looking costs the head at most two per cent; sooner
@@ -15,7 +15,7 @@
 #include "../base/clock.h"
 #include "../wire/pods.h"
 #include "../wire/ray.h"
-#include "heads.h"
+#include "sources.h"
 
 enum {
     READ_LEAST_MS = 100, READ_MOST_MS = 1000,
@@ -28,36 +28,36 @@ enum {
 
 /* ---- calls */
 
-static void head_job_run(struct job *job)
+static void source_job_run(struct job *job)
 {
-    struct head_job *j = (struct head_job *)job;
-    const struct head_ops *ops = j->head->ops;
+    struct source_job *j = (struct source_job *)job;
+    const struct source_ops *ops = j->head->ops;
 
     switch (j->op) {
-    case HEAD_READ:
+    case SOURCE_READ:
         j->status = ops->read(j->handle, &j->arena, j->deadline_mono_ms,
                               &j->view, &j->err);
         break;
-    case HEAD_DRAIN:
+    case SOURCE_DRAIN:
         j->status = ops->drain(j->handle, &j->drain, j->deadline_mono_ms,
                                &j->err);
         break;
-    case HEAD_UNDRAIN:
+    case SOURCE_UNDRAIN:
         j->status = ops->undrain(j->handle, j->node_id, j->deadline_mono_ms,
                                  &j->err);
         break;
-    case HEAD_FORGET:
+    case SOURCE_FORGET:
         j->status = ops->forget(j->handle, j->node_id, j->instance_id,
                                 j->deadline_mono_ms, &j->err);
         break;
-    case HEAD_REPORT:
+    case SOURCE_REPORT:
         j->status = ops->report(j->handle, &j->report, j->deadline_mono_ms,
                                 &j->err);
         break;
     }
 }
 
-static bool *free_writer(const struct head *h)
+static bool *free_writer(const struct source *h)
 {
     for (uint32_t i = 0; i < h->ops->writers; i++)
         if (!h->writing[i])
@@ -65,38 +65,38 @@ static bool *free_writer(const struct head *h)
     return NULL;
 }
 
-bool head_is_free(const struct head *h)
+bool source_is_free(const struct source *h)
 {
     return free_writer(h) != NULL;
 }
 
-struct head_job *head_job_new(struct head *h, enum head_op op, int timeout_ms)
+struct source_job *source_job_new(struct source *h, enum source_op op, int timeout_ms)
 {
-    struct head_job *j = calloc(1, sizeof *j);
+    struct source_job *j = calloc(1, sizeof *j);
 
     if (!j)
         abort();
     j->op = op;
     j->head = h;
-    j->taken = op == HEAD_READ ? &h->reading : free_writer(h);
+    j->taken = op == SOURCE_READ ? &h->reading : free_writer(h);
     assert(j->taken && !*j->taken);
-    j->handle = op == HEAD_READ ? h->reader
+    j->handle = op == SOURCE_READ ? h->reader
                                 : h->writers[j->taken - h->writing];
-    j->job.run = head_job_run;
-    j->job.mail.kind = MAIL_HEAD;
+    j->job.run = source_job_run;
+    j->job.mail.kind = MAIL_SOURCE;
     /* No deadline for the pool: the handle is in use until the call returns,
      * and the wire's own deadline makes sure that it does. */
     j->deadline_mono_ms = clock_mono_ms() + timeout_ms;
     return j;
 }
 
-void head_job_submit(struct head_job *j)
+void source_job_submit(struct source_job *j)
 {
     *j->taken = true;
     workers_submit(j->head->workers, &j->job);
 }
 
-void head_job_free(struct head_job *j)
+void source_job_free(struct source_job *j)
 {
     arena_done(&j->arena);
     free(j);
@@ -105,10 +105,10 @@ void head_job_free(struct head_job *j)
 /* ---- opening */
 
 /* opened: a handle for each of its writers, and the reader last. */
-static void head_add(struct control *c, const struct head_ops *ops,
+static void head_add(struct control *c, const struct source_ops *ops,
                      const char *address, void *const *opened)
 {
-    struct head *h = &c->heads[c->n_heads++];
+    struct source *h = &c->sources[c->n_sources++];
 
     h->ops = ops;
     h->address = arena_strdup(&c->life, address);
@@ -135,13 +135,13 @@ static struct names offer_zones(const struct config *conf, struct arena *a)
     return (struct names){v.v, v.n};
 }
 
-void heads_reloaded(struct control *c)
+void sources_reloaded(struct control *c)
 {
-    const struct head *h = head_of_kind(c, &kube_head_ops);
+    const struct source *h = source_of_kind(c, &kube_source_ops);
     struct arena arena = {0};
 
     if (h)
-        kube_head_types(h->reader, offer_zones(c->config, &arena),
+        kube_source_types(h->reader, offer_zones(c->config, &arena),
                         !c->config->kube_reserve);
     arena_done(&arena);
 }
@@ -150,28 +150,28 @@ static enum status kube_open(struct control *c, struct err *err)
 {
     const struct config *conf = c->config;
     struct arena arena = {0};
-    struct kube_head_opts o = {
+    struct kube_source_opts o = {
         .kubeconfig = conf->kube_kubeconfig, .context = conf->kube_context,
         .namespaces = conf->kube_namespaces,
         .scheduler_names = conf->kube_schedulers, .label = conf->kube_label,
         .zones = offer_zones(conf, &arena),
         .no_reserve = !conf->kube_reserve,
     };
-    void *opened[HEAD_WRITERS + 1] = {0};
+    void *opened[SOURCE_WRITERS + 1] = {0};
     enum status s = ST_OK;
     uint32_t n = 0;
 
-    while (s == ST_OK && n <= kube_head_ops.writers)
-        s = kube_head_new(&o, &opened[n++], err);
+    while (s == ST_OK && n <= kube_source_ops.writers)
+        s = kube_source_new(&o, &opened[n++], err);
     if (s == ST_OK)
-        head_add(c, &kube_head_ops, "the Kubernetes API server", opened);
+        head_add(c, &kube_source_ops, "the Kubernetes API server", opened);
     while (s != ST_OK && n)
-        kube_head_ops.free(opened[--n]);
+        kube_source_ops.free(opened[--n]);
     arena_done(&arena);
     return s;
 }
 
-enum status heads_open(struct control *c, struct err *err)
+enum status sources_open(struct control *c, struct err *err)
 {
     const struct config *conf = c->config;
 
@@ -182,22 +182,22 @@ enum status heads_open(struct control *c, struct err *err)
     return conf->kube ? kube_open(c, err) : ST_OK;
 }
 
-bool heads_stop(struct control *c, int64_t wait_ms)
+bool sources_stop(struct control *c, int64_t wait_ms)
 {
     bool all = true;
 
-    for (uint32_t i = 0; i < c->n_heads; i++)
-        if (c->heads[i].ops->stop)
-            c->heads[i].ops->stop(c->heads[i].reader);
-    for (uint32_t i = 0; i < c->n_heads; i++)
-        all = workers_free(c->heads[i].workers, wait_ms) && all;
+    for (uint32_t i = 0; i < c->n_sources; i++)
+        if (c->sources[i].ops->stop)
+            c->sources[i].ops->stop(c->sources[i].reader);
+    for (uint32_t i = 0; i < c->n_sources; i++)
+        all = workers_free(c->sources[i].workers, wait_ms) && all;
     return all;
 }
 
-void heads_close(struct control *c)
+void sources_close(struct control *c)
 {
-    for (uint32_t i = 0; i < c->n_heads; i++) {
-        struct head *h = &c->heads[i];
+    for (uint32_t i = 0; i < c->n_sources; i++) {
+        struct source *h = &c->sources[i];
 
         h->ops->free(h->reader);
         for (uint32_t k = 0; k < h->ops->writers; k++)
@@ -205,15 +205,15 @@ void heads_close(struct control *c)
         arena_done(&h->view_arena);
         free(h->gone);
     }
-    c->n_heads = 0;
+    c->n_sources = 0;
 }
 
 /* ---- reading */
 
-void heads_poll(struct control *c)
+void sources_poll(struct control *c)
 {
-    for (uint32_t i = 0; i < c->n_heads; i++) {
-        struct head *h = &c->heads[i];
+    for (uint32_t i = 0; i < c->n_sources; i++) {
+        struct source *h = &c->sources[i];
 
         if (h->reading)
             continue;
@@ -221,45 +221,45 @@ void heads_poll(struct control *c)
             control_wake_at(c, h->read_due_ms);
             continue;
         }
-        head_job_submit(head_job_new(h, HEAD_READ, h->ops->waits
+        source_job_submit(source_job_new(h, SOURCE_READ, h->ops->waits
                                                        ? WAIT_MS
                                                        : READ_TIMEOUT_MS));
     }
 }
 
-void heads_hurry(struct control *c)
+void sources_hurry(struct control *c)
 {
     int64_t soon = clock_mono_ms() + READ_LEAST_MS;
 
-    for (uint32_t i = 0; i < c->n_heads; i++)
-        if (c->heads[i].read_due_ms > soon && !c->heads[i].failures)
-            c->heads[i].read_due_ms = soon;
+    for (uint32_t i = 0; i < c->n_sources; i++)
+        if (c->sources[i].read_due_ms > soon && !c->sources[i].failures)
+            c->sources[i].read_due_ms = soon;
 }
 
-bool head_is_fresh(const struct control *c, const struct head *h)
+bool source_is_fresh(const struct control *c, const struct source *h)
 {
     return h->view && h->failures == 0 && c->now_ms - h->read_ms < STALE_MS;
 }
 
-bool heads_fresh(const struct control *c)
+bool sources_fresh(const struct control *c)
 {
-    for (uint32_t i = 0; i < c->n_heads; i++)
-        if (!head_is_fresh(c, &c->heads[i]))
+    for (uint32_t i = 0; i < c->n_sources; i++)
+        if (!source_is_fresh(c, &c->sources[i]))
             return false;
     return true;
 }
 
-const struct head *head_of_kind(const struct control *c,
-                                const struct head_ops *ops)
+const struct source *source_of_kind(const struct control *c,
+                                const struct source_ops *ops)
 {
-    for (uint32_t i = 0; i < c->n_heads; i++)
-        if (c->heads[i].ops == ops)
-            return &c->heads[i];
+    for (uint32_t i = 0; i < c->n_sources; i++)
+        if (c->sources[i].ops == ops)
+            return &c->sources[i];
     return NULL;
 }
 
-static void read_failed(struct control *c, struct head *h,
-                        const struct head_job *j)
+static void read_failed(struct control *c, struct source *h,
+                        const struct source_job *j)
 {
     int64_t rest;
 
@@ -267,7 +267,7 @@ static void read_failed(struct control *c, struct head *h,
     rest = (int64_t)200 << (h->failures < 6 ? h->failures - 1 : 5);
     h->read_due_ms = clock_mono_ms() + (rest > 5000 ? 5000 : rest);
     snprintf(h->problem, sizeof h->problem, "%s", j->err.text);
-    atomic_fetch_add(&c->metrics.head_failures, 1);
+    atomic_fetch_add(&c->metrics.source_failures, 1);
     if (h->failures == 3 || (j->status == ST_AUTH && h->failures == 1))
         tell(c, "head.down", h->address, status_name(j->status), "%s",
              j->err.text);
@@ -287,7 +287,7 @@ static bool nodes_end(const struct control *c)
     return false;
 }
 
-static int64_t rest_of(const struct control *c, const struct head *h)
+static int64_t rest_of(const struct control *c, const struct source *h)
 {
     int64_t rest = h->view->took_us * 50 / 1000;
 
@@ -300,13 +300,13 @@ static int64_t rest_of(const struct control *c, const struct head *h)
                                  : rest;
 }
 
-static void view_taken(struct control *c, struct head *h, struct head_job *j)
+static void view_taken(struct control *c, struct source *h, struct source_job *j)
 {
     bool restarted = h->view && strcmp(h->view->session,
                                        j->view->session) != 0;
 
     c->changed = c->changed || !h->view || h->failures > 0 ||
-                 !head_view_same(h->view, j->view);
+                 !source_view_same(h->view, j->view);
     if (h->failures >= 3 || !h->view || *h->problem)
         tell(c, "head.up", h->address, "", "session %s, %u nodes",
              j->view->session, j->view->n_nodes);
@@ -321,13 +321,13 @@ static void view_taken(struct control *c, struct head *h, struct head_job *j)
     j->arena = (struct arena){0};
     h->view = j->view;
     h->view_ms = c->now_ms;
-    head_index(h);
-    head_joins(c, h, restarted);
+    source_index(h);
+    source_joins(c, h, restarted);
 }
 
-static void read_folded(struct control *c, struct head_job *j)
+static void read_folded(struct control *c, struct source_job *j)
 {
-    struct head *h = j->head;
+    struct source *h = j->head;
 
     if (j->status == ST_OK && !j->view && !h->view)
         j->status = err_set(&j->err, ST_BROKEN, "the head told of nothing");
@@ -344,20 +344,20 @@ static void read_folded(struct control *c, struct head_job *j)
     h->read_ms = c->now_ms;
     h->views++;
     h->read_due_ms = clock_mono_ms() + rest_of(c, h);
-    atomic_fetch_add(&c->metrics.head_reads, 1);
+    atomic_fetch_add(&c->metrics.source_reads, 1);
 }
 
-void head_fold(struct control *c, struct mail *mail)
+void source_fold(struct control *c, struct mail *mail)
 {
-    struct head_job *j = (struct head_job *)mail;
+    struct source_job *j = (struct source_job *)mail;
 
     *j->taken = false;
     if (!c->stopping) {
-        if (j->op == HEAD_READ)
+        if (j->op == SOURCE_READ)
             read_folded(c, j);
-        else if (j->op != HEAD_REPORT)
-            head_drained(c, j);
-        c->changed = c->changed || j->op != HEAD_READ;
+        else if (j->op != SOURCE_REPORT)
+            source_drained(c, j);
+        c->changed = c->changed || j->op != SOURCE_READ;
     }
-    head_job_free(j);
+    source_job_free(j);
 }

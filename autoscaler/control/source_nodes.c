@@ -1,5 +1,5 @@
 /*
- * head_nodes.c - which of a head's nodes is which machine; who joined, who died.
+ * source_nodes.c - which of a head's nodes is which machine; who joined, who died.
  *
  * A machine is found under any of its names: the cloud's id, ours, and with a
  * head that has addresses for names its address.  A name that two living nodes
@@ -9,47 +9,47 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "heads.h"
+#include "sources.h"
 
 /* ---- names of nodes */
 
-struct head_name { const char *name; const struct head_node *node; };
+struct source_name { const char *name; const struct source_node *node; };
 
 static int by_name(const void *a, const void *b)
 {
-    const struct head_name *x = a, *y = b;
+    const struct source_name *x = a, *y = b;
     int d = strcmp(x->name, y->name);
 
     if (d)
         return d;
     /* of several with one id (a raylet started again) the living comes first */
-    if ((x->node->status == HEAD_DEAD) != (y->node->status == HEAD_DEAD))
-        return x->node->status == HEAD_DEAD ? 1 : -1;
+    if ((x->node->status == SOURCE_DEAD) != (y->node->status == SOURCE_DEAD))
+        return x->node->status == SOURCE_DEAD ? 1 : -1;
     return strcmp(x->node->node_id, y->node->node_id);
 }
 
-void head_index(struct head *h)
+void source_index(struct source *h)
 {
-    const struct head_view *view = h->view;
+    const struct source_view *view = h->view;
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < view->n_nodes; i++)
         n += 1 + view->nodes[i].aliases.n;
-    h->names = ARENA_ARRAY(&h->view_arena, struct head_name, n);
+    h->names = ARENA_ARRAY(&h->view_arena, struct source_name, n);
     h->n_names = 0;
     for (uint32_t i = 0; i < view->n_nodes; i++) {
-        const struct head_node *x = &view->nodes[i];
+        const struct source_node *x = &view->nodes[i];
         if (*x->instance_id)
-            h->names[h->n_names++] = (struct head_name){x->instance_id, x};
+            h->names[h->n_names++] = (struct source_name){x->instance_id, x};
         for (uint32_t k = 0; k < x->aliases.n; k++)
             if (*x->aliases.v[k])
                 h->names[h->n_names++] =
-                    (struct head_name){x->aliases.v[k], x};
+                    (struct source_name){x->aliases.v[k], x};
     }
     qsort(h->names, h->n_names, sizeof *h->names, by_name);
 }
 
-const struct head_node *head_node_named(const struct head *h, const char *id)
+const struct source_node *source_node_named(const struct source *h, const char *id)
 {
     uint32_t lo = 0, hi = h->n_names;
 
@@ -72,37 +72,37 @@ const struct head_node *head_node_named(const struct head *h, const char *id)
     return h->names[lo].node;
 }
 
-static const struct head_node *node_in(const struct head *h,
+static const struct source_node *node_in(const struct source *h,
                                        const struct machine *m)
 {
     const char *last = strrchr(m->cloud_id, '/');
-    const struct head_node *n;
+    const struct source_node *n;
 
     if (!h->view)
         return NULL;
-    if ((n = head_node_named(h, m->cloud_id)) || (n = head_node_named(h, m->id)))
+    if ((n = source_node_named(h, m->cloud_id)) || (n = source_node_named(h, m->id)))
         return n;
     if (!h->ops->by_address)
         return NULL;
-    return last && (n = head_node_named(h, last + 1)) ? n : head_node_named(h, m->address);
+    return last && (n = source_node_named(h, last + 1)) ? n : source_node_named(h, m->address);
 }
 
 /* With both, machines are Kubernetes' nodes and Ray's nodes are pods there. */
-struct head *head_of_machines(struct control *c)
+struct source *source_of_machines(struct control *c)
 {
-    return c->n_heads ? &c->heads[c->n_heads - 1] : NULL;
+    return c->n_sources ? &c->sources[c->n_sources - 1] : NULL;
 }
 
-const struct head_node *head_node_of(const struct control *c,
+const struct source_node *source_node_of(const struct control *c,
                                      const struct machine *m)
 {
-    return c->n_heads ? node_in(&c->heads[c->n_heads - 1], m) : NULL;
+    return c->n_sources ? node_in(&c->sources[c->n_sources - 1], m) : NULL;
 }
 
 /* ---- a good view: who joined, who died */
 
 static void machine_joined(struct control *c, struct machine *m,
-                           const struct head_node *n)
+                           const struct source_node *n)
 {
     snprintf(m->ray_id, sizeof m->ray_id, "%s", n->node_id);
     if (*n->address)
@@ -141,11 +141,11 @@ static void machine_dead(struct control *c, struct machine *m, bool unknown)
 }
 
 /* The head drains it: our drain, whose answer was lost, or somebody else's. */
-static void drain_seen(struct control *c, const struct head *h,
-                       struct machine *m, const struct head_node *n)
+static void drain_seen(struct control *c, const struct source *h,
+                       struct machine *m, const struct source_node *n)
 {
-    if (n->status != HEAD_DRAINING || m->drain_accepted || h->ops->undrain)
-        return;  /* one that can be taken back: see heads_mend() */
+    if (n->status != SOURCE_DRAINING || m->drain_accepted || h->ops->undrain)
+        return;  /* one that can be taken back: see sources_mend() */
     if (m->state == STATE_READY) {
         m->why = REASON_KEEP_DRAINING;
         machine_to(c, m, STATE_DRAINING);
@@ -155,29 +155,29 @@ static void drain_seen(struct control *c, const struct head *h,
 }
 
 /* A machine that a ledger before this one was draining: it goes on. */
-static void drain_resume(struct control *c, const struct head *h,
-                         struct machine *m, const struct head_node *n)
+static void drain_resume(struct control *c, const struct source *h,
+                         struct machine *m, const struct source_node *n)
 {
-    if (n->status != HEAD_DRAINING || !h->ops->undrain || !m->adopted)
+    if (n->status != SOURCE_DRAINING || !h->ops->undrain || !m->adopted)
         return;
     m->why = REASON_KEEP_DRAINING;
     m->drain_since_ms = c->now_ms;
     machine_to(c, m, STATE_DRAINING);
 }
 
-static void coming_seen(struct control *c, const struct head *h,
-                        struct machine *m, const struct head_node *n)
+static void coming_seen(struct control *c, const struct source *h,
+                        struct machine *m, const struct source_node *n)
 {
     bool another = n && strcmp(n->node_id, m->ray_id) != 0;
 
     if (!n)
         return;
-    if (n->status == HEAD_DEAD) {
+    if (n->status == SOURCE_DEAD) {
         if (!another)
             return;
         machine_fail(c, m, ST_BROKEN, "its raylet died while joining");
         machine_to(c, m, *m->cloud_id ? STATE_STOPPING : STATE_GONE);
-    } else if (n->status == HEAD_UNREADY) {
+    } else if (n->status == SOURCE_UNREADY) {
         if (!another)
             return;
         /* It has registered: that is progress. */
@@ -190,14 +190,14 @@ static void coming_seen(struct control *c, const struct head *h,
     }
 }
 
-void head_joins(struct control *c, struct head *h, bool restarted)
+void source_joins(struct control *c, struct source *h, bool restarted)
 {
-    if (h != head_of_machines(c))
+    if (h != source_of_machines(c))
         return;  /* its nodes lie on machines of the other one */
     for (uint32_t i = 0; i < c->fleet.n; i++) {
         struct machine *m = c->fleet.v[i];
-        const struct head_node *n = head_node_of(c, m);
-        bool alive = n && n->status != HEAD_DEAD;
+        const struct source_node *n = source_node_of(c, m);
+        bool alive = n && n->status != SOURCE_DEAD;
 
         switch (m->state) {
         case STATE_INTENDED:
