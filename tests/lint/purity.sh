@@ -10,8 +10,8 @@ build=${1:-build/release}
 dir=$build/autoscaler/plan
 ls "$dir"/*.o >/dev/null 2>&1 || { echo "purity: no objects in $dir" >&2; exit 1; }
 
-# What the compiler itself may call, assert's failure, and the arena.
-allowed='^(memcpy|memset|memcmp|memmove|__memcpy_chk|__memset_chk|__memmove_chk|__stack_chk_fail|__(popcount|clz|ctz|udivt|umodt|divt|modt)[sd]?i[0-9]|__assert_fail|_GLOBAL_OFFSET_TABLE_|arena_alloc|arena_copy|arena_grow_|amount_add|amount_times|problem_(mis)?match|problem_(refuses|avoided)|strcmp|__(asan|ubsan|tsan|gcov|llvm)_.*|__sanitizer_.*)$'
+# What the compiler itself may call, assert's failure, the arena and the table.
+allowed='^(memcpy|memset|memcmp|memmove|__memcpy_chk|__memset_chk|__memmove_chk|__stack_chk_fail|__(popcount|clz|ctz|udivt|umodt|divt|modt)[sd]?i[0-9]|__assert_fail|_GLOBAL_OFFSET_TABLE_|arena_alloc|arena_copy|arena_grow_|hash_[a-z_]*|amount_add|amount_times|problem_(mis)?match|problem_(refuses|avoided)|strcmp|__(asan|ubsan|tsan|gcov|llvm)_.*|__sanitizer_.*)$'
 
 own=$(nm --defined-only "$dir"/*.o | awk 'NF == 3 {print $3}' | sort -u)
 bad=$(nm -u "$dir"/*.o | awk '$1 == "U" {print $2}' | sort -u |
