@@ -5,7 +5,6 @@
 
 #include "fallback.h"
 #include "cover.h"
-#include "cover_agreed.h"
 #include "failover.h"
 #include "quota.h"
 #include "host_group.h"
@@ -33,8 +32,7 @@ struct purchase {
     uint32_t *pooled;          /* the class of nodes that are there */
     enum claim claim;
     enum reason why;
-    bool sure;                 /* its answer: thinking longer is no use */
-    uint32_t *agreed;          /* per bin: so many are in any answer; NULL */
+    bool final;                /* its answer: a longer look is of no use */
     uint32_t queue;            /* whose quota of nodes is to be kept, or NONE */
     bool *stuck;               /* per want: its quota goes to others, or NULL */
     bool host_groups;                /* prices are no bound: host_group_price() */
@@ -288,28 +286,23 @@ static void pattern_hold(struct candidate *d, const struct pattern *p,
 static void pattern_buy(struct candidate *d, const struct pattern *p)
 {
     uint32_t first = p->q->group[p->plan->parts[p->pat->first].item];
-    uint32_t left = p->pat->count, offer = p->q->offer[p->pat->bin], none = 0;
-    uint32_t *agreed = p->q->agreed ? &p->q->agreed[p->pat->bin] : &none;
-    bool sure = p->q->sure || host_group_hosts(d->t->s, offer) > 1;
+    uint32_t left = p->pat->count, offer = p->q->offer[p->pat->bin];
 
     while (left > 0) {
-        uint32_t most = !sure && *agreed > 0 && *agreed < left ? *agreed : left;
         uint32_t i = host_group_spare(d, offer);
 
         if (i == NONE)
             i = candidate_obtain(
-                d, offer, most, p->q->claim,
+                d, offer, left, p->q->claim,
                 p->q->why != REASON_NONE ? p->q->why : buy_reason(d, first),
                 d->t->groups[first].demand);
         if (i == NONE)
             return;
-        if (d->classes.v[i].n > most)
-            candidate_split(d, i, most);
+        if (d->classes.v[i].n > left)
+            candidate_split(d, i, left);
         left -= d->classes.v[i].n;
-        d->classes.v[i].open = !sure;
-        d->classes.v[i].sure = sure || *agreed > 0;
-        if (!sure && *agreed > 0)
-            *agreed -= d->classes.v[i].n;
+        d->classes.v[i].final =
+            p->q->final || host_group_hosts(d->t->s, offer) > 1;
         pattern_hold(d, p, i);
     }
 }
@@ -341,7 +334,7 @@ static void answer_take(struct candidate *d, const struct purchase *q,
     }
 }
 
-/* ---- thinking */
+/* ---- bettering */
 
 /* Steps beyond which an answer hardly gets better, for one shape; they grow
  * with the square. */
@@ -353,15 +346,6 @@ static bool few(const struct cover_problem *p)
     for (uint32_t i = 0; i < p->n_items; i++)
         n += p->items[i].count;
     return n <= BUY_FEW;
-}
-
-/* What is not decided of an earlier answer would have to be counted in. */
-static bool any_undecided(const struct problem *s)
-{
-    for (uint32_t i = 0; i < s->n_nodes; i++)
-        if (s->nodes[i].undecided)
-            return true;
-    return false;
 }
 
 /* The first answer, bettered with this problem's share of the budget. */
@@ -381,13 +365,8 @@ static void answer_find(struct candidate *d, struct purchase *q,
         cover_improve(&q->p, &first, steps, d->arena, ret);
         d->work += ret->work;
     }
-    q->sure = steps == enough || few(&q->p) || ret->bound == ret->cost;
-    d->open = d->open || !q->sure;
-    /* Of the first cover only: what others are left with depends on it. */
-    if (!q->sure && d->weigh && d->n_covers == 0 && !any_undecided(d->t->s)) {
-        q->agreed = ARENA_ARRAY(d->arena, uint32_t, q->p.n_bins);
-        cover_agreed(&q->p, ret, d->arena, q->agreed);
-    }
+    q->final = steps == enough || few(&q->p) || ret->bound == ret->cost;
+    d->improvable = d->improvable || !q->final;
 }
 
 /* The highest priority below `below` (INT64_MAX: the highest of all). */
