@@ -2,7 +2,7 @@
  * test_plan_lp.c - the simplex against vertices found by brute force, and its
  * warm starts against solves from scratch.
  */
-#include "../../autoscaler/plan/lp.h"
+#include "../../autoscaler/plan/lp/lp.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
