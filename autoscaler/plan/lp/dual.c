@@ -1,31 +1,50 @@
 /*
- * lp_dual.c - the dual simplex: after the right-hand sides have changed.
+ * dual.c - the dual simplex: after the right-hand sides have changed.
  *
- * Costs are disturbed a little while it runs, each by its own amount, and the
- * ratio test is Harris' one: without both it circles on covering problems.
+ * The value furthest below zero leaves; of the columns with a negative entry in
+ * its row the one enters whose reduced cost is used up first (Harris' ratio
+ * test, tolerance SLACKNESS of its scale).  Costs are perturbed while it runs,
+ * each by its own amount: on covering problems, full of ties, it cycles
+ * without.  Variables are numbered: columns, then the slack of each row.
  */
-#include "inside.h"
+#include "simplex.h"
 
 #include <string.h>
 
-/* The row entry of a variable that is not basic (rho holds the row), and its
- * reduced cost; 0 when it may not enter. */
-static double dual_entry(struct lp *lp, uint32_t j, double *ret_reduced,
-                         double *ret_scale)
+#define PERTURB 1e-5     /* of its scale a cost goes up, at most twice that */
+#define FEASIBLE 1e-6    /* a value no further below zero may stay */
+#define CHECKED_EVERY 50 /* pivots: has the inverse drifted? */
+#define AGREE 0.1        /* pivot by row and by column differ by this part */
+
+static bool is_slack(const struct lp *lp, uint32_t j)
+{
+    return j >= lp->col.n;
+}
+
+/* The cost of j as it is now; it is perturbed while lp_dual() runs. */
+static double *cost_of(struct lp *lp, uint32_t j)
+{
+    return is_slack(lp, j) ? &lp->slack_cost[j - lp->col.n]
+                           : &lp->col.v[j].cost;
+}
+
+/* The entry of variable j in the pivot row (rho holds that row of the
+ * inverse), with its reduced cost and scale; 0 when it may not enter. */
+static double row_entry(struct lp *lp, uint32_t j, double *ret_reduced,
+                        double *ret_scale)
 {
     double a = 0;
 
-    if (j >= lp->col.n) {
+    if (is_slack(lp, j)) {
         uint32_t row = j - lp->col.n;
 
         if (lp->slack_basic[row])
             return 0;
-        *ret_reduced =
-            lp->slack_cost[row] - lp_slack_sign(lp, row) * lp->y[row];
+        *ret_reduced = lp->slack_cost[row] - slack_sign(lp, row) * lp->y[row];
         *ret_scale = lp->mean_scale;
-        return lp_slack_sign(lp, row) * lp->rho[row];
+        return slack_sign(lp, row) * lp->rho[row];
     }
-    if (lp->col.v[j].basic || lp->col.v[j].barred)
+    if (lp->col.v[j].basic)
         return 0;
     for (uint32_t k = 0; k < lp->col.v[j].n; k++) {
         struct lp_entry e = lp->entry.v[lp->col.v[j].first + k];
@@ -39,20 +58,20 @@ static double dual_entry(struct lp *lp, uint32_t j, double *ret_reduced,
     return a;
 }
 
-/* Smallest ratio of reduced cost to row entry, Harris' way: what keeps the
- * duals right.  Column numbers from col.n on are slacks. */
-static bool choose_dual_entering(struct lp *lp, uint32_t *ret,
-                                 double *ret_reduced)
+/* The smallest d_j / -entry keeps all d_j >= 0; within the tolerance the
+ * largest entry is taken.  size 0: none, the program has no solution. */
+static struct ratio choose_entering(struct lp *lp)
 {
-    double least = 1e300, size = 0;
+    struct ratio best = {0};
+    double least = 1e300;
 
     lp->n_ratio = 0;
     for (uint32_t j = 0; j < lp->col.n + lp->m; j++) {
-        double d = 0, scale = 0, a = dual_entry(lp, j, &d, &scale), ratio;
+        double d = 0, scale = 0, a = row_entry(lp, j, &d, &scale), ratio;
 
         if (a >= -PIVOT)
             continue;
-        ratio = ((d > 0 ? d : 0) + 1e-7 * scale) / -a;
+        ratio = ((d > 0 ? d : 0) + SLACKNESS * scale) / -a;
         if (ratio < least)
             least = ratio;
         if (lp->n_ratio == lp->ratio_cap)
@@ -62,17 +81,72 @@ static bool choose_dual_entering(struct lp *lp, uint32_t *ret,
     }
     for (uint32_t k = 0; k < lp->n_ratio; k++)
         if (lp->ratio[k].reduced <= least * lp->ratio[k].size &&
-            lp->ratio[k].size > size) {
-            size = lp->ratio[k].size;
-            *ret = lp->ratio[k].column;
-            *ret_reduced = lp->ratio[k].reduced;
+            lp->ratio[k].size > best.size)
+            best = lp->ratio[k];
+    return best;
+}
+
+/* The place with the value furthest below zero; m: all are feasible. */
+static uint32_t choose_leaving(const struct lp *lp)
+{
+    uint32_t r = lp->m;
+    double worst = -FEASIBLE;
+
+    for (uint32_t k = 0; k < lp->m; k++)
+        if (lp->x[k] < worst) {
+            worst = lp->x[k];
+            r = k;
         }
-    return size > 0;
+    return r;
+}
+
+/* The pivot as the column has it is about what the row had? */
+static bool agree(const struct lp *lp, uint32_t r, double size)
+{
+    return -lp->alpha[r] >= (1 - AGREE) * size &&
+           -lp->alpha[r] <= (1 + AGREE) * size;
+}
+
+static enum lp_end dual(struct lp *lp, uint32_t iterations)
+{
+    for (uint32_t it = 0; it < iterations; it++) {
+        struct ratio enter;
+        uint32_t r, number;
+
+        if (lp->pivots >= REFACTOR ||
+            (lp->pivots % CHECKED_EVERY == CHECKED_EVERY - 1 &&
+             basis_drifted(lp)))
+            basis_refactor(lp);
+        r = choose_leaving(lp);
+        if (r == lp->m)
+            return LP_OPTIMAL;
+        basis_read_row(lp, r);
+        enter = choose_entering(lp);
+        if (enter.size <= 0)
+            return LP_BROKEN;
+        number = is_slack(lp, enter.column) ? enter.column - lp->col.n
+                                            : enter.column;
+        basis_transform(lp, is_slack(lp, enter.column), number);
+        if (!agree(lp, r, enter.size)) {
+            /* The inverse is worn out. */
+            if (!lp->pivots)
+                return LP_BROKEN;
+            basis_refactor(lp);
+            continue;
+        }
+        if (enter.reduced < 0) {
+            /* Slightly wrong already: its cost gives way, for now. */
+            *cost_of(lp, enter.column) -= enter.reduced;
+            enter.reduced = 0;
+        }
+        basis_pivot(lp, r, is_slack(lp, enter.column), number, enter.reduced);
+    }
+    return LP_STOPPED;
 }
 
 /* Costs of all that is not basic go up a little, each by its own amount: no
- * two ratios are equal then, and the dual simplex does not circle. */
-static void disturb(struct lp *lp)
+ * two ratios are equal then. */
+static void perturb(struct lp *lp)
 {
     uint64_t seed = 88172645463325252u;
 
@@ -84,8 +158,8 @@ static void disturb(struct lp *lp)
         double f;
 
         seed = seed * 6364136223846793005u + 1442695040888963407u;
-        f = 1e-5 * (1 + (double)(seed >> 40) / (1 << 24));
-        if (j < lp->col.n) {
+        f = PERTURB * (1 + (double)(seed >> 40) / (1 << 24));
+        if (!is_slack(lp, j)) {
             struct column *c = &lp->col.v[j];
 
             lp->true_cost[j] = c->cost;
@@ -97,64 +171,20 @@ static void disturb(struct lp *lp)
     }
 }
 
+/* The true costs again. */
 static void settle(struct lp *lp)
 {
     for (uint32_t j = 0; j < lp->col.n; j++)
         lp->col.v[j].cost = lp->true_cost[j];
     memset(lp->slack_cost, 0, lp->m * sizeof *lp->slack_cost);
-    lp_recompute(lp);
-}
-
-static enum lp_end dual(struct lp *lp, uint32_t iterations)
-{
-    for (uint32_t it = 0; it < iterations; it++) {
-        uint32_t r = lp->m, column = 0;
-        double worst = -1e-6, reduced = 0, size;
-
-        if (lp->pivots >= REFACTOR || (lp->pivots % 50 == 49 && lp_drifted(lp)))
-            lp_refactor(lp);
-        for (uint32_t k = 0; k < lp->m; k++)
-            if (lp->x[k] < worst) {
-                worst = lp->x[k];
-                r = k;
-            }
-        if (r == lp->m)
-            return LP_OPTIMAL;
-        lp_read_row(lp, r);
-        if (!choose_dual_entering(lp, &column, &reduced))
-            return LP_BROKEN;
-        size = -1;
-        for (uint32_t k = 0; k < lp->n_ratio; k++)
-            if (lp->ratio[k].column == column)
-                size = lp->ratio[k].size;
-        lp_transform(lp, column >= lp->col.n,
-                     column >= lp->col.n ? column - lp->col.n : column);
-        if (-lp->alpha[r] < 0.9 * size || -lp->alpha[r] > 1.1 * size) {
-            /* Row and column disagree: the inverse is worn out. */
-            if (!lp->pivots)
-                return LP_BROKEN;
-            lp_refactor(lp);
-            continue;
-        }
-        if (reduced < 0) {
-            /* Slightly wrong already: its cost gives way, for now. */
-            if (column >= lp->col.n)
-                lp->slack_cost[column - lp->col.n] -= reduced;
-            else
-                lp->col.v[column].cost -= reduced;
-            reduced = 0;
-        }
-        lp_pivot_in(lp, r, column >= lp->col.n,
-                    column >= lp->col.n ? column - lp->col.n : column, reduced);
-    }
-    return LP_STOPPED;
+    basis_recompute(lp);
 }
 
 enum lp_end lp_dual(struct lp *lp, uint32_t iterations)
 {
     enum lp_end end;
 
-    disturb(lp);
+    perturb(lp);
     end = dual(lp, iterations);
     settle(lp);
     return end;
