@@ -64,26 +64,18 @@ static void make_order(struct column_maker *m, uint32_t t, const double *worth,
     const struct price_bin *b = &p->bin[t];
 
     m->n_order = 0;
-    for (uint32_t r = 0; r < b->n_runs; r++) {
-        const struct price_run *run = &b->run[r];
-        double device = 0;
-
-        if (run->dev != UINT32_MAX)
-            device = p->cell_value[run->dev] *
-                     (run->whole ? (double)run->whole * p->cells[run->dev]
-                                 : run->cells);
-        for (uint32_t k = run->first; k < run->first + run->n; k++) {
+    for (uint32_t r = 0; r < b->n_runs; r++)
+        for (uint32_t k = b->run[r].first; k < b->run[r].first + b->run[r].n;
+             k++) {
             uint32_t i = b->item[k];
-            double size = device;
+            double size;
 
             if (!left[i] || worth[i] <= 0)
                 continue;
-            for (uint32_t s = 0; s < p->scalars; s++)
-                size += b->lambda[s] * b->share[(size_t)k * p->scalars + s];
+            size = price_size(p, b, &b->run[r], k);
             m->key[i] = size > 0 ? worth[i] / size : 1e30 * worth[i];
             m->order[m->n_order++] = i;
         }
-    }
     sort_by_key(m->key, m->order, m->n_order, m->tmp);
     m->work += 12 * (uint64_t)m->n_order + 2 * b->n;
 }

@@ -9,25 +9,15 @@
 #ifndef PLAN_COVER_GREEDY_H
 #define PLAN_COVER_GREEDY_H
 
+#include "density.h"
 #include "partial.h"
-#include "price.h"
-
-/* How the size of an item in a bin is measured when its weight is divided by
- * it; a fill tries several and keeps the best. */
-enum greedy_size {
-    BY_SUM,     /* of its shares of all columns */
-    BY_LARGEST, /* its largest share */
-    BY_SCARCE,  /* shares weighted by what the demand makes scarce */
-    BY_PRICED,  /* by the multipliers of price.h, if there are any */
-    BY_N
-};
 
 struct greedy;
 
 /* price may be NULL: then BY_PRICED must not be asked for. */
 struct greedy *greedy_make(const struct view *v, struct price *price);
 
-/* Buys for all that d has left.  sizes: set of 1 << enum greedy_size.
+/* Buys for all that d has left.  sizes: set of 1 << enum size_by.
  * by_value: price does not count (the number of bins is what is short).
  * Returns counted work. */
 uint64_t greedy_run(struct greedy *g, const double *weight, unsigned sizes,

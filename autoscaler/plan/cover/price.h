@@ -73,6 +73,22 @@ struct price_rest {
 double price_evaluate(struct price *p, uint32_t bin, const double *worth,
                       const struct price_rest *rest);
 
+/* Size of the item at place k of the run at the bin's multipliers. */
+static inline double price_size(const struct price *p,
+                                const struct price_bin *b,
+                                const struct price_run *run, uint32_t k)
+{
+    double size = 0;
+
+    if (run->dev != UINT32_MAX)
+        size =
+            p->cell_value[run->dev] *
+            (run->whole ? (double)run->whole * p->cells[run->dev] : run->cells);
+    for (uint32_t s = 0; s < p->scalars; s++)
+        size += b->lambda[s] * b->share[(size_t)k * p->scalars + s];
+    return size;
+}
+
 static inline uint32_t price_limit(const struct price_bin *b, uint32_t k,
                                    const struct price_rest *rest)
 {

@@ -55,23 +55,14 @@ static void make_keys(struct ruin *r, struct price *p, uint32_t t)
     const struct price_bin *b = &p->bin[t];
     double ub = price_tune(p, t, r->worth, NULL, 0, 30);
 
-    for (uint32_t q = 0; q < b->n_runs; q++) {
-        const struct price_run *run = &b->run[q];
-        double device = 0;
+    for (uint32_t q = 0; q < b->n_runs; q++)
+        for (uint32_t k = b->run[q].first; k < b->run[q].first + b->run[q].n;
+             k++) {
+            double size = price_size(p, b, &b->run[q], k);
 
-        if (run->dev != UINT32_MAX)
-            device = p->cell_value[run->dev] *
-                     (run->whole ? (double)run->whole * p->cells[run->dev]
-                                 : run->cells);
-        for (uint32_t k = run->first; k < run->first + run->n; k++) {
-            double size = device;
-
-            for (uint32_t s = 0; s < p->scalars; s++)
-                size += b->lambda[s] * b->share[(size_t)k * p->scalars + s];
             r->key[(size_t)b->item[k] * v->n_bins + t] =
                 size > 0 ? (float)(r->worth[b->item[k]] / size) : 1e9F;
         }
-    }
     r->most[t] = ub;
     if (ub >= 0.8 * (double)v->price[t])
         r->useful[r->n_useful++] = t;
