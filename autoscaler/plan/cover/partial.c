@@ -143,6 +143,25 @@ void partial_unsell(struct partial *d, uint32_t pattern)
     d->cost += v->price[x->bin];
 }
 
+void partial_compact(struct partial *d)
+{
+    uint32_t n = 0, parts = 0;
+
+    for (uint32_t k = 0; k < d->pattern.n; k++) {
+        struct partial_pattern x = d->pattern.v[k];
+
+        if (!x.count)
+            continue;
+        memmove(d->part.v + parts, d->part.v + x.first,
+                x.n * sizeof *d->part.v);
+        x.first = parts;
+        parts += x.n;
+        d->pattern.v[n++] = x;
+    }
+    d->pattern.n = n;
+    d->part.n = parts;
+}
+
 bool partial_better(const struct partial *a, const struct partial *b)
 {
     if (a->n_left != b->n_left)

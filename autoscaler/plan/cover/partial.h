@@ -41,6 +41,9 @@ void partial_sell(struct partial *d, uint32_t pattern, uint32_t count);
 /* Undoes a partial_sell() of one bin. */
 void partial_unsell(struct partial *d, uint32_t pattern);
 
+/* Drops patterns without bins: the list grows with every change. */
+void partial_compact(struct partial *d);
+
 /* Fewer items left, then cheaper, then fewer bins. */
 bool partial_better(const struct partial *a, const struct partial *b);
 
