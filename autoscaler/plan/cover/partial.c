@@ -82,65 +82,59 @@ uint32_t partial_allows(const struct partial *d, uint32_t bin)
     return (uint32_t)room;
 }
 
+/* n more bins of the pattern, n < 0: fewer. */
+static void add_bins(struct partial *d, uint32_t pattern, int64_t n)
+{
+    const struct view *v = d->v;
+    struct partial_pattern *x = &d->pattern.v[pattern];
+
+    for (uint32_t k = 0; k < x->n; k++) {
+        struct cover_part part = d->part.v[x->first + k];
+        int64_t put = (int64_t)part.count * n;
+
+        assert(put <= (int64_t)d->left[part.item]);
+        d->left[part.item] = (uint32_t)((int64_t)d->left[part.item] - put);
+        d->n_left = (uint64_t)((int64_t)d->n_left - put);
+    }
+    x->count = (uint32_t)(x->count + n);
+    d->bought[x->bin] = (uint32_t)(d->bought[x->bin] + n);
+    if (v->p->n_families) {
+        uint32_t *of = &d->family_bought[v->family[x->bin]];
+
+        *of = (uint32_t)(*of + n);
+    }
+    d->n_bought = (uint64_t)((int64_t)d->n_bought + n);
+    d->cost += v->price[x->bin] * n;
+}
+
+/* A pattern without bins yet; the parts may be some of d's own (what a vector
+ * grew out of stays in the arena). */
+static uint32_t add_pattern(struct partial *d, uint32_t bin,
+                            const struct cover_part *part, uint32_t n)
+{
+    struct partial_pattern x = {bin, 0, d->part.n, n};
+
+    for (uint32_t k = 0; k < n; k++)
+        VEC_PUSH(d->v->arena, &d->part, part[k]);
+    VEC_PUSH(d->v->arena, &d->pattern, x);
+    return d->pattern.n - 1;
+}
+
 void partial_buy(struct partial *d, uint32_t bin, uint32_t count,
                  const struct cover_part *part, uint32_t n)
 {
-    const struct view *v = d->v;
-    struct partial_pattern pattern = {bin, count, d->part.n, n};
-
-    for (uint32_t k = 0; k < n; k++) {
-        uint64_t put = (uint64_t)part[k].count * count;
-
-        assert(put <= d->left[part[k].item]);
-        d->left[part[k].item] -= (uint32_t)put;
-        d->n_left -= put;
-        VEC_PUSH(v->arena, &d->part, part[k]);
-    }
-    VEC_PUSH(v->arena, &d->pattern, pattern);
-    d->bought[bin] += count;
-    if (v->p->n_families)
-        d->family_bought[v->family[bin]] += count;
-    d->n_bought += count;
-    d->cost += v->price[bin] * count;
+    add_bins(d, add_pattern(d, bin, part, n), count);
 }
 
 void partial_sell(struct partial *d, uint32_t pattern, uint32_t count)
 {
-    const struct view *v = d->v;
-    struct partial_pattern *x = &d->pattern.v[pattern];
-
-    assert(count <= x->count);
-    x->count -= count;
-    for (uint32_t k = 0; k < x->n; k++) {
-        struct cover_part part = d->part.v[x->first + k];
-
-        d->left[part.item] += part.count * count;
-        d->n_left += (uint64_t)part.count * count;
-    }
-    d->bought[x->bin] -= count;
-    if (v->p->n_families)
-        d->family_bought[v->family[x->bin]] -= count;
-    d->n_bought -= count;
-    d->cost -= v->price[x->bin] * count;
+    assert(count <= d->pattern.v[pattern].count);
+    add_bins(d, pattern, -(int64_t)count);
 }
 
 void partial_unsell(struct partial *d, uint32_t pattern)
 {
-    const struct view *v = d->v;
-    struct partial_pattern *x = &d->pattern.v[pattern];
-
-    x->count++;
-    for (uint32_t k = 0; k < x->n; k++) {
-        struct cover_part part = d->part.v[x->first + k];
-
-        d->left[part.item] -= part.count;
-        d->n_left -= part.count;
-    }
-    d->bought[x->bin]++;
-    if (v->p->n_families)
-        d->family_bought[v->family[x->bin]]++;
-    d->n_bought++;
-    d->cost += v->price[x->bin];
+    add_bins(d, pattern, 1);
 }
 
 void partial_compact(struct partial *d)
@@ -191,50 +185,37 @@ bool partial_holds(const struct view *v, uint32_t bin,
     return true;
 }
 
+/* Up to all bins of pattern k become cheaper ones of kind t. */
+static void change_bins(struct partial *d, uint32_t k, uint32_t t,
+                        struct space *scratch)
+{
+    struct partial_pattern x = d->pattern.v[k];
+    const struct cover_part *part = d->part.v + x.first;
+    uint32_t some = partial_allows(d, t);
+
+    if (!some || !partial_holds(d->v, t, part, x.n, scratch))
+        return;
+    if (some > x.count)
+        some = x.count;
+    partial_sell(d, k, some);
+    if (some == x.count)
+        d->pattern.v[k].bin = t;
+    else
+        k = add_pattern(d, t, part, x.n);
+    add_bins(d, k, some);
+}
+
 void partial_downgrade(struct partial *d, struct space *scratch)
 {
     const struct view *v = d->v;
     uint32_t n = d->pattern.n;
 
-    for (uint32_t k = 0; k < n; k++) {
-        /* Bins are sorted by price: the first that holds it is cheapest. */
-        for (uint32_t t = 0; d->pattern.v[k].count; t++) {
-            struct partial_pattern x = d->pattern.v[k];
-            const struct cover_part *part = d->part.v + x.first;
-            uint32_t some;
-
-            if (t == v->n_bins || v->price[t] >= v->price[x.bin])
-                break;
-            some = partial_allows(d, t);
-            if (!some || !partial_holds(v, t, part, x.n, scratch))
-                continue;
-            if (some > x.count)
-                some = x.count;
-            if (some == x.count) {
-                partial_sell(d, k, some);
-                d->pattern.v[k].bin = t;
-            } else {
-                struct partial_pattern y = {t, 0, d->part.n, x.n};
-
-                partial_sell(d, k, some);
-                for (uint32_t q = 0; q < x.n; q++)
-                    VEC_PUSH(v->arena, &d->part, d->part.v[x.first + q]);
-                part = d->part.v + x.first;
-                VEC_PUSH(v->arena, &d->pattern, y);
-            }
-            /* Buy again in place: same parts, another bin. */
-            for (uint32_t q = 0; q < x.n; q++) {
-                d->left[part[q].item] -= part[q].count * some;
-                d->n_left -= (uint64_t)part[q].count * some;
-            }
-            d->pattern.v[some == x.count ? k : d->pattern.n - 1].count = some;
-            d->bought[t] += some;
-            if (v->p->n_families)
-                d->family_bought[v->family[t]] += some;
-            d->n_bought += some;
-            d->cost += v->price[t] * some;
-        }
-    }
+    /* Bins are sorted by price: the first that holds it is cheapest. */
+    for (uint32_t k = 0; k < n; k++)
+        for (uint32_t t = 0; d->pattern.v[k].count && t < v->n_bins &&
+                             v->price[t] < v->price[d->pattern.v[k].bin];
+             t++)
+            change_bins(d, k, t, scratch);
 }
 
 static bool same_pattern(const struct partial *d,
@@ -278,50 +259,51 @@ static void check(const struct partial *d)
     assert(v->p->max_cost < 0 || d->cost <= v->p->max_cost || !d->cost);
 }
 
+static uint32_t *unplaced(const struct partial *d)
+{
+    const struct view *v = d->v;
+    uint32_t *ret = ARENA_ARRAY(v->arena, uint32_t, v->p->n_items);
+
+    for (uint32_t i = 0; i < v->p->n_items; i++)
+        ret[i] = v->p->items[i].count;
+    for (uint32_t i = 0; i < v->n_items; i++)
+        ret[v->item_of[i]] = d->left[i];
+    return ret;
+}
+
 void partial_export(const struct partial *d, struct cover_plan *ret)
 {
     const struct view *v = d->v;
-    const struct cover_problem *p = v->p;
     struct cover_pattern *patterns =
         ARENA_ARRAY(v->arena, struct cover_pattern, d->pattern.n);
     struct cover_part *parts =
         ARENA_ARRAY(v->arena, struct cover_part, d->part.n);
-    uint32_t *kept = ARENA_ARRAY(v->arena, uint32_t, d->pattern.n);
+    const struct partial_pattern *last = NULL;
     uint32_t n = 0, n_parts = 0;
 
     check(d);
     for (uint32_t k = 0; k < d->pattern.n; k++) {
         const struct partial_pattern *x = &d->pattern.v[k];
-        uint32_t same;
 
         if (!x->count)
             continue;
         /* Only neighbours are compared: equal ones are mostly there. */
-        same = n && same_pattern(d, x, &d->pattern.v[kept[n - 1]]) ? n - 1 : n;
-        if (same < n) {
-            patterns[same].count += x->count;
+        if (last && same_pattern(d, x, last)) {
+            patterns[n - 1].count += x->count;
             continue;
         }
-        kept[n] = k;
-        patterns[n] =
+        last = x;
+        patterns[n++] =
             (struct cover_pattern){v->bin_of[x->bin], x->count, n_parts, x->n};
-        n++;
-        for (uint32_t q = 0; q < x->n; q++) {
-            struct cover_part part = d->part.v[x->first + q];
-
-            parts[n_parts++] =
-                (struct cover_part){v->item_of[part.item], part.count};
-        }
+        for (uint32_t q = x->first; q < x->first + x->n; q++)
+            parts[n_parts++] = (struct cover_part){
+                v->item_of[d->part.v[q].item], d->part.v[q].count};
     }
-    ret->patterns = patterns;
-    ret->n_patterns = n;
-    ret->parts = parts;
-    ret->n_parts = n_parts;
-    ret->unplaced = ARENA_ARRAY(v->arena, uint32_t, p->n_items);
-    for (uint32_t i = 0; i < p->n_items; i++)
-        ret->unplaced[i] = p->items[i].count;
-    for (uint32_t i = 0; i < v->n_items; i++)
-        ret->unplaced[v->item_of[i]] = d->left[i];
-    ret->cost = d->cost;
-    ret->bound = -1;
+    *ret = (struct cover_plan){.patterns = patterns,
+                               .n_patterns = n,
+                               .parts = parts,
+                               .n_parts = n_parts,
+                               .unplaced = unplaced(d),
+                               .cost = d->cost,
+                               .bound = -1};
 }
