@@ -32,7 +32,7 @@ Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-5s %s\n' $(1) $(2))
 
 ROOMS := base model plan config wire cloud store control api cli
-SRCS := $(foreach r,$(ROOMS),$(sort $(wildcard autoscaler/$(r)/*.c)))
+SRCS := $(sort $(foreach r,$(ROOMS),$(wildcard autoscaler/$(r)/*.c autoscaler/$(r)/*/*.c)))
 MAIN := autoscaler/cli/main.c
 .SECONDARY:
 GEN_C := $(B)/gen/ray.pb-c.c
@@ -51,10 +51,10 @@ $(B)/flags: FORCE
 .PHONY: FORCE
 FORCE:
 
-$(B)/gen/%.pb-c.c $(B)/gen/%.pb-c.h: autoscaler/wire/%.proto
+$(B)/gen/%.pb-c.c $(B)/gen/%.pb-c.h: autoscaler/wire/ray/%.proto
 	$(call say,GEN,$@)
 	@mkdir -p $(B)/gen
-	$(Q)protoc-c --c_out=$(B)/gen --proto_path=autoscaler/wire $<
+	$(Q)protoc-c --c_out=$(B)/gen --proto_path=autoscaler/wire/ray $<
 
 $(B)/gen/%.o: $(B)/gen/%.c $(B)/flags
 	$(call say,CC,$@)

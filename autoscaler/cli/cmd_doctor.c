@@ -15,7 +15,7 @@
 
 #include "../base/clock.h"
 #include "../cloud/cloud.h"
-#include "../wire/ray.h"
+#include "../wire/ray/ray.h"
 #include "cli.h"
 #include "doctor.h"
 #include "kuberay.h"

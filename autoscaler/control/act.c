@@ -12,7 +12,7 @@
 
 #include "../base/clock.h"
 #include "../base/log.h"
-#include "../wire/ray.h"
+#include "../wire/ray/ray.h"
 #include "state.h"
 
 enum { CALL_TIMEOUT_MS = 120000, TERMINATE_BATCH = 500,

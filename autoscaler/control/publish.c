@@ -2,7 +2,7 @@
  * publish.c - what the world may see of this tick.
  */
 #include "../base/clock.h"
-#include "../wire/ray.h"
+#include "../wire/ray/ray.h"
 #include "state.h"
 
 #include <string.h>

@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "../base/clock.h"
-#include "../wire/pods.h"
-#include "../wire/ray.h"
+#include "../wire/pods/pods.h"
+#include "../wire/ray/ray.h"
 #include "sources.h"
 
 enum {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "../base/clock.h"
-#include "../wire/pods.h"
+#include "../wire/pods/pods.h"
 #include "take.h"
 
 const struct conf_type *type_find(const struct config *conf, const char *name)

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../autoscaler/wire/kube_split.h"
-#include "../../autoscaler/wire/pods_inside.h"
+#include "../../autoscaler/wire/kube/split.h"
+#include "../../autoscaler/wire/pods/inside.h"
 
 static const char *const schedulers[] = { "default-scheduler" };
 static const char *const zones[] = { "z1", "z2" };

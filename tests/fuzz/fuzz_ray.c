@@ -16,7 +16,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "../../autoscaler/wire/ray_head.h"
+#include "../../autoscaler/wire/ray/inside.h"
 #include "../unit/wire_proto.h"
 
 static uint64_t hash_text(uint64_t h, const char *s)

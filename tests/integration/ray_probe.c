@@ -23,7 +23,7 @@
 #include <time.h>
 
 #include "../../autoscaler/base/clock.h"
-#include "../../autoscaler/wire/ray_head.h"
+#include "../../autoscaler/wire/ray/inside.h"
 #include "probe_json.h"
 
 static int64_t deadline_ms = 5000;

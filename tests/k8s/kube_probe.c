@@ -20,8 +20,8 @@
 #include <unistd.h>
 
 #include "../../autoscaler/base/clock.h"
-#include "../../autoscaler/wire/kube.h"
-#include "../../autoscaler/wire/pods.h"
+#include "../../autoscaler/wire/kube/kube.h"
+#include "../../autoscaler/wire/pods/pods.h"
 #include "../integration/probe_json.h"
 
 static json_t *demand_json(const struct source_view *v, uint32_t ix)

@@ -22,7 +22,7 @@
 #include "../../autoscaler/base/clock.h"
 #include "../../autoscaler/model/accel.h"
 #include "../../autoscaler/model/amount.h"
-#include "../../autoscaler/wire/pods_inside.h"
+#include "../../autoscaler/wire/pods/inside.h"
 
 static const char *const schedulers[] = { "default-scheduler" };
 static const struct pods_rules rules = {

@@ -15,7 +15,7 @@
 #include "../../autoscaler/base/clock.h"
 #include "../../autoscaler/model/accel.h"
 #include "../../autoscaler/model/amount.h"
-#include "../../autoscaler/wire/ray_head.h"
+#include "../../autoscaler/wire/ray/inside.h"
 #include "../../autoscaler/wire/text.h"
 #include "scratch.h"
 #include "wire_proto.h"
