@@ -37,7 +37,8 @@ json_t *bytes_json(const char *s, size_t n)
     return j;
 }
 
-const char *json_bytes(struct arena *a, const json_t *j, size_t *ret_n)
+static const char *json_bytes(struct arena *a, const json_t *j,
+                              size_t *ret_n)
 {
     const char *s = json_string_value(j);
     size_t n = 0, len = json_string_length(j);
@@ -224,8 +225,9 @@ static const char *action_of(const char *body)
     return at != NULL ? strchr(at, '=') + 1 : "";
 }
 
-bool take_reads(const char *method, const char *url, const char *body,
-                const struct davit_kv *headers, size_t n_headers)
+/* Does this ask for something and change nothing? */
+static bool take_reads(const char *method, const char *url, const char *body,
+                       const struct davit_kv *headers, size_t n_headers)
 {
     if (strcmp(method, "POST") != 0)
         return strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
