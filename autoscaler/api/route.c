@@ -278,7 +278,7 @@ static void refuse_size(struct visit *w)
 static bool tell_now(struct visit *w, uint64_t length, uint64_t max)
 {
     const char *expect = visit_header(w, MHD_HTTP_HEADER_EXPECT);
-    bool chunked = visit_header(w, MHD_HTTP_HEADER_TRANSFER_ENCODING) != NULL;
+    bool chunked = visit_header(w, MHD_HTTP_HEADER_TRANSFER_ENCODING);
 
     return (length == 0 && !chunked) || length > max ||
            (expect && strcasecmp(expect, "100-continue") == 0);
