@@ -107,7 +107,7 @@ static struct record *record_find(const struct backoffs *r, enum scope scope,
 struct backoffs *backoffs_new(void)
 {
     struct backoffs *r = calloc(1, sizeof *r);
-    if (r == NULL)
+    if (!r)
         abort();
     return r;
 }
@@ -120,7 +120,7 @@ void backoffs_forget_all(struct backoffs *r)
 
 void backoffs_free(struct backoffs *r)
 {
-    for (uint32_t i = 0; r != NULL && i < r->n; i++)
+    for (uint32_t i = 0; r && i < r->n; i++)
         free(r->v[i]);
     free(r);
 }
@@ -133,13 +133,13 @@ static struct record *record_free(struct backoffs *r)
     for (uint32_t i = 0; i < r->n; i++) {
         if (!r->v[i]->in_use)
             return r->v[i];
-        if (oldest == NULL || r->v[i]->rest.until_ms < oldest->rest.until_ms)
+        if (!oldest || r->v[i]->rest.until_ms < oldest->rest.until_ms)
             oldest = r->v[i];
     }
     if (r->n == sizeof r->v / sizeof *r->v)
         return oldest;
     struct record *fresh = calloc(1, sizeof *fresh);
-    if (fresh == NULL)
+    if (!fresh)
         abort();
     r->v[r->n++] = fresh;
     return fresh;
@@ -150,7 +150,7 @@ static struct record *record_get(struct backoffs *r, enum scope scope,
                                  const char *zone, bool spot)
 {
     struct record *f = record_find(r, scope, provider, type, zone, spot);
-    if (f != NULL)
+    if (f)
         return f;
     f = record_free(r);
     *f = (struct record){.scope = scope, .in_use = true,
@@ -235,7 +235,7 @@ static void forgive(struct backoffs *r, const char *provider, int64_t now_ms)
 {
     struct record *f = record_find(r, SCOPE_PROVIDER, provider, "", "", false);
 
-    if (f != NULL && f->rest.until_ms != INT64_MAX &&
+    if (f && f->rest.until_ms != INT64_MAX &&
         now_ms >= f->rest.until_ms + f->rest.delay_ms)
         f->in_use = false;
 }
@@ -291,7 +291,7 @@ void backoffs_joined(struct backoffs *r, const char *provider, const char *type,
     struct record *f = offer_find(r, provider, type, zone, spot);
 
     /* What was launched before the failure says nothing about it. */
-    if (f == NULL || launched_ms <= f->rest.failed_ms)
+    if (!f || launched_ms <= f->rest.failed_ms)
         return;
     f->rest.failures = 0;
     f->rest.failed_ms = 0;
@@ -304,7 +304,7 @@ int64_t backoffs_failed_ms(const struct backoffs *r, const char *provider,
 {
     const struct record *f = offer_find(r, provider, type, zone, spot);
 
-    return f != NULL && now_ms - f->rest.failed_ms < FAILURE_TOLD_MS
+    return f && now_ms - f->rest.failed_ms < FAILURE_TOLD_MS
                ? f->rest.failed_ms
                : 0;
 }
@@ -333,11 +333,11 @@ const struct rest *backoffs_find(const struct backoffs *r, const char *provider,
             break;
         const struct record *f =
             record_find(r, s, provider, type, zone, spot);
-        if (f != NULL && in_force(f, now_ms) &&
-            (best == NULL || f->rest.until_ms > best->rest.until_ms))
+        if (f && in_force(f, now_ms) &&
+            (!best || f->rest.until_ms > best->rest.until_ms))
             best = f;
     }
-    return best != NULL ? &best->rest : NULL;
+    return best ? &best->rest : NULL;
 }
 
 void backoffs_each(const struct backoffs *r, int64_t now_ms,
