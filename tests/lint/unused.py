@@ -34,7 +34,7 @@ FOR_TESTS = {
 # Being rebuilt or about to be used: whoever finds one settled takes it out.
 GOING = set("""
     ha_identity pairs_copy unplaced_reason
-    room_copy limits_offer lp_bar host_groups_size problem_mismatch problem_queue_has problem_tolerates
+    room_copy limits_offer lp_bar units_size problem_mismatch problem_queue_has problem_tolerates
     kit_base64url error_class errors_known error_status writer_name text_copy
     journal_put_value journal_value
     mem_must mem_strdup mem_strndup hash_init hash_done hash_clear hash_add hash_remove hash_next hash_each
