@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "alloc.h"
+
 struct slot {
     struct slot *next;
     struct workers *pool;
@@ -36,12 +38,10 @@ static void *worker_main(void *arg);
 /* Called with the lock held. */
 static bool worker_start(struct workers *w)
 {
-    struct slot *s = calloc(1, sizeof *s);
+    struct slot *s = MEM_NEW(struct slot);
     pthread_attr_t attr;
     bool ok;
 
-    if (!s)
-        return false;
     s->pool = w;
     pthread_attr_init(&attr);
     pthread_attr_setstacksize(&attr, 512 * 1024);
@@ -123,13 +123,9 @@ static void workers_join(struct workers *w)
 struct workers *workers_new(unsigned n_threads, unsigned max_stuck,
                             struct mailbox *answers)
 {
-    struct workers *w = calloc(1, sizeof *w);
+    struct workers *w = MEM_NEW(struct workers);
     pthread_condattr_t attr;
 
-    if (!w) {
-        fputs("davit: out of memory\n", stderr);
-        abort();
-    }
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->work, NULL);
     pthread_condattr_init(&attr);

@@ -15,7 +15,7 @@
 
 #include "../base/clock.h"
 #include "../cloud/cloud.h"
-#include "../wire/ray.h"
+#include "../wire/ray/ray.h"
 #include "cli.h"
 #include "doctor.h"
 #include "kuberay.h"
@@ -106,7 +106,7 @@ static void provider_look(struct checkup *c, const struct conf_provider *conf)
 static void ray_look(struct checkup *c)
 {
     struct ray_head *h;
-    struct head_view *view = NULL;
+    struct source_view *view = NULL;
     struct arena arena = {0};
     struct err err;
 
@@ -266,7 +266,7 @@ static int run(int argc, char **argv)
         return EXIT_INPUT;
     }
     c.conf = conf;
-    buf_init(&c.advice, 1 << 20);
+    buf_init(&c.hints, 1 << 20);
     config_look(&c);
     state_look(&c);
     api_look(&c);
@@ -276,17 +276,17 @@ static int run(int argc, char **argv)
         provider_look(&c, &conf->providers[i]);
     if (c.json) {
         json_t *all = json_pack("{s:o,s:s}", "findings", c.json, "advice",
-                                c.advice.s);
+                                c.hints.s);
         json_dumpf(all, stdout, JSON_INDENT(2));
         putchar('\n');
         json_decref(all);
     } else {
-        if (c.advice.n)
-            printf("\n%s", c.advice.s);
+        if (c.hints.n)
+            printf("\n%s", c.hints.s);
         printf("%u ok, %u warnings, %u bad\n", c.n[FINDING_OK],
                c.n[FINDING_WARN], c.n[FINDING_BAD]);
     }
-    buf_done(&c.advice);
+    buf_done(&c.hints);
     config_free(conf);
     return c.n[FINDING_BAD] ? EXIT_NO : EXIT_OK;
 }

@@ -106,9 +106,9 @@ void call_free(struct call *c);
  * failures.  A provider's is ended by a good answer once it has been quiet for
  * as long as it rested.  Note a machine that FAILED once, not at every list.
  * Owned by the control thread. */
-struct rests;
-struct rests *rests_new(void);
-void rests_free(struct rests *r);
+struct backoffs;
+struct backoffs *backoffs_new(void);
+void backoffs_free(struct backoffs *r);
 struct rest {
     char provider[32], type[64], zone[48];  /* type "" : the whole provider */
     bool spot;
@@ -120,7 +120,7 @@ struct rest {
     uint32_t failures, room;
 };
 /* Records a failed or good answer; returns the rest it led to, or NULL. */
-const struct rest *rests_note(struct rests *r, const char *provider,
+const struct rest *backoffs_note(struct backoffs *r, const char *provider,
                               const char *type, const char *zone, bool spot,
                               const struct err *e, int64_t now_ms);
 /* The same for a launch of `asked` machines of which `got` came.  After a QUOTA
@@ -129,27 +129,27 @@ const struct rest *rests_note(struct rests *r, const char *provider,
  * minutes, also after a success.  Otherwise room is 0 after QUOTA, UNLIMITED
  * after all else.  What is under way counts against room: that is the caller's
  * to subtract. */
-const struct rest *rests_note_launch(struct rests *r, const char *provider,
+const struct rest *backoffs_note_launch(struct backoffs *r, const char *provider,
                                      const char *type, const char *zone,
                                      bool spot, uint32_t asked, uint32_t got,
                                      const struct err *e, int64_t now_ms);
 /* A machine of the offer, launched then, has joined. */
-void rests_joined(struct rests *r, const char *provider, const char *type,
+void backoffs_joined(struct backoffs *r, const char *provider, const char *type,
                   const char *zone, bool spot, int64_t launched_ms,
                   int64_t now_ms);
 /* When the offer itself failed last, no machine having joined since; 0 when
  * that is an hour ago or never was.  A quota that only lowered the room is no
  * failure. */
-int64_t rests_failed_ms(const struct rests *r, const char *provider,
+int64_t backoffs_failed_ms(const struct backoffs *r, const char *provider,
                         const char *type, const char *zone, bool spot,
                         int64_t now_ms);
 /* The rest in force for this offer (its own or its provider's), or NULL. */
-const struct rest *rests_find(const struct rests *r, const char *provider,
+const struct rest *backoffs_find(const struct backoffs *r, const char *provider,
                               const char *type, const char *zone, bool spot,
                               int64_t now_ms);
 /* Every rest in force, in a stable order. */
-void rests_each(const struct rests *r, int64_t now_ms,
+void backoffs_each(const struct backoffs *r, int64_t now_ms,
                 void (*each)(void *arg, const struct rest *rest), void *arg);
-void rests_forget_all(struct rests *r);  /* after a reload */
+void backoffs_forget_all(struct backoffs *r);  /* after a reload */
 
 #endif

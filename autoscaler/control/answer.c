@@ -36,7 +36,7 @@ static bool refused_for_sure(enum status s)
            s == ST_AUTH || s == ST_UNSUPPORTED || s == ST_NOT_FOUND;
 }
 
-static void set_aside_tell(struct control *c, const struct rest *r,
+static void backoff_tell(struct control *c, const struct rest *r,
                            const char *provider)
 {
     char how_long[40] = "until the configuration is loaded again";
@@ -62,7 +62,7 @@ void answer_launch(struct control *c, struct call *call)
     for (uint32_t i = 0; site && i < call->machines.n; i++)
         machine_seen(c, site, &call->machines.v[i]);
     if (site)  /* what an older generation was refused says nothing now */
-        rest = rests_note_launch(c->rests, provider, call->type, call->zone,
+        rest = backoffs_note_launch(c->backoffs, provider, call->type, call->zone,
                                  call->spot, call->count, call->machines.n,
                                  &call->err, c->now_ms);
     for (uint32_t i = 0; i < c->fleet.n; i++) {
@@ -97,7 +97,7 @@ void answer_launch(struct control *c, struct call *call)
          "%s, %u of %u: %s%s%s", provider, waiting, call->count,
          call->err.code, *call->err.code ? ": " : "", call->err.text);
     if (rest && rest->until_ms > c->now_ms)
-        set_aside_tell(c, rest, provider);
+        backoff_tell(c, rest, provider);
 }
 
 void answer_terminate(struct control *c, struct call *call)

@@ -95,8 +95,8 @@ static void metrics_count(struct control *c, int64_t plan_us, int64_t tick_us)
 static void polls(struct control *c)
 {
     sites_poll(c);
-    source_poll(c);
-    heads_poll(c);
+    config_source_poll(c);
+    sources_poll(c);
 }
 
 /* What there is to fold; false when it is no news and nothing is due: the last
@@ -133,8 +133,8 @@ static void memory_trim(struct control *c)
 static void tick(struct control *c)
 {
     struct status_page *page;
-    struct snapshot *now;
-    struct facts *facts;
+    struct problem *now;
+    struct snapshot *snapshot;
     struct plan *plan;
     int64_t t0 = cpu_us(), t1;
     struct err err;
@@ -144,8 +144,8 @@ static void tick(struct control *c)
         return;
     c->tick++;
     page = page_new();
-    facts = facts_take(c, &page->arena);
-    c->planned = snapshot_make(facts, &page->arena, &now, &err) == ST_OK;
+    snapshot = snapshot_take(c, &page->arena);
+    c->planned = problem_make(snapshot, &page->arena, &now, &err) == ST_OK;
     if (c->planned) {
         plan = ARENA_NEW(&page->arena, struct plan);
         t1 = cpu_us();
@@ -154,17 +154,17 @@ static void tick(struct control *c)
         waits = think_waits(c, now, plan);  /* for a better way to buy it */
         act(c, now, plan, waits);       /* intents into the ledger */
         act_send(c);                    /* journal, then calls */
-        requests_clock(c, now, plan);   /* whose alternatives wait */
-        page->facts = facts;
+        requests_fallback(c, now, plan);   /* whose alternatives wait */
+        page->snapshot = snapshot;
         page->now = now;
         page->plan = plan;
         publish(c, page);               /* the API reads this, nothing else */
-        holds_remember(c, page);        /* the next plan starts from it */
+        previous_remember(c, page);        /* the next plan starts from it */
         if (waits)
             think_start(c, page);       /* on a worker */
         if (c->record)
             record_put(c->record, page);
-        heads_report(c, page);
+        sources_report(c, page);
         kube_words(c, page);
         unplaced_tell(c, page);
     } else {
@@ -304,7 +304,7 @@ enum status control_new(const struct control_opts *o, struct config *conf,
     loop_open(c);
     fleet_init(&c->fleet);
     status_board_init(&c->board);
-    c->rests = rests_new();
+    c->backoffs = backoffs_new();
     c->traffic = o->replay_http_dir
                      ? traffic_new(TRAFFIC_REPLAY, o->replay_http_dir)
                      : traffic_new(o->record_http_dir ? TRAFFIC_RECORD
@@ -333,7 +333,7 @@ enum status control_new(const struct control_opts *o, struct config *conf,
     free(sites);
     observe_begin(c);
     c->workers = workers_new(WORKERS, WORKERS_STUCK, &c->inbox);
-    if ((s = heads_open(c, &err)) != ST_OK) {
+    if ((s = sources_open(c, &err)) != ST_OK) {
         buf_printf(errors, "head: %s\n", err.text);
         control_free(c);
         return s;
@@ -380,7 +380,7 @@ void control_free(struct control *c)
         return;
     c->stopping = true;
     calls_cancel_reads(c);
-    if (!workers_free(c->workers, STOP_MS) || !heads_stop(c, STOP_MS) ||
+    if (!workers_free(c->workers, STOP_MS) || !sources_stop(c, STOP_MS) ||
         (c->opts.ha && !ha_stop(c->opts.ha, c->journal))) {
         /* A plug-in or the head hangs.  What was promised is on disk, and the
          * next start asks again with the same request ids. */
@@ -395,14 +395,14 @@ void control_free(struct control *c)
     sites_retire(c, c->sites.v, c->sites.n);
     kube_events_free(c->kube_events);
     c->kube_events = NULL;
-    heads_close(c);
+    sources_close(c);
     requests_done(c);
     if (c->journal) {
         journal_commit(c->journal, NULL);
         journal_close(c->journal);
     }
     fleet_done(&c->fleet);
-    rests_free(c->rests);
+    backoffs_free(c->backoffs);
     think_done(c);
     status_unref(c->memory);
     traffic_free(c->traffic);

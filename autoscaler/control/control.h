@@ -12,11 +12,11 @@
 
 struct control;
 
-struct source;
+struct config_source;
 
 struct control_opts {
     const char *config_path;
-    struct source *source;    /* NULL: config_path is a file; else what is read
+    struct config_source *source;    /* NULL: config_path is a file; else what is read
                                * in its place: see source.h.  Borrowed. */
     const char *record_dir;   /* NULL: plans are not recorded */
     const char *record_http_dir, *replay_http_dir;  /* NULL: clouds are asked */

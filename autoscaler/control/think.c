@@ -53,7 +53,7 @@ static bool unsure(const struct plan *plan)
 
 /* Machines bought in advance hold what this plan puts on them, now and after a
  * restart. */
-static void decide(struct control *c, const struct snapshot *now,
+static void decide(struct control *c, const struct problem *now,
                    const struct plan *plan)
 {
     struct arena scratch = {0};
@@ -62,14 +62,14 @@ static void decide(struct control *c, const struct snapshot *now,
         const struct plan_node *n = &plan->nodes[i];
         struct machine *m = fleet_by_id(&c->fleet,
                                         now->str[now->nodes[i].id]);
-        struct fact_holds h;
+        struct snap_placements h;
 
         if (!m || !m->undecided || m->state == STATE_GONE)
             continue;
-        h = holds_placed(now, plan, n->first_placement, n->n_placements,
+        h = previous_placed(now, plan, n->first_placement, n->n_placements,
                          &scratch);
-        free(m->holds);
-        m->holds = holds_text(&h);
+        free(m->previous);
+        m->previous = previous_text(&h);
         m->undecided = false;
         m->held_tick = 0;
         fleet_touch(&c->fleet, m);
@@ -95,14 +95,14 @@ bool think_undecided(const struct control *c, const struct machine *m)
             clock_mono_ms() - k->since_ms < c->config->think_ms);
 }
 
-bool think_waits(struct control *c, const struct snapshot *now,
+bool think_waits(struct control *c, const struct problem *now,
                  const struct plan *plan)
 {
     struct thinking *k = &c->think;
     int64_t mono = clock_mono_ms(), limit = c->config->think_ms;
 
     if (plan->n_launches == 0)
-        k->n_advice = 0;          /* taken up, or of no use any more */
+        k->n_hints = 0;          /* taken up, or of no use any more */
     if (limit == 0 || c->opts.dry_run || !unsure(plan)) {
         decide(c, now, plan);
         nothing_waits(k);
@@ -124,7 +124,7 @@ int64_t think_until(const struct control *c)
     return k->since_ms && k->answered < THOUGHTS && left > 0 ? c->now_ms + left : 0;
 }
 
-void think_launched(struct control *c, const struct snapshot *now,
+void think_launched(struct control *c, const struct problem *now,
                     const struct plan *plan)
 {
     decide(c, now, plan);
@@ -154,7 +154,7 @@ void think_start(struct control *c, struct status_page *page)
 
 /* ---- the answer */
 
-static bool for_gangs(const struct snapshot *s, const struct plan *p,
+static bool for_gangs(const struct problem *s, const struct plan *p,
                       const struct plan_launch *l)
 {
     for (uint32_t i = 0; i < l->n_placements; i++) {
@@ -167,40 +167,40 @@ static bool for_gangs(const struct snapshot *s, const struct plan *p,
     return false;
 }
 
-static struct fact_holds holds_copy(struct arena *a, const struct fact_holds *h)
+static struct snap_placements previous_copy(struct arena *a, const struct snap_placements *h)
 {
-    struct fact_hold *v = arena_copy(a, h->v, h->n * sizeof *v);
+    struct snap_placement *v = arena_copy(a, h->v, h->n * sizeof *v);
 
     for (uint32_t i = 0; i < h->n; i++) {
         v[i].owner = arena_strdup(a, v[i].owner);
         v[i].id = arena_strdup(a, v[i].id);
     }
-    return (struct fact_holds){v, h->n};
+    return (struct snap_placements){v, h->n};
 }
 
 static void advice_make(struct thinking *k, const struct thought *t)
 {
-    const struct snapshot *s = t->page->now;
+    const struct problem *s = t->page->now;
     const struct plan *p = &t->plan;
-    struct fact_advice *v;
+    struct snap_hint *v;
 
     arena_reset(&k->arena);
-    v = ARENA_ARRAY(&k->arena, struct fact_advice, p->n_launches);
-    k->n_advice = 0;
+    v = ARENA_ARRAY(&k->arena, struct snap_hint, p->n_launches);
+    k->n_hints = 0;
     for (uint32_t i = 0; i < p->n_launches; i++) {
         const struct plan_launch *l = &p->launches[i];
-        const struct sn_offer *o = &s->offers[l->offer];
-        struct fact_holds h = holds_placed(s, p, l->first_placement,
+        const struct pb_offer *o = &s->offers[l->offer];
+        struct snap_placements h = previous_placed(s, p, l->first_placement,
                                            l->n_placements, &k->arena);
 
         if (h.n == 0 || for_gangs(s, p, l))
             continue;
-        v[k->n_advice++] = (struct fact_advice){
+        v[k->n_hints++] = (struct snap_hint){
             .type = arena_strdup(&k->arena, s->str[s->types[o->type].name]),
             .zone = arena_strdup(&k->arena, s->str[o->zone]), .spot = o->spot,
-            .count = l->count, .holds = holds_copy(&k->arena, &h)};
+            .count = l->count, .previous = previous_copy(&k->arena, &h)};
     }
-    k->advice = v;
+    k->hints = v;
 }
 
 void think_fold(struct control *c, struct mail *mail)
@@ -216,13 +216,13 @@ void think_fold(struct control *c, struct mail *mail)
 }
 
 /* What the thought is to decide: what is bought openly or left out. */
-static struct fact_holds deciding_take(const struct status_page *page,
+static struct snap_placements deciding_take(const struct status_page *page,
                                        struct arena *a)
 {
-    const struct snapshot *s = page->now;
+    const struct problem *s = page->now;
     const struct plan *p = page->plan;
     uint32_t *count = ARENA_ARRAY(a, uint32_t, s->n_bundles);
-    struct fact_hold *v = ARENA_ARRAY(a, struct fact_hold, s->n_bundles);
+    struct snap_placement *v = ARENA_ARRAY(a, struct snap_placement, s->n_bundles);
     uint32_t n = 0;
 
     for (uint32_t b = 0; b < s->n_bundles; b++)
@@ -236,7 +236,7 @@ static struct fact_holds deciding_take(const struct status_page *page,
                 count[x->bundle] += x->count * p->launches[i].count;
         }
     for (uint32_t d = 0; d < s->n_demands; d++) {
-        const struct sn_demand *x = &s->demands[d];
+        const struct pb_demand *x = &s->demands[d];
         const char *owner, *id;
 
         if (x->gang)
@@ -246,26 +246,26 @@ static struct fact_holds deciding_take(const struct status_page *page,
         for (uint32_t b = x->first_bundle;
              b < x->first_bundle + x->n_bundles; b++)
             if (count[b] > 0)
-                v[n++] = (struct fact_hold){
+                v[n++] = (struct snap_placement){
                     .source = x->source, .owner = owner, .id = id,
-                    .shape = snapshot_digest(s, b), .count = count[b]};
+                    .shape = problem_digest(s, b), .count = count[b]};
     }
-    return (struct fact_holds){v, n};
+    return (struct snap_placements){v, n};
 }
 
-void think_take(const struct control *c, struct arena *a, struct facts *f)
+void think_take(const struct control *c, struct arena *a, struct snapshot *f)
 {
     const struct thinking *k = &c->think;
-    struct fact_advice *v = arena_copy(a, k->advice,
-                                       k->n_advice * sizeof *v);
+    struct snap_hint *v = arena_copy(a, k->hints,
+                                       k->n_hints * sizeof *v);
 
-    for (uint32_t i = 0; i < k->n_advice; i++) {
+    for (uint32_t i = 0; i < k->n_hints; i++) {
         v[i].type = arena_strdup(a, v[i].type);
         v[i].zone = arena_strdup(a, v[i].zone);
-        v[i].holds = holds_copy(a, &v[i].holds);
+        v[i].previous = previous_copy(a, &v[i].previous);
     }
-    f->advice = v;
-    f->n_advice = k->n_advice;
+    f->hints = v;
+    f->n_hints = k->n_hints;
     if (k->over)
         f->deciding = deciding_take(k->over, a);
 }

@@ -89,7 +89,7 @@ void fleet_init(struct fleet *f)
 
 static void machine_free(struct machine *m)
 {
-    free(m->holds);
+    free(m->previous);
     free(m);
 }
 

@@ -40,11 +40,11 @@ struct machine {
     int64_t needed_ms;      /* last needed by a request or a min, wall */
     uint32_t launch_count;  /* how many its launch request asked for */
     bool drain_accepted;    /* the head agreed: no way back */
-    bool shielded;          /* a user protected it from being ended */
-    char *holds;            /* what the plan that launched it put on it: JSON
-                             * of codec_holds_write(), heap; NULL: nothing */
+    bool protected;          /* a user protected it from being ended */
+    char *previous;            /* what the plan that launched it put on it: JSON
+                             * of codec_previous_write(), heap; NULL: nothing */
     /* not kept over a restart: */
-    char unit[64];          /* whose machines end together, as the provider
+    char host_group[64];          /* whose machines end together, as the provider
                              * told; "" : it did not */
     bool undecided;         /* bought in advance: see think.c */
     bool doomed;            /* the plan of this tick ends it */

@@ -7,7 +7,7 @@
 #ifndef MODEL_PLAN_H
 #define MODEL_PLAN_H
 
-#include "snapshot.h"
+#include "problem.h"
 
 /* `count` new nodes of one offer that will hold the same bundles. */
 struct plan_launch {

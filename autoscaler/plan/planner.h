@@ -18,7 +18,7 @@
 /* What a tick may spend: about a millisecond. */
 #define PLANNER_AT_ONCE PLANNER_STEPS_PER_MS
 
-void planner_run(const struct snapshot *now, uint64_t budget,
+void planner_run(const struct problem *now, uint64_t budget,
                  struct arena *arena, struct plan *ret);
 
 #endif

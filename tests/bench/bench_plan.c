@@ -20,7 +20,7 @@ enum { CPU, MEMORY, GPU, N_FIXED, N_MAX = 16 };
 struct input {
     struct cover_problem p;
     char names[N_MAX][64];
-    struct sn_column columns[N_MAX];
+    struct pb_column columns[N_MAX];
 };
 
 static void die(const char *what)
@@ -135,7 +135,7 @@ static void read_case(const char *file, struct arena *a, struct input *in)
             in, types, json_object_get(demand, "accelerator_types"), a);
     }
     for (uint32_t c = 0; c < in->p.n_columns; c++)
-        in->columns[c] = (struct sn_column){0, c == GPU, c == GPU};
+        in->columns[c] = (struct pb_column){0, c == GPU, c == GPU};
     max = json_object_get(root, "max_nodes");
     in->p.items = items;
     in->p.columns = in->columns;

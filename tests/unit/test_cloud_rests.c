@@ -6,18 +6,18 @@
 
 #define NOW INT64_C(1700000000000)
 
-static const struct rest *note(struct rests *r, const char *type,
+static const struct rest *note(struct backoffs *r, const char *type,
                                const char *zone, enum status s, int64_t now)
 {
     struct err e = {.status = s};
     snprintf(e.text, sizeof e.text, "said %s", status_name(s));
-    return rests_note(r, "gke", type, zone, false, &e, now);
+    return backoffs_note(r, "gke", type, zone, false, &e, now);
 }
 
-static const struct rest *find(struct rests *r, const char *type,
+static const struct rest *find(struct backoffs *r, const char *type,
                                const char *zone, int64_t now)
 {
-    return rests_find(r, "gke", type, zone, false, now);
+    return backoffs_find(r, "gke", type, zone, false, now);
 }
 
 struct row { enum status status; int64_t seconds[8]; };
@@ -32,7 +32,7 @@ static void test_delays(void **state)
         {ST_BROKEN, {1, 2, 4, 8, 16, 32, 60, 60}},
         {ST_THROTTLED, {2, 4, 8, 16, 32, 64, 120, 120}}};
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
-        struct rests *r = rests_new();
+        struct backoffs *r = backoffs_new();
         int64_t now = NOW;
         for (uint32_t i = 0; i < 8; i++) {
             const struct rest *t = note(r, "t4", "a", rows[k].status, now);
@@ -52,7 +52,7 @@ static void test_delays(void **state)
             assert_null(find(r, "t4", "a", t->until_ms));
             now = t->until_ms;
         }
-        rests_free(r);
+        backoffs_free(r);
     }
 }
 
@@ -69,7 +69,7 @@ static void test_whom(void **state)
               {ST_NOT_FOUND, "t4", {0, 0, 0}}, {ST_CANCELLED, "", {0, 0, 0}},
               {ST_UNSUPPORTED, "", {0, 0, 0}}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct rests *r = rests_new();
+        struct backoffs *r = backoffs_new();
         note(r, rows[i].type, *rows[i].type ? "a" : "", rows[i].s, NOW);
         if ((find(r, "t4", "a", NOW) != NULL) != rows[i].hit[0] ||
             (find(r, "t4", "b", NOW) != NULL) != rows[i].hit[1] ||
@@ -77,16 +77,16 @@ static void test_whom(void **state)
             fail_msg("%s of \"%s\" hits the wrong ones",
                      status_name(rows[i].s), rows[i].type);
         assert_int_equal(
-            rests_find(r, "gke", "t4", "a", true, NOW) != NULL,
+            backoffs_find(r, "gke", "t4", "a", true, NOW) != NULL,
             rows[i].hit[1] || rows[i].hit[2]);  /* the other market */
-        assert_null(rests_find(r, "eks", "t4", "a", false, NOW));
+        assert_null(backoffs_find(r, "eks", "t4", "a", false, NOW));
         /* AUTH and INVALID hold until reload, whatever succeeds. */
         bool forever = rows[i].s == ST_AUTH || rows[i].s == ST_INVALID;
         note(r, "t4", "a", ST_OK, NOW + 999999999);
         assert_int_equal(find(r, "t4", "a", NOW + 999999999) != NULL, forever);
-        rests_forget_all(r);
+        backoffs_forget_all(r);
         assert_null(find(r, "t4", "a", NOW));
-        rests_free(r);
+        backoffs_free(r);
     }
 }
 
@@ -94,21 +94,21 @@ static void test_whom(void **state)
 static void test_success(void **state)
 {
     (void)state;
-    struct rests *r = rests_new();
+    struct backoffs *r = backoffs_new();
     note(r, "t4", "a", ST_STOCKOUT, NOW);
     note(r, "t4", "b", ST_STOCKOUT, NOW);
     /* A yes to what was launched before it was told that there is none. */
     note(r, "t4", "a", ST_OK, NOW + 1000);
     assert_non_null(find(r, "t4", "a", NOW + 1000));
-    rests_joined(r, "gke", "t4", "a", false, NOW + 1000, NOW + 31000);
+    backoffs_joined(r, "gke", "t4", "a", false, NOW + 1000, NOW + 31000);
     assert_null(find(r, "t4", "a", NOW + 31000));
     assert_non_null(find(r, "t4", "b", NOW + 31000));
-    rests_joined(r, "gke", "t4", "b", false, NOW, NOW + 31000);
+    backoffs_joined(r, "gke", "t4", "b", false, NOW, NOW + 31000);
     const struct rest *t = note(r, "t4", "a", ST_STOCKOUT, NOW + 61000);
     assert_int_equal(t->delay_ms, 60000);   /* from the start again */
     t = note(r, "t4", "b", ST_STOCKOUT, NOW + 61000);
     assert_int_equal(t->delay_ms, 120000);  /* goes on: launched before */
-    rests_free(r);
+    backoffs_free(r);
 }
 
 /* A cloud that says yes to each launch and tells a minute later that there is
@@ -116,7 +116,7 @@ static void test_success(void **state)
 static void test_yes_and_no(void **state)
 {
     (void)state;
-    struct rests *r = rests_new();
+    struct backoffs *r = backoffs_new();
     static const int64_t seconds[] = {60, 120, 240, 480};
     int64_t now = NOW;
     for (int i = 0; i < 4; i++) {
@@ -126,19 +126,19 @@ static void test_yes_and_no(void **state)
         assert_int_equal(t->delay_ms, seconds[i] * 1000);
         now = t->until_ms;
     }
-    rests_free(r);
+    backoffs_free(r);
 }
 
-static int64_t failed(struct rests *r, const char *zone, int64_t now)
+static int64_t failed(struct backoffs *r, const char *zone, int64_t now)
 {
-    return rests_failed_ms(r, "gke", "t4", zone, false, now);
+    return backoffs_failed_ms(r, "gke", "t4", zone, false, now);
 }
 
 /* That it failed is told for longer than it rests. */
 static void test_failed(void **state)
 {
     (void)state;
-    struct rests *r = rests_new();
+    struct backoffs *r = backoffs_new();
     struct err quota = {.status = ST_QUOTA};
     assert_int_equal(failed(r, "a", NOW), 0);
     note(r, "t4", "a", ST_RETRY, NOW);
@@ -147,26 +147,26 @@ static void test_failed(void **state)
     assert_int_equal(failed(r, "b", NOW + 1001), 0);
     note(r, "t4", "a", ST_OK, NOW + 2000);
     assert_int_equal(failed(r, "a", NOW + 2000), NOW);
-    rests_joined(r, "gke", "t4", "a", false, NOW, NOW + 3000);
+    backoffs_joined(r, "gke", "t4", "a", false, NOW, NOW + 3000);
     assert_int_equal(failed(r, "a", NOW + 3000), NOW);
-    rests_joined(r, "gke", "t4", "a", false, NOW + 2000, NOW + 3000);
+    backoffs_joined(r, "gke", "t4", "a", false, NOW + 2000, NOW + 3000);
     assert_int_equal(failed(r, "a", NOW + 3000), 0);
     note(r, "t4", "a", ST_STOCKOUT, NOW);
     note(r, "t4", "a", ST_STOCKOUT, NOW + 9);   /* the same event, but later */
     assert_int_equal(failed(r, "a", NOW + 3600008), NOW + 9);
     assert_int_equal(failed(r, "a", NOW + 3600009), 0);
-    rests_note_launch(r, "gke", "t4", "c", false, 8, 0, &quota, NOW);
+    backoffs_note_launch(r, "gke", "t4", "c", false, 8, 0, &quota, NOW);
     assert_int_equal(failed(r, "c", NOW), 0);   /* four may go at once */
-    rests_note_launch(r, "gke", "t4", "c", false, 1, 0, &quota, NOW + 5);
+    backoffs_note_launch(r, "gke", "t4", "c", false, 1, 0, &quota, NOW + 5);
     assert_int_equal(failed(r, "c", NOW + 5), NOW + 5);
-    rests_free(r);
+    backoffs_free(r);
 }
 
 /* Five launches under way when the stock runs out are one stockout. */
 static void test_together(void **state)
 {
     (void)state;
-    struct rests *r = rests_new();
+    struct backoffs *r = backoffs_new();
     const struct rest *t = NULL;
     for (int i = 0; i < 5; i++)
         t = note(r, "t4", "a", ST_STOCKOUT, NOW + i);
@@ -184,15 +184,15 @@ static void test_together(void **state)
     t = note(r, "", "", ST_BROKEN, NOW + 2);
     assert_int_equal(t->until_ms, INT64_MAX);
     assert_int_equal(t->why, ST_AUTH);
-    rests_free(r);
+    backoffs_free(r);
 }
 
 static void test_throttled(void **state)
 {
     (void)state;
-    struct rests *r = rests_new();
+    struct backoffs *r = backoffs_new();
     struct err e = {.status = ST_THROTTLED, .retry_after_ms = 30000};
-    const struct rest *t = rests_note(r, "gke", "", "", false, &e, NOW);
+    const struct rest *t = backoffs_note(r, "gke", "", "", false, &e, NOW);
     assert_in_range(t->delay_ms, 30000, 33750);
     int64_t until = t->until_ms;
     /* Lists that go well while it rests, or just after, forgive nothing. */
@@ -200,42 +200,42 @@ static void test_throttled(void **state)
     assert_non_null(find(r, "t4", "a", NOW + 1000));
     note(r, "", "", ST_OK, until + 10);
     e.retry_after_ms = 0;
-    t = rests_note(r, "gke", "", "", false, &e, until + 20);
+    t = backoffs_note(r, "gke", "", "", false, &e, until + 20);
     assert_int_equal(t->failures, 2);
     assert_in_range(t->delay_ms, 4000, 4500);
     note(r, "", "", ST_OK, t->until_ms + t->delay_ms);
-    t = rests_note(r, "gke", "", "", false, &e, until + 100000);
+    t = backoffs_note(r, "gke", "", "", false, &e, until + 100000);
     assert_int_equal(t->failures, 1);
     /* A day is not believed; the same failures rest the same on every run. */
     e.retry_after_ms = 86400 * 1000;
-    t = rests_note(r, "gke", "", "", false, &e, until + 300000);
+    t = backoffs_note(r, "gke", "", "", false, &e, until + 300000);
     assert_in_range(t->delay_ms, 3600000, 4050000);
-    struct rests *q = rests_new();
+    struct backoffs *q = backoffs_new();
     e.retry_after_ms = 0;
-    int64_t once = rests_note(q, "a", "", "", false, &e, NOW)->delay_ms;
-    rests_forget_all(q);
-    assert_int_equal(rests_note(q, "a", "", "", false, &e, NOW)->delay_ms,
+    int64_t once = backoffs_note(q, "a", "", "", false, &e, NOW)->delay_ms;
+    backoffs_forget_all(q);
+    assert_int_equal(backoffs_note(q, "a", "", "", false, &e, NOW)->delay_ms,
                      once);
     uint32_t parted = 0;
     for (char name[] = "b"; name[0] < 'z'; name[0]++)
-        parted += rests_note(q, name, "", "", false, &e, NOW)->delay_ms != once;
+        parted += backoffs_note(q, name, "", "", false, &e, NOW)->delay_ms != once;
     assert_true(parted >= 20);
-    rests_free(q);
-    rests_free(r);
+    backoffs_free(q);
+    backoffs_free(r);
 }
 
-static const struct rest *asked(struct rests *r, uint32_t n, uint32_t got,
+static const struct rest *asked(struct backoffs *r, uint32_t n, uint32_t got,
                                 int64_t now)
 {
     struct err e = {.status = ST_QUOTA};
-    return rests_note_launch(r, "gke", "t4", "a", false, n, got, &e, now);
+    return backoffs_note_launch(r, "gke", "t4", "a", false, n, got, &e, now);
 }
 
 /* k/autoscaler#2607: a quota with room for one refused eight, for ever. */
 static void test_quota_room(void **state)
 {
     (void)state;
-    struct rests *r = rests_new();
+    struct backoffs *r = backoffs_new();
     static const uint32_t rooms[] = {4, 2, 1, 0};
     uint32_t n = 8;
     for (int i = 0; i < 4; i++) {
@@ -251,25 +251,25 @@ static void test_quota_room(void **state)
     assert_int_equal(asked(r, 8, 0, now)->room, 4);
     assert_int_equal(asked(r, 8, 0, now)->room, 4);  /* was under way */
     assert_int_equal(asked(r, 1, 0, now)->delay_ms, 240000);
-    rests_forget_all(r);
+    backoffs_forget_all(r);
     /* Some came: the cap is where we are. */
     const struct rest *t = asked(r, 8, 3, NOW);
     assert_int_equal(t->room, 0);
     assert_int_equal(t->until_ms, NOW + 120000);
-    rests_forget_all(r);
+    backoffs_forget_all(r);
     /* The smaller launch went well: the next does not start from above. */
     asked(r, 8, 0, NOW);
     note(r, "t4", "a", ST_OK, NOW + 1);
     assert_int_equal(find(r, "t4", "a", NOW + 1)->room, 4);
     assert_int_equal(asked(r, 4, 0, NOW + 2)->room, 2);
-    rests_forget_all(r);
+    backoffs_forget_all(r);
     /* A lowered room is forgotten after a while. */
     asked(r, 8, 0, NOW);
     assert_non_null(find(r, "t4", "a", NOW + 599999));
     assert_null(find(r, "t4", "a", NOW + 600000));
-    rests_joined(r, "gke", "t4", "a", false, NOW + 1, NOW + 600000);
+    backoffs_joined(r, "gke", "t4", "a", false, NOW + 1, NOW + 600000);
     assert_int_equal(asked(r, 1, 0, NOW + 600001)->failures, 1);
-    rests_free(r);
+    backoffs_free(r);
 }
 
 static void show(void *arg, const struct rest *t)
@@ -281,25 +281,25 @@ static void show(void *arg, const struct rest *t)
 static void test_each(void **state)
 {
     (void)state;
-    struct rests *r = rests_new();
+    struct backoffs *r = backoffs_new();
     char said[200] = "";
     note(r, "t4", "a", ST_STOCKOUT, NOW);
     note(r, "t4", "b", ST_RETRY, NOW);
     note(r, "k80", "a", ST_INVALID, NOW);
     asked(r, 8, 0, NOW);  /* of t4/a */
     note(r, "", "", ST_BROKEN, NOW);
-    rests_each(r, NOW, show, said);
+    backoffs_each(r, NOW, show, said);
     assert_string_equal(said, "gke/t4/a gke/t4/b gke/k80/ gke// ");
     said[0] = '\0';
-    rests_each(r, NOW + 5000, show, said);
+    backoffs_each(r, NOW + 5000, show, said);
     assert_string_equal(said, "gke/t4/a gke/k80/ ");
-    rests_free(r);
+    backoffs_free(r);
 }
 
 static void test_many(void **state)
 {
     (void)state;
-    struct rests *r = rests_new();
+    struct backoffs *r = backoffs_new();
     char zone[80];
     for (int i = 0; i < 3000; i++) {
         snprintf(zone, sizeof zone, "zone-%d", i);
@@ -311,7 +311,7 @@ static void test_many(void **state)
     note(r, "t4", zone, ST_STOCKOUT, NOW);
     assert_int_equal(note(r, "t4", zone, ST_STOCKOUT, NOW + 90000)->failures,
                      2);
-    rests_free(r);
+    backoffs_free(r);
 }
 
 int main(void)

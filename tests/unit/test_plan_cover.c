@@ -19,7 +19,7 @@ enum { COLS = 3, GPU = 2, MOST = 40 };
 
 struct made {
     struct cover_problem p;
-    struct sn_column columns[COLS];
+    struct pb_column columns[COLS];
     struct cover_item items[MOST];
     struct cover_bin bins[MOST];
     int64_t need[MOST][COLS], has[MOST][COLS];

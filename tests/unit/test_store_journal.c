@@ -108,7 +108,7 @@ static struct machine sample(int i)
     m.needed_ms = 6000;
     m.launch_count = UINT32_MAX;
     m.drain_accepted = true;
-    m.shielded = true;
+    m.protected = true;
     return m;
 }
 
@@ -154,7 +154,7 @@ static void holds_come_back(void **state)
     struct fleet f;
 
     (void)state;
-    m.holds = text;
+    m.previous = text;
     journal_put_machine(j, &m, NULL);
     journal_put_machine(j, &none, NULL);
     commit_good(j);
@@ -162,8 +162,8 @@ static void holds_come_back(void **state)
     j = open_good();
     fleet_init(&f);
     assert_int_equal(journal_load_fleet(j, &f, NULL), ST_OK);
-    assert_string_equal(f.v[0]->holds, text);
-    assert_null(f.v[1]->holds);
+    assert_string_equal(f.v[0]->previous, text);
+    assert_null(f.v[1]->previous);
     fleet_done(&f);
     journal_close(j);
 
@@ -173,7 +173,7 @@ static void holds_come_back(void **state)
     assert_int_equal(journal_load_fleet(j, &f, NULL), ST_OK);
     assert_int_equal(f.n, 2);
     assert_string_equal(f.v[0]->id, m.id);
-    assert_null(f.v[0]->holds);
+    assert_null(f.v[0]->previous);
     fleet_done(&f);
     journal_put_machine(j, &m, NULL);
     commit_good(j);

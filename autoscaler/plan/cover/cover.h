@@ -18,7 +18,7 @@
 #define PLAN_COVER_H
 
 #include "../../base/arena.h"
-#include "../../model/snapshot.h"
+#include "../../model/problem.h"
 
 struct cover_item {
     const int64_t *need; /* n_columns amounts */
@@ -36,7 +36,7 @@ struct cover_bin {
 };
 
 struct cover_problem {
-    const struct sn_column *columns;
+    const struct pb_column *columns;
     uint32_t n_columns;
     const struct cover_item *items;
     uint32_t n_items;

@@ -29,19 +29,6 @@ void space_open(struct space *r, uint32_t bin)
     }
 }
 
-void space_copy(struct space *to, const struct space *from)
-{
-    const struct view *v = from->v;
-
-    memcpy(to->plain, from->plain, v->n_plain * sizeof *to->plain);
-    for (uint32_t d = 0; d < v->n_dev; d++) {
-        to->dev[d].whole = from->dev[d].whole;
-        to->dev[d].n = from->dev[d].n;
-        memcpy(to->dev[d].free, from->dev[d].free,
-               from->dev[d].n * sizeof *to->dev[d].free);
-    }
-}
-
 /* Up to `most` parts, each to the fullest device that still holds it, else to
  * a whole one: while a device holds more of them it stays the fullest. */
 static uint32_t device_take(struct space_devices *dev, uint32_t part,

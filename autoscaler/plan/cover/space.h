@@ -28,7 +28,6 @@ struct space {
 
 void space_make(const struct view *v, struct space *ret);
 void space_open(struct space *r, uint32_t bin); /* an empty bin */
-void space_copy(struct space *to, const struct space *from);
 
 /* Puts up to `most` of the item in; how many went. */
 uint32_t space_put(struct space *r, uint32_t item, uint32_t most);

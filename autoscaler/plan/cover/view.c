@@ -206,7 +206,7 @@ static uint32_t *keep_bins(const struct maker *m, uint32_t *ret_n)
 
 /* The larger the device need, the whole devices of it; a part only where the
  * column allows sharing. */
-static struct view_share share_of(const struct sn_column *column, int64_t need)
+static struct view_share share_of(const struct pb_column *column, int64_t need)
 {
     struct view_share s = {0, 0};
 
