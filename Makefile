@@ -45,7 +45,7 @@ all: $(B)/davit $(PLUGIN_SOS)  ## the daemon and its plug-ins (default)
 .DEFAULT_GOAL := all
 
 # A changed flag rebuilds everything.
-FLAGS_NOW := $(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS)
+FLAGS_NOW = $(CC) $(CFLAGS) $(PLUGIN_CFLAGS) $(CPPFLAGS) $(LDFLAGS)
 $(B)/flags: FORCE
 	@mkdir -p $(@D); echo '$(subst ','\'',$(FLAGS_NOW))' | cmp -s - $@ || echo '$(subst ','\'',$(FLAGS_NOW))' > $@
 .PHONY: FORCE
@@ -94,11 +94,16 @@ $(B)/libkit.a: $(KIT_OBJS)
 	$(call say,AR,$@)
 	$(Q)rm -f $@; ar rcs $@ $^
 
+$(B)/providers/%.o: providers/%.c $(B)/flags
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(PLUGIN_CFLAGS) -Iautoscaler -Iautoscaler/kit $(PKG_CFLAGS) -MMD -MP -c -o $@ $<
+
 define plugin_rule
-$(B)/plugins/davit-$(1).so: $(wildcard providers/$(1)/*.c) $(wildcard providers/$(1)/*.h) $(B)/libkit.a $(wildcard autoscaler/kit/*.h) autoscaler/provider.h $(B)/flags
+$(B)/plugins/davit-$(1).so: $(patsubst %.c,$(B)/%.o,$(wildcard providers/$(1)/*.c)) $(B)/libkit.a
 	$$(call say,SO,$$@)
 	@mkdir -p $$(@D)
-	$$(Q)$$(CC) $$(PLUGIN_CFLAGS) -Iautoscaler -Iautoscaler/kit $$(PKG_CFLAGS) -shared -Wl,--no-undefined $$(filter -fsanitize%,$$(LDFLAGS)) -Wl,--as-needed -o $$@ $$(filter %.c,$$^) $(B)/libkit.a $$(PLUGIN_LIBS) $$(PLUGIN_LIBS_$(1))
+	$$(Q)$$(CC) $$(PLUGIN_CFLAGS) -shared -Wl,--no-undefined $$(filter -fsanitize%,$$(LDFLAGS)) -Wl,--as-needed -o $$@ $$^ $$(PLUGIN_LIBS) $$(PLUGIN_LIBS_$(1))
 endef
 $(foreach p,$(PLUGINS),$(eval $(call plugin_rule,$(p))))
 

@@ -22,7 +22,7 @@ static const char *const op_names[] = {
 struct call *call_new(struct provider *p, enum call_op op, int kind)
 {
     struct call *c = calloc(1, sizeof *c);
-    if (c == NULL)
+    if (!c)
         abort();
     c->job.mail.kind = kind;
     c->provider = p;
@@ -37,7 +37,7 @@ struct call *call_new(struct provider *p, enum call_op op, int kind)
 
 void call_free(struct call *c)
 {
-    if (c == NULL)
+    if (!c)
         return;
     atomic_fetch_sub(&c->provider->calls, 1);
     arena_done(&c->arena);

@@ -97,7 +97,6 @@ enum ray_resource ray_resource_kind(const char *name);
 
 /* Sorted by name; equal names are added up. */
 struct qtys ray_sort_qtys(struct qty *v, uint32_t n);
-struct pairs ray_sort_pairs(struct pair *v, uint32_t n);
 
 /* Labels "_PG_<id>" that living nodes carry for groups that are being placed
  * again: words of w. */

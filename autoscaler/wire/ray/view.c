@@ -149,7 +149,8 @@ static int by_key(const void *a, const void *b)
     return c ? c : strcmp(x->value, y->value);
 }
 
-struct pairs ray_sort_pairs(struct pair *v, uint32_t n)
+/* Sorted by key; of equal ones the first. */
+static struct pairs ray_sort_pairs(struct pair *v, uint32_t n)
 {
     uint32_t to = 0;
     if (n > 1)
