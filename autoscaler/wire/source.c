@@ -1,12 +1,39 @@
 /*
- * source_same.c - does a view of a head say what the one before it said?
+ * source.c - views: who holds one, and whether two say the same.
  *
- * Ray tells all of it at every read.  Most reads of a cluster at rest differ in
- * nothing but how long nodes have been idle: they need no plan.
+ * A Ray head tells everything at every read.  Most reads of a cluster at rest
+ * differ only in how long nodes have been idle: they need no plan.
  */
+#include "source.h"
+
+#include <stdlib.h>
 #include <string.h>
 
-#include "source.h"
+#include "../base/alloc.h"
+
+struct source_view *source_view_new(void)
+{
+    struct source_view *v = MEM_NEW(struct source_view);
+
+    atomic_init(&v->refs, 1);
+    return v;
+}
+
+struct source_view *source_view_ref(struct source_view *v)
+{
+    atomic_fetch_add(&v->refs, 1);
+    return v;
+}
+
+void source_view_unref(struct source_view *v)
+{
+    if (!v || atomic_fetch_sub(&v->refs, 1) > 1)
+        return;
+    arena_done(&v->arena);
+    free(v);
+}
+
+/* ---- the same news? */
 
 #define ALL(same, x, y) ((x).n == (y).n && all_##same((x).v, (y).v, (x).n))
 

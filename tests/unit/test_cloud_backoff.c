@@ -1,23 +1,33 @@
 /*
- * test_cloud_rests.c - the table of delays, whom a failure touches, and what
- * ends a rest.
+ * test_cloud_backoff.c - the table of delays, whom a failure touches, and what
+ * ends a back-off.
  */
 #include "cloud_rig.h"
 
 #define NOW INT64_C(1700000000000)
 
-static const struct rest *note(struct backoffs *r, const char *type,
+static struct offer_key key(const char *type, const char *zone)
+{
+    return (struct offer_key){"gke", type, zone, false};
+}
+
+static struct offer_key provider(const char *name)
+{
+    return (struct offer_key){name, "", "", false};
+}
+
+static const struct backoff *note(struct backoffs *r, const char *type,
                                const char *zone, enum status s, int64_t now)
 {
     struct err e = {.status = s};
     snprintf(e.text, sizeof e.text, "said %s", status_name(s));
-    return backoffs_note(r, "gke", type, zone, false, &e, now);
+    return backoffs_note(r, key(type, zone), &e, now);
 }
 
-static const struct rest *find(struct backoffs *r, const char *type,
+static const struct backoff *find(struct backoffs *r, const char *type,
                                const char *zone, int64_t now)
 {
-    return backoffs_find(r, "gke", type, zone, false, now);
+    return backoffs_find(r, key(type, zone), now);
 }
 
 struct row { enum status status; int64_t seconds[8]; };
@@ -35,7 +45,7 @@ static void test_delays(void **state)
         struct backoffs *r = backoffs_new();
         int64_t now = NOW;
         for (uint32_t i = 0; i < 8; i++) {
-            const struct rest *t = note(r, "t4", "a", rows[k].status, now);
+            const struct backoff *t = note(r, "t4", "a", rows[k].status, now);
             int64_t want = rows[k].seconds[i] * 1000;
             assert_non_null(t);
             assert_int_equal(t->failures, i + 1);
@@ -70,6 +80,8 @@ static void test_whom(void **state)
               {ST_UNSUPPORTED, "", {0, 0, 0}}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct backoffs *r = backoffs_new();
+        struct offer_key spot = {"gke", "t4", "a", true};
+        struct offer_key eks = {"eks", "t4", "a", false};
         note(r, rows[i].type, *rows[i].type ? "a" : "", rows[i].s, NOW);
         if ((find(r, "t4", "a", NOW) != NULL) != rows[i].hit[0] ||
             (find(r, "t4", "b", NOW) != NULL) != rows[i].hit[1] ||
@@ -77,9 +89,9 @@ static void test_whom(void **state)
             fail_msg("%s of \"%s\" hits the wrong ones",
                      status_name(rows[i].s), rows[i].type);
         assert_int_equal(
-            backoffs_find(r, "gke", "t4", "a", true, NOW) != NULL,
+            backoffs_find(r, spot, NOW) != NULL,
             rows[i].hit[1] || rows[i].hit[2]);  /* the other market */
-        assert_null(backoffs_find(r, "eks", "t4", "a", false, NOW));
+        assert_null(backoffs_find(r, eks, NOW));
         /* AUTH and INVALID hold until reload, whatever succeeds. */
         bool forever = rows[i].s == ST_AUTH || rows[i].s == ST_INVALID;
         note(r, "t4", "a", ST_OK, NOW + 999999999);
@@ -100,11 +112,11 @@ static void test_success(void **state)
     /* A yes to what was launched before it was told that there is none. */
     note(r, "t4", "a", ST_OK, NOW + 1000);
     assert_non_null(find(r, "t4", "a", NOW + 1000));
-    backoffs_joined(r, "gke", "t4", "a", false, NOW + 1000, NOW + 31000);
+    backoffs_joined(r, key("t4", "a"), NOW + 1000, NOW + 31000);
     assert_null(find(r, "t4", "a", NOW + 31000));
     assert_non_null(find(r, "t4", "b", NOW + 31000));
-    backoffs_joined(r, "gke", "t4", "b", false, NOW, NOW + 31000);
-    const struct rest *t = note(r, "t4", "a", ST_STOCKOUT, NOW + 61000);
+    backoffs_joined(r, key("t4", "b"), NOW, NOW + 31000);
+    const struct backoff *t = note(r, "t4", "a", ST_STOCKOUT, NOW + 61000);
     assert_int_equal(t->delay_ms, 60000);   /* from the start again */
     t = note(r, "t4", "b", ST_STOCKOUT, NOW + 61000);
     assert_int_equal(t->delay_ms, 120000);  /* goes on: launched before */
@@ -122,7 +134,7 @@ static void test_yes_and_no(void **state)
     for (int i = 0; i < 4; i++) {
         note(r, "t4", "a", ST_OK, now);
         now += 60000;
-        const struct rest *t = note(r, "t4", "a", ST_STOCKOUT, now);
+        const struct backoff *t = note(r, "t4", "a", ST_STOCKOUT, now);
         assert_int_equal(t->delay_ms, seconds[i] * 1000);
         now = t->until_ms;
     }
@@ -131,7 +143,7 @@ static void test_yes_and_no(void **state)
 
 static int64_t failed(struct backoffs *r, const char *zone, int64_t now)
 {
-    return backoffs_failed_ms(r, "gke", "t4", zone, false, now);
+    return backoffs_failed_ms(r, key("t4", zone), now);
 }
 
 /* That it failed is told for longer than it rests. */
@@ -147,17 +159,17 @@ static void test_failed(void **state)
     assert_int_equal(failed(r, "b", NOW + 1001), 0);
     note(r, "t4", "a", ST_OK, NOW + 2000);
     assert_int_equal(failed(r, "a", NOW + 2000), NOW);
-    backoffs_joined(r, "gke", "t4", "a", false, NOW, NOW + 3000);
+    backoffs_joined(r, key("t4", "a"), NOW, NOW + 3000);
     assert_int_equal(failed(r, "a", NOW + 3000), NOW);
-    backoffs_joined(r, "gke", "t4", "a", false, NOW + 2000, NOW + 3000);
+    backoffs_joined(r, key("t4", "a"), NOW + 2000, NOW + 3000);
     assert_int_equal(failed(r, "a", NOW + 3000), 0);
     note(r, "t4", "a", ST_STOCKOUT, NOW);
     note(r, "t4", "a", ST_STOCKOUT, NOW + 9);   /* the same event, but later */
     assert_int_equal(failed(r, "a", NOW + 3600008), NOW + 9);
     assert_int_equal(failed(r, "a", NOW + 3600009), 0);
-    backoffs_note_launch(r, "gke", "t4", "c", false, 8, 0, &quota, NOW);
+    backoffs_note_launch(r, key("t4", "c"), 8, 0, &quota, NOW);
     assert_int_equal(failed(r, "c", NOW), 0);   /* four may go at once */
-    backoffs_note_launch(r, "gke", "t4", "c", false, 1, 0, &quota, NOW + 5);
+    backoffs_note_launch(r, key("t4", "c"), 1, 0, &quota, NOW + 5);
     assert_int_equal(failed(r, "c", NOW + 5), NOW + 5);
     backoffs_free(r);
 }
@@ -167,7 +179,7 @@ static void test_together(void **state)
 {
     (void)state;
     struct backoffs *r = backoffs_new();
-    const struct rest *t = NULL;
+    const struct backoff *t = NULL;
     for (int i = 0; i < 5; i++)
         t = note(r, "t4", "a", ST_STOCKOUT, NOW + i);
     assert_int_equal(t->failures, 1);
@@ -192,7 +204,7 @@ static void test_throttled(void **state)
     (void)state;
     struct backoffs *r = backoffs_new();
     struct err e = {.status = ST_THROTTLED, .retry_after_ms = 30000};
-    const struct rest *t = backoffs_note(r, "gke", "", "", false, &e, NOW);
+    const struct backoff *t = backoffs_note(r, key("", ""), &e, NOW);
     assert_in_range(t->delay_ms, 30000, 33750);
     int64_t until = t->until_ms;
     /* Lists that go well while it rests, or just after, forgive nothing. */
@@ -200,35 +212,35 @@ static void test_throttled(void **state)
     assert_non_null(find(r, "t4", "a", NOW + 1000));
     note(r, "", "", ST_OK, until + 10);
     e.retry_after_ms = 0;
-    t = backoffs_note(r, "gke", "", "", false, &e, until + 20);
+    t = backoffs_note(r, key("", ""), &e, until + 20);
     assert_int_equal(t->failures, 2);
     assert_in_range(t->delay_ms, 4000, 4500);
     note(r, "", "", ST_OK, t->until_ms + t->delay_ms);
-    t = backoffs_note(r, "gke", "", "", false, &e, until + 100000);
+    t = backoffs_note(r, key("", ""), &e, until + 100000);
     assert_int_equal(t->failures, 1);
     /* A day is not believed; the same failures rest the same on every run. */
     e.retry_after_ms = 86400 * 1000;
-    t = backoffs_note(r, "gke", "", "", false, &e, until + 300000);
+    t = backoffs_note(r, key("", ""), &e, until + 300000);
     assert_in_range(t->delay_ms, 3600000, 4050000);
     struct backoffs *q = backoffs_new();
     e.retry_after_ms = 0;
-    int64_t once = backoffs_note(q, "a", "", "", false, &e, NOW)->delay_ms;
+    int64_t once = backoffs_note(q, provider("a"), &e, NOW)->delay_ms;
     backoffs_forget_all(q);
-    assert_int_equal(backoffs_note(q, "a", "", "", false, &e, NOW)->delay_ms,
+    assert_int_equal(backoffs_note(q, provider("a"), &e, NOW)->delay_ms,
                      once);
     uint32_t parted = 0;
     for (char name[] = "b"; name[0] < 'z'; name[0]++)
-        parted += backoffs_note(q, name, "", "", false, &e, NOW)->delay_ms != once;
+        parted += backoffs_note(q, provider(name), &e, NOW)->delay_ms != once;
     assert_true(parted >= 20);
     backoffs_free(q);
     backoffs_free(r);
 }
 
-static const struct rest *asked(struct backoffs *r, uint32_t n, uint32_t got,
+static const struct backoff *asked(struct backoffs *r, uint32_t n, uint32_t got,
                                 int64_t now)
 {
     struct err e = {.status = ST_QUOTA};
-    return backoffs_note_launch(r, "gke", "t4", "a", false, n, got, &e, now);
+    return backoffs_note_launch(r, key("t4", "a"), n, got, &e, now);
 }
 
 /* k/autoscaler#2607: a quota with room for one refused eight, for ever. */
@@ -239,7 +251,7 @@ static void test_quota_room(void **state)
     static const uint32_t rooms[] = {4, 2, 1, 0};
     uint32_t n = 8;
     for (int i = 0; i < 4; i++) {
-        const struct rest *t = asked(r, n, 0, NOW + i);
+        const struct backoff *t = asked(r, n, 0, NOW + i);
         assert_int_equal(t->room, rooms[i]);
         assert_int_equal(t->until_ms > NOW + i, i == 3);
         assert_ptr_equal(find(r, "t4", "a", NOW + i), t);
@@ -253,7 +265,7 @@ static void test_quota_room(void **state)
     assert_int_equal(asked(r, 1, 0, now)->delay_ms, 240000);
     backoffs_forget_all(r);
     /* Some came: the cap is where we are. */
-    const struct rest *t = asked(r, 8, 3, NOW);
+    const struct backoff *t = asked(r, 8, 3, NOW);
     assert_int_equal(t->room, 0);
     assert_int_equal(t->until_ms, NOW + 120000);
     backoffs_forget_all(r);
@@ -267,15 +279,16 @@ static void test_quota_room(void **state)
     asked(r, 8, 0, NOW);
     assert_non_null(find(r, "t4", "a", NOW + 599999));
     assert_null(find(r, "t4", "a", NOW + 600000));
-    backoffs_joined(r, "gke", "t4", "a", false, NOW + 1, NOW + 600000);
+    backoffs_joined(r, key("t4", "a"), NOW + 1, NOW + 600000);
     assert_int_equal(asked(r, 1, 0, NOW + 600001)->failures, 1);
     backoffs_free(r);
 }
 
-static void show(void *arg, const struct rest *t)
+static void show(void *arg, const struct backoff *t)
 {
     char *said = arg;
-    sprintf(said + strlen(said), "%s/%s/%s ", t->provider, t->type, t->zone);
+    sprintf(said + strlen(said), "%s/%s/%s ", t->of.provider, t->of.type,
+            t->of.zone);
 }
 
 static void test_each(void **state)
