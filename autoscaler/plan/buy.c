@@ -4,7 +4,7 @@
 #include "buy.h"
 
 #include "fallback.h"
-#include "cover.h"
+#include "cover/cover.h"
 #include "failover.h"
 #include "quota.h"
 #include "host_group.h"
@@ -26,7 +26,7 @@ struct purchase {
     struct cover_problem p;
     struct cover_item *items;
     struct cover_bin *bins;
-    uint32_t *group_max;
+    uint32_t *family_max;
     uint32_t *group, *alt, *shape;  /* per item */
     uint32_t *offer;           /* per bin, or */
     uint32_t *pooled;          /* the class of nodes that are there */
@@ -126,7 +126,7 @@ static bool bin_add(const struct candidate *d, struct purchase *q, uint32_t offe
         .has = pb_row(s, type->row),
         .price = price,
         .max = max,
-        .group = o->type,
+        .family = o->type,
         .rank = (int32_t)d->t->offer_rank[offer],
         .accelerator = type->accelerator,
     };
@@ -155,14 +155,14 @@ static void pooled_make(const struct candidate *d, struct purchase *q,
     for (uint32_t i = d->classes.v[d->fence_pool].next; i != NONE;
          i = d->classes.v[i].next) {
         const struct node_class *c = &d->classes.v[i];
-        uint32_t b = q->p.n_bins, group = q->p.n_groups;
+        uint32_t b = q->p.n_bins, family = q->p.n_families;
 
         q->pooled[b] = i;
-        q->group_max[group] = UNLIMITED;
+        q->family_max[family] = UNLIMITED;
         q->bins[b] = (struct cover_bin){
             .has = c->room[side].row,
             .max = c->n,
-            .group = group,
+            .family = family,
             .rank = -1,
             .accelerator = c->accelerator,
         };
@@ -175,7 +175,7 @@ static void pooled_make(const struct candidate *d, struct purchase *q,
                 bits[(size_t)k * words + b / 64] |= UINT64_C(1) << (b % 64);
         }
         q->p.n_bins++;
-        q->p.n_groups++;
+        q->p.n_families++;
     }
 }
 
@@ -207,9 +207,9 @@ static void bins_make(const struct candidate *d, struct purchase *q,
     q->bins = ARENA_ARRAY(d->arena, struct cover_bin, most);
     q->offer = ARENA_ARRAY(d->arena, uint32_t, most);
     q->pooled = ARENA_ARRAY(d->arena, uint32_t, most);
-    q->group_max = ARENA_ARRAY(d->arena, uint32_t, s->n_types + pooled);
+    q->family_max = ARENA_ARRAY(d->arena, uint32_t, s->n_types + pooled);
     q->p.n_bins = 0;
-    q->p.n_groups = s->n_types;
+    q->p.n_families = s->n_types;
     pooled_make(d, q, bits, words);
     for (uint32_t k = 0; k < s->n_offers; k++) {
         uint32_t offer = d->t->offers[k];
@@ -236,7 +236,7 @@ static void limits_make(const struct candidate *d, struct purchase *q)
     enum reason why;
 
     for (uint32_t i = 0; i < s->n_types; i++)
-        q->group_max[i] = limits_room_type(d, i, q->claim, &why);
+        q->family_max[i] = limits_room_type(d, i, q->claim, &why);
     q->p.max_bins = limits_room_all(d, q->claim, &why);
     q->p.max_cost = tables_by_size(d->t) ? -1 : limits_money(d);
     if (quota_nodes(d, q->queue) < q->p.max_bins)
@@ -246,7 +246,7 @@ static void limits_make(const struct candidate *d, struct purchase *q)
             q->p.max_bins = q->bins[b].max < UNLIMITED - q->p.max_bins
                                 ? q->p.max_bins + q->bins[b].max
                                 : UNLIMITED;
-    q->p.group_max = q->group_max;
+    q->p.family_max = q->family_max;
     q->p.columns = s->columns;
     q->p.n_columns = s->n_columns;
     q->p.conserve = s->limits.conserve;

@@ -73,8 +73,8 @@ static const char *const statements[STMT_COUNT] = {
 
 enum status db_fail(struct journal *j, const char *doing, struct err *err)
 {
-    int rc = j->db != NULL ? sqlite3_errcode(j->db) : SQLITE_NOMEM;
-    const char *said = j->db != NULL ? sqlite3_errmsg(j->db) : "out of memory";
+    int rc = j->db ? sqlite3_errcode(j->db) : SQLITE_NOMEM;
+    const char *said = j->db ? sqlite3_errmsg(j->db) : "out of memory";
     enum status s;
 
     switch (rc & 0xff) {
@@ -99,9 +99,9 @@ enum status db_fail(struct journal *j, const char *doing, struct err *err)
     default:
         s = err_set(err, ST_RETRY, "%s: %s: %s", j->path, doing, said);
     }
-    if (err != NULL)
+    if (err)
         snprintf(err->code, sizeof err->code, "SQLITE_%d",
-                 j->db != NULL ? sqlite3_extended_errcode(j->db) : rc);
+                 j->db ? sqlite3_extended_errcode(j->db) : rc);
     return s;
 }
 
@@ -122,7 +122,7 @@ enum status db_begin(struct journal *j, struct err *err)
     struct err e = { 0 };
 
     if (j->broken.status != ST_OK) {
-        if (err != NULL)
+        if (err)
             *err = j->broken;
         return j->broken.status;
     }
@@ -133,7 +133,7 @@ enum status db_begin(struct journal *j, struct err *err)
         db_fail(j, "cannot begin to write", &e);
         sqlite3_reset(j->stmt[STMT_BEGIN]);
         batch_break(j, &e);
-        if (err != NULL)
+        if (err)
             *err = e;
         return e.status;
     }
@@ -153,7 +153,7 @@ enum status db_write(struct journal *j, enum stmt which, const char *doing,
         sqlite3_reset(s);
         sqlite3_clear_bindings(s);
         batch_break(j, &e);
-        if (err != NULL)
+        if (err)
             *err = e;
         return e.status;
     }
@@ -194,7 +194,7 @@ enum status journal_commit(struct journal *j, struct err *err)
     }
     e = j->broken;
     j->broken = (struct err){ 0 };
-    if (e.status != ST_OK && err != NULL)
+    if (e.status != ST_OK && err)
         *err = e;
     return e.status;
 }
@@ -203,14 +203,14 @@ void db_bind_text(sqlite3_stmt *s, int at, const char *text)
 {
     /* STATIC: the caller's string outlives the step that follows at once.
      * A failed bind leaves NULL, which the table's NOT NULL refuses. */
-    sqlite3_bind_text(s, at, text != NULL ? text : "", -1, SQLITE_STATIC);
+    sqlite3_bind_text(s, at, text ? text : "", -1, SQLITE_STATIC);
 }
 
 const char *db_text(sqlite3_stmt *s, int column)
 {
     const char *t = (const char *)sqlite3_column_text(s, column);
 
-    return t != NULL ? t : "";
+    return t ? t : "";
 }
 
 /* ---- opening ---- */
@@ -276,12 +276,12 @@ static enum status file_create(struct journal *j, struct err *err)
                        strerror(errno));
     close(fd);
     dir = strdup(j->path);
-    if (dir == NULL)
+    if (!dir)
         abort();
     slash = strrchr(dir, '/');
-    if (slash != NULL)
+    if (slash)
         slash[slash == dir ? 1 : 0] = '\0';
-    fd = open(slash != NULL ? dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    fd = open(slash ? dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     free(dir);
     if (fd >= 0) {
         fsync(fd); /* some file systems refuse; SQLite itself goes on too */
@@ -377,7 +377,7 @@ static enum status prepare_all(struct journal *j, struct err *err)
                         "%s: has not the tables it should have (%s); move it"
                         " away to start with an empty one", j->path,
                         sqlite3_errmsg(j->db));
-        else if (j->stmt[i] == NULL)
+        else if (!j->stmt[i])
             s = db_fail(j, "cannot be read", err);
     }
     free(put);
@@ -428,7 +428,7 @@ enum status journal_open(const char *path, struct journal **ret,
     struct journal *j = calloc(1, sizeof *j);
     enum status s;
 
-    if (j == NULL || (j->path = strdup(path)) == NULL)
+    if (!j || !(j->path = strdup(path)))
         abort();
     j->lock_fd = -1;
     s = open_all(j, err);
@@ -442,7 +442,7 @@ enum status journal_open(const char *path, struct journal **ret,
 
 void journal_close(struct journal *j)
 {
-    if (j == NULL)
+    if (!j)
         return;
     /* What was not committed was not promised: SQLite rolls it back. */
     for (int i = 0; i < STMT_COUNT; i++)
