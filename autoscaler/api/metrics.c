@@ -208,7 +208,7 @@ static void write_state(struct buf *b, struct view *v)
     micros(b, "davit_cost_per_hour_dollars", cost);
     gauge(b, "davit_requests", "Requests that stand", p->n_requests);
     gauge(b, "davit_offers_set_aside",
-          "Offers and providers that rest after a failure", p->n_rests);
+          "Offers and providers that rest after a failure", p->n_backoffs);
     gauge(b, "davit_head_ok", "The Ray head is readable (1 without one)",
           p->ray_address[0] == '\0' || p->ray_ok);
     gauge(b, "davit_journal_ok", "The journal writes", p->journal_ok);
