@@ -67,11 +67,10 @@ bool bundle_read(struct jin *in, const struct jpath *at, const json_t *v,
 /* Puts the bundle's keys into o. */
 void bundle_write_into(json_t *o, const struct snap_bundle *b);
 
-/* The list under a key: a node's "holds", the root's "deciding"; and the
- * root's "advice". */
+/* The list under a key: a node's "holds"; and the root's "proposed". */
 bool previous_read(struct jin *in, const struct jpath *at, const json_t *o,
                 const char *key, struct snap_placements *ret);
-bool advice_read(struct jin *in, const json_t *root, struct snapshot *ret);
-json_t *advice_write(const struct snap_hint *v, uint32_t n);
+bool proposed_read(struct jin *in, const json_t *root, struct snapshot *ret);
+json_t *proposed_write(const struct snap_proposal *v, uint32_t n);
 
 #endif

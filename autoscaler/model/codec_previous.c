@@ -1,5 +1,6 @@
 /*
- * codec_holds.c - what nodes hold by the last plan, and advice, as JSON.
+ * codec_previous.c - what nodes hold by the last plan, and proposed nodes, as
+ * JSON.
  *
  * A shape is a digest of 64 bits, written as 16 hex digits: it is compared,
  * never looked into.  A plan's own "holds" have the same keys among theirs, so
@@ -128,15 +129,17 @@ json_t *codec_previous_write(const struct snap_placements *previous)
     return a;
 }
 
-/* ---- advice */
+/* ---- proposed nodes */
 
-bool advice_read(struct jin *in, const json_t *root, struct snapshot *f)
+bool proposed_read(struct jin *in, const json_t *root, struct snapshot *f)
 {
     static const char *const keys[] = {"type", "zone", "spot", "count",
                                        "holds"};
-    const json_t *list = json_object_get(root, "advice");
-    const struct jpath *at = JPATH_KEY(NULL, "advice");
-    struct snap_hint *v;
+    const char *key = json_object_get(root, "advice") ? "advice"  /* of old */
+                                                      : "proposed";
+    const json_t *list = json_object_get(root, key);
+    const struct jpath *at = JPATH_KEY(NULL, key);
+    struct snap_proposal *v;
     size_t i;
     json_t *e;
 
@@ -144,12 +147,12 @@ bool advice_read(struct jin *in, const json_t *root, struct snapshot *f)
         return true;
     if (!jin_list(in, at, list, JIN_ITEMS_MAX))
         return false;
-    v = ARENA_ARRAY(in->arena, struct snap_hint, json_array_size(list));
+    v = ARENA_ARRAY(in->arena, struct snap_proposal, json_array_size(list));
     json_array_foreach(list, i, e)
     {
         const struct jpath *here = JPATH_AT(at, i);
 
-        v[i] = (struct snap_hint){.type = "", .zone = ""};
+        v[i] = (struct snap_proposal){.type = "", .zone = ""};
         if (!jin_object(in, here, e, keys, COUNT(keys)) ||
             !jin_get_text(in, here, e, "type", &v[i].type) ||
             !jin_get_text(in, here, e, "zone", &v[i].zone) ||
@@ -161,12 +164,12 @@ bool advice_read(struct jin *in, const json_t *root, struct snapshot *f)
         if (v[i].count == 0)
             v[i].count = 1;
     }
-    f->hints = v;
-    f->n_hints = (uint32_t)json_array_size(list);
+    f->proposed = v;
+    f->n_proposed = (uint32_t)json_array_size(list);
     return true;
 }
 
-json_t *advice_write(const struct snap_hint *v, uint32_t n)
+json_t *proposed_write(const struct snap_proposal *v, uint32_t n)
 {
     json_t *a = json_array();
 

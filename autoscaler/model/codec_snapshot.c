@@ -236,7 +236,7 @@ static bool node_read(struct jin *in, const struct jpath *at, const json_t *v,
         "id", "type", "state", "head", "foreign", "outdated", "zone", "spot",
         "total", "available", "labels", "taints", "accelerator_type", "unit",
         "idle_ms", "progress_ms", "since_ms", "created_ms", "price", "hold", "hold_until_ms",
-        "holds", "undecided", "activity",
+        "holds", "undecided" /* of old: means nothing */, "activity",
         "cloud_id", "address", "ray_id", "provider", "request_id", "note"};
     struct qtys nothing = {0};
 
@@ -281,7 +281,6 @@ static bool node_read(struct jin *in, const struct jpath *at, const json_t *v,
         !jin_get_int(in, at, v, "hold_until_ms", 0, TIME_MAX,
                       &n->hold_until_ms) ||
         !previous_read(in, at, v, "holds", &n->previous) ||
-        !jin_get_bool(in, at, v, "undecided", &n->undecided) ||
         !jin_get_text(in, at, v, "activity", &n->activity) ||
         !jin_get_text(in, at, v, "cloud_id", &n->cloud_id) ||
         !jin_get_text(in, at, v, "address", &n->address) ||
@@ -455,8 +454,8 @@ enum status codec_snapshot_read(const json_t *root, struct arena *arena,
     static const char *const keys[] = {
         "schema", "name", "note", "about", "expect", "cluster", "now_ms",
         "head_fresh", "max_nodes", "limits", "node_types", "nodes", "demands",
-        "gangs", "requests", "queues", "advice", "deciding",
-        "plan", "recorded"};
+        "gangs", "requests", "queues", "proposed", "plan", "recorded",
+        "advice", "deciding" /* of old: proposed; and means nothing */};
     struct err unused;
     struct jin in = {arena, err ? err : &unused};
     struct snapshot *f = ARENA_NEW(arena, struct snapshot);
@@ -470,8 +469,7 @@ enum status codec_snapshot_read(const json_t *root, struct arena *arena,
         !limits_read(&in, root, &f->limits) || !types_read(&in, root, f) ||
         !queues_read(&in, root, f) ||
         !nodes_read(&in, root, f) || !demands_read(&in, root, f) ||
-        !advice_read(&in, root, f) ||
-        !previous_read(&in, NULL, root, "deciding", &f->deciding))
+        !proposed_read(&in, root, f))
         return ST_INVALID;
     *ret = f;
     return ST_OK;

@@ -123,7 +123,6 @@ static json_t *node_write(const struct snap_node *n)
     put_int(o, "hold_until_ms", n->hold_until_ms, 0);
     if (n->previous.n > 0)
         json_object_set_new(o, "holds", codec_previous_write(&n->previous));
-    put_true(o, "undecided", n->undecided);
     put_text(o, "activity", n->activity);
     put_text(o, "cloud_id", n->cloud_id);
     put_text(o, "address", n->address);
@@ -191,10 +190,8 @@ json_t *codec_snapshot_write(const struct snapshot *f)
     if (f->n_queues > 0)
         json_object_set_new(o, "queues",
                             queues_write(f->queues, f->n_queues));
-    if (f->n_hints > 0)
-        json_object_set_new(o, "advice",
-                            advice_write(f->hints, f->n_hints));
-    if (f->deciding.n > 0)
-        json_object_set_new(o, "deciding", codec_previous_write(&f->deciding));
+    if (f->n_proposed > 0)
+        json_object_set_new(o, "proposed",
+                            proposed_write(f->proposed, f->n_proposed));
     return o;
 }
