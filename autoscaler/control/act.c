@@ -12,7 +12,7 @@
 #include "../base/clock.h"
 #include "../base/log.h"
 #include "../base/random.h"
-#include "../wire/ray.h"
+#include "../wire/ray/ray.h"
 #include "state.h"
 
 enum { CALL_TIMEOUT_MS = 120000, TERMINATE_BATCH = 500,
@@ -392,17 +392,16 @@ static bool launch_waits(const struct control *c, const char *request_id)
 static void send_launch(struct control *c, struct machine *first)
 {
     struct site *site = site_find(c, first->provider);
-    const struct rest *rest;
+    const struct backoff *wait;
     struct call *call;
 
     /* Truth first: its machines may be there already, or no longer needed. */
     if (!site || !site->listed_ms || !calls_room(c, site->provider) ||
         launch_waits(c, first->request_id))
         return;
-    rest = backoffs_find(c->backoffs, first->provider, first->type, first->zone,
-                      first->spot, c->now_ms);
-    if (rest && rest->until_ms > c->now_ms && rest->until_ms != INT64_MAX) {
-        control_wake_at(c, clock_mono_ms() + rest->until_ms - c->now_ms);
+    wait = backoffs_find(c->backoffs, machine_offer(first), c->now_ms);
+    if (wait && wait->until_ms > c->now_ms && wait->until_ms != INT64_MAX) {
+        control_wake_at(c, clock_mono_ms() + wait->until_ms - c->now_ms);
         return;
     }
     call = call_new(site->provider, CALL_LAUNCH, MAIL_CALL);

@@ -18,7 +18,7 @@
 #include "../base/random.h"
 #include "../base/worker.h"
 #include "../store/kube_state.h"
-#include "../wire/kube_lease.h"
+#include "../wire/kube/lease.h"
 
 enum {
     ROWS_AT_ONCE = 4000,

@@ -11,7 +11,7 @@
 #include <time.h>
 
 #include "../base/clock.h"
-#include "../wire/kube.h"
+#include "../wire/kube/kube.h"
 #include "../wire/text.h"
 
 enum {

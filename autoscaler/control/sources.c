@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "../base/clock.h"
-#include "../wire/pods.h"
-#include "../wire/ray.h"
+#include "../wire/pods/pods.h"
+#include "../wire/ray/ray.h"
 #include "sources.h"
 
 enum {
@@ -35,8 +35,8 @@ static void source_job_run(struct job *job)
 
     switch (j->op) {
     case SOURCE_READ:
-        j->status = ops->read(j->handle, &j->arena, j->deadline_mono_ms,
-                              &j->view, &j->err);
+        j->status = ops->read(j->handle, j->deadline_mono_ms, &j->view,
+                              &j->err);
         break;
     case SOURCE_DRAIN:
         j->status = ops->drain(j->handle, &j->drain, j->deadline_mono_ms,
@@ -98,6 +98,7 @@ void source_job_submit(struct source_job *j)
 
 void source_job_free(struct source_job *j)
 {
+    source_view_unref(j->view);
     arena_done(&j->arena);
     free(j);
 }
@@ -228,7 +229,7 @@ void sources_close(struct control *c)
         struct source *h = &c->sources[i];
 
         source_free(h->ops, h->reader, h->writers);
-        arena_done(&h->view_arena);
+        source_view_unref(h->view);
         free(h->gone);
     }
     c->n_sources = 0;
@@ -342,10 +343,8 @@ static void view_taken(struct control *c, struct source *h, struct source_job *j
              "started without RAY_enable_autoscaler_v2=1: it hides "
              "request_resources from us, and `ray status` stays empty");
     }
-    arena_done(&h->view_arena);
-    h->view_arena = j->arena;
-    j->arena = (struct arena){0};
-    h->view = j->view;
+    source_view_unref(h->view);
+    h->view = source_view_ref(j->view);
     h->view_ms = c->now_ms;
     source_index(h);
     source_joins(c, h, restarted);

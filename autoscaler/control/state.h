@@ -61,9 +61,9 @@ struct source {
     bool reading, writing[SOURCE_WRITERS];
     bool told_v1;             /* that the head runs the older autoscaler */
     int64_t read_due_ms;      /* mono */
-    struct arena view_arena;  /* owns view */
-    struct source_view *view;   /* the last good one, or NULL */
-    struct source_name *names;  /* its nodes by name: see source_nodes.c */
+    struct source_view *view; /* the last good one, or NULL; a reference */
+    struct source_name *names;  /* its nodes by name, in the view's arena: see
+                               * source_nodes.c */
     uint32_t n_names;
     int64_t read_ms;          /* wall, of the last good one */
     int64_t view_ms;          /* wall, when view was new */

@@ -59,8 +59,8 @@ static const char *const statements[STMT_COUNT] = {
 
 enum status db_fail(struct journal *j, const char *doing, struct err *err)
 {
-    int rc = j->db != NULL ? sqlite3_errcode(j->db) : SQLITE_NOMEM;
-    const char *said = j->db != NULL ? sqlite3_errmsg(j->db) : "out of memory";
+    int rc = j->db ? sqlite3_errcode(j->db) : SQLITE_NOMEM;
+    const char *said = j->db ? sqlite3_errmsg(j->db) : "out of memory";
     enum status s;
 
     switch (rc & 0xff) {
@@ -85,9 +85,9 @@ enum status db_fail(struct journal *j, const char *doing, struct err *err)
     default:
         s = err_set(err, ST_RETRY, "%s: %s: %s", j->path, doing, said);
     }
-    if (err != NULL)
+    if (err)
         snprintf(err->code, sizeof err->code, "SQLITE_%d",
-                 j->db != NULL ? sqlite3_extended_errcode(j->db) : rc);
+                 j->db ? sqlite3_extended_errcode(j->db) : rc);
     return s;
 }
 
@@ -108,7 +108,7 @@ enum status db_begin(struct journal *j, struct err *err)
     struct err e = { 0 };
 
     if (j->broken.status != ST_OK) {
-        if (err != NULL)
+        if (err)
             *err = j->broken;
         return j->broken.status;
     }
@@ -119,7 +119,7 @@ enum status db_begin(struct journal *j, struct err *err)
         db_fail(j, "cannot begin to write", &e);
         sqlite3_reset(j->stmt[STMT_BEGIN]);
         batch_break(j, &e);
-        if (err != NULL)
+        if (err)
             *err = e;
         return e.status;
     }
@@ -139,7 +139,7 @@ enum status db_write(struct journal *j, enum stmt which, const char *doing,
         sqlite3_reset(s);
         sqlite3_clear_bindings(s);
         batch_break(j, &e);
-        if (err != NULL)
+        if (err)
             *err = e;
         return e.status;
     }
@@ -180,7 +180,7 @@ enum status journal_commit(struct journal *j, struct err *err)
     }
     e = j->broken;
     j->broken = (struct err){ 0 };
-    if (e.status != ST_OK && err != NULL)
+    if (e.status != ST_OK && err)
         *err = e;
     return e.status;
 }
@@ -189,14 +189,14 @@ void db_bind_text(sqlite3_stmt *s, int at, const char *text)
 {
     /* STATIC: the caller's string outlives the step that follows at once.
      * A failed bind leaves NULL, which the table's NOT NULL refuses. */
-    sqlite3_bind_text(s, at, text != NULL ? text : "", -1, SQLITE_STATIC);
+    sqlite3_bind_text(s, at, text ? text : "", -1, SQLITE_STATIC);
 }
 
 const char *db_text(sqlite3_stmt *s, int column)
 {
     const char *t = (const char *)sqlite3_column_text(s, column);
 
-    return t != NULL ? t : "";
+    return t ? t : "";
 }
 
 /* ---- opening ---- */
@@ -288,7 +288,7 @@ static enum status prepare_all(struct journal *j, struct err *err)
                         "%s: has not the tables it should have (%s); move it"
                         " away to start with an empty one", j->path,
                         sqlite3_errmsg(j->db));
-        else if (j->stmt[i] == NULL)
+        else if (!j->stmt[i])
             s = db_fail(j, "cannot be read", err);
     }
     free(put);
@@ -337,7 +337,7 @@ enum status journal_open(const char *path, const char *vfs,
     struct journal *j = calloc(1, sizeof *j);
     enum status s;
 
-    if (j == NULL || (j->path = strdup(path)) == NULL)
+    if (!j || !(j->path = strdup(path)))
         abort();
     s = open_all(j, vfs, err);
     if (s != ST_OK) {
@@ -350,7 +350,7 @@ enum status journal_open(const char *path, const char *vfs,
 
 void journal_close(struct journal *j)
 {
-    if (j == NULL)
+    if (!j)
         return;
     /* What was not committed was not promised: SQLite rolls it back. */
     for (int i = 0; i < STMT_COUNT; i++)

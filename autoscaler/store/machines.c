@@ -78,7 +78,7 @@ static char *sql_new(const char *start)
 {
     char *s = malloc(SQL_ROOM);
 
-    if (s == NULL)
+    if (!s)
         abort();
     snprintf(s, SQL_ROOM, "%s", start);
     return s;
