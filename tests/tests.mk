@@ -6,10 +6,18 @@ UNIT_SRCS := $(sort $(wildcard tests/unit/test_*.c))
 UNIT_BINS := $(UNIT_SRCS:tests/unit/%.c=$(B)/tests/%)
 CMOCKA_LIBS = $(shell pkg-config --libs cmocka 2>/dev/null)
 
-$(B)/tests/%: tests/unit/%.c $(B)/libdavit.a $(B)/libkit.a $(B)/flags
+# What simulations play: tests/played/.
+PLAYED_OBJS := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/played/*.c)))
+$(PLAYED_OBJS): CPPFLAGS += -Iautoscaler
+
+$(B)/libplayed.a: $(PLAYED_OBJS)
+	$(call say,AR,$@)
+	$(Q)rm -f $@; ar rcs $@ $^
+
+$(B)/tests/%: tests/unit/%.c $(B)/libplayed.a $(B)/libdavit.a $(B)/libkit.a $(B)/flags
 	$(call say,TEST,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) -Wno-conversion $(CPPFLAGS) $(PKG_CFLAGS) -Iautoscaler -MMD -MP $(LDFLAGS) -o $@ $< $(B)/libdavit.a $(B)/libkit.a $(CMOCKA_LIBS) $(PKG_LIBS) -ldl -lpthread -lm
+	$(Q)$(CC) $(CFLAGS) -Wno-conversion $(CPPFLAGS) $(PKG_CFLAGS) -Iautoscaler -MMD -MP $(LDFLAGS) -o $@ $< $(B)/libplayed.a $(B)/libdavit.a $(B)/libkit.a $(CMOCKA_LIBS) $(PKG_LIBS) -ldl -lpthread -lm
 
 .PHONY: check-unit
 check-unit: all $(UNIT_BINS)  ## unit tests (VARIANT=debug: under ASan and UBSan)
