@@ -90,7 +90,7 @@ def deciding(plan):
     """What is to be decided, as the daemon says it."""
     known = {}
     for place in plan["launches"]:
-        for h in place["holds"] if place.get("open") else []:
+        for h in place["placements"] if place.get("open") else []:
             at = known.setdefault((h["source"], h["owner"], h.get("id", ""), h["shape"]), dict(words(h), count=0))
             at["count"] += h["count"] * place.get("count", 1)
     return list(known.values())
@@ -101,8 +101,8 @@ def sure(launch):
 
 
 def advice(plan):
-    return [{"type": l["type"], "zone": l["zone"], "spot": l["spot"], "count": l["count"], "holds": worlds.holds_of(l)}
-            for l in plan["launches"] if l["holds"]]
+    return [{"type": l["type"], "zone": l["zone"], "spot": l["spot"], "count": l["count"], "previous": worlds.holds_of(l)}
+            for l in plan["launches"] if l["placements"]]
 
 
 # ---- a small request
@@ -116,14 +116,14 @@ def small_does_not_wait(s, rng, seen):
     now = dict(s, deciding=deciding(first), requests=s["requests"] + [{"owner": "small", "bundles": [small]}])
     thought = plan_of(s, THOUGHT) if rng.random() < .5 else None
     if thought:
-        now["advice"] = advice(thought)
+        now["hints"] = advice(thought)
     plan = plan_of(now)
     if any(b["owner"] == "small" and b["infeasible"] for b in plan["bundles"]):
         return
     seen["small"] = seen.get("small", 0) + 1
     bought = 0
     for l in plan["launches"]:
-        for h in l["holds"]:
+        for h in l["placements"]:
             # which of equal bundles lies where is not for us to say: their number is
             assert sure(l) == l["count"] or h["owner"] != "small" or \
                 any(x["owner"] == "big" and x["shape"] == h["shape"] for x in now["deciding"]), "the small one waits"
