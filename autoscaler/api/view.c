@@ -157,7 +157,7 @@ const struct pb_shape *view_shape(const struct view *v, uint32_t bundle,
     return &v->s->shapes[v->s->alts[b->first_alt + alt].shape];
 }
 
-void tally_bundle(struct tally *t, const struct view *v, uint32_t bundle)
+static void tally_bundle(struct tally *t, const struct view *v, uint32_t bundle)
 {
     const struct plan_bundle *p = &v->plan->bundles[bundle];
 

@@ -44,7 +44,6 @@ bool view_counts(enum machine_state s);  /* for max: not stopping, not gone */
 
 /* ---- pieces that several views share */
 struct tally { uint64_t bundles, placed, launched, waiting, infeasible; };
-void tally_bundle(struct tally *t, const struct view *v, uint32_t bundle);
 void tally_demand(struct tally *t, const struct view *v, uint32_t demand);
 void tally_write(struct out *o, const struct tally *t);  /* its five keys */
 
@@ -56,9 +55,7 @@ void view_need(struct out *o, const char *key, struct view *v,
 const char *view_need_text(struct view *v, uint32_t bundle, uint32_t alt);
 /* "launches": those of the plan, equal ones added up. */
 void view_launches(struct out *o, struct view *v);
-/* The node's "why" object; text for people. */
-void view_why_node(struct out *o, const char *key, struct view *v,
-                   uint32_t fact);
+/* Why the node is kept or ended, for people. */
 const char *view_why_text(struct view *v, uint32_t fact);
 const char *view_time(struct view *v, int64_t wall_ms);     /* "10:11:12 UTC" */
 const char *view_span(struct view *v, int64_t ms);          /* "2 min 5 s" */

@@ -84,8 +84,9 @@ const char *view_why_text(struct view *v, uint32_t fact)
                         n->note);
 }
 
-void view_why_node(struct out *o, const char *key, struct view *v,
-                   uint32_t fact)
+/* The node's "why" object. */
+static void view_why_node(struct out *o, const char *key, struct view *v,
+                          uint32_t fact)
 {
     static const char *const actions[] = {[NODE_KEEP] = "keep",
                                           [NODE_END] = "end",

@@ -11,7 +11,7 @@
 
 #include "../base/clock.h"
 #include "../wire/http.h"
-#include "../wire/kube.h"
+#include "../wire/kube/kube.h"
 #include "doctor.h"
 
 enum use { USE_PODS = 1, USE_STATE = 2, USE_RAYCLUSTER = 4 };

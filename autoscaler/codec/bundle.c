@@ -140,24 +140,18 @@ static bool resources_add(struct reader *in, const struct path *at,
     return true;
 }
 
-bool resources_read(struct reader *in, const struct path *at, const json_t *v,
-                    enum quantity_rule rule, struct qtys *ret)
-{
-    struct qty_vec all = {{0}};
-
-    if (!resources_add(in, at, v, rule, &all))
-        return false;
-    *ret = (struct qtys){all.all.v, all.all.n};
-    return true;
-}
-
 bool resources_get(struct reader *in, const struct path *at, const json_t *o,
                    const char *key, enum quantity_rule rule, struct qtys *ret)
 {
     const json_t *v = json_object_get(o, key);
+    struct qty_vec all = {{0}};
 
-    return !v || json_is_null(v) ||
-           resources_read(in, PATH_KEY(at, key), v, rule, ret);
+    if (!v || json_is_null(v))
+        return true;
+    if (!resources_add(in, PATH_KEY(at, key), v, rule, &all))
+        return false;
+    *ret = (struct qtys){all.all.v, all.all.n};
+    return true;
 }
 
 json_t *resources_write(const struct qtys *q)

@@ -26,11 +26,9 @@ enum quantity_rule {
                        * shared */
 };
 
-/* An object of quantities by resource name.  Kubernetes' device names become
- * Ray's; "accelerator_type:X" stays among them for the caller. */
-bool resources_read(struct reader *in, const struct path *at, const json_t *v,
-                    enum quantity_rule rule, struct qtys *ret);
-/* The same under a key, which may be absent. */
+/* The quantities by resource name under a key, which may be absent.
+ * Kubernetes' device names become Ray's; "accelerator_type:X" stays among them
+ * for the caller. */
 bool resources_get(struct reader *in, const struct path *at, const json_t *o,
                    const char *key, enum quantity_rule rule, struct qtys *ret);
 json_t *resources_write(const struct qtys *q);

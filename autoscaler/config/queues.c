@@ -95,7 +95,7 @@ static void cpus_read(struct reader *r, const struct ynode *v,
 
 #define AT(member) .offset = offsetof(struct draft_queue, member)
 
-const struct key quota_keys[] = {
+static const struct key quota_keys[] = {
     {.name = "gpus", .type = KEY_CUSTOM, .read = gpus_read,
      .help = "GPUs that its work may have at once"},
     {.name = "cpus", .type = KEY_CUSTOM, .read = cpus_read,

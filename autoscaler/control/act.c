@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "../base/clock.h"
 #include "../base/log.h"
-#include "../wire/ray.h"
+#include "../base/random.h"
+#include "../wire/ray/ray.h"
 #include "state.h"
 
 enum { CALL_TIMEOUT_MS = 120000, TERMINATE_BATCH = 500,
@@ -79,8 +79,7 @@ static void random_id(char *out, size_t n)
     unsigned char r[10];
     size_t at = 0;
 
-    if (getrandom(r, sizeof r, 0) != (ssize_t)sizeof r)
-        abort();  /* a reused id would be another launch's machines */
+    random_bytes(r, sizeof r);
     at += (size_t)snprintf(out, n, "davit-");
     for (size_t i = 0; i < sizeof r; i++)
         at += (size_t)snprintf(out + at, n - at, "%02x", r[i]);
@@ -393,17 +392,16 @@ static bool launch_waits(const struct control *c, const char *request_id)
 static void send_launch(struct control *c, struct machine *first)
 {
     struct site *site = site_find(c, first->provider);
-    const struct rest *rest;
+    const struct backoff *wait;
     struct call *call;
 
     /* Truth first: its machines may be there already, or no longer needed. */
     if (!site || !site->listed_ms || !calls_room(c, site->provider) ||
         launch_waits(c, first->request_id))
         return;
-    rest = backoffs_find(c->backoffs, first->provider, first->type, first->zone,
-                      first->spot, c->now_ms);
-    if (rest && rest->until_ms > c->now_ms && rest->until_ms != INT64_MAX) {
-        control_wake_at(c, clock_mono_ms() + rest->until_ms - c->now_ms);
+    wait = backoffs_find(c->backoffs, machine_offer(first), c->now_ms);
+    if (wait && wait->until_ms > c->now_ms && wait->until_ms != INT64_MAX) {
+        control_wake_at(c, clock_mono_ms() + wait->until_ms - c->now_ms);
         return;
     }
     call = call_new(site->provider, CALL_LAUNCH, MAIL_CALL);

@@ -8,12 +8,12 @@
 #include <string.h>
 
 #include "../base/clock.h"
-#include "../wire/kube_files.h"
+#include "../wire/kube/files.h"
 
 struct config_source {
     struct kube_access *access;
     struct kube *kube;
-    char path[700], name[400], folder[300];  /* folder: of kube_files.h */
+    char path[700], name[400], folder[300];  /* folder: of wire/kube/files.h */
     json_t *block;
     char *text;               /* of the last read; NULL: none yet */
 };

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../wire/kube.h"
-#include "../wire/pods.h"
+#include "../wire/kube/kube.h"
+#include "../wire/pods/pods.h"
 #include "kube_events.h"
 #include "state.h"
 

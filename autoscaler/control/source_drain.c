@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "../base/clock.h"
-#include "../wire/ray.h"
+#include "../wire/ray/ray.h"
 #include "sources.h"
 
 enum {

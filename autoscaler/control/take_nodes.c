@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../base/clock.h"
-#include "../wire/ray.h"
+#include "../wire/ray/ray.h"
 #include "take.h"
 
 /* ---- labels */

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "../base/err.h"
+#include "offer.h"
 #include "reason.h"
 #include "state.h"
 
@@ -87,6 +88,8 @@ void fleet_bind(struct fleet *f, struct machine *m, const char *cloud_id);
 struct machine *fleet_by_id(const struct fleet *f, const char *id);
 struct machine *fleet_by_cloud(const struct fleet *f, const char *provider,
                                const char *cloud_id);
+/* The offer it was launched from; the strings are the machine's. */
+struct offer_key machine_offer(const struct machine *m);
 /* Removes the GONE; returns how many. */
 uint32_t fleet_sweep(struct fleet *f);
 

@@ -59,16 +59,6 @@ const char *policy_name(enum policy p)
     return (size_t)p < COUNT(policies) ? policies[p] : "unknown";
 }
 
-bool source_from_name(const char *name, enum demand_source *ret)
-{
-    size_t i;
-
-    if (!find(sources, COUNT(sources), name, &i))
-        return false;
-    *ret = (enum demand_source)i;
-    return true;
-}
-
 bool strategy_from_name(const char *name, enum strategy *ret)
 {
     size_t i;

@@ -237,7 +237,6 @@ const char *effect_name(enum taint_effect e);       /* "NoSchedule", "" */
 const char *end_key_name(enum end_key k);           /* "most_expensive" */
 const char *consolidate_name(enum consolidate c);   /* "empty" */
 /* False when there is no such name. */
-bool source_from_name(const char *name, enum demand_source *ret);
 bool strategy_from_name(const char *name, enum strategy *ret);
 bool policy_from_name(const char *name, enum policy *ret);
 bool effect_from_name(const char *name, enum taint_effect *ret);

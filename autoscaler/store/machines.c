@@ -80,7 +80,7 @@ static char *sql_new(const char *start)
 {
     char *s = malloc(SQL_ROOM);
 
-    if (s == NULL)
+    if (!s)
         abort();
     snprintf(s, SQL_ROOM, "%s", start);
     return s;
