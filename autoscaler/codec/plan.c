@@ -1,16 +1,19 @@
 /*
- * codec_plan.c - a plan as JSON, complete enough to be checked by somebody
+ * plan.c - a plan as JSON, complete enough to be checked by somebody
  * else: every placement names its bundle by demand and place within it (in the
  * snapshot's order, which "bundles" lists), with what it takes.
  */
 #include <stdio.h>
 #include <string.h>
 
-#include "amount.h"
+#include "../model/amount.h"
 #include "codec.h"
-#include "codec_bundle.h"
+#include "inside.h"
 
-struct out { const struct problem *s; const struct plan *p; };
+struct out {
+    const struct problem *s;
+    const struct plan *p;
+};
 
 static const char *str(const struct out *o, uint32_t id)
 {
@@ -25,7 +28,7 @@ static json_t *shape_resources(const struct out *o, uint32_t shape)
     for (uint32_t c = 0; c < o->s->n_columns; c++)
         if (row[c] != 0)
             json_object_set_new(r, str(o, o->s->columns[c].name),
-                                jin_amount(row[c]));
+                                codec_amount(row[c]));
     return r;
 }
 
@@ -42,11 +45,11 @@ static json_t *shape_selector(const struct out *o, uint32_t shape)
         for (uint32_t j = 0; j < t->n_values; j++)
             json_array_append_new(
                 values,
-                jin_word(str(o, o->s->term_values[t->first_value + j])));
-        json_array_append_new(
-            a, json_pack("{s:o,s:s,s:o}", "key", jin_word(str(o, t->key)),
-                         "op", t->op == TERM_IN ? "in" : "not_in", "values",
-                         values));
+                codec_text(str(o, o->s->term_values[t->first_value + j])));
+        json_array_append_new(a, json_pack("{s:o,s:s,s:o}", "key",
+                                           codec_text(str(o, t->key)), "op",
+                                           t->op == TERM_IN ? "in" : "not_in",
+                                           "values", values));
     }
     return a;
 }
@@ -61,11 +64,11 @@ static json_t *shape_tolerations(const struct out *o,
             &o->s->tolerations[sel->first_toleration + i];
 
         json_array_append_new(
-            a, json_pack("{s:o,s:s,s:o,s:s}", "key", jin_word(str(o, t->key)),
-                         "operator",
-                         t->op == TOLERATE_EXISTS ? "Exists" : "Equal",
-                         "value", jin_word(str(o, t->value)), "effect",
-                         effect_name(t->effect)));
+            a,
+            json_pack("{s:o,s:s,s:o,s:s}", "key", codec_text(str(o, t->key)),
+                      "operator", t->op == TOLERATE_EXISTS ? "Exists" : "Equal",
+                      "value", codec_text(str(o, t->value)), "effect",
+                      effect_name(t->effect)));
     }
     return a;
 }
@@ -83,7 +86,7 @@ static void put_shape(const struct out *o, json_t *to, uint32_t shape)
         json_object_set_new(to, "tolerations", shape_tolerations(o, sel));
     if (sel->queue < o->s->n_queues)
         json_object_set_new(to, "queue",
-                            jin_word(str(o, o->s->queues[sel->queue].name)));
+                            codec_text(str(o, o->s->queues[sel->queue].name)));
     else if (sel->queue == PB_QUEUE_DENIED)
         json_object_set_new(to, "queue_denied", json_true());
 }
@@ -114,8 +117,8 @@ static json_t *demand_ref(const struct out *o, uint32_t demand)
         return json_null();
     d = &o->s->demands[demand];
     return json_pack("{s:i,s:o,s:o,s:s}", "demand", (int)demand, "owner",
-                     jin_word(str(o, d->owner)), "id",
-                     jin_word(str(o, d->id)), "source",
+                     codec_text(str(o, d->owner)), "id",
+                     codec_text(str(o, d->id)), "source",
                      source_name(d->source));
 }
 
@@ -136,8 +139,8 @@ static json_t *previous(const struct out *o, uint32_t first, uint32_t n)
             "{s:i,s:i,s:i,s:I,s:s,s:o,s:o,s:s}", "demand", (int)b->demand,
             "bundle", (int)(pl->bundle - d->first_bundle), "alternative",
             (int)pl->alt, "count", (json_int_t)pl->count, "source",
-            source_name(d->source), "owner", jin_word(str(o, d->owner)), "id",
-            jin_word(str(o, d->id)), "shape", shape);
+            source_name(d->source), "owner", codec_text(str(o, d->owner)), "id",
+            codec_text(str(o, d->id)), "shape", shape);
 
         if (pl->alt < b->n_alts)
             put_shape(o, h, o->s->alts[b->first_alt + pl->alt].shape);
@@ -151,9 +154,9 @@ static void put_offer(const struct out *o, json_t *to, uint32_t offer)
     const struct pb_offer *f = &o->s->offers[offer];
     const struct pb_type *t = &o->s->types[f->type];
 
-    json_object_set_new(to, "type", jin_word(str(o, t->name)));
-    json_object_set_new(to, "provider", jin_word(str(o, t->provider)));
-    json_object_set_new(to, "zone", jin_word(str(o, f->zone)));
+    json_object_set_new(to, "type", codec_text(str(o, t->name)));
+    json_object_set_new(to, "provider", codec_text(str(o, t->provider)));
+    json_object_set_new(to, "zone", codec_text(str(o, f->zone)));
     json_object_set_new(to, "spot", json_boolean(f->spot));
 }
 
@@ -169,10 +172,10 @@ static json_t *launch_write(const struct out *o, const struct plan_launch *l)
     json_object_set_new(v, "why", json_string(reason_code(l->why)));
     json_object_set_new(v, "for", demand_ref(o, l->demand));
     json_object_set_new(v, "price_per_hour",
-                        jin_dollars(f->price_micros_hour));
+                        codec_dollars(f->price_micros_hour));
     if (f->price_estimated)
         json_object_set_new(v, "price_estimated", json_true());
-    json_object_set_new(v, "holds",
+    json_object_set_new(v, "placements",
                         previous(o, l->first_placement, l->n_placements));
     return v;
 }
@@ -180,9 +183,12 @@ static json_t *launch_write(const struct out *o, const struct plan_launch *l)
 static const char *action_name(enum node_action a)
 {
     switch (a) {
-    case NODE_KEEP: return "keep";
-    case NODE_END: return "end";
-    case NODE_UNDRAIN: return "undrain";
+    case NODE_KEEP:
+        return "keep";
+    case NODE_END:
+        return "end";
+    case NODE_UNDRAIN:
+        return "undrain";
     }
     return "unknown";
 }
@@ -193,18 +199,18 @@ static json_t *node_write(const struct out *o, uint32_t node)
     const struct plan_node *p = &o->p->nodes[node];
     json_t *v = json_object();
 
-    json_object_set_new(v, "id", jin_word(str(o, n->id)));
+    json_object_set_new(v, "id", codec_text(str(o, n->id)));
     json_object_set_new(v, "type",
                         n->type == NONE
                             ? json_null()
-                            : jin_word(str(o, o->s->types[n->type].name)));
+                            : codec_text(str(o, o->s->types[n->type].name)));
     json_object_set_new(v, "action", json_string(action_name(p->action)));
     json_object_set_new(v, "why", json_string(reason_code(p->why)));
     if (p->until_ms > 0)
         json_object_set_new(v, "until_ms", json_integer(p->until_ms));
     if (p->demand != NONE)
         json_object_set_new(v, "for", demand_ref(o, p->demand));
-    json_object_set_new(v, "holds",
+    json_object_set_new(v, "placements",
                         previous(o, p->first_placement, p->n_placements));
     return v;
 }
@@ -238,7 +244,7 @@ static json_t *refusal_text(const struct out *o, const struct plan_refusal *r)
     } else {
         snprintf(text, sizeof text, "%s", reason_text(r->why));
     }
-    return jin_word(text);
+    return codec_text(text);
 }
 
 static json_t *refusal_write(const struct out *o, const struct plan_refusal *r)
@@ -250,22 +256,21 @@ static json_t *refusal_write(const struct out *o, const struct plan_refusal *r)
     json_object_set_new(v, "alternative", json_integer(r->alt));
     json_object_set_new(v, "why", json_string(reason_code(r->why)));
     if (r->why == REASON_LACKS && r->column < o->s->n_columns) {
-        json_object_set_new(
-            v, "resource",
-            jin_word(str(o, o->s->columns[r->column].name)));
-        json_object_set_new(v, "has", jin_amount(r->has));
-        json_object_set_new(v, "needs", jin_amount(r->needs));
+        json_object_set_new(v, "resource",
+                            codec_text(str(o, o->s->columns[r->column].name)));
+        json_object_set_new(v, "has", codec_amount(r->has));
+        json_object_set_new(v, "needs", codec_amount(r->needs));
     } else if (r->why == REASON_LABEL && r->column < o->s->n_str) {
-        json_object_set_new(v, "label", jin_word(str(o, r->column)));
+        json_object_set_new(v, "label", codec_text(str(o, r->column)));
     } else if (r->why == REASON_TAINT && r->column < o->s->n_str) {
-        json_object_set_new(v, "taint", jin_word(str(o, r->column)));
+        json_object_set_new(v, "taint", codec_text(str(o, r->column)));
     } else if (r->why == REASON_QUEUE_TYPE && r->column < o->s->n_str) {
-        json_object_set_new(v, "queue", jin_word(str(o, r->column)));
+        json_object_set_new(v, "queue", codec_text(str(o, r->column)));
     } else if (r->why == REASON_QUEUE_FULL) {
-        json_object_set_new(v, "queue", jin_word(refused_queue(o, r)));
-        json_object_set_new(v, "resource", jin_word(refused_resource(o, r)));
-        json_object_set_new(v, "uses", jin_amount(r->has));
-        json_object_set_new(v, "quota", jin_amount(r->needs));
+        json_object_set_new(v, "queue", codec_text(refused_queue(o, r)));
+        json_object_set_new(v, "resource", codec_text(refused_resource(o, r)));
+        json_object_set_new(v, "uses", codec_amount(r->has));
+        json_object_set_new(v, "quota", codec_amount(r->needs));
     }
     json_object_set_new(v, "text", refusal_text(o, r));
     return v;
@@ -292,7 +297,7 @@ static json_t *bundle_write(const struct out *o, uint32_t bundle)
 
             put_shape(o, a, alt->shape);
             if (alt->after_ms > 0)
-                json_object_set_new(a, "after", jin_seconds(alt->after_ms));
+                json_object_set_new(a, "after", codec_seconds(alt->after_ms));
             json_array_append_new(list, a);
         }
         json_object_set_new(v, "any_of", list);
@@ -318,8 +323,7 @@ static json_t *gap_write(int64_t cost, int64_t bound)
 
     if (bound < 0 || (bound == 0 && cost > 0))
         return json_null();
-    gap = bound == 0 ? 0
-                     : (double)(cost - bound) * 100 / (double)bound;
+    gap = bound == 0 ? 0 : (double)(cost - bound) * 100 / (double)bound;
     return json_real((double)(int64_t)(gap * 100 + 0.5) / 100);
 }
 
@@ -338,8 +342,8 @@ json_t *codec_plan_write(const struct problem *s, const struct plan *p)
     json_object_set_new(v, "launches", launches);
     json_object_set_new(v, "nodes", nodes);
     json_object_set_new(v, "bundles", bundles);
-    json_object_set_new(v, "cost_per_hour", jin_dollars(p->cost_micros_hour));
-    json_object_set_new(v, "lower_bound", jin_dollars(p->bound_micros_hour));
+    json_object_set_new(v, "cost_per_hour", codec_dollars(p->cost_micros_hour));
+    json_object_set_new(v, "lower_bound", codec_dollars(p->bound_micros_hour));
     json_object_set_new(v, "gap_percent",
                         gap_write(p->cost_micros_hour, p->bound_micros_hour));
     json_object_set_new(v, "launched", json_integer(p->n_launched));

@@ -1,39 +1,40 @@
 /*
- * codec_taint.c - taints and tolerations, in Kubernetes' form (an object with
+ * taint.c - taints and tolerations, in Kubernetes' form (an object with
  * key, value, effect; a toleration also operator) or kubectl's short one
  * ("key=value:NoSchedule", "key:NoExecute").
  */
 #include <string.h>
 
 #include "codec.h"
-#include "codec_bundle.h"
+#include "inside.h"
 
 enum { TAINTS_MAX = 64 };
 
-#define COUNT(v) (sizeof(v) / sizeof *(v))
-
-static bool effect_read(struct jin *in, const struct jpath *at,
+static bool effect_read(struct reader *in, const struct path *at,
                         const char *name, bool any, enum taint_effect *ret)
 {
     if (effect_from_name(name, ret) && (any || *ret != EFFECT_ANY))
         return true;
-    return jin_bad(in, at, "must be NoSchedule, PreferNoSchedule or "
-                           "NoExecute%s", any ? " (left out: any)" : "");
+    return reader_bad(in, at,
+                      "must be NoSchedule, PreferNoSchedule or "
+                      "NoExecute%s",
+                      any ? " (left out: any)" : "");
 }
 
 /* key[=value][:effect] */
-static bool short_read(struct jin *in, const struct jpath *at, const json_t *v,
-                       bool any, struct taint *ret, bool *ret_valued)
+static bool short_read(struct reader *in, const struct path *at,
+                       const json_t *v, bool any, struct taint *ret,
+                       bool *ret_valued)
 {
     const char *text, *colon, *equal;
 
-    if (!jin_text(in, at, v, false, &text))
+    if (!reader_text(in, at, v, false, &text))
         return false;
     colon = strrchr(text, ':');
     equal = strchr(text, '=');
     *ret = (struct taint){.value = "", .effect = EFFECT_ANY};
     if (!colon && !any)
-        return jin_bad(in, at, "needs its effect: \"key=value:NoSchedule\"");
+        return reader_bad(in, at, "needs its effect: \"key=value:NoSchedule\"");
     if (colon) {
         if (!effect_read(in, at, colon + 1, false, &ret->effect))
             return false;
@@ -46,11 +47,12 @@ static bool short_read(struct jin *in, const struct jpath *at, const json_t *v,
         text = arena_strndup(in->arena, text, (size_t)(equal - text));
     }
     ret->key = text;
-    return text[0] || jin_bad(in, at, "needs a key: \"key=value:NoSchedule\"");
+    return text[0] ||
+           reader_bad(in, at, "needs a key: \"key=value:NoSchedule\"");
 }
 
-static bool taint_read(struct jin *in, const struct jpath *at, const json_t *v,
-                       struct taint *ret)
+static bool taint_read(struct reader *in, const struct path *at,
+                       const json_t *v, struct taint *ret)
 {
     static const char *const keys[] = {"key", "value", "effect", "timeAdded"};
     const char *effect = "";
@@ -59,48 +61,47 @@ static bool taint_read(struct jin *in, const struct jpath *at, const json_t *v,
     if (json_is_string(v))
         return short_read(in, at, v, false, ret, &valued);
     *ret = (struct taint){.key = "", .value = ""};
-    if (!jin_object(in, at, v, keys, COUNT(keys)) ||
-        !jin_get_text(in, at, v, "key", &ret->key) ||
-        !jin_get_text(in, at, v, "value", &ret->value) ||
-        !jin_get_text(in, at, v, "effect", &effect))
+    if (!reader_object(in, at, v, keys, COUNT(keys)) ||
+        !reader_get_text(in, at, v, "key", &ret->key) ||
+        !reader_get_text(in, at, v, "value", &ret->value) ||
+        !reader_get_text(in, at, v, "effect", &effect))
         return false;
     if (!ret->key[0])
-        return jin_bad(in, at, "needs a \"key\"");
-    return effect_read(in, JPATH_KEY(at, "effect"), effect, false,
-                       &ret->effect);
+        return reader_bad(in, at, "needs a \"key\"");
+    return effect_read(in, PATH_KEY(at, "effect"), effect, false, &ret->effect);
 }
 
-static bool list_read(struct jin *in, const struct jpath *at, const json_t *v,
+static bool list_read(struct reader *in, const struct path *at, const json_t *v,
                       struct taints *ret)
 {
     struct taint *taints;
     size_t i;
     json_t *e;
 
-    if (!jin_list(in, at, v, TAINTS_MAX))
+    if (!reader_list(in, at, v, TAINTS_MAX))
         return false;
     taints = ARENA_ARRAY(in->arena, struct taint, json_array_size(v));
     json_array_foreach(v, i, e)
     {
-        if (!taint_read(in, JPATH_AT(at, i), e, &taints[i]))
+        if (!taint_read(in, PATH_AT(at, i), e, &taints[i]))
             return false;
         for (size_t j = 0; j < i; j++)
             if (strcmp(taints[j].key, taints[i].key) == 0 &&
                 taints[j].effect == taints[i].effect)
-                return jin_bad(in, JPATH_AT(at, i),
-                               "is the second with this key and effect");
+                return reader_bad(in, PATH_AT(at, i),
+                                  "is the second with this key and effect");
     }
     *ret = (struct taints){taints, (uint32_t)json_array_size(v)};
     return true;
 }
 
-bool taints_read(struct jin *in, const struct jpath *at, const json_t *o,
+bool taints_read(struct reader *in, const struct path *at, const json_t *o,
                  struct taints *ret)
 {
     const json_t *v = json_object_get(o, "taints");
 
     return !v || json_is_null(v) ||
-           list_read(in, JPATH_KEY(at, "taints"), v, ret);
+           list_read(in, PATH_KEY(at, "taints"), v, ret);
 }
 
 enum status codec_taints_read(const json_t *list, const char *where,
@@ -108,13 +109,14 @@ enum status codec_taints_read(const json_t *list, const char *where,
                               struct err *err)
 {
     struct err unused;
-    struct jin in = {arena, err ? err : &unused};
+    struct reader in = {arena, err ? err : &unused};
 
-    return list_read(&in, JPATH_KEY(NULL, where ? where : ""), list, ret)
-               ? ST_OK : ST_INVALID;
+    return list_read(&in, PATH_KEY(NULL, where ? where : ""), list, ret)
+               ? ST_OK
+               : ST_INVALID;
 }
 
-static bool toleration_read(struct jin *in, const struct jpath *at,
+static bool toleration_read(struct reader *in, const struct path *at,
                             const json_t *v, struct toleration *ret)
 {
     static const char *const keys[] = {"key", "operator", "value", "effect",
@@ -126,34 +128,35 @@ static bool toleration_read(struct jin *in, const struct jpath *at,
     if (json_is_string(v)) {
         if (!short_read(in, at, v, true, &t, &valued))
             return false;
-        *ret = (struct toleration){t.key, valued ? TOLERATE_EQUAL
-                                                 : TOLERATE_EXISTS,
+        *ret = (struct toleration){t.key,
+                                   valued ? TOLERATE_EQUAL : TOLERATE_EXISTS,
                                    t.value, t.effect};
         return true;
     }
     *ret = (struct toleration){.key = "", .value = ""};
-    if (!jin_object(in, at, v, keys, COUNT(keys)) ||
-        !jin_get_text(in, at, v, "key", &ret->key) ||
-        !jin_get_text(in, at, v, "value", &ret->value) ||
-        !jin_get_text(in, at, v, "operator", &op) ||
-        !jin_get_text(in, at, v, "effect", &effect) ||
-        !effect_read(in, JPATH_KEY(at, "effect"), effect, true, &ret->effect))
+    if (!reader_object(in, at, v, keys, COUNT(keys)) ||
+        !reader_get_text(in, at, v, "key", &ret->key) ||
+        !reader_get_text(in, at, v, "value", &ret->value) ||
+        !reader_get_text(in, at, v, "operator", &op) ||
+        !reader_get_text(in, at, v, "effect", &effect) ||
+        !effect_read(in, PATH_KEY(at, "effect"), effect, true, &ret->effect))
         return false;
     if (strcmp(op, "Exists") == 0)
         ret->op = TOLERATE_EXISTS;
     else if (strcmp(op, "Equal") != 0)
-        return jin_bad(in, JPATH_KEY(at, "operator"),
-                       "must be Exists or Equal");
+        return reader_bad(in, PATH_KEY(at, "operator"),
+                          "must be Exists or Equal");
     if (!ret->key[0] && ret->op == TOLERATE_EQUAL)
-        return jin_bad(in, at, "without a \"key\" the operator must be Exists "
-                               "(every taint is tolerated)");
+        return reader_bad(in, at,
+                          "without a \"key\" the operator must be Exists "
+                          "(every taint is tolerated)");
     if (ret->op == TOLERATE_EXISTS && ret->value[0])
-        return jin_bad(in, JPATH_KEY(at, "value"),
-                       "must be left out when the operator is Exists");
+        return reader_bad(in, PATH_KEY(at, "value"),
+                          "must be left out when the operator is Exists");
     return true;
 }
 
-bool tolerations_read(struct jin *in, const struct jpath *at, const json_t *o,
+bool tolerations_read(struct reader *in, const struct path *at, const json_t *o,
                       struct toleration_vec *to)
 {
     const json_t *v = json_object_get(o, "tolerations");
@@ -161,14 +164,14 @@ bool tolerations_read(struct jin *in, const struct jpath *at, const json_t *o,
     size_t i;
     json_t *e;
 
-    at = JPATH_KEY(at, "tolerations");
+    at = PATH_KEY(at, "tolerations");
     if (!v || json_is_null(v))
         return true;
-    if (!jin_list(in, at, v, TAINTS_MAX))
+    if (!reader_list(in, at, v, TAINTS_MAX))
         return false;
     json_array_foreach(v, i, e)
     {
-        if (!toleration_read(in, JPATH_AT(at, i), e, &t))
+        if (!toleration_read(in, PATH_AT(at, i), e, &t))
             return false;
         VEC_PUSH(in->arena, &to->all, t);
     }
@@ -187,9 +190,9 @@ void taints_write(json_t *o, const struct taints *t)
     for (uint32_t i = 0; i < t->n; i++) {
         json_t *x = json_object();
 
-        json_object_set_new(x, "key", jin_word(t->v[i].key));
+        json_object_set_new(x, "key", codec_text(t->v[i].key));
         if (t->v[i].value[0])
-            json_object_set_new(x, "value", jin_word(t->v[i].value));
+            json_object_set_new(x, "value", codec_text(t->v[i].value));
         json_object_set_new(x, "effect",
                             json_string(effect_name(t->v[i].effect)));
         json_array_append_new(list, x);
@@ -209,11 +212,11 @@ void tolerations_write(json_t *o, const struct tolerations *t)
         json_t *x = json_object();
 
         if (r->key[0])
-            json_object_set_new(x, "key", jin_word(r->key));
+            json_object_set_new(x, "key", codec_text(r->key));
         if (r->op == TOLERATE_EXISTS)
             json_object_set_new(x, "operator", json_string("Exists"));
         else
-            json_object_set_new(x, "value", jin_word(r->value));
+            json_object_set_new(x, "value", codec_text(r->value));
         if (r->effect != EFFECT_ANY)
             json_object_set_new(x, "effect",
                                 json_string(effect_name(r->effect)));

@@ -1,5 +1,5 @@
 /*
- * codec_request.c - the body of a request_resources call.
+ * request.c - the body of a request_resources call.
  *
  * Ray's meaning (ray.autoscaler.sdk.request_resources): num_cpus adds that
  * many bundles of one CPU; the whole is a total that running work counts
@@ -10,12 +10,12 @@
 #include <string.h>
 
 #include "../base/suggest.h"
-#include "amount.h"
+#include "../model/amount.h"
 #include "codec.h"
 
 enum { CPUS_MAX = 10000000, BUNDLES_MAX = 100000, QUEUE_NAME_MAX = 63 };
 
-static const char *const keys[] = {"owner", "bundles", "num_cpus", "ttl",
+static const char *const keys[] = {"owner",    "bundles",  "num_cpus", "ttl",
                                    "strategy", "priority", "queue"};
 
 static enum status keys_check(const json_t *body, struct err *err)
@@ -24,9 +24,11 @@ static enum status keys_check(const json_t *body, struct err *err)
     json_t *value;
 
     if (!json_is_object(body))
-        return err_set(err, ST_INVALID, "the body must be an object like "
-                                        "{\"bundles\":[{\"GPU\":1}]}");
-    json_object_foreach((json_t *)body, key, value) {
+        return err_set(err, ST_INVALID,
+                       "the body must be an object like "
+                       "{\"bundles\":[{\"GPU\":1}]}");
+    json_object_foreach((json_t *)body, key, value)
+    {
         const char *near;
         size_t i, n = sizeof keys / sizeof *keys;
         for (i = 0; i < n && strcmp(key, keys[i]) != 0; i++)
@@ -69,9 +71,10 @@ static enum status strategy_bad(const json_t *v, struct err *err)
     const char *got = json_is_string(v) ? json_string_value(v) : "no text";
     const char *near = suggest(got, names, 4);
 
-    return err_set(err, ST_INVALID, "strategy: must be PACK, SPREAD, "
-                   "STRICT_PACK or STRICT_SPREAD, got %.40s%s%s%s", got,
-                   near ? "; did you mean \"" : "", near ? near : "",
+    return err_set(err, ST_INVALID,
+                   "strategy: must be PACK, SPREAD, "
+                   "STRICT_PACK or STRICT_SPREAD, got %.40s%s%s%s",
+                   got, near ? "; did you mean \"" : "", near ? near : "",
                    near ? "\"?" : "");
 }
 
@@ -81,8 +84,8 @@ enum status codec_request_read(const json_t *body, const char *owner,
 {
     const json_t *bundles, *cpus, *v;
     struct snap_bundle *out;
-    struct snap_demand d = {.source = SOURCE_REQUEST, .id = "",
-                            .since_ms = since_ms};
+    struct snap_demand d = {
+        .source = SOURCE_REQUEST, .id = "", .since_ms = since_ms};
     uint32_t n = 0;
     enum status s;
 
@@ -91,8 +94,9 @@ enum status codec_request_read(const json_t *body, const char *owner,
     bundles = json_object_get(body, "bundles");
     cpus = json_object_get(body, "num_cpus");
     if (!bundles && !cpus)
-        return err_set(err, ST_INVALID, "bundles or num_cpus must be given "
-                                        "(bundles: [] clears the request)");
+        return err_set(err, ST_INVALID,
+                       "bundles or num_cpus must be given "
+                       "(bundles: [] clears the request)");
     if (bundles && !json_is_array(bundles))
         return err_set(err, ST_INVALID, "bundles: must be a list of bundles");
     if (json_array_size(bundles) > BUNDLES_MAX)
@@ -121,16 +125,18 @@ enum status codec_request_read(const json_t *body, const char *owner,
     if ((v = json_object_get(body, "priority"))) {
         if (!json_is_integer(v) || json_integer_value(v) < -1000000 ||
             json_integer_value(v) > 1000000)
-            return err_set(err, ST_INVALID, "priority: must be a whole number "
-                                            "between -1000000 and 1000000");
+            return err_set(err, ST_INVALID,
+                           "priority: must be a whole number "
+                           "between -1000000 and 1000000");
         d.priority = (int32_t)json_integer_value(v);
     }
     d.queue = "";
     if ((v = json_object_get(body, "queue"))) {
         if (!json_is_string(v) || json_string_length(v) > QUEUE_NAME_MAX ||
             strlen(json_string_value(v)) != json_string_length(v))
-            return err_set(err, ST_INVALID, "queue: must be the name of a "
-                                            "queue, at most %d letters",
+            return err_set(err, ST_INVALID,
+                           "queue: must be the name of a "
+                           "queue, at most %d letters",
                            QUEUE_NAME_MAX);
         d.queue = arena_strdup(a, json_string_value(v));
     }

@@ -1,17 +1,17 @@
 /*
- * codec_bundle.c - bundles as users write them, flat or structured.
+ * bundle.c - bundles as users write them, flat or structured.
  *
  * In the flat form every key that is not one of ours names a resource, so a
  * misspelt "count" would silently become a resource nobody offers: names close
  * to our own words are refused there.
  */
-#include "codec_bundle.h"
+#include "inside.h"
 
 #include <string.h>
 
 #include "../base/suggest.h"
-#include "accel.h"
-#include "amount.h"
+#include "../model/accel.h"
+#include "../model/amount.h"
 #include "codec.h"
 
 enum { RESOURCES_MAX = 256, ALTS_MAX = 32 };
@@ -19,12 +19,12 @@ enum { RESOURCES_MAX = 256, ALTS_MAX = 32 };
 static const char *const bundle_keys[] = {BUNDLE_KEYS};
 /* "resources" and "any_of" make the structured form. */
 static const char *const alt_keys[] = {
-    "resources", "accelerator_type", "accelerator_types", "labels",
-    "label_selector", "selector", "tolerations", "after"};
+    "resources",      "accelerator_type", "accelerator_types", "labels",
+    "label_selector", "selector",         "tolerations",       "after"};
 
-#define COUNT(v) (sizeof(v) / sizeof *(v))
-
-struct qty_vec { VEC(struct qty) all; };
+struct qty_vec {
+    VEC(struct qty) all;
+};
 
 static bool is_key(const char *const *keys, size_t n, const char *key)
 {
@@ -36,7 +36,7 @@ static bool is_key(const char *const *keys, size_t n, const char *key)
 
 /* ---- quantities */
 
-static bool quantity_read(struct jin *in, const struct jpath *at,
+static bool quantity_read(struct reader *in, const struct path *at,
                           const json_t *v, int64_t *ret)
 {
     const int64_t whole_max = AMOUNT_MAX / AMOUNT_ONE;
@@ -57,15 +57,16 @@ static bool quantity_read(struct jin *in, const struct jpath *at,
             return true;
     }
     if (json_is_number(v))
-        return jin_bad(in, at, "must be between 0 and %lld, got %s",
-                        (long long)whole_max, jin_found(v, buf, sizeof buf));
-    return jin_bad(in, at,
-                    "must be a quantity such as 4, 0.5, \"500m\" or \"50Gi\" "
-                    "(0 to %lld), got %s", (long long)whole_max,
-                    jin_found(v, buf, sizeof buf));
+        return reader_bad(in, at, "must be between 0 and %lld, got %s",
+                          (long long)whole_max,
+                          reader_found(v, buf, sizeof buf));
+    return reader_bad(in, at,
+                      "must be a quantity such as 4, 0.5, \"500m\" or \"50Gi\" "
+                      "(0 to %lld), got %s",
+                      (long long)whole_max, reader_found(v, buf, sizeof buf));
 }
 
-static bool quantity_check(struct jin *in, const struct jpath *at,
+static bool quantity_check(struct reader *in, const struct path *at,
                            const char *name, int64_t amount,
                            enum quantity_rule rule)
 {
@@ -76,17 +77,21 @@ static bool quantity_check(struct jin *in, const struct jpath *at,
         return true;
     amount_text(amount, buf, sizeof buf);
     if (rule == QUANTITY_OFFERED)
-        return jin_bad(in, at, "must be whole devices, got %s", buf);
+        return reader_bad(in, at, "must be whole devices, got %s", buf);
     if (!accel_fractions(name))
-        return jin_bad(in, at, "%s cannot be shared: whole devices only, "
-                        "got %s", name, buf);
+        return reader_bad(in, at,
+                          "%s cannot be shared: whole devices only, "
+                          "got %s",
+                          name, buf);
     if (amount > AMOUNT_ONE)
-        return jin_bad(in, at, "must be whole above 1 (a fraction lies on one "
-                        "device), got %s", buf);
+        return reader_bad(in, at,
+                          "must be whole above 1 (a fraction lies on one "
+                          "device), got %s",
+                          buf);
     return true;
 }
 
-static bool resource_add(struct jin *in, const struct jpath *at,
+static bool resource_add(struct reader *in, const struct path *at,
                          const char *key, const json_t *v,
                          enum quantity_rule rule, struct qty_vec *to)
 {
@@ -94,12 +99,12 @@ static bool resource_add(struct jin *in, const struct jpath *at,
     const char *name = key, *ray;
 
     if (!key[0])
-        return jin_bad(in, at, "a resource needs a name");
-    if (strlen(key) > JIN_NAME_MAX)
-        return jin_bad(in, at, "the name has more than %d bytes",
-                        JIN_NAME_MAX);
+        return reader_bad(in, at, "a resource needs a name");
+    if (strlen(key) > READER_NAME_MAX)
+        return reader_bad(in, at, "the name has more than %d bytes",
+                          READER_NAME_MAX);
     if (to->all.n >= RESOURCES_MAX)
-        return jin_bad(in, at, "more than %d resources", RESOURCES_MAX);
+        return reader_bad(in, at, "more than %d resources", RESOURCES_MAX);
     if (!quantity_read(in, at, v, &q.amount))
         return false;
     if (strchr(key, '/') && (ray = accel_from_k8s(key)))
@@ -108,13 +113,13 @@ static bool resource_add(struct jin *in, const struct jpath *at,
         return false;
     for (uint32_t i = 0; i < to->all.n; i++)
         if (strcmp(to->all.v[i].name, name) == 0)
-            return jin_bad(in, at, "%s is given twice", name);
+            return reader_bad(in, at, "%s is given twice", name);
     q.name = arena_strdup(in->arena, name);
     VEC_PUSH(in->arena, &to->all, q);
     return true;
 }
 
-static bool resources_add(struct jin *in, const struct jpath *at,
+static bool resources_add(struct reader *in, const struct path *at,
                           const json_t *v, enum quantity_rule rule,
                           struct qty_vec *to)
 {
@@ -123,22 +128,27 @@ static bool resources_add(struct jin *in, const struct jpath *at,
     char buf[64];
 
     if (!json_is_object(v))
-        return jin_bad(in, at, "must be an object such as {\"CPU\": 4}, "
-                        "got %s", jin_found(v, buf, sizeof buf));
+        return reader_bad(in, at,
+                          "must be an object such as {\"CPU\": 4}, "
+                          "got %s",
+                          reader_found(v, buf, sizeof buf));
     json_object_foreach((json_t *)v, key, value)
     {
-        if (!resource_add(in, JPATH_KEY(at, key), key, value, rule, to))
+        if (!resource_add(in, PATH_KEY(at, key), key, value, rule, to))
             return false;
     }
     return true;
 }
 
-bool resources_read(struct jin *in, const struct jpath *at, const json_t *v,
-                    enum quantity_rule rule, struct qtys *ret)
+bool resources_get(struct reader *in, const struct path *at, const json_t *o,
+                   const char *key, enum quantity_rule rule, struct qtys *ret)
 {
+    const json_t *v = json_object_get(o, key);
     struct qty_vec all = {{0}};
 
-    if (!resources_add(in, at, v, rule, &all))
+    if (!v || json_is_null(v))
+        return true;
+    if (!resources_add(in, PATH_KEY(at, key), v, rule, &all))
         return false;
     *ret = (struct qtys){all.all.v, all.all.n};
     return true;
@@ -149,7 +159,7 @@ json_t *resources_write(const struct qtys *q)
     json_t *o = json_object();
 
     for (uint32_t i = 0; i < q->n; i++)
-        json_object_set_new(o, q->v[i].name, jin_amount(q->v[i].amount));
+        json_object_set_new(o, q->v[i].name, codec_amount(q->v[i].amount));
     return o;
 }
 
@@ -162,7 +172,7 @@ struct alt_parts {
 };
 
 /* "accelerator_type:T4" among the resources becomes a term. */
-static bool markers_take(struct jin *in, const struct jpath *at,
+static bool markers_take(struct reader *in, const struct path *at,
                          struct alt_parts *p)
 {
     uint32_t kept = 0;
@@ -182,7 +192,7 @@ static bool markers_take(struct jin *in, const struct jpath *at,
 }
 
 /* An alternative's own quantity replaces what all have. */
-static void resources_over(struct jin *in, const struct qty_vec *more,
+static void resources_over(struct reader *in, const struct qty_vec *more,
                            struct alt_parts *p)
 {
     for (uint32_t j = 0; j < more->all.n; j++) {
@@ -199,15 +209,15 @@ static void resources_over(struct jin *in, const struct qty_vec *more,
 }
 
 /* All but the resources of a flat bundle. */
-static bool parts_read(struct jin *in, const struct jpath *at, const json_t *v,
-                       struct alt_parts *p)
+static bool parts_read(struct reader *in, const struct path *at,
+                       const json_t *v, struct alt_parts *p)
 {
     const json_t *x = json_object_get(v, "resources");
 
     if (x && !json_is_null(x)) {
         struct qty_vec more = {{0}};
 
-        if (!resources_add(in, JPATH_KEY(at, "resources"), x, QUANTITY_ASKED,
+        if (!resources_add(in, PATH_KEY(at, "resources"), x, QUANTITY_ASKED,
                            &more))
             return false;
         resources_over(in, &more, p);
@@ -222,12 +232,12 @@ static void alt_set(struct snap_alt *ret, const struct alt_parts *p)
 {
     ret->resources = (struct qtys){p->resources.all.v, p->resources.all.n};
     ret->selector = (struct terms){p->terms.all.v, p->terms.all.n};
-    ret->tolerations = (struct tolerations){p->tolerations.all.v,
-                                            p->tolerations.all.n};
+    ret->tolerations =
+        (struct tolerations){p->tolerations.all.v, p->tolerations.all.n};
 }
 
 /* A copy that can be added to without touching the original. */
-static void parts_copy(struct jin *in, struct alt_parts *to,
+static void parts_copy(struct reader *in, struct alt_parts *to,
                        const struct alt_parts *from)
 {
     *to = *from;
@@ -246,7 +256,7 @@ static void parts_copy(struct jin *in, struct alt_parts *to,
 
 /* {"CPU": 4, "after": "4m"}: what is no key of an alternative is a resource,
  * which goes over the bundle's own. */
-static bool flat_read(struct jin *in, const struct jpath *at, const json_t *v,
+static bool flat_read(struct reader *in, const struct path *at, const json_t *v,
                       struct alt_parts *p)
 {
     const char *key, *near;
@@ -259,10 +269,11 @@ static bool flat_read(struct jin *in, const struct jpath *at, const json_t *v,
             continue;
         near = suggest(key, alt_keys, COUNT(alt_keys));
         if (near && !accel_type_of_resource(key))
-            return jin_bad(in, JPATH_KEY(at, key),
-                            "did you mean \"%s\"? (a resource of this name: "
-                            "write it in \"resources\")", near);
-        if (!resource_add(in, JPATH_KEY(at, key), key, value, QUANTITY_ASKED,
+            return reader_bad(in, PATH_KEY(at, key),
+                              "did you mean \"%s\"? (a resource of this name: "
+                              "write it in \"resources\")",
+                              near);
+        if (!resource_add(in, PATH_KEY(at, key), key, value, QUANTITY_ASKED,
                           &more))
             return false;
     }
@@ -270,7 +281,7 @@ static bool flat_read(struct jin *in, const struct jpath *at, const json_t *v,
     return true;
 }
 
-static bool any_of_read(struct jin *in, const struct jpath *at,
+static bool any_of_read(struct reader *in, const struct path *at,
                         const json_t *v, const struct alt_parts *base,
                         struct snap_bundle *ret)
 {
@@ -278,26 +289,26 @@ static bool any_of_read(struct jin *in, const struct jpath *at,
     size_t i;
     json_t *e;
 
-    if (!jin_list(in, at, v, ALTS_MAX))
+    if (!reader_list(in, at, v, ALTS_MAX))
         return false;
     if (json_array_size(v) == 0)
-        return jin_bad(in, at, "must have at least one alternative");
+        return reader_bad(in, at, "must have at least one alternative");
     alts = ARENA_ARRAY(in->arena, struct snap_alt, json_array_size(v));
     json_array_foreach(v, i, e)
     {
-        const struct jpath *here = JPATH_AT(at, i);
+        const struct path *here = PATH_AT(at, i);
         struct alt_parts p;
 
         parts_copy(in, &p, base);
         if (!(json_is_object(e) && !json_object_get(e, "resources")
                   ? flat_read(in, here, e, &p)
-                  : jin_object(in, here, e, alt_keys, COUNT(alt_keys))) ||
+                  : reader_object(in, here, e, alt_keys, COUNT(alt_keys))) ||
             !parts_read(in, here, e, &p) ||
-            !jin_get_seconds(in, here, e, "after", 0, &alts[i].after_ms))
+            !reader_get_seconds(in, here, e, "after", 0, &alts[i].after_ms))
             return false;
         if (i == 0 && alts[i].after_ms > 0)
-            return jin_bad(in, JPATH_KEY(here, "after"),
-                            "the first alternative is tried at once");
+            return reader_bad(in, PATH_KEY(here, "after"),
+                              "the first alternative is tried at once");
         alt_set(&alts[i], &p);
     }
     ret->alts = alts;
@@ -305,18 +316,19 @@ static bool any_of_read(struct jin *in, const struct jpath *at,
     return true;
 }
 
-static bool bundle_end(struct jin *in, const struct jpath *at, const json_t *v,
-                       struct alt_parts *p, struct snap_bundle *ret)
+static bool bundle_end(struct reader *in, const struct path *at,
+                       const json_t *v, struct alt_parts *p,
+                       struct snap_bundle *ret)
 {
     const json_t *any_of = json_object_get(v, "any_of");
     struct snap_alt *alt;
 
     ret->count = 1;
-    if (!jin_get_count(in, at, v, "count", 1, COUNT_MAX, 1, &ret->count) ||
+    if (!reader_get_count(in, at, v, "count", 1, COUNT_MAX, 1, &ret->count) ||
         !parts_read(in, at, v, p))
         return false;
     if (any_of && !json_is_null(any_of))
-        return any_of_read(in, JPATH_KEY(at, "any_of"), any_of, p, ret);
+        return any_of_read(in, PATH_KEY(at, "any_of"), any_of, p, ret);
     alt = ARENA_NEW(in->arena, struct snap_alt);
     alt_set(alt, p);
     ret->alts = alt;
@@ -324,7 +336,7 @@ static bool bundle_end(struct jin *in, const struct jpath *at, const json_t *v,
     return true;
 }
 
-bool bundle_read_checked(struct jin *in, const struct jpath *at,
+bool bundle_read_checked(struct reader *in, const struct path *at,
                          const json_t *v, struct snap_bundle *ret)
 {
     struct alt_parts p = {{{0}}, {{0}}, {{0}}};
@@ -333,11 +345,11 @@ bool bundle_read_checked(struct jin *in, const struct jpath *at,
 
     if ((!resources || json_is_null(resources)) &&
         (!any_of || json_is_null(any_of)))
-        return jin_bad(in, at, "needs \"resources\" or \"any_of\"");
+        return reader_bad(in, at, "needs \"resources\" or \"any_of\"");
     return bundle_end(in, at, v, &p, ret);
 }
 
-bool bundle_read(struct jin *in, const struct jpath *at, const json_t *v,
+bool bundle_read(struct reader *in, const struct path *at, const json_t *v,
                  struct snap_bundle *ret)
 {
     struct alt_parts p = {{{0}}, {{0}}, {{0}}};
@@ -346,13 +358,16 @@ bool bundle_read(struct jin *in, const struct jpath *at, const json_t *v,
     char buf[64];
 
     if (!json_is_object(v))
-        return jin_bad(in, at, "must be an object such as {\"GPU\": 1}, "
-                        "got %s", jin_found(v, buf, sizeof buf));
+        return reader_bad(in, at,
+                          "must be an object such as {\"GPU\": 1}, "
+                          "got %s",
+                          reader_found(v, buf, sizeof buf));
     if (json_object_size(v) == 0)
-        return jin_bad(in, at, "is empty: a bundle needs at least one "
-                        "resource, such as {\"CPU\": 1}");
+        return reader_bad(in, at,
+                          "is empty: a bundle needs at least one "
+                          "resource, such as {\"CPU\": 1}");
     if (json_object_get(v, "resources") || json_object_get(v, "any_of"))
-        return jin_object(in, at, v, bundle_keys, COUNT(bundle_keys)) &&
+        return reader_object(in, at, v, bundle_keys, COUNT(bundle_keys)) &&
                bundle_read_checked(in, at, v, ret);
     json_object_foreach((json_t *)v, key, value)
     {
@@ -360,10 +375,11 @@ bool bundle_read(struct jin *in, const struct jpath *at, const json_t *v,
             continue;
         near = suggest(key, bundle_keys, COUNT(bundle_keys));
         if (near && !accel_type_of_resource(key))
-            return jin_bad(in, JPATH_KEY(at, key),
-                            "did you mean \"%s\"? (a resource of this name: "
-                            "write it in \"resources\")", near);
-        if (!resource_add(in, JPATH_KEY(at, key), key, value, QUANTITY_ASKED,
+            return reader_bad(in, PATH_KEY(at, key),
+                              "did you mean \"%s\"? (a resource of this name: "
+                              "write it in \"resources\")",
+                              near);
+        if (!resource_add(in, PATH_KEY(at, key), key, value, QUANTITY_ASKED,
                           &p.resources))
             return false;
     }
@@ -375,10 +391,10 @@ enum status codec_bundle_read(const json_t *v, const char *where,
                               struct err *err)
 {
     struct err unused;
-    struct jin in = {arena, err ? err : &unused};
+    struct reader in = {arena, err ? err : &unused};
     struct snap_bundle b = {0};
 
-    if (!bundle_read(&in, JPATH_KEY(NULL, where ? where : ""), v, &b))
+    if (!bundle_read(&in, PATH_KEY(NULL, where ? where : ""), v, &b))
         return ST_INVALID;
     *ret = b;
     return ST_OK;
@@ -407,7 +423,7 @@ void bundle_write_into(json_t *o, const struct snap_bundle *b)
             alt_write(alt, &b->alts[i]);
             if (i > 0 && b->alts[i].after_ms > 0)
                 json_object_set_new(alt, "after",
-                                    jin_seconds(b->alts[i].after_ms));
+                                    codec_seconds(b->alts[i].after_ms));
             json_array_append_new(any_of, alt);
         }
         json_object_set_new(o, "any_of", any_of);

@@ -1,39 +1,41 @@
 /*
- * codec_selector.c - conditions on labels: "accelerator_type", "labels" with
+ * selector.c - conditions on labels: "accelerator_type", "labels" with
  * Ray's operators in their values, and "selector", which can say everything.
  */
-#include "codec_bundle.h"
+#include "inside.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "accel.h"
+#include "../model/accel.h"
 
 enum { TERMS_MAX = 128, VALUES_MAX = 1024 };
 
-#define COUNT(v) (sizeof(v) / sizeof *(v))
+struct name_vec {
+    VEC(const char *) all;
+};
 
-struct name_vec { VEC(const char *) all; };
-
-static void term_add(struct jin *in, struct term_vec *to, const char *key,
+static void term_add(struct reader *in, struct term_vec *to, const char *key,
                      enum term_op op, const struct name_vec *values)
 {
-    struct term t = {.key = arena_strdup(in->arena, key), .op = op,
+    struct term t = {.key = arena_strdup(in->arena, key),
+                     .op = op,
                      .values = {values->all.v, values->all.n}};
 
     VEC_PUSH(in->arena, &to->all, t);
 }
 
-static bool value_add(struct jin *in, const struct jpath *at, const char *key,
+static bool value_add(struct reader *in, const struct path *at, const char *key,
                       const char *s, size_t n, struct name_vec *to)
 {
     char *v;
 
-    if (n > JIN_NAME_MAX)
-        return jin_bad(in, at, "a value has %zu bytes, at most %d are allowed",
-                        n, JIN_NAME_MAX);
+    if (n > READER_NAME_MAX)
+        return reader_bad(in, at,
+                          "a value has %zu bytes, at most %d are allowed", n,
+                          READER_NAME_MAX);
     if (to->all.n >= VALUES_MAX)
-        return jin_bad(in, at, "more than %d values", VALUES_MAX);
+        return reader_bad(in, at, "more than %d values", VALUES_MAX);
     v = arena_strndup(in->arena, s, n);
     if (strcmp(key, ACCEL_LABEL) == 0)
         VEC_PUSH(in->arena, &to->all, accel_type_canonical(v));
@@ -42,7 +44,7 @@ static bool value_add(struct jin *in, const struct jpath *at, const char *key,
     return true;
 }
 
-bool selector_add(struct jin *in, const struct jpath *at, const char *key,
+bool selector_add(struct reader *in, const struct path *at, const char *key,
                   const char *text, struct term_vec *to)
 {
     struct name_vec values = {{0}};
@@ -51,17 +53,17 @@ bool selector_add(struct jin *in, const struct jpath *at, const char *key,
     size_t n = strlen(s);
 
     if (to->all.n >= TERMS_MAX)
-        return jin_bad(in, at, "more than %d conditions", TERMS_MAX);
+        return reader_bad(in, at, "more than %d conditions", TERMS_MAX);
     if (strncmp(s, "in(", 3) != 0) {
         if (op == TERM_NOT_IN && n == 0)
-            return jin_bad(in, at, "needs a value after '!'");
+            return reader_bad(in, at, "needs a value after '!'");
         if (!value_add(in, at, key, s, n, &values))
             return false;
         term_add(in, to, key, op, &values);
         return true;
     }
     if (s[n - 1] != ')')
-        return jin_bad(in, at, "in( needs its closing bracket: \"in(a,b)\"");
+        return reader_bad(in, at, "in( needs its closing bracket: \"in(a,b)\"");
     for (const char *p = s + 3, *end = s + n - 1; p <= end;) {
         const char *stop = memchr(p, ',', (size_t)(end - p)), *q;
 
@@ -72,7 +74,7 @@ bool selector_add(struct jin *in, const struct jpath *at, const char *key,
         while (q > p && q[-1] == ' ')
             q--;
         if (p == q)
-            return jin_bad(in, at, "in(...) has an empty value");
+            return reader_bad(in, at, "in(...) has an empty value");
         if (!value_add(in, at, key, p, (size_t)(q - p), &values))
             return false;
         p = stop + 1;
@@ -82,7 +84,7 @@ bool selector_add(struct jin *in, const struct jpath *at, const char *key,
 }
 
 /* Text with an operator, or an array of values of which one must be so. */
-static bool condition_read(struct jin *in, const struct jpath *at,
+static bool condition_read(struct reader *in, const struct path *at,
                            const char *key, const json_t *v,
                            struct term_vec *to)
 {
@@ -92,48 +94,50 @@ static bool condition_read(struct jin *in, const struct jpath *at,
     size_t i;
     json_t *e;
 
-    if (!key[0] || strlen(key) > JIN_NAME_MAX)
-        return jin_bad(in, at, "a label's key has 1 to %d bytes",
-                        JIN_NAME_MAX);
+    if (!key[0] || strlen(key) > READER_NAME_MAX)
+        return reader_bad(in, at, "a label's key has 1 to %d bytes",
+                          READER_NAME_MAX);
     if (json_is_string(v))
-        return jin_text(in, at, v, true, &s) &&
+        return reader_text(in, at, v, true, &s) &&
                selector_add(in, at, key, s, to);
     if (!json_is_array(v))
-        return jin_bad(in, at, "must be text or an array of texts, got %s",
-                        jin_found(v, buf, sizeof buf));
+        return reader_bad(in, at, "must be text or an array of texts, got %s",
+                          reader_found(v, buf, sizeof buf));
     if (json_array_size(v) == 0)
-        return jin_bad(in, at, "must have at least one value");
+        return reader_bad(in, at, "must have at least one value");
     if (to->all.n >= TERMS_MAX)
-        return jin_bad(in, at, "more than %d conditions", TERMS_MAX);
+        return reader_bad(in, at, "more than %d conditions", TERMS_MAX);
     json_array_foreach(v, i, e)
     {
-        if (!jin_text(in, JPATH_AT(at, i), e, true, &s) ||
-            !value_add(in, JPATH_AT(at, i), key, s, strlen(s), &values))
+        if (!reader_text(in, PATH_AT(at, i), e, true, &s) ||
+            !value_add(in, PATH_AT(at, i), key, s, strlen(s), &values))
             return false;
     }
     term_add(in, to, key, TERM_IN, &values);
     return true;
 }
 
-static bool labels_read(struct jin *in, const struct jpath *at,
-                        const json_t *v, struct term_vec *to)
+static bool conditions_read(struct reader *in, const struct path *at,
+                            const json_t *v, struct term_vec *to)
 {
     const char *key;
     json_t *value;
     char buf[64];
 
     if (!json_is_object(v))
-        return jin_bad(in, at, "must be an object such as {\"zone\": \"a\"}, "
-                        "got %s", jin_found(v, buf, sizeof buf));
+        return reader_bad(in, at,
+                          "must be an object such as {\"zone\": \"a\"}, "
+                          "got %s",
+                          reader_found(v, buf, sizeof buf));
     json_object_foreach((json_t *)v, key, value)
     {
-        if (!condition_read(in, JPATH_KEY(at, key), key, value, to))
+        if (!condition_read(in, PATH_KEY(at, key), key, value, to))
             return false;
     }
     return true;
 }
 
-static bool term_read(struct jin *in, const struct jpath *at, const json_t *v,
+static bool term_read(struct reader *in, const struct path *at, const json_t *v,
                       struct term_vec *to)
 {
     static const char *const keys[] = {"key", "op", "values"};
@@ -143,26 +147,25 @@ static bool term_read(struct jin *in, const struct jpath *at, const json_t *v,
     size_t i;
     json_t *e;
 
-    if (!jin_object(in, at, v, keys, COUNT(keys)) ||
-        !jin_get_text(in, at, v, "key", &key) ||
-        !jin_get_text(in, at, v, "op", &op))
+    if (!reader_object(in, at, v, keys, COUNT(keys)) ||
+        !reader_get_text(in, at, v, "key", &key) ||
+        !reader_get_text(in, at, v, "op", &op))
         return false;
     if (!key || !key[0])
-        return jin_bad(in, at, "needs a \"key\"");
+        return reader_bad(in, at, "needs a \"key\"");
     if (strcmp(op, "in") != 0 && strcmp(op, "not_in") != 0)
-        return jin_bad(in, JPATH_KEY(at, "op"),
-                        "must be \"in\" or \"not_in\"");
+        return reader_bad(in, PATH_KEY(at, "op"),
+                          "must be \"in\" or \"not_in\"");
     list = json_object_get(v, "values");
     if (!list)
-        return jin_bad(in, at, "needs \"values\"");
-    if (!jin_list(in, JPATH_KEY(at, "values"), list, VALUES_MAX))
+        return reader_bad(in, at, "needs \"values\"");
+    if (!reader_list(in, PATH_KEY(at, "values"), list, VALUES_MAX))
         return false;
     json_array_foreach(list, i, e)
     {
-        const struct jpath *here =
-            JPATH_AT(JPATH_KEY(at, "values"), i);
+        const struct path *here = PATH_AT(PATH_KEY(at, "values"), i);
 
-        if (!jin_text(in, here, e, true, &s) ||
+        if (!reader_text(in, here, e, true, &s) ||
             !value_add(in, here, key, s, strlen(s), &values))
             return false;
     }
@@ -170,7 +173,7 @@ static bool term_read(struct jin *in, const struct jpath *at, const json_t *v,
     return true;
 }
 
-bool selector_read(struct jin *in, const struct jpath *at, const json_t *v,
+bool selector_read(struct reader *in, const struct path *at, const json_t *v,
                    struct term_vec *to)
 {
     static const char *const accelerator[] = {"accelerator_type",
@@ -183,24 +186,23 @@ bool selector_read(struct jin *in, const struct jpath *at, const json_t *v,
     for (i = 0; i < COUNT(accelerator); i++) {
         x = json_object_get(v, accelerator[i]);
         if (x && !json_is_null(x) &&
-            !condition_read(in, JPATH_KEY(at, accelerator[i]), ACCEL_LABEL, x,
+            !condition_read(in, PATH_KEY(at, accelerator[i]), ACCEL_LABEL, x,
                             to))
             return false;
     }
     for (i = 0; i < COUNT(labels); i++) {
         x = json_object_get(v, labels[i]);
         if (x && !json_is_null(x) &&
-            !labels_read(in, JPATH_KEY(at, labels[i]), x, to))
+            !conditions_read(in, PATH_KEY(at, labels[i]), x, to))
             return false;
     }
     x = json_object_get(v, "selector");
     if (x && !json_is_null(x)) {
-        if (!jin_list(in, JPATH_KEY(at, "selector"), x, TERMS_MAX))
+        if (!reader_list(in, PATH_KEY(at, "selector"), x, TERMS_MAX))
             return false;
         json_array_foreach(x, i, e)
         {
-            if (!term_read(in, JPATH_AT(JPATH_KEY(at, "selector"), i), e,
-                           to))
+            if (!term_read(in, PATH_AT(PATH_KEY(at, "selector"), i), e, to))
                 return false;
         }
     }
@@ -231,10 +233,10 @@ static void term_write(json_t *o, const struct term *t)
 {
     bool accelerator = strcmp(t->key, ACCEL_LABEL) == 0 && t->op == TERM_IN;
     json_t *labels = json_object_get(o, "labels"), *selector;
-    char shorter[JIN_NAME_MAX + 2];
+    char shorter[READER_NAME_MAX + 2];
     const char *v = t->values.n == 1 ? t->values.v[0] : NULL;
 
-    if (v && is_plain(v) && strlen(v) <= JIN_NAME_MAX &&
+    if (v && is_plain(v) && strlen(v) <= READER_NAME_MAX &&
         !(accelerator ? json_object_get(o, "accelerator_type")
                       : json_object_get(labels, t->key))) {
         snprintf(shorter, sizeof shorter, "%s%s", t->op == TERM_IN ? "" : "!",
@@ -260,10 +262,10 @@ static void term_write(json_t *o, const struct term *t)
         selector = json_array();
         json_object_set_new(o, "selector", selector);
     }
-    json_array_append_new(
-        selector, json_pack("{s:s,s:s,s:o}", "key", t->key, "op",
-                            t->op == TERM_IN ? "in" : "not_in", "values",
-                            values_write(&t->values)));
+    json_array_append_new(selector,
+                          json_pack("{s:s,s:s,s:o}", "key", t->key, "op",
+                                    t->op == TERM_IN ? "in" : "not_in",
+                                    "values", values_write(&t->values)));
 }
 
 void selector_write(json_t *o, const struct terms *t)
