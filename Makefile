@@ -32,7 +32,7 @@ Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-5s %s\n' $(1) $(2))
 
 ROOMS := base model plan config wire cloud store control api cli
-SRCS := $(foreach r,$(ROOMS),$(sort $(wildcard autoscaler/$(r)/*.c)))
+SRCS := $(sort $(foreach r,$(ROOMS),$(wildcard autoscaler/$(r)/*.c autoscaler/$(r)/*/*.c)))
 MAIN := autoscaler/cli/main.c
 .SECONDARY:
 GEN_C := $(B)/gen/ray.pb-c.c
@@ -45,16 +45,16 @@ all: $(B)/davit $(PLUGIN_SOS)  ## the daemon and its plug-ins (default)
 .DEFAULT_GOAL := all
 
 # A changed flag rebuilds everything.
-FLAGS_NOW := $(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS)
+FLAGS_NOW = $(CC) $(CFLAGS) $(PLUGIN_CFLAGS) $(CPPFLAGS) $(LDFLAGS)
 $(B)/flags: FORCE
 	@mkdir -p $(@D); echo '$(subst ','\'',$(FLAGS_NOW))' | cmp -s - $@ || echo '$(subst ','\'',$(FLAGS_NOW))' > $@
 .PHONY: FORCE
 FORCE:
 
-$(B)/gen/%.pb-c.c $(B)/gen/%.pb-c.h: autoscaler/wire/%.proto
+$(B)/gen/%.pb-c.c $(B)/gen/%.pb-c.h: autoscaler/wire/ray/%.proto
 	$(call say,GEN,$@)
 	@mkdir -p $(B)/gen
-	$(Q)protoc-c --c_out=$(B)/gen --proto_path=autoscaler/wire $<
+	$(Q)protoc-c --c_out=$(B)/gen --proto_path=autoscaler/wire/ray $<
 
 $(B)/gen/%.o: $(B)/gen/%.c $(B)/flags
 	$(call say,CC,$@)
@@ -94,11 +94,16 @@ $(B)/libkit.a: $(KIT_OBJS)
 	$(call say,AR,$@)
 	$(Q)rm -f $@; ar rcs $@ $^
 
+$(B)/providers/%.o: providers/%.c $(B)/flags
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(PLUGIN_CFLAGS) -Iautoscaler -Iautoscaler/kit $(PKG_CFLAGS) -MMD -MP -c -o $@ $<
+
 define plugin_rule
-$(B)/plugins/davit-$(1).so: $(wildcard providers/$(1)/*.c) $(wildcard providers/$(1)/*.h) $(B)/libkit.a $(wildcard autoscaler/kit/*.h) autoscaler/provider.h $(B)/flags
+$(B)/plugins/davit-$(1).so: $(patsubst %.c,$(B)/%.o,$(wildcard providers/$(1)/*.c)) $(B)/libkit.a
 	$$(call say,SO,$$@)
 	@mkdir -p $$(@D)
-	$$(Q)$$(CC) $$(PLUGIN_CFLAGS) -Iautoscaler -Iautoscaler/kit $$(PKG_CFLAGS) -shared -Wl,--no-undefined $$(filter -fsanitize%,$$(LDFLAGS)) -Wl,--as-needed -o $$@ $$(filter %.c,$$^) $(B)/libkit.a $$(PLUGIN_LIBS) $$(PLUGIN_LIBS_$(1))
+	$$(Q)$$(CC) $$(PLUGIN_CFLAGS) -shared -Wl,--no-undefined $$(filter -fsanitize%,$$(LDFLAGS)) -Wl,--as-needed -o $$@ $$^ $$(PLUGIN_LIBS) $$(PLUGIN_LIBS_$(1))
 endef
 $(foreach p,$(PLUGINS),$(eval $(call plugin_rule,$(p))))
 

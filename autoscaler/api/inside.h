@@ -108,8 +108,6 @@ bool server_alive(const struct server *s);
 /* scrape.c: serves it, and whether we are alive, for a kubelet, on
  * this socket, and nothing else; NULL: it cannot. */
 struct MHD_Daemon *scrape_start(struct server *s, int listen_fd);
-extern const struct route routes[];
-extern const size_t n_routes;
 
 struct visit {
     struct server *server;

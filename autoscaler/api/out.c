@@ -68,7 +68,7 @@ static void put_string(struct buf *b, const char *text)
 
 static void begin(struct out *o, const char *key)
 {
-    assert((key != NULL) == (o->depth > 0 && o->close[o->depth - 1] == '}'));
+    assert((bool)key == (o->depth > 0 && o->close[o->depth - 1] == '}'));
     if (o->more)
         buf_add(o->b, ",", 1);
     o->more = true;

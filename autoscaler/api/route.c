@@ -19,7 +19,7 @@
 
 #define REFUSED_SWALLOW_MAX (64u << 10)
 
-const struct route routes[] = {
+static const struct route routes[] = {
     {"POST", "/v1/request_resources", put_request, ROUTE_BODY},
     {"GET", "/v1/request_resources", get_requests, 0},
     {"GET", "/v1/request_resources/{}", get_request, 0},
@@ -42,7 +42,7 @@ const struct route routes[] = {
     {"GET", "/openapi.json", get_openapi, 0},
     {"GET", "/", get_page, ROUTE_OPEN},
 };
-const size_t n_routes = sizeof routes / sizeof *routes;
+enum { N_ROUTES = sizeof routes / sizeof *routes };
 
 /* ---- what a handler may ask of its visit */
 
@@ -182,13 +182,13 @@ static bool path_fits(const char *pattern, const char *path, char *arg,
 
 static void refuse_path(struct visit *w, const char *url)
 {
-    const char *paths[sizeof routes / sizeof *routes], *near;
+    const char *paths[N_ROUTES], *near;
     char where[256], text[400];
     size_t n = 0;
     struct buf b;
     struct out o;
 
-    for (size_t i = 0; i < n_routes; i++)
+    for (size_t i = 0; i < N_ROUTES; i++)
         if (n == 0 || strcmp(paths[n - 1], routes[i].path) != 0)
             paths[n++] = routes[i].path;
     snprintf(where, sizeof where, "%.200s", url);
@@ -210,7 +210,7 @@ static void refuse_method(struct visit *w, const char *url, const char *method)
     struct buf b;
     struct out o;
 
-    for (size_t i = 0; i < n_routes; i++)
+    for (size_t i = 0; i < N_ROUTES; i++)
         if (path_fits(routes[i].path, url, arg, sizeof arg))
             snprintf(allow + strlen(allow), sizeof allow - strlen(allow),
                      "%s%s", allow[0] ? ", " : "", routes[i].method);
@@ -242,7 +242,7 @@ static void find_route(struct visit *w, const char *url, const char *method)
         n--;  /* "/v1/nodes/" is "/v1/nodes" */
     if (n < sizeof path) {
         snprintf(path, sizeof path, "%.*s", (int)n, url);
-        for (size_t i = 0; i < n_routes; i++) {
+        for (size_t i = 0; i < N_ROUTES; i++) {
             if (!path_fits(routes[i].path, path, w->arg, sizeof w->arg))
                 continue;
             known = true;
@@ -278,7 +278,7 @@ static void refuse_size(struct visit *w)
 static bool tell_now(struct visit *w, uint64_t length, uint64_t max)
 {
     const char *expect = visit_header(w, MHD_HTTP_HEADER_EXPECT);
-    bool chunked = visit_header(w, MHD_HTTP_HEADER_TRANSFER_ENCODING) != NULL;
+    bool chunked = visit_header(w, MHD_HTTP_HEADER_TRANSFER_ENCODING);
 
     return (length == 0 && !chunked) || length > max ||
            (expect && strcasecmp(expect, "100-continue") == 0);

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
+
 enum { ALIGN = 16, FIRST = 4096 - 64, LARGEST = 1 << 20 };
 
 struct arena_chunk {
@@ -18,15 +20,6 @@ struct arena_chunk {
     size_t size, used;
     _Alignas(ALIGN) unsigned char bytes[];
 };
-
-static void *must(void *p)
-{
-    if (!p) {
-        fputs("davit: out of memory\n", stderr);
-        abort();
-    }
-    return p;
-}
 
 static struct arena_chunk *chunk_new(struct arena *a, size_t need)
 {
@@ -37,7 +30,7 @@ static struct arena_chunk *chunk_new(struct arena *a, size_t need)
         size = LARGEST;
     if (size < need)
         size = need;
-    c = must(malloc(sizeof *c + size));
+    c = mem_alloc(sizeof *c + size);
     c->size = size;
     c->used = 0;
     c->next = a->head;
@@ -51,7 +44,7 @@ void *arena_alloc(struct arena *a, size_t n)
     void *p;
 
     if (n > SIZE_MAX / 2)
-        must(NULL);
+        mem_out();
     n = n ? (n + ALIGN - 1) & ~(size_t)(ALIGN - 1) : ALIGN;
     if (!c || c->size - c->used < n)
         c = chunk_new(a, n);
@@ -126,9 +119,10 @@ void arena_grow_(struct arena *a, void **v, uint32_t *cap, uint32_t n,
                  size_t item)
 {
     uint32_t more = *cap ? *cap * 2 : 8;
-    void *p = arena_alloc(a, (size_t)more * item);
+    void *p = a ? arena_alloc(a, (size_t)more * item)
+                : mem_resize(*v, more, item);
 
-    if (n)
+    if (a && n)
         memcpy(p, *v, (size_t)n * item);
     *v = p;
     *cap = more;

@@ -33,7 +33,8 @@ void arena_done(struct arena *a);   /* frees all; the arena is empty again */
 #define ARENA_ARRAY(a, type, n) \
     ((type *)arena_alloc((a), sizeof(type) * (size_t)(n)))
 
-/* A growing array inside an arena: struct { T *v; uint32_t n, cap; }. */
+/* A growing array, struct { T *v; uint32_t n, cap; }, inside an arena; with
+ * NULL for it on the heap, and the owner frees v. */
 void arena_grow_(struct arena *a, void **v, uint32_t *cap, uint32_t n,
                  size_t item);
 #define VEC(type) struct { type *v; uint32_t n, cap; }

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
+
 static char nothing[1] = "";
 
 void buf_init(struct buf *b, size_t max)
@@ -34,7 +36,6 @@ void buf_clear(struct buf *b)
 static bool buf_room(struct buf *b, size_t n)
 {
     size_t cap = b->cap ? b->cap : 256;
-    char *s;
 
     if (n > b->max || b->n > b->max - n) {
         b->full = true;
@@ -44,12 +45,7 @@ static bool buf_room(struct buf *b, size_t n)
         return true;
     while (cap <= b->n + n)
         cap *= 2;
-    s = realloc(b->cap ? b->s : NULL, cap);
-    if (!s) {
-        fputs("davit: out of memory\n", stderr);
-        abort();
-    }
-    b->s = s;
+    b->s = mem_resize(b->cap ? b->s : NULL, cap, 1);
     b->cap = cap;
     return true;
 }

@@ -44,11 +44,3 @@ const char *status_name(enum status s)
 #undef NAME_
     return (unsigned)s < ST_COUNT ? names[s] : "UNKNOWN";
 }
-
-const char *status_text(enum status s)
-{
-#define TEXT_(name, value, text) [ST_##name] = text,
-    static const char *const texts[] = {DAVIT_STATUS_MAP(TEXT_)};
-#undef TEXT_
-    return (unsigned)s < ST_COUNT ? texts[s] : "an unknown status";
-}

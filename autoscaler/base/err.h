@@ -33,6 +33,5 @@ enum status err_prefix(struct err *e, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 const char *status_name(enum status s);  /* "STOCKOUT" */
-const char *status_text(enum status s);  /* what the daemon does about it */
 
 #endif

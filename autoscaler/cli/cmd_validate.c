@@ -50,7 +50,7 @@ static bool is_catalogue(const char *path)
     size_t n;
     bool found = cli_read(path, &a, &text, &n, &err) == ST_OK &&
                  (strncmp(text, says, sizeof says - 1) == 0 ||
-                  strstr(text, "\nschema: davit-catalogue/") != NULL);
+                  strstr(text, "\nschema: davit-catalogue/"));
 
     arena_done(&a);
     return found;

@@ -22,7 +22,7 @@ static const char *const op_names[] = {
 struct call *call_new(struct provider *p, enum call_op op, int kind)
 {
     struct call *c = calloc(1, sizeof *c);
-    if (c == NULL)
+    if (!c)
         abort();
     c->job.mail.kind = kind;
     c->provider = p;
@@ -37,11 +37,16 @@ struct call *call_new(struct provider *p, enum call_op op, int kind)
 
 void call_free(struct call *c)
 {
-    if (c == NULL)
+    if (!c)
         return;
     atomic_fetch_sub(&c->provider->calls, 1);
     arena_done(&c->arena);
     free(c);
+}
+
+struct offer_key call_offer_key(const struct call *c)
+{
+    return (struct offer_key){c->provider->name, c->type, c->zone, c->spot};
 }
 
 static int run_launch(struct call *c, struct davit_call *dc,

@@ -8,7 +8,6 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "../base/clock.h"
 #include "../base/log.h"
@@ -47,7 +46,7 @@ void host_leave(struct davit_call *dc)
     if (dc->lines > LINES_MAX)
         log_line(LOG_WARN, "provider %s: %u more lines dropped",
                  dc->provider->name, dc->lines - LINES_MAX);
-    if (dc->client != NULL)
+    if (dc->client)
         client_give_back(dc->provider, dc->client);
     dc->client = NULL;
     arena_done(&dc->replies);
@@ -61,7 +60,7 @@ const char *provider_running_here(void)
 
 static int64_t left_ms(const struct davit_call *dc)
 {
-    if (dc->cancel != NULL && atomic_load(dc->cancel))
+    if (dc->cancel && atomic_load(dc->cancel))
         return 0;
     int64_t left = dc->deadline_mono_ms - clock_mono_ms();
     return left < 0 ? 0 : left > UINT32_MAX ? UINT32_MAX : left;
@@ -87,35 +86,35 @@ static bool host_sleep(struct davit_call *dc, uint32_t ms)
             return false;
         if (rest > SLICE_MS)
             rest = SLICE_MS;
-        nanosleep(&(struct timespec){.tv_nsec = (long)rest * 1000000}, NULL);
+        clock_sleep_ms(rest);
     }
 }
 
 /* A replayed cloud lives at the time when it was recorded. */
 static int64_t host_wall_ms(void)
 {
-    const struct provider *p = here != NULL ? here->provider : NULL;
+    const struct provider *p = here ? here->provider : NULL;
     return clock_wall_ms() -
-           (p != NULL && p->line != NULL ? traffic_behind_ms(p->line) : 0);
+           (p && p->line ? traffic_behind_ms(p->line) : 0);
 }
 
 static void host_log(int level, const char *line)
 {
     struct davit_call *dc = here;
-    if (line == NULL)
+    if (!line)
         return;
-    if (dc != NULL && dc->lines++ >= LINES_MAX)
+    if (dc && dc->lines++ >= LINES_MAX)
         return;
     char clean[1000];
     told_clean(line, strnlen(line, sizeof clean), clean, sizeof clean);
     level = level < 0 ? 0 : level > LOG_DEBUG ? LOG_DEBUG : level;
     log_line((enum log_level)level, "provider %s: %s",
-             dc != NULL ? dc->provider->name : "(own thread)", clean);
+             dc ? dc->provider->name : "(own thread)", clean);
 }
 
 static void error_from(struct davit_error *out, const struct err *e)
 {
-    if (out == NULL || !DAVIT_HAS(out, struct davit_error, text))
+    if (!out || !DAVIT_HAS(out, struct davit_error, text))
         return;
     out->retry_after_ms = e->retry_after_ms;
     snprintf(out->code, sizeof out->code, "%s", e->code);
@@ -126,18 +125,18 @@ static void error_from(struct davit_error *out, const struct err *e)
 /* A line break in a URL or header would let one value forge another. */
 static enum status request_check(const struct davit_http *h, struct err *e)
 {
-    if (h->method == NULL || h->url == NULL || !told_ok(h->method, 16) ||
+    if (!h->method || !h->url || !told_ok(h->method, 16) ||
         !told_ok(h->url, 16384))
         return err_set(e, ST_INVALID,
                        "a request needs a method and a URL of up to 16 KiB "
                        "without control characters");
-    if (h->n_headers > 200 || (h->n_headers > 0 && h->headers == NULL) ||
-        (h->body_len > 0 && h->body == NULL))
+    if (h->n_headers > 200 || (h->n_headers > 0 && !h->headers) ||
+        (h->body_len > 0 && !h->body))
         return err_set(e, ST_INVALID, "a request has up to 200 headers, and a "
                                       "body when body_len is not 0");
     for (size_t i = 0; i < h->n_headers; i++) {
         const struct davit_kv *kv = &h->headers[i];
-        if (kv->key == NULL || kv->value == NULL || kv->key[0] == '\0' ||
+        if (!kv->key || !kv->value || kv->key[0] == '\0' ||
             !told_ok(kv->key, 256) || !told_ok(kv->value, 65536))
             return err_set(e, ST_INVALID,
                            "header %zu has no name, or control characters", i);
@@ -147,14 +146,14 @@ static enum status request_check(const struct davit_http *h, struct err *e)
 
 static struct http_client *client_take(struct davit_call *dc)
 {
-    if (dc->client != NULL)
+    if (dc->client)
         return dc->client;
     struct provider *p = dc->provider;
     pthread_mutex_lock(&p->lock);
     if (p->n_idle > 0)
         dc->client = p->idle[--p->n_idle];
     pthread_mutex_unlock(&p->lock);
-    if (dc->client == NULL)
+    if (!dc->client)
         dc->client = http_client_new();
     return dc->client;
 }
@@ -165,7 +164,7 @@ static enum status exchange(struct davit_call *dc, struct davit_http *h,
     enum status s = request_check(h, e);
     if (s != ST_OK)
         return s;
-    if (dc->cancel != NULL && atomic_load(dc->cancel))
+    if (dc->cancel && atomic_load(dc->cancel))
         return err_set(e, ST_CANCELLED, "the operation was cancelled");
     if (left_ms(dc) == 0)
         return err_set(e, ST_RETRY, "the operation is out of time");
@@ -181,7 +180,7 @@ static enum status exchange(struct davit_call *dc, struct davit_http *h,
         .deadline_mono_ms = dc->deadline_mono_ms, .cancel = dc->cancel,
         .max_reply = room < REPLY_MAX ? room : REPLY_MAX};
     if (DAVIT_HAS(h, struct davit_http, key_file)) {
-        if (h->ca_file != NULL)
+        if (h->ca_file)
             x.ca_file = h->ca_file;
         x.cert_file = h->cert_file;
         x.key_file = h->key_file;
@@ -192,13 +191,13 @@ static enum status exchange(struct davit_call *dc, struct davit_http *h,
     arena_done(&dc->brief);
     if (DAVIT_HAS(h, struct davit_http, brief) && h->brief)
         to = &dc->brief;
-    if (p->tap != NULL)
+    if (p->tap)
         s = p->tap(p->tap_arg, c, &x, to, e);
-    else if (p->line != NULL)
+    else if (p->line)
         s = traffic_do(p->line, &dc->on_tape, c, &x, to, e);
     else
         s = http_do(c, &x, to, e);
-    if (p->line != NULL)
+    if (p->line)
         traffic_note(p->line, h->method, s == ST_OK ? x.status : 0);
     /* The way to the cloud is at fault (a certificate, say), not the node type:
      * that would rest until a reload, though the fault may be mended there.
@@ -209,7 +208,7 @@ static enum status exchange(struct davit_call *dc, struct davit_http *h,
         return s;
     dc->reply_bytes += x.reply_len;
     h->reply_status = x.status;
-    h->reply_body = x.reply != NULL ? x.reply : "";
+    h->reply_body = x.reply ? x.reply : "";
     h->reply_len = x.reply_len;
     h->reply_headers = x.reply_headers;
     h->n_reply_headers = x.n_reply_headers;
@@ -221,7 +220,7 @@ static int host_http(struct davit_call *dc, struct davit_http *h,
 {
     struct err e = {0};
     enum status s;
-    if (h == NULL || !DAVIT_HAS(h, struct davit_http, n_reply_headers))
+    if (!h || !DAVIT_HAS(h, struct davit_http, n_reply_headers))
         s = err_set(&e, ST_INVALID,
                     "set .size = sizeof(struct davit_http) in the request");
     else

@@ -23,6 +23,7 @@
 #define ABI_LOOKED_FOR 32
 #define TABLE_MAX 65536
 #define PLUGINS_MAX 256
+#define BUILTINS_MAX 8
 
 #if defined(__x86_64__)
 #define OUR_MACHINE EM_X86_64
@@ -42,17 +43,17 @@ uint32_t plugin_dirs(const char *dir, struct arena *a,
                      const char *ret_dirs[PLUGIN_DIRS])
 {
     uint32_t n = 0;
-    if (dir != NULL && dir[0] != '\0')
+    if (dir && dir[0] != '\0')
         ret_dirs[n++] = arena_strdup(a, dir);
     const char *env = getenv("DAVIT_PLUGIN_DIR");
-    if (env != NULL && env[0] != '\0')
+    if (env && env[0] != '\0')
         ret_dirs[n++] = arena_strdup(a, env);
     char self[PATH_MAX];
     ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
     if (len > 0) {
         self[len] = '\0';
         char *slash = strrchr(self, '/');
-        if (slash != NULL)
+        if (slash)
             ret_dirs[n++] = arena_printf(a, "%.*s/plugins",
                                          (int)(slash - self), self);
     }
@@ -142,7 +143,7 @@ static enum status wrong_abi(void *so, const char *path, struct err *err)
     for (int v = 0; v <= ABI_LOOKED_FOR; v++) {
         char symbol[40];
         snprintf(symbol, sizeof symbol, "davit_provider_v%d", v);
-        if (v == ABI_NOW || dlsym(so, symbol) == NULL)
+        if (v == ABI_NOW || !dlsym(so, symbol))
             continue;
         return err_set(err, ST_INVALID,
                        "%s is built for plug-in ABI v%d, this daemon speaks "
@@ -158,15 +159,15 @@ static enum status wrong_abi(void *so, const char *path, struct err *err)
 static enum status options_check(const struct davit_provider *t,
                                  const char *path, struct err *err)
 {
-    if (t->options == NULL)
+    if (!t->options)
         return ST_OK;
-    for (uint32_t n = 0; t->options[n].key != NULL; n++) {
+    for (uint32_t n = 0; t->options[n].key; n++) {
         const struct davit_kv *o = &t->options[n];
         if (n >= 512 || !told_ok(o->key, 128) || o->key[0] == '\0')
             return err_set(err, ST_INVALID,
                            "%s: its option table is damaged at entry %u; it "
                            "must end with {0}", path, n);
-        if (o->value == NULL || !told_ok(o->value, 400))
+        if (!o->value || !told_ok(o->value, 400))
             return err_set(err, ST_INVALID, "%s: its option %s has no help "
                            "line", path, o->key);
     }
@@ -177,7 +178,7 @@ static enum status options_check(const struct davit_provider *t,
 static enum status table_check(const struct davit_provider *t,
                                const char *path, struct err *err)
 {
-    if (t == NULL)
+    if (!t)
         return err_set(err, ST_INVALID,
                        "%s: davit_provider_v%d() returned no table", path,
                        ABI_NOW);
@@ -189,27 +190,27 @@ static enum status table_check(const struct davit_provider *t,
                        "davit_provider)", path, t->size,
                        offsetof(struct davit_provider, terminate) +
                            sizeof t->terminate);
-    if (t->name == NULL || t->name[0] == '\0' || !told_ok(t->name, 31) ||
-        t->version == NULL || !told_ok(t->version, 63))
+    if (!t->name || t->name[0] == '\0' || !told_ok(t->name, 31) ||
+        !t->version || !told_ok(t->version, 63))
         return err_set(err, ST_INVALID,
                        "%s: its name (1 to 31 bytes) or version (up to 63) is "
                        "missing or not printable", path);
-    const char *lacks = t->open == NULL        ? "open"
-                        : t->close == NULL     ? "close"
-                        : t->list == NULL      ? "list"
-                        : t->launch == NULL    ? "launch"
-                        : t->terminate == NULL ? "terminate"
+    const char *lacks = !t->open        ? "open"
+                        : !t->close     ? "close"
+                        : !t->list      ? "list"
+                        : !t->launch    ? "launch"
+                        : !t->terminate ? "terminate"
                                                : NULL;
-    if (lacks != NULL)
+    if (lacks)
         return err_set(err, ST_INVALID, "%s: its table has no %s()", path,
                        lacks);
     if ((t->caps & DAVIT_CAP_OFFERS) != 0 &&
-        (!DAVIT_HAS(t, struct davit_provider, offers) || t->offers == NULL))
+        (!DAVIT_HAS(t, struct davit_provider, offers) || !t->offers))
         return err_set(err, ST_INVALID,
                        "%s: it claims DAVIT_CAP_OFFERS but has no offers()",
                        path);
     if ((t->caps & DAVIT_CAP_DRAIN) != 0 &&
-        (!DAVIT_HAS(t, struct davit_provider, drain) || t->drain == NULL))
+        (!DAVIT_HAS(t, struct davit_provider, drain) || !t->drain))
         return err_set(err, ST_INVALID,
                        "%s: it claims DAVIT_CAP_DRAIN but has no drain()",
                        path);
@@ -229,14 +230,14 @@ enum status plugin_load(const char *path, const struct davit_provider **ret,
         (int)sizeof at)
         return err_set(err, ST_INVALID, "the path of a plug-in is too long");
     void *so = dlopen(at, RTLD_NOW | RTLD_LOCAL);
-    if (so == NULL) {
+    if (!so) {
         const char *why = dlerror();
         /* The loader repeats the path first; say it once. */
-        if (why != NULL && strncmp(why, at, strlen(at)) == 0 &&
+        if (why && strncmp(why, at, strlen(at)) == 0 &&
             strncmp(why + strlen(at), ": ", 2) == 0)
             why += strlen(at) + 2;
         char clean[300];
-        told_clean(why == NULL ? "?" : why, why == NULL ? 1 : strlen(why),
+        told_clean(why ? why : "?", why ? strlen(why) : 1,
                    clean, sizeof clean);
         return err_set(err, ST_INVALID, "%s cannot be loaded: %s%s", path,
                        clean, strstr(clean, "undefined symbol")
@@ -247,7 +248,7 @@ enum status plugin_load(const char *path, const struct davit_provider **ret,
     char symbol[40];
     snprintf(symbol, sizeof symbol, "davit_provider_v%d", ABI_NOW);
     void *found = dlsym(so, symbol);
-    if (found == NULL)
+    if (!found)
         return wrong_abi(so, path, err);
     const struct davit_provider *(*entry)(void);
     memcpy(&entry, &found, sizeof entry);
@@ -256,6 +257,30 @@ enum status plugin_load(const char *path, const struct davit_provider **ret,
     if (s == ST_OK)
         *ret = t;
     return s;
+}
+
+static const struct davit_provider *builtins[BUILTINS_MAX];
+
+void plugin_builtin(const struct davit_provider *table)
+{
+    struct err err;
+
+    if (table_check(table, "a built-in plug-in", &err) != ST_OK)
+        abort();
+    for (uint32_t i = 0; i < BUILTINS_MAX; i++)
+        if (!builtins[i] || strcmp(builtins[i]->name, table->name) == 0) {
+            builtins[i] = table;
+            return;
+        }
+    abort();
+}
+
+const struct davit_provider *plugin_builtin_find(const char *name)
+{
+    for (uint32_t i = 0; i < BUILTINS_MAX && builtins[i]; i++)
+        if (strcmp(builtins[i]->name, name) == 0)
+            return builtins[i];
+    return NULL;
 }
 
 static int by_name(const void *a, const void *b)
@@ -269,9 +294,9 @@ static uint32_t dir_plugins(const char *dir, struct arena *a,
 {
     DIR *d = opendir(dir);
     uint32_t n = 0;
-    if (d == NULL)
+    if (!d)
         return 0;
-    for (struct dirent *e; n < PLUGINS_MAX && (e = readdir(d)) != NULL;) {
+    for (struct dirent *e; n < PLUGINS_MAX && (e = readdir(d));) {
         size_t len = strlen(e->d_name);
         if (len > 9 && strncmp(e->d_name, "davit-", 6) == 0 &&
             strcmp(e->d_name + len - 3, ".so") == 0)
@@ -312,7 +337,7 @@ void plugins_each(const char *dir,
             struct plugin_info info = {
                 .name = t->name, .version = t->version, .path = path,
                 .caps = t->caps,
-                .options = t->options != NULL ? t->options : none};
+                .options = t->options ? t->options : none};
             each(arg, &info, path, NULL);
         }
     }

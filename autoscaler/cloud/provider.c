@@ -30,7 +30,7 @@ static void tell_place(struct opening *o, uint32_t line, uint32_t column)
 {
     o->mistakes++;
     const char *path = o->config->path;
-    if (path == NULL || path[0] == '\0')
+    if (!path || path[0] == '\0')
         return;
     buf_printf(o->errors, "%s:", path);
     if (line > 0)
@@ -40,7 +40,7 @@ static void tell_place(struct opening *o, uint32_t line, uint32_t column)
 
 static const char *name_of(const struct opening *o)
 {
-    return o->conf->plugin != NULL && o->conf->plugin[0] != '\0'
+    return o->conf->plugin && o->conf->plugin[0] != '\0'
                ? o->conf->plugin
                : o->conf->name;
 }
@@ -55,7 +55,7 @@ static void name_seen(void *arg, const struct plugin_info *info,
     struct names_seen *n = arg;
     (void)path;
     (void)problem;
-    if (info != NULL)
+    if (info)
         VEC_PUSH(n->arena, &n->names, arena_strdup(n->arena, info->name));
 }
 
@@ -71,7 +71,7 @@ static void tell_missing(struct opening *o, const char *const *dirs,
         buf_printf(o->errors, "%s%s", i > 0 ? ", " : "", dirs[i]);
     if (seen.names.n > 0) {
         const char *like = suggest(name_of(o), seen.names.v, seen.names.n);
-        if (like != NULL)
+        if (like)
             buf_printf(o->errors, "; did you mean \"%s\"?", like);
         buf_str(o->errors, " (plug-ins found:");
         for (uint32_t i = 0; i < seen.names.n; i++)
@@ -90,7 +90,7 @@ static const char *find_so(struct opening *o)
 {
     const char *name = name_of(o);
     size_t len = strlen(name);
-    if (strchr(name, '/') != NULL ||
+    if (strchr(name, '/') ||
         (len > 3 && strcmp(name + len - 3, ".so") == 0))
         return name;
     const char *dirs[PLUGIN_DIRS];
@@ -126,7 +126,7 @@ static const char **keys_of(struct opening *o, bool of_types, uint32_t *ret_n)
     const struct davit_kv *table = o->table->options;
     const size_t prefix = strlen(TYPE_PREFIX);
     uint32_t n = 0, all = 0;
-    while (table != NULL && table[all].key != NULL)
+    while (table && table[all].key)
         all++;
     const char **keys = ARENA_ARRAY(&o->arena, const char *, all + 1);
     for (uint32_t i = 0; i < all; i++)
@@ -142,7 +142,7 @@ static bool is_hosts(const struct opening *o, const char *key)
 {
     const struct davit_kv *table = o->table->options;
     bool hosts = strcmp(key, "ca_file") == 0;
-    for (; hosts && table != NULL && table->key != NULL; table++)
+    for (; hosts && table && table->key; table++)
         hosts = strcmp(table->key, key) != 0;
     return hosts;
 }
@@ -154,17 +154,17 @@ static void take_ca_file(struct opening *o, struct provider *p)
     for (uint32_t i = 0; i < o->conf->n_options; i++)
         if (is_hosts(o, o->conf->options[i].key))
             from = &o->conf->options[i];
-    if (from != NULL)
+    if (from)
         path = from->value;
-    if (path == NULL || path[0] == '\0')
+    if (!path || path[0] == '\0')
         return;
-    const char *base = o->config->path != NULL ? o->config->path : "";
+    const char *base = o->config->path ? o->config->path : "";
     const char *slash = strrchr(base, '/');
-    p->ca_file = path[0] == '/' || slash == NULL || from == NULL
+    p->ca_file = path[0] == '/' || !slash || !from
                      ? arena_strdup(&p->arena, path)
                      : arena_printf(&p->arena, "%.*s/%s", (int)(slash - base),
                                     base, path);
-    if (from == NULL || access(p->ca_file, R_OK) == 0)
+    if (!from || access(p->ca_file, R_OK) == 0)
         return;
     tell_place(o, from->line, from->column);
     buf_printf(o->errors, "provider %s: ca_file %s: %s\n", o->conf->name,
@@ -185,7 +185,7 @@ static void check_keys(struct opening *o, const char *what, bool of_types,
         tell_place(o, pairs[i].line, pairs[i].column);
         buf_printf(o->errors, "%s has no option \"%s\"", what, pairs[i].key);
         const char *like = n > 0 ? suggest(pairs[i].key, keys, n) : NULL;
-        if (like != NULL)
+        if (like)
             buf_printf(o->errors, "; did you mean \"%s\"?", like);
         buf_str(o->errors, n > 0 ? " (allowed:" : " (it takes none");
         for (uint32_t k = 0; k < n; k++)
@@ -220,10 +220,10 @@ static const struct davit_kv *kv_of(struct arena *a,
 
 static const char *or_empty(const char *s)
 {
-    return s != NULL ? s : "";
+    return s ? s : "";
 }
 
-static void type_zones(struct arena *a, const struct fact_type *f,
+static void type_zones(struct arena *a, const struct snap_type *f,
                        struct davit_node_type *t)
 {
     const char **zones = ARENA_ARRAY(a, const char *, f->n_offers);
@@ -243,7 +243,7 @@ static void type_zones(struct arena *a, const struct fact_type *f,
 static const struct davit_node_type *type_of(struct arena *a,
                                              const struct conf_type *c)
 {
-    const struct fact_type *f = &c->fact;
+    const struct snap_type *f = &c->fact;
     struct davit_node_type *t = ARENA_NEW(a, struct davit_node_type);
     struct davit_kv *res = ARENA_ARRAY(a, struct davit_kv, f->resources.n);
     struct davit_kv *lab = ARENA_ARRAY(a, struct davit_kv, f->labels.n);
@@ -355,19 +355,30 @@ static enum status open_handle(struct opening *o, struct provider *p)
     return got > 0 && got < ST_COUNT ? (enum status)got : ST_BROKEN;
 }
 
-static enum status open_all(struct opening *o, struct provider *p)
+static enum status table_find(struct opening *o, struct provider *p)
 {
     struct err err = {0};
+    o->table = plugin_builtin_find(name_of(o));
+    p->path = "";
+    if (o->table != NULL)
+        return ST_OK;
     const char *path = find_so(o);
-    if (path == NULL)
+    if (!path)
         return ST_NOT_FOUND;
     p->path = arena_strdup(&p->arena, path);
     enum status s = plugin_load(path, &o->table, &err);
     if (s != ST_OK) {
         tell_place(o, o->conf->line, o->conf->column);
         buf_printf(o->errors, "provider %s: %s\n", o->conf->name, err.text);
-        return s;
     }
+    return s;
+}
+
+static enum status open_all(struct opening *o, struct provider *p)
+{
+    enum status s = table_find(o, p);
+    if (s != ST_OK)
+        return s;
     p->table = o->table;
     atomic_store(&p->caps, o->table->caps);
     check_options(o);
@@ -392,7 +403,7 @@ enum status provider_open(const struct config *c,
 {
     struct opening o = {.config = c, .conf = conf, .errors = errors};
     struct provider *p = calloc(1, sizeof *p);
-    if (p == NULL)
+    if (!p)
         abort();
     pthread_mutex_init(&p->lock, NULL);
     p->name = arena_strdup(&p->arena, conf->name);
@@ -407,9 +418,9 @@ enum status provider_open(const struct config *c,
 
 void provider_close(struct provider *p)
 {
-    if (p == NULL)
+    if (!p)
         return;
-    if (p->self != NULL)
+    if (p->self)
         p->table->close(p->self);
     provider_free(p);
 }

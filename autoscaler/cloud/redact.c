@@ -24,21 +24,21 @@ struct secrets { char *v[LEARNT_MAX]; unsigned n, next; };
 struct secrets *secrets_new(void)
 {
     struct secrets *s = calloc(1, sizeof *s);
-    if (s == NULL)
+    if (!s)
         abort();
     return s;
 }
 
 static void forget(char *text)
 {
-    if (text != NULL)
+    if (text)
         explicit_bzero(text, strlen(text));
     free(text);
 }
 
 void secrets_free(struct secrets *s)
 {
-    for (unsigned i = 0; s != NULL && i < s->n; i++)
+    for (unsigned i = 0; s && i < s->n; i++)
         forget(s->v[i]);
     free(s);
 }
@@ -53,7 +53,7 @@ static void learn(struct secrets *s, const char *text, size_t n)
     unsigned at = s->n < LEARNT_MAX ? s->n++ : s->next++ % LEARNT_MAX;
     forget(s->v[at]);
     s->v[at] = strndup(text, n);
-    if (s->v[at] == NULL)
+    if (!s->v[at])
         abort();
 }
 
@@ -91,7 +91,7 @@ bool secret_name(const char *name, size_t n)
         if (ends(plain, harmless[i]))
             return false;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strstr(plain, words[i]) != NULL)
+        if (strstr(plain, words[i]))
             return true;
     return strcmp(plain, "sig") == 0;
 }
@@ -102,7 +102,7 @@ static size_t run_of(const char *s, const char *more)
 {
     size_t n = 0;
     while (isalnum((unsigned char)s[n]) ||
-           (s[n] != '\0' && strchr(more, s[n]) != NULL))
+           (s[n] != '\0' && strchr(more, s[n])))
         n++;
     return n;
 }
@@ -137,10 +137,10 @@ static size_t is_pem_key(const char *s)
     if (strncmp(s, "-----BEGIN ", 11) != 0)
         return 0;
     kind = strstr(s, "PRIVATE KEY-----");
-    if (kind == NULL || kind > s + 40)
+    if (!kind || kind > s + 40)
         return 0;
     end = strstr(kind + 16, "PRIVATE KEY-----");
-    return end != NULL ? (size_t)(end - s) + 16 : strlen(s);
+    return end ? (size_t)(end - s) + 16 : strlen(s);
 }
 
 /* The length of the secret that begins here; 0: none does. */
@@ -198,21 +198,21 @@ static void redact_pairs(struct secrets *s, struct buf *b, const char *text,
                          size_t n, bool *removed)
 {
     /* The tracking URLs of Azure's operations are signed, in four letters. */
-    bool azure = memmem(text, n, "&t=", 3) != NULL &&
-                 memmem(text, n, "&c=", 3) != NULL &&
-                 memmem(text, n, "&s=", 3) != NULL &&
-                 memmem(text, n, "&h=", 3) != NULL;
+    bool azure = memmem(text, n, "&t=", 3) &&
+                 memmem(text, n, "&c=", 3) &&
+                 memmem(text, n, "&s=", 3) &&
+                 memmem(text, n, "&h=", 3);
     for (size_t i = 0, len; i <= n; i += len + 1) {
         const char *pair = text + i;
         const char *amp = memchr(pair, '&', n - i);
-        len = amp != NULL ? (size_t)(amp - pair) : n - i;
+        len = amp ? (size_t)(amp - pair) : n - i;
         const char *eq = memchr(pair, '=', len);
-        size_t name = eq != NULL ? (size_t)(eq - pair) : len;
+        size_t name = eq ? (size_t)(eq - pair) : len;
         if (i > 0)
             buf_str(b, "&");
-        if (eq != NULL && name + 1 < len &&
+        if (eq && name + 1 < len &&
             (secret_name(pair, name) ||
-             (azure && name == 1 && strchr("csh", *pair) != NULL))) {
+             (azure && name == 1 && strchr("csh", *pair)))) {
             learn(s, eq + 1, len - name - 1);
             buf_add(b, pair, name + 1);
             buf_str(b, REDACTED);
@@ -237,11 +237,11 @@ static const char *url_settle(struct secrets *s, struct arena *a,
     const char *host = strstr(url, "://"), *query = strchr(url, '?');
     struct buf b;
     buf_init(&b, (size_t)1 << 30);
-    host = host != NULL ? host + 3 : url;
+    host = host ? host + 3 : url;
     size_t authority = strcspn(host, "/?#");
     const char *at = memchr(host, '@', authority);
-    size_t head = query != NULL ? (size_t)(query - url) : strlen(url);
-    if (at != NULL && (query == NULL || at < query)) {
+    size_t head = query ? (size_t)(query - url) : strlen(url);
+    if (at && (!query || at < query)) {
         learn(s, host, (size_t)(at - host));
         buf_add(&b, url, (size_t)(host - url));
         buf_str(&b, REDACTED);
@@ -250,7 +250,7 @@ static const char *url_settle(struct secrets *s, struct arena *a,
     } else {
         buf_add(&b, url, head);
     }
-    if (query != NULL) {
+    if (query) {
         buf_str(&b, "?");
         redact_pairs(s, &b, query + 1, strlen(query + 1), removed);
     }
@@ -280,13 +280,13 @@ const char *redact_header(struct secrets *s, struct arena *a, const char *name,
     if (secret && strncmp(value, "AWS4-", 5) != 0) {  /* made anew each time */
         const char *word = strrchr(value, ' ');  /* "Bearer ..." */
         learn(s, value, strlen(value));
-        if (word != NULL)
+        if (word)
             learn(s, word + 1, strlen(word + 1));
     }
     if (secret || !known)
         return value[0] != '\0' ? REDACTED : value;
     /* An operation is followed by its URL. */
-    if (strstr(value, "://") != NULL)
+    if (strstr(value, "://"))
         return redact_url(s, a, value);
     return scrub(s, a, value, &removed);
 }
@@ -296,7 +296,7 @@ const char *redact_header(struct secrets *s, struct arena *a, const char *name,
 static bool remove_text(struct secrets *s, json_t *v)
 {
     const char *text = json_string_value(v);
-    if (text == NULL || text[0] == '\0' || strcmp(text, REDACTED) == 0)
+    if (!text || text[0] == '\0' || strcmp(text, REDACTED) == 0)
         return false;
     learn(s, text, strlen(text));
     json_string_set(v, REDACTED);
@@ -309,7 +309,7 @@ static bool pair_is_secret(const json_t *o)
     static const char *const names[] = {"key", "Key", "name", "Name"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const char *k = json_string_value(json_object_get(o, names[i]));
-        if (k != NULL && secret_name(k, strlen(k)))
+        if (k && secret_name(k, strlen(k)))
             return true;
     }
     return false;
@@ -339,9 +339,9 @@ static const char *json_body(struct secrets *s, struct arena *a,
 {
     /* Nested deeper than jansson goes, or no JSON: as plain text. */
     json_t *j = json_loads(body, 0, NULL);
-    if (j != NULL && redact_json(s, j, false)) {
+    if (j && redact_json(s, j, false)) {
         char *text = json_dumps(j, JSON_COMPACT);
-        if (text == NULL)
+        if (!text)
             abort();
         body = arena_strdup(a, text);
         free(text);
@@ -359,10 +359,10 @@ static const char *xml_body(struct secrets *s, struct arena *a,
     struct buf b;
     const char *at = body;
     buf_init(&b, (size_t)1 << 30);
-    for (const char *open; (open = strchr(at, '<')) != NULL;) {
+    for (const char *open; (open = strchr(at, '<'));) {
         size_t name = strcspn(open + 1, " \t\r\n/>");
         const char *text = strchr(open, '>');
-        if (text == NULL)
+        if (!text)
             break;
         size_t len = strcspn(++text, "<");
         buf_add(&b, at, (size_t)(text - at));
@@ -398,7 +398,7 @@ static bool hands_out_secret(const char *url, const char *text)
         from--;
     size_t word = strcspn(text, " \t\r\n"), n = end - from;
     return text[word + strspn(text + word, "\r\n")] == '\0' && n > 0 &&
-           (word >= LONG_WORD || memmem(url + from, n, "token", 5) != NULL);
+           (word >= LONG_WORD || memmem(url + from, n, "token", 5));
 }
 
 const char *redact_body(struct secrets *s, struct arena *a, const char *url,

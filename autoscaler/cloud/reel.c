@@ -37,7 +37,8 @@ json_t *bytes_json(const char *s, size_t n)
     return j;
 }
 
-const char *json_bytes(struct arena *a, const json_t *j, size_t *ret_n)
+static const char *json_bytes(struct arena *a, const json_t *j,
+                              size_t *ret_n)
 {
     const char *s = json_string_value(j);
     size_t n = 0, len = json_string_length(j);
@@ -93,9 +94,9 @@ static void key_pairs(struct arena *a, struct buf *b, const char *text,
     VEC(const char *) pairs = {0};
     for (size_t i = 0, len; i < n; i += len + 1) {
         const char *amp = memchr(text + i, '&', n - i);
-        len = amp != NULL ? (size_t)(amp - text) - i : n - i;
+        len = amp ? (size_t)(amp - text) - i : n - i;
         const char *eq = memchr(text + i, '=', len);
-        size_t name = eq != NULL ? (size_t)(eq - text) - i : 0;
+        size_t name = eq ? (size_t)(eq - text) - i : 0;
         VEC_PUSH(a, &pairs, is_deed_id(text + i, name)
                                 ? arena_printf(a, "%.*s=(id)", (int)name,
                                                text + i)
@@ -157,14 +158,14 @@ static char *without_times(struct arena *a, const char *s)
 static const char *path_of(const char *url)
 {
     const char *host = strstr(url, "://");
-    host = host != NULL ? host + 3 : url;
+    host = host ? host + 3 : url;
     return host + strcspn(host, "/?#");
 }
 
 const char *take_host(struct arena *a, const char *url)
 {
     const char *host = strstr(url, "://");
-    host = host != NULL ? host + 3 : url;
+    host = host ? host + 3 : url;
     return arena_strndup(a, host, (size_t)(path_of(url) - host));
 }
 
@@ -183,19 +184,19 @@ const char *take_key(struct arena *a, const char *method, const char *url,
     buf_str(&b, " ");
     if (body[0] == '{' || body[0] == '[')
         j = json_loads(body, 0, NULL);
-    if (j != NULL) {
+    if (j) {
         const char *name;
         json_t *v;
         json_object_foreach(j, name, v)
             if (json_is_string(v) && is_deed_id(name, strlen(name)))
                 json_string_set(v, "(id)");
         text = json_dumps(j, JSON_COMPACT | JSON_SORT_KEYS);
-        if (text == NULL)
+        if (!text)
             abort();
         buf_str(&b, text);
         free(text);
         json_decref(j);
-    } else if (strchr(body, '=') != NULL && strpbrk(body, " \n<") == NULL) {
+    } else if (strchr(body, '=') && !strpbrk(body, " \n<")) {
         key_pairs(a, &b, body, strlen(body));
     } else {
         buf_str(&b, body);
@@ -221,11 +222,12 @@ static const char *action_of(const char *body)
 {
     const char *at = strncmp(body, "Action=", 7) == 0 ? body
                                                       : strstr(body, "&Action=");
-    return at != NULL ? strchr(at, '=') + 1 : "";
+    return at ? strchr(at, '=') + 1 : "";
 }
 
-bool take_reads(const char *method, const char *url, const char *body,
-                const struct davit_kv *headers, size_t n_headers)
+/* Does this ask for something and change nothing? */
+static bool take_reads(const char *method, const char *url, const char *body,
+                       const struct davit_kv *headers, size_t n_headers)
 {
     if (strcmp(method, "POST") != 0)
         return strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
@@ -235,7 +237,7 @@ bool take_reads(const char *method, const char *url, const char *body,
             last = p + 1;
     for (size_t i = 0; i < n_headers; i++) {
         const char *point = strchr(headers[i].value, '.');
-        if (strcasecmp(headers[i].key, "x-amz-target") == 0 && point != NULL)
+        if (strcasecmp(headers[i].key, "x-amz-target") == 0 && point)
             return begins_as_read(point + 1);
     }
     return begins_as_read(last) || begins_as_read(action_of(body));
@@ -252,7 +254,7 @@ static json_t *headers_json(struct secrets *s, struct arena *a,
         json_t *text = json_string(value);
         json_array_append_new(v, json_pack(
             "[s, o]", kv[i].key,
-            text != NULL ? text : bytes_json(value, strlen(value))));
+            text ? text : bytes_json(value, strlen(value))));
     }
     return v;
 }
@@ -261,9 +263,9 @@ static json_t *headers_json(struct secrets *s, struct arena *a,
 static bool body_put(struct secrets *s, struct arena *a, json_t *o,
                      const char *url, const char *body, size_t n, bool ours)
 {
-    json_t *j = memchr(body, '\0', n) == NULL ? json_stringn(body, n) : NULL;
+    json_t *j = !memchr(body, '\0', n) ? json_stringn(body, n) : NULL;
     bool removed = false;
-    if (j == NULL) {
+    if (!j) {
         j = bytes_json(body, n);
         json_object_set_new(o, "bytes", json_true());
     }
@@ -293,9 +295,9 @@ char *take_write(struct secrets *s, const struct tape_call *call,
     json_t *line = json_pack("{s:s, s:I, s:o, s:o}", "at",
                              clock_iso(at_ms, at, sizeof at), "took_ms",
                              (json_int_t)took_ms, "request", request,
-                             failed != NULL ? "failed" : "reply", reply);
+                             failed ? "failed" : "reply", reply);
     bool token = false;
-    if (call != NULL)
+    if (call)
         call_put(line, call);
     /* Headers and body first: they teach what the URL may repeat. */
     json_t *headers = headers_json(s, &a, x->headers, x->n_headers, true);
@@ -303,10 +305,10 @@ char *take_write(struct secrets *s, const struct tape_call *call,
                          x->body_len > 0 ? x->body : "", x->body_len, true);
     const char *url = redact_url(s, &a, x->url);
     json_object_set_new(request, "method",
-                        json_string(x->method != NULL ? x->method : "GET"));
+                        json_string(x->method ? x->method : "GET"));
     json_object_set_new(request, "url", json_string(url));
     json_object_set_new(request, "headers", headers);
-    if (failed != NULL) {
+    if (failed) {
         bool removed;
         json_object_set_new(reply, "status",
                             json_string(status_name(failed->status)));
@@ -343,7 +345,7 @@ static int64_t time_of(const char *iso)
     struct tm tm = {0};
     long ms = 0;
     const char *rest = strptime(iso, "%Y-%m-%dT%H:%M:%S", &tm);
-    if (rest == NULL)
+    if (!rest)
         return -1;
     if (*rest == '.')
         ms = strtol(rest + 1, NULL, 10);
@@ -359,7 +361,7 @@ static size_t headers_read(struct arena *a, const json_t *v,
         const json_t *pair = json_array_get(v, i);
         const char *key = json_string_value(json_array_get(pair, 0));
         const char *value = json_string_value(json_array_get(pair, 1));
-        if (key != NULL && value != NULL)
+        if (key && value)
             (*ret)[kept++] = (struct davit_kv){arena_strdup(a, key),
                                                arena_strdup(a, value)};
     }
@@ -369,7 +371,7 @@ static size_t headers_read(struct arena *a, const json_t *v,
 static const char *answer_read(struct arena *a, const json_t *reply,
                                const json_t *failed, struct take *t)
 {
-    if (failed != NULL) {
+    if (failed) {
         const char *name = text_of(a, failed, "status");
         for (int s = 1; s < ST_COUNT; s++)
             if (strcmp(status_name((enum status)s), name) == 0)
@@ -423,7 +425,7 @@ const char *take_read(struct arena *a, const char *line, size_t n,
         wrong = "\"at\" must be a time such as 2026-11-21T10:11:12.345Z";
     else
         wrong = answer_read(a, reply, failed, ret);
-    if (wrong == NULL) {
+    if (!wrong) {
         ret->key = take_key(a, method, url, body);
         ret->host = take_host(a, url);
         ret->write = !ret->token && !take_reads(method, url, body, headers,

@@ -35,9 +35,6 @@ struct take {                    /* one recorded exchange */
  * idempotency keys as "(id)". */
 const char *take_key(struct arena *a, const char *method, const char *url,
                      const char *body);
-/* Does this ask for something and change nothing? */
-bool take_reads(const char *method, const char *url, const char *body,
-                const struct davit_kv *headers, size_t n_headers);
 const char *take_host(struct arena *a, const char *url);
 
 /* One line of a recording, without secrets. */
@@ -48,8 +45,7 @@ char *take_write(struct secrets *s, const struct tape_call *call,
 const char *take_read(struct arena *a, const char *line, size_t n,
                       struct take *ret);
 
-/* Bytes as text that JSON can hold, and back. */
+/* Bytes as text that JSON can hold. */
 json_t *bytes_json(const char *s, size_t n);
-const char *json_bytes(struct arena *a, const json_t *j, size_t *ret_n);
 
 #endif

@@ -94,7 +94,7 @@ static bool may_put(struct davit_sink *s)
 
 static const char *shown(struct davit_sink *s, const char *text)
 {
-    if (text == NULL)
+    if (!text)
         return "NULL";
     char clean[80];
     told_clean(text, strnlen(text, sizeof clean), clean, sizeof clean);
@@ -104,11 +104,11 @@ static const char *shown(struct davit_sink *s, const char *text)
 static const char *copied(struct davit_sink *s, const char *what,
                           const char *text, size_t max)
 {
-    if (text == NULL || !told_ok(text, max)) {
+    if (!text || !told_ok(text, max)) {
         err_set(&s->broken, ST_BROKEN,
                 "put() a machine whose %s is %s: it must be %s%zu bytes of "
                 "UTF-8 without control characters", what, shown(s, text),
-                text == NULL ? "\"\" when unknown, else up to " : "up to ",
+                !text ? "\"\" when unknown, else up to " : "up to ",
                 max);
         return "";
     }
@@ -120,7 +120,7 @@ static bool machine_judge(struct davit_sink *s, const struct davit_machine *m,
                           struct call_machine *ret)
 {
     struct call *c = s->call;
-    if (m->id == NULL || m->id[0] == '\0') {
+    if (!m->id || m->id[0] == '\0') {
         err_set(&s->broken, ST_BROKEN, "put() a machine without an id");
         return false;
     }
@@ -146,12 +146,12 @@ static bool machine_judge(struct davit_sink *s, const struct davit_machine *m,
                            ? (enum status)m->failure
                            : ST_BROKEN;
     char detail[DETAIL_MAX] = "";
-    if (DAVIT_HAS(m, struct davit_machine, detail) && m->detail != NULL)
+    if (DAVIT_HAS(m, struct davit_machine, detail) && m->detail)
         told_clean(m->detail, strnlen(m->detail, DETAIL_MAX), detail,
                    sizeof detail);
     s->bytes += strlen(detail) + sizeof *ret;
     ret->detail = arena_strdup(&c->arena, detail);
-    ret->unit = DAVIT_HAS(m, struct davit_machine, unit) && m->unit != NULL
+    ret->unit = DAVIT_HAS(m, struct davit_machine, unit) && m->unit
                     ? copied(s, "unit", m->unit, UNIT_MAX) : "";
     if (c->op != CALL_LAUNCH || s->broken.status != ST_OK)
         return true;
@@ -174,10 +174,10 @@ void sink_put_machine(struct davit_sink *s, const struct davit_machine *m)
 {
     if (!may_put(s))
         return;
-    if (m == NULL || !DAVIT_HAS(m, struct davit_machine, spot)) {
+    if (!m || !DAVIT_HAS(m, struct davit_machine, spot)) {
         err_set(&s->broken, ST_BROKEN,
                 "put() %s; set .size = sizeof(struct davit_machine)",
-                m == NULL ? "NULL" : "a machine whose size is too small");
+                !m ? "NULL" : "a machine whose size is too small");
         return;
     }
     if (s->call->machines.n >= MACHINES_MAX || s->bytes > BYTES_MAX) {
@@ -196,8 +196,8 @@ static bool taint_good(const struct davit_kv *t)
 {
     static const char *const effects[] = {"NoSchedule", "PreferNoSchedule",
                                           "NoExecute"};
-    const char *colon = t->value != NULL ? strrchr(t->value, ':') : NULL;
-    if (t->key == NULL || t->key[0] == '\0' || colon == NULL ||
+    const char *colon = t->value ? strrchr(t->value, ':') : NULL;
+    if (!t->key || t->key[0] == '\0' || !colon ||
         !told_ok(t->key, TAINT_KEY_MAX) || !told_ok(t->value, 63 + 20))
         return false;
     for (size_t i = 0; i < sizeof effects / sizeof *effects; i++)
@@ -234,22 +234,22 @@ void sink_put_offer(struct davit_sink *s, const struct davit_offer *o)
     struct call *c = s->call;
     if (!may_put(s))
         return;
-    if (o == NULL || !DAVIT_HAS(o, struct davit_offer, available)) {
+    if (!o || !DAVIT_HAS(o, struct davit_offer, available)) {
         err_set(&s->broken, ST_BROKEN,
                 "put() %s; set .size = sizeof(struct davit_offer)",
-                o == NULL ? "NULL" : "an offer whose size is too small");
+                !o ? "NULL" : "an offer whose size is too small");
         return;
     }
     const struct provider *p = c->provider;
     uint32_t t = 0;
-    while (o->name != NULL && t < p->n_types &&
+    while (o->name && t < p->n_types &&
            strcmp(p->types[t], o->name) != 0)
         t++;
-    if (o->name == NULL || t == p->n_types)
+    if (!o->name || t == p->n_types)
         err_set(&s->broken, ST_BROKEN,
                 "put() an offer named %s, which is no node type of this "
                 "provider", shown(s, o->name));
-    else if (o->zone == NULL || !told_ok(o->zone, ZONE_MAX))
+    else if (!o->zone || !told_ok(o->zone, ZONE_MAX))
         err_set(&s->broken, ST_BROKEN, "put() an offer of %s in zone %s",
                 o->name, shown(s, o->zone));
     else if (o->price_micros_hour < -1 || o->price_micros_hour > PRICE_MAX)
@@ -277,7 +277,7 @@ void sink_put_done(struct davit_sink *s, const char *id, int status)
         return;
     bool asked = false;
     bool known = status >= 0 && status < ST_COUNT;
-    for (uint32_t i = 0; id != NULL && i < c->n_ids; i++)
+    for (uint32_t i = 0; id && i < c->n_ids; i++)
         if (strcmp(c->ids[i], id) == 0) {
             c->done[i] = known ? (enum status)status : ST_BROKEN;
             asked = true;
@@ -321,7 +321,7 @@ void sink_settle(struct davit_sink *s)
         return;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < n; i++)
-        if (c->machines.v[i].id != NULL)
+        if (c->machines.v[i].id)
             c->machines.v[kept++] = c->machines.v[i];
     c->machines.n = kept;
 }

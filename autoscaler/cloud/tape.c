@@ -51,7 +51,7 @@ static uint64_t hash_of(const char *s)
 static struct tape *tape_new(const char *dir, const char *name)
 {
     struct tape *t = calloc(1, sizeof *t);
-    if (t == NULL)
+    if (!t)
         abort();
     pthread_mutex_init(&t->lock, NULL);
     t->secrets = secrets_new();
@@ -62,7 +62,7 @@ static struct tape *tape_new(const char *dir, const char *name)
 
 void tape_free(struct tape *t)
 {
-    if (t == NULL)
+    if (!t)
         return;
     if (t->fd >= 0)
         close(t->fd);
@@ -141,7 +141,7 @@ static enum status record(struct tape *t, const struct tape_call *call,
 {
     struct err own = {0};
     int64_t at = clock_wall_ms(), from = clock_mono_ms();
-    if (err == NULL)
+    if (!err)
         err = &own;
     enum status s = http_do(c, x, arena, err);
     if (s == ST_CANCELLED)       /* our own doing, and another time not */
@@ -150,7 +150,7 @@ static enum status record(struct tape *t, const struct tape_call *call,
     if (!t->stopped) {
         char *text = take_write(t->secrets, call, x, s != ST_OK ? err : NULL,
                                 at, clock_mono_ms() - from);
-        if (text != NULL)
+        if (text)
             line_put(t, text);
         free(text);
     }
@@ -178,7 +178,7 @@ static enum status load(struct tape *t, FILE *f, struct err *err)
         const char *wrong = total > FILE_MAX
                                 ? "the file is larger than 256 MiB"
                                 : take_read(&t->arena, line, (size_t)n, &take);
-        if (wrong != NULL) {
+        if (wrong) {
             s = err_set(err, ST_INVALID, "%s:%u: not a recorded exchange: %s",
                         t->path, number, wrong);
             break;
@@ -210,11 +210,11 @@ enum status tape_replay(const char *dir, const char *name, struct tape **ret,
 {
     struct tape *t = tape_new(dir, name);
     FILE *f = fopen(t->path, "re");
-    enum status s = f != NULL
+    enum status s = f
                         ? load(t, f, err)
                         : err_set(err, ST_INVALID, "%s: %s", t->path,
                                   strerror(errno));
-    if (f != NULL)
+    if (f)
         fclose(f);
     *ret = s == ST_OK ? t : NULL;
     if (s != ST_OK) {
@@ -236,7 +236,7 @@ const char *tape_request_id(struct tape *t, const char *type, const char *zone,
 {
     const char *found = NULL;
     pthread_mutex_lock(&t->lock);
-    for (uint32_t i = 0; i < t->takes.n && found == NULL; i++) {
+    for (uint32_t i = 0; i < t->takes.n && !found; i++) {
         const struct take *k = &t->takes.v[i];
         /* A zone that is left open is the plug-in's to choose. */
         bool given = *k->request_id == '\0' || k->spot != spot ||
@@ -248,7 +248,7 @@ const char *tape_request_id(struct tape *t, const char *type, const char *zone,
         if (!given)
             found = k->request_id;
     }
-    if (found != NULL)
+    if (found)
         VEC_PUSH(&t->arena, &t->given, found);
     pthread_mutex_unlock(&t->lock);
     return found;
@@ -267,7 +267,7 @@ static struct take *take_use(struct tape *t, uint32_t i, struct tape_call *call)
     k->used = true;
     if (k->write)
         time_to(t, i);
-    if (call != NULL && k->call != 0 && (k->write || *k->request_id != '\0'))
+    if (call && k->call != 0 && (k->write || *k->request_id != '\0'))
         call->follows = k->call;
     return k;
 }
@@ -277,7 +277,7 @@ static struct take *pick_own(struct tape *t, struct tape_call *call,
                              const char *key)
 {
     uint64_t hash = hash_of(key);
-    for (uint32_t i = 0; call != NULL && i < t->takes.n; i++) {
+    for (uint32_t i = 0; call && i < t->takes.n; i++) {
         const struct take *k = &t->takes.v[i];
         bool own = (call->follows != 0 && k->call == call->follows) ||
                    (*call->request_id != '\0' &&
@@ -297,7 +297,7 @@ static struct take *pick(struct tape *t, struct tape_call *call, const char *key
     for (uint32_t i = 0; i < t->takes.n; i++) {
         struct take *k = &t->takes.v[i];
         if (k->hash != hash || strcmp(k->key, key) != 0 ||
-            (host != NULL && strcmp(k->host, host) != 0))
+            (host && strcmp(k->host, host) != 0))
             continue;
         bool here = k->token || k->write ||
                     (i >= t->floor && i < t->barrier);
@@ -306,13 +306,13 @@ static struct take *pick(struct tape *t, struct tape_call *call, const char *key
         if (k->write)
             continue;
         if (i < t->barrier || k->token) {
-            if (last == NULL || good(k) || !good(last))
+            if (!last || good(k) || !good(last))
                 last = k;
-        } else if (later == NULL) {
+        } else if (!later) {
             later = k;
         }
     }
-    return last != NULL ? last : later;
+    return last ? last : later;
 }
 
 static size_t same(const char *a, const char *b)
@@ -334,7 +334,7 @@ static enum status not_there(const struct tape *t, const char *key,
         const struct take *k = &t->takes.v[i];
         size_t n = same(k->key, key);
         times += strcmp(k->key, key) == 0;
-        if (near == NULL || n > most) {
+        if (!near || n > most) {
             near = k;
             most = n;
         }
@@ -355,7 +355,7 @@ static enum status not_there(const struct tape *t, const char *key,
         err_set(err, ST_INVALID, "recorded otherwise: %s; %s:%u has \"%.*s\", "
                 "asked is \"%.*s\"", what, file, near->line, SHOWN,
                 near->key + differ, SHOWN, key + differ);
-    if (err != NULL)
+    if (err)
         snprintf(err->code, sizeof err->code, "NotRecorded");
     return ST_INVALID;
 }
@@ -364,31 +364,31 @@ static enum status replay(struct tape *t, struct tape_call *call,
                           struct http_exchange *x,
                           struct arena *arena, struct err *err)
 {
-    const char *method = x->method != NULL ? x->method : "GET";
+    const char *method = x->method ? x->method : "GET";
     json_t *bytes = NULL;
     const char *body = "";
     bool removed;
-    if (x->body_len > 0 && memchr(x->body, '\0', x->body_len) == NULL)
+    if (x->body_len > 0 && !memchr(x->body, '\0', x->body_len))
         bytes = json_stringn(x->body, x->body_len);
-    if (x->body_len > 0 && bytes == NULL)
+    if (x->body_len > 0 && !bytes)
         bytes = bytes_json(x->body, x->body_len);
-    if (bytes != NULL)
+    if (bytes)
         body = json_string_value(bytes);
     pthread_mutex_lock(&t->lock);
     body = redact_body(t->secrets, arena, x->url, body, true, &removed);
     const char *url = redact_url(t->secrets, arena, x->url);
     const char *key = take_key(arena, method, url, body);
     struct take *k = pick_own(t, call, key);
-    if (k == NULL)
+    if (!k)
         k = pick(t, call, key, take_host(arena, url));
-    if (k == NULL)
+    if (!k)
         k = pick(t, call, key, NULL);
-    enum status s = k == NULL ? not_there(t, key, err)
+    enum status s = !k ? not_there(t, key, err)
                     : k->failed != ST_OK
                         ? err_set(err, k->failed, "%s (as recorded)", k->text)
                         : ST_OK;
     log_line(LOG_DEBUG, "%s: line %u for %.200s", t->path,
-             k != NULL ? k->line : 0, key);
+             k ? k->line : 0, key);
     pthread_mutex_unlock(&t->lock);
     json_decref(bytes);
     if (s != ST_OK)

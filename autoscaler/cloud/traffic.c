@@ -36,7 +36,7 @@ struct traffic {
 struct traffic *traffic_new(enum traffic_mode mode, const char *dir)
 {
     struct traffic *t = calloc(1, sizeof *t);
-    if (t == NULL || (t->dir = strdup(dir != NULL ? dir : "")) == NULL)
+    if (!t || !(t->dir = strdup(dir ? dir : "")))
         abort();
     t->mode = mode;
     return t;
@@ -44,9 +44,9 @@ struct traffic *traffic_new(enum traffic_mode mode, const char *dir)
 
 void traffic_free(struct traffic *t)
 {
-    if (t == NULL)
+    if (!t)
         return;
-    for (struct traffic_line *l = t->lines, *next; l != NULL; l = next) {
+    for (struct traffic_line *l = t->lines, *next; l; l = next) {
         next = l->next;
         tape_free(l->tape);
         pthread_mutex_destroy(&l->lock);
@@ -61,7 +61,7 @@ static struct traffic_line *line_find(const struct traffic *t,
                                       const char *provider)
 {
     struct traffic_line *l = t->lines;
-    while (l != NULL && strcmp(l->provider, provider) != 0)
+    while (l && strcmp(l->provider, provider) != 0)
         l = l->next;
     return l;
 }
@@ -72,7 +72,7 @@ enum status traffic_join(struct traffic *t, struct provider *p,
     struct traffic_line *l = line_find(t, p->name);
     struct tape *tape = NULL;
     enum status s = ST_OK;
-    if (l == NULL) {
+    if (!l) {
         if (t->mode == TRAFFIC_RECORD)
             s = tape_record(t->dir, p->name, &tape, err);
         else if (t->mode == TRAFFIC_REPLAY)
@@ -80,7 +80,7 @@ enum status traffic_join(struct traffic *t, struct provider *p,
         if (s != ST_OK)
             return s;
         l = calloc(1, sizeof *l);
-        if (l == NULL || (l->provider = strdup(p->name)) == NULL)
+        if (!l || !(l->provider = strdup(p->name)))
             abort();
         pthread_mutex_init(&l->lock, NULL);
         l->tape = tape;
@@ -132,7 +132,7 @@ void traffic_sum(struct traffic *t, const char *provider, struct arena *a,
 {
     struct traffic_line *l = line_find(t, provider);
     *ret = (struct traffic_sum){0};
-    if (l == NULL)
+    if (!l)
         return;
     pthread_mutex_lock(&l->lock);
     minute_move(l);
@@ -150,18 +150,18 @@ const char *traffic_request_id(struct traffic *t, const char *provider,
 {
     struct traffic_line *l =
         t->mode == TRAFFIC_REPLAY ? line_find(t, provider) : NULL;
-    return l != NULL ? tape_request_id(l->tape, type, zone, spot) : NULL;
+    return l ? tape_request_id(l->tape, type, zone, spot) : NULL;
 }
 
 enum status traffic_do(struct traffic_line *l, struct tape_call *call,
                        struct http_client *c, struct http_exchange *x,
                        struct arena *arena, struct err *err)
 {
-    return l->tape != NULL ? tape_do(l->tape, call, c, x, arena, err)
+    return l->tape ? tape_do(l->tape, call, c, x, arena, err)
                            : http_do(c, x, arena, err);
 }
 
 int64_t traffic_behind_ms(const struct traffic_line *l)
 {
-    return l->tape != NULL ? tape_behind_ms(l->tape) : 0;
+    return l->tape ? tape_behind_ms(l->tape) : 0;
 }

@@ -115,7 +115,7 @@ static bool name_check(struct reader *r, const struct ynode *key,
     const char *value = NULL;
 
     grammar_value(r, &name, key, where, &value);
-    return value != NULL;
+    return value;
 }
 
 /* Another plug-in's name stays one: two providers may be of one kind. */
@@ -123,7 +123,7 @@ static bool plugin_is_path(const char *text)
 {
     size_t len = strlen(text);
 
-    return strchr(text, '/') != NULL ||
+    return strchr(text, '/') ||
            (len > 3 && strcmp(text + len - 3, ".so") == 0);
 }
 

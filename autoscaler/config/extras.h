@@ -26,7 +26,7 @@ extern const struct key consolidate_keys[], idle_keys[];
 /* queues.c */
 void queues_key_read(struct reader *r, const struct ynode *v,
                      const char *where, void *target);
-extern const struct key queue_keys[], quota_keys[];
+extern const struct key queue_keys[];
 
 /* kubernetes.c */
 void kubernetes_read(struct reader *r, const struct ynode *v,

@@ -42,7 +42,7 @@ const char *path_resolve(struct arena *arena, const char *folder,
 {
     const char *home;
 
-    if (strncmp(path, "~/", 2) == 0 && (home = getenv("HOME")) != NULL)
+    if (strncmp(path, "~/", 2) == 0 && (home = getenv("HOME")))
         return arena_printf(arena, "%s%s", home, path + 1);
     if (*path == '/' || !*folder)
         return arena_strdup(arena, path);
@@ -330,7 +330,7 @@ void grammar_read_some(struct reader *r, const struct key *keys,
     if (!is_map(r, map, where))
         return;
     for (const struct key *k = keys; k->name; k++)
-        if ((v = ynode_get(map, k->name)) != NULL)
+        if ((v = ynode_get(map, k->name)))
             grammar_value(r, k, v, grammar_where(r, where, k->name), target);
 }
 

@@ -111,7 +111,7 @@ static const char *name_from_path(struct draft *d)
 
 bool pods_is(const struct ynode *root)
 {
-    return ynode_get(root, "podTypes") != NULL;
+    return ynode_get(root, "podTypes");
 }
 
 void pods_read(struct draft *d, const struct ynode *spec,

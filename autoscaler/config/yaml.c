@@ -178,7 +178,7 @@ static void list_read(struct reading *r, struct ynode *v, unsigned depth)
     while (next(r, &e)) {
         struct ynode *item;
         bool end = e.type == YAML_SEQUENCE_END_EVENT;
-        if (!end && (item = node_read(r, &e, depth + 1)) != NULL) {
+        if (!end && (item = node_read(r, &e, depth + 1))) {
             VEC_PUSH(r->arena, &items, item);
             v->weight += item->weight;
         }
@@ -409,7 +409,7 @@ const struct ynode *ynode_path(const struct ynode *map, ...)
     va_list ap;
 
     va_start(ap, map);
-    while (map && (key = va_arg(ap, const char *)) != NULL)
+    while (map && (key = va_arg(ap, const char *)))
         map = ynode_get(map, key);
     va_end(ap);
     return map;

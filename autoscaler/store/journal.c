@@ -1,31 +1,17 @@
 /*
- * journal.c - the journal's file: opening, locking, migrating, committing.
+ * journal.c - the journal's file: opening, migrating, committing.
  *
- * Owns the SQLite handle, its statements and the lock beside the file.  The
- * lock is flock(2) on "<path>.lock": the kernel drops it however the holder
- * dies, and the pid written in it lets the refusal name the holder.  The lock
- * file itself stays: removing it would let two daemons lock two files.
+ * Owns the SQLite handle, its statements and the lock beside the file (hold.c).
  */
 #include "db.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 #define APPLICATION_ID 0x44415654 /* "DAVT" */
 #define BUSY_MS 2000 /* somebody looks at the file with another tool */
-/* A daemon that was killed may have left a child between fork and exec, which
- * still has its lock: wait for it, but only when the holder is dead. */
-enum { ORPHAN_STEPS = 500 };
-static const struct timespec step_time = { .tv_nsec = 10000000 };
 
 /* Step n brings a file from schema n to n + 1; a new file takes them all. */
 static const char *const other_tables =
@@ -73,8 +59,8 @@ static const char *const statements[STMT_COUNT] = {
 
 enum status db_fail(struct journal *j, const char *doing, struct err *err)
 {
-    int rc = j->db != NULL ? sqlite3_errcode(j->db) : SQLITE_NOMEM;
-    const char *said = j->db != NULL ? sqlite3_errmsg(j->db) : "out of memory";
+    int rc = j->db ? sqlite3_errcode(j->db) : SQLITE_NOMEM;
+    const char *said = j->db ? sqlite3_errmsg(j->db) : "out of memory";
     enum status s;
 
     switch (rc & 0xff) {
@@ -99,9 +85,9 @@ enum status db_fail(struct journal *j, const char *doing, struct err *err)
     default:
         s = err_set(err, ST_RETRY, "%s: %s: %s", j->path, doing, said);
     }
-    if (err != NULL)
+    if (err)
         snprintf(err->code, sizeof err->code, "SQLITE_%d",
-                 j->db != NULL ? sqlite3_extended_errcode(j->db) : rc);
+                 j->db ? sqlite3_extended_errcode(j->db) : rc);
     return s;
 }
 
@@ -122,7 +108,7 @@ enum status db_begin(struct journal *j, struct err *err)
     struct err e = { 0 };
 
     if (j->broken.status != ST_OK) {
-        if (err != NULL)
+        if (err)
             *err = j->broken;
         return j->broken.status;
     }
@@ -133,7 +119,7 @@ enum status db_begin(struct journal *j, struct err *err)
         db_fail(j, "cannot begin to write", &e);
         sqlite3_reset(j->stmt[STMT_BEGIN]);
         batch_break(j, &e);
-        if (err != NULL)
+        if (err)
             *err = e;
         return e.status;
     }
@@ -153,7 +139,7 @@ enum status db_write(struct journal *j, enum stmt which, const char *doing,
         sqlite3_reset(s);
         sqlite3_clear_bindings(s);
         batch_break(j, &e);
-        if (err != NULL)
+        if (err)
             *err = e;
         return e.status;
     }
@@ -194,7 +180,7 @@ enum status journal_commit(struct journal *j, struct err *err)
     }
     e = j->broken;
     j->broken = (struct err){ 0 };
-    if (e.status != ST_OK && err != NULL)
+    if (e.status != ST_OK && err)
         *err = e;
     return e.status;
 }
@@ -203,92 +189,17 @@ void db_bind_text(sqlite3_stmt *s, int at, const char *text)
 {
     /* STATIC: the caller's string outlives the step that follows at once.
      * A failed bind leaves NULL, which the table's NOT NULL refuses. */
-    sqlite3_bind_text(s, at, text != NULL ? text : "", -1, SQLITE_STATIC);
+    sqlite3_bind_text(s, at, text ? text : "", -1, SQLITE_STATIC);
 }
 
 const char *db_text(sqlite3_stmt *s, int column)
 {
     const char *t = (const char *)sqlite3_column_text(s, column);
 
-    return t != NULL ? t : "";
+    return t ? t : "";
 }
 
 /* ---- opening ---- */
-
-/* Is the process that the lock file names still there? */
-static bool holder_lives(int fd, char *holder, size_t n)
-{
-    ssize_t got = pread(fd, holder, n - 1, 0);
-    long pid;
-
-    holder[got > 0 ? got : 0] = '\0';
-    holder[strcspn(holder, "\n")] = '\0';
-    pid = strtol(holder, NULL, 10);
-    return pid > 0 && (kill((pid_t)pid, 0) == 0 || errno != ESRCH);
-}
-
-static enum status lock_take(struct journal *j, struct err *err)
-{
-    char name[4096], holder[32] = "";
-    int n;
-
-    if (snprintf(name, sizeof name, "%s.lock", j->path) >= (int)sizeof name)
-        return err_set(err, ST_INVALID, "%.80s...: the path is too long",
-                       j->path);
-    j->lock_fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (j->lock_fd < 0)
-        return err_set(err, ST_INVALID,
-                       "%s: cannot be created: %s; `state:` needs a directory"
-                       " that exists and may be written", name,
-                       strerror(errno));
-    for (int step = 0; flock(j->lock_fd, LOCK_EX | LOCK_NB) != 0;) {
-        if (errno == EINTR)
-            continue;
-        if (errno != EWOULDBLOCK)
-            return err_set(err, ST_INVALID, "%s: cannot be locked: %s", name,
-                           strerror(errno));
-        if (!holder_lives(j->lock_fd, holder, sizeof holder) &&
-            step++ < ORPHAN_STEPS) {
-            nanosleep(&step_time, NULL);
-            continue;
-        }
-        return err_set(err, ST_RETRY,
-                       "%s: another davit uses it already (process %s); two on"
-                       " one journal would launch everything twice", j->path,
-                       holder[0] != '\0' ? holder : "unknown");
-    }
-    n = snprintf(holder, sizeof holder, "%ld\n", (long)getpid());
-    /* The text only helps people: failing to write it is no failure. */
-    if (ftruncate(j->lock_fd, 0) != 0 ||
-        pwrite(j->lock_fd, holder, (size_t)n, 0) != n)
-        return ST_OK;
-    return ST_OK;
-}
-
-/* Makes the file ours to read alone, and its name durable. */
-static enum status file_create(struct journal *j, struct err *err)
-{
-    int fd = open(j->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    char *dir, *slash;
-
-    if (fd < 0)
-        return err_set(err, ST_INVALID, "%s: cannot be opened: %s", j->path,
-                       strerror(errno));
-    close(fd);
-    dir = strdup(j->path);
-    if (dir == NULL)
-        abort();
-    slash = strrchr(dir, '/');
-    if (slash != NULL)
-        slash[slash == dir ? 1 : 0] = '\0';
-    fd = open(slash != NULL ? dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    free(dir);
-    if (fd >= 0) {
-        fsync(fd); /* some file systems refuse; SQLite itself goes on too */
-        close(fd);
-    }
-    return ST_OK;
-}
 
 static bool read_int(struct journal *j, const char *sql, int64_t *ret)
 {
@@ -377,7 +288,7 @@ static enum status prepare_all(struct journal *j, struct err *err)
                         "%s: has not the tables it should have (%s); move it"
                         " away to start with an empty one", j->path,
                         sqlite3_errmsg(j->db));
-        else if (j->stmt[i] == NULL)
+        else if (!j->stmt[i])
             s = db_fail(j, "cannot be read", err);
     }
     free(put);
@@ -385,20 +296,18 @@ static enum status prepare_all(struct journal *j, struct err *err)
     return s;
 }
 
-static enum status open_all(struct journal *j, struct err *err)
+static enum status open_all(struct journal *j, const char *vfs,
+                            struct err *err)
 {
     enum status s = ST_OK;
     int rc;
 
-    if (strcmp(j->path, JOURNAL_IN_MEMORY) != 0) {
-        s = lock_take(j, err);
-        if (s == ST_OK)
-            s = file_create(j, err);
-    }
+    if (strcmp(j->path, JOURNAL_IN_MEMORY) != 0)
+        s = hold_take(j->path, vfs, &j->hold, err);
     if (s != ST_OK)
         return s;
-    if (sqlite3_open_v2(j->path, &j->db,
-                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) !=
+    if (sqlite3_open_v2(j->path, &j->db, SQLITE_OPEN_READWRITE |
+                        SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, vfs) !=
         SQLITE_OK)
         return db_fail(j, "cannot be opened", err);
     sqlite3_extended_result_codes(j->db, 1);
@@ -422,16 +331,15 @@ static enum status open_all(struct journal *j, struct err *err)
     return db_read_end(j, STMT_EVENT_LAST, rc, "cannot read the events", err);
 }
 
-enum status journal_open(const char *path, struct journal **ret,
-                         struct err *err)
+enum status journal_open(const char *path, const char *vfs,
+                         struct journal **ret, struct err *err)
 {
     struct journal *j = calloc(1, sizeof *j);
     enum status s;
 
-    if (j == NULL || (j->path = strdup(path)) == NULL)
+    if (!j || !(j->path = strdup(path)))
         abort();
-    j->lock_fd = -1;
-    s = open_all(j, err);
+    s = open_all(j, vfs, err);
     if (s != ST_OK) {
         journal_close(j);
         j = NULL;
@@ -442,15 +350,14 @@ enum status journal_open(const char *path, struct journal **ret,
 
 void journal_close(struct journal *j)
 {
-    if (j == NULL)
+    if (!j)
         return;
     /* What was not committed was not promised: SQLite rolls it back. */
     for (int i = 0; i < STMT_COUNT; i++)
         sqlite3_finalize(j->stmt[i]);
     mirror_done(j);
     sqlite3_close(j->db);
-    if (j->lock_fd >= 0)
-        close(j->lock_fd);
+    hold_release(j->hold);
     free(j->path);
     free(j);
 }

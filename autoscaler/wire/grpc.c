@@ -51,11 +51,6 @@ const char *grpc_code_name(enum grpc_code c)
     return code_of(c)->name;
 }
 
-enum status grpc_code_status(enum grpc_code c)
-{
-    return code_of(c)->status;
-}
-
 static int hex(char c)
 {
     if (c >= '0' && c <= '9')

@@ -45,7 +45,6 @@ enum status grpc_do(struct grpc_call *call, struct arena *arena,
                     struct err *err);
 
 const char *grpc_code_name(enum grpc_code c);   /* "UNAVAILABLE" */
-enum status grpc_code_status(enum grpc_code c); /* what to do about it */
 
 /* "%20" to " ", in the arena; a bad escape stays as it is, control characters
  * and invalid UTF-8 become '?'. */

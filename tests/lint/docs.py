@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Links of our documents lead somewhere; every reason and command is told of."""
+"""Links of our documents lead somewhere."""
 import pathlib
 import re
 import sys

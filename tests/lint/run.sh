@@ -1,5 +1,6 @@
 #!/bin/bash
-# Every lint; prints a line each and ends with a count.
+# Every lint; prints a line each and ends with a count.  What the objects say is
+# read from build/release.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 passed=0
@@ -13,9 +14,9 @@ check() {
         printf '%s\nFAIL  %s\n' "$out" "$*"
     fi
 }
-check "${DAVIT_PYTHON:-python3}" tests/lint/layers.py
-check bash tests/lint/purity.sh
+for lint in layers folders purity rings unused docs; do
+    check "${DAVIT_PYTHON:-python3}" tests/lint/$lint.py
+done
 check bash tests/lint/banned.sh
-check "${DAVIT_PYTHON:-python3}" tests/lint/docs.py
 echo "lint: $passed passed, $failed failed"
 [ "$failed" -eq 0 ]

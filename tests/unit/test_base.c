@@ -1,16 +1,21 @@
 /*
- * test_base.c - arena, buf, suggest, mailbox and workers.
+ * test_base.c - alloc, arena, buf, suggest, mailbox and workers.
  */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -39,6 +44,74 @@ static void arena_zeroes_and_grows(void **state)
         arena_reset(&a);
     }
     arena_done(&a);
+}
+
+static void a_vector_without_an_arena_is_on_the_heap(void **state)
+{
+    VEC(int) v = {0};
+
+    (void)state;
+    for (int i = 0; i < 1000; i++)
+        VEC_PUSH(NULL, &v, i);
+    for (int i = 0; i < 1000; i++)
+        assert_int_equal(v.v[i], i);
+    free(v.v);
+}
+
+/* How a child ends that asks for more than there is. */
+static int end_of(void (*ask)(void))
+{
+    pid_t child = fork();
+    int how = 0;
+
+    if (child == 0) {
+        fclose(stderr);
+        ask();
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &how, 0), child);
+    return WIFSIGNALED(how) ? WTERMSIG(how) : -WEXITSTATUS(how);
+}
+
+static void ask_too_many(void)
+{
+    mem_resize(NULL, SIZE_MAX / 4 + 2, 4);  /* 4 bytes, if it wrapped */
+}
+
+static void ask_nothing_of_null(void)
+{
+    mem_must(NULL);
+}
+
+static void ask_little(void)
+{
+    free(mem_resize(NULL, 1, 4));
+}
+
+static void memory_is_had_or_the_process_ends(void **state)
+{
+    char *s;
+    int *v;
+
+    (void)state;
+    free(mem_alloc(0));
+    free(mem_resize(NULL, 0, 0));
+    v = MEM_ARRAY(int, 100);
+    for (int i = 0; i < 100; i++)
+        assert_int_equal(v[i], 0);
+    v[99] = 7;
+    v = mem_resize(v, 200, sizeof *v);
+    assert_int_equal(v[99], 7);
+    free(v);
+    s = mem_strdup(NULL);
+    assert_string_equal(s, "");
+    free(s);
+    s = mem_strndup("word", 2);
+    assert_string_equal(s, "wo");
+    free(s);
+    assert_int_equal(end_of(ask_too_many), SIGABRT);
+    assert_int_equal(end_of(ask_nothing_of_null), SIGABRT);
+    assert_int_equal(end_of(ask_little), 0);
 }
 
 static void buf_keeps_its_ceiling(void **state)
@@ -192,6 +265,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arena_zeroes_and_grows),
+        cmocka_unit_test(a_vector_without_an_arena_is_on_the_heap),
+        cmocka_unit_test(memory_is_had_or_the_process_ends),
         cmocka_unit_test(buf_keeps_its_ceiling),
         cmocka_unit_test(suggest_finds_near_words_only),
         cmocka_unit_test(err_prefix_keeps_the_text),

@@ -1,0 +1,160 @@
+/*
+ * test_base_hash.c - the hash table against a plain array, and the hashes that
+ * are stored.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "base/hash.h"
+
+/* Few hashes for many items, so that they share and wrap. */
+struct thing { uint64_t hash; bool in; };
+
+enum { THINGS = 300, STEPS = 20000 };
+
+static uint64_t next_random(uint64_t *x)
+{
+    *x ^= *x << 13;
+    *x ^= *x >> 7;
+    *x ^= *x << 17;
+    return *x;
+}
+
+static bool holds(const struct hash *t, const struct thing *x)
+{
+    const struct thing *y;
+    int found = 0;
+
+    for (uint32_t at = 0; (y = hash_next(t, x->hash, &at));) {
+        assert_true(y->hash == x->hash);
+        found += y == x;
+    }
+    assert_true(found <= 1);
+    return found;
+}
+
+static void compare(const struct hash *t, const struct thing *v)
+{
+    uint32_t n = 0, each = 0;
+
+    for (int i = 0; i < THINGS; i++) {
+        assert_int_equal(holds(t, &v[i]), v[i].in);
+        n += v[i].in;
+    }
+    for (uint32_t at = 0; hash_each(t, &at);)
+        each++;
+    assert_int_equal(t->n, n);
+    assert_int_equal(each, n);
+}
+
+static void run(struct arena *arena, uint64_t seed, uint64_t hashes)
+{
+    struct thing v[THINGS];
+    struct hash t;
+
+    hash_init(&t, arena, 0);
+    for (int i = 0; i < THINGS; i++)
+        v[i] = (struct thing){.hash = next_random(&seed) % hashes};
+    for (int i = 0; i < STEPS; i++) {
+        struct thing *x = &v[next_random(&seed) % THINGS];
+
+        if (x->in)
+            assert_true(hash_remove(&t, x->hash, x));
+        else
+            hash_add(&t, x->hash, x);
+        x->in = !x->in;
+        assert_false(hash_remove(&t, x->hash + 1, x));
+        if (i % 500 == 0)
+            compare(&t, v);
+    }
+    compare(&t, v);
+    assert_true(t.size <= 4 * THINGS);  /* gaps are used again */
+    hash_done(&t);
+    assert_null(hash_next(&t, 1, &(uint32_t){0}));
+}
+
+static void it_is_what_a_plain_array_is(void **state)
+{
+    uint64_t seed = (uint64_t)time(NULL) * 2 + 1;
+    struct arena a = {0};
+
+    (void)state;
+    print_message("hash table, seed %llu\n", (unsigned long long)seed);
+    run(NULL, seed, UINT64_MAX);
+    run(NULL, seed, 40);
+    run(NULL, seed, 1);
+    run(&a, seed, 100);
+    arena_done(&a);
+}
+
+static void all_may_be_removed_on_the_way(void **state)
+{
+    struct thing v[THINGS], *x;
+    struct hash t = {0};
+
+    (void)state;
+    for (int i = 0; i < THINGS; i++)
+        hash_add(&t, (uint64_t)i % 7, &v[i]);
+    for (int i = 0; i < THINGS; i++)
+        v[i] = (struct thing){.hash = (uint64_t)i % 7};
+    for (uint32_t at = 0; (x = hash_each(&t, &at));)
+        if (x->hash % 2)
+            assert_true(hash_remove(&t, x->hash, x));
+    for (uint32_t at = 0; (x = hash_each(&t, &at));)
+        assert_int_equal(x->hash % 2, 0);
+    assert_int_equal(t.n, THINGS - 3 * 43);
+    hash_clear(&t);
+    assert_null(hash_each(&t, &(uint32_t){0}));
+    hash_add(&t, 5, v);
+    assert_ptr_equal(hash_next(&t, 5, &(uint32_t){0}), v);
+    hash_done(&t);
+}
+
+static void numbers_are_items_too(void **state)
+{
+    struct arena a = {0};
+    struct hash t;
+    uint32_t at = 0, size;
+
+    (void)state;
+    hash_init(&t, &a, 1000);
+    size = t.size;
+    for (uint32_t i = 0; i < 1000; i++)
+        hash_add_index(&t, i, i);
+    assert_int_equal(t.size, size);  /* as many as were announced */
+    assert_int_equal(hash_next_index(&t, 0, &at), 0);
+    assert_int_equal(hash_next_index(&t, 0, &at), HASH_NONE);
+    assert_int_equal(hash_next_index(&t, 999, &(uint32_t){0}), 999);
+    assert_int_equal(hash_next_index(&t, 1000, &(uint32_t){0}), HASH_NONE);
+    arena_done(&a);
+}
+
+/* Journals and names hold these: a change would make every node type new. */
+static void stored_hashes_stay(void **state)
+{
+    (void)state;
+    assert_true(hash_text(HASH_SEED, "") == UINT64_C(0xaf63bd4c8601b7df));
+    assert_true(hash_text(HASH_SEED, "a") == UINT64_C(0x089be207b544f1e4));
+    assert_true(hash_text(hash_text(HASH_SEED, "ab"), "c") !=
+                hash_text(hash_text(HASH_SEED, "a"), "bc"));
+    assert_true(hash_bytes(1, "abcdefgh", 8) != hash_bytes(1, "abcdefgi", 8));
+    assert_true(hash_bytes(1, "abc", 3) != hash_bytes(1, "abc\0", 4));
+    assert_true(hash_number(hash_number(0, 1), 2) !=
+                hash_number(hash_number(0, 2), 1));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_is_what_a_plain_array_is),
+        cmocka_unit_test(all_may_be_removed_on_the_way),
+        cmocka_unit_test(numbers_are_items_too),
+        cmocka_unit_test(stored_hashes_stay),
+    };
+    return cmocka_run_group_tests_name("hash", tests, NULL, NULL);
+}
