@@ -19,8 +19,8 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PY = os.environ.get("DAVIT_PYTHON", sys.executable)
 CLOUDS_PY = os.environ.get("DAVIT_CLOUDS_PYTHON", sys.executable)
-KEEPER = [sys.executable, os.path.join(ROOT, "tests", "keeper.py")]
-PYTEST = [os.path.join(ROOT, "tests", "outcomes.py"), "-q", "-rs", "-p", "no:cacheprovider"]
+KEEPER = [sys.executable, os.path.join(ROOT, "tests/lib/keeper.py")]
+PYTEST = [os.path.join(ROOT, "tests/lib/outcomes.py"), "-q", "-rs"]
 SECOND_TRIES = 5  # more failures than these are no accident
 
 

@@ -44,7 +44,7 @@ $(B)/tests/plugins/davit-stamp.so: tests/bench/stamp.c autoscaler/provider.h $(B
 
 .PHONY: bench
 bench:  ## latency, memory and rate of the daemon, with real Ray
-	@py=$$(tests/setup.sh test) && $(MAKE) -s all $(B)/tests/plugins/davit-stamp.so && PATH="$$py/bin:$$PATH" tests/netns.sh $$py/bin/python tests/bench/bench_loop.py
+	@py=$$(tests/setup.sh test) && $(MAKE) -s all $(B)/tests/plugins/davit-stamp.so && PATH="$$py/bin:$$PATH" PYTHONPATH=tests tests/netns.sh $$py/bin/python tests/bench/bench_loop.py
 
 check-clouds:  ## the clouds' plug-ins against moto and servers judged by the vendors' schemas
 	@$(CHECK) clouds-eks clouds-gke clouds-aks e2e-eks e2e-gke e2e-aks

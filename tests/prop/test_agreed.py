@@ -6,29 +6,18 @@ demand is large).
 import json
 import os
 import random
-import subprocess
-import sys
-import tempfile
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, os.path.dirname(HERE)]
-import check_plan  # noqa: E402
-import worlds      # noqa: E402
+import check_plan
+import worlds
+from lib.plan import davit_plan
 
-ROOT = os.path.dirname(os.path.dirname(HERE))
-DAVIT = os.environ.get("DAVIT") or os.path.join(ROOT, "build/release/davit")
 SEED = int(os.environ.get("PLAN_SEED", "1"))
 WORLDS = max(int(os.environ.get("PLAN_WORLDS", "400")) // 10, 1)
 AT_ONCE, THOUGHT = "1ms", "50ms"
 
 
 def plan_of(snapshot, budget=AT_ONCE):
-    with tempfile.NamedTemporaryFile("w", suffix=".json") as f:
-        json.dump(snapshot, f)
-        f.flush()
-        p = subprocess.run([DAVIT, "plan", "--json", "--budget", budget, f.name], text=True, capture_output=True, timeout=60)
-    assert p.stdout.startswith("{"), f"exit {p.returncode}: {p.stderr[:500]}"
-    plan = json.loads(p.stdout)
+    plan = json.loads(davit_plan(snapshot, "--budget", budget))
     bad = check_plan.check(snapshot, plan)
     assert not bad, "; ".join(bad[:5])
     return plan

@@ -1,9 +1,7 @@
 """Ray's own scheduler as the oracle, on random cases (needs Ray)."""
 import os
-import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import ray_differential  # noqa: E402
+import ray_differential
 
 
 def test_same_as_ray():
