@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "../base/suggest.h"
-#include "../model/codec.h"
+#include "../codec/codec.h"
 #include "../store/kube_state.h"
 
 /* Together they must leave the planner room for what the head asks: it plans

@@ -5,7 +5,8 @@ import random
 import subprocess
 import time
 
-from daemon import DAVIT, Daemon
+from lib import DAVIT
+from lib.daemon import Daemon
 
 CONFIG = """
 cluster: think

@@ -44,7 +44,7 @@ static void backoff_emit(struct providers *p, const struct backoff *r,
     if (r->until_ms != INT64_MAX)
         snprintf(how_long, sizeof how_long, "for %lld s",
                  (long long)(r->until_ms - p->env->now_ms) / 1000);
-    emit(p->env, "offer.set_aside", *r->of.type ? r->of.type : provider,
+    emit(p->env, "offer.backoff", *r->of.type ? r->of.type : provider,
          status_name(r->why), "%s%s%s %s", provider, *r->of.zone ? " " : "",
          r->of.zone, how_long);
 }

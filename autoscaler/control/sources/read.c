@@ -57,7 +57,7 @@ static void read_failed(struct sources *s, struct source *h,
     snprintf(h->problem, sizeof h->problem, "%s", j->err.text);
     atomic_fetch_add(&s->env->metrics.source_failures, 1);
     if (h->failures == FAILURES_TOLD || (j->status == ST_AUTH && h->failures == 1))
-        emit(s->env, "head.down", h->address, status_name(j->status), "%s",
+        emit(s->env, "source.down", h->address, status_name(j->status), "%s",
              j->err.text);
 }
 
@@ -97,7 +97,7 @@ static void view_taken(struct sources *s, struct source *h,
     s->env->news = s->env->news || !h->view || h->failures > 0 ||
                    !source_view_same(h->view, j->view);
     if (h->failures >= FAILURES_TOLD || !h->view || *h->problem)
-        emit(s->env, "head.up", h->address, "", "session %s, %u nodes",
+        emit(s->env, "source.up", h->address, "", "session %s, %u nodes",
              j->view->session, j->view->n_nodes);
     if (!j->view->v2 && !h->v1_emitted) {
         h->v1_emitted = true;
