@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Random scheduler cases, answered by Ray's own scheduler and by Davit.
 
-usage: ray_differential.py [--seed N] [--cases N] [--keep FILE] [-v]
+usage: PYTHONPATH=tests ray_differential.py [--seed N] [--cases N] [--keep FILE] [-v]
 Needs a Python with Ray 2.60 (only its scheduler module runs: no cluster).
 Feasibility and forced ends must be equal, launches equal, cheaper or fewer.
 Which of several nodes a demand keeps from being idle is Ray's order of input,

@@ -1,6 +1,6 @@
 """Records pods as a real API server gives them back: tests/unit/kube/pods.json, which test_wire_pods.c reads.
 
-    DAVIT_K8S_BINS=... tests/netns.sh python tests/unit/kube/record.py
+    DAVIT_K8S_BINS=... PYTHONPATH=tests tests/netns.sh python tests/unit/kube/record.py
 
 Each row says what it is about, the pod, and what is expected of it.  Pods that no API server would take are changed
 after they were recorded.
