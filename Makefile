@@ -51,10 +51,10 @@ $(B)/flags: FORCE
 .PHONY: FORCE
 FORCE:
 
-$(B)/gen/%.pb-c.c $(B)/gen/%.pb-c.h: autoscaler/wire/%.proto
+$(B)/gen/%.pb-c.c $(B)/gen/%.pb-c.h: autoscaler/wire/ray/%.proto
 	$(call say,GEN,$@)
 	@mkdir -p $(B)/gen
-	$(Q)protoc-c --c_out=$(B)/gen --proto_path=autoscaler/wire $<
+	$(Q)protoc-c --c_out=$(B)/gen --proto_path=autoscaler/wire/ray $<
 
 $(B)/gen/%.o: $(B)/gen/%.c $(B)/flags
 	$(call say,CC,$@)

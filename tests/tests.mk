@@ -1,15 +1,23 @@
 # tests.mk - included by the Makefile: every test there is, by name.
 
-include tests/fuzz/fuzz.mk tests/plugin/plugin.mk tests/contract/contract.mk tests/exec/exec.mk tests/bench/bench.mk tests/clouds/clouds.mk
+include tests/fuzz/fuzz.mk tests/prop/prop.mk tests/plugin/plugin.mk tests/contract/contract.mk tests/exec/exec.mk tests/bench/bench.mk tests/clouds/clouds.mk
 
 UNIT_SRCS := $(sort $(wildcard tests/unit/test_*.c))
 UNIT_BINS := $(UNIT_SRCS:tests/unit/%.c=$(B)/tests/%)
 CMOCKA_LIBS = $(shell pkg-config --libs cmocka 2>/dev/null)
 
-$(B)/tests/%: tests/unit/%.c $(B)/libdavit.a $(B)/libkit.a $(B)/flags
+# What simulations play: tests/played/.
+PLAYED_OBJS := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/played/*.c)))
+$(PLAYED_OBJS): CPPFLAGS += -Iautoscaler
+
+$(B)/libplayed.a: $(PLAYED_OBJS)
+	$(call say,AR,$@)
+	$(Q)rm -f $@; ar rcs $@ $^
+
+$(B)/tests/%: tests/unit/%.c $(B)/libplayed.a $(B)/libdavit.a $(B)/libkit.a $(B)/flags
 	$(call say,TEST,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) -Wno-conversion $(CPPFLAGS) $(PKG_CFLAGS) -Iautoscaler -MMD -MP $(LDFLAGS) -o $@ $< $(B)/libdavit.a $(B)/libkit.a $(CMOCKA_LIBS) $(PKG_LIBS) -ldl -lpthread -lm
+	$(Q)$(CC) $(CFLAGS) -Wno-conversion $(CPPFLAGS) $(PKG_CFLAGS) -Iautoscaler -MMD -MP $(LDFLAGS) -o $@ $< $(B)/libplayed.a $(B)/libdavit.a $(B)/libkit.a $(CMOCKA_LIBS) $(PKG_LIBS) -ldl -lpthread -lm
 
 .PHONY: check-unit build-unit
 build-unit: all $(UNIT_BINS) $(TEST_SOS)
@@ -23,7 +31,7 @@ setup:
 
 # What suites build in build/release is built before they start side by side.
 .PHONY: test-tools
-test-tools: all $(B)/bench_plan $(TEST_SOS) $(CHECK_PROVIDER) $(CLOUD_TOOLS)
+test-tools: all $(B)/bench_plan $(B)/lp_solve $(TEST_SOS) $(CHECK_PROVIDER) $(CLOUD_TOOLS)
 
 K8S = tests/setup.sh test >/dev/null && DAVIT_K8S_BINS=$$(tests/setup.sh k8s) && export DAVIT_K8S_BINS
 BUILD = $(MAKE) -s $(if $(filter -j%,$(MAKEFLAGS)),,-j$$(nproc))
@@ -34,7 +42,7 @@ check:  ## everything, real Ray and a real Kubernetes control plane included, se
 	@$(K8S) && $(CHECK)
 
 check-fast:  ## what only computes: lint, unit, fuzz, prop with fewer worlds, cases; two minutes on two cores
-	@py=$$(tests/setup.sh test) && $(BUILD) all $(B)/bench_plan && $(BUILD) VARIANT=debug build-unit build-fuzz && DAVIT_PYTHON=$$py/bin/python PATH="$$py/bin:$$PATH" $$py/bin/python tests/check.py --fast
+	@py=$$(tests/setup.sh test) && $(BUILD) all $(B)/bench_plan $(B)/lp_solve && $(BUILD) VARIANT=debug build-unit build-fuzz && DAVIT_PYTHON=$$py/bin/python PATH="$$py/bin:$$PATH" $$py/bin/python tests/check.py --fast
 
 check-k8s:  ## the tests on a real Kubernetes control plane, built first: once, ten to fifteen minutes
 	@$(K8S) && $(CHECK) k8s k8s-pods

@@ -174,13 +174,13 @@ static void protect(struct visit *w, bool on)
     if (i == NONE) {
         visit_error(w, 404, "NOT_FOUND", w->arg, "there is no node of this "
                     "name; see /v1/nodes");
-    } else if (v.facts->nodes[i].foreign || v.facts->nodes[i].head) {
+    } else if (v.snapshot->nodes[i].unmanaged || v.snapshot->nodes[i].head) {
         visit_error(w, 400, "INVALID", w->arg, "this node is %s: it is never "
-                    "ended anyway", v.facts->nodes[i].head ? "the Ray head"
+                    "ended anyway", v.snapshot->nodes[i].head ? "the Ray head"
                                                            : "not ours");
     } else {
         a = ask_new(w->server->yard, COMMAND_PROTECT);
-        a->cmd.machine = arena_strdup(&a->cmd.arena, v.facts->nodes[i].id);
+        a->cmd.machine = arena_strdup(&a->cmd.arena, v.snapshot->nodes[i].id);
         a->cmd.on = on;
         ask_control(w, a, protect_answer);
     }

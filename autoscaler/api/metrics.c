@@ -85,23 +85,23 @@ struct counts { uint32_t by[STATE_COUNT]; uint32_t failed; };
 static struct counts *count_types(struct view *v, struct counts *ret_other)
 {
     struct counts *c = ARENA_ARRAY(&v->arena, struct counts,
-                                   v->facts->n_types);
+                                   v->snapshot->n_types);
 
     *ret_other = (struct counts){0};
-    for (uint32_t i = 0; i < v->facts->n_nodes; i++) {
-        const struct fact_node *n = &v->facts->nodes[i];
-        uint32_t sn = v->node_of_fact[i];
+    for (uint32_t i = 0; i < v->snapshot->n_nodes; i++) {
+        const struct snap_node *n = &v->snapshot->nodes[i];
+        uint32_t sn = v->node_of_snap[i];
         uint32_t t = sn == NONE ? NONE : v->s->nodes[sn].type;
 
         if (n->head)
             continue;
-        t = t == NONE ? NONE : v->fact_of_type[t];
+        t = t == NONE ? NONE : v->snap_of_type[t];
         (t == NONE ? ret_other : &c[t])->by[n->state]++;
     }
     for (uint32_t i = 0; i < v->page->n_failures; i++) {
-        const struct fact_type *t = view_type(v, v->page->failures[i].type);
+        const struct snap_type *t = view_type(v, v->page->failures[i].type);
 
-        (t ? &c[t - v->facts->types] : ret_other)->failed++;
+        (t ? &c[t - v->snapshot->types] : ret_other)->failed++;
     }
     return c;
 }
@@ -110,24 +110,24 @@ static void write_nodes(struct buf *b, struct view *v, const struct counts *c,
                         const struct counts *other)
 {
     head(b, "davit_nodes", "gauge", "Nodes by type and state");
-    for (uint32_t t = 0; t <= v->facts->n_types; t++)
+    for (uint32_t t = 0; t <= v->snapshot->n_types; t++)
         for (uint32_t s = 0; s < STATE_COUNT; s++) {
-            bool last = t == v->facts->n_types;
+            bool last = t == v->snapshot->n_types;
             uint32_t n = last ? other->by[s] : c[t].by[s];
 
             if (n == 0 && (last || s != STATE_READY))
                 continue;
             buf_str(b, "davit_nodes{");
-            label(b, "type", last ? "" : v->facts->types[t].name);
+            label(b, "type", last ? "" : v->snapshot->types[t].name);
             label(b, ",state", state_name((enum machine_state)s));
             buf_printf(b, "} %u\n", n);
         }
     head(b, "davit_type_max", "gauge", "max of a node type, where it has one");
-    for (uint32_t t = 0; t < v->facts->n_types; t++)
-        if (v->facts->types[t].max != UNLIMITED) {
+    for (uint32_t t = 0; t < v->snapshot->n_types; t++)
+        if (v->snapshot->types[t].max != UNLIMITED) {
             buf_str(b, "davit_type_max{");
-            label(b, "type", v->facts->types[t].name);
-            buf_printf(b, "} %u\n", v->facts->types[t].max);
+            label(b, "type", v->snapshot->types[t].name);
+            buf_printf(b, "} %u\n", v->snapshot->types[t].max);
         }
 }
 
@@ -200,8 +200,8 @@ static void write_state(struct buf *b, struct view *v)
     const struct status_page *p = v->page;
     int64_t cost = 0;
 
-    for (uint32_t i = 0; i < v->facts->n_nodes; i++)
-        if (v->facts->nodes[i].state != STATE_GONE && view_node_price(v, i) > 0)
+    for (uint32_t i = 0; i < v->snapshot->n_nodes; i++)
+        if (v->snapshot->nodes[i].state != STATE_GONE && view_node_price(v, i) > 0)
             cost += view_node_price(v, i);
     head(b, "davit_cost_per_hour_dollars", "gauge",
          "List price of all machines not gone");
@@ -227,7 +227,7 @@ static void write_state(struct buf *b, struct view *v)
     head(b, "davit_build_info", "gauge", "The version, as a label");
     buf_str(b, "davit_build_info{");
     label(b, "version", p->version);
-    label(b, ",cluster", v->facts->cluster);
+    label(b, ",cluster", v->snapshot->cluster);
     buf_str(b, "} 1\n");
 }
 
@@ -254,24 +254,24 @@ static void ray_one(struct buf *b, struct view *v, const char *name,
 
 static void ray_nodes(struct buf *b, struct view *v, const struct counts *c)
 {
-    uint32_t n = v->facts->n_types;
+    uint32_t n = v->snapshot->n_types;
 
     head(b, "autoscaler_pending_nodes", "gauge", "Nodes that are starting");
     for (uint32_t t = 0; t < n; t++)
         ray_line(b, v, "autoscaler_pending_nodes", "NodeType",
-                 v->facts->types[t].name,
+                 v->snapshot->types[t].name,
                  (uintmax_t)c[t].by[STATE_INTENDED] + c[t].by[STATE_REQUESTED] +
                      c[t].by[STATE_STARTING]);
     head(b, "autoscaler_active_nodes", "gauge", "Nodes that are ready");
     for (uint32_t t = 0; t < n; t++)
         ray_line(b, v, "autoscaler_active_nodes", "NodeType",
-                 v->facts->types[t].name,
+                 v->snapshot->types[t].name,
                  (uintmax_t)c[t].by[STATE_READY] + c[t].by[STATE_DRAINING]);
     head(b, "autoscaler_recently_failed_nodes", "gauge",
          "Launches that failed lately");
     for (uint32_t t = 0; t < n; t++)
         ray_line(b, v, "autoscaler_recently_failed_nodes", "NodeType",
-                 v->facts->types[t].name, c[t].failed);
+                 v->snapshot->types[t].name, c[t].failed);
 }
 
 /* Of a node type, or there on a node.  Names that only a request has, and those
@@ -281,8 +281,8 @@ static bool is_lasting(const struct view *v, const char *name, bool there)
     if (strncmp(name, "davit.io/", 9) == 0 ||
         strncmp(name, "host port ", 10) == 0)
         return false;
-    for (uint32_t t = 0; t < v->facts->n_types && !there; t++) {
-        const struct qtys *q = &v->facts->types[t].resources;
+    for (uint32_t t = 0; t < v->snapshot->n_types && !there; t++) {
+        const struct qtys *q = &v->snapshot->types[t].resources;
 
         for (uint32_t i = 0; i < q->n && !there; i++)
             there = strcmp(q->v[i].name, name) == 0;
@@ -298,12 +298,12 @@ static void ray_resources(struct buf *b, struct view *v)
     char text[32];
 
     for (uint32_t i = 0; i < v->s->n_nodes; i++) {
-        const struct sn_node *x = &v->s->nodes[i];
+        const struct pb_node *x = &v->s->nodes[i];
 
         if (!view_counts(x->state))
             continue;
         for (uint32_t c = 0; c < n; c++)
-            (x->template_room ? pending : now)[c] += sn_row(v->s, x->total)[c];
+            (x->template_room ? pending : now)[c] += pb_row(v->s, x->total)[c];
     }
     for (int part = 0; part < 2; part++) {
         const char *name = part ? "autoscaler_pending_resources"
@@ -334,7 +334,7 @@ static void ray_resources(struct buf *b, struct view *v)
     X(failed_create_nodes, launch_failures, "Launches that failed")           \
     X(node_launch_exceptions, launch_failures, "Launches that failed")        \
     X(successful_updates, joined, "Nodes that became ready")                  \
-    X(update_loop_exceptions, head_failures, "Reads of the head that failed") \
+    X(update_loop_exceptions, source_failures, "Reads of the head that failed") \
     X(reset_exceptions, reload_failures, "Configurations refused")            \
     X(config_validation_exceptions, reload_failures, "Configurations refused") \
     X(drain_node_exceptions, drains_refused, "Drains the head refused")
@@ -349,7 +349,7 @@ static void write_ray(struct buf *b, struct view *v, const struct metrics *m,
     uintmax_t active = 0, starting = 0, ticks = atomic_load(&m->ticks);
     char text[32];
 
-    for (uint32_t t = 0; t < v->facts->n_types; t++) {
+    for (uint32_t t = 0; t < v->snapshot->n_types; t++) {
         active += c[t].by[STATE_READY] + c[t].by[STATE_DRAINING];
         starting += c[t].by[STATE_STARTING];
     }

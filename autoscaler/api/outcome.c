@@ -15,7 +15,7 @@ static bool *mine_of(struct view *v, const char *owner, bool *ret_any)
 
     *ret_any = false;
     for (uint32_t d = 0; d < v->s->n_demands; d++) {
-        const struct sn_demand *q = &v->s->demands[d];
+        const struct pb_demand *q = &v->s->demands[d];
 
         mine[d] = q->source == SOURCE_REQUEST &&
                   strcmp(view_str(v, q->owner), owner) == 0;
@@ -25,7 +25,7 @@ static bool *mine_of(struct view *v, const char *owner, bool *ret_any)
 }
 
 /* Does one of these placements hold a bundle of a demand that is marked? */
-static bool holds(const struct view *v, uint32_t first, uint32_t n,
+static bool previous(const struct view *v, uint32_t first, uint32_t n,
                   const bool *mine)
 {
     for (uint32_t i = 0; i < n; i++)
@@ -37,7 +37,7 @@ static bool holds(const struct view *v, uint32_t first, uint32_t n,
 /* Milliseconds until a node on its way should be ready; -1 not known. */
 static int64_t time_left(const struct view *v, uint32_t node)
 {
-    const struct sn_node *n = &v->s->nodes[node];
+    const struct pb_node *n = &v->s->nodes[node];
     int64_t boot = n->type < v->s->n_types ? v->s->types[n->type].boot_ms : -1;
     int64_t age = n->created_ms > 0 ? v->s->now_ms - n->created_ms : 0;
 
@@ -68,16 +68,16 @@ void outcome_of(struct view *v, const char *owner, struct outcome *ret)
 
         if (v->s->nodes[i].state == STATE_READY ||
             v->s->nodes[i].state == STATE_DRAINING ||
-            !holds(v, n->first_placement, n->n_placements, mine))
+            !previous(v, n->first_placement, n->n_placements, mine))
             continue;
         ready = false;
         wait_for(&x, &known, time_left(v, i));
     }
     for (uint32_t i = 0; x.found && i < p->n_launches; i++) {
         const struct plan_launch *l = &p->launches[i];
-        const struct sn_type *t = view_offer_type(v, l->offer);
+        const struct pb_type *t = view_offer_type(v, l->offer);
 
-        if (!holds(v, l->first_placement, l->n_placements, mine))
+        if (!previous(v, l->first_placement, l->n_placements, mine))
             continue;
         x.n_launches += l->count;
         x.cost_micros_hour +=
@@ -105,7 +105,7 @@ static uint32_t same_launches(const struct view *v, uint32_t launch,
         if (x->offer != l->offer || x->why != l->why ||
             x->demand != l->demand ||
             view_deciding(v, i) != view_deciding(v, launch) ||
-            (mine && !holds(v, x->first_placement, x->n_placements, mine)))
+            (mine && !previous(v, x->first_placement, x->n_placements, mine)))
             continue;
         if (i < launch)
             return 0;  /* told with an earlier one */
@@ -123,8 +123,8 @@ static const char *launches_text(struct view *v, const bool *mine)
     buf_init(&b, 2048);
     for (uint32_t i = 0; i < v->plan->n_launches; i++) {
         const struct plan_launch *l = &v->plan->launches[i];
-        const struct sn_type *t = view_offer_type(v, l->offer);
-        uint32_t n = holds(v, l->first_placement, l->n_placements, mine)
+        const struct pb_type *t = view_offer_type(v, l->offer);
+        uint32_t n = previous(v, l->first_placement, l->n_placements, mine)
                          ? same_launches(v, i, mine)
                          : 0;
 
@@ -171,7 +171,7 @@ static bool any_deciding(const struct view *v, const bool *mine)
         const struct plan_launch *l = &v->plan->launches[i];
 
         if (view_deciding(v, i) &&
-            holds(v, l->first_placement, l->n_placements, mine))
+            previous(v, l->first_placement, l->n_placements, mine))
             return true;
     }
     return false;
@@ -206,7 +206,7 @@ const char *outcome_text(struct view *v, const char *owner,
                    launches_text(v, mine), view_money(v, x->cost_micros_hour));
     if (any_deciding(v, mine))
         buf_printf(&b, ", %s until %s at most",
-                   reason_text(REASON_DECIDING),
+                   reason_text(REASON_IMPROVING),
                    view_time(v, v->page->thinking_until_ms));
     if (x->eta_ms >= 0)
         buf_printf(&b, ", ready in about %s", view_span(v, x->eta_ms));
@@ -221,8 +221,8 @@ static void write_launch(struct out *o, struct view *v, uint32_t launch,
                          uint32_t count)
 {
     const struct plan_launch *l = &v->plan->launches[launch];
-    const struct sn_offer *of = &v->s->offers[l->offer];
-    const struct sn_type *t = &v->s->types[of->type];
+    const struct pb_offer *of = &v->s->offers[l->offer];
+    const struct pb_type *t = &v->s->types[of->type];
     const char *owner = "";
 
     if (l->demand < v->s->n_demands)
@@ -249,7 +249,7 @@ static void write_launch(struct out *o, struct view *v, uint32_t launch,
         out_str(o, "why", reason_text(l->why));
     out_str(o, "owner", owner);
     if (view_deciding(v, launch))
-        out_str(o, "waits", reason_code(REASON_DECIDING));
+        out_str(o, "waits", reason_code(REASON_IMPROVING));
     else
         out_null(o, "waits");
     out_close(o);
@@ -263,7 +263,7 @@ static void write_launches(struct out *o, struct view *v, const bool *mine)
         const struct plan_launch *l = &v->plan->launches[i];
         uint32_t n;
 
-        if (mine && !holds(v, l->first_placement, l->n_placements, mine))
+        if (mine && !previous(v, l->first_placement, l->n_placements, mine))
             continue;
         n = same_launches(v, i, mine);
         if (n)
@@ -354,7 +354,7 @@ static void write_one(struct out *o, const char *key, struct view *v,
 }
 
 /* Ray's own request, made through its SDK, is known from the facts alone. */
-static bool head_asks(struct view *v)
+static bool source_asks(struct view *v)
 {
     struct outcome x;
 
@@ -370,7 +370,7 @@ bool request_write(struct out *o, const char *key, struct view *v,
             write_one(o, key, v, owner, &v->page->requests[i]);
             return true;
         }
-    if (strcmp(owner, "ray") != 0 || !head_asks(v))
+    if (strcmp(owner, "ray") != 0 || !source_asks(v))
         return false;
     write_one(o, key, v, owner, NULL);
     return true;
@@ -382,7 +382,7 @@ void requests_write(struct out *o, const char *key, struct view *v)
     for (uint32_t i = 0; v->page && i < v->page->n_requests; i++)
         write_one(o, NULL, v, v->page->requests[i].owner,
                   &v->page->requests[i]);
-    if (head_asks(v))
+    if (source_asks(v))
         write_one(o, NULL, v, "ray", NULL);
     out_close(o);
 }

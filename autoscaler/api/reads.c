@@ -215,16 +215,16 @@ void get_requests(struct visit *w)
 void get_snapshot(struct visit *w)
 {
     struct status_page *page = visit_page(w);
-    json_t *facts;
+    json_t *snapshot;
     struct buf b;
     char *text;
 
     if (!page)
         return;
-    facts = codec_facts_write(page->facts);
+    snapshot = codec_snapshot_write(page->snapshot);
     status_unref(page);
-    text = json_dumps(facts, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
-    json_decref(facts);
+    text = json_dumps(snapshot, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
+    json_decref(snapshot);
     buf_init(&b, REPLY_MAX);
     buf_str(&b, text ? text : "{}");
     buf_str(&b, "\n");

@@ -37,8 +37,8 @@ static const char *short_label(const char *key)
 
 static const char *offer_text(struct view *v, uint32_t offer)
 {
-    const struct sn_type *t = view_offer_type(v, offer);
-    const struct sn_offer *o = &v->s->offers[offer];
+    const struct pb_type *t = view_offer_type(v, offer);
+    const struct pb_offer *o = &v->s->offers[offer];
     const char *zone = view_str(v, o->zone);
 
     return arena_printf(&v->arena, "%s%s%s%s", view_str(v, t->name),
@@ -47,7 +47,7 @@ static const char *offer_text(struct view *v, uint32_t offer)
 
 static const char *queue_of(struct view *v, const struct plan_refusal *r)
 {
-    const struct sn_selector *sel =
+    const struct pb_selector *sel =
         &v->s->selectors[view_shape(v, r->bundle, r->alt)->selector];
 
     return sel->queue < v->s->n_queues
@@ -79,24 +79,24 @@ static const char *queue_text(struct view *v, const struct plan_refusal *r)
 /* Set aside for a time, or the provider lets no more be launched. */
 static const char *aside_text(struct view *v, uint32_t offer)
 {
-    const struct sn_offer *o = &v->s->offers[offer];
+    const struct pb_offer *o = &v->s->offers[offer];
 
-    if (o->set_aside_until_ms > v->s->now_ms)
+    if (o->backoff_until_ms > v->s->now_ms)
         return arena_printf(&v->arena, "%s is set aside until %s after %s",
                             offer_text(v, offer),
-                            view_time(v, o->set_aside_until_ms),
-                            status_name(o->set_aside_for));
+                            view_time(v, o->backoff_until_ms),
+                            status_name(o->backoff_for));
     return arena_printf(&v->arena, "%s: only %u more may be launched now%s%s",
                         offer_text(v, offer), o->room,
-                        o->set_aside_for != ST_OK ? ", after " : "",
-                        o->set_aside_for != ST_OK
-                            ? status_name(o->set_aside_for)
+                        o->backoff_for != ST_OK ? ", after " : "",
+                        o->backoff_for != ST_OK
+                            ? status_name(o->backoff_for)
                             : "");
 }
 
 static const char *throttle_text(struct view *v, const char *type)
 {
-    const struct fact_limits *l = &v->s->limits;
+    const struct snap_limits *l = &v->s->limits;
     const char *launching = "", *speed = "";
 
     if (l->max_launching != UNLIMITED)
@@ -113,7 +113,7 @@ static const char *throttle_text(struct view *v, const char *type)
 static const char *gang_text(struct view *v, const struct plan_refusal *r,
                              const char *type)
 {
-    const struct sn_demand *d =
+    const struct pb_demand *d =
         &v->s->demands[v->s->bundles[r->bundle].demand];
     uint32_t n = 0;
 
@@ -129,7 +129,7 @@ static const char *gang_text(struct view *v, const struct plan_refusal *r,
 /* When an alternative is tried at the latest. */
 static int64_t turn_of(struct view *v, const struct plan_refusal *r)
 {
-    const struct sn_bundle *b = &v->s->bundles[r->bundle];
+    const struct pb_bundle *b = &v->s->bundles[r->bundle];
     int64_t at = v->s->demands[b->demand].since_ms;
 
     for (uint32_t i = 1; i <= r->alt && i < b->n_alts; i++)
@@ -140,9 +140,9 @@ static int64_t turn_of(struct view *v, const struct plan_refusal *r)
 const char *view_obstacle_text(struct view *v, uint32_t refusal)
 {
     const struct plan_refusal *r = &v->plan->refusals[refusal];
-    const struct sn_type *t = view_offer_type(v, r->offer);
+    const struct pb_type *t = view_offer_type(v, r->offer);
     const char *type = t ? view_str(v, t->name) : "", *has;
-    const struct sn_offer *o;
+    const struct pb_offer *o;
 
     if (!t)
         return reason_text(r->why);
@@ -185,7 +185,7 @@ const char *view_obstacle_text(struct view *v, uint32_t refusal)
         return arena_printf(&v->arena, "%s was refused as invalid by %s; a "
                             "reload of the configuration tries it again", type,
                             view_str(v, t->provider));
-    case REASON_DECIDING:
+    case REASON_IMPROVING:
         return arena_printf(&v->arena, "a better plan than %s is being looked "
                             "for (limits.think)", type);
     case REASON_ALTERNATIVE:
@@ -203,7 +203,7 @@ const char *view_obstacle_text(struct view *v, uint32_t refusal)
         return arena_printf(&v->arena, "%s would exceed "
                             "limits.max_cost_per_hour (%s $/h)", type,
                             view_money(v, v->s->limits.max_cost_micros_hour));
-    case REASON_SET_ASIDE:
+    case REASON_BACKOFF:
         return aside_text(v, r->offer);
     case REASON_PROVIDER_DOWN:
         return arena_printf(&v->arena, "%s: provider %s is not ready", type,
@@ -217,8 +217,8 @@ const char *view_obstacle_text(struct view *v, uint32_t refusal)
 void view_obstacle(struct out *o, struct view *v, uint32_t refusal)
 {
     const struct plan_refusal *r = &v->plan->refusals[refusal];
-    const struct sn_type *t = view_offer_type(v, r->offer);
-    const struct sn_offer *of = t ? &v->s->offers[r->offer] : NULL;
+    const struct pb_type *t = view_offer_type(v, r->offer);
+    const struct pb_offer *of = t ? &v->s->offers[r->offer] : NULL;
 
     out_object(o, NULL);
     out_str(o, "type", t ? view_str(v, t->name) : "");
@@ -244,8 +244,8 @@ void view_obstacle(struct out *o, struct view *v, uint32_t refusal)
         out_amount(o, "has", r->has);
         out_amount(o, "needs", r->needs);
     }
-    if (r->why == REASON_SET_ASIDE && of)
-        out_time(o, "until", of->set_aside_until_ms);
+    if (r->why == REASON_BACKOFF && of)
+        out_time(o, "until", of->backoff_until_ms);
     out_close(o);
 }
 
@@ -258,14 +258,14 @@ uint32_t view_obstacles(struct view *v, uint32_t bundle, uint32_t max,
     for (uint32_t i = 0; i < p->n_refusals && n < max; i++) {
         const struct plan_refusal *r =
             &v->plan->refusals[p->first_refusal + i];
-        const struct sn_type *t = view_offer_type(v, r->offer);
+        const struct pb_type *t = view_offer_type(v, r->offer);
         bool told = false;
 
         for (uint32_t k = 0; k < n && !told; k++) {
             const struct plan_refusal *q = &v->plan->refusals[ret_refusals[k]];
 
             told = q->why == r->why && view_offer_type(v, q->offer) == t &&
-                   r->why != REASON_SET_ASIDE;
+                   r->why != REASON_BACKOFF;
         }
         if (!told)
             ret_refusals[n++] = p->first_refusal + i;
@@ -275,7 +275,7 @@ uint32_t view_obstacles(struct view *v, uint32_t bundle, uint32_t max,
 
 /* ---- the nearest type: the least sum of missing shares and wrong labels */
 
-static bool term_holds(struct view *v, const struct sn_term *t,
+static bool term_holds(struct view *v, const struct pb_term *t,
                        uint32_t first, uint32_t n)
 {
     const char *has = label_of(v, first, n, t->key);
@@ -288,13 +288,13 @@ static bool term_holds(struct view *v, const struct sn_term *t,
 }
 
 /* In millionths: 1,000,000 for each wholly missing resource or wrong label. */
-static uint64_t distance(struct view *v, const struct sn_shape *shape,
-                         const struct sn_type *t)
+static uint64_t distance(struct view *v, const struct pb_shape *shape,
+                         const struct pb_type *t)
 {
-    const struct sn_selector *sel = &v->s->selectors[shape->selector];
-    const int64_t *needs = sn_row(v->s, shape->row);
-    const int64_t *has = sn_row(v->s, t->row);
-    const struct sn_offer *o = &v->s->offers[t->first_offer];
+    const struct pb_selector *sel = &v->s->selectors[shape->selector];
+    const int64_t *needs = pb_row(v->s, shape->row);
+    const int64_t *has = pb_row(v->s, t->row);
+    const struct pb_offer *o = &v->s->offers[t->first_offer];
     uint64_t sum = 0;
 
     for (uint32_t c = 0; c < v->s->n_columns; c++)
@@ -308,17 +308,17 @@ static uint64_t distance(struct view *v, const struct sn_shape *shape,
     return sum;
 }
 
-static const struct sn_type *nearest(struct view *v, uint32_t bundle,
-                                     const struct sn_shape **ret_shape)
+static const struct pb_type *nearest(struct view *v, uint32_t bundle,
+                                     const struct pb_shape **ret_shape)
 {
-    const struct sn_bundle *b = &v->s->bundles[bundle];
-    const struct sn_type *best = NULL;
+    const struct pb_bundle *b = &v->s->bundles[bundle];
+    const struct pb_type *best = NULL;
     uint64_t best_sum = UINT64_MAX;
 
     for (uint32_t a = 0; a < b->n_alts; a++)
         for (uint32_t i = 0; i < v->s->n_types; i++) {
-            const struct sn_type *t = &v->s->types[i];
-            const struct sn_shape *shape = view_shape(v, bundle, a);
+            const struct pb_type *t = &v->s->types[i];
+            const struct pb_shape *shape = view_shape(v, bundle, a);
             uint64_t sum;
 
             if (t->n_offers == 0)
@@ -351,13 +351,13 @@ static const char *fits_alone(const struct view *v, uint32_t bundle)
 }
 
 static const char *nearest_text(struct view *v, uint32_t bundle,
-                                const struct sn_type *t,
-                                const struct sn_shape *shape)
+                                const struct pb_type *t,
+                                const struct pb_shape *shape)
 {
-    const struct sn_selector *sel = &v->s->selectors[shape->selector];
-    const int64_t *needs = sn_row(v->s, shape->row);
-    const int64_t *has = sn_row(v->s, t->row);
-    const struct sn_offer *o = &v->s->offers[t->first_offer];
+    const struct pb_selector *sel = &v->s->selectors[shape->selector];
+    const int64_t *needs = pb_row(v->s, shape->row);
+    const int64_t *has = pb_row(v->s, t->row);
+    const struct pb_offer *o = &v->s->offers[t->first_offer];
     const char *text;
     struct buf b;
 
@@ -369,7 +369,7 @@ static const char *nearest_text(struct view *v, uint32_t bundle,
                        view_str(v, v->s->columns[c].name),
                        amount_of(v, c, needs[c]), amount_of(v, c, has[c]));
     for (uint32_t i = 0; i < sel->n_terms; i++) {
-        const struct sn_term *term = &v->s->terms[sel->first_term + i];
+        const struct pb_term *term = &v->s->terms[sel->first_term + i];
         const char *value = label_of(v, o->first_label, o->n_labels, term->key);
 
         if (term_holds(v, term, o->first_label, o->n_labels))
@@ -388,13 +388,13 @@ static const char *nearest_text(struct view *v, uint32_t bundle,
 
 const char *view_nearest_text(struct view *v, uint32_t bundle)
 {
-    const struct sn_shape *shape;
-    const struct sn_type *t = nearest(v, bundle, &shape);
+    const struct pb_shape *shape;
+    const struct pb_type *t = nearest(v, bundle, &shape);
 
     return t ? nearest_text(v, bundle, t, shape) : "there are no node types";
 }
 
-static const char *wanted(struct view *v, const struct sn_term *t)
+static const char *wanted(struct view *v, const struct pb_term *t)
 {
     struct buf b;
     const char *text;
@@ -412,17 +412,17 @@ static const char *wanted(struct view *v, const struct sn_term *t)
 void view_nearest(struct out *o, const char *key, struct view *v,
                   uint32_t bundle)
 {
-    const struct sn_shape *shape;
-    const struct sn_type *t = nearest(v, bundle, &shape);
-    const struct sn_selector *sel;
+    const struct pb_shape *shape;
+    const struct pb_type *t = nearest(v, bundle, &shape);
+    const struct pb_selector *sel;
     const int64_t *needs, *has;
 
     if (!t) {
         out_null(o, key);
         return;
     }
-    needs = sn_row(v->s, shape->row);
-    has = sn_row(v->s, t->row);
+    needs = pb_row(v->s, shape->row);
+    has = pb_row(v->s, t->row);
     sel = &v->s->selectors[shape->selector];
     out_object(o, key);
     out_str(o, "type", view_str(v, t->name));
@@ -440,8 +440,8 @@ void view_nearest(struct out *o, const char *key, struct view *v,
     out_close(o);
     out_array(o, "mismatches");
     for (uint32_t i = 0; i < sel->n_terms; i++) {
-        const struct sn_term *term = &v->s->terms[sel->first_term + i];
-        const struct sn_offer *of = &v->s->offers[t->first_offer];
+        const struct pb_term *term = &v->s->terms[sel->first_term + i];
+        const struct pb_offer *of = &v->s->offers[t->first_offer];
         const char *value = label_of(v, of->first_label, of->n_labels,
                                      term->key);
 
@@ -504,7 +504,7 @@ void view_unplaced(struct out *o, struct view *v, uint32_t bundle,
                    uint32_t max_reasons)
 {
     const struct plan_bundle *p = &v->plan->bundles[bundle];
-    const struct sn_demand *d = &v->s->demands[v->s->bundles[bundle].demand];
+    const struct pb_demand *d = &v->s->demands[v->s->bundles[bundle].demand];
     uint32_t *why = ARENA_ARRAY(&v->arena, uint32_t, max_reasons), n;
 
     out_object(o, NULL);

@@ -175,15 +175,15 @@ static bool same_but_count(const json_t *a, const json_t *b)
 
 /* Neighbours that are equal become one with a count: Ray's users write
  * [{"GPU":1}] * 1000.  Makes d's bundles and their JSON. */
-static json_t *merge(struct fact_demand *d, struct arena *arena)
+static json_t *merge(struct snap_demand *d, struct arena *arena)
 {
-    struct fact_bundle *out = ARENA_ARRAY(arena, struct fact_bundle,
+    struct snap_bundle *out = ARENA_ARRAY(arena, struct snap_bundle,
                                           d->n_bundles);
     json_t *list = json_array(), *last = NULL;
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < d->n_bundles; i++) {
-        const struct fact_bundle *b = &d->bundles[i];
+        const struct snap_bundle *b = &d->bundles[i];
         json_t *now = codec_bundle_write(b);
 
         if (last && out[n - 1].count < UINT32_MAX - b->count &&
@@ -204,7 +204,7 @@ static json_t *merge(struct fact_demand *d, struct arena *arena)
 }
 
 static const char *write_canonical(json_t *bundles,
-                                   const struct fact_demand *d,
+                                   const struct snap_demand *d,
                                    struct arena *arena)
 {
     json_t *o = json_pack("{sO}", "bundles", bundles);

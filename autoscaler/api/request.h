@@ -14,12 +14,12 @@
 
 #include "../base/arena.h"
 #include "../base/err.h"
-#include "../model/facts.h"
+#include "../model/snapshot.h"
 
 struct request_in {
     const char *owner;
     const char *body;            /* canonical JSON */
-    struct fact_demand demand;   /* SOURCE_REQUEST; since_ms = now_ms */
+    struct snap_demand demand;   /* SOURCE_REQUEST; since_ms = now_ms */
     int64_t ttl_ms;              /* 0: stays until replaced */
     bool clear;                  /* asks for nothing: the request is dropped */
 };

@@ -12,9 +12,9 @@
 #include "../model/amount.h"
 
 static const char *const no_strings[1] = {""};
-static const struct snapshot no_snapshot = {.str = no_strings, .n_str = 1};
+static const struct problem no_snapshot = {.str = no_strings, .n_str = 1};
 static const struct plan no_plan;
-static const struct facts no_facts = {.cluster = ""};
+static const struct snapshot no_snapshot_in = {.cluster = ""};
 
 struct named { const char *name; uint32_t i; };
 
@@ -35,45 +35,45 @@ static uint32_t find_named(const struct named *v, uint32_t n, const char *name)
 
 static void join_nodes(struct view *v)
 {
-    uint32_t n = v->facts->n_nodes;
+    uint32_t n = v->snapshot->n_nodes;
     struct named *ids = ARENA_ARRAY(&v->arena, struct named, n);
 
-    v->node_of_fact = ARENA_ARRAY(&v->arena, uint32_t, n);
-    v->fact_of_node = ARENA_ARRAY(&v->arena, uint32_t, v->s->n_nodes);
+    v->node_of_snap = ARENA_ARRAY(&v->arena, uint32_t, n);
+    v->snap_of_node = ARENA_ARRAY(&v->arena, uint32_t, v->s->n_nodes);
     for (uint32_t i = 0; i < n; i++) {
-        ids[i] = (struct named){v->facts->nodes[i].id, i};
-        v->node_of_fact[i] = NONE;
+        ids[i] = (struct named){v->snapshot->nodes[i].id, i};
+        v->node_of_snap[i] = NONE;
     }
     if (n)
         qsort(ids, n, sizeof *ids, by_name);
     for (uint32_t i = 0; i < v->s->n_nodes; i++) {
         uint32_t f = find_named(ids, n, view_str(v, v->s->nodes[i].id));
 
-        v->fact_of_node[i] = f;
+        v->snap_of_node[i] = f;
         if (f != NONE)
-            v->node_of_fact[f] = i;
+            v->node_of_snap[f] = i;
     }
 }
 
-void view_open_plan(struct view *v, const struct facts *facts,
-                    const struct snapshot *s, const struct plan *plan)
+void view_open_plan(struct view *v, const struct snapshot *snapshot,
+                    const struct problem *s, const struct plan *plan)
 {
-    *v = (struct view){.facts = facts ? facts : &no_facts,
+    *v = (struct view){.snapshot = snapshot ? snapshot : &no_snapshot_in,
                        .s = s && plan ? s : &no_snapshot,
                        .plan = s && plan ? plan : &no_plan};
     join_nodes(v);
-    v->fact_of_type = ARENA_ARRAY(&v->arena, uint32_t, v->s->n_types);
+    v->snap_of_type = ARENA_ARRAY(&v->arena, uint32_t, v->s->n_types);
     for (uint32_t i = 0; i < v->s->n_types; i++) {
-        const struct fact_type *t =
+        const struct snap_type *t =
             view_type(v, view_str(v, v->s->types[i].name));
 
-        v->fact_of_type[i] = t ? (uint32_t)(t - v->facts->types) : NONE;
+        v->snap_of_type[i] = t ? (uint32_t)(t - v->snapshot->types) : NONE;
     }
 }
 
 void view_open(struct view *v, const struct status_page *page)
 {
-    view_open_plan(v, page->facts, page->now, page->plan);
+    view_open_plan(v, page->snapshot, page->now, page->plan);
     v->page = page;
 }
 
@@ -81,7 +81,7 @@ bool view_deciding(const struct view *v, uint32_t launch)
 {
     const struct plan_launch *l = &v->plan->launches[launch];
 
-    return v->page && v->page->thinking_until_ms && l->sure < l->count;
+    return v->page && v->page->thinking_until_ms && !l->final;
 }
 
 void view_done(struct view *v)
@@ -94,50 +94,50 @@ const char *view_str(const struct view *v, uint32_t id)
     return id < v->s->n_str ? v->s->str[id] : "";
 }
 
-const struct sn_type *view_offer_type(const struct view *v, uint32_t offer)
+const struct pb_type *view_offer_type(const struct view *v, uint32_t offer)
 {
     return offer < v->s->n_offers ? &v->s->types[v->s->offers[offer].type]
                                   : NULL;
 }
 
-const struct fact_type *view_type(const struct view *v, const char *name)
+const struct snap_type *view_type(const struct view *v, const char *name)
 {
-    for (uint32_t i = 0; i < v->facts->n_types; i++)
-        if (strcmp(v->facts->types[i].name, name) == 0)
-            return &v->facts->types[i];
+    for (uint32_t i = 0; i < v->snapshot->n_types; i++)
+        if (strcmp(v->snapshot->types[i].name, name) == 0)
+            return &v->snapshot->types[i];
     return NULL;
 }
 
-const struct fact_type *view_node_type(const struct view *v, uint32_t fact)
+const struct snap_type *view_node_type(const struct view *v, uint32_t fact)
 {
-    uint32_t node = v->node_of_fact[fact];
+    uint32_t node = v->node_of_snap[fact];
     uint32_t type = node == NONE ? NONE : v->s->nodes[node].type;
 
     if (type == NONE)
-        return view_type(v, v->facts->nodes[fact].type);
-    return v->fact_of_type[type] == NONE
-               ? NULL : &v->facts->types[v->fact_of_type[type]];
+        return view_type(v, v->snapshot->nodes[fact].type);
+    return v->snap_of_type[type] == NONE
+               ? NULL : &v->snapshot->types[v->snap_of_type[type]];
 }
 
 const struct plan_node *view_verdict(const struct view *v, uint32_t fact)
 {
-    uint32_t i = v->node_of_fact[fact];
+    uint32_t i = v->node_of_snap[fact];
 
     return i != NONE && v->plan->nodes ? &v->plan->nodes[i] : NULL;
 }
 
 int64_t view_node_price(const struct view *v, uint32_t fact)
 {
-    const struct fact_node *n = &v->facts->nodes[fact];
-    uint32_t i = v->node_of_fact[fact];
+    const struct snap_node *n = &v->snapshot->nodes[fact];
+    uint32_t i = v->node_of_snap[fact];
 
     if (n->price_micros_hour >= 0)
         return n->price_micros_hour;
     if (i == NONE)
         return -1;
-    if (v->s->nodes[i].price_micros_hour >= 0 && !n->foreign && !n->head)
+    if (v->s->nodes[i].price_micros_hour >= 0 && !n->unmanaged && !n->head)
         return v->s->nodes[i].price_micros_hour;
-    if (v->s->nodes[i].offer < v->s->n_offers && !n->foreign && !n->head)
+    if (v->s->nodes[i].offer < v->s->n_offers && !n->unmanaged && !n->head)
         return v->s->offers[v->s->nodes[i].offer].price_micros_hour;
     return -1;
 }
@@ -147,10 +147,10 @@ bool view_counts(enum machine_state s)
     return s != STATE_STOPPING && s != STATE_GONE;
 }
 
-const struct sn_shape *view_shape(const struct view *v, uint32_t bundle,
+const struct pb_shape *view_shape(const struct view *v, uint32_t bundle,
                                   uint32_t alt)
 {
-    const struct sn_bundle *b = &v->s->bundles[bundle];
+    const struct pb_bundle *b = &v->s->bundles[bundle];
 
     if (alt >= b->n_alts)
         alt = 0;
@@ -170,7 +170,7 @@ static void tally_bundle(struct tally *t, const struct view *v, uint32_t bundle)
 
 void tally_demand(struct tally *t, const struct view *v, uint32_t demand)
 {
-    const struct sn_demand *d = &v->s->demands[demand];
+    const struct pb_demand *d = &v->s->demands[demand];
 
     for (uint32_t b = 0; b < d->n_bundles; b++)
         tally_bundle(t, v, d->first_bundle + b);
@@ -202,7 +202,7 @@ void view_pairs(struct out *o, const char *key, const struct pairs *p)
 }
 
 /* "a", "!a", "in(a,b)", "!in(a,b)" */
-static const char *term_text(struct view *v, const struct sn_term *t)
+static const char *term_text(struct view *v, const struct pb_term *t)
 {
     struct buf b;
     char *text;
@@ -222,7 +222,7 @@ static const char *term_text(struct view *v, const struct sn_term *t)
     return text;
 }
 
-static bool is_accel_type(const struct view *v, const struct sn_term *t)
+static bool is_accel_type(const struct view *v, const struct pb_term *t)
 {
     return t->op == TERM_IN && t->n_values == 1 &&
            strcmp(view_str(v, t->key), ACCEL_LABEL) == 0;
@@ -231,10 +231,10 @@ static bool is_accel_type(const struct view *v, const struct sn_term *t)
 void view_need(struct out *o, const char *key, struct view *v,
                uint32_t bundle, uint32_t alt)
 {
-    const struct sn_shape *shape = view_shape(v, bundle, alt);
-    const struct sn_selector *sel = &v->s->selectors[shape->selector];
-    const struct sn_term *terms = v->s->terms + sel->first_term;
-    const int64_t *row = sn_row(v->s, shape->row);
+    const struct pb_shape *shape = view_shape(v, bundle, alt);
+    const struct pb_selector *sel = &v->s->selectors[shape->selector];
+    const struct pb_term *terms = v->s->terms + sel->first_term;
+    const int64_t *row = pb_row(v->s, shape->row);
     uint32_t others = 0;
 
     out_object(o, key);
@@ -261,9 +261,9 @@ void view_need(struct out *o, const char *key, struct view *v,
 
 const char *view_need_text(struct view *v, uint32_t bundle, uint32_t alt)
 {
-    const struct sn_shape *shape = view_shape(v, bundle, alt);
-    const struct sn_selector *sel = &v->s->selectors[shape->selector];
-    const int64_t *row = sn_row(v->s, shape->row);
+    const struct pb_shape *shape = view_shape(v, bundle, alt);
+    const struct pb_selector *sel = &v->s->selectors[shape->selector];
+    const int64_t *row = pb_row(v->s, shape->row);
     char number[40];
     struct buf b;
     const char *text;
@@ -278,7 +278,7 @@ const char *view_need_text(struct view *v, uint32_t bundle, uint32_t alt)
                        name);
     }
     for (uint32_t i = 0; i < sel->n_terms; i++) {
-        const struct sn_term *t = &v->s->terms[sel->first_term + i];
+        const struct pb_term *t = &v->s->terms[sel->first_term + i];
 
         buf_printf(&b, "%s%s=%s", b.n ? ", " : "",
                    is_accel_type(v, t) ? "accelerator_type"
@@ -293,7 +293,7 @@ const char *view_need_text(struct view *v, uint32_t bundle, uint32_t alt)
 const char *view_time(struct view *v, int64_t wall_ms)
 {
     time_t t = (time_t)(wall_ms / 1000);
-    int64_t away = wall_ms - v->facts->now_ms;
+    int64_t away = wall_ms - v->snapshot->now_ms;
     struct tm tm;
     char text[48];
 
@@ -322,9 +322,9 @@ const char *view_span(struct view *v, int64_t ms)
 /* To the cent; small prices to a hundredth of it. */
 const char *view_money(struct view *v, int64_t micros)
 {
-    int64_t unit = micros >= 1000000 || micros <= -1000000 ? 10000 : 100;
+    int64_t host_group = micros >= 1000000 || micros <= -1000000 ? 10000 : 100;
     char text[32];
 
-    micros = (micros + (micros < 0 ? -unit : unit) / 2) / unit * unit;
+    micros = (micros + (micros < 0 ? -host_group : host_group) / 2) / host_group * host_group;
     return arena_strdup(&v->arena, out_decimal(micros, 1000000, text));
 }

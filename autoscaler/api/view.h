@@ -13,32 +13,32 @@
 
 struct view {
     const struct status_page *page;   /* NULL: a what-if */
-    const struct facts *facts;
-    const struct snapshot *s;
+    const struct snapshot *snapshot;
+    const struct problem *s;
     const struct plan *plan;
-    uint32_t *node_of_fact;   /* facts->nodes index to s->nodes index or NONE */
-    uint32_t *fact_of_node;
-    uint32_t *fact_of_type;   /* s->types index to facts->types index or NONE */
+    uint32_t *node_of_snap;   /* facts->nodes index to s->nodes index or NONE */
+    uint32_t *snap_of_node;
+    uint32_t *snap_of_type;   /* s->types index to facts->types index or NONE */
     struct arena arena;       /* scratch of the view */
 };
 
 void view_open(struct view *v, const struct status_page *page);
-void view_open_plan(struct view *v, const struct facts *facts,
-                    const struct snapshot *s, const struct plan *plan);
+void view_open_plan(struct view *v, const struct snapshot *snapshot,
+                    const struct problem *s, const struct plan *plan);
 void view_done(struct view *v);
 
 /* ---- lookups */
 const char *view_str(const struct view *v, uint32_t id);
-const struct sn_type *view_offer_type(const struct view *v, uint32_t offer);
+const struct pb_type *view_offer_type(const struct view *v, uint32_t offer);
 /* The facts' type of this name, or NULL. */
-const struct fact_type *view_type(const struct view *v, const char *name);
+const struct snap_type *view_type(const struct view *v, const char *name);
 /* The type of a node of the facts, or NULL. */
-const struct fact_type *view_node_type(const struct view *v, uint32_t fact);
+const struct snap_type *view_node_type(const struct view *v, uint32_t fact);
 /* What the plan says about a node of the facts; NULL when nothing. */
 const struct plan_node *view_verdict(const struct view *v, uint32_t fact);
 int64_t view_node_price(const struct view *v, uint32_t fact);  /* -1 unknown */
 /* The shape of the alternative taken, or of the first one. */
-const struct sn_shape *view_shape(const struct view *v, uint32_t bundle,
+const struct pb_shape *view_shape(const struct view *v, uint32_t bundle,
                                   uint32_t alt);
 bool view_counts(enum machine_state s);  /* for max: not stopping, not gone */
 

@@ -7,7 +7,7 @@
 
 static const char *demand_text(struct view *v, uint32_t demand)
 {
-    const struct sn_demand *d;
+    const struct pb_demand *d;
     const char *id;
     bool request;
 
@@ -25,7 +25,7 @@ static const char *demand_text(struct view *v, uint32_t demand)
 
 static const char *why_text(struct view *v, uint32_t fact)
 {
-    const struct fact_node *n = &v->facts->nodes[fact];
+    const struct snap_node *n = &v->snapshot->nodes[fact];
     const struct plan_node *p = view_verdict(v, fact);
     const char *until;
 
@@ -73,7 +73,7 @@ static const char *why_text(struct view *v, uint32_t fact)
 /* A drain that was refused is told beside whatever keeps the node now. */
 const char *view_why_text(struct view *v, uint32_t fact)
 {
-    const struct fact_node *n = &v->facts->nodes[fact];
+    const struct snap_node *n = &v->snapshot->nodes[fact];
     const struct plan_node *p = view_verdict(v, fact);
     const char *text = why_text(v, fact);
 
@@ -109,7 +109,7 @@ static void write_for(struct out *o, struct view *v, uint32_t fact)
     for (uint32_t i = 0; p && i < p->n_placements; i++) {
         const struct plan_placement *q =
             &v->plan->placements[p->first_placement + i];
-        const struct sn_demand *d =
+        const struct pb_demand *d =
             &v->s->demands[v->s->bundles[q->bundle].demand];
 
         out_object(o, NULL);
@@ -125,8 +125,8 @@ static void write_for(struct out *o, struct view *v, uint32_t fact)
 
 void node_write(struct out *o, const char *key, struct view *v, uint32_t fact)
 {
-    const struct fact_node *n = &v->facts->nodes[fact];
-    const struct fact_type *t = view_node_type(v, fact);
+    const struct snap_node *n = &v->snapshot->nodes[fact];
+    const struct snap_type *t = view_node_type(v, fact);
     const struct qtys nothing = {0};
     int64_t price = view_node_price(v, fact);
 
@@ -138,7 +138,7 @@ void node_write(struct out *o, const char *key, struct view *v, uint32_t fact)
     out_bool(o, "spot", n->spot);
     out_str(o, "state", state_name(n->state));
     out_bool(o, "head", n->head);
-    out_bool(o, "foreign", n->foreign);
+    out_bool(o, "foreign", n->unmanaged);
     out_bool(o, "outdated", n->outdated);
     out_bool(o, "protected", n->hold == REASON_KEEP_PROTECTED);
     view_why_node(o, "why", v, fact);
@@ -148,7 +148,7 @@ void node_write(struct out *o, const char *key, struct view *v, uint32_t fact)
         out_null(o, "price_per_hour");
     out_time(o, "created_at", n->created_ms);
     if (n->created_ms > 0)
-        out_seconds(o, "age_s", v->facts->now_ms - n->created_ms);
+        out_seconds(o, "age_s", v->snapshot->now_ms - n->created_ms);
     else
         out_null(o, "age_s");
     out_time(o, "since_at", n->since_ms);
@@ -171,12 +171,12 @@ void node_write(struct out *o, const char *key, struct view *v, uint32_t fact)
 
 uint32_t node_find(const struct view *v, const char *id)
 {
-    const struct fact_node *n = v->facts->nodes;
+    const struct snap_node *n = v->snapshot->nodes;
 
-    for (uint32_t i = 0; i < v->facts->n_nodes; i++)
+    for (uint32_t i = 0; i < v->snapshot->n_nodes; i++)
         if (strcmp(n[i].id, id) == 0)
             return i;
-    for (uint32_t i = 0; i < v->facts->n_nodes && id[0]; i++)
+    for (uint32_t i = 0; i < v->snapshot->n_nodes && id[0]; i++)
         if ((n[i].ray_id && strcmp(n[i].ray_id, id) == 0) ||
             (n[i].cloud_id && strcmp(n[i].cloud_id, id) == 0))
             return i;
@@ -188,10 +188,10 @@ void node_list_write(struct out *o, struct view *v, const char *type,
 {
     out_object(o, NULL);
     out_uint(o, "tick", v->page ? v->page->tick : 0);
-    out_uint(o, "total", v->facts->n_nodes);
+    out_uint(o, "total", v->snapshot->n_nodes);
     out_array(o, "nodes");
-    for (uint32_t i = 0; i < v->facts->n_nodes; i++) {
-        const struct fact_node *n = &v->facts->nodes[i];
+    for (uint32_t i = 0; i < v->snapshot->n_nodes; i++) {
+        const struct snap_node *n = &v->snapshot->nodes[i];
 
         if ((type && strcmp(n->type, type) != 0) ||
             (state && strcmp(state_name(n->state), state) != 0))

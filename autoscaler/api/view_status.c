@@ -73,7 +73,7 @@ static void write_head(struct out *o, const struct status_page *p)
     out_close(o);
 }
 
-static void write_limits(struct out *o, const struct fact_limits *l)
+static void write_limits(struct out *o, const struct snap_limits *l)
 {
     out_object(o, "limits");
     opt_uint(o, "max_nodes", l->max_nodes);
@@ -99,8 +99,8 @@ static void write_nodes(struct out *o, struct view *v)
 {
     uint32_t by[STATE_COUNT] = {0}, total = 0, busy = 0, idle = 0;
 
-    for (uint32_t i = 0; i < v->facts->n_nodes; i++) {
-        const struct fact_node *n = &v->facts->nodes[i];
+    for (uint32_t i = 0; i < v->snapshot->n_nodes; i++) {
+        const struct snap_node *n = &v->snapshot->nodes[i];
 
         if (n->head)
             continue;
@@ -122,7 +122,7 @@ static void write_nodes(struct out *o, struct view *v)
 }
 
 static void write_offer(struct out *o, struct view *v,
-                        const struct fact_offer *f, const struct sn_offer *s)
+                        const struct snap_offer *f, const struct pb_offer *s)
 {
     out_object(o, NULL);
     out_str(o, "zone", f->zone);
@@ -133,23 +133,23 @@ static void write_offer(struct out *o, struct view *v,
     out_bool(o, "price_estimated", s ? s->price_estimated
                                      : f->price_micros_hour < 0);
     opt_uint(o, "room", f->room);
-    if (f->set_aside_until_ms > v->facts->now_ms)
-        out_str(o, "set_aside_for", status_name(f->set_aside_for));
+    if (f->backoff_until_ms > v->snapshot->now_ms)
+        out_str(o, "set_aside_for", status_name(f->backoff_for));
     else
         out_null(o, "set_aside_for");
     out_time(o, "set_aside_until",
-             f->set_aside_until_ms > v->facts->now_ms ? f->set_aside_until_ms
+             f->backoff_until_ms > v->snapshot->now_ms ? f->backoff_until_ms
                                                       : 0);
     out_close(o);
 }
 
 /* The snapshot's offer that came from this one of the facts. */
-static const struct sn_offer *offer_of(const struct view *v,
-                                       const struct sn_type *t,
-                                       const struct fact_offer *f)
+static const struct pb_offer *offer_of(const struct view *v,
+                                       const struct pb_type *t,
+                                       const struct snap_offer *f)
 {
     for (uint32_t i = 0; t && i < t->n_offers; i++) {
-        const struct sn_offer *o = &v->s->offers[t->first_offer + i];
+        const struct pb_offer *o = &v->s->offers[t->first_offer + i];
 
         if (o->spot == f->spot && strcmp(view_str(v, o->zone), f->zone) == 0)
             return o;
@@ -158,17 +158,17 @@ static const struct sn_offer *offer_of(const struct view *v,
 }
 
 static void write_type(struct out *o, struct view *v, uint32_t type,
-                       const struct sn_type *st, const uint32_t *by,
+                       const struct pb_type *st, const uint32_t *by,
                        uint32_t planned)
 {
-    const struct fact_type *t = &v->facts->types[type];
-    const struct sn_offer *best = NULL;
+    const struct snap_type *t = &v->snapshot->types[type];
+    const struct pb_offer *best = NULL;
     uint32_t nodes = 0;
 
     for (uint32_t i = 0; i < STATE_COUNT; i++)
         nodes += view_counts((enum machine_state)i) ? by[i] : 0;
     for (uint32_t i = 0; st && i < st->n_offers; i++) {
-        const struct sn_offer *of = &v->s->offers[st->first_offer + i];
+        const struct pb_offer *of = &v->s->offers[st->first_offer + i];
 
         if (!best || of->price_micros_hour < best->price_micros_hour)
             best = of;
@@ -204,7 +204,7 @@ static void write_type(struct out *o, struct view *v, uint32_t type,
  * for a large cluster that is polled. */
 static void write_types(struct out *o, struct view *v)
 {
-    uint32_t n = v->s->n_types, total = v->facts->n_types;
+    uint32_t n = v->s->n_types, total = v->snapshot->n_types;
     uint32_t *by = ARENA_ARRAY(&v->arena, uint32_t,
                                (size_t)total * STATE_COUNT);
     uint32_t *planned = ARENA_ARRAY(&v->arena, uint32_t, total);
@@ -213,19 +213,19 @@ static void write_types(struct out *o, struct view *v)
     for (uint32_t i = 0; i < total; i++)
         sn_of[i] = NONE;
     for (uint32_t i = 0; i < n; i++)
-        if (v->fact_of_type[i] != NONE)
-            sn_of[v->fact_of_type[i]] = i;
-    for (uint32_t i = 0; i < v->facts->n_nodes; i++) {
-        uint32_t node = v->node_of_fact[i];
+        if (v->snap_of_type[i] != NONE)
+            sn_of[v->snap_of_type[i]] = i;
+    for (uint32_t i = 0; i < v->snapshot->n_nodes; i++) {
+        uint32_t node = v->node_of_snap[i];
         uint32_t type = node == NONE ? NONE : v->s->nodes[node].type;
 
-        if (type != NONE && v->fact_of_type[type] != NONE)
-            by[(size_t)v->fact_of_type[type] * STATE_COUNT +
-               v->facts->nodes[i].state]++;
+        if (type != NONE && v->snap_of_type[type] != NONE)
+            by[(size_t)v->snap_of_type[type] * STATE_COUNT +
+               v->snapshot->nodes[i].state]++;
     }
     for (uint32_t i = 0; i < v->plan->n_launches; i++) {
         const struct plan_launch *l = &v->plan->launches[i];
-        uint32_t t = v->fact_of_type[v->s->offers[l->offer].type];
+        uint32_t t = v->snap_of_type[v->s->offers[l->offer].type];
 
         if (t != NONE)
             planned[t] += l->count;
@@ -244,14 +244,14 @@ static void write_resources(struct out *o, struct view *v)
     int64_t *available = ARENA_ARRAY(&v->arena, int64_t, n);
 
     for (uint32_t i = 0; i < v->s->n_nodes; i++) {
-        const struct sn_node *x = &v->s->nodes[i];
+        const struct pb_node *x = &v->s->nodes[i];
 
         if (x->template_room ||
             (x->state != STATE_READY && x->state != STATE_DRAINING))
             continue;
         for (uint32_t c = 0; c < n; c++) {
-            total[c] += sn_row(v->s, x->total)[c];
-            available[c] += sn_row(v->s, x->available)[c];
+            total[c] += pb_row(v->s, x->total)[c];
+            available[c] += pb_row(v->s, x->available)[c];
         }
     }
     out_object(o, "resources");
@@ -268,7 +268,7 @@ static void write_resources(struct out *o, struct view *v)
     out_close(o);
 }
 
-static bool same_owner(const struct sn_demand *a, const struct sn_demand *b)
+static bool same_owner(const struct pb_demand *a, const struct pb_demand *b)
 {
     return a->owner == b->owner && a->source == b->source;
 }
@@ -296,7 +296,7 @@ static void write_demand(struct out *o, struct view *v)
     tally_write(o, &all);
     out_array(o, "owners");
     for (uint32_t k = 0; k < owners.n; k++) {
-        const struct sn_demand *d = &v->s->demands[owners.v[k].demand];
+        const struct pb_demand *d = &v->s->demands[owners.v[k].demand];
 
         out_object(o, NULL);
         out_str(o, "owner", view_str(v, d->owner));
@@ -336,13 +336,13 @@ static void write_plan(struct out *o, struct view *v)
     view_launches(o, v);
     out_array(o, "ends");
     for (uint32_t i = 0; i < v->s->n_nodes; i++) {
-        uint32_t fact = v->fact_of_node[i];
+        uint32_t fact = v->snap_of_node[i];
 
         if (p->nodes[i].action != NODE_END || fact == NONE)
             continue;
         out_object(o, NULL);
-        out_str(o, "node", v->facts->nodes[fact].id);
-        out_str(o, "type", v->facts->nodes[fact].type);
+        out_str(o, "node", v->snapshot->nodes[fact].id);
+        out_str(o, "type", v->snapshot->nodes[fact].type);
         out_str(o, "reason", reason_code(p->nodes[i].why));
         out_str(o, "text", view_why_text(v, fact));
         out_close(o);
@@ -364,11 +364,11 @@ static void write_cost(struct out *o, struct view *v)
 {
     int64_t now = 0, ended = 0;
 
-    for (uint32_t i = 0; i < v->facts->n_nodes; i++) {
+    for (uint32_t i = 0; i < v->snapshot->n_nodes; i++) {
         const struct plan_node *p = view_verdict(v, i);
         int64_t price = view_node_price(v, i);
 
-        if (price < 0 || v->facts->nodes[i].state == STATE_GONE)
+        if (price < 0 || v->snapshot->nodes[i].state == STATE_GONE)
             continue;
         now += price;
         ended += p && p->action == NODE_END ? price : 0;
@@ -383,7 +383,7 @@ static void write_lists(struct out *o, const struct status_page *p)
 {
     out_array(o, "set_aside");
     for (uint32_t i = 0; i < p->n_rests; i++) {
-        const struct status_rest *r = &p->rests[i];
+        const struct status_rest *r = &p->backoffs[i];
 
         out_object(o, NULL);
         out_str(o, "provider", r->provider);
@@ -433,16 +433,16 @@ void status_write(struct out *o, struct view *v)
     const struct status_page *p = v->page;
 
     out_object(o, NULL);
-    out_str(o, "cluster", v->facts->cluster);
+    out_str(o, "cluster", v->snapshot->cluster);
     out_str(o, "version", p->version);
     out_uint(o, "tick", p->tick);
-    out_time(o, "at", v->facts->now_ms);
+    out_time(o, "at", v->snapshot->now_ms);
     out_time(o, "started_at", p->started_ms);
-    out_seconds(o, "uptime_s", v->facts->now_ms - p->started_ms);
+    out_seconds(o, "uptime_s", v->snapshot->now_ms - p->started_ms);
     out_bool(o, "ready", view_ready(v));
     problems_write(o, "problems", v);
     write_head(o, p);
-    write_limits(o, &v->facts->limits);
+    write_limits(o, &v->snapshot->limits);
     write_nodes(o, v);
     write_types(o, v);
     write_resources(o, v);

@@ -26,7 +26,7 @@ static bool owner_known(const struct view *v, const char *name)
     return has_request(v, name);
 }
 
-static const char *node_place(struct view *v, const struct fact_node *n)
+static const char *node_place(struct view *v, const struct snap_node *n)
 {
     return arena_printf(&v->arena, "%s%s%s%s", n->type[0] ? n->type : "no type "
                         "of ours", n->zone && n->zone[0] ? " in " : "",
@@ -36,7 +36,7 @@ static const char *node_place(struct view *v, const struct fact_node *n)
 /* What it is, what it is for, what becomes of it. */
 static void node_text(struct out *o, struct view *v, uint32_t fact)
 {
-    const struct fact_node *n = &v->facts->nodes[fact];
+    const struct snap_node *n = &v->snapshot->nodes[fact];
     const struct plan_node *p = view_verdict(v, fact);
     int64_t price = view_node_price(v, fact);
 
@@ -49,7 +49,7 @@ static void node_text(struct out *o, struct view *v, uint32_t fact)
     for (uint32_t i = 0; p && i < p->n_placements && i < 8; i++) {
         const struct plan_placement *q =
             &v->plan->placements[p->first_placement + i];
-        const struct sn_demand *d =
+        const struct pb_demand *d =
             &v->s->demands[v->s->bundles[q->bundle].demand];
 
         out_strf(o, NULL, "It holds %u x (%s) of %s.", q->count,
@@ -94,7 +94,7 @@ static void write_places(struct out *o, struct view *v, uint32_t bundle)
     out_array(o, "launches");
     for (uint32_t i = 0; b->launched && i < v->plan->n_launches; i++) {
         const struct plan_launch *l = &v->plan->launches[i];
-        const struct sn_offer *of = &v->s->offers[l->offer];
+        const struct pb_offer *of = &v->s->offers[l->offer];
         uint64_t n = placed_on(v, l->first_placement, l->n_placements, bundle);
 
         if (n == 0)
@@ -133,7 +133,7 @@ static const char *bundle_text(struct view *v, uint32_t bundle)
         return arena_printf(&v->arena, "%u x (%s): %u placed, %u not bought "
                             "for yet: %s", v->s->bundles[bundle].count, need,
                             p->placed, p->launched,
-                            reason_text(REASON_DECIDING));
+                            reason_text(REASON_IMPROVING));
     if (p->launched)
         return arena_printf(&v->arena, "%u x (%s): %u placed, %u on nodes "
                             "being launched", v->s->bundles[bundle].count,
@@ -182,7 +182,7 @@ static void write_owner(struct out *o, struct view *v, const char *name)
         out_null(o, "request");
     out_array(o, "demands");
     for (uint32_t i = 0; i < v->s->n_demands; i++) {
-        const struct sn_demand *d = &v->s->demands[i];
+        const struct pb_demand *d = &v->s->demands[i];
 
         if (strcmp(view_str(v, d->owner), name) != 0 || told > BUNDLES_MAX)
             continue;
@@ -217,7 +217,7 @@ static void owner_text(struct out *o, struct view *v, const char *name)
     else if (has_request(v, name))
         out_strf(o, NULL, "The request of %s is not planned for yet.", name);
     for (uint32_t b = 0; b < v->s->n_bundles && told < 16; b++) {
-        const struct sn_demand *d = &v->s->demands[v->s->bundles[b].demand];
+        const struct pb_demand *d = &v->s->demands[v->s->bundles[b].demand];
         const char *id = view_str(v, d->id);
 
         if (strcmp(view_str(v, d->owner), name) != 0)

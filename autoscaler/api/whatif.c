@@ -18,7 +18,7 @@ struct plan_job {
     struct plan_job *next;
     struct arena arena;
     struct status_page *page;      /* of a what-if, or NULL */
-    const struct facts *facts;
+    const struct snapshot *snapshot;
     const char *owner;             /* of a what-if, or NULL */
     enum status status;
     struct err err;
@@ -44,7 +44,7 @@ void plan_job_free(struct plan_job *j)
     free(j);
 }
 
-static void write_reply(struct plan_job *j, const struct snapshot *s,
+static void write_reply(struct plan_job *j, const struct problem *s,
                         const struct plan *p)
 {
     json_t *plan = codec_plan_write(s, p);
@@ -63,7 +63,7 @@ static void write_reply(struct plan_job *j, const struct snapshot *s,
 
         buf_init(&b, REPLY_MAX);
         out_init(&inner, &b);
-        view_open_plan(&v, j->facts, s, p);
+        view_open_plan(&v, j->snapshot, s, p);
         outcome_write(&inner, &v, j->owner, false, 0);
         view_done(&v);
         out_raw(&o, "request", b.s);
@@ -76,10 +76,10 @@ static void write_reply(struct plan_job *j, const struct snapshot *s,
 
 static void run(struct plan_job *j)
 {
-    struct snapshot *s;
+    struct problem *s;
     struct plan plan;
 
-    j->status = snapshot_make(j->facts, &j->arena, &s, &j->err);
+    j->status = problem_make(j->snapshot, &j->arena, &s, &j->err);
     if (j->status != ST_OK)
         return;
     planner_run(s, 0, &j->arena, &plan);
@@ -171,19 +171,19 @@ static void plan_answer(struct visit *w)
 static enum status read_whatif(struct plan_job *j, const json_t *body,
                                struct status_page *page, struct err *err)
 {
-    struct facts *f = ARENA_NEW(&j->arena, struct facts);
-    struct fact_demand *d;
+    struct snapshot *f = ARENA_NEW(&j->arena, struct snapshot);
+    struct snap_demand *d;
     struct request_in r;
     enum status s;
 
-    s = request_read(body, "what-if", page->facts->now_ms, &j->arena, &r, err);
+    s = request_read(body, "what-if", page->snapshot->now_ms, &j->arena, &r, err);
     if (s != ST_OK)
         return s;
-    *f = *page->facts;
-    d = ARENA_ARRAY(&j->arena, struct fact_demand, (size_t)f->n_demands + 1);
+    *f = *page->snapshot;
+    d = ARENA_ARRAY(&j->arena, struct snap_demand, (size_t)f->n_demands + 1);
     f->n_demands = 0;
-    for (uint32_t i = 0; i < page->facts->n_demands; i++) {
-        const struct fact_demand *old = &page->facts->demands[i];
+    for (uint32_t i = 0; i < page->snapshot->n_demands; i++) {
+        const struct snap_demand *old = &page->snapshot->demands[i];
 
         if (old->source != SOURCE_REQUEST || strcmp(old->owner, r.owner) != 0)
             d[f->n_demands++] = *old;
@@ -191,7 +191,7 @@ static enum status read_whatif(struct plan_job *j, const json_t *body,
     if (!r.clear)
         d[f->n_demands++] = r.demand;
     f->demands = d;
-    j->facts = f;
+    j->snapshot = f;
     j->owner = r.owner;
     j->page = page;
     return ST_OK;
@@ -207,7 +207,7 @@ static enum status read_job(struct visit *w, struct plan_job *j,
                             struct err *err)
 {
     struct status_page *page = NULL;
-    struct facts *facts;
+    struct snapshot *snapshot;
     json_t *body = NULL;
     enum status s;
 
@@ -215,8 +215,8 @@ static enum status read_job(struct visit *w, struct plan_job *j,
     if (s != ST_OK) {
         err_prefix(err, "body");
     } else if (!is_whatif(body)) {
-        s = codec_facts_read(body, &j->arena, &facts, err);
-        j->facts = facts;
+        s = codec_snapshot_read(body, &j->arena, &snapshot, err);
+        j->snapshot = snapshot;
     } else if (!(page = status_get(w->server->board))) {
         s = err_set(err, ST_RETRY, "the daemon is starting: there are no facts "
                     "to plan on yet");

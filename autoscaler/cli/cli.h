@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "../base/arena.h"
-#include "../model/facts.h"
+#include "../model/snapshot.h"
 
 enum {
     EXIT_OK = 0,

@@ -15,7 +15,7 @@
 
 #include "../base/clock.h"
 #include "../cloud/cloud.h"
-#include "../wire/ray.h"
+#include "../wire/ray/ray.h"
 #include "cli.h"
 #include "doctor.h"
 #include "kuberay.h"
@@ -106,15 +106,13 @@ static void provider_look(struct checkup *c, const struct conf_provider *conf)
 static void ray_look(struct checkup *c)
 {
     struct ray_head *h;
-    struct head_view *view = NULL;
-    struct arena arena = {0};
+    struct source_view *view = NULL;
     struct err err;
 
     if (!*c->conf->ray_address)
         return;
     h = ray_head_new(c->conf->ray_address, c->conf->ray_token_file);
-    if (ray_head_read(h, &arena, clock_mono_ms() + PATIENCE_MS, &view, &err) !=
-            ST_OK || !view)
+    if (ray_head_read(h, clock_mono_ms() + PATIENCE_MS, &view, &err) != ST_OK)
         finding_add(c, FINDING_BAD, "Ray head", "%s%s", err.text,
                     err.status == ST_AUTH
                         ? "; set head.ray.token_file or RAY_AUTH_TOKEN_PATH"
@@ -129,7 +127,7 @@ static void ray_look(struct checkup *c)
                     "nodes, token accepted", c->conf->ray_address,
                     view->session, view->n_nodes);
     ray_head_free(h);
-    arena_done(&arena);
+    source_view_unref(view);
 }
 
 /* ---- this machine */
@@ -266,7 +264,7 @@ static int run(int argc, char **argv)
         return EXIT_INPUT;
     }
     c.conf = conf;
-    buf_init(&c.advice, 1 << 20);
+    buf_init(&c.hints, 1 << 20);
     config_look(&c);
     state_look(&c);
     api_look(&c);
@@ -276,17 +274,17 @@ static int run(int argc, char **argv)
         provider_look(&c, &conf->providers[i]);
     if (c.json) {
         json_t *all = json_pack("{s:o,s:s}", "findings", c.json, "advice",
-                                c.advice.s);
+                                c.hints.s);
         json_dumpf(all, stdout, JSON_INDENT(2));
         putchar('\n');
         json_decref(all);
     } else {
-        if (c.advice.n)
-            printf("\n%s", c.advice.s);
+        if (c.hints.n)
+            printf("\n%s", c.hints.s);
         printf("%u ok, %u warnings, %u bad\n", c.n[FINDING_OK],
                c.n[FINDING_WARN], c.n[FINDING_BAD]);
     }
-    buf_done(&c.advice);
+    buf_done(&c.hints);
     config_free(conf);
     return c.n[FINDING_BAD] ? EXIT_NO : EXIT_OK;
 }

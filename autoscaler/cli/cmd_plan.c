@@ -22,9 +22,9 @@ enum { MOST = 64, FLAGS = JSON_INDENT(1) | JSON_REAL_PRECISION(15) };
 struct work {
     struct arena arena;
     struct config *conf;
-    struct facts *facts;
+    struct snapshot *snapshot;
     json_t *recorded;            /* the plan in the file, or NULL */
-    struct snapshot *now;
+    struct problem *now;
     struct plan plan;
     json_t *written;             /* the plan as JSON, as it reads back */
     uint64_t budget;             /* steps for the improvement */
@@ -41,16 +41,16 @@ static bool is_json(const char *text)
 }
 
 /* What a configuration would do for an empty cluster. */
-static struct facts *facts_of(const struct config *conf, struct arena *a)
+static struct snapshot *snapshot_of(const struct config *conf, struct arena *a)
 {
-    struct facts *f = ARENA_NEW(a, struct facts);
-    struct fact_type *types = ARENA_ARRAY(a, struct fact_type, conf->n_types);
-    struct fact_demand *spare = ARENA_NEW(a, struct fact_demand);
+    struct snapshot *f = ARENA_NEW(a, struct snapshot);
+    struct snap_type *types = ARENA_ARRAY(a, struct snap_type, conf->n_types);
+    struct snap_demand *spare = ARENA_NEW(a, struct snap_demand);
 
     for (uint32_t i = 0; i < conf->n_types; i++)
         types[i] = conf->types[i].fact;
     f->cluster = conf->cluster;
-    f->head_fresh = true;
+    f->sources_fresh = true;
     f->limits = conf->limits;
     f->types = types;
     f->n_types = conf->n_types;
@@ -78,12 +78,12 @@ static enum status work_load(const char *path, struct work *w,
     if (!is_json(text)) {
         s = config_parse(path, text, n, &w->conf, errors);
         if (s == ST_OK)
-            w->facts = facts_of(w->conf, &w->arena);
+            w->snapshot = snapshot_of(w->conf, &w->arena);
         return s;
     }
     s = codec_parse(text, n, &json, &err);
     if (s == ST_OK)
-        s = codec_facts_read(json, &w->arena, &w->facts, &err);
+        s = codec_snapshot_read(json, &w->arena, &w->snapshot, &err);
     if (s == ST_OK && json_is_object(json_object_get(json, "plan")))
         w->recorded = json_incref(json_object_get(json, "plan"));
     json_decref(json);
@@ -104,17 +104,17 @@ static uint64_t budget_of(const struct work *w, int64_t asked_ms)
 }
 
 /* Adds what --request asked for, as a request of owner "plan". */
-static enum status request_add(struct facts *f, char **texts, int n,
+static enum status request_add(struct snapshot *f, char **texts, int n,
                                struct arena *a, struct buf *errors)
 {
-    struct fact_demand *v = ARENA_ARRAY(a, struct fact_demand,
+    struct snap_demand *v = ARENA_ARRAY(a, struct snap_demand,
                                         f->n_demands + (uint32_t)n);
     struct err err;
 
     for (uint32_t i = 0; i < f->n_demands; i++)
         v[i] = f->demands[i];
     for (int i = 0; i < n; i++) {
-        struct fact_bundle *b = ARENA_NEW(a, struct fact_bundle);
+        struct snap_bundle *b = ARENA_NEW(a, struct snap_bundle);
         json_t *json = NULL;
         enum status s = codec_parse(texts[i], strlen(texts[i]), &json, &err);
 
@@ -125,7 +125,7 @@ static enum status request_add(struct facts *f, char **texts, int n,
             buf_printf(errors, "%s\n", err.text);
             return s;
         }
-        v[f->n_demands + (uint32_t)i] = (struct fact_demand){
+        v[f->n_demands + (uint32_t)i] = (struct snap_demand){
             .source = SOURCE_REQUEST, .id = "", .bundles = b, .n_bundles = 1,
             .owner = arena_printf(a, "plan-%d", i + 1)};
     }
@@ -134,7 +134,7 @@ static enum status request_add(struct facts *f, char **texts, int n,
     return ST_OK;
 }
 
-static void print_people(const struct snapshot *s, const struct plan *p)
+static void print_people(const struct problem *s, const struct plan *p)
 {
     double cost = (double)p->cost_micros_hour / 1e6;
     double bound = (double)p->bound_micros_hour / 1e6;
@@ -142,7 +142,7 @@ static void print_people(const struct snapshot *s, const struct plan *p)
 
     for (uint32_t i = 0; i < p->n_launches; i++) {
         const struct plan_launch *l = &p->launches[i];
-        const struct sn_offer *o = &s->offers[l->offer];
+        const struct pb_offer *o = &s->offers[l->offer];
         printf("launch  %5u  %-24s %-12s %-10s %10.4f/h  %s\n", l->count,
                s->str[s->types[o->type].name], s->str[o->zone],
                o->spot ? "spot" : "on-demand",
@@ -168,7 +168,7 @@ static void print_people(const struct snapshot *s, const struct plan *p)
 }
 
 /* A plan as text and back: numbers as a file has them. */
-static json_t *plan_json(const struct snapshot *s, const struct plan *p)
+static json_t *plan_json(const struct problem *s, const struct plan *p)
 {
     json_t *out = codec_plan_write(s, p), *back;
     char *text = json_dumps(out, FLAGS);
@@ -184,7 +184,7 @@ static enum status work_plan(struct work *w, const char *path,
                              struct buf *errors)
 {
     struct err err;
-    enum status s = snapshot_make(w->facts, &w->arena, &w->now, &err);
+    enum status s = problem_make(w->snapshot, &w->arena, &w->now, &err);
 
     if (s != ST_OK) {
         buf_printf(errors, "%s: %s\n", path, err.text);
@@ -200,13 +200,13 @@ static enum status work_change(const struct work *from, char **sets, int n,
                                struct work *to, const char *path,
                                struct buf *errors)
 {
-    json_t *json = codec_facts_write(from->facts);
+    json_t *json = codec_snapshot_write(from->snapshot);
     enum status s = ST_OK;
     struct err err;
 
     for (int i = 0; i < n && s == ST_OK; i++)
         s = whatif_set(json, sets[i], &to->arena, &err);
-    if (s == ST_OK && (s = codec_facts_read(json, &to->arena, &to->facts,
+    if (s == ST_OK && (s = codec_snapshot_read(json, &to->arena, &to->snapshot,
                                             &err)) != ST_OK)
         err_prefix(&err, "--set");
     json_decref(json);
@@ -284,8 +284,8 @@ static int plan_run(const char *path, char **requests, int n_requests,
     buf_init(&errors, 1 << 20);
     if (work_load(path, &w, &errors) == ST_OK)
         w.budget = changed.budget = budget_of(&w, budget_ms);
-    if (w.facts &&
-        request_add(w.facts, requests, n_requests, &w.arena, &errors) ==
+    if (w.snapshot &&
+        request_add(w.snapshot, requests, n_requests, &w.arena, &errors) ==
             ST_OK &&
         work_plan(&w, path, &errors) == ST_OK) {
         if (n_requests > 0) {  /* not what was recorded any more */

@@ -97,7 +97,7 @@ static json_t *bundle_read(const char *text, struct arena *a)
 
 static void reply_print(const json_t *r, struct arena *a)
 {
-    static const char *const heads[] = {">COUNT", "TYPE", "PROVIDER", "ZONE",
+    static const char *const sources[] = {">COUNT", "TYPE", "PROVIDER", "ZONE",
                                         "MARKET", ">$/H", "WHY", NULL};
     const json_t *v;
     struct table t;
@@ -108,7 +108,7 @@ static void reply_print(const json_t *r, struct arena *a)
                   : flag_of(r, "satisfied") ? GREEN : YELLOW),
            text_of(r, "text"), colour(PLAIN));
     if (json_array_size(json_object_get(r, "launches"))) {
-        table_init(&t, a, heads);
+        table_init(&t, a, sources);
         json_array_foreach(json_object_get(r, "launches"), i, v)
             table_row(&t, PLAIN,
                       (const char *[]){

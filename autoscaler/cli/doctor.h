@@ -16,7 +16,7 @@ struct checkup {
     const char *kubeconfig, *context;  /* NULL: as the configuration says */
     const char *space;        /* of the RayCluster, NULL: the configuration's */
     json_t *json;             /* --json: a list; else each is printed */
-    struct buf advice;        /* YAML to apply; printed at the end */
+    struct buf hints;        /* YAML to apply; printed at the end */
     unsigned n[3];            /* by finding */
 };
 

@@ -11,7 +11,7 @@
 
 #include "../base/clock.h"
 #include "../wire/http.h"
-#include "../wire/kube.h"
+#include "../wire/kube/kube.h"
 #include "doctor.h"
 
 enum use { USE_PODS = 1, USE_STATE = 2, USE_RAYCLUSTER = 4 };
@@ -144,10 +144,10 @@ static void rights_look(struct checkup *c, struct kube *k, unsigned uses,
         asked++;
         if (missing.n) {
             if (!lacks++)
-                role_begin(&c->advice, cluster ? "davit-missing"
+                role_begin(&c->hints, cluster ? "davit-missing"
                                                : "davit-missing-here", space,
                            cluster);
-            buf_printf(&c->advice, "- apiGroups: [\"%s\"]   # %s\n"
+            buf_printf(&c->hints, "- apiGroups: [\"%s\"]   # %s\n"
                        "  resources: [%s]\n  verbs: [%s]\n", r->group, r->why,
                        r->resource, missing.s);
             finding_add(c, r->optional ? FINDING_WARN : FINDING_BAD, what,

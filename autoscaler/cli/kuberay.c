@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "../base/clock.h"
-#include "../control/source.h"
+#include "../control/config_source.h"
 #include "cli.h"
 #include "daemon.h"
 
@@ -51,19 +51,19 @@ static json_t *block_of(const struct kuberay_opts *k)
 }
 
 /* Everything but running: settings in *ret; false: why is told. */
-static bool settings_read(struct source *s, struct config **ret)
+static bool settings_read(struct config_source *s, struct config **ret)
 {
     struct buf errors;
     struct err err;
     bool changed;
-    enum status st = source_read(s, clock_mono_ms() + READ_MS, &changed, &err);
+    enum status st = config_source_read(s, clock_mono_ms() + READ_MS, &changed, &err);
 
     if (st != ST_OK) {
-        log_error("%s: %s", source_title(s), err.text);
+        log_error("%s: %s", config_source_title(s), err.text);
         return false;
     }
     buf_init(&errors, 1 << 20);
-    st = source_parse(s, ret, &errors);
+    st = config_source_parse(s, ret, &errors);
     if (st != ST_OK)
         log_error("%s", errors.s);
     buf_done(&errors);
@@ -74,20 +74,20 @@ bool kuberay_config(const struct kuberay_opts *k, struct config **ret,
                     struct err *err)
 {
     json_t *block = block_of(k);
-    struct source_opts so = {k->space, k->name, k->kubeconfig, k->context,
+    struct config_source_opts so = {k->space, k->name, k->kubeconfig, k->context,
                              block};
-    struct source *s = NULL;
+    struct config_source *s = NULL;
     struct buf errors;
     bool changed;
-    enum status st = source_new(&so, &s, err);
+    enum status st = config_source_new(&so, &s, err);
 
     if (st == ST_OK)
-        st = source_read(s, clock_mono_ms() + READ_MS, &changed, err);
+        st = config_source_read(s, clock_mono_ms() + READ_MS, &changed, err);
     buf_init(&errors, 1 << 20);
-    if (st == ST_OK && (st = source_parse(s, ret, &errors)) != ST_OK)
+    if (st == ST_OK && (st = config_source_parse(s, ret, &errors)) != ST_OK)
         err_set(err, st, "%.*s", (int)strcspn(errors.s, "\n"), errors.s);
     buf_done(&errors);
-    source_free(s);
+    config_source_free(s);
     json_decref(block);
     return st == ST_OK;
 }
@@ -101,19 +101,19 @@ static void rest(void)
 int kuberay_run(struct control_opts *o, const struct kuberay_opts *k)
 {
     json_t *block = block_of(k);
-    struct source_opts so = {k->space, k->name, k->kubeconfig, k->context,
+    struct config_source_opts so = {k->space, k->name, k->kubeconfig, k->context,
                              block};
-    struct source *source = NULL;
+    struct config_source *source = NULL;
     struct config *conf;
     struct err err;
     int rc = EXIT_INPUT;
 
     for (;;) {
-        if (!source && source_new(&so, &source, &err) != ST_OK)
+        if (!source && config_source_new(&so, &source, &err) != ST_OK)
             log_error("%s", err.text);
         if (source && settings_read(source, &conf)) {
             o->source = source;
-            o->config_path = source_title(source);
+            o->config_path = config_source_title(source);
             rc = daemon_run(o, conf);
             if (rc == EXIT_OK || !k->sidecar)
                 break;
@@ -123,7 +123,7 @@ int kuberay_run(struct control_opts *o, const struct kuberay_opts *k)
         log_error("looking again in %d s", AGAIN_MS / 1000);
         rest();
     }
-    source_free(source);
+    config_source_free(source);
     json_decref(block);
     return rc;
 }

@@ -29,14 +29,14 @@ static char *limit(struct arena *a, const json_t *o, const char *key)
 
 static uint32_t types_print(const json_t *status, struct arena *a)
 {
-    static const char *const heads[] = {"TYPE", "PROVIDER", ">NODES",
+    static const char *const sources[] = {"TYPE", "PROVIDER", ">NODES",
                                         ">PLANNED", ">MIN", ">MAX", ">$/H",
                                         "STATES", NULL};
     struct table t;
     const json_t *type;
     size_t i;
 
-    table_init(&t, a, heads);
+    table_init(&t, a, sources);
     json_array_foreach(json_object_get(status, "types"), i, type) {
         const char *state;
         char *states = arena_strdup(a, "");
@@ -150,13 +150,13 @@ uint32_t status_print(const json_t *s, struct arena *a)
 
 uint32_t nodes_print(const json_t *nodes, struct arena *a)
 {
-    static const char *const heads[] = {"NODE", "TYPE", "ZONE", "STATE", ">AGE",
+    static const char *const sources[] = {"NODE", "TYPE", "ZONE", "STATE", ">AGE",
                                         ">$/H", "WHY", NULL};
     const json_t *node;
     struct table t;
     size_t i;
 
-    table_init(&t, a, heads);
+    table_init(&t, a, sources);
     json_array_foreach(json_object_get(nodes, "nodes"), i, node) {
         const json_t *why = json_object_get(node, "why");
         const char *state = text_of(node, "state");

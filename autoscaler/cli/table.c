@@ -43,13 +43,13 @@ static const char *clean(struct arena *a, const char *s)
     return out;
 }
 
-void table_init(struct table *t, struct arena *a, const char *const *heads)
+void table_init(struct table *t, struct arena *a, const char *const *sources)
 {
     const char *row[TABLE_COLUMNS];
 
     *t = (struct table){.arena = a};
-    for (; heads[t->n_columns] && t->n_columns < TABLE_COLUMNS; t->n_columns++) {
-        const char *h = heads[t->n_columns];
+    for (; sources[t->n_columns] && t->n_columns < TABLE_COLUMNS; t->n_columns++) {
+        const char *h = sources[t->n_columns];
         t->right[t->n_columns] = *h == '>';
         row[t->n_columns] = h + (*h == '>');
     }

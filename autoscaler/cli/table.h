@@ -29,7 +29,7 @@ struct table {
 };
 
 /* heads: NULL-terminated; one that begins with '>' is a column of numbers. */
-void table_init(struct table *t, struct arena *a, const char *const *heads);
+void table_init(struct table *t, struct arena *a, const char *const *sources);
 /* Exactly n_columns texts, copied. */
 void table_row(struct table *t, enum colour c, const char *const *cells);
 /* Writes it, each line after `indent` blanks; returns the number of lines. */

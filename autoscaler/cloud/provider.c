@@ -223,7 +223,7 @@ static const char *or_empty(const char *s)
     return s ? s : "";
 }
 
-static void type_zones(struct arena *a, const struct fact_type *f,
+static void type_zones(struct arena *a, const struct snap_type *f,
                        struct davit_node_type *t)
 {
     const char **zones = ARENA_ARRAY(a, const char *, f->n_offers);
@@ -243,7 +243,7 @@ static void type_zones(struct arena *a, const struct fact_type *f,
 static const struct davit_node_type *type_of(struct arena *a,
                                              const struct conf_type *c)
 {
-    const struct fact_type *f = &c->fact;
+    const struct snap_type *f = &c->fact;
     struct davit_node_type *t = ARENA_NEW(a, struct davit_node_type);
     struct davit_kv *res = ARENA_ARRAY(a, struct davit_kv, f->resources.n);
     struct davit_kv *lab = ARENA_ARRAY(a, struct davit_kv, f->labels.n);
@@ -355,9 +355,13 @@ static enum status open_handle(struct opening *o, struct provider *p)
     return got > 0 && got < ST_COUNT ? (enum status)got : ST_BROKEN;
 }
 
-static enum status open_all(struct opening *o, struct provider *p)
+static enum status table_find(struct opening *o, struct provider *p)
 {
     struct err err = {0};
+    o->table = plugin_builtin_find(name_of(o));
+    p->path = "";
+    if (o->table != NULL)
+        return ST_OK;
     const char *path = find_so(o);
     if (!path)
         return ST_NOT_FOUND;
@@ -366,8 +370,15 @@ static enum status open_all(struct opening *o, struct provider *p)
     if (s != ST_OK) {
         tell_place(o, o->conf->line, o->conf->column);
         buf_printf(o->errors, "provider %s: %s\n", o->conf->name, err.text);
-        return s;
     }
+    return s;
+}
+
+static enum status open_all(struct opening *o, struct provider *p)
+{
+    enum status s = table_find(o, p);
+    if (s != ST_OK)
+        return s;
     p->table = o->table;
     atomic_store(&p->caps, o->table->caps);
     check_options(o);

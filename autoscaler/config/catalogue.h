@@ -9,7 +9,7 @@
 
 #include "../base/arena.h"
 #include "../base/buf.h"
-#include "../model/facts.h"
+#include "../model/snapshot.h"
 
 struct catalogue;   /* immutable, lives in the arena it was read into */
 

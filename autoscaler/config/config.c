@@ -41,7 +41,7 @@ static void defaults_set(struct config *c)
     c->kube_reserve = true;
     c->kube_join_timeout_ms = 10 * 60000;
     c->kube_drain_timeout_ms = 15 * 60000;
-    c->limits = fact_limits_default;
+    c->limits = snap_limits_default;
     c->start_timeout_ms = 15 * 60000;
     c->think_ms = 500;
 }

@@ -10,7 +10,7 @@
 
 #include "../base/arena.h"
 #include "../base/buf.h"
-#include "../model/facts.h"
+#include "../model/snapshot.h"
 
 /* A setting with its place in the file, for messages about it later on. */
 struct conf_pair { const char *key, *value; uint32_t line, column; };
@@ -25,7 +25,7 @@ struct conf_provider {
 };
 
 struct conf_type {
-    struct fact_type fact;        /* offers: zones x markets as configured */
+    struct snap_type fact;        /* offers: zones x markets as configured */
     const char *hash;             /* 16 hex digits over what a machine is made
                                    * of (not min, max, timeouts, prices) */
     const struct conf_pair *options;  /* options: of the type, flattened */
@@ -71,7 +71,7 @@ struct config {
     const char *ha_identity;      /* "" : the host's name and a random part */
     int64_t ha_lease_ms;
     const char *plugin_dir;       /* "" : the built-in search path */
-    struct fact_limits limits;
+    struct snap_limits limits;
     int64_t start_timeout_ms;     /* no visible progress for so long: failed */
     int64_t think_ms;             /* how long a launch may wait for a better
                                    * plan; limits.think */
@@ -79,9 +79,9 @@ struct config {
     uint32_t n_providers;
     const struct conf_type *types;
     uint32_t n_types;
-    const struct fact_queue *queues;  /* selectors resolved to types */
+    const struct snap_queue *queues;  /* selectors resolved to types */
     uint32_t n_queues;
-    const struct fact_bundle *spare;  /* head-room: limits.spare */
+    const struct snap_bundle *spare;  /* head-room: limits.spare */
     uint32_t n_spare;
     const struct conf_idle *idle;     /* limits.idle_timeouts, in order */
     uint32_t n_idle;
@@ -99,10 +99,10 @@ enum status config_parse(const char *path, const char *text, size_t n,
 void config_free(struct config *c);
 
 /* The first rule of limits.idle_timeouts that fits an offer of this type, for
- * fact_offer.idle_timeout_ms; 0: none does, or the type has its own. */
-int64_t config_idle_ms(const struct config *c, const struct fact_type *t,
+ * snap_offer.idle_timeout_ms; 0: none does, or the type has its own. */
+int64_t config_idle_ms(const struct config *c, const struct snap_type *t,
                        const char *zone, bool spot);
 /* The demand for head-room; false when none is configured. */
-bool config_spare(const struct config *c, struct fact_demand *ret);
+bool config_spare(const struct config *c, struct snap_demand *ret);
 
 #endif

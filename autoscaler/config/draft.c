@@ -232,11 +232,11 @@ static struct pairs labels_settle(struct draft *d, struct draft_type *t,
 }
 
 static void offers_make(struct draft *d, const struct draft_type *t,
-                        const struct cat_machine *m, struct fact_type *f)
+                        const struct cat_machine *m, struct snap_type *f)
 {
     uint32_t zones = t->zones.n ? t->zones.n : 1;
     uint32_t markets = t->n_markets ? t->n_markets : 1;
-    struct fact_offer *v = ARENA_ARRAY(d->r.arena, struct fact_offer,
+    struct snap_offer *v = ARENA_ARRAY(d->r.arena, struct snap_offer,
                                        zones * markets);
     uint32_t n = 0;
     /* With spot alone, price: can only mean the spot price. */
@@ -247,7 +247,7 @@ static void offers_make(struct draft *d, const struct draft_type *t,
     for (uint32_t i = 0; i < zones; i++)
         for (uint32_t j = 0; j < markets; j++) {
             bool is_spot = t->n_markets && t->markets[j] == MARKET_SPOT;
-            v[n++] = (struct fact_offer){
+            v[n++] = (struct snap_offer){
                 .zone = t->zones.n ? t->zones.v[i] : "",
                 .spot = is_spot,
                 .price_micros_hour = is_spot ? spot
@@ -377,9 +377,9 @@ static void type_finish(struct draft *d, struct draft_type *t,
                         struct conf_type *ret)
 {
     const struct cat_machine m = t->found;
-    struct fact_type *f = &ret->fact;
+    struct snap_type *f = &ret->fact;
 
-    *f = (struct fact_type){
+    *f = (struct snap_type){
         .name = t->name, .provider = t->provider, .machine = t->machine,
         .pool = t->pool, .min = t->min, .max = t->max,
         .idle_timeout_ms = t->idle_timeout_ms, .boot_ms = t->boot_ms,
@@ -404,7 +404,7 @@ static void type_finish(struct draft *d, struct draft_type *t,
 
 static void whole_check(struct draft *d)
 {
-    const struct fact_limits *l = &d->c->limits;
+    const struct snap_limits *l = &d->c->limits;
     uint64_t min = 0;
     bool open = l->max_nodes == UNLIMITED && l->max_cost_micros_hour < 0;
 

@@ -45,7 +45,7 @@ struct draft_queue {
     const char *where;
     const struct ynode *key, *types_at, *selector_at;
     struct pairs selector;
-    struct fact_queue fact;
+    struct snap_queue fact;
 };
 
 struct draft {

@@ -88,7 +88,7 @@ void upscaling_read(struct reader *r, const struct ynode *v, const char *where,
 }
 
 static void end_key_add(struct reader *r, const struct ynode *v,
-                        const char *where, struct fact_limits *l)
+                        const char *where, struct snap_limits *l)
 {
     const char *names[END_KEYS];
     enum end_key k;
@@ -160,12 +160,12 @@ void consolidate_read(struct reader *r, const struct ynode *v,
 
 /* ---- spare */
 
-struct spare_vec { VEC(struct fact_bundle) all; };
+struct spare_vec { VEC(struct snap_bundle) all; };
 
 static void spare_add(struct reader *r, const json_t *json, const char *where,
                       const struct ynode *at, struct spare_vec *to)
 {
-    struct fact_bundle b;
+    struct snap_bundle b;
     struct err err;
 
     if (codec_bundle_read(json, where, r->arena, &b, &err) != ST_OK)
@@ -232,11 +232,11 @@ void spare_read(struct reader *r, const struct ynode *v, const char *where,
     c->n_spare = all.all.n;
 }
 
-bool config_spare(const struct config *c, struct fact_demand *ret)
+bool config_spare(const struct config *c, struct snap_demand *ret)
 {
     if (c->n_spare == 0)
         return false;
-    *ret = (struct fact_demand){.source = SOURCE_SPARE, .owner = "spare",
+    *ret = (struct snap_demand){.source = SOURCE_SPARE, .owner = "spare",
                                 .id = "", .queue = "", .bundles = c->spare,
                                 .n_bundles = c->n_spare};
     return true;
@@ -303,7 +303,7 @@ void idle_timeouts_read(struct reader *r, const struct ynode *v,
     c->n_idle = all.n;
 }
 
-static bool label_holds(const struct fact_type *t, const char *zone, bool spot,
+static bool label_holds(const struct snap_type *t, const char *zone, bool spot,
                         const struct pair *want)
 {
     static const char *const zones[] = {"zone", "topology.kubernetes.io/zone",
@@ -324,7 +324,7 @@ static bool label_holds(const struct fact_type *t, const char *zone, bool spot,
            strcmp(spot ? "spot" : "on-demand", value) == 0;
 }
 
-int64_t config_idle_ms(const struct config *c, const struct fact_type *t,
+int64_t config_idle_ms(const struct config *c, const struct snap_type *t,
                        const char *zone, bool spot)
 {
     for (uint32_t i = 0; i < c->n_idle && t->idle_timeout_ms < 0; i++) {

@@ -144,7 +144,7 @@ void queues_key_read(struct reader *r, const struct ynode *v,
             continue;
         q->where = grammar_where(r, where, key->text);
         q->key = key;
-        q->fact = (struct fact_queue){.name = key->text, .gpus = -1,
+        q->fact = (struct snap_queue){.name = key->text, .gpus = -1,
                                       .cpus = -1, .nodes = UNLIMITED};
         grammar_read(r, queue_keys, v->pairs[i].value, q->where, q);
         if (!q->types_at == !q->selector_at)
@@ -235,7 +235,7 @@ static void label_types(struct draft *d, const struct draft_queue *q)
 
 void queues_finish(struct draft *d)
 {
-    struct fact_queue *v = ARENA_ARRAY(d->r.arena, struct fact_queue,
+    struct snap_queue *v = ARENA_ARRAY(d->r.arena, struct snap_queue,
                                        d->queues.n);
 
     for (uint32_t i = 0; i < d->queues.n; i++) {

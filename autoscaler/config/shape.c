@@ -12,7 +12,7 @@
 #include "draft.h"
 
 /* Beyond this a count is a slip of the keyboard. */
-#define MOST_UNITS (INT64_C(1000000000) * AMOUNT_ONE)
+#define MOST_HOST_GROUPS (INT64_C(1000000000) * AMOUNT_ONE)
 enum { MOST_DEVICES = 1024, LABEL_NAME = 63, LABEL_PREFIX = 253,
        LONGEST_RESOURCE = 200 };
 
@@ -45,7 +45,7 @@ static const char *amount_wrong(const char *name, const char *text,
     if (!n || !(text[n - 1] == 'm' || (text[n - 1] >= '0' &&
                                        text[n - 1] <= '9') ||
                 text[n - 1] == '.') || !amount_parse(text, ret) ||
-        *ret > MOST_UNITS)
+        *ret > MOST_HOST_GROUPS)
         return "a number between 0 and 1000000000";
     if (accel_is_device(name) &&
         (*ret % AMOUNT_ONE || *ret > MOST_DEVICES * AMOUNT_ONE))

@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "../base/clock.h"
 #include "../base/log.h"
-#include "../wire/ray.h"
+#include "../base/random.h"
+#include "../wire/ray/ray.h"
 #include "state.h"
 
 enum { CALL_TIMEOUT_MS = 120000, TERMINATE_BATCH = 500,
@@ -34,7 +34,7 @@ static struct wish *wish_find(struct control *c, const char *type)
  * view too. */
 static uint32_t wish_grant(struct control *c, const char *type, uint32_t n)
 {
-    const struct head *ray = head_of_kind(c, &ray_ops);
+    const struct source *ray = source_of_kind(c, &ray_ops);
     struct wish *w = wish_find(c, type);
     uint32_t granted = 0;
 
@@ -52,7 +52,7 @@ static uint32_t wish_grant(struct control *c, const char *type, uint32_t n)
     w->count = n - granted;
     w->tick = c->tick;
     if (w->count)
-        heads_hurry(c);
+        sources_hurry(c);
     return granted;
 }
 
@@ -68,7 +68,7 @@ static void wishes_forget(struct control *c)
 
 static bool needs_second_look(const struct control *c, enum reason why)
 {
-    return head_of_kind(c, &ray_ops) &&
+    return source_of_kind(c, &ray_ops) &&
            (why == REASON_FOR_TASK || why == REASON_FOR_GANG);
 }
 
@@ -79,8 +79,7 @@ static void random_id(char *out, size_t n)
     unsigned char r[10];
     size_t at = 0;
 
-    if (getrandom(r, sizeof r, 0) != (ssize_t)sizeof r)
-        abort();  /* a reused id would be another launch's machines */
+    random_bytes(r, sizeof r);
     at += (size_t)snprintf(out, n, "davit-");
     for (size_t i = 0; i < sizeof r; i++)
         at += (size_t)snprintf(out + at, n - at, "%02x", r[i]);
@@ -88,8 +87,8 @@ static void random_id(char *out, size_t n)
 
 /* A request id whose machines' ids are free as well. */
 static void ids_make(const struct control *c, const char *provider,
-                     const char *type, const struct snapshot *now,
-                     const struct sn_offer *o, char *request, size_t n)
+                     const char *type, const struct problem *now,
+                     const struct pb_offer *o, char *request, size_t n)
 {
     char first[48];
 
@@ -108,9 +107,9 @@ static void ids_make(const struct control *c, const char *provider,
  * need no second look. */
 struct dealer {
     struct control *c;
-    const struct snapshot *now;
+    const struct problem *now;
     const struct plan *plan;
-    bool waits;               /* those that are not sure are left out */
+    bool waits;               /* those that are not final are left out */
     uint32_t offer, at, given;
     bool looked;
 };
@@ -119,7 +118,7 @@ static uint32_t launch_count(const struct dealer *d, uint32_t i)
 {
     const struct plan_launch *l = &d->plan->launches[i];
 
-    return d->waits ? l->sure : l->count;
+    return d->waits && !l->final ? 0 : l->count;
 }
 
 static const struct plan_launch *launch_next(struct dealer *d)
@@ -146,8 +145,8 @@ static void intend(struct dealer *d, uint32_t count, enum reason why,
                    const char *for_whom)
 {
     struct control *c = d->c;
-    const struct snapshot *now = d->now;
-    const struct sn_offer *o = &now->offers[d->offer];
+    const struct problem *now = d->now;
+    const struct pb_offer *o = &now->offers[d->offer];
     const char *type = now->str[now->types[o->type].name];
     const char *provider = now->str[now->types[o->type].provider];
     const struct conf_type *conf = type_find(c->config, type);
@@ -157,11 +156,11 @@ static void intend(struct dealer *d, uint32_t count, enum reason why,
     ids_make(c, provider, type, now, o, request, sizeof request);
     for (uint32_t i = 0; i < count; i++) {
         const struct plan_launch *l = launch_next(d);
-        struct fact_holds holds = {0};
+        struct snap_placements previous = {0};
         struct machine *m;
 
         if (l)
-            holds = holds_placed(now, d->plan, l->first_placement,
+            previous = previous_placed(now, d->plan, l->first_placement,
                                  l->n_placements, &scratch);
         snprintf(id, sizeof id, "%.26s-%.8s-%u", type, request + 6, i);
         m = fleet_add(&c->fleet, id, STATE_INTENDED, c->now_ms);
@@ -177,12 +176,11 @@ static void intend(struct dealer *d, uint32_t count, enum reason why,
         m->price_micros_hour = o->price_estimated ? -1 : o->price_micros_hour;
         m->progress_ms = c->now_ms;
         m->needed_ms = c->now_ms;
-        m->holds = holds_text(&holds);
-        if (c->opts.ha && m->holds && strlen(m->holds) > HOLDS_COPIED) {
-            free(m->holds);   /* it only helps the next leader's first plan */
-            m->holds = NULL;
+        m->previous = previous_text(&previous);
+        if (c->opts.ha && m->previous && strlen(m->previous) > HOLDS_COPIED) {
+            free(m->previous);   /* it only helps the next leader's first plan */
+            m->previous = NULL;
         }
-        m->undecided = d->waits && l && l->open;
         fleet_touch(&c->fleet, m);
     }
     arena_done(&scratch);
@@ -192,7 +190,7 @@ static void intend(struct dealer *d, uint32_t count, enum reason why,
          for_whom);
 }
 
-static void act_launches(struct control *c, const struct snapshot *now,
+static void act_launches(struct control *c, const struct problem *now,
                          const struct plan *plan, bool waits)
 {
     struct { uint32_t sure, looked; enum reason why; uint32_t demand; } *sum;
@@ -239,7 +237,7 @@ static void act_launches(struct control *c, const struct snapshot *now,
         d.looked = false;
         intend(&d, n, sum[o].why, whom);
         if (!waits)
-            think_launched(c, now, plan);
+            think_launched(c);
     }
     wishes_forget(c);
     free(granted);
@@ -281,7 +279,7 @@ static void end_machine(struct control *c, struct machine *m, enum reason why)
         break;
     case STATE_READY:
         m->why = why;
-        if (c->n_heads && *m->ray_id) {
+        if (c->n_sources && *m->ray_id) {
             m->drain_since_ms = c->now_ms;
             m->drain_accepted = false;
             machine_to(c, m, STATE_DRAINING);
@@ -301,18 +299,18 @@ static void end_machine(struct control *c, struct machine *m, enum reason why)
 /* The hosts of a unit (a TPU slice) end together, or none of them does. */
 static bool unit_goes(const struct control *c, const struct machine *m)
 {
-    for (uint32_t i = 0; *m->unit && i < c->fleet.n; i++) {
+    for (uint32_t i = 0; *m->host_group && i < c->fleet.n; i++) {
         const struct machine *o = c->fleet.v[i];
 
         if (!o->doomed && o->state < STATE_DRAINING &&
-            strcmp(o->unit, m->unit) == 0 &&
+            strcmp(o->host_group, m->host_group) == 0 &&
             strcmp(o->provider, m->provider) == 0)
             return false;
     }
     return true;
 }
 
-static void doomed_mark(struct control *c, const struct snapshot *now,
+static void doomed_mark(struct control *c, const struct problem *now,
                         const struct plan *plan)
 {
     for (uint32_t i = 0; i < c->fleet.n; i++)
@@ -326,7 +324,7 @@ static void doomed_mark(struct control *c, const struct snapshot *now,
     }
 }
 
-static void act_nodes(struct control *c, const struct snapshot *now,
+static void act_nodes(struct control *c, const struct problem *now,
                       const struct plan *plan)
 {
     doomed_mark(c, now, plan);
@@ -356,7 +354,7 @@ static void act_nodes(struct control *c, const struct snapshot *now,
     }
 }
 
-void act(struct control *c, const struct snapshot *now, const struct plan *plan,
+void act(struct control *c, const struct problem *now, const struct plan *plan,
          bool waits)
 {
     if (c->opts.dry_run)
@@ -393,17 +391,16 @@ static bool launch_waits(const struct control *c, const char *request_id)
 static void send_launch(struct control *c, struct machine *first)
 {
     struct site *site = site_find(c, first->provider);
-    const struct rest *rest;
+    const struct backoff *wait;
     struct call *call;
 
     /* Truth first: its machines may be there already, or no longer needed. */
     if (!site || !site->listed_ms || !calls_room(c, site->provider) ||
         launch_waits(c, first->request_id))
         return;
-    rest = rests_find(c->rests, first->provider, first->type, first->zone,
-                      first->spot, c->now_ms);
-    if (rest && rest->until_ms > c->now_ms && rest->until_ms != INT64_MAX) {
-        control_wake_at(c, clock_mono_ms() + rest->until_ms - c->now_ms);
+    wait = backoffs_find(c->backoffs, machine_offer(first), c->now_ms);
+    if (wait && wait->until_ms > c->now_ms && wait->until_ms != INT64_MAX) {
+        control_wake_at(c, clock_mono_ms() + wait->until_ms - c->now_ms);
         return;
     }
     call = call_new(site->provider, CALL_LAUNCH, MAIL_CALL);
@@ -485,7 +482,7 @@ static bool commit(struct control *c)
 /* Ray ends an accepted node itself; Kubernetes is asked until it is empty. */
 static bool drains_by_steps(struct control *c)
 {
-    const struct head *h = head_of_machines(c);
+    const struct source *h = source_of_machines(c);
 
     return h && h->ops->undrain;
 }
@@ -518,9 +515,9 @@ void act_send(struct control *c)
             send_launch(c, m);
         else if (m->state == STATE_DRAINING &&
                  (!m->drain_accepted || drains_by_steps(c)))
-            head_drain(c, m, drain_hard(c, m));
+            source_drain(c, m, drain_hard(c, m));
     }
-    heads_mend(c);
+    sources_mend(c);
     for (uint32_t i = 0; i < c->sites.n; i++)
         send_terminates(c, c->sites.v[i]);
 }

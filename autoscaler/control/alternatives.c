@@ -12,7 +12,7 @@
 #include "../base/clock.h"
 #include "state.h"
 
-static bool has_clock(const struct fact_demand *d)
+static bool has_fallback(const struct snap_demand *d)
 {
     for (uint32_t i = 0; i < d->n_bundles; i++)
         for (uint32_t k = 1; k < d->bundles[i].n_alts; k++)
@@ -22,7 +22,7 @@ static bool has_clock(const struct fact_demand *d)
 }
 
 /* Bundles that have their first choice on a ready node, per bundle. */
-static uint32_t *firsts(const struct snapshot *now, const struct plan *plan)
+static uint32_t *firsts(const struct problem *now, const struct plan *plan)
 {
     uint32_t *n = calloc(now->n_bundles + 1, sizeof *n);
 
@@ -43,7 +43,7 @@ static uint32_t *firsts(const struct snapshot *now, const struct plan *plan)
 }
 
 static void clock_set(struct control *c, struct request *r,
-                      const struct snapshot *now, const struct sn_demand *d,
+                      const struct problem *now, const struct pb_demand *d,
                       const uint32_t *had)
 {
     bool all = true;
@@ -57,7 +57,7 @@ static void clock_set(struct control *c, struct request *r,
     }
     for (uint32_t i = d->first_bundle; i < d->first_bundle + d->n_bundles;
          i++) {
-        const struct sn_bundle *b = &now->bundles[i];
+        const struct pb_bundle *b = &now->bundles[i];
         int64_t at = d->since_ms;
 
         for (uint32_t k = 1; k < b->n_alts; k++) {
@@ -68,19 +68,19 @@ static void clock_set(struct control *c, struct request *r,
     }
 }
 
-void requests_clock(struct control *c, const struct snapshot *now,
+void requests_fallback(struct control *c, const struct problem *now,
                     const struct plan *plan)
 {
     uint32_t *had = NULL;
 
     for (uint32_t i = 0; i < now->n_demands; i++) {
-        const struct sn_demand *d = &now->demands[i];
+        const struct pb_demand *d = &now->demands[i];
         struct request *r;
 
         if (d->source != SOURCE_REQUEST)
             continue;
         r = request_find(c, now->str[d->owner]);
-        if (!r || !has_clock(&r->demand))
+        if (!r || !has_fallback(&r->demand))
             continue;
         if (!had)
             had = firsts(now, plan);

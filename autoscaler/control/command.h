@@ -23,7 +23,7 @@ struct command {
     struct arena arena;           /* owns the arguments */
     const char *owner;            /* PUT, DROP */
     const char *body;             /* PUT: canonical JSON of the request */
-    struct fact_demand demand;    /* PUT: the same, read */
+    struct snap_demand demand;    /* PUT: the same, read */
     int64_t expires_ms;           /* PUT: wall, 0 never */
     const char *machine;          /* PROTECT: our id */
     bool on;                      /* PROTECT */

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../wire/kube.h"
-#include "../wire/pods.h"
+#include "../wire/kube/kube.h"
+#include "../wire/pods/pods.h"
 #include "kube_events.h"
 #include "state.h"
 
@@ -153,19 +153,19 @@ static void of_pods(struct control *c, const struct pods_ref *v, uint32_t n,
 static void purchases(const struct status_page *page, uint32_t demand,
                       struct buf *b)
 {
-    const struct snapshot *s = page->now;
+    const struct problem *s = page->now;
     const struct plan *p = page->plan;
     uint32_t said = 0;
 
     for (uint32_t i = 0; i < p->n_launches && said < 6; i++) {
         const struct plan_launch *l = &p->launches[i];
-        const struct sn_offer *o = &s->offers[l->offer];
-        bool holds = false;
+        const struct pb_offer *o = &s->offers[l->offer];
+        bool previous = false;
 
-        for (uint32_t k = 0; k < l->n_placements && !holds; k++)
-            holds = s->bundles[p->placements[l->first_placement + k].bundle]
+        for (uint32_t k = 0; k < l->n_placements && !previous; k++)
+            previous = s->bundles[p->placements[l->first_placement + k].bundle]
                         .demand == demand;
-        if (holds)
+        if (previous)
             buf_printf(b, "%s%u of %s%s%s", said++ ? ", " : "", l->count,
                        s->str[s->types[o->type].name],
                        *s->str[o->zone] ? " in " : "", s->str[o->zone]);
@@ -194,7 +194,7 @@ struct coming { uint32_t n, type; };
 
 static struct coming *coming_count(const struct status_page *page)
 {
-    const struct snapshot *s = page->now;
+    const struct problem *s = page->now;
     struct coming *v = calloc(s->n_demands + 1, sizeof *v);
 
     if (!v)
@@ -219,8 +219,8 @@ static void demand_said(struct control *c, const struct status_page *page,
                         uint32_t demand, const struct coming *coming,
                         const struct pods_ref *refs, uint32_t n)
 {
-    const struct snapshot *s = page->now;
-    const struct sn_demand *d = &s->demands[demand];
+    const struct problem *s = page->now;
+    const struct pb_demand *d = &s->demands[demand];
     uint32_t placed = 0, launched = 0, refused = NONE;
     struct buf b;
 
@@ -258,9 +258,9 @@ static void demand_said(struct control *c, const struct status_page *page,
 
 /* Demands of the snapshot and of the view have the same ids, in other orders. */
 static void pods_said(struct control *c, const struct status_page *page,
-                      const struct head_view *view)
+                      const struct source_view *view)
 {
-    const struct snapshot *s = page->now;
+    const struct problem *s = page->now;
     struct coming *coming = coming_count(page);
 
     for (uint32_t d = 0; d < s->n_demands; d++) {
@@ -279,7 +279,7 @@ static void pods_said(struct control *c, const struct status_page *page,
     }
     free(coming);
     for (uint32_t i = 0; i < view->n_notes; i++) {
-        const struct head_note *n = &view->notes[i];
+        const struct source_note *n = &view->notes[i];
         struct kube_told t = {.api = "v1", .kind = n->kind, .space = n->space,
                               .name = n->name, .uid = n->uid, .warning = true,
                               .reason = "NotTriggerScaleUp", .about = n->code,
@@ -291,7 +291,7 @@ static void pods_said(struct control *c, const struct status_page *page,
 /* What Ray asks for and no type can hold. */
 static void ray_said(struct control *c, const struct status_page *page)
 {
-    const struct snapshot *s = page->now;
+    const struct problem *s = page->now;
     struct buf b;
 
     for (uint32_t i = 0; i < s->n_bundles; i++) {
@@ -311,12 +311,12 @@ static void ray_said(struct control *c, const struct status_page *page)
 
 void kube_words(struct control *c, const struct status_page *page)
 {
-    const struct head *h = head_of_kind(c, &kube_head_ops);
+    const struct source *h = source_of_kind(c, &kube_source_ops);
     char why[300];
 
     if (!c->kube_events)
         return;
-    if (h && h->view && head_is_fresh(c, h))
+    if (h && h->view && source_is_fresh(c, h))
         pods_said(c, page, h->view);
     if (ray_cluster(c->config))
         ray_said(c, page);

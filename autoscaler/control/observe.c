@@ -27,8 +27,8 @@ void machine_to(struct control *c, struct machine *m, enum machine_state to)
         m->drain_accepted = false;
         if (!m->ready_ms) {
             m->ready_ms = c->now_ms;
-            rests_joined(c->rests, m->provider, m->type, m->zone, m->spot,
-                         m->created_ms, c->now_ms);
+            backoffs_joined(c->backoffs, machine_offer(m), m->created_ms,
+                            c->now_ms);
             atomic_fetch_add(&c->metrics.joined, 1);
             if (!m->adopted)
                 journal_put_boot(c->journal, m->type,
@@ -39,7 +39,7 @@ void machine_to(struct control *c, struct machine *m, enum machine_state to)
         m->detail[0] = '\0';  /* of its earlier life */
     fleet_move(&c->fleet, m, to, c->now_ms);
     if (to == STATE_GONE)
-        head_gone(c, m);
+        source_gone(c, m);
     if (kinds[to])
         tell(c, from == STATE_DRAINING && to == STATE_READY ? "node.undrained"
                                                             : kinds[to],
@@ -94,7 +94,7 @@ static void observe_late(struct control *c, struct machine *m)
     int64_t limit = c->config->start_timeout_ms, left;
     struct err e;
 
-    if (!s || !s->listed_ms || s->list_failures || !heads_fresh(c))
+    if (!s || !s->listed_ms || s->list_failures || !sources_fresh(c))
         m->progress_ms = c->now_ms;
     left = limit - (c->now_ms - (m->progress_ms > m->since_ms ? m->progress_ms
                                                               : m->since_ms));
@@ -105,7 +105,7 @@ static void observe_late(struct control *c, struct machine *m)
     err_set(&e, ST_RETRY, "no progress for %lld s after its launch",
             (long long)(limit / 1000));
     machine_fail(c, m, ST_RETRY, e.text);
-    rests_note(c->rests, m->provider, m->type, m->zone, m->spot, &e, c->now_ms);
+    backoffs_note(c->backoffs, machine_offer(m), &e, c->now_ms);
     machine_to(c, m, *m->cloud_id ? STATE_STOPPING : STATE_GONE);
 }
 
@@ -113,11 +113,11 @@ static void observe_late(struct control *c, struct machine *m)
 static void observe_drained(struct control *c, struct machine *m)
 {
     enum { MARGIN_MS = 300000 };
-    const struct head *h = head_of_machines(c);
+    const struct source *h = source_of_machines(c);
 
     if (h && h->ops->undrain)
         return;  /* its steps have a limit of their own */
-    if (!m->drain_accepted || !heads_fresh(c) ||
+    if (!m->drain_accepted || !sources_fresh(c) ||
         c->now_ms - m->drain_since_ms < DRAIN_DEADLINE_MS + MARGIN_MS)
         return;
     machine_to(c, m, STATE_STOPPING);
@@ -211,7 +211,7 @@ static void command_folded(struct control *c, struct command *cmd)
                                   "no node \"%s\"", cmd->machine);
             break;
         }
-        m->shielded = cmd->on;
+        m->protected = cmd->on;
         fleet_touch(&c->fleet, m);
         break;
     case COMMAND_RELOAD:
@@ -251,13 +251,13 @@ void observe_fold(struct control *c)
 
     for (; mail; mail = next) {
         next = mail->next;
-        c->changed = c->changed || mail->kind != MAIL_HEAD;
+        c->changed = c->changed || mail->kind != MAIL_SOURCE;
         switch ((enum mail_kind)mail->kind) {
         case MAIL_CALL:
             call_folded(c, (struct call *)mail);
             break;
-        case MAIL_HEAD:
-            head_fold(c, mail);
+        case MAIL_SOURCE:
+            source_fold(c, mail);
             break;
         case MAIL_THOUGHT:
             think_fold(c, mail);
@@ -268,8 +268,8 @@ void observe_fold(struct control *c)
         case MAIL_COMMAND:
             command_folded(c, (struct command *)mail);
             break;
-        case MAIL_SOURCE:
-            source_fold(c, mail);
+        case MAIL_CONFIG:
+            config_source_fold(c, mail);
             break;
         }
     }

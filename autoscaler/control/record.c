@@ -127,13 +127,13 @@ static enum status files_find(struct record *r, struct err *err)
 
 static char *page_text(const struct status_page *p)
 {
-    json_t *o = codec_facts_write(p->facts);
+    json_t *o = codec_snapshot_write(p->snapshot);
     char at[32], *text;
 
     json_object_set_new(o, "recorded",
                         json_pack("{s:s,s:I,s:s}", "version", p->version,
                                   "tick", (json_int_t)p->tick, "at",
-                                  clock_iso(p->facts->now_ms, at, sizeof at)));
+                                  clock_iso(p->snapshot->now_ms, at, sizeof at)));
     json_object_set_new(o, "plan", codec_plan_write(p->now, p->plan));
     text = json_dumps(o, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
     json_decref(o);
@@ -145,7 +145,7 @@ static void name_make(const struct status_page *p, char *buf, size_t n)
 {
     char iso[32], plain[32], *to = plain;
 
-    clock_iso(p->facts->now_ms, iso, sizeof iso);
+    clock_iso(p->snapshot->now_ms, iso, sizeof iso);
     for (const char *s = iso; *s; s++)
         if (!strchr("-:Z", *s))
             *to++ = *s;

@@ -10,10 +10,10 @@
 #include <string.h>
 
 #include "../base/clock.h"
-#include "source.h"
+#include "config_source.h"
 #include "state.h"
 
-enum { SETTLE_MS = 200, ERRORS_MAX = 64 * 1024, SOURCE_MS = 5000,
+enum { ERRORS_MAX = 64 * 1024, SOURCE_MS = 5000,
        SOURCE_TIMEOUT_MS = 20000 };
 
 static void refuse(struct control *c, const char *text)
@@ -79,7 +79,7 @@ static void swap(struct control *c, struct config *conf, struct site **v,
     for (uint32_t i = 0; i < n; i++)
         VEC_PUSH(&c->life, &c->sites, v[i]);
     free(v);
-    rests_forget_all(c->rests);
+    backoffs_forget_all(c->backoffs);
     c->config = conf;
     c->config_loaded_ms = c->now_ms;
     c->generation++;
@@ -88,10 +88,21 @@ static void swap(struct control *c, struct config *conf, struct site **v,
     c->config_problem = strdup("");
     /* Retired plug-ins copied what they need at open(): see provider.h. */
     config_free(old);
-    heads_reloaded(c);
+    sources_reloaded(c);
     atomic_fetch_add(&c->metrics.reloads, 1);
     tell(c, "config.loaded", c->opts.config_path, "",
          "generation %u, %u node types", c->generation, conf->n_types);
+}
+
+static enum status settings_read(struct control *c, struct config **ret,
+                                 struct buf *errors)
+{
+    const struct outside *o = &c->opts.outside;
+
+    if (o->config)
+        return o->config(o->arg, c->opts.config_path, ret, errors);
+    return c->opts.source ? config_source_parse(c->opts.source, ret, errors)
+                          : config_load(c->opts.config_path, ret, errors);
 }
 
 void reload_if_wanted(struct control *c)
@@ -110,17 +121,15 @@ void reload_if_wanted(struct control *c)
     }
     if (!c->reload_wanted)
         return;
-    if (c->source_reading) {  /* its answer brings us here again */
-        c->source_due_ms = 0;
+    if (c->config_source_reading) {  /* its answer brings us here again */
+        c->config_source_due_ms = 0;
         return;
     }
     c->changed = true;
     c->reload_wanted = false;
     c->reload_due_ms = 0;
     buf_init(&errors, ERRORS_MAX);
-    if ((c->opts.source ? source_parse(c->opts.source, &conf, &errors)
-                        : config_load(c->opts.config_path, &conf, &errors)) !=
-        ST_OK) {
+    if (settings_read(c, &conf, &errors) != ST_OK) {
         refuse(c, errors.s);
     } else if (*(fixed = fixed_changed(c->config, conf))) {
         refuse(c, fixed);
@@ -134,99 +143,82 @@ void reload_if_wanted(struct control *c)
     buf_done(&errors);
 }
 
-/* Editors replace files: the folder is watched, and the name compared.  A
- * ConfigMap's file is a link through "..data", and only that link changes. */
-static void changed(uv_fs_event_t *w, const char *name, int events, int status)
+void control_reload(struct control *c, int64_t settle_ms)
 {
-    struct control *c = w->data;
-    const char *slash = strrchr(c->opts.config_path, '/');
+    if (settle_ms > 0)
+        c->reload_due_ms = clock_mono_ms() + settle_ms;
+    else
+        c->reload_wanted = true;
+}
 
-    (void)events;
-    if (status < 0 || !name ||
-        (strcmp(name, slash ? slash + 1 : c->opts.config_path) != 0 &&
-         strcmp(name, "..data") != 0))
-        return;
-    c->reload_due_ms = clock_mono_ms() + SETTLE_MS;
-    uv_async_send(&c->wake);
+void control_unwatched(struct control *c)
+{
+    tell(c, "config.unwatched", c->opts.config_path, "",
+         "changes are seen on SIGHUP only");
 }
 
 /* ---- a RayCluster: only GET is allowed, so it is looked at now and then */
 
-struct source_job {
+struct config_source_job {
     struct job job;            /* first */
-    struct source *source;
+    struct config_source *source;
     bool changed;
     enum status status;
     struct err err;
 };
 
-static void source_run(struct job *job)
+static void config_source_run(struct job *job)
 {
-    struct source_job *j = (struct source_job *)job;
+    struct config_source_job *j = (struct config_source_job *)job;
 
-    j->status = source_read(j->source, clock_mono_ms() + SOURCE_TIMEOUT_MS,
+    j->status = config_source_read(j->source, clock_mono_ms() + SOURCE_TIMEOUT_MS,
                             &j->changed, &j->err);
 }
 
-void source_poll(struct control *c)
+void config_source_poll(struct control *c)
 {
-    struct source_job *j;
+    struct config_source_job *j;
 
-    if (!c->opts.source || c->source_reading || c->stopping)
+    if (!c->opts.source || c->config_source_reading || c->stopping)
         return;
-    if (clock_mono_ms() < c->source_due_ms) {
-        control_wake_at(c, c->source_due_ms);
+    if (clock_mono_ms() < c->config_source_due_ms) {
+        control_wake_at(c, c->config_source_due_ms);
         return;
     }
     j = calloc(1, sizeof *j);
     if (!j)
         abort();
     j->source = c->opts.source;
-    j->job.run = source_run;
-    j->job.mail.kind = MAIL_SOURCE;
-    c->source_reading = true;
+    j->job.run = config_source_run;
+    j->job.mail.kind = MAIL_CONFIG;
+    c->config_source_reading = true;
     workers_submit(c->workers, &j->job);
 }
 
-void source_fold(struct control *c, struct mail *mail)
+void config_source_fold(struct control *c, struct mail *mail)
 {
-    struct source_job *j = (struct source_job *)mail;
+    struct config_source_job *j = (struct config_source_job *)mail;
 
-    c->source_reading = false;
-    c->source_due_ms = clock_mono_ms() + SOURCE_MS;
+    c->config_source_reading = false;
+    c->config_source_due_ms = clock_mono_ms() + SOURCE_MS;
     if (j->job.abandoned) {
         ;  /* the end of the daemon: it was not read */
     } else if (j->status != ST_OK) {
-        if (++c->source_failures == 3)
+        if (++c->config_source_failures == 3)
             tell(c, "config.unread", c->opts.config_path,
                  status_name(j->status), "%s", j->err.text);
     } else {
-        if (c->source_failures >= 3)
+        if (c->config_source_failures >= 3)
             tell(c, "config.read", c->opts.config_path, "",
                  "it can be read again");
-        c->source_failures = 0;
+        c->config_source_failures = 0;
         c->reload_wanted = c->reload_wanted || j->changed;
         reload_if_wanted(c);
     }
     free(j);
 }
 
-void reload_watch(struct control *c)
+void reload_begin(struct control *c)
 {
-    const char *slash = strrchr(c->opts.config_path, '/');
-    char *dir = slash ? strndup(c->opts.config_path,
-                                (size_t)(slash - c->opts.config_path) + 1)
-                      : strdup(".");
-
-    if (c->opts.source) {
-        c->source_due_ms = clock_mono_ms() + SOURCE_MS;
-        free(dir);
-        return;
-    }
-    uv_fs_event_init(&c->loop, &c->watch);
-    c->watch.data = c;
-    if (uv_fs_event_start(&c->watch, changed, dir, 0) != 0)
-        tell(c, "config.unwatched", c->opts.config_path, "",
-             "changes are seen on SIGHUP only");
-    free(dir);
+    c->config_source_due_ms = clock_mono_ms() + SOURCE_MS;
 }

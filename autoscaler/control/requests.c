@@ -140,10 +140,10 @@ enum status requests_load(struct control *c, struct err *err)
 /* A request that names a queue must be able to use it.  Later, when a reload
  * takes the queue away, the plan says why it waits. */
 static enum status queue_check(const struct control *c,
-                               const struct fact_demand *d, struct err *err)
+                               const struct snap_demand *d, struct err *err)
 {
     const struct config *conf = c->config;
-    const struct fact_queue *q;
+    const struct snap_queue *q;
     const char *names[64];
     size_t n = 0;
 

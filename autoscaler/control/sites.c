@@ -273,7 +273,7 @@ void machine_seen(struct control *c, struct site *s,
         return;
     m->seen_ms = c->now_ms;
     m->missed = 0;
-    snprintf(m->unit, sizeof m->unit, "%s", cm->unit);
+    snprintf(m->host_group, sizeof m->host_group, "%s", cm->unit);
     if (strcmp(m->address, cm->address) != 0 ||
         (*cm->zone && strcmp(m->zone, cm->zone) != 0) ||
         (m->state < STATE_READY && machine_detail(m, cm->detail))) {
@@ -289,8 +289,8 @@ void machine_seen(struct control *c, struct site *s,
     case DAVIT_RUNNING:
         if (m->state == STATE_INTENDED || m->state == STATE_REQUESTED)
             machine_to(c, m, STATE_STARTING);
-        /* With a head it is ready when it has joined; see head_nodes.c. */
-        if (cm->phase == DAVIT_RUNNING && !c->n_heads &&
+        /* With a head it is ready when it has joined; see source_nodes.c. */
+        if (cm->phase == DAVIT_RUNNING && !c->n_sources &&
             m->state == STATE_STARTING)
             machine_to(c, m, STATE_READY);
         break;
@@ -308,8 +308,7 @@ void machine_seen(struct control *c, struct site *s,
             snprintf(e.text, sizeof e.text, "%s", cm->detail);
             /* One that had joined tells nothing about the next launch. */
             if (m->state < STATE_READY)
-                rests_note(c->rests, m->provider, m->type, m->zone, m->spot,
-                           &e, c->now_ms);
+                backoffs_note(c->backoffs, machine_offer(m), &e, c->now_ms);
             machine_fail(c, m, e.status, cm->detail);
             machine_to(c, m, STATE_STOPPING);
         }

@@ -8,18 +8,16 @@
 #ifndef CONTROL_STATE_H
 #define CONTROL_STATE_H
 
-#include <uv.h>
-
 #include "../cloud/cloud.h"
 #include "../cloud/traffic.h"
 #include "../store/journal.h"
-#include "../wire/head.h"
+#include "../wire/source.h"
 #include "control.h"
 #include "record.h"
 
 /* What may lie in the inbox. */
-enum mail_kind { MAIL_CALL = 1, MAIL_HEAD, MAIL_COMMAND, MAIL_HA = HA_MAIL,
-                 MAIL_SOURCE, MAIL_THOUGHT };
+enum mail_kind { MAIL_CALL = 1, MAIL_SOURCE, MAIL_COMMAND, MAIL_HA = HA_MAIL,
+                 MAIL_CONFIG, MAIL_THOUGHT };
 
 /* A provider of this generation, and how its reading goes. */
 struct site {
@@ -46,26 +44,26 @@ struct told_offer {
 struct request {
     struct arena arena;
     const char *owner, *body;
-    struct fact_demand demand;
+    struct snap_demand demand;
     int64_t created_ms, expires_ms;
     bool told_infeasible;
 };
 
-struct head_gone;
+struct source_gone;
 
-/* A head (wire/head.h): several handles, since each serves one thread at a
+/* A head (wire/source.h): several handles, since each serves one thread at a
  * time. */
-struct head {
-    const struct head_ops *ops;
+struct source {
+    const struct source_ops *ops;
     const char *address;      /* for people */
-    void *reader, *writers[HEAD_WRITERS];
+    void *reader, *writers[SOURCE_WRITERS];
     struct workers *workers;  /* its own: no provider can hold it up */
-    bool reading, writing[HEAD_WRITERS];
+    bool reading, writing[SOURCE_WRITERS];
     bool told_v1;             /* that the head runs the older autoscaler */
     int64_t read_due_ms;      /* mono */
-    struct arena view_arena;  /* owns view */
-    struct head_view *view;   /* the last good one, or NULL */
-    struct head_name *names;  /* its nodes by name: see head_nodes.c */
+    struct source_view *view; /* the last good one, or NULL; a reference */
+    struct source_name *names;  /* its nodes by name, in the view's arena: see
+                               * source_nodes.c */
     uint32_t n_names;
     int64_t read_ms;          /* wall, of the last good one */
     int64_t view_ms;          /* wall, when view was new */
@@ -74,13 +72,12 @@ struct head {
     int64_t reported_ms;      /* mono */
     uint64_t reported_hash;
     uint64_t views;           /* good reads so far */
-    struct head_gone *gone;   /* heap */
+    struct source_gone *gone;   /* heap */
     uint32_t n_gone, cap_gone;
 };
-enum { HEADS = 2 };
 
 /* Its machine has gone, the head may still have a node of it. */
-struct head_gone {
+struct source_gone {
     char node_id[256], instance[128];
     int64_t since_ms, retry_ms;  /* wall */
     bool asked;               /* the question is under way */
@@ -94,13 +91,12 @@ struct wish { char type[64]; uint32_t count; uint64_t view, tick; };
 
 /* A longer look at what is to be bought: see think.c. */
 struct thinking {
-    bool busy;                /* a thought is under way */
-    unsigned asked, answered; /* thoughts since something waits */
+    bool busy;                /* a look is under way */
+    unsigned asked, answered; /* looks since something waits */
     int64_t since_ms;         /* mono: something waits; 0: nothing does */
-    struct arena arena;       /* owns advice */
-    const struct fact_advice *advice;
-    uint32_t n_advice;
-    struct status_page *over; /* what is thought over: of the last thought */
+    struct arena arena;       /* owns proposed */
+    const struct snap_proposal *proposed;
+    uint32_t n_proposed;
 };
 
 struct failure_note { char machine[48], type[64], text[208]; enum status why; int64_t at_ms; };
@@ -126,16 +122,11 @@ struct control {
     int64_t config_loaded_ms;
     char *config_problem;     /* heap; "" when the last load was good */
 
-    uv_loop_t loop;
-    uv_async_t wake;
-    uv_timer_t timer;
-    uv_signal_t on_term, on_int, on_hup;
-    uv_fs_event_t watch;
-    bool watching, stopping, reload_wanted;
+    bool stopping, reload_wanted;
     int64_t reload_due_ms;    /* mono: a changed file settles first; 0 none */
-    bool source_reading;      /* opts.source is with a worker */
-    int64_t source_due_ms;    /* mono */
-    uint32_t source_failures; /* in a row */
+    bool config_source_reading;      /* opts.source is with a worker */
+    int64_t config_source_due_ms;    /* mono */
+    uint32_t config_source_failures; /* in a row */
 
     struct mailbox inbox;
     struct workers *workers;
@@ -151,13 +142,13 @@ struct control {
     VEC(struct flight) flying;
     struct arena life;        /* as long as the daemon */
     struct traffic *traffic;  /* of all providers with their clouds */
-    struct rests *rests;
+    struct backoffs *backoffs;
     struct told_offer *told;
     uint32_t n_told, cap_told;
     struct request **requests;  /* sorted by owner */
     uint32_t n_requests, cap_requests;
-    struct head heads[HEADS];  /* Ray first */
-    uint32_t n_heads;
+    struct source sources[SOURCES];  /* Ray first */
+    uint32_t n_sources;
     struct kube_events *kube_events;  /* NULL: none are written */
     char ray_space[256];      /* the RayCluster's namespace */
     struct wish *wishes;
@@ -186,6 +177,9 @@ struct control {
 
 /* ---- control.c */
 void control_wake_at(struct control *c, int64_t mono_ms);
+/* They answer to the inbox. */
+struct workers *control_workers(struct control *c, unsigned n_threads,
+                                unsigned max_stuck);
 
 /* ---- tell.c: one event to the log, the ring and the journal */
 void tell(struct control *c, const char *kind, const char *subject,
@@ -227,30 +221,30 @@ void site_hangs(struct control *c, struct site *s, bool list,
                 const struct err *e);
 void site_offered(struct control *c, struct call *call);
 
-/* ---- head.c: opening, reading */
-enum status heads_open(struct control *c, struct err *err);
-bool heads_stop(struct control *c, int64_t wait_ms);  /* false: one hangs */
-void heads_close(struct control *c);
-void heads_poll(struct control *c);
-void heads_reloaded(struct control *c);  /* the configuration is another one */
-void heads_hurry(struct control *c);  /* look again soon */
-void head_fold(struct control *c, struct mail *mail);
-bool head_is_fresh(const struct control *c, const struct head *h);
-bool heads_fresh(const struct control *c);  /* all of them */
-const struct head *head_of_kind(const struct control *c,
-                                const struct head_ops *ops);  /* or NULL */
+/* ---- sources.c: opening, reading */
+enum status sources_open(struct control *c, struct err *err);
+bool sources_stop(struct control *c, int64_t wait_ms);  /* false: one hangs */
+void sources_close(struct control *c);
+void sources_poll(struct control *c);
+void sources_reloaded(struct control *c);  /* the configuration is another one */
+void sources_hurry(struct control *c);  /* look again soon */
+void source_fold(struct control *c, struct mail *mail);
+bool source_is_fresh(const struct control *c, const struct source *h);
+bool sources_fresh(const struct control *c);  /* all of them */
+const struct source *source_of_kind(const struct control *c,
+                                const struct source_ops *ops);  /* or NULL */
 
-/* ---- head_nodes.c */
-struct head *head_of_machines(struct control *c);  /* whose nodes they are */
-const struct head_node *head_node_of(const struct control *c,
+/* ---- source_nodes.c */
+struct source *source_of_machines(struct control *c);  /* whose nodes they are */
+const struct source_node *source_node_of(const struct control *c,
                                      const struct machine *m);
-const struct head_node *head_node_named(const struct head *h, const char *name);
+const struct source_node *source_node_named(const struct source *h, const char *name);
 
-/* ---- head_drain.c, head_report.c */
-void head_drain(struct control *c, struct machine *m, bool preempt);
-void head_gone(struct control *c, const struct machine *m);  /* for good */
-void heads_mend(struct control *c);   /* what earlier drains left behind */
-void heads_report(struct control *c, const struct status_page *page);
+/* ---- source_drain.c, source_report.c */
+void source_drain(struct control *c, struct machine *m, bool preempt);
+void source_gone(struct control *c, const struct machine *m);  /* for good */
+void sources_mend(struct control *c);   /* what earlier drains left behind */
+void sources_report(struct control *c, const struct status_page *page);
 
 /* ---- kube_words.c: Kubernetes Events */
 void kube_words_open(struct control *c);
@@ -273,41 +267,37 @@ void requests_expire(struct control *c);
 void requests_write_all(struct control *c);
 struct request *request_find(const struct control *c, const char *owner);
 /* alternatives.c: after each plan. */
-void requests_clock(struct control *c, const struct snapshot *now,
+void requests_fallback(struct control *c, const struct problem *now,
                     const struct plan *plan);
 void requests_done(struct control *c);
 
 /* ---- take.c: fleet, configuration and head into facts */
-struct facts *facts_take(struct control *c, struct arena *arena);
+struct snapshot *snapshot_take(struct control *c, struct arena *arena);
 const struct conf_type *type_find(const struct config *conf, const char *name);
 
 /* ---- holds.c: what the last plan put on each machine */
-struct holds_reader { struct control *c; struct arena *arena; const char **words; };
-struct holds_reader holds_reader(struct control *c, struct arena *arena);
-struct fact_holds holds_of(struct holds_reader *r, const struct machine *m);
+struct previous_reader { struct control *c; struct arena *arena; const char **words; };
+struct previous_reader previous_reader(struct control *c, struct arena *arena);
+struct snap_placements previous_of(struct previous_reader *r, const struct machine *m);
 /* Those of a launch's nodes or a node, in words of the snapshot. */
-struct fact_holds holds_placed(const struct snapshot *s, const struct plan *p,
+struct snap_placements previous_placed(const struct problem *s, const struct plan *p,
                                uint32_t first, uint32_t n, struct arena *arena);
-char *holds_text(const struct fact_holds *h);    /* heap, NULL for none */
-void holds_remember(struct control *c, struct status_page *page);
+char *previous_text(const struct snap_placements *h);    /* heap, NULL for none */
+void previous_remember(struct control *c, struct status_page *page);
 
 /* ---- think.c: purchases that a longer look may better */
-/* Are the launches that are not sure to wait? */
-bool think_waits(struct control *c, const struct snapshot *now,
-                 const struct plan *plan);
-/* Is it not known yet what it is to hold? */
-bool think_undecided(const struct control *c, const struct machine *m);
+/* Are the launches that are not final to wait? */
+bool think_waits(struct control *c, const struct plan *plan);
 int64_t think_until(const struct control *c);  /* wall; 0: nothing waits */
 void think_start(struct control *c, struct status_page *page);
 void think_fold(struct control *c, struct mail *mail);
 void think_take(const struct control *c, struct arena *arena,
-                struct facts *facts);
-void think_launched(struct control *c, const struct snapshot *now,
-                    const struct plan *plan);   /* what had waited */
+                struct snapshot *snapshot);
+void think_launched(struct control *c);        /* what had waited */
 void think_done(struct control *c);
 
 /* ---- act.c: journal, then calls; never decides */
-void act(struct control *c, const struct snapshot *now,
+void act(struct control *c, const struct problem *now,
          const struct plan *plan, bool waits);
 /* Is it not in the cluster yet what the journal has of it?  (ha.h) */
 bool act_waits(const struct control *c, const char *kind, const char *id);
@@ -315,10 +305,10 @@ bool act_waits(const struct control *c, const char *kind, const char *id);
 void act_send(struct control *c);
 
 /* ---- reload.c */
-void reload_watch(struct control *c);
+void reload_begin(struct control *c);
 void reload_if_wanted(struct control *c);
-void source_poll(struct control *c);
-void source_fold(struct control *c, struct mail *mail);
+void config_source_poll(struct control *c);
+void config_source_fold(struct control *c, struct mail *mail);
 
 /* ---- publish.c */
 void publish(struct control *c, struct status_page *page);

@@ -48,11 +48,11 @@ struct status_page {
     uint64_t tick;              /* grows by one per tick */
     int64_t started_ms;         /* of the daemon */
     const char *version;
-    const struct facts *facts;
-    const struct snapshot *now;
+    const struct snapshot *snapshot;
+    const struct problem *now;
     const struct plan *plan;
     int64_t planned_us;         /* CPU time of the planner */
-    int64_t thinking_until_ms;  /* wall: launches that are not sure wait so
+    int64_t thinking_until_ms;  /* wall: launches that are not final wait so
                                  * long at most; 0: none waits */
     /* Ray head; address "" without one */
     const char *ray_address, *ray_session, *ray_problem;
@@ -62,7 +62,7 @@ struct status_page {
     uint32_t n_requests;
     const struct status_provider *providers;
     uint32_t n_providers;
-    const struct status_rest *rests;
+    const struct status_rest *backoffs;
     uint32_t n_rests;
     const struct status_failure *failures;
     uint32_t n_failures;
@@ -93,8 +93,8 @@ void status_unref(struct status_page *s);
     X(undrains, "Drains taken back")                                          \
     X(joined, "Machines that became ready")                                   \
     X(lost, "Machines that vanished without us")                              \
-    X(head_reads, "Good reads of the Ray head")                               \
-    X(head_failures, "Failed reads of the Ray head")                          \
+    X(source_reads, "Good reads of the Ray head")                               \
+    X(source_failures, "Failed reads of the Ray head")                          \
     X(provider_calls, "Provider operations")                                  \
     X(provider_failures, "Provider operations that failed")                   \
     X(requests, "Resource requests accepted")                                 \

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "../base/clock.h"
-#include "../wire/pods.h"
+#include "../wire/pods/pods.h"
 #include "take.h"
 
 const struct conf_type *type_find(const struct config *conf, const char *name)
@@ -85,25 +85,25 @@ static struct names names_copy(struct arena *a, struct names n)
     return (struct names){v, n.n};
 }
 
-static struct fact_bundle bundle_copy(struct arena *a,
-                                      const struct fact_bundle *b)
+static struct snap_bundle bundle_copy(struct arena *a,
+                                      const struct snap_bundle *b)
 {
-    struct fact_alt *alts = ARENA_ARRAY(a, struct fact_alt, b->n_alts);
+    struct snap_alt *alts = ARENA_ARRAY(a, struct snap_alt, b->n_alts);
 
     for (uint32_t k = 0; k < b->n_alts; k++)
-        alts[k] = (struct fact_alt){
+        alts[k] = (struct snap_alt){
             .resources = qtys_copy(a, b->alts[k].resources),
             .selector = terms_copy(a, b->alts[k].selector),
             .tolerations = tolerations_copy(a, b->alts[k].tolerations),
             .after_ms = b->alts[k].after_ms};
-    return (struct fact_bundle){alts, b->n_alts, b->count};
+    return (struct snap_bundle){alts, b->n_alts, b->count};
 }
 
-static struct fact_demand demand_copy(struct arena *a,
-                                      const struct fact_demand *d)
+static struct snap_demand demand_copy(struct arena *a,
+                                      const struct snap_demand *d)
 {
-    struct fact_bundle *v = ARENA_ARRAY(a, struct fact_bundle, d->n_bundles);
-    struct fact_demand r = *d;
+    struct snap_bundle *v = ARENA_ARRAY(a, struct snap_bundle, d->n_bundles);
+    struct snap_demand r = *d;
 
     for (uint32_t i = 0; i < d->n_bundles; i++)
         v[i] = bundle_copy(a, &d->bundles[i]);
@@ -118,7 +118,7 @@ static struct fact_demand demand_copy(struct arena *a,
 
 /* Launches of this offer that the cloud has not answered yet use up its room. */
 static uint32_t under_way(const struct control *c, const char *type,
-                          const struct fact_offer *o)
+                          const struct snap_offer *o)
 {
     uint32_t n = 0;
 
@@ -130,18 +130,17 @@ static uint32_t under_way(const struct control *c, const char *type,
     return n;
 }
 
-static void offer_rest(struct control *c, const char *provider,
-                       const char *type, struct fact_offer *o,
+static void offer_backoff(struct control *c, const char *provider,
+                       const char *type, struct snap_offer *o,
                        enum reason *unavailable)
 {
-    const struct rest *r = rests_find(c->rests, provider, type, o->zone,
-                                      o->spot, c->now_ms);
+    struct offer_key key = {provider, type, o->zone, o->spot};
+    const struct backoff *r = backoffs_find(c->backoffs, key, c->now_ms);
 
-    o->failed_ms = rests_failed_ms(c->rests, provider, type, o->zone, o->spot,
-                                   c->now_ms);
+    o->failed_ms = backoffs_failed_ms(c->backoffs, key, c->now_ms);
     if (!r)
         return;
-    if (r->until_ms == INT64_MAX && !*r->type)
+    if (r->until_ms == INT64_MAX && !*r->of.type)
         *unavailable = REASON_PROVIDER_DOWN;
     else if (r->until_ms == INT64_MAX)
         *unavailable = REASON_TYPE_DISABLED;
@@ -151,38 +150,38 @@ static void offer_rest(struct control *c, const char *provider,
         o->room = r->room > used ? r->room - used : 0;
     }
     else {
-        o->set_aside_until_ms = r->until_ms;
-        o->set_aside_for = r->why;
+        o->backoff_until_ms = r->until_ms;
+        o->backoff_for = r->why;
         control_wake_at(c, clock_mono_ms() + r->until_ms - c->now_ms + 1);
     }
 }
 
 /* What a node of the type leaves to pods, learned from a few of its kind. */
-static void type_fit(struct control *c, struct arena *a, struct fact_type *t)
+static void type_fit(struct control *c, struct arena *a, struct snap_type *t)
 {
     enum { LIKE = 4 };
-    const struct head_node *like[LIKE];
-    const struct head *h = head_of_kind(c, &kube_head_ops);
+    const struct source_node *like[LIKE];
+    const struct source *h = source_of_kind(c, &kube_source_ops);
     uint32_t n = 0;
 
     if (!h || !h->view)
         return;
     for (uint32_t i = 0; i < c->fleet.n && n < LIKE; i++) {
         const struct machine *m = c->fleet.v[i];
-        const struct head_node *x =
+        const struct source_node *x =
             m->state == STATE_READY && strcmp(m->type, t->name) == 0
-                ? head_node_of(c, m) : NULL;
-        if (x && !x->settling && x->status != HEAD_UNREADY)
+                ? source_node_of(c, m) : NULL;
+        if (x && !x->settling && x->status != SOURCE_UNREADY)
             like[n++] = x;
     }
     pods_type_fit(h->view, like, n, a, t);
 }
 
 static void type_take(struct control *c, struct arena *a,
-                      const struct conf_type *t, struct fact_type *ret)
+                      const struct conf_type *t, struct snap_type *ret)
 {
-    VEC(struct fact_offer) offers = {0};
-    const struct fact_type *f = &t->fact;
+    VEC(struct snap_offer) offers = {0};
+    const struct snap_type *f = &t->fact;
     const struct site *site = site_find(c, f->provider);
 
     *ret = *f;
@@ -199,12 +198,12 @@ static void type_take(struct control *c, struct arena *a,
     if (!site || !site->listed_ms || calls_stuck(c, site->provider))
         ret->unavailable = REASON_PROVIDER_DOWN;
     for (uint32_t i = 0; i < f->n_offers; i++) {
-        struct fact_offer o = f->offers[i];
+        struct snap_offer o = f->offers[i];
         bool told = false;
 
         for (uint32_t k = 0; k < c->n_told; k++) {
             const struct told_offer *x = &c->told[k];
-            struct fact_offer p = o;
+            struct snap_offer p = o;
             if (strcmp(x->type, f->name) != 0 || x->spot != o.spot ||
                 strcmp(x->provider, f->provider) != 0 ||
                 (*o.zone && strcmp(x->zone, o.zone) != 0))
@@ -215,14 +214,14 @@ static void type_take(struct control *c, struct arena *a,
                 p.price_micros_hour = x->price_micros_hour;
             if (!x->available)
                 p.room = 0;
-            offer_rest(c, f->provider, f->name, &p, &ret->unavailable);
+            offer_backoff(c, f->provider, f->name, &p, &ret->unavailable);
             VEC_PUSH(a, &offers, p);
             told = true;
         }
         if (told)
             continue;
         o.zone = arena_strdup(a, o.zone);
-        offer_rest(c, f->provider, f->name, &o, &ret->unavailable);
+        offer_backoff(c, f->provider, f->name, &o, &ret->unavailable);
         VEC_PUSH(a, &offers, o);
     }
     ret->offers = offers.v;
@@ -233,7 +232,7 @@ static void type_take(struct control *c, struct arena *a,
 /* ---- demand */
 
 /* What a bundle of the head's names by Ray's label selector, or "". */
-static const char *queue_named(const struct fact_bundle *b)
+static const char *queue_named(const struct snap_bundle *b)
 {
     for (uint32_t k = 0; k < b->n_alts; k++)
         for (uint32_t i = 0; i < b->alts[k].selector.n; i++) {
@@ -245,16 +244,16 @@ static const char *queue_named(const struct fact_bundle *b)
     return "";
 }
 
-struct demand_vec { VEC(struct fact_demand) all; };
+struct demand_vec { VEC(struct snap_demand) all; };
 
 /* The head's demand.  Tasks of several queues come in one list, which becomes
  * one demand for each; a gang has the queue that any of its bundles names. */
-static void head_demand_take(struct arena *a, const struct fact_demand *from,
+static void source_demand_take(struct arena *a, const struct snap_demand *from,
                              struct demand_vec *to)
 {
-    struct fact_demand d = demand_copy(a, from);
-    struct fact_bundle *v = (struct fact_bundle *)d.bundles;  /* ours */
-    struct fact_bundle *other;
+    struct snap_demand d = demand_copy(a, from);
+    struct snap_bundle *v = (struct snap_bundle *)d.bundles;  /* ours */
+    struct snap_bundle *other;
     uint32_t left = d.n_bundles;
 
     if (from->source != SOURCE_TASK || from->strategy != STRATEGY_NONE) {
@@ -263,7 +262,7 @@ static void head_demand_take(struct arena *a, const struct fact_demand *from,
         VEC_PUSH(a, &to->all, d);
         return;
     }
-    other = ARENA_ARRAY(a, struct fact_bundle, left);
+    other = ARENA_ARRAY(a, struct snap_bundle, left);
     while (left > 0) {
         const char *queue = queue_named(&v[0]);
         uint32_t kept = 0, n_other = 0;
@@ -284,9 +283,9 @@ static void head_demand_take(struct arena *a, const struct fact_demand *from,
     }
 }
 
-static void queues_take(struct control *c, struct arena *a, struct facts *f)
+static void queues_take(struct control *c, struct arena *a, struct snapshot *f)
 {
-    struct fact_queue *v = ARENA_ARRAY(a, struct fact_queue,
+    struct snap_queue *v = ARENA_ARRAY(a, struct snap_queue,
                                        c->config->n_queues);
 
     for (uint32_t i = 0; i < c->config->n_queues; i++) {
@@ -300,40 +299,40 @@ static void queues_take(struct control *c, struct arena *a, struct facts *f)
 }
 
 /* See requests.c: both together stay below the snapshot's ceiling. */
-enum { BUNDLES_OF_HEAD = 5000000 };
+enum { BUNDLES_OF_SOURCE = 5000000 };
 
-static void head_demands_take(struct control *c, struct arena *a,
-                              const struct head *h, struct demand_vec *to,
+static void source_demands_take(struct control *c, struct arena *a,
+                              const struct source *h, struct demand_vec *to,
                               uint64_t *bundles)
 {
-    const struct head_view *view = h->view;
-    bool fresh = head_is_fresh(c, h);
+    const struct source_view *view = h->view;
+    bool fresh = source_is_fresh(c, h);
 
     for (uint32_t i = 0; view && i < view->n_demands; i++) {
         for (uint32_t b = 0; b < view->demands[i].n_bundles; b++)
             *bundles += view->demands[i].bundles[b].count;
-        if (*bundles >= BUNDLES_OF_HEAD)
+        if (*bundles >= BUNDLES_OF_SOURCE)
             break;  /* the rest is planned for when this is served */
         /* Old news of pending work buys nothing; a request stays in force. */
         if (!fresh && view->demands[i].source != SOURCE_REQUEST)
             continue;
-        head_demand_take(a, &view->demands[i], to);
+        source_demand_take(a, &view->demands[i], to);
     }
 }
 
-static void demands_take(struct control *c, struct arena *a, struct facts *f)
+static void demands_take(struct control *c, struct arena *a, struct snapshot *f)
 {
     struct demand_vec v = {{0}};
-    struct fact_demand spare = {0};
+    struct snap_demand spare = {0};
     uint64_t bundles = 0;
 
     for (uint32_t i = 0; i < c->n_requests; i++)
         if (c->requests[i]->demand.n_bundles) {
-            struct fact_demand d = demand_copy(a, &c->requests[i]->demand);
+            struct snap_demand d = demand_copy(a, &c->requests[i]->demand);
             VEC_PUSH(a, &v.all, d);
         }
-    for (uint32_t h = 0; h < c->n_heads; h++)
-        head_demands_take(c, a, &c->heads[h], &v, &bundles);
+    for (uint32_t h = 0; h < c->n_sources; h++)
+        source_demands_take(c, a, &c->sources[h], &v, &bundles);
     if (config_spare(c->config, &spare)) {
         spare = demand_copy(a, &spare);
         VEC_PUSH(a, &v.all, spare);
@@ -342,15 +341,15 @@ static void demands_take(struct control *c, struct arena *a, struct facts *f)
     f->n_demands = v.all.n;
 }
 
-struct facts *facts_take(struct control *c, struct arena *a)
+struct snapshot *snapshot_take(struct control *c, struct arena *a)
 {
-    struct facts *f = ARENA_NEW(a, struct facts);
-    struct fact_type *types = ARENA_ARRAY(a, struct fact_type,
+    struct snapshot *f = ARENA_NEW(a, struct snapshot);
+    struct snap_type *types = ARENA_ARRAY(a, struct snap_type,
                                           c->config->n_types);
 
     f->cluster = arena_strdup(a, c->config->cluster);
     f->now_ms = c->now_ms;
-    f->head_fresh = heads_fresh(c);
+    f->sources_fresh = sources_fresh(c);
     f->limits = c->config->limits;
     for (uint32_t i = 0; i < c->config->n_types; i++)
         type_take(c, a, &c->config->types[i], &types[i]);

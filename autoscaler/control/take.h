@@ -11,6 +11,6 @@ struct pairs pairs_copy(struct arena *a, struct pairs p);
 struct taints taints_copy(struct arena *a, struct taints t);
 
 /* take_nodes.c */
-void nodes_take(struct control *c, struct arena *a, struct facts *f);
+void nodes_take(struct control *c, struct arena *a, struct snapshot *f);
 
 #endif

@@ -5,17 +5,17 @@
 #include <string.h>
 
 #include "../base/clock.h"
-#include "../wire/ray.h"
+#include "../wire/ray/ray.h"
 #include "take.h"
 
 /* ---- labels */
 
 /* Does a head's demand look at this label? */
-static bool label_asked(const struct head_view *view, const char *key)
+static bool label_asked(const struct source_view *view, const char *key)
 {
     for (uint32_t d = 0; view && d < view->n_demands; d++)
         for (uint32_t b = 0; b < view->demands[d].n_bundles; b++) {
-            const struct fact_bundle *x = &view->demands[d].bundles[b];
+            const struct snap_bundle *x = &view->demands[d].bundles[b];
             for (uint32_t k = 0; k < x->n_alts; k++)
                 for (uint32_t t = 0; t < x->alts[k].selector.n; t++)
                     if (strcmp(x->alts[k].selector.v[t].key, key) == 0)
@@ -42,7 +42,7 @@ static struct pairs labels_copy(struct arena *a, struct pairs p, bool node_ids)
 
 /* A node that we drain without the taints of the drain: it is the room that
  * there is when the drain is taken back. */
-static struct taints seen_taints(struct arena *a, const struct head_node *n)
+static struct taints seen_taints(struct arena *a, const struct source_node *n)
 {
     struct taint *v = ARENA_ARRAY(a, struct taint, n->taints.n);
     uint32_t kept = 0;
@@ -50,8 +50,8 @@ static struct taints seen_taints(struct arena *a, const struct head_node *n)
     for (uint32_t i = 0; i < n->taints.n; i++) {
         const char *key = n->taints.v[i].key;
 
-        if (n->status != HEAD_DRAINING ||
-            (strcmp(key, HEAD_DRAIN_TAINT) != 0 &&
+        if (n->status != SOURCE_DRAINING ||
+            (strcmp(key, SOURCE_DRAIN_TAINT) != 0 &&
              strcmp(key, "node.kubernetes.io/unschedulable") != 0))
             v[kept++] = n->taints.v[i];
     }
@@ -95,11 +95,11 @@ static struct qtys with_coming(struct arena *a, struct qtys have,
 }
 
 /* A view that is as it was has nodes that are idle for longer. */
-static int64_t idle_of(struct control *c, const struct head_node *n)
+static int64_t idle_of(struct control *c, const struct source_node *n)
 {
-    const struct head *h = head_of_machines(c);
+    const struct source *h = source_of_machines(c);
 
-    if ((n->status != HEAD_IDLE && n->status != HEAD_UNREADY) ||
+    if ((n->status != SOURCE_IDLE && n->status != SOURCE_UNREADY) ||
         n->idle_ms < 0)
         return -1;
     return n->idle_ms + (h->ops->waits ? c->now_ms - h->view_ms : 0);
@@ -107,7 +107,7 @@ static int64_t idle_of(struct control *c, const struct head_node *n)
 
 static bool settles(struct control *c, const struct machine *m)
 {
-    const struct head *h = head_of_machines(c);
+    const struct source *h = source_of_machines(c);
     int64_t left = m->ready_ms + c->config->kube_join_timeout_ms - c->now_ms;
 
     if (!h || !h->ops->by_address || left <= 0)
@@ -118,7 +118,7 @@ static bool settles(struct control *c, const struct machine *m)
 
 static void room_take(struct control *c, struct arena *a,
                       const struct machine *m, const struct conf_type *t,
-                      const struct head_node *seen, struct fact_node *n)
+                      const struct source_node *seen, struct snap_node *n)
 {
     if (t && settles(c, m)) {
         n->total = with_coming(a, seen->total, &seen->total, t);
@@ -132,11 +132,11 @@ static void room_take(struct control *c, struct arena *a,
 /* ---- nodes */
 
 static void hold_take(struct control *c, const struct machine *m,
-                      struct fact_node *n)
+                      struct snap_node *n)
 {
     const struct site *s = site_find(c, m->provider);
 
-    if (m->shielded)
+    if (m->protected)
         n->hold = REASON_KEEP_PROTECTED;
     else if (!s || !s->listed_ms || s->list_failures)
         n->hold = REASON_KEEP_STALE;
@@ -154,22 +154,22 @@ static const char *unit_of(struct arena *a, const struct machine *m,
     const char *number = strrchr(m->id, '-');
     uint32_t hosts = t ? t->fact.hosts : 1;
 
-    if (*m->unit)
-        return arena_strdup(a, m->unit);
+    if (*m->host_group)
+        return arena_strdup(a, m->host_group);
     if (hosts < 2 || m->adopted || !*m->request_id || !number)
         return "";
     return arena_printf(a, "%s/%lu", m->request_id,
                         strtoul(number + 1, NULL, 10) / hosts);
 }
 
-static struct fact_node machine_take(struct holds_reader *holds,
+static struct snap_node machine_take(struct previous_reader *previous,
                                      const struct machine *m, bool node_ids)
 {
-    struct control *c = holds->c;
-    struct arena *a = holds->arena;
+    struct control *c = previous->c;
+    struct arena *a = previous->arena;
     const struct conf_type *t = type_find(c->config, m->type);
-    const struct head_node *seen = head_node_of(c, m);
-    struct fact_node n = {
+    const struct source_node *seen = source_node_of(c, m);
+    struct snap_node n = {
         .id = arena_strdup(a, m->id),
         .type = arena_strdup(a, t ? m->type : ""),
         .zone = arena_strdup(a, m->zone),
@@ -187,10 +187,9 @@ static struct fact_node machine_take(struct holds_reader *holds,
         .provider = arena_strdup(a, m->provider),
         .request_id = arena_strdup(a, m->request_id),
         .note = arena_strdup(a, m->detail),
-        .unit = unit_of(a, m, t),
+        .host_group = unit_of(a, m, t),
         .progress_ms = m->progress_ms,
-        .undecided = think_undecided(c, m),
-        .holds = holds_of(holds, m),
+        .previous = previous_of(previous, m),
     };
 
     hold_take(c, m, &n);
@@ -198,11 +197,11 @@ static struct fact_node machine_take(struct holds_reader *holds,
         n.state = STATE_STOPPING;  /* no way back: it gives no room */
     if (m->state != STATE_READY && m->state != STATE_DRAINING)
         return n;
-    if (!c->n_heads) {
+    if (!c->n_sources) {
         /* Nothing tells of work on it: it is idle since it was last needed. */
         int64_t since = m->needed_ms > m->ready_ms ? m->needed_ms : m->ready_ms;
         n.idle_ms = c->now_ms > since ? c->now_ms - since : 0;
-    } else if (seen && seen->status != HEAD_DEAD) {
+    } else if (seen && seen->status != SOURCE_DEAD) {
         room_take(c, a, m, t, seen, &n);
         n.labels = labels_copy(a, seen->labels, node_ids);
         n.taints = seen_taints(a, seen);
@@ -213,56 +212,56 @@ static struct fact_node machine_take(struct holds_reader *holds,
 }
 
 /* Nodes that are no machine of ours: the head itself, and strangers. */
-static struct fact_node stranger_take(struct arena *a,
-                                      const struct head_node *r, bool node_ids)
+static struct snap_node stranger_take(struct arena *a,
+                                      const struct source_node *r, bool node_ids)
 {
-    return (struct fact_node){
+    return (struct snap_node){
         .id = arena_strdup(a, r->node_id),
         .type = "",
         .zone = arena_strdup(a, r->zone),
         .head = r->head,
-        .foreign = true,
-        .state = r->status == HEAD_DRAINING ? STATE_STOPPING : STATE_READY,
+        .unmanaged = true,
+        .state = r->status == SOURCE_DRAINING ? STATE_STOPPING : STATE_READY,
         .total = qtys_copy(a, r->total),
         .available = qtys_copy(a, r->available),
         .labels = labels_copy(a, r->labels, node_ids),
         .taints = taints_copy(a, r->taints),
-        .idle_ms = r->status == HEAD_IDLE ? r->idle_ms : -1,
+        .idle_ms = r->status == SOURCE_IDLE ? r->idle_ms : -1,
         .price_micros_hour = -1,
         .activity = arena_strdup(a, r->activity),
         .cloud_id = arena_strdup(a, r->instance_id),
         .address = arena_strdup(a, r->address),
         .ray_id = arena_strdup(a, r->node_id),
         .provider = "", .request_id = "", .note = arena_strdup(a, r->type),
-        .unit = "",
+        .host_group = "",
     };
 }
 
 /* With a Ray head too: pods of its cluster that are no Ray node yet.  Each
  * stands for one that was asked for.  A pod that waits is demand; Ray's own
  * demand that will run in it is not bought for a second time. */
-static struct fact_node coming_take(struct arena *a, const struct head_guest *g,
+static struct snap_node coming_take(struct arena *a, const struct source_hosted *g,
                                     bool node_ids)
 {
-    return (struct fact_node){
+    return (struct snap_node){
         .id = arena_strdup(a, g->name), .type = "",
-        .zone = arena_strdup(a, g->zone), .foreign = true,
+        .zone = arena_strdup(a, g->zone), .unmanaged = true,
         .state = STATE_READY, .total = qtys_copy(a, g->offers),
         .available = qtys_copy(a, g->offers),
         .labels = labels_copy(a, g->labels, node_ids), .idle_ms = -1,
         .price_micros_hour = -1, .activity = "a Ray worker's pod, not up yet",
         .cloud_id = "", .address = "", .ray_id = "", .provider = "",
-        .request_id = "", .note = "", .unit = ""};
+        .request_id = "", .note = "", .host_group = ""};
 }
 
 /* v has room for all of them.  A cluster is the head's when one of its pods is
  * a living node there. */
 static uint32_t coming_nodes(struct control *c, struct arena *a,
-                             struct fact_node *v, bool node_ids)
+                             struct snap_node *v, bool node_ids)
 {
-    const struct head *ray = head_of_kind(c, &ray_ops);
-    const struct head *kube = head_of_machines(c);
-    const struct head_view *view = kube && kube != ray ? kube->view : NULL;
+    const struct source *ray = source_of_kind(c, &ray_ops);
+    const struct source *kube = source_of_machines(c);
+    const struct source_view *view = kube && kube != ray ? kube->view : NULL;
     uint32_t n = 0;
 
     if (!ray || !ray->view || !view)
@@ -273,46 +272,46 @@ static uint32_t coming_nodes(struct control *c, struct arena *a,
         for (end = i; end < view->n_rays &&
                       strcmp(view->rays[end].cluster,
                              view->rays[i].cluster) == 0; end++) {
-            const struct head_node *x =
-                head_node_named(ray, view->rays[end].name);
-            its = its || (x && x->status != HEAD_DEAD);
+            const struct source_node *x =
+                source_node_named(ray, view->rays[end].name);
+            its = its || (x && x->status != SOURCE_DEAD);
         }
         for (uint32_t k = i; its && k < end; k++)
             if (view->rays[k].worker &&
-                !head_node_named(ray, view->rays[k].name))
+                !source_node_named(ray, view->rays[k].name))
                 v[n++] = coming_take(a, &view->rays[k], node_ids);
     }
     return n;
 }
 
-void nodes_take(struct control *c, struct arena *a, struct facts *f)
+void nodes_take(struct control *c, struct arena *a, struct snapshot *f)
 {
-    const struct head *owner = head_of_machines(c);
-    const struct head_view *mine = owner ? owner->view : NULL;
+    const struct source *owner = source_of_machines(c);
+    const struct source_view *mine = owner ? owner->view : NULL;
     bool *ours = ARENA_ARRAY(a, bool, mine ? mine->n_nodes : 0);
     uint32_t n = 0, most = c->fleet.n;
-    struct holds_reader holds = holds_reader(c, a);
+    struct previous_reader previous = previous_reader(c, a);
     bool node_ids = false;
-    struct fact_node *v;
+    struct snap_node *v;
 
-    for (uint32_t h = 0; h < c->n_heads; h++) {
-        const struct head_view *view = c->heads[h].view;
+    for (uint32_t h = 0; h < c->n_sources; h++) {
+        const struct source_view *view = c->sources[h].view;
         most += view ? view->n_nodes + view->n_rays : 0;
         node_ids = node_ids || label_asked(view, "ray.io/node-id");
     }
-    v = ARENA_ARRAY(a, struct fact_node, most);
+    v = ARENA_ARRAY(a, struct snap_node, most);
     for (uint32_t i = 0; i < c->fleet.n; i++) {
         const struct machine *m = c->fleet.v[i];
-        const struct head_node *x = head_node_of(c, m);
+        const struct source_node *x = source_node_of(c, m);
         if (x)
             ours[x - mine->nodes] = true;
         if (m->state != STATE_GONE)
-            v[n++] = machine_take(&holds, m, node_ids);
+            v[n++] = machine_take(&previous, m, node_ids);
     }
-    for (uint32_t h = 0; h < c->n_heads; h++) {
-        const struct head_view *view = c->heads[h].view;
+    for (uint32_t h = 0; h < c->n_sources; h++) {
+        const struct source_view *view = c->sources[h].view;
         for (uint32_t i = 0; view && i < view->n_nodes; i++)
-            if (view->nodes[i].status != HEAD_DEAD &&
+            if (view->nodes[i].status != SOURCE_DEAD &&
                 !(view == mine && ours[i]))
                 v[n++] = stranger_take(a, &view->nodes[i], node_ids);
     }

@@ -49,14 +49,14 @@ static void lacks_write(struct buf *b, const char *type, const char *resource,
 void unplaced_obstacles(const struct status_page *page, uint32_t bundle,
                         struct buf *b)
 {
-    const struct snapshot *s = page->now;
+    const struct problem *s = page->now;
     const struct plan_bundle *p = &page->plan->bundles[bundle];
     uint32_t said = 0, last = NONE;
 
     for (uint32_t i = 0; i < p->n_refusals && said < 6; i++) {
         const struct plan_refusal *r =
             &page->plan->refusals[p->first_refusal + i];
-        const struct sn_type *t;
+        const struct pb_type *t;
         const char *type;
 
         if (r->offer >= s->n_offers || s->offers[r->offer].type == last)
@@ -106,7 +106,7 @@ static struct unplaced_note *note_get(struct control *c, const char *owner,
 
 static void notes_take(struct control *c, const struct status_page *page)
 {
-    const struct snapshot *s = page->now;
+    const struct problem *s = page->now;
     bool comes_up = c->now_ms - c->started_ms < COMES_UP_MS;
 
     for (uint32_t i = 0; i < c->n_unplaced; i++)

@@ -11,24 +11,24 @@
 #include <jansson.h>
 
 #include "../base/arena.h"
-#include "facts.h"
+#include "snapshot.h"
 #include "plan.h"
 
 /* Each reader copies into the arena.  On bad input: INVALID, and err says
  * where ("bundles[2].resources.GPU: ...") and what is allowed. */
-enum status codec_facts_read(const json_t *root, struct arena *arena,
-                             struct facts **ret, struct err *err);
+enum status codec_snapshot_read(const json_t *root, struct arena *arena,
+                             struct snapshot **ret, struct err *err);
 /* A new reference.  Dumped with JSON_REAL_PRECISION(15) or more it loses
  * nothing. */
-json_t *codec_facts_write(const struct facts *facts);
+json_t *codec_snapshot_write(const struct snapshot *snapshot);
 
 /* One bundle as users write it in a request: {"GPU":1,"accelerator_type":"T4"}
  * or {"resources":{...},"count":n,"accelerator_type":...,"labels":{...},
  * "any_of":[...]}.  where names it in errors. */
 enum status codec_bundle_read(const json_t *v, const char *where,
-                              struct arena *arena, struct fact_bundle *ret,
+                              struct arena *arena, struct snap_bundle *ret,
                               struct err *err);
-json_t *codec_bundle_write(const struct fact_bundle *b);
+json_t *codec_bundle_write(const struct snap_bundle *b);
 
 /* The list under "taints": of objects or "key=value:Effect". */
 enum status codec_taints_read(const json_t *list, const char *where,
@@ -40,14 +40,14 @@ enum status codec_taints_read(const json_t *list, const char *where,
  * At least one of bundles and num_cpus.  ret is of source REQUEST. */
 enum status codec_request_read(const json_t *body, const char *owner,
                                int64_t since_ms, struct arena *arena,
-                               struct fact_demand *ret, struct err *err);
+                               struct snap_demand *ret, struct err *err);
 
 /* The list under "holds" of a node of snapshot.json. */
-enum status codec_holds_read(const json_t *list, struct arena *arena,
-                             struct fact_holds *ret, struct err *err);
-json_t *codec_holds_write(const struct fact_holds *h);
+enum status codec_previous_read(const json_t *list, struct arena *arena,
+                             struct snap_placements *ret, struct err *err);
+json_t *codec_previous_write(const struct snap_placements *h);
 
-json_t *codec_plan_write(const struct snapshot *s, const struct plan *p);
+json_t *codec_plan_write(const struct problem *s, const struct plan *p);
 
 /* Text with libjansson's own message turned into ours: "line 3 column 7: ...";
  * rejects NaN, duplicate keys and depth over 64. */

@@ -218,7 +218,7 @@ static bool parts_read(struct jin *in, const struct jpath *at, const json_t *v,
     return markers_take(in, at, p);
 }
 
-static void alt_set(struct fact_alt *ret, const struct alt_parts *p)
+static void alt_set(struct snap_alt *ret, const struct alt_parts *p)
 {
     ret->resources = (struct qtys){p->resources.all.v, p->resources.all.n};
     ret->selector = (struct terms){p->terms.all.v, p->terms.all.n};
@@ -272,9 +272,9 @@ static bool flat_read(struct jin *in, const struct jpath *at, const json_t *v,
 
 static bool any_of_read(struct jin *in, const struct jpath *at,
                         const json_t *v, const struct alt_parts *base,
-                        struct fact_bundle *ret)
+                        struct snap_bundle *ret)
 {
-    struct fact_alt *alts;
+    struct snap_alt *alts;
     size_t i;
     json_t *e;
 
@@ -282,7 +282,7 @@ static bool any_of_read(struct jin *in, const struct jpath *at,
         return false;
     if (json_array_size(v) == 0)
         return jin_bad(in, at, "must have at least one alternative");
-    alts = ARENA_ARRAY(in->arena, struct fact_alt, json_array_size(v));
+    alts = ARENA_ARRAY(in->arena, struct snap_alt, json_array_size(v));
     json_array_foreach(v, i, e)
     {
         const struct jpath *here = JPATH_AT(at, i);
@@ -306,10 +306,10 @@ static bool any_of_read(struct jin *in, const struct jpath *at,
 }
 
 static bool bundle_end(struct jin *in, const struct jpath *at, const json_t *v,
-                       struct alt_parts *p, struct fact_bundle *ret)
+                       struct alt_parts *p, struct snap_bundle *ret)
 {
     const json_t *any_of = json_object_get(v, "any_of");
-    struct fact_alt *alt;
+    struct snap_alt *alt;
 
     ret->count = 1;
     if (!jin_get_count(in, at, v, "count", 1, COUNT_MAX, 1, &ret->count) ||
@@ -317,7 +317,7 @@ static bool bundle_end(struct jin *in, const struct jpath *at, const json_t *v,
         return false;
     if (any_of && !json_is_null(any_of))
         return any_of_read(in, JPATH_KEY(at, "any_of"), any_of, p, ret);
-    alt = ARENA_NEW(in->arena, struct fact_alt);
+    alt = ARENA_NEW(in->arena, struct snap_alt);
     alt_set(alt, p);
     ret->alts = alt;
     ret->n_alts = 1;
@@ -325,7 +325,7 @@ static bool bundle_end(struct jin *in, const struct jpath *at, const json_t *v,
 }
 
 bool bundle_read_checked(struct jin *in, const struct jpath *at,
-                         const json_t *v, struct fact_bundle *ret)
+                         const json_t *v, struct snap_bundle *ret)
 {
     struct alt_parts p = {{{0}}, {{0}}, {{0}}};
     const json_t *resources = json_object_get(v, "resources");
@@ -338,7 +338,7 @@ bool bundle_read_checked(struct jin *in, const struct jpath *at,
 }
 
 bool bundle_read(struct jin *in, const struct jpath *at, const json_t *v,
-                 struct fact_bundle *ret)
+                 struct snap_bundle *ret)
 {
     struct alt_parts p = {{{0}}, {{0}}, {{0}}};
     const char *key, *near;
@@ -371,12 +371,12 @@ bool bundle_read(struct jin *in, const struct jpath *at, const json_t *v,
 }
 
 enum status codec_bundle_read(const json_t *v, const char *where,
-                              struct arena *arena, struct fact_bundle *ret,
+                              struct arena *arena, struct snap_bundle *ret,
                               struct err *err)
 {
     struct err unused;
     struct jin in = {arena, err ? err : &unused};
-    struct fact_bundle b = {0};
+    struct snap_bundle b = {0};
 
     if (!bundle_read(&in, JPATH_KEY(NULL, where ? where : ""), v, &b))
         return ST_INVALID;
@@ -386,14 +386,14 @@ enum status codec_bundle_read(const json_t *v, const char *where,
 
 /* ---- writing */
 
-static void alt_write(json_t *o, const struct fact_alt *a)
+static void alt_write(json_t *o, const struct snap_alt *a)
 {
     json_object_set_new(o, "resources", resources_write(&a->resources));
     selector_write(o, &a->selector);
     tolerations_write(o, &a->tolerations);
 }
 
-void bundle_write_into(json_t *o, const struct fact_bundle *b)
+void bundle_write_into(json_t *o, const struct snap_bundle *b)
 {
     json_t *any_of;
 
@@ -415,7 +415,7 @@ void bundle_write_into(json_t *o, const struct fact_bundle *b)
     json_object_set_new(o, "count", json_integer(b->count));
 }
 
-json_t *codec_bundle_write(const struct fact_bundle *b)
+json_t *codec_bundle_write(const struct snap_bundle *b)
 {
     json_t *o = json_object();
 

@@ -5,7 +5,7 @@
 #ifndef MODEL_CODEC_BUNDLE_H
 #define MODEL_CODEC_BUNDLE_H
 
-#include "facts.h"
+#include "snapshot.h"
 #include "jin.h"
 
 #define COUNT_MAX 10000000  /* of identical bundles, and of all together */
@@ -53,25 +53,24 @@ void tolerations_write(json_t *o, const struct tolerations *t);
 /* codec_limits.c: the keys "limits" (and "max_nodes") and "queues" of a
  * snapshot. */
 #define COUNT32_MAX (UNLIMITED - 1)
-bool limits_read(struct jin *in, const json_t *root, struct fact_limits *ret);
-json_t *limits_write(const struct fact_limits *l);
-bool queues_read(struct jin *in, const json_t *root, struct facts *f);
-json_t *queues_write(const struct fact_queue *v, uint32_t n);
+bool limits_read(struct jin *in, const json_t *root, struct snap_limits *ret);
+json_t *limits_write(const struct snap_limits *l);
+bool queues_read(struct jin *in, const json_t *root, struct snapshot *f);
+json_t *queues_write(const struct snap_queue *v, uint32_t n);
 
 /* v has the structured form and its keys were checked. */
 bool bundle_read_checked(struct jin *in, const struct jpath *at,
-                         const json_t *v, struct fact_bundle *ret);
+                         const json_t *v, struct snap_bundle *ret);
 /* Either form. */
 bool bundle_read(struct jin *in, const struct jpath *at, const json_t *v,
-                 struct fact_bundle *ret);
+                 struct snap_bundle *ret);
 /* Puts the bundle's keys into o. */
-void bundle_write_into(json_t *o, const struct fact_bundle *b);
+void bundle_write_into(json_t *o, const struct snap_bundle *b);
 
-/* The list under a key: a node's "holds", the root's "deciding"; and the
- * root's "advice". */
-bool holds_read(struct jin *in, const struct jpath *at, const json_t *o,
-                const char *key, struct fact_holds *ret);
-bool advice_read(struct jin *in, const json_t *root, struct facts *ret);
-json_t *advice_write(const struct fact_advice *v, uint32_t n);
+/* The list under a key: a node's "holds"; and the root's "proposed". */
+bool previous_read(struct jin *in, const struct jpath *at, const json_t *o,
+                const char *key, struct snap_placements *ret);
+bool proposed_read(struct jin *in, const json_t *root, struct snapshot *ret);
+json_t *proposed_write(const struct snap_proposal *v, uint32_t n);
 
 #endif

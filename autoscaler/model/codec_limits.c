@@ -47,7 +47,7 @@ static bool factor_get(struct jin *in, const struct jpath *at, const json_t *o,
 }
 
 static bool end_order_read(struct jin *in, const struct jpath *at,
-                           const json_t *o, struct fact_limits *l)
+                           const json_t *o, struct snap_limits *l)
 {
     const json_t *v = json_object_get(o, "end_order");
     size_t i;
@@ -79,7 +79,7 @@ static bool end_order_read(struct jin *in, const struct jpath *at,
 }
 
 static bool consolidate_read(struct jin *in, const struct jpath *at,
-                             const json_t *o, struct fact_limits *l)
+                             const json_t *o, struct snap_limits *l)
 {
     static const char *const keys[] = {"mode", "min_saving", "older_than_s"};
     const json_t *v = json_object_get(o, "consolidate");
@@ -102,7 +102,7 @@ static bool consolidate_read(struct jin *in, const struct jpath *at,
                            &l->consolidate_age_ms);
 }
 
-bool limits_read(struct jin *in, const json_t *root, struct fact_limits *l)
+bool limits_read(struct jin *in, const json_t *root, struct snap_limits *l)
 {
     static const char *const keys[] = {
         "max_nodes", "idle_timeout_s", "max_cost_per_hour", "max_launching",
@@ -111,7 +111,7 @@ bool limits_read(struct jin *in, const json_t *root, struct fact_limits *l)
     const struct jpath *at = JPATH_KEY(NULL, "limits");
     const json_t *v = json_object_get(root, "limits");
 
-    *l = fact_limits_default;
+    *l = snap_limits_default;
     if (!jin_get_count(in, NULL, root, "max_nodes", 0, COUNT32_MAX, UNLIMITED,
                         &l->max_nodes))
         return false;
@@ -141,7 +141,7 @@ bool limits_read(struct jin *in, const json_t *root, struct fact_limits *l)
     return true;
 }
 
-json_t *limits_write(const struct fact_limits *l)
+json_t *limits_write(const struct snap_limits *l)
 {
     json_t *o = json_object(), *v;
 
@@ -220,7 +220,7 @@ static bool quota_get(struct jin *in, const struct jpath *at, const json_t *o,
 }
 
 static bool queue_read(struct jin *in, const struct jpath *at, const json_t *v,
-                       struct fact_queue *q)
+                       struct snap_queue *q)
 {
     static const char *const keys[] = {"name", "node_types", "quota",
                                        "priority", "owners"};
@@ -228,7 +228,7 @@ static bool queue_read(struct jin *in, const struct jpath *at, const json_t *v,
     const json_t *quota;
     int64_t priority = 0;
 
-    *q = (struct fact_queue){.name = "", .gpus = -1, .cpus = -1,
+    *q = (struct snap_queue){.name = "", .gpus = -1, .cpus = -1,
                              .nodes = UNLIMITED};
     if (!jin_object(in, at, v, keys, COUNT(keys)) ||
         !jin_get_text(in, at, v, "name", &q->name))
@@ -250,11 +250,11 @@ static bool queue_read(struct jin *in, const struct jpath *at, const json_t *v,
                           &q->nodes));
 }
 
-bool queues_read(struct jin *in, const json_t *root, struct facts *f)
+bool queues_read(struct jin *in, const json_t *root, struct snapshot *f)
 {
     const json_t *v = json_object_get(root, "queues");
     const struct jpath *at = JPATH_KEY(NULL, "queues");
-    struct fact_queue *queues;
+    struct snap_queue *queues;
     size_t i;
     json_t *e;
 
@@ -262,7 +262,7 @@ bool queues_read(struct jin *in, const json_t *root, struct facts *f)
         return true;
     if (!jin_list(in, at, v, QUEUES_MAX))
         return false;
-    queues = ARENA_ARRAY(in->arena, struct fact_queue, json_array_size(v));
+    queues = ARENA_ARRAY(in->arena, struct snap_queue, json_array_size(v));
     json_array_foreach(v, i, e)
     {
         if (!queue_read(in, JPATH_AT(at, i), e, &queues[i]))
@@ -282,12 +282,12 @@ static void names_put(json_t *o, const char *key, const struct names *names)
     json_object_set_new(o, key, v);
 }
 
-json_t *queues_write(const struct fact_queue *v, uint32_t n)
+json_t *queues_write(const struct snap_queue *v, uint32_t n)
 {
     json_t *list = json_array();
 
     for (uint32_t i = 0; i < n; i++) {
-        const struct fact_queue *q = &v[i];
+        const struct snap_queue *q = &v[i];
         json_t *o = json_object(), *quota = json_object();
 
         json_object_set_new(o, "name", jin_word(q->name));

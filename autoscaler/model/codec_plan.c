@@ -10,7 +10,7 @@
 #include "codec.h"
 #include "codec_bundle.h"
 
-struct out { const struct snapshot *s; const struct plan *p; };
+struct out { const struct problem *s; const struct plan *p; };
 
 static const char *str(const struct out *o, uint32_t id)
 {
@@ -19,7 +19,7 @@ static const char *str(const struct out *o, uint32_t id)
 
 static json_t *shape_resources(const struct out *o, uint32_t shape)
 {
-    const int64_t *row = sn_row(o->s, o->s->shapes[shape].row);
+    const int64_t *row = pb_row(o->s, o->s->shapes[shape].row);
     json_t *r = json_object();
 
     for (uint32_t c = 0; c < o->s->n_columns; c++)
@@ -31,12 +31,12 @@ static json_t *shape_resources(const struct out *o, uint32_t shape)
 
 static json_t *shape_selector(const struct out *o, uint32_t shape)
 {
-    const struct sn_selector *sel =
+    const struct pb_selector *sel =
         &o->s->selectors[o->s->shapes[shape].selector];
     json_t *a = json_array();
 
     for (uint32_t i = 0; i < sel->n_terms; i++) {
-        const struct sn_term *t = &o->s->terms[sel->first_term + i];
+        const struct pb_term *t = &o->s->terms[sel->first_term + i];
         json_t *values = json_array();
 
         for (uint32_t j = 0; j < t->n_values; j++)
@@ -52,12 +52,12 @@ static json_t *shape_selector(const struct out *o, uint32_t shape)
 }
 
 static json_t *shape_tolerations(const struct out *o,
-                                 const struct sn_selector *sel)
+                                 const struct pb_selector *sel)
 {
     json_t *a = json_array();
 
     for (uint32_t i = 0; i < sel->n_tolerations; i++) {
-        const struct sn_toleration *t =
+        const struct pb_toleration *t =
             &o->s->tolerations[sel->first_toleration + i];
 
         json_array_append_new(
@@ -73,7 +73,7 @@ static json_t *shape_tolerations(const struct out *o,
 /* Resources, and what conditions there are. */
 static void put_shape(const struct out *o, json_t *to, uint32_t shape)
 {
-    const struct sn_selector *sel =
+    const struct pb_selector *sel =
         &o->s->selectors[o->s->shapes[shape].selector];
 
     json_object_set_new(to, "resources", shape_resources(o, shape));
@@ -84,7 +84,7 @@ static void put_shape(const struct out *o, json_t *to, uint32_t shape)
     if (sel->queue < o->s->n_queues)
         json_object_set_new(to, "queue",
                             jin_word(str(o, o->s->queues[sel->queue].name)));
-    else if (sel->queue == SN_QUEUE_DENIED)
+    else if (sel->queue == PB_QUEUE_DENIED)
         json_object_set_new(to, "queue_denied", json_true());
 }
 
@@ -92,7 +92,7 @@ static void put_shape(const struct out *o, json_t *to, uint32_t shape)
 static const char *refused_queue(const struct out *o,
                                  const struct plan_refusal *r)
 {
-    const struct sn_bundle *b = &o->s->bundles[r->bundle];
+    const struct pb_bundle *b = &o->s->bundles[r->bundle];
     uint32_t shape = o->s->alts[b->first_alt + r->alt].shape;
     uint32_t q = o->s->selectors[o->s->shapes[shape].selector].queue;
 
@@ -108,7 +108,7 @@ static const char *refused_resource(const struct out *o,
 
 static json_t *demand_ref(const struct out *o, uint32_t demand)
 {
-    const struct sn_demand *d;
+    const struct pb_demand *d;
 
     if (demand == NONE)
         return json_null();
@@ -119,19 +119,19 @@ static json_t *demand_ref(const struct out *o, uint32_t demand)
                      source_name(d->source));
 }
 
-static json_t *holds(const struct out *o, uint32_t first, uint32_t n)
+static json_t *previous(const struct out *o, uint32_t first, uint32_t n)
 {
     json_t *a = json_array();
 
     for (uint32_t i = first; i < first + n; i++) {
         const struct plan_placement *pl = &o->p->placements[i];
-        const struct sn_bundle *b = &o->s->bundles[pl->bundle];
-        const struct sn_demand *d = &o->s->demands[b->demand];
+        const struct pb_bundle *b = &o->s->bundles[pl->bundle];
+        const struct pb_demand *d = &o->s->demands[b->demand];
         char shape[20];
         json_t *h;
 
         snprintf(shape, sizeof shape, "%016llx",
-                 (unsigned long long)snapshot_digest(o->s, pl->bundle));
+                 (unsigned long long)problem_digest(o->s, pl->bundle));
         h = json_pack(
             "{s:i,s:i,s:i,s:I,s:s,s:o,s:o,s:s}", "demand", (int)b->demand,
             "bundle", (int)(pl->bundle - d->first_bundle), "alternative",
@@ -148,8 +148,8 @@ static json_t *holds(const struct out *o, uint32_t first, uint32_t n)
 
 static void put_offer(const struct out *o, json_t *to, uint32_t offer)
 {
-    const struct sn_offer *f = &o->s->offers[offer];
-    const struct sn_type *t = &o->s->types[f->type];
+    const struct pb_offer *f = &o->s->offers[offer];
+    const struct pb_type *t = &o->s->types[f->type];
 
     json_object_set_new(to, "type", jin_word(str(o, t->name)));
     json_object_set_new(to, "provider", jin_word(str(o, t->provider)));
@@ -159,15 +159,13 @@ static void put_offer(const struct out *o, json_t *to, uint32_t offer)
 
 static json_t *launch_write(const struct out *o, const struct plan_launch *l)
 {
-    const struct sn_offer *f = &o->s->offers[l->offer];
+    const struct pb_offer *f = &o->s->offers[l->offer];
     json_t *v = json_object();
 
     put_offer(o, v, l->offer);
     json_object_set_new(v, "count", json_integer(l->count));
-    if (l->sure < l->count)
-        json_object_set_new(v, "sure", json_integer(l->sure));
-    if (l->open)
-        json_object_set_new(v, "open", json_true());
+    if (!l->final)
+        json_object_set_new(v, "final", json_false());
     json_object_set_new(v, "why", json_string(reason_code(l->why)));
     json_object_set_new(v, "for", demand_ref(o, l->demand));
     json_object_set_new(v, "price_per_hour",
@@ -175,7 +173,7 @@ static json_t *launch_write(const struct out *o, const struct plan_launch *l)
     if (f->price_estimated)
         json_object_set_new(v, "price_estimated", json_true());
     json_object_set_new(v, "holds",
-                        holds(o, l->first_placement, l->n_placements));
+                        previous(o, l->first_placement, l->n_placements));
     return v;
 }
 
@@ -191,7 +189,7 @@ static const char *action_name(enum node_action a)
 
 static json_t *node_write(const struct out *o, uint32_t node)
 {
-    const struct sn_node *n = &o->s->nodes[node];
+    const struct pb_node *n = &o->s->nodes[node];
     const struct plan_node *p = &o->p->nodes[node];
     json_t *v = json_object();
 
@@ -207,7 +205,7 @@ static json_t *node_write(const struct out *o, uint32_t node)
     if (p->demand != NONE)
         json_object_set_new(v, "for", demand_ref(o, p->demand));
     json_object_set_new(v, "holds",
-                        holds(o, p->first_placement, p->n_placements));
+                        previous(o, p->first_placement, p->n_placements));
     return v;
 }
 
@@ -275,8 +273,8 @@ static json_t *refusal_write(const struct out *o, const struct plan_refusal *r)
 
 static json_t *bundle_write(const struct out *o, uint32_t bundle)
 {
-    const struct sn_bundle *b = &o->s->bundles[bundle];
-    const struct sn_demand *d = &o->s->demands[b->demand];
+    const struct pb_bundle *b = &o->s->bundles[bundle];
+    const struct pb_demand *d = &o->s->demands[b->demand];
     const struct plan_bundle *p = &o->p->bundles[bundle];
     json_t *v = demand_ref(o, b->demand), *list;
 
@@ -289,7 +287,7 @@ static json_t *bundle_write(const struct out *o, uint32_t bundle)
     if (b->n_alts > 1) {
         list = json_array();
         for (uint32_t i = 0; i < b->n_alts; i++) {
-            const struct sn_alt *alt = &o->s->alts[b->first_alt + i];
+            const struct pb_alt *alt = &o->s->alts[b->first_alt + i];
             json_t *a = json_object();
 
             put_shape(o, a, alt->shape);
@@ -325,7 +323,7 @@ static json_t *gap_write(int64_t cost, int64_t bound)
     return json_real((double)(int64_t)(gap * 100 + 0.5) / 100);
 }
 
-json_t *codec_plan_write(const struct snapshot *s, const struct plan *p)
+json_t *codec_plan_write(const struct problem *s, const struct plan *p)
 {
     struct out o = {s, p};
     json_t *launches = json_array(), *nodes = json_array();

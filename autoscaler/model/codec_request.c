@@ -44,10 +44,10 @@ static enum status keys_check(const json_t *body, struct err *err)
 }
 
 static enum status cpus_read(const json_t *v, struct arena *a,
-                             struct fact_bundle *ret, struct err *err)
+                             struct snap_bundle *ret, struct err *err)
 {
     struct qty *q = ARENA_NEW(a, struct qty);
-    struct fact_alt *alt = ARENA_NEW(a, struct fact_alt);
+    struct snap_alt *alt = ARENA_NEW(a, struct snap_alt);
 
     if (!json_is_integer(v) || json_integer_value(v) < 0 ||
         json_integer_value(v) > CPUS_MAX)
@@ -56,7 +56,7 @@ static enum status cpus_read(const json_t *v, struct arena *a,
                        CPUS_MAX);
     *q = (struct qty){"CPU", AMOUNT_ONE};
     alt->resources = (struct qtys){q, 1};
-    *ret = (struct fact_bundle){alt, 1, (uint32_t)json_integer_value(v)};
+    *ret = (struct snap_bundle){alt, 1, (uint32_t)json_integer_value(v)};
     return ST_OK;
 }
 
@@ -77,11 +77,11 @@ static enum status strategy_bad(const json_t *v, struct err *err)
 
 enum status codec_request_read(const json_t *body, const char *owner,
                                int64_t since_ms, struct arena *a,
-                               struct fact_demand *ret, struct err *err)
+                               struct snap_demand *ret, struct err *err)
 {
     const json_t *bundles, *cpus, *v;
-    struct fact_bundle *out;
-    struct fact_demand d = {.source = SOURCE_REQUEST, .id = "",
+    struct snap_bundle *out;
+    struct snap_demand d = {.source = SOURCE_REQUEST, .id = "",
                             .since_ms = since_ms};
     uint32_t n = 0;
     enum status s;
@@ -100,7 +100,7 @@ enum status codec_request_read(const json_t *body, const char *owner,
                        "bundles: %zu entries, at most %d are allowed; use "
                        "{\"resources\":{...},\"count\":n} for identical ones",
                        json_array_size(bundles), BUNDLES_MAX);
-    out = ARENA_ARRAY(a, struct fact_bundle, json_array_size(bundles) + 1);
+    out = ARENA_ARRAY(a, struct snap_bundle, json_array_size(bundles) + 1);
     for (size_t i = 0; i < json_array_size(bundles); i++) {
         char where[32];
         snprintf(where, sizeof where, "bundles[%zu]", i);

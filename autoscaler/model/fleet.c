@@ -89,7 +89,7 @@ void fleet_init(struct fleet *f)
 
 static void machine_free(struct machine *m)
 {
-    free(m->holds);
+    free(m->previous);
     free(m);
 }
 
@@ -246,6 +246,11 @@ struct machine *fleet_by_cloud(const struct fleet *f, const char *provider,
             return f->v[i];
         }
     return m;
+}
+
+struct offer_key machine_offer(const struct machine *m)
+{
+    return (struct offer_key){m->provider, m->type, m->zone, m->spot};
 }
 
 uint32_t fleet_sweep(struct fleet *f)

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "../base/err.h"
+#include "offer.h"
 #include "reason.h"
 #include "state.h"
 
@@ -40,13 +41,12 @@ struct machine {
     int64_t needed_ms;      /* last needed by a request or a min, wall */
     uint32_t launch_count;  /* how many its launch request asked for */
     bool drain_accepted;    /* the head agreed: no way back */
-    bool shielded;          /* a user protected it from being ended */
-    char *holds;            /* what the plan that launched it put on it: JSON
-                             * of codec_holds_write(), heap; NULL: nothing */
+    bool protected;          /* a user protected it from being ended */
+    char *previous;            /* what the plan that launched it put on it: JSON
+                             * of codec_previous_write(), heap; NULL: nothing */
     /* not kept over a restart: */
-    char unit[64];          /* whose machines end together, as the provider
+    char host_group[64];          /* whose machines end together, as the provider
                              * told; "" : it did not */
-    bool undecided;         /* bought in advance: see think.c */
     bool doomed;            /* the plan of this tick ends it */
     uint32_t missed;        /* good lists in a row without it */
     uint32_t refused;       /* drains in a row */
@@ -87,6 +87,8 @@ void fleet_bind(struct fleet *f, struct machine *m, const char *cloud_id);
 struct machine *fleet_by_id(const struct fleet *f, const char *id);
 struct machine *fleet_by_cloud(const struct fleet *f, const char *provider,
                                const char *cloud_id);
+/* The offer it was launched from; the strings are the machine's. */
+struct offer_key machine_offer(const struct machine *m);
 /* Removes the GONE; returns how many. */
 uint32_t fleet_sweep(struct fleet *f);
 

@@ -1,7 +1,7 @@
 /*
  * intern.h - equal byte strings get equal small numbers, inside one arena.
  *
- * snapshot_make() interns names, rows and selectors with it.  Numbers are given
+ * problem_make() interns names, rows and selectors with it.  Numbers are given
  * first come, first served; intern_rank() then renumbers by content, so that
  * nothing made from it depends on the order of the input or on the hash.
  */

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "facts.h"
+#include "snapshot.h"
 
 /* Micro-dollars an hour: 0.0316 a vCPU + 0.0042 a GiB + the list value of each
  * accelerator (by type, 1.00 when the type is unknown; "" is unknown); spot

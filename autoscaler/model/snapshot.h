@@ -1,218 +1,251 @@
 /*
- * snapshot.h - what is, in flat arrays and 32-bit indices: the planner's input.
+ * snapshot.h - what is known, in words: names, quantities, labels.
  *
- * Made from facts by snapshot_make() and immutable afterwards; any thread may
- * read it.  Everything lives in the arena it was made in.  Strings are ids
- * into str[], resources are columns: 0 CPU, 1 memory, 2 GPU, then by name.
+ * Observers fill it (configuration, ledger, Ray head, requests), the codec
+ * reads and writes it as snapshot.json, problem_make() turns it into arrays.
+ * Everything it points to lives in one arena, usually the tick's.  Times are
+ * wall-clock milliseconds; a duration ends in _ms and says so.
  */
 #ifndef MODEL_SNAPSHOT_H
 #define MODEL_SNAPSHOT_H
 
-#include "../base/arena.h"
-#include "facts.h"
+#include <stdbool.h>
+#include <stdint.h>
 
-#define NONE UINT32_MAX
+#include "../base/err.h"
+#include "reason.h"
+#include "state.h"
 
-enum { COL_CPU, COL_MEMORY, COL_GPU, COL_FIRST_OTHER };
+#define UNLIMITED UINT32_MAX
 
-struct sn_column {
-    uint32_t name;
-    bool device;        /* made of whole devices; a fraction lies on one */
-    bool fractions;     /* may a device be shared? */
-};
+struct qty { const char *name; int64_t amount; };   /* 1/10,000 */
+struct qtys { const struct qty *v; uint32_t n; };
+struct pair { const char *key, *value; };
+struct pairs { const struct pair *v; uint32_t n; };
+struct names { const char *const *v; uint32_t n; };
 
-/* A set of what a place has: its labels, the queues it is in and its taints,
- * told apart by the upper bits of key, sorted by key.
- *   label: string = string;  queue: SN_QUEUE | queue;
- *   taint: SN_TAINT | effect << SN_EFFECT | string = string */
-struct sn_label { uint32_t key, value; };
-#define SN_TAINT UINT32_C(0x80000000)
-#define SN_QUEUE UINT32_C(0x40000000)
-#define SN_EFFECT 28
-#define SN_STRING UINT32_C(0x0fffffff)
-struct sn_term { uint32_t key; enum term_op op; uint32_t first_value, n_values; };
-struct sn_toleration {
-    uint32_t key;        /* 0: any */
+/* Ray's operators: in ("a" or "in(a,b)"), not in ("!a", "!in(a,b)"). */
+enum term_op { TERM_IN, TERM_NOT_IN };
+struct term { const char *key; enum term_op op; struct names values; };
+struct terms { const struct term *v; uint32_t n; };  /* all must hold */
+
+/* Kubernetes' taints and tolerations.  A node with a NoSchedule or NoExecute
+ * taint takes only who tolerates it; PreferNoSchedule refuses nobody. */
+enum taint_effect { EFFECT_ANY, EFFECT_NO_SCHEDULE, EFFECT_PREFER_NO_SCHEDULE,
+                    EFFECT_NO_EXECUTE };  /* ANY: of a toleration only */
+struct taint { const char *key, *value; enum taint_effect effect; };
+struct taints { const struct taint *v; uint32_t n; };
+enum toleration_op { TOLERATE_EQUAL, TOLERATE_EXISTS };
+struct toleration {
+    const char *key;             /* "" : any, with EXISTS only */
     enum toleration_op op;
-    uint32_t value;
+    const char *value;           /* EXISTS: "" */
     enum taint_effect effect;
 };
-/* All that decides where a shape may lie, beside room: see snapshot_refuses().
- * 0 lies anywhere; in a snapshot with taints no shape has it. */
-struct sn_selector {
-    uint32_t first_term, n_terms;
-    uint32_t first_toleration, n_tolerations;
-    uint32_t queue;      /* into queues[], NONE or SN_QUEUE_DENIED */
-};
-#define SN_QUEUE_DENIED (UINT32_MAX - 1)
+struct tolerations { const struct toleration *v; uint32_t n; };
 
-/* What one bundle needs: distinct needs are shapes, and all that costs time is
- * done per shape.  row: n_columns amounts. */
-struct sn_shape {
-    uint32_t row;        /* into rows[], times n_columns */
-    uint32_t selector;   /* into selectors[]; 0 is "any" */
-    bool accelerator;    /* needs a device, or a label only accelerators have */
-    uint64_t digest;     /* of its needs and conditions: the same in the next
-                          * snapshot */
+/* One way to satisfy a bundle.  accelerator_type is a term on ACCEL_LABEL. */
+struct snap_alt {
+    struct qtys resources;
+    struct terms selector;
+    struct tolerations tolerations;
+    int64_t after_ms;        /* duration: tried when the one before it was not
+                              * had for so long (any_of); 0: at once */
 };
 
-struct sn_alt { uint32_t shape; int64_t after_ms; };
+struct snap_bundle {
+    const struct snap_alt *alts;  /* in order of preference, at least one */
+    uint32_t n_alts;
+    uint32_t count;               /* identical ones, at least 1 */
+};
 
-struct sn_bundle { uint32_t demand, first_alt, n_alts, count; };
-
-/* What a node holds by the last plan, in the order in which it was placed: a
- * bundle that is gone is left out. */
-struct sn_hold { uint32_t bundle, alt, count; };
-/* Nodes that a longer thought would buy: see fact_advice. */
-struct sn_advice { uint32_t offer, count, first_hold, n_holds; };
-
-struct sn_demand {
+enum demand_source { SOURCE_TASK, SOURCE_GANG, SOURCE_REQUEST, SOURCE_POD,
+                     SOURCE_SPARE };
+/* What the last plan put on one node, in words: `count` of the bundles of that
+ * demand which have this shape (problem_digest()), by that alternative.  The
+ * next plan starts from it, so that what was bought for something stays for
+ * it. */
+struct snap_placement {
     enum demand_source source;
+    const char *owner, *id;
+    uint64_t shape;
+    uint32_t alt, count;
+};
+struct snap_placements { const struct snap_placement *v; uint32_t n; };
+
+enum strategy { STRATEGY_NONE, STRATEGY_PACK, STRATEGY_SPREAD,
+                STRATEGY_STRICT_PACK, STRATEGY_STRICT_SPREAD };
+
+/* Bundles that were asked for together.  TASK: each on its own, on what is
+ * free.  GANG: whole or not at all, on what is free.  REQUEST: a total that
+ * running work counts towards, so it is packed on what nodes have in all; with
+ * a strategy it is whole or not at all too. */
+struct snap_demand {
+    enum demand_source source;
+    const char *owner;       /* request owner; "ray" for the head's; never NULL */
+    const char *id;          /* placement group id and the like, or "" */
     enum strategy strategy;
-    bool gang;           /* whole or not at all */
-    uint32_t owner, id;  /* strings */
-    int32_t priority;    /* its own and its queue's */
-    int64_t since_ms;
-    uint32_t queue;      /* into queues[], NONE or SN_QUEUE_DENIED */
-    uint32_t first_bundle, n_bundles;
+    int64_t since_ms;        /* first seen, 0 unknown */
+    int32_t priority;        /* higher first; 0 by default */
+    const char *queue;       /* of facts.queues; "" or NULL: none.  One that is
+                              * not there, or not for the owner, denies it */
+    const struct snap_bundle *bundles;
+    uint32_t n_bundles;
 };
 
-/* The quota is for all work of the queue: what runs (used, on nodes that are
- * the queue's alone) and what is planned for its demands. */
-struct sn_queue {
-    uint32_t name;
-    int64_t gpus, cpus;  /* amounts; -1: no quota */
-    uint32_t nodes;      /* UNLIMITED: no quota */
-    int32_t priority;
-    int64_t used_gpus, used_cpus;
-    uint32_t used_nodes;
-};
-
-struct sn_offer {
-    uint32_t type, zone;
+/* A launchable choice: node type x zone x market. */
+struct snap_offer {
+    const char *zone;            /* "" when the provider chooses */
     bool spot;
-    bool price_estimated;
-    int64_t price_micros_hour;  /* never negative: estimated when unknown */
-    int64_t set_aside_until_ms;
-    enum status set_aside_for;
-    int64_t failed_ms;
-    uint32_t room;
-    int64_t idle_timeout_ms;         /* of its nodes; -1: never */
-    uint32_t first_label, n_labels;  /* the type's, plus zone and market */
+    int64_t price_micros_hour;   /* -1: unknown, will be estimated */
+    int64_t backoff_until_ms;  /* 0: not */
+    enum status backoff_for;   /* the class of the failure */
+    int64_t failed_ms;           /* wall, the last failure if nothing has come
+                                  * of it since; 0: none */
+    uint32_t room;               /* how many more may be launched now (quota),
+                                  * UNLIMITED when not known */
+    int64_t idle_timeout_ms;     /* duration, of its nodes; 0: the type's */
 };
 
-struct sn_type {
-    uint32_t name, provider, row;
-    uint32_t min, max, hosts;
-    int64_t idle_timeout_ms, boot_ms;
-    int32_t priority;
-    enum reason unavailable;
-    bool accelerator;    /* has a device */
-    uint32_t first_offer, n_offers;
+struct snap_type {
+    const char *name, *provider, *machine, *pool;
+    struct qtys resources;
+    struct pairs labels;
+    struct taints taints;        /* of every node of it */
+    uint32_t min, max;           /* max UNLIMITED when not given */
+    int64_t idle_timeout_ms;     /* duration; -1: limits.idle_timeout */
+    int64_t boot_ms;             /* expected time to join; -1 unknown */
+    int32_t priority;            /* higher first (policy priority) */
+    uint32_t hosts;              /* machines in one unit, bought and ended
+                                  * together; 1 */
+    enum reason unavailable;     /* NONE, PROVIDER_DOWN, TYPE_DISABLED */
+    const struct snap_offer *offers;  /* at least one */
+    uint32_t n_offers;
 };
 
-struct sn_node {
-    uint32_t id, type;        /* type: NONE when no longer configured */
-    uint32_t offer;           /* NONE when it matches none */
-    uint32_t unit;            /* string; 0: a unit of its own */
-    uint32_t queue;           /* whose quota its work counts in, or NONE */
-    bool head, foreign, outdated, spot;
-    bool template_room;       /* has not joined: counted with its type's row */
+struct snap_node {
+    const char *id;              /* the ledger's, or the head's for a foreign one */
+    const char *type;            /* "" or a name no longer configured */
+    const char *zone;
+    bool spot, head;             /* head: the Ray head, never touched */
+    bool unmanaged;                /* not in our ledger: never ended */
+    bool outdated;               /* launched from another configuration */
     enum machine_state state;
-    uint32_t total, available;       /* rows */
-    uint32_t first_device, n_devices;  /* into devices[], GPU-like columns only */
-    uint32_t first_label, n_labels;
-    int64_t idle_ms, since_ms, created_ms, price_micros_hour;
-    int64_t idle_timeout_ms;  /* its offer's, type's or the limit's; -1 never */
-    int64_t progress_ms;      /* last visible progress, at least since_ms */
-    enum reason hold;
-    int64_t hold_until_ms;
-    uint32_t first_hold, n_holds;  /* into holds[] */
-    bool undecided;
+    struct qtys total, available;  /* n == 0 before it joined: the type's */
+    struct pairs labels;
+    struct taints taints;        /* beside its type's */
+    const char *host_group;            /* shared by the machines of one unit; ""
+                                  * or NULL: a unit of its own */
+    int64_t progress_ms;         /* wall, last visible progress on its way; 0:
+                                  * none since since_ms */
+    int64_t idle_ms;             /* duration; -1: has work, or not known */
+    int64_t since_ms;            /* in this state since */
+    int64_t created_ms;
+    int64_t price_micros_hour;   /* -1: the offer's */
+    enum reason hold;            /* KEEP_STALE, KEEP_REFUSED, KEEP_PROTECTED ...:
+                                  * must not be ended now; NONE */
+    int64_t hold_until_ms;       /* 0: until the observer says otherwise */
+    struct snap_placements previous;     /* of the last plan */
+    const char *activity;        /* what it is doing, for a person; "" */
+    /* shown, never decided on: */
+    const char *cloud_id, *address, *ray_id, *provider, *request_id, *note;
 };
 
-/* Free part of one whole device of a node: 0..AMOUNT_ONE. */
-struct sn_device { uint32_t column; int32_t free; };
+/* `count` nodes of this offer that a longer look at an earlier snapshot would
+ * buy, and what each would hold.  A plan may buy them as far as that is still
+ * of use. */
+struct snap_proposal {
+    const char *type, *zone;
+    bool spot;
+    uint32_t count;
+    struct snap_placements previous;
+};
+
+enum policy { POLICY_CHEAPEST, POLICY_PRIORITY, POLICY_LEAST_WASTE, POLICY_RAY };
+
+/* The order in which nodes that may go are ended: the first key that tells
+ * two apart decides. */
+enum end_key { END_KEY_SPOT, END_KEY_ON_DEMAND, END_KEY_LEAST_USED,
+               END_KEY_MOST_EXPENSIVE, END_KEY_LONGEST_IDLE, END_KEY_OLDEST,
+               END_KEY_NEWEST };
+enum { END_KEYS = 7 };
+
+/* Ending nodes whose work fits cheaper elsewhere: never, only those on which
+ * nothing runs, or also those with running work. */
+enum consolidate { CONSOLIDATE_OFF, CONSOLIDATE_EMPTY, CONSOLIDATE_ON };
+
+struct snap_limits {
+    uint32_t max_nodes;              /* without the head; UNLIMITED */
+    int64_t idle_timeout_ms;         /* -1: nodes are never idle-ended */
+    int64_t max_cost_micros_hour;    /* -1: none */
+    uint32_t max_launching;          /* machines on their way at once; UNLIMITED */
+    int64_t upscaling_speed;         /* 1/10,000; 0: no limit */
+    bool end_outdated;               /* end nodes of a changed type */
+    bool conserve;                   /* accelerators not for work without one */
+    enum policy policy;
+    enum end_key end_order[END_KEYS];  /* the first n_end_order of them */
+    uint32_t n_end_order;            /* 0: as the planner likes */
+    enum consolidate consolidate;
+    int64_t consolidate_saving;      /* 1/10,000 of a node's price that must be
+                                      * saved, beside what replaces it */
+    int64_t consolidate_age_ms;      /* duration: nodes that exist for less are
+                                      * left alone */
+};
+
+/* A named set of node types for some of the demand.  A demand that names it
+ * lies only on nodes of these types, and of all queues' quotas within its. */
+struct snap_queue {
+    const char *name;
+    struct names types;              /* beside these: what has the label
+                                      * QUEUE_LABEL with its name */
+    int64_t gpus, cpus;              /* quota in 1/10,000; -1: none */
+    uint32_t nodes;                  /* quota; UNLIMITED */
+    int32_t priority;                /* added to its demands' */
+    struct names owners;             /* "train-*"; n == 0: everybody */
+};
+
+/* A bundle of a Ray task or gang names its queue by a term on this label, and
+ * a node type or a stranger's node may join a queue by it. */
+#define QUEUE_LABEL "davit.io/queue"
 
 struct snapshot {
-    int64_t now_ms;
-    struct fact_limits limits;
-    bool head_fresh;
-
-    const char *const *str;   /* str[0] is "" */
-    uint32_t n_str;
-    const struct sn_column *columns;
-    uint32_t n_columns;
-    const int64_t *rows;      /* n_rows x n_columns */
-    uint32_t n_rows;
-    const struct sn_label *labels;
-    uint32_t accelerator_key;     /* ACCEL_LABEL's string: see accel_type_serves */
-    const struct sn_term *terms;
-    const uint32_t *term_values;
-    const struct sn_toleration *tolerations;
-    const struct sn_selector *selectors;
-    uint32_t n_selectors;
-    const struct sn_shape *shapes;
-    uint32_t n_shapes;
-    const struct sn_alt *alts;
-    const struct sn_bundle *bundles;
-    uint32_t n_bundles;
-    const struct sn_demand *demands;  /* in planning order, see snapshot_make */
-    uint32_t n_demands;
-    const struct sn_type *types;
+    const char *cluster;
+    int64_t now_ms;                  /* the only clock the planner has */
+    bool sources_fresh;                 /* the head's part is of a good read */
+    struct snap_limits limits;
+    const struct snap_type *types;
     uint32_t n_types;
-    const struct sn_offer *offers;
-    uint32_t n_offers;
-    const struct sn_node *nodes;
+    const struct snap_node *nodes;
     uint32_t n_nodes;
-    const struct sn_device *devices;
-    const struct sn_queue *queues;    /* by name */
+    const struct snap_demand *demands;
+    uint32_t n_demands;
+    const struct snap_queue *queues;
     uint32_t n_queues;
-    const struct sn_hold *holds;
-    const struct sn_advice *advice;
-    uint32_t n_advice;
-    const uint32_t *deciding;     /* per bundle: so many are being thought
-                                   * over; NULL: nothing is */
+    const struct snap_proposal *proposed;
+    uint32_t n_proposed;
 };
 
-static inline const int64_t *sn_row(const struct snapshot *s, uint32_t row)
-{
-    return s->rows + (size_t)row * s->n_columns;
-}
+extern const struct snap_limits snap_limits_default;  /* 60 s idle, conserve */
 
-/* Turns facts into arrays.  Pure.  Devices whose split the head does not tell
- * are inferred: whole ones stay whole, the rest lies on one device.  Types,
- * nodes and demands are put in a total order that does not depend on the order
- * of the input.  INVALID (with the name in err) on duplicate type or node ids,
- * a bundle without alternatives and the like; *ret is untouched then. */
-enum status snapshot_make(const struct facts *facts, struct arena *arena,
-                          struct snapshot **ret, struct err *err);
+const char *source_name(enum demand_source s);      /* "task" */
+const char *strategy_name(enum strategy s);         /* "STRICT_PACK", "" */
+const char *policy_name(enum policy p);             /* "cheapest" */
+const char *effect_name(enum taint_effect e);       /* "NoSchedule", "" */
+const char *end_key_name(enum end_key k);           /* "most_expensive" */
+const char *consolidate_name(enum consolidate c);   /* "empty" */
+/* False when there is no such name. */
+bool strategy_from_name(const char *name, enum strategy *ret);
+bool policy_from_name(const char *name, enum policy *ret);
+bool effect_from_name(const char *name, enum taint_effect *ret);
+bool end_key_from_name(const char *name, enum end_key *ret);
+bool consolidate_from_name(const char *name, enum consolidate *ret);
 
-/* What tells the bundle from others of its demand, from one snapshot to the
- * next: a digest of the needs and conditions of all its alternatives. */
-uint64_t snapshot_digest(const struct snapshot *s, uint32_t bundle);
-
-/* May a shape with this selector lie on a place with these labels?  NONE when
- * it may; else QUEUE_DENIED, QUEUE_TYPE, LABEL or TAINT.  *ret_key (may be
- * NULL): the string that is to blame: queue's name, label's or taint's key;
- * NONE when there is none to name. */
-enum reason snapshot_refuses(const struct snapshot *s, uint32_t selector,
-                             uint32_t first_label, uint32_t n_labels,
-                             uint32_t *ret_key);
-/* snapshot_refuses() says NONE. */
-bool snapshot_match(const struct snapshot *s, uint32_t selector,
-                    uint32_t first_label, uint32_t n_labels);
-/* The key that snapshot_refuses() finds, or NONE. */
-uint32_t snapshot_mismatch(const struct snapshot *s, uint32_t selector,
-                           uint32_t first_label, uint32_t n_labels);
-/* The taint part alone: does the selector tolerate all hard taints there? */
-bool snapshot_tolerates(const struct snapshot *s, uint32_t selector,
-                        uint32_t first_label, uint32_t n_labels);
-/* Has the place a PreferNoSchedule taint?  Whoever may choose takes another. */
-bool snapshot_avoided(const struct snapshot *s, uint32_t first_label,
-                      uint32_t n_labels);
-/* Is the node type in the queue?  True for queue NONE. */
-bool snapshot_queue_has(const struct snapshot *s, uint32_t queue,
-                        uint32_t type);
+/* Kubernetes' rule for one taint and one toleration. */
+bool toleration_covers(const struct toleration *t, const struct taint *x);
+/* NULL when there is none. */
+const struct snap_queue *queue_find(const struct snap_queue *v, uint32_t n,
+                                    const char *name);
+/* May this owner use it?  '*' in an entry of owners stands for any text. */
+bool queue_allows(const struct snap_queue *q, const char *owner);
 
 #endif

@@ -3,19 +3,18 @@
  */
 #include "buy.h"
 
-#include "clock.h"
-#include "cover.h"
-#include "cover_agreed.h"
-#include "cycle.h"
+#include "fallback.h"
+#include "cover/cover.h"
+#include "failover.h"
 #include "quota.h"
-#include "unit.h"
+#include "host_group.h"
 
 enum { ROUNDS = 4 };   /* to hand a quota on to who can use it */
 enum { TURNS = 2 };    /* before offers that failed are bought after all */
 
-bool buy_allowed(const struct sketch *d, uint32_t shape, uint32_t offer)
+bool buy_allowed(const struct candidate *d, uint32_t shape, uint32_t offer)
 {
-    const struct snapshot *s = d->t->s;
+    const struct problem *s = d->t->s;
 
     if (!tables_could(d->t, shape, offer))
         return false;
@@ -23,52 +22,51 @@ bool buy_allowed(const struct sketch *d, uint32_t shape, uint32_t offer)
              tables_spares_accelerators(d->t, shape));
 }
 
-struct problem {
+struct purchase {
     struct cover_problem p;
     struct cover_item *items;
     struct cover_bin *bins;
-    uint32_t *group_max;
-    uint32_t *want, *alt, *shape;  /* per item */
+    uint32_t *family_max;
+    uint32_t *group, *alt, *shape;  /* per item */
     uint32_t *offer;           /* per bin, or */
     uint32_t *pooled;          /* the class of nodes that are there */
     enum claim claim;
     enum reason why;
-    bool sure;                 /* its answer: thinking longer is no use */
-    uint32_t *agreed;          /* per bin: so many are in any answer; NULL */
+    bool final;                /* its answer: a longer look is of no use */
     uint32_t queue;            /* whose quota of nodes is to be kept, or NONE */
     bool *stuck;               /* per want: its quota goes to others, or NULL */
-    bool units;                /* prices are no bound: unit_price() */
+    bool host_groups;                /* prices are no bound: host_group_price() */
     bool capped;               /* by a quota: somebody's is wanted by others */
-    bool *waits;               /* an offer is behind others (cycle.h); NULL:
+    bool *waits;               /* an offer is behind others (failover.h); NULL:
                                 * all may be bought */
 };
 
-static void items_make(const struct sketch *d, struct problem *q,
-                       const uint32_t *wants, const uint32_t *alts, uint32_t n)
+static void items_make(const struct candidate *d, struct purchase *q,
+                       const uint32_t *groups, const uint32_t *alts, uint32_t n)
 {
-    const struct snapshot *s = d->t->s;
-    struct quota_budget quota = quota_budget(d, d->t->wants[wants[0]].side);
+    const struct problem *s = d->t->s;
+    struct quota_budget quota = quota_budget(d, d->t->groups[groups[0]].side);
 
     q->items = ARENA_ARRAY(d->arena, struct cover_item, n);
-    q->want = ARENA_ARRAY(d->arena, uint32_t, n);
+    q->group = ARENA_ARRAY(d->arena, uint32_t, n);
     q->alt = ARENA_ARRAY(d->arena, uint32_t, n);
     q->shape = ARENA_ARRAY(d->arena, uint32_t, n);
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t shape = sketch_shape(d, wants[i], alts[i]), count;
+        uint32_t shape = candidate_shape(d, groups[i], alts[i]), count;
 
-        if (d->left[wants[i]] == 0 || d->t->needs[shape].never ||
+        if (d->left[groups[i]] == 0 || d->t->needs[shape].never ||
             (q->stuck && q->stuck[i]) ||
-            clock_given_up(d, wants[i], alts[i]))
+            fallback_given_up(d, groups[i], alts[i]))
             continue;
-        count = quota_share(d, &quota, wants[i], alts[i], d->left[wants[i]]);
-        q->capped = q->capped || count < d->left[wants[i]];
+        count = quota_share(d, &quota, groups[i], alts[i], d->left[groups[i]]);
+        q->capped = q->capped || count < d->left[groups[i]];
         if (count == 0)
             continue;
-        q->want[q->p.n_items] = wants[i];
+        q->group[q->p.n_items] = groups[i];
         q->alt[q->p.n_items] = alts[i];
         q->shape[q->p.n_items] = shape;
         q->items[q->p.n_items++] = (struct cover_item){
-            .need = sn_row(s, s->shapes[shape].row),
+            .need = pb_row(s, s->shapes[shape].row),
             .count = count,
         };
     }
@@ -76,7 +74,7 @@ static void items_make(const struct sketch *d, struct problem *q,
 }
 
 /* Machines of the type that could be of use at once. */
-static uint64_t useful(const struct sketch *d, const struct problem *q,
+static uint64_t useful(const struct candidate *d, const struct purchase *q,
                        uint32_t offer)
 {
     const struct tables *t = d->t;
@@ -97,26 +95,26 @@ static uint64_t useful(const struct sketch *d, const struct problem *q,
 /* A plain offer that cannot be bought now still tells the cover that plain
  * work has somewhere to go: it is a bin of which there are none.  tier: its
  * turn to be bought has come. */
-static bool bin_add(const struct sketch *d, struct problem *q, uint32_t offer,
+static bool bin_add(const struct candidate *d, struct purchase *q, uint32_t offer,
                     bool tier)
 {
-    const struct snapshot *s = d->t->s;
-    const struct sn_offer *o = &s->offers[offer];
-    const struct sn_type *type = &s->types[o->type];
+    const struct problem *s = d->t->s;
+    const struct pb_offer *o = &s->offers[offer];
+    const struct pb_type *type = &s->types[o->type];
     enum reason why;
     uint32_t max = limits_room(d, offer, q->claim, &why);
     int64_t price = o->price_micros_hour;
 
     if (!tier)
         max = 0;
-    if (unit_hosts(s, offer) > 1) {
-        max -= max % unit_hosts(s, offer);
-        price = unit_price(s, offer, useful(d, q, offer));
-        q->units = true;
+    if (host_group_hosts(s, offer) > 1) {
+        max -= max % host_group_hosts(s, offer);
+        price = host_group_price(s, offer, useful(d, q, offer));
+        q->host_groups = true;
     }
     if (tables_by_size(d->t)) {
         price = d->t->size[o->type] + 1;
-        q->units = true;       /* nor are sizes */
+        q->host_groups = true;       /* nor are sizes */
     }
     if (max == 0 && (!s->limits.conserve || type->accelerator ||
                      type->max == 0 ||
@@ -125,10 +123,10 @@ static bool bin_add(const struct sketch *d, struct problem *q, uint32_t offer,
     q->offer[q->p.n_bins] = offer;
     q->pooled[q->p.n_bins] = NONE;
     q->bins[q->p.n_bins] = (struct cover_bin){
-        .has = sn_row(s, type->row),
+        .has = pb_row(s, type->row),
         .price = price,
         .max = max,
-        .group = o->type,
+        .family = o->type,
         .rank = (int32_t)d->t->offer_rank[offer],
         .accelerator = type->accelerator,
     };
@@ -136,7 +134,7 @@ static bool bin_add(const struct sketch *d, struct problem *q, uint32_t offer,
     return true;
 }
 
-static uint32_t pooled_count(const struct sketch *d)
+static uint32_t pooled_count(const struct candidate *d)
 {
     uint32_t n = 0;
 
@@ -148,23 +146,23 @@ static uint32_t pooled_count(const struct sketch *d)
 
 /* Nodes that are there cost nothing more.  Devices that are used in part are
  * no part of a bin. */
-static void pooled_make(const struct sketch *d, struct problem *q,
+static void pooled_make(const struct candidate *d, struct purchase *q,
                         uint64_t *bits, uint32_t words)
 {
-    const struct snapshot *s = d->t->s;
-    enum side side = d->t->wants[q->want[0]].side;
+    const struct problem *s = d->t->s;
+    enum side side = d->t->groups[q->group[0]].side;
 
     for (uint32_t i = d->classes.v[d->fence_pool].next; i != NONE;
          i = d->classes.v[i].next) {
         const struct node_class *c = &d->classes.v[i];
-        uint32_t b = q->p.n_bins, group = q->p.n_groups;
+        uint32_t b = q->p.n_bins, family = q->p.n_families;
 
         q->pooled[b] = i;
-        q->group_max[group] = UNLIMITED;
+        q->family_max[family] = UNLIMITED;
         q->bins[b] = (struct cover_bin){
             .has = c->room[side].row,
             .max = c->n,
-            .group = group,
+            .family = family,
             .rank = -1,
             .accelerator = c->accelerator,
         };
@@ -172,34 +170,34 @@ static void pooled_make(const struct sketch *d, struct problem *q,
             uint32_t shape = q->shape[k];
             const struct room room = {.row = c->room[side].row};
 
-            if (sketch_matches(d, i, shape) &&
+            if (candidate_matches(d, i, shape) &&
                 room_fit(s, &room, &d->t->needs[shape], 1) > 0)
                 bits[(size_t)k * words + b / 64] |= UINT64_C(1) << (b % 64);
         }
         q->p.n_bins++;
-        q->p.n_groups++;
+        q->p.n_families++;
     }
 }
 
 /* May a new node of the offer be bought for the item, limits aside? */
-static bool item_may(const struct sketch *d, struct problem *q, uint32_t item,
+static bool item_may(const struct candidate *d, struct purchase *q, uint32_t item,
                      uint32_t offer)
 {
     if (!tables_could(d->t, q->shape[item], offer))
         return false;
-    if (!q->waits || !cycle_waits_want(d, q->want[item], q->alt[item],
+    if (!q->waits || !failover_waits_want(d, q->group[item], q->alt[item],
                                        q->claim, offer))
         return true;
     *q->waits = true;
-    q->units = true;           /* nor are prices of some a bound for all */
+    q->host_groups = true;           /* nor are prices of some a bound for all */
     return false;
 }
 
 /* Bins, and which items may lie in which. */
-static void bins_make(const struct sketch *d, struct problem *q,
+static void bins_make(const struct candidate *d, struct purchase *q,
                       int32_t priority)
 {
-    const struct snapshot *s = d->t->s;
+    const struct problem *s = d->t->s;
     bool tiers = s->limits.policy == POLICY_PRIORITY;
     uint32_t pooled = pooled_count(d), most = s->n_offers + pooled;
     uint32_t words = (most + 63) / 64;
@@ -209,9 +207,9 @@ static void bins_make(const struct sketch *d, struct problem *q,
     q->bins = ARENA_ARRAY(d->arena, struct cover_bin, most);
     q->offer = ARENA_ARRAY(d->arena, uint32_t, most);
     q->pooled = ARENA_ARRAY(d->arena, uint32_t, most);
-    q->group_max = ARENA_ARRAY(d->arena, uint32_t, s->n_types + pooled);
+    q->family_max = ARENA_ARRAY(d->arena, uint32_t, s->n_types + pooled);
     q->p.n_bins = 0;
-    q->p.n_groups = s->n_types;
+    q->p.n_families = s->n_types;
     pooled_make(d, q, bits, words);
     for (uint32_t k = 0; k < s->n_offers; k++) {
         uint32_t offer = d->t->offers[k];
@@ -232,13 +230,13 @@ static void bins_make(const struct sketch *d, struct problem *q,
     q->p.bins = q->bins;
 }
 
-static void limits_make(const struct sketch *d, struct problem *q)
+static void limits_make(const struct candidate *d, struct purchase *q)
 {
-    const struct snapshot *s = d->t->s;
+    const struct problem *s = d->t->s;
     enum reason why;
 
     for (uint32_t i = 0; i < s->n_types; i++)
-        q->group_max[i] = limits_room_type(d, i, q->claim, &why);
+        q->family_max[i] = limits_room_type(d, i, q->claim, &why);
     q->p.max_bins = limits_room_all(d, q->claim, &why);
     q->p.max_cost = tables_by_size(d->t) ? -1 : limits_money(d);
     if (quota_nodes(d, q->queue) < q->p.max_bins)
@@ -248,7 +246,7 @@ static void limits_make(const struct sketch *d, struct problem *q)
             q->p.max_bins = q->bins[b].max < UNLIMITED - q->p.max_bins
                                 ? q->p.max_bins + q->bins[b].max
                                 : UNLIMITED;
-    q->p.group_max = q->group_max;
+    q->p.family_max = q->family_max;
     q->p.columns = s->columns;
     q->p.n_columns = s->n_columns;
     q->p.conserve = s->limits.conserve;
@@ -257,15 +255,15 @@ static void limits_make(const struct sketch *d, struct problem *q)
 /* ---- the answer */
 
 struct pattern {
-    const struct sketch *d;
-    const struct problem *q;
+    const struct candidate *d;
+    const struct purchase *q;
     const struct cover_plan *plan;
     const struct cover_pattern *pat;
 };
 
-enum reason buy_reason(const struct sketch *d, uint32_t want)
+enum reason buy_reason(const struct candidate *d, uint32_t group)
 {
-    switch (d->t->s->demands[d->t->wants[want].demand].source) {
+    switch (d->t->s->demands[d->t->groups[group].demand].source) {
     case SOURCE_REQUEST: return REASON_FOR_REQUEST;
     case SOURCE_POD: return REASON_FOR_POD;
     case SOURCE_SPARE: return REASON_FOR_SPARE;
@@ -275,58 +273,53 @@ enum reason buy_reason(const struct sketch *d, uint32_t want)
     return REASON_FOR_TASK;
 }
 
-static void pattern_hold(struct sketch *d, const struct pattern *p,
+static void pattern_hold(struct candidate *d, const struct pattern *p,
                          uint32_t class_ix)
 {
     const struct cover_part *parts = p->plan->parts + p->pat->first;
 
     for (uint32_t k = 0; k < p->pat->n; k++)
-        sketch_hold(d, class_ix, p->q->want[parts[k].item],
+        candidate_hold(d, class_ix, p->q->group[parts[k].item],
                     p->q->alt[parts[k].item], parts[k].count);
 }
 
-static void pattern_buy(struct sketch *d, const struct pattern *p)
+static void pattern_buy(struct candidate *d, const struct pattern *p)
 {
-    uint32_t first = p->q->want[p->plan->parts[p->pat->first].item];
-    uint32_t left = p->pat->count, offer = p->q->offer[p->pat->bin], none = 0;
-    uint32_t *agreed = p->q->agreed ? &p->q->agreed[p->pat->bin] : &none;
-    bool sure = p->q->sure || unit_hosts(d->t->s, offer) > 1;
+    uint32_t first = p->q->group[p->plan->parts[p->pat->first].item];
+    uint32_t left = p->pat->count, offer = p->q->offer[p->pat->bin];
 
     while (left > 0) {
-        uint32_t most = !sure && *agreed > 0 && *agreed < left ? *agreed : left;
-        uint32_t i = unit_spare(d, offer);
+        uint32_t i = host_group_spare(d, offer);
 
         if (i == NONE)
-            i = sketch_obtain(
-                d, offer, most, p->q->claim,
+            i = candidate_obtain(
+                d, offer, left, p->q->claim,
                 p->q->why != REASON_NONE ? p->q->why : buy_reason(d, first),
-                d->t->wants[first].demand);
+                d->t->groups[first].demand);
         if (i == NONE)
             return;
-        if (d->classes.v[i].n > most)
-            sketch_split(d, i, most);
+        if (d->classes.v[i].n > left)
+            candidate_split(d, i, left);
         left -= d->classes.v[i].n;
-        d->classes.v[i].open = !sure;
-        d->classes.v[i].sure = sure || *agreed > 0;
-        if (!sure && *agreed > 0)
-            *agreed -= d->classes.v[i].n;
+        d->classes.v[i].final =
+            p->q->final || host_group_hosts(d->t->s, offer) > 1;
         pattern_hold(d, p, i);
     }
 }
 
 /* Patterns of one pooled bin share its nodes: each takes its part and leaves
  * the rest of the class for the next. */
-static void pattern_pooled(struct sketch *d, const struct pattern *p)
+static void pattern_pooled(struct candidate *d, const struct pattern *p)
 {
     uint32_t *class_ix = &p->q->pooled[p->pat->bin], i = *class_ix;
 
     if (p->pat->count < d->classes.v[i].n)
-        *class_ix = sketch_split(d, i, p->pat->count);
-    sketch_take(d, i, p->pat->count);
+        *class_ix = candidate_split(d, i, p->pat->count);
+    candidate_take(d, i, p->pat->count);
     pattern_hold(d, p, i);
 }
 
-static void answer_take(struct sketch *d, const struct problem *q,
+static void answer_take(struct candidate *d, const struct purchase *q,
                         const struct cover_plan *plan)
 {
     for (uint32_t i = 0; i < plan->n_patterns; i++) {
@@ -341,7 +334,7 @@ static void answer_take(struct sketch *d, const struct problem *q,
     }
 }
 
-/* ---- thinking */
+/* ---- bettering */
 
 /* Steps beyond which an answer hardly gets better, for one shape; they grow
  * with the square. */
@@ -355,17 +348,8 @@ static bool few(const struct cover_problem *p)
     return n <= BUY_FEW;
 }
 
-/* What is not decided of an earlier answer would have to be counted in. */
-static bool any_undecided(const struct snapshot *s)
-{
-    for (uint32_t i = 0; i < s->n_nodes; i++)
-        if (s->nodes[i].undecided)
-            return true;
-    return false;
-}
-
 /* The first answer, bettered with this problem's share of the budget. */
-static void answer_find(struct sketch *d, struct problem *q,
+static void answer_find(struct candidate *d, struct purchase *q,
                         struct cover_plan *ret)
 {
     uint64_t n = q->p.n_items, enough = STEPS_SHAPE * n * n, steps = 0;
@@ -381,17 +365,12 @@ static void answer_find(struct sketch *d, struct problem *q,
         cover_improve(&q->p, &first, steps, d->arena, ret);
         d->work += ret->work;
     }
-    q->sure = steps == enough || few(&q->p) || ret->bound == ret->cost;
-    d->open = d->open || !q->sure;
-    /* Of the first cover only: what others are left with depends on it. */
-    if (!q->sure && d->weigh && d->n_covers == 0 && !any_undecided(d->t->s)) {
-        q->agreed = ARENA_ARRAY(d->arena, uint32_t, q->p.n_bins);
-        cover_agreed(&q->p, ret, d->arena, q->agreed);
-    }
+    q->final = steps == enough || few(&q->p) || ret->bound == ret->cost;
+    d->improvable = d->improvable || !q->final;
 }
 
 /* The highest priority below `below` (INT64_MAX: the highest of all). */
-static bool next_priority(const struct snapshot *s, int64_t below,
+static bool next_priority(const struct problem *s, int64_t below,
                           int64_t *ret)
 {
     bool found = false;
@@ -408,19 +387,19 @@ static bool next_priority(const struct snapshot *s, int64_t below,
 }
 
 /* True when a quota held something back. */
-static bool buy_round(struct sketch *d, const uint32_t *wants,
-                      const uint32_t *alts, uint32_t n, struct problem like)
+static bool buy_round(struct candidate *d, const uint32_t *groups,
+                      const uint32_t *alts, uint32_t n, struct purchase like)
 {
-    const struct snapshot *s = d->t->s;
+    const struct problem *s = d->t->s;
     int64_t below = INT64_MAX, priority = 0;
     bool capped = false;
 
     while (next_priority(s, below, &priority)) {
-        struct problem q = like;
+        struct purchase q = like;
         struct cover_plan plan = {0};
 
         below = priority;
-        items_make(d, &q, wants, alts, n);
+        items_make(d, &q, groups, alts, n);
         capped = capped || q.capped;
         if (q.p.n_items == 0)
             break;
@@ -428,7 +407,7 @@ static bool buy_round(struct sketch *d, const uint32_t *wants,
         if (q.p.n_bins > 0) {
             limits_make(d, &q);
             answer_find(d, &q, &plan);
-            d->bound = d->n_covers == 0 && !q.units ? plan.bound : -1;
+            d->bound = d->n_covers == 0 && !q.host_groups ? plan.bound : -1;
             d->n_covers++;
             answer_take(d, &q, &plan);
         }
@@ -440,82 +419,82 @@ static bool buy_round(struct sketch *d, const uint32_t *wants,
 
 /* What could not be bought though its queue's quota was kept for it leaves that
  * to others of the queue. */
-static void buy_by_quota(struct sketch *d, const uint32_t *wants,
-                         const uint32_t *alts, uint32_t n, struct problem like)
+static void buy_by_quota(struct candidate *d, const uint32_t *groups,
+                         const uint32_t *alts, uint32_t n, struct purchase like)
 {
     uint32_t *aim;
     bool again = true;
 
-    if (!buy_round(d, wants, alts, n, like))
+    if (!buy_round(d, groups, alts, n, like))
         return;
     like.stuck = ARENA_ARRAY(d->arena, bool, n);
     aim = ARENA_ARRAY(d->arena, uint32_t, n);
     for (int round = 0; round < ROUNDS && again; round++) {
-        struct quota_budget quota = quota_budget(d, d->t->wants[*wants].side);
+        struct quota_budget quota = quota_budget(d, d->t->groups[*groups].side);
 
         for (uint32_t i = 0; i < n; i++)
             aim[i] = like.stuck[i]
                          ? 0
-                         : d->left[wants[i]] -
-                               quota_share(d, &quota, wants[i], alts[i],
-                                           d->left[wants[i]]);
-        again = buy_round(d, wants, alts, n, like);
+                         : d->left[groups[i]] -
+                               quota_share(d, &quota, groups[i], alts[i],
+                                           d->left[groups[i]]);
+        again = buy_round(d, groups, alts, n, like);
         for (uint32_t i = 0; i < n; i++)
-            like.stuck[i] = like.stuck[i] || d->left[wants[i]] > aim[i];
+            like.stuck[i] = like.stuck[i] || d->left[groups[i]] > aim[i];
     }
 }
 
 /* First each only where it is an offer's turn; when the others are full their
  * turn is over; and what is left after that may have any. */
-static void buy_some(struct sketch *d, const uint32_t *wants,
+static void buy_some(struct candidate *d, const uint32_t *groups,
                      const uint32_t *alts, uint32_t n, enum claim claim,
                      enum reason why, uint32_t queue)
 {
-    struct problem like = {.claim = claim, .why = why, .queue = queue};
+    struct purchase like = {.claim = claim, .why = why, .queue = queue};
     bool waits = d->t->failed;
 
     for (int turn = 0; turn < TURNS && waits; turn++) {
         waits = false;
         like.waits = &waits;
-        buy_by_quota(d, wants, alts, n, like);
+        buy_by_quota(d, groups, alts, n, like);
     }
     like.waits = NULL;
     if (waits || !d->t->failed)
-        buy_by_quota(d, wants, alts, n, like);
+        buy_by_quota(d, groups, alts, n, like);
 }
 
 /* Those of a queue with a quota of nodes; NONE: all others. */
-static uint32_t wants_of(const struct sketch *d, const uint32_t *wants,
+static uint32_t wants_of(const struct candidate *d, const uint32_t *groups,
                          const uint32_t *alts, uint32_t n, uint32_t queue,
-                         uint32_t *ret_wants, uint32_t *ret_alts)
+                         uint32_t *ret_groups, uint32_t *ret_alts)
 {
     uint32_t k = 0;
 
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t q = quota_queue(d, wants[i], alts[i]);
+        uint32_t q = quota_queue(d, groups[i], alts[i]);
 
         if (q != NONE && d->t->s->queues[q].nodes == UNLIMITED)
             q = NONE;
         if (q != queue)
             continue;
-        ret_wants[k] = wants[i];
+        ret_groups[k] = groups[i];
         ret_alts[k++] = alts[i];
     }
     return k;
 }
 
 /* A quota of nodes is a limit of its own: such a queue is bought for alone. */
-void buy_wants(struct sketch *d, const uint32_t *wants, const uint32_t *alts,
+void buy_groups(struct candidate *d, const uint32_t *groups, const uint32_t *alts,
                uint32_t n, enum claim claim, enum reason why)
 {
-    const struct snapshot *s = d->t->s;
+    const struct problem *s = d->t->s;
     uint32_t *some, *some_alts, k;
     bool apart = false;
 
     for (uint32_t q = 0; q < s->n_queues; q++)
         apart = apart || s->queues[q].nodes != UNLIMITED;
     if (!apart) {
-        buy_some(d, wants, alts, n, claim, why, NONE);
+        buy_some(d, groups, alts, n, claim, why, NONE);
         return;
     }
     some = ARENA_ARRAY(d->arena, uint32_t, n);
@@ -523,7 +502,7 @@ void buy_wants(struct sketch *d, const uint32_t *wants, const uint32_t *alts,
     for (uint32_t q = 0; q <= s->n_queues; q++) {
         uint32_t queue = q < s->n_queues ? q : NONE;
 
-        k = wants_of(d, wants, alts, n, queue, some, some_alts);
+        k = wants_of(d, groups, alts, n, queue, some, some_alts);
         if (k > 0)
             buy_some(d, some, some_alts, k, claim, why, queue);
     }

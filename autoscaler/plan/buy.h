@@ -8,18 +8,18 @@
 #define PLAN_BUY_H
 
 #include "planner.h"
-#include "sketch.h"
+#include "candidate.h"
 #include "limits.h"
 
 /* What is left of these wants, each with its alternative alts[i]. */
-void buy_wants(struct sketch *d, const uint32_t *wants, const uint32_t *alts,
+void buy_groups(struct candidate *d, const uint32_t *groups, const uint32_t *alts,
                uint32_t n, enum claim claim, enum reason why);
 
 /* FOR_x, by the want's source. */
-enum reason buy_reason(const struct sketch *d, uint32_t want);
+enum reason buy_reason(const struct candidate *d, uint32_t group);
 
 /* May the shape be bought for on this offer, limits aside? */
-bool buy_allowed(const struct sketch *d, uint32_t shape, uint32_t offer);
+bool buy_allowed(const struct candidate *d, uint32_t shape, uint32_t offer);
 
 /* With less for each shape bettering does not get off the ground. */
 #define BUY_STEPS_LEAST (PLANNER_STEPS_PER_MS / 40)

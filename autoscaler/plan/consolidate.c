@@ -11,7 +11,7 @@
 #include "consolidate.h"
 
 #include "limits.h"
-#include "lump.h"
+#include "running_load.h"
 #include "order.h"
 
 /* Plans made again in one pass: without one, and without two. */
@@ -19,13 +19,13 @@ enum { TRIES = 24, PAIR_TRIES = 12 };
 
 struct attempt {
     const struct tables *t;
-    struct sketch (*best)(const struct sketch *base);
-    const struct sketch *now;  /* the plan as it is */
+    struct candidate (*best)(const struct candidate *base);
+    const struct candidate *now;  /* the plan as it is */
     enum leaving *gone;        /* gives no room */
     bool *moved;               /* of these, candidates that are to go */
     bool *taking;              /* where their running work goes */
     int64_t cost;              /* an hour, of what is needed without them */
-    struct units units;
+    struct host_groups host_groups;
     uint32_t *order, n;        /* candidates: the first machine of each */
 };
 
@@ -38,37 +38,37 @@ static int64_t price_of(const struct attempt *a, uint32_t first)
 
     do {
         sum = amount_add(sum, a->t->s->nodes[i].price_micros_hour);
-        i = a->units.next[i];
+        i = a->host_groups.next[i];
     } while (i != first);
     return sum;
 }
 
-static bool may_go(const struct sketch *d, uint32_t i)
+static bool may_go(const struct candidate *d, uint32_t i)
 {
-    const struct snapshot *s = d->t->s;
-    const struct sn_node *n = &s->nodes[i];
+    const struct problem *s = d->t->s;
+    const struct pb_node *n = &s->nodes[i];
 
-    return n->state == STATE_READY && shrink_may_end(s, n) && !n->foreign &&
+    return n->state == STATE_READY && shrink_may_end(s, n) && !n->unmanaged &&
            n->created_ms > 0 && n->price_micros_hour > 0 &&
            s->now_ms - n->created_ms >= s->limits.consolidate_age_ms &&
            n->type != NONE &&
-           (!lump_busy(n) || (s->limits.consolidate == CONSOLIDATE_ON &&
+           (!running_load_busy(n) || (s->limits.consolidate == CONSOLIDATE_ON &&
                          n->offer != NONE));
 }
 
 /* Work that waits for a node there will run in a moment. */
-static bool awaited(const struct sketch *d, const struct node_class *c)
+static bool awaited(const struct candidate *d, const struct node_class *c)
 {
     for (uint32_t h = c->held; h != NONE; h = d->held.v[h].next)
-        if (d->t->wants[d->held.v[h].want].side == SIDE_FREE)
+        if (d->t->groups[d->held.v[h].group].side == SIDE_FREE)
             return true;
     return false;
 }
 
 /* Those that a request counts on, and those with work; units as a whole. */
-static void candidates(struct attempt *a, const struct sketch *d)
+static void candidates(struct attempt *a, const struct candidate *d)
 {
-    const struct snapshot *s = d->t->s;
+    const struct problem *s = d->t->s;
     uint32_t *order = shrink_order(s, d->arena);
     bool *seen = ARENA_ARRAY(d->arena, bool, s->n_nodes);
     bool *needed = ARENA_ARRAY(d->arena, bool, s->n_nodes);
@@ -87,13 +87,13 @@ static void candidates(struct attempt *a, const struct sketch *d)
     a->order = order;
     for (uint32_t k = 0; k < s->n_nodes; k++) {
         uint32_t first = order[k], i = first;
-        bool may = !seen[first] && !a->units.partial[first], used = false;
+        bool may = !seen[first] && !a->host_groups.partial[first], used = false;
 
         do {
             seen[i] = true;
             may = may && !a->gone[i] && may_go(d, i) && !soon[i];
-            used = used || needed[i] || lump_busy(&s->nodes[i]);
-            i = a->units.next[i];
+            used = used || needed[i] || running_load_busy(&s->nodes[i]);
+            i = a->host_groups.next[i];
         } while (i != first);
         if (may && used)
             order[a->n++] = first;
@@ -109,18 +109,18 @@ static int dearer(const void *ctx, uint32_t x, uint32_t y)
 
 /* Work that waits would be in the way of work that is moved: who comes first to
  * a place is not ours to say. */
-static bool pending(const struct sketch *d)
+static bool pending(const struct candidate *d)
 {
-    for (uint32_t i = 0; i < d->t->n_wants; i++)
-        if (d->t->wants[i].side == SIDE_FREE && d->t->wants[i].rank < 2)
+    for (uint32_t i = 0; i < d->t->n_groups; i++)
+        if (d->t->groups[i].side == SIDE_FREE && d->t->groups[i].rank < 2)
             return true;
     return false;
 }
 
 /* Is everything as it should be, so that only money is left to look at? */
-static bool settled(const struct sketch *d)
+static bool settled(const struct candidate *d)
 {
-    const struct snapshot *s = d->t->s;
+    const struct problem *s = d->t->s;
 
     for (uint32_t i = 0; i < s->n_offers; i++)
         if (d->offer_bought[i] > 0)
@@ -141,34 +141,34 @@ static bool settled(const struct sketch *d)
 /* ---- the plan without */
 
 /* How far down its alternatives each want had to go, all bundles together. */
-static const uint64_t *lateness(const struct sketch *d)
+static const uint64_t *lateness(const struct candidate *d)
 {
-    uint64_t *late = ARENA_ARRAY(d->arena, uint64_t, d->t->n_wants);
+    uint64_t *late = ARENA_ARRAY(d->arena, uint64_t, d->t->n_groups);
 
     for (uint32_t i = 0; i < d->classes.n; i++) {
         const struct node_class *c = &d->classes.v[i];
 
         for (uint32_t h = c->n > 0 ? c->held : NONE; h != NONE;
              h = d->held.v[h].next)
-            late[d->held.v[h].want] += (uint64_t)d->held.v[h].alt *
+            late[d->held.v[h].group] += (uint64_t)d->held.v[h].alt *
                                        d->held.v[h].count * c->n;
     }
     return late;
 }
 
 /* False when something would lose its place, or get a worse one. */
-static bool without(const struct attempt *a, struct sketch *ret)
+static bool without(const struct attempt *a, struct candidate *ret)
 {
     const uint64_t *late, *was;
-    struct sketch base;
+    struct candidate base;
 
-    sketch_start(a->t, a->gone, &base);
-    if (!lumps_move(&base, a->moved, a->taking))
+    candidate_start(a->t, a->gone, &base);
+    if (!running_loads_move(&base, a->moved, a->taking))
         return false;
     *ret = a->best(&base);
     late = lateness(ret);
     was = lateness(a->now);
-    for (uint32_t i = 0; i < a->t->n_wants; i++)
+    for (uint32_t i = 0; i < a->t->n_groups; i++)
         if (ret->left[i] > a->now->left[i] || late[i] > was[i])
             return false;
     return !ret->broken;
@@ -176,7 +176,7 @@ static bool without(const struct attempt *a, struct sketch *ret)
 
 static bool worth(const struct attempt *a, int64_t price, int64_t cost)
 {
-    const struct snapshot *s = a->t->s;
+    const struct problem *s = a->t->s;
     int64_t gain = a->cost - cost;
 
     return gain > 0 && gain >= amount_times(s->limits.consolidate_saving,
@@ -185,10 +185,10 @@ static bool worth(const struct attempt *a, int64_t price, int64_t cost)
 
 /* Of the nodes that something is on or comes to, and of what is bought: an idle
  * one that takes over costs its price, since it could go otherwise. */
-static int64_t cost_of(const struct sketch *d, const bool *moved,
+static int64_t cost_of(const struct candidate *d, const bool *moved,
                        const bool *taking)
 {
-    const struct snapshot *s = d->t->s;
+    const struct problem *s = d->t->s;
     bool *used = ARENA_ARRAY(d->arena, bool, s->n_nodes);
     int64_t sum = d->bought_cost;
 
@@ -199,25 +199,25 @@ static int64_t cost_of(const struct sketch *d, const bool *moved,
             used[d->members[c->first + k]] = c->held != NONE;
     }
     for (uint32_t i = 0; i < s->n_nodes; i++) {
-        const struct sn_node *n = &s->nodes[i];
+        const struct pb_node *n = &s->nodes[i];
 
         if (limits_counts(n) && n->price_micros_hour > 0 && !moved[i] &&
-            (used[i] || taking[i] || lump_busy(n)))
+            (used[i] || taking[i] || running_load_busy(n)))
             sum = amount_add(sum, n->price_micros_hour);
     }
     return sum;
 }
 
 /* What would take a candidate's place is bought beside the plan as it is. */
-static bool replace(struct sketch *best, const struct sketch *other)
+static bool replace(struct candidate *best, const struct candidate *other)
 {
-    const struct snapshot *s = best->t->s;
-    struct sketch d;
+    const struct problem *s = best->t->s;
+    struct candidate d;
 
-    sketch_copy(best, &d);
+    candidate_copy(best, &d);
     for (uint32_t o = 0; o < s->n_offers; o++)
         for (uint32_t n = other->offer_bought[o]; n > 0;) {
-            uint32_t i = sketch_obtain(&d, o, n, CLAIM_WORK,
+            uint32_t i = candidate_obtain(&d, o, n, CLAIM_WORK,
                                        REASON_FOR_CONSOLIDATE, NONE);
 
             if (i == NONE)
@@ -235,7 +235,7 @@ static void mark(struct attempt *a, uint32_t first, bool gone)
     do {
         a->gone[i] = gone ? LEAVES : LEAVES_NOT;
         a->moved[i] = gone;
-        i = a->units.next[i];
+        i = a->host_groups.next[i];
     } while (i != first);
 }
 
@@ -244,9 +244,9 @@ static bool any_busy(const struct attempt *a, uint32_t first)
     uint32_t i = first;
 
     do {
-        if (lump_busy(&a->t->s->nodes[i]))
+        if (running_load_busy(&a->t->s->nodes[i]))
             return true;
-        i = a->units.next[i];
+        i = a->host_groups.next[i];
     } while (i != first);
     return false;
 }
@@ -255,7 +255,7 @@ static bool any_busy(const struct attempt *a, uint32_t first)
 struct choice {
     bool found, buys;          /* buys: what takes its place, first */
     int64_t cost;
-    struct sketch plan;
+    struct candidate plan;
     uint32_t first, other;
     bool *taking;
 };
@@ -265,7 +265,7 @@ static void try_without(struct attempt *a, uint32_t first, uint32_t other,
                         struct choice *best)
 {
     int64_t price = price_of(a, first), cost;
-    struct sketch d, with = *a->now;
+    struct candidate d, with = *a->now;
     bool buys;
 
     mark(a, first, true);
@@ -291,7 +291,7 @@ static void try_without(struct attempt *a, uint32_t first, uint32_t other,
 /* Could some offer be cheaper than these two by enough? */
 static bool pair_hopeful(const struct attempt *a, uint32_t x, uint32_t y)
 {
-    const struct snapshot *s = a->t->s;
+    const struct problem *s = a->t->s;
     int64_t price = amount_add(price_of(a, x), price_of(a, y));
     int64_t most = price - amount_times(s->limits.consolidate_saving,
                                         (uint64_t)price) / AMOUNT_ONE;
@@ -307,8 +307,8 @@ static bool pair_hopeful(const struct attempt *a, uint32_t x, uint32_t y)
  * not let the two go. */
 static bool foreseeable(const struct tables *t)
 {
-    for (uint32_t i = 0; i < t->n_wants; i++)
-        if (t->wants[i].n_alts > 1)
+    for (uint32_t i = 0; i < t->n_groups; i++)
+        if (t->groups[i].n_alts > 1)
             return false;
     return t->n_gangs == 0;
 }
@@ -355,19 +355,19 @@ static void end_chosen(const struct attempt *a, const struct choice *c,
 
 /* All are tried and the cheapest is done: what was bought to take a place is
  * then used as it was meant, or even better, and each time it costs less. */
-void consolidate(struct sketch *best, struct verdict *verdicts,
-                 struct sketch (*again)(const struct sketch *base))
+void consolidate(struct candidate *best, struct verdict *verdicts,
+                 struct candidate (*again)(const struct candidate *base))
 {
-    const struct snapshot *s = best->t->s;
+    const struct problem *s = best->t->s;
     struct attempt a = {.t = best->t, .best = again};
-    struct sketch now = *best;
+    struct candidate now = *best;
     struct choice choice = {0};
     bool waits;
 
-    if (s->limits.consolidate == CONSOLIDATE_OFF || !s->head_fresh ||
+    if (s->limits.consolidate == CONSOLIDATE_OFF || !s->sources_fresh ||
         !settled(best))
         return;
-    units_make(s, best->arena, &a.units);
+    units_make(s, best->arena, &a.host_groups);
     a.gone = ARENA_ARRAY(best->arena, enum leaving, s->n_nodes);
     for (uint32_t i = 0; i < s->n_nodes; i++)
         a.gone[i] = s->nodes[i].state == STATE_DRAINING

@@ -9,12 +9,12 @@
 #define PLAN_CONSOLIDATE_H
 
 #include "shrink.h"
-#include "sketch.h"
+#include "candidate.h"
 
 /* again: how the planner goes from a start to its best sketch.  Only when *best
  * buys nothing and nothing is on its way.  May replace *best, and marks what
  * ends in verdicts. */
-void consolidate(struct sketch *best, struct verdict *verdicts,
-                 struct sketch (*again)(const struct sketch *base));
+void consolidate(struct candidate *best, struct verdict *verdicts,
+                 struct candidate (*again)(const struct candidate *base));
 
 #endif

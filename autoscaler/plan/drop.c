@@ -10,13 +10,13 @@
 
 #include "order.h"
 #include "pack.h"
-#include "unit.h"
+#include "host_group.h"
 
 enum { TRIES = 64 };       /* nodes looked at in one sketch */
 
-struct candidates { const struct sketch *d; const int64_t *free; };
+struct candidates { const struct candidate *d; const int64_t *free; };
 
-static const struct node_class *class_of(const struct sketch *d, uint32_t i)
+static const struct node_class *class_of(const struct candidate *d, uint32_t i)
 {
     return &d->classes.v[i];
 }
@@ -29,15 +29,14 @@ static int emptier(const void *ctx, uint32_t a, uint32_t b)
     return r != 0 ? r : ORDER(a, b);
 }
 
-static bool may_drop(const struct sketch *d, const struct node_class *c)
+static bool may_drop(const struct candidate *d, const struct node_class *c)
 {
     if (c->kind != CLASS_NEW || c->n == 0 ||
-        unit_hosts(d->t->s, c->offer) > 1 || c->why == REASON_FOR_MIN ||
-        c->why == REASON_FOR_CONSOLIDATE ||
-        (d->t->s->deciding && !c->open))   /* launched at once */
+        host_group_hosts(d->t->s, c->offer) > 1 || c->why == REASON_FOR_MIN ||
+        c->why == REASON_FOR_CONSOLIDATE)
         return false;
     for (uint32_t k = c->held; k != NONE; k = d->held.v[k].next) {
-        const struct want *w = &d->t->wants[d->held.v[k].want];
+        const struct group *w = &d->t->groups[d->held.v[k].group];
         enum strategy strategy = d->t->s->demands[w->demand].strategy;
 
         if (strategy != STRATEGY_NONE && strategy != STRATEGY_PACK)
@@ -48,9 +47,9 @@ static bool may_drop(const struct sketch *d, const struct node_class *c)
 
 /* One node of the class, if its work fits elsewhere; *ret_rest is the class of
  * the others, or NONE. */
-static bool drop_one(struct sketch *d, uint32_t i, uint32_t *ret_rest)
+static bool drop_one(struct candidate *d, uint32_t i, uint32_t *ret_rest)
 {
-    struct mark mark = sketch_mark(d);
+    struct mark mark = candidate_mark(d);
     uint32_t held = d->classes.v[i].held, n = 0;
     uint32_t *left;
 
@@ -59,25 +58,25 @@ static bool drop_one(struct sketch *d, uint32_t i, uint32_t *ret_rest)
     left = ARENA_ARRAY(d->arena, uint32_t, n);
     n = 0;
     for (uint32_t k = held; k != NONE; k = d->held.v[k].next)
-        left[n++] = d->left[d->held.v[k].want];
-    *ret_rest = d->classes.v[i].n > 1 ? sketch_split(d, i, 1) : NONE;
-    sketch_drop(d, i);
+        left[n++] = d->left[d->held.v[k].group];
+    *ret_rest = d->classes.v[i].n > 1 ? candidate_split(d, i, 1) : NONE;
+    candidate_drop(d, i);
     for (uint32_t k = held; k != NONE; k = d->held.v[k].next)
-        pack_want(d, d->held.v[k].want, d->held.v[k].alt);
+        pack_group(d, d->held.v[k].group, d->held.v[k].alt);
     n = 0;
     for (uint32_t k = held; k != NONE; k = d->held.v[k].next)
-        if (d->left[d->held.v[k].want] > left[n++])
+        if (d->left[d->held.v[k].group] > left[n++])
             goto no;
     return true;
 no:
-    sketch_undo(d, mark);
+    candidate_undo(d, mark);
     n = 0;
     for (uint32_t k = held; k != NONE; k = d->held.v[k].next)
-        d->left[d->held.v[k].want] = left[n++];
+        d->left[d->held.v[k].group] = left[n++];
     return false;
 }
 
-uint32_t drop_unneeded(struct sketch *d)
+uint32_t drop_unneeded(struct candidate *d)
 {
     uint32_t *order, n = 0, dropped = 0;
     int64_t *free;
@@ -93,7 +92,7 @@ uint32_t drop_unneeded(struct sketch *d)
     for (uint32_t i = 0; i < d->classes.n; i++)
         if (may_drop(d, &d->classes.v[i])) {
             order[n++] = i;
-            free[i] = sketch_tightness(d,
+            free[i] = candidate_tightness(d,
                                        d->classes.v[i].room[SIDE_FREE].row);
         }
     c = (struct candidates){d, free};

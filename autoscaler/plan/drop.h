@@ -4,10 +4,10 @@
 #ifndef PLAN_DROP_H
 #define PLAN_DROP_H
 
-#include "sketch.h"
+#include "candidate.h"
 
 /* Gives back bought nodes whose work fits into what is free on the others;
  * how many. */
-uint32_t drop_unneeded(struct sketch *d);
+uint32_t drop_unneeded(struct candidate *d);
 
 #endif

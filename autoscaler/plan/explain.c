@@ -8,7 +8,7 @@
 #include "explain.h"
 
 #include "buy.h"
-#include "clock.h"
+#include "fallback.h"
 #include "gang.h"
 #include "limits.h"
 #include "quota.h"
@@ -16,12 +16,12 @@
 enum { CEILING = 65536 };
 
 /* A gang that must lie on one node: what all of it lacks there. */
-static bool pack_obstacle(const struct sketch *d, uint32_t want,
+static bool pack_obstacle(const struct candidate *d, uint32_t group,
                           struct plan_refusal *ret)
 {
     const struct tables *t = d->t;
-    const struct snapshot *s = t->s;
-    uint32_t gang = t->gang_of[want];
+    const struct problem *s = t->s;
+    uint32_t gang = t->gang_of[group];
     const struct gang *g = &t->gangs[gang];
     const struct room *room = &t->room[s->offers[ret->offer].type];
 
@@ -32,12 +32,12 @@ static bool pack_obstacle(const struct sketch *d, uint32_t want,
     for (uint32_t c = 0; c < s->n_columns; c++) {
         int64_t sum = 0;
 
-        for (uint32_t i = g->first_want; i < g->first_want + g->n_wants; i++) {
-            uint32_t shape = sketch_shape(d, i, 0);
+        for (uint32_t i = g->first_group; i < g->first_group + g->n_groups; i++) {
+            uint32_t shape = candidate_shape(d, i, 0);
 
             sum = amount_add(
-                sum, amount_times(sn_row(s, s->shapes[shape].row)[c],
-                                  t->wants[i].count));
+                sum, amount_times(pb_row(s, s->shapes[shape].row)[c],
+                                  t->groups[i].count));
         }
         if (sum <= room->row[c])
             continue;
@@ -52,50 +52,50 @@ static bool pack_obstacle(const struct sketch *d, uint32_t want,
 }
 
 /* The first reason why no new node of this offer can hold the bundle. */
-static struct plan_refusal obstacle(const struct sketch *d, uint32_t want,
+static struct plan_refusal obstacle(const struct candidate *d, uint32_t group,
                                     uint32_t alt, uint32_t offer)
 {
     const struct tables *t = d->t;
-    const struct snapshot *s = t->s;
-    const struct want *w = &t->wants[want];
-    uint32_t shape = sketch_shape(d, want, alt);
+    const struct problem *s = t->s;
+    const struct group *w = &t->groups[group];
+    uint32_t shape = candidate_shape(d, group, alt);
     const struct needs *needs = &t->needs[shape];
     const struct room *room = &t->room[s->offers[offer].type];
     struct plan_refusal r = {t->bundles[w->first], alt, offer, REASON_NONE,
                              NONE, 0, 0};
 
-    if (s->selectors[s->shapes[shape].selector].queue == SN_QUEUE_DENIED) {
+    if (s->selectors[s->shapes[shape].selector].queue == PB_QUEUE_DENIED) {
         r.why = REASON_QUEUE_DENIED;
         return r;
     }
     if (needs->never) {
         r.why = REASON_FRACTION;
         r.column = needs->never_column;
-        r.needs = sn_row(s, s->shapes[shape].row)[r.column];
+        r.needs = pb_row(s, s->shapes[shape].row)[r.column];
         r.has = room->row[r.column];
         return r;
     }
     r.column = room_lacks(s, room, needs, &r.has);
     if (r.column != NONE) {
         r.why = REASON_LACKS;
-        r.needs = sn_row(s, s->shapes[shape].row)[r.column];
+        r.needs = pb_row(s, s->shapes[shape].row)[r.column];
         return r;
     }
     if (!tables_match_offer(t, s->shapes[shape].selector, offer)) {
-        r.why = snapshot_refuses(s, s->shapes[shape].selector,
+        r.why = problem_refuses(s, s->shapes[shape].selector,
                                  s->offers[offer].first_label,
                                  s->offers[offer].n_labels, &r.column);
         return r;
     }
-    if (t->gang_of[want] != NONE && pack_obstacle(d, want, &r))
+    if (t->gang_of[group] != NONE && pack_obstacle(d, group, &r))
         return r;
     if (s->types[s->offers[offer].type].unavailable == REASON_TYPE_DISABLED) {
         r.why = REASON_TYPE_DISABLED;
         return r;
     }
-    if (quota_obstacle(d, want, alt, &r))
+    if (quota_obstacle(d, group, alt, &r))
         return r;
-    if (!clock_may_try(d, want, alt)) {
+    if (!fallback_may_try(d, group, alt)) {
         r.why = REASON_ALTERNATIVE;
         return r;
     }
@@ -116,18 +116,18 @@ static struct plan_refusal obstacle(const struct sketch *d, uint32_t want,
 
 static bool ever_offer(const struct tables *t, uint32_t offer)
 {
-    const struct sn_type *type = &t->s->types[t->s->offers[offer].type];
+    const struct pb_type *type = &t->s->types[t->s->offers[offer].type];
 
     return type->max > 0 && type->unavailable != REASON_TYPE_DISABLED;
 }
 
-static bool ever_one(const struct sketch *d, uint32_t want, uint32_t alt)
+static bool ever_one(const struct candidate *d, uint32_t group, uint32_t alt)
 {
     const struct tables *t = d->t;
-    const struct snapshot *s = t->s;
-    uint32_t shape = sketch_shape(d, want, alt);
+    const struct problem *s = t->s;
+    uint32_t shape = candidate_shape(d, group, alt);
 
-    if (quota_never(t, want, alt))
+    if (quota_never(t, group, alt))
         return false;
     for (uint32_t i = 0; i < s->n_offers; i++)
         if (ever_offer(t, i) && buy_allowed(d, shape, i))
@@ -136,10 +136,10 @@ static bool ever_one(const struct sketch *d, uint32_t want, uint32_t alt)
         const struct node_class *c = &d->classes.v[i];
         struct room room;
 
-        if (c->n == 0 || c->kind == CLASS_NEW || !sketch_matches(d, i, shape))
+        if (c->n == 0 || c->kind == CLASS_NEW || !candidate_matches(d, i, shape))
             continue;
         /* what it has in all, whatever is on it now */
-        room = room_of_row(s, sn_row(s, s->nodes[d->members[c->first]].total),
+        room = room_of_row(s, pb_row(s, s->nodes[d->members[c->first]].total),
                            d->arena);
         if (room_fit(s, &room, &t->needs[shape], 1) > 0)
             return true;
@@ -148,9 +148,9 @@ static bool ever_one(const struct sketch *d, uint32_t want, uint32_t alt)
 }
 
 /* Nodes there may ever be: for a gang that wants one for each bundle. */
-static uint64_t nodes_ever(const struct sketch *d)
+static uint64_t nodes_ever(const struct candidate *d)
 {
-    const struct snapshot *s = d->t->s;
+    const struct problem *s = d->t->s;
     uint64_t most = 0, others = 0;
 
     for (uint32_t i = 0; i < s->n_types; i++)
@@ -158,21 +158,21 @@ static uint64_t nodes_ever(const struct sketch *d)
     if (s->limits.max_nodes < most)
         most = s->limits.max_nodes;
     for (uint32_t i = 0; i < s->n_nodes; i++)
-        others += s->nodes[i].head || s->nodes[i].foreign;
+        others += s->nodes[i].head || s->nodes[i].unmanaged;
     return most + others;
 }
 
-static bool gang_ever(const struct sketch *d, uint32_t gang)
+static bool gang_ever(const struct candidate *d, uint32_t gang)
 {
     const struct tables *t = d->t;
-    const struct snapshot *s = t->s;
+    const struct problem *s = t->s;
     const struct gang *g = &t->gangs[gang];
     enum strategy strategy = s->demands[g->demand].strategy;
 
-    for (uint32_t i = g->first_want; i < g->first_want + g->n_wants; i++) {
+    for (uint32_t i = g->first_group; i < g->first_group + g->n_groups; i++) {
         bool any = false;
 
-        for (uint32_t alt = 0; alt < t->wants[i].n_alts && !any; alt++)
+        for (uint32_t alt = 0; alt < t->groups[i].n_alts && !any; alt++)
             any = ever_one(d, i, alt);
         if (!any)
             return false;
@@ -187,17 +187,17 @@ static bool gang_ever(const struct sketch *d, uint32_t gang)
     for (uint32_t i = 0; i < s->n_nodes; i++)
         if (limits_gives_room(s, &s->nodes[i]) &&
             gang_fits(d, gang,
-                      room_of_row(s, sn_row(s, s->nodes[i].total), d->arena)))
+                      room_of_row(s, pb_row(s, s->nodes[i].total), d->arena)))
             return true;
     return false;
 }
 
-bool explain_could_ever(const struct sketch *d, uint32_t want)
+bool explain_could_ever(const struct candidate *d, uint32_t group)
 {
-    if (d->t->gang_of[want] != NONE)
-        return gang_ever(d, d->t->gang_of[want]);
-    for (uint32_t i = 0; i < d->t->wants[want].n_alts; i++)
-        if (ever_one(d, want, i))
+    if (d->t->gang_of[group] != NONE)
+        return gang_ever(d, d->t->gang_of[group]);
+    for (uint32_t i = 0; i < d->t->groups[group].n_alts; i++)
+        if (ever_one(d, group, i))
             return true;
     return false;
 }
@@ -214,10 +214,10 @@ static bool nearer(const struct plan_refusal *a, const struct plan_refusal *b)
     return false;
 }
 
-void explain_want(const struct sketch *d, uint32_t want, struct refusals *out,
+void explain_group(const struct candidate *d, uint32_t group, struct refusals *out,
                   uint32_t *ret_first, uint32_t *ret_n)
 {
-    const struct want *w = &d->t->wants[want];
+    const struct group *w = &d->t->groups[group];
     uint32_t n_offers = d->t->s->n_offers;
     bool all = (uint64_t)out->list.n + (uint64_t)n_offers * w->n_alts <=
                CEILING;
@@ -226,7 +226,7 @@ void explain_want(const struct sketch *d, uint32_t want, struct refusals *out,
     *ret_first = out->list.n;
     for (uint32_t alt = 0; alt < w->n_alts; alt++)
         for (uint32_t i = 0; i < n_offers; i++) {
-            struct plan_refusal r = obstacle(d, want, alt, i);
+            struct plan_refusal r = obstacle(d, group, alt, i);
 
             if (all)
                 VEC_PUSH(d->arena, &out->list, r);

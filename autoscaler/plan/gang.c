@@ -8,22 +8,22 @@
 #include "gang.h"
 
 #include "buy.h"
-#include "clock.h"
-#include "cycle.h"
-#include "hold.h"
+#include "fallback.h"
+#include "failover.h"
+#include "previous.h"
 #include "limits.h"
 #include "match.h"
 #include "pack.h"
 #include "quota.h"
-#include "unit.h"
+#include "host_group.h"
 
 enum { LOOKS = 32 };   /* nodes that would do, before the best is taken */
 
 struct attempt {
-    struct sketch *d;
+    struct candidate *d;
     const struct gang *g;
     uint32_t ix;               /* of the gang */
-    const uint32_t *wants, *alts;
+    const uint32_t *groups, *alts;
     uint32_t *left;            /* of each want before the attempt */
     enum claim claim;
     enum reason why;
@@ -35,14 +35,14 @@ static bool room_holds_all(const struct attempt *a, struct room room)
 {
     const struct tables *t = a->d->t;
 
-    for (uint32_t i = 0; i < a->g->n_wants; i++) {
-        uint32_t left = a->d->left[a->wants[i]];
+    for (uint32_t i = 0; i < a->g->n_groups; i++) {
+        uint32_t left = a->d->left[a->groups[i]];
         const struct needs *needs =
-            &t->needs[sketch_shape(a->d, a->wants[i], a->alts[i])];
+            &t->needs[candidate_shape(a->d, a->groups[i], a->alts[i])];
 
         if (room_fit(t->s, &room, needs, left) < left)
             return false;
-        if (i + 1 < a->g->n_wants)
+        if (i + 1 < a->g->n_groups)
             room = room_take(t->s, &room, needs, left, a->d->arena);
     }
     return true;
@@ -50,29 +50,29 @@ static bool room_holds_all(const struct attempt *a, struct room room)
 
 static bool class_matches_all(const struct attempt *a, uint32_t i)
 {
-    for (uint32_t k = 0; k < a->g->n_wants; k++)
-        if (clock_silent(a->d, i, a->wants[k], a->alts[k]) ||
-            !sketch_matches(a->d, i,
-                            sketch_shape(a->d, a->wants[k], a->alts[k])))
+    for (uint32_t k = 0; k < a->g->n_groups; k++)
+        if (fallback_silent(a->d, i, a->groups[k], a->alts[k]) ||
+            !candidate_matches(a->d, i,
+                            candidate_shape(a->d, a->groups[k], a->alts[k])))
             return false;
     return true;
 }
 
 static void hold_all(const struct attempt *a, uint32_t i)
 {
-    struct sketch *d = a->d;
+    struct candidate *d = a->d;
 
     if (d->classes.v[i].n > 1)
-        sketch_split(d, i, 1);
-    for (uint32_t k = 0; k < a->g->n_wants; k++)
-        if (d->left[a->wants[k]] > 0)  /* else held since the last plan */
-            sketch_hold(d, i, a->wants[k], a->alts[k], d->left[a->wants[k]]);
+        candidate_split(d, i, 1);
+    for (uint32_t k = 0; k < a->g->n_groups; k++)
+        if (d->left[a->groups[k]] > 0)  /* else held since the last plan */
+            candidate_hold(d, i, a->groups[k], a->alts[k], d->left[a->groups[k]]);
 }
 
 static bool plain_gang(const struct attempt *a)
 {
-    for (uint32_t i = 0; i < a->g->n_wants; i++) {
-        uint32_t shape = sketch_shape(a->d, a->wants[i], a->alts[i]);
+    for (uint32_t i = 0; i < a->g->n_groups; i++) {
+        uint32_t shape = candidate_shape(a->d, a->groups[i], a->alts[i]);
 
         if (a->d->t->s->shapes[shape].accelerator)
             return false;
@@ -82,23 +82,23 @@ static bool plain_gang(const struct attempt *a)
 
 /* Ready nodes before those on their way, before bought, before draining; of
  * each those with a PreferNoSchedule taint last. */
-static uint32_t kind_rank(const struct sketch *d, const struct node_class *c)
+static uint32_t kind_rank(const struct candidate *d, const struct node_class *c)
 {
-    const struct snapshot *s = d->t->s;
-    const struct sn_node *n;
+    const struct problem *s = d->t->s;
+    const struct pb_node *n;
 
     if (c->kind == CLASS_NEW)
-        return 4 + snapshot_avoided(s, s->offers[c->offer].first_label,
+        return 4 + problem_avoided(s, s->offers[c->offer].first_label,
                                     s->offers[c->offer].n_labels);
     n = &s->nodes[d->members[c->first]];
     return (c->kind == CLASS_DRAINING ? 6u : c->starting ? 2u : 0u) +
-           snapshot_avoided(s, n->first_label, n->n_labels);
+           problem_avoided(s, n->first_label, n->n_labels);
 }
 
 /* The fullest node that can take all of it; among the first ones that can. */
 static bool one_there(const struct attempt *a)
 {
-    struct sketch *d = a->d;
+    struct candidate *d = a->d;
     bool plain = plain_gang(a);
     uint32_t best = NONE, looks = LOOKS;
     int64_t best_free = 0;
@@ -114,7 +114,7 @@ static bool one_there(const struct attempt *a)
                 !room_holds_all(a, c->room[a->g->side]))
                 continue;
             looks--;
-            free = sketch_tightness(d, c->room[a->g->side].row);
+            free = candidate_tightness(d, c->room[a->g->side].row);
             if (best != NONE &&
                 kind_rank(d, c) != kind_rank(d, &d->classes.v[best]))
                 break;
@@ -136,8 +136,8 @@ static bool offer_holds_all(const void *ctx, uint32_t offer)
     const struct tables *t = a->d->t;
     bool plain_only = true, could = true;
 
-    for (uint32_t w = 0; w < a->g->n_wants && could; w++) {
-        uint32_t shape = sketch_shape(a->d, a->wants[w], a->alts[w]);
+    for (uint32_t w = 0; w < a->g->n_groups && could; w++) {
+        uint32_t shape = candidate_shape(a->d, a->groups[w], a->alts[w]);
 
         could = tables_could(t, shape, offer);
         plain_only = plain_only && !buy_allowed(a->d, shape, offer);
@@ -146,10 +146,10 @@ static bool offer_holds_all(const void *ctx, uint32_t offer)
            room_holds_all(a, t->room[t->s->offers[offer].type]);
 }
 
-/* fair: only an offer whose turn it is (cycle.h). */
+/* fair: only an offer whose turn it is (failover.h). */
 static bool one_bought(const struct attempt *a, bool fair)
 {
-    struct sketch *d = a->d;
+    struct candidate *d = a->d;
     const struct tables *t = d->t;
     const struct cycle cycle = {d, t->s->demands[a->g->demand].since_ms,
                                 a->claim, offer_holds_all, a};
@@ -159,9 +159,9 @@ static bool one_bought(const struct attempt *a, bool fair)
 
         d->work++;
         if (!offer_holds_all(a, offer) ||
-            (fair && cycle_waits(&cycle, offer)))
+            (fair && failover_waits(&cycle, offer)))
             continue;
-        i = sketch_obtain(d, offer, 1, a->claim, a->why, a->g->demand);
+        i = candidate_obtain(d, offer, 1, a->claim, a->why, a->g->demand);
         if (i == NONE)
             continue;
         hold_all(a, i);
@@ -175,32 +175,32 @@ static bool one_bought(const struct attempt *a, bool fair)
 
 static void take_back(const struct attempt *a, struct mark mark)
 {
-    sketch_undo(a->d, mark);
+    candidate_undo(a->d, mark);
     a->d->bound = -1;          /* of a cover that is not bought */
-    for (uint32_t i = 0; i < a->g->n_wants; i++)
-        a->d->left[a->wants[i]] = a->left[i];
+    for (uint32_t i = 0; i < a->g->n_groups; i++)
+        a->d->left[a->groups[i]] = a->left[i];
 }
 
-static void spread_bought(const struct attempt *a, uint32_t want, uint32_t alt,
+static void spread_bought(const struct attempt *a, uint32_t group, uint32_t alt,
                           bool fair)
 {
-    struct sketch *d = a->d;
+    struct candidate *d = a->d;
     const struct tables *t = d->t;
 
-    for (uint32_t k = 0; k < t->s->n_offers && d->left[want] > 0; k++) {
+    for (uint32_t k = 0; k < t->s->n_offers && d->left[group] > 0; k++) {
         uint32_t offer = t->offers[k], i;
 
         d->work++;
-        if (!buy_allowed(d, sketch_shape(d, want, alt), offer) ||
-            (fair && cycle_waits_want(d, want, alt, a->claim, offer)))
+        if (!buy_allowed(d, candidate_shape(d, group, alt), offer) ||
+            (fair && failover_waits_want(d, group, alt, a->claim, offer)))
             continue;
-        while (d->left[want] > 0) {
-            i = sketch_obtain(d, offer, d->left[want], a->claim, a->why,
+        while (d->left[group] > 0) {
+            i = candidate_obtain(d, offer, d->left[group], a->claim, a->why,
                               a->g->demand);
             if (i == NONE)
                 break;
-            sketch_hold(d, i, want, alt, 1);
-            sketch_spread(d, i, a->ix);
+            candidate_hold(d, i, group, alt, 1);
+            candidate_spread(d, i, a->ix);
             d->n_single++;
         }
     }
@@ -208,19 +208,19 @@ static void spread_bought(const struct attempt *a, uint32_t want, uint32_t alt,
 
 static void strict_spread(const struct attempt *a)
 {
-    struct mark mark = sketch_mark(a->d);
+    struct mark mark = candidate_mark(a->d);
 
-    for (uint32_t i = 0; i < a->g->n_wants; i++)
-        pack_spread(a->d, a->wants[i], a->alts[i], a->ix);
+    for (uint32_t i = 0; i < a->g->n_groups; i++)
+        pack_spread(a->d, a->groups[i], a->alts[i], a->ix);
     if (!gang_settled(a->d, a->ix)) {
         /* One bundle may sit where another had to: match them properly. */
         take_back(a, mark);
-        match_spread(a->d, a->wants, a->alts, a->g->n_wants, a->ix);
+        match_spread(a->d, a->groups, a->alts, a->g->n_groups, a->ix);
     }
-    for (uint32_t i = 0; i < a->g->n_wants; i++) {
-        spread_bought(a, a->wants[i], a->alts[i], true);
+    for (uint32_t i = 0; i < a->g->n_groups; i++) {
+        spread_bought(a, a->groups[i], a->alts[i], true);
         if (a->d->t->failed)
-            spread_bought(a, a->wants[i], a->alts[i], false);
+            spread_bought(a, a->groups[i], a->alts[i], false);
     }
 }
 
@@ -228,17 +228,17 @@ static void strict_spread(const struct attempt *a)
 
 static void rest_bought(const struct attempt *a)
 {
-    buy_wants(a->d, a->wants, a->alts, a->g->n_wants, a->claim, a->why);
+    buy_groups(a->d, a->groups, a->alts, a->g->n_groups, a->claim, a->why);
 }
 
 static void soft_place(const struct attempt *a, enum strategy strategy)
 {
     if (strategy != STRATEGY_SPREAD && one_there(a))
         return;
-    for (uint32_t i = 0; i < a->g->n_wants; i++) {
+    for (uint32_t i = 0; i < a->g->n_groups; i++) {
         if (strategy == STRATEGY_SPREAD)
-            pack_spread(a->d, a->wants[i], a->alts[i], a->ix);
-        pack_want(a->d, a->wants[i], a->alts[i]);
+            pack_spread(a->d, a->groups[i], a->alts[i], a->ix);
+        pack_group(a->d, a->groups[i], a->alts[i]);
     }
     if (!gang_settled(a->d, a->ix))
         rest_bought(a);
@@ -246,37 +246,37 @@ static void soft_place(const struct attempt *a, enum strategy strategy)
 
 /* ---- on one unit of several machines */
 
-static bool unit_place(const struct attempt *a, uint32_t unit)
+static bool host_group_place(const struct attempt *a, uint32_t host_group)
 {
     enum strategy strategy = a->d->t->s->demands[a->g->demand].strategy;
 
-    a->d->only_unit = unit;
-    for (uint32_t i = 0; i < a->g->n_wants; i++) {
-        pack_spread(a->d, a->wants[i], a->alts[i], a->ix);
+    a->d->only_host_group = host_group;
+    for (uint32_t i = 0; i < a->g->n_groups; i++) {
+        pack_spread(a->d, a->groups[i], a->alts[i], a->ix);
         if (strategy != STRATEGY_STRICT_SPREAD)
-            pack_want(a->d, a->wants[i], a->alts[i]);
+            pack_group(a->d, a->groups[i], a->alts[i]);
     }
-    a->d->only_unit = 0;
+    a->d->only_host_group = 0;
     return gang_settled(a->d, a->ix);
 }
 
-static bool unit_bought(const struct attempt *a, bool fair)
+static bool host_group_bought(const struct attempt *a, bool fair)
 {
-    struct sketch *d = a->d;
-    struct mark mark = sketch_mark(d);
+    struct candidate *d = a->d;
+    struct mark mark = candidate_mark(d);
 
     for (uint32_t k = 0; k < d->t->s->n_offers; k++) {
         uint32_t offer = d->t->offers[k], i;
 
-        if (!buy_allowed(d, sketch_shape(d, a->wants[0], a->alts[0]), offer) ||
-            (fair && cycle_waits_want(d, a->wants[0], a->alts[0], a->claim,
+        if (!buy_allowed(d, candidate_shape(d, a->groups[0], a->alts[0]), offer) ||
+            (fair && failover_waits_want(d, a->groups[0], a->alts[0], a->claim,
                                       offer)))
             continue;
-        i = sketch_obtain(d, offer, 1, a->claim, a->why, a->g->demand);
+        i = candidate_obtain(d, offer, 1, a->claim, a->why, a->g->demand);
         if (i == NONE)
             continue;
         d->n_single++;
-        if (unit_place(a, d->classes.v[i].unit))
+        if (host_group_place(a, d->classes.v[i].host_group))
             return true;
         take_back(a, mark);
     }
@@ -287,36 +287,36 @@ static bool unit_bought(const struct attempt *a, bool fair)
  * and it may lie on several. */
 static bool on_one_unit(const struct attempt *a)
 {
-    struct sketch *d = a->d;
-    struct mark mark = sketch_mark(d);
+    struct candidate *d = a->d;
+    struct mark mark = candidate_mark(d);
     uint32_t n = d->classes.n, last = 0;
 
     for (uint32_t i = 0; i != NONE && i < n; i = d->classes.v[i].next) {
-        uint32_t unit = d->classes.v[i].unit;
+        uint32_t host_group = d->classes.v[i].host_group;
 
-        if (d->classes.v[i].n == 0 || unit == 0 || unit == last ||
+        if (d->classes.v[i].n == 0 || host_group == 0 || host_group == last ||
             d->classes.v[i].kind == CLASS_DRAINING)
             continue;
-        last = unit;
-        if (unit_place(a, unit))
+        last = host_group;
+        if (host_group_place(a, host_group))
             return true;
         take_back(a, mark);
     }
-    return unit_bought(a, true) || (d->t->failed && unit_bought(a, false));
+    return host_group_bought(a, true) || (d->t->failed && host_group_bought(a, false));
 }
 
 /* ---- alternatives */
 
 /* Is there any node or offer that could hold it in principle? */
-static bool conceivable(const struct sketch *d, uint32_t want, uint32_t alt)
+static bool conceivable(const struct candidate *d, uint32_t group, uint32_t alt)
 {
-    uint32_t shape = sketch_shape(d, want, alt);
+    uint32_t shape = candidate_shape(d, group, alt);
 
     for (uint32_t i = 0; i < d->t->s->n_offers; i++)
         if (tables_could(d->t, shape, i))
             return true;
     for (uint32_t i = 0; i != NONE; i = d->classes.v[i].next)
-        if (d->classes.v[i].n > 0 && sketch_matches(d, i, shape) &&
+        if (d->classes.v[i].n > 0 && candidate_matches(d, i, shape) &&
             room_fit(d->t->s, &d->classes.v[i].room[SIDE_TOTAL],
                      &d->t->needs[shape], 1) > 0)
             return true;
@@ -324,16 +324,16 @@ static bool conceivable(const struct sketch *d, uint32_t want, uint32_t alt)
 }
 
 /* The k-th alternative that is conceivable, or the last of them; NONE. */
-static uint32_t alternative(const struct sketch *d, uint32_t want, uint32_t k)
+static uint32_t alternative(const struct candidate *d, uint32_t group, uint32_t k)
 {
     uint32_t best = NONE;
 
-    if (d->t->wants[want].n_alts == 1)
+    if (d->t->groups[group].n_alts == 1)
         return 0;
-    for (uint32_t i = 0; i < d->t->wants[want].n_alts; i++) {
-        if (!clock_may_try(d, want, i))
+    for (uint32_t i = 0; i < d->t->groups[group].n_alts; i++) {
+        if (!fallback_may_try(d, group, i))
             break;
-        if (!conceivable(d, want, i) || clock_given_up(d, want, i))
+        if (!conceivable(d, group, i) || fallback_given_up(d, group, i))
             continue;
         best = i;
         if (k-- == 0)
@@ -344,14 +344,14 @@ static uint32_t alternative(const struct sketch *d, uint32_t want, uint32_t k)
 
 static bool attempt_run(const struct attempt *a)
 {
-    struct sketch *d = a->d;
+    struct candidate *d = a->d;
     enum strategy strategy = d->t->s->demands[a->g->demand].strategy;
-    struct mark mark = sketch_mark(d);
+    struct mark mark = candidate_mark(d);
 
-    for (uint32_t i = 0; i < a->g->n_wants; i++)
-        a->left[i] = d->left[a->wants[i]];
+    for (uint32_t i = 0; i < a->g->n_groups; i++)
+        a->left[i] = d->left[a->groups[i]];
     if (strategy != STRATEGY_STRICT_PACK &&
-        unit_gang(d, a->wants, a->alts, a->g->n_wants) && on_one_unit(a) &&
+        host_group_gang(d, a->groups, a->alts, a->g->n_groups) && on_one_unit(a) &&
         quota_kept(d))
         return true;
     switch (strategy) {
@@ -380,8 +380,8 @@ static bool gang_try(struct attempt *a, uint32_t *alts, uint32_t levels)
     for (uint32_t k = 0; k < levels; k++) {
         bool all = true;
 
-        for (uint32_t i = 0; i < a->g->n_wants; i++) {
-            alts[i] = alternative(a->d, a->wants[i], k);
+        for (uint32_t i = 0; i < a->g->n_groups; i++) {
+            alts[i] = alternative(a->d, a->groups[i], k);
             all = all && alts[i] != NONE;
         }
         if (all && attempt_run(a))
@@ -397,8 +397,8 @@ static bool gang_try_patiently(struct attempt *a, uint32_t *alts,
 {
     bool clock = false, placed;
 
-    for (uint32_t i = 0; i < a->g->n_wants; i++)
-        clock = clock || clock_has(a->d, a->wants[i]);
+    for (uint32_t i = 0; i < a->g->n_groups; i++)
+        clock = clock || fallback_has(a->d, a->groups[i]);
     if (!clock)
         return false;
     a->d->patient = true;
@@ -407,48 +407,48 @@ static bool gang_try_patiently(struct attempt *a, uint32_t *alts,
     return placed;
 }
 
-bool gang_place(struct sketch *d, uint32_t gang)
+bool gang_place(struct candidate *d, uint32_t gang)
 {
     const struct gang *g = &d->t->gangs[gang];
-    uint32_t *wants = ARENA_ARRAY(d->arena, uint32_t, g->n_wants);
-    uint32_t *alts = ARENA_ARRAY(d->arena, uint32_t, g->n_wants);
-    struct mark mark = sketch_mark(d);
+    uint32_t *groups = ARENA_ARRAY(d->arena, uint32_t, g->n_groups);
+    uint32_t *alts = ARENA_ARRAY(d->arena, uint32_t, g->n_groups);
+    struct mark mark = candidate_mark(d);
     uint32_t levels = 1;
     struct attempt a = {
         .d = d,
         .g = g,
         .ix = gang,
-        .wants = wants,
+        .groups = groups,
         .alts = alts,
-        .left = ARENA_ARRAY(d->arena, uint32_t, g->n_wants),
+        .left = ARENA_ARRAY(d->arena, uint32_t, g->n_groups),
         .claim = g->side == SIDE_TOTAL ? CLAIM_REQUEST : CLAIM_WORK,
         .why = g->side == SIDE_TOTAL ? REASON_FOR_REQUEST : REASON_FOR_GANG,
     };
 
-    for (uint32_t i = 0; i < g->n_wants; i++) {
-        wants[i] = g->first_want + i;
-        if (d->t->wants[wants[i]].n_alts > levels)
-            levels = d->t->wants[wants[i]].n_alts;
+    for (uint32_t i = 0; i < g->n_groups; i++) {
+        groups[i] = g->first_group + i;
+        if (d->t->groups[groups[i]].n_alts > levels)
+            levels = d->t->groups[groups[i]].n_alts;
     }
     /* After a partial loss only what is missing is bought again. */
-    if (hold_gang(d, gang)) {
+    if (previous_gang(d, gang)) {
         if (gang_settled(d, gang) || gang_try(&a, alts, levels))
             return true;
-        sketch_undo(d, mark);
-        for (uint32_t i = 0; i < g->n_wants; i++)
-            d->left[wants[i]] = d->t->wants[wants[i]].count;
+        candidate_undo(d, mark);
+        for (uint32_t i = 0; i < g->n_groups; i++)
+            d->left[groups[i]] = d->t->groups[groups[i]].count;
     }
     return gang_try(&a, alts, levels) || gang_try_patiently(&a, alts, levels);
 }
 
-bool gang_fits(const struct sketch *d, uint32_t gang, struct room room)
+bool gang_fits(const struct candidate *d, uint32_t gang, struct room room)
 {
     const struct tables *t = d->t;
     const struct gang *g = &t->gangs[gang];
 
-    for (uint32_t i = g->first_want; i < g->first_want + g->n_wants; i++) {
-        const struct needs *needs = &t->needs[sketch_shape(d, i, 0)];
-        uint32_t count = t->wants[i].count;
+    for (uint32_t i = g->first_group; i < g->first_group + g->n_groups; i++) {
+        const struct needs *needs = &t->needs[candidate_shape(d, i, 0)];
+        uint32_t count = t->groups[i].count;
 
         if (room_fit(t->s, &room, needs, count) < count)
             return false;
@@ -457,11 +457,11 @@ bool gang_fits(const struct sketch *d, uint32_t gang, struct room room)
     return true;
 }
 
-bool gang_settled(const struct sketch *d, uint32_t gang)
+bool gang_settled(const struct candidate *d, uint32_t gang)
 {
     const struct gang *g = &d->t->gangs[gang];
 
-    for (uint32_t i = g->first_want; i < g->first_want + g->n_wants; i++)
+    for (uint32_t i = g->first_group; i < g->first_group + g->n_groups; i++)
         if (d->left[i] > 0)
             return false;
     return true;
@@ -470,14 +470,14 @@ bool gang_settled(const struct sketch *d, uint32_t gang)
 bool gang_same(const struct tables *t, uint32_t a, uint32_t b)
 {
     const struct gang *x = &t->gangs[a], *y = &t->gangs[b];
-    const struct snapshot *s = t->s;
+    const struct problem *s = t->s;
 
-    if (x->side != y->side || x->n_wants != y->n_wants ||
+    if (x->side != y->side || x->n_groups != y->n_groups ||
         s->demands[x->demand].strategy != s->demands[y->demand].strategy)
         return false;
-    for (uint32_t i = 0; i < x->n_wants; i++) {
-        const struct want *p = &t->wants[x->first_want + i];
-        const struct want *q = &t->wants[y->first_want + i];
+    for (uint32_t i = 0; i < x->n_groups; i++) {
+        const struct group *p = &t->groups[x->first_group + i];
+        const struct group *q = &t->groups[y->first_group + i];
 
         if (p->count != q->count || p->n_alts != 1 || q->n_alts != 1 ||
             s->alts[p->first_alt].shape != s->alts[q->first_alt].shape)

@@ -2,51 +2,51 @@
  * limits.c - counting towards the limits.
  */
 #include "limits.h"
-#include "unit.h"
+#include "host_group.h"
 
 enum { FIRST_STEP = 5 };   /* upscaling_speed lets at least so many start */
 
-bool limits_counts_for_type(const struct sn_node *n)
+bool limits_counts_for_type(const struct pb_node *n)
 {
-    return !n->foreign && n->state != STATE_STOPPING && n->state != STATE_GONE;
+    return !n->unmanaged && n->state != STATE_STOPPING && n->state != STATE_GONE;
 }
 
-bool limits_counts(const struct sn_node *n)
+bool limits_counts(const struct pb_node *n)
 {
     return limits_counts_for_type(n) && !n->head;
 }
 
-bool limits_held(const struct snapshot *s, const struct sn_node *n)
+bool limits_held(const struct problem *s, const struct pb_node *n)
 {
     return n->hold != REASON_NONE &&
            (n->hold_until_ms == 0 || n->hold_until_ms > s->now_ms);
 }
 
-bool limits_outdated(const struct snapshot *s, const struct sn_node *n)
+bool limits_outdated(const struct problem *s, const struct pb_node *n)
 {
-    return s->limits.end_outdated && !n->head && !n->foreign &&
+    return s->limits.end_outdated && !n->head && !n->unmanaged &&
            (n->outdated || n->type == NONE);
 }
 
-bool limits_gives_room(const struct snapshot *s, const struct sn_node *n)
+bool limits_gives_room(const struct problem *s, const struct pb_node *n)
 {
     if (n->state == STATE_STOPPING || n->state == STATE_GONE)
         return false;
     if (n->state != STATE_DRAINING)
         return true;
     /* A drain that cannot be taken back says so by its hold. */
-    return !limits_outdated(s, n) && !n->foreign &&
+    return !limits_outdated(s, n) && !n->unmanaged &&
            !(limits_held(s, n) && (n->hold == REASON_KEEP_DRAINING ||
                                    n->hold == REASON_KEEP_STOPPING));
 }
 
-static bool starting(const struct sn_node *n)
+static bool starting(const struct pb_node *n)
 {
     return n->state == STATE_INTENDED || n->state == STATE_REQUESTED ||
            n->state == STATE_STARTING;
 }
 
-void limits_count(struct sketch *d, const struct sn_node *n,
+void limits_count(struct candidate *d, const struct pb_node *n,
                   enum leaving ended)
 {
     if (!limits_counts_for_type(n))
@@ -70,9 +70,9 @@ void limits_count(struct sketch *d, const struct sn_node *n,
         d->cost = amount_add(d->cost, n->price_micros_hour);
 }
 
-void limits_bought(struct sketch *d, uint32_t offer, uint32_t count, int sign)
+void limits_bought(struct candidate *d, uint32_t offer, uint32_t count, int sign)
 {
-    const struct sn_offer *o = &d->t->s->offers[offer];
+    const struct pb_offer *o = &d->t->s->offers[offer];
     int64_t cost = amount_times(o->price_micros_hour, count);
 
     if (sign > 0) {
@@ -92,17 +92,17 @@ void limits_bought(struct sketch *d, uint32_t offer, uint32_t count, int sign)
     }
 }
 
-enum reason limits_offer(const struct snapshot *s, uint32_t offer)
+enum reason limits_offer(const struct problem *s, uint32_t offer)
 {
-    const struct sn_offer *o = &s->offers[offer];
-    const struct sn_type *t = &s->types[o->type];
+    const struct pb_offer *o = &s->offers[offer];
+    const struct pb_type *t = &s->types[o->type];
 
     if (t->unavailable != REASON_NONE)
         return t->unavailable;
     if (t->max == 0)
         return REASON_MAX_TYPE;
-    if (o->set_aside_until_ms > s->now_ms || o->room == 0)
-        return REASON_SET_ASIDE;
+    if (o->backoff_until_ms > s->now_ms || o->room == 0)
+        return REASON_BACKOFF;
     return REASON_NONE;
 }
 
@@ -122,10 +122,10 @@ static uint32_t clip(uint64_t n)
     return n < UNLIMITED ? (uint32_t)n : UNLIMITED;
 }
 
-uint32_t limits_room_all(const struct sketch *d, enum claim claim,
+uint32_t limits_room_all(const struct candidate *d, enum claim claim,
                          enum reason *ret_why)
 {
-    const struct fact_limits *l = &d->t->s->limits;
+    const struct snap_limits *l = &d->t->s->limits;
     uint64_t nodes = d->nodes - (claim == CLAIM_MIN ? d->nodes_ended : 0);
     uint64_t room = UNLIMITED;
 
@@ -138,11 +138,11 @@ uint32_t limits_room_all(const struct sketch *d, enum claim claim,
     return clip(room);
 }
 
-uint32_t limits_room_type(const struct sketch *d, uint32_t type,
+uint32_t limits_room_type(const struct candidate *d, uint32_t type,
                           enum claim claim, enum reason *ret_why)
 {
-    const struct snapshot *s = d->t->s;
-    const struct sn_type *t = &s->types[type];
+    const struct problem *s = d->t->s;
+    const struct pb_type *t = &s->types[type];
     uint64_t room = UNLIMITED;
     uint32_t count = d->type_count[type];
 
@@ -163,7 +163,7 @@ uint32_t limits_room_type(const struct sketch *d, uint32_t type,
     return clip(room);
 }
 
-int64_t limits_money(const struct sketch *d)
+int64_t limits_money(const struct candidate *d)
 {
     int64_t most = d->t->s->limits.max_cost_micros_hour;
     int64_t spent = amount_add(d->cost, d->bought_cost);
@@ -173,11 +173,11 @@ int64_t limits_money(const struct sketch *d)
     return most > spent ? most - spent : 0;
 }
 
-uint32_t limits_room(const struct sketch *d, uint32_t offer, enum claim claim,
+uint32_t limits_room(const struct candidate *d, uint32_t offer, enum claim claim,
                      enum reason *ret_why)
 {
-    const struct snapshot *s = d->t->s;
-    const struct sn_offer *o = &s->offers[offer];
+    const struct problem *s = d->t->s;
+    const struct pb_offer *o = &s->offers[offer];
     int64_t left = limits_money(d);
     uint64_t room, all;
     enum reason why;
@@ -192,7 +192,7 @@ uint32_t limits_room(const struct sketch *d, uint32_t offer, enum claim claim,
         tighten(&room, (uint64_t)(left / o->price_micros_hour), 0,
                 REASON_BUDGET, ret_why);
     if (o->room != UNLIMITED)
-        tighten(&room, o->room, d->offer_bought[offer], REASON_SET_ASIDE,
+        tighten(&room, o->room, d->offer_bought[offer], REASON_BACKOFF,
                 ret_why);
     why = limits_offer(s, offer);
     if (why != REASON_NONE) {
@@ -200,6 +200,6 @@ uint32_t limits_room(const struct sketch *d, uint32_t offer, enum claim claim,
         *ret_why = why;
     }
     if (room < UNLIMITED)
-        room -= room % unit_hosts(s, offer);
+        room -= room % host_group_hosts(s, offer);
     return clip(room);
 }

@@ -9,33 +9,33 @@
 #ifndef PLAN_LIMITS_H
 #define PLAN_LIMITS_H
 
-#include "sketch.h"
+#include "candidate.h"
 
 /* Does the node count: is it ours, and there? */
-bool limits_counts(const struct sn_node *n);
-bool limits_counts_for_type(const struct sn_node *n);
+bool limits_counts(const struct pb_node *n);
+bool limits_counts_for_type(const struct pb_node *n);
 /* May something be placed on it, or is it going? */
-bool limits_gives_room(const struct snapshot *s, const struct sn_node *n);
+bool limits_gives_room(const struct problem *s, const struct pb_node *n);
 /* Must not be ended now (stale, refused, protected). */
-bool limits_held(const struct snapshot *s, const struct sn_node *n);
-bool limits_outdated(const struct snapshot *s, const struct sn_node *n);
+bool limits_held(const struct problem *s, const struct pb_node *n);
+bool limits_outdated(const struct problem *s, const struct pb_node *n);
 
-void limits_count(struct sketch *d, const struct sn_node *n,
+void limits_count(struct candidate *d, const struct pb_node *n,
                   enum leaving ended);
-void limits_bought(struct sketch *d, uint32_t offer, uint32_t count, int sign);
+void limits_bought(struct candidate *d, uint32_t offer, uint32_t count, int sign);
 
-/* What keeps the offer from being bought at all: NONE, SET_ASIDE ... */
-enum reason limits_offer(const struct snapshot *s, uint32_t offer);
+/* What keeps the offer from being bought at all: NONE, BACKOFF ... */
+enum reason limits_offer(const struct problem *s, uint32_t offer);
 
 /* How many more of the offer may be had now; 0 with what forbids it. */
-uint32_t limits_room(const struct sketch *d, uint32_t offer, enum claim claim,
+uint32_t limits_room(const struct candidate *d, uint32_t offer, enum claim claim,
                      enum reason *ret_why);
 /* By what counts for all offers alike, or for a type. */
-uint32_t limits_room_all(const struct sketch *d, enum claim claim,
+uint32_t limits_room_all(const struct candidate *d, enum claim claim,
                          enum reason *ret_why);
-uint32_t limits_room_type(const struct sketch *d, uint32_t type,
+uint32_t limits_room_type(const struct candidate *d, uint32_t type,
                           enum claim claim, enum reason *ret_why);
 /* Micros an hour, -1: no limit. */
-int64_t limits_money(const struct sketch *d);
+int64_t limits_money(const struct candidate *d);
 
 #endif

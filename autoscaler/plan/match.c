@@ -13,22 +13,22 @@
 #include "pack.h"
 
 struct flow {
-    struct sketch *d;
-    const uint32_t *wants, *alts;
-    uint32_t n_wants, n_nodes;       /* n_nodes: classes */
+    struct candidate *d;
+    const uint32_t *groups, *alts;
+    uint32_t n_groups, n_nodes;       /* n_nodes: classes */
     uint32_t *class_ix;
     bool *may;                       /* want x class */
     uint32_t *through;               /* want x class: bundles */
-    uint32_t *want_left, *class_left;
-    uint32_t *from_class, *from_want;   /* the path: predecessors */
+    uint32_t *group_left, *class_left;
+    uint32_t *from_class, *from_group;   /* the path: predecessors */
     uint32_t *queue;
 };
 
 static void edges_make(struct flow *f, uint32_t gang)
 {
-    struct sketch *d = f->d;
+    struct candidate *d = f->d;
     const struct tables *t = d->t;
-    enum side side = t->wants[f->wants[0]].side;
+    enum side side = t->groups[f->groups[0]].side;
 
     for (uint32_t i = 0; i != NONE; i = d->classes.v[i].next) {
         const struct node_class *c = &d->classes.v[i];
@@ -38,48 +38,48 @@ static void edges_make(struct flow *f, uint32_t gang)
             continue;
         f->class_ix[f->n_nodes] = i;
         f->class_left[f->n_nodes] = c->n;
-        for (uint32_t w = 0; w < f->n_wants; w++) {
-            uint32_t shape = sketch_shape(d, f->wants[w], f->alts[w]);
+        for (uint32_t w = 0; w < f->n_groups; w++) {
+            uint32_t shape = candidate_shape(d, f->groups[w], f->alts[w]);
 
-            f->may[f->n_nodes * f->n_wants + w] =
+            f->may[f->n_nodes * f->n_groups + w] =
                 room_fit(t->s, &c->room[side], &t->needs[shape], 1) > 0 &&
-                sketch_matches(d, i, shape);
+                candidate_matches(d, i, shape);
         }
         f->n_nodes++;
     }
 }
 
 /* Breadth first from the wants that have bundles left; the class with nodes
- * left that was reached, or NONE.  Wants are 0.., classes n_wants.. . */
+ * left that was reached, or NONE.  Wants are 0.., classes n_groups.. . */
 static uint32_t path_find(struct flow *f)
 {
     uint32_t head = 0, tail = 0;
 
-    memset(f->from_class, 0xff, sizeof *f->from_class * f->n_wants);
-    memset(f->from_want, 0xff, sizeof *f->from_want * f->n_nodes);
-    for (uint32_t w = 0; w < f->n_wants; w++)
-        if (f->want_left[w] > 0) {
+    memset(f->from_class, 0xff, sizeof *f->from_class * f->n_groups);
+    memset(f->from_group, 0xff, sizeof *f->from_group * f->n_nodes);
+    for (uint32_t w = 0; w < f->n_groups; w++)
+        if (f->group_left[w] > 0) {
             f->from_class[w] = f->n_nodes;    /* the start */
             f->queue[tail++] = w;
         }
     while (head < tail) {
         uint32_t x = f->queue[head++];
 
-        if (x < f->n_wants) {
+        if (x < f->n_groups) {
             for (uint32_t c = 0; c < f->n_nodes; c++) {
                 f->d->work++;
-                if (!f->may[c * f->n_wants + x] || f->from_want[c] != NONE)
+                if (!f->may[c * f->n_groups + x] || f->from_group[c] != NONE)
                     continue;
-                f->from_want[c] = x;
+                f->from_group[c] = x;
                 if (f->class_left[c] > 0)
                     return c;
-                f->queue[tail++] = f->n_wants + c;
+                f->queue[tail++] = f->n_groups + c;
             }
             continue;
         }
-        x -= f->n_wants;
-        for (uint32_t w = 0; w < f->n_wants; w++)
-            if (f->through[x * f->n_wants + w] > 0 &&
+        x -= f->n_groups;
+        for (uint32_t w = 0; w < f->n_groups; w++)
+            if (f->through[x * f->n_groups + w] > 0 &&
                 f->from_class[w] == NONE) {
                 f->from_class[w] = x;
                 f->queue[tail++] = w;
@@ -93,67 +93,67 @@ static void path_take(struct flow *f, uint32_t end)
     uint32_t most = f->class_left[end], c = end, w;
 
     for (;;) {
-        w = f->from_want[c];
+        w = f->from_group[c];
         c = f->from_class[w];
         if (c == f->n_nodes)
             break;
-        if (f->through[c * f->n_wants + w] < most)
-            most = f->through[c * f->n_wants + w];
+        if (f->through[c * f->n_groups + w] < most)
+            most = f->through[c * f->n_groups + w];
     }
-    if (f->want_left[w] < most)
-        most = f->want_left[w];
+    if (f->group_left[w] < most)
+        most = f->group_left[w];
     f->class_left[end] -= most;
-    f->want_left[w] -= most;
+    f->group_left[w] -= most;
     for (c = end; c != f->n_nodes; c = f->from_class[w]) {
-        w = f->from_want[c];
-        f->through[c * f->n_wants + w] += most;
+        w = f->from_group[c];
+        f->through[c * f->n_groups + w] += most;
         if (f->from_class[w] != f->n_nodes)
-            f->through[f->from_class[w] * f->n_wants + w] -= most;
+            f->through[f->from_class[w] * f->n_groups + w] -= most;
     }
 }
 
 static void answer_take(struct flow *f, uint32_t gang)
 {
-    struct sketch *d = f->d;
+    struct candidate *d = f->d;
 
     for (uint32_t c = 0; c < f->n_nodes; c++) {
         uint32_t i = f->class_ix[c];
 
-        for (uint32_t w = 0; w < f->n_wants; w++) {
-            uint32_t k = f->through[c * f->n_wants + w], rest = NONE;
+        for (uint32_t w = 0; w < f->n_groups; w++) {
+            uint32_t k = f->through[c * f->n_groups + w], rest = NONE;
 
             if (k == 0)
                 continue;
             if (k < d->classes.v[i].n)
-                rest = sketch_split(d, i, k);
-            sketch_hold(d, i, f->wants[w], f->alts[w], 1);
-            sketch_spread(d, i, gang);
+                rest = candidate_split(d, i, k);
+            candidate_hold(d, i, f->groups[w], f->alts[w], 1);
+            candidate_spread(d, i, gang);
             i = rest;
         }
     }
 }
 
-void match_spread(struct sketch *d, const uint32_t *wants,
+void match_spread(struct candidate *d, const uint32_t *groups,
                   const uint32_t *alts, uint32_t n, uint32_t gang)
 {
     uint32_t most = d->classes.n, end;
     struct flow f = {
         .d = d,
-        .wants = wants,
+        .groups = groups,
         .alts = alts,
-        .n_wants = n,
+        .n_groups = n,
         .class_ix = ARENA_ARRAY(d->arena, uint32_t, most),
         .may = ARENA_ARRAY(d->arena, bool, (size_t)most * n),
         .through = ARENA_ARRAY(d->arena, uint32_t, (size_t)most * n),
-        .want_left = ARENA_ARRAY(d->arena, uint32_t, n),
+        .group_left = ARENA_ARRAY(d->arena, uint32_t, n),
         .class_left = ARENA_ARRAY(d->arena, uint32_t, most),
         .from_class = ARENA_ARRAY(d->arena, uint32_t, n),
-        .from_want = ARENA_ARRAY(d->arena, uint32_t, most),
+        .from_group = ARENA_ARRAY(d->arena, uint32_t, most),
         .queue = ARENA_ARRAY(d->arena, uint32_t, (size_t)most + n),
     };
 
     for (uint32_t w = 0; w < n; w++)
-        f.want_left[w] = d->left[wants[w]];
+        f.group_left[w] = d->left[groups[w]];
     edges_make(&f, gang);
     while ((end = path_find(&f)) != NONE)
         path_take(&f, end);

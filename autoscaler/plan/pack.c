@@ -5,7 +5,7 @@
  */
 #include "pack.h"
 
-#include "clock.h"
+#include "fallback.h"
 #include "quota.h"
 
 static uint32_t least(uint32_t a, uint32_t b)
@@ -13,78 +13,63 @@ static uint32_t least(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-void pack_on(struct sketch *d, uint32_t i, uint32_t want, uint32_t alt,
+void pack_on(struct candidate *d, uint32_t i, uint32_t group, uint32_t alt,
              uint32_t per_node, uint32_t nodes)
 {
     const struct tables *t = d->t;
-    enum side side = t->wants[want].side;
+    enum side side = t->groups[group].side;
     const struct node_class *c = &d->classes.v[i];
-    uint32_t left = least(d->left[want], quota_room(d, want, alt));
-    uint32_t n = least(least(c->n, nodes), quota_nodes_on(d, i, want, alt));
+    uint32_t left = least(d->left[group], quota_room(d, group, alt));
+    uint32_t n = least(least(c->n, nodes), quota_nodes_on(d, i, group, alt));
     uint32_t full, rest, q;
 
-    q = room_fit(t->s, &c->room[side], &t->needs[sketch_shape(d, want, alt)],
+    q = room_fit(t->s, &c->room[side], &t->needs[candidate_shape(d, group, alt)],
                  least(left, per_node));
     if (q == 0 || n == 0)
         return;
     full = least(left / q, n);
     rest = full < n ? left - full * q : 0;
     if (full < c->n) {
-        uint32_t j = sketch_split(d, i, full);
+        uint32_t j = candidate_split(d, i, full);
 
         if (rest > 0) {
             if (d->classes.v[j].n > 1)
-                sketch_split(d, j, 1);
-            sketch_hold(d, j, want, alt, rest);
+                candidate_split(d, j, 1);
+            candidate_hold(d, j, group, alt, rest);
         }
     }
-    sketch_hold(d, i, want, alt, q);
+    candidate_hold(d, i, group, alt, q);
 }
 
 /* What a want asks of a class, found once for a loop over all of them. */
 struct asked {
-    uint32_t want, alt, shape;
+    uint32_t group, alt, shape;
     enum side side;
     const struct needs *needs;
 };
 
-static struct asked asked_of(const struct sketch *d, uint32_t want,
+static struct asked asked_of(const struct candidate *d, uint32_t group,
                              uint32_t alt)
 {
-    uint32_t shape = sketch_shape(d, want, alt);
+    uint32_t shape = candidate_shape(d, group, alt);
 
-    return (struct asked){want, alt, shape, d->t->wants[want].side,
+    return (struct asked){group, alt, shape, d->t->groups[group].side,
                           &d->t->needs[shape]};
 }
 
-/* Served apart: not where demand like it is still being thought over. */
-static bool waits_there(const struct sketch *d, const struct node_class *c,
-                        uint32_t want)
-{
-    const struct want *w = &d->t->wants[want];
-    const struct sn_demand *x;
-
-    if (!c->open || c->demand == NONE)
-        return false;
-    x = &d->t->s->demands[c->demand];
-    return x->priority == w->priority &&
-           (x->source == SOURCE_REQUEST) == (w->side == SIDE_TOTAL);
-}
-
-static bool may_lie_here(const struct sketch *d, uint32_t i,
+static bool may_lie_here(const struct candidate *d, uint32_t i,
                          const struct asked *a)
 {
     const struct node_class *c = &d->classes.v[i];
 
-    return sketch_matches(d, i, a->shape) &&
-           !clock_silent(d, i, a->want, a->alt) &&
-           (d->only_unit == 0 || c->unit == d->only_unit) &&
-           (!d->newer || clock_newer(d, i, a->want)) &&
-           (!d->apart || !waits_there(d, c, a->want));
+    return candidate_matches(d, i, a->shape) &&
+           !fallback_silent(d, i, a->group, a->alt) &&
+           (d->only_host_group == 0 || c->host_group == d->only_host_group) &&
+           (!d->newer || fallback_newer(d, i, a->group));
 }
 
 /* Cheapest tests first: most classes fail one of them. */
-static inline bool may_lie(struct sketch *d, uint32_t i, const struct asked *a)
+static inline bool may_lie(struct candidate *d, uint32_t i, const struct asked *a)
 {
     const struct node_class *c = &d->classes.v[i];
 
@@ -93,20 +78,20 @@ static inline bool may_lie(struct sketch *d, uint32_t i, const struct asked *a)
            may_lie_here(d, i, a);
 }
 
-void pack_want(struct sketch *d, uint32_t want, uint32_t alt)
+void pack_group(struct candidate *d, uint32_t group, uint32_t alt)
 {
-    const struct asked asked = asked_of(d, want, alt);
+    const struct asked asked = asked_of(d, group, alt);
     bool plain = !d->t->s->shapes[asked.shape].accelerator;
 
     for (int pass = plain ? 0 : 1; pass < 2; pass++) {
         uint32_t next;
 
-        for (uint32_t i = 0; i != NONE && d->left[want] > 0; i = next) {
+        for (uint32_t i = 0; i != NONE && d->left[group] > 0; i = next) {
             next = d->classes.v[i].next;
             if (plain && d->classes.v[i].accelerator != (pass == 1))
                 continue;
             if (may_lie(d, i, &asked))
-                pack_on(d, i, want, alt, UINT32_MAX, UINT32_MAX);
+                pack_on(d, i, group, alt, UINT32_MAX, UINT32_MAX);
         }
     }
 }
@@ -119,7 +104,7 @@ struct crowd {
     enum side side;
 };
 
-static void least_find(const struct sketch *d, const uint32_t *wants,
+static void least_find(const struct candidate *d, const uint32_t *groups,
                        const uint32_t *alts, uint32_t n, int64_t *least)
 {
     uint32_t columns = d->t->s->n_columns, met = 0;
@@ -127,9 +112,9 @@ static void least_find(const struct sketch *d, const uint32_t *wants,
 
     for (uint32_t i = 0; i < n; i++) {
         const struct needs *needs =
-            &d->t->needs[sketch_shape(d, wants[i], alts[i])];
+            &d->t->needs[candidate_shape(d, groups[i], alts[i])];
 
-        if (d->left[wants[i]] == 0)
+        if (d->left[groups[i]] == 0)
             continue;
         for (uint32_t c = 0; c < columns; c++)
             row[c] = 0;
@@ -142,7 +127,7 @@ static void least_find(const struct sketch *d, const uint32_t *wants,
     }
 }
 
-static bool has_room(const struct sketch *d, const struct crowd *w, uint32_t i)
+static bool has_room(const struct candidate *d, const struct crowd *w, uint32_t i)
 {
     const struct node_class *c = &d->classes.v[i];
 
@@ -152,13 +137,13 @@ static bool has_room(const struct sketch *d, const struct crowd *w, uint32_t i)
     return c->n > 0;
 }
 
-static void crowd_pack(struct sketch *d, struct crowd *w,
+static void crowd_pack(struct candidate *d, struct crowd *w,
                        const struct asked *a, int only)
 {
     uint32_t k = 0, *was;
 
     w->next.n = 0;
-    for (; k < w->now.n && d->left[a->want] > 0; k++) {
+    for (; k < w->now.n && d->left[a->group] > 0; k++) {
         uint32_t i = w->now.v[k], end = d->classes.v[i].next;
 
         if ((only >= 0 && d->classes.v[i].accelerator != only) ||
@@ -166,7 +151,7 @@ static void crowd_pack(struct sketch *d, struct crowd *w,
             VEC_PUSH(d->arena, &w->next, i);
             continue;
         }
-        pack_on(d, i, a->want, a->alt, UINT32_MAX, UINT32_MAX);
+        pack_on(d, i, a->group, a->alt, UINT32_MAX, UINT32_MAX);
         for (; i != end; i = d->classes.v[i].next)
             if (has_room(d, w, i))
                 VEC_PUSH(d->arena, &w->next, i);
@@ -182,21 +167,21 @@ static void crowd_pack(struct sketch *d, struct crowd *w,
     w->now.n = w->next.n;
 }
 
-void pack_wants(struct sketch *d, const uint32_t *wants, const uint32_t *alts,
+void pack_groups(struct candidate *d, const uint32_t *groups, const uint32_t *alts,
                 uint32_t n)
 {
     struct crowd w = {
         .least = ARENA_ARRAY(d->arena, int64_t, d->t->s->n_columns),
-        .side = d->t->wants[wants[0]].side};
+        .side = d->t->groups[groups[0]].side};
 
-    least_find(d, wants, alts, n, w.least);
+    least_find(d, groups, alts, n, w.least);
     for (uint32_t i = 0; i != NONE; i = d->classes.v[i].next)
         if (has_room(d, &w, i))
             VEC_PUSH(d->arena, &w.now, i);
     for (uint32_t i = 0; i < n; i++) {
-        const struct asked a = asked_of(d, wants[i], alts[i]);
+        const struct asked a = asked_of(d, groups[i], alts[i]);
 
-        if (d->left[wants[i]] == 0)
+        if (d->left[groups[i]] == 0)
             continue;
         if (d->t->s->shapes[a.shape].accelerator) {
             crowd_pack(d, &w, &a, -1);
@@ -207,25 +192,25 @@ void pack_wants(struct sketch *d, const uint32_t *wants, const uint32_t *alts,
     }
 }
 
-void pack_spread(struct sketch *d, uint32_t want, uint32_t alt, uint32_t gang)
+void pack_spread(struct candidate *d, uint32_t group, uint32_t alt, uint32_t gang)
 {
-    const struct asked asked = asked_of(d, want, alt);
+    const struct asked asked = asked_of(d, group, alt);
     bool plain = !d->t->s->shapes[asked.shape].accelerator;
 
     for (int pass = plain ? 0 : 1; pass < 2; pass++) {
         uint32_t next;
 
-        for (uint32_t i = 0; i != NONE && d->left[want] > 0; i = next) {
+        for (uint32_t i = 0; i != NONE && d->left[group] > 0; i = next) {
             const struct node_class *c = &d->classes.v[i];
-            uint32_t before = d->left[want];
+            uint32_t before = d->left[group];
 
             next = c->next;
             if ((plain && c->accelerator != (pass == 1)) ||
                 c->spread == gang || !may_lie(d, i, &asked))
                 continue;
-            pack_on(d, i, want, alt, 1, UINT32_MAX);
-            if (d->left[want] < before)
-                sketch_spread(d, i, gang);
+            pack_on(d, i, group, alt, 1, UINT32_MAX);
+            if (d->left[group] < before)
+                candidate_spread(d, i, gang);
         }
     }
 }

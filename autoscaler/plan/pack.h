@@ -6,20 +6,20 @@
 #ifndef PLAN_PACK_H
 #define PLAN_PACK_H
 
-#include "sketch.h"
+#include "candidate.h"
 
 /* Places as much of the want as there is room for. */
-void pack_want(struct sketch *d, uint32_t want, uint32_t alt);
+void pack_group(struct candidate *d, uint32_t group, uint32_t alt);
 
 /* Each want in turn, with its alternative. */
-void pack_wants(struct sketch *d, const uint32_t *wants, const uint32_t *alts,
+void pack_groups(struct candidate *d, const uint32_t *groups, const uint32_t *alts,
                 uint32_t n);
 
 /* On one class: at most per_node on each node; on at most `nodes` nodes. */
-void pack_on(struct sketch *d, uint32_t class_ix, uint32_t want, uint32_t alt,
+void pack_on(struct candidate *d, uint32_t class_ix, uint32_t group, uint32_t alt,
              uint32_t per_node, uint32_t nodes);
 
 /* Each bundle on a node that the gang does not use yet. */
-void pack_spread(struct sketch *d, uint32_t want, uint32_t alt, uint32_t gang);
+void pack_spread(struct candidate *d, uint32_t group, uint32_t alt, uint32_t gang);
 
 #endif

@@ -10,8 +10,8 @@
 #include "planner.h"
 
 #include "buy.h"
-#include "cover.h"
-#include "sketch.h"
+#include "cover/cover.h"
+#include "candidate.h"
 #include "consolidate.h"
 #include "gang.h"
 #include "limits.h"
@@ -29,10 +29,10 @@ _Static_assert(PLANNER_STEPS_PER_MS == COVER_STEPS_PER_MS, "one clock");
 #define LEVELS 8
 
 /* Is there an offer for it that only limits.conserve keeps us from? */
-static bool spared(const struct sketch *d, uint32_t want)
+static bool spared(const struct candidate *d, uint32_t group)
 {
     const struct tables *t = d->t;
-    uint32_t shape = sketch_shape(d, want, 0);
+    uint32_t shape = candidate_shape(d, group, 0);
     enum reason why;
 
     if (!tables_spares_accelerators(t, shape))
@@ -50,7 +50,7 @@ static bool spared(const struct sketch *d, uint32_t want)
  * better. */
 struct left { uint64_t gangs, bundles; };
 
-static struct left left_of(const struct sketch *d, int64_t above,
+static struct left left_of(const struct candidate *d, int64_t above,
                            int64_t priority)
 {
     const struct tables *t = d->t;
@@ -62,8 +62,8 @@ static struct left left_of(const struct sketch *d, int64_t above,
     for (uint32_t k = 0; k < t->n_loose; k++) {
         uint32_t i = t->loose[k];
 
-        if (d->left[i] > 0 && t->wants[i].priority < above &&
-            t->wants[i].priority >= priority && !spared(d, i))
+        if (d->left[i] > 0 && t->groups[i].priority < above &&
+            t->groups[i].priority >= priority && !spared(d, i))
             n.bundles += d->left[i];
     }
     return n;
@@ -74,14 +74,14 @@ static int64_t priority_below(const struct tables *t, int64_t above)
 {
     int64_t best = INT64_MIN;
 
-    for (uint32_t i = 0; i < t->n_wants; i++)
-        if (t->wants[i].priority < above && t->wants[i].priority > best)
-            best = t->wants[i].priority;
+    for (uint32_t i = 0; i < t->n_groups; i++)
+        if (t->groups[i].priority < above && t->groups[i].priority > best)
+            best = t->groups[i].priority;
     return best;
 }
 
 /* Less left over, the higher priorities first; -1: a leaves less. */
-static int left_compare(const struct sketch *a, const struct sketch *b)
+static int left_compare(const struct candidate *a, const struct candidate *b)
 {
     int64_t above = INT64_MAX, priority;
     int r = 0;
@@ -100,7 +100,7 @@ static int left_compare(const struct sketch *a, const struct sketch *b)
     return r;
 }
 
-static uint64_t bought_of(const struct sketch *d)
+static uint64_t bought_of(const struct candidate *d)
 {
     uint64_t n = 0;
 
@@ -110,7 +110,7 @@ static uint64_t bought_of(const struct sketch *d)
 }
 
 /* Less left, then cheaper, then fewer nodes; the earlier sketch on a tie. */
-static bool better(const struct sketch *a, const struct sketch *b)
+static bool better(const struct candidate *a, const struct candidate *b)
 {
     int r;
 
@@ -126,62 +126,62 @@ static bool better(const struct sketch *a, const struct sketch *b)
 
 /* Could the best so far be beaten: did it buy something, or leave something
  * that some offer could hold? */
-static bool beatable(const struct sketch *best)
+static bool beatable(const struct candidate *best)
 {
     const struct tables *t = best->t;
 
     if (bought_of(best) > 0)
         return true;
-    for (uint32_t i = 0; i < t->n_wants; i++)
-        for (uint32_t a = 0; best->left[i] > 0 && a < t->wants[i].n_alts; a++)
+    for (uint32_t i = 0; i < t->n_groups; i++)
+        for (uint32_t a = 0; best->left[i] > 0 && a < t->groups[i].n_alts; a++)
             for (uint32_t k = 0; k < t->s->n_offers; k++)
-                if (tables_could(t, sketch_shape(best, i, a), k))
+                if (tables_could(t, candidate_shape(best, i, a), k))
                     return true;
     return false;
 }
 
-static void try_sketch(const struct sketch *base, struct tactics how,
-                       struct sketch *best)
+static void try_sketch(const struct candidate *base, struct tactics how,
+                       struct candidate *best)
 {
-    struct sketch d;
+    struct candidate d;
     uint64_t work = best->work, shapes = best->cover_shapes;
 
-    sketch_copy(base, &d);
+    candidate_copy(base, &d);
     serve_all(&d, how);
     work += d.work;
     shapes = d.cover_shapes > shapes ? d.cover_shapes : shapes;
-    d.again = how.advice ? best->again : how;
+    d.again = how.proposed ? best->again : how;
     if (better(&d, best))
         *best = d;
     best->work = work;
     best->cover_shapes = shapes;
 }
 
-static bool any_held(const struct snapshot *s)
+static bool any_held(const struct problem *s)
 {
     for (uint32_t i = 0; i < s->n_nodes; i++)
-        if (s->nodes[i].n_holds > 0)
+        if (s->nodes[i].n_previous > 0)
             return true;
     return false;
 }
 
-/* First fit; from what nodes hold; with advice.  Small problems, where one
- * node too many shows, get other tactics too. */
-static struct sketch sketch_best(const struct sketch *base)
+/* First fit; from what nodes hold; with proposed nodes.  Small problems, where
+ * one node too many shows, get other tactics too. */
+static struct candidate candidate_best(const struct candidate *base)
 {
     const struct tables *t = base->t;
-    const bool held = any_held(t->s), advised = t->s->n_advice > 0;
+    const bool held = any_held(t->s), proposed = t->s->n_proposed > 0;
     const bool gangs = t->n_gangs > 0;
     const struct { bool may, always; struct tactics how; } ways[] = {
-        {held, true, {.holds = true}},
-        {advised, true, {.holds = true, .advice = true}},
+        {held, true, {.previous = true}},
+        {proposed, true, {.previous = true, .proposed = true}},
         {gangs, false, {.gangs_last = true}},
         {true, false, {.pool = true}},
         {true, false, {.pool = true, .work_first = true}},
     };
-    struct sketch best;
+    struct candidate best;
 
-    sketch_copy(base, &best);
+    candidate_copy(base, &best);
     serve_all(&best, (struct tactics){0});
     for (unsigned w = 0; w < COUNT(ways); w++) {
         if (!ways[w].may || (!ways[w].always && best.work > WORK_SMALL))
@@ -193,25 +193,25 @@ static struct sketch sketch_best(const struct sketch *base)
     return best;
 }
 
-/* The same tactics once more, with covers that are bettered; without advice,
- * which is what an earlier thought found. */
-static void sketch_better(const struct sketch *base, uint64_t budget,
-                          struct sketch *best)
+/* The same tactics once more, with covers that are bettered; without proposed
+ * nodes, which are what an earlier look found. */
+static void candidate_better(const struct candidate *base, uint64_t budget,
+                          struct candidate *best)
 {
-    struct sketch d;
+    struct candidate d;
     uint64_t work = best->work;
 
-    if ((best->n_covers == 0 && !best->how.advice) ||
+    if ((best->n_covers == 0 && !best->how.proposed) ||
         best->cover_shapes == 0 ||
         budget / best->cover_shapes < BUY_STEPS_LEAST)
         return;
-    sketch_copy(base, &d);
+    candidate_copy(base, &d);
     d.budget = budget;
     d.share_of = best->cover_shapes;
     serve_all(&d, best->again);
     work += d.work;
     if (better(best, &d))
-        best->open = d.open;
+        best->improvable = d.improvable;
     else
         *best = d;
     best->work = work;
@@ -219,7 +219,7 @@ static void sketch_better(const struct sketch *base, uint64_t budget,
 
 /* The mins have to be bought in any case.  The cover's bound is one on the
  * plan's cost when it covered everything: no other node took part. */
-static int64_t bound_of(const struct sketch *d, const struct sketch *base)
+static int64_t bound_of(const struct candidate *d, const struct candidate *base)
 {
     if (d->n_covers == 0 && d->n_single == 0)
         return d->bought_cost;
@@ -231,25 +231,24 @@ static int64_t bound_of(const struct sketch *d, const struct sketch *base)
     return d->n_covers == 1 && d->n_single == 0 ? d->bound : -1;
 }
 
-void planner_run(const struct snapshot *now, uint64_t budget,
+void planner_run(const struct problem *now, uint64_t budget,
                  struct arena *arena, struct plan *ret)
 {
     struct verdict *verdicts = ARENA_ARRAY(arena, struct verdict, now->n_nodes);
     enum leaving *gone = ARENA_ARRAY(arena, enum leaving, now->n_nodes);
     struct tables tables;
-    struct sketch base, best;
+    struct candidate base, best;
 
     tables_make(now, arena, &tables);
     shrink_forced(now, arena, verdicts);
     for (uint32_t i = 0; i < now->n_nodes; i++)
         gone[i] = shrink_leaves(&verdicts[i]);
-    sketch_start(&tables, gone, &base);
-    base.weigh = budget > 0;
-    best = sketch_best(&base);
-    sketch_better(&base, budget, &best);
-    best.open = best.open && budget > 0;
+    candidate_start(&tables, gone, &base);
+    best = candidate_best(&base);
+    candidate_better(&base, budget, &best);
+    best.improvable = best.improvable && budget > 0;
     best.bound = bound_of(&best, &base);
-    consolidate(&best, verdicts, sketch_best);
+    consolidate(&best, verdicts, candidate_best);
     report_make(&best, verdicts, ret);
     ret->budget = budget;
 }

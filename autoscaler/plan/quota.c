@@ -8,39 +8,39 @@
 enum { GPUS, CPUS, KINDS };
 static const uint32_t columns[KINDS] = {COL_GPU, COL_CPU};
 
-static int64_t quota_of(const struct sn_queue *q, int kind)
+static int64_t quota_of(const struct pb_queue *q, int kind)
 {
     return kind == GPUS ? q->gpus : q->cpus;
 }
 
-static int64_t running_of(const struct sn_queue *q, int kind)
+static int64_t running_of(const struct pb_queue *q, int kind)
 {
     return kind == GPUS ? q->used_gpus : q->used_cpus;
 }
 
-static uint32_t shape_queue(const struct snapshot *s, uint32_t shape)
+static uint32_t shape_queue(const struct problem *s, uint32_t shape)
 {
     uint32_t q = s->selectors[s->shapes[shape].selector].queue;
 
     return q < s->n_queues ? q : NONE;
 }
 
-uint32_t quota_queue(const struct sketch *d, uint32_t want, uint32_t alt)
+uint32_t quota_queue(const struct candidate *d, uint32_t group, uint32_t alt)
 {
-    return shape_queue(d->t->s, sketch_shape(d, want, alt));
+    return shape_queue(d->t->s, candidate_shape(d, group, alt));
 }
 
-static int64_t need_of(const struct snapshot *s, uint32_t shape, int kind)
+static int64_t need_of(const struct problem *s, uint32_t shape, int kind)
 {
-    return sn_row(s, s->shapes[shape].row)[columns[kind]];
+    return pb_row(s, s->shapes[shape].row)[columns[kind]];
 }
 
 /* ---- what is used */
 
-static void used(const struct sketch *d, uint32_t queue, enum side side,
+static void used(const struct candidate *d, uint32_t queue, enum side side,
                  int64_t *ret)
 {
-    const struct snapshot *s = d->t->s;
+    const struct problem *s = d->t->s;
 
     for (int k = 0; k < KINDS; k++)
         ret[k] = side == SIDE_FREE ? running_of(&s->queues[queue], k) : 0;
@@ -50,9 +50,9 @@ static void used(const struct sketch *d, uint32_t queue, enum side side,
         for (uint32_t h = c->n > 0 ? c->held : NONE; h != NONE;
              h = d->held.v[h].next) {
             const struct held *x = &d->held.v[h];
-            uint32_t shape = sketch_shape(d, x->want, x->alt);
+            uint32_t shape = candidate_shape(d, x->group, x->alt);
 
-            if (d->t->wants[x->want].side != side ||
+            if (d->t->groups[x->group].side != side ||
                 shape_queue(s, shape) != queue)
                 continue;
             for (int k = 0; k < KINDS; k++)
@@ -63,20 +63,20 @@ static void used(const struct sketch *d, uint32_t queue, enum side side,
     }
 }
 
-/* Whose the nodes of an offer will be, as snapshot_queue.c says it of nodes:
+/* Whose the nodes of an offer will be, as problem_queue.c says it of nodes:
  * what the label names, else the only queue that the type is in. */
-static uint32_t offer_home(const struct snapshot *s, uint32_t offer)
+static uint32_t offer_home(const struct problem *s, uint32_t offer)
 {
-    const struct sn_offer *o = &s->offers[offer];
+    const struct pb_offer *o = &s->offers[offer];
     uint32_t home = NONE, n = 0;
 
     for (uint32_t i = o->first_label; i < o->first_label + o->n_labels; i++) {
-        const struct sn_label *l = &s->labels[i];
+        const struct pb_label *l = &s->labels[i];
 
-        if ((l->key & (SN_TAINT | SN_QUEUE)) == SN_QUEUE) {
-            home = l->key & ~SN_QUEUE;
+        if ((l->key & (PB_TAINT | PB_QUEUE)) == PB_QUEUE) {
+            home = l->key & ~PB_QUEUE;
             n++;
-        } else if (!(l->key & SN_TAINT) &&
+        } else if (!(l->key & PB_TAINT) &&
                    strcmp(s->str[l->key], QUEUE_LABEL) == 0) {
             for (uint32_t q = 0; q < s->n_queues; q++)
                 if (s->queues[q].name == l->value)
@@ -86,24 +86,24 @@ static uint32_t offer_home(const struct snapshot *s, uint32_t offer)
     return n == 1 ? home : NONE;
 }
 
-static uint32_t home_of(const struct sketch *d, const struct node_class *c)
+static uint32_t home_of(const struct candidate *d, const struct node_class *c)
 {
     return c->kind == CLASS_NEW
                ? offer_home(d->t->s, c->offer)
                : d->t->s->nodes[d->members[c->first]].queue;
 }
 
-static bool holds_work(const struct sketch *d, const struct node_class *c,
+static bool holds_work(const struct candidate *d, const struct node_class *c,
                        uint32_t queue)
 {
     for (uint32_t h = c->held; h != NONE; h = d->held.v[h].next)
-        if (quota_queue(d, d->held.v[h].want, d->held.v[h].alt) == queue)
+        if (quota_queue(d, d->held.v[h].group, d->held.v[h].alt) == queue)
             return true;
     return false;
 }
 
 /* The queue's own nodes that are there are in used_nodes. */
-static uint64_t nodes_used(const struct sketch *d, uint32_t queue)
+static uint64_t nodes_used(const struct candidate *d, uint32_t queue)
 {
     uint64_t n = d->t->s->queues[queue].used_nodes;
 
@@ -122,12 +122,12 @@ static uint64_t nodes_used(const struct sketch *d, uint32_t queue)
 
 /* ---- what is left */
 
-static bool limits_work(const struct sn_queue *q)
+static bool limits_work(const struct pb_queue *q)
 {
     return q->gpus >= 0 || q->cpus >= 0;
 }
 
-static uint32_t bundles_in(const struct snapshot *s, uint32_t shape,
+static uint32_t bundles_in(const struct problem *s, uint32_t shape,
                            const int64_t *left)
 {
     uint64_t n = UNLIMITED;
@@ -142,10 +142,10 @@ static uint32_t bundles_in(const struct snapshot *s, uint32_t shape,
 }
 
 /* -1: no quota. */
-static void left_of(const struct sketch *d, uint32_t queue, enum side side,
+static void left_of(const struct candidate *d, uint32_t queue, enum side side,
                     int64_t *ret)
 {
-    const struct sn_queue *q = &d->t->s->queues[queue];
+    const struct pb_queue *q = &d->t->s->queues[queue];
     int64_t u[KINDS];
 
     used(d, queue, side, u);
@@ -156,24 +156,24 @@ static void left_of(const struct sketch *d, uint32_t queue, enum side side,
     }
 }
 
-uint32_t quota_room(const struct sketch *d, uint32_t want, uint32_t alt)
+uint32_t quota_room(const struct candidate *d, uint32_t group, uint32_t alt)
 {
-    const struct snapshot *s = d->t->s;
+    const struct problem *s = d->t->s;
     uint32_t queue;
     int64_t left[KINDS];
 
     if (s->n_queues == 0)
         return UNLIMITED;
-    queue = quota_queue(d, want, alt);
+    queue = quota_queue(d, group, alt);
     if (queue == NONE || !limits_work(&s->queues[queue]))
         return UNLIMITED;
-    left_of(d, queue, d->t->wants[want].side, left);
-    return bundles_in(s, sketch_shape(d, want, alt), left);
+    left_of(d, queue, d->t->groups[group].side, left);
+    return bundles_in(s, candidate_shape(d, group, alt), left);
 }
 
-uint32_t quota_nodes(const struct sketch *d, uint32_t queue)
+uint32_t quota_nodes(const struct candidate *d, uint32_t queue)
 {
-    const struct snapshot *s = d->t->s;
+    const struct problem *s = d->t->s;
     uint64_t n;
 
     if (queue >= s->n_queues || s->queues[queue].nodes == UNLIMITED)
@@ -183,12 +183,12 @@ uint32_t quota_nodes(const struct sketch *d, uint32_t queue)
                                       : 0;
 }
 
-uint32_t quota_nodes_on(const struct sketch *d, uint32_t class_ix,
-                        uint32_t want, uint32_t alt)
+uint32_t quota_nodes_on(const struct candidate *d, uint32_t class_ix,
+                        uint32_t group, uint32_t alt)
 {
-    const struct snapshot *s = d->t->s;
+    const struct problem *s = d->t->s;
     const struct node_class *c = &d->classes.v[class_ix];
-    uint32_t queue = s->n_queues > 0 ? quota_queue(d, want, alt) : NONE;
+    uint32_t queue = s->n_queues > 0 ? quota_queue(d, group, alt) : NONE;
 
     if (queue == NONE || s->queues[queue].nodes == UNLIMITED ||
         holds_work(d, c, queue))
@@ -202,9 +202,9 @@ uint32_t quota_nodes_on(const struct sketch *d, uint32_t class_ix,
                ? UNLIMITED : 0;
 }
 
-struct quota_budget quota_budget(const struct sketch *d, enum side side)
+struct quota_budget quota_budget(const struct candidate *d, enum side side)
 {
-    const struct snapshot *s = d->t->s;
+    const struct problem *s = d->t->s;
     struct quota_budget b = {NULL};
 
     if (s->n_queues == 0)
@@ -218,12 +218,12 @@ struct quota_budget quota_budget(const struct sketch *d, enum side side)
     return b;
 }
 
-uint32_t quota_share(const struct sketch *d, struct quota_budget *b,
-                     uint32_t want, uint32_t alt, uint32_t count)
+uint32_t quota_share(const struct candidate *d, struct quota_budget *b,
+                     uint32_t group, uint32_t alt, uint32_t count)
 {
-    uint32_t shape = sketch_shape(d, want, alt), queue, n;
+    uint32_t shape = candidate_shape(d, group, alt), queue, n;
 
-    if (b->left == NULL || (queue = quota_queue(d, want, alt)) == NONE)
+    if (b->left == NULL || (queue = quota_queue(d, group, alt)) == NONE)
         return count;
     n = bundles_in(d->t->s, shape, b->left[queue]);
     if (n > count)
@@ -234,12 +234,12 @@ uint32_t quota_share(const struct sketch *d, struct quota_budget *b,
     return n;
 }
 
-bool quota_kept(const struct sketch *d)
+bool quota_kept(const struct candidate *d)
 {
-    const struct snapshot *s = d->t->s;
+    const struct problem *s = d->t->s;
 
     for (uint32_t q = 0; q < s->n_queues; q++) {
-        const struct sn_queue *x = &s->queues[q];
+        const struct pb_queue *x = &s->queues[q];
 
         if (x->nodes != UNLIMITED && nodes_used(d, q) > x->nodes &&
             nodes_used(d, q) > x->used_nodes)
@@ -260,20 +260,20 @@ bool quota_kept(const struct sketch *d)
 /* ---- why not */
 
 /* What one more takes: all of it that is left, when it is of a gang. */
-static void asked(const struct tables *t, uint32_t want, uint32_t alt,
+static void asked(const struct tables *t, uint32_t group, uint32_t alt,
                   int64_t *ret)
 {
-    const struct snapshot *s = t->s;
-    uint32_t gang = t->gang_of[want], first = want, n = 1;
+    const struct problem *s = t->s;
+    uint32_t gang = t->gang_of[group], first = group, n = 1;
 
     ret[GPUS] = ret[CPUS] = 0;
     if (gang != NONE) {
-        first = t->gangs[gang].first_want;
-        n = t->gangs[gang].n_wants;
+        first = t->gangs[gang].first_group;
+        n = t->gangs[gang].n_groups;
     }
     for (uint32_t i = first; i < first + n; i++) {
-        const struct want *w = &t->wants[i];
-        uint32_t a = i == want ? alt : 0;
+        const struct group *w = &t->groups[i];
+        uint32_t a = i == group ? alt : 0;
         uint32_t shape = s->alts[w->first_alt + a].shape;
 
         for (int k = 0; k < KINDS; k++)
@@ -283,16 +283,16 @@ static void asked(const struct tables *t, uint32_t want, uint32_t alt,
     }
 }
 
-bool quota_never(const struct tables *t, uint32_t want, uint32_t alt)
+bool quota_never(const struct tables *t, uint32_t group, uint32_t alt)
 {
-    const struct snapshot *s = t->s;
+    const struct problem *s = t->s;
     uint32_t queue =
-        shape_queue(s, s->alts[t->wants[want].first_alt + alt].shape);
+        shape_queue(s, s->alts[t->groups[group].first_alt + alt].shape);
     int64_t ask[KINDS];
 
     if (queue == NONE)
         return false;
-    asked(t, want, alt, ask);
+    asked(t, group, alt, ask);
     for (int k = 0; k < KINDS; k++)
         if (quota_of(&s->queues[queue], k) >= 0 &&
             ask[k] > quota_of(&s->queues[queue], k))
@@ -300,17 +300,17 @@ bool quota_never(const struct tables *t, uint32_t want, uint32_t alt)
     return s->queues[queue].nodes == 0;
 }
 
-bool quota_obstacle(const struct sketch *d, uint32_t want, uint32_t alt,
+bool quota_obstacle(const struct candidate *d, uint32_t group, uint32_t alt,
                     struct plan_refusal *ret)
 {
-    const struct snapshot *s = d->t->s;
-    uint32_t queue = s->n_queues > 0 ? quota_queue(d, want, alt) : NONE;
+    const struct problem *s = d->t->s;
+    uint32_t queue = s->n_queues > 0 ? quota_queue(d, group, alt) : NONE;
     int64_t ask[KINDS], u[KINDS];
 
     if (queue == NONE)
         return false;
-    asked(d->t, want, alt, ask);
-    used(d, queue, d->t->wants[want].side, u);
+    asked(d->t, group, alt, ask);
+    used(d, queue, d->t->groups[group].side, u);
     for (int k = 0; k < KINDS; k++) {
         int64_t most = quota_of(&s->queues[queue], k);
 

@@ -11,38 +11,38 @@
 #ifndef PLAN_QUOTA_H
 #define PLAN_QUOTA_H
 
-#include "sketch.h"
+#include "candidate.h"
 
 /* How many more bundles of a want its queue's quota of GPUs and CPUs lets be
  * placed; UNLIMITED. */
-uint32_t quota_room(const struct sketch *d, uint32_t want, uint32_t alt);
+uint32_t quota_room(const struct candidate *d, uint32_t group, uint32_t alt);
 
 /* On how many nodes of the class it may lie by the quota of nodes. */
-uint32_t quota_nodes_on(const struct sketch *d, uint32_t class_ix,
-                        uint32_t want, uint32_t alt);
+uint32_t quota_nodes_on(const struct candidate *d, uint32_t class_ix,
+                        uint32_t group, uint32_t alt);
 
 /* How many more nodes there may be for demand of this queue; UNLIMITED. */
-uint32_t quota_nodes(const struct sketch *d, uint32_t queue);
+uint32_t quota_nodes(const struct candidate *d, uint32_t queue);
 
 /* Wants that are bought for together share what is left: quota_share() says how
  * many of one may be bought for, and takes that. */
 struct quota_budget { int64_t (*left)[2]; };
-struct quota_budget quota_budget(const struct sketch *d, enum side side);
-uint32_t quota_share(const struct sketch *d, struct quota_budget *b,
-                     uint32_t want, uint32_t alt, uint32_t count);
+struct quota_budget quota_budget(const struct candidate *d, enum side side);
+uint32_t quota_share(const struct candidate *d, struct quota_budget *b,
+                     uint32_t group, uint32_t alt, uint32_t count);
 
 /* The queue of a want's alternative, or NONE. */
-uint32_t quota_queue(const struct sketch *d, uint32_t want, uint32_t alt);
+uint32_t quota_queue(const struct candidate *d, uint32_t group, uint32_t alt);
 
 /* Is no quota exceeded by what the sketch places? */
-bool quota_kept(const struct sketch *d);
+bool quota_kept(const struct candidate *d);
 
 /* Does its queue's quota stand in the way of one more (of a gang: of all of
  * it)?  Then *ret is QUEUE_FULL with what is used up. */
-bool quota_obstacle(const struct sketch *d, uint32_t want, uint32_t alt,
+bool quota_obstacle(const struct candidate *d, uint32_t group, uint32_t alt,
                     struct plan_refusal *ret);
 
 /* Is it more than the whole quota? */
-bool quota_never(const struct tables *t, uint32_t want, uint32_t alt);
+bool quota_never(const struct tables *t, uint32_t group, uint32_t alt);
 
 #endif

@@ -17,21 +17,21 @@ struct hand {                 /* of one want: the next bundle to hand out */
 };
 
 struct report {
-    const struct sketch *d;
+    const struct candidate *d;
     struct hand *hands;
     struct plan_bundle *bundles;
     struct plan_node *nodes;
-    const struct want **needed_by;    /* per node */
+    const struct group **needed_by;    /* per node */
     VEC(struct plan_placement) placements;
     VEC(struct plan_launch) launches;
 };
 
-static uint32_t bundle_now(const struct report *r, uint32_t want,
+static uint32_t bundle_now(const struct report *r, uint32_t group,
                            uint32_t *ret_left)
 {
     const struct tables *t = r->d->t;
-    struct hand *h = &r->hands[want];
-    uint32_t b = t->bundles[t->wants[want].first + h->at];
+    struct hand *h = &r->hands[group];
+    uint32_t b = t->bundles[t->groups[group].first + h->at];
 
     *ret_left = t->s->bundles[b].count - h->given;
     return b;
@@ -45,7 +45,7 @@ static void hand_out(struct report *r, const struct held *h, uint32_t nodes,
     uint32_t count = h->count;
 
     while (count > 0) {
-        uint32_t left, b = bundle_now(r, h->want, &left);
+        uint32_t left, b = bundle_now(r, h->group, &left);
         uint32_t each = left / nodes < count ? left / nodes : count;
         struct plan_bundle *pb = &r->bundles[b];
 
@@ -56,10 +56,10 @@ static void hand_out(struct report *r, const struct held *h, uint32_t nodes,
         else
             pb->placed += each * nodes;
         pb->alt = h->alt;
-        r->hands[h->want].given += each * nodes;
+        r->hands[h->group].given += each * nodes;
         if (left == each * nodes) {
-            r->hands[h->want].at++;
-            r->hands[h->want].given = 0;
+            r->hands[h->group].at++;
+            r->hands[h->group].given = 0;
         }
         count -= each;
     }
@@ -73,7 +73,7 @@ static uint32_t alike(const struct report *r, const struct node_class *c,
         const struct held *h = &r->d->held.v[k];
         uint32_t left;
 
-        bundle_now(r, h->want, &left);
+        bundle_now(r, h->group, &left);
         if (left / h->count < n)
             n = left / h->count;
     }
@@ -87,19 +87,19 @@ static bool repeats(const struct report *r, const struct node_class *c)
     for (uint32_t k = c->held; k != NONE; k = r->d->held.v[k].next)
         for (uint32_t j = r->d->held.v[k].next; j != NONE;
              j = r->d->held.v[j].next)
-            if (r->d->held.v[k].want == r->d->held.v[j].want)
+            if (r->d->held.v[k].group == r->d->held.v[j].group)
                 return true;
     return false;
 }
 
 /* The want a node is kept for: a request before anything else. */
-static const struct want *need_of(const struct report *r,
+static const struct group *need_of(const struct report *r,
                                   const struct node_class *c)
 {
-    const struct want *need = NULL;
+    const struct group *need = NULL;
 
     for (uint32_t k = c->held; k != NONE; k = r->d->held.v[k].next) {
-        const struct want *w = &r->d->t->wants[r->d->held.v[k].want];
+        const struct group *w = &r->d->t->groups[r->d->held.v[k].group];
 
         if (need == NULL || w->side < need->side ||
             (w->side == need->side && w->demand < need->demand))
@@ -113,7 +113,7 @@ static const struct want *need_of(const struct report *r,
 static uint32_t demand_of(const struct report *r, uint32_t first, uint32_t n,
                           uint32_t demand)
 {
-    const struct snapshot *s = r->d->t->s;
+    const struct problem *s = r->d->t->s;
     uint32_t least = NONE;
 
     for (uint32_t i = first; demand != NONE && i < first + n; i++) {
@@ -159,8 +159,7 @@ static void class_report(struct report *r, uint32_t ix)
             VEC_PUSH(r->d->arena, &r->launches,
                      ((struct plan_launch){
                          .offer = c->offer, .count = n,
-                         .sure = c->sure || !r->d->open ? n : 0,
-                         .open = c->open && r->d->open,
+                         .final = c->final || !r->d->improvable,
                          .why = c->why,
                          .demand = demand_of(r, first, n_placements,
                                              c->demand),
@@ -185,15 +184,15 @@ static void bundles_explain(struct report *r, struct plan *plan)
     const struct tables *t = r->d->t;
     struct refusals out = {{0}};
 
-    for (uint32_t i = 0; i < t->n_wants; i++) {
-        const struct want *w = &t->wants[i];
+    for (uint32_t i = 0; i < t->n_groups; i++) {
+        const struct group *w = &t->groups[i];
         uint32_t first, n;
         bool ever;
 
         if (r->d->left[i] == 0)
             continue;
         ever = explain_could_ever(r->d, i);
-        explain_want(r->d, i, &out, &first, &n);
+        explain_group(r->d, i, &out, &first, &n);
         for (uint32_t k = 0; k < w->n; k++) {
             uint32_t b = t->bundles[w->first + k];
             struct plan_bundle *pb = &r->bundles[b];
@@ -242,16 +241,16 @@ static void launches_sort(struct report *r, struct plan *plan)
     plan->n_launches = n;
 }
 
-void report_make(const struct sketch *d, const struct verdict *verdicts,
+void report_make(const struct candidate *d, const struct verdict *verdicts,
                  struct plan *ret)
 {
-    const struct snapshot *s = d->t->s;
+    const struct problem *s = d->t->s;
     struct report r = {
         .d = d,
-        .hands = ARENA_ARRAY(d->arena, struct hand, d->t->n_wants),
+        .hands = ARENA_ARRAY(d->arena, struct hand, d->t->n_groups),
         .bundles = ARENA_ARRAY(d->arena, struct plan_bundle, s->n_bundles),
         .nodes = ARENA_ARRAY(d->arena, struct plan_node, s->n_nodes),
-        .needed_by = ARENA_ARRAY(d->arena, const struct want *, s->n_nodes),
+        .needed_by = ARENA_ARRAY(d->arena, const struct group *, s->n_nodes),
     };
 
     *ret = (struct plan){0};

@@ -4,10 +4,10 @@
 #ifndef PLAN_REPORT_H
 #define PLAN_REPORT_H
 
-#include "sketch.h"
+#include "candidate.h"
 #include "shrink.h"
 
-void report_make(const struct sketch *d, const struct verdict *verdicts,
+void report_make(const struct candidate *d, const struct verdict *verdicts,
                  struct plan *ret);
 
 #endif

@@ -9,7 +9,7 @@
 #include <assert.h>
 #include <string.h>
 
-struct needs needs_make(const struct snapshot *s, const int64_t *row,
+struct needs needs_make(const struct problem *s, const int64_t *row,
                         struct arena *arena)
 {
     struct needs r = {.never_column = NONE};
@@ -37,7 +37,7 @@ struct needs needs_make(const struct snapshot *s, const int64_t *row,
     return r;
 }
 
-struct room room_of_row(const struct snapshot *s, const int64_t *row,
+struct room room_of_row(const struct problem *s, const int64_t *row,
                         struct arena *arena)
 {
     struct room r = {0};
@@ -59,11 +59,11 @@ static void part_insert(struct part *v, uint32_t n, struct part p)
     v[n] = p;
 }
 
-struct room room_of_node(const struct snapshot *s, const struct sn_node *n,
+struct room room_of_node(const struct problem *s, const struct pb_node *n,
                          struct arena *arena)
 {
     struct room r = {0};
-    const int64_t *row = sn_row(s, n->available);
+    const int64_t *row = pb_row(s, n->available);
     int64_t *copy = arena_copy(arena, row, sizeof *row * s->n_columns);
     struct part *parts = ARENA_ARRAY(arena, struct part, n->n_devices);
 
@@ -71,7 +71,7 @@ struct room room_of_node(const struct snapshot *s, const struct sn_node *n,
         if (s->columns[c].device)
             copy[c] = 0;
     for (uint32_t i = 0; i < n->n_devices; i++) {
-        const struct sn_device *d = &s->devices[n->first_device + i];
+        const struct pb_device *d = &s->devices[n->first_device + i];
 
         if (d->free >= AMOUNT_ONE)
             copy[d->column] += AMOUNT_ONE;
@@ -83,7 +83,7 @@ struct room room_of_node(const struct snapshot *s, const struct sn_node *n,
     return r;
 }
 
-static inline bool is_part(const struct snapshot *s, const struct need *need)
+static inline bool is_part(const struct problem *s, const struct need *need)
 {
     return s->columns[need->column].device && need->amount < AMOUNT_ONE;
 }
@@ -99,7 +99,7 @@ static uint64_t fit_parts(const struct room *room, const struct need *need)
     return n;
 }
 
-uint32_t room_fit(const struct snapshot *s, const struct room *room,
+uint32_t room_fit(const struct problem *s, const struct room *room,
                   const struct needs *needs, uint32_t limit)
 {
     uint64_t most = limit;
@@ -159,7 +159,7 @@ static uint32_t take_parts(int64_t *row, struct part *parts, uint32_t n_parts,
     return n;
 }
 
-struct room room_take(const struct snapshot *s, const struct room *room,
+struct room room_take(const struct problem *s, const struct room *room,
                       const struct needs *needs, uint32_t count,
                       struct arena *arena)
 {
@@ -191,7 +191,7 @@ struct room room_take(const struct snapshot *s, const struct room *room,
     return r;
 }
 
-uint32_t room_lacks(const struct snapshot *s, const struct room *room,
+uint32_t room_lacks(const struct problem *s, const struct room *room,
                     const struct needs *needs, int64_t *ret_has)
 {
     uint32_t column = NONE;
@@ -219,7 +219,7 @@ uint32_t room_lacks(const struct snapshot *s, const struct room *room,
     return column;
 }
 
-int room_compare(const struct snapshot *s, const struct room *a,
+int room_compare(const struct problem *s, const struct room *a,
                  const struct room *b)
 {
     if (a->row != b->row)

@@ -11,7 +11,7 @@
 #define PLAN_ROOM_H
 
 #include "../model/amount.h"
-#include "../model/snapshot.h"
+#include "../model/problem.h"
 
 struct part { uint32_t column; int32_t free; };  /* 0 < free < AMOUNT_ONE */
 
@@ -31,18 +31,18 @@ struct needs {
     uint32_t never_column;
 };
 
-struct needs needs_make(const struct snapshot *s, const int64_t *row,
+struct needs needs_make(const struct problem *s, const int64_t *row,
                         struct arena *arena);
 
 /* All of a row, as a new node of that row offers it. */
-struct room room_of_row(const struct snapshot *s, const int64_t *row,
+struct room room_of_row(const struct problem *s, const int64_t *row,
                         struct arena *arena);
 /* What is free on a node that is there. */
-struct room room_of_node(const struct snapshot *s, const struct sn_node *n,
+struct room room_of_node(const struct problem *s, const struct pb_node *n,
                          struct arena *arena);
 
 /* How many of these fit, at most `limit`. */
-uint32_t room_fit(const struct snapshot *s, const struct room *room,
+uint32_t room_fit(const struct problem *s, const struct room *room,
                   const struct needs *needs, uint32_t limit);
 
 /* Does one fit, or can it at least not be ruled out at a glance?  For loops
@@ -57,17 +57,17 @@ static inline bool room_might(const struct room *room,
 }
 
 /* The room left after taking `count`, which must fit. */
-struct room room_take(const struct snapshot *s, const struct room *room,
+struct room room_take(const struct problem *s, const struct room *room,
                       const struct needs *needs, uint32_t count,
                       struct arena *arena);
 
 /* The first column that is too small for one, and how much there is: for a
  * part of a device, the largest free part.  NONE when one fits. */
-uint32_t room_lacks(const struct snapshot *s, const struct room *room,
+uint32_t room_lacks(const struct problem *s, const struct room *room,
                     const struct needs *needs, int64_t *ret_has);
 
 /* A total order over contents; 0 when equal. */
-int room_compare(const struct snapshot *s, const struct room *a,
+int room_compare(const struct problem *s, const struct room *a,
                  const struct room *b);
 
 #endif

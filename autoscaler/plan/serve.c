@@ -7,18 +7,18 @@
 #include "serve.h"
 
 #include "buy.h"
-#include "clock.h"
-#include "cycle.h"
+#include "fallback.h"
+#include "failover.h"
 #include "drop.h"
 #include "gang.h"
-#include "hold.h"
+#include "previous.h"
 #include "limits.h"
 #include "pack.h"
 #include "quota.h"
 
 /* ---- mins */
 
-static uint32_t undrain_for_min(struct sketch *d, uint32_t type, uint32_t n)
+static uint32_t undrain_for_min(struct candidate *d, uint32_t type, uint32_t n)
 {
     uint32_t next;
 
@@ -30,17 +30,17 @@ static uint32_t undrain_for_min(struct sketch *d, uint32_t type, uint32_t n)
             d->t->s->nodes[d->members[c->first]].type != type)
             continue;
         if (c->n > n)
-            sketch_split(d, i, n);
-        sketch_undrain(d, i);
+            candidate_split(d, i, n);
+        candidate_undrain(d, i);
         n -= d->classes.v[i].n;
     }
     return n;
 }
 
 /* Those of a type that drain and could come back. */
-static uint32_t draining_of(const struct sketch *d, uint32_t type)
+static uint32_t draining_of(const struct candidate *d, uint32_t type)
 {
-    const struct snapshot *s = d->t->s;
+    const struct problem *s = d->t->s;
     uint32_t n = 0;
 
     for (uint32_t i = 0; i != NONE; i = d->classes.v[i].next) {
@@ -53,7 +53,7 @@ static uint32_t draining_of(const struct sketch *d, uint32_t type)
     return n;
 }
 
-struct kind { const struct snapshot *s; uint32_t type; };
+struct kind { const struct problem *s; uint32_t type; };
 
 static bool of_type(const void *ctx, uint32_t offer)
 {
@@ -63,20 +63,20 @@ static bool of_type(const void *ctx, uint32_t offer)
 }
 
 /* Returns how many could not be had.  fair: only offers whose turn it is. */
-static uint32_t min_buy(struct sketch *d, uint32_t type, uint32_t need,
+static uint32_t min_buy(struct candidate *d, uint32_t type, uint32_t need,
                         bool fair)
 {
-    const struct snapshot *s = d->t->s;
+    const struct problem *s = d->t->s;
     const struct kind kind = {s, type};
     const struct cycle cycle = {d, 0, CLAIM_MIN, of_type, &kind};
 
     for (uint32_t k = 0; k < s->n_offers && need > 0; k++) {
         uint32_t offer = d->t->offers[k], i;
 
-        if (!of_type(&kind, offer) || (fair && cycle_waits(&cycle, offer)))
+        if (!of_type(&kind, offer) || (fair && failover_waits(&cycle, offer)))
             continue;
         while (need > 0) {
-            i = sketch_obtain(d, offer, need, CLAIM_MIN, REASON_FOR_MIN, NONE);
+            i = candidate_obtain(d, offer, need, CLAIM_MIN, REASON_FOR_MIN, NONE);
             if (i == NONE)
                 break;
             need -= d->classes.v[i].n;
@@ -85,9 +85,9 @@ static uint32_t min_buy(struct sketch *d, uint32_t type, uint32_t need,
     return need;
 }
 
-static void serve_mins(struct sketch *d)
+static void serve_mins(struct candidate *d)
 {
-    const struct snapshot *s = d->t->s;
+    const struct problem *s = d->t->s;
 
     for (uint32_t type = 0; type < s->n_types; type++) {
         uint32_t have = d->type_count[type] - d->type_ended[type], need;
@@ -109,16 +109,16 @@ static void serve_mins(struct sketch *d)
 /* ---- wants */
 
 /* The next alternative of what is left; false when there is none. */
-static bool next_alternatives(const struct sketch *d, const uint32_t *wants,
+static bool next_alternatives(const struct candidate *d, const uint32_t *groups,
                               uint32_t *alts, uint32_t n)
 {
     bool any = false;
 
     for (uint32_t i = 0; i < n; i++) {
-        const struct want *w = &d->t->wants[wants[i]];
+        const struct group *w = &d->t->groups[groups[i]];
 
-        if (d->left[wants[i]] == 0 || alts[i] + 1 >= w->n_alts ||
-            !clock_may_try(d, wants[i], alts[i] + 1))
+        if (d->left[groups[i]] == 0 || alts[i] + 1 >= w->n_alts ||
+            !fallback_may_try(d, groups[i], alts[i] + 1))
             continue;
         alts[i]++;
         any = true;
@@ -126,138 +126,82 @@ static bool next_alternatives(const struct sketch *d, const uint32_t *wants,
     return any;
 }
 
-static bool any_left(const struct sketch *d, const uint32_t *wants, uint32_t n)
+static bool any_left(const struct candidate *d, const uint32_t *groups, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
-        if (d->left[wants[i]] > 0)
+        if (d->left[groups[i]] > 0)
             return true;
     return false;
 }
 
 /* What was bought for a later alternative is used before anything is bought for
  * an earlier one that can be had again: that is for new demand. */
-static void pack_later(struct sketch *d, const uint32_t *wants, uint32_t n)
+static void pack_later(struct candidate *d, const uint32_t *groups, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
-        if (!clock_has(d, wants[i]))
+        if (!fallback_has(d, groups[i]))
             continue;
-        pack_want(d, wants[i], 0);
+        pack_group(d, groups[i], 0);
         d->newer = true;
-        for (uint32_t k = 1; k < d->t->wants[wants[i]].n_alts; k++)
-            if (d->left[wants[i]] > 0 && clock_may_try(d, wants[i], k))
-                pack_want(d, wants[i], k);
+        for (uint32_t k = 1; k < d->t->groups[groups[i]].n_alts; k++)
+            if (d->left[groups[i]] > 0 && fallback_may_try(d, groups[i], k))
+                pack_group(d, groups[i], k);
         d->newer = false;
     }
 }
 
 /* One choice after the other: what is there, then what can be bought. */
-static void serve_choices(struct sketch *d, const uint32_t *wants, uint32_t n,
+static void serve_choices(struct candidate *d, const uint32_t *groups, uint32_t n,
                           bool pool)
 {
-    const struct want *first = &d->t->wants[wants[0]];
+    const struct group *first = &d->t->groups[groups[0]];
     enum claim claim = first->side == SIDE_TOTAL ? CLAIM_REQUEST : CLAIM_WORK;
     uint32_t *alts = ARENA_ARRAY(d->arena, uint32_t, n);
 
     do {
         if (pool)
-            sketch_pool(d);
+            candidate_pool(d);
         else
-            pack_wants(d, wants, alts, n);
-        if (any_left(d, wants, n))
-            buy_wants(d, wants, alts, n, claim, REASON_NONE);
+            pack_groups(d, groups, alts, n);
+        if (any_left(d, groups, n))
+            buy_groups(d, groups, alts, n, claim, REASON_NONE);
         if (pool) {
-            sketch_unpool(d);
-            pack_wants(d, wants, alts, n);
-            if (any_left(d, wants, n))
-                buy_wants(d, wants, alts, n, claim, REASON_NONE);
+            candidate_unpool(d);
+            pack_groups(d, groups, alts, n);
+            if (any_left(d, groups, n))
+                buy_groups(d, groups, alts, n, claim, REASON_NONE);
         }
-    } while (any_left(d, wants, n) && next_alternatives(d, wants, alts, n));
+    } while (any_left(d, groups, n) && next_alternatives(d, groups, alts, n));
 }
 
 /* When no choice is to be had in time, a node that was silent is better than
  * none, and a choice that was given up for it is open again for the rest. */
-static void serve_patiently(struct sketch *d, const uint32_t *wants,
+static void serve_patiently(struct candidate *d, const uint32_t *groups,
                             uint32_t n)
 {
     uint32_t *waiting = ARENA_ARRAY(d->arena, uint32_t, n), k = 0;
 
     d->patient = true;
     for (uint32_t i = 0; i < n; i++) {
-        if (d->left[wants[i]] == 0 || !clock_has(d, wants[i]))
+        if (d->left[groups[i]] == 0 || !fallback_has(d, groups[i]))
             continue;
-        for (uint32_t alt = 0; alt < d->t->wants[wants[i]].n_alts; alt++)
-            if (d->left[wants[i]] > 0 && clock_may_try(d, wants[i], alt))
-                pack_want(d, wants[i], alt);
-        if (d->left[wants[i]] > 0)
-            waiting[k++] = wants[i];
+        for (uint32_t alt = 0; alt < d->t->groups[groups[i]].n_alts; alt++)
+            if (d->left[groups[i]] > 0 && fallback_may_try(d, groups[i], alt))
+                pack_group(d, groups[i], alt);
+        if (d->left[groups[i]] > 0)
+            waiting[k++] = groups[i];
     }
     if (k > 0)
         serve_choices(d, waiting, k, false);
     d->patient = false;
 }
 
-static void serve_some(struct sketch *d, const uint32_t *wants, uint32_t n,
-                       bool pool)
+static void serve_groups(struct candidate *d, const uint32_t *groups, uint32_t n,
+                         bool pool)
 {
-    pack_later(d, wants, n);
-    serve_choices(d, wants, n, pool);
-    serve_patiently(d, wants, n);
-}
-
-/* Per want, what is being thought over and lies nowhere yet. */
-static uint32_t *still_deciding(const struct sketch *d)
-{
-    const struct tables *t = d->t;
-    uint32_t *v = ARENA_ARRAY(d->arena, uint32_t, t->n_wants);
-
-    for (uint32_t b = 0; b < t->s->n_bundles; b++)
-        if (t->want_of[b] != NONE)
-            v[t->want_of[b]] += t->s->deciding[b];
-    for (uint32_t i = 0; i < d->classes.n; i++) {
-        const struct node_class *c = &d->classes.v[i];
-
-        if (!c->open && !c->undecided)
-            continue;
-        for (uint32_t k = c->held; k != NONE; k = d->held.v[k].next) {
-            const struct held *h = &d->held.v[k];
-            uint64_t n = (uint64_t)h->count * c->n;
-
-            v[h->want] -= n < v[h->want] ? (uint32_t)n : v[h->want];
-        }
-    }
-    return v;
-}
-
-/* A few that came while others are thought over do not wait with them: beyond
- * the room that is there they are bought for first and by themselves. */
-static void serve_fresh(struct sketch *d, const uint32_t *wants, uint32_t n)
-{
-    uint32_t *alts = ARENA_ARRAY(d->arena, uint32_t, n), *kept;
-    uint64_t fresh = 0;
-
-    d->apart = true;
-    pack_wants(d, wants, alts, n);
-    kept = still_deciding(d);
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t *left = &d->left[wants[i]], *k = &kept[wants[i]];
-
-        *k = *k < *left ? *k : *left;
-        *left -= *k;
-        fresh += *left;
-    }
-    if (fresh > 0 && fresh <= BUY_FEW)
-        serve_some(d, wants, n, false);
-    for (uint32_t i = 0; i < n; i++)
-        d->left[wants[i]] += kept[wants[i]];
-    d->apart = false;
-}
-
-static void serve_wants(struct sketch *d, const uint32_t *wants, uint32_t n,
-                        bool pool)
-{
-    if (d->t->s->deciding)
-        serve_fresh(d, wants, n);
-    serve_some(d, wants, n, pool);
+    pack_later(d, groups, n);
+    serve_choices(d, groups, n, pool);
+    serve_patiently(d, groups, n);
 }
 
 /* ---- in order */
@@ -266,7 +210,7 @@ struct line {              /* where the two sorted lists are */
     uint32_t gang, loose;
 };
 
-static void serve_gangs(struct sketch *d, struct line *at, enum side side,
+static void serve_gangs(struct candidate *d, struct line *at, enum side side,
                         int64_t priority)
 {
     const struct tables *t = d->t;
@@ -283,23 +227,23 @@ static void serve_gangs(struct sketch *d, struct line *at, enum side side,
     }
 }
 
-static void serve_rank(struct sketch *d, struct line *at, uint8_t rank,
+static void serve_rank(struct candidate *d, struct line *at, uint8_t rank,
                        enum side side, struct tactics how)
 {
     const struct tables *t = d->t;
 
     while (at->loose < t->n_loose &&
-           t->wants[t->loose[at->loose]].rank == rank) {
-        int32_t priority = t->wants[t->loose[at->loose]].priority;
+           t->groups[t->loose[at->loose]].rank == rank) {
+        int32_t priority = t->groups[t->loose[at->loose]].priority;
         uint32_t first = at->loose;
 
         if (!how.gangs_last)
             serve_gangs(d, at, side, priority);
         while (at->loose < t->n_loose &&
-               t->wants[t->loose[at->loose]].rank == rank &&
-               t->wants[t->loose[at->loose]].priority == priority)
+               t->groups[t->loose[at->loose]].rank == rank &&
+               t->groups[t->loose[at->loose]].priority == priority)
             at->loose++;
-        serve_wants(d, t->loose + first, at->loose - first, how.pool);
+        serve_groups(d, t->loose + first, at->loose - first, how.pool);
         if (how.gangs_last)
             serve_gangs(d, at, side, priority);
     }
@@ -316,12 +260,12 @@ static struct line line_of(const struct tables *t, enum side side)
     while (at.gang < t->n_gangs && t->gangs[at.gang].side == SIDE_TOTAL)
         at.gang++;
     while (at.loose < t->n_loose &&
-           t->wants[t->loose[at.loose]].side == SIDE_TOTAL)
+           t->groups[t->loose[at.loose]].side == SIDE_TOTAL)
         at.loose++;
     return at;
 }
 
-static void serve_side(struct sketch *d, enum side side, struct tactics how)
+static void serve_side(struct candidate *d, enum side side, struct tactics how)
 {
     struct line at = line_of(d->t, side);
 
@@ -333,36 +277,36 @@ static void serve_side(struct sketch *d, enum side side, struct tactics how)
     }
 }
 
-static bool all_served(const struct sketch *d)
+static bool all_served(const struct candidate *d)
 {
-    for (uint32_t i = 0; i < d->t->n_wants; i++)
+    for (uint32_t i = 0; i < d->t->n_groups; i++)
         if (d->left[i] > 0)
             return false;
     return true;
 }
 
-static void serve_sides(struct sketch *d, struct tactics how)
+static void serve_sides(struct candidate *d, struct tactics how)
 {
     serve_side(d, how.work_first ? SIDE_FREE : SIDE_TOTAL, how);
     serve_side(d, how.work_first ? SIDE_TOTAL : SIDE_FREE, how);
 }
 
-static void serve_once(struct sketch *d, struct tactics how)
+static void serve_once(struct candidate *d, struct tactics how)
 {
     d->how = how;
-    if (how.holds)
-        hold_restore(d);
+    if (how.previous)
+        previous_restore(d);
     serve_mins(d);
     d->min_cost = d->bought_cost;
-    if (how.advice)
-        hold_advice(d);
+    if (how.proposed)
+        previous_propose(d);
     serve_sides(d, how);
     /* What a dropped node took of the limits may be had by what was left. */
     if (drop_unneeded(d) > 0 && !all_served(d))
         serve_sides(d, how);
 }
 
-void serve_all(struct sketch *d, struct tactics how)
+void serve_all(struct candidate *d, struct tactics how)
 {
     serve_once(d, how);
     d->broken = d->broken || !quota_kept(d);

@@ -7,9 +7,9 @@
 #ifndef PLAN_SERVE_H
 #define PLAN_SERVE_H
 
-#include "sketch.h"
+#include "candidate.h"
 
-/* What is held, mins, advice, then all demand. */
-void serve_all(struct sketch *d, struct tactics how);
+/* What is held, mins, proposed nodes, then all demand. */
+void serve_all(struct candidate *d, struct tactics how);
 
 #endif

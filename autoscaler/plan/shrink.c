@@ -13,14 +13,14 @@
 #include "order.h"
 
 struct choice {
-    const struct snapshot *s;
+    const struct problem *s;
     uint32_t *used;      /* per node: average use in 1/1,000,000 */
 };
 
-static uint32_t use_of(const struct snapshot *s, const struct sn_node *n)
+static uint32_t use_of(const struct problem *s, const struct pb_node *n)
 {
-    const int64_t *total = sn_row(s, n->total);
-    const int64_t *available = sn_row(s, n->available);
+    const int64_t *total = pb_row(s, n->total);
+    const int64_t *available = pb_row(s, n->available);
     uint64_t sum = 0;
     uint32_t k = 0;
 
@@ -39,7 +39,7 @@ static uint32_t use_of(const struct snapshot *s, const struct sn_node *n)
 static int by_key(const struct choice *c, enum end_key key, uint32_t a,
                   uint32_t b)
 {
-    const struct sn_node *x = &c->s->nodes[a], *y = &c->s->nodes[b];
+    const struct pb_node *x = &c->s->nodes[a], *y = &c->s->nodes[b];
 
     switch (key) {
     case END_KEY_SPOT: return ORDER(y->spot, x->spot);
@@ -57,8 +57,8 @@ static int by_key(const struct choice *c, enum end_key key, uint32_t a,
 static int end_before(const void *ctx, uint32_t a, uint32_t b)
 {
     const struct choice *c = ctx;
-    const struct fact_limits *l = &c->s->limits;
-    const struct sn_node *x = &c->s->nodes[a], *y = &c->s->nodes[b];
+    const struct snap_limits *l = &c->s->limits;
+    const struct pb_node *x = &c->s->nodes[a], *y = &c->s->nodes[b];
     int64_t ix = x->idle_ms > 0 ? x->idle_ms : 0;
     int64_t iy = y->idle_ms > 0 ? y->idle_ms : 0;
     int r = ORDER(y->state == STATE_DRAINING, x->state == STATE_DRAINING);
@@ -74,7 +74,7 @@ static int end_before(const void *ctx, uint32_t a, uint32_t b)
     return r != 0 ? r : ORDER(a, b);
 }
 
-uint32_t *shrink_order(const struct snapshot *s, struct arena *arena)
+uint32_t *shrink_order(const struct problem *s, struct arena *arena)
 {
     struct choice c = {s, ARENA_ARRAY(arena, uint32_t, s->n_nodes)};
     uint32_t *order = ARENA_ARRAY(arena, uint32_t, s->n_nodes);
@@ -88,9 +88,9 @@ uint32_t *shrink_order(const struct snapshot *s, struct arena *arena)
 }
 
 /* May this node be ended at all? */
-bool shrink_may_end(const struct snapshot *s, const struct sn_node *n)
+bool shrink_may_end(const struct problem *s, const struct pb_node *n)
 {
-    return limits_counts(n) && s->head_fresh && !limits_held(s, n);
+    return limits_counts(n) && s->sources_fresh && !limits_held(s, n);
 }
 
 static bool stays(const struct verdict *v)
@@ -99,14 +99,14 @@ static bool stays(const struct verdict *v)
 }
 
 /* The whole unit, or nothing of it.  How many. */
-static uint32_t end_unit(const struct snapshot *s, const struct units *u,
+static uint32_t end_unit(const struct problem *s, const struct host_groups *u,
                          uint32_t node, enum reason why,
                          struct verdict *verdicts)
 {
     uint32_t i = node, n = 0;
 
     do {
-        const struct sn_node *x = &s->nodes[i];
+        const struct pb_node *x = &s->nodes[i];
 
         if (limits_counts(x) && x->state != STATE_DRAINING &&
             !shrink_may_end(s, x))
@@ -129,7 +129,7 @@ static uint32_t end_unit(const struct snapshot *s, const struct units *u,
 }
 
 /* What has lost a machine gives no room; it goes when nothing runs on it. */
-static void end_partial(const struct snapshot *s, const struct units *u,
+static void end_partial(const struct problem *s, const struct host_groups *u,
                         struct verdict *verdicts)
 {
     for (uint32_t node = 0; node < s->n_nodes; node++) {
@@ -144,7 +144,7 @@ static void end_partial(const struct snapshot *s, const struct units *u,
                              s->nodes[i].idle_ms < 0);
             i = u->next[i];
         } while (i != node);
-        if (idle && end_unit(s, u, node, REASON_END_UNIT, verdicts) > 0)
+        if (idle && end_unit(s, u, node, REASON_END_HOST_GROUP, verdicts) > 0)
             continue;
         do {
             verdicts[i].torn = verdicts[i].going = true;
@@ -154,13 +154,13 @@ static void end_partial(const struct snapshot *s, const struct units *u,
 }
 
 /* Ends up to `extra` nodes (of one type, or of all) in order. */
-static void end_extra(const struct snapshot *s, const struct units *u,
+static void end_extra(const struct problem *s, const struct host_groups *u,
                       const uint32_t *order, uint32_t type, uint64_t extra,
                       enum reason why, struct verdict *verdicts)
 {
     for (uint32_t k = 0; k < s->n_nodes && extra > 0; k++) {
         uint32_t i = order[k], n;
-        const struct sn_node *x = &s->nodes[i];
+        const struct pb_node *x = &s->nodes[i];
 
         if ((type != NONE && x->type != type) || !stays(&verdicts[i]) ||
             !limits_counts(x))
@@ -170,7 +170,7 @@ static void end_extra(const struct snapshot *s, const struct units *u,
     }
 }
 
-static void over_max(const struct snapshot *s, const struct units *u,
+static void over_max(const struct problem *s, const struct host_groups *u,
                      const uint32_t *order, struct arena *arena,
                      struct verdict *verdicts)
 {
@@ -191,7 +191,7 @@ static void over_max(const struct snapshot *s, const struct units *u,
                   REASON_END_MAX_NODES, verdicts);
 }
 
-static bool unit_unused(const struct snapshot *s, const struct units *u,
+static bool host_group_unused(const struct problem *s, const struct host_groups *u,
                         uint32_t node)
 {
     uint32_t i = node;
@@ -206,7 +206,7 @@ static bool unit_unused(const struct snapshot *s, const struct units *u,
 
 /* A price may rise under a running job: only what is not in use goes for the
  * budget's sake. */
-static void over_budget(const struct snapshot *s, const struct units *u,
+static void over_budget(const struct problem *s, const struct host_groups *u,
                         const uint32_t *order, struct verdict *verdicts)
 {
     int64_t most = s->limits.max_cost_micros_hour, cost = 0;
@@ -218,24 +218,24 @@ static void over_budget(const struct snapshot *s, const struct units *u,
             s->nodes[i].price_micros_hour > 0)
             cost = amount_add(cost, s->nodes[i].price_micros_hour);
     for (uint32_t k = 0; k < s->n_nodes && cost > most; k++) {
-        const struct sn_node *n = &s->nodes[order[k]];
+        const struct pb_node *n = &s->nodes[order[k]];
         struct verdict *v = &verdicts[order[k]];
 
         if (!stays(v) || !shrink_may_end(s, n) || n->price_micros_hour <= 0 ||
             (n->state == STATE_READY && n->idle_ms < 0))
             continue;
-        if (!unit_unused(s, u, order[k]))
+        if (!host_group_unused(s, u, order[k]))
             continue;
         cost -= n->price_micros_hour *
                 end_unit(s, u, order[k], REASON_END_BUDGET, verdicts);
     }
 }
 
-void shrink_forced(const struct snapshot *s, struct arena *arena,
+void shrink_forced(const struct problem *s, struct arena *arena,
                    struct verdict *verdicts)
 {
     const uint32_t *order = shrink_order(s, arena);
-    struct units u;
+    struct host_groups u;
 
     units_make(s, arena, &u);
     for (uint32_t i = 0; i < s->n_nodes; i++)
@@ -251,7 +251,7 @@ void shrink_forced(const struct snapshot *s, struct arena *arena,
 
 /* ---- idle */
 
-static enum reason kept_for(const struct sketch *d, const struct want *w)
+static enum reason kept_for(const struct candidate *d, const struct group *w)
 {
     enum demand_source source = d->t->s->demands[w->demand].source;
 
@@ -260,7 +260,7 @@ static enum reason kept_for(const struct sketch *d, const struct want *w)
 
 /* What there is to say about a ready node without looking at its type's min;
  * END_IDLE when it could go. */
-static enum reason ready_why(const struct snapshot *s, const struct sn_node *n,
+static enum reason ready_why(const struct problem *s, const struct pb_node *n,
                              int64_t *ret_until)
 {
     int64_t timeout = n->idle_timeout_ms;
@@ -274,7 +274,7 @@ static enum reason ready_why(const struct snapshot *s, const struct sn_node *n,
         *ret_until = s->now_ms + timeout - n->idle_ms + 1;
         return REASON_KEEP_IDLE_WAIT;
     }
-    if (!s->head_fresh)
+    if (!s->sources_fresh)
         return REASON_KEEP_STALE;
     if (limits_held(s, n)) {
         *ret_until = n->hold_until_ms;
@@ -283,17 +283,17 @@ static enum reason ready_why(const struct snapshot *s, const struct sn_node *n,
     return REASON_END_IDLE;
 }
 
-static void judge(const struct sketch *d, uint32_t i, const struct want *need,
+static void judge(const struct candidate *d, uint32_t i, const struct group *need,
                   uint32_t *count, struct plan_node *ret)
 {
-    const struct snapshot *s = d->t->s;
-    const struct sn_node *n = &s->nodes[i];
+    const struct problem *s = d->t->s;
+    const struct pb_node *n = &s->nodes[i];
 
     ret->demand = need != NULL ? need->demand : NONE;
     if (n->head) {
         ret->why = REASON_KEEP_HEAD;
-    } else if (n->foreign) {
-        ret->why = REASON_KEEP_FOREIGN;
+    } else if (n->unmanaged) {
+        ret->why = REASON_KEEP_UNMANAGED;
     } else if (n->state == STATE_READY && n->idle_ms < 0) {
         ret->why = REASON_KEEP_BUSY;
     } else if (need != NULL) {
@@ -313,13 +313,13 @@ static void judge(const struct sketch *d, uint32_t i, const struct want *need,
     }
 }
 
-static enum reason going_why(const struct sn_node *n)
+static enum reason going_why(const struct pb_node *n)
 {
     if (n->state == STATE_READY)    /* left over of a unit */
-        return n->idle_ms < 0 ? REASON_KEEP_BUSY : REASON_KEEP_UNIT;
+        return n->idle_ms < 0 ? REASON_KEEP_BUSY : REASON_KEEP_HOST_GROUP;
     if (n->state != STATE_DRAINING && n->state != STATE_STOPPING &&
         n->state != STATE_GONE)
-        return REASON_KEEP_UNIT;
+        return REASON_KEEP_HOST_GROUP;
     if (n->head)
         return REASON_KEEP_HEAD;
     return n->state == STATE_DRAINING ? REASON_KEEP_DRAINING
@@ -327,7 +327,7 @@ static enum reason going_why(const struct sn_node *n)
 }
 
 /* A drain is taken back for all of a unit. */
-static void undrain_units(const struct snapshot *s, const struct units *u,
+static void undrain_units(const struct problem *s, const struct host_groups *u,
                           struct plan_node *nodes)
 {
     for (uint32_t k = 0; k < s->n_nodes; k++)
@@ -338,7 +338,7 @@ static void undrain_units(const struct snapshot *s, const struct units *u,
 }
 
 /* Machines of one unit go together: where one stays, all do. */
-static void keep_units(const struct snapshot *s, const struct units *u,
+static void keep_units(const struct problem *s, const struct host_groups *u,
                        const struct verdict *verdicts, struct plan_node *nodes)
 {
     for (uint32_t k = 0; k < s->n_nodes; k++) {
@@ -355,20 +355,20 @@ static void keep_units(const struct snapshot *s, const struct units *u,
         do {
             if (!all && nodes[i].action == NODE_END && !verdicts[i].ended) {
                 nodes[i].action = NODE_KEEP;
-                nodes[i].why = REASON_KEEP_UNIT;
+                nodes[i].why = REASON_KEEP_HOST_GROUP;
             }
             i = u->next[i];
         } while (i != k);
     }
 }
 
-void shrink_idle(const struct sketch *d, const struct verdict *verdicts,
-                 const struct want *const *needed_by, struct plan_node *nodes)
+void shrink_idle(const struct candidate *d, const struct verdict *verdicts,
+                 const struct group *const *needed_by, struct plan_node *nodes)
 {
-    const struct snapshot *s = d->t->s;
+    const struct problem *s = d->t->s;
     const uint32_t *order = shrink_order(s, d->arena);
     uint32_t *count = ARENA_ARRAY(d->arena, uint32_t, s->n_types + 1);
-    struct units u;
+    struct host_groups u;
 
     units_make(s, d->arena, &u);
     undrain_units(s, &u, nodes);
@@ -376,7 +376,7 @@ void shrink_idle(const struct sketch *d, const struct verdict *verdicts,
     for (uint32_t t = 0; t < s->n_types; t++)
         count[t] = d->type_count[t];
     for (uint32_t i = 0; i < s->n_nodes; i++) {
-        const struct sn_node *n = &s->nodes[i];
+        const struct pb_node *n = &s->nodes[i];
 
         if (n->type != NONE && limits_counts_for_type(n) &&
             (verdicts[i].ended || (n->state == STATE_DRAINING &&
@@ -385,7 +385,7 @@ void shrink_idle(const struct sketch *d, const struct verdict *verdicts,
     }
     for (uint32_t k = 0; k < s->n_nodes; k++) {
         uint32_t i = order[k];
-        const struct sn_node *n = &s->nodes[i];
+        const struct pb_node *n = &s->nodes[i];
         struct plan_node *p = &nodes[i];
 
         if (verdicts[i].ended) {

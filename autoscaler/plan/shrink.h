@@ -8,8 +8,8 @@
 #ifndef PLAN_SHRINK_H
 #define PLAN_SHRINK_H
 
-#include "sketch.h"
-#include "unit.h"
+#include "candidate.h"
+#include "host_group.h"
 
 struct verdict {
     bool ended;        /* by this plan: gives no room */
@@ -20,9 +20,9 @@ struct verdict {
 };
 
 /* Nodes in the order in which they would be ended. */
-uint32_t *shrink_order(const struct snapshot *s, struct arena *arena);
+uint32_t *shrink_order(const struct problem *s, struct arena *arena);
 /* May this node be ended at all? */
-bool shrink_may_end(const struct snapshot *s, const struct sn_node *n);
+bool shrink_may_end(const struct problem *s, const struct pb_node *n);
 
 static inline enum leaving shrink_leaves(const struct verdict *v)
 {
@@ -31,11 +31,11 @@ static inline enum leaving shrink_leaves(const struct verdict *v)
     return v->ended || v->going ? LEAVES : LEAVES_NOT;
 }
 
-void shrink_forced(const struct snapshot *s, struct arena *arena,
+void shrink_forced(const struct problem *s, struct arena *arena,
                    struct verdict *verdicts);
 
 /* Fills what happens to every node; placements are filled already. */
-void shrink_idle(const struct sketch *d, const struct verdict *verdicts,
-                 const struct want *const *needed_by, struct plan_node *nodes);
+void shrink_idle(const struct candidate *d, const struct verdict *verdicts,
+                 const struct group *const *needed_by, struct plan_node *nodes);
 
 #endif

@@ -13,9 +13,9 @@
 
 /* ---- shapes */
 
-static void largest_grow(const struct snapshot *s, int64_t *most, uint32_t row)
+static void largest_grow(const struct problem *s, int64_t *most, uint32_t row)
 {
-    const int64_t *v = sn_row(s, row);
+    const int64_t *v = pb_row(s, row);
 
     for (uint32_t c = 0; c < s->n_columns; c++)
         if (v[c] > most[c])
@@ -24,7 +24,7 @@ static void largest_grow(const struct snapshot *s, int64_t *most, uint32_t row)
 
 static void shapes_measure(struct tables *t)
 {
-    const struct snapshot *s = t->s;
+    const struct problem *s = t->s;
     int64_t *most = ARENA_ARRAY(t->arena, int64_t, s->n_columns);
 
     for (uint32_t i = 0; i < s->n_types; i++)
@@ -36,13 +36,13 @@ static void shapes_measure(struct tables *t)
         for (uint32_t c = 0; c < s->n_columns; c++)
             if (most[c] > 0)
                 t->size[i] +=
-                    order_share(sn_row(s, s->types[i].row)[c], most[c]);
+                    order_share(pb_row(s, s->types[i].row)[c], most[c]);
     t->needs = ARENA_ARRAY(t->arena, struct needs, s->n_shapes);
     t->hardness = ARENA_ARRAY(t->arena, int64_t, s->n_shapes);
     for (uint32_t i = 0; i < s->n_shapes; i++) {
         struct needs *needs = &t->needs[i];
 
-        *needs = needs_make(s, sn_row(s, s->shapes[i].row), t->arena);
+        *needs = needs_make(s, pb_row(s, s->shapes[i].row), t->arena);
         for (uint32_t k = 0; k < needs->n; k++) {
             int64_t whole = most[needs->v[k].column];
 
@@ -60,17 +60,17 @@ bool tables_by_size(const struct tables *t)
            t->s->limits.policy == POLICY_RAY;
 }
 
-static bool avoided(const struct snapshot *s, const struct sn_offer *o)
+static bool avoided(const struct problem *s, const struct pb_offer *o)
 {
-    return snapshot_avoided(s, o->first_label, o->n_labels);
+    return problem_avoided(s, o->first_label, o->n_labels);
 }
 
 static int offer_before(const void *ctx, uint32_t a, uint32_t b)
 {
     const struct tables *t = ctx;
-    const struct snapshot *s = t->s;
-    const struct sn_offer *x = &s->offers[a], *y = &s->offers[b];
-    const struct sn_type *tx = &s->types[x->type], *ty = &s->types[y->type];
+    const struct problem *s = t->s;
+    const struct pb_offer *x = &s->offers[a], *y = &s->offers[b];
+    const struct pb_type *tx = &s->types[x->type], *ty = &s->types[y->type];
     int by_price = ORDER(x->price_micros_hour, y->price_micros_hour);
     int by_priority = ORDER(ty->priority, tx->priority);
     bool first = s->limits.policy == POLICY_PRIORITY ||
@@ -90,7 +90,7 @@ static int offer_before(const void *ctx, uint32_t a, uint32_t b)
 
 static void offers_rank(struct tables *t)
 {
-    const struct snapshot *s = t->s;
+    const struct problem *s = t->s;
 
     t->offers = ARENA_ARRAY(t->arena, uint32_t, s->n_offers);
     t->offer_rank = ARENA_ARRAY(t->arena, uint32_t, s->n_offers);
@@ -102,7 +102,7 @@ static void offers_rank(struct tables *t)
     t->room = ARENA_ARRAY(t->arena, struct room, s->n_types);
     t->accelerator = ARENA_ARRAY(t->arena, bool, s->n_types);
     for (uint32_t i = 0; i < s->n_types; i++) {
-        t->room[i] = room_of_row(s, sn_row(s, s->types[i].row), t->arena);
+        t->room[i] = room_of_row(s, pb_row(s, s->types[i].row), t->arena);
         t->accelerator[i] = s->types[i].accelerator;
     }
 }
@@ -110,27 +110,27 @@ static void offers_rank(struct tables *t)
 bool tables_match_offer(const struct tables *t, uint32_t selector,
                         uint32_t offer)
 {
-    const struct sn_offer *o = &t->s->offers[offer];
+    const struct pb_offer *o = &t->s->offers[offer];
     int8_t *m;
 
     if (selector == 0)
         return true;
     m = &t->match[(size_t)selector * t->n_places + offer];
     if (*m < 0)
-        *m = snapshot_match(t->s, selector, o->first_label, o->n_labels);
+        *m = problem_match(t->s, selector, o->first_label, o->n_labels);
     return *m > 0;
 }
 
 bool tables_match_node(const struct tables *t, uint32_t selector, uint32_t node)
 {
-    const struct sn_node *n = &t->s->nodes[node];
+    const struct pb_node *n = &t->s->nodes[node];
     int8_t *m;
 
     if (selector == 0)
         return true;
     m = &t->match[(size_t)selector * t->n_places + t->s->n_offers + node];
     if (*m < 0)
-        *m = snapshot_match(t->s, selector, n->first_label, n->n_labels);
+        *m = problem_match(t->s, selector, n->first_label, n->n_labels);
     return *m > 0;
 }
 
@@ -144,12 +144,12 @@ bool tables_fits(const struct tables *t, uint32_t shape, uint32_t type)
 
 bool tables_spares_accelerators(const struct tables *t, uint32_t shape)
 {
-    const struct snapshot *s = t->s;
+    const struct problem *s = t->s;
 
     if (!s->limits.conserve || s->shapes[shape].accelerator)
         return false;
     for (uint32_t i = 0; i < s->n_offers; i++) {
-        const struct sn_type *type = &s->types[s->offers[i].type];
+        const struct pb_type *type = &s->types[s->offers[i].type];
 
         if (!type->accelerator && type->max > 0 &&
             type->unavailable != REASON_TYPE_DISABLED &&
@@ -169,10 +169,10 @@ static uint8_t source_rank(enum demand_source s)
 /* Order of what may share a want; 0: it may. */
 static int bundle_compare(const void *ctx, uint32_t a, uint32_t b)
 {
-    const struct snapshot *s = ctx;
-    const struct sn_bundle *x = &s->bundles[a], *y = &s->bundles[b];
-    const struct sn_demand *dx = &s->demands[x->demand];
-    const struct sn_demand *dy = &s->demands[y->demand];
+    const struct problem *s = ctx;
+    const struct pb_bundle *x = &s->bundles[a], *y = &s->bundles[b];
+    const struct pb_demand *dx = &s->demands[x->demand];
+    const struct pb_demand *dy = &s->demands[y->demand];
     int r;
 
     r = ORDER(source_rank(dx->source), source_rank(dy->source));
@@ -181,8 +181,8 @@ static int bundle_compare(const void *ctx, uint32_t a, uint32_t b)
     if (r == 0)
         r = ORDER(x->n_alts, y->n_alts);
     for (uint32_t i = 0; r == 0 && i < x->n_alts; i++) {
-        const struct sn_alt *p = &s->alts[x->first_alt + i];
-        const struct sn_alt *q = &s->alts[y->first_alt + i];
+        const struct pb_alt *p = &s->alts[x->first_alt + i];
+        const struct pb_alt *q = &s->alts[y->first_alt + i];
 
         r = ORDER(p->shape, q->shape);
         if (r == 0)
@@ -194,14 +194,14 @@ static int bundle_compare(const void *ctx, uint32_t a, uint32_t b)
     return r;
 }
 
-static struct want *want_add(struct tables *t, uint32_t at)
+static struct group *group_add(struct tables *t, uint32_t at)
 {
-    const struct snapshot *s = t->s;
-    const struct sn_bundle *b = &s->bundles[t->bundles[at]];
-    const struct sn_demand *d = &s->demands[b->demand];
-    struct want *w = &t->wants[t->n_wants++];
+    const struct problem *s = t->s;
+    const struct pb_bundle *b = &s->bundles[t->bundles[at]];
+    const struct pb_demand *d = &s->demands[b->demand];
+    struct group *w = &t->groups[t->n_groups++];
 
-    *w = (struct want){
+    *w = (struct group){
         .first = at,
         .first_alt = b->first_alt,
         .n_alts = b->n_alts,
@@ -215,7 +215,7 @@ static struct want *want_add(struct tables *t, uint32_t at)
     return w;
 }
 
-static void want_grow(struct tables *t, struct want *w)
+static void group_grow(struct tables *t, struct group *w)
 {
     uint32_t b = t->bundles[w->first + w->n];
     int64_t since = t->s->demands[t->s->bundles[b].demand].since_ms;
@@ -224,14 +224,14 @@ static void want_grow(struct tables *t, struct want *w)
         w->since_ms = since;
     w->n++;
     w->count += t->s->bundles[b].count;
-    t->want_of[b] = (uint32_t)(w - t->wants);
+    t->group_of[b] = (uint32_t)(w - t->groups);
 }
 
-static int want_before(const void *ctx, uint32_t a, uint32_t b)
+static int group_before(const void *ctx, uint32_t a, uint32_t b)
 {
     const struct tables *t = ctx;
-    const struct snapshot *s = t->s;
-    const struct want *x = &t->wants[a], *y = &t->wants[b];
+    const struct problem *s = t->s;
+    const struct group *x = &t->groups[a], *y = &t->groups[b];
     uint32_t sx = s->alts[x->first_alt].shape;
     uint32_t sy = s->alts[y->first_alt].shape;
     int r;
@@ -252,7 +252,7 @@ static int want_before(const void *ctx, uint32_t a, uint32_t b)
 
 static void wants_loose(struct tables *t)
 {
-    const struct snapshot *s = t->s;
+    const struct problem *s = t->s;
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < s->n_bundles; i++)
@@ -260,18 +260,18 @@ static void wants_loose(struct tables *t)
             t->bundles[n++] = i;
     order_sort(t->bundles, n, bundle_compare, s, t->arena);
     for (uint32_t i = 0; i < n; i++) {
-        struct want *w = t->n_wants > 0 ? &t->wants[t->n_wants - 1] : NULL;
-        const struct sn_bundle *b = &s->bundles[t->bundles[i]];
+        struct group *w = t->n_groups > 0 ? &t->groups[t->n_groups - 1] : NULL;
+        const struct pb_bundle *b = &s->bundles[t->bundles[i]];
 
         if (w == NULL || b->count > UINT32_MAX - w->count ||
             bundle_compare(s, t->bundles[w->first], t->bundles[i]) != 0)
-            w = want_add(t, i);
-        want_grow(t, w);
+            w = group_add(t, i);
+        group_grow(t, w);
     }
-    t->n_loose = t->n_wants;
+    t->n_loose = t->n_groups;
     for (uint32_t i = 0; i < t->n_loose; i++)
         t->loose[i] = i;
-    order_sort(t->loose, t->n_loose, want_before, t, t->arena);
+    order_sort(t->loose, t->n_loose, group_before, t, t->arena);
 }
 
 /* ---- gangs */
@@ -285,7 +285,7 @@ static int gang_before(const void *ctx, uint32_t a, uint32_t b)
 {
     const struct tables *t = ctx;
     const struct gang *x = &t->gangs[a], *y = &t->gangs[b];
-    const struct sn_demand *d = t->s->demands;
+    const struct pb_demand *d = t->s->demands;
     int r;
 
     r = ORDER(x->side, y->side);
@@ -302,7 +302,7 @@ static int gang_before(const void *ctx, uint32_t a, uint32_t b)
 static int gang_want_before(const void *ctx, uint32_t a, uint32_t b)
 {
     const struct tables *t = ctx;
-    const struct snapshot *s = t->s;
+    const struct problem *s = t->s;
     uint32_t sx = s->alts[s->bundles[a].first_alt].shape;
     uint32_t sy = s->alts[s->bundles[b].first_alt].shape;
     int r = ORDER(s->shapes[sy].selector != 0, s->shapes[sx].selector != 0);
@@ -316,13 +316,13 @@ static int gang_want_before(const void *ctx, uint32_t a, uint32_t b)
 
 static void gang_add(struct tables *t, uint32_t demand, uint32_t at)
 {
-    const struct sn_demand *d = &t->s->demands[demand];
+    const struct pb_demand *d = &t->s->demands[demand];
     struct gang *g = &t->gangs[t->n_gangs++];
     uint64_t size = 0;
 
     *g = (struct gang){
         .demand = demand,
-        .first_want = t->n_wants,
+        .first_group = t->n_groups,
         .side = d->source == SOURCE_REQUEST ? SIDE_TOTAL : SIDE_FREE,
         .priority = d->priority,
     };
@@ -330,23 +330,23 @@ static void gang_add(struct tables *t, uint32_t demand, uint32_t at)
         t->bundles[at + i] = d->first_bundle + i;
     order_sort(t->bundles + at, d->n_bundles, gang_want_before, t, t->arena);
     for (uint32_t i = 0; i < d->n_bundles; i++) {
-        const struct sn_bundle *b = &t->s->bundles[t->bundles[at + i]];
+        const struct pb_bundle *b = &t->s->bundles[t->bundles[at + i]];
 
         size += b->count;
-        want_grow(t, want_add(t, at + i));
-        g->n_wants++;
+        group_grow(t, group_add(t, at + i));
+        g->n_groups++;
     }
     g->size = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;
 }
 
 static void wants_of_gangs(struct tables *t)
 {
-    const struct snapshot *s = t->s;
+    const struct problem *s = t->s;
     uint32_t at = 0, *order;
     struct gang *sorted;
 
-    for (uint32_t i = 0; i < t->n_wants; i++)
-        at += t->wants[i].n;
+    for (uint32_t i = 0; i < t->n_groups; i++)
+        at += t->groups[i].n;
     for (uint32_t i = 0; i < s->n_demands; i++) {
         if (!s->demands[i].gang || s->demands[i].n_bundles == 0)
             continue;
@@ -361,16 +361,16 @@ static void wants_of_gangs(struct tables *t)
     for (uint32_t i = 0; i < t->n_gangs; i++)
         sorted[i] = t->gangs[order[i]];
     t->gangs = sorted;
-    t->gang_of = ARENA_ARRAY(t->arena, uint32_t, t->n_wants);
-    memset(t->gang_of, 0xff, sizeof *t->gang_of * t->n_wants);
+    t->gang_of = ARENA_ARRAY(t->arena, uint32_t, t->n_groups);
+    memset(t->gang_of, 0xff, sizeof *t->gang_of * t->n_groups);
     for (uint32_t i = 0; i < t->n_gangs; i++)
-        for (uint32_t k = 0; k < sorted[i].n_wants; k++)
-            t->gang_of[sorted[i].first_want + k] = i;
+        for (uint32_t k = 0; k < sorted[i].n_groups; k++)
+            t->gang_of[sorted[i].first_group + k] = i;
 }
 
 static void offers_tried(struct tables *t)
 {
-    const struct snapshot *s = t->s;
+    const struct problem *s = t->s;
 
     t->tried = ARENA_ARRAY(t->arena, int64_t, s->n_offers);
     for (uint32_t i = 0; i < s->n_offers; i++) {
@@ -378,14 +378,14 @@ static void offers_tried(struct tables *t)
         t->failed = t->failed || s->offers[i].failed_ms > 0;
     }
     for (uint32_t i = 0; i < s->n_nodes; i++) {
-        const struct sn_node *n = &s->nodes[i];
+        const struct pb_node *n = &s->nodes[i];
 
         if (n->offer != NONE && n->created_ms > t->tried[n->offer])
             t->tried[n->offer] = n->created_ms;
     }
 }
 
-void tables_make(const struct snapshot *s, struct arena *arena,
+void tables_make(const struct problem *s, struct arena *arena,
                  struct tables *ret)
 {
     struct tables *t = ret;
@@ -400,9 +400,9 @@ void tables_make(const struct snapshot *s, struct arena *arena,
     offers_rank(t);
     offers_tried(t);
     t->bundles = ARENA_ARRAY(arena, uint32_t, s->n_bundles);
-    t->want_of = ARENA_ARRAY(arena, uint32_t, s->n_bundles);
-    memset(t->want_of, 0xff, sizeof *t->want_of * s->n_bundles);
-    t->wants = ARENA_ARRAY(arena, struct want, s->n_bundles);
+    t->group_of = ARENA_ARRAY(arena, uint32_t, s->n_bundles);
+    memset(t->group_of, 0xff, sizeof *t->group_of * s->n_bundles);
+    t->groups = ARENA_ARRAY(arena, struct group, s->n_bundles);
     t->loose = ARENA_ARRAY(arena, uint32_t, s->n_bundles);
     t->gangs = ARENA_ARRAY(arena, struct gang, s->n_demands);
     wants_loose(t);

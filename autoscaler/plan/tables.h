@@ -16,7 +16,7 @@ enum side { SIDE_TOTAL, SIDE_FREE, SIDES };
 
 /* Bundles with the same alternatives, side and priority.  Those of a gang
  * stay by themselves. */
-struct want {
+struct group {
     uint32_t first, n;      /* into tables.bundles */
     uint32_t count;         /* all of them */
     uint32_t first_alt, n_alts;
@@ -30,14 +30,14 @@ struct want {
 
 struct gang {
     uint32_t demand;
-    uint32_t first_want, n_wants;
+    uint32_t first_group, n_groups;
     enum side side;
     int32_t priority;
     uint32_t size;          /* bundles in all */
 };
 
 struct tables {
-    const struct snapshot *s;
+    const struct problem *s;
     struct arena *arena;
     struct needs *needs;          /* per shape */
     int64_t *hardness;            /* per shape: share of the largest node */
@@ -47,16 +47,16 @@ struct tables {
     uint32_t *offers;             /* best first, by policy, price, ... */
     uint32_t *offer_rank;         /* the inverse */
     int64_t *tried;               /* per offer: bought or failed last; 0 */
-    bool failed;                  /* any of them: cycle.h */
+    bool failed;                  /* any of them: failover.h */
     uint32_t *bundles;            /* bundle indices, want by want */
-    struct want *wants;
-    uint32_t n_wants;
+    struct group *groups;
+    uint32_t n_groups;
     uint32_t *loose;              /* wants of no gang, in serving order */
     uint32_t n_loose;
     struct gang *gangs;           /* in serving order */
     uint32_t n_gangs;
     uint32_t *gang_of;            /* per want, NONE */
-    uint32_t *want_of;            /* per bundle */
+    uint32_t *group_of;            /* per bundle */
     int8_t *fits;                 /* shape x type: -1 not known */
     int8_t *match;                /* selector x place: -1 not known */
     uint32_t n_places;            /* offers, then nodes */
@@ -65,7 +65,7 @@ struct tables {
 /* Does the policy look at how large nodes are rather than at their price? */
 bool tables_by_size(const struct tables *t);
 
-void tables_make(const struct snapshot *s, struct arena *arena,
+void tables_make(const struct problem *s, struct arena *arena,
                  struct tables *ret);
 
 /* Does the place (an offer, or n_offers + a node) satisfy the selector? */

@@ -11,7 +11,7 @@
 #ifndef STORE_KUBE_STATE_H
 #define STORE_KUBE_STATE_H
 
-#include "../wire/kube.h"
+#include "../wire/kube/kube.h"
 #include "mirror.h"
 
 /* 1 MiB each, as the API server allows: some ten thousand machines. */

@@ -22,7 +22,10 @@ struct column {
 };
 
 #define COLUMN(field, kind)                                                   \
-    { #field, kind, offsetof(struct machine, field),                          \
+    COLUMN_AS(field, #field, kind)
+/* A field whose column keeps the name that 0.1 gave it. */
+#define COLUMN_AS(field, name, kind)                                          \
+    { name, kind, offsetof(struct machine, field),                            \
       sizeof(((struct machine *)0)->field) }
 
 /* All of struct machine but its last part, which starts afresh with the
@@ -55,8 +58,8 @@ static const struct column columns[] = {
     COLUMN(needed_ms, I64),
     COLUMN(launch_count, U32),
     COLUMN(drain_accepted, BOOL),
-    COLUMN(shielded, BOOL),
-    COLUMN(holds, HEAP_TEXT),
+    COLUMN_AS(protected, "shielded", BOOL),
+    COLUMN_AS(previous, "holds", HEAP_TEXT),
 };
 #define N_COLUMNS ((int)(sizeof columns / sizeof columns[0]))
 

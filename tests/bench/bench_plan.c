@@ -6,7 +6,7 @@
  * The planner counts steps and knows no clock, so the budget in milliseconds
  * is turned into steps here, by the published rate of cover.h.
  */
-#include "../../autoscaler/plan/cover.h"
+#include "../../autoscaler/plan/cover/cover.h"
 #include "figures.h"
 
 #include <jansson.h>
@@ -20,7 +20,7 @@ enum { CPU, MEMORY, GPU, N_FIXED, N_MAX = 16 };
 struct input {
     struct cover_problem p;
     char names[N_MAX][64];
-    struct sn_column columns[N_MAX];
+    struct pb_column columns[N_MAX];
 };
 
 static void die(const char *what)
@@ -64,7 +64,7 @@ static void read_bins(struct input *in, const json_t *types, struct arena *a)
 {
     uint32_t n = (uint32_t)json_array_size(types);
     struct cover_bin *bins = ARENA_ARRAY(a, struct cover_bin, n);
-    uint32_t *group_max = ARENA_ARRAY(a, uint32_t, n);
+    uint32_t *family_max = ARENA_ARRAY(a, uint32_t, n);
 
     for (uint32_t t = 0; t < n; t++) {
         const json_t *type = json_array_get(types, t);
@@ -77,15 +77,15 @@ static void read_bins(struct input *in, const json_t *types, struct arena *a)
             json_number_value(json_object_get(type, "price")) * 1e6);
         bins[t].max = json_is_integer(max)
                           ? (uint32_t)json_integer_value(max) : UNLIMITED;
-        bins[t].group = t;
+        bins[t].family = t;
         bins[t].rank = (int32_t)t;
         bins[t].accelerator = row[GPU] > 0;
-        group_max[t] = UNLIMITED;
+        family_max[t] = UNLIMITED;
     }
     in->p.bins = bins;
     in->p.n_bins = n;
-    in->p.group_max = group_max;
-    in->p.n_groups = n;
+    in->p.family_max = family_max;
+    in->p.n_families = n;
 }
 
 static const uint64_t *allowed(const struct input *in, const json_t *types,
@@ -135,7 +135,7 @@ static void read_case(const char *file, struct arena *a, struct input *in)
             in, types, json_object_get(demand, "accelerator_types"), a);
     }
     for (uint32_t c = 0; c < in->p.n_columns; c++)
-        in->columns[c] = (struct sn_column){0, c == GPU, c == GPU};
+        in->columns[c] = (struct pb_column){0, c == GPU, c == GPU};
     max = json_object_get(root, "max_nodes");
     in->p.items = items;
     in->p.columns = in->columns;

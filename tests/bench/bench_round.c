@@ -20,13 +20,13 @@ static void die(const char *what)
 
 int main(int argc, char **argv)
 {
-    struct arena facts_arena = {0}, arena = {0};
+    struct arena snapshot_arena = {0}, arena = {0};
     double t0, make_ms = 1e300, first_ms = 1e300, full_ms = 0, first_cost = 0;
     uint64_t budget_ms = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
     int repeat = argc > 3 ? (int)strtol(argv[3], NULL, 10) : 3;
     uint64_t placed = 0, launched = 0, unplaced = 0;
-    struct snapshot *now = NULL;
-    struct facts *facts;
+    struct problem *now = NULL;
+    struct snapshot *snapshot;
     struct plan plan;
     json_error_t je;
     struct err err;
@@ -37,13 +37,13 @@ int main(int argc, char **argv)
     root = json_load_file(argv[1], 0, &je);
     if (!root)
         die(je.text);
-    if (codec_facts_read(root, &facts_arena, &facts, &err) != ST_OK)
+    if (codec_snapshot_read(root, &snapshot_arena, &snapshot, &err) != ST_OK)
         die(err.text);
     json_decref(root);
     for (int r = 0; r < repeat; r++) {
         arena_reset(&arena);
         t0 = now_ms();
-        if (snapshot_make(facts, &arena, &now, &err) != ST_OK)
+        if (problem_make(snapshot, &arena, &now, &err) != ST_OK)
             die(err.text);
         t0 = now_ms() - t0;
         make_ms = t0 < make_ms ? t0 : make_ms;
@@ -75,6 +75,6 @@ int main(int argc, char **argv)
            (double)plan.bound_micros_hour / 1e6, first_cost, make_ms, first_ms,
            full_ms, peak_rss_kib());
     arena_done(&arena);
-    arena_done(&facts_arena);
+    arena_done(&snapshot_arena);
     return 0;
 }

@@ -139,7 +139,7 @@ struct call *bench_list(struct bench *b)
 struct call *bench_launch_new(struct bench *b, uint32_t count,
                               const char *request)
 {
-    const struct fact_type *t = &b->types[0].fact;
+    const struct snap_type *t = &b->types[0].fact;
     struct call *c = call_new(b->p, CALL_LAUNCH, 1);
     c->type = arena_strdup(&c->arena, t->name);
     c->zone = arena_strdup(&c->arena, t->offers[0].zone);

@@ -68,8 +68,8 @@ static void type_add(struct bench *b, const char *name)
     if (b->config.n_types == TYPES_MAX)
         die("too many types", "");
     uint32_t i = b->config.n_types++;
-    struct fact_type *f = &b->types[i].fact;
-    *f = (struct fact_type){
+    struct snap_type *f = &b->types[i].fact;
+    *f = (struct snap_type){
         .name = name, .provider = b->conf.name, .machine = "", .pool = "",
         .resources.v = b->amounts[i], .labels.v = b->labels[i],
         .max = UNLIMITED, .hosts = 1, .offers = b->offers[i], .n_offers = 1};
@@ -80,7 +80,7 @@ static void type_add(struct bench *b, const char *name)
 static void type_detail(struct bench *b, int opt, const char *arg)
 {
     struct conf_type *c = type_now(b);
-    struct fact_type *f = &c->fact;
+    struct snap_type *f = &c->fact;
     uint32_t i = b->config.n_types - 1;
     const char *value, *key;
     switch (opt) {

@@ -20,7 +20,7 @@ struct bench {
     struct conf_provider conf;
     struct conf_pair options[OPTIONS_MAX];
     struct conf_type types[TYPES_MAX];
-    struct fact_offer offers[TYPES_MAX][8];
+    struct snap_offer offers[TYPES_MAX][8];
     struct qty amounts[TYPES_MAX][8];
     struct pair labels[TYPES_MAX][8];
     struct conf_pair type_options[TYPES_MAX][16];

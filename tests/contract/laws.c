@@ -30,7 +30,7 @@ static void law_empty(struct bench *b)
 static void law_launch(struct bench *b)
 {
     const char *id = bench_request(b);
-    const struct fact_type *t = &b->types[0].fact;
+    const struct snap_type *t = &b->types[0].fact;
     if (!bench_insist(b, 1, id, 5) || !bench_settles(b, id, 1))
         return;
     struct call *c = bench_list(b);

@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         p++;
     }
     for (uint32_t i = 0; c && i < c->n_types; i++) {
-        const struct fact_type *t = &c->types[i].fact;
+        const struct snap_type *t = &c->types[i].fact;
         assert(t->name && t->provider && t->machine && t->pool);
         assert(t->min <= t->max && t->n_offers > 0 && t->hosts > 0);
         for (uint32_t j = 0; j < t->resources.n; j++)

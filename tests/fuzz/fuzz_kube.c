@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../autoscaler/wire/kube_split.h"
-#include "../../autoscaler/wire/pods_inside.h"
+#include "../../autoscaler/wire/kube/split.h"
+#include "../../autoscaler/wire/pods/inside.h"
 
 static const char *const schedulers[] = { "default-scheduler" };
 static const char *const zones[] = { "z1", "z2" };
@@ -35,17 +35,17 @@ static bool object(void *store, const char *text, size_t n)
     return true;
 }
 
-static uint64_t check(const struct head_view *v)
+static uint64_t check(const struct source_view *v)
 {
     uint64_t h = v->n_nodes;
 
     for (uint32_t i = 0; i < v->n_nodes; i++) {
-        const struct head_node *n = &v->nodes[i];
-        bool lost = !n->available.n && n->status != HEAD_IDLE &&
-                    n->status != HEAD_RUNNING;
+        const struct source_node *n = &v->nodes[i];
+        bool lost = !n->available.n && n->status != SOURCE_IDLE &&
+                    n->status != SOURCE_RUNNING;
         assert(lost || n->total.n == n->available.n);
-        assert(n->idle_ms == -1 || n->status == HEAD_IDLE ||
-               n->status == HEAD_UNREADY);
+        assert(n->idle_ms == -1 || n->status == SOURCE_IDLE ||
+               n->status == SOURCE_UNREADY);
         h = pods_hash(h * 31, n->node_id);
         for (uint32_t k = 0; k < n->available.n; k++) {
             assert(n->available.v[k].amount >= 0);
@@ -56,7 +56,7 @@ static uint64_t check(const struct head_view *v)
         h = pods_hash(h * 31, v->demands[d].id);
         assert(v->demands[d].n_bundles);
         for (uint32_t b = 0; b < v->demands[d].n_bundles; b++) {
-            const struct fact_bundle *x = &v->demands[d].bundles[b];
+            const struct snap_bundle *x = &v->demands[d].bundles[b];
             assert(x->n_alts && x->count);
             h = h * 31 + x->count;
             for (uint32_t k = 0; k < x->n_alts; k++)
@@ -65,7 +65,7 @@ static uint64_t check(const struct head_view *v)
         }
     }
     for (uint32_t i = 0; i < v->n_rays; i++) {
-        const struct head_guest *g = &v->rays[i];
+        const struct source_hosted *g = &v->rays[i];
         h = pods_hash(pods_hash(h * 31, g->name), g->cluster);
         for (uint32_t k = 0; k < g->offers.n; k++)
             h = pods_hash(h, g->offers.v[k].name) +
@@ -83,10 +83,9 @@ static uint64_t run(const char *data, size_t n, size_t step)
 {
     struct kube_split split;
     struct pods_store store;
-    struct arena arena = {0};
     struct err err = {0};
     struct qty own = { "CPU", 80000 };
-    struct fact_type t = { .name = "t", .resources = { &own, 1 } };
+    struct snap_type t = { .name = "t", .resources = { &own, 1 } };
     enum status s = ST_OK;
     int64_t due;
     uint64_t h;
@@ -100,12 +99,12 @@ static uint64_t run(const char *data, size_t n, size_t step)
     struct pods_view_in in = { .store = &store, .zones = { zones, 2 },
                                .reserve = true, .now_mono_ms = 100000,
                                .now_wall_ms = INT64_C(1800000000000) };
-    struct head_view *v = pods_view_make(&in, &arena, &due);
+    struct source_view *v = pods_view_make(&in, &due);
     h = check(v);
-    pods_type_fit(v, NULL, 0, &arena, &t);
+    pods_type_fit(v, NULL, 0, &v->arena, &t);
     pods_store_done(&store);
     assert(check(v) == h);  /* it needs the store no more */
-    arena_done(&arena);
+    source_view_unref(v);
     return h;
 }
 

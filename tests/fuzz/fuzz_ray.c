@@ -16,7 +16,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "../../autoscaler/wire/ray_head.h"
+#include "../../autoscaler/wire/ray/inside.h"
 #include "../unit/wire_proto.h"
 
 static uint64_t hash_text(uint64_t h, const char *s)
@@ -26,7 +26,7 @@ static uint64_t hash_text(uint64_t h, const char *s)
     return h * 31 + 7;
 }
 
-static uint64_t hash_demand(uint64_t h, const struct fact_demand *d)
+static uint64_t hash_demand(uint64_t h, const struct snap_demand *d)
 {
     h = hash_text(hash_text(h, d->owner), d->id) + d->source + d->strategy;
     assert(d->n_bundles > 0);
@@ -34,7 +34,7 @@ static uint64_t hash_demand(uint64_t h, const struct fact_demand *d)
         assert(d->bundles[b].n_alts > 0 && d->bundles[b].count > 0);
         h = h * 31 + d->bundles[b].count;
         for (uint32_t a = 0; a < d->bundles[b].n_alts; a++) {
-            const struct fact_alt *alt = &d->bundles[b].alts[a];
+            const struct snap_alt *alt = &d->bundles[b].alts[a];
             assert(alt->resources.n + alt->selector.n > 0);
             for (uint32_t i = 0; i < alt->resources.n; i++) {
                 assert(alt->resources.v[i].amount > 0);
@@ -52,13 +52,13 @@ static uint64_t hash_demand(uint64_t h, const struct fact_demand *d)
     return h;
 }
 
-static uint64_t hash_view(const struct head_view *v)
+static uint64_t hash_view(const struct source_view *v)
 {
     uint64_t h = hash_text(0, v->session) + (uint64_t)v->version;
     for (uint32_t i = 0; i < v->n_nodes; i++) {
-        const struct head_node *n = &v->nodes[i];
+        const struct source_node *n = &v->nodes[i];
         assert(n->total.n == n->available.n);
-        assert(n->idle_ms == -1 || n->status == HEAD_IDLE);
+        assert(n->idle_ms == -1 || n->status == SOURCE_IDLE);
         h = hash_text(hash_text(h, n->node_id), n->activity);
         for (uint32_t k = 0; k < n->total.n; k++) {
             assert(n->total.v[k].amount > 0);
@@ -80,14 +80,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     uint64_t hash[2];
     for (int i = 0; i < 2; i++) {
-        struct arena arena = { 0 }, scratch = { 0 };
-        struct head_view *view = NULL;
+        struct arena scratch = { 0 };
+        struct source_view *view = source_view_new();
         struct err err = { 0 };
-        enum status s = ray_view_parse(data, n, &scratch, &arena, &view, &err);
+        enum status s = ray_view_parse(data, n, &scratch, view, &err);
         assert(s == ST_OK || (s == ST_BROKEN && err.text[0]));
         arena_done(&scratch);  /* the view must not need it */
         hash[i] = s ? 0 : hash_view(view);
-        arena_done(&arena);
+        source_view_unref(view);
     }
     assert(hash[0] == hash[1]);
     return 0;

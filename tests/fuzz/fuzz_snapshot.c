@@ -23,9 +23,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     struct arena arena = {0};
     struct err err = {0};
-    struct facts *facts = NULL, *again = NULL;
-    struct snapshot *now = NULL, *then = NULL;
-    struct fact_bundle bundle = {0};
+    struct snapshot *snapshot = NULL, *again = NULL;
+    struct problem *now = NULL, *then = NULL;
+    struct snap_bundle bundle = {0};
     json_t *v = NULL, *w;
     char *before, *after;
 
@@ -37,11 +37,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
             fail("a bundle that was written is refused", &err);
         json_decref(w);
     }
-    if (codec_facts_read(v, &arena, &facts, &err) == ST_OK &&
-        snapshot_make(facts, &arena, &now, &err) == ST_OK) {
-        w = codec_facts_write(facts);
-        if (codec_facts_read(w, &arena, &again, &err) != ST_OK ||
-            snapshot_make(again, &arena, &then, &err) != ST_OK)
+    if (codec_snapshot_read(v, &arena, &snapshot, &err) == ST_OK &&
+        problem_make(snapshot, &arena, &now, &err) == ST_OK) {
+        w = codec_snapshot_write(snapshot);
+        if (codec_snapshot_read(w, &arena, &again, &err) != ST_OK ||
+            problem_make(again, &arena, &then, &err) != ST_OK)
             fail("facts that were written are refused", &err);
         json_decref(w);
         before = dump(now);

@@ -8,7 +8,7 @@
 #include <jansson.h>
 
 #include "../../autoscaler/model/amount.h"
-#include "../../autoscaler/model/facts.h"
+#include "../../autoscaler/model/snapshot.h"
 
 static json_t *qtys_json(struct qtys q)
 {

@@ -23,7 +23,7 @@
 #include <time.h>
 
 #include "../../autoscaler/base/clock.h"
-#include "../../autoscaler/wire/ray_head.h"
+#include "../../autoscaler/wire/ray/inside.h"
 #include "probe_json.h"
 
 static int64_t deadline_ms = 5000;
@@ -36,7 +36,7 @@ static json_t *pairs_json(struct pairs p)
     return o;
 }
 
-static json_t *demand_json(const struct fact_demand *d)
+static json_t *demand_json(const struct snap_demand *d)
 {
     json_t *bundles = json_array();
     for (uint32_t i = 0; i < d->n_bundles; i++) {
@@ -54,7 +54,7 @@ static json_t *demand_json(const struct fact_demand *d)
                      strategy_name(d->strategy), "bundles", bundles);
 }
 
-static json_t *node_json(const struct head_node *n)
+static json_t *node_json(const struct source_node *n)
 {
     static const char *const status[] = { "UNSPECIFIED", "RUNNING", "DEAD",
                                           "IDLE", "DRAINING" };
@@ -67,7 +67,7 @@ static json_t *node_json(const struct head_node *n)
                      pairs_json(n->labels));
 }
 
-static json_t *view_json(const struct head_view *v)
+static json_t *view_json(const struct source_view *v)
 {
     json_t *nodes = json_array(), *demands = json_array();
     for (uint32_t i = 0; i < v->n_nodes; i++)
@@ -100,17 +100,15 @@ static int failed(const struct err *e, size_t flags)
 
 static int do_read(struct ray_head *h, int times, size_t flags)
 {
-    struct arena arena = { 0 };
-    struct head_view *view = NULL;
+    struct source_view *view = NULL;
     struct err err = { 0 };
     enum status s = ST_OK;
     for (int i = 0; i < times && !s; i++) {
-        arena_reset(&arena);
-        s = ray_head_read(h, &arena, clock_mono_ms() + deadline_ms, &view,
-                          &err);
+        source_view_unref(view);
+        s = ray_head_read(h, clock_mono_ms() + deadline_ms, &view, &err);
     }
     int rc = s ? failed(&err, flags) : print(view_json(view), flags);
-    arena_done(&arena);
+    source_view_unref(view);
     return rc;
 }
 
@@ -144,27 +142,27 @@ static int do_report(struct ray_head *h, json_t *in, size_t flags)
 {
     struct arena arena = { 0 };
     struct err err = { 0 };
-    struct head_view *view;
-    enum status s = ray_head_read(h, &arena, clock_mono_ms() + deadline_ms,
-                                  &view, &err);
+    struct source_view *view;
+    enum status s = ray_head_read(h, clock_mono_ms() + deadline_ms, &view,
+                                  &err);
     if (!s) {
         json_t *p = json_object_get(in, "pending"), *o;
         json_t *f = json_object_get(in, "failed");
         size_t i;
-        struct head_pending *pending =
-            ARENA_ARRAY(&arena, struct head_pending, json_array_size(p));
-        struct head_failed *fails =
-            ARENA_ARRAY(&arena, struct head_failed, json_array_size(f));
+        struct source_pending *pending =
+            ARENA_ARRAY(&arena, struct source_pending, json_array_size(p));
+        struct source_failed *fails =
+            ARENA_ARRAY(&arena, struct source_failed, json_array_size(f));
         json_array_foreach(p, i, o)
-            pending[i] = (struct head_pending){
+            pending[i] = (struct source_pending){
                 str(o, "type"), str(o, "machine"), str(o, "id"),
                 str(o, "address"), str(o, "detail") };
         json_array_foreach(f, i, o)
-            fails[i] = (struct head_failed){
+            fails[i] = (struct source_failed){
                 str(o, "type"), str(o, "machine"), str(o, "reason"),
                 num(o, "start_s"), num(o, "failed_s"),
                 (uint32_t)num(o, "count") };
-        struct head_report r = {
+        struct source_report r = {
             .seen_version = view->version,
             .version = clock_wall_ms(),
             .pending = pending,
@@ -185,14 +183,15 @@ static int do_report(struct ray_head *h, json_t *in, size_t flags)
     }
     int rc = s ? failed(&err, flags)
                : print(json_pack("{sb}", "reported", 1), flags);
+    source_view_unref(view);
     arena_done(&arena);
     return rc;
 }
 
 static int do_parse(const char *path, int times)
 {
-    struct arena scratch = { 0 }, arena = { 0 };
-    struct head_view *view = NULL;
+    struct arena scratch = { 0 };
+    struct source_view *view = NULL;
     struct err err = { 0 };
     size_t cap = (size_t)64 << 20;
     char *bytes = malloc(cap);
@@ -205,16 +204,17 @@ static int do_parse(const char *path, int times)
     enum status s = ST_OK;
     for (int i = 0; i < times && !s; i++) {
         arena_reset(&scratch);
-        arena_reset(&arena);
-        s = ray_view_parse(bytes, n, &scratch, &arena, &view, &err);
+        source_view_unref(view);
+        view = source_view_new();
+        s = ray_view_parse(bytes, n, &scratch, view, &err);
     }
     double ms = (double)(clock() - start) * 1000 / CLOCKS_PER_SEC / times;
     fprintf(stderr, "%zu bytes, %.3f ms CPU each, %zu bytes of view, "
-            "%zu of scratch\n", n, ms, arena.used, scratch.used);
+            "%zu of scratch\n", n, ms, view->arena.used, scratch.used);
     int rc = s ? failed(&err, JSON_INDENT(2))
                : times > 1 ? 0 : print(view_json(view), JSON_INDENT(2));
     arena_done(&scratch);
-    arena_done(&arena);
+    source_view_unref(view);
     free(bytes);
     return rc;
 }

@@ -20,13 +20,13 @@
 #include <unistd.h>
 
 #include "../../autoscaler/base/clock.h"
-#include "../../autoscaler/wire/kube.h"
-#include "../../autoscaler/wire/pods.h"
+#include "../../autoscaler/wire/kube/kube.h"
+#include "../../autoscaler/wire/pods/pods.h"
 #include "../integration/probe_json.h"
 
-static json_t *demand_json(const struct head_view *v, uint32_t ix)
+static json_t *demand_json(const struct source_view *v, uint32_t ix)
 {
-    const struct fact_demand *d = &v->demands[ix];
+    const struct snap_demand *d = &v->demands[ix];
     json_t *bundles = json_array(), *pods = json_array();
     const struct pods_ref *refs;
     uint32_t n;
@@ -34,7 +34,7 @@ static json_t *demand_json(const struct head_view *v, uint32_t ix)
     for (uint32_t i = 0; i < d->n_bundles; i++) {
         json_t *alts = json_array();
         for (uint32_t k = 0; k < d->bundles[i].n_alts; k++) {
-            const struct fact_alt *a = &d->bundles[i].alts[k];
+            const struct snap_alt *a = &d->bundles[i].alts[k];
             json_t *tol = json_array();
             for (uint32_t t = 0; t < a->tolerations.n; t++)
                 json_array_append_new(tol, json_string(
@@ -55,7 +55,7 @@ static json_t *demand_json(const struct head_view *v, uint32_t ix)
                      "bundles", bundles, "pods", pods);
 }
 
-static json_t *node_json(const struct head_node *n)
+static json_t *node_json(const struct source_node *n)
 {
     static const char *const status[] = {"?", "running", "dead", "idle",
                                          "draining", "unready"};
@@ -75,7 +75,7 @@ static json_t *node_json(const struct head_node *n)
                      "taints", taints);
 }
 
-static uint64_t pending(const struct head_view *v)
+static uint64_t pending(const struct source_view *v)
 {
     uint64_t n = 0;
 
@@ -109,7 +109,7 @@ static void line(json_t *o)
     json_decref(o);
 }
 
-static void view_line(const struct head_view *v, bool brief)
+static void view_line(const struct source_view *v, bool brief)
 {
     json_t *o = json_pack("{sIsIsIsIsI}", "pending", (json_int_t)pending(v),
                           "n_nodes", (json_int_t)v->n_nodes, "n_demands",
@@ -161,7 +161,7 @@ static int one_call(const char *kubeconfig, char **argv, int n)
 
 int main(int argc, char **argv)
 {
-    struct kube_head_opts o = { .kubeconfig = "", .context = "" };
+    struct kube_source_opts o = { .kubeconfig = "", .context = "" };
     const char *space = NULL, *zones[16];
     int64_t deadline = 500;
     bool brief = false, call = false;
@@ -199,31 +199,29 @@ int main(int argc, char **argv)
     if (call)
         return optind + 2 > argc ? 2 : one_call(o.kubeconfig, argv + optind,
                                                 argc - optind);
-    if (kube_head_new(&o, &h, &err) != ST_OK) {
+    if (kube_source_new(&o, &h, &err) != ST_OK) {
         line(json_pack("{ssss}", "status", status_name(err.status), "error",
                        err.text));
         return 1;
     }
     for (;;) {
         struct pollfd in = { .fd = 0, .events = POLLIN };
-        struct arena arena = {0};
-        struct head_view *v = NULL;
-        enum status s = kube_head_ops.read(h, &arena,
-                                           clock_mono_ms() + deadline, &v,
-                                           &err);
+        struct source_view *v = NULL;
+        enum status s = kube_source_ops.read(h, clock_mono_ms() + deadline, &v,
+                                             &err);
         if (s != ST_OK)
             line(json_pack("{ssssss}", "status", status_name(s), "error",
                            err.text, "code", err.code));
         else if (v)
             view_line(v, brief);
-        arena_done(&arena);
+        source_view_unref(v);
         if (s != ST_OK)
             usleep(100000);
         char byte;
         if (poll(&in, 1, 0) > 0 && read(0, &byte, 1) <= 0)
             break;
     }
-    kube_head_ops.stop(h);
-    kube_head_ops.free(h);
+    kube_source_ops.stop(h);
+    kube_source_ops.free(h);
     return 0;
 }

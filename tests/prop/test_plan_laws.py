@@ -200,18 +200,18 @@ def left_of(plan):
     return sum(b["waiting"] for b in plan["bundles"])
 
 
-def advice_is_taken(s, rng):
-    """With the advice of a longer thought a plan is at least as good; when the
+def proposed_nodes_are_bought(s, rng):
+    """With the nodes that a longer look proposes a plan is at least as good; when the
     demand has changed it is still sound, and buys nothing for nobody."""
     global budget
     budget = "20ms"
-    thought = plan_of(s)
+    longer = plan_of(s)
     budget = "0"
     plain = plan_of(s)
-    s = dict(s, advice=[
+    s = dict(s, proposed=[
         {"type": l["type"], "zone": l["zone"], "spot": l["spot"],
          "count": l["count"], "holds": worlds.holds_of(l)}
-        for l in thought["launches"] if l["holds"]])
+        for l in longer["launches"] if l["holds"]])
     taken = plan_of(s)
     bad = check_plan.check(s, taken)
     assert not bad, "; ".join(bad[:5])
@@ -229,8 +229,8 @@ def advice_is_taken(s, rng):
     assert not idle, f"for nobody: {idle}"
 
 
-def test_advice_is_taken():
-    every_world(advice_is_taken)
+def test_proposed_nodes_are_bought():
+    every_world(proposed_nodes_are_bought)
     assert WORLDS < 200 or SEEN["cheaper"], "never any better"
 
 
@@ -276,7 +276,7 @@ def test_another_offer():
 
 
 LAWS = (sound, order_does_not_matter, settles, joined_is_as_good,
-        less_buys_nothing, advice_is_taken)
+        less_buys_nothing, proposed_nodes_are_bought)
 FOUND = sorted(glob.glob(os.path.join(TESTS, "prop/found/*.json")))
 
 

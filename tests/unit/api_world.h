@@ -38,26 +38,26 @@ static inline struct pairs world_accel(struct arena *a, const char *name)
     return (struct pairs){v, 1};
 }
 
-static inline struct fact_type world_type(struct arena *a, const char *name,
+static inline struct snap_type world_type(struct arena *a, const char *name,
                                           struct qtys q, int64_t micros,
                                           uint32_t max, int64_t boot_ms)
 {
-    struct fact_offer *o = ARENA_NEW(a, struct fact_offer);
+    struct snap_offer *o = ARENA_NEW(a, struct snap_offer);
 
-    *o = (struct fact_offer){.zone = "", .price_micros_hour = micros,
+    *o = (struct snap_offer){.zone = "", .price_micros_hour = micros,
                              .room = UNLIMITED};
-    return (struct fact_type){.name = name, .provider = "sim", .machine = "",
+    return (struct snap_type){.name = name, .provider = "sim", .machine = "",
                               .pool = "", .resources = q, .max = max,
                               .idle_timeout_ms = -1, .boot_ms = boot_ms,
                               .hosts = 1, .offers = o, .n_offers = 1};
 }
 
-static inline struct fact_node world_node(const char *id,
-                                          const struct fact_type *t,
+static inline struct snap_node world_node(const char *id,
+                                          const struct snap_type *t,
                                           enum machine_state state,
                                           int64_t idle_ms)
 {
-    return (struct fact_node){
+    return (struct snap_node){
         .id = id, .type = t->name, .zone = "", .state = state,
         .total = state == STATE_READY ? t->resources : (struct qtys){0},
         .available = state == STATE_READY ? t->resources : (struct qtys){0},
@@ -70,11 +70,11 @@ static inline struct fact_node world_node(const char *id,
 
 /* Types cpu (max 4), t4 (max 2), k80 (boot time not known); nodes: the head, a
  * ready idle cpu-1, a ready t4-1 and a starting t4-2. */
-static inline struct facts *world_facts(struct arena *a)
+static inline struct snapshot *world_snapshot(struct arena *a)
 {
-    struct facts *f = ARENA_NEW(a, struct facts);
-    struct fact_type *t = ARENA_ARRAY(a, struct fact_type, 3);
-    struct fact_node *n = ARENA_ARRAY(a, struct fact_node, 4);
+    struct snapshot *f = ARENA_NEW(a, struct snapshot);
+    struct snap_type *t = ARENA_ARRAY(a, struct snap_type, 3);
+    struct snap_node *n = ARENA_ARRAY(a, struct snap_node, 4);
 
     t[0] = world_type(a, "cpu", world_shape(a, 8, 32, 0), 270000, 4, 60000);
     t[1] = world_type(a, "t4", world_shape(a, 8, 30, 1), 730000, 2, 90000);
@@ -83,25 +83,25 @@ static inline struct facts *world_facts(struct arena *a)
     t[2].labels = world_accel(a, "K80");
     n[0] = world_node("head", &t[0], STATE_READY, -1);
     n[0].type = "";
-    n[0].head = n[0].foreign = true;
+    n[0].head = n[0].unmanaged = true;
     n[0].ray_id = "aabbcc";
     n[1] = world_node("cpu-1", &t[0], STATE_READY, 12000);
     n[2] = world_node("t4-1", &t[1], STATE_READY, 5000);
     n[2].ray_id = "ddeeff";
     n[3] = world_node("t4-2", &t[1], STATE_STARTING, -1);
     n[3].note = "booting \"quoted\" \xff\x01 end";
-    *f = (struct facts){.cluster = "test", .now_ms = WORLD_NOW,
-                        .head_fresh = true, .limits = fact_limits_default,
+    *f = (struct snapshot){.cluster = "test", .now_ms = WORLD_NOW,
+                        .sources_fresh = true, .limits = snap_limits_default,
                         .types = t, .n_types = 3, .nodes = n, .n_nodes = 4};
     f->limits.max_nodes = 20;
     return f;
 }
 
 /* Adds a request of an owner, given as JSON bundles. */
-static inline void world_ask(struct arena *a, struct facts *f,
+static inline void world_ask(struct arena *a, struct snapshot *f,
                              const char *owner, const char *body)
 {
-    struct fact_demand *d = ARENA_ARRAY(a, struct fact_demand,
+    struct snap_demand *d = ARENA_ARRAY(a, struct snap_demand,
                                         f->n_demands + 1);
     struct err err;
     json_t *v = NULL;
@@ -139,11 +139,11 @@ static inline struct status_page *world_page_new(void)
 /* The snapshot and the plan of the page's facts. */
 static inline void world_plan(struct status_page *p)
 {
-    struct snapshot *s;
+    struct problem *s;
     struct plan *plan = ARENA_NEW(&p->arena, struct plan);
     struct err err;
 
-    if (snapshot_make(p->facts, &p->arena, &s, &err) != ST_OK)
+    if (problem_make(p->snapshot, &p->arena, &s, &err) != ST_OK)
         abort();
     planner_run(s, 0, &p->arena, plan);
     p->now = s;

@@ -30,7 +30,7 @@ struct rig {
     struct conf_provider provider;
     struct conf_type types[RIG_TYPES];
     struct conf_pair options[RIG_OPTIONS];
-    struct fact_offer offers[RIG_TYPES][3];
+    struct snap_offer offers[RIG_TYPES][3];
     struct qty gpus[RIG_TYPES];
     struct pair accel[RIG_TYPES];
     struct buf errors;
@@ -94,7 +94,7 @@ static inline struct conf_type *rig_type(struct rig *r, const char *name,
 {
     uint32_t i = r->config.n_types++;
     struct conf_type *t = &r->types[i];
-    struct fact_type *f = &t->fact;
+    struct snap_type *f = &t->fact;
     f->name = name;
     f->provider = "cloud";
     f->max = UNLIMITED;

@@ -17,7 +17,7 @@
 
 /* ---- a snapshot as text */
 
-static inline void dump_labels(struct buf *b, const struct snapshot *s,
+static inline void dump_labels(struct buf *b, const struct problem *s,
                                uint32_t first, uint32_t n)
 {
     for (uint32_t i = first; i < first + n; i++)
@@ -25,12 +25,12 @@ static inline void dump_labels(struct buf *b, const struct snapshot *s,
     buf_str(b, "\n");
 }
 
-static inline char *dump(const struct snapshot *s)
+static inline char *dump(const struct problem *s)
 {
     struct buf b;
 
     buf_init(&b, (size_t)1 << 30);
-    buf_printf(&b, "now %" PRId64 " fresh %d\n", s->now_ms, s->head_fresh);
+    buf_printf(&b, "now %" PRId64 " fresh %d\n", s->now_ms, s->sources_fresh);
     buf_printf(&b,
                "limits %u %" PRId64 " %" PRId64 " %u %" PRId64 " %d %d %d\n",
                s->limits.max_nodes, s->limits.idle_timeout_ms,
@@ -44,7 +44,7 @@ static inline char *dump(const struct snapshot *s)
         buf_printf(&b, " %d", (int)s->limits.end_order[i]);
     buf_str(&b, "\n");
     for (uint32_t i = 0; i < s->n_queues; i++) {
-        const struct sn_queue *q = &s->queues[i];
+        const struct pb_queue *q = &s->queues[i];
         buf_printf(&b, "queue %u %u %" PRId64 " %" PRId64 " %u %d %" PRId64
                    " %" PRId64 " %u\n", i, q->name, q->gpus, q->cpus,
                    q->nodes, q->priority, q->used_gpus, q->used_cpus,
@@ -58,13 +58,13 @@ static inline char *dump(const struct snapshot *s)
     for (uint32_t i = 0; i < s->n_rows; i++) {
         buf_printf(&b, "row %u", i);
         for (uint32_t c = 0; c < s->n_columns; c++)
-            buf_printf(&b, " %" PRId64, sn_row(s, i)[c]);
+            buf_printf(&b, " %" PRId64, pb_row(s, i)[c]);
         buf_str(&b, "\n");
     }
     for (uint32_t i = 0; i < s->n_selectors; i++) {
         buf_printf(&b, "selector %u", i);
         for (uint32_t j = 0; j < s->selectors[i].n_terms; j++) {
-            const struct sn_term *t =
+            const struct pb_term *t =
                 &s->terms[s->selectors[i].first_term + j];
             buf_printf(&b, " %u %d(", t->key, (int)t->op);
             for (uint32_t k = 0; k < t->n_values; k++)
@@ -72,7 +72,7 @@ static inline char *dump(const struct snapshot *s)
             buf_str(&b, ")");
         }
         for (uint32_t j = 0; j < s->selectors[i].n_tolerations; j++) {
-            const struct sn_toleration *t =
+            const struct pb_toleration *t =
                 &s->tolerations[s->selectors[i].first_toleration + j];
             buf_printf(&b, " ~%u %d %u %d", t->key, (int)t->op, t->value,
                        (int)t->effect);
@@ -84,14 +84,14 @@ static inline char *dump(const struct snapshot *s)
         buf_printf(&b, "shape %u %u %u %d\n", i, s->shapes[i].row,
                    s->shapes[i].selector, s->shapes[i].accelerator);
     for (uint32_t i = 0; i < s->n_demands; i++) {
-        const struct sn_demand *d = &s->demands[i];
+        const struct pb_demand *d = &s->demands[i];
         buf_printf(&b, "queue %u ", d->queue);
         buf_printf(&b, "demand %u %d %d %d %u %u %d %" PRId64 " %u %u\n", i,
                    (int)d->source, (int)d->strategy, d->gang, d->owner, d->id,
                    d->priority, d->since_ms, d->first_bundle, d->n_bundles);
     }
     for (uint32_t i = 0; i < s->n_bundles; i++) {
-        const struct sn_bundle *x = &s->bundles[i];
+        const struct pb_bundle *x = &s->bundles[i];
         buf_printf(&b, "bundle %u %u %u %u:", i, x->demand, x->first_alt,
                    x->count);
         for (uint32_t k = 0; k < x->n_alts; k++)
@@ -100,7 +100,7 @@ static inline char *dump(const struct snapshot *s)
         buf_str(&b, "\n");
     }
     for (uint32_t i = 0; i < s->n_types; i++) {
-        const struct sn_type *t = &s->types[i];
+        const struct pb_type *t = &s->types[i];
         buf_printf(&b,
                    "type %u %u %u %u %u %u %u %" PRId64 " %" PRId64
                    " %d %d %d %u %u\n",
@@ -110,21 +110,21 @@ static inline char *dump(const struct snapshot *s)
                    t->n_offers);
     }
     for (uint32_t i = 0; i < s->n_offers; i++) {
-        const struct sn_offer *o = &s->offers[i];
+        const struct pb_offer *o = &s->offers[i];
         buf_printf(&b, "offer %u %u %u %d %d %" PRId64 " %" PRId64 " %d %u:", i,
                    o->type, o->zone, o->spot, o->price_estimated,
-                   o->price_micros_hour, o->set_aside_until_ms,
-                   (int)o->set_aside_for, o->room);
+                   o->price_micros_hour, o->backoff_until_ms,
+                   (int)o->backoff_for, o->room);
         buf_printf(&b, " failed %" PRId64 " idle %" PRId64, o->failed_ms,
                    o->idle_timeout_ms);
         dump_labels(&b, s, o->first_label, o->n_labels);
     }
     for (uint32_t i = 0; i < s->n_nodes; i++) {
-        const struct sn_node *n = &s->nodes[i];
+        const struct pb_node *n = &s->nodes[i];
         buf_printf(&b,
                    "node %u %u %u %u %d%d%d%d%d %d %u %u %" PRId64 " %" PRId64
                    " %" PRId64 " %" PRId64 " %d %" PRId64 " [",
-                   i, n->id, n->type, n->offer, n->head, n->foreign,
+                   i, n->id, n->type, n->offer, n->head, n->unmanaged,
                    n->outdated, n->spot, n->template_room, (int)n->state,
                    n->total, n->available, n->idle_ms, n->since_ms,
                    n->created_ms, n->price_micros_hour, (int)n->hold,
@@ -132,7 +132,7 @@ static inline char *dump(const struct snapshot *s)
         for (uint32_t d = 0; d < n->n_devices; d++)
             buf_printf(&b, " %u:%d", s->devices[n->first_device + d].column,
                        s->devices[n->first_device + d].free);
-        buf_printf(&b, "] %u %u %" PRId64 " %" PRId64, n->unit, n->queue,
+        buf_printf(&b, "] %u %u %" PRId64 " %" PRId64, n->host_group, n->queue,
                    n->idle_timeout_ms, n->progress_ms);
         dump_labels(&b, s, n->first_label, n->n_labels);
     }
@@ -235,9 +235,9 @@ static inline struct tolerations rnd_tolerations(struct rnd *r)
     return (struct tolerations){v, n};
 }
 
-static inline struct fact_alt rnd_alt(struct rnd *r, bool later)
+static inline struct snap_alt rnd_alt(struct rnd *r, bool later)
 {
-    struct fact_alt a = {.resources = rnd_resources(r, true, false)};
+    struct snap_alt a = {.resources = rnd_resources(r, true, false)};
     struct term *t = ARENA_ARRAY(r->a, struct term, 4);
     uint32_t n = rnd_below(r, 3);
 
@@ -258,23 +258,23 @@ static inline struct fact_alt rnd_alt(struct rnd *r, bool later)
     return a;
 }
 
-static inline struct fact_demand rnd_demand(struct rnd *r)
+static inline struct snap_demand rnd_demand(struct rnd *r)
 {
-    struct fact_demand d = {
+    struct snap_demand d = {
         .source = (enum demand_source)rnd_below(r, 5),
         .owner = RND_ONE_OF(r, "ray", "train-42", "default"),
         .id = RND_ONE_OF(r, "", "pg1", "pg2"),
         .queue = RND_ONE_OF(r, "", "", "q0", "q1", "nope"),
         .since_ms = rnd_below(r, 3) * 1000,
         .priority = (int32_t)rnd_below(r, 3) - 1};
-    struct fact_bundle *b;
+    struct snap_bundle *b;
 
     d.n_bundles = 1 + rnd_below(r, 4);
-    b = ARENA_ARRAY(r->a, struct fact_bundle, d.n_bundles);
+    b = ARENA_ARRAY(r->a, struct snap_bundle, d.n_bundles);
     if (rnd_below(r, 3) == 0)
         d.strategy = (enum strategy)rnd_below(r, 5);
     for (uint32_t i = 0; i < d.n_bundles; i++) {
-        struct fact_alt *alts = ARENA_ARRAY(r->a, struct fact_alt, 3);
+        struct snap_alt *alts = ARENA_ARRAY(r->a, struct snap_alt, 3);
 
         if (i > 0 && rnd_below(r, 3) == 0) {
             b[i] = b[rnd_below(r, i)];  /* some are equal */
@@ -291,16 +291,16 @@ static inline struct fact_demand rnd_demand(struct rnd *r)
 }
 
 /* The same but for one small thing, for the last ties of an order. */
-static inline struct fact_demand rnd_twin(struct rnd *r,
-                                          const struct fact_demand *of)
+static inline struct snap_demand rnd_twin(struct rnd *r,
+                                          const struct snap_demand *of)
 {
-    struct fact_demand d = *of;
-    struct fact_bundle *b =
+    struct snap_demand d = *of;
+    struct snap_bundle *b =
         arena_copy(r->a, d.bundles, d.n_bundles * sizeof *b);
-    struct fact_bundle *last = &b[d.n_bundles - 1];
+    struct snap_bundle *last = &b[d.n_bundles - 1];
 
     if (last->n_alts > 1 && rnd_below(r, 2)) {
-        struct fact_alt *a =
+        struct snap_alt *a =
             arena_copy(r->a, last->alts, last->n_alts * sizeof *a);
 
         a[last->n_alts - 1].after_ms += 1000;
@@ -312,11 +312,11 @@ static inline struct fact_demand rnd_twin(struct rnd *r,
     return d;
 }
 
-static inline struct fact_type rnd_type(struct rnd *r, uint32_t i)
+static inline struct snap_type rnd_type(struct rnd *r, uint32_t i)
 {
     static const char *const zones[] = {"", "a", "b"};
-    struct fact_offer *o = ARENA_ARRAY(r->a, struct fact_offer, 6);
-    struct fact_type t = {
+    struct snap_offer *o = ARENA_ARRAY(r->a, struct snap_offer, 6);
+    struct snap_type t = {
         .name = arena_printf(r->a, "type-%u", (i * 7) % 101),
         .provider = "sim", .machine = "", .pool = "",
         .resources = rnd_resources(r, false, false), .labels = rnd_labels(r),
@@ -329,26 +329,26 @@ static inline struct fact_type rnd_type(struct rnd *r, uint32_t i)
 
     for (uint32_t z = 0; z < 6; z++)
         if (rnd_below(r, 3) == 0 || (z == 5 && t.n_offers == 0))
-            o[t.n_offers++] = (struct fact_offer){
+            o[t.n_offers++] = (struct snap_offer){
                 .zone = zones[z / 2], .spot = z % 2,
                 .price_micros_hour =
                     rnd_below(r, 3) ? (int64_t)rnd_below(r, 40000000) : -1,
                 .idle_timeout_ms = rnd_below(r, 2) ? 0 : 777,
                 .room = rnd_below(r, 2) ? UNLIMITED : rnd_below(r, 9),
-                .set_aside_until_ms = rnd_below(r, 2) ? 0 : 1234567,
+                .backoff_until_ms = rnd_below(r, 2) ? 0 : 1234567,
                 .failed_ms = rnd_below(r, 2) ? 0 : 1234000,
-                .set_aside_for = rnd_below(r, 2) ? ST_OK : ST_STOCKOUT};
+                .backoff_for = rnd_below(r, 2) ? ST_OK : ST_STOCKOUT};
     t.offers = o;
     return t;
 }
 
-static inline struct fact_node rnd_node(struct rnd *r, uint32_t i)
+static inline struct snap_node rnd_node(struct rnd *r, uint32_t i)
 {
-    struct fact_node n = {
+    struct snap_node n = {
         .id = arena_printf(r->a, "node-%u", (i * 13) % 211),
         .type = arena_printf(r->a, "type-%u", (rnd_below(r, 9) * 7) % 101),
         .zone = RND_ONE_OF(r, "", "a", "b", "c"), .spot = rnd_below(r, 2),
-        .head = i == 0, .foreign = rnd_below(r, 9) == 0,
+        .head = i == 0, .unmanaged = rnd_below(r, 9) == 0,
         .outdated = rnd_below(r, 9) == 0,
         .state = (enum machine_state)rnd_below(r, STATE_GONE),
         .labels = rnd_labels(r), .idle_ms = (int64_t)rnd_below(r, 9) - 1,
@@ -359,7 +359,7 @@ static inline struct fact_node rnd_node(struct rnd *r, uint32_t i)
         .hold_until_ms = rnd_below(r, 2), .activity = "", .cloud_id = "i-1",
         .address = "", .ray_id = "", .provider = "sim", .request_id = "",
         .note = "a \"note\"", .taints = rnd_taints(r),
-        .unit = RND_ONE_OF(r, "", "u/0"), .progress_ms = rnd_below(r, 2000)};
+        .host_group = RND_ONE_OF(r, "", "u/0"), .progress_ms = rnd_below(r, 2000)};
 
     if (rnd_below(r, 3)) {
         struct qty *v;
@@ -373,10 +373,10 @@ static inline struct fact_node rnd_node(struct rnd *r, uint32_t i)
     return n;
 }
 
-static inline void rnd_queues(struct rnd *r, struct facts *f)
+static inline void rnd_queues(struct rnd *r, struct snapshot *f)
 {
     static const char *const names[] = {"q0", "q1"};
-    struct fact_queue *q = ARENA_ARRAY(r->a, struct fact_queue, 2);
+    struct snap_queue *q = ARENA_ARRAY(r->a, struct snap_queue, 2);
     const char **owners = ARENA_ARRAY(r->a, const char *, 1);
 
     owners[0] = "train-*";
@@ -387,7 +387,7 @@ static inline void rnd_queues(struct rnd *r, struct facts *f)
         for (uint32_t k = 0; k < f->n_types; k++)
             if (rnd_below(r, 2))
                 types[n++] = f->types[k].name;
-        q[i] = (struct fact_queue){
+        q[i] = (struct snap_queue){
             .name = names[i], .types = {types, n},
             .gpus = rnd_below(r, 2) ? -1 : 8 * AMOUNT_ONE,
             .cpus = rnd_below(r, 2) ? -1 : 12345,
@@ -399,13 +399,13 @@ static inline void rnd_queues(struct rnd *r, struct facts *f)
     f->n_queues = rnd_below(r, 3);
 }
 
-static inline struct facts *rnd_facts(struct rnd *r)
+static inline struct snapshot *rnd_snapshot(struct rnd *r)
 {
-    struct facts *f = ARENA_NEW(r->a, struct facts);
+    struct snapshot *f = ARENA_NEW(r->a, struct snapshot);
     uint32_t nt = rnd_below(r, 9), nn = rnd_below(r, 12), nd = rnd_below(r, 9);
-    struct fact_type *t = ARENA_ARRAY(r->a, struct fact_type, nt);
-    struct fact_node *n = ARENA_ARRAY(r->a, struct fact_node, nn);
-    struct fact_demand *d = ARENA_ARRAY(r->a, struct fact_demand, nd);
+    struct snap_type *t = ARENA_ARRAY(r->a, struct snap_type, nt);
+    struct snap_node *n = ARENA_ARRAY(r->a, struct snap_node, nn);
+    struct snap_demand *d = ARENA_ARRAY(r->a, struct snap_demand, nd);
 
     for (uint32_t i = 0; i < nt; i++)
         t[i] = rnd_type(r, i);
@@ -414,14 +414,14 @@ static inline struct facts *rnd_facts(struct rnd *r)
     for (uint32_t i = 0; i < nd; i++)
         d[i] = i > 0 && rnd_below(r, 3) == 0 ? rnd_twin(r, &d[i - 1])
                                              : rnd_demand(r);
-    *f = (struct facts){.cluster = "c", .now_ms = 1700000000123,
-                        .head_fresh = rnd_below(r, 2),
-                        .limits = fact_limits_default, .types = t,
+    *f = (struct snapshot){.cluster = "c", .now_ms = 1700000000123,
+                        .sources_fresh = rnd_below(r, 2),
+                        .limits = snap_limits_default, .types = t,
                         .n_types = nt, .nodes = n, .n_nodes = nn, .demands = d,
                         .n_demands = nd};
     rnd_queues(r, f);
     if (rnd_below(r, 2))
-        f->limits = (struct fact_limits){
+        f->limits = (struct snap_limits){
             .max_nodes = rnd_below(r, 99), .idle_timeout_ms = -1,
             .max_cost_micros_hour = 12345678, .max_launching = 7,
             .upscaling_speed = 12500, .end_outdated = true,

@@ -23,8 +23,8 @@
 
 struct world {
     struct arena arena;
-    struct facts *facts;
-    struct snapshot *s;
+    struct snapshot *snapshot;
+    struct problem *s;
     struct plan plan;
     struct view v;
 };
@@ -36,12 +36,12 @@ static void world_open(struct world *w, const char *text)
 
     memset(w, 0, sizeof *w);
     if (codec_parse(text, strlen(text), &root, &err) != ST_OK ||
-        codec_facts_read(root, &w->arena, &w->facts, &err) != ST_OK ||
-        snapshot_make(w->facts, &w->arena, &w->s, &err) != ST_OK)
+        codec_snapshot_read(root, &w->arena, &w->snapshot, &err) != ST_OK ||
+        problem_make(w->snapshot, &w->arena, &w->s, &err) != ST_OK)
         fail_msg("%s: %s", err.text, text);
     json_decref(root);
     planner_run(w->s, 0, &w->arena, &w->plan);
-    view_open_plan(&w->v, w->facts, w->s, &w->plan);
+    view_open_plan(&w->v, w->snapshot, w->s, &w->plan);
 }
 
 static void world_close(struct world *w)
@@ -52,7 +52,7 @@ static void world_close(struct world *w)
 
 static const struct {
     enum reason why;
-    const char *snapshot, *text;
+    const char *problem, *text;
 } cases[] = {
     {REASON_LACKS,
      "{" NOW ", \"node_types\": [" T4 "}], \"demands\": [{\"resources\": {\"GPU\": 2}}]}",
@@ -77,12 +77,12 @@ static const struct {
      "{" NOW ", \"limits\": {\"max_cost_per_hour\": 1}, \"node_types\": "
      "[" T4 "}], \"demands\": [{\"resources\": {\"GPU\": 1}, \"count\": 2}]}",
      "t4 would exceed limits.max_cost_per_hour (1 $/h)"},
-    {REASON_SET_ASIDE,
+    {REASON_BACKOFF,
      "{" NOW ", \"node_types\": [" T4 ", \"offers\": [{\"zone\": \"a\", "
      "\"set_aside_until_ms\": 1795255800000, \"set_aside_for\": "
      "\"STOCKOUT\"}]}], \"demands\": [{\"resources\": {\"GPU\": 1}}]}",
      "t4 in a is set aside until 10:10:00 UTC after STOCKOUT"},
-    {REASON_SET_ASIDE,
+    {REASON_BACKOFF,
      "{" NOW ", \"node_types\": [" T4 ", \"offers\": [{\"zone\": \"a\", "
      "\"room\": 0, \"set_aside_for\": \"QUOTA\"}]}], "
      "\"demands\": [{\"resources\": {\"GPU\": 1}}]}",
@@ -161,7 +161,7 @@ static void test_sentences(void **state)
         struct world w;
         bool found = false;
 
-        world_open(&w, cases[i].snapshot);
+        world_open(&w, cases[i].problem);
         for (uint32_t k = 0; k < w.plan.n_refusals; k++) {
             if (w.plan.refusals[k].why != cases[i].why)
                 continue;
@@ -170,7 +170,7 @@ static void test_sentences(void **state)
         }
         if (!found)
             fail_msg("case %zu: no %s in %s", i, reason_code(cases[i].why),
-                     cases[i].snapshot);
+                     cases[i].problem);
         world_close(&w);
     }
 }
@@ -182,7 +182,7 @@ static void test_no_reason_without_a_sentence(void **state)
     struct world w;
 
     (void)state;
-    world_open(&w, cases[0].snapshot);
+    world_open(&w, cases[0].problem);
     assert_int_equal(w.plan.n_refusals, 1);
     for (unsigned r = REASON_LACKS; r <= REASON_ALTERNATIVE; r++) {
         struct plan_refusal *x = (struct plan_refusal *)w.plan.refusals;
@@ -210,12 +210,12 @@ static void test_a_part_of_a_whole(void **state)
 
     (void)state;
     world_open(&w, text);
-    q = (struct qty *)w.facts->demands[0].bundles[0].alts[0].resources.v;
+    q = (struct qty *)w.snapshot->demands[0].bundles[0].alts[0].resources.v;
     q->amount = 5000;
-    assert_int_equal(snapshot_make(w.facts, &w.arena, &w.s, NULL), ST_OK);
+    assert_int_equal(problem_make(w.snapshot, &w.arena, &w.s, NULL), ST_OK);
     planner_run(w.s, 0, &w.arena, &w.plan);
     view_done(&w.v);
-    view_open_plan(&w.v, w.facts, w.s, &w.plan);
+    view_open_plan(&w.v, w.snapshot, w.s, &w.plan);
     assert_int_equal(w.plan.n_refusals, 1);
     assert_int_equal(w.plan.refusals[0].why, REASON_FRACTION);
     assert_string_equal(view_obstacle_text(&w.v, 0),

@@ -51,7 +51,7 @@ struct metrics *control_metrics(struct control *c) { return &c->metrics; }
 static void publish(struct control *c)
 {
     struct status_page *p = world_page_new();
-    struct facts *f = world_facts(&p->arena);
+    struct snapshot *f = world_snapshot(&p->arena);
     struct status_request *r =
         ARENA_ARRAY(&p->arena, struct status_request, c->n);
 
@@ -62,8 +62,8 @@ static void publish(struct control *c)
                                        WORLD_NOW, c->expires[i]};
     }
     if (c->protected_)
-        ((struct fact_node *)f->nodes)[2].hold = REASON_KEEP_PROTECTED;
-    p->facts = f;
+        ((struct snap_node *)f->nodes)[2].hold = REASON_KEEP_PROTECTED;
+    p->snapshot = f;
     p->requests = r;
     p->n_requests = c->n;
     p->tick = ++c->tick;
@@ -427,7 +427,7 @@ static void protection(void **state)
 
 static void what_if(void **state)
 {
-    struct reply snapshot, r;
+    struct reply problem, r;
 
     (void)state;
     r = call("POST", "/v1/plan", "{\"bundles\":[{\"GPU\":1,\"count\":3}]}");
@@ -437,13 +437,13 @@ static void what_if(void **state)
     drop(&r);
     /* without effect */
     expect("GET", "/v1/request_resources", NULL, 200, "\"requests\":[]");
-    snapshot = call("GET", "/v1/snapshot", NULL);
-    r = call("POST", "/v1/plan", snapshot.text);
+    problem = call("GET", "/v1/snapshot", NULL);
+    r = call("POST", "/v1/plan", problem.text);
     assert_int_equal(r.code, 200);
     assert_true(json_is_null(json_object_get(r.json, "request")));
     assert_true(json_is_object(json_object_get(r.json, "plan")));
     drop(&r);
-    drop(&snapshot);
+    drop(&problem);
     expect("POST", "/v1/plan", "{\"types\":3}", 400, "types");
     expect("POST", "/v1/plan", "[", 400, "body");
 }

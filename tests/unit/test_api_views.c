@@ -17,14 +17,14 @@
 
 static struct status_page *page;
 
-static struct facts *fresh(void)
+static struct snapshot *fresh(void)
 {
-    struct facts *f;
+    struct snapshot *f;
 
     status_unref(page);
     page = world_page_new();
-    f = world_facts(&page->arena);
-    page->facts = f;
+    f = world_snapshot(&page->arena);
+    page->snapshot = f;
     return f;
 }
 
@@ -161,7 +161,7 @@ static void strings_are_json(void **state)
 
 static void status_counts(void **state)
 {
-    struct facts *f = fresh();
+    struct snapshot *f = fresh();
     json_t *r;
 
     (void)state;
@@ -220,7 +220,7 @@ static void status_tells_problems(void **state)
 
 static void satisfied_and_coming(void **state)
 {
-    struct facts *f = fresh();
+    struct snapshot *f = fresh();
     json_t *r;
 
     (void)state;
@@ -248,7 +248,7 @@ static void satisfied_and_coming(void **state)
 
 static void launches_are_told(void **state)
 {
-    struct facts *f = fresh();
+    struct snapshot *f = fresh();
     json_t *r;
 
     (void)state;
@@ -272,7 +272,7 @@ static void launches_are_told(void **state)
 
 static void infeasible_names_the_nearest(void **state)
 {
-    struct facts *f = fresh();
+    struct snapshot *f = fresh();
     json_t *r;
 
     (void)state;
@@ -300,7 +300,7 @@ static void infeasible_names_the_nearest(void **state)
 /* A node could hold either bundle: what cannot be is the two together. */
 static void a_gang_that_fits_nowhere(void **state)
 {
-    struct facts *f = fresh();
+    struct snapshot *f = fresh();
     json_t *r;
 
     (void)state;
@@ -316,7 +316,7 @@ static void a_gang_that_fits_nowhere(void **state)
 
 static void waiting_names_the_limit(void **state)
 {
-    struct facts *f = fresh();
+    struct snapshot *f = fresh();
     json_t *r;
 
     (void)state;
@@ -333,7 +333,7 @@ static void waiting_names_the_limit(void **state)
 
 static void nodes_say_why(void **state)
 {
-    struct facts *f = fresh();
+    struct snapshot *f = fresh();
     json_t *r, *n;
 
     (void)state;
@@ -367,7 +367,7 @@ static void nodes_say_why(void **state)
 
 static void why_finds_both_kinds(void **state)
 {
-    struct facts *f = fresh();
+    struct snapshot *f = fresh();
     json_t *r;
 
     (void)state;
@@ -413,7 +413,7 @@ static void metrics_have_their_names(void **state)
         "autoscaler_started_nodes_total{SessionName=\"a\\\"b\"} 3\n",
         "autoscaler_cluster_resources{resource=\"GPU\",SessionName=\"a\\\"b\"} 1\n",
         "davit_cost_per_hour_dollars 1.73\n", "process_resident_memory_bytes "};
-    struct facts *f = fresh();
+    struct snapshot *f = fresh();
     struct metrics m = {0};
     struct view v;
     struct buf b;

@@ -27,7 +27,7 @@ static void dump_time(struct buf *b, const char *name, int64_t ms)
 
 static void dump_type(struct buf *b, const struct conf_type *t)
 {
-    const struct fact_type *f = &t->fact;
+    const struct snap_type *f = &t->fact;
     char text[32];
 
     buf_printf(b, "type %s provider=%s machine=%s pool=%s min=%u", f->name,
@@ -78,7 +78,7 @@ static void dump_names(struct buf *b, const char *what, const struct names *n)
 /* Only what is not at its default. */
 static void dump_extras(struct buf *b, const struct config *c)
 {
-    const struct fact_limits *l = &c->limits, *u = &fact_limits_default;
+    const struct snap_limits *l = &c->limits, *u = &snap_limits_default;
     char text[32];
 
     for (uint32_t i = 0; i < l->n_end_order; i++)
@@ -98,7 +98,7 @@ static void dump_extras(struct buf *b, const struct config *c)
         buf_str(b, "\n");
     }
     for (uint32_t i = 0; i < c->n_queues; i++) {
-        const struct fact_queue *q = &c->queues[i];
+        const struct snap_queue *q = &c->queues[i];
         buf_printf(b, "queue %s gpus=%" PRId64 " cpus=%" PRId64 " nodes=%u"
                    " priority=%d", q->name, q->gpus, q->cpus, q->nodes,
                    q->priority);

@@ -48,8 +48,8 @@ static int dir_sweep(void **state)
 static struct status_page *page_make(uint64_t tick, int64_t now_ms, int gpus)
 {
     struct status_page *p = calloc(1, sizeof *p);
-    struct facts *f = NULL;
-    struct snapshot *s = NULL;
+    struct snapshot *f = NULL;
+    struct problem *s = NULL;
     struct plan *plan;
     struct err err;
     json_t *json = NULL;
@@ -61,14 +61,14 @@ static struct status_page *page_make(uint64_t tick, int64_t now_ms, int gpus)
              gpus ? "demands" : "about");
     atomic_init(&p->refs, 1);
     assert_int_equal(codec_parse(text, strlen(text), &json, &err), ST_OK);
-    assert_int_equal(codec_facts_read(json, &p->arena, &f, &err), ST_OK);
+    assert_int_equal(codec_snapshot_read(json, &p->arena, &f, &err), ST_OK);
     json_decref(json);
-    assert_int_equal(snapshot_make(f, &p->arena, &s, &err), ST_OK);
+    assert_int_equal(problem_make(f, &p->arena, &s, &err), ST_OK);
     plan = ARENA_NEW(&p->arena, struct plan);
     planner_run(s, 0, &p->arena, plan);
     p->tick = tick;
     p->version = "test";
-    p->facts = f;
+    p->snapshot = f;
     p->now = s;
     p->plan = plan;
     return p;
@@ -129,7 +129,7 @@ static void a_plan_that_asks_becomes_a_file(void **state)
     struct record *r = open_good();
     json_t *v;
     char path[512];
-    struct facts *f;
+    struct snapshot *f;
     struct arena a = {0};
     struct err err;
     struct stat st;
@@ -144,7 +144,7 @@ static void a_plan_that_asks_becomes_a_file(void **state)
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0600);
     v = json_load_file(path, 0, NULL);
-    assert_int_equal(codec_facts_read(v, &a, &f, &err), ST_OK);
+    assert_int_equal(codec_snapshot_read(v, &a, &f, &err), ST_OK);
     assert_int_equal(f->now_ms, 1795255200123);
     assert_int_equal(json_integer_value(json_object_get(
                          json_object_get(v, "recorded"), "tick")), 42);

@@ -31,29 +31,29 @@ static json_t *parse(const char *text)
     return v;
 }
 
-static enum status read_facts(const char *text, struct facts **ret)
+static enum status read_snapshot(const char *text, struct snapshot **ret)
 {
     json_t *v = NULL;
     enum status s = codec_parse(text, strlen(text), &v, &error);
 
     if (s == ST_OK)
-        s = codec_facts_read(v, &arena, ret, &error);
+        s = codec_snapshot_read(v, &arena, ret, &error);
     json_decref(v);
     return s;
 }
 
-static struct snapshot *make(const struct facts *f)
+static struct problem *make(const struct snapshot *f)
 {
-    struct snapshot *s = NULL;
+    struct problem *s = NULL;
 
-    if (snapshot_make(f, &arena, &s, &error) != ST_OK)
+    if (problem_make(f, &arena, &s, &error) != ST_OK)
         fail_msg("%s", error.text);
     return s;
 }
 
-static struct fact_bundle bundle(const char *text)
+static struct snap_bundle bundle(const char *text)
 {
-    struct fact_bundle b = {0};
+    struct snap_bundle b = {0};
     json_t *v = parse(text);
 
     if (codec_bundle_read(v, "b", &arena, &b, &error) != ST_OK)
@@ -66,11 +66,11 @@ static struct fact_bundle bundle(const char *text)
 
 static void check_bundle(const char *text, const char *want)
 {
-    struct fact_bundle b = bundle(text);
+    struct snap_bundle b = bundle(text);
     json_t *v = codec_bundle_write(&b), *w = parse(want);
     char *got = json_dumps(v, JSON_SORT_KEYS | JSON_COMPACT);
     char *expected = json_dumps(w, JSON_SORT_KEYS | JSON_COMPACT);
-    struct fact_bundle again = bundle(got);
+    struct snap_bundle again = bundle(got);
     json_t *x = codec_bundle_write(&again);
 
     assert_string_equal(got, expected);
@@ -170,7 +170,7 @@ static void bad_bundles_say_where_and_what(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct fact_bundle b = {0};
+        struct snap_bundle b = {0};
         json_t *v = NULL;
 
         v = json_loads(cases[i].text, JSON_DECODE_ANY, NULL);
@@ -257,18 +257,18 @@ static void durations(void **state)
 
 static void an_empty_file_means_nothing_much(void **state)
 {
-    struct facts *f = NULL;
+    struct snapshot *f = NULL;
 
     (void)state;
-    assert_int_equal(read_facts("{}", &f), ST_OK);
-    assert_true(f->head_fresh);
+    assert_int_equal(read_snapshot("{}", &f), ST_OK);
+    assert_true(f->sources_fresh);
     assert_int_equal(f->limits.idle_timeout_ms, 60000);
     assert_int_equal(f->limits.max_nodes, UNLIMITED);
     assert_int_equal(f->limits.max_cost_micros_hour, -1);
     assert_true(f->limits.conserve);
     assert_int_equal(f->n_types + f->n_nodes + f->n_demands, 0);
     make(f);
-    assert_int_equal(read_facts("{\"max_nodes\":7,\"limits\":{"
+    assert_int_equal(read_snapshot("{\"max_nodes\":7,\"limits\":{"
                                 "\"idle_timeout_s\":null,"
                                 "\"max_cost_per_hour\":1.25}}", &f), ST_OK);
     assert_int_equal(f->limits.max_nodes, 7);
@@ -278,11 +278,11 @@ static void an_empty_file_means_nothing_much(void **state)
 
 static void defaults_of_types_nodes_and_demands(void **state)
 {
-    struct facts *f = NULL;
+    struct snapshot *f = NULL;
 
     (void)state;
     assert_int_equal(
-        read_facts("{\"node_types\":[{\"name\":\"t\",\"price\":0.1,\"max\":"
+        read_snapshot("{\"node_types\":[{\"name\":\"t\",\"price\":0.1,\"max\":"
                    "null,\"resources\":{\"memory\":1234567890123,\"CPU\":0.1}"
                    "}],\"nodes\":[{\"id\":\"n\",\"total\":{\"CPU\":2}},"
                    "{\"id\":\"m\",\"type\":\"t\"}],"
@@ -365,9 +365,9 @@ static void bad_facts_say_where_and_what(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct facts *f = NULL;
+        struct snapshot *f = NULL;
 
-        if (read_facts(cases[i].text, &f) != ST_INVALID)
+        if (read_snapshot(cases[i].text, &f) != ST_INVALID)
             fail_msg("%s was taken", cases[i].text);
         if (!strstr(error.text, cases[i].want))
             fail_msg("%s: '%s' lacks '%s'", cases[i].text, error.text,
@@ -379,7 +379,7 @@ static void bad_facts_say_where_and_what(void **state)
 static void long_names_do_not_hurt(void **state)
 {
     char *text = malloc(40000), *p = text;
-    struct facts *f = NULL;
+    struct snapshot *f = NULL;
 
     (void)state;
     p += sprintf(p, "{\"");
@@ -387,27 +387,27 @@ static void long_names_do_not_hurt(void **state)
     p += 20000;
     sprintf(p, "\x1b[31m\":1}");
     /* A control character in a key is not JSON; a long key alone is. */
-    assert_int_equal(read_facts(text, &f), ST_INVALID);
+    assert_int_equal(read_snapshot(text, &f), ST_INVALID);
     sprintf(p, "\":1}");
-    assert_int_equal(read_facts(text, &f), ST_INVALID);
+    assert_int_equal(read_snapshot(text, &f), ST_INVALID);
     assert_true(strlen(error.text) < 200);
     assert_non_null(strstr(error.text, "kkk: unknown key"));
     p = text + sprintf(text, "{\"nodes\":[{\"id\":\"");
     memset(p, 'i', 2000);
     strcpy(p + 2000, "\"}]}");
-    assert_int_equal(read_facts(text, &f), ST_INVALID);
+    assert_int_equal(read_snapshot(text, &f), ST_INVALID);
     assert_non_null(strstr(error.text, "has 2000 bytes, at most 1024"));
     free(text);
 }
 
-static void check_there_and_back(const struct facts *f, const char *what)
+static void check_there_and_back(const struct snapshot *f, const char *what)
 {
-    struct facts *again = NULL;
-    json_t *v = codec_facts_write(f), *x = NULL;
+    struct snapshot *again = NULL;
+    json_t *v = codec_snapshot_write(f), *x = NULL;
     char *text = json_dumps(v, JSON_REAL_PRECISION(15)), *before = dump(make(f)), *after;
 
     if (codec_parse(text, strlen(text), &x, &error) != ST_OK ||
-        codec_facts_read(x, &arena, &again, &error) != ST_OK)
+        codec_snapshot_read(x, &arena, &again, &error) != ST_OK)
         fail_msg("%s: %s", what, error.text);
     after = dump(make(again));
     if (strcmp(before, after) != 0)
@@ -431,7 +431,7 @@ static void what_is_written_reads_back_the_same(void **state)
         struct rnd r = {first + i, &arena};
 
         snprintf(what, sizeof what, "SEED=%" PRIu64, first + i);
-        check_there_and_back(rnd_facts(&r), what);
+        check_there_and_back(rnd_snapshot(&r), what);
         arena_reset(&arena);
     }
 }
@@ -447,8 +447,8 @@ static void large_amounts_keep_their_last_digit(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof amounts / sizeof *amounts; i++) {
         struct qty q = {"memory", amounts[i]};
-        struct fact_alt alt = {.resources = {&q, 1}};
-        struct fact_bundle b = {&alt, 1, 1}, again = {0};
+        struct snap_alt alt = {.resources = {&q, 1}};
+        struct snap_bundle b = {&alt, 1, 1}, again = {0};
         json_t *w = codec_bundle_write(&b), *v;
         char *text = json_dumps(w, JSON_REAL_PRECISION(15));
 
@@ -466,8 +466,8 @@ static void the_example_in_the_documentation(void **state)
 {
     FILE *file = fopen("docs/snapshot.md", "r");
     char *text = calloc(1, 1 << 16), *begin, *end;
-    struct facts *f = NULL;
-    struct snapshot *now;
+    struct snapshot *f = NULL;
+    struct problem *now;
 
     (void)state;
     assert_non_null(file);
@@ -478,7 +478,7 @@ static void the_example_in_the_documentation(void **state)
     begin += 8;
     end = strstr(begin, "```");
     *end = '\0';
-    if (read_facts(begin, &f) != ST_OK)
+    if (read_snapshot(begin, &f) != ST_OK)
         fail_msg("%s", error.text);
     assert_string_equal(f->cluster, "resnet");
     now = make(f);
@@ -493,10 +493,10 @@ static void the_example_in_the_documentation(void **state)
 
 static void bytes_that_are_no_text_are_written(void **state)
 {
-    struct fact_node n = {.id = "n", .type = "", .zone = "",
+    struct snap_node n = {.id = "n", .type = "", .zone = "",
                           .note = "caf\xe9", .price_micros_hour = -1};
-    struct facts f = {.limits = fact_limits_default, .nodes = &n, .n_nodes = 1};
-    json_t *v = codec_facts_write(&f);
+    struct snapshot f = {.limits = snap_limits_default, .nodes = &n, .n_nodes = 1};
+    json_t *v = codec_snapshot_write(&f);
 
     (void)state;
     assert_string_equal(
@@ -509,13 +509,13 @@ static void bytes_that_are_no_text_are_written(void **state)
 
 static void a_plan_names_what_it_places(void **state)
 {
-    struct facts *f = NULL;
-    struct snapshot *s;
+    struct snapshot *f = NULL;
+    struct problem *s;
     json_t *v, *l, *h, *b;
 
     (void)state;
     assert_int_equal(
-        read_facts("{\"node_types\":[{\"name\":\"t4\",\"provider\":\"sim\","
+        read_snapshot("{\"node_types\":[{\"name\":\"t4\",\"provider\":\"sim\","
                    "\"resources\":{\"GPU\":4},\"price\":0.5,\"zone\":\"a\"}],"
                    "\"nodes\":[{\"id\":\"n1\",\"type\":\"t4\"}],"
                    "\"demands\":[{\"resources\":{\"GPU\":0.5},\"count\":3,"
@@ -524,8 +524,7 @@ static void a_plan_names_what_it_places(void **state)
     s = make(f);
     /* Of demands as alike as these, the one without an id comes first. */
     const struct plan_placement pl[] = {{1, 0, 3}};
-    const struct plan_launch la = {0, 2, 2, REASON_FOR_TASK, 1, 0, 1,
-                                   false};
+    const struct plan_launch la = {0, 2, REASON_FOR_TASK, 1, 0, 1, false};
     const struct plan_node no = {NODE_KEEP, REASON_KEEP_IDLE_WAIT, 77, NONE, 0,
                                  0};
     const struct plan_refusal re[] = {

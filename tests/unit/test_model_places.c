@@ -22,40 +22,40 @@ static int fresh(void **state)
     return 0;
 }
 
-static enum status facts_read(const char *json, struct facts **ret)
+static enum status snapshot_read(const char *json, struct snapshot **ret)
 {
     json_t *v = NULL;
     enum status s = codec_parse(json, strlen(json), &v, &error);
 
     if (s == ST_OK)
-        s = codec_facts_read(v, &arena, ret, &error);
+        s = codec_snapshot_read(v, &arena, ret, &error);
     json_decref(v);
     return s;
 }
 
-static struct snapshot *make(const char *json)
+static struct problem *make(const char *json)
 {
-    struct snapshot *s = NULL;
-    struct facts *f;
+    struct problem *s = NULL;
+    struct snapshot *f;
 
-    if (facts_read(json, &f) != ST_OK ||
-        snapshot_make(f, &arena, &s, &error) != ST_OK)
+    if (snapshot_read(json, &f) != ST_OK ||
+        problem_make(f, &arena, &s, &error) != ST_OK)
         fail_msg("%s\nin %s", error.text, json);
     return s;
 }
 
-static enum reason refuses(const struct snapshot *s, uint32_t bundle,
+static enum reason refuses(const struct problem *s, uint32_t bundle,
                            uint32_t offer, const char **ret_key)
 {
     uint32_t sel = s->shapes[s->alts[s->bundles[bundle].first_alt].shape]
                        .selector, key;
-    const struct sn_offer *o = &s->offers[offer];
-    enum reason why = snapshot_refuses(s, sel, o->first_label, o->n_labels,
+    const struct pb_offer *o = &s->offers[offer];
+    enum reason why = problem_refuses(s, sel, o->first_label, o->n_labels,
                                        &key);
 
-    assert_int_equal(snapshot_match(s, sel, o->first_label, o->n_labels),
+    assert_int_equal(problem_match(s, sel, o->first_label, o->n_labels),
                      why == REASON_NONE);
-    assert_int_equal(snapshot_mismatch(s, sel, o->first_label, o->n_labels),
+    assert_int_equal(problem_mismatch(s, sel, o->first_label, o->n_labels),
                      key);
     *ret_key = key == NONE ? "" : s->str[key];
     return why;
@@ -102,7 +102,7 @@ static void taints_are_tolerated_as_in_kubernetes(void **state)
             "\"taints\":[%s]}],\"nodes\":[{\"id\":\"n\",\"taints\":[%s]}],"
             "\"demands\":[{\"resources\":{\"CPU\":1},\"tolerations\":[%s]}]}",
             cases[i].taint, cases[i].taint, cases[i].toleration);
-        const struct snapshot *s = make(text);
+        const struct problem *s = make(text);
         uint32_t sel = s->shapes[0].selector;
         const char *key;
         enum reason why = refuses(s, 0, 0, &key);
@@ -114,7 +114,7 @@ static void taints_are_tolerated_as_in_kubernetes(void **state)
             assert_int_equal(why, REASON_TAINT);
         if (!cases[i].may)
             assert_true(strcmp(key, "gpu") == 0 || strcmp(key, "team") == 0);
-        assert_int_equal(snapshot_tolerates(s, sel, s->nodes[0].first_label,
+        assert_int_equal(problem_tolerates(s, sel, s->nodes[0].first_label,
                                             s->nodes[0].n_labels),
                          cases[i].may);
     }
@@ -126,7 +126,7 @@ static void nothing_lies_anywhere_where_there_are_taints(void **state)
     const char *plain = "{\"node_types\":[{\"name\":\"t\"%s}],\"demands\":["
                         "{\"resources\":{\"CPU\":1}},{\"resources\":"
                         "{\"CPU\":1},\"tolerations\":[\"a\"]}]}";
-    const struct snapshot *s;
+    const struct problem *s;
     (void)state;
     s = make(arena_printf(&arena, plain, ""));
     assert_int_equal(s->n_shapes, 1);  /* tolerations decide nothing here */
@@ -142,7 +142,7 @@ static void nothing_lies_anywhere_where_there_are_taints(void **state)
 /* A node has its type's taints and its own. */
 static void nodes_have_taints_of_both(void **state)
 {
-    const struct snapshot *s = make(
+    const struct problem *s = make(
         "{\"node_types\":[{\"name\":\"t\",\"taints\":[\"a:NoSchedule\"]}],"
         "\"nodes\":[{\"id\":\"n\",\"type\":\"t\",\"taints\":[\"b:NoExecute\"]}],"
         "\"demands\":[{\"resources\":{\"CPU\":1},\"tolerations\":[\"a\"]},"
@@ -152,7 +152,7 @@ static void nodes_have_taints_of_both(void **state)
     (void)state;
     assert_int_equal(s->n_shapes, 2);
     for (uint32_t i = 0; i < 2; i++) {
-        enum reason why = snapshot_refuses(
+        enum reason why = problem_refuses(
             s, s->shapes[i].selector, s->nodes[0].first_label,
             s->nodes[0].n_labels, &key);
         may += why == REASON_NONE;
@@ -188,7 +188,7 @@ static void queues_bind_demand_to_types(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const struct snapshot *s = make(arena_printf(
+        const struct problem *s = make(arena_printf(
             &arena, "{" QUEUES TYPES "\"requests\":[{%s,\"bundles\":"
             "[{\"CPU\":1}]}]}", cases[i].demand));
         const char *key;
@@ -202,7 +202,7 @@ static void queues_bind_demand_to_types(void **state)
 
 static void queues_are_arrays(void **state)
 {
-    const struct snapshot *s = make(
+    const struct problem *s = make(
         "{" QUEUES TYPES "\"nodes\":["
         "{\"id\":\"b1\",\"type\":\"big\",\"total\":{\"CPU\":8,\"GPU\":8},"
         "\"available\":{\"CPU\":6,\"GPU\":5},"
@@ -215,7 +215,7 @@ static void queues_are_arrays(void **state)
         "\"demands\":[{\"resources\":{\"CPU\":1}}],"
         "\"requests\":[{\"owner\":\"train-1\",\"queue\":\"a100\",\"priority\":1,"
         "\"bundles\":[{\"GPU\":1}]}]}");
-    const struct sn_queue *q = s->queues;
+    const struct pb_queue *q = s->queues;
     uint32_t sel;
 
     (void)state;
@@ -234,17 +234,17 @@ static void queues_are_arrays(void **state)
     assert_int_equal(s->demands[0].queue, 0);      /* 1 + 5 comes first */
     assert_int_equal(s->demands[0].priority, 6);
     assert_int_equal(s->demands[1].queue, NONE);
-    assert_true(snapshot_queue_has(s, 0, 0));
-    assert_false(snapshot_queue_has(s, 0, 1));
-    assert_true(snapshot_queue_has(s, NONE, 1));
+    assert_true(problem_queue_has(s, 0, 0));
+    assert_false(problem_queue_has(s, 0, 1));
+    assert_true(problem_queue_has(s, NONE, 1));
     sel = s->shapes[s->alts[s->bundles[0].first_alt].shape].selector;
-    assert_true(snapshot_match(s, sel, s->nodes[3].first_label,
+    assert_true(problem_match(s, sel, s->nodes[3].first_label,
                                s->nodes[3].n_labels));
 }
 
 static void nodes_carry_unit_timeout_and_progress(void **state)
 {
-    const struct snapshot *s = make(
+    const struct problem *s = make(
         "{\"limits\":{\"idle_timeout_s\":60,\"end_order\":[\"spot\","
         "\"oldest\"],\"consolidate\":{\"mode\":\"on\",\"min_saving\":0.5,"
         "\"older_than_s\":\"5m\"}},"
@@ -255,16 +255,16 @@ static void nodes_carry_unit_timeout_and_progress(void **state)
         "\"since_ms\":5,\"progress_ms\":9},"
         "{\"id\":\"2\",\"type\":\"t\",\"zone\":\"b\",\"unit\":\"x/0\","
         "\"since_ms\":5},{\"id\":\"3\",\"type\":\"u\"},{\"id\":\"4\"}]}");
-    const struct sn_node *n = s->nodes;
+    const struct pb_node *n = s->nodes;
 
     (void)state;
     assert_int_equal(n[0].idle_timeout_ms, 600000);
     assert_int_equal(n[1].idle_timeout_ms, 60000);
     assert_int_equal(n[2].idle_timeout_ms, 5000);
     assert_int_equal(n[3].idle_timeout_ms, 60000);
-    assert_string_equal(s->str[n[0].unit], "x/0");
-    assert_int_equal(n[0].unit, n[1].unit);
-    assert_int_equal(n[2].unit, 0);
+    assert_string_equal(s->str[n[0].host_group], "x/0");
+    assert_int_equal(n[0].host_group, n[1].host_group);
+    assert_int_equal(n[2].host_group, 0);
     assert_int_equal(n[0].progress_ms, 9);
     assert_int_equal(n[1].progress_ms, 5);
     assert_int_equal(s->limits.n_end_order, 2);
@@ -286,7 +286,7 @@ static void owners_are_patterns(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct fact_queue q = {.owners = {&cases[i].pattern, 1}};
+        struct snap_queue q = {.owners = {&cases[i].pattern, 1}};
         if (queue_allows(&q, cases[i].owner) != cases[i].may)
             fail_msg("%s and %s", cases[i].pattern, cases[i].owner);
     }
@@ -341,19 +341,19 @@ static void mistakes_say_where(void **state)
         {"{\"queues\":[{\"name\":\"q\",\"node_types\":[\"t\"]}]}",
          "queue 'q' has the node type 't', which does not exist"},
     };
-    struct facts *f;
-    struct snapshot *s;
+    struct snapshot *f;
+    struct problem *s;
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        assert_int_equal(facts_read(cases[i].text, &f), ST_INVALID);
+        assert_int_equal(snapshot_read(cases[i].text, &f), ST_INVALID);
         if (!strstr(error.text, cases[i].want))
             fail_msg("%s\ngives %s\nnot   %s", cases[i].text, error.text,
                      cases[i].want);
     }
     for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
-        assert_int_equal(facts_read(made[i].text, &f), ST_OK);
-        assert_int_equal(snapshot_make(f, &arena, &s, &error), ST_INVALID);
+        assert_int_equal(snapshot_read(made[i].text, &f), ST_OK);
+        assert_int_equal(problem_make(f, &arena, &s, &error), ST_INVALID);
         if (!strstr(error.text, made[i].want))
             fail_msg("%s gives %s", made[i].text, error.text);
     }
@@ -367,8 +367,8 @@ static void bundles_carry_tolerations_everywhere(void **state)
                        "{\"tolerations\":[\"b=c:NoExecute\"]}]}],"
                        "\"queue\":\"a100\"}";
     json_t *v = NULL, *back;
-    struct fact_demand d;
-    struct fact_bundle again;
+    struct snap_demand d;
+    struct snap_bundle again;
 
     (void)state;
     assert_int_equal(codec_parse(text, strlen(text), &v, &error), ST_OK);

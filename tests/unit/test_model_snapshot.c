@@ -1,5 +1,5 @@
 /*
- * test_model_snapshot.c - facts to arrays: what each rule of snapshot_make()
+ * test_model_snapshot.c - facts to arrays: what each rule of problem_make()
  * says, then laws over random facts (order does not matter; the same again).
  */
 #include <setjmp.h>
@@ -22,33 +22,33 @@ static int fresh(void **state)
     return 0;
 }
 
-static struct facts *facts_of(const char *json)
+static struct snapshot *snapshot_of(const char *json)
 {
-    struct facts *f = NULL;
+    struct snapshot *f = NULL;
     json_t *v = NULL;
 
     if (codec_parse(json, strlen(json), &v, &error) != ST_OK ||
-        codec_facts_read(v, &arena, &f, &error) != ST_OK)
+        codec_snapshot_read(v, &arena, &f, &error) != ST_OK)
         fail_msg("%s", error.text);
     json_decref(v);
     return f;
 }
 
-static struct snapshot *make_facts(const struct facts *f)
+static struct problem *make_snapshot(const struct snapshot *f)
 {
-    struct snapshot *s = NULL;
+    struct problem *s = NULL;
 
-    if (snapshot_make(f, &arena, &s, &error) != ST_OK)
+    if (problem_make(f, &arena, &s, &error) != ST_OK)
         fail_msg("%s", error.text);
     return s;
 }
 
-static struct snapshot *make(const char *json)
+static struct problem *make(const char *json)
 {
-    return make_facts(facts_of(json));
+    return make_snapshot(snapshot_of(json));
 }
 
-static const char *label(const struct snapshot *s, uint32_t first, uint32_t n,
+static const char *label(const struct problem *s, uint32_t first, uint32_t n,
                          const char *key)
 {
     const char *found = NULL;
@@ -69,7 +69,7 @@ static const char *label(const struct snapshot *s, uint32_t first, uint32_t n,
 
 static void columns_are_fixed_then_by_name(void **state)
 {
-    const struct snapshot *s = make(
+    const struct problem *s = make(
         "{\"node_types\":[{\"name\":\"t\",\"resources\":{\"zz\":1,\"GPU\":2,"
         "\"aa\":1,\"TPU\":4,\"accelerator_type:T4\":1}}],"
         "\"nodes\":[{\"id\":\"n\",\"total\":{\"CPU\":1,\"node:10.0.0.1\":1,"
@@ -92,23 +92,23 @@ static void columns_are_fixed_then_by_name(void **state)
 static void many_unknown_names_share_a_column(void **state)
 {
     struct qty q[100];
-    struct fact_alt alt[100];
-    struct fact_bundle b[100];
-    struct fact_demand d = {.owner = "x", .id = "", .bundles = b,
+    struct snap_alt alt[100];
+    struct snap_bundle b[100];
+    struct snap_demand d = {.owner = "x", .id = "", .bundles = b,
                             .n_bundles = 100};
-    struct facts f = {.cluster = "", .limits = fact_limits_default,
+    struct snapshot f = {.cluster = "", .limits = snap_limits_default,
                       .demands = &d, .n_demands = 1};
-    const struct snapshot *s;
+    const struct problem *s;
     char names[100][16];
 
     (void)state;
     for (int i = 0; i < 100; i++) {
         snprintf(names[i], sizeof names[i], "typo%02d", i);
         q[i] = (struct qty){names[i], 10000};
-        alt[i] = (struct fact_alt){.resources = {&q[i], 1}};
-        b[i] = (struct fact_bundle){&alt[i], 1, 1};
+        alt[i] = (struct snap_alt){.resources = {&q[i], 1}};
+        b[i] = (struct snap_bundle){&alt[i], 1, 1};
     }
-    s = make_facts(&f);
+    s = make_snapshot(&f);
     assert_int_equal(s->n_columns, 3 + 32 + 1);
     assert_string_equal(s->str[s->columns[35].name], "other resources");
     /* Whoever is folded still asks for something that is nowhere. */
@@ -116,7 +116,7 @@ static void many_unknown_names_share_a_column(void **state)
     for (uint32_t i = 0; i < s->n_shapes; i++) {
         int64_t sum = 0;
         for (uint32_t c = 0; c < s->n_columns; c++)
-            sum += sn_row(s, s->shapes[i].row)[c];
+            sum += pb_row(s, s->shapes[i].row)[c];
         assert_int_equal(sum, 10000);
     }
 }
@@ -125,20 +125,20 @@ static void too_many_amounts_are_refused(void **state)
 {
     enum { N = 20000 };
     struct qty *q = calloc(N, sizeof *q);
-    struct fact_offer o = {.zone = "", .price_micros_hour = 1,
+    struct snap_offer o = {.zone = "", .price_micros_hour = 1,
                            .room = UNLIMITED};
-    struct fact_type *t = calloc(N, sizeof *t);
-    struct facts f = {.limits = fact_limits_default, .types = t, .n_types = N};
-    struct snapshot *s = NULL;
+    struct snap_type *t = calloc(N, sizeof *t);
+    struct snapshot f = {.limits = snap_limits_default, .types = t, .n_types = N};
+    struct problem *s = NULL;
 
     (void)state;
     for (int i = 0; i < N; i++) {
         char *name = arena_printf(&arena, "r%d", i);
         q[i] = (struct qty){name, 10000};
-        t[i] = (struct fact_type){.name = name, .provider = "", .offers = &o,
+        t[i] = (struct snap_type){.name = name, .provider = "", .offers = &o,
                                   .n_offers = 1, .resources = {&q[i], 1}};
     }
-    assert_int_equal(snapshot_make(&f, &arena, &s, &error), ST_INVALID);
+    assert_int_equal(problem_make(&f, &arena, &s, &error), ST_INVALID);
     assert_non_null(strstr(error.text, "different resources"));
     assert_null(s);
     free(q);
@@ -147,7 +147,7 @@ static void too_many_amounts_are_refused(void **state)
 
 static void accelerator_types_become_labels_and_terms(void **state)
 {
-    const struct snapshot *s = make(
+    const struct problem *s = make(
         "{\"node_types\":["
         "{\"name\":\"a\",\"resources\":{\"GPU\":1,\"accelerator_type:T4\":1}},"
         "{\"name\":\"b\",\"resources\":{\"GPU\":1},\"labels\":{"
@@ -177,13 +177,13 @@ static void accelerator_types_become_labels_and_terms(void **state)
     sel = s->shapes[0].selector;
     assert_int_equal(sel, s->shapes[1].selector);
     assert_true(s->shapes[0].accelerator && s->shapes[1].accelerator);
-    assert_true(snapshot_match(s, sel, s->offers[0].first_label,
+    assert_true(problem_match(s, sel, s->offers[0].first_label,
                                s->offers[0].n_labels));
-    assert_true(snapshot_match(s, sel, s->offers[1].first_label,
+    assert_true(problem_match(s, sel, s->offers[1].first_label,
                                s->offers[1].n_labels));
-    assert_false(snapshot_match(s, sel, s->offers[2].first_label,
+    assert_false(problem_match(s, sel, s->offers[2].first_label,
                                 s->offers[2].n_labels));
-    assert_false(snapshot_match(s, sel, s->offers[3].first_label,
+    assert_false(problem_match(s, sel, s->offers[3].first_label,
                                 s->offers[3].n_labels));
     assert_true(s->types[0].accelerator && !s->types[3].accelerator);
 }
@@ -193,33 +193,33 @@ static void markers_in_raw_facts_are_no_columns(void **state)
 {
     struct qty t[] = {{"GPU", 10000}, {"accelerator_type:nvidia-l4", 10000}};
     struct qty d[] = {{"accelerator_type:L4", 10}, {"GPU", 5000}};
-    struct fact_offer o = {.zone = "", .price_micros_hour = 1,
+    struct snap_offer o = {.zone = "", .price_micros_hour = 1,
                            .room = UNLIMITED};
-    struct fact_type type = {.name = "t", .provider = "", .resources = {t, 2},
+    struct snap_type type = {.name = "t", .provider = "", .resources = {t, 2},
                              .offers = &o, .n_offers = 1, .max = UNLIMITED};
-    struct fact_node node = {.id = "n", .type = "", .zone = "",
+    struct snap_node node = {.id = "n", .type = "", .zone = "",
                              .total = {t, 2}, .available = {t, 2}};
-    struct fact_alt alt = {.resources = {d, 2}};
-    struct fact_bundle b = {&alt, 1, 1};
-    struct fact_demand dem = {.owner = "", .id = "", .bundles = &b,
+    struct snap_alt alt = {.resources = {d, 2}};
+    struct snap_bundle b = {&alt, 1, 1};
+    struct snap_demand dem = {.owner = "", .id = "", .bundles = &b,
                               .n_bundles = 1};
-    struct facts f = {.limits = fact_limits_default, .types = &type,
+    struct snapshot f = {.limits = snap_limits_default, .types = &type,
                       .n_types = 1, .nodes = &node, .n_nodes = 1,
                       .demands = &dem, .n_demands = 1};
-    const struct snapshot *s = make_facts(&f);
+    const struct problem *s = make_snapshot(&f);
 
     (void)state;
     assert_int_equal(s->n_columns, 3);
     assert_string_equal(OFFER_LABEL(s, 0, ACCEL_LABEL), "L4");
     assert_string_equal(NODE_LABEL(s, 0, ACCEL_LABEL), "L4");
-    assert_true(snapshot_match(s, s->shapes[0].selector,
+    assert_true(problem_match(s, s->shapes[0].selector,
                                s->nodes[0].first_label, s->nodes[0].n_labels));
     assert_int_equal(s->selectors[s->shapes[0].selector].n_terms, 1);
 }
 
 static void labels_of_zone_and_market(void **state)
 {
-    const struct snapshot *s = make(
+    const struct problem *s = make(
         "{\"node_types\":[{\"name\":\"t\",\"resources\":{\"CPU\":1},"
         "\"labels\":{\"zone\":\"mine\",\"k\":\"type\"},\"offers\":["
         "{\"zone\":\"b\",\"spot\":true},{\"zone\":\"a\"},{}]}],"
@@ -250,7 +250,7 @@ static void labels_of_zone_and_market(void **state)
 
 static void offers_of_nodes(void **state)
 {
-    const struct snapshot *s = make(
+    const struct problem *s = make(
         "{\"node_types\":[{\"name\":\"t\",\"offers\":[{\"zone\":\"a\"},"
         "{\"zone\":\"b\"}]},{\"name\":\"u\",\"offers\":[{\"zone\":\"\"}]}],"
         "\"nodes\":[{\"id\":\"1\",\"type\":\"t\",\"zone\":\"b\"},"
@@ -268,7 +268,7 @@ static void offers_of_nodes(void **state)
 
 static void unknown_prices_are_estimated(void **state)
 {
-    const struct snapshot *s = make(
+    const struct problem *s = make(
         "{\"node_types\":["
         "{\"name\":\"a\",\"resources\":{\"CPU\":8,\"memory\":\"30Gi\"}},"
         "{\"name\":\"b\",\"resources\":{\"CPU\":8,\"memory\":\"30Gi\","
@@ -294,10 +294,10 @@ static void unknown_prices_are_estimated(void **state)
     assert_int_equal(s->nodes[2].price_micros_hour, 1500000);
 }
 
-static void check_devices(const struct snapshot *s, uint32_t node,
+static void check_devices(const struct problem *s, uint32_t node,
                           uint32_t column, const int32_t *want, uint32_t n)
 {
-    const struct sn_node *x = &s->nodes[node];
+    const struct pb_node *x = &s->nodes[node];
     uint32_t seen = 0;
 
     for (uint32_t i = x->first_device; i < x->first_device + x->n_devices; i++)
@@ -310,7 +310,7 @@ static void check_devices(const struct snapshot *s, uint32_t node,
 
 static void devices_are_inferred(void **state)
 {
-    const struct snapshot *s = make(
+    const struct problem *s = make(
         "{\"node_types\":[{\"name\":\"t\",\"resources\":{\"GPU\":2,\"CPU\":4}}],"
         "\"nodes\":[{\"id\":\"1\",\"total\":{\"GPU\":4},\"available\":{\"GPU\":"
         "2.3}},{\"id\":\"2\",\"total\":{\"GPU\":2,\"TPU\":1}},"
@@ -327,7 +327,7 @@ static void devices_are_inferred(void **state)
     check_devices(s, 1, tpu, (int32_t[]){10000}, 1);
     /* More is never free than there is. */
     check_devices(s, 2, COL_GPU, (int32_t[]){10000}, 1);
-    assert_int_equal(sn_row(s, s->nodes[2].available)[COL_GPU], 10000);
+    assert_int_equal(pb_row(s, s->nodes[2].available)[COL_GPU], 10000);
     /* Not joined: the type's row, all free. */
     assert_true(s->nodes[3].template_room);
     check_devices(s, 3, COL_GPU, (int32_t[]){10000, 10000}, 2);
@@ -343,7 +343,7 @@ static void devices_are_inferred(void **state)
 
 static void demands_come_in_planning_order(void **state)
 {
-    const struct snapshot *s = make(
+    const struct problem *s = make(
         "{\"demands\":[{\"resources\":{\"CPU\":1},\"source\":\"spare\"},"
         "{\"resources\":{\"CPU\":2},\"owner\":\"b\"},"
         "{\"resources\":{\"CPU\":3},\"owner\":\"a\",\"since_ms\":9},"
@@ -359,11 +359,11 @@ static void demands_come_in_planning_order(void **state)
     (void)state;
     assert_int_equal(s->n_demands, 9);
     for (uint32_t i = 0; i < 9; i++) {
-        const struct sn_demand *d = &s->demands[i];
-        const struct sn_alt *a =
+        const struct pb_demand *d = &s->demands[i];
+        const struct pb_alt *a =
             &s->alts[s->bundles[d->first_bundle].first_alt];
 
-        assert_int_equal(sn_row(s, s->shapes[a->shape].row)[COL_CPU],
+        assert_int_equal(pb_row(s, s->shapes[a->shape].row)[COL_CPU],
                          want[i] * 10000);
         assert_int_equal(s->bundles[d->first_bundle].demand, i);
     }
@@ -374,7 +374,7 @@ static void demands_come_in_planning_order(void **state)
 
 static void equal_bundles_are_counted_together(void **state)
 {
-    const struct snapshot *s = make(
+    const struct problem *s = make(
         "{\"demands\":[{\"bundles\":[{\"CPU\":2},{\"CPU\":1,\"zz\":0},"
         "{\"resources\":{\"CPU\":1},\"count\":5},{\"CPU\":2,"
         "\"accelerator_type\":\"T4\"},{\"CPU\":\"1000m\"}]}],"
@@ -391,21 +391,21 @@ static void equal_bundles_are_counted_together(void **state)
 static void whole_devices_are_rounded_up(void **state)
 {
     struct qty q[] = {{"GPU", 15000}};
-    struct fact_alt alt = {.resources = {q, 1}};
-    struct fact_bundle b = {&alt, 1, 1};
-    struct fact_demand d = {.owner = "", .id = "", .bundles = &b,
+    struct snap_alt alt = {.resources = {q, 1}};
+    struct snap_bundle b = {&alt, 1, 1};
+    struct snap_demand d = {.owner = "", .id = "", .bundles = &b,
                             .n_bundles = 1};
-    struct facts f = {.limits = fact_limits_default, .demands = &d,
+    struct snapshot f = {.limits = snap_limits_default, .demands = &d,
                       .n_demands = 1};
-    const struct snapshot *s = make_facts(&f);
+    const struct problem *s = make_snapshot(&f);
 
     (void)state;
-    assert_int_equal(sn_row(s, s->shapes[0].row)[COL_GPU], 20000);
+    assert_int_equal(pb_row(s, s->shapes[0].row)[COL_GPU], 20000);
 }
 
 static void defaults_are_resolved(void **state)
 {
-    const struct snapshot *s = make(
+    const struct problem *s = make(
         "{\"limits\":{\"idle_timeout_s\":7},\"node_types\":["
         "{\"name\":\"a\",\"min\":5,\"max\":2},"
         "{\"name\":\"b\",\"idle_timeout_s\":\"2m\"}]}");
@@ -435,14 +435,14 @@ static void selectors_match_as_rays_do(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char json[512];
-        const struct snapshot *s;
+        const struct problem *s;
 
         snprintf(json, sizeof json,
                  "{\"node_types\":[{\"name\":\"t\",\"labels\":{\"z\":\"a\","
                  "\"y\":\"c\",\"a\":\"1\"}}],\"demands\":[{\"resources\":{},"
                  "\"labels\":%s}]}", cases[i].labels);
         s = make(json);
-        if (snapshot_match(s, s->shapes[0].selector, s->offers[0].first_label,
+        if (problem_match(s, s->shapes[0].selector, s->offers[0].first_label,
                            s->offers[0].n_labels) != cases[i].want)
             fail_msg("%s: not %d", cases[i].labels, cases[i].want);
     }
@@ -459,26 +459,26 @@ static void mistakes_are_named(void **state)
          "{\"zone\":\"z\",\"price\":3}]}]}",
          "two on-demand offers in zone 'z'"},
     };
-    struct snapshot *s = NULL;
+    struct problem *s = NULL;
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        assert_int_equal(snapshot_make(facts_of(cases[i].json), &arena, &s,
+        assert_int_equal(problem_make(snapshot_of(cases[i].json), &arena, &s,
                                        &error), ST_INVALID);
         if (!strstr(error.text, cases[i].want))
             fail_msg("'%s' lacks '%s'", error.text, cases[i].want);
         assert_null(s);
     }
     /* What the codec would not let pass. */
-    struct fact_type t = {.name = "t", .provider = ""};
-    struct facts f = {.types = &t, .n_types = 1};
-    assert_int_equal(snapshot_make(&f, &arena, &s, &error), ST_INVALID);
+    struct snap_type t = {.name = "t", .provider = ""};
+    struct snapshot f = {.types = &t, .n_types = 1};
+    assert_int_equal(problem_make(&f, &arena, &s, &error), ST_INVALID);
     assert_non_null(strstr(error.text, "no offers"));
-    struct fact_bundle b = {NULL, 0, 1};
-    struct fact_demand d = {.owner = "o", .id = "", .bundles = &b,
+    struct snap_bundle b = {NULL, 0, 1};
+    struct snap_demand d = {.owner = "o", .id = "", .bundles = &b,
                             .n_bundles = 1};
-    f = (struct facts){.demands = &d, .n_demands = 1};
-    assert_int_equal(snapshot_make(&f, &arena, &s, &error), ST_INVALID);
+    f = (struct snapshot){.demands = &d, .n_demands = 1};
+    assert_int_equal(problem_make(&f, &arena, &s, &error), ST_INVALID);
     assert_non_null(strstr(error.text, "no alternative"));
 }
 
@@ -493,11 +493,11 @@ static uint64_t seed(void)
 
 /* Also swaps what has no order inside a fact: quantities, labels, offers,
  * terms and values, and the bundles of an independent demand. */
-static void shuffle_all(struct rnd *r, struct facts *f)
+static void shuffle_all(struct rnd *r, struct snapshot *f)
 {
-    struct fact_type *t = (struct fact_type *)f->types;
-    struct fact_node *n = (struct fact_node *)f->nodes;
-    struct fact_demand *d = (struct fact_demand *)f->demands;
+    struct snap_type *t = (struct snap_type *)f->types;
+    struct snap_node *n = (struct snap_node *)f->nodes;
+    struct snap_demand *d = (struct snap_demand *)f->demands;
 
     for (uint32_t i = 0; i < f->n_types; i++) {
         rnd_shuffle(r, (void *)t[i].resources.v, t[i].resources.n,
@@ -507,9 +507,9 @@ static void shuffle_all(struct rnd *r, struct facts *f)
         rnd_shuffle(r, (void *)t[i].taints.v, t[i].taints.n,
                     sizeof(struct taint));
         rnd_shuffle(r, (void *)t[i].offers, t[i].n_offers,
-                    sizeof(struct fact_offer));
+                    sizeof(struct snap_offer));
     }
-    rnd_shuffle(r, (void *)f->queues, f->n_queues, sizeof(struct fact_queue));
+    rnd_shuffle(r, (void *)f->queues, f->n_queues, sizeof(struct snap_queue));
     for (uint32_t i = 0; i < f->n_nodes; i++)
         rnd_shuffle(r, (void *)n[i].total.v, n[i].total.n, sizeof(struct qty));
     for (uint32_t i = 0; i < f->n_demands; i++) {
@@ -518,7 +518,7 @@ static void shuffle_all(struct rnd *r, struct facts *f)
 
         for (uint32_t j = 0; j < d[i].n_bundles; j++)
             for (uint32_t k = 0; k < d[i].bundles[j].n_alts; k++) {
-                const struct fact_alt *a = &d[i].bundles[j].alts[k];
+                const struct snap_alt *a = &d[i].bundles[j].alts[k];
 
                 rnd_shuffle(r, (void *)a->resources.v, a->resources.n,
                             sizeof(struct qty));
@@ -532,7 +532,7 @@ static void shuffle_all(struct rnd *r, struct facts *f)
             }
         if (free)
             rnd_shuffle(r, (void *)d[i].bundles, d[i].n_bundles,
-                        sizeof(struct fact_bundle));
+                        sizeof(struct snap_bundle));
     }
     rnd_shuffle(r, t, f->n_types, sizeof *t);
     rnd_shuffle(r, n, f->n_nodes, sizeof *n);
@@ -546,11 +546,11 @@ static void the_order_of_facts_does_not_matter(void **state)
     (void)state;
     for (uint64_t i = 0; i < 400; i++) {
         struct rnd r = {first + i, &arena};
-        struct facts *f = rnd_facts(&r);
-        char *before = dump(make_facts(f)), *after;
+        struct snapshot *f = rnd_snapshot(&r);
+        char *before = dump(make_snapshot(f)), *after;
 
         shuffle_all(&r, f);
-        after = dump(make_facts(f));
+        after = dump(make_snapshot(f));
         if (strcmp(before, after) != 0)
             fail_msg("SEED=%" PRIu64 ": another snapshot after a shuffle",
                      first + i);
@@ -565,31 +565,31 @@ static void the_order_of_facts_does_not_matter(void **state)
 static void a_large_one_is_quick(void **state)
 {
     enum { TYPES = 844, NODES = 1337, BUNDLES = 10000 };
-    struct fact_type *t = calloc(TYPES, sizeof *t);
-    struct fact_node *n = calloc(NODES, sizeof *n);
-    struct fact_bundle *b = calloc(BUNDLES, sizeof *b);
-    struct fact_demand d = {.owner = "ray", .id = "", .bundles = b,
+    struct snap_type *t = calloc(TYPES, sizeof *t);
+    struct snap_node *n = calloc(NODES, sizeof *n);
+    struct snap_bundle *b = calloc(BUNDLES, sizeof *b);
+    struct snap_demand d = {.owner = "ray", .id = "", .bundles = b,
                             .n_bundles = BUNDLES};
-    struct facts f = {.limits = fact_limits_default, .types = t,
+    struct snapshot f = {.limits = snap_limits_default, .types = t,
                       .n_types = TYPES, .nodes = n, .n_nodes = NODES,
                       .demands = &d, .n_demands = 1};
     struct timespec t0, t1;
-    const struct snapshot *s;
+    const struct problem *s;
     double ms;
 
     (void)state;
     for (uint32_t i = 0; i < TYPES; i++) {
-        struct fact_offer *o = ARENA_ARRAY(&arena, struct fact_offer, 3);
+        struct snap_offer *o = ARENA_ARRAY(&arena, struct snap_offer, 3);
         struct qty *q = ARENA_ARRAY(&arena, struct qty, 3);
 
         for (uint32_t z = 0; z < 3; z++)
-            o[z] = (struct fact_offer){
+            o[z] = (struct snap_offer){
                 .zone = arena_printf(&arena, "us-%c", 'a' + (int)z),
                 .price_micros_hour = i + 1, .room = UNLIMITED};
         q[0] = (struct qty){"CPU", (1 + i % 96) * 10000};
         q[1] = (struct qty){"memory", (1 + i) * (INT64_C(10000) << 30)};
         q[2] = (struct qty){"GPU", i % 9 * 10000};
-        t[i] = (struct fact_type){
+        t[i] = (struct snap_type){
             .name = arena_printf(&arena, "type-%u", i * 7919 % TYPES),
             .provider = "sim", .resources = {q, 3}, .max = UNLIMITED,
             .offers = o, .n_offers = 3};
@@ -602,21 +602,21 @@ static void a_large_one_is_quick(void **state)
         q[2] = (struct qty){"GPU", 80000};
         q[3] = (struct qty){arena_printf(&arena, "node:10.0.%u.%u", i / 256,
                                          i % 256), 10000};
-        n[i] = (struct fact_node){
+        n[i] = (struct snap_node){
             .id = arena_printf(&arena, "n%u", i), .type = t[i % TYPES].name,
             .zone = "us-a", .total = {q, 4}, .available = {q, 4}};
     }
     for (uint32_t i = 0; i < BUNDLES; i++) {
-        struct fact_alt *a = ARENA_NEW(&arena, struct fact_alt);
+        struct snap_alt *a = ARENA_NEW(&arena, struct snap_alt);
         struct qty *q = ARENA_ARRAY(&arena, struct qty, 2);
 
         q[0] = (struct qty){"CPU", 10000 + i * 7919 % BUNDLES};
         q[1] = (struct qty){"GPU", 100 * (1 + i % 99)};
         a->resources = (struct qtys){q, 2};
-        b[i] = (struct fact_bundle){a, 1, 1};
+        b[i] = (struct snap_bundle){a, 1, 1};
     }
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t0);
-    s = make_facts(&f);
+    s = make_snapshot(&f);
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t1);
     ms = (double)(t1.tv_sec - t0.tv_sec) * 1e3 +
          (double)(t1.tv_nsec - t0.tv_nsec) / 1e6;

@@ -15,8 +15,8 @@
 
 #include "../../autoscaler/base/clock.h"
 #include "../../autoscaler/wire/http.h"
-#include "../../autoscaler/wire/kube_split.h"
-#include "../../autoscaler/wire/kube_watch.h"
+#include "../../autoscaler/wire/kube/split.h"
+#include "../../autoscaler/wire/kube/watch.h"
 #include "scratch.h"
 #include "wire_server.h"
 

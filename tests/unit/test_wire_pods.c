@@ -22,7 +22,7 @@
 #include "../../autoscaler/base/clock.h"
 #include "../../autoscaler/model/accel.h"
 #include "../../autoscaler/model/amount.h"
-#include "../../autoscaler/wire/pods_inside.h"
+#include "../../autoscaler/wire/pods/inside.h"
 
 static const char *const schedulers[] = { "default-scheduler" };
 static const struct pods_rules rules = {
@@ -33,8 +33,7 @@ static const struct pods_rules rules = {
 
 struct world {
     struct pods_store store;
-    struct arena arena;
-    struct head_view *view;
+    struct source_view *view;
     struct names zones;
     bool reserve;
     int64_t now_ms, due;
@@ -49,7 +48,7 @@ static void world_begin(struct world *w)
 
 static void world_end(struct world *w)
 {
-    arena_done(&w->arena);
+    source_view_unref(w->view);
     pods_store_done(&w->store);
 }
 
@@ -115,20 +114,20 @@ static void node(struct world *w, const char *name, const char *cpu,
         name, cpu, more, cpu);
 }
 
-static struct head_view *view(struct world *w)
+static struct source_view *view(struct world *w)
 {
     struct pods_view_in in = {
         .store = &w->store, .zones = w->zones, .reserve = w->reserve,
         .now_mono_ms = w->now_ms, .now_wall_ms = clock_wall_ms(),
     };
-    arena_done(&w->arena);
+    source_view_unref(w->view);
     pthread_mutex_lock(&w->store.lock);
-    w->view = pods_view_make(&in, &w->arena, &w->due);
+    w->view = pods_view_make(&in, &w->due);
     pthread_mutex_unlock(&w->store.lock);
     return w->view;
 }
 
-static const struct head_node *node_of(const struct head_view *v,
+static const struct source_node *node_of(const struct source_view *v,
                                        const char *name)
 {
     for (uint32_t i = 0; i < v->n_nodes; i++)
@@ -144,12 +143,12 @@ static double amount(struct qtys q, const char *name)
 }
 
 /* "2x{CPU 1, pods 1; a in (b)}|..." of a demand, alternatives apart by "/". */
-static char *demand_text(const struct fact_demand *d, struct buf *b)
+static char *demand_text(const struct snap_demand *d, struct buf *b)
 {
     char number[32];
     buf_clear(b);
     for (uint32_t i = 0; i < d->n_bundles; i++) {
-        const struct fact_bundle *x = &d->bundles[i];
+        const struct snap_bundle *x = &d->bundles[i];
         buf_printf(b, "%s%ux{", i ? "|" : "", x->count);
         for (uint32_t k = 0; k < x->n_alts; k++) {
             buf_str(b, k ? " / " : "");
@@ -171,7 +170,7 @@ static char *demand_text(const struct fact_demand *d, struct buf *b)
     return b->s;
 }
 
-static void assert_demand(const struct head_view *v, uint32_t i,
+static void assert_demand(const struct source_view *v, uint32_t i,
                           const char *id, const char *text)
 {
     struct buf b;
@@ -400,10 +399,10 @@ static void test_equal_pods_cost_one(void **state)
 static void test_probes(void **state)
 {
     struct world w;
-    struct fact_offer offer = { .zone = "z1" };
+    struct snap_offer offer = { .zone = "z1" };
     struct qty own[] = {{"CPU", 8 * AMOUNT_ONE}, {"GPU", AMOUNT_ONE}};
     struct pair label = { ACCEL_LABEL, "T4" };
-    struct fact_type t = { .name = "t", .machine = "n1-standard-8+t4",
+    struct snap_type t = { .name = "t", .machine = "n1-standard-8+t4",
         .resources = { own, 2 }, .labels = { &label, 1 }, .offers = &offer,
         .n_offers = 1 };
     (void)state;
@@ -421,8 +420,8 @@ static void test_probes(void **state)
     assert_demand(w.view, 0, "Pod/ns/a", "1x{CPU 1, pods 1; nvidia.com/gpu."
                   "product in (Tesla-T4) in true; gen > 2 in true; zz does not "
                   "exist in true}");
-    const struct head_node *n1 = node_of(w.view, "n1");
-    const struct head_node *n2 = node_of(w.view, "n2");
+    const struct source_node *n1 = node_of(w.view, "n1");
+    const struct source_node *n2 = node_of(w.view, "n2");
     assert_string_equal(pods_value(&n1->labels, "gen > 2"), "true");
     assert_string_equal(pods_value(&n1->labels, "nvidia.com/gpu.product in "
                                    "(Tesla-T4)"), "true");
@@ -431,7 +430,7 @@ static void test_probes(void **state)
     assert_null(pods_value(&n2->labels, "gen > 2"));
     assert_null(pods_value(&n2->labels, "zz does not exist"));
     /* a type nobody has seen answers by its accelerator; gen is not known */
-    pods_type_fit(w.view, NULL, 0, &w.arena, &t);
+    pods_type_fit(w.view, NULL, 0, &w.view->arena, &t);
     assert_string_equal(pods_value(&t.labels, "nvidia.com/gpu.product in "
                                    "(Tesla-T4)"), "true");
     assert_null(pods_value(&t.labels, "gen > 2"));
@@ -441,12 +440,12 @@ static void test_probes(void **state)
     /* one that was seen answers by that */
     t.resources = (struct qtys){ own, 2 };
     t.labels = (struct pairs){ &label, 1 };
-    pods_type_fit(w.view, &n1, 1, &w.arena, &t);
+    pods_type_fit(w.view, &n1, 1, &w.view->arena, &t);
     assert_string_equal(pods_value(&t.labels, "gen > 2"), "true");
     assert_int_equal(pods_amount(&t.resources, "GPU"), AMOUNT_ONE);
     t.resources = (struct qtys){ own, 2 };
     t.labels = (struct pairs){ &label, 1 };
-    pods_type_fit(w.view, &n2, 1, &w.arena, &t);
+    pods_type_fit(w.view, &n2, 1, &w.view->arena, &t);
     assert_null(pods_value(&t.labels, "nvidia.com/gpu.product in (Tesla-T4)"));
     world_end(&w);
 }
@@ -511,7 +510,7 @@ static const char *column(const struct world *w, uint32_t i)
 static void test_one_on_a_host(void **state)
 {
     struct world w;
-    struct fact_type t = { .name = "t", .n_offers = 0 };
+    struct snap_type t = { .name = "t", .n_offers = 0 };
     (void)state;
     world_begin(&w);
     node(&w, "free", "8", "z1", "", "");
@@ -526,7 +525,7 @@ static void test_one_on_a_host(void **state)
     assert_int_equal(w.view->n_demands, 2);
     const char *c = column(&w, 0);
     for (uint32_t i = 0; i < 2; i++) {
-        const struct fact_bundle *b = w.view->demands[i].bundles;
+        const struct snap_bundle *b = w.view->demands[i].bundles;
         bool pair = b->count == 2;  /* two apart; the one that is meant too */
         assert_int_equal(pods_amount(&b->alts[0].resources, c),
                          pair ? AMOUNT_ONE : 1);
@@ -535,7 +534,7 @@ static void test_one_on_a_host(void **state)
     assert_true(amount(node_of(w.view, "taken")->available, c) == 0);
     assert_true(amount(node_of(w.view, "taken")->total, c) == 1);
     assert_true(amount(node_of(w.view, "other")->available, c) == 1);
-    pods_type_fit(w.view, NULL, 0, &w.arena, &t);
+    pods_type_fit(w.view, NULL, 0, &w.view->arena, &t);
     assert_int_equal(pods_amount(&t.resources, c), AMOUNT_ONE);
     assert_int_equal(pods_amount(&t.resources, "pods"), 110 * AMOUNT_ONE);
     world_end(&w);
@@ -698,7 +697,7 @@ static void test_idle(void **state)
         "'namespace': 's'}, 'spec': {'nodeName': 'n', 'containers': [{"
         "'resources': {'requests': {'cpu': '500m'}}}]}}");
     view(&w);
-    assert_int_equal(node_of(w.view, "n")->status, HEAD_IDLE);
+    assert_int_equal(node_of(w.view, "n")->status, SOURCE_IDLE);
     assert_int_equal(node_of(w.view, "n")->idle_ms, 0);
     assert_true(amount(node_of(w.view, "n")->available, "CPU") == 3.5);
     w.now_ms += 5000;
@@ -706,7 +705,7 @@ static void test_idle(void **state)
     assert_int_equal(node_of(w.view, "n")->idle_ms, 5000);
     bound(&w, "p", "n", "1", "", "");
     view(&w);
-    assert_int_equal(node_of(w.view, "n")->status, HEAD_RUNNING);
+    assert_int_equal(node_of(w.view, "n")->status, SOURCE_RUNNING);
     assert_int_equal(node_of(w.view, "n")->idle_ms, -1);
     assert_string_equal(node_of(w.view, "n")->activity, "1 pod: ns/p");
     w.now_ms += 5000;
@@ -753,8 +752,8 @@ static void test_nodes(void **state)
         " 'status': {'conditions': [{'type': 'Ready', 'status': 'False', "
         "'message': 'no network'}]}}");
     view(&w);
-    const struct head_node *n = node_of(w.view, "n");
-    const struct head_node *u = node_of(w.view, "u");
+    const struct source_node *n = node_of(w.view, "n");
+    const struct source_node *u = node_of(w.view, "u");
     assert_string_equal(n->instance_id, "n");
     assert_string_equal(n->address, "10.0.0.1");
     assert_string_equal(n->aliases.v[0], "n");
@@ -763,7 +762,7 @@ static void test_nodes(void **state)
     assert_string_equal(pods_value(&n->labels, "ray.io/market-type"), "spot");
     assert_string_equal(pods_value(&n->labels, GPU_LABEL), "amd.com.gpu");
     assert_true(amount(n->total, "GPU") == 2);
-    assert_int_equal(u->status, HEAD_DRAINING);
+    assert_int_equal(u->status, SOURCE_DRAINING);
     assert_true(u->unschedulable);
     assert_string_equal(u->note, "not ready: no network");
     assert_int_equal(u->taints.n, 2);
@@ -772,7 +771,7 @@ static void test_nodes(void **state)
 }
 
 /* A node whose Ready condition is as it is since so many seconds. */
-static const struct head_node *condition(struct world *w, const char *ready,
+static const struct source_node *condition(struct world *w, const char *ready,
                                          int since_s, const char *taint)
 {
     char at[32];
@@ -826,16 +825,16 @@ static void test_taints_that_pass(void **state)
 static void test_lost_nodes(void **state)
 {
     struct world w;
-    const struct head_node *n;
+    const struct source_node *n;
     (void)state;
     world_begin(&w);
     bound(&w, "p", "n", "2", "", "");
     n = condition(&w, "Unknown", 60, "node.kubernetes.io/unreachable");
-    assert_int_equal(n->status, HEAD_UNREADY);
+    assert_int_equal(n->status, SOURCE_UNREADY);
     assert_true(amount(n->available, "CPU") == 6 && n->idle_ms == -1);
     assert_in_range(w.due, w.now_ms + 230000, w.now_ms + 241000);
     n = condition(&w, "Unknown", 301, "node.kubernetes.io/unreachable");
-    assert_int_equal(n->status, HEAD_UNREADY);
+    assert_int_equal(n->status, SOURCE_UNREADY);
     assert_true(amount(n->available, "CPU") == 0 && n->idle_ms == -1);
     assert_true(amount(n->total, "CPU") == 8);
     put(&w, pods_put, false, "{'metadata': {'name': 'p', 'uid': 'u-p', "
@@ -847,7 +846,7 @@ static void test_lost_nodes(void **state)
     n = condition(&w, "Unknown", 303, "x");
     assert_int_equal(n->idle_ms, 1000);
     n = condition(&w, "True", 1, "x");  /* it is back, and ends it in time */
-    assert_int_equal(n->status, HEAD_RUNNING);
+    assert_int_equal(n->status, SOURCE_RUNNING);
     assert_true(amount(n->available, "CPU") == 8);
     world_end(&w);
 }
@@ -856,7 +855,7 @@ static void test_lost_nodes(void **state)
 static void test_rays(void **state)
 {
     struct world w;
-    const struct head_guest *g;
+    const struct source_hosted *g;
     (void)state;
     world_begin(&w);
     put(&w, pods_put, false, "{'metadata': {'name': 'w', 'uid': 'w', "
@@ -920,7 +919,7 @@ static void test_types(void **state)
     struct qty own[] = {{"CPU", 4 * AMOUNT_ONE},
                         {"memory", (INT64_C(16) << 30) * AMOUNT_ONE}};
     struct taint taint = { "dedicated", "x", EFFECT_NO_SCHEDULE };
-    struct fact_type t = { .name = "t", .resources = { own, 2 } };
+    struct snap_type t = { .name = "t", .resources = { own, 2 } };
     (void)state;
     world_begin(&w);
     w.reserve = true;
@@ -935,7 +934,7 @@ static void test_types(void **state)
         "'s'}, 'spec': {'template': {'spec': {'nodeSelector': {'gpu': 'yes'}, "
         "'containers': [{'resources': {'requests': {'cpu': '1'}}}]}}}}");
     view(&w);
-    pods_type_fit(w.view, NULL, 0, &w.arena, &t);
+    pods_type_fit(w.view, NULL, 0, &w.view->arena, &t);
     /* 4 cores less 60+10+5+5 m and 300 m of daemons; 16 GiB less 1+0.8+0.8+0.1 */
     assert_true(amount(t.resources, "CPU") == 3.62);
     assert_true(amount(t.resources, "pods") == 108);
@@ -944,17 +943,17 @@ static void test_types(void **state)
     t.resources = (struct qtys){ own, 2 };
     t.labels = (struct pairs){0};
     t.taints = (struct taints){ &taint, 1 };
-    pods_type_fit(w.view, NULL, 0, &w.arena, &t);
+    pods_type_fit(w.view, NULL, 0, &w.view->arena, &t);
     assert_true(amount(t.resources, "CPU") == 3.82);
     /* a living one says it better */
     node(&w, "n", "3900m", "z1", ", 'gpu': 'yes', 'kubernetes.io/hostname': "
          "'n'", "");
     view(&w);
-    const struct head_node *n = node_of(w.view, "n");
+    const struct source_node *n = node_of(w.view, "n");
     t.resources = (struct qtys){ own, 2 };
     t.labels = (struct pairs){0};
     t.taints = (struct taints){0};
-    pods_type_fit(w.view, &n, 1, &w.arena, &t);
+    pods_type_fit(w.view, &n, 1, &w.view->arena, &t);
     assert_true(amount(t.resources, "CPU") == 2.6);
     assert_string_equal(pods_value(&t.labels, "gpu"), "yes");
     assert_null(pods_value(&t.labels, "kubernetes.io/hostname"));

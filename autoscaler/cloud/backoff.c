@@ -1,0 +1,343 @@
+/*
+ * backoff.c - see backoff.h.
+ *
+ *   STOCKOUT   the offer      60 s, doubling to 30 min
+ *   QUOTA      the offer      room: half of what was asked, down to none;
+ *                             then 120 s, doubling to 1 h
+ *   INVALID    the node type  until reload
+ *   RETRY      the offer      1 s, doubling to 60 s (the provider without one)
+ *   BROKEN     the provider   1 s, doubling to 60 s
+ *   THROTTLED  the provider   what it asks for, else 2 s, doubling to 2 min
+ *   AUTH       the provider   until reload
+ */
+#include "backoff.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/alloc.h"
+#include "../base/hash.h"
+#include "../model/snapshot.h"
+
+#define RETRY_AFTER_MAX_MS (3600 * INT64_C(1000))
+#define ROOM_HOLDS_MS (600 * INT64_C(1000))
+#define FAILURE_KEPT_MS (3600 * INT64_C(1000))  /* the longest delay */
+
+enum { RECORDS_MAX = 1024 };    /* more have never failed at once */
+enum scope { SCOPE_NONE, SCOPE_OFFER, SCOPE_TYPE, SCOPE_PROVIDER };
+
+struct rule {
+    enum scope scope;
+    int64_t first_ms, max_ms;   /* 0: until reload */
+};
+
+static const struct rule rules[ST_COUNT] = {
+    [ST_RETRY] = {SCOPE_OFFER, 1000, 60 * 1000},
+    [ST_THROTTLED] = {SCOPE_PROVIDER, 2000, 120 * 1000},
+    [ST_STOCKOUT] = {SCOPE_OFFER, 60 * 1000, 1800 * 1000},
+    [ST_QUOTA] = {SCOPE_OFFER, 120 * 1000, 3600 * 1000},
+    [ST_AUTH] = {SCOPE_PROVIDER, 0, 0},
+    [ST_INVALID] = {SCOPE_TYPE, 0, 0},
+    [ST_BROKEN] = {SCOPE_PROVIDER, 1000, 60 * 1000},
+    /* OK, NOT_FOUND, CANCELLED, UNSUPPORTED say nothing about it. */
+};
+
+struct record {
+    struct backoff backoff;     /* first: handed out; its strings are ours */
+    enum scope scope;
+    uint64_t hash;
+    int64_t room_until_ms;      /* of a QUOTA that only lowered the room */
+};
+
+struct backoffs {
+    struct hash by_key;
+    VEC(struct record *) all;   /* on the heap, oldest first */
+};
+
+/* ---- records */
+
+/* What of an offer a back-off of this scope is about. */
+static struct offer_key scope_key(enum scope scope, struct offer_key k)
+{
+    switch (scope) {
+    case SCOPE_PROVIDER:
+        return (struct offer_key){k.provider, "", "", false};
+    case SCOPE_TYPE:
+        return (struct offer_key){k.provider, k.type, "", false};
+    default:
+        return k;
+    }
+}
+
+static uint64_t scope_hash(enum scope scope, struct offer_key k)
+{
+    return hash_number(offer_key_hash(k), scope);
+}
+
+static struct record *record_find(const struct backoffs *b, enum scope scope,
+                                  struct offer_key of)
+{
+    struct offer_key k = scope_key(scope, of);
+    uint64_t h = scope_hash(scope, k);
+    struct record *r;
+
+    for (uint32_t at = 0; (r = hash_next(&b->by_key, h, &at));)
+        if (r->scope == scope && offer_key_equal(r->backoff.of, k))
+            return r;
+    return NULL;
+}
+
+static void record_free(struct record *r)
+{
+    free((char *)r->backoff.of.provider);
+    free((char *)r->backoff.of.type);
+    free((char *)r->backoff.of.zone);
+    free(r);
+}
+
+static void record_forget(struct backoffs *b, struct record *r)
+{
+    uint32_t i = 0;
+
+    while (b->all.v[i] != r)
+        i++;
+    b->all.n--;
+    memmove(b->all.v + i, b->all.v + i + 1,
+            (b->all.n - i) * sizeof(struct record *));
+    hash_remove(&b->by_key, r->hash, r);
+    record_free(r);
+}
+
+/* The one that ends first: forgetting that is the least harm. */
+static struct record *record_soonest(const struct backoffs *b)
+{
+    struct record *soonest = b->all.v[0];
+
+    for (uint32_t i = 1; i < b->all.n; i++)
+        if (b->all.v[i]->backoff.until_ms < soonest->backoff.until_ms)
+            soonest = b->all.v[i];
+    return soonest;
+}
+
+static struct record *record_get(struct backoffs *b, enum scope scope,
+                                 struct offer_key of)
+{
+    struct offer_key k = scope_key(scope, of);
+    struct record *r = record_find(b, scope, of);
+
+    if (r)
+        return r;
+    if (b->all.n == RECORDS_MAX)
+        record_forget(b, record_soonest(b));
+    r = MEM_NEW(struct record);
+    r->scope = scope;
+    r->hash = scope_hash(scope, k);
+    r->backoff.room = UNLIMITED;
+    r->backoff.of = (struct offer_key){mem_strdup(k.provider),
+                                       mem_strdup(k.type), mem_strdup(k.zone),
+                                       k.spot};
+    VEC_PUSH(NULL, &b->all, r);
+    hash_add(&b->by_key, r->hash, r);
+    return r;
+}
+
+struct backoffs *backoffs_new(void)
+{
+    return MEM_NEW(struct backoffs);
+}
+
+void backoffs_forget_all(struct backoffs *b)
+{
+    for (uint32_t i = 0; i < b->all.n; i++)
+        record_free(b->all.v[i]);
+    b->all.n = 0;
+    hash_clear(&b->by_key);
+}
+
+void backoffs_free(struct backoffs *b)
+{
+    if (!b)
+        return;
+    backoffs_forget_all(b);
+    hash_done(&b->by_key);
+    free(b->all.v);
+    free(b);
+}
+
+/* ---- noting */
+
+/* The n-th delay in a row: doubled each time, never past the limit. */
+static int64_t delay_of(const struct rule *rule, uint32_t n)
+{
+    int64_t d = rule->first_ms;
+
+    while (--n > 0 && d < rule->max_ms)
+        d *= 2;
+    return d < rule->max_ms ? d : rule->max_ms;
+}
+
+/* Up to an eighth more, so that daemons throttled together part; the same each
+ * time, so that tests and replays agree. */
+static int64_t jittered(const struct record *r, int64_t ms)
+{
+    uint64_t h = hash_number(r->hash, r->backoff.failures);
+
+    return ms + (int64_t)((h >> 24) % (uint64_t)(ms / 8 + 1));
+}
+
+static void backoff_begin(struct record *r, const struct err *e, int64_t now_ms)
+{
+    const struct rule *rule = &rules[e->status];
+    struct backoff *x = &r->backoff;
+    bool in_force = now_ms < x->until_ms;
+    bool again = in_force && x->why == e->status;
+    int64_t delay;
+
+    if (x->until_ms == INT64_MAX)
+        return;
+    x->why = e->status;
+    snprintf(x->text, sizeof x->text, "%.*s", (int)sizeof x->text - 1, e->text);
+    /* Calls that were under way together fail together: that is one failure,
+     * not five, and the delay neither grows nor starts anew. */
+    if (!in_force)
+        x->failures++;
+    x->failed_ms = now_ms;
+    if (rule->first_ms == 0) {
+        x->delay_ms = x->until_ms = INT64_MAX;
+        return;
+    }
+    delay = delay_of(rule, x->failures);
+    if (e->status == ST_THROTTLED) {
+        if (e->retry_after_ms > delay)
+            delay = e->retry_after_ms < RETRY_AFTER_MAX_MS ? e->retry_after_ms
+                                                           : RETRY_AFTER_MAX_MS;
+        delay = jittered(r, delay);
+    }
+    if (again && e->retry_after_ms == 0)
+        return;
+    if (now_ms + delay > x->until_ms) {
+        x->delay_ms = delay;
+        x->until_ms = now_ms + delay;
+    }
+}
+
+/* A provider's lists go well between two throttled launches, and must not keep
+ * its delay from growing: only a longer quiet counts.  An offer's back-off just
+ * runs out: whoever launched before it began may still be told yes, and many
+ * clouds say yes to any launch. */
+static void provider_answered(struct backoffs *b, struct offer_key of,
+                              int64_t now_ms)
+{
+    struct record *r = record_find(b, SCOPE_PROVIDER, of);
+
+    if (r && r->backoff.until_ms != INT64_MAX &&
+        now_ms >= r->backoff.until_ms + r->backoff.delay_ms)
+        record_forget(b, r);
+}
+
+/* A quota with room for one refuses eight: halve before backing off. */
+static bool room_lowered(struct record *r, const struct err *e, uint32_t asked,
+                         uint32_t got, int64_t now_ms)
+{
+    struct backoff *x = &r->backoff;
+    bool lowered = now_ms < r->room_until_ms;
+    uint32_t half = asked / 2;
+
+    if (asked < 2 || got > 0 || now_ms < x->until_ms) {
+        x->room = 0;
+        r->room_until_ms = 0;  /* first the delay holds, then no limit */
+        return false;
+    }
+    x->room = lowered && x->room < half ? x->room : half;
+    x->why = ST_QUOTA;
+    snprintf(x->text, sizeof x->text, "%.*s", (int)sizeof x->text - 1, e->text);
+    r->room_until_ms = now_ms + ROOM_HOLDS_MS;
+    return true;
+}
+
+const struct backoff *backoffs_note_launch(struct backoffs *b,
+                                           struct offer_key of, uint32_t asked,
+                                           uint32_t got, const struct err *e,
+                                           int64_t now_ms)
+{
+    assert(e->status < ST_COUNT);
+    enum scope scope = rules[e->status].scope;
+    struct record *r;
+
+    if (e->status == ST_OK)
+        provider_answered(b, of, now_ms);
+    if (scope == SCOPE_NONE)
+        return NULL;
+    r = record_get(b, *of.type ? scope : SCOPE_PROVIDER, of);
+    if (e->status == ST_QUOTA && r->scope == SCOPE_OFFER) {
+        if (room_lowered(r, e, asked, got, now_ms))
+            return &r->backoff;
+    } else if (r->backoff.until_ms <= now_ms) {
+        r->backoff.room = UNLIMITED;
+    }
+    backoff_begin(r, e, now_ms);
+    return &r->backoff;
+}
+
+const struct backoff *backoffs_note(struct backoffs *b, struct offer_key of,
+                                    const struct err *e, int64_t now_ms)
+{
+    return backoffs_note_launch(b, of, 0, 0, e, now_ms);
+}
+
+void backoffs_joined(struct backoffs *b, struct offer_key of,
+                     int64_t launched_ms, int64_t now_ms)
+{
+    struct record *r = record_find(b, SCOPE_OFFER, of);
+
+    /* What was launched before the failure says nothing about it. */
+    if (!r || launched_ms <= r->backoff.failed_ms)
+        return;
+    r->backoff.failures = 0;
+    r->backoff.failed_ms = 0;
+    if (now_ms >= r->room_until_ms)
+        record_forget(b, r);
+}
+
+/* ---- asking */
+
+int64_t backoffs_failed_ms(const struct backoffs *b, struct offer_key of,
+                           int64_t now_ms)
+{
+    const struct record *r = record_find(b, SCOPE_OFFER, of);
+
+    return r && now_ms - r->backoff.failed_ms < FAILURE_KEPT_MS
+               ? r->backoff.failed_ms
+               : 0;
+}
+
+static bool in_force(const struct record *r, int64_t now_ms)
+{
+    return now_ms < r->backoff.until_ms ||
+           (r->backoff.room != UNLIMITED && now_ms < r->room_until_ms);
+}
+
+const struct backoff *backoffs_find(const struct backoffs *b,
+                                    struct offer_key of, int64_t now_ms)
+{
+    const struct backoff *best = NULL;
+
+    for (enum scope s = SCOPE_PROVIDER; s > SCOPE_NONE; s--) {
+        const struct record *r = record_find(b, s, of);
+
+        if (r && in_force(r, now_ms) &&
+            (!best || r->backoff.until_ms > best->until_ms))
+            best = &r->backoff;
+    }
+    return best;
+}
+
+void backoffs_each(const struct backoffs *b, int64_t now_ms,
+                   void (*each)(void *arg, const struct backoff *x), void *arg)
+{
+    for (uint32_t i = 0; i < b->all.n; i++)
+        if (in_force(b->all.v[i], now_ms))
+            each(arg, &b->all.v[i]->backoff);
+}

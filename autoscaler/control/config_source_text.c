@@ -1,0 +1,147 @@
+/*
+ * config_source_text.c - from a RayCluster's JSON to the text its settings are read
+ * from.  JSON is YAML, so the dialect for manifests reads it as it is.
+ *
+ * Left out is what changes without being a setting: status, who wrote what,
+ * replicas and workersToDelete.  The same settings give the same text.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../config/yaml.h"
+#include "config_source.h"
+
+enum { LONGEST_NOTE = 65536 };
+
+static json_t *json_of(const struct ynode *v)
+{
+    json_t *j;
+    json_error_t at;
+
+    switch (v->kind) {
+    case YNODE_MAP:
+        j = json_object();
+        for (uint32_t i = 0; i < v->n; i++)
+            json_object_set_new(j, v->pairs[i].key->text,
+                                json_of(v->pairs[i].value));
+        return j;
+    case YNODE_LIST:
+        j = json_array();
+        for (uint32_t i = 0; i < v->n; i++)
+            json_array_append_new(j, json_of(v->items[i]));
+        return j;
+    case YNODE_NULL:
+        return json_null();
+    case YNODE_TEXT:
+        break;
+    }
+    /* A plain number or word for true stays one. */
+    j = v->quoted ? NULL : json_loads(v->text, JSON_DECODE_ANY, &at);
+    if (json_is_number(j) || json_is_boolean(j))
+        return j;
+    json_decref(j);
+    return json_string(v->text);
+}
+
+/* What the annotation says, over the block. */
+static enum status note_read(const char *text, json_t *block, struct err *err)
+{
+    struct arena a = {0};
+    struct diag diag = {.arena = &a, .path = SOURCE_ANNOTATION};
+    struct yaml_docs docs;
+    struct buf mistakes;
+    enum status s = ST_OK;
+    json_t *j;
+
+    buf_init(&mistakes, sizeof err->text);
+    if (strlen(text) > LONGEST_NOTE)
+        s = err_set(err, ST_INVALID, "the annotation %s has more than %d bytes",
+                    SOURCE_ANNOTATION, LONGEST_NOTE);
+    else if (yaml_read(&a, text, strlen(text), &diag, &docs) != ST_OK ||
+             docs.n > 1 || (docs.n && docs.v[0]->kind != YNODE_MAP)) {
+        diag_write(&diag, &mistakes);
+        s = err_set(err, ST_INVALID, "the annotation %s must hold settings as "
+                    "under davit: in a manifest, such as {limits: "
+                    "{idle_timeout: 5m}}; %.250s", SOURCE_ANNOTATION,
+                    mistakes.s);
+    } else if (docs.n) {
+        j = json_of(docs.v[0]);
+        json_object_update_recursive(block, j);
+        json_decref(j);
+    }
+    buf_done(&mistakes);
+    arena_done(&a);
+    return s;
+}
+
+static json_t *group_settings(const json_t *group)
+{
+    json_t *g = json_copy((json_t *)group);
+    json_t *gate = json_object_get(json_object_get(g, "scaleStrategy"),
+                                   "scaleGate");
+
+    json_object_del(g, "replicas");
+    if (gate) {
+        json_object_set_new(g, "scaleStrategy",
+                            json_pack("{s:O}", "scaleGate", gate));
+    } else {
+        json_object_del(g, "scaleStrategy");
+    }
+    return g;
+}
+
+static json_t *settings_of(const json_t *raycluster)
+{
+    const json_t *meta = json_object_get(raycluster, "metadata");
+    json_t *name = json_object_get(meta, "name");
+    json_t *space = json_object_get(meta, "namespace");
+    json_t *spec = json_copy(json_object_get(raycluster, "spec"));
+    json_t *groups = json_object_get(spec, "workerGroupSpecs"), *group;
+    json_t *kept = json_array();
+    size_t i;
+
+    json_array_foreach(groups, i, group)
+        json_array_append_new(kept, json_is_object(group)
+                                        ? group_settings(group)
+                                        : json_incref(group));
+    if (json_is_array(groups))
+        json_object_set(spec, "workerGroupSpecs", kept);
+    json_decref(kept);
+    return json_pack("{s:s, s:s, s:{s:O?, s:O?}, s:o}", "apiVersion",
+                     "ray.io/v1", "kind", "RayCluster", "metadata", "name",
+                     name, "namespace", space, "spec",
+                     spec ? spec : json_object());
+}
+
+enum status config_source_text(const json_t *raycluster, const json_t *defaults,
+                        char **ret, struct err *err)
+{
+    const size_t flags = JSON_INDENT(1) | JSON_REAL_PRECISION(15);
+    const char *note = json_string_value(json_object_get(
+        json_object_get(json_object_get(raycluster, "metadata"), "annotations"),
+        SOURCE_ANNOTATION));
+    json_t *block = defaults ? json_deep_copy(defaults) : json_object();
+    json_t *manifest = settings_of(raycluster), *outer;
+    enum status s = note ? note_read(note, block, err) : ST_OK;
+    char *a, *b;
+    size_t n;
+
+    *ret = NULL;
+    outer = json_pack("{s:o}", "davit", block);
+    if (s == ST_OK) {
+        a = json_dumps(manifest, flags);
+        b = json_dumps(outer, flags);
+        if (!a || !b)
+            abort();
+        n = strlen(a) + strlen(b) + 16;
+        *ret = malloc(n);
+        if (!*ret)
+            abort();
+        snprintf(*ret, n, "%s\n---\n%s\n", a, b);
+        free(a);
+        free(b);
+    }
+    json_decref(outer);
+    json_decref(manifest);
+    return s;
+}

@@ -1,0 +1,315 @@
+/*
+ * problem_names.c - strings, columns and rows of a snapshot being made.
+ *
+ * Not every resource becomes a column: what only nodes have and nobody asks
+ * for (each Ray node brings a "node:10.0.0.1" of its own) decides nothing, and
+ * 1,000 nodes would make 1,000 columns of it.  Of the names that are asked for
+ * and offered nowhere the first few are kept, the rest share one column: all
+ * are infeasible alike, and a user with 10,000 typos must not cost gigabytes.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "accel.h"
+#include "amount.h"
+#include "problem_make.h"
+
+#define MAX_UNKNOWN 32       /* names nobody offers that keep their column */
+#define MAX_AMOUNTS (UINT64_C(1) << 27)
+#define OTHER_NAME "other resources"
+
+enum { ON_TYPE = 1, ON_NODE = 2, ASKED = 4 };
+
+const char *maker_canonical(struct maker *m, const char *accelerator)
+{
+    const uint32_t n = sizeof m->canonical / sizeof *m->canonical;
+    const char *to;
+
+    for (uint32_t i = 0; i < n && i < m->n_canonical; i++)
+        if (strcmp(m->canonical[i].from, accelerator) == 0)
+            return m->canonical[i].to;
+    to = accel_type_canonical(accelerator);
+    m->canonical[m->n_canonical % n].from = accelerator;
+    m->canonical[m->n_canonical % n].to = to;
+    m->n_canonical++;
+    return to;
+}
+
+static uint32_t put(struct maker *m, const char *s)
+{
+    return intern_add(&m->strings, s ? s : "", s ? strlen(s) + 1 : 1, 1);
+}
+
+uint32_t maker_id(const struct maker *m, const char *s)
+{
+    uint32_t id = intern_find(&m->strings, s ? s : "", s ? strlen(s) + 1 : 1);
+
+    assert(id != UINT32_MAX);
+    return id;
+}
+
+static bool is_accelerator_key(const char *key)
+{
+    return strcmp(key, ACCEL_LABEL) == 0 ||
+           strcmp(key, "accelerator_type") == 0;
+}
+
+static void put_pairs(struct maker *m, const struct pairs *p)
+{
+    for (uint32_t i = 0; i < p->n; i++) {
+        put(m, p->v[i].key);
+        put(m, p->v[i].value);
+        if (is_accelerator_key(p->v[i].key))
+            put(m, maker_canonical(m, p->v[i].value));
+    }
+}
+
+/* What labels say of the accelerator comes before a marker. */
+static void put_markers(struct maker *m, const struct qtys *q,
+                        const struct pairs *labels)
+{
+    for (uint32_t i = 0; i < labels->n; i++)
+        if (strcmp(labels->v[i].key, ACCEL_LABEL) == 0)
+            return;
+    for (uint32_t i = 0; i < q->n; i++) {
+        const char *type = accel_type_of_resource(q->v[i].name);
+
+        if (type && q->v[i].amount > 0)
+            put(m, maker_canonical(m, type));
+    }
+}
+
+static void put_taints(struct maker *m, const struct taints *t)
+{
+    for (uint32_t i = 0; i < t->n; i++) {
+        put(m, t->v[i].key);
+        put(m, t->v[i].value);
+        m->tainted |= t->v[i].effect != EFFECT_PREFER_NO_SCHEDULE;
+    }
+}
+
+static void put_alt(struct maker *m, const struct snap_alt *a)
+{
+    for (uint32_t i = 0; i < a->tolerations.n; i++) {
+        put(m, a->tolerations.v[i].key);
+        put(m, a->tolerations.v[i].value);
+    }
+    put_markers(m, &a->resources, &(struct pairs){0});
+    for (uint32_t i = 0; i < a->selector.n; i++) {
+        const struct term *t = &a->selector.v[i];
+        bool accelerator = strcmp(t->key, ACCEL_LABEL) == 0;
+
+        put(m, t->key);
+        for (uint32_t j = 0; j < t->values.n; j++)
+            put(m, accelerator ? maker_canonical(m, t->values.v[j])
+                               : t->values.v[j]);
+    }
+}
+
+/* The first eight bytes as one number: the order of strcmp(). */
+static uint64_t text_first(const struct intern_item *it)
+{
+    const unsigned char *s = it->p;
+    uint64_t x = 0;
+
+    for (uint32_t i = 0; i < 8; i++)
+        x = x << 8 | (i < it->n ? s[i] : 0);
+    return x;
+}
+
+static int by_text(const struct intern_item *a, const struct intern_item *b)
+{
+    return strcmp(a->p, b->p);
+}
+
+/* Names of resources, with who has or wants them as flags by number. */
+struct names_seen { VEC(uint32_t) flags; };
+
+static void see(struct maker *m, struct names_seen *seen, const struct qtys *q,
+                uint32_t flag)
+{
+    for (uint32_t i = 0; i < q->n; i++) {
+        const char *name = q->v[i].name;
+        uint32_t at;
+
+        if (q->v[i].amount == 0 || accel_type_of_resource(name))
+            continue;
+        at = intern_add(&m->names, name, strlen(name) + 1, 0);
+        if (at == seen->flags.n)
+            VEC_PUSH(m->arena, &seen->flags, flag);
+        else
+            seen->flags.v[at] |= flag;
+    }
+}
+
+void maker_strings(struct maker *m)
+{
+    const struct snapshot *f = m->snapshot;
+
+    intern_init(&m->strings, m->arena, 256);
+    put(m, "");
+    put(m, "CPU");
+    put(m, "memory");
+    put(m, "GPU");
+    put(m, OTHER_NAME);
+    put(m, ACCEL_LABEL);
+    put(m, QUEUE_LABEL);
+    put(m, "topology.kubernetes.io/zone");
+    put(m, "ray.io/availability-zone");
+    put(m, "zone");
+    put(m, "ray.io/market-type");
+    put(m, "spot");
+    put(m, "on-demand");
+    for (uint32_t i = 0; i < f->n_types; i++) {
+        const struct snap_type *t = &f->types[i];
+
+        put(m, t->name);
+        put(m, t->provider);
+        put_pairs(m, &t->labels);
+        put_markers(m, &t->resources, &t->labels);
+        put_taints(m, &t->taints);
+        for (uint32_t j = 0; j < t->n_offers; j++)
+            put(m, t->offers[j].zone);
+    }
+    for (uint32_t i = 0; i < f->n_nodes; i++) {
+        put(m, f->nodes[i].id);
+        put(m, f->nodes[i].zone);
+        put_pairs(m, &f->nodes[i].labels);
+        put_markers(m, &f->nodes[i].total, &f->nodes[i].labels);
+        put_taints(m, &f->nodes[i].taints);
+        put(m, f->nodes[i].host_group);
+    }
+    for (uint32_t i = 0; i < f->n_queues; i++)
+        put(m, f->queues[i].name);
+    for (uint32_t i = 0; i < f->n_demands; i++) {
+        const struct snap_demand *d = &f->demands[i];
+
+        put(m, d->owner);
+        put(m, d->id);
+        for (uint32_t j = 0; j < d->n_bundles; j++)
+            for (uint32_t k = 0; k < d->bundles[j].n_alts; k++)
+                put_alt(m, &d->bundles[j].alts[k]);
+    }
+}
+
+/* Collects the resource names, and adds those that become columns to the
+ * strings, which are ranked here: no string comes later. */
+enum status maker_columns(struct maker *m, struct err *err)
+{
+    const struct snapshot *f = m->snapshot;
+    struct problem *s = m->s;
+    struct names_seen seen = {{0}};
+    uint32_t n = COL_FIRST_OTHER, unknown = 0, other = NONE;
+    uint64_t n_rows = 1;
+    struct pb_column *columns;
+    const char **names;
+
+    intern_init(&m->names, m->arena, 64);
+    for (uint32_t i = 0; i < f->n_types; i++)
+        see(m, &seen, &f->types[i].resources, ON_TYPE);
+    for (uint32_t i = 0; i < f->n_nodes; i++)
+        see(m, &seen, &f->nodes[i].total, ON_NODE);
+    for (uint32_t i = 0; i < f->n_demands; i++)
+        for (uint32_t j = 0; j < f->demands[i].n_bundles; j++) {
+            const struct snap_bundle *b = &f->demands[i].bundles[j];
+
+            n_rows += b->n_alts;
+            for (uint32_t k = 0; k < b->n_alts; k++)
+                see(m, &seen, &b->alts[k].resources, ASKED);
+        }
+    n_rows += f->n_types + 2 * (uint64_t)f->n_nodes;
+    intern_rank(&m->names, text_first, by_text);
+    m->column_of = ARENA_ARRAY(m->arena, uint32_t, m->names.n + 1);
+    names = ARENA_ARRAY(m->arena, const char *, m->names.n + 4);
+    names[COL_CPU] = "CPU";
+    names[COL_MEMORY] = "memory";
+    names[COL_GPU] = "GPU";
+    for (uint32_t i = 0; i < m->names.n; i++) {
+        const char *name = m->names.items[i].p;
+        uint32_t flags = seen.flags.v[m->names.items[i].id];
+
+        m->column_of[i] = NONE;
+        for (uint32_t c = 0; c < COL_FIRST_OTHER; c++)
+            if (strcmp(name, names[c]) == 0)
+                m->column_of[i] = c;
+        if (m->column_of[i] != NONE)
+            continue;
+        if (flags == ON_NODE && !accel_is_device(name))
+            continue;
+        if (flags == ASKED && unknown++ >= MAX_UNKNOWN) {
+            other = i;  /* gets its column below, when its number is known */
+            continue;
+        }
+        m->column_of[i] = n;
+        names[n++] = name;
+    }
+    if (other != NONE) {
+        for (uint32_t i = 0; i < m->names.n; i++)
+            if (m->column_of[i] == NONE &&
+                seen.flags.v[m->names.items[i].id] == ASKED)
+                m->column_of[i] = n;
+        names[n++] = OTHER_NAME;
+    }
+    if (n_rows * n > MAX_AMOUNTS)
+        return err_set(err, ST_INVALID,
+                       "%u different resources on %llu node types, nodes and "
+                       "bundles are too many: at most %llu quantities in all",
+                       n, (unsigned long long)n_rows,
+                       (unsigned long long)MAX_AMOUNTS);
+    for (uint32_t c = 0; c < n; c++)
+        put(m, names[c]);
+    intern_rank(&m->strings, text_first, by_text);
+    columns = ARENA_ARRAY(m->arena, struct pb_column, n);
+    for (uint32_t c = 0; c < n; c++)
+        columns[c] = (struct pb_column){
+            .name = maker_id(m, names[c]),
+            .device = accel_is_device(names[c]),
+            .fractions = accel_fractions(names[c]),
+        };
+    s->columns = columns;
+    s->n_columns = n;
+    m->row = ARENA_ARRAY(m->arena, int64_t, n);
+    intern_init(&m->rows, m->arena, 256);
+    return ST_OK;
+}
+
+static uint32_t column_of(const struct maker *m, const char *name)
+{
+    uint32_t rank;
+
+    if (strcmp(name, "CPU") == 0)
+        return COL_CPU;
+    if (strcmp(name, "memory") == 0)
+        return COL_MEMORY;
+    if (strcmp(name, "GPU") == 0)
+        return COL_GPU;
+    rank = intern_find(&m->names, name, strlen(name) + 1);
+    return rank == UINT32_MAX ? NONE : m->column_of[rank];
+}
+
+uint32_t maker_row(struct maker *m, const struct qtys *q, bool whole_up)
+{
+    const uint32_t n = m->s->n_columns;
+
+    memset(m->row, 0, n * sizeof *m->row);
+    for (uint32_t i = 0; i < q->n; i++) {
+        uint32_t c = column_of(m, q->v[i].name);
+
+        if (c != NONE)
+            m->row[c] = amount_add(m->row[c], q->v[i].amount);
+    }
+    for (uint32_t c = 0; whole_up && c < n; c++)
+        if (m->s->columns[c].device && m->row[c] > AMOUNT_ONE)
+            m->row[c] = (m->row[c] + AMOUNT_ONE - 1) / AMOUNT_ONE * AMOUNT_ONE;
+    return intern_add(&m->rows, m->row, n * sizeof *m->row, 1);
+}
+
+bool maker_has_accelerator(const struct qtys *q)
+{
+    for (uint32_t i = 0; i < q->n; i++)
+        if (q->v[i].amount > 0 &&
+            (accel_is_device(q->v[i].name) ||
+             (strchr(q->v[i].name, '/') && accel_from_k8s(q->v[i].name))))
+            return true;
+    return false;
+}

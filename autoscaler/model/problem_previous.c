@@ -1,0 +1,279 @@
+/*
+ * problem_holds.c - what nodes hold by the last plan, found again.
+ *
+ * Demand has no numbers that last from one snapshot to the next, so a hold
+ * names it in words: source, owner, id, and a digest of the bundle's shape.
+ * A hold whose bundle is gone is dropped; of equal bundles in one demand (a
+ * gang's) the first that is not taken yet is meant.
+ */
+#include <string.h>
+
+#include "problem_make.h"
+
+/* In this order: mix(a, b) is not mix(b, a). */
+static uint64_t mix(uint64_t h, uint64_t x)
+{
+    h = ((h << 13 | h >> 51) ^ x) * UINT64_C(0x9e3779b97f4a7c15);
+    return h ^ (h >> 29);
+}
+
+static uint64_t text_hash(const char *s)
+{
+    uint64_t h = UINT64_C(0xcbf29ce484222325);
+
+    for (; *s; s++)
+        h = (h ^ (unsigned char)*s) * UINT64_C(0x100000001b3);
+    return mix(h, 1);
+}
+
+/* ---- digests */
+
+/* Labels, tolerations and the queue.  (In a snapshot without taints nobody
+ * tolerates any: with the first taint what was for tolerant bundles is no
+ * longer known as such, once.) */
+static uint64_t selector_digest(const struct problem *s, uint32_t selector)
+{
+    const struct pb_selector *sel = &s->selectors[selector];
+    uint64_t sum = 0;
+
+    if (sel->queue < s->n_queues)
+        sum += mix(text_hash(s->str[s->queues[sel->queue].name]), 5);
+    for (uint32_t i = 0; i < sel->n_tolerations; i++) {
+        const struct pb_toleration *t =
+            &s->tolerations[sel->first_toleration + i];
+
+        sum += mix(mix(mix(text_hash(s->str[t->key]), (uint64_t)t->op),
+                       text_hash(s->str[t->value])), (uint64_t)t->effect);
+    }
+    for (uint32_t i = 0; i < sel->n_terms; i++) {
+        const struct pb_term *t = &s->terms[sel->first_term + i];
+        uint64_t h = mix(text_hash(s->str[t->key]), (uint64_t)t->op);
+
+        for (uint32_t k = 0; k < t->n_values; k++)
+            h = mix(h, text_hash(s->str[s->term_values[t->first_value + k]]));
+        sum += h;
+    }
+    return sum;
+}
+
+void maker_digests(struct maker *m)
+{
+    struct problem *s = m->s;
+    struct pb_shape *shapes = (struct pb_shape *)s->shapes;
+    uint64_t *column = ARENA_ARRAY(m->arena, uint64_t, s->n_columns);
+    uint64_t *selector = ARENA_ARRAY(m->arena, uint64_t, s->n_selectors);
+
+    for (uint32_t c = 0; c < s->n_columns; c++)
+        column[c] = text_hash(s->str[s->columns[c].name]);
+    for (uint32_t i = 0; i < s->n_selectors; i++)
+        selector[i] = selector_digest(s, i);
+    for (uint32_t i = 0; i < s->n_shapes; i++) {
+        const int64_t *row = pb_row(s, shapes[i].row);
+        uint64_t sum = selector[shapes[i].selector];
+
+        for (uint32_t c = 0; c < s->n_columns; c++)
+            if (row[c] != 0)
+                sum += mix(column[c], (uint64_t)row[c]);
+        shapes[i].digest = mix(sum, 3);
+    }
+}
+
+uint64_t problem_digest(const struct problem *s, uint32_t bundle)
+{
+    const struct pb_bundle *b = &s->bundles[bundle];
+    uint64_t h = s->shapes[s->alts[b->first_alt].shape].digest;
+
+    for (uint32_t i = 1; i < b->n_alts; i++)
+        h = mix(h, s->shapes[s->alts[b->first_alt + i].shape].digest);
+    return h;
+}
+
+/* ---- finding */
+
+/* Bundles by key: open addressing.  Those of one key form a list in the order
+ * of the snapshot, of which the front is used up first. */
+struct finder {
+    const struct problem *s;
+    uint64_t *hash;
+    uint32_t *slot;          /* the list's first bundle + 1 */
+    uint32_t *now, *last;    /* per first one: where the list is, and ends */
+    uint32_t *next;          /* per bundle, NONE */
+    uint32_t *used;          /* per bundle: by the holds so far */
+    uint32_t mask;
+};
+
+static uint64_t key_hash(enum demand_source source, const char *owner,
+                         const char *id, uint64_t shape)
+{
+    return mix(mix(mix(shape, text_hash(owner)), text_hash(id)),
+               (uint64_t)source);
+}
+
+/* Where the key is, or would be. */
+static uint32_t slot_find(const struct finder *f, uint64_t h,
+                          enum demand_source source, const char *owner,
+                          const char *id)
+{
+    const struct problem *s = f->s;
+    uint32_t at = (uint32_t)h & f->mask;
+
+    for (; f->slot[at]; at = (at + 1) & f->mask) {
+        const struct pb_demand *d =
+            &s->demands[s->bundles[f->slot[at] - 1].demand];
+
+        if (f->hash[at] == h && d->source == source &&
+            strcmp(s->str[d->owner], owner) == 0 &&
+            strcmp(s->str[d->id], id) == 0)
+            break;
+    }
+    return at;
+}
+
+static void bundle_add(struct finder *f, uint32_t b)
+{
+    const struct problem *s = f->s;
+    const struct pb_demand *d = &s->demands[s->bundles[b].demand];
+    const char *owner = s->str[d->owner], *id = s->str[d->id];
+    uint64_t h = key_hash(d->source, owner, id, problem_digest(s, b));
+    uint32_t at = slot_find(f, h, d->source, owner, id), first;
+
+    f->next[b] = NONE;
+    if (f->slot[at]) {
+        first = f->slot[at] - 1;
+        f->next[f->last[first]] = b;
+        f->last[first] = b;
+        return;
+    }
+    f->slot[at] = b + 1;
+    f->hash[at] = h;
+    f->now[b] = f->last[b] = b;
+}
+
+static void finder_make(struct maker *m, struct finder *f)
+{
+    const struct problem *s = m->s;
+    uint32_t size = 64;
+
+    while (size < s->n_bundles * 2)
+        size *= 2;
+    *f = (struct finder){.s = s,
+                         .hash = ARENA_ARRAY(m->arena, uint64_t, size),
+                         .slot = ARENA_ARRAY(m->arena, uint32_t, size),
+                         .now = ARENA_ARRAY(m->arena, uint32_t, s->n_bundles),
+                         .last = ARENA_ARRAY(m->arena, uint32_t, s->n_bundles),
+                         .next = ARENA_ARRAY(m->arena, uint32_t, s->n_bundles),
+                         .used = ARENA_ARRAY(m->arena, uint32_t, s->n_bundles),
+                         .mask = size - 1};
+    for (uint32_t b = 0; b < s->n_bundles; b++)
+        bundle_add(f, b);
+}
+
+/* The next one of those that are meant; NONE: nobody asks for it any more.
+ * With more held than asked for it begins again: what fits is not for us to
+ * say. */
+static uint32_t bundle_find(struct finder *f, const struct snap_placement *hold)
+{
+    const struct pb_bundle *v = f->s->bundles;
+    uint64_t h = key_hash(hold->source, hold->owner, hold->id, hold->shape);
+    uint32_t at = slot_find(f, h, hold->source, hold->owner, hold->id), first;
+
+    if (!f->slot[at])
+        return NONE;
+    first = f->slot[at] - 1;
+    if (f->used[f->now[first]] < v[f->now[first]].count)
+        return f->now[first];
+    f->now[first] = f->next[f->now[first]];
+    if (f->now[first] == NONE)
+        f->now[first] = first;
+    f->used[f->now[first]] = 0;
+    return f->now[first];
+}
+
+struct hold_vec { VEC(struct pb_placement) all; };
+
+/* Appends those that are found, each for so many nodes; how many. */
+static uint32_t holds_add(struct maker *m, struct finder *f,
+                          const struct snap_placements *from, uint32_t nodes,
+                          struct hold_vec *to)
+{
+    const struct pb_bundle *v = m->s->bundles;
+    uint32_t before = to->all.n;
+
+    for (uint32_t i = 0; i < from->n; i++) {
+        uint32_t left = from->v[i].count, first = NONE, b;
+
+        while (left > 0 && (b = bundle_find(f, &from->v[i])) != NONE &&
+               b != first && from->v[i].alt < v[b].n_alts) {
+            bool only = f->next[b] == NONE && f->now[b] == b;
+            uint32_t open = v[b].count - f->used[b];
+            uint32_t n = only || nodes > 1 ? v[b].count : open;
+
+            if (first == NONE)
+                first = b;
+            n = n < left ? n : left;
+            left -= n;
+            f->used[b] = (uint64_t)n * nodes < open ? f->used[b] + n * nodes
+                                                    : v[b].count;
+            VEC_PUSH(m->arena, &to->all,
+                     ((struct pb_placement){b, from->v[i].alt, n}));
+        }
+    }
+    return to->all.n - before;
+}
+
+/* ---- laying down */
+
+static uint32_t offer_of(const struct maker *m, const struct snap_proposal *a)
+{
+    const struct problem *s = m->s;
+
+    for (uint32_t i = 0; i < s->n_offers; i++) {
+        const struct pb_offer *o = &s->offers[i];
+
+        if (o->spot == a->spot && strcmp(s->str[o->zone], a->zone) == 0 &&
+            strcmp(s->str[s->types[o->type].name], a->type) == 0)
+            return i;
+    }
+    return NONE;
+}
+
+static void proposed_lay(struct maker *m, struct finder *f, struct hold_vec *all)
+{
+    const struct snapshot *snapshot = m->snapshot;
+    struct pb_proposal *v = ARENA_ARRAY(m->arena, struct pb_proposal,
+                                        snapshot->n_proposed);
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < snapshot->n_proposed; i++) {
+        const struct snap_proposal *a = &snapshot->proposed[i];
+        struct pb_proposal x = {offer_of(m, a), a->count, all->all.n, 0};
+
+        if (x.offer == NONE || x.count == 0)
+            continue;
+        x.n_previous = holds_add(m, f, &a->previous, a->count, all);
+        if (x.n_previous > 0)
+            v[n++] = x;
+    }
+    m->s->proposed = v;
+    m->s->n_proposed = n;
+}
+
+void maker_previous_lay(struct maker *m)
+{
+    struct pb_node *nodes = (struct pb_node *)m->s->nodes;
+    struct hold_vec all = {{0}};
+    struct finder f = {0};
+    bool any = m->snapshot->n_proposed > 0;
+
+    for (uint32_t i = 0; i < m->s->n_nodes && !any; i++)
+        any = m->nodes[i]->previous.n > 0;
+    if (!any)
+        return;
+    finder_make(m, &f);
+    for (uint32_t i = 0; i < m->s->n_nodes; i++) {
+        nodes[i].first_previous = all.all.n;
+        nodes[i].n_previous = holds_add(m, &f, &m->nodes[i]->previous, 1, &all);
+    }
+    proposed_lay(m, &f, &all);
+    m->s->previous = all.all.v;
+}

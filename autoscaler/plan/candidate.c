@@ -1,0 +1,119 @@
+/*
+ * candidate.c - changing a sketch, and taking changes back.
+ *
+ * Rooms are values (room.h), so that undo keeps the old struct of a class and
+ * nothing else.  Every change of a class goes through candidate_touch().
+ */
+#include "candidate.h"
+
+#include <assert.h>
+
+#include "limits.h"
+
+struct node_class *candidate_touch(struct candidate *d, uint32_t i)
+{
+    if (d->marked) {
+        struct undo u = {i, d->classes.v[i]};
+
+        VEC_PUSH(d->arena, &d->undo, u);
+    }
+    d->work++;
+    return &d->classes.v[i];
+}
+
+struct mark candidate_mark(struct candidate *d)
+{
+    d->marked = true;
+    return (struct mark){d->undo.n, d->classes.n, d->bought.n};
+}
+
+void candidate_undo(struct candidate *d, struct mark m)
+{
+    while (d->undo.n > m.n_undo) {
+        const struct undo *u = &d->undo.v[--d->undo.n];
+
+        if (u->ix < m.n_classes)
+            d->classes.v[u->ix] = u->old;
+    }
+    d->classes.n = m.n_classes;
+    while (d->bought.n > m.n_bought) {
+        const struct bought *b = &d->bought.v[--d->bought.n];
+
+        limits_bought(d, b->offer, b->count, b->dropped ? 1 : -1);
+    }
+}
+
+uint32_t candidate_split(struct candidate *d, uint32_t i, uint32_t k)
+{
+    uint32_t j = d->classes.n;
+    struct node_class rest = d->classes.v[i];
+    struct node_class *c;
+
+    assert(k > 0 && k < rest.n);
+    rest.first += k;
+    rest.n -= k;
+    VEC_PUSH(d->arena, &d->classes, rest);
+    c = candidate_touch(d, i);
+    c->n = k;
+    c->next = j;
+    return j;
+}
+
+void candidate_hold(struct candidate *d, uint32_t i, uint32_t group, uint32_t alt,
+                uint32_t count)
+{
+    const struct tables *t = d->t;
+    enum side side = t->groups[group].side;
+    struct node_class *c = candidate_touch(d, i);
+    struct held h = {group, alt, count, c->held};
+
+    assert(count > 0 && (uint64_t)c->n * count <= d->left[group]);
+    c->room[side] = room_take(t->s, &c->room[side],
+                              &t->needs[candidate_shape(d, group, alt)], count,
+                              d->arena);
+    c->held = d->held.n;
+    VEC_PUSH(d->arena, &d->held, h);
+    d->left[group] -= c->n * count;
+}
+
+void candidate_spread(struct candidate *d, uint32_t i, uint32_t gang)
+{
+    candidate_touch(d, i)->spread = gang;
+}
+
+void candidate_undrain(struct candidate *d, uint32_t i)
+{
+    candidate_touch(d, i)->undrain = true;
+}
+
+void candidate_drop(struct candidate *d, uint32_t i)
+{
+    struct node_class *c = candidate_touch(d, i);
+    struct bought b = {c->offer, 1, true};
+
+    assert(c->kind == CLASS_NEW && c->n == 1);
+    for (uint32_t k = c->held; k != NONE; k = d->held.v[k].next)
+        d->left[d->held.v[k].group] += d->held.v[k].count;
+    c->kind = CLASS_FENCE;
+    c->n = 0;
+    c->held = NONE;
+    limits_bought(d, b.offer, b.count, -1);
+    VEC_PUSH(d->arena, &d->bought, b);
+}
+
+bool candidate_matches(const struct candidate *d, uint32_t i, uint32_t shape)
+{
+    const struct node_class *c = &d->classes.v[i];
+    uint32_t selector = d->t->s->shapes[shape].selector;
+
+    return c->kind == CLASS_NEW
+               ? tables_match_offer(d->t, selector, c->offer)
+               : tables_match_node(d->t, selector, d->members[c->first]);
+}
+
+uint32_t candidate_shape(const struct candidate *d, uint32_t group, uint32_t alt)
+{
+    const struct tables *t = d->t;
+
+    return t->s->alts[t->groups[group].first_alt + alt].shape;
+}

@@ -1,0 +1,303 @@
+/*
+ * candidate_make.c - the classes a sketch starts with.
+ *
+ * Nodes that cannot be told apart by a planner share a class.  The classes
+ * stand in the order in which they are used: ready and busy, ready and idle,
+ * on their way, then (behind the fence for new ones) draining; in each group
+ * plain nodes before accelerators, those with a PreferNoSchedule taint last,
+ * and the fullest first.
+ */
+#include "limits.h"
+#include "order.h"
+#include "candidate.h"
+
+/* ---- classes from nodes */
+
+struct grouping {
+    const struct tables *t;
+    struct room *total, *room;
+    int64_t *tight;     /* how much is free, as a share of the largest */
+    bool *accelerator;
+    bool *avoided;      /* it has a PreferNoSchedule taint */
+    bool clocks;        /* alternatives wait: times tell nodes apart */
+};
+
+static bool on_its_way(const struct pb_node *n)
+{
+    return n->state == STATE_INTENDED || n->state == STATE_REQUESTED ||
+           n->state == STATE_STARTING;
+}
+
+/* Ready and busy, ready and idle, on their way, draining. */
+static uint32_t use_rank(const struct pb_node *n)
+{
+    if (n->state == STATE_DRAINING)
+        return 3;
+    if (on_its_way(n))
+        return 2;
+    return n->idle_ms >= 0;
+}
+
+static int labels_compare(const struct problem *s, const struct pb_node *a,
+                          const struct pb_node *b)
+{
+    int r = ORDER(a->n_labels, b->n_labels);
+
+    if (a->first_label == b->first_label)
+        return r;
+    for (uint32_t i = 0; r == 0 && i < a->n_labels; i++) {
+        const struct pb_label *x = &s->labels[a->first_label + i];
+        const struct pb_label *y = &s->labels[b->first_label + i];
+
+        r = ORDER(x->key, y->key);
+        if (r == 0)
+            r = ORDER(x->value, y->value);
+    }
+    return r;
+}
+
+/* What limits.end_order would end first is used last, so that it is what is
+ * left over.  Only what does not change from tick to tick splits a class. */
+static int end_last(const struct problem *s, uint32_t a, uint32_t b, bool all)
+{
+    const struct pb_node *x = &s->nodes[a], *y = &s->nodes[b];
+    int r = 0;
+
+    for (uint32_t k = 0; r == 0 && k < s->limits.n_end_order; k++)
+        switch (s->limits.end_order[k]) {
+        case END_KEY_SPOT: r = ORDER(x->spot, y->spot); break;
+        case END_KEY_ON_DEMAND: r = ORDER(y->spot, x->spot); break;
+        case END_KEY_MOST_EXPENSIVE:
+            r = ORDER(x->price_micros_hour, y->price_micros_hour);
+            break;
+        case END_KEY_OLDEST:
+            r = all ? ORDER(y->created_ms, x->created_ms) : 0;
+            break;
+        case END_KEY_NEWEST:
+            r = all ? ORDER(x->created_ms, y->created_ms) : 0;
+            break;
+        case END_KEY_LEAST_USED:
+        case END_KEY_LONGEST_IDLE: break;   /* the order of use as it is */
+        }
+    return r;
+}
+
+/* Order of use; 0 when the two may share a class. */
+static int node_compare(const void *ctx, uint32_t a, uint32_t b)
+{
+    const struct grouping *g = ctx;
+    const struct problem *s = g->t->s;
+    const struct pb_node *x = &s->nodes[a], *y = &s->nodes[b];
+    int r = ORDER(use_rank(x), use_rank(y));
+
+    if (r == 0)
+        r = ORDER(g->accelerator[a], g->accelerator[b]);
+    if (r == 0)
+        r = ORDER(g->avoided[a], g->avoided[b]);
+    if (r == 0)
+        r = ORDER(g->tight[a], g->tight[b]);
+    if (r == 0)
+        r = end_last(s, a, b, false);
+    if (r == 0 && g->clocks)
+        r = ORDER(x->created_ms, y->created_ms);
+    if (r == 0 && g->clocks && on_its_way(x))
+        r = ORDER(x->progress_ms, y->progress_ms);
+    if (r == 0)
+        r = ORDER(x->host_group, y->host_group);
+    if (r == 0)
+        r = ORDER(x->offer, y->offer);
+    if (r == 0)
+        r = room_compare(s, &g->room[a], &g->room[b]);
+    if (r == 0)
+        r = room_compare(s, &g->total[a], &g->total[b]);
+    if (r == 0)
+        r = labels_compare(s, x, y);
+    return r;
+}
+
+/* Within a class: what was in use last comes first, so that what has been idle
+ * longest can go. */
+static int node_before(const void *ctx, uint32_t a, uint32_t b)
+{
+    const struct grouping *g = ctx;
+    const struct problem *s = g->t->s;
+    int r = node_compare(ctx, a, b);
+
+    if (r == 0)
+        r = end_last(s, a, b, true);
+    if (r == 0)
+        r = ORDER(s->nodes[a].idle_ms, s->nodes[b].idle_ms);
+    return r != 0 ? r : ORDER(a, b);
+}
+
+int64_t candidate_tightness(const struct candidate *d, const int64_t *row)
+{
+    int64_t sum = 0;
+
+    for (uint32_t c = 0; c < d->t->s->n_columns; c++)
+        if (d->largest[c] > 0)
+            sum += order_share(row[c], d->largest[c]);
+    return sum;
+}
+
+static void node_measure(struct grouping *g, const struct candidate *d,
+                         uint32_t i)
+{
+    const struct problem *s = g->t->s;
+    const struct pb_node *n = &s->nodes[i];
+    const int64_t *total = pb_row(s, n->total);
+
+    g->total[i] = room_of_row(s, total, g->t->arena);
+    g->room[i] = room_of_node(s, n, g->t->arena);
+    g->tight[i] = candidate_tightness(d, pb_row(s, n->available));
+    for (uint32_t c = 0; c < s->n_columns; c++)
+        if (s->columns[c].device && total[c] > 0)
+            g->accelerator[i] = true;
+    g->avoided[i] = problem_avoided(s, n->first_label, n->n_labels);
+}
+
+static void class_of_node(struct candidate *d, const struct grouping *g,
+                          uint32_t i, uint32_t at)
+{
+    const struct problem *s = g->t->s;
+    const struct pb_node *n = &s->nodes[i];
+    struct node_class c = {
+        .kind = n->state == STATE_DRAINING ? CLASS_DRAINING : CLASS_THERE,
+        .n = 1,
+        .first = at,
+        .offer = n->offer,
+        .room = {g->total[i], g->room[i]},
+        .held = NONE,
+        .next = NONE,
+        .spread = NONE,
+        .accelerator = g->accelerator[i],
+        .starting = on_its_way(n),
+        .proposal = NONE,
+        .host_group = n->host_group,
+    };
+
+    VEC_PUSH(d->arena, &d->classes, c);
+}
+
+static void largest_find(struct candidate *d)
+{
+    const struct problem *s = d->t->s;
+
+    d->largest = ARENA_ARRAY(d->arena, int64_t, s->n_columns);
+    for (uint32_t i = 0; i < s->n_nodes + s->n_types; i++) {
+        const int64_t *row = pb_row(s, i < s->n_nodes
+                                           ? s->nodes[i].total
+                                           : s->types[i - s->n_nodes].row);
+
+        for (uint32_t c = 0; c < s->n_columns; c++)
+            if (row[c] > d->largest[c])
+                d->largest[c] = row[c];
+    }
+}
+
+static void fence_add(struct candidate *d)
+{
+    VEC_PUSH(d->arena, &d->classes,
+             ((struct node_class){.held = NONE, .next = NONE, .offer = NONE,
+                                  .spread = NONE, .demand = NONE}));
+}
+
+static void classes_make(struct candidate *d, const enum leaving *ended)
+{
+    const struct problem *s = d->t->s;
+    struct grouping g = {
+        .t = d->t,
+        .total = ARENA_ARRAY(d->arena, struct room, s->n_nodes),
+        .room = ARENA_ARRAY(d->arena, struct room, s->n_nodes),
+        .tight = ARENA_ARRAY(d->arena, int64_t, s->n_nodes),
+        .accelerator = ARENA_ARRAY(d->arena, bool, s->n_nodes),
+        .avoided = ARENA_ARRAY(d->arena, bool, s->n_nodes),
+    };
+    uint32_t n = 0, last;
+
+    for (uint32_t i = 0; i < s->n_bundles && !g.clocks; i++)
+        for (uint32_t k = 1; k < s->bundles[i].n_alts; k++)
+            g.clocks = g.clocks ||
+                       s->alts[s->bundles[i].first_alt + k].after_ms > 0;
+    d->members = ARENA_ARRAY(d->arena, uint32_t, s->n_nodes);
+    for (uint32_t i = 0; i < s->n_nodes; i++) {
+        if (ended[i] || !limits_gives_room(s, &s->nodes[i]))
+            continue;
+        node_measure(&g, d, i);
+        d->members[n++] = i;
+    }
+    order_sort(d->members, n, node_before, &g, d->arena);
+    fence_add(d);
+    d->fence_new = NONE;
+    last = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t node = d->members[i];
+        bool drain = s->nodes[node].state == STATE_DRAINING;
+
+        if (drain && d->fence_new == NONE) {
+            d->fence_new = d->classes.n;
+            d->classes.v[last].next = d->fence_new;
+            last = d->fence_new;
+            fence_add(d);
+        } else if (i > 0 &&
+                   node_compare(&g, d->members[i - 1], node) == 0) {
+            d->classes.v[last].n++;
+            continue;
+        }
+        d->classes.v[last].next = d->classes.n;
+        last = d->classes.n;
+        class_of_node(d, &g, node, i);
+    }
+    if (d->fence_new == NONE) {
+        d->fence_new = d->classes.n;
+        d->classes.v[last].next = d->fence_new;
+        fence_add(d);
+    }
+}
+
+void candidate_start(const struct tables *t, const enum leaving *ended,
+                  struct candidate *ret)
+{
+    const struct problem *s = t->s;
+    struct candidate *d = ret;
+
+    *d = (struct candidate){.t = t, .arena = t->arena};
+    largest_find(d);
+    classes_make(d, ended);
+    d->fence_pool = d->classes.n;
+    fence_add(d);
+    d->left = ARENA_ARRAY(t->arena, uint32_t, t->n_groups);
+    for (uint32_t i = 0; i < t->n_groups; i++)
+        d->left[i] = t->groups[i].count;
+    d->type_count = ARENA_ARRAY(t->arena, uint32_t, s->n_types);
+    d->type_starting = ARENA_ARRAY(t->arena, uint32_t, s->n_types);
+    d->type_ready = ARENA_ARRAY(t->arena, uint32_t, s->n_types);
+    d->offer_bought = ARENA_ARRAY(t->arena, uint32_t, s->n_offers);
+    d->type_ended = ARENA_ARRAY(t->arena, uint32_t, s->n_types);
+    d->type_later = ARENA_ARRAY(t->arena, uint32_t, s->n_types);
+    d->bound = -1;
+    for (uint32_t i = 0; i < s->n_nodes; i++)
+        limits_count(d, &s->nodes[i], ended[i]);
+}
+
+#define COPY(a, v, n) arena_copy((a), (v), sizeof *(v) * (size_t)(n))
+
+void candidate_copy(const struct candidate *from, struct candidate *ret)
+{
+    const struct problem *s = from->t->s;
+    struct candidate *d = ret;
+
+    *d = *from;
+    d->classes.v = COPY(d->arena, from->classes.v, from->classes.n);
+    d->classes.cap = from->classes.n;
+    d->held.v = COPY(d->arena, from->held.v, from->held.n);
+    d->held.cap = from->held.n;
+    d->undo.v = NULL;
+    d->undo.n = d->undo.cap = 0;
+    d->bought.v = COPY(d->arena, from->bought.v, from->bought.n);
+    d->bought.cap = from->bought.n;
+    d->left = COPY(d->arena, from->left, from->t->n_groups);
+    d->type_count = COPY(d->arena, from->type_count, s->n_types);
+    d->offer_bought = COPY(d->arena, from->offer_bought, s->n_offers);
+    d->type_starting = COPY(d->arena, from->type_starting, s->n_types);
+}

@@ -1,0 +1,41 @@
+/*
+ * failover.c - see failover.h.
+ */
+#include "failover.h"
+
+#include "buy.h"
+#include "limits.h"
+
+bool failover_waits(const struct cycle *c, uint32_t offer)
+{
+    const struct tables *t = c->d->t;
+    int64_t failed = t->s->offers[offer].failed_ms;
+    enum reason why;
+
+    if (failed == 0 || failed < c->since_ms)
+        return false;
+    for (uint32_t i = 0; i < t->s->n_offers; i++)
+        if (t->tried[i] < failed && c->could(c->ctx, i) &&
+            limits_room(c->d, i, c->claim, &why) > 0)
+            return true;
+    return false;
+}
+
+struct one { const struct candidate *d; uint32_t shape; };
+
+static bool could_one(const void *ctx, uint32_t offer)
+{
+    const struct one *one = ctx;
+
+    return buy_allowed(one->d, one->shape, offer);
+}
+
+bool failover_waits_want(const struct candidate *d, uint32_t group, uint32_t alt,
+                      enum claim claim, uint32_t offer)
+{
+    const struct one one = {d, candidate_shape(d, group, alt)};
+    const struct cycle c = {d, d->t->groups[group].since_ms, claim, could_one,
+                            &one};
+
+    return d->t->failed && failover_waits(&c, offer);
+}

@@ -1,0 +1,304 @@
+/*
+ * previous.c - placing again what nodes held by an earlier plan.
+ *
+ * It is placed in the order in which it was placed before, node by node: device
+ * by device it fits in that order.  A gang that does not come out whole is left
+ * out, and the rest is placed again without it.
+ */
+#include "previous.h"
+
+#include "buy.h"
+#include "fallback.h"
+#include "failover.h"
+#include "gang.h"
+#include "limits.h"
+#include "order.h"
+#include "pack.h"
+#include "host_group.h"
+
+enum { TRIES = 3 };      /* with fewer gangs each time; then without any */
+
+struct restore {
+    struct candidate *d;
+    bool *whole;         /* per gang: all of it is held, and as it must be */
+};
+
+/* ---- classes whose nodes hold the same */
+
+static const struct pb_node *node_of(const struct candidate *d, uint32_t member)
+{
+    return &d->t->s->nodes[d->members[member]];
+}
+
+/* Those that hold something first. */
+static int holds_compare(const struct problem *s, const struct pb_node *x,
+                         const struct pb_node *y)
+{
+    int r = ORDER(y->n_previous, x->n_previous);
+
+    for (uint32_t k = 0; r == 0 && k < x->n_previous; k++) {
+        const struct pb_placement *p = &s->previous[x->first_previous + k];
+        const struct pb_placement *q = &s->previous[y->first_previous + k];
+
+        r = ORDER(p->bundle, q->bundle);
+        if (r == 0)
+            r = ORDER(p->alt, q->alt);
+        if (r == 0)
+            r = ORDER(q->count, p->count);
+    }
+    return r;
+}
+
+static int holds_before(const void *ctx, uint32_t a, uint32_t b)
+{
+    const struct problem *s = ctx;
+
+    return holds_compare(s, &s->nodes[a], &s->nodes[b]);
+}
+
+static void class_divide(struct candidate *d, uint32_t i)
+{
+    const struct problem *s = d->t->s;
+    const struct node_class c = d->classes.v[i];
+    uint32_t start = 0;
+
+    order_sort(d->members + c.first, c.n, holds_before, s, d->arena);
+    for (uint32_t k = 1; k < c.n; k++) {
+        if (holds_compare(s, node_of(d, c.first + k - 1),
+                          node_of(d, c.first + k)) == 0)
+            continue;
+        i = candidate_split(d, i, k - start);
+        start = k;
+    }
+}
+
+static void classes_divide(struct candidate *d)
+{
+    d->members = arena_copy(d->arena, d->members,
+                            d->t->s->n_nodes * sizeof *d->members);
+    for (uint32_t i = 0, next; i != NONE; i = next) {
+        next = d->classes.v[i].next;
+        if (d->classes.v[i].kind == CLASS_THERE && d->classes.v[i].n > 1)
+            class_divide(d, i);
+    }
+}
+
+/* What each node of the class holds; NULL: nothing, or it drains. */
+static const struct pb_placement *class_previous(const struct candidate *d,
+                                                 uint32_t i, uint32_t *ret_n)
+{
+    const struct node_class *c = &d->classes.v[i];
+    const struct problem *s = d->t->s;
+    uint32_t first = 0;
+
+    *ret_n = 0;
+    if (c->kind == CLASS_THERE && c->n > 0) {
+        first = node_of(d, c->first)->first_previous;
+        *ret_n = node_of(d, c->first)->n_previous;
+    } else if (c->kind == CLASS_NEW && c->proposal != NONE) {
+        first = s->proposed[c->proposal].first_previous;
+        *ret_n = s->proposed[c->proposal].n_previous;
+    }
+    return *ret_n > 0 ? &s->previous[first] : NULL;
+}
+
+/* ---- placing */
+
+/* On the nodes of the classes from i up to `end`, which were one class. */
+static void hold_place(struct candidate *d, uint32_t i, uint32_t end,
+                       const struct pb_placement *h)
+{
+    uint32_t group = d->t->group_of[h->bundle], next;
+    uint32_t shape = candidate_shape(d, group, h->alt);
+
+    for (; i != end && d->left[group] > 0; i = next) {
+        next = d->classes.v[i].next;
+        d->work++;
+        if (candidate_matches(d, i, shape) && !fallback_silent(d, i, group, h->alt))
+            pack_on(d, i, group, h->alt, h->count, UINT32_MAX);
+    }
+}
+
+/* Likewise all that these nodes held, of the gangs only whole ones. */
+static void class_place(struct candidate *d, uint32_t i, uint32_t end,
+                        const bool *whole)
+{
+    uint32_t n;
+    const struct pb_placement *v = class_previous(d, i, &n);
+
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t gang = d->t->gang_of[d->t->group_of[v[k].bundle]];
+
+        if (gang == NONE || whole[gang])
+            hold_place(d, i, end, &v[k]);
+    }
+}
+
+static void all_place(const struct restore *r)
+{
+    for (uint32_t i = 0, end; i != NONE; i = end) {
+        end = r->d->classes.v[i].next;
+        class_place(r->d, i, end, r->whole);
+    }
+}
+
+/* ---- gangs */
+
+struct census {                 /* of one gang, over all nodes */
+    uint64_t nodes, most;       /* that hold of it; bundles on one of them */
+};
+
+/* How much of it is held, and are its bundles spread as they must be? */
+static void gangs_judge(struct restore *r)
+{
+    const struct candidate *d = r->d;
+    const struct tables *t = d->t;
+    struct census *v = ARENA_ARRAY(d->arena, struct census, t->n_gangs);
+    uint64_t *have = ARENA_ARRAY(d->arena, uint64_t, t->n_groups);
+    uint32_t *here = ARENA_ARRAY(d->arena, uint32_t, t->n_gangs);
+
+    for (uint32_t i = 0; i != NONE; i = d->classes.v[i].next) {
+        uint32_t n;
+        const struct pb_placement *h = class_previous(d, i, &n);
+
+        for (uint32_t k = 0; k < n; k++) {
+            uint32_t group = t->group_of[h[k].bundle], g = t->gang_of[group];
+
+            if (g == NONE)
+                continue;
+            v[g].nodes += here[g] == 0 ? d->classes.v[i].n : 0;
+            here[g] += h[k].count;
+            have[group] += (uint64_t)h[k].count * d->classes.v[i].n;
+            v[g].most = here[g] > v[g].most ? here[g] : v[g].most;
+        }
+        for (uint32_t k = 0; k < n; k++)
+            if (t->gang_of[t->group_of[h[k].bundle]] != NONE)
+                here[t->gang_of[t->group_of[h[k].bundle]]] = 0;
+    }
+    for (uint32_t g = 0; g < t->n_gangs; g++) {
+        const struct gang *gang = &t->gangs[g];
+        enum strategy how = t->s->demands[gang->demand].strategy;
+
+        r->whole[g] = !(how == STRATEGY_STRICT_PACK && v[g].nodes != 1) &&
+                      !(how == STRATEGY_STRICT_SPREAD && v[g].most != 1);
+        for (uint32_t k = 0; k < gang->n_groups; k++)
+            if (have[gang->first_group + k] <
+                t->groups[gang->first_group + k].count)
+                r->whole[g] = false;
+    }
+}
+
+/* False when a gang did not come out whole: it is struck off. */
+static bool gangs_came(struct restore *r, bool last)
+{
+    bool all = true;
+
+    for (uint32_t g = 0; g < r->d->t->n_gangs; g++)
+        if (r->whole[g] && !gang_settled(r->d, g))
+            all = r->whole[g] = false;
+    for (uint32_t g = 0; !all && last && g < r->d->t->n_gangs; g++)
+        r->whole[g] = false;
+    return all;
+}
+
+void previous_restore(struct candidate *d)
+{
+    struct restore r = {d, ARENA_ARRAY(d->arena, bool, d->t->n_gangs)};
+    struct mark mark = {0};        /* without gangs it comes out at once */
+
+    classes_divide(d);
+    gangs_judge(&r);
+    if (d->t->n_gangs > 0)
+        mark = candidate_mark(d);
+    for (int k = 1;; k++) {
+        all_place(&r);
+        if (gangs_came(&r, k >= TRIES))
+            return;
+        candidate_undo(d, mark);
+        for (uint32_t i = 0; i < d->t->n_groups; i++)
+            d->left[i] = d->t->groups[i].count;
+    }
+}
+
+bool previous_gang(struct candidate *d, uint32_t gang)
+{
+    const struct tables *t = d->t;
+    enum strategy how = t->s->demands[t->gangs[gang].demand].strategy;
+    bool any = false;
+
+    if (!d->how.previous || how == STRATEGY_STRICT_PACK)
+        return false;
+    for (uint32_t i = 0, next; i != NONE; i = next) {
+        uint32_t n, taken = 0;
+        const struct pb_placement *h = class_previous(d, i, &n);
+
+        next = d->classes.v[i].next;
+        for (uint32_t k = 0; k < n; k++) {
+            uint32_t group = t->group_of[h[k].bundle], left = d->left[group];
+
+            if (t->gang_of[group] != gang ||
+                (how == STRATEGY_STRICT_SPREAD && taken > 0))
+                continue;
+            hold_place(d, i, next, &h[k]);
+            taken += left - d->left[group];
+        }
+        for (uint32_t x = i; taken > 0 && x != next; x = d->classes.v[x].next)
+            candidate_spread(d, x, gang);
+        any = any || taken > 0;
+    }
+    return any;
+}
+
+/* ---- proposed nodes */
+
+static enum claim claim_of(const struct candidate *d, uint32_t group)
+{
+    return d->t->groups[group].side == SIDE_TOTAL ? CLAIM_REQUEST : CLAIM_WORK;
+}
+
+/* How many of these nodes would each be of use now; *ret_group: the first
+ * demand group that an offer of its kind may be bought for. */
+static uint32_t useful(const struct candidate *d, const struct pb_proposal *x,
+                       uint32_t *ret_group)
+{
+    uint32_t most = 0;
+
+    *ret_group = NONE;
+    for (uint32_t k = 0; k < x->n_previous; k++) {
+        const struct pb_placement *h =
+            &d->t->s->previous[x->first_previous + k];
+        uint32_t group = d->t->group_of[h->bundle], n;
+
+        if (d->t->gang_of[group] != NONE || d->left[group] == 0 ||
+            !buy_allowed(d, candidate_shape(d, group, h->alt), x->offer) ||
+            failover_waits_want(d, group, h->alt, claim_of(d, group), x->offer))
+            continue;
+        n = (d->left[group] - 1) / h->count + 1;
+        most = n > most ? n : most;
+        if (*ret_group == NONE)
+            *ret_group = group;
+    }
+    return most < x->count ? most : x->count;
+}
+
+void previous_propose(struct candidate *d)
+{
+    const struct tables *t = d->t;
+    const bool *whole = ARENA_ARRAY(d->arena, bool, t->n_gangs);  /* none */
+
+    for (uint32_t k = 0; k < t->s->n_proposed; k++) {
+        const struct pb_proposal *x = &t->s->proposed[k];
+        bool final = host_group_hosts(t->s, x->offer) > 1;
+        uint32_t group, n = useful(d, x, &group), i;
+
+        while (n > 0 && (i = candidate_obtain(d, x->offer, n, claim_of(d, group),
+                                              buy_reason(d, group),
+                                              t->groups[group].demand)) != NONE) {
+            n -= d->classes.v[i].n;
+            d->classes.v[i].proposal = k;
+            d->classes.v[i].final = final;
+            d->improvable = d->improvable || !final;
+            class_place(d, i, d->classes.v[i].next, whole);
+        }
+    }
+}

@@ -1,0 +1,27 @@
+/*
+ * previous.h - what was bought for something stays for it.
+ *
+ * A first fit on new nodes does not find the clever patterns they were bought
+ * for.  So each node remembers what the last plan put on it, and a candidate
+ * may start from that: whatever made the plan, once it is carried out the same
+ * plan is found again, and nothing is bought twice.  A longer look at a
+ * purchase answers in the same form: proposed nodes and what they hold.
+ */
+#ifndef PLAN_PREVIOUS_H
+#define PLAN_PREVIOUS_H
+
+#include "candidate.h"
+
+/* Puts on the nodes that are there what they hold, as far as it is still
+ * wanted, fits and is allowed.  A gang comes back whole or is left out. */
+void previous_restore(struct candidate *d);
+
+/* What the nodes hold of a gang that has lost some of them.  False: nothing,
+ * or it must lie on one node. */
+bool previous_gang(struct candidate *d, uint32_t gang);
+
+/* Buys the proposed nodes, as far as the demand that each is for is still
+ * there and the limits allow, and puts that on them. */
+void previous_propose(struct candidate *d);
+
+#endif

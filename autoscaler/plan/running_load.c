@@ -1,0 +1,219 @@
+/*
+ * running_load.c - the running work of a node that is to go.
+ *
+ * Its conditions are not known, only what it takes: so it moves as a whole, to
+ * a node that has all labels and queues its offer has and no other taints.
+ */
+#include "running_load.h"
+
+#include <string.h>
+
+#include "limits.h"
+
+static struct needs load_of(const struct problem *s, const struct pb_node *n,
+                            struct arena *arena)
+{
+    const int64_t *total = pb_row(s, n->total);
+    const int64_t *free = pb_row(s, n->available);
+    int64_t *row = ARENA_ARRAY(arena, int64_t, s->n_columns);
+
+    for (uint32_t c = 0; c < s->n_columns; c++) {
+        row[c] = total[c] > free[c] ? total[c] - free[c] : 0;
+        /* parts of several devices: as many whole ones */
+        if (s->columns[c].device && row[c] > AMOUNT_ONE &&
+            row[c] % AMOUNT_ONE != 0)
+            row[c] += AMOUNT_ONE - row[c] % AMOUNT_ONE;
+    }
+    return needs_make(s, row, arena);
+}
+
+/* Labels that say where a place is rather than what. */
+static bool of_place(const struct problem *s, const struct pb_label *l)
+{
+    static const char keys[][36] = {
+        "topology.kubernetes.io/zone", "ray.io/availability-zone", "zone",
+        "topology.kubernetes.io/region", "ray.io/availability-region",
+        "node.kubernetes.io/instance-type", "ray.io/market-type"};
+    const char *key;
+
+    if (l->key & (PB_TAINT | PB_QUEUE))
+        return false;
+    key = s->str[l->key];
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const char *a = key, *b = keys[i];
+
+        while (*a && *a == *b)
+            a++, b++;
+        if (*a == *b)
+            return true;
+    }
+    return false;
+}
+
+static const struct pb_label *label_find(const struct problem *s,
+                                         uint32_t first, uint32_t n,
+                                         uint32_t key)
+{
+    for (uint32_t i = first; i < first + n; i++)
+        if (s->labels[i].key == key)
+            return &s->labels[i];
+    return NULL;
+}
+
+/* Work that runs here under unknown conditions may run there: the place has all
+ * labels and queues that its offer has, and no taint that it has not. */
+static bool like(const struct problem *s, const struct pb_offer *from,
+                 uint32_t first, uint32_t n)
+{
+    for (uint32_t i = from->first_label;
+         i < from->first_label + from->n_labels; i++) {
+        const struct pb_label *l = &s->labels[i], *m;
+
+        if ((l->key & PB_TAINT) || of_place(s, l))
+            continue;
+        m = label_find(s, first, n, l->key);
+        if (m == NULL || m->value != l->value)
+            return false;
+    }
+    for (uint32_t i = first; i < first + n; i++) {
+        const struct pb_label *l = &s->labels[i], *m;
+
+        if (!(l->key & PB_TAINT))
+            continue;
+        m = label_find(s, from->first_label, from->n_labels, l->key);
+        if (m == NULL || m->value != l->value)
+            return false;
+    }
+    return true;
+}
+
+static bool takes(const struct candidate *d, const struct node_class *c,
+                  const struct pb_offer *from)
+{
+    const struct problem *s = d->t->s;
+    const struct pb_node *n;
+
+    if (c->n == 0 || c->kind == CLASS_DRAINING || c->kind == CLASS_FENCE)
+        return false;
+    if (c->kind == CLASS_NEW) {
+        const struct pb_offer *o = &s->offers[c->offer];
+
+        return (!o->spot || from->spot) &&
+               like(s, from, o->first_label, o->n_labels);
+    }
+    n = &s->nodes[d->members[c->first]];
+    return !c->starting && !n->head && !n->unmanaged &&
+           (!n->spot || from->spot) &&
+           like(s, from, n->first_label, n->n_labels);
+}
+
+/* On a node that is there, or one that is bought for another lump. */
+static bool load_there(struct candidate *d, const struct needs *load,
+                       const struct pb_offer *from, bool *taking)
+{
+    const struct problem *s = d->t->s;
+
+    for (uint32_t i = 0; i != NONE; i = d->classes.v[i].next) {
+        struct node_class *to;
+
+        if (!takes(d, &d->classes.v[i], from) ||
+            room_fit(s, &d->classes.v[i].room[SIDE_FREE], load, 1) == 0)
+            continue;
+        if (d->classes.v[i].n > 1)
+            candidate_split(d, i, 1);
+        to = candidate_touch(d, i);
+        to->room[SIDE_FREE] =
+            room_take(s, &to->room[SIDE_FREE], load, 1, d->arena);
+        if (to->kind == CLASS_THERE)
+            taking[d->members[to->first]] = true;
+        return true;
+    }
+    return false;
+}
+
+/* limits.conserve: no accelerator is bought for work without one. */
+static bool plain(const struct problem *s, const struct needs *load)
+{
+    for (uint32_t i = 0; i < load->n; i++)
+        if (s->columns[load->v[i].column].device)
+            return false;
+    return s->limits.conserve;
+}
+
+/* The first offer for each of these, one after the other on one node; NONE. */
+static uint32_t offer_for(const struct candidate *d, const struct needs *loads,
+                          const struct pb_offer *const *from, uint32_t n)
+{
+    const struct problem *s = d->t->s;
+    enum reason why;
+
+    for (uint32_t k = 0; k < s->n_offers; k++) {
+        uint32_t offer = d->t->offers[k], i = 0;
+        const struct pb_offer *o = &s->offers[offer];
+        struct room room = d->t->room[o->type];
+
+        if (s->types[o->type].hosts > 1 ||
+            limits_room(d, offer, CLAIM_WORK, &why) == 0)
+            continue;
+        for (; i < n; i++) {
+            if ((o->spot && !from[i]->spot) ||
+                (s->types[o->type].accelerator && plain(s, &loads[i])) ||
+                !like(s, from[i], o->first_label, o->n_labels) ||
+                room_fit(s, &room, &loads[i], 1) == 0)
+                break;
+            room = room_take(s, &room, &loads[i], 1, d->arena);
+        }
+        if (i == n)
+            return offer;
+    }
+    return NONE;
+}
+
+/* One node for all if that is cheaper than one for each. */
+static bool loads_buy(struct candidate *d, const struct needs *loads,
+                      const struct pb_offer *const *from, uint32_t n,
+                      bool *taking)
+{
+    const struct problem *s = d->t->s;
+    uint32_t all = offer_for(d, loads, from, n), each;
+    int64_t sum = 0;
+
+    for (uint32_t i = 0; i < n && all != NONE; i++) {
+        each = offer_for(d, &loads[i], &from[i], 1);
+        sum = amount_add(sum, s->offers[each].price_micros_hour);
+    }
+    if (all != NONE && sum <= s->offers[all].price_micros_hour)
+        all = NONE;
+    for (uint32_t i = 0; i < n; i++) {
+        if (load_there(d, &loads[i], from[i], taking))
+            continue;
+        each = all != NONE ? all : offer_for(d, &loads[i], &from[i], 1);
+        if (each == NONE ||
+            candidate_obtain(d, each, 1, CLAIM_WORK, REASON_FOR_CONSOLIDATE,
+                          NONE) == NONE ||
+            !load_there(d, &loads[i], from[i], taking))
+            return false;
+    }
+    return true;
+}
+
+bool running_loads_move(struct candidate *d, const bool *moved, bool *taking)
+{
+    const struct problem *s = d->t->s;
+    struct needs *loads = ARENA_ARRAY(d->arena, struct needs, s->n_nodes);
+    const struct pb_offer **from = ARENA_ARRAY(
+        d->arena, const struct pb_offer *, s->n_nodes);
+    uint32_t n = 0;
+
+    memset(taking, 0, sizeof *taking * s->n_nodes);
+    for (uint32_t i = 0; i < s->n_nodes; i++) {
+        if (!moved[i] || !running_load_busy(&s->nodes[i]))
+            continue;
+        loads[n] = load_of(s, &s->nodes[i], d->arena);
+        from[n] = &s->offers[s->nodes[i].offer];
+        if (loads[n].never)
+            return false;
+        n += !load_there(d, &loads[n], from[n], taking);
+    }
+    return n == 0 || loads_buy(d, loads, from, n, taking);
+}

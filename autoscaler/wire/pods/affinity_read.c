@@ -1,0 +1,207 @@
+/*
+ * affinity_read.c - what a pod wants of other pods near it: anti-affinity,
+ * affinity, spread, host ports.  See inside.h.
+ *
+ * Only what is required; preferences are the scheduler's own business.
+ */
+#include "inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define HOST "kubernetes.io/hostname"
+#define ZONE "topology.kubernetes.io/zone"
+#define OLD_ZONE "failure-domain.beta.kubernetes.io/zone"
+
+struct apart_vec { VEC(struct apart) all; };
+
+static void refuse(struct pod_shape *s, const char *code, const char *text)
+{
+    if (!s->code) {
+        s->code = code;
+        s->text = text;
+    }
+}
+
+/* A labelSelector; matchLabelKeys add the pod's own values. */
+static bool selector_read(struct pod_shape *s, const json_t *term,
+                          const json_t *labels, struct reqs *ret)
+{
+    const json_t *sel = json_object_get(term, "labelSelector");
+    const json_t *keys = json_object_get(term, "matchLabelKeys");
+    struct req_vec v = {{0}};
+
+    if (!pods_pairs(json_object_get(sel, "matchLabels"), &s->arena, &v) ||
+        !pods_expressions(json_object_get(sel, "matchExpressions"), &s->arena,
+                          &v) || json_array_size(keys) > PODS_MAX_LIST)
+        return false;
+    for (size_t i = 0; i < json_array_size(keys); i++) {
+        const char *key = json_string_value(json_array_get(keys, i));
+        const char *value = key ? json_string_value(json_object_get(labels,
+                                                                    key))
+                                : NULL;
+        const char **one;
+        if (!value || strlen(value) > PODS_MAX_WORD)
+            continue;  /* a key it does not have is passed over */
+        one = ARENA_NEW(&s->arena, const char *);
+        *one = pods_word(&s->arena, value);
+        VEC_PUSH(&s->arena, &v.all, ((struct req){
+                     pods_word(&s->arena, key), REQ_IN, { one, 1 } }));
+    }
+    *ret = (struct reqs){ v.all.v, v.all.n };
+    /* no selector at all means nobody, an empty one everybody */
+    return json_is_object(sel);
+}
+
+static struct pairs own_labels(const json_t *labels, struct arena *a)
+{
+    struct pair *v = ARENA_ARRAY(a, struct pair, json_object_size(labels));
+    const char *key;
+    uint32_t n = 0;
+    json_t *x;
+
+    json_object_foreach((json_t *)(uintptr_t)labels, key, x)
+        if (json_is_string(x))
+            v[n++] = (struct pair){ key, json_string_value(x) };
+    return (struct pairs){ v, n };
+}
+
+static void spaces_read(struct pod_shape *s, const json_t *term,
+                        struct apart *x)
+{
+    const json_t *list = json_object_get(term, "namespaces");
+    size_t n = json_array_size(list);
+    const char **v = ARENA_ARRAY(&s->arena, const char *,
+                                 n < PODS_MAX_LIST ? n : PODS_MAX_LIST);
+
+    /* namespaces' labels are not watched: those meant are among all */
+    x->every_space = json_is_object(json_object_get(term,
+                                                    "namespaceSelector"));
+    for (size_t i = 0; i < n && i < PODS_MAX_LIST; i++) {
+        const char *name = json_string_value(json_array_get(list, i));
+        if (name)
+            v[x->spaces.n++] = pods_word(&s->arena, name);
+    }
+    x->spaces.v = v;
+}
+
+static bool meant(const struct apart *x, const char *space, const char *own)
+{
+    if (x->every_space)
+        return true;
+    for (uint32_t i = 0; i < x->spaces.n; i++)
+        if (strcmp(x->spaces.v[i], space) == 0)
+            return true;
+    return !x->spaces.n && strcmp(space, own) == 0;
+}
+
+/* "apart from app=web (hostname) #1f2e3d4c": stable, and told in `why`. */
+static void name_it(struct pod_shape *s, struct apart *x, const json_t *term,
+                    const char *space)
+{
+    static const char *const kinds[] = { "apart", "together", "spread",
+                                         "port" };
+    char *text = json_dumps(term, JSON_COMPACT | JSON_SORT_KEYS);
+    uint64_t h = pods_hash(pods_hash(x->kind, text ? text : ""),
+                           x->spaces.n ? "" : space);
+
+    x->name = arena_printf(&s->arena, "davit.io/%s-%s-%08x", kinds[x->kind],
+                           x->zone ? "zone" : "host", (unsigned)h);
+    free(text);
+}
+
+static void term_read(struct pod_shape *s, const json_t *metadata,
+                      const json_t *term, enum apart_kind kind,
+                      struct apart_vec *to)
+{
+    const json_t *labels = json_object_get(metadata, "labels");
+    const char *space = pods_text(metadata, "namespace", NULL);
+    const char *key = pods_text(term, "topologyKey", NULL);
+    struct pairs own;
+    struct apart x = { .kind = kind, .skew = 1, .domains = 1 };
+
+    x.zone = strcmp(key, ZONE) == 0 || strcmp(key, OLD_ZONE) == 0;
+    if (!x.zone && strcmp(key, HOST) != 0) {
+        if (kind != APART_SPREAD)
+            refuse(s, "TopologyKey", arena_printf(&s->arena, "its pod affinity "
+                   "is by %.200s; only by " HOST " and " ZONE " can be "
+                   "planned for", pods_word(&s->arena, key)));
+        return;  /* a spread over racks and the like bounds no purchase */
+    }
+    if (!selector_read(s, term, labels, &x.reqs)) {
+        if (json_is_object(json_object_get(term, "labelSelector")))
+            refuse(s, "BadSelector", "the selector of its pod affinity makes "
+                   "no sense");
+        return;
+    }
+    if (kind == APART_SPREAD) {
+        json_int_t skew = json_integer_value(json_object_get(term, "maxSkew"));
+        json_int_t least = json_integer_value(json_object_get(term,
+                                                              "minDomains"));
+        x.skew = skew > 0 && skew < 100000 ? (uint32_t)skew : 1;
+        x.domains = least > 0 && least < 100000 ? (uint32_t)least : 1;
+    } else {
+        spaces_read(s, term, &x);
+    }
+    own = own_labels(labels, &s->arena);
+    x.self = meant(&x, space, space) && pods_reqs_hold(&x.reqs, &own);
+    name_it(s, &x, term, space);
+    VEC_PUSH(&s->arena, &to->all, x);
+}
+
+static void ports_read(struct pod_shape *s, const json_t *spec,
+                       struct apart_vec *to)
+{
+    const json_t *list = json_object_get(spec, "containers");
+
+    for (size_t i = 0; i < json_array_size(list) && i < PODS_MAX_LIST; i++) {
+        const json_t *ports = json_object_get(json_array_get(list, i),
+                                              "ports");
+        for (size_t k = 0; k < json_array_size(ports) && k < PODS_MAX_LIST;
+             k++) {
+            const json_t *p = json_array_get(ports, k);
+            json_int_t port = json_integer_value(json_object_get(p,
+                                                                 "hostPort"));
+            const char *protocol = pods_text(p, "protocol", NULL);
+            struct apart x = { .kind = APART_PORT, .self = true };
+            if (port <= 0 || port > 65535)
+                continue;
+            x.name = arena_printf(&s->arena, "host port %d/%s", (int)port,
+                                  strcmp(protocol, "UDP") == 0    ? "UDP"
+                                  : strcmp(protocol, "SCTP") == 0 ? "SCTP"
+                                                                  : "TCP");
+            VEC_PUSH(&s->arena, &to->all, x);
+        }
+    }
+}
+
+void pods_aparts_read(const json_t *metadata, const json_t *spec,
+                      struct pod_shape *s)
+{
+    static const char required[] =
+        "requiredDuringSchedulingIgnoredDuringExecution";
+    const json_t *affinity = json_object_get(spec, "affinity");
+    const json_t *anti = pods_at(affinity, "podAntiAffinity", required, NULL);
+    const json_t *with = pods_at(affinity, "podAffinity", required, NULL);
+    const json_t *spread = json_object_get(spec, "topologySpreadConstraints");
+    struct apart_vec v = {{0}};
+
+    if (json_array_size(anti) + json_array_size(with) +
+            json_array_size(spread) > 64) {
+        refuse(s, "TooLarge", "it has more than 64 conditions on other pods");
+        return;
+    }
+    for (size_t i = 0; i < json_array_size(anti); i++)
+        term_read(s, metadata, json_array_get(anti, i), APART_ANTI, &v);
+    for (size_t i = 0; i < json_array_size(with); i++)
+        term_read(s, metadata, json_array_get(with, i), APART_WITH, &v);
+    for (size_t i = 0; i < json_array_size(spread); i++) {
+        const json_t *t = json_array_get(spread, i);
+        if (strcmp(pods_text(t, "whenUnsatisfiable", NULL),
+                   "ScheduleAnyway") != 0)
+            term_read(s, metadata, t, APART_SPREAD, &v);
+    }
+    ports_read(s, spec, &v);
+    s->aparts = v.all.v;
+    s->n_aparts = v.all.n;
+}

@@ -1,0 +1,312 @@
+/*
+ * demand.c - pending pods to demands.  See inside.h.
+ *
+ * Equal pods of one owner are one demand with a count: 4,000 of them cost what
+ * one does.  A pod group is a demand of its own, whole or not at all, once all
+ * of its pods are there.
+ */
+#include "inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../model/amount.h"
+
+enum {
+    SETTLE_MS = 1000,   /* a group of unknown size: its youngest pod is older */
+};
+
+void pods_note(struct making *m, const struct pod *p, const char *code,
+               const char *text)
+{
+    if (m->notes.n == PODS_MAX_NOTES)
+        return;
+    VEC_PUSH(m->arena, &m->notes, ((struct source_note){
+        "Pod", arena_strdup(m->arena, p->space),
+        arena_strdup(m->arena, p->name), arena_strdup(m->arena, p->item.id),
+        arena_strdup(m->arena, code), arena_strdup(m->arena, text) }));
+}
+
+/* Of one demand first, of one bundle next; the order is the same in every
+ * view and after a restart. */
+static int by_group(const void *pa, const void *pb)
+{
+    const struct pod *a = *(struct pod *const *)pa;
+    const struct pod *b = *(struct pod *const *)pb;
+    int d = strcmp(a->gang, b->gang);
+
+    if (!d)
+        d = strcmp(a->space, b->space);
+    if (!d)
+        d = strcmp(a->owner, b->owner);
+    if (!d)
+        d = strcmp(a->queue, b->queue);
+    if (!d)
+        d = (a->priority < b->priority) - (a->priority > b->priority);
+    if (!d)
+        d = (a->shape->hash > b->shape->hash) -
+            (a->shape->hash < b->shape->hash);
+    if (!d)
+        d = (a->created_ms > b->created_ms) - (a->created_ms < b->created_ms);
+    return d ? d : strcmp(a->item.id, b->item.id);
+}
+
+static bool one_bundle(const struct pod *a, const struct pod *b)
+{
+    return a->shape == b->shape && a->priority == b->priority &&
+           strcmp(a->gang, b->gang) == 0 && strcmp(a->space, b->space) == 0 &&
+           strcmp(a->owner, b->owner) == 0 && strcmp(a->queue, b->queue) == 0;
+}
+
+/* ---- bundles */
+
+struct bundle_vec { VEC(struct snap_bundle) all; };
+
+static struct terms terms_join(struct arena *a, struct terms x, struct terms y)
+{
+    struct term *v = ARENA_ARRAY(a, struct term, x.n + y.n);
+
+    if (x.n)
+        memcpy(v, x.v, x.n * sizeof *v);
+    if (y.n)
+        memcpy(v + x.n, y.v, y.n * sizeof *v);
+    return (struct terms){ v, x.n + y.n };
+}
+
+static struct qtys qtys_join(struct arena *a, struct qtys x, struct qtys y)
+{
+    struct qty *v = ARENA_ARRAY(a, struct qty, x.n + y.n);
+
+    if (x.n)
+        memcpy(v, x.v, x.n * sizeof *v);
+    if (y.n)
+        memcpy(v + x.n, y.v, y.n * sizeof *v);
+    return (struct qtys){ v, x.n + y.n };
+}
+
+static struct terms zone_term(struct arena *a, const char *zone)
+{
+    struct term *t = ARENA_NEW(a, struct term);
+    const char **v = ARENA_NEW(a, const char *);
+
+    *v = zone;
+    *t = (struct term){ "topology.kubernetes.io/zone", TERM_IN, { v, 1 } };
+    return (struct terms){ t, 1 };
+}
+
+static void part_add(struct making *m, const struct snap_alt *alts,
+                     uint32_t n_alts, const struct near_part *part,
+                     struct bundle_vec *to)
+{
+    uint32_t zones = part->zones.n ? part->zones.n : 1, n = 0;
+    struct snap_alt *v = ARENA_ARRAY(m->arena, struct snap_alt,
+                                     n_alts * zones);
+
+    for (uint32_t z = 0; z < zones; z++)
+        for (uint32_t i = 0; i < n_alts; i++) {
+            struct snap_alt *x = &v[n++];
+            *x = alts[i];
+            x->selector = terms_join(m->arena, x->selector, part->terms);
+            if (part->zones.n)
+                x->selector = terms_join(m->arena, x->selector,
+                                         zone_term(m->arena,
+                                                   part->zones.v[z]));
+            x->resources = qtys_join(m->arena, x->resources, part->needs);
+            for (uint32_t r = 0; part->times > 1 && r < x->resources.n; r++) {
+                struct qty *q = (struct qty *)(uintptr_t)&x->resources.v[r];
+                q->amount = amount_times(q->amount, part->times);
+            }
+        }
+    VEC_PUSH(m->arena, &to->all, ((struct snap_bundle){
+                 v, n, part->count / (part->times ? part->times : 1) }));
+}
+
+/* n equal pods; returns how many of them are planned for. */
+static uint32_t bundles_add(struct making *m, struct pod **v, uint32_t n,
+                            struct bundle_vec *to)
+{
+    const struct pod *p = v[0];
+    const struct snap_alt *alts = pods_alts(m, p->shape);
+    struct near_parts parts;
+    uint32_t kept = 0;
+
+    if (!alts) {
+        for (uint32_t i = 0; i < n; i++)
+            pods_note(m, v[i], "TooManyConditions", "the pods that wait have "
+                      "too many different conditions together");
+        m->n_garbled++;
+        return 0;
+    }
+    if (!m->n_terms) {
+        VEC_PUSH(m->arena, &to->all, ((struct snap_bundle){
+                     alts, p->shape->n_alts, n }));
+        return n;
+    }
+    parts = pods_near(m, p, n);
+    for (uint32_t i = 0; i < parts.n; i++) {
+        if (!parts.v[i].count)
+            continue;
+        const struct near_part *x = &parts.v[i];
+        if (!x->terms.n && !x->needs.n && !x->zones.n && x->times <= 1)
+            VEC_PUSH(m->arena, &to->all, ((struct snap_bundle){
+                         alts, p->shape->n_alts, parts.v[i].count }));
+        else
+            part_add(m, alts, p->shape->n_alts, &parts.v[i], to);
+        kept += parts.v[i].count;
+    }
+    for (uint32_t i = kept; i < n; i++)
+        pods_note(m, v[i], parts.code, parts.text);
+    m->n_elsewhere += kept < n;
+    return kept;
+}
+
+/* ---- demands */
+
+static int64_t since_of(struct pod *const *v, uint32_t n)
+{
+    int64_t first = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        int64_t ms = v[i]->since_ms ? v[i]->since_ms : v[i]->created_ms;
+        if (ms && (!first || ms < first))
+            first = ms;
+    }
+    return first;
+}
+
+static void refs_add(struct making *m, struct pod *const *v, uint32_t n)
+{
+    struct pods_ref *r = ARENA_ARRAY(m->arena, struct pods_ref, n);
+
+    for (uint32_t i = 0; i < n; i++)
+        r[i] = (struct pods_ref){ arena_strdup(m->arena, v[i]->space),
+                                  arena_strdup(m->arena, v[i]->name),
+                                  arena_strdup(m->arena, v[i]->item.id) };
+    VEC_PUSH(m->arena, &m->refs, ((struct pods_refs){ r, n }));
+}
+
+static void demand_add(struct making *m, struct pod **v, uint32_t n,
+                       enum demand_source source, const char *id,
+                       const struct bundle_vec *bundles)
+{
+    struct snap_demand d = {
+        .source = source, .owner = "kubernetes", .id = id,
+        .strategy = source == SOURCE_GANG ? STRATEGY_PACK : STRATEGY_NONE,
+        .since_ms = since_of(v, n), .priority = v[0]->priority,
+        .queue = arena_strdup(m->arena, v[0]->queue),
+        .bundles = bundles->all.v, .n_bundles = bundles->all.n,
+    };
+
+    if (!bundles->all.n)
+        return;
+    VEC_PUSH(m->arena, &m->demands, d);
+    refs_add(m, v, n);
+}
+
+static const char *id_of(struct making *m, struct pod *const *v, uint32_t n,
+                         bool more)
+{
+    const struct pod *p = v[0];
+    unsigned mark = (unsigned)(p->shape->hash ^ p->shape->hash >> 32);
+
+    if (!*p->owner && n == 1)
+        return arena_printf(m->arena, "Pod/%s/%s", p->space, p->name);
+    if (!*p->owner)
+        return arena_printf(m->arena, "Pod/%s#%08x", p->space, mark);
+    return more ? arena_printf(m->arena, "%s#%08x", p->owner, mark)
+                : arena_strdup(m->arena, p->owner);
+}
+
+/* Equal pods that have no group. */
+static void plain_add(struct making *m, struct pod **v, uint32_t n, bool more)
+{
+    struct bundle_vec b = {{0}};
+
+    if (bundles_add(m, v, n, &b))
+        demand_add(m, v, n, SOURCE_POD, id_of(m, v, n, more), &b);
+}
+
+/* ---- gangs */
+
+static void gang_waits(struct making *m, struct pod **v, const char *text)
+{
+    m->n_elsewhere++;
+    pods_note(m, v[0], "PodGroup", text);
+}
+
+/* v: all pods of one group, n of them, demand or not. */
+static void gang_add(struct making *m, struct pod **v, uint32_t n)
+{
+    const struct pod_group *g = (const struct pod_group *)
+        table_find(&m->in->store->groups, v[0]->gang);
+    uint32_t bound = 0, pending = 0, least = 0, need;
+    struct bundle_vec b = {{0}};
+    int64_t youngest = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        bound += v[i]->state == POD_BOUND;
+        if (v[i]->state == POD_DEMAND) {
+            struct pod *p = v[i];
+            memmove(v + pending + 1, v + pending,
+                    (i - pending) * sizeof *v);
+            v[pending++] = p;
+        }
+        if (v[i]->created_ms > youngest)
+            youngest = v[i]->created_ms;
+        if (v[i]->gang_size > least)
+            least = v[i]->gang_size;
+    }
+    if (!pending)
+        return;
+    if (g)
+        least = g->min;
+    if (!least) {
+        int64_t age = m->in->now_wall_ms - youngest;
+        if (youngest && age >= 0 && age < SETTLE_MS) {
+            making_due(m, SETTLE_MS - age);
+            return;
+        }
+        least = n;
+    }
+    need = least > bound ? least - bound : 0;
+    if (need > pending) {
+        gang_waits(m, v, arena_printf(m->arena, "its pod group %s needs %u "
+                   "pods together: %u run and %u wait", v[0]->gang, least,
+                   bound, pending));
+        return;
+    }
+    for (uint32_t i = 0, k; i < pending; i = k) {
+        uint32_t end = i < need ? need : pending;
+        for (k = i + 1; k < end && one_bundle(v[i], v[k]); k++)
+            ;
+        if (i < need) {
+            if (bundles_add(m, v + i, k - i, &b) < k - i) {
+                gang_waits(m, v, "one of its pod group cannot be placed");
+                return;
+            }
+            if (k >= need)
+                demand_add(m, v, need, SOURCE_GANG,
+                           arena_printf(m->arena, "PodGroup/%s", v[0]->gang),
+                           &b);
+        } else {
+            plain_add(m, v + i, k - i, true);
+        }
+    }
+}
+
+void pods_demands(struct making *m, struct pod **v, uint32_t n)
+{
+    if (n > 1)
+        qsort(v, n, sizeof *v, by_group);
+    for (uint32_t i = 0, k; i < n; i = k) {
+        bool more = i && strcmp(v[i]->owner, v[i - 1]->owner) == 0;
+        for (k = i + 1; k < n && (*v[i]->gang
+                            ? strcmp(v[i]->gang, v[k]->gang) == 0
+                            : one_bundle(v[i], v[k])); k++)
+            ;
+        if (*v[i]->gang)
+            gang_add(m, v + i, k - i);
+        else
+            plain_add(m, v + i, k - i, more);
+    }
+}

@@ -1,0 +1,352 @@
+/*
+ * inside.h - what the files of pods/ share; nobody else includes it
+ * (tests and fuzzers do).
+ *
+ * Objects are taken apart once, when their event comes, into small structs;
+ * what many pods share (needs and conditions, labels) is kept once and
+ * counted.  The store's lock covers all of it but the parsing.
+ */
+#ifndef WIRE_PODS_INSIDE_H
+#define WIRE_PODS_INSIDE_H
+
+#include <jansson.h>
+#include <pthread.h>
+
+#include "pods.h"
+
+enum {
+    PODS_MAX_WORD = 1024,         /* bytes of a name, key or value */
+    PODS_MAX_LIST = 512,          /* containers, terms, tolerations, labels */
+    PODS_MAX_ALTS = 64,           /* nodeSelectorTerms that are looked at */
+    PODS_MAX_NEEDS = 64,          /* resources of one pod or node */
+};
+
+/* ---- text.c: words and quantities */
+
+/* The text at a path of keys below o, NULL-terminated; "" when there is none
+ * or it is too long.  Borrowed. */
+const char *pods_text(const json_t *o, ...) __attribute__((sentinel));
+const json_t *pods_at(const json_t *o, ...) __attribute__((sentinel));
+/* A copy with no control characters. */
+const char *pods_word(struct arena *a, const char *s);
+/* Kubernetes' quantity ("500m", "1.5Gi", "12e3") in 1/10,000, rounded up or
+ * down; false: none, negative, or beyond AMOUNT_MAX. */
+bool pods_quantity(const json_t *v, bool up, int64_t *ret);
+int64_t pods_time_ms(const char *rfc3339);  /* 0: it is no time */
+uint64_t pods_hash(uint64_t h, const char *s);
+
+/* The value of GPU_LABEL for an extended resource: "amd.com.gpu". */
+const char *pods_vendor(struct arena *a, const char *resource);
+
+/* Needs that are added up; names are Ray's, in the arena. */
+struct pods_sum { struct qty v[PODS_MAX_NEEDS]; uint32_t n; bool full; };
+int64_t *pods_sum_of(struct pods_sum *s, struct arena *a, const char *name);
+struct qtys pods_sum_qtys(struct pods_sum *s, struct arena *a);  /* sorted */
+int64_t pods_amount(const struct qtys *q, const char *name);  /* 0: none */
+
+/* ---- selector.c: conditions on labels, by Kubernetes' rules */
+
+enum req_op { REQ_IN, REQ_NOT_IN, REQ_EXISTS, REQ_ABSENT, REQ_GT, REQ_LT };
+struct req { const char *key; enum req_op op; struct names values; };
+struct reqs { const struct req *v; uint32_t n; };  /* all must hold */
+
+/* matchExpressions behind what is in *to; false: one makes no sense. */
+struct req_vec { VEC(struct req) all; };
+bool pods_expressions(const json_t *list, struct arena *a,
+                      struct req_vec *to);
+/* nodeSelector, matchLabels: every pair must be there. */
+bool pods_pairs(const json_t *map, struct arena *a, struct req_vec *to);
+const char *pods_value(const struct pairs *labels, const char *key);
+bool pods_req_holds(const struct req *r, const struct pairs *labels);
+bool pods_reqs_hold(const struct reqs *r, const struct pairs *labels);
+/* "nvidia.com/gpu.memory > 40000", for a person and as a label's key. */
+/* "spot" or "on-demand" when a node's label says so in a cloud's words. */
+const char *pods_market(const char *key, const char *value);
+const char *pods_req_say(const struct req *r, struct arena *a);
+/* Is it the name of a GPU product, which types know by ACCEL_LABEL? */
+bool pods_names_product(const char *key);
+bool pods_tolerated(const struct tolerations *t, const struct taints *x);
+
+/* ---- shape.c: what a pod needs */
+
+enum apart_kind { APART_ANTI, APART_WITH, APART_SPREAD, APART_PORT };
+struct apart {                    /* towards other pods, per topology domain */
+    enum apart_kind kind;
+    bool zone;                    /* the domain is the zone, else the host */
+    bool self;                    /* the pod itself is one of those meant */
+    bool every_space;             /* pods of all namespaces are meant */
+    struct names spaces;          /* of these; n == 0: of its own */
+    struct reqs reqs;             /* on the other pods' labels */
+    uint32_t skew, domains;       /* SPREAD: maxSkew, minDomains */
+    const char *name;             /* tells it from others: a column's name */
+};
+
+struct pod_shape {
+    struct pod_shape *next;
+    struct arena arena;
+    uint64_t hash;
+    const char *key;              /* all that makes it, as text */
+    uint32_t refs;
+    uint32_t serial;              /* in the order they were met */
+    struct qtys needs;            /* with pods: 1 */
+    struct qtys offers;           /* of a RayCluster's: as a Ray node */
+    const struct reqs *alts;      /* at least one; any of them will do */
+    uint32_t n_alts;
+    struct tolerations tolerations;
+    const struct apart *aparts;
+    uint32_t n_aparts;
+    const char *code, *text;      /* why it cannot be served; NULL: it can */
+    /* of the view that is being made */
+    uint64_t made_for;
+    const struct snap_alt *made;
+};
+
+/* What identifies a shape: everything pods_shape_read() looks at. */
+char *pods_shape_key(const json_t *metadata, const json_t *spec, bool lenient);
+/* lenient: taints named like its extended resources are tolerated. */
+struct pod_shape *pods_shape_read(const json_t *metadata, const json_t *spec,
+                                  bool lenient);
+void pods_shape_free(struct pod_shape *s);
+
+/* affinity_read.c */
+void pods_aparts_read(const json_t *metadata, const json_t *spec,
+                      struct pod_shape *s);
+
+/* ---- ray.c: KubeRay's pods */
+/* The line that starts Ray in it; "": not told; NULL: it is no such pod. */
+const char *pods_ray_command(const json_t *meta, const json_t *spec);
+void pods_ray_read(const json_t *spec, const char *command,
+                   struct pod_shape *s);
+struct making;
+/* Sorted by cluster and name. */
+const struct source_hosted *pods_rays(struct making *m, uint32_t *ret_n);
+
+/* ---- object.c: an object of the API to a record */
+
+struct item {                     /* first member of a record */
+    struct item *next;
+    uint64_t hash;
+    const char *id;
+    uint32_t mark;                /* of the list it was in last */
+};
+
+struct pod_labels {               /* one block */
+    struct pod_labels *next;
+    uint64_t hash;
+    const char *key;
+    uint32_t refs;
+    struct pairs pairs;
+    /* of the view that is being made */
+    uint64_t made_for, match;     /* near terms whose selector fits */
+};
+
+enum pod_state {
+    POD_OVER,                     /* succeeded, failed: holds nothing */
+    POD_BOUND,                    /* has a node, runs or will */
+    POD_WAITS,                    /* no demand: see wait */
+    POD_DEMAND,                   /* the scheduler finds no place for it */
+};
+
+struct pod {                      /* one block with its strings */
+    struct item item;             /* id: uid */
+    const char *space, *name;
+    const char *node;             /* bound to, or nominated; "" */
+    const char *owner;            /* "Job/space/name"; "" */
+    const char *gang;             /* "space/name" of its group; "" */
+    const char *queue;            /* davit.io/queue; "" */
+    const char *code, *text;      /* POD_WAITS: why, worth telling; "" */
+    uint32_t gang_size;           /* annotated; 0: not said */
+    struct pod_shape *shape;
+    struct pod_labels *labels;
+    enum pod_state state;
+    bool daemon, fixed, ray;      /* of a DaemonSet; static; of a RayCluster */
+    bool new_gang;                /* of scheduling.k8s.io's own kind */
+    bool ending;                  /* asked to go */
+    int32_t priority;
+    int64_t created_ms, since_ms;
+};
+
+struct knode {
+    struct item item;             /* id: name */
+    struct arena arena;
+    const char *provider_id, *address, *type, *zone, *machine, *note;
+    struct names aliases;
+    struct qtys total, capacity;  /* allocatable; Ray's names */
+    struct pairs labels;          /* GPU_LABEL, ACCEL_LABEL, market added */
+    struct taints taints;         /* those of its start behind the others */
+    uint32_t n_lasting;           /* the others */
+    bool ready, unschedulable, draining;
+    int64_t created_ms, changed_ms;  /* changed: became ready, or ceased to be */
+    uint64_t hash;                /* of all this */
+    /* the views' */
+    int64_t idle_since_ms;        /* mono; 0: it has work */
+    uint32_t ix;                  /* in the view that is being made */
+};
+
+struct daemon {
+    struct item item;             /* id: "space/name" */
+    struct pod_shape *shape;      /* its own */
+};
+
+struct pod_group {
+    struct item item;             /* id: "space/name" */
+    uint32_t min;
+};
+
+struct pods_rules {               /* whose pods are demand; outlives the store */
+    struct names namespaces, schedulers;
+    const char *label;            /* of a node: the machine's id */
+};
+
+struct pods_store;
+/* NULL: it is no such object, or one without a uid, name ... */
+struct pod *pods_pod_read(const json_t *o, const struct pods_rules *rules,
+                          struct pods_store *s);
+struct knode *pods_node_read(const json_t *o, const struct pods_rules *rules);
+struct daemon *pods_daemon_read(const json_t *o);
+struct pod_group *pods_group_read(const json_t *o);
+void pods_node_free(struct knode *n);
+
+/* ---- store.c */
+
+struct table { struct item **slot; uint32_t n, cap, mark; };
+
+struct pods_store {
+    const struct pods_rules *rules;
+    pthread_mutex_t lock;         /* of all below */
+    pthread_cond_t wake;
+    struct table pods, nodes, daemons, groups;
+    struct pod_shape **shapes;    /* by hash */
+    struct pod_labels **labelsets;
+    uint32_t n_shapes, cap_shapes, n_labels, cap_labels, serial;
+    uint64_t views;               /* made so far */
+    uint64_t version;             /* grows with each change that matters */
+    int64_t changed_mono_ms;      /* the first change since the last view */
+    bool urgent;                  /* work or room came */
+    uint32_t garbled;             /* objects that were none, since the start */
+};
+
+void pods_store_init(struct pods_store *s, const struct pods_rules *rules);
+void pods_store_done(struct pods_store *s);
+/* For kube_watch_opts; ctx is the store.  They lock. */
+void pods_put(void *store, const json_t *o, bool gone);
+void nodes_put(void *store, const json_t *o, bool gone);
+void daemons_put(void *store, const json_t *o, bool gone);
+void groups_put(void *store, const json_t *o, bool gone);
+void pods_list_begin(void *store);
+void pods_list_end(void *store);
+void nodes_list_begin(void *store);
+void nodes_list_end(void *store);
+void daemons_list_begin(void *store);
+void daemons_list_end(void *store);
+void groups_list_begin(void *store);
+void groups_list_end(void *store);
+/* With the lock held. */
+struct item *table_find(const struct table *t, const char *id);
+struct pod_shape *pods_shape_intern(struct pods_store *s, const json_t *meta,
+                                    const json_t *spec, bool lenient);
+struct pod_labels *pods_labels_intern(struct pods_store *s,
+                                      const json_t *labels);
+
+/* ---- the view, while it is being made; the store is locked */
+
+struct probe { const char *name; struct req req; };
+struct column {                   /* a resource that is one apart */
+    const char *name;
+    int64_t fresh;                /* what a new node has of it */
+};
+struct daemon_need {
+    const struct reqs *alts;
+    uint32_t n_alts;
+    struct tolerations tolerations;
+    struct qtys needs;
+};
+struct pods_refs { const struct pods_ref *v; uint32_t n; };
+struct pods_view {                /* what lives on with the view */
+    const struct probe *probes;
+    uint32_t n_probes;
+    const struct column *columns;
+    uint32_t n_columns;
+    const struct daemon_need *daemons;
+    uint32_t n_daemons;
+    bool reserve;
+    const struct pods_refs *refs; /* by demand */
+};
+
+struct pods_view_in {
+    struct pods_store *store;
+    struct names zones;           /* of the configuration */
+    bool reserve;
+    int64_t now_mono_ms, now_wall_ms;
+};
+
+struct view_node {
+    struct knode *k;
+    int64_t *left;                /* beside k->total.v */
+    uint32_t busy, n_pods;
+    bool passing, lost;           /* lost: not ready for too long */
+    VEC(const char *) hosted, pods;
+    VEC(struct qty) more;         /* columns: what is left of each */
+};
+
+struct machine;
+struct making {
+    const struct pods_view_in *in;
+    struct arena *arena;
+    struct view_node *nodes;      /* by name */
+    uint32_t n_nodes;
+    struct pod **bound;           /* all pods that have a node, or nearly */
+    uint32_t n_bound;
+    VEC(struct machine *) machines;  /* view.c's */
+    VEC(struct probe) probes;
+    VEC(struct column) columns;
+    struct near_term *terms;      /* affinity.c's */
+    uint32_t n_terms, terms_over;
+    struct names zones;
+    VEC(struct source_note) notes;
+    VEC(struct snap_demand) demands;
+    VEC(struct pods_refs) refs;
+    uint32_t n_elsewhere, n_garbled;
+    int64_t due_mono_ms;          /* the view changes by itself then; 0 */
+};
+
+/* The view changes by itself so long after now. */
+void making_due(struct making *m, int64_t ms);
+
+/* ---- view.c */
+enum { PODS_MAX_PROBES = 256, PODS_MAX_COLUMNS = 64, PODS_MAX_NOTES = 1000 };
+/* A new view.  ret_due: see making.due_mono_ms */
+struct source_view *pods_view_make(const struct pods_view_in *in,
+                                   int64_t *ret_due);
+struct qtys pods_qtys_copy(struct arena *a, struct qtys q);
+struct names pods_names_copy(struct arena *a, struct names n);
+
+/* ---- terms.c: a shape's conditions in the model's words */
+const struct snap_alt *pods_alts(struct making *m, struct pod_shape *s);
+
+/* ---- demand.c: pending pods to demands */
+/* v: pods in POD_DEMAND and what else is of a gang, in any order */
+void pods_demands(struct making *m, struct pod **v, uint32_t n);
+void pods_note(struct making *m, const struct pod *p, const char *code,
+               const char *text);
+
+/* ---- affinity.c: pods that mind one another */
+/* How a group of equal pods is cut up. */
+struct near_part {
+    uint32_t count;
+    uint32_t times;               /* pods that must lie together: 1 */
+    struct terms terms;           /* beside the shape's */
+    struct qtys needs;            /* columns */
+    struct names zones;           /* one of these, in order; n == 0: any */
+};
+struct near_parts {
+    const struct near_part *v;
+    uint32_t n;
+    const char *code, *text;      /* why fewer than asked are in it */
+};
+/* n equal pods of this one's namespace, labels and shape. */
+struct near_parts pods_near(struct making *m, const struct pod *p, uint32_t n);
+/* Once, before the demands: columns and what is left of them. */
+void pods_near_begin(struct making *m, struct pod **pending, uint32_t n);
+
+#endif

@@ -1,0 +1,269 @@
+/*
+ * node.c - a Node to a record.  See inside.h.
+ *
+ * Labels that mean what we call otherwise are told in our words too: the
+ * accelerator's type, the market, the vendor of its GPUs.
+ */
+#include "inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../base/buf.h"
+#include "../../model/accel.h"
+#include "../../model/amount.h"
+
+#define MARKET_LABEL "ray.io/market-type"
+#define DRAIN_TAINT "davit.io/draining"
+
+static void add(struct arena *a, struct pair *v, uint32_t *n, const char *key,
+                const char *value)
+{
+    for (uint32_t i = 0; i < *n; i++)
+        if (strcmp(v[i].key, key) == 0)
+            return;
+    v[*n] = (struct pair){ pods_word(a, key), pods_word(a, value) };
+    ++*n;
+}
+
+static void labels_read(struct knode *n, const json_t *labels)
+{
+    struct arena *a = &n->arena;
+    size_t most = json_object_size(labels);
+    struct pair *v;
+    uint32_t kept = 0;
+    const char *key, *accel = "", *market = "";
+    json_t *x;
+
+    if (most > PODS_MAX_LIST)
+        most = PODS_MAX_LIST;
+    v = ARENA_ARRAY(a, struct pair, most + 3);
+    json_object_foreach((json_t *)(uintptr_t)labels, key, x) {
+        const char *s = json_string_value(x);
+        if (!s || kept == most || strlen(s) > PODS_MAX_WORD ||
+            strlen(key) > PODS_MAX_WORD)
+            continue;
+        add(a, v, &kept, key, s);
+        if (!*accel)
+            accel = accel_type_of_label(v[kept - 1].key, v[kept - 1].value);
+        if (!*market)
+            market = pods_market(key, s);
+    }
+    if (*accel)
+        add(a, v, &kept, ACCEL_LABEL, accel);
+    if (*market)
+        add(a, v, &kept, MARKET_LABEL, market);
+    n->labels = (struct pairs){ v, kept };
+}
+
+static struct qtys amounts_read(struct knode *n, const json_t *list,
+                                const char **vendor)
+{
+    struct pods_sum sum = {0};
+    const char *name;
+    json_t *v;
+
+    json_object_foreach((json_t *)(uintptr_t)list, name, v) {
+        int64_t amount, *to;
+        const char *of;
+        if (strlen(name) > PODS_MAX_WORD || !pods_quantity(v, false, &amount))
+            continue;
+        to = pods_sum_of(&sum, &n->arena, pods_resource(name, &of));
+        *to = amount_add(*to, amount);
+        if (*of && amount)
+            *vendor = pods_vendor(&n->arena, of);
+    }
+    return pods_sum_qtys(&sum, &n->arena);
+}
+
+/* Taints that say what the Ready condition says, which is what we go by: they
+ * come later than it and go later, and what lies between would be bought for. */
+static bool of_condition(const char *key)
+{
+    return strcmp(key, "node.kubernetes.io/not-ready") == 0 ||
+           strcmp(key, "node.kubernetes.io/unreachable") == 0;
+}
+
+/* Taints that a node carries until all of it is up. */
+static bool of_start(const char *key)
+{
+    static const char *const known[] = {
+        "node.kubernetes.io/network-unavailable",
+        "node.cloudprovider.kubernetes.io/uninitialized",
+        "node.cilium.io/agent-not-ready", "ebs.csi.aws.com/agent-not-ready",
+        "efs.csi.aws.com/agent-not-ready", "karpenter.sh/unregistered",
+    }, *const begins[] = {"startup-taint.cluster-autoscaler.kubernetes.io/",
+                          "ignore-taint.cluster-autoscaler.kubernetes.io/"};
+
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(key, known[i]) == 0)
+            return true;
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+        if (strncmp(key, begins[i], strlen(begins[i])) == 0)
+            return true;
+    return false;
+}
+
+/* A node that is uncordoned carries it a moment longer: spec tells. */
+static bool of_cordon(const struct knode *n, const char *key)
+{
+    return !n->unschedulable &&
+           strcmp(key, "node.kubernetes.io/unschedulable") == 0;
+}
+
+static void taints_read(struct knode *n, const json_t *list)
+{
+    size_t most = json_array_size(list);
+    struct taint *v;
+    uint32_t kept = 0;
+
+    if (most > PODS_MAX_LIST)
+        most = PODS_MAX_LIST;
+    v = ARENA_ARRAY(&n->arena, struct taint, most);
+    for (int start = 0; start < 2; start++) {
+        for (size_t i = 0; i < most; i++) {
+            const json_t *t = json_array_get(list, i);
+            const char *key = pods_text(t, "key", NULL);
+            struct taint x = { .effect = EFFECT_NO_SCHEDULE };
+            if (strcmp(key, DRAIN_TAINT) == 0)
+                n->draining = true;
+            if (!*key || of_condition(key) || of_cordon(n, key) ||
+                of_start(key) != start || !effect_from_name(pods_text(t, "effect", NULL), &x.effect))
+                continue;
+            x.key = pods_word(&n->arena, key);
+            x.value = pods_word(&n->arena, pods_text(t, "value", NULL));
+            v[kept++] = x;
+        }
+        if (!start)
+            n->n_lasting = kept;
+    }
+    n->taints = (struct taints){ v, kept };
+}
+
+static void ready_read(struct knode *n, const json_t *list)
+{
+    n->note = "its kubelet has not reported yet";
+    n->changed_ms = n->created_ms;
+    for (size_t i = 0; i < json_array_size(list) && i < PODS_MAX_LIST; i++) {
+        const json_t *c = json_array_get(list, i);
+        int64_t at;
+        if (strcmp(pods_text(c, "type", NULL), "Ready") != 0)
+            continue;
+        n->ready = strcmp(pods_text(c, "status", NULL), "True") == 0;
+        n->note = n->ready ? "" : arena_printf(&n->arena, "not ready: %.150s",
+            pods_word(&n->arena, pods_text(c, "message", NULL)));
+        at = pods_time_ms(pods_text(c, "lastTransitionTime", NULL));
+        if (at)
+            n->changed_ms = at;
+    }
+}
+
+/* The names a machine of ours may have for it. */
+static void names_read(struct knode *n, const json_t *o, const char *label)
+{
+    struct arena *a = &n->arena;
+    const json_t *list = pods_at(o, "status", "addresses", NULL);
+    const char *provider = pods_text(o, "spec", "providerID", NULL);
+    const char *path = strstr(provider, "://"), *own;
+    struct { VEC(const char *) all; } v = {{0}};
+
+    n->provider_id = n->address = "";
+    VEC_PUSH(a, &v.all, n->item.id);
+    own = pods_value(&n->labels, label);
+    if (own && *own)
+        VEC_PUSH(a, &v.all, own);
+    if (*provider) {
+        const char *last = strrchr(provider, '/');
+        n->provider_id = pods_word(a, last ? last + 1 : provider);
+        VEC_PUSH(a, &v.all, pods_word(a, provider));
+        if (path && path[3] == '/' && path[4])
+            VEC_PUSH(a, &v.all, pods_word(a, path + 4));
+        if (path && path[3])
+            VEC_PUSH(a, &v.all, pods_word(a, path + 3));
+    }
+    for (size_t i = 0; i < json_array_size(list) && i < 32; i++) {
+        const json_t *x = json_array_get(list, i);
+        const char *type = pods_text(x, "type", NULL);
+        const char *address = pods_word(a, pods_text(x, "address", NULL));
+        if (!*address)
+            continue;
+        VEC_PUSH(a, &v.all, address);
+        if (strcmp(type, "InternalIP") == 0 && !*n->address)
+            n->address = address;
+    }
+    n->aliases = (struct names){ v.all.v, v.all.n };
+}
+
+/* Of what matters in it: heartbeats and images do not. */
+static uint64_t hash_of(const json_t *o, bool ready)
+{
+    const json_t *parts[] = {
+        pods_at(o, "metadata", "labels", NULL), json_object_get(o, "spec"),
+        pods_at(o, "status", "allocatable", NULL),
+        pods_at(o, "status", "capacity", NULL),
+        pods_at(o, "status", "addresses", NULL),
+    };
+    uint64_t h = ready;
+
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        char *text = parts[i] ? json_dumps(parts[i], JSON_COMPACT |
+                                                     JSON_SORT_KEYS) : NULL;
+        h = pods_hash(h * 31 + 1, text ? text : "");
+        free(text);
+    }
+    return h;
+}
+
+static const char *label_of(const struct knode *n, const char *key)
+{
+    const char *v = pods_value(&n->labels, key);
+
+    return v ? v : "";
+}
+
+struct knode *pods_node_read(const json_t *o, const struct pods_rules *rules)
+{
+    const json_t *meta = json_object_get(o, "metadata");
+    const json_t *labels = json_object_get(meta, "labels");
+    const char *name = pods_text(meta, "name", NULL), *vendor = "";
+    struct knode *n;
+
+    if (!*name)
+        return NULL;
+    n = calloc(1, sizeof *n);
+    if (!n)
+        abort();
+    n->item.id = pods_word(&n->arena, name);
+    n->created_ms = pods_time_ms(pods_text(meta, "creationTimestamp", NULL));
+    n->unschedulable = json_is_true(pods_at(o, "spec", "unschedulable", NULL));
+    ready_read(n, pods_at(o, "status", "conditions", NULL));
+    labels_read(n, labels);
+    n->capacity = amounts_read(n, pods_at(o, "status", "capacity", NULL),
+                               &vendor);
+    n->total = amounts_read(n, pods_at(o, "status", "allocatable", NULL),
+                            &vendor);
+    if (*vendor) {
+        struct pair *v = (struct pair *)(uintptr_t)n->labels.v;  /* has room */
+        add(&n->arena, v, &n->labels.n, GPU_LABEL, vendor);
+    }
+    taints_read(n, pods_at(o, "spec", "taints", NULL));
+    names_read(n, o, rules->label);
+    n->zone = label_of(n, "topology.kubernetes.io/zone");
+    if (!*n->zone)
+        n->zone = label_of(n, "failure-domain.beta.kubernetes.io/zone");
+    n->machine = label_of(n, "node.kubernetes.io/instance-type");
+    n->type = label_of(n, "davit.io/node-type");
+    n->hash = hash_of(o, n->ready);
+    return n;
+}
+
+void pods_node_free(struct knode *n)
+{
+    struct arena a;
+
+    if (!n)
+        return;
+    a = n->arena;
+    arena_done(&a);
+    free(n);
+}

@@ -1,0 +1,302 @@
+/*
+ * object.c - pods, DaemonSets and PodGroups to records.  See
+ * inside.h.
+ *
+ * A pod is demand when the scheduler has looked at it and found no place, and
+ * a new node could be one.
+ */
+#include "inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../text.h"
+
+/* ---- one block for a record and its strings */
+
+struct packer { char *at; size_t n; bool measuring; };
+
+static const char *pack(struct packer *p, const char *s)
+{
+    size_t n = strlen(s) + 1;
+    char *to = p->at;
+
+    if (n == 1)
+        return "";
+    p->n += n;
+    if (p->measuring)
+        return s;
+    memcpy(to, s, n);
+    text_utf8(to, n - 1);
+    p->at += n;
+    return to;
+}
+
+/* ---- what the labels and annotations say of its group */
+
+static void gang_of(const json_t *meta, const json_t *spec, char *ret,
+                    size_t size, uint32_t *ret_n)
+{
+    static const char *const labels[] = {
+        "scheduling.x-k8s.io/pod-group", "kueue.x-k8s.io/pod-group-name",
+        "pod-group.scheduling.sigs.k8s.io",
+        "pod-group.scheduling.sigs.k8s.io/name",
+    };
+    static const char *const notes[] = {
+        "scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io",
+        "scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name",
+    };
+    static const char *const counts[] = {
+        "kueue.x-k8s.io/pod-group-total-count",
+        "pod-group.scheduling.sigs.k8s.io/min-available",
+        "scheduling.x-k8s.io/min-available",
+    };
+    const char *name = "", *part = "", *space;
+
+    for (size_t i = 0; i < sizeof labels / sizeof *labels && !*name; i++)
+        name = pods_text(meta, "labels", labels[i], NULL);
+    for (size_t i = 0; i < sizeof notes / sizeof *notes && !*name; i++)
+        name = pods_text(meta, "annotations", notes[i], NULL);
+    if (!*name)
+        name = pods_text(spec, "schedulingGroup", "podGroupName", NULL);
+    if (!*name) {
+        name = pods_text(spec, "workloadRef", "name", NULL);
+        part = pods_text(spec, "workloadRef", "podGroup", NULL);
+    }
+    *ret = '\0';
+    *ret_n = 0;
+    if (!*name)
+        return;
+    space = pods_text(meta, "namespace", NULL);
+    snprintf(ret, size, "%.253s/%.253s%s%.253s", space, name,
+             *part ? "/" : "", part);
+    for (size_t i = 0; i < sizeof counts / sizeof *counts && !*ret_n; i++) {
+        const char *v = pods_text(meta, "annotations", counts[i], NULL);
+        if (!*v)
+            v = pods_text(meta, "labels", counts[i], NULL);
+        if (strlen(v) <= 6 && strspn(v, "0123456789") == strlen(v))
+            *ret_n = (uint32_t)strtoul(*v ? v : "0", NULL, 10);
+    }
+}
+
+static void owner_of(const json_t *meta, char *ret, size_t size, bool *daemon,
+                     bool *fixed)
+{
+    const json_t *list = json_object_get(meta, "ownerReferences");
+
+    *ret = '\0';
+    *daemon = false;
+    *fixed = *pods_text(meta, "annotations", "kubernetes.io/config.mirror",
+                        NULL) != '\0';
+    for (size_t i = 0; i < json_array_size(list) && i < PODS_MAX_LIST; i++) {
+        const json_t *o = json_array_get(list, i);
+        const char *kind = pods_text(o, "kind", NULL);
+        if (!json_is_true(json_object_get(o, "controller")))
+            continue;
+        *daemon = strcmp(kind, "DaemonSet") == 0;
+        *fixed = *fixed || strcmp(kind, "Node") == 0;
+        snprintf(ret, size, "%.63s/%.253s/%.253s", kind,
+                 pods_text(meta, "namespace", NULL),
+                 pods_text(o, "name", NULL));
+        return;
+    }
+}
+
+/* ---- is it demand? */
+
+static bool listed(const struct names *v, const char *s)
+{
+    for (uint32_t i = 0; i < v->n; i++)
+        if (strcmp(v->v[i], s) == 0)
+            return true;
+    return false;
+}
+
+static const json_t *scheduled(const json_t *status)
+{
+    const json_t *list = json_object_get(status, "conditions");
+
+    for (size_t i = 0; i < json_array_size(list) && i < PODS_MAX_LIST; i++)
+        if (strcmp(pods_text(json_array_get(list, i), "type", NULL),
+                   "PodScheduled") == 0)
+            return json_array_get(list, i);
+    return NULL;
+}
+
+static const char *message_of(const json_t *condition)
+{
+    const char *s = json_string_value(json_object_get(condition, "message"));
+
+    return s ? s : "";
+}
+
+/* Does the scheduler name, among the taints that keep it away, one that is
+ * called like a resource it asks for?  Then nothing tolerates it by itself. */
+static bool taint_refused(const json_t *spec, const char *message)
+{
+    const char *taints = strstr(message, "untolerated taint");
+    const json_t *list = json_object_get(spec, "containers");
+
+    if (!taints)
+        return false;
+    if (!strchr(taints, '{'))
+        return true;
+    for (size_t i = 0; i < json_array_size(list) && i < PODS_MAX_LIST; i++) {
+        const json_t *limits = pods_at(json_array_get(list, i), "resources",
+                                       "limits", NULL);
+        const char *name;
+        json_t *v;
+        json_object_foreach((json_t *)(uintptr_t)limits, name, v)
+            if (strchr(name, '/') && strstr(taints, name))
+                return true;
+    }
+    return false;
+}
+
+static void waits_for(struct pod *p, const char *code, const char *text)
+{
+    p->state = POD_WAITS;
+    p->code = code;
+    p->text = text;
+}
+
+static void state_of(struct pod *p, const json_t *o,
+                     const struct pods_rules *rules, const json_t *condition)
+{
+    const json_t *spec = json_object_get(o, "spec");
+    const char *phase = pods_text(o, "status", "phase", NULL);
+    const char *scheduler = pods_text(spec, "schedulerName", NULL);
+    const char *message = message_of(condition);
+
+    p->code = p->text = "";
+    if (strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0) {
+        p->state = POD_OVER;
+        return;
+    }
+    p->node = pods_text(spec, "nodeName", NULL);
+    if (*p->node) {
+        p->state = POD_BOUND;
+        return;
+    }
+    p->state = POD_WAITS;
+    p->node = pods_text(o, "status", "nominatedNodeName", NULL);
+    if (*p->node || p->daemon || p->fixed || p->ending ||
+        json_array_size(json_object_get(spec, "schedulingGates")) ||
+        !listed(&rules->schedulers, *scheduler ? scheduler
+                                               : "default-scheduler") ||
+        (rules->namespaces.n && !listed(&rules->namespaces, p->space)) ||
+        strcmp(pods_text(condition, "status", NULL), "False") != 0 ||
+        strcmp(pods_text(condition, "reason", NULL), "Unschedulable") != 0)
+        return;
+    if (strstr(message, "unbound immediate PersistentVolumeClaims") ||
+        (strstr(message, "persistentvolumeclaim \"") &&
+         strstr(message, "not found")))
+        waits_for(p, "VolumeUnbound", "a volume it claims is not there yet: "
+                  "a new node is no help");
+    else
+        p->state = POD_DEMAND;
+}
+
+struct pod *pods_pod_read(const json_t *o, const struct pods_rules *rules,
+                          struct pods_store *s)
+{
+    const json_t *meta = json_object_get(o, "metadata");
+    const json_t *spec = json_object_get(o, "spec");
+    const json_t *condition = scheduled(json_object_get(o, "status"));
+    const json_t *priority = json_object_get(spec, "priority");
+    const char *uid = pods_text(meta, "uid", NULL);
+    const char *name = pods_text(meta, "name", NULL);
+    struct packer packer = { .measuring = true };
+    char owner[640], gang[800];
+    struct pod p = {0}, *ret;
+
+    if (!*uid || !*name || !json_is_object(spec))
+        return NULL;
+    p.name = name;
+    p.space = pods_text(meta, "namespace", NULL);
+    owner_of(meta, owner, sizeof owner, &p.daemon, &p.fixed);
+    gang_of(meta, spec, gang, sizeof gang, &p.gang_size);
+    p.queue = pods_text(meta, "labels", QUEUE_LABEL, NULL);
+    p.ray = *pods_text(meta, "labels", "ray.io/cluster", NULL) != '\0';
+    p.ending = json_object_get(meta, "deletionTimestamp") != NULL;
+    p.created_ms = pods_time_ms(pods_text(meta, "creationTimestamp", NULL));
+    p.since_ms = pods_time_ms(pods_text(condition, "lastTransitionTime",
+                                        NULL));
+    state_of(&p, o, rules, condition);
+    if (json_is_integer(priority)) {
+        json_int_t v = json_integer_value(priority);
+        p.priority = v > INT32_MAX   ? INT32_MAX
+                     : v < INT32_MIN ? INT32_MIN
+                                     : (int32_t)v;
+    }
+    for (int i = 0; i < 2; i++) {
+        struct pod q = p;
+        if (i) {
+            ret = malloc(sizeof *ret + packer.n);
+            if (!ret)
+                abort();
+            packer = (struct packer){ .at = (char *)(ret + 1) };
+        }
+        q.item.id = pack(&packer, uid);
+        q.name = pack(&packer, p.name);
+        q.space = pack(&packer, p.space);
+        q.node = pack(&packer, p.node ? p.node : "");
+        q.owner = pack(&packer, owner);
+        q.gang = pack(&packer, gang);
+        q.queue = pack(&packer, p.queue);
+        if (i)
+            *ret = q;
+    }
+    if (ret->state != POD_OVER) {
+        ret->shape = pods_shape_intern(s, meta, spec,
+                                       !taint_refused(spec,
+                                                      message_of(condition)));
+        ret->labels = pods_labels_intern(s, json_object_get(meta, "labels"));
+    }
+    if (ret->state == POD_DEMAND && ret->shape->code)
+        waits_for(ret, ret->shape->code, ret->shape->text);
+    return ret;
+}
+
+/* ---- DaemonSets and PodGroups */
+
+struct daemon *pods_daemon_read(const json_t *o)
+{
+    const json_t *meta = json_object_get(o, "metadata");
+    const json_t *template = pods_at(o, "spec", "template", NULL);
+    const char *name = pods_text(meta, "name", NULL);
+    const char *space = pods_text(meta, "namespace", NULL);
+    size_t n = strlen(space) + strlen(name) + 2;
+    struct daemon *d;
+
+    if (!*name || !json_is_object(json_object_get(template, "spec")))
+        return NULL;
+    d = calloc(1, sizeof *d + n);
+    if (!d)
+        abort();
+    snprintf((char *)(d + 1), n, "%s/%s", space, name);
+    d->item.id = (char *)(d + 1);
+    d->shape = pods_shape_read(json_object_get(template, "metadata"),
+                               json_object_get(template, "spec"), true);
+    return d;
+}
+
+struct pod_group *pods_group_read(const json_t *o)
+{
+    const json_t *meta = json_object_get(o, "metadata");
+    json_int_t min = json_integer_value(pods_at(o, "spec", "minMember", NULL));
+    const char *name = pods_text(meta, "name", NULL);
+    const char *space = pods_text(meta, "namespace", NULL);
+    size_t n = strlen(space) + strlen(name) + 2;
+    struct pod_group *g;
+
+    if (!*name)
+        return NULL;
+    g = calloc(1, sizeof *g + n);
+    if (!g)
+        abort();
+    snprintf((char *)(g + 1), n, "%s/%s", space, name);
+    g->item.id = (char *)(g + 1);
+    g->min = min > 0 && min <= 1000000 ? (uint32_t)min : 1;
+    return g;
+}

@@ -1,0 +1,59 @@
+/*
+ * pods.h - a Kubernetes API server as a head: pending pods are demand, nodes
+ * and what pods ask of them are the rest of the view.
+ *
+ * The first read() of a handle starts its watches (pods, nodes, DaemonSets,
+ * PodGroups), so a handle that only drains has none.  read() waits: it returns
+ * 5 ms after something that matters changed, or with NULL at its deadline.
+ * Resource names are Ray's, as in the configuration: see pods_resource().
+ */
+#ifndef WIRE_PODS_H
+#define WIRE_PODS_H
+
+#include "../source.h"
+
+struct kube_source_opts {
+    const char *kubeconfig, *context;  /* "" : see kube_access_find() */
+    const char *cluster_dir;           /* NULL: the usual one; for tests */
+    struct names namespaces;           /* whose pods are demand; n == 0: all */
+    struct names scheduler_names;      /* n == 0: default-scheduler */
+    const char *label;                 /* of a node: our machine's id; "" :
+                                        * davit.io/machine */
+    struct names zones;                /* of the configured offers */
+    bool no_reserve;                   /* the types' resources are what pods
+                                        * get: the system keeps nothing */
+};
+
+/* Finds the access (files only, no I/O on the network). */
+enum status kube_source_new(const struct kube_source_opts *o, void **ret,
+                          struct err *err);
+extern const struct source_ops kube_source_ops;
+/* What the next view goes by; from any thread. */
+void kube_source_types(void *handle, struct names zones, bool no_reserve);
+
+/* "nvidia.com/gpu" -> "GPU", "cpu" -> "CPU", "aws.amazon.com/neuroncore" ->
+ * "neuron_cores"; what is not in the table of accelerators keeps its name.
+ * *ret_vendor: of a GPU that is not NVIDIA's its extended resource, else "". */
+const char *pods_resource(const char *k8s, const char **ret_vendor);
+/* On a node type or node whose GPU is not NVIDIA's: "amd.com.gpu".  A pod that
+ * asks amd.com/gpu has a term on it, one that asks nvidia.com/gpu excludes
+ * other values.  A type has it by its labels, or by an accelerator_type that
+ * begins with AMD-. */
+#define GPU_LABEL "davit.io/gpu"
+
+/* The pods behind a demand of the view. */
+struct pods_ref { const char *space, *name, *uid; };
+const struct pods_ref *pods_of(const struct source_view *view, uint32_t demand,
+                               uint32_t *ret_n);
+
+/* What a new node of this type will offer pods: t is a copy in the tick's
+ * arena whose resources and labels are replaced.  like: living nodes of the
+ * type (none is fine): allocatable and labels are learned from them.  Taken
+ * off: the system's reserve and the DaemonSets that would run there; added:
+ * pods, ephemeral-storage, the labels every node has, and what this view's
+ * demand asks about (apart columns, conditions that no term can say). */
+void pods_type_fit(const struct source_view *view,
+                   const struct source_node *const *like, uint32_t n_like,
+                   struct arena *arena, struct snap_type *t);
+
+#endif

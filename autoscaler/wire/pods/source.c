@@ -1,0 +1,308 @@
+/*
+ * source.c - a Kubernetes API server as a head: see pods.h.
+ *
+ * The reader's handle owns four watches and the store they fill.  A view is
+ * made when something urgent happened 5 ms ago (work or nodes came; a burst
+ * is one view), or when something else did a little longer ago.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "../../base/clock.h"
+#include "../kube/nodes.h"
+#include "../kube/watch.h"
+#include "inside.h"
+
+enum {
+    GATHER_MS = 5, GATHER_LAZY_MS = 200,
+    GATHER_MOST_MS = 35,  /* between two views while events come and come */
+    STALE_MS = 5000,      /* a watch may be broken for so long */
+    WATCHES = 4,
+};
+
+struct kube_source {
+    struct arena arena;           /* owns the options' words */
+    struct kube_access *access;
+    struct kube *kube;            /* drains; the watches have their own */
+    struct pods_rules rules;
+    struct arena zone_arena;
+    struct names zones;           /* these two under the store's lock */
+    bool reserve;
+    bool started, told;           /* told: there was a view */
+    atomic_bool stop;
+    struct pods_store store;
+    struct kube_watch *watch[WATCHES];
+    uint64_t seen;                /* the store's version in the last view */
+    int64_t due_mono_ms;          /* a view that changes by itself; 0 */
+    int64_t took_us, made_mono_ms;  /* of the last view */
+};
+
+static const struct {
+    const char *path, *what;
+    bool optional;
+    void (*begin)(void *), (*object)(void *, const json_t *, bool),
+         (*end)(void *);
+} kinds[WATCHES] = {
+    {"/api/v1/pods", "pods", false, pods_list_begin, pods_put,
+     pods_list_end},
+    {"/api/v1/nodes", "nodes", false, nodes_list_begin, nodes_put,
+     nodes_list_end},
+    {"/apis/apps/v1/daemonsets", "daemonsets", false, daemons_list_begin,
+     daemons_put, daemons_list_end},
+    {"/apis/scheduling.x-k8s.io/v1alpha1/podgroups", "podgroups", true,
+     groups_list_begin, groups_put, groups_list_end},
+};
+
+static struct names names_keep(struct arena *a, struct names from,
+                               const char *fallback)
+{
+    const char **v = ARENA_ARRAY(a, const char *, from.n + 1);
+
+    for (uint32_t i = 0; i < from.n; i++)
+        v[i] = arena_strdup(a, from.v[i]);
+    if (!from.n && fallback)
+        v[from.n++] = fallback;
+    return (struct names){ v, from.n };
+}
+
+enum status kube_source_new(const struct kube_source_opts *o, void **ret,
+                          struct err *err)
+{
+    struct kube_access_opts access = { o->kubeconfig, o->context,
+                                       o->cluster_dir };
+    struct kube_access *found;
+    enum status s = kube_access_find(&access, &found, err);
+    struct kube_source *h;
+
+    *ret = NULL;
+    if (s != ST_OK)
+        return s;
+    h = calloc(1, sizeof *h);
+    if (!h)
+        abort();
+    h->access = found;
+    h->kube = kube_new(found);
+    h->rules = (struct pods_rules){
+        .namespaces = names_keep(&h->arena, o->namespaces, NULL),
+        .schedulers = names_keep(&h->arena, o->scheduler_names,
+                                 "default-scheduler"),
+        .label = o->label && *o->label ? arena_strdup(&h->arena, o->label)
+                                       : "davit.io/machine",
+    };
+    pods_store_init(&h->store, &h->rules);
+    kube_source_types(h, o->zones, o->no_reserve);
+    *ret = h;
+    return ST_OK;
+}
+
+void kube_source_types(void *handle, struct names zones, bool no_reserve)
+{
+    struct kube_source *h = handle;
+
+    pthread_mutex_lock(&h->store.lock);
+    arena_reset(&h->zone_arena);
+    h->zones = names_keep(&h->zone_arena, zones, NULL);
+    h->reserve = !no_reserve;
+    h->told = false;              /* a view of them is due at once */
+    pthread_cond_broadcast(&h->store.wake);
+    pthread_mutex_unlock(&h->store.lock);
+}
+
+static void source_free(void *handle)
+{
+    struct kube_source *h = handle;
+
+    if (!h)
+        return;
+    for (int i = 0; i < WATCHES; i++)
+        kube_watch_free(h->watch[i]);
+    pods_store_done(&h->store);
+    kube_free(h->kube);
+    kube_access_free(h->access);
+    arena_done(&h->zone_arena);
+    arena_done(&h->arena);
+    free(h);
+}
+
+static void source_stop(void *handle)
+{
+    struct kube_source *h = handle;
+
+    atomic_store(&h->stop, true);
+    pthread_mutex_lock(&h->store.lock);
+    pthread_cond_broadcast(&h->store.wake);
+    pthread_mutex_unlock(&h->store.lock);
+}
+
+/* ---- reading */
+
+/* How a watch stands changed: whoever waits looks again. */
+static void watch_changed(void *store)
+{
+    struct pods_store *s = store;
+
+    pthread_mutex_lock(&s->lock);
+    pthread_cond_broadcast(&s->wake);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void start(struct kube_source *h)
+{
+    if (h->started)
+        return;
+    h->started = true;
+    for (int i = 0; i < WATCHES; i++) {
+        struct kube_watch_opts o = {
+            .access = h->access, .path = kinds[i].path,
+            .what = kinds[i].what, .optional = kinds[i].optional,
+            .ctx = &h->store, .list_begin = kinds[i].begin,
+            .object = kinds[i].object, .list_end = kinds[i].end,
+            .changed = watch_changed,
+        };
+        h->watch[i] = kube_watch_new(&o);
+    }
+}
+
+/* All watches: complete once, and none broken for long.  *ret_wait: nothing is
+ * wrong yet, but not all is there either. */
+static enum status watches_ok(struct kube_source *h, bool *ret_wait,
+                              struct err *err)
+{
+    int64_t now = clock_mono_ms();
+
+    *ret_wait = false;
+    for (int i = 0; i < WATCHES; i++) {
+        struct kube_watch_state s;
+        enum status failed;
+        kube_watch_state(h->watch[i], &s);
+        if (s.ok)
+            continue;
+        failed = s.status == ST_OK ? ST_RETRY : s.status;
+        if (*s.problem && (s.status == ST_AUTH || s.status == ST_INVALID ||
+                           now - s.bad_since_mono_ms > STALE_MS)) {
+            err_set(err, failed, "%s", s.problem);
+            snprintf(err->code, sizeof err->code, "%s", s.code);
+            return failed;
+        }
+        *ret_wait = *ret_wait || !s.synced;
+    }
+    return ST_OK;
+}
+
+/* Until then, or a change; the lock is held. */
+static void wait_until(struct kube_source *h, int64_t mono_ms)
+{
+    struct timespec t = { .tv_sec = mono_ms / 1000,
+                          .tv_nsec = mono_ms % 1000 * 1000000 };
+
+    pthread_cond_timedwait(&h->store.wake, &h->store.lock, &t);
+}
+
+/* When the next view is to be made; INT64_MAX: nothing has changed. */
+static int64_t view_due(const struct kube_source *h)
+{
+    const struct pods_store *s = &h->store;
+    int64_t due = INT64_MAX, rest = h->took_us * 10 / 1000;
+
+    if (s->version != h->seen)
+        due = s->changed_mono_ms + (s->urgent ? GATHER_MS : GATHER_LAZY_MS);
+    /* making views must not take more than a small part of the time */
+    if (rest > GATHER_MOST_MS)
+        rest = s->urgent ? GATHER_MOST_MS : rest * 2;
+    if (due < h->made_mono_ms + rest)
+        due = h->made_mono_ms + rest;
+    if (h->due_mono_ms && h->due_mono_ms < due)
+        due = h->due_mono_ms;
+    return h->told ? due : 0;
+}
+
+static struct source_view *make(struct kube_source *h)
+{
+    struct pods_view_in in = {
+        .store = &h->store, .zones = h->zones, .reserve = h->reserve,
+        .now_mono_ms = clock_mono_ms(), .now_wall_ms = clock_wall_ms(),
+    };
+    int64_t begun = clock_mono_us();
+    struct source_view *view = pods_view_make(&in, &h->due_mono_ms);
+
+    h->seen = h->store.version;
+    h->store.changed_mono_ms = 0;
+    h->store.urgent = false;
+    h->told = true;
+    h->made_mono_ms = clock_mono_ms();
+    view->took_us = h->took_us = clock_mono_us() - begun;
+    return view;
+}
+
+static enum status source_read(void *handle, int64_t deadline_mono_ms,
+                               struct source_view **ret, struct err *err)
+{
+    struct kube_source *h = handle;
+    enum status s = ST_OK;
+    bool wait;
+
+    *ret = NULL;
+    start(h);
+    pthread_mutex_lock(&h->store.lock);
+    for (;;) {
+        int64_t now = clock_mono_ms(), due;
+        if (atomic_load(&h->stop)) {
+            s = err_set(err, ST_CANCELLED, "the head is being closed");
+            break;
+        }
+        /* the watches' states have locks of their own, never held for ours */
+        s = watches_ok(h, &wait, err);
+        if (s != ST_OK)
+            break;
+        due = wait ? INT64_MAX : view_due(h);
+        if (due <= now) {
+            *ret = make(h);
+            break;
+        }
+        if (now >= deadline_mono_ms) {
+            if (wait)
+                s = err_set(err, ST_RETRY, "the first lists of pods and nodes "
+                            "are not complete yet");
+            break;
+        }
+        wait_until(h, due < deadline_mono_ms ? due : deadline_mono_ms);
+    }
+    pthread_mutex_unlock(&h->store.lock);
+    return s;
+}
+
+/* ---- writing: see kube/nodes.h */
+
+static enum status source_drain_node(void *handle, struct source_drain *d,
+                                   int64_t deadline_mono_ms, struct err *err)
+{
+    struct kube_source *h = handle;
+
+    return kube_nodes_drain(h->kube, d, deadline_mono_ms, err);
+}
+
+static enum status source_undrain(void *handle, const char *node_id,
+                                int64_t deadline_mono_ms, struct err *err)
+{
+    struct kube_source *h = handle;
+
+    return kube_nodes_undrain(h->kube, node_id, deadline_mono_ms, err);
+}
+
+static enum status source_forget(void *handle, const char *node_id,
+                               const char *instance_id,
+                               int64_t deadline_mono_ms, struct err *err)
+{
+    struct kube_source *h = handle;
+
+    return kube_nodes_forget(h->kube, node_id, instance_id, deadline_mono_ms,
+                            err);
+}
+
+const struct source_ops kube_source_ops = {
+    .kind = "kubernetes", .waits = true, .by_address = true,
+    .writers = SOURCE_WRITERS,
+    .read = source_read, .drain = source_drain_node, .undrain = source_undrain,
+    .forget = source_forget, .stop = source_stop, .free = source_free,
+};

@@ -1,0 +1,242 @@
+/*
+ * text.c - words, quantities and times as the Kubernetes API writes
+ * them.  See inside.h.
+ */
+#include "inside.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "../../model/accel.h"
+#include "../../model/amount.h"
+#include "../text.h"
+
+const json_t *pods_at(const json_t *o, ...)
+{
+    va_list ap;
+    const char *key;
+
+    va_start(ap, o);
+    while (o && (key = va_arg(ap, const char *)))
+        o = json_object_get(o, key);
+    va_end(ap);
+    return o;
+}
+
+const char *pods_text(const json_t *o, ...)
+{
+    va_list ap;
+    const char *key, *s;
+
+    va_start(ap, o);
+    while (o && (key = va_arg(ap, const char *)))
+        o = json_object_get(o, key);
+    va_end(ap);
+    s = json_string_value(o);
+    return s && strlen(s) <= PODS_MAX_WORD ? s : "";
+}
+
+const char *pods_word(struct arena *a, const char *s)
+{
+    char *copy = arena_strdup(a, s);
+
+    text_utf8(copy, strlen(copy));
+    return copy;
+}
+
+uint64_t pods_hash(uint64_t h, const char *s)
+{
+    h ^= UINT64_C(14695981039346656037);
+    for (; *s; s++)
+        h = (h ^ (unsigned char)*s) * UINT64_C(1099511628211);
+    return h ^ h >> 29;
+}
+
+/* ---- quantities */
+
+/* What a suffix multiplies by, as num/den; false: there is no such one. */
+static bool suffix(const char *s, __int128 *num, __int128 *den)
+{
+    static const struct { const char *s; int ten, two; } v[] = {
+        {"", 0, 0}, {"n", -9, 0}, {"u", -6, 0}, {"m", -3, 0}, {"k", 3, 0},
+        {"M", 6, 0}, {"G", 9, 0}, {"T", 12, 0}, {"P", 15, 0}, {"E", 18, 0},
+        {"Ki", 0, 10}, {"Mi", 0, 20}, {"Gi", 0, 30}, {"Ti", 0, 40},
+        {"Pi", 0, 50}, {"Ei", 0, 60},
+    };
+    int ten = 0, two = 0;
+
+    if ((*s == 'e' || *s == 'E') && s[1] && strcmp(s, "Ei") != 0) {
+        char *end;
+        long e = strtol(s + 1, &end, 10);
+        if (*end || e < -18 || e > 18)
+            return false;
+        ten = (int)e;
+    } else {
+        size_t i = 0;
+        while (i < sizeof v / sizeof *v && strcmp(v[i].s, s) != 0)
+            i++;
+        if (i == sizeof v / sizeof *v)
+            return false;
+        ten = v[i].ten;
+        two = v[i].two;
+    }
+    *num = *den = 1;
+    for (; ten > 0; ten--)
+        *num *= 10;
+    for (; ten < 0; ten++)
+        *den *= 10;
+    *num <<= two;
+    return true;
+}
+
+bool pods_quantity(const json_t *v, bool up, int64_t *ret)
+{
+    const char *s = json_string_value(v);
+    char number[32];
+    __int128 digits = 0, num, den, amount;
+    int seen = 0;
+    bool point = false;
+
+    if (json_is_number(v)) {
+        snprintf(number, sizeof number, "%.17g", json_number_value(v));
+        s = number;
+    }
+    if (!s)
+        return false;
+    if (*s == '+')
+        s++;
+    __int128 below = 1;  /* a point's divisor */
+    for (; (*s >= '0' && *s <= '9') || (*s == '.' && !point); s++) {
+        if (*s == '.') {
+            point = true;
+            continue;
+        }
+        if (++seen > 19)
+            return false;
+        digits = digits * 10 + (*s - '0');
+        if (point)
+            below *= 10;
+    }
+    if (!seen || !suffix(s, &num, &den))
+        return false;
+    /* digits < 10^19 < 2^64 and num <= 2^60: their product fits, then the
+     * scale of 10^4 is taken on the smaller side */
+    amount = digits * num;
+    den *= below;
+    if (amount / den > AMOUNT_MAX / AMOUNT_ONE)
+        return false;
+    if (den % AMOUNT_ONE == 0) {
+        den /= AMOUNT_ONE;
+    } else if (amount > ((__int128)1 << 110)) {
+        amount = amount / den * AMOUNT_ONE;
+        den = 1;
+    } else {
+        amount *= AMOUNT_ONE;
+    }
+    *ret = (int64_t)((amount + (up ? den - 1 : 0)) / den);
+    return *ret <= AMOUNT_MAX;
+}
+
+int64_t pods_time_ms(const char *s)
+{
+    struct tm tm = {0};
+    const char *end = strptime(s, "%Y-%m-%dT%H:%M:%S", &tm);
+    int64_t ms = 0, place = 100, offset = 0;
+    time_t t;
+
+    if (!end)
+        return 0;
+    if (*end == '.')
+        for (end++; *end >= '0' && *end <= '9'; end++, place /= 10)
+            ms += (*end - '0') * place;
+    if (*end == '+' || *end == '-') {
+        int h = 0, m = 0;
+        if (sscanf(end + 1, "%2d:%2d", &h, &m) != 2)
+            return 0;
+        offset = (*end == '+' ? 60 : -60) * (h * 60 + m);
+    } else if (*end != 'Z') {
+        return 0;
+    }
+    t = timegm(&tm);
+    return t <= 0 ? 0 : ((int64_t)t - offset) * 1000 + ms;
+}
+
+/* ---- resources */
+
+const char *pods_resource(const char *k8s, const char **ret_vendor)
+{
+    const struct accel *v;
+    unsigned n;
+
+    *ret_vendor = "";
+    if (strcmp(k8s, "cpu") == 0)
+        return "CPU";
+    v = accel_table(&n);
+    for (unsigned i = 0; i < n; i++)
+        if (strcmp(v[i].k8s, k8s) == 0) {
+            if (strcmp(v[i].resource, "GPU") == 0 && i > 0)
+                *ret_vendor = v[i].k8s;
+            return v[i].resource;
+        }
+    /* as the configuration reads it: any key that ends in "gpu" */
+    if (strchr(k8s, '/') && accel_from_k8s(k8s) &&
+        strcmp(accel_from_k8s(k8s), "GPU") == 0) {
+        *ret_vendor = k8s;
+        return "GPU";
+    }
+    return k8s;
+}
+
+const char *pods_vendor(struct arena *a, const char *resource)
+{
+    char *s = arena_strdup(a, pods_word(a, resource)), *slash = strchr(s, '/');
+
+    if (slash)
+        *slash = '.';
+    return s;
+}
+
+int64_t *pods_sum_of(struct pods_sum *s, struct arena *a, const char *name)
+{
+    static int64_t nowhere;
+
+    for (uint32_t i = 0; i < s->n; i++)
+        if (strcmp(s->v[i].name, name) == 0)
+            return &s->v[i].amount;
+    if (s->n == PODS_MAX_NEEDS) {
+        s->full = true;
+        nowhere = 0;
+        return &nowhere;
+    }
+    s->v[s->n] = (struct qty){ pods_word(a, name), 0 };
+    return &s->v[s->n++].amount;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct qty *)a)->name, ((const struct qty *)b)->name);
+}
+
+struct qtys pods_sum_qtys(struct pods_sum *s, struct arena *a)
+{
+    struct qty *v = ARENA_ARRAY(a, struct qty, s->n);
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < s->n; i++)
+        if (s->v[i].amount > 0)
+            v[n++] = s->v[i];
+    if (n > 1)
+        qsort(v, n, sizeof *v, by_name);
+    return (struct qtys){ v, n };
+}
+
+int64_t pods_amount(const struct qtys *q, const char *name)
+{
+    for (uint32_t i = 0; i < q->n; i++)
+        if (strcmp(q->v[i].name, name) == 0)
+            return q->v[i].amount;
+    return 0;
+}

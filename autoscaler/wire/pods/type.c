@@ -1,0 +1,279 @@
+/*
+ * type.c - what a new node of a configured type will offer pods.  See
+ * pods.h.
+ *
+ * Learned from living nodes of the type where there are some.  Without one
+ * the system's share is reckoned by the rule that GKE publishes (EKS and AKS
+ * keep less): a quarter of the first 4 GiB and so on, 6 % of the first core.
+ */
+#include <string.h>
+
+#include "../../model/accel.h"
+#include "../../model/amount.h"
+#include "inside.h"
+
+#define GIB (INT64_C(10000) << 30)
+#define DEFAULT_PODS (110 * AMOUNT_ONE)
+#define DEFAULT_DISK (40 * GIB)
+
+struct fit {
+    struct arena *arena;
+    const struct pods_view *view;
+    const struct source_node *const *like;
+    uint32_t n_like;
+    struct snap_type *t;
+    VEC(struct pair) labels;
+    VEC(struct qty) resources;
+};
+
+static int64_t *amount_of(struct fit *f, const char *name)
+{
+    for (uint32_t i = 0; i < f->resources.n; i++)
+        if (strcmp(f->resources.v[i].name, name) == 0)
+            return &f->resources.v[i].amount;
+    return NULL;
+}
+
+static void set_amount(struct fit *f, const char *name, int64_t amount)
+{
+    int64_t *there = amount_of(f, name);
+
+    if (there)
+        *there = amount;
+    else
+        VEC_PUSH(f->arena, &f->resources,
+                 ((struct qty){ arena_strdup(f->arena, name), amount }));
+}
+
+static void set_label(struct fit *f, const char *key, const char *value,
+                      bool over)
+{
+    for (uint32_t i = 0; i < f->labels.n; i++)
+        if (strcmp(f->labels.v[i].key, key) == 0) {
+            if (over)
+                f->labels.v[i].value = arena_strdup(f->arena, value);
+            return;
+        }
+    VEC_PUSH(f->arena, &f->labels,
+             ((struct pair){ arena_strdup(f->arena, key),
+                             arena_strdup(f->arena, value) }));
+}
+
+static const char *label(const struct fit *f, const char *key)
+{
+    struct pairs p = { f->labels.v, f->labels.n };
+
+    return pods_value(&p, key);
+}
+
+/* ---- what the system keeps */
+
+/* Steps: so much of the first ones, then so much of the next. */
+struct step { int64_t size, per_10000; };
+
+static int64_t kept_of(int64_t amount, const struct step *v, size_t n)
+{
+    int64_t kept = 0;
+
+    for (size_t i = 0; i < n && amount > 0; i++) {
+        int64_t part = i + 1 < n && amount > v[i].size ? v[i].size : amount;
+        kept += part / 10000 * v[i].per_10000;
+        amount -= part;
+    }
+    return kept;
+}
+
+static void reserve(struct fit *f)
+{
+    static const struct step memory[] = {
+        {4 * GIB, 2500}, {4 * GIB, 2000}, {8 * GIB, 1000}, {112 * GIB, 600},
+        {0, 200},
+    };
+    static const struct step cpu[] = {
+        {AMOUNT_ONE, 600}, {AMOUNT_ONE, 100}, {2 * AMOUNT_ONE, 50}, {0, 25},
+    };
+    int64_t *m = amount_of(f, "memory"), *c = amount_of(f, "CPU");
+
+    if (m)
+        *m -= kept_of(*m, memory, 5) + GIB / 10;
+    if (m && *m < 0)
+        *m = 0;
+    if (c)
+        *c -= kept_of(*c, cpu, 4);
+}
+
+/* ---- what living nodes of the type tell */
+
+static bool is_column(const struct fit *f, const char *name)
+{
+    for (uint32_t i = 0; i < f->view->n_columns; i++)
+        if (strcmp(f->view->columns[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static void learn_resources(struct fit *f)
+{
+    const struct source_node *first = f->like[0];
+
+    for (uint32_t r = 0; r < first->total.n; r++) {
+        const char *name = first->total.v[r].name;
+        int64_t least = first->total.v[r].amount, *own = amount_of(f, name);
+
+        if (is_column(f, name))
+            continue;
+        for (uint32_t i = 1; i < f->n_like; i++) {
+            int64_t has = pods_amount(&f->like[i]->total, name);
+            if (has < least)
+                least = has;
+        }
+        /* a device that is not there yet, or is broken, will be there */
+        if (own && accel_is_device(name) && *own > least)
+            continue;
+        if (least > 0)
+            set_amount(f, name, least);
+    }
+}
+
+static bool of_one_node(const char *key)
+{
+    static const char *const keys[] = {
+        "kubernetes.io/hostname", "topology.kubernetes.io/zone",
+        "failure-domain.beta.kubernetes.io/zone", "topology.gke.io/zone",
+        "topology.ebs.csi.aws.com/zone", "topology.disk.csi.azure.com/zone",
+        "ray.io/market-type", "topology.k8s.aws/zone-id",
+    };
+    const char *last = strrchr(key, '/');
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (strcmp(keys[i], key) == 0)
+            return true;
+    last = last ? last + 1 : key;
+    return strstr(last, "instance-id") || strstr(last, "node-id") ||
+           strstr(last, "node-name") || strstr(last, "nodename") ||
+           strstr(last, "hostname");
+}
+
+static bool is_probe(const struct fit *f, const char *key)
+{
+    for (uint32_t i = 0; i < f->view->n_probes; i++)
+        if (strcmp(f->view->probes[i].name, key) == 0)
+            return true;
+    return false;
+}
+
+static void learn_labels(struct fit *f)
+{
+    const struct source_node *first = f->like[0];
+
+    for (uint32_t k = 0; k < first->labels.n; k++) {
+        const struct pair *p = &first->labels.v[k];
+        bool same = !of_one_node(p->key) && !is_probe(f, p->key) &&
+                    strcmp(p->value, first->node_id) != 0;
+        for (uint32_t i = 1; i < f->n_like && same; i++) {
+            const char *v = pods_value(&f->like[i]->labels, p->key);
+            same = v && strcmp(v, p->value) == 0;
+        }
+        for (uint32_t i = 0; i < first->aliases.n && same; i++)
+            same = strcmp(first->aliases.v[i], p->value) != 0;
+        if (same)
+            set_label(f, p->key, p->value, strcmp(p->key, ACCEL_LABEL) != 0);
+    }
+}
+
+/* ---- labels that every such node has */
+
+static void labels_begin(struct fit *f)
+{
+    const struct snap_type *t = f->t;
+    int64_t *gpus = amount_of(f, "GPU");
+    const char *accel;
+
+    for (uint32_t i = 0; i < t->labels.n; i++)
+        set_label(f, t->labels.v[i].key, t->labels.v[i].value, true);
+    set_label(f, "kubernetes.io/os", "linux", false);
+    set_label(f, "kubernetes.io/arch", "amd64", false);
+    if (t->machine && *t->machine)
+        set_label(f, "node.kubernetes.io/instance-type",
+                  arena_strndup(f->arena, t->machine, strcspn(t->machine,
+                                                              "+")), false);
+    accel = label(f, ACCEL_LABEL);
+    if (accel && strncmp(accel, "AMD-", 4) == 0)
+        set_label(f, GPU_LABEL, "amd.com.gpu", false);
+    if (gpus && *gpus > 0 && !label(f, GPU_LABEL)) {
+        set_label(f, "nvidia.com/gpu.present", "true", false);
+        set_label(f, "nvidia.com/gpu.count",
+                  arena_printf(f->arena, "%lld",
+                               (long long)(*gpus / AMOUNT_ONE)), false);
+    }
+}
+
+static void probes_answer(struct fit *f)
+{
+    uint32_t n = f->labels.n;
+    const char *zone = f->t->n_offers ? f->t->offers[0].zone : "";
+    struct pair *v = ARENA_ARRAY(f->arena, struct pair, n + 1);
+    struct pairs all = { v, n };
+
+    memcpy(v, f->labels.v, n * sizeof *v);
+    if (zone && *zone)
+        v[all.n++] = (struct pair){ "topology.kubernetes.io/zone", zone };
+    for (uint32_t i = 0; i < f->view->n_probes; i++)
+        if (pods_req_holds(&f->view->probes[i].req, &all))
+            set_label(f, f->view->probes[i].name, "true", true);
+}
+
+/* ---- DaemonSets */
+
+static void daemons_take(struct fit *f)
+{
+    struct pairs labels = { f->labels.v, f->labels.n };
+
+    for (uint32_t i = 0; i < f->view->n_daemons; i++) {
+        const struct daemon_need *d = &f->view->daemons[i];
+        bool there = false;
+
+        for (uint32_t k = 0; k < d->n_alts && !there; k++)
+            there = pods_reqs_hold(&d->alts[k], &labels);
+        if (!there || !pods_tolerated(&d->tolerations, &f->t->taints))
+            continue;
+        for (uint32_t r = 0; r < d->needs.n; r++) {
+            int64_t *has = amount_of(f, d->needs.v[r].name);
+            if (has)
+                *has -= d->needs.v[r].amount < *has ? d->needs.v[r].amount
+                                                    : *has;
+        }
+    }
+}
+
+void pods_type_fit(const struct source_view *view,
+                   const struct source_node *const *like, uint32_t n_like,
+                   struct arena *arena, struct snap_type *t)
+{
+    struct fit f = { .arena = arena, .view = view->pods, .like = like,
+                     .n_like = n_like, .t = t };
+
+    if (!view->pods)
+        return;
+    for (uint32_t i = 0; i < t->resources.n; i++)
+        set_amount(&f, t->resources.v[i].name, t->resources.v[i].amount);
+    labels_begin(&f);
+    if (!amount_of(&f, "pods"))
+        set_amount(&f, "pods", DEFAULT_PODS);
+    if (!amount_of(&f, "ephemeral-storage"))
+        set_amount(&f, "ephemeral-storage", DEFAULT_DISK);
+    if (n_like) {
+        learn_resources(&f);
+        learn_labels(&f);
+    } else if (view->pods->reserve) {
+        reserve(&f);
+    }
+    probes_answer(&f);
+    daemons_take(&f);
+    for (uint32_t i = 0; i < view->pods->n_columns; i++)
+        if (view->pods->columns[i].fresh > 0)
+            set_amount(&f, view->pods->columns[i].name,
+                       view->pods->columns[i].fresh);
+    t->resources = (struct qtys){ f.resources.v, f.resources.n };
+    t->labels = (struct pairs){ f.labels.v, f.labels.n };
+}

@@ -1,0 +1,117 @@
+/*
+ * inside.h - what the files of ray/ share; nobody else includes it (tests
+ * and fuzzers do, for ray_view_parse).
+ */
+#ifndef WIRE_RAY_INSIDE_H
+#define WIRE_RAY_INSIDE_H
+
+#include "../grpc.h"
+#include "ray.h"
+
+#define PB(name) Ray__Rpc__Autoscaler__##name
+
+/* ---- token.c: where Ray itself looks for its token */
+
+struct ray_token {
+    char *text;          /* "" when there is none */
+    char source[300];    /* where it came from, for messages */
+    char trouble[400];   /* why a place that was named gave none, or "" */
+};
+
+/* token_file "" or NULL: RAY_AUTH_TOKEN, RAY_AUTH_TOKEN_PATH,
+ * ~/.ray/auth_token, as Ray does. */
+void ray_token_read(struct ray_token *t, const char *token_file);
+void ray_token_done(struct ray_token *t);
+
+/* ---- ray.c: the head and one call to it */
+
+struct ray_head {
+    char *base, *label;          /* "http://h:p", "Ray head h:p" */
+    char *token_file;
+    struct http_client *client;
+    struct ray_token token;
+    char *authorization;         /* "Bearer ...", NULL without a token */
+    bool answered;               /* some call, some time */
+    struct arena scratch;        /* of one call */
+    char *session;               /* of the last read: another one means another
+                                  * head */
+    bool v2;                     /* of that session */
+    char *note;                  /* the text we keep under __autoscaling_error;
+                                  * NULL: what is there is not known */
+    int64_t note_mono_ms, note_seen_version;  /* when, and of what view */
+};
+
+/* One unary call; path is one of the two services below and a method's name.
+ * The reply is in h->scratch until the next ray_call_begin(). */
+void ray_call_begin(struct ray_head *h);
+enum status ray_call(struct ray_head *h, const char *path,
+                     const void *message, size_t len, int64_t deadline_mono_ms,
+                     const void **ret, size_t *ret_len, struct err *err);
+#define RAY_AUTOSCALER "/ray.rpc.autoscaler.AutoscalerStateService/"
+#define RAY_KV "/ray.rpc.InternalKVGcsService/"
+
+/* ---- kv.c: after ray_call_begin(); values are texts, "" when there is
+ * none, in h->scratch */
+
+struct ProtobufCMessage;
+const void *ray_packed(struct arena *a, const struct ProtobufCMessage *m,
+                       size_t *ret_n);
+enum status ray_kv_get(struct ray_head *h, const char *space, const char *key,
+                       int64_t deadline_mono_ms, const char **ret,
+                       struct err *err);
+enum status ray_kv_put(struct ray_head *h, const char *key, const char *value,
+                       int64_t deadline_mono_ms, struct err *err);
+enum status ray_kv_del(struct ray_head *h, const char *key,
+                       int64_t deadline_mono_ms, struct err *err);
+
+/* ---- view.c, demand.c: a reply to a view */
+
+/* bytes: a GetClusterResourceStateReply.  Fills an empty view, which keeps no
+ * pointer into bytes or scratch.  Fails only for bytes that are no such
+ * message. */
+enum status ray_view_parse(const void *bytes, size_t n, struct arena *scratch,
+                           struct source_view *view, struct err *err);
+
+/* Memory for protobuf-c that ends with an arena and has a ceiling. */
+struct ray_memory { struct arena *arena; size_t left; };
+void *ray_memory_alloc(void *memory, size_t n);
+void ray_memory_free(void *memory, void *p);
+
+/* Words that occur often are stored once, cleaned (text.h). */
+struct ray_words {
+    struct arena *scratch, *arena;
+    const char **slot;
+    uint32_t *hash;
+    uint32_t n, cap;             /* cap a power of two */
+};
+const char *ray_word(struct ray_words *w, const char *s);
+
+/* What a resource's name means to an autoscaler. */
+enum ray_resource {
+    RAY_PLAIN,                   /* something a node type can offer */
+    RAY_NODE,                    /* node:...: this very node */
+    RAY_ACCEL,                   /* accelerator_type:X: a match */
+    RAY_GROUP,                   /* X_group_[n_]<36 hex>: inside a group */
+};
+enum ray_resource ray_resource_kind(const char *name);
+
+/* Sorted by name; equal names are added up. */
+struct qtys ray_sort_qtys(struct qty *v, uint32_t n);
+
+/* Labels "_PG_<id>" that living nodes carry for groups that are being placed
+ * again: words of w. */
+struct ray_demand_input {
+    struct ray_words *words;
+    const char *const *held;
+    uint32_t n_held;
+};
+struct Ray__Rpc__Autoscaler__ClusterResourceState;
+void ray_demands_read(const struct ray_demand_input *in,
+                      const struct Ray__Rpc__Autoscaler__ClusterResourceState *s,
+                      struct source_view *view);
+/* The label that keeps a STRICT_SPREAD gang's bundles apart, or NULL. */
+struct Ray__Rpc__Autoscaler__GangResourceRequest;
+const char *ray_gang_apart(
+    const struct Ray__Rpc__Autoscaler__GangResourceRequest *g);
+
+#endif
