@@ -43,7 +43,6 @@
     X(END_MAX_TYPE, "over_max_of_type", "more nodes of the type than its max") \
     X(END_MAX_NODES, "over_max_nodes", "more nodes than limits.max_nodes")    \
     X(END_OUTDATED, "outdated", "its node type was removed or changed")       \
-    X(END_UNNEEDED, "not_needed", "still starting, and no longer needed")     \
     X(END_FAILED, "failed", "it failed or never joined")                      \
     X(END_CONSOLIDATE, "consolidated", "its work fits cheaper elsewhere")     \
     X(END_BUDGET, "over_budget_end", "limits.max_cost_per_hour is exceeded")  \
@@ -62,7 +61,6 @@
     X(KEEP_STOPPING, "stopping", "it is being ended")                         \
     X(KEEP_UNMANAGED, "foreign", "it is not ours to end")                       \
     X(KEEP_PROTECTED, "protected", "a user protected it")                     \
-    X(KEEP_BREAKER, "removal_breaker", "too many removals in a short time")   \
     X(KEEP_HOST_GROUP, "needed_by_unit", "another machine of its unit is not to go yet")
 
 #define REASON_ENUM_(name, code, text) REASON_##name,
