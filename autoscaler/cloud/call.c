@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/alloc.h"
 #include "../base/clock.h"
 #include "inside.h"
 
@@ -21,9 +22,7 @@ static const char *const op_names[] = {
 
 struct call *call_new(struct provider *p, enum call_op op, int kind)
 {
-    struct call *c = calloc(1, sizeof *c);
-    if (!c)
-        abort();
+    struct call *c = MEM_NEW(struct call);
     c->job.mail.kind = kind;
     c->provider = p;
     c->op = op;

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../base/alloc.h"
 #include "../base/suggest.h"
 #include "../model/amount.h"
 #include "inside.h"
@@ -391,9 +392,7 @@ enum status provider_open(const struct config *c,
                           struct provider **ret, struct buf *errors)
 {
     struct opening o = {.config = c, .conf = conf, .errors = errors};
-    struct provider *p = calloc(1, sizeof *p);
-    if (!p)
-        abort();
+    struct provider *p = MEM_NEW(struct provider);
     pthread_mutex_init(&p->lock, NULL);
     p->name = arena_strdup(&p->arena, conf->name);
     p->cluster = arena_strdup(&p->arena, c->cluster);

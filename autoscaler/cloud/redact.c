@@ -14,6 +14,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "../base/alloc.h"
 #include "../base/buf.h"
 
 enum { LEARNT_MAX = 256, LEARNT_LEN_MIN = 8, LEARNT_LEN_MAX = 16384,
@@ -23,9 +24,7 @@ struct secrets { char *v[LEARNT_MAX]; unsigned n, next; };
 
 struct secrets *secrets_new(void)
 {
-    struct secrets *s = calloc(1, sizeof *s);
-    if (!s)
-        abort();
+    struct secrets *s = MEM_NEW(struct secrets);
     return s;
 }
 
@@ -52,9 +51,7 @@ static void learn(struct secrets *s, const char *text, size_t n)
             return;
     unsigned at = s->n < LEARNT_MAX ? s->n++ : s->next++ % LEARNT_MAX;
     forget(s->v[at]);
-    s->v[at] = strndup(text, n);
-    if (!s->v[at])
-        abort();
+    s->v[at] = mem_strndup(text, n);
 }
 
 /* ---- names */
@@ -340,9 +337,7 @@ static const char *json_body(struct secrets *s, struct arena *a,
     /* Nested deeper than jansson goes, or no JSON: as plain text. */
     json_t *j = json_loads(body, 0, NULL);
     if (j && redact_json(s, j, false)) {
-        char *text = json_dumps(j, JSON_COMPACT);
-        if (!text)
-            abort();
+        char *text = mem_must(json_dumps(j, JSON_COMPACT));
         body = arena_strdup(a, text);
         free(text);
         *removed = true;

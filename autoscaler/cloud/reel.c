@@ -13,6 +13,7 @@
 #include <strings.h>
 #include <time.h>
 
+#include "../base/alloc.h"
 #include "../base/buf.h"
 #include "../base/clock.h"
 
@@ -190,9 +191,7 @@ const char *take_key(struct arena *a, const char *method, const char *url,
         json_object_foreach(j, name, v)
             if (json_is_string(v) && is_deed_id(name, strlen(name)))
                 json_string_set(v, "(id)");
-        text = json_dumps(j, JSON_COMPACT | JSON_SORT_KEYS);
-        if (!text)
-            abort();
+        text = mem_must(json_dumps(j, JSON_COMPACT | JSON_SORT_KEYS));
         buf_str(&b, text);
         free(text);
         json_decref(j);

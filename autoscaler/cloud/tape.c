@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../base/alloc.h"
 #include "../base/clock.h"
 #include "../base/log.h"
 #include "reel.h"
@@ -50,9 +51,7 @@ static uint64_t hash_of(const char *s)
 
 static struct tape *tape_new(const char *dir, const char *name)
 {
-    struct tape *t = calloc(1, sizeof *t);
-    if (!t)
-        abort();
+    struct tape *t = MEM_NEW(struct tape);
     pthread_mutex_init(&t->lock, NULL);
     t->secrets = secrets_new();
     t->fd = -1;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/alloc.h"
 #include "../base/clock.h"
 #include "inside.h"
 
@@ -35,9 +36,9 @@ struct traffic {
 
 struct traffic *traffic_new(enum traffic_mode mode, const char *dir)
 {
-    struct traffic *t = calloc(1, sizeof *t);
-    if (!t || !(t->dir = strdup(dir ? dir : "")))
-        abort();
+    struct traffic *t = MEM_NEW(struct traffic);
+
+    t->dir = mem_strdup(dir);
     t->mode = mode;
     return t;
 }
@@ -79,9 +80,8 @@ enum status traffic_join(struct traffic *t, struct provider *p,
             s = tape_replay(t->dir, p->name, &tape, err);
         if (s != ST_OK)
             return s;
-        l = calloc(1, sizeof *l);
-        if (!l || !(l->provider = strdup(p->name)))
-            abort();
+        l = MEM_NEW(struct traffic_line);
+        l->provider = mem_strdup(p->name);
         pthread_mutex_init(&l->lock, NULL);
         l->tape = tape;
         l->next = t->lines;

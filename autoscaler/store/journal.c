@@ -20,6 +20,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../base/alloc.h"
+
 #define APPLICATION_ID 0x44415654 /* "DAVT" */
 #define BUSY_MS 2000 /* somebody looks at the file with another tool */
 /* A daemon that was killed may have left a child between fork and exec, which
@@ -275,9 +277,7 @@ static enum status file_create(struct journal *j, struct err *err)
         return err_set(err, ST_INVALID, "%s: cannot be opened: %s", j->path,
                        strerror(errno));
     close(fd);
-    dir = strdup(j->path);
-    if (!dir)
-        abort();
+    dir = mem_strdup(j->path);
     slash = strrchr(dir, '/');
     if (slash)
         slash[slash == dir ? 1 : 0] = '\0';
@@ -425,11 +425,10 @@ static enum status open_all(struct journal *j, struct err *err)
 enum status journal_open(const char *path, struct journal **ret,
                          struct err *err)
 {
-    struct journal *j = calloc(1, sizeof *j);
+    struct journal *j = MEM_NEW(struct journal);
     enum status s;
 
-    if (!j || !(j->path = strdup(path)))
-        abort();
+    j->path = mem_strdup(path);
     j->lock_fd = -1;
     s = open_all(j, err);
     if (s != ST_OK) {

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../base/alloc.h"
 #include "../../base/clock.h"
 #include "../text.h"
 
@@ -26,10 +27,7 @@ struct kube {
 
 struct kube *kube_new(struct kube_access *a)
 {
-    struct kube *k = calloc(1, sizeof *k);
-
-    if (!k)
-        abort();
+    struct kube *k = MEM_NEW(struct kube);
     k->a = a;
     k->client = http_client_new();
     return k;
@@ -65,9 +63,7 @@ static const char *token_now(struct kube *k)
         kube_token_read(a, &ignored);
     if (a->token && (!k->used || strcmp(k->used, a->token) != 0)) {
         free(k->used);
-        k->used = strdup(a->token);
-        if (!k->used)
-            abort();
+        k->used = mem_strdup(a->token);
     }
     pthread_mutex_unlock(&a->lock);
     return k->used;

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "../../base/alloc.h"
 #include "../../base/buf.h"
 #include "../../base/clock.h"
 #include "../http.h"
@@ -413,20 +414,16 @@ static void *run(void *arg)
 
 static char *own(const char *s)
 {
-    char *p = s && *s ? strdup(s) : NULL;
+    char *p = s && *s ? mem_strdup(s) : NULL;
 
-    if (s && *s && !p)
-        abort();
     return p;
 }
 
 struct kube_watch *kube_watch_new(const struct kube_watch_opts *o)
 {
-    struct kube_watch *w = calloc(1, sizeof *w);
+    struct kube_watch *w = MEM_NEW(struct kube_watch);
     pthread_condattr_t attr;
 
-    if (!w)
-        abort();
     w->o = *o;
     w->path = own(o->path);
     w->query = own(o->query);
@@ -440,7 +437,7 @@ struct kube_watch *kube_watch_new(const struct kube_watch_opts *o)
     pthread_cond_init(&w->wake, &attr);
     pthread_condattr_destroy(&attr);
     if (pthread_create(&w->thread, NULL, run, w) != 0)
-        abort();
+        mem_out();
     return w;
 }
 

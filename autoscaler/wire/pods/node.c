@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../base/alloc.h"
 #include "../../base/buf.h"
 #include "../../model/accel.h"
 #include "../../model/amount.h"
@@ -230,9 +231,7 @@ struct knode *pods_node_read(const json_t *o, const struct pods_rules *rules)
 
     if (!*name)
         return NULL;
-    n = calloc(1, sizeof *n);
-    if (!n)
-        abort();
+    n = MEM_NEW(struct knode);
     n->item.id = pods_word(&n->arena, name);
     n->created_ms = pods_time_ms(pods_text(meta, "creationTimestamp", NULL));
     n->unschedulable = json_is_true(pods_at(o, "spec", "unschedulable", NULL));

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../base/alloc.h"
 #include "../text.h"
 
 /* ---- one block for a record and its strings */
@@ -232,9 +233,7 @@ struct pod *pods_pod_read(const json_t *o, const struct pods_rules *rules,
     for (int i = 0; i < 2; i++) {
         struct pod q = p;
         if (i) {
-            ret = malloc(sizeof *ret + packer.n);
-            if (!ret)
-                abort();
+            ret = mem_alloc(sizeof *ret + packer.n);
             packer = (struct packer){ .at = (char *)(ret + 1) };
         }
         q.item.id = pack(&packer, uid);
@@ -271,9 +270,7 @@ struct daemon *pods_daemon_read(const json_t *o)
 
     if (!*name || !json_is_object(json_object_get(template, "spec")))
         return NULL;
-    d = calloc(1, sizeof *d + n);
-    if (!d)
-        abort();
+    d = mem_zeroed(1, sizeof *d + n);
     snprintf((char *)(d + 1), n, "%s/%s", space, name);
     d->item.id = (char *)(d + 1);
     d->shape = pods_shape_read(json_object_get(template, "metadata"),
@@ -292,9 +289,7 @@ struct pod_group *pods_group_read(const json_t *o)
 
     if (!*name)
         return NULL;
-    g = calloc(1, sizeof *g + n);
-    if (!g)
-        abort();
+    g = mem_zeroed(1, sizeof *g + n);
     snprintf((char *)(g + 1), n, "%s/%s", space, name);
     g->item.id = (char *)(g + 1);
     g->min = min > 0 && min <= 1000000 ? (uint32_t)min : 1;

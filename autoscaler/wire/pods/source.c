@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "../../base/alloc.h"
 #include "../../base/clock.h"
 #include "../kube/nodes.h"
 #include "../kube/watch.h"
@@ -78,9 +79,7 @@ enum status kube_source_new(const struct kube_source_opts *o, void **ret,
     *ret = NULL;
     if (s != ST_OK)
         return s;
-    h = calloc(1, sizeof *h);
-    if (!h)
-        abort();
+    h = MEM_NEW(struct kube_source);
     h->access = found;
     h->kube = kube_new(found);
     h->rules = (struct pods_rules){

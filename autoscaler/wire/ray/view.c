@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../base/alloc.h"
 #include "../../base/clock.h"
 #include "../../model/accel.h"
 #include "../../model/amount.h"
@@ -388,9 +389,7 @@ static void another_source(struct ray_head *h, const char *session,
                    deadline_mono_ms, &v2, NULL))
         return;
     h->v2 = strcmp(v2, "1") == 0;
-    h->session = strdup(session);
-    if (!h->session)
-        abort();
+    h->session = mem_strdup(session);
 }
 
 enum status ray_head_read(struct ray_head *h, int64_t deadline_mono_ms,
