@@ -1,6 +1,6 @@
 # tests.mk - included by the Makefile: every test there is, by name.
 
-include tests/fuzz/fuzz.mk tests/plugin/plugin.mk tests/contract/contract.mk tests/exec/exec.mk tests/bench/bench.mk tests/clouds/clouds.mk
+include tests/fuzz/fuzz.mk tests/prop/prop.mk tests/plugin/plugin.mk tests/contract/contract.mk tests/exec/exec.mk tests/bench/bench.mk tests/clouds/clouds.mk
 
 UNIT_SRCS := $(sort $(wildcard tests/unit/test_*.c))
 UNIT_BINS := $(UNIT_SRCS:tests/unit/%.c=$(B)/tests/%)
@@ -22,7 +22,7 @@ setup:
 
 # What suites build in build/release is built before they start side by side.
 .PHONY: test-tools
-test-tools: all $(B)/bench_plan $(TEST_SOS) $(CHECK_PROVIDER) $(CLOUD_TOOLS)
+test-tools: all $(B)/bench_plan $(B)/lp_solve $(TEST_SOS) $(CHECK_PROVIDER) $(CLOUD_TOOLS)
 
 K8S = tests/setup.sh test >/dev/null && DAVIT_K8S_BINS=$$(tests/setup.sh k8s) && export DAVIT_K8S_BINS
 CHECK = py=$$(tests/setup.sh test) && clouds=$$(tests/setup.sh clouds) && $(MAKE) -s $(if $(filter -j%,$(MAKEFLAGS)),,-j$$(nproc)) test-tools && DAVIT_PYTHON=$$py/bin/python DAVIT_CLOUDS_PYTHON=$$clouds/bin/python PATH="$$py/bin:$$PATH" $$py/bin/python tests/check.py

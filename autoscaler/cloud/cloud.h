@@ -31,6 +31,11 @@ void plugins_each(const char *dir,
                                const char *path, const char *problem),
                   void *arg);
 
+/* A plug-in that is no file: provider_open() takes it for that name, and looks
+ * for none.  For simulations; the table is borrowed.  Before other threads. */
+struct davit_provider;
+void plugin_builtin(const struct davit_provider *table);
+
 /* Loads davit-NAME.so (or conf->plugin), checks the ABI, checks the options
  * against the plug-in's table (unknown ones with "did you mean", as
  * "path:line:col: ..." lines in errors) and opens a handle with the types of

@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "../base/clock.h"
 #include "../base/log.h"
+#include "../base/random.h"
 #include "../wire/ray/ray.h"
 #include "state.h"
 
@@ -79,8 +79,7 @@ static void random_id(char *out, size_t n)
     unsigned char r[10];
     size_t at = 0;
 
-    if (getrandom(r, sizeof r, 0) != (ssize_t)sizeof r)
-        abort();  /* a reused id would be another launch's machines */
+    random_bytes(r, sizeof r);
     at += (size_t)snprintf(out, n, "davit-");
     for (size_t i = 0; i < sizeof r; i++)
         at += (size_t)snprintf(out + at, n - at, "%02x", r[i]);

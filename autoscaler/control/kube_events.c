@@ -12,7 +12,7 @@
 
 #include "../base/clock.h"
 #include "../wire/kube/kube.h"
-#include "../wire/text.h"
+#include "../base/text.h"
 
 enum {
     BUCKETS = 4096,
@@ -211,13 +211,12 @@ static bool next_waits(struct kube_events *e)
 static void rate_wait(struct kube_events *e)
 {
     int64_t now = clock_mono_ms();
-    struct timespec nap = {0, RATE_MS * 1000000};
 
     if (e->tokens_mono_ms < now - BURST * RATE_MS)
         e->tokens_mono_ms = now - BURST * RATE_MS;
     e->tokens_mono_ms += RATE_MS;
     if (e->tokens_mono_ms > now)
-        nanosleep(&nap, NULL);
+        clock_sleep_ms(RATE_MS);
 }
 
 static void *run(void *arg)
@@ -348,7 +347,7 @@ static void put(struct kube_events *e, const struct kube_told *t)
     k->text = strndup(t->text, TEXT_MOST);
     if (!k->text)
         abort();
-    text_utf8(k->text, strlen(k->text));  /* it may be cut within a letter */
+    text_clean(k->text, strlen(k->text));  /* it may be cut within a letter */
     k->warning = t->warning;
     k->count++;
     k->told_mono_ms = now;

@@ -8,8 +8,6 @@
 #ifndef CONTROL_STATE_H
 #define CONTROL_STATE_H
 
-#include <uv.h>
-
 #include "../cloud/cloud.h"
 #include "../cloud/traffic.h"
 #include "../store/journal.h"
@@ -77,7 +75,6 @@ struct source {
     struct source_gone *gone;   /* heap */
     uint32_t n_gone, cap_gone;
 };
-enum { SOURCES = 2 };
 
 /* Its machine has gone, the head may still have a node of it. */
 struct source_gone {
@@ -126,12 +123,7 @@ struct control {
     int64_t config_loaded_ms;
     char *config_problem;     /* heap; "" when the last load was good */
 
-    uv_loop_t loop;
-    uv_async_t wake;
-    uv_timer_t timer;
-    uv_signal_t on_term, on_int, on_hup;
-    uv_fs_event_t watch;
-    bool watching, stopping, reload_wanted;
+    bool stopping, reload_wanted;
     int64_t reload_due_ms;    /* mono: a changed file settles first; 0 none */
     bool config_source_reading;      /* opts.source is with a worker */
     int64_t config_source_due_ms;    /* mono */
@@ -186,6 +178,9 @@ struct control {
 
 /* ---- control.c */
 void control_wake_at(struct control *c, int64_t mono_ms);
+/* They answer to the inbox. */
+struct workers *control_workers(struct control *c, unsigned n_threads,
+                                unsigned max_stuck);
 
 /* ---- tell.c: one event to the log, the ring and the journal */
 void tell(struct control *c, const char *kind, const char *subject,
@@ -315,7 +310,7 @@ bool act_waits(const struct control *c, const char *kind, const char *id);
 void act_send(struct control *c);
 
 /* ---- reload.c */
-void reload_watch(struct control *c);
+void reload_begin(struct control *c);
 void reload_if_wanted(struct control *c);
 void config_source_poll(struct control *c);
 void config_source_fold(struct control *c, struct mail *mail);

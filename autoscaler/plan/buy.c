@@ -4,8 +4,7 @@
 #include "buy.h"
 
 #include "fallback.h"
-#include "cover.h"
-#include "cover_agreed.h"
+#include "cover/cover.h"
 #include "failover.h"
 #include "quota.h"
 #include "host_group.h"
@@ -27,14 +26,13 @@ struct purchase {
     struct cover_problem p;
     struct cover_item *items;
     struct cover_bin *bins;
-    uint32_t *group_max;
+    uint32_t *family_max;
     uint32_t *group, *alt, *shape;  /* per item */
     uint32_t *offer;           /* per bin, or */
     uint32_t *pooled;          /* the class of nodes that are there */
     enum claim claim;
     enum reason why;
     bool sure;                 /* its answer: thinking longer is no use */
-    uint32_t *agreed;          /* per bin: so many are in any answer; NULL */
     uint32_t queue;            /* whose quota of nodes is to be kept, or NONE */
     bool *stuck;               /* per want: its quota goes to others, or NULL */
     bool host_groups;                /* prices are no bound: host_group_price() */
@@ -128,7 +126,7 @@ static bool bin_add(const struct candidate *d, struct purchase *q, uint32_t offe
         .has = pb_row(s, type->row),
         .price = price,
         .max = max,
-        .group = o->type,
+        .family = o->type,
         .rank = (int32_t)d->t->offer_rank[offer],
         .accelerator = type->accelerator,
     };
@@ -157,14 +155,14 @@ static void pooled_make(const struct candidate *d, struct purchase *q,
     for (uint32_t i = d->classes.v[d->fence_pool].next; i != NONE;
          i = d->classes.v[i].next) {
         const struct node_class *c = &d->classes.v[i];
-        uint32_t b = q->p.n_bins, group = q->p.n_groups;
+        uint32_t b = q->p.n_bins, family = q->p.n_families;
 
         q->pooled[b] = i;
-        q->group_max[group] = UNLIMITED;
+        q->family_max[family] = UNLIMITED;
         q->bins[b] = (struct cover_bin){
             .has = c->room[side].row,
             .max = c->n,
-            .group = group,
+            .family = family,
             .rank = -1,
             .accelerator = c->accelerator,
         };
@@ -177,7 +175,7 @@ static void pooled_make(const struct candidate *d, struct purchase *q,
                 bits[(size_t)k * words + b / 64] |= UINT64_C(1) << (b % 64);
         }
         q->p.n_bins++;
-        q->p.n_groups++;
+        q->p.n_families++;
     }
 }
 
@@ -209,9 +207,9 @@ static void bins_make(const struct candidate *d, struct purchase *q,
     q->bins = ARENA_ARRAY(d->arena, struct cover_bin, most);
     q->offer = ARENA_ARRAY(d->arena, uint32_t, most);
     q->pooled = ARENA_ARRAY(d->arena, uint32_t, most);
-    q->group_max = ARENA_ARRAY(d->arena, uint32_t, s->n_types + pooled);
+    q->family_max = ARENA_ARRAY(d->arena, uint32_t, s->n_types + pooled);
     q->p.n_bins = 0;
-    q->p.n_groups = s->n_types;
+    q->p.n_families = s->n_types;
     pooled_make(d, q, bits, words);
     for (uint32_t k = 0; k < s->n_offers; k++) {
         uint32_t offer = d->t->offers[k];
@@ -238,7 +236,7 @@ static void limits_make(const struct candidate *d, struct purchase *q)
     enum reason why;
 
     for (uint32_t i = 0; i < s->n_types; i++)
-        q->group_max[i] = limits_room_type(d, i, q->claim, &why);
+        q->family_max[i] = limits_room_type(d, i, q->claim, &why);
     q->p.max_bins = limits_room_all(d, q->claim, &why);
     q->p.max_cost = tables_by_size(d->t) ? -1 : limits_money(d);
     if (quota_nodes(d, q->queue) < q->p.max_bins)
@@ -248,7 +246,7 @@ static void limits_make(const struct candidate *d, struct purchase *q)
             q->p.max_bins = q->bins[b].max < UNLIMITED - q->p.max_bins
                                 ? q->p.max_bins + q->bins[b].max
                                 : UNLIMITED;
-    q->p.group_max = q->group_max;
+    q->p.family_max = q->family_max;
     q->p.columns = s->columns;
     q->p.n_columns = s->n_columns;
     q->p.conserve = s->limits.conserve;
@@ -288,28 +286,24 @@ static void pattern_hold(struct candidate *d, const struct pattern *p,
 static void pattern_buy(struct candidate *d, const struct pattern *p)
 {
     uint32_t first = p->q->group[p->plan->parts[p->pat->first].item];
-    uint32_t left = p->pat->count, offer = p->q->offer[p->pat->bin], none = 0;
-    uint32_t *agreed = p->q->agreed ? &p->q->agreed[p->pat->bin] : &none;
+    uint32_t left = p->pat->count, offer = p->q->offer[p->pat->bin];
     bool sure = p->q->sure || host_group_hosts(d->t->s, offer) > 1;
 
     while (left > 0) {
-        uint32_t most = !sure && *agreed > 0 && *agreed < left ? *agreed : left;
         uint32_t i = host_group_spare(d, offer);
 
         if (i == NONE)
             i = candidate_obtain(
-                d, offer, most, p->q->claim,
+                d, offer, left, p->q->claim,
                 p->q->why != REASON_NONE ? p->q->why : buy_reason(d, first),
                 d->t->groups[first].demand);
         if (i == NONE)
             return;
-        if (d->classes.v[i].n > most)
-            candidate_split(d, i, most);
+        if (d->classes.v[i].n > left)
+            candidate_split(d, i, left);
         left -= d->classes.v[i].n;
         d->classes.v[i].open = !sure;
-        d->classes.v[i].sure = sure || *agreed > 0;
-        if (!sure && *agreed > 0)
-            *agreed -= d->classes.v[i].n;
+        d->classes.v[i].sure = sure;
         pattern_hold(d, p, i);
     }
 }
@@ -355,15 +349,6 @@ static bool few(const struct cover_problem *p)
     return n <= BUY_FEW;
 }
 
-/* What is not decided of an earlier answer would have to be counted in. */
-static bool any_undecided(const struct problem *s)
-{
-    for (uint32_t i = 0; i < s->n_nodes; i++)
-        if (s->nodes[i].undecided)
-            return true;
-    return false;
-}
-
 /* The first answer, bettered with this problem's share of the budget. */
 static void answer_find(struct candidate *d, struct purchase *q,
                         struct cover_plan *ret)
@@ -383,11 +368,6 @@ static void answer_find(struct candidate *d, struct purchase *q,
     }
     q->sure = steps == enough || few(&q->p) || ret->bound == ret->cost;
     d->open = d->open || !q->sure;
-    /* Of the first cover only: what others are left with depends on it. */
-    if (!q->sure && d->weigh && d->n_covers == 0 && !any_undecided(d->t->s)) {
-        q->agreed = ARENA_ARRAY(d->arena, uint32_t, q->p.n_bins);
-        cover_agreed(&q->p, ret, d->arena, q->agreed);
-    }
 }
 
 /* The highest priority below `below` (INT64_MAX: the highest of all). */

@@ -10,7 +10,7 @@
 #include "planner.h"
 
 #include "buy.h"
-#include "cover.h"
+#include "cover/cover.h"
 #include "candidate.h"
 #include "consolidate.h"
 #include "gang.h"

@@ -6,7 +6,7 @@
  * The planner counts steps and knows no clock, so the budget in milliseconds
  * is turned into steps here, by the published rate of cover.h.
  */
-#include "../../autoscaler/plan/cover.h"
+#include "../../autoscaler/plan/cover/cover.h"
 #include "figures.h"
 
 #include <jansson.h>
@@ -64,7 +64,7 @@ static void read_bins(struct input *in, const json_t *types, struct arena *a)
 {
     uint32_t n = (uint32_t)json_array_size(types);
     struct cover_bin *bins = ARENA_ARRAY(a, struct cover_bin, n);
-    uint32_t *group_max = ARENA_ARRAY(a, uint32_t, n);
+    uint32_t *family_max = ARENA_ARRAY(a, uint32_t, n);
 
     for (uint32_t t = 0; t < n; t++) {
         const json_t *type = json_array_get(types, t);
@@ -77,15 +77,15 @@ static void read_bins(struct input *in, const json_t *types, struct arena *a)
             json_number_value(json_object_get(type, "price")) * 1e6);
         bins[t].max = json_is_integer(max)
                           ? (uint32_t)json_integer_value(max) : UNLIMITED;
-        bins[t].group = t;
+        bins[t].family = t;
         bins[t].rank = (int32_t)t;
         bins[t].accelerator = row[GPU] > 0;
-        group_max[t] = UNLIMITED;
+        family_max[t] = UNLIMITED;
     }
     in->p.bins = bins;
     in->p.n_bins = n;
-    in->p.group_max = group_max;
-    in->p.n_groups = n;
+    in->p.family_max = family_max;
+    in->p.n_families = n;
 }
 
 static const uint64_t *allowed(const struct input *in, const json_t *types,

@@ -3,7 +3,7 @@
  * kept, every device is real, the bound is below the true optimum (found by
  * trying all), improving never makes it dearer, and twice gives the same.
  */
-#include "../../autoscaler/plan/cover.h"
+#include "../../autoscaler/plan/cover/cover.h"
 #include "../../autoscaler/model/amount.h"
 
 #include <setjmp.h>
@@ -24,7 +24,7 @@ struct made {
     struct cover_bin bins[MOST];
     int64_t need[MOST][COLS], has[MOST][COLS];
     uint64_t mask[MOST];
-    uint32_t group_max[4];
+    uint32_t family_max[4];
 };
 
 static uint32_t next(uint64_t *seed)
@@ -41,12 +41,12 @@ static void frame(struct made *m)
     m->p.n_columns = COLS;
     m->p.items = m->items;
     m->p.bins = m->bins;
-    m->p.group_max = m->group_max;
-    m->p.n_groups = 4;
+    m->p.family_max = m->family_max;
+    m->p.n_families = 4;
     m->p.max_bins = UNLIMITED;
     m->p.max_cost = -1;
     for (uint32_t g = 0; g < 4; g++)
-        m->group_max[g] = UNLIMITED;
+        m->family_max[g] = UNLIMITED;
 }
 
 static void add_bin(struct made *m, int64_t cpu, int64_t memory, int64_t gpu,
@@ -101,7 +101,7 @@ static void random_problem(struct made *m, uint64_t *seed, uint32_t items,
     if (!limits)
         return;
     if (next(seed) % 3 == 0)
-        m->group_max[next(seed) % 4] = next(seed) % 3;
+        m->family_max[next(seed) % 4] = next(seed) % 3;
     if (next(seed) % 3 == 0)
         m->p.max_bins = next(seed) % 6;
     if (next(seed) % 4 == 0)
@@ -186,7 +186,7 @@ static bool needs_accelerator(const struct made *m, uint32_t item)
 static uint64_t judge(const struct made *m, const struct cover_plan *plan)
 {
     const struct cover_problem *p = &m->p;
-    uint32_t bought[MOST] = {0}, group[4] = {0}, all = 0;
+    uint32_t bought[MOST] = {0}, family[4] = {0}, all = 0;
     uint64_t placed[MOST] = {0}, missing = 0;
     int64_t cost = 0;
 
@@ -207,14 +207,14 @@ static uint64_t judge(const struct made *m, const struct cover_plan *plan)
         assert_true(seed);
         assert_true(bin_holds(m, x->bin, count));
         bought[x->bin] += x->count;
-        group[m->bins[x->bin].group] += x->count;
+        family[m->bins[x->bin].family] += x->count;
         all += x->count;
         cost += m->bins[x->bin].price * x->count;
     }
     for (uint32_t t = 0; t < p->n_bins; t++)
         assert_true(bought[t] <= m->bins[t].max);
     for (uint32_t g = 0; g < 4; g++)
-        assert_true(group[g] <= m->group_max[g]);
+        assert_true(family[g] <= m->family_max[g]);
     assert_true(all <= p->max_bins);
     assert_true(p->max_cost < 0 || cost <= p->max_cost);
     for (uint32_t i = 0; i < p->n_items; i++) {
@@ -438,7 +438,7 @@ static void test_nothing(void **state)
 }
 
 /* 1,600 shapes in pairs that fill a machine to the brim: the optimum is known,
- * and a bound by groups of like shapes must not be above it. */
+ * and a bound by clusters of like shapes must not be above it. */
 static void test_bound_of_many_shapes(void **state)
 {
     enum { PAIRS = 800, PRICE = 1000003 };
@@ -469,7 +469,7 @@ static void test_bound_of_many_shapes(void **state)
     assert_true(plan.cost <= first.cost);
     assert_true(plan.bound <= (int64_t)PAIRS * PRICE);
     assert_true(plan.bound >= (int64_t)PAIRS * PRICE * 9 / 10);
-    /* The groups are made within the budget too. */
+    /* The clusters are made within the budget too. */
     assert_true(plan.work <= 210 * COVER_STEPS_PER_MS);
     assert_true(plan.work >= 190 * COVER_STEPS_PER_MS);
     arena_done(&arena);
@@ -491,7 +491,7 @@ static void test_offers_of_a_type(void **state)
     }
     m.bins[0].max = 1;            /* of its own: the next is wanted too */
     for (uint32_t g = 0; g < 4; g++)
-        m.group_max[g] = 3;
+        m.family_max[g] = 3;
     add_item(&m, 4 * AMOUNT_ONE, AMOUNT_ONE, 0, 14);
     cover_first(&m.p, &arena, &first);
     cover_improve(&m.p, &first, COVER_STEPS_PER_MS, &arena, &plan);

@@ -11,7 +11,7 @@
 
 #include "../../base/alloc.h"
 #include "../../base/clock.h"
-#include "../text.h"
+#include "../../base/text.h"
 
 #define DEADLINE_MS 10000
 #define TOKEN_AGE_MS 60000
@@ -120,7 +120,7 @@ static size_t part(const char *from, char *to, size_t size)
 
     memcpy(to, from, kept);
     to[kept] = '\0';
-    text_utf8(to, kept);
+    text_clean(to, kept);
     return n + (from[n] == '/');
 }
 
@@ -171,7 +171,7 @@ static const char *word(const json_t *o, const char *key, char *buf, size_t n)
     const char *s = json_string_value(json_object_get(o, key));
 
     snprintf(buf, n, "%s", s ? s : "");
-    text_utf8(buf, strlen(buf));
+    text_clean(buf, strlen(buf));
     return buf;
 }
 
@@ -221,7 +221,7 @@ enum status kube_refused(const struct kube *k, const char *method,
     if (!*message) {
         snprintf(message, sizeof message, "%.200s", x->reply_len < 200
                  ? x->reply : "");
-        text_utf8(message, strlen(message));
+        text_clean(message, strlen(message));
     }
     switch (x->status) {
     case 401:

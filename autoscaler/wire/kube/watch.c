@@ -16,6 +16,7 @@
 #include "../../base/alloc.h"
 #include "../../base/buf.h"
 #include "../../base/clock.h"
+#include "../../base/text.h"
 #include "../http.h"
 #include "split.h"
 
@@ -117,21 +118,6 @@ static void pause_for(struct kube_watch *w, int64_t ms)
 }
 
 /* ---- one exchange */
-
-static const char *escaped(struct arena *a, const char *s)
-{
-    static const char good[] = "abcdefghijklmnopqrstuvwxyz0123456789"
-                               "ABCDEFGHIJKLMNOPQRSTUVWXYZ-_.~";
-    char *to = arena_alloc(a, strlen(s) * 3 + 1), *p = to;
-
-    for (; *s; s++)
-        if (strchr(good, *s))
-            *p++ = *s;
-        else
-            p += sprintf(p, "%%%02X", (unsigned char)*s);
-    *p = '\0';
-    return to;
-}
 
 static bool chunk(void *ctx, const char *p, size_t n)
 {
@@ -252,7 +238,7 @@ static enum status list(struct kube_watch *w)
         path = arena_printf(&w->scratch, "%s?limit=%u%s%s%s%s", w->path,
                             w->o.page ? w->o.page : 500, and, query,
                             first ? "" : "&continue=",
-                            first ? "" : escaped(&w->scratch, w->next));
+                            first ? "" : text_encode(&w->scratch, w->next));
         kube_split_init(&w->split, SPLIT_LIST, list_item, w);
         s = get(w, path, SPLIT_LIST, LIST_IDLE_MS);
         if (s == ST_OK)
@@ -326,7 +312,7 @@ static enum status watch(struct kube_watch *w)
     arena_reset(&w->scratch);
     path = arena_printf(&w->scratch, "%s?watch=1&allowWatchBookmarks=true"
                         "&resourceVersion=%s&timeoutSeconds=%lld%s%s", w->path,
-                        escaped(&w->scratch, w->version), (long long)length,
+                        text_encode(&w->scratch, w->version), (long long)length,
                         w->query ? "&" : "", w->query ? w->query : "");
     w->got = 0;
     w->expired = false;

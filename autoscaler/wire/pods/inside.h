@@ -32,7 +32,6 @@ const char *pods_word(struct arena *a, const char *s);
 /* Kubernetes' quantity ("500m", "1.5Gi", "12e3") in 1/10,000, rounded up or
  * down; false: none, negative, or beyond AMOUNT_MAX. */
 bool pods_quantity(const json_t *v, bool up, int64_t *ret);
-int64_t pods_time_ms(const char *rfc3339);  /* 0: it is no time */
 uint64_t pods_hash(uint64_t h, const char *s);
 
 /* The value of GPU_LABEL for an extended resource: "amd.com.gpu". */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../base/clock.h"
 #include "../../base/alloc.h"
 #include "../../base/buf.h"
 #include "../../model/accel.h"
@@ -153,7 +154,7 @@ static void ready_read(struct knode *n, const json_t *list)
         n->ready = strcmp(pods_text(c, "status", NULL), "True") == 0;
         n->note = n->ready ? "" : arena_printf(&n->arena, "not ready: %.150s",
             pods_word(&n->arena, pods_text(c, "message", NULL)));
-        at = pods_time_ms(pods_text(c, "lastTransitionTime", NULL));
+        at = clock_from_iso(pods_text(c, "lastTransitionTime", NULL));
         if (at)
             n->changed_ms = at;
     }
@@ -233,7 +234,7 @@ struct knode *pods_node_read(const json_t *o, const struct pods_rules *rules)
         return NULL;
     n = MEM_NEW(struct knode);
     n->item.id = pods_word(&n->arena, name);
-    n->created_ms = pods_time_ms(pods_text(meta, "creationTimestamp", NULL));
+    n->created_ms = clock_from_iso(pods_text(meta, "creationTimestamp", NULL));
     n->unschedulable = json_is_true(pods_at(o, "spec", "unschedulable", NULL));
     ready_read(n, pods_at(o, "status", "conditions", NULL));
     labels_read(n, labels);

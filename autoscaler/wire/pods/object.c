@@ -10,8 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../base/clock.h"
 #include "../../base/alloc.h"
-#include "../text.h"
+#include "../../base/text.h"
 
 /* ---- one block for a record and its strings */
 
@@ -28,7 +29,7 @@ static const char *pack(struct packer *p, const char *s)
     if (p->measuring)
         return s;
     memcpy(to, s, n);
-    text_utf8(to, n - 1);
+    text_clean(to, n - 1);
     p->at += n;
     return to;
 }
@@ -220,8 +221,8 @@ struct pod *pods_pod_read(const json_t *o, const struct pods_rules *rules,
     p.queue = pods_text(meta, "labels", QUEUE_LABEL, NULL);
     p.ray = *pods_text(meta, "labels", "ray.io/cluster", NULL) != '\0';
     p.ending = json_object_get(meta, "deletionTimestamp") != NULL;
-    p.created_ms = pods_time_ms(pods_text(meta, "creationTimestamp", NULL));
-    p.since_ms = pods_time_ms(pods_text(condition, "lastTransitionTime",
+    p.created_ms = clock_from_iso(pods_text(meta, "creationTimestamp", NULL));
+    p.since_ms = clock_from_iso(pods_text(condition, "lastTransitionTime",
                                         NULL));
     state_of(&p, o, rules, condition);
     if (json_is_integer(priority)) {

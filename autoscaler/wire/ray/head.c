@@ -14,7 +14,7 @@
 #include "../../base/alloc.h"
 #include "ray.pb-c.h"
 #include "inside.h"
-#include "../text.h"
+#include "../../base/text.h"
 
 #define GCS_PORT "6379"
 
@@ -266,7 +266,7 @@ enum status ray_head_drain(struct ray_head *h, const char *ray_id, bool preempt,
         snprintf(why, n_why, "%s", reply->rejection_reason_message[0]
                                        ? reply->rejection_reason_message
                                        : "the head gave no reason");
-        text_utf8(why, strlen(why));
+        text_clean(why, strlen(why));
     }
     return ST_OK;
 }

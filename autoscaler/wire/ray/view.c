@@ -18,7 +18,7 @@
 #include "../../model/amount.h"
 #include "ray.pb-c.h"
 #include "inside.h"
-#include "../text.h"
+#include "../../base/text.h"
 
 #define GROUP_ID_HEX 36u  /* PlacementGroupID: 18 bytes */
 
@@ -76,7 +76,7 @@ const char *ray_word(struct ray_words *w, const char *s)
     for (size_t i = 0; i < n; i++)
         if ((unsigned char)s[i] >= 0x7f || (unsigned char)s[i] < 0x20) {
             copy = arena_strndup(w->scratch, s, n);
-            text_utf8(copy, n);
+            text_clean(copy, n);
             s = copy;
             break;
         }

@@ -1,0 +1,85 @@
+/*
+ * cover.h - the heart of the planner: hold all items in bought bins at the
+ * least cost.
+ *
+ * What is left of the demand after the nodes that are there is a covering
+ * problem: `count` items of each shape, bins of several kinds with a price.
+ * cover_first() answers in about a millisecond; cover_improve() spends a
+ * counted budget on a better answer and a valid lower bound.  Both are pure
+ * and deterministic: no clock, no random but a fixed seed, memory from the
+ * arena, ties by index.
+ *
+ * Geometry of a bin: plain columns are sums.  In a device column a bin has
+ * has/10000 whole devices; an item that needs less than one device lies on one
+ * device (several may share it up to 1); an item that needs k >= 1 takes k
+ * devices for itself.
+ */
+#ifndef PLAN_COVER_H
+#define PLAN_COVER_H
+
+#include "../../base/arena.h"
+#include "../../model/problem.h"
+
+struct cover_item {
+    const int64_t *need; /* n_columns amounts */
+    uint32_t count;
+    const uint64_t *bins; /* bit b set: may lie in bin b; NULL: in any */
+};
+
+struct cover_bin {
+    const int64_t *has; /* n_columns amounts */
+    int64_t price;      /* micros an hour, >= 0 */
+    uint32_t max;       /* how many may be bought, UNLIMITED */
+    uint32_t family;    /* into families: bins of one node type */
+    int32_t rank;       /* lower is bought first among equal prices */
+    bool accelerator;   /* has a device */
+};
+
+struct cover_problem {
+    const struct pb_column *columns;
+    uint32_t n_columns;
+    const struct cover_item *items;
+    uint32_t n_items;
+    const struct cover_bin *bins;
+    uint32_t n_bins;
+    const uint32_t *family_max; /* bins of a family together, UNLIMITED */
+    uint32_t n_families;
+    uint32_t max_bins; /* all together, UNLIMITED */
+    int64_t max_cost;  /* micros an hour, -1: none */
+    bool conserve;     /* a bin with accelerators must hold at least
+                        * one item that fits no bin without */
+};
+
+/* In ONE bin.  Parts are in an order in which putting each on the fullest
+ * device that still holds it (else on a free one) works; an item may come
+ * twice. */
+struct cover_part {
+    uint32_t item, count;
+};
+struct cover_pattern {
+    uint32_t bin, count, first, n;
+}; /* into parts */
+
+struct cover_plan {
+    const struct cover_pattern *patterns;
+    uint32_t n_patterns;
+    const struct cover_part *parts;
+    uint32_t n_parts;
+    uint32_t *unplaced; /* per item: how many lie nowhere */
+    int64_t cost;       /* micros an hour */
+    int64_t bound;      /* valid lower bound on the cost of any plan
+                         * that places as many */
+    uint64_t work;      /* counted steps */
+};
+
+/* About how many steps of work are a millisecond of one core of 2024. */
+#define COVER_STEPS_PER_MS UINT64_C(560000)
+
+void cover_first(const struct cover_problem *p, struct arena *arena,
+                 struct cover_plan *ret);
+/* Never dearer than first (for the same items placed). */
+void cover_improve(const struct cover_problem *p,
+                   const struct cover_plan *first, uint64_t budget,
+                   struct arena *arena, struct cover_plan *ret);
+
+#endif

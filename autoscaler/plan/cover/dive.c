@@ -1,0 +1,264 @@
+/*
+ * dive.c - see dive.h.
+ *
+ * What is whole in the LP is bought, then the largest fractions, a few at a
+ * time; the LP follows with its dual simplex and new columns for what is left.
+ * Places that the LP exchanges between items are given as it gives them, so
+ * buying what is whole leaves an optimal basis optimal.
+ * At every step the greedy completes the plan: a dive that is cut short has
+ * still found something.
+ */
+#include "dive.h"
+
+#include <string.h>
+
+/* Part of its price that a bin the LP has whole must be worth when its content
+ * had to be changed: the LP is asked again about the others. */
+#define WHOLE_WORTHY 0.96
+/* Steps of a dive that is short of work. */
+#define FEWEST 4
+
+void dive_make(struct generate *g, struct greedy *greedy, struct dive *ret)
+{
+    memset(ret, 0, sizeof *ret);
+    ret->v = g->v;
+    ret->g = g;
+    ret->greedy = greedy;
+    partial_make(g->v, &ret->partial);
+    partial_make(g->v, &ret->trial);
+    space_make(g->v, &ret->space);
+    ret->fraction = ARENA_ARRAY(g->v->arena, double, lp_rows(g->master.lp));
+    ret->column = ARENA_ARRAY(g->v->arena, uint32_t, lp_rows(g->master.lp));
+    ret->flow = ARENA_ARRAY(g->v->arena, double, g->master.n_exchanges);
+    ret->left = ARENA_ARRAY(g->v->arena, uint32_t, g->v->n_items);
+    ret->worth = ARENA_ARRAY(g->v->arena, double, g->v->n_items);
+}
+
+/* How often the pattern fits what is left as it is. */
+static uint32_t whole_times(const struct partial *d,
+                            const struct cover_part *part, uint32_t n)
+{
+    uint32_t best = UINT32_MAX;
+
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t need = 0;
+
+        for (uint32_t q = 0; q < n; q++)
+            if (part[q].item == part[k].item)
+                need += part[q].count;
+        if (d->left[part[k].item] / need < best)
+            best = d->left[part[k].item] / need;
+    }
+    return best;
+}
+
+static void read_flows(struct dive *x)
+{
+    const struct master *m = &x->g->master;
+
+    for (uint32_t k = 0; k < m->n_exchanges; k++)
+        x->flow[k] = 0;
+    for (uint32_t k = 0; k < lp_rows(m->lp); k++) {
+        double amount;
+        uint32_t column = lp_basic(m->lp, k, &amount);
+
+        if (column >= m->first_exchange &&
+            column < m->first_exchange + m->n_exchanges)
+            x->flow[column - m->first_exchange] = amount;
+    }
+}
+
+/* One place of the item goes where the LP moves most of such places. */
+static uint32_t moved(struct dive *x, const uint32_t *left, uint32_t item)
+{
+    const struct master *m = &x->g->master;
+
+    for (int hop = 0; hop < 8 && !left[item]; hop++) {
+        uint32_t best = UINT32_MAX;
+
+        for (uint32_t k = 0; k < m->n_exchanges; k++)
+            if (m->exchange[k].item == item && x->flow[k] > 0.01 &&
+                (best == UINT32_MAX || x->flow[k] > x->flow[best]))
+                best = k;
+        if (best == UINT32_MAX)
+            return UINT32_MAX;
+        x->flow[best] -= 1;
+        item = m->exchange[best].count;
+    }
+    x->work += m->n_exchanges;
+    return left[item] ? item : UINT32_MAX;
+}
+
+/* The parts with what is gone replaced as the LP exchanges it. */
+static void replace_parts(struct dive *x, const struct cover_part *part,
+                          uint32_t n)
+{
+    uint32_t *left = x->left;
+
+    memcpy(left, x->partial.left, x->v->n_items * sizeof *left);
+    x->parts.n = 0;
+    for (uint32_t k = 0; k < n; k++)
+        for (uint32_t c = 0; c < part[k].count; c++) {
+            uint32_t item = moved(x, left, part[k].item);
+
+            if (item == UINT32_MAX)
+                item = part[k].item; /* the top-up finds another */
+            else
+                left[item]--;
+            VEC_PUSH(x->v->arena, &x->parts, ((struct cover_part){item, 1}));
+        }
+}
+
+/* Buys up to `times` of the LP's column; what the demand no longer has is
+ * replaced by what it has. */
+static uint32_t buy_column(struct dive *x, uint32_t column, uint32_t times,
+                           double worthy)
+{
+    const struct master *m = &x->g->master;
+    struct partial *d = &x->partial;
+    struct partial_pattern c = m->column.v[column];
+    const struct cover_part *part = m->part.v + c.first;
+    struct column_maker *maker = x->g->maker;
+    uint32_t bought = 0;
+
+    while (bought < times && partial_allows(d, c.bin)) {
+        uint32_t n = whole_times(d, part, c.n);
+
+        if (n > times - bought)
+            n = times - bought;
+        if (n > partial_allows(d, c.bin))
+            n = partial_allows(d, c.bin);
+        if (n) {
+            partial_buy(d, c.bin, n, part, c.n);
+            bought += n;
+            continue;
+        }
+        replace_parts(x, part, c.n);
+        column_top_up(maker, c.bin, x->worth, d->left, x->parts.v, x->parts.n);
+        if (!maker->n_best ||
+            maker->best[0].value < worthy * master_limited_price(m, c.bin))
+            break;
+        partial_buy(d, c.bin, 1, maker->best[0].part.v, maker->best[0].part.n);
+        bought++;
+    }
+    return bought;
+}
+
+static uint32_t buy_whole(struct dive *x)
+{
+    struct lp *lp = x->g->master.lp;
+    uint32_t bought = 0;
+
+    for (uint32_t k = 0; k < lp_rows(lp); k++) {
+        double amount;
+        uint32_t column = lp_basic(lp, k, &amount);
+
+        if (column == UINT32_MAX || !x->g->master.column.v[column].n ||
+            amount < 1 - 1e-6)
+            continue;
+        bought +=
+            buy_column(x, column, (uint32_t)(amount + 1e-6), WHOLE_WORTHY);
+    }
+    return bought;
+}
+
+/* The largest fractions, one bin each, until the plan costs `cost`. */
+static uint32_t buy_largest(struct dive *x, double cost)
+{
+    struct lp *lp = x->g->master.lp;
+    uint32_t bought = 0, n = 0;
+
+    for (uint32_t k = 0; k < lp_rows(lp); k++) {
+        double amount;
+        uint32_t column = lp_basic(lp, k, &amount), at;
+
+        if (column == UINT32_MAX || !x->g->master.column.v[column].n)
+            continue;
+        amount -= (double)(uint32_t)(amount + 1e-6);
+        if (amount < 0.02)
+            continue;
+        for (at = n++; at && x->fraction[at - 1] < amount; at--) {
+            x->fraction[at] = x->fraction[at - 1];
+            x->column[at] = x->column[at - 1];
+        }
+        x->fraction[at] = amount;
+        x->column[at] = column;
+        x->work += 4;
+    }
+    for (uint32_t k = 0; k < n; k++) {
+        if ((double)x->partial.cost >= cost && bought)
+            break;
+        bought += buy_column(x, x->column[k], 1, x->worthy);
+    }
+    return bought;
+}
+
+static void complete(struct dive *x, struct partial *best)
+{
+    partial_copy(&x->trial, &x->partial);
+    x->work += greedy_run(x->greedy, x->worth,
+                          1u << BY_PRICED | 1u << BY_SUM | 1u << BY_SCARCE,
+                          false, &x->trial);
+    partial_downgrade(&x->trial, &x->space);
+    if (partial_better(&x->trial, best))
+        partial_copy(best, &x->trial);
+}
+
+static uint64_t work_of(const struct dive *x)
+{
+    return generate_work(x->g) + x->work;
+}
+
+/* How many steps the work that is left will do for, if they stay as dear as
+ * the last. */
+static double steps_left(uint64_t last, uint64_t now, uint64_t until,
+                         double least)
+{
+    double step = (double)(now - last) + 1;
+    double n = now < until ? (double)(until - now) / step : 1;
+
+    return n < FEWEST ? FEWEST : n > 3 * least ? 3 * least : n;
+}
+
+void dive_run(struct dive *x, uint64_t until, double worthy, double least,
+              struct partial *best)
+{
+    struct master *m = &x->g->master;
+    uint64_t last = work_of(x);
+    double steps = least;
+
+    partial_clear(&x->partial);
+    x->worthy = worthy;
+    if (x->dived) {
+        /* Back from what the last dive left to the whole demand. */
+        master_residual(m, &x->partial);
+        if (lp_dual(m->lp, 5000) != LP_OPTIMAL)
+            lp_restart(m->lp);
+        generate_run(x->g, x->v->count, until, 1e-4, 3, true);
+    }
+    x->dived = true;
+    x->g->maker->dives = 2;
+    lp_primal(m->lp, 20000);
+    while (x->partial.n_left && work_of(x) < until) {
+        const double *y = lp_duals(m->lp);
+        double cost = (double)x->partial.cost + lp_value(m->lp) / steps;
+        uint32_t bought;
+
+        for (uint32_t i = 0; i < x->v->n_items; i++)
+            x->worth[i] = y[i] > 0 ? y[i] : 0;
+        complete(x, best);
+        read_flows(x);
+        bought = buy_whole(x);
+        if ((double)x->partial.cost < cost)
+            bought += buy_largest(x, cost);
+        if (!bought)
+            break;
+        master_residual(m, &x->partial);
+        if (lp_dual(m->lp, 2000) != LP_OPTIMAL)
+            lp_restart(m->lp);
+        generate_run(x->g, x->partial.left, until, 1e-4, 1, false);
+        steps = steps_left(last, work_of(x), until, least);
+        last = work_of(x);
+    }
+    complete(x, best);
+}

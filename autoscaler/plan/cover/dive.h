@@ -1,0 +1,38 @@
+/*
+ * dive.h - from the linear program's fractions to whole bins.
+ *
+ * Private to plan/cover/.
+ */
+#ifndef PLAN_COVER_DIVE_H
+#define PLAN_COVER_DIVE_H
+
+#include "generate.h"
+#include "greedy.h"
+
+struct dive {
+    const struct view *v;
+    struct generate *g;
+    struct greedy *greedy;
+    struct partial partial, trial;
+    struct space space;
+    double *worth;    /* duals of the present residual */
+    double *fraction; /* scratch: columns by their fraction */
+    uint32_t *column, *left;
+    double *flow; /* per exchange: what the LP still moves */
+    VEC(struct cover_part) parts;
+    double worthy;
+    bool dived;    /* before: the program is at some residual */
+    uint64_t work; /* of the greedy */
+};
+
+void dive_make(struct generate *g, struct greedy *greedy, struct dive *ret);
+
+/* Fixes patterns step by step until all is placed or `until` is reached (work
+ * as generate_work() + dive.work counts it); whatever better plan comes up on
+ * the way goes to best.  worthy: the part of its price that a bin whose content
+ * had to be changed must still be worth.  steps: at least so many, each buys at
+ * most that part of what is left. */
+void dive_run(struct dive *x, uint64_t until, double worthy, double steps,
+              struct partial *best);
+
+#endif

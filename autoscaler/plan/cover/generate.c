@@ -1,0 +1,187 @@
+/*
+ * generate.c - see generate.h.
+ *
+ * The pricing is asked with duals between the LP's own and those of the best
+ * bound so far, which keeps them from leaping; heuristics first, and a search
+ * when they find nothing more.
+ */
+#include "bound.h"
+
+#include <string.h>
+
+#define SMOOTH 0.8 /* weight of the centre */
+#define DULL 0.98  /* worth over price not looked at when smoothed */
+
+void generate_make(const struct view *v, struct generate *ret)
+{
+    struct arena *a = v->arena;
+
+    memset(ret, 0, sizeof *ret);
+    ret->v = v;
+    master_make(v, &ret->master);
+    ret->price = price_make(v);
+    ret->maker = column_make(v, ret->price);
+    ret->prove = prove_make(v, ret->price);
+    ret->worth = ARENA_ARRAY(a, double, v->n_items);
+    ret->asked = ARENA_ARRAY(a, double, v->n_items);
+    ret->centre = ARENA_ARRAY(a, double, v->n_items);
+    ret->scaled = ARENA_ARRAY(a, double, v->n_items);
+    ret->class_hash = ARENA_ARRAY(a, uint64_t, v->n_items);
+    ret->ratio = ARENA_ARRAY(a, double, v->n_bins);
+    ret->dual = ARENA_ARRAY(a, double, v->n_items);
+    ret->bound = -1;
+}
+
+uint64_t generate_work(struct generate *g)
+{
+    g->work = lp_work(g->master.lp) + g->price->work + g->maker->work +
+              prove_work(g->prove) + g->extra;
+    return g->work;
+}
+
+/* The duals the pricing is asked with: between the LP's and the centre. */
+static void smooth(struct generate *g, double alpha)
+{
+    const struct view *v = g->v;
+
+    for (uint32_t i = 0; i < v->n_items; i++)
+        g->asked[i] = alpha * g->centre[i] + (1 - alpha) * g->worth[i];
+}
+
+static double worth_of(const struct column_fill *f, const double *worth)
+{
+    double sum = 0;
+
+    for (uint32_t k = 0; k < f->part.n; k++)
+        sum += worth[f->part.v[k].item] * f->part.v[k].count;
+    return sum;
+}
+
+/* Exact pricing: a fill the heuristics missed becomes a column; when there is
+ * none, the bin's bound is its price. */
+static uint32_t search_bin(struct generate *g, uint32_t t, double price,
+                           const double *worth, uint64_t nodes)
+{
+    const struct cover_part *part;
+    struct space *space = &g->maker->space;
+    double best;
+    uint32_t n;
+    bool all = prove_search(g->prove, t, worth, price * (1 + 1e-6), nodes,
+                            &best, &part, &n);
+
+    if (all && best * (1 + GENERATE_SAFE) < g->ratio[t] * price)
+        g->ratio[t] = best * (1 + GENERATE_SAFE) / price;
+    if (!n || !partial_holds(g->v, t, part, n, space))
+        return 0;
+    master_add(&g->master, t, part, n);
+    return 1;
+}
+
+/* Adds what pays at the LP's own duals; how many. */
+static uint32_t price_bin(struct generate *g, uint32_t t, double price,
+                          const uint32_t *left, bool exact, bool prove)
+{
+    struct master *m = &g->master;
+    struct column_maker *maker = g->maker;
+    uint32_t added = 0;
+    double ub = price_tune(g->price, t, g->asked, NULL,
+                           price * (exact ? 1 - 1e-6 : DULL), exact ? 40 : 20);
+
+    g->ratio[t] = price > 0 ? ub * (1 + GENERATE_SAFE) / price : 1e300;
+    if (ub <= price * (exact ? 1 + 1e-7 : DULL))
+        return 0;
+    column_search(maker, t, g->asked, left, price * (exact ? 1 + 1e-6 : 0.95),
+                  2);
+    for (uint32_t k = 0; k < maker->n_best; k++) {
+        if (worth_of(&maker->best[k], g->worth) <= price * (1 + 1e-6))
+            continue;
+        master_add(m, t, maker->best[k].part.v, maker->best[k].part.n);
+        added++;
+    }
+    if (!added && exact && prove)
+        added = search_bin(g, t, price, g->asked, 20000);
+    return added;
+}
+
+bool generate_solve(struct generate *g, uint64_t until)
+{
+    enum lp_end end = LP_STOPPED;
+
+    while (end == LP_STOPPED && generate_work(g) < until)
+        end = lp_primal(g->master.lp, 100);
+    return end == LP_OPTIMAL;
+}
+
+/* The bound of the first duals, which are weights that a greedy learnt: the
+ * centre to start from. */
+static void first_centre(struct generate *g)
+{
+    const struct view *v = g->v;
+
+    memcpy(g->asked, g->worth, v->n_items * sizeof *g->asked);
+    for (uint32_t t = 0; t < v->n_bins; t++) {
+        double price = (double)v->price[t];
+        double ub = price_tune(g->price, t, g->asked, NULL, 0, 40);
+
+        g->ratio[t] = price > 0 ? ub * (1 + GENERATE_SAFE) / price : 1e300;
+    }
+    bound_note(g, g->asked);
+    for (uint32_t i = 0; i < v->n_items; i++)
+        g->centre[i] = g->dual[i];
+}
+
+/* One round of pricing at the duals between the LP's and the centre, and if
+ * that finds nothing at the LP's own. */
+static uint32_t price_all(struct generate *g, const uint32_t *left,
+                          double alpha, bool with_bound)
+{
+    const struct view *v = g->v;
+    uint32_t added = 0;
+
+    for (int turn = 0; turn < 2 && !added; turn++) {
+        bool exact = turn == 1 || alpha == 0;
+
+        smooth(g, exact ? 0 : alpha);
+        for (uint32_t t = 0; t < v->n_bins; t++)
+            added += price_bin(g, t, master_limited_price(&g->master, t), left,
+                               exact, with_bound);
+        if (with_bound && bound_note(g, g->asked))
+            memcpy(g->centre, g->asked, v->n_items * sizeof *g->centre);
+        if (alpha == 0)
+            break;
+    }
+    return added;
+}
+
+bool generate_run(struct generate *g, const uint32_t *left, uint64_t until,
+                  double gap, uint32_t rounds, bool with_bound)
+{
+    const struct view *v = g->v;
+    struct lp *lp = g->master.lp;
+
+    if (with_bound) {
+        g->maker->dives = 2;
+        if (g->bound < 0)
+            first_centre(g);
+    }
+    for (uint32_t round = 0; round < rounds && generate_work(g) < until;
+         round++) {
+        bool solved = generate_solve(g, until);
+        const double *y = lp_duals(lp);
+        double z = lp_value(lp);
+        bool smoothed = with_bound && g->bound > 0.5 * z;
+        uint32_t added;
+
+        if (!solved)
+            return false;
+        for (uint32_t i = 0; i < v->n_items; i++)
+            g->worth[i] = y[i] > 0 && left[i] ? y[i] : 0;
+        added = price_all(g, left, smoothed ? SMOOTH : 0, with_bound);
+        if (with_bound && added < v->n_bins / 4 + 4 && g->maker->dives < 16)
+            g->maker->dives *= 2;
+        if (!added || (with_bound && g->bound >= z * (1 - gap)))
+            return true;
+    }
+    generate_solve(g, until);
+    return false;
+}

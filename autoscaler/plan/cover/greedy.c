@@ -1,0 +1,289 @@
+/*
+ * greedy.c - the price-aware greedy.
+ *
+ * Per bin the items are sorted once by weight over size; a fill is one pass
+ * over that order.  Fills are kept until the demand no longer has them, and
+ * made again only when they are at the head of the race (what is left only
+ * shrinks, so an old value is as good as an upper bound).  A fill is bought
+ * min(left / part) times at once: the cost is per shape, not per pod.
+ */
+#include "greedy.h"
+
+#include <string.h>
+
+struct fill {
+    struct cover_part *part;
+    uint32_t n, cap;
+    double value;
+};
+
+struct candidate {
+    struct density_order order[BY_N];
+    struct fill best;
+    double score;
+    uint32_t live; /* the orders hold so many that are wanted */
+    bool dead, fresh;
+};
+
+struct greedy {
+    const struct view *v;
+    struct density *density;
+    struct candidate *bin;
+    struct fill trial;
+    struct space space;
+    int64_t *least;              /* per plain column: smallest need left */
+    uint32_t live, live_at_trim; /* items with something left */
+    uint64_t work;
+};
+
+static void fill_push(struct arena *a, struct fill *f, uint32_t item,
+                      uint32_t count)
+{
+    if (f->n && f->part[f->n - 1].item == item) {
+        f->part[f->n - 1].count += count;
+        return;
+    }
+    if (f->n == f->cap)
+        arena_grow_(a, (void **)&f->part, &f->cap, f->n, sizeof *f->part);
+    f->part[f->n++] = (struct cover_part){item, count};
+}
+
+struct greedy *greedy_make(const struct view *v, struct price *price)
+{
+    struct arena *a = v->arena;
+    struct greedy *g = ARENA_NEW(a, struct greedy);
+
+    g->v = v;
+    g->density = density_make(v, price);
+    g->bin = ARENA_ARRAY(a, struct candidate, v->n_bins);
+    for (uint32_t t = 0; t < v->n_bins; t++) {
+        uint32_t n = 0;
+
+        for (uint32_t i = 0; i < v->n_items; i++)
+            n += view_can(v, t, i);
+        for (int s = 0; s < BY_N; s++)
+            g->bin[t].order[s].item = ARENA_ARRAY(a, uint32_t, n);
+    }
+    space_make(v, &g->space);
+    g->least = ARENA_ARRAY(a, int64_t, v->n_plain);
+    return g;
+}
+
+/* The smallest needs left; bins are trimmed when they are looked at. */
+static void measure_least(struct greedy *g, const uint32_t *left)
+{
+    const struct view *v = g->v;
+
+    for (uint32_t c = 0; c < v->n_plain; c++)
+        g->least[c] = INT64_MAX;
+    for (uint32_t i = 0; i < v->n_items; i++) {
+        const int64_t *need = view_need(v, i);
+
+        for (uint32_t c = 0; left[i] && c < v->n_plain; c++)
+            if (need[c] < g->least[c])
+                g->least[c] = need[c];
+    }
+    g->live_at_trim = g->live;
+    g->work += v->n_items;
+}
+
+/* Drops items of which nothing is left from a bin's orders. */
+static void trim(struct greedy *g, struct candidate *cand, unsigned sizes,
+                 const uint32_t *left)
+{
+    for (int s = 0; s < BY_N; s++) {
+        struct density_order *order = &cand->order[s];
+        uint32_t *item = order->item, all = order->n, n = 0;
+
+        if (!(sizes >> s & 1))
+            continue;
+        for (uint32_t k = 0; k < all; k++) {
+            item[n] = item[k];
+            n += left[item[k]] > 0;
+        }
+        g->work += all;
+        order->n = n;
+    }
+    cand->live = g->live_at_trim;
+}
+
+static bool space_is_spent(const struct greedy *g)
+{
+    for (uint32_t c = 0; c < g->v->n_plain; c++)
+        if (g->space.plain[c] < g->least[c])
+            return true;
+    return false;
+}
+
+static void fill_put(struct greedy *g, uint32_t item, uint32_t most,
+                     const double *weight, struct fill *f)
+{
+    uint32_t n = space_put(&g->space, item, most);
+
+    g->work += 4;
+    fill_push(g->v->arena, f, item, n);
+    f->value += weight[item] * n;
+}
+
+static void fill_bin(struct greedy *g, uint32_t bin, int kind,
+                     const double *weight, const uint32_t *left, struct fill *f)
+{
+    const struct view *v = g->v;
+    const struct candidate *cand = &g->bin[bin];
+    const uint32_t *order = cand->order[kind].item;
+    uint32_t n = cand->order[kind].n, seed = n, k;
+
+    f->n = 0;
+    f->value = 0;
+    g->work += 16;
+    space_open(&g->space, bin);
+    if (v->seeded[bin]) {
+        /* One item that needs the accelerator goes first. */
+        for (k = 0; k < n && seed == n; k++)
+            if (left[order[k]] && v->needs_accel[order[k]])
+                seed = k;
+        g->work += k;
+        if (seed == n)
+            return;
+        fill_put(g, order[seed], 1, weight, f);
+    }
+    for (k = 0; k < n; k++) {
+        uint32_t item = order[k], most = left[item] - (k == seed);
+
+        if (!most || !space_fits(&g->space, item))
+            continue;
+        fill_put(g, item, most, weight, f);
+        if (space_is_spent(g))
+            break;
+    }
+    g->work += k;
+}
+
+static void refill(struct greedy *g, uint32_t bin, unsigned sizes,
+                   const double *weight, bool by_value, const uint32_t *left)
+{
+    struct candidate *cand = &g->bin[bin];
+    double price = (double)g->v->price[bin];
+
+    if (cand->live != g->live_at_trim)
+        trim(g, cand, sizes, left);
+    cand->best.n = 0;
+    cand->best.value = 0;
+    for (int s = 0; s < BY_N; s++) {
+        struct fill swap;
+
+        if (!(sizes >> s & 1))
+            continue;
+        fill_bin(g, bin, s, weight, left, &g->trial);
+        if (!g->trial.n || (cand->best.n && g->trial.value <= cand->best.value))
+            continue;
+        swap = cand->best;
+        cand->best = g->trial;
+        g->trial = swap;
+    }
+    cand->fresh = true;
+    cand->dead = !cand->best.n;
+    /* A free bin is taken before any that costs. */
+    cand->score = by_value ? cand->best.value
+                           : cand->best.value / (price > 0 ? price : 1e-9);
+}
+
+/* How often the demand has the fill. */
+static uint32_t times(const struct fill *f, uint32_t *left)
+{
+    uint32_t best = UINT32_MAX;
+
+    for (uint32_t k = 0; k < f->n; k++) {
+        uint32_t need = 0, item = f->part[k].item, n;
+
+        for (uint32_t q = 0; q < f->n; q++)
+            if (f->part[q].item == item)
+                need += f->part[q].count;
+        n = left[item] / need;
+        best = n < best ? n : best;
+    }
+    return best;
+}
+
+static uint32_t pick(struct greedy *g, const struct partial *d)
+{
+    uint32_t best = g->v->n_bins;
+
+    for (uint32_t t = 0; t < g->v->n_bins; t++) {
+        struct candidate *c = &g->bin[t];
+
+        if (c->dead || (best < g->v->n_bins && c->score <= g->bin[best].score))
+            continue;
+        if (!partial_allows(d, t)) {
+            c->dead = true;
+            continue;
+        }
+        best = t;
+    }
+    g->work += g->v->n_bins;
+    return best;
+}
+
+/* Every bin is in the race; none has a fill yet. */
+static void begin(struct greedy *g, const double *weight, unsigned sizes,
+                  const uint32_t *left)
+{
+    const struct view *v = g->v;
+
+    g->work = 0;
+    g->live = 0;
+    for (uint32_t i = 0; i < v->n_items; i++)
+        g->live += left[i] > 0;
+    density_want(g->density, left);
+    for (uint32_t t = 0; t < v->n_bins; t++) {
+        struct candidate *c = &g->bin[t];
+
+        c->dead = false;
+        c->fresh = false;
+        c->score = 1e300;
+        c->best.n = 0;
+        c->live = g->live;
+        g->work += density_sort(g->density, t, sizes, weight, left, c->order);
+    }
+    measure_least(g, left);
+}
+
+/* Buys the bin's fill up to `most` times. */
+static void buy(struct greedy *g, uint32_t bin, uint32_t most,
+                struct partial *d)
+{
+    const struct fill *f = &g->bin[bin].best;
+    uint32_t allowed = partial_allows(d, bin);
+
+    partial_buy(d, bin, most < allowed ? most : allowed, f->part, f->n);
+    for (uint32_t k = 0; k < f->n; k++) {
+        uint32_t item = f->part[k].item;
+        bool again = false;
+
+        for (uint32_t q = 0; q < k; q++)
+            again |= f->part[q].item == item;
+        g->live -= !d->left[item] && !again;
+    }
+    if (g->live < g->live_at_trim - g->live_at_trim / 8)
+        measure_least(g, d->left);
+}
+
+uint64_t greedy_run(struct greedy *g, const double *weight, unsigned sizes,
+                    bool by_value, struct partial *d)
+{
+    begin(g, weight, sizes, d->left);
+    while (g->live) {
+        uint32_t t = pick(g, d), n;
+        const struct candidate *c;
+
+        if (t == g->v->n_bins)
+            break;
+        c = &g->bin[t];
+        n = c->best.n ? times(&c->best, d->left) : 0;
+        if (n && c->fresh)
+            buy(g, t, n, d);
+        else
+            refill(g, t, sizes, weight, by_value, d->left);
+    }
+    return g->work;
+}

@@ -1,0 +1,206 @@
+/*
+ * master.c - see master.h.
+ */
+#include "master.h"
+
+#include <string.h>
+
+enum { EXCHANGES = 2 }; /* per item */
+#define NO_ROW UINT32_MAX
+
+static void make_limits(struct master *m)
+{
+    const struct view *v = m->v;
+    const struct cover_problem *p = v->p;
+    uint32_t row = v->n_items;
+
+    m->bin_row = ARENA_ARRAY(v->arena, uint32_t, v->n_bins);
+    m->family_row = ARENA_ARRAY(v->arena, uint32_t, p->n_families + 1);
+    m->limit = ARENA_ARRAY(v->arena, double, v->n_bins + p->n_families + 2);
+    for (uint32_t t = 0; t < v->n_bins; t++) {
+        const struct cover_bin *bin = &p->bins[v->bin_of[t]];
+
+        m->bin_row[t] = NO_ROW;
+        if (bin->max != UNLIMITED) {
+            m->limit[m->n_limits++] = bin->max;
+            m->bin_row[t] = row++;
+        }
+    }
+    for (uint32_t g = 0; g < p->n_families; g++) {
+        m->family_row[g] = NO_ROW;
+        if (p->family_max[g] != UNLIMITED) {
+            m->limit[m->n_limits++] = p->family_max[g];
+            m->family_row[g] = row++;
+        }
+    }
+    m->bins_row = m->cost_row = NO_ROW;
+    if (p->max_bins != UNLIMITED) {
+        m->limit[m->n_limits++] = p->max_bins;
+        m->bins_row = row++;
+    }
+    if (p->max_cost >= 0) {
+        m->limit[m->n_limits++] = (double)p->max_cost / 1e6;
+        m->cost_row = row++;
+    }
+}
+
+/* Wherever a lies, b may lie. */
+static bool covers_here(const struct view *v, uint32_t a, uint32_t b)
+{
+    if (!view_covers(v, a, b))
+        return false;
+    for (uint32_t t = 0; t < v->n_bins; t++)
+        if (view_can(v, t, a) && !view_can(v, t, b))
+            return false;
+    return true;
+}
+
+/* A place paid for a may be used by b: columns of no cost that say so.  They
+ * are no patterns; they keep the duals in order and the LP short. */
+void master_add_exchanges(struct master *m, const double *worth)
+{
+    const struct view *v = m->v;
+
+    m->first_exchange = lp_columns(m->lp);
+    m->exchange = ARENA_ARRAY(v->arena, struct cover_part,
+                              (size_t)EXCHANGES * v->n_items);
+    for (uint32_t b = 0; b < v->n_items; b++) {
+        uint32_t best[EXCHANGES] = {0}, n = 0;
+
+        for (uint32_t a = 0; a < v->n_items; a++) {
+            uint32_t at;
+
+            if (a == b || !covers_here(v, a, b) ||
+                (covers_here(v, b, a) && a > b))
+                continue;
+            for (at = n; at && worth[a] < worth[best[at - 1]]; at--)
+                if (at < EXCHANGES)
+                    best[at] = best[at - 1];
+            if (at < EXCHANGES)
+                best[at] = a;
+            n += n < EXCHANGES;
+        }
+        for (uint32_t k = 0; k < n; k++) {
+            struct lp_entry e[2] = {{best[k], -1}, {b, 1}};
+            struct partial_pattern none = {0, 0, 0, 0};
+
+            lp_add(m->lp, 0, worth[best[k]], e, 2);
+            m->exchange[m->n_exchanges++] = (struct cover_part){best[k], b};
+            VEC_PUSH(v->arena, &m->column, none);
+        }
+    }
+}
+
+void master_make(const struct view *v, struct master *ret)
+{
+    struct master *m = ret;
+
+    memset(m, 0, sizeof *m);
+    m->v = v;
+    make_limits(m);
+    m->rhs = ARENA_ARRAY(v->arena, double, v->n_items + m->n_limits);
+    m->place = ARENA_ARRAY(v->arena, uint32_t, v->n_items);
+    for (uint32_t i = 0; i < v->n_items; i++)
+        m->rhs[i] = v->count[i];
+    memcpy(m->rhs + v->n_items, m->limit, m->n_limits * sizeof *m->limit);
+    m->lp = lp_make(v->arena, v->n_items, m->n_limits, m->rhs);
+    for (uint32_t i = 0; i < v->n_items; i++) {
+        struct lp_entry e = {i, 1};
+        struct partial_pattern none = {0, 0, 0, 0};
+        double dear = 1;
+
+        for (uint32_t t = 0; t < v->n_bins; t++)
+            if (view_can(v, t, i) && (double)v->price[t] > dear)
+                dear = (double)v->price[t];
+        lp_add(m->lp, 10 * dear, 10 * dear, &e, 1);
+        VEC_PUSH(v->arena, &m->column, none);
+    }
+}
+
+uint32_t master_add(struct master *m, uint32_t bin,
+                    const struct cover_part *part, uint32_t n)
+{
+    const struct view *v = m->v;
+    struct partial_pattern x = {bin, 1, m->part.n, n};
+
+    m->entry.n = 0;
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t q = m->place[part[k].item];
+
+        VEC_PUSH(v->arena, &m->part, part[k]);
+        if (q < m->entry.n && m->entry.v[q].row == part[k].item) {
+            m->entry.v[q].value += (float)part[k].count;
+            continue;
+        }
+        m->place[part[k].item] = m->entry.n;
+        VEC_PUSH(v->arena, &m->entry,
+                 ((struct lp_entry){part[k].item, (float)part[k].count}));
+    }
+    /* More than are wanted cover no more: such a column, bought by parts, would
+     * be cheaper than any plan. */
+    for (uint32_t k = 0; k < m->entry.n; k++)
+        if (m->entry.v[k].value > (float)v->count[m->entry.v[k].row])
+            m->entry.v[k].value = (float)v->count[m->entry.v[k].row];
+    if (m->bin_row[bin] != NO_ROW)
+        VEC_PUSH(v->arena, &m->entry, ((struct lp_entry){m->bin_row[bin], 1}));
+    if (m->family_row[v->family[bin]] != NO_ROW && v->p->n_families)
+        VEC_PUSH(v->arena, &m->entry,
+                 ((struct lp_entry){m->family_row[v->family[bin]], 1}));
+    if (m->bins_row != NO_ROW)
+        VEC_PUSH(v->arena, &m->entry, ((struct lp_entry){m->bins_row, 1}));
+    if (m->cost_row != NO_ROW)
+        VEC_PUSH(v->arena, &m->entry,
+                 ((struct lp_entry){m->cost_row,
+                                    (float)((double)v->price[bin] / 1e6)}));
+    VEC_PUSH(v->arena, &m->column, x);
+    return lp_add(m->lp, (double)v->price[bin], (double)v->price[bin],
+                  m->entry.v, m->entry.n);
+}
+
+void master_add_partial(struct master *m, const struct partial *d)
+{
+    for (uint32_t k = 0; k < d->pattern.n; k++) {
+        const struct partial_pattern *x = &d->pattern.v[k];
+
+        if (x->count)
+            master_add(m, x->bin, d->part.v + x->first, x->n);
+    }
+}
+
+void master_residual(struct master *m, const struct partial *d)
+{
+    const struct view *v = m->v;
+    const struct cover_problem *p = v->p;
+
+    for (uint32_t i = 0; i < v->n_items; i++)
+        m->rhs[i] = d->left[i];
+    memcpy(m->rhs + v->n_items, m->limit, m->n_limits * sizeof *m->limit);
+    for (uint32_t t = 0; t < v->n_bins; t++)
+        if (m->bin_row[t] != NO_ROW)
+            m->rhs[m->bin_row[t]] -= d->bought[t];
+    for (uint32_t g = 0; g < p->n_families; g++)
+        if (m->family_row[g] != NO_ROW)
+            m->rhs[m->family_row[g]] -= d->family_bought[g];
+    if (m->bins_row != NO_ROW)
+        m->rhs[m->bins_row] -= (double)d->n_bought;
+    if (m->cost_row != NO_ROW)
+        m->rhs[m->cost_row] -= (double)d->cost / 1e6;
+    lp_set_rhs(m->lp, m->rhs);
+}
+
+double master_limited_price(const struct master *m, uint32_t bin)
+{
+    const struct view *v = m->v;
+    const double *y = lp_duals(m->lp);
+    double price = (double)v->price[bin];
+
+    if (m->bin_row[bin] != NO_ROW)
+        price -= y[m->bin_row[bin]];
+    if (v->p->n_families && m->family_row[v->family[bin]] != NO_ROW)
+        price -= y[m->family_row[v->family[bin]]];
+    if (m->bins_row != NO_ROW)
+        price -= y[m->bins_row];
+    if (m->cost_row != NO_ROW)
+        price -= y[m->cost_row] * (double)v->price[bin] / 1e6;
+    return price > (double)v->price[bin] ? price : (double)v->price[bin];
+}

@@ -1,0 +1,24 @@
+/*
+ * rebuy.h - the worst bins of a plan are given back and bought anew by the
+ * greedy, again and again, a tenth to a half of its cost at a time.
+ *
+ * Private to plan/cover/.
+ */
+#ifndef PLAN_COVER_REBUY_H
+#define PLAN_COVER_REBUY_H
+
+#include "greedy.h"
+
+struct rebuy {
+    struct greedy *greedy;
+    unsigned sizes;        /* for greedy_run() */
+    struct partial *best;  /* what is bettered */
+    struct partial *trial; /* scratch */
+    struct space *space;   /* scratch */
+    double *weight;        /* learns from every trial */
+};
+
+/* Until the work is used up or it is of no more use; the counted work. */
+uint64_t rebuy_run(struct rebuy *x, uint64_t most);
+
+#endif

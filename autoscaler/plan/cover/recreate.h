@@ -1,0 +1,55 @@
+/*
+ * recreate.h - items in hand are packed into new bins: a small greedy with a
+ * little noise in the worths.
+ *
+ * Private to ruin.c and recreate.c.
+ */
+#ifndef PLAN_COVER_RECREATE_H
+#define PLAN_COVER_RECREATE_H
+
+#include "partial.h"
+#include "price.h"
+
+enum { MOST_ITEMS = 96 };
+
+struct refill;
+
+struct recreate {
+    const struct view *v;
+    float *key;                   /* n_items x n_bins: worth over size */
+    double *worth, *noisy, *most; /* most: that a bin can earn */
+    uint32_t *useful;             /* bins that are seldom a waste */
+    uint32_t n_useful;
+    struct refill *refill; /* n_bins */
+    struct space space;
+    /* In hand. */
+    uint32_t item[MOST_ITEMS], n;
+    uint32_t *count;             /* per item of the view */
+    uint32_t sorted[MOST_ITEMS]; /* the items, as sorted last */
+    uint64_t all;                /* sum of count[] */
+    double worth_all;
+    int64_t *plain; /* need of each column */
+    uint64_t *device;
+    uint64_t seed, work;
+};
+
+/* worth: what each item is worth; the multipliers of price are tuned to it. */
+void recreate_make(const struct view *v, struct price *price,
+                   const double *worth, struct recreate *ret);
+
+/* An empty hand. */
+void recreate_begin(struct recreate *r);
+
+/* The parts come into the hand; false: their items would be too many. */
+bool recreate_take(struct recreate *r, const struct cover_part *part,
+                   uint32_t n);
+
+/* Buys bins for what is in hand for at most `most`; false when it cannot (and
+ * has bought some). */
+bool recreate_run(struct recreate *r, struct partial *d, int64_t most,
+                  double noise);
+
+/* In [0, 1). */
+double recreate_random(struct recreate *r);
+
+#endif

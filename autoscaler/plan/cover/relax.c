@@ -1,0 +1,259 @@
+/*
+ * relax.c - a bound from prices of resources.
+ *
+ * Give each resource a price, and an item the worth of what it needs.  Divided
+ * by the worst ratio of worth to price that a bin which may hold the item has,
+ * worths are feasible for the dual of the covering program (Farley's scaling),
+ * whatever the prices are; so the search for good ones need not be exact.  To
+ * the plain resources come, for each device column, its sums under
+ * dual-feasible functions (Fekete and Schepers, 2001): two parts of 0.6 take
+ * two devices.  Items that may lie in the same bins count as one.
+ */
+#include "relax.h"
+
+#include <string.h>
+
+enum { FUNCTIONS = 5 };
+#define SAFE 1e-9
+
+struct relax {
+    const struct view *v;
+    uint32_t n;    /* columns */
+    double *has;   /* bins x n */
+    double *total; /* classes x n: need of all its items */
+    uint32_t n_classes, words;
+    uint64_t *bins;        /* classes x words: where they may lie */
+    uint32_t *class_of;    /* per item */
+    double *ratio, *worst; /* per bin, per class: of the last prices */
+    uint64_t step, work;   /* steps of one trial, of all */
+};
+
+/* Part of a device under function k: 0 is the part itself. */
+static double part_under(uint32_t part, uint32_t k)
+{
+    uint32_t times = (k + 1) * part;
+
+    if (k == 0 || times % AMOUNT_ONE == 0)
+        return (double)part / AMOUNT_ONE;
+    return (double)(times / AMOUNT_ONE) / k;
+}
+
+static double need_of(const struct relax *x, uint32_t item, uint32_t column)
+{
+    const struct view *v = x->v;
+    const struct view_share *s;
+
+    if (column < v->n_plain)
+        return (double)view_need(v, item)[column];
+    column -= v->n_plain;
+    s = v->share + (size_t)item * v->n_dev + column / FUNCTIONS;
+    return s->whole + part_under(s->part, column % FUNCTIONS);
+}
+
+static double has_of(const struct relax *x, uint32_t bin, uint32_t column)
+{
+    const struct view *v = x->v;
+
+    if (column < v->n_plain)
+        return (double)view_has(v, bin)[column];
+    return v
+        ->devices[(size_t)bin * v->n_dev + (column - v->n_plain) / FUNCTIONS];
+}
+
+/* ---- classes */
+
+static uint64_t mixed(uint64_t z)
+{
+    z = (z + 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+/* Numbers items by a hash of their bins.  Two that clash are one class with the
+ * bins of both, which only weakens the bound. */
+static void classes_make(struct relax *x)
+{
+    const struct view *v = x->v;
+    uint64_t *hash = ARENA_ARRAY(v->arena, uint64_t, v->n_items);
+    uint32_t size = 2, *slot;
+
+    while (size < 2 * v->n_items)
+        size *= 2;
+    slot = ARENA_ARRAY(v->arena, uint32_t, size); /* an item + 1 */
+    x->class_of = ARENA_ARRAY(v->arena, uint32_t, v->n_items);
+    for (uint32_t t = 0; t < v->n_bins; t++) {
+        uint64_t own = mixed(t);
+
+        for (uint32_t i = 0; i < v->n_items; i++)
+            hash[i] += view_can(v, t, i) ? own : 0;
+    }
+    for (uint32_t i = 0; i < v->n_items; i++) {
+        uint32_t k = (uint32_t)(mixed(hash[i]) & (size - 1));
+
+        while (slot[k] && hash[slot[k] - 1] != hash[i])
+            k = (k + 1) & (size - 1);
+        if (!slot[k]) {
+            slot[k] = i + 1;
+            x->class_of[i] = x->n_classes++;
+        } else {
+            x->class_of[i] = x->class_of[slot[k] - 1];
+        }
+    }
+    x->words = (v->n_bins + 63) / 64;
+    x->bins = ARENA_ARRAY(v->arena, uint64_t, (size_t)x->n_classes * x->words);
+    for (uint32_t t = 0; t < v->n_bins; t++)
+        for (uint32_t i = 0; i < v->n_items; i++)
+            x->bins[(size_t)x->class_of[i] * x->words + t / 64] |=
+                (uint64_t)view_can(v, t, i) << (t % 64);
+    x->work += (uint64_t)v->n_items * v->n_bins;
+}
+
+static void relax_make(const struct view *v, struct relax *x)
+{
+    *x = (struct relax){.v = v, .n = v->n_plain + v->n_dev * FUNCTIONS};
+    classes_make(x);
+    x->has = ARENA_ARRAY(v->arena, double, (size_t)v->n_bins * x->n);
+    x->total = ARENA_ARRAY(v->arena, double, (size_t)x->n_classes * x->n);
+    x->ratio = ARENA_ARRAY(v->arena, double, v->n_bins);
+    x->worst = ARENA_ARRAY(v->arena, double, x->n_classes);
+    for (uint32_t t = 0; t < v->n_bins; t++)
+        for (uint32_t c = 0; c < x->n; c++)
+            x->has[(size_t)t * x->n + c] = has_of(x, t, c);
+    for (uint32_t i = 0; i < v->n_items; i++)
+        for (uint32_t c = 0; c < x->n; c++)
+            x->total[(size_t)x->class_of[i] * x->n + c] +=
+                need_of(x, i, c) * v->count[i];
+    x->step = (uint64_t)(v->n_bins + x->n_classes) * x->n;
+    for (size_t k = 0; k < (size_t)x->n_classes * x->words; k++)
+        x->step += (uint64_t)__builtin_popcountll(x->bins[k]);
+    x->work += (uint64_t)v->n_items * x->n;
+}
+
+/* ---- prices */
+
+static double worth_of(const double *row, const double *y, uint32_t n)
+{
+    double sum = 0;
+
+    for (uint32_t c = 0; c < n; c++)
+        sum += y[c] * row[c];
+    return sum;
+}
+
+/* The bound that these prices give. */
+static double value_of(struct relax *x, const double *y)
+{
+    const struct view *v = x->v;
+    double sum = 0;
+
+    for (uint32_t t = 0; t < v->n_bins; t++) {
+        double earns = worth_of(x->has + (size_t)t * x->n, y, x->n);
+
+        x->ratio[t] = earns <= 0        ? 0
+                      : v->price[t] > 0 ? earns / (double)v->price[t]
+                                        : 1e300;
+    }
+    for (uint32_t k = 0; k < x->n_classes; k++) {
+        double worst = 0;
+
+        for (uint32_t w = 0; w < x->words; w++) {
+            uint64_t bits = x->bins[(size_t)k * x->words + w];
+
+            for (; bits; bits &= bits - 1) {
+                double r = x->ratio[w * 64 + (uint32_t)__builtin_ctzll(bits)];
+
+                worst = r > worst ? r : worst;
+            }
+        }
+        x->worst[k] = worst;
+        if (worst > 0)
+            sum += worth_of(x->total + (size_t)k * x->n, y, x->n) / worst;
+    }
+    x->work += x->step;
+    return sum;
+}
+
+/* Each resource alone, then all by what each gave. */
+static double first_prices(struct relax *x, double *y, double *alone)
+{
+    double best = 0, *one = ARENA_ARRAY(x->v->arena, double, x->n);
+    double *trial = ARENA_ARRAY(x->v->arena, double, x->n);
+
+    for (uint32_t c = 0; c < x->n; c++) {
+        double most = 0, value;
+
+        one[c] = 1;
+        value = value_of(x, one);
+        one[c] = 0;
+        for (uint32_t t = 0; t < x->v->n_bins; t++)
+            most = x->ratio[t] > most ? x->ratio[t] : most;
+        alone[c] = most > 0 && most < 1e300 ? 1 / most : 0;
+        trial[c] = alone[c] * value;
+        if (value > best) {
+            best = value;
+            memset(y, 0, x->n * sizeof *y);
+            y[c] = alone[c];
+        }
+    }
+    if (best > 0 && value_of(x, trial) > best) {
+        best = value_of(x, trial);
+        memcpy(y, trial, x->n * sizeof *y);
+        for (uint32_t c = 0; c < x->n; c++)
+            y[c] /= best;
+    }
+    return best;
+}
+
+/* One price after the other, up and down by ever smaller steps. */
+static void search_prices(struct relax *x, double *y, uint64_t until)
+{
+    static const double steps[] = {8,    4,    2,    2,    1.5,  1.25,
+                                   1.25, 1.12, 1.06, 1.03, 1.03, 1.015};
+    double *alone = ARENA_ARRAY(x->v->arena, double, x->n);
+    double best = first_prices(x, y, alone);
+
+    for (size_t s = 0; s < sizeof steps / sizeof *steps; s++)
+        for (uint32_t c = 0; c < x->n && x->work < until; c++) {
+            const double was = y[c];
+            const double tries[2] = {was > 0 ? was * steps[s]
+                                             : alone[c] * (steps[s] - 1) / 8,
+                                     was / steps[s]};
+
+            for (int k = 0; k < 2; k++) {
+                const double kept = y[c];
+                double value;
+
+                y[c] = tries[k];
+                value = value_of(x, y);
+                if (value > best)
+                    best = value;
+                else
+                    y[c] = kept;
+            }
+        }
+}
+
+int64_t relax_bound(const struct view *v, uint64_t missing, uint64_t steps,
+                    uint64_t *work)
+{
+    struct relax x;
+    double bound, dearest = 0, *y;
+
+    if (!v->n_items || !v->n_bins)
+        return 0;
+    relax_make(v, &x);
+    y = ARENA_ARRAY(v->arena, double, x.n);
+    search_prices(&x, y, steps);
+    bound = value_of(&x, y) * (1 - SAFE);
+    for (uint32_t i = 0; missing && i < v->n_items; i++) {
+        double worst = x.worst[x.class_of[i]], worth = 0;
+
+        for (uint32_t c = 0; c < x.n; c++)
+            worth += y[c] * need_of(&x, i, c);
+        if (worst > 0 && worth / worst > dearest)
+            dearest = worth / worst;
+    }
+    bound -= (double)missing * dearest * (1 + SAFE);
+    *work += x.work;
+    return bound > 0 ? (int64_t)bound : 0;
+}

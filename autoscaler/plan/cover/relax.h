@@ -1,0 +1,17 @@
+/*
+ * relax.h - a lower bound at once: what the resources alone must cost.
+ *
+ * Private to plan/cover/.
+ */
+#ifndef PLAN_COVER_RELAX_H
+#define PLAN_COVER_RELAX_H
+
+#include "view.h"
+
+/* A valid bound on the cost (micros an hour, >= 0) of any plan that leaves at
+ * most `missing` items of the view out.  Better with more counted steps; adds
+ * what it took to *work. */
+int64_t relax_bound(const struct view *v, uint64_t missing, uint64_t steps,
+                    uint64_t *work);
+
+#endif

@@ -1,0 +1,23 @@
+/*
+ * ruin.h - ruin and recreate: a few bins are emptied and their items
+ * packed again in another way, over and over; what is not dearer stays.
+ *
+ * Private to plan/cover/.
+ */
+#ifndef PLAN_COVER_RUIN_H
+#define PLAN_COVER_RUIN_H
+
+#include "partial.h"
+#include "price.h"
+
+struct ruin;
+
+/* worth: what each item is worth (duals, or weights); the multipliers of price
+ * are tuned to it. */
+struct ruin *ruin_make(const struct view *v, struct price *price,
+                       const double *worth);
+
+/* Improves d until the work is used up; the counted work. */
+uint64_t ruin_run(struct ruin *r, struct partial *d, uint64_t work);
+
+#endif

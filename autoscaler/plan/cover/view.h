@@ -1,0 +1,79 @@
+/*
+ * view.h - a cover_problem laid out for speed: columns in use only,
+ * plain amounts apart from devices, bins that another bin beats left out, a
+ * bit per (bin, item) that says whether the item fits an empty bin.
+ *
+ * Private to plan/cover/.  Immutable once made; lives in the arena.  Items and
+ * bins have numbers of their own here: item_of[] and bin_of[] lead back.
+ */
+#ifndef PLAN_COVER_VIEW_H
+#define PLAN_COVER_VIEW_H
+
+#include "../../model/amount.h"
+#include "cover.h"
+
+/* An item's need in one device column: whole devices, or a part of one. */
+struct view_share {
+    uint32_t whole; /* devices for itself */
+    uint32_t part;  /* 1..9999 of one device, 0: none */
+};
+
+struct view {
+    const struct cover_problem *p;
+    struct arena *arena;
+
+    uint32_t n_plain, n_dev; /* columns in use */
+
+    uint32_t n_items;        /* wanted, and fitting some bin */
+    const uint32_t *item_of; /* into p->items */
+    const uint32_t *count;
+    const int64_t *need;            /* n_items x n_plain */
+    const struct view_share *share; /* n_items x n_dev */
+    const bool *needs_accel;        /* fits no bin without accelerators */
+
+    uint32_t n_bins;
+    const uint32_t *bin_of;  /* into p->bins */
+    const int64_t *has;      /* n_bins x n_plain */
+    const uint32_t *devices; /* n_bins x n_dev */
+    const int64_t *price;
+    const uint32_t *max; /* 0..UNLIMITED, never above its family's */
+    const uint32_t *family;
+    const bool *seeded; /* conserve: must hold a needs_accel item */
+
+    uint32_t words;      /* of a row of can[] */
+    const uint64_t *can; /* n_bins x words: fits alone */
+    uint64_t total;      /* sum of count[] */
+    uint64_t no_home;    /* items that fit no bin at all */
+};
+
+void view_make(const struct cover_problem *p, struct arena *arena,
+               struct view *ret);
+
+static inline bool view_can(const struct view *v, uint32_t bin, uint32_t item)
+{
+    return v->can[(size_t)bin * v->words + item / 64] >> (item % 64) & 1;
+}
+
+/* Needs a at least what b needs, of every column? */
+bool view_covers(const struct view *v, uint32_t a, uint32_t b);
+
+static inline const int64_t *view_need(const struct view *v, uint32_t item)
+{
+    return v->need + (size_t)item * v->n_plain;
+}
+
+static inline const int64_t *view_has(const struct view *v, uint32_t bin)
+{
+    return v->has + (size_t)bin * v->n_plain;
+}
+
+/* Size of an item as a part of a bin in device column d, 1/10,000 devices. */
+static inline int64_t view_device_amount(const struct view *v, uint32_t item,
+                                         uint32_t d)
+{
+    const struct view_share *s = v->share + (size_t)item * v->n_dev + d;
+
+    return (int64_t)s->whole * AMOUNT_ONE + s->part;
+}
+
+#endif

@@ -1,0 +1,110 @@
+/*
+ * lp.c - the program itself: its columns, its right-hand sides, its answers.
+ */
+#include "simplex.h"
+
+#include <string.h>
+
+#define LEAST_SCALE 1e-9 /* it is divided by */
+
+struct lp *lp_make(struct arena *arena, uint32_t n_cover, uint32_t n_limit,
+                   const double *rhs)
+{
+    struct lp *lp = ARENA_NEW(arena, struct lp);
+    uint32_t m = n_cover + n_limit;
+
+    lp->arena = arena;
+    lp->m = m;
+    lp->n_cover = n_cover;
+    lp->rhs = arena_copy(arena, rhs, m * sizeof *rhs);
+    lp->inv = ARENA_ARRAY(arena, double, (size_t)m *m);
+    lp->basis = ARENA_ARRAY(arena, uint32_t, m);
+    lp->slack_of = ARENA_ARRAY(arena, uint32_t, m);
+    lp->slack_basic = ARENA_ARRAY(arena, bool, m);
+    lp->slack_cost = ARENA_ARRAY(arena, double, m);
+    lp->x = ARENA_ARRAY(arena, double, m);
+    lp->y = ARENA_ARRAY(arena, double, m);
+    lp->alpha = ARENA_ARRAY(arena, double, m);
+    lp->rho = ARENA_ARRAY(arena, double, m);
+    lp->was = ARENA_ARRAY(arena, uint32_t, m);
+    lp->taken = ARENA_ARRAY(arena, bool, m);
+    lp->nz = ARENA_ARRAY(arena, uint32_t, m);
+    return lp;
+}
+
+uint32_t lp_add(struct lp *lp, double cost, double scale,
+                const struct lp_entry *entry, uint32_t n)
+{
+    struct column c = {.cost = cost,
+                       .scale = scale > LEAST_SCALE ? scale : LEAST_SCALE,
+                       .first = lp->entry.n,
+                       .n = n};
+
+    for (uint32_t k = 0; k < n; k++)
+        VEC_PUSH(lp->arena, &lp->entry, entry[k]);
+    VEC_PUSH(lp->arena, &lp->col, c);
+    return lp->col.n - 1;
+}
+
+uint32_t lp_columns(const struct lp *lp)
+{
+    return lp->col.n;
+}
+
+void lp_set_rhs(struct lp *lp, const double *rhs)
+{
+    memcpy(lp->rhs, rhs, lp->m * sizeof *rhs);
+    if (lp->started)
+        basis_recompute(lp);
+}
+
+void lp_restart(struct lp *lp)
+{
+    for (uint32_t j = 0; j < lp->col.n; j++)
+        lp->col.v[j].basic = false;
+    memset(lp->slack_basic, 0, lp->m * sizeof *lp->slack_basic);
+    memset(lp->inv, 0, (size_t)lp->m * lp->m * sizeof *lp->inv);
+    lp->pivots = 0;
+    lp->started = false;
+}
+
+double lp_reduced_cost(const struct lp *lp, uint32_t column)
+{
+    const struct column *c = &lp->col.v[column];
+    const struct lp_entry *e = lp->entry.v + c->first;
+    double d = c->cost;
+
+    for (uint32_t k = 0; k < c->n; k++)
+        d -= lp->y[e[k].row] * (double)e[k].value;
+    return d;
+}
+
+double lp_value(const struct lp *lp)
+{
+    double z = 0;
+
+    for (uint32_t k = 0; k < lp->m; k++)
+        z += basic_cost(lp, k) * lp->x[k];
+    return z;
+}
+
+const double *lp_duals(const struct lp *lp)
+{
+    return lp->y;
+}
+
+uint32_t lp_rows(const struct lp *lp)
+{
+    return lp->m;
+}
+
+uint32_t lp_basic(const struct lp *lp, uint32_t k, double *ret_x)
+{
+    *ret_x = lp->x[k];
+    return lp->basis[k];
+}
+
+uint64_t lp_work(const struct lp *lp)
+{
+    return lp->work;
+}
