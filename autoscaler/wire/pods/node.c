@@ -210,7 +210,7 @@ static uint64_t hash_of(const json_t *o, bool ready)
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         char *text = parts[i] ? json_dumps(parts[i], JSON_COMPACT |
                                                      JSON_SORT_KEYS) : NULL;
-        h = pods_hash(h * 31 + 1, text ? text : "");
+        h = hash_text(h, text ? text : "");
         free(text);
     }
     return h;

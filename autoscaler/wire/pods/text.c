@@ -47,14 +47,6 @@ const char *pods_word(struct arena *a, const char *s)
     return copy;
 }
 
-uint64_t pods_hash(uint64_t h, const char *s)
-{
-    h ^= UINT64_C(14695981039346656037);
-    for (; *s; s++)
-        h = (h ^ (unsigned char)*s) * UINT64_C(1099511628211);
-    return h ^ h >> 29;
-}
-
 /* ---- quantities */
 
 /* What a suffix multiplies by, as num/den; false: there is no such one. */
