@@ -51,9 +51,9 @@ static void ids_make(const struct acting *d, const char *provider,
     char first[48];
 
     do {
-        const char *again = traffic_request_id(d->a->providers->traffic,
-                                               provider, type,
-                                               d->now->str[o->zone], o->spot);
+        const char *again = traffic_request_id(
+            d->a->providers->traffic,
+            (struct offer_key){provider, type, d->now->str[o->zone], o->spot});
 
         random_id(request, n);
         if (again && strlen(again) < n && strlen(again) > 6)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "../../base/hash.h"
-#include "../../wire/text.h"
+#include "../../base/text.h"
 #include "inside.h"
 
 enum { REPORT_MS = 5000 };     /* refreshed at least so often */
@@ -105,7 +105,7 @@ static void failed_write(const struct ledger *l, struct arena *a,
         const struct failure_note *f = &l->failures[i];
         char *why = arena_printf(a, "%s: %s", status_name(f->why), f->text);
 
-        text_utf8(why, strlen(why));  /* cut within a letter: no protobuf */
+        text_clean(why, strlen(why));  /* cut within a letter: no protobuf */
         VEC_PUSH(a, &v,
                  ((struct source_failed){arena_strdup(a, f->type), "", why,
                                          f->at_ms / 1000, f->at_ms / 1000, 1}));
