@@ -10,7 +10,7 @@
 
 #include "../base/alloc.h"
 #include "../base/clock.h"
-#include "../model/codec.h"
+#include "../codec/codec.h"
 
 enum { TIMEOUT_MS = 60000 };
 

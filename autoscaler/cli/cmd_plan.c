@@ -12,7 +12,7 @@
 
 #include "../base/alloc.h"
 #include "../config/config.h"
-#include "../model/codec.h"
+#include "../codec/codec.h"
 #include "../plan/planner.h"
 #include "cli.h"
 #include "whatif.h"

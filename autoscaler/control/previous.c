@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../model/codec.h"
+#include "../codec/codec.h"
 #include "state.h"
 
 struct snap_placements previous_placed(const struct problem *s, const struct plan *p,

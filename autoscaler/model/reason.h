@@ -16,7 +16,7 @@
     X(MAX_TYPE, "max_of_type", "the node type is at its max")                 \
     X(MAX_NODES, "max_nodes", "the cluster is at limits.max_nodes")           \
     X(BUDGET, "over_budget", "limits.max_cost_per_hour would be exceeded")    \
-    X(BACKOFF, "set_aside", "the offer is set aside after a failure")       \
+    X(BACKOFF, "backoff", "the offer is in back-off after a failure")         \
     X(PROVIDER_DOWN, "provider_down", "the provider is not ready")            \
     X(TYPE_DISABLED, "type_disabled", "the node type was refused as invalid") \
     X(CONSERVE, "conserve_accelerators", "accelerator nodes are not bought for work without one") \
@@ -46,7 +46,7 @@
     X(END_FAILED, "failed", "it failed or never joined")                      \
     X(END_CONSOLIDATE, "consolidated", "its work fits cheaper elsewhere")     \
     X(END_BUDGET, "over_budget_end", "limits.max_cost_per_hour is exceeded")  \
-    X(END_HOST_GROUP, "unit_incomplete", "a machine of its unit is lost")           \
+    X(END_HOST_GROUP, "host_group_incomplete", "another machine of its host group is lost") \
     /* why a node is kept */                                                  \
     X(KEEP_HEAD, "head", "the head is never ended")                           \
     X(KEEP_BUSY, "busy", "it has work")                                       \
@@ -59,9 +59,9 @@
     X(KEEP_REFUSED, "drain_refused", "the head refused to drain it")          \
     X(KEEP_DRAINING, "draining", "it is draining")                            \
     X(KEEP_STOPPING, "stopping", "it is being ended")                         \
-    X(KEEP_UNMANAGED, "foreign", "it is not ours to end")                       \
+    X(KEEP_UNMANAGED, "unmanaged", "Davit does not manage it")                \
     X(KEEP_PROTECTED, "protected", "a user protected it")                     \
-    X(KEEP_HOST_GROUP, "needed_by_unit", "another machine of its unit is not to go yet")
+    X(KEEP_HOST_GROUP, "needed_by_host_group", "another machine of its host group has to stay")
 
 #define REASON_ENUM_(name, code, text) REASON_##name,
 enum reason { REASON_MAP(REASON_ENUM_) REASON_COUNT };

@@ -93,7 +93,7 @@ class Queues(Gcs):
 
 def test_tasks_of_thousands_of_queues_cost_little_memory(tmp_path):
     with Queues() as gcs, Daemon(tmp_path, CONFIG % gcs.address) as d:
-        d.until(lambda: d.events("head.up"), 15)
+        d.until(lambda: d.events("source.up"), 15)
         d.until(lambda: gcs.reads > 8, 20)  # so many ticks have planned for them
         kib = int(next(x for x in open(f"/proc/{d.p.pid}/status") if x.startswith("VmHWM")).split()[1])
         assert kib < 80 * 1024, f"{kib} KiB"

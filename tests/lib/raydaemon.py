@@ -83,7 +83,7 @@ class RayDaemon(Daemon):
         """Our nodes as the daemon has them: {type: how many}; in these states."""
         found = {}
         for n in self.nodes():
-            if not n["head"] and not n["foreign"] and (not states or n["state"] in states):
+            if not n["head"] and not n["unmanaged"] and (not states or n["state"] in states):
                 found[n["type"]] = found.get(n["type"], 0) + 1
         return found
 

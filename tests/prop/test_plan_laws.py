@@ -210,8 +210,8 @@ def proposed_nodes_are_bought(s, rng):
     plain = plan_of(s)
     s = dict(s, proposed=[
         {"type": l["type"], "zone": l["zone"], "spot": l["spot"],
-         "count": l["count"], "holds": worlds.holds_of(l)}
-        for l in longer["launches"] if l["holds"]])
+         "count": l["count"], "previous": worlds.holds_of(l)}
+        for l in longer["launches"] if l["placements"]])
     taken = plan_of(s)
     bad = check_plan.check(s, taken)
     assert not bad, "; ".join(bad[:5])
@@ -224,7 +224,7 @@ def proposed_nodes_are_bought(s, rng):
     assert not bad, f"less: {'; '.join(bad[:5])}"
     units = {t["name"] for t in less["node_types"] if t.get("hosts", 1) > 1}
     idle = [l for l in taken["launches"]
-            if not l["holds"] and l["type"] not in units and l["why"] not in ("min_of_type",
+            if not l["placements"] and l["type"] not in units and l["why"] not in ("min_of_type",
                                                    "consolidation")]
     assert not idle, f"for nobody: {idle}"
 
@@ -250,7 +250,7 @@ def another_offer(s, rng):
         for key in ("min", "max", "hosts"):
             t.pop(key, None)
         for o in t.get("offers", []):
-            for key in ("room", "set_aside_until_ms", "set_aside_for"):
+            for key in ("room", "backoff_until_ms", "backoff_for"):
                 o.pop(key, None)
     before = plan_of(s)
     new = json.loads(json.dumps(rng.choice(s["node_types"])))

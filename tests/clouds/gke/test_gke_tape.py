@@ -24,7 +24,7 @@ def story(d):
     d.until(lambda: d.ready("t4") == 2)
     assert {n["zone"] for n in d.nodes("t4")} == {B}
     seen = sorted((n["type"], n["zone"], n["cloud_id"]) for n in d.nodes())
-    aside = {(x["type"], x["zone"], x["status"]) for x in d.status()["set_aside"]}
+    aside = {(x["type"], x["zone"], x["status"]) for x in d.status()["backoffs"]}
     d.post({"owner": "resnet", "bundles": []})
     d.until(lambda: not d.nodes("t4"))
     return seen, aside
