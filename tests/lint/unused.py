@@ -39,7 +39,7 @@ GOING = set("""
     ha_identity pairs_copy unplaced_reason
     limits_offer units_size problem_mismatch problem_queue_has problem_tolerates
     kit_base64url error_class errors_known error_status writer_name text_copy
-    hash_init hash_each hash_add_index hash_next_index hash_bytes
+    hash_each
 """.split())
 
 
