@@ -24,14 +24,12 @@ FOR_TESTS = {
     "clock_install": "simulations play the clock",
     "davit_keys_walk": "docs/config.md is held against the key tables",
     "grpc_code_name": "answers are compared by name",
-    "grpc_percent_decode": "bad escapes, one by one",
     "kube_selector_takes": "selectors, one by one",
     "plugin_builtin": "simulations build a plug-in in",
     "provider_running_here": "what a log line says of a worker, seen on that worker",
     "provider_set_tap": "the contract suite looks at each launch and at what came of it",
     "random_install": "simulations play random ids",
     "ray_view_parse": "recorded views, the fuzzer's too, without a head",
-    "secret_name": "names of secrets, one by one",
     "view_obstacle_text": "each obstacle's sentence",
 }
 # Being rebuilt or about to be used: whoever finds one settled takes it out.
