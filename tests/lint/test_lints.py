@@ -36,7 +36,7 @@ class Tree:
             command = [sys.executable, ROOT / "tests/lint" / name, self.root]
         else:
             command = ["bash", ROOT / "tests/lint" / name, *(self.root / f for f in files)]
-        p = subprocess.run(command, capture_output=True, text=True)
+        p = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "NULL_STYLE": "1"})
         return p.returncode, p.stdout + p.stderr
 
 
@@ -108,6 +108,7 @@ def test_a_violation_is_found(tree, lint, plant, says):
     ("banned.sh", "int f(char *s) { strcpy(s, s); }", "strcpy"),
     ("banned.sh", "/* TODO: later */", "TODO"),
     ("banned.sh", "typedef struct { int x; } y;", "typedef struct"),
+    ("banned.sh", "bool f(char *s) { return s != NULL; }", "!= NULL"),
     ("banned.sh", "\n" * 600, "601 lines"),
     ("format.sh", "int  f(void) {return 3;}", "clang-format"),
 ])
