@@ -94,9 +94,9 @@ static enum status file_create(const char *path, struct err *err)
     close(fd);
     dir = mem_strdup(path);
     slash = strrchr(dir, '/');
-    if (slash != NULL)
+    if (slash)
         slash[slash == dir ? 1 : 0] = '\0';
-    fd = open(slash != NULL ? dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    fd = open(slash ? dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     free(dir);
     if (fd >= 0) {
         fsync(fd); /* some file systems refuse; SQLite itself goes on too */
