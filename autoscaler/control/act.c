@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/alloc.h"
 #include "../base/clock.h"
 #include "../base/log.h"
 #include "../base/random.h"
@@ -17,60 +18,6 @@
 
 enum { CALL_TIMEOUT_MS = 120000, TERMINATE_BATCH = 500,
        HOLDS_COPIED = 2048 };  /* a ConfigMap has room for 1 MiB of machines */
-
-/* ---- the wish rule: tasks and gangs must be wanted by two views in a row,
- * since one view may count a task both as running and as pending (ray issue
- * 36926).  Requests and minimums are exact and need no second look. */
-
-static struct wish *wish_find(struct control *c, const char *type)
-{
-    for (uint32_t i = 0; i < c->n_wishes; i++)
-        if (strcmp(c->wishes[i].type, type) == 0)
-            return &c->wishes[i];
-    return NULL;
-}
-
-/* How many of the n that are wanted of this type now were wanted by an earlier
- * view too. */
-static uint32_t wish_grant(struct control *c, const char *type, uint32_t n)
-{
-    const struct source *ray = source_of_kind(c, &ray_ops);
-    struct wish *w = wish_find(c, type);
-    uint32_t granted = 0;
-
-    if (!w) {
-        c->wishes = realloc(c->wishes, (c->n_wishes + 1) * sizeof *w);
-        if (!c->wishes)
-            abort();
-        w = &c->wishes[c->n_wishes++];
-        *w = (struct wish){.view = ray->views};
-        snprintf(w->type, sizeof w->type, "%s", type);
-    } else if (ray->views > w->view) {
-        granted = n < w->count ? n : w->count;
-        w->view = ray->views;
-    }
-    w->count = n - granted;
-    w->tick = c->tick;
-    if (w->count)
-        sources_hurry(c);
-    return granted;
-}
-
-static void wishes_forget(struct control *c)
-{
-    uint32_t kept = 0;
-
-    for (uint32_t i = 0; i < c->n_wishes; i++)
-        if (c->wishes[i].tick == c->tick && c->wishes[i].count)
-            c->wishes[kept++] = c->wishes[i];
-    c->n_wishes = kept;
-}
-
-static bool needs_second_look(const struct control *c, enum reason why)
-{
-    return source_of_kind(c, &ray_ops) &&
-           (why == REASON_FOR_TASK || why == REASON_FOR_GANG);
-}
 
 /* ---- launches */
 
@@ -103,15 +50,13 @@ static void ids_make(const struct control *c, const char *provider,
     } while (fleet_by_id(&c->fleet, first));
 }
 
-/* The launches of one offer, one machine after the other: first those that
- * need no second look. */
+/* The launches of one offer, one machine after the other. */
 struct dealer {
     struct control *c;
     const struct problem *now;
     const struct plan *plan;
     bool waits;               /* those that are not final are left out */
     uint32_t offer, at, given;
-    bool looked;
 };
 
 static uint32_t launch_count(const struct dealer *d, uint32_t i)
@@ -123,22 +68,15 @@ static uint32_t launch_count(const struct dealer *d, uint32_t i)
 
 static const struct plan_launch *launch_next(struct dealer *d)
 {
-    for (;; d->at++, d->given = 0) {
-        const struct plan_launch *l;
+    for (; d->at < d->plan->n_launches; d->at++, d->given = 0) {
+        const struct plan_launch *l = &d->plan->launches[d->at];
 
-        if (d->at == d->plan->n_launches && !d->looked) {
-            d->looked = true;
-            d->at = 0;
-        }
-        if (d->at == d->plan->n_launches)
-            return NULL;
-        l = &d->plan->launches[d->at];
-        if (l->offer == d->offer && d->given < launch_count(d, d->at) &&
-            needs_second_look(d->c, l->why) == d->looked) {
+        if (l->offer == d->offer && d->given < launch_count(d, d->at)) {
             d->given++;
             return l;
         }
     }
+    return NULL;
 }
 
 static void intend(struct dealer *d, uint32_t count, enum reason why,
@@ -193,54 +131,33 @@ static void intend(struct dealer *d, uint32_t count, enum reason why,
 static void act_launches(struct control *c, const struct problem *now,
                          const struct plan *plan, bool waits)
 {
-    struct { uint32_t sure, looked; enum reason why; uint32_t demand; } *sum;
+    struct { uint32_t n; enum reason why; uint32_t demand; } *sum;
     struct dealer d = {.c = c, .now = now, .plan = plan, .waits = waits};
-    uint32_t *granted;  /* per type: wishes are of types, not of zones */
 
-    sum = calloc(now->n_offers + 1, sizeof *sum);
-    granted = calloc(now->n_types + 1, sizeof *granted);
-    if (!sum || !granted)
-        abort();
+    sum = MEM_ARRAY(__typeof__(*sum), now->n_offers);
     for (uint32_t i = 0; i < plan->n_launches; i++) {
         const struct plan_launch *l = &plan->launches[i];
         uint32_t n = launch_count(&d, i);
 
-        if (sum[l->offer].why == REASON_NONE && n) {
+        if (sum[l->offer].n == 0 && n) {
             sum[l->offer].why = l->why;
             sum[l->offer].demand = l->demand;
         }
-        if (needs_second_look(c, l->why)) {
-            sum[l->offer].looked += n;
-            granted[now->offers[l->offer].type] += n;
-        } else {
-            sum[l->offer].sure += n;
-        }
+        sum[l->offer].n += n;
     }
-    for (uint32_t t = 0; t < now->n_types; t++)
-        if (granted[t])
-            granted[t] = wish_grant(c, now->str[now->types[t].name],
-                                    granted[t]);
     for (uint32_t o = 0; o < now->n_offers; o++) {
-        uint32_t *left = &granted[now->offers[o].type];
-        uint32_t looked = sum[o].looked < *left ? sum[o].looked : *left;
-        uint32_t n = sum[o].sure + looked;
         const char *whom = "the minimum";
 
-        n -= n % now->types[now->offers[o].type].hosts;   /* whole units only */
-        *left -= looked;
-        if (!n)
+        if (sum[o].n == 0)
             continue;
         if (sum[o].demand != NONE)
             whom = now->str[now->demands[sum[o].demand].owner];
         d.offer = o;
         d.at = d.given = 0;
-        d.looked = false;
-        intend(&d, n, sum[o].why, whom);
+        intend(&d, sum[o].n, sum[o].why, whom);
         if (!waits)
             think_launched(c);
     }
-    wishes_forget(c);
-    free(granted);
     free(sum);
 }
 
@@ -296,38 +213,9 @@ static void end_machine(struct control *c, struct machine *m, enum reason why)
     atomic_fetch_add(&c->metrics.ends, 1);
 }
 
-/* The hosts of a unit (a TPU slice) end together, or none of them does. */
-static bool unit_goes(const struct control *c, const struct machine *m)
-{
-    for (uint32_t i = 0; *m->host_group && i < c->fleet.n; i++) {
-        const struct machine *o = c->fleet.v[i];
-
-        if (!o->doomed && o->state < STATE_DRAINING &&
-            strcmp(o->host_group, m->host_group) == 0 &&
-            strcmp(o->provider, m->provider) == 0)
-            return false;
-    }
-    return true;
-}
-
-static void doomed_mark(struct control *c, const struct problem *now,
-                        const struct plan *plan)
-{
-    for (uint32_t i = 0; i < c->fleet.n; i++)
-        c->fleet.v[i]->doomed = false;
-    for (uint32_t i = 0; i < now->n_nodes; i++) {
-        struct machine *m = fleet_by_id(&c->fleet,
-                                        now->str[now->nodes[i].id]);
-
-        if (m)
-            m->doomed = plan->nodes[i].action == NODE_END;
-    }
-}
-
 static void act_nodes(struct control *c, const struct problem *now,
                       const struct plan *plan)
 {
-    doomed_mark(c, now, plan);
     for (uint32_t i = 0; i < now->n_nodes; i++) {
         const struct plan_node *p = &plan->nodes[i];
         struct machine *m = fleet_by_id(&c->fleet,
@@ -337,9 +225,7 @@ static void act_nodes(struct control *c, const struct problem *now,
             continue;  /* the head, or a node that is not ours */
         if (p->until_ms)
             control_wake_at(c, clock_mono_ms() + p->until_ms - c->now_ms + 1);
-        if (p->action == NODE_END && !unit_goes(c, m)) {
-            continue;
-        } else if (p->action == NODE_END) {
+        if (p->action == NODE_END) {
             end_machine(c, m, p->why);
         } else if (p->action == NODE_UNDRAIN) {
             if (m->state == STATE_DRAINING && !m->drain_accepted) {

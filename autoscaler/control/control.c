@@ -100,7 +100,7 @@ static void polls(struct control *c)
 }
 
 /* What there is to fold; false when it is no news and nothing is due: the last
- * plan stands.  (A wish waits for the next view, whatever that says.) */
+ * plan stands.  (Unconfirmed demand waits for the next view, whatever that says.) */
 static bool look(struct control *c)
 {
     uint64_t version = c->fleet.version;
@@ -109,7 +109,7 @@ static bool look(struct control *c)
     c->due_ms = clock_mono_ms() + LONGEST_REST_MS;
     reload_if_wanted(c);
     observe_fold(c);                    /* answers become facts; never acts */
-    if (!c->changed && c->fleet.version == version && c->n_wishes == 0 &&
+    if (!c->changed && c->fleet.version == version && !c->unconfirmed &&
         clock_mono_ms() < c->plan_due_ms) {
         control_wake_at(c, c->plan_due_ms);
         polls(c);
@@ -352,7 +352,6 @@ void control_free(struct control *c)
     status_unref(c->memory);
     traffic_free(c->traffic);
     free(c->told);
-    free(c->wishes);
     record_close(c->record);
     status_board_done(&c->board);
     event_ring_done(&c->events);

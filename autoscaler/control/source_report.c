@@ -67,7 +67,8 @@ static uint32_t infeasible_words(const struct status_page *page,
             alt->selector = selector_words(s, shape->selector, a);
             VEC_PUSH(a, &bundles,
                      ((struct snap_bundle){
-                         alt, 1, page->plan->bundles[b].infeasible}));
+                         .alts = alt, .n_alts = 1,
+                         .count = page->plan->bundles[b].infeasible}));
         }
         if (bundles.n)
             VEC_PUSH(a, &v,

@@ -230,6 +230,7 @@ void sources_close(struct control *c)
 
         source_free(h->ops, h->reader, h->writers);
         source_view_unref(h->view);
+        source_view_unref(h->before);
         free(h->gone);
     }
     c->n_sources = 0;
@@ -350,6 +351,14 @@ static void view_taken(struct control *c, struct source *h, struct source_job *j
     source_joins(c, h, restarted);
 }
 
+/* A view that nobody else holds may be changed by its reader, so it is held for
+ * those only who need it. */
+static void before_take(struct source *h)
+{
+    source_view_unref(h->before);
+    h->before = h->view ? source_view_ref(h->view) : NULL;
+}
+
 static void read_folded(struct control *c, struct source_job *j)
 {
     struct source *h = j->head;
@@ -361,13 +370,14 @@ static void read_folded(struct control *c, struct source_job *j)
         c->changed = true;
         return;
     }
+    if (h->ops->two_looks)
+        before_take(h);
     if (j->view)
         view_taken(c, h, j);
     c->changed = c->changed || h->failures > 0;
     h->failures = 0;
     h->problem[0] = '\0';
     h->read_ms = c->now_ms;
-    h->views++;
     h->read_due_ms = clock_mono_ms() + rest_of(c, h);
     atomic_fetch_add(&c->metrics.source_reads, 1);
 }

@@ -62,6 +62,7 @@ struct source {
     bool told_v1;             /* that the head runs the older autoscaler */
     int64_t read_due_ms;      /* mono */
     struct source_view *view; /* the last good one, or NULL; a reference */
+    struct source_view *before;  /* the one before it, likewise: two_looks */
     struct source_name *names;  /* its nodes by name, in the view's arena: see
                                * source_nodes.c */
     uint32_t n_names;
@@ -71,7 +72,6 @@ struct source {
     char problem[448];
     int64_t reported_ms;      /* mono */
     uint64_t reported_hash;
-    uint64_t views;           /* good reads so far */
     struct source_gone *gone;   /* heap */
     uint32_t n_gone, cap_gone;
 };
@@ -85,9 +85,6 @@ struct source_gone {
 
 /* A call that has left and is not back: see calls.c. */
 struct flight { struct call *call; int64_t deadline_ms; bool overdue; };
-
-/* Machines of a type that tasks and gangs of the head want: see act.c. */
-struct wish { char type[64]; uint32_t count; uint64_t view, tick; };
 
 /* A longer look at what is to be bought: see think.c. */
 struct thinking {
@@ -151,8 +148,7 @@ struct control {
     uint32_t n_sources;
     struct kube_events *kube_events;  /* NULL: none are written */
     char ray_space[256];      /* the RayCluster's namespace */
-    struct wish *wishes;
-    uint32_t n_wishes;
+    bool unconfirmed;         /* some demand needs a second view: take.c */
     struct status_page *memory;  /* the last plan on a fresh view: see holds.c */
     struct thinking think;
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../base/clock.h"
+#include "../model/confirm.h"
 #include "../wire/pods/pods.h"
 #include "take.h"
 
@@ -96,7 +97,7 @@ static struct snap_bundle bundle_copy(struct arena *a,
             .selector = terms_copy(a, b->alts[k].selector),
             .tolerations = tolerations_copy(a, b->alts[k].tolerations),
             .after_ms = b->alts[k].after_ms};
-    return (struct snap_bundle){alts, b->n_alts, b->count};
+    return (struct snap_bundle){alts, b->n_alts, b->count, b->unconfirmed};
 }
 
 static struct snap_demand demand_copy(struct arena *a,
@@ -305,18 +306,25 @@ static void source_demands_take(struct control *c, struct arena *a,
                               const struct source *h, struct demand_vec *to,
                               uint64_t *bundles)
 {
-    const struct source_view *view = h->view;
-    bool fresh = source_is_fresh(c, h);
+    const struct source_view *view = h->view, *before = h->before;
+    const struct snap_demand *v = view ? view->demands : NULL;
+    bool fresh = source_is_fresh(c, h), any;
 
+    if (fresh && h->ops->two_looks) {
+        v = confirm_demands(before ? before->demands : NULL,
+                            before ? before->n_demands : 0, v, view->n_demands,
+                            a, &any);
+        c->unconfirmed = c->unconfirmed || any;
+    }
     for (uint32_t i = 0; view && i < view->n_demands; i++) {
-        for (uint32_t b = 0; b < view->demands[i].n_bundles; b++)
-            *bundles += view->demands[i].bundles[b].count;
+        for (uint32_t b = 0; b < v[i].n_bundles; b++)
+            *bundles += v[i].bundles[b].count;
         if (*bundles >= BUNDLES_OF_SOURCE)
             break;  /* the rest is planned for when this is served */
         /* Old news of pending work buys nothing; a request stays in force. */
-        if (!fresh && view->demands[i].source != SOURCE_REQUEST)
+        if (!fresh && v[i].source != SOURCE_REQUEST)
             continue;
-        source_demand_take(a, &view->demands[i], to);
+        source_demand_take(a, &v[i], to);
     }
 }
 
@@ -331,8 +339,11 @@ static void demands_take(struct control *c, struct arena *a, struct snapshot *f)
             struct snap_demand d = demand_copy(a, &c->requests[i]->demand);
             VEC_PUSH(a, &v.all, d);
         }
+    c->unconfirmed = false;
     for (uint32_t h = 0; h < c->n_sources; h++)
         source_demands_take(c, a, &c->sources[h], &v, &bundles);
+    if (c->unconfirmed)
+        sources_hurry(c);
     if (config_spare(c->config, &spare)) {
         spare = demand_copy(a, &spare);
         VEC_PUSH(a, &v.all, spare);

@@ -147,6 +147,8 @@ struct source_ops {
     bool waits;                   /* read() returns when something changed, or
                                    * at its deadline: it follows upon itself */
     bool by_address;              /* its nodes are found by address as well */
+    bool two_looks;               /* one view may count work both as running and
+                                   * as pending: it takes two to be sure */
     uint32_t writers;             /* so many calls but read() may be under way
                                    * at once, each with a handle; at most
                                    * SOURCE_WRITERS */
