@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/alloc.h"
 #include "../base/clock.h"
-#include "../model/codec.h"
+#include "../codec/codec.h"
 
 enum { TIMEOUT_MS = 60000 };
 
@@ -23,7 +24,7 @@ static bool token_read(struct client *c, const char *path)
         return false;
     }
     text[strcspn(text, "\r\n")] = '\0';
-    c->token = strdup(text);
+    c->token = mem_strdup(text);
     return true;
 }
 
@@ -63,7 +64,7 @@ bool client_open(struct client *c, int *argc, char **argv)
         if (!token_read(c, token_file))
             return false;
     } else if ((env = getenv("DAVIT_TOKEN")) && *env) {
-        c->token = strdup(env);
+        c->token = mem_strdup(env);
     }
     c->http = http_client_new();
     return true;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "../base/text.h"
-#include "../model/codec.h"
+#include "../codec/codec.h"
 #include "table.h"
 #include "watch.h"
 

@@ -215,7 +215,7 @@ static enum status replay(struct recording *t, struct recording_call *call,
         s = replay_missing(&t->replay, strrchr(t->path, '/') + 1, key, err);
     else if (found->failed != ST_OK)
         s = err_set(err, found->failed, "%s (as recorded)", found->text);
-    log_line(LOG_DEBUG, "%s: line %u for %.200s", t->path,
+    log_debug("%s: line %u for %.200s", t->path,
              found ? found->line : 0, key);
     pthread_mutex_unlock(&t->lock);
     if (s != ST_OK)

@@ -44,7 +44,7 @@ static void backoff_tell(struct control *c, const struct backoff *r,
     if (r->until_ms != INT64_MAX)
         snprintf(how_long, sizeof how_long, "for %lld s",
                  (long long)(r->until_ms - c->now_ms) / 1000);
-    tell(c, "offer.set_aside", *r->of.type ? r->of.type : provider,
+    tell(c, "offer.backoff", *r->of.type ? r->of.type : provider,
          status_name(r->why), "%s%s%s %s", provider, *r->of.zone ? " " : "",
          r->of.zone, how_long);
 }

@@ -296,7 +296,7 @@ static void read_failed(struct control *c, struct source *h,
     snprintf(h->problem, sizeof h->problem, "%s", j->err.text);
     atomic_fetch_add(&c->metrics.source_failures, 1);
     if (h->failures == 3 || (j->status == ST_AUTH && h->failures == 1))
-        tell(c, "head.down", h->address, status_name(j->status), "%s",
+        tell(c, "source.down", h->address, status_name(j->status), "%s",
              j->err.text);
 }
 
@@ -335,7 +335,7 @@ static void view_taken(struct control *c, struct source *h, struct source_job *j
     c->changed = c->changed || !h->view || h->failures > 0 ||
                  !source_view_same(h->view, j->view);
     if (h->failures >= 3 || !h->view || *h->problem)
-        tell(c, "head.up", h->address, "", "session %s, %u nodes",
+        tell(c, "source.up", h->address, "", "session %s, %u nodes",
              j->view->session, j->view->n_nodes);
     if (!j->view->v2 && !h->told_v1) {
         h->told_v1 = true;

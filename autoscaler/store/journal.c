@@ -23,9 +23,8 @@ static const char *const other_tables =
     " kind TEXT NOT NULL, subject TEXT NOT NULL, reason TEXT NOT NULL,"
     " text TEXT NOT NULL, data TEXT NOT NULL);"
     "CREATE TABLE boot(type TEXT PRIMARY KEY, mean_ms REAL NOT NULL,"
-    " n INTEGER NOT NULL);"
-    "CREATE TABLE value(key TEXT PRIMARY KEY, value TEXT NOT NULL);";
-#define SCHEMA_VERSION 2
+    " n INTEGER NOT NULL);";
+#define SCHEMA_VERSION 3
 
 static const char *const statements[STMT_COUNT] = {
     [STMT_BEGIN] = "BEGIN IMMEDIATE",
@@ -54,9 +53,6 @@ static const char *const statements[STMT_COUNT] = {
         " n = n + 1",
     [STMT_BOOT_GET] = "SELECT CAST(round(mean_ms) AS INTEGER) FROM boot"
                       " WHERE type = ?1",
-    [STMT_VALUE_PUT] = "INSERT INTO value VALUES(?1, ?2)"
-                       " ON CONFLICT(key) DO UPDATE SET value = ?2",
-    [STMT_VALUE_GET] = "SELECT value FROM value WHERE key = ?1",
 };
 
 enum status db_fail(struct journal *j, const char *doing, struct err *err)
@@ -238,6 +234,8 @@ static enum status migrate(struct journal *j, int64_t from, struct err *err)
     if (s == ST_OK && from == 1)
         s = run_sql(j, "ALTER TABLE machine ADD holds TEXT NOT NULL DEFAULT ''",
                     "cannot migrate", err);
+    if (s == ST_OK && from >= 1)
+        s = run_sql(j, "DROP TABLE IF EXISTS value", "cannot migrate", err);
     if (s == ST_OK) {
         snprintf(end, sizeof end,
                  "PRAGMA application_id=%d; PRAGMA user_version=%d; COMMIT",
