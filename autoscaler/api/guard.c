@@ -183,35 +183,35 @@ static bool origin_is_ours(const char *origin, const char *host)
     return p && host && strcasecmp(p + 3, host) == 0;
 }
 
-unsigned guard_check(struct visit *w, bool open)
+unsigned guard_check(struct exchange *ex, bool open)
 {
-    struct guard *g = &w->server->guard;
-    const char *host = visit_header(w, MHD_HTTP_HEADER_HOST);
-    const char *origin = visit_header(w, MHD_HTTP_HEADER_ORIGIN);
-    const char *auth = visit_header(w, MHD_HTTP_HEADER_AUTHORIZATION);
+    struct guard *g = &ex->server->guard;
+    const char *host = exchange_header(ex, MHD_HTTP_HEADER_HOST);
+    const char *origin = exchange_header(ex, MHD_HTTP_HEADER_ORIGIN);
+    const char *auth = exchange_header(ex, MHD_HTTP_HEADER_AUTHORIZATION);
 
     if (g->has_token) {
-        w->trusted = token_fits(g, auth);
-        if (w->trusted || open)
+        ex->trusted = token_fits(g, auth);
+        if (ex->trusted || open)
             return 0;
-        visit_error(w, 401, "AUTH", "Authorization",
+        exchange_error(ex, 401, "AUTH", "Authorization",
                     auth ? "the token is not the one in api.token_file"
                          : "this API needs the header `Authorization: Bearer "
                            "<token>`, with the token in api.token_file");
-        MHD_add_response_header(w->response, MHD_HTTP_HEADER_WWW_AUTHENTICATE,
+        MHD_add_response_header(ex->response, MHD_HTTP_HEADER_WWW_AUTHENTICATE,
                                 "Bearer realm=\"davit\"");
         return 401;
     }
-    w->trusted = true;
+    ex->trusted = true;
     if (g->loopback && host && !host_is_ours(g, host)) {
-        visit_error(w, 403, "AUTH", "Host",
+        exchange_error(ex, 403, "AUTH", "Host",
                     "the Host header is \"%.200s\", but this API without a "
                     "token answers only to localhost, 127.0.0.1, [::1] and "
                     "api.listen", host);
         return 403;
     }
     if (origin && !origin_is_ours(origin, host)) {
-        visit_error(w, 403, "AUTH", "Origin",
+        exchange_error(ex, 403, "AUTH", "Origin",
                     "a web page of %.200s may not use this API without a "
                     "token", origin);
         return 403;

@@ -1,13 +1,11 @@
 /*
  * request.c - see request.h.
  *
- * The codec reads bundles, num_cpus, strategy and priority, here and again when
- * the journal comes back; who asks, for how long, and Ray's label selectors
- * are the API's own.
+ * The codec reads bundles, num_cpus, strategy and priority; the owner, how long
+ * it is for, and Ray's label selectors are the API's own.
  */
 #include "request.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "../codec/codec.h"
@@ -158,81 +156,12 @@ static enum status for_codec(const json_t *body, json_t **ret, struct err *err)
     return ST_OK;
 }
 
-/* ---- canonical */
-
-static bool same_but_count(const json_t *a, const json_t *b)
-{
-    json_t *x = json_copy((json_t *)a), *y = json_copy((json_t *)b);
-    bool same;
-
-    json_object_del(x, "count");
-    json_object_del(y, "count");
-    same = json_equal(x, y);
-    json_decref(x);
-    json_decref(y);
-    return same;
-}
-
-/* Neighbours that are equal become one with a count: Ray's users write
- * [{"GPU":1}] * 1000.  Makes d's bundles and their JSON. */
-static json_t *merge(struct snap_demand *d, struct arena *arena)
-{
-    struct snap_bundle *out = ARENA_ARRAY(arena, struct snap_bundle,
-                                          d->n_bundles);
-    json_t *list = json_array(), *last = NULL;
-    uint32_t n = 0;
-
-    for (uint32_t i = 0; i < d->n_bundles; i++) {
-        const struct snap_bundle *b = &d->bundles[i];
-        json_t *now = codec_bundle_write(b);
-
-        if (last && out[n - 1].count < UINT32_MAX - b->count &&
-            same_but_count(last, now)) {
-            out[n - 1].count += b->count;
-            json_decref(now);
-            continue;
-        }
-        out[n++] = *b;
-        json_array_append_new(list, now);
-        last = now;
-    }
-    d->bundles = out;
-    d->n_bundles = n;
-    for (uint32_t i = 0; i < n; i++)
-        json_array_set_new(list, i, codec_bundle_write(&out[i]));
-    return list;
-}
-
-static const char *write_canonical(json_t *bundles,
-                                   const struct snap_demand *d,
-                                   struct arena *arena)
-{
-    json_t *o = json_pack("{sO}", "bundles", bundles);
-    const char *body;
-    char *text;
-
-    if (d->strategy != STRATEGY_NONE)
-        json_object_set_new(o, "strategy",
-                            json_string(strategy_name(d->strategy)));
-    if (d->priority != 0)
-        json_object_set_new(o, "priority", json_integer(d->priority));
-    if (d->queue[0])
-        json_object_set_new(o, "queue", json_string(d->queue));
-    text = json_dumps(o, JSON_COMPACT);
-    json_decref(o);
-    if (!text)
-        abort();  /* out of memory, as in the arenas */
-    body = arena_strdup(arena, text);
-    free(text);
-    return body;
-}
-
 enum status request_read(const json_t *body, const char *default_owner,
                          int64_t now_ms, struct arena *arena,
                          struct request_in *ret, struct err *err)
 {
     struct request_in r = {0};
-    json_t *rest = NULL, *canon;
+    json_t *rest = NULL;
     enum status s;
 
     if (!json_is_object(body))
@@ -247,10 +176,8 @@ enum status request_read(const json_t *body, const char *default_owner,
     json_decref(rest);
     if (s != ST_OK)
         return s;
-    canon = merge(&r.demand, arena);
-    r.body = write_canonical(canon, &r.demand, arena);
+    r.body = codec_request_write(&r.demand, arena);
     r.clear = r.demand.n_bundles == 0;
-    json_decref(canon);
     *ret = r;
     return ST_OK;
 }

@@ -3,7 +3,9 @@
  */
 #include <errno.h>
 #include <netdb.h>
+#include <openssl/crypto.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -65,7 +67,7 @@ uint32_t socket_port(int fd)
     return (uint32_t)strtoul(service, NULL, 10);
 }
 
-enum status pem_read(const char *path, const char *key, char **ret,
+static enum status pem_read(const char *path, const char *key, char **ret,
                      struct err *err)
 {
     FILE *f = fopen(path, "re");
@@ -86,4 +88,31 @@ enum status pem_read(const char *path, const char *key, char **ret,
     }
     *ret = buf_take(&b);
     return ST_OK;
+}
+
+enum status tls_read(const struct config *c, struct tls *ret, struct err *err)
+{
+    enum status s;
+
+    *ret = (struct tls){.options = {{MHD_OPTION_END, 0, NULL}}};
+    if (!*c->api_tls_cert)
+        return ST_OK;
+    if ((s = pem_read(c->api_tls_cert, "api.tls_cert", &ret->cert, err)) !=
+            ST_OK ||
+        (s = pem_read(c->api_tls_key, "api.tls_key", &ret->key, err)) != ST_OK)
+        return s;
+    ret->options[0] =
+        (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_CERT, 0, ret->cert};
+    ret->options[1] =
+        (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_KEY, 0, ret->key};
+    ret->options[2] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
+    return ST_OK;
+}
+
+void tls_done(struct tls *t)
+{
+    free(t->cert);
+    if (t->key)
+        OPENSSL_cleanse(t->key, strlen(t->key));
+    free(t->key);
 }

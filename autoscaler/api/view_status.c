@@ -5,7 +5,7 @@
 
 #include "view.h"
 
-#define PENDING_MAX 100
+#define LISTED_MAX 100
 
 static void opt_uint(struct out *o, const char *key, uint32_t v)
 {
@@ -319,7 +319,7 @@ static void write_pending(struct out *o, struct view *v)
 
         if (p->waiting == 0 && p->infeasible == 0)
             continue;
-        if (told < PENDING_MAX && ++told)
+        if (told < LISTED_MAX && ++told)
             view_unplaced(o, v, b, 16);
         else
             more++;

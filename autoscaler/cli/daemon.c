@@ -28,7 +28,7 @@ void daemon_prepare(enum log_level level, bool json)
 
 static void waits_told(void *arg, const char *text)
 {
-    standby_says(arg, text);
+    standby_report(arg, text);
     log_info("%s", text);
 }
 

@@ -90,6 +90,26 @@ static void request_remove(struct control *c, uint32_t at)
             (c->n_requests - at) * sizeof *c->requests);
 }
 
+/* Takes over what the API has read, with the arena that it lies in; the
+ * command keeps its owner. */
+static struct request *request_take(const struct control *c,
+                                    struct command *cmd)
+{
+    struct request *r = ARENA_NEW(&cmd->arena, struct request);
+
+    r->owner = cmd->owner;
+    r->body = cmd->body;
+    r->demand = cmd->demand;
+    r->created_ms = r->demand.since_ms = c->now_ms;
+    r->expires_ms = cmd->expires_ms;
+    r->arena = cmd->arena;
+    cmd->arena = (struct arena){0};
+    cmd->owner = arena_strdup(&cmd->arena, r->owner);
+    cmd->body = "";
+    cmd->demand = (struct snap_demand){0};
+    return r;
+}
+
 /* The journal's text into a request; the readers are the API's own. */
 static enum status request_read(const struct journal_request *row,
                                 struct request **ret, struct err *err)
@@ -224,9 +244,7 @@ void requests_fold(struct control *c, struct command *cmd)
 {
     bool found;
     uint32_t at = request_at(c, cmd->owner, &found);
-    struct journal_request row = {.owner = cmd->owner, .body = cmd->body,
-                                  .created_ms = c->now_ms,
-                                  .expires_ms = cmd->expires_ms};
+    struct journal_request row;
     struct request *r;
 
     if (cmd->kind == COMMAND_REQUEST_DROP) {
@@ -240,9 +258,7 @@ void requests_fold(struct control *c, struct command *cmd)
         tell(c, "request.cleared", cmd->owner, "", "by its owner");
         return;
     }
-    cmd->status = request_read(&row, &r, &cmd->err);
-    if (cmd->status != ST_OK)
-        return;
+    r = request_take(c, cmd);
     cmd->status = request_fits(c, r, &cmd->err);
     if (cmd->status != ST_OK) {
         request_free(r);
@@ -253,10 +269,12 @@ void requests_fold(struct control *c, struct command *cmd)
         request_free(r);
         return;
     }
+    row = (struct journal_request){r->owner, r->body, r->created_ms,
+                                   r->expires_ms};
     journal_put_request(c->journal, &row, NULL);
     request_put(c, r);
     atomic_fetch_add(&c->metrics.requests, 1);
-    tell(c, "request.set", cmd->owner, "", "%.400s", cmd->body);
+    tell(c, "request.set", r->owner, "", "%.400s", r->body);
 }
 
 void requests_expire(struct control *c)
