@@ -1,5 +1,6 @@
 /*
- * changes.c - the exchanges that change something: requests, protection, reload.
+ * changes.c - the exchanges that change something: requests, protection,
+ * reload.
  *
  * The input is checked here; the control loop does the rest and the reply is
  * made when its effect is on disk and in a plan.
@@ -15,13 +16,15 @@ static void post(struct pending *p, void *mailbox)
     mailbox_post(mailbox, &p->cmd.mail);
 }
 
-static void control_send(struct exchange *ex, struct pending *p, route_fn *answer)
+static void control_send(struct exchange *ex, struct pending *p,
+                         route_fn *answer)
 {
     ex->answer = answer;
     if (!pending_send(p, ex, post, ex->server->mailbox)) {
         pending_unref(p);
-        exchange_error(ex, 503, "RETRY", "", "too many requests wait for the "
-                    "control loop, or the daemon is stopping; try again");
+        exchange_error(ex, 503, "RETRY", "",
+                       "too many requests wait for the "
+                       "control loop, or the daemon is stopping; try again");
     }
 }
 
@@ -40,11 +43,10 @@ static void reply_outcome(struct exchange *ex, const char *owner, bool cleared,
     out_init(&o, &b);
     outcome_write(&o, &v, owner, cleared, expires_ms);
     view_done(&v);
-    exchange_reply(ex, x.satisfied ? 200 : 202, &b,
-                "application/json");
+    exchange_reply(ex, x.satisfied ? 200 : 202, &b, "application/json");
 }
 
-/* Without a page there is nothing to tell the outcome from. */
+/* Without a page the outcome is not known. */
 static bool refused(struct exchange *ex)
 {
     const struct command *cmd = &ex->pending->cmd;
@@ -62,7 +64,8 @@ static bool refused(struct exchange *ex)
 static void request_put_answer(struct exchange *ex)
 {
     if (!refused(ex))
-        reply_outcome(ex, ex->pending->cmd.owner, false, ex->pending->cmd.expires_ms);
+        reply_outcome(ex, ex->pending->cmd.owner, false,
+                      ex->pending->cmd.expires_ms);
 }
 
 /* Clearing what is not there is no mistake of who clears. */
@@ -88,7 +91,7 @@ static void request_drop_answer(struct exchange *ex)
 void put_request(struct exchange *ex)
 {
     struct pending *p = pending_new(ex->server->pending, COMMAND_REQUEST_PUT);
-    int64_t now = clock_steady_ms();  /* as the loop counts */
+    int64_t now = clock_steady_ms(); /* as the loop counts */
     struct request_in r;
     json_t *body = NULL;
     struct err err = {0};
@@ -123,14 +126,16 @@ void drop_request(struct exchange *ex)
     struct pending *p;
 
     if (!owner_valid(ex->arg)) {
-        exchange_error(ex, 400, "INVALID", "owner", "an owner has 1 to 128 of the "
-                    "letters A-Z a-z 0-9 . _ : @ -");
+        exchange_error(ex, 400, "INVALID", "owner",
+                       "an owner has 1 to 128 of the "
+                       "letters A-Z a-z 0-9 . _ : @ -");
         return;
     }
     if (strcmp(ex->arg, "ray") == 0) {
-        exchange_error(ex, 400, "INVALID", "owner", "\"ray\" stands for what Ray "
-                    "itself asks for; clear it there with "
-                    "ray.autoscaler.sdk.request_resources(bundles=[])");
+        exchange_error(ex, 400, "INVALID", "owner",
+                       "\"ray\" stands for what Ray "
+                       "itself asks for; clear it there with "
+                       "ray.autoscaler.sdk.request_resources(bundles=[])");
         return;
     }
     p = pending_new(ex->server->pending, COMMAND_REQUEST_DROP);
@@ -153,8 +158,10 @@ static void protect_answer(struct exchange *ex)
     out_object(&o, NULL);
     out_str(&o, "node", cmd->machine);
     out_bool(&o, "protected", cmd->on);
-    out_strf(&o, "text", cmd->on ? "%s is not ended until it is unprotected"
-                                 : "%s may be ended again", cmd->machine);
+    out_strf(&o, "text",
+             cmd->on ? "%s is not ended until it is unprotected"
+                     : "%s may be ended again",
+             cmd->machine);
     out_close(&o);
     exchange_reply(ex, 200, &b, "application/json");
 }
@@ -172,12 +179,14 @@ static void protect(struct exchange *ex, bool on)
     view_open(&v, page);
     i = node_find(&v, ex->arg);
     if (i == NONE) {
-        exchange_error(ex, 404, "NOT_FOUND", ex->arg, "there is no node of this "
-                    "name; see /v1/nodes");
+        exchange_error(ex, 404, "NOT_FOUND", ex->arg,
+                       "there is no node of this "
+                       "name; see /v1/nodes");
     } else if (v.snapshot->nodes[i].unmanaged || v.snapshot->nodes[i].head) {
-        exchange_error(ex, 400, "INVALID", ex->arg, "this node is %s: it is never "
-                    "ended anyway", v.snapshot->nodes[i].head ? "the Ray head"
-                                                           : "not ours");
+        exchange_error(ex, 400, "INVALID", ex->arg,
+                       "this node is %s: it is never "
+                       "ended anyway",
+                       v.snapshot->nodes[i].head ? "the Ray head" : "not ours");
     } else {
         p = pending_new(ex->server->pending, COMMAND_PROTECT);
         p->cmd.machine = arena_strdup(&p->cmd.arena, v.snapshot->nodes[i].id);
@@ -209,7 +218,7 @@ static void reload_answer(struct exchange *ex)
     if (cmd->status != ST_OK) {
         /* the message is the file's own: path:line:column: ... */
         exchange_error(ex, cmd->status == ST_INVALID ? 400 : 503,
-                    status_name(cmd->status), "", "%s", cmd->err.text);
+                       status_name(cmd->status), "", "%s", cmd->err.text);
         return;
     }
     if (refused(ex))
@@ -227,5 +236,6 @@ static void reload_answer(struct exchange *ex)
 
 void post_reload(struct exchange *ex)
 {
-    control_send(ex, pending_new(ex->server->pending, COMMAND_RELOAD), reload_answer);
+    control_send(ex, pending_new(ex->server->pending, COMMAND_RELOAD),
+                 reload_answer);
 }

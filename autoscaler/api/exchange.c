@@ -36,13 +36,14 @@ struct status_page *exchange_page(struct exchange *ex)
     struct status_page *p = status_get(ex->server->board);
 
     if (!p)
-        exchange_error(ex, 503, "RETRY", "", "the daemon is starting: its first "
-                    "look at the world is not over; try again in a second");
+        exchange_error(ex, 503, "RETRY", "",
+                       "the daemon is starting: there is no "
+                       "plan yet; try again in a second");
     return p;
 }
 
 void exchange_reply(struct exchange *ex, unsigned code, struct buf *b,
-                 const char *content_type)
+                    const char *content_type)
 {
     size_t n = b->n;
 
@@ -53,8 +54,8 @@ void exchange_reply(struct exchange *ex, unsigned code, struct buf *b,
     }
     if (ex->response)
         MHD_destroy_response(ex->response);
-    ex->response = MHD_create_response_from_buffer(n, buf_take(b),
-                                                  MHD_RESPMEM_MUST_FREE);
+    ex->response =
+        MHD_create_response_from_buffer(n, buf_take(b), MHD_RESPMEM_MUST_FREE);
     ex->code = code;
     MHD_add_response_header(ex->response, MHD_HTTP_HEADER_CONTENT_TYPE,
                             content_type);
@@ -64,7 +65,7 @@ void exchange_reply(struct exchange *ex, unsigned code, struct buf *b,
 }
 
 void exchange_error_begin(struct out *o, struct buf *b, const char *status,
-                        const char *where, const char *text)
+                          const char *where, const char *text)
 {
     buf_init(b, REPLY_MAX);
     out_init(o, b);
@@ -76,7 +77,7 @@ void exchange_error_begin(struct out *o, struct buf *b, const char *status,
 }
 
 void exchange_error_end(struct exchange *ex, struct out *o, struct buf *b,
-                      unsigned code)
+                        unsigned code)
 {
     out_close(o);
     out_close(o);
@@ -86,7 +87,7 @@ void exchange_error_end(struct exchange *ex, struct out *o, struct buf *b,
 }
 
 void exchange_error(struct exchange *ex, unsigned code, const char *status,
-                 const char *where, const char *fmt, ...)
+                    const char *where, const char *fmt, ...)
 {
     char text[1024];
     struct buf b;
@@ -103,14 +104,21 @@ void exchange_error(struct exchange *ex, unsigned code, const char *status,
 static unsigned code_of(enum status s)
 {
     switch (s) {
-    case ST_INVALID: return 400;
-    case ST_AUTH: return 401;
-    case ST_NOT_FOUND: return 404;
+    case ST_INVALID:
+        return 400;
+    case ST_AUTH:
+        return 401;
+    case ST_NOT_FOUND:
+        return 404;
     case ST_QUOTA:
-    case ST_THROTTLED: return 429;
-    case ST_UNSUPPORTED: return 501;
-    case ST_BROKEN: return 500;
-    default: return 503;
+    case ST_THROTTLED:
+        return 429;
+    case ST_UNSUPPORTED:
+        return 501;
+    case ST_BROKEN:
+        return 500;
+    default:
+        return 503;
     }
 }
 
@@ -126,7 +134,7 @@ void exchange_err(struct exchange *ex, const struct err *e)
         text = colon + 2;
     }
     exchange_error(ex, code_of(e->status), status_name(e->status), where, "%s",
-                text);
+                   text);
 }
 
 /* ---- the body */
@@ -140,12 +148,15 @@ static uint64_t content_length(struct exchange *ex)
 
 static void refuse_size(struct exchange *ex)
 {
-    exchange_error(ex, 413, "INVALID", "body", "the body is above %u MiB; write "
-                "identical bundles once, with a count", BODY_MAX >> 20);
+    exchange_error(ex, 413, "INVALID", "body",
+                   "the body is above %u MiB; write "
+                   "identical bundles once, with a count",
+                   BODY_MAX >> 20);
 }
 
-/* True when the refusal that is written may be told at once: nothing comes,
- * the client waits for leave to send, or too much would have to be read. */
+/* May the refusal that is written be sent at once?  When no body comes, the
+ * client waits for permission to send one, or too much would have to be read.
+ */
 static bool may_answer_now(struct exchange *ex, uint64_t length, uint64_t max)
 {
     const char *expect = exchange_header(ex, MHD_HTTP_HEADER_EXPECT);
@@ -161,7 +172,7 @@ static bool take(struct exchange *ex, const char *data, size_t n)
     uint64_t max = ex->too_large ? DISCARD_MAX : REFUSED_DISCARD_MAX;
 
     if (!ex->code && !(ex->route->flags & ROUTE_BODY)) {
-        ex->discarded += n;  /* a body nobody asked for, of a DELETE */
+        ex->discarded += n; /* a body nobody asked for, of a DELETE */
         return ex->discarded <= REFUSED_DISCARD_MAX;
     }
     if (!ex->code && !ex->too_large) {
@@ -196,7 +207,8 @@ static enum MHD_Result send_reply(struct exchange *ex)
     return rc;
 }
 
-static struct exchange *exchange_new(struct server *s, struct MHD_Connection *conn)
+static struct exchange *exchange_new(struct server *s,
+                                     struct MHD_Connection *conn)
 {
     struct exchange *ex = MEM_NEW(struct exchange);
 
@@ -220,12 +232,12 @@ static enum MHD_Result first_call(struct exchange *ex, const char *url,
     uint64_t length = content_length(ex), max = REFUSED_DISCARD_MAX;
 
     route_find(ex, url, method);
-    /* who may not speak is not told what there is */
+    /* without permission nobody learns which paths there are */
     if (guard_check(ex, ex->route && ex->route->flags & ROUTE_OPEN) == 0 &&
         !ex->code && ex->route->flags & ROUTE_BODY) {
         if (is_encoded(ex))
             exchange_error(ex, 415, "UNSUPPORTED", "Content-Encoding",
-                        "a body must be sent as it is, not compressed");
+                           "a body must be sent as it is, not compressed");
         else if (length > BODY_MAX) {
             ex->too_large = true;
             max = DISCARD_MAX;
@@ -245,20 +257,24 @@ static void pending_answer(struct exchange *ex)
     state = ex->pending->state;
     pthread_mutex_unlock(&ex->pending->list->lock);
     if (state == PENDING_LATE)
-        exchange_error(ex, 503, "RETRY", "", "the control loop has not answered "
-                    "for %d s; what you asked for may still take effect, look "
-                    "at /v1/status", ANSWER_MS / 1000);
+        exchange_error(
+            ex, 503, "RETRY", "",
+            "the control loop has not answered "
+            "for %d s; what you asked for may still take effect, look "
+            "at /v1/status",
+            ANSWER_MS / 1000);
     else if (state == PENDING_STOPPED)
-        exchange_error(ex, 503, "RETRY", "", "the daemon is stopping; nothing was "
-                    "promised, ask again when it runs");
+        exchange_error(ex, 503, "RETRY", "",
+                       "the daemon is stopping; nothing was "
+                       "promised, ask again when it runs");
     else
         ex->answer(ex);
 }
 
 enum MHD_Result exchange_handle(void *cls, struct MHD_Connection *connection,
-                             const char *url, const char *method,
-                             const char *version, const char *upload,
-                             size_t *upload_size, void **con_cls)
+                                const char *url, const char *method,
+                                const char *version, const char *upload,
+                                size_t *upload_size, void **con_cls)
 {
     struct exchange *ex = *con_cls;
 
@@ -279,11 +295,11 @@ enum MHD_Result exchange_handle(void *cls, struct MHD_Connection *connection,
         ex->route->run(ex);
     if (ex->code && !ex->queued)
         return send_reply(ex);
-    return MHD_YES;  /* suspended, or replied */
+    return MHD_YES; /* suspended, or replied */
 }
 
 void exchange_completed(void *cls, struct MHD_Connection *connection,
-                     void **con_cls, enum MHD_RequestTerminationCode why)
+                        void **con_cls, enum MHD_RequestTerminationCode why)
 {
     struct exchange *ex = *con_cls;
 

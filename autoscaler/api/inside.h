@@ -161,7 +161,7 @@ route_fn get_events;                                             /* stream.c */
 route_fn get_alive, get_ready;                                   /* health.c */
 /* What /metrics says. */
 void metrics_text(struct server *s, struct buf *ret);            /* reads.c */
-/* The control loop goes round. */
+/* The control loop runs. */
 bool server_alive(const struct server *s);                       /* health.c */
 /* scrape.c: /metrics and /healthz on this socket, and nothing else; NULL: it
  * cannot. */

@@ -104,7 +104,7 @@ static void end(struct pending *p, enum pending_state state)
 }
 
 bool pending_send(struct pending *p, struct exchange *ex,
-              void (*send)(struct pending *, void *), void *arg)
+                  void (*send)(struct pending *, void *), void *arg)
 {
     struct pending_list *list = p->list;
 
@@ -115,7 +115,7 @@ bool pending_send(struct pending *p, struct exchange *ex,
     }
     p->since_ms = clock_mono_ms();
     p->connection = ex->connection;
-    p->refs++;  /* the worker's */
+    p->refs++; /* the worker's */
     p->next = list->first;
     p->link = &list->first;
     if (list->first)
@@ -139,7 +139,8 @@ void pending_done(struct pending *p)
     pending_unref(p);
 }
 
-void pending_expire(struct pending_list *list, int64_t before_ms, enum pending_state state)
+void pending_expire(struct pending_list *list, int64_t before_ms,
+                    enum pending_state state)
 {
     pthread_mutex_lock(&list->lock);
     for (struct pending *p = list->first, *next; p; p = next) {

@@ -34,7 +34,8 @@ static void etag_of(const struct status_page *p, char *ret, size_t n)
  * libmicrohttpd counts its own. */
 static void queue_shared(struct exchange *ex, const struct cached *c)
 {
-    ex->queued = MHD_queue_response(ex->connection, 200, c->response) == MHD_YES;
+    ex->queued =
+        MHD_queue_response(ex->connection, 200, c->response) == MHD_YES;
     atomic_fetch_add(&ex->server->replies[2], 1);
 }
 
@@ -103,16 +104,19 @@ void get_status(struct exchange *ex)
 
 void get_nodes(struct exchange *ex)
 {
-    const char *type = exchange_query(ex, "type"), *state = exchange_query(ex, "state");
+    const char *type = exchange_query(ex, "type"),
+               *state = exchange_query(ex, "state");
     struct status_page *page;
     struct view v;
     struct buf b;
     struct out o;
 
     if (state && state_from_name(state) == STATE_COUNT) {
-        exchange_error(ex, 400, "INVALID", "state", "must be intended, requested, "
-                    "starting, ready, draining, stopping or gone, got "
-                    "\"%.40s\"", state);
+        exchange_error(ex, 400, "INVALID", "state",
+                       "must be intended, requested, "
+                       "starting, ready, draining, stopping or gone, got "
+                       "\"%.40s\"",
+                       state);
         return;
     }
     if (!type && !state) {
@@ -143,8 +147,9 @@ void get_node(struct exchange *ex)
     view_open(&v, page);
     i = node_find(&v, ex->arg);
     if (i == NONE) {
-        exchange_error(ex, 404, "NOT_FOUND", ex->arg, "there is no node of this "
-                    "name (or Ray node id); see /v1/nodes");
+        exchange_error(ex, 404, "NOT_FOUND", ex->arg,
+                       "there is no node of this "
+                       "name (or Ray node id); see /v1/nodes");
     } else {
         begin(&b, &o);
         node_write(&o, NULL, &v, i);
@@ -185,13 +190,15 @@ static bool write_request(struct out *o, struct view *v, const char *owner)
 
 void get_request(struct exchange *ex)
 {
-    reply_found(ex, write_request, "this owner has no request; see "
+    reply_found(ex, write_request,
+                "this owner has no request; see "
                 "/v1/request_resources");
 }
 
 void get_why(struct exchange *ex)
 {
-    reply_found(ex, why_write, "neither a node nor an owner has this name; see "
+    reply_found(ex, why_write,
+                "neither a node nor an owner has this name; see "
                 "/v1/nodes and /v1/request_resources");
 }
 
@@ -234,8 +241,7 @@ void get_snapshot(struct exchange *ex)
 
 void metrics_text(struct server *s, struct buf *ret)
 {
-    static const char *const names[6] = {"",    "1xx", "2xx",
-                                         "3xx", "4xx", "5xx"};
+    static const char *const names[6] = {"", "1xx", "2xx", "3xx", "4xx", "5xx"};
     struct status_page *page = status_get(s->board);
     struct view v = {0};
 
@@ -246,11 +252,10 @@ void metrics_text(struct server *s, struct buf *ret)
         view_done(&v);
     status_unref(page);
     buf_str(ret, "# HELP davit_http_replies_total Replies of this API\n"
-            "# TYPE davit_http_replies_total counter\n");
+                 "# TYPE davit_http_replies_total counter\n");
     for (int i = 2; i < 6; i++)
         buf_printf(ret, "davit_http_replies_total{code=\"%s\"} %llu\n",
-                   names[i],
-                   (unsigned long long)atomic_load(&s->replies[i]));
+                   names[i], (unsigned long long)atomic_load(&s->replies[i]));
 }
 
 void get_metrics(struct exchange *ex)

@@ -25,14 +25,20 @@ bool owner_valid(const char *owner)
 static const char *type_name(const json_t *v)
 {
     switch (json_typeof(v)) {
-    case JSON_OBJECT: return "an object";
-    case JSON_ARRAY: return "a list";
-    case JSON_STRING: return "text";
+    case JSON_OBJECT:
+        return "an object";
+    case JSON_ARRAY:
+        return "a list";
+    case JSON_STRING:
+        return "text";
     case JSON_INTEGER:
-    case JSON_REAL: return "a number";
+    case JSON_REAL:
+        return "a number";
     case JSON_TRUE:
-    case JSON_FALSE: return "true or false";
-    default: return "null";
+    case JSON_FALSE:
+        return "true or false";
+    default:
+        return "null";
     }
 }
 
@@ -49,10 +55,13 @@ static enum status read_owner(const json_t *body, const char *otherwise,
     if (v && strlen(owner) != json_string_length(v))
         return err_set(err, ST_INVALID, "owner: must not contain a NUL");
     if (!owner_valid(owner))
-        return err_set(err, ST_INVALID, "owner: must be 1 to 128 of the "
-                       "letters A-Z a-z 0-9 . _ : @ -, got \"%.140s\"", owner);
+        return err_set(err, ST_INVALID,
+                       "owner: must be 1 to 128 of the "
+                       "letters A-Z a-z 0-9 . _ : @ -, got \"%.140s\"",
+                       owner);
     if (strcmp(owner, "ray") == 0)
-        return err_set(err, ST_INVALID, "owner: \"ray\" stands for what Ray "
+        return err_set(err, ST_INVALID,
+                       "owner: \"ray\" stands for what Ray "
                        "itself asks for (ray.autoscaler.sdk."
                        "request_resources); choose another name");
     *ret = arena_strdup(arena, owner);
@@ -69,19 +78,24 @@ static enum status read_ttl(const json_t *body, int64_t *ret, struct err *err)
         return ST_OK;
     if (json_is_string(v)) {
         if (!duration_parse(json_string_value(v), ret) || *ret <= 0)
-            return err_set(err, ST_INVALID, "ttl: must be a duration such as "
+            return err_set(err, ST_INVALID,
+                           "ttl: must be a duration such as "
                            "\"30m\", \"2h\" or 90 (seconds), more than 0, got "
-                           "\"%.40s\"", json_string_value(v));
+                           "\"%.40s\"",
+                           json_string_value(v));
     } else if (json_is_number(v)) {
         d = json_number_value(v) * 1000.0;
         if (!(d >= 1.0) || d > (double)TTL_MAX_MS)
-            return err_set(err, ST_INVALID, "ttl: must be more than 0 seconds "
+            return err_set(err, ST_INVALID,
+                           "ttl: must be more than 0 seconds "
                            "and at most 10 years, got %g",
                            json_number_value(v));
         *ret = (int64_t)d;
     } else {
-        return err_set(err, ST_INVALID, "ttl: must be a duration such as "
-                       "\"30m\" or a number of seconds, got %s", type_name(v));
+        return err_set(err, ST_INVALID,
+                       "ttl: must be a duration such as "
+                       "\"30m\" or a number of seconds, got %s",
+                       type_name(v));
     }
     if (*ret > TTL_MAX_MS)
         return err_set(err, ST_INVALID, "ttl: must be at most 10 years");
@@ -97,22 +111,25 @@ static enum status fold_labels(const json_t *selectors, size_t i,
     const char *key;
 
     if (!json_is_object(sel) && !json_is_null(sel))
-        return err_set(err, ST_INVALID, "bundle_label_selectors[%zu]: must be "
-                       "an object of labels, got %s", i, type_name(sel));
+        return err_set(err, ST_INVALID,
+                       "bundle_label_selectors[%zu]: must be "
+                       "an object of labels, got %s",
+                       i, type_name(sel));
     if (json_object_size(sel) == 0 || !json_is_object(bundle)) {
         *ret = json_incref(bundle);
         return ST_OK;
     }
     if (json_object_get(bundle, "any_of"))
-        return err_set(err, ST_INVALID, "bundle_label_selectors[%zu]: the "
+        return err_set(err, ST_INVALID,
+                       "bundle_label_selectors[%zu]: the "
                        "bundle has any_of; write the labels into each of its "
-                       "alternatives", i);
+                       "alternatives",
+                       i);
     rest = json_copy(bundle);
     labels = json_object_get(bundle, "labels")
                  ? json_copy(json_object_get(bundle, "labels"))
                  : json_object();
-    json_object_foreach(sel, key, v)
-        json_object_set(labels, key, v);
+    json_object_foreach(sel, key, v) json_object_set(labels, key, v);
     json_object_set_new(rest, "labels", labels);
     *ret = rest;
     return ST_OK;
@@ -127,24 +144,26 @@ static enum status for_codec(const json_t *body, json_t **ret, struct err *err)
     const char *key;
     size_t n;
 
-    json_object_foreach((json_t *)body, key, v)
-        if (!json_is_null(v) && strcmp(key, "bundle_label_selectors") != 0 &&
-            (strcmp(key, "strategy") != 0 || !json_is_string(v) ||
-             json_string_length(v) > 0))
-            json_object_set(rest, key, v);
+    json_object_foreach(
+        (json_t *)body, key,
+        v) if (!json_is_null(v) && strcmp(key, "bundle_label_selectors") != 0 &&
+               (strcmp(key, "strategy") != 0 || !json_is_string(v) ||
+                json_string_length(v) > 0)) json_object_set(rest, key, v);
     *ret = rest;
     list = json_object_get(rest, "bundles");
     if (!sel || json_is_null(sel) || (list && !json_is_array(list)))
         return ST_OK;
     n = json_array_size(list);
     if (!json_is_array(sel) || json_array_size(sel) != n)
-        return err_set(err, ST_INVALID, "bundle_label_selectors: must be a "
-                       "list with one entry for each of bundles (%zu)", n);
+        return err_set(err, ST_INVALID,
+                       "bundle_label_selectors: must be a "
+                       "list with one entry for each of bundles (%zu)",
+                       n);
     list = json_array();
     for (size_t i = 0; i < n; i++) {
-        enum status s = fold_labels(sel, i, json_array_get(
-                                    json_object_get(rest, "bundles"), i), &v,
-                                    err);
+        enum status s = fold_labels(
+            sel, i, json_array_get(json_object_get(rest, "bundles"), i), &v,
+            err);
 
         if (s != ST_OK) {
             json_decref(list);
@@ -165,8 +184,10 @@ enum status request_read(const json_t *body, const char *default_owner,
     enum status s;
 
     if (!json_is_object(body))
-        return err_set(err, ST_INVALID, "body: must be an object such as "
-                       "{\"bundles\":[{\"GPU\":1}]}, got %s", type_name(body));
+        return err_set(err, ST_INVALID,
+                       "body: must be an object such as "
+                       "{\"bundles\":[{\"GPU\":1}]}, got %s",
+                       type_name(body));
     if ((s = read_owner(body, default_owner, arena, &r.owner, err)) != ST_OK ||
         (s = read_ttl(body, &r.ttl_ms, err)) != ST_OK)
         return s;

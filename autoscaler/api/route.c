@@ -84,7 +84,8 @@ static void refuse_path(struct exchange *ex, const char *url)
     exchange_error_end(ex, &o, &b, 404);
 }
 
-static void refuse_method(struct exchange *ex, const char *url, const char *method)
+static void refuse_method(struct exchange *ex, const char *url,
+                          const char *method)
 {
     char allow[128] = "", arg[400];
     struct buf b;
@@ -118,7 +119,7 @@ void route_find(struct exchange *ex, const char *url, const char *method)
     bool known = false;
 
     while (n > 1 && url[n - 1] == '/')
-        n--;  /* "/v1/nodes/" is "/v1/nodes" */
+        n--; /* "/v1/nodes/" is "/v1/nodes" */
     if (n < sizeof path) {
         snprintf(path, sizeof path, "%.*s", (int)n, url);
         for (size_t i = 0; i < N_ROUTES; i++) {

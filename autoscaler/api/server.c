@@ -3,8 +3,8 @@
  *
  * Two threads of libmicrohttpd serve, on epoll, with limits on connections,
  * on memory per connection and on time.  The reaper wakes event listeners,
- * ends exchanges that wait too long and watches whether the control loop goes
- * round.  Stopping answers everyone who waits before the sockets close.
+ * ends exchanges that wait too long and watches whether the control loop
+ * runs.  Stopping answers everyone who waits before the sockets close.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,8 +20,8 @@
 #define POOL 2
 #define CONNECTIONS_MAX 1024
 #define CONNECTION_MEMORY (32u * 1024)
-#define IDLE_S 60               /* a connection without a byte is closed */
-#define FAREWELL_MS 500         /* for the last replies to leave */
+#define IDLE_S 60       /* a connection without a byte is closed */
+#define FAREWELL_MS 500 /* for the last replies to leave */
 
 /* ---- libmicrohttpd */
 
@@ -59,17 +59,18 @@ static enum status mhd_start(struct server *s, const struct config *c,
     if (rc == ST_OK) {
         s->mhd = MHD_start_daemon(
             flags, 0, NULL, NULL, exchange_handle, s,
-            MHD_OPTION_EXTERNAL_LOGGER, mhd_report, s,
-            MHD_OPTION_LISTEN_SOCKET, s->listen_fd,
-            MHD_OPTION_THREAD_POOL_SIZE, (unsigned)POOL,
+            MHD_OPTION_EXTERNAL_LOGGER, mhd_report, s, MHD_OPTION_LISTEN_SOCKET,
+            s->listen_fd, MHD_OPTION_THREAD_POOL_SIZE, (unsigned)POOL,
             MHD_OPTION_CONNECTION_LIMIT, connections_max(),
             MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
             MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S,
             MHD_OPTION_NOTIFY_COMPLETED, exchange_completed, NULL,
             MHD_OPTION_ARRAY, tls.options, MHD_OPTION_END);
         if (!s->mhd)
-            rc = err_set(err, ST_INVALID, "api: the HTTP server does not "
-                         "start%s%s", s->mhd_error[0] ? ": " : "", s->mhd_error);
+            rc = err_set(err, ST_INVALID,
+                         "api: the HTTP server does not "
+                         "start%s%s",
+                         s->mhd_error[0] ? ": " : "", s->mhd_error);
     }
     tls_done(&tls);
     return rc;
@@ -139,7 +140,8 @@ static enum status metrics_start(struct server *s, const struct config *c,
 
     if (!c->metrics_host || !*c->metrics_host)
         return ST_OK;
-    rc = socket_listen("api.metrics", c->metrics_host, c->metrics_port, &fd, err);
+    rc = socket_listen("api.metrics", c->metrics_host, c->metrics_port, &fd,
+                       err);
     if (rc != ST_OK)
         return rc;
     s->metrics_mhd = scrape_start(s, fd);
@@ -147,7 +149,8 @@ static enum status metrics_start(struct server *s, const struct config *c,
     if (s->metrics_mhd)
         return ST_OK;
     close(fd);
-    return err_set(err, ST_INVALID, "api.metrics: the HTTP server does not "
+    return err_set(err, ST_INVALID,
+                   "api.metrics: the HTTP server does not "
                    "start");
 }
 
@@ -175,8 +178,8 @@ enum status server_start(const struct config *c, struct control *control,
     *ret = NULL;
     s = MEM_NEW(struct server);
     if ((rc = guard_init(&s->guard, c, err)) != ST_OK ||
-        (rc = socket_listen("api.listen", c->api_host, c->api_port, &fd, err)) !=
-            ST_OK) {
+        (rc = socket_listen("api.listen", c->api_host, c->api_port, &fd,
+                            err)) != ST_OK) {
         guard_done(&s->guard);
         free(s);
         return rc;

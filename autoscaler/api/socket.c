@@ -20,7 +20,8 @@ enum status socket_listen(const char *key, const char *host, uint32_t port,
                           int *ret_fd, struct err *err)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
-                             .ai_flags = AI_PASSIVE | AI_NUMERICSERV}, *list;
+                             .ai_flags = AI_PASSIVE | AI_NUMERICSERV},
+                    *list;
     char service[16];
     int rc, fd = -1, why = 0, one = 1;
 
@@ -30,8 +31,8 @@ enum status socket_listen(const char *key, const char *host, uint32_t port,
         return err_set(err, ST_INVALID, "%s: %s: %s", key, host,
                        gai_strerror(rc));
     for (const struct addrinfo *a = list; a && fd < 0; a = a->ai_next) {
-        fd = socket(a->ai_family,
-                    a->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK,
+                    0);
         if (fd < 0) {
             why = errno;
             continue;
@@ -47,8 +48,9 @@ enum status socket_listen(const char *key, const char *host, uint32_t port,
     freeaddrinfo(list);
     if (fd < 0)
         return err_set(err, why == EADDRINUSE ? ST_RETRY : ST_INVALID,
-                       "%s: cannot listen on %s port %u: %s%s", key, host,
-                       port, strerror(why), why == EADDRINUSE
+                       "%s: cannot listen on %s port %u: %s%s", key, host, port,
+                       strerror(why),
+                       why == EADDRINUSE
                            ? "; is another davit running? choose another port"
                            : "");
     *ret_fd = fd;
@@ -68,7 +70,7 @@ uint32_t socket_port(int fd)
 }
 
 static enum status pem_read(const char *path, const char *key, char **ret,
-                     struct err *err)
+                            struct err *err)
 {
     FILE *f = fopen(path, "re");
     struct buf b;

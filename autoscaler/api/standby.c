@@ -17,7 +17,7 @@
 #include "inside.h"
 
 struct standby {
-    struct MHD_Daemon *mhd, *metrics;  /* metrics: NULL, no port of its own */
+    struct MHD_Daemon *mhd, *metrics; /* metrics: NULL, no port of its own */
     pthread_mutex_t lock;
     char text[512];
 };
@@ -44,14 +44,14 @@ static enum MHD_Result answer(void *cls, struct MHD_Connection *connection,
         return MHD_YES;
     }
     if (*n_data) {
-        *n_data = 0;  /* a body is read to its end and dropped */
+        *n_data = 0; /* a body is read to its end and dropped */
         return MHD_YES;
     }
     pthread_mutex_lock(&s->lock);
-    json = health ? json_pack("{s:s,s:s}", "status", "standby", "detail",
-                              s->text)
-                  : json_pack("{s:{s:s,s:s}}", "error", "code", "standby",
-                              "message", s->text);
+    json = health
+               ? json_pack("{s:s,s:s}", "status", "standby", "detail", s->text)
+               : json_pack("{s:{s:s,s:s}}", "error", "code", "standby",
+                           "message", s->text);
     pthread_mutex_unlock(&s->lock);
     text = json_dumps(json, JSON_COMPACT);
     json_decref(json);
@@ -87,7 +87,8 @@ static enum status metrics_start(struct standby *s, const struct config *c,
     if (s->metrics)
         return ST_OK;
     close(fd);
-    return err_set(err, ST_INVALID, "api.metrics: the HTTP server does not "
+    return err_set(err, ST_INVALID,
+                   "api.metrics: the HTTP server does not "
                    "start");
 }
 
@@ -109,13 +110,13 @@ enum status standby_start(const struct config *c, struct standby **ret,
     if (rc == ST_OK)
         rc = metrics_start(s, c, err);
     if (rc == ST_OK) {
-        s->mhd = MHD_start_daemon(flags, 0, NULL, NULL, answer, s,
-                                  MHD_OPTION_LISTEN_SOCKET, fd,
-                                  MHD_OPTION_CONNECTION_LIMIT, 64u,
-                                  MHD_OPTION_CONNECTION_TIMEOUT, 10u,
-                                  MHD_OPTION_ARRAY, tls.options, MHD_OPTION_END);
+        s->mhd = MHD_start_daemon(
+            flags, 0, NULL, NULL, answer, s, MHD_OPTION_LISTEN_SOCKET, fd,
+            MHD_OPTION_CONNECTION_LIMIT, 64u, MHD_OPTION_CONNECTION_TIMEOUT,
+            10u, MHD_OPTION_ARRAY, tls.options, MHD_OPTION_END);
         if (!s->mhd)
-            rc = err_set(err, ST_INVALID, "api: the HTTP server does not start");
+            rc =
+                err_set(err, ST_INVALID, "api: the HTTP server does not start");
     }
     tls_done(&tls);
     if (rc != ST_OK) {

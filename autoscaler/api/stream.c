@@ -15,17 +15,17 @@
 #include "../base/clock.h"
 #include "inside.h"
 
-#define BATCH 64             /* events read at once */
+#define BATCH 64 /* events read at once */
 #define OUT_MAX ((size_t)1 << 20)
 
 struct listener {
     struct server *server;
     struct MHD_Connection *connection;
     struct listener *next, **link;
-    int64_t after;           /* the last event sent */
-    int64_t sent_ms;         /* mono, when something was sent last */
+    int64_t after;   /* the last event sent */
+    int64_t sent_ms; /* mono, when something was sent last */
     bool suspended, over;
-    struct buf out;          /* what is being sent */
+    struct buf out; /* what is being sent */
     size_t from;
 };
 
@@ -261,8 +261,10 @@ static void reply_stream(struct exchange *ex, int64_t after)
     if (full) {
         buf_done(&l->out);
         free(l);
-        exchange_error(ex, 503, "THROTTLED", "", "%d event streams are open "
-                    "already; use ?format=json", LISTENERS_MAX);
+        exchange_error(ex, 503, "THROTTLED", "",
+                       "%d event streams are open "
+                       "already; use ?format=json",
+                       LISTENERS_MAX);
         return;
     }
     ex->response = MHD_create_response_from_callback(
@@ -286,18 +288,20 @@ void get_events(struct exchange *ex)
 
     if (after == -2 || limit == -2 || limit == 0) {
         exchange_error(ex, 400, "INVALID",
-                    after == -2 ? id ? "Last-Event-ID" : "after" : "limit",
-                    "must be a whole number, %s",
-                    after == -2 ? "the id of an event or 0" : "1 to 1024");
+                       after == -2 ? id ? "Last-Event-ID" : "after" : "limit",
+                       "must be a whole number, %s",
+                       after == -2 ? "the id of an event or 0" : "1 to 1024");
         return;
     }
     if (format && strcmp(format, "json") != 0 && strcmp(format, "sse") != 0) {
-        exchange_error(ex, 400, "INVALID", "format", "must be json or sse, got "
-                    "\"%.40s\"", format);
+        exchange_error(ex, 400, "INVALID", "format",
+                       "must be json or sse, got "
+                       "\"%.40s\"",
+                       format);
         return;
     }
     if (after > newest)
-        after = 0;  /* of a ledger that was begun anew */
+        after = 0; /* of a ledger that was begun anew */
     if (limit < 0 || limit > EVENT_RING)
         limit = EVENT_RING;
     if (format && strcmp(format, "json") == 0)

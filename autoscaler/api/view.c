@@ -16,7 +16,10 @@ static const struct problem no_snapshot = {.str = no_strings, .n_str = 1};
 static const struct plan no_plan;
 static const struct snapshot no_snapshot_in = {.cluster = ""};
 
-struct named { const char *name; uint32_t i; };
+struct named {
+    const char *name;
+    uint32_t i;
+};
 
 static int by_name(const void *a, const void *b)
 {
@@ -108,28 +111,29 @@ const struct snap_type *view_type(const struct view *v, const char *name)
     return NULL;
 }
 
-const struct snap_type *view_node_type(const struct view *v, uint32_t fact)
+const struct snap_type *view_node_type(const struct view *v, uint32_t row)
 {
-    uint32_t node = v->node_of_snap[fact];
+    uint32_t node = v->node_of_snap[row];
     uint32_t type = node == NONE ? NONE : v->s->nodes[node].type;
 
     if (type == NONE)
-        return view_type(v, v->snapshot->nodes[fact].type);
+        return view_type(v, v->snapshot->nodes[row].type);
     return v->snap_of_type[type] == NONE
-               ? NULL : &v->snapshot->types[v->snap_of_type[type]];
+               ? NULL
+               : &v->snapshot->types[v->snap_of_type[type]];
 }
 
-const struct plan_node *view_verdict(const struct view *v, uint32_t fact)
+const struct plan_node *view_verdict(const struct view *v, uint32_t row)
 {
-    uint32_t i = v->node_of_snap[fact];
+    uint32_t i = v->node_of_snap[row];
 
     return i != NONE && v->plan->nodes ? &v->plan->nodes[i] : NULL;
 }
 
-int64_t view_node_price(const struct view *v, uint32_t fact)
+int64_t view_node_price(const struct view *v, uint32_t row)
 {
-    const struct snap_node *n = &v->snapshot->nodes[fact];
-    uint32_t i = v->node_of_snap[fact];
+    const struct snap_node *n = &v->snapshot->nodes[row];
+    uint32_t i = v->node_of_snap[row];
 
     if (n->price_micros_hour >= 0)
         return n->price_micros_hour;
@@ -228,8 +232,8 @@ static bool is_accel_type(const struct view *v, const struct pb_term *t)
            strcmp(view_str(v, t->key), ACCEL_LABEL) == 0;
 }
 
-void view_need(struct out *o, const char *key, struct view *v,
-               uint32_t bundle, uint32_t alt)
+void view_need(struct out *o, const char *key, struct view *v, uint32_t bundle,
+               uint32_t alt)
 {
     const struct pb_shape *shape = view_shape(v, bundle, alt);
     const struct pb_selector *sel = &v->s->selectors[shape->selector];
@@ -313,9 +317,9 @@ const char *view_span(struct view *v, int64_t ms)
     if (s < 120)
         return arena_printf(&v->arena, "%lld s", s);
     if (s < 7200)
-        return s % 60 ? arena_printf(&v->arena, "%lld min %lld s", s / 60,
-                                     s % 60)
-                      : arena_printf(&v->arena, "%lld min", s / 60);
+        return s % 60
+                   ? arena_printf(&v->arena, "%lld min %lld s", s / 60, s % 60)
+                   : arena_printf(&v->arena, "%lld min", s / 60);
     return arena_printf(&v->arena, "%lld h %lld min", s / 3600, s / 60 % 60);
 }
 
@@ -325,6 +329,7 @@ const char *view_money(struct view *v, int64_t micros)
     int64_t host_group = micros >= 1000000 || micros <= -1000000 ? 10000 : 100;
     char text[32];
 
-    micros = (micros + (micros < 0 ? -host_group : host_group) / 2) / host_group * host_group;
+    micros = (micros + (micros < 0 ? -host_group : host_group) / 2) /
+             host_group * host_group;
     return arena_strdup(&v->arena, out_decimal(micros, 1000000, text));
 }

@@ -1,5 +1,6 @@
 /*
- * whatif.c - POST /v1/plan: the planner on another snapshot, without any effect.
+ * whatif.c - POST /v1/plan: the planner on another snapshot, without any
+ * effect.
  *
  * Planning a large snapshot takes a while, so it has a thread of its own: the
  * threads that serve HTTP go on.  A job owns its snapshot, or a reference to
@@ -18,9 +19,9 @@ struct plan_job {
     struct pending *pending;
     struct plan_job *next;
     struct arena arena;
-    struct status_page *page;      /* of a what-if, or NULL */
+    struct status_page *page; /* of a what-if, or NULL */
     const struct snapshot *snapshot;
-    const char *owner;             /* of a what-if, or NULL */
+    const char *owner; /* of a what-if, or NULL */
     enum status status;
     struct err err;
     struct buf reply;
@@ -166,7 +167,8 @@ static void plan_answer(struct exchange *ex)
         exchange_reply(ex, 200, &j->reply, "application/json");
 }
 
-/* The present snapshot with one request more, or another one of the same owner. */
+/* The present snapshot with one request more, or another one of the same owner.
+ */
 static enum status read_whatif(struct plan_job *j, const json_t *body,
                                struct status_page *page, struct err *err)
 {
@@ -175,7 +177,8 @@ static enum status read_whatif(struct plan_job *j, const json_t *body,
     struct request_in r;
     enum status s;
 
-    s = request_read(body, "what-if", page->snapshot->now_ms, &j->arena, &r, err);
+    s = request_read(body, "what-if", page->snapshot->now_ms, &j->arena, &r,
+                     err);
     if (s != ST_OK)
         return s;
     *f = *page->snapshot;
@@ -217,7 +220,8 @@ static enum status read_job(struct exchange *ex, struct plan_job *j,
         s = codec_snapshot_read(body, &j->arena, &snapshot, err);
         j->snapshot = snapshot;
     } else if (!(page = status_get(ex->server->board))) {
-        s = err_set(err, ST_RETRY, "the daemon is starting: there is no "
+        s = err_set(err, ST_RETRY,
+                    "the daemon is starting: there is no "
                     "snapshot to plan on yet");
     } else {
         s = read_whatif(j, body, page, err);
@@ -242,8 +246,8 @@ void post_plan(struct exchange *ex)
     full = t->n >= PLANS_MAX;
     pthread_mutex_unlock(&t->lock);
     if (full) {
-        exchange_error(ex, 429, "THROTTLED", "", "%d plans wait already; try again",
-                    PLANS_MAX);
+        exchange_error(ex, 429, "THROTTLED", "",
+                       "%d plans wait already; try again", PLANS_MAX);
         plan_job_free(j);
         return;
     }

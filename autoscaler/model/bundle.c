@@ -49,8 +49,7 @@ static bool has_toleration(const struct tolerations *all,
 static bool alt_within(const struct snap_alt *a, const struct snap_alt *b)
 {
     if (a->after_ms != b->after_ms || a->resources.n != b->resources.n ||
-        a->selector.n != b->selector.n ||
-        a->tolerations.n != b->tolerations.n)
+        a->selector.n != b->selector.n || a->tolerations.n != b->tolerations.n)
         return false;
     for (uint32_t i = 0; i < a->resources.n; i++)
         if (!has_quantity(&b->resources, &a->resources.v[i]))
