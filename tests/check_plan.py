@@ -7,12 +7,10 @@ refusals.  Prints what is wrong, a line each; exit 1 if anything is.
 As a library: check(snapshot, plan) gives the list.
 """
 import json
-import os
 import sys
 from collections import Counter, defaultdict
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from plan_world import (ACCEL, DENIED, DEVICES, INF, ONE,  # noqa: E402
+from plan_world import (ACCEL, DENIED, DEVICES, INF, ONE,
                         World, fits, matches, millis, new_row, row_of,
                         tolerates, tolerations_of)
 

@@ -174,7 +174,7 @@ const char *view_obstacle_text(struct view *v, uint32_t refusal)
                             "%s was refused as invalid by %s; a "
                             "reload of the configuration tries it again",
                             type, view_str(v, t->provider));
-    case REASON_DECIDING:
+    case REASON_IMPROVING:
         return arena_printf(&v->arena,
                             "a better plan than %s is being looked "
                             "for (limits.think)",

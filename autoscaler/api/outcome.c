@@ -104,7 +104,7 @@ static uint32_t same_launches(const struct view *v, uint32_t launch,
 
         if (x->offer != l->offer || x->why != l->why ||
             x->demand != l->demand ||
-            view_deciding(v, i) != view_deciding(v, launch) ||
+            view_improving(v, i) != view_improving(v, launch) ||
             (mine && !holds_any(v, x->first_placement, x->n_placements, mine)))
             continue;
         if (i < launch)
@@ -165,12 +165,12 @@ static void unplaced_text(struct buf *b, struct view *v, const bool *mine,
                               : view_wait_text(v, first));
 }
 
-static bool any_deciding(const struct view *v, const bool *mine)
+static bool any_improving(const struct view *v, const bool *mine)
 {
     for (uint32_t i = 0; i < v->plan->n_launches; i++) {
         const struct plan_launch *l = &v->plan->launches[i];
 
-        if (view_deciding(v, i) &&
+        if (view_improving(v, i) &&
             holds_any(v, l->first_placement, l->n_placements, mine))
             return true;
     }
@@ -209,8 +209,8 @@ const char *outcome_text(struct view *v, const char *owner,
                    b.n ? ", " : "", (unsigned long long)x->sum.launched, all,
                    x->n_launches, x->n_launches == 1 ? "" : "s",
                    launches_text(v, mine), view_money(v, x->cost_micros_hour));
-    if (any_deciding(v, mine))
-        buf_printf(&b, ", %s until %s at most", reason_text(REASON_DECIDING),
+    if (any_improving(v, mine))
+        buf_printf(&b, ", %s until %s at most", reason_text(REASON_IMPROVING),
                    view_time(v, v->page->thinking_until_ms));
     if (x->eta_ms >= 0)
         buf_printf(&b, ", ready in about %s", view_span(v, x->eta_ms));
@@ -249,8 +249,8 @@ static void write_launch(struct out *o, struct view *v, uint32_t launch,
     else
         out_str(o, "why", reason_text(l->why));
     out_str(o, "owner", owner);
-    if (view_deciding(v, launch))
-        out_str(o, "waits", reason_code(REASON_DECIDING));
+    if (view_improving(v, launch))
+        out_str(o, "waits", reason_code(REASON_IMPROVING));
     else
         out_null(o, "waits");
     out_close(o);

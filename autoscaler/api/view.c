@@ -80,11 +80,11 @@ void view_open(struct view *v, const struct status_page *page)
     v->page = page;
 }
 
-bool view_deciding(const struct view *v, uint32_t launch)
+bool view_improving(const struct view *v, uint32_t launch)
 {
     const struct plan_launch *l = &v->plan->launches[launch];
 
-    return v->page && v->page->thinking_until_ms && l->sure < l->count;
+    return v->page && v->page->thinking_until_ms && !l->final;
 }
 
 void view_done(struct view *v)

@@ -63,7 +63,7 @@ const char *view_span(struct view *v, int64_t ms);          /* "2 min 5 s" */
 const char *view_money(struct view *v, int64_t micros);     /* "0.35" */
 
 /* Does this launch wait for a better plan?  See limits.think. */
-bool view_deciding(const struct view *v, uint32_t launch);
+bool view_improving(const struct view *v, uint32_t launch);
 /* "by_state": how many nodes are in each state, where there are any. */
 void view_states(struct out *o, const uint32_t *count);
 /* "types": node types with their offers. */

@@ -309,7 +309,7 @@ void status_write(struct out *o, struct view *v)
     write_demand(o, v);
     requests_write(o, "requests", v);
     write_pending(o, v);
-    out_time(o, "deciding_until", v->page ? v->page->thinking_until_ms : 0);
+    out_time(o, "improving_until", v->page ? v->page->thinking_until_ms : 0);
     write_plan(o, v);
     write_cost(o, v);
     write_lists(o, p);

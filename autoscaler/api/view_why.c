@@ -112,12 +112,12 @@ static void write_places(struct out *o, struct view *v, uint32_t bundle)
     out_close(o);
 }
 
-static bool deciding(const struct view *v, uint32_t bundle)
+static bool improving(const struct view *v, uint32_t bundle)
 {
     for (uint32_t i = 0; i < v->plan->n_launches; i++) {
         const struct plan_launch *l = &v->plan->launches[i];
 
-        if (view_deciding(v, i) &&
+        if (view_improving(v, i) &&
             placed_on(v, l->first_placement, l->n_placements, bundle) > 0)
             return true;
     }
@@ -131,12 +131,12 @@ static const char *bundle_text(struct view *v, uint32_t bundle)
 
     if (p->waiting || p->infeasible)
         return view_unplaced_text(v, bundle);
-    if (p->launched && deciding(v, bundle))
+    if (p->launched && improving(v, bundle))
         return arena_printf(&v->arena,
                             "%u x (%s): %u placed, %u not bought "
                             "for yet: %s",
                             v->s->bundles[bundle].count, need, p->placed,
-                            p->launched, reason_text(REASON_DECIDING));
+                            p->launched, reason_text(REASON_IMPROVING));
     if (p->launched)
         return arena_printf(&v->arena,
                             "%u x (%s): %u placed, %u on nodes "

@@ -89,12 +89,11 @@ json_t *nodes_write(const struct snapshot *s);
 bool demands_read(struct reader *in, const json_t *root, struct snapshot *ret);
 void demands_write(json_t *root, const struct snapshot *s);
 
-/* previous.c: the list under a key: a node's "previous", the root's "deciding";
- * and the root's "hints". */
+/* previous.c: a node's "previous"; the root's "proposed". */
 bool previous_read(struct reader *in, const struct path *at, const json_t *o,
                    const char *key, struct snap_placements *ret);
-bool hints_read(struct reader *in, const json_t *root, struct snapshot *ret);
-json_t *hints_write(const struct snap_hint *v, uint32_t n);
+bool proposed_read(struct reader *in, const json_t *root, struct snapshot *ret);
+json_t *proposed_write(const struct snap_proposal *v, uint32_t n);
 
 /* snapshot.c: names of enums, as reader_get_word() takes them */
 const char *reason_word(size_t i);

@@ -31,7 +31,6 @@ static const struct field fields[] = {
     {"hold", FIELD_WORD, AT(hold), .name_of = reason_word, .max = REASON_COUNT,
      .usual = REASON_NONE},
     {"hold_until_ms", FIELD_I64, AT(hold_until_ms), .max = TIME_MAX},
-    {"undecided", FIELD_BOOL, AT(undecided)},
     {"activity", FIELD_TEXT, AT(activity)},
     {"cloud_id", FIELD_TEXT, AT(cloud_id)},
     {"address", FIELD_TEXT, AT(address)},

@@ -167,10 +167,8 @@ static json_t *launch_write(const struct out *o, const struct plan_launch *l)
 
     put_offer(o, v, l->offer);
     json_object_set_new(v, "count", json_integer(l->count));
-    if (l->sure < l->count)
-        json_object_set_new(v, "sure", json_integer(l->sure));
-    if (l->open)
-        json_object_set_new(v, "open", json_true());
+    if (!l->final)
+        json_object_set_new(v, "final", json_false());
     json_object_set_new(v, "why", json_string(reason_code(l->why)));
     json_object_set_new(v, "for", demand_ref(o, l->demand));
     json_object_set_new(v, "price_per_hour",

@@ -1,5 +1,5 @@
 /*
- * previous.c - what the last plan put on nodes, and hints, both ways.
+ * previous.c - what the last plan put on nodes, and proposed nodes, both ways.
  *
  * A shape is a digest of 64 bits, written as 16 hex digits: it is compared,
  * never looked into.  A plan's "placements" have the same keys among theirs, so
@@ -25,8 +25,8 @@ static const struct field fields[] = {
 };
 #undef AT
 
-#define AT(field) .at = offsetof(struct snap_hint, field)
-static const struct field hint_fields[] = {
+#define AT(field) .at = offsetof(struct snap_proposal, field)
+static const struct field proposal_fields[] = {
     {"type", FIELD_TEXT, AT(type)},
     {"zone", FIELD_TEXT, AT(zone)},
     {"spot", FIELD_BOOL, AT(spot)},
@@ -118,39 +118,39 @@ json_t *codec_previous_write(const struct snap_placements *previous)
     return a;
 }
 
-/* ---- hints */
+/* ---- proposed nodes */
 
-static bool hint_read(struct reader *in, const struct path *at, const json_t *v,
+static bool proposal_read(struct reader *in, const struct path *at, const json_t *v,
                       void *ret)
 {
     static const char *const others[] = {"previous"};
-    struct snap_hint *h = ret;
+    struct snap_proposal *h = ret;
 
-    return fields_read(in, at, v, hint_fields, COUNT(hint_fields), others,
+    return fields_read(in, at, v, proposal_fields, COUNT(proposal_fields), others,
                        COUNT(others), h) &&
            previous_read(in, at, v, "previous", &h->previous);
 }
 
-bool hints_read(struct reader *in, const json_t *root, struct snapshot *s)
+bool proposed_read(struct reader *in, const json_t *root, struct snapshot *s)
 {
-    struct reader_items hints = {0};
+    struct reader_items proposed = {0};
 
-    if (!reader_items(in, NULL, root, "hints", hint_read, NULL,
-                      sizeof(struct snap_hint), &hints))
+    if (!reader_items(in, NULL, root, "proposed", proposal_read, NULL,
+                      sizeof(struct snap_proposal), &proposed))
         return false;
-    s->hints = hints.v;
-    s->n_hints = hints.n;
+    s->proposed = proposed.v;
+    s->n_proposed = proposed.n;
     return true;
 }
 
-json_t *hints_write(const struct snap_hint *v, uint32_t n)
+json_t *proposed_write(const struct snap_proposal *v, uint32_t n)
 {
     json_t *a = json_array();
 
     for (uint32_t i = 0; i < n; i++) {
         json_t *o = json_object();
 
-        fields_write(o, hint_fields, COUNT(hint_fields), &v[i]);
+        fields_write(o, proposal_fields, COUNT(proposal_fields), &v[i]);
         json_object_set_new(o, "previous",
                             codec_previous_write(&v[i].previous));
         json_array_append_new(a, o);

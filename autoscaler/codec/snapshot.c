@@ -29,7 +29,7 @@ enum status codec_snapshot_read(json_t *root, struct arena *arena,
         "schema",     "name",   "note",          "about",     "expect",
         "cluster",    "now_ms", "sources_fresh", "max_nodes", "limits",
         "node_types", "nodes",  "demands",       "gangs",     "requests",
-        "queues",     "hints",  "deciding",      "plan",      "recorded"};
+        "queues",     "proposed", "plan",        "recorded"};
     struct err unused;
     struct reader in = {arena, err ? err : &unused};
     struct snapshot *s = ARENA_NEW(arena, struct snapshot);
@@ -43,8 +43,7 @@ enum status codec_snapshot_read(json_t *root, struct arena *arena,
         !reader_get_bool(&in, NULL, root, "sources_fresh", &s->sources_fresh) ||
         !limits_read(&in, root, &s->limits) || !types_read(&in, root, s) ||
         !queues_read(&in, root, s) || !nodes_read(&in, root, s) ||
-        !demands_read(&in, root, s) || !hints_read(&in, root, s) ||
-        !previous_read(&in, NULL, root, "deciding", &s->deciding))
+        !demands_read(&in, root, s) || !proposed_read(&in, root, s))
         return ST_INVALID;
     *ret = s;
     return ST_OK;
@@ -65,9 +64,8 @@ json_t *codec_snapshot_write(const struct snapshot *s)
     demands_write(o, s);
     if (s->n_queues > 0)
         json_object_set_new(o, "queues", queues_write(s->queues, s->n_queues));
-    if (s->n_hints > 0)
-        json_object_set_new(o, "hints", hints_write(s->hints, s->n_hints));
-    if (s->deciding.n > 0)
-        json_object_set_new(o, "deciding", codec_previous_write(&s->deciding));
+    if (s->n_proposed > 0)
+        json_object_set_new(o, "proposed",
+                            proposed_write(s->proposed, s->n_proposed));
     return o;
 }

@@ -10,13 +10,16 @@
 #define COUNT(v) (sizeof(v) / sizeof *(v))
 
 /* Where an object stands: keys with points between them, "*" for each entry of
- * a list.  A list that is renamed itself comes before what is in it. */
+ * a list.  A list that is renamed itself comes before what is in it.  now is
+ * NULL where a key means nothing any more. */
 static const struct {
     const char *in, *old, *now;
 } keys[] = {
     {"", "head_fresh", "sources_fresh"},
-    {"", "advice", "hints"},
-    {"hints.*", "holds", "previous"},
+    {"", "advice", "proposed"},
+    {"", "deciding", NULL},
+    {"proposed.*", "holds", "previous"},
+    {"nodes.*", "undecided", NULL},
     {"nodes.*", "foreign", "unmanaged"},
     {"nodes.*", "unit", "host_group"},
     {"nodes.*", "holds", "previous"},
@@ -24,6 +27,8 @@ static const struct {
     {"node_types.*.offers.*", "set_aside_for", "backoff_for"},
     {"plan.launches.*", "holds", "placements"},
     {"plan.nodes.*", "holds", "placements"},
+    {"plan.launches.*", "sure", NULL},
+    {"plan.launches.*", "open", NULL},
 };
 
 static const struct {
@@ -33,12 +38,13 @@ static const struct {
     {"foreign", "unmanaged"},
     {"unit_incomplete", "host_group_incomplete"},
     {"needed_by_unit", "needed_by_host_group"},
+    {"deciding", "improving"},
 };
 
 const char *codec_v01_key(const char *key)
 {
     for (size_t i = 0; i < COUNT(keys); i++)
-        if (strcmp(keys[i].old, key) == 0)
+        if (keys[i].now && strcmp(keys[i].old, key) == 0)
             return keys[i].now;
     return key;
 }
@@ -77,9 +83,10 @@ static void key_rename(json_t *o, const char *old, const char *now)
 {
     json_t *v = json_object_get(o, old);
 
-    if (!v || json_object_get(o, now))
+    if (!v || (now && json_object_get(o, now)))
         return;
-    json_object_set(o, now, v);
+    if (now)
+        json_object_set(o, now, v);
     json_object_del(o, old);
 }
 

@@ -109,7 +109,7 @@ struct dealer {
     struct control *c;
     const struct problem *now;
     const struct plan *plan;
-    bool waits;               /* those that are not sure are left out */
+    bool waits;               /* those that are not final are left out */
     uint32_t offer, at, given;
     bool looked;
 };
@@ -118,7 +118,7 @@ static uint32_t launch_count(const struct dealer *d, uint32_t i)
 {
     const struct plan_launch *l = &d->plan->launches[i];
 
-    return d->waits ? l->sure : l->count;
+    return d->waits && !l->final ? 0 : l->count;
 }
 
 static const struct plan_launch *launch_next(struct dealer *d)
@@ -181,7 +181,6 @@ static void intend(struct dealer *d, uint32_t count, enum reason why,
             free(m->previous);   /* it only helps the next leader's first plan */
             m->previous = NULL;
         }
-        m->undecided = d->waits && l && l->open;
         fleet_touch(&c->fleet, m);
     }
     arena_done(&scratch);
@@ -238,7 +237,7 @@ static void act_launches(struct control *c, const struct problem *now,
         d.looked = false;
         intend(&d, n, sum[o].why, whom);
         if (!waits)
-            think_launched(c, now, plan);
+            think_launched(c);
     }
     wishes_forget(c);
     free(granted);

@@ -151,7 +151,7 @@ static void tick(struct control *c)
         t1 = cpu_us();
         planner_run(now, PLANNER_AT_ONCE, &page->arena, plan);  /* pure */
         page->planned_us = cpu_us() - t1;
-        waits = think_waits(c, now, plan);  /* for a better way to buy it */
+        waits = think_waits(c, plan);   /* for a better way to buy it */
         act(c, now, plan, waits);       /* intents into the ledger */
         act_send(c);                    /* journal, then calls */
         requests_fallback(c, now, plan);   /* whose alternatives wait */

@@ -82,9 +82,7 @@ struct snap_placements previous_of(struct previous_reader *r, const struct machi
     json_t *list = NULL;
     struct err err;
 
-    if (think_undecided(r->c, m))
-        return h;
-    if (memory && !m->undecided && m->held_tick == memory->tick)
+    if (memory && m->held_tick == memory->tick)
         return from_memory(r, m->held_node);
     if (!m->previous)
         return h;

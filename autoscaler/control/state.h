@@ -91,13 +91,12 @@ struct wish { char type[64]; uint32_t count; uint64_t view, tick; };
 
 /* A longer look at what is to be bought: see think.c. */
 struct thinking {
-    bool busy;                /* a thought is under way */
-    unsigned asked, answered; /* thoughts since something waits */
+    bool busy;                /* a look is under way */
+    unsigned asked, answered; /* looks since something waits */
     int64_t since_ms;         /* mono: something waits; 0: nothing does */
-    struct arena arena;       /* owns advice */
-    const struct snap_hint *hints;
-    uint32_t n_hints;
-    struct status_page *over; /* what is thought over: of the last thought */
+    struct arena arena;       /* owns proposed */
+    const struct snap_proposal *proposed;
+    uint32_t n_proposed;
 };
 
 struct failure_note { char machine[48], type[64], text[208]; enum status why; int64_t at_ms; };
@@ -287,18 +286,14 @@ char *previous_text(const struct snap_placements *h);    /* heap, NULL for none 
 void previous_remember(struct control *c, struct status_page *page);
 
 /* ---- think.c: purchases that a longer look may better */
-/* Are the launches that are not sure to wait? */
-bool think_waits(struct control *c, const struct problem *now,
-                 const struct plan *plan);
-/* Is it not known yet what it is to hold? */
-bool think_undecided(const struct control *c, const struct machine *m);
+/* Are the launches that are not final to wait? */
+bool think_waits(struct control *c, const struct plan *plan);
 int64_t think_until(const struct control *c);  /* wall; 0: nothing waits */
 void think_start(struct control *c, struct status_page *page);
 void think_fold(struct control *c, struct mail *mail);
 void think_take(const struct control *c, struct arena *arena,
                 struct snapshot *snapshot);
-void think_launched(struct control *c, const struct problem *now,
-                    const struct plan *plan);   /* what had waited */
+void think_launched(struct control *c);        /* what had waited */
 void think_done(struct control *c);
 
 /* ---- act.c: journal, then calls; never decides */

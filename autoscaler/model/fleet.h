@@ -47,7 +47,6 @@ struct machine {
     /* not kept over a restart: */
     char host_group[64];          /* whose machines end together, as the provider
                              * told; "" : it did not */
-    bool undecided;         /* bought in advance: see think.c */
     bool doomed;            /* the plan of this tick ends it */
     uint32_t missed;        /* good lists in a row without it */
     uint32_t refused;       /* drains in a row */

@@ -8,9 +8,8 @@ import time
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "integration"))
-from daemon import Daemon  # noqa: E402
+from lib.daemon import Daemon
+from lib import ROOT
 
 CONFIG = """
 cluster: ex

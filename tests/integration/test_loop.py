@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from daemon import Daemon
+from lib.daemon import Daemon
 
 CONFIG = """
 cluster: loop

@@ -1,14 +1,14 @@
-"""A Ray head at its worst moments.  Its GCS is played (tests/k8s/gcs.py), so that a moment can be chosen."""
+"""A Ray head at its worst moments.  Its GCS is played (lib/gcs.py), so that a moment can be chosen."""
 import hashlib
 import sys
 import time
 
-from daemon import ROOT, Daemon
+from lib import ROOT
+from lib.daemon import Daemon
 from test_loop import cloud
 
-sys.path.insert(0, str(ROOT / "tests" / "k8s"))
-from gcs import Gcs  # noqa: E402
-from ray.core.generated import autoscaler_pb2  # noqa: E402
+from lib.gcs import Gcs
+from ray.core.generated import autoscaler_pb2
 
 CONFIG = """
 cluster: ray

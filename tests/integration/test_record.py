@@ -4,7 +4,8 @@ import subprocess
 
 import pytest
 
-from daemon import DAVIT, Daemon
+from lib import DAVIT
+from lib.daemon import Daemon
 
 CONFIG = """
 cluster: rec

@@ -1,5 +1,5 @@
 """What is tried after a failure, and in which order: the real daemon against the simulated cloud."""
-from daemon import Daemon
+from lib.daemon import Daemon
 from test_loop import cloud
 
 CONFIG = """

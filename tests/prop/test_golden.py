@@ -7,17 +7,14 @@ expect: launch {type: count}; why {reason of launches: count}; zones of the laun
 import glob
 import json
 import os
-import sys
 
 import pytest
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, os.path.dirname(HERE)]
-import check_plan                      # noqa: E402
-from test_plan_laws import plan_of     # noqa: E402
+import check_plan
+from lib import TESTS
+from test_plan_laws import plan_of
 
-FILES = sorted(glob.glob(os.path.join(os.path.dirname(HERE), "golden",
-                                      "*.json")))
+FILES = sorted(glob.glob(os.path.join(TESTS, "golden", "*.json")))
 
 
 def outcome(plan, who):

@@ -524,8 +524,7 @@ static void a_plan_names_what_it_places(void **state)
     s = make(f);
     /* Of demands as alike as these, the one without an id comes first. */
     const struct plan_placement pl[] = {{1, 0, 3}};
-    const struct plan_launch la = {0, 2, 2, REASON_FOR_TASK, 1, 0, 1,
-                                   false};
+    const struct plan_launch la = {0, 2, REASON_FOR_TASK, 1, 0, 1, false};
     const struct plan_node no = {NODE_KEEP, REASON_KEEP_IDLE_WAIT, 77, NONE, 0,
                                  0};
     const struct plan_refusal re[] = {

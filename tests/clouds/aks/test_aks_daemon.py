@@ -7,7 +7,7 @@ import time
 import pytest
 
 from aks_rig import config, environment  # also puts the integration tests on the path
-import daemon
+from lib import daemon
 
 ZONES = "zones: [westeurope-1, westeurope-2], options: {pools: {westeurope-1: gpu, westeurope-2: gpu2}}"
 OPTIONS = "poll: 100ms, wait: 1s, reads: {every: 0}, writes: {every: 0}"

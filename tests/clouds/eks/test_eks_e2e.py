@@ -3,8 +3,9 @@
 At the end the cloud holds exactly what the fleet says."""
 import pytest
 
-from daemon import Daemon
-from eks_rig import environment, until
+from lib.daemon import Daemon
+from eks_rig import environment
+from lib import until
 
 CONFIG = """
 cluster: resnet

@@ -1,5 +1,5 @@
 """AWS's HTTP recorded without a secret, and replayed with no AWS behind it: query protocol, XML and signatures."""
-from daemon import Daemon
+from lib.daemon import Daemon
 from eks_rig import AK, SK, environment
 from test_eks_e2e import CONFIG, T4
 

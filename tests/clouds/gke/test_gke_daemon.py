@@ -10,7 +10,7 @@ import time
 import pytest
 
 from gke_rig import BUILD, environment
-from daemon import Daemon as Plain
+from lib.daemon import Daemon as Plain
 
 A, B = "us-central1-a", "us-central1-b"
 T4 = {"GPU": 1, "accelerator_type": "T4"}

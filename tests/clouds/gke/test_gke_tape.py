@@ -7,7 +7,7 @@ from gke_rig import BUILD, environment
 from gke_server import Cloud, Server
 from test_gke_auth import key_file
 from test_gke_daemon import A, B, CONFIG, T4
-from daemon import Daemon as Plain
+from lib.daemon import Daemon as Plain
 
 
 def daemon_of(where, url, key, *args):

@@ -18,8 +18,8 @@ import grpc
 from ray.core.generated import autoscaler_pb2 as pb
 from ray.core.generated import gcs_service_pb2 as gcs_pb
 
-from client import Informer, pods_path
-from raylets import end_pod, resources_of
+from lib.kube import Informer, pods_path
+from lib.raylets import end_pod, resources_of
 
 
 class Gcs:

@@ -15,6 +15,9 @@ import threading
 import time
 import urllib.parse
 
+import lib
+from lib import stays  # noqa: F401
+
 JSON, MERGE, STRATEGIC = (
     "application/json-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json")
 RAY = "/apis/ray.io/v1"
@@ -229,19 +232,5 @@ def _parsed(text):
 
 
 def until(what, seconds=15, why="it did not happen", every=0.02):
-    """The first true value of what(); raises after so many seconds."""
-    end = time.monotonic() + seconds
-    while True:
-        got = what()
-        if got:
-            return got
-        if time.monotonic() > end:
-            raise AssertionError(f"{why() if callable(why) else why} within {seconds} s")
-        time.sleep(every)
-
-
-def stays(what, seconds, why="it changed"):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        assert what(), why() if callable(why) else why
-        time.sleep(0.05)
+    """What watches tell comes within seconds, or not at all."""
+    return lib.until(what, seconds, why, every)

@@ -14,21 +14,18 @@ import http.client
 import json
 import os
 import pathlib
-import random
 import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
 import urllib.request
 
-import client
-from client import until
+from lib import ROOT, free_ports, kube
+from lib.kube import until
 
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
+HERE = ROOT / "tests" / "k8s"
 PARTS = ("scheduler", "kcm", "kwok")
 USERS = {  # name: groups
     "admin": "system:masters", "system:kube-scheduler": "", "kcm": "system:masters", "kwok": "system:masters",
@@ -55,20 +52,6 @@ def sweep():
         pid = path.name.split("-")[2]
         if pid.isdigit() and not pathlib.Path("/proc", pid).exists():
             shutil.rmtree(path, ignore_errors=True)
-
-
-def free_ports(n):
-    """Below the ephemeral range: nobody's outgoing connection takes one meanwhile."""
-    found = set()
-    while len(found) < n:
-        port = random.randint(20000, 32000)
-        with socket.socket() as s:
-            try:
-                s.bind(("127.0.0.1", port))
-                found.add(port)
-            except OSError:
-                pass
-    return list(found)
 
 
 class Server:
@@ -164,7 +147,7 @@ class Plane:
         self.server, self.etcd_url = f"https://127.0.0.1:{self.port}", f"http://127.0.0.1:{etcd}"
         self._certificates()
         self._files()
-        self.client = client.Client(self.server, self.ca, self.tokens["admin"])
+        self.client = kube.Client(self.server, self.ca, self.tokens["admin"])
         peer = f"http://127.0.0.1:{peers}"
         self.etcd = self._run("etcd", [
             "--data-dir", "etcd", "--unsafe-no-fsync", "--log-level", "warn",
@@ -304,7 +287,7 @@ class Plane:
 
     def client_of(self, user):
         """For one of USERS; what it does is told apart from the tests' own calls."""
-        return client.Client(self.server, self.ca, self.tokens[user])
+        return kube.Client(self.server, self.ca, self.tokens[user])
 
     def api(self, method, path, body=None, content_type=None):
         """(status, reply) as cluster admin."""
@@ -316,7 +299,7 @@ class Plane:
         return reply["status"]["token"]
 
     def client_for(self, namespace, account):
-        return client.Client(self.server, self.ca, self.token_for(namespace, account))
+        return kube.Client(self.server, self.ca, self.token_for(namespace, account))
 
     def kubeconfig_for(self, namespace, account):
         return self.write_kubeconfig(self.dir / f"{namespace}-{account}.conf", self.token_for(namespace, account),
@@ -349,14 +332,14 @@ class Plane:
         plural = kind[:-1] + "ies" if kind.endswith("y") else kind + ("es" if kind.endswith("s") else "s")
         namespace = obj["metadata"].get("namespace", "default")
         wide = ("node", "namespace", "clusterrole", "clusterrolebinding", "customresourcedefinition", "priorityclass")
-        return client.path_of(f"/api/{group}" if "/" not in group else f"/apis/{group}",
+        return kube.path_of(f"/api/{group}" if "/" not in group else f"/apis/{group}",
                               None if kind in wide else namespace, plural, obj["metadata"]["name"])
 
     def install_raycluster(self):
         """The RayCluster resource (every plane has it); served when this returns."""
         import yaml
         self._apply(yaml.safe_load((HERE / "raycluster_crd.yaml").read_text()))
-        until(lambda: self.api("GET", client.clusters_path())[0] == 200, why="rayclusters are not served")
+        until(lambda: self.api("GET", kube.clusters_path())[0] == 200, why="rayclusters are not served")
 
     # ---- faults and proof
 

@@ -6,29 +6,15 @@
 
 Everything lives in its directory; the port is free at start; the daemon is
 ended by its pid.  `kill()` is SIGKILL; `start()` starts it again on the same
-files.  DAVIT_BUILD names another build: DAVIT_BUILD=build/debug.
+files.
 """
 import http.client
 import json
-import os
 import pathlib
 import signal
-import socket
 import subprocess
-import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = ROOT / os.environ.get("DAVIT_BUILD", "build/release")
-DAVIT = str(BUILD / "davit")
-# How long a test waits for what must happen.  It goes on as soon as it has: the
-# end is for what never does, and far off for a machine with other work.
-PATIENCE = 90
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+from lib import DAVIT, PATIENCE, free_port, stays, until, without
 
 
 class Reply:
@@ -48,8 +34,7 @@ class Daemon:
         self.url = f"http://127.0.0.1:{self.port}"
         self.path = self.dir / "davit.yaml"
         self.args = list(args)
-        ours = {k: v for k, v in os.environ.items() if not k.lower().endswith("_proxy")}
-        self.env = {k: v for k, v in {**ours, **(env or {})}.items() if v is not None}
+        self.env = {k: v for k, v in {**without(), **(env or {})}.items() if v is not None}
         self.preexec = preexec
         self.headers = {}       # of every call
         self.p = None
@@ -163,19 +148,8 @@ class Daemon:
         reply = self.get("/v1/events?format=json&after=0")[1]["events"]
         return [e for e in reply if kind is None or e["kind"] == kind]
 
-    def until(self, what, seconds=PATIENCE, why=""):
-        end = time.monotonic() + seconds
-        while True:
-            got = what()
-            if got:
-                return got
-            if time.monotonic() > end:
-                raise AssertionError(f"{why or 'it did not happen'} within {seconds} s\n{self.text()[-4000:]}")
-            time.sleep(0.05)
+    def until(self, what, seconds=PATIENCE, why="it did not happen"):
+        return until(what, seconds, lambda: f"{why}:\n{self.text()[-4000:]}\n", 0.05)
 
     def stays(self, what, seconds):
-        """True all the while."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            assert what(), self.text()[-4000:]
-            time.sleep(0.05)
+        stays(what, seconds, lambda: self.text()[-4000:])

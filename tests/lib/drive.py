@@ -4,14 +4,10 @@
     d.launch(2); d.running(2); d.end("some-id"); d.close()
 """
 import json
-import pathlib
 import select
 import subprocess
-import sys
-import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
-from daemon import BUILD, PATIENCE, ROOT  # noqa: E402
+from lib import BUILD, PATIENCE, ROOT, until
 
 DRIVE = BUILD / "tests" / "drive"
 
@@ -54,13 +50,7 @@ class Drive:
         return self.call("terminate", ids=list(ids))
 
     def until(self, what):
-        end = time.monotonic() + PATIENCE
-        while True:
-            got = what()
-            if got:
-                return got
-            assert time.monotonic() < end, (self.call("list"), self.text()[-2000:])
-            time.sleep(0.02)
+        return until(what, why=lambda: f"not as wanted: {self.call('list')} {self.text()[-2000:]}")
 
     def phase(self, n, phase):
         """The machines in this phase, when there are n of them."""

@@ -11,7 +11,7 @@ import math
 import signal
 import threading
 
-from client import ApiError, pods_path
+from lib.kube import ApiError, pods_path
 
 
 def quantity(text):

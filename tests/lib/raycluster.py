@@ -1,6 +1,6 @@
 """A real Ray cluster on this machine, for tests.
 
-    import raycluster
+    from lib import raycluster
     raycluster.enter_namespace()            # at the top of a conftest or script
     with raycluster.RayCluster() as ray:    # a head, about 4 s
         ray.add_worker("w1", gpus=1, type="t4")

@@ -3,16 +3,12 @@ import datetime
 import json
 import pathlib
 import shutil
-import subprocess
-import sys
 import tempfile
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "integration"))
-from daemon import BUILD, DAVIT, Daemon  # noqa: E402, F401
+from lib import ROOT, plugin
+from lib.daemon import Daemon
 
-import plugin  # noqa: E402
 
 # The plug-in is loaded into Python, too: the plain one, whatever the daemon is.
 PLUGINS = ROOT / "build" / "release" / "plugins"
