@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/alloc.h"
 #include "../base/clock.h"
 #include "../codec/codec.h"
 
@@ -24,7 +25,7 @@ static bool token_read(struct client *c, const char *path)
         return false;
     }
     text[strcspn(text, "\r\n")] = '\0';
-    c->token = strdup(text);
+    c->token = mem_strdup(text);
     return true;
 }
 
@@ -64,7 +65,7 @@ bool client_open(struct client *c, int *argc, char **argv)
         if (!token_read(c, token_file))
             return false;
     } else if ((env = getenv("DAVIT_TOKEN")) && *env) {
-        c->token = strdup(env);
+        c->token = mem_strdup(env);
     }
     c->http = http_client_new();
     return true;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/alloc.h"
 #include "../config/config.h"
 #include "../codec/codec.h"
 #include "../plan/planner.h"
@@ -171,11 +172,10 @@ static void print_people(const struct problem *s, const struct plan *p)
 static json_t *plan_json(const struct problem *s, const struct plan *p)
 {
     json_t *out = codec_plan_write(s, p), *back;
-    char *text = json_dumps(out, FLAGS);
+    char *text = mem_must(json_dumps(out, FLAGS));
 
     json_decref(out);
-    if (!text || !(back = json_loads(text, 0, NULL)))
-        abort();  /* out of memory */
+    back = mem_must(json_loads(text, 0, NULL));
     free(text);
     return back;
 }

@@ -387,7 +387,7 @@ static enum status replay(struct tape *t, struct tape_call *call,
                     : k->failed != ST_OK
                         ? err_set(err, k->failed, "%s (as recorded)", k->text)
                         : ST_OK;
-    log_line(LOG_DEBUG, "%s: line %u for %.200s", t->path,
+    log_debug("%s: line %u for %.200s", t->path,
              k ? k->line : 0, key);
     pthread_mutex_unlock(&t->lock);
     json_decref(bytes);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/alloc.h"
 #include "draft.h"
 #include "file.h"
 
@@ -93,11 +94,9 @@ static void generation_read(struct config *c, const char *text, size_t n,
 enum status config_parse(const char *path, const char *text, size_t n,
                          struct config **ret, struct buf *errors)
 {
-    struct config *c = calloc(1, sizeof *c);
+    struct config *c = MEM_NEW(struct config);
     struct diag diag = {0};
 
-    if (!c)
-        abort();
     *ret = NULL;
     c->path = arena_strdup(&c->arena, path);
     diag.arena = &c->arena;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../base/hash.h"
 #include "../model/accel.h"
 #include "../model/amount.h"
 
@@ -264,13 +265,6 @@ static void offers_make(struct draft *d, const struct draft_type *t,
 
 /* ---- the hash: what a machine is made of, as the user wrote it ---- */
 
-static void hash_text(uint64_t *h, const char *s)
-{
-    do {  /* FNV-1a; the NUL separates */
-        *h = (*h ^ (unsigned char)*s) * UINT64_C(0x100000001b3);
-    } while (*s++);
-}
-
 struct item { const char *key, *value; };
 
 static int item_order(const void *a, const void *b)
@@ -280,58 +274,56 @@ static int item_order(const void *a, const void *b)
     return strcmp(x->key, y->key);
 }
 
-static void hash_items(uint64_t *h, struct item *v, uint32_t n)
+static uint64_t hash_items(uint64_t h, struct item *v, uint32_t n)
 {
     if (n)
         qsort(v, n, sizeof *v, item_order);
-    for (uint32_t i = 0; i < n; i++) {
-        hash_text(h, v[i].key);
-        hash_text(h, v[i].value);
-    }
-    hash_text(h, "\x01");
+    for (uint32_t i = 0; i < n; i++)
+        h = hash_text(hash_text(h, v[i].key), v[i].value);
+    return hash_text(h, "\x01");
 }
 
 /* A catalogue machine counts by its name: a later catalogue with a corrected
  * figure must not make running machines outdated. */
 static const char *type_hash(struct draft *d, const struct draft_type *t)
 {
-    uint64_t h = UINT64_C(0xcbf29ce484222325);
+    uint64_t h = HASH_SEED;
     uint32_t most = t->resources.n + t->labels.n + t->n_options +
                     t->taints.n + t->shares.n;
     struct item *v = ARENA_ARRAY(d->r.arena, struct item, most);
     char text[32];
 
-    hash_text(&h, t->provider);
-    hash_text(&h, t->machine);
-    hash_text(&h, t->pool);
-    hash_text(&h, t->accelerator);
+    h = hash_text(h, t->provider);
+    h = hash_text(h, t->machine);
+    h = hash_text(h, t->pool);
+    h = hash_text(h, t->accelerator);
     for (uint32_t i = 0; i < t->resources.n; i++) {
         amount_text(t->resources.v[i].amount, text, sizeof text);
         v[i] = (struct item){t->resources.v[i].name,
                              arena_strdup(d->r.arena, text)};
     }
-    hash_items(&h, v, t->resources.n);
+    h = hash_items(h, v, t->resources.n);
     for (uint32_t i = 0; i < t->labels.n; i++)
         v[i] = (struct item){t->labels.v[i].key, t->labels.v[i].value};
-    hash_items(&h, v, t->labels.n);
+    h = hash_items(h, v, t->labels.n);
     for (uint32_t i = 0; i < t->n_options; i++)
         v[i] = (struct item){t->options[i].key, t->options[i].value};
-    hash_items(&h, v, t->n_options);
+    h = hash_items(h, v, t->n_options);
     for (uint32_t i = 0; i < t->taints.n; i++)
         v[i] = (struct item){t->taints.v[i].key, arena_printf(
                              d->r.arena, "%s:%s", t->taints.v[i].value,
                              effect_name(t->taints.v[i].effect))};
     if (t->taints.n)
-        hash_items(&h, v, t->taints.n);
+        h = hash_items(h, v, t->taints.n);
     for (uint32_t i = 0; i < t->shares.n; i++) {
         amount_text(t->shares.v[i].amount, text, sizeof text);
         v[i] = (struct item){t->shares.v[i].name,
                              arena_strdup(d->r.arena, text)};
     }
     if (t->shares.n)
-        hash_items(&h, v, t->shares.n);
+        h = hash_items(h, v, t->shares.n);
     if (t->hosts != 1)
-        hash_text(&h, arena_printf(d->r.arena, "%u", t->hosts));
+        h = hash_text(h, arena_printf(d->r.arena, "%u", t->hosts));
     return arena_printf(d->r.arena, "%016" PRIx64, h);
 }
 

@@ -11,7 +11,6 @@
 /* What one entry says beside its resources. */
 struct pod_type {
     uint32_t min, max;
-    bool max_given;
 };
 
 static const struct key count_keys[] = {

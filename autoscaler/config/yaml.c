@@ -11,6 +11,8 @@
 #include <string.h>
 #include <yaml.h>
 
+#include "../base/alloc.h"
+
 struct anchor {
     const char *name;
     struct ynode *node;   /* NULL while it is being read: no cycles */
@@ -385,7 +387,7 @@ enum status yaml_read(struct arena *arena, const char *text, size_t n,
     r.text = text;
     r.n = n;
     if (!yaml_parser_initialize(&r.parser))
-        abort();  /* out of memory, as in the arena */
+        mem_out();
     yaml_parser_set_encoding(&r.parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&r.parser, (const unsigned char *)text, n);
     docs_read(&r, ret);

@@ -36,7 +36,6 @@ GOING = set("""
     ha_identity pairs_copy unplaced_reason
     limits_offer units_size problem_mismatch problem_queue_has problem_tolerates
     kit_base64url error_class errors_known error_status writer_name text_copy
-    journal_put_value journal_value
     mem_must mem_strdup mem_strndup hash_init hash_done hash_clear hash_add hash_remove hash_next hash_each
     clock_install random_install plugin_builtin
     hash_add_index hash_next_index hash_text hash_number hash_bytes

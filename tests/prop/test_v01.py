@@ -9,7 +9,8 @@ import subprocess
 import pytest
 
 from test_golden import FILES
-from test_plan_laws import DAVIT, plan_of
+from lib import DAVIT
+from test_plan_laws import plan_of
 
 OLD = os.path.join(os.path.dirname(FILES[0]), "v0.1")
 
