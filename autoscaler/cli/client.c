@@ -3,7 +3,6 @@
  */
 #include "client.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,20 +139,6 @@ int client_call(struct client *c, const char *method, const char *path,
         rc = EXIT_REFUSED;
     }
     return rc;
-}
-
-char *client_segment(struct arena *a, const char *name)
-{
-    char *out = arena_alloc(a, strlen(name) * 3 + 1), *to = out;
-
-    for (; *name; name++) {
-        unsigned char ch = (unsigned char)*name;
-        if (isalnum(ch) || strchr("-._~", ch))
-            *to++ = (char)ch;
-        else
-            to += sprintf(to, "%%%02X", ch);
-    }
-    return out;
 }
 
 const char *text_of(const json_t *o, const char *key)

@@ -38,9 +38,6 @@ void client_done(struct client *c);
 int client_call(struct client *c, const char *method, const char *path,
                 const json_t *body, json_t **ret);
 
-/* Percent-encodes one segment of a path. */
-char *client_segment(struct arena *a, const char *name);
-
 /* Fields of a reply; missing or null ones give "" and 0. */
 const char *text_of(const json_t *o, const char *key);
 double number_of(const json_t *o, const char *key);

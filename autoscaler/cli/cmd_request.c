@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/text.h"
 #include "../codec/codec.h"
 #include "table.h"
 #include "watch.h"
@@ -154,7 +155,7 @@ static int wait_json(struct client *c, const struct options *w, struct arena *a)
         return rc;
     got = client_call(c, "GET",
                       arena_printf(a, "/v1/request_resources/%s",
-                                   client_segment(a, w->owner)),
+                                   text_encode(a, w->owner)),
                       NULL, &reply);
     if (got != EXIT_OK)
         return got;

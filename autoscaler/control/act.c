@@ -93,8 +93,9 @@ static void ids_make(const struct control *c, const char *provider,
     char first[48];
 
     do {
-        const char *again = traffic_request_id(c->traffic, provider, type,
-                                               now->str[o->zone], o->spot);
+        const char *again = traffic_request_id(
+            c->traffic, (struct offer_key){provider, type, now->str[o->zone],
+                                           o->spot});
 
         random_id(request, n);
         if (again && strlen(again) < n && strlen(again) > 6)

@@ -12,7 +12,7 @@
 
 #include "../base/clock.h"
 #include "../wire/kube/kube.h"
-#include "../wire/text.h"
+#include "../base/text.h"
 
 enum {
     BUCKETS = 4096,
@@ -347,7 +347,7 @@ static void put(struct kube_events *e, const struct kube_told *t)
     k->text = strndup(t->text, TEXT_MOST);
     if (!k->text)
         abort();
-    text_utf8(k->text, strlen(k->text));  /* it may be cut within a letter */
+    text_clean(k->text, strlen(k->text));  /* it may be cut within a letter */
     k->warning = t->warning;
     k->count++;
     k->told_mono_ms = now;

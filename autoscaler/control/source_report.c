@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "../base/clock.h"
-#include "../wire/text.h"
+#include "../base/text.h"
 #include "sources.h"
 
 enum {
@@ -118,7 +118,7 @@ static void report_to(struct control *c, struct source *h,
         char *why = arena_printf(&j->arena, "%s: %s", status_name(f->why),
                                  f->text);
 
-        text_utf8(why, strlen(why));  /* cut within a letter: no protobuf */
+        text_clean(why, strlen(why));  /* cut within a letter: no protobuf */
         VEC_PUSH(&j->arena, &failed,
                  ((struct source_failed){
                      arena_strdup(&j->arena, f->type), "",

@@ -14,7 +14,7 @@
 
 #include "../base/alloc.h"
 #include "../base/buf.h"
-#include "../wire/text.h"
+#include "../base/text.h"
 
 #define FENCE "davit.io/fence"
 #define HOLDER "davit.io/holder"
@@ -33,7 +33,6 @@ struct kube_state *kube_state_new(struct kube *k, const char *space,
                                   const char *identity)
 {
     struct kube_state *s = MEM_NEW(struct kube_state);
-
     s->kube = k;
     s->space = mem_strdup(space);
     s->name = mem_strdup(name);
@@ -313,7 +312,7 @@ static json_t *row_text(const char *text)
     if (v)
         return v;
     copy = mem_strdup(text);
-    text_utf8(copy, strlen(copy));
+    text_clean(copy, strlen(copy));
     v = mem_must(json_string(copy));
     free(copy);
     return v;

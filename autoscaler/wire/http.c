@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/alloc.h"
 #include "../base/buf.h"
 #include "../base/clock.h"
 
@@ -57,19 +58,15 @@ static void init_once(void)
 {
     /* never undone: other threads may be in the middle of an exchange */
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
-        abort();
+        mem_out();
 }
 
 struct http_client *http_client_new(void)
 {
     pthread_once(&once, init_once);
-    struct http_client *c = calloc(1, sizeof *c);
-    if (!c)
-        abort();
-    c->multi = curl_multi_init();
-    c->easy = curl_easy_init();
-    if (!c->multi || !c->easy)
-        abort();
+    struct http_client *c = MEM_NEW(struct http_client);
+    c->multi = mem_must(curl_multi_init());
+    c->easy = mem_must(curl_easy_init());
     curl_multi_setopt(c->multi, CURLMOPT_MAXCONNECTS, 4L);
     buf_init(&c->body, DEFAULT_MAX_REPLY);
     return c;
@@ -184,10 +181,7 @@ static bool add_header(struct curl_slist **list, struct arena *arena,
         return false;
     const char *line = value[0] ? arena_printf(arena, "%s: %s", key, value)
                                 : arena_printf(arena, "%s;", key);
-    struct curl_slist *longer = curl_slist_append(*list, line);
-    if (!longer)
-        abort();
-    *list = longer;
+    *list = mem_must(curl_slist_append(*list, line));
     return true;
 }
 
@@ -214,10 +208,7 @@ static bool set_headers(struct http_exchange *x, struct arena *arena,
     for (size_t i = 0; i < 2; i++) {
         if (i == 1 && has_header(x, "content-type"))
             break;
-        struct curl_slist *longer = curl_slist_append(*list, quiet[i]);
-        if (!longer)
-            abort();
-        *list = longer;
+        *list = mem_must(curl_slist_append(*list, quiet[i]));
     }
     return true;
 }
@@ -300,7 +291,7 @@ static CURLcode run(struct http_client *c, const struct http_exchange *x,
 {
     CURLcode result = CURLE_OPERATION_TIMEDOUT;
     if (curl_multi_add_handle(c->multi, c->easy) != CURLM_OK)
-        abort();
+        mem_out();
     for (bool done = false; !done;) {
         int running = 0, left;
         CURLMcode m = curl_multi_perform(c->multi, &running);

@@ -21,7 +21,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "model/codec.h"
+#include "codec/codec.h"
 
 enum { OWNERS = 20, SECOND = 1000, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE };
 #define BEGIN_MS INT64_C(1790000000000)

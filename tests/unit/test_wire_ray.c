@@ -16,7 +16,7 @@
 #include "../../autoscaler/model/accel.h"
 #include "../../autoscaler/model/amount.h"
 #include "../../autoscaler/wire/ray/inside.h"
-#include "../../autoscaler/wire/text.h"
+#include "../../autoscaler/base/text.h"
 #include "scratch.h"
 #include "wire_proto.h"
 #include "wire_server.h"
@@ -1003,7 +1003,7 @@ static void test_text_clean(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char s[20];
         snprintf(s, sizeof s, "%s", cases[i][0]);
-        bool changed = text_utf8(s, strlen(s));
+        bool changed = text_clean(s, strlen(s));
         assert_string_equal(s, cases[i][1]);
         assert_int_equal(changed, strcmp(s, cases[i][0]) != 0);
     }

@@ -13,8 +13,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "../../base/alloc.h"
 #include "../../base/buf.h"
 #include "../../base/clock.h"
+#include "../../base/text.h"
 #include "../http.h"
 #include "split.h"
 
@@ -116,21 +118,6 @@ static void pause_for(struct kube_watch *w, int64_t ms)
 }
 
 /* ---- one exchange */
-
-static const char *escaped(struct arena *a, const char *s)
-{
-    static const char good[] = "abcdefghijklmnopqrstuvwxyz0123456789"
-                               "ABCDEFGHIJKLMNOPQRSTUVWXYZ-_.~";
-    char *to = arena_alloc(a, strlen(s) * 3 + 1), *p = to;
-
-    for (; *s; s++)
-        if (strchr(good, *s))
-            *p++ = *s;
-        else
-            p += sprintf(p, "%%%02X", (unsigned char)*s);
-    *p = '\0';
-    return to;
-}
 
 static bool chunk(void *ctx, const char *p, size_t n)
 {
@@ -251,7 +238,7 @@ static enum status list(struct kube_watch *w)
         path = arena_printf(&w->scratch, "%s?limit=%u%s%s%s%s", w->path,
                             w->o.page ? w->o.page : 500, and, query,
                             first ? "" : "&continue=",
-                            first ? "" : escaped(&w->scratch, w->next));
+                            first ? "" : text_encode(&w->scratch, w->next));
         kube_split_init(&w->split, SPLIT_LIST, list_item, w);
         s = get(w, path, SPLIT_LIST, LIST_IDLE_MS);
         if (s == ST_OK)
@@ -325,7 +312,7 @@ static enum status watch(struct kube_watch *w)
     arena_reset(&w->scratch);
     path = arena_printf(&w->scratch, "%s?watch=1&allowWatchBookmarks=true"
                         "&resourceVersion=%s&timeoutSeconds=%lld%s%s", w->path,
-                        escaped(&w->scratch, w->version), (long long)length,
+                        text_encode(&w->scratch, w->version), (long long)length,
                         w->query ? "&" : "", w->query ? w->query : "");
     w->got = 0;
     w->expired = false;
@@ -413,20 +400,16 @@ static void *run(void *arg)
 
 static char *own(const char *s)
 {
-    char *p = s && *s ? strdup(s) : NULL;
+    char *p = s && *s ? mem_strdup(s) : NULL;
 
-    if (s && *s && !p)
-        abort();
     return p;
 }
 
 struct kube_watch *kube_watch_new(const struct kube_watch_opts *o)
 {
-    struct kube_watch *w = calloc(1, sizeof *w);
+    struct kube_watch *w = MEM_NEW(struct kube_watch);
     pthread_condattr_t attr;
 
-    if (!w)
-        abort();
     w->o = *o;
     w->path = own(o->path);
     w->query = own(o->query);
@@ -440,7 +423,7 @@ struct kube_watch *kube_watch_new(const struct kube_watch_opts *o)
     pthread_cond_init(&w->wake, &attr);
     pthread_condattr_destroy(&attr);
     if (pthread_create(&w->thread, NULL, run, w) != 0)
-        abort();
+        mem_out();
     return w;
 }
 

@@ -137,7 +137,7 @@ void pods_near_begin(struct making *m, struct pod **pending, uint32_t n)
     for (uint32_t i = 0; i < m->n_bound; i++) {
         const struct pod *p = m->bound[i];
         const struct knode *k = (const struct knode *)
-            table_find(&m->in->store->nodes, p->node);
+            records_find(&m->in->store->nodes, p->node);
         for (uint32_t t = 0; k && t < m->n_terms; t++) {
             uint32_t at = m->terms[t].x->zone ? zone_ix(m, k->zone) : k->ix;
             m->terms[t].matched[at] += is_meant(m, t, p);

@@ -102,8 +102,9 @@ static void name_it(struct pod_shape *s, struct apart *x, const json_t *term,
     static const char *const kinds[] = { "apart", "together", "spread",
                                          "port" };
     char *text = json_dumps(term, JSON_COMPACT | JSON_SORT_KEYS);
-    uint64_t h = pods_hash(pods_hash(x->kind, text ? text : ""),
-                           x->spaces.n ? "" : space);
+    uint64_t h = hash_text(hash_number(HASH_SEED, x->kind), text ? text : "");
+
+    h = hash_text(h, x->spaces.n ? "" : space);
 
     x->name = arena_printf(&s->arena, "davit.io/%s-%s-%08x", kinds[x->kind],
                            x->zone ? "zone" : "host", (unsigned)h);

@@ -238,7 +238,7 @@ static void gang_waits(struct making *m, struct pod **v, const char *text)
 static void gang_add(struct making *m, struct pod **v, uint32_t n)
 {
     const struct pod_group *g = (const struct pod_group *)
-        table_find(&m->in->store->groups, v[0]->gang);
+        records_find(&m->in->store->groups, v[0]->gang);
     uint32_t bound = 0, pending = 0, least = 0, need;
     struct bundle_vec b = {{0}};
     int64_t youngest = 0;

@@ -12,6 +12,7 @@
 #include <jansson.h>
 #include <pthread.h>
 
+#include "../../base/hash.h"
 #include "pods.h"
 
 enum {
@@ -32,8 +33,6 @@ const char *pods_word(struct arena *a, const char *s);
 /* Kubernetes' quantity ("500m", "1.5Gi", "12e3") in 1/10,000, rounded up or
  * down; false: none, negative, or beyond AMOUNT_MAX. */
 bool pods_quantity(const json_t *v, bool up, int64_t *ret);
-int64_t pods_time_ms(const char *rfc3339);  /* 0: it is no time */
-uint64_t pods_hash(uint64_t h, const char *s);
 
 /* The value of GPU_LABEL for an extended resource: "amd.com.gpu". */
 const char *pods_vendor(struct arena *a, const char *resource);
@@ -82,7 +81,6 @@ struct apart {                    /* towards other pods, per topology domain */
 };
 
 struct pod_shape {
-    struct pod_shape *next;
     struct arena arena;
     uint64_t hash;
     const char *key;              /* all that makes it, as text */
@@ -124,14 +122,11 @@ const struct source_hosted *pods_rays(struct making *m, uint32_t *ret_n);
 /* ---- object.c: an object of the API to a record */
 
 struct item {                     /* first member of a record */
-    struct item *next;
-    uint64_t hash;
     const char *id;
     uint32_t mark;                /* of the list it was in last */
 };
 
 struct pod_labels {               /* one block */
-    struct pod_labels *next;
     uint64_t hash;
     const char *key;
     uint32_t refs;
@@ -209,16 +204,21 @@ void pods_node_free(struct knode *n);
 
 /* ---- store.c */
 
-struct table { struct item **slot; uint32_t n, cap, mark; };
+struct records {                  /* of one kind */
+    struct pods_store *store;
+    struct hash by_id;            /* struct item, on the heap */
+    uint32_t mark;                /* of the latest list */
+    void (*free)(struct pods_store *s, struct item *x);
+};
 
 struct pods_store {
     const struct pods_rules *rules;
     pthread_mutex_t lock;         /* of all below */
     pthread_cond_t wake;
-    struct table pods, nodes, daemons, groups;
-    struct pod_shape **shapes;    /* by hash */
-    struct pod_labels **labelsets;
-    uint32_t n_shapes, cap_shapes, n_labels, cap_labels, serial;
+    struct records pods, nodes, daemons, groups;
+    struct hash shapes;           /* struct pod_shape, by key */
+    struct hash labels;           /* struct pod_labels, by key */
+    uint32_t serial;              /* of the last shape */
     uint64_t views;               /* made so far */
     uint64_t version;             /* grows with each change that matters */
     int64_t changed_mono_ms;      /* the first change since the last view */
@@ -228,21 +228,19 @@ struct pods_store {
 
 void pods_store_init(struct pods_store *s, const struct pods_rules *rules);
 void pods_store_done(struct pods_store *s);
-/* For kube_watch_opts; ctx is the store.  They lock. */
-void pods_put(void *store, const json_t *o, bool gone);
-void nodes_put(void *store, const json_t *o, bool gone);
-void daemons_put(void *store, const json_t *o, bool gone);
-void groups_put(void *store, const json_t *o, bool gone);
-void pods_list_begin(void *store);
-void pods_list_end(void *store);
-void nodes_list_begin(void *store);
-void nodes_list_end(void *store);
-void daemons_list_begin(void *store);
-void daemons_list_end(void *store);
-void groups_list_begin(void *store);
-void groups_list_end(void *store);
+/* For kube_watch_opts; ctx is the store's records of that kind.  They lock. */
+void pods_put(void *records, const json_t *o, bool gone);
+void nodes_put(void *records, const json_t *o, bool gone);
+void daemons_put(void *records, const json_t *o, bool gone);
+void groups_put(void *records, const json_t *o, bool gone);
+void records_list_begin(void *records);
+void records_list_end(void *records);
+void records_changed(void *records);  /* wakes who waits for a view */
 /* With the lock held. */
-struct item *table_find(const struct table *t, const char *id);
+struct item *records_find(const struct records *r, const char *id);
+
+/* ---- shared.c; with the lock held */
+void pods_pod_free(struct pods_store *s, struct pod *p);  /* NULL is fine */
 struct pod_shape *pods_shape_intern(struct pods_store *s, const json_t *meta,
                                     const json_t *spec, bool lenient);
 struct pod_labels *pods_labels_intern(struct pods_store *s,

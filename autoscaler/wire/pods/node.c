@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../base/clock.h"
+#include "../../base/alloc.h"
 #include "../../base/buf.h"
 #include "../../model/accel.h"
 #include "../../model/amount.h"
@@ -152,7 +154,7 @@ static void ready_read(struct knode *n, const json_t *list)
         n->ready = strcmp(pods_text(c, "status", NULL), "True") == 0;
         n->note = n->ready ? "" : arena_printf(&n->arena, "not ready: %.150s",
             pods_word(&n->arena, pods_text(c, "message", NULL)));
-        at = pods_time_ms(pods_text(c, "lastTransitionTime", NULL));
+        at = clock_from_iso(pods_text(c, "lastTransitionTime", NULL));
         if (at)
             n->changed_ms = at;
     }
@@ -208,7 +210,7 @@ static uint64_t hash_of(const json_t *o, bool ready)
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         char *text = parts[i] ? json_dumps(parts[i], JSON_COMPACT |
                                                      JSON_SORT_KEYS) : NULL;
-        h = pods_hash(h * 31 + 1, text ? text : "");
+        h = hash_text(h, text ? text : "");
         free(text);
     }
     return h;
@@ -230,11 +232,9 @@ struct knode *pods_node_read(const json_t *o, const struct pods_rules *rules)
 
     if (!*name)
         return NULL;
-    n = calloc(1, sizeof *n);
-    if (!n)
-        abort();
+    n = MEM_NEW(struct knode);
     n->item.id = pods_word(&n->arena, name);
-    n->created_ms = pods_time_ms(pods_text(meta, "creationTimestamp", NULL));
+    n->created_ms = clock_from_iso(pods_text(meta, "creationTimestamp", NULL));
     n->unschedulable = json_is_true(pods_at(o, "spec", "unschedulable", NULL));
     ready_read(n, pods_at(o, "status", "conditions", NULL));
     labels_read(n, labels);

@@ -153,27 +153,26 @@ static int by_name(const void *a, const void *b)
 
 const struct source_hosted *pods_rays(struct making *m, uint32_t *ret_n)
 {
-    const struct table *t = &m->in->store->pods;
+    const struct pods_store *s = m->in->store;
     VEC(struct source_hosted) all = {0};
+    const struct pod *p;
 
-    for (uint32_t i = 0; i < t->cap; i++)
-        for (struct item *x = t->slot[i]; x; x = x->next) {
-            const struct pod *p = (struct pod *)x;
-            const struct knode *on = (const struct knode *)
-                table_find(&m->in->store->nodes, p->node);
-            const char *role = pods_value(&p->labels->pairs,
-                                          "ray.io/node-type");
-            if (!p->ray || p->ending || !role)
-                continue;
-            VEC_PUSH(m->arena, &all, ((struct source_hosted){
-                arena_strdup(m->arena, p->name),
-                arena_printf(m->arena, "%s/%s", p->space,
-                             pods_value(&p->labels->pairs, "ray.io/cluster")),
-                strcmp(role, "worker") == 0,
-                arena_strdup(m->arena, on ? on->zone : ""),
-                pods_qtys_copy(m->arena, p->shape->offers),
-                labels_of(m, p->shape, on) }));
-        }
+    for (uint32_t at = 0; (p = hash_each(&s->pods.by_id, &at));) {
+        const struct knode *on =
+            (const struct knode *)records_find(&s->nodes, p->node);
+        const char *role = pods_value(&p->labels->pairs, "ray.io/node-type");
+
+        if (!p->ray || p->ending || !role)
+            continue;
+        VEC_PUSH(m->arena, &all, ((struct source_hosted){
+            arena_strdup(m->arena, p->name),
+            arena_printf(m->arena, "%s/%s", p->space,
+                         pods_value(&p->labels->pairs, "ray.io/cluster")),
+            strcmp(role, "worker") == 0,
+            arena_strdup(m->arena, on ? on->zone : ""),
+            pods_qtys_copy(m->arena, p->shape->offers),
+            labels_of(m, p->shape, on) }));
+    }
     if (all.n > 1)
         qsort(all.v, all.n, sizeof *all.v, by_name);
     *ret_n = all.n;

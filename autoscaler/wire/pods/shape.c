@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../base/alloc.h"
 #include "../../base/buf.h"
 #include "../../model/amount.h"
 
@@ -396,12 +397,10 @@ static void tolerations_read(struct pod_shape *s, const json_t *spec,
 struct pod_shape *pods_shape_read(const json_t *metadata, const json_t *spec,
                                   bool lenient)
 {
-    struct pod_shape *s = calloc(1, sizeof *s);
+    struct pod_shape *s = MEM_NEW(struct pod_shape);
     struct needs x = { .shape = s };
     const char *ray = pods_ray_command(metadata, spec);
 
-    if (!s)
-        abort();
     needs_read(&x, spec);
     if (ray)
         pods_ray_read(spec, ray, s);

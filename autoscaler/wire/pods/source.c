@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "../../base/alloc.h"
 #include "../../base/clock.h"
 #include "../kube/nodes.h"
 #include "../kube/watch.h"
@@ -41,17 +42,17 @@ struct kube_source {
 static const struct {
     const char *path, *what;
     bool optional;
-    void (*begin)(void *), (*object)(void *, const json_t *, bool),
-         (*end)(void *);
+    size_t records;               /* of the store */
+    void (*put)(void *, const json_t *, bool);
 } kinds[WATCHES] = {
-    {"/api/v1/pods", "pods", false, pods_list_begin, pods_put,
-     pods_list_end},
-    {"/api/v1/nodes", "nodes", false, nodes_list_begin, nodes_put,
-     nodes_list_end},
-    {"/apis/apps/v1/daemonsets", "daemonsets", false, daemons_list_begin,
-     daemons_put, daemons_list_end},
+    {"/api/v1/pods", "pods", false, offsetof(struct pods_store, pods),
+     pods_put},
+    {"/api/v1/nodes", "nodes", false, offsetof(struct pods_store, nodes),
+     nodes_put},
+    {"/apis/apps/v1/daemonsets", "daemonsets", false,
+     offsetof(struct pods_store, daemons), daemons_put},
     {"/apis/scheduling.x-k8s.io/v1alpha1/podgroups", "podgroups", true,
-     groups_list_begin, groups_put, groups_list_end},
+     offsetof(struct pods_store, groups), groups_put},
 };
 
 static struct names names_keep(struct arena *a, struct names from,
@@ -78,9 +79,7 @@ enum status kube_source_new(const struct kube_source_opts *o, void **ret,
     *ret = NULL;
     if (s != ST_OK)
         return s;
-    h = calloc(1, sizeof *h);
-    if (!h)
-        abort();
+    h = MEM_NEW(struct kube_source);
     h->access = found;
     h->kube = kube_new(found);
     h->rules = (struct pods_rules){
@@ -137,16 +136,6 @@ static void source_stop(void *handle)
 
 /* ---- reading */
 
-/* How a watch stands changed: whoever waits looks again. */
-static void watch_changed(void *store)
-{
-    struct pods_store *s = store;
-
-    pthread_mutex_lock(&s->lock);
-    pthread_cond_broadcast(&s->wake);
-    pthread_mutex_unlock(&s->lock);
-}
-
 static void start(struct kube_source *h)
 {
     if (h->started)
@@ -156,9 +145,9 @@ static void start(struct kube_source *h)
         struct kube_watch_opts o = {
             .access = h->access, .path = kinds[i].path,
             .what = kinds[i].what, .optional = kinds[i].optional,
-            .ctx = &h->store, .list_begin = kinds[i].begin,
-            .object = kinds[i].object, .list_end = kinds[i].end,
-            .changed = watch_changed,
+            .ctx = (char *)&h->store + kinds[i].records,
+            .list_begin = records_list_begin, .object = kinds[i].put,
+            .list_end = records_list_end, .changed = records_changed,
         };
         h->watch[i] = kube_watch_new(&o);
     }

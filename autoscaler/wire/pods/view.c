@@ -47,12 +47,12 @@ static bool is_passing(struct making *m, const struct knode *k)
 
 static void nodes_begin(struct making *m)
 {
-    const struct table *t = &m->in->store->nodes;
+    const struct hash *all = &m->in->store->nodes.by_id;
+    struct knode *k;
 
-    m->nodes = ARENA_ARRAY(m->arena, struct view_node, t->n);
-    for (uint32_t i = 0; i < t->cap; i++)
-        for (struct item *x = t->slot[i]; x; x = x->next)
-            m->nodes[m->n_nodes++].k = (struct knode *)x;
+    m->nodes = ARENA_ARRAY(m->arena, struct view_node, all->n);
+    for (uint32_t at = 0; (k = hash_each(all, &at));)
+        m->nodes[m->n_nodes++].k = k;
     if (m->n_nodes > 1)
         qsort(m->nodes, m->n_nodes, sizeof *m->nodes, by_id);
     for (uint32_t i = 0; i < m->n_nodes; i++) {
@@ -95,7 +95,7 @@ static void pods_place(struct making *m)
 {
     for (uint32_t i = 0; i < m->n_bound; i++) {
         const struct pod *p = m->bound[i];
-        struct knode *k = (struct knode *)table_find(&m->in->store->nodes,
+        struct knode *k = (struct knode *)records_find(&m->in->store->nodes,
                                                      p->node);
         struct view_node *n;
 
@@ -322,37 +322,42 @@ static void node_make(struct making *m, const struct view_node *n,
 
 /* ---- the whole */
 
+static struct reqs reqs_copy(struct arena *a, const struct reqs *from)
+{
+    struct req *v = ARENA_ARRAY(a, struct req, from->n);
+
+    for (uint32_t i = 0; i < from->n; i++)
+        v[i] = (struct req){arena_strdup(a, from->v[i].key), from->v[i].op,
+                            pods_names_copy(a, from->v[i].values)};
+    return (struct reqs){v, from->n};
+}
+
+static struct daemon_need daemon_make(struct arena *a,
+                                      const struct pod_shape *s)
+{
+    struct reqs *alts = ARENA_ARRAY(a, struct reqs, s->n_alts);
+    struct toleration *t = ARENA_ARRAY(a, struct toleration, s->tolerations.n);
+
+    for (uint32_t i = 0; i < s->n_alts; i++)
+        alts[i] = reqs_copy(a, &s->alts[i]);
+    for (uint32_t i = 0; i < s->tolerations.n; i++) {
+        t[i] = s->tolerations.v[i];
+        t[i].key = arena_strdup(a, t[i].key);
+        t[i].value = arena_strdup(a, t[i].value);
+    }
+    return (struct daemon_need){alts, s->n_alts, {t, s->tolerations.n},
+                                pods_qtys_copy(a, s->needs)};
+}
+
 static const struct daemon_need *daemons_make(struct making *m, uint32_t *ret)
 {
-    const struct table *t = &m->in->store->daemons;
-    struct daemon_need *v = ARENA_ARRAY(m->arena, struct daemon_need, t->n);
+    const struct hash *all = &m->in->store->daemons.by_id;
+    struct daemon_need *v = ARENA_ARRAY(m->arena, struct daemon_need, all->n);
+    const struct daemon *d;
     uint32_t n = 0;
 
-    for (uint32_t i = 0; i < t->cap; i++)
-        for (struct item *x = t->slot[i]; x; x = x->next) {
-            const struct pod_shape *s = ((struct daemon *)x)->shape;
-            struct reqs *alts = ARENA_ARRAY(m->arena, struct reqs, s->n_alts);
-            struct toleration *tol = ARENA_ARRAY(m->arena, struct toleration,
-                                                 s->tolerations.n);
-            for (uint32_t k = 0; k < s->tolerations.n; k++) {
-                tol[k] = s->tolerations.v[k];
-                tol[k].key = arena_strdup(m->arena, tol[k].key);
-                tol[k].value = arena_strdup(m->arena, tol[k].value);
-            }
-            for (uint32_t k = 0; k < s->n_alts; k++) {
-                struct req *r = ARENA_ARRAY(m->arena, struct req,
-                                            s->alts[k].n);
-                for (uint32_t j = 0; j < s->alts[k].n; j++)
-                    r[j] = (struct req){
-                        arena_strdup(m->arena, s->alts[k].v[j].key),
-                        s->alts[k].v[j].op,
-                        pods_names_copy(m->arena, s->alts[k].v[j].values) };
-                alts[k] = (struct reqs){ r, s->alts[k].n };
-            }
-            v[n++] = (struct daemon_need){
-                alts, s->n_alts, { tol, s->tolerations.n },
-                pods_qtys_copy(m->arena, s->needs) };
-        }
+    for (uint32_t at = 0; (d = hash_each(all, &at));)
+        v[n++] = daemon_make(m->arena, d->shape);
     *ret = n;
     return v;
 }
@@ -360,26 +365,24 @@ static const struct daemon_need *daemons_make(struct making *m, uint32_t *ret)
 /* Bound pods, and those that are demand or of a gang. */
 static struct pod **pods_sort_out(struct making *m, uint32_t *ret_n)
 {
-    const struct table *t = &m->in->store->pods;
-    struct pod **open = ARENA_ARRAY(m->arena, struct pod *, t->n);
+    const struct hash *all = &m->in->store->pods.by_id;
+    struct pod **open = ARENA_ARRAY(m->arena, struct pod *, all->n), *p;
     uint32_t n = 0;
 
-    m->bound = ARENA_ARRAY(m->arena, struct pod *, t->n);
-    for (uint32_t i = 0; i < t->cap; i++)
-        for (struct item *x = t->slot[i]; x; x = x->next) {
-            struct pod *p = (struct pod *)x;
-            if (*p->node)
-                m->bound[m->n_bound++] = p;
-            if (p->state == POD_DEMAND || *p->gang)
-                open[n++] = p;
-            if (p->state == POD_WAITS && *p->code) {
-                pods_note(m, p, p->code, p->text);
-                if (p->shape->code)
-                    m->n_garbled++;
-                else
-                    m->n_elsewhere++;
-            }
+    m->bound = ARENA_ARRAY(m->arena, struct pod *, all->n);
+    for (uint32_t at = 0; (p = hash_each(all, &at));) {
+        if (*p->node)
+            m->bound[m->n_bound++] = p;
+        if (p->state == POD_DEMAND || *p->gang)
+            open[n++] = p;
+        if (p->state == POD_WAITS && *p->code) {
+            pods_note(m, p, p->code, p->text);
+            if (p->shape->code)
+                m->n_garbled++;
+            else
+                m->n_elsewhere++;
         }
+    }
     if (m->n_bound > 1)
         qsort(m->bound, m->n_bound, sizeof *m->bound, by_name);
     *ret_n = n;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../base/alloc.h"
 #include "../../base/buf.h"
 #include "../../base/clock.h"
 #include "../../model/accel.h"
@@ -333,10 +334,8 @@ static char *note_make(const struct source_report *r)
         buf_printf(&b, " and %u more\n", more);
     if (b.n && b.s[b.n - 1] == '\n')
         b.s[--b.n] = '\0';
-    char *note = strdup(b.s);
+    char *note = mem_strdup(b.s);
     buf_done(&b);
-    if (!note)
-        abort();
     return note;
 }
 

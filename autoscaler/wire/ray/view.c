@@ -12,12 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../base/alloc.h"
 #include "../../base/clock.h"
 #include "../../model/accel.h"
 #include "../../model/amount.h"
 #include "ray.pb-c.h"
 #include "inside.h"
-#include "../text.h"
+#include "../../base/text.h"
 
 #define GROUP_ID_HEX 36u  /* PlacementGroupID: 18 bytes */
 
@@ -75,7 +76,7 @@ const char *ray_word(struct ray_words *w, const char *s)
     for (size_t i = 0; i < n; i++)
         if ((unsigned char)s[i] >= 0x7f || (unsigned char)s[i] < 0x20) {
             copy = arena_strndup(w->scratch, s, n);
-            text_utf8(copy, n);
+            text_clean(copy, n);
             s = copy;
             break;
         }
@@ -388,9 +389,7 @@ static void another_source(struct ray_head *h, const char *session,
                    deadline_mono_ms, &v2, NULL))
         return;
     h->v2 = strcmp(v2, "1") == 0;
-    h->session = strdup(session);
-    if (!h->session)
-        abort();
+    h->session = mem_strdup(session);
 }
 
 enum status ray_head_read(struct ray_head *h, int64_t deadline_mono_ms,

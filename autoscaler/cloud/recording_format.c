@@ -1,18 +1,16 @@
 /*
- * reel.c - see reel.h.
+ * recording_format.c - see recording_format.h.
  *
  * A line is made for people too: texts stay texts, and an exchange can be
  * edited by hand to try what a plug-in makes of it.
  */
-#include "reel.h"
+#include "recording_format.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <time.h>
 
+#include "../base/alloc.h"
 #include "../base/buf.h"
 #include "../base/clock.h"
 
@@ -53,196 +51,6 @@ static const char *json_bytes(struct arena *a, const json_t *j,
     return out;
 }
 
-/* ---- what it is found by */
-
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-static char *decoded(struct arena *a, const char *s, size_t n)
-{
-    char *out = arena_strndup(a, s, n), *to = out;
-    unsigned v;
-    for (const char *p = out; *p != '\0'; p++)
-        if (*p == '%' && isxdigit((unsigned char)p[1]) &&
-            isxdigit((unsigned char)p[2]) && sscanf(p + 1, "%2x", &v) == 1 &&
-            v != 0) {
-            *to++ = (char)v;
-            p += 2;
-        } else {
-            *to++ = *p;
-        }
-    *to = '\0';
-    return out;
-}
-
-/* An idempotency key: another one for each deed, and so for each replay. */
-static bool is_deed_id(const char *name, size_t n)
-{
-    static const char *const names[] = {"requestId", "ClientToken",
-                                        "clientToken", "clientRequestToken"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strlen(names[i]) == n && memcmp(names[i], name, n) == 0)
-            return true;
-    return false;
-}
-
-static void key_pairs(struct arena *a, struct buf *b, const char *text,
-                      size_t n)
-{
-    VEC(const char *) pairs = {0};
-    for (size_t i = 0, len; i < n; i += len + 1) {
-        const char *amp = memchr(text + i, '&', n - i);
-        len = amp ? (size_t)(amp - text) - i : n - i;
-        const char *eq = memchr(text + i, '=', len);
-        size_t name = eq ? (size_t)(eq - text) - i : 0;
-        VEC_PUSH(a, &pairs, is_deed_id(text + i, name)
-                                ? arena_printf(a, "%.*s=(id)", (int)name,
-                                               text + i)
-                                : decoded(a, text + i, len));
-    }
-    if (pairs.n > 0)
-        qsort(pairs.v, pairs.n, sizeof *pairs.v, by_text);
-    for (uint32_t i = 0; i < pairs.n; i++) {
-        buf_str(b, i > 0 ? "&" : "");
-        buf_str(b, pairs.v[i]);
-    }
-}
-
-static size_t digits(const char *s)
-{
-    return strspn(s, "0123456789");
-}
-
-/* The length of the time of the day that begins here: 2026-11-21T10:11:12.5Z,
- * 20261121T101112Z, or seconds or milliseconds since 1970. */
-static size_t time_len(const char *s)
-{
-    size_t n = digits(s);
-    if (n == 4 && s[4] == '-' && digits(s + 5) == 2 && s[7] == '-' &&
-        digits(s + 8) == 2 && s[10] == 'T' && digits(s + 11) == 2 &&
-        s[13] == ':' && digits(s + 14) == 2 && s[16] == ':' &&
-        digits(s + 17) == 2) {
-        n = 19;
-        if (s[n] == '.')
-            n += 1 + digits(s + n + 1);
-        return n + (s[n] == 'Z');
-    }
-    if (n == 8 && s[8] == 'T' && digits(s + 9) == 6 && s[15] == 'Z')
-        return 16;
-    if ((n == 10 || n == 13) && *s == '1' && s[1] >= '5' &&
-        !isalnum((unsigned char)s[n]))
-        return n;
-    return 0;
-}
-
-static char *without_times(struct arena *a, const char *s)
-{
-    struct buf b;
-    char before = ' ';
-    buf_init(&b, KEY_MAX);
-    for (size_t n; *s != '\0'; s += n) {
-        n = isalnum((unsigned char)before) ? 0 : time_len(s);
-        if (n > 0)
-            buf_str(&b, "(time)");
-        else
-            buf_add(&b, s, n = 1);
-        before = s[n - 1];
-    }
-    char *text = arena_strdup(a, b.s);
-    buf_done(&b);
-    return text;
-}
-
-static const char *path_of(const char *url)
-{
-    const char *host = strstr(url, "://");
-    host = host ? host + 3 : url;
-    return host + strcspn(host, "/?#");
-}
-
-const char *take_host(struct arena *a, const char *url)
-{
-    const char *host = strstr(url, "://");
-    host = host ? host + 3 : url;
-    return arena_strndup(a, host, (size_t)(path_of(url) - host));
-}
-
-const char *take_key(struct arena *a, const char *method, const char *url,
-                     const char *body)
-{
-    const char *path = path_of(url);
-    size_t len = strcspn(path, "?#");
-    struct buf b;
-    json_t *j = NULL;
-    char *text;
-    buf_init(&b, KEY_MAX);
-    buf_printf(&b, "%s %.*s?", method, (int)len, *path == '/' ? path : "/");
-    if (path[len] == '?')
-        key_pairs(a, &b, path + len + 1, strcspn(path + len + 1, "#"));
-    buf_str(&b, " ");
-    if (body[0] == '{' || body[0] == '[')
-        j = json_loads(body, 0, NULL);
-    if (j) {
-        const char *name;
-        json_t *v;
-        json_object_foreach(j, name, v)
-            if (json_is_string(v) && is_deed_id(name, strlen(name)))
-                json_string_set(v, "(id)");
-        text = json_dumps(j, JSON_COMPACT | JSON_SORT_KEYS);
-        if (!text)
-            abort();
-        buf_str(&b, text);
-        free(text);
-        json_decref(j);
-    } else if (strchr(body, '=') && !strpbrk(body, " \n<")) {
-        key_pairs(a, &b, body, strlen(body));
-    } else {
-        buf_str(&b, body);
-    }
-    text = without_times(a, b.s);
-    buf_done(&b);
-    return text;
-}
-
-/* ---- reads and writes */
-
-static bool begins_as_read(const char *name)
-{
-    static const char *const words[] = {"describe", "list", "get", "search",
-                                        "query", "batchget"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strncasecmp(name, words[i], strlen(words[i])) == 0)
-            return true;
-    return false;
-}
-
-static const char *action_of(const char *body)
-{
-    const char *at = strncmp(body, "Action=", 7) == 0 ? body
-                                                      : strstr(body, "&Action=");
-    return at ? strchr(at, '=') + 1 : "";
-}
-
-/* Does this ask for something and change nothing? */
-static bool take_reads(const char *method, const char *url, const char *body,
-                       const struct davit_kv *headers, size_t n_headers)
-{
-    if (strcmp(method, "POST") != 0)
-        return strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
-    const char *path = path_of(url), *last = path;
-    for (const char *p = path; *p != '\0' && *p != '?' && *p != '#'; p++)
-        if (*p == '/' || *p == ':')
-            last = p + 1;
-    for (size_t i = 0; i < n_headers; i++) {
-        const char *point = strchr(headers[i].value, '.');
-        if (strcasecmp(headers[i].key, "x-amz-target") == 0 && point)
-            return begins_as_read(point + 1);
-    }
-    return begins_as_read(last) || begins_as_read(action_of(body));
-}
-
 /* ---- writing */
 
 static json_t *headers_json(struct secrets *s, struct arena *a,
@@ -275,7 +83,7 @@ static bool body_put(struct secrets *s, struct arena *a, json_t *o,
     return removed;
 }
 
-static void call_put(json_t *line, const struct tape_call *l)
+static void call_put(json_t *line, const struct recording_call *l)
 {
     json_object_set_new(line, "call", json_integer((json_int_t)l->id));
     if (l->request_id[0] == '\0')
@@ -285,7 +93,7 @@ static void call_put(json_t *line, const struct tape_call *l)
         "zone", l->zone, "spot", (int)l->spot));
 }
 
-char *take_write(struct secrets *s, const struct tape_call *call,
+char *exchange_write(struct secrets *s, const struct recording_call *call,
                  const struct http_exchange *x, const struct err *failed,
                  int64_t at_ms, int64_t took_ms)
 {
@@ -322,7 +130,7 @@ char *take_write(struct secrets *s, const struct tape_call *call,
     }
     /* A form with secrets asks for a token, whatever came of it. */
     const char *body = json_string_value(json_object_get(request, "body"));
-    const char *action = action_of(body);
+    const char *action = exchange_action(body);
     if (token || (ours && body[0] != '{' &&
                   (*action == '\0' || strncmp(action, "Assume", 6) == 0)))
         json_object_set_new(line, "token", json_true());
@@ -338,18 +146,6 @@ static const char *text_of(struct arena *a, const json_t *o, const char *key)
 {
     const char *s = json_string_value(json_object_get(o, key));
     return arena_strdup(a, s);
-}
-
-static int64_t time_of(const char *iso)
-{
-    struct tm tm = {0};
-    long ms = 0;
-    const char *rest = strptime(iso, "%Y-%m-%dT%H:%M:%S", &tm);
-    if (!rest)
-        return -1;
-    if (*rest == '.')
-        ms = strtol(rest + 1, NULL, 10);
-    return (int64_t)timegm(&tm) * 1000 + ms;
 }
 
 static size_t headers_read(struct arena *a, const json_t *v,
@@ -369,7 +165,7 @@ static size_t headers_read(struct arena *a, const json_t *v,
 }
 
 static const char *answer_read(struct arena *a, const json_t *reply,
-                               const json_t *failed, struct take *t)
+                               const json_t *failed, struct exchange *t)
 {
     if (failed) {
         const char *name = text_of(a, failed, "status");
@@ -394,8 +190,8 @@ static const char *answer_read(struct arena *a, const json_t *reply,
     return NULL;
 }
 
-const char *take_read(struct arena *a, const char *line, size_t n,
-                      struct take *ret)
+const char *exchange_read(struct arena *a, const char *line, size_t n,
+                      struct exchange *ret)
 {
     json_t *j = json_loadb(line, n, 0, NULL);
     const json_t *request = json_object_get(j, "request");
@@ -409,7 +205,7 @@ const char *take_read(struct arena *a, const char *line, size_t n,
     struct davit_kv *headers;
     size_t n_headers = headers_read(a, json_object_get(request, "headers"),
                                     &headers);
-    *ret = (struct take){.at_ms = time_of(text_of(a, j, "at")),
+    *ret = (struct exchange){.at_ms = clock_from_iso(text_of(a, j, "at")),
                          .request_id = text_of(a, launch, "request_id"),
                          .type = text_of(a, launch, "type"),
                          .zone = text_of(a, launch, "zone"),
@@ -421,14 +217,14 @@ const char *take_read(struct arena *a, const char *line, size_t n,
         wrong = "it is no JSON object";
     else if (*method == '\0' || *url == '\0')
         wrong = "\"request\" needs a method and a url";
-    else if (ret->at_ms < 0)
+    else if (ret->at_ms == 0)
         wrong = "\"at\" must be a time such as 2026-11-21T10:11:12.345Z";
     else
         wrong = answer_read(a, reply, failed, ret);
     if (!wrong) {
-        ret->key = take_key(a, method, url, body);
-        ret->host = take_host(a, url);
-        ret->write = !ret->token && !take_reads(method, url, body, headers,
+        ret->key = exchange_key(a, method, url, body);
+        ret->host = exchange_host(a, url);
+        ret->write = !ret->token && !exchange_reads(method, url, body, headers,
                                                 n_headers);
     }
     json_decref(j);

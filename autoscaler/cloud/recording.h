@@ -1,5 +1,5 @@
 /*
- * tape.h - what a provider's cloud was asked and answered, kept in a file, and
+ * recording.h - what a provider's cloud was asked and answered, kept in a file, and
  * answered again from there.
  *
  * One file per provider, NAME.jsonl: an exchange a line, without its secrets.
@@ -13,39 +13,39 @@
  * not there is INVALID, and says what comes closest.
  * Thread: any, but for opening and freeing.
  */
-#ifndef CLOUD_TAPE_H
-#define CLOUD_TAPE_H
+#ifndef CLOUD_RECORDING_H
+#define CLOUD_RECORDING_H
 
+#include "../model/offer.h"
 #include "../wire/http.h"
 
-struct tape;
+struct recording;
 
 /* Appends to DIR/NAME.jsonl; the folder is made. */
-enum status tape_record(const char *dir, const char *name, struct tape **ret,
+enum status recording_open(const char *dir, const char *name, struct recording **ret,
                         struct err *err);
-enum status tape_replay(const char *dir, const char *name, struct tape **ret,
+enum status recording_replay(const char *dir, const char *name, struct recording **ret,
                         struct err *err);
-void tape_free(struct tape *t);
+void recording_free(struct recording *t);
 
 /* The operation that exchanges are part of; texts "" when it is no launch. */
-struct tape_call {
+struct recording_call {
     const char *request_id, *type, *zone;
     bool spot;
-    uint64_t id;                 /* from tape_call_id() */
+    uint64_t id;                 /* from recording_call_id() */
     uint64_t follows;            /* the recorded operation it repeats; 0: none
                                   * yet.  Set by replaying */
 };
-uint64_t tape_call_id(void);
+uint64_t recording_call_id(void);
 
 /* As http_do(). */
-enum status tape_do(struct tape *t, struct tape_call *call,
+enum status recording_do(struct recording *t, struct recording_call *call,
                     struct http_client *c, struct http_exchange *x,
                     struct arena *arena, struct err *err);
 /* How far the recording's clock is behind ours; 0 while recording. */
-int64_t tape_behind_ms(struct tape *t);
+int64_t recording_behind_ms(struct recording *t);
 /* The request id of the next recorded launch of this offer that was not given
  * out yet: then the plug-in says the same as it did.  NULL: there is none. */
-const char *tape_request_id(struct tape *t, const char *type, const char *zone,
-                            bool spot);
+const char *recording_request_id(struct recording *t, struct offer_key offer);
 
 #endif

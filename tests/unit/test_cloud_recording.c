@@ -1,5 +1,5 @@
 /*
- * test_cloud_tape.c - HTTP recorded without its secrets, and replayed.
+ * test_cloud_recording.c - HTTP recorded without its secrets, and replayed.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 #include "../../autoscaler/base/buf.h"
 #include "../../autoscaler/base/clock.h"
 #include "../../autoscaler/cloud/redact.h"
-#include "../../autoscaler/cloud/tape.h"
+#include "../../autoscaler/cloud/recording.h"
 #include "scratch.h"
 #include "wire_server.h"
 
@@ -30,7 +30,7 @@ static int up(void **state)
     struct world *w = calloc(1, sizeof *w);
     w->secrets = secrets_new();
     w->client = http_client_new();
-    scratch_path(w->dir, "davit-tape-XXXXXX");
+    scratch_path(w->dir, "davit-recording-XXXXXX");
     assert_non_null(mkdtemp(w->dir));
     snprintf(w->path, sizeof w->path, "%s/gke.jsonl", w->dir);
     *state = w;
@@ -193,14 +193,14 @@ static char *file_text(const char *path)
 static void test_no_secret_is_written(void **state)
 {
     struct world *w = *state;
-    struct tape *t;
+    struct recording *t;
     const char *again = getenv("SEED");
     unsigned seed = again != NULL ? (unsigned)strtoul(again, NULL, 10)
                                   : (unsigned)time(NULL);
     char secret[6][40], headers[200], query[200], body[400], reply[900];
     print_message("seed %u\n", seed);
     srand(seed);
-    assert_int_equal(tape_record(w->dir, "gke", &t, &w->err), ST_OK);
+    assert_int_equal(recording_open(w->dir, "gke", &t, &w->err), ST_OK);
     struct server *s = server_start(serve, NULL);
     for (int round = 0; round < 40; round++) {
         for (int i = 0; i < 6; i++) {
@@ -229,12 +229,12 @@ static void test_no_secret_is_written(void **state)
         struct http_exchange x = {
             .method = "POST", .url = query, .headers = kv, .n_headers = 2,
             .body = body, .body_len = strlen(body)};
-        assert_int_equal(tape_do(t, NULL, w->client, &x, &w->arena, &w->err),
+        assert_int_equal(recording_do(t, NULL, w->client, &x, &w->arena, &w->err),
                          ST_OK);
         assert_string_equal(x.reply, reply);  /* the plug-in gets it whole */
     }
     server_free(s);
-    tape_free(t);
+    recording_free(t);
     char *text = file_text(w->path);
     struct stat st;
     assert_int_equal(stat(w->path, &st), 0);
@@ -245,65 +245,71 @@ static void test_no_secret_is_written(void **state)
     free(text);
 }
 
+static const char *request_id(struct recording *t, const char *type,
+                              const char *zone, bool spot)
+{
+    return recording_request_id(t, (struct offer_key){"gke", type, zone, spot});
+}
+
 static void test_recorded_and_replayed(void **state)
 {
     static const char binary[] = "a\0\x80\xff\xc3\xa9z";
     struct world *w = *state;
-    struct tape *t;
-    struct tape_call launch = {"davit-1", "t4", "a", false, tape_call_id(), 0};
+    struct recording *t;
+    struct recording_call launch = {"davit-1", "t4", "a", false, recording_call_id(), 0};
     char url[100];
-    assert_int_equal(tape_record(w->dir, "gke", &t, &w->err), ST_OK);
+    assert_int_equal(recording_open(w->dir, "gke", &t, &w->err), ST_OK);
     struct server *s = server_start(serve, NULL);
     snprintf(url, sizeof url, "%s/v1/x?b=2&a=1", s->url);
     serve_text(w, "HTTP/1.1 507 Full\r\nRetry-After: 9\r\n", "text\n", 5);
     struct http_exchange x = {.method = "PUT", .url = url,
                               .body = "{\"b\": [2], \"a\": 1}", .body_len = 18};
-    assert_int_equal(tape_do(t, &launch, w->client, &x, &w->arena, &w->err),
+    assert_int_equal(recording_do(t, &launch, w->client, &x, &w->arena, &w->err),
                      ST_OK);
     /* A body that is no text, both ways. */
     serve_text(w, "HTTP/1.1 200 OK\r\n", binary, sizeof binary);
     struct http_exchange b = {.method = "POST", .url = url, .body = binary,
                               .body_len = sizeof binary};
-    assert_int_equal(tape_do(t, NULL, w->client, &b, &w->arena, &w->err),
+    assert_int_equal(recording_do(t, NULL, w->client, &b, &w->arena, &w->err),
                      ST_OK);
     server_free(s);
     struct http_exchange dead = {.method = "GET", .url = url};
-    assert_int_equal(tape_do(t, NULL, w->client, &dead, &w->arena, &w->err),
+    assert_int_equal(recording_do(t, NULL, w->client, &dead, &w->arena, &w->err),
                      ST_RETRY);
     char said[432];
     snprintf(said, sizeof said, "%s", w->err.text);
-    tape_free(t);
+    recording_free(t);
 
     /* What a crash left behind is cut off, and the file goes on. */
     FILE *f = fopen(w->path, "a");
     fputs("{\"at\":\"2026-", f);
     fclose(f);
-    assert_int_equal(tape_record(w->dir, "gke", &t, &w->err), ST_OK);
-    assert_int_equal(tape_do(t, NULL, w->client, &dead, &w->arena, &w->err),
+    assert_int_equal(recording_open(w->dir, "gke", &t, &w->err), ST_OK);
+    assert_int_equal(recording_do(t, NULL, w->client, &dead, &w->arena, &w->err),
                      ST_RETRY);
-    tape_free(t);
+    recording_free(t);
 
-    assert_int_equal(tape_replay(w->dir, "gke", &t, &w->err), ST_OK);
-    assert_string_equal(tape_request_id(t, "t4", "a", false), "davit-1");
-    assert_null(tape_request_id(t, "t4", "a", false));
+    assert_int_equal(recording_replay(w->dir, "gke", &t, &w->err), ST_OK);
+    assert_string_equal(request_id(t, "t4", "a", false), "davit-1");
+    assert_null(request_id(t, "t4", "a", false));
     struct http_exchange y = {
         .method = "PUT", .url = "https://elsewhere/v1/x?a=1&b=2",
         .body = "{\"a\":1,\"b\":[2]}", .body_len = 15};
-    assert_int_equal(tape_do(t, NULL, NULL, &y, &w->arena, &w->err), ST_OK);
+    assert_int_equal(recording_do(t, NULL, NULL, &y, &w->arena, &w->err), ST_OK);
     assert_int_equal(y.status, 507);
     assert_string_equal(y.reply, "text\n");
     assert_string_equal(http_reply_header(&y, "retry-after"), "9");
     b.reply = NULL;
-    assert_int_equal(tape_do(t, NULL, NULL, &b, &w->arena, &w->err), ST_OK);
+    assert_int_equal(recording_do(t, NULL, NULL, &b, &w->arena, &w->err), ST_OK);
     assert_int_equal(b.reply_len, sizeof binary);
     assert_memory_equal(b.reply, binary, sizeof binary);
     dead.url = "https://elsewhere/v1/x?a=1&b=2";
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(tape_do(t, NULL, NULL, &dead, &w->arena, &w->err),
+        assert_int_equal(recording_do(t, NULL, NULL, &dead, &w->arena, &w->err),
                          ST_RETRY);
         assert_non_null(strstr(w->err.text, said));
     }
-    tape_free(t);
+    recording_free(t);
 }
 
 /* ---- replaying what was written by hand */
@@ -317,13 +323,13 @@ static void line(FILE *f, const char *method, const char *target,
             target, body, reply, more);
 }
 
-static const char *ask(struct world *w, struct tape *t, const char *method,
+static const char *ask(struct world *w, struct recording *t, const char *method,
                        const char *url, const char *body)
 {
     struct http_exchange x = {.method = method, .url = url, .body = body,
                               .body_len = strlen(body)};
     w->err = (struct err){0};
-    if (tape_do(t, NULL, NULL, &x, &w->arena, &w->err) != ST_OK)
+    if (recording_do(t, NULL, NULL, &x, &w->arena, &w->err) != ST_OK)
         return w->err.text;
     return x.reply;
 }
@@ -331,7 +337,7 @@ static const char *ask(struct world *w, struct tape *t, const char *method,
 static void test_time_passes_with_writes(void **state)
 {
     struct world *w = *state;
-    struct tape *t;
+    struct recording *t;
     FILE *f = fopen(w->path, "w");
     line(f, "POST", "/token", "client_secret=REMOVED", "t1", "},\"token\":true");
     line(f, "GET", "/list", "", "0", "}");
@@ -346,7 +352,7 @@ static void test_time_passes_with_writes(void **state)
     line(f, "DELETE", "/m/2", "", "gone", "}");
     line(f, "GET", "/late", "", "late", "}");
     fclose(f);
-    assert_int_equal(tape_replay(w->dir, "gke", &t, &w->err), ST_OK);
+    assert_int_equal(recording_replay(w->dir, "gke", &t, &w->err), ST_OK);
     const char *l = "http://h/list", *g = "http://h/grow", *k = "http://h/token";
     assert_string_equal(ask(w, t, "GET", l, ""), "0");
     for (int i = 0; i < 5; i++)  /* as often as it likes */
@@ -373,16 +379,16 @@ static void test_time_passes_with_writes(void **state)
                         "\"grow? n=1\", asked is \"grow? n=2\"");
     assert_string_equal(ask(w, t, "PATCH", "http://h/x", ""),
                         "not in the recording gke.jsonl: PATCH /x");
-    tape_free(t);
+    recording_free(t);
 }
 
 /* Two operations side by side; replayed, the other one is faster. */
 static void test_side_by_side(void **state)
 {
     struct world *w = *state;
-    struct tape *t;
-    struct tape_call a = {"r-a", "t4", "a", false, 1, 0};
-    struct tape_call b = {"", "", "", false, 2, 0};
+    struct recording *t;
+    struct recording_call a = {"r-a", "t4", "a", false, 1, 0};
+    struct recording_call b = {"", "", "", false, 2, 0};
     FILE *f = fopen(w->path, "w");
     line(f, "GET", "/a", "", "a0", "},\"call\":7,\"launch\":{\"request_id\":"
          "\"r-a\",\"type\":\"t4\",\"zone\":\"a\",\"spot\":false}");
@@ -394,31 +400,31 @@ static void test_side_by_side(void **state)
     line(f, "GET", "/a", "", "a1", "},\"call\":7,\"launch\":{\"request_id\":"
          "\"r-a\",\"type\":\"t4\",\"zone\":\"a\"}");
     fclose(f);
-    assert_int_equal(tape_replay(w->dir, "gke", &t, &w->err), ST_OK);
+    assert_int_equal(recording_replay(w->dir, "gke", &t, &w->err), ST_OK);
     struct http_exchange x = {.method = "GET", .url = "http://h/a"};
     struct http_exchange tag = {.method = "POST", .url = "http://h/tag",
                                 .body = "x=1", .body_len = 3};
     struct http_exchange end = {.method = "POST", .url = "http://h/end"};
     struct http_exchange y = {.method = "GET", .url = "http://h/b"};
-    assert_int_equal(tape_do(t, &a, NULL, &x, &w->arena, &w->err), ST_OK);
+    assert_int_equal(recording_do(t, &a, NULL, &x, &w->arena, &w->err), ST_OK);
     assert_string_equal(x.reply, "a0");
-    assert_int_equal(tape_do(t, &a, NULL, &tag, &w->arena, &w->err), ST_OK);
+    assert_int_equal(recording_do(t, &a, NULL, &tag, &w->arena, &w->err), ST_OK);
     /* /end and /other were not asked, and yet: */
-    assert_int_equal(tape_do(t, &a, NULL, &x, &w->arena, &w->err), ST_OK);
+    assert_int_equal(recording_do(t, &a, NULL, &x, &w->arena, &w->err), ST_OK);
     assert_string_equal(x.reply, "a1");
-    assert_int_equal(tape_do(t, &b, NULL, &end, &w->arena, &w->err), ST_OK);
+    assert_int_equal(recording_do(t, &b, NULL, &end, &w->arena, &w->err), ST_OK);
     assert_int_equal(b.follows, 8);
-    assert_int_equal(tape_do(t, &b, NULL, &y, &w->arena, &w->err), ST_OK);
+    assert_int_equal(recording_do(t, &b, NULL, &y, &w->arena, &w->err), ST_OK);
     assert_string_equal(y.reply, "b1");
     /* Anybody else sees the time that the writes made. */
     assert_string_equal(ask(w, t, "GET", "http://h/a", ""), "a0");
-    tape_free(t);
+    recording_free(t);
 }
 
 static void test_what_differs_between_runs(void **state)
 {
     struct world *w = *state;
-    struct tape *t;
+    struct recording *t;
     FILE *f = fopen(w->path, "w");
     line(f, "POST", "/d?requestId=8d2f2c5e&x=1", "", "one", "}");
     line(f, "POST", "/", "Action=Tag&Value=2%201%201795252151000%200%20r-1",
@@ -428,7 +434,7 @@ static void test_what_differs_between_runs(void **state)
     line(f, "GET", "/g?since=2026-11-21T10%3A00%3A01Z", "", "four", "}");
     line(f, "POST", "/n", "{\\\"count\\\":1234567890123456}", "five", "}");
     fclose(f);
-    assert_int_equal(tape_replay(w->dir, "gke", &t, &w->err), ST_OK);
+    assert_int_equal(recording_replay(w->dir, "gke", &t, &w->err), ST_OK);
     assert_string_equal(ask(w, t, "POST", "http://h/d?x=1&requestId=0", ""),
                         "one");
     assert_string_equal(ask(w, t, "POST", "http://h/",
@@ -446,9 +452,9 @@ static void test_what_differs_between_runs(void **state)
                         "four");
     assert_non_null(strstr(ask(w, t, "POST", "http://h/n",
                                "{\"count\":1234567890123457}"), "otherwise"));
-    int64_t behind = tape_behind_ms(t), at = clock_wall_ms() - behind;
+    int64_t behind = recording_behind_ms(t), at = clock_wall_ms() - behind;
     assert_true(at >= INT64_C(1795255200000) && at < INT64_C(1795255260000));
-    tape_free(t);
+    recording_free(t);
 }
 
 static void test_bad_files(void **state)
@@ -464,20 +470,20 @@ static void test_bad_files(void **state)
          "\"url\":\"http://h/\"},\"failed\":{\"status\":\"NO\"}}\n",
          "no status such as RETRY"}};
     struct world *w = *state;
-    struct tape *tape;
-    assert_int_equal(tape_replay(w->dir, "gke", &tape, &w->err), ST_INVALID);
+    struct recording *none;
+    assert_int_equal(recording_replay(w->dir, "gke", &none, &w->err), ST_INVALID);
     assert_non_null(strstr(w->err.text, "No such file"));
     for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
         FILE *f = fopen(w->path, "w");
         fputs(t[i].text, f);
         fclose(f);
-        assert_int_equal(tape_replay(w->dir, "gke", &tape, &w->err),
+        assert_int_equal(recording_replay(w->dir, "gke", &none, &w->err),
                          ST_INVALID);
-        assert_null(tape);
+        assert_null(none);
         if (strstr(w->err.text, t[i].says) == NULL)
             fail_msg("%s", w->err.text);
     }
-    assert_int_equal(tape_record("/proc/none", "gke", &tape, &w->err),
+    assert_int_equal(recording_open("/proc/none", "gke", &none, &w->err),
                      ST_INVALID);
 }
 
