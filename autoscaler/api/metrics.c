@@ -202,7 +202,7 @@ static void write_state(struct buf *b, struct view *v)
     metric_gauge(b, "davit_requests", "Requests that stand", p->n_requests);
     metric_gauge(b, "davit_offers_backoff",
                  "Offers and providers in back-off after a failure",
-                 p->n_rests);
+                 p->n_backoffs);
     metric_gauge(b, "davit_source_ok", "Every demand source can be read",
                  v->snapshot->sources_fresh);
     metric_gauge(b, "davit_journal_ok", "The journal writes", p->journal_ok);
