@@ -84,7 +84,7 @@ static struct counts *count_types(struct view *v, struct counts *ret_other)
 
         if (n->head)
             continue;
-        t = t == NONE ? NONE : v->snap_of_type[t];
+        t = t == NONE ? NONE : v->s->types[t].from;
         (t == NONE ? ret_other : &c[t])->by[n->state]++;
     }
     for (uint32_t i = 0; i < v->page->n_failures; i++) {

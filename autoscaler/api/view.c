@@ -12,66 +12,21 @@
 #include "../model/amount.h"
 
 static const char *const no_strings[1] = {""};
-static const struct problem no_snapshot = {.str = no_strings, .n_str = 1};
+static const struct problem no_problem = {.str = no_strings, .n_str = 1};
 static const struct plan no_plan;
-static const struct snapshot no_snapshot_in = {.cluster = ""};
-
-struct named {
-    const char *name;
-    uint32_t i;
-};
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(((const struct named *)a)->name,
-                  ((const struct named *)b)->name);
-}
-
-static uint32_t find_named(const struct named *v, uint32_t n, const char *name)
-{
-    struct named key = {name, 0};
-    const struct named *hit =
-        n ? bsearch(&key, v, n, sizeof *v, by_name) : NULL;
-
-    return hit ? hit->i : NONE;
-}
-
-static void join_nodes(struct view *v)
-{
-    uint32_t n = v->snapshot->n_nodes;
-    struct named *ids = ARENA_ARRAY(&v->arena, struct named, n);
-
-    v->node_of_snap = ARENA_ARRAY(&v->arena, uint32_t, n);
-    v->snap_of_node = ARENA_ARRAY(&v->arena, uint32_t, v->s->n_nodes);
-    for (uint32_t i = 0; i < n; i++) {
-        ids[i] = (struct named){v->snapshot->nodes[i].id, i};
-        v->node_of_snap[i] = NONE;
-    }
-    if (n)
-        qsort(ids, n, sizeof *ids, by_name);
-    for (uint32_t i = 0; i < v->s->n_nodes; i++) {
-        uint32_t f = find_named(ids, n, view_str(v, v->s->nodes[i].id));
-
-        v->snap_of_node[i] = f;
-        if (f != NONE)
-            v->node_of_snap[f] = i;
-    }
-}
+static const struct snapshot no_snapshot = {.cluster = ""};
 
 void view_open_plan(struct view *v, const struct snapshot *snapshot,
                     const struct problem *s, const struct plan *plan)
 {
-    *v = (struct view){.snapshot = snapshot ? snapshot : &no_snapshot_in,
-                       .s = s && plan ? s : &no_snapshot,
+    *v = (struct view){.snapshot = snapshot ? snapshot : &no_snapshot,
+                       .s = s && plan ? s : &no_problem,
                        .plan = s && plan ? plan : &no_plan};
-    join_nodes(v);
-    v->snap_of_type = ARENA_ARRAY(&v->arena, uint32_t, v->s->n_types);
-    for (uint32_t i = 0; i < v->s->n_types; i++) {
-        const struct snap_type *t =
-            view_type(v, view_str(v, v->s->types[i].name));
-
-        v->snap_of_type[i] = t ? (uint32_t)(t - v->snapshot->types) : NONE;
-    }
+    v->node_of_snap = ARENA_ARRAY(&v->arena, uint32_t, v->snapshot->n_nodes);
+    for (uint32_t i = 0; i < v->snapshot->n_nodes; i++)
+        v->node_of_snap[i] = NONE;
+    for (uint32_t i = 0; i < v->s->n_nodes; i++)
+        v->node_of_snap[v->s->nodes[i].from] = i;
 }
 
 void view_open(struct view *v, const struct status_page *page)
@@ -118,9 +73,7 @@ const struct snap_type *view_node_type(const struct view *v, uint32_t row)
 
     if (type == NONE)
         return view_type(v, v->snapshot->nodes[row].type);
-    return v->snap_of_type[type] == NONE
-               ? NULL
-               : &v->snapshot->types[v->snap_of_type[type]];
+    return &v->snapshot->types[v->s->types[type].from];
 }
 
 const struct plan_node *view_verdict(const struct view *v, uint32_t row)

@@ -1,7 +1,6 @@
 /*
  * view.h - one published page, opened for reading: the snapshot, the planner's
- * problem and the plan side by side, with the indices that lead from one to the
- * other.
+ * problem and the plan side by side.
  *
  * A view belongs to the thread that opened it and borrows the page, which must
  * outlive it.  A what-if has no page, only its own three parts.
@@ -17,9 +16,8 @@ struct view {
     const struct snapshot *snapshot;
     const struct problem *s;
     const struct plan *plan;
-    uint32_t *node_of_snap;   /* snapshot->nodes index to s->nodes index or NONE */
-    uint32_t *snap_of_node;
-    uint32_t *snap_of_type;   /* s->types index to snapshot->types index or NONE */
+    uint32_t *node_of_snap;   /* by row of snapshot->nodes: which of s->nodes,
+                               * or NONE; the way back is their `from` */
     struct arena arena;       /* scratch of the view */
 };
 

@@ -196,9 +196,9 @@ static void write_plan(struct out *o, struct view *v)
     view_launches(o, v);
     out_array(o, "ends");
     for (uint32_t i = 0; i < v->s->n_nodes; i++) {
-        uint32_t row = v->snap_of_node[i];
+        uint32_t row = v->s->nodes[i].from;
 
-        if (p->nodes[i].action != NODE_END || row == NONE)
+        if (p->nodes[i].action != NODE_END)
             continue;
         out_object(o, NULL);
         out_str(o, "node", v->snapshot->nodes[row].id);

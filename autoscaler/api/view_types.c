@@ -107,22 +107,19 @@ void view_types(struct out *o, struct view *v)
     for (uint32_t i = 0; i < total; i++)
         problem_type[i] = NONE;
     for (uint32_t i = 0; i < n; i++)
-        if (v->snap_of_type[i] != NONE)
-            problem_type[v->snap_of_type[i]] = i;
+        problem_type[v->s->types[i].from] = i;
     for (uint32_t i = 0; i < v->snapshot->n_nodes; i++) {
         uint32_t node = v->node_of_snap[i];
         uint32_t type = node == NONE ? NONE : v->s->nodes[node].type;
 
-        if (type != NONE && v->snap_of_type[type] != NONE)
-            by[(size_t)v->snap_of_type[type] * STATE_COUNT +
+        if (type != NONE)
+            by[(size_t)v->s->types[type].from * STATE_COUNT +
                v->snapshot->nodes[i].state]++;
     }
     for (uint32_t i = 0; i < v->plan->n_launches; i++) {
         const struct plan_launch *l = &v->plan->launches[i];
-        uint32_t t = v->snap_of_type[v->s->offers[l->offer].type];
 
-        if (t != NONE)
-            planned[t] += l->count;
+        planned[view_offer_type(v, l->offer)->from] += l->count;
     }
     out_array(o, "types");
     for (uint32_t i = 0; i < total; i++)
