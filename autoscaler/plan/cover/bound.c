@@ -32,7 +32,7 @@ static void worst_ratios(struct generate *g)
         }
 }
 
-bool bound_note(struct generate *g, const double *worth)
+double bound_note(struct generate *g, const double *worth)
 {
     const struct view *v = g->v;
     const struct master *m = &g->master;
@@ -49,11 +49,11 @@ bool bound_note(struct generate *g, const double *worth)
     covered *= 1 - GENERATE_SAFE;
     limits *= 1 + GENERATE_SAFE;
     if (covered - limits <= g->bound)
-        return false;
+        return covered - limits;
     g->bound = covered - limits;
     for (uint32_t i = 0; i < v->n_items; i++)
         g->dual[i] = g->scaled[i] > 0 ? worth[i] / g->scaled[i] : 0;
-    return true;
+    return g->bound;
 }
 
 double bound_without(const struct generate *g, uint64_t missing)
@@ -95,7 +95,7 @@ static bool prove_bin(struct generate *g, uint32_t t, const double *worth,
 
     g->ratio[t] = price > 0 ? ub * (1 + GENERATE_SAFE) / price : 1e300;
     for (; !all && price > 0 && price * (1 + step) < ub &&
-           generate_work(g) < until;
+           !generate_over(g, until);
          step *= 1.7) {
         const struct cover_part *part;
         uint32_t n;
@@ -171,7 +171,8 @@ static uint32_t prove_all(struct generate *g, const double *worth,
     for (uint32_t t = 0; t < g->v->n_bins; t++)
         if (!again || g->ratio[t] > MILD)
             found += prove_bin(g, t, worth, nodes, until);
-    bound_note(g, worth);
+    if (!generate_stopped(g))
+        bound_note(g, worth);
     return found;
 }
 
@@ -183,7 +184,7 @@ void bound_certify(struct generate *g, const double *duals, uint64_t nodes,
     memcpy(worth, duals, g->v->n_items * sizeof *worth);
     prove_all(g, worth, nodes, until, false);
     for (int round = 0;
-         round < 8 && generate_work(g) < until && yield(g, worth); round++)
+         round < 8 && !generate_over(g, until) && yield(g, worth); round++)
         prove_all(g, worth, nodes, until, true);
 }
 
@@ -192,12 +193,12 @@ bool bound_exact(struct generate *g, uint64_t nodes, uint64_t until)
     const double *y = lp_duals(g->master.lp);
     uint32_t found = 1;
 
-    while (found && generate_work(g) < until) {
+    while (found && !generate_over(g, until)) {
         if (!generate_solve(g, until))
             return false;
         for (uint32_t i = 0; i < g->v->n_items; i++)
             g->asked[i] = g->worth[i] = y[i] > 0 ? y[i] : 0;
         found = prove_all(g, g->asked, nodes, until, false);
     }
-    return !found;
+    return !found && !generate_over(g, until);
 }

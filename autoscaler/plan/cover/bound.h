@@ -9,8 +9,8 @@
 #include "generate.h"
 
 /* The bound of these worths with ratio[] as it is (an upper bound, per bin, of
- * what it can earn over its price); true when it is the best so far. */
-bool bound_note(struct generate *g, const double *worth);
+ * what it can earn over its price), which is the best so far or not. */
+double bound_note(struct generate *g, const double *worth);
 
 /* Raises the bound from the given duals by searching each bin, with up to
  * `nodes` steps a bin, until the work is `until`. */

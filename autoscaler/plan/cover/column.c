@@ -98,6 +98,8 @@ static void push(struct column_maker *m, uint32_t item, uint32_t n,
 static void put(struct column_maker *m, uint32_t item, uint32_t most,
                 const double *worth)
 {
+    if (most > m->left[item])
+        most = m->left[item];
     if (!most || !space_fits(&m->space, item))
         return;
     push(m, item, space_put(&m->space, item, most), worth);
@@ -254,11 +256,7 @@ static void fill_by_device(struct column_maker *m, uint32_t t,
                 continue;
             for (uint32_t q = k; q < b->n; q++)
                 if (p->device_taken[q])
-                    put(m, b->item[q],
-                        p->device_taken[q] < m->left[b->item[q]]
-                            ? p->device_taken[q]
-                            : m->left[b->item[q]],
-                        worth);
+                    put(m, b->item[q], p->device_taken[q], worth);
             break;
         }
         more = m->trial.part.n > had;

@@ -77,7 +77,9 @@ struct cover_plan {
 
 void cover_first(const struct cover_problem *p, struct arena *arena,
                  struct cover_plan *ret);
-/* Never dearer than first (for the same items placed). */
+/* Never worse than first, nor than with less budget: fewer items are left out,
+ * or as many and it costs no more.  Nor is the bound lower when all are placed.
+ */
 void cover_improve(const struct cover_problem *p,
                    const struct cover_plan *first, uint64_t budget,
                    struct arena *arena, struct cover_plan *ret);

@@ -30,13 +30,13 @@ void generate_make(const struct view *v, struct generate *ret)
     ret->ratio = ARENA_ARRAY(a, double, v->n_bins);
     ret->dual = ARENA_ARRAY(a, double, v->n_items);
     ret->bound = -1;
+    ret->stop = UINT64_MAX;
 }
 
-uint64_t generate_work(struct generate *g)
+uint64_t generate_work(const struct generate *g)
 {
-    g->work = lp_work(g->master.lp) + g->price->work + g->maker->work +
-              prove_work(g->prove) + g->extra;
-    return g->work;
+    return lp_work(g->master.lp) + g->price->work + g->maker->work +
+           prove_work(g->prove) + g->extra;
 }
 
 /* The duals that pricing uses: alpha of the centre, the rest of the LP. */
@@ -107,7 +107,7 @@ bool generate_solve(struct generate *g, uint64_t until)
 {
     enum lp_end end = LP_STOPPED;
 
-    while (end == LP_STOPPED && generate_work(g) < until)
+    while (end == LP_STOPPED && !generate_over(g, until))
         end = lp_primal(g->master.lp, 100);
     return end == LP_OPTIMAL;
 }
@@ -125,9 +125,21 @@ static void first_centre(struct generate *g)
 
         g->ratio[t] = price > 0 ? ub * (1 + GENERATE_SAFE) / price : 1e300;
     }
-    bound_note(g, g->asked);
+    g->centre_bound = bound_note(g, g->asked);
     for (uint32_t i = 0; i < v->n_items; i++)
         g->centre[i] = g->dual[i];
+}
+
+/* The bound of the duals that pricing has used: they are the centre if it is
+ * better than the centre's.  A bound that a search has proved is no measure. */
+static void note_centre(struct generate *g)
+{
+    double bound = bound_note(g, g->asked);
+
+    if (bound <= g->centre_bound)
+        return;
+    g->centre_bound = bound;
+    memcpy(g->centre, g->asked, g->v->n_items * sizeof *g->centre);
 }
 
 /* One round of pricing at the duals between the LP's and the centre, and if
@@ -145,8 +157,8 @@ static uint32_t price_all(struct generate *g, const uint32_t *left,
         for (uint32_t t = 0; t < v->n_bins; t++)
             added += price_bin(g, t, master_limited_price(&g->master, t), left,
                                exact, with_bound);
-        if (with_bound && bound_note(g, g->asked))
-            memcpy(g->centre, g->asked, v->n_items * sizeof *g->centre);
+        if (with_bound)
+            note_centre(g);
         if (alpha == 0)
             break;
     }
@@ -164,12 +176,12 @@ bool generate_run(struct generate *g, const uint32_t *left, uint64_t until,
         if (g->bound < 0)
             first_centre(g);
     }
-    for (uint32_t round = 0; round < rounds && generate_work(g) < until;
+    for (uint32_t round = 0; round < rounds && !generate_over(g, until);
          round++) {
         bool solved = generate_solve(g, until);
         const double *y = lp_duals(lp);
         double z = lp_value(lp);
-        bool smoothed = with_bound && g->bound > 0.5 * z;
+        bool smoothed = with_bound && g->centre_bound > 0.5 * z;
         uint32_t added;
 
         if (!solved)

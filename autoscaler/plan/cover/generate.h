@@ -20,8 +20,9 @@ struct generate {
     struct price *price;
     struct column_maker *maker;
     struct prove *prove;
-    double *worth;  /* duals of the items */
-    double *centre; /* the duals of the best bound so far */
+    double *worth; /* duals of the items */
+    double centre_bound;
+    double *centre; /* the duals of the best bound without a search */
     double *ratio;  /* per bin: bound of its worth over its price */
     double *asked;  /* what the pricing is asked with */
     double *scaled;
@@ -29,7 +30,7 @@ struct generate {
     double *dual;         /* those of the best bound, scaled */
     double bound;         /* micros, -1: none */
     uint64_t extra;       /* work of what counts none itself */
-    uint64_t work;        /* all of it, as of the last round */
+    uint64_t stop;        /* the work at which everything ends */
 };
 
 void generate_make(const struct view *v, struct generate *ret);
@@ -43,6 +44,19 @@ bool generate_run(struct generate *g, const uint32_t *left, uint64_t until,
 /* Pivots until the program is optimal (true) or the work is used up. */
 bool generate_solve(struct generate *g, uint64_t until);
 
-uint64_t generate_work(struct generate *g);
+uint64_t generate_work(const struct generate *g);
+
+/* Is all work used up?  Then nothing may come of what was cut short: with more
+ * work it would go on, to another result.  So more work is never worse. */
+static inline bool generate_stopped(const struct generate *g)
+{
+    return generate_work(g) >= g->stop;
+}
+
+/* Is the work `until` reached, or all of it used up? */
+static inline bool generate_over(const struct generate *g, uint64_t until)
+{
+    return generate_work(g) >= (until < g->stop ? until : g->stop);
+}
 
 #endif
