@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "../base/clock.h"
-#include "../model/codec.h"
+#include "../codec/codec.h"
 #include "inside.h"
 
 static void post(struct ask *a, void *mailbox)

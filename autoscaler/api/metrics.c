@@ -207,10 +207,10 @@ static void write_state(struct buf *b, struct view *v)
          "List price of all machines not gone");
     micros(b, "davit_cost_per_hour_dollars", cost);
     gauge(b, "davit_requests", "Requests that stand", p->n_requests);
-    gauge(b, "davit_offers_set_aside",
-          "Offers and providers that rest after a failure", p->n_rests);
-    gauge(b, "davit_head_ok", "The Ray head is readable (1 without one)",
-          p->ray_address[0] == '\0' || p->ray_ok);
+    gauge(b, "davit_offers_backoff",
+          "Offers and providers in back-off after a failure", p->n_rests);
+    gauge(b, "davit_source_ok", "Every demand source can be read",
+          v->snapshot->sources_fresh);
     gauge(b, "davit_journal_ok", "The journal writes", p->journal_ok);
     gauge(b, "davit_ready", "As /readyz", view_ready(v));
     gauge(b, "davit_config_refused", "The newest configuration was refused",

@@ -206,7 +206,7 @@ const char *outcome_text(struct view *v, const char *owner,
                    launches_text(v, mine), view_money(v, x->cost_micros_hour));
     if (any_deciding(v, mine))
         buf_printf(&b, ", %s until %s at most",
-                   reason_text(REASON_DECIDING),
+                   reason_text(REASON_IMPROVING),
                    view_time(v, v->page->thinking_until_ms));
     if (x->eta_ms >= 0)
         buf_printf(&b, ", ready in about %s", view_span(v, x->eta_ms));
@@ -249,7 +249,7 @@ static void write_launch(struct out *o, struct view *v, uint32_t launch,
         out_str(o, "why", reason_text(l->why));
     out_str(o, "owner", owner);
     if (view_deciding(v, launch))
-        out_str(o, "waits", reason_code(REASON_DECIDING));
+        out_str(o, "waits", reason_code(REASON_IMPROVING));
     else
         out_null(o, "waits");
     out_close(o);

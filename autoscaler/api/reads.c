@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../model/codec.h"
+#include "../codec/codec.h"
 #include "inside.h"
 
 static void begin(struct buf *b, struct out *o)

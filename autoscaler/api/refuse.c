@@ -82,7 +82,7 @@ static const char *aside_text(struct view *v, uint32_t offer)
     const struct pb_offer *o = &v->s->offers[offer];
 
     if (o->backoff_until_ms > v->s->now_ms)
-        return arena_printf(&v->arena, "%s is set aside until %s after %s",
+        return arena_printf(&v->arena, "%s is in back-off until %s after %s",
                             offer_text(v, offer),
                             view_time(v, o->backoff_until_ms),
                             status_name(o->backoff_for));
@@ -185,7 +185,7 @@ const char *view_obstacle_text(struct view *v, uint32_t refusal)
         return arena_printf(&v->arena, "%s was refused as invalid by %s; a "
                             "reload of the configuration tries it again", type,
                             view_str(v, t->provider));
-    case REASON_DECIDING:
+    case REASON_IMPROVING:
         return arena_printf(&v->arena, "a better plan than %s is being looked "
                             "for (limits.think)", type);
     case REASON_ALTERNATIVE:

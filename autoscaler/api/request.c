@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../model/codec.h"
+#include "../codec/codec.h"
 
 #define OWNER_MAX 128
 #define TTL_MAX_MS (INT64_C(10) * 365 * 86400 * 1000)

@@ -12,7 +12,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../base/clock.h"
@@ -121,11 +120,9 @@ static void *steward_main(void *arg)
     bool stopping;
 
     for (;;) {
-        struct timespec until;
+        struct timespec until = clock_wait_until(1000);
         int64_t now;
 
-        clock_gettime(CLOCK_MONOTONIC, &until);
-        until.tv_sec += 1;
         pthread_mutex_lock(&y->lock);
         while (y->generation == seen && !y->stopping)
             if (pthread_cond_timedwait(&y->wake, &y->lock, &until) != 0)
@@ -234,7 +231,6 @@ enum status server_start(const struct config *c, struct control *control,
 
 void server_stop(struct server *s)
 {
-    struct timespec rest = {.tv_nsec = 5000000};
     int fd = -1;
 
     if (!s)
@@ -256,7 +252,7 @@ void server_stop(struct server *s)
     listeners_end(s);
     /* nobody is suspended from here on: new asks are refused */
     for (int i = 0; i < FAREWELL_MS / 5 && atomic_load(&s->visits) > 0; i++)
-        nanosleep(&rest, NULL);
+        clock_sleep_ms(5);
     MHD_stop_daemon(s->mhd);
     if (fd >= 0)
         close(fd);

@@ -81,7 +81,7 @@ bool view_deciding(const struct view *v, uint32_t launch)
 {
     const struct plan_launch *l = &v->plan->launches[launch];
 
-    return v->page && v->page->thinking_until_ms && l->sure < l->count;
+    return v->page && v->page->thinking_until_ms && !l->final;
 }
 
 void view_done(struct view *v)

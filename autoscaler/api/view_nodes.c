@@ -138,7 +138,7 @@ void node_write(struct out *o, const char *key, struct view *v, uint32_t fact)
     out_bool(o, "spot", n->spot);
     out_str(o, "state", state_name(n->state));
     out_bool(o, "head", n->head);
-    out_bool(o, "foreign", n->unmanaged);
+    out_bool(o, "unmanaged", n->unmanaged);
     out_bool(o, "outdated", n->outdated);
     out_bool(o, "protected", n->hold == REASON_KEEP_PROTECTED);
     view_why_node(o, "why", v, fact);

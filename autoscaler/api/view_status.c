@@ -134,10 +134,10 @@ static void write_offer(struct out *o, struct view *v,
                                      : f->price_micros_hour < 0);
     opt_uint(o, "room", f->room);
     if (f->backoff_until_ms > v->snapshot->now_ms)
-        out_str(o, "set_aside_for", status_name(f->backoff_for));
+        out_str(o, "backoff_for", status_name(f->backoff_for));
     else
-        out_null(o, "set_aside_for");
-    out_time(o, "set_aside_until",
+        out_null(o, "backoff_for");
+    out_time(o, "backoff_until",
              f->backoff_until_ms > v->snapshot->now_ms ? f->backoff_until_ms
                                                       : 0);
     out_close(o);
@@ -381,7 +381,7 @@ static void write_cost(struct out *o, struct view *v)
 
 static void write_lists(struct out *o, const struct status_page *p)
 {
-    out_array(o, "set_aside");
+    out_array(o, "backoffs");
     for (uint32_t i = 0; i < p->n_rests; i++) {
         const struct status_rest *r = &p->backoffs[i];
 

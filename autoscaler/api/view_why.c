@@ -133,7 +133,7 @@ static const char *bundle_text(struct view *v, uint32_t bundle)
         return arena_printf(&v->arena, "%u x (%s): %u placed, %u not bought "
                             "for yet: %s", v->s->bundles[bundle].count, need,
                             p->placed, p->launched,
-                            reason_text(REASON_DECIDING));
+                            reason_text(REASON_IMPROVING));
     if (p->launched)
         return arena_printf(&v->arena, "%u x (%s): %u placed, %u on nodes "
                             "being launched", v->s->bundles[bundle].count,

@@ -15,14 +15,49 @@ static int64_t read_us(clockid_t id)
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
+static int64_t real_wall_us(void *arg)
+{
+    (void)arg;
+    return read_us(CLOCK_REALTIME);
+}
+
+static int64_t real_mono_us(void *arg)
+{
+    (void)arg;
+    return read_us(CLOCK_MONOTONIC);
+}
+
+static void real_sleep(void *arg, int64_t ms)
+{
+    (void)arg;
+    nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
+}
+
+static const struct clock real = {real_wall_us, real_mono_us, real_sleep, NULL};
+static const struct clock *now = &real;
+static int64_t steady_from_ms;  /* what to add to mono */
+static pthread_once_t begun = PTHREAD_ONCE_INIT;
+
+static void steady_begin(void)
+{
+    steady_from_ms = clock_wall_ms() - clock_mono_ms();
+}
+
+void clock_install(const struct clock *c)
+{
+    pthread_once(&begun, steady_begin);
+    now = c ? c : &real;
+    steady_begin();
+}
+
 int64_t clock_wall_ms(void)
 {
-    return read_us(CLOCK_REALTIME) / 1000;
+    return now->wall_us(now->arg) / 1000;
 }
 
 int64_t clock_mono_us(void)
 {
-    return read_us(CLOCK_MONOTONIC);
+    return now->mono_us(now->arg);
 }
 
 int64_t clock_mono_ms(void)
@@ -30,19 +65,23 @@ int64_t clock_mono_ms(void)
     return clock_mono_us() / 1000;
 }
 
-static int64_t steady_from_ms;  /* what to add to mono */
-
-static void steady_begin(void)
-{
-    steady_from_ms = clock_wall_ms() - clock_mono_ms();
-}
-
 int64_t clock_steady_ms(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-    pthread_once(&once, steady_begin);
+    pthread_once(&begun, steady_begin);
     return clock_mono_ms() + steady_from_ms;
+}
+
+void clock_sleep_ms(int64_t ms)
+{
+    if (ms > 0)
+        now->sleep_ms(now->arg, ms);
+}
+
+struct timespec clock_wait_until(int64_t ms)
+{
+    int64_t at = read_us(CLOCK_MONOTONIC) + ms * 1000;
+
+    return (struct timespec){at / 1000000, at % 1000000 * 1000};
 }
 
 char *clock_iso(int64_t wall_ms, char *buf, size_t n)

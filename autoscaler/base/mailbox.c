@@ -16,6 +16,16 @@ void mailbox_init(struct mailbox *m, void (*wake)(void *arg), void *arg)
     m->arg = arg;
 }
 
+void mailbox_wake_by(struct mailbox *m, void (*wake)(void *arg), void *arg)
+{
+    pthread_mutex_lock(&m->lock);
+    m->wake = wake;
+    m->arg = arg;
+    if (m->first && wake)
+        wake(arg);
+    pthread_mutex_unlock(&m->lock);
+}
+
 void mailbox_done(struct mailbox *m)
 {
     assert(!m->first);

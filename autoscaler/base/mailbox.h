@@ -4,8 +4,7 @@
  * Any thread posts; the owner takes everything at once, in order.  A message
  * embeds struct mail as its first member and belongs to whoever holds it.
  * wake() is called for a post into an empty box, by the posting thread, under
- * the lock: it must only signal
- * (the control thread gives uv_async_send).
+ * the lock: it must only signal.  Without one the owner looks by itself.
  */
 #ifndef BASE_MAILBOX_H
 #define BASE_MAILBOX_H
@@ -25,6 +24,8 @@ struct mailbox {
 };
 
 void mailbox_init(struct mailbox *m, void (*wake)(void *arg), void *arg);
+/* Another wake(), or NULL; called at once when something lies there. */
+void mailbox_wake_by(struct mailbox *m, void (*wake)(void *arg), void *arg);
 void mailbox_done(struct mailbox *m);  /* must be empty */
 void mailbox_post(struct mailbox *m, struct mail *mail);
 struct mail *mailbox_take(struct mailbox *m);  /* oldest first, or NULL */

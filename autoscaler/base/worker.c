@@ -10,19 +10,20 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "alloc.h"
+#include "clock.h"
 
 struct slot {
     struct slot *next;
-    struct workers *pool;
+    struct pool *pool;
     pthread_t thread;
     struct job *job;      /* running now, or NULL */
     bool orphan;          /* its place was given to another */
 };
 
-struct workers {
+struct pool {
+    struct workers workers;       /* first */
     pthread_mutex_t lock;
     pthread_cond_t work, ended;
     struct mailbox *answers;
@@ -36,7 +37,7 @@ struct workers {
 static void *worker_main(void *arg);
 
 /* Called with the lock held. */
-static bool worker_start(struct workers *w)
+static bool worker_start(struct pool *w)
 {
     struct slot *s = MEM_NEW(struct slot);
     pthread_attr_t attr;
@@ -57,7 +58,7 @@ static bool worker_start(struct workers *w)
     return true;
 }
 
-static struct job *queue_pop(struct workers *w)
+static struct job *queue_pop(struct pool *w)
 {
     struct mail *m = w->first;
 
@@ -72,7 +73,7 @@ static struct job *queue_pop(struct workers *w)
 static void *worker_main(void *arg)
 {
     struct slot *s = arg, **at;
-    struct workers *w = s->pool;
+    struct pool *w = s->pool;
 
     pthread_mutex_lock(&w->lock);
     while (!s->orphan) {
@@ -105,7 +106,7 @@ static void *worker_main(void *arg)
 }
 
 /* Each has nothing left to do but to return: this waits for nobody's job. */
-static void workers_join(struct workers *w)
+static void pool_join(struct pool *w)
 {
     struct slot *s, *next;
 
@@ -120,12 +121,75 @@ static void workers_join(struct workers *w)
     }
 }
 
+static bool pool_free(struct workers *workers, int64_t wait_ms)
+{
+    struct pool *w = (struct pool *)workers;
+    struct timespec until = clock_wait_until(wait_ms);
+    struct job *job;
+    unsigned left;
+
+    pthread_mutex_lock(&w->lock);
+    w->closing = true;
+    while ((job = queue_pop(w))) {
+        job->abandoned = true;
+        mailbox_post(w->answers, &job->mail);
+    }
+    pthread_cond_broadcast(&w->work);
+    while (w->alive &&
+           pthread_cond_timedwait(&w->ended, &w->lock, &until) == 0)
+        ;
+    left = w->alive;
+    pthread_mutex_unlock(&w->lock);
+    pool_join(w);
+    if (left)
+        return false;
+    pthread_cond_destroy(&w->work);
+    pthread_cond_destroy(&w->ended);
+    pthread_mutex_destroy(&w->lock);
+    free(w);
+    return true;
+}
+
+static void pool_submit(struct workers *workers, struct job *job)
+{
+    struct pool *w = (struct pool *)workers;
+
+    pthread_mutex_lock(&w->lock);
+    *w->last = &job->mail;
+    w->last = &job->mail.next;
+    pthread_cond_signal(&w->work);
+    pthread_mutex_unlock(&w->lock);
+}
+
+static unsigned pool_check(struct workers *workers, int64_t mono_ms)
+{
+    struct pool *w = (struct pool *)workers;
+    unsigned stuck = 0;
+
+    pool_join(w);
+    pthread_mutex_lock(&w->lock);
+    for (struct slot *s = w->slots; s; s = s->next) {
+        const struct job *job = s->job;
+        if (!job || !job->deadline_mono_ms || mono_ms < job->deadline_mono_ms)
+            continue;
+        stuck++;
+        if (!s->orphan && w->orphans < w->max_stuck && worker_start(w)) {
+            s->orphan = true;
+            w->orphans++;
+        }
+    }
+    pthread_mutex_unlock(&w->lock);
+    return stuck;
+}
+
 struct workers *workers_new(unsigned n_threads, unsigned max_stuck,
                             struct mailbox *answers)
 {
-    struct workers *w = MEM_NEW(struct workers);
+    static const struct workers_ops ops = {pool_free, pool_submit, pool_check};
+    struct pool *w = MEM_NEW(struct pool);
     pthread_condattr_t attr;
 
+    w->workers.ops = &ops;
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->work, NULL);
     pthread_condattr_init(&attr);
@@ -143,73 +207,22 @@ struct workers *workers_new(unsigned n_threads, unsigned max_stuck,
         abort();
     }
     pthread_mutex_unlock(&w->lock);
-    return w;
+    return &w->workers;
 }
 
 bool workers_free(struct workers *w, int64_t wait_ms)
 {
-    struct timespec until;
-    struct job *job;
-    unsigned left;
-
-    if (!w)
-        return true;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += wait_ms / 1000;
-    until.tv_nsec += wait_ms % 1000 * 1000000;
-    if (until.tv_nsec >= 1000000000) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000;
-    }
-    pthread_mutex_lock(&w->lock);
-    w->closing = true;
-    while ((job = queue_pop(w))) {
-        job->abandoned = true;
-        mailbox_post(w->answers, &job->mail);
-    }
-    pthread_cond_broadcast(&w->work);
-    while (w->alive &&
-           pthread_cond_timedwait(&w->ended, &w->lock, &until) == 0)
-        ;
-    left = w->alive;
-    pthread_mutex_unlock(&w->lock);
-    workers_join(w);
-    if (left)
-        return false;
-    pthread_cond_destroy(&w->work);
-    pthread_cond_destroy(&w->ended);
-    pthread_mutex_destroy(&w->lock);
-    free(w);
-    return true;
+    return !w || w->ops->free(w, wait_ms);
 }
 
 void workers_submit(struct workers *w, struct job *job)
 {
     job->mail.next = NULL;
     job->abandoned = false;
-    pthread_mutex_lock(&w->lock);
-    *w->last = &job->mail;
-    w->last = &job->mail.next;
-    pthread_cond_signal(&w->work);
-    pthread_mutex_unlock(&w->lock);
+    w->ops->submit(w, job);
 }
 
 unsigned workers_check(struct workers *w, int64_t mono_ms)
 {
-    unsigned stuck = 0;
-
-    workers_join(w);
-    pthread_mutex_lock(&w->lock);
-    for (struct slot *s = w->slots; s; s = s->next) {
-        const struct job *job = s->job;
-        if (!job || !job->deadline_mono_ms || mono_ms < job->deadline_mono_ms)
-            continue;
-        stuck++;
-        if (!s->orphan && w->orphans < w->max_stuck && worker_start(w)) {
-            s->orphan = true;
-            w->orphans++;
-        }
-    }
-    pthread_mutex_unlock(&w->lock);
-    return stuck;
+    return w->ops->check(w, mono_ms);
 }

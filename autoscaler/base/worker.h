@@ -1,5 +1,6 @@
 /*
- * worker.h - threads that run blocking jobs and post the answers back.
+ * worker.h - who runs blocking jobs and posts the answers back: threads, or,
+ * in a simulation, whoever plays them in its own time and order.
  *
  * A job owns its inputs; run() executes on a worker; afterwards the job is
  * posted to the pool's mailbox with mail.kind as the submitter set it.  A job
@@ -23,8 +24,19 @@ struct job {
     bool abandoned;             /* set by the pool, read after it is posted */
 };
 
-struct workers;                 /* the pool */
+/* Of any kind: each has this first. */
+struct workers {
+    const struct workers_ops *ops;
+};
 
+/* What is said of the functions below holds for these. */
+struct workers_ops {
+    bool (*free)(struct workers *w, int64_t wait_ms);
+    void (*submit)(struct workers *w, struct job *job);
+    unsigned (*check)(struct workers *w, int64_t mono_ms);
+};
+
+/* Threads. */
 struct workers *workers_new(unsigned n_threads, unsigned max_stuck,
                             struct mailbox *answers);
 /* Queued jobs are posted abandoned, running ones are waited for.  False when

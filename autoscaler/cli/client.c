@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "../base/clock.h"
-#include "../model/codec.h"
+#include "../codec/codec.h"
 
 enum { TIMEOUT_MS = 60000 };
 

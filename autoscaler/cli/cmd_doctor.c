@@ -107,14 +107,12 @@ static void ray_look(struct checkup *c)
 {
     struct ray_head *h;
     struct source_view *view = NULL;
-    struct arena arena = {0};
     struct err err;
 
     if (!*c->conf->ray_address)
         return;
     h = ray_head_new(c->conf->ray_address, c->conf->ray_token_file);
-    if (ray_head_read(h, &arena, clock_mono_ms() + PATIENCE_MS, &view, &err) !=
-            ST_OK || !view)
+    if (ray_head_read(h, clock_mono_ms() + PATIENCE_MS, &view, &err) != ST_OK)
         finding_add(c, FINDING_BAD, "Ray head", "%s%s", err.text,
                     err.status == ST_AUTH
                         ? "; set head.ray.token_file or RAY_AUTH_TOKEN_PATH"
@@ -129,7 +127,7 @@ static void ray_look(struct checkup *c)
                     "nodes, token accepted", c->conf->ray_address,
                     view->session, view->n_nodes);
     ray_head_free(h);
-    arena_done(&arena);
+    source_view_unref(view);
 }
 
 /* ---- this machine */

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "../config/config.h"
-#include "../model/codec.h"
+#include "../codec/codec.h"
 #include "../plan/planner.h"
 #include "cli.h"
 #include "whatif.h"

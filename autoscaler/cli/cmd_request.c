@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../model/codec.h"
+#include "../codec/codec.h"
 #include "table.h"
 #include "watch.h"
 

@@ -10,6 +10,7 @@
 #include "../api/server.h"
 #include "../api/standby.h"
 #include "cli.h"
+#include "loop.h"
 
 void daemon_prepare(enum log_level level, bool json)
 {
@@ -55,7 +56,6 @@ int daemon_run(const struct control_opts *opts, struct config *conf)
     struct server *server;
     struct buf errors;
     struct err err;
-    int rc;
 
     for (uint32_t i = 0; i < conf->n_warnings; i++)
         log_warn("%s", conf->warnings[i]);
@@ -82,9 +82,9 @@ int daemon_run(const struct control_opts *opts, struct config *conf)
     if (*conf->metrics_host)
         log_info("metrics on %s:%u", conf->metrics_host,
                  server_metrics_port(server));
-    rc = control_run(control);
+    loop_run(control, o.source ? NULL : o.config_path);
     server_stop(server);
     control_free(control);
     ha_close(o.ha);
-    return rc;
+    return EXIT_OK;
 }

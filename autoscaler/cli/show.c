@@ -141,7 +141,7 @@ uint32_t status_print(const json_t *s, struct arena *a)
                          BOLD);
     lines += lines_print(json_object_get(s, "pending"), "pending", "owner",
                          YELLOW);
-    lines += lines_print(json_object_get(s, "set_aside"), "set aside", "type",
+    lines += lines_print(json_object_get(s, "backoffs"), "back-off", "type",
                          YELLOW);
     lines += lines_print(json_object_get(s, "failures"), "failed", "machine",
                          RED);
@@ -166,7 +166,7 @@ uint32_t nodes_print(const json_t *nodes, struct arena *a)
         table_row(&t, c,
                   (const char *[]){
                       /* a stranger's id is Ray's, 56 digits long */
-                      arena_printf(a, "%.*s", flag_of(node, "foreign") ? 12 : 64,
+                      arena_printf(a, "%.*s", flag_of(node, "unmanaged") ? 12 : 64,
                                    text_of(node, "id")),
                       flag_of(node, "head") ? "(head)" : text_of(node, "type"),
                       text_of(node, "zone"), state,

@@ -44,6 +44,11 @@ void call_free(struct call *c)
     free(c);
 }
 
+struct offer_key call_offer_key(const struct call *c)
+{
+    return (struct offer_key){c->provider->name, c->type, c->zone, c->spot};
+}
+
 static int run_launch(struct call *c, struct davit_call *dc,
                       struct davit_sink *sink, struct davit_error *e)
 {

@@ -12,6 +12,7 @@
 #include "../base/arena.h"
 #include "../base/worker.h"
 #include "../config/config.h"
+#include "backoff.h"
 
 struct provider;            /* one loaded, opened plug-in */
 
@@ -29,6 +30,11 @@ void plugins_each(const char *dir,
                   void (*each)(void *arg, const struct plugin_info *info,
                                const char *path, const char *problem),
                   void *arg);
+
+/* A plug-in that is no file: provider_open() takes it for that name, and looks
+ * for none.  For simulations; the table is borrowed.  Before other threads. */
+struct davit_provider;
+void plugin_builtin(const struct davit_provider *table);
 
 /* Loads davit-NAME.so (or conf->plugin), checks the ABI, checks the options
  * against the plug-in's table (unknown ones with "did you mean", as
@@ -96,60 +102,7 @@ struct call {
 struct call *call_new(struct provider *p, enum call_op op, int kind);
 void call_submit(struct workers *w, struct call *c, int64_t timeout_ms);
 void call_free(struct call *c);
-
-/* Rests: who is left alone after a failure.  An offer (provider/type/zone/
- * market) after STOCKOUT, QUOTA or RETRY; its type, until reload, after INVALID;
- * the provider after THROTTLED, BROKEN and, until reload, AUTH, and after what
- * has no type.  Each failure doubles the rest up to a most (rests.c has the
- * table); failures that come in while a rest is in force are the same event and
- * do not.  An offer's rest runs out, and a machine that joins forgets its
- * failures.  A provider's is ended by a good answer once it has been quiet for
- * as long as it rested.  Note a machine that FAILED once, not at every list.
- * Owned by the control thread. */
-struct backoffs;
-struct backoffs *backoffs_new(void);
-void backoffs_free(struct backoffs *r);
-struct rest {
-    char provider[32], type[64], zone[48];  /* type "" : the whole provider */
-    bool spot;
-    enum status why;
-    char text[208];
-    int64_t until_ms;           /* wall; INT64_MAX: until reload */
-    int64_t delay_ms;           /* the last one */
-    int64_t failed_ms;          /* wall, the last failure; 0: none */
-    uint32_t failures, room;
-};
-/* Records a failed or good answer; returns the rest it led to, or NULL. */
-const struct rest *backoffs_note(struct backoffs *r, const char *provider,
-                              const char *type, const char *zone, bool spot,
-                              const struct err *e, int64_t now_ms);
-/* The same for a launch of `asked` machines of which `got` came.  After a QUOTA
- * that gave none of several, room is half of what was asked and until_ms is not
- * in the future: smaller launches may go at once, and that room holds for ten
- * minutes, also after a success.  Otherwise room is 0 after QUOTA, UNLIMITED
- * after all else.  What is under way counts against room: that is the caller's
- * to subtract. */
-const struct rest *backoffs_note_launch(struct backoffs *r, const char *provider,
-                                     const char *type, const char *zone,
-                                     bool spot, uint32_t asked, uint32_t got,
-                                     const struct err *e, int64_t now_ms);
-/* A machine of the offer, launched then, has joined. */
-void backoffs_joined(struct backoffs *r, const char *provider, const char *type,
-                  const char *zone, bool spot, int64_t launched_ms,
-                  int64_t now_ms);
-/* When the offer itself failed last, no machine having joined since; 0 when
- * that is an hour ago or never was.  A quota that only lowered the room is no
- * failure. */
-int64_t backoffs_failed_ms(const struct backoffs *r, const char *provider,
-                        const char *type, const char *zone, bool spot,
-                        int64_t now_ms);
-/* The rest in force for this offer (its own or its provider's), or NULL. */
-const struct rest *backoffs_find(const struct backoffs *r, const char *provider,
-                              const char *type, const char *zone, bool spot,
-                              int64_t now_ms);
-/* Every rest in force, in a stable order. */
-void backoffs_each(const struct backoffs *r, int64_t now_ms,
-                void (*each)(void *arg, const struct rest *rest), void *arg);
-void backoffs_forget_all(struct backoffs *r);  /* after a reload */
+/* Of a LAUNCH; of other operations the provider's. */
+struct offer_key call_offer_key(const struct call *c);
 
 #endif

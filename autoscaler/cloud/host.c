@@ -8,7 +8,6 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "../base/clock.h"
 #include "../base/log.h"
@@ -87,7 +86,7 @@ static bool host_sleep(struct davit_call *dc, uint32_t ms)
             return false;
         if (rest > SLICE_MS)
             rest = SLICE_MS;
-        nanosleep(&(struct timespec){.tv_nsec = (long)rest * 1000000}, NULL);
+        clock_sleep_ms(rest);
     }
 }
 

@@ -40,6 +40,7 @@ struct provider {
 #define PLUGIN_DIRS 4
 uint32_t plugin_dirs(const char *dir, struct arena *a,
                      const char *ret_dirs[PLUGIN_DIRS]);
+const struct davit_provider *plugin_builtin_find(const char *name); /* or NULL */
 enum status plugin_load(const char *path, const struct davit_provider **ret,
                         struct err *err);
 

@@ -23,6 +23,7 @@
 #define ABI_LOOKED_FOR 32
 #define TABLE_MAX 65536
 #define PLUGINS_MAX 256
+#define BUILTINS_MAX 8
 
 #if defined(__x86_64__)
 #define OUR_MACHINE EM_X86_64
@@ -256,6 +257,30 @@ enum status plugin_load(const char *path, const struct davit_provider **ret,
     if (s == ST_OK)
         *ret = t;
     return s;
+}
+
+static const struct davit_provider *builtins[BUILTINS_MAX];
+
+void plugin_builtin(const struct davit_provider *table)
+{
+    struct err err;
+
+    if (table_check(table, "a built-in plug-in", &err) != ST_OK)
+        abort();
+    for (uint32_t i = 0; i < BUILTINS_MAX; i++)
+        if (!builtins[i] || strcmp(builtins[i]->name, table->name) == 0) {
+            builtins[i] = table;
+            return;
+        }
+    abort();
+}
+
+const struct davit_provider *plugin_builtin_find(const char *name)
+{
+    for (uint32_t i = 0; i < BUILTINS_MAX && builtins[i]; i++)
+        if (strcmp(builtins[i]->name, name) == 0)
+            return builtins[i];
+    return NULL;
 }
 
 static int by_name(const void *a, const void *b)

@@ -355,9 +355,13 @@ static enum status open_handle(struct opening *o, struct provider *p)
     return got > 0 && got < ST_COUNT ? (enum status)got : ST_BROKEN;
 }
 
-static enum status open_all(struct opening *o, struct provider *p)
+static enum status table_find(struct opening *o, struct provider *p)
 {
     struct err err = {0};
+    o->table = plugin_builtin_find(name_of(o));
+    p->path = "";
+    if (o->table != NULL)
+        return ST_OK;
     const char *path = find_so(o);
     if (!path)
         return ST_NOT_FOUND;
@@ -366,8 +370,15 @@ static enum status open_all(struct opening *o, struct provider *p)
     if (s != ST_OK) {
         tell_place(o, o->conf->line, o->conf->column);
         buf_printf(o->errors, "provider %s: %s\n", o->conf->name, err.text);
-        return s;
     }
+    return s;
+}
+
+static enum status open_all(struct opening *o, struct provider *p)
+{
+    enum status s = table_find(o, p);
+    if (s != ST_OK)
+        return s;
     p->table = o->table;
     atomic_store(&p->caps, o->table->caps);
     check_options(o);

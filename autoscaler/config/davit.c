@@ -272,6 +272,7 @@ static void options_read(struct reader *r, const struct ynode *v,
 
 #define AT(member) .offset = offsetof(struct draft_type, member)
 
+/* clang-format off */
 static const struct key type_keys[] = {
     {.name = "provider", .type = KEY_NAME, AT(provider),
      .help = "which of providers launches it"},
@@ -316,6 +317,7 @@ static const struct key type_keys[] = {
      .help = "handed to the plug-in"},
     KEYS_END,
 };
+/* clang-format on */
 
 static void types_read(struct reader *r, const struct ynode *v,
                        const char *where, void *target)
@@ -342,6 +344,7 @@ static void types_read(struct reader *r, const struct ynode *v,
 #undef AT
 #define AT(member) .offset = offsetof(struct config, member)
 
+/* clang-format off */
 static const struct key ray_keys[] = {
     {.name = "address", .type = KEY_CUSTOM, .read = ray_address_read,
      .help = "host:port of the Ray head"},
@@ -474,6 +477,7 @@ static const struct key root_keys[] = {
 };
 
 static const struct key block_keys[] = {SHARED_KEYS, KEYS_END};
+/* clang-format on */
 
 static void api_check(struct draft *d, const struct ynode *api,
                       const char *where)

@@ -12,7 +12,7 @@
 
 #include "../model/accel.h"
 #include "../model/amount.h"
-#include "../model/codec.h"
+#include "../codec/codec.h"
 
 enum { MOST_RULES = 100, MOST_SPARE = 10000 };
 

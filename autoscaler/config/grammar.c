@@ -9,7 +9,7 @@
 
 #include "../base/suggest.h"
 #include "../model/amount.h"
-#include "../model/codec.h"
+#include "../codec/codec.h"
 
 enum { MOST_KEYS = 64, MOST_OPTIONS = 1000, LONGEST_NAME = 63,
        LONGEST_KEY = 1000 };

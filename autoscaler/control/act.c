@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "../base/clock.h"
 #include "../base/log.h"
+#include "../base/random.h"
 #include "../wire/ray/ray.h"
 #include "state.h"
 
@@ -79,8 +79,7 @@ static void random_id(char *out, size_t n)
     unsigned char r[10];
     size_t at = 0;
 
-    if (getrandom(r, sizeof r, 0) != (ssize_t)sizeof r)
-        abort();  /* a reused id would be another launch's machines */
+    random_bytes(r, sizeof r);
     at += (size_t)snprintf(out, n, "davit-");
     for (size_t i = 0; i < sizeof r; i++)
         at += (size_t)snprintf(out + at, n - at, "%02x", r[i]);
@@ -110,7 +109,7 @@ struct dealer {
     struct control *c;
     const struct problem *now;
     const struct plan *plan;
-    bool waits;               /* those that are not sure are left out */
+    bool waits;               /* those that are not final are left out */
     uint32_t offer, at, given;
     bool looked;
 };
@@ -119,7 +118,7 @@ static uint32_t launch_count(const struct dealer *d, uint32_t i)
 {
     const struct plan_launch *l = &d->plan->launches[i];
 
-    return d->waits ? l->sure : l->count;
+    return d->waits && !l->final ? 0 : l->count;
 }
 
 static const struct plan_launch *launch_next(struct dealer *d)
@@ -182,7 +181,6 @@ static void intend(struct dealer *d, uint32_t count, enum reason why,
             free(m->previous);   /* it only helps the next leader's first plan */
             m->previous = NULL;
         }
-        m->undecided = d->waits && l && l->open;
         fleet_touch(&c->fleet, m);
     }
     arena_done(&scratch);
@@ -239,7 +237,7 @@ static void act_launches(struct control *c, const struct problem *now,
         d.looked = false;
         intend(&d, n, sum[o].why, whom);
         if (!waits)
-            think_launched(c, now, plan);
+            think_launched(c);
     }
     wishes_forget(c);
     free(granted);
@@ -393,17 +391,16 @@ static bool launch_waits(const struct control *c, const char *request_id)
 static void send_launch(struct control *c, struct machine *first)
 {
     struct site *site = site_find(c, first->provider);
-    const struct rest *rest;
+    const struct backoff *wait;
     struct call *call;
 
     /* Truth first: its machines may be there already, or no longer needed. */
     if (!site || !site->listed_ms || !calls_room(c, site->provider) ||
         launch_waits(c, first->request_id))
         return;
-    rest = backoffs_find(c->backoffs, first->provider, first->type, first->zone,
-                      first->spot, c->now_ms);
-    if (rest && rest->until_ms > c->now_ms && rest->until_ms != INT64_MAX) {
-        control_wake_at(c, clock_mono_ms() + rest->until_ms - c->now_ms);
+    wait = backoffs_find(c->backoffs, machine_offer(first), c->now_ms);
+    if (wait && wait->until_ms > c->now_ms && wait->until_ms != INT64_MAX) {
+        control_wake_at(c, clock_mono_ms() + wait->until_ms - c->now_ms);
         return;
     }
     call = call_new(site->provider, CALL_LAUNCH, MAIL_CALL);

@@ -36,17 +36,17 @@ static bool refused_for_sure(enum status s)
            s == ST_AUTH || s == ST_UNSUPPORTED || s == ST_NOT_FOUND;
 }
 
-static void backoff_tell(struct control *c, const struct rest *r,
-                           const char *provider)
+static void backoff_tell(struct control *c, const struct backoff *r,
+                         const char *provider)
 {
     char how_long[40] = "until the configuration is loaded again";
 
     if (r->until_ms != INT64_MAX)
         snprintf(how_long, sizeof how_long, "for %lld s",
                  (long long)(r->until_ms - c->now_ms) / 1000);
-    tell(c, "offer.set_aside", *r->type ? r->type : provider,
-         status_name(r->why), "%s%s%s %s", provider, *r->zone ? " " : "",
-         r->zone, how_long);
+    tell(c, "offer.backoff", *r->of.type ? r->of.type : provider,
+         status_name(r->why), "%s%s%s %s", provider, *r->of.zone ? " " : "",
+         r->of.zone, how_long);
 }
 
 void answer_launch(struct control *c, struct call *call)
@@ -54,7 +54,7 @@ void answer_launch(struct control *c, struct call *call)
     struct site *site = site_of(c, call->provider);
     const char *provider = provider_name(call->provider);
     uint32_t waiting = 0;
-    const struct rest *rest = NULL;
+    const struct backoff *backoff = NULL;
 
     if (call->job.abandoned)
         call->status = err_set(&call->err, ST_RETRY,
@@ -62,9 +62,9 @@ void answer_launch(struct control *c, struct call *call)
     for (uint32_t i = 0; site && i < call->machines.n; i++)
         machine_seen(c, site, &call->machines.v[i]);
     if (site)  /* what an older generation was refused says nothing now */
-        rest = backoffs_note_launch(c->backoffs, provider, call->type, call->zone,
-                                 call->spot, call->count, call->machines.n,
-                                 &call->err, c->now_ms);
+        backoff = backoffs_note_launch(c->backoffs, call_offer_key(call),
+                                       call->count, call->machines.n,
+                                       &call->err, c->now_ms);
     for (uint32_t i = 0; i < c->fleet.n; i++) {
         struct machine *m = c->fleet.v[i];
 
@@ -96,8 +96,8 @@ void answer_launch(struct control *c, struct call *call)
     tell(c, "launch.failed", call->type, status_name(call->status),
          "%s, %u of %u: %s%s%s", provider, waiting, call->count,
          call->err.code, *call->err.code ? ": " : "", call->err.text);
-    if (rest && rest->until_ms > c->now_ms)
-        backoff_tell(c, rest, provider);
+    if (backoff && backoff->until_ms > c->now_ms)
+        backoff_tell(c, backoff, provider);
 }
 
 void answer_terminate(struct control *c, struct call *call)

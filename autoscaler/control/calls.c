@@ -55,8 +55,8 @@ bool call_landed(struct control *c, const struct call *call)
 static void launch_given_up(struct control *c, const struct call *call,
                             const struct err *e)
 {
-    backoffs_note_launch(c->backoffs, provider_name(call->provider), call->type,
-                      call->zone, call->spot, call->count, 0, e, c->now_ms);
+    backoffs_note_launch(c->backoffs, call_offer_key(call), call->count, 0, e,
+                         c->now_ms);
     for (uint32_t i = 0; i < c->fleet.n; i++) {
         struct machine *m = c->fleet.v[i];
 

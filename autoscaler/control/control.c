@@ -151,7 +151,7 @@ static void tick(struct control *c)
         t1 = cpu_us();
         planner_run(now, PLANNER_AT_ONCE, &page->arena, plan);  /* pure */
         page->planned_us = cpu_us() - t1;
-        waits = think_waits(c, now, plan);  /* for a better way to buy it */
+        waits = think_waits(c, plan);   /* for a better way to buy it */
         act(c, now, plan, waits);       /* intents into the ledger */
         act_send(c);                    /* journal, then calls */
         requests_fallback(c, now, plan);   /* whose alternatives wait */
@@ -188,68 +188,22 @@ void control_wake_at(struct control *c, int64_t mono_ms)
         c->due_ms = mono_ms;
 }
 
-static void timer_fired(uv_timer_t *t);
-
-static void tick_and_rest(struct control *c)
+int64_t control_step(struct control *c)
 {
-    int64_t rest;
-
     if (c->stopping)
-        return;
+        return INT64_MAX;
     tick(c);
     workers_check(c->workers, clock_mono_ms());
-    rest = c->due_ms - clock_mono_ms();
-    uv_update_time(&c->loop);
-    uv_timer_start(&c->timer, timer_fired, rest > 1 ? (uint64_t)rest : 1, 0);
+    return c->due_ms;
 }
 
-static void timer_fired(uv_timer_t *t)
+void control_stop(struct control *c)
 {
-    tick_and_rest(t->data);
-}
-
-static void woken(uv_async_t *a)
-{
-    tick_and_rest(a->data);
-}
-
-static void inbox_wake(void *arg)
-{
-    uv_async_send(arg);
-}
-
-static void stop_asked(uv_signal_t *s, int signum)
-{
-    struct control *c = s->data;
-
-    (void)signum;
     if (!c->stopping)
         tell(c, "daemon.stopping", c->config->cluster, "",
              "stopping; machines are left as they are");
     c->stopping = true;
-    uv_stop(&c->loop);
-}
-
-static void reload_asked(uv_signal_t *s, int signum)
-{
-    struct control *c = s->data;
-
-    (void)signum;
-    c->reload_wanted = true;
-    uv_async_send(&c->wake);
-}
-
-static void loop_open(struct control *c)
-{
-    uv_loop_init(&c->loop);
-    uv_async_init(&c->loop, &c->wake, woken);
-    uv_timer_init(&c->loop, &c->timer);
-    uv_signal_init(&c->loop, &c->on_term);
-    uv_signal_init(&c->loop, &c->on_int);
-    uv_signal_init(&c->loop, &c->on_hup);
-    c->wake.data = c->timer.data = c->on_term.data = c->on_int.data =
-        c->on_hup.data = c;
-    mailbox_init(&c->inbox, inbox_wake, &c->wake);
+    journal_commit(c->journal, NULL);
 }
 
 static void machine_written(void *arg, const struct machine *m,
@@ -282,6 +236,15 @@ static void events_load(struct control *c)
     arena_done(&arena);
 }
 
+struct workers *control_workers(struct control *c, unsigned n_threads,
+                                unsigned max_stuck)
+{
+    const struct outside *o = &c->opts.outside;
+
+    return o->workers ? o->workers(o->arg, n_threads, max_stuck, &c->inbox)
+                      : workers_new(n_threads, max_stuck, &c->inbox);
+}
+
 enum status control_new(const struct control_opts *o, struct config *conf,
                         struct control **ret, struct buf *errors)
 {
@@ -301,7 +264,7 @@ enum status control_new(const struct control_opts *o, struct config *conf,
         clock_steady_ms();
     c->journal_ok = c->copy_ok = true;
     c->reload_wanted = o->ha != NULL;  /* a standby may have waited for long */
-    loop_open(c);
+    mailbox_init(&c->inbox, NULL, NULL);
     fleet_init(&c->fleet);
     status_board_init(&c->board);
     c->backoffs = backoffs_new();
@@ -310,8 +273,8 @@ enum status control_new(const struct control_opts *o, struct config *conf,
                      : traffic_new(o->record_http_dir ? TRAFFIC_RECORD
                                                       : TRAFFIC_LIVE,
                                    o->record_http_dir);
-    if ((s = journal_open(o->ha ? JOURNAL_IN_MEMORY : conf->state, &c->journal,
-                          &err)) != ST_OK ||
+    if ((s = journal_open(o->ha ? JOURNAL_IN_MEMORY : conf->state,
+                          o->outside.vfs, &c->journal, &err)) != ST_OK ||
         (o->ha && (s = ha_restore(o->ha, c->journal, &c->inbox, &err)) !=
                       ST_OK) ||
         (s = journal_load_fleet(c->journal, &c->fleet, &err)) != ST_OK ||
@@ -332,13 +295,14 @@ enum status control_new(const struct control_opts *o, struct config *conf,
         VEC_PUSH(&c->life, &c->sites, sites[i]);
     free(sites);
     observe_begin(c);
-    c->workers = workers_new(WORKERS, WORKERS_STUCK, &c->inbox);
+    c->workers = control_workers(c, WORKERS, WORKERS_STUCK);
     if ((s = sources_open(c, &err)) != ST_OK) {
         buf_printf(errors, "head: %s\n", err.text);
         control_free(c);
         return s;
     }
     kube_words_open(c);
+    reload_begin(c);
     if (o->record_dir &&
         (s = record_open(o->record_dir, &c->record, &err)) != ST_OK) {
         buf_printf(errors, "--record: %s\n", err.text);
@@ -353,25 +317,6 @@ enum status control_new(const struct control_opts *o, struct config *conf,
              "no cloud is asked: answers come from %s", o->replay_http_dir);
     *ret = c;
     return ST_OK;
-}
-
-int control_run(struct control *c)
-{
-    uv_signal_start(&c->on_term, stop_asked, SIGTERM);
-    uv_signal_start(&c->on_int, stop_asked, SIGINT);
-    uv_signal_start(&c->on_hup, reload_asked, SIGHUP);
-    reload_watch(c);
-    uv_async_send(&c->wake);
-    uv_run(&c->loop, UV_RUN_DEFAULT);
-    journal_commit(c->journal, NULL);
-    return 0;
-}
-
-static void close_handle(uv_handle_t *h, void *arg)
-{
-    (void)arg;
-    if (!uv_is_closing(h))
-        uv_close(h, NULL);
 }
 
 void control_free(struct control *c)
@@ -411,9 +356,6 @@ void control_free(struct control *c)
     record_close(c->record);
     status_board_done(&c->board);
     event_ring_done(&c->events);
-    uv_walk(&c->loop, close_handle, NULL);
-    uv_run(&c->loop, UV_RUN_DEFAULT);
-    uv_loop_close(&c->loop);
     mailbox_done(&c->inbox);
     arena_done(&c->life);
     config_free(c->config);

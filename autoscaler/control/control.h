@@ -8,6 +8,7 @@
 #include "command.h"
 #include "event.h"
 #include "ha.h"
+#include "outside.h"
 #include "status.h"
 
 struct control;
@@ -17,20 +18,28 @@ struct config_source;
 struct control_opts {
     const char *config_path;
     struct config_source *source;    /* NULL: config_path is a file; else what is read
-                               * in its place: see source.h.  Borrowed. */
+                               * in its place: see config_source.h.  Borrowed. */
     const char *record_dir;   /* NULL: plans are not recorded */
     const char *record_http_dir, *replay_http_dir;  /* NULL: clouds are asked */
     bool dry_run;             /* shadow mode: plans, but never acts */
     struct ha *ha;            /* NULL: alone; it leads, and outlives control */
+    struct outside outside;   /* played; {0}: real */
 };
 
 /* Takes the configuration over.  Opens the journal and the providers; errors
  * go to *errors, one a line. */
 enum status control_new(const struct control_opts *o, struct config *c,
                         struct control **ret, struct buf *errors);
-/* Runs the loop until SIGTERM or SIGINT; never touches a machine on the way
- * out.  Call on the main thread. */
-int control_run(struct control *c);
+/* One step of the loop: whoever drives it calls it when the mono time has come
+ * that the last one returned, and sooner when there is mail.  After
+ * control_stop() it does nothing and returns INT64_MAX. */
+int64_t control_step(struct control *c);
+void control_stop(struct control *c);
+/* The next step reads the settings again, not before settle_ms from now; the
+ * driver sees to that step. */
+void control_reload(struct control *c, int64_t settle_ms);
+void control_unwatched(struct control *c);  /* no change of the file is seen */
+/* Never touches a machine. */
 void control_free(struct control *c);
 
 struct mailbox *control_mailbox(struct control *c);   /* for commands */

@@ -11,12 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../base/clock.h"
 #include "../base/log.h"
+#include "../base/random.h"
 #include "../base/worker.h"
 #include "../store/kube_state.h"
 #include "../wire/kube/lease.h"
@@ -61,7 +60,7 @@ struct ha_job {
 
 static void identity_make(const struct config *c, char *s, size_t n)
 {
-    uint32_t random = 0;
+    uint32_t random;
     char host[128] = "davit";
 
     if (*c->ha_identity) {
@@ -70,8 +69,7 @@ static void identity_make(const struct config *c, char *s, size_t n)
     }
     if (gethostname(host, sizeof host - 1) != 0)
         snprintf(host, sizeof host, "davit");
-    if (getrandom(&random, sizeof random, 0) != sizeof random)
-        random = (uint32_t)clock_wall_ms();
+    random_bytes(&random, sizeof random);
     snprintf(s, n, "%s_%08x", host, random);
 }
 
@@ -138,27 +136,12 @@ const char *ha_identity(const struct ha *h)
 
 /* ---- the lease */
 
-static void sleep_ms(int64_t ms)
-{
-    struct timespec t = {.tv_sec = ms / 1000,
-                         .tv_nsec = (ms % 1000) * 1000000};
-
-    nanosleep(&t, NULL);
-}
-
 /* Waits for ms or until the thread is to stop; true: stop. */
 static bool rest(struct ha *h, int64_t ms)
 {
-    struct timespec until;
+    struct timespec until = clock_wait_until(ms);
     bool stop;
 
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += ms / 1000;
-    until.tv_nsec += (ms % 1000) * 1000000;
-    if (until.tv_nsec >= 1000000000) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000;
-    }
     pthread_mutex_lock(&h->lock);
     if (!h->stopping)
         pthread_cond_timedwait(&h->wake, &h->lock, &until);
@@ -235,7 +218,7 @@ void ha_lead(struct ha *h, void (*waits)(void *arg, const char *text),
         if (strcmp(text, said) != 0)
             waits(arg, text);
         snprintf(said, sizeof said, "%s", text);
-        sleep_ms(pause);
+        clock_sleep_ms(pause);
     }
     h->state = kube_state_new(h->state_kube, h->space, h->name,
                               kube_lease_token(h->lease), h->identity);
@@ -282,7 +265,7 @@ enum status ha_restore(struct ha *h, struct journal *j,
            ST_RETRY) {
         log_warn("what the last leader knew cannot be read yet: %s",
                  err->text);
-        sleep_ms(RETRY_MS);  /* the keeper ends us when the lease does */
+        clock_sleep_ms(RETRY_MS);  /* the keeper ends us when the lease does */
     }
     if (s == ST_OK)
         s = mirror_restore(j, rows, n, err);

@@ -211,13 +211,12 @@ static bool next_waits(struct kube_events *e)
 static void rate_wait(struct kube_events *e)
 {
     int64_t now = clock_mono_ms();
-    struct timespec nap = {0, RATE_MS * 1000000};
 
     if (e->tokens_mono_ms < now - BURST * RATE_MS)
         e->tokens_mono_ms = now - BURST * RATE_MS;
     e->tokens_mono_ms += RATE_MS;
     if (e->tokens_mono_ms > now)
-        nanosleep(&nap, NULL);
+        clock_sleep_ms(RATE_MS);
 }
 
 static void *run(void *arg)

@@ -27,8 +27,8 @@ void machine_to(struct control *c, struct machine *m, enum machine_state to)
         m->drain_accepted = false;
         if (!m->ready_ms) {
             m->ready_ms = c->now_ms;
-            backoffs_joined(c->backoffs, m->provider, m->type, m->zone, m->spot,
-                         m->created_ms, c->now_ms);
+            backoffs_joined(c->backoffs, machine_offer(m), m->created_ms,
+                            c->now_ms);
             atomic_fetch_add(&c->metrics.joined, 1);
             if (!m->adopted)
                 journal_put_boot(c->journal, m->type,
@@ -105,7 +105,7 @@ static void observe_late(struct control *c, struct machine *m)
     err_set(&e, ST_RETRY, "no progress for %lld s after its launch",
             (long long)(limit / 1000));
     machine_fail(c, m, ST_RETRY, e.text);
-    backoffs_note(c->backoffs, m->provider, m->type, m->zone, m->spot, &e, c->now_ms);
+    backoffs_note(c->backoffs, machine_offer(m), &e, c->now_ms);
     machine_to(c, m, *m->cloud_id ? STATE_STOPPING : STATE_GONE);
 }
 

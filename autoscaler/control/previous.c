@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../model/codec.h"
+#include "../codec/codec.h"
 #include "state.h"
 
 struct snap_placements previous_placed(const struct problem *s, const struct plan *p,
@@ -82,9 +82,7 @@ struct snap_placements previous_of(struct previous_reader *r, const struct machi
     json_t *list = NULL;
     struct err err;
 
-    if (think_undecided(r->c, m))
-        return h;
-    if (memory && !m->undecided && m->held_tick == memory->tick)
+    if (memory && m->held_tick == memory->tick)
         return from_memory(r, m->held_node);
     if (!m->previous)
         return h;

@@ -45,19 +45,19 @@ static void providers_show(struct control *c, struct status_page *p)
     p->n_providers = c->sites.n;
 }
 
-struct rest_sink { struct status_page *page; VEC(struct status_rest) v; };
+struct backoff_sink { struct status_page *page; VEC(struct status_rest) v; };
 
-static void rest_show(void *arg, const struct rest *r)
+static void backoff_show(void *arg, const struct backoff *r)
 {
-    struct rest_sink *s = arg;
+    struct backoff_sink *s = arg;
     struct arena *a = &s->page->arena;
 
     VEC_PUSH(a, &s->v,
-             ((struct status_rest){.provider = arena_strdup(a, r->provider),
-                                   .type = arena_strdup(a, r->type),
-                                   .zone = arena_strdup(a, r->zone),
+             ((struct status_rest){.provider = arena_strdup(a, r->of.provider),
+                                   .type = arena_strdup(a, r->of.type),
+                                   .zone = arena_strdup(a, r->of.zone),
                                    .text = arena_strdup(a, r->text),
-                                   .spot = r->spot,
+                                   .spot = r->of.spot,
                                    .why = r->why,
                                    .until_ms = r->until_ms}));
 }
@@ -81,7 +81,7 @@ static void failures_show(struct control *c, struct status_page *p)
 
 void publish(struct control *c, struct status_page *p)
 {
-    struct rest_sink backoffs = {.page = p};
+    struct backoff_sink backoffs = {.page = p};
     const struct source *h = source_of_kind(c, &ray_ops);
     const struct source_view *view = h ? h->view : NULL;
 
@@ -96,7 +96,7 @@ void publish(struct control *c, struct status_page *p)
     p->ray_version = view ? view->version : 0;
     requests_show(c, p);
     providers_show(c, p);
-    backoffs_each(c->backoffs, c->now_ms, rest_show, &backoffs);
+    backoffs_each(c->backoffs, c->now_ms, backoff_show, &backoffs);
     p->backoffs = backoffs.v.v;
     p->n_rests = backoffs.v.n;
     failures_show(c, p);

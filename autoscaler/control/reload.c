@@ -13,7 +13,7 @@
 #include "config_source.h"
 #include "state.h"
 
-enum { SETTLE_MS = 200, ERRORS_MAX = 64 * 1024, SOURCE_MS = 5000,
+enum { ERRORS_MAX = 64 * 1024, SOURCE_MS = 5000,
        SOURCE_TIMEOUT_MS = 20000 };
 
 static void refuse(struct control *c, const char *text)
@@ -94,6 +94,17 @@ static void swap(struct control *c, struct config *conf, struct site **v,
          "generation %u, %u node types", c->generation, conf->n_types);
 }
 
+static enum status settings_read(struct control *c, struct config **ret,
+                                 struct buf *errors)
+{
+    const struct outside *o = &c->opts.outside;
+
+    if (o->config)
+        return o->config(o->arg, c->opts.config_path, ret, errors);
+    return c->opts.source ? config_source_parse(c->opts.source, ret, errors)
+                          : config_load(c->opts.config_path, ret, errors);
+}
+
 void reload_if_wanted(struct control *c)
 {
     struct config *conf;
@@ -118,9 +129,7 @@ void reload_if_wanted(struct control *c)
     c->reload_wanted = false;
     c->reload_due_ms = 0;
     buf_init(&errors, ERRORS_MAX);
-    if ((c->opts.source ? config_source_parse(c->opts.source, &conf, &errors)
-                        : config_load(c->opts.config_path, &conf, &errors)) !=
-        ST_OK) {
+    if (settings_read(c, &conf, &errors) != ST_OK) {
         refuse(c, errors.s);
     } else if (*(fixed = fixed_changed(c->config, conf))) {
         refuse(c, fixed);
@@ -134,20 +143,18 @@ void reload_if_wanted(struct control *c)
     buf_done(&errors);
 }
 
-/* Editors replace files: the folder is watched, and the name compared.  A
- * ConfigMap's file is a link through "..data", and only that link changes. */
-static void changed(uv_fs_event_t *w, const char *name, int events, int status)
+void control_reload(struct control *c, int64_t settle_ms)
 {
-    struct control *c = w->data;
-    const char *slash = strrchr(c->opts.config_path, '/');
+    if (settle_ms > 0)
+        c->reload_due_ms = clock_mono_ms() + settle_ms;
+    else
+        c->reload_wanted = true;
+}
 
-    (void)events;
-    if (status < 0 || !name ||
-        (strcmp(name, slash ? slash + 1 : c->opts.config_path) != 0 &&
-         strcmp(name, "..data") != 0))
-        return;
-    c->reload_due_ms = clock_mono_ms() + SETTLE_MS;
-    uv_async_send(&c->wake);
+void control_unwatched(struct control *c)
+{
+    tell(c, "config.unwatched", c->opts.config_path, "",
+         "changes are seen on SIGHUP only");
 }
 
 /* ---- a RayCluster: only GET is allowed, so it is looked at now and then */
@@ -211,22 +218,7 @@ void config_source_fold(struct control *c, struct mail *mail)
     free(j);
 }
 
-void reload_watch(struct control *c)
+void reload_begin(struct control *c)
 {
-    const char *slash = strrchr(c->opts.config_path, '/');
-    char *dir = slash ? strndup(c->opts.config_path,
-                                (size_t)(slash - c->opts.config_path) + 1)
-                      : strdup(".");
-
-    if (c->opts.source) {
-        c->config_source_due_ms = clock_mono_ms() + SOURCE_MS;
-        free(dir);
-        return;
-    }
-    uv_fs_event_init(&c->loop, &c->watch);
-    c->watch.data = c;
-    if (uv_fs_event_start(&c->watch, changed, dir, 0) != 0)
-        tell(c, "config.unwatched", c->opts.config_path, "",
-             "changes are seen on SIGHUP only");
-    free(dir);
+    c->config_source_due_ms = clock_mono_ms() + SOURCE_MS;
 }

@@ -9,7 +9,7 @@
 
 #include "../base/clock.h"
 #include "../base/suggest.h"
-#include "../model/codec.h"
+#include "../codec/codec.h"
 #include "../store/kube_state.h"
 #include "state.h"
 

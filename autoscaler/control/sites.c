@@ -308,8 +308,7 @@ void machine_seen(struct control *c, struct site *s,
             snprintf(e.text, sizeof e.text, "%s", cm->detail);
             /* One that had joined tells nothing about the next launch. */
             if (m->state < STATE_READY)
-                backoffs_note(c->backoffs, m->provider, m->type, m->zone, m->spot,
-                           &e, c->now_ms);
+                backoffs_note(c->backoffs, machine_offer(m), &e, c->now_ms);
             machine_fail(c, m, e.status, cm->detail);
             machine_to(c, m, STATE_STOPPING);
         }

@@ -35,7 +35,7 @@ void source_index(struct source *h)
 
     for (uint32_t i = 0; i < view->n_nodes; i++)
         n += 1 + view->nodes[i].aliases.n;
-    h->names = ARENA_ARRAY(&h->view_arena, struct source_name, n);
+    h->names = ARENA_ARRAY(&h->view->arena, struct source_name, n);
     h->n_names = 0;
     for (uint32_t i = 0; i < view->n_nodes; i++) {
         const struct source_node *x = &view->nodes[i];

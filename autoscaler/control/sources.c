@@ -35,8 +35,8 @@ static void source_job_run(struct job *job)
 
     switch (j->op) {
     case SOURCE_READ:
-        j->status = ops->read(j->handle, &j->arena, j->deadline_mono_ms,
-                              &j->view, &j->err);
+        j->status = ops->read(j->handle, j->deadline_mono_ms, &j->view,
+                              &j->err);
         break;
     case SOURCE_DRAIN:
         j->status = ops->drain(j->handle, &j->drain, j->deadline_mono_ms,
@@ -98,23 +98,30 @@ void source_job_submit(struct source_job *j)
 
 void source_job_free(struct source_job *j)
 {
+    source_view_unref(j->view);
     arena_done(&j->arena);
     free(j);
 }
 
 /* ---- opening */
 
-/* opened: a handle for each of its writers, and the reader last. */
-static void head_add(struct control *c, const struct source_ops *ops,
-                     const char *address, void *const *opened)
+static void source_free(const struct source_ops *ops, void *reader,
+                        void *const *writers)
+{
+    ops->free(reader);
+    for (uint32_t i = 0; i < ops->writers; i++)
+        ops->free(writers[i]);
+}
+
+static void source_add(struct control *c, const struct source_opened *o)
 {
     struct source *h = &c->sources[c->n_sources++];
 
-    h->ops = ops;
-    h->address = arena_strdup(&c->life, address);
-    memcpy(h->writers, opened, ops->writers * sizeof *opened);
-    h->reader = opened[ops->writers];
-    h->workers = workers_new(1 + ops->writers, 0, &c->inbox);
+    h->ops = o->ops;
+    h->address = arena_strdup(&c->life, o->address);
+    memcpy(h->writers, o->writers, sizeof h->writers);
+    h->reader = o->reader;
+    h->workers = control_workers(c, 1 + o->ops->writers, 0);
 }
 
 /* The zones a new machine may be in: pods that ask for one are served by them. */
@@ -146,9 +153,9 @@ void sources_reloaded(struct control *c)
     arena_done(&arena);
 }
 
-static enum status kube_open(struct control *c, struct err *err)
+static enum status kube_open(const struct config *conf,
+                             struct source_opened *ret, struct err *err)
 {
-    const struct config *conf = c->config;
     struct arena arena = {0};
     struct kube_source_opts o = {
         .kubeconfig = conf->kube_kubeconfig, .context = conf->kube_context,
@@ -157,29 +164,51 @@ static enum status kube_open(struct control *c, struct err *err)
         .zones = offer_zones(conf, &arena),
         .no_reserve = !conf->kube_reserve,
     };
-    void *opened[SOURCE_WRITERS + 1] = {0};
-    enum status s = ST_OK;
-    uint32_t n = 0;
+    enum status s;
 
-    while (s == ST_OK && n <= kube_source_ops.writers)
-        s = kube_source_new(&o, &opened[n++], err);
-    if (s == ST_OK)
-        head_add(c, &kube_source_ops, "the Kubernetes API server", opened);
-    while (s != ST_OK && n)
-        kube_source_ops.free(opened[--n]);
+    *ret = (struct source_opened){.ops = &kube_source_ops,
+                                  .address = "the Kubernetes API server"};
+    s = kube_source_new(&o, &ret->reader, err);
+    for (uint32_t i = 0; s == ST_OK && i < kube_source_ops.writers; i++)
+        s = kube_source_new(&o, &ret->writers[i], err);
+    if (s != ST_OK)
+        source_free(ret->ops, ret->reader, ret->writers);
     arena_done(&arena);
     return s;
 }
 
+/* The real ones: see outside.h. */
+static enum status config_sources(void *arg, const struct config *conf,
+                                  struct source_opened *ret, uint32_t *ret_n,
+                                  struct err *err)
+{
+    const char *ray = conf->ray_address, *token = conf->ray_token_file;
+    uint32_t n = *ray ? 1 : 0;
+    enum status s;
+
+    (void)arg;
+    if (conf->kube && (s = kube_open(conf, &ret[n++], err)) != ST_OK)
+        return s;
+    if (*ray)
+        ret[0] = (struct source_opened){
+            .ops = &ray_ops, .address = ray,
+            .writers = {ray_head_new(ray, token)},
+            .reader = ray_head_new(ray, token)};
+    *ret_n = n;
+    return ST_OK;
+}
+
 enum status sources_open(struct control *c, struct err *err)
 {
-    const struct config *conf = c->config;
+    const struct outside *o = &c->opts.outside;
+    struct source_opened v[SOURCES] = {0};
+    uint32_t n = 0;
+    enum status s = (o->sources ? o->sources : config_sources)(
+        o->arg, c->config, v, &n, err);
 
-    if (*conf->ray_address)
-        head_add(c, &ray_ops, conf->ray_address, (void *[]){
-                 ray_head_new(conf->ray_address, conf->ray_token_file),
-                 ray_head_new(conf->ray_address, conf->ray_token_file)});
-    return conf->kube ? kube_open(c, err) : ST_OK;
+    for (uint32_t i = 0; s == ST_OK && i < n; i++)
+        source_add(c, &v[i]);
+    return s;
 }
 
 bool sources_stop(struct control *c, int64_t wait_ms)
@@ -199,10 +228,8 @@ void sources_close(struct control *c)
     for (uint32_t i = 0; i < c->n_sources; i++) {
         struct source *h = &c->sources[i];
 
-        h->ops->free(h->reader);
-        for (uint32_t k = 0; k < h->ops->writers; k++)
-            h->ops->free(h->writers[k]);
-        arena_done(&h->view_arena);
+        source_free(h->ops, h->reader, h->writers);
+        source_view_unref(h->view);
         free(h->gone);
     }
     c->n_sources = 0;
@@ -269,7 +296,7 @@ static void read_failed(struct control *c, struct source *h,
     snprintf(h->problem, sizeof h->problem, "%s", j->err.text);
     atomic_fetch_add(&c->metrics.source_failures, 1);
     if (h->failures == 3 || (j->status == ST_AUTH && h->failures == 1))
-        tell(c, "head.down", h->address, status_name(j->status), "%s",
+        tell(c, "source.down", h->address, status_name(j->status), "%s",
              j->err.text);
 }
 
@@ -308,7 +335,7 @@ static void view_taken(struct control *c, struct source *h, struct source_job *j
     c->changed = c->changed || !h->view || h->failures > 0 ||
                  !source_view_same(h->view, j->view);
     if (h->failures >= 3 || !h->view || *h->problem)
-        tell(c, "head.up", h->address, "", "session %s, %u nodes",
+        tell(c, "source.up", h->address, "", "session %s, %u nodes",
              j->view->session, j->view->n_nodes);
     if (!j->view->v2 && !h->told_v1) {
         h->told_v1 = true;
@@ -316,10 +343,8 @@ static void view_taken(struct control *c, struct source *h, struct source_job *j
              "started without RAY_enable_autoscaler_v2=1: it hides "
              "request_resources from us, and `ray status` stays empty");
     }
-    arena_done(&h->view_arena);
-    h->view_arena = j->arena;
-    j->arena = (struct arena){0};
-    h->view = j->view;
+    source_view_unref(h->view);
+    h->view = source_view_ref(j->view);
     h->view_ms = c->now_ms;
     source_index(h);
     source_joins(c, h, restarted);

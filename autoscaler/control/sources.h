@@ -19,7 +19,7 @@ struct source_job {
     bool *taken;               /* of the head's, for this handle */
     struct arena arena;
     int64_t deadline_mono_ms;
-    struct source_view *view;    /* READ */
+    struct source_view *view;    /* READ: a reference, or NULL */
     const char *machine, *node_id, *instance_id;
     struct source_drain drain;   /* DRAIN */
     struct source_report report; /* REPORT */

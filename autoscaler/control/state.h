@@ -8,8 +8,6 @@
 #ifndef CONTROL_STATE_H
 #define CONTROL_STATE_H
 
-#include <uv.h>
-
 #include "../cloud/cloud.h"
 #include "../cloud/traffic.h"
 #include "../store/journal.h"
@@ -63,9 +61,9 @@ struct source {
     bool reading, writing[SOURCE_WRITERS];
     bool told_v1;             /* that the head runs the older autoscaler */
     int64_t read_due_ms;      /* mono */
-    struct arena view_arena;  /* owns view */
-    struct source_view *view;   /* the last good one, or NULL */
-    struct source_name *names;  /* its nodes by name: see source_nodes.c */
+    struct source_view *view; /* the last good one, or NULL; a reference */
+    struct source_name *names;  /* its nodes by name, in the view's arena: see
+                               * source_nodes.c */
     uint32_t n_names;
     int64_t read_ms;          /* wall, of the last good one */
     int64_t view_ms;          /* wall, when view was new */
@@ -77,7 +75,6 @@ struct source {
     struct source_gone *gone;   /* heap */
     uint32_t n_gone, cap_gone;
 };
-enum { SOURCES = 2 };
 
 /* Its machine has gone, the head may still have a node of it. */
 struct source_gone {
@@ -94,13 +91,12 @@ struct wish { char type[64]; uint32_t count; uint64_t view, tick; };
 
 /* A longer look at what is to be bought: see think.c. */
 struct thinking {
-    bool busy;                /* a thought is under way */
-    unsigned asked, answered; /* thoughts since something waits */
+    bool busy;                /* a look is under way */
+    unsigned asked, answered; /* looks since something waits */
     int64_t since_ms;         /* mono: something waits; 0: nothing does */
-    struct arena arena;       /* owns advice */
-    const struct snap_hint *hints;
-    uint32_t n_hints;
-    struct status_page *over; /* what is thought over: of the last thought */
+    struct arena arena;       /* owns proposed */
+    const struct snap_proposal *proposed;
+    uint32_t n_proposed;
 };
 
 struct failure_note { char machine[48], type[64], text[208]; enum status why; int64_t at_ms; };
@@ -126,12 +122,7 @@ struct control {
     int64_t config_loaded_ms;
     char *config_problem;     /* heap; "" when the last load was good */
 
-    uv_loop_t loop;
-    uv_async_t wake;
-    uv_timer_t timer;
-    uv_signal_t on_term, on_int, on_hup;
-    uv_fs_event_t watch;
-    bool watching, stopping, reload_wanted;
+    bool stopping, reload_wanted;
     int64_t reload_due_ms;    /* mono: a changed file settles first; 0 none */
     bool config_source_reading;      /* opts.source is with a worker */
     int64_t config_source_due_ms;    /* mono */
@@ -186,6 +177,9 @@ struct control {
 
 /* ---- control.c */
 void control_wake_at(struct control *c, int64_t mono_ms);
+/* They answer to the inbox. */
+struct workers *control_workers(struct control *c, unsigned n_threads,
+                                unsigned max_stuck);
 
 /* ---- tell.c: one event to the log, the ring and the journal */
 void tell(struct control *c, const char *kind, const char *subject,
@@ -292,18 +286,14 @@ char *previous_text(const struct snap_placements *h);    /* heap, NULL for none 
 void previous_remember(struct control *c, struct status_page *page);
 
 /* ---- think.c: purchases that a longer look may better */
-/* Are the launches that are not sure to wait? */
-bool think_waits(struct control *c, const struct problem *now,
-                 const struct plan *plan);
-/* Is it not known yet what it is to hold? */
-bool think_undecided(const struct control *c, const struct machine *m);
+/* Are the launches that are not final to wait? */
+bool think_waits(struct control *c, const struct plan *plan);
 int64_t think_until(const struct control *c);  /* wall; 0: nothing waits */
 void think_start(struct control *c, struct status_page *page);
 void think_fold(struct control *c, struct mail *mail);
 void think_take(const struct control *c, struct arena *arena,
                 struct snapshot *snapshot);
-void think_launched(struct control *c, const struct problem *now,
-                    const struct plan *plan);   /* what had waited */
+void think_launched(struct control *c);        /* what had waited */
 void think_done(struct control *c);
 
 /* ---- act.c: journal, then calls; never decides */
@@ -315,7 +305,7 @@ bool act_waits(const struct control *c, const char *kind, const char *id);
 void act_send(struct control *c);
 
 /* ---- reload.c */
-void reload_watch(struct control *c);
+void reload_begin(struct control *c);
 void reload_if_wanted(struct control *c);
 void config_source_poll(struct control *c);
 void config_source_fold(struct control *c, struct mail *mail);

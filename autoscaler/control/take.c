@@ -130,18 +130,17 @@ static uint32_t under_way(const struct control *c, const char *type,
     return n;
 }
 
-static void offer_rest(struct control *c, const char *provider,
+static void offer_backoff(struct control *c, const char *provider,
                        const char *type, struct snap_offer *o,
                        enum reason *unavailable)
 {
-    const struct rest *r = backoffs_find(c->backoffs, provider, type, o->zone,
-                                      o->spot, c->now_ms);
+    struct offer_key key = {provider, type, o->zone, o->spot};
+    const struct backoff *r = backoffs_find(c->backoffs, key, c->now_ms);
 
-    o->failed_ms = backoffs_failed_ms(c->backoffs, provider, type, o->zone, o->spot,
-                                   c->now_ms);
+    o->failed_ms = backoffs_failed_ms(c->backoffs, key, c->now_ms);
     if (!r)
         return;
-    if (r->until_ms == INT64_MAX && !*r->type)
+    if (r->until_ms == INT64_MAX && !*r->of.type)
         *unavailable = REASON_PROVIDER_DOWN;
     else if (r->until_ms == INT64_MAX)
         *unavailable = REASON_TYPE_DISABLED;
@@ -215,14 +214,14 @@ static void type_take(struct control *c, struct arena *a,
                 p.price_micros_hour = x->price_micros_hour;
             if (!x->available)
                 p.room = 0;
-            offer_rest(c, f->provider, f->name, &p, &ret->unavailable);
+            offer_backoff(c, f->provider, f->name, &p, &ret->unavailable);
             VEC_PUSH(a, &offers, p);
             told = true;
         }
         if (told)
             continue;
         o.zone = arena_strdup(a, o.zone);
-        offer_rest(c, f->provider, f->name, &o, &ret->unavailable);
+        offer_backoff(c, f->provider, f->name, &o, &ret->unavailable);
         VEC_PUSH(a, &offers, o);
     }
     ret->offers = offers.v;

@@ -189,7 +189,6 @@ static struct snap_node machine_take(struct previous_reader *previous,
         .note = arena_strdup(a, m->detail),
         .host_group = unit_of(a, m, t),
         .progress_ms = m->progress_ms,
-        .undecided = think_undecided(c, m),
         .previous = previous_of(previous, m),
     };
 

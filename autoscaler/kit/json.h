@@ -1,6 +1,6 @@
 /*
  * json.h - what plug-ins that speak JSON over HTTP do all day: take a reply
- * apart without believing it, and put URLs and forms together.
+ * apart without believing it.
  *
  * Needs jansson.  Thread: any; nothing here keeps state.
  */
@@ -10,6 +10,7 @@
 #include <jansson.h>
 
 #include "options.h"
+#include "text.h"
 
 /* The member at a path such as "config.accelerators" (objects only), or NULL.
  * Names with a point in them are for json_object_get(). */
@@ -28,15 +29,5 @@ const char *kit_reply_header(const struct davit_http *x, const char *name);
 /* The Retry-After of a reply in milliseconds: seconds or an HTTP date; 0: it
  * has none.  At most a day. */
 uint32_t kit_retry_after_ms(const struct davit_http *x, int64_t wall_ms);
-
-/* Appends text percent-encoded (all but A-Z a-z 0-9 - . _ ~ is) to a string of
- * this size; false when it does not fit. */
-bool kit_url_append(char *url, size_t size, const char *text);
-/* A form's body of n pairs; the caller frees it. */
-char *kit_form(const struct davit_kv *kv, size_t n);
-
-/* "2030-01-01T00:00:00.5Z" or with an offset, to milliseconds since 1970; -1
- * when it is no such time. */
-int64_t kit_time_ms(const char *rfc3339);
 
 #endif

@@ -4,11 +4,13 @@
  */
 #include "options.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 int kit_error(struct davit_error *e, enum davit_status s, const char *code,
               const char *fmt, ...)
@@ -87,24 +89,301 @@ bool kit_number(const char *text, uint32_t max, uint32_t *ret)
     return true;
 }
 
-int kit_duration_option(const struct davit_kv *kv, size_t n, const char *key,
-                        int64_t *ret_ms, struct davit_error *e)
+
+/* ---- the table */
+
+#define OPTIONS_MAX 64
+#define TYPES "types."
+#define TEN_YEARS_MS (3650 * INT64_C(86400000))
+
+int kit_type_error(struct davit_error *e, const struct davit_node_type *t,
+                   const char *key, const char *fmt, ...)
 {
-    const char *v = kit_find(kv, n, key);
-    if (v == NULL || kit_duration(v, ret_ms))
-        return DAVIT_OK;
-    return kit_error(e, DAVIT_INVALID, key,
-                     "%s must be a duration such as 90s, 5m or 500ms, "
-                     "got \"%.60s\"", key, v);
+    va_list ap;
+    char text[sizeof e->text];
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    kit_error(e, DAVIT_INVALID, "", "node type %.60s: %s", t->name, text);
+    if (e)
+        snprintf(e->code, sizeof e->code, "%s%s%s", t->name,
+                 key[0] ? "." : "", key);
+    return DAVIT_INVALID;
 }
 
-int kit_number_option(const struct davit_kv *kv, size_t n, const char *key,
-                      uint32_t max, uint32_t *ret, struct davit_error *e)
+static bool is_loopback(const char *host, size_t n)
 {
-    const char *v = kit_find(kv, n, key);
-    if (v == NULL || kit_number(v, max, ret))
+    char name[64];
+    struct in_addr v4;
+    snprintf(name, sizeof name, "%.*s", n < sizeof name ? (int)n : 0, host);
+    if (strcmp(name, "localhost") == 0 || strcmp(name, "[::1]") == 0 ||
+        strcmp(name, "[fd00:ec2::23]") == 0 ||
+        strcmp(name, "[fd00:ec2::254]") == 0)
+        return true;
+    return inet_pton(AF_INET, name, &v4) == 1 &&
+           (ntohl(v4.s_addr) >> 24 == 127 || ntohl(v4.s_addr) >> 16 == 0xa9fe);
+}
+
+bool kit_url_safe(const char *url)
+{
+    bool tls = strncmp(url, "https://", 8) == 0;
+    if (!tls && strncmp(url, "http://", 7) != 0)
+        return false;
+    const char *host = url + (tls ? 8 : 7);
+    size_t all = strcspn(host, "/?#");
+    size_t n = host[0] == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":/?#");
+    return n > 0 && n <= all && !memchr(host, '@', all) &&
+           (tls || is_loopback(host, n));
+}
+
+struct given {                  /* one value of one row */
+    const struct kit_option *o;
+    const char *key;            /* as it was written */
+    const char *rest, *value;
+};
+
+static int wrong(struct kit_reading *r, const struct given *g,
+                 const char *must_be)
+{
+    if (r->type)
+        return kit_type_error(r->error, r->type, g->key,
+                              "%.60s must be %s, got \"%.60s\"", g->key,
+                              must_be, g->value);
+    return kit_error(r->error, DAVIT_INVALID, g->key,
+                     "%.60s must be %s, got \"%.60s\"", g->key, must_be,
+                     g->value);
+}
+
+/* allowed: ranges and single bytes, "a-z 0-9 - _". */
+static bool is_of(char c, const char *allowed)
+{
+    for (const char *w = allowed; *w; w += strcspn(w, " "), w += *w == ' ')
+        if (w[1] == '-' && w[2] && w[2] != ' ' ? c >= w[0] && c <= w[2]
+                                               : c == w[0])
+            return true;
+    return false;
+}
+
+static int name_check(struct kit_reading *r, const struct given *g)
+{
+    const char *allowed = g->o->allowed;
+    size_t most = g->o->max ? (size_t)g->o->max : 255, n = 0;
+    bool good = strlen(g->value) <= most;
+    char says[120];
+    for (const char *c = g->value; *c && good; c++)
+        good = is_of(*c, allowed);
+    if (good)
         return DAVIT_OK;
-    return kit_error(e, DAVIT_INVALID, key,
-                     "%s must be a whole number from 0 to %u, got \"%.60s\"",
-                     key, max, v);
+    n = (size_t)snprintf(says, sizeof says, "1 to %zu of ", most);
+    for (; *allowed && n + 3 < sizeof says; allowed++) {
+        if (*allowed == ' ')
+            says[n++] = ',';
+        says[n++] = *allowed;
+    }
+    says[n] = '\0';
+    return wrong(r, g, says);
+}
+
+static int text_take(struct kit_reading *r, const struct given *g, char **at)
+{
+    char *text = *at = kit_keep_text(r->keep, g->value);
+    if (g->o->kind == KIT_NAME)
+        return name_check(r, g);
+    if (g->o->kind == KIT_TEXT)
+        return DAVIT_OK;
+    size_t n = strlen(text);
+    while (n > 0 && text[n - 1] == '/')
+        text[--n] = '\0';
+    return kit_url_safe(text) && !strpbrk(text, " ?#") && n <= 500
+               ? DAVIT_OK
+               : wrong(r, g, "a URL: https://HOST, or http:// on this machine "
+                             "only, since a secret goes there");
+}
+
+static int choice_take(struct kit_reading *r, const struct given *g,
+                       uint32_t *at)
+{
+    char says[200] = "one of ";
+    size_t len = strlen(g->value), n = strlen(says);
+    const char *between = "";
+    uint32_t i = 0;
+    for (const char *w = g->o->allowed; *w; i++) {
+        size_t k = strcspn(w, "|");
+        if (i >= g->o->min && k == len && strncasecmp(w, g->value, k) == 0) {
+            *at = i;
+            return DAVIT_OK;
+        }
+        if (i >= g->o->min && n < sizeof says) {
+            n += (size_t)snprintf(says + n, sizeof says - n, "%s%.*s", between,
+                                  (int)k, w);
+            between = ", ";
+        }
+        w += k + (w[k] == '|');
+    }
+    return wrong(r, g, says);
+}
+
+static int number_take(struct kit_reading *r, const struct given *g,
+                       uint32_t *at)
+{
+    char says[80];
+    uint32_t max = g->o->max ? (uint32_t)g->o->max : UINT32_MAX;
+    if (kit_number(g->value, max, at) && *at >= g->o->min)
+        return DAVIT_OK;
+    snprintf(says, sizeof says, "a whole number from %lld to %u",
+             (long long)g->o->min, max);
+    return wrong(r, g, says);
+}
+
+static void duration_say(int64_t ms, char *ret, size_t size)
+{
+    static const struct { int64_t ms; const char *unit; } units[] = {
+        {86400000, "d"}, {3600000, "h"}, {60000, "m"}, {1000, "s"}, {1, "ms"}};
+    size_t i = 0;
+    while (ms % units[i].ms != 0)
+        i++;
+    snprintf(ret, size, "%lld%s", (long long)(ms / units[i].ms),
+             ms > 0 ? units[i].unit : "");
+}
+
+static int duration_take(struct kit_reading *r, const struct given *g,
+                         int64_t *at)
+{
+    char says[80], least[24], most[24];
+    int64_t max = g->o->max ? g->o->max : TEN_YEARS_MS;
+    if (!kit_duration(g->value, at))
+        return wrong(r, g, "a duration such as 90s, 5m or 500ms");
+    if (*at >= g->o->min && *at <= max)
+        return DAVIT_OK;
+    duration_say(g->o->min, least, sizeof least);
+    duration_say(max, most, sizeof most);
+    snprintf(says, sizeof says, "between %s and %s", least, most);
+    return wrong(r, g, says);
+}
+
+static int take(struct kit_reading *r, const struct given *g)
+{
+    void *at = (char *)r->into + g->o->at;
+    switch (g->o->kind) {
+    case KIT_TEXT:
+    case KIT_NAME:
+    case KIT_URL: return text_take(r, g, at);
+    case KIT_NUMBER: return number_take(r, g, at);
+    case KIT_DURATION: return duration_take(r, g, at);
+    case KIT_CHOICE: return choice_take(r, g, at);
+    case KIT_FLAG:
+        *(bool *)at = strcmp(g->value, "true") == 0;
+        return *(bool *)at || strcmp(g->value, "false") == 0
+                   ? DAVIT_OK : wrong(r, g, "true or false");
+    case KIT_READ: break;
+    }
+    int st = g->o->read(r, g->rest, g->value);
+    if (st != DAVIT_OK && r->error)
+        snprintf(r->error->code, sizeof r->error->code, "%s%s%s",
+                 r->type ? r->type->name : "", r->type ? "." : "", g->key);
+    return st;
+}
+
+/* The row's key without "types.", NULL when it is of the other kind. */
+static const char *key_of(const struct kit_option *o, bool of_type)
+{
+    size_t n = strlen(TYPES);
+    bool types = strncmp(o->key, TYPES, n) == 0;
+    return types != of_type ? NULL : types ? o->key + n : o->key;
+}
+
+/* A KIT_READ row fits its key, the elements of its list, and what its '*'
+ * stands for; *ret_rest is what follows. */
+static bool fits(const char *pattern, const char *key, const char **ret_rest)
+{
+    size_t n = strlen(pattern);
+    bool star = n > 0 && pattern[n - 1] == '*';
+    n -= star;
+    if (strncmp(pattern, key, n) != 0)
+        return false;
+    *ret_rest = key + n;
+    if (star || !key[n])
+        return true;
+    *ret_rest = key + n + 1;
+    return key[n] == '.' && key[n + 1] &&
+           strspn(key + n + 1, "0123456789") == strlen(key + n + 1);
+}
+
+static int each_read(struct kit_reading *r, const struct kit_option *o,
+                     const char *pattern, const struct davit_kv *kv, size_t n)
+{
+    int st = DAVIT_OK;
+    bool any = false;
+    for (size_t i = 0; i < n && st == DAVIT_OK; i++) {
+        struct given g = {o, kv[i].key, "", kv[i].value};
+        if (!fits(pattern, kv[i].key, &g.rest))
+            continue;
+        any = true;
+        st = take(r, &g);
+    }
+    if (!any && o->fallback)
+        st = take(r, &(struct given){o, pattern, "", o->fallback});
+    return st;
+}
+
+static const char *filled(const char *v)
+{
+    return v && v[0] ? v : NULL;
+}
+
+static int row_read(struct kit_reading *r, const struct kit_option *o,
+                    const struct davit_kv *kv, size_t n)
+{
+    const char *key = key_of(o, r->type);
+    if (!key)
+        return DAVIT_OK;
+    if (o->kind == KIT_READ)
+        return o->read ? each_read(r, o, key, kv, n) : DAVIT_OK;
+    const char *v = filled(kit_find(kv, n, key)), *from = key;
+    if (!v && o->instead && (v = filled(kit_find(kv, n, o->instead))))
+        from = o->instead;
+    if (!v && o->env)
+        v = filled(getenv(o->env));
+    if (!v)
+        v = o->fallback;
+    if (v)
+        return take(r, &(struct given){o, from, "", v});
+    return !o->needed ? DAVIT_OK
+                      : kit_error(r->error, DAVIT_INVALID, key,
+                                  "%s is needed: %s", key, o->help);
+}
+
+int kit_options_read(const struct kit_option *table, const struct davit_kv *kv,
+                     size_t n, const struct davit_node_type *type, void *into,
+                     struct kit_keep *keep, struct davit_error *e)
+{
+    struct kit_reading r = {into, keep, type, e};
+    int st = DAVIT_OK;
+    for (const struct kit_option *o = table; o->key && st == DAVIT_OK; o++)
+        st = row_read(&r, o, kv, n);
+    return st;
+}
+
+const struct davit_kv *kit_options_help(const struct kit_option *table)
+{
+    static struct davit_kv shown[OPTIONS_MAX + 1];
+    static char texts[OPTIONS_MAX][320];
+    for (size_t i = 0; table[i].key && i < OPTIONS_MAX; i++) {
+        const struct kit_option *o = &table[i];
+        const char *parts[] = {o->instead, o->env, o->fallback};
+        int n = snprintf(texts[i], sizeof texts[i], "%.200s%s", o->help,
+                         o->needed ? " (needed)" : "");
+        const char *before = " (default: ";
+        for (int k = 0; k < 3; k++)
+            if (parts[k] && parts[k][0]) {
+                n += snprintf(texts[i] + n, sizeof texts[i] - (size_t)n,
+                              "%s%s%.40s%s", before, k == 1 ? "$" : "",
+                              parts[k], k == 0 ? ":" : "");
+                before = ", else ";
+            }
+        if (before[0] == ',')
+            snprintf(texts[i] + n, sizeof texts[i] - (size_t)n, ")");
+        shown[i] = (struct davit_kv){o->key, texts[i]};
+    }
+    return shown;
 }

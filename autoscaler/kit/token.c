@@ -17,25 +17,10 @@ void kit_token_init(struct kit_token *t)
     pthread_mutex_init(&t->lock, NULL);
 }
 
-void kit_token_free(char *value)
-{
-    if (value != NULL)
-        explicit_bzero(value, strlen(value));
-    free(value);
-}
-
 void kit_token_done(struct kit_token *t)
 {
-    kit_token_free(t->value);
+    kit_wipe(t->value);
     pthread_mutex_destroy(&t->lock);
-}
-
-static char *copy(const char *s)
-{
-    char *c = strdup(s);
-    if (c == NULL)
-        abort();
-    return c;
 }
 
 static void keep(struct kit_token *t, char *value, int64_t lives_ms,
@@ -43,10 +28,12 @@ static void keep(struct kit_token *t, char *value, int64_t lives_ms,
 {
     int64_t early = lives_ms / 4 < RENEW_EARLY_MS ? lives_ms / 4
                                                   : RENEW_EARLY_MS;
-    kit_token_free(t->value);
+    kit_wipe(t->value);
     t->value = value;
     t->expires_ms = now_ms + lives_ms;
     t->renew_ms = t->expires_ms - early;
+    if (t->hold_ms > 0 && t->renew_ms > now_ms + t->hold_ms)
+        t->renew_ms = now_ms + t->hold_ms;
 }
 
 /* Called with the lock held by the one that fetches, which gives it up while
@@ -68,7 +55,7 @@ static int fetch_locked(struct kit_token *t, const struct davit_host *host,
                           strlen(value) > KIT_TOKEN_MAX)) {
         s = kit_error(e, DAVIT_AUTH, "BadToken",
                       "the token endpoint answered without a usable token");
-        kit_token_free(value);
+        kit_wipe(value);
         return s;
     }
     if (s == DAVIT_OK) {
@@ -99,7 +86,7 @@ int kit_token_get(struct kit_token *t, const struct davit_host *host,
         if (mine)
             s = fetch_locked(t, host, call, fetch, arg, e);
         if (!wait && s == DAVIT_OK)
-            *ret = copy(t->value);
+            *ret = kit_copy(t->value);
         pthread_mutex_unlock(&t->lock);
         if (!wait)
             return s;

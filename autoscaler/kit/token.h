@@ -11,7 +11,7 @@
 
 #include <pthread.h>
 
-#include "options.h"
+#include "text.h"
 
 #define KIT_TOKEN_MAX 16384
 
@@ -19,6 +19,7 @@ struct kit_token {
     pthread_mutex_t lock;
     char *value;                 /* NULL: none yet */
     int64_t expires_ms, renew_ms;
+    int64_t hold_ms;             /* renewed after so long in any case; 0: no */
     bool fetching;
 };
 
@@ -29,12 +30,11 @@ typedef int kit_token_fetch(void *arg, struct davit_call *call,
 
 void kit_token_init(struct kit_token *t);
 void kit_token_done(struct kit_token *t);
-/* A copy that the caller gives to kit_token_free(). */
+/* A copy, for kit_wipe(). */
 int kit_token_get(struct kit_token *t, const struct davit_host *host,
                   struct davit_call *call, kit_token_fetch *fetch, void *arg,
                   char **ret, struct davit_error *e);
 /* The cloud refused this one (401): the next get() fetches. */
 void kit_token_refused(struct kit_token *t, const char *value);
-void kit_token_free(char *value);
 
 #endif

@@ -248,6 +248,11 @@ struct machine *fleet_by_cloud(const struct fleet *f, const char *provider,
     return m;
 }
 
+struct offer_key machine_offer(const struct machine *m)
+{
+    return (struct offer_key){m->provider, m->type, m->zone, m->spot};
+}
+
 uint32_t fleet_sweep(struct fleet *f)
 {
     uint32_t kept = 0, removed;

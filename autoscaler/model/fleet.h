@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "../base/err.h"
+#include "offer.h"
 #include "reason.h"
 #include "state.h"
 
@@ -46,7 +47,6 @@ struct machine {
     /* not kept over a restart: */
     char host_group[64];          /* whose machines end together, as the provider
                              * told; "" : it did not */
-    bool undecided;         /* bought in advance: see think.c */
     bool doomed;            /* the plan of this tick ends it */
     uint32_t missed;        /* good lists in a row without it */
     uint32_t refused;       /* drains in a row */
@@ -87,6 +87,8 @@ void fleet_bind(struct fleet *f, struct machine *m, const char *cloud_id);
 struct machine *fleet_by_id(const struct fleet *f, const char *id);
 struct machine *fleet_by_cloud(const struct fleet *f, const char *provider,
                                const char *cloud_id);
+/* The offer it was launched from; the strings are the machine's. */
+struct offer_key machine_offer(const struct machine *m);
 /* Removes the GONE; returns how many. */
 uint32_t fleet_sweep(struct fleet *f);
 

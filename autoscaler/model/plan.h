@@ -12,12 +12,11 @@
 /* `count` new nodes of one offer that will hold the same bundles. */
 struct plan_launch {
     uint32_t offer, count;
-    uint32_t sure;              /* so many that a longer thought would not
-                                 * change: all, or 0 */
     enum reason why;            /* FOR_x */
     uint32_t demand;            /* the first demand it is for, or NONE */
     uint32_t first_placement, n_placements;  /* what ONE such node holds */
-    bool open;                  /* a longer thought may change what they hold */
+    bool final;                 /* a longer look would not change it: send it
+                                 * at once */
 };
 
 /* `count` bundles of one kind on one node (of a launch: on each of them). */

@@ -60,11 +60,11 @@ struct pb_alt { uint32_t shape; int64_t after_ms; };
 
 struct pb_bundle { uint32_t demand, first_alt, n_alts, count; };
 
-/* What a node holds by the last plan, in the order in which it was placed: a
+/* What a node holds by the last plan, or a proposed one is to hold, in the order in which it was placed: a
  * bundle that is gone is left out. */
 struct pb_placement { uint32_t bundle, alt, count; };
-/* Nodes that a longer thought would buy: see snap_hint. */
-struct pb_hint { uint32_t offer, count, first_previous, n_previous; };
+/* Nodes that a longer look would buy: see snap_proposal. */
+struct pb_proposal { uint32_t offer, count, first_previous, n_previous; };
 
 struct pb_demand {
     enum demand_source source;
@@ -127,8 +127,7 @@ struct pb_node {
     int64_t progress_ms;      /* last visible progress, at least since_ms */
     enum reason hold;
     int64_t hold_until_ms;
-    uint32_t first_previous, n_previous;  /* into holds[] */
-    bool undecided;
+    uint32_t first_previous, n_previous;  /* into previous[] */
 };
 
 /* Free part of one whole device of a node: 0..AMOUNT_ONE. */
@@ -169,10 +168,8 @@ struct problem {
     const struct pb_queue *queues;    /* by name */
     uint32_t n_queues;
     const struct pb_placement *previous;
-    const struct pb_hint *hints;
-    uint32_t n_hints;
-    const uint32_t *deciding;     /* per bundle: so many are being thought
-                                   * over; NULL: nothing is */
+    const struct pb_proposal *proposed;
+    uint32_t n_proposed;
 };
 
 static inline const int64_t *pb_row(const struct problem *s, uint32_t row)

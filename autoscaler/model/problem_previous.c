@@ -223,7 +223,7 @@ static uint32_t holds_add(struct maker *m, struct finder *f,
 
 /* ---- laying down */
 
-static uint32_t offer_of(const struct maker *m, const struct snap_hint *a)
+static uint32_t offer_of(const struct maker *m, const struct snap_proposal *a)
 {
     const struct problem *s = m->s;
 
@@ -237,16 +237,16 @@ static uint32_t offer_of(const struct maker *m, const struct snap_hint *a)
     return NONE;
 }
 
-static void advice_lay(struct maker *m, struct finder *f, struct hold_vec *all)
+static void proposed_lay(struct maker *m, struct finder *f, struct hold_vec *all)
 {
     const struct snapshot *snapshot = m->snapshot;
-    struct pb_hint *v = ARENA_ARRAY(m->arena, struct pb_hint,
-                                      snapshot->n_hints);
+    struct pb_proposal *v = ARENA_ARRAY(m->arena, struct pb_proposal,
+                                        snapshot->n_proposed);
     uint32_t n = 0;
 
-    for (uint32_t i = 0; i < snapshot->n_hints; i++) {
-        const struct snap_hint *a = &snapshot->hints[i];
-        struct pb_hint x = {offer_of(m, a), a->count, all->all.n, 0};
+    for (uint32_t i = 0; i < snapshot->n_proposed; i++) {
+        const struct snap_proposal *a = &snapshot->proposed[i];
+        struct pb_proposal x = {offer_of(m, a), a->count, all->all.n, 0};
 
         if (x.offer == NONE || x.count == 0)
             continue;
@@ -254,34 +254,8 @@ static void advice_lay(struct maker *m, struct finder *f, struct hold_vec *all)
         if (x.n_previous > 0)
             v[n++] = x;
     }
-    m->s->hints = v;
-    m->s->n_hints = n;
-}
-
-/* So many of each bundle, those of one key in the order of the snapshot. */
-static void deciding_lay(struct maker *m, const struct finder *f)
-{
-    const struct snap_placements *from = &m->snapshot->deciding;
-    uint32_t *v;
-
-    if (from->n == 0)
-        return;
-    v = ARENA_ARRAY(m->arena, uint32_t, m->s->n_bundles);
-    for (uint32_t i = 0; i < from->n; i++) {
-        const struct snap_placement *h = &from->v[i];
-        uint64_t key = key_hash(h->source, h->owner, h->id, h->shape);
-        uint32_t at = slot_find(f, key, h->source, h->owner, h->id);
-        uint32_t left = h->count, b = f->slot[at] ? f->slot[at] - 1 : NONE;
-
-        for (; b != NONE && left > 0; b = f->next[b]) {
-            uint32_t n = m->s->bundles[b].count - v[b];
-
-            n = n < left ? n : left;
-            v[b] += n;
-            left -= n;
-        }
-    }
-    m->s->deciding = v;
+    m->s->proposed = v;
+    m->s->n_proposed = n;
 }
 
 void maker_previous_lay(struct maker *m)
@@ -289,7 +263,7 @@ void maker_previous_lay(struct maker *m)
     struct pb_node *nodes = (struct pb_node *)m->s->nodes;
     struct hold_vec all = {{0}};
     struct finder f = {0};
-    bool any = m->snapshot->n_hints > 0 || m->snapshot->deciding.n > 0;
+    bool any = m->snapshot->n_proposed > 0;
 
     for (uint32_t i = 0; i < m->s->n_nodes && !any; i++)
         any = m->nodes[i]->previous.n > 0;
@@ -300,7 +274,6 @@ void maker_previous_lay(struct maker *m)
         nodes[i].first_previous = all.all.n;
         nodes[i].n_previous = holds_add(m, &f, &m->nodes[i]->previous, 1, &all);
     }
-    advice_lay(m, &f, &all);
-    deciding_lay(m, &f);
+    proposed_lay(m, &f, &all);
     m->s->previous = all.all.v;
 }

@@ -146,16 +146,15 @@ struct snap_node {
                                   * must not be ended now; NONE */
     int64_t hold_until_ms;       /* 0: until the observer says otherwise */
     struct snap_placements previous;     /* of the last plan */
-    bool undecided;              /* bought in advance of a purchase that is
-                                  * still thought over: see facts.deciding */
     const char *activity;        /* what it is doing, for a person; "" */
     /* shown, never decided on: */
     const char *cloud_id, *address, *ray_id, *provider, *request_id, *note;
 };
 
-/* Of a longer thought about an earlier snapshot: `count` nodes of this offer,
- * each for these bundles.  A plan may take it up as far as it still fits. */
-struct snap_hint {
+/* `count` nodes of this offer that a longer look at an earlier snapshot would
+ * buy, and what each would hold.  A plan may buy them as far as that is still
+ * of use. */
+struct snap_proposal {
     const char *type, *zone;
     bool spot;
     uint32_t count;
@@ -222,10 +221,8 @@ struct snapshot {
     uint32_t n_demands;
     const struct snap_queue *queues;
     uint32_t n_queues;
-    const struct snap_hint *hints;
-    uint32_t n_hints;
-    struct snap_placements deciding;      /* what is being thought over how to buy
-                                      * for it: so many of each bundle */
+    const struct snap_proposal *proposed;
+    uint32_t n_proposed;
 };
 
 extern const struct snap_limits snap_limits_default;  /* 60 s idle, conserve */

@@ -32,7 +32,7 @@ struct purchase {
     uint32_t *pooled;          /* the class of nodes that are there */
     enum claim claim;
     enum reason why;
-    bool sure;                 /* its answer: thinking longer is no use */
+    bool final;                /* its answer: a longer look is of no use */
     uint32_t queue;            /* whose quota of nodes is to be kept, or NONE */
     bool *stuck;               /* per want: its quota goes to others, or NULL */
     bool host_groups;                /* prices are no bound: host_group_price() */
@@ -287,7 +287,6 @@ static void pattern_buy(struct candidate *d, const struct pattern *p)
 {
     uint32_t first = p->q->group[p->plan->parts[p->pat->first].item];
     uint32_t left = p->pat->count, offer = p->q->offer[p->pat->bin];
-    bool sure = p->q->sure || host_group_hosts(d->t->s, offer) > 1;
 
     while (left > 0) {
         uint32_t i = host_group_spare(d, offer);
@@ -302,8 +301,8 @@ static void pattern_buy(struct candidate *d, const struct pattern *p)
         if (d->classes.v[i].n > left)
             candidate_split(d, i, left);
         left -= d->classes.v[i].n;
-        d->classes.v[i].open = !sure;
-        d->classes.v[i].sure = sure;
+        d->classes.v[i].final =
+            p->q->final || host_group_hosts(d->t->s, offer) > 1;
         pattern_hold(d, p, i);
     }
 }
@@ -335,7 +334,7 @@ static void answer_take(struct candidate *d, const struct purchase *q,
     }
 }
 
-/* ---- thinking */
+/* ---- bettering */
 
 /* Steps beyond which an answer hardly gets better, for one shape; they grow
  * with the square. */
@@ -366,8 +365,8 @@ static void answer_find(struct candidate *d, struct purchase *q,
         cover_improve(&q->p, &first, steps, d->arena, ret);
         d->work += ret->work;
     }
-    q->sure = steps == enough || few(&q->p) || ret->bound == ret->cost;
-    d->open = d->open || !q->sure;
+    q->final = steps == enough || few(&q->p) || ret->bound == ret->cost;
+    d->improvable = d->improvable || !q->final;
 }
 
 /* The highest priority below `below` (INT64_MAX: the highest of all). */

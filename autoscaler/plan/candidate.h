@@ -34,12 +34,11 @@ struct node_class {
     uint32_t spread;        /* the gang that has a bundle here, NONE */
     bool accelerator;
     bool starting;
-    bool undecided;         /* THERE: advice says what it is to hold */
-    bool sure;              /* NEW: thinking longer would not change it */
-    bool open;              /* NEW: how it is filled is being thought over */
+    bool final;             /* NEW: a longer look would not change it */
     bool undrain;           /* DRAINING: wanted for the type's min */
     enum reason why;        /* NEW: for what it is bought */
     uint32_t demand;
+    uint32_t proposal;      /* NEW: which proposed node it is, NONE */
     uint32_t host_group;          /* of several machines; 0: none.  unit.h */
 };
 #define NEW_HOST_GROUP UINT32_C(0x80000000)
@@ -53,7 +52,7 @@ struct bought { uint32_t offer, count; bool dropped; };
 /* How a sketch is made: the planner tries a few and keeps the best. */
 struct tactics {
     bool previous;            /* first what nodes hold by the last plan */
-    bool hints;           /* then what a longer thought would buy */
+    bool proposed;         /* then the nodes that a longer look proposes */
     bool work_first;       /* tasks and gangs before requests */
     bool gangs_last;       /* of the same priority */
     bool pool;             /* the cover packs the nodes that are there too */
@@ -89,16 +88,13 @@ struct candidate {
     uint32_t only_host_group;               /* only nodes of this one; 0: all */
     bool patient;                     /* silent nodes count too: clock.h */
     bool newer;                       /* only nodes newer than the demand */
-    bool apart;                       /* not on open ones of its own kind */
     bool broken;                      /* over a quota: not to be used */
     struct tactics how;
     struct tactics again;             /* to better its covers with */
     uint64_t budget;                  /* steps for bettering the covers, */
     uint64_t share_of;                /* shared by so many shapes in them */
     uint64_t cover_shapes;            /* those met so far */
-    bool open;                        /* some cover wants a longer thought */
-    bool weigh;                       /* and how much of it is sure all the same
-                                       * is to be found out */
+    bool improvable;                  /* a longer look may better a cover */
     uint64_t work;
 };
 

@@ -107,8 +107,6 @@ static int node_compare(const void *ctx, uint32_t a, uint32_t b)
     if (r == 0)
         r = ORDER(x->offer, y->offer);
     if (r == 0)
-        r = ORDER(x->undecided, y->undecided);
-    if (r == 0)
         r = room_compare(s, &g->room[a], &g->room[b]);
     if (r == 0)
         r = room_compare(s, &g->total[a], &g->total[b]);
@@ -174,7 +172,7 @@ static void class_of_node(struct candidate *d, const struct grouping *g,
         .spread = NONE,
         .accelerator = g->accelerator[i],
         .starting = on_its_way(n),
-        .undecided = n->undecided,
+        .proposal = NONE,
         .host_group = n->host_group,
     };
 

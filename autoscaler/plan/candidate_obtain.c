@@ -77,7 +77,8 @@ uint32_t candidate_obtain(struct candidate *d, uint32_t offer, uint32_t count,
         .accelerator = d->t->accelerator[o->type],
         .why = why,
         .demand = demand,
-        .sure = true,
+        .proposal = NONE,
+        .final = true,
     };
     struct bought b = {offer, 0, false};
     const uint32_t after = c.next;

@@ -33,8 +33,7 @@ static bool may_drop(const struct candidate *d, const struct node_class *c)
 {
     if (c->kind != CLASS_NEW || c->n == 0 ||
         host_group_hosts(d->t->s, c->offer) > 1 || c->why == REASON_FOR_MIN ||
-        c->why == REASON_FOR_CONSOLIDATE ||
-        (d->t->s->deciding && !c->open))   /* launched at once */
+        c->why == REASON_FOR_CONSOLIDATE)
         return false;
     for (uint32_t k = c->held; k != NONE; k = d->held.v[k].next) {
         const struct group *w = &d->t->groups[d->held.v[k].group];

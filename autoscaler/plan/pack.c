@@ -57,20 +57,6 @@ static struct asked asked_of(const struct candidate *d, uint32_t group,
                           &d->t->needs[shape]};
 }
 
-/* Served apart: not where demand like it is still being thought over. */
-static bool waits_there(const struct candidate *d, const struct node_class *c,
-                        uint32_t group)
-{
-    const struct group *w = &d->t->groups[group];
-    const struct pb_demand *x;
-
-    if (!c->open || c->demand == NONE)
-        return false;
-    x = &d->t->s->demands[c->demand];
-    return x->priority == w->priority &&
-           (x->source == SOURCE_REQUEST) == (w->side == SIDE_TOTAL);
-}
-
 static bool may_lie_here(const struct candidate *d, uint32_t i,
                          const struct asked *a)
 {
@@ -79,8 +65,7 @@ static bool may_lie_here(const struct candidate *d, uint32_t i,
     return candidate_matches(d, i, a->shape) &&
            !fallback_silent(d, i, a->group, a->alt) &&
            (d->only_host_group == 0 || c->host_group == d->only_host_group) &&
-           (!d->newer || fallback_newer(d, i, a->group)) &&
-           (!d->apart || !waits_there(d, c, a->group));
+           (!d->newer || fallback_newer(d, i, a->group));
 }
 
 /* Cheapest tests first: most classes fail one of them. */

@@ -150,7 +150,7 @@ static void try_sketch(const struct candidate *base, struct tactics how,
     serve_all(&d, how);
     work += d.work;
     shapes = d.cover_shapes > shapes ? d.cover_shapes : shapes;
-    d.again = how.hints ? best->again : how;
+    d.again = how.proposed ? best->again : how;
     if (better(&d, best))
         *best = d;
     best->work = work;
@@ -165,16 +165,16 @@ static bool any_held(const struct problem *s)
     return false;
 }
 
-/* First fit; from what nodes hold; with advice.  Small problems, where one
- * node too many shows, get other tactics too. */
+/* First fit; from what nodes hold; with proposed nodes.  Small problems, where
+ * one node too many shows, get other tactics too. */
 static struct candidate candidate_best(const struct candidate *base)
 {
     const struct tables *t = base->t;
-    const bool held = any_held(t->s), advised = t->s->n_hints > 0;
+    const bool held = any_held(t->s), proposed = t->s->n_proposed > 0;
     const bool gangs = t->n_gangs > 0;
     const struct { bool may, always; struct tactics how; } ways[] = {
         {held, true, {.previous = true}},
-        {advised, true, {.previous = true, .hints = true}},
+        {proposed, true, {.previous = true, .proposed = true}},
         {gangs, false, {.gangs_last = true}},
         {true, false, {.pool = true}},
         {true, false, {.pool = true, .work_first = true}},
@@ -193,15 +193,15 @@ static struct candidate candidate_best(const struct candidate *base)
     return best;
 }
 
-/* The same tactics once more, with covers that are bettered; without advice,
- * which is what an earlier thought found. */
+/* The same tactics once more, with covers that are bettered; without proposed
+ * nodes, which are what an earlier look found. */
 static void candidate_better(const struct candidate *base, uint64_t budget,
                           struct candidate *best)
 {
     struct candidate d;
     uint64_t work = best->work;
 
-    if ((best->n_covers == 0 && !best->how.hints) ||
+    if ((best->n_covers == 0 && !best->how.proposed) ||
         best->cover_shapes == 0 ||
         budget / best->cover_shapes < BUY_STEPS_LEAST)
         return;
@@ -211,7 +211,7 @@ static void candidate_better(const struct candidate *base, uint64_t budget,
     serve_all(&d, best->again);
     work += d.work;
     if (better(best, &d))
-        best->open = d.open;
+        best->improvable = d.improvable;
     else
         *best = d;
     best->work = work;
@@ -244,10 +244,9 @@ void planner_run(const struct problem *now, uint64_t budget,
     for (uint32_t i = 0; i < now->n_nodes; i++)
         gone[i] = shrink_leaves(&verdicts[i]);
     candidate_start(&tables, gone, &base);
-    base.weigh = budget > 0;
     best = candidate_best(&base);
     candidate_better(&base, budget, &best);
-    best.open = best.open && budget > 0;
+    best.improvable = best.improvable && budget > 0;
     best.bound = bound_of(&best, &base);
     consolidate(&best, verdicts, candidate_best);
     report_make(&best, verdicts, ret);

@@ -6,7 +6,7 @@
  * Work is bounded by counted steps.  Thread: any, one arena each.
  *
  * budget: steps (PLANNER_STEPS_PER_MS) for bettering what is bought; 0: the
- * first answer.  What it did not suffice for is not `sure` in the plan.
+ * first answer.  A launch it did not suffice for is not `final`.
  */
 #ifndef PLAN_PLANNER_H
 #define PLAN_PLANNER_H

@@ -1,9 +1,9 @@
 /*
- * hold.c - restoring what nodes hold, and taking advice.
+ * previous.c - placing again what nodes held by an earlier plan.
  *
- * Holds are placed in the order in which they were placed before, node by
- * node: device by device they fit in that order.  A gang that does not come
- * out whole is left out, and the rest is placed again without it.
+ * It is placed in the order in which it was placed before, node by node: device
+ * by device it fits in that order.  A gang that does not come out whole is left
+ * out, and the rest is placed again without it.
  */
 #include "previous.h"
 
@@ -84,18 +84,22 @@ static void classes_divide(struct candidate *d)
 }
 
 /* What each node of the class holds; NULL: nothing, or it drains. */
-static const struct pb_placement *class_holds(const struct candidate *d, uint32_t i,
-                                         uint32_t *ret_n)
+static const struct pb_placement *class_previous(const struct candidate *d,
+                                                 uint32_t i, uint32_t *ret_n)
 {
     const struct node_class *c = &d->classes.v[i];
-    const struct pb_node *n;
+    const struct problem *s = d->t->s;
+    uint32_t first = 0;
 
     *ret_n = 0;
-    if (c->kind != CLASS_THERE || c->n == 0)
-        return NULL;
-    n = node_of(d, c->first);
-    *ret_n = n->n_previous;
-    return n->n_previous > 0 ? &d->t->s->previous[n->first_previous] : NULL;
+    if (c->kind == CLASS_THERE && c->n > 0) {
+        first = node_of(d, c->first)->first_previous;
+        *ret_n = node_of(d, c->first)->n_previous;
+    } else if (c->kind == CLASS_NEW && c->proposal != NONE) {
+        first = s->proposed[c->proposal].first_previous;
+        *ret_n = s->proposed[c->proposal].n_previous;
+    }
+    return *ret_n > 0 ? &s->previous[first] : NULL;
 }
 
 /* ---- placing */
@@ -115,21 +119,26 @@ static void hold_place(struct candidate *d, uint32_t i, uint32_t end,
     }
 }
 
+/* Likewise all that these nodes held, of the gangs only whole ones. */
+static void class_place(struct candidate *d, uint32_t i, uint32_t end,
+                        const bool *whole)
+{
+    uint32_t n;
+    const struct pb_placement *v = class_previous(d, i, &n);
+
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t gang = d->t->gang_of[d->t->group_of[v[k].bundle]];
+
+        if (gang == NONE || whole[gang])
+            hold_place(d, i, end, &v[k]);
+    }
+}
+
 static void all_place(const struct restore *r)
 {
-    struct candidate *d = r->d;
-
     for (uint32_t i = 0, end; i != NONE; i = end) {
-        uint32_t n;
-        const struct pb_placement *v = class_holds(d, i, &n);
-
-        end = d->classes.v[i].next;
-        for (uint32_t k = 0; k < n; k++) {
-            uint32_t gang = d->t->gang_of[d->t->group_of[v[k].bundle]];
-
-            if (gang == NONE || r->whole[gang])
-                hold_place(d, i, end, &v[k]);
-        }
+        end = r->d->classes.v[i].next;
+        class_place(r->d, i, end, r->whole);
     }
 }
 
@@ -150,7 +159,7 @@ static void gangs_judge(struct restore *r)
 
     for (uint32_t i = 0; i != NONE; i = d->classes.v[i].next) {
         uint32_t n;
-        const struct pb_placement *h = class_holds(d, i, &n);
+        const struct pb_placement *h = class_previous(d, i, &n);
 
         for (uint32_t k = 0; k < n; k++) {
             uint32_t group = t->group_of[h[k].bundle], g = t->gang_of[group];
@@ -221,7 +230,7 @@ bool previous_gang(struct candidate *d, uint32_t gang)
         return false;
     for (uint32_t i = 0, next; i != NONE; i = next) {
         uint32_t n, taken = 0;
-        const struct pb_placement *h = class_holds(d, i, &n);
+        const struct pb_placement *h = class_previous(d, i, &n);
 
         next = d->classes.v[i].next;
         for (uint32_t k = 0; k < n; k++) {
@@ -240,94 +249,56 @@ bool previous_gang(struct candidate *d, uint32_t gang)
     return any;
 }
 
-/* ---- advice */
+/* ---- proposed nodes */
 
-/* How many of these nodes would each be of use now; *ret_group: the first want
- * that an offer of its kind may be bought for. */
-static uint32_t useful(const struct candidate *d, const struct pb_hint *a,
+static enum claim claim_of(const struct candidate *d, uint32_t group)
+{
+    return d->t->groups[group].side == SIDE_TOTAL ? CLAIM_REQUEST : CLAIM_WORK;
+}
+
+/* How many of these nodes would each be of use now; *ret_group: the first
+ * demand group that an offer of its kind may be bought for. */
+static uint32_t useful(const struct candidate *d, const struct pb_proposal *x,
                        uint32_t *ret_group)
 {
     uint32_t most = 0;
 
     *ret_group = NONE;
-    for (uint32_t k = 0; k < a->n_previous; k++) {
-        const struct pb_placement *h = &d->t->s->previous[a->first_previous + k];
+    for (uint32_t k = 0; k < x->n_previous; k++) {
+        const struct pb_placement *h =
+            &d->t->s->previous[x->first_previous + k];
         uint32_t group = d->t->group_of[h->bundle], n;
 
         if (d->t->gang_of[group] != NONE || d->left[group] == 0 ||
-            !buy_allowed(d, candidate_shape(d, group, h->alt), a->offer) ||
-            failover_waits_want(d, group, h->alt,
-                             d->t->groups[group].side == SIDE_TOTAL
-                                 ? CLAIM_REQUEST : CLAIM_WORK, a->offer))
+            !buy_allowed(d, candidate_shape(d, group, h->alt), x->offer) ||
+            failover_waits_want(d, group, h->alt, claim_of(d, group), x->offer))
             continue;
         n = (d->left[group] - 1) / h->count + 1;
         most = n > most ? n : most;
         if (*ret_group == NONE)
             *ret_group = group;
     }
-    return most < a->count ? most : a->count;
+    return most < x->count ? most : x->count;
 }
 
-/* What each of the nodes of a class is for. */
-static void advice_place(struct candidate *d, uint32_t i,
-                         const struct pb_hint *a)
-{
-    uint32_t end = d->classes.v[i].next;
-
-    for (uint32_t k = 0; k < a->n_previous; k++) {
-        const struct pb_placement *h = &d->t->s->previous[a->first_previous + k];
-
-        if (d->t->gang_of[d->t->group_of[h->bundle]] == NONE)
-            hold_place(d, i, end, h);
-    }
-}
-
-/* Those that were bought in advance of the advice come first.  How many. */
-static uint32_t advice_undecided(struct candidate *d, const struct pb_hint *a,
-                                 uint32_t n)
-{
-    uint32_t taken = 0;
-
-    for (uint32_t i = 0, next; i != NONE && taken < n; i = next) {
-        const struct node_class *c = &d->classes.v[i];
-
-        next = c->next;
-        if (!c->undecided || c->n == 0 || c->offer != a->offer ||
-            c->held != NONE)
-            continue;
-        if (c->n > n - taken)
-            candidate_split(d, i, n - taken);
-        taken += d->classes.v[i].n;
-        advice_place(d, i, a);
-    }
-    return taken;
-}
-
-static void advice_take(struct candidate *d, const struct pb_hint *a)
+void previous_propose(struct candidate *d)
 {
     const struct tables *t = d->t;
-    uint32_t group, n = useful(d, a, &group);
+    const bool *whole = ARENA_ARRAY(d->arena, bool, t->n_gangs);  /* none */
 
-    n -= advice_undecided(d, a, n);
-    while (n > 0) {
-        enum claim claim = t->groups[group].side == SIDE_TOTAL ? CLAIM_REQUEST
-                                                             : CLAIM_WORK;
-        uint32_t i = candidate_obtain(d, a->offer, n, claim,
-                                   buy_reason(d, group), t->groups[group].demand);
+    for (uint32_t k = 0; k < t->s->n_proposed; k++) {
+        const struct pb_proposal *x = &t->s->proposed[k];
+        bool final = host_group_hosts(t->s, x->offer) > 1;
+        uint32_t group, n = useful(d, x, &group), i;
 
-        if (i == NONE)
-            return;
-        n -= d->classes.v[i].n;
-        if (host_group_hosts(t->s, a->offer) == 1) {
-            d->classes.v[i].open = d->open = true;
-            d->classes.v[i].sure = false;
+        while (n > 0 && (i = candidate_obtain(d, x->offer, n, claim_of(d, group),
+                                              buy_reason(d, group),
+                                              t->groups[group].demand)) != NONE) {
+            n -= d->classes.v[i].n;
+            d->classes.v[i].proposal = k;
+            d->classes.v[i].final = final;
+            d->improvable = d->improvable || !final;
+            class_place(d, i, d->classes.v[i].next, whole);
         }
-        advice_place(d, i, a);
     }
-}
-
-void hints_obtain(struct candidate *d)
-{
-    for (uint32_t i = 0; i < d->t->s->n_hints; i++)
-        advice_take(d, &d->t->s->hints[i]);
 }

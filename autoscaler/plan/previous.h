@@ -1,10 +1,11 @@
 /*
- * hold.h - what was bought for something stays for it.
+ * previous.h - what was bought for something stays for it.
  *
  * A first fit on new nodes does not find the clever patterns they were bought
- * for.  So each node remembers what the last plan put on it, and a sketch may
- * start from that: whatever made the plan, once it is carried out the same
- * plan is found again, and nothing is bought twice.
+ * for.  So each node remembers what the last plan put on it, and a candidate
+ * may start from that: whatever made the plan, once it is carried out the same
+ * plan is found again, and nothing is bought twice.  A longer look at a
+ * purchase answers in the same form: proposed nodes and what they hold.
  */
 #ifndef PLAN_PREVIOUS_H
 #define PLAN_PREVIOUS_H
@@ -19,8 +20,8 @@ void previous_restore(struct candidate *d);
  * or it must lie on one node. */
 bool previous_gang(struct candidate *d, uint32_t gang);
 
-/* Buys what the advice says, as far as its demand is still there and the
- * limits allow. */
-void hints_obtain(struct candidate *d);
+/* Buys the proposed nodes, as far as the demand that each is for is still
+ * there and the limits allow, and puts that on them. */
+void previous_propose(struct candidate *d);
 
 #endif

@@ -159,8 +159,7 @@ static void class_report(struct report *r, uint32_t ix)
             VEC_PUSH(r->d->arena, &r->launches,
                      ((struct plan_launch){
                          .offer = c->offer, .count = n,
-                         .sure = c->sure || !r->d->open ? n : 0,
-                         .open = c->open && r->d->open,
+                         .final = c->final || !r->d->improvable,
                          .why = c->why,
                          .demand = demand_of(r, first, n_placements,
                                              c->demand),

@@ -196,68 +196,12 @@ static void serve_patiently(struct candidate *d, const uint32_t *groups,
     d->patient = false;
 }
 
-static void serve_some(struct candidate *d, const uint32_t *groups, uint32_t n,
-                       bool pool)
+static void serve_groups(struct candidate *d, const uint32_t *groups, uint32_t n,
+                         bool pool)
 {
     pack_later(d, groups, n);
     serve_choices(d, groups, n, pool);
     serve_patiently(d, groups, n);
-}
-
-/* Per want, what is being thought over and lies nowhere yet. */
-static uint32_t *still_deciding(const struct candidate *d)
-{
-    const struct tables *t = d->t;
-    uint32_t *v = ARENA_ARRAY(d->arena, uint32_t, t->n_groups);
-
-    for (uint32_t b = 0; b < t->s->n_bundles; b++)
-        if (t->group_of[b] != NONE)
-            v[t->group_of[b]] += t->s->deciding[b];
-    for (uint32_t i = 0; i < d->classes.n; i++) {
-        const struct node_class *c = &d->classes.v[i];
-
-        if (!c->open && !c->undecided)
-            continue;
-        for (uint32_t k = c->held; k != NONE; k = d->held.v[k].next) {
-            const struct held *h = &d->held.v[k];
-            uint64_t n = (uint64_t)h->count * c->n;
-
-            v[h->group] -= n < v[h->group] ? (uint32_t)n : v[h->group];
-        }
-    }
-    return v;
-}
-
-/* A few that came while others are thought over do not wait with them: beyond
- * the room that is there they are bought for first and by themselves. */
-static void serve_fresh(struct candidate *d, const uint32_t *groups, uint32_t n)
-{
-    uint32_t *alts = ARENA_ARRAY(d->arena, uint32_t, n), *kept;
-    uint64_t fresh = 0;
-
-    d->apart = true;
-    pack_groups(d, groups, alts, n);
-    kept = still_deciding(d);
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t *left = &d->left[groups[i]], *k = &kept[groups[i]];
-
-        *k = *k < *left ? *k : *left;
-        *left -= *k;
-        fresh += *left;
-    }
-    if (fresh > 0 && fresh <= BUY_FEW)
-        serve_some(d, groups, n, false);
-    for (uint32_t i = 0; i < n; i++)
-        d->left[groups[i]] += kept[groups[i]];
-    d->apart = false;
-}
-
-static void serve_groups(struct candidate *d, const uint32_t *groups, uint32_t n,
-                        bool pool)
-{
-    if (d->t->s->deciding)
-        serve_fresh(d, groups, n);
-    serve_some(d, groups, n, pool);
 }
 
 /* ---- in order */
@@ -354,8 +298,8 @@ static void serve_once(struct candidate *d, struct tactics how)
         previous_restore(d);
     serve_mins(d);
     d->min_cost = d->bought_cost;
-    if (how.hints)
-        hints_obtain(d);
+    if (how.proposed)
+        previous_propose(d);
     serve_sides(d, how);
     /* What a dropped node took of the limits may be had by what was left. */
     if (drop_unneeded(d) > 0 && !all_served(d))

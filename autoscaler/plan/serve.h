@@ -9,7 +9,7 @@
 
 #include "candidate.h"
 
-/* What is held, mins, advice, then all demand. */
+/* What is held, mins, proposed nodes, then all demand. */
 void serve_all(struct candidate *d, struct tactics how);
 
 #endif

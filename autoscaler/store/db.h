@@ -1,6 +1,7 @@
 /*
- * db.h - the journal's inside: what journal.c (file, lock, batches) and the
- * row files (machines, the rest) share.  Nobody else includes it.
+ * db.h - the journal's inside: what journal.c (file, batches), hold.c (the lock
+ * beside it) and the row files (machines, the rest) share.  Nobody else includes
+ * it.
  */
 #ifndef STORE_DB_H
 #define STORE_DB_H
@@ -27,7 +28,7 @@ struct journal {
     sqlite3 *db;
     sqlite3_stmt *stmt[STMT_COUNT];
     char *path;
-    int lock_fd;
+    struct hold *hold;
     int64_t next_event;
     bool in_batch;
     struct err broken; /* the batch's first failure; status ST_OK: none */
@@ -35,6 +36,13 @@ struct journal {
     sqlite3_stmt *mirror_get[MIRROR_KINDS], *mirror_put[MIRROR_KINDS];
     sqlite3_stmt *mirror_list, *mirror_drop, *mirror_find;
 };
+
+/* hold.c: one process has the journal at that path.  RETRY: another has it.
+ * The file is there then, and only its owner may read it. */
+struct hold;
+enum status hold_take(const char *path, const char *vfs, struct hold **ret,
+                      struct err *err);
+void hold_release(struct hold *h);  /* NULL is fine */
 
 /* The machine table's SQL is made from its column list: see machines.c. */
 char *db_machine_schema(void);  /* heap */

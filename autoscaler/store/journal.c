@@ -1,31 +1,17 @@
 /*
- * journal.c - the journal's file: opening, locking, migrating, committing.
+ * journal.c - the journal's file: opening, migrating, committing.
  *
- * Owns the SQLite handle, its statements and the lock beside the file.  The
- * lock is flock(2) on "<path>.lock": the kernel drops it however the holder
- * dies, and the pid written in it lets the refusal name the holder.  The lock
- * file itself stays: removing it would let two daemons lock two files.
+ * Owns the SQLite handle, its statements and the lock beside the file (hold.c).
  */
 #include "db.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 #define APPLICATION_ID 0x44415654 /* "DAVT" */
 #define BUSY_MS 2000 /* somebody looks at the file with another tool */
-/* A daemon that was killed may have left a child between fork and exec, which
- * still has its lock: wait for it, but only when the holder is dead. */
-enum { ORPHAN_STEPS = 500 };
-static const struct timespec step_time = { .tv_nsec = 10000000 };
 
 /* Step n brings a file from schema n to n + 1; a new file takes them all. */
 static const char *const other_tables =
@@ -215,81 +201,6 @@ const char *db_text(sqlite3_stmt *s, int column)
 
 /* ---- opening ---- */
 
-/* Is the process that the lock file names still there? */
-static bool holder_lives(int fd, char *holder, size_t n)
-{
-    ssize_t got = pread(fd, holder, n - 1, 0);
-    long pid;
-
-    holder[got > 0 ? got : 0] = '\0';
-    holder[strcspn(holder, "\n")] = '\0';
-    pid = strtol(holder, NULL, 10);
-    return pid > 0 && (kill((pid_t)pid, 0) == 0 || errno != ESRCH);
-}
-
-static enum status lock_take(struct journal *j, struct err *err)
-{
-    char name[4096], holder[32] = "";
-    int n;
-
-    if (snprintf(name, sizeof name, "%s.lock", j->path) >= (int)sizeof name)
-        return err_set(err, ST_INVALID, "%.80s...: the path is too long",
-                       j->path);
-    j->lock_fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (j->lock_fd < 0)
-        return err_set(err, ST_INVALID,
-                       "%s: cannot be created: %s; `state:` needs a directory"
-                       " that exists and may be written", name,
-                       strerror(errno));
-    for (int step = 0; flock(j->lock_fd, LOCK_EX | LOCK_NB) != 0;) {
-        if (errno == EINTR)
-            continue;
-        if (errno != EWOULDBLOCK)
-            return err_set(err, ST_INVALID, "%s: cannot be locked: %s", name,
-                           strerror(errno));
-        if (!holder_lives(j->lock_fd, holder, sizeof holder) &&
-            step++ < ORPHAN_STEPS) {
-            nanosleep(&step_time, NULL);
-            continue;
-        }
-        return err_set(err, ST_RETRY,
-                       "%s: another davit uses it already (process %s); two on"
-                       " one journal would launch everything twice", j->path,
-                       holder[0] != '\0' ? holder : "unknown");
-    }
-    n = snprintf(holder, sizeof holder, "%ld\n", (long)getpid());
-    /* The text only helps people: failing to write it is no failure. */
-    if (ftruncate(j->lock_fd, 0) != 0 ||
-        pwrite(j->lock_fd, holder, (size_t)n, 0) != n)
-        return ST_OK;
-    return ST_OK;
-}
-
-/* Makes the file ours to read alone, and its name durable. */
-static enum status file_create(struct journal *j, struct err *err)
-{
-    int fd = open(j->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    char *dir, *slash;
-
-    if (fd < 0)
-        return err_set(err, ST_INVALID, "%s: cannot be opened: %s", j->path,
-                       strerror(errno));
-    close(fd);
-    dir = strdup(j->path);
-    if (!dir)
-        abort();
-    slash = strrchr(dir, '/');
-    if (slash)
-        slash[slash == dir ? 1 : 0] = '\0';
-    fd = open(slash ? dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    free(dir);
-    if (fd >= 0) {
-        fsync(fd); /* some file systems refuse; SQLite itself goes on too */
-        close(fd);
-    }
-    return ST_OK;
-}
-
 static bool read_int(struct journal *j, const char *sql, int64_t *ret)
 {
     sqlite3_stmt *s;
@@ -385,20 +296,18 @@ static enum status prepare_all(struct journal *j, struct err *err)
     return s;
 }
 
-static enum status open_all(struct journal *j, struct err *err)
+static enum status open_all(struct journal *j, const char *vfs,
+                            struct err *err)
 {
     enum status s = ST_OK;
     int rc;
 
-    if (strcmp(j->path, JOURNAL_IN_MEMORY) != 0) {
-        s = lock_take(j, err);
-        if (s == ST_OK)
-            s = file_create(j, err);
-    }
+    if (strcmp(j->path, JOURNAL_IN_MEMORY) != 0)
+        s = hold_take(j->path, vfs, &j->hold, err);
     if (s != ST_OK)
         return s;
-    if (sqlite3_open_v2(j->path, &j->db,
-                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) !=
+    if (sqlite3_open_v2(j->path, &j->db, SQLITE_OPEN_READWRITE |
+                        SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, vfs) !=
         SQLITE_OK)
         return db_fail(j, "cannot be opened", err);
     sqlite3_extended_result_codes(j->db, 1);
@@ -422,16 +331,15 @@ static enum status open_all(struct journal *j, struct err *err)
     return db_read_end(j, STMT_EVENT_LAST, rc, "cannot read the events", err);
 }
 
-enum status journal_open(const char *path, struct journal **ret,
-                         struct err *err)
+enum status journal_open(const char *path, const char *vfs,
+                         struct journal **ret, struct err *err)
 {
     struct journal *j = calloc(1, sizeof *j);
     enum status s;
 
     if (!j || !(j->path = strdup(path)))
         abort();
-    j->lock_fd = -1;
-    s = open_all(j, err);
+    s = open_all(j, vfs, err);
     if (s != ST_OK) {
         journal_close(j);
         j = NULL;
@@ -449,8 +357,7 @@ void journal_close(struct journal *j)
         sqlite3_finalize(j->stmt[i]);
     mirror_done(j);
     sqlite3_close(j->db);
-    if (j->lock_fd >= 0)
-        close(j->lock_fd);
+    hold_release(j->hold);
     free(j->path);
     free(j);
 }

@@ -19,9 +19,11 @@ struct journal;
 #define JOURNAL_IN_MEMORY ":memory:"
 
 /* Creates the file when missing and migrates older versions.  INVALID when it
- * is not ours or is newer than we are; RETRY when another process holds it. */
-enum status journal_open(const char *path, struct journal **ret,
-                         struct err *err);
+ * is not ours or is newer than we are; RETRY when another process holds it.
+ * vfs: the name of the SQLite VFS that is the file system, NULL: the real one;
+ * all that this journal reads and writes goes through it. */
+enum status journal_open(const char *path, const char *vfs,
+                         struct journal **ret, struct err *err);
 void journal_close(struct journal *j);
 
 /* Writes collect in one transaction until commit.  After a failed write or

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../codec/v01.h"
+
 enum kind { TEXT, HEAP_TEXT, BOOL, U32, I64, STATE, REASON, STATUS };
 
 struct column {
@@ -216,7 +218,7 @@ static bool read_column(sqlite3_stmt *s, int i, struct machine *m)
         *(enum machine_state *)field = state_from_name(text);
         return *(enum machine_state *)field < STATE_GONE;
     case REASON:
-        *(enum reason *)field = reason_from_code(text);
+        *(enum reason *)field = reason_from_code(codec_v01_reason(text));
         return *(enum reason *)field != REASON_COUNT;
     case STATUS:
         *(enum status *)field = status_from_name(text);

@@ -9,6 +9,8 @@
 #ifndef WIRE_SOURCE_H
 #define WIRE_SOURCE_H
 
+#include <stdatomic.h>
+
 #include "../base/arena.h"
 #include "../model/snapshot.h"
 
@@ -67,7 +69,12 @@ struct source_note {
     const char *code, *text;      /* "GpuLimit", a sentence */
 };
 
+/* What a source said at one moment.  It and all it points to live until the
+ * last reference is given back, on any thread.  Whoever made it may change it
+ * as long as nobody else has a reference. */
 struct source_view {
+    struct arena arena;           /* owns all below */
+    atomic_uint refs;
     int64_t version;              /* Ray: cluster_resource_state_version */
     const char *session;          /* another one: the head began anew */
     bool v2;                      /* false: a Ray head started without
@@ -143,10 +150,10 @@ struct source_ops {
     uint32_t writers;             /* so many calls but read() may be under way
                                    * at once, each with a handle; at most
                                    * SOURCE_WRITERS */
-    /* A view into the arena; NULL with ST_OK: as it was the last time. */
-    enum status (*read)(void *handle, struct arena *arena,
-                        int64_t deadline_mono_ms, struct source_view **ret,
-                        struct err *err);
+    /* *ret: a new view, the reference is the caller's; NULL with ST_OK: as it
+     * was the last time.  NULL after a failure. */
+    enum status (*read)(void *handle, int64_t deadline_mono_ms,
+                        struct source_view **ret, struct err *err);
     /* One step of a drain; asked again as long as it WAITS. */
     enum status (*drain)(void *handle, struct source_drain *d,
                          int64_t deadline_mono_ms, struct err *err);
@@ -166,6 +173,11 @@ struct source_ops {
                                    * NULL: none waits */
     void (*free)(void *handle);   /* NULL is fine as a handle */
 };
+
+/* Empty, with one reference. */
+struct source_view *source_view_new(void);
+struct source_view *source_view_ref(struct source_view *v);  /* returns v */
+void source_view_unref(struct source_view *v);               /* NULL is fine */
 
 /* Does b say what a said, but for how long nodes have been idle?  For views of
  * a Ray head: what only Kubernetes tells counts as news. */

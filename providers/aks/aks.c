@@ -252,12 +252,11 @@ static int aks_launch(void *self, struct davit_call *call,
 
 /* ---- the table */
 
-static const struct davit_provider table = {
+static struct davit_provider table = {
     .size = sizeof table,
     .name = "aks",
     .version = "1",
     .caps = DAVIT_CAP_OFFERS | DAVIT_CAP_SPOT,
-    .options = aks_options,
     .open = aks_open,
     .close = aks_close,
     .list = aks_list,
@@ -267,5 +266,6 @@ static const struct davit_provider table = {
 
 const struct davit_provider *davit_provider_v1(void)
 {
+    table.options = kit_options_help(aks_options);
     return &table;
 }

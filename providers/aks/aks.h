@@ -10,11 +10,9 @@
 #ifndef AKS_AKS_H
 #define AKS_AKS_H
 
-#include <jansson.h>
 #include <pthread.h>
 
-#include "kit/json.h"
-#include "kit/token.h"
+#include "kit/exchange.h"
 
 #define AKS_API "2026-08-01"
 #define STOPPING_KEPT_MS 15000
@@ -28,7 +26,7 @@ struct aks_type {
     size_t n_sites;
 };
 
-enum aks_auth { AUTH_SECRET, AUTH_WORKLOAD, AUTH_MANAGED };
+enum aks_auth { AUTH_SECRET, AUTH_WORKLOAD, AUTH_MANAGED, AUTH_AS_GIVEN };
 
 /* At most `burst` at once, one more every `every_ms`. */
 struct bucket { double left; int64_t at_ms; uint32_t burst; int64_t every_ms; };
@@ -46,11 +44,12 @@ struct memory {
 
 struct aks {
     const struct davit_host *host;
-    char *cluster;              /* the tag's value */
+    struct kit_keep keep;       /* of the configuration */
+    const char *cluster;        /* the tag's value */
     char *subscription, *group, *name;
     char *endpoint, *audience, *authority, *imds, *location;
     char *tenant, *client, *secret, *secret_file, *token_file;
-    enum aks_auth auth;
+    uint32_t auth;              /* enum aks_auth */
     int64_t poll_ms, wait_ms, abort_ms;
     struct kit_token token;
     struct bucket puts;         /* what each pool begins with */
@@ -74,15 +73,14 @@ struct op {
 };
 
 /* options.c */
-extern const struct davit_kv aks_options[];
+extern const struct kit_option aks_options[];
 int aks_open(const struct davit_host *host, const struct davit_setup *setup,
              void **ret_self, struct davit_error *e);
 void aks_close(void *self);
-char *text_copy(const char *s);
-void *must(void *p);
 
-/* auth.c: the header's value ("Bearer ..."), for kit_token_free(). */
-int auth_header(struct op *op, char **ret);
+/* auth.c: the fetch of the token cache; arg is a struct aks. */
+int auth_fetch(void *arg, struct davit_call *call, char **ret_value,
+               int64_t *ret_lives_ms, struct davit_error *e);
 
 /* api.c */
 struct reply {
@@ -100,15 +98,16 @@ char *arm_cluster_url(const struct aks *a, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 char *arm_url(const struct aks *a, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-char *url_escape(const char *s);
-char *text_print(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void op_keep(struct op *op, json_t *doc);               /* takes the reference */
 
 /* errors.c */
 enum davit_status error_class(const char *code, bool *ret_known);
 /* What an ARM error object says: fills *e; http is 0 for a failed operation. */
 int error_judge(struct davit_error *e, const json_t *error, int http);
-int entra_judge(struct davit_error *e, const json_t *reply, int http);
+int arm_judge(void *aks, const struct davit_http *x, const json_t *reply,
+              struct davit_error *e);
+int entra_judge(void *aks, const struct davit_http *x, const json_t *reply,
+                struct davit_error *e);
 
 /* ledger.c: requests remembered in a pool's tags */
 #define RECORDS_MAX 64

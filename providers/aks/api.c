@@ -2,71 +2,25 @@
  * api.c - requests to Azure Resource Manager: one exchange, or all pages.
  *
  * Links in replies (nextLink, Azure-AsyncOperation) are followed only to the
- * endpoint we were given or below it: the token must go nowhere else.  Reads
- * keep to the published limit by waiting for their turn.
+ * endpoint we were given or below it (kit/exchange.h).  Reads keep to the
+ * published limit by waiting for their turn.
  */
-#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "aks.h"
 
 #define PAGES_MAX 1000
 #define NAP_MAX_MS 1000
 
-/* ---- text */
-
-void *must(void *p)
-{
-    if (p == NULL)
-        abort();
-    return p;
-}
-
-char *text_copy(const char *s)
-{
-    return must(strdup(s));
-}
-
-static char *text_vprint(const char *fmt, va_list ap)
-{
-    char *s;
-    if (vasprintf(&s, fmt, ap) < 0)
-        abort();
-    return s;
-}
-
-char *text_print(const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    char *s = text_vprint(fmt, ap);
-    va_end(ap);
-    return s;
-}
-
-char *url_escape(const char *s)
-{
-    char *out = must(malloc(3 * strlen(s) + 1));
-    size_t n = 0;
-    for (; *s != '\0'; s++) {
-        unsigned char c = (unsigned char)*s;
-        if (isalnum(c) || strchr("-_.~", c) != NULL)
-            out[n++] = (char)c;
-        else
-            n += (size_t)snprintf(out + n, 4, "%%%02X", c);
-    }
-    out[n] = '\0';
-    return out;
-}
-
 static char *url_make(const char *base, const char *fmt, va_list ap)
 {
-    char *path = text_vprint(fmt, ap);
-    char *url = text_print("%s%s", base, path);
+    char *path;
+    if (vasprintf(&path, fmt, ap) < 0)
+        abort();
+    char *url = kit_print("%s%s", base, path);
     free(path);
     return url;
 }
@@ -82,8 +36,8 @@ char *arm_url(const struct aks *a, const char *fmt, ...)
 
 char *arm_cluster_url(const struct aks *a, const char *fmt, ...)
 {
-    char *group = url_escape(a->group);
-    char *base = text_print(
+    char *group = kit_encode(a->group);
+    char *base = kit_print(
         "%s/subscriptions/%s/resourceGroups/%s/providers/"
         "Microsoft.ContainerService/managedClusters/%s", a->endpoint,
         a->subscription, group, a->name);
@@ -91,7 +45,7 @@ char *arm_cluster_url(const struct aks *a, const char *fmt, ...)
     va_start(ap, fmt);
     char *path = url_make(base, fmt, ap);
     va_end(ap);
-    char *url = text_print("%s?api-version=" AKS_API, path);
+    char *url = kit_print("%s?api-version=" AKS_API, path);
     free(group);
     free(base);
     free(path);
@@ -104,7 +58,7 @@ void op_begin(struct op *op, void *self, struct davit_call *call,
               struct davit_error *e)
 {
     *op = (struct op){.aks = self, .call = call, .error = e,
-                      .keep = must(json_array())};
+                      .keep = kit_must(json_array())};
     op->from_ms = op->aks->host->wall_ms();
 }
 
@@ -182,101 +136,38 @@ static int write_paced(struct op *op, const char *url)
 
 /* ---- exchanges */
 
-/* The host part must be the endpoint's, or end with "." and it. */
-static bool is_ours(const struct aks *a, const char *url)
-{
-    size_t scheme = (size_t)(strstr(a->endpoint, "://") - a->endpoint) + 3;
-    if (strncmp(url, a->endpoint, scheme) != 0)
-        return false;
-    const char *host = a->endpoint + scheme, *theirs = url + scheme;
-    size_t n = strcspn(host, "/"), m = strcspn(theirs, "/?#");
-    if (memchr(theirs, '@', m) != NULL || m < n ||
-        strncasecmp(theirs + m - n, host, n) != 0)
-        return false;
-    return m == n || theirs[m - n - 1] == '.';
-}
-
-static int send(struct op *op, struct davit_http *x, const char *if_match,
-                const char *token)
-{
-    struct davit_kv headers[4] = {{"Accept", "application/json"},
-                                  {"Authorization", token}};
-    x->headers = headers;
-    x->n_headers = 2;
-    if (x->body_len > 0)
-        headers[x->n_headers++] =
-            (struct davit_kv){"Content-Type", "application/json"};
-    if (if_match != NULL)
-        headers[x->n_headers++] = (struct davit_kv){"If-Match", if_match};
-    int st = op->aks->host->http(op->call, x, op->error);
-    x->headers = NULL;
-    return st;
-}
-
-/* Sends it, with a new token when the old one was refused. */
-static int exchange(struct op *op, struct davit_http *x, const char *if_match)
-{
-    for (int tries = 0;; tries++) {
-        char *token;
-        int st = auth_header(op, &token);
-        if (st == DAVIT_OK)
-            st = send(op, x, if_match, token);
-        bool refused = st == DAVIT_OK && x->reply_status == 401;
-        if (refused)
-            kit_token_refused(&op->aks->token, token);
-        kit_token_free(token);
-        if (!refused || tries > 0)
-            return st;
-    }
-}
-
 static const char *link_of(struct op *op, const struct davit_http *x)
 {
     const char *url = kit_reply_header(x, "azure-asyncoperation");
     if (url == NULL)
         url = kit_reply_header(x, "location");
-    return url != NULL && is_ours(op->aks, url) ? url : NULL;
+    return url != NULL && kit_url_below(op->aks->endpoint, url) ? url : NULL;
 }
 
 int arm(struct op *op, const char *method, const char *url,
         const char *if_match, json_t *body, struct reply *ret)
 {
-    struct davit_error *e = op->error;
+    struct aks *a = op->aks;
     bool reads = strcmp(method, "GET") == 0;
+    const struct kit_api api = {
+        .host = a->host, .base = a->endpoint, .token = &a->token,
+        .fetch = auth_fetch, .arg = a, .judge = arm_judge};
+    const struct davit_kv match = {"If-Match", if_match};
+    struct davit_http x;
     *ret = (struct reply){0};
-    if (!is_ours(op->aks, url))
-        return kit_error(e, DAVIT_BROKEN, "ForeignLink",
-                         "Azure refers to %.90s, which is not below %.60s: the "
-                         "token is not sent there", url, op->aks->endpoint);
     int st = reads ? read_paced(op)
              : strcmp(method, "PUT") == 0 ? write_paced(op, url) : DAVIT_OK;
     if (st != DAVIT_OK)
         return st;
-    char *text = body != NULL ? must(json_dumps(body, JSON_COMPACT)) : NULL;
-    struct davit_http x = {.size = sizeof x, .method = method, .url = url,
-                           .body = text,
-                           .body_len = text != NULL ? strlen(text) : 0};
-    st = exchange(op, &x, if_match);
-    free(text);
-    if (st != DAVIT_OK)
-        return st;
-    json_error_t where;
-    ret->status = x.reply_status;
-    ret->json = x.reply_len > 0
-                    ? json_loadb(x.reply_body, x.reply_len, 0, &where) : NULL;
+    st = kit_exchange(&api, op->call,
+                      &(struct kit_request){
+                          .method = method, .url = url, .json = body,
+                          .headers = &match, .n_headers = if_match ? 1 : 0,
+                          .loose = !reads},
+                      &x, &ret->json, op->error);
     op_keep(op, ret->json);
+    ret->status = x.reply_status;
     ret->operation = link_of(op, &x);
-    if (x.reply_status >= 200 && x.reply_status < 300) {
-        if (reads && !json_is_object(ret->json))
-            return kit_error(e, DAVIT_RETRY, "BadJson",
-                             "Azure's reply (%zu bytes) is not a JSON object: "
-                             "%.80s", x.reply_len,
-                             ret->json == NULL && x.reply_len > 0 ? where.text
-                                                                  : "");
-        return DAVIT_OK;
-    }
-    st = error_judge(e, kit_json_at(ret->json, "error"), x.reply_status);
-    e->retry_after_ms = kit_retry_after_ms(&x, op->aks->host->wall_ms());
     return st;
 }
 
@@ -290,7 +181,7 @@ int arm_get(struct op *op, const char *url, json_t **ret)
 
 int arm_pages(struct op *op, const char *url, json_t **ret)
 {
-    json_t *all = must(json_array());
+    json_t *all = kit_must(json_array());
     op_keep(op, all);
     for (int n = 0; n < PAGES_MAX; n++) {
         json_t *page;

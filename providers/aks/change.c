@@ -47,11 +47,11 @@ struct memory *memory_of(struct aks *a, const char *pool)
     for (size_t i = 0; i < a->n_memories; i++)
         if (strcmp(a->memories[i]->pool, pool) == 0)
             return a->memories[i];
-    struct memory *m = must(calloc(1, sizeof *m));
-    m->pool = text_copy(pool);
+    struct memory *m = kit_must(calloc(1, sizeof *m));
+    m->pool = kit_copy(pool);
     m->puts = a->puts;
     a->memories =
-        must(realloc(a->memories, (a->n_memories + 1) * sizeof *a->memories));
+        kit_must(realloc(a->memories, (a->n_memories + 1) * sizeof *a->memories));
     a->memories[a->n_memories++] = m;
     return m;
 }
@@ -141,7 +141,7 @@ static json_t *props_writable(const struct pool *p)
 {
     static const char *const owned[] = {
         "eTag", "provisioningState", "currentOrchestratorVersion", "status"};
-    json_t *props = must(json_deep_copy(p->props));
+    json_t *props = kit_must(json_deep_copy(p->props));
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         json_object_del(props, owned[i]);
     json_object_del(json_object_get(props, "localDNSProfile"), "state");
@@ -177,7 +177,7 @@ static int tags_write(struct op *op, struct pool *p, json_t *props)
 {
     json_t *tags = json_object_get(props, "tags");
     if (!json_is_object(tags)) {
-        tags = must(json_object());
+        tags = kit_must(json_object());
         json_object_set_new(props, "tags", tags);
     }
     while (record_forget(op, p, FORGET_S, false))
@@ -199,7 +199,7 @@ static void operation_note(struct op *op, const char *pool, const char *url)
     pthread_mutex_lock(&op->aks->lock);
     struct memory *m = memory_of(op->aks, pool);
     free(m->operation);
-    m->operation = url != NULL ? text_copy(url) : NULL;
+    m->operation = url != NULL ? kit_copy(url) : NULL;
     pthread_mutex_unlock(&op->aks->lock);
 }
 
@@ -210,13 +210,13 @@ static int pool_put(struct op *op, struct pool *p, int64_t count)
                          "Azure tells no eTag of pool %s: without one two "
                          "writers could undo each other", p->name);
     json_t *props = props_writable(p);
-    json_t *body = must(json_pack("{s:o}", "properties", props));
+    json_t *body = kit_must(json_pack("{s:o}", "properties", props));
     json_object_set_new(props, "count", json_integer(count));
     int st = tags_write(op, p, props);
     if (st == DAVIT_OK) {
         struct reply r;
         bool quoted = strchr(p->etag, '"') != NULL;
-        char *etag = text_print(quoted ? "%s" : "\"%s\"", p->etag);
+        char *etag = kit_print(quoted ? "%s" : "\"%s\"", p->etag);
         char *url = arm_cluster_url(op->aks, "/agentPools/%s", p->name);
         st = arm(op, "PUT", url, etag, body, &r);
         if (st == DAVIT_OK)
@@ -311,8 +311,8 @@ int pool_delete(struct op *op, struct pool *p, const char *const *names,
 {
     struct aks *a = op->aks;
     struct reply r;
-    json_t *list = must(json_array());
-    json_t *body = must(json_pack("{s:o}", "machineNames", list));
+    json_t *list = kit_must(json_array());
+    json_t *body = kit_must(json_pack("{s:o}", "machineNames", list));
     for (size_t i = 0; i < n; i++)
         json_array_append_new(list, json_string(names[i]));
     char *url = arm_cluster_url(a, "/agentPools/%s/deleteMachines", p->name);
@@ -326,13 +326,13 @@ int pool_delete(struct op *op, struct pool *p, const char *const *names,
     struct memory *m = memory_of(a, p->name);
     if (m->n_stopping + n > m->cap_stopping) {
         m->cap_stopping = (m->n_stopping + n) * 2;
-        m->stopping = must(realloc(m->stopping,
+        m->stopping = kit_must(realloc(m->stopping,
                                    m->cap_stopping * sizeof *m->stopping));
-        m->stopping_ms = must(realloc(m->stopping_ms, m->cap_stopping *
+        m->stopping_ms = kit_must(realloc(m->stopping_ms, m->cap_stopping *
                                                      sizeof *m->stopping_ms));
     }
     for (size_t i = 0; i < n; i++) {
-        m->stopping[m->n_stopping] = text_copy(names[i]);
+        m->stopping[m->n_stopping] = kit_copy(names[i]);
         m->stopping_ms[m->n_stopping++] = a->host->wall_ms();
     }
     pthread_mutex_unlock(&a->lock);

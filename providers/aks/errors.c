@@ -230,9 +230,19 @@ int error_judge(struct davit_error *e, const json_t *error, int http)
     return (int)f.status;
 }
 
-/* Entra ID's own way: {"error": "invalid_client", "error_description": ...}. */
-int entra_judge(struct davit_error *e, const json_t *reply, int http)
+int arm_judge(void *aks, const struct davit_http *x, const json_t *reply,
+              struct davit_error *e)
 {
+    (void)aks;
+    return error_judge(e, kit_json_at(reply, "error"), x->reply_status);
+}
+
+/* Entra ID's own way: {"error": "invalid_client", "error_description": ...}. */
+int entra_judge(void *aks, const struct davit_http *x, const json_t *reply,
+                struct davit_error *e)
+{
+    int http = x->reply_status;
+    (void)aks;
     const char *code = kit_json_text(reply, "error");
     if (http == 429 || http == 408 || http >= 500 || http == 404 ||
         http == 410 || code[0] == '\0') {

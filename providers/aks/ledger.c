@@ -10,7 +10,6 @@
  * davit-requests-0 ... -7 hold "ID COUNT FROM TO SECONDS" joined by "; ", whole
  * records, up to 256 characters each, which is Azure's limit for a tag.
  */
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,42 +46,11 @@ void ledger_own(json_t *tags, const char *cluster)
         json_object_set_new(tags, OWNER_NAME, json_string(cluster));
 }
 
-static size_t id_code(const char *id, char *ret, size_t size)
-{
-    size_t n = 0;
-    for (; *id != '\0' && n + 4 < size; id++) {
-        unsigned char c = (unsigned char)*id;
-        if (isalnum(c) || strchr("-_.", c) != NULL)
-            ret[n++] = (char)c;
-        else
-            n += (size_t)snprintf(ret + n, size - n, "%%%02X", c);
-    }
-    ret[n] = '\0';
-    return n;
-}
-
-static bool id_decode(const char *s, char *ret, size_t size)
-{
-    size_t n = 0;
-    for (; *s != '\0' && n + 1 < size; s++) {
-        unsigned v;
-        if (*s == '%' && sscanf(s + 1, "%2x", &v) == 1 && s[1] && s[2]) {
-            ret[n++] = (char)v;
-            s += 2;
-        } else {
-            ret[n++] = *s;
-        }
-    }
-    ret[n] = '\0';
-    return n > 0 && *s == '\0';
-}
-
 bool ledger_id_fits(const char *id)
 {
-    char coded[400];
-    size_t n = strlen(id);
-    return n > 0 && n < sizeof ((struct record *)0)->id &&
-           id_code(id, coded, sizeof coded) <= ID_CODED_MAX;
+    char coded[ID_CODED_MAX + 1] = "";
+    return id[0] != '\0' && strlen(id) < sizeof ((struct record *)0)->id &&
+           kit_url_append(coded, sizeof coded, id);
 }
 
 static void record_read(const char *text, size_t len, struct ledger *l)
@@ -95,8 +63,9 @@ static void record_read(const char *text, size_t len, struct ledger *l)
     line[len] = '\0';
     if (sscanf(line, "%256s %" SCNu32 " %" SCNd64 " %" SCNd64 " %" SCNd64,
                coded, &r.count, &r.from, &r.to, &r.at_s) != 5 ||
-        !id_decode(coded, r.id, sizeof r.id))
+        (kit_decode(coded), strlen(coded)) >= sizeof r.id)
         return;  /* somebody edited it */
+    snprintf(r.id, sizeof r.id, "%.127s", coded);
     l->v[l->n++] = r;
 }
 
@@ -140,11 +109,11 @@ bool ledger_write(const struct ledger *l, json_t *tags)
     int used = 0;
     ours_remove(tags);
     for (size_t i = 0; i <= l->n; i++) {
-        char coded[400], line[TAG_MAX + 1] = "";
+        char coded[400] = "", line[TAG_MAX + 1] = "";
         size_t len = 0;
         if (i < l->n) {
             const struct record *r = &l->v[i];
-            id_code(r->id, coded, sizeof coded);
+            kit_url_append(coded, sizeof coded, r->id);
             len = (size_t)snprintf(line, sizeof line,
                                    "%s %" PRIu32 " %" PRId64 " %" PRId64
                                    " %" PRId64, coded, r->count, r->from,

@@ -51,7 +51,7 @@ static int location_get(struct op *op, struct market *m)
 /* Thousands of sizes: those of our pools are kept, for an hour. */
 static json_t *skus_of_pools(const json_t *all, const json_t *pools)
 {
-    json_t *mine = must(json_object()), *sku;
+    json_t *mine = kit_must(json_object()), *sku;
     const json_t *pool;
     size_t i, k;
     json_array_foreach(all, i, sku) {
@@ -84,14 +84,14 @@ static int skus_get(struct op *op, struct market *m, const json_t *pools)
     pthread_mutex_lock(&a->lock);
     if (a->skus != NULL && op->from_ms - a->skus_ms < SKUS_KEPT_MS &&
         knows_all(a->skus, pools))
-        m->skus = must(json_deep_copy(a->skus));
+        m->skus = kit_must(json_deep_copy(a->skus));
     pthread_mutex_unlock(&a->lock);
     op_keep(op, m->skus);
     if (m->skus != NULL)
         return DAVIT_OK;
     json_t *all;
-    char *filter = text_print("location eq '%s'", m->location);
-    char *coded = url_escape(filter);
+    char *filter = kit_print("location eq '%s'", m->location);
+    char *coded = kit_encode(filter);
     char *url = arm_url(a, "/subscriptions/%s/providers/Microsoft.Compute/skus"
                         "?api-version=" SKUS_API "&$filter=%s",
                         a->subscription, coded);
@@ -105,7 +105,7 @@ static int skus_get(struct op *op, struct market *m, const json_t *pools)
     op_keep(op, m->skus);
     pthread_mutex_lock(&a->lock);
     json_decref(a->skus);
-    a->skus = must(json_deep_copy(m->skus));
+    a->skus = kit_must(json_deep_copy(m->skus));
     a->skus_ms = op->from_ms;
     pthread_mutex_unlock(&a->lock);
     return DAVIT_OK;
@@ -113,7 +113,7 @@ static int skus_get(struct op *op, struct market *m, const json_t *pools)
 
 static int usages_get(struct op *op, struct market *m)
 {
-    char *location = url_escape(m->location);
+    char *location = kit_encode(m->location);
     char *url = arm_url(op->aks,
                         "/subscriptions/%s/providers/Microsoft.Compute"
                         "/locations/%s/usages?api-version=" USAGE_API,
@@ -202,7 +202,7 @@ static void labels_take(struct labels *l, const struct pool *p,
     const char *key;
     json_t *v;
     bool bare = zone[0] != '\0' && strchr(zone, '-') == NULL;
-    l->made = text_print("%s%s%s", bare ? m->location : "", bare ? "-" : "",
+    l->made = kit_print("%s%s%s", bare ? m->location : "", bare ? "-" : "",
                          zone);
     label(l, "node.kubernetes.io/instance-type",
           kit_json_text(p->props, "vmSize"));
@@ -228,7 +228,7 @@ static void taints_take(struct labels *l, const struct pool *p)
         size_t key = strcspn(text, "=:");
         if (effect == NULL || key == 0 || l->n_taints == TAINTS_MAX)
             continue;
-        char *made = text_print("%.*s%c%.*s:%s", (int)key, text, '\0',
+        char *made = kit_print("%.*s%c%.*s:%s", (int)key, text, '\0',
                                 text[key] == '=' ? (int)(colon - text) -
                                                        (int)key - 1 : 0,
                                 text + key + 1, effect);

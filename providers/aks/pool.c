@@ -231,7 +231,7 @@ static char *operation_copy(struct op *op, const char *pool)
 {
     pthread_mutex_lock(&op->aks->lock);
     const char *url = memory_of(op->aks, pool)->operation;
-    char *copy = url != NULL ? text_copy(url) : NULL;
+    char *copy = url != NULL ? kit_copy(url) : NULL;
     pthread_mutex_unlock(&op->aks->lock);
     return copy;
 }
@@ -276,7 +276,7 @@ int pool_machines(struct op *op, struct pool *p)
     if (st != DAVIT_OK)
         return st;
     size_t i;
-    p->v = must(calloc(json_array_size(list) + 1, sizeof *p->v));
+    p->v = kit_must(calloc(json_array_size(list) + 1, sizeof *p->v));
     p->n = 0;
     json_array_foreach(list, i, m)
         p->v[p->n++] = vm_take(m);

@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <time.h>
 
 #include "eks.h"
 #include "kit/sigv4.h"
+
+#define CLOCK_OFF_MS 60000      /* less may be the way there and back */
 
 static const struct { const char *name, *version; } services[N_SERVICES] = {
     [EKS] = {"eks", ""},
@@ -44,15 +44,12 @@ static void endpoint(const struct op *op, enum service s, const char *region,
                      struct kit_str *ret)
 {
     const char *given = op->e->endpoints[s];
-    if (given != NULL) {
+    if (given != NULL)
         kit_str_puts(ret, given);
-        while (ret->n > 0 && ret->p[ret->n - 1] == '/')
-            ret->p[--ret->n] = '\0';
-        return;
-    }
-    kit_str_printf(ret, "https://%s.%s.%s", services[s].name, region,
-                   strncmp(region, "cn-", 3) == 0 ? "amazonaws.com.cn"
-                                                  : "amazonaws.com");
+    else
+        kit_str_printf(ret, "https://%s.%s.%s", services[s].name, region,
+                       strncmp(region, "cn-", 3) == 0 ? "amazonaws.com.cn"
+                                                      : "amazonaws.com");
 }
 
 /* The Host header that HTTP clients send: without the scheme's own port. */
@@ -69,14 +66,17 @@ static void host_of(const char *base, struct kit_str *ret)
     kit_str_add(ret, host, n);
 }
 
+/* The clock of AWS is what counts: ours may be wrong, and a signature is good
+ * for five minutes. */
 static void clock_note(struct op *op, const struct davit_http *x)
 {
-    struct tm tm = {0};
-    for (size_t i = 0; i < x->n_reply_headers; i++)
-        if (strcmp(x->reply_headers[i].key, "date") == 0 &&
-            strptime(x->reply_headers[i].value, "%a, %d %b %Y %H:%M:%S GMT",
-                     &tm) != NULL)
-            op->server_ms = (int64_t)timegm(&tm) * 1000;
+    const char *date = kit_reply_header(x, "date");
+    int64_t at = date != NULL ? kit_date_ms(date) : -1;
+    if (at < 0)
+        return;
+    int64_t off = at - op->e->host->wall_ms();
+    op->server_ms = at;
+    op->e->clock_off_ms = off > CLOCK_OFF_MS || off < -CLOCK_OFF_MS ? off : 0;
 }
 
 struct request {
@@ -98,7 +98,7 @@ static int send_signed(struct op *op, const struct request *r,
     endpoint(op, r->service, region, &url);
     host_of(url.p, &host);
     kit_str_puts(&url, r->path);
-    sigv4_date(op->e->host->wall_ms(), date);
+    sigv4_date(op->e->host->wall_ms() + op->e->clock_off_ms, date);
     h[n++] = (struct davit_kv){"Host", host.p};
     if (r->type != NULL)
         h[n++] = (struct davit_kv){"Content-Type", r->type};
@@ -134,29 +134,49 @@ static int send_signed(struct op *op, const struct request *r,
     return st;
 }
 
-static bool expired(const struct op *op, int st)
+static bool said(const struct op *op, int st, const char *code)
 {
     return st == DAVIT_AUTH && op->error != NULL &&
-           (strncmp(op->error->code, "ExpiredToken", 12) == 0 ||
-            strcmp(op->error->code, "InvalidClientTokenId") == 0 ||
-            strcmp(op->error->code, "UnrecognizedClientException") == 0);
+           strncmp(op->error->code, code, strlen(code)) == 0;
+}
+
+static bool expired(const struct op *op, int st)
+{
+    return said(op, st, "ExpiredToken") ||
+           said(op, st, "InvalidClientTokenId") ||
+           said(op, st, "UnrecognizedClientException");
+}
+
+/* The time in the signature was refused: by our clock or AWS's. */
+static bool untimely(const struct op *op, int st)
+{
+    return said(op, st, "RequestExpired") ||
+           said(op, st, "RequestTimeTooSkewed") ||
+           said(op, st, "SignatureDoesNotMatch") ||
+           said(op, st, "InvalidSignatureException") ||
+           said(op, st, "AuthFailure");
 }
 
 /* With our own credentials; if the cloud says that they are too old, once more
- * with fresh ones. */
+ * with fresh ones, and if our clock was wrong, with the cloud's time. */
 static int exchange(struct op *op, const struct request *r,
                     struct davit_http *x)
 {
     for (int tries = 0;; tries++) {
         struct credentials keys = {0};
+        int64_t off = op->e->clock_off_ms;
         int st = auth_keys(op, &keys);
         if (st == DAVIT_OK)
             st = send_signed(op, r, &keys, x);
         if (st == DAVIT_OK)
             st = errors_reply(op, x);
-        bool again = tries == 0 && expired(op, st) && keys.token != NULL;
-        if (again)
-            auth_forget(op, keys.access_key);
+        bool stale = expired(op, st) && keys.token != NULL;
+        bool again = tries == 0 &&
+                     (stale || (untimely(op, st) &&
+                                llabs(op->e->clock_off_ms - off) >
+                                    CLOCK_OFF_MS));
+        if (again && stale)
+            kit_token_refused(&op->e->keys, keys.text);
         credentials_free(&keys);
         if (!again)
             return st;
@@ -213,20 +233,11 @@ int api_json(struct op *op, const char *path, json_t **ret)
 {
     struct davit_http x;
     struct request r = {EKS, "GET", path, NULL, NULL};
-    json_error_t why;
     *ret = NULL;
     int st = exchange(op, &r, &x);
-    if (st != DAVIT_OK)
-        return st;
-    *ret = json_loadb(x.reply_body, x.reply_len, 0, &why);
-    if (!json_is_object(*ret)) {
-        json_decref(*ret);
-        *ret = NULL;
-        return kit_error(op->error, DAVIT_RETRY, "BadJSON",
-                         "the reply is not JSON that can be read: %.100s",
-                         why.text);
-    }
-    return DAVIT_OK;
+    if (st == DAVIT_OK && (*ret = kit_json_reply(&x, op->error)) == NULL)
+        st = DAVIT_RETRY;
+    return st;
 }
 
 int api_plain(struct op *op, struct davit_http *x)

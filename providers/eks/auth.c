@@ -2,9 +2,8 @@
  * auth.c - whose credentials to use, and until when.
  *
  * The order is that of the AWS SDKs: environment, web identity, the profile's
- * role or keys, the container agent, the instance's role.  Cached per handle,
- * renewed five minutes before their end by one caller while the others go on
- * with the old ones.  No secret is ever in a message.
+ * role or keys, the container agent, the instance's role.  Cached per handle
+ * (kit/token.h).  No secret is ever in a message.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,8 +11,7 @@
 
 #include "eks.h"
 
-#define RENEW_MS (5 * 60 * INT64_C(1000))
-#define RETRY_MS (30 * INT64_C(1000))   /* after a renewal that failed */
+#define FOREVER_MS (3650 * INT64_C(86400000))
 #define SOURCES_MAX 5                   /* profiles that lend to each other */
 
 static const char *env(const char *name)
@@ -155,70 +153,39 @@ static int keys_fetch(struct op *op, struct credentials *ret)
     return st;
 }
 
-static void copied(struct credentials *to, const struct credentials *from)
+/* The keys as one text, which is what kit/token.h keeps and renews. */
+static int keys_text(void *arg, struct davit_call *call, char **ret,
+                     int64_t *ret_lives_ms, struct davit_error *error)
 {
-    credentials_set(to, from->access_key, from->secret_key, from->token, NULL);
-    to->expires_ms = from->expires_ms;
-}
-
-/* OK with a copy; RETRY when there is none yet and somebody is at it;
- * NOT_FOUND when it is our turn to fetch. */
-static int keys_take(struct eks *e, int64_t now, struct credentials *ret)
-{
-    int st = DAVIT_RETRY;
-    pthread_mutex_lock(&e->lock);
-    bool some = e->keys.access_key != NULL && e->keys.expires_ms > now;
-    bool fresh = some && (e->keys.expires_ms == INT64_MAX ||
-                          e->keys.expires_ms - now > RENEW_MS);
-    if (fresh || (some && (e->keys_busy || now < e->keys_retry_ms))) {
-        copied(ret, &e->keys);
-        st = DAVIT_OK;
-    } else if (!e->keys_busy) {
-        e->keys_busy = true;
-        st = DAVIT_NOT_FOUND;
-    }
-    pthread_mutex_unlock(&e->lock);
-    return st;
+    struct op op = {.e = arg, .call = call, .error = error};
+    struct credentials c = {0};
+    int st = keys_fetch(&op, &c);
+    if (st != DAVIT_OK)
+        return st;
+    json_t *j = json_pack("{s:s, s:s, s:s}", "access", c.access_key, "secret",
+                          c.secret_key, "token", c.token ? c.token : "");
+    *ret = json_dumps(j, JSON_COMPACT);
+    *ret_lives_ms = c.expires_ms == INT64_MAX
+                        ? FOREVER_MS : c.expires_ms - op.e->host->wall_ms();
+    json_decref(j);
+    credentials_free(&c);
+    return DAVIT_OK;
 }
 
 int auth_keys(struct op *op, struct credentials *ret)
 {
-    struct eks *e = op->e;
-    struct credentials got = {0};
-    int st;
-    while ((st = keys_take(e, e->host->wall_ms(), ret)) == DAVIT_RETRY)
-        if (!e->host->sleep(op->call, 10))
-            return out_of_time(op);
-    if (st == DAVIT_OK)
+    char *text;
+    int st = kit_token_get(&op->e->keys, op->e->host, op->call, keys_text,
+                           op->e, &text, op->error);
+    if (st != DAVIT_OK)
         return st;
-    st = keys_fetch(op, &got);
-    int64_t now = e->host->wall_ms();
-    pthread_mutex_lock(&e->lock);
-    e->keys_busy = false;
-    if (st == DAVIT_OK) {
-        credentials_free(&e->keys);
-        e->keys = got;
-        copied(ret, &e->keys);
-    } else {
-        credentials_free(&got);
-        e->keys_retry_ms = now + RETRY_MS;
-        if (e->keys.access_key != NULL && e->keys.expires_ms > now) {
-            copied(ret, &e->keys);  /* still good for a while */
-            st = DAVIT_OK;
-        }
-    }
-    pthread_mutex_unlock(&e->lock);
-    return st;
-}
-
-void auth_forget(struct op *op, const char *access_key)
-{
-    struct eks *e = op->e;
-    pthread_mutex_lock(&e->lock);
-    if (e->keys.access_key != NULL &&
-        strcmp(e->keys.access_key, access_key) == 0)
-        credentials_free(&e->keys);
-    pthread_mutex_unlock(&e->lock);
+    json_t *j = json_loads(text, 0, NULL);
+    credentials_set(ret, kit_json_text(j, "access"),
+                    kit_json_text(j, "secret"), kit_json_text(j, "token"),
+                    NULL);
+    ret->text = text;
+    json_decref(j);
+    return DAVIT_OK;
 }
 
 int auth_region(struct op *op, char *ret, size_t size)

@@ -128,8 +128,8 @@ static int eks_list(void *self, struct davit_call *call,
 static void eks_close(void *self)
 {
     struct eks *e = self;
-    options_free(e);
-    credentials_free(&e->keys);
+    kit_keep_done(&e->keep);
+    kit_token_done(&e->keys);
     pthread_mutex_destroy(&e->lock);
     free(e);
 }
@@ -143,6 +143,7 @@ static int eks_open(const struct davit_host *host,
         abort();
     e->host = host;
     pthread_mutex_init(&e->lock, NULL);
+    kit_token_init(&e->keys);
     int st = options_read(e, setup, error);
     if (st == DAVIT_OK)
         *ret = e;
@@ -151,26 +152,14 @@ static int eks_open(const struct davit_host *host,
     return st;
 }
 
-static const struct davit_kv options[] = {
-    {"cluster", "the EKS cluster's name; without it that of cluster: above"},
-    {"region", "such as us-east-1; else AWS_REGION, the profile, the instance"},
-    {"profile", "of the AWS credentials and config files"},
-    {"endpoint", "one URL for all services, for private clouds and tests"},
-    {"endpoints.*", "a URL each for eks, autoscaling, ec2, sts, metadata"},
-    {"launch_timeout", "how long a group may take to start an instance (15m)"},
-    {"protect", "guards instances from the group's own scale-in (true)"},
-    {"types.pools.*", "a node group for a zone: pools: {us-east-1a: gpu-a}"},
-    {"types.launch", "desired (raise the target), or instances (the "
-                     "LaunchInstances call: in the zone asked for, at once)"},
-    {NULL, NULL}};
-
-static const struct davit_provider table = {
+static struct davit_provider table = {
     .size = sizeof table, .name = "eks", .version = "1",
-    .caps = DAVIT_CAP_OFFERS | DAVIT_CAP_SPOT, .options = options,
+    .caps = DAVIT_CAP_OFFERS | DAVIT_CAP_SPOT,
     .open = eks_open, .close = eks_close, .list = eks_list,
     .launch = eks_launch, .terminate = eks_terminate, .offers = eks_offers};
 
 const struct davit_provider *davit_provider_v1(void)
 {
+    table.options = kit_options_help(eks_options);
     return &table;
 }

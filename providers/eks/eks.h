@@ -10,12 +10,12 @@
 #ifndef EKS_EKS_H
 #define EKS_EKS_H
 
-#include <jansson.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "kit/options.h"
+#include "kit/json.h"
 #include "kit/str.h"
+#include "kit/token.h"
 #include "kit/xml.h"
 #include "provider.h"
 
@@ -30,6 +30,7 @@ enum service { EKS, AUTOSCALING, EC2, STS, N_SERVICES };
 
 struct credentials {
     char *access_key, *secret_key, *token;  /* token: NULL for none */
+    char *text;                             /* all of it, as the cache has it */
     int64_t expires_ms;                     /* wall; INT64_MAX: never */
 };
 
@@ -46,17 +47,22 @@ struct eks_pool {               /* a managed node group, or a bare group */
 
 struct eks_route { char *zone; size_t pool; };  /* zone "": any */
 
+enum { BY_DESIRED, BY_INSTANCES };
+
 struct eks_type {
     char *name, *machine;
     struct eks_route *routes;
     size_t n_routes;
     char **zones;
     size_t n_zones;
-    bool spot, by_instances;    /* launch: instances */
+    bool spot;
+    uint32_t how;               /* launch: */
+    struct eks *eks;
 };
 
 struct eks {
     const struct davit_host *host;
+    struct kit_keep keep;       /* of the configuration */
     char *tag, *cluster, *profile, *region_given;
     char *endpoints[N_SERVICES], *metadata;
     struct eks_type *types;
@@ -64,13 +70,12 @@ struct eks {
     struct eks_pool *pools;     /* of types, then room for LEFT_MAX more */
     size_t n_typed;
     atomic_size_t n_pools;
+    struct kit_token keys;
+    _Atomic int64_t clock_off_ms;  /* AWS's clock minus ours; 0: about right */
     int64_t launch_timeout_ms;
     bool protect;
     pthread_mutex_t lock;       /* of the pools' facts and what follows */
     char region[48];            /* "" not known yet */
-    struct credentials keys;
-    bool keys_busy;             /* somebody is fetching them */
-    int64_t keys_retry_ms;      /* not before: they could not be renewed */
     bool left_known;            /* such groups were looked for */
 };
 
@@ -84,18 +89,16 @@ struct op {                     /* one running operation */
 /* options.c */
 int options_read(struct eks *e, const struct davit_setup *s,
                  struct davit_error *err);
-void options_free(struct eks *e);
+extern const struct kit_option eks_options[];
 const struct eks_type *type_find(const struct eks *e, const char *name);
 
 /* auth.c, roles.c, profile.c */
 int auth_keys(struct op *op, struct credentials *ret);  /* a copy */
-void auth_forget(struct op *op, const char *access_key);
 int auth_region(struct op *op, char *ret, size_t size);
 void credentials_free(struct credentials *c);
 bool credentials_set(struct credentials *c, const char *access,
                      const char *secret, const char *token,
                      const char *expiration);
-int64_t time_parse(const char *iso);    /* ISO 8601 in UTC; 0: none */
 int role_by_web_identity(struct op *op, const char *role, const char *file,
                          const char *session, struct credentials *ret);
 int role_by_keys(struct op *op, const char *role, const char *session,
@@ -104,7 +107,6 @@ int role_by_keys(struct op *op, const char *role, const char *session,
 int metadata_keys(struct op *op, struct credentials *ret);
 int metadata_region(struct op *op, char *ret, size_t size);
 int container_keys(struct op *op, struct credentials *ret);
-char *file_read(const char *path, size_t max);  /* NULL: cannot be read */
 struct profile;                 /* settings of one profile, both files */
 struct profile *profile_read(const char *name);  /* NULL: there is none */
 const char *profile_get(const struct profile *p, const char *key);  /* NULL */

@@ -209,14 +209,6 @@ int errors_sentence(const char *text, char *ret_code, size_t size)
     return DAVIT_RETRY;
 }
 
-static const char *header(const struct davit_http *x, const char *name)
-{
-    for (size_t i = 0; i < x->n_reply_headers; i++)
-        if (strcmp(x->reply_headers[i].key, name) == 0)
-            return x->reply_headers[i].value;
-    return "";
-}
-
 struct said { char code[48], text[208]; };
 
 static void said_json(const struct davit_http *x, struct said *s)
@@ -225,18 +217,13 @@ static void said_json(const struct davit_http *x, struct said *s)
     static const char *const codes[] = {"__type", "code", "Code"};
     static const char *const texts[] = {"message", "Message"};
     for (size_t i = 0; i < 3 && s->code[0] == '\0'; i++) {
-        const char *v = json_string_value(json_object_get(j, codes[i]));
-        if (v != NULL) {
-            const char *bare = strrchr(v, '#');
-            snprintf(s->code, sizeof s->code, "%.47s",
-                     bare != NULL ? bare + 1 : v);
-        }
+        const char *v = kit_json_text(j, codes[i]);
+        const char *bare = strrchr(v, '#');
+        snprintf(s->code, sizeof s->code, "%.47s", bare ? bare + 1 : v);
     }
-    for (size_t i = 0; i < 2 && s->text[0] == '\0'; i++) {
-        const char *v = json_string_value(json_object_get(j, texts[i]));
-        if (v != NULL)
-            snprintf(s->text, sizeof s->text, "%.207s", v);
-    }
+    for (size_t i = 0; i < 2 && s->text[0] == '\0'; i++)
+        snprintf(s->text, sizeof s->text, "%.207s",
+                 kit_json_text(j, texts[i]));
     json_decref(j);
 }
 
@@ -254,25 +241,14 @@ static void said_xml(const struct davit_http *x, struct said *s)
     xml_free(doc);
 }
 
-/* "12", or an HTTP date, as milliseconds from now. */
-static uint32_t retry_after(const struct op *op, const char *value)
-{
-    int64_t ms = 0;
-    struct tm tm = {0};
-    if (isdigit((unsigned char)value[0]))
-        ms = strtoll(value, NULL, 10) * 1000;
-    else if (value[0] != '\0' &&
-             strptime(value, "%a, %d %b %Y %H:%M:%S GMT", &tm) != NULL)
-        ms = (int64_t)timegm(&tm) * 1000 - op->e->host->wall_ms();
-    return ms <= 0 ? 0 : ms > 3600000 ? 3600000 : (uint32_t)ms;
-}
-
 int errors_reply(struct op *op, const struct davit_http *x)
 {
     struct said s = {0};
     if (x->reply_status >= 200 && x->reply_status < 300)
         return DAVIT_OK;
-    const char *type = header(x, "x-amzn-errortype");
+    const char *type = kit_reply_header(x, "x-amzn-errortype");
+    if (type == NULL)
+        type = "";
     snprintf(s.code, sizeof s.code, "%.*s",
              (int)(strcspn(type, ":") < 47 ? strcspn(type, ":") : 47), type);
     size_t gap = strspn(x->reply_body, " \t\r\n");
@@ -295,7 +271,8 @@ int errors_reply(struct op *op, const struct davit_http *x)
         if (iscntrl((unsigned char)*c))
             *c = ' ';
     if (op->error != NULL)
-        op->error->retry_after_ms = retry_after(op, header(x, "retry-after"));
+        op->error->retry_after_ms = kit_retry_after_ms(x,
+                                                       op->e->host->wall_ms());
     return kit_error(op->error, (enum davit_status)status, s.code, "%s",
                      s.text);
 }

@@ -86,7 +86,7 @@ static int failures_read(struct op *op, const struct group *g, int64_t since,
         x = xml_at(x, "DescribeScalingActivitiesResult");
         for (const struct xml *a = xml_at(x, "Activities/member"); a != NULL;
              a = xml_again(a)) {
-            int64_t at = time_parse(xml_text(a, "StartTime"));
+            int64_t at = kit_time_ms(xml_text(a, "StartTime"));
             more = at >= since;
             if (more)
                 activity_take(f, a, at);

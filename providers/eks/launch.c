@@ -331,7 +331,7 @@ static int launch_locked(struct launch *la, struct davit_sink *sink,
                        "node group %.60s could not start %u of %u machines: "
                        "%s", la->op.e->pools[la->pool].name,
                        record_open(g, r), r->want, r->code);
-    } else if (r != NULL && record_open(g, r) > 0 && la->type->by_instances) {
+    } else if (r != NULL && record_open(g, r) > 0 && la->type->how == BY_INSTANCES) {
         st = by_instances(la, g, r);
         raised = true;
     } else if (r != NULL && g->desired < ledger_needed(g)) {
@@ -340,7 +340,7 @@ static int launch_locked(struct launch *la, struct davit_sink *sink,
     }
     /* What the cloud made at once can be shown at once; if that fails, the
      * next list shows it. */
-    if (raised && (st == DAVIT_OK || la->type->by_instances)) {
+    if (raised && (st == DAVIT_OK || la->type->how == BY_INSTANCES)) {
         struct davit_error dropped = {.size = sizeof dropped};
         struct davit_error *said = la->op.error;
         la->op.error = &dropped;

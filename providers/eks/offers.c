@@ -186,11 +186,8 @@ static int64_t spot_price(struct op *op, const char *machine, const char *zone)
     struct kit_str form = {0};
     struct xml_doc *doc;
     const struct xml *x;
-    char now[32];
-    time_t at = (time_t)(op->e->host->wall_ms() / 1000);
-    struct tm tm;
-    gmtime_r(&at, &tm);
-    strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%SZ", &tm);
+    char now[KIT_TIME_SIZE];
+    kit_time_text(op->e->host->wall_ms(), now);
     form_begin(&form, EC2, "DescribeSpotPriceHistory");
     form_nth(&form, "InstanceType.", 1, machine);
     form_nth(&form, "ProductDescription.", 1, "Linux/UNIX");

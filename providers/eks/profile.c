@@ -12,28 +12,7 @@
 
 #include "eks.h"
 
-#define FILE_MAX_BYTES ((size_t)1 << 20)
-
 struct profile { struct davit_kv *kv; size_t n; };
-
-char *file_read(const char *path, size_t max)
-{
-    FILE *f = fopen(path, "re");
-    if (f == NULL)
-        return NULL;
-    char *text = malloc(max + 1);
-    if (text == NULL)
-        abort();
-    size_t n = fread(text, 1, max, f);
-    bool good = !ferror(f) && fgetc(f) == EOF;
-    fclose(f);
-    if (!good || memchr(text, '\0', n) != NULL) {
-        free(text);
-        return NULL;
-    }
-    text[n] = '\0';
-    return text;
-}
 
 static char *trimmed(char *s)
 {
@@ -69,9 +48,8 @@ static void put(struct profile *p, const char *key, const char *value)
     if (profile_get(p, key) != NULL)
         return;
     p->kv = realloc(p->kv, (p->n + 1) * sizeof *p->kv);
-    char *k = strdup(key), *v = strdup(value);
-    if (p->kv == NULL || k == NULL || v == NULL)
-        abort();
+    kit_must(p->kv);
+    char *k = kit_copy(key), *v = kit_copy(value);
     for (char *c = k; *c != '\0'; c++)
         if (*c >= 'A' && *c <= 'Z')
             *c = (char)(*c + 32);
@@ -82,9 +60,9 @@ static void put(struct profile *p, const char *key, const char *value)
 static bool file_scan(struct profile *p, const char *path, const char *name,
                       bool of_config)
 {
-    char *text = file_read(path, FILE_MAX_BYTES), *rest = NULL;
+    char *text, *rest = NULL;
     bool inside = false, found = false;
-    if (text == NULL)
+    if (kit_file_read(path, "the profiles", &text, NULL) != DAVIT_OK)
         return false;
     for (char *line = strtok_r(text, "\n", &rest); line != NULL;
          line = strtok_r(NULL, "\n", &rest)) {
@@ -107,7 +85,7 @@ static bool file_scan(struct profile *p, const char *path, const char *name,
             *note = '\0';
         put(p, trimmed(line), trimmed(value));
     }
-    free(text);
+    kit_wipe(text);
     return found;
 }
 
@@ -152,9 +130,7 @@ const char *profile_get(const struct profile *p, const char *key)
 void profile_free(struct profile *p)
 {
     for (size_t i = 0; p != NULL && i < p->n; i++) {
-        char *value = (char *)p->kv[i].value;
-        explicit_bzero(value, strlen(value));
-        free(value);
+        kit_wipe((char *)p->kv[i].value);
         free((char *)p->kv[i].key);
     }
     free(p != NULL ? p->kv : NULL);

@@ -6,40 +6,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "eks.h"
 
-#define TOKEN_MAX ((size_t)64 << 10)
-
-int64_t time_parse(const char *iso)
-{
-    struct tm tm = {0};
-    const char *rest = strptime(iso, "%Y-%m-%dT%H:%M:%S", &tm);
-    if (rest == NULL)
-        return 0;
-    int64_t ms = (int64_t)timegm(&tm) * 1000;
-    if (*rest == '.') {
-        char *end;
-        ms += (int64_t)(strtod(rest, &end) * 1000);
-        rest = end;
-    }
-    int h, m;
-    char sign;
-    if (sscanf(rest, "%c%2d:%2d", &sign, &h, &m) == 3 &&
-        (sign == '+' || sign == '-'))
-        ms -= (sign == '+' ? 1 : -1) * (int64_t)(h * 60 + m) * 60000;
-    return ms;
-}
-
 void credentials_free(struct credentials *c)
 {
-    char *const all[] = {c->access_key, c->secret_key, c->token};
-    for (size_t i = 0; i < 3; i++) {
-        if (all[i] != NULL)
-            explicit_bzero(all[i], strlen(all[i]));
-        free(all[i]);
-    }
+    kit_wipe(c->access_key);
+    kit_wipe(c->secret_key);
+    kit_wipe(c->token);
+    kit_wipe(c->text);
     *c = (struct credentials){0};
 }
 
@@ -51,13 +26,11 @@ bool credentials_set(struct credentials *c, const char *access,
     if (access == NULL || access[0] == '\0' || secret == NULL ||
         secret[0] == '\0')
         return false;
-    c->access_key = strdup(access);
-    c->secret_key = strdup(secret);
-    c->token = token != NULL && token[0] != '\0' ? strdup(token) : NULL;
-    if (c->access_key == NULL || c->secret_key == NULL)
-        abort();
+    c->access_key = kit_copy(access);
+    c->secret_key = kit_copy(secret);
+    c->token = token != NULL && token[0] != '\0' ? kit_copy(token) : NULL;
     c->expires_ms = expiration != NULL && expiration[0] != '\0'
-                        ? time_parse(expiration) : INT64_MAX;
+                        ? kit_time_ms(expiration) : INT64_MAX;
     return true;
 }
 
@@ -80,20 +53,17 @@ int role_by_web_identity(struct op *op, const char *role, const char *file,
     struct kit_str form = {0};
     struct xml_doc *doc;
     const struct xml *x;
-    char *token = file_read(file, TOKEN_MAX);
-    if (token == NULL)
-        return kit_error(op->error, DAVIT_AUTH, "NoWebIdentityToken",
-                         "the web identity token file %.120s cannot be read",
-                         file);
-    token[strcspn(token, "\r\n")] = '\0';
+    char *token;
+    int st = kit_file_read(file, "the web identity token", &token, op->error);
+    if (st != DAVIT_OK)
+        return st;
     form_begin(&form, STS, "AssumeRoleWithWebIdentity");
     form_add(&form, "RoleArn", role);
     form_add(&form, "RoleSessionName", session);
     form_add(&form, "WebIdentityToken", token);
     form_add(&form, "DurationSeconds", "3600");
-    explicit_bzero(token, strlen(token));
-    free(token);
-    int st = api_query_as(op, STS, &form, NULL, &doc, &x);
+    kit_wipe(token);
+    st = api_query_as(op, STS, &form, NULL, &doc, &x);
     if (st == DAVIT_OK)
         st = take_sts(op, xml_at(x, "AssumeRoleWithWebIdentityResult"), ret);
     explicit_bzero(form.p, form.n);
@@ -127,39 +97,18 @@ static int take_json(struct op *op, const struct davit_http *x,
                      struct credentials *ret)
 {
     json_t *j = json_loadb(x->reply_body, x->reply_len, 0, NULL);
-    const char *code = json_string_value(json_object_get(j, "Code"));
-    bool good = (code == NULL || strcmp(code, "Success") == 0) &&
-                credentials_set(
-                    ret, json_string_value(json_object_get(j, "AccessKeyId")),
-                    json_string_value(json_object_get(j, "SecretAccessKey")),
-                    json_string_value(json_object_get(j, "Token")),
-                    json_string_value(json_object_get(j, "Expiration")));
+    const char *code = kit_json_text(j, "Code");
+    bool good = (*code == '\0' || strcmp(code, "Success") == 0) &&
+                credentials_set(ret, kit_json_text(j, "AccessKeyId"),
+                                kit_json_text(j, "SecretAccessKey"),
+                                kit_json_text(j, "Token"),
+                                kit_json_text(j, "Expiration"));
     int st = good ? DAVIT_OK
                   : kit_error(op->error, DAVIT_RETRY, "BadReply",
                               "%.80s answered without credentials%s%.40s",
-                              x->url, code != NULL ? ": " : "",
-                              code != NULL ? code : "");
+                              x->url, *code != '\0' ? ": " : "", code);
     json_decref(j);
     return st;
-}
-
-/* Plain HTTP only to hosts that cannot be overheard: loopback, and the two
- * link-local addresses of the agents. */
-static bool agent_allowed(const char *uri)
-{
-    static const char *const hosts[] = {
-        "http://127.0.0.1", "http://localhost", "http://[::1]",
-        "http://169.254.170.2", "http://169.254.170.23",
-        "http://[fd00:ec2::23]"};
-    if (strncmp(uri, "https://", 8) == 0)
-        return true;
-    for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++) {
-        size_t n = strlen(hosts[i]);
-        if (strncmp(uri, hosts[i], n) == 0 &&
-            (uri[n] == '\0' || uri[n] == '/' || uri[n] == ':'))
-            return true;
-    }
-    return false;
 }
 
 int container_keys(struct op *op, struct credentials *ret)
@@ -178,29 +127,24 @@ int container_keys(struct op *op, struct credentials *ret)
     struct davit_http x = {.size = sizeof x, .method = "GET", .url = uri.p,
                            .headers = h, .n_headers = 1};
     int st = DAVIT_OK;
-    if (!agent_allowed(uri.p))
+    if (!kit_url_safe(uri.p))
         st = kit_error(op->error, DAVIT_AUTH, "BadAgentAddress",
                        "AWS_CONTAINER_CREDENTIALS_FULL_URI must be https, "
                        "loopback or a link-local agent, not %.80s", uri.p);
     if (file != NULL && file[0] != '\0') {
-        token = file_read(file, TOKEN_MAX);
-        if (token == NULL)
-            st = kit_error(op->error, DAVIT_AUTH, "NoAgentToken",
-                           "the token file %.120s cannot be read", file);
+        int got = kit_file_read(file, "the agent's token", &token, op->error);
+        st = st == DAVIT_OK ? got : st;
     } else if (given != NULL && given[0] != '\0') {
-        token = strdup(given);
+        token = kit_copy(given);
     }
     if (token != NULL) {
-        token[strcspn(token, "\r\n")] = '\0';
         h[x.n_headers++] = (struct davit_kv){"Authorization", token};
     }
     if (st == DAVIT_OK)
         st = api_plain(op, &x);
     if (st == DAVIT_OK)
         st = take_json(op, &x, ret);
-    if (token != NULL)
-        explicit_bzero(token, strlen(token));
-    free(token);
+    kit_wipe(token);
     kit_str_done(&uri);
     return st;
 }

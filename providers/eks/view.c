@@ -245,10 +245,7 @@ static void left_add(struct eks *e, const char *group)
         known = strcmp(e->pools[i].group, group) == 0;
     if (!known) {
         struct eks_pool *p = &e->pools[n];
-        char name[300];
-        snprintf(name, sizeof name, "asg/%.255s", group);
-        if ((p->name = strdup(name)) == NULL)
-            abort();
+        p->name = kit_keep_print(&e->keep, "asg/%.255s", group);
         snprintf(p->group, sizeof p->group, "%s", group);
         p->bare = true;
         p->type = e->n_types;

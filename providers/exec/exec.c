@@ -364,12 +364,11 @@ static int exec_offers(void *self, struct davit_call *call,
                     &to, e);
 }
 
-static const struct davit_provider provider = {
+static struct davit_provider provider = {
     .size = sizeof provider,
     .name = "exec",
     .version = "1.0",
     .caps = DAVIT_CAP_OFFERS | DAVIT_CAP_SPOT, /* as far as the program has */
-    .options = exec_options,
     .open = exec_open,
     .close = exec_close,
     .list = exec_list,
@@ -380,5 +379,6 @@ static const struct davit_provider provider = {
 
 DAVIT_EXPORT const struct davit_provider *davit_provider_v1(void)
 {
+    provider.options = kit_options_help(exec_options);
     return &provider;
 }

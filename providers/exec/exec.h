@@ -70,13 +70,15 @@ struct child {                     /* keeper's */
 
 struct exec {
     const struct davit_host *host;
+    struct kit_keep keep;          /* of the settings */
+    struct kit_list words, vars;   /* argv and env as they grow */
     /* settings, immutable after open() */
     char **argv, **env;            /* NULL-terminated; env: ours and more */
     char *cwd;                     /* NULL: the daemon's */
     char *hello;                   /* as ask.args */
     char *shown;                   /* the program's name, for people */
     int64_t timeout_ms, grace_ms;  /* timeout 0: none of our own */
-    size_t max_reply;
+    uint32_t max_reply;
     /* under the lock */
     pthread_mutex_t lock;
     pthread_t keeper;
@@ -95,7 +97,7 @@ struct exec {
 };
 
 /* options.c */
-extern const struct davit_kv exec_options[];
+extern const struct kit_option exec_options[];
 int options_read(struct exec *x, const struct davit_setup *s,
                  struct davit_error *e);
 void options_done(struct exec *x);

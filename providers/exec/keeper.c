@@ -253,7 +253,7 @@ static bool route(struct exec *x, json_t *json, size_t bytes,
     } else if ((a->bytes += bytes) > x->max_reply) {
         good = false;
         verdict_set(v, DAVIT_BROKEN, "TOO_LONG",
-                    "the program answered %s with more than %zu bytes"
+                    "the program answered %s with more than %u bytes"
                     " (max_reply)", a->op, x->max_reply);
     } else if (!a->left) {
         l = malloc(sizeof *l);

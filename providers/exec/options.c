@@ -13,95 +13,38 @@
 
 extern char **environ;
 
-const struct davit_kv exec_options[] = {
-    { "command", "the program: a list of its words, or a line for /bin/sh" },
-    { "cwd", "directory it runs in (default: the daemon's)" },
-    { "env.*", "its environment, on top of the daemon's: env.NAME: value" },
-    { "timeout", "the most one request may take (default: the daemon's own"
-                 " limits)" },
-    { "grace", "how long it has to wind up: past a deadline, after its stdin"
-               " is closed, after SIGTERM (default: 2s, at most 10s)" },
-    { "max_reply", "bytes of one whole answer (default: 67108864)" },
-    { "options.*", "handed to the program as they are" },
-    { "types.*", "handed to the program with the node type" },
-    { NULL, NULL },
-};
-
-struct list { char **v; size_t n; };
-
-static void add(struct list *l, char *s)
-{
-    l->v = realloc(l->v, (l->n + 2) * sizeof *l->v);
-    if (l->v == NULL || s == NULL)
-        abort();
-    l->v[l->n++] = s;
-    l->v[l->n] = NULL;
-}
-
-static char *joined(const char *a, const char *between, const char *b)
-{
-    char *s;
-
-    if (asprintf(&s, "%s%s%s", a, between, b) < 0)
-        abort();
-    return s;
-}
-
-static char *copied(const char *s)
-{
-    return joined(s, "", "");
-}
-
-static void free_list(char **v)
-{
-    for (char **s = v; s != NULL && *s != NULL; s++)
-        free(*s);
-    free(v);
-}
-
-void options_done(struct exec *x)
-{
-    free_list(x->argv);
-    free_list(x->env);
-    free(x->cwd);
-    free(x->hello);
-    free(x->shown);
-}
-
 /* ---- the program */
 
-static int read_command(struct exec *x, const struct davit_setup *s,
-                        struct davit_error *e)
+static int take_command(struct kit_reading *r, const char *rest,
+                        const char *value)
 {
-    const char *line = kit_find(s->options, s->n_options, "command");
-    struct list argv = { 0 };
-    const char *word, *base;
-    char key[32];
+    struct exec *x = r->into;
 
-    if (line != NULL && line[0] != '\0') {
+    if (rest[0] == '\0' && value[0] != '\0') {
         /* exec: the shell gives its place to the program where it can, so
          * that signals and the end of stdin meet the program itself. */
-        add(&argv, copied("/bin/sh"));
-        add(&argv, copied("-c"));
-        add(&argv, copied(line));
-        x->shown = joined("", "", line);
+        kit_list_add(&x->keep, &x->words, "/bin/sh");
+        kit_list_add(&x->keep, &x->words, "-c");
+        x->shown = kit_keep_text(&x->keep, value);
         x->shown[strcspn(x->shown, " ")] = '\0';
     }
-    for (size_t i = 0; line == NULL; i++) {
-        snprintf(key, sizeof key, "command.%zu", i);
-        word = kit_find(s->options, s->n_options, key);
-        if (word == NULL)
-            break;
-        add(&argv, copied(word));
-    }
-    x->argv = argv.v;
-    if (argv.n == 0 || argv.v[0][0] == '\0')
+    if (rest[0] != '\0' || value[0] != '\0')
+        kit_list_add(&x->keep, &x->words, value);
+    return DAVIT_OK;
+}
+
+static int check_command(struct exec *x, struct davit_error *e)
+{
+    const char *base;
+
+    x->argv = x->words.v;
+    if (x->words.n == 0 || x->argv[0][0] == '\0')
         return kit_error(e, DAVIT_INVALID, "command",
                          "command is needed: the program to run, as a list"
                          " such as [python3, cloud.py] or as a line for the"
                          " shell");
     if (x->shown == NULL)
-        x->shown = copied(argv.v[0]);
+        x->shown = kit_keep_text(&x->keep, x->argv[0]);
     base = strrchr(x->shown, '/');
     if (base != NULL && base[1] != '\0')
         memmove(x->shown, base + 1, strlen(base));
@@ -122,36 +65,33 @@ static bool daemons_own(const char *v)
     return false;
 }
 
-static int read_env(struct exec *x, const struct davit_setup *s,
-                    struct davit_error *e)
+static int take_env(struct kit_reading *r, const char *rest, const char *value)
 {
-    struct list env = { 0 };
+    struct exec *x = r->into;
 
-    env.v = calloc(1, sizeof *env.v);
-    for (size_t i = 0; i < s->n_options; i++) {
-        const struct davit_kv *o = &s->options[i];
+    if (rest[0] == '\0' || strchr(rest, '=') != NULL)
+        return kit_error(r->error, DAVIT_INVALID, "",
+                         "env.%.60s: an environment variable's name is not"
+                         " empty and has no =", rest);
+    kit_list_add(&x->keep, &x->vars, kit_keep_print(&x->keep, "%s=%s", rest, value));
+    return DAVIT_OK;
+}
 
-        if (strncmp(o->key, "env.", 4) != 0)
-            continue;
-        if (o->key[4] == '\0' || strchr(o->key, '=') != NULL) {
-            x->env = env.v;
-            return kit_error(e, DAVIT_INVALID, o->key,
-                             "%.60s: an environment variable's name is not"
-                             " empty and has no =", o->key);
-        }
-        add(&env, joined(o->key + 4, "=", o->value));
-    }
+/* The daemon's own behind them, but for what they replace. */
+static void inherit_env(struct exec *x)
+{
+    size_t own = x->vars.n;
+
     for (char **v = environ; v != NULL && *v != NULL; v++) {
         size_t name = strcspn(*v, "=") + 1;
         bool drop = daemons_own(*v);
 
-        for (size_t i = 0; i < env.n && !drop; i++)
-            drop = strncmp(env.v[i], *v, name) == 0;
+        for (size_t i = 0; i < own && !drop; i++)
+            drop = strncmp(x->vars.v[i], *v, name) == 0;
         if (!drop)
-            add(&env, copied(*v));
+            kit_list_add(&x->keep, &x->vars, *v);
     }
-    x->env = env.v;
-    return DAVIT_OK;
+    x->env = x->vars.v;
 }
 
 /* ---- the greeting */
@@ -228,35 +168,41 @@ static int make_hello(struct exec *x, const struct davit_setup *s,
                            " not UTF-8", wrong);
 }
 
+#define AT(field) KIT_AT(struct exec, field)
+const struct kit_option exec_options[] = {
+    { "command", "the program: a list of its words, or a line for /bin/sh",
+      KIT_READ, .read = take_command },
+    { "cwd", "directory it runs in; else the daemon's", KIT_TEXT, AT(cwd) },
+    { "env.*", "its environment, on top of the daemon's: env.NAME: value",
+      KIT_READ, .read = take_env },
+    { "timeout", "the most one request may take; else the daemon's own limits",
+      KIT_DURATION, AT(timeout_ms) },
+    { "grace", "how long it has to wind up: past a deadline, after its stdin"
+               " is closed, after SIGTERM", KIT_DURATION, AT(grace_ms),
+      .fallback = "2s", .min = 1, .max = 10000 },
+    { "max_reply", "bytes of one whole answer", KIT_NUMBER, AT(max_reply),
+      .fallback = "67108864", .min = 1024, .max = 1 << 30 },
+    { "options.*", "handed to the program as they are", KIT_READ,
+      .read = NULL },
+    { "types.*", "handed to the program with the node type", KIT_READ,
+      .read = NULL },
+    { 0 },
+};
+
 int options_read(struct exec *x, const struct davit_setup *s,
                  struct davit_error *e)
 {
-    const struct davit_kv *o = s->options;
-    uint32_t max = 64u << 20;
-    const char *cwd = kit_find(o, s->n_options, "cwd");
-    int status = read_command(x, s, e);
+    int status = kit_options_read(exec_options, s->options, s->n_options, NULL,
+                                  x, &x->keep, e);
 
-    x->grace_ms = 2000;
     if (status == DAVIT_OK)
-        status = read_env(x, s, e);
-    if (status == DAVIT_OK)
-        status = kit_duration_option(o, s->n_options, "timeout",
-                                     &x->timeout_ms, e);
-    if (status == DAVIT_OK)
-        status = kit_duration_option(o, s->n_options, "grace", &x->grace_ms,
-                                     e);
-    if (status == DAVIT_OK && (x->grace_ms < 1 || x->grace_ms > 10000))
-        status = kit_error(e, DAVIT_INVALID, "grace",
-                           "grace must be between 1ms and 10s: a reload may"
-                           " wait for it");
-    if (status == DAVIT_OK)
-        status = kit_number_option(o, s->n_options, "max_reply", 1u << 30,
-                                   &max, e);
-    if (status == DAVIT_OK && max < 1024)
-        status = kit_error(e, DAVIT_INVALID, "max_reply",
-                           "max_reply must be at least 1024 bytes");
-    x->max_reply = max;
-    if (cwd != NULL && cwd[0] != '\0')
-        x->cwd = copied(cwd);
+        status = check_command(x, e);
+    inherit_env(x);
     return status == DAVIT_OK ? make_hello(x, s, e) : status;
+}
+
+void options_done(struct exec *x)
+{
+    free(x->hello);
+    kit_keep_done(&x->keep);
 }

@@ -1,82 +1,38 @@
 /*
  * api.c - one request to Google, with a token; and operations waited for.
  *
- * Nothing is repeated here but a request whose token was refused: the daemon
- * repeats calls, at a pace that suits the whole, and every call of ours may be
- * repeated.
+ * Nothing is repeated here: every call of ours may be, by the daemon.
  */
 #include <openssl/sha.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "gke.h"
 
 #define POLL_FIRST_MS 100
 #define POLL_MOST_MS 2000
-#define BEARER "Bearer "
-
-static int exchange(struct op *op, const struct request *r, const char *token,
-                    const char *body, struct davit_http *x)
-{
-    struct gke *g = op->g;
-    char url[2048], auth[sizeof BEARER + KIT_TOKEN_MAX];
-    snprintf(auth, sizeof auth, BEARER "%s", token);
-    int n = snprintf(url, sizeof url, "%s/%s/%s%s%s",
-                     r->compute ? g->compute_url : g->container_url,
-                     r->compute ? "compute/v1" : "v1", r->path,
-                     r->query[0] != '\0' ? "?" : "", r->query);
-    if (n < 0 || (size_t)n >= sizeof url)
-        return kit_error(op->e, DAVIT_INVALID, "LongUrl",
-                         "the URL of %.100s is too long", r->path);
-    struct davit_kv headers[] = {{"Authorization", auth},
-                                 {"Accept", "application/json"},
-                                 {"Content-Type", "application/json"}};
-    *x = (struct davit_http){
-        .size = sizeof *x, .method = r->method, .url = url,
-        .headers = headers, .n_headers = body != NULL ? 3 : 2,
-        .body = body, .body_len = body != NULL ? strlen(body) : 0};
-    int s = g->host->http(op->call, x, op->e);
-    explicit_bzero(auth, sizeof auth);
-    x->url = NULL;
-    x->headers = NULL;
-    return s;
-}
-
-static int send_with_token(struct op *op, const struct request *r,
-                           const char *body, struct davit_http *x)
-{
-    for (int tries = 0;; tries++) {
-        char *token;
-        int s = kit_token_get(&op->g->token, op->g->host, op->call, auth_fetch,
-                              op->g, &token, op->e);
-        if (s != DAVIT_OK)
-            return s;
-        s = exchange(op, r, token, body, x);
-        bool refused = s == DAVIT_OK && x->reply_status == 401;
-        if (refused)
-            kit_token_refused(&op->g->token, token);
-        kit_token_free(token);
-        if (!refused || tries > 0)
-            return s;
-    }
-}
 
 int api_send(struct op *op, const struct request *r, json_t **ret)
 {
+    struct gke *g = op->g;
+    const struct kit_api api = {
+        .host = g->host, .token = &g->token, .fetch = auth_fetch, .arg = g,
+        .judge = error_http,
+        .base = r->compute ? g->compute_url : g->container_url};
     struct davit_http x;
-    char *body = NULL;
-    *ret = NULL;
-    if (r->body != NULL && (body = json_dumps(r->body, JSON_COMPACT)) == NULL)
-        return kit_error(op->e, DAVIT_BROKEN, "BadBody",
-                         "the request to %.100s is not UTF-8", r->path);
-    int s = send_with_token(op, r, body, &x);
-    free(body);
-    if (s != DAVIT_OK)
-        return s;
-    if (x.reply_status < 200 || x.reply_status > 299)
-        return error_http(op, &x);
-    *ret = kit_json_reply(&x, op->e);
-    return *ret != NULL ? DAVIT_OK : DAVIT_RETRY;
+    char *url = kit_print("/%s/%s%s%s", r->compute ? "compute/v1" : "v1",
+                          r->path, r->query[0] != '\0' ? "?" : "", r->query);
+    int s = kit_exchange(&api, op->call,
+                         &(struct kit_request){.method = r->method, .url = url,
+                                               .json = r->body},
+                         &x, ret, op->e);
+    free(url);
+    if (s != DAVIT_OK) {
+        json_decref(*ret);
+        *ret = NULL;
+    }
+    return s;
 }
 
 static bool op_done(const json_t *o)

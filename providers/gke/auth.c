@@ -6,7 +6,6 @@
  * every token, so that a rotated key needs no restart.  Nothing of it, nor of
  * a token, ever goes into a message.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,89 +16,58 @@
 #define SCOPE "https://www.googleapis.com/auth/cloud-platform"
 #define SCOPE_IAM "https://www.googleapis.com/auth/iam"
 #define TOKEN_URL "https://oauth2.googleapis.com/token"
-#define FILE_MAX 65536
 #define LIFE_S 3600
 
-/* ---- small things */
-
-/* The whole file, NUL-terminated; NULL with AUTH in *e. */
-static char *file_read(const char *path, const char *what,
-                       struct davit_error *e)
-{
-    FILE *f = fopen(path, "rb");
-    char *text = f != NULL ? calloc(1, FILE_MAX + 1) : NULL;
-    size_t n = text != NULL ? fread(text, 1, FILE_MAX + 1, f) : 0;
-    if (text != NULL && n > 0 && n <= FILE_MAX && !ferror(f)) {
-        fclose(f);
-        return text;
-    }
-    kit_error(e, DAVIT_AUTH, "credentials", "%s %.120s %s%s", what, path,
-              f == NULL ? "cannot be read: " : n == 0 ? "is empty"
-                                                      : "is too large",
-              f == NULL ? strerror(errno) : "");
-    free(text);
-    if (f != NULL)
-        fclose(f);
-    return NULL;
-}
-
-static void wipe(char *text)
-{
-    if (text != NULL)
-        explicit_bzero(text, strlen(text));
-    free(text);
-}
-
 /* The endpoint's own words, which name the account or the audience at worst. */
-static int refused(struct op *op, const struct davit_http *x, const char *who)
+static int refused(void *who, const struct davit_http *x, const json_t *j,
+                   struct davit_error *e)
 {
-    json_t *j = json_loadb(x->reply_body, x->reply_len, 0, NULL);
     const char *error = kit_json_text(j, "error");
     const char *text = kit_json_text(j, "error_description");
-    int s = x->reply_status == 429 ? DAVIT_THROTTLED
-            : x->reply_status >= 500 || x->reply_status == 408 ? DAVIT_RETRY
-                                                               : DAVIT_AUTH;
+    enum davit_status s =
+        x->reply_status == 429 ? DAVIT_THROTTLED
+        : x->reply_status >= 500 || x->reply_status == 408 ? DAVIT_RETRY
+                                                           : DAVIT_AUTH;
     char code[48];
     if (*error == '\0')
         error = kit_json_text(j, "error.status");
     if (*text == '\0')
         text = kit_json_text(j, "error.message");
     snprintf(code, sizeof code, "HTTP %d %s", x->reply_status, error);
-    kit_error(op->e, (enum davit_status)s, code, "%s gives no token: %.120s",
-              who, *text != '\0' ? text : *error != '\0' ? error
-                                                         : "no reason given");
-    if (op->e != NULL)
-        op->e->retry_after_ms = kit_retry_after_ms(x, op->g->host->wall_ms());
-    json_decref(j);
-    return s;
+    return kit_error(e, s, code, "%s gives no token: %.120s",
+                     (const char *)who, *text != '\0' ? text
+                     : *error != '\0' ? error : "no reason given");
 }
 
-static int ask(struct op *op, const char *method, const char *url,
-               const struct davit_kv *headers, size_t n, const char *body,
-               const char *who, json_t **ret)
+/* Secrets go out with it, so a file may name only where they may go. */
+static int ask(struct op *op, const struct kit_request *r, const char *who,
+               struct davit_http *x, json_t **ret)
 {
-    struct davit_http x = {
-        .size = sizeof x, .method = method, .url = url, .headers = headers,
-        .n_headers = n, .body = body,
-        .body_len = body != NULL ? strlen(body) : 0};
-    *ret = NULL;
-    int s = op->g->host->http(op->call, &x, op->e);
-    if (s != DAVIT_OK)
-        return s;
-    if (x.reply_status != 200)
-        return refused(op, &x, who);
-    *ret = kit_json_reply(&x, op->e);
-    return *ret != NULL ? DAVIT_OK : DAVIT_RETRY;
+    const struct kit_api api = {.host = op->g->host, .base = "",
+                                .judge = refused, .judged = (void *)who};
+    if (!kit_url_safe(r->url) &&
+        strncmp(r->url, op->g->metadata_url, strlen(op->g->metadata_url)) != 0)
+        return kit_error(op->e, DAVIT_AUTH, "credentials",
+                         "%s is at %.100s: no secret goes to http:// of "
+                         "another machine", who, r->url);
+    int s = kit_exchange(&api, op->call, r, x, ret, op->e);
+    if (s != DAVIT_OK) {
+        json_decref(*ret);
+        *ret = NULL;
+    }
+    return s;
 }
 
 static int ask_form(struct op *op, const char *url, const struct davit_kv *kv,
                     size_t n, const char *who, json_t **ret)
 {
-    struct davit_kv type = {"Content-Type",
-                            "application/x-www-form-urlencoded"};
+    struct davit_http x;
     char *form = kit_form(kv, n);
-    int s = ask(op, "POST", url, &type, 1, form, who, ret);
-    wipe(form);
+    int s = ask(op, &(struct kit_request){
+                        .method = "POST", .url = url, .body = form,
+                        .type = "application/x-www-form-urlencoded"},
+                who, &x, ret);
+    kit_wipe(form);
     return s;
 }
 
@@ -112,8 +80,8 @@ static int token_out(struct op *op, json_t *reply, char **ret,
     if (*t == '\0')
         s = kit_error(op->e, DAVIT_AUTH, "BadToken",
                       "the reply has no access_token");
-    else if ((*ret = strdup(t)) == NULL)
-        abort();
+    else
+        *ret = kit_copy(t);
     *ret_lives_ms = (lives > 0 && lives < 86400 ? lives : LIFE_S) * 1000;
     json_decref(reply);
     return s;
@@ -131,13 +99,15 @@ static const char *text_or(const json_t *j, const char *key,
 static int from_metadata(struct op *op, char **ret, int64_t *lives)
 {
     char url[600];
-    json_t *reply;
+    json_t *reply = NULL;
+    struct davit_http x;
     struct davit_kv flavor = {"Metadata-Flavor", "Google"};
     snprintf(url, sizeof url, "%s/computeMetadata/v1/instance/"
              "service-accounts/default/token?scopes=", op->g->metadata_url);
     kit_url_append(url, sizeof url, SCOPE);
-    int s = ask(op, "GET", url, &flavor, 1, NULL, "the metadata server",
-                &reply);
+    int s = ask(op, &(struct kit_request){.method = "GET", .url = url,
+                                          .headers = &flavor, .n_headers = 1},
+                "the metadata server", &x, &reply);
     if (s == DAVIT_RETRY && op->e != NULL && op->e->code[0] == '\0')
         return kit_error(op->e, DAVIT_RETRY, "credentials",
                          "no credentials: and the metadata server does not "
@@ -171,7 +141,7 @@ static int from_key(struct op *op, const json_t *key, char **ret,
         {"grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer"}};
     s = ask_form(op, text_or(key, "token_uri", TOKEN_URL), form, 2,
                  "the token endpoint", &reply);
-    wipe(jwt);
+    kit_wipe(jwt);
     return s == DAVIT_OK ? token_out(op, reply, ret, lives) : s;
 }
 
@@ -199,17 +169,17 @@ static int subject_of(struct op *op, const json_t *source, char *text,
         size_t n = strlen(text);
         while (n > 0 && strchr("\r\n \t", text[n - 1]) != NULL)
             text[--n] = '\0';
-        *ret = strdup(text);
+        *ret = kit_copy(text);
     } else {
         json_t *j = json_loads(text, 0, NULL);
         const char *field = text_or(source,
                                     "format.subject_token_field_name",
                                     "access_token");
         const char *v = json_string_value(json_object_get(j, field));
-        *ret = v != NULL ? strdup(v) : NULL;
+        *ret = kit_copy(v != NULL ? v : "");
         json_decref(j);
     }
-    if (*ret != NULL && **ret != '\0')
+    if (**ret != '\0')
         return DAVIT_OK;
     return kit_error(op->e, DAVIT_AUTH, "credentials",
                      "the credential source holds no subject token");
@@ -224,19 +194,18 @@ static int subject_from_url(struct op *op, const json_t *source, char **ret)
     json_object_foreach(json_object_get(source, "headers"), key, v)
         if (n < 16 && json_is_string(v))
             headers[n++] = (struct davit_kv){key, json_string_value(v)};
-    struct davit_http x = {.size = sizeof x, .method = "GET",
-                           .url = kit_json_text(source, "url"),
-                           .headers = headers, .n_headers = n};
-    int s = op->g->host->http(op->call, &x, op->e);
+    struct davit_http x;
+    json_t *reply = NULL;
+    int s = ask(op, &(struct kit_request){
+                        .method = "GET", .url = kit_json_text(source, "url"),
+                        .headers = headers, .n_headers = n, .loose = true},
+                "the credential source", &x, &reply);
+    json_decref(reply);
     if (s != DAVIT_OK)
         return s;
-    if (x.reply_status != 200)
-        return refused(op, &x, "the credential source");
-    char *text = strndup(x.reply_body, FILE_MAX);
-    if (text == NULL)
-        abort();
+    char *text = kit_copy(x.reply_body);
     s = subject_of(op, source, text, ret);
-    wipe(text);
+    kit_wipe(text);
     return s;
 }
 
@@ -245,9 +214,11 @@ static int subject_read(struct op *op, const json_t *file, char **ret)
     const json_t *source = json_object_get(file, "credential_source");
     const char *path = kit_json_text(source, "file");
     if (*path != '\0') {
-        char *text = file_read(path, "the subject token", op->e);
-        int s = text != NULL ? subject_of(op, source, text, ret) : DAVIT_AUTH;
-        wipe(text);
+        char *text;
+        int s = kit_file_read(path, "the subject token", &text, op->e);
+        if (s == DAVIT_OK)
+            s = subject_of(op, source, text, ret);
+        kit_wipe(text);
         return s;
     }
     if (*kit_json_text(source, "url") != '\0')
@@ -261,26 +232,20 @@ static int impersonate(struct op *op, const json_t *file, const char *token,
                        char **ret, int64_t *lives)
 {
     char life[24];
-    json_t *reply;
-    size_t n = strlen(token) + 8;
-    char *bearer = malloc(n);
-    if (bearer == NULL)
-        abort();
-    snprintf(bearer, n, "Bearer %s", token);
-    struct davit_kv headers[] = {{"Authorization", bearer},
-                                 {"Content-Type", "application/json"}};
+    json_t *reply = NULL;
+    struct davit_http x;
+    char *bearer = kit_print("Bearer %s", token);
+    const struct davit_kv header = {"Authorization", bearer};
     snprintf(life, sizeof life, "%llds", (long long)kit_json_int(
         file, "service_account_impersonation.token_lifetime_seconds", LIFE_S));
     json_t *j = json_pack("{s:[s], s:s}", "scope", SCOPE, "lifetime", life);
-    char *body = j != NULL ? json_dumps(j, JSON_COMPACT) : NULL;
-    if (body == NULL)
-        abort();
-    int s = ask(op, "POST",
-                kit_json_text(file, "service_account_impersonation_url"),
-                headers, 2, body, "the service account", &reply);
+    int s = ask(op, &(struct kit_request){
+                        .method = "POST", .json = j, .headers = &header,
+                        .n_headers = 1, .url = kit_json_text(
+                            file, "service_account_impersonation_url")},
+                "the service account", &x, &reply);
     json_decref(j);
-    free(body);
-    wipe(bearer);
+    kit_wipe(bearer);
     if (s != DAVIT_OK)
         return s;
     int64_t until = kit_time_ms(kit_json_text(reply, "expireTime"));
@@ -302,7 +267,7 @@ static int from_federation(struct op *op, const json_t *file, char **ret,
     bool as = *kit_json_text(file, "service_account_impersonation_url") != 0;
     int s = subject_read(op, file, &subject);
     if (s != DAVIT_OK) {
-        wipe(subject);
+        kit_wipe(subject);
         return s;
     }
     struct davit_kv form[] = {
@@ -316,7 +281,7 @@ static int from_federation(struct op *op, const json_t *file, char **ret,
     s = ask_form(op, text_or(file, "token_url",
                              "https://sts.googleapis.com/v1/token"), form, 6,
                  "the token exchange", &reply);
-    wipe(subject);
+    kit_wipe(subject);
     if (s != DAVIT_OK)
         return s;
     s = token_out(op, reply, ret, lives);
@@ -325,7 +290,7 @@ static int from_federation(struct op *op, const json_t *file, char **ret,
     char *federated = *ret;
     *ret = NULL;
     s = impersonate(op, file, federated, ret, lives);
-    wipe(federated);
+    kit_wipe(federated);
     return s;
 }
 
@@ -365,20 +330,21 @@ static int from_file(struct op *op, const char *path, char **ret,
     } ways[] = {{"service_account", from_key},
                 {"external_account", from_federation},
                 {"authorized_user", from_refresh}};
-    char *text = file_read(path, "credentials file", op->e);
-    if (text == NULL)
-        return DAVIT_AUTH;
+    char *text;
+    int s = kit_file_read(path, "credentials file", &text, op->e);
+    if (s != DAVIT_OK)
+        return s;
     json_t *j = json_loads(text, 0, NULL);
     const char *type = kit_json_text(j, "type");
     size_t i = 0, n = sizeof ways / sizeof *ways;
-    wipe(text);
+    kit_wipe(text);
     while (i < n && strcmp(ways[i].type, type) != 0)
         i++;
-    int s = i < n ? ways[i].get(op, j, ret, lives)
-                  : kit_error(op->e, DAVIT_AUTH, "credentials",
-                              "credentials file %.80s is of type \"%.40s\"; "
-                              "service_account, external_account or "
-                              "authorized_user is wanted", path, type);
+    s = i < n ? ways[i].get(op, j, ret, lives)
+              : kit_error(op->e, DAVIT_AUTH, "credentials",
+                          "credentials file %.80s is of type \"%.40s\"; "
+                          "service_account, external_account or "
+                          "authorized_user is wanted", path, type);
     json_decref(j);
     return s;
 }

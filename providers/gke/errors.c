@@ -163,9 +163,10 @@ static const char *reason_of(const json_t *error)
     return kit_json_text(error, "status");
 }
 
-int error_http(struct op *op, const struct davit_http *x)
+int error_http(void *gke, const struct davit_http *x, const json_t *reply,
+               struct davit_error *e)
 {
-    json_t *reply = json_loadb(x->reply_body, x->reply_len, 0, NULL);
+    (void)gke;
     const json_t *error = json_object_get(reply, "error");
     const char *reason = reason_of(error);
     const char *message = kit_json_text(error, "message");
@@ -189,18 +190,13 @@ int error_http(struct op *op, const struct davit_http *x)
         s = DAVIT_RETRY;
     snprintf(code, sizeof code, "HTTP %d%s%s", x->reply_status,
              *reason != '\0' ? " " : "", reason);
-    if (*message != '\0')
-        kit_error(op->e, (enum davit_status)s, code, "%s", message);
-    else
-        kit_error(op->e, (enum davit_status)s, code,
-                  "HTTP %d without a reason we can read", x->reply_status);
-    if (op->e != NULL) {
-        op->e->retry_after_ms = kit_retry_after_ms(x, op->g->host->wall_ms());
-        if (op->e->retry_after_ms == 0)
-            op->e->retry_after_ms = retry_delay_ms(error);
-    }
-    json_decref(reply);
-    return s;
+    if (e != NULL)
+        e->retry_after_ms = retry_delay_ms(error);
+    return *message != '\0'
+               ? kit_error(e, (enum davit_status)s, code, "%s", message)
+               : kit_error(e, (enum davit_status)s, code,
+                           "HTTP %d without a reason we can read",
+                           x->reply_status);
 }
 
 /* The zones that the cloud says have some. */

@@ -17,7 +17,7 @@ static void gke_close(void *self)
     json_decref(g->pools);
     json_decref(g->addresses);
     json_decref(g->left);
-    options_done(g);
+    kit_keep_done(&g->keep);
     free(g);
 }
 
@@ -41,13 +41,14 @@ static int gke_open(const struct davit_host *host,
     return s;
 }
 
-static const struct davit_provider gke = {
+static struct davit_provider gke = {
     .size = sizeof gke, .name = "gke", .version = "1",
-    .caps = DAVIT_CAP_OFFERS | DAVIT_CAP_SPOT, .options = gke_options,
+    .caps = DAVIT_CAP_OFFERS | DAVIT_CAP_SPOT,
     .open = gke_open, .close = gke_close, .list = gke_list,
     .launch = gke_launch, .terminate = gke_terminate, .offers = gke_offers};
 
 const struct davit_provider *davit_provider_v1(void)
 {
+    gke.options = kit_options_help(gke_options);
     return &gke;
 }

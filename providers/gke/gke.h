@@ -10,8 +10,7 @@
 #ifndef GKE_GKE_H
 #define GKE_GKE_H
 
-#include "kit/json.h"
-#include "kit/token.h"
+#include "kit/exchange.h"
 
 #define NAME_MAX_ 63             /* of an instance, in bytes */
 
@@ -26,6 +25,7 @@ struct gke_type {
 /* Read-only after open() but for token, cache and salt. */
 struct gke {
     const struct davit_host *host;
+    struct kit_keep keep;        /* of the configuration */
     char *project, *location, *cluster;
     char *container_url, *compute_url;   /* without a slash at the end */
     char *metadata_url;
@@ -84,8 +84,7 @@ struct members {
 /* options.c */
 int options_read(struct gke *g, const struct davit_setup *setup,
                  struct davit_error *e);
-void options_done(struct gke *g);
-extern const struct davit_kv gke_options[];
+extern const struct kit_option gke_options[];
 
 /* auth.c: the fetch of the token cache; arg is a struct gke. */
 int auth_fetch(void *arg, struct davit_call *call, char **ret_value,
@@ -165,7 +164,8 @@ bool name_likely(const char *name, const char *group);
 /* What a code of Google's (or a text with one in it) asks for; RETRY when it
  * is not known. */
 enum davit_status error_status(const char *code, const char *text);
-int error_http(struct op *op, const struct davit_http *x);
+int error_http(void *gke, const struct davit_http *x, const json_t *reply,
+               struct davit_error *e);
 /* Of a compute operation that is done, or of an instance's last attempt:
  * {"errors": [{code, message, errorDetails}]}; OK when there is none. */
 int error_list(const json_t *errors, struct davit_error *e);

@@ -35,43 +35,40 @@ static enum davit_status by_code(int http, const char *message)
     }
 }
 
-static void say(struct op *op, const struct request *r, enum davit_status s,
-                const char *code, const char *message)
+static void say(const struct asked *a, enum davit_status s, const char *code,
+                const char *message, struct davit_error *e)
 {
-    const struct k8s *k = op->k;
+    const struct k8s *k = a->k;
+    const struct request *r = a->r;
     const char *group = strcmp(r->what, "pods") == 0 ? "\"\"" : "ray.io";
     if (s == DAVIT_AUTH && strcmp(code, "HTTP 403 Forbidden") == 0)
-        kit_error(op->e, s, code, "may not %s %s in namespace %.40s; the Role "
+        kit_error(e, s, code, "may not %s %s in namespace %.40s; the Role "
                   "needs {apiGroups: [%s], resources: [%s], verbs: [%s]}",
                   r->verb, r->what, k->ns, group, r->what, r->verb);
     else if (s == DAVIT_AUTH)
-        kit_error(op->e, s, code, "the API server takes our token no more "
+        kit_error(e, s, code, "the API server takes our token no more "
                   "(%.60s): %.90s",
                   k->token_file != NULL ? k->token_file : "none", message);
     else if (s == DAVIT_NOT_FOUND)
-        kit_error(op->e, s, code, "%s in namespace %.60s: %.100s", r->what,
+        kit_error(e, s, code, "%s in namespace %.60s: %.100s", r->what,
                   k->ns, message);
     else
-        kit_error(op->e, s, code, "%s %s: %.150s", r->verb, r->what, message);
+        kit_error(e, s, code, "%s %s: %.150s", r->verb, r->what, message);
 }
 
-int error_http(struct op *op, const struct request *r,
-               const struct davit_http *x)
+int error_http(void *arg, const struct davit_http *x, const json_t *reply,
+               struct davit_error *e)
 {
-    json_t *reply = json_loadb(x->reply_body, x->reply_len, 0, NULL);
     const char *reason = kit_json_text(reply, "reason");
     const char *message = kit_json_text(reply, "message");
     char code[48];
     enum davit_status s = by_code(x->reply_status, message);
     snprintf(code, sizeof code, "HTTP %d%s%s", x->reply_status,
              *reason != '\0' ? " " : "", reason);
-    say(op, r, s, code, *message != '\0' ? message : "no reason given");
-    if (op->e != NULL) {
-        int64_t after = kit_json_int(reply, "details.retryAfterSeconds", 0);
-        op->e->retry_after_ms = kit_retry_after_ms(x, op->k->host->wall_ms());
-        if (op->e->retry_after_ms == 0 && after > 0 && after < 3600)
-            op->e->retry_after_ms = (uint32_t)after * 1000;
-    }
-    json_decref(reply);
+    say(arg, s, code, *message != '\0' ? message : "no reason given",
+        e);
+    int64_t after = kit_json_int(reply, "details.retryAfterSeconds", 0);
+    if (e != NULL && after > 0 && after < 3600)
+        e->retry_after_ms = (uint32_t)after * 1000;
     return (int)s;
 }

@@ -14,9 +14,7 @@ static void k8s_close(void *self)
 {
     struct k8s *k = self;
 
-    if (k->token != NULL)
-        explicit_bzero(k->token, strlen(k->token));
-    free(k->token);
+    kit_token_done(&k->token);
     json_decref(k->owner);
     json_decref(k->named);
     json_decref(k->ending);
@@ -24,7 +22,7 @@ static void k8s_close(void *self)
     json_decref(k->live);
     pthread_mutex_destroy(&k->lock);
     pthread_cond_destroy(&k->woken);
-    options_done(k);
+    kit_keep_done(&k->keep);
     free(k);
 }
 
@@ -37,6 +35,8 @@ static int k8s_open(const struct davit_host *host,
     if (k == NULL)
         abort();
     k->host = host;
+    kit_token_init(&k->token);
+    k->token.hold_ms = TOKEN_HOLD_MS;
     k->owner = json_object();
     k->named = json_object();
     k->ending = json_object();
@@ -55,13 +55,14 @@ static int k8s_open(const struct davit_host *host,
     return s;
 }
 
-static const struct davit_provider k8s = {
+static struct davit_provider k8s = {
     .size = sizeof k8s, .name = "k8s", .version = "1",
-    .caps = DAVIT_CAP_OFFERS, .options = k8s_options,
+    .caps = DAVIT_CAP_OFFERS,
     .open = k8s_open, .close = k8s_close, .list = k8s_list,
     .launch = k8s_launch, .terminate = k8s_terminate, .offers = k8s_offers};
 
 const struct davit_provider *davit_provider_v1(void)
 {
+    k8s.options = kit_options_help(k8s_options);
     return &k8s;
 }

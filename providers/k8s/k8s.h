@@ -13,9 +13,10 @@
 
 #include <pthread.h>
 
-#include "kit/json.h"
+#include "kit/exchange.h"
 #include "kit/str.h"
 
+#define TOKEN_HOLD_MS 60000      /* its file is read anew after so long */
 #define REQUEST_MAX 63           /* of a request id, in bytes */
 #define TRIES 10                 /* of one change, against other writers */
 #define MOST_REPLICAS 2147483647u
@@ -30,15 +31,16 @@ struct ask;                      /* a launch that waits: launch.c */
 /* Read-only after open() but for what the lock holds. */
 struct k8s {
     const struct davit_host *host;
-    char *endpoint, *ns, *cluster, *version;
+    struct kit_keep keep;        /* of the configuration */
+    struct kit_token token;      /* of its file */
+    char *endpoint, *ns, *cluster, *account;
+    const char *version;
     char *token_file, *ca_file, *cert_file, *key_file;  /* NULL: none */
     int64_t unschedulable_ms, gate_ms, coalesce_ms;
     struct k8s_type *types;
     size_t n_types;
     pthread_mutex_t lock;        /* of what is below */
     pthread_cond_t woken;        /* an ask is done, or nobody leads */
-    char *token;
-    int64_t token_ms;            /* when it was read */
     json_t *owner;               /* pod -> the request it was made for, "" */
     json_t *named;               /* pods this handle named to be deleted */
     json_t *ending;              /* hosts of units that we were told to end */
@@ -59,10 +61,9 @@ struct op {
 };
 
 /* ---- options.c */
-extern const struct davit_kv k8s_options[];
+extern const struct kit_option k8s_options[];
 int options_read(struct k8s *k, const struct davit_setup *setup,
                  struct davit_error *e);
-void options_done(struct k8s *k);
 const struct k8s_type *type_find(const struct k8s *k, const char *name);
 const struct k8s_type *type_of_group(const struct k8s *k, const char *group);
 
@@ -79,8 +80,10 @@ int api_send(struct op *op, const struct request *r, json_t **ret,
              int *ret_http);
 
 /* ---- errors.c */
-int error_http(struct op *op, const struct request *r,
-               const struct davit_http *x);
+struct asked { const struct k8s *k; const struct request *r; };
+/* arg: a struct asked. */
+int error_http(void *arg, const struct davit_http *x, const json_t *reply,
+               struct davit_error *e);
 
 /* ---- book.c: what we wrote about our launches into the annotation
  * davit.io/launches, so that a launch whose reply was lost is found, also by a

@@ -24,20 +24,7 @@ static void local_close(void *self)
 
     if (l == NULL)
         return;
-    for (size_t i = 0; i < l->n_types; i++) {
-        free(l->types[i].name);
-        free(l->types[i].machine);
-        strings_done(&l->types[i].args);
-        strings_done(&l->types[i].env);
-    }
-    free(l->types);
-    strings_done(&l->env);
-    strings_done(&l->args);
-    free(l->cluster);
-    free(l->head);
-    free(l->ray);
-    free(l->dir);
-    free(l->temp);
+    kit_keep_done(&l->keep);
     free(l);
 }
 
@@ -191,14 +178,14 @@ static int make_record(const struct local *l, const struct davit_launch *q,
     memset(r, 0, sizeof *r);
     if (strlen(q->request_id) >= sizeof r->request_id ||
         strlen(q->zone) >= sizeof r->zone)
-        return fail(e, DAVIT_INVALID, "TOO_LONG",
+        return kit_error(e, DAVIT_INVALID, "TOO_LONG",
                     "a request id or zone has at most 63 bytes");
     if (n >= l->max)
-        return fail(e, DAVIT_QUOTA, "MAX",
+        return kit_error(e, DAVIT_QUOTA, "MAX",
                     "%zu machines exist and the provider's max is %u", n,
                     l->max);
     if (getrandom(noise, sizeof noise, 0) != (ssize_t)sizeof noise)
-        return fail(e, DAVIT_RETRY, "IO", "no random numbers to be had");
+        return kit_error(e, DAVIT_RETRY, "IO", "no random numbers to be had");
     for (size_t i = 0; i < sizeof noise; i++)
         snprintf(r->mark + 2 * i, 3, "%02x", noise[i]);
     snprintf(r->id, sizeof r->id, "%s", id);
@@ -273,7 +260,7 @@ static int local_launch(void *self, struct davit_call *call,
     int lock, status;
 
     if (t == NULL)
-        return fail(e, DAVIT_INVALID, "NO_TYPE", "no node type \"%.60s\"",
+        return kit_error(e, DAVIT_INVALID, "NO_TYPE", "no node type \"%.60s\"",
                     q->offer);
     status = process_find_program(l, program, sizeof program, e);
     for (uint32_t i = 0; i < q->count && status == DAVIT_OK; i++) {
@@ -387,7 +374,7 @@ static int local_terminate(void *self, struct davit_call *call,
             break;
         if (waited > TERM_MS + KILL_MS || l->host->remaining_ms(call) == 0 ||
             !l->host->sleep(call, STEP_MS))
-            status = fail(e, DAVIT_RETRY, "STILL_ENDING",
+            status = kit_error(e, DAVIT_RETRY, "STILL_ENDING",
                           "%zu of %zu machines have not ended yet", left,
                           n_ids);
         waited += STEP_MS;
@@ -396,12 +383,11 @@ static int local_terminate(void *self, struct davit_call *call,
     return status;
 }
 
-static const struct davit_provider provider = {
+static struct davit_provider provider = {
     .size = sizeof provider,
     .name = "local",
     .version = "1.0",
     .caps = 0, /* the Ray head itself drains; nothing has a price here */
-    .options = local_options,
     .open = local_open,
     .close = local_close,
     .list = local_list,
@@ -411,5 +397,6 @@ static const struct davit_provider provider = {
 
 DAVIT_EXPORT const struct davit_provider *davit_provider_v1(void)
 {
+    provider.options = kit_options_help(local_options);
     return &provider;
 }

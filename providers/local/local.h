@@ -15,24 +15,24 @@
 
 #include <sys/types.h>
 
-#include "provider.h"
-
-struct strings { char **v; size_t n; }; /* heap; v[n] is NULL */
+#include "kit/options.h"
 
 struct type {
     char *name, *machine;
-    struct strings args;    /* for ray start, the same for all of a type */
-    struct strings env;     /* "NAME=value", the type's own */
+    struct kit_list args;    /* for ray start, the same for all of a type */
+    struct kit_list env;     /* "NAME=value", the type's own */
 };
 
 struct local {
     const struct davit_host *host;
+    struct kit_keep keep;   /* of all of the below */
     char *cluster, *head, *ray, *dir, *temp;
-    struct strings env, args;
+    struct kit_list env, args;
     struct type *types;
     size_t n_types;
     uint32_t base_address;  /* host order */
     uint32_t max;
+    double store;           /* bytes of each raylet's object store */
 };
 
 struct record {
@@ -47,17 +47,10 @@ struct record {
     unsigned long long start;
 };
 
-int fail(struct davit_error *e, int status, const char *code, const char *fmt,
-         ...) __attribute__((format(printf, 4, 5)));
-
 /* options.c: settings and node types to arguments */
-extern const struct davit_kv local_options[];
+extern const struct kit_option local_options[];
 int options_read(struct local *l, const struct davit_setup *s,
                  struct davit_error *e);
-void strings_add(struct strings *s, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
-void strings_done(struct strings *s);
-char *text_copy(const char *s);
 
 /* record.c: the directory of records */
 /* Waits for it as long as the call lasts; *ret_fd is closed to let go. */

@@ -45,7 +45,7 @@ int process_find_program(const struct local *l, char *buf, size_t n,
         snprintf(buf, n, "%s", l->ray);
         if (access(buf, X_OK) == 0)
             return DAVIT_OK;
-        return fail(e, DAVIT_AUTH, "NO_RAY",
+        return kit_error(e, DAVIT_AUTH, "NO_RAY",
                     "ray: \"%.100s\" cannot be run: %s", l->ray,
                     strerror(errno));
     }
@@ -57,7 +57,7 @@ int process_find_program(const struct local *l, char *buf, size_t n,
             return DAVIT_OK;
         p += len + (p[len] == ':');
     }
-    return fail(e, DAVIT_AUTH, "NO_RAY",
+    return kit_error(e, DAVIT_AUTH, "NO_RAY",
                 "no program \"%.60s\" in PATH; install ray or set the"
                 " provider's `ray:` to its path", l->ray);
 }
@@ -166,7 +166,7 @@ static void become_ray(const char *pid_path, const char *cwd, int log_fd,
 
 /* ---- in the daemon ---- */
 
-static bool keep_variable(const char *v, const struct strings *more)
+static bool keep_variable(const char *v, const struct kit_list *more)
 {
     static const char *const drop[] = {
         /* would make the raylet a head's, or point it to another cluster */
@@ -190,53 +190,63 @@ static bool keep_variable(const char *v, const struct strings *more)
     return true;
 }
 
-static struct strings make_env(const struct local *l, const struct type *t,
-                               const struct record *r)
+static struct kit_list make_env(const struct local *l, const struct type *t,
+                                const struct record *r, struct kit_keep *keep)
 {
-    struct strings own = { 0 }, all = { 0 };
+    const struct davit_kv ours[] = {
+        { MARK_NAME, r->mark },
+        { "RAY_CLOUD_INSTANCE_ID=", r->id },
+        { "RAY_NODE_TYPE_NAME=", t->name },
+        { "RAY_CLOUD_INSTANCE_TYPE_NAME=",
+          t->machine[0] != '\0' ? t->machine : t->name },
+        { "RAY_enable_autoscaler_v2=", "1" },
+        { "PYTHONUNBUFFERED=", "1" }, /* its log is read while it runs */
+    };
+    struct kit_list own = { 0 }, all = { 0 };
 
-    strings_add(&own, MARK_NAME "%s", r->mark);
-    strings_add(&own, "RAY_CLOUD_INSTANCE_ID=%s", r->id);
-    strings_add(&own, "RAY_NODE_TYPE_NAME=%s", t->name);
-    strings_add(&own, "RAY_CLOUD_INSTANCE_TYPE_NAME=%s",
-                t->machine[0] != '\0' ? t->machine : t->name);
-    strings_add(&own, "RAY_enable_autoscaler_v2=1");
-    strings_add(&own, "PYTHONUNBUFFERED=1"); /* its log is read while it runs */
+    for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++)
+        kit_list_add(keep, &own,
+                     kit_keep_print(keep, "%s%s", ours[i].key, ours[i].value));
     for (size_t i = 0; i < l->env.n; i++)
         if (keep_variable(l->env.v[i], &t->env))
-            strings_add(&own, "%s", l->env.v[i]);
+            kit_list_add(keep, &own, l->env.v[i]);
     for (size_t i = 0; i < t->env.n; i++)
-        strings_add(&own, "%s", t->env.v[i]);
+        kit_list_add(keep, &own, t->env.v[i]);
     for (char **v = environ; v != NULL && *v != NULL; v++)
         if (keep_variable(*v, &own))
-            strings_add(&all, "%s", *v);
+            kit_list_add(keep, &all, *v);
     for (size_t i = 0; i < own.n; i++)
-        strings_add(&all, "%s", own.v[i]);
-    strings_done(&own);
+        kit_list_add(keep, &all, own.v[i]);
     return all;
 }
 
-static struct strings make_args(const struct local *l, const struct type *t,
-                                const struct record *r, const char *program)
+static struct kit_list make_args(const struct local *l, const struct type *t,
+                                 const struct record *r, const char *program,
+                                 struct kit_keep *keep)
 {
-    struct strings a = { 0 };
+    const struct davit_kv ours[] = {
+        { program, "" },
+        { "start", "" },
+        { "--block", "" },
+        { "--address=", l->head },
+        { "--node-ip-address=", r->address },
+        { "--node-name=", r->id },
+        { "--temp-dir=", r->temp },
+        { "--min-worker-port=", "0" },
+        { "--max-worker-port=", "0" },
+        { "--disable-usage-stats", "" },
+        { "--log-style=", "pretty" }, /* its last words are for people */
+        { "--log-color=", "false" },
+    };
+    struct kit_list a = { 0 };
 
-    strings_add(&a, "%s", program);
-    strings_add(&a, "start");
-    strings_add(&a, "--block");
-    strings_add(&a, "--address=%s", l->head);
-    strings_add(&a, "--node-ip-address=%s", r->address);
-    strings_add(&a, "--node-name=%s", r->id);
-    strings_add(&a, "--temp-dir=%s", r->temp);
-    strings_add(&a, "--min-worker-port=0");
-    strings_add(&a, "--max-worker-port=0");
-    strings_add(&a, "--disable-usage-stats");
-    strings_add(&a, "--log-style=pretty"); /* its last words are for people */
-    strings_add(&a, "--log-color=false");
+    for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++)
+        kit_list_add(keep, &a,
+                     kit_keep_print(keep, "%s%s", ours[i].key, ours[i].value));
     for (size_t i = 0; i < l->args.n; i++)
-        strings_add(&a, "%s", l->args.v[i]);
+        kit_list_add(keep, &a, l->args.v[i]);
     for (size_t i = 0; i < t->args.n; i++)
-        strings_add(&a, "%s", t->args.v[i]);
+        kit_list_add(keep, &a, t->args.v[i]);
     return a;
 }
 
@@ -247,15 +257,15 @@ static int make_temp(const struct local *l, const struct record *r,
     struct stat st;
 
     if (mkdir(l->temp, 0700) != 0 && errno != EEXIST)
-        return fail(e, DAVIT_AUTH, "IO", "temp_dir: %.100s: %s", l->temp,
+        return kit_error(e, DAVIT_AUTH, "IO", "temp_dir: %.100s: %s", l->temp,
                     strerror(errno));
     if (lstat(l->temp, &st) != 0 || !S_ISDIR(st.st_mode) ||
         st.st_uid != geteuid() || (st.st_mode & 022) != 0)
-        return fail(e, DAVIT_AUTH, "UNSAFE",
+        return kit_error(e, DAVIT_AUTH, "UNSAFE",
                     "temp_dir: %.100s is not a directory that only you may"
                     " write", l->temp);
     if (mkdir(r->temp, 0700) != 0 && errno != EEXIST)
-        return fail(e, DAVIT_RETRY, "IO", "%.72s: %s", r->temp,
+        return kit_error(e, DAVIT_RETRY, "IO", "%.72s: %s", r->temp,
                     strerror(errno));
     return DAVIT_OK;
 }
@@ -265,7 +275,8 @@ int process_start(const struct local *l, const struct type *t,
                   struct davit_error *e)
 {
     char log_path[4096], pid_path[4096];
-    struct strings argv, env;
+    struct kit_keep keep = { 0 };
+    struct kit_list argv, env;
     int log_fd, ws = 1, status = make_temp(l, r, e);
     pid_t child;
 
@@ -275,10 +286,10 @@ int process_start(const struct local *l, const struct type *t,
     record_path(l, r, "pid", pid_path, sizeof pid_path);
     log_fd = open(log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (log_fd < 0)
-        return fail(e, DAVIT_RETRY, "IO", "%.140s: %s", log_path,
+        return kit_error(e, DAVIT_RETRY, "IO", "%.140s: %s", log_path,
                     strerror(errno));
-    argv = make_args(l, t, r, program);
-    env = make_env(l, t, r);
+    argv = make_args(l, t, r, program, &keep);
+    env = make_env(l, t, r, &keep);
     child = fork();
     if (child == 0) {
         pid_t ray;
@@ -300,10 +311,9 @@ int process_start(const struct local *l, const struct type *t,
             break;
         }
     close(log_fd);
-    strings_done(&argv);
-    strings_done(&env);
+    kit_keep_done(&keep);
     if (child < 0 || ws != 0)
-        return fail(e, DAVIT_RETRY, "FORK", "cannot start a process: %s",
+        return kit_error(e, DAVIT_RETRY, "FORK", "cannot start a process: %s",
                     strerror(child < 0 ? errno : EAGAIN));
     return DAVIT_OK;
 }

@@ -22,20 +22,6 @@
 
 enum { RECORDS_MAX = 4096, FILE_MAX = 16384, LOG_TAIL = 65536 };
 
-int fail(struct davit_error *e, int status, const char *code, const char *fmt,
-         ...)
-{
-    va_list ap;
-
-    if (e == NULL)
-        return status;
-    va_start(ap, fmt);
-    vsnprintf(e->text, sizeof e->text, fmt, ap);
-    va_end(ap);
-    snprintf(e->code, sizeof e->code, "%s", code);
-    return status;
-}
-
 static int fail_io(struct davit_error *e, const char *path)
 {
     int saved = errno;
@@ -44,7 +30,7 @@ static int fail_io(struct davit_error *e, const char *path)
                      ? DAVIT_AUTH /* no repeat helps until somebody acts */
                      : DAVIT_RETRY;
 
-    return fail(e, status, "IO", "%.140s: %s", path, strerror(saved));
+    return kit_error(e, status, "IO", "%.140s: %s", path, strerror(saved));
 }
 
 void record_path(const struct local *l, const struct record *r,
@@ -90,7 +76,7 @@ int records_lock(const struct local *l, struct davit_call *call, int *ret_fd,
             l->host->remaining_ms(call) > 0 && l->host->sleep(call, 10))
             continue;
         close(fd);
-        return fail(e, DAVIT_RETRY, "BUSY",
+        return kit_error(e, DAVIT_RETRY, "BUSY",
                     "%.120s is held by another process", path);
     }
     *ret_fd = fd;
@@ -190,7 +176,7 @@ int records_read(const struct local *l, struct record **ret, size_t *n,
         }
         if (!parse(text, len, &r) || strcmp(r.id, entry->d_name) != 0)
             /* Guessing would lose a machine or make one up. */
-            status = fail(e, DAVIT_BROKEN, "BAD_RECORD",
+            status = kit_error(e, DAVIT_BROKEN, "BAD_RECORD",
                           "%.140s is no machine record; repair or remove it",
                           path);
         free(text);
@@ -258,7 +244,7 @@ int record_write(const struct local *l, const struct record *r,
 
     json_decref(o);
     if (text == NULL)
-        return fail(e, DAVIT_INVALID, "NOT_UTF8",
+        return kit_error(e, DAVIT_INVALID, "NOT_UTF8",
                     "node type \"%.60s\": a name is not UTF-8", r->type);
     record_path(l, r, "", dir, sizeof dir);
     snprintf(path, sizeof path, "%s/machine.json.new", dir);

@@ -404,11 +404,8 @@ static void sim_close(void *self)
     struct sim *s = self;
     if (s == NULL)
         return;
-    rules_free(s);
     pthread_mutex_destroy(&s->lock);
-    free(s->cluster);
-    free(s->path);
-    free(s->lock_path);
+    kit_keep_done(&s->keep);
     free(s);
 }
 
@@ -433,63 +430,32 @@ static int sim_open(const struct davit_host *host,
                     const struct davit_setup *setup, void **ret_self,
                     struct davit_error *e)
 {
-    const char *path = kit_find(setup->options, setup->n_options, "state");
     struct sim *s = calloc(1, sizeof *s);
-    if (path == NULL)
-        path = "davit-sim.json";
-    if (s == NULL || asprintf(&s->lock_path, "%s.lock", path) < 0)
+    if (s == NULL)
         abort();
     pthread_mutex_init(&s->lock, NULL);
     s->host = host;
-    s->path = strdup(path);
-    s->cluster = strdup(setup->cluster);
-    if (s->path == NULL || s->cluster == NULL)
-        abort();
-    int st = path_check(path, e);
+    s->cluster = kit_keep_text(&s->keep, setup->cluster);
+    int st = rules_read(s, setup, e);
     if (st == DAVIT_OK)
-        st = rules_read(s, setup, e);
-    if (st == DAVIT_OK)
+        st = path_check(s->path, e);
+    if (st == DAVIT_OK) {
+        s->lock_path = kit_keep_print(&s->keep, "%s.lock", s->path);
         *ret_self = s;
-    else
+    } else {
         sim_close(s);
+    }
     return st;
 }
 
-static const struct davit_kv sim_options[] = {
-    {"state", "the file that is the cloud (davit-sim.json)"},
-    {"boot", "how long a machine boots: 5s, or a range 20s-40s (5s)"},
-    {"terminate", "how long a machine takes to end (1s)"},
-    {"latency", "how long each API call takes (0)"},
-    {"list_lag", "how long before a new machine is listed (0)"},
-    {"stockout", "types that cannot be had: a list of TYPE or TYPE@ZONE"},
-    {"stockout.*", "the same as a map: to 30s (since first asked), 2 (times) "
-                   "or always"},
-    {"quota", "at most so many machines"},
-    {"quota.*", "the same for machines, gpus, a node type or an accelerator"},
-    {"all_or_nothing", "true: a launch over quota gives none (false: some)"},
-    {"throttle", "every n-th call is turned away"},
-    {"throttle.every", "the same"},
-    {"throttle.per_minute", "at most so many calls a minute"},
-    {"throttle.retry_after", "the wait it tells (1s)"},
-    {"fail", "the share of machines that die while booting: 0 to 1 (0)"},
-    {"fail.rate", "the same"},
-    {"fail.nth", "which machines die while booting, counted from 1: 2, 5"},
-    {"fail.as", "what they die of: RETRY, STOCKOUT, INVALID ... (RETRY)"},
-    {"lost_reply", "which launches are done but their answer lost: 1, 3"},
-    {"error.every", "every n-th call fails"},
-    {"error.as", "with what: RETRY, AUTH, BROKEN ... (RETRY)"},
-    {"seed", "of whatever is random: boot times, failures (1)"},
-    {"types.boot", "how long machines of this type boot"},
-    {"types.stockout", "this type cannot be had: always, 30s or 2 (times)"},
-    {NULL, NULL}};
-
-static const struct davit_provider table = {
+static struct davit_provider table = {
     .size = sizeof table, .name = "sim", .version = "1",
-    .caps = DAVIT_CAP_OFFERS | DAVIT_CAP_SPOT, .options = sim_options,
+    .caps = DAVIT_CAP_OFFERS | DAVIT_CAP_SPOT,
     .open = sim_open, .close = sim_close, .list = sim_list,
     .launch = sim_launch, .terminate = sim_terminate, .offers = sim_offers};
 
 const struct davit_provider *davit_provider_v1(void)
 {
+    table.options = kit_options_help(sim_options);
     return &table;
 }

@@ -12,11 +12,12 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "provider.h"
+#include "kit/options.h"
 
 #define NTH_MAX 64
 
 struct sim_type {
+    struct sim *sim;
     char *name;
     char **zones;
     size_t n_zones;
@@ -40,9 +41,11 @@ struct nth { uint32_t v[NTH_MAX]; size_t n; };  /* counted from 1 */
 
 struct sim {
     const struct davit_host *host;
+    struct kit_keep keep;       /* of all of the below */
     char *cluster, *path, *lock_path;
     struct sim_type *types;
     size_t n_types;
+    int64_t boot_min_ms, boot_max_ms;  /* of types that say nothing */
     int64_t latency_ms, terminate_ms, list_lag_ms;
     struct dry *dry;
     size_t n_dry;
@@ -81,7 +84,8 @@ void store_done(struct op *op);
 int64_t field_int(const json_t *o, const char *key);
 const char *field_text(const json_t *o, const char *key);
 
-/* rules.c */
+/* options.c, rules.c */
+extern const struct kit_option sim_options[];
 int rules_read(struct sim *s, const struct davit_setup *setup,
                struct davit_error *e);
 const struct sim_type *rules_type(const struct sim *s, const char *name);
@@ -98,7 +102,6 @@ bool rules_reply_lost(struct op *op, uint32_t nth_launch);
 void rules_kill(struct op *op);
 int64_t rules_boot_ms(const struct sim *s, const struct sim_type *t,
                       uint32_t nth);
-void rules_free(struct sim *s);
 
 /* sim.c: where a machine is in its life, by the clock alone. */
 enum life { LIFE_STARTING, LIFE_RUNNING, LIFE_STOPPING, LIFE_FAILED,

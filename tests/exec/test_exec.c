@@ -538,7 +538,7 @@ static void test_options(void **state)
     (void)state;
     refused("timeout", "soon", "timeout must be a duration");
     refused("grace", "1h", "grace must be between 1ms and 10s");
-    refused("max_reply", "10", "max_reply must be at least 1024");
+    refused("max_reply", "10", "max_reply must be a whole number from 1024");
     refused("max_reply", "many", "max_reply must be a whole number");
     refused("env.", "x", "environment variable's name");
     refused("comand", "x", "did you mean \"command\"");

@@ -83,7 +83,6 @@ static uint64_t run(const char *data, size_t n, size_t step)
 {
     struct kube_split split;
     struct pods_store store;
-    struct arena arena = {0};
     struct err err = {0};
     struct qty own = { "CPU", 80000 };
     struct snap_type t = { .name = "t", .resources = { &own, 1 } };
@@ -100,12 +99,12 @@ static uint64_t run(const char *data, size_t n, size_t step)
     struct pods_view_in in = { .store = &store, .zones = { zones, 2 },
                                .reserve = true, .now_mono_ms = 100000,
                                .now_wall_ms = INT64_C(1800000000000) };
-    struct source_view *v = pods_view_make(&in, &arena, &due);
+    struct source_view *v = pods_view_make(&in, &due);
     h = check(v);
-    pods_type_fit(v, NULL, 0, &arena, &t);
+    pods_type_fit(v, NULL, 0, &v->arena, &t);
     pods_store_done(&store);
     assert(check(v) == h);  /* it needs the store no more */
-    arena_done(&arena);
+    source_view_unref(v);
     return h;
 }
 

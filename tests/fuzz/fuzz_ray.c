@@ -80,14 +80,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     uint64_t hash[2];
     for (int i = 0; i < 2; i++) {
-        struct arena arena = { 0 }, scratch = { 0 };
-        struct source_view *view = NULL;
+        struct arena scratch = { 0 };
+        struct source_view *view = source_view_new();
         struct err err = { 0 };
-        enum status s = ray_view_parse(data, n, &scratch, &arena, &view, &err);
+        enum status s = ray_view_parse(data, n, &scratch, view, &err);
         assert(s == ST_OK || (s == ST_BROKEN && err.text[0]));
         arena_done(&scratch);  /* the view must not need it */
         hash[i] = s ? 0 : hash_view(view);
-        arena_done(&arena);
+        source_view_unref(view);
     }
     assert(hash[0] == hash[1]);
     return 0;

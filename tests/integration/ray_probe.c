@@ -100,17 +100,15 @@ static int failed(const struct err *e, size_t flags)
 
 static int do_read(struct ray_head *h, int times, size_t flags)
 {
-    struct arena arena = { 0 };
     struct source_view *view = NULL;
     struct err err = { 0 };
     enum status s = ST_OK;
     for (int i = 0; i < times && !s; i++) {
-        arena_reset(&arena);
-        s = ray_head_read(h, &arena, clock_mono_ms() + deadline_ms, &view,
-                          &err);
+        source_view_unref(view);
+        s = ray_head_read(h, clock_mono_ms() + deadline_ms, &view, &err);
     }
     int rc = s ? failed(&err, flags) : print(view_json(view), flags);
-    arena_done(&arena);
+    source_view_unref(view);
     return rc;
 }
 
@@ -145,8 +143,8 @@ static int do_report(struct ray_head *h, json_t *in, size_t flags)
     struct arena arena = { 0 };
     struct err err = { 0 };
     struct source_view *view;
-    enum status s = ray_head_read(h, &arena, clock_mono_ms() + deadline_ms,
-                                  &view, &err);
+    enum status s = ray_head_read(h, clock_mono_ms() + deadline_ms, &view,
+                                  &err);
     if (!s) {
         json_t *p = json_object_get(in, "pending"), *o;
         json_t *f = json_object_get(in, "failed");
@@ -185,13 +183,14 @@ static int do_report(struct ray_head *h, json_t *in, size_t flags)
     }
     int rc = s ? failed(&err, flags)
                : print(json_pack("{sb}", "reported", 1), flags);
+    source_view_unref(view);
     arena_done(&arena);
     return rc;
 }
 
 static int do_parse(const char *path, int times)
 {
-    struct arena scratch = { 0 }, arena = { 0 };
+    struct arena scratch = { 0 };
     struct source_view *view = NULL;
     struct err err = { 0 };
     size_t cap = (size_t)64 << 20;
@@ -205,16 +204,17 @@ static int do_parse(const char *path, int times)
     enum status s = ST_OK;
     for (int i = 0; i < times && !s; i++) {
         arena_reset(&scratch);
-        arena_reset(&arena);
-        s = ray_view_parse(bytes, n, &scratch, &arena, &view, &err);
+        source_view_unref(view);
+        view = source_view_new();
+        s = ray_view_parse(bytes, n, &scratch, view, &err);
     }
     double ms = (double)(clock() - start) * 1000 / CLOCKS_PER_SEC / times;
     fprintf(stderr, "%zu bytes, %.3f ms CPU each, %zu bytes of view, "
-            "%zu of scratch\n", n, ms, arena.used, scratch.used);
+            "%zu of scratch\n", n, ms, view->arena.used, scratch.used);
     int rc = s ? failed(&err, JSON_INDENT(2))
                : times > 1 ? 0 : print(view_json(view), JSON_INDENT(2));
     arena_done(&scratch);
-    arena_done(&arena);
+    source_view_unref(view);
     free(bytes);
     return rc;
 }

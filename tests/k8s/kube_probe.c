@@ -206,17 +206,15 @@ int main(int argc, char **argv)
     }
     for (;;) {
         struct pollfd in = { .fd = 0, .events = POLLIN };
-        struct arena arena = {0};
         struct source_view *v = NULL;
-        enum status s = kube_source_ops.read(h, &arena,
-                                           clock_mono_ms() + deadline, &v,
-                                           &err);
+        enum status s = kube_source_ops.read(h, clock_mono_ms() + deadline, &v,
+                                             &err);
         if (s != ST_OK)
             line(json_pack("{ssssss}", "status", status_name(s), "error",
                            err.text, "code", err.code));
         else if (v)
             view_line(v, brief);
-        arena_done(&arena);
+        source_view_unref(v);
         if (s != ST_OK)
             usleep(100000);
         char byte;

@@ -38,6 +38,7 @@ GOING = set("""
     kit_base64url error_class errors_known error_status writer_name text_copy
     journal_put_value journal_value
     mem_must mem_strdup mem_strndup hash_init hash_done hash_clear hash_add hash_remove hash_next hash_each
+    clock_install random_install plugin_builtin
     hash_add_index hash_next_index hash_text hash_number hash_bytes
 """.split())
 

@@ -146,7 +146,7 @@ static void test_places(void **state)
         {"throttle", "often", "throttle must be a whole number"},
         {"fail", "1.5", "fail is a share from 0 to 1"},
         {"fail.nth", "1, x", "fail.nth must be up to 64 whole numbers"},
-        {"fail.as", "WRONG", "fail.as must be RETRY"},
+        {"fail.as", "WRONG", "fail.as must be one of RETRY"},
         {"state", "", "state must be the path of a file"},
         {"state", "/nonexistent/dir/x.json", "/nonexistent/dir"}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

@@ -53,7 +53,7 @@ static struct journal *open_good(void)
     struct journal *j = NULL;
     struct err e = { 0 };
 
-    if (journal_open(path, &j, &e) != ST_OK)
+    if (journal_open(path, NULL, &j, &e) != ST_OK)
         fail_msg("%s", e.text);
     return j;
 }
@@ -314,7 +314,7 @@ static void only_one_may_hold_it(void **state)
     char pid[32];
 
     (void)state;
-    assert_int_equal(journal_open(path, &other, &e), ST_RETRY);
+    assert_int_equal(journal_open(path, NULL, &other, &e), ST_RETRY);
     assert_null(other);
     snprintf(pid, sizeof pid, "process %d", (int)getpid());
     assert_non_null(strstr(e.text, pid));
@@ -336,7 +336,7 @@ static void a_dead_holders_child_is_waited_for(void **state)
     assert_int_equal(pipe(fd), 0);
     child = fork();
     if (child == 0) {
-        if (journal_open(path, &j, NULL) != ST_OK)
+        if (journal_open(path, NULL, &j, NULL) != ST_OK)
             _exit(3);
         if (fork() == 0) {
             if (write(fd[1], "x", 1) != 1)
@@ -363,7 +363,7 @@ static void refused(const char *expected)
 {
     struct journal *j = (void *)1;
     struct err e = { 0 };
-    enum status s = journal_open(path, &j, &e);
+    enum status s = journal_open(path, NULL, &j, &e);
 
     if (s != ST_INVALID || strstr(e.text, expected) == NULL)
         fail_msg("%s: \"%s\" without \"%s\"", status_name(s), e.text, expected);
@@ -408,7 +408,7 @@ static void no_directory_is_told(void **state)
     struct err e = { 0 };
 
     (void)state;
-    assert_int_equal(journal_open("/nonexistent/x/davit.db", &j, &e),
+    assert_int_equal(journal_open("/nonexistent/x/davit.db", NULL, &j, &e),
                      ST_INVALID);
     assert_non_null(strstr(e.text, "needs a directory that exists"));
 }
@@ -533,7 +533,7 @@ static void write_for_ever(int out)
     uint32_t batch;
 
     fleet_init(&f);
-    if (journal_open(path, &j, NULL) != ST_OK ||
+    if (journal_open(path, NULL, &j, NULL) != ST_OK ||
         journal_load_fleet(j, &f, NULL) != ST_OK)
         _exit(3);
     batch = f.n > 0 ? f.v[0]->launch_count : 0;

@@ -18,7 +18,7 @@ static struct journal *journal_new(void)
     struct journal *j = NULL;
     struct err e = {0};
 
-    if (journal_open(JOURNAL_IN_MEMORY, &j, &e) != ST_OK)
+    if (journal_open(JOURNAL_IN_MEMORY, NULL, &j, &e) != ST_OK)
         fail_msg("%s", e.text);
     return j;
 }

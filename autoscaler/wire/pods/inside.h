@@ -315,9 +315,9 @@ void making_due(struct making *m, int64_t ms);
 
 /* ---- view.c */
 enum { PODS_MAX_PROBES = 256, PODS_MAX_COLUMNS = 64, PODS_MAX_NOTES = 1000 };
-/* ret_due: see making.due_mono_ms */
+/* A new view.  ret_due: see making.due_mono_ms */
 struct source_view *pods_view_make(const struct pods_view_in *in,
-                                 struct arena *arena, int64_t *ret_due);
+                                   int64_t *ret_due);
 struct qtys pods_qtys_copy(struct arena *a, struct qtys q);
 struct names pods_names_copy(struct arena *a, struct names n);
 

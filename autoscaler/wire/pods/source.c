@@ -217,14 +217,14 @@ static int64_t view_due(const struct kube_source *h)
     return h->told ? due : 0;
 }
 
-static struct source_view *make(struct kube_source *h, struct arena *arena)
+static struct source_view *make(struct kube_source *h)
 {
     struct pods_view_in in = {
         .store = &h->store, .zones = h->zones, .reserve = h->reserve,
         .now_mono_ms = clock_mono_ms(), .now_wall_ms = clock_wall_ms(),
     };
     int64_t begun = clock_mono_us();
-    struct source_view *view = pods_view_make(&in, arena, &h->due_mono_ms);
+    struct source_view *view = pods_view_make(&in, &h->due_mono_ms);
 
     h->seen = h->store.version;
     h->store.changed_mono_ms = 0;
@@ -235,9 +235,8 @@ static struct source_view *make(struct kube_source *h, struct arena *arena)
     return view;
 }
 
-static enum status source_read(void *handle, struct arena *arena,
-                             int64_t deadline_mono_ms, struct source_view **ret,
-                             struct err *err)
+static enum status source_read(void *handle, int64_t deadline_mono_ms,
+                               struct source_view **ret, struct err *err)
 {
     struct kube_source *h = handle;
     enum status s = ST_OK;
@@ -258,7 +257,7 @@ static enum status source_read(void *handle, struct arena *arena,
             break;
         due = wait ? INT64_MAX : view_due(h);
         if (due <= now) {
-            *ret = make(h, arena);
+            *ret = make(h);
             break;
         }
         if (now >= deadline_mono_ms) {

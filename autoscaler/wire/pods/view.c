@@ -387,9 +387,10 @@ static struct pod **pods_sort_out(struct making *m, uint32_t *ret_n)
 }
 
 struct source_view *pods_view_make(const struct pods_view_in *in,
-                                 struct arena *arena, int64_t *ret_due)
+                                   int64_t *ret_due)
 {
-    struct source_view *view = ARENA_NEW(arena, struct source_view);
+    struct source_view *view = source_view_new();
+    struct arena *arena = &view->arena;
     struct pods_view *extra = ARENA_NEW(arena, struct pods_view);
     struct making m = { .in = in, .arena = arena };
     struct source_node *nodes;
@@ -412,14 +413,19 @@ struct source_view *pods_view_make(const struct pods_view_in *in,
         .reserve = in->reserve, .refs = m.refs.v,
     };
     extra->daemons = daemons_make(&m, &extra->n_daemons);
-    *view = (struct source_view){
-        .version = (int64_t)in->store->version, .session = "kubernetes",
-        .v2 = true, .read_mono_ms = in->now_mono_ms,
-        .nodes = nodes, .n_nodes = m.n_nodes,
-        .demands = m.demands.v, .n_demands = m.demands.n,
-        .n_elsewhere = m.n_elsewhere, .n_garbled = m.n_garbled,
-        .notes = m.notes.v, .n_notes = m.notes.n, .pods = extra,
-    };
+    view->version = (int64_t)in->store->version;
+    view->session = "kubernetes";
+    view->v2 = true;
+    view->read_mono_ms = in->now_mono_ms;
+    view->nodes = nodes;
+    view->n_nodes = m.n_nodes;
+    view->demands = m.demands.v;
+    view->n_demands = m.demands.n;
+    view->n_elsewhere = m.n_elsewhere;
+    view->n_garbled = m.n_garbled;
+    view->notes = m.notes.v;
+    view->n_notes = m.notes.n;
+    view->pods = extra;
     view->rays = pods_rays(&m, &view->n_rays);
     *ret_due = m.due_mono_ms;
     return view;

@@ -66,12 +66,11 @@ enum status ray_kv_del(struct ray_head *h, const char *key,
 
 /* ---- view.c, demand.c: a reply to a view */
 
-/* bytes: a GetClusterResourceStateReply.  The view is in arena and keeps no
+/* bytes: a GetClusterResourceStateReply.  Fills an empty view, which keeps no
  * pointer into bytes or scratch.  Fails only for bytes that are no such
  * message. */
 enum status ray_view_parse(const void *bytes, size_t n, struct arena *scratch,
-                           struct arena *arena, struct source_view **ret,
-                           struct err *err);
+                           struct source_view *view, struct err *err);
 
 /* Memory for protobuf-c that ends with an arena and has a ceiling. */
 struct ray_memory { struct arena *arena; size_t left; };

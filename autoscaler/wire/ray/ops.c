@@ -3,11 +3,10 @@
  */
 #include "ray.h"
 
-static enum status read(void *handle, struct arena *arena,
-                        int64_t deadline_mono_ms, struct source_view **ret,
-                        struct err *err)
+static enum status read(void *handle, int64_t deadline_mono_ms,
+                        struct source_view **ret, struct err *err)
 {
-    return ray_head_read(handle, arena, deadline_mono_ms, ret, err);
+    return ray_head_read(handle, deadline_mono_ms, ret, err);
 }
 
 /* One question: the head waits for running work itself, and the raylet ends

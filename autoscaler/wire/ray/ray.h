@@ -19,9 +19,8 @@ extern const struct source_ops ray_ops;  /* handles: struct ray_head */
 struct ray_head *ray_head_new(const char *address, const char *token_file);
 void ray_head_free(struct ray_head *h);
 
-enum status ray_head_read(struct ray_head *h, struct arena *arena,
-                          int64_t deadline_mono_ms, struct source_view **ret,
-                          struct err *err);
+enum status ray_head_read(struct ray_head *h, int64_t deadline_mono_ms,
+                          struct source_view **ret, struct err *err);
 
 /* What `ray status` shows of us.
  *

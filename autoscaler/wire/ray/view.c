@@ -327,9 +327,9 @@ static void find_held(const PB(ClusterResourceState) *s, struct ray_words *w,
 }
 
 enum status ray_view_parse(const void *bytes, size_t n, struct arena *scratch,
-                           struct arena *arena, struct source_view **ret,
-                           struct err *err)
+                           struct source_view *view, struct err *err)
 {
+    struct arena *arena = &view->arena;
     /* a real reply takes some 8 times its size unpacked; the most there is in
      * hostile bytes is far more */
     struct ray_memory memory = { scratch, n * 40 + ((size_t)1 << 20) };
@@ -349,7 +349,6 @@ enum status ray_view_parse(const void *bytes, size_t n, struct arena *scratch,
                                             : &empty;
     struct ray_words words = { .scratch = scratch, .arena = arena };
     struct ray_demand_input in = { .words = &words };
-    struct source_view *view = ARENA_NEW(arena, struct source_view);
     find_held(s, &words, &in);
     bool *held = ARENA_ARRAY(scratch, bool, in.n_held);
 
@@ -372,7 +371,6 @@ enum status ray_view_parse(const void *bytes, size_t n, struct arena *scratch,
     in.held = found;
     in.n_held = left;
     ray_demands_read(&in, s, view);
-    *ret = view;
     return ST_OK;
 }
 
@@ -395,25 +393,30 @@ static void another_source(struct ray_head *h, const char *session,
         abort();
 }
 
-enum status ray_head_read(struct ray_head *h, struct arena *arena,
-                          int64_t deadline_mono_ms, struct source_view **ret,
-                          struct err *err)
+enum status ray_head_read(struct ray_head *h, int64_t deadline_mono_ms,
+                          struct source_view **ret, struct err *err)
 {
     const void *bytes;
     size_t n;
     int64_t start = clock_mono_us();
+
+    *ret = NULL;
     ray_call_begin(h);
     enum status s = ray_call(h, RAY_AUTOSCALER "GetClusterResourceState", "",
                              0, deadline_mono_ms, &bytes, &n, err);
     if (s)
         return s;
-    s = ray_view_parse(bytes, n, &h->scratch, arena, ret, err);
-    if (s)
+    struct source_view *view = source_view_new();
+    s = ray_view_parse(bytes, n, &h->scratch, view, err);
+    if (s) {
+        source_view_unref(view);
         return err_prefix(err, "%s", h->label);
-    if (!h->session || strcmp(h->session, (*ret)->session) != 0)
-        another_source(h, (*ret)->session, deadline_mono_ms);
-    (*ret)->v2 = h->v2;
-    (*ret)->read_mono_ms = start / 1000;
-    (*ret)->took_us = clock_mono_us() - start;
+    }
+    if (!h->session || strcmp(h->session, view->session) != 0)
+        another_source(h, view->session, deadline_mono_ms);
+    view->v2 = h->v2;
+    view->read_mono_ms = start / 1000;
+    view->took_us = clock_mono_us() - start;
+    *ret = view;
     return ST_OK;
 }

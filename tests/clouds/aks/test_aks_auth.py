@@ -70,7 +70,7 @@ def test_the_token_file_is_read_anew(drive, cloud, tmp_path):
     with cloud.lock:
         cloud.tokens.clear()
     r = d.call("list")
-    assert (r["status"], r["code"]) == ("AUTH", "TokenFile") and str(path) in r["text"]
+    assert (r["status"], r["code"]) == ("AUTH", "File") and str(path) in r["text"]
 
 
 @pytest.mark.parametrize("status,want", [(500, "RETRY"), (404, "RETRY"), (429, "THROTTLED"), (400, "AUTH")])

@@ -131,7 +131,7 @@ def test_no_token(drive, server, http, status):
 def test_bad_files(drive, server, tmp_path):
     path = tmp_path / "key.json"
     ec_key = ec.generate_private_key(ec.SECP256R1())
-    for text, say in ((None, "cannot be read: No such file"), ("", "is empty"), ("{}", 'is of type ""'),
+    for text, say in ((None, "key.json: No such file"), ("", "is empty"), ("{}", 'is of type ""'),
                       ('{"type": "impersonated_service_account"}', "external_account or authorized_user is wanted"),
                       ('{"type": "service_account", "private_key": "nonsense"}', "not an RSA key"),
                       ('{"type": "external_account", "credential_source": {"environment_id": "aws1"}}', "must have file or url")):

@@ -140,7 +140,7 @@ def test_time_and_cancel(drive, cloud):
 
 
 @pytest.mark.parametrize("text,say", [
-    ("project: P!, location: l, cluster: c", 'project must be 1 to 63 of a-z, 0-9, -, got "P!"'),
+    ("project: P!, location: l, cluster: c", 'project must be 1 to 63 of a-z, 0-9, -, ., :, got "P!"'),
     ("location: l, cluster: c", "project is needed"), ("project: p, cluster: c", "location is needed"),
     ("project: p, location: l", "cluster is needed"),
     ("project: p, location: l, cluster: c, endpoint: ftp://x", "endpoint must be a URL"),
@@ -158,9 +158,9 @@ def test_options(driver, server, tmp_path, text, say):
 
 
 @pytest.mark.parametrize("types,say", [
-    ("t4: {provider: gke, machine: n1-standard-8+t4, max: 1}", "node type t4 needs pool"),
+    ("t4: {provider: gke, machine: n1-standard-8+t4, max: 1}", "node type t4: it needs pool"),
     ("t4: {provider: gke, pool: gpu, machine: n1-standard-8+t4, max: 1}\n  x: {provider: gke, pool: gpu, machine: n1-standard-8+t4, max: 1}",
-     "node types t4 and x cannot both have node pool gpu"),
+     "node type x: node type t4 has node pool gpu too"),
     ("t4: {provider: gke, pool: gpu, machine: n1-standard-8+t4, max: 1, market: [on-demand, spot], options: {spot_pool: gpu}}",
      "must be two pools")])
 def test_types(driver, server, tmp_path, types, say):

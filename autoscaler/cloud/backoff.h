@@ -1,0 +1,68 @@
+/*
+ * backoff.h - offers, node types and providers that are left alone for a while
+ * after a failure.
+ *
+ * An offer backs off after STOCKOUT, QUOTA or RETRY; its node type, until the
+ * configuration is loaded again, after INVALID; the provider after THROTTLED
+ * and BROKEN, until that load after AUTH, and after any failure that has no
+ * type.  Each failure doubles the delay up to a limit (backoff.c has the
+ * table).  Failures that come in while one is in force are the same event and
+ * double nothing.  Owned by the control thread.
+ */
+#ifndef CLOUD_BACKOFF_H
+#define CLOUD_BACKOFF_H
+
+#include "../base/err.h"
+#include "../model/offer.h"
+
+struct backoffs;
+struct backoffs *backoffs_new(void);
+void backoffs_free(struct backoffs *b);
+
+/* Valid until something else is noted. */
+struct backoff {
+    struct offer_key of;        /* type "" : the whole provider; zone "" beside
+                                 * a type: of all its offers */
+    enum status why;
+    char text[208];
+    int64_t until_ms;           /* wall; INT64_MAX: until reload */
+    int64_t delay_ms;           /* the last one */
+    int64_t failed_ms;          /* wall, the last failure; 0: none */
+    uint32_t failures;          /* in a row */
+    uint32_t room;              /* machines that may be launched all the same */
+};
+
+/* Records a failed or good answer; returns the back-off it led to, or NULL.
+ * A machine that FAILED is noted once, not at every list.  A good answer ends a
+ * provider's back-off once it has been quiet for as long as that lasted. */
+const struct backoff *backoffs_note(struct backoffs *b, struct offer_key of,
+                                    const struct err *e, int64_t now_ms);
+/* The same for a launch of `asked` machines of which `got` came.  After a QUOTA
+ * that gave none of several, room is half of what was asked and until_ms is not
+ * in the future: smaller launches may go at once, and that room holds for ten
+ * minutes, also after a success.  Otherwise room is 0 after QUOTA, UNLIMITED
+ * after all else.  What is under way counts against room: that is the caller's
+ * to subtract. */
+const struct backoff *backoffs_note_launch(struct backoffs *b,
+                                           struct offer_key of, uint32_t asked,
+                                           uint32_t got, const struct err *e,
+                                           int64_t now_ms);
+/* A machine of the offer, launched then, has joined: its failures before that
+ * launch are forgotten. */
+void backoffs_joined(struct backoffs *b, struct offer_key of,
+                     int64_t launched_ms, int64_t now_ms);
+/* When the offer itself failed last, no machine having joined since; 0 when
+ * that is an hour ago or never was.  A quota that only lowered the room is no
+ * failure. */
+int64_t backoffs_failed_ms(const struct backoffs *b, struct offer_key of,
+                           int64_t now_ms);
+/* The one in force for this offer that lasts longest (its own, its type's or
+ * its provider's), or NULL. */
+const struct backoff *backoffs_find(const struct backoffs *b,
+                                    struct offer_key of, int64_t now_ms);
+/* Every one in force, oldest first. */
+void backoffs_each(const struct backoffs *b, int64_t now_ms,
+                   void (*each)(void *arg, const struct backoff *x), void *arg);
+void backoffs_forget_all(struct backoffs *b);  /* after a reload */
+
+#endif

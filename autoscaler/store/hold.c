@@ -1,0 +1,151 @@
+/*
+ * hold.c - one process has a journal, and nobody else may read it.
+ *
+ * The lock is flock(2) on "<path>.lock": the kernel drops it however the holder
+ * dies, and the pid written in it lets the refusal name the holder.  The lock
+ * file itself stays: removing it would let two daemons lock two files.  On a
+ * file system that is an SQLite VFS, it is that one's lock on the same file.
+ */
+#include "db.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "../base/alloc.h"
+#include "../base/clock.h"
+
+/* A daemon that was killed may have left a child between fork and exec, which
+ * still has its lock: wait for it, but only when the holder is dead. */
+enum { ORPHAN_STEPS = 500, ORPHAN_STEP_MS = 10 };
+
+struct hold {
+    int fd;                   /* -1: none */
+    sqlite3 *db;              /* of a VFS: in an exclusive transaction for life */
+};
+
+/* Is the process that the lock file names still there? */
+static bool holder_lives(int fd, char *holder, size_t n)
+{
+    ssize_t got = pread(fd, holder, n - 1, 0);
+    long pid;
+
+    holder[got > 0 ? got : 0] = '\0';
+    holder[strcspn(holder, "\n")] = '\0';
+    pid = strtol(holder, NULL, 10);
+    return pid > 0 && (kill((pid_t)pid, 0) == 0 || errno != ESRCH);
+}
+
+static enum status held_already(const char *path, const char *holder,
+                                struct err *err)
+{
+    return err_set(err, ST_RETRY,
+                   "%s: another davit uses it already (process %s); two on"
+                   " one journal would launch everything twice", path,
+                   *holder ? holder : "unknown");
+}
+
+static enum status file_lock(struct hold *h, const char *path,
+                             const char *name, struct err *err)
+{
+    char holder[32] = "";
+    int n;
+
+    h->fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (h->fd < 0)
+        return err_set(err, ST_INVALID,
+                       "%s: cannot be created: %s; `state:` needs a directory"
+                       " that exists and may be written", name,
+                       strerror(errno));
+    for (int step = 0; flock(h->fd, LOCK_EX | LOCK_NB) != 0;) {
+        if (errno == EINTR)
+            continue;
+        if (errno != EWOULDBLOCK)
+            return err_set(err, ST_INVALID, "%s: cannot be locked: %s", name,
+                           strerror(errno));
+        if (!holder_lives(h->fd, holder, sizeof holder) &&
+            step++ < ORPHAN_STEPS) {
+            clock_sleep_ms(ORPHAN_STEP_MS);
+            continue;
+        }
+        return held_already(path, holder, err);
+    }
+    n = snprintf(holder, sizeof holder, "%ld\n", (long)getpid());
+    /* The text only helps people: failing to write it is no failure. */
+    if (ftruncate(h->fd, 0) != 0 ||
+        pwrite(h->fd, holder, (size_t)n, 0) != n)
+        return ST_OK;
+    return ST_OK;
+}
+
+/* Makes the file ours to read alone, and its name durable. */
+static enum status file_create(const char *path, struct err *err)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    char *dir, *slash;
+
+    if (fd < 0)
+        return err_set(err, ST_INVALID, "%s: cannot be opened: %s", path,
+                       strerror(errno));
+    close(fd);
+    dir = mem_strdup(path);
+    slash = strrchr(dir, '/');
+    if (slash != NULL)
+        slash[slash == dir ? 1 : 0] = '\0';
+    fd = open(slash != NULL ? dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    free(dir);
+    if (fd >= 0) {
+        fsync(fd); /* some file systems refuse; SQLite itself goes on too */
+        close(fd);
+    }
+    return ST_OK;
+}
+
+static enum status vfs_lock(struct hold *h, const char *path,
+                            const char *name, const char *vfs,
+                            struct err *err)
+{
+    int rc = sqlite3_open_v2(name, &h->db, SQLITE_OPEN_READWRITE |
+                             SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, vfs);
+
+    if (rc == SQLITE_OK)
+        rc = sqlite3_exec(h->db, "BEGIN EXCLUSIVE", NULL, NULL, NULL);
+    if (rc == SQLITE_OK)
+        return ST_OK;
+    if (rc == SQLITE_BUSY)
+        return held_already(path, "", err);
+    return err_set(err, ST_INVALID, "%s: cannot be locked in %s: %s", name, vfs,
+                   sqlite3_errstr(rc));
+}
+
+enum status hold_take(const char *path, const char *vfs, struct hold **ret,
+                      struct err *err)
+{
+    struct hold *h = MEM_NEW(struct hold);
+    char name[4096];
+    enum status s;
+
+    *ret = h;
+    h->fd = -1;
+    if (snprintf(name, sizeof name, "%s.lock", path) >= (int)sizeof name)
+        return err_set(err, ST_INVALID, "%.80s...: the path is too long", path);
+    if (vfs)
+        return vfs_lock(h, path, name, vfs, err);
+    s = file_lock(h, path, name, err);
+    return s == ST_OK ? file_create(path, err) : s;
+}
+
+void hold_release(struct hold *h)
+{
+    if (!h)
+        return;
+    sqlite3_close(h->db);
+    if (h->fd >= 0)
+        close(h->fd);
+    free(h);
+}

@@ -1,0 +1,141 @@
+/*
+ * source.c - views: who holds one, and whether two say the same.
+ *
+ * A Ray head tells everything at every read.  Most reads of a cluster at rest
+ * differ only in how long nodes have been idle: they need no plan.
+ */
+#include "source.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/alloc.h"
+
+struct source_view *source_view_new(void)
+{
+    struct source_view *v = MEM_NEW(struct source_view);
+
+    atomic_init(&v->refs, 1);
+    return v;
+}
+
+struct source_view *source_view_ref(struct source_view *v)
+{
+    atomic_fetch_add(&v->refs, 1);
+    return v;
+}
+
+void source_view_unref(struct source_view *v)
+{
+    if (!v || atomic_fetch_sub(&v->refs, 1) > 1)
+        return;
+    arena_done(&v->arena);
+    free(v);
+}
+
+/* ---- the same news? */
+
+#define ALL(same, x, y) ((x).n == (y).n && all_##same((x).v, (y).v, (x).n))
+
+static bool text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool all_names(const char *const *a, const char *const *b, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (!text(a[i], b[i]))
+            return false;
+    return true;
+}
+
+static bool all_qtys(const struct qty *a, const struct qty *b, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (a[i].amount != b[i].amount || !text(a[i].name, b[i].name))
+            return false;
+    return true;
+}
+
+static bool all_pairs(const struct pair *a, const struct pair *b, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (!text(a[i].key, b[i].key) || !text(a[i].value, b[i].value))
+            return false;
+    return true;
+}
+
+static bool all_terms(const struct term *a, const struct term *b, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (a[i].op != b[i].op || !text(a[i].key, b[i].key) ||
+            !ALL(names, a[i].values, b[i].values))
+            return false;
+    return true;
+}
+
+static bool all_alts(const struct snap_alt *a, const struct snap_alt *b,
+                     uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (a[i].after_ms != b[i].after_ms || a[i].tolerations.n ||
+            b[i].tolerations.n || !ALL(qtys, a[i].resources, b[i].resources) ||
+            !ALL(terms, a[i].selector, b[i].selector))
+            return false;
+    return true;
+}
+
+static bool bundles(const struct snap_demand *a, const struct snap_demand *b)
+{
+    for (uint32_t i = 0; i < a->n_bundles; i++) {
+        const struct snap_bundle *x = &a->bundles[i], *y = &b->bundles[i];
+
+        if (x->count != y->count || x->n_alts != y->n_alts ||
+            !all_alts(x->alts, y->alts, x->n_alts))
+            return false;
+    }
+    return true;
+}
+
+static bool demand(const struct snap_demand *a, const struct snap_demand *b)
+{
+    return a->source == b->source && a->strategy == b->strategy &&
+           a->since_ms == b->since_ms && a->priority == b->priority &&
+           text(a->owner, b->owner) && text(a->id, b->id) &&
+           text(a->queue, b->queue) && a->n_bundles == b->n_bundles &&
+           bundles(a, b);
+}
+
+/* Idle for longer is no news. */
+static bool node(const struct source_node *a, const struct source_node *b)
+{
+    return a->status == b->status && a->head == b->head &&
+           a->unschedulable == b->unschedulable &&
+           a->settling == b->settling && a->idle_ms <= b->idle_ms &&
+           (a->idle_ms < 0) == (b->idle_ms < 0) &&
+           text(a->node_id, b->node_id) &&
+           text(a->instance_id, b->instance_id) && text(a->type, b->type) &&
+           text(a->machine, b->machine) && text(a->zone, b->zone) &&
+           text(a->address, b->address) && text(a->activity, b->activity) &&
+           text(a->note, b->note) && ALL(names, a->aliases, b->aliases) &&
+           ALL(qtys, a->total, b->total) &&
+           ALL(qtys, a->available, b->available) &&
+           ALL(pairs, a->labels, b->labels) && !a->taints.n && !b->taints.n;
+}
+
+bool source_view_same(const struct source_view *a, const struct source_view *b)
+{
+    if (!text(a->session, b->session) || a->v2 != b->v2 ||
+        a->n_nodes != b->n_nodes || a->n_demands != b->n_demands ||
+        a->n_elsewhere != b->n_elsewhere || a->n_garbled != b->n_garbled ||
+        a->n_notes || b->n_notes || a->n_rays || b->n_rays || b->pods)
+        return false;
+    for (uint32_t i = 0; i < a->n_nodes; i++)
+        if (!node(&a->nodes[i], &b->nodes[i]))
+            return false;
+    for (uint32_t i = 0; i < a->n_demands; i++)
+        if (!demand(&a->demands[i], &b->demands[i]))
+            return false;
+    return true;
+}
