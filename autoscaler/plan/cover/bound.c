@@ -84,6 +84,22 @@ double bound_without(const struct generate *g, uint64_t missing)
     return bound > 0 ? bound : 0;
 }
 
+int64_t bound_whole(const struct view *v, double bound)
+{
+    int64_t unit = 0, floor = (int64_t)bound;
+
+    for (uint32_t t = 0; t < v->n_bins; t++)
+        for (int64_t a = v->price[t], b = unit; a; unit = b) {
+            int64_t r = b % a;
+
+            b = a;
+            a = r;
+        }
+    if (unit <= 1)
+        return floor;
+    return (floor + ((double)floor < bound) + unit - 1) / unit * unit;
+}
+
 /* The best proved ratio of worth to price of one bin.  True when the search
  * found a fill that earns more than its bin costs and adds it as a column. */
 static bool prove_bin(struct generate *g, uint32_t t, const double *worth,

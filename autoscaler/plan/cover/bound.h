@@ -25,4 +25,8 @@ bool bound_exact(struct generate *g, uint64_t nodes, uint64_t until);
 /* The bound for plans that leave `missing` items out, whichever. */
 double bound_without(const struct generate *g, uint64_t missing);
 
+/* Every plan costs a multiple of what divides all prices: the bound, rounded up
+ * to one. */
+int64_t bound_whole(const struct view *v, double bound);
+
 #endif

@@ -212,8 +212,9 @@ static void measure_rest(struct column_maker *m, uint32_t t)
 
         m->devices[d] = m->space.dev[d].whole;
         if (v->n_plain + d < m->price->scalars)
-            m->free[v->n_plain + d] =
-                has > 0 ? (double)m->space.dev[d].whole / has : 0;
+            m->free[v->n_plain + d] = has > 0
+                                          ? (double)m->space.dev[d].whole / has
+                                          : 0;
     }
 }
 
@@ -289,8 +290,8 @@ void column_search(struct column_maker *m, uint32_t t, const double *worth,
         forced_fills(m, t, worth, above);
     for (int r = 0; effort >= 2 && r < m->dives; r++) {
         for (uint32_t i = 0; i < m->v->n_items; i++)
-            m->noisy[i] =
-                worth[i] * (1 + NOISE * r * (unit(&m->seed) - 0.5) * 2);
+            m->noisy[i] = worth[i] *
+                          (1 + NOISE * r * (unit(&m->seed) - 0.5) * 2);
         fill_by_device(m, t, worth, m->noisy, above);
     }
 }

@@ -157,8 +157,8 @@ static uint32_t buy_whole(struct dive *x)
         if (column == UINT32_MAX || !x->g->master.column.v[column].n ||
             amount < 1 - 1e-6)
             continue;
-        bought +=
-            buy_column(x, column, (uint32_t)(amount + 1e-6), WHOLE_WORTHY);
+        bought += buy_column(x, column, (uint32_t)(amount + 1e-6),
+                             WHOLE_WORTHY);
     }
     return bought;
 }

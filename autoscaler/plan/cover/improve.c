@@ -91,57 +91,6 @@ static uint64_t mark(uint32_t k)
     return k < n + 8 ? mark(k - 1) * 5 : UINT64_MAX;
 }
 
-/* The first plan as a partial solution; what does not hold (it always does)
- * stays out. */
-static void import(struct improve *x, const struct cover_plan *plan,
-                   struct partial *d)
-{
-    const struct view *v = &x->v;
-    const struct cover_problem *p = v->p;
-    uint32_t *item = ARENA_ARRAY(v->arena, uint32_t, p->n_items);
-    uint32_t *bin = ARENA_ARRAY(v->arena, uint32_t, p->n_bins);
-    VEC(struct cover_part) part = {0};
-
-    memset(bin, 0xff, p->n_bins * sizeof *bin);
-    for (uint32_t i = 0; i < v->n_items; i++)
-        item[v->item_of[i]] = i;
-    for (uint32_t t = 0; t < v->n_bins; t++)
-        bin[v->bin_of[t]] = t;
-    partial_clear(d);
-    for (uint32_t k = 0; k < plan->n_patterns; k++) {
-        const struct cover_pattern *y = &plan->patterns[k];
-
-        part.n = 0;
-        for (uint32_t q = 0; q < y->n; q++) {
-            struct cover_part z = plan->parts[y->first + q];
-
-            z.item = item[z.item];
-            VEC_PUSH(v->arena, &part, z);
-        }
-        if (bin[y->bin] != UINT32_MAX &&
-            partial_holds(v, bin[y->bin], part.v, part.n, &x->space))
-            partial_buy(d, bin[y->bin], y->count, part.v, part.n);
-    }
-}
-
-/* Every plan costs a multiple of what divides all prices: the bound may be
- * rounded up to one. */
-static int64_t whole_prices(const struct view *v, double bound)
-{
-    int64_t unit = 0, floor = (int64_t)bound;
-
-    for (uint32_t t = 0; t < v->n_bins; t++)
-        for (int64_t a = v->price[t], b = unit; a; unit = b) {
-            int64_t r = b % a;
-
-            b = a;
-            a = r;
-        }
-    if (unit <= 1)
-        return floor;
-    return (floor + ((double)floor < bound) + unit - 1) / unit * unit;
-}
-
 /* The trial, each bin as small as its content, if it is better. */
 static void offer(struct improve *x)
 {
@@ -154,7 +103,7 @@ static void offer(struct improve *x)
 static void start(struct improve *x, const struct cover_plan *first)
 {
     weight_from_prices(&x->v, x->worth);
-    import(x, first, &x->best);
+    partial_import(&x->best, first, &x->space);
     if (x->lp)
         master_add_partial(&x->g.master, &x->best);
     for (int r = 0; r < 3 && (x->lp || x->used < GREEDY_WORK); r++) {
@@ -176,7 +125,7 @@ static int64_t bound_now(const struct improve *x)
     if (x->g.bound < 0)
         return -1;
     bound = x->best.n_left ? bound_without(&x->g, x->best.n_left) : x->g.bound;
-    return bound < 0 ? 0 : whole_prices(&x->v, bound);
+    return bound < 0 ? 0 : bound_whole(&x->v, bound);
 }
 
 /* Is the best plan as good as proved to be the best there is? */
@@ -295,8 +244,8 @@ static void spread_worth(struct improve *x, const struct coarse *coarse,
             largest[coarse->of[i]] = price[i];
     for (uint32_t i = 0; i < v->n_items; i++)
         if (worth[coarse->of[i]] > 0)
-            x->worth[i] =
-                worth[coarse->of[i]] * price[i] / largest[coarse->of[i]];
+            x->worth[i] = worth[coarse->of[i]] * price[i] /
+                          largest[coarse->of[i]];
 }
 
 /* Too many shapes for the program: a plan for clusters of like ones, what it

@@ -55,8 +55,8 @@ static struct price_run device_of(const struct price *p, uint32_t item)
 
         if (!s.whole && !s.part)
             continue;
-        cells =
-            (uint32_t)((uint64_t)s.part * p->cells[d] / (uint64_t)AMOUNT_ONE);
+        cells = (uint32_t)((uint64_t)s.part * p->cells[d] /
+                           (uint64_t)AMOUNT_ONE);
         if (!s.whole && !cells)
             continue;
         run.dev = d;
@@ -351,8 +351,8 @@ double price_evaluate(struct price *p, uint32_t t, const double *worth,
             }
     }
     for (uint32_t d = 0; d < v->n_dev; d++) {
-        uint32_t devices =
-            rest ? rest->devices[d] : v->devices[(size_t)t * v->n_dev + d];
+        uint32_t devices = rest ? rest->devices[d]
+                                : v->devices[(size_t)t * v->n_dev + d];
 
         p->cell_value[d] = 0;
         if (devices)

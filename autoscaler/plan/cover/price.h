@@ -81,9 +81,9 @@ static inline double price_size(const struct price *p,
     double size = 0;
 
     if (run->dev != UINT32_MAX)
-        size =
-            p->cell_value[run->dev] *
-            (run->whole ? (double)run->whole * p->cells[run->dev] : run->cells);
+        size = p->cell_value[run->dev] *
+               (run->whole ? (double)run->whole * p->cells[run->dev]
+                           : run->cells);
     for (uint32_t s = 0; s < p->scalars; s++)
         size += b->lambda[s] * b->share[(size_t)k * p->scalars + s];
     return size;

@@ -121,8 +121,8 @@ static void relax_make(const struct view *v, struct relax *x)
             x->has[(size_t)t * x->n + c] = has_of(x, t, c);
     for (uint32_t i = 0; i < v->n_items; i++)
         for (uint32_t c = 0; c < x->n; c++)
-            x->total[(size_t)x->class_of[i] * x->n + c] +=
-                need_of(x, i, c) * v->count[i];
+            x->total[(size_t)x->class_of[i] * x->n + c] += need_of(x, i, c) *
+                                                           v->count[i];
     x->step = (uint64_t)(v->n_bins + x->n_classes) * x->n;
     for (size_t k = 0; k < (size_t)x->n_classes * x->words; k++)
         x->step += (uint64_t)__builtin_popcountll(x->bins[k]);
@@ -215,9 +215,9 @@ static void search_prices(struct relax *x, double *y, uint64_t until)
     for (size_t s = 0; s < sizeof steps / sizeof *steps; s++)
         for (uint32_t c = 0; c < x->n && x->work < until; c++) {
             const double was = y[c];
-            const double tries[2] = {was > 0 ? was * steps[s]
-                                             : alone[c] * (steps[s] - 1) / 8,
-                                     was / steps[s]};
+            const double tries[2] = {
+                was > 0 ? was * steps[s] : alone[c] * (steps[s] - 1) / 8,
+                was / steps[s]};
 
             for (int k = 0; k < 2; k++) {
                 const double kept = y[c];
