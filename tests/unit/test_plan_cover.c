@@ -93,9 +93,9 @@ static void random_problem(struct made *m, uint64_t *seed, uint32_t items,
         int64_t cpu = 2 << next(seed) % 5, memory = 4 << next(seed) % 5;
         int64_t gpu = next(seed) % 2 ? 1 << next(seed) % 4 : 0;
 
-        add_bin(m, cpu, memory, gpu,
-                20000 * cpu + 3000 * memory + 400000 * gpu +
-                    next(seed) % 50000);
+        add_bin(
+            m, cpu, memory, gpu,
+            20000 * cpu + 3000 * memory + 400000 * gpu + next(seed) % 50000);
         if (limits && next(seed) % 2)
             m->bins[t].max = next(seed) % 4;
     }
@@ -359,6 +359,7 @@ static void test_more_budget_is_never_worse(void **state)
     for (uint64_t k = 0; k < cases; k++) {
         struct arena arena = {0};
         struct cover_plan first, last, plan;
+        int64_t bound = 0;
         struct made m;
 
         random_problem(&m, &seed, 1 + next(&seed) % 40, 1 + next(&seed) % 30,
@@ -367,7 +368,9 @@ static void test_more_budget_is_never_worse(void **state)
         last = first;
         for (uint64_t budget = 1000 + next(&seed) % 20000; budget < 6000000;
              budget += budget / 2 + next(&seed) % (2 * budget)) {
-            uint64_t had = unplaced(&m, &last), left;
+            uint64_t had = unplaced(&m, &last), left, work = 0;
+            int64_t more = cover_bound(&m.p, unplaced(&m, &first), budget,
+                                       &arena, &work);
 
             cover_improve(&m.p, &first, budget, &arena, &plan);
             left = unplaced(&m, &plan);
@@ -379,6 +382,14 @@ static void test_more_budget_is_never_worse(void **state)
                          (unsigned long long)left, (long long)plan.cost,
                          (long long)plan.bound, (unsigned long long)had,
                          (long long)last.cost, (long long)last.bound);
+            /* The bound alone is one for every plan that leaves as many out. */
+            if (more < bound || more > first.cost || more > plan.cost)
+                fail_msg("case %llu, budget %llu: a bound of %lld, with less "
+                         "%lld; the plan costs %lld",
+                         (unsigned long long)k, (unsigned long long)budget,
+                         (long long)more, (long long)bound,
+                         (long long)plan.cost);
+            bound = more;
             better += plan.cost < last.cost;
             last = plan;
         }

@@ -27,7 +27,9 @@ void generate_make(const struct view *v, struct generate *ret)
     ret->centre = ARENA_ARRAY(a, double, v->n_items);
     ret->scaled = ARENA_ARRAY(a, double, v->n_items);
     ret->class_hash = ARENA_ARRAY(a, uint64_t, v->n_items);
+    ret->earn = ARENA_ARRAY(a, double, v->n_bins);
     ret->ratio = ARENA_ARRAY(a, double, v->n_bins);
+    ret->trial = ARENA_ARRAY(a, double, v->n_items);
     ret->dual = ARENA_ARRAY(a, double, v->n_items);
     ret->bound = -1;
     ret->stop = UINT64_MAX;
@@ -37,6 +39,25 @@ uint64_t generate_work(const struct generate *g)
 {
     return lp_work(g->master.lp) + g->price->work + g->maker->work +
            prove_work(g->prove) + g->extra;
+}
+
+void generate_begin(struct generate *g, const double *worth)
+{
+    uint64_t n = g->v->n_items;
+
+    memcpy(g->worth, worth, n * sizeof *worth);
+    master_add_exchanges(&g->master, worth);
+    g->extra += n * n * 3;
+}
+
+void generate_earns(struct generate *g, uint32_t bin, double most)
+{
+    double price = master_limited_price(&g->master, bin);
+
+    g->earn[bin] = most * (1 + GENERATE_SAFE);
+    g->ratio[bin] = most <= 0   ? 0
+                    : price > 0 ? g->earn[bin] / price
+                                : GENERATE_FREE;
 }
 
 /* The duals that pricing uses: alpha of the centre, the rest of the LP. */
@@ -69,8 +90,8 @@ static uint32_t search_bin(struct generate *g, uint32_t t, double price,
     bool all = prove_search(g->prove, t, worth, price * (1 + 1e-6), nodes,
                             &best, &part, &n);
 
-    if (all && best * (1 + GENERATE_SAFE) < g->ratio[t] * price)
-        g->ratio[t] = best * (1 + GENERATE_SAFE) / price;
+    if (all && best * (1 + GENERATE_SAFE) < g->earn[t])
+        generate_earns(g, t, best);
     if (!n || !partial_holds(g->v, t, part, n, space))
         return 0;
     master_add(&g->master, t, part, n);
@@ -87,7 +108,7 @@ static uint32_t price_bin(struct generate *g, uint32_t t, double price,
     double ub = price_tune(g->price, t, g->asked, NULL,
                            price * (exact ? 1 - 1e-6 : DULL), exact ? 40 : 20);
 
-    g->ratio[t] = price > 0 ? ub * (1 + GENERATE_SAFE) / price : 1e300;
+    generate_earns(g, t, ub);
     if (ub <= price * (exact ? 1 + 1e-7 : DULL))
         return 0;
     column_search(maker, t, g->asked, left, price * (exact ? 1 + 1e-6 : 0.95),
@@ -120,10 +141,7 @@ static void first_centre(struct generate *g)
 
     memcpy(g->asked, g->worth, v->n_items * sizeof *g->asked);
     for (uint32_t t = 0; t < v->n_bins; t++) {
-        double price = (double)v->price[t];
-        double ub = price_tune(g->price, t, g->asked, NULL, 0, 40);
-
-        g->ratio[t] = price > 0 ? ub * (1 + GENERATE_SAFE) / price : 1e300;
+        generate_earns(g, t, price_tune(g->price, t, g->asked, NULL, 0, 40));
     }
     g->centre_bound = bound_note(g, g->asked);
     for (uint32_t i = 0; i < v->n_items; i++)

@@ -11,6 +11,10 @@
 #include "master.h"
 #include "prove.h"
 
+/* The ratio of a bin that earns something and costs nothing. */
+#define GENERATE_FREE 1e300
+/* More shapes than this: no linear program (its inverse is rows squared). */
+#define GENERATE_ROWS 700
 /* Taken off for floating point: see price.c. */
 #define GENERATE_SAFE 1e-9
 
@@ -23,17 +27,26 @@ struct generate {
     double *worth; /* duals of the items */
     double centre_bound;
     double *centre; /* the duals of the best bound without a search */
-    double *ratio;  /* per bin: bound of its worth over its price */
+    double *earn;   /* per bin: upper bound of what it can earn */
+    double *ratio;  /* that over its price, limits' included */
     double *asked;  /* what the pricing is asked with */
-    double *scaled;
+    double *scaled; /* scratch of bound.c */
+    double *trial;
     uint64_t *class_hash; /* per item: of the bins that may hold it */
     double *dual;         /* those of the best bound, scaled */
     double bound;         /* micros, -1: none */
+    uint64_t missing;     /* so many items may be left out, for the bound */
+    bool solved;          /* there is no better column */
     uint64_t extra;       /* work of what counts none itself */
     uint64_t stop;        /* the work at which everything ends */
 };
 
 void generate_make(const struct view *v, struct generate *ret);
+/* Before the first round, after the first columns: what items are worth. */
+void generate_begin(struct generate *g, const double *worth);
+
+/* Notes an upper bound of what the bin can earn; its ratio. */
+void generate_earns(struct generate *g, uint32_t bin, double most);
 
 /* Rounds until nothing is found, the work is used up or the bound meets the
  * value within `gap` (a part of it).  For what `left` says (per item).  True

@@ -15,23 +15,18 @@
 #include "dive.h"
 #include "greedy.h"
 #include "rebuy.h"
-#include "relax.h"
 #include "ruin.h"
+#include "stage.h"
 #include "weight.h"
 
 #include <string.h>
 
-/* More shapes than this: no linear program (its inverse is rows squared). */
-#define MOST_ROWS 700
 /* Up to here like shapes are worth clustering for it; beyond, clusters so
  * coarse lose more than the program gains. */
 #define CLUSTERED 3000
 #define MOST_CLUSTERS 250
-#define MOST_BOUND_CLUSTERS 150
 #define MOST_DIVES 16 /* a stage */
-/* Steps an item from which exact pricing pays. */
-#define EXACT_FROM UINT64_C(2000000)
-#define PROVED 1e-5 /* a gap at which looking on is no use */
+#define PROVED 1e-5   /* a gap at which looking on is no use */
 /* The first stage is at least so many times what the start took. */
 #define START_TIMES 2
 /* And so many steps a shape: in less a dive is of no use. */
@@ -40,13 +35,6 @@
 #define GREEDY_WORK UINT64_C(8000000)
 
 static const unsigned SIZES = 1u << BY_SUM | 1u << BY_LARGEST | 1u << BY_SCARCE;
-
-/* Many shapes in place of which a few are covered. */
-struct clustered {
-    struct coarse coarse;
-    struct cover_plan first;
-    bool made;
-};
 
 struct improve {
     struct view v;
@@ -60,10 +48,12 @@ struct improve {
     uint64_t used;  /* work that g does not count */
     uint64_t stop;  /* the budget */
     bool lp, begun; /* a linear program; it has columns */
-    bool solved;    /* there is no better column */
     int n_dives;
-    struct clustered largest, smallest;
-    int64_t bound; /* by clusters, -1: none */
+    /* Without a linear program: clusters in place of many shapes, and a bound. */
+    struct coarse coarse;
+    struct cover_plan coarse_first;
+    bool clustered;
+    int64_t bound; /* -1: none */
 };
 
 static uint64_t work_of(const struct improve *x)
@@ -76,19 +66,6 @@ static uint64_t left_of(const struct improve *x)
     uint64_t work = work_of(x);
 
     return work < x->stop ? x->stop - work : 0;
-}
-
-/* The end of the k-th stage in counted steps.  A stage must be long against all
- * before it, else its dive comes to nothing; budgets that people give are ends
- * of stages, so none of their work is cut short. */
-static uint64_t mark(uint32_t k)
-{
-    static const uint64_t ms[] = {1, 5, 20, 100, 500, 2000, 5000, 20000};
-    uint32_t n = sizeof ms / sizeof *ms;
-
-    if (k < n)
-        return ms[k] * COVER_STEPS_PER_MS;
-    return k < n + 8 ? mark(k - 1) * 5 : UINT64_MAX;
 }
 
 /* The trial, each bin as small as its content, if it is better. */
@@ -142,34 +119,14 @@ static bool proved(const struct improve *x)
 static void resume(struct improve *x)
 {
     struct generate *g = &x->g;
-    uint64_t n = x->v.n_items;
 
     if (x->n_dives > 0)
         dive_undo(&x->dive);
     if (x->begun)
         return;
-    memcpy(g->worth, x->worth, n * sizeof *x->worth);
-    master_add_exchanges(&g->master, x->worth);
-    g->extra += n * n * 3;
+    generate_begin(g, x->worth);
     dive_make(g, x->greedy, &x->dive);
     x->begun = true;
-}
-
-/* Columns and the bound; `stage` steps from now on, up to `end` in all. */
-static void generate_some(struct improve *x, uint64_t stage, uint64_t end)
-{
-    struct generate *g = &x->g;
-    uint64_t from = generate_work(g), nodes = end / 20000 + 1000, now;
-    bool done = generate_run(g, x->v.count, from + stage * 4 / 10, 1e-4,
-                             UINT32_MAX, true);
-
-    now = generate_work(g);
-    if (end / EXACT_FROM >= x->v.n_items && !x->solved)
-        x->solved = bound_exact(g, nodes, now + stage / 8);
-    now = generate_work(g);
-    stage = done ? stage / 6 : stage / 40;
-    bound_certify(g, g->worth, nodes, now + stage * 3 / 4);
-    bound_certify(g, g->centre, nodes, now + stage);
 }
 
 static void dive_some(struct improve *x, uint64_t from, uint64_t stage)
@@ -198,7 +155,7 @@ static void by_program(struct improve *x, uint64_t stage, uint64_t end)
 
     g->stop = from + left_of(x);
     resume(x);
-    generate_some(x, stage, end);
+    bound_stage(g, stage, end);
     memcpy(x->worth, g->centre, x->v.n_items * sizeof *x->worth);
     if (!proved(x))
         dive_some(x, from, stage);
@@ -211,22 +168,19 @@ static void improve(const struct cover_problem *p,
                     struct arena *arena, struct cover_plan *ret,
                     double *ret_worth);
 
-/* False: the shapes are too many to be clustered, or there is no time. */
-static bool cluster(struct improve *x, struct clustered *c, uint32_t most,
-                    bool smallest)
+/* False: the shapes are too different to be few clusters. */
+static bool cluster(struct improve *x)
 {
-    if (!c->made) {
-        coarse_make(&x->v, most, smallest, &c->coarse);
-        if (smallest)
-            c->coarse.p.conserve = false;
-        x->used += c->coarse.work;
-        if (c->coarse.p.n_items) {
-            cover_first(&c->coarse.p, x->v.arena, &c->first);
-            x->used += c->first.work;
+    if (!x->clustered) {
+        coarse_make(&x->v, MOST_CLUSTERS, false, &x->coarse);
+        x->used += x->coarse.work;
+        if (x->coarse.p.n_items) {
+            cover_first(&x->coarse.p, x->v.arena, &x->coarse_first);
+            x->used += x->coarse_first.work;
         }
-        c->made = true;
+        x->clustered = true;
     }
-    return c->coarse.p.n_items > 0;
+    return x->coarse.p.n_items > 0;
 }
 
 /* What items are worth by the duals of the clusters: a cluster's is that of its
@@ -253,17 +207,16 @@ static void spread_worth(struct improve *x, const struct coarse *coarse,
 static void by_clusters(struct improve *x, uint64_t budget)
 {
     struct arena *arena = x->v.arena;
-    struct clustered *c = &x->largest;
     struct cover_plan plan;
     double *worth;
 
-    if (!cluster(x, c, MOST_CLUSTERS, false) || left_of(x) < budget)
+    if (!cluster(x) || left_of(x) < budget)
         return;
-    worth = ARENA_ARRAY(arena, double, c->coarse.p.n_items);
-    improve(&c->coarse.p, &c->first, budget, arena, &plan, worth);
+    worth = ARENA_ARRAY(arena, double, x->coarse.p.n_items);
+    improve(&x->coarse.p, &x->coarse_first, budget, arena, &plan, worth);
     x->used += plan.work;
-    spread_worth(x, &c->coarse, worth);
-    coarse_apply(&c->coarse, &plan, &x->trial, &x->space);
+    spread_worth(x, &x->coarse, worth);
+    coarse_apply(&x->coarse, &plan, &x->trial, &x->space);
     x->used += greedy_run(x->greedy, x->worth, 1u << BY_SUM | 1u << BY_SCARCE,
                           false, &x->trial);
     offer(x);
@@ -285,19 +238,16 @@ static void better_anew(struct improve *x, uint64_t budget)
     memcpy(x->worth, rebuy.weight, x->v.n_items * sizeof *x->worth);
 }
 
-/* Too many shapes for a bound of their own: one for clusters of like ones, each
- * as small as its smallest and lying where it likes, is valid for them too. */
-static void bound_by_clusters(struct improve *x, uint64_t budget)
+/* Too many shapes for the program: its bound is one for clusters. */
+static void bound_alone(struct improve *x, uint64_t budget)
 {
-    struct clustered *c = &x->smallest;
-    struct cover_plan plan;
+    int64_t bound;
 
-    if (!cluster(x, c, MOST_BOUND_CLUSTERS, true) || left_of(x) < budget)
+    if (left_of(x) < budget)
         return;
-    cover_improve(&c->coarse.p, &c->first, budget, x->v.arena, &plan);
-    x->used += plan.work;
-    if (plan.bound > x->bound)
-        x->bound = plan.bound;
+    bound = cover_bound(x->v.p, x->v.no_home, budget, x->v.arena, &x->used);
+    if (bound > x->bound)
+        x->bound = bound;
 }
 
 /* ---- stages */
@@ -329,7 +279,7 @@ static void stage_run(struct improve *x, uint64_t end)
         if (x->v.n_items <= CLUSTERED)
             by_clusters(x, stage / 4);
         better_anew(x, stage / 8);
-        bound_by_clusters(x, stage / 8);
+        bound_alone(x, stage / 8);
     }
     if (left_of(x) > 0 && !proved(x))
         ruin_some(x, end);
@@ -339,7 +289,7 @@ static void prepare(struct improve *x)
 {
     const struct view *v = &x->v;
 
-    x->lp = v->n_items <= MOST_ROWS;
+    x->lp = v->n_items <= GENERATE_ROWS;
     x->bound = -1;
     x->worth = ARENA_ARRAY(v->arena, double, v->n_items);
     if (x->lp)
@@ -373,9 +323,9 @@ static void improve(const struct cover_problem *p,
     least = LEAST_STAGE * x->v.n_items;
     if (least < START_TIMES * work_of(x))
         least = START_TIMES * work_of(x);
-    for (uint32_t k = 0; left_of(x) > 0 && !proved(x); k++)
-        if (mark(k) >= least && mark(k) > work_of(x))
-            stage_run(x, mark(k));
+    for (uint32_t k = 0; k < STAGES && left_of(x) > 0 && !proved(x); k++)
+        if (stage_end(k) >= least && stage_end(k) > work_of(x))
+            stage_run(x, stage_end(k));
     partial_export(&x->best, ret);
     ret->bound = bound_now(x);
     if (ret->bound < first->bound)

@@ -46,7 +46,6 @@ struct price {
     uint32_t *cells;  /* per device column: cells of a device */
     struct price_bin *bin;
     /* Answer of the last evaluation. */
-    double *used;           /* per scalar */
     uint32_t *taken;        /* per place in bin.item: how many */
     uint32_t *device_taken; /* the same in ONE shared device */
     double *cell_value;     /* per device column: worth of one cell */
