@@ -42,7 +42,7 @@ check:  ## everything, real Ray and a real Kubernetes control plane included, se
 	@$(K8S) && $(CHECK)
 
 check-fast:  ## what only computes: lint, unit, fuzz, prop with fewer worlds, cases; two minutes on two cores
-	@py=$$(tests/setup.sh test) && $(BUILD) all $(B)/bench_plan && $(BUILD) VARIANT=debug build-unit build-fuzz && DAVIT_PYTHON=$$py/bin/python PATH="$$py/bin:$$PATH" $$py/bin/python tests/check.py --fast
+	@py=$$(tests/setup.sh test) && $(BUILD) all $(B)/bench_plan $(B)/lp_solve && $(BUILD) VARIANT=debug build-unit build-fuzz && DAVIT_PYTHON=$$py/bin/python PATH="$$py/bin:$$PATH" $$py/bin/python tests/check.py --fast
 
 check-k8s:  ## the tests on a real Kubernetes control plane, built first: once, ten to fifteen minutes
 	@$(K8S) && $(CHECK) k8s k8s-pods

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/alloc.h"
 #include "../codec/v01.h"
 
 enum kind { TEXT, HEAP_TEXT, BOOL, U32, I64, STATE, REASON, STATUS };
@@ -78,10 +79,8 @@ static void add(char *s, size_t room, const char *a, const char *b)
 #define SQL_ROOM 4096
 static char *sql_new(const char *start)
 {
-    char *s = malloc(SQL_ROOM);
+    char *s = mem_alloc(SQL_ROOM);
 
-    if (!s)
-        abort();
     snprintf(s, SQL_ROOM, "%s", start);
     return s;
 }
@@ -203,8 +202,8 @@ static bool read_column(sqlite3_stmt *s, int i, struct machine *m)
         memcpy(field, text, strlen(text) + 1);
         return true;
     case HEAP_TEXT:
-        *(char **)field = *text ? strdup(text) : NULL;
-        return !*text || *(char **)field;
+        *(char **)field = *text ? mem_strdup(text) : NULL;
+        return true;
     case BOOL:
         *(bool *)field = number != 0;
         return true;
