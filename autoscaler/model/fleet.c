@@ -1,11 +1,10 @@
 /*
  * fleet.c - see fleet.h.
  *
- * Two hash indices, by id and by (provider, cloud_id), hold records, not keys:
- * a lookup compares with what the record says now, so an entry that became
- * stale (a changed cloud_id) is merely passed over.  fleet_touch() enters a
- * record under its present cloud_id; a sweep builds both anew; a cloud id that
- * is not found there is looked for in the records themselves.
+ * by_cloud may hold a record under a cloud_id that it had before: a lookup
+ * compares with what the record says now, so that is merely passed over.
+ * fleet_touch() enters a record under its present one, a sweep builds the table
+ * anew, and an id that is not found there is looked for in the records.
  */
 #include "fleet.h"
 
@@ -14,72 +13,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void *must(void *p)
+#include "../base/alloc.h"
+
+static uint64_t hash_cloud(const char *provider, const char *cloud_id)
 {
-    if (!p) {
-        fputs("davit: out of memory\n", stderr);
-        abort();
-    }
-    return p;
+    return hash_text(hash_text(HASH_SEED, provider), cloud_id);
 }
 
-static uint32_t hash_text(uint32_t h, const char *s)
+static void cloud_add(struct fleet *f, struct machine *m)
 {
-    for (; *s; s++)
-        h = (h ^ (unsigned char)*s) * 16777619u;
-    return h ^ (h >> 15);
+    uint64_t h = hash_cloud(m->provider, m->cloud_id);
+    const struct machine *x;
+
+    if (!m->cloud_id[0])
+        return;
+    for (uint32_t at = 0; (x = hash_next(&f->by_cloud, h, &at));)
+        if (x == m)
+            return;
+    hash_add(&f->by_cloud, h, m);
 }
 
-static uint32_t hash_id(const char *id)
+static void cloud_build(struct fleet *f)
 {
-    return hash_text(2166136261u, id);
-}
-
-static uint32_t hash_cloud(const char *provider, const char *cloud_id)
-{
-    return hash_text(hash_text(2166136261u, provider) + 1, cloud_id);
-}
-
-static uint32_t hash_of(const struct machine *m, bool by_cloud)
-{
-    return by_cloud ? hash_cloud(m->provider, m->cloud_id) : hash_id(m->id);
-}
-
-static void index_put(struct fleet_index *x, struct machine *m, uint32_t hash)
-{
-    uint32_t at = hash & (x->size - 1);
-
-    for (; x->v[at]; at = (at + 1) & (x->size - 1))
-        if (x->v[at] == m)
-            return;  /* on its way already */
-    x->v[at] = m;
-    x->n++;
-}
-
-/* Empty, with room for twice as many as there are. */
-static void index_build(const struct fleet *f, struct fleet_index *x,
-                        bool by_cloud)
-{
-    uint32_t size = 64;
-
-    while (size < f->n * 4)
-        size *= 2;
-    free(x->v);
-    x->v = must(calloc(size, sizeof(struct machine *)));
-    x->size = size;
-    x->n = 0;
+    hash_clear(&f->by_cloud);
     for (uint32_t i = 0; i < f->n; i++)
-        if (!by_cloud || f->v[i]->cloud_id[0])
-            index_put(x, f->v[i], hash_of(f->v[i], by_cloud));
-}
-
-static void index_add(const struct fleet *f, struct fleet_index *x,
-                      struct machine *m, bool by_cloud)
-{
-    if (x->size == 0 || x->n >= x->size / 2)
-        index_build(f, x, by_cloud);  /* m is in f->v already */
-    else
-        index_put(x, m, hash_of(m, by_cloud));
+        cloud_add(f, f->v[i]);
 }
 
 void fleet_init(struct fleet *f)
@@ -98,12 +56,12 @@ void fleet_done(struct fleet *f)
     for (uint32_t i = 0; i < f->n; i++)
         machine_free(f->v[i]);
     free(f->v);
-    free(f->by_id.v);
-    free(f->by_cloud.v);
+    hash_done(&f->by_id);
+    hash_done(&f->by_cloud);
     *f = (struct fleet){0};
 }
 
-static void tell(struct fleet *f, const struct machine *m,
+static void changed(struct fleet *f, const struct machine *m,
                  enum machine_state from)
 {
     f->version++;
@@ -120,15 +78,15 @@ struct machine *fleet_add(struct fleet *f, const char *id,
     assert(state < STATE_COUNT && !fleet_by_id(f, id));
     if (f->n == f->cap) {
         f->cap = f->cap ? f->cap * 2 : 16;
-        f->v = must(realloc(f->v, f->cap * sizeof *f->v));
+        f->v = mem_resize(f->v, f->cap, sizeof *f->v);
     }
-    m = must(calloc(1, sizeof *m));
+    m = MEM_NEW(struct machine);
     snprintf(m->id, sizeof m->id, "%s", id);
     m->state = state;
     m->created_ms = m->since_ms = m->progress_ms = now_ms;
     m->price_micros_hour = -1;
     f->v[f->n++] = m;
-    index_add(f, &f->by_id, m, false);
+    hash_add(&f->by_id, hash_text(HASH_SEED, id), m);
     f->version++;
     return m;
 }
@@ -148,16 +106,14 @@ void fleet_move(struct fleet *f, struct machine *m, enum machine_state to,
         m->drain_since_ms = now_ms;
     else if (from == STATE_DRAINING && to == STATE_READY)
         m->drain_since_ms = 0;
-    if (m->cloud_id[0])
-        index_add(f, &f->by_cloud, m, true);
-    tell(f, m, from);
+    cloud_add(f, m);
+    changed(f, m, from);
 }
 
 void fleet_touch(struct fleet *f, struct machine *m)
 {
-    if (m->cloud_id[0])
-        index_add(f, &f->by_cloud, m, true);
-    tell(f, m, m->state);
+    cloud_add(f, m);
+    changed(f, m, m->state);
 }
 
 bool machine_detail(struct machine *m, const char *text)
@@ -186,15 +142,12 @@ void fleet_bind(struct fleet *f, struct machine *m, const char *cloud_id)
 
 struct machine *fleet_by_id(const struct fleet *f, const char *id)
 {
-    const struct fleet_index *x = &f->by_id;
-    uint32_t at;
+    uint64_t h = hash_text(HASH_SEED, id);
+    struct machine *m;
 
-    if (x->size == 0)
-        return NULL;
-    at = hash_id(id) & (x->size - 1);
-    for (; x->v[at]; at = (at + 1) & (x->size - 1))
-        if (strcmp(x->v[at]->id, id) == 0)
-            return x->v[at];
+    for (uint32_t at = 0; (m = hash_next(&f->by_id, h, &at));)
+        if (strcmp(m->id, id) == 0)
+            return m;
     return NULL;
 }
 
@@ -206,23 +159,19 @@ static bool is_of_cloud(const struct machine *m, const char *provider,
 }
 
 /* A cloud may give a name again: of several, the one that is not gone. */
-static struct machine *index_by_cloud(const struct fleet_index *x,
-                                      const char *provider,
-                                      const char *cloud_id)
+static struct machine *indexed_by_cloud(const struct fleet *f,
+                                        const char *provider,
+                                        const char *cloud_id)
 {
-    struct machine *gone = NULL;
-    uint32_t at;
+    uint64_t h = hash_cloud(provider, cloud_id);
+    struct machine *m, *gone = NULL;
 
-    if (x->size == 0)
-        return NULL;
-    at = hash_cloud(provider, cloud_id) & (x->size - 1);
-    for (; x->v[at]; at = (at + 1) & (x->size - 1)) {
-        if (!is_of_cloud(x->v[at], provider, cloud_id))
-            continue;
-        if (x->v[at]->state != STATE_GONE)
-            return x->v[at];
-        gone = x->v[at];
-    }
+    for (uint32_t at = 0; (m = hash_next(&f->by_cloud, h, &at));)
+        if (is_of_cloud(m, provider, cloud_id)) {
+            if (m->state != STATE_GONE)
+                return m;
+            gone = m;
+        }
     return gone;
 }
 
@@ -233,7 +182,7 @@ struct machine *fleet_by_cloud(const struct fleet *f, const char *provider,
 
     if (!cloud_id[0])
         return NULL;
-    m = index_by_cloud(&f->by_cloud, provider, cloud_id);
+    m = indexed_by_cloud(f, provider, cloud_id);
     if (m && m->state != STATE_GONE)
         return m;
     /* Not indexed: new to us, or written without fleet_bind() as the journal
@@ -242,7 +191,7 @@ struct machine *fleet_by_cloud(const struct fleet *f, const char *provider,
     for (uint32_t i = 0; i < f->n; i++)
         if (is_of_cloud(f->v[i], provider, cloud_id) &&
             f->v[i]->state != STATE_GONE) {
-            index_build(f, &((struct fleet *)f)->by_cloud, true);
+            cloud_build((struct fleet *)f);
             return f->v[i];
         }
     return m;
@@ -257,17 +206,21 @@ uint32_t fleet_sweep(struct fleet *f)
 {
     uint32_t kept = 0, removed;
 
-    for (uint32_t i = 0; i < f->n; i++)
-        if (f->v[i]->state == STATE_GONE)
-            machine_free(f->v[i]);
-        else
-            f->v[kept++] = f->v[i];
+    for (uint32_t i = 0; i < f->n; i++) {
+        struct machine *m = f->v[i];
+
+        if (m->state != STATE_GONE) {
+            f->v[kept++] = m;
+            continue;
+        }
+        hash_remove(&f->by_id, hash_text(HASH_SEED, m->id), m);
+        machine_free(m);
+    }
     removed = f->n - kept;
     if (removed == 0)
         return 0;
     f->n = kept;
     f->version++;
-    index_build(f, &f->by_id, false);
-    index_build(f, &f->by_cloud, true);
+    cloud_build(f);
     return removed;
 }

@@ -301,6 +301,25 @@ static inline struct machine *rig_machine(const char *id,
     return m;
 }
 
+/* A request as the API posts it; body: what it says, for people only. */
+static inline struct command rig_put(const char *owner, const char *resource,
+                                     uint32_t count)
+{
+    struct command cmd = {.kind = COMMAND_REQUEST_PUT, .body = "{}"};
+    struct qty *q = ARENA_NEW(&cmd.arena, struct qty);
+    struct snap_alt *alt = ARENA_NEW(&cmd.arena, struct snap_alt);
+    struct snap_bundle *b = ARENA_NEW(&cmd.arena, struct snap_bundle);
+
+    *q = (struct qty){resource, 10000};
+    alt->resources = (struct qtys){q, 1};
+    *b = (struct snap_bundle){alt, 1, count};
+    cmd.owner = arena_strdup(&cmd.arena, owner);
+    cmd.demand = (struct snap_demand){
+        .source = SOURCE_REQUEST, .owner = cmd.owner, .id = "", .queue = "",
+        .bundles = b, .n_bundles = 1};
+    return cmd;
+}
+
 /* Was an event of this kind emitted? */
 static inline bool rig_emitted(const char *kind)
 {
