@@ -1,10 +1,11 @@
 /*
  * fleet.c - see fleet.h.
  *
- * by_cloud may hold a record under a cloud_id that it had before: a lookup
- * compares with what the record says now, so that is merely passed over.
- * fleet_touch() enters a record under its present one, a sweep builds the table
- * anew, and an id that is not found there is looked for in the records.
+ * Two hash indices, by id and by (provider, cloud_id), hold records, not keys:
+ * a lookup compares with what the record says now, so an entry that became
+ * stale (a changed cloud_id) is merely passed over.  fleet_touch() enters a
+ * record under its present cloud_id; a sweep builds both anew; a cloud id that
+ * is not found there is looked for in the records themselves.
  */
 #include "fleet.h"
 
@@ -15,29 +16,36 @@
 
 #include "../base/alloc.h"
 
+static uint64_t hash_id(const char *id)
+{
+    return hash_text(HASH_SEED, id);
+}
+
 static uint64_t hash_cloud(const char *provider, const char *cloud_id)
 {
     return hash_text(hash_text(HASH_SEED, provider), cloud_id);
 }
 
-static void cloud_add(struct fleet *f, struct machine *m)
+/* Enters a record under its present key. */
+static void index_put(struct fleet *f, struct machine *m, bool by_cloud)
 {
-    uint64_t h = hash_cloud(m->provider, m->cloud_id);
+    struct hash *t = by_cloud ? &f->by_cloud : &f->by_id;
+    uint64_t h = by_cloud ? hash_cloud(m->provider, m->cloud_id)
+                          : hash_id(m->id);
     const struct machine *x;
 
-    if (!m->cloud_id[0])
-        return;
-    for (uint32_t at = 0; (x = hash_next(&f->by_cloud, h, &at));)
+    for (uint32_t at = 0; (x = hash_next(t, h, &at));)
         if (x == m)
             return;
-    hash_add(&f->by_cloud, h, m);
+    hash_add(t, h, m);
 }
 
-static void cloud_build(struct fleet *f)
+static void index_build(struct fleet *f, bool by_cloud)
 {
-    hash_clear(&f->by_cloud);
+    hash_clear(by_cloud ? &f->by_cloud : &f->by_id);
     for (uint32_t i = 0; i < f->n; i++)
-        cloud_add(f, f->v[i]);
+        if (!by_cloud || f->v[i]->cloud_id[0])
+            index_put(f, f->v[i], by_cloud);
 }
 
 void fleet_init(struct fleet *f)
@@ -61,7 +69,7 @@ void fleet_done(struct fleet *f)
     *f = (struct fleet){0};
 }
 
-static void changed(struct fleet *f, const struct machine *m,
+static void tell(struct fleet *f, const struct machine *m,
                  enum machine_state from)
 {
     f->version++;
@@ -76,17 +84,13 @@ struct machine *fleet_add(struct fleet *f, const char *id,
 
     assert(id[0] && strlen(id) < sizeof m->id);
     assert(state < STATE_COUNT && !fleet_by_id(f, id));
-    if (f->n == f->cap) {
-        f->cap = f->cap ? f->cap * 2 : 16;
-        f->v = mem_resize(f->v, f->cap, sizeof *f->v);
-    }
     m = MEM_NEW(struct machine);
     snprintf(m->id, sizeof m->id, "%s", id);
     m->state = state;
     m->created_ms = m->since_ms = m->progress_ms = now_ms;
     m->price_micros_hour = -1;
-    f->v[f->n++] = m;
-    hash_add(&f->by_id, hash_text(HASH_SEED, id), m);
+    VEC_PUSH(NULL, f, m);
+    index_put(f, m, false);
     f->version++;
     return m;
 }
@@ -106,14 +110,16 @@ void fleet_move(struct fleet *f, struct machine *m, enum machine_state to,
         m->drain_since_ms = now_ms;
     else if (from == STATE_DRAINING && to == STATE_READY)
         m->drain_since_ms = 0;
-    cloud_add(f, m);
-    changed(f, m, from);
+    if (m->cloud_id[0])
+        index_put(f, m, true);
+    tell(f, m, from);
 }
 
 void fleet_touch(struct fleet *f, struct machine *m)
 {
-    cloud_add(f, m);
-    changed(f, m, m->state);
+    if (m->cloud_id[0])
+        index_put(f, m, true);
+    tell(f, m, m->state);
 }
 
 bool machine_detail(struct machine *m, const char *text)
@@ -142,10 +148,9 @@ void fleet_bind(struct fleet *f, struct machine *m, const char *cloud_id)
 
 struct machine *fleet_by_id(const struct fleet *f, const char *id)
 {
-    uint64_t h = hash_text(HASH_SEED, id);
     struct machine *m;
 
-    for (uint32_t at = 0; (m = hash_next(&f->by_id, h, &at));)
+    for (uint32_t at = 0; (m = hash_next(&f->by_id, hash_id(id), &at));)
         if (strcmp(m->id, id) == 0)
             return m;
     return NULL;
@@ -159,19 +164,20 @@ static bool is_of_cloud(const struct machine *m, const char *provider,
 }
 
 /* A cloud may give a name again: of several, the one that is not gone. */
-static struct machine *indexed_by_cloud(const struct fleet *f,
-                                        const char *provider,
-                                        const char *cloud_id)
+static struct machine *index_by_cloud(const struct fleet *f,
+                                      const char *provider,
+                                      const char *cloud_id)
 {
     uint64_t h = hash_cloud(provider, cloud_id);
     struct machine *m, *gone = NULL;
 
-    for (uint32_t at = 0; (m = hash_next(&f->by_cloud, h, &at));)
-        if (is_of_cloud(m, provider, cloud_id)) {
-            if (m->state != STATE_GONE)
-                return m;
-            gone = m;
-        }
+    for (uint32_t at = 0; (m = hash_next(&f->by_cloud, h, &at));) {
+        if (!is_of_cloud(m, provider, cloud_id))
+            continue;
+        if (m->state != STATE_GONE)
+            return m;
+        gone = m;
+    }
     return gone;
 }
 
@@ -182,7 +188,7 @@ struct machine *fleet_by_cloud(const struct fleet *f, const char *provider,
 
     if (!cloud_id[0])
         return NULL;
-    m = indexed_by_cloud(f, provider, cloud_id);
+    m = index_by_cloud(f, provider, cloud_id);
     if (m && m->state != STATE_GONE)
         return m;
     /* Not indexed: new to us, or written without fleet_bind() as the journal
@@ -191,7 +197,7 @@ struct machine *fleet_by_cloud(const struct fleet *f, const char *provider,
     for (uint32_t i = 0; i < f->n; i++)
         if (is_of_cloud(f->v[i], provider, cloud_id) &&
             f->v[i]->state != STATE_GONE) {
-            cloud_build((struct fleet *)f);
+            index_build((struct fleet *)f, true);
             return f->v[i];
         }
     return m;
@@ -206,21 +212,17 @@ uint32_t fleet_sweep(struct fleet *f)
 {
     uint32_t kept = 0, removed;
 
-    for (uint32_t i = 0; i < f->n; i++) {
-        struct machine *m = f->v[i];
-
-        if (m->state != STATE_GONE) {
-            f->v[kept++] = m;
-            continue;
-        }
-        hash_remove(&f->by_id, hash_text(HASH_SEED, m->id), m);
-        machine_free(m);
-    }
+    for (uint32_t i = 0; i < f->n; i++)
+        if (f->v[i]->state == STATE_GONE)
+            machine_free(f->v[i]);
+        else
+            f->v[kept++] = f->v[i];
     removed = f->n - kept;
     if (removed == 0)
         return 0;
     f->n = kept;
     f->version++;
-    cloud_build(f);
+    index_build(f, false);
+    index_build(f, true);
     return removed;
 }

@@ -2,7 +2,7 @@
  * fleet.h - our ledger of machines.
  *
  * Owned by the control thread.  Every move goes through fleet_move(), which
- * asserts that it is legal and calls the observer (the journal).  Records are
+ * asserts that it is legal and tells the observer (the journal).  Records are
  * never reused while somebody may hold their index: they are removed by
  * fleet_sweep() at the end of a tick.
  */
@@ -66,7 +66,7 @@ struct fleet {
     void (*on_change)(void *arg, const struct machine *m,
                       enum machine_state from);
     void *arg;
-    struct hash by_id, by_cloud;  /* struct machine; fleet.c's own */
+    struct hash by_id, by_cloud;  /* fleet.c's own */
 };
 
 void fleet_init(struct fleet *f);
