@@ -188,6 +188,9 @@ const char *view_obstacle_text(struct view *v, uint32_t refusal)
     case REASON_IMPROVING:
         return arena_printf(&v->arena, "a better plan than %s is being looked "
                             "for (limits.think)", type);
+    case REASON_UNCONFIRMED:
+        return "it was seen only once so far; nothing is bought before a "
+               "second look";
     case REASON_ALTERNATIVE:
         return arena_printf(&v->arena, "%s is for an alternative that is tried "
                             "at %s", type, view_time(v, turn_of(v, r)));

@@ -38,6 +38,7 @@ struct control {
     struct record *record;        /* NULL: plans are not recorded */
     uint64_t tick;                /* plans so far */
     bool planned;                 /* the last one could be made */
+    bool unconfirmed;             /* some demand needs a second view */
     int64_t plan_due_ms;          /* mono: another one, news or not */
     int64_t trim_due_ms;          /* mono: not before */
 };

@@ -35,8 +35,7 @@ static void join(struct control *c)
     c->improvement = (struct improvement){.env = env, .conf = conf};
     c->known = (struct known){env, l, conf, &c->providers, &c->sources,
                               &c->requests, &c->previous, &c->improvement};
-    c->act = (struct act){.env = env, .ledger = l, .conf = conf,
-                          .providers = &c->providers, .sources = &c->sources};
+    c->act = (struct act){env, l, conf, &c->providers, &c->sources};
     c->send = (struct send){env, l, conf, &c->requests, &c->providers,
                             &c->sources};
     c->unplaced.env = env;
@@ -186,7 +185,6 @@ void control_free(struct control *c)
     commands_answer(&c->commands, c->planned);
     c->env.on_event = NULL;
     kube_texts_close(&c->kube_texts);
-    act_close(&c->act);
     improvement_close(&c->improvement);
     previous_close(&c->previous);
     requests_close(&c->requests);

@@ -57,6 +57,10 @@ struct snap_bundle {
     const struct snap_alt *alts;  /* in order of preference, at least one */
     uint32_t n_alts;
     uint32_t count;               /* identical ones, at least 1 */
+    bool unconfirmed;             /* seen by one view only (confirm.h): it
+                                   * may lie on nodes that are there, nothing
+                                   * is bought for it.  Of a request it means
+                                   * nothing. */
 };
 
 enum demand_source { SOURCE_TASK, SOURCE_GANG, SOURCE_REQUEST, SOURCE_POD,

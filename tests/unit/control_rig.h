@@ -312,7 +312,7 @@ static inline struct command rig_put(const char *owner, const char *resource,
 
     *q = (struct qty){resource, 10000};
     alt->resources = (struct qtys){q, 1};
-    *b = (struct snap_bundle){alt, 1, count};
+    *b = (struct snap_bundle){.alts = alt, .n_alts = 1, .count = count};
     cmd.owner = arena_strdup(&cmd.arena, owner);
     cmd.demand = (struct snap_demand){
         .source = SOURCE_REQUEST, .owner = cmd.owner, .id = "", .queue = "",

@@ -125,7 +125,7 @@ static void tasks_viewed(const char *const *queues, uint32_t n)
 
         *t = (struct term){QUEUE_LABEL, TERM_IN, {&queues[i], 1}};
         alt->selector = (struct terms){t, 1};
-        v[i] = (struct snap_bundle){alt, 1, i + 1};
+        v[i] = (struct snap_bundle){.alts = alt, .n_alts = 1, .count = i + 1};
     }
     *d = (struct snap_demand){.source = SOURCE_TASK, .owner = "ray", .id = "",
                               .bundles = v, .n_bundles = n};
@@ -155,6 +155,27 @@ static void test_tasks_by_queue(void **state)
     assert_int_equal(rig.sources.all[0].view->demands[0].bundles[1].count, 2);
     tasks_viewed(queues, 1);                   /* the page keeps the first */
     assert_int_equal(s->demands[0].bundles[1].count, 3);
+    status_unref(page);
+}
+
+/* A task must be in two views in a row. */
+static void test_tasks_need_two_views(void **state)
+{
+    static const char *const queues[] = {"a", "a"};
+    struct status_page *page = status_new();
+    struct taken t;
+
+    (void)state;
+    tasks_viewed(queues, 1);
+    t = snapshot_take(&rig.known, page);
+    assert_true(t.unconfirmed);
+    assert_true(t.snapshot->demands[0].bundles[0].unconfirmed);
+    tasks_viewed(queues, 1);
+    t = snapshot_take(&rig.known, page);
+    assert_false(t.unconfirmed);
+    assert_false(t.snapshot->demands[0].bundles[0].unconfirmed);
+    tasks_viewed(queues, 2);
+    assert_true(snapshot_take(&rig.known, page).unconfirmed);
     status_unref(page);
 }
 
@@ -261,6 +282,7 @@ int main(void)
         TEST(test_found_again, start),
         TEST(test_outlives_a_reload, start),
         TEST(test_tasks_by_queue, start_ray),
+        TEST(test_tasks_need_two_views, start_ray),
         TEST(test_stale_tasks_are_left_out, start_ray),
         TEST(test_says_when_it_changes, start),
         TEST(test_longer_look, start),
