@@ -208,7 +208,7 @@ static void write_state(struct buf *b, struct view *v)
     micros(b, "davit_cost_per_hour_dollars", cost);
     gauge(b, "davit_requests", "Requests that stand", p->n_requests);
     gauge(b, "davit_offers_backoff",
-          "Offers and providers in back-off after a failure", p->n_rests);
+          "Offers and providers in back-off after a failure", p->n_backoffs);
     gauge(b, "davit_source_ok", "Every demand source can be read",
           v->snapshot->sources_fresh);
     gauge(b, "davit_journal_ok", "The journal writes", p->journal_ok);

@@ -382,8 +382,8 @@ static void write_cost(struct out *o, struct view *v)
 static void write_lists(struct out *o, const struct status_page *p)
 {
     out_array(o, "backoffs");
-    for (uint32_t i = 0; i < p->n_rests; i++) {
-        const struct status_rest *r = &p->backoffs[i];
+    for (uint32_t i = 0; i < p->n_backoffs; i++) {
+        const struct status_backoff *r = &p->backoffs[i];
 
         out_object(o, NULL);
         out_str(o, "provider", r->provider);

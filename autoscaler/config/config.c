@@ -71,7 +71,7 @@ static void dialect_read(struct draft *d, const struct yaml_docs *docs)
 static void generation_read(struct config *c, const char *text, size_t n,
                             struct diag *diag)
 {
-    struct arena *a = &c->arena;
+    struct arena *a = &c->memory->arena;
     struct draft d = {
         .r = {.arena = a, .diag = diag, .base = folder_of(a, c->path)},
         .c = c, .catalogue = "",
@@ -94,12 +94,13 @@ static void generation_read(struct config *c, const char *text, size_t n,
 enum status config_parse(const char *path, const char *text, size_t n,
                          struct config **ret, struct buf *errors)
 {
-    struct config *c = MEM_NEW(struct config);
-    struct diag diag = {0};
+    struct shared *memory = shared_new();
+    struct config *c = ARENA_NEW(&memory->arena, struct config);
+    struct diag diag = {.arena = &memory->arena};
 
     *ret = NULL;
-    c->path = arena_strdup(&c->arena, path);
-    diag.arena = &c->arena;
+    c->memory = memory;
+    c->path = arena_strdup(&memory->arena, path);
     diag.path = c->path;
     defaults_set(c);
     generation_read(c, text, n, &diag);
@@ -133,11 +134,6 @@ enum status config_load(const char *path, struct config **ret,
 
 void config_free(struct config *c)
 {
-    struct arena a;
-
-    if (!c)
-        return;
-    a = c->arena;
-    arena_done(&a);
-    free(c);
+    if (c)
+        shared_unref(c->memory);
 }

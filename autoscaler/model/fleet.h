@@ -48,7 +48,6 @@ struct machine {
     /* not kept over a restart: */
     char host_group[64];          /* whose machines end together, as the provider
                              * told; "" : it did not */
-    bool doomed;            /* the plan of this tick ends it */
     uint32_t missed;        /* good lists in a row without it */
     uint32_t refused;       /* drains in a row */
     uint32_t tries;         /* calls made for it in this state */

@@ -422,6 +422,7 @@ static void make_node(struct maker *m, const struct snap_node *f,
         .idle_ms = f->idle_ms, .since_ms = f->since_ms,
         .created_ms = f->created_ms, .hold = f->hold,
         .hold_until_ms = f->hold_until_ms, .host_group = maker_id(m, f->host_group),
+        .from = (uint32_t)(f - m->snapshot->nodes),
         .progress_ms = f->progress_ms > f->since_ms ? f->progress_ms
                                                     : f->since_ms,
         .idle_timeout_ms = m->snapshot->limits.idle_timeout_ms};
