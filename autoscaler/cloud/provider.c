@@ -272,6 +272,18 @@ static bool is_ours(const struct opening *o, uint32_t i)
     return strcmp(o->config->types[i].fact.provider, o->conf->name) == 0;
 }
 
+static void check_spot(struct opening *o, const struct conf_type *t)
+{
+    bool spot = false;
+    for (uint32_t i = 0; i < t->fact.n_offers; i++)
+        spot = spot || t->fact.offers[i].spot;
+    if (!spot || (o->table->caps & DAVIT_CAP_SPOT) != 0)
+        return;
+    tell_place(o, t->line, t->column);
+    buf_printf(o->errors, "node type %s is to be spot, but provider %s has no "
+               "spot market; take spot: out\n", t->fact.name, o->conf->name);
+}
+
 static void check_options(struct opening *o)
 {
     const struct config *c = o->config;
@@ -284,6 +296,7 @@ static void check_options(struct opening *o)
         snprintf(what, sizeof what, "node type %s (of provider %s)",
                  c->types[i].fact.name, o->conf->name);
         check_keys(o, what, true, c->types[i].options, c->types[i].n_options);
+        check_spot(o, &c->types[i]);
     }
 }
 

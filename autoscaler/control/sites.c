@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "../base/clock.h"
+#include "../cloud/offer_check.h"
 #include "state.h"
 
 enum {
@@ -104,6 +105,7 @@ void sites_retire(struct control *c, struct site **v, uint32_t n)
             provider_close(v[i]->provider);
         else
             VEC_PUSH(&c->life, &c->retired, v[i]->provider);
+        arena_done(&v[i]->offered);
         free(v[i]);
     }
 }
@@ -392,6 +394,34 @@ static struct told_offer *told_find(struct control *c, const char *provider,
     return NULL;
 }
 
+struct differing { struct control *c; bool tell; uint64_t hash; };
+
+static void type_differs(void *arg, const char *type, const char *text)
+{
+    struct differing *d = arg;
+
+    for (const char *p = text; *p; p++)
+        d->hash = (d->hash ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
+    if (d->tell)
+        tell(d->c, "type.differs", type, "", "%s", text);
+}
+
+/* Once, and again when it is another. */
+static void site_compare(struct control *c, struct site *s, struct call *call)
+{
+    struct differing d = {c, false, 1};
+
+    for (int i = 0; i < 2; i++) {
+        d.tell = i == 1;
+        d.hash = 1;
+        offers_check(c->config, s->conf->name, call->offers.v, call->offers.n,
+                     &call->arena, type_differs, &d);
+        if (s->differs == d.hash)
+            return;
+    }
+    s->differs = d.hash;
+}
+
 void site_offered(struct control *c, struct call *call)
 {
     struct site *s = site_of(c, call->provider);
@@ -406,6 +436,8 @@ void site_offered(struct control *c, struct call *call)
         if (strcmp(c->told[i].provider, s->conf->name) != 0)
             c->told[kept++] = c->told[i];
     c->n_told = kept;
+    arena_reset(&s->offered);
+    site_compare(c, s, call);
     for (uint32_t i = 0; i < call->offers.n; i++) {
         const struct call_offer *o = &call->offers.v[i];
         struct told_offer *t = told_find(c, s->conf->name, o);
@@ -427,5 +459,7 @@ void site_offered(struct control *c, struct call *call)
         snprintf(t->provider, sizeof t->provider, "%s", s->conf->name);
         snprintf(t->type, sizeof t->type, "%s", o->type);
         snprintf(t->zone, sizeof t->zone, "%s", o->zone);
+        t->taints = offer_more_taints(&type_find(c->config, o->type)->fact,
+                                      o->taints, &s->offered);
     }
 }

@@ -31,6 +31,8 @@ struct site {
     uint32_t machines;        /* in that list */
     uint32_t list_failures;   /* in a row */
     char problem[256];        /* "" when all is well */
+    struct arena offered;     /* of what told_offers of it point to */
+    uint64_t differs;         /* hash of the differences that were told */
 };
 
 /* Price and zones a provider told of an offer. */
@@ -38,6 +40,7 @@ struct told_offer {
     char provider[32], type[64], zone[48];
     bool spot, available;
     int64_t price_micros_hour;
+    struct taints taints;     /* more than the type's */
 };
 
 /* A request as it stands; its arena owns what demand points to. */

@@ -214,6 +214,9 @@ static void type_take(struct control *c, struct arena *a,
                 p.price_micros_hour = x->price_micros_hour;
             if (!x->available)
                 p.room = 0;
+            /* Only Kubernetes goes by them. */
+            if (source_of_kind(c, &kube_source_ops))
+                p.taints = taints_copy(a, x->taints);
             offer_backoff(c, f->provider, f->name, &p, &ret->unavailable);
             VEC_PUSH(a, &offers, p);
             told = true;

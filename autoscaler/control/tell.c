@@ -12,7 +12,7 @@
 static enum log_level level_of(const char *kind)
 {
     static const char *const bad[] = {"launch.failed", "node.failed",
-                                      "node.lost", "head.down", "head.v1", "provider.simulated",
+                                      "node.lost", "type.differs", "head.down", "head.v1", "provider.simulated",
                                       "provider.down", "config.refused",
                                       "demand.infeasible"};
 

@@ -117,7 +117,7 @@ static bool offer_read(struct jin *in, const struct jpath *at, const json_t *v,
     static const char *const keys[] = {"zone", "spot", "price",
                                        "set_aside_until_ms", "set_aside_for",
                                        "failed_ms", "room",
-                                       "idle_timeout_s"};
+                                       "idle_timeout_s", "taints"};
     int64_t idle_ms = -1;
 
     if (!jin_object(in, at, v, keys, COUNT(keys)) ||
@@ -129,7 +129,8 @@ static bool offer_read(struct jin *in, const struct jpath *at, const json_t *v,
         !jin_get_int(in, at, v, "failed_ms", 0, TIME_MAX, &ret->failed_ms) ||
         !jin_get_count(in, at, v, "room", 0, COUNT32_MAX, UNLIMITED,
                         &ret->room) ||
-        !jin_get_seconds(in, at, v, "idle_timeout_s", -1, &idle_ms))
+        !jin_get_seconds(in, at, v, "idle_timeout_s", -1, &idle_ms) ||
+        !taints_read(in, at, v, &ret->taints))
         return false;
     ret->idle_timeout_ms = idle_ms < 0 ? 0 : idle_ms > 0 ? idle_ms : 1;
     JIN_WORD(in, at, v, "set_aside_for", status_word, ST_COUNT, enum status,

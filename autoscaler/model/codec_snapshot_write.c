@@ -62,6 +62,7 @@ static json_t *offer_write(const struct snap_offer *f)
     if (f->idle_timeout_ms > 0)
         json_object_set_new(o, "idle_timeout_s",
                             jin_seconds(f->idle_timeout_ms));
+    taints_write(o, &f->taints);
     return o;
 }
 
