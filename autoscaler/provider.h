@@ -24,7 +24,7 @@
     ((p)->size >= offsetof(type, field) + sizeof((p)->field))
 
 /* How an operation ended.  The text is what the daemon does about it (an offer
- * is a node type in one zone and market; autoscaler/cloud/rests.c). */
+ * is a node type in one zone and market; autoscaler/cloud/backoff.c). */
 #define DAVIT_STATUS_MAP(X)                                                   \
     X(OK, 0, "go on")                                                         \
     X(RETRY, 1, "again, same request id; the offer rests 1 s to 60 s")        \
