@@ -2,6 +2,7 @@
 """Runs test suites in lanes side by side and counts what they ran.
 
 check.py SUITE...   names are the keys of SUITES below.
+check.py --fast     what only computes, in lanes of two cores, with fewer worlds.
 A skipped test is a failure here: nothing is skipped silently.  So is anything
 that a suite leaves behind (keeper.py).  Where tests run against real servers
 and clocks, one that fails is run once more, alone, when all lanes are done, and
@@ -19,8 +20,8 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PY = os.environ.get("DAVIT_PYTHON", sys.executable)
 CLOUDS_PY = os.environ.get("DAVIT_CLOUDS_PYTHON", sys.executable)
-KEEPER = [sys.executable, os.path.join(ROOT, "tests", "keeper.py")]
-PYTEST = [os.path.join(ROOT, "tests", "outcomes.py"), "-q", "-rs", "-p", "no:cacheprovider"]
+KEEPER = [sys.executable, os.path.join(ROOT, "tests/lib/keeper.py")]
+PYTEST = [os.path.join(ROOT, "tests/lib/outcomes.py"), "-q", "-rs"]
 SECOND_TRIES = 5  # more failures than these are no accident
 
 
@@ -48,7 +49,7 @@ SUITES = {
     "fuzz": Suite("make", "-s", "check-fuzz", "VARIANT=debug"),
     "contract": Suite("make", "-s", "check-contract", "VARIANT=debug"),
     "exec": Suite("make", "-s", "check-exec", "VARIANT=debug"),
-    "catalogue": pytest("tests/unit/test_catalogue.py", "tests/unit/test_reasons.py", "tests/unit/test_check.py"),
+    "catalogue": pytest("tests/unit/test_catalogue.py", "tests/unit/test_reasons.py", "tests/unit/test_check.py", "tests/lint"),
     "prop": pytest("tests/prop", before=["nice"]),  # it only computes; others look at clocks
     "ray-cases": Suite(PY, "tests/ray_cases.py", "tests/cases/ray/scheduler-cases.json"),
     "ray-cases-random": Suite(PY, "tests/ray_cases.py", "tests/cases/ray/random-cases.json"),
@@ -76,6 +77,9 @@ LANES = [
     ["ray-head", "e2e-gke", "clouds-gke"],
     ["e2e-eks", "e2e-aks"],
 ]
+# `make check-fast`: the third lane waits more than it computes.
+FAST = [["lint", "unit", "fuzz"], ["ray-cases", "ray-cases-random", "prop"], ["catalogue"]]
+FEWER = "100"  # PLAN_WORLDS; 400 in `make check`
 PRINTING = threading.Lock()
 
 COUNTS = {
@@ -187,10 +191,14 @@ def second_try(runs):
 
 
 def main():
-    names = sys.argv[1:] or [n for lane in LANES for n in lane]
-    lanes = [[n for n in lane if n in names] for lane in LANES]
-    lanes += [[n for n in names if not any(n in lane for lane in LANES)]]
-    lanes = [lane for lane in lanes if lane]
+    if sys.argv[1:] == ["--fast"]:
+        print("PLAN_WORLDS=" + os.environ.setdefault("PLAN_WORLDS", FEWER), flush=True)
+        lanes = FAST
+    else:
+        names = sys.argv[1:] or [n for lane in LANES for n in lane]
+        lanes = [[n for n in lane if n in names] for lane in LANES]
+        lanes += [[n for n in names if not any(n in lane for lane in LANES)]]
+        lanes = [lane for lane in lanes if lane]
     threads = [Lane(lane, len(lanes) == 1) for lane in lanes]
     for t in threads:
         t.start()

@@ -7,12 +7,10 @@ refusals.  Prints what is wrong, a line each; exit 1 if anything is.
 As a library: check(snapshot, plan) gives the list.
 """
 import json
-import os
 import sys
 from collections import Counter, defaultdict
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from plan_world import (ACCEL, DENIED, DEVICES, INF, ONE,  # noqa: E402
+from plan_world import (ACCEL, DENIED, DEVICES, INF, ONE,
                         World, fits, matches, millis, new_row, row_of,
                         tolerates, tolerations_of)
 
@@ -84,7 +82,7 @@ class Check:
 
     def key_of(self, b):
         """What tells a bundle of the plan from others."""
-        return (b["source"], b["owner"], b["id"], b.get("strategy", ""),
+        return (b["source"], b["owner"], b["id"], b.get("strategy", ""), b.get("unconfirmed", False),
                 tuple(self.shape(a) for a in self.alternatives(b)))
 
     def asked(self):
@@ -95,7 +93,7 @@ class Check:
             if e["resources"] is None and not b.get("any_of"):
                 known = {"count", "accelerator_type", "labels", "selector",
                          "owner", "id", "source", "strategy", "priority",
-                         "since_ms", "tolerations", "queue", "after"}
+                         "since_ms", "tolerations", "queue", "after", "unconfirmed"}
                 e["resources"] = {k: v for k, v in b.items()
                                   if k not in known}
             e["selector"] = list(b.get("selector") or [])
@@ -126,6 +124,7 @@ class Check:
                         a["queue_denied"] = queue is DENIED
                     yield ((d.get("source", source), d.get("owner", owner),
                             d.get("id", ""), d.get("strategy", strategy) or "",
+                            d.get("source", source) != "request" and b.get("unconfirmed", False),
                             tuple(self.shape(a) for a in alts)),
                            b.get("count", 1), d.get("since_ms") or 0,
                            [millis(a.get("after") or 0)
@@ -155,12 +154,18 @@ class Check:
                          f"{l['price_per_hour']}")
             cost += l["price_per_hour"] * l["count"]
             if o.until > self.w.now:
-                self.say(f"launches {l['type']} {o.zone}, which is set aside")
+                self.say(f"launches {l['type']} {o.zone}, which is in back-off")
             if self.w.types[o.type].unavailable:
                 self.say(f"launches {l['type']}, which is unavailable")
-            if not l["holds"] and self.w.types[l["type"]].hosts == 1 and \
+            if not l["placements"] and self.w.types[l["type"]].hosts == 1 and \
                     l["why"] not in ("min_of_type", "consolidation"):
                 self.say(f"launches {l['type']} for nothing ({l['why']})")
+            if l["placements"] and all(self.bundles[h["demand"], h["bundle"]].get("unconfirmed")
+                                       for h in l["placements"]) and l["why"] not in ("min_of_type", "consolidation") \
+                    and self.w.types[l["type"]].hosts == 1:
+                self.say(f"launches {l['type']} for what is unconfirmed")
+            if self.w.types[l["type"]].hosts > 1 and not l.get("final", True):
+                self.say(f"a part of {l['type']}'s host groups would wait")
         if abs(cost - self.plan["cost_per_hour"]) > 1e-6 * max(1, cost):
             self.say(f"cost is {cost}, plan says {self.plan['cost_per_hour']}")
         bound = self.plan.get("lower_bound")
@@ -174,7 +179,7 @@ class Check:
         """A later alternative is not used before its time, unless no type
         could ever hold those before."""
         for x in self.plan["nodes"] + self.plan["launches"]:
-            for h in x["holds"]:
+            for h in x["placements"]:
                 b = self.bundles[h["demand"], h["bundle"]]
                 alt = h["alternative"]
                 if alt and not any(
@@ -199,13 +204,13 @@ class Check:
             return
         for l in self.plan["launches"]:
             o = w.offers.get((l["type"], l["zone"], l["spot"]))
-            if o is None or not o.failed or not l["holds"] or \
+            if o is None or not o.failed or not l["placements"] or \
                     w.types[o.type].hosts > 1 or \
                     l["why"] in ("min_of_type", "consolidation"):
                 continue
             others = [(x, n) for x, n in self.open_offers()
                       if x.tried < o.failed and w.types[x.type].hosts == 1]
-            if all(self.others_could(h, o, others) for h in l["holds"]):
+            if all(self.others_could(h, o, others) for h in l["placements"]):
                 self.say(f"{o.type} {o.zone} failed and is tried again before "
                          f"{others[0][0].type} {others[0][0].zone}")
 
@@ -223,7 +228,7 @@ class Check:
                     not (t.accelerator and w.conserve and self.plain(b, alt)):
                 most += n
         return most >= sum(x["count"] * l["count"]
-                           for l in self.plan["launches"] for x in l["holds"])
+                           for l in self.plan["launches"] for x in l["placements"])
 
     def one_node(self, name, place, total, free, holds):
         """Requests lie on the total, everything else on what is free."""
@@ -254,26 +259,26 @@ class Check:
             if o is not None:
                 row = new_row(self.w.types[o.type])
                 self.one_node(f"launch {i} ({l['type']})", o, row, row,
-                              l["holds"])
+                              l["placements"])
         for n in self.w.nodes:
             p = self.actions.get(n.id)
             if p is None:
                 continue
-            if p["holds"] and (p["action"] == "end" or n.state in (
+            if p["placements"] and (p["action"] == "end" or n.state in (
                     "stopping", "gone") or (n.state == "draining" and
                                             p["action"] != "undrain")):
                 self.say(f"{n.id} holds something and goes")
             total = {k: v - v % ONE if k in DEVICES else v
                      for k, v in n.total.items()}
-            self.one_node(n.id, n, total, n.free, p["holds"])
+            self.one_node(n.id, n, total, n.free, p["placements"])
 
     def sums(self):
         placed, launched = Counter(), Counter()
         for n in self.plan["nodes"]:
-            for h in n["holds"]:
+            for h in n["placements"]:
                 placed[h["demand"], h["bundle"]] += h["count"]
         for l in self.plan["launches"]:
-            for h in l["holds"]:
+            for h in l["placements"]:
                 launched[h["demand"], h["bundle"]] += h["count"] * l["count"]
         for key, b in self.bundles.items():
             got = (placed[key], launched[key])
@@ -295,13 +300,13 @@ class Check:
         where = defaultdict(list)    # demand: (how many bundles, on how many)
         for x in self.plan["nodes"]:
             n = Counter()
-            for h in x["holds"]:
+            for h in x["placements"]:
                 n[h["demand"]] += h["count"]
             for d, c in n.items():
                 where[d].append((c, 1))
         for x in self.plan["launches"]:
             n = Counter()
-            for h in x["holds"]:
+            for h in x["placements"]:
                 n[h["demand"]] += h["count"]
             for d, c in n.items():
                 where[d].append((c, x["count"]))
@@ -373,8 +378,8 @@ class Check:
     def use(self):
         """What the plan adds to a queue's use: (queue, request?) -> amounts."""
         use = defaultdict(Counter)
-        for holds, n in [(p["holds"], 1) for p in self.plan["nodes"]] + \
-                [(l["holds"], l["count"]) for l in self.plan["launches"]]:
+        for holds, n in [(p["placements"], 1) for p in self.plan["nodes"]] + \
+                [(l["placements"], l["count"]) for l in self.plan["launches"]]:
             for h in holds:
                 b = self.bundles[h["demand"], h["bundle"]]
                 a = self.alternatives(b)[h["alternative"]]
@@ -393,7 +398,7 @@ class Check:
         def holds(x):
             return any(self.alternatives(
                 self.bundles[h["demand"], h["bundle"]])[h["alternative"]]
-                .get("queue") == queue for h in x["holds"])
+                .get("queue") == queue for h in x["placements"])
         n = sum(n.state not in ("gone", "stopping") and
                 (n.home == queue or holds(self.actions[n.id]))
                 for n in self.w.nodes)
@@ -452,12 +457,12 @@ class Check:
         riders = Counter()
         for l in self.plan["launches"]:
             t = w.types.get(l["type"])
-            if t is None or not t.accelerator or not l["holds"] or \
+            if t is None or not t.accelerator or not l["placements"] or \
                     l["why"] in ("min_of_type", "consolidation"):
                 continue
             offer = l["type"], l["zone"], l["spot"]
             if all(self.plain(self.bundles[h["demand"], h["bundle"]],
-                              h["alternative"]) for h in l["holds"]):
+                              h["alternative"]) for h in l["placements"]):
                 riders[offer] += l["count"]
             else:
                 riders[offer] -= l["count"] * (t.hosts - 1)
@@ -502,7 +507,7 @@ class Check:
                     self.say(f"{n.id} is not outdated")
             elif p["why"] == "consolidated":
                 self.consolidated(n)
-            elif p["why"] not in ("over_max_of_type", "unit_incomplete", "over_max_nodes",
+            elif p["why"] not in ("over_max_of_type", "host_group_incomplete", "over_max_nodes",
                                   "over_budget_end"):
                 self.say(f"{n.id} is ended because of {p['why']}")
         for l in self.plan["launches"]:
@@ -545,9 +550,9 @@ class Check:
             torn = t and len(nodes) < t.hosts
             for n in nodes:
                 p = self.actions[n.id]
-                if torn and p["holds"]:
+                if torn and p["placements"]:
                     self.say(f"{n.id} of the torn unit {unit} holds something")
-                if p["why"] == "unit_incomplete" and not torn:
+                if p["why"] == "host_group_incomplete" and not torn:
                     self.say(f"{n.id}: unit {unit} is whole")
 
     def end_order(self):
@@ -601,7 +606,7 @@ class Check:
                 self.say(f"bundle {key} is not infeasible: {b['resources']}")
             if b["waiting"] and not could and not there:
                 self.say(f"bundle {key} waits for ever: {b['resources']}")
-            if b["waiting"]:
+            if b["waiting"] and not b.get("unconfirmed"):
                 self.not_lazy(key, b)
 
     def open_offers(self):

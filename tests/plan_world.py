@@ -157,7 +157,7 @@ class Offer:
         self.spot = bool(o.get("spot", t.get("spot", False)))
         self.price = o.get("price", t.get("price"))
         self.room = o.get("room")
-        self.until = o.get("set_aside_until_ms") or 0
+        self.until = o.get("backoff_until_ms") or 0
         self.failed = o.get("failed_ms") or 0
         self.tried = self.failed
         self.labels = labels_of(t.get("resources"), own_labels(t),
@@ -188,7 +188,7 @@ class Node:
         self.type = n.get("type") or ""
         self.state = n.get("state") or "ready"
         self.head = bool(n.get("head"))
-        self.foreign = bool(n.get("foreign"))
+        self.foreign = bool(n.get("unmanaged"))
         self.outdated = bool(n.get("outdated"))
         self.idle = n.get("idle_ms", -1)
         self.hold = n.get("hold")
@@ -205,7 +205,7 @@ class Node:
             labels_of(t.resources, t.labels) if t else {},
             place_labels(n.get("zone", ""), n.get("spot", False)))
         self.taints = taints_of(n.get("taints")) + (t.taints if t else [])
-        self.unit = n.get("unit") or ""
+        self.unit = n.get("host_group") or ""
         self.created = n.get("created_ms") or 0
         self.since = n.get("since_ms") or 0
         self.progress = max(n.get("progress_ms") or 0, self.since)
@@ -240,7 +240,7 @@ def node_price(n, t):
 class World:
     def __init__(self, s):
         self.now = s.get("now_ms") or 0
-        self.fresh = s.get("head_fresh", True)
+        self.fresh = s.get("sources_fresh", True)
         limits = s.get("limits") or {}
         self.max_nodes = limits.get("max_nodes", s.get("max_nodes"))
         self.timeout = limits.get("idle_timeout_s", 60)

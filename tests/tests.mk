@@ -19,8 +19,9 @@ $(B)/tests/%: tests/unit/%.c $(B)/libplayed.a $(B)/libdavit.a $(B)/libkit.a $(B)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) -Wno-conversion $(CPPFLAGS) $(PKG_CFLAGS) -Iautoscaler -MMD -MP $(LDFLAGS) -o $@ $< $(B)/libplayed.a $(B)/libdavit.a $(B)/libkit.a $(CMOCKA_LIBS) $(PKG_LIBS) -ldl -lpthread -lm
 
-.PHONY: check-unit
-check-unit: all $(UNIT_BINS)  ## unit tests (VARIANT=debug: under ASan and UBSan)
+.PHONY: check-unit build-unit
+build-unit: all $(UNIT_BINS) $(TEST_SOS)
+check-unit: build-unit  ## unit tests (VARIANT=debug: under ASan and UBSan)
 	@tests/unit/run.sh $(B) $(UNIT_BINS)
 
 # Set-up is part of every target that needs it; a second time it does nothing.
@@ -33,11 +34,15 @@ setup:
 test-tools: all $(B)/bench_plan $(B)/lp_solve $(TEST_SOS) $(CHECK_PROVIDER) $(CLOUD_TOOLS)
 
 K8S = tests/setup.sh test >/dev/null && DAVIT_K8S_BINS=$$(tests/setup.sh k8s) && export DAVIT_K8S_BINS
-CHECK = py=$$(tests/setup.sh test) && clouds=$$(tests/setup.sh clouds) && $(MAKE) -s $(if $(filter -j%,$(MAKEFLAGS)),,-j$$(nproc)) test-tools && DAVIT_PYTHON=$$py/bin/python DAVIT_CLOUDS_PYTHON=$$clouds/bin/python PATH="$$py/bin:$$PATH" $$py/bin/python tests/check.py
+BUILD = $(MAKE) -s $(if $(filter -j%,$(MAKEFLAGS)),,-j$$(nproc))
+CHECK = py=$$(tests/setup.sh test) && clouds=$$(tests/setup.sh clouds) && $(BUILD) test-tools && DAVIT_PYTHON=$$py/bin/python DAVIT_CLOUDS_PYTHON=$$clouds/bin/python PATH="$$py/bin:$$PATH" $$py/bin/python tests/check.py
 
-.PHONY: check check-ray check-k8s check-clouds
+.PHONY: check check-fast check-ray check-k8s check-clouds
 check:  ## everything, real Ray and a real Kubernetes control plane included, set-up too
 	@$(K8S) && $(CHECK)
+
+check-fast:  ## what only computes: lint, unit, fuzz, prop with fewer worlds, cases; two minutes on two cores
+	@py=$$(tests/setup.sh test) && $(BUILD) all $(B)/bench_plan $(B)/lp_solve && $(BUILD) VARIANT=debug build-unit build-fuzz && DAVIT_PYTHON=$$py/bin/python PATH="$$py/bin:$$PATH" $$py/bin/python tests/check.py --fast
 
 check-k8s:  ## the tests on a real Kubernetes control plane, built first: once, ten to fifteen minutes
 	@$(K8S) && $(CHECK) k8s k8s-pods
@@ -50,9 +55,13 @@ $(B)/tests/plugins/davit-stamp.so: tests/bench/stamp.c autoscaler/provider.h $(B
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(PLUGIN_CFLAGS) -Iautoscaler -shared -o $@ $< -lpthread
 
+.PHONY: format
+format:  ## the C tree as clang-format 14 has it; tests/lint/format.sh asks
+	@git ls-files '*.[ch]' | xargs clang-format-14 -i --style=file
+
 .PHONY: bench
 bench:  ## latency, memory and rate of the daemon, with real Ray
-	@py=$$(tests/setup.sh test) && $(MAKE) -s all $(B)/tests/plugins/davit-stamp.so && PATH="$$py/bin:$$PATH" tests/netns.sh $$py/bin/python tests/bench/bench_loop.py
+	@py=$$(tests/setup.sh test) && $(MAKE) -s all $(B)/tests/plugins/davit-stamp.so && PATH="$$py/bin:$$PATH" PYTHONPATH=tests tests/netns.sh $$py/bin/python tests/bench/bench_loop.py
 
 check-clouds:  ## the clouds' plug-ins against moto and servers judged by the vendors' schemas
 	@$(CHECK) clouds-eks clouds-gke clouds-aks e2e-eks e2e-gke e2e-aks

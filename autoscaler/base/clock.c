@@ -104,3 +104,23 @@ char *clock_iso(int64_t wall_ms, char *buf, size_t n)
         snprintf(buf + len, n - len, ".%03dZ", ms);
     return buf;
 }
+
+int64_t clock_from_iso(const char *text)
+{
+    struct tm tm = {0};
+    const char *at = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
+    int64_t ms = 0, place = 100;
+    int h = 0, m = 0;
+
+    if (!at)
+        return 0;
+    if (*at == '.')
+        for (at++; *at >= '0' && *at <= '9'; at++, place /= 10)
+            ms += (*at - '0') * place;
+    if (*at != 'Z' && ((*at != '+' && *at != '-') ||
+                       sscanf(at + 1, "%2d:%2d", &h, &m) != 2))
+        return 0;
+    ms += ((int64_t)timegm(&tm) - (*at == '-' ? -60 : 60) * (h * 60 + m)) *
+          1000;
+    return ms > 0 ? ms : 0;
+}

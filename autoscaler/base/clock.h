@@ -36,7 +36,11 @@ void clock_install(const struct clock *c);
  * computer's time: who waits so is a thread, and a simulation has one only. */
 struct timespec clock_wait_until(int64_t ms);
 
-/* "2026-11-21T10:11:12.345Z"; buf of at least 25 bytes; returns buf. */
+/* RFC 3339, "2026-11-21T10:11:12.345Z"; buf of at least 25 bytes; returns
+ * buf. */
 char *clock_iso(int64_t wall_ms, char *buf, size_t n);
+/* Any fraction of a second (what is less than a millisecond is cut off), "Z" or
+ * an offset; what follows is not looked at.  0: it is no time after 1970. */
+int64_t clock_from_iso(const char *text);
 
 #endif

@@ -3,13 +3,13 @@
  */
 #include "client.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/alloc.h"
 #include "../base/clock.h"
-#include "../model/codec.h"
+#include "../codec/codec.h"
 
 enum { TIMEOUT_MS = 60000 };
 
@@ -24,7 +24,7 @@ static bool token_read(struct client *c, const char *path)
         return false;
     }
     text[strcspn(text, "\r\n")] = '\0';
-    c->token = strdup(text);
+    c->token = mem_strdup(text);
     return true;
 }
 
@@ -64,7 +64,7 @@ bool client_open(struct client *c, int *argc, char **argv)
         if (!token_read(c, token_file))
             return false;
     } else if ((env = getenv("DAVIT_TOKEN")) && *env) {
-        c->token = strdup(env);
+        c->token = mem_strdup(env);
     }
     c->http = http_client_new();
     return true;
@@ -77,7 +77,7 @@ void client_done(struct client *c)
     arena_done(&c->arena);
 }
 
-static int tell_error(const struct http_exchange *x, const json_t *reply)
+static int error_report(const struct http_exchange *x, const json_t *reply)
 {
     const json_t *e = json_object_get(reply, "error");
     const char *where = text_of(e, "where"), *text = text_of(e, "text");
@@ -130,7 +130,7 @@ int client_call(struct client *c, const char *method, const char *path,
     if (codec_parse(x.reply, x.reply_len, ret, &err) != ST_OK)
         *ret = NULL;
     if (x.status >= 400) {
-        rc = tell_error(&x, *ret);
+        rc = error_report(&x, *ret);
         json_decref(*ret);
         *ret = NULL;
     } else if (!*ret) {
@@ -139,20 +139,6 @@ int client_call(struct client *c, const char *method, const char *path,
         rc = EXIT_REFUSED;
     }
     return rc;
-}
-
-char *client_segment(struct arena *a, const char *name)
-{
-    char *out = arena_alloc(a, strlen(name) * 3 + 1), *to = out;
-
-    for (; *name; name++) {
-        unsigned char ch = (unsigned char)*name;
-        if (isalnum(ch) || strchr("-._~", ch))
-            *to++ = (char)ch;
-        else
-            to += sprintf(to, "%%%02X", ch);
-    }
-    return out;
 }
 
 const char *text_of(const json_t *o, const char *key)

@@ -2,7 +2,7 @@
  * cmd_plan.c - snapshot in, plan out, no side effect.
  *
  * A file that `davit run --record` wrote holds its plan too: replaying it
- * tells whether the same is planned today.  With --set the plan is made twice,
+ * says whether the same is planned today.  With --set the plan is made twice,
  * and what the change changes is shown.
  */
 #include <getopt.h>
@@ -10,8 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/alloc.h"
 #include "../config/config.h"
-#include "../model/codec.h"
+#include "../codec/codec.h"
 #include "../plan/planner.h"
 #include "cli.h"
 #include "whatif.h"
@@ -171,11 +172,10 @@ static void print_people(const struct problem *s, const struct plan *p)
 static json_t *plan_json(const struct problem *s, const struct plan *p)
 {
     json_t *out = codec_plan_write(s, p), *back;
-    char *text = json_dumps(out, FLAGS);
+    char *text = mem_must(json_dumps(out, FLAGS));
 
     json_decref(out);
-    if (!text || !(back = json_loads(text, 0, NULL)))
-        abort();  /* out of memory */
+    back = mem_must(json_loads(text, 0, NULL));
     free(text);
     return back;
 }
@@ -195,7 +195,7 @@ static enum status work_plan(struct work *w, const char *path,
     return ST_OK;
 }
 
-/* The same facts with the changes in them, planned anew. */
+/* The same snapshot with the changes in it, planned again. */
 static enum status work_change(const struct work *from, char **sets, int n,
                                struct work *to, const char *path,
                                struct buf *errors)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/text.h"
 #include "show.h"
 #include "watch.h"
 
@@ -70,7 +71,7 @@ static int why_run(int argc, char **argv)
     rc = argc != 2
              ? cli_usage(&cli_why, "one node or owner is needed")
              : view(&c,
-                    arena_printf(&a, "/v1/why/%s", client_segment(&a, argv[1])),
+                    arena_printf(&a, "/v1/why/%s", text_encode(&a, argv[1])),
                     why_print);
     arena_done(&a);
     client_done(&c);

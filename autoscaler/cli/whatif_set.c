@@ -2,13 +2,14 @@
  * whatif_set.c - one changed value in a snapshot; see whatif.h.
  *
  * The value is JSON when it reads as JSON, else text ("5m", "50Gi"); the
- * words for "no limit" become null.  Whether it fits is the codec's to say,
- * which reads the whole snapshot anew.
+ * words for "no limit" become null.  The codec, which reads the
+ * whole snapshot again, decides whether it fits.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "../base/suggest.h"
+#include "../codec/v01.h"
 #include "whatif.h"
 
 enum { NAMES_MAX = 256, DEPTH_MAX = 16 };
@@ -83,7 +84,7 @@ static const char *ours(const char *key)
     for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++)
         if (strcmp(spellings[i].user, key) == 0)
             return spellings[i].ours;
-    return key;
+    return codec_v01_key(key);
 }
 
 static enum status not_there(const json_t *in, const char *all,
@@ -121,8 +122,8 @@ static bool of_offers(json_t *type, const char *key, json_t *value)
 
     if (!json_is_array(offers) ||
         (strcmp(key, "price") != 0 && strcmp(key, "room") != 0 &&
-         strcmp(key, "set_aside_until_ms") != 0 &&
-         strcmp(key, "set_aside_for") != 0))
+         strcmp(key, "backoff_until_ms") != 0 &&
+         strcmp(key, "backoff_for") != 0))
         return false;
     json_array_foreach(offers, i, e)
         json_object_set(e, key, value);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/alloc.h"
 #include "../base/clock.h"
 #include "inside.h"
 
@@ -21,9 +22,7 @@ static const char *const op_names[] = {
 
 struct call *call_new(struct provider *p, enum call_op op, int kind)
 {
-    struct call *c = calloc(1, sizeof *c);
-    if (!c)
-        abort();
+    struct call *c = MEM_NEW(struct call);
     c->job.mail.kind = kind;
     c->provider = p;
     c->op = op;
@@ -101,13 +100,13 @@ static void take_error(struct call *c, int got, const struct davit_error *e)
                 ST_COUNT - 1);
         return;
     }
-    told_clean(e->text, sizeof e->text, text, sizeof text);
+    plugin_text_clean(e->text, sizeof e->text, text, sizeof text);
     if (text[0] != '\0')
         err_set(&c->err, (enum status)got, "%s", text);
     else
         err_set(&c->err, (enum status)got, "%s failed with %s and no text", op,
                 status_name((enum status)got));
-    told_clean(e->code, sizeof e->code, c->err.code, sizeof c->err.code);
+    plugin_text_clean(e->code, sizeof e->code, c->err.code, sizeof c->err.code);
     c->err.retry_after_ms = e->retry_after_ms < RETRY_AFTER_MAX_MS
                                 ? e->retry_after_ms
                                 : RETRY_AFTER_MAX_MS;
@@ -115,7 +114,7 @@ static void take_error(struct call *c, int got, const struct davit_error *e)
 
 static void judge(struct call *c, struct davit_sink *sink)
 {
-    if (atomic_load(&sink->stranger))
+    if (atomic_load(&sink->other_thread))
         err_set(&sink->broken, ST_BROKEN,
                 "%s() used its sink from another thread", op_names[c->op]);
     if (sink->broken.status != ST_OK) {
@@ -147,8 +146,8 @@ static void call_enter(struct call *c, int64_t deadline)
     struct davit_call dc = {
         .provider = c->provider, .cancel = &c->cancel,
         .deadline_mono_ms = deadline, .op = op_names[c->op],
-        .on_tape = {c->request_id, c->type, c->zone, c->spot,
-                    tape_call_id(), 0}};
+        .recorded = {c->request_id, c->type, c->zone, c->spot,
+                    recording_call_id(), 0}};
     struct davit_sink *sink = ARENA_NEW(&c->arena, struct davit_sink);
     sink_init(sink, c);
     host_enter(&dc);

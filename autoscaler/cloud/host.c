@@ -106,7 +106,7 @@ static void host_log(int level, const char *line)
     if (dc && dc->lines++ >= LINES_MAX)
         return;
     char clean[1000];
-    told_clean(line, strnlen(line, sizeof clean), clean, sizeof clean);
+    plugin_text_clean(line, strnlen(line, sizeof clean), clean, sizeof clean);
     level = level < 0 ? 0 : level > LOG_DEBUG ? LOG_DEBUG : level;
     log_line((enum log_level)level, "provider %s: %s",
              dc ? dc->provider->name : "(own thread)", clean);
@@ -125,8 +125,8 @@ static void error_from(struct davit_error *out, const struct err *e)
 /* A line break in a URL or header would let one value forge another. */
 static enum status request_check(const struct davit_http *h, struct err *e)
 {
-    if (!h->method || !h->url || !told_ok(h->method, 16) ||
-        !told_ok(h->url, 16384))
+    if (!h->method || !h->url || !plugin_text_ok(h->method, 16) ||
+        !plugin_text_ok(h->url, 16384))
         return err_set(e, ST_INVALID,
                        "a request needs a method and a URL of up to 16 KiB "
                        "without control characters");
@@ -137,7 +137,7 @@ static enum status request_check(const struct davit_http *h, struct err *e)
     for (size_t i = 0; i < h->n_headers; i++) {
         const struct davit_kv *kv = &h->headers[i];
         if (!kv->key || !kv->value || kv->key[0] == '\0' ||
-            !told_ok(kv->key, 256) || !told_ok(kv->value, 65536))
+            !plugin_text_ok(kv->key, 256) || !plugin_text_ok(kv->value, 65536))
             return err_set(e, ST_INVALID,
                            "header %zu has no name, or control characters", i);
     }
@@ -194,7 +194,7 @@ static enum status exchange(struct davit_call *dc, struct davit_http *h,
     if (p->tap)
         s = p->tap(p->tap_arg, c, &x, to, e);
     else if (p->line)
-        s = traffic_do(p->line, &dc->on_tape, c, &x, to, e);
+        s = traffic_do(p->line, &dc->recorded, c, &x, to, e);
     else
         s = http_do(c, &x, to, e);
     if (p->line)

@@ -55,7 +55,7 @@ struct davit_call {
     struct http_client *client;
     uint32_t lines;              /* logged so far */
     const char *op;              /* "launch" */
-    struct tape_call on_tape;
+    struct recording_call recorded;
 };
 extern const struct davit_host host_services;
 void host_enter(struct davit_call *dc);  /* this thread is in a plug-in now */
@@ -65,7 +65,7 @@ void host_leave(struct davit_call *dc);
 struct davit_sink {
     struct call *call;
     pthread_t thread;
-    atomic_bool stranger;        /* put() came from another thread */
+    atomic_bool other_thread;        /* put() came from another thread */
     size_t bytes;
     struct err broken;           /* the first nonsense, or OK */
 };
@@ -77,8 +77,8 @@ void sink_put_done(struct davit_sink *s, const char *id, int status);
 void sink_settle(struct davit_sink *s);
 
 /* True for 0..max bytes of UTF-8 without control characters. */
-bool told_ok(const char *s, size_t max);
+bool plugin_text_ok(const char *s, size_t max);
 /* A copy that is: bad bytes become '?', line ends a space, the rest is cut. */
-void told_clean(const char *s, size_t n, char *ret, size_t size);
+void plugin_text_clean(const char *s, size_t n, char *ret, size_t size);
 
 #endif

@@ -163,11 +163,11 @@ static enum status options_check(const struct davit_provider *t,
         return ST_OK;
     for (uint32_t n = 0; t->options[n].key; n++) {
         const struct davit_kv *o = &t->options[n];
-        if (n >= 512 || !told_ok(o->key, 128) || o->key[0] == '\0')
+        if (n >= 512 || !plugin_text_ok(o->key, 128) || o->key[0] == '\0')
             return err_set(err, ST_INVALID,
                            "%s: its option table is damaged at entry %u; it "
                            "must end with {0}", path, n);
-        if (!o->value || !told_ok(o->value, 400))
+        if (!o->value || !plugin_text_ok(o->value, 400))
             return err_set(err, ST_INVALID, "%s: its option %s has no help "
                            "line", path, o->key);
     }
@@ -190,8 +190,8 @@ static enum status table_check(const struct davit_provider *t,
                        "davit_provider)", path, t->size,
                        offsetof(struct davit_provider, terminate) +
                            sizeof t->terminate);
-    if (!t->name || t->name[0] == '\0' || !told_ok(t->name, 31) ||
-        !t->version || !told_ok(t->version, 63))
+    if (!t->name || t->name[0] == '\0' || !plugin_text_ok(t->name, 31) ||
+        !t->version || !plugin_text_ok(t->version, 63))
         return err_set(err, ST_INVALID,
                        "%s: its name (1 to 31 bytes) or version (up to 63) is "
                        "missing or not printable", path);
@@ -232,7 +232,7 @@ enum status plugin_load(const char *path, const struct davit_provider **ret,
             strncmp(why + strlen(at), ": ", 2) == 0)
             why += strlen(at) + 2;
         char clean[300];
-        told_clean(why ? why : "?", why ? strlen(why) : 1,
+        plugin_text_clean(why ? why : "?", why ? strlen(why) : 1,
                    clean, sizeof clean);
         return err_set(err, ST_INVALID, "%s cannot be loaded: %s%s", path,
                        clean, strstr(clean, "undefined symbol")

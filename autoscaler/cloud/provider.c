@@ -1,9 +1,7 @@
 /*
  * provider.c - opens a handle on a plug-in with one provider's configuration.
  *
- * The option table of the plug-in is checked here, so that a misspelt option is
- * told with its line and column whoever wrote the plug-in.  What open() refuses
- * itself is told at the option it names in error.code.  Thread: the owner's.
+ * Thread: the owner's.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -11,32 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../base/alloc.h"
 #include "../base/suggest.h"
 #include "../model/amount.h"
 #include "inside.h"
-
-#define TYPE_PREFIX "types."
-
-struct opening {                /* what provider_open() works on */
-    const struct config *config;
-    const struct conf_provider *conf;
-    const struct davit_provider *table;
-    struct arena arena;         /* until open() returned */
-    struct buf *errors;
-    uint32_t mistakes;
-};
-
-static void tell_place(struct opening *o, uint32_t line, uint32_t column)
-{
-    o->mistakes++;
-    const char *path = o->config->path;
-    if (!path || path[0] == '\0')
-        return;
-    buf_printf(o->errors, "%s:", path);
-    if (line > 0)
-        buf_printf(o->errors, "%u:%u:", line, column);
-    buf_str(o->errors, " ");
-}
+#include "opening.h"
 
 static const char *name_of(const struct opening *o)
 {
@@ -64,7 +41,7 @@ static void tell_missing(struct opening *o, const char *const *dirs,
 {
     struct names_seen seen = {.arena = &o->arena};
     plugins_each(o->config->plugin_dir, name_seen, &seen);
-    tell_place(o, o->conf->line, o->conf->column);
+    opening_error(o, o->conf->line, o->conf->column);
     buf_printf(o->errors, "provider %s: there is no davit-%s.so in ",
                o->conf->name, name_of(o));
     for (uint32_t i = 0; i < n_dirs; i++)
@@ -105,109 +82,7 @@ static const char *find_so(struct opening *o)
     return NULL;
 }
 
-/* ---- options against the table */
-
-static bool key_allowed(const char *pattern, const char *key)
-{
-    size_t n = strlen(pattern);
-    if (n > 0 && pattern[n - 1] == '*')
-        return strncmp(pattern, key, n - 1) == 0;
-    if (strcmp(pattern, key) == 0)
-        return true;
-    /* A list is flattened to KEY.0, KEY.1 ...: the same option. */
-    return strncmp(pattern, key, n) == 0 && key[n] == '.' &&
-           key[n + 1] != '\0' &&
-           strspn(key + n + 1, "0123456789") == strlen(key + n + 1);
-}
-
-/* The table's keys of one kind: of the provider, or of node types. */
-static const char **keys_of(struct opening *o, bool of_types, uint32_t *ret_n)
-{
-    const struct davit_kv *table = o->table->options;
-    const size_t prefix = strlen(TYPE_PREFIX);
-    uint32_t n = 0, all = 0;
-    while (table && table[all].key)
-        all++;
-    const char **keys = ARENA_ARRAY(&o->arena, const char *, all + 1);
-    for (uint32_t i = 0; i < all; i++)
-        if ((strncmp(table[i].key, TYPE_PREFIX, prefix) == 0) == of_types)
-            keys[n++] = table[i].key + (of_types ? prefix : 0);
-    *ret_n = n;
-    return keys;
-}
-
-/* An option that is the host's own, whatever the plug-in: the CA of its HTTP.
- * A plug-in that has one of that name keeps it. */
-static bool is_hosts(const struct opening *o, const char *key)
-{
-    const struct davit_kv *table = o->table->options;
-    bool hosts = strcmp(key, "ca_file") == 0;
-    for (; hosts && table && table->key; table++)
-        hosts = strcmp(table->key, key) != 0;
-    return hosts;
-}
-
-static void take_ca_file(struct opening *o, struct provider *p)
-{
-    const char *path = getenv("SSL_CERT_FILE");
-    const struct conf_pair *from = NULL;
-    for (uint32_t i = 0; i < o->conf->n_options; i++)
-        if (is_hosts(o, o->conf->options[i].key))
-            from = &o->conf->options[i];
-    if (from)
-        path = from->value;
-    if (!path || path[0] == '\0')
-        return;
-    const char *base = o->config->path ? o->config->path : "";
-    const char *slash = strrchr(base, '/');
-    p->ca_file = path[0] == '/' || !slash || !from
-                     ? arena_strdup(&p->arena, path)
-                     : arena_printf(&p->arena, "%.*s/%s", (int)(slash - base),
-                                    base, path);
-    if (!from || access(p->ca_file, R_OK) == 0)
-        return;
-    tell_place(o, from->line, from->column);
-    buf_printf(o->errors, "provider %s: ca_file %s: %s\n", o->conf->name,
-               p->ca_file, strerror(errno));
-}
-
-static void check_keys(struct opening *o, const char *what, bool of_types,
-                       const struct conf_pair *pairs, uint32_t n_pairs)
-{
-    uint32_t n;
-    const char **keys = keys_of(o, of_types, &n);
-    for (uint32_t i = 0; i < n_pairs; i++) {
-        bool allowed = !of_types && is_hosts(o, pairs[i].key);
-        for (uint32_t k = 0; k < n && !allowed; k++)
-            allowed = key_allowed(keys[k], pairs[i].key);
-        if (allowed)
-            continue;
-        tell_place(o, pairs[i].line, pairs[i].column);
-        buf_printf(o->errors, "%s has no option \"%s\"", what, pairs[i].key);
-        const char *like = n > 0 ? suggest(pairs[i].key, keys, n) : NULL;
-        if (like)
-            buf_printf(o->errors, "; did you mean \"%s\"?", like);
-        buf_str(o->errors, n > 0 ? " (allowed:" : " (it takes none");
-        for (uint32_t k = 0; k < n; k++)
-            buf_printf(o->errors, "%s %s", k > 0 ? "," : "", keys[k]);
-        buf_str(o->errors, ")\n");
-    }
-}
-
 /* ---- what open() is given */
-
-/* What is left for the plug-in. */
-static const struct conf_pair *own_options(struct opening *o, uint32_t *ret_n)
-{
-    const struct conf_provider *c = o->conf;
-    struct conf_pair *v = ARENA_ARRAY(&o->arena, struct conf_pair,
-                                      c->n_options);
-    *ret_n = 0;
-    for (uint32_t i = 0; i < c->n_options; i++)
-        if (!is_hosts(o, c->options[i].key))
-            v[(*ret_n)++] = c->options[i];
-    return v;
-}
 
 static const struct davit_kv *kv_of(struct arena *a,
                                     const struct conf_pair *pairs, uint32_t n)
@@ -267,69 +142,6 @@ static const struct davit_node_type *type_of(struct arena *a,
     return t;
 }
 
-static bool is_ours(const struct opening *o, uint32_t i)
-{
-    return strcmp(o->config->types[i].fact.provider, o->conf->name) == 0;
-}
-
-static void check_spot(struct opening *o, const struct conf_type *t)
-{
-    bool spot = false;
-    for (uint32_t i = 0; i < t->fact.n_offers; i++)
-        spot = spot || t->fact.offers[i].spot;
-    if (!spot || (o->table->caps & DAVIT_CAP_SPOT) != 0)
-        return;
-    tell_place(o, t->line, t->column);
-    buf_printf(o->errors, "node type %s is to be spot, but provider %s has no "
-               "spot market; take spot: out\n", t->fact.name, o->conf->name);
-}
-
-static void check_options(struct opening *o)
-{
-    const struct config *c = o->config;
-    char what[160];
-    snprintf(what, sizeof what, "provider %s", o->conf->name);
-    check_keys(o, what, false, o->conf->options, o->conf->n_options);
-    for (uint32_t i = 0; i < c->n_types; i++) {
-        if (!is_ours(o, i))
-            continue;
-        snprintf(what, sizeof what, "node type %s (of provider %s)",
-                 c->types[i].fact.name, o->conf->name);
-        check_keys(o, what, true, c->types[i].options, c->types[i].n_options);
-        check_spot(o, &c->types[i]);
-    }
-}
-
-/* Where the setting is that open() named: "KEY", or "TYPE.KEY". */
-static void place_of(const struct opening *o, const char *code,
-                     uint32_t *line, uint32_t *column)
-{
-    const struct config *c = o->config;
-    *line = o->conf->line;
-    *column = o->conf->column;
-    for (uint32_t i = 0; i < o->conf->n_options; i++)
-        if (strcmp(o->conf->options[i].key, code) == 0) {
-            *line = o->conf->options[i].line;
-            *column = o->conf->options[i].column;
-            return;
-        }
-    for (uint32_t i = 0; i < c->n_types; i++) {
-        const struct conf_type *t = &c->types[i];
-        size_t len = strlen(t->fact.name);
-        if (!is_ours(o, i) || strncmp(code, t->fact.name, len) != 0 ||
-            (code[len] != '.' && code[len] != '\0'))
-            continue;
-        *line = t->line;
-        *column = t->column;
-        for (uint32_t k = 0; code[len] == '.' && k < t->n_options; k++)
-            if (strcmp(t->options[k].key, code + len + 1) == 0) {
-                *line = t->options[k].line;
-                *column = t->options[k].column;
-            }
-        return;
-    }
-}
-
 static enum status open_handle(struct opening *o, struct provider *p)
 {
     const struct config *c = o->config;
@@ -338,14 +150,14 @@ static enum status open_handle(struct opening *o, struct provider *p)
         ARENA_ARRAY(&o->arena, const struct davit_node_type *, c->n_types);
     p->types = ARENA_ARRAY(&p->arena, const char *, c->n_types);
     for (uint32_t i = 0; i < c->n_types; i++) {
-        if (!is_ours(o, i))
+        if (!opening_has_type(o, i))
             continue;
         p->types[n] = arena_strdup(&p->arena, c->types[i].fact.name);
         types[n++] = type_of(&o->arena, &c->types[i]);
     }
     p->n_types = n;
     uint32_t n_options;
-    const struct conf_pair *options = own_options(o, &n_options);
+    const struct conf_pair *options = options_own(o, &n_options);
     struct davit_setup setup = {
         .size = sizeof setup, .cluster = p->cluster,
         .head = or_empty(c->ray_address),
@@ -356,11 +168,11 @@ static enum status open_handle(struct opening *o, struct provider *p)
     if (got == DAVIT_OK)
         return ST_OK;
     char code[sizeof e.code], text[sizeof e.text];
-    told_clean(e.code, sizeof e.code, code, sizeof code);
-    told_clean(e.text, sizeof e.text, text, sizeof text);
+    plugin_text_clean(e.code, sizeof e.code, code, sizeof code);
+    plugin_text_clean(e.text, sizeof e.text, text, sizeof text);
     uint32_t line, column;
-    place_of(o, code, &line, &column);
-    tell_place(o, line, column);
+    options_place(o, code, &line, &column);
+    opening_error(o, line, column);
     buf_printf(o->errors, "provider %s: %s\n", o->conf->name,
                text[0] != '\0' ? text
                                : "the plug-in refuses this configuration "
@@ -373,7 +185,7 @@ static enum status table_find(struct opening *o, struct provider *p)
     struct err err = {0};
     o->table = plugin_builtin_find(name_of(o));
     p->path = "";
-    if (o->table != NULL)
+    if (o->table)
         return ST_OK;
     const char *path = find_so(o);
     if (!path)
@@ -381,7 +193,7 @@ static enum status table_find(struct opening *o, struct provider *p)
     p->path = arena_strdup(&p->arena, path);
     enum status s = plugin_load(path, &o->table, &err);
     if (s != ST_OK) {
-        tell_place(o, o->conf->line, o->conf->column);
+        opening_error(o, o->conf->line, o->conf->column);
         buf_printf(o->errors, "provider %s: %s\n", o->conf->name, err.text);
     }
     return s;
@@ -394,8 +206,8 @@ static enum status open_all(struct opening *o, struct provider *p)
         return s;
     p->table = o->table;
     atomic_store(&p->caps, o->table->caps);
-    check_options(o);
-    take_ca_file(o, p);
+    options_check(o);
+    options_ca_file(o, p);
     if (o->mistakes > 0)
         return ST_INVALID;
     return open_handle(o, p);
@@ -415,9 +227,7 @@ enum status provider_open(const struct config *c,
                           struct provider **ret, struct buf *errors)
 {
     struct opening o = {.config = c, .conf = conf, .errors = errors};
-    struct provider *p = calloc(1, sizeof *p);
-    if (!p)
-        abort();
+    struct provider *p = MEM_NEW(struct provider);
     pthread_mutex_init(&p->lock, NULL);
     p->name = arena_strdup(&p->arena, conf->name);
     p->cluster = arena_strdup(&p->arena, c->cluster);

@@ -2,195 +2,20 @@
  * redact.c - see redact.h.
  *
  * Better too much than too little: a recording goes into bug reports and
- * repositories.  A third party's plug-in has headers and members that nobody
- * thought of here, so our headers are allowed by name, and names are judged by
- * the words in them.
+ * repositories.  A third party's plug-in has headers that nobody thought of
+ * here, so our headers are allowed by name.
  */
 #include "redact.h"
 
-#include <ctype.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "../base/alloc.h"
 #include "../base/buf.h"
 
-enum { LEARNT_MAX = 256, LEARNT_LEN_MIN = 8, LEARNT_LEN_MAX = 16384,
-       LONG_WORD = 32 };
-
-struct secrets { char *v[LEARNT_MAX]; unsigned n, next; };
-
-struct secrets *secrets_new(void)
-{
-    struct secrets *s = calloc(1, sizeof *s);
-    if (!s)
-        abort();
-    return s;
-}
-
-static void forget(char *text)
-{
-    if (text)
-        explicit_bzero(text, strlen(text));
-    free(text);
-}
-
-void secrets_free(struct secrets *s)
-{
-    for (unsigned i = 0; s && i < s->n; i++)
-        forget(s->v[i]);
-    free(s);
-}
-
-static void learn(struct secrets *s, const char *text, size_t n)
-{
-    if (n < LEARNT_LEN_MIN || n > LEARNT_LEN_MAX)
-        return;
-    for (unsigned i = 0; i < s->n; i++)
-        if (strlen(s->v[i]) == n && memcmp(s->v[i], text, n) == 0)
-            return;
-    unsigned at = s->n < LEARNT_MAX ? s->n++ : s->next++ % LEARNT_MAX;
-    forget(s->v[at]);
-    s->v[at] = strndup(text, n);
-    if (!s->v[at])
-        abort();
-}
-
-/* ---- names */
-
-static bool ends(const char *s, const char *end)
-{
-    size_t n = strlen(s), m = strlen(end);
-    return n >= m && strcmp(s + n - m, end) == 0;
-}
-
-bool secret_name(const char *name, size_t n)
-{
-    /* Pages, idempotency keys and descriptions of tokens: replies and requests
-     * mean nothing without them. */
-    static const char *const harmless[] = {
-        "pagetoken", "nexttoken", "continuetoken", "continuationtoken",
-        "skiptoken", "paginationtoken", "clienttoken", "idempotencytoken",
-        "tokentype", "assertiontype", "url", "uri", "endpoint", "ttlseconds"};
-    static const char *const words[] = {
-        "token", "secret", "password", "passwd", "passphrase", "assertion",
-        "credential", "signature", "authorization", "cookie", "jwt",
-        "accesskey", "apikey", "privatekey", "clientkey", "accountkey",
-        "sharedkey", "sessionkey", "signingkey", "masterkey", "sshkey",
-        "authkey", "functionkey", "functionskey",
-        "subscriptionkey", "kubeconfig", "kubeenv",
-        "userdata", "customdata", "startupscript", "connectionstring"};
-    char plain[64];
-    size_t k = 0;
-    for (size_t i = 0; i < n && k < sizeof plain - 1; i++)
-        if (isalnum((unsigned char)name[i]))
-            plain[k++] = (char)tolower((unsigned char)name[i]);
-    plain[k] = '\0';
-    for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
-        if (ends(plain, harmless[i]))
-            return false;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strstr(plain, words[i]))
-            return true;
-    return strcmp(plain, "sig") == 0;
-}
-
-/* ---- looks */
-
-static size_t run_of(const char *s, const char *more)
-{
-    size_t n = 0;
-    while (isalnum((unsigned char)s[n]) ||
-           (s[n] != '\0' && strchr(more, s[n])))
-        n++;
-    return n;
-}
-
-static size_t is_jwt(const char *s)
-{
-    size_t n = 0;
-    if (strncmp(s, "eyJ", 3) != 0)
-        return 0;
-    for (int part = 0; part < 3; part++) {
-        size_t len = run_of(s + n, "-_");
-        if (len < 10 || (part < 2 && s[n + len] != '.'))
-            return 0;
-        n += len + (part < 2);
-    }
-    return n;
-}
-
-static size_t is_key_id(const char *s)
-{
-    size_t n = 4;
-    if (strncmp(s, "AKIA", 4) != 0 && strncmp(s, "ASIA", 4) != 0)
-        return 0;
-    while (isupper((unsigned char)s[n]) || isdigit((unsigned char)s[n]))
-        n++;
-    return n >= 16 && !isalnum((unsigned char)s[n]) ? n : 0;
-}
-
-static size_t is_pem_key(const char *s)
-{
-    const char *kind, *end;
-    if (strncmp(s, "-----BEGIN ", 11) != 0)
-        return 0;
-    kind = strstr(s, "PRIVATE KEY-----");
-    if (!kind || kind > s + 40)
-        return 0;
-    end = strstr(kind + 16, "PRIVATE KEY-----");
-    return end ? (size_t)(end - s) + 16 : strlen(s);
-}
-
-/* The length of the secret that begins here; 0: none does. */
-static size_t looks_secret(const struct secrets *s, const char *at, bool fresh)
-{
-    size_t n = 0;
-    switch (*at) {
-    case 'e': n = fresh ? is_jwt(at) : 0; break;
-    case 'A': n = fresh ? is_key_id(at) : 0; break;
-    case '-': n = is_pem_key(at); break;
-    case 'y':
-        if (fresh && strncmp(at, "ya29.", 5) == 0)
-            n = 5 + run_of(at + 5, "-_.");
-        break;
-    default: break;
-    }
-    for (unsigned i = 0; i < s->n; i++) {
-        size_t len = strlen(s->v[i]);
-        if (len > n && *at == *s->v[i] && strncmp(at, s->v[i], len) == 0)
-            n = len;
-    }
-    return n;
-}
-
-static const char *scrub(const struct secrets *s, struct arena *a,
-                         const char *text, bool *removed)
-{
-    struct buf b;
-    size_t kept = 0, i = 0;
-    bool fresh = true;  /* not in the middle of a word */
-    buf_init(&b, (size_t)1 << 30);
-    while (text[i] != '\0') {
-        size_t n = looks_secret(s, text + i, fresh);
-        fresh = !isalnum((unsigned char)text[i]);
-        if (n == 0) {
-            i++;
-            continue;
-        }
-        buf_add(&b, text + kept, i - kept);
-        buf_str(&b, REDACTED);
-        kept = i += n;
-        *removed = true;
-    }
-    if (kept > 0) {
-        buf_str(&b, text + kept);
-        text = arena_strdup(a, b.s);
-    }
-    buf_done(&b);
-    return text;
-}
+enum { LONG_WORD = 32 };
 
 /* ---- "a=1&b=2" */
 
@@ -213,7 +38,7 @@ static void redact_pairs(struct secrets *s, struct buf *b, const char *text,
         if (eq && name + 1 < len &&
             (secret_name(pair, name) ||
              (azure && name == 1 && strchr("csh", *pair)))) {
-            learn(s, eq + 1, len - name - 1);
+            secrets_learn(s, eq + 1, len - name - 1);
             buf_add(b, pair, name + 1);
             buf_str(b, REDACTED);
             *removed = true;
@@ -228,7 +53,7 @@ static const char *settle(const struct secrets *s, struct arena *a,
 {
     const char *text = arena_strdup(a, b->s);
     buf_done(b);
-    return scrub(s, a, text, removed);
+    return secrets_scrub(s, a, text, removed);
 }
 
 static const char *url_settle(struct secrets *s, struct arena *a,
@@ -242,7 +67,7 @@ static const char *url_settle(struct secrets *s, struct arena *a,
     const char *at = memchr(host, '@', authority);
     size_t head = query ? (size_t)(query - url) : strlen(url);
     if (at && (!query || at < query)) {
-        learn(s, host, (size_t)(at - host));
+        secrets_learn(s, host, (size_t)(at - host));
         buf_add(&b, url, (size_t)(host - url));
         buf_str(&b, REDACTED);
         buf_add(&b, at, head - (size_t)(at - url));
@@ -279,16 +104,16 @@ const char *redact_header(struct secrets *s, struct arena *a, const char *name,
         known = strcasecmp(plain[i], name) == 0;
     if (secret && strncmp(value, "AWS4-", 5) != 0) {  /* made anew each time */
         const char *word = strrchr(value, ' ');  /* "Bearer ..." */
-        learn(s, value, strlen(value));
+        secrets_learn(s, value, strlen(value));
         if (word)
-            learn(s, word + 1, strlen(word + 1));
+            secrets_learn(s, word + 1, strlen(word + 1));
     }
     if (secret || !known)
         return value[0] != '\0' ? REDACTED : value;
     /* An operation is followed by its URL. */
     if (strstr(value, "://"))
         return redact_url(s, a, value);
-    return scrub(s, a, value, &removed);
+    return secrets_scrub(s, a, value, &removed);
 }
 
 /* ---- JSON */
@@ -298,7 +123,7 @@ static bool remove_text(struct secrets *s, json_t *v)
     const char *text = json_string_value(v);
     if (!text || text[0] == '\0' || strcmp(text, REDACTED) == 0)
         return false;
-    learn(s, text, strlen(text));
+    secrets_learn(s, text, strlen(text));
     json_string_set(v, REDACTED);
     return true;
 }
@@ -340,15 +165,13 @@ static const char *json_body(struct secrets *s, struct arena *a,
     /* Nested deeper than jansson goes, or no JSON: as plain text. */
     json_t *j = json_loads(body, 0, NULL);
     if (j && redact_json(s, j, false)) {
-        char *text = json_dumps(j, JSON_COMPACT);
-        if (!text)
-            abort();
+        char *text = mem_must(json_dumps(j, JSON_COMPACT));
         body = arena_strdup(a, text);
         free(text);
         *removed = true;
     }
     json_decref(j);
-    return scrub(s, a, body, removed);
+    return secrets_scrub(s, a, body, removed);
 }
 
 /* ---- XML: <Name>text</Name> */
@@ -371,7 +194,7 @@ static const char *xml_body(struct secrets *s, struct arena *a,
             open[1] == '/' || !secret_name(open + 1, name) ||
             strspn(text, " \t\r\n") >= len)
             continue;
-        learn(s, text, len);
+        secrets_learn(s, text, len);
         buf_str(&b, REDACTED);
         at = text + len;
         *removed = true;
@@ -384,7 +207,8 @@ static const char *xml_body(struct secrets *s, struct arena *a,
 
 static bool is_form(const char *body)
 {
-    size_t name = run_of(body, "-_.~%+");
+    size_t name = strspn(body, "abcdefghijklmnopqrstuvwxyz"
+                               "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.~%+");
     return name > 0 && body[name] == '=' &&
            body[strcspn(body, " \t\r\n{<\"")] == '\0';
 }
@@ -412,7 +236,7 @@ const char *redact_body(struct secrets *s, struct arena *a, const char *url,
     if (*first == '<')
         return xml_body(s, a, body, ret_removed);
     if (!ours && *first != '\0' && hands_out_secret(url, first)) {
-        learn(s, first, strcspn(first, "\r\n"));
+        secrets_learn(s, first, strcspn(first, "\r\n"));
         *ret_removed = true;
         return REDACTED;
     }
@@ -421,5 +245,5 @@ const char *redact_body(struct secrets *s, struct arena *a, const char *url,
         redact_pairs(s, &b, body, strlen(body), ret_removed);
         return settle(s, a, &b, ret_removed);
     }
-    return scrub(s, a, body, ret_removed);
+    return secrets_scrub(s, a, body, ret_removed);
 }

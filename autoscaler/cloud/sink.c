@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/text.h"
 #include "../model/amount.h"
 #include "../wire/pods/pods.h"
 #include "inside.h"
@@ -28,54 +29,34 @@
 #define UNIT_MAX 63
 #define PRICE_MAX INT64_C(1000000000000)   /* a million a hour */
 
-/* The length of the UTF-8 character at s, 0 when there is none: no overlong
- * forms, no surrogates, no control characters. */
-static size_t utf8_len(const unsigned char *s)
+bool plugin_text_ok(const char *s, size_t max)
 {
-    if (s[0] < 0x80)
-        return s[0] >= 0x20 && s[0] != 0x7f;
-    size_t n = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
-    if (s[0] < 0xc2 || s[0] > 0xf4)
-        return 0;
-    for (size_t i = 1; i < n; i++)
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-    if ((s[0] == 0xc2 && s[1] < 0xa0) || (s[0] == 0xe0 && s[1] < 0xa0) ||
-        (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
-        (s[0] == 0xf4 && s[1] > 0x8f))
-        return 0;
-    return n;
-}
+    size_t n = 0, len, all = strnlen(s, max + 4);
 
-bool told_ok(const char *s, size_t max)
-{
-    size_t n = 0;
-    while (s[n] != '\0') {
-        size_t len = utf8_len((const unsigned char *)s + n);
-        n += len;
-        if (len == 0 || n > max)
+    for (; s[n] != '\0'; n += len) {
+        len = n < all ? text_char(s + n, all - n) : 0;
+        if (len == 0 || n + len > max)
             return false;
     }
     return true;
 }
 
-void told_clean(const char *s, size_t n, char *ret, size_t size)
+void plugin_text_clean(const char *s, size_t n, char *ret, size_t size)
 {
     size_t out = 0;
-    for (size_t i = 0; i < n && s[i] != '\0';) {
-        /* A copy, since the character may lack its tail at the very end. */
-        unsigned char c[5] = {0};
-        memcpy(c, s + i, n - i < 4 ? n - i : 4);
-        size_t len = utf8_len(c);
-        size_t put = len > 0 ? len : 1;
-        if (out + put >= size)
+
+    n = strnlen(s, n);
+    for (size_t i = 0, len; i < n; i += len) {
+        size_t valid = text_char(s + i, n - i);
+
+        len = valid ? valid : 1;
+        if (out + len >= size)
             break;
-        if (len > 0)
-            memcpy(ret + out, c, len);
+        if (valid)
+            memcpy(ret + out, s + i, valid);
         else
-            ret[out] = c[0] == '\n' || c[0] == '\r' || c[0] == '\t' ? ' ' : '?';
-        out += put;
-        i += put;
+            ret[out] = s[i] == '\n' || s[i] == '\r' || s[i] == '\t' ? ' ' : '?';
+        out += len;
     }
     ret[out] = '\0';
 }
@@ -89,7 +70,7 @@ void sink_init(struct davit_sink *s, struct call *c)
 static bool may_put(struct davit_sink *s)
 {
     if (!pthread_equal(s->thread, pthread_self())) {
-        atomic_store(&s->stranger, true);
+        atomic_store(&s->other_thread, true);
         return false;
     }
     return s->broken.status == ST_OK;
@@ -100,14 +81,14 @@ static const char *shown(struct davit_sink *s, const char *text)
     if (!text)
         return "NULL";
     char clean[80];
-    told_clean(text, strnlen(text, sizeof clean), clean, sizeof clean);
+    plugin_text_clean(text, strnlen(text, sizeof clean), clean, sizeof clean);
     return arena_printf(&s->call->arena, "\"%s\"", clean);
 }
 
 static const char *copied(struct davit_sink *s, const char *what,
                           const char *text, size_t max)
 {
-    if (!text || !told_ok(text, max)) {
+    if (!text || !plugin_text_ok(text, max)) {
         err_set(&s->broken, ST_BROKEN,
                 "put() a machine whose %s is %s: it must be %s%zu bytes of "
                 "UTF-8 without control characters", what, shown(s, text),
@@ -150,7 +131,7 @@ static bool machine_judge(struct davit_sink *s, const struct davit_machine *m,
                            : ST_BROKEN;
     char detail[DETAIL_MAX] = "";
     if (DAVIT_HAS(m, struct davit_machine, detail) && m->detail)
-        told_clean(m->detail, strnlen(m->detail, DETAIL_MAX), detail,
+        plugin_text_clean(m->detail, strnlen(m->detail, DETAIL_MAX), detail,
                    sizeof detail);
     s->bytes += strlen(detail) + sizeof *ret;
     ret->detail = arena_strdup(&c->arena, detail);
@@ -206,7 +187,7 @@ static bool taint_of(struct davit_sink *s, const struct davit_kv *t,
                  {"NoExecute", EFFECT_NO_EXECUTE}};
     const char *colon = t->value != NULL ? strrchr(t->value, ':') : NULL;
     if (t->key == NULL || t->key[0] == '\0' || colon == NULL ||
-        !told_ok(t->key, TAINT_KEY_MAX) || !told_ok(t->value, 63 + 20))
+        !plugin_text_ok(t->key, TAINT_KEY_MAX) || !plugin_text_ok(t->value, 63 + 20))
         return false;
     for (size_t i = 0; i < sizeof effects / sizeof *effects; i++)
         if (strcmp(colon + 1, effects[i].name) == 0) {
@@ -247,8 +228,8 @@ static bool pairs_good(struct davit_sink *s, const char *what,
 {
     for (size_t i = 0; i < n; i++)
         if (i == PAIRS_MAX || v[i].key == NULL || v[i].value == NULL ||
-            v[i].key[0] == '\0' || !told_ok(v[i].key, TAINT_KEY_MAX) ||
-            !told_ok(v[i].value, VALUE_MAX)) {
+            v[i].key[0] == '\0' || !plugin_text_ok(v[i].key, TAINT_KEY_MAX) ||
+            !plugin_text_ok(v[i].value, VALUE_MAX)) {
             err_set(&s->broken, ST_BROKEN, "put() an offer of %s with %s %s -> "
                     "%s; up to %d of them", type, what, shown(s, v[i].key),
                     shown(s, v[i].value), PAIRS_MAX);
@@ -304,7 +285,7 @@ void sink_put_offer(struct davit_sink *s, const struct davit_offer *o)
         err_set(&s->broken, ST_BROKEN,
                 "put() an offer named %s, which is no node type of this "
                 "provider", shown(s, o->name));
-    else if (!o->zone || !told_ok(o->zone, ZONE_MAX))
+    else if (!o->zone || !plugin_text_ok(o->zone, ZONE_MAX))
         err_set(&s->broken, ST_BROKEN, "put() an offer of %s in zone %s",
                 o->name, shown(s, o->zone));
     else if (o->price_micros_hour < -1 || o->price_micros_hour > PRICE_MAX)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/alloc.h"
 #include "../base/clock.h"
 #include "inside.h"
 
@@ -18,7 +19,7 @@ enum { MINUTE = 60, COUNTS_MAX = 128, OTHER = 999 };
 struct traffic_line {
     struct traffic_line *next;
     char *provider;
-    struct tape *tape;           /* NULL: live */
+    struct recording *recording;           /* NULL: live */
     pthread_mutex_t lock;        /* of the rest */
     struct { char method[17]; int code; uint64_t n; } counts[COUNTS_MAX];
     uint32_t n_counts;
@@ -35,9 +36,9 @@ struct traffic {
 
 struct traffic *traffic_new(enum traffic_mode mode, const char *dir)
 {
-    struct traffic *t = calloc(1, sizeof *t);
-    if (!t || !(t->dir = strdup(dir ? dir : "")))
-        abort();
+    struct traffic *t = MEM_NEW(struct traffic);
+
+    t->dir = mem_strdup(dir);
     t->mode = mode;
     return t;
 }
@@ -48,7 +49,7 @@ void traffic_free(struct traffic *t)
         return;
     for (struct traffic_line *l = t->lines, *next; l; l = next) {
         next = l->next;
-        tape_free(l->tape);
+        recording_free(l->recording);
         pthread_mutex_destroy(&l->lock);
         free(l->provider);
         free(l);
@@ -70,20 +71,19 @@ enum status traffic_join(struct traffic *t, struct provider *p,
                          struct err *err)
 {
     struct traffic_line *l = line_find(t, p->name);
-    struct tape *tape = NULL;
+    struct recording *recording = NULL;
     enum status s = ST_OK;
     if (!l) {
         if (t->mode == TRAFFIC_RECORD)
-            s = tape_record(t->dir, p->name, &tape, err);
+            s = recording_open(t->dir, p->name, &recording, err);
         else if (t->mode == TRAFFIC_REPLAY)
-            s = tape_replay(t->dir, p->name, &tape, err);
+            s = recording_replay(t->dir, p->name, &recording, err);
         if (s != ST_OK)
             return s;
-        l = calloc(1, sizeof *l);
-        if (!l || !(l->provider = strdup(p->name)))
-            abort();
+        l = MEM_NEW(struct traffic_line);
+        l->provider = mem_strdup(p->name);
         pthread_mutex_init(&l->lock, NULL);
-        l->tape = tape;
+        l->recording = recording;
         l->next = t->lines;
         t->lines = l;
     }
@@ -145,23 +145,22 @@ void traffic_sum(struct traffic *t, const char *provider, struct arena *a,
     pthread_mutex_unlock(&l->lock);
 }
 
-const char *traffic_request_id(struct traffic *t, const char *provider,
-                               const char *type, const char *zone, bool spot)
+const char *traffic_request_id(struct traffic *t, struct offer_key offer)
 {
     struct traffic_line *l =
-        t->mode == TRAFFIC_REPLAY ? line_find(t, provider) : NULL;
-    return l ? tape_request_id(l->tape, type, zone, spot) : NULL;
+        t->mode == TRAFFIC_REPLAY ? line_find(t, offer.provider) : NULL;
+    return l ? recording_request_id(l->recording, offer) : NULL;
 }
 
-enum status traffic_do(struct traffic_line *l, struct tape_call *call,
+enum status traffic_do(struct traffic_line *l, struct recording_call *call,
                        struct http_client *c, struct http_exchange *x,
                        struct arena *arena, struct err *err)
 {
-    return l->tape ? tape_do(l->tape, call, c, x, arena, err)
+    return l->recording ? recording_do(l->recording, call, c, x, arena, err)
                            : http_do(c, x, arena, err);
 }
 
 int64_t traffic_behind_ms(const struct traffic_line *l)
 {
-    return l->tape ? tape_behind_ms(l->tape) : 0;
+    return l->recording ? recording_behind_ms(l->recording) : 0;
 }

@@ -3,7 +3,7 @@
  * recorded or played back when that is wanted.
  *
  * One for the life of the daemon, by the providers' names, so that counts and
- * tapes go on over a reload.  Thread: lines are joined, read and freed by the
+ * recordings go on over a reload.  Thread: lines are joined, read and freed by the
  * owner; exchanges are noted by workers.
  */
 #ifndef CLOUD_TRAFFIC_H
@@ -11,18 +11,18 @@
 
 #include "../base/arena.h"
 #include "../base/err.h"
-#include "tape.h"
+#include "recording.h"
 
 struct provider;
 struct traffic;
 
 enum traffic_mode { TRAFFIC_LIVE, TRAFFIC_RECORD, TRAFFIC_REPLAY };
 
-/* dir: of the tapes; NULL when live. */
+/* dir: of the recordings; NULL when live. */
 struct traffic *traffic_new(enum traffic_mode mode, const char *dir);
 void traffic_free(struct traffic *t);  /* no provider is open any more */
 
-/* Before the first call of a provider.  INVALID: the tape cannot be had. */
+/* Before the first call of a provider.  INVALID: the recording cannot be had. */
 enum status traffic_join(struct traffic *t, struct provider *p,
                          struct err *err);
 
@@ -35,13 +35,12 @@ struct traffic_sum {
 void traffic_sum(struct traffic *t, const char *provider, struct arena *a,
                  struct traffic_sum *ret);
 
-/* While replaying: see tape_request_id(). */
-const char *traffic_request_id(struct traffic *t, const char *provider,
-                               const char *type, const char *zone, bool spot);
+/* While replaying: see recording_request_id(). */
+const char *traffic_request_id(struct traffic *t, struct offer_key offer);
 
 /* ---- for host.c */
 struct traffic_line;
-enum status traffic_do(struct traffic_line *l, struct tape_call *call,
+enum status traffic_do(struct traffic_line *l, struct recording_call *call,
                        struct http_client *c, struct http_exchange *x,
                        struct arena *arena, struct err *err);
 /* One exchange took place, however. */

@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../base/alloc.h"
+
 static enum status slurp(int fd, size_t max, char **ret, size_t *ret_n,
                          struct err *err)
 {
@@ -29,9 +31,7 @@ static enum status slurp(int fd, size_t max, char **ret, size_t *ret_n,
         return err_set(err, ST_INVALID, "%ju bytes are too much; at most %zu "
                        "are read", (uintmax_t)st.st_size, max);
     size = (size_t)st.st_size;
-    text = malloc(size + 1);
-    if (!text)
-        abort();
+    text = mem_alloc(size + 1);
     while (n < size) {
         ssize_t got = read(fd, text + n, size - n);
         if (got < 0 && errno == EINTR)

@@ -12,8 +12,8 @@
 
 /* kinds: node.launching node.starting node.ready node.draining node.undrained
  * node.ending node.gone node.failed node.adopted node.lost launch.failed
- * offer.set_aside offer.back request.set request.cleared request.expired
- * demand.waits demand.infeasible demand.placed head.up head.down head.v1 provider.up provider.down provider.simulated type.differs
+ * offer.backoff offer.back request.set request.cleared request.expired
+ * demand.waits demand.infeasible demand.placed source.up source.down head.v1 provider.up provider.down provider.simulated type.differs
  * config.loaded
  * config.refused daemon.started daemon.stopping */
 struct event {

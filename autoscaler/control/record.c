@@ -14,7 +14,7 @@
 
 #include "../base/clock.h"
 #include "../base/log.h"
-#include "../model/codec.h"
+#include "../codec/codec.h"
 
 #define BYTES_MAX (INT64_C(256) << 20)
 enum { FILES_MAX = 1000, QUEUE_MAX = 16, NAME_MAX_ = 64 };

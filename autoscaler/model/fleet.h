@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "../base/err.h"
+#include "../base/hash.h"
 #include "offer.h"
 #include "reason.h"
 #include "state.h"
@@ -47,7 +48,6 @@ struct machine {
     /* not kept over a restart: */
     char host_group[64];          /* whose machines end together, as the provider
                              * told; "" : it did not */
-    bool doomed;            /* the plan of this tick ends it */
     uint32_t missed;        /* good lists in a row without it */
     uint32_t refused;       /* drains in a row */
     uint32_t tries;         /* calls made for it in this state */
@@ -58,8 +58,6 @@ struct machine {
     uint32_t held_node;
 };
 
-struct fleet_index { struct machine **v; uint32_t size, n; };
-
 struct fleet {
     struct machine **v;     /* in order of creation */
     uint32_t n, cap;
@@ -68,7 +66,7 @@ struct fleet {
     void (*on_change)(void *arg, const struct machine *m,
                       enum machine_state from);
     void *arg;
-    struct fleet_index by_id, by_cloud;  /* fleet.c's own */
+    struct hash by_id, by_cloud;  /* fleet.c's own */
 };
 
 void fleet_init(struct fleet *f);

@@ -16,7 +16,7 @@
     X(MAX_TYPE, "max_of_type", "the node type is at its max")                 \
     X(MAX_NODES, "max_nodes", "the cluster is at limits.max_nodes")           \
     X(BUDGET, "over_budget", "limits.max_cost_per_hour would be exceeded")    \
-    X(BACKOFF, "set_aside", "the offer is set aside after a failure")       \
+    X(BACKOFF, "backoff", "the offer is in back-off after a failure")         \
     X(PROVIDER_DOWN, "provider_down", "the provider is not ready")            \
     X(TYPE_DISABLED, "type_disabled", "the node type was refused as invalid") \
     X(CONSERVE, "conserve_accelerators", "accelerator nodes are not bought for work without one") \
@@ -24,7 +24,8 @@
     X(SPREAD, "spread_conflict", "each bundle needs a node of its own")       \
     X(FRACTION, "whole_devices_only", "this device cannot be shared")         \
     X(THROTTLE, "launch_limit", "max launches in flight or upscaling speed")  \
-    X(IMPROVING, "deciding", "waits for the improved plan")                   \
+    X(IMPROVING, "improving", "waits for a better plan")                      \
+    X(UNCONFIRMED, "unconfirmed", "seen by one view of the source only; a second look follows") \
     X(TAINT, "taint_not_tolerated", "the node type has a taint that is not tolerated") \
     X(QUEUE_TYPE, "not_in_queue", "the node type is not in the queue")        \
     X(QUEUE_FULL, "queue_full", "the queue's quota is used up")               \
@@ -43,11 +44,10 @@
     X(END_MAX_TYPE, "over_max_of_type", "more nodes of the type than its max") \
     X(END_MAX_NODES, "over_max_nodes", "more nodes than limits.max_nodes")    \
     X(END_OUTDATED, "outdated", "its node type was removed or changed")       \
-    X(END_UNNEEDED, "not_needed", "still starting, and no longer needed")     \
     X(END_FAILED, "failed", "it failed or never joined")                      \
     X(END_CONSOLIDATE, "consolidated", "its work fits cheaper elsewhere")     \
     X(END_BUDGET, "over_budget_end", "limits.max_cost_per_hour is exceeded")  \
-    X(END_HOST_GROUP, "unit_incomplete", "a machine of its unit is lost")           \
+    X(END_HOST_GROUP, "host_group_incomplete", "another machine of its host group is lost") \
     /* why a node is kept */                                                  \
     X(KEEP_HEAD, "head", "the head is never ended")                           \
     X(KEEP_BUSY, "busy", "it has work")                                       \
@@ -60,10 +60,9 @@
     X(KEEP_REFUSED, "drain_refused", "the head refused to drain it")          \
     X(KEEP_DRAINING, "draining", "it is draining")                            \
     X(KEEP_STOPPING, "stopping", "it is being ended")                         \
-    X(KEEP_UNMANAGED, "foreign", "it is not ours to end")                       \
+    X(KEEP_UNMANAGED, "unmanaged", "Davit does not manage it")                \
     X(KEEP_PROTECTED, "protected", "a user protected it")                     \
-    X(KEEP_BREAKER, "removal_breaker", "too many removals in a short time")   \
-    X(KEEP_HOST_GROUP, "needed_by_unit", "another machine of its unit is not to go yet")
+    X(KEEP_HOST_GROUP, "needed_by_host_group", "another machine of its host group has to stay")
 
 #define REASON_ENUM_(name, code, text) REASON_##name,
 enum reason { REASON_MAP(REASON_ENUM_) REASON_COUNT };

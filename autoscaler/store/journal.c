@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/alloc.h"
+
 #define APPLICATION_ID 0x44415654 /* "DAVT" */
 #define BUSY_MS 2000 /* somebody looks at the file with another tool */
 
@@ -21,9 +23,8 @@ static const char *const other_tables =
     " kind TEXT NOT NULL, subject TEXT NOT NULL, reason TEXT NOT NULL,"
     " text TEXT NOT NULL, data TEXT NOT NULL);"
     "CREATE TABLE boot(type TEXT PRIMARY KEY, mean_ms REAL NOT NULL,"
-    " n INTEGER NOT NULL);"
-    "CREATE TABLE value(key TEXT PRIMARY KEY, value TEXT NOT NULL);";
-#define SCHEMA_VERSION 2
+    " n INTEGER NOT NULL);";
+#define SCHEMA_VERSION 3
 
 static const char *const statements[STMT_COUNT] = {
     [STMT_BEGIN] = "BEGIN IMMEDIATE",
@@ -52,9 +53,6 @@ static const char *const statements[STMT_COUNT] = {
         " n = n + 1",
     [STMT_BOOT_GET] = "SELECT CAST(round(mean_ms) AS INTEGER) FROM boot"
                       " WHERE type = ?1",
-    [STMT_VALUE_PUT] = "INSERT INTO value VALUES(?1, ?2)"
-                       " ON CONFLICT(key) DO UPDATE SET value = ?2",
-    [STMT_VALUE_GET] = "SELECT value FROM value WHERE key = ?1",
 };
 
 enum status db_fail(struct journal *j, const char *doing, struct err *err)
@@ -236,6 +234,8 @@ static enum status migrate(struct journal *j, int64_t from, struct err *err)
     if (s == ST_OK && from == 1)
         s = run_sql(j, "ALTER TABLE machine ADD holds TEXT NOT NULL DEFAULT ''",
                     "cannot migrate", err);
+    if (s == ST_OK && from >= 1)
+        s = run_sql(j, "DROP TABLE IF EXISTS value", "cannot migrate", err);
     if (s == ST_OK) {
         snprintf(end, sizeof end,
                  "PRAGMA application_id=%d; PRAGMA user_version=%d; COMMIT",
@@ -334,11 +334,10 @@ static enum status open_all(struct journal *j, const char *vfs,
 enum status journal_open(const char *path, const char *vfs,
                          struct journal **ret, struct err *err)
 {
-    struct journal *j = calloc(1, sizeof *j);
+    struct journal *j = MEM_NEW(struct journal);
     enum status s;
 
-    if (!j || !(j->path = strdup(path)))
-        abort();
+    j->path = mem_strdup(path);
     s = open_all(j, vfs, err);
     if (s != ST_OK) {
         journal_close(j);

@@ -76,11 +76,4 @@ enum status journal_put_boot(struct journal *j, const char *type,
 /* -1 when never seen. */
 int64_t journal_boot(struct journal *j, const char *type);
 
-/* Small settings of our own ("epoch"). */
-enum status journal_put_value(struct journal *j, const char *key,
-                              const char *value, struct err *err);
-/* "" when missing. */
-const char *journal_value(struct journal *j, const char *key,
-                          struct arena *arena);
-
 #endif

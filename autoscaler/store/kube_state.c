@@ -12,8 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/alloc.h"
 #include "../base/buf.h"
-#include "../wire/text.h"
+#include "../base/text.h"
 
 #define FENCE "davit.io/fence"
 #define HOLDER "davit.io/holder"
@@ -27,27 +28,15 @@ struct kube_state {
     char version[KUBE_STATE_SHARDS][64];  /* "" : not known */
 };
 
-static char *dup_or_die(const char *s)
-{
-    char *d = strdup(s);
-
-    if (!d)
-        abort();
-    return d;
-}
-
 struct kube_state *kube_state_new(struct kube *k, const char *space,
                                   const char *name, int64_t token,
                                   const char *identity)
 {
-    struct kube_state *s = calloc(1, sizeof *s);
-
-    if (!s)
-        abort();
+    struct kube_state *s = MEM_NEW(struct kube_state);
     s->kube = k;
-    s->space = dup_or_die(space);
-    s->name = dup_or_die(name);
-    s->identity = dup_or_die(identity);
+    s->space = mem_strdup(space);
+    s->name = mem_strdup(name);
+    s->identity = mem_strdup(identity);
     s->token = token;
     return s;
 }
@@ -322,12 +311,10 @@ static json_t *row_text(const char *text)
 
     if (v)
         return v;
-    copy = dup_or_die(text);
-    text_utf8(copy, strlen(copy));
-    v = json_string(copy);
+    copy = mem_strdup(text);
+    text_clean(copy, strlen(copy));
+    v = mem_must(json_string(copy));
     free(copy);
-    if (!v)
-        abort();
     return v;
 }
 

@@ -13,6 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/alloc.h"
+#include "../codec/v01.h"
+
 enum kind { TEXT, HEAP_TEXT, BOOL, U32, I64, STATE, REASON, STATUS };
 
 struct column {
@@ -76,10 +79,8 @@ static void add(char *s, size_t room, const char *a, const char *b)
 #define SQL_ROOM 4096
 static char *sql_new(const char *start)
 {
-    char *s = malloc(SQL_ROOM);
+    char *s = mem_alloc(SQL_ROOM);
 
-    if (!s)
-        abort();
     snprintf(s, SQL_ROOM, "%s", start);
     return s;
 }
@@ -201,8 +202,8 @@ static bool read_column(sqlite3_stmt *s, int i, struct machine *m)
         memcpy(field, text, strlen(text) + 1);
         return true;
     case HEAP_TEXT:
-        *(char **)field = *text ? strdup(text) : NULL;
-        return !*text || *(char **)field;
+        *(char **)field = *text ? mem_strdup(text) : NULL;
+        return true;
     case BOOL:
         *(bool *)field = number != 0;
         return true;
@@ -216,7 +217,7 @@ static bool read_column(sqlite3_stmt *s, int i, struct machine *m)
         *(enum machine_state *)field = state_from_name(text);
         return *(enum machine_state *)field < STATE_GONE;
     case REASON:
-        *(enum reason *)field = reason_from_code(text);
+        *(enum reason *)field = reason_from_code(codec_v01_reason(text));
         return *(enum reason *)field != REASON_COUNT;
     case STATUS:
         *(enum status *)field = status_from_name(text);

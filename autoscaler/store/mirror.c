@@ -19,7 +19,6 @@ enum { SQL_MAX = 16384 };
 
 static const struct { const char *kind, *key; } kinds[MIRROR_KINDS] = {
     {"machine", "id"}, {"request", "owner"}, {"boot", "type"},
-    {"value", "key"},
 };
 
 static enum status prepare(struct journal *j, const char *sql,

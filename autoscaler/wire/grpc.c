@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "text.h"
+#include "../base/text.h"
 
 #define FRAME 5u  /* a flag byte and the message's length */
 
@@ -51,30 +51,14 @@ const char *grpc_code_name(enum grpc_code c)
     return code_of(c)->name;
 }
 
-static int hex(char c)
+/* grpc-message is percent-encoded. */
+static const char *detail_of(struct arena *arena, const char *text)
 {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c = (char)(c | 32);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
+    size_t n;
+    char *s = text_decode(arena, text, strlen(text), &n);
 
-char *grpc_percent_decode(struct arena *arena, const char *text)
-{
-    size_t n = strlen(text), at = 0;
-    char *raw = arena_alloc(arena, n + 1);
-    for (size_t i = 0; i < n; i++) {
-        int high = text[i] == '%' && i + 2 < n ? hex(text[i + 1]) : -1;
-        int low = high >= 0 ? hex(text[i + 2]) : -1;
-        if (low >= 0) {
-            raw[at++] = (char)(high * 16 + low);
-            i += 2;
-        } else {
-            raw[at++] = text[i];
-        }
-    }
-    text_utf8(raw, at);
-    return raw;
+    text_clean(s, n);
+    return s;
 }
 
 /* The last word of the path, for messages. */
@@ -121,7 +105,7 @@ static bool read_code(struct grpc_call *call, const struct http_exchange *x,
 {
     const char *code = http_reply_header(x, "grpc-status");
     const char *detail = http_reply_header(x, "grpc-message");
-    call->detail = detail ? grpc_percent_decode(arena, detail) : "";
+    call->detail = detail ? detail_of(arena, detail) : "";
     if (!code || !code[0] || strlen(code) > 9 ||
         strspn(code, "0123456789") != strlen(code))
         return false;

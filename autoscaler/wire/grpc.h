@@ -46,8 +46,4 @@ enum status grpc_do(struct grpc_call *call, struct arena *arena,
 
 const char *grpc_code_name(enum grpc_code c);   /* "UNAVAILABLE" */
 
-/* "%20" to " ", in the arena; a bad escape stays as it is, control characters
- * and invalid UTF-8 become '?'. */
-char *grpc_percent_decode(struct arena *arena, const char *text);
-
 #endif

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The delay of a large purchase: from its request to its launches.
 
-    bench_delay.py CASE.json [--runs N]     a packing case: gen_cases.py writes some
+    PYTHONPATH=tests bench_delay.py CASE.json [--runs N]     a packing case: gen_cases.py writes some
 
 A daemon with the default limits.think on the sim provider gets all demand of
 the case as one request, and 100 ms later three bundles of another owner.
@@ -9,15 +9,12 @@ DAVIT_BUILD names the build that is measured.
 """
 import argparse
 import json
-import os
 import statistics
-import sys
 import tempfile
 import threading
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "integration"))
-from daemon import Daemon  # noqa: E402
+from lib.daemon import Daemon
 
 CONFIG = """
 cluster: delay

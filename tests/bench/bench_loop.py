@@ -9,56 +9,43 @@ a namespace with only lo (tests/netns.sh), since the last part starts Ray.
 import http.client
 import json
 import os
-import pathlib
-import signal
 import statistics
-import subprocess
-import sys
 import tempfile
 import threading
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "e2e"))
-BUILD = ROOT / "build" / "release"
-PORT = 18790
+from lib import BUILD, raycluster
+from lib.daemon import Daemon
+
 POSTS = 300
 
 CONFIG = """
 cluster: bench
-{head}
-api: {{listen: 127.0.0.1:{port}}}
-state: {dir}/davit.db
-plugin_dir: {plugins}
-limits: {{idle_timeout: 1h}}
-providers: {{stamp: {{file: {dir}/stamps}}}}
+HEAD
+api: {listen: "127.0.0.1:{port}"}
+state: "{dir}/davit.db"
+plugin_dir: PLUGINS
+limits: {idle_timeout: 1h}
+providers: {stamp: {file: "{dir}/stamps"}}
 node_types:
-  cpu: {{resources: {{CPU: 4, memory: 16Gi}}, price: 0.2, max: 2000}}
-  t4: {{resources: {{CPU: 8, memory: 30Gi, GPU: 1}}, accelerator_type: T4, price: 0.73, max: 2000}}
+  cpu: {resources: {CPU: 4, memory: 16Gi}, price: 0.2, max: 2000}
+  t4: {resources: {CPU: 8, memory: 30Gi, GPU: 1}, accelerator_type: T4, price: 0.73, max: 2000}
 """
 
 
-class Daemon:
+class BenchDaemon(Daemon):
     def __init__(self, directory, head=""):
-        self.dir = pathlib.Path(directory)
-        (self.dir / "davit.yaml").write_text(CONFIG.format(
-            head=head, port=PORT, dir=self.dir, plugins=BUILD / "tests" / "plugins"))
-        self.log = open(self.dir / "log", "w")
-        self.p = subprocess.Popen([BUILD / "davit", "run", self.dir / "davit.yaml"], stderr=self.log)
-        for _ in range(100):
-            try:
-                if self.call("GET", "/readyz")[0] == 200:
-                    return
-            except OSError:
-                pass
-            time.sleep(0.1)
-        raise SystemExit((self.dir / "log").read_text())
+        super().__init__(directory, CONFIG.replace("HEAD", head).replace("PLUGINS", str(BUILD / "tests/plugins")), start=False)
+        self.start("/readyz")
 
-    def call(self, method, path, body=None, c=None):
-        c = c or http.client.HTTPConnection("127.0.0.1", PORT)
+    def timed(self, method, path, body, c):
+        """A call on a connection that is kept."""
         c.request(method, path, json.dumps(body) if body is not None else None)
         r = c.getresponse()
         return r.status, r.read()
+
+    def connection(self):
+        return http.client.HTTPConnection("127.0.0.1", self.port)
 
     def stamps(self):
         f = self.dir / "stamps"
@@ -73,11 +60,6 @@ class Daemon:
         f = open(f"/proc/{self.p.pid}/stat").read().rsplit(")", 1)[1].split()
         return (int(f[11]) + int(f[12])) / os.sysconf("SC_CLK_TCK")
 
-    def stop(self):
-        self.p.send_signal(signal.SIGTERM)
-        self.p.wait(20)
-        self.log.close()
-
 
 def quantile(v, q):
     v = sorted(v)
@@ -90,11 +72,11 @@ def row(name, text):
 
 def request_to_launch(d):
     """Each request needs one machine more than the last."""
-    c = http.client.HTTPConnection("127.0.0.1", PORT)
+    c = d.connection()
     took, reply = [], []
     for i in range(POSTS):
         sent = time.monotonic_ns()
-        status, text = d.call("POST", "/v1/request_resources",
+        status, text = d.timed("POST", "/v1/request_resources",
                               {"owner": "bench", "bundles": [{"resources": {"GPU": 1}, "count": i + 1}]}, c)
         reply.append((time.monotonic_ns() - sent) / 1e6)
         assert status in (200, 202), text
@@ -112,10 +94,10 @@ def rate(d, method, path, body, clients, seconds=3.0):
     until = time.monotonic() + seconds
 
     def work(k):
-        c = http.client.HTTPConnection("127.0.0.1", PORT)
+        c = d.connection()
         while time.monotonic() < until:
             b = dict(body, owner=f"{body['owner']}-{k}") if body else None
-            status, text = d.call(method, path, b, c)
+            status, text = d.timed(method, path, b, c)
             assert status < 300, text
             counts[k] += 1
 
@@ -131,9 +113,8 @@ def rate(d, method, path, body, clients, seconds=3.0):
 
 
 def task_to_launch(directory):
-    import raycluster
     with raycluster.RayCluster() as ray:
-        d = Daemon(directory, head="head: {ray: {address: %s}}" % ray.address)
+        d = BenchDaemon(directory, head="head: {ray: {address: %s}}" % ray.address)
         try:
             out = ray.run("""
                 import ray, time
@@ -159,7 +140,7 @@ def task_to_launch(directory):
 def main():
     with tempfile.TemporaryDirectory(prefix="davit-bench-") as tmp:
         os.makedirs(f"{tmp}/a")
-        d = Daemon(f"{tmp}/a")
+        d = BenchDaemon(f"{tmp}/a")
         try:
             time.sleep(2)
             row("resident memory of the idle daemon, MiB", f"{d.rss_kib() / 1024:.1f}  (aim: under 12)")

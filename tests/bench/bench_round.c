@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../autoscaler/model/codec.h"
+#include "../../autoscaler/codec/codec.h"
 #include "../../autoscaler/plan/planner.h"
 #include "figures.h"
 

@@ -2,8 +2,7 @@
 started only where there is no interface but lo."""
 import pytest
 
-import raycluster
-import raydaemon
+from lib import raycluster, raydaemon
 
 
 @pytest.fixture(scope="session")

@@ -31,7 +31,7 @@ def test_a_gpu_request_falls_to_a_cpu_type_after_its_time(ray, start):
     assert reply["feasible"] and not reply["satisfied"], reply
     d.until(lambda: reasons(d, "book")[0]["waiting"] == 1, why="the stockout")
     bundle, why = reasons(d, "book")
-    assert {"set_aside", "alternative_waits"} <= why, bundle
+    assert {"backoff", "alternative_waits"} <= why, bundle
     assert "STOCKOUT" in bundle["text"], bundle["text"]
     d.hold({}, asked + AFTER - 2 - time.monotonic())  # not before its time
     d.until_nodes({"cpu": 1})

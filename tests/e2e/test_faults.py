@@ -9,7 +9,7 @@ import threading
 import time
 
 import grpc
-import raycluster
+from lib import raycluster
 
 BUSY = """
 import ray, time

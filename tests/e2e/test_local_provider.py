@@ -12,9 +12,8 @@ import time
 
 import pytest
 
-import plugin
+from lib import ROOT, TESTS, plugin, until
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("DAVIT_BUILD", ROOT / "build/release"))
 SO = pathlib.Path(os.environ.get("DAVIT_LOCAL_SO", BUILD / "plugins/davit-local.so")).resolve()
 FAKE = pathlib.Path(__file__).parent / "fake_ray.sh"
@@ -111,16 +110,6 @@ def box(tmp_path):
     b.done()
 
 
-def until(condition):
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
-        value = condition()
-        if value:
-            return value
-        time.sleep(0.02)
-    raise AssertionError("not in time")
-
-
 def running(h, n):
     def look():
         up = [m for m in h.list() if m["phase"] == "RUNNING"]
@@ -160,7 +149,7 @@ def test_arguments_and_environment(box):
     # a process of its own, whose environment and open files are to be passed on, or not
     code = """
 import json, socket, sys
-import plugin
+from lib import plugin
 so, options, types = json.load(sys.stdin)
 s = socket.create_server(("127.0.0.1", 0)); s.set_inheritable(True)
 f = open("/proc/version"); import os; os.set_inheritable(f.fileno(), True)
@@ -168,7 +157,7 @@ h = plugin.Plugin(so).open(cluster="c1", head="http://127.0.0.1:6379", options=o
 json.dump(h.launch("t4", "r1") + h.launch("c.p/u", "r2"), sys.stdout)
 """
     env = {**os.environ, "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_ADDRESS": "elsewhere", "LANG": "old",
-           "RAY_AUTH_TOKEN": "secret", "NOTIFY_SOCKET": "/x", "PYTHONPATH": str(pathlib.Path(__file__).parent)}
+           "RAY_AUTH_TOKEN": "secret", "NOTIFY_SOCKET": "/x", "PYTHONPATH": str(TESTS)}
     done = subprocess.run([sys.executable, "-c", code], env=env, text=True, check=True, stdout=subprocess.PIPE,
                           input=json.dumps([str(SO), {k: str(v) for k, v in options.items()}, types]))
     t4, cpu = json.loads(done.stdout)
@@ -289,15 +278,15 @@ def test_daemon_killed_at_random(box):
     cut = 0
     for i in range(8):
         code = f"""
-import sys; sys.path.insert(0, {str(pathlib.Path(__file__).parent)!r})
-import plugin
+from lib import plugin
 h = plugin.Plugin({str(SO)!r}).open(cluster="c1", head="127.0.0.1:6379",
     options={ {k: str(v) for k, v in box.options().items()} !r}, types=[{T4!r}])
 print("ready", flush=True)
 h.launch("t4", "r{i}", 4)
 print("done", flush=True)
 """
-        p = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+        p = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True,
+                             env={**os.environ, "PYTHONPATH": str(TESTS)})
         assert p.stdout.readline() == "ready\n"
         time.sleep(rng.random() * 0.012)
         p.kill()

@@ -1,8 +1,7 @@
 """A head with token authentication."""
 import pytest
 
-import raycluster
-import raydaemon
+from lib import raycluster, raydaemon
 import test_scale
 
 TOKEN = "6f1ed002ab5595859014ebf0951522d9"

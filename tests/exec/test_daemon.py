@@ -8,9 +8,8 @@ import time
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "integration"))
-from daemon import Daemon  # noqa: E402
+from lib.daemon import Daemon
+from lib import ROOT
 
 CONFIG = """
 cluster: ex
@@ -103,7 +102,7 @@ def test_a_refusal_is_told(tmp_path, fail):
     (tmp_path / "cloud.json").write_text(json.dumps({"machines": {}, "requests": {}, "fail": fail}))
     with Daemon(tmp_path, CONFIG) as d:
         d.post({"bundles": [T4]})
-        d.until(lambda: any(x["type"] == "t4" and x["status"] == fail for x in d.status()["set_aside"]))
+        d.until(lambda: any(x["type"] == "t4" and x["status"] == fail for x in d.status()["backoffs"]))
         assert not cloud(d)
 
 

@@ -18,18 +18,19 @@ static const struct pods_rules rules = { .schedulers = { schedulers, 1 },
                                          .label = "davit.io/machine" };
 
 /* Each object is tried as everything there is: its kind may lie. */
-static bool object(void *store, const char *text, size_t n)
+static bool object(void *ctx, const char *text, size_t n)
 {
+    struct pods_store *s = ctx;
     json_t *e = json_loadb(text, n, 0, NULL);
     const json_t *o = json_object_get(e, "object");
 
     if (!o)
         o = e;
     if (json_is_object(o)) {
-        pods_put(store, o, false);
-        nodes_put(store, o, false);
-        daemons_put(store, o, false);
-        groups_put(store, o, false);
+        pods_put(&s->pods, o, false);
+        nodes_put(&s->nodes, o, false);
+        daemons_put(&s->daemons, o, false);
+        groups_put(&s->groups, o, false);
     }
     json_decref(e);
     return true;
@@ -46,14 +47,14 @@ static uint64_t check(const struct source_view *v)
         assert(lost || n->total.n == n->available.n);
         assert(n->idle_ms == -1 || n->status == SOURCE_IDLE ||
                n->status == SOURCE_UNREADY);
-        h = pods_hash(h * 31, n->node_id);
+        h = hash_text(h, n->node_id);
         for (uint32_t k = 0; k < n->available.n; k++) {
             assert(n->available.v[k].amount >= 0);
             assert(n->available.v[k].amount <= n->total.v[k].amount);
         }
     }
     for (uint32_t d = 0; d < v->n_demands; d++) {
-        h = pods_hash(h * 31, v->demands[d].id);
+        h = hash_text(h, v->demands[d].id);
         assert(v->demands[d].n_bundles);
         for (uint32_t b = 0; b < v->demands[d].n_bundles; b++) {
             const struct snap_bundle *x = &v->demands[d].bundles[b];
@@ -66,12 +67,12 @@ static uint64_t check(const struct source_view *v)
     }
     for (uint32_t i = 0; i < v->n_rays; i++) {
         const struct source_hosted *g = &v->rays[i];
-        h = pods_hash(pods_hash(h * 31, g->name), g->cluster);
+        h = hash_text(hash_text(h, g->name), g->cluster);
         for (uint32_t k = 0; k < g->offers.n; k++)
-            h = pods_hash(h, g->offers.v[k].name) +
+            h = hash_text(h, g->offers.v[k].name) +
                 (uint64_t)g->offers.v[k].amount;
         for (uint32_t k = 0; k < g->labels.n; k++)
-            h = pods_hash(pods_hash(h, g->labels.v[k].key),
+            h = hash_text(hash_text(h, g->labels.v[k].key),
                           g->labels.v[k].value);
     }
     for (uint32_t i = 0; i < v->n_notes; i++)

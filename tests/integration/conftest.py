@@ -1,7 +1,7 @@
 """A daemon on the sim cloud for tests that need no other configuration."""
 import pytest
 
-from daemon import Daemon
+from lib.daemon import Daemon
 
 CONFIG = """
 cluster: it

@@ -1,11 +1,11 @@
 """What a fault leaves behind: a start after it, a machine that stands still, a word that was cut."""
-import json
 import resource
 import signal
 import sqlite3
 import sys
 
-from daemon import ROOT, Daemon
+from lib import ROOT
+from lib.daemon import Daemon
 from test_loop import T4, cloud, config
 
 

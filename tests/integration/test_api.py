@@ -10,7 +10,7 @@ import time
 import jsonschema
 import pytest
 
-from daemon import ROOT
+from lib import ROOT
 
 DOC = json.load(open(os.path.join(ROOT, "docs", "openapi.json")))
 

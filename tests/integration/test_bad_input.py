@@ -1,15 +1,14 @@
 """Bad input from everywhere: a clear message, a proper code, and the daemon goes on."""
 import json
-import os
 import pathlib
 import socket
 import subprocess
 
 import pytest
 
-from daemon import DAVIT, Daemon
+from lib import DAVIT, ROOT
+from lib.daemon import Daemon
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "release"
 GUESTS = BUILD / "tests" / "plugins"
 

@@ -2,7 +2,7 @@
 import json
 import subprocess
 
-from daemon import DAVIT
+from lib import DAVIT
 
 
 def davit(*args):

@@ -6,7 +6,8 @@ import subprocess
 
 import pytest
 
-from daemon import DAVIT, ROOT, Daemon
+from lib import DAVIT, ROOT
+from lib.daemon import Daemon
 from test_loop import config
 
 BAD = "nobody: {here: 1}\n"

@@ -4,51 +4,20 @@ The daemon runs with a preloaded clock that the test sets (aids/clocks.c), and
 with a plug-in whose operations hang as long as the test likes (aids/stuck.c).
 """
 import json
-import mmap
 import os
 import signal
 import sqlite3
-import struct
 import subprocess
 import time
 
 import pytest
 
-from daemon import DAVIT, ROOT, Daemon
+from lib import DAVIT
+from lib.clocks import HOUR, Clocks, aids  # noqa: F401 (aids is a fixture)
+from lib.daemon import Daemon
 from test_loop import T4, cloud, config, faults
 
-HOUR = 3600 * 1000
 SIM = os.path.join(os.path.dirname(os.path.abspath(DAVIT)), "plugins", "davit-sim.so")
-AIDS = ROOT / "tests" / "integration" / "aids"
-
-
-def compiled(directory, name, out, *flags):
-    subprocess.run(["gcc", "-std=c11", "-D_GNU_SOURCE", "-O1", "-fPIC", "-shared", "-Wall", "-Werror",
-                    f"-I{ROOT}/autoscaler", "-o", str(directory / out), str(AIDS / name), "-lpthread", "-ldl", *flags],
-                   check=True)
-    return directory / out
-
-
-@pytest.fixture(scope="module")
-def aids(tmp_path_factory):
-    d = tmp_path_factory.mktemp("aids")
-    compiled(d, "clocks.c", "clocks.so")
-    compiled(d, "stuck.c", "davit-stuck.so")
-    return d
-
-
-class Clocks:
-    """The daemon's clocks: set wall and mono, milliseconds ahead of ours."""
-
-    def __init__(self, aids, directory):
-        self.path = directory / "clocks"
-        self.path.write_bytes(bytes(16))
-        self.env = {"LD_PRELOAD": str(aids / "clocks.so"), "CLOCKS": str(self.path),
-                    "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
-
-    def set(self, wall=0, mono=0):
-        with open(self.path, "r+b") as f, mmap.mmap(f.fileno(), 16) as m:
-            m[:] = struct.pack("=qq", wall, mono)
 
 
 @pytest.mark.parametrize("jump", [HOUR, -HOUR])

@@ -1,6 +1,5 @@
 """The image's root file system, staged as the Dockerfile does it, measured and run in a chroot: no Docker is needed for that."""
 import os
-import pathlib
 import re
 import shutil
 import subprocess
@@ -8,7 +7,8 @@ import tarfile
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from lib import ROOT
+
 BUILD = ROOT / "build" / "release"
 FOLDER = ROOT / "configs" / "kubernetes"
 MIB = 1 << 20

@@ -1,22 +1,18 @@
-"""The plug-in k8s against an API server that can be made to refuse, forget and be written by others (aids/kube_fake.py).
+"""The plug-in k8s against an API server that can be made to refuse, forget and be written by others (lib/kube_fake.py).
 The same on a real API server: tests/k8s."""
 import contextlib
 import json
 import pathlib
 import subprocess
-import sys
 import time
 import urllib.request
 
 import pytest
 
-from daemon import DAVIT, PATIENCE, free_port
+from lib import DAVIT, PATIENCE, ROOT, free_port, kube_fake, until
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "release"
 PLUGIN = BUILD / "plugins" / "davit-k8s.so"
-sys.path.insert(0, str(pathlib.Path(__file__).parent / "aids"))
-import kube_fake  # noqa: E402
 
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
@@ -72,10 +68,7 @@ class Rig:
         return [m for m in reply["machines"] if all(m[k] == v for k, v in want.items())]
 
     def until(self, what):
-        end = time.monotonic() + PATIENCE
-        while not what():
-            assert time.monotonic() < end, (self.machines(), self.log())
-            time.sleep(0.03)
+        until(what, why=lambda: f"not as wanted: {self.machines()} {self.log()}")
 
     def running(self, n):
         self.until(lambda: len(self.machines(phase="RUNNING")) == n)
@@ -414,14 +407,12 @@ def get(port, path):
         return r.read().decode()
 
 
-def until(what):
-    end = time.monotonic() + PATIENCE
-    while True:
+def answered(what):
+    """Until it is true; a port nobody listens on is not."""
+    def ask():
         with contextlib.suppress(OSError):
-            if got := what():
-                return got
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.05)
+            return what()
+    return until(ask)
 
 
 def types(p):
@@ -431,7 +422,7 @@ def types(p):
 def test_changed_groups_are_a_reload_and_replicas_are_not(sidecar, tmp_path):
     world = kube_fake.World(groups=[kube_fake.group(high=2)])
     p = sidecar(world)
-    assert until(lambda: types(p))["gpu"]["max"] == 2
+    assert answered(lambda: types(p))["gpu"]["max"] == 2
     with world.lock:
         world.cluster["spec"]["workerGroupSpecs"][0]["replicas"] = 1
         world.touch()
@@ -442,7 +433,7 @@ def test_changed_groups_are_a_reload_and_replicas_are_not(sidecar, tmp_path):
         world.cluster["spec"]["workerGroupSpecs"].append(kube_fake.group("second"))
         world.cluster["metadata"]["annotations"] = {"davit.io/config": "limits:\n  max_nodes: 5\n"}
         world.touch()
-    until(lambda: "second" in types(p) and types(p)["gpu"]["max"] == 7)
+    answered(lambda: "second" in types(p) and types(p)["gpu"]["max"] == 7)
     assert json.loads(get(p.ports[0], "/v1/status"))["limits"]["max_nodes"] == 5
     with world.lock:
         world.cluster["metadata"]["annotations"] = {"davit.io/config": "limits: [nonsense"}
@@ -456,11 +447,11 @@ def test_groups_of_one_pass_go_in_one_patch(sidecar):
     groups = [kube_fake.group(n, rayStartParams={"resources": json.dumps(json.dumps({n.upper(): 1}))}) for n in "abc"]
     world = kube_fake.World(groups=groups)
     p = sidecar(world)
-    until(lambda: types(p))
+    answered(lambda: types(p))
     body = json.dumps({"bundles": [{"A": 1}, {"B": 1}, {"B": 1}, {"C": 1}]}).encode()
     with OPENER.open(urllib.request.Request(f"http://127.0.0.1:{p.ports[0]}/v1/request_resources", body), timeout=30):
         pass
-    until(lambda: len(world.pods) == 4)
+    answered(lambda: len(world.pods) == 4)
     with world.lock:
         sent = [x for x in world.sent if x[0] == "PATCH"]
         assert [g["replicas"] for g in world.cluster["spec"]["workerGroupSpecs"]] == [1, 2, 1]
@@ -469,7 +460,7 @@ def test_groups_of_one_pass_go_in_one_patch(sidecar):
 
 def test_metrics_have_a_port_of_their_own(sidecar):
     p = sidecar(kube_fake.World())
-    text = until(lambda: "davit_build_info" in get(p.ports[1], "/metrics") and get(p.ports[1], "/metrics"))
+    text = answered(lambda: "davit_build_info" in get(p.ports[1], "/metrics") and get(p.ports[1], "/metrics"))
     assert 'autoscaler_pending_nodes{NodeType="gpu"' in text
     assert get(p.ports[1], "/healthz") == "ok\n"
     for path in ("/v1/status", "/v1/request_resources"):
@@ -483,10 +474,10 @@ def test_the_sidecar_waits_for_its_cluster(sidecar, tmp_path):
     world = kube_fake.World()
     world.set["fail"] = 403
     p = sidecar(world)
-    until(lambda: "looking again" in (tmp_path / "log").read_text())
+    answered(lambda: "looking again" in (tmp_path / "log").read_text())
     assert p.poll() is None and "rayclusters" in (tmp_path / "log").read_text()
     world.set["fail"] = 0
-    assert until(lambda: types(p))
+    assert answered(lambda: types(p))
 
 
 def test_ray_is_no_ray(tmp_path):

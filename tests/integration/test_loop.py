@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from daemon import Daemon
+from lib.daemon import Daemon
 
 CONFIG = """
 cluster: loop
@@ -92,22 +92,22 @@ def test_a_stockout_is_planned_around_in_the_same_pass(tmp_path):
         began = time.monotonic()
         d.post({"bundles": [T4]})
         d.until(lambda: d.ready("t4") == 1)
-        assert time.monotonic() - began < 10  # it would be set aside for minutes
+        assert time.monotonic() - began < 10  # its back-off would take minutes
         assert [m["zone"] for m in cloud(d).values()] == ["b"]
-        aside = d.status()["set_aside"]
+        aside = d.status()["backoffs"]
         assert [(x["type"], x["zone"], x["status"]) for x in aside] == [("t4", "a", "STOCKOUT")]
 
 
 def test_everything_out_of_stock_is_told_and_does_not_spin(tmp_path):
     with Daemon(tmp_path, config("stockout: [t4, v100, cpu]")) as d:
         d.post({"bundles": [T4]})
-        d.until(lambda: len(d.status()["set_aside"]) == 2)
+        d.until(lambda: len(d.status()["backoffs"]) == 2)
         ticks = d.status()["tick"]
         time.sleep(1)
         assert d.status()["tick"] - ticks < 20
         why = d.get("/v1/why/default")[1]
         reasons = {o["reason"] for b in why["owner"]["demands"][0]["bundles"] for o in b["obstacles"]}
-        assert "set_aside" in reasons, reasons
+        assert "backoff" in reasons, reasons
 
 
 def test_a_quota_is_used_up_to_its_end(tmp_path):

@@ -2,7 +2,7 @@
 import os
 import subprocess
 
-from daemon import BUILD, Daemon
+from lib.daemon import BUILD, Daemon
 
 CONFIG = """
 cluster: offers

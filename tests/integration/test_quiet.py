@@ -1,12 +1,10 @@
 """A Ray head that says what it said before: it is read as often, and nothing is planned for it."""
-import sys
 import time
 
-from daemon import ROOT, Daemon
+from lib.daemon import Daemon
 from test_think import bought
 
-sys.path.insert(0, str(ROOT / "tests" / "k8s"))
-from gcs import Gcs  # noqa: E402
+from lib.gcs import Gcs
 
 CONFIG = """
 cluster: ray

@@ -1,14 +1,14 @@
-"""A Ray head at its worst moments.  Its GCS is played (tests/k8s/gcs.py), so that a moment can be chosen."""
+"""A Ray head at its worst moments.  Its GCS is played (lib/gcs.py), so that a moment can be chosen."""
 import hashlib
 import sys
 import time
 
-from daemon import ROOT, Daemon
+from lib import ROOT
+from lib.daemon import Daemon
 from test_loop import cloud
 
-sys.path.insert(0, str(ROOT / "tests" / "k8s"))
-from gcs import Gcs  # noqa: E402
-from ray.core.generated import autoscaler_pb2  # noqa: E402
+from lib.gcs import Gcs
+from ray.core.generated import autoscaler_pb2
 
 CONFIG = """
 cluster: ray
@@ -93,7 +93,7 @@ class Queues(Gcs):
 
 def test_tasks_of_thousands_of_queues_cost_little_memory(tmp_path):
     with Queues() as gcs, Daemon(tmp_path, CONFIG % gcs.address) as d:
-        d.until(lambda: d.events("head.up"), 15)
+        d.until(lambda: d.events("source.up"), 15)
         d.until(lambda: gcs.reads > 8, 20)  # so many ticks have planned for them
         kib = int(next(x for x in open(f"/proc/{d.p.pid}/status") if x.startswith("VmHWM")).split()[1])
         assert kib < 80 * 1024, f"{kib} KiB"

@@ -7,14 +7,11 @@ import json
 import os
 import pathlib
 import subprocess
-import sys
 import time
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "e2e"))
-import raycluster  # noqa: E402
+from lib import ROOT, raycluster
 
 GROUP = """
 import ray, time

@@ -4,7 +4,8 @@ import subprocess
 
 import pytest
 
-from daemon import DAVIT, Daemon
+from lib import DAVIT
+from lib.daemon import Daemon
 
 CONFIG = """
 cluster: rec
@@ -184,10 +185,10 @@ def test_machines_of_one_unit(tmp_path):
         units = {}
         for n in snapshot["nodes"]:
             assert n["progress_ms"] > 0
-            units.setdefault(n["unit"], set()).add(n["id"].rsplit("-", 1)[1])
+            units.setdefault(n["host_group"], set()).add(n["id"].rsplit("-", 1)[1])
         assert sorted(len(v) for v in units.values()) == [2, 2], units
-        before = {n["id"]: n["unit"] for n in snapshot["nodes"]}
+        before = {n["id"]: n["host_group"] for n in snapshot["nodes"]}
         d.kill()
         d.start()  # from the journal, and from the cloud's list
-        after = {n["id"]: n["unit"] for n in d.get("/v1/snapshot")[1]["nodes"]}
+        after = {n["id"]: n["host_group"] for n in d.get("/v1/snapshot")[1]["nodes"]}
         assert after == before

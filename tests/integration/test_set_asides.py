@@ -1,5 +1,5 @@
 """What is tried after a failure, and in which order: the real daemon against the simulated cloud."""
-from daemon import Daemon
+from lib.daemon import Daemon
 from test_loop import cloud
 
 CONFIG = """
@@ -41,5 +41,5 @@ def test_a_quota_splits_the_launch(tmp_path):
         d.stays(lambda: len(cloud(d)) == 5, 1)
         failed = [e["text"] for e in d.events("launch.failed")]
         assert [t.split(":")[0].rsplit(", ", 1)[1] for t in failed] == ["8 of 8", "4 of 4", "2 of 2", "1 of 1"], failed
-        aside = d.status()["set_aside"]
+        aside = d.status()["backoffs"]
         assert [(x["type"], x["status"]) for x in aside] == [("first", "QUOTA")]

@@ -3,7 +3,8 @@ import pathlib
 import re
 import time
 
-from daemon import ROOT, Daemon
+from lib import ROOT
+from lib.daemon import Daemon
 from test_loop import T4, config
 
 CODES = set(re.findall(r"^ +X\(\w+, \"(\w+)\"", (pathlib.Path(ROOT) / "autoscaler/model/reason.h").read_text(), re.M))

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from daemon import DAVIT
+from lib import DAVIT
 
 DAVIT_YAML = """
 cluster: up

@@ -1,17 +1,11 @@
 """Fixtures of the tests on a real control plane.  Run them through
 tests/netns.sh, so that whole networks of ports are their own."""
-import pathlib
-import sys
-
 import pytest
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "integration"), str(HERE.parent / "e2e")]
-
-from client import until  # noqa: E402
-from figures import FIGURES  # noqa: E402
-from kuberay import Operator  # noqa: E402
-from plane import Plane  # noqa: E402
+from figures import FIGURES
+from kuberay import Operator
+from lib.kube import until
+from lib.plane import Plane
 
 
 @pytest.fixture(scope="session")

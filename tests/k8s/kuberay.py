@@ -21,7 +21,7 @@ import random
 import threading
 import time
 
-from client import RAY, ApiError, Informer, clusters_path, key, path_of, pods_path
+from lib.kube import RAY, ApiError, Informer, clusters_path, key, path_of, pods_path
 
 ALPHABET = "bcdfghjklmnpqrstvwxz2456789"  # as generateName's
 RBAC = "/apis/rbac.authorization.k8s.io/v1"

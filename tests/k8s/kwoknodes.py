@@ -12,7 +12,7 @@ import pathlib
 import threading
 import time
 
-from client import ApiError, until
+from lib.kube import ApiError, until
 
 GPU = "nvidia.com/gpu"
 

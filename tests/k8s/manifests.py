@@ -1,9 +1,9 @@
 """Objects that tests put into a plane."""
-import pathlib
 
 import yaml
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from lib import ROOT
+
 
 
 def gpu_guide(name="raycluster-gpu", **group):

@@ -8,8 +8,8 @@ import json
 import pathlib
 import time
 
-from client import Informer, until
-from daemon import Daemon
+from lib.kube import Informer, until
+from lib.daemon import Daemon
 from kwoknodes import SimNodes, Template
 
 PRODUCT = "nvidia.com/gpu.product"

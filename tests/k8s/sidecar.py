@@ -12,8 +12,8 @@ import re
 import signal
 import subprocess
 
-from client import clusters_path, pods_path, until
-from daemon import DAVIT
+from lib import DAVIT
+from lib.kube import clusters_path, pods_path, until
 
 METRICS = 44217  # KubeRay's
 

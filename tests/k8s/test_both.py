@@ -5,12 +5,12 @@ import time
 import pytest
 
 import manifests
-from client import pods_path, stays, until
-from gcs import Gcs, PodNodes
+from lib.kube import pods_path, stays, until
+from lib.gcs import Gcs, PodNodes
 from kwoknodes import add_node
 from pools import PRODUCT, TYPES, Pools
-from raycluster import RayCluster
-from raylets import PodRaylets
+from lib.raycluster import RayCluster
+from lib.raylets import PodRaylets
 
 CLUSTER = "ray-one"
 T4 = {PRODUCT: "Tesla-T4"}

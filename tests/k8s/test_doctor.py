@@ -4,8 +4,8 @@ import json
 import subprocess
 
 import yaml
-from client import until
-from daemon import DAVIT
+from lib import DAVIT
+from lib.kube import until
 from kwoknodes import add_node
 from manifests import gpu_guide, pod
 

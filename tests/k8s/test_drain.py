@@ -8,7 +8,7 @@ import pytest
 
 import manifests
 import pools
-from client import pods_path, stays, until
+from lib.kube import pods_path, stays, until
 from figures import figure
 from pools import Pools, TAINT
 

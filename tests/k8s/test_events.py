@@ -3,7 +3,7 @@ import time
 
 import manifests
 import pools
-from client import pods_path, stays, until
+from lib.kube import pods_path, stays, until
 from pools import PRODUCT, Pools
 
 EVENTS = "/api/v1/namespaces/default/events"

@@ -3,9 +3,9 @@ import statistics
 import time
 
 import manifests
-from client import clusters_path, pods_path, until
+from lib.kube import clusters_path, pods_path, until
 from figures import figure
-from gcs import Gcs, PodNodes
+from lib.gcs import Gcs, PodNodes
 from kwoknodes import add_node
 from sidecar import Sidecar
 

@@ -5,8 +5,8 @@ import signal
 import time
 
 import pytest
-from client import until
-from daemon import Daemon
+from lib.kube import until
+from lib.daemon import Daemon
 
 RIGHTS = [{"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["get", "create", "update"]},
           {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "create", "patch"]}]

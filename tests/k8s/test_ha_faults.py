@@ -5,9 +5,10 @@ import signal
 import sys
 from urllib.parse import quote
 
-from client import until
-from daemon import ROOT, Daemon
-from test_faults_more import HOUR, Clocks, aids  # noqa: F401 (aids is a fixture)
+from lib import ROOT
+from lib.kube import until
+from lib.daemon import Daemon
+from lib.clocks import HOUR, Clocks, aids  # noqa: F401 (aids is a fixture)
 from test_ha import LEASE, NO_HEAD, RIGHTS, Pair, config, kubeconfig, leads  # noqa: F401 (kubeconfig is a fixture)
 
 

@@ -9,9 +9,9 @@ import subprocess
 import pytest
 import yaml
 
-from client import path_of
+from lib.kube import path_of
+from lib import ROOT
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "configs" / "kubernetes"
 CHART = FOLDER / "chart" / "davit"
 KINDS = {"Namespace": None, "ServiceAccount": "serviceaccounts", "ConfigMap": "configmaps", "Service": "services",

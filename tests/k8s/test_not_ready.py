@@ -2,7 +2,7 @@
 import time
 
 import manifests
-from client import pods_path, until
+from lib.kube import pods_path, until
 from kwoknodes import is_ready
 from pools import Pools
 

@@ -7,11 +7,11 @@ import pytest
 from ray.core.generated import autoscaler_pb2 as pb
 
 import manifests
-from client import clusters_path, pods_path, stays, until
+from lib.kube import clusters_path, pods_path, stays, until
 from figures import figure
-from gcs import Gcs, PodNodes
+from lib.gcs import Gcs, PodNodes
 from kwoknodes import SimNodes, Template, add_node
-from plane import Plane, free_ports
+from lib.plane import Plane
 
 CLUSTER = "raycluster-gpu"
 

@@ -7,7 +7,7 @@ import time
 import pytest
 
 import manifests
-from client import pods_path, stays, until
+from lib.kube import pods_path, stays, until
 from figures import figure
 from kwoknodes import add_node
 from pools import PRODUCT, TYPES, Pools, PodWatch

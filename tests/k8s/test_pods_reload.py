@@ -2,7 +2,7 @@
 import json
 
 import manifests
-from client import pods_path, stays, until
+from lib.kube import pods_path, stays, until
 from pools import Pools
 
 APART = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [

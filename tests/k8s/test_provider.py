@@ -1,16 +1,15 @@
 """The plug-in k8s on a real API server, with the Role that KubeRay's operator makes and nothing more."""
 import json
-import pathlib
 import subprocess
 import time
 
 import pytest
 
 import manifests
-from client import clusters_path, pods_path, until
+from lib.kube import clusters_path, pods_path, until
 from kwoknodes import add_node
+from lib import ROOT
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "release"
 CLUSTER = "raycluster-gpu"
 ROLE = f"/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles/{CLUSTER}"

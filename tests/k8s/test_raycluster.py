@@ -10,12 +10,12 @@ import urllib.request
 import pytest
 
 import manifests
-from client import clusters_path, pods_path, stays, until
+from lib.kube import clusters_path, pods_path, stays, until
 from figures import figure
-from gcs import Gcs, PodNodes
+from lib.gcs import Gcs, PodNodes
 from kwoknodes import add_node
-from raycluster import RayCluster
-from raylets import PodRaylets
+from lib.raycluster import RayCluster
+from lib.raylets import PodRaylets
 from sidecar import Sidecar, worker_specs
 
 CLUSTER = "raycluster-gpu"

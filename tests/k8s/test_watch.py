@@ -13,11 +13,11 @@ import time
 import pytest
 
 import manifests
-from client import pods_path, until
-from plane import Plane
+from lib.kube import pods_path, until
+from lib.plane import Plane
 from pools import RULES, account
+from lib import ROOT
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 [ $# -gt 0 ] || mapfile -t files < <(git ls-files '*.[ch]')
 [ $# -eq 0 ] || files=("$@")
-if ! clang-format-14 --dry-run -Werror --ferror-limit=1 "${files[@]}"; then
+if ! clang-format-14 --style=file:.clang-format --dry-run -Werror --ferror-limit=1 "${files[@]}"; then
     echo "format: run \`make format\`" >&2
     exit 1
 fi

@@ -9,7 +9,5 @@ $(B)/tests/plugins/davit-%.so: tests/plugin/%.c tests/plugin/misfit.h autoscaler
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(PLUGIN_CFLAGS) -Iautoscaler -shared $(filter -fsanitize%,$(LDFLAGS)) -o $@ $< -lpthread
 
-check-unit: $(TEST_SOS)
-
 .PHONY: plugins-test
 plugins-test: $(TEST_SOS)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes a snapshot that breaks a law small: tests/prop/shrink.py LAW FILE.
+"""Makes a snapshot that breaks a law small: PYTHONPATH=tests tests/prop/shrink.py LAW FILE.
 
 LAW: sound, settles, joined_is_as_good ...; FILE: what a failed test has kept,
 build/failed/LAW-SEED.json.  Prints the smallest that still breaks it.

@@ -10,14 +10,12 @@ import json
 import os
 import random
 import subprocess
-import sys
 
 import highspy
 import pytest
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(ROOT, "tests", "bench"))
-from bench_plan import amount, check, devices_fit  # noqa: E402
+from bench.bench_plan import amount, check, devices_fit
+from lib import ROOT
 
 DRIVER = os.environ.get("BENCH_BIN") or os.path.join(ROOT, "build/release/bench_plan")
 SEED = int(os.environ.get("DAVIT_SEED") or 20261121)

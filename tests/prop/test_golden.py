@@ -2,22 +2,19 @@
 its plan.  Each is also a bug that once was or could have been: read "about".
 
 expect: launch {type: count}; why {reason of launches: count}; zones of the launches, in order of price; nodes
-{id: "action why"}; holds {node: [ids]}; bundles {"owner id": "outcome count"}; refusals {why: count}.
+{id: "action why"}; placements {node: [ids]}; bundles {"owner id": "outcome count"}; refusals {why: count}.
 """
 import glob
 import json
 import os
-import sys
 
 import pytest
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, os.path.dirname(HERE)]
-import check_plan                      # noqa: E402
-from test_plan_laws import plan_of     # noqa: E402
+import check_plan
+from lib import TESTS
+from test_plan_laws import plan_of
 
-FILES = sorted(glob.glob(os.path.join(os.path.dirname(HERE), "golden",
-                                      "*.json")))
+FILES = sorted(glob.glob(os.path.join(TESTS, "golden", "*.json")))
 
 
 def outcome(plan, who):
@@ -49,8 +46,8 @@ def test_golden(path):
     nodes = {n["id"]: f"{n['action']} {n['why']}" for n in plan["nodes"]}
     assert {k: nodes[k] for k in expect.get("nodes", {})} == \
         expect.get("nodes", {})
-    for node, ids in expect.get("holds", {}).items():
-        held = next(n["holds"] for n in plan["nodes"] if n["id"] == node)
+    for node, ids in expect.get("placements", {}).items():
+        held = next(n["placements"] for n in plan["nodes"] if n["id"] == node)
         assert [h["id"] for h in held] == ids, node
     for who, what in expect.get("bundles", {}).items():
         key, count = what.split()

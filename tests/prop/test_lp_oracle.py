@@ -14,7 +14,8 @@ import highspy
 import numpy as np
 import pytest
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from lib import ROOT
+
 DRIVER = os.environ.get("LP_SOLVE") or os.path.join(ROOT, "build/release/lp_solve")
 SEED = int(os.environ.get("DAVIT_SEED") or 20261122)
 CASES = int(os.environ.get("DAVIT_CASES") or 750)   # of each kind

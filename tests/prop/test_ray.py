@@ -1,11 +1,9 @@
 """Ray's own scheduler as the oracle, on random cases (needs Ray)."""
 import os
-import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import ray_differential  # noqa: E402
+import ray_differential
 
 
 def test_same_as_ray():
-    seed = os.environ.get("PLAN_SEED", "1")
-    assert ray_differential.main(["--seed", seed, "--cases", "400"]) == 0
+    seed, cases = os.environ.get("PLAN_SEED", "1"), os.environ.get("PLAN_WORLDS", "400")
+    assert ray_differential.main(["--seed", seed, "--cases", cases]) == 0

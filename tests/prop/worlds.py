@@ -87,7 +87,7 @@ def node(rng, i, types):
         if t.get("accelerator_type") and n["type"] == "gone":
             n["accelerator_type"] = t["accelerator_type"]
     if rng.random() < 0.05:
-        n["foreign"] = True
+        n["unmanaged"] = True
     if rng.random() < 0.08:
         n["outdated"] = True
     if rng.random() < 0.08:
@@ -161,10 +161,10 @@ def world(rng, plain=False):
          "node_types": types, "nodes": [], "demands": [], "gangs": [],
          "requests": []}
     if not plain and rng.random() < 0.05:
-        s["head_fresh"] = False
+        s["sources_fresh"] = False
     if rng.random() < 0.6:
         s["nodes"].append({"id": "head", "head": True,
-                           "foreign": rng.random() < 0.5,
+                           "unmanaged": rng.random() < 0.5,
                            "total": {"CPU": rng.choice([0, 4, 16]),
                                      "memory": "16Gi"}})
     for i in range(rng.choice([0, 0, 2, 5, 12, 30])):
@@ -252,7 +252,7 @@ def units_add(s, rng):
         t["max"] = t["max"] * t["hosts"]
     mine = [n for n in s["nodes"] if n.get("type") == t["name"]]
     for i, n in enumerate(mine):
-        n["unit"] = f"u{i // t['hosts']}"
+        n["host_group"] = f"u{i // t['hosts']}"
 
 
 def failures_add(s, rng):
@@ -336,7 +336,7 @@ def queues_add(s, rng):
 def holds_of(e):
     """What a node or a launch of a plan holds, as a snapshot has it."""
     keys = ("source", "owner", "id", "shape", "alternative", "count")
-    return [{k: h[k] for k in keys} for h in e["holds"]]
+    return [{k: h[k] for k in keys} for h in e["placements"]]
 
 
 def carry_out(s, plan, state="starting"):
@@ -351,7 +351,7 @@ def carry_out(s, plan, state="starting"):
         if actions[n["id"]] == "undrain":
             n["state"] = "ready"
             n["idle_ms"] = 0
-        n["holds"] = holds[n["id"]]
+        n["previous"] = holds[n["id"]]
         kept.append(n)
     s["nodes"] = kept
     s["now_ms"] += 100     # what is bought now is newer than what was before
@@ -371,11 +371,11 @@ def carry_out(s, plan, state="starting"):
             n = {"id": f"new{k:04}", "type": l["type"], "zone": l["zone"],
                  "spot": l["spot"], "state": state,
                  "created_ms": s["now_ms"], "progress_ms": s["now_ms"],
-                 "price": l["price_per_hour"], "holds": holds_of(l)}
+                 "price": l["price_per_hour"], "previous": holds_of(l)}
             size = types[l["type"]].get("hosts", 1)
             if size > 1:
                 made[l["type"]] += 1
-                n["unit"] = f"{s['now_ms']}-{made[l['type']] // size}"
+                n["host_group"] = f"{s['now_ms']}-{made[l['type']] // size}"
             if state == "ready":
                 n["total"] = dict(types[l["type"]]["resources"])
                 n["idle_ms"] = 0

@@ -11,7 +11,7 @@
 #include "control/status.h"
 #include "model/accel.h"
 #include "model/amount.h"
-#include "model/codec.h"
+#include "codec/codec.h"
 #include "plan/planner.h"
 
 #define WORLD_NOW INT64_C(1790000000000)

@@ -13,7 +13,7 @@
 #include "../../autoscaler/base/buf.h"
 #include "../../autoscaler/model/accel.h"
 #include "../../autoscaler/model/amount.h"
-#include "../../autoscaler/model/codec.h"
+#include "../../autoscaler/codec/codec.h"
 
 /* ---- a snapshot as text */
 

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "api/view.h"
-#include "model/codec.h"
+#include "codec/codec.h"
 #include "plan/planner.h"
 
 #define NOW "\"now_ms\": 1795255200000"
@@ -79,12 +79,12 @@ static const struct {
      "t4 would exceed limits.max_cost_per_hour (1 $/h)"},
     {REASON_BACKOFF,
      "{" NOW ", \"node_types\": [" T4 ", \"offers\": [{\"zone\": \"a\", "
-     "\"set_aside_until_ms\": 1795255800000, \"set_aside_for\": "
+     "\"backoff_until_ms\": 1795255800000, \"backoff_for\": "
      "\"STOCKOUT\"}]}], \"demands\": [{\"resources\": {\"GPU\": 1}}]}",
-     "t4 in a is set aside until 10:10:00 UTC after STOCKOUT"},
+     "t4 in a is in back-off until 10:10:00 UTC after STOCKOUT"},
     {REASON_BACKOFF,
      "{" NOW ", \"node_types\": [" T4 ", \"offers\": [{\"zone\": \"a\", "
-     "\"room\": 0, \"set_aside_for\": \"QUOTA\"}]}], "
+     "\"room\": 0, \"backoff_for\": \"QUOTA\"}]}], "
      "\"demands\": [{\"resources\": {\"GPU\": 1}}]}",
      "t4 in a: only 0 more may be launched now, after QUOTA"},
     {REASON_PROVIDER_DOWN,
@@ -143,7 +143,7 @@ static const struct {
      "the queue q is full: uses 1 of 1 nodes"},
     {REASON_ALTERNATIVE,
      "{" NOW ", \"node_types\": [" T4 ", \"max\": 5, \"offers\": [{\"price\": 1, "
-     "\"set_aside_until_ms\": 1795255800000, \"set_aside_for\": "
+     "\"backoff_until_ms\": 1795255800000, \"backoff_for\": "
      "\"STOCKOUT\"}]}, " CPU "}], \"demands\": [{\"since_ms\": 1795255140000, "
      "\"bundles\": [{\"any_of\": [{\"GPU\": 1}, {\"CPU\": 4, "
      "\"memory\": \"1Gi\", \"after\": \"4m\"}]}]}]}",

@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/suggest.h"
+#include "base/text.h"
 #include "base/worker.h"
 
 static void arena_zeroes_and_grows(void **state)
@@ -261,6 +262,47 @@ static void times_are_written_for_people(void **state)
     assert_true(clock_steady_ms() >= from);
 }
 
+static void percent_encoding_there_and_back(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"", ""}, {"plain", "plain"}, {"a%20b", "a b"}, {"%", "%"},
+        {"%4", "%4"}, {"%zz", "%zz"}, {"%e2%82%ac", "\xe2\x82\xac"},
+        {"%c3", "?"}, {"%1b[31m", "?[31m"}, {"100%25", "100%"},
+        {"%00end", "?end"}, {"%c2%85x", "??x"}};
+    struct arena a = {0};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        size_t n;
+        char *s = text_decode(&a, cases[i][0], strlen(cases[i][0]), &n);
+        text_clean(s, n);
+        assert_string_equal(s, cases[i][1]);
+    }
+    assert_string_equal(text_encode(&a, "a-_.~ /%\xc3\xa9"),
+                        "a-_.~%20%2F%25%C3%A9");
+    arena_done(&a);
+}
+
+/* What was written is read; an offset counts, a fraction is cut off. */
+static void times_are_read_back(void **state)
+{
+    (void)state;
+    static const struct { const char *text; int64_t ms; } cases[] = {
+        {"2026-11-21T10:11:12.345Z", INT64_C(1795255872345)},
+        {"2026-11-21T10:11:12Z", INT64_C(1795255872000)},
+        {"2026-11-21T10:11:12.345678901Z", INT64_C(1795255872345)},
+        {"2026-11-21T11:41:12+01:30", INT64_C(1795255872000)},
+        {"2026-11-21T08:11:12-02:00", INT64_C(1795255872000)},
+        {"2026-11-21T10:11:12", 0}, {"2026-11-21", 0}, {"", 0},
+        {"1960-01-01T00:00:00Z", 0}, {"2026-11-21T10:11:12+x", 0}};
+    char text[32];
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(clock_from_iso(cases[i].text), cases[i].ms);
+    clock_iso(cases[0].ms, text, sizeof text);
+    assert_string_equal(text, cases[0].text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -273,6 +315,8 @@ int main(void)
         cmocka_unit_test(workers_are_joined),
         cmocka_unit_test(workers_answer_and_survive_a_hang),
         cmocka_unit_test(times_are_written_for_people),
+        cmocka_unit_test(times_are_read_back),
+        cmocka_unit_test(percent_encoding_there_and_back),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);
 }

@@ -1,17 +1,13 @@
-"""tests/check.py and tests/keeper.py: what they count, try again and find left behind."""
+"""tests/check.py and lib/keeper.py: what they count, try again and find left behind."""
 import json
 import os
-import pathlib
 import subprocess
 import sys
-import time
 
 import pytest
 
-TESTS = pathlib.Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(TESTS))
-
-import check  # noqa: E402
+import check
+from lib import TESTS, until
 
 
 @pytest.fixture
@@ -153,11 +149,11 @@ def test_no_second_try_for_what_did_not_run(suites, tests_in, capsys, text, pass
     assert capsys.readouterr().out.splitlines()[-2:] == ["second try: 0", f"{passed} passed, {failed} failed"]
 
 
-def test_what_is_left_behind_is_told_and_ended(suites, capsys, tmp_path):
+def test_what_is_left_behind_is_told_and_ended(suites, capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("PYTHONPATH", str(TESTS))
     suites(a=shell(f"setsid sleep 300 & echo $! > {tmp_path}/pid; touch $TMPDIR/some; mkdir $TMPDIR/pytest-of-me;"
                    f"echo $TMPDIR > {tmp_path}/dir; echo 1 passed"))
-    old, check.KEEPER = check.KEEPER, [sys.executable, "-c", "import sys; sys.path.insert(0, %r); import keeper;"
-                                       "keeper.GRACE = 0.2; keeper.main()" % str(TESTS)]
+    old, check.KEEPER = check.KEEPER, [sys.executable, "-c", "from lib import keeper; keeper.GRACE = 0.2; keeper.main()"]
     try:
         assert check.main() == 1
     finally:
@@ -187,10 +183,3 @@ def test_it_all_ends_when_the_run_is_killed(tmp_path):
     p.kill()
     p.wait()
     until(lambda: not os.path.exists(f"/proc/{pid}") and not os.path.exists(where) and (tmp_path / "report").exists())
-
-
-def until(what):
-    end = time.monotonic() + 60
-    while not what():
-        assert time.monotonic() < end
-        time.sleep(0.05)

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "../../autoscaler/control/record.h"
-#include "../../autoscaler/model/codec.h"
+#include "../../autoscaler/codec/codec.h"
 #include "../../autoscaler/plan/planner.h"
 #include "scratch.h"
 

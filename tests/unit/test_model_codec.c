@@ -328,9 +328,9 @@ static void bad_facts_say_where_and_what(void **state)
          "node_types[0].resources.GPU: must be whole devices, got 1.5"},
         {"{\"node_types\":[{\"name\":\"a\",\"offers\":[]}]}",
          "node_types[0].offers: must have at least one offer"},
-        {"{\"node_types\":[{\"name\":\"a\",\"offers\":[{\"set_aside_for\":"
+        {"{\"node_types\":[{\"name\":\"a\",\"offers\":[{\"backoff_for\":"
          "\"STOKOUT\"}]}]}",
-         "node_types[0].offers[0].set_aside_for: unknown word, did you mean "
+         "node_types[0].offers[0].backoff_for: unknown word, did you mean "
          "\"STOCKOUT\"?"},
         {"{\"node_types\":[{\"name\":\"a\",\"labels\":{\"k\":1}}]}",
          "node_types[0].labels.k: must be text, got 1"},
@@ -448,7 +448,7 @@ static void large_amounts_keep_their_last_digit(void **state)
     for (size_t i = 0; i < sizeof amounts / sizeof *amounts; i++) {
         struct qty q = {"memory", amounts[i]};
         struct snap_alt alt = {.resources = {&q, 1}};
-        struct snap_bundle b = {&alt, 1, 1}, again = {0};
+        struct snap_bundle b = {&alt, 1, 1, false}, again = {0};
         json_t *w = codec_bundle_write(&b), *v;
         char *text = json_dumps(w, JSON_REAL_PRECISION(15));
 
@@ -546,7 +546,7 @@ static void a_plan_names_what_it_places(void **state)
                         "pending_task");
     assert_string_equal(json_string_value(json_object_get(
                             json_object_get(l, "for"), "id")), "x");
-    h = json_array_get(json_object_get(l, "holds"), 0);
+    h = json_array_get(json_object_get(l, "placements"), 0);
     assert_int_equal(json_integer_value(json_object_get(h, "demand")), 1);
     assert_int_equal(json_integer_value(json_object_get(h, "bundle")), 0);
     assert_int_equal(json_integer_value(json_object_get(h, "count")), 3);

@@ -76,7 +76,7 @@ static void what_is_gone_is_dropped_and_counts_are_capped(void **state)
     const char *gpu = digest(GPU), *cpu = digest("{\"CPU\":1}");
     const struct problem *s = make(arena_printf(
         &arena,
-        "{\"nodes\":[{\"id\":\"a\",\"holds\":[{\"shape\":\"%s\",\"count\":9},"
+        "{\"nodes\":[{\"id\":\"a\",\"previous\":[{\"shape\":\"%s\",\"count\":9},"
         "{\"shape\":\"%s\"},{\"shape\":\"%s\",\"owner\":\"else\"},"
         "{\"shape\":\"%s\",\"source\":\"request\"},"
         "{\"shape\":\"%s\",\"alternative\":1}]},{\"id\":\"b\"}],"
@@ -96,7 +96,7 @@ static void equal_bundles_are_handed_out(void **state)
 {
     const char *one = digest("{\"CPU\":1}");
     const char *hold = arena_printf(
-        &arena, "{\"holds\":[{\"source\":\"gang\",\"id\":\"g\",\"shape\":\"%s\","
+        &arena, "{\"previous\":[{\"source\":\"gang\",\"id\":\"g\",\"shape\":\"%s\","
         "\"count\":", one);
     const struct problem *s = make(arena_printf(
         &arena,
@@ -121,7 +121,7 @@ static void equal_bundles_are_handed_out(void **state)
 static void proposed_nodes_are_of_offers_that_are_there(void **state)
 {
     const char *cpu = digest("{\"CPU\":1}");
-    const char *hold = arena_printf(&arena, "\"holds\":[{\"shape\":\"%s\"}]",
+    const char *hold = arena_printf(&arena, "\"previous\":[{\"shape\":\"%s\"}]",
                                     cpu);
     const struct problem *s = make(arena_printf(
         &arena,
@@ -129,7 +129,7 @@ static void proposed_nodes_are_of_offers_that_are_there(void **state)
         "{\"zone\":\"a\",\"spot\":true}]}],\"demands\":[{\"resources\":{\"CPU\":1}}],"
         "\"proposed\":[{\"type\":\"t\",\"zone\":\"a\",\"spot\":true,\"count\":3,"
         "%s},{\"type\":\"t\",\"zone\":\"b\",%s},{\"type\":\"u\",%s},"
-        "{\"type\":\"t\",\"zone\":\"a\",\"holds\":[]}]}", hold, hold, hold));
+        "{\"type\":\"t\",\"zone\":\"a\",\"previous\":[]}]}", hold, hold, hold));
 
     (void)state;
     assert_int_equal(s->n_proposed, 1);

@@ -210,7 +210,7 @@ static void queues_are_arrays(void **state)
         "{\"id\":\"b2\",\"type\":\"big\",\"state\":\"starting\"},"
         "{\"id\":\"s1\",\"type\":\"small\",\"total\":{\"CPU\":8},"
         "\"available\":{\"CPU\":7}},"
-        "{\"id\":\"x\",\"foreign\":true,\"total\":{\"CPU\":8},"
+        "{\"id\":\"x\",\"unmanaged\":true,\"total\":{\"CPU\":8},"
         "\"labels\":{\"davit.io/queue\":\"a100\"}}],"
         "\"demands\":[{\"resources\":{\"CPU\":1}}],"
         "\"requests\":[{\"owner\":\"train-1\",\"queue\":\"a100\",\"priority\":1,"
@@ -251,9 +251,9 @@ static void nodes_carry_unit_timeout_and_progress(void **state)
         "\"node_types\":[{\"name\":\"t\",\"hosts\":2,\"offers\":["
         "{\"zone\":\"a\",\"idle_timeout_s\":600},{\"zone\":\"b\"}]},"
         "{\"name\":\"u\",\"idle_timeout_s\":5}],"
-        "\"nodes\":[{\"id\":\"1\",\"type\":\"t\",\"zone\":\"a\",\"unit\":\"x/0\","
+        "\"nodes\":[{\"id\":\"1\",\"type\":\"t\",\"zone\":\"a\",\"host_group\":\"x/0\","
         "\"since_ms\":5,\"progress_ms\":9},"
-        "{\"id\":\"2\",\"type\":\"t\",\"zone\":\"b\",\"unit\":\"x/0\","
+        "{\"id\":\"2\",\"type\":\"t\",\"zone\":\"b\",\"host_group\":\"x/0\","
         "\"since_ms\":5},{\"id\":\"3\",\"type\":\"u\"},{\"id\":\"4\"}]}");
     const struct pb_node *n = s->nodes;
 

@@ -4,7 +4,7 @@ import re
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Of the enum, but nothing gives it today.
-NOT_GIVEN = {"none", "not_needed", "removal_breaker"}
+NOT_GIVEN = {"none"}
 
 
 def reasons():

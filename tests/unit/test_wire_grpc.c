@@ -359,20 +359,6 @@ static void test_http1_server(void **state)
     server_free(s);
 }
 
-static void test_percent_decode(void **state)
-{
-    struct fixture *f = *state;
-    static const char *const cases[][2] = {
-        { "", "" }, { "plain", "plain" }, { "a%20b", "a b" }, { "%", "%" },
-        { "%4", "%4" }, { "%zz", "%zz" }, { "%e2%82%ac", "\xe2\x82\xac" },
-        { "%c3", "?" }, { "%1b[31m", "?[31m" }, { "100%25", "100%" },
-        { "%00end", "?end" },
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        assert_string_equal(grpc_percent_decode(&f->arena, cases[i][0]),
-                            cases[i][1]);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -386,7 +372,6 @@ int main(void)
         T(test_deadline),
         T(test_after_a_deadline),
         T(test_http1_server),
-        T(test_percent_decode),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,7 +75,10 @@ static void put(struct world *w, void (*to)(void *, const json_t *, bool),
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     json_t *o = parse(text);
-    to(&w->store, o, gone);
+    to(to == nodes_put     ? &w->store.nodes
+       : to == daemons_put ? &w->store.daemons
+       : to == groups_put  ? &w->store.groups
+                           : &w->store.pods, o, gone);
     json_decref(o);
 }
 
@@ -191,7 +194,7 @@ static char *alts_text(const struct pod_shape *s, uint32_t i, struct arena *a)
     char *text = arena_strdup(a, "");
     for (uint32_t k = 0; k < s->alts[i].n; k++)
         text = arena_printf(a, "%s%s%s", text, k ? " & " : "",
-                            pods_req_say(&s->alts[i].v[k], a));
+                            pods_req_text(&s->alts[i].v[k], a));
     return text;
 }
 
@@ -225,7 +228,7 @@ static void shape_check(const char *what, const struct pod_shape *s,
     static const char *const kinds[] = { "anti", "with", "spread", "port" };
     struct arena a = {0};
     const json_t *alts = json_object_get(e, "alts");
-    const json_t *aparts = json_object_get(e, "aparts");
+    const json_t *affinities = json_object_get(e, "aparts");
     const char *key = json_string_value(json_object_get(e, "tolerates"));
     const char *not = json_string_value(json_object_get(e, "intolerant"));
     if (json_object_get(e, "needs"))
@@ -238,14 +241,14 @@ static void shape_check(const char *what, const struct pod_shape *s,
             fail_msg("%s: \"%s\" and not \"%s\"", what,
                      alts_text(s, (uint32_t)i, &a), want);
     }
-    if (json_array_size(aparts) != s->n_aparts)
-        fail_msg("%s: %u conditions on other pods", what, s->n_aparts);
-    for (uint32_t i = 0; i < s->n_aparts; i++) {
-        const struct apart *x = &s->aparts[i];
+    if (json_array_size(affinities) != s->n_affinities)
+        fail_msg("%s: %u conditions on other pods", what, s->n_affinities);
+    for (uint32_t i = 0; i < s->n_affinities; i++) {
+        const struct affinity *x = &s->affinities[i];
         char *text = arena_printf(&a, "%s %s%s", kinds[x->kind],
                                   x->zone ? "zone" : "host",
                                   x->self ? " self" : "");
-        if (strcmp(text, json_string_value(json_array_get(aparts, i))) != 0)
+        if (strcmp(text, json_string_value(json_array_get(affinities, i))) != 0)
             fail_msg("%s: %s", what, text);
     }
     if (key && !tolerates(s, key))
@@ -302,32 +305,15 @@ static void test_table(void **state)
                            "none") == 0;
         if (none != !p)
             fail_msg("%s: %s", what, p ? "taken" : "not taken");
-        if (p) {
+        if (p)
             row_check(what, p, expect);
-            free(p);   /* its shape stays with the store: see below */
-        }
-        pods_put(&w.store, json_object_get(row, "pod"), false);
+        pods_put(&w.store.pods, json_object_get(row, "pod"), false);
         view(&w);
         if (p && strcmp(json_string_value(json_object_get(expect, "state")),
                         "demand") == 0 && !json_object_get(expect, "aparts") &&
             !json_object_get(expect, "gang"))
             assert_int_equal(w.view->n_demands, 1);
-        for (uint32_t k = 0; k < w.store.cap_shapes; k++)
-            for (struct pod_shape *s = w.store.shapes[k], *n; s; s = n) {
-                n = s->next;
-                if (--s->refs)   /* the one that was read by hand */
-                    continue;
-                w.store.shapes[k] = n;
-                pods_shape_free(s);
-            }
-        for (uint32_t k = 0; k < w.store.cap_labels; k++)
-            for (struct pod_labels *l = w.store.labelsets[k], *n; l; l = n) {
-                n = l->next;
-                if (--l->refs)
-                    continue;
-                w.store.labelsets[k] = n;
-                free(l);
-            }
+        pods_pod_free(&w.store, p);
         world_end(&w);
     }
     json_decref(table);
@@ -385,14 +371,14 @@ static void test_equal_pods_cost_one(void **state)
     uint32_t n;
     assert_non_null(pods_of(w.view, 0, &n));
     assert_int_equal(n, 4000);
-    assert_int_equal(w.store.n_shapes, 1);
+    assert_int_equal(w.store.shapes.n, 1);
     for (int i = 0; i < 4000; i++)
         put(&w, pods_put, true, "{'metadata': {'name': 'p%d', 'uid': 'u%d', "
             "'namespace': 'ns'}, 'spec': {}}", i, i);
     view(&w);
     assert_int_equal(w.view->n_demands, 0);
-    assert_int_equal(w.store.n_shapes, 0);
-    assert_int_equal(w.store.n_labels, 0);
+    assert_int_equal(w.store.shapes.n, 0);
+    assert_int_equal(w.store.labels.n, 0);
     world_end(&w);
 }
 
@@ -968,11 +954,11 @@ static void test_list_forgets(void **state)
     world_begin(&w);
     node(&w, "a", "4", "z1", "", "");
     node(&w, "b", "4", "z1", "", "");
-    nodes_list_begin(&w.store);
+    records_list_begin(&w.store.nodes);
     node(&w, "b", "4", "z1", "", "");
     view(&w);
     assert_int_equal(w.view->n_nodes, 2);  /* until it is complete */
-    nodes_list_end(&w.store);
+    records_list_end(&w.store.nodes);
     view(&w);
     assert_int_equal(w.view->n_nodes, 1);
     world_end(&w);
@@ -1026,7 +1012,7 @@ static void test_cost(void **state)
         json_object_set_new(meta, "name", json_string(name));
         text = json_dumps(pod, JSON_COMPACT);
         json_t *o = json_loads(text, 0, NULL);   /* as the watch does */
-        pods_put(&w.store, o, false);
+        pods_put(&w.store.pods, o, false);
         json_decref(o);
         free(text);
     }

@@ -16,7 +16,7 @@
 #include "../../autoscaler/model/accel.h"
 #include "../../autoscaler/model/amount.h"
 #include "../../autoscaler/wire/ray/inside.h"
-#include "../../autoscaler/wire/text.h"
+#include "../../autoscaler/base/text.h"
 #include "scratch.h"
 #include "wire_proto.h"
 #include "wire_server.h"
@@ -789,7 +789,7 @@ static void test_report_texts(void **state)
                       { ACCEL_LABEL, TERM_IN, t4 },
                       { "zone", TERM_NOT_IN, zones } }, 3 } },
         { .resources = { (struct qty[]){ { "CPU", 2 * ONE } }, 1 } } };
-    struct snap_bundle bundles[] = { { alts, 2, 3 }, { alts + 1, 1, 1 } };
+    struct snap_bundle bundles[] = { { alts, 2, 3, false }, { alts + 1, 1, 1, false } };
     struct snap_demand demands[] = {
         { .source = SOURCE_TASK, .owner = "ray", .id = "", .bundles = bundles,
           .n_bundles = 2 },
@@ -868,7 +868,7 @@ static void test_many_infeasible(void **state)
     for (int i = 0; i < N; i++) {
         q[i] = (struct qty){ "a-resource-with-a-rather-long-name", i * ONE };
         alts[i].resources = (struct qtys){ &q[i], 1 };
-        b[i] = (struct snap_bundle){ &alts[i], 1, UINT32_MAX };
+        b[i] = (struct snap_bundle){ &alts[i], 1, UINT32_MAX, false };
         d[i] = (struct snap_demand){ .source = i % 2 ? SOURCE_GANG : SOURCE_TASK,
             .owner = "ray", .id = "x", .bundles = &b[i], .n_bundles = 1 };
     }
@@ -1003,7 +1003,7 @@ static void test_text_clean(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char s[20];
         snprintf(s, sizeof s, "%s", cases[i][0]);
-        bool changed = text_utf8(s, strlen(s));
+        bool changed = text_clean(s, strlen(s));
         assert_string_equal(s, cases[i][1]);
         assert_int_equal(changed, strcmp(s, cases[i][0]) != 0);
     }

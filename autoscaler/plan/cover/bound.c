@@ -85,7 +85,7 @@ double bound_without(const struct generate *g, uint64_t missing)
 }
 
 /* The best proved ratio of worth to price of one bin.  True when the search
- * met a fill that the program does not know and should: it is a column now. */
+ * found a fill that earns more than its bin costs and adds it as a column. */
 static bool prove_bin(struct generate *g, uint32_t t, const double *worth,
                       uint64_t nodes, uint64_t until)
 {
@@ -135,9 +135,10 @@ static void class_parts(struct generate *g, const double *worth, double *ret)
     }
 }
 
-/* Bins that earn more than they cost by these duals spoil the bound for every
- * item they may hold.  Items of small classes (labels that few ask for) give
- * way first: what they lose is little, the others are most of the demand. */
+/* A bin that earns more than it costs by these duals lowers the bound for every
+ * item it may hold.  So the duals of small classes (labels that few items ask
+ * for) are lowered until their bins earn no more than they cost: that loses
+ * little, and the others, most of the demand, keep theirs. */
 static bool yield(struct generate *g, double *worth)
 {
     const struct view *v = g->v;
@@ -160,7 +161,8 @@ static bool yield(struct generate *g, double *worth)
     return any;
 }
 
-/* Proves each bin that is not proved yet; how many columns that gave. */
+/* Searches each bin (again: those that earn more than they cost); how many new
+ * columns that gave. */
 static uint32_t prove_all(struct generate *g, const double *worth,
                           uint64_t nodes, uint64_t until, bool again)
 {

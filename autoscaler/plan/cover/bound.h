@@ -12,14 +12,14 @@
  * what it can earn over its price); true when it is the best so far. */
 bool bound_note(struct generate *g, const double *worth);
 
-/* Raises the bound by searching each bin with up to `nodes` steps, from the
- * given duals, until `until`. */
+/* Raises the bound from the given duals by searching each bin, with up to
+ * `nodes` steps a bin, until the work is `until`. */
 void bound_certify(struct generate *g, const double *duals, uint64_t nodes,
                    uint64_t until);
 
-/* Goes on with column generation where the heuristics find nothing more: the
- * searches that prove the bins also find what the program lacks.  For the whole
- * demand.  True when there is nothing left to find. */
+/* Column generation for the whole demand with exact pricing, for when the
+ * heuristics find no more columns.  True when the search proves that there are
+ * none: the program is solved. */
 bool bound_exact(struct generate *g, uint64_t nodes, uint64_t until);
 
 /* The bound for plans that leave `missing` items out, whichever. */

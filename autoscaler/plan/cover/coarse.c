@@ -10,7 +10,8 @@
 
 #include <string.h>
 
-/* The step of the grid (finest, and how it grows) and its number of steps. */
+/* The number of a need's step on the grid; each step is `grid` times the last.
+ */
 static uint32_t step_of(int64_t need, double grid)
 {
     double level = 1;

@@ -118,7 +118,7 @@ static void begin(struct column_maker *m, uint32_t t)
     space_open(&m->space, t);
 }
 
-/* What the trial took is there again. */
+/* Gives back what the trial took. */
 static void restore(struct column_maker *m)
 {
     for (uint32_t k = 0; k < m->trial.part.n; k++)
@@ -297,8 +297,8 @@ void column_search(struct column_maker *m, uint32_t t, const double *worth,
     }
 }
 
-/* The item itself while there is any, else the worthiest that fits wherever it
- * does. */
+/* The item itself while some are left, else the worthiest one that needs no
+ * more than it. */
 static uint32_t stand_in(const struct column_maker *m, uint32_t t,
                          const double *worth, uint32_t item)
 {

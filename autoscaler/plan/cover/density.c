@@ -1,7 +1,7 @@
 /*
  * density.c - see density.h.
  *
- * The sort is by bytes of keys: it is most of a first plan's time.
+ * Sorting is a good part of a first plan's time, so keys are sorted by bytes.
  */
 #include "density.h"
 
@@ -96,8 +96,8 @@ static void sort_few(uint64_t *v, uint32_t n)
     }
 }
 
-/* Many keys are told apart by the 16 (of thousands: 24) highest bits in which
- * they differ at all: a ten-thousandth of a density is no reason. */
+/* Of many keys only the 16 (of thousands: 24) highest bits in which any two
+ * differ are sorted by: smaller differences in density do not matter. */
 static void sort_keys(uint64_t *v, uint32_t n, uint64_t *tmp)
 {
     unsigned bits = n > 2048 ? 24 : 16, shift = 32;
@@ -125,8 +125,8 @@ static void sort_keys(uint64_t *v, uint32_t n, uint64_t *tmp)
     }
 }
 
-/* How much of the bin's columns all that is left (and fits it) would take,
- * relative to each other. */
+/* How much of each column of the bin all items left (that fit it) would take,
+ * relative to the other columns. */
 static void measure_scarcity(struct density *d, uint32_t bin,
                              const uint32_t *left)
 {

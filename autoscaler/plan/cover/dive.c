@@ -3,19 +3,19 @@
  *
  * What is whole in the LP is bought, then the largest fractions, a few at a
  * time; the LP follows with its dual simplex and new columns for what is left.
- * Places that the LP exchanges between items are given as it gives them, so
- * buying what is whole leaves an optimal basis optimal.
- * At every step the greedy completes the plan: a dive that is cut short has
- * still found something.
+ * Places that the LP exchanges between items go to the items that it gives
+ * them to, so buying the whole part of an optimal solution leaves its basis
+ * optimal.  At every step the greedy completes the plan, so a dive that is cut
+ * short has an answer too.
  */
 #include "dive.h"
 
 #include <string.h>
 
-/* Part of its price that a bin the LP has whole must be worth when its content
- * had to be changed: the LP is asked again about the others. */
+/* A bin of the LP's whole part whose content had to be changed must still be
+ * worth this part of its price; if not, the next LP decides. */
 #define WHOLE_WORTHY 0.96
-/* Steps of a dive that is short of work. */
+/* Steps of a dive when little work is left. */
 #define FEWEST 4
 
 void dive_make(struct generate *g, struct greedy *greedy, struct dive *ret)
@@ -89,7 +89,8 @@ static uint32_t moved(struct dive *x, const uint32_t *left, uint32_t item)
     return left[item] ? item : UINT32_MAX;
 }
 
-/* The parts with what is gone replaced as the LP exchanges it. */
+/* The parts; in place of items that are not left, those that the LP gives their
+ * places to. */
 static void replace_parts(struct dive *x, const struct cover_part *part,
                           uint32_t n)
 {
@@ -109,8 +110,8 @@ static void replace_parts(struct dive *x, const struct cover_part *part,
         }
 }
 
-/* Buys up to `times` of the LP's column; what the demand no longer has is
- * replaced by what it has. */
+/* Buys up to `times` of the LP's column, with other items in place of those
+ * that are not left. */
 static uint32_t buy_column(struct dive *x, uint32_t column, uint32_t times,
                            double worthy)
 {
@@ -209,8 +210,8 @@ static uint64_t work_of(const struct dive *x)
     return generate_work(x->g) + x->work;
 }
 
-/* How many steps the work that is left will do for, if they stay as dear as
- * the last. */
+/* How many steps the remaining work allows if each costs as much as the
+ * last. */
 static double steps_left(uint64_t last, uint64_t now, uint64_t until,
                          double least)
 {

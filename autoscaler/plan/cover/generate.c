@@ -1,16 +1,16 @@
 /*
  * generate.c - see generate.h.
  *
- * The pricing is asked with duals between the LP's own and those of the best
- * bound so far, which keeps them from leaping; heuristics first, and a search
- * when they find nothing more.
+ * Pricing uses duals between the LP's own and those of the best bound so far
+ * (smoothing: it damps their jumps); heuristics first, and a search when they
+ * find nothing more.
  */
 #include "bound.h"
 
 #include <string.h>
 
 #define SMOOTH 0.8 /* weight of the centre */
-#define DULL 0.98  /* worth over price not looked at when smoothed */
+#define DULL 0.98  /* bins that earn less of their price are left out */
 
 void generate_make(const struct view *v, struct generate *ret)
 {
@@ -39,7 +39,7 @@ uint64_t generate_work(struct generate *g)
     return g->work;
 }
 
-/* The duals the pricing is asked with: between the LP's and the centre. */
+/* The duals that pricing uses: alpha of the centre, the rest of the LP. */
 static void smooth(struct generate *g, double alpha)
 {
     const struct view *v = g->v;

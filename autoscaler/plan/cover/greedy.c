@@ -2,10 +2,10 @@
  * greedy.c - the price-aware greedy.
  *
  * Per bin the items are sorted once by weight over size; a fill is one pass
- * over that order.  Fills are kept until the demand no longer has them, and
- * made again only when they are at the head of the race (what is left only
- * shrinks, so an old value is as good as an upper bound).  A fill is bought
- * min(left / part) times at once: the cost is per shape, not per pod.
+ * over that order.  Fills are kept while their items are left, and made again
+ * only when they come first (what is left only shrinks, so an old value is an
+ * upper bound).  A fill is bought min(left / part) times at once: the cost is
+ * per shape, not per pod.
  */
 #include "greedy.h"
 
@@ -224,7 +224,7 @@ static uint32_t pick(struct greedy *g, const struct partial *d)
     return best;
 }
 
-/* Every bin is in the race; none has a fill yet. */
+/* Every bin may be bought; none has a fill yet. */
 static void begin(struct greedy *g, const double *weight, unsigned sizes,
                   const uint32_t *left)
 {

@@ -44,7 +44,7 @@ static void make_limits(struct master *m)
     }
 }
 
-/* Wherever a lies, b may lie. */
+/* May b lie wherever a may? */
 static bool covers_here(const struct view *v, uint32_t a, uint32_t b)
 {
     if (!view_covers(v, a, b))
@@ -55,8 +55,9 @@ static bool covers_here(const struct view *v, uint32_t a, uint32_t b)
     return true;
 }
 
-/* A place paid for a may be used by b: columns of no cost that say so.  They
- * are no patterns; they keep the duals in order and the LP short. */
+/* Exchange columns: free, they let item b use a place that is paid for item a.
+ * They keep the duals in order (b is worth no more than a) and so the LP
+ * short. */
 void master_add_exchanges(struct master *m, const double *worth)
 {
     const struct view *v = m->v;

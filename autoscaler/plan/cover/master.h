@@ -3,7 +3,7 @@
  * cover the demand at least cost; and the patterns themselves.
  *
  * Private to plan/cover/.  Rows: one per item, then one per limit.  The first
- * n_items columns are dear stand-ins for "not placed".
+ * n_items columns are artificial: dear ones for "not placed".
  */
 #ifndef PLAN_COVER_MASTER_H
 #define PLAN_COVER_MASTER_H

@@ -31,11 +31,10 @@ void partial_copy(struct partial *to, const struct partial *from);
 
 /* How many more of this bin the limits allow. */
 uint32_t partial_allows(const struct partial *d, uint32_t bin);
-/* Buys count bins with these parts; what is put beyond `left` is dropped from
- * the pattern by the caller, never here. */
+/* Buys count bins with these parts; so many of the items must be left. */
 void partial_buy(struct partial *d, uint32_t bin, uint32_t count,
                  const struct cover_part *part, uint32_t n);
-/* Gives one bin of the pattern back, its items are wanted again. */
+/* Gives count bins of the pattern back: their items are left again. */
 void partial_sell(struct partial *d, uint32_t pattern, uint32_t count);
 
 /* Undoes a partial_sell() of one bin. */

@@ -3,7 +3,7 @@
  * number of copies over several devices.
  *
  * Doubles: a sum of at most some thousand terms, none larger than the result,
- * so it is right to better than 1e-11; who wants a proof takes 1e-9 off.
+ * so it is right to better than 1e-11; a proof takes 1e-9 off.
  */
 #include "price.h"
 #include "tune.h"
@@ -191,7 +191,7 @@ struct price *price_make(const struct view *v)
     return p;
 }
 
-/* Without a branch: nobody could foretell it. */
+/* Without a branch, which could not be predicted. */
 static inline bool raised(double *cell, double value)
 {
     bool more = value > *cell;

@@ -4,8 +4,8 @@
 #include "rebuy.h"
 #include "weight.h"
 
-/* Parts of the cost that are bought anew, in turn; over when so many times
- * were of no use. */
+/* So many parts of the cost are bought anew in turn; it ends when so many tries
+ * in a row were of no use, or after so many in all. */
 #define TURN 5
 #define USELESS 10
 #define TRIES 60

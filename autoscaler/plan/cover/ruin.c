@@ -2,8 +2,8 @@
  * ruin.c - see ruin.h.
  *
  * Bins are picked by what they lose (price less the worth of their content).  A
- * little dearer is let pass now and then, less and less as the work runs out;
- * the best plan met is the answer.
+ * step that is a little dearer is accepted now and then, more seldom as the
+ * work runs out; the best plan met is the answer.
  */
 #include "ruin.h"
 
@@ -125,8 +125,8 @@ static void step(struct ruin *r, struct partial *d, double more)
     hand->work += 128;
 }
 
-/* A copy is dear where bins are many: it is made now and then, and while the
- * best plan has none only what is not dearer is let pass. */
+/* Copying a plan of many bins takes long, so the best plan is copied only now
+ * and then; until it is, only steps that are not dearer are accepted. */
 uint64_t ruin_run(struct ruin *r, struct partial *d, uint64_t work)
 {
     double mean = d->n_bought ? (double)d->cost / (double)d->n_bought : 0;

@@ -29,8 +29,8 @@ void space_open(struct space *r, uint32_t bin)
     }
 }
 
-/* Up to `most` parts, each to the fullest device that still holds it, else to
- * a whole one: while a device holds more of them it stays the fullest. */
+/* Puts up to `most` parts, each on the fullest device that still holds it, else
+ * on a free one; a device that took one and holds more stays the fullest. */
 static uint32_t device_take(struct space_devices *dev, uint32_t part,
                             uint32_t most)
 {

@@ -3,8 +3,8 @@
  *
  * Each answer of the relaxation is a column of a tiny linear program (mix the
  * answers so that the mix keeps the plain columns), whose duals are the next
- * multipliers; steps go half way from the best known, which keeps the method
- * from leaping.  The answers that were in the mix start the next tuning of
+ * multipliers; steps go half way from the best known, which damps the
+ * method.  The answers that were in the mix start the next tuning of
  * the same bin.
  */
 #include "tune.h"

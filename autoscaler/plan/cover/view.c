@@ -1,8 +1,8 @@
 /*
  * view.c - from a cover_problem to its view: which columns count, which
- * items share their allowed bins, which bins are beaten by another.
+ * items share their allowed bins, which bins are dominated.
  *
- * A bin is beaten when one that may be bought without limit has at least as
+ * A bin is dominated by one that may be bought without limit, has at least as
  * much of everything, takes at least the same items and is no dearer: of 844
  * machine types of one cloud region 116 are left.
  */
@@ -132,7 +132,7 @@ static bool may_replace(const struct cover_problem *p, uint32_t b, uint32_t by)
 }
 
 /* Is b never needed because of by? */
-static bool beaten(const struct maker *m, uint32_t b, uint32_t by)
+static bool dominated(const struct maker *m, uint32_t b, uint32_t by)
 {
     const struct cover_problem *p = m->p;
     const struct cover_bin *x = &p->bins[b], *y = &p->bins[by];
@@ -195,7 +195,7 @@ static uint32_t *keep_bins(const struct maker *m, uint32_t *ret_n)
     for (uint32_t o = 0; o < p->n_bins; o++) {
         if (!bin_limit(p, order[o]))
             continue;
-        for (k = 0; k < n && !beaten(m, order[o], kept[k]); k++)
+        for (k = 0; k < n && !dominated(m, order[o], kept[k]); k++)
             ;
         if (k == n)
             kept[n++] = order[o];
@@ -238,8 +238,9 @@ static bool fits_alone(const struct maker *m, uint32_t b,
     return true;
 }
 
-/* conserve looks at all bins, also those that are sold out or beaten: an item
- * is no reason for an accelerator because a plain bin has reached its max. */
+/* conserve looks at all bins, also those that are sold out or dominated: an
+ * item is no reason for an accelerator because a plain bin has reached its max.
+ */
 static bool fits_plain_bin(const struct maker *m, uint32_t item)
 {
     const struct cover_problem *p = m->p;

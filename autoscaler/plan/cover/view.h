@@ -1,6 +1,6 @@
 /*
  * view.h - a cover_problem laid out for speed: columns in use only,
- * plain amounts apart from devices, bins that another bin beats left out, a
+ * plain amounts apart from devices, dominated bins left out, a
  * bit per (bin, item) that says whether the item fits an empty bin.
  *
  * Private to plan/cover/.  Immutable once made; lives in the arena.  Items and

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../../base/alloc.h"
 #include "../../base/clock.h"
 
 #define CLUSTER_DIR "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -31,10 +32,7 @@ char *kube_slurp(struct arena *a, const char *path, size_t *ret_n,
         return NULL;
     }
     for (;;) {
-        char *more = realloc(s, cap);
-        if (!more)
-            abort();
-        s = more;
+        s = mem_resize(s, cap, 1);
         n += fread(s + n, 1, cap - n, f);
         if (n < cap)
             break;
@@ -80,9 +78,7 @@ bool kube_token_read(struct kube_access *a, struct err *err)
     }
     if (changed) {
         free(a->token);
-        a->token = strdup(from);
-        if (!a->token)
-            abort();
+        a->token = mem_strdup(from);
     }
     if (text)
         explicit_bzero(text, strlen(text));
@@ -173,11 +169,9 @@ static enum status access_read(struct kube_access *a,
 enum status kube_access_find(const struct kube_access_opts *o,
                              struct kube_access **ret, struct err *err)
 {
-    struct kube_access *a = calloc(1, sizeof *a);
+    struct kube_access *a = MEM_NEW(struct kube_access);
     enum status s;
 
-    if (!a)
-        abort();
     pthread_mutex_init(&a->lock, NULL);
     a->space = "default";
     s = access_read(a, o, err);

@@ -42,8 +42,6 @@ void kube_free(struct kube *k);
 
 #define KUBE_JSON "application/json"
 #define KUBE_MERGE_PATCH "application/merge-patch+json"
-#define KUBE_STRATEGIC_PATCH "application/strategic-merge-patch+json"
-#define KUBE_JSON_PATCH "application/json-patch+json"
 
 struct kube_call {
     const char *method;            /* NULL: GET */

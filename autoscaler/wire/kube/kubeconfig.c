@@ -14,6 +14,8 @@
 #include <strings.h>
 #include <yaml.h>
 
+#include "../../base/alloc.h"
+
 struct file {
     yaml_document_t doc;
     struct kube_access *a;
@@ -169,8 +171,8 @@ static enum status user_read(struct file *f, const char *name)
     if (token && strpbrk(token, " \r\n\t"))
         return err_set(f->err, ST_INVALID, "%s: the token of user \"%s\" has a "
                        "space or a line break in it", f->path, name);
-    if (token && !(a->token = strdup(token)))
-        abort();
+    if (token)
+        a->token = mem_strdup(token);
     if (a->token || a->cert_file || a->tls.cert.n)
         return ST_OK;
     if (exec || old) {
@@ -238,7 +240,7 @@ enum status kube_config_read(struct kube_access *a, const char *path,
     if (!bytes)
         return ST_INVALID;
     if (!yaml_parser_initialize(&parser))
-        abort();
+        mem_out();
     yaml_parser_set_input_string(&parser, (const unsigned char *)bytes, n);
     if (!yaml_parser_load(&parser, &f.doc)) {
         s = err_set(err, ST_INVALID, "%s:%zu:%zu: %s", path,

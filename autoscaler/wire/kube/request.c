@@ -9,8 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../base/alloc.h"
 #include "../../base/clock.h"
-#include "../text.h"
+#include "../../base/text.h"
 
 #define DEADLINE_MS 10000
 #define TOKEN_AGE_MS 60000
@@ -26,10 +27,7 @@ struct kube {
 
 struct kube *kube_new(struct kube_access *a)
 {
-    struct kube *k = calloc(1, sizeof *k);
-
-    if (!k)
-        abort();
+    struct kube *k = MEM_NEW(struct kube);
     k->a = a;
     k->client = http_client_new();
     return k;
@@ -65,9 +63,7 @@ static const char *token_now(struct kube *k)
         kube_token_read(a, &ignored);
     if (a->token && (!k->used || strcmp(k->used, a->token) != 0)) {
         free(k->used);
-        k->used = strdup(a->token);
-        if (!k->used)
-            abort();
+        k->used = mem_strdup(a->token);
     }
     pthread_mutex_unlock(&a->lock);
     return k->used;
@@ -124,7 +120,7 @@ static size_t part(const char *from, char *to, size_t size)
 
     memcpy(to, from, kept);
     to[kept] = '\0';
-    text_utf8(to, kept);
+    text_clean(to, kept);
     return n + (from[n] == '/');
 }
 
@@ -175,7 +171,7 @@ static const char *word(const json_t *o, const char *key, char *buf, size_t n)
     const char *s = json_string_value(json_object_get(o, key));
 
     snprintf(buf, n, "%s", s ? s : "");
-    text_utf8(buf, strlen(buf));
+    text_clean(buf, strlen(buf));
     return buf;
 }
 
@@ -225,7 +221,7 @@ enum status kube_refused(const struct kube *k, const char *method,
     if (!*message) {
         snprintf(message, sizeof message, "%.200s", x->reply_len < 200
                  ? x->reply : "");
-        text_utf8(message, strlen(message));
+        text_clean(message, strlen(message));
     }
     switch (x->status) {
     case 401:

@@ -10,7 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../text.h"
+#include "../../base/clock.h"
+#include "../../base/alloc.h"
+#include "../../base/text.h"
 
 /* ---- one block for a record and its strings */
 
@@ -27,7 +29,7 @@ static const char *pack(struct packer *p, const char *s)
     if (p->measuring)
         return s;
     memcpy(to, s, n);
-    text_utf8(to, n - 1);
+    text_clean(to, n - 1);
     p->at += n;
     return to;
 }
@@ -219,8 +221,8 @@ struct pod *pods_pod_read(const json_t *o, const struct pods_rules *rules,
     p.queue = pods_text(meta, "labels", QUEUE_LABEL, NULL);
     p.ray = *pods_text(meta, "labels", "ray.io/cluster", NULL) != '\0';
     p.ending = json_object_get(meta, "deletionTimestamp") != NULL;
-    p.created_ms = pods_time_ms(pods_text(meta, "creationTimestamp", NULL));
-    p.since_ms = pods_time_ms(pods_text(condition, "lastTransitionTime",
+    p.created_ms = clock_from_iso(pods_text(meta, "creationTimestamp", NULL));
+    p.since_ms = clock_from_iso(pods_text(condition, "lastTransitionTime",
                                         NULL));
     state_of(&p, o, rules, condition);
     if (json_is_integer(priority)) {
@@ -232,9 +234,7 @@ struct pod *pods_pod_read(const json_t *o, const struct pods_rules *rules,
     for (int i = 0; i < 2; i++) {
         struct pod q = p;
         if (i) {
-            ret = malloc(sizeof *ret + packer.n);
-            if (!ret)
-                abort();
+            ret = mem_alloc(sizeof *ret + packer.n);
             packer = (struct packer){ .at = (char *)(ret + 1) };
         }
         q.item.id = pack(&packer, uid);
@@ -271,9 +271,7 @@ struct daemon *pods_daemon_read(const json_t *o)
 
     if (!*name || !json_is_object(json_object_get(template, "spec")))
         return NULL;
-    d = calloc(1, sizeof *d + n);
-    if (!d)
-        abort();
+    d = mem_zeroed(1, sizeof *d + n);
     snprintf((char *)(d + 1), n, "%s/%s", space, name);
     d->item.id = (char *)(d + 1);
     d->shape = pods_shape_read(json_object_get(template, "metadata"),
@@ -292,9 +290,7 @@ struct pod_group *pods_group_read(const json_t *o)
 
     if (!*name)
         return NULL;
-    g = calloc(1, sizeof *g + n);
-    if (!g)
-        abort();
+    g = mem_zeroed(1, sizeof *g + n);
     snprintf((char *)(g + 1), n, "%s/%s", space, name);
     g->item.id = (char *)(g + 1);
     g->min = min > 0 && min <= 1000000 ? (uint32_t)min : 1;

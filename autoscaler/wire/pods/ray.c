@@ -47,9 +47,9 @@ static void list_read(struct pods_sum *sum, struct arena *a, const json_t *list)
     json_object_foreach((json_t *)(uintptr_t)list, name, v) {
         const char *word;
         int64_t amount;
-        if (strlen(name) > PODS_MAX_WORD || !pods_quantity(v, false, &amount))
+        if (strlen(name) > PODS_MAX_TEXT || !pods_quantity(v, false, &amount))
             continue;
-        word = pods_resource(pods_word(a, name), &vendor);
+        word = pods_resource(pods_clean(a, name), &vendor);
         if (strcmp(word, "CPU") == 0)  /* Ray counts whole ones, rounded up */
             amount = (amount + AMOUNT_ONE - 1) / AMOUNT_ONE * AMOUNT_ONE;
         set(sum, a, word, amount);
@@ -71,9 +71,9 @@ static void custom_read(struct pods_sum *sum, struct arena *a, const char *text)
     o = json_loads(json, 0, NULL);
     json_object_foreach(o, name, v) {
         int64_t amount;
-        if (strlen(name) <= PODS_MAX_WORD && json_is_number(v) &&
+        if (strlen(name) <= PODS_MAX_TEXT && json_is_number(v) &&
             amount_from_double(json_number_value(v), &amount))
-            set(sum, a, pods_word(a, name), amount);
+            set(sum, a, pods_clean(a, name), amount);
     }
     json_decref(o);
 }
@@ -153,27 +153,26 @@ static int by_name(const void *a, const void *b)
 
 const struct source_hosted *pods_rays(struct making *m, uint32_t *ret_n)
 {
-    const struct table *t = &m->in->store->pods;
+    const struct pods_store *s = m->in->store;
     VEC(struct source_hosted) all = {0};
+    const struct pod *p;
 
-    for (uint32_t i = 0; i < t->cap; i++)
-        for (struct item *x = t->slot[i]; x; x = x->next) {
-            const struct pod *p = (struct pod *)x;
-            const struct knode *on = (const struct knode *)
-                table_find(&m->in->store->nodes, p->node);
-            const char *role = pods_value(&p->labels->pairs,
-                                          "ray.io/node-type");
-            if (!p->ray || p->ending || !role)
-                continue;
-            VEC_PUSH(m->arena, &all, ((struct source_hosted){
-                arena_strdup(m->arena, p->name),
-                arena_printf(m->arena, "%s/%s", p->space,
-                             pods_value(&p->labels->pairs, "ray.io/cluster")),
-                strcmp(role, "worker") == 0,
-                arena_strdup(m->arena, on ? on->zone : ""),
-                pods_qtys_copy(m->arena, p->shape->offers),
-                labels_of(m, p->shape, on) }));
-        }
+    for (uint32_t at = 0; (p = hash_each(&s->pods.by_id, &at));) {
+        const struct knode *on =
+            (const struct knode *)records_find(&s->nodes, p->node);
+        const char *role = pods_value(&p->labels->pairs, "ray.io/node-type");
+
+        if (!p->ray || p->ending || !role)
+            continue;
+        VEC_PUSH(m->arena, &all, ((struct source_hosted){
+            arena_strdup(m->arena, p->name),
+            arena_printf(m->arena, "%s/%s", p->space,
+                         pods_value(&p->labels->pairs, "ray.io/cluster")),
+            strcmp(role, "worker") == 0,
+            arena_strdup(m->arena, on ? on->zone : ""),
+            pods_qtys_copy(m->arena, p->shape->offers),
+            labels_of(m, p->shape, on) }));
+    }
     if (all.n > 1)
         qsort(all.v, all.n, sizeof *all.v, by_name);
     *ret_n = all.n;

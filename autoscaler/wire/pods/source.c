@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "../../base/alloc.h"
 #include "../../base/clock.h"
 #include "../kube/nodes.h"
 #include "../kube/watch.h"
@@ -41,17 +42,17 @@ struct kube_source {
 static const struct {
     const char *path, *what;
     bool optional;
-    void (*begin)(void *), (*object)(void *, const json_t *, bool),
-         (*end)(void *);
+    size_t records;               /* of the store */
+    void (*put)(void *, const json_t *, bool);
 } kinds[WATCHES] = {
-    {"/api/v1/pods", "pods", false, pods_list_begin, pods_put,
-     pods_list_end},
-    {"/api/v1/nodes", "nodes", false, nodes_list_begin, nodes_put,
-     nodes_list_end},
-    {"/apis/apps/v1/daemonsets", "daemonsets", false, daemons_list_begin,
-     daemons_put, daemons_list_end},
+    {"/api/v1/pods", "pods", false, offsetof(struct pods_store, pods),
+     pods_put},
+    {"/api/v1/nodes", "nodes", false, offsetof(struct pods_store, nodes),
+     nodes_put},
+    {"/apis/apps/v1/daemonsets", "daemonsets", false,
+     offsetof(struct pods_store, daemons), daemons_put},
     {"/apis/scheduling.x-k8s.io/v1alpha1/podgroups", "podgroups", true,
-     groups_list_begin, groups_put, groups_list_end},
+     offsetof(struct pods_store, groups), groups_put},
 };
 
 static struct names names_keep(struct arena *a, struct names from,
@@ -66,6 +67,19 @@ static struct names names_keep(struct arena *a, struct names from,
     return (struct names){ v, from.n };
 }
 
+static void source_configure(void *handle, struct names zones, bool no_reserve)
+{
+    struct kube_source *h = handle;
+
+    pthread_mutex_lock(&h->store.lock);
+    arena_reset(&h->zone_arena);
+    h->zones = names_keep(&h->zone_arena, zones, NULL);
+    h->reserve = !no_reserve;
+    h->told = false;              /* a view of them is due at once */
+    pthread_cond_broadcast(&h->store.wake);
+    pthread_mutex_unlock(&h->store.lock);
+}
+
 enum status kube_source_new(const struct kube_source_opts *o, void **ret,
                           struct err *err)
 {
@@ -78,9 +92,7 @@ enum status kube_source_new(const struct kube_source_opts *o, void **ret,
     *ret = NULL;
     if (s != ST_OK)
         return s;
-    h = calloc(1, sizeof *h);
-    if (!h)
-        abort();
+    h = MEM_NEW(struct kube_source);
     h->access = found;
     h->kube = kube_new(found);
     h->rules = (struct pods_rules){
@@ -91,22 +103,9 @@ enum status kube_source_new(const struct kube_source_opts *o, void **ret,
                                        : "davit.io/machine",
     };
     pods_store_init(&h->store, &h->rules);
-    kube_source_types(h, o->zones, o->no_reserve);
+    source_configure(h, o->zones, o->no_reserve);
     *ret = h;
     return ST_OK;
-}
-
-void kube_source_types(void *handle, struct names zones, bool no_reserve)
-{
-    struct kube_source *h = handle;
-
-    pthread_mutex_lock(&h->store.lock);
-    arena_reset(&h->zone_arena);
-    h->zones = names_keep(&h->zone_arena, zones, NULL);
-    h->reserve = !no_reserve;
-    h->told = false;              /* a view of them is due at once */
-    pthread_cond_broadcast(&h->store.wake);
-    pthread_mutex_unlock(&h->store.lock);
 }
 
 static void source_free(void *handle)
@@ -137,16 +136,6 @@ static void source_stop(void *handle)
 
 /* ---- reading */
 
-/* How a watch stands changed: whoever waits looks again. */
-static void watch_changed(void *store)
-{
-    struct pods_store *s = store;
-
-    pthread_mutex_lock(&s->lock);
-    pthread_cond_broadcast(&s->wake);
-    pthread_mutex_unlock(&s->lock);
-}
-
 static void start(struct kube_source *h)
 {
     if (h->started)
@@ -156,9 +145,9 @@ static void start(struct kube_source *h)
         struct kube_watch_opts o = {
             .access = h->access, .path = kinds[i].path,
             .what = kinds[i].what, .optional = kinds[i].optional,
-            .ctx = &h->store, .list_begin = kinds[i].begin,
-            .object = kinds[i].object, .list_end = kinds[i].end,
-            .changed = watch_changed,
+            .ctx = (char *)&h->store + kinds[i].records,
+            .list_begin = records_list_begin, .object = kinds[i].put,
+            .list_end = records_list_end, .changed = records_changed,
         };
         h->watch[i] = kube_watch_new(&o);
     }
@@ -302,7 +291,9 @@ static enum status source_forget(void *handle, const char *node_id,
 
 const struct source_ops kube_source_ops = {
     .kind = "kubernetes", .waits = true, .by_address = true,
+    .drains_in_steps = true, .late_devices = true,
     .writers = SOURCE_WRITERS,
     .read = source_read, .drain = source_drain_node, .undrain = source_undrain,
-    .forget = source_forget, .stop = source_stop, .free = source_free,
+    .forget = source_forget, .configure = source_configure,
+    .stop = source_stop, .free = source_free,
 };

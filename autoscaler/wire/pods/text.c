@@ -12,7 +12,7 @@
 
 #include "../../model/accel.h"
 #include "../../model/amount.h"
-#include "../text.h"
+#include "../../base/text.h"
 
 const json_t *pods_at(const json_t *o, ...)
 {
@@ -36,23 +36,15 @@ const char *pods_text(const json_t *o, ...)
         o = json_object_get(o, key);
     va_end(ap);
     s = json_string_value(o);
-    return s && strlen(s) <= PODS_MAX_WORD ? s : "";
+    return s && strlen(s) <= PODS_MAX_TEXT ? s : "";
 }
 
-const char *pods_word(struct arena *a, const char *s)
+const char *pods_clean(struct arena *a, const char *s)
 {
     char *copy = arena_strdup(a, s);
 
-    text_utf8(copy, strlen(copy));
+    text_clean(copy, strlen(copy));
     return copy;
-}
-
-uint64_t pods_hash(uint64_t h, const char *s)
-{
-    h ^= UINT64_C(14695981039346656037);
-    for (; *s; s++)
-        h = (h ^ (unsigned char)*s) * UINT64_C(1099511628211);
-    return h ^ h >> 29;
 }
 
 /* ---- quantities */
@@ -140,30 +132,6 @@ bool pods_quantity(const json_t *v, bool up, int64_t *ret)
     return *ret <= AMOUNT_MAX;
 }
 
-int64_t pods_time_ms(const char *s)
-{
-    struct tm tm = {0};
-    const char *end = strptime(s, "%Y-%m-%dT%H:%M:%S", &tm);
-    int64_t ms = 0, place = 100, offset = 0;
-    time_t t;
-
-    if (!end)
-        return 0;
-    if (*end == '.')
-        for (end++; *end >= '0' && *end <= '9'; end++, place /= 10)
-            ms += (*end - '0') * place;
-    if (*end == '+' || *end == '-') {
-        int h = 0, m = 0;
-        if (sscanf(end + 1, "%2d:%2d", &h, &m) != 2)
-            return 0;
-        offset = (*end == '+' ? 60 : -60) * (h * 60 + m);
-    } else if (*end != 'Z') {
-        return 0;
-    }
-    t = timegm(&tm);
-    return t <= 0 ? 0 : ((int64_t)t - offset) * 1000 + ms;
-}
-
 /* ---- resources */
 
 const char *pods_resource(const char *k8s, const char **ret_vendor)
@@ -192,7 +160,7 @@ const char *pods_resource(const char *k8s, const char **ret_vendor)
 
 const char *pods_vendor(struct arena *a, const char *resource)
 {
-    char *s = arena_strdup(a, pods_word(a, resource)), *slash = strchr(s, '/');
+    char *s = arena_strdup(a, pods_clean(a, resource)), *slash = strchr(s, '/');
 
     if (slash)
         *slash = '.';
@@ -211,7 +179,7 @@ int64_t *pods_sum_of(struct pods_sum *s, struct arena *a, const char *name)
         nowhere = 0;
         return &nowhere;
     }
-    s->v[s->n] = (struct qty){ pods_word(a, name), 0 };
+    s->v[s->n] = (struct qty){ pods_clean(a, name), 0 };
     return &s->v[s->n++].amount;
 }
 

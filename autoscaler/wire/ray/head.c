@@ -11,18 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../base/alloc.h"
 #include "ray.pb-c.h"
 #include "inside.h"
-#include "../text.h"
+#include "../../base/text.h"
 
 #define GCS_PORT "6379"
-
-static char *keep(char *s)
-{
-    if (!s)
-        abort();
-    return s;
-}
 
 static char *format(const char *fmt, ...)
     __attribute__((format(printf, 1, 2)));
@@ -32,7 +26,7 @@ static char *format(const char *fmt, ...)
     va_list args;
     va_start(args, fmt);
     if (vasprintf(&s, fmt, args) < 0)
-        abort();
+        mem_out();
     va_end(args);
     return s;
 }
@@ -66,12 +60,10 @@ static void set_authorization(struct ray_head *h)
 
 struct ray_head *ray_head_new(const char *address, const char *token_file)
 {
-    struct ray_head *h = calloc(1, sizeof *h);
-    if (!h)
-        abort();
+    struct ray_head *h = MEM_NEW(struct ray_head);
     h->base = base_of(address);
     h->label = format("Ray head %s", strstr(h->base, "://") + 3);
-    h->token_file = keep(strdup(token_file ? token_file : ""));
+    h->token_file = mem_strdup(token_file);
     h->client = http_client_new();
     ray_token_read(&h->token, h->token_file);
     set_authorization(h);
@@ -99,7 +91,7 @@ void ray_head_free(struct ray_head *h)
 /* Looks the token up again; true when it is another one now. */
 static bool token_changed(struct ray_head *h)
 {
-    char *before = keep(strdup(h->token.text));
+    char *before = mem_strdup(h->token.text);
     ray_token_read(&h->token, h->token_file);
     bool changed = strcmp(before, h->token.text) != 0;
     explicit_bzero(before, strlen(before));
@@ -274,7 +266,7 @@ enum status ray_head_drain(struct ray_head *h, const char *ray_id, bool preempt,
         snprintf(why, n_why, "%s", reply->rejection_reason_message[0]
                                        ? reply->rejection_reason_message
                                        : "the head gave no reason");
-        text_utf8(why, strlen(why));
+        text_clean(why, strlen(why));
     }
     return ST_OK;
 }

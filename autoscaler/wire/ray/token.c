@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../base/alloc.h"
 #include "inside.h"
 
 #define MAX_TOKEN 16384u
@@ -41,9 +42,7 @@ static bool take(struct ray_token *t, const char *text)
         snprintf(t->trouble, sizeof t->trouble, "%s is empty", t->source);
         return false;
     }
-    t->text = strndup(text, n);
-    if (!t->text)
-        abort();
+    t->text = mem_strndup(text, n);
     return true;
 }
 
@@ -99,8 +98,6 @@ void ray_token_read(struct ray_token *t, const char *token_file)
         found = take_file(t, file, true);
     }
     if (!found) {
-        t->text = strdup("");
-        if (!t->text)
-            abort();
+        t->text = mem_strdup("");
     }
 }

@@ -1,15 +1,8 @@
 """The AKS plug-in under test: its configuration, and a driver that calls it as the daemon does."""
-import os
-import pathlib
-import sys
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
-
-import drive  # noqa: E402
-from drive import BUILD  # noqa: E402
-from aks_cloud import CLUSTER, GROUP, SUB  # noqa: E402
-from aks_server import CLIENT  # noqa: E402
+from aks_cloud import CLUSTER, GROUP, SUB
+from aks_server import CLIENT
+from lib import BUILD, drive, without
 
 QUICK = "poll: 20ms, wait: 5s, reads: {every: 0}, writes: {every: 0}"
 CONFIG = """
@@ -35,8 +28,7 @@ def config(server, options=QUICK, t4="pool: gpu", more=""):
 
 def environment(**kw):
     """No credentials but the test cloud's metadata service, and no proxy."""
-    env = {k: v for k, v in os.environ.items() if not k.lower().endswith("_proxy") and not k.startswith("AZURE_")}
-    return {**env, "AZURE_CLIENT_ID": CLIENT, **kw}
+    return {**without("AZURE_"), "AZURE_CLIENT_ID": CLIENT, **kw}
 
 
 class Drive(drive.Drive):

@@ -1,17 +1,11 @@
 """The AKS plug-in against the test cloud, through the daemon's own call layer."""
-import pathlib
-import sys
-
 import pytest
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
-
-import aks_operations  # noqa: E402
-from aks_cloud import Cloud  # noqa: E402
-from aks_rig import QUICK, Drive, config, environment  # noqa: E402
-from aks_server import Server  # noqa: E402
-from drive import build_tools  # noqa: E402
+import aks_operations
+from aks_cloud import Cloud
+from aks_rig import QUICK, Drive, config, environment
+from aks_server import Server
+from lib.drive import build_tools
 
 
 @pytest.fixture(scope="session")

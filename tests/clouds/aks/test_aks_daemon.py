@@ -7,7 +7,7 @@ import time
 import pytest
 
 from aks_rig import config, environment  # also puts the integration tests on the path
-import daemon
+from lib import daemon
 
 ZONES = "zones: [westeurope-1, westeurope-2], options: {pools: {westeurope-1: gpu, westeurope-2: gpu2}}"
 OPTIONS = "poll: 100ms, wait: 1s, reads: {every: 0}, writes: {every: 0}"
@@ -44,7 +44,7 @@ def test_the_first_zone_is_out_of_stock(davit, cloud):
     d.post({"owner": "a", "bundles": [T4, T4]})
     d.until(lambda: d.ready("t4") == 2)
     assert [m["zone"] for m in d.nodes("t4")] == ["westeurope-2"] * 2
-    aside = d.status()["set_aside"]
+    aside = d.status()["backoffs"]
     assert [(x["type"], x["zone"], x["status"]) for x in aside] == [("t4", "westeurope-1", "STOCKOUT")], aside
     d.until(lambda: cloud.targets() == {"gpu": 0, "gpu2": 2, "cpu": 0})
     assert cloud.pools["gpu"].grew == [] and cloud.pools["gpu2"].grew == [2]

@@ -1,8 +1,9 @@
 """Launch, list, terminate: what must hold whatever the cloud does meanwhile."""
 import json
-import os
 
 import pytest
+
+from lib import BUILD
 
 PUT = "PUT .*/agentPools/gpu$"
 DELETE = "POST .*/deleteMachines$"

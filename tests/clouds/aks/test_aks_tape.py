@@ -7,7 +7,7 @@ from aks_cloud import Cloud
 from aks_rig import config, environment  # also puts the integration tests on the path
 from aks_server import SECRET, Server
 from test_aks_daemon import OPTIONS, T4, ZONES
-import daemon
+from lib import daemon
 
 
 @pytest.fixture(scope="module")

@@ -1,11 +1,7 @@
-import pathlib
-import sys
-
 import pytest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import eks_operations  # noqa: E402
-import eks_rig  # noqa: E402
+import eks_operations
+import eks_rig
 
 
 @pytest.fixture(scope="session")

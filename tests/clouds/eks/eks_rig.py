@@ -4,15 +4,12 @@ import os
 import pathlib
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
 
-import drive  # noqa: E402
-from drive import BUILD, PATIENCE  # noqa: E402
+from lib import BUILD, drive
 
 AK, SK = "AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
 ENV = {"AWS_ACCESS_KEY_ID": AK, "AWS_SECRET_ACCESS_KEY": SK}
@@ -86,13 +83,3 @@ node_types:
 
     def launch(self, request, count=1, type="gpu", zone="", **kw):
         return super().launch(count, request, type, zone, **kw)
-
-
-def until(what, why="it did not happen"):
-    end = time.monotonic() + PATIENCE
-    while True:
-        got = what()
-        if got:
-            return got
-        assert time.monotonic() < end, why
-        time.sleep(0.05)

@@ -8,7 +8,8 @@ import time
 
 import pytest
 
-from eks_rig import HERE, Drive, until
+from eks_rig import HERE, Drive
+from lib import until
 
 GPU = "  gpu: {provider: eks, pool: %s, machine: g5.xlarge, max: 60}"
 

@@ -3,8 +3,9 @@
 At the end the cloud holds exactly what the fleet says."""
 import pytest
 
-from daemon import Daemon
-from eks_rig import environment, until
+from lib.daemon import Daemon
+from eks_rig import environment
+from lib import until
 
 CONFIG = """
 cluster: resnet
@@ -52,7 +53,7 @@ def test_a_storm_of_throttling_is_sat_out(world):
     d.start()
     cloud.fault(action="*", kind="error", code="RequestLimitExceeded", status=503, times=-1)
     d.post({"owner": "x", "bundles": [{"CPU": 4}]})
-    d.until(lambda: d.status()["set_aside"] or d.events("provider.down"))
+    d.until(lambda: d.status()["backoffs"] or d.events("provider.down"))
     n = len(cloud.log())
     d.stays(lambda: len(cloud.log()) - n < 12, 5)  # no storm of ours
     cloud.heal()

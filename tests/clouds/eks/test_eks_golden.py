@@ -12,7 +12,7 @@ from botocore.serialize import create_serializer
 from botocore.validate import ParamValidator
 
 from eks_operations import AGENTS, OPERATIONS
-from drive import ROOT
+from lib import ROOT
 from eks_rig import HERE, Drive, environment
 
 

@@ -1,5 +1,5 @@
 """AWS's HTTP recorded without a secret, and replayed with no AWS behind it: query protocol, XML and signatures."""
-from daemon import Daemon
+from lib.daemon import Daemon
 from eks_rig import AK, SK, environment
 from test_eks_e2e import CONFIG, T4
 
@@ -8,7 +8,7 @@ def story(d):
     d.post({"owner": "r", "bundles": [T4, T4]})
     d.until(lambda: d.ready("t4") == 2)
     seen = sorted((n["zone"], n["cloud_id"]) for n in d.nodes("t4", "ready"))
-    aside = {(x["zone"], x["status"]) for x in d.status()["set_aside"]}
+    aside = {(x["zone"], x["status"]) for x in d.status()["backoffs"]}
     d.post({"owner": "r", "bundles": []})
     d.until(lambda: not d.nodes("t4"))
     return seen, aside

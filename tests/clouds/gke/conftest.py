@@ -1,16 +1,10 @@
 """Fixtures of the GKE tests: the test cloud, and the plug-in driven against it."""
-import pathlib
-import sys
-
 import pytest
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
-
-import gke_operations  # noqa: E402
-from drive import Drive, build_tools  # noqa: E402
-from gke_rig import config, environment  # noqa: E402
-from gke_server import Cloud, Server  # noqa: E402
+import gke_operations
+from lib.drive import Drive, build_tools
+from gke_rig import config, environment
+from gke_server import Cloud, Server
 
 
 @pytest.fixture(scope="session")

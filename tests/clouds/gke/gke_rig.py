@@ -1,11 +1,6 @@
 """What the GKE tests share: the plug-in, driven through the daemon's own call layer."""
-import os
-import pathlib
-import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-
-from drive import BUILD  # noqa: E402
+from lib import BUILD, without
 
 CONFIG = """
 cluster: gke-test
@@ -29,7 +24,6 @@ def config(server, options="", t4="", more=""):
 
 def environment(server, **kw):
     """No credentials but the test cloud's metadata server, and no proxy."""
-    env = {k: v for k, v in os.environ.items() if not k.lower().endswith("_proxy")}
-    env.pop("GOOGLE_APPLICATION_CREDENTIALS", None)
+    env = without("GOOGLE_APPLICATION_CREDENTIALS")
     env.update({"GCE_METADATA_HOST": server.url.removeprefix("http://"), "CLOUDSDK_CONFIG": "/nonexistent", **kw})
     return env

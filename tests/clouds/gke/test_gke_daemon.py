@@ -10,7 +10,7 @@ import time
 import pytest
 
 from gke_rig import BUILD, environment
-from daemon import Daemon as Plain
+from lib.daemon import Daemon as Plain
 
 A, B = "us-central1-a", "us-central1-b"
 T4 = {"GPU": 1, "accelerator_type": "T4"}
@@ -114,8 +114,8 @@ def test_no_stock_anywhere_leaves_no_target(server, slow, tmp_path):
     slow.stockout = [A, B]
     with Daemon(tmp_path, server) as d:
         d.post({"owner": "x", "bundles": [T4]})
-        d.until(lambda: len([x for x in d.status()["set_aside"] if x["type"] == "t4"]) == 2)
-        assert {(x["zone"], x["status"]) for x in d.status()["set_aside"] if x["type"] == "t4"} == {(A, "STOCKOUT"), (B, "STOCKOUT")}
+        d.until(lambda: len([x for x in d.status()["backoffs"] if x["type"] == "t4"]) == 2)
+        assert {(x["zone"], x["status"]) for x in d.status()["backoffs"] if x["type"] == "t4"} == {(A, "STOCKOUT"), (B, "STOCKOUT")}
         d.until(lambda: slow.targets("gpu") == 0, why="the target was left high")
         assert slow.bought == 0
 
@@ -135,7 +135,7 @@ def test_quota_in_the_cloud(server, slow, tmp_path):
     with Daemon(tmp_path, server) as d:
         d.post({"owner": "q", "bundles": [T4, T4]})
         d.until(lambda: d.ready("t4") == 1 and d.events("node.failed"))
-        assert any(x["status"] == "QUOTA" for x in d.status()["set_aside"] if x["type"] == "t4")
+        assert any(x["status"] == "QUOTA" for x in d.status()["backoffs"] if x["type"] == "t4")
 
 
 def test_calls_stay_within_googles_limits(server, slow, tmp_path):

@@ -52,7 +52,7 @@ def recorded(path):
 @pytest.fixture(scope="module")
 def sent(driver, tmp_path_factory):
     """All that one round of every operation sends."""
-    from drive import Drive
+    from lib.drive import Drive
     from gke_rig import config, environment
     cloud = Cloud()
     cloud.pool("gpu", [A, B], machine="a2-highgpu-1g", accelerator="nvidia-tesla-a100", autoscaling=True)

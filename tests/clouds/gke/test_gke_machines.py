@@ -202,7 +202,7 @@ def test_a_zone_that_was_added(drive, cloud):
 
 def test_a_type_that_was_removed_keeps_its_machines_ours(drive, cloud, driver, server, tmp_path):
     """And nobody else's: not the pool's own, not another Davit's."""
-    from drive import Drive
+    from lib.drive import Drive
     from gke_rig import config, environment
     cloud.pool("cpu", ["us-central1-a"], machine="e2-standard-8", hash_="ffffeeee", size=1)
     d = drive()

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from drive import ROOT
+from lib import ROOT
 
 GCE = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
 

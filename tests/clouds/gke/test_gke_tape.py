@@ -7,7 +7,7 @@ from gke_rig import BUILD, environment
 from gke_server import Cloud, Server
 from test_gke_auth import key_file
 from test_gke_daemon import A, B, CONFIG, T4
-from daemon import Daemon as Plain
+from lib.daemon import Daemon as Plain
 
 
 def daemon_of(where, url, key, *args):
@@ -24,7 +24,7 @@ def story(d):
     d.until(lambda: d.ready("t4") == 2)
     assert {n["zone"] for n in d.nodes("t4")} == {B}
     seen = sorted((n["type"], n["zone"], n["cloud_id"]) for n in d.nodes())
-    aside = {(x["type"], x["zone"], x["status"]) for x in d.status()["set_aside"]}
+    aside = {(x["type"], x["zone"], x["status"]) for x in d.status()["backoffs"]}
     d.post({"owner": "resnet", "bundles": []})
     d.until(lambda: not d.nodes("t4"))
     return seen, aside

@@ -1,15 +1,11 @@
-import pathlib
-import sys
-
 import pytest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from boot import Boot  # noqa: E402
-from side import Side  # noqa: E402
-from aks_side import Aks  # noqa: E402
-from eks_side import Eks  # noqa: E402
-from gke_side import Gke  # noqa: E402
-import daemon  # noqa: E402
+from boot import Boot
+from side import Side
+from aks_side import Aks
+from eks_side import Eks
+from gke_side import Gke
+from lib import daemon
 
 SIDES = {s.name: s for s in (Eks, Gke, Aks)}
 

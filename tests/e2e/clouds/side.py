@@ -5,13 +5,7 @@ it as told, and tells what the cloud holds: from the server's own books, never
 from the plug-in.  T4 machines are in `zones`, a first one and a second; `pools`
 are "cpu" and each of these zones.
 """
-import os
-import pathlib
-import sys
-
-ROOT = pathlib.Path(__file__).resolve().parents[3]
-sys.path[:0] = [str(ROOT / "tests" / d) for d in ("integration", "clouds", "clouds/eks", "clouds/gke", "clouds/aks")]
-from daemon import BUILD  # noqa: E402
+from lib import BUILD, without
 
 CONFIG = """
 cluster: resnet
@@ -41,8 +35,7 @@ class Side:
 
     def plain_environment(self):
         """Nobody's credentials, and no proxy."""
-        return {k: v for k, v in os.environ.items() if not k.lower().endswith("_proxy") and
-                not k.startswith(("AWS_", "AZURE_", "GOOGLE_", "GCE_", "CLOUDSDK_"))}
+        return without("AWS_", "AZURE_", "GOOGLE_", "GCE_", "CLOUDSDK_")
 
     def pools(self):
         return ("cpu", *self.zones)

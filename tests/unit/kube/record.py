@@ -1,6 +1,6 @@
 """Records pods as a real API server gives them back: tests/unit/kube/pods.json, which test_wire_pods.c reads.
 
-    DAVIT_K8S_BINS=... tests/netns.sh python tests/unit/kube/record.py
+    DAVIT_K8S_BINS=... PYTHONPATH=tests tests/netns.sh python tests/unit/kube/record.py
 
 Each row says what it is about, the pod, and what is expected of it.  Pods that no API server would take are changed
 after they were recorded.
@@ -8,12 +8,11 @@ after they were recorded.
 import copy
 import json
 import pathlib
-import sys
+
+from lib.kube import pods_path
+from lib.plane import Plane
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parents[1] / "k8s"))
-from client import pods_path  # noqa: E402
-from plane import Plane  # noqa: E402
 
 GPU, GI = "nvidia.com/gpu", 2**30
 NOT_OTHERS = "davit.io/gpu not in (amd.com.gpu, gpu.intel.com.i915, gpu.intel.com.xe)"

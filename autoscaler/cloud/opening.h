@@ -1,0 +1,33 @@
+/*
+ * opening.h - what provider_open() works on, for provider.c and options.c.
+ */
+#ifndef CLOUD_OPENING_H
+#define CLOUD_OPENING_H
+
+#include "../base/buf.h"
+#include "cloud.h"
+
+struct opening {
+    const struct config *config;
+    const struct conf_provider *conf;
+    const struct davit_provider *table;
+    struct arena arena;         /* until open() returned */
+    struct buf *errors;
+    uint32_t mistakes;
+};
+
+/* options.c */
+/* Counts a mistake and begins its line in errors with "path:line:column: ". */
+void opening_error(struct opening *o, uint32_t line, uint32_t column);
+bool opening_has_type(const struct opening *o, uint32_t type);
+/* Every option of the provider and its node types against the table. */
+void options_check(struct opening *o);
+/* p->ca_file, from the host's own option or the environment. */
+void options_ca_file(struct opening *o, struct provider *p);
+/* Those for the plug-in. */
+const struct conf_pair *options_own(struct opening *o, uint32_t *ret_n);
+/* Where the setting is that open() named: "KEY" or "TYPE.KEY". */
+void options_place(const struct opening *o, const char *code, uint32_t *line,
+                   uint32_t *column);
+
+#endif

@@ -1,0 +1,356 @@
+/*
+ * plan.c - a plan as JSON, complete enough to be checked by somebody
+ * else: every placement names its bundle by demand and place within it (in the
+ * snapshot's order, which "bundles" lists), with what it takes.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "../model/amount.h"
+#include "codec.h"
+#include "inside.h"
+
+struct out {
+    const struct problem *s;
+    const struct plan *p;
+};
+
+static const char *str(const struct out *o, uint32_t id)
+{
+    return o->s->str[id];
+}
+
+static json_t *shape_resources(const struct out *o, uint32_t shape)
+{
+    const int64_t *row = pb_row(o->s, o->s->shapes[shape].row);
+    json_t *r = json_object();
+
+    for (uint32_t c = 0; c < o->s->n_columns; c++)
+        if (row[c] != 0)
+            json_object_set_new(r, str(o, o->s->columns[c].name),
+                                codec_amount(row[c]));
+    return r;
+}
+
+static json_t *shape_selector(const struct out *o, uint32_t shape)
+{
+    const struct pb_selector *sel =
+        &o->s->selectors[o->s->shapes[shape].selector];
+    json_t *a = json_array();
+
+    for (uint32_t i = 0; i < sel->n_terms; i++) {
+        const struct pb_term *t = &o->s->terms[sel->first_term + i];
+        json_t *values = json_array();
+
+        for (uint32_t j = 0; j < t->n_values; j++)
+            json_array_append_new(
+                values,
+                codec_text(str(o, o->s->term_values[t->first_value + j])));
+        json_array_append_new(a, json_pack("{s:o,s:s,s:o}", "key",
+                                           codec_text(str(o, t->key)), "op",
+                                           t->op == TERM_IN ? "in" : "not_in",
+                                           "values", values));
+    }
+    return a;
+}
+
+static json_t *shape_tolerations(const struct out *o,
+                                 const struct pb_selector *sel)
+{
+    json_t *a = json_array();
+
+    for (uint32_t i = 0; i < sel->n_tolerations; i++) {
+        const struct pb_toleration *t =
+            &o->s->tolerations[sel->first_toleration + i];
+
+        json_array_append_new(
+            a,
+            json_pack("{s:o,s:s,s:o,s:s}", "key", codec_text(str(o, t->key)),
+                      "operator", t->op == TOLERATE_EXISTS ? "Exists" : "Equal",
+                      "value", codec_text(str(o, t->value)), "effect",
+                      effect_name(t->effect)));
+    }
+    return a;
+}
+
+/* Resources, and what conditions there are. */
+static void put_shape(const struct out *o, json_t *to, uint32_t shape)
+{
+    const struct pb_selector *sel =
+        &o->s->selectors[o->s->shapes[shape].selector];
+
+    json_object_set_new(to, "resources", shape_resources(o, shape));
+    if (sel->n_terms > 0)
+        json_object_set_new(to, "selector", shape_selector(o, shape));
+    if (sel->n_tolerations > 0)
+        json_object_set_new(to, "tolerations", shape_tolerations(o, sel));
+    if (sel->queue < o->s->n_queues)
+        json_object_set_new(to, "queue",
+                            codec_text(str(o, o->s->queues[sel->queue].name)));
+    else if (sel->queue == PB_QUEUE_DENIED)
+        json_object_set_new(to, "queue_denied", json_true());
+}
+
+/* Of the bundle that is refused; only of one that names a queue. */
+static const char *refused_queue(const struct out *o,
+                                 const struct plan_refusal *r)
+{
+    const struct pb_bundle *b = &o->s->bundles[r->bundle];
+    uint32_t shape = o->s->alts[b->first_alt + r->alt].shape;
+    uint32_t q = o->s->selectors[o->s->shapes[shape].selector].queue;
+
+    return q < o->s->n_queues ? str(o, o->s->queues[q].name) : "";
+}
+
+static const char *refused_resource(const struct out *o,
+                                    const struct plan_refusal *r)
+{
+    return r->column < o->s->n_columns ? str(o, o->s->columns[r->column].name)
+                                       : "nodes";
+}
+
+static json_t *demand_ref(const struct out *o, uint32_t demand)
+{
+    const struct pb_demand *d;
+
+    if (demand == NONE)
+        return json_null();
+    d = &o->s->demands[demand];
+    return json_pack("{s:i,s:o,s:o,s:s}", "demand", (int)demand, "owner",
+                     codec_text(str(o, d->owner)), "id",
+                     codec_text(str(o, d->id)), "source",
+                     source_name(d->source));
+}
+
+static json_t *placements_write(const struct out *o, uint32_t first, uint32_t n)
+{
+    json_t *a = json_array();
+
+    for (uint32_t i = first; i < first + n; i++) {
+        const struct plan_placement *pl = &o->p->placements[i];
+        const struct pb_bundle *b = &o->s->bundles[pl->bundle];
+        const struct pb_demand *d = &o->s->demands[b->demand];
+        char shape[20];
+        json_t *h;
+
+        snprintf(shape, sizeof shape, "%016llx",
+                 (unsigned long long)problem_digest(o->s, pl->bundle));
+        h = json_pack(
+            "{s:i,s:i,s:i,s:I,s:s,s:o,s:o,s:s}", "demand", (int)b->demand,
+            "bundle", (int)(pl->bundle - d->first_bundle), "alternative",
+            (int)pl->alt, "count", (json_int_t)pl->count, "source",
+            source_name(d->source), "owner", codec_text(str(o, d->owner)), "id",
+            codec_text(str(o, d->id)), "shape", shape);
+
+        if (pl->alt < b->n_alts)
+            put_shape(o, h, o->s->alts[b->first_alt + pl->alt].shape);
+        json_array_append_new(a, h);
+    }
+    return a;
+}
+
+static void put_offer(const struct out *o, json_t *to, uint32_t offer)
+{
+    const struct pb_offer *f = &o->s->offers[offer];
+    const struct pb_type *t = &o->s->types[f->type];
+
+    json_object_set_new(to, "type", codec_text(str(o, t->name)));
+    json_object_set_new(to, "provider", codec_text(str(o, t->provider)));
+    json_object_set_new(to, "zone", codec_text(str(o, f->zone)));
+    json_object_set_new(to, "spot", json_boolean(f->spot));
+}
+
+static json_t *launch_write(const struct out *o, const struct plan_launch *l)
+{
+    const struct pb_offer *f = &o->s->offers[l->offer];
+    json_t *v = json_object();
+
+    put_offer(o, v, l->offer);
+    json_object_set_new(v, "count", json_integer(l->count));
+    if (!l->final)
+        json_object_set_new(v, "final", json_false());
+    json_object_set_new(v, "why", json_string(reason_code(l->why)));
+    json_object_set_new(v, "for", demand_ref(o, l->demand));
+    json_object_set_new(v, "price_per_hour",
+                        codec_dollars(f->price_micros_hour));
+    if (f->price_estimated)
+        json_object_set_new(v, "price_estimated", json_true());
+    json_object_set_new(v, "placements",
+                        placements_write(o, l->first_placement, l->n_placements));
+    return v;
+}
+
+static const char *action_name(enum node_action a)
+{
+    switch (a) {
+    case NODE_KEEP:
+        return "keep";
+    case NODE_END:
+        return "end";
+    case NODE_UNDRAIN:
+        return "undrain";
+    }
+    return "unknown";
+}
+
+static json_t *node_write(const struct out *o, uint32_t node)
+{
+    const struct pb_node *n = &o->s->nodes[node];
+    const struct plan_node *p = &o->p->nodes[node];
+    json_t *v = json_object();
+
+    json_object_set_new(v, "id", codec_text(str(o, n->id)));
+    json_object_set_new(v, "type",
+                        n->type == NONE
+                            ? json_null()
+                            : codec_text(str(o, o->s->types[n->type].name)));
+    json_object_set_new(v, "action", json_string(action_name(p->action)));
+    json_object_set_new(v, "why", json_string(reason_code(p->why)));
+    if (p->until_ms > 0)
+        json_object_set_new(v, "until_ms", json_integer(p->until_ms));
+    if (p->demand != NONE)
+        json_object_set_new(v, "for", demand_ref(o, p->demand));
+    json_object_set_new(v, "placements",
+                        placements_write(o, p->first_placement, p->n_placements));
+    return v;
+}
+
+/* "lacks GPU: has 4, needs 8": what a person wants to read. */
+static json_t *refusal_text(const struct out *o, const struct plan_refusal *r)
+{
+    char has[32], needs[32], text[512];
+    const char *name;
+
+    if (r->why == REASON_LACKS && r->column < o->s->n_columns) {
+        name = str(o, o->s->columns[r->column].name);
+        snprintf(text, sizeof text, "lacks %s: has %s, needs %s", name,
+                 amount_pretty(name, r->has, has, sizeof has),
+                 amount_pretty(name, r->needs, needs, sizeof needs));
+    } else if (r->why == REASON_LABEL && r->column < o->s->n_str) {
+        snprintf(text, sizeof text, "label %s does not match",
+                 str(o, r->column));
+    } else if (r->why == REASON_TAINT && r->column < o->s->n_str) {
+        snprintf(text, sizeof text, "taint %s is not tolerated",
+                 str(o, r->column));
+    } else if (r->why == REASON_QUEUE_TYPE && r->column < o->s->n_str) {
+        snprintf(text, sizeof text, "is not in the queue %s",
+                 str(o, r->column));
+    } else if (r->why == REASON_QUEUE_FULL) {
+        name = refused_resource(o, r);
+        snprintf(text, sizeof text, "the queue %s is full: uses %s of %s %s",
+                 refused_queue(o, r),
+                 amount_pretty(name, r->has, has, sizeof has),
+                 amount_pretty(name, r->needs, needs, sizeof needs), name);
+    } else {
+        snprintf(text, sizeof text, "%s", reason_text(r->why));
+    }
+    return codec_text(text);
+}
+
+static json_t *refusal_write(const struct out *o, const struct plan_refusal *r)
+{
+    json_t *v = json_object();
+
+    if (r->offer != NONE)
+        put_offer(o, v, r->offer);
+    json_object_set_new(v, "alternative", json_integer(r->alt));
+    json_object_set_new(v, "why", json_string(reason_code(r->why)));
+    if (r->why == REASON_LACKS && r->column < o->s->n_columns) {
+        json_object_set_new(v, "resource",
+                            codec_text(str(o, o->s->columns[r->column].name)));
+        json_object_set_new(v, "has", codec_amount(r->has));
+        json_object_set_new(v, "needs", codec_amount(r->needs));
+    } else if (r->why == REASON_LABEL && r->column < o->s->n_str) {
+        json_object_set_new(v, "label", codec_text(str(o, r->column)));
+    } else if (r->why == REASON_TAINT && r->column < o->s->n_str) {
+        json_object_set_new(v, "taint", codec_text(str(o, r->column)));
+    } else if (r->why == REASON_QUEUE_TYPE && r->column < o->s->n_str) {
+        json_object_set_new(v, "queue", codec_text(str(o, r->column)));
+    } else if (r->why == REASON_QUEUE_FULL) {
+        json_object_set_new(v, "queue", codec_text(refused_queue(o, r)));
+        json_object_set_new(v, "resource", codec_text(refused_resource(o, r)));
+        json_object_set_new(v, "uses", codec_amount(r->has));
+        json_object_set_new(v, "quota", codec_amount(r->needs));
+    }
+    json_object_set_new(v, "text", refusal_text(o, r));
+    return v;
+}
+
+static json_t *bundle_write(const struct out *o, uint32_t bundle)
+{
+    const struct pb_bundle *b = &o->s->bundles[bundle];
+    const struct pb_demand *d = &o->s->demands[b->demand];
+    const struct plan_bundle *p = &o->p->bundles[bundle];
+    json_t *v = demand_ref(o, b->demand), *list;
+
+    json_object_set_new(v, "bundle", json_integer(bundle - d->first_bundle));
+    if (d->strategy != STRATEGY_NONE)
+        json_object_set_new(v, "strategy",
+                            json_string(strategy_name(d->strategy)));
+    json_object_set_new(v, "count", json_integer(b->count));
+    if (b->unconfirmed)
+        json_object_set_new(v, "unconfirmed", json_true());
+    put_shape(o, v, o->s->alts[b->first_alt].shape);
+    if (b->n_alts > 1) {
+        list = json_array();
+        for (uint32_t i = 0; i < b->n_alts; i++) {
+            const struct pb_alt *alt = &o->s->alts[b->first_alt + i];
+            json_t *a = json_object();
+
+            put_shape(o, a, alt->shape);
+            if (alt->after_ms > 0)
+                json_object_set_new(a, "after", codec_seconds(alt->after_ms));
+            json_array_append_new(list, a);
+        }
+        json_object_set_new(v, "any_of", list);
+    }
+    json_object_set_new(v, "alternative",
+                        p->alt == NONE ? json_null() : json_integer(p->alt));
+    json_object_set_new(v, "placed", json_integer(p->placed));
+    json_object_set_new(v, "launched", json_integer(p->launched));
+    json_object_set_new(v, "waiting", json_integer(p->waiting));
+    json_object_set_new(v, "infeasible", json_integer(p->infeasible));
+    list = json_array();
+    for (uint32_t i = 0; i < p->n_refusals; i++)
+        json_array_append_new(
+            list, refusal_write(o, &o->p->refusals[p->first_refusal + i]));
+    json_object_set_new(v, "refusals", list);
+    return v;
+}
+
+/* How far above the bound, in hundredths of a percent at most. */
+static json_t *gap_write(int64_t cost, int64_t bound)
+{
+    double gap;
+
+    if (bound < 0 || (bound == 0 && cost > 0))
+        return json_null();
+    gap = bound == 0 ? 0 : (double)(cost - bound) * 100 / (double)bound;
+    return json_real((double)(int64_t)(gap * 100 + 0.5) / 100);
+}
+
+json_t *codec_plan_write(const struct problem *s, const struct plan *p)
+{
+    struct out o = {s, p};
+    json_t *launches = json_array(), *nodes = json_array();
+    json_t *bundles = json_array(), *v = json_object();
+
+    for (uint32_t i = 0; i < p->n_launches; i++)
+        json_array_append_new(launches, launch_write(&o, &p->launches[i]));
+    for (uint32_t i = 0; i < s->n_nodes; i++)
+        json_array_append_new(nodes, node_write(&o, i));
+    for (uint32_t i = 0; i < s->n_bundles; i++)
+        json_array_append_new(bundles, bundle_write(&o, i));
+    json_object_set_new(v, "launches", launches);
+    json_object_set_new(v, "nodes", nodes);
+    json_object_set_new(v, "bundles", bundles);
+    json_object_set_new(v, "cost_per_hour", codec_dollars(p->cost_micros_hour));
+    json_object_set_new(v, "lower_bound", codec_dollars(p->bound_micros_hour));
+    json_object_set_new(v, "gap_percent",
+                        gap_write(p->cost_micros_hour, p->bound_micros_hour));
+    json_object_set_new(v, "launched", json_integer(p->n_launched));
+    json_object_set_new(v, "ended", json_integer(p->n_ended));
+    json_object_set_new(v, "work", json_integer((json_int_t)p->work));
+    json_object_set_new(v, "budget", json_integer((json_int_t)p->budget));
+    return v;
+}

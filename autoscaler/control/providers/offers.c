@@ -1,0 +1,102 @@
+/*
+ * offers.c - prices and zones as the providers tell them.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "../../cloud/offer_check.h"
+#include "providers.h"
+
+enum { OFFERS_MS = 600000, OFFERS_AGAIN_MS = OFFERS_MS / 10 };
+
+static struct known_offer *known_find(struct providers *p, const char *provider,
+                                      const struct call_offer *o)
+{
+    for (uint32_t i = 0; i < p->offers.n; i++) {
+        struct known_offer *k = &p->offers.v[i];
+
+        if (k->spot == o->spot && strcmp(k->provider, provider) == 0 &&
+            strncmp(k->type, o->type, sizeof k->type - 1) == 0 &&
+            strncmp(k->zone, o->zone, sizeof k->zone - 1) == 0)
+            return k;
+    }
+    return NULL;
+}
+
+static void known_drop(struct providers *p, const char *provider)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < p->offers.n; i++)
+        if (strcmp(p->offers.v[i].provider, provider) != 0)
+            p->offers.v[kept++] = p->offers.v[i];
+    p->offers.n = kept;
+}
+
+/* Of one that is told twice the later holds. */
+static void known_put(struct providers *p, const char *provider,
+                      const struct call_offer *o, struct taints taints)
+{
+    struct known_offer *k = known_find(p, provider, o);
+
+    if (!k) {
+        VEC_PUSH(NULL, &p->offers, (struct known_offer){.spot = o->spot});
+        k = &p->offers.v[p->offers.n - 1];
+        snprintf(k->provider, sizeof k->provider, "%s", provider);
+        snprintf(k->type, sizeof k->type, "%s", o->type);
+        snprintf(k->zone, sizeof k->zone, "%s", o->zone);
+    }
+    k->available = o->available;
+    k->price_micros_hour = o->price_micros_hour;
+    k->taints = taints;
+}
+
+struct differing { struct env *env; bool tell; uint64_t hash; };
+
+static void type_differs(void *arg, const char *type, const char *text)
+{
+    struct differing *d = arg;
+
+    for (const char *p = text; *p; p++)
+        d->hash = (d->hash ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
+    if (d->tell)
+        emit(d->env, "type.differs", type, "", "%s", text);
+}
+
+/* Told once, and again when it is another. */
+static void compare(struct providers *p, struct provider_state *s,
+                    const struct call *call, struct arena *a)
+{
+    for (int tell = 0; tell < 2; tell++) {
+        struct differing d = {p->env, tell == 1, 1};
+
+        offers_check(p->conf->now, s->conf->name, call->offers.v,
+                     call->offers.n, a, type_differs, &d);
+        if (s->differs == d.hash)
+            return;
+        if (tell)
+            s->differs = d.hash;
+    }
+}
+
+void provider_offered(struct providers *p, const struct call *call)
+{
+    struct provider_state *s = provider_of(p, call->provider);
+    bool good = call->status == ST_OK;
+
+    s->offering = false;
+    s->offers_due_ms = p->env->mono_ms + (good ? OFFERS_MS : OFFERS_AGAIN_MS);
+    if (!good)
+        return;
+    known_drop(p, s->conf->name);
+    arena_reset(&s->offered);
+    compare(p, s, call, &s->offered);
+    for (uint32_t i = 0; i < call->offers.n; i++) {
+        const struct call_offer *o = &call->offers.v[i];
+        const struct conf_type *t = type_find(p->conf->now, o->type);
+
+        known_put(p, s->conf->name, o,
+                  t ? offer_more_taints(&t->fact, o->taints, &s->offered)
+                    : (struct taints){0});
+    }
+}

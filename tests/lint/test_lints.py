@@ -1,0 +1,127 @@
+"""Each lint fails on what it is for: one violation of each kind, planted in a copy of the tree."""
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+import folders
+import rings
+from lib import ROOT
+
+FLAGS = ["gcc", "-std=c11", "-D_GNU_SOURCE", "-O1", "-c"]
+RELEASE = "build/release"
+
+
+class Tree:
+    """A copy of our sources and of the objects made from them."""
+
+    def __init__(self, root):
+        self.root = root
+        for part in ("autoscaler", "providers", "tests/unit", f"{RELEASE}/autoscaler", f"{RELEASE}/kit",
+                     f"{RELEASE}/providers"):
+            shutil.copytree(ROOT / part, root / part, ignore=shutil.ignore_patterns("*.d"))
+
+    def write(self, path, text, built=False):
+        """A new source, and its object if it has one."""
+        (self.root / path).write_text(text)
+        if built:
+            out = f"{RELEASE}/{path[:-2].replace('autoscaler/kit/', 'kit/')}.o"
+            subprocess.run([*FLAGS, "-o", out, path], cwd=self.root, check=True, env={**os.environ, "CCACHE_DISABLE": "1"})
+
+    def lint(self, name, *files):
+        """(code, what it says) of a lint on this tree."""
+        if name.endswith(".py"):
+            command = [sys.executable, ROOT / "tests/lint" / name, self.root]
+        else:
+            command = ["bash", ROOT / "tests/lint" / name, *(self.root / f for f in files)]
+        p = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "NULL_STYLE": "1"})
+        return p.returncode, p.stdout + p.stderr
+
+
+@pytest.fixture
+def tree(tmp_path):
+    return Tree(tmp_path)
+
+
+def plant_up(t):
+    t.write("autoscaler/model/zz.c", '#include "../control/control.h"\n')
+
+
+def plant_folder(t):
+    for i in range(folders.MOST + 1):
+        t.write(f"autoscaler/plan/zz{i}.c", "")
+
+
+def plant_ring(t):
+    n = rings.MOST["autoscaler/plan"] + 1
+    for i in range(n):
+        t.write(f"autoscaler/plan/zz{i}.c", f"void zz{(i + 1) % n}(void);\nvoid zz{i}(void)\n{{\n    zz{(i + 1) % n}();\n}}\n",
+                True)
+
+
+def plant_below(t):
+    """Folders below the planner's are the planner's."""
+    os.makedirs(t.root / "autoscaler/plan/zz", exist_ok=True)
+    os.makedirs(t.root / RELEASE / "autoscaler/plan/zz", exist_ok=True)
+    t.write("autoscaler/plan/zz/clock.c", "#include <time.h>\nlong zz(void);\nlong zz(void)\n{\n    return time(0);\n}\n", True)
+
+
+def plant_variable(t):
+    t.write("autoscaler/plan/zz.c", "int zz;\nint zz = 3;\n", True)
+
+
+def plant_unused(t):
+    t.write("autoscaler/base/zz.c", "int zz_unused(void);\nint zz_unused(void)\n{\n    return 3;\n}\n", True)
+
+
+def plant_tests_only(t):
+    t.write("autoscaler/base/zz.c", "int zz_tested(void);\nint zz_tested(void)\n{\n    return 3;\n}\n", True)
+    t.write("tests/unit/zz.c", "int zz_tested(void);\n")
+
+
+def plant_unused_in_a_plugin(t):
+    """What another plug-in uses under the same name is another thing."""
+    t.write("providers/sim/zz.c", "int zz(void);\nint zz(void)\n{\n    return 3;\n}\n", True)
+    t.write("providers/eks/zz.c", "int zz(void);\nint yy(void);\nint yy(void)\n{\n    return zz();\n}\n", True)
+
+
+@pytest.mark.parametrize("lint, plant, says", [
+    ("layers.py", plant_up, "autoscaler/model/zz.c:1: model must not see control"),
+    ("folders.py", plant_folder, "autoscaler/plan: "),
+    ("rings.py", plant_ring, "zz0.c zz1.c"),
+    ("purity.py", plant_below, "autoscaler/plan/zz/clock.c must not use time"),
+    ("purity.py", plant_variable, "autoscaler/plan/zz.c must not have a variable: zz"),
+    ("unused.py", plant_unused, "autoscaler/base/zz.c: zz_unused: nobody else uses it"),
+    ("unused.py", plant_tests_only, "autoscaler/base/zz.c: zz_tested: only tests use it"),
+    ("unused.py", plant_unused_in_a_plugin, "providers/sim/zz.c: zz: "),
+])
+def test_a_violation_is_found(tree, lint, plant, says):
+    assert tree.lint(lint)[0] == 0, "as it is, the tree is right"
+    plant(tree)
+    code, out = tree.lint(lint)
+    assert code == 1 and says in out, out
+
+
+@pytest.mark.parametrize("lint, line, says", [
+    ("banned.sh", "int f(char *s) { strcpy(s, s); }", "strcpy"),
+    ("banned.sh", "/* TODO: later */", "TODO"),
+    ("banned.sh", "typedef struct { int x; } y;", "typedef struct"),
+    ("banned.sh", "bool f(char *s) { return s != NULL; }", "!= NULL"),
+    ("banned.sh", "\n" * 600, "601 lines"),
+    ("format.sh", "int  f(void) {return 3;}", "clang-format"),
+])
+def test_a_line_is_found(tree, lint, line, says):
+    tree.write("autoscaler/base/zz.c", "int zz(void);\n")
+    assert tree.lint(lint, "autoscaler/base/zz.c")[0] == 0
+    tree.write("autoscaler/base/zz.c", line + "\n")
+    code, out = tree.lint(lint, "autoscaler/base/zz.c")
+    assert code == 1 and says in out, out
+
+
+def test_a_source_without_an_object_is_told(tree):
+    tree.write("autoscaler/plan/zz.c", "int zz;\n")
+    for lint in ("purity.py", "rings.py", "unused.py"):
+        code, out = tree.lint(lint)
+        assert code == 1 and "zz.o: `make all` first" in out

@@ -1,0 +1,283 @@
+/*
+ * player.c - see player.h.
+ *
+ * What is to happen waits in a heap, by time and then in the order in which it
+ * was planned.
+ */
+#include "player.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/random.h"
+
+struct due {
+    int64_t at_ms;
+    uint64_t order;
+    void (*happens)(void *arg); /* NULL: taken back */
+    void *arg;
+};
+
+struct player {
+    int64_t now_ms, wall_ms; /* wall: of the beginning */
+    uint64_t chance, order;
+    struct due **heap;
+    uint32_t n, room;
+    struct clock clock;
+    bool mail;
+};
+
+/* ---- time and chance */
+
+static uint64_t next_random(struct player *p)
+{
+    uint64_t z = p->chance += 0x9e3779b97f4a7c15u; /* splitmix64 */
+
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+uint32_t player_chance(struct player *p, uint32_t n)
+{
+    return (uint32_t)(next_random(p) % n);
+}
+
+static void fill(void *arg, void *buf, size_t n)
+{
+    unsigned char *v = buf;
+
+    for (size_t i = 0; i < n; i++)
+        v[i] = (unsigned char)next_random(arg);
+}
+
+static int64_t wall_us(void *arg)
+{
+    const struct player *p = arg;
+
+    return (p->wall_ms + p->now_ms) * 1000;
+}
+
+static int64_t mono_us(void *arg)
+{
+    return ((const struct player *)arg)->now_ms * 1000;
+}
+
+static void sleep_ms(void *arg, int64_t ms)
+{
+    ((struct player *)arg)->now_ms += ms;
+}
+
+struct player *player_new(uint64_t seed, int64_t wall_ms)
+{
+    struct player *p = MEM_NEW(struct player);
+
+    p->chance = seed;
+    p->wall_ms = wall_ms;
+    p->now_ms = 1000000; /* the computer has been on for a while */
+    p->clock = (struct clock){wall_us, mono_us, sleep_ms, p};
+    clock_install(&p->clock);
+    random_install(fill, p);
+    return p;
+}
+
+void player_free(struct player *p)
+{
+    clock_install(NULL);
+    random_install(NULL, NULL);
+    for (uint32_t i = 0; i < p->n; i++)
+        free(p->heap[i]);
+    free(p->heap);
+    free(p);
+}
+
+int64_t player_now_ms(const struct player *p)
+{
+    return p->now_ms - 1000000;
+}
+
+/* ---- what is to happen */
+
+static bool sooner(const struct due *a, const struct due *b)
+{
+    return a->at_ms != b->at_ms ? a->at_ms < b->at_ms : a->order < b->order;
+}
+
+static struct due *plan(struct player *p, int64_t ms,
+                        void (*happens)(void *arg), void *arg)
+{
+    struct due *e = MEM_NEW(struct due);
+    uint32_t i;
+
+    *e = (struct due){p->now_ms + ms, p->order++, happens, arg};
+    if (p->n == p->room) {
+        p->room = p->room ? 2 * p->room : 64;
+        p->heap = mem_resize(p->heap, p->room, sizeof(struct due *));
+    }
+    for (i = p->n++; i > 0 && sooner(e, p->heap[(i - 1) / 2]); i = (i - 1) / 2)
+        p->heap[i] = p->heap[(i - 1) / 2];
+    p->heap[i] = e;
+    return e;
+}
+
+static struct due *heap_pop(struct player *p)
+{
+    struct due *first = p->heap[0], *last = p->heap[--p->n];
+    uint32_t i = 0, k;
+
+    for (; (k = 2 * i + 1) < p->n; i = k) {
+        if (k + 1 < p->n && sooner(p->heap[k + 1], p->heap[k]))
+            k++;
+        if (!sooner(p->heap[k], last))
+            break;
+        p->heap[i] = p->heap[k];
+    }
+    if (p->n)
+        p->heap[i] = last;
+    return first;
+}
+
+void player_after(struct player *p, int64_t ms, void (*happens)(void *arg),
+                  void *arg)
+{
+    plan(p, ms, happens, arg);
+}
+
+/* ---- workers */
+
+struct task { /* a job on its way */
+    struct task *next;
+    struct crew *crew;
+    struct job *job;
+    struct due *event;
+    bool done;
+};
+
+struct crew {
+    struct workers workers; /* first */
+    struct player *player;
+    struct mailbox *answers;
+    struct task *tasks;
+};
+
+static void task_answer(void *arg)
+{
+    struct task *t = arg, **at = &t->crew->tasks;
+
+    while (*at != t)
+        at = &(*at)->next;
+    *at = t->next;
+    mailbox_post(t->crew->answers, &t->job->mail);
+    free(t);
+}
+
+/* Most are quick; one in fifty takes its time. */
+static int64_t job_time(struct player *p)
+{
+    return 1 + player_chance(p, player_chance(p, 50) ? 200 : 20000);
+}
+
+static void task_run(void *arg)
+{
+    struct task *t = arg;
+    struct player *p = t->crew->player;
+
+    t->job->run(t->job);
+    t->done = true;
+    t->event = plan(p, job_time(p), task_answer, t);
+}
+
+static void crew_submit(struct workers *w, struct job *job)
+{
+    struct crew *crew = (struct crew *)w;
+    struct task *t = MEM_NEW(struct task);
+
+    *t = (struct task){crew->tasks, crew, job, NULL, false};
+    crew->tasks = t;
+    if (player_chance(crew->player, 2))
+        task_run(t); /* a thread may be that quick */
+    else
+        t->event = plan(crew->player, player_chance(crew->player, 20), task_run,
+                        t);
+}
+
+static bool crew_free(struct workers *w, int64_t wait_ms)
+{
+    struct crew *crew = (struct crew *)w;
+
+    (void)wait_ms;
+    while (crew->tasks) {
+        struct task *t = crew->tasks;
+
+        t->event->happens = NULL;
+        t->job->abandoned = !t->done;
+        task_answer(t);
+    }
+    free(crew);
+    return true;
+}
+
+static unsigned crew_check(struct workers *w, int64_t mono_ms)
+{
+    (void)w;
+    (void)mono_ms;
+    return 0;
+}
+
+struct workers *player_workers(void *player, unsigned n_threads,
+                               unsigned max_stuck, struct mailbox *answers)
+{
+    static const struct workers_ops ops = {crew_free, crew_submit, crew_check};
+    struct crew *crew = MEM_NEW(struct crew);
+
+    (void)n_threads;
+    (void)max_stuck;
+    *crew = (struct crew){{&ops}, player, answers, NULL};
+    return &crew->workers;
+}
+
+/* ---- the loop */
+
+static void mail_came(void *arg)
+{
+    ((struct player *)arg)->mail = true;
+}
+
+/* What happens until then, or there is mail. */
+static void happen_until(struct player *p, int64_t until_ms)
+{
+    while (!p->mail && p->n && p->heap[0]->at_ms <= until_ms) {
+        struct due *e = heap_pop(p);
+
+        if (e->at_ms > p->now_ms)
+            p->now_ms = e->at_ms;
+        if (e->happens)
+            e->happens(e->arg);
+        free(e);
+    }
+    if (!p->mail && until_ms > p->now_ms)
+        p->now_ms = until_ms;
+}
+
+uint64_t player_run(struct player *p, struct control *c, int64_t ms,
+                    bool (*stop)(void *arg), void *arg)
+{
+    int64_t end = p->now_ms + ms, due;
+    uint64_t steps = 0;
+
+    mailbox_wake_by(control_mailbox(c), mail_came, p);
+    while (p->now_ms < end) {
+        p->mail = false;
+        due = control_step(c);
+        steps++;
+        if (stop && stop(arg))
+            break;
+        if (due <= p->now_ms)
+            due = p->now_ms + 1;
+        happen_until(p, due < end ? due : end);
+    }
+    mailbox_wake_by(control_mailbox(c), NULL, NULL);
+    return steps;
+}
