@@ -58,6 +58,8 @@ struct group {
     const struct gke_type *type; /* NULL: of a pool that no type has */
     const json_t *pool;          /* as GKE describes it; lives with groups */
     bool spot;
+    bool leaving;                /* of a pool that is being upgraded, and the
+                                  * half that goes: nothing is launched there */
 };
 struct groups {
     struct gke *g;
