@@ -22,7 +22,7 @@ enum source_status {
 };
 
 struct source_node {
-    const char *node_id;          /* the head's own: Ray's hex, the name of a
+    const char *node_id;          /* the source's: Ray's hex, the name of a
                                    * Kubernetes node */
     const char *instance_id;      /* RAY_CLOUD_INSTANCE_ID; the last element of
                                    * a Kubernetes node's spec.providerID; "" */
@@ -76,7 +76,7 @@ struct source_view {
     struct arena arena;           /* owns all below */
     atomic_uint refs;
     int64_t version;              /* Ray: cluster_resource_state_version */
-    const char *session;          /* another one: the head began anew */
+    const char *session;          /* another one: the source began anew */
     bool v2;                      /* false: a Ray head started without
                                    * RAY_enable_autoscaler_v2=1: it keeps no
                                    * request_resources for us, and `ray status`
@@ -100,7 +100,7 @@ struct source_view {
     const struct pods_view *pods; /* Kubernetes: for pods.h; else NULL */
 };
 
-/* What the head's own users are shown of us (`ray status`). */
+/* What the source's own users are shown of us (`ray status`). */
 struct source_report {
     int64_t seen_version;         /* of the view it is based on */
     int64_t version;              /* ours: unix ms, grows */
@@ -118,7 +118,7 @@ struct source_report {
 enum source_drained {
     SOURCE_DRAIN_REFUSED,           /* why tells; the node is as it was before */
     SOURCE_DRAIN_WAITS,             /* under way: ask again; why tells for what */
-    SOURCE_DRAIN_ACCEPTED,          /* the head ends the node itself: wait until
+    SOURCE_DRAIN_ACCEPTED,          /* the source ends the node itself: wait until
                                    * it is DEAD */
     SOURCE_DRAIN_DONE,              /* no work is left: the machine may go */
 };
@@ -167,7 +167,7 @@ struct source_ops {
      * left alone.  NULL: cannot be. */
     enum status (*undrain)(void *handle, const char *node_id,
                            int64_t deadline_mono_ms, struct err *err);
-    /* The machine has gone for good: what the head still has of it may go.
+    /* The machine has gone for good: what the source still has of it may go.
      * NULL: it sees to that itself. */
     enum status (*forget)(void *handle, const char *node_id,
                           const char *instance_id, int64_t deadline_mono_ms,

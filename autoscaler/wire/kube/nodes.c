@@ -35,7 +35,7 @@ static void send_one(void *ctx, struct kube_ask *ask)
     free(body);
 }
 
-/* The wire's own words when the last request failed: they name the server, and
+/* The wire's own text when the last request failed: they name the server, and
  * the rule that is missing. */
 static enum status told(const struct link *l, enum davit_status s,
                         const struct davit_error *e, struct err *err)

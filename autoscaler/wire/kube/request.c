@@ -166,7 +166,7 @@ static const char *verb_of(const char *method, const struct target *t)
     return t->watch ? "watch" : *t->name ? "get" : "list";
 }
 
-static const char *word(const json_t *o, const char *key, char *buf, size_t n)
+static const char *text_of(const json_t *o, const char *key, char *buf, size_t n)
 {
     const char *s = json_string_value(json_object_get(o, key));
 
@@ -216,8 +216,8 @@ enum status kube_refused(const struct kube *k, const char *method,
 
     if (!err)
         err = &own;
-    word(reply, "message", message, sizeof message);
-    word(reply, "reason", reason, sizeof reason);
+    text_of(reply, "message", message, sizeof message);
+    text_of(reply, "reason", reason, sizeof reason);
     if (!*message) {
         snprintf(message, sizeof message, "%.200s", x->reply_len < 200
                  ? x->reply : "");

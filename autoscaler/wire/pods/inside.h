@@ -22,7 +22,7 @@ enum {
     PODS_MAX_NEEDS = 64,          /* resources of one pod or node */
 };
 
-/* ---- text.c: words and quantities */
+/* ---- text.c: texts and quantities */
 
 /* The text at a path of keys below o, NULL-terminated; "" when there is none
  * or it is too long.  Borrowed. */
@@ -59,7 +59,7 @@ const char *pods_value(const struct pairs *labels, const char *key);
 bool pods_req_holds(const struct req *r, const struct pairs *labels);
 bool pods_reqs_hold(const struct reqs *r, const struct pairs *labels);
 /* "nvidia.com/gpu.memory > 40000", for a person and as a label's key. */
-/* "spot" or "on-demand" when a node's label says so in a cloud's words. */
+/* "spot" or "on-demand" when a node's label says so as some cloud writes it. */
 const char *pods_market(const char *key, const char *value);
 const char *pods_req_text(const struct req *r, struct arena *a);
 /* Is it the name of a GPU product, which types know by ACCEL_LABEL? */
@@ -137,7 +137,7 @@ struct pod_labels {               /* one block */
     uint32_t refs;
     struct pairs pairs;
     /* of the view that is being made */
-    uint64_t made_for, match;     /* near terms whose selector fits */
+    uint64_t made_for, match;     /* conditions that mean them, a bit each */
 };
 
 enum pod_state {
@@ -331,7 +331,7 @@ struct source_view *pods_view_make(const struct pods_view_in *in,
 struct qtys pods_qtys_copy(struct arena *a, struct qtys q);
 struct names pods_names_copy(struct arena *a, struct names n);
 
-/* ---- terms.c: a shape's conditions in the model's words */
+/* ---- terms.c: a shape's conditions as the model has them */
 const struct snap_alt *pods_alts(struct making *m, struct pod_shape *s);
 
 /* ---- demand.c: pending pods to demands */

@@ -1,7 +1,7 @@
 /*
  * node.c - a Node to a record.  See inside.h.
  *
- * Labels that mean what we call otherwise are told in our words too: the
+ * Labels that mean what we name otherwise are added under our names too: the
  * accelerator's type, the market, the vendor of its GPUs.
  */
 #include "inside.h"

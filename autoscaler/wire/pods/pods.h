@@ -1,5 +1,5 @@
 /*
- * pods.h - a Kubernetes API server as a head: pending pods are demand, nodes
+ * pods.h - a Kubernetes API server as a source: pending pods are demand, nodes
  * and what pods ask of them are the rest of the view.
  *
  * The first read() of a handle starts its watches (pods, nodes, DaemonSets,

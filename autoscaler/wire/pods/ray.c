@@ -45,14 +45,14 @@ static void list_read(struct pods_sum *sum, struct arena *a, const json_t *list)
     json_t *v;
 
     json_object_foreach((json_t *)(uintptr_t)list, name, v) {
-        const char *word;
+        const char *resource;
         int64_t amount;
         if (strlen(name) > PODS_MAX_TEXT || !pods_quantity(v, false, &amount))
             continue;
-        word = pods_resource(pods_clean(a, name), &vendor);
-        if (strcmp(word, "CPU") == 0)  /* Ray counts whole ones, rounded up */
+        resource = pods_resource(pods_clean(a, name), &vendor);
+        if (strcmp(resource, "CPU") == 0)  /* Ray counts whole ones, rounded up */
             amount = (amount + AMOUNT_ONE - 1) / AMOUNT_ONE * AMOUNT_ONE;
-        set(sum, a, word, amount);
+        set(sum, a, resource, amount);
     }
 }
 
@@ -116,7 +116,7 @@ void pods_ray_read(const json_t *spec, const char *command,
 
 /* ---- the view */
 
-/* What its node selector says of the node, in our words too. */
+/* What its node selector says of the node, under our names too. */
 static struct pairs labels_of(struct making *m, const struct pod_shape *s,
                               const struct knode *on)
 {

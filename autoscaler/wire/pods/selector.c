@@ -52,7 +52,7 @@ static bool is_number(const char *s, long long *ret)
     return *s && !*end;
 }
 
-static int by_word(const void *a, const void *b)
+static int by_text(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -88,7 +88,7 @@ bool pods_expressions(const json_t *list, struct arena *a, struct req_vec *to)
         if ((r.op == REQ_GT || r.op == REQ_LT) &&
             (n_values != 1 || !is_number(v[0], &number)))
             return false;
-        qsort(v, n_values, sizeof *v, by_word);
+        qsort(v, n_values, sizeof *v, by_text);
         r.values = (struct names){ v, (uint32_t)n_values };
         VEC_PUSH(a, &to->all, r);
     }

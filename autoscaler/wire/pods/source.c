@@ -1,5 +1,5 @@
 /*
- * source.c - a Kubernetes API server as a head: see pods.h.
+ * source.c - a Kubernetes API server as a demand source: see pods.h.
  *
  * The reader's handle owns four watches and the store they fill.  A view is
  * made when something urgent happened 5 ms ago (work or nodes came; a burst
@@ -23,7 +23,7 @@ enum {
 };
 
 struct kube_source {
-    struct arena arena;           /* owns the options' words */
+    struct arena arena;           /* owns the options' strings */
     struct kube_access *access;
     struct kube *kube;            /* drains; the watches have their own */
     struct pods_rules rules;
@@ -237,7 +237,7 @@ static enum status source_read(void *handle, int64_t deadline_mono_ms,
     for (;;) {
         int64_t now = clock_mono_ms(), due;
         if (atomic_load(&h->stop)) {
-            s = err_set(err, ST_CANCELLED, "the head is being closed");
+            s = err_set(err, ST_CANCELLED, "the source is being closed");
             break;
         }
         /* the watches' states have locks of their own, never held for ours */

@@ -1,5 +1,5 @@
 /*
- * terms.c - a pod's conditions in the model's words.  See inside.h.
+ * terms.c - a pod's conditions as the model has them.  See inside.h.
  *
  * The model's terms are In and NotIn.  What they cannot say (Exists, Gt, the
  * product names of GPUs) becomes a probe: a label of its own, named after the
@@ -15,19 +15,14 @@
 
 #define YES "true"
 
-static const char *word(struct arena *a, const char *s)
-{
-    return arena_strdup(a, s);
-}
-
 static struct term term_of(struct arena *a, const char *key, enum term_op op,
                            const struct names *values)
 {
     const char **v = ARENA_ARRAY(a, const char *, values->n);
 
     for (uint32_t i = 0; i < values->n; i++)
-        v[i] = word(a, values->v[i]);
-    return (struct term){ word(a, key), op, { v, values->n } };
+        v[i] = arena_strdup(a, values->v[i]);
+    return (struct term){ arena_strdup(a, key), op, { v, values->n } };
 }
 
 static struct term one_term(struct arena *a, const char *key, enum term_op op,
@@ -49,7 +44,7 @@ static const char *probe(struct making *m, const struct req *r)
     if (m->probes.n == PODS_MAX_PROBES)
         return NULL;
     VEC_PUSH(m->arena, &m->probes, ((struct probe){
-                 name, { word(m->arena, r->key), r->op,
+                 name, { arena_strdup(m->arena, r->key), r->op,
                          pods_names_copy(m->arena, r->values) } }));
     return name;
 }
@@ -95,8 +90,8 @@ static struct tolerations tolerations_copy(struct arena *a,
     struct toleration *v = ARENA_ARRAY(a, struct toleration, t->n);
 
     for (uint32_t i = 0; i < t->n; i++)
-        v[i] = (struct toleration){ word(a, t->v[i].key), t->v[i].op,
-                                    word(a, t->v[i].value), t->v[i].effect };
+        v[i] = (struct toleration){ arena_strdup(a, t->v[i].key), t->v[i].op,
+                                    arena_strdup(a, t->v[i].value), t->v[i].effect };
     return (struct tolerations){ v, t->n };
 }
 
@@ -105,7 +100,7 @@ struct qtys pods_qtys_copy(struct arena *a, struct qtys q)
     struct qty *v = ARENA_ARRAY(a, struct qty, q.n);
 
     for (uint32_t i = 0; i < q.n; i++)
-        v[i] = (struct qty){ word(a, q.v[i].name), q.v[i].amount };
+        v[i] = (struct qty){ arena_strdup(a, q.v[i].name), q.v[i].amount };
     return (struct qtys){ v, q.n };
 }
 
@@ -114,7 +109,7 @@ struct names pods_names_copy(struct arena *a, struct names n)
     const char **v = ARENA_ARRAY(a, const char *, n.n);
 
     for (uint32_t i = 0; i < n.n; i++)
-        v[i] = word(a, n.v[i]);
+        v[i] = arena_strdup(a, n.v[i]);
     return (struct names){ v, n.n };
 }
 

@@ -1,6 +1,6 @@
 /*
- * text.c - words, quantities and times as the Kubernetes API writes
- * them.  See inside.h.
+ * text.c - texts and quantities as the Kubernetes API writes them.  See
+ * inside.h.
  */
 #include "inside.h"
 

@@ -29,7 +29,7 @@ enum status ray_head_read(struct ray_head *h, int64_t deadline_mono_ms,
  *
  * Pending machines with an id appear one per line, those without as "N
  * launching".  Ray's own status leaves infeasible demand out, so it is also
- * written, in words, where `ray status` appends the autoscaler's troubles and
+ * written as text where `ray status` appends the autoscaler's troubles and
  * new drivers print them. */
 enum status ray_head_report(struct ray_head *h, const struct source_report *r,
                             int64_t deadline_mono_ms, struct err *err);
