@@ -89,7 +89,7 @@ static int run_op(struct call *c, struct davit_call *dc,
     return DAVIT_UNSUPPORTED;
 }
 
-/* The plug-in's own words, made safe; its silence, put into words. */
+/* The plug-in's own text, made safe; a text of ours when it gave none. */
 static void take_error(struct call *c, int got, const struct davit_error *e)
 {
     const char *op = op_names[c->op];
@@ -118,7 +118,7 @@ static void judge(struct call *c, struct davit_sink *sink)
         err_set(&sink->broken, ST_BROKEN,
                 "%s() used its sink from another thread", op_names[c->op]);
     if (sink->broken.status != ST_OK) {
-        /* What went wrong in the cloud is told too, but the plug-in's fault
+        /* What went wrong in the cloud is reported too, but the plug-in's fault
          * decides what is done. */
         c->err = sink->broken;
     } else if (c->op == CALL_LAUNCH && c->machines.n > c->count) {

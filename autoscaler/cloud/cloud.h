@@ -24,8 +24,8 @@ struct plugin_info {
 
 /* Where plug-ins are looked for, in order: dir (if not ""), $DAVIT_PLUGIN_DIR,
  * <directory of the binary>/plugins, the compiled-in PLUGIN_DIR.  Loads every
- * davit-*.so found and reports it; broken ones are told through err text in
- * `problem` with info NULL. */
+ * davit-*.so found and reports it; a broken one has its error text in
+ * `problem`, and info NULL. */
 void plugins_each(const char *dir,
                   void (*each)(void *arg, const struct plugin_info *info,
                                const char *path, const char *problem),

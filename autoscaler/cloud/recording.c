@@ -30,7 +30,7 @@ struct recording {
     struct secrets *secrets;
     int fd;                      /* recording; else -1 */
     int64_t bytes;
-    bool stopped;                /* recording has failed, and was told */
+    bool stopped;                /* recording has failed, and was logged */
     struct replay replay;        /* empty while recording */
     int64_t behind_ms;
 };

@@ -21,7 +21,7 @@ struct exchange {                    /* one recorded exchange */
     int64_t at_ms;
     const char *request_id, *type, *zone;  /* of the launch, "" */
     bool spot;
-    uint64_t call;               /* what it was part of; 0: not told */
+    uint64_t call;               /* what it was part of; 0: not known */
     enum status failed;          /* there was no reply: this and text */
     const char *text;
     int status;

@@ -3,7 +3,7 @@
  *
  * Whatever a plug-in says ends up in the ledger, in JSON and on a terminal, and
  * money hangs on it; so nonsense is caught here, once: the first finding makes
- * the whole answer BROKEN with a text that tells the author what to mend.  What
+ * the whole answer BROKEN with a text that says what to mend.  What
  * was good is kept: machines that exist must not be forgotten over it.
  */
 #include <stdlib.h>

@@ -48,7 +48,7 @@ char *db_machine_schema(void);  /* heap */
 char *db_machine_put_sql(void); /* heap */
 char *db_machine_all_sql(void); /* heap */
 
-/* SQLite's last failure in our words; `doing` is "cannot write a machine". */
+/* SQLite's last failure as one of ours; `doing` is "cannot write a machine". */
 enum status db_fail(struct journal *j, const char *doing, struct err *err);
 
 /* Opens a batch if there is none; fails when this one is broken already. */

@@ -31,7 +31,7 @@ static const char *const statements[STMT_COUNT] = {
     [STMT_COMMIT] = "COMMIT",
     [STMT_ROLLBACK] = "ROLLBACK",
     [STMT_MACHINE_DROP] = "DELETE FROM machine WHERE id = ?1",
-    /* WHERE: without it SQLite tells no trigger */
+    /* WHERE: without it SQLite fires no trigger */
     [STMT_MACHINE_CLEAR] = "DELETE FROM machine WHERE true",
     [STMT_REQUEST_CLEAR] = "DELETE FROM request WHERE true",
     [STMT_REQUEST_PUT] =

@@ -302,7 +302,7 @@ enum status kube_state_open(struct kube_state *s, struct arena *arena,
     return ST_OK;
 }
 
-/* A word that was cut within a letter is no UTF-8, which would leave the whole
+/* A text that was cut within a character is no UTF-8, which would leave the whole
  * row out. */
 static json_t *row_text(const char *text)
 {

@@ -4,7 +4,7 @@
  * A journal that is mirrored notes what changes, batch by batch; somebody
  * takes the rows, writes them elsewhere and then says so.  A fresh journal is
  * filled from such a copy.  Control thread only, as the journal itself.
- * Events are not mirrored: they tell what happened, nobody acts on them.
+ * Events are not mirrored: they say what happened, nobody acts on them.
  */
 #ifndef STORE_MIRROR_H
 #define STORE_MIRROR_H

@@ -65,7 +65,7 @@ enum status http_do(struct http_client *c, struct http_exchange *x,
  * collected as http_do() does.  deadline_mono_ms is for the headers only;
  * afterwards it ends with RETRY when nothing came for idle_ms (0: never), with
  * CANCELLED by the flag, and with OK when the server or chunk() ended it.
- * max_reply is of the collected reply.  A peer that is gone without a word is
+ * max_reply is of the collected reply.  A peer that vanished is
  * noticed within about 30 s (TCP keep-alive). */
 struct http_sink {
     bool (*chunk)(void *ctx, const char *p, size_t n);

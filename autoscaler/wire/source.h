@@ -37,7 +37,7 @@ struct source_node {
     bool unschedulable;           /* cordoned */
     bool settling;                /* joined, but a resource of its type is not
                                    * there yet (a GPU without its device
-                                   * plug-in): total tells what it will have */
+                                   * plug-in): total has what it will offer */
     enum source_status status;
     int64_t idle_ms;              /* when IDLE, or UNREADY with no work; else -1 */
     struct qtys total, available; /* of Ray: without node:*;
@@ -116,8 +116,8 @@ struct source_report {
 };
 
 enum source_drained {
-    SOURCE_DRAIN_REFUSED,           /* why tells; the node is as it was before */
-    SOURCE_DRAIN_WAITS,             /* under way: ask again; why tells for what */
+    SOURCE_DRAIN_REFUSED,           /* see why; the node is as it was before */
+    SOURCE_DRAIN_WAITS,             /* under way: ask again; see why */
     SOURCE_DRAIN_ACCEPTED,          /* the source ends the node itself: wait until
                                    * it is DEAD */
     SOURCE_DRAIN_DONE,              /* no work is left: the machine may go */

@@ -58,7 +58,7 @@ struct kube_call {
 
 /* OK for 2xx.  Otherwise err->code is the Status' reason ("Forbidden",
  * "Conflict", "AlreadyExists", "Expired", "TooManyRequests") and err->text
- * says it in the server's words:
+ * is the server's message:
  *   AUTH       401, 403 (the verb and resource, and the rule that is missing)
  *   NOT_FOUND  404
  *   INVALID    400, 422: the same request will not do later either

@@ -15,7 +15,7 @@
 struct kube_lease_opts {
     const char *space, *name;     /* of the Lease object; made when missing */
     const char *identity;         /* ours: "pod_uid" or "host_pid" */
-    int64_t duration_ms;          /* whole seconds are told, rounded up */
+    int64_t duration_ms;          /* sent in whole seconds, rounded up */
 };
 
 struct kube_lease;

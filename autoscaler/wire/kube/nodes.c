@@ -37,7 +37,7 @@ static void send_one(void *ctx, struct kube_ask *ask)
 
 /* The wire's own text when the last request failed: they name the server, and
  * the rule that is missing. */
-static enum status told(const struct link *l, enum davit_status s,
+static enum status status_of(const struct link *l, enum davit_status s,
                         const struct davit_error *e, struct err *err)
 {
     if (s == DAVIT_OK)
@@ -73,7 +73,7 @@ enum status kube_nodes_drain(struct kube *k, struct source_drain *d,
     d->got = got[x.got];
     d->moved = x.moved;
     snprintf(d->why, sizeof d->why, "%s", x.why);
-    return told(&l, s, &e, err);
+    return status_of(&l, s, &e, err);
 }
 
 enum status kube_nodes_undrain(struct kube *k, const char *node,
@@ -83,7 +83,7 @@ enum status kube_nodes_undrain(struct kube *k, const char *node,
     const struct kube_io io = {&l, send_one};
     struct davit_error e = {.size = sizeof e};
 
-    return told(&l, kube_drain_undo(&io, node, &e), &e, err);
+    return status_of(&l, kube_drain_undo(&io, node, &e), &e, err);
 }
 
 enum status kube_nodes_forget(struct kube *k, const char *node,
@@ -95,6 +95,6 @@ enum status kube_nodes_forget(struct kube *k, const char *node,
     struct davit_error e = {.size = sizeof e};
     bool deleted;
 
-    return told(&l, kube_node_forget(&io, node, instance, &deleted, &e), &e,
+    return status_of(&l, kube_node_forget(&io, node, instance, &deleted, &e), &e,
                 err);
 }

@@ -217,7 +217,7 @@ enum status watch_follow(struct kube_watch *w)
     kube_split_init(&w->split, SPLIT_WATCH, watch_event, w);
     s = get(w, path, SPLIT_WATCH, WATCH_IDLE_MS);
     kube_split_done(&w->split);
-    /* Silence is no failure by itself: the next watch tells. */
+    /* Silence is no failure by itself: the next watch will show. */
     if (s == ST_RETRY && w->state.ok && !w->err.code[0] && !w->expired &&
         clock_mono_ms() - begun >= WATCH_IDLE_MS)
         s = ST_OK;

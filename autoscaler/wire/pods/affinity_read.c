@@ -87,7 +87,7 @@ static bool meant(const struct affinity *x, const char *space, const char *own)
     return !x->spaces.n && strcmp(space, own) == 0;
 }
 
-/* "apart from app=web (hostname) #1f2e3d4c": stable, and told in `why`. */
+/* "apart from app=web (hostname) #1f2e3d4c": stable, and shown in `why`. */
 static void name_it(struct pod_shape *s, struct affinity *x, const json_t *term,
                     const char *space)
 {

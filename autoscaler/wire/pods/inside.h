@@ -77,7 +77,7 @@ struct affinity {                    /* towards other pods, per topology domain 
     struct names spaces;          /* of these; n == 0: of its own */
     struct reqs reqs;             /* on the other pods' labels */
     uint32_t skew, domains;       /* SPREAD: maxSkew, minDomains */
-    const char *name;             /* tells it from others: a column's name */
+    const char *name;             /* unique: a column's name */
 };
 
 struct pod_shape {
@@ -116,7 +116,7 @@ void pods_affinities_read(const json_t *metadata, const json_t *spec,
                       struct pod_shape *s);
 
 /* ---- ray.c: KubeRay's pods */
-/* The line that starts Ray in it; "": not told; NULL: it is no such pod. */
+/* The line that starts Ray in it; "": not given; NULL: it is no such pod. */
 const char *pods_ray_command(const json_t *meta, const json_t *spec);
 void pods_ray_read(const json_t *spec, const char *command,
                    struct pod_shape *s);
@@ -154,7 +154,7 @@ struct pod {                      /* one block with its strings */
     const char *owner;            /* "Job/space/name"; "" */
     const char *gang;             /* "space/name" of its group; "" */
     const char *queue;            /* davit.io/queue; "" */
-    const char *code, *text;      /* POD_WAITS: why, worth telling; "" */
+    const char *code, *text;      /* POD_WAITS: why, if a user should know; "" */
     uint32_t gang_size;           /* annotated; 0: not said */
     struct pod_shape *shape;
     struct pod_labels *labels;

@@ -106,7 +106,7 @@ static bool of_start(const char *key)
     return false;
 }
 
-/* A node that is uncordoned carries it a moment longer: spec tells. */
+/* A node that is uncordoned carries it a moment longer: spec decides. */
 static bool of_cordon(const struct knode *n, const char *key)
 {
     return !n->unschedulable &&

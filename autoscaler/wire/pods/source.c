@@ -30,7 +30,7 @@ struct kube_source {
     struct arena zone_arena;
     struct names zones;           /* these two under the store's lock */
     bool reserve;
-    bool started, told;           /* told: there was a view */
+    bool started, viewed;           /* viewed: there was a view */
     atomic_bool stop;
     struct pods_store store;
     struct kube_watch *watch[WATCHES];
@@ -75,7 +75,7 @@ static void source_configure(void *handle, struct names zones, bool no_reserve)
     arena_reset(&h->zone_arena);
     h->zones = names_keep(&h->zone_arena, zones, NULL);
     h->reserve = !no_reserve;
-    h->told = false;              /* a view of them is due at once */
+    h->viewed = false;              /* a view of them is due at once */
     pthread_cond_broadcast(&h->store.wake);
     pthread_mutex_unlock(&h->store.lock);
 }
@@ -203,7 +203,7 @@ static int64_t view_due(const struct kube_source *h)
         due = h->made_mono_ms + rest;
     if (h->due_mono_ms && h->due_mono_ms < due)
         due = h->due_mono_ms;
-    return h->told ? due : 0;
+    return h->viewed ? due : 0;
 }
 
 static struct source_view *make(struct kube_source *h)
@@ -218,7 +218,7 @@ static struct source_view *make(struct kube_source *h)
     h->seen = h->store.version;
     h->store.changed_mono_ms = 0;
     h->store.urgent = false;
-    h->told = true;
+    h->viewed = true;
     h->made_mono_ms = clock_mono_ms();
     view->took_us = h->took_us = clock_mono_us() - begun;
     return view;

@@ -4,7 +4,7 @@
  * The model's terms are In and NotIn.  What they cannot say (Exists, Gt, the
  * product names of GPUs) becomes a probe: a label of its own, named after the
  * condition, that each node and node type carries when the condition holds
- * for it.  So `why` tells the condition as the pod's author wrote it.
+ * for it.  So `why` shows the condition as the pod's author wrote it.
  */
 #include "inside.h"
 

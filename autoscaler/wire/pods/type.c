@@ -102,7 +102,7 @@ static void reserve(struct fit *f)
         *c -= kept_of(*c, cpu, 4);
 }
 
-/* ---- what living nodes of the type tell */
+/* ---- what living nodes of the type show */
 
 static bool is_column(const struct fit *f, const char *name)
 {

@@ -137,7 +137,7 @@ static enum status teach(const struct ray_head *h, const struct grpc_call *call,
     } else if (call->code == GRPC_NO_CODE && !h->answered && err &&
                (s == ST_INVALID || strstr(err->text, "broke off") ||
                 strstr(err->text, "not HTTP"))) {
-        /* never a word from there: more likely the wrong place than a head
+        /* it has never answered: more likely the wrong place than a head
          * that is ill */
         bool tls = strncmp(h->base, "https:", 6) == 0;
         const char *hint = !tls

@@ -1,6 +1,6 @@
 /*
- * kv.c - three calls to the GCS's key-value store, which `ray status`, its
- * drivers and we use to leave word for each other.
+ * kv.c - three calls to the GCS's key-value store, through which
+ * `ray status`, Ray's drivers and we leave each other messages.
  */
 #include <string.h>
 

@@ -78,7 +78,7 @@ static void another_source(struct ray_head *h, const char *session,
     free(h->note);
     h->note = NULL;
     h->session = NULL;
-    h->v2 = true;  /* when it cannot be told now: asked again next time */
+    h->v2 = true;  /* if the answer does not come: asked again next time */
     if (ray_kv_get(h, "__autoscaler", "__autoscaler_v2_enabled",
                    deadline_mono_ms, &v2, NULL))
         return;
