@@ -67,6 +67,26 @@ static void request_remove(struct requests *r, uint32_t at)
             (r->all.n - at) * sizeof *r->all.v);
 }
 
+/* Takes over what the API has read, with the arena that it lies in; the
+ * command keeps its owner. */
+static struct request *request_take(struct command *cmd, int64_t now_ms)
+{
+    struct request *q = ARENA_NEW(&cmd->arena, struct request);
+
+    q->owner = cmd->owner;
+    q->body = cmd->body;
+    q->demand = cmd->demand;
+    q->created_ms = q->demand.since_ms = now_ms;
+    q->expires_ms = cmd->expires_ms;
+    q->memory = shared_new();
+    q->memory->arena = cmd->arena;
+    cmd->arena = (struct arena){0};
+    cmd->owner = arena_strdup(&cmd->arena, q->owner);
+    cmd->body = "";
+    cmd->demand = (struct snap_demand){0};
+    return q;
+}
+
 /* The journal's text into a request; the readers are the API's own. */
 static enum status request_read(const struct journal_request *row,
                                 struct request **ret, struct err *err)
@@ -223,18 +243,14 @@ static void request_drop(struct requests *r, struct command *cmd)
 
 void requests_fold(struct requests *r, struct command *cmd)
 {
-    struct journal_request row = {.owner = cmd->owner, .body = cmd->body,
-                                  .created_ms = r->env->now_ms,
-                                  .expires_ms = cmd->expires_ms};
+    struct journal_request row;
     struct request *q;
 
     if (cmd->kind == COMMAND_REQUEST_DROP) {
         request_drop(r, cmd);
         return;
     }
-    cmd->status = request_read(&row, &q, &cmd->err);
-    if (cmd->status != ST_OK)
-        return;
+    q = request_take(cmd, r->env->now_ms);
     cmd->status = request_fits(r, q, &cmd->err);
     if (cmd->status == ST_OK)
         cmd->status = queue_check(r->conf->now, &q->demand, &cmd->err);
@@ -242,10 +258,12 @@ void requests_fold(struct requests *r, struct command *cmd)
         request_free(q);
         return;
     }
+    row = (struct journal_request){q->owner, q->body, q->created_ms,
+                                   q->expires_ms};
     journal_put_request(r->env->journal, &row, NULL);
     request_put(r, q);
     atomic_fetch_add(&r->env->metrics.requests, 1);
-    emit(r->env, "request.set", cmd->owner, "", "%.400s", cmd->body);
+    emit(r->env, "request.set", q->owner, "", "%.400s", q->body);
 }
 
 void requests_expire(struct requests *r)

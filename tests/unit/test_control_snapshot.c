@@ -125,7 +125,7 @@ static void tasks_viewed(const char *const *queues, uint32_t n)
 
         *t = (struct term){QUEUE_LABEL, TERM_IN, {&queues[i], 1}};
         alt->selector = (struct terms){t, 1};
-        v[i] = (struct snap_bundle){alt, 1, i + 1};
+        v[i] = (struct snap_bundle){.alts = alt, .n_alts = 1, .count = i + 1};
     }
     *d = (struct snap_demand){.source = SOURCE_TASK, .owner = "ray", .id = "",
                               .bundles = v, .n_bundles = n};

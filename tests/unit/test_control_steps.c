@@ -203,9 +203,9 @@ static void test_fallback(void **state)
 {
     struct request q = {0}, *asked[] = {&q};
     struct snap_alt alts[] = {{.after_ms = 0}, {.after_ms = 500}};
-    struct snap_bundle bundle = {alts, 2, 1};
+    struct snap_bundle bundle = {.alts = alts, .n_alts = 2, .count = 1};
     const struct pb_alt pb_alts[] = {{0, 0}, {0, 500}};
-    const struct pb_bundle pb_bundle = {0, 0, 2, 1};
+    const struct pb_bundle pb_bundle = {.n_alts = 2, .count = 1};
     struct pb_demand demand = {.n_bundles = 1, .since_ms = rig.env.now_ms};
     struct pb_node node = {.state = STATE_READY};
     const struct plan_placement placed = {0, 0, 1};

@@ -118,7 +118,8 @@ static void part_add(struct making *m, const struct snap_alt *alts,
             }
         }
     VEC_PUSH(m->arena, &to->all, ((struct snap_bundle){
-                 v, n, part->count / (part->times ? part->times : 1) }));
+                 .alts = v, .n_alts = n,
+                 .count = part->count / (part->times ? part->times : 1) }));
 }
 
 /* n equal pods; returns how many of them are planned for. */
@@ -139,7 +140,8 @@ static uint32_t bundles_add(struct making *m, struct pod **v, uint32_t n,
     }
     if (!m->n_terms) {
         VEC_PUSH(m->arena, &to->all, ((struct snap_bundle){
-                     alts, p->shape->n_alts, n }));
+                     .alts = alts, .n_alts = p->shape->n_alts,
+                     .count = n }));
         return n;
     }
     parts = pods_affinity_split(m, p, n);
@@ -149,7 +151,8 @@ static uint32_t bundles_add(struct making *m, struct pod **v, uint32_t n,
         const struct affinity_part *x = &parts.v[i];
         if (!x->terms.n && !x->needs.n && !x->zones.n && x->times <= 1)
             VEC_PUSH(m->arena, &to->all, ((struct snap_bundle){
-                         alts, p->shape->n_alts, parts.v[i].count }));
+                         .alts = alts, .n_alts = p->shape->n_alts,
+                         .count = parts.v[i].count }));
         else
             part_add(m, alts, p->shape->n_alts, &parts.v[i], to);
         kept += parts.v[i].count;
