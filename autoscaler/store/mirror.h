@@ -12,10 +12,10 @@
 #include "journal.h"
 
 struct mirror_row {
-    const char *kind;     /* "machine", "request" or "boot" */
-    const char *id;       /* within its kind */
-    const char *json;     /* an object of its columns; NULL: it is gone */
-    int64_t seq;          /* of the change */
+    const char *kind; /* "machine", "request" or "boot" */
+    const char *id;   /* within its kind */
+    const char *json; /* an object of its columns; NULL: it is gone */
+    int64_t seq;      /* of the change */
 };
 
 /* From now on changes are noted.  Once per journal. */

@@ -7,7 +7,7 @@
 
 #include "kube.h"
 
-struct kube_files {           /* "" : there is none; owned by the arena given */
+struct kube_files { /* "" : there is none; owned by the arena given */
     const char *server, *ca, *cert, *key, *token;
 };
 

@@ -13,15 +13,21 @@
  * binding to it when the taint came. */
 enum { SETTLE_MS = 2000 };
 
-struct link { struct kube *k; int64_t deadline_mono_ms; struct err err; };
+struct link {
+    struct kube *k;
+    int64_t deadline_mono_ms;
+    struct err err;
+};
 
 static void send_one(void *ctx, struct kube_ask *ask)
 {
     struct link *l = ctx;
     char *body = ask->body ? json_dumps(ask->body, JSON_COMPACT) : NULL;
     struct kube_call call = {
-        .method = ask->method, .path = ask->path,
-        .content_type = ask->content_type, .body = body,
+        .method = ask->method,
+        .path = ask->path,
+        .content_type = ask->content_type,
+        .body = body,
         .deadline_mono_ms = l->deadline_mono_ms,
     };
 
@@ -38,7 +44,7 @@ static void send_one(void *ctx, struct kube_ask *ask)
 /* The wire's own text when the last request failed: they name the server, and
  * the rule that is missing. */
 static enum status status_of(const struct link *l, enum davit_status s,
-                        const struct davit_error *e, struct err *err)
+                             const struct davit_error *e, struct err *err)
 {
     if (s == DAVIT_OK)
         return ST_OK;
@@ -95,6 +101,6 @@ enum status kube_nodes_forget(struct kube *k, const char *node,
     struct davit_error e = {.size = sizeof e};
     bool deleted;
 
-    return status_of(&l, kube_node_forget(&io, node, instance, &deleted, &e), &e,
-                err);
+    return status_of(&l, kube_node_forget(&io, node, instance, &deleted, &e),
+                     &e, err);
 }

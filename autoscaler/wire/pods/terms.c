@@ -22,15 +22,15 @@ static struct term term_of(struct arena *a, const char *key, enum term_op op,
 
     for (uint32_t i = 0; i < values->n; i++)
         v[i] = arena_strdup(a, values->v[i]);
-    return (struct term){ arena_strdup(a, key), op, { v, values->n } };
+    return (struct term){arena_strdup(a, key), op, {v, values->n}};
 }
 
 static struct term one_term(struct arena *a, const char *key, enum term_op op,
                             const char *value)
 {
-    const char *v[1] = { value };
+    const char *v[1] = {value};
 
-    return term_of(a, key, op, &(struct names){ v, 1 });
+    return term_of(a, key, op, &(struct names){v, 1});
 }
 
 /* The name of the probe for this condition; NULL: there are too many. */
@@ -43,15 +43,15 @@ static const char *probe(struct making *m, const struct req *r)
             return m->probes.v[i].name;
     if (m->probes.n == PODS_MAX_PROBES)
         return NULL;
-    VEC_PUSH(m->arena, &m->probes, ((struct probe){
-                 name, { arena_strdup(m->arena, r->key), r->op,
-                         pods_names_copy(m->arena, r->values) } }));
+    VEC_PUSH(m->arena, &m->probes,
+             ((struct probe){name,
+                             {arena_strdup(m->arena, r->key), r->op,
+                              pods_names_copy(m->arena, r->values)}}));
     return name;
 }
 
 /* "cloud.google.com/gke-spot in (true)" as a term on our market label. */
-static bool market_term(struct making *m, const struct req *r,
-                        struct term *ret)
+static bool market_term(struct making *m, const struct req *r, struct term *ret)
 {
     const char *market;
 
@@ -73,9 +73,8 @@ static bool req_term(struct making *m, const struct req *r, struct term *ret)
         return true;
     if ((r->op == REQ_IN || r->op == REQ_NOT_IN) &&
         !pods_names_product(r->key)) {
-        *ret = term_of(m->arena, r->key, r->op == REQ_IN ? TERM_IN
-                                                         : TERM_NOT_IN,
-                       &r->values);
+        *ret = term_of(m->arena, r->key,
+                       r->op == REQ_IN ? TERM_IN : TERM_NOT_IN, &r->values);
         return true;
     }
     name = probe(m, r);
@@ -90,9 +89,10 @@ static struct tolerations tolerations_copy(struct arena *a,
     struct toleration *v = ARENA_ARRAY(a, struct toleration, t->n);
 
     for (uint32_t i = 0; i < t->n; i++)
-        v[i] = (struct toleration){ arena_strdup(a, t->v[i].key), t->v[i].op,
-                                    arena_strdup(a, t->v[i].value), t->v[i].effect };
-    return (struct tolerations){ v, t->n };
+        v[i] = (struct toleration){arena_strdup(a, t->v[i].key), t->v[i].op,
+                                   arena_strdup(a, t->v[i].value),
+                                   t->v[i].effect};
+    return (struct tolerations){v, t->n};
 }
 
 struct qtys pods_qtys_copy(struct arena *a, struct qtys q)
@@ -100,8 +100,8 @@ struct qtys pods_qtys_copy(struct arena *a, struct qtys q)
     struct qty *v = ARENA_ARRAY(a, struct qty, q.n);
 
     for (uint32_t i = 0; i < q.n; i++)
-        v[i] = (struct qty){ arena_strdup(a, q.v[i].name), q.v[i].amount };
-    return (struct qtys){ v, q.n };
+        v[i] = (struct qty){arena_strdup(a, q.v[i].name), q.v[i].amount};
+    return (struct qtys){v, q.n};
 }
 
 struct names pods_names_copy(struct arena *a, struct names n)
@@ -110,7 +110,7 @@ struct names pods_names_copy(struct arena *a, struct names n)
 
     for (uint32_t i = 0; i < n.n; i++)
         v[i] = arena_strdup(a, n.v[i]);
-    return (struct names){ v, n.n };
+    return (struct names){v, n.n};
 }
 
 const struct snap_alt *pods_alts(struct making *m, struct pod_shape *s)
@@ -129,8 +129,7 @@ const struct snap_alt *pods_alts(struct making *m, struct pod_shape *s)
         for (uint32_t k = 0; k < s->alts[i].n; k++)
             if (!req_term(m, &s->alts[i].v[k], &v[k]))
                 return NULL;
-        alts[i] = (struct snap_alt){ needs, { v, s->alts[i].n }, tolerations,
-                                     0 };
+        alts[i] = (struct snap_alt){needs, {v, s->alts[i].n}, tolerations, 0};
     }
     s->made = alts;
     s->made_for = m->in->store->views;

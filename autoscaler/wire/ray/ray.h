@@ -11,7 +11,7 @@
 #include "../source.h"
 
 struct ray_head;
-extern const struct source_ops ray_ops;  /* handles: struct ray_head */
+extern const struct source_ops ray_ops; /* handles: struct ray_head */
 
 /* address "host:port" or "http(s)://host:port"; token_file "" means where Ray
  * itself looks: RAY_AUTH_TOKEN, RAY_AUTH_TOKEN_PATH, ~/.ray/auth_token.  The
