@@ -33,11 +33,11 @@ static int stop(void **state)
 
 static void asked(const char *owner, const char *body)
 {
-    struct command cmd = {.kind = COMMAND_REQUEST_PUT, .owner = owner,
-                          .body = body};
+    struct command cmd = rig_put(owner, body);
 
     requests_fold(&rig.requests, &cmd);
     assert_int_equal(cmd.status, ST_OK);
+    arena_done(&cmd.arena);
 }
 
 static void test_changes_nothing(void **state)
