@@ -23,14 +23,14 @@
 
 #define RETRY_AFTER_MAX_MS (3600 * INT64_C(1000))
 #define ROOM_HOLDS_MS (600 * INT64_C(1000))
-#define FAILURE_KEPT_MS (3600 * INT64_C(1000))  /* the longest delay */
+#define FAILURE_KEPT_MS (3600 * INT64_C(1000)) /* the longest delay */
 
-enum { RECORDS_MAX = 1024 };    /* more have never failed at once */
+enum { RECORDS_MAX = 1024 }; /* more have never failed at once */
 enum scope { SCOPE_NONE, SCOPE_OFFER, SCOPE_TYPE, SCOPE_PROVIDER };
 
 struct rule {
     enum scope scope;
-    int64_t first_ms, max_ms;   /* 0: until reload */
+    int64_t first_ms, max_ms; /* 0: until reload */
 };
 
 static const struct rule rules[ST_COUNT] = {
@@ -45,15 +45,15 @@ static const struct rule rules[ST_COUNT] = {
 };
 
 struct record {
-    struct backoff backoff;     /* first: handed out; its strings are ours */
+    struct backoff backoff; /* first: handed out; its strings are ours */
     enum scope scope;
     uint64_t hash;
-    int64_t room_until_ms;      /* of a QUOTA that only lowered the room */
+    int64_t room_until_ms; /* of a QUOTA that only lowered the room */
 };
 
 struct backoffs {
     struct hash by_key;
-    VEC(struct record *) all;   /* on the heap, oldest first */
+    VEC(struct record *) all; /* on the heap, oldest first */
 };
 
 /* ---- records */
@@ -62,12 +62,9 @@ struct backoffs {
 static struct offer_key scope_key(enum scope scope, struct offer_key k)
 {
     switch (scope) {
-    case SCOPE_PROVIDER:
-        return (struct offer_key){k.provider, "", "", false};
-    case SCOPE_TYPE:
-        return (struct offer_key){k.provider, k.type, "", false};
-    default:
-        return k;
+    case SCOPE_PROVIDER: return (struct offer_key){k.provider, "", "", false};
+    case SCOPE_TYPE: return (struct offer_key){k.provider, k.type, "", false};
+    default: return k;
     }
 }
 
@@ -135,9 +132,8 @@ static struct record *record_get(struct backoffs *b, enum scope scope,
     r->scope = scope;
     r->hash = scope_hash(scope, k);
     r->backoff.room = UNLIMITED;
-    r->backoff.of = (struct offer_key){mem_strdup(k.provider),
-                                       mem_strdup(k.type), mem_strdup(k.zone),
-                                       k.spot};
+    r->backoff.of = (struct offer_key){
+        mem_strdup(k.provider), mem_strdup(k.type), mem_strdup(k.zone), k.spot};
     VEC_PUSH(NULL, &b->all, r);
     hash_add(&b->by_key, r->hash, r);
     return r;
@@ -247,7 +243,7 @@ static bool room_lowered(struct record *r, const struct err *e, uint32_t asked,
 
     if (asked < 2 || got > 0 || now_ms < x->until_ms) {
         x->room = 0;
-        r->room_until_ms = 0;  /* first the delay holds, then no limit */
+        r->room_until_ms = 0; /* first the delay holds, then no limit */
         return false;
     }
     x->room = lowered && x->room < half ? x->room : half;

@@ -21,15 +21,15 @@ void backoffs_free(struct backoffs *b);
 
 /* Valid until something else is noted. */
 struct backoff {
-    struct offer_key of;        /* type "" : the whole provider; zone "" beside
+    struct offer_key of; /* type "" : the whole provider; zone "" beside
                                  * a type: of all its offers */
     enum status why;
     char text[208];
-    int64_t until_ms;           /* wall; INT64_MAX: until reload */
-    int64_t delay_ms;           /* the last one */
-    int64_t failed_ms;          /* wall, the last failure; 0: none */
-    uint32_t failures;          /* in a row */
-    uint32_t room;              /* machines that may be launched all the same */
+    int64_t until_ms;  /* wall; INT64_MAX: until reload */
+    int64_t delay_ms;  /* the last one */
+    int64_t failed_ms; /* wall, the last failure; 0: none */
+    uint32_t failures; /* in a row */
+    uint32_t room;     /* machines that may be launched all the same */
 };
 
 /* Records a failed or good answer; returns the back-off it led to, or NULL.
@@ -63,6 +63,6 @@ const struct backoff *backoffs_find(const struct backoffs *b,
 /* Every one in force, oldest first. */
 void backoffs_each(const struct backoffs *b, int64_t now_ms,
                    void (*each)(void *arg, const struct backoff *x), void *arg);
-void backoffs_forget_all(struct backoffs *b);  /* after a reload */
+void backoffs_forget_all(struct backoffs *b); /* after a reload */
 
 #endif

@@ -16,9 +16,10 @@
 
 #define RETRY_AFTER_MAX_MS (3600u * 1000)
 
-static const char *const op_names[] = {
-    [CALL_LIST] = "list", [CALL_LAUNCH] = "launch",
-    [CALL_TERMINATE] = "terminate", [CALL_OFFERS] = "offers"};
+static const char *const op_names[] = {[CALL_LIST] = "list",
+                                       [CALL_LAUNCH] = "launch",
+                                       [CALL_TERMINATE] = "terminate",
+                                       [CALL_OFFERS] = "offers"};
 
 struct call *call_new(struct provider *p, enum call_op op, int kind)
 {
@@ -55,10 +56,14 @@ static int run_launch(struct call *c, struct davit_call *dc,
     const struct davit_kv tags[] = {{"davit-cluster", p->cluster},
                                     {"davit-type", c->type},
                                     {"davit-request", c->request_id}};
-    const struct davit_launch launch = {
-        .size = sizeof launch, .offer = c->type, .zone = c->zone,
-        .request_id = c->request_id, .count = c->count, .tags = tags,
-        .n_tags = sizeof tags / sizeof *tags, .spot = c->spot};
+    const struct davit_launch launch = {.size = sizeof launch,
+                                        .offer = c->type,
+                                        .zone = c->zone,
+                                        .request_id = c->request_id,
+                                        .count = c->count,
+                                        .tags = tags,
+                                        .n_tags = sizeof tags / sizeof *tags,
+                                        .spot = c->spot};
     return p->table->launch(p->self, dc, &launch, sink, sink_put_machine, e);
 }
 
@@ -77,10 +82,8 @@ static int run_op(struct call *c, struct davit_call *dc,
     switch (c->op) {
     case CALL_LIST:
         return p->table->list(p->self, dc, sink, sink_put_machine, e);
-    case CALL_LAUNCH:
-        return run_launch(c, dc, sink, e);
-    case CALL_TERMINATE:
-        return run_terminate(c, dc, sink, e);
+    case CALL_LAUNCH: return run_launch(c, dc, sink, e);
+    case CALL_TERMINATE: return run_terminate(c, dc, sink, e);
     case CALL_OFFERS:
         if ((atomic_load(&p->caps) & DAVIT_CAP_OFFERS) == 0)
             return DAVIT_UNSUPPORTED;
@@ -89,7 +92,7 @@ static int run_op(struct call *c, struct davit_call *dc,
     return DAVIT_UNSUPPORTED;
 }
 
-/* The plug-in's own words, made safe; its silence, put into words. */
+/* The plug-in's own text, made safe; a text of ours when it gave none. */
 static void take_error(struct call *c, int got, const struct davit_error *e)
 {
     const char *op = op_names[c->op];
@@ -118,7 +121,7 @@ static void judge(struct call *c, struct davit_sink *sink)
         err_set(&sink->broken, ST_BROKEN,
                 "%s() used its sink from another thread", op_names[c->op]);
     if (sink->broken.status != ST_OK) {
-        /* What went wrong in the cloud is told too, but the plug-in's fault
+        /* What went wrong in the cloud is reported too, but the plug-in's fault
          * decides what is done. */
         c->err = sink->broken;
     } else if (c->op == CALL_LAUNCH && c->machines.n > c->count) {
@@ -143,11 +146,12 @@ static void judge(struct call *c, struct davit_sink *sink)
 static void call_enter(struct call *c, int64_t deadline)
 {
     struct davit_error e = {.size = sizeof e};
-    struct davit_call dc = {
-        .provider = c->provider, .cancel = &c->cancel,
-        .deadline_mono_ms = deadline, .op = op_names[c->op],
-        .recorded = {c->request_id, c->type, c->zone, c->spot,
-                    recording_call_id(), 0}};
+    struct davit_call dc = {.provider = c->provider,
+                            .cancel = &c->cancel,
+                            .deadline_mono_ms = deadline,
+                            .op = op_names[c->op],
+                            .recorded = {c->request_id, c->type, c->zone,
+                                         c->spot, recording_call_id(), 0}};
     struct davit_sink *sink = ARENA_NEW(&c->arena, struct davit_sink);
     sink_init(sink, c);
     host_enter(&dc);
@@ -169,16 +173,15 @@ static void call_run(struct job *job)
     if (c->op == CALL_TERMINATE)
         c->done = ARENA_ARRAY(&c->arena, enum status, c->n_ids);
     for (uint32_t i = 0; c->op == CALL_TERMINATE && i < c->n_ids; i++)
-        c->done[i] = ST_COUNT;  /* not reported */
+        c->done[i] = ST_COUNT; /* not reported */
     if (atomic_load(&c->cancel))
         c->status = err_set(&c->err, ST_CANCELLED,
                             "%s was cancelled before it began",
                             op_names[c->op]);
     else if (now >= deadline)
-        c->status = err_set(&c->err, ST_RETRY,
-                            "%s found no free worker for %lld ms",
-                            op_names[c->op],
-                            (long long)(now - c->started_mono_ms));
+        c->status = err_set(
+            &c->err, ST_RETRY, "%s found no free worker for %lld ms",
+            op_names[c->op], (long long)(now - c->started_mono_ms));
     else
         call_enter(c, deadline);
     for (uint32_t i = 0; c->op == CALL_TERMINATE && i < c->n_ids; i++)

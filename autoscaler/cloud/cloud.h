@@ -14,18 +14,18 @@
 #include "../config/config.h"
 #include "backoff.h"
 
-struct provider;            /* one loaded, opened plug-in */
+struct provider; /* one loaded, opened plug-in */
 
 struct plugin_info {
     const char *name, *version, *path;
     uint64_t caps;
-    const struct davit_kv *options;  /* ends with {0} */
+    const struct davit_kv *options; /* ends with {0} */
 };
 
 /* Where plug-ins are looked for, in order: dir (if not ""), $DAVIT_PLUGIN_DIR,
  * <directory of the binary>/plugins, the compiled-in PLUGIN_DIR.  Loads every
- * davit-*.so found and reports it; broken ones are told through err text in
- * `problem` with info NULL. */
+ * davit-*.so found and reports it; a broken one has its error text in
+ * `problem`, and info NULL. */
 void plugins_each(const char *dir,
                   void (*each)(void *arg, const struct plugin_info *info,
                                const char *path, const char *problem),
@@ -43,11 +43,11 @@ void plugin_builtin(const struct davit_provider *table);
 enum status provider_open(const struct config *c,
                           const struct conf_provider *conf,
                           struct provider **ret, struct buf *errors);
-void provider_close(struct provider *p);  /* no call may be running */
+void provider_close(struct provider *p); /* no call may be running */
 const char *provider_name(const struct provider *p);
 uint64_t provider_caps(const struct provider *p);
 struct plugin_info provider_plugin(const struct provider *p);
-uint32_t provider_calls_running(const struct provider *p);  /* not freed yet */
+uint32_t provider_calls_running(const struct provider *p); /* not freed yet */
 /* "sim: launch" while this thread is inside a plug-in, else NULL.  For a crash
  * handler to name the culprit: async-signal-safe. */
 const char *provider_running_here(void);
@@ -63,7 +63,7 @@ void provider_set_tap(struct provider *p, provider_tap *tap, void *arg);
 
 enum call_op { CALL_LIST, CALL_LAUNCH, CALL_TERMINATE, CALL_OFFERS };
 
-struct call_machine {         /* a davit_machine, copied */
+struct call_machine { /* a davit_machine, copied */
     const char *id, *request_id, *type, *zone, *address, *detail, *unit;
     enum davit_phase phase;
     enum status failure;
@@ -80,24 +80,24 @@ struct call_offer {
 };
 
 struct call {
-    struct job job;             /* first; job.mail.kind is the caller's */
-    struct arena arena;         /* owns everything below */
+    struct job job;     /* first; job.mail.kind is the caller's */
+    struct arena arena; /* owns everything below */
     struct provider *provider;
     enum call_op op;
     int64_t started_mono_ms, took_ms;
     /* arguments */
-    const char *type, *zone, *request_id;  /* LAUNCH */
+    const char *type, *zone, *request_id; /* LAUNCH */
     uint32_t count;
     bool spot;
-    const char *const *ids;     /* TERMINATE */
+    const char *const *ids; /* TERMINATE */
     uint32_t n_ids;
     /* answer */
     enum status status;
     struct err err;
-    VEC(struct call_machine) machines;     /* LIST, LAUNCH */
-    VEC(struct call_offer) offers;         /* OFFERS */
-    enum status *done;          /* TERMINATE: one per id */
-    atomic_bool cancel;         /* set by anybody to end it early */
+    VEC(struct call_machine) machines; /* LIST, LAUNCH */
+    VEC(struct call_offer) offers;     /* OFFERS */
+    enum status *done;                 /* TERMINATE: one per id */
+    atomic_bool cancel;                /* set by anybody to end it early */
 };
 
 struct call *call_new(struct provider *p, enum call_op op, int kind);

@@ -13,18 +13,17 @@
 #include "../base/log.h"
 #include "inside.h"
 
-#define REPLY_MAX ((size_t)64 << 20)       /* one HTTP body */
-#define REPLIES_MAX ((size_t)512 << 20)    /* all of one operation */
-#define LINES_MAX 200                      /* logged by one operation */
-#define SLICE_MS 20                        /* how late a cancel is seen */
+#define REPLY_MAX ((size_t)64 << 20)    /* one HTTP body */
+#define REPLIES_MAX ((size_t)512 << 20) /* all of one operation */
+#define LINES_MAX 200                   /* logged by one operation */
+#define SLICE_MS 20                     /* how late a cancel is seen */
 
 static _Thread_local struct davit_call *here;
 static _Thread_local char here_name[64];
 
 void host_enter(struct davit_call *dc)
 {
-    snprintf(here_name, sizeof here_name, "%s: %s", dc->provider->name,
-             dc->op);
+    snprintf(here_name, sizeof here_name, "%s: %s", dc->provider->name, dc->op);
     here = dc;
 }
 
@@ -94,8 +93,7 @@ static bool host_sleep(struct davit_call *dc, uint32_t ms)
 static int64_t host_wall_ms(void)
 {
     const struct provider *p = here ? here->provider : NULL;
-    return clock_wall_ms() -
-           (p && p->line ? traffic_behind_ms(p->line) : 0);
+    return clock_wall_ms() - (p && p->line ? traffic_behind_ms(p->line) : 0);
 }
 
 static void host_log(int level, const char *line)
@@ -118,8 +116,8 @@ static void error_from(struct davit_error *out, const struct err *e)
         return;
     out->retry_after_ms = e->retry_after_ms;
     snprintf(out->code, sizeof out->code, "%s", e->code);
-    snprintf(out->text, sizeof out->text, "%.*s",
-             (int)sizeof out->text - 1, e->text);
+    snprintf(out->text, sizeof out->text, "%.*s", (int)sizeof out->text - 1,
+             e->text);
 }
 
 /* A line break in a URL or header would let one value forge another. */
@@ -132,8 +130,9 @@ static enum status request_check(const struct davit_http *h, struct err *e)
                        "without control characters");
     if (h->n_headers > 200 || (h->n_headers > 0 && !h->headers) ||
         (h->body_len > 0 && !h->body))
-        return err_set(e, ST_INVALID, "a request has up to 200 headers, and a "
-                                      "body when body_len is not 0");
+        return err_set(e, ST_INVALID,
+                       "a request has up to 200 headers, and a "
+                       "body when body_len is not 0");
     for (size_t i = 0; i < h->n_headers; i++) {
         const struct davit_kv *kv = &h->headers[i];
         if (!kv->key || !kv->value || kv->key[0] == '\0' ||
@@ -170,15 +169,20 @@ static enum status exchange(struct davit_call *dc, struct davit_http *h,
         return err_set(e, ST_RETRY, "the operation is out of time");
     size_t room = REPLIES_MAX - dc->reply_bytes;
     if (room == 0)
-        return err_set(e, ST_BROKEN, "more than %zu MiB of replies in one "
-                       "operation", REPLIES_MAX >> 20);
-    struct http_exchange x = {
-        .method = h->method, .url = h->url,
-        .headers = h->headers, .n_headers = h->n_headers,
-        .body = h->body, .body_len = h->body_len,
-        .ca_file = dc->provider->ca_file,
-        .deadline_mono_ms = dc->deadline_mono_ms, .cancel = dc->cancel,
-        .max_reply = room < REPLY_MAX ? room : REPLY_MAX};
+        return err_set(e, ST_BROKEN,
+                       "more than %zu MiB of replies in one "
+                       "operation",
+                       REPLIES_MAX >> 20);
+    struct http_exchange x = {.method = h->method,
+                              .url = h->url,
+                              .headers = h->headers,
+                              .n_headers = h->n_headers,
+                              .body = h->body,
+                              .body_len = h->body_len,
+                              .ca_file = dc->provider->ca_file,
+                              .deadline_mono_ms = dc->deadline_mono_ms,
+                              .cancel = dc->cancel,
+                              .max_reply = room < REPLY_MAX ? room : REPLY_MAX};
     if (DAVIT_HAS(h, struct davit_http, key_file)) {
         if (h->ca_file)
             x.ca_file = h->ca_file;

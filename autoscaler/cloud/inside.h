@@ -21,19 +21,19 @@
 struct provider {
     struct arena arena;
     const char *name, *path, *cluster;
-    const char *ca_file;         /* of its HTTP; NULL: the system's */
+    const char *ca_file; /* of its HTTP; NULL: the system's */
     const struct davit_provider *table;
     void *self;
     atomic_ullong caps;
-    atomic_uint calls;           /* call_new() to call_free() */
-    const char **types;          /* names, as given to open() */
+    atomic_uint calls;  /* call_new() to call_free() */
+    const char **types; /* names, as given to open() */
     uint32_t n_types;
-    pthread_mutex_t lock;        /* of the idle HTTP clients only */
+    pthread_mutex_t lock; /* of the idle HTTP clients only */
     struct http_client *idle[IDLE_CLIENTS];
     uint32_t n_idle;
     provider_tap *tap;
     void *tap_arg;
-    struct traffic_line *line;   /* NULL: nobody counts */
+    struct traffic_line *line; /* NULL: nobody counts */
 };
 
 /* loader.c */
@@ -49,25 +49,25 @@ struct davit_call {
     struct provider *provider;
     const atomic_bool *cancel;
     int64_t deadline_mono_ms;
-    struct arena replies;        /* HTTP answers, until the operation returns */
-    struct arena brief;          /* the last one, when that is enough */
+    struct arena replies; /* HTTP answers, until the operation returns */
+    struct arena brief;   /* the last one, when that is enough */
     size_t reply_bytes;
     struct http_client *client;
-    uint32_t lines;              /* logged so far */
-    const char *op;              /* "launch" */
+    uint32_t lines; /* logged so far */
+    const char *op; /* "launch" */
     struct recording_call recorded;
 };
 extern const struct davit_host host_services;
-void host_enter(struct davit_call *dc);  /* this thread is in a plug-in now */
+void host_enter(struct davit_call *dc); /* this thread is in a plug-in now */
 void host_leave(struct davit_call *dc);
 
 /* sink.c */
 struct davit_sink {
     struct call *call;
     pthread_t thread;
-    atomic_bool other_thread;        /* put() came from another thread */
+    atomic_bool other_thread; /* put() came from another thread */
     size_t bytes;
-    struct err broken;           /* the first nonsense, or OK */
+    struct err broken; /* the first nonsense, or OK */
 };
 void sink_init(struct davit_sink *s, struct call *c);
 void sink_put_machine(struct davit_sink *s, const struct davit_machine *m);

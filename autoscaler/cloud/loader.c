@@ -54,8 +54,8 @@ uint32_t plugin_dirs(const char *dir, struct arena *a,
         self[len] = '\0';
         char *slash = strrchr(self, '/');
         if (slash)
-            ret_dirs[n++] = arena_printf(a, "%.*s/plugins",
-                                         (int)(slash - self), self);
+            ret_dirs[n++] = arena_printf(a, "%.*s/plugins", (int)(slash - self),
+                                         self);
     }
     ret_dirs[n++] = PLUGIN_DIR;
     return n;
@@ -111,7 +111,8 @@ static enum status elf_check(int fd, const char *path, struct err *err)
     if (got < (ssize_t)SELFMAG || memcmp(h.e_ident, ELFMAG, SELFMAG) != 0)
         return err_set(err, ST_INVALID,
                        "%s is not a shared object (no ELF header): a plug-in "
-                       "is compiled with cc -shared -fPIC", path);
+                       "is compiled with cc -shared -fPIC",
+                       path);
     if (got < (ssize_t)sizeof h)
         return err_set(err, ST_INVALID,
                        "%s is cut short or damaged: install it again", path);
@@ -121,7 +122,8 @@ static enum status elf_check(int fd, const char *path, struct err *err)
     if (h.e_type != ET_DYN)
         return err_set(err, ST_INVALID,
                        "%s is ELF but not a shared object: a plug-in is "
-                       "linked with cc -shared", path);
+                       "linked with cc -shared",
+                       path);
     return elf_whole(fd, path, &h, st.st_size, err);
 }
 
@@ -147,13 +149,15 @@ static enum status wrong_abi(void *so, const char *path, struct err *err)
             continue;
         return err_set(err, ST_INVALID,
                        "%s is built for plug-in ABI v%d, this daemon speaks "
-                       "v%d: %s", path, v, ABI_NOW,
+                       "v%d: %s",
+                       path, v, ABI_NOW,
                        v < ABI_NOW ? "build it again with today's provider.h"
                                    : "use a newer davit or an older plug-in");
     }
     return err_set(err, ST_INVALID,
                    "%s is a shared object but not a Davit plug-in: it does not "
-                   "export davit_provider_v%d()", path, ABI_NOW);
+                   "export davit_provider_v%d()",
+                   path, ABI_NOW);
 }
 
 static enum status options_check(const struct davit_provider *t,
@@ -166,41 +170,45 @@ static enum status options_check(const struct davit_provider *t,
         if (n >= 512 || !plugin_text_ok(o->key, 128) || o->key[0] == '\0')
             return err_set(err, ST_INVALID,
                            "%s: its option table is damaged at entry %u; it "
-                           "must end with {0}", path, n);
+                           "must end with {0}",
+                           path, n);
         if (!o->value || !plugin_text_ok(o->value, 400))
-            return err_set(err, ST_INVALID, "%s: its option %s has no help "
-                           "line", path, o->key);
+            return err_set(err, ST_INVALID,
+                           "%s: its option %s has no help "
+                           "line",
+                           path, o->key);
     }
     return ST_OK;
 }
 
 /* Mandatory is what a fleet cannot do without; the rest may be absent. */
-static enum status table_check(const struct davit_provider *t,
-                               const char *path, struct err *err)
+static enum status table_check(const struct davit_provider *t, const char *path,
+                               struct err *err)
 {
     if (!t)
         return err_set(err, ST_INVALID,
                        "%s: davit_provider_v%d() returned no table", path,
                        ABI_NOW);
-    if (!DAVIT_HAS(t, struct davit_provider, terminate) ||
-        t->size > TABLE_MAX)
-        return err_set(err, ST_INVALID,
-                       "%s: its table says size %u; at least %zu is needed "
-                       "(up to terminate): set .size = sizeof(struct "
-                       "davit_provider)", path, t->size,
-                       offsetof(struct davit_provider, terminate) +
-                           sizeof t->terminate);
+    if (!DAVIT_HAS(t, struct davit_provider, terminate) || t->size > TABLE_MAX)
+        return err_set(
+            err, ST_INVALID,
+            "%s: its table says size %u; at least %zu is needed "
+            "(up to terminate): set .size = sizeof(struct "
+            "davit_provider)",
+            path, t->size,
+            offsetof(struct davit_provider, terminate) + sizeof t->terminate);
     if (!t->name || t->name[0] == '\0' || !plugin_text_ok(t->name, 31) ||
         !t->version || !plugin_text_ok(t->version, 63))
         return err_set(err, ST_INVALID,
                        "%s: its name (1 to 31 bytes) or version (up to 63) is "
-                       "missing or not printable", path);
+                       "missing or not printable",
+                       path);
     const char *lacks = !t->open        ? "open"
                         : !t->close     ? "close"
                         : !t->list      ? "list"
                         : !t->launch    ? "launch"
                         : !t->terminate ? "terminate"
-                                               : NULL;
+                                        : NULL;
     if (lacks)
         return err_set(err, ST_INVALID, "%s: its table has no %s()", path,
                        lacks);
@@ -232,10 +240,11 @@ enum status plugin_load(const char *path, const struct davit_provider **ret,
             strncmp(why + strlen(at), ": ", 2) == 0)
             why += strlen(at) + 2;
         char clean[300];
-        plugin_text_clean(why ? why : "?", why ? strlen(why) : 1,
-                   clean, sizeof clean);
+        plugin_text_clean(why ? why : "?", why ? strlen(why) : 1, clean,
+                          sizeof clean);
         return err_set(err, ST_INVALID, "%s cannot be loaded: %s%s", path,
-                       clean, strstr(clean, "undefined symbol")
+                       clean,
+                       strstr(clean, "undefined symbol")
                            ? " (a plug-in must not use the daemon's symbols; "
                              "link with -Wl,--no-undefined)"
                            : "");
@@ -315,7 +324,7 @@ void plugins_each(const char *dir,
         const char *names[PLUGINS_MAX];
         uint32_t n = dir_plugins(dirs[i], &a, names);
         for (uint32_t k = 0; k < n; k++) {
-            bool hidden = false;  /* by one of the same name found earlier */
+            bool hidden = false; /* by one of the same name found earlier */
             for (uint32_t j = 0; !hidden && j < seen.n; j++)
                 hidden = strcmp(seen.v[j], names[k]) == 0;
             if (hidden)
@@ -330,7 +339,9 @@ void plugins_each(const char *dir,
             }
             static const struct davit_kv none[1];
             struct plugin_info info = {
-                .name = t->name, .version = t->version, .path = path,
+                .name = t->name,
+                .version = t->version,
+                .path = path,
                 .caps = t->caps,
                 .options = t->options ? t->options : none};
             each(arg, &info, path, NULL);

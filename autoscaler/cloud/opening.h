@@ -11,7 +11,7 @@ struct opening {
     const struct config *config;
     const struct conf_provider *conf;
     const struct davit_provider *table;
-    struct arena arena;         /* until open() returned */
+    struct arena arena; /* until open() returned */
     struct buf *errors;
     uint32_t mistakes;
 };

@@ -169,8 +169,8 @@ const struct conf_pair *options_own(struct opening *o, uint32_t *ret_n)
 /* ---- where a setting is */
 
 /* Where the setting is that open() named: "KEY", or "TYPE.KEY". */
-void options_place(const struct opening *o, const char *code,
-                     uint32_t *line, uint32_t *column)
+void options_place(const struct opening *o, const char *code, uint32_t *line,
+                   uint32_t *column)
 {
     const struct config *c = o->config;
     *line = o->conf->line;

@@ -17,14 +17,16 @@
 
 static const char *name_of(const struct opening *o)
 {
-    return o->conf->plugin && o->conf->plugin[0] != '\0'
-               ? o->conf->plugin
-               : o->conf->name;
+    return o->conf->plugin && o->conf->plugin[0] != '\0' ? o->conf->plugin
+                                                         : o->conf->name;
 }
 
 /* ---- where the .so is */
 
-struct names_seen { struct arena *arena; VEC(const char *) names; };
+struct names_seen {
+    struct arena *arena;
+    VEC(const char *) names;
+};
 
 static void name_seen(void *arg, const struct plugin_info *info,
                       const char *path, const char *problem)
@@ -52,8 +54,7 @@ static void tell_missing(struct opening *o, const char *const *dirs,
             buf_printf(o->errors, "; did you mean \"%s\"?", like);
         buf_str(o->errors, " (plug-ins found:");
         for (uint32_t i = 0; i < seen.names.n; i++)
-            buf_printf(o->errors, "%s %s", i > 0 ? "," : "",
-                       seen.names.v[i]);
+            buf_printf(o->errors, "%s %s", i > 0 ? "," : "", seen.names.v[i]);
         buf_str(o->errors, ")");
     } else {
         buf_str(o->errors, "; set plugin_dir, $DAVIT_PLUGIN_DIR or plugin: "
@@ -67,14 +68,13 @@ static const char *find_so(struct opening *o)
 {
     const char *name = name_of(o);
     size_t len = strlen(name);
-    if (strchr(name, '/') ||
-        (len > 3 && strcmp(name + len - 3, ".so") == 0))
+    if (strchr(name, '/') || (len > 3 && strcmp(name + len - 3, ".so") == 0))
         return name;
     const char *dirs[PLUGIN_DIRS];
     uint32_t n = plugin_dirs(o->config->plugin_dir, &o->arena, dirs);
     for (uint32_t i = 0; i < n; i++) {
-        const char *path =
-            arena_printf(&o->arena, "%s/davit-%s.so", dirs[i], name);
+        const char *path = arena_printf(&o->arena, "%s/davit-%s.so", dirs[i],
+                                        name);
         if (access(path, F_OK) == 0)
             return path;
     }
@@ -130,14 +130,18 @@ static const struct davit_node_type *type_of(struct arena *a,
     }
     for (uint32_t i = 0; i < f->labels.n; i++)
         lab[i] = (struct davit_kv){f->labels.v[i].key, f->labels.v[i].value};
-    *t = (struct davit_node_type){
-        .size = sizeof *t, .name = f->name, .pool = or_empty(f->pool),
-        .machine = or_empty(f->machine),
-        .resources = res, .n_resources = f->resources.n,
-        .labels = lab, .n_labels = f->labels.n,
-        .min = f->min, .max = f->max,
-        .options = kv_of(a, c->options, c->n_options),
-        .n_options = c->n_options};
+    *t = (struct davit_node_type){.size = sizeof *t,
+                                  .name = f->name,
+                                  .pool = or_empty(f->pool),
+                                  .machine = or_empty(f->machine),
+                                  .resources = res,
+                                  .n_resources = f->resources.n,
+                                  .labels = lab,
+                                  .n_labels = f->labels.n,
+                                  .min = f->min,
+                                  .max = f->max,
+                                  .options = kv_of(a, c->options, c->n_options),
+                                  .n_options = c->n_options};
     type_zones(a, f, t);
     return t;
 }
@@ -146,8 +150,8 @@ static enum status open_handle(struct opening *o, struct provider *p)
 {
     const struct config *c = o->config;
     uint32_t n = 0;
-    const struct davit_node_type **types =
-        ARENA_ARRAY(&o->arena, const struct davit_node_type *, c->n_types);
+    const struct davit_node_type **types = ARENA_ARRAY(
+        &o->arena, const struct davit_node_type *, c->n_types);
     p->types = ARENA_ARRAY(&p->arena, const char *, c->n_types);
     for (uint32_t i = 0; i < c->n_types; i++) {
         if (!opening_has_type(o, i))
@@ -158,11 +162,13 @@ static enum status open_handle(struct opening *o, struct provider *p)
     p->n_types = n;
     uint32_t n_options;
     const struct conf_pair *options = options_own(o, &n_options);
-    struct davit_setup setup = {
-        .size = sizeof setup, .cluster = p->cluster,
-        .head = or_empty(c->ray_address),
-        .options = kv_of(&o->arena, options, n_options),
-        .n_options = n_options, .types = types, .n_types = n};
+    struct davit_setup setup = {.size = sizeof setup,
+                                .cluster = p->cluster,
+                                .head = or_empty(c->ray_address),
+                                .options = kv_of(&o->arena, options, n_options),
+                                .n_options = n_options,
+                                .types = types,
+                                .n_types = n};
     struct davit_error e = {.size = sizeof e};
     int got = o->table->open(&host_services, &setup, &p->self, &e);
     if (got == DAVIT_OK)

@@ -28,10 +28,10 @@ struct recording {
     char path[4096];
     pthread_mutex_t lock;
     struct secrets *secrets;
-    int fd;                      /* recording; else -1 */
+    int fd; /* recording; else -1 */
     int64_t bytes;
-    bool stopped;                /* recording has failed, and was told */
-    struct replay replay;        /* empty while recording */
+    bool stopped;         /* recording has failed, and was logged */
+    struct replay replay; /* empty while recording */
     int64_t behind_ms;
 };
 
@@ -69,8 +69,8 @@ static int64_t tail_cut(int fd, int64_t n)
     return whole;
 }
 
-enum status recording_open(const char *dir, const char *name, struct recording **ret,
-                        struct err *err)
+enum status recording_open(const char *dir, const char *name,
+                           struct recording **ret, struct err *err)
 {
     struct stat st;
     *ret = NULL;
@@ -79,9 +79,9 @@ enum status recording_open(const char *dir, const char *name, struct recording *
     struct recording *t = recording_new(dir, name);
     t->fd = open(t->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (t->fd < 0 || fstat(t->fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-        enum status s = err_set(err, ST_INVALID, "%s: %s", t->path,
-                                t->fd < 0 ? strerror(errno)
-                                          : "it is no regular file");
+        enum status s = err_set(
+            err, ST_INVALID, "%s: %s", t->path,
+            t->fd < 0 ? strerror(errno) : "it is no regular file");
         recording_free(t);
         return s;
     }
@@ -102,7 +102,7 @@ static void stop(struct recording *t, const char *why)
 static void line_put(struct recording *t, char *text)
 {
     size_t n = strlen(text);
-    text[n++] = '\n';            /* in the place of its end */
+    text[n++] = '\n'; /* in the place of its end */
     if (t->bytes + (int64_t)n > FILE_MAX) {
         stop(t, "it would be larger than 256 MiB");
         return;
@@ -120,7 +120,8 @@ static void line_put(struct recording *t, char *text)
     }
 }
 
-static enum status record(struct recording *t, const struct recording_call *call,
+static enum status record(struct recording *t,
+                          const struct recording_call *call,
                           struct http_client *c, struct http_exchange *x,
                           struct arena *arena, struct err *err)
 {
@@ -129,12 +130,13 @@ static enum status record(struct recording *t, const struct recording_call *call
     if (!err)
         err = &own;
     enum status s = http_do(c, x, arena, err);
-    if (s == ST_CANCELLED)       /* our own doing, and another time not */
+    if (s == ST_CANCELLED) /* our own doing, and another time not */
         return s;
     pthread_mutex_lock(&t->lock);
     if (!t->stopped) {
-        char *text = exchange_write(t->secrets, call, x, s != ST_OK ? err : NULL,
-                                at, clock_mono_ms() - from);
+        char *text = exchange_write(t->secrets, call, x,
+                                    s != ST_OK ? err : NULL, at,
+                                    clock_mono_ms() - from);
         if (text)
             line_put(t, text);
         free(text);
@@ -167,7 +169,7 @@ enum status recording_replay(const char *dir, const char *name,
 
 int64_t recording_behind_ms(struct recording *t)
 {
-    return t->behind_ms;         /* set once, before anybody asks */
+    return t->behind_ms; /* set once, before anybody asks */
 }
 
 const char *recording_request_id(struct recording *t, struct offer_key offer)
@@ -181,7 +183,8 @@ const char *recording_request_id(struct recording *t, struct offer_key offer)
 }
 
 /* The body as text without secrets; the lock is held. */
-static const char *body_plain(struct recording *t, const struct http_exchange *x,
+static const char *body_plain(struct recording *t,
+                              const struct http_exchange *x,
                               struct arena *arena)
 {
     json_t *bytes = NULL;
@@ -215,8 +218,7 @@ static enum status replay(struct recording *t, struct recording_call *call,
         s = replay_missing(&t->replay, strrchr(t->path, '/') + 1, key, err);
     else if (found->failed != ST_OK)
         s = err_set(err, found->failed, "%s (as recorded)", found->text);
-    log_debug("%s: line %u for %.200s", t->path,
-             found ? found->line : 0, key);
+    log_debug("%s: line %u for %.200s", t->path, found ? found->line : 0, key);
     pthread_mutex_unlock(&t->lock);
     if (s != ST_OK)
         return s;
@@ -235,8 +237,8 @@ uint64_t recording_call_id(void)
 }
 
 enum status recording_do(struct recording *t, struct recording_call *call,
-                    struct http_client *c, struct http_exchange *x,
-                    struct arena *arena, struct err *err)
+                         struct http_client *c, struct http_exchange *x,
+                         struct arena *arena, struct err *err)
 {
     return t->fd >= 0 ? record(t, call, c, x, arena, err)
                       : replay(t, call, x, arena, err);

@@ -1,6 +1,6 @@
 /*
- * recording.h - what a provider's cloud was asked and answered, kept in a file, and
- * answered again from there.
+ * recording.h - what a provider's cloud was asked and answered, kept in a file,
+ * and answered again from there.
  *
  * One file per provider, NAME.jsonl: an exchange a line, without its secrets.
  * Played back, an exchange is answered by the recorded one with the same
@@ -22,26 +22,26 @@
 struct recording;
 
 /* Appends to DIR/NAME.jsonl; the folder is made. */
-enum status recording_open(const char *dir, const char *name, struct recording **ret,
-                        struct err *err);
-enum status recording_replay(const char *dir, const char *name, struct recording **ret,
-                        struct err *err);
+enum status recording_open(const char *dir, const char *name,
+                           struct recording **ret, struct err *err);
+enum status recording_replay(const char *dir, const char *name,
+                             struct recording **ret, struct err *err);
 void recording_free(struct recording *t);
 
 /* The operation that exchanges are part of; texts "" when it is no launch. */
 struct recording_call {
     const char *request_id, *type, *zone;
     bool spot;
-    uint64_t id;                 /* from recording_call_id() */
-    uint64_t follows;            /* the recorded operation it repeats; 0: none
+    uint64_t id;      /* from recording_call_id() */
+    uint64_t follows; /* the recorded operation it repeats; 0: none
                                   * yet.  Set by replaying */
 };
 uint64_t recording_call_id(void);
 
 /* As http_do(). */
 enum status recording_do(struct recording *t, struct recording_call *call,
-                    struct http_client *c, struct http_exchange *x,
-                    struct arena *arena, struct err *err);
+                         struct http_client *c, struct http_exchange *x,
+                         struct arena *arena, struct err *err);
 /* How far the recording's clock is behind ours; 0 while recording. */
 int64_t recording_behind_ms(struct recording *t);
 /* The request id of the next recorded launch of this offer that was not given

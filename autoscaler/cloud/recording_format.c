@@ -27,16 +27,16 @@ json_t *bytes_json(const char *s, size_t n)
         if (v < 0x80)
             buf_add(&b, &s[i], 1);
         else
-            buf_add(&b, (char[]){(char)(0xc0 | v >> 6),
-                                 (char)(0x80 | (v & 0x3f))}, 2);
+            buf_add(&b,
+                    (char[]){(char)(0xc0 | v >> 6), (char)(0x80 | (v & 0x3f))},
+                    2);
     }
     json_t *j = json_string(b.s);
     buf_done(&b);
     return j;
 }
 
-static const char *json_bytes(struct arena *a, const json_t *j,
-                              size_t *ret_n)
+static const char *json_bytes(struct arena *a, const json_t *j, size_t *ret_n)
 {
     const char *s = json_string_value(j);
     size_t n = 0, len = json_string_length(j);
@@ -60,9 +60,9 @@ static json_t *headers_json(struct secrets *s, struct arena *a,
     for (size_t i = 0; i < n; i++) {
         const char *value = redact_header(s, a, kv[i].key, kv[i].value, ours);
         json_t *text = json_string(value);
-        json_array_append_new(v, json_pack(
-            "[s, o]", kv[i].key,
-            text ? text : bytes_json(value, strlen(value))));
+        json_array_append_new(
+            v, json_pack("[s, o]", kv[i].key,
+                         text ? text : bytes_json(value, strlen(value))));
     }
     return v;
 }
@@ -77,8 +77,9 @@ static bool body_put(struct secrets *s, struct arena *a, json_t *o,
         j = bytes_json(body, n);
         json_object_set_new(o, "bytes", json_true());
     }
-    json_object_set_new(o, "body", json_string(redact_body(
-        s, a, url, json_string_value(j), ours, &removed)));
+    json_object_set_new(o, "body",
+                        json_string(redact_body(s, a, url, json_string_value(j),
+                                                ours, &removed)));
     json_decref(j);
     return removed;
 }
@@ -88,14 +89,15 @@ static void call_put(json_t *line, const struct recording_call *l)
     json_object_set_new(line, "call", json_integer((json_int_t)l->id));
     if (l->request_id[0] == '\0')
         return;
-    json_object_set_new(line, "launch", json_pack(
-        "{s:s, s:s, s:s, s:b}", "request_id", l->request_id, "type", l->type,
-        "zone", l->zone, "spot", (int)l->spot));
+    json_object_set_new(
+        line, "launch",
+        json_pack("{s:s, s:s, s:s, s:b}", "request_id", l->request_id, "type",
+                  l->type, "zone", l->zone, "spot", (int)l->spot));
 }
 
 char *exchange_write(struct secrets *s, const struct recording_call *call,
-                 const struct http_exchange *x, const struct err *failed,
-                 int64_t at_ms, int64_t took_ms)
+                     const struct http_exchange *x, const struct err *failed,
+                     int64_t at_ms, int64_t took_ms)
 {
     struct arena a = {0};
     char at[32];
@@ -109,8 +111,8 @@ char *exchange_write(struct secrets *s, const struct recording_call *call,
         call_put(line, call);
     /* Headers and body first: they teach what the URL may repeat. */
     json_t *headers = headers_json(s, &a, x->headers, x->n_headers, true);
-    bool ours = body_put(s, &a, request, x->url,
-                         x->body_len > 0 ? x->body : "", x->body_len, true);
+    bool ours = body_put(s, &a, request, x->url, x->body_len > 0 ? x->body : "",
+                         x->body_len, true);
     const char *url = redact_url(s, &a, x->url);
     json_object_set_new(request, "method",
                         json_string(x->method ? x->method : "GET"));
@@ -120,12 +122,14 @@ char *exchange_write(struct secrets *s, const struct recording_call *call,
         bool removed;
         json_object_set_new(reply, "status",
                             json_string(status_name(failed->status)));
-        json_object_set_new(reply, "text", json_string(redact_body(
-            s, &a, "", failed->text, true, &removed)));
+        json_object_set_new(
+            reply, "text",
+            json_string(redact_body(s, &a, "", failed->text, true, &removed)));
     } else {
         json_object_set_new(reply, "status", json_integer(x->status));
-        json_object_set_new(reply, "headers", headers_json(
-            s, &a, x->reply_headers, x->n_reply_headers, false));
+        json_object_set_new(
+            reply, "headers",
+            headers_json(s, &a, x->reply_headers, x->n_reply_headers, false));
         token = body_put(s, &a, reply, x->url, x->reply, x->reply_len, false);
     }
     /* A form with secrets asks for a token, whatever came of it. */
@@ -191,7 +195,7 @@ static const char *answer_read(struct arena *a, const json_t *reply,
 }
 
 const char *exchange_read(struct arena *a, const char *line, size_t n,
-                      struct exchange *ret)
+                          struct exchange *ret)
 {
     json_t *j = json_loadb(line, n, 0, NULL);
     const json_t *request = json_object_get(j, "request");
@@ -205,14 +209,14 @@ const char *exchange_read(struct arena *a, const char *line, size_t n,
     struct davit_kv *headers;
     size_t n_headers = headers_read(a, json_object_get(request, "headers"),
                                     &headers);
-    *ret = (struct exchange){.at_ms = clock_from_iso(text_of(a, j, "at")),
-                         .request_id = text_of(a, launch, "request_id"),
-                         .type = text_of(a, launch, "type"),
-                         .zone = text_of(a, launch, "zone"),
-                         .spot = json_is_true(json_object_get(launch, "spot")),
-                         .token = json_is_true(json_object_get(j, "token")),
-                         .call = (uint64_t)json_integer_value(
-                             json_object_get(j, "call"))};
+    *ret = (struct exchange){
+        .at_ms = clock_from_iso(text_of(a, j, "at")),
+        .request_id = text_of(a, launch, "request_id"),
+        .type = text_of(a, launch, "type"),
+        .zone = text_of(a, launch, "zone"),
+        .spot = json_is_true(json_object_get(launch, "spot")),
+        .token = json_is_true(json_object_get(j, "token")),
+        .call = (uint64_t)json_integer_value(json_object_get(j, "call"))};
     if (!json_is_object(j))
         wrong = "it is no JSON object";
     else if (*method == '\0' || *url == '\0')
@@ -224,8 +228,8 @@ const char *exchange_read(struct arena *a, const char *line, size_t n,
     if (!wrong) {
         ret->key = exchange_key(a, method, url, body);
         ret->host = exchange_host(a, url);
-        ret->write = !ret->token && !exchange_reads(method, url, body, headers,
-                                                n_headers);
+        ret->write = !ret->token &&
+                     !exchange_reads(method, url, body, headers, n_headers);
     }
     json_decref(j);
     return wrong;

@@ -40,10 +40,10 @@ static void key_pairs(struct arena *a, struct buf *b, const char *text,
         len = amp ? (size_t)(amp - text) - i : n - i;
         const char *eq = memchr(text + i, '=', len);
         size_t name = eq ? (size_t)(eq - text) - i : 0;
-        VEC_PUSH(a, &pairs, is_deed_id(text + i, name)
-                                ? arena_printf(a, "%.*s=(id)", (int)name,
-                                               text + i)
-                                : text_decode(a, text + i, len, NULL));
+        VEC_PUSH(a, &pairs,
+                 is_deed_id(text + i, name)
+                     ? arena_printf(a, "%.*s=(id)", (int)name, text + i)
+                     : text_decode(a, text + i, len, NULL));
     }
     if (pairs.n > 0)
         qsort(pairs.v, pairs.n, sizeof *pairs.v, by_text);
@@ -113,7 +113,7 @@ const char *exchange_host(struct arena *a, const char *url)
 }
 
 const char *exchange_key(struct arena *a, const char *method, const char *url,
-                     const char *body)
+                         const char *body)
 {
     const char *path = path_of(url);
     size_t len = strcspn(path, "?#");
@@ -151,8 +151,8 @@ const char *exchange_key(struct arena *a, const char *method, const char *url,
 
 static bool begins_as_read(const char *name)
 {
-    static const char *const words[] = {"describe", "list", "get", "search",
-                                        "query", "batchget"};
+    static const char *const words[] = {"describe", "list",  "get",
+                                        "search",   "query", "batchget"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strncasecmp(name, words[i], strlen(words[i])) == 0)
             return true;
@@ -161,13 +161,14 @@ static bool begins_as_read(const char *name)
 
 const char *exchange_action(const char *body)
 {
-    const char *at = strncmp(body, "Action=", 7) == 0 ? body
-                                                      : strstr(body, "&Action=");
+    const char *at = strncmp(body, "Action=", 7) == 0
+                         ? body
+                         : strstr(body, "&Action=");
     return at ? strchr(at, '=') + 1 : "";
 }
 
 bool exchange_reads(const char *method, const char *url, const char *body,
-                       const struct davit_kv *headers, size_t n_headers)
+                    const struct davit_kv *headers, size_t n_headers)
 {
     if (strcmp(method, "POST") != 0)
         return strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;

@@ -23,10 +23,8 @@ static void redact_pairs(struct secrets *s, struct buf *b, const char *text,
                          size_t n, bool *removed)
 {
     /* The tracking URLs of Azure's operations are signed, in four letters. */
-    bool azure = memmem(text, n, "&t=", 3) &&
-                 memmem(text, n, "&c=", 3) &&
-                 memmem(text, n, "&s=", 3) &&
-                 memmem(text, n, "&h=", 3);
+    bool azure = memmem(text, n, "&t=", 3) && memmem(text, n, "&c=", 3) &&
+                 memmem(text, n, "&s=", 3) && memmem(text, n, "&h=", 3);
     for (size_t i = 0, len; i <= n; i += len + 1) {
         const char *pair = text + i;
         const char *amp = memchr(pair, '&', n - i);
@@ -93,17 +91,28 @@ const char *redact_url(struct secrets *s, struct arena *a, const char *url)
 const char *redact_header(struct secrets *s, struct arena *a, const char *name,
                           const char *value, bool ours)
 {
-    static const char *const plain[] = {
-        "accept", "content-type", "content-length", "host", "if-match",
-        "if-none-match", "metadata", "metadata-flavor", "prefer", "user-agent",
-        "x-amz-date", "x-amz-target", "x-amz-content-sha256",
-        "x-aws-ec2-metadata-token-ttl-seconds", "x-ms-client-request-id",
-        "x-ms-return-client-request-id", "x-goog-api-client"};
+    static const char *const plain[] = {"accept",
+                                        "content-type",
+                                        "content-length",
+                                        "host",
+                                        "if-match",
+                                        "if-none-match",
+                                        "metadata",
+                                        "metadata-flavor",
+                                        "prefer",
+                                        "user-agent",
+                                        "x-amz-date",
+                                        "x-amz-target",
+                                        "x-amz-content-sha256",
+                                        "x-aws-ec2-metadata-token-ttl-seconds",
+                                        "x-ms-client-request-id",
+                                        "x-ms-return-client-request-id",
+                                        "x-goog-api-client"};
     bool secret = secret_name(name, strlen(name)), known = !ours, removed;
     for (size_t i = 0; i < sizeof plain / sizeof *plain && !known; i++)
         known = strcasecmp(plain[i], name) == 0;
-    if (secret && strncmp(value, "AWS4-", 5) != 0) {  /* made anew each time */
-        const char *word = strrchr(value, ' ');  /* "Bearer ..." */
+    if (secret && strncmp(value, "AWS4-", 5) != 0) { /* made anew each time */
+        const char *word = strrchr(value, ' ');      /* "Bearer ..." */
         secrets_learn(s, value, strlen(value));
         if (word)
             secrets_learn(s, word + 1, strlen(word + 1));
@@ -154,8 +163,9 @@ static bool redact_json(struct secrets *s, json_t *j, bool secret)
         return removed;
     bool pair = pair_is_secret(j);
     json_object_foreach(j, key, v)
-        removed |= redact_json(s, v, secret_name(key, strlen(key)) ||
-                                      (pair && strcasecmp(key, "value") == 0));
+        removed |= redact_json(s, v,
+                               secret_name(key, strlen(key)) ||
+                                   (pair && strcasecmp(key, "value") == 0));
     return removed;
 }
 

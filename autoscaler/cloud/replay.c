@@ -9,18 +9,18 @@
 #include "../base/hash.h"
 
 #define FILE_MAX ((int64_t)256 << 20)
-#define SHOWN 30                 /* of what differs, in a message */
+#define SHOWN 30 /* of what differs, in a message */
 #define SHOWN_PATH 56
 
 /* Calls run side by side, and not in the recorded order: a write that is made
- * exchanges the time with it, those before it that were not made yet may follow. */
+ * moves the time on, those before it that were not made yet may follow. */
 static void time_to(struct replay *r, uint32_t write)
 {
     if (write > r->floor)
         r->floor = write;
     r->barrier = r->floor;
-    while (r->barrier < r->all.n && (!r->all.v[r->barrier].write ||
-                                       r->all.v[r->barrier].used))
+    while (r->barrier < r->all.n &&
+           (!r->all.v[r->barrier].write || r->all.v[r->barrier].used))
         r->barrier++;
 }
 
@@ -103,7 +103,8 @@ static bool good(const struct exchange *k)
     return k->failed == ST_OK && k->status < 500 && k->status != 429;
 }
 
-static struct exchange *exchange_use(struct replay *r, uint32_t i, struct recording_call *call)
+static struct exchange *exchange_use(struct replay *r, uint32_t i,
+                                     struct recording_call *call)
 {
     struct exchange *k = &r->all.v[i];
     k->used = true;
@@ -116,7 +117,7 @@ static struct exchange *exchange_use(struct replay *r, uint32_t i, struct record
 
 /* What the operation that is repeated was answered. */
 static struct exchange *pick_own(struct replay *r, struct recording_call *call,
-                             const char *key)
+                                 const char *key)
 {
     uint64_t hash = hash_text(HASH_SEED, key);
     for (uint32_t i = 0; call && i < r->all.n; i++) {
@@ -131,8 +132,8 @@ static struct exchange *pick_own(struct replay *r, struct recording_call *call,
 }
 
 /* host: only exchanges of this one; NULL: of any. */
-static struct exchange *pick(struct replay *r, struct recording_call *call, const char *key,
-                         const char *host)
+static struct exchange *pick(struct replay *r, struct recording_call *call,
+                             const char *key, const char *host)
 {
     uint64_t hash = hash_text(HASH_SEED, key);
     struct exchange *last = NULL, *later = NULL;
@@ -141,8 +142,7 @@ static struct exchange *pick(struct replay *r, struct recording_call *call, cons
         if (k->hash != hash || strcmp(k->key, key) != 0 ||
             (host && strcmp(k->host, host) != 0))
             continue;
-        bool here = k->token || k->write ||
-                    (i >= r->floor && i < r->barrier);
+        bool here = k->token || k->write || (i >= r->floor && i < r->barrier);
         if (here && !k->used)
             return exchange_use(r, i, call);
         if (k->write)
@@ -157,8 +157,9 @@ static struct exchange *pick(struct replay *r, struct recording_call *call, cons
     return last ? last : later;
 }
 
-const struct exchange *replay_find(struct replay *r, struct recording_call *call,
-                                   const char *key, const char *host)
+const struct exchange *replay_find(struct replay *r,
+                                   struct recording_call *call, const char *key,
+                                   const char *host)
 {
     const struct exchange *x = pick_own(r, call, key);
 
@@ -200,16 +201,19 @@ enum status replay_missing(const struct replay *r, const char *file,
              from > method + 1 ? "..." : "", (int)(path - from), key + from);
     size_t differ = most > 8 ? most - 8 : 0;
     if (times > 0)
-        err_set(err, ST_INVALID, "recorded %u %s in %s and answered as often: "
-                "%s", times, times == 1 ? "time" : "times", file, what);
+        err_set(err, ST_INVALID,
+                "recorded %u %s in %s and answered as often: "
+                "%s",
+                times, times == 1 ? "time" : "times", file, what);
     else if (most <= path)
         err_set(err, ST_INVALID, "not in the recording %s: %s", file, what);
     else
-        err_set(err, ST_INVALID, "recorded otherwise: %s; %s:%u has \"%.*s\", "
-                "asked is \"%.*s\"", what, file, closest->line, SHOWN,
-                closest->key + differ, SHOWN, key + differ);
+        err_set(err, ST_INVALID,
+                "recorded otherwise: %s; %s:%u has \"%.*s\", "
+                "asked is \"%.*s\"",
+                what, file, closest->line, SHOWN, closest->key + differ, SHOWN,
+                key + differ);
     if (err)
         snprintf(err->code, sizeof err->code, "NotRecorded");
     return ST_INVALID;
 }
-

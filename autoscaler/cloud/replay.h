@@ -1,6 +1,6 @@
 /*
- * replay.h - which recorded exchange answers one that is made now; recording.c's
- * alone, which holds its lock.  The rules are in recording.h.
+ * replay.h - which recorded exchange answers one that is made now.  For
+ * recording.c alone, which holds its lock.  The rules are in recording.h.
  */
 #ifndef CLOUD_REPLAY_H
 #define CLOUD_REPLAY_H
@@ -9,11 +9,11 @@
 
 #include "recording_format.h"
 
-struct replay {                  /* zeroed: empty */
+struct replay { /* zeroed: empty */
     struct arena arena;
-    VEC(struct exchange) all;    /* in the file's order */
-    VEC(const char *) given;     /* request ids */
-    uint32_t floor, barrier;     /* the latest write that was made, and the next
+    VEC(struct exchange) all; /* in the file's order */
+    VEC(const char *) given;  /* request ids */
+    uint32_t floor, barrier;  /* the latest write that was made, and the next
                                   * after it that was not */
 };
 
@@ -24,8 +24,9 @@ void replay_done(struct replay *r);
 /* See recording_request_id(). */
 const char *replay_request_id(struct replay *r, struct offer_key offer);
 /* NULL: none does.  One of this host is preferred. */
-const struct exchange *replay_find(struct replay *r, struct recording_call *call,
-                                   const char *key, const char *host);
+const struct exchange *replay_find(struct replay *r,
+                                   struct recording_call *call, const char *key,
+                                   const char *host);
 /* INVALID "NotRecorded": says which recorded one comes closest to the key. */
 enum status replay_missing(const struct replay *r, const char *file,
                            const char *key, struct err *err);

@@ -15,7 +15,10 @@
 
 enum { LEARNED_MAX = 256, LEARNED_LEN_MIN = 8, LEARNED_LEN_MAX = 16384 };
 
-struct secrets { char *v[LEARNED_MAX]; unsigned n, next; };
+struct secrets {
+    char *v[LEARNED_MAX];
+    unsigned n, next;
+};
 
 struct secrets *secrets_new(void)
 {
@@ -61,17 +64,22 @@ bool secret_name(const char *name, size_t n)
     /* Pages, idempotency keys and descriptions of tokens: replies and requests
      * mean nothing without them. */
     static const char *const harmless[] = {
-        "pagetoken", "nexttoken", "continuetoken", "continuationtoken",
-        "skiptoken", "paginationtoken", "clienttoken", "idempotencytoken",
-        "tokentype", "assertiontype", "url", "uri", "endpoint", "ttlseconds"};
+        "pagetoken", "nexttoken",       "continuetoken", "continuationtoken",
+        "skiptoken", "paginationtoken", "clienttoken",   "idempotencytoken",
+        "tokentype", "assertiontype",   "url",           "uri",
+        "endpoint",  "ttlseconds"};
     static const char *const words[] = {
-        "token", "secret", "password", "passwd", "passphrase", "assertion",
-        "credential", "signature", "authorization", "cookie", "jwt",
-        "accesskey", "apikey", "privatekey", "clientkey", "accountkey",
-        "sharedkey", "sessionkey", "signingkey", "masterkey", "sshkey",
-        "authkey", "functionkey", "functionskey",
-        "subscriptionkey", "kubeconfig", "kubeenv",
-        "userdata", "customdata", "startupscript", "connectionstring"};
+        "token",           "secret",      "password",
+        "passwd",          "passphrase",  "assertion",
+        "credential",      "signature",   "authorization",
+        "cookie",          "jwt",         "accesskey",
+        "apikey",          "privatekey",  "clientkey",
+        "accountkey",      "sharedkey",   "sessionkey",
+        "signingkey",      "masterkey",   "sshkey",
+        "authkey",         "functionkey", "functionskey",
+        "subscriptionkey", "kubeconfig",  "kubeenv",
+        "userdata",        "customdata",  "startupscript",
+        "connectionstring"};
     char plain[64];
     size_t k = 0;
     for (size_t i = 0; i < n && k < sizeof plain - 1; i++)
@@ -92,8 +100,7 @@ bool secret_name(const char *name, size_t n)
 static size_t run_of(const char *s, const char *more)
 {
     size_t n = 0;
-    while (isalnum((unsigned char)s[n]) ||
-           (s[n] != '\0' && strchr(more, s[n])))
+    while (isalnum((unsigned char)s[n]) || (s[n] != '\0' && strchr(more, s[n])))
         n++;
     return n;
 }
@@ -161,7 +168,7 @@ const char *secrets_scrub(const struct secrets *s, struct arena *a,
 {
     struct buf b;
     size_t kept = 0, i = 0;
-    bool fresh = true;  /* not in the middle of a word */
+    bool fresh = true; /* not in the middle of a word */
     buf_init(&b, (size_t)1 << 30);
     while (text[i] != '\0') {
         size_t n = looks_secret(s, text + i, fresh);

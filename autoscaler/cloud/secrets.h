@@ -14,7 +14,7 @@
 
 #define REDACTED "REMOVED"
 
-struct secrets;              /* those seen so far; bounded, never written */
+struct secrets; /* those seen so far; bounded, never written */
 struct secrets *secrets_new(void);
 void secrets_free(struct secrets *s);
 

@@ -3,7 +3,7 @@
  *
  * Whatever a plug-in says ends up in the ledger, in JSON and on a terminal, and
  * money hangs on it; so nonsense is caught here, once: the first finding makes
- * the whole answer BROKEN with a text that tells the author what to mend.  What
+ * the whole answer BROKEN with a text that says what to mend.  What
  * was good is kept: machines that exist must not be forgotten over it.
  */
 #include <stdlib.h>
@@ -11,7 +11,6 @@
 
 #include "../base/text.h"
 #include "../model/amount.h"
-#include "../wire/pods/pods.h"
 #include "inside.h"
 
 /* What the ledger has room for: a cut id would end the wrong machine. */
@@ -27,7 +26,7 @@
 #define VALUE_MAX 253
 #define TAINT_KEY_MAX 317   /* Kubernetes': a domain, a slash, a name */
 #define UNIT_MAX 63
-#define PRICE_MAX INT64_C(1000000000000)   /* a million a hour */
+#define PRICE_MAX INT64_C(1000000000000) /* a million a hour */
 
 bool plugin_text_ok(const char *s, size_t max)
 {
@@ -91,9 +90,9 @@ static const char *copied(struct davit_sink *s, const char *what,
     if (!text || !plugin_text_ok(text, max)) {
         err_set(&s->broken, ST_BROKEN,
                 "put() a machine whose %s is %s: it must be %s%zu bytes of "
-                "UTF-8 without control characters", what, shown(s, text),
-                !text ? "\"\" when unknown, else up to " : "up to ",
-                max);
+                "UTF-8 without control characters",
+                what, shown(s, text),
+                !text ? "\"\" when unknown, else up to " : "up to ", max);
         return "";
     }
     s->bytes += strlen(text) + 1;
@@ -132,11 +131,12 @@ static bool machine_judge(struct davit_sink *s, const struct davit_machine *m,
     char detail[DETAIL_MAX] = "";
     if (DAVIT_HAS(m, struct davit_machine, detail) && m->detail)
         plugin_text_clean(m->detail, strnlen(m->detail, DETAIL_MAX), detail,
-                   sizeof detail);
+                          sizeof detail);
     s->bytes += strlen(detail) + sizeof *ret;
     ret->detail = arena_strdup(&c->arena, detail);
     ret->unit = DAVIT_HAS(m, struct davit_machine, unit) && m->unit
-                    ? copied(s, "unit", m->unit, UNIT_MAX) : "";
+                    ? copied(s, "unit", m->unit, UNIT_MAX)
+                    : "";
     if (c->op != CALL_LAUNCH || s->broken.status != ST_OK)
         return true;
     if (ret->request_id[0] == '\0')
@@ -165,9 +165,8 @@ void sink_put_machine(struct davit_sink *s, const struct davit_machine *m)
         return;
     }
     if (s->call->machines.n >= MACHINES_MAX || s->bytes > BYTES_MAX) {
-        err_set(&s->broken, ST_BROKEN,
-                "put() more than %d machines or %zu MiB", MACHINES_MAX,
-                BYTES_MAX >> 20);
+        err_set(&s->broken, ST_BROKEN, "put() more than %d machines or %zu MiB",
+                MACHINES_MAX, BYTES_MAX >> 20);
         return;
     }
     struct call_machine copy = {0};
@@ -218,7 +217,7 @@ static void taints_copy(struct davit_sink *s, const struct davit_offer *o,
                     shown(s, o->taints[i].value), PAIRS_MAX);
             return;
         }
-        n += !pods_taint_of_start(v[n].key);
+        n += !taint_of_start(v[n].key);
     }
     ret->taints = (struct taints){v, n};
 }
@@ -278,29 +277,31 @@ void sink_put_offer(struct davit_sink *s, const struct davit_offer *o)
     }
     const struct provider *p = c->provider;
     uint32_t t = 0;
-    while (o->name && t < p->n_types &&
-           strcmp(p->types[t], o->name) != 0)
+    while (o->name && t < p->n_types && strcmp(p->types[t], o->name) != 0)
         t++;
     if (!o->name || t == p->n_types)
         err_set(&s->broken, ST_BROKEN,
                 "put() an offer named %s, which is no node type of this "
-                "provider", shown(s, o->name));
+                "provider",
+                shown(s, o->name));
     else if (!o->zone || !plugin_text_ok(o->zone, ZONE_MAX))
         err_set(&s->broken, ST_BROKEN, "put() an offer of %s in zone %s",
                 o->name, shown(s, o->zone));
     else if (o->price_micros_hour < -1 || o->price_micros_hour > PRICE_MAX)
         err_set(&s->broken, ST_BROKEN,
                 "put() an offer of %s for %lld micro-dollars an hour; -1 means "
-                "unknown", o->name, (long long)o->price_micros_hour);
+                "unknown",
+                o->name, (long long)o->price_micros_hour);
     else if (c->offers.n >= MACHINES_MAX)
         err_set(&s->broken, ST_BROKEN, "put() more than %d offers",
                 MACHINES_MAX);
     if (s->broken.status != ST_OK)
         return;
-    struct call_offer copy = {
-        .type = p->types[t], .zone = arena_strdup(&c->arena, o->zone),
-        .price_micros_hour = o->price_micros_hour, .spot = o->spot,
-        .available = o->available};
+    struct call_offer copy = {.type = p->types[t],
+                              .zone = arena_strdup(&c->arena, o->zone),
+                              .price_micros_hour = o->price_micros_hour,
+                              .spot = o->spot,
+                              .available = o->available};
     taints_copy(s, o, &copy);
     if (s->broken.status == ST_OK)
         has_copy(s, o, &copy);
@@ -330,7 +331,10 @@ void sink_put_done(struct davit_sink *s, const char *id, int status)
                 status, shown(s, id), ST_COUNT - 1);
 }
 
-struct keyed { const char *id; uint32_t at; };
+struct keyed {
+    const char *id;
+    uint32_t at;
+};
 
 static int by_id_then_age(const void *a, const void *b)
 {

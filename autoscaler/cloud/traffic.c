@@ -19,13 +19,17 @@ enum { MINUTE = 60, COUNTS_MAX = 128, OTHER = 999 };
 struct traffic_line {
     struct traffic_line *next;
     char *provider;
-    struct recording *recording;           /* NULL: live */
+    struct recording *recording; /* NULL: live */
     pthread_mutex_t lock;        /* of the rest */
-    struct { char method[17]; int code; uint64_t n; } counts[COUNTS_MAX];
+    struct {
+        char method[17];
+        int code;
+        uint64_t n;
+    } counts[COUNTS_MAX];
     uint32_t n_counts;
-    uint32_t seconds[MINUTE];    /* exchanges in each of the last ones */
-    int64_t second;              /* the newest of them */
-    uint32_t minute, most;       /* sum of seconds; its most so far */
+    uint32_t seconds[MINUTE]; /* exchanges in each of the last ones */
+    int64_t second;           /* the newest of them */
+    uint32_t minute, most;    /* sum of seconds; its most so far */
 };
 
 struct traffic {
@@ -67,8 +71,7 @@ static struct traffic_line *line_find(const struct traffic *t,
     return l;
 }
 
-enum status traffic_join(struct traffic *t, struct provider *p,
-                         struct err *err)
+enum status traffic_join(struct traffic *t, struct provider *p, struct err *err)
 {
     struct traffic_line *l = line_find(t, p->name);
     struct recording *recording = NULL;
@@ -115,7 +118,7 @@ void traffic_note(struct traffic_line *l, const char *method, int code)
     while (i < l->n_counts && (l->counts[i].code != code ||
                                strcmp(l->counts[i].method, method) != 0))
         i++;
-    if (i == COUNTS_MAX) {       /* a cloud of many moods: its last place */
+    if (i == COUNTS_MAX) { /* a cloud of many moods: its last place */
         i = COUNTS_MAX - 1;
         l->counts[i].code = OTHER;
     } else if (i == l->n_counts) {
@@ -147,8 +150,9 @@ void traffic_sum(struct traffic *t, const char *provider, struct arena *a,
 
 const char *traffic_request_id(struct traffic *t, struct offer_key offer)
 {
-    struct traffic_line *l =
-        t->mode == TRAFFIC_REPLAY ? line_find(t, offer.provider) : NULL;
+    struct traffic_line *l = t->mode == TRAFFIC_REPLAY
+                                 ? line_find(t, offer.provider)
+                                 : NULL;
     return l ? recording_request_id(l->recording, offer) : NULL;
 }
 
@@ -157,7 +161,7 @@ enum status traffic_do(struct traffic_line *l, struct recording_call *call,
                        struct arena *arena, struct err *err)
 {
     return l->recording ? recording_do(l->recording, call, c, x, arena, err)
-                           : http_do(c, x, arena, err);
+                        : http_do(c, x, arena, err);
 }
 
 int64_t traffic_behind_ms(const struct traffic_line *l)

@@ -3,8 +3,8 @@
  * recorded or played back when that is wanted.
  *
  * One for the life of the daemon, by the providers' names, so that counts and
- * recordings go on over a reload.  Thread: lines are joined, read and freed by the
- * owner; exchanges are noted by workers.
+ * recordings go on over a reload.  Thread: lines are joined, read and freed by
+ * the owner; exchanges are noted by workers.
  */
 #ifndef CLOUD_TRAFFIC_H
 #define CLOUD_TRAFFIC_H
@@ -20,15 +20,19 @@ enum traffic_mode { TRAFFIC_LIVE, TRAFFIC_RECORD, TRAFFIC_REPLAY };
 
 /* dir: of the recordings; NULL when live. */
 struct traffic *traffic_new(enum traffic_mode mode, const char *dir);
-void traffic_free(struct traffic *t);  /* no provider is open any more */
+void traffic_free(struct traffic *t); /* no provider is open any more */
 
-/* Before the first call of a provider.  INVALID: the recording cannot be had. */
+/* Before a provider's first call.  INVALID: the recording cannot be had. */
 enum status traffic_join(struct traffic *t, struct provider *p,
                          struct err *err);
 
-struct traffic_count { const char *method; int code; uint64_t n; };
+struct traffic_count {
+    const char *method;
+    int code;
+    uint64_t n;
+};
 struct traffic_sum {
-    const struct traffic_count *counts;  /* code 0: no reply; in the arena */
+    const struct traffic_count *counts; /* code 0: no reply; in the arena */
     uint32_t n_counts;
     uint32_t last_minute, most_a_minute; /* exchanges */
 };

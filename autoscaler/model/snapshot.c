@@ -124,6 +124,30 @@ bool consolidate_from_name(const char *name, enum consolidate *ret)
     return true;
 }
 
+bool taint_of_start(const char *key)
+{
+    static const char *const known[] = {
+        "node.kubernetes.io/network-unavailable",
+        "node.cloudprovider.kubernetes.io/uninitialized",
+        "node.cilium.io/agent-not-ready",
+        "ebs.csi.aws.com/agent-not-ready",
+        "efs.csi.aws.com/agent-not-ready",
+        "karpenter.sh/unregistered",
+    };
+    static const char *const begins[] = {
+        "startup-taint.cluster-autoscaler.kubernetes.io/",
+        "ignore-taint.cluster-autoscaler.kubernetes.io/",
+    };
+
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(key, known[i]) == 0)
+            return true;
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+        if (strncmp(key, begins[i], strlen(begins[i])) == 0)
+            return true;
+    return false;
+}
+
 bool toleration_covers(const struct toleration *t, const struct taint *x)
 {
     if (t->effect != EFFECT_ANY && t->effect != x->effect)

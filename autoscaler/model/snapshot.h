@@ -244,6 +244,9 @@ bool policy_from_name(const char *name, enum policy *ret);
 bool effect_from_name(const char *name, enum taint_effect *ret);
 bool end_key_from_name(const char *name, enum end_key *ret);
 bool consolidate_from_name(const char *name, enum consolidate *ret);
+/* Does a node carry it only until all of it is up?  By the documents of who
+ * puts it there. */
+bool taint_of_start(const char *key);
 /* Kubernetes' rule for one taint and one toleration. */
 bool toleration_covers(const struct toleration *t, const struct taint *x);
 /* NULL when there is none. */

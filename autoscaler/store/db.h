@@ -12,12 +12,23 @@
 
 /* Every statement the daemon ever runs, prepared once. */
 enum stmt {
-    STMT_BEGIN, STMT_COMMIT, STMT_ROLLBACK,
-    STMT_MACHINE_PUT, STMT_MACHINE_DROP, STMT_MACHINE_ALL,
-    STMT_REQUEST_PUT, STMT_REQUEST_DROP, STMT_REQUEST_ALL,
-    STMT_MACHINE_CLEAR, STMT_REQUEST_CLEAR,
-    STMT_EVENT_PUT, STMT_EVENT_TRIM, STMT_EVENT_LAST, STMT_EVENT_AFTER,
-    STMT_BOOT_PUT, STMT_BOOT_GET,
+    STMT_BEGIN,
+    STMT_COMMIT,
+    STMT_ROLLBACK,
+    STMT_MACHINE_PUT,
+    STMT_MACHINE_DROP,
+    STMT_MACHINE_ALL,
+    STMT_REQUEST_PUT,
+    STMT_REQUEST_DROP,
+    STMT_REQUEST_ALL,
+    STMT_MACHINE_CLEAR,
+    STMT_REQUEST_CLEAR,
+    STMT_EVENT_PUT,
+    STMT_EVENT_TRIM,
+    STMT_EVENT_LAST,
+    STMT_EVENT_AFTER,
+    STMT_BOOT_PUT,
+    STMT_BOOT_GET,
     STMT_COUNT
 };
 
@@ -41,14 +52,14 @@ struct journal {
 struct hold;
 enum status hold_take(const char *path, const char *vfs, struct hold **ret,
                       struct err *err);
-void hold_release(struct hold *h);  /* NULL is fine */
+void hold_release(struct hold *h); /* NULL is fine */
 
 /* The machine table's SQL is made from its column list: see machines.c. */
 char *db_machine_schema(void);  /* heap */
 char *db_machine_put_sql(void); /* heap */
 char *db_machine_all_sql(void); /* heap */
 
-/* SQLite's last failure in our words; `doing` is "cannot write a machine". */
+/* SQLite's last failure as one of ours; `doing` is "cannot write a machine". */
 enum status db_fail(struct journal *j, const char *doing, struct err *err);
 
 /* Opens a batch if there is none; fails when this one is broken already. */

@@ -33,7 +33,7 @@ static const char *const statements[STMT_COUNT] = {
     [STMT_COMMIT] = "COMMIT",
     [STMT_ROLLBACK] = "ROLLBACK",
     [STMT_MACHINE_DROP] = "DELETE FROM machine WHERE id = ?1",
-    /* WHERE: without it SQLite tells no trigger */
+    /* WHERE: without it SQLite fires no trigger */
     [STMT_MACHINE_CLEAR] = "DELETE FROM machine WHERE true",
     [STMT_REQUEST_CLEAR] = "DELETE FROM request WHERE true",
     [STMT_REQUEST_PUT] =
@@ -73,8 +73,8 @@ enum status db_fail(struct journal *j, const char *doing, struct err *err)
                     j->path, doing, said);
         break;
     case SQLITE_FULL:
-        s = err_set(err, ST_RETRY, "%s: %s: no space left (%s)", j->path,
-                    doing, said);
+        s = err_set(err, ST_RETRY, "%s: %s: no space left (%s)", j->path, doing,
+                    said);
         break;
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
@@ -82,8 +82,7 @@ enum status db_fail(struct journal *j, const char *doing, struct err *err)
                     "%s: %s: another program holds the file (%s)", j->path,
                     doing, said);
         break;
-    default:
-        s = err_set(err, ST_RETRY, "%s: %s: %s", j->path, doing, said);
+    default: s = err_set(err, ST_RETRY, "%s: %s: %s", j->path, doing, said);
     }
     if (err)
         snprintf(err->code, sizeof err->code, "SQLITE_%d",
@@ -105,7 +104,7 @@ static void batch_break(struct journal *j, const struct err *why)
 
 enum status db_begin(struct journal *j, struct err *err)
 {
-    struct err e = { 0 };
+    struct err e = {0};
 
     if (j->broken.status != ST_OK) {
         if (err)
@@ -131,7 +130,7 @@ enum status db_write(struct journal *j, enum stmt which, const char *doing,
                      struct err *err)
 {
     sqlite3_stmt *s = j->stmt[which];
-    struct err e = { 0 };
+    struct err e = {0};
 
     assert(j->in_batch);
     if (sqlite3_step(s) != SQLITE_DONE) {
@@ -162,7 +161,7 @@ enum status db_read_end(struct journal *j, enum stmt which, int rc,
 
 enum status journal_commit(struct journal *j, struct err *err)
 {
-    struct err e = { 0 };
+    struct err e = {0};
 
     if (!j->in_batch)
         return ST_OK;
@@ -179,7 +178,7 @@ enum status journal_commit(struct journal *j, struct err *err)
         }
     }
     e = j->broken;
-    j->broken = (struct err){ 0 };
+    j->broken = (struct err){0};
     if (e.status != ST_OK && err)
         *err = e;
     return e.status;
@@ -259,12 +258,14 @@ static enum status check_schema(struct journal *j, struct err *err)
     if (app != APPLICATION_ID && (app != 0 || version != 0 || tables != 0))
         return err_set(err, ST_INVALID,
                        "%s: is an SQLite file of another program; give `state:`"
-                       " a file of its own", j->path);
+                       " a file of its own",
+                       j->path);
     if (version > SCHEMA_VERSION)
         return err_set(err, ST_INVALID,
                        "%s: was written by a newer davit (schema %lld, this one"
                        " knows up to %d); run the newer one, or move the file"
-                       " away", j->path, (long long)version, SCHEMA_VERSION);
+                       " away",
+                       j->path, (long long)version, SCHEMA_VERSION);
     if (version < 0)
         return err_set(err, ST_INVALID,
                        "%s: has no valid schema version (%lld)", j->path,
@@ -286,8 +287,8 @@ static enum status prepare_all(struct journal *j, struct err *err)
                                &j->stmt[i], NULL) == SQLITE_ERROR)
             s = err_set(err, ST_INVALID,
                         "%s: has not the tables it should have (%s); move it"
-                        " away to start with an empty one", j->path,
-                        sqlite3_errmsg(j->db));
+                        " away to start with an empty one",
+                        j->path, sqlite3_errmsg(j->db));
         else if (!j->stmt[i])
             s = db_fail(j, "cannot be read", err);
     }
@@ -296,8 +297,7 @@ static enum status prepare_all(struct journal *j, struct err *err)
     return s;
 }
 
-static enum status open_all(struct journal *j, const char *vfs,
-                            struct err *err)
+static enum status open_all(struct journal *j, const char *vfs, struct err *err)
 {
     enum status s = ST_OK;
     int rc;
@@ -306,17 +306,19 @@ static enum status open_all(struct journal *j, const char *vfs,
         s = hold_take(j->path, vfs, &j->hold, err);
     if (s != ST_OK)
         return s;
-    if (sqlite3_open_v2(j->path, &j->db, SQLITE_OPEN_READWRITE |
-                        SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, vfs) !=
-        SQLITE_OK)
+    if (sqlite3_open_v2(
+            j->path, &j->db,
+            SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+            vfs) != SQLITE_OK)
         return db_fail(j, "cannot be opened", err);
     sqlite3_extended_result_codes(j->db, 1);
     sqlite3_busy_timeout(j->db, BUSY_MS);
     /* Before anything is changed, so that a foreign file stays as it was;
      * auto-commits of the set-up are full syncs as well. */
-    s = run_sql(j, "PRAGMA synchronous=FULL; PRAGMA cache_size=-512;"
-                   " PRAGMA journal_size_limit=4194304", "cannot be set up",
-                err);
+    s = run_sql(j,
+                "PRAGMA synchronous=FULL; PRAGMA cache_size=-512;"
+                " PRAGMA journal_size_limit=4194304",
+                "cannot be set up", err);
     if (s == ST_OK)
         s = check_schema(j, err);
     if (s == ST_OK)

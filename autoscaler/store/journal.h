@@ -33,7 +33,7 @@ void journal_close(struct journal *j);
 enum status journal_commit(struct journal *j, struct err *err);
 
 enum status journal_put_machine(struct journal *j, const struct machine *m,
-                                struct err *err);     /* GONE removes it */
+                                struct err *err); /* GONE removes it */
 enum status journal_load_fleet(struct journal *j, struct fleet *f,
                                struct err *err);
 
@@ -42,8 +42,8 @@ enum status journal_load_fleet(struct journal *j, struct fleet *f,
 enum status journal_forget(struct journal *j, struct err *err);
 
 struct journal_request {
-    const char *owner, *body;     /* body: the canonical JSON of the request */
-    int64_t created_ms, expires_ms;  /* 0: never */
+    const char *owner, *body; /* body: the canonical JSON of the request */
+    int64_t created_ms, expires_ms; /* 0: never */
 };
 enum status journal_put_request(struct journal *j,
                                 const struct journal_request *r,
@@ -58,12 +58,12 @@ enum status journal_load_requests(struct journal *j, struct arena *arena,
 #define JOURNAL_EVENTS 10000
 struct journal_event {
     int64_t id, at_ms;
-    const char *kind, *subject, *reason, *text, *data;  /* data: JSON or "" */
+    const char *kind, *subject, *reason, *text, *data; /* data: JSON or "" */
 };
 /* An id of 0 is set to the next one; any other must be above all before. */
 enum status journal_put_event(struct journal *j, struct journal_event *e,
                               struct err *err);
-int64_t journal_next_event(const struct journal *j);  /* id of the next one */
+int64_t journal_next_event(const struct journal *j); /* id of the next one */
 /* Up to max events with id > after_id, oldest first. */
 enum status journal_load_events(struct journal *j, int64_t after_id,
                                 uint32_t max, struct arena *arena,

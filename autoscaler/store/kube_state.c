@@ -25,7 +25,7 @@ struct kube_state {
     struct kube *kube;
     char *space, *name, *identity;
     int64_t token;
-    char version[KUBE_STATE_SHARDS][64];  /* "" : not known */
+    char version[KUBE_STATE_SHARDS][64]; /* "" : not known */
 };
 
 struct kube_state *kube_state_new(struct kube *k, const char *space,
@@ -146,8 +146,7 @@ static json_t *meta_make(const struct kube_state *s, int shard)
     snprintf(fence, sizeof fence, "%lld", (long long)s->token);
     snprintf(name, sizeof name, "%s-%d", s->name, shard);
     meta = json_pack("{s:s,s:{s:s},s:{s:s,s:s}}", "name", name, "labels", LABEL,
-                     s->name, "annotations", FENCE, fence, HOLDER,
-                     s->identity);
+                     s->name, "annotations", FENCE, fence, HOLDER, s->identity);
     if (*s->version[shard])
         json_object_set_new(meta, "resourceVersion",
                             json_string(s->version[shard]));
@@ -163,8 +162,8 @@ static enum status replaced(const struct kube_state *s, const json_t *map,
 
     return err_set(err, ST_CANCELLED,
                    "another leader, \"%s\" with token %lld, has taken over "
-                   "%s/%s from us (token %lld)", by ? by : "?",
-                   (long long)fence_of(map), s->space, s->name,
+                   "%s/%s from us (token %lld)",
+                   by ? by : "?", (long long)fence_of(map), s->space, s->name,
                    (long long)s->token);
 }
 
@@ -244,7 +243,9 @@ static enum status shard_put(struct kube_state *s, int shard, json_t *data,
 
 /* ---- all of it */
 
-struct rows { VEC(struct mirror_row) v; };
+struct rows {
+    VEC(struct mirror_row) v;
+};
 
 static void rows_read(const json_t *map, struct arena *arena, struct rows *to)
 {
@@ -257,8 +258,7 @@ static void rows_read(const json_t *map, struct arena *arena, struct rows *to)
         if (dot && text)
             VEC_PUSH(arena, &to->v,
                      ((struct mirror_row){
-                         .kind = arena_strndup(arena, key,
-                                               (size_t)(dot - key)),
+                         .kind = arena_strndup(arena, key, (size_t)(dot - key)),
                          .id = arena_strdup(arena, dot + 1),
                          .json = arena_strdup(arena, text)}));
     }
@@ -294,7 +294,7 @@ enum status kube_state_open(struct kube_state *s, struct arena *arena,
             st = shard_put(s, shard, NULL, &map, err);
         if (st != ST_OK)
             return st;
-        rows_read(map, arena, &rows);  /* as our own mark left it */
+        rows_read(map, arena, &rows); /* as our own mark left it */
         json_decref(map);
     }
     *ret = rows.v.v;
@@ -302,8 +302,8 @@ enum status kube_state_open(struct kube_state *s, struct arena *arena,
     return ST_OK;
 }
 
-/* A word that was cut within a letter is no UTF-8, which would leave the whole
- * row out. */
+/* A text that was cut within a character is no UTF-8, which would leave the
+ * whole row out. */
 static json_t *row_text(const char *text)
 {
     json_t *v = json_string(text);
@@ -333,9 +333,9 @@ enum status kube_state_write(struct kube_state *s,
         if (!data[shard])
             data[shard] = json_object();
         key_write(&rows[i], &key);
-        json_object_set_new(data[shard], key.s,
-                            rows[i].json ? row_text(rows[i].json)
-                                         : json_null());
+        json_object_set_new(
+            data[shard], key.s,
+            rows[i].json ? row_text(rows[i].json) : json_null());
     }
     buf_done(&key);
     for (int shard = 0; shard < KUBE_STATE_SHARDS; shard++) {

@@ -24,12 +24,13 @@ struct column {
     size_t at, size;
 };
 
-#define COLUMN(field, kind)                                                   \
-    COLUMN_AS(field, #field, kind)
+#define COLUMN(field, kind) COLUMN_AS(field, #field, kind)
 /* A field whose column keeps the name that 0.1 gave it. */
-#define COLUMN_AS(field, name, kind)                                          \
-    { name, kind, offsetof(struct machine, field),                            \
-      sizeof(((struct machine *)0)->field) }
+#define COLUMN_AS(field, name, kind) \
+    { \
+        name, kind, offsetof(struct machine, field), \
+            sizeof(((struct machine *)0)->field) \
+    }
 
 /* All of struct machine but its last part, which starts afresh with the
  * process.  A new one goes at the end and needs a migration step (ALTER TABLE
@@ -136,21 +137,11 @@ static void bind(sqlite3_stmt *s, int i, const struct machine *m)
     int at = i + 1;
 
     switch (c->kind) {
-    case TEXT:
-        db_bind_text(s, at, field);
-        break;
-    case HEAP_TEXT:
-        db_bind_text(s, at, *(char *const *)field);
-        break;
-    case BOOL:
-        sqlite3_bind_int(s, at, *(const bool *)field);
-        break;
-    case U32:
-        sqlite3_bind_int64(s, at, *(const uint32_t *)field);
-        break;
-    case I64:
-        sqlite3_bind_int64(s, at, *(const int64_t *)field);
-        break;
+    case TEXT: db_bind_text(s, at, field); break;
+    case HEAP_TEXT: db_bind_text(s, at, *(char *const *)field); break;
+    case BOOL: sqlite3_bind_int(s, at, *(const bool *)field); break;
+    case U32: sqlite3_bind_int64(s, at, *(const uint32_t *)field); break;
+    case I64: sqlite3_bind_int64(s, at, *(const int64_t *)field); break;
     case STATE:
         db_bind_text(s, at, state_name(*(const enum machine_state *)field));
         break;
@@ -204,15 +195,11 @@ static bool read_column(sqlite3_stmt *s, int i, struct machine *m)
     case HEAP_TEXT:
         *(char **)field = *text ? mem_strdup(text) : NULL;
         return true;
-    case BOOL:
-        *(bool *)field = number != 0;
-        return true;
+    case BOOL: *(bool *)field = number != 0; return true;
     case U32:
         *(uint32_t *)field = (uint32_t)number;
         return number >= 0 && number <= UINT32_MAX;
-    case I64:
-        *(int64_t *)field = number;
-        return true;
+    case I64: *(int64_t *)field = number; return true;
     case STATE:
         *(enum machine_state *)field = state_from_name(text);
         return *(enum machine_state *)field < STATE_GONE;
@@ -234,8 +221,9 @@ static enum status read_machine(struct journal *j, sqlite3_stmt *s,
         if (!read_column(s, i, m))
             return err_set(err, ST_INVALID,
                            "%s: machine \"%.48s\": %s \"%.60s\" is not a value"
-                           " this davit knows", j->path, db_text(s, 0),
-                           columns[i].name, db_text(s, i));
+                           " this davit knows",
+                           j->path, db_text(s, 0), columns[i].name,
+                           db_text(s, i));
     return ST_OK;
 }
 
@@ -244,8 +232,8 @@ enum status journal_load_fleet(struct journal *j, struct fleet *f,
 {
     sqlite3_stmt *s = j->stmt[STMT_MACHINE_ALL];
     enum status bad = ST_OK, end;
-    void (*on_change)(void *, const struct machine *, enum machine_state) =
-        f->on_change;
+    void (*on_change)(void *, const struct machine *,
+                      enum machine_state) = f->on_change;
     int rc = SQLITE_DONE;
 
     f->on_change = NULL; /* what comes from the journal is no news to it */

@@ -17,8 +17,12 @@
 
 enum { SQL_MAX = 16384 };
 
-static const struct { const char *kind, *key; } kinds[MIRROR_KINDS] = {
-    {"machine", "id"}, {"request", "owner"}, {"boot", "type"},
+static const struct {
+    const char *kind, *key;
+} kinds[MIRROR_KINDS] = {
+    {"machine", "id"},
+    {"request", "owner"},
+    {"boot", "type"},
 };
 
 static enum status prepare(struct journal *j, const char *sql,
@@ -63,8 +67,7 @@ static enum status sql_make(struct journal *j, const char *kind,
     buf_str(object, ")");
     buf_printf(insert, ") SELECT %s", values.s);
     buf_done(&values);
-    return rc == SQLITE_DONE ? ST_OK
-                             : db_fail(j, "cannot be mirrored", err);
+    return rc == SQLITE_DONE ? ST_OK : db_fail(j, "cannot be mirrored", err);
 }
 
 static enum status kind_prepare(struct journal *j, int k, struct err *err)
@@ -107,13 +110,15 @@ static enum status sql_run(struct journal *j, const char *sql, struct err *err)
 
 enum status mirror_begin(struct journal *j, struct err *err)
 {
-    static const struct { const char *event, *row; } events[] = {
-        {"INSERT", "NEW"}, {"UPDATE", "NEW"}, {"DELETE", "OLD"}};
+    static const struct {
+        const char *event, *row;
+    } events[] = {{"INSERT", "NEW"}, {"UPDATE", "NEW"}, {"DELETE", "OLD"}};
     enum status st;
 
     st = sql_run(j,
                  "CREATE TEMP TABLE changed(seq INTEGER PRIMARY KEY"
-                 " AUTOINCREMENT, kind TEXT, id TEXT, UNIQUE(kind, id))", err);
+                 " AUTOINCREMENT, kind TEXT, id TEXT, UNIQUE(kind, id))",
+                 err);
     for (int k = 0; k < MIRROR_KINDS; k++)
         for (int e = 0; e < 3 && st == ST_OK; e++) {
             const char *kind = kinds[k].kind, *key = kinds[k].key;
@@ -132,8 +137,10 @@ enum status mirror_begin(struct journal *j, struct err *err)
     if (st == ST_OK)
         st = restore_prepare(j, err);
     if (st == ST_OK)
-        st = prepare(j, "SELECT seq, kind, id FROM changed ORDER BY seq"
-                        " LIMIT ?1", &j->mirror_list, err);
+        st = prepare(j,
+                     "SELECT seq, kind, id FROM changed ORDER BY seq"
+                     " LIMIT ?1",
+                     &j->mirror_list, err);
     if (st == ST_OK)
         st = prepare(j, "DELETE FROM changed WHERE seq = ?1", &j->mirror_drop,
                      err);
@@ -228,7 +235,7 @@ static enum status row_restore(struct journal *j, const struct mirror_row *row,
     sqlite3_stmt *s;
 
     if (k < 0)
-        return ST_OK;  /* of a newer daemon; it finds it again */
+        return ST_OK; /* of a newer daemon; it finds it again */
     s = j->mirror_put[k];
     db_bind_text(s, 1, row->json);
     rc = sqlite3_step(s);

@@ -4,7 +4,7 @@
  * A journal that is mirrored notes what changes, batch by batch; somebody
  * takes the rows, writes them elsewhere and then says so.  A fresh journal is
  * filled from such a copy.  Control thread only, as the journal itself.
- * Events are not mirrored: they tell what happened, nobody acts on them.
+ * Events are not mirrored: they say what happened, nobody acts on them.
  */
 #ifndef STORE_MIRROR_H
 #define STORE_MIRROR_H
@@ -12,10 +12,10 @@
 #include "journal.h"
 
 struct mirror_row {
-    const char *kind;     /* "machine", "request" or "boot" */
-    const char *id;       /* within its kind */
-    const char *json;     /* an object of its columns; NULL: it is gone */
-    int64_t seq;          /* of the change */
+    const char *kind; /* "machine", "request" or "boot" */
+    const char *id;   /* within its kind */
+    const char *json; /* an object of its columns; NULL: it is gone */
+    int64_t seq;      /* of the change */
 };
 
 /* From now on changes are noted.  Once per journal. */

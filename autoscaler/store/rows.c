@@ -40,7 +40,7 @@ enum status journal_load_requests(struct journal *j, struct arena *arena,
                                   struct err *err)
 {
     sqlite3_stmt *s = j->stmt[STMT_REQUEST_ALL];
-    VEC(struct journal_request) all = { 0 };
+    VEC(struct journal_request) all = {0};
     int rc;
 
     while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
@@ -98,7 +98,7 @@ enum status journal_load_events(struct journal *j, int64_t after_id,
                                 struct err *err)
 {
     sqlite3_stmt *s = j->stmt[STMT_EVENT_AFTER];
-    VEC(struct journal_event) all = { 0 };
+    VEC(struct journal_event) all = {0};
     int rc;
 
     sqlite3_bind_int64(s, 1, after_id);

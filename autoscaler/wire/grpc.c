@@ -14,36 +14,36 @@
 
 #include "../base/text.h"
 
-#define FRAME 5u  /* a flag byte and the message's length */
+#define FRAME 5u /* a flag byte and the message's length */
 
 static const struct code {
     const char *name;
     enum status status;
 } codes[] = {
-    [GRPC_OK] = { "OK", ST_OK },
-    [GRPC_CANCELLED] = { "CANCELLED", ST_RETRY },  /* by them, not by us */
-    [GRPC_UNKNOWN] = { "UNKNOWN", ST_BROKEN },
-    [GRPC_INVALID_ARGUMENT] = { "INVALID_ARGUMENT", ST_INVALID },
-    [GRPC_DEADLINE_EXCEEDED] = { "DEADLINE_EXCEEDED", ST_RETRY },
-    [GRPC_NOT_FOUND] = { "NOT_FOUND", ST_NOT_FOUND },
-    [GRPC_ALREADY_EXISTS] = { "ALREADY_EXISTS", ST_INVALID },
-    [GRPC_PERMISSION_DENIED] = { "PERMISSION_DENIED", ST_AUTH },
-    [GRPC_RESOURCE_EXHAUSTED] = { "RESOURCE_EXHAUSTED", ST_THROTTLED },
-    [GRPC_FAILED_PRECONDITION] = { "FAILED_PRECONDITION", ST_RETRY },
-    [GRPC_ABORTED] = { "ABORTED", ST_RETRY },
-    [GRPC_OUT_OF_RANGE] = { "OUT_OF_RANGE", ST_INVALID },
-    [GRPC_UNIMPLEMENTED] = { "UNIMPLEMENTED", ST_UNSUPPORTED },
-    [GRPC_INTERNAL] = { "INTERNAL", ST_BROKEN },
-    [GRPC_UNAVAILABLE] = { "UNAVAILABLE", ST_RETRY },
-    [GRPC_DATA_LOSS] = { "DATA_LOSS", ST_BROKEN },
-    [GRPC_UNAUTHENTICATED] = { "UNAUTHENTICATED", ST_AUTH },
+    [GRPC_OK] = {"OK", ST_OK},
+    [GRPC_CANCELLED] = {"CANCELLED", ST_RETRY}, /* by them, not by us */
+    [GRPC_UNKNOWN] = {"UNKNOWN", ST_BROKEN},
+    [GRPC_INVALID_ARGUMENT] = {"INVALID_ARGUMENT", ST_INVALID},
+    [GRPC_DEADLINE_EXCEEDED] = {"DEADLINE_EXCEEDED", ST_RETRY},
+    [GRPC_NOT_FOUND] = {"NOT_FOUND", ST_NOT_FOUND},
+    [GRPC_ALREADY_EXISTS] = {"ALREADY_EXISTS", ST_INVALID},
+    [GRPC_PERMISSION_DENIED] = {"PERMISSION_DENIED", ST_AUTH},
+    [GRPC_RESOURCE_EXHAUSTED] = {"RESOURCE_EXHAUSTED", ST_THROTTLED},
+    [GRPC_FAILED_PRECONDITION] = {"FAILED_PRECONDITION", ST_RETRY},
+    [GRPC_ABORTED] = {"ABORTED", ST_RETRY},
+    [GRPC_OUT_OF_RANGE] = {"OUT_OF_RANGE", ST_INVALID},
+    [GRPC_UNIMPLEMENTED] = {"UNIMPLEMENTED", ST_UNSUPPORTED},
+    [GRPC_INTERNAL] = {"INTERNAL", ST_BROKEN},
+    [GRPC_UNAVAILABLE] = {"UNAVAILABLE", ST_RETRY},
+    [GRPC_DATA_LOSS] = {"DATA_LOSS", ST_BROKEN},
+    [GRPC_UNAUTHENTICATED] = {"UNAUTHENTICATED", ST_AUTH},
 };
 
 static const struct code *code_of(enum grpc_code c)
 {
-    static const struct code none = { "NO_CODE", ST_BROKEN };
-    return (int)c >= 0 && (size_t)c < sizeof codes / sizeof codes[0]
-               ? &codes[c] : &none;
+    static const struct code none = {"NO_CODE", ST_BROKEN};
+    return (int)c >= 0 && (size_t)c < sizeof codes / sizeof codes[0] ? &codes[c]
+                                                                     : &none;
 }
 
 const char *grpc_code_name(enum grpc_code c)
@@ -79,10 +79,11 @@ static enum status not_grpc(const struct grpc_call *call,
     else if (x->status == 429)
         s = ST_THROTTLED;
     else if (x->status >= 500)
-        s = ST_RETRY;  /* a proxy whose backend is away */
-    err_set(err, s, "%s answered HTTP %d with content-type %s, which is not "
-            "gRPC: is this the right port?", call->label, x->status,
-            type ? type : "(none)");
+        s = ST_RETRY; /* a proxy whose backend is away */
+    err_set(err, s,
+            "%s answered HTTP %d with content-type %s, which is not "
+            "gRPC: is this the right port?",
+            call->label, x->status, type ? type : "(none)");
     if (err)
         snprintf(err->code, sizeof err->code, "HTTP %d", x->status);
     return s;
@@ -119,18 +120,22 @@ static enum status unframe(struct grpc_call *call,
     const unsigned char *frame = (const unsigned char *)x->reply;
     uint32_t length;
     if (x->reply_len < FRAME)
-        return err_set(err, ST_BROKEN, "%s: %s answered %zu bytes: shorter than "
-                       "a gRPC frame", call->label, method(call), x->reply_len);
+        return err_set(err, ST_BROKEN,
+                       "%s: %s answered %zu bytes: shorter than "
+                       "a gRPC frame",
+                       call->label, method(call), x->reply_len);
     if (frame[0] != 0)
-        return err_set(err, ST_BROKEN, "%s: %s answered a compressed or unknown "
+        return err_set(err, ST_BROKEN,
+                       "%s: %s answered a compressed or unknown "
                        "kind of frame (flag %u) though none was offered",
                        call->label, method(call), frame[0]);
     memcpy(&length, frame + 1, sizeof length);
     length = ntohl(length);
     if (length != x->reply_len - FRAME)
-        return err_set(err, ST_BROKEN, "%s: %s answered a frame that says %u "
-                       "bytes and has %zu", call->label, method(call), length,
-                       x->reply_len - FRAME);
+        return err_set(err, ST_BROKEN,
+                       "%s: %s answered a frame that says %u "
+                       "bytes and has %zu",
+                       call->label, method(call), length, x->reply_len - FRAME);
     call->reply = frame + FRAME;
     call->reply_len = length;
     return ST_OK;
@@ -140,7 +145,8 @@ enum status grpc_do(struct grpc_call *call, struct arena *arena,
                     struct err *err)
 {
     static const struct davit_kv fixed[] = {
-        { "content-type", "application/grpc" }, { "te", "trailers" },
+        {"content-type", "application/grpc"},
+        {"te", "trailers"},
     };
     const size_t n_fixed = sizeof fixed / sizeof fixed[0];
     call->reply = "";
@@ -150,8 +156,10 @@ enum status grpc_do(struct grpc_call *call, struct arena *arena,
     if (!call->label)
         call->label = call->base;
     if (call->message_len > UINT32_MAX - FRAME)
-        return err_set(err, ST_INVALID, "a message of %zu bytes does not fit "
-                       "into a gRPC frame", call->message_len);
+        return err_set(err, ST_INVALID,
+                       "a message of %zu bytes does not fit "
+                       "into a gRPC frame",
+                       call->message_len);
 
     struct davit_kv *headers = ARENA_ARRAY(arena, struct davit_kv,
                                            n_fixed + call->n_metadata);

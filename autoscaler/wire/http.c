@@ -20,11 +20,11 @@
 #include "../base/clock.h"
 
 #define DEFAULT_DEADLINE_MS 30000
-#define CONNECT_MS 10000               /* a silent address is not worth more */
+#define CONNECT_MS 10000 /* a silent address is not worth more */
 #define DEFAULT_MAX_REPLY ((size_t)64 << 20)
-#define KEEP_BYTES ((size_t)1 << 20)   /* of a grown reply buffer */
+#define KEEP_BYTES ((size_t)1 << 20) /* of a grown reply buffer */
 #define CANCEL_MS 50
-#define MAX_TRIES 4                    /* of one http2_only exchange */
+#define MAX_TRIES 4 /* of one http2_only exchange */
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -136,7 +136,7 @@ static CURLcode run(struct http_client *c, const struct http_exchange *x,
         }
         int64_t rest = time_left(r, deadline);
         if (rest <= 0)
-            break;                      /* curl's own timer is a safety net */
+            break; /* curl's own timer is a safety net */
         /* who cancels a stream calls http_wake() as well */
         int64_t nap = x->cancel && rest > CANCEL_MS && !r->sink ? CANCEL_MS
                                                                 : rest;
@@ -270,7 +270,7 @@ static enum status exchange(struct http_client *c, struct http_exchange *x,
                             const struct http_sink *sink, struct arena *arena,
                             struct err *err)
 {
-    struct reply r = { .client = c, .arena = arena, .sink = sink };
+    struct reply r = {.client = c, .arena = arena, .sink = sink};
     struct curl_slist *headers = NULL;
     int64_t start = clock_mono_ms();
     int64_t deadline = x->deadline_mono_ms ? x->deadline_mono_ms

@@ -21,11 +21,14 @@ struct http_client *http_client_new(void);
 void http_client_free(struct http_client *c);
 
 /* PEM in memory, for whoever keeps no files; goes over the *_file members. */
-struct http_blob { const void *p; size_t n; };
+struct http_blob {
+    const void *p;
+    size_t n;
+};
 struct http_tls {
-    struct http_blob ca, cert, key;   /* n == 0: none */
-    bool insecure;                    /* the certificate is not looked at */
-    const char *server_name;          /* what it must be for, and what SNI
+    struct http_blob ca, cert, key; /* n == 0: none */
+    bool insecure;                  /* the certificate is not looked at */
+    const char *server_name;        /* what it must be for, and what SNI
                                        * says; NULL: the URL's host */
 };
 
@@ -35,23 +38,23 @@ struct http_exchange {
     size_t n_headers;
     const void *body;
     size_t body_len;
-    const char *label;            /* what messages call the other side; NULL:
+    const char *label;   /* what messages call the other side; NULL:
                                    * the URL without user and query */
-    const char *ca_file;          /* NULL: the system's */
-    const char *cert_file, *key_file;  /* NULL: no client certificate */
-    const struct http_tls *tls;   /* NULL: none; outlives the exchange */
-    const char *proxy;            /* NULL: as the environment says */
-    const char *unix_socket;      /* NULL: TCP */
-    bool http2_only;              /* prior knowledge, for gRPC without TLS; may
+    const char *ca_file; /* NULL: the system's */
+    const char *cert_file, *key_file; /* NULL: no client certificate */
+    const struct http_tls *tls;       /* NULL: none; outlives the exchange */
+    const char *proxy;                /* NULL: as the environment says */
+    const char *unix_socket;          /* NULL: TCP */
+    bool http2_only;           /* prior knowledge, for gRPC without TLS; may
                                    * be sent twice: idempotent requests only */
-    int64_t deadline_mono_ms;     /* 0: 30 s from now */
-    const atomic_bool *cancel;    /* NULL: none */
-    size_t max_reply;             /* 0: 64 MiB */
+    int64_t deadline_mono_ms;  /* 0: 30 s from now */
+    const atomic_bool *cancel; /* NULL: none */
+    size_t max_reply;          /* 0: 64 MiB */
     /* the reply, in the arena */
     int status;
-    const char *reply;            /* NUL-terminated */
+    const char *reply; /* NUL-terminated */
     size_t reply_len;
-    const struct davit_kv *reply_headers;  /* lower case names, trailers too */
+    const struct davit_kv *reply_headers; /* lower case names, trailers too */
     size_t n_reply_headers;
 };
 
@@ -65,11 +68,11 @@ enum status http_do(struct http_client *c, struct http_exchange *x,
  * collected as http_do() does.  deadline_mono_ms is for the headers only;
  * afterwards it ends with RETRY when nothing came for idle_ms (0: never), with
  * CANCELLED by the flag, and with OK when the server or chunk() ended it.
- * max_reply is of the collected reply.  A peer that is gone without a word is
+ * max_reply is of the collected reply.  A peer that vanished is
  * noticed within about 30 s (TCP keep-alive). */
 struct http_sink {
     bool (*chunk)(void *ctx, const char *p, size_t n);
-    void (*begin)(void *ctx);     /* headers of a 2xx are there; may be NULL */
+    void (*begin)(void *ctx); /* headers of a 2xx are there; may be NULL */
     void *ctx;
     int64_t idle_ms;
 };

@@ -25,9 +25,9 @@ struct reply {
     VEC(struct davit_kv) headers;
     size_t header_bytes;
     bool too_long_body, too_long_headers;
-    const struct http_sink *sink;  /* NULL: http_do() */
-    bool streaming, stopped;       /* a 2xx's headers came; chunk() had enough */
-    int64_t heard_ms;              /* mono, streaming: the last byte */
+    const struct http_sink *sink; /* NULL: http_do() */
+    bool streaming, stopped;      /* a 2xx's headers came; chunk() had enough */
+    int64_t heard_ms;             /* mono, streaming: the last byte */
 };
 
 /* ---- http_reply.c: callbacks of curl; arg is the struct reply */

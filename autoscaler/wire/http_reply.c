@@ -47,7 +47,7 @@ size_t http_take_header(char *data, size_t size, size_t n, void *arg)
     }
     const char *colon = memchr(data, ':', len);
     if (!colon || colon == data) {
-        headers_end(r);                 /* the empty line between */
+        headers_end(r); /* the empty line between */
         return len;
     }
     r->header_bytes += len;
@@ -63,15 +63,15 @@ size_t http_take_header(char *data, size_t size, size_t n, void *arg)
         from++;
     while (to > from && isspace((unsigned char)to[-1]))
         to--;
-    struct davit_kv kv = { key, arena_strndup(r->arena, from,
-                                              (size_t)(to - from)) };
+    struct davit_kv kv = {key,
+                          arena_strndup(r->arena, from, (size_t)(to - from))};
     VEC_PUSH(r->arena, &r->headers, kv);
     return len;
 }
 
 const char *http_reply_header(const struct http_exchange *x, const char *name)
 {
-    const char *found = NULL;  /* the last one: a trailer beats a header */
+    const char *found = NULL; /* the last one: a trailer beats a header */
     for (size_t i = 0; i < x->n_reply_headers; i++)
         if (strcmp(x->reply_headers[i].key, name) == 0)
             found = x->reply_headers[i].value;

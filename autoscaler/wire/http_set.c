@@ -10,7 +10,7 @@
 
 #include "../base/alloc.h"
 
-#define PEER_GONE_MS 30000  /* unanswered probes or data for so long */
+#define PEER_GONE_MS 30000 /* unanswered probes or data for so long */
 
 /* The host of a URL, with its brackets, user left out; *ret_n its length. */
 static const char *host_of(const char *url, size_t *ret_n)
@@ -56,8 +56,7 @@ static void set_files(CURL *e, const struct http_exchange *x)
 
 static void set_blob(CURL *e, CURLoption option, const struct http_blob *b)
 {
-    struct curl_blob blob = { (void *)(uintptr_t)b->p, b->n,
-                              CURL_BLOB_NOCOPY };
+    struct curl_blob blob = {(void *)(uintptr_t)b->p, b->n, CURL_BLOB_NOCOPY};
 
     if (b->n)
         curl_easy_setopt(e, option, &blob);
@@ -116,16 +115,19 @@ void http_set_transport(CURL *e, const struct http_exchange *x, bool tls,
         /* with a content-length curl stops reading before the trailers */
         curl_easy_setopt(e, CURLOPT_IGNORE_CONTENT_LENGTH, 1L);
     } else {
-        curl_easy_setopt(e, CURLOPT_HTTP_VERSION,
-                         (long)CURL_HTTP_VERSION_2TLS);
+        curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
     }
 }
 
 static int keep_alive(void *arg, curl_socket_t fd, curlsocktype purpose)
 {
-    static const struct { int option, value; } v[] = {
-        { TCP_KEEPIDLE, 10 }, { TCP_KEEPINTVL, 5 }, { TCP_KEEPCNT, 4 },
-        { TCP_USER_TIMEOUT, PEER_GONE_MS },
+    static const struct {
+        int option, value;
+    } v[] = {
+        {TCP_KEEPIDLE, 10},
+        {TCP_KEEPINTVL, 5},
+        {TCP_KEEPCNT, 4},
+        {TCP_USER_TIMEOUT, PEER_GONE_MS},
     };
     int one = 1;
 
@@ -141,7 +143,7 @@ static int keep_alive(void *arg, curl_socket_t fd, curlsocktype purpose)
 void http_set_stream(CURL *e)
 {
     curl_easy_setopt(e, CURLOPT_SOCKOPTFUNCTION, keep_alive);
-    curl_easy_setopt(e, CURLOPT_TCP_KEEPALIVE, 0L);  /* it sets its own */
+    curl_easy_setopt(e, CURLOPT_TCP_KEEPALIVE, 0L); /* it sets its own */
     /* one stream on a connection: HTTP/2 would only add its windows */
     curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
 }
@@ -173,13 +175,15 @@ bool http_set_headers(const struct http_exchange *x, struct arena *arena,
 {
     for (size_t i = 0; i < x->n_headers; i++)
         if (!add_header(list, arena, x->headers[i].key, x->headers[i].value)) {
-            err_set(err, ST_INVALID, "a request header's name must not be "
+            err_set(err, ST_INVALID,
+                    "a request header's name must not be "
                     "empty, and neither its name nor its value may contain a "
-                    "line break (header %zu of %zu)", i + 1, x->n_headers);
+                    "line break (header %zu of %zu)",
+                    i + 1, x->n_headers);
             return false;
         }
     /* what curl would add by itself, and servers then wait for or mistake */
-    static const char *const quiet[] = { "Expect:", "Content-Type:" };
+    static const char *const quiet[] = {"Expect:", "Content-Type:"};
     for (size_t i = 0; i < 2; i++) {
         if (i == 1 && has_header(x, "content-type"))
             break;

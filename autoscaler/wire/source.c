@@ -91,9 +91,8 @@ static bool demand(const struct snap_demand *a, const struct snap_demand *b)
 static bool node(const struct source_node *a, const struct source_node *b)
 {
     return a->status == b->status && a->head == b->head &&
-           a->unschedulable == b->unschedulable &&
-           a->settling == b->settling && a->idle_ms <= b->idle_ms &&
-           (a->idle_ms < 0) == (b->idle_ms < 0) &&
+           a->unschedulable == b->unschedulable && a->settling == b->settling &&
+           a->idle_ms <= b->idle_ms && (a->idle_ms < 0) == (b->idle_ms < 0) &&
            text(a->node_id, b->node_id) &&
            text(a->instance_id, b->instance_id) && text(a->type, b->type) &&
            text(a->machine, b->machine) && text(a->zone, b->zone) &&

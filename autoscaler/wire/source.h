@@ -16,45 +16,48 @@
 
 /* The first five are Ray's numbers. */
 enum source_status {
-    SOURCE_UNSPECIFIED, SOURCE_RUNNING, SOURCE_DEAD, SOURCE_IDLE,
-    SOURCE_DRAINING,                /* it is being drained, by us or somebody */
-    SOURCE_UNREADY,                 /* it has not joined: known, takes no work */
+    SOURCE_UNSPECIFIED,
+    SOURCE_RUNNING,
+    SOURCE_DEAD,
+    SOURCE_IDLE,
+    SOURCE_DRAINING, /* it is being drained, by us or somebody */
+    SOURCE_UNREADY,  /* it has not joined: known, takes no work */
 };
 
 struct source_node {
-    const char *node_id;          /* the head's own: Ray's hex, the name of a
+    const char *node_id;        /* the source's: Ray's hex, the name of a
                                    * Kubernetes node */
-    const char *instance_id;      /* RAY_CLOUD_INSTANCE_ID; the last element of
+    const char *instance_id;    /* RAY_CLOUD_INSTANCE_ID; the last element of
                                    * a Kubernetes node's spec.providerID; "" */
-    struct names aliases;         /* what else a machine of ours may call it:
+    struct names aliases;       /* what else a machine of ours may call it:
                                    * host name, label, addresses */
-    const char *type, *machine;   /* our node type, the cloud's name; "" */
-    const char *zone;             /* "" */
+    const char *type, *machine; /* our node type, the cloud's name; "" */
+    const char *zone;           /* "" */
     const char *address;
-    const char *activity;         /* what runs there, for a person */
-    const char *note;             /* what it lacks yet, for a person; "" */
-    bool head;                    /* has the resource node:__internal_head__ */
-    bool unschedulable;           /* cordoned */
-    bool settling;                /* joined, but a resource of its type is not
+    const char *activity; /* what runs there, for a person */
+    const char *note;     /* what it lacks yet, for a person; "" */
+    bool head;            /* has the resource node:__internal_head__ */
+    bool unschedulable;   /* cordoned */
+    bool settling;        /* joined, but a resource of its type is not
                                    * there yet (a GPU without its device
-                                   * plug-in): total tells what it will have */
+                                   * plug-in): total has what it will offer */
     enum source_status status;
-    int64_t idle_ms;              /* when IDLE, or UNREADY with no work; else -1 */
+    int64_t idle_ms; /* when IDLE, or UNREADY with no work; else -1 */
     struct qtys total, available; /* of Ray: without node:*;
                                    * accelerator_type:X became ACCEL_LABEL */
     struct pairs labels;
     struct taints taints;
-    struct names hosted;          /* its pods: a Ray node of such a name lies
+    struct names hosted; /* its pods: a Ray node of such a name lies
                                    * on it */
 };
 
 /* A pod of a RayCluster, which is or will be a Ray node. */
 struct source_hosted {
-    const char *name;             /* the Ray node's instance id */
-    const char *cluster;          /* "namespace/name" */
-    bool worker;                  /* false: its head */
-    const char *zone;             /* of the node it is on; "" */
-    struct qtys offers;           /* as a Ray node */
+    const char *name;    /* the Ray node's instance id */
+    const char *cluster; /* "namespace/name" */
+    bool worker;         /* false: its head */
+    const char *zone;    /* of the node it is on; "" */
+    struct qtys offers;  /* as a Ray node */
     struct pairs labels;
 };
 
@@ -65,95 +68,99 @@ struct pods_view;
 
 /* Something of the demand that is not planned for, and why. */
 struct source_note {
-    const char *kind, *space, *name, *uid;  /* "Pod", namespace ... */
-    const char *code, *text;      /* "GpuLimit", a sentence */
+    const char *kind, *space, *name, *uid; /* "Pod", namespace ... */
+    const char *code, *text;               /* "GpuLimit", a sentence */
 };
 
 /* What a source said at one moment.  It and all it points to live until the
  * last reference is given back, on any thread.  Whoever made it may change it
  * as long as nobody else has a reference. */
 struct source_view {
-    struct arena arena;           /* owns all below */
+    struct arena arena; /* owns all below */
     atomic_uint refs;
-    int64_t version;              /* Ray: cluster_resource_state_version */
-    const char *session;          /* another one: the head began anew */
-    bool v2;                      /* false: a Ray head started without
+    int64_t version;     /* Ray: cluster_resource_state_version */
+    const char *session; /* another one: the source began anew */
+    bool v2;             /* false: a Ray head started without
                                    * RAY_enable_autoscaler_v2=1: it keeps no
                                    * request_resources for us, and `ray status`
                                    * shows nothing */
     int64_t read_mono_ms, took_us;
-    const struct source_node *nodes;  /* DEAD ones included */
+    const struct source_node *nodes; /* DEAD ones included */
     uint32_t n_nodes;
     /* Ray: pending tasks and actors (one demand, source TASK), placement groups
      * (GANG, id = hex of the group), request_resources (REQUEST, owner "ray");
      * Kubernetes: POD */
     const struct snap_demand *demands;
     uint32_t n_demands;
-    uint32_t n_elsewhere;         /* shapes left out because a new machine is no
+    uint32_t n_elsewhere; /* shapes left out because a new machine is no
                                    * help: they name a node, or lie inside a
                                    * placement group that has its place */
-    uint32_t n_garbled;           /* left out: they make no sense */
+    uint32_t n_garbled;   /* left out: they make no sense */
     const struct source_note *notes;
     uint32_t n_notes;
-    const struct source_hosted *rays;  /* Kubernetes: all that live, by cluster */
+    const struct source_hosted *rays; /* Kubernetes: all that live, by cluster */
     uint32_t n_rays;
     const struct pods_view *pods; /* Kubernetes: for pods.h; else NULL */
 };
 
-/* What the head's own users are shown of us (`ray status`). */
+/* What the source's own users are shown of us (`ray status`). */
 struct source_report {
-    int64_t seen_version;         /* of the view it is based on */
-    int64_t version;              /* ours: unix ms, grows */
-    struct source_pending { const char *type, *machine, *id, *address, *detail; }
-        const *pending;           /* machines on their way */
+    int64_t seen_version; /* of the view it is based on */
+    int64_t version;      /* ours: unix ms, grows */
+    struct source_pending {
+        const char *type, *machine, *id, *address, *detail;
+    } const *pending; /* machines on their way */
     uint32_t n_pending;
-    struct source_failed { const char *type, *machine, *reason;
-        int64_t start_s, failed_s; uint32_t count; } const *failed;
+    struct source_failed {
+        const char *type, *machine, *reason;
+        int64_t start_s, failed_s;
+        uint32_t count;
+    } const *failed;
     uint32_t n_failed;
-    const struct snap_demand *infeasible;  /* TASK, GANG, REQUEST */
-    const char *const *why;       /* one per infeasible demand, or NULL */
+    const struct snap_demand *infeasible; /* TASK, GANG, REQUEST */
+    const char *const *why; /* one per infeasible demand, or NULL */
     uint32_t n_infeasible;
 };
 
 enum source_drained {
-    SOURCE_DRAIN_REFUSED,           /* why tells; the node is as it was before */
-    SOURCE_DRAIN_WAITS,             /* under way: ask again; why tells for what */
-    SOURCE_DRAIN_ACCEPTED,          /* the head ends the node itself: wait until
+    SOURCE_DRAIN_REFUSED,  /* see why; the node is as it was before */
+    SOURCE_DRAIN_WAITS,    /* under way: ask again; see why */
+    SOURCE_DRAIN_ACCEPTED, /* the source ends the node itself: wait until
                                    * it is DEAD */
-    SOURCE_DRAIN_DONE,              /* no work is left: the machine may go */
+    SOURCE_DRAIN_DONE,     /* no work is left: the machine may go */
 };
 
 struct source_drain {
     const char *node_id;
-    bool preempt;                 /* false: only when nothing is against it now;
+    bool preempt; /* false: only when nothing is against it now;
                                    * true: wait for what is, until deadline */
     const char *message;
-    int64_t deadline_wall_ms;     /* Ray: its work has until then */
-    int64_t limit_ms;             /* duration. Kubernetes: what is not gone so
+    int64_t deadline_wall_ms;   /* Ray: its work has until then */
+    int64_t limit_ms;           /* duration. Kubernetes: what is not gone so
                                    * long after its beginning is a refusal */
-    int64_t most_grace_ms;        /* longer grace periods are cut; 0: none is */
-    bool move_local, move_bare;   /* pods with data on the node, without a
+    int64_t most_grace_ms;      /* longer grace periods are cut; 0: none is */
+    bool move_local, move_bare; /* pods with data on the node, without a
                                    * controller: move them too */
     /* what came of it */
     enum source_drained got;
-    bool moved;                   /* work has been sent away: no way back */
+    bool moved; /* work has been sent away: no way back */
     char why[256];
 };
 
 enum { SOURCE_WRITERS = 10 };
 
 struct source_ops {
-    const char *kind;             /* "ray", "kubernetes" */
-    bool waits;                   /* read() returns when something changed, or
+    const char *kind;     /* "ray", "kubernetes" */
+    bool waits;           /* read() returns when something changed, or
                                    * at its deadline: it follows upon itself */
-    bool by_address;              /* its nodes are found by address as well */
-    bool two_looks;               /* one view may count work both as running and
+    bool by_address;      /* its nodes are found by address as well */
+    bool two_looks;       /* one view may count work both as running and
                                    * as pending: it takes two to be sure */
-    bool drains_in_steps;         /* a node is asked to drain until no work is
+    bool drains_in_steps; /* a node is asked to drain until no work is
                                    * left on it, and is given back by undrain();
                                    * else it ends itself once it accepted */
-    bool late_devices;            /* a node joins before its devices do */
-    uint32_t writers;             /* so many calls but read() may be under way
+    bool late_devices;    /* a node joins before its devices do */
+    uint32_t writers;     /* so many calls but read() may be under way
                                    * at once, each with a handle; at most
                                    * SOURCE_WRITERS */
     /* *ret: a new view, the reference is the caller's; NULL with ST_OK: as it
@@ -167,7 +174,7 @@ struct source_ops {
      * left alone.  NULL: cannot be. */
     enum status (*undrain)(void *handle, const char *node_id,
                            int64_t deadline_mono_ms, struct err *err);
-    /* The machine has gone for good: what the head still has of it may go.
+    /* The machine has gone for good: what the source still has of it may go.
      * NULL: it sees to that itself. */
     enum status (*forget)(void *handle, const char *node_id,
                           const char *instance_id, int64_t deadline_mono_ms,
@@ -178,15 +185,15 @@ struct source_ops {
     /* New machines may be in these zones; no_reserve: the system's share is not
      * taken off them.  Any thread.  NULL: it is of no use to it. */
     void (*configure)(void *handle, struct names zones, bool no_reserve);
-    void (*stop)(void *handle);   /* any thread: a waiting read() returns soon;
+    void (*stop)(void *handle); /* any thread: a waiting read() returns soon;
                                    * NULL: none waits */
-    void (*free)(void *handle);   /* NULL is fine as a handle */
+    void (*free)(void *handle); /* NULL is fine as a handle */
 };
 
 /* Empty, with one reference. */
 struct source_view *source_view_new(void);
-struct source_view *source_view_ref(struct source_view *v);  /* returns v */
-void source_view_unref(struct source_view *v);               /* NULL is fine */
+struct source_view *source_view_ref(struct source_view *v); /* returns v */
+void source_view_unref(struct source_view *v);              /* NULL is fine */
 
 /* Does b say what a said, but for how long nodes have been idle?  For views of
  * a Ray head: what only Kubernetes tells counts as news. */

@@ -389,7 +389,7 @@ static void foreign_files_are_refused(void **state)
     journal_close(open_good());
     sql("PRAGMA user_version=99");
     refused("written by a newer davit (schema 99");
-    sql("PRAGMA user_version=3; DROP TABLE machine");
+    sql("PRAGMA user_version=2; DROP TABLE machine");
     refused("has not the tables");
     unlink(path);
 

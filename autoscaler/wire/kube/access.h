@@ -10,20 +10,20 @@
 #include "../http.h"
 #include "kube.h"
 
-#define KUBE_MAX_FILE ((size_t)4 << 20)   /* a kubeconfig, a token */
+#define KUBE_MAX_FILE ((size_t)4 << 20) /* a kubeconfig, a token */
 
 struct kube_access {
-    struct arena arena;          /* owns what is below but for the token */
-    const char *server;          /* "https://10.0.0.1:443", no '/' at the end */
+    struct arena arena; /* owns what is below but for the token */
+    const char *server; /* "https://10.0.0.1:443", no '/' at the end */
     const char *space, *source;
-    const char *ca_file, *cert_file, *key_file;  /* NULL: none */
+    const char *ca_file, *cert_file, *key_file; /* NULL: none */
     struct http_tls tls;
-    const char *proxy;           /* NULL: as the environment says */
+    const char *proxy; /* NULL: as the environment says */
     const char *user_agent;
-    const char *token_file;      /* NULL: the token does not change */
-    pthread_mutex_t lock;        /* of the token */
-    char *token;                 /* heap; NULL: none */
-    int64_t token_mono_ms;       /* when it was read */
+    const char *token_file; /* NULL: the token does not change */
+    pthread_mutex_t lock;   /* of the token */
+    char *token;            /* heap; NULL: none */
+    int64_t token_mono_ms;  /* when it was read */
 };
 
 /* A whole file, NUL-terminated, in the arena; NULL with err filled. */

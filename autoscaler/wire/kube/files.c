@@ -65,18 +65,20 @@ enum status kube_files_make(const struct kube_access *a, char *dir,
     struct making m = {dir, false, arena, err};
 
     if (a->tls.insecure || a->tls.server_name || (a->proxy && *a->proxy))
-        return err_set(err, ST_UNSUPPORTED, "%s: insecure-skip-tls-verify, "
+        return err_set(err, ST_UNSUPPORTED,
+                       "%s: insecure-skip-tls-verify, "
                        "tls-server-name and proxy-url are not for worker "
                        "groups; run davit in the cluster, or use a context "
-                       "with a CA", a->source);
+                       "with a CA",
+                       a->source);
     ret->server = arena_strdup(arena, a->server);
     ret->ca = file_of(&m, a->ca_file, names[0], &a->tls.ca);
     ret->cert = file_of(&m, a->cert_file, names[1], &a->tls.cert);
     ret->key = file_of(&m, a->key_file, names[2], &a->tls.key);
     ret->token = a->token_file ? arena_strdup(arena, a->token_file)
-                 : a->token ? write_out(&m, names[3], a->token,
-                                        strlen(a->token))
-                            : "";
+                 : a->token
+                     ? write_out(&m, names[3], a->token, strlen(a->token))
+                     : "";
     if (ret->ca && ret->cert && ret->key && ret->token)
         return ST_OK;
     if (m.made)

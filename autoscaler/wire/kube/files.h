@@ -1,5 +1,5 @@
 /*
- * files.h - an access to an API server as plain words and files, for a
+ * files.h - an access to an API server as plain texts and files, for a
  * plug-in, which can take nothing else.
  */
 #ifndef WIRE_KUBE_FILES_H
@@ -7,7 +7,7 @@
 
 #include "kube.h"
 
-struct kube_files {           /* "" : there is none; owned by the arena given */
+struct kube_files { /* "" : there is none; owned by the arena given */
     const char *server, *ca, *cert, *key, *token;
 };
 

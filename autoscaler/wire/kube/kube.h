@@ -17,9 +17,9 @@
 struct kube_access;
 
 struct kube_access_opts {
-    const char *kubeconfig;    /* "" or NULL: look for it */
-    const char *context;       /* "" or NULL: the file's current one */
-    const char *cluster_dir;   /* NULL: /var/run/secrets/kubernetes.io/
+    const char *kubeconfig;  /* "" or NULL: look for it */
+    const char *context;     /* "" or NULL: the file's current one */
+    const char *cluster_dir; /* NULL: /var/run/secrets/kubernetes.io/
                                 * serviceaccount, $DAVIT_SERVICEACCOUNT_DIR */
 };
 
@@ -28,9 +28,9 @@ struct kube_access_opts {
  * Reads files, asks nobody.  INVALID says what is wrong with which file. */
 enum status kube_access_find(const struct kube_access_opts *o,
                              struct kube_access **ret, struct err *err);
-void kube_access_free(struct kube_access *a);   /* after all its kubes */
+void kube_access_free(struct kube_access *a); /* after all its kubes */
 
-const char *kube_access_server(const struct kube_access *a);  /* URL */
+const char *kube_access_server(const struct kube_access *a); /* URL */
 /* The pod's own or the context's namespace; "default" when neither says. */
 const char *kube_access_namespace(const struct kube_access *a);
 /* "service account of this pod", "context prod of /home/u/.kube/config" */
@@ -44,21 +44,21 @@ void kube_free(struct kube *k);
 #define KUBE_MERGE_PATCH "application/merge-patch+json"
 
 struct kube_call {
-    const char *method;            /* NULL: GET */
-    const char *path;              /* "/api/v1/nodes/x?limit=1" */
-    const char *content_type;      /* NULL: KUBE_JSON, when there is a body */
-    const char *body;              /* JSON text, NULL: none */
-    int64_t deadline_mono_ms;      /* 0: 10 s from now */
-    const atomic_bool *cancel;     /* NULL: none */
+    const char *method;        /* NULL: GET */
+    const char *path;          /* "/api/v1/nodes/x?limit=1" */
+    const char *content_type;  /* NULL: KUBE_JSON, when there is a body */
+    const char *body;          /* JSON text, NULL: none */
+    int64_t deadline_mono_ms;  /* 0: 10 s from now */
+    const atomic_bool *cancel; /* NULL: none */
     /* the answer */
-    int code;                      /* of HTTP; 0: there was none */
-    json_t *reply;                 /* NULL: none; the caller's to decref, also
+    int code;      /* of HTTP; 0: there was none */
+    json_t *reply; /* NULL: none; the caller's to decref, also
                                     * after a failure (the Status object) */
 };
 
 /* OK for 2xx.  Otherwise err->code is the Status' reason ("Forbidden",
  * "Conflict", "AlreadyExists", "Expired", "TooManyRequests") and err->text
- * says it in the server's words:
+ * is the server's message:
  *   AUTH       401, 403 (the verb and resource, and the rule that is missing)
  *   NOT_FOUND  404
  *   INVALID    400, 422: the same request will not do later either

@@ -109,7 +109,7 @@ static bool decode(struct file *f, const char *key, const char *v,
         err_set(f->err, ST_INVALID, "%s: %s is not base64", f->path, key);
         return false;
     }
-    *ret = (struct http_blob){ out, (size_t)got };
+    *ret = (struct http_blob){out, (size_t)got};
     return true;
 }
 
@@ -126,7 +126,8 @@ static enum status cluster_read(struct file *f, const char *name)
     a->server = text(f, m, "server");
     if (!a->server || (strncmp(a->server, "https://", 8) != 0 &&
                        strncmp(a->server, "http://", 7) != 0))
-        return err_set(f->err, ST_INVALID, "%s: server of cluster \"%s\" must "
+        return err_set(f->err, ST_INVALID,
+                       "%s: server of cluster \"%s\" must "
                        "be a URL such as https://10.0.0.1:6443, got %s",
                        f->path, name, a->server ? a->server : "nothing");
     for (n = strlen(a->server); n && a->server[n - 1] == '/'; n--)
@@ -169,8 +170,10 @@ static enum status user_read(struct file *f, const char *name)
         return ST_OK;
     }
     if (token && strpbrk(token, " \r\n\t"))
-        return err_set(f->err, ST_INVALID, "%s: the token of user \"%s\" has a "
-                       "space or a line break in it", f->path, name);
+        return err_set(f->err, ST_INVALID,
+                       "%s: the token of user \"%s\" has a "
+                       "space or a line break in it",
+                       f->path, name);
     if (token)
         a->token = mem_strdup(token);
     if (a->token || a->cert_file || a->tls.cert.n)
@@ -178,19 +181,22 @@ static enum status user_read(struct file *f, const char *name)
     if (exec || old) {
         const char *command = text(f, exec ? exec : old,
                                    exec ? "command" : "name");
-        return err_set(f->err, ST_INVALID, "%s: user \"%s\" gets its token "
+        return err_set(f->err, ST_INVALID,
+                       "%s: user \"%s\" gets its token "
                        "from the %s %s, which davit does not run; give it a "
                        "service account: run davit in the cluster, or write "
                        "\"kubectl create token davit\" into a file and name "
-                       "that as tokenFile", f->path, name,
-                       exec ? "exec plug-in" : "auth-provider",
+                       "that as tokenFile",
+                       f->path, name, exec ? "exec plug-in" : "auth-provider",
                        command ? command : "(unnamed)");
     }
     if (get(f, m, "username"))
-        return err_set(f->err, ST_INVALID, "%s: user \"%s\" has a password, "
+        return err_set(f->err, ST_INVALID,
+                       "%s: user \"%s\" has a password, "
                        "which no API server since 1.19 takes; use a token or "
-                       "a client certificate", f->path, name);
-    return ST_OK;  /* anonymous, or a proxy that knows us */
+                       "a client certificate",
+                       f->path, name);
+    return ST_OK; /* anonymous, or a proxy that knows us */
 }
 
 static enum status context_read(struct file *f, const char *context)
@@ -201,24 +207,32 @@ static enum status context_read(struct file *f, const char *context)
     enum status s;
 
     if (!root || root->type != YAML_MAPPING_NODE)
-        return err_set(f->err, ST_INVALID, "%s is no kubeconfig: it must be a "
-                       "mapping with clusters, users and contexts", f->path);
+        return err_set(f->err, ST_INVALID,
+                       "%s is no kubeconfig: it must be a "
+                       "mapping with clusters, users and contexts",
+                       f->path);
     if (!context)
         context = text(f, root, "current-context");
     if (!context)
-        return err_set(f->err, ST_INVALID, "%s has no current-context: name "
-                       "one with context", f->path);
+        return err_set(f->err, ST_INVALID,
+                       "%s has no current-context: name "
+                       "one with context",
+                       f->path);
     m = named(f, "contexts", context, "context");
     if (!m)
         return err_set(f->err, ST_INVALID, "%s has no context \"%s\"%s",
-                       f->path, context, given ? "" : " (its "
-                       "current-context)");
+                       f->path, context,
+                       given ? ""
+                             : " (its "
+                               "current-context)");
     cluster = text(f, m, "cluster");
     user = text(f, m, "user");
     space = text(f, m, "namespace");
     if (!cluster)
-        return err_set(f->err, ST_INVALID, "%s: context \"%s\" names no "
-                       "cluster", f->path, context);
+        return err_set(f->err, ST_INVALID,
+                       "%s: context \"%s\" names no "
+                       "cluster",
+                       f->path, context);
     if (space)
         f->a->space = space;
     f->a->source = arena_printf(&f->a->arena, "context %s of %s", context,
@@ -230,8 +244,7 @@ static enum status context_read(struct file *f, const char *context)
 enum status kube_config_read(struct kube_access *a, const char *path,
                              const char *context, struct err *err)
 {
-    struct file f = { .a = a, .path = arena_strdup(&a->arena, path),
-                      .err = err };
+    struct file f = {.a = a, .path = arena_strdup(&a->arena, path), .err = err};
     yaml_parser_t parser;
     enum status s;
     size_t n = 0;

@@ -18,14 +18,14 @@
 enum { LONGEST_CALL_MS = 10000 };
 
 struct kube_lease {
-    struct kube_lease_opts o;    /* strings are ours */
+    struct kube_lease_opts o; /* strings are ours */
     struct kube *kube;
     char *path, *folder;
-    char version[64];            /* resourceVersion as last seen; "" none */
+    char version[64]; /* resourceVersion as last seen; "" none */
     char holder[256];
-    char renewed[64];            /* renewTime as last seen */
-    int64_t seen_mono_ms;        /* when that changed last */
-    int64_t other_ms;            /* duration that the holder promised */
+    char renewed[64];     /* renewTime as last seen */
+    int64_t seen_mono_ms; /* when that changed last */
+    int64_t other_ms;     /* duration that the holder promised */
     int64_t transitions, until_mono_ms;
     bool ours;
 };
@@ -119,9 +119,12 @@ static enum status ask(struct kube_lease *l, const char *method,
 {
     int64_t longest = l->o.duration_ms / 3;
     struct kube_call call = {
-        .method = method, .path = path, .body = body,
-        .deadline_mono_ms = clock_mono_ms() +
-            (longest < LONGEST_CALL_MS ? longest : LONGEST_CALL_MS),
+        .method = method,
+        .path = path,
+        .body = body,
+        .deadline_mono_ms = clock_mono_ms() + (longest < LONGEST_CALL_MS
+                                                   ? longest
+                                                   : LONGEST_CALL_MS),
     };
     enum status s = kube_do(l->kube, &call, err);
 
@@ -185,9 +188,8 @@ static enum status put(struct kube_lease *l, const char *holder,
     char *body = lease_write(l, holder, transitions, acquires);
     int64_t now = clock_mono_ms();
     json_t *reply = NULL;
-    enum status s = *l->version
-                        ? ask(l, "PUT", l->path, body, &reply, err)
-                        : ask(l, "POST", l->folder, body, &reply, err);
+    enum status s = *l->version ? ask(l, "PUT", l->path, body, &reply, err)
+                                : ask(l, "POST", l->folder, body, &reply, err);
 
     if (s == ST_OK) {
         lease_seen(l, reply, now);
@@ -204,9 +206,10 @@ static enum status held(const struct kube_lease *l, int64_t now,
 {
     int64_t left = l->seen_mono_ms + l->other_ms - now;
 
-    err_set(err, ST_RETRY, "%s/%s is held by \"%s\", for %lld ms more unless "
-            "it is renewed", l->o.space, l->o.name, l->holder,
-            (long long)(left > 0 ? left : 0));
+    err_set(err, ST_RETRY,
+            "%s/%s is held by \"%s\", for %lld ms more unless "
+            "it is renewed",
+            l->o.space, l->o.name, l->holder, (long long)(left > 0 ? left : 0));
     snprintf(err->code, sizeof err->code, "Held");
     return ST_RETRY;
 }
@@ -226,7 +229,7 @@ enum status kube_lease_try(struct kube_lease *l, int64_t now_mono_ms,
     if (s != ST_OK && s != ST_NOT_FOUND)
         return s;
     if (l->ours && strcmp(l->holder, l->o.identity) != 0)
-        l->ours = false;  /* taken from us */
+        l->ours = false; /* taken from us */
     if (*l->holder && strcmp(l->holder, l->o.identity) != 0 &&
         now_mono_ms < l->seen_mono_ms + l->other_ms)
         return held(l, now_mono_ms, err);

@@ -13,9 +13,9 @@
 #include "kube.h"
 
 struct kube_lease_opts {
-    const char *space, *name;     /* of the Lease object; made when missing */
-    const char *identity;         /* ours: "pod_uid" or "host_pid" */
-    int64_t duration_ms;          /* whole seconds are told, rounded up */
+    const char *space, *name; /* of the Lease object; made when missing */
+    const char *identity;     /* ours: "pod_uid" or "host_pid" */
+    int64_t duration_ms;      /* sent in whole seconds, rounded up */
 };
 
 struct kube_lease;
@@ -39,7 +39,7 @@ int64_t kube_lease_token(const struct kube_lease *l);
  * the count of holders.  RETRY "Conflict": it is not ours any more. */
 enum status kube_lease_raise(struct kube_lease *l, int64_t token,
                              struct err *err);
-const char *kube_lease_holder(const struct kube_lease *l);  /* last seen, "" */
+const char *kube_lease_holder(const struct kube_lease *l); /* last seen, "" */
 /* Gives it up, so that the next one need not wait. */
 enum status kube_lease_release(struct kube_lease *l, struct err *err);
 

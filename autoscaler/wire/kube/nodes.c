@@ -13,15 +13,21 @@
  * binding to it when the taint came. */
 enum { SETTLE_MS = 2000 };
 
-struct link { struct kube *k; int64_t deadline_mono_ms; struct err err; };
+struct link {
+    struct kube *k;
+    int64_t deadline_mono_ms;
+    struct err err;
+};
 
 static void send_one(void *ctx, struct kube_ask *ask)
 {
     struct link *l = ctx;
     char *body = ask->body ? json_dumps(ask->body, JSON_COMPACT) : NULL;
     struct kube_call call = {
-        .method = ask->method, .path = ask->path,
-        .content_type = ask->content_type, .body = body,
+        .method = ask->method,
+        .path = ask->path,
+        .content_type = ask->content_type,
+        .body = body,
         .deadline_mono_ms = l->deadline_mono_ms,
     };
 
@@ -35,10 +41,10 @@ static void send_one(void *ctx, struct kube_ask *ask)
     free(body);
 }
 
-/* The wire's own words when the last request failed: they name the server, and
+/* The wire's own text when the last request failed: they name the server, and
  * the rule that is missing. */
-static enum status told(const struct link *l, enum davit_status s,
-                        const struct davit_error *e, struct err *err)
+static enum status status_of(const struct link *l, enum davit_status s,
+                             const struct davit_error *e, struct err *err)
 {
     if (s == DAVIT_OK)
         return ST_OK;
@@ -73,7 +79,7 @@ enum status kube_nodes_drain(struct kube *k, struct source_drain *d,
     d->got = got[x.got];
     d->moved = x.moved;
     snprintf(d->why, sizeof d->why, "%s", x.why);
-    return told(&l, s, &e, err);
+    return status_of(&l, s, &e, err);
 }
 
 enum status kube_nodes_undrain(struct kube *k, const char *node,
@@ -83,7 +89,7 @@ enum status kube_nodes_undrain(struct kube *k, const char *node,
     const struct kube_io io = {&l, send_one};
     struct davit_error e = {.size = sizeof e};
 
-    return told(&l, kube_drain_undo(&io, node, &e), &e, err);
+    return status_of(&l, kube_drain_undo(&io, node, &e), &e, err);
 }
 
 enum status kube_nodes_forget(struct kube *k, const char *node,
@@ -95,6 +101,6 @@ enum status kube_nodes_forget(struct kube *k, const char *node,
     struct davit_error e = {.size = sizeof e};
     bool deleted;
 
-    return told(&l, kube_node_forget(&io, node, instance, &deleted, &e), &e,
-                err);
+    return status_of(&l, kube_node_forget(&io, node, instance, &deleted, &e),
+                     &e, err);
 }

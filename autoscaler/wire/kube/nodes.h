@@ -1,7 +1,6 @@
 /*
- * nodes.h - the Kubernetes head's drains: kit/kube_drain.h over one
- * connection.  For kube_source_ops; each call makes a few requests and never
- * waits.
+ * nodes.h - drains of Kubernetes nodes: kit/kube_drain.h over one connection.
+ * For kube_source_ops; each call makes a few requests and never waits.
  */
 #ifndef WIRE_KUBE_NODES_H
 #define WIRE_KUBE_NODES_H

@@ -1,5 +1,6 @@
 /*
- * request.c - one request to a Kubernetes API server, and what its refusals mean.
+ * request.c - one request to a Kubernetes API server, and what its refusals
+ * mean.
  *
  * A refusal for lack of rights names the rule that is missing, as it would
  * stand in a Role: that is the one thing its reader needs.
@@ -15,14 +16,14 @@
 
 #define DEADLINE_MS 10000
 #define TOKEN_AGE_MS 60000
-#define TOKEN_REST_MS 1000       /* a refused one is not read again before */
+#define TOKEN_REST_MS 1000 /* a refused one is not read again before */
 #define MAX_REPLY ((size_t)64 << 20)
 
 struct kube {
     struct kube_access *a;
     struct http_client *client;
-    struct arena scratch;        /* of one call */
-    char *used;                  /* heap: the token that was sent last */
+    struct arena scratch; /* of one call */
+    char *used;           /* heap: the token that was sent last */
 };
 
 struct kube *kube_new(struct kube_access *a)
@@ -91,17 +92,21 @@ void kube_exchange(struct kube *k, const char *path, struct arena *arena,
     const char *token = token_now(k);
     size_t n = 0;
 
-    headers[n++] = (struct davit_kv){ "Accept", KUBE_JSON };
+    headers[n++] = (struct davit_kv){"Accept", KUBE_JSON};
     if (token)
-        headers[n++] = (struct davit_kv){ "Authorization",
-            arena_printf(arena, "Bearer %s", token) };
+        headers[n++] = (struct davit_kv){
+            "Authorization", arena_printf(arena, "Bearer %s", token)};
     *x = (struct http_exchange){
         .method = "GET",
         .url = arena_printf(arena, "%s%s", a->server, path),
         .label = arena_printf(arena, "the API server %s", a->server),
-        .headers = headers, .n_headers = n,
-        .ca_file = a->ca_file, .cert_file = a->cert_file,
-        .key_file = a->key_file, .tls = &a->tls, .proxy = a->proxy,
+        .headers = headers,
+        .n_headers = n,
+        .ca_file = a->ca_file,
+        .cert_file = a->cert_file,
+        .key_file = a->key_file,
+        .tls = &a->tls,
+        .proxy = a->proxy,
         .max_reply = MAX_REPLY,
     };
 }
@@ -146,7 +151,7 @@ static void target_of(const char *path, struct target *t)
         if (*rest && *rest != '?')
             path = rest;
         else
-            t->space[0] = '\0';  /* the namespace itself is meant */
+            t->space[0] = '\0'; /* the namespace itself is meant */
     }
     path += part(path, t->resource, sizeof t->resource);
     path += part(path, t->name, sizeof t->name);
@@ -166,7 +171,8 @@ static const char *verb_of(const char *method, const struct target *t)
     return t->watch ? "watch" : *t->name ? "get" : "list";
 }
 
-static const char *word(const json_t *o, const char *key, char *buf, size_t n)
+static const char *text_of(const json_t *o, const char *key, char *buf,
+                           size_t n)
 {
     const char *s = json_string_value(json_object_get(o, key));
 
@@ -196,14 +202,15 @@ static enum status forbidden(const struct kube *k, const char *method,
     target_of(path, &t);
     if (!*t.resource)
         return err_set(err, ST_AUTH, "%s", message);
-    return err_set(err, ST_AUTH, "no right to %s %s%s%s%s%s; the %s needs the "
+    return err_set(err, ST_AUTH,
+                   "no right to %s %s%s%s%s%s; the %s needs the "
                    "rule {apiGroups: [\"%s\"], resources: [%s%s%s], verbs: "
-                   "[%s]} (%s; the server says: %.150s)", verb_of(method, &t),
-                   t.resource, *t.sub ? "/" : "", t.sub,
+                   "[%s]} (%s; the server says: %.150s)",
+                   verb_of(method, &t), t.resource, *t.sub ? "/" : "", t.sub,
                    *t.space ? " in namespace " : "", t.space,
                    *t.space ? "Role" : "ClusterRole", t.group, t.resource,
-                   *t.sub ? "/" : "", t.sub, verb_of(method, &t),
-                   k->a->source, message);
+                   *t.sub ? "/" : "", t.sub, verb_of(method, &t), k->a->source,
+                   message);
 }
 
 enum status kube_refused(const struct kube *k, const char *method,
@@ -216,25 +223,22 @@ enum status kube_refused(const struct kube *k, const char *method,
 
     if (!err)
         err = &own;
-    word(reply, "message", message, sizeof message);
-    word(reply, "reason", reason, sizeof reason);
+    text_of(reply, "message", message, sizeof message);
+    text_of(reply, "reason", reason, sizeof reason);
     if (!*message) {
-        snprintf(message, sizeof message, "%.200s", x->reply_len < 200
-                 ? x->reply : "");
+        snprintf(message, sizeof message, "%.200s",
+                 x->reply_len < 200 ? x->reply : "");
         text_clean(message, strlen(message));
     }
     switch (x->status) {
     case 401:
-        s = err_set(err, ST_AUTH, "the API server %s does not know us by the "
-                    "%s%s%s", k->a->server, k->a->source, *message ? ": " : "",
-                    message);
+        s = err_set(err, ST_AUTH,
+                    "the API server %s does not know us by the "
+                    "%s%s%s",
+                    k->a->server, k->a->source, *message ? ": " : "", message);
         break;
-    case 403:
-        s = forbidden(k, method, path, message, err);
-        break;
-    case 404:
-        s = err_set(err, ST_NOT_FOUND, "%s: %s", path, message);
-        break;
+    case 403: s = forbidden(k, method, path, message, err); break;
+    case 404: s = err_set(err, ST_NOT_FOUND, "%s: %s", path, message); break;
     case 400:
     case 413:
     case 422:
@@ -270,9 +274,9 @@ static enum status call_once(struct kube *k, struct kube_call *c,
     x->deadline_mono_ms = c->deadline_mono_ms;
     x->cancel = c->cancel;
     if (c->body) {
-        headers = (struct davit_kv *)(uintptr_t)x->headers;  /* has room */
+        headers = (struct davit_kv *)(uintptr_t)x->headers; /* has room */
         headers[x->n_headers++] = (struct davit_kv){
-            "Content-Type", c->content_type ? c->content_type : KUBE_JSON };
+            "Content-Type", c->content_type ? c->content_type : KUBE_JSON};
         x->body = c->body;
         x->body_len = strlen(c->body);
     }
@@ -301,8 +305,10 @@ enum status kube_do(struct kube *k, struct kube_call *c, struct err *err)
     if (x.status / 100 != 2)
         s = kube_refused(k, x.method, c->path, &x, c->reply, err);
     else if (x.reply_len && !c->reply)
-        s = err_set(err, ST_RETRY, "what the API server answered to %s %s is "
-                    "no JSON (%s)", x.method, c->path, bad.text);
+        s = err_set(err, ST_RETRY,
+                    "what the API server answered to %s %s is "
+                    "no JSON (%s)",
+                    x.method, c->path, bad.text);
     arena_reset(&k->scratch);
     return s;
 }

@@ -41,8 +41,7 @@ static bool object_place(const struct kube_split *s)
 static enum status opened(struct kube_split *s, char c, struct err *err)
 {
     if (s->depth == MAX_DEPTH)
-        return err_set(err, ST_BROKEN, "brackets more than %d deep",
-                       MAX_DEPTH);
+        return err_set(err, ST_BROKEN, "brackets more than %d deep", MAX_DEPTH);
     if (!s->in_object && c == '{' && object_place(s)) {
         s->in_object = true;
         buf_clear(&s->text);
@@ -86,6 +85,16 @@ static void string_char(struct kube_split *s, char c)
         s->key[s->key_n++] = c;
 }
 
+static void string_begin(struct kube_split *s)
+{
+    s->in_string = true;
+    if (s->depth != 1 || !s->key_next)
+        return;
+    s->in_key = true;
+    s->key_next = false;
+    s->key_n = 0;
+}
+
 /* Keeps what lies from `from` to `to` where it belongs. */
 static enum status keep(struct kube_split *s, bool object, const char *from,
                         const char *to, struct err *err)
@@ -120,14 +129,7 @@ enum status kube_split_feed(struct kube_split *s, const char *p, size_t n,
             continue;
         }
         switch (c) {
-        case '"':
-            s->in_string = true;
-            if (s->depth == 1 && s->key_next) {
-                s->in_key = true;
-                s->key_next = false;
-                s->key_n = 0;
-            }
-            break;
+        case '"': string_begin(s); break;
         case '{':
         case '[':
             if (s->depth == 0 && (c == '[' || s->done) &&
@@ -154,7 +156,7 @@ enum status kube_split_feed(struct kube_split *s, const char *p, size_t n,
             break;
         case ',':
             s->key_next = s->depth == 1;
-            if (s->in_items && s->depth == 2) {  /* between two items */
+            if (s->in_items && s->depth == 2) { /* between two items */
                 if (keep(s, false, from, p, err) != ST_OK)
                     return ST_BROKEN;
                 from = p + 1;

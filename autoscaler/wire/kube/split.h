@@ -11,8 +11,8 @@
 #include "../../base/buf.h"
 #include "../../base/err.h"
 
-#define KUBE_MAX_OBJECT ((size_t)8 << 20)  /* etcd takes 1.5 MiB */
-#define KUBE_MAX_REST ((size_t)1 << 20)    /* of a list without its items */
+#define KUBE_MAX_OBJECT ((size_t)8 << 20) /* etcd takes 1.5 MiB */
+#define KUBE_MAX_REST ((size_t)1 << 20)   /* of a list without its items */
 
 enum kube_split_kind { SPLIT_LIST, SPLIT_WATCH };
 
@@ -21,13 +21,13 @@ struct kube_split {
     /* false ends it: feed() returns CANCELLED, err is not touched */
     bool (*object)(void *ctx, const char *text, size_t n);
     void *ctx;
-    struct buf text;             /* the object so far */
-    struct buf rest;             /* LIST: all but the items */
+    struct buf text; /* the object so far */
+    struct buf rest; /* LIST: all but the items */
     uint32_t depth;
     bool in_object, in_items, in_string, escaped, key_next, in_key;
-    char key[16];                /* the last one at depth 1 */
+    char key[16]; /* the last one at depth 1 */
     uint32_t key_n;
-    bool done;                   /* LIST: the outermost bracket is closed */
+    bool done; /* LIST: the outermost bracket is closed */
 };
 
 void kube_split_init(struct kube_split *s, enum kube_split_kind kind,

@@ -18,8 +18,10 @@
 #include "../http.h"
 
 enum {
-    FIRST_PAUSE_MS = 100, MOST_PAUSE_MS = 5000,
-    REFUSED_PAUSE_MS = 15000, MISSING_PAUSE_MS = 300000,
+    FIRST_PAUSE_MS = 100,
+    MOST_PAUSE_MS = 5000,
+    REFUSED_PAUSE_MS = 15000,
+    MISSING_PAUSE_MS = 300000,
 };
 
 /* ---- how it stands */

@@ -15,15 +15,15 @@
 struct kube_watch;
 
 struct kube_watch_opts {
-    struct kube_access *access;    /* outlives the watch */
-    const char *path;              /* "/api/v1/pods" */
-    const char *query;             /* "fieldSelector=...", NULL: none */
-    const char *what;              /* "pods", for messages */
-    bool optional;                 /* 404 and 403 mean that the server has no
+    struct kube_access *access; /* outlives the watch */
+    const char *path;           /* "/api/v1/pods" */
+    const char *query;          /* "fieldSelector=...", NULL: none */
+    const char *what;           /* "pods", for messages */
+    bool optional;              /* 404 and 403 mean that the server has no
                                     * such kind: an empty list, asked for again
                                     * every 5 min */
-    uint32_t page;                 /* objects a page; 0: 500 */
-    int64_t watch_s;               /* length of one watch; 0: 5 to 10 min */
+    uint32_t page;              /* objects a page; 0: 500 */
+    int64_t watch_s;            /* length of one watch; 0: 5 to 10 min */
     void *ctx;
     /* A list begins: what is not among the objects until list_end() is gone.
      * It may begin again before it ended. */
@@ -36,13 +36,13 @@ struct kube_watch_opts {
 };
 
 struct kube_watch_state {
-    bool synced;                   /* a list was complete, some time */
-    bool ok;                       /* up to date as far as anybody knows */
-    int64_t bad_since_mono_ms;     /* 0: ok */
-    enum status status;            /* of the last failure; ST_OK when ok */
-    char problem[448];             /* "" when ok */
-    char code[48];                 /* err.code of it */
-    uint64_t lists, watches, events, bookmarks, gone;  /* counted */
+    bool synced;               /* a list was complete, some time */
+    bool ok;                   /* up to date as far as anybody knows */
+    int64_t bad_since_mono_ms; /* 0: ok */
+    enum status status;        /* of the last failure; ST_OK when ok */
+    char problem[448];         /* "" when ok */
+    char code[48];             /* err.code of it */
+    uint64_t lists, watches, events, bookmarks, gone; /* counted */
     uint64_t bytes;
 };
 

@@ -16,18 +16,18 @@ struct kube_watch {
     struct kube_watch_opts o;
     char *path, *query, *what;
     struct kube *kube;
-    struct arena scratch;     /* of one exchange */
+    struct arena scratch; /* of one exchange */
     struct kube_split split;
-    struct err err;           /* of the exchange under way */
-    char version[MAX_VERSION];  /* where to watch from; "" : list first */
-    char next[MAX_CONTINUE];  /* of a paged list */
+    struct err err;            /* of the exchange under way */
+    char version[MAX_VERSION]; /* where to watch from; "" : list first */
+    char next[MAX_CONTINUE];   /* of a paged list */
     bool expired, whole_version;
-    uint64_t got;             /* events of this watch */
+    uint64_t got; /* events of this watch */
     unsigned seed;
-    uint32_t failures;        /* in a row */
+    uint32_t failures; /* in a row */
 
     pthread_t thread;
-    pthread_mutex_t lock;     /* of what follows */
+    pthread_mutex_t lock; /* of what follows */
     pthread_cond_t wake;
     atomic_bool stop;
     struct kube_watch_state state;

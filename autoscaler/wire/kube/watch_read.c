@@ -11,9 +11,10 @@
 #include "../http.h"
 
 enum {
-    HEADERS_MS = 20000,       /* until the server begins to answer */
-    LIST_IDLE_MS = 30000, WATCH_IDLE_MS = 100000,  /* bookmarks come each min */
-    SHORT_WATCH_MS = 1000,    /* shorter ones without an event are a failure */
+    HEADERS_MS = 20000, /* until the server begins to answer */
+    LIST_IDLE_MS = 30000,
+    WATCH_IDLE_MS = 100000, /* bookmarks come each min */
+    SHORT_WATCH_MS = 1000,  /* shorter ones without an event are a failure */
 };
 
 static bool chunk(void *ctx, const char *p, size_t n)
@@ -35,7 +36,7 @@ static void watch_begun(void *ctx)
 static enum status get(struct kube_watch *w, const char *path,
                        enum kube_split_kind kind, int64_t idle_ms)
 {
-    struct http_sink sink = { .chunk = chunk, .ctx = w, .idle_ms = idle_ms };
+    struct http_sink sink = {.chunk = chunk, .ctx = w, .idle_ms = idle_ms};
     struct http_exchange x;
     enum status s;
 
@@ -97,19 +98,23 @@ static enum status page_end(struct kube_watch *w, bool first)
     json_error_t bad;
     json_t *rest = json_loadb(w->split.rest.s, w->split.rest.n, 0, &bad);
     const char *version = version_of(rest);
-    const char *next = json_string_value(json_object_get(
-        json_object_get(rest, "metadata"), "continue"));
+    const char *next = json_string_value(
+        json_object_get(json_object_get(rest, "metadata"), "continue"));
     enum status s = ST_OK;
 
     if (!kube_split_whole(&w->split))
         s = err_set(&w->err, ST_RETRY, "the list of %s was cut off", w->what);
-    else if (!rest || !version || !json_is_array(json_object_get(rest,
-                                                                 "items")))
-        s = err_set(&w->err, ST_BROKEN, "what the API server sent is no list "
-                    "of %s with a resourceVersion", w->what);
+    else if (!rest || !version ||
+             !json_is_array(json_object_get(rest, "items")))
+        s = err_set(&w->err, ST_BROKEN,
+                    "what the API server sent is no list "
+                    "of %s with a resourceVersion",
+                    w->what);
     else if (next && strlen(next) >= sizeof w->next)
-        s = err_set(&w->err, ST_BROKEN, "the list of %s goes on with a token "
-                    "of %zu bytes", w->what, strlen(next));
+        s = err_set(&w->err, ST_BROKEN,
+                    "the list of %s goes on with a token "
+                    "of %zu bytes",
+                    w->what, strlen(next));
     w->next[0] = '\0';
     if (s == ST_OK && first)
         snprintf(w->version, sizeof w->version, "%s", version);
@@ -156,8 +161,7 @@ enum status watch_list(struct kube_watch *w)
 static enum status event_error(struct kube_watch *w, const json_t *status)
 {
     const char *reason = json_string_value(json_object_get(status, "reason"));
-    const char *message = json_string_value(json_object_get(status,
-                                                            "message"));
+    const char *message = json_string_value(json_object_get(status, "message"));
     json_int_t code = json_integer_value(json_object_get(status, "code"));
 
     w->expired = code == 410;
@@ -200,30 +204,33 @@ static bool watch_event(void *ctx, const char *text, size_t n)
 
 enum status watch_follow(struct kube_watch *w)
 {
-    int64_t length = w->o.watch_s ? w->o.watch_s
-                                  : 300 + rand_r(&w->seed) % 300;
+    int64_t length = w->o.watch_s ? w->o.watch_s : 300 + rand_r(&w->seed) % 300;
     int64_t begun = clock_mono_ms();
     const char *path;
     enum status s;
 
     arena_reset(&w->scratch);
-    path = arena_printf(&w->scratch, "%s?watch=1&allowWatchBookmarks=true"
-                        "&resourceVersion=%s&timeoutSeconds=%lld%s%s", w->path,
-                        text_encode(&w->scratch, w->version), (long long)length,
-                        w->query ? "&" : "", w->query ? w->query : "");
+    path = arena_printf(&w->scratch,
+                        "%s?watch=1&allowWatchBookmarks=true"
+                        "&resourceVersion=%s&timeoutSeconds=%lld%s%s",
+                        w->path, text_encode(&w->scratch, w->version),
+                        (long long)length, w->query ? "&" : "",
+                        w->query ? w->query : "");
     w->got = 0;
     w->expired = false;
     watch_count(w, &w->state.watches, 1);
     kube_split_init(&w->split, SPLIT_WATCH, watch_event, w);
     s = get(w, path, SPLIT_WATCH, WATCH_IDLE_MS);
     kube_split_done(&w->split);
-    /* Silence is no failure by itself: the next watch tells. */
+    /* Silence is no failure by itself: the next watch will show. */
     if (s == ST_RETRY && w->state.ok && !w->err.code[0] && !w->expired &&
         clock_mono_ms() - begun >= WATCH_IDLE_MS)
         s = ST_OK;
     if (s == ST_OK && !w->got && clock_mono_ms() - begun < SHORT_WATCH_MS &&
         length > 2)
-        s = err_set(&w->err, ST_RETRY, "the API server ends each watch of %s "
-                    "as soon as it began", w->what);
+        s = err_set(&w->err, ST_RETRY,
+                    "the API server ends each watch of %s "
+                    "as soon as it began",
+                    w->what);
     return s;
 }

@@ -23,15 +23,15 @@ static void terms_of(struct making *m, const struct pod *p, bool bound)
     for (uint32_t i = 0; i < p->shape->n_affinities; i++) {
         const struct affinity *x = &p->shape->affinities[i];
         if (bound && x->kind != AFFINITY_ANTI && x->kind != AFFINITY_PORT)
-            continue;  /* it has its place, and keeps nobody away */
+            continue; /* it has its place, and keeps nobody away */
         if (affinity_find(m, x) < m->n_terms)
             continue;
         if (m->n_terms == PODS_MAX_COLUMNS) {
             m->terms_over++;
             continue;
         }
-        m->terms[m->n_terms++] = (struct affinity_count){ .x = x,
-                                                     .space = p->space };
+        m->terms[m->n_terms++] = (struct affinity_count){.x = x,
+                                                         .space = p->space};
     }
 }
 
@@ -87,8 +87,7 @@ static uint32_t zone_ix(const struct making *m, const char *zone)
 static void zones_begin(struct making *m)
 {
     const struct names *own = &m->in->zones;
-    const char **v = ARENA_ARRAY(m->arena, const char *,
-                                 own->n + m->n_nodes);
+    const char **v = ARENA_ARRAY(m->arena, const char *, own->n + m->n_nodes);
 
     m->zones.v = v;
     for (uint32_t i = 0; i < own->n; i++)
@@ -118,8 +117,8 @@ void pods_affinity_begin(struct making *m, struct pod **pending, uint32_t n)
     }
     for (uint32_t i = 0; i < m->n_bound; i++) {
         const struct pod *p = m->bound[i];
-        const struct knode *k = (const struct knode *)
-            records_find(&m->in->store->nodes, p->node);
+        const struct knode *k = (const struct knode *)records_find(
+            &m->in->store->nodes, p->node);
         for (uint32_t t = 0; k && t < m->n_terms; t++) {
             uint32_t at = m->terms[t].x->zone ? zone_ix(m, k->zone) : k->ix;
             m->terms[t].matched[at] += affinity_is_meant(m, t, p);

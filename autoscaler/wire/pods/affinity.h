@@ -6,7 +6,7 @@
 
 #include "inside.h"
 
-#define LITTLE INT64_C(1)         /* 1/10,000: need it, hardly use it up */
+#define LITTLE INT64_C(1) /* 1/10,000: need it, hardly use it up */
 
 struct affinity_count {
     const struct affinity *x;

@@ -17,13 +17,12 @@
 static void node_has(struct making *m, uint32_t node, const char *column,
                      int64_t left)
 {
-    VEC_PUSH(m->arena, &m->nodes[node].more, ((struct qty){ column, left }));
+    VEC_PUSH(m->arena, &m->nodes[node].more, ((struct qty){column, left}));
 }
 
-static const char *column_new(struct making *m, const char *name,
-                              int64_t fresh)
+static const char *column_new(struct making *m, const char *name, int64_t fresh)
 {
-    struct column c = { arena_strdup(m->arena, name), fresh };
+    struct column c = {arena_strdup(m->arena, name), fresh};
 
     VEC_PUSH(m->arena, &m->columns, c);
     return c.name;
@@ -35,22 +34,24 @@ const char *column_self(struct making *m, struct affinity_count *t)
         return t->column;
     t->column = column_new(m, t->x->name, AMOUNT_ONE);
     for (uint32_t i = 0; i < m->n_nodes; i++)
-        node_has(m, i, t->column, t->carriers[i] ? 0
-                 : t->matched[i] ? AMOUNT_ONE - LITTLE : AMOUNT_ONE);
+        node_has(m, i, t->column,
+                 t->carriers[i]  ? 0
+                 : t->matched[i] ? AMOUNT_ONE - LITTLE
+                                 : AMOUNT_ONE);
     return t->column;
 }
 
 const char *column_where_none(struct making *m, struct affinity_count *t,
-                                     bool reverse)
+                              bool reverse)
 {
     const char **name = reverse ? &t->reverse : &t->column;
     const uint32_t *there = reverse ? t->carriers : t->matched;
 
     if (*name)
         return *name;
-    *name = column_new(m, reverse ? arena_printf(m->arena, "%s-from",
-                                                 t->x->name) : t->x->name,
-                       AMOUNT_ONE);
+    *name = column_new(
+        m, reverse ? arena_printf(m->arena, "%s-from", t->x->name) : t->x->name,
+        AMOUNT_ONE);
     for (uint32_t i = 0; i < m->n_nodes; i++)
         node_has(m, i, *name, there[i] ? 0 : AMOUNT_ONE);
     return *name;
@@ -90,7 +91,7 @@ static bool has_room(const struct view_node *n, const struct qtys *needs)
 }
 
 const char *column_spread(struct making *m, struct affinity_count *t,
-                                 const struct pod_shape *s)
+                          const struct pod_shape *s)
 {
     uint32_t domains = 0, least = UINT32_MAX;
     int64_t cap;

@@ -13,7 +13,9 @@
 #define ZONE "topology.kubernetes.io/zone"
 #define OLD_ZONE "failure-domain.beta.kubernetes.io/zone"
 
-struct affinity_vec { VEC(struct affinity) all; };
+struct affinity_vec {
+    VEC(struct affinity) all;
+};
 
 /* A labelSelector; matchLabelKeys add the pod's own values. */
 static bool selector_read(struct pod_shape *s, const json_t *term,
@@ -25,22 +27,22 @@ static bool selector_read(struct pod_shape *s, const json_t *term,
 
     if (!pods_pairs(json_object_get(sel, "matchLabels"), &s->arena, &v) ||
         !pods_expressions(json_object_get(sel, "matchExpressions"), &s->arena,
-                          &v) || json_array_size(keys) > PODS_MAX_LIST)
+                          &v) ||
+        json_array_size(keys) > PODS_MAX_LIST)
         return false;
     for (size_t i = 0; i < json_array_size(keys); i++) {
         const char *key = json_string_value(json_array_get(keys, i));
-        const char *value = key ? json_string_value(json_object_get(labels,
-                                                                    key))
-                                : NULL;
+        const char *value =
+            key ? json_string_value(json_object_get(labels, key)) : NULL;
         const char **one;
         if (!value || strlen(value) > PODS_MAX_TEXT)
-            continue;  /* a key it does not have is passed over */
+            continue; /* a key it does not have is passed over */
         one = ARENA_NEW(&s->arena, const char *);
         *one = pods_clean(&s->arena, value);
-        VEC_PUSH(&s->arena, &v.all, ((struct req){
-                     pods_clean(&s->arena, key), REQ_IN, { one, 1 } }));
+        VEC_PUSH(&s->arena, &v.all,
+                 ((struct req){pods_clean(&s->arena, key), REQ_IN, {one, 1}}));
     }
-    *ret = (struct reqs){ v.all.v, v.all.n };
+    *ret = (struct reqs){v.all.v, v.all.n};
     /* no selector at all means nobody, an empty one everybody */
     return json_is_object(sel);
 }
@@ -54,8 +56,8 @@ static struct pairs own_labels(const json_t *labels, struct arena *a)
 
     json_object_foreach((json_t *)(uintptr_t)labels, key, x)
         if (json_is_string(x))
-            v[n++] = (struct pair){ key, json_string_value(x) };
-    return (struct pairs){ v, n };
+            v[n++] = (struct pair){key, json_string_value(x)};
+    return (struct pairs){v, n};
 }
 
 static void spaces_read(struct pod_shape *s, const json_t *term,
@@ -67,8 +69,7 @@ static void spaces_read(struct pod_shape *s, const json_t *term,
                                  n < PODS_MAX_LIST ? n : PODS_MAX_LIST);
 
     /* namespaces' labels are not watched: those meant are among all */
-    x->every_space = json_is_object(json_object_get(term,
-                                                    "namespaceSelector"));
+    x->every_space = json_is_object(json_object_get(term, "namespaceSelector"));
     for (size_t i = 0; i < n && i < PODS_MAX_LIST; i++) {
         const char *name = json_string_value(json_array_get(list, i));
         if (name)
@@ -87,12 +88,11 @@ static bool meant(const struct affinity *x, const char *space, const char *own)
     return !x->spaces.n && strcmp(space, own) == 0;
 }
 
-/* "apart from app=web (hostname) #1f2e3d4c": stable, and told in `why`. */
+/* "apart from app=web (hostname) #1f2e3d4c": stable, and shown in `why`. */
 static void name_it(struct pod_shape *s, struct affinity *x, const json_t *term,
                     const char *space)
 {
-    static const char *const kinds[] = { "apart", "together", "spread",
-                                         "port" };
+    static const char *const kinds[] = {"apart", "together", "spread", "port"};
     char *text = json_dumps(term, JSON_COMPACT | JSON_SORT_KEYS);
     uint64_t h = hash_text(hash_number(HASH_SEED, x->kind), text ? text : "");
 
@@ -111,26 +111,31 @@ static void term_read(struct pod_shape *s, const json_t *metadata,
     const char *space = pods_text(metadata, "namespace", NULL);
     const char *key = pods_text(term, "topologyKey", NULL);
     struct pairs own;
-    struct affinity x = { .kind = kind, .skew = 1, .domains = 1 };
+    struct affinity x = {.kind = kind, .skew = 1, .domains = 1};
 
     x.zone = strcmp(key, ZONE) == 0 || strcmp(key, OLD_ZONE) == 0;
     if (!x.zone && strcmp(key, HOST) != 0) {
         if (kind != AFFINITY_SPREAD)
-            pods_refuse(s, "TopologyKey", arena_printf(&s->arena, "its pod affinity "
-                   "is by %.200s; only by " HOST " and " ZONE " can be "
-                   "planned for", pods_clean(&s->arena, key)));
-        return;  /* a spread over racks and the like bounds no purchase */
+            pods_refuse(s, "TopologyKey",
+                        arena_printf(&s->arena,
+                                     "its pod affinity "
+                                     "is by %.200s; only by " HOST " and " ZONE
+                                     " can be "
+                                     "planned for",
+                                     pods_clean(&s->arena, key)));
+        return; /* a spread over racks and the like bounds no purchase */
     }
     if (!selector_read(s, term, labels, &x.reqs)) {
         if (json_is_object(json_object_get(term, "labelSelector")))
-            pods_refuse(s, "BadSelector", "the selector of its pod affinity makes "
-                   "no sense");
+            pods_refuse(s, "BadSelector",
+                        "the selector of its pod affinity makes "
+                        "no sense");
         return;
     }
     if (kind == AFFINITY_SPREAD) {
         json_int_t skew = json_integer_value(json_object_get(term, "maxSkew"));
-        json_int_t least = json_integer_value(json_object_get(term,
-                                                              "minDomains"));
+        json_int_t least = json_integer_value(
+            json_object_get(term, "minDomains"));
         x.skew = skew > 0 && skew < 100000 ? (uint32_t)skew : 1;
         x.domains = least > 0 && least < 100000 ? (uint32_t)least : 1;
     } else {
@@ -148,15 +153,14 @@ static void ports_read(struct pod_shape *s, const json_t *spec,
     const json_t *list = json_object_get(spec, "containers");
 
     for (size_t i = 0; i < json_array_size(list) && i < PODS_MAX_LIST; i++) {
-        const json_t *ports = json_object_get(json_array_get(list, i),
-                                              "ports");
+        const json_t *ports = json_object_get(json_array_get(list, i), "ports");
         for (size_t k = 0; k < json_array_size(ports) && k < PODS_MAX_LIST;
              k++) {
             const json_t *p = json_array_get(ports, k);
-            json_int_t port = json_integer_value(json_object_get(p,
-                                                                 "hostPort"));
+            json_int_t port = json_integer_value(
+                json_object_get(p, "hostPort"));
             const char *protocol = pods_text(p, "protocol", NULL);
-            struct affinity x = { .kind = AFFINITY_PORT, .self = true };
+            struct affinity x = {.kind = AFFINITY_PORT, .self = true};
             if (port <= 0 || port > 65535)
                 continue;
             x.name = arena_printf(&s->arena, "host port %d/%s", (int)port,
@@ -169,7 +173,7 @@ static void ports_read(struct pod_shape *s, const json_t *spec,
 }
 
 void pods_affinities_read(const json_t *metadata, const json_t *spec,
-                      struct pod_shape *s)
+                          struct pod_shape *s)
 {
     static const char required[] =
         "requiredDuringSchedulingIgnoredDuringExecution";
@@ -180,8 +184,10 @@ void pods_affinities_read(const json_t *metadata, const json_t *spec,
     struct affinity_vec v = {{0}};
 
     if (json_array_size(anti) + json_array_size(with) +
-            json_array_size(spread) > 64) {
-        pods_refuse(s, "TooLarge", "it has more than 64 conditions on other pods");
+            json_array_size(spread) >
+        64) {
+        pods_refuse(s, "TooLarge",
+                    "it has more than 64 conditions on other pods");
         return;
     }
     for (size_t i = 0; i < json_array_size(anti); i++)
@@ -190,8 +196,8 @@ void pods_affinities_read(const json_t *metadata, const json_t *spec,
         term_read(s, metadata, json_array_get(with, i), AFFINITY_BESIDE, &v);
     for (size_t i = 0; i < json_array_size(spread); i++) {
         const json_t *t = json_array_get(spread, i);
-        if (strcmp(pods_text(t, "whenUnsatisfiable", NULL),
-                   "ScheduleAnyway") != 0)
+        if (strcmp(pods_text(t, "whenUnsatisfiable", NULL), "ScheduleAnyway") !=
+            0)
             term_read(s, metadata, t, AFFINITY_SPREAD, &v);
     }
     ports_read(s, spec, &v);

@@ -13,12 +13,12 @@ struct group {
     struct making *m;
     const struct pod *p;
     uint32_t n;
-    struct affinity_part all;        /* what every part has */
+    struct affinity_part all; /* what every part has */
     VEC(struct qty) needs;
-    bool *zone_out;              /* by zone; NULL: all will do */
-    uint32_t term_spread;        /* a spread over zones; m->n_terms: none */
-    bool one_each;               /* at most one in a zone */
-    bool one_zone;               /* all in one zone */
+    bool *zone_out;       /* by zone; NULL: all will do */
+    uint32_t term_spread; /* a spread over zones; m->n_terms: none */
+    bool one_each;        /* at most one in a zone */
+    bool one_zone;        /* all in one zone */
     struct affinity_parts ret;
 };
 
@@ -30,7 +30,7 @@ static void needs(struct group *g, const char *column, int64_t amount)
                 g->needs.v[i].amount = amount;
             return;
         }
-    VEC_PUSH(g->m->arena, &g->needs, ((struct qty){ column, amount }));
+    VEC_PUSH(g->m->arena, &g->needs, ((struct qty){column, amount}));
 }
 
 static void none(struct group *g, const char *code, const char *text)
@@ -60,9 +60,7 @@ static void zones_without(struct group *g, const uint32_t *there)
 static void host_term(struct group *g, struct affinity_count *t)
 {
     switch (t->x->kind) {
-    case AFFINITY_PORT:
-        needs(g, column_self(g->m, t), AMOUNT_ONE);
-        break;
+    case AFFINITY_PORT: needs(g, column_self(g->m, t), AMOUNT_ONE); break;
     case AFFINITY_ANTI:
         if (t->x->self)
             needs(g, column_self(g->m, t), AMOUNT_ONE);
@@ -75,7 +73,8 @@ static void host_term(struct group *g, struct affinity_count *t)
         else if (t->x->self)
             g->all.times = g->n;
         else
-            none(g, "PodAffinity", "it must lie beside a pod that runs "
+            none(g, "PodAffinity",
+                 "it must lie beside a pod that runs "
                  "nowhere yet");
         break;
     case AFFINITY_SPREAD:
@@ -106,7 +105,8 @@ static void zone_rule(struct group *g, uint32_t term)
         } else if (t->x->self) {
             g->one_zone = g->m->zones.n > 1;
         } else {
-            none(g, "PodAffinity", "it must lie in the zone of a pod that "
+            none(g, "PodAffinity",
+                 "it must lie in the zone of a pod that "
                  "runs nowhere yet");
         }
         break;
@@ -114,8 +114,7 @@ static void zone_rule(struct group *g, uint32_t term)
         if (t->x->self)
             g->term_spread = term;
         break;
-    case AFFINITY_PORT:
-        break;
+    case AFFINITY_PORT: break;
     }
 }
 
@@ -143,8 +142,8 @@ static void zones_own(struct group *g)
     const struct pod_shape *s = g->p->shape;
 
     for (uint32_t z = 0; z < g->m->zones.n; z++) {
-        struct pair pair = { key, g->m->zones.v[z] };
-        struct pairs labels = { &pair, 1 };
+        struct pair pair = {key, g->m->zones.v[z]};
+        struct pairs labels = {&pair, 1};
         bool any = false;
         for (uint32_t i = 0; i < s->n_alts && !any; i++) {
             any = true;
@@ -161,7 +160,7 @@ static void part(struct group *g, uint32_t count, const char *const *zones,
 {
     *to = g->all;
     to->count = count;
-    to->zones = (struct names){ zones, n_zones };
+    to->zones = (struct names){zones, n_zones};
 }
 
 /* Pods go one by one to the zone that has the fewest. */
@@ -205,7 +204,8 @@ static void zones_end(struct group *g)
     if (!g->n)
         return;
     if (!n) {
-        none(g, "PodAffinity", "its pod affinity or anti-affinity by zone "
+        none(g, "PodAffinity",
+             "its pod affinity or anti-affinity by zone "
              "leaves no zone");
     } else if (g->one_each) {
         for (uint32_t z = 0; z < n && z < g->n; z++)
@@ -220,9 +220,10 @@ static void zones_end(struct group *g)
     }
 }
 
-struct affinity_parts pods_affinity_split(struct making *m, const struct pod *p, uint32_t n)
+struct affinity_parts pods_affinity_split(struct making *m, const struct pod *p,
+                                          uint32_t n)
 {
-    struct group g = { .m = m, .p = p, .n = n, .term_spread = m->n_terms };
+    struct group g = {.m = m, .p = p, .n = n, .term_spread = m->n_terms};
     bool by_zone = false;
 
     g.zone_out = ARENA_ARRAY(m->arena, bool, m->zones.n);
@@ -230,7 +231,8 @@ struct affinity_parts pods_affinity_split(struct making *m, const struct pod *p,
     for (uint32_t i = 0; i < p->shape->n_affinities; i++) {
         uint32_t t = affinity_find(m, &p->shape->affinities[i]);
         if (t == m->n_terms)
-            none(&g, "TooManyConditions", "the pods that wait have too many "
+            none(&g, "TooManyConditions",
+                 "the pods that wait have too many "
                  "different conditions on one another");
         else if (!m->terms[t].x->zone)
             host_term(&g, &m->terms[t]);
@@ -242,7 +244,7 @@ struct affinity_parts pods_affinity_split(struct making *m, const struct pod *p,
     kept_away(&g);
     for (uint32_t z = 0; z < m->zones.n && !by_zone; z++)
         by_zone = g.zone_out[z];
-    g.all.needs = (struct qtys){ g.needs.v, g.needs.n };
+    g.all.needs = (struct qtys){g.needs.v, g.needs.n};
     if (by_zone && m->zones.n) {
         zones_end(&g);
     } else {

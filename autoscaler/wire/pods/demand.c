@@ -13,7 +13,7 @@
 #include "../../model/amount.h"
 
 enum {
-    SETTLE_MS = 1000,   /* a group of unknown size: its youngest pod is older */
+    SETTLE_MS = 1000, /* a group of unknown size: its youngest pod is older */
 };
 
 void pods_note(struct making *m, const struct pod *p, const char *code,
@@ -21,10 +21,12 @@ void pods_note(struct making *m, const struct pod *p, const char *code,
 {
     if (m->notes.n == PODS_MAX_NOTES)
         return;
-    VEC_PUSH(m->arena, &m->notes, ((struct source_note){
-        "Pod", arena_strdup(m->arena, p->space),
-        arena_strdup(m->arena, p->name), arena_strdup(m->arena, p->item.id),
-        arena_strdup(m->arena, code), arena_strdup(m->arena, text) }));
+    VEC_PUSH(
+        m->arena, &m->notes,
+        ((struct source_note){
+            "Pod", arena_strdup(m->arena, p->space),
+            arena_strdup(m->arena, p->name), arena_strdup(m->arena, p->item.id),
+            arena_strdup(m->arena, code), arena_strdup(m->arena, text)}));
 }
 
 /* Of one demand first, of one bundle next; the order is the same in every
@@ -60,7 +62,9 @@ static bool one_bundle(const struct pod *a, const struct pod *b)
 
 /* ---- bundles */
 
-struct bundle_vec { VEC(struct snap_bundle) all; };
+struct bundle_vec {
+    VEC(struct snap_bundle) all;
+};
 
 static struct terms terms_join(struct arena *a, struct terms x, struct terms y)
 {
@@ -70,7 +74,7 @@ static struct terms terms_join(struct arena *a, struct terms x, struct terms y)
         memcpy(v, x.v, x.n * sizeof *v);
     if (y.n)
         memcpy(v + x.n, y.v, y.n * sizeof *v);
-    return (struct terms){ v, x.n + y.n };
+    return (struct terms){v, x.n + y.n};
 }
 
 static struct qtys qtys_join(struct arena *a, struct qtys x, struct qtys y)
@@ -81,7 +85,7 @@ static struct qtys qtys_join(struct arena *a, struct qtys x, struct qtys y)
         memcpy(v, x.v, x.n * sizeof *v);
     if (y.n)
         memcpy(v + x.n, y.v, y.n * sizeof *v);
-    return (struct qtys){ v, x.n + y.n };
+    return (struct qtys){v, x.n + y.n};
 }
 
 static struct terms zone_term(struct arena *a, const char *zone)
@@ -90,8 +94,8 @@ static struct terms zone_term(struct arena *a, const char *zone)
     const char **v = ARENA_NEW(a, const char *);
 
     *v = zone;
-    *t = (struct term){ "topology.kubernetes.io/zone", TERM_IN, { v, 1 } };
-    return (struct terms){ t, 1 };
+    *t = (struct term){"topology.kubernetes.io/zone", TERM_IN, {v, 1}};
+    return (struct terms){t, 1};
 }
 
 static void part_add(struct making *m, const struct snap_alt *alts,
@@ -99,8 +103,7 @@ static void part_add(struct making *m, const struct snap_alt *alts,
                      struct bundle_vec *to)
 {
     uint32_t zones = part->zones.n ? part->zones.n : 1, n = 0;
-    struct snap_alt *v = ARENA_ARRAY(m->arena, struct snap_alt,
-                                     n_alts * zones);
+    struct snap_alt *v = ARENA_ARRAY(m->arena, struct snap_alt, n_alts * zones);
 
     for (uint32_t z = 0; z < zones; z++)
         for (uint32_t i = 0; i < n_alts; i++) {
@@ -109,17 +112,18 @@ static void part_add(struct making *m, const struct snap_alt *alts,
             x->selector = terms_join(m->arena, x->selector, part->terms);
             if (part->zones.n)
                 x->selector = terms_join(m->arena, x->selector,
-                                         zone_term(m->arena,
-                                                   part->zones.v[z]));
+                                         zone_term(m->arena, part->zones.v[z]));
             x->resources = qtys_join(m->arena, x->resources, part->needs);
             for (uint32_t r = 0; part->times > 1 && r < x->resources.n; r++) {
                 struct qty *q = (struct qty *)(uintptr_t)&x->resources.v[r];
                 q->amount = amount_times(q->amount, part->times);
             }
         }
-    VEC_PUSH(m->arena, &to->all, ((struct snap_bundle){
-                 .alts = v, .n_alts = n,
-                 .count = part->count / (part->times ? part->times : 1) }));
+    VEC_PUSH(m->arena, &to->all,
+             ((struct snap_bundle){
+                 .alts = v,
+                 .n_alts = n,
+                 .count = part->count / (part->times ? part->times : 1)}));
 }
 
 /* n equal pods; returns how many of them are planned for. */
@@ -133,15 +137,16 @@ static uint32_t bundles_add(struct making *m, struct pod **v, uint32_t n,
 
     if (!alts) {
         for (uint32_t i = 0; i < n; i++)
-            pods_note(m, v[i], "TooManyConditions", "the pods that wait have "
+            pods_note(m, v[i], "TooManyConditions",
+                      "the pods that wait have "
                       "too many different conditions together");
         m->n_garbled++;
         return 0;
     }
     if (!m->n_terms) {
-        VEC_PUSH(m->arena, &to->all, ((struct snap_bundle){
-                     .alts = alts, .n_alts = p->shape->n_alts,
-                     .count = n }));
+        VEC_PUSH(m->arena, &to->all,
+                 ((struct snap_bundle){
+                     .alts = alts, .n_alts = p->shape->n_alts, .count = n}));
         return n;
     }
     parts = pods_affinity_split(m, p, n);
@@ -150,9 +155,10 @@ static uint32_t bundles_add(struct making *m, struct pod **v, uint32_t n,
             continue;
         const struct affinity_part *x = &parts.v[i];
         if (!x->terms.n && !x->needs.n && !x->zones.n && x->times <= 1)
-            VEC_PUSH(m->arena, &to->all, ((struct snap_bundle){
-                         .alts = alts, .n_alts = p->shape->n_alts,
-                         .count = parts.v[i].count }));
+            VEC_PUSH(m->arena, &to->all,
+                     ((struct snap_bundle){.alts = alts,
+                                           .n_alts = p->shape->n_alts,
+                                           .count = parts.v[i].count}));
         else
             part_add(m, alts, p->shape->n_alts, &parts.v[i], to);
         kept += parts.v[i].count;
@@ -182,10 +188,10 @@ static void refs_add(struct making *m, struct pod *const *v, uint32_t n)
     struct pods_ref *r = ARENA_ARRAY(m->arena, struct pods_ref, n);
 
     for (uint32_t i = 0; i < n; i++)
-        r[i] = (struct pods_ref){ arena_strdup(m->arena, v[i]->space),
-                                  arena_strdup(m->arena, v[i]->name),
-                                  arena_strdup(m->arena, v[i]->item.id) };
-    VEC_PUSH(m->arena, &m->refs, ((struct pods_refs){ r, n }));
+        r[i] = (struct pods_ref){arena_strdup(m->arena, v[i]->space),
+                                 arena_strdup(m->arena, v[i]->name),
+                                 arena_strdup(m->arena, v[i]->item.id)};
+    VEC_PUSH(m->arena, &m->refs, ((struct pods_refs){r, n}));
 }
 
 static void demand_add(struct making *m, struct pod **v, uint32_t n,
@@ -193,11 +199,15 @@ static void demand_add(struct making *m, struct pod **v, uint32_t n,
                        const struct bundle_vec *bundles)
 {
     struct snap_demand d = {
-        .source = source, .owner = "kubernetes", .id = id,
+        .source = source,
+        .owner = "kubernetes",
+        .id = id,
         .strategy = source == SOURCE_GANG ? STRATEGY_PACK : STRATEGY_NONE,
-        .since_ms = since_of(v, n), .priority = v[0]->priority,
+        .since_ms = since_of(v, n),
+        .priority = v[0]->priority,
         .queue = arena_strdup(m->arena, v[0]->queue),
-        .bundles = bundles->all.v, .n_bundles = bundles->all.n,
+        .bundles = bundles->all.v,
+        .n_bundles = bundles->all.n,
     };
 
     if (!bundles->all.n)
@@ -240,8 +250,8 @@ static void gang_waits(struct making *m, struct pod **v, const char *text)
 /* v: all pods of one group, n of them, demand or not. */
 static void gang_add(struct making *m, struct pod **v, uint32_t n)
 {
-    const struct pod_group *g = (const struct pod_group *)
-        records_find(&m->in->store->groups, v[0]->gang);
+    const struct pod_group *g = (const struct pod_group *)records_find(
+        &m->in->store->groups, v[0]->gang);
     uint32_t bound = 0, pending = 0, least = 0, need;
     struct bundle_vec b = {{0}};
     int64_t youngest = 0;
@@ -250,8 +260,7 @@ static void gang_add(struct making *m, struct pod **v, uint32_t n)
         bound += v[i]->state == POD_BOUND;
         if (v[i]->state == POD_DEMAND) {
             struct pod *p = v[i];
-            memmove(v + pending + 1, v + pending,
-                    (i - pending) * sizeof *v);
+            memmove(v + pending + 1, v + pending, (i - pending) * sizeof *v);
             v[pending++] = p;
         }
         if (v[i]->created_ms > youngest)
@@ -273,9 +282,11 @@ static void gang_add(struct making *m, struct pod **v, uint32_t n)
     }
     need = least > bound ? least - bound : 0;
     if (need > pending) {
-        gang_waits(m, v, arena_printf(m->arena, "its pod group %s needs %u "
-                   "pods together: %u run and %u wait", v[0]->gang, least,
-                   bound, pending));
+        gang_waits(m, v,
+                   arena_printf(m->arena,
+                                "its pod group %s needs %u "
+                                "pods together: %u run and %u wait",
+                                v[0]->gang, least, bound, pending));
         return;
     }
     for (uint32_t i = 0, k; i < pending; i = k) {
@@ -303,9 +314,10 @@ void pods_demands(struct making *m, struct pod **v, uint32_t n)
         qsort(v, n, sizeof *v, by_group);
     for (uint32_t i = 0, k; i < n; i = k) {
         bool more = i && strcmp(v[i]->owner, v[i - 1]->owner) == 0;
-        for (k = i + 1; k < n && (*v[i]->gang
-                            ? strcmp(v[i]->gang, v[k]->gang) == 0
-                            : one_bundle(v[i], v[k])); k++)
+        for (k = i + 1;
+             k < n && (*v[i]->gang ? strcmp(v[i]->gang, v[k]->gang) == 0
+                                   : one_bundle(v[i], v[k]));
+             k++)
             ;
         if (*v[i]->gang)
             gang_add(m, v + i, k - i);

@@ -1,7 +1,7 @@
 /*
  * node.c - a Node to a record.  See inside.h.
  *
- * Labels that mean what we call otherwise are told in our words too: the
+ * Labels that mean what we name otherwise are added under our names too: the
  * accelerator's type, the market, the vendor of its GPUs.
  */
 #include "inside.h"
@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../base/clock.h"
 #include "../../base/alloc.h"
 #include "../../base/buf.h"
+#include "../../base/clock.h"
 #include "../../model/accel.h"
 #include "../../model/amount.h"
 
@@ -24,7 +24,7 @@ static void add(struct arena *a, struct pair *v, uint32_t *n, const char *key,
     for (uint32_t i = 0; i < *n; i++)
         if (strcmp(v[i].key, key) == 0)
             return;
-    v[*n] = (struct pair){ pods_clean(a, key), pods_clean(a, value) };
+    v[*n] = (struct pair){pods_clean(a, key), pods_clean(a, value)};
     ++*n;
 }
 
@@ -55,7 +55,7 @@ static void labels_read(struct knode *n, const json_t *labels)
         add(a, v, &kept, ACCEL_LABEL, accel);
     if (*market)
         add(a, v, &kept, MARKET_LABEL, market);
-    n->labels = (struct pairs){ v, kept };
+    n->labels = (struct pairs){v, kept};
 }
 
 static struct qtys amounts_read(struct knode *n, const json_t *list,
@@ -86,26 +86,7 @@ static bool of_condition(const char *key)
            strcmp(key, "node.kubernetes.io/unreachable") == 0;
 }
 
-bool pods_taint_of_start(const char *key)
-{
-    static const char *const known[] = {
-        "node.kubernetes.io/network-unavailable",
-        "node.cloudprovider.kubernetes.io/uninitialized",
-        "node.cilium.io/agent-not-ready", "ebs.csi.aws.com/agent-not-ready",
-        "efs.csi.aws.com/agent-not-ready", "karpenter.sh/unregistered",
-    }, *const begins[] = {"startup-taint.cluster-autoscaler.kubernetes.io/",
-                          "ignore-taint.cluster-autoscaler.kubernetes.io/"};
-
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(key, known[i]) == 0)
-            return true;
-    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
-        if (strncmp(key, begins[i], strlen(begins[i])) == 0)
-            return true;
-    return false;
-}
-
-/* A node that is uncordoned carries it a moment longer: spec tells. */
+/* A node that is uncordoned carries it a moment longer: spec decides. */
 static bool of_cordon(const struct knode *n, const char *key)
 {
     return !n->unschedulable &&
@@ -125,11 +106,11 @@ static void taints_read(struct knode *n, const json_t *list)
         for (size_t i = 0; i < most; i++) {
             const json_t *t = json_array_get(list, i);
             const char *key = pods_text(t, "key", NULL);
-            struct taint x = { .effect = EFFECT_NO_SCHEDULE };
+            struct taint x = {.effect = EFFECT_NO_SCHEDULE};
             if (strcmp(key, DRAIN_TAINT) == 0)
                 n->draining = true;
             if (!*key || of_condition(key) || of_cordon(n, key) ||
-                pods_taint_of_start(key) != start || !effect_from_name(pods_text(t, "effect", NULL), &x.effect))
+                taint_of_start(key) != start || !effect_from_name(pods_text(t, "effect", NULL), &x.effect))
                 continue;
             x.key = pods_clean(&n->arena, key);
             x.value = pods_clean(&n->arena, pods_text(t, "value", NULL));
@@ -138,7 +119,7 @@ static void taints_read(struct knode *n, const json_t *list)
         if (!start)
             n->n_lasting = kept;
     }
-    n->taints = (struct taints){ v, kept };
+    n->taints = (struct taints){v, kept};
 }
 
 static void ready_read(struct knode *n, const json_t *list)
@@ -151,8 +132,11 @@ static void ready_read(struct knode *n, const json_t *list)
         if (strcmp(pods_text(c, "type", NULL), "Ready") != 0)
             continue;
         n->ready = strcmp(pods_text(c, "status", NULL), "True") == 0;
-        n->note = n->ready ? "" : arena_printf(&n->arena, "not ready: %.150s",
-            pods_clean(&n->arena, pods_text(c, "message", NULL)));
+        n->note = n->ready
+                      ? ""
+                      : arena_printf(&n->arena, "not ready: %.150s",
+                                     pods_clean(&n->arena,
+                                                pods_text(c, "message", NULL)));
         at = clock_from_iso(pods_text(c, "lastTransitionTime", NULL));
         if (at)
             n->changed_ms = at;
@@ -166,7 +150,9 @@ static void names_read(struct knode *n, const json_t *o, const char *label)
     const json_t *list = pods_at(o, "status", "addresses", NULL);
     const char *provider = pods_text(o, "spec", "providerID", NULL);
     const char *path = strstr(provider, "://"), *own;
-    struct { VEC(const char *) all; } v = {{0}};
+    struct {
+        VEC(const char *) all;
+    } v = {{0}};
 
     n->provider_id = n->address = "";
     VEC_PUSH(a, &v.all, n->item.id);
@@ -192,14 +178,15 @@ static void names_read(struct knode *n, const json_t *o, const char *label)
         if (strcmp(type, "InternalIP") == 0 && !*n->address)
             n->address = address;
     }
-    n->aliases = (struct names){ v.all.v, v.all.n };
+    n->aliases = (struct names){v.all.v, v.all.n};
 }
 
 /* Of what matters in it: heartbeats and images do not. */
 static uint64_t hash_of(const json_t *o, bool ready)
 {
     const json_t *parts[] = {
-        pods_at(o, "metadata", "labels", NULL), json_object_get(o, "spec"),
+        pods_at(o, "metadata", "labels", NULL),
+        json_object_get(o, "spec"),
         pods_at(o, "status", "allocatable", NULL),
         pods_at(o, "status", "capacity", NULL),
         pods_at(o, "status", "addresses", NULL),
@@ -207,8 +194,9 @@ static uint64_t hash_of(const json_t *o, bool ready)
     uint64_t h = ready;
 
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        char *text = parts[i] ? json_dumps(parts[i], JSON_COMPACT |
-                                                     JSON_SORT_KEYS) : NULL;
+        char *text = parts[i]
+                         ? json_dumps(parts[i], JSON_COMPACT | JSON_SORT_KEYS)
+                         : NULL;
         h = hash_text(h, text ? text : "");
         free(text);
     }
@@ -242,7 +230,7 @@ struct knode *pods_node_read(const json_t *o, const struct pods_rules *rules)
     n->total = amounts_read(n, pods_at(o, "status", "allocatable", NULL),
                             &vendor);
     if (*vendor) {
-        struct pair *v = (struct pair *)(uintptr_t)n->labels.v;  /* has room */
+        struct pair *v = (struct pair *)(uintptr_t)n->labels.v; /* has room */
         add(&n->arena, v, &n->labels.n, GPU_LABEL, vendor);
     }
     taints_read(n, pods_at(o, "spec", "taints", NULL));

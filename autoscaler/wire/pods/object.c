@@ -10,13 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../base/clock.h"
 #include "../../base/alloc.h"
+#include "../../base/clock.h"
 #include "../../base/text.h"
 
 /* ---- one block for a record and its strings */
 
-struct packer { char *at; size_t n; bool measuring; };
+struct packer {
+    char *at;
+    size_t n;
+    bool measuring;
+};
 
 static const char *pack(struct packer *p, const char *s)
 {
@@ -40,13 +44,16 @@ static void gang_of(const json_t *meta, const json_t *spec, char *ret,
                     size_t size, uint32_t *ret_n)
 {
     static const char *const labels[] = {
-        "scheduling.x-k8s.io/pod-group", "kueue.x-k8s.io/pod-group-name",
+        "scheduling.x-k8s.io/pod-group",
+        "kueue.x-k8s.io/pod-group-name",
         "pod-group.scheduling.sigs.k8s.io",
         "pod-group.scheduling.sigs.k8s.io/name",
     };
     static const char *const notes[] = {
-        "scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io",
-        "scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name",
+        "scheduling.x-k8s.io/pod-group",
+        "pod-group.scheduling.sigs.k8s.io",
+        "scheduling.k8s.io/group-name",
+        "scheduling.volcano.sh/group-name",
     };
     static const char *const counts[] = {
         "kueue.x-k8s.io/pod-group-total-count",
@@ -70,8 +77,8 @@ static void gang_of(const json_t *meta, const json_t *spec, char *ret,
     if (!*name)
         return;
     space = pods_text(meta, "namespace", NULL);
-    snprintf(ret, size, "%.253s/%.253s%s%.253s", space, name,
-             *part ? "/" : "", part);
+    snprintf(ret, size, "%.253s/%.253s%s%.253s", space, name, *part ? "/" : "",
+             part);
     for (size_t i = 0; i < sizeof counts / sizeof *counts && !*ret_n; i++) {
         const char *v = pods_text(meta, "annotations", counts[i], NULL);
         if (!*v)
@@ -184,8 +191,8 @@ static void state_of(struct pod *p, const json_t *o,
     p->node = pods_text(o, "status", "nominatedNodeName", NULL);
     if (*p->node || p->daemon || p->fixed || p->ending ||
         json_array_size(json_object_get(spec, "schedulingGates")) ||
-        !listed(&rules->schedulers, *scheduler ? scheduler
-                                               : "default-scheduler") ||
+        !listed(&rules->schedulers,
+                *scheduler ? scheduler : "default-scheduler") ||
         (rules->namespaces.n && !listed(&rules->namespaces, p->space)) ||
         strcmp(pods_text(condition, "status", NULL), "False") != 0 ||
         strcmp(pods_text(condition, "reason", NULL), "Unschedulable") != 0)
@@ -193,7 +200,8 @@ static void state_of(struct pod *p, const json_t *o,
     if (strstr(message, "unbound immediate PersistentVolumeClaims") ||
         (strstr(message, "persistentvolumeclaim \"") &&
          strstr(message, "not found")))
-        waits_for(p, "VolumeUnbound", "a volume it claims is not there yet: "
+        waits_for(p, "VolumeUnbound",
+                  "a volume it claims is not there yet: "
                   "a new node is no help");
     else
         p->state = POD_DEMAND;
@@ -208,7 +216,7 @@ struct pod *pods_pod_read(const json_t *o, const struct pods_rules *rules,
     const json_t *priority = json_object_get(spec, "priority");
     const char *uid = pods_text(meta, "uid", NULL);
     const char *name = pods_text(meta, "name", NULL);
-    struct packer packer = { .measuring = true };
+    struct packer packer = {.measuring = true};
     char owner[640], gang[800];
     struct pod p = {0}, *ret;
 
@@ -222,8 +230,8 @@ struct pod *pods_pod_read(const json_t *o, const struct pods_rules *rules,
     p.ray = *pods_text(meta, "labels", "ray.io/cluster", NULL) != '\0';
     p.ending = json_object_get(meta, "deletionTimestamp") != NULL;
     p.created_ms = clock_from_iso(pods_text(meta, "creationTimestamp", NULL));
-    p.since_ms = clock_from_iso(pods_text(condition, "lastTransitionTime",
-                                        NULL));
+    p.since_ms = clock_from_iso(
+        pods_text(condition, "lastTransitionTime", NULL));
     state_of(&p, o, rules, condition);
     if (json_is_integer(priority)) {
         json_int_t v = json_integer_value(priority);
@@ -235,7 +243,7 @@ struct pod *pods_pod_read(const json_t *o, const struct pods_rules *rules,
         struct pod q = p;
         if (i) {
             ret = mem_alloc(sizeof *ret + packer.n);
-            packer = (struct packer){ .at = (char *)(ret + 1) };
+            packer = (struct packer){.at = (char *)(ret + 1)};
         }
         q.item.id = pack(&packer, uid);
         q.name = pack(&packer, p.name);
@@ -248,9 +256,8 @@ struct pod *pods_pod_read(const json_t *o, const struct pods_rules *rules,
             *ret = q;
     }
     if (ret->state != POD_OVER) {
-        ret->shape = pods_shape_intern(s, meta, spec,
-                                       !taint_refused(spec,
-                                                      message_of(condition)));
+        ret->shape = pods_shape_intern(
+            s, meta, spec, !taint_refused(spec, message_of(condition)));
         ret->labels = pods_labels_intern(s, json_object_get(meta, "labels"));
     }
     if (ret->state == POD_DEMAND && ret->shape->code)

@@ -1,5 +1,5 @@
 /*
- * pods.h - a Kubernetes API server as a head: pending pods are demand, nodes
+ * pods.h - a Kubernetes API server as a source: pending pods are demand, nodes
  * and what pods ask of them are the rest of the view.
  *
  * The first read() of a handle starts its watches (pods, nodes, DaemonSets,
@@ -13,20 +13,20 @@
 #include "../source.h"
 
 struct kube_source_opts {
-    const char *kubeconfig, *context;  /* "" : see kube_access_find() */
-    const char *cluster_dir;           /* NULL: the usual one; for tests */
-    struct names namespaces;           /* whose pods are demand; n == 0: all */
-    struct names scheduler_names;      /* n == 0: default-scheduler */
-    const char *label;                 /* of a node: our machine's id; "" :
+    const char *kubeconfig, *context; /* "" : see kube_access_find() */
+    const char *cluster_dir;          /* NULL: the usual one; for tests */
+    struct names namespaces;          /* whose pods are demand; n == 0: all */
+    struct names scheduler_names;     /* n == 0: default-scheduler */
+    const char *label;                /* of a node: our machine's id; "" :
                                         * davit.io/machine */
-    struct names zones;                /* of the configured offers */
-    bool no_reserve;                   /* the types' resources are what pods
+    struct names zones;               /* of the configured offers */
+    bool no_reserve;                  /* the types' resources are what pods
                                         * get: the system keeps nothing */
 };
 
 /* Finds the access (files only, no I/O on the network). */
 enum status kube_source_new(const struct kube_source_opts *o, void **ret,
-                          struct err *err);
+                            struct err *err);
 extern const struct source_ops kube_source_ops;
 
 /* "nvidia.com/gpu" -> "GPU", "cpu" -> "CPU", "aws.amazon.com/neuroncore" ->
@@ -39,11 +39,10 @@ const char *pods_resource(const char *k8s, const char **ret_vendor);
  * begins with AMD-. */
 #define GPU_LABEL "davit.io/gpu"
 
-/* A taint that a node carries only until all of it is up. */
-bool pods_taint_of_start(const char *key);
-
 /* The pods behind a demand of the view. */
-struct pods_ref { const char *space, *name, *uid; };
+struct pods_ref {
+    const char *space, *name, *uid;
+};
 const struct pods_ref *pods_of(const struct source_view *view, uint32_t demand,
                                uint32_t *ret_n);
 

@@ -26,8 +26,8 @@ const char *pods_ray_command(const json_t *meta, const json_t *spec)
         const json_t *e = json_array_get(env, i);
         const char *v = json_string_value(json_object_get(e, "value"));
         if (v && strlen(v) < COMMAND_MAX &&
-            strcmp(pods_text(e, "name", NULL),
-                   "KUBERAY_GEN_RAY_START_CMD") == 0)
+            strcmp(pods_text(e, "name", NULL), "KUBERAY_GEN_RAY_START_CMD") ==
+                0)
             return v;
     }
     return "";
@@ -45,14 +45,15 @@ static void list_read(struct pods_sum *sum, struct arena *a, const json_t *list)
     json_t *v;
 
     json_object_foreach((json_t *)(uintptr_t)list, name, v) {
-        const char *word;
+        const char *resource;
         int64_t amount;
         if (strlen(name) > PODS_MAX_TEXT || !pods_quantity(v, false, &amount))
             continue;
-        word = pods_resource(pods_clean(a, name), &vendor);
-        if (strcmp(word, "CPU") == 0)  /* Ray counts whole ones, rounded up */
+        resource = pods_resource(pods_clean(a, name), &vendor);
+        if (strcmp(resource, "CPU") ==
+            0) /* Ray counts whole ones, rounded up */
             amount = (amount + AMOUNT_ONE - 1) / AMOUNT_ONE * AMOUNT_ONE;
-        set(sum, a, word, amount);
+        set(sum, a, resource, amount);
     }
 }
 
@@ -81,8 +82,12 @@ static void custom_read(struct pods_sum *sum, struct arena *a, const char *text)
 static void command_read(struct pods_sum *sum, struct arena *a,
                          const char *command)
 {
-    static const struct { const char *flag, *name; } flags[] = {
-        {"--num-cpus=", "CPU"}, {"--num-gpus=", "GPU"}, {"--memory=", "memory"},
+    static const struct {
+        const char *flag, *name;
+    } flags[] = {
+        {"--num-cpus=", "CPU"},
+        {"--num-gpus=", "GPU"},
+        {"--memory=", "memory"},
     };
     const char *at;
 
@@ -102,8 +107,7 @@ static void command_read(struct pods_sum *sum, struct arena *a,
         custom_read(sum, a, at);
 }
 
-void pods_ray_read(const json_t *spec, const char *command,
-                   struct pod_shape *s)
+void pods_ray_read(const json_t *spec, const char *command, struct pod_shape *s)
 {
     const json_t *c = json_array_get(json_object_get(spec, "containers"), 0);
     struct pods_sum sum = {0};
@@ -116,7 +120,7 @@ void pods_ray_read(const json_t *spec, const char *command,
 
 /* ---- the view */
 
-/* What its node selector says of the node, in our words too. */
+/* What its node selector says of the node, under our names too. */
 static struct pairs labels_of(struct making *m, const struct pod_shape *s,
                               const struct knode *on)
 {
@@ -129,8 +133,8 @@ static struct pairs labels_of(struct making *m, const struct pod_shape *s,
         if (r->op != REQ_IN || r->values.n != 1 ||
             strcmp(r->key, ACCEL_LABEL) == 0)
             continue;
-        v[n++] = (struct pair){ arena_strdup(m->arena, r->key),
-                                arena_strdup(m->arena, r->values.v[0]) };
+        v[n++] = (struct pair){arena_strdup(m->arena, r->key),
+                               arena_strdup(m->arena, r->values.v[0])};
         if (!accel || !*accel)
             accel = accel_type_of_label(r->key, r->values.v[0]);
     }
@@ -139,8 +143,8 @@ static struct pairs labels_of(struct making *m, const struct pod_shape *s,
             s->alts[0].v[i].op == REQ_IN && s->alts[0].v[i].values.n == 1)
             accel = s->alts[0].v[i].values.v[0];
     if (accel && *accel)
-        v[n++] = (struct pair){ ACCEL_LABEL, arena_strdup(m->arena, accel) };
-    return (struct pairs){ v, n };
+        v[n++] = (struct pair){ACCEL_LABEL, arena_strdup(m->arena, accel)};
+    return (struct pairs){v, n};
 }
 
 static int by_name(const void *a, const void *b)
@@ -158,20 +162,22 @@ const struct source_hosted *pods_rays(struct making *m, uint32_t *ret_n)
     const struct pod *p;
 
     for (uint32_t at = 0; (p = hash_each(&s->pods.by_id, &at));) {
-        const struct knode *on =
-            (const struct knode *)records_find(&s->nodes, p->node);
+        const struct knode *on = (const struct knode *)records_find(&s->nodes,
+                                                                    p->node);
         const char *role = pods_value(&p->labels->pairs, "ray.io/node-type");
 
         if (!p->ray || p->ending || !role)
             continue;
-        VEC_PUSH(m->arena, &all, ((struct source_hosted){
-            arena_strdup(m->arena, p->name),
-            arena_printf(m->arena, "%s/%s", p->space,
-                         pods_value(&p->labels->pairs, "ray.io/cluster")),
-            strcmp(role, "worker") == 0,
-            arena_strdup(m->arena, on ? on->zone : ""),
-            pods_qtys_copy(m->arena, p->shape->offers),
-            labels_of(m, p->shape, on) }));
+        VEC_PUSH(
+            m->arena, &all,
+            ((struct source_hosted){
+                arena_strdup(m->arena, p->name),
+                arena_printf(m->arena, "%s/%s", p->space,
+                             pods_value(&p->labels->pairs, "ray.io/cluster")),
+                strcmp(role, "worker") == 0,
+                arena_strdup(m->arena, on ? on->zone : ""),
+                pods_qtys_copy(m->arena, p->shape->offers),
+                labels_of(m, p->shape, on)}));
     }
     if (all.n > 1)
         qsort(all.v, all.n, sizeof *all.v, by_name);

@@ -14,7 +14,9 @@
 /* Keys that were called something else once. */
 static const char *key_now(const char *key)
 {
-    static const struct { const char *was, *is; } old[] = {
+    static const struct {
+        const char *was, *is;
+    } old[] = {
         {"failure-domain.beta.kubernetes.io/zone",
          "topology.kubernetes.io/zone"},
         {"failure-domain.beta.kubernetes.io/region",
@@ -33,8 +35,8 @@ static const char *key_now(const char *key)
 
 static bool op_read(const char *name, enum req_op *ret)
 {
-    static const char *const names[] = {"In", "NotIn", "Exists",
-                                        "DoesNotExist", "Gt", "Lt"};
+    static const char *const names[] = {"In",           "NotIn", "Exists",
+                                        "DoesNotExist", "Gt",    "Lt"};
 
     for (int i = 0; i < 6; i++)
         if (strcmp(names[i], name) == 0) {
@@ -52,7 +54,7 @@ static bool is_number(const char *s, long long *ret)
     return *s && !*end;
 }
 
-static int by_word(const void *a, const void *b)
+static int by_text(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -69,7 +71,7 @@ bool pods_expressions(const json_t *list, struct arena *a, struct req_vec *to)
         size_t n_values = json_array_size(values);
         const char **v = ARENA_ARRAY(a, const char *, n_values);
         const char *key = pods_text(e, "key", NULL);
-        struct req r = { .key = pods_clean(a, key_now(key)) };
+        struct req r = {.key = pods_clean(a, key_now(key))};
         long long number;
 
         if (!*key || !op_read(pods_text(e, "operator", NULL), &r.op) ||
@@ -88,8 +90,8 @@ bool pods_expressions(const json_t *list, struct arena *a, struct req_vec *to)
         if ((r.op == REQ_GT || r.op == REQ_LT) &&
             (n_values != 1 || !is_number(v[0], &number)))
             return false;
-        qsort(v, n_values, sizeof *v, by_word);
-        r.values = (struct names){ v, (uint32_t)n_values };
+        qsort(v, n_values, sizeof *v, by_text);
+        r.values = (struct names){v, (uint32_t)n_values};
         VEC_PUSH(a, &to->all, r);
     }
     return true;
@@ -108,8 +110,8 @@ bool pods_pairs(const json_t *map, struct arena *a, struct req_vec *to)
             return false;
         one = ARENA_NEW(a, const char *);
         *one = pods_clean(a, s);
-        VEC_PUSH(a, &to->all, ((struct req){ pods_clean(a, key_now(key)),
-                                             REQ_IN, { one, 1 } }));
+        VEC_PUSH(a, &to->all,
+                 ((struct req){pods_clean(a, key_now(key)), REQ_IN, {one, 1}}));
     }
     return true;
 }
@@ -144,8 +146,8 @@ static bool product_serves(const struct req *r, const struct pairs *labels)
     bool in = false;
 
     for (uint32_t i = 0; has && i < r->values.n && !in; i++)
-        in = accel_type_serves(has, accel_type_of_label(r->key,
-                                                        r->values.v[i]));
+        in = accel_type_serves(has,
+                               accel_type_of_label(r->key, r->values.v[i]));
     return in;
 }
 
@@ -164,14 +166,10 @@ bool pods_req_holds(const struct req *r, const struct pairs *labels)
                    (r->op == REQ_EXISTS);
     }
     switch (r->op) {
-    case REQ_IN:
-        return v && among(&r->values, v);
-    case REQ_NOT_IN:
-        return !v || !among(&r->values, v);
-    case REQ_EXISTS:
-        return v != NULL;
-    case REQ_ABSENT:
-        return v == NULL;
+    case REQ_IN: return v && among(&r->values, v);
+    case REQ_NOT_IN: return !v || !among(&r->values, v);
+    case REQ_EXISTS: return v != NULL;
+    case REQ_ABSENT: return v == NULL;
     case REQ_GT:
     case REQ_LT:
         return v && is_number(v, &has) && is_number(r->values.v[0], &limit) &&
@@ -198,8 +196,8 @@ const char *pods_req_text(const struct req *r, struct arena *a)
     if (r->op == REQ_ABSENT)
         return arena_printf(a, "%s does not exist", r->key);
     if (r->op == REQ_GT || r->op == REQ_LT)
-        return arena_printf(a, "%s %s %s", r->key,
-                            r->op == REQ_GT ? ">" : "<", r->values.v[0]);
+        return arena_printf(a, "%s %s %s", r->key, r->op == REQ_GT ? ">" : "<",
+                            r->values.v[0]);
     buf_init(&b, 65536);
     buf_printf(&b, "%s %sin (", r->key, r->op == REQ_NOT_IN ? "not " : "");
     for (uint32_t i = 0; i < r->values.n; i++)
@@ -212,7 +210,10 @@ const char *pods_req_text(const struct req *r, struct arena *a)
 
 const char *pods_market(const char *key, const char *value)
 {
-    static const struct { const char *key, *value; bool spot; } v[] = {
+    static const struct {
+        const char *key, *value;
+        bool spot;
+    } v[] = {
         {"cloud.google.com/gke-spot", "true", true},
         {"cloud.google.com/gke-preemptible", "true", true},
         {"eks.amazonaws.com/capacityType", "SPOT", true},

@@ -18,7 +18,9 @@
 static void vendor_add(struct arena *a, const char *vendor, struct req_vec *to)
 {
     static const char *const others[] = {
-        "amd.com.gpu", "gpu.intel.com.i915", "gpu.intel.com.xe",
+        "amd.com.gpu",
+        "gpu.intel.com.i915",
+        "gpu.intel.com.xe",
     };
     const char **v;
 
@@ -27,17 +29,20 @@ static void vendor_add(struct arena *a, const char *vendor, struct req_vec *to)
     v = ARENA_ARRAY(a, const char *, 3);
     if (*vendor) {
         v[0] = pods_vendor(a, vendor);
-        VEC_PUSH(a, &to->all, ((struct req){ GPU_LABEL, REQ_IN, { v, 1 } }));
+        VEC_PUSH(a, &to->all, ((struct req){GPU_LABEL, REQ_IN, {v, 1}}));
         return;
     }
     memcpy(v, others, sizeof others);
-    VEC_PUSH(a, &to->all, ((struct req){ GPU_LABEL, REQ_NOT_IN, { v, 3 } }));
+    VEC_PUSH(a, &to->all, ((struct req){GPU_LABEL, REQ_NOT_IN, {v, 3}}));
 }
 
 static void garbled(struct pod_shape *s, const char *what)
 {
-    pods_refuse(s, "BadSelector", arena_printf(&s->arena, "its %s makes no sense "
-                                          "or is too long", what));
+    pods_refuse(s, "BadSelector",
+                arena_printf(&s->arena,
+                             "its %s makes no sense "
+                             "or is too long",
+                             what));
 }
 
 /* One nodeSelectorTerm as an alternative; one with nothing in it fits no
@@ -58,18 +63,20 @@ static void term_add(struct pod_shape *s, const struct req_vec *base,
         garbled(s, "node affinity");
         return;
     }
-    if (json_array_size(fields)) {  /* metadata.name: one node, this one */
-        pods_refuse(s, "NamesNode", "it names the node it must run on: a new one "
-               "is no help");
+    if (json_array_size(fields)) { /* metadata.name: one node, this one */
+        pods_refuse(s, "NamesNode",
+                    "it names the node it must run on: a new one "
+                    "is no help");
         return;
     }
-    alts[s->n_alts++] = (struct reqs){ to.all.v, to.all.n };
+    alts[s->n_alts++] = (struct reqs){to.all.v, to.all.n};
 }
 
 static void conditions_read(struct pod_shape *s, const json_t *spec,
                             const char *vendor)
 {
-    const json_t *required = pods_at(spec, "affinity", "nodeAffinity",
+    const json_t *required = pods_at(
+        spec, "affinity", "nodeAffinity",
         "requiredDuringSchedulingIgnoredDuringExecution", NULL);
     const json_t *terms = json_object_get(required, "nodeSelectorTerms");
     size_t n = json_array_size(terms);
@@ -81,17 +88,18 @@ static void conditions_read(struct pod_shape *s, const json_t *spec,
     if (!pods_pairs(json_object_get(spec, "nodeSelector"), &s->arena, &base))
         garbled(s, "nodeSelector");
     if (!json_is_object(required)) {
-        alts[s->n_alts++] = (struct reqs){ base.all.v, base.all.n };
+        alts[s->n_alts++] = (struct reqs){base.all.v, base.all.n};
         return;
     }
     for (size_t i = 0; i < n && i < PODS_MAX_ALTS; i++)
         term_add(s, &base, json_array_get(terms, i), alts);
     if (!s->n_alts) {
-        pods_refuse(s, "BadSelector", "its node affinity has no term that could "
-               "fit a node");
-        alts[s->n_alts++] = (struct reqs){ base.all.v, base.all.n };
+        pods_refuse(s, "BadSelector",
+                    "its node affinity has no term that could "
+                    "fit a node");
+        alts[s->n_alts++] = (struct reqs){base.all.v, base.all.n};
     } else if (s->code && strcmp(s->code, "NamesNode") == 0) {
-        s->code = s->text = NULL;  /* another term leaves it free */
+        s->code = s->text = NULL; /* another term leaves it free */
     }
 }
 
@@ -117,7 +125,9 @@ static bool toleration_read(struct arena *a, const json_t *t,
     return ret->op == TOLERATE_EXISTS || *ret->key;
 }
 
-struct toleration_vec { VEC(struct toleration) all; };
+struct toleration_vec {
+    VEC(struct toleration) all;
+};
 
 /* Taints called like an extended resource of this list are tolerated: by the
  * names that Kubernetes knows them by, not ours. */
@@ -136,8 +146,9 @@ static void tolerate_extended(struct arena *a, const json_t *list,
                     to->all.v[i].effect == EFFECT_ANY &&
                     strcmp(to->all.v[i].key, name) == 0;
         if (!there)
-            VEC_PUSH(a, &to->all, ((struct toleration){
-                pods_clean(a, name), TOLERATE_EXISTS, "", EFFECT_ANY }));
+            VEC_PUSH(a, &to->all,
+                     ((struct toleration){pods_clean(a, name), TOLERATE_EXISTS,
+                                          "", EFFECT_ANY}));
     }
 }
 
@@ -174,7 +185,7 @@ static void tolerations_read(struct pod_shape *s, const json_t *spec,
         containers_tolerate(&s->arena, json_object_get(spec, "initContainers"),
                             &v);
     }
-    s->tolerations = (struct tolerations){ v.all.v, v.all.n };
+    s->tolerations = (struct tolerations){v.all.v, v.all.n};
 }
 
 struct pod_shape *pods_shape_read(const json_t *metadata, const json_t *spec,
@@ -189,8 +200,9 @@ struct pod_shape *pods_shape_read(const json_t *metadata, const json_t *spec,
     conditions_read(s, spec, vendor);
     tolerations_read(s, spec, lenient);
     if (json_array_size(json_object_get(spec, "resourceClaims")))
-        pods_refuse(s, "ResourceClaims", "it has resourceClaims (dynamic resource "
-               "allocation), which node types cannot state yet");
+        pods_refuse(s, "ResourceClaims",
+                    "it has resourceClaims (dynamic resource "
+                    "allocation), which node types cannot state yet");
     pods_affinities_read(metadata, spec, s);
     return s;
 }

@@ -37,8 +37,8 @@ static void add_containers(struct buf *b, const json_t *spec, const char *list)
         add_json(b, "r", json_object_get(c, "resources"));
         add_json(b, "p", json_object_get(c, "restartPolicy"));
         for (size_t k = 0; k < json_array_size(ports); k++)
-            if (json_integer_value(json_object_get(json_array_get(ports, k),
-                                                   "hostPort")))
+            if (json_integer_value(
+                    json_object_get(json_array_get(ports, k), "hostPort")))
                 add_json(b, "h", json_array_get(ports, k));
     }
 }
@@ -46,12 +46,16 @@ static void add_containers(struct buf *b, const json_t *spec, const char *list)
 char *pods_shape_key(const json_t *metadata, const json_t *spec, bool lenient)
 {
     static const char *const parts[] = {
-        "nodeSelector", "tolerations", "overhead", "resources",
-        "topologySpreadConstraints", "resourceClaims",
+        "nodeSelector",
+        "tolerations",
+        "overhead",
+        "resources",
+        "topologySpreadConstraints",
+        "resourceClaims",
     };
     const json_t *affinity = json_object_get(spec, "affinity");
     const char *ray = pods_ray_command(metadata, spec);
-    static const char *const others[] = { "podAffinity", "podAntiAffinity" };
+    static const char *const others[] = {"podAffinity", "podAntiAffinity"};
     struct buf b;
     bool others_matter;
 
@@ -61,8 +65,9 @@ char *pods_shape_key(const json_t *metadata, const json_t *spec, bool lenient)
     add_containers(&b, spec, "containers");
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         add_json(&b, parts[i], json_object_get(spec, parts[i]));
-    add_json(&b, "node", pods_at(affinity, "nodeAffinity",
-             "requiredDuringSchedulingIgnoredDuringExecution", NULL));
+    add_json(&b, "node",
+             pods_at(affinity, "nodeAffinity",
+                     "requiredDuringSchedulingIgnoredDuringExecution", NULL));
     if (ray) {
         buf_str(&b, "ray=");
         buf_str(&b, ray);
@@ -70,12 +75,13 @@ char *pods_shape_key(const json_t *metadata, const json_t *spec, bool lenient)
     }
     others_matter = json_object_get(spec, "topologySpreadConstraints");
     for (size_t i = 0; i < 2; i++) {
-        const json_t *v = pods_at(affinity, others[i],
-             "requiredDuringSchedulingIgnoredDuringExecution", NULL);
+        const json_t *v = pods_at(
+            affinity, others[i],
+            "requiredDuringSchedulingIgnoredDuringExecution", NULL);
         add_json(&b, others[i], v);
         others_matter = others_matter || v;
     }
-    if (others_matter) {  /* then it matters who it is itself */
+    if (others_matter) { /* then it matters who it is itself */
         add_json(&b, "space", json_object_get(metadata, "namespace"));
         add_json(&b, "labels", json_object_get(metadata, "labels"));
     }

@@ -27,7 +27,7 @@ bool pods_is_extended(const char *name)
 
 struct needs {
     struct pod_shape *shape;
-    const char *vendor;          /* of its GPUs; NULL: it asks for none */
+    const char *vendor; /* of its GPUs; NULL: it asks for none */
 };
 
 /* One list of quantities onto sum. */
@@ -40,22 +40,30 @@ static void list_add(struct needs *x, const json_t *list, struct pods_sum *sum)
     json_object_foreach((json_t *)(uintptr_t)list, name, v) {
         int64_t amount, *to;
         const char *clean = strlen(name) <= PODS_MAX_TEXT ? pods_clean(a, name)
-                                                         : "";
+                                                          : "";
         if (!*clean || !pods_quantity(v, true, &amount)) {
-            pods_refuse(x->shape, "BadQuantity", arena_printf(a, "its request of %s "
-                   "is no quantity", *clean ? clean : "a resource"));
+            pods_refuse(x->shape, "BadQuantity",
+                        arena_printf(a,
+                                     "its request of %s "
+                                     "is no quantity",
+                                     *clean ? clean : "a resource"));
             continue;
         }
         if (pods_is_extended(clean) && amount % AMOUNT_ONE)
-            pods_refuse(x->shape, "ExtendedResource", arena_printf(a, "it asks a "
-                   "part of one %s: extended resources are whole numbers",
-                   clean));
+            pods_refuse(
+                x->shape, "ExtendedResource",
+                arena_printf(
+                    a,
+                    "it asks a "
+                    "part of one %s: extended resources are whole numbers",
+                    clean));
         to = pods_sum_of(sum, a, pods_resource(clean, &vendor));
         *to = amount_add(*to, amount);
         if (amount && strcmp(pods_resource(clean, &vendor), "GPU") == 0) {
             if (x->vendor && strcmp(x->vendor, vendor) != 0)
-                pods_refuse(x->shape, "TwoVendors", "it asks for GPUs of two "
-                       "vendors: no node type has both");
+                pods_refuse(x->shape, "TwoVendors",
+                            "it asks for GPUs of two "
+                            "vendors: no node type has both");
             x->vendor = vendor;
         }
     }
@@ -80,17 +88,27 @@ static void container_add(struct needs *x, const json_t *c,
             json_object_set(own, name, v);
         else if (pods_is_extended(name) && pods_quantity(r, true, &asked) &&
                  pods_quantity(v, true, &limit) && asked != limit)
-            pods_refuse(x->shape, "ExtendedResource", arena_printf(a, "its request "
-                   "and its limit of %.100s differ: for extended resources "
-                   "they must be equal", pods_clean(a, name)));
+            pods_refuse(
+                x->shape, "ExtendedResource",
+                arena_printf(
+                    a,
+                    "its request "
+                    "and its limit of %.100s differ: for extended resources "
+                    "they must be equal",
+                    pods_clean(a, name)));
     }
     json_object_foreach((json_t *)(uintptr_t)requests, name, v) {
         int64_t asked;
         if (pods_is_extended(name) && !json_object_get(limits, name) &&
             pods_quantity(v, true, &asked) && asked)
-            pods_refuse(x->shape, "ExtendedResource", arena_printf(a, "it requests "
-                   "%.100s without a limit: for extended resources both must "
-                   "be given and equal", pods_clean(a, name)));
+            pods_refuse(
+                x->shape, "ExtendedResource",
+                arena_printf(
+                    a,
+                    "it requests "
+                    "%.100s without a limit: for extended resources both must "
+                    "be given and equal",
+                    pods_clean(a, name)));
         json_object_set(own, name, v);
     }
     list_add(x, own, sum);
@@ -118,7 +136,7 @@ static void sum_max(struct pods_sum *to, const struct pods_sum *from,
 
 const char *pods_needs_read(struct pod_shape *s, const json_t *spec)
 {
-    struct needs needs = { .shape = s }, *x = &needs;
+    struct needs needs = {.shape = s}, *x = &needs;
     struct arena *a = &s->arena;
     const json_t *init = json_object_get(spec, "initContainers");
     const json_t *main = json_object_get(spec, "containers");
@@ -147,15 +165,18 @@ const char *pods_needs_read(struct pod_shape *s, const json_t *spec)
     if (json_is_object(whole)) {
         list_add(x, whole, &own);
         json_object_foreach((json_t *)(uintptr_t)whole, name, v)
-            *pods_sum_of(&all, a, pods_resource(name, &vendor)) =
-                *pods_sum_of(&own, a, pods_resource(name, &vendor));
+            *pods_sum_of(&all, a, pods_resource(name, &vendor)) = *pods_sum_of(
+                &own, a, pods_resource(name, &vendor));
     }
     list_add(x, json_object_get(spec, "overhead"), &all);
     *pods_sum_of(&all, a, "pods") = AMOUNT_ONE;
     if (all.full || json_array_size(init) > PODS_MAX_LIST ||
         json_array_size(main) > PODS_MAX_LIST)
-        pods_refuse(x->shape, "TooLarge", arena_printf(a, "it has more than %d "
-               "containers or %d resources", PODS_MAX_LIST, PODS_MAX_NEEDS));
+        pods_refuse(x->shape, "TooLarge",
+                    arena_printf(a,
+                                 "it has more than %d "
+                                 "containers or %d resources",
+                                 PODS_MAX_LIST, PODS_MAX_NEEDS));
     s->needs = pods_sum_qtys(&all, a);
     return x->vendor;
 }

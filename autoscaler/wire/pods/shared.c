@@ -99,7 +99,9 @@ struct pod_labels *pods_labels_intern(struct pods_store *s,
                                       const json_t *labels)
 {
     char *text = json_is_object(labels)
-        ? mem_must(json_dumps(labels, JSON_COMPACT | JSON_SORT_KEYS)) : NULL;
+                     ? mem_must(
+                           json_dumps(labels, JSON_COMPACT | JSON_SORT_KEYS))
+                     : NULL;
     const char *key = text ? text : "";
     uint64_t hash = hash_text(HASH_SEED, key);
     struct pod_labels *x = labels_find(s, key, hash);

@@ -1,5 +1,5 @@
 /*
- * source.c - a Kubernetes API server as a head: see pods.h.
+ * source.c - a Kubernetes API server as a demand source: see pods.h.
  *
  * The reader's handle owns four watches and the store they fill.  A view is
  * made when something urgent happened 5 ms ago (work or nodes came; a burst
@@ -16,33 +16,34 @@
 #include "inside.h"
 
 enum {
-    GATHER_MS = 5, GATHER_LAZY_MS = 200,
-    GATHER_MOST_MS = 35,  /* between two views while events come and come */
-    STALE_MS = 5000,      /* a watch may be broken for so long */
+    GATHER_MS = 5,
+    GATHER_LAZY_MS = 200,
+    GATHER_MOST_MS = 35, /* between two views while events come and come */
+    STALE_MS = 5000,     /* a watch may be broken for so long */
     WATCHES = 4,
 };
 
 struct kube_source {
-    struct arena arena;           /* owns the options' words */
+    struct arena arena; /* owns the options' strings */
     struct kube_access *access;
-    struct kube *kube;            /* drains; the watches have their own */
+    struct kube *kube; /* drains; the watches have their own */
     struct pods_rules rules;
     struct arena zone_arena;
-    struct names zones;           /* these two under the store's lock */
+    struct names zones; /* these two under the store's lock */
     bool reserve;
-    bool started, told;           /* told: there was a view */
+    bool started, viewed; /* viewed: there was a view */
     atomic_bool stop;
     struct pods_store store;
     struct kube_watch *watch[WATCHES];
-    uint64_t seen;                /* the store's version in the last view */
-    int64_t due_mono_ms;          /* a view that changes by itself; 0 */
-    int64_t took_us, made_mono_ms;  /* of the last view */
+    uint64_t seen;                 /* the store's version in the last view */
+    int64_t due_mono_ms;           /* a view that changes by itself; 0 */
+    int64_t took_us, made_mono_ms; /* of the last view */
 };
 
 static const struct {
     const char *path, *what;
     bool optional;
-    size_t records;               /* of the store */
+    size_t records; /* of the store */
     void (*put)(void *, const json_t *, bool);
 } kinds[WATCHES] = {
     {"/api/v1/pods", "pods", false, offsetof(struct pods_store, pods),
@@ -64,7 +65,7 @@ static struct names names_keep(struct arena *a, struct names from,
         v[i] = arena_strdup(a, from.v[i]);
     if (!from.n && fallback)
         v[from.n++] = fallback;
-    return (struct names){ v, from.n };
+    return (struct names){v, from.n};
 }
 
 static void source_configure(void *handle, struct names zones, bool no_reserve)
@@ -75,16 +76,16 @@ static void source_configure(void *handle, struct names zones, bool no_reserve)
     arena_reset(&h->zone_arena);
     h->zones = names_keep(&h->zone_arena, zones, NULL);
     h->reserve = !no_reserve;
-    h->told = false;              /* a view of them is due at once */
+    h->viewed = false; /* a view of them is due at once */
     pthread_cond_broadcast(&h->store.wake);
     pthread_mutex_unlock(&h->store.lock);
 }
 
 enum status kube_source_new(const struct kube_source_opts *o, void **ret,
-                          struct err *err)
+                            struct err *err)
 {
-    struct kube_access_opts access = { o->kubeconfig, o->context,
-                                       o->cluster_dir };
+    struct kube_access_opts access = {o->kubeconfig, o->context,
+                                      o->cluster_dir};
     struct kube_access *found;
     enum status s = kube_access_find(&access, &found, err);
     struct kube_source *h;
@@ -143,11 +144,15 @@ static void start(struct kube_source *h)
     h->started = true;
     for (int i = 0; i < WATCHES; i++) {
         struct kube_watch_opts o = {
-            .access = h->access, .path = kinds[i].path,
-            .what = kinds[i].what, .optional = kinds[i].optional,
+            .access = h->access,
+            .path = kinds[i].path,
+            .what = kinds[i].what,
+            .optional = kinds[i].optional,
             .ctx = (char *)&h->store + kinds[i].records,
-            .list_begin = records_list_begin, .object = kinds[i].put,
-            .list_end = records_list_end, .changed = records_changed,
+            .list_begin = records_list_begin,
+            .object = kinds[i].put,
+            .list_end = records_list_end,
+            .changed = records_changed,
         };
         h->watch[i] = kube_watch_new(&o);
     }
@@ -182,8 +187,8 @@ static enum status watches_ok(struct kube_source *h, bool *ret_wait,
 /* Until then, or a change; the lock is held. */
 static void wait_until(struct kube_source *h, int64_t mono_ms)
 {
-    struct timespec t = { .tv_sec = mono_ms / 1000,
-                          .tv_nsec = mono_ms % 1000 * 1000000 };
+    struct timespec t = {.tv_sec = mono_ms / 1000,
+                         .tv_nsec = mono_ms % 1000 * 1000000};
 
     pthread_cond_timedwait(&h->store.wake, &h->store.lock, &t);
 }
@@ -203,14 +208,17 @@ static int64_t view_due(const struct kube_source *h)
         due = h->made_mono_ms + rest;
     if (h->due_mono_ms && h->due_mono_ms < due)
         due = h->due_mono_ms;
-    return h->told ? due : 0;
+    return h->viewed ? due : 0;
 }
 
 static struct source_view *make(struct kube_source *h)
 {
     struct pods_view_in in = {
-        .store = &h->store, .zones = h->zones, .reserve = h->reserve,
-        .now_mono_ms = clock_mono_ms(), .now_wall_ms = clock_wall_ms(),
+        .store = &h->store,
+        .zones = h->zones,
+        .reserve = h->reserve,
+        .now_mono_ms = clock_mono_ms(),
+        .now_wall_ms = clock_wall_ms(),
     };
     int64_t begun = clock_mono_us();
     struct source_view *view = pods_view_make(&in, &h->due_mono_ms);
@@ -218,7 +226,7 @@ static struct source_view *make(struct kube_source *h)
     h->seen = h->store.version;
     h->store.changed_mono_ms = 0;
     h->store.urgent = false;
-    h->told = true;
+    h->viewed = true;
     h->made_mono_ms = clock_mono_ms();
     view->took_us = h->took_us = clock_mono_us() - begun;
     return view;
@@ -237,7 +245,7 @@ static enum status source_read(void *handle, int64_t deadline_mono_ms,
     for (;;) {
         int64_t now = clock_mono_ms(), due;
         if (atomic_load(&h->stop)) {
-            s = err_set(err, ST_CANCELLED, "the head is being closed");
+            s = err_set(err, ST_CANCELLED, "the source is being closed");
             break;
         }
         /* the watches' states have locks of their own, never held for ours */
@@ -251,7 +259,8 @@ static enum status source_read(void *handle, int64_t deadline_mono_ms,
         }
         if (now >= deadline_mono_ms) {
             if (wait)
-                s = err_set(err, ST_RETRY, "the first lists of pods and nodes "
+                s = err_set(err, ST_RETRY,
+                            "the first lists of pods and nodes "
                             "are not complete yet");
             break;
         }
@@ -264,7 +273,7 @@ static enum status source_read(void *handle, int64_t deadline_mono_ms,
 /* ---- writing: see kube/nodes.h */
 
 static enum status source_drain_node(void *handle, struct source_drain *d,
-                                   int64_t deadline_mono_ms, struct err *err)
+                                     int64_t deadline_mono_ms, struct err *err)
 {
     struct kube_source *h = handle;
 
@@ -272,7 +281,7 @@ static enum status source_drain_node(void *handle, struct source_drain *d,
 }
 
 static enum status source_undrain(void *handle, const char *node_id,
-                                int64_t deadline_mono_ms, struct err *err)
+                                  int64_t deadline_mono_ms, struct err *err)
 {
     struct kube_source *h = handle;
 
@@ -280,20 +289,27 @@ static enum status source_undrain(void *handle, const char *node_id,
 }
 
 static enum status source_forget(void *handle, const char *node_id,
-                               const char *instance_id,
-                               int64_t deadline_mono_ms, struct err *err)
+                                 const char *instance_id,
+                                 int64_t deadline_mono_ms, struct err *err)
 {
     struct kube_source *h = handle;
 
     return kube_nodes_forget(h->kube, node_id, instance_id, deadline_mono_ms,
-                            err);
+                             err);
 }
 
 const struct source_ops kube_source_ops = {
-    .kind = "kubernetes", .waits = true, .by_address = true,
-    .drains_in_steps = true, .late_devices = true,
+    .kind = "kubernetes",
+    .waits = true,
+    .by_address = true,
+    .drains_in_steps = true,
+    .late_devices = true,
     .writers = SOURCE_WRITERS,
-    .read = source_read, .drain = source_drain_node, .undrain = source_undrain,
-    .forget = source_forget, .configure = source_configure,
-    .stop = source_stop, .free = source_free,
+    .read = source_read,
+    .drain = source_drain_node,
+    .undrain = source_undrain,
+    .forget = source_forget,
+    .configure = source_configure,
+    .stop = source_stop,
+    .free = source_free,
 };

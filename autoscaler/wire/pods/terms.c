@@ -1,10 +1,10 @@
 /*
- * terms.c - a pod's conditions in the model's words.  See inside.h.
+ * terms.c - a pod's conditions as the model has them.  See inside.h.
  *
  * The model's terms are In and NotIn.  What they cannot say (Exists, Gt, the
  * product names of GPUs) becomes a probe: a label of its own, named after the
  * condition, that each node and node type carries when the condition holds
- * for it.  So `why` tells the condition as the pod's author wrote it.
+ * for it.  So `why` shows the condition as the pod's author wrote it.
  */
 #include "inside.h"
 
@@ -15,27 +15,22 @@
 
 #define YES "true"
 
-static const char *word(struct arena *a, const char *s)
-{
-    return arena_strdup(a, s);
-}
-
 static struct term term_of(struct arena *a, const char *key, enum term_op op,
                            const struct names *values)
 {
     const char **v = ARENA_ARRAY(a, const char *, values->n);
 
     for (uint32_t i = 0; i < values->n; i++)
-        v[i] = word(a, values->v[i]);
-    return (struct term){ word(a, key), op, { v, values->n } };
+        v[i] = arena_strdup(a, values->v[i]);
+    return (struct term){arena_strdup(a, key), op, {v, values->n}};
 }
 
 static struct term one_term(struct arena *a, const char *key, enum term_op op,
                             const char *value)
 {
-    const char *v[1] = { value };
+    const char *v[1] = {value};
 
-    return term_of(a, key, op, &(struct names){ v, 1 });
+    return term_of(a, key, op, &(struct names){v, 1});
 }
 
 /* The name of the probe for this condition; NULL: there are too many. */
@@ -48,15 +43,15 @@ static const char *probe(struct making *m, const struct req *r)
             return m->probes.v[i].name;
     if (m->probes.n == PODS_MAX_PROBES)
         return NULL;
-    VEC_PUSH(m->arena, &m->probes, ((struct probe){
-                 name, { word(m->arena, r->key), r->op,
-                         pods_names_copy(m->arena, r->values) } }));
+    VEC_PUSH(m->arena, &m->probes,
+             ((struct probe){name,
+                             {arena_strdup(m->arena, r->key), r->op,
+                              pods_names_copy(m->arena, r->values)}}));
     return name;
 }
 
 /* "cloud.google.com/gke-spot in (true)" as a term on our market label. */
-static bool market_term(struct making *m, const struct req *r,
-                        struct term *ret)
+static bool market_term(struct making *m, const struct req *r, struct term *ret)
 {
     const char *market;
 
@@ -78,9 +73,8 @@ static bool req_term(struct making *m, const struct req *r, struct term *ret)
         return true;
     if ((r->op == REQ_IN || r->op == REQ_NOT_IN) &&
         !pods_names_product(r->key)) {
-        *ret = term_of(m->arena, r->key, r->op == REQ_IN ? TERM_IN
-                                                         : TERM_NOT_IN,
-                       &r->values);
+        *ret = term_of(m->arena, r->key,
+                       r->op == REQ_IN ? TERM_IN : TERM_NOT_IN, &r->values);
         return true;
     }
     name = probe(m, r);
@@ -95,9 +89,10 @@ static struct tolerations tolerations_copy(struct arena *a,
     struct toleration *v = ARENA_ARRAY(a, struct toleration, t->n);
 
     for (uint32_t i = 0; i < t->n; i++)
-        v[i] = (struct toleration){ word(a, t->v[i].key), t->v[i].op,
-                                    word(a, t->v[i].value), t->v[i].effect };
-    return (struct tolerations){ v, t->n };
+        v[i] = (struct toleration){arena_strdup(a, t->v[i].key), t->v[i].op,
+                                   arena_strdup(a, t->v[i].value),
+                                   t->v[i].effect};
+    return (struct tolerations){v, t->n};
 }
 
 struct qtys pods_qtys_copy(struct arena *a, struct qtys q)
@@ -105,8 +100,8 @@ struct qtys pods_qtys_copy(struct arena *a, struct qtys q)
     struct qty *v = ARENA_ARRAY(a, struct qty, q.n);
 
     for (uint32_t i = 0; i < q.n; i++)
-        v[i] = (struct qty){ word(a, q.v[i].name), q.v[i].amount };
-    return (struct qtys){ v, q.n };
+        v[i] = (struct qty){arena_strdup(a, q.v[i].name), q.v[i].amount};
+    return (struct qtys){v, q.n};
 }
 
 struct names pods_names_copy(struct arena *a, struct names n)
@@ -114,8 +109,8 @@ struct names pods_names_copy(struct arena *a, struct names n)
     const char **v = ARENA_ARRAY(a, const char *, n.n);
 
     for (uint32_t i = 0; i < n.n; i++)
-        v[i] = word(a, n.v[i]);
-    return (struct names){ v, n.n };
+        v[i] = arena_strdup(a, n.v[i]);
+    return (struct names){v, n.n};
 }
 
 const struct snap_alt *pods_alts(struct making *m, struct pod_shape *s)
@@ -134,8 +129,7 @@ const struct snap_alt *pods_alts(struct making *m, struct pod_shape *s)
         for (uint32_t k = 0; k < s->alts[i].n; k++)
             if (!req_term(m, &s->alts[i].v[k], &v[k]))
                 return NULL;
-        alts[i] = (struct snap_alt){ needs, { v, s->alts[i].n }, tolerations,
-                                     0 };
+        alts[i] = (struct snap_alt){needs, {v, s->alts[i].n}, tolerations, 0};
     }
     s->made = alts;
     s->made_for = m->in->store->views;

@@ -1,6 +1,6 @@
 /*
- * text.c - words, quantities and times as the Kubernetes API writes
- * them.  See inside.h.
+ * text.c - texts and quantities as the Kubernetes API writes them.  See
+ * inside.h.
  */
 #include "inside.h"
 
@@ -10,9 +10,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "../../base/text.h"
 #include "../../model/accel.h"
 #include "../../model/amount.h"
-#include "../../base/text.h"
 
 const json_t *pods_at(const json_t *o, ...)
 {
@@ -52,11 +52,14 @@ const char *pods_clean(struct arena *a, const char *s)
 /* What a suffix multiplies by, as num/den; false: there is no such one. */
 static bool suffix(const char *s, __int128 *num, __int128 *den)
 {
-    static const struct { const char *s; int ten, two; } v[] = {
-        {"", 0, 0}, {"n", -9, 0}, {"u", -6, 0}, {"m", -3, 0}, {"k", 3, 0},
-        {"M", 6, 0}, {"G", 9, 0}, {"T", 12, 0}, {"P", 15, 0}, {"E", 18, 0},
-        {"Ki", 0, 10}, {"Mi", 0, 20}, {"Gi", 0, 30}, {"Ti", 0, 40},
-        {"Pi", 0, 50}, {"Ei", 0, 60},
+    static const struct {
+        const char *s;
+        int ten, two;
+    } v[] = {
+        {"", 0, 0},    {"n", -9, 0},  {"u", -6, 0},  {"m", -3, 0},
+        {"k", 3, 0},   {"M", 6, 0},   {"G", 9, 0},   {"T", 12, 0},
+        {"P", 15, 0},  {"E", 18, 0},  {"Ki", 0, 10}, {"Mi", 0, 20},
+        {"Gi", 0, 30}, {"Ti", 0, 40}, {"Pi", 0, 50}, {"Ei", 0, 60},
     };
     int ten = 0, two = 0;
 
@@ -100,7 +103,7 @@ bool pods_quantity(const json_t *v, bool up, int64_t *ret)
         return false;
     if (*s == '+')
         s++;
-    __int128 below = 1;  /* a point's divisor */
+    __int128 below = 1; /* a point's divisor */
     for (; (*s >= '0' && *s <= '9') || (*s == '.' && !point); s++) {
         if (*s == '.') {
             point = true;
@@ -179,7 +182,7 @@ int64_t *pods_sum_of(struct pods_sum *s, struct arena *a, const char *name)
         nowhere = 0;
         return &nowhere;
     }
-    s->v[s->n] = (struct qty){ pods_clean(a, name), 0 };
+    s->v[s->n] = (struct qty){pods_clean(a, name), 0};
     return &s->v[s->n++].amount;
 }
 
@@ -198,7 +201,7 @@ struct qtys pods_sum_qtys(struct pods_sum *s, struct arena *a)
             v[n++] = s->v[i];
     if (n > 1)
         qsort(v, n, sizeof *v, by_name);
-    return (struct qtys){ v, n };
+    return (struct qtys){v, n};
 }
 
 int64_t pods_amount(const struct qtys *q, const char *name)

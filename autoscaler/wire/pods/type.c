@@ -42,7 +42,7 @@ static void set_amount(struct fit *f, const char *name, int64_t amount)
         *there = amount;
     else
         VEC_PUSH(f->arena, &f->resources,
-                 ((struct qty){ arena_strdup(f->arena, name), amount }));
+                 ((struct qty){arena_strdup(f->arena, name), amount}));
 }
 
 static void set_label(struct fit *f, const char *key, const char *value,
@@ -55,13 +55,13 @@ static void set_label(struct fit *f, const char *key, const char *value,
             return;
         }
     VEC_PUSH(f->arena, &f->labels,
-             ((struct pair){ arena_strdup(f->arena, key),
-                             arena_strdup(f->arena, value) }));
+             ((struct pair){arena_strdup(f->arena, key),
+                            arena_strdup(f->arena, value)}));
 }
 
 static const char *label(const struct fit *f, const char *key)
 {
-    struct pairs p = { f->labels.v, f->labels.n };
+    struct pairs p = {f->labels.v, f->labels.n};
 
     return pods_value(&p, key);
 }
@@ -69,7 +69,9 @@ static const char *label(const struct fit *f, const char *key)
 /* ---- what the system keeps */
 
 /* Steps: so much of the first ones, then so much of the next. */
-struct step { int64_t size, per_10000; };
+struct step {
+    int64_t size, per_10000;
+};
 
 static int64_t kept_of(int64_t amount, const struct step *v, size_t n)
 {
@@ -86,11 +88,14 @@ static int64_t kept_of(int64_t amount, const struct step *v, size_t n)
 static void reserve(struct fit *f)
 {
     static const struct step memory[] = {
-        {4 * GIB, 2500}, {4 * GIB, 2000}, {8 * GIB, 1000}, {112 * GIB, 600},
-        {0, 200},
+        {4 * GIB, 2500},  {4 * GIB, 2000}, {8 * GIB, 1000},
+        {112 * GIB, 600}, {0, 200},
     };
     static const struct step cpu[] = {
-        {AMOUNT_ONE, 600}, {AMOUNT_ONE, 100}, {2 * AMOUNT_ONE, 50}, {0, 25},
+        {AMOUNT_ONE, 600},
+        {AMOUNT_ONE, 100},
+        {2 * AMOUNT_ONE, 50},
+        {0, 25},
     };
     int64_t *m = amount_of(f, "memory"), *c = amount_of(f, "CPU");
 
@@ -102,7 +107,7 @@ static void reserve(struct fit *f)
         *c -= kept_of(*c, cpu, 4);
 }
 
-/* ---- what living nodes of the type tell */
+/* ---- what living nodes of the type show */
 
 static bool is_column(const struct fit *f, const char *name)
 {
@@ -138,10 +143,14 @@ static void learn_resources(struct fit *f)
 static bool of_one_node(const char *key)
 {
     static const char *const keys[] = {
-        "kubernetes.io/hostname", "topology.kubernetes.io/zone",
-        "failure-domain.beta.kubernetes.io/zone", "topology.gke.io/zone",
-        "topology.ebs.csi.aws.com/zone", "topology.disk.csi.azure.com/zone",
-        "ray.io/market-type", "topology.k8s.aws/zone-id",
+        "kubernetes.io/hostname",
+        "topology.kubernetes.io/zone",
+        "failure-domain.beta.kubernetes.io/zone",
+        "topology.gke.io/zone",
+        "topology.ebs.csi.aws.com/zone",
+        "topology.disk.csi.azure.com/zone",
+        "ray.io/market-type",
+        "topology.k8s.aws/zone-id",
     };
     const char *last = strrchr(key, '/');
 
@@ -195,16 +204,17 @@ static void labels_begin(struct fit *f)
     set_label(f, "kubernetes.io/arch", "amd64", false);
     if (t->machine && *t->machine)
         set_label(f, "node.kubernetes.io/instance-type",
-                  arena_strndup(f->arena, t->machine, strcspn(t->machine,
-                                                              "+")), false);
+                  arena_strndup(f->arena, t->machine, strcspn(t->machine, "+")),
+                  false);
     accel = label(f, ACCEL_LABEL);
     if (accel && strncmp(accel, "AMD-", 4) == 0)
         set_label(f, GPU_LABEL, "amd.com.gpu", false);
     if (gpus && *gpus > 0 && !label(f, GPU_LABEL)) {
         set_label(f, "nvidia.com/gpu.present", "true", false);
-        set_label(f, "nvidia.com/gpu.count",
-                  arena_printf(f->arena, "%lld",
-                               (long long)(*gpus / AMOUNT_ONE)), false);
+        set_label(
+            f, "nvidia.com/gpu.count",
+            arena_printf(f->arena, "%lld", (long long)(*gpus / AMOUNT_ONE)),
+            false);
     }
 }
 
@@ -213,11 +223,11 @@ static void probes_answer(struct fit *f)
     uint32_t n = f->labels.n;
     const char *zone = f->t->n_offers ? f->t->offers[0].zone : "";
     struct pair *v = ARENA_ARRAY(f->arena, struct pair, n + 1);
-    struct pairs all = { v, n };
+    struct pairs all = {v, n};
 
     memcpy(v, f->labels.v, n * sizeof *v);
     if (zone && *zone)
-        v[all.n++] = (struct pair){ "topology.kubernetes.io/zone", zone };
+        v[all.n++] = (struct pair){"topology.kubernetes.io/zone", zone};
     for (uint32_t i = 0; i < f->view->n_probes; i++)
         if (pods_req_holds(&f->view->probes[i].req, &all))
             set_label(f, f->view->probes[i].name, "true", true);
@@ -227,7 +237,7 @@ static void probes_answer(struct fit *f)
 
 static void daemons_take(struct fit *f)
 {
-    struct pairs labels = { f->labels.v, f->labels.n };
+    struct pairs labels = {f->labels.v, f->labels.n};
 
     for (uint32_t i = 0; i < f->view->n_daemons; i++) {
         const struct daemon_need *d = &f->view->daemons[i];
@@ -250,8 +260,11 @@ void pods_type_fit(const struct source_view *view,
                    const struct source_node *const *like, uint32_t n_like,
                    struct arena *arena, struct snap_type *t)
 {
-    struct fit f = { .arena = arena, .view = view->pods, .like = like,
-                     .n_like = n_like, .t = t };
+    struct fit f = {.arena = arena,
+                    .view = view->pods,
+                    .like = like,
+                    .n_like = n_like,
+                    .t = t};
 
     if (!view->pods)
         return;
@@ -274,6 +287,6 @@ void pods_type_fit(const struct source_view *view,
         if (view->pods->columns[i].fresh > 0)
             set_amount(&f, view->pods->columns[i].name,
                        view->pods->columns[i].fresh);
-    t->resources = (struct qtys){ f.resources.v, f.resources.n };
-    t->labels = (struct pairs){ f.labels.v, f.labels.n };
+    t->resources = (struct qtys){f.resources.v, f.resources.n};
+    t->labels = (struct pairs){f.labels.v, f.labels.n};
 }

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 void making_due(struct making *m, int64_t ms)
 {
     int64_t due = m->in->now_mono_ms + ms;
@@ -41,8 +40,8 @@ static struct daemon_need daemon_make(struct arena *a,
         t[i].key = arena_strdup(a, t[i].key);
         t[i].value = arena_strdup(a, t[i].value);
     }
-    return (struct daemon_need){alts, s->n_alts, {t, s->tolerations.n},
-                                pods_qtys_copy(a, s->needs)};
+    return (struct daemon_need){
+        alts, s->n_alts, {t, s->tolerations.n}, pods_qtys_copy(a, s->needs)};
 }
 
 static const struct daemon_need *daemons_make(struct making *m, uint32_t *ret)
@@ -100,7 +99,7 @@ struct source_view *pods_view_make(const struct pods_view_in *in,
     struct source_view *view = source_view_new();
     struct arena *arena = &view->arena;
     struct pods_view *extra = ARENA_NEW(arena, struct pods_view);
-    struct making m = { .in = in, .arena = arena };
+    struct making m = {.in = in, .arena = arena};
     struct source_node *nodes;
     struct pod **open;
     uint32_t n;
@@ -116,9 +115,12 @@ struct source_view *pods_view_make(const struct pods_view_in *in,
     for (uint32_t i = 0; i < m.n_nodes; i++)
         view_node_make(&m, &m.nodes[i], &nodes[i]);
     *extra = (struct pods_view){
-        .probes = m.probes.v, .n_probes = m.probes.n,
-        .columns = m.columns.v, .n_columns = m.columns.n,
-        .reserve = in->reserve, .refs = m.refs.v,
+        .probes = m.probes.v,
+        .n_probes = m.probes.n,
+        .columns = m.columns.v,
+        .n_columns = m.columns.n,
+        .reserve = in->reserve,
+        .refs = m.refs.v,
     };
     extra->daemons = daemons_make(&m, &extra->n_daemons);
     view->version = (int64_t)in->store->version;

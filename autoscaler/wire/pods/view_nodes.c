@@ -11,7 +11,7 @@
 #include "../../model/amount.h"
 
 enum {
-    NAMED_PODS = 3,        /* of a node's activity */
+    NAMED_PODS = 3, /* of a node's activity */
     /* So long after a node became ready, or ceased to be, it may still be
      * coming up, or come back: as long as pods stay on one that is lost. */
     PASSING_MS = 300000,
@@ -65,8 +65,8 @@ static void use(struct view_node *n, const struct qtys *needs)
         if (k == has->n)
             return;
         if (strcmp(has->v[k].name, needs->v[i].name) == 0)
-            n->left[k] -= needs->v[i].amount < n->left[k]
-                              ? needs->v[i].amount : n->left[k];
+            n->left[k] -= needs->v[i].amount < n->left[k] ? needs->v[i].amount
+                                                          : n->left[k];
     }
 }
 
@@ -75,7 +75,7 @@ void view_pods_place(struct making *m)
     for (uint32_t i = 0; i < m->n_bound; i++) {
         const struct pod *p = m->bound[i];
         struct knode *k = (struct knode *)records_find(&m->in->store->nodes,
-                                                     p->node);
+                                                       p->node);
         struct view_node *n;
 
         if (!k)
@@ -177,16 +177,16 @@ static void settling_check(struct making *m, const struct view_node *n,
 
     if (other) {
         h->settling = true;
-        h->note = arena_printf(m->arena, "waits for its device plug-in: no "
-                               "%s yet", other->name);
+        h->note = arena_printf(m->arena,
+                               "waits for its device plug-in: no "
+                               "%s yet",
+                               other->name);
         h->total.v = memcpy(ARENA_ARRAY(m->arena, struct qty, h->total.n + 1),
                             h->total.v, h->total.n * sizeof *h->total.v);
-        h->available.v = memcpy(ARENA_ARRAY(m->arena, struct qty,
-                                            h->available.n + 1),
-                                h->available.v,
-                                h->available.n * sizeof *h->available.v);
-        struct qty more = { arena_strdup(m->arena, other->name),
-                            other->amount };
+        h->available.v = memcpy(
+            ARENA_ARRAY(m->arena, struct qty, h->available.n + 1),
+            h->available.v, h->available.n * sizeof *h->available.v);
+        struct qty more = {arena_strdup(m->arena, other->name), other->amount};
         ((struct qty *)(uintptr_t)h->total.v)[h->total.n++] = more;
         ((struct qty *)(uintptr_t)h->available.v)[h->available.n++] = more;
     } else if (k->ready && label_lacks(k)) {
@@ -207,8 +207,7 @@ static const char *activity_of(struct making *m, const struct view_node *n)
                         n->busy == 1 ? "" : "s", n->pods.v[0]);
     for (uint32_t i = 1; i < n->pods.n; i++)
         text = arena_printf(m->arena, "%s, %s", text, n->pods.v[i]);
-    return n->busy > n->pods.n ? arena_printf(m->arena, "%s, ...", text)
-                               : text;
+    return n->busy > n->pods.n ? arena_printf(m->arena, "%s, ...", text) : text;
 }
 
 static struct pairs labels_make(struct making *m, const struct knode *k)
@@ -218,12 +217,12 @@ static struct pairs labels_make(struct making *m, const struct knode *k)
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < k->labels.n; i++)
-        v[n++] = (struct pair){ arena_strdup(a, k->labels.v[i].key),
-                                arena_strdup(a, k->labels.v[i].value) };
+        v[n++] = (struct pair){arena_strdup(a, k->labels.v[i].key),
+                               arena_strdup(a, k->labels.v[i].value)};
     for (uint32_t i = 0; i < m->probes.n; i++)
         if (pods_req_holds(&m->probes.v[i].req, &k->labels))
-            v[n++] = (struct pair){ m->probes.v[i].name, "true" };
-    return (struct pairs){ v, n };
+            v[n++] = (struct pair){m->probes.v[i].name, "true"};
+    return (struct pairs){v, n};
 }
 
 static struct taints taints_make(struct arena *a, const struct view_node *x)
@@ -233,10 +232,9 @@ static struct taints taints_make(struct arena *a, const struct view_node *x)
     struct taint *v = ARENA_ARRAY(a, struct taint, n);
 
     for (uint32_t i = 0; i < n; i++)
-        v[i] = (struct taint){ arena_strdup(a, t->v[i].key),
-                               arena_strdup(a, t->v[i].value),
-                               t->v[i].effect };
-    return (struct taints){ v, n };
+        v[i] = (struct taint){arena_strdup(a, t->v[i].key),
+                              arena_strdup(a, t->v[i].value), t->v[i].effect};
+    return (struct taints){v, n};
 }
 
 static void resources_make(struct making *m, const struct view_node *n,
@@ -248,9 +246,9 @@ static void resources_make(struct making *m, const struct view_node *n,
     uint32_t at = 0;
 
     for (; at < q->n; at++) {
-        total[at] = (struct qty){ arena_strdup(m->arena, q->v[at].name),
-                                  q->v[at].amount };
-        left[at] = (struct qty){ total[at].name, n->left[at] };
+        total[at] = (struct qty){arena_strdup(m->arena, q->v[at].name),
+                                 q->v[at].amount};
+        left[at] = (struct qty){total[at].name, n->left[at]};
     }
     for (uint32_t i = 0; i < n->more.n; i++, at++) {
         int64_t most = n->more.v[i].amount;
@@ -258,15 +256,15 @@ static void resources_make(struct making *m, const struct view_node *n,
             if (m->columns.v[c].name == n->more.v[i].name &&
                 m->columns.v[c].fresh > most)
                 most = m->columns.v[c].fresh;
-        total[at] = (struct qty){ n->more.v[i].name, most };
+        total[at] = (struct qty){n->more.v[i].name, most};
         left[at] = n->more.v[i];
     }
-    h->total = (struct qtys){ total, at };
-    h->available = (struct qtys){ left, at };
+    h->total = (struct qtys){total, at};
+    h->available = (struct qtys){left, at};
 }
 
 void view_node_make(struct making *m, const struct view_node *n,
-                      struct source_node *h)
+                    struct source_node *h)
 {
     const struct knode *k = n->k;
     struct arena *a = m->arena;
@@ -284,11 +282,12 @@ void view_node_make(struct making *m, const struct view_node *n,
         .unschedulable = k->unschedulable,
         .status = k->draining ? SOURCE_DRAINING
                   : !k->ready ? SOURCE_UNREADY
-                  : n->busy   ? SOURCE_RUNNING : SOURCE_IDLE,
+                  : n->busy   ? SOURCE_RUNNING
+                              : SOURCE_IDLE,
         .idle_ms = -1,
         .labels = labels_make(m, k),
         .taints = taints_make(a, n),
-        .hosted = { n->hosted.v, n->hosted.n },
+        .hosted = {n->hosted.v, n->hosted.n},
     };
     /* One that is not ready and holds nothing is of no more use than that. */
     if (h->status == SOURCE_IDLE || (h->status == SOURCE_UNREADY && !n->busy))

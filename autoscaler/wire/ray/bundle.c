@@ -9,8 +9,8 @@
 
 #include "../../model/accel.h"
 #include "../../model/amount.h"
-#include "ray.pb-c.h"
 #include "inside.h"
+#include "ray.pb-c.h"
 
 #define MAX_COUNT ((uint32_t)INT32_MAX)
 
@@ -36,8 +36,9 @@ static int by_term(const void *a, const void *b)
 }
 
 /* The selector's terms behind `*n` ones that are there. */
-static enum ray_kind terms_add(struct ray_strings *w, const PB(LabelSelector) *sel,
-                           struct term *v, uint32_t *n)
+static enum ray_kind terms_add(struct ray_strings *w,
+                               const PB(LabelSelector) * sel, struct term *v,
+                               uint32_t *n)
 {
     for (size_t i = 0; sel && i < sel->n_label_constraints; i++) {
         const PB(LabelSelectorConstraint) *c = sel->label_constraints[i];
@@ -57,30 +58,30 @@ static enum ray_kind terms_add(struct ray_strings *w, const PB(LabelSelector) *s
         else
             return RAY_GARBLED;
         for (size_t k = 0; k < c->n_label_values; k++)
-            values[k] = ray_intern(w, accel
-                                    ? accel_type_canonical(c->label_values[k])
-                                    : c->label_values[k]);
+            values[k] = ray_intern(
+                w, accel ? accel_type_canonical(c->label_values[k])
+                         : c->label_values[k]);
         qsort(values, c->n_label_values, sizeof *values, by_text);
         for (size_t k = 0; k < c->n_label_values; k++)
             if (!n_values || values[n_values - 1] != values[k])
                 values[n_values++] = values[k];
         t->key = ray_intern(w, c->label_key);
-        t->values = (struct names){ values, n_values };
+        t->values = (struct names){values, n_values};
         (*n)++;
     }
     return RAY_GOOD;
 }
 
 static void term_add(struct ray_strings *w, struct term *t, const char *key,
-                      enum term_op op, const char *value)
+                     enum term_op op, const char *value)
 {
     const char **values = ARENA_NEW(w->arena, const char *);
     values[0] = value;
-    *t = (struct term){ ray_intern(w, key), op, { values, 1 } };
+    *t = (struct term){ray_intern(w, key), op, {values, 1}};
 }
 
 /* Can a new machine help?  And how many of its resources become terms. */
-static enum ray_kind request_look(const PB(ResourceRequest) *r,
+static enum ray_kind request_look(const PB(ResourceRequest) * r,
                                   size_t *ret_terms)
 {
     enum ray_kind kind = RAY_GOOD;
@@ -97,14 +98,9 @@ static enum ray_kind request_look(const PB(ResourceRequest) *r,
             continue;
         switch (ray_resource_kind(name)) {
         case RAY_NODE:
-        case RAY_GROUP:
-            kind = RAY_ELSEWHERE;
-            break;
-        case RAY_ACCEL:
-            ++*ret_terms;
-            break;
-        case RAY_PLAIN:
-            break;
+        case RAY_GROUP: kind = RAY_ELSEWHERE; break;
+        case RAY_ACCEL: ++*ret_terms; break;
+        case RAY_PLAIN: break;
         }
     }
     return kind;
@@ -125,8 +121,8 @@ static struct terms terms_finish(struct term *v, uint32_t n)
 
 /* A request with one of its selectors, in canonical order. */
 static enum ray_kind alt_read(struct ray_strings *w,
-                              const PB(ResourceRequest) *r,
-                              const PB(LabelSelector) *sel, const char *apart,
+                              const PB(ResourceRequest) * r,
+                              const PB(LabelSelector) * sel, const char *apart,
                               struct snap_alt *ret)
 {
     size_t most;
@@ -150,15 +146,15 @@ static enum ray_kind alt_read(struct ray_strings *w,
             term_add(w, &terms[n_terms++], ACCEL_LABEL, TERM_IN,
                      ray_intern(w, accel_type_canonical(type)));
         else if (amount)
-            qtys[n_qtys++] = (struct qty){ ray_intern(w, name), amount };
+            qtys[n_qtys++] = (struct qty){ray_intern(w, name), amount};
     }
     if (terms_add(w, sel, terms, &n_terms) != RAY_GOOD)
         return RAY_GARBLED;
     if (apart)
         term_add(w, &terms[n_terms++], apart, TERM_NOT_IN, "");
     /* All of it: the caller's is on the stack, and Ray has none of the rest. */
-    *ret = (struct snap_alt){ .resources = ray_sort_qtys(qtys, n_qtys),
-                              .selector = terms_finish(terms, n_terms) };
+    *ret = (struct snap_alt){.resources = ray_sort_qtys(qtys, n_qtys),
+                             .selector = terms_finish(terms, n_terms)};
     return n_qtys || n_terms ? RAY_GOOD : RAY_EMPTY;
 }
 
@@ -226,14 +222,15 @@ static int by_bundle(const void *a, const void *b)
 /* ---- alternatives */
 
 /* Alternatives of a request behind the n that are there; equal ones once. */
-enum ray_kind ray_alts_read(struct ray_strings *w, const PB(ResourceRequest) *r,
-                           const char *apart, struct snap_alt *alts,
-                           uint32_t *n)
+enum ray_kind ray_alts_read(struct ray_strings *w,
+                            const PB(ResourceRequest) * r, const char *apart,
+                            struct snap_alt *alts, uint32_t *n)
 {
     size_t n_selectors = r->n_label_selectors ? r->n_label_selectors : 1;
     for (size_t i = 0; i < n_selectors && *n < RAY_MAX_ALTS; i++) {
         const PB(LabelSelector) *sel = r->n_label_selectors
-                                           ? r->label_selectors[i] : NULL;
+                                           ? r->label_selectors[i]
+                                           : NULL;
         enum ray_kind kind = alt_read(w, r, sel, apart, &alts[*n]);
         if (kind != RAY_GOOD)
             return kind;

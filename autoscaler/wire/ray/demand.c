@@ -8,8 +8,8 @@
  */
 #include <string.h>
 
-#include "ray.pb-c.h"
 #include "inside.h"
+#include "ray.pb-c.h"
 
 static void count_left_out(struct source_view *view, enum ray_kind kind)
 {
@@ -28,8 +28,8 @@ static void by_count_read(struct ray_bundles *s, struct source_view *view,
             view->n_garbled += v[i]->count < 0;
             continue;
         }
-        enum ray_kind kind = ray_alts_read(s->in->strings, v[i]->request, NULL, alts,
-                                   &n_alts);
+        enum ray_kind kind = ray_alts_read(s->in->strings, v[i]->request, NULL,
+                                           alts, &n_alts);
         if (kind == RAY_GOOD)
             ray_bundle_add(s, before, alts, n_alts, v[i]->count);
         else
@@ -39,12 +39,12 @@ static void by_count_read(struct ray_bundles *s, struct source_view *view,
 
 static struct ray_bundles bundles_of(const struct ray_demand_input *in)
 {
-    return (struct ray_bundles){.in = in, .arena = in->strings->arena,
-                                .scratch = in->strings->scratch};
+    return (struct ray_bundles){
+        .in = in, .arena = in->strings->arena, .scratch = in->strings->scratch};
 }
 
-static const PB(PlacementLabel) *constraint_of(const PB(GangResourceRequest) *g,
-                                               bool apart)
+static const PB(PlacementLabel) *
+    constraint_of(const PB(GangResourceRequest) * g, bool apart)
 {
     for (size_t i = 0; i < g->n_requests; i++)
         for (size_t k = 0; k < g->requests[i]->n_placement_constraints; k++) {
@@ -58,14 +58,14 @@ static const PB(PlacementLabel) *constraint_of(const PB(GangResourceRequest) *g,
     return NULL;
 }
 
-const char *ray_gang_apart(const PB(GangResourceRequest) *g)
+const char *ray_gang_apart(const PB(GangResourceRequest) * g)
 {
     const PB(PlacementLabel) *l = constraint_of(g, true);
     return l && l->label_name[0] ? l->label_name : NULL;
 }
 
 /* "<id>:PACK|PENDING"; the constraints are the truth where there are any. */
-static void gang_name(struct ray_strings *w, const PB(GangResourceRequest) *g,
+static void gang_name(struct ray_strings *w, const PB(GangResourceRequest) * g,
                       struct snap_demand *d)
 {
     const PB(PlacementLabel) *apart = constraint_of(g, true);
@@ -76,9 +76,9 @@ static void gang_name(struct ray_strings *w, const PB(GangResourceRequest) *g,
     if (g->details[id] == ':') {
         const char *name = g->details + id + 1;
         d->id = ray_intern(w, arena_strndup(w->scratch, g->details, id));
-        if (!strategy_from_name(arena_strndup(w->scratch, name,
-                                              strcspn(name, "|")),
-                                &d->strategy))
+        if (!strategy_from_name(
+                arena_strndup(w->scratch, name, strcspn(name, "|")),
+                &d->strategy))
             d->strategy = STRATEGY_PACK;
     } else if (label && strncmp(label->label_name, "_PG_", 4) == 0) {
         d->id = ray_intern(w, label->label_name + 4);
@@ -92,7 +92,7 @@ static void gang_name(struct ray_strings *w, const PB(GangResourceRequest) *g,
 }
 
 static const char *held_label(const struct ray_demand_input *in,
-                              const PB(GangResourceRequest) *g)
+                              const PB(GangResourceRequest) * g)
 {
     const char *label = ray_gang_apart(g);
     for (uint32_t k = 0; label && k < in->n_held; k++)
@@ -104,23 +104,24 @@ static const char *held_label(const struct ray_demand_input *in,
 /* Bundle i: what each selector of the gang asks for it, in their order; the
  * plain request where there is none. */
 static enum ray_kind gang_bundle(struct ray_strings *w,
-                             const PB(GangResourceRequest) *g, size_t i,
-                             const char *apart, struct snap_alt *alts,
-                             uint32_t *n)
+                                 const PB(GangResourceRequest) * g, size_t i,
+                                 const char *apart, struct snap_alt *alts,
+                                 uint32_t *n)
 {
     enum ray_kind kind = RAY_GOOD;
     for (size_t k = 0; k < g->n_bundle_selectors && kind == RAY_GOOD; k++)
         if (i < g->bundle_selectors[k]->n_resource_requests)
-            kind = ray_alts_read(w, g->bundle_selectors[k]->resource_requests[i],
-                             apart, alts, n);
+            kind = ray_alts_read(w,
+                                 g->bundle_selectors[k]->resource_requests[i],
+                                 apart, alts, n);
     if (kind == RAY_GOOD && !*n && i < g->n_requests)
         kind = ray_alts_read(w, g->requests[i], apart, alts, n);
     return kind;
 }
 
 static bool gang_read(const struct ray_demand_input *in,
-                      const PB(GangResourceRequest) *g, struct source_view *view,
-                      struct snap_demand *d)
+                      const PB(GangResourceRequest) * g,
+                      struct source_view *view, struct snap_demand *d)
 {
     struct ray_bundles s = bundles_of(in);
     struct snap_alt alts[RAY_MAX_ALTS];
@@ -131,21 +132,23 @@ static bool gang_read(const struct ray_demand_input *in,
     for (size_t i = 0; i < n; i++) {
         struct arena_mark before = arena_mark(s.arena);
         uint32_t n_alts = 0;
-        enum ray_kind kind = gang_bundle(in->strings, g, i, apart, alts, &n_alts);
-        if (kind != RAY_GOOD) {  /* whole or not at all */
+        enum ray_kind kind = gang_bundle(in->strings, g, i, apart, alts,
+                                         &n_alts);
+        if (kind != RAY_GOOD) { /* whole or not at all */
             count_left_out(view, kind == RAY_EMPTY ? RAY_GARBLED : kind);
             return false;
         }
         ray_bundle_add(&s, before, alts, n_alts, 1);
     }
-    *d = (struct snap_demand){ .source = SOURCE_GANG, .owner = "ray" };
+    *d = (struct snap_demand){.source = SOURCE_GANG, .owner = "ray"};
     gang_name(in->strings, g, d);
     ray_bundles_finish(&s, d);
     return d->n_bundles > 0;
 }
 
 void ray_demands_read(const struct ray_demand_input *in,
-                      const PB(ClusterResourceState) *c, struct source_view *view)
+                      const PB(ClusterResourceState) * c,
+                      struct source_view *view)
 {
     size_t most = 1 + c->n_pending_gang_resource_requests +
                   c->n_cluster_resource_constraints;
@@ -157,21 +160,21 @@ void ray_demands_read(const struct ray_demand_input *in,
     by_count_read(&tasks, view, c->pending_resource_requests,
                   c->n_pending_resource_requests);
     if (tasks.all.n) {
-        v[n] = (struct snap_demand){ .source = SOURCE_TASK, .owner = "ray",
-                                     .id = "" };
+        v[n] = (struct snap_demand){
+            .source = SOURCE_TASK, .owner = "ray", .id = ""};
         ray_bundles_finish(&tasks, &v[n++]);
     }
     for (size_t i = 0; i < c->n_pending_gang_resource_requests; i++)
         n += gang_read(in, c->pending_gang_resource_requests[i], view, &v[n]);
     for (size_t i = 0; i < c->n_cluster_resource_constraints; i++) {
-        const PB(ClusterResourceConstraint) *r =
-            c->cluster_resource_constraints[i];
+        const PB(
+            ClusterResourceConstraint) *r = c->cluster_resource_constraints[i];
         struct ray_bundles s = bundles_of(in);
         by_count_read(&s, view, r->resource_requests, r->n_resource_requests);
         if (!s.all.n)
-            continue;  /* cleared: one empty constraint stays */
-        v[n] = (struct snap_demand){ .source = SOURCE_REQUEST, .owner = "ray",
-                                     .id = "" };
+            continue; /* cleared: one empty constraint stays */
+        v[n] = (struct snap_demand){
+            .source = SOURCE_REQUEST, .owner = "ray", .id = ""};
         ray_bundles_finish(&s, &v[n++]);
     }
     view->demands = v;

@@ -12,14 +12,13 @@
 #include <string.h>
 
 #include "../../base/alloc.h"
-#include "ray.pb-c.h"
-#include "inside.h"
 #include "../../base/text.h"
+#include "inside.h"
+#include "ray.pb-c.h"
 
 #define GCS_PORT "6379"
 
-static char *format(const char *fmt, ...)
-    __attribute__((format(printf, 1, 2)));
+static char *format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 static char *format(const char *fmt, ...)
 {
     char *s;
@@ -43,8 +42,12 @@ static char *base_of(const char *address)
     const char *tls = getenv("RAY_USE_TLS");
     bool use_tls = tls && strcmp(tls, "1") == 0;
     return format("%.*s%.*s%s",
-                  scheme ? (int)(host - address) : use_tls ? 8 : 7,
-                  scheme ? address : use_tls ? "https://" : "http://",
+                  scheme    ? (int)(host - address)
+                  : use_tls ? 8
+                            : 7,
+                  scheme    ? address
+                  : use_tls ? "https://"
+                            : "http://",
                   (int)len, host, port ? "" : ":" GCS_PORT);
 }
 
@@ -105,15 +108,19 @@ static enum status teach_auth(const struct ray_head *h,
 {
     const struct ray_token *t = &h->token;
     if (t->text[0])
-        return err_set(err, ST_AUTH, "%s refuses the token from %s: it must "
+        return err_set(err, ST_AUTH,
+                       "%s refuses the token from %s: it must "
                        "be the one the head was started with "
-                       "(`ray get-auth-token` there shows it)", h->label,
-                       t->source);
+                       "(`ray get-auth-token` there shows it)",
+                       h->label, t->source);
     if (t->trouble[0])
-        return err_set(err, ST_AUTH, "%s asks for a token, and there is none "
-                       "to send: %s", h->label, t->trouble);
+        return err_set(err, ST_AUTH,
+                       "%s asks for a token, and there is none "
+                       "to send: %s",
+                       h->label, t->trouble);
     if (strstr(call->detail, "oken") || call->code == GRPC_UNAUTHENTICATED)
-        return err_set(err, ST_AUTH, "%s asks for a token and none was found: "
+        return err_set(err, ST_AUTH,
+                       "%s asks for a token and none was found: "
                        "set RAY_AUTH_TOKEN, RAY_AUTH_TOKEN_PATH or "
                        "head.ray.token_file, or put it into ~/.ray/auth_token",
                        h->label);
@@ -130,21 +137,24 @@ static enum status teach(const struct ray_head *h, const struct grpc_call *call,
     if (s == ST_AUTH) {
         teach_auth(h, call, err);
     } else if (call->code == GRPC_UNIMPLEMENTED) {
-        err_set(err, s, "%s speaks gRPC but does not know %s: is this the GCS "
+        err_set(err, s,
+                "%s speaks gRPC but does not know %s: is this the GCS "
                 "port (6379 unless chosen otherwise; 10001 is Ray Client's), "
-                "and Ray 2.10 or newer?", h->label,
-                strrchr(call->path, '/') + 1);
+                "and Ray 2.10 or newer?",
+                h->label, strrchr(call->path, '/') + 1);
     } else if (call->code == GRPC_NO_CODE && !h->answered && err &&
                (s == ST_INVALID || strstr(err->text, "broke off") ||
                 strstr(err->text, "not HTTP"))) {
-        /* never a word from there: more likely the wrong place than a head
+        /* it has never answered: more likely the wrong place than a head
          * that is ill */
         bool tls = strncmp(h->base, "https:", 6) == 0;
-        const char *hint = !tls
-            ? "is it the GCS port (6379 unless chosen otherwise), and without "
-              "TLS? With it: https:// and RAY_TLS_CA_CERT"
-            : call->cert_file ? "" : "Ray's TLS wants a certificate from us "
-              "too: RAY_TLS_SERVER_CERT, RAY_TLS_SERVER_KEY";
+        const char *hint =
+            !tls
+                ? "is it the GCS port (6379 unless chosen otherwise), and without "
+                  "TLS? With it: https:// and RAY_TLS_CA_CERT"
+            : call->cert_file ? ""
+                              : "Ray's TLS wants a certificate from us "
+                                "too: RAY_TLS_SERVER_CERT, RAY_TLS_SERVER_KEY";
         size_t n = strlen(err->text);
         if (hint[0])
             snprintf(err->text + n, sizeof err->text - n, " (%s)", hint);
@@ -159,16 +169,16 @@ void ray_call_begin(struct ray_head *h)
     arena_reset(&h->scratch);
 }
 
-enum status ray_call(struct ray_head *h, const char *path,
-                     const void *message, size_t len, int64_t deadline_mono_ms,
-                     const void **ret, size_t *ret_len, struct err *err)
+enum status ray_call(struct ray_head *h, const char *path, const void *message,
+                     size_t len, int64_t deadline_mono_ms, const void **ret,
+                     size_t *ret_len, struct err *err)
 {
-    struct err ours = { 0 };
+    struct err ours = {0};
     if (!err)
         err = &ours;
     bool again = true;
     for (;;) {
-        struct davit_kv authorization = { "authorization", h->authorization };
+        struct davit_kv authorization = {"authorization", h->authorization};
         struct grpc_call call = {
             .client = h->client,
             .base = h->base,
@@ -190,7 +200,7 @@ enum status ray_call(struct ray_head *h, const char *path,
             *ret_len = call.reply_len;
             return ST_OK;
         }
-        free(h->note);  /* it may be another head by the time it answers */
+        free(h->note); /* it may be another head by the time it answers */
         h->note = NULL;
         bool wrong_cluster = call.code == GRPC_UNAUTHENTICATED &&
                              strstr(call.detail, "WrongClusterID");
@@ -198,8 +208,10 @@ enum status ray_call(struct ray_head *h, const char *path,
             http_client_free(h->client);
             h->client = http_client_new();
         } else if (wrong_cluster) {
-            return err_set(err, ST_RETRY, "%s says it is another cluster "
-                           "than before: %.200s", h->label, call.detail);
+            return err_set(err, ST_RETRY,
+                           "%s says it is another cluster "
+                           "than before: %.200s",
+                           h->label, call.detail);
         } else if (s != ST_AUTH || !again || !token_changed(h)) {
             return teach(h, &call, s, err);
         }
@@ -229,18 +241,21 @@ enum status ray_head_drain(struct ray_head *h, const char *ray_id, bool preempt,
                            size_t n_why, struct err *err)
 {
     unsigned char id[64];
-    PB(DrainNodeRequest) request =
-        RAY__RPC__AUTOSCALER__DRAIN_NODE_REQUEST__INIT;
+    PB(DrainNodeRequest)
+    request = RAY__RPC__AUTOSCALER__DRAIN_NODE_REQUEST__INIT;
     *accepted = false;
     if (n_why)
         why[0] = '\0';
     if (!id_from_hex(ray_id, id, sizeof id, &request.node_id.len))
-        return err_set(err, ST_INVALID, "\"%.80s\" is not the id of a Ray "
-                       "node: it is hex digits, two per byte", ray_id);
+        return err_set(err, ST_INVALID,
+                       "\"%.80s\" is not the id of a Ray "
+                       "node: it is hex digits, two per byte",
+                       ray_id);
     request.node_id.data = id;
-    request.reason = preempt
-        ? RAY__RPC__AUTOSCALER__DRAIN_NODE_REASON__DRAIN_NODE_REASON_PREEMPTION
-        : RAY__RPC__AUTOSCALER__DRAIN_NODE_REASON__DRAIN_NODE_REASON_IDLE_TERMINATION;
+    request.reason =
+        preempt
+            ? RAY__RPC__AUTOSCALER__DRAIN_NODE_REASON__DRAIN_NODE_REASON_PREEMPTION
+            : RAY__RPC__AUTOSCALER__DRAIN_NODE_REASON__DRAIN_NODE_REASON_IDLE_TERMINATION;
     request.reason_message = (char *)(message ? message : "");
     request.deadline_timestamp_ms = deadline_wall_ms;
 
@@ -251,21 +266,22 @@ enum status ray_head_drain(struct ray_head *h, const char *ray_id, bool preempt,
                              deadline_mono_ms, &answer, &len, err);
     if (s)
         return s;
-    struct ray_memory memory = { &h->scratch, (size_t)1 << 20 };
-    ProtobufCAllocator allocator = { ray_memory_alloc, ray_memory_free,
-                                     &memory };
-    PB(DrainNodeReply) *reply = (PB(DrainNodeReply) *)
-        protobuf_c_message_unpack(
-            &ray__rpc__autoscaler__drain_node_reply__descriptor, &allocator,
-            len, answer);
+    struct ray_memory memory = {&h->scratch, (size_t)1 << 20};
+    ProtobufCAllocator allocator = {ray_memory_alloc, ray_memory_free, &memory};
+    PB(DrainNodeReply) *reply = (PB(DrainNodeReply) *)protobuf_c_message_unpack(
+        &ray__rpc__autoscaler__drain_node_reply__descriptor, &allocator, len,
+        answer);
     if (!reply)
-        return err_set(err, ST_BROKEN, "%s answered DrainNode with %zu bytes "
-                       "that are no such reply", h->label, len);
+        return err_set(err, ST_BROKEN,
+                       "%s answered DrainNode with %zu bytes "
+                       "that are no such reply",
+                       h->label, len);
     *accepted = reply->is_accepted;
     if (n_why && !reply->is_accepted) {
-        snprintf(why, n_why, "%s", reply->rejection_reason_message[0]
-                                       ? reply->rejection_reason_message
-                                       : "the head gave no reason");
+        snprintf(why, n_why, "%s",
+                 reply->rejection_reason_message[0]
+                     ? reply->rejection_reason_message
+                     : "the head gave no reason");
         text_clean(why, strlen(why));
     }
     return ST_OK;

@@ -5,8 +5,8 @@
 #ifndef WIRE_RAY_INSIDE_H
 #define WIRE_RAY_INSIDE_H
 
-#include "../grpc.h"
 #include "../../base/hash.h"
+#include "../grpc.h"
 #include "ray.h"
 
 #define PB(name) Ray__Rpc__Autoscaler__##name
@@ -14,9 +14,9 @@
 /* ---- token.c: where Ray itself looks for its token */
 
 struct ray_token {
-    char *text;          /* "" when there is none */
-    char source[300];    /* where it came from, for messages */
-    char trouble[400];   /* why a place that was named gave none, or "" */
+    char *text;        /* "" when there is none */
+    char source[300];  /* where it came from, for messages */
+    char trouble[400]; /* why a place that was named gave none, or "" */
 };
 
 /* token_file "" or NULL: RAY_AUTH_TOKEN, RAY_AUTH_TOKEN_PATH,
@@ -27,27 +27,27 @@ void ray_token_done(struct ray_token *t);
 /* ---- ray.c: the head and one call to it */
 
 struct ray_head {
-    char *base, *label;          /* "http://h:p", "Ray head h:p" */
+    char *base, *label; /* "http://h:p", "Ray head h:p" */
     char *token_file;
     struct http_client *client;
     struct ray_token token;
-    char *authorization;         /* "Bearer ...", NULL without a token */
-    bool answered;               /* some call, some time */
-    struct arena scratch;        /* of one call */
-    char *session;               /* of the last read: another one means another
+    char *authorization;  /* "Bearer ...", NULL without a token */
+    bool answered;        /* some call, some time */
+    struct arena scratch; /* of one call */
+    char *session;        /* of the last read: another one means another
                                   * head */
-    bool v2;                     /* of that session */
-    char *note;                  /* the text we keep under __autoscaling_error;
+    bool v2;              /* of that session */
+    char *note;           /* the text we keep under __autoscaling_error;
                                   * NULL: what is there is not known */
-    int64_t note_mono_ms, note_seen_version;  /* when, and of what view */
+    int64_t note_mono_ms, note_seen_version; /* when, and of what view */
 };
 
 /* One unary call; path is one of the two services below and a method's name.
  * The reply is in h->scratch until the next ray_call_begin(). */
 void ray_call_begin(struct ray_head *h);
-enum status ray_call(struct ray_head *h, const char *path,
-                     const void *message, size_t len, int64_t deadline_mono_ms,
-                     const void **ret, size_t *ret_len, struct err *err);
+enum status ray_call(struct ray_head *h, const char *path, const void *message,
+                     size_t len, int64_t deadline_mono_ms, const void **ret,
+                     size_t *ret_len, struct err *err);
 #define RAY_AUTOSCALER "/ray.rpc.autoscaler.AutoscalerStateService/"
 #define RAY_KV "/ray.rpc.InternalKVGcsService/"
 
@@ -74,7 +74,10 @@ enum status ray_view_parse(const void *bytes, size_t n, struct arena *scratch,
                            struct source_view *view, struct err *err);
 
 /* Memory for protobuf-c that ends with an arena and has a ceiling. */
-struct ray_memory { struct arena *arena; size_t left; };
+struct ray_memory {
+    struct arena *arena;
+    size_t left;
+};
 void *ray_memory_alloc(void *memory, size_t n);
 void ray_memory_free(void *memory, void *p);
 
@@ -83,17 +86,17 @@ void ray_memory_free(void *memory, void *p);
 /* Names and values occur often: each is kept once, cleaned (base/text.h), so
  * that equal ones are one pointer. */
 struct ray_strings {
-    struct arena *scratch, *arena;  /* of the table; of the strings */
+    struct arena *scratch, *arena; /* of the table; of the strings */
     struct hash known;
 };
 const char *ray_intern(struct ray_strings *t, const char *s);
 
 /* What a resource's name means to an autoscaler. */
 enum ray_resource {
-    RAY_PLAIN,                   /* something a node type can offer */
-    RAY_NODE,                    /* node:...: this very node */
-    RAY_ACCEL,                   /* accelerator_type:X: a match */
-    RAY_GROUP,                   /* X_group_[n_]<36 hex>: inside a group */
+    RAY_PLAIN, /* something a node type can offer */
+    RAY_NODE,  /* node:...: this very node */
+    RAY_ACCEL, /* accelerator_type:X: a match */
+    RAY_GROUP, /* X_group_[n_]<36 hex>: inside a group */
 };
 enum ray_resource ray_resource_kind(const char *name);
 
@@ -119,21 +122,21 @@ void ray_demands_read(const struct ray_demand_input *in,
                       struct source_view *view);
 
 enum ray_kind { RAY_GOOD, RAY_ELSEWHERE, RAY_GARBLED, RAY_EMPTY };
-enum { RAY_MAX_ALTS = 64 };  /* fall-backs of one bundle that are looked at */
+enum { RAY_MAX_ALTS = 64 }; /* fall-backs of one bundle that are looked at */
 /* Alternatives of a request behind the n that are there; equal ones once.
  * apart: a label that no two bundles may share a value of, or NULL. */
 struct Ray__Rpc__Autoscaler__ResourceRequest;
-enum ray_kind ray_alts_read(struct ray_strings *w,
-                            const struct Ray__Rpc__Autoscaler__ResourceRequest *r,
-                            const char *apart, struct snap_alt *alts,
-                            uint32_t *n);
+enum ray_kind ray_alts_read(
+    struct ray_strings *w,
+    const struct Ray__Rpc__Autoscaler__ResourceRequest *r, const char *apart,
+    struct snap_alt *alts, uint32_t *n);
 
-struct ray_bundles {             /* of one demand */
+struct ray_bundles { /* of one demand */
     const struct ray_demand_input *in;
     struct arena *arena, *scratch;
     VEC(struct snap_bundle) all;
 };
-/* Adds count bundles with these alternatives, which were made after the mark. */
+/* Adds count bundles with these alternatives, made after the mark. */
 void ray_bundle_add(struct ray_bundles *to, struct arena_mark before,
                     const struct snap_alt *alts, uint32_t n, int64_t count);
 /* Sorted, equal ones counted together. */

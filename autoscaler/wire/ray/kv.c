@@ -1,15 +1,15 @@
 /*
- * kv.c - three calls to the GCS's key-value store, which `ray status`, its
- * drivers and we use to leave word for each other.
+ * kv.c - three calls to the GCS's key-value store, through which
+ * `ray status`, Ray's drivers and we leave each other messages.
  */
 #include <string.h>
 
-#include "ray.pb-c.h"
 #include "inside.h"
+#include "ray.pb-c.h"
 
 static ProtobufCBinaryData bytes_of(const char *s)
 {
-    return (ProtobufCBinaryData){ strlen(s), (uint8_t *)(uintptr_t)s };
+    return (ProtobufCBinaryData){strlen(s), (uint8_t *)(uintptr_t)s};
 }
 
 const void *ray_packed(struct arena *a, const ProtobufCMessage *m,
@@ -34,26 +34,25 @@ enum status ray_kv_get(struct ray_head *h, const char *space, const char *key,
                        int64_t deadline_mono_ms, const char **ret,
                        struct err *err)
 {
-    PB(InternalKVGetRequest) get =
-        RAY__RPC__AUTOSCALER__INTERNAL_KVGET_REQUEST__INIT;
+    PB(InternalKVGetRequest)
+    get = RAY__RPC__AUTOSCALER__INTERNAL_KVGET_REQUEST__INIT;
     const void *bytes;
     size_t n;
     get.key = bytes_of(key);
     get.namespace_ = bytes_of(space);
     *ret = "";
-    enum status s = call(h, RAY_KV "InternalKVGet", &get.base,
-                         deadline_mono_ms, &bytes, &n, err);
+    enum status s = call(h, RAY_KV "InternalKVGet", &get.base, deadline_mono_ms,
+                         &bytes, &n, err);
     if (s == ST_NOT_FOUND)
         return ST_OK;
     if (s)
         return s;
-    struct ray_memory memory = { &h->scratch, n * 2 + 4096 };
-    ProtobufCAllocator allocator = { ray_memory_alloc, ray_memory_free,
-                                     &memory };
-    PB(InternalKVGetReply) *reply = (PB(InternalKVGetReply) *)
-        protobuf_c_message_unpack(
-            &ray__rpc__autoscaler__internal_kvget_reply__descriptor,
-            &allocator, n, bytes);
+    struct ray_memory memory = {&h->scratch, n * 2 + 4096};
+    ProtobufCAllocator allocator = {ray_memory_alloc, ray_memory_free, &memory};
+    PB(InternalKVGetReply) *reply =
+        (PB(InternalKVGetReply) *)protobuf_c_message_unpack(
+            &ray__rpc__autoscaler__internal_kvget_reply__descriptor, &allocator,
+            n, bytes);
     if (reply && reply->value.len)
         *ret = arena_strndup(&h->scratch, (const char *)reply->value.data,
                              reply->value.len);
@@ -63,8 +62,8 @@ enum status ray_kv_get(struct ray_head *h, const char *space, const char *key,
 enum status ray_kv_put(struct ray_head *h, const char *key, const char *value,
                        int64_t deadline_mono_ms, struct err *err)
 {
-    PB(InternalKVPutRequest) put =
-        RAY__RPC__AUTOSCALER__INTERNAL_KVPUT_REQUEST__INIT;
+    PB(InternalKVPutRequest)
+    put = RAY__RPC__AUTOSCALER__INTERNAL_KVPUT_REQUEST__INIT;
     const void *bytes;
     size_t n;
     put.key = bytes_of(key);
@@ -77,8 +76,8 @@ enum status ray_kv_put(struct ray_head *h, const char *key, const char *value,
 enum status ray_kv_del(struct ray_head *h, const char *key,
                        int64_t deadline_mono_ms, struct err *err)
 {
-    PB(InternalKVDelRequest) del =
-        RAY__RPC__AUTOSCALER__INTERNAL_KVDEL_REQUEST__INIT;
+    PB(InternalKVDelRequest)
+    del = RAY__RPC__AUTOSCALER__INTERNAL_KVDEL_REQUEST__INIT;
     const void *bytes;
     size_t n;
     del.key = bytes_of(key);

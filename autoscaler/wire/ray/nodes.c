@@ -10,8 +10,8 @@
 
 #include "../../model/accel.h"
 #include "../../model/amount.h"
-#include "ray.pb-c.h"
 #include "inside.h"
+#include "ray.pb-c.h"
 
 static const char *hex_id(struct ray_strings *w, const ProtobufCBinaryData *id)
 {
@@ -28,12 +28,12 @@ static const char *hex_id(struct ray_strings *w, const ProtobufCBinaryData *id)
 
 /* "Resource: CPU currently in use.; Busy workers on node."  What is said of
  * resources inside groups repeats what is said of the plain ones. */
-static const char *activity_of(struct ray_strings *w, const PB(NodeState) *s)
+static const char *activity_of(struct ray_strings *w, const PB(NodeState) * s)
 {
     char buf[512];
     size_t at = 0;
     if (s->status == RAY__RPC__AUTOSCALER__NODE_STATUS__IDLE)
-        return "";  /* Ray leaves the last one there */
+        return ""; /* Ray leaves the last one there */
     for (size_t i = 0; i < s->n_node_activity; i++) {
         const char *line = s->node_activity[i];
         if (strstr(line, "_group_") || strstr(line, "Resource: node:"))
@@ -49,7 +49,7 @@ static const char *activity_of(struct ray_strings *w, const PB(NodeState) *s)
 }
 
 /* The node's own row; *accel gets the type it says it has. */
-static struct qtys total_of(struct ray_strings *w, const PB(NodeState) *s,
+static struct qtys total_of(struct ray_strings *w, const PB(NodeState) * s,
                             bool *head, const char **accel)
 {
     struct qty *v = ARENA_ARRAY(w->arena, struct qty, s->n_total_resources);
@@ -64,15 +64,13 @@ static struct qtys total_of(struct ray_strings *w, const PB(NodeState) *s,
         case RAY_NODE:
             *head |= strcmp(name, "node:__internal_head__") == 0;
             break;
-        case RAY_ACCEL:  /* the first in order, whatever the map's order */
+        case RAY_ACCEL: /* the first in order, whatever the map's order */
             name = accel_type_canonical(accel_type_of_resource(name));
             if (!*accel || strcmp(name, *accel) < 0)
                 *accel = name;
             break;
-        case RAY_GROUP:
-            break;
-        case RAY_PLAIN:
-            v[n++] = (struct qty){ ray_intern(w, name), amount };
+        case RAY_GROUP: break;
+        case RAY_PLAIN: v[n++] = (struct qty){ray_intern(w, name), amount};
         }
     }
     return ray_sort_qtys(v, n);
@@ -85,14 +83,14 @@ static int by_name(const void *a, const void *b)
 
 /* One entry for each of total's, so that a node with nothing free is not one
  * of which nothing is known. */
-static struct qtys available_of(struct ray_strings *w, const PB(NodeState) *s,
+static struct qtys available_of(struct ray_strings *w, const PB(NodeState) * s,
                                 struct qtys total)
 {
     struct qty *v = ARENA_ARRAY(w->arena, struct qty, total.n);
     for (uint32_t i = 0; i < total.n; i++)
-        v[i] = (struct qty){ total.v[i].name, 0 };
+        v[i] = (struct qty){total.v[i].name, 0};
     for (size_t i = 0; i < s->n_available_resources; i++) {
-        struct qty key = { s->available_resources[i]->key, 0 };
+        struct qty key = {s->available_resources[i]->key, 0};
         struct qty *at = total.n ? bsearch(&key, v, total.n, sizeof *v, by_name)
                                  : NULL;
         int64_t amount;
@@ -102,7 +100,7 @@ static struct qtys available_of(struct ray_strings *w, const PB(NodeState) *s,
         int64_t most = total.v[at - v].amount;
         at->amount = amount < most ? amount : most;
     }
-    return (struct qtys){ v, total.n };
+    return (struct qtys){v, total.n};
 }
 
 static int by_key(const void *a, const void *b)
@@ -121,10 +119,10 @@ static struct pairs sort_pairs(struct pair *v, uint32_t n)
     for (uint32_t i = 0; i < n; i++)
         if (!to || strcmp(v[to - 1].key, v[i].key) != 0)
             v[to++] = v[i];
-    return (struct pairs){ v, to };
+    return (struct pairs){v, to};
 }
 
-static struct pairs labels_of(struct ray_strings *w, const PB(NodeState) *s,
+static struct pairs labels_of(struct ray_strings *w, const PB(NodeState) * s,
                               const char *accel,
                               const struct ray_demand_input *in, bool *held)
 {
@@ -140,24 +138,24 @@ static struct pairs labels_of(struct ray_strings *w, const PB(NodeState) *s,
             has_accel = true;
             value = accel_type_canonical(value);
         }
-        v[n++] = (struct pair){ ray_intern(w, key), ray_intern(w, value) };
+        v[n++] = (struct pair){ray_intern(w, key), ray_intern(w, value)};
     }
     if (accel && !has_accel)
-        v[n++] = (struct pair){ ACCEL_LABEL, ray_intern(w, accel) };
+        v[n++] = (struct pair){ACCEL_LABEL, ray_intern(w, accel)};
     for (size_t i = 0; in->n_held && i < s->n_dynamic_labels; i++) {
         const char *key = ray_intern(w, s->dynamic_labels[i]->key);
         for (uint32_t k = 0; k < in->n_held; k++)
             if (in->held[k] == key) {
                 held[k] = true;
                 v[n++] = (struct pair){
-                    key, ray_intern(w, s->dynamic_labels[i]->value) };
+                    key, ray_intern(w, s->dynamic_labels[i]->value)};
                 break;
             }
     }
     return sort_pairs(v, n);
 }
 
-static void node_read(struct ray_strings *w, const PB(NodeState) *s,
+static void node_read(struct ray_strings *w, const PB(NodeState) * s,
                       const struct ray_demand_input *in, bool *held,
                       struct source_node *node)
 {
@@ -171,9 +169,11 @@ static void node_read(struct ray_strings *w, const PB(NodeState) *s,
     node->zone = node->note = "";
     node->status = (int)s->status >= SOURCE_UNSPECIFIED &&
                            (int)s->status <= SOURCE_DRAINING
-                       ? (enum source_status)s->status : SOURCE_UNSPECIFIED;
+                       ? (enum source_status)s->status
+                       : SOURCE_UNSPECIFIED;
     node->idle_ms = node->status == SOURCE_IDLE && s->idle_duration_ms >= 0
-                        ? s->idle_duration_ms : -1;
+                        ? s->idle_duration_ms
+                        : -1;
     node->total = total_of(w, s, &node->head, &accel);
     node->available = available_of(w, s, node->total);
     node->labels = labels_of(w, s, accel, in, held);
@@ -186,7 +186,7 @@ static int by_ray_id(const void *a, const void *b)
 }
 
 void ray_nodes_read(const struct ray_demand_input *in,
-                    const PB(ClusterResourceState) *s, bool *held,
+                    const PB(ClusterResourceState) * s, bool *held,
                     struct source_view *view)
 {
     struct source_node *v = ARENA_ARRAY(&view->arena, struct source_node,

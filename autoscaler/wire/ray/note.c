@@ -16,7 +16,7 @@
 #define NOTE_KEY "__autoscaling_error"
 #define NOTE_HEAD "Infeasible (davit has no way to serve it; it waits):\n"
 #define NOTE_PREFIX "Infeasible (davit"
-#define NOTE_AGE_MS 30000  /* written again, should the head have forgotten it */
+#define NOTE_AGE_MS 30000 /* written again, should the head have forgotten it */
 #define MAX_NOTE ((size_t)16 << 10)
 #define MAX_LINES 40u
 
@@ -96,9 +96,10 @@ static void whole_add(struct buf *b, const struct source_report *r, uint32_t i)
     if (d->source == SOURCE_GANG)
         buf_printf(b, ": placement group %s", d->id);
     else
-        buf_printf(b, ": %s of %s", d->source == SOURCE_REQUEST
-                                        ? "request" : source_name(d->source),
-                   d->owner);
+        buf_printf(
+            b, ": %s of %s",
+            d->source == SOURCE_REQUEST ? "request" : source_name(d->source),
+            d->owner);
     why_add(b, r, i);
 }
 
@@ -159,7 +160,7 @@ enum status ray_note_update(struct ray_head *h, const struct source_report *r,
     int64_t now = clock_mono_ms();
     if (h->note && (r->seen_version < h->note_seen_version ||
                     (note[0] && now - h->note_mono_ms > NOTE_AGE_MS))) {
-        free(h->note);  /* a head that counts from the start is another one */
+        free(h->note); /* a head that counts from the start is another one */
         h->note = NULL;
     }
     h->note_seen_version = r->seen_version;

@@ -1,5 +1,5 @@
 /*
- * ops.c - a Ray head among the heads (source.h).
+ * ops.c - a Ray head as a demand source (source.h).
  */
 #include "ray.h"
 

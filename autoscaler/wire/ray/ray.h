@@ -11,7 +11,7 @@
 #include "../source.h"
 
 struct ray_head;
-extern const struct source_ops ray_ops;  /* handles: struct ray_head */
+extern const struct source_ops ray_ops; /* handles: struct ray_head */
 
 /* address "host:port" or "http(s)://host:port"; token_file "" means where Ray
  * itself looks: RAY_AUTH_TOKEN, RAY_AUTH_TOKEN_PATH, ~/.ray/auth_token.  The
@@ -29,7 +29,7 @@ enum status ray_head_read(struct ray_head *h, int64_t deadline_mono_ms,
  *
  * Pending machines with an id appear one per line, those without as "N
  * launching".  Ray's own status leaves infeasible demand out, so it is also
- * written, in words, where `ray status` appends the autoscaler's troubles and
+ * written as text where `ray status` appends the autoscaler's troubles and
  * new drivers print them. */
 enum status ray_head_report(struct ray_head *h, const struct source_report *r,
                             int64_t deadline_mono_ms, struct err *err);

@@ -10,7 +10,7 @@
 #include "../../model/amount.h"
 #include "inside.h"
 
-#define GROUP_ID_HEX 36u  /* PlacementGroupID: 18 bytes */
+#define GROUP_ID_HEX 36u /* PlacementGroupID: 18 bytes */
 
 /* ---- memory */
 
@@ -19,7 +19,7 @@ void *ray_memory_alloc(void *memory, size_t n)
     struct ray_memory *m = memory;
     size_t cost = (n + 15) / 16 * 16 + 16;
     if (n > m->left || cost > m->left)
-        return NULL;  /* protobuf-c gives up, and so do we */
+        return NULL; /* protobuf-c gives up, and so do we */
     m->left -= cost;
     return arena_alloc(m->arena, n);
 }
@@ -74,7 +74,7 @@ static bool is_group(const char *name)
     const char *id = name + n - GROUP_ID_HEX, *p = id;
     if (strspn(id, "0123456789abcdef") != GROUP_ID_HEX || p[-1] != '_')
         return false;
-    p--;                                   /* at the '_' before the id */
+    p--; /* at the '_' before the id */
     const char *digits = p;
     while (digits > name && digits[-1] >= '0' && digits[-1] <= '9')
         digits--;
@@ -109,5 +109,5 @@ struct qtys ray_sort_qtys(struct qty *v, uint32_t n)
             v[to - 1].amount = amount_add(v[to - 1].amount, v[i].amount);
         else
             v[to++] = v[i];
-    return (struct qtys){ v, to };
+    return (struct qtys){v, to};
 }

@@ -28,12 +28,13 @@ static bool take(struct ray_token *t, const char *text)
     while (*text == ' ' || (*text >= '\t' && *text <= '\r'))
         text++;
     size_t n = strlen(text);
-    while (n && (text[n - 1] == ' ' ||
-                 (text[n - 1] >= '\t' && text[n - 1] <= '\r')))
+    while (n &&
+           (text[n - 1] == ' ' || (text[n - 1] >= '\t' && text[n - 1] <= '\r')))
         n--;
     for (size_t i = 0; i < n; i++)
         if (text[i] <= ' ' || text[i] >= 0x7f) {
-            snprintf(t->trouble, sizeof t->trouble, "what is in %s is not a "
+            snprintf(t->trouble, sizeof t->trouble,
+                     "what is in %s is not a "
                      "token: character %zu is not printable ASCII",
                      t->source, i + 1);
             return false;
@@ -65,8 +66,10 @@ static bool take_file(struct ray_token *t, const char *path, bool quiet)
     if (bad)
         snprintf(t->trouble, sizeof t->trouble, "%.200s cannot be read", path);
     else if (n > MAX_TOKEN || strlen(buf) != n)
-        snprintf(t->trouble, sizeof t->trouble, "%.200s is not a token: it is "
-                 "binary or over %u bytes", path, MAX_TOKEN);
+        snprintf(t->trouble, sizeof t->trouble,
+                 "%.200s is not a token: it is "
+                 "binary or over %u bytes",
+                 path, MAX_TOKEN);
     else
         found = take(t, buf);
     explicit_bzero(buf, sizeof buf);

@@ -10,18 +10,18 @@
 
 #include "../../base/alloc.h"
 #include "../../base/clock.h"
-#include "ray.pb-c.h"
 #include "inside.h"
+#include "ray.pb-c.h"
 
 /* Which labels keep groups apart that may be held by a node already. */
-static void find_held(const PB(ClusterResourceState) *s, struct ray_strings *w,
+static void find_held(const PB(ClusterResourceState) * s, struct ray_strings *w,
                       struct ray_demand_input *in)
 {
     size_t n = s->n_pending_gang_resource_requests;
     const char **v = ARENA_ARRAY(w->scratch, const char *, n);
     for (size_t i = 0; i < n; i++) {
-        const char *label =
-            ray_gang_apart(s->pending_gang_resource_requests[i]);
+        const char *label = ray_gang_apart(
+            s->pending_gang_resource_requests[i]);
         if (label)
             v[in->n_held++] = ray_intern(w, label);
     }
@@ -33,23 +33,24 @@ enum status ray_view_parse(const void *bytes, size_t n, struct arena *scratch,
 {
     /* a real reply takes some 8 times its size unpacked; the most there is in
      * hostile bytes is far more */
-    struct ray_memory memory = { scratch, n * 40 + ((size_t)1 << 20) };
-    ProtobufCAllocator allocator = { ray_memory_alloc, ray_memory_free,
-                                     &memory };
+    struct ray_memory memory = {scratch, n * 40 + ((size_t)1 << 20)};
+    ProtobufCAllocator allocator = {ray_memory_alloc, ray_memory_free, &memory};
     PB(GetClusterResourceStateReply) *reply =
         (PB(GetClusterResourceStateReply) *)protobuf_c_message_unpack(
             &ray__rpc__autoscaler__get_cluster_resource_state_reply__descriptor,
             &allocator, n, bytes);
     if (!reply)
-        return err_set(err, ST_BROKEN, "the %zu bytes that were answered are "
-                       "no GetClusterResourceStateReply", n);
-    PB(ClusterResourceState) empty =
-        RAY__RPC__AUTOSCALER__CLUSTER_RESOURCE_STATE__INIT;
+        return err_set(err, ST_BROKEN,
+                       "the %zu bytes that were answered are "
+                       "no GetClusterResourceStateReply",
+                       n);
+    PB(ClusterResourceState)
+    empty = RAY__RPC__AUTOSCALER__CLUSTER_RESOURCE_STATE__INIT;
     const PB(ClusterResourceState) *s = reply->cluster_resource_state
                                             ? reply->cluster_resource_state
                                             : &empty;
-    struct ray_strings strings = { .scratch = scratch, .arena = &view->arena };
-    struct ray_demand_input in = { .strings = &strings };
+    struct ray_strings strings = {.scratch = scratch, .arena = &view->arena};
+    struct ray_demand_input in = {.strings = &strings};
     hash_init(&strings.known, scratch, 256);
     find_held(s, &strings, &in);
     bool *held = ARENA_ARRAY(scratch, bool, in.n_held);
@@ -58,7 +59,7 @@ enum status ray_view_parse(const void *bytes, size_t n, struct arena *scratch,
     view->version = s->cluster_resource_state_version;
     view->session = ray_intern(&strings, s->cluster_session_name);
 
-    uint32_t left = 0;  /* only the labels that some node really carries */
+    uint32_t left = 0; /* only the labels that some node really carries */
     const char **found = ARENA_ARRAY(scratch, const char *, in.n_held);
     for (uint32_t k = 0; k < in.n_held; k++)
         if (held[k])
@@ -69,16 +70,16 @@ enum status ray_view_parse(const void *bytes, size_t n, struct arena *scratch,
     return ST_OK;
 }
 
-/* A session we have not seen: what was written is gone, what is known is not. */
+/* A session we have not seen: what was written there is gone. */
 static void another_source(struct ray_head *h, const char *session,
-                         int64_t deadline_mono_ms)
+                           int64_t deadline_mono_ms)
 {
     const char *v2;
     free(h->session);
     free(h->note);
     h->note = NULL;
     h->session = NULL;
-    h->v2 = true;  /* when it cannot be told now: asked again next time */
+    h->v2 = true; /* if the answer does not come: asked again next time */
     if (ray_kv_get(h, "__autoscaler", "__autoscaler_v2_enabled",
                    deadline_mono_ms, &v2, NULL))
         return;
@@ -95,8 +96,8 @@ enum status ray_head_read(struct ray_head *h, int64_t deadline_mono_ms,
 
     *ret = NULL;
     ray_call_begin(h);
-    enum status s = ray_call(h, RAY_AUTOSCALER "GetClusterResourceState", "",
-                             0, deadline_mono_ms, &bytes, &n, err);
+    enum status s = ray_call(h, RAY_AUTOSCALER "GetClusterResourceState", "", 0,
+                             deadline_mono_ms, &bytes, &n, err);
     if (s)
         return s;
     struct source_view *view = source_view_new();
