@@ -13,6 +13,7 @@
 #include "../base/alloc.h"
 #include "../base/suggest.h"
 #include "../model/amount.h"
+#include "../model/bundle.h"
 #include "codec.h"
 
 enum { CPUS_MAX = 10000000, BUNDLES_MAX = 100000, QUEUE_NAME_MAX = 63 };
@@ -88,7 +89,7 @@ static uint32_t neighbours_merge(struct snap_bundle *v, uint32_t n)
 
     for (uint32_t i = 0; i < n; i++)
         if (kept > 0 && v[kept - 1].count < UINT32_MAX - v[i].count &&
-            snap_bundle_equal(&v[kept - 1], &v[i]))
+            bundle_equal(&v[kept - 1], &v[i]))
             v[kept - 1].count += v[i].count;
         else
             v[kept++] = v[i];

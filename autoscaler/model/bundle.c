@@ -1,75 +1,90 @@
 /*
- * bundle.c - do two bundles ask for the same?
- *
- * Resources, conditions and tolerations are compared as sets, since their order
- * means nothing; alternatives in their order.
+ * bundle.c - see bundle.h.
  */
-#include "snapshot.h"
+#include "bundle.h"
 
 #include <string.h>
 
-static bool names_equal(const struct names *a, const struct names *b)
+#include "../base/hash.h"
+
+static bool text(const char *a, const char *b)
 {
-    for (uint32_t i = 0; i < a->n && a->n == b->n; i++)
-        if (strcmp(a->v[i], b->v[i]) != 0)
-            return false;
-    return a->n == b->n;
+    return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-static bool has_quantity(const struct qtys *all, const struct qty *q)
+static bool quantities(const struct qtys *a, const struct qtys *b)
 {
-    for (uint32_t i = 0; i < all->n; i++)
-        if (all->v[i].amount == q->amount &&
-            strcmp(all->v[i].name, q->name) == 0)
-            return true;
-    return false;
+    bool same = a->n == b->n;
+
+    for (uint32_t i = 0; same && i < a->n; i++)
+        same = a->v[i].amount == b->v[i].amount &&
+               text(a->v[i].name, b->v[i].name);
+    return same;
 }
 
-static bool has_term(const struct terms *all, const struct term *t)
+static bool term(const struct term *a, const struct term *b)
 {
-    for (uint32_t i = 0; i < all->n; i++)
-        if (all->v[i].op == t->op && strcmp(all->v[i].key, t->key) == 0 &&
-            names_equal(&all->v[i].values, &t->values))
-            return true;
-    return false;
+    bool same = a->op == b->op && a->values.n == b->values.n &&
+                text(a->key, b->key);
+
+    for (uint32_t i = 0; same && i < a->values.n; i++)
+        same = text(a->values.v[i], b->values.v[i]);
+    return same;
 }
 
-static bool has_toleration(const struct tolerations *all,
-                           const struct toleration *t)
+static bool terms(const struct terms *a, const struct terms *b)
 {
-    for (uint32_t i = 0; i < all->n; i++)
-        if (all->v[i].op == t->op && all->v[i].effect == t->effect &&
-            strcmp(all->v[i].key, t->key) == 0 &&
-            strcmp(all->v[i].value, t->value) == 0)
-            return true;
-    return false;
+    bool same = a->n == b->n;
+
+    for (uint32_t i = 0; same && i < a->n; i++)
+        same = term(&a->v[i], &b->v[i]);
+    return same;
 }
 
-/* All of a is in b, and b has no more entries. */
-static bool alt_within(const struct snap_alt *a, const struct snap_alt *b)
+static bool tolerations(const struct tolerations *a,
+                        const struct tolerations *b)
 {
-    if (a->after_ms != b->after_ms || a->resources.n != b->resources.n ||
-        a->selector.n != b->selector.n || a->tolerations.n != b->tolerations.n)
-        return false;
-    for (uint32_t i = 0; i < a->resources.n; i++)
-        if (!has_quantity(&b->resources, &a->resources.v[i]))
-            return false;
-    for (uint32_t i = 0; i < a->selector.n; i++)
-        if (!has_term(&b->selector, &a->selector.v[i]))
-            return false;
-    for (uint32_t i = 0; i < a->tolerations.n; i++)
-        if (!has_toleration(&b->tolerations, &a->tolerations.v[i]))
-            return false;
-    return true;
+    bool same = a->n == b->n;
+
+    for (uint32_t i = 0; same && i < a->n; i++)
+        same = a->v[i].op == b->v[i].op && a->v[i].effect == b->v[i].effect &&
+               text(a->v[i].key, b->v[i].key) &&
+               text(a->v[i].value, b->v[i].value);
+    return same;
 }
 
-bool snap_bundle_equal(const struct snap_bundle *a, const struct snap_bundle *b)
+bool bundle_equal(const struct snap_bundle *a, const struct snap_bundle *b)
 {
-    if (a->n_alts != b->n_alts)
-        return false;
-    for (uint32_t i = 0; i < a->n_alts; i++)
-        if (!alt_within(&a->alts[i], &b->alts[i]) ||
-            !alt_within(&b->alts[i], &a->alts[i]))
-            return false;
-    return true;
+    bool same = a->n_alts == b->n_alts;
+
+    for (uint32_t i = 0; same && i < a->n_alts; i++) {
+        const struct snap_alt *x = &a->alts[i], *y = &b->alts[i];
+
+        same = x->after_ms == y->after_ms &&
+               quantities(&x->resources, &y->resources) &&
+               terms(&x->selector, &y->selector) &&
+               tolerations(&x->tolerations, &y->tolerations);
+    }
+    return same;
+}
+
+uint64_t bundle_hash(uint64_t h, const struct snap_bundle *b)
+{
+    for (uint32_t i = 0; i < b->n_alts; i++) {
+        const struct snap_alt *x = &b->alts[i];
+
+        h = hash_number(h, (uint64_t)x->after_ms);
+        for (uint32_t k = 0; k < x->resources.n; k++)
+            h = hash_number(hash_text(h, x->resources.v[k].name),
+                            (uint64_t)x->resources.v[k].amount);
+        for (uint32_t k = 0; k < x->selector.n; k++) {
+            const struct term *t = &x->selector.v[k];
+
+            h = hash_number(hash_text(h, t->key), (uint64_t)t->op);
+            for (uint32_t j = 0; j < t->values.n; j++)
+                h = hash_text(h, t->values.v[j]);
+        }
+        h = hash_number(h, x->tolerations.n);
+    }
+    return h;
 }

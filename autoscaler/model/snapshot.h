@@ -240,9 +240,6 @@ bool effect_from_name(const char *name, enum taint_effect *ret);
 bool end_key_from_name(const char *name, enum end_key *ret);
 bool consolidate_from_name(const char *name, enum consolidate *ret);
 
-/* bundle.c: all but the count is the same. */
-bool snap_bundle_equal(const struct snap_bundle *a,
-                       const struct snap_bundle *b);
 /* Kubernetes' rule for one taint and one toleration. */
 bool toleration_covers(const struct toleration *t, const struct taint *x);
 /* NULL when there is none. */
