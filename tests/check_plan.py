@@ -82,7 +82,7 @@ class Check:
 
     def key_of(self, b):
         """What tells a bundle of the plan from others."""
-        return (b["source"], b["owner"], b["id"], b.get("strategy", ""),
+        return (b["source"], b["owner"], b["id"], b.get("strategy", ""), b.get("unconfirmed", False),
                 tuple(self.shape(a) for a in self.alternatives(b)))
 
     def asked(self):
@@ -93,7 +93,7 @@ class Check:
             if e["resources"] is None and not b.get("any_of"):
                 known = {"count", "accelerator_type", "labels", "selector",
                          "owner", "id", "source", "strategy", "priority",
-                         "since_ms", "tolerations", "queue", "after"}
+                         "since_ms", "tolerations", "queue", "after", "unconfirmed"}
                 e["resources"] = {k: v for k, v in b.items()
                                   if k not in known}
             e["selector"] = list(b.get("selector") or [])
@@ -124,6 +124,7 @@ class Check:
                         a["queue_denied"] = queue is DENIED
                     yield ((d.get("source", source), d.get("owner", owner),
                             d.get("id", ""), d.get("strategy", strategy) or "",
+                            d.get("source", source) != "request" and b.get("unconfirmed", False),
                             tuple(self.shape(a) for a in alts)),
                            b.get("count", 1), d.get("since_ms") or 0,
                            [millis(a.get("after") or 0)
@@ -159,6 +160,12 @@ class Check:
             if not l["placements"] and self.w.types[l["type"]].hosts == 1 and \
                     l["why"] not in ("min_of_type", "consolidation"):
                 self.say(f"launches {l['type']} for nothing ({l['why']})")
+            if l["placements"] and all(self.bundles[h["demand"], h["bundle"]].get("unconfirmed")
+                                       for h in l["placements"]) and l["why"] not in ("min_of_type", "consolidation") \
+                    and self.w.types[l["type"]].hosts == 1:
+                self.say(f"launches {l['type']} for what is unconfirmed")
+            if self.w.types[l["type"]].hosts > 1 and not l.get("final", True):
+                self.say(f"a part of {l['type']}'s host groups would wait")
         if abs(cost - self.plan["cost_per_hour"]) > 1e-6 * max(1, cost):
             self.say(f"cost is {cost}, plan says {self.plan['cost_per_hour']}")
         bound = self.plan.get("lower_bound")
@@ -599,7 +606,7 @@ class Check:
                 self.say(f"bundle {key} is not infeasible: {b['resources']}")
             if b["waiting"] and not could and not there:
                 self.say(f"bundle {key} waits for ever: {b['resources']}")
-            if b["waiting"]:
+            if b["waiting"] and not b.get("unconfirmed"):
                 self.not_lazy(key, b)
 
     def open_offers(self):

@@ -174,6 +174,9 @@ const char *view_obstacle_text(struct view *v, uint32_t refusal)
                             "%s was refused as invalid by %s; a "
                             "reload of the configuration tries it again",
                             type, view_str(v, t->provider));
+    case REASON_UNCONFIRMED:
+        return "it was seen only once so far; nothing is bought before a "
+               "second look";
     case REASON_IMPROVING:
         return arena_printf(&v->arena,
                             "a better plan than %s is being looked "

@@ -325,6 +325,7 @@ static bool bundle_end(struct reader *in, const struct path *at,
 
     ret->count = 1;
     if (!reader_get_count(in, at, v, "count", 1, COUNT_MAX, 1, &ret->count) ||
+        !reader_get_bool(in, at, v, "unconfirmed", &ret->unconfirmed) ||
         !parts_read(in, at, v, p))
         return false;
     if (any_of && !json_is_null(any_of))
@@ -396,6 +397,10 @@ enum status codec_bundle_read(const json_t *v, const char *where,
 
     if (!bundle_read(&in, PATH_KEY(NULL, where ? where : ""), v, &b))
         return ST_INVALID;
+    if (b.unconfirmed)
+        return err_set(in.err, ST_INVALID, "%s: unconfirmed is for what a "
+                       "source of demand says, not for a request",
+                       where ? where : "bundle");
     *ret = b;
     return ST_OK;
 }
@@ -429,6 +434,8 @@ void bundle_write_into(json_t *o, const struct snap_bundle *b)
         json_object_set_new(o, "any_of", any_of);
     }
     json_object_set_new(o, "count", json_integer(b->count));
+    if (b->unconfirmed)
+        json_object_set_new(o, "unconfirmed", json_true());
 }
 
 json_t *codec_bundle_write(const struct snap_bundle *b)

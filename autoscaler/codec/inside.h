@@ -17,7 +17,7 @@
  * more keys beside these. */
 #define BUNDLE_KEYS                                                            \
     "resources", "count", "accelerator_type", "accelerator_types", "labels",   \
-        "label_selector", "selector", "tolerations", "any_of"
+        "label_selector", "selector", "tolerations", "any_of", "unconfirmed"
 
 enum quantity_rule {
     QUANTITY_ANY,     /* what a node reports */

@@ -288,6 +288,8 @@ static json_t *bundle_write(const struct out *o, uint32_t bundle)
         json_object_set_new(v, "strategy",
                             json_string(strategy_name(d->strategy)));
     json_object_set_new(v, "count", json_integer(b->count));
+    if (b->unconfirmed)
+        json_object_set_new(v, "unconfirmed", json_true());
     put_shape(o, v, o->s->alts[b->first_alt].shape);
     if (b->n_alts > 1) {
         list = json_array();

@@ -61,7 +61,8 @@ static enum status cpus_read(const json_t *v, struct arena *a,
                        CPUS_MAX);
     *q = (struct qty){"CPU", AMOUNT_ONE};
     alt->resources = (struct qtys){q, 1};
-    *ret = (struct snap_bundle){alt, 1, (uint32_t)json_integer_value(v)};
+    *ret = (struct snap_bundle){
+        .alts = alt, .n_alts = 1, .count = (uint32_t)json_integer_value(v)};
     return ST_OK;
 }
 

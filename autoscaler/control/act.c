@@ -33,12 +33,11 @@ struct acting {
     const struct plan *plan;
     bool waits;               /* those that are not final are left out */
     uint32_t offer, at, given;
-    bool looked;              /* those that needed a second look come last */
 };
 
 /* What an offer's launches come to. */
 struct offer_sum {
-    uint32_t sure, looked;    /* machines; those that need a second look */
+    uint32_t machines;
     enum reason why;          /* of the first */
     uint32_t demand;
 };
@@ -72,22 +71,15 @@ static uint32_t launch_count(const struct acting *d, uint32_t i)
 /* The launch that the offer's next machine is of. */
 static const struct plan_launch *launch_next(struct acting *d)
 {
-    for (;; d->at++, d->given = 0) {
-        const struct plan_launch *l;
+    for (; d->at < d->plan->n_launches; d->at++, d->given = 0) {
+        const struct plan_launch *l = &d->plan->launches[d->at];
 
-        if (d->at == d->plan->n_launches && !d->looked) {
-            d->looked = true;
-            d->at = 0;
-        }
-        if (d->at == d->plan->n_launches)
-            return NULL;
-        l = &d->plan->launches[d->at];
-        if (l->offer == d->offer && d->given < launch_count(d, d->at) &&
-            unconfirmed_needed(d->a->sources, l->why) == d->looked) {
+        if (l->offer == d->offer && d->given < launch_count(d, d->at)) {
             d->given++;
             return l;
         }
     }
+    return NULL;
 }
 
 static char *placed_text(const struct acting *d, const struct plan_launch *l)
@@ -150,7 +142,6 @@ static void intend(struct acting *d, uint32_t offer, uint32_t count,
 
     d->offer = offer;
     d->at = d->given = 0;
-    d->looked = false;
     ids_make(d, provider, type, request, sizeof request);
     for (uint32_t i = 0; i < count; i++)
         machine_intend(d, request, i, count, sum->why);
@@ -160,53 +151,26 @@ static void intend(struct acting *d, uint32_t offer, uint32_t count,
          *now->str[o->zone] ? " in " : "", now->str[o->zone], for_whom);
 }
 
-static void launches_sum(const struct acting *d, struct offer_sum *sum,
-                         uint32_t *looked_of_type)
+static uint32_t launches_intend(struct acting *d)
 {
+    uint32_t n_offers = d->now->n_offers, all = 0;
+    struct offer_sum *sum = MEM_ARRAY(struct offer_sum, n_offers);
+
     for (uint32_t i = 0; i < d->plan->n_launches; i++) {
         const struct plan_launch *l = &d->plan->launches[i];
         struct offer_sum *s = &sum[l->offer];
-        uint32_t n = launch_count(d, i);
 
-        if (s->why == REASON_NONE && n) {
+        if (s->machines == 0) {
             s->why = l->why;
             s->demand = l->demand;
         }
-        if (unconfirmed_needed(d->a->sources, l->why)) {
-            s->looked += n;
-            looked_of_type[d->now->offers[l->offer].type] += n;
-        } else {
-            s->sure += n;
-        }
+        s->machines += launch_count(d, i);
     }
-}
-
-static uint32_t launches_intend(struct acting *d)
-{
-    const struct problem *now = d->now;
-    struct offer_sum *sum = MEM_ARRAY(struct offer_sum, now->n_offers);
-    uint32_t *granted = MEM_ARRAY(uint32_t, now->n_types);
-    uint32_t all = 0;
-
-    launches_sum(d, sum, granted);
-    for (uint32_t t = 0; t < now->n_types; t++)
-        if (granted[t])
-            granted[t] = unconfirmed_grant(
-                &d->a->unconfirmed, d->a->sources,
-                now->str[now->types[t].name], granted[t]);
-    unconfirmed_next(&d->a->unconfirmed);
-    for (uint32_t o = 0; o < now->n_offers; o++) {
-        uint32_t *left = &granted[now->offers[o].type];
-        uint32_t looked = sum[o].looked < *left ? sum[o].looked : *left;
-        uint32_t n = sum[o].sure + looked;
-
-        n -= n % now->types[now->offers[o].type].hosts;  /* whole groups only */
-        *left -= looked;
-        if (n)
-            intend(d, o, n, &sum[o]);
-        all += n;
+    for (uint32_t o = 0; o < n_offers; o++) {
+        if (sum[o].machines)
+            intend(d, o, sum[o].machines, &sum[o]);
+        all += sum[o].machines;
     }
-    free(granted);
     free(sum);
     return all;
 }
@@ -257,29 +221,13 @@ static void machine_undrain(struct act *a, struct machine *m)
     machine_to(a->ledger, m, STATE_READY);
 }
 
-/* The hosts of a group (a TPU slice) end together, or none of them does. */
-static bool group_ends(const struct acting *d, const struct machine *m)
-{
-    for (uint32_t i = 0; *m->host_group && i < d->now->n_nodes; i++) {
-        const struct machine *o = d->taken->machines[d->now->nodes[i].from];
-
-        if (o && d->plan->nodes[i].action != NODE_END &&
-            o->state < STATE_DRAINING &&
-            strcmp(o->host_group, m->host_group) == 0 &&
-            strcmp(o->provider, m->provider) == 0)
-            return false;
-    }
-    return true;
-}
-
 static void node_act(struct acting *d, struct machine *m,
                      const struct plan_node *p)
 {
     if (p->until_ms)
         env_wake_wall(d->a->env, p->until_ms + 1);
     if (p->action == NODE_END) {
-        if (group_ends(d, m))
-            machine_end(d->a, m, p->why);
+        machine_end(d->a, m, p->why);
     } else if (p->action == NODE_UNDRAIN) {
         machine_undrain(d->a, m);
     } else if (p->why == REASON_KEEP_REQUEST || p->why == REASON_KEEP_MIN ||
@@ -305,9 +253,4 @@ uint32_t act(struct act *a, const struct taken *taken,
             node_act(&d, m, &plan->nodes[i]);
     }
     return launches_intend(&d);
-}
-
-void act_close(struct act *a)
-{
-    free(a->unconfirmed.all.v);
 }

@@ -9,7 +9,6 @@
 #define CONTROL_ACT_H
 
 #include "snapshot_take.h"
-#include "unconfirmed.h"
 
 struct act {
     struct env *env;
@@ -17,12 +16,10 @@ struct act {
     const struct configuration *conf;
     const struct providers *providers;
     const struct sources *sources;
-    struct unconfirmed unconfirmed;
 };
 
 /* waits: launches that are not final are left out.  Machines intended. */
 uint32_t act(struct act *a, const struct taken *taken,
              const struct problem *now, const struct plan *plan, bool waits);
-void act_close(struct act *a);
 
 #endif

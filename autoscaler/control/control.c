@@ -85,7 +85,7 @@ static bool look(struct control *c)
     calls_overdue(&c->providers);
     observe_deadlines(&c->observe);
     news = c->env.news || c->ledger.fleet.version != version ||
-           c->act.unconfirmed.all.n > 0 || c->env.mono_ms >= c->plan_due_ms;
+           c->unconfirmed || c->env.mono_ms >= c->plan_due_ms;
     c->env.news = false;
     return news;
 }
@@ -131,7 +131,8 @@ static void carry_out(struct control *c, struct status_page *page,
     bool waits = improvement_waits(&c->improvement, page->plan);
     uint32_t n = act(&c->act, taken, page->now, page->plan, waits);
 
-    if (c->act.unconfirmed.all.n > 0)
+    c->unconfirmed = taken->unconfirmed;
+    if (c->unconfirmed)
         sources_hurry(&c->sources);
     improvement_step(&c->improvement, page, waits, n > 0);
     send_due(&c->send);

@@ -186,7 +186,6 @@ void control_free(struct control *c)
     commands_answer(&c->commands, c->planned);
     c->env.on_event = NULL;
     kube_texts_close(&c->kube_texts);
-    act_close(&c->act);
     improvement_close(&c->improvement);
     previous_close(&c->previous);
     requests_close(&c->requests);

@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "../model/confirm.h"
 #include "snapshot_parts.h"
 
 /* See requests.c: both together stay below the snapshot's ceiling. */
@@ -64,14 +65,21 @@ static void tasks_take(struct arena *a, struct snap_demand d, struct demands *to
     }
 }
 
-static void view_demands_take(const struct taking *t, const struct source *h,
+static void view_demands_take(struct taking *t, const struct source *h,
                               struct demands *to)
 {
-    const struct source_view *view = h->view;
-    bool fresh = source_is_fresh(t->k->sources, h);
+    const struct source_view *view = h->view, *before = h->before;
+    const struct snap_demand *v = view ? view->demands : NULL;
+    bool fresh = source_is_fresh(t->k->sources, h), any = false;
+
+    if (fresh && h->ops->two_looks)
+        v = confirm_demands(before ? before->demands : NULL,
+                            before ? before->n_demands : 0, v, view->n_demands,
+                            t->arena, &any);
+    t->unconfirmed = t->unconfirmed || any;
 
     for (uint32_t i = 0; view && i < view->n_demands; i++) {
-        const struct snap_demand *d = &view->demands[i];
+        const struct snap_demand *d = &v[i];
 
         for (uint32_t b = 0; b < d->n_bundles; b++)
             to->bundles += d->bundles[b].count;

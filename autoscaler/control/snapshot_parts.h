@@ -16,6 +16,7 @@ struct taking {
     struct machine **machines;      /* see struct taken */
     struct request **requests;
     uint32_t n_requests;
+    bool unconfirmed;
 };
 
 void types_take(struct taking *t);

@@ -33,6 +33,7 @@ struct taken {
     struct machine *const *machines;   /* per node */
     struct request *const *requests;   /* of the first demands */
     uint32_t n_requests;
+    bool unconfirmed;                  /* some demand needs a second view */
 };
 
 /* In the page's arena; the page gets the references. */

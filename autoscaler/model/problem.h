@@ -58,7 +58,10 @@ struct pb_shape {
 
 struct pb_alt { uint32_t shape; int64_t after_ms; };
 
-struct pb_bundle { uint32_t demand, first_alt, n_alts, count; };
+struct pb_bundle {
+    uint32_t demand, first_alt, n_alts, count;
+    bool unconfirmed;    /* nothing is bought for it; of a gang: for all of it */
+};
 
 /* What a node holds by the last plan, or a proposed one is to hold, in the order in which it was placed: a
  * bundle that is gone is left out. */

@@ -233,7 +233,9 @@ void maker_demands_intern(struct maker *m)
 
             bundles[n_bundles++] = (struct pb_bundle){
                 .demand = i, .first_alt = n_alts, .n_alts = b->n_alts,
-                .count = b->count};
+                .count = b->count,
+                .unconfirmed = b->unconfirmed &&
+                               f->demands[i].source != SOURCE_REQUEST};
             for (uint32_t k = 0; k < b->n_alts; k++)
                 alts[n_alts++] = (struct pb_alt){
                     .shape = shape_of(m, &b->alts[k], queue),
@@ -373,7 +375,9 @@ static int compare_bundles(const struct pb_bundle *a, const struct pb_bundle *b,
         if (x->after_ms != y->after_ms)
             return x->after_ms < y->after_ms ? -1 : 1;
     }
-    return (a->n_alts > b->n_alts) - (a->n_alts < b->n_alts);
+    if (a->n_alts != b->n_alts)
+        return a->n_alts < b->n_alts ? -1 : 1;
+    return a->unconfirmed - b->unconfirmed;
 }
 
 static int by_bundle(const void *a, const void *b, void *alts)

@@ -25,6 +25,7 @@
     X(FRACTION, "whole_devices_only", "this device cannot be shared")         \
     X(THROTTLE, "launch_limit", "max launches in flight or upscaling speed")  \
     X(IMPROVING, "improving", "waits for a better plan")                      \
+    X(UNCONFIRMED, "unconfirmed", "seen by one view of the source only; a second look follows") \
     X(TAINT, "taint_not_tolerated", "the node type has a taint that is not tolerated") \
     X(QUEUE_TYPE, "not_in_queue", "the node type is not in the queue")        \
     X(QUEUE_FULL, "queue_full", "the queue's quota is used up")               \

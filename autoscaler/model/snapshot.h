@@ -57,6 +57,10 @@ struct snap_bundle {
     const struct snap_alt *alts;  /* in order of preference, at least one */
     uint32_t n_alts;
     uint32_t count;               /* identical ones, at least 1 */
+    bool unconfirmed;             /* seen by one view only (confirm.h): it
+                                   * may lie on nodes that are there, nothing
+                                   * is bought for it.  Of a request it means
+                                   * nothing. */
 };
 
 enum demand_source { SOURCE_TASK, SOURCE_GANG, SOURCE_REQUEST, SOURCE_POD,
@@ -239,7 +243,6 @@ bool policy_from_name(const char *name, enum policy *ret);
 bool effect_from_name(const char *name, enum taint_effect *ret);
 bool end_key_from_name(const char *name, enum end_key *ret);
 bool consolidate_from_name(const char *name, enum consolidate *ret);
-
 /* Kubernetes' rule for one taint and one toleration. */
 bool toleration_covers(const struct toleration *t, const struct taint *x);
 /* NULL when there is none. */

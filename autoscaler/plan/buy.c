@@ -55,6 +55,7 @@ static void items_make(const struct candidate *d, struct purchase *q,
         uint32_t shape = candidate_shape(d, groups[i], alts[i]), count;
 
         if (d->left[groups[i]] == 0 || d->t->needs[shape].never ||
+            d->t->groups[groups[i]].rank == RANK_UNCONFIRMED ||
             (q->stuck && q->stuck[i]) ||
             fallback_given_up(d, groups[i], alts[i]))
             continue;

@@ -112,7 +112,8 @@ static int dearer(const void *ctx, uint32_t x, uint32_t y)
 static bool pending(const struct candidate *d)
 {
     for (uint32_t i = 0; i < d->t->n_groups; i++)
-        if (d->t->groups[i].side == SIDE_FREE && d->t->groups[i].rank < 2)
+        if (d->t->groups[i].side == SIDE_FREE &&
+            d->t->groups[i].rank != RANK_SPARE)
             return true;
     return false;
 }

@@ -93,6 +93,10 @@ static struct plan_refusal obstacle(const struct candidate *d, uint32_t group,
         r.why = REASON_TYPE_DISABLED;
         return r;
     }
+    if (w->rank == RANK_UNCONFIRMED) {
+        r.why = REASON_UNCONFIRMED;
+        return r;
+    }
     if (quota_obstacle(d, group, alt, &r))
         return r;
     if (!fallback_may_try(d, group, alt)) {

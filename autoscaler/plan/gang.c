@@ -217,7 +217,7 @@ static void strict_spread(const struct attempt *a)
         take_back(a, mark);
         match_spread(a->d, a->groups, a->alts, a->g->n_groups, a->ix);
     }
-    for (uint32_t i = 0; i < a->g->n_groups; i++) {
+    for (uint32_t i = 0; i < a->g->n_groups && !a->g->unconfirmed; i++) {
         spread_bought(a, a->groups[i], a->alts[i], true);
         if (a->d->t->failed)
             spread_bought(a, a->groups[i], a->alts[i], false);
@@ -240,7 +240,7 @@ static void soft_place(const struct attempt *a, enum strategy strategy)
             pack_spread(a->d, a->groups[i], a->alts[i], a->ix);
         pack_group(a->d, a->groups[i], a->alts[i]);
     }
-    if (!gang_settled(a->d, a->ix))
+    if (!gang_settled(a->d, a->ix) && !a->g->unconfirmed)
         rest_bought(a);
 }
 
@@ -302,7 +302,9 @@ static bool on_one_unit(const struct attempt *a)
             return true;
         take_back(a, mark);
     }
-    return host_group_bought(a, true) || (d->t->failed && host_group_bought(a, false));
+    return !a->g->unconfirmed &&
+           (host_group_bought(a, true) ||
+            (d->t->failed && host_group_bought(a, false)));
 }
 
 /* ---- alternatives */
@@ -356,7 +358,8 @@ static bool attempt_run(const struct attempt *a)
         return true;
     switch (strategy) {
     case STRATEGY_STRICT_PACK:
-        if (!one_there(a) && !one_bought(a, true) && a->d->t->failed)
+        if (!one_there(a) && !a->g->unconfirmed && !one_bought(a, true) &&
+            a->d->t->failed)
             one_bought(a, false);
         break;
     case STRATEGY_STRICT_SPREAD:

@@ -47,7 +47,7 @@ static bool spared(const struct candidate *d, uint32_t group)
 /* What is left over of one priority: gangs, and bundles of no gang.  Those
  * that could only lie on accelerators bought for others do not count: a sketch
  * that pushes them there, and buys more accelerators for those others, is no
- * better. */
+ * better.  Nor do unconfirmed ones. */
 struct left { uint64_t gangs, bundles; };
 
 static struct left left_of(const struct candidate *d, int64_t above,
@@ -57,13 +57,15 @@ static struct left left_of(const struct candidate *d, int64_t above,
     struct left n = {0, 0};
 
     for (uint32_t i = 0; i < t->n_gangs; i++)
-        if (t->gangs[i].priority < above && t->gangs[i].priority >= priority)
+        if (t->gangs[i].priority < above && t->gangs[i].priority >= priority &&
+            !t->gangs[i].unconfirmed)
             n.gangs += !gang_settled(d, i);
     for (uint32_t k = 0; k < t->n_loose; k++) {
         uint32_t i = t->loose[k];
 
         if (d->left[i] > 0 && t->groups[i].priority < above &&
-            t->groups[i].priority >= priority && !spared(d, i))
+            t->groups[i].priority >= priority &&
+            t->groups[i].rank != RANK_UNCONFIRMED && !spared(d, i))
             n.bundles += d->left[i];
     }
     return n;
@@ -133,7 +135,10 @@ static bool beatable(const struct candidate *best)
     if (bought_of(best) > 0)
         return true;
     for (uint32_t i = 0; i < t->n_groups; i++)
-        for (uint32_t a = 0; best->left[i] > 0 && a < t->groups[i].n_alts; a++)
+        for (uint32_t a = 0; best->left[i] > 0 &&
+                             t->groups[i].rank != RANK_UNCONFIRMED &&
+                             a < t->groups[i].n_alts;
+             a++)
             for (uint32_t k = 0; k < t->s->n_offers; k++)
                 if (tables_could(t, candidate_shape(best, i, a), k))
                     return true;

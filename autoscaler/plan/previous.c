@@ -119,7 +119,8 @@ static void hold_place(struct candidate *d, uint32_t i, uint32_t end,
     }
 }
 
-/* Likewise all that these nodes held, of the gangs only whole ones. */
+/* Likewise all that these nodes held, of the gangs only whole ones.  Unconfirmed
+ * demand has its turn later. */
 static void class_place(struct candidate *d, uint32_t i, uint32_t end,
                         const bool *whole)
 {
@@ -127,9 +128,11 @@ static void class_place(struct candidate *d, uint32_t i, uint32_t end,
     const struct pb_placement *v = class_previous(d, i, &n);
 
     for (uint32_t k = 0; k < n; k++) {
-        uint32_t gang = d->t->gang_of[d->t->group_of[v[k].bundle]];
+        uint32_t group = d->t->group_of[v[k].bundle];
+        uint32_t gang = d->t->gang_of[group];
 
-        if (gang == NONE || whole[gang])
+        if (gang == NONE ? d->t->groups[group].rank != RANK_UNCONFIRMED
+                         : whole[gang])
             hold_place(d, i, end, &v[k]);
     }
 }
@@ -179,7 +182,8 @@ static void gangs_judge(struct restore *r)
         const struct gang *gang = &t->gangs[g];
         enum strategy how = t->s->demands[gang->demand].strategy;
 
-        r->whole[g] = !(how == STRATEGY_STRICT_PACK && v[g].nodes != 1) &&
+        r->whole[g] = !gang->unconfirmed &&
+                      !(how == STRATEGY_STRICT_PACK && v[g].nodes != 1) &&
                       !(how == STRATEGY_STRICT_SPREAD && v[g].most != 1);
         for (uint32_t k = 0; k < gang->n_groups; k++)
             if (have[gang->first_group + k] <
@@ -270,6 +274,7 @@ static uint32_t useful(const struct candidate *d, const struct pb_proposal *x,
         uint32_t group = d->t->group_of[h->bundle], n;
 
         if (d->t->gang_of[group] != NONE || d->left[group] == 0 ||
+            d->t->groups[group].rank == RANK_UNCONFIRMED ||
             !buy_allowed(d, candidate_shape(d, group, h->alt), x->offer) ||
             failover_waits_want(d, group, h->alt, claim_of(d, group), x->offer))
             continue;

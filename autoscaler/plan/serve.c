@@ -210,13 +210,14 @@ struct line {              /* where the two sorted lists are */
     uint32_t gang, loose;
 };
 
-static void serve_gangs(struct candidate *d, struct line *at, enum side side,
-                        int64_t priority)
+static void serve_gangs(struct candidate *d, struct line *at, uint8_t rank,
+                        enum side side, int64_t priority)
 {
     const struct tables *t = d->t;
     uint32_t failed = NONE;
 
     for (; at->gang < t->n_gangs && t->gangs[at->gang].side == side &&
+           t->gangs[at->gang].unconfirmed == (rank == RANK_UNCONFIRMED) &&
            t->gangs[at->gang].priority >= priority;
          at->gang++) {
         if (gang_settled(d, at->gang) ||
@@ -238,16 +239,16 @@ static void serve_rank(struct candidate *d, struct line *at, uint8_t rank,
         uint32_t first = at->loose;
 
         if (!how.gangs_last)
-            serve_gangs(d, at, side, priority);
+            serve_gangs(d, at, rank, side, priority);
         while (at->loose < t->n_loose &&
                t->groups[t->loose[at->loose]].rank == rank &&
                t->groups[t->loose[at->loose]].priority == priority)
             at->loose++;
         serve_groups(d, t->loose + first, at->loose - first, how.pool);
         if (how.gangs_last)
-            serve_gangs(d, at, side, priority);
+            serve_gangs(d, at, rank, side, priority);
     }
-    serve_gangs(d, at, side, INT64_MIN);
+    serve_gangs(d, at, rank, side, INT64_MIN);
 }
 
 /* Where the lists of one side begin: requests come first in both. */
@@ -270,11 +271,25 @@ static void serve_side(struct candidate *d, enum side side, struct tactics how)
     struct line at = line_of(d->t, side);
 
     if (side == SIDE_TOTAL) {
-        serve_rank(d, &at, 0, side, how);
+        serve_rank(d, &at, RANK_REQUEST, side, how);
     } else {
-        serve_rank(d, &at, 1, side, how);
-        serve_rank(d, &at, 2, side, how);
+        serve_rank(d, &at, RANK_WORK, side, how);
+        serve_rank(d, &at, RANK_SPARE, side, how);
     }
+}
+
+/* Last of all, and after the last look at what is bought: it keeps nothing. */
+static void serve_unconfirmed(struct candidate *d, struct tactics how)
+{
+    const struct tables *t = d->t;
+    struct line at = line_of(t, SIDE_FREE);
+
+    while (at.gang < t->n_gangs && !t->gangs[at.gang].unconfirmed)
+        at.gang++;
+    while (at.loose < t->n_loose &&
+           t->groups[t->loose[at.loose]].rank != RANK_UNCONFIRMED)
+        at.loose++;
+    serve_rank(d, &at, RANK_UNCONFIRMED, SIDE_FREE, how);
 }
 
 static bool all_served(const struct candidate *d)
@@ -304,6 +319,7 @@ static void serve_once(struct candidate *d, struct tactics how)
     /* What a dropped node took of the limits may be had by what was left. */
     if (drop_unneeded(d) > 0 && !all_served(d))
         serve_sides(d, how);
+    serve_unconfirmed(d, how);
 }
 
 void serve_all(struct candidate *d, struct tactics how)

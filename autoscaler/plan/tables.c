@@ -161,9 +161,13 @@ bool tables_spares_accelerators(const struct tables *t, uint32_t shape)
 
 /* ---- wants */
 
-static uint8_t source_rank(enum demand_source s)
+static uint8_t rank_of(const struct pb_demand *d, const struct pb_bundle *b)
 {
-    return s == SOURCE_REQUEST ? 0 : s == SOURCE_SPARE ? 2 : 1;
+    if (b->unconfirmed)
+        return RANK_UNCONFIRMED;
+    return d->source == SOURCE_REQUEST ? RANK_REQUEST
+           : d->source == SOURCE_SPARE ? RANK_SPARE
+                                       : RANK_WORK;
 }
 
 /* Order of what may share a want; 0: it may. */
@@ -175,7 +179,7 @@ static int bundle_compare(const void *ctx, uint32_t a, uint32_t b)
     const struct pb_demand *dy = &s->demands[y->demand];
     int r;
 
-    r = ORDER(source_rank(dx->source), source_rank(dy->source));
+    r = ORDER(rank_of(dx, x), rank_of(dy, y));
     if (r == 0)
         r = ORDER(dy->priority, dx->priority);
     if (r == 0)
@@ -208,7 +212,7 @@ static struct group *group_add(struct tables *t, uint32_t at)
         .demand = b->demand,
         .since_ms = d->since_ms,
         .priority = d->priority,
-        .rank = source_rank(d->source),
+        .rank = rank_of(d, b),
         .side = d->source == SOURCE_REQUEST ? SIDE_TOTAL : SIDE_FREE,
         .plain = !s->shapes[s->alts[b->first_alt].shape].accelerator,
     };
@@ -290,6 +294,8 @@ static int gang_before(const void *ctx, uint32_t a, uint32_t b)
 
     r = ORDER(x->side, y->side);
     if (r == 0)
+        r = ORDER(x->unconfirmed, y->unconfirmed);
+    if (r == 0)
         r = ORDER(y->priority, x->priority);
     if (r == 0)
         r = ORDER(strictness(d[y->demand].strategy),
@@ -333,6 +339,7 @@ static void gang_add(struct tables *t, uint32_t demand, uint32_t at)
         const struct pb_bundle *b = &t->s->bundles[t->bundles[at + i]];
 
         size += b->count;
+        g->unconfirmed = g->unconfirmed || b->unconfirmed;
         group_grow(t, group_add(t, at + i));
         g->n_groups++;
     }

@@ -14,6 +14,10 @@
  * else on what is free.  The two do not take room from each other. */
 enum side { SIDE_TOTAL, SIDE_FREE, SIDES };
 
+/* What is served before what, whatever its priority.  Unconfirmed demand comes
+ * last, so that it takes no room for which something would be bought then. */
+enum rank { RANK_REQUEST, RANK_WORK, RANK_SPARE, RANK_UNCONFIRMED };
+
 /* Bundles with the same alternatives, side and priority.  Those of a gang
  * stay by themselves. */
 struct group {
@@ -23,7 +27,7 @@ struct group {
     uint32_t demand;        /* of the first bundle */
     int64_t since_ms;       /* of the oldest; 0: not known */
     int32_t priority;
-    uint8_t rank;           /* 0 request, 1 task or pod, 2 spare */
+    uint8_t rank;           /* see enum rank */
     enum side side;
     bool plain;             /* the first alternative needs no accelerator */
 };
@@ -33,6 +37,7 @@ struct gang {
     uint32_t first_group, n_groups;
     enum side side;
     int32_t priority;
+    bool unconfirmed;
     uint32_t size;          /* bundles in all */
 };
 

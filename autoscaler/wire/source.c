@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "../base/alloc.h"
+#include "../model/bundle.h"
 
 struct source_view *source_view_new(void)
 {
@@ -66,33 +67,12 @@ static bool all_pairs(const struct pair *a, const struct pair *b, uint32_t n)
     return true;
 }
 
-static bool all_terms(const struct term *a, const struct term *b, uint32_t n)
-{
-    for (uint32_t i = 0; i < n; i++)
-        if (a[i].op != b[i].op || !text(a[i].key, b[i].key) ||
-            !ALL(names, a[i].values, b[i].values))
-            return false;
-    return true;
-}
-
-static bool all_alts(const struct snap_alt *a, const struct snap_alt *b,
-                     uint32_t n)
-{
-    for (uint32_t i = 0; i < n; i++)
-        if (a[i].after_ms != b[i].after_ms || a[i].tolerations.n ||
-            b[i].tolerations.n || !ALL(qtys, a[i].resources, b[i].resources) ||
-            !ALL(terms, a[i].selector, b[i].selector))
-            return false;
-    return true;
-}
-
 static bool bundles(const struct snap_demand *a, const struct snap_demand *b)
 {
     for (uint32_t i = 0; i < a->n_bundles; i++) {
         const struct snap_bundle *x = &a->bundles[i], *y = &b->bundles[i];
 
-        if (x->count != y->count || x->n_alts != y->n_alts ||
-            !all_alts(x->alts, y->alts, x->n_alts))
+        if (x->count != y->count || !bundle_equal(x, y))
             return false;
     }
     return true;

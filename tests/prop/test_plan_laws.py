@@ -275,8 +275,43 @@ def test_another_offer():
     assert WORLDS < 200 or SEEN["bounded"] > 50, SEEN
 
 
+def unconfirmed_buys_nothing(s, rng):
+    """More demand of kinds that are there already, seen by one view only: the same is bought."""
+    before = plan_of(s)
+    if any(l["why"] == "consolidation" for l in before["launches"]):
+        return
+    more = {"demands": [], "gangs": []}
+    for kind in more:
+        for d in rng.sample(s[kind], min(3, len(s[kind]))):
+            d = json.loads(json.dumps(d))
+            if d.get("source") == "spare":
+                continue
+            for b in d.get("bundles", [d]):
+                b["unconfirmed"] = True
+            if kind == "gangs":
+                d["id"] = d.get("id", "") + "-new"
+            more[kind].append(d)
+    s = dict(s, **{kind: s[kind] + v for kind, v in more.items()})
+    after = plan_of(s)
+    bad = check_plan.check(s, after)
+    assert not bad, "; ".join(bad[:5])
+
+    def bought(plan):
+        return sum((collections.Counter({(l["type"], l["zone"], l["spot"]): l["count"]}) for l in plan["launches"]),
+                   collections.Counter())
+    unconfirmed = [b for b in after["bundles"] if b.get("unconfirmed")]
+    SEEN["unconfirmed there"] += any(b["placed"] for b in unconfirmed)
+    SEEN["unconfirmed waits"] += any(b["waiting"] for b in unconfirmed)
+    assert undrains(after) or bought(before) == bought(after), (bought(before), bought(after))
+
+
+def test_unconfirmed_buys_nothing():
+    every_world(unconfirmed_buys_nothing)
+    assert WORLDS < 100 or SEEN["unconfirmed there"] and SEEN["unconfirmed waits"], SEEN
+
+
 LAWS = (sound, order_does_not_matter, settles, joined_is_as_good,
-        less_buys_nothing, proposed_nodes_are_bought)
+        less_buys_nothing, proposed_nodes_are_bought, unconfirmed_buys_nothing)
 FOUND = sorted(glob.glob(os.path.join(TESTS, "prop/found/*.json")))
 
 

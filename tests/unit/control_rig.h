@@ -19,6 +19,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "codec/codec.h"
 #include "control/reload.h"
 #include "control/requests.h"
 #include "control/snapshot_take.h"
@@ -313,6 +314,22 @@ static inline bool rig_emitted(const char *kind)
         found = found || strcmp(v[i].kind, kind) == 0;
     arena_done(&a);
     return found;
+}
+
+/* A PUT as the API posts it: read once, with all that it owns. */
+static inline struct command rig_put(const char *owner, const char *body)
+{
+    struct command cmd = {.kind = COMMAND_REQUEST_PUT};
+    json_t *json = json_loads(body, 0, NULL);
+    struct err err;
+
+    cmd.owner = arena_strdup(&cmd.arena, owner);
+    if (codec_request_read(json, cmd.owner, rig.env.now_ms, &cmd.arena,
+                           &cmd.demand, &err) != ST_OK)
+        fail_msg("%s", err.text);
+    cmd.body = codec_request_write(&cmd.demand, &cmd.arena);
+    json_decref(json);
+    return cmd;
 }
 
 #endif

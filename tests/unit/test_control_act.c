@@ -9,7 +9,6 @@
 #include "control/send.h"
 #include "plan/planner.h"
 
-static const struct source_ops ray = {.kind = "ray", .two_looks = true};
 static struct act acting;
 static struct send sending;
 
@@ -26,18 +25,9 @@ static int start(void **state)
     return 0;
 }
 
-static int start_ray(void **state)
-{
-    start(state);
-    rig_stop();
-    rig_start(RIG_CONFIG, &ray, 1);
-    return 0;
-}
-
 static int stop(void **state)
 {
     (void)state;
-    act_close(&acting);
     rig_stop();
     return 0;
 }
@@ -112,19 +102,6 @@ static void test_dry_run(void **state)
     assert_int_equal(rig.ledger.fleet.n, 0);
 }
 
-/* Tasks must be wanted by two views; requests need not. */
-static void test_second_look(void **state)
-{
-    (void)state;
-    assert_int_equal(carry_out(world_make(2, REASON_FOR_TASK), false), 0);
-    assert_int_equal(acting.unconfirmed.all.n, 1);
-    assert_int_equal(carry_out(world_make(2, REASON_FOR_TASK), false), 0);
-    rig.sources.all[0].views++;
-    assert_int_equal(carry_out(world_make(3, REASON_FOR_TASK), false), 2);
-    assert_int_equal(carry_out(world_make(1, REASON_FOR_REQUEST), false), 1);
-    assert_int_equal(acting.unconfirmed.all.n, 0);  /* not wanted any more */
-}
-
 static struct world *ending(uint32_t n)
 {
     struct world *w = world_make(0, REASON_NONE);
@@ -134,21 +111,6 @@ static struct world *ending(uint32_t n)
         w->nodes[i].why = REASON_END_IDLE;
     }
     return w;
-}
-
-static void test_group_ends_whole(void **state)
-{
-    struct machine *a = rig_machine("a", STATE_READY, "i-1");
-    struct machine *b = rig_machine("b", STATE_READY, "i-2");
-
-    (void)state;
-    snprintf(a->host_group, sizeof a->host_group, "g");
-    snprintf(b->host_group, sizeof b->host_group, "g");
-    carry_out(ending(1), false);
-    assert_int_equal(a->state, STATE_READY);
-    carry_out(ending(2), false);
-    assert_int_equal(a->state, STATE_STOPPING);
-    assert_int_equal(b->state, STATE_STOPPING);
 }
 
 /* One that has not left is asked for no more: the rest asks for one less. */
@@ -235,8 +197,6 @@ int main(void)
         TEST(test_launch_becomes_intents, start),
         TEST(test_not_final_waits, start),
         TEST(test_dry_run, start),
-        TEST(test_second_look, start_ray),
-        TEST(test_group_ends_whole, start),
         TEST(test_intent_is_dropped, start),
         TEST(test_launch_is_sent_once, start),
         TEST(test_nothing_before_the_first_list, start),

@@ -33,11 +33,11 @@ static int stop(void **state)
 
 static void asked(const char *owner, const char *body)
 {
-    struct command cmd = {.kind = COMMAND_REQUEST_PUT, .owner = owner,
-                          .body = body};
+    struct command cmd = rig_put(owner, body);
 
     requests_fold(&rig.requests, &cmd);
     assert_int_equal(cmd.status, ST_OK);
+    arena_done(&cmd.arena);
 }
 
 static void test_changes_nothing(void **state)
@@ -125,7 +125,7 @@ static void tasks_viewed(const char *const *queues, uint32_t n)
 
         *t = (struct term){QUEUE_LABEL, TERM_IN, {&queues[i], 1}};
         alt->selector = (struct terms){t, 1};
-        v[i] = (struct snap_bundle){alt, 1, i + 1};
+        v[i] = (struct snap_bundle){.alts = alt, .n_alts = 1, .count = i + 1};
     }
     *d = (struct snap_demand){.source = SOURCE_TASK, .owner = "ray", .id = "",
                               .bundles = v, .n_bundles = n};

@@ -90,10 +90,11 @@ static void done(struct command *cmd)
 
 static void test_command_is_answered_at_the_end(void **state)
 {
-    struct command cmd = {.kind = COMMAND_REQUEST_PUT, .owner = "me",
-        .body = "{\"bundles\":[{\"resources\":{\"GPU\":1}}]}", .done = done};
+    struct command cmd =
+        rig_put("me", "{\"bundles\":[{\"resources\":{\"GPU\":1}}]}");
 
     (void)state;
+    cmd.done = done;
     n_done = 0;
     commands_fold(&commands, &cmd.mail);
     assert_int_equal(n_done, 0);
@@ -102,6 +103,7 @@ static void test_command_is_answered_at_the_end(void **state)
     commands_answer(&commands, true);
     assert_int_equal(n_done, 1);
     assert_int_equal(cmd.status, ST_RETRY);    /* nothing was promised */
+    arena_done(&cmd.arena);
 }
 
 static void test_protect(void **state)
@@ -184,11 +186,11 @@ static void test_changed_file_settles(void **state)
 
 static void test_request_expires(void **state)
 {
-    struct command cmd = {.kind = COMMAND_REQUEST_PUT, .owner = "me",
-        .body = "{\"bundles\":[{\"resources\":{\"GPU\":1}}]}",
-        .expires_ms = rig.env.now_ms + 1000};
+    struct command cmd =
+        rig_put("me", "{\"bundles\":[{\"resources\":{\"GPU\":1}}]}");
 
     (void)state;
+    cmd.expires_ms = rig.env.now_ms + 1000;
     requests_fold(&rig.requests, &cmd);
     requests_expire(&rig.requests);
     assert_int_equal(rig.requests.all.n, 1);
@@ -196,6 +198,7 @@ static void test_request_expires(void **state)
     rig_pass(1000);
     requests_expire(&rig.requests);
     assert_int_equal(rig.requests.all.n, 0);
+    arena_done(&cmd.arena);
 }
 
 /* While the first alternative is had, the times of the others begin anew. */
@@ -203,9 +206,9 @@ static void test_fallback(void **state)
 {
     struct request q = {0}, *asked[] = {&q};
     struct snap_alt alts[] = {{.after_ms = 0}, {.after_ms = 500}};
-    struct snap_bundle bundle = {alts, 2, 1};
+    struct snap_bundle bundle = {.alts = alts, .n_alts = 2, .count = 1};
     const struct pb_alt pb_alts[] = {{0, 0}, {0, 500}};
-    const struct pb_bundle pb_bundle = {0, 0, 2, 1};
+    const struct pb_bundle pb_bundle = {.n_alts = 2, .count = 1};
     struct pb_demand demand = {.n_bundles = 1, .since_ms = rig.env.now_ms};
     struct pb_node node = {.state = STATE_READY};
     const struct plan_placement placed = {0, 0, 1};

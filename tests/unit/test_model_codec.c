@@ -490,7 +490,7 @@ static void large_amounts_keep_their_last_digit(void **state)
     for (size_t i = 0; i < sizeof amounts / sizeof *amounts; i++) {
         struct qty q = {"memory", amounts[i]};
         struct snap_alt alt = {.resources = {&q, 1}};
-        struct snap_bundle b = {&alt, 1, 1}, again = {0};
+        struct snap_bundle b = {&alt, 1, 1, false}, again = {0};
         json_t *w = codec_bundle_write(&b), *v;
         char *text = json_dumps(w, JSON_REAL_PRECISION(15));
 

@@ -106,7 +106,7 @@ static void many_unknown_names_share_a_column(void **state)
         snprintf(names[i], sizeof names[i], "typo%02d", i);
         q[i] = (struct qty){names[i], 10000};
         alt[i] = (struct snap_alt){.resources = {&q[i], 1}};
-        b[i] = (struct snap_bundle){&alt[i], 1, 1};
+        b[i] = (struct snap_bundle){&alt[i], 1, 1, false};
     }
     s = make_snapshot(&f);
     assert_int_equal(s->n_columns, 3 + 32 + 1);
@@ -200,7 +200,7 @@ static void markers_in_raw_facts_are_no_columns(void **state)
     struct snap_node node = {.id = "n", .type = "", .zone = "",
                              .total = {t, 2}, .available = {t, 2}};
     struct snap_alt alt = {.resources = {d, 2}};
-    struct snap_bundle b = {&alt, 1, 1};
+    struct snap_bundle b = {&alt, 1, 1, false};
     struct snap_demand dem = {.owner = "", .id = "", .bundles = &b,
                               .n_bundles = 1};
     struct snapshot f = {.limits = snap_limits_default, .types = &type,
@@ -392,7 +392,7 @@ static void whole_devices_are_rounded_up(void **state)
 {
     struct qty q[] = {{"GPU", 15000}};
     struct snap_alt alt = {.resources = {q, 1}};
-    struct snap_bundle b = {&alt, 1, 1};
+    struct snap_bundle b = {&alt, 1, 1, false};
     struct snap_demand d = {.owner = "", .id = "", .bundles = &b,
                             .n_bundles = 1};
     struct snapshot f = {.limits = snap_limits_default, .demands = &d,
@@ -474,7 +474,7 @@ static void mistakes_are_named(void **state)
     struct snapshot f = {.types = &t, .n_types = 1};
     assert_int_equal(problem_make(&f, &arena, &s, &error), ST_INVALID);
     assert_non_null(strstr(error.text, "no offers"));
-    struct snap_bundle b = {NULL, 0, 1};
+    struct snap_bundle b = {NULL, 0, 1, false};
     struct snap_demand d = {.owner = "o", .id = "", .bundles = &b,
                             .n_bundles = 1};
     f = (struct snapshot){.demands = &d, .n_demands = 1};
@@ -613,7 +613,7 @@ static void a_large_one_is_quick(void **state)
         q[0] = (struct qty){"CPU", 10000 + i * 7919 % BUNDLES};
         q[1] = (struct qty){"GPU", 100 * (1 + i % 99)};
         a->resources = (struct qtys){q, 2};
-        b[i] = (struct snap_bundle){a, 1, 1};
+        b[i] = (struct snap_bundle){a, 1, 1, false};
     }
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t0);
     s = make_snapshot(&f);

@@ -789,7 +789,7 @@ static void test_report_texts(void **state)
                       { ACCEL_LABEL, TERM_IN, t4 },
                       { "zone", TERM_NOT_IN, zones } }, 3 } },
         { .resources = { (struct qty[]){ { "CPU", 2 * ONE } }, 1 } } };
-    struct snap_bundle bundles[] = { { alts, 2, 3 }, { alts + 1, 1, 1 } };
+    struct snap_bundle bundles[] = { { alts, 2, 3, false }, { alts + 1, 1, 1, false } };
     struct snap_demand demands[] = {
         { .source = SOURCE_TASK, .owner = "ray", .id = "", .bundles = bundles,
           .n_bundles = 2 },
@@ -868,7 +868,7 @@ static void test_many_infeasible(void **state)
     for (int i = 0; i < N; i++) {
         q[i] = (struct qty){ "a-resource-with-a-rather-long-name", i * ONE };
         alts[i].resources = (struct qtys){ &q[i], 1 };
-        b[i] = (struct snap_bundle){ &alts[i], 1, UINT32_MAX };
+        b[i] = (struct snap_bundle){ &alts[i], 1, UINT32_MAX, false };
         d[i] = (struct snap_demand){ .source = i % 2 ? SOURCE_GANG : SOURCE_TASK,
             .owner = "ray", .id = "x", .bundles = &b[i], .n_bundles = 1 };
     }

@@ -112,6 +112,14 @@ static void view_taken(struct sources *s, struct source *h,
     source_joins(s, h, restarted);
 }
 
+/* A view that nobody else holds may be changed by its reader, so it is held
+ * only for those who need it. */
+static void before_take(struct source *h)
+{
+    source_view_unref(h->before);
+    h->before = h->view ? source_view_ref(h->view) : NULL;
+}
+
 void source_read_folded(struct sources *s, struct source_job *j)
 {
     struct source *h = j->source;
@@ -123,13 +131,14 @@ void source_read_folded(struct sources *s, struct source_job *j)
         s->env->news = true;
         return;
     }
+    if (h->ops->two_looks)
+        before_take(h);
     if (j->view)
         view_taken(s, h, j);
     s->env->news = s->env->news || h->failures > 0;
     h->failures = 0;
     h->problem[0] = '\0';
     h->read_ms = s->env->now_ms;
-    h->views++;
     h->read_due_ms = s->env->mono_ms + pause_of(s, h);
     atomic_fetch_add(&s->env->metrics.source_reads, 1);
 }

@@ -64,7 +64,8 @@ static uint32_t infeasible_demands(const struct status_page *page,
             alt->selector = selector_terms(s, shape->selector, a);
             VEC_PUSH(a, &bundles,
                      ((struct snap_bundle){
-                         alt, 1, page->plan->bundles[b].infeasible}));
+                         .alts = alt, .n_alts = 1,
+                         .count = page->plan->bundles[b].infeasible}));
         }
         if (bundles.n)
             VEC_PUSH(a, &v,

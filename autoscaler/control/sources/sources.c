@@ -138,6 +138,7 @@ void sources_close(struct sources *s)
 
         source_free(h->ops, h->reader, h->writers);
         source_view_unref(h->view);
+        source_view_unref(h->before);
         free(h->gone.v);
     }
     s->n = 0;

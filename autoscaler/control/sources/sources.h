@@ -33,6 +33,7 @@ struct source {
     bool v1_emitted;          /* that the head runs the older autoscaler */
     int64_t read_due_ms;      /* mono */
     struct source_view *view; /* the last good one, or NULL; a reference */
+    struct source_view *before;  /* the one before it, likewise: two_looks */
     const struct node_name *names;  /* its nodes by name, in the view's arena:
                                * see nodes.c */
     uint32_t n_names;
@@ -42,7 +43,6 @@ struct source {
     char problem[448];
     int64_t reported_ms;      /* mono */
     uint64_t reported_hash;
-    uint64_t views;           /* good reads so far */
     VEC(struct source_gone) gone;  /* heap */
 };
 /* So long a node may be drained while there is work on it. */
