@@ -1,5 +1,5 @@
 /*
- * event.h - what happened, told once: to the log, the journal and listeners.
+ * event.h - what happened, emitted once: to the log, the journal and listeners.
  *
  * The ring keeps the newest 1,024 for listeners; any thread may read it.
  */
@@ -13,7 +13,8 @@
 /* kinds: node.launching node.starting node.ready node.draining node.undrained
  * node.ending node.gone node.failed node.adopted node.lost launch.failed
  * offer.backoff offer.back request.set request.cleared request.expired
- * demand.waits demand.infeasible demand.placed source.up source.down head.v1 provider.up provider.down provider.simulated config.loaded
+ * demand.waits demand.infeasible demand.placed source.up source.down head.v1 provider.up provider.down provider.simulated type.differs
+ * config.loaded
  * config.refused daemon.started daemon.stopping */
 struct event {
     int64_t id, at_ms;

@@ -302,6 +302,25 @@ static inline struct machine *rig_machine(const char *id,
     return m;
 }
 
+/* A request as the API posts it; body: what it says, for people only. */
+static inline struct command rig_put(const char *owner, const char *resource,
+                                     uint32_t count)
+{
+    struct command cmd = {.kind = COMMAND_REQUEST_PUT, .body = "{}"};
+    struct qty *q = ARENA_NEW(&cmd.arena, struct qty);
+    struct snap_alt *alt = ARENA_NEW(&cmd.arena, struct snap_alt);
+    struct snap_bundle *b = ARENA_NEW(&cmd.arena, struct snap_bundle);
+
+    *q = (struct qty){resource, 10000};
+    alt->resources = (struct qtys){q, 1};
+    *b = (struct snap_bundle){.alts = alt, .n_alts = 1, .count = count};
+    cmd.owner = arena_strdup(&cmd.arena, owner);
+    cmd.demand = (struct snap_demand){
+        .source = SOURCE_REQUEST, .owner = cmd.owner, .id = "", .queue = "",
+        .bundles = b, .n_bundles = 1};
+    return cmd;
+}
+
 /* Was an event of this kind emitted? */
 static inline bool rig_emitted(const char *kind)
 {
@@ -314,22 +333,6 @@ static inline bool rig_emitted(const char *kind)
         found = found || strcmp(v[i].kind, kind) == 0;
     arena_done(&a);
     return found;
-}
-
-/* A PUT as the API posts it: read once, with all that it owns. */
-static inline struct command rig_put(const char *owner, const char *body)
-{
-    struct command cmd = {.kind = COMMAND_REQUEST_PUT};
-    json_t *json = json_loads(body, 0, NULL);
-    struct err err;
-
-    cmd.owner = arena_strdup(&cmd.arena, owner);
-    if (codec_request_read(json, cmd.owner, rig.env.now_ms, &cmd.arena,
-                           &cmd.demand, &err) != ST_OK)
-        fail_msg("%s", err.text);
-    cmd.body = codec_request_write(&cmd.demand, &cmd.arena);
-    json_decref(json);
-    return cmd;
 }
 
 #endif

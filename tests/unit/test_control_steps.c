@@ -90,8 +90,7 @@ static void done(struct command *cmd)
 
 static void test_command_is_answered_at_the_end(void **state)
 {
-    struct command cmd =
-        rig_put("me", "{\"bundles\":[{\"resources\":{\"GPU\":1}}]}");
+    struct command cmd = rig_put("me", "GPU", 1);
 
     (void)state;
     cmd.done = done;
@@ -186,18 +185,34 @@ static void test_changed_file_settles(void **state)
 
 static void test_request_expires(void **state)
 {
-    struct command cmd =
-        rig_put("me", "{\"bundles\":[{\"resources\":{\"GPU\":1}}]}");
+    struct command cmd = rig_put("me", "GPU", 1);
 
     (void)state;
     cmd.expires_ms = rig.env.now_ms + 1000;
     requests_fold(&rig.requests, &cmd);
+    arena_done(&cmd.arena);
     requests_expire(&rig.requests);
     assert_int_equal(rig.requests.all.n, 1);
     assert_int_equal(rig.env.due_ms, rig.env.mono_ms + 1001);
     rig_pass(1000);
     requests_expire(&rig.requests);
     assert_int_equal(rig.requests.all.n, 0);
+}
+
+static void test_request_is_refused(void **state)
+{
+    struct command cmd = rig_put("me", "GPU", 5000001);
+
+    (void)state;
+    requests_fold(&rig.requests, &cmd);
+    assert_int_equal(cmd.status, ST_INVALID);
+    assert_int_equal(rig.requests.all.n, 0);
+    assert_string_equal(cmd.owner, "me");
+    arena_done(&cmd.arena);
+    cmd = rig_put("me", "GPU", 1);
+    cmd.demand.queue = "none";
+    requests_fold(&rig.requests, &cmd);
+    assert_non_null(strstr(cmd.err.text, "has no queues"));
     arena_done(&cmd.arena);
 }
 
@@ -267,6 +282,7 @@ int main(void)
         TEST(test_reload_refused),
         TEST(test_changed_file_settles),
         TEST(test_request_expires),
+        TEST(test_request_is_refused),
         TEST(test_fallback),
         TEST(test_unplaced),
     };
