@@ -1,9 +1,9 @@
 /*
- * codec.h - facts and plans as JSON (jansson).
+ * codec.h - snapshots and plans as JSON (jansson).
  *
  * One file, snapshot.json, serves as bug report, golden test, fuzz seed,
- * what-if and replay: docs/snapshot.md describes it.  Writing facts and reading
- * them again gives the same snapshot.
+ * what-if and replay: docs/snapshot.md describes it.  Writing one and reading it
+ * again gives the same snapshot.
  */
 #ifndef CODEC_CODEC_H
 #define CODEC_CODEC_H

@@ -1,5 +1,5 @@
 /*
- * problem.c - facts to arrays: types, offers, nodes; see problem_make.h for
+ * problem.c - a snapshot to arrays: types, offers, nodes; see problem_build.h for
  * how it goes in all.
  *
  * Labels of an offer: the type's, and where those say nothing, its zone under
@@ -13,7 +13,7 @@
 #include "accel.h"
 #include "amount.h"
 #include "price.h"
-#include "problem_make.h"
+#include "problem_build.h"
 
 #define MAX_DEVICES 1024 /* of one column on one node; more are not seen */
 
@@ -47,7 +47,7 @@ static enum status check_amounts(const struct qtys *q, const char *what,
     return ST_OK;
 }
 
-static enum status sort_types(struct maker *m, struct err *err)
+static enum status sort_types(struct builder *m, struct err *err)
 {
     const struct snapshot *f = m->snapshot;
 
@@ -74,7 +74,7 @@ static enum status sort_types(struct maker *m, struct err *err)
     return ST_OK;
 }
 
-static enum status sort_nodes(struct maker *m, struct err *err)
+static enum status sort_nodes(struct builder *m, struct err *err)
 {
     const struct snapshot *f = m->snapshot;
 
@@ -108,7 +108,7 @@ enum { SAYS_PLACE = 0, SAYS_TYPE = 4, SAYS_NODE = 8,
 struct said { uint32_t key, value, rank; };
 struct sayings { VEC(struct said) said; };
 
-static void say(struct maker *m, struct sayings *s, uint32_t key,
+static void say(struct builder *m, struct sayings *s, uint32_t key,
                 uint32_t value, uint32_t rank)
 {
     struct said x = {key, value, rank};
@@ -116,39 +116,39 @@ static void say(struct maker *m, struct sayings *s, uint32_t key,
     VEC_PUSH(m->arena, &s->said, x);
 }
 
-static void say_own(struct maker *m, struct sayings *s, const struct pairs *p,
+static void say_own(struct builder *m, struct sayings *s, const struct pairs *p,
                     const struct qtys *q, uint32_t rank)
 {
     bool has = false;
 
     for (uint32_t i = 0; i < p->n; i++) {
-        uint32_t key = maker_id(m, p->v[i].key);
+        uint32_t key = builder_id(m, p->v[i].key);
         const char *value = p->v[i].value;
 
         if (key == m->id.accelerator) {
-            value = maker_canonical(m, value);
+            value = builder_canonical(m, value);
             has = true;
         }
-        say(m, s, key, maker_id(m, value), rank + BY_KEY);
+        say(m, s, key, builder_id(m, value), rank + BY_KEY);
         if (strcmp(p->v[i].key, "accelerator_type") == 0)
             say(m, s, m->id.accelerator,
-                maker_id(m, maker_canonical(m, value)), rank + BY_ALIAS);
+                builder_id(m, builder_canonical(m, value)), rank + BY_ALIAS);
     }
     for (uint32_t i = 0; i < q->n && !has; i++) {
         const char *type = accel_type_of_resource(q->v[i].name);
 
         if (type && q->v[i].amount > 0)
-            say(m, s, m->id.accelerator, maker_id(m, maker_canonical(m, type)),
-                rank + BY_MARKER);
+            say(m, s, m->id.accelerator,
+                builder_id(m, builder_canonical(m, type)), rank + BY_MARKER);
     }
 }
 
-static void say_place(struct maker *m, struct sayings *s, const char *zone,
+static void say_place(struct builder *m, struct sayings *s, const char *zone,
                       bool spot)
 {
     say(m, s, m->id.market, spot ? m->id.spot : m->id.on_demand, SAYS_PLACE);
     if (text(zone)[0]) {
-        uint32_t value = maker_id(m, zone);
+        uint32_t value = builder_id(m, zone);
 
         say(m, s, m->id.topology_zone, value, SAYS_PLACE);
         say(m, s, m->id.ray_zone, value, SAYS_PLACE);
@@ -156,16 +156,16 @@ static void say_place(struct maker *m, struct sayings *s, const char *zone,
     }
 }
 
-static void say_taints(struct maker *m, struct sayings *s,
+static void say_taints(struct builder *m, struct sayings *s,
                        const struct taints *t, uint32_t rank)
 {
     for (uint32_t i = 0; i < t->n; i++)
         say(m, s, PB_TAINT | (uint32_t)t->v[i].effect << PB_EFFECT |
-                      maker_id(m, t->v[i].key),
-            maker_id(m, t->v[i].value), rank);
+                      builder_id(m, t->v[i].key),
+            builder_id(m, t->v[i].value), rank);
 }
 
-static void say_offer_taints(struct maker *m, struct sayings *s,
+static void say_offer_taints(struct builder *m, struct sayings *s,
                              const struct snap_type *t, const char *zone,
                              bool spot)
 {
@@ -174,7 +174,7 @@ static void say_offer_taints(struct maker *m, struct sayings *s,
             say_taints(m, s, &t->offers[i].taints, SAYS_TYPE);
 }
 
-static const char *queue_said(const struct maker *m, const struct sayings *s)
+static const char *queue_said(const struct builder *m, const struct sayings *s)
 {
     const struct said *best = NULL;
 
@@ -186,12 +186,12 @@ static const char *queue_said(const struct maker *m, const struct sayings *s)
 }
 
 /* After all labels were said. */
-static void say_queues(struct maker *m, struct sayings *s, const char *type)
+static void say_queues(struct builder *m, struct sayings *s, const char *type)
 {
     const char *label = queue_said(m, s);
 
     for (uint32_t i = 0; i < m->snapshot->n_queues; i++)
-        if (maker_queue_has(m, i, type, label))
+        if (builder_queue_has(m, i, type, label))
             say(m, s, PB_QUEUE | i, 0, SAYS_TYPE);
 }
 
@@ -211,7 +211,7 @@ static int by_key(const void *pa, const void *pb)
 struct label_vec { VEC(struct pb_label) all; };
 
 /* Adds the set to the snapshot's labels; s is empty afterwards. */
-static uint32_t labels_end(struct maker *m, struct sayings *s,
+static uint32_t labels_end(struct builder *m, struct sayings *s,
                            struct label_vec *labels, uint32_t *ret_first)
 {
     *ret_first = labels->all.n;
@@ -227,7 +227,7 @@ static uint32_t labels_end(struct maker *m, struct sayings *s,
     return labels->all.n - *ret_first;
 }
 
-static const char *accelerator_of(const struct maker *m,
+static const char *accelerator_of(const struct builder *m,
                                   const struct label_vec *labels,
                                   uint32_t first, uint32_t n)
 {
@@ -248,7 +248,7 @@ static int by_zone(const void *pa, const void *pb)
     return (int)a->spot - (int)b->spot;
 }
 
-static enum status make_offers(struct maker *m, uint32_t type,
+static enum status make_offers(struct builder *m, uint32_t type,
                                struct pb_offer *v, struct label_vec *labels,
                                struct err *err)
 {
@@ -259,7 +259,7 @@ static enum status make_offers(struct maker *m, uint32_t type,
         const struct snap_offer *o = &t->offers[i];
 
         v[i] = (struct pb_offer){
-            .type = type, .zone = maker_id(m, o->zone), .spot = o->spot,
+            .type = type, .zone = builder_id(m, o->zone), .spot = o->spot,
             .price_estimated = o->price_micros_hour < 0,
             .price_micros_hour = o->price_micros_hour,
             .backoff_until_ms = o->backoff_until_ms,
@@ -295,7 +295,7 @@ static enum status make_offers(struct maker *m, uint32_t type,
     return ST_OK;
 }
 
-static enum status make_types(struct maker *m, struct label_vec *labels,
+static enum status make_types(struct builder *m, struct label_vec *labels,
                               struct err *err)
 {
     const struct snapshot *f = m->snapshot;
@@ -312,17 +312,21 @@ static enum status make_types(struct maker *m, struct label_vec *labels,
         const struct snap_type *t = m->types[i];
 
         types[i] = (struct pb_type){
-            .name = maker_id(m, t->name), .provider = maker_id(m, t->provider),
-            .row = maker_row(m, &t->resources, false),
-            .min = t->min < t->max ? t->min : t->max, .max = t->max,
+            .name = builder_id(m, t->name),
+            .provider = builder_id(m, t->provider),
+            .row = builder_row(m, &t->resources, false),
+            .min = t->min < t->max ? t->min : t->max,
+            .max = t->max,
             .hosts = t->hosts ? t->hosts : 1,
             .idle_timeout_ms = t->idle_timeout_ms >= 0
                                    ? t->idle_timeout_ms
                                    : f->limits.idle_timeout_ms,
-            .boot_ms = t->boot_ms, .priority = t->priority,
+            .boot_ms = t->boot_ms,
+            .priority = t->priority,
             .unavailable = t->unavailable,
-            .accelerator = maker_has_accelerator(&t->resources),
-            .first_offer = n_offers, .n_offers = t->n_offers,
+            .accelerator = builder_has_accelerator(&t->resources),
+            .first_offer = n_offers,
+            .n_offers = t->n_offers,
             .from = (uint32_t)(t - f->types)};
         if (make_offers(m, i, offers + n_offers, labels, err) != ST_OK)
             return ST_INVALID;
@@ -337,7 +341,7 @@ static enum status make_types(struct maker *m, struct label_vec *labels,
 
 /* ---- nodes */
 
-static uint32_t type_find(const struct maker *m, const char *name)
+static uint32_t type_find(const struct builder *m, const char *name)
 {
     uint32_t lo = 0, hi = m->snapshot->n_types;
 
@@ -357,12 +361,12 @@ static uint32_t type_find(const struct maker *m, const char *name)
 
 /* The offer it was bought as: same market; its zone, or the one where the
  * provider chooses the zone; a node of unknown zone is of the first. */
-static uint32_t offer_find(const struct maker *m, uint32_t type,
+static uint32_t offer_find(const struct builder *m, uint32_t type,
                            const char *zone, bool spot)
 {
     const struct pb_type *t = &m->s->types[type];
-    uint32_t id = maker_id(m, zone), any = NONE, first = NONE;
-    uint32_t empty = maker_id(m, "");
+    uint32_t id = builder_id(m, zone), any = NONE, first = NONE;
+    uint32_t empty = builder_id(m, "");
 
     for (uint32_t i = t->first_offer; i < t->first_offer + t->n_offers; i++) {
         const struct pb_offer *o = &m->s->offers[i];
@@ -382,7 +386,7 @@ static uint32_t offer_find(const struct maker *m, uint32_t type,
 struct device_vec { VEC(struct pb_device) all; };
 
 /* Whole free devices stay whole, the rest lies on one, the others are busy. */
-static void make_devices(struct maker *m, struct pb_node *n,
+static void make_devices(struct builder *m, struct pb_node *n,
                          const int64_t *total, const int64_t *available,
                          struct device_vec *devices)
 {
@@ -405,7 +409,7 @@ static void make_devices(struct maker *m, struct pb_node *n,
     n->n_devices = devices->all.n - n->first_device;
 }
 
-static int64_t node_price(const struct maker *m, const struct snap_node *f,
+static int64_t node_price(const struct builder *m, const struct snap_node *f,
                           const struct pb_node *n, const struct qtys *total,
                           const struct label_vec *labels)
 {
@@ -417,7 +421,7 @@ static int64_t node_price(const struct maker *m, const struct snap_node *f,
         total, accelerator_of(m, labels, n->first_label, n->n_labels), f->spot);
 }
 
-static void make_node(struct maker *m, const struct snap_node *f,
+static void make_node(struct builder *m, const struct snap_node *f,
                       struct pb_node *n, struct label_vec *labels,
                       struct device_vec *devices, struct sayings *s)
 {
@@ -427,12 +431,21 @@ static void make_node(struct maker *m, const struct snap_node *f,
     const int64_t *has, *free;
 
     *n = (struct pb_node){
-        .id = maker_id(m, f->id), .type = type, .offer = NONE,
-        .head = f->head, .unmanaged = f->unmanaged, .outdated = f->outdated,
-        .spot = f->spot, .template_room = f->total.n == 0, .state = f->state,
-        .idle_ms = f->idle_ms, .since_ms = f->since_ms,
-        .created_ms = f->created_ms, .hold = f->hold,
-        .hold_until_ms = f->hold_until_ms, .host_group = maker_id(m, f->host_group),
+        .id = builder_id(m, f->id),
+        .type = type,
+        .offer = NONE,
+        .head = f->head,
+        .unmanaged = f->unmanaged,
+        .outdated = f->outdated,
+        .spot = f->spot,
+        .template_room = f->total.n == 0,
+        .state = f->state,
+        .idle_ms = f->idle_ms,
+        .since_ms = f->since_ms,
+        .created_ms = f->created_ms,
+        .hold = f->hold,
+        .hold_until_ms = f->hold_until_ms,
+        .host_group = builder_id(m, f->host_group),
         .from = (uint32_t)(f - m->snapshot->nodes),
         .progress_ms = f->progress_ms > f->since_ms ? f->progress_ms
                                                     : f->since_ms,
@@ -440,8 +453,8 @@ static void make_node(struct maker *m, const struct snap_node *f,
     if (n->template_room)
         total = available =
             type == NONE ? &nothing : &m->types[type]->resources;
-    n->total = maker_row(m, total, false);
-    n->available = maker_row(m, available, false);
+    n->total = builder_row(m, total, false);
+    n->available = builder_row(m, available, false);
     has = m->rows.items[n->total].p;
     free = m->rows.items[n->available].p;
     for (uint32_t c = 0; c < n_columns; c++)
@@ -470,14 +483,14 @@ within:
     say_own(m, s, &f->labels, &f->total, SAYS_NODE);
     say_place(m, s, f->zone, f->spot);
     say_taints(m, s, &f->taints, SAYS_NODE);
-    n->queue = maker_node_queue(m, type == NONE ? NULL : f->type,
+    n->queue = builder_node_queue(m, type == NONE ? NULL : f->type,
                                 queue_said(m, s));
     say_queues(m, s, type == NONE ? NULL : f->type);
     n->n_labels = labels_end(m, s, labels, &n->first_label);
     n->price_micros_hour = node_price(m, f, n, total, labels);
 }
 
-static void make_nodes(struct maker *m, struct label_vec *labels)
+static void make_nodes(struct builder *m, struct label_vec *labels)
 {
     const uint32_t n = m->snapshot->n_nodes;
     struct pb_node *nodes = ARENA_ARRAY(m->arena, struct pb_node, n);
@@ -509,7 +522,7 @@ static uint64_t amounts_first(const struct intern_item *it)
     return (uint64_t) * (const int64_t *)it->p;
 }
 
-static void rows_lay(struct maker *m)
+static void rows_lay(struct builder *m)
 {
     struct problem *s = m->s;
     struct pb_type *types = (struct pb_type *)s->types;
@@ -531,7 +544,7 @@ static void rows_lay(struct maker *m)
     s->n_rows = m->rows.n;
 }
 
-static void strings_lay(struct maker *m)
+static void strings_lay(struct builder *m)
 {
     const char **str =
         ARENA_ARRAY(m->arena, const char *, m->strings.n);
@@ -540,46 +553,46 @@ static void strings_lay(struct maker *m)
         str[i] = m->strings.items[i].p;
     m->s->str = str;
     m->s->n_str = m->strings.n;
-    m->id.topology_zone = maker_id(m, "topology.kubernetes.io/zone");
-    m->id.ray_zone = maker_id(m, "ray.io/availability-zone");
-    m->id.zone = maker_id(m, "zone");
-    m->id.market = maker_id(m, "ray.io/market-type");
-    m->id.spot = maker_id(m, "spot");
-    m->id.on_demand = maker_id(m, "on-demand");
-    m->id.accelerator = maker_id(m, ACCEL_LABEL);
-    m->id.queue = maker_id(m, QUEUE_LABEL);
+    m->id.topology_zone = builder_id(m, "topology.kubernetes.io/zone");
+    m->id.ray_zone = builder_id(m, "ray.io/availability-zone");
+    m->id.zone = builder_id(m, "zone");
+    m->id.market = builder_id(m, "ray.io/market-type");
+    m->id.spot = builder_id(m, "spot");
+    m->id.on_demand = builder_id(m, "on-demand");
+    m->id.accelerator = builder_id(m, ACCEL_LABEL);
+    m->id.queue = builder_id(m, QUEUE_LABEL);
 }
 
 enum status problem_make(const struct snapshot *snapshot, struct arena *arena,
                           struct problem **ret, struct err *err)
 {
     struct problem *s = ARENA_NEW(arena, struct problem);
-    struct maker m = {.snapshot = snapshot, .arena = arena, .s = s};
+    struct builder m = {.snapshot = snapshot, .arena = arena, .s = s};
     struct label_vec labels = {{0}};
 
     s->now_ms = snapshot->now_ms;
     s->limits = snapshot->limits;
     s->sources_fresh = snapshot->sources_fresh;
     if (sort_types(&m, err) != ST_OK || sort_nodes(&m, err) != ST_OK ||
-        maker_check_demands(&m, err) != ST_OK ||
-        maker_check_queues(&m, err) != ST_OK)
+        builder_check_demands(&m, err) != ST_OK ||
+        builder_check_queues(&m, err) != ST_OK)
         return ST_INVALID;
-    maker_strings(&m);
-    if (maker_columns(&m, err) != ST_OK)
+    builder_strings(&m);
+    if (builder_columns(&m, err) != ST_OK)
         return ST_INVALID;
     strings_lay(&m);
-    maker_queues_lay(&m);
+    builder_queues_lay(&m);
     if (make_types(&m, &labels, err) != ST_OK)
         return ST_INVALID;
     make_nodes(&m, &labels);
     s->labels = labels.all.v;
     s->accelerator_key = m.id.accelerator;
-    maker_demands_intern(&m);
+    builder_demands_intern(&m);
     rows_lay(&m);
-    maker_queues_count(&m);
-    maker_demands_lay(&m);
-    maker_digests(&m);
-    maker_previous_lay(&m);
+    builder_queues_count(&m);
+    builder_demands_lay(&m);
+    builder_digests(&m);
+    builder_previous_lay(&m);
     *ret = s;
     return ST_OK;
 }

@@ -1,7 +1,7 @@
 /*
  * problem.h - what is, in flat arrays and 32-bit indices: the planner's input.
  *
- * Made from facts by problem_make() and immutable afterwards; any thread may
+ * Made from a snapshot by problem_make() and immutable afterwards; any thread may
  * read it.  Everything lives in the arena it was made in.  Strings are ids
  * into str[], resources are columns: 0 CPU, 1 memory, 2 GPU, then by name.
  */
@@ -30,7 +30,11 @@ struct pb_label { uint32_t key, value; };
 #define PB_QUEUE UINT32_C(0x40000000)
 #define PB_EFFECT 28
 #define PB_STRING UINT32_C(0x0fffffff)
-struct pb_term { uint32_t key; enum term_op op; uint32_t first_value, n_values; };
+struct pb_term {
+    uint32_t key;
+    enum term_op op;
+    uint32_t first_value, n_values;
+};
 struct pb_toleration {
     uint32_t key;        /* 0: any */
     enum toleration_op op;
@@ -60,11 +64,11 @@ struct pb_alt { uint32_t shape; int64_t after_ms; };
 
 struct pb_bundle {
     uint32_t demand, first_alt, n_alts, count;
-    bool unconfirmed;    /* nothing is bought for it; of a gang: for all of it */
+    bool unconfirmed; /* nothing is bought for it; of a gang: for all of it */
 };
 
-/* What a node holds by the last plan, or a proposed one is to hold, in the order in which it was placed: a
- * bundle that is gone is left out. */
+/* What a node holds by the last plan, or a proposed one is to hold, in the order
+ * in which it was placed: a bundle that is gone is left out. */
 struct pb_placement { uint32_t bundle, alt, count; };
 /* Nodes that a longer look would buy: see snap_proposal. */
 struct pb_proposal { uint32_t offer, count, first_previous, n_previous; };
@@ -125,7 +129,8 @@ struct pb_node {
     bool template_room;       /* has not joined: counted with its type's row */
     enum machine_state state;
     uint32_t total, available;       /* rows */
-    uint32_t first_device, n_devices;  /* into devices[], GPU-like columns only */
+    uint32_t first_device,
+        n_devices; /* into devices[], GPU-like columns only */
     uint32_t first_label, n_labels;
     int64_t idle_ms, since_ms, created_ms, price_micros_hour;
     int64_t idle_timeout_ms;  /* its offer's, type's or the limit's; -1 never */
@@ -151,7 +156,7 @@ struct problem {
     const int64_t *rows;      /* n_rows x n_columns */
     uint32_t n_rows;
     const struct pb_label *labels;
-    uint32_t accelerator_key;     /* ACCEL_LABEL's string: see accel_type_serves */
+    uint32_t accelerator_key; /* ACCEL_LABEL's string: see accel_type_serves */
     const struct pb_term *terms;
     const uint32_t *term_values;
     const struct pb_toleration *tolerations;
@@ -183,7 +188,7 @@ static inline const int64_t *pb_row(const struct problem *s, uint32_t row)
     return s->rows + (size_t)row * s->n_columns;
 }
 
-/* Turns facts into arrays.  Pure.  Devices whose split the head does not tell
+/* Turns a snapshot into arrays.  Pure.  Devices whose split the head does not tell
  * are inferred: whole ones stay whole, the rest lies on one device.  Types,
  * nodes and demands are put in a total order that does not depend on the order
  * of the input.  INVALID (with the name in err) on duplicate type or node ids,

@@ -11,11 +11,11 @@
 
 #include "accel.h"
 #include "radix.h"
-#include "problem_make.h"
+#include "problem_build.h"
 
 #define MAX_BUNDLES UINT32_C(10000000) /* counted, all together */
 
-enum status maker_check_demands(const struct maker *m, struct err *err)
+enum status builder_check_demands(const struct builder *m, struct err *err)
 {
     const struct snapshot *f = m->snapshot;
     uint64_t total = 0;
@@ -73,7 +73,7 @@ static int compare_terms(const uint32_t *a, const uint32_t *b)
     return 0;
 }
 
-static void condition_add(struct maker *m, uint32_t key, uint32_t op,
+static void condition_add(struct builder *m, uint32_t key, uint32_t op,
                           const uint32_t *values, uint32_t n)
 {
     uint32_t at = m->words.n;
@@ -86,22 +86,22 @@ static void condition_add(struct maker *m, uint32_t key, uint32_t op,
     VEC_PUSH(m->arena, &m->term_at, at);
 }
 
-static void tolerations_add(struct maker *m, const struct tolerations *t)
+static void tolerations_add(struct builder *m, const struct tolerations *t)
 {
     for (uint32_t i = 0; i < t->n; i++) {
         const struct toleration *x = &t->v[i];
         const bool exists = x->op == TOLERATE_EXISTS;
         const uint32_t values[] = {exists,
-                                   exists ? 0 : maker_id(m, x->value),
+                                   exists ? 0 : builder_id(m, x->value),
                                    (uint32_t)x->effect};
 
-        condition_add(m, maker_id(m, x->key), WORD_TOLERATES, values, 3);
+        condition_add(m, builder_id(m, x->key), WORD_TOLERATES, values, 3);
     }
     if (t->n == 0)
         condition_add(m, 0, WORD_TOLERATES, NULL, 0);
 }
 
-static void term_end(struct maker *m, uint32_t at)
+static void term_end(struct builder *m, uint32_t at)
 {
     uint32_t *w = m->words.v + at, n = m->words.n - at - 3, kept = 0;
 
@@ -115,7 +115,7 @@ static void term_end(struct maker *m, uint32_t at)
     VEC_PUSH(m->arena, &m->term_at, at);
 }
 
-static uint32_t term_begin(struct maker *m, uint32_t key, enum term_op op)
+static uint32_t term_begin(struct builder *m, uint32_t key, enum term_op op)
 {
     uint32_t at = m->words.n;
 
@@ -126,7 +126,7 @@ static uint32_t term_begin(struct maker *m, uint32_t key, enum term_op op)
 }
 
 /* Lays the terms down in order behind the raw ones and interns that. */
-static uint32_t selector_end(struct maker *m)
+static uint32_t selector_end(struct builder *m)
 {
     uint32_t *at = m->term_at.v, n = m->term_at.n, end = m->words.n;
     const uint32_t *last = NULL;
@@ -152,7 +152,7 @@ static uint32_t selector_end(struct maker *m)
                       (m->words.n - end) * sizeof *m->words.v, 1);
 }
 
-static uint32_t selector_of(struct maker *m, const struct snap_alt *a,
+static uint32_t selector_of(struct builder *m, const struct snap_alt *a,
                             uint32_t queue, bool *ret_accelerator)
 {
     m->words.n = m->term_at.n = 0;
@@ -162,14 +162,14 @@ static uint32_t selector_of(struct maker *m, const struct snap_alt *a,
         condition_add(m, queue, WORD_QUEUE, NULL, 0);
     for (uint32_t i = 0; i < a->selector.n; i++) {
         const struct term *t = &a->selector.v[i];
-        uint32_t key = maker_id(m, t->key), at = term_begin(m, key, t->op);
+        uint32_t key = builder_id(m, t->key), at = term_begin(m, key, t->op);
         bool accelerator = key == m->id.accelerator;
 
         for (uint32_t j = 0; j < t->values.n; j++) {
             const char *v = t->values.v[j];
 
-            v = accelerator ? maker_canonical(m, v) : v;
-            VEC_PUSH(m->arena, &m->words, maker_id(m, v));
+            v = accelerator ? builder_canonical(m, v) : v;
+            VEC_PUSH(m->arena, &m->words, builder_id(m, v));
         }
         term_end(m, at);
         if (accelerator && t->op == TERM_IN)
@@ -182,7 +182,8 @@ static uint32_t selector_of(struct maker *m, const struct snap_alt *a,
         if (!type || a->resources.v[i].amount == 0)
             continue;
         at = term_begin(m, m->id.accelerator, TERM_IN);
-        VEC_PUSH(m->arena, &m->words, maker_id(m, maker_canonical(m, type)));
+        VEC_PUSH(m->arena, &m->words,
+                 builder_id(m, builder_canonical(m, type)));
         term_end(m, at);
         *ret_accelerator = true;
     }
@@ -195,19 +196,19 @@ static uint32_t selector_of(struct maker *m, const struct snap_alt *a,
 
 struct shape_key { uint32_t row, selector, accelerator; };
 
-static uint32_t shape_of(struct maker *m, const struct snap_alt *a,
+static uint32_t shape_of(struct builder *m, const struct snap_alt *a,
                          uint32_t queue)
 {
-    bool accelerator = maker_has_accelerator(&a->resources);
+    bool accelerator = builder_has_accelerator(&a->resources);
     struct shape_key key = {0};
 
-    key.row = maker_row(m, &a->resources, true);
+    key.row = builder_row(m, &a->resources, true);
     key.selector = selector_of(m, a, queue, &accelerator);
     key.accelerator = accelerator;
     return intern_add(&m->shapes, &key, sizeof key, 1);
 }
 
-void maker_demands_intern(struct maker *m)
+void builder_demands_intern(struct builder *m)
 {
     const struct snapshot *f = m->snapshot;
     uint32_t n_bundles = 0, n_alts = 0;
@@ -226,7 +227,7 @@ void maker_demands_intern(struct maker *m)
     alts = ARENA_ARRAY(m->arena, struct pb_alt, n_alts);
     n_bundles = n_alts = 0;
     for (uint32_t i = 0; i < f->n_demands; i++) {
-        const uint32_t queue = maker_queue_of(m, &f->demands[i]);
+        const uint32_t queue = builder_queue_of(m, &f->demands[i]);
 
         for (uint32_t j = 0; j < f->demands[i].n_bundles; j++) {
             const struct snap_bundle *b = &f->demands[i].bundles[j];
@@ -298,7 +299,7 @@ static void condition_lay(struct conditions *c, struct pb_selector *sel,
     }
 }
 
-static void selectors_lay(struct maker *m)
+static void selectors_lay(struct builder *m)
 {
     struct conditions c = {0};
     uint32_t n_conditions = 0, n_values = 0;
@@ -336,7 +337,7 @@ static void selectors_lay(struct maker *m)
     m->s->term_values = c.values;
 }
 
-static void shapes_lay(struct maker *m)
+static void shapes_lay(struct builder *m)
 {
     struct pb_shape *shapes;
 
@@ -449,8 +450,8 @@ static bool is_near(const struct pb_demand *a, const struct pb_demand *b,
 }
 
 /* Sorts and counts together; returns how many are left. */
-static uint32_t bundles_merge(struct maker *m, struct pb_bundle *v, uint32_t n,
-                              struct pb_alt *alts)
+static uint32_t bundles_merge(struct builder *m, struct pb_bundle *v,
+                              uint32_t n, struct pb_alt *alts)
 {
     struct radix_entry *e;
     struct pb_bundle *sorted;
@@ -481,7 +482,7 @@ static uint32_t bundles_merge(struct maker *m, struct pb_bundle *v, uint32_t n,
 
 /* The parts of the order that fit numbers, the last first; what is still
  * equal then is compared in full. */
-static void demands_sort(struct maker *m, struct pb_demand *v, uint32_t n,
+static void demands_sort(struct builder *m, struct pb_demand *v, uint32_t n,
                          struct lay *l)
 {
     struct radix_entry *e = ARENA_ARRAY(m->arena, struct radix_entry, n);
@@ -515,18 +516,18 @@ static void demands_sort(struct maker *m, struct pb_demand *v, uint32_t n,
 }
 
 /* Its own and its queue's, within what the number holds. */
-static int32_t priority_of(const struct maker *m, const struct snap_demand *d,
+static int32_t priority_of(const struct builder *m, const struct snap_demand *d,
                            uint32_t *ret_queue)
 {
     int64_t p = d->priority;
 
-    *ret_queue = maker_queue_of(m, d);
+    *ret_queue = builder_queue_of(m, d);
     if (*ret_queue < m->snapshot->n_queues)
         p += m->queues[*ret_queue]->priority;
     return (int32_t)(p > INT32_MAX ? INT32_MAX : p < INT32_MIN ? INT32_MIN : p);
 }
 
-void maker_demands_lay(struct maker *m)
+void builder_demands_lay(struct builder *m)
 {
     const struct snapshot *f = m->snapshot;
     struct problem *s = m->s;
@@ -554,7 +555,7 @@ void maker_demands_lay(struct maker *m)
         demands[n] = (struct pb_demand){
             .source = d->source, .strategy = d->strategy,
             .gang = d->source == SOURCE_GANG || d->strategy != STRATEGY_NONE,
-            .owner = maker_id(m, d->owner), .id = maker_id(m, d->id),
+            .owner = builder_id(m, d->owner), .id = builder_id(m, d->id),
             .priority = priority, .since_ms = d->since_ms,
             .queue = queue,
             .first_bundle = at, .n_bundles = d->n_bundles, .from = i};

@@ -12,7 +12,7 @@
 
 #include "accel.h"
 #include "amount.h"
-#include "problem_make.h"
+#include "problem_build.h"
 
 #define MAX_UNKNOWN 32       /* names nobody offers that keep their column */
 #define MAX_AMOUNTS (UINT64_C(1) << 27)
@@ -20,7 +20,7 @@
 
 enum { ON_TYPE = 1, ON_NODE = 2, ASKED = 4 };
 
-const char *maker_canonical(struct maker *m, const char *accelerator)
+const char *builder_canonical(struct builder *m, const char *accelerator)
 {
     const uint32_t n = sizeof m->canonical / sizeof *m->canonical;
     const char *to;
@@ -35,12 +35,12 @@ const char *maker_canonical(struct maker *m, const char *accelerator)
     return to;
 }
 
-static uint32_t put(struct maker *m, const char *s)
+static uint32_t put(struct builder *m, const char *s)
 {
     return intern_add(&m->strings, s ? s : "", s ? strlen(s) + 1 : 1, 1);
 }
 
-uint32_t maker_id(const struct maker *m, const char *s)
+uint32_t builder_id(const struct builder *m, const char *s)
 {
     uint32_t id = intern_find(&m->strings, s ? s : "", s ? strlen(s) + 1 : 1);
 
@@ -54,18 +54,18 @@ static bool is_accelerator_key(const char *key)
            strcmp(key, "accelerator_type") == 0;
 }
 
-static void put_pairs(struct maker *m, const struct pairs *p)
+static void put_pairs(struct builder *m, const struct pairs *p)
 {
     for (uint32_t i = 0; i < p->n; i++) {
         put(m, p->v[i].key);
         put(m, p->v[i].value);
         if (is_accelerator_key(p->v[i].key))
-            put(m, maker_canonical(m, p->v[i].value));
+            put(m, builder_canonical(m, p->v[i].value));
     }
 }
 
 /* What labels say of the accelerator comes before a marker. */
-static void put_markers(struct maker *m, const struct qtys *q,
+static void put_markers(struct builder *m, const struct qtys *q,
                         const struct pairs *labels)
 {
     for (uint32_t i = 0; i < labels->n; i++)
@@ -75,11 +75,11 @@ static void put_markers(struct maker *m, const struct qtys *q,
         const char *type = accel_type_of_resource(q->v[i].name);
 
         if (type && q->v[i].amount > 0)
-            put(m, maker_canonical(m, type));
+            put(m, builder_canonical(m, type));
     }
 }
 
-static void put_taints(struct maker *m, const struct taints *t)
+static void put_taints(struct builder *m, const struct taints *t)
 {
     for (uint32_t i = 0; i < t->n; i++) {
         put(m, t->v[i].key);
@@ -88,7 +88,7 @@ static void put_taints(struct maker *m, const struct taints *t)
     }
 }
 
-static void put_alt(struct maker *m, const struct snap_alt *a)
+static void put_alt(struct builder *m, const struct snap_alt *a)
 {
     for (uint32_t i = 0; i < a->tolerations.n; i++) {
         put(m, a->tolerations.v[i].key);
@@ -101,7 +101,7 @@ static void put_alt(struct maker *m, const struct snap_alt *a)
 
         put(m, t->key);
         for (uint32_t j = 0; j < t->values.n; j++)
-            put(m, accelerator ? maker_canonical(m, t->values.v[j])
+            put(m, accelerator ? builder_canonical(m, t->values.v[j])
                                : t->values.v[j]);
     }
 }
@@ -125,8 +125,8 @@ static int by_text(const struct intern_item *a, const struct intern_item *b)
 /* Names of resources, with who has or wants them as flags by number. */
 struct names_seen { VEC(uint32_t) flags; };
 
-static void see(struct maker *m, struct names_seen *seen, const struct qtys *q,
-                uint32_t flag)
+static void see(struct builder *m, struct names_seen *seen,
+                const struct qtys *q, uint32_t flag)
 {
     for (uint32_t i = 0; i < q->n; i++) {
         const char *name = q->v[i].name;
@@ -142,7 +142,7 @@ static void see(struct maker *m, struct names_seen *seen, const struct qtys *q,
     }
 }
 
-void maker_strings(struct maker *m)
+void builder_strings(struct builder *m)
 {
     const struct snapshot *f = m->snapshot;
 
@@ -196,7 +196,7 @@ void maker_strings(struct maker *m)
 
 /* Collects the resource names, and adds those that become columns to the
  * strings, which are ranked here: no string comes later. */
-enum status maker_columns(struct maker *m, struct err *err)
+enum status builder_columns(struct builder *m, struct err *err)
 {
     const struct snapshot *f = m->snapshot;
     struct problem *s = m->s;
@@ -264,7 +264,7 @@ enum status maker_columns(struct maker *m, struct err *err)
     columns = ARENA_ARRAY(m->arena, struct pb_column, n);
     for (uint32_t c = 0; c < n; c++)
         columns[c] = (struct pb_column){
-            .name = maker_id(m, names[c]),
+            .name = builder_id(m, names[c]),
             .device = accel_is_device(names[c]),
             .fractions = accel_fractions(names[c]),
         };
@@ -275,7 +275,7 @@ enum status maker_columns(struct maker *m, struct err *err)
     return ST_OK;
 }
 
-static uint32_t column_of(const struct maker *m, const char *name)
+static uint32_t column_of(const struct builder *m, const char *name)
 {
     uint32_t rank;
 
@@ -289,7 +289,7 @@ static uint32_t column_of(const struct maker *m, const char *name)
     return rank == UINT32_MAX ? NONE : m->column_of[rank];
 }
 
-uint32_t maker_row(struct maker *m, const struct qtys *q, bool whole_up)
+uint32_t builder_row(struct builder *m, const struct qtys *q, bool whole_up)
 {
     const uint32_t n = m->s->n_columns;
 
@@ -306,7 +306,7 @@ uint32_t maker_row(struct maker *m, const struct qtys *q, bool whole_up)
     return intern_add(&m->rows, m->row, n * sizeof *m->row, 1);
 }
 
-bool maker_has_accelerator(const struct qtys *q)
+bool builder_has_accelerator(const struct qtys *q)
 {
     for (uint32_t i = 0; i < q->n; i++)
         if (q->v[i].amount > 0 &&

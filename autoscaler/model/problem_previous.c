@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "../base/hash.h"
-#include "problem_make.h"
+#include "problem_build.h"
 
 /* Without the NUL, as digests in records and journals have it. */
 static uint64_t text_hash(const char *s)
@@ -53,7 +53,7 @@ static uint64_t selector_digest(const struct problem *s, uint32_t selector)
     return sum;
 }
 
-void maker_digests(struct maker *m)
+void builder_digests(struct builder *m)
 {
     struct problem *s = m->s;
     struct pb_shape *shapes = (struct pb_shape *)s->shapes;
@@ -142,7 +142,7 @@ static void bundle_add(struct finder *f, uint32_t b)
     f->now[b] = f->last[b] = b;
 }
 
-static void finder_make(struct maker *m, struct finder *f)
+static void finder_make(struct builder *m, struct finder *f)
 {
     const struct problem *s = m->s;
 
@@ -179,7 +179,7 @@ static uint32_t bundle_find(struct finder *f, const struct snap_placement *hold)
 struct hold_vec { VEC(struct pb_placement) all; };
 
 /* Appends those that are found, each for so many nodes; how many. */
-static uint32_t holds_add(struct maker *m, struct finder *f,
+static uint32_t holds_add(struct builder *m, struct finder *f,
                           const struct snap_placements *from, uint32_t nodes,
                           struct hold_vec *to)
 {
@@ -210,7 +210,7 @@ static uint32_t holds_add(struct maker *m, struct finder *f,
 
 /* ---- laying down */
 
-static uint32_t offer_of(const struct maker *m, const struct snap_proposal *a)
+static uint32_t offer_of(const struct builder *m, const struct snap_proposal *a)
 {
     const struct problem *s = m->s;
 
@@ -224,7 +224,8 @@ static uint32_t offer_of(const struct maker *m, const struct snap_proposal *a)
     return NONE;
 }
 
-static void proposed_lay(struct maker *m, struct finder *f, struct hold_vec *all)
+static void proposed_lay(struct builder *m, struct finder *f,
+                         struct hold_vec *all)
 {
     const struct snapshot *snapshot = m->snapshot;
     struct pb_proposal *v = ARENA_ARRAY(m->arena, struct pb_proposal,
@@ -245,7 +246,7 @@ static void proposed_lay(struct maker *m, struct finder *f, struct hold_vec *all
     m->s->n_proposed = n;
 }
 
-void maker_previous_lay(struct maker *m)
+void builder_previous_lay(struct builder *m)
 {
     struct pb_node *nodes = (struct pb_node *)m->s->nodes;
     struct hold_vec all = {{0}};

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "amount.h"
-#include "problem_make.h"
+#include "problem_build.h"
 
 static int by_name(const void *a, const void *b)
 {
@@ -18,7 +18,7 @@ static int by_name(const void *a, const void *b)
                   (*(const struct snap_queue *const *)b)->name);
 }
 
-static bool type_there(const struct maker *m, const char *name)
+static bool type_there(const struct builder *m, const char *name)
 {
     uint32_t lo = 0, hi = m->snapshot->n_types;
 
@@ -36,7 +36,7 @@ static bool type_there(const struct maker *m, const char *name)
     return false;
 }
 
-enum status maker_check_queues(struct maker *m, struct err *err)
+enum status builder_check_queues(struct builder *m, struct err *err)
 {
     const struct snapshot *f = m->snapshot;
 
@@ -65,21 +65,21 @@ enum status maker_check_queues(struct maker *m, struct err *err)
     return ST_OK;
 }
 
-void maker_queues_lay(struct maker *m)
+void builder_queues_lay(struct builder *m)
 {
     const uint32_t n = m->snapshot->n_queues;
     struct pb_queue *v = ARENA_ARRAY(m->arena, struct pb_queue, n);
 
     for (uint32_t i = 0; i < n; i++)
         v[i] = (struct pb_queue){
-            .name = maker_id(m, m->queues[i]->name),
+            .name = builder_id(m, m->queues[i]->name),
             .gpus = m->queues[i]->gpus, .cpus = m->queues[i]->cpus,
             .nodes = m->queues[i]->nodes, .priority = m->queues[i]->priority};
     m->s->queues = v;
     m->s->n_queues = n;
 }
 
-uint32_t maker_queue_of(const struct maker *m, const struct snap_demand *d)
+uint32_t builder_queue_of(const struct builder *m, const struct snap_demand *d)
 {
     if (!d->queue || !d->queue[0])
         return NONE;
@@ -89,8 +89,8 @@ uint32_t maker_queue_of(const struct maker *m, const struct snap_demand *d)
     return PB_QUEUE_DENIED;
 }
 
-bool maker_queue_has(const struct maker *m, uint32_t queue, const char *type,
-                     const char *label)
+bool builder_queue_has(const struct builder *m, uint32_t queue,
+                       const char *type, const char *label)
 {
     const struct snap_queue *q = m->queues[queue];
 
@@ -102,7 +102,7 @@ bool maker_queue_has(const struct maker *m, uint32_t queue, const char *type,
     return false;
 }
 
-uint32_t maker_node_queue(const struct maker *m, const char *type,
+uint32_t builder_node_queue(const struct builder *m, const char *type,
                           const char *label)
 {
     uint32_t found = NONE, n = 0;
@@ -110,7 +110,7 @@ uint32_t maker_node_queue(const struct maker *m, const char *type,
     for (uint32_t i = 0; i < m->snapshot->n_queues; i++) {
         if (label && strcmp(label, m->queues[i]->name) == 0)
             return i;
-        if (maker_queue_has(m, i, type, NULL)) {
+        if (builder_queue_has(m, i, type, NULL)) {
             found = i;
             n++;
         }
@@ -118,14 +118,15 @@ uint32_t maker_node_queue(const struct maker *m, const char *type,
     return n == 1 ? found : NONE;
 }
 
-void maker_queues_count(struct maker *m)
+void builder_queues_count(struct builder *m)
 {
     struct problem *s = m->s;
     struct pb_queue *queues = (struct pb_queue *)s->queues;
 
     for (uint32_t i = 0; i < s->n_nodes; i++) {
         const struct pb_node *n = &s->nodes[i];
-        const int64_t *has = pb_row(s, n->total), *free = pb_row(s, n->available);
+        const int64_t *has = pb_row(s, n->total),
+                      *free = pb_row(s, n->available);
         struct pb_queue *q;
 
         if (n->queue == NONE || n->state == STATE_GONE)

@@ -56,7 +56,7 @@
     X(KEEP_MIN, "min_kept", "needed for the node type's min")                 \
     X(KEEP_REQUEST, "needed_by_request", "a request counts on it")            \
     X(KEEP_DEMAND, "needed_by_demand", "pending work will run on it")         \
-    X(KEEP_STALE, "stale_view", "the last read of it failed: nothing is ended on old facts") \
+    X(KEEP_STALE, "stale_view", "the last read of it failed: nothing is ended on old data") \
     X(KEEP_REFUSED, "drain_refused", "the head refused to drain it")          \
     X(KEEP_DRAINING, "draining", "it is draining")                            \
     X(KEEP_STOPPING, "stopping", "it is being ended")                         \

@@ -91,7 +91,7 @@ struct snap_demand {
     enum strategy strategy;
     int64_t since_ms;        /* first seen, 0 unknown */
     int32_t priority;        /* higher first; 0 by default */
-    const char *queue;       /* of facts.queues; "" or NULL: none.  One that is
+    const char *queue;       /* of snapshot.queues; "" or NULL: none.  One that is
                               * not there, or not for the owner, denies it */
     const struct snap_bundle *bundles;
     uint32_t n_bundles;
@@ -210,7 +210,7 @@ struct snap_queue {
 };
 
 /* A bundle of a Ray task or gang names its queue by a term on this label, and
- * a node type or a stranger's node may join a queue by it. */
+ * a node type or an unmanaged node may join a queue by it. */
 #define QUEUE_LABEL "davit.io/queue"
 
 struct snapshot {

@@ -11,6 +11,8 @@
 
 #include "model_help.h"
 
+#include "../../autoscaler/model/bundle.h"
+
 static struct arena arena;
 static struct err error;
 
@@ -436,6 +438,46 @@ static void what_is_written_reads_back_the_same(void **state)
     }
 }
 
+/* What the API keeps is what the journal's text says at the next start. */
+static void requests_come_back_the_same(void **state)
+{
+    const char *text =
+        "{\"bundles\":[{\"GPU\":1},{\"GPU\":1},{\"CPU\":2,\"GPU\":0.5},"
+        "{\"resources\":{\"CPU\":2,\"GPU\":0.5},\"count\":4},"
+        "{\"any_of\":[{\"GPU\":1},{\"CPU\":4,\"after\":\"4m\"}]},"
+        "{\"any_of\":[{\"GPU\":1},{\"CPU\":4,\"after\":\"5m\"}]},"
+        "{\"resources\":{\"CPU\":1},\"labels\":{\"zone\":\"!b\"},"
+        "\"tolerations\":[\"gpu=x:NoSchedule\"]},{\"CPU\":1}],\"num_cpus\":3,"
+        "\"strategy\":\"SPREAD\",\"priority\":-2,\"queue\":\"q\"}";
+    static const uint32_t counts[] = {2, 5, 1, 1, 1, 4};
+    struct snap_demand d, again;
+    json_t *v = NULL;
+
+    (void)state;
+    assert_int_equal(codec_parse(text, strlen(text), &v, &error), ST_OK);
+    assert_int_equal(codec_request_read(v, "me", 7, &arena, &d, &error), ST_OK);
+    json_decref(v);
+    assert_int_equal(d.n_bundles, 6);
+    for (uint32_t i = 0; i < d.n_bundles; i++)
+        assert_int_equal(d.bundles[i].count, counts[i]);
+    text = codec_request_write(&d, &arena);
+    assert_int_equal(codec_parse(text, strlen(text), &v, &error), ST_OK);
+    assert_int_equal(codec_request_read(v, "me", 7, &arena, &again, &error),
+                     ST_OK);
+    json_decref(v);
+    assert_string_equal(codec_request_write(&again, &arena), text);
+    assert_int_equal(again.n_bundles, d.n_bundles);
+    for (uint32_t i = 0; i < d.n_bundles; i++) {
+        assert_int_equal(again.bundles[i].count, d.bundles[i].count);
+        assert_true(bundle_equal(&again.bundles[i], &d.bundles[i]));
+        if (i > 0)
+            assert_false(bundle_equal(&d.bundles[i - 1], &d.bundles[i]));
+    }
+    assert_int_equal(again.strategy, STRATEGY_SPREAD);
+    assert_int_equal(again.priority, -2);
+    assert_string_equal(again.queue, "q");
+}
+
 /* Beyond what a double holds to the last digit. */
 static void large_amounts_keep_their_last_digit(void **state)
 {
@@ -583,6 +625,7 @@ int main(void)
         cmocka_unit_test_setup(bad_facts_say_where_and_what, fresh),
         cmocka_unit_test_setup(long_names_do_not_hurt, fresh),
         cmocka_unit_test_setup(what_is_written_reads_back_the_same, fresh),
+        cmocka_unit_test_setup(requests_come_back_the_same, fresh),
         cmocka_unit_test_setup(large_amounts_keep_their_last_digit, fresh),
         cmocka_unit_test_setup(the_example_in_the_documentation, fresh),
         cmocka_unit_test_setup(bytes_that_are_no_text_are_written, fresh),

@@ -1,18 +1,18 @@
 /*
- * problem_make.h - what the files that build a snapshot share; nobody else.
+ * problem_build.h - what the files that build a problem share; nobody else.
  *
- * Building goes in passes: check and sort the facts, collect every string and
+ * Building goes in passes: check and sort the snapshot, collect every string and
  * number it by content, choose columns, intern rows, selectors and shapes,
  * number those by content too, lay the arrays down.  So nothing depends on the
  * order of the input, and comparing ids is comparing contents.
  */
-#ifndef MODEL_PROBLEM_MAKE_H
-#define MODEL_PROBLEM_MAKE_H
+#ifndef MODEL_PROBLEM_BUILD_H
+#define MODEL_PROBLEM_BUILD_H
 
 #include "intern.h"
 #include "problem.h"
 
-struct maker {
+struct builder {
     const struct snapshot *snapshot;
     struct arena *arena;
     struct problem *s;
@@ -32,37 +32,37 @@ struct maker {
 };
 
 /* problem_names.c */
-const char *maker_canonical(struct maker *m, const char *accelerator);
-void maker_strings(struct maker *m);
-uint32_t maker_id(const struct maker *m, const char *s);
-enum status maker_columns(struct maker *m, struct err *err);
+const char *builder_canonical(struct builder *m, const char *accelerator);
+void builder_strings(struct builder *m);
+uint32_t builder_id(const struct builder *m, const char *s);
+enum status builder_columns(struct builder *m, struct err *err);
 /* Interns the resources as a row; whole_up: device needs above one are rounded
  * up to whole devices.  The number is final after the ranking only. */
-uint32_t maker_row(struct maker *m, const struct qtys *q, bool whole_up);
+uint32_t builder_row(struct builder *m, const struct qtys *q, bool whole_up);
 
 /* A device, or an accelerator under a name of its own (a slice, a share). */
-bool maker_has_accelerator(const struct qtys *q);
+bool builder_has_accelerator(const struct qtys *q);
 
 enum { QUEUES_MAX = 256 };
 
 /* problem_queue.c */
-enum status maker_check_queues(struct maker *m, struct err *err);
-void maker_queues_lay(struct maker *m);    /* after the ranking of strings */
-uint32_t maker_queue_of(const struct maker *m, const struct snap_demand *d);
+enum status builder_check_queues(struct builder *m, struct err *err);
+void builder_queues_lay(struct builder *m); /* after the ranking of strings */
+uint32_t builder_queue_of(const struct builder *m, const struct snap_demand *d);
 /* type and label (of QUEUE_LABEL) may be NULL. */
-bool maker_queue_has(const struct maker *m, uint32_t queue, const char *type,
-                     const char *label);
-uint32_t maker_node_queue(const struct maker *m, const char *type,
+bool builder_queue_has(const struct builder *m, uint32_t queue,
+                       const char *type, const char *label);
+uint32_t builder_node_queue(const struct builder *m, const char *type,
                           const char *label);
-void maker_queues_count(struct maker *m);  /* after rows are laid */
+void builder_queues_count(struct builder *m);  /* after rows are laid */
 
 /* problem_demand.c */
-enum status maker_check_demands(const struct maker *m, struct err *err);
-void maker_demands_intern(struct maker *m);
-void maker_demands_lay(struct maker *m);   /* after the ranking of rows */
+enum status builder_check_demands(const struct builder *m, struct err *err);
+void builder_demands_intern(struct builder *m);
+void builder_demands_lay(struct builder *m);   /* after the ranking of rows */
 
 /* problem_holds.c; after the demands are laid */
-void maker_digests(struct maker *m);
-void maker_previous_lay(struct maker *m);
+void builder_digests(struct builder *m);
+void builder_previous_lay(struct builder *m);
 
 #endif
