@@ -12,16 +12,6 @@
 enum { ROUNDS = 4 };   /* to hand a quota on to who can use it */
 enum { TURNS = 2 };    /* before offers that failed are bought after all */
 
-bool buy_allowed(const struct candidate *d, uint32_t shape, uint32_t offer)
-{
-    const struct problem *s = d->t->s;
-
-    if (!tables_could(d->t, shape, offer))
-        return false;
-    return !(s->types[s->offers[offer].type].accelerator &&
-             tables_spares_accelerators(d->t, shape));
-}
-
 struct purchase {
     struct cover_problem p;
     struct cover_item *items;
@@ -52,7 +42,7 @@ static void items_make(const struct candidate *d, struct purchase *q,
     q->alt = ARENA_ARRAY(d->arena, uint32_t, n);
     q->shape = ARENA_ARRAY(d->arena, uint32_t, n);
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t shape = candidate_shape(d, groups[i], alts[i]), count;
+        uint32_t shape = tables_shape(d->t, groups[i], alts[i]), count;
 
         if (d->left[groups[i]] == 0 || d->t->needs[shape].never ||
             d->t->groups[groups[i]].rank == RANK_UNCONFIRMED ||
@@ -108,8 +98,8 @@ static bool bin_add(const struct candidate *d, struct purchase *q, uint32_t offe
 
     if (!tier)
         max = 0;
-    if (host_group_hosts(s, offer) > 1) {
-        max -= max % host_group_hosts(s, offer);
+    if (tables_hosts(s, offer) > 1) {
+        max -= max % tables_hosts(s, offer);
         price = host_group_price(s, offer, useful(d, q, offer));
         q->host_groups = true;
     }
@@ -303,7 +293,7 @@ static void pattern_buy(struct candidate *d, const struct pattern *p)
             candidate_split(d, i, left);
         left -= d->classes.v[i].n;
         d->classes.v[i].final =
-            p->q->final || host_group_hosts(d->t->s, offer) > 1;
+            p->q->final || tables_hosts(d->t->s, offer) > 1;
         pattern_hold(d, p, i);
     }
 }

@@ -18,9 +18,6 @@ void buy_groups(struct candidate *d, const uint32_t *groups, const uint32_t *alt
 /* FOR_x, by the want's source. */
 enum reason buy_reason(const struct candidate *d, uint32_t group);
 
-/* May the shape be bought for on this offer, limits aside? */
-bool buy_allowed(const struct candidate *d, uint32_t shape, uint32_t offer);
-
 /* With less for each shape bettering does not get off the ground. */
 #define BUY_STEPS_LEAST (PLANNER_STEPS_PER_MS / 40)
 

@@ -148,7 +148,4 @@ void candidate_drop(struct candidate *d, uint32_t i);
 
 bool candidate_matches(const struct candidate *d, uint32_t i, uint32_t shape);
 
-/* The shape of alternative k of a want. */
-uint32_t candidate_shape(const struct candidate *d, uint32_t group, uint32_t alt);
-
 #endif

@@ -10,7 +10,6 @@
 
 #include "order.h"
 #include "pack.h"
-#include "host_group.h"
 
 enum { TRIES = 64 };       /* nodes looked at in one sketch */
 
@@ -32,7 +31,7 @@ static int emptier(const void *ctx, uint32_t a, uint32_t b)
 static bool may_drop(const struct candidate *d, const struct node_class *c)
 {
     if (c->kind != CLASS_NEW || c->n == 0 ||
-        host_group_hosts(d->t->s, c->offer) > 1 || c->why == REASON_FOR_MIN ||
+        tables_hosts(d->t->s, c->offer) > 1 || c->why == REASON_FOR_MIN ||
         c->why == REASON_FOR_CONSOLIDATE)
         return false;
     for (uint32_t k = c->held; k != NONE; k = d->held.v[k].next) {

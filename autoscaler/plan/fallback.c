@@ -21,7 +21,7 @@ static bool offered(const struct candidate *d, uint32_t group, uint32_t alt)
     if (quota_never(d->t, group, alt))
         return false;
     for (uint32_t i = 0; i < d->t->s->n_offers; i++)
-        if (tables_could(d->t, candidate_shape(d, group, alt), i))
+        if (tables_could(d->t, tables_shape(d->t, group, alt), i))
             return true;
     return false;
 }
@@ -76,7 +76,7 @@ bool fallback_silent(const struct candidate *d, uint32_t class_ix, uint32_t grou
 
 bool fallback_given_up(const struct candidate *d, uint32_t group, uint32_t alt)
 {
-    uint32_t shape = candidate_shape(d, group, alt);
+    uint32_t shape = tables_shape(d->t, group, alt);
 
     if (!fallback_has(d, group) || d->patient)
         return false;

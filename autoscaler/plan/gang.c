@@ -38,7 +38,7 @@ static bool room_holds_all(const struct attempt *a, struct room room)
     for (uint32_t i = 0; i < a->g->n_groups; i++) {
         uint32_t left = a->d->left[a->groups[i]];
         const struct needs *needs =
-            &t->needs[candidate_shape(a->d, a->groups[i], a->alts[i])];
+            &t->needs[tables_shape(a->d->t, a->groups[i], a->alts[i])];
 
         if (room_fit(t->s, &room, needs, left) < left)
             return false;
@@ -53,7 +53,7 @@ static bool class_matches_all(const struct attempt *a, uint32_t i)
     for (uint32_t k = 0; k < a->g->n_groups; k++)
         if (fallback_silent(a->d, i, a->groups[k], a->alts[k]) ||
             !candidate_matches(a->d, i,
-                            candidate_shape(a->d, a->groups[k], a->alts[k])))
+                            tables_shape(a->d->t, a->groups[k], a->alts[k])))
             return false;
     return true;
 }
@@ -72,7 +72,7 @@ static void hold_all(const struct attempt *a, uint32_t i)
 static bool plain_gang(const struct attempt *a)
 {
     for (uint32_t i = 0; i < a->g->n_groups; i++) {
-        uint32_t shape = candidate_shape(a->d, a->groups[i], a->alts[i]);
+        uint32_t shape = tables_shape(a->d->t, a->groups[i], a->alts[i]);
 
         if (a->d->t->s->shapes[shape].accelerator)
             return false;
@@ -137,10 +137,10 @@ static bool offer_holds_all(const void *ctx, uint32_t offer)
     bool plain_only = true, could = true;
 
     for (uint32_t w = 0; w < a->g->n_groups && could; w++) {
-        uint32_t shape = candidate_shape(a->d, a->groups[w], a->alts[w]);
+        uint32_t shape = tables_shape(a->d->t, a->groups[w], a->alts[w]);
 
         could = tables_could(t, shape, offer);
-        plain_only = plain_only && !buy_allowed(a->d, shape, offer);
+        plain_only = plain_only && !tables_may_buy(a->d->t, shape, offer);
     }
     return could && !plain_only &&
            room_holds_all(a, t->room[t->s->offers[offer].type]);
@@ -191,7 +191,7 @@ static void spread_bought(const struct attempt *a, uint32_t group, uint32_t alt,
         uint32_t offer = t->offers[k], i;
 
         d->work++;
-        if (!buy_allowed(d, candidate_shape(d, group, alt), offer) ||
+        if (!tables_may_buy(d->t, tables_shape(d->t, group, alt), offer) ||
             (fair && failover_waits_want(d, group, alt, a->claim, offer)))
             continue;
         while (d->left[group] > 0) {
@@ -268,7 +268,7 @@ static bool host_group_bought(const struct attempt *a, bool fair)
     for (uint32_t k = 0; k < d->t->s->n_offers; k++) {
         uint32_t offer = d->t->offers[k], i;
 
-        if (!buy_allowed(d, candidate_shape(d, a->groups[0], a->alts[0]), offer) ||
+        if (!tables_may_buy(d->t, tables_shape(d->t, a->groups[0], a->alts[0]), offer) ||
             (fair && failover_waits_want(d, a->groups[0], a->alts[0], a->claim,
                                       offer)))
             continue;
@@ -312,7 +312,7 @@ static bool on_one_unit(const struct attempt *a)
 /* Is there any node or offer that could hold it in principle? */
 static bool conceivable(const struct candidate *d, uint32_t group, uint32_t alt)
 {
-    uint32_t shape = candidate_shape(d, group, alt);
+    uint32_t shape = tables_shape(d->t, group, alt);
 
     for (uint32_t i = 0; i < d->t->s->n_offers; i++)
         if (tables_could(d->t, shape, i))
@@ -450,7 +450,7 @@ bool gang_fits(const struct candidate *d, uint32_t gang, struct room room)
     const struct gang *g = &t->gangs[gang];
 
     for (uint32_t i = g->first_group; i < g->first_group + g->n_groups; i++) {
-        const struct needs *needs = &t->needs[candidate_shape(d, i, 0)];
+        const struct needs *needs = &t->needs[tables_shape(d->t, i, 0)];
         uint32_t count = t->groups[i].count;
 
         if (room_fit(t->s, &room, needs, count) < count)

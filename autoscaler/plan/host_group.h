@@ -10,9 +10,6 @@
 
 #include "candidate.h"
 
-/* Machines in a unit of this offer, at least 1. */
-uint32_t host_group_hosts(const struct problem *s, uint32_t offer);
-
 struct host_groups {
     uint32_t *next;      /* per node: the next of its unit, in a ring */
     bool *partial;       /* per node: its unit has lost a machine */

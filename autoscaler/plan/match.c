@@ -39,7 +39,7 @@ static void edges_make(struct flow *f, uint32_t gang)
         f->class_ix[f->n_nodes] = i;
         f->class_left[f->n_nodes] = c->n;
         for (uint32_t w = 0; w < f->n_groups; w++) {
-            uint32_t shape = candidate_shape(d, f->groups[w], f->alts[w]);
+            uint32_t shape = tables_shape(d->t, f->groups[w], f->alts[w]);
 
             f->may[f->n_nodes * f->n_groups + w] =
                 room_fit(t->s, &c->room[side], &t->needs[shape], 1) > 0 &&

@@ -23,7 +23,7 @@ void pack_on(struct candidate *d, uint32_t i, uint32_t group, uint32_t alt,
     uint32_t n = least(least(c->n, nodes), quota_nodes_on(d, i, group, alt));
     uint32_t full, rest, q;
 
-    q = room_fit(t->s, &c->room[side], &t->needs[candidate_shape(d, group, alt)],
+    q = room_fit(t->s, &c->room[side], &t->needs[tables_shape(d->t, group, alt)],
                  least(left, per_node));
     if (q == 0 || n == 0)
         return;
@@ -51,7 +51,7 @@ struct asked {
 static struct asked asked_of(const struct candidate *d, uint32_t group,
                              uint32_t alt)
 {
-    uint32_t shape = candidate_shape(d, group, alt);
+    uint32_t shape = tables_shape(d->t, group, alt);
 
     return (struct asked){group, alt, shape, d->t->groups[group].side,
                           &d->t->needs[shape]};
@@ -112,7 +112,7 @@ static void least_find(const struct candidate *d, const uint32_t *groups,
 
     for (uint32_t i = 0; i < n; i++) {
         const struct needs *needs =
-            &d->t->needs[candidate_shape(d, groups[i], alts[i])];
+            &d->t->needs[tables_shape(d->t, groups[i], alts[i])];
 
         if (d->left[groups[i]] == 0)
             continue;

@@ -32,7 +32,7 @@ _Static_assert(PLANNER_STEPS_PER_MS == COVER_STEPS_PER_MS, "one clock");
 static bool spared(const struct candidate *d, uint32_t group)
 {
     const struct tables *t = d->t;
-    uint32_t shape = candidate_shape(d, group, 0);
+    uint32_t shape = tables_shape(d->t, group, 0);
     enum reason why;
 
     if (!tables_spares_accelerators(t, shape))
@@ -140,7 +140,7 @@ static bool beatable(const struct candidate *best)
                              a < t->groups[i].n_alts;
              a++)
             for (uint32_t k = 0; k < t->s->n_offers; k++)
-                if (tables_could(t, candidate_shape(best, i, a), k))
+                if (tables_could(t, tables_shape(best->t, i, a), k))
                     return true;
     return false;
 }

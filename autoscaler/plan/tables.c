@@ -159,6 +159,13 @@ bool tables_spares_accelerators(const struct tables *t, uint32_t shape)
     return false;
 }
 
+bool tables_may_buy(const struct tables *t, uint32_t shape, uint32_t offer)
+{
+    return tables_could(t, shape, offer) &&
+           !(t->s->types[t->s->offers[offer].type].accelerator &&
+             tables_spares_accelerators(t, shape));
+}
+
 /* ---- wants */
 
 static uint8_t rank_of(const struct pb_demand *d, const struct pb_bundle *b)

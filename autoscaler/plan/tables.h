@@ -95,6 +95,24 @@ static inline bool tables_could(const struct tables *t, uint32_t shape,
     return selector == 0 || tables_match_offer(t, selector, offer);
 }
 
+/* May a new node of this offer be bought for the shape, limits aside? */
+bool tables_may_buy(const struct tables *t, uint32_t shape, uint32_t offer);
+
+/* The shape of an alternative of a demand group. */
+static inline uint32_t tables_shape(const struct tables *t, uint32_t group,
+                                    uint32_t alt)
+{
+    return t->s->alts[t->groups[group].first_alt + alt].shape;
+}
+
+/* Machines in a host group of this offer, at least 1. */
+static inline uint32_t tables_hosts(const struct problem *s, uint32_t offer)
+{
+    uint32_t n = s->types[s->offers[offer].type].hosts;
+
+    return n > 0 ? n : 1;
+}
+
 /* Limits.conserve: could a configured type without accelerators hold it?
  * Then no accelerator is bought for it. */
 bool tables_spares_accelerators(const struct tables *t, uint32_t shape);
