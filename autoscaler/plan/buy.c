@@ -20,8 +20,7 @@ struct purchase {
     uint32_t *group, *alt, *shape;  /* per item */
     uint32_t *offer;           /* per bin, or */
     uint32_t *pooled;          /* the class of nodes that are there */
-    enum claim claim;
-    enum reason why;
+    struct buy_for what;
     bool final;                /* its answer: a longer look is of no use */
     uint32_t queue;            /* whose quota of nodes is to be kept, or NONE */
     bool *stuck;               /* per want: its quota goes to others, or NULL */
@@ -47,7 +46,7 @@ static void items_make(const struct candidate *d, struct purchase *q,
         if (d->left[groups[i]] == 0 || d->t->needs[shape].never ||
             d->t->groups[groups[i]].rank == RANK_UNCONFIRMED ||
             (q->stuck && q->stuck[i]) ||
-            fallback_given_up(d, groups[i], alts[i]))
+            (!q->what.patient && fallback_given_up(d, groups[i], alts[i])))
             continue;
         count = quota_share(d, &quota, groups[i], alts[i], d->left[groups[i]]);
         q->capped = q->capped || count < d->left[groups[i]];
@@ -93,7 +92,7 @@ static bool bin_add(const struct candidate *d, struct purchase *q, uint32_t offe
     const struct pb_offer *o = &s->offers[offer];
     const struct pb_type *type = &s->types[o->type];
     enum reason why;
-    uint32_t max = limits_room(d, offer, q->claim, &why);
+    uint32_t max = limits_room(d, offer, q->what.claim, &why);
     int64_t price = o->price_micros_hour;
 
     if (!tier)
@@ -177,7 +176,7 @@ static bool item_may(const struct candidate *d, struct purchase *q, uint32_t ite
     if (!tables_could(d->t, q->shape[item], offer))
         return false;
     if (!q->waits || !failover_waits_want(d, q->group[item], q->alt[item],
-                                       q->claim, offer))
+                                       q->what.claim, offer))
         return true;
     *q->waits = true;
     q->host_groups = true;           /* nor are prices of some a bound for all */
@@ -227,8 +226,8 @@ static void limits_make(const struct candidate *d, struct purchase *q)
     enum reason why;
 
     for (uint32_t i = 0; i < s->n_types; i++)
-        q->family_max[i] = limits_room_type(d, i, q->claim, &why);
-    q->p.max_bins = limits_room_all(d, q->claim, &why);
+        q->family_max[i] = limits_room_type(d, i, q->what.claim, &why);
+    q->p.max_bins = limits_room_all(d, q->what.claim, &why);
     q->p.max_cost = tables_by_size(d->t) ? -1 : limits_money(d);
     if (quota_nodes(d, q->queue) < q->p.max_bins)
         q->p.max_bins = quota_nodes(d, q->queue);
@@ -284,8 +283,8 @@ static void pattern_buy(struct candidate *d, const struct pattern *p)
 
         if (i == NONE)
             i = candidate_obtain(
-                d, offer, left, p->q->claim,
-                p->q->why != REASON_NONE ? p->q->why : buy_reason(d, first),
+                d, offer, left, p->q->what.claim,
+                p->q->what.why != REASON_NONE ? p->q->what.why : buy_reason(d, first),
                 d->t->groups[first].demand);
         if (i == NONE)
             return;
@@ -438,10 +437,10 @@ static void buy_by_quota(struct candidate *d, const uint32_t *groups,
 /* First each only where it is an offer's turn; when the others are full their
  * turn is over; and what is left after that may have any. */
 static void buy_some(struct candidate *d, const uint32_t *groups,
-                     const uint32_t *alts, uint32_t n, enum claim claim,
-                     enum reason why, uint32_t queue)
+                     const uint32_t *alts, uint32_t n,
+                     struct buy_for what, uint32_t queue)
 {
-    struct purchase like = {.claim = claim, .why = why, .queue = queue};
+    struct purchase like = {.what = what, .queue = queue};
     bool waits = d->t->failed;
 
     for (int turn = 0; turn < TURNS && waits; turn++) {
@@ -475,8 +474,8 @@ static uint32_t wants_of(const struct candidate *d, const uint32_t *groups,
 }
 
 /* A quota of nodes is a limit of its own: such a queue is bought for alone. */
-void buy_groups(struct candidate *d, const uint32_t *groups, const uint32_t *alts,
-               uint32_t n, enum claim claim, enum reason why)
+void buy_groups(struct candidate *d, const uint32_t *groups,
+                const uint32_t *alts, uint32_t n, struct buy_for what)
 {
     const struct problem *s = d->t->s;
     uint32_t *some, *some_alts, k;
@@ -485,7 +484,7 @@ void buy_groups(struct candidate *d, const uint32_t *groups, const uint32_t *alt
     for (uint32_t q = 0; q < s->n_queues; q++)
         apart = apart || s->queues[q].nodes != UNLIMITED;
     if (!apart) {
-        buy_some(d, groups, alts, n, claim, why, NONE);
+        buy_some(d, groups, alts, n, what, NONE);
         return;
     }
     some = ARENA_ARRAY(d->arena, uint32_t, n);
@@ -495,6 +494,6 @@ void buy_groups(struct candidate *d, const uint32_t *groups, const uint32_t *alt
 
         k = wants_of(d, groups, alts, n, queue, some, some_alts);
         if (k > 0)
-            buy_some(d, some, some_alts, k, claim, why, queue);
+            buy_some(d, some, some_alts, k, what, queue);
     }
 }

@@ -85,9 +85,6 @@ struct candidate {
     int64_t bound;                    /* of the only cover, -1: not known */
     uint32_t n_covers, n_single;      /* purchases by cover, and without */
     int64_t min_cost;                 /* part of bought_cost: for mins */
-    uint32_t only_host_group;               /* only nodes of this one; 0: all */
-    bool patient;                     /* silent nodes count too: clock.h */
-    bool newer;                       /* only nodes newer than the demand */
     bool broken;                      /* over a quota: not to be used */
     struct tactics how;
     struct tactics again;             /* to better its covers with */

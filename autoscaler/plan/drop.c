@@ -61,7 +61,8 @@ static bool drop_one(struct candidate *d, uint32_t i, uint32_t *ret_rest)
     *ret_rest = d->classes.v[i].n > 1 ? candidate_split(d, i, 1) : NONE;
     candidate_drop(d, i);
     for (uint32_t k = held; k != NONE; k = d->held.v[k].next)
-        pack_group(d, d->held.v[k].group, d->held.v[k].alt);
+        pack_group(d, d->held.v[k].group, d->held.v[k].alt,
+                   (struct pack_rule){0});
     n = 0;
     for (uint32_t k = held; k != NONE; k = d->held.v[k].next)
         if (d->left[d->held.v[k].group] > left[n++])

@@ -66,7 +66,7 @@ static bool silent(const struct candidate *d, const struct node_class *c,
 bool fallback_silent(const struct candidate *d, uint32_t class_ix, uint32_t group,
                   uint32_t alt)
 {
-    if (d->t->groups[group].n_alts < 2 || d->patient)
+    if (d->t->groups[group].n_alts < 2)
         return false;
     for (uint32_t i = 0; i <= alt; i++)
         if (silent(d, &d->classes.v[class_ix], group, i))
@@ -78,7 +78,7 @@ bool fallback_given_up(const struct candidate *d, uint32_t group, uint32_t alt)
 {
     uint32_t shape = tables_shape(d->t, group, alt);
 
-    if (!fallback_has(d, group) || d->patient)
+    if (!fallback_has(d, group))
         return false;
     for (uint32_t i = 0; i < d->classes.n; i++)
         if (silent(d, &d->classes.v[i], group, alt) &&

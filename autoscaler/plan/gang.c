@@ -25,9 +25,13 @@ struct attempt {
     uint32_t ix;               /* of the gang */
     const uint32_t *groups, *alts;
     uint32_t *left;            /* of each want before the attempt */
-    enum claim claim;
-    enum reason why;
+    struct buy_for what;
 };
+
+static struct pack_rule rule_of(const struct attempt *a)
+{
+    return (struct pack_rule){.patient = a->what.patient};
+}
 
 /* ---- all on one node */
 
@@ -51,7 +55,8 @@ static bool room_holds_all(const struct attempt *a, struct room room)
 static bool class_matches_all(const struct attempt *a, uint32_t i)
 {
     for (uint32_t k = 0; k < a->g->n_groups; k++)
-        if (fallback_silent(a->d, i, a->groups[k], a->alts[k]) ||
+        if ((!a->what.patient &&
+             fallback_silent(a->d, i, a->groups[k], a->alts[k])) ||
             !candidate_matches(a->d, i,
                             tables_shape(a->d->t, a->groups[k], a->alts[k])))
             return false;
@@ -152,7 +157,7 @@ static bool one_bought(const struct attempt *a, bool fair)
     struct candidate *d = a->d;
     const struct tables *t = d->t;
     const struct cycle cycle = {d, t->s->demands[a->g->demand].since_ms,
-                                a->claim, offer_holds_all, a};
+                                a->what.claim, offer_holds_all, a};
 
     for (uint32_t k = 0; k < t->s->n_offers; k++) {
         uint32_t offer = t->offers[k], i;
@@ -161,7 +166,7 @@ static bool one_bought(const struct attempt *a, bool fair)
         if (!offer_holds_all(a, offer) ||
             (fair && failover_waits(&cycle, offer)))
             continue;
-        i = candidate_obtain(d, offer, 1, a->claim, a->why, a->g->demand);
+        i = candidate_obtain(d, offer, 1, a->what.claim, a->what.why, a->g->demand);
         if (i == NONE)
             continue;
         hold_all(a, i);
@@ -192,10 +197,10 @@ static void spread_bought(const struct attempt *a, uint32_t group, uint32_t alt,
 
         d->work++;
         if (!tables_may_buy(d->t, tables_shape(d->t, group, alt), offer) ||
-            (fair && failover_waits_want(d, group, alt, a->claim, offer)))
+            (fair && failover_waits_want(d, group, alt, a->what.claim, offer)))
             continue;
         while (d->left[group] > 0) {
-            i = candidate_obtain(d, offer, d->left[group], a->claim, a->why,
+            i = candidate_obtain(d, offer, d->left[group], a->what.claim, a->what.why,
                               a->g->demand);
             if (i == NONE)
                 break;
@@ -211,7 +216,7 @@ static void strict_spread(const struct attempt *a)
     struct mark mark = candidate_mark(a->d);
 
     for (uint32_t i = 0; i < a->g->n_groups; i++)
-        pack_spread(a->d, a->groups[i], a->alts[i], a->ix);
+        pack_spread(a->d, a->groups[i], a->alts[i], a->ix, rule_of(a));
     if (!gang_settled(a->d, a->ix)) {
         /* One bundle may sit where another had to: match them properly. */
         take_back(a, mark);
@@ -228,7 +233,7 @@ static void strict_spread(const struct attempt *a)
 
 static void rest_bought(const struct attempt *a)
 {
-    buy_groups(a->d, a->groups, a->alts, a->g->n_groups, a->claim, a->why);
+    buy_groups(a->d, a->groups, a->alts, a->g->n_groups, a->what);
 }
 
 static void soft_place(const struct attempt *a, enum strategy strategy)
@@ -237,8 +242,8 @@ static void soft_place(const struct attempt *a, enum strategy strategy)
         return;
     for (uint32_t i = 0; i < a->g->n_groups; i++) {
         if (strategy == STRATEGY_SPREAD)
-            pack_spread(a->d, a->groups[i], a->alts[i], a->ix);
-        pack_group(a->d, a->groups[i], a->alts[i]);
+            pack_spread(a->d, a->groups[i], a->alts[i], a->ix, rule_of(a));
+        pack_group(a->d, a->groups[i], a->alts[i], rule_of(a));
     }
     if (!gang_settled(a->d, a->ix) && !a->g->unconfirmed)
         rest_bought(a);
@@ -248,15 +253,15 @@ static void soft_place(const struct attempt *a, enum strategy strategy)
 
 static bool host_group_place(const struct attempt *a, uint32_t host_group)
 {
+    const struct pack_rule rule = {.patient = a->what.patient,
+                                   .host_group = host_group};
     enum strategy strategy = a->d->t->s->demands[a->g->demand].strategy;
 
-    a->d->only_host_group = host_group;
     for (uint32_t i = 0; i < a->g->n_groups; i++) {
-        pack_spread(a->d, a->groups[i], a->alts[i], a->ix);
+        pack_spread(a->d, a->groups[i], a->alts[i], a->ix, rule);
         if (strategy != STRATEGY_STRICT_SPREAD)
-            pack_group(a->d, a->groups[i], a->alts[i]);
+            pack_group(a->d, a->groups[i], a->alts[i], rule);
     }
-    a->d->only_host_group = 0;
     return gang_settled(a->d, a->ix);
 }
 
@@ -269,10 +274,10 @@ static bool host_group_bought(const struct attempt *a, bool fair)
         uint32_t offer = d->t->offers[k], i;
 
         if (!tables_may_buy(d->t, tables_shape(d->t, a->groups[0], a->alts[0]), offer) ||
-            (fair && failover_waits_want(d, a->groups[0], a->alts[0], a->claim,
+            (fair && failover_waits_want(d, a->groups[0], a->alts[0], a->what.claim,
                                       offer)))
             continue;
-        i = candidate_obtain(d, offer, 1, a->claim, a->why, a->g->demand);
+        i = candidate_obtain(d, offer, 1, a->what.claim, a->what.why, a->g->demand);
         if (i == NONE)
             continue;
         d->n_single++;
@@ -326,7 +331,8 @@ static bool conceivable(const struct candidate *d, uint32_t group, uint32_t alt)
 }
 
 /* The k-th alternative that is conceivable, or the last of them; NONE. */
-static uint32_t alternative(const struct candidate *d, uint32_t group, uint32_t k)
+static uint32_t alternative(const struct candidate *d, uint32_t group,
+                            uint32_t k, bool patient)
 {
     uint32_t best = NONE;
 
@@ -335,7 +341,8 @@ static uint32_t alternative(const struct candidate *d, uint32_t group, uint32_t 
     for (uint32_t i = 0; i < d->t->groups[group].n_alts; i++) {
         if (!fallback_may_try(d, group, i))
             break;
-        if (!conceivable(d, group, i) || fallback_given_up(d, group, i))
+        if (!conceivable(d, group, i) ||
+            (!patient && fallback_given_up(d, group, i)))
             continue;
         best = i;
         if (k-- == 0)
@@ -384,7 +391,7 @@ static bool gang_try(struct attempt *a, uint32_t *alts, uint32_t levels)
         bool all = true;
 
         for (uint32_t i = 0; i < a->g->n_groups; i++) {
-            alts[i] = alternative(a->d, a->groups[i], k);
+            alts[i] = alternative(a->d, a->groups[i], k, a->what.patient);
             all = all && alts[i] != NONE;
         }
         if (all && attempt_run(a))
@@ -404,9 +411,9 @@ static bool gang_try_patiently(struct attempt *a, uint32_t *alts,
         clock = clock || fallback_has(a->d, a->groups[i]);
     if (!clock)
         return false;
-    a->d->patient = true;
+    a->what.patient = true;
     placed = gang_try(a, alts, levels);
-    a->d->patient = false;
+    a->what.patient = false;
     return placed;
 }
 
@@ -424,8 +431,8 @@ bool gang_place(struct candidate *d, uint32_t gang)
         .groups = groups,
         .alts = alts,
         .left = ARENA_ARRAY(d->arena, uint32_t, g->n_groups),
-        .claim = g->side == SIDE_TOTAL ? CLAIM_REQUEST : CLAIM_WORK,
-        .why = g->side == SIDE_TOTAL ? REASON_FOR_REQUEST : REASON_FOR_GANG,
+        .what.claim = g->side == SIDE_TOTAL ? CLAIM_REQUEST : CLAIM_WORK,
+        .what.why = g->side == SIDE_TOTAL ? REASON_FOR_REQUEST : REASON_FOR_GANG,
     };
 
     for (uint32_t i = 0; i < g->n_groups; i++) {
