@@ -72,6 +72,8 @@ bool tables_by_size(const struct tables *t);
 
 void tables_make(const struct problem *s, struct arena *arena,
                  struct tables *ret);
+/* Its part for groups and gangs: needs and offers are there. */
+void tables_demand(struct tables *t);
 
 /* Does the place (an offer, or n_offers + a node) satisfy the selector? */
 bool tables_match_offer(const struct tables *t, uint32_t selector,
