@@ -13,7 +13,7 @@
 #include "cover/cover.h"
 #include "candidate.h"
 #include "consolidate.h"
-#include "gang.h"
+#include "gang_facts.h"
 #include "limits.h"
 #include "order.h"
 #include "report.h"

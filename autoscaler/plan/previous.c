@@ -10,7 +10,7 @@
 #include "buy.h"
 #include "fallback.h"
 #include "failover.h"
-#include "gang.h"
+#include "gang_facts.h"
 #include "limits.h"
 #include "order.h"
 #include "pack.h"
