@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-void random_bytes(void *buf, size_t n);  /* at most 256 */
+void random_bytes(void *buf, size_t n); /* at most 256 */
 
 /* From now on fill gives them, NULL: the kernel.  Only while there is no other
  * thread. */

@@ -13,11 +13,11 @@
 #include "../base/alloc.h"
 #include "../base/clock.h"
 
-enum { SETTLE_MS = 200 };     /* a file that changes is written in pieces */
+enum { SETTLE_MS = 200 }; /* a file that changes is written in pieces */
 
 struct loop {
     struct control *control;
-    const char *file;         /* watched; without its folder */
+    const char *file; /* watched; without its folder */
     uv_loop_t uv;
     uv_async_t wake;
     uv_timer_t timer;
@@ -31,7 +31,7 @@ static void step(struct loop *l)
 {
     int64_t due = control_step(l->control), rest;
 
-    if (due == INT64_MAX)     /* stopping */
+    if (due == INT64_MAX) /* stopping */
         return;
     rest = due - clock_mono_ms();
     uv_update_time(&l->uv);

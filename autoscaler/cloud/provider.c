@@ -185,7 +185,7 @@ static enum status table_find(struct opening *o, struct provider *p)
     struct err err = {0};
     o->table = plugin_builtin_find(name_of(o));
     p->path = "";
-    if (o->table != NULL)
+    if (o->table)
         return ST_OK;
     const char *path = find_so(o);
     if (!path)

@@ -41,7 +41,7 @@ static bool short_read(struct reader *in, const struct path *at,
         text = arena_strndup(in->arena, text, (size_t)(colon - text));
         equal = strchr(text, '=');
     }
-    *ret_valued = equal != NULL;
+    *ret_valued = equal;
     if (equal) {
         ret->value = equal + 1;
         text = arena_strndup(in->arena, text, (size_t)(equal - text));

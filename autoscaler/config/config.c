@@ -1,8 +1,8 @@
 /*
  * config.c - from a file to a generation of settings; see config.h.
  *
- * Which dialect it is is told by the keys at the top.  A file that is none of
- * them is read as ours, so that its mistakes are told in our words.
+ * The keys at the top tell the dialects apart.  A file that is none of them is
+ * read as Davit's own, so that its mistakes are reported in those terms.
  */
 #include "config.h"
 
@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "../base/alloc.h"
-#include "draft.h"
+#include "raw.h"
 #include "file.h"
 
 static const char *folder_of(struct arena *a, const char *path)
@@ -47,7 +47,7 @@ static void defaults_set(struct config *c)
     c->think_ms = 500;
 }
 
-static void dialect_read(struct draft *d, const struct yaml_docs *docs)
+static void dialect_read(struct raw *d, const struct yaml_docs *docs)
 {
     const struct ynode *root = docs->v[0];
     bool manifest = false;
@@ -71,8 +71,8 @@ static void dialect_read(struct draft *d, const struct yaml_docs *docs)
 static void generation_read(struct config *c, const char *text, size_t n,
                             struct diag *diag)
 {
-    struct arena *a = &c->arena;
-    struct draft d = {
+    struct arena *a = &c->memory->arena;
+    struct raw d = {
         .r = {.arena = a, .diag = diag, .base = folder_of(a, c->path)},
         .c = c, .catalogue = "",
     };
@@ -87,19 +87,20 @@ static void generation_read(struct config *c, const char *text, size_t n,
         return;
     }
     dialect_read(&d, &docs);
-    draft_finish(&d);
+    raw_finish(&d);
     c->warnings = diag_warnings(diag, &c->n_warnings);
 }
 
 enum status config_parse(const char *path, const char *text, size_t n,
                          struct config **ret, struct buf *errors)
 {
-    struct config *c = MEM_NEW(struct config);
-    struct diag diag = {0};
+    struct shared *memory = shared_new();
+    struct config *c = ARENA_NEW(&memory->arena, struct config);
+    struct diag diag = {.arena = &memory->arena};
 
     *ret = NULL;
-    c->path = arena_strdup(&c->arena, path);
-    diag.arena = &c->arena;
+    c->memory = memory;
+    c->path = arena_strdup(&memory->arena, path);
     diag.path = c->path;
     defaults_set(c);
     generation_read(c, text, n, &diag);
@@ -133,11 +134,6 @@ enum status config_load(const char *path, struct config **ret,
 
 void config_free(struct config *c)
 {
-    struct arena a;
-
-    if (!c)
-        return;
-    a = c->arena;
-    arena_done(&a);
-    free(c);
+    if (c)
+        shared_unref(c->memory);
 }

@@ -1,15 +1,16 @@
 /*
  * config.h - one generation of settings, read from YAML with line and column.
  *
- * A generation is immutable and owns one arena; a reload builds a new one and
- * swaps it in, or keeps the old and says why.  Foreign dialects (Ray cluster
- * YAML, podTypes, KubeRay RayCluster) are translated into the same struct.
+ * A generation is immutable and lies in one shared arena: who points into it
+ * keeps a reference.  A reload builds a new one and swaps it in, or keeps the
+ * old and says why.  Other dialects (Ray cluster YAML, podTypes, KubeRay
+ * RayCluster) are translated into the same struct.
  */
 #ifndef CONFIG_CONFIG_H
 #define CONFIG_CONFIG_H
 
-#include "../base/arena.h"
 #include "../base/buf.h"
+#include "../base/shared.h"
 #include "../model/snapshot.h"
 
 /* A setting with its place in the file, for messages about it later on. */
@@ -40,12 +41,12 @@ enum conf_dialect { DIALECT_DAVIT, DIALECT_RAY, DIALECT_POD_TYPES,
                     DIALECT_RAYCLUSTER };
 
 struct config {
-    struct arena arena;
+    struct shared *memory;        /* all of it, this struct too */
     const char *path;
     enum conf_dialect dialect;
     const char *cluster;
-    const char *head_type;        /* a foreign file's type of the head, which
-                                   * is never launched; "" : not known */
+    const char *head_type;        /* another dialect's type of the head,
+                                   * which is never launched; "" : not known */
     const char *ray_address;      /* "" : demand by REST only */
     const char *ray_token_file;   /* "" : RAY_AUTH_TOKEN, RAY_AUTH_TOKEN_PATH,
                                    * ~/.ray/auth_token as Ray itself does */
@@ -85,7 +86,7 @@ struct config {
     uint32_t n_spare;
     const struct conf_idle *idle;     /* limits.idle_timeouts, in order */
     uint32_t n_idle;
-    const char *const *warnings;  /* "file:line:col: ..." worth telling */
+    const char *const *warnings;  /* "file:line:col: ..." worth a warning */
     uint32_t n_warnings;
 };
 
@@ -96,7 +97,7 @@ enum status config_load(const char *path, struct config **ret,
 /* The same from memory; path is used in messages only. */
 enum status config_parse(const char *path, const char *text, size_t n,
                          struct config **ret, struct buf *errors);
-void config_free(struct config *c);
+void config_free(struct config *c);  /* gives the reference back */
 
 /* The first rule of limits.idle_timeouts that fits an offer of this type, for
  * snap_offer.idle_timeout_ms; 0: none does, or the type has its own. */

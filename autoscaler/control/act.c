@@ -1,23 +1,16 @@
 /*
- * act.c - the plan becomes intents in the ledger, the ledger becomes calls.
- *
- * act() writes down what is meant; act_send() commits the journal and then
- * sends whatever the ledger says is due.  A restart needs nothing else: the
- * same due calls are found again, with the same request ids.
+ * act.c - see act.h.
  */
+#include "act.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../base/alloc.h"
-#include "../base/clock.h"
-#include "../base/log.h"
 #include "../base/random.h"
-#include "../wire/ray/ray.h"
-#include "state.h"
 
-enum { CALL_TIMEOUT_MS = 120000, TERMINATE_BATCH = 500,
-       HOLDS_COPIED = 2048 };  /* a ConfigMap has room for 1 MiB of machines */
+enum { PREVIOUS_COPIED = 2048 };  /* a ConfigMap has 1 MiB for machines */
 
 /* ---- launches */
 
@@ -32,42 +25,51 @@ static void random_id(char *out, size_t n)
         at += (size_t)snprintf(out + at, n - at, "%02x", r[i]);
 }
 
-/* A request id whose machines' ids are free as well. */
-static void ids_make(const struct control *c, const char *provider,
-                     const char *type, const struct problem *now,
-                     const struct pb_offer *o, char *request, size_t n)
-{
-    char first[48];
-
-    do {
-        const char *again = traffic_request_id(
-            c->traffic, (struct offer_key){provider, type, now->str[o->zone],
-                                           o->spot});
-
-        random_id(request, n);
-        if (again && strlen(again) < n && strlen(again) > 6)
-            snprintf(request, n, "%s", again);  /* a recording, replayed */
-        snprintf(first, sizeof first, "%.26s-%.8s-0", type, request + 6);
-    } while (fleet_by_id(&c->fleet, first));
-}
-
-/* The launches of one offer, one machine after the other. */
-struct dealer {
-    struct control *c;
+/* A plan that is being carried out, and the launches of one offer. */
+struct acting {
+    struct act *a;
+    const struct taken *taken;
     const struct problem *now;
     const struct plan *plan;
     bool waits;               /* those that are not final are left out */
     uint32_t offer, at, given;
 };
 
-static uint32_t launch_count(const struct dealer *d, uint32_t i)
+/* What an offer's launches come to. */
+struct offer_sum {
+    uint32_t machines;
+    enum reason why;          /* of the first */
+    uint32_t demand;
+};
+
+/* A request id whose machines' ids are free as well. */
+static void ids_make(const struct acting *d, const char *provider,
+                     const char *type, char *request, size_t n)
+{
+    const struct pb_offer *o = &d->now->offers[d->offer];
+    char first[48];
+
+    do {
+        const char *again = traffic_request_id(
+            d->a->providers->traffic,
+            (struct offer_key){provider, type, d->now->str[o->zone], o->spot});
+
+        random_id(request, n);
+        if (again && strlen(again) < n && strlen(again) > 6)
+            snprintf(request, n, "%s", again);  /* a recording, replayed */
+        snprintf(first, sizeof first, "%.26s-%.8s-0", type, request + 6);
+    } while (fleet_by_id(&d->a->ledger->fleet, first));
+}
+
+static uint32_t launch_count(const struct acting *d, uint32_t i)
 {
     const struct plan_launch *l = &d->plan->launches[i];
 
     return d->waits && !l->final ? 0 : l->count;
 }
 
-static const struct plan_launch *launch_next(struct dealer *d)
+/* The launch that the offer's next machine is of. */
+static const struct plan_launch *launch_next(struct acting *d)
 {
     for (; d->at < d->plan->n_launches; d->at++, d->given = 0) {
         const struct plan_launch *l = &d->plan->launches[d->at];
@@ -80,331 +82,175 @@ static const struct plan_launch *launch_next(struct dealer *d)
     return NULL;
 }
 
-static void intend(struct dealer *d, uint32_t count, enum reason why,
-                   const char *for_whom)
+static char *placed_text(const struct acting *d, const struct plan_launch *l)
 {
-    struct control *c = d->c;
+    struct arena scratch = {0};
+    struct snap_placements h = previous_placed(
+        d->now, d->plan, l->first_placement, l->n_placements, &scratch);
+    char *text = previous_text(&h);
+
+    arena_done(&scratch);
+    if (text && d->a->ledger->ha && strlen(text) > PREVIOUS_COPIED) {
+        free(text);   /* it only helps the next leader's first plan */
+        return NULL;
+    }
+    return text;
+}
+
+static void machine_intend(struct acting *d, const char *request, uint32_t i,
+                           uint32_t count, enum reason why)
+{
     const struct problem *now = d->now;
     const struct pb_offer *o = &now->offers[d->offer];
     const char *type = now->str[now->types[o->type].name];
-    const char *provider = now->str[now->types[o->type].provider];
-    const struct conf_type *conf = type_find(c->config, type);
-    char request[40], id[48];
-    struct arena scratch = {0};
+    const struct conf_type *conf = type_find(d->a->conf->now, type);
+    const struct plan_launch *l = launch_next(d);
+    struct fleet *fleet = &d->a->ledger->fleet;
+    struct machine *m;
+    char id[48];
 
-    ids_make(c, provider, type, now, o, request, sizeof request);
-    for (uint32_t i = 0; i < count; i++) {
-        const struct plan_launch *l = launch_next(d);
-        struct snap_placements previous = {0};
-        struct machine *m;
-
-        if (l)
-            previous = previous_placed(now, d->plan, l->first_placement,
-                                 l->n_placements, &scratch);
-        snprintf(id, sizeof id, "%.26s-%.8s-%u", type, request + 6, i);
-        m = fleet_add(&c->fleet, id, STATE_INTENDED, c->now_ms);
-        snprintf(m->request_id, sizeof m->request_id, "%s", request);
-        snprintf(m->provider, sizeof m->provider, "%s", provider);
-        snprintf(m->type, sizeof m->type, "%s", type);
-        snprintf(m->zone, sizeof m->zone, "%s", now->str[o->zone]);
-        snprintf(m->config_hash, sizeof m->config_hash, "%s",
-                 conf ? conf->hash : "");
-        m->spot = o->spot;
-        m->why = why;
-        m->launch_count = count;
-        m->price_micros_hour = o->price_estimated ? -1 : o->price_micros_hour;
-        m->progress_ms = c->now_ms;
-        m->needed_ms = c->now_ms;
-        m->previous = previous_text(&previous);
-        if (c->opts.ha && m->previous && strlen(m->previous) > HOLDS_COPIED) {
-            free(m->previous);   /* it only helps the next leader's first plan */
-            m->previous = NULL;
-        }
-        fleet_touch(&c->fleet, m);
-    }
-    arena_done(&scratch);
-    atomic_fetch_add(&c->metrics.launches, count);
-    tell(c, "launch", type, reason_code(why), "%u from %s%s%s for %s", count,
-         provider, *now->str[o->zone] ? " in " : "", now->str[o->zone],
-         for_whom);
+    snprintf(id, sizeof id, "%.26s-%.8s-%u", type, request + 6, i);
+    m = fleet_add(fleet, id, STATE_INTENDED, d->a->env->now_ms);
+    snprintf(m->request_id, sizeof m->request_id, "%s", request);
+    snprintf(m->provider, sizeof m->provider, "%s",
+             now->str[now->types[o->type].provider]);
+    snprintf(m->type, sizeof m->type, "%s", type);
+    snprintf(m->zone, sizeof m->zone, "%s", now->str[o->zone]);
+    snprintf(m->config_hash, sizeof m->config_hash, "%s",
+             conf ? conf->hash : "");
+    m->spot = o->spot;
+    m->why = why;
+    m->launch_count = count;
+    m->price_micros_hour = o->price_estimated ? -1 : o->price_micros_hour;
+    m->needed_ms = d->a->env->now_ms;
+    m->previous = l ? placed_text(d, l) : NULL;
+    fleet_touch(fleet, m);
 }
 
-static void act_launches(struct control *c, const struct problem *now,
-                         const struct plan *plan, bool waits)
+/* count machines of the offer, as one launch. */
+static void intend(struct acting *d, uint32_t offer, uint32_t count,
+                   const struct offer_sum *sum)
 {
-    struct { uint32_t n; enum reason why; uint32_t demand; } *sum;
-    struct dealer d = {.c = c, .now = now, .plan = plan, .waits = waits};
+    const struct problem *now = d->now;
+    const struct pb_offer *o = &now->offers[offer];
+    const char *type = now->str[now->types[o->type].name];
+    const char *provider = now->str[now->types[o->type].provider];
+    const char *for_whom =
+        sum->demand == NONE ? "the minimum"
+                            : now->str[now->demands[sum->demand].owner];
+    char request[40];
 
-    sum = MEM_ARRAY(__typeof__(*sum), now->n_offers);
-    for (uint32_t i = 0; i < plan->n_launches; i++) {
-        const struct plan_launch *l = &plan->launches[i];
-        uint32_t n = launch_count(&d, i);
+    d->offer = offer;
+    d->at = d->given = 0;
+    ids_make(d, provider, type, request, sizeof request);
+    for (uint32_t i = 0; i < count; i++)
+        machine_intend(d, request, i, count, sum->why);
+    atomic_fetch_add(&d->a->env->metrics.launches, count);
+    emit(d->a->env, "launch", type, reason_code(sum->why),
+         "%u from %s%s%s for %s", count, provider,
+         *now->str[o->zone] ? " in " : "", now->str[o->zone], for_whom);
+}
 
-        if (sum[l->offer].n == 0 && n) {
-            sum[l->offer].why = l->why;
-            sum[l->offer].demand = l->demand;
+static uint32_t launches_intend(struct acting *d)
+{
+    uint32_t n_offers = d->now->n_offers, all = 0;
+    struct offer_sum *sum = MEM_ARRAY(struct offer_sum, n_offers);
+
+    for (uint32_t i = 0; i < d->plan->n_launches; i++) {
+        const struct plan_launch *l = &d->plan->launches[i];
+        struct offer_sum *s = &sum[l->offer];
+
+        if (s->machines == 0) {
+            s->why = l->why;
+            s->demand = l->demand;
         }
-        sum[l->offer].n += n;
+        s->machines += launch_count(d, i);
     }
-    for (uint32_t o = 0; o < now->n_offers; o++) {
-        const char *whom = "the minimum";
-
-        if (sum[o].n == 0)
-            continue;
-        if (sum[o].demand != NONE)
-            whom = now->str[now->demands[sum[o].demand].owner];
-        d.offer = o;
-        d.at = d.given = 0;
-        intend(&d, sum[o].n, sum[o].why, whom);
-        if (!waits)
-            think_launched(c);
+    for (uint32_t o = 0; o < n_offers; o++) {
+        if (sum[o].machines)
+            intend(d, o, sum[o].machines, &sum[o]);
+        all += sum[o].machines;
     }
     free(sum);
+    return all;
 }
 
-/* ---- ends */
+/* ---- nodes */
 
 /* Its launch has not left yet, so it asks for one less.  One that has left must
  * be repeated as it was: to the provider, the request id stands for it. */
-static void intent_dropped(struct control *c, struct machine *gone)
+static void intent_dropped(struct fleet *f, const struct machine *gone)
 {
-    for (uint32_t i = 0; !gone->sent && i < c->fleet.n; i++) {
-        struct machine *m = c->fleet.v[i];
+    for (uint32_t i = 0; !gone->sent && i < f->n; i++) {
+        struct machine *m = f->v[i];
 
         if (strcmp(m->request_id, gone->request_id) != 0 || m == gone)
             continue;
         m->launch_count--;
-        fleet_touch(&c->fleet, m);
+        fleet_touch(f, m);
     }
 }
 
-static void end_machine(struct control *c, struct machine *m, enum reason why)
+static void machine_end(struct act *a, struct machine *m, enum reason why)
 {
-    switch (m->state) {
-    case STATE_INTENDED:
-        if (m->busy)
-            return;
-        m->why = why;
-        machine_to(c, m, STATE_GONE);
-        intent_dropped(c, m);
-        return;
-    case STATE_REQUESTED:
-    case STATE_STARTING:
-        if (!*m->cloud_id)
-            return;
-        m->why = why;
-        machine_to(c, m, STATE_STOPPING);
-        break;
-    case STATE_READY:
-        m->why = why;
-        if (c->n_sources && *m->ray_id) {
-            m->drain_since_ms = c->now_ms;
-            m->drain_accepted = false;
-            machine_to(c, m, STATE_DRAINING);
-            return;
-        }
-        machine_to(c, m, STATE_STOPPING);
-        break;
-    case STATE_DRAINING:
-    case STATE_STOPPING:
-    case STATE_GONE:
-    case STATE_COUNT:
-        return;
-    }
-    atomic_fetch_add(&c->metrics.ends, 1);
-}
+    bool drains = a->sources->n && *m->ray_id;
 
-static void act_nodes(struct control *c, const struct problem *now,
-                      const struct plan *plan)
-{
-    for (uint32_t i = 0; i < now->n_nodes; i++) {
-        const struct plan_node *p = &plan->nodes[i];
-        struct machine *m = fleet_by_id(&c->fleet,
-                                        now->str[now->nodes[i].id]);
-
-        if (!m)
-            continue;  /* the head, or a node that is not ours */
-        if (p->until_ms)
-            control_wake_at(c, clock_mono_ms() + p->until_ms - c->now_ms + 1);
-        if (p->action == NODE_END) {
-            end_machine(c, m, p->why);
-        } else if (p->action == NODE_UNDRAIN) {
-            if (m->state == STATE_DRAINING && !m->drain_accepted) {
-                atomic_fetch_add(&c->metrics.undrains, 1);
-                m->why = REASON_NONE;
-                machine_to(c, m, STATE_READY);
-            }
-        } else if (p->why == REASON_KEEP_REQUEST || p->why == REASON_KEEP_MIN ||
-                   p->why == REASON_KEEP_DEMAND) {
-            m->needed_ms = c->now_ms;
-        }
+    if ((m->state == STATE_INTENDED && m->busy) ||
+        ((m->state == STATE_REQUESTED || m->state == STATE_STARTING) &&
+         !*m->cloud_id) ||
+        m->state > STATE_READY)
+        return;
+    m->why = why;
+    if (m->state == STATE_INTENDED) {
+        machine_to(a->ledger, m, STATE_GONE);
+        intent_dropped(&a->ledger->fleet, m);
+    } else if (m->state == STATE_READY && drains) {
+        machine_to(a->ledger, m, STATE_DRAINING);
+    } else {
+        machine_to(a->ledger, m, STATE_STOPPING);
+        atomic_fetch_add(&a->env->metrics.ends, 1);
     }
 }
 
-void act(struct control *c, const struct problem *now, const struct plan *plan,
-         bool waits)
+static void machine_undrain(struct act *a, struct machine *m)
 {
-    if (c->opts.dry_run)
+    if (m->state != STATE_DRAINING || m->drain_accepted)
         return;
+    atomic_fetch_add(&a->env->metrics.undrains, 1);
+    m->why = REASON_NONE;
+    machine_to(a->ledger, m, STATE_READY);
+}
+
+static void node_act(struct acting *d, struct machine *m,
+                     const struct plan_node *p)
+{
+    if (p->until_ms)
+        env_wake_wall(d->a->env, p->until_ms + 1);
+    if (p->action == NODE_END) {
+        machine_end(d->a, m, p->why);
+    } else if (p->action == NODE_UNDRAIN) {
+        machine_undrain(d->a, m);
+    } else if (p->why == REASON_KEEP_REQUEST || p->why == REASON_KEEP_MIN ||
+               p->why == REASON_KEEP_DEMAND) {
+        m->needed_ms = d->a->env->now_ms;
+    }
+}
+
+uint32_t act(struct act *a, const struct taken *taken,
+             const struct problem *now, const struct plan *plan, bool waits)
+{
+    struct acting d = {.a = a, .taken = taken, .now = now, .plan = plan,
+                       .waits = waits};
+
+    if (a->env->dry_run)
+        return 0;
     if (plan->n_launches || plan->n_ended)
-        atomic_fetch_add(&c->metrics.plans, 1);
-    act_nodes(c, now, plan);
-    act_launches(c, now, plan, waits);
-}
+        atomic_fetch_add(&a->env->metrics.plans, 1);
+    for (uint32_t i = 0; i < now->n_nodes; i++) {
+        struct machine *m = taken->machines[now->nodes[i].from];
 
-/* ---- calls */
-
-bool act_waits(const struct control *c, const char *kind, const char *id)
-{
-    return c->opts.ha && mirror_waits(c->journal, kind, id);
-}
-
-static bool due(const struct control *c, const struct machine *m)
-{
-    return !m->busy && m->retry_ms <= c->now_ms &&
-           !act_waits(c, "machine", m->id);
-}
-
-/* A launch leaves when all of its machines are written down. */
-static bool launch_waits(const struct control *c, const char *request_id)
-{
-    for (uint32_t i = 0; c->opts.ha && i < c->fleet.n; i++)
-        if (strcmp(c->fleet.v[i]->request_id, request_id) == 0 &&
-            act_waits(c, "machine", c->fleet.v[i]->id))
-            return true;
-    return false;
-}
-
-static void send_launch(struct control *c, struct machine *first)
-{
-    struct site *site = site_find(c, first->provider);
-    const struct backoff *wait;
-    struct call *call;
-
-    /* Truth first: its machines may be there already, or no longer needed. */
-    if (!site || !site->listed_ms || !calls_room(c, site->provider) ||
-        launch_waits(c, first->request_id))
-        return;
-    wait = backoffs_find(c->backoffs, machine_offer(first), c->now_ms);
-    if (wait && wait->until_ms > c->now_ms && wait->until_ms != INT64_MAX) {
-        control_wake_at(c, clock_mono_ms() + wait->until_ms - c->now_ms);
-        return;
+        if (m)   /* else the head, or a node that is not ours */
+            node_act(&d, m, &plan->nodes[i]);
     }
-    call = call_new(site->provider, CALL_LAUNCH, MAIL_CALL);
-    call->type = arena_strdup(&call->arena, first->type);
-    call->zone = arena_strdup(&call->arena, first->zone);
-    call->request_id = arena_strdup(&call->arena, first->request_id);
-    call->count = first->launch_count;
-    call->spot = first->spot;
-    for (uint32_t i = 0; i < c->fleet.n; i++) {
-        struct machine *m = c->fleet.v[i];
-
-        if (strcmp(m->request_id, first->request_id) != 0)
-            continue;
-        m->busy = m->sent = true;
-        if (m->state == STATE_INTENDED)
-            m->progress_ms = c->now_ms;
-    }
-    call_send(c, call, CALL_TIMEOUT_MS);
-}
-
-static void send_terminates(struct control *c, struct site *site)
-{
-    struct call *call = NULL;
-    const char **ids = NULL;
-
-    for (uint32_t i = 0; i < c->fleet.n; i++) {
-        struct machine *m = c->fleet.v[i];
-
-        if (m->state != STATE_STOPPING || !*m->cloud_id || !due(c, m) ||
-            strcmp(m->provider, site->conf->name) != 0)
-            continue;
-        if (!call && !calls_room(c, site->provider))
-            return;
-        if (!call) {
-            call = call_new(site->provider, CALL_TERMINATE, MAIL_CALL);
-            ids = ARENA_ARRAY(&call->arena, const char *, TERMINATE_BATCH);
-            call->ids = ids;
-        }
-        m->busy = true;
-        ids[call->n_ids++] = arena_strdup(&call->arena, m->cloud_id);
-        if (call->n_ids == TERMINATE_BATCH) {
-            call_send(c, call, CALL_TIMEOUT_MS);
-            call = NULL;
-        }
-    }
-    if (call)
-        call_send(c, call, CALL_TIMEOUT_MS);
-}
-
-/* Writes the batch of this tick; all of memory when an earlier one failed. */
-static bool commit(struct control *c)
-{
-    struct err err;
-
-    if (c->journal_stale) {
-        /* What ended meanwhile must not come back with the next start. */
-        journal_forget(c->journal, NULL);
-        for (uint32_t i = 0; i < c->fleet.n; i++)
-            journal_put_machine(c->journal, c->fleet.v[i], NULL);
-        requests_write_all(c);
-    }
-    if (journal_commit(c->journal, &err) == ST_OK) {
-        if (!c->journal_ok)
-            log_info("the journal can be written again");
-        c->journal_ok = true;
-        c->journal_stale = false;
-        return true;
-    }
-    if (c->journal_ok)
-        log_error("%s: %s; nothing is launched or ended until it can be written",
-                  c->config->state, err.text);
-    atomic_fetch_add(&c->metrics.journal_failures, 1);
-    c->journal_ok = false;
-    c->journal_stale = true;
-    control_wake_at(c, clock_mono_ms() + 1000);
-    return false;
-}
-
-/* Ray ends an accepted node itself; Kubernetes is asked until it is empty. */
-static bool drains_by_steps(struct control *c)
-{
-    const struct source *h = source_of_machines(c);
-
-    return h && h->ops->undrain;
-}
-
-/* Must it go though there is work on it?  An idle one that got work meanwhile
- * need not, unless running work is to be moved.  Kubernetes moves work anyway;
- * there it means to wait for what forbids that, which a saving is not worth. */
-static bool drain_hard(struct control *c, const struct machine *m)
-{
-    if (m->why == REASON_END_CONSOLIDATE)
-        return c->config->limits.consolidate == CONSOLIDATE_ON &&
-               !drains_by_steps(c);
-    return m->why != REASON_END_IDLE;
-}
-
-void act_send(struct control *c)
-{
-    if (!commit(c) || c->opts.dry_run)
-        return;
-    if (c->opts.ha)
-        control_wake_at(c, ha_push(c->opts.ha, c->journal));
-    for (uint32_t i = 0; i < c->fleet.n; i++) {
-        struct machine *m = c->fleet.v[i];
-
-        if (m->retry_ms > c->now_ms && m->state != STATE_READY)
-            control_wake_at(c, clock_mono_ms() + m->retry_ms - c->now_ms + 1);
-        if (!due(c, m))
-            continue;
-        if (m->state == STATE_INTENDED)
-            send_launch(c, m);
-        else if (m->state == STATE_DRAINING &&
-                 (!m->drain_accepted || drains_by_steps(c)))
-            source_drain(c, m, drain_hard(c, m));
-    }
-    sources_mend(c);
-    for (uint32_t i = 0; i < c->sites.n; i++)
-        send_terminates(c, c->sites.v[i]);
+    return launches_intend(&d);
 }

@@ -20,10 +20,11 @@ enum { COMMAND_MAIL = 3 };        /* mail.kind; control's MAIL_COMMAND */
 struct command {
     struct mail mail;             /* first; kind COMMAND_MAIL */
     enum command_kind kind;
-    struct arena arena;           /* owns the arguments */
+    struct arena arena;           /* owns the arguments; PUT: the control takes
+                                   * body and demand over, with what they lie in */
     const char *owner;            /* PUT, DROP */
     const char *body;             /* PUT: canonical JSON of the request */
-    struct snap_demand demand;    /* PUT: the same, read */
+    struct snap_demand demand;    /* PUT: what body says */
     int64_t expires_ms;           /* PUT: wall, 0 never */
     const char *machine;          /* PROTECT: our id */
     bool on;                      /* PROTECT */

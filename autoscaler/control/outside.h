@@ -20,17 +20,17 @@ enum { SOURCES = 2 };
 /* A demand source with its handles: they are the loop's to free. */
 struct source_opened {
     const struct source_ops *ops;
-    const char *address;      /* for people; copied */
-    void *reader, *writers[SOURCE_WRITERS];  /* as many as ops says */
+    const char *address;                    /* for people; copied */
+    void *reader, *writers[SOURCE_WRITERS]; /* as many as ops says */
 };
 
 /* NULL: the real ones. */
 struct outside {
-    void *arg;                /* given to each */
+    void *arg; /* given to each */
     /* Like workers_new(): for the providers, and for each source. */
     struct workers *(*workers)(void *arg, unsigned n_threads,
                                unsigned max_stuck, struct mailbox *answers);
-    const char *vfs;          /* the journal's file system: store/journal.h */
+    const char *vfs; /* the journal's file system: store/journal.h */
     /* Like config_load(): at each reload. */
     enum status (*config)(void *arg, const char *path, struct config **ret,
                           struct buf *errors);

@@ -1,17 +1,14 @@
 /*
- * requests.c - what owners asked for, one request each, kept until overridden.
- *
- * A request is in force once it is on disk; requests of different owners add
- * up.  What comes through Ray's SDK is owner "ray" and lives in the head.
+ * requests.c - see requests.h.
  */
+#include "requests.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/clock.h"
 #include "../base/suggest.h"
 #include "../codec/codec.h"
 #include "../store/kube_state.h"
-#include "state.h"
 
 /* Together they must leave the planner room for what the head asks: it plans
  * for ten million bundles at most, and past that for nobody at all. */
@@ -20,24 +17,19 @@ enum { OWNERS_MAX = 20000 };
 /* Of a ConfigMap of 1 MiB: quotes count twice, and machines are in it too. */
 #define COPY_BYTES_MAX ((size_t)384 << 10)
 
-static void request_free(struct request *r)
+static void request_free(struct request *q)
 {
-    struct arena arena;
-
-    if (!r)
-        return;
-    arena = r->arena;  /* r itself lives in it */
-    arena_done(&arena);
+    shared_unref(q->memory);  /* q lies in it */
 }
 
-static uint32_t request_at(const struct control *c, const char *owner,
+static uint32_t request_at(const struct requests *r, const char *owner,
                            bool *found)
 {
-    uint32_t lo = 0, hi = c->n_requests;
+    uint32_t lo = 0, hi = r->all.n;
 
     while (lo < hi) {
         uint32_t mid = lo + (hi - lo) / 2;
-        int d = strcmp(c->requests[mid]->owner, owner);
+        int d = strcmp(r->all.v[mid]->owner, owner);
         if (d == 0) {
             *found = true;
             return mid;
@@ -51,85 +43,95 @@ static uint32_t request_at(const struct control *c, const char *owner,
     return lo;
 }
 
-struct request *request_find(const struct control *c, const char *owner)
+static void request_put(struct requests *r, struct request *q)
 {
     bool found;
-    uint32_t at = request_at(c, owner, &found);
-
-    return found ? c->requests[at] : NULL;
-}
-
-static void request_put(struct control *c, struct request *r)
-{
-    bool found;
-    uint32_t at = request_at(c, r->owner, &found);
+    uint32_t at = request_at(r, q->owner, &found);
 
     if (found) {
-        request_free(c->requests[at]);
-        c->requests[at] = r;
+        request_free(r->all.v[at]);
+        r->all.v[at] = q;
         return;
     }
-    if (c->n_requests == c->cap_requests) {
-        c->cap_requests = c->cap_requests ? c->cap_requests * 2 : 16;
-        c->requests = realloc(c->requests,
-                              c->cap_requests * sizeof *c->requests);
-        if (!c->requests)
-            abort();
-    }
-    memmove(&c->requests[at + 1], &c->requests[at],
-            (c->n_requests - at) * sizeof *c->requests);
-    c->requests[at] = r;
-    c->n_requests++;
+    VEC_PUSH(NULL, &r->all, q);
+    memmove(&r->all.v[at + 1], &r->all.v[at],
+            (r->all.n - 1 - at) * sizeof *r->all.v);
+    r->all.v[at] = q;
 }
 
-static void request_remove(struct control *c, uint32_t at)
+static void request_remove(struct requests *r, uint32_t at)
 {
-    request_free(c->requests[at]);
-    c->n_requests--;
-    memmove(&c->requests[at], &c->requests[at + 1],
-            (c->n_requests - at) * sizeof *c->requests);
+    request_free(r->all.v[at]);
+    r->all.n--;
+    memmove(&r->all.v[at], &r->all.v[at + 1],
+            (r->all.n - at) * sizeof *r->all.v);
+}
+
+/* Takes over what the API has read, with the arena that it lies in; the
+ * command keeps its owner. */
+static struct request *request_take(struct command *cmd, int64_t now_ms)
+{
+    struct request *q = ARENA_NEW(&cmd->arena, struct request);
+
+    q->owner = cmd->owner;
+    q->body = cmd->body;
+    q->demand = cmd->demand;
+    q->created_ms = q->demand.since_ms = now_ms;
+    q->expires_ms = cmd->expires_ms;
+    q->memory = shared_new();
+    q->memory->arena = cmd->arena;
+    cmd->arena = (struct arena){0};
+    cmd->owner = arena_strdup(&cmd->arena, q->owner);
+    cmd->body = "";
+    cmd->demand = (struct snap_demand){0};
+    return q;
 }
 
 /* The journal's text into a request; the readers are the API's own. */
 static enum status request_read(const struct journal_request *row,
                                 struct request **ret, struct err *err)
 {
-    struct arena arena = {0};
-    struct request *r = ARENA_NEW(&arena, struct request);
+    struct shared *memory = shared_new();
+    struct arena *a = &memory->arena;
+    struct request *q = ARENA_NEW(a, struct request);
     json_t *json = NULL;
     enum status s;
 
-    r->owner = arena_strdup(&arena, row->owner);
-    r->body = arena_strdup(&arena, row->body);
-    r->created_ms = row->created_ms;
-    r->expires_ms = row->expires_ms;
-    s = codec_parse(r->body, strlen(r->body), &json, err);
+    q->memory = memory;
+    q->owner = arena_strdup(a, row->owner);
+    q->body = arena_strdup(a, row->body);
+    q->created_ms = row->created_ms;
+    q->expires_ms = row->expires_ms;
+    s = codec_parse(q->body, strlen(q->body), &json, err);
     if (s == ST_OK)
-        s = codec_request_read(json, r->owner, r->created_ms, &arena,
-                               &r->demand, err);
+        s = codec_request_read(json, q->owner, q->created_ms, a, &q->demand,
+                               err);
     json_decref(json);
     if (s != ST_OK) {
-        arena_done(&arena);
+        request_free(q);
         return s;
     }
-    r->arena = arena;
-    *ret = r;
+    *ret = q;
     return ST_OK;
 }
 
-enum status requests_load(struct control *c, struct err *err)
+enum status requests_open(struct requests *r, struct env *env,
+                          const struct ledger *l,
+                          const struct configuration *conf, struct err *err)
 {
     struct journal_request *rows;
     struct arena arena = {0};
     enum status s;
     uint32_t n;
 
-    s = journal_load_requests(c->journal, &arena, &rows, &n, err);
+    *r = (struct requests){.env = env, .ledger = l, .conf = conf};
+    s = journal_load_requests(env->journal, &arena, &rows, &n, err);
     for (uint32_t i = 0; s == ST_OK && i < n; i++) {
-        struct request *r;
-        s = request_read(&rows[i], &r, err);
+        struct request *q;
+
+        s = request_read(&rows[i], &q, err);
         if (s == ST_OK)
-            request_put(c, r);
+            request_put(r, q);
         else
             err_prefix(err, "the request of \"%s\"", rows[i].owner);
     }
@@ -137,81 +139,85 @@ enum status requests_load(struct control *c, struct err *err)
     return s;
 }
 
-/* A request that names a queue must be able to use it.  Later, when a reload
- * takes the queue away, the plan says why it waits. */
-static enum status queue_check(const struct control *c,
-                               const struct snap_demand *d, struct err *err)
+static enum status queue_unknown(const struct config *conf, const char *name,
+                                 struct err *err)
 {
-    const struct config *conf = c->config;
-    const struct snap_queue *q;
-    const char *names[64];
+    const char *names[64], *like;
     size_t n = 0;
 
-    if (!*d->queue)
-        return ST_OK;
-    q = queue_find(conf->queues, conf->n_queues, d->queue);
-    if (q && queue_allows(q, d->owner))
-        return ST_OK;
-    if (q)
-        return err_set(err, ST_INVALID, "queue: \"%s\" is not for the owner "
-                       "\"%s\": see queues.%s.owners in the configuration",
-                       d->queue, d->owner, d->queue);
     for (; n < conf->n_queues && n < 64; n++)
         names[n] = conf->queues[n].name;
     if (n == 0)
         return err_set(err, ST_INVALID, "queue: there is no \"%s\": the "
-                       "configuration has no queues", d->queue);
+                       "configuration has no queues", name);
+    like = suggest(name, names, n);
     return err_set(err, ST_INVALID, "queue: there is no \"%s\"%s%s%s; there "
-                   "are %u, such as \"%s\"", d->queue,
-                   suggest(d->queue, names, n) ? ", did you mean \"" : "",
-                   suggest(d->queue, names, n) ? suggest(d->queue, names, n)
-                                               : "",
-                   suggest(d->queue, names, n) ? "\"?" : "", conf->n_queues,
-                   names[0]);
+                   "are %u, such as \"%s\"", name,
+                   like ? ", did you mean \"" : "", like ? like : "",
+                   like ? "\"?" : "", conf->n_queues, names[0]);
 }
 
-static uint64_t bundles_of(const struct request *r)
+/* A request that names a queue must be able to use it.  Later, when a reload
+ * takes the queue away, the plan says why it waits. */
+static enum status queue_check(const struct config *conf,
+                               const struct snap_demand *d, struct err *err)
+{
+    const struct snap_queue *q;
+
+    if (!*d->queue)
+        return ST_OK;
+    q = queue_find(conf->queues, conf->n_queues, d->queue);
+    if (!q)
+        return queue_unknown(conf, d->queue, err);
+    if (queue_allows(q, d->owner))
+        return ST_OK;
+    return err_set(err, ST_INVALID, "queue: \"%s\" is not for the owner "
+                   "\"%s\": see queues.%s.owners in the configuration",
+                   d->queue, d->owner, d->queue);
+}
+
+static uint64_t bundles_of(const struct request *q)
 {
     uint64_t n = 0;
 
-    for (uint32_t i = 0; i < r->demand.n_bundles; i++)
-        n += r->demand.bundles[i].count;
+    for (uint32_t i = 0; i < q->demand.n_bundles; i++)
+        n += q->demand.bundles[i].count;
     return n;
 }
 
 /* What the requests of its ConfigMap come to: one that is full takes no row of
  * anybody, and nothing would be launched or ended any more. */
-static size_t copy_bytes(const struct control *c, const struct request *r)
+static size_t copy_bytes(const struct requests *r, const struct request *q)
 {
-    unsigned shard = kube_state_shard("request", r->owner);
-    size_t n = strlen(r->body);
+    unsigned shard = kube_state_shard("request", q->owner);
+    size_t n = strlen(q->body);
 
-    for (uint32_t i = 0; i < c->n_requests; i++)
-        if (kube_state_shard("request", c->requests[i]->owner) == shard &&
-            strcmp(c->requests[i]->owner, r->owner) != 0)
-            n += strlen(c->requests[i]->body);
+    for (uint32_t i = 0; i < r->all.n; i++)
+        if (kube_state_shard("request", r->all.v[i]->owner) == shard &&
+            strcmp(r->all.v[i]->owner, q->owner) != 0)
+            n += strlen(r->all.v[i]->body);
     return n;
 }
 
-static enum status request_fits(const struct control *c,
-                                const struct request *r, struct err *err)
+static enum status request_fits(const struct requests *r,
+                                const struct request *q, struct err *err)
 {
-    uint64_t all = bundles_of(r);
+    uint64_t all = bundles_of(q);
     bool found;
 
-    request_at(c, r->owner, &found);
-    if (!found && c->n_requests >= OWNERS_MAX)
+    request_at(r, q->owner, &found);
+    if (!found && r->all.n >= OWNERS_MAX)
         return err_set(err, ST_INVALID, "owner: %u owners have requests, which "
-                       "is the most there may be; clear some", c->n_requests);
-    for (uint32_t i = 0; i < c->n_requests; i++)
-        if (strcmp(c->requests[i]->owner, r->owner) != 0)
-            all += bundles_of(c->requests[i]);
-    if (c->opts.ha && copy_bytes(c, r) > COPY_BYTES_MAX)
+                       "is the most there may be; clear some", r->all.n);
+    for (uint32_t i = 0; i < r->all.n; i++)
+        if (strcmp(r->all.v[i]->owner, q->owner) != 0)
+            all += bundles_of(r->all.v[i]);
+    if (r->ledger->ha && copy_bytes(r, q) > COPY_BYTES_MAX)
         return err_set(err, ST_INVALID, "bundles: too large: with state: "
                        "kubernetes requests lie in ConfigMaps, where this one "
                        "would make %zu KiB of at most %zu; write identical "
                        "bundles once, with a count",
-                       copy_bytes(c, r) >> 10, COPY_BYTES_MAX >> 10);
+                       copy_bytes(r, q) >> 10, COPY_BYTES_MAX >> 10);
     if (all > BUNDLES_MAX)
         return err_set(err, ST_INVALID, "bundles: with those of all owners they "
                        "would be %llu; at most %llu may be asked for",
@@ -220,76 +226,77 @@ static enum status request_fits(const struct control *c,
     return ST_OK;
 }
 
-void requests_fold(struct control *c, struct command *cmd)
+static void request_drop(struct requests *r, struct command *cmd)
 {
     bool found;
-    uint32_t at = request_at(c, cmd->owner, &found);
-    struct journal_request row = {.owner = cmd->owner, .body = cmd->body,
-                                  .created_ms = c->now_ms,
-                                  .expires_ms = cmd->expires_ms};
-    struct request *r;
+    uint32_t at = request_at(r, cmd->owner, &found);
 
-    if (cmd->kind == COMMAND_REQUEST_DROP) {
-        if (!found) {
-            cmd->status = err_set(&cmd->err, ST_NOT_FOUND,
-                                  "no request of owner \"%s\"", cmd->owner);
-            return;
-        }
-        journal_drop_request(c->journal, cmd->owner, NULL);
-        request_remove(c, at);
-        tell(c, "request.cleared", cmd->owner, "", "by its owner");
+    if (!found) {
+        cmd->status = err_set(&cmd->err, ST_NOT_FOUND,
+                              "no request of owner \"%s\"", cmd->owner);
         return;
     }
-    cmd->status = request_read(&row, &r, &cmd->err);
-    if (cmd->status != ST_OK)
-        return;
-    cmd->status = request_fits(c, r, &cmd->err);
-    if (cmd->status != ST_OK) {
-        request_free(r);
-        return;
-    }
-    cmd->status = queue_check(c, &r->demand, &cmd->err);
-    if (cmd->status != ST_OK) {
-        request_free(r);
-        return;
-    }
-    journal_put_request(c->journal, &row, NULL);
-    request_put(c, r);
-    atomic_fetch_add(&c->metrics.requests, 1);
-    tell(c, "request.set", cmd->owner, "", "%.400s", cmd->body);
+    journal_drop_request(r->env->journal, cmd->owner, NULL);
+    request_remove(r, at);
+    emit(r->env, "request.cleared", cmd->owner, "", "by its owner");
 }
 
-void requests_expire(struct control *c)
+void requests_fold(struct requests *r, struct command *cmd)
 {
-    for (uint32_t i = 0; i < c->n_requests;) {
-        struct request *r = c->requests[i];
+    struct journal_request row;
+    struct request *q;
 
-        if (!r->expires_ms || r->expires_ms > c->now_ms) {
-            if (r->expires_ms)
-                control_wake_at(c, clock_mono_ms() + r->expires_ms -
-                                       c->now_ms + 1);
+    if (cmd->kind == COMMAND_REQUEST_DROP) {
+        request_drop(r, cmd);
+        return;
+    }
+    q = request_take(cmd, r->env->now_ms);
+    cmd->status = request_fits(r, q, &cmd->err);
+    if (cmd->status == ST_OK)
+        cmd->status = queue_check(r->conf->now, &q->demand, &cmd->err);
+    if (cmd->status != ST_OK) {
+        request_free(q);
+        return;
+    }
+    row = (struct journal_request){q->owner, q->body, q->created_ms,
+                                   q->expires_ms};
+    journal_put_request(r->env->journal, &row, NULL);
+    request_put(r, q);
+    atomic_fetch_add(&r->env->metrics.requests, 1);
+    emit(r->env, "request.set", q->owner, "", "%.400s", q->body);
+}
+
+void requests_expire(struct requests *r)
+{
+    for (uint32_t i = 0; i < r->all.n;) {
+        struct request *q = r->all.v[i];
+
+        if (!q->expires_ms || q->expires_ms > r->env->now_ms) {
+            if (q->expires_ms)
+                env_wake_wall(r->env, q->expires_ms + 1);
             i++;
             continue;
         }
-        tell(c, "request.expired", r->owner, "", "its ttl is over");
-        journal_drop_request(c->journal, r->owner, NULL);
-        request_remove(c, i);
+        emit(r->env, "request.expired", q->owner, "", "its ttl is over");
+        journal_drop_request(r->env->journal, q->owner, NULL);
+        request_remove(r, i);
     }
 }
 
-void requests_write_all(struct control *c)
+void requests_rewrite(const struct requests *r)
 {
-    for (uint32_t i = 0; i < c->n_requests; i++) {
-        const struct request *r = c->requests[i];
-        struct journal_request row = {r->owner, r->body, r->created_ms,
-                                      r->expires_ms};
-        journal_put_request(c->journal, &row, NULL);
+    for (uint32_t i = 0; i < r->all.n; i++) {
+        const struct request *q = r->all.v[i];
+        struct journal_request row = {q->owner, q->body, q->created_ms,
+                                      q->expires_ms};
+
+        journal_put_request(r->env->journal, &row, NULL);
     }
 }
 
-void requests_done(struct control *c)
+void requests_close(struct requests *r)
 {
-    for (uint32_t i = 0; i < c->n_requests; i++)
-        request_free(c->requests[i]);
-    free(c->requests);
+    for (uint32_t i = 0; i < r->all.n; i++)
+        request_free(r->all.v[i]);
+    free(r->all.v);
 }

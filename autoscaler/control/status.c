@@ -11,6 +11,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "../base/alloc.h"
+
 void status_board_init(struct status_board *b)
 {
     int rc = pthread_mutex_init(&b->lock, NULL);
@@ -31,7 +33,7 @@ void status_publish(struct status_board *b, struct status_page *s)
 {
     struct status_page *old;
 
-    assert(s == NULL || atomic_load(&s->refs) > 0);
+    assert(!s || atomic_load(&s->refs) > 0);
     pthread_mutex_lock(&b->lock);
     old = b->now;
     b->now = s;
@@ -45,10 +47,33 @@ struct status_page *status_get(struct status_board *b)
 
     pthread_mutex_lock(&b->lock);
     s = b->now;
-    if (s != NULL)
+    if (s)
         atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
     pthread_mutex_unlock(&b->lock);
     return s;
+}
+
+struct status_page *status_new(void)
+{
+    struct status_page *s = MEM_NEW(struct status_page);
+
+    atomic_init(&s->refs, 1);
+    return s;
+}
+
+void status_hold(struct status_page *s, void *what, void (*release)(void *))
+{
+    VEC_PUSH(&s->arena, &s->held, ((struct status_held){what, release}));
+}
+
+static void shared_release(void *s)
+{
+    shared_unref(s);
+}
+
+void status_hold_shared(struct status_page *s, struct shared *what)
+{
+    status_hold(s, shared_ref(what), shared_release);
 }
 
 void status_unref(struct status_page *s)
@@ -56,12 +81,14 @@ void status_unref(struct status_page *s)
     struct arena arena;
     unsigned before;
 
-    if (s == NULL)
+    if (!s)
         return;
     before = atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel);
     assert(before > 0);
     if (before > 1)
         return;
+    for (uint32_t i = 0; i < s->held.n; i++)
+        s->held.v[i].release(s->held.v[i].what);
     arena = s->arena; /* everything else the page points to lives in it */
     free(s);
     arena_done(&arena);

@@ -1,9 +1,10 @@
 /*
  * status.h - what the world may see: the last tick, published whole.
  *
- * A page owns the arena of the tick that made it (facts, snapshot, plan and
- * the few records below live there) and is immutable; the API renders its
- * views from it on its own threads.  Reference-counted; the last one out frees.
+ * A page owns the arena of the step that made it (snapshot, problem, plan and
+ * the few records below live there), keeps what that points into (configuration,
+ * views, requests), and is immutable; the API renders its views from it on its
+ * own threads.  Reference-counted; the last one out frees.
  */
 #ifndef CONTROL_STATUS_H
 #define CONTROL_STATUS_H
@@ -11,7 +12,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "../base/arena.h"
+#include "../base/shared.h"
 #include "../cloud/traffic.h"
 #include "../model/plan.h"
 
@@ -29,7 +30,7 @@ struct status_provider {
     struct traffic_sum traffic; /* HTTP exchanges with its cloud */
 };
 
-struct status_rest {            /* an offer or provider set aside */
+struct status_backoff {            /* an offer or provider set aside */
     const char *provider, *type, *zone, *text;
     bool spot;
     enum status why;
@@ -41,6 +42,8 @@ struct status_failure {         /* a launch that failed lately */
     enum status why;
     int64_t at_ms;
 };
+
+struct status_held { void *what; void (*release)(void *what); };
 
 struct status_page {
     atomic_uint refs;
@@ -62,17 +65,23 @@ struct status_page {
     uint32_t n_requests;
     const struct status_provider *providers;
     uint32_t n_providers;
-    const struct status_rest *backoffs;
-    uint32_t n_rests;
+    const struct status_backoff *backoffs;
+    uint32_t n_backoffs;
     const struct status_failure *failures;
     uint32_t n_failures;
     const char *config_path, *config_problem;  /* a reload that was refused */
     int64_t config_loaded_ms;
     bool journal_ok;
+    VEC(struct status_held) held;  /* what it points into beside its arena */
 };
 
 /* Where the current one is kept. */
 struct status_board { pthread_mutex_t lock; struct status_page *now; };
+
+struct status_page *status_new(void);   /* one reference, the caller's */
+/* Takes a reference, released with the page; before it is published. */
+void status_hold(struct status_page *s, void *what, void (*release)(void *));
+void status_hold_shared(struct status_page *s, struct shared *what);
 
 void status_board_init(struct status_board *b);
 void status_board_done(struct status_board *b);

@@ -62,7 +62,7 @@ static const struct accel *accel_of(const char *resource)
 
 bool accel_is_device(const char *resource)
 {
-    return accel_of(resource) != NULL;
+    return accel_of(resource);
 }
 
 bool accel_fractions(const char *resource)

@@ -14,72 +14,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void *must(void *p)
+#include "../base/alloc.h"
+
+static uint64_t hash_id(const char *id)
 {
-    if (!p) {
-        fputs("davit: out of memory\n", stderr);
-        abort();
-    }
-    return p;
+    return hash_text(HASH_SEED, id);
 }
 
-static uint32_t hash_text(uint32_t h, const char *s)
+static uint64_t hash_cloud(const char *provider, const char *cloud_id)
 {
-    for (; *s; s++)
-        h = (h ^ (unsigned char)*s) * 16777619u;
-    return h ^ (h >> 15);
+    return hash_text(hash_text(HASH_SEED, provider), cloud_id);
 }
 
-static uint32_t hash_id(const char *id)
+/* Enters a record under its present key. */
+static void index_put(struct fleet *f, struct machine *m, bool by_cloud)
 {
-    return hash_text(2166136261u, id);
+    struct hash *t = by_cloud ? &f->by_cloud : &f->by_id;
+    uint64_t h = by_cloud ? hash_cloud(m->provider, m->cloud_id)
+                          : hash_id(m->id);
+    const struct machine *x;
+
+    for (uint32_t at = 0; (x = hash_next(t, h, &at));)
+        if (x == m)
+            return;
+    hash_add(t, h, m);
 }
 
-static uint32_t hash_cloud(const char *provider, const char *cloud_id)
+static void index_build(struct fleet *f, bool by_cloud)
 {
-    return hash_text(hash_text(2166136261u, provider) + 1, cloud_id);
-}
-
-static uint32_t hash_of(const struct machine *m, bool by_cloud)
-{
-    return by_cloud ? hash_cloud(m->provider, m->cloud_id) : hash_id(m->id);
-}
-
-static void index_put(struct fleet_index *x, struct machine *m, uint32_t hash)
-{
-    uint32_t at = hash & (x->size - 1);
-
-    for (; x->v[at]; at = (at + 1) & (x->size - 1))
-        if (x->v[at] == m)
-            return;  /* on its way already */
-    x->v[at] = m;
-    x->n++;
-}
-
-/* Empty, with room for twice as many as there are. */
-static void index_build(const struct fleet *f, struct fleet_index *x,
-                        bool by_cloud)
-{
-    uint32_t size = 64;
-
-    while (size < f->n * 4)
-        size *= 2;
-    free(x->v);
-    x->v = must(calloc(size, sizeof(struct machine *)));
-    x->size = size;
-    x->n = 0;
+    hash_clear(by_cloud ? &f->by_cloud : &f->by_id);
     for (uint32_t i = 0; i < f->n; i++)
         if (!by_cloud || f->v[i]->cloud_id[0])
-            index_put(x, f->v[i], hash_of(f->v[i], by_cloud));
-}
-
-static void index_add(const struct fleet *f, struct fleet_index *x,
-                      struct machine *m, bool by_cloud)
-{
-    if (x->size == 0 || x->n >= x->size / 2)
-        index_build(f, x, by_cloud);  /* m is in f->v already */
-    else
-        index_put(x, m, hash_of(m, by_cloud));
+            index_put(f, f->v[i], by_cloud);
 }
 
 void fleet_init(struct fleet *f)
@@ -98,8 +64,8 @@ void fleet_done(struct fleet *f)
     for (uint32_t i = 0; i < f->n; i++)
         machine_free(f->v[i]);
     free(f->v);
-    free(f->by_id.v);
-    free(f->by_cloud.v);
+    hash_done(&f->by_id);
+    hash_done(&f->by_cloud);
     *f = (struct fleet){0};
 }
 
@@ -118,17 +84,13 @@ struct machine *fleet_add(struct fleet *f, const char *id,
 
     assert(id[0] && strlen(id) < sizeof m->id);
     assert(state < STATE_COUNT && !fleet_by_id(f, id));
-    if (f->n == f->cap) {
-        f->cap = f->cap ? f->cap * 2 : 16;
-        f->v = must(realloc(f->v, f->cap * sizeof *f->v));
-    }
-    m = must(calloc(1, sizeof *m));
+    m = MEM_NEW(struct machine);
     snprintf(m->id, sizeof m->id, "%s", id);
     m->state = state;
     m->created_ms = m->since_ms = m->progress_ms = now_ms;
     m->price_micros_hour = -1;
-    f->v[f->n++] = m;
-    index_add(f, &f->by_id, m, false);
+    VEC_PUSH(NULL, f, m);
+    index_put(f, m, false);
     f->version++;
     return m;
 }
@@ -149,14 +111,14 @@ void fleet_move(struct fleet *f, struct machine *m, enum machine_state to,
     else if (from == STATE_DRAINING && to == STATE_READY)
         m->drain_since_ms = 0;
     if (m->cloud_id[0])
-        index_add(f, &f->by_cloud, m, true);
+        index_put(f, m, true);
     tell(f, m, from);
 }
 
 void fleet_touch(struct fleet *f, struct machine *m)
 {
     if (m->cloud_id[0])
-        index_add(f, &f->by_cloud, m, true);
+        index_put(f, m, true);
     tell(f, m, m->state);
 }
 
@@ -186,15 +148,11 @@ void fleet_bind(struct fleet *f, struct machine *m, const char *cloud_id)
 
 struct machine *fleet_by_id(const struct fleet *f, const char *id)
 {
-    const struct fleet_index *x = &f->by_id;
-    uint32_t at;
+    struct machine *m;
 
-    if (x->size == 0)
-        return NULL;
-    at = hash_id(id) & (x->size - 1);
-    for (; x->v[at]; at = (at + 1) & (x->size - 1))
-        if (strcmp(x->v[at]->id, id) == 0)
-            return x->v[at];
+    for (uint32_t at = 0; (m = hash_next(&f->by_id, hash_id(id), &at));)
+        if (strcmp(m->id, id) == 0)
+            return m;
     return NULL;
 }
 
@@ -206,22 +164,19 @@ static bool is_of_cloud(const struct machine *m, const char *provider,
 }
 
 /* A cloud may give a name again: of several, the one that is not gone. */
-static struct machine *index_by_cloud(const struct fleet_index *x,
+static struct machine *index_by_cloud(const struct fleet *f,
                                       const char *provider,
                                       const char *cloud_id)
 {
-    struct machine *gone = NULL;
-    uint32_t at;
+    uint64_t h = hash_cloud(provider, cloud_id);
+    struct machine *m, *gone = NULL;
 
-    if (x->size == 0)
-        return NULL;
-    at = hash_cloud(provider, cloud_id) & (x->size - 1);
-    for (; x->v[at]; at = (at + 1) & (x->size - 1)) {
-        if (!is_of_cloud(x->v[at], provider, cloud_id))
+    for (uint32_t at = 0; (m = hash_next(&f->by_cloud, h, &at));) {
+        if (!is_of_cloud(m, provider, cloud_id))
             continue;
-        if (x->v[at]->state != STATE_GONE)
-            return x->v[at];
-        gone = x->v[at];
+        if (m->state != STATE_GONE)
+            return m;
+        gone = m;
     }
     return gone;
 }
@@ -233,7 +188,7 @@ struct machine *fleet_by_cloud(const struct fleet *f, const char *provider,
 
     if (!cloud_id[0])
         return NULL;
-    m = index_by_cloud(&f->by_cloud, provider, cloud_id);
+    m = index_by_cloud(f, provider, cloud_id);
     if (m && m->state != STATE_GONE)
         return m;
     /* Not indexed: new to us, or written without fleet_bind() as the journal
@@ -242,7 +197,7 @@ struct machine *fleet_by_cloud(const struct fleet *f, const char *provider,
     for (uint32_t i = 0; i < f->n; i++)
         if (is_of_cloud(f->v[i], provider, cloud_id) &&
             f->v[i]->state != STATE_GONE) {
-            index_build(f, &((struct fleet *)f)->by_cloud, true);
+            index_build((struct fleet *)f, true);
             return f->v[i];
         }
     return m;
@@ -267,7 +222,7 @@ uint32_t fleet_sweep(struct fleet *f)
         return 0;
     f->n = kept;
     f->version++;
-    index_build(f, &f->by_id, false);
-    index_build(f, &f->by_cloud, true);
+    index_build(f, false);
+    index_build(f, true);
     return removed;
 }

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "../base/err.h"
+#include "../base/hash.h"
 #include "offer.h"
 #include "reason.h"
 #include "state.h"
@@ -57,8 +58,6 @@ struct machine {
     uint32_t held_node;
 };
 
-struct fleet_index { struct machine **v; uint32_t size, n; };
-
 struct fleet {
     struct machine **v;     /* in order of creation */
     uint32_t n, cap;
@@ -67,7 +66,7 @@ struct fleet {
     void (*on_change)(void *arg, const struct machine *m,
                       enum machine_state from);
     void *arg;
-    struct fleet_index by_id, by_cloud;  /* fleet.c's own */
+    struct hash by_id, by_cloud;  /* fleet.c's own */
 };
 
 void fleet_init(struct fleet *f);

@@ -1,5 +1,5 @@
 /*
- * intern.c - see intern.h.  Open addressing, at most half full.
+ * intern.c - see intern.h.
  */
 #include "intern.h"
 
@@ -9,84 +9,45 @@
 
 #include "radix.h"
 
-static uint32_t hash_bytes(const void *p, size_t n)
-{
-    const unsigned char *b = p;
-    uint64_t h = UINT64_C(0x9e3779b97f4a7c15) ^ n, w;
-
-    for (; n >= 8; n -= 8, b += 8) {
-        memcpy(&w, b, 8);
-        h = (h ^ w) * UINT64_C(0xff51afd7ed558ccd);
-        h ^= h >> 32;
-    }
-    if (n > 0) {
-        w = 0;
-        memcpy(&w, b, n);
-        h = (h ^ w) * UINT64_C(0xc4ceb9fe1a85ec53);
-        h ^= h >> 29;
-    }
-    h *= UINT64_C(0xff51afd7ed558ccd);
-    return (uint32_t)(h >> 32);
-}
-
-static void slots_fill(struct intern *t, uint32_t n_slots)
-{
-    t->n_slots = n_slots;
-    t->slots = ARENA_ARRAY(t->arena, uint32_t, n_slots);
-    for (uint32_t i = 0; i < t->n; i++) {
-        uint32_t at = t->items[i].hash & (n_slots - 1);
-
-        while (t->slots[at] != 0)
-            at = (at + 1) & (n_slots - 1);
-        t->slots[at] = i + 1;
-    }
-}
-
 void intern_init(struct intern *t, struct arena *arena, uint32_t expected)
 {
-    uint32_t n_slots = 64;
-
-    while (n_slots < expected * 2 && n_slots < (UINT32_C(1) << 30))
-        n_slots *= 2;
     *t = (struct intern){.arena = arena};
-    slots_fill(t, n_slots);
+    hash_init(&t->table, arena, expected > 32 ? expected : 32);
 }
 
-/* The slot that holds these bytes, or the free one where they belong. */
-static uint32_t slot_of(const struct intern *t, const void *p, size_t n,
-                        uint32_t hash)
+/* Where these bytes are among the items, or HASH_NONE. */
+static uint32_t item_find(const struct intern *t, const void *p, size_t n,
+                          uint64_t h)
 {
-    uint32_t at = hash & (t->n_slots - 1);
+    uint32_t at = 0, id;
 
-    for (; t->slots[at] != 0; at = (at + 1) & (t->n_slots - 1)) {
-        const struct intern_item *it = &t->items[t->slots[at] - 1];
+    while ((id = hash_next_index(&t->table, h, &at)) != HASH_NONE) {
+        uint32_t i = t->rank ? t->rank[id] : id;
 
-        if (it->hash == hash && it->n == n &&
-            (n == 0 || memcmp(it->p, p, n) == 0))
-            break;
+        if (t->items[i].n == n &&
+            (n == 0 || memcmp(t->items[i].p, p, n) == 0))
+            return i;
     }
-    return at;
+    return HASH_NONE;
 }
 
 uint32_t intern_add(struct intern *t, const void *p, size_t n, int copy)
 {
-    uint32_t hash = hash_bytes(p, n);
-    uint32_t at = slot_of(t, p, n, hash);
+    uint64_t h = hash_bytes(HASH_SEED, p, n);
+    uint32_t i = item_find(t, p, n, h);
 
-    assert(t->rank == NULL && n < UINT32_MAX);
-    if (t->slots[at] != 0)
-        return t->slots[at] - 1;
+    assert(!t->rank && n < UINT32_MAX);
+    if (i != HASH_NONE)
+        return i;
     if (copy)
         p = arena_copy(t->arena, p, n);
     if (t->n == t->cap)
         arena_grow_(t->arena, (void **)&t->items, &t->cap, t->n,
                     sizeof *t->items);
     t->items[t->n] = (struct intern_item){
-        .p = p, .n = (uint32_t)n, .hash = hash, .id = t->n};
-    t->slots[at] = ++t->n;
-    if (t->n > t->n_slots / 2)
-        slots_fill(t, t->n_slots * 2);
-    return t->n - 1;
+        .p = p, .n = (uint32_t)n, .id = t->n};
+    hash_add_index(&t->table, h, t->n);
+    return t->n++;
 }
 
 static void items_sort(struct intern *t,
@@ -121,14 +82,9 @@ void intern_rank(struct intern *t,
     t->rank = ARENA_ARRAY(t->arena, uint32_t, t->n + 1);
     for (uint32_t i = 0; i < t->n; i++)
         t->rank[t->items[i].id] = i;
-    for (uint32_t i = 0; i < t->n_slots; i++)
-        if (t->slots[i] != 0)
-            t->slots[i] = t->rank[t->slots[i] - 1] + 1;
 }
 
 uint32_t intern_find(const struct intern *t, const void *p, size_t n)
 {
-    uint32_t at = slot_of(t, p, n, hash_bytes(p, n));
-
-    return t->slots[at] == 0 ? UINT32_MAX : t->slots[at] - 1;
+    return item_find(t, p, n, hash_bytes(HASH_SEED, p, n));
 }

@@ -8,15 +8,15 @@
 #ifndef MODEL_INTERN_H
 #define MODEL_INTERN_H
 
-#include "../base/arena.h"
+#include "../base/hash.h"
 
-struct intern_item { const void *p; uint32_t n, hash, id; };
+struct intern_item { const void *p; uint32_t n, id; };
 
 struct intern {
     struct arena *arena;
     struct intern_item *items;   /* by number; after intern_rank() by rank */
     uint32_t n, cap;
-    uint32_t *slots, n_slots;    /* number + 1, 0 is free; a power of two */
+    struct hash table;           /* of numbers */
     uint32_t *rank;              /* number -> rank, after intern_rank() */
 };
 

@@ -312,7 +312,8 @@ static enum status make_types(struct maker *m, struct label_vec *labels,
             .boot_ms = t->boot_ms, .priority = t->priority,
             .unavailable = t->unavailable,
             .accelerator = maker_has_accelerator(&t->resources),
-            .first_offer = n_offers, .n_offers = t->n_offers};
+            .first_offer = n_offers, .n_offers = t->n_offers,
+            .from = (uint32_t)(t - f->types)};
         if (make_offers(m, i, offers + n_offers, labels, err) != ST_OK)
             return ST_INVALID;
         n_offers += t->n_offers;
@@ -422,6 +423,7 @@ static void make_node(struct maker *m, const struct snap_node *f,
         .idle_ms = f->idle_ms, .since_ms = f->since_ms,
         .created_ms = f->created_ms, .hold = f->hold,
         .hold_until_ms = f->hold_until_ms, .host_group = maker_id(m, f->host_group),
+        .from = (uint32_t)(f - m->snapshot->nodes),
         .progress_ms = f->progress_ms > f->since_ms ? f->progress_ms
                                                     : f->since_ms,
         .idle_timeout_ms = m->snapshot->limits.idle_timeout_ms};

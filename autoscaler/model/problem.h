@@ -78,6 +78,7 @@ struct pb_demand {
     int64_t since_ms;
     uint32_t queue;      /* into queues[], NONE or PB_QUEUE_DENIED */
     uint32_t first_bundle, n_bundles;
+    uint32_t from;       /* which of the snapshot's it is */
 };
 
 /* The quota is for all work of the queue: what runs (used, on nodes that are
@@ -112,6 +113,7 @@ struct pb_type {
     enum reason unavailable;
     bool accelerator;    /* has a device */
     uint32_t first_offer, n_offers;
+    uint32_t from;       /* which of the snapshot's it is */
 };
 
 struct pb_node {
@@ -131,6 +133,7 @@ struct pb_node {
     enum reason hold;
     int64_t hold_until_ms;
     uint32_t first_previous, n_previous;  /* into previous[] */
+    uint32_t from;            /* which of the snapshot's it is */
 };
 
 /* Free part of one whole device of a node: 0..AMOUNT_ONE. */

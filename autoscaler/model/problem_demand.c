@@ -557,7 +557,7 @@ void maker_demands_lay(struct maker *m)
             .owner = maker_id(m, d->owner), .id = maker_id(m, d->id),
             .priority = priority, .since_ms = d->since_ms,
             .queue = queue,
-            .first_bundle = at, .n_bundles = d->n_bundles};
+            .first_bundle = at, .n_bundles = d->n_bundles, .from = i};
         if (is_independent(d))
             demands[n].n_bundles =
                 bundles_merge(m, old + at, d->n_bundles, old_alts);

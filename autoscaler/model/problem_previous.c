@@ -8,22 +8,17 @@
  */
 #include <string.h>
 
+#include "../base/hash.h"
 #include "problem_make.h"
 
-/* In this order: mix(a, b) is not mix(b, a). */
-static uint64_t mix(uint64_t h, uint64_t x)
-{
-    h = ((h << 13 | h >> 51) ^ x) * UINT64_C(0x9e3779b97f4a7c15);
-    return h ^ (h >> 29);
-}
-
+/* Without the NUL, as digests in records and journals have it. */
 static uint64_t text_hash(const char *s)
 {
-    uint64_t h = UINT64_C(0xcbf29ce484222325);
+    uint64_t h = HASH_SEED;
 
     for (; *s; s++)
         h = (h ^ (unsigned char)*s) * UINT64_C(0x100000001b3);
-    return mix(h, 1);
+    return hash_number(h, 1);
 }
 
 /* ---- digests */
@@ -37,20 +32,22 @@ static uint64_t selector_digest(const struct problem *s, uint32_t selector)
     uint64_t sum = 0;
 
     if (sel->queue < s->n_queues)
-        sum += mix(text_hash(s->str[s->queues[sel->queue].name]), 5);
+        sum += hash_number(text_hash(s->str[s->queues[sel->queue].name]), 5);
     for (uint32_t i = 0; i < sel->n_tolerations; i++) {
         const struct pb_toleration *t =
             &s->tolerations[sel->first_toleration + i];
+        uint64_t h = hash_number(text_hash(s->str[t->key]), (uint64_t)t->op);
 
-        sum += mix(mix(mix(text_hash(s->str[t->key]), (uint64_t)t->op),
-                       text_hash(s->str[t->value])), (uint64_t)t->effect);
+        h = hash_number(h, text_hash(s->str[t->value]));
+        sum += hash_number(h, (uint64_t)t->effect);
     }
     for (uint32_t i = 0; i < sel->n_terms; i++) {
         const struct pb_term *t = &s->terms[sel->first_term + i];
-        uint64_t h = mix(text_hash(s->str[t->key]), (uint64_t)t->op);
+        uint64_t h = hash_number(text_hash(s->str[t->key]), (uint64_t)t->op);
 
         for (uint32_t k = 0; k < t->n_values; k++)
-            h = mix(h, text_hash(s->str[s->term_values[t->first_value + k]]));
+            h = hash_number(
+                h, text_hash(s->str[s->term_values[t->first_value + k]]));
         sum += h;
     }
     return sum;
@@ -73,8 +70,8 @@ void maker_digests(struct maker *m)
 
         for (uint32_t c = 0; c < s->n_columns; c++)
             if (row[c] != 0)
-                sum += mix(column[c], (uint64_t)row[c]);
-        shapes[i].digest = mix(sum, 3);
+                sum += hash_number(column[c], (uint64_t)row[c]);
+        shapes[i].digest = hash_number(sum, 3);
     }
 }
 
@@ -84,49 +81,47 @@ uint64_t problem_digest(const struct problem *s, uint32_t bundle)
     uint64_t h = s->shapes[s->alts[b->first_alt].shape].digest;
 
     for (uint32_t i = 1; i < b->n_alts; i++)
-        h = mix(h, s->shapes[s->alts[b->first_alt + i].shape].digest);
+        h = hash_number(h, s->shapes[s->alts[b->first_alt + i].shape].digest);
     return h;
 }
 
 /* ---- finding */
 
-/* Bundles by key: open addressing.  Those of one key form a list in the order
- * of the snapshot, of which the front is used up first. */
+/* Bundles by key.  Those of one key form a list in the order of the snapshot,
+ * of which the front is used up first. */
 struct finder {
     const struct problem *s;
-    uint64_t *hash;
-    uint32_t *slot;          /* the list's first bundle + 1 */
+    struct hash lists;       /* of their first bundles */
     uint32_t *now, *last;    /* per first one: where the list is, and ends */
     uint32_t *next;          /* per bundle, NONE */
     uint32_t *used;          /* per bundle: by the holds so far */
-    uint32_t mask;
 };
 
 static uint64_t key_hash(enum demand_source source, const char *owner,
                          const char *id, uint64_t shape)
 {
-    return mix(mix(mix(shape, text_hash(owner)), text_hash(id)),
-               (uint64_t)source);
+    uint64_t h = hash_number(hash_number(shape, text_hash(owner)),
+                             text_hash(id));
+
+    return hash_number(h, (uint64_t)source);
 }
 
-/* Where the key is, or would be. */
-static uint32_t slot_find(const struct finder *f, uint64_t h,
+/* The first bundle of this key's list; HASH_NONE: there is none. */
+static uint32_t list_find(const struct finder *f, uint64_t h,
                           enum demand_source source, const char *owner,
                           const char *id)
 {
     const struct problem *s = f->s;
-    uint32_t at = (uint32_t)h & f->mask;
+    uint32_t at = 0, b;
 
-    for (; f->slot[at]; at = (at + 1) & f->mask) {
-        const struct pb_demand *d =
-            &s->demands[s->bundles[f->slot[at] - 1].demand];
+    while ((b = hash_next_index(&f->lists, h, &at)) != HASH_NONE) {
+        const struct pb_demand *d = &s->demands[s->bundles[b].demand];
 
-        if (f->hash[at] == h && d->source == source &&
-            strcmp(s->str[d->owner], owner) == 0 &&
+        if (d->source == source && strcmp(s->str[d->owner], owner) == 0 &&
             strcmp(s->str[d->id], id) == 0)
             break;
     }
-    return at;
+    return b;
 }
 
 static void bundle_add(struct finder *f, uint32_t b)
@@ -135,35 +130,28 @@ static void bundle_add(struct finder *f, uint32_t b)
     const struct pb_demand *d = &s->demands[s->bundles[b].demand];
     const char *owner = s->str[d->owner], *id = s->str[d->id];
     uint64_t h = key_hash(d->source, owner, id, problem_digest(s, b));
-    uint32_t at = slot_find(f, h, d->source, owner, id), first;
+    uint32_t first = list_find(f, h, d->source, owner, id);
 
     f->next[b] = NONE;
-    if (f->slot[at]) {
-        first = f->slot[at] - 1;
+    if (first != HASH_NONE) {
         f->next[f->last[first]] = b;
         f->last[first] = b;
         return;
     }
-    f->slot[at] = b + 1;
-    f->hash[at] = h;
+    hash_add_index(&f->lists, h, b);
     f->now[b] = f->last[b] = b;
 }
 
 static void finder_make(struct maker *m, struct finder *f)
 {
     const struct problem *s = m->s;
-    uint32_t size = 64;
 
-    while (size < s->n_bundles * 2)
-        size *= 2;
     *f = (struct finder){.s = s,
-                         .hash = ARENA_ARRAY(m->arena, uint64_t, size),
-                         .slot = ARENA_ARRAY(m->arena, uint32_t, size),
                          .now = ARENA_ARRAY(m->arena, uint32_t, s->n_bundles),
                          .last = ARENA_ARRAY(m->arena, uint32_t, s->n_bundles),
                          .next = ARENA_ARRAY(m->arena, uint32_t, s->n_bundles),
-                         .used = ARENA_ARRAY(m->arena, uint32_t, s->n_bundles),
-                         .mask = size - 1};
+                         .used = ARENA_ARRAY(m->arena, uint32_t, s->n_bundles)};
+    hash_init(&f->lists, m->arena, s->n_bundles);
     for (uint32_t b = 0; b < s->n_bundles; b++)
         bundle_add(f, b);
 }
@@ -175,11 +163,10 @@ static uint32_t bundle_find(struct finder *f, const struct snap_placement *hold)
 {
     const struct pb_bundle *v = f->s->bundles;
     uint64_t h = key_hash(hold->source, hold->owner, hold->id, hold->shape);
-    uint32_t at = slot_find(f, h, hold->source, hold->owner, hold->id), first;
+    uint32_t first = list_find(f, h, hold->source, hold->owner, hold->id);
 
-    if (!f->slot[at])
+    if (first == HASH_NONE)
         return NONE;
-    first = f->slot[at] - 1;
     if (f->used[f->now[first]] < v[f->now[first]].count)
         return f->now[first];
     f->now[first] = f->next[f->now[first]];

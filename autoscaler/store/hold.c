@@ -25,8 +25,8 @@
 enum { ORPHAN_STEPS = 500, ORPHAN_STEP_MS = 10 };
 
 struct hold {
-    int fd;                   /* -1: none */
-    sqlite3 *db;              /* of a VFS: in an exclusive transaction for life */
+    int fd;      /* -1: none */
+    sqlite3 *db; /* of a VFS: in an exclusive transaction for life */
 };
 
 /* Is the process that the lock file names still there? */
@@ -46,12 +46,12 @@ static enum status held_already(const char *path, const char *holder,
 {
     return err_set(err, ST_RETRY,
                    "%s: another davit uses it already (process %s); two on"
-                   " one journal would launch everything twice", path,
-                   *holder ? holder : "unknown");
+                   " one journal would launch everything twice",
+                   path, *holder ? holder : "unknown");
 }
 
-static enum status file_lock(struct hold *h, const char *path,
-                             const char *name, struct err *err)
+static enum status file_lock(struct hold *h, const char *path, const char *name,
+                             struct err *err)
 {
     char holder[32] = "";
     int n;
@@ -60,8 +60,8 @@ static enum status file_lock(struct hold *h, const char *path,
     if (h->fd < 0)
         return err_set(err, ST_INVALID,
                        "%s: cannot be created: %s; `state:` needs a directory"
-                       " that exists and may be written", name,
-                       strerror(errno));
+                       " that exists and may be written",
+                       name, strerror(errno));
     for (int step = 0; flock(h->fd, LOCK_EX | LOCK_NB) != 0;) {
         if (errno == EINTR)
             continue;
@@ -77,8 +77,7 @@ static enum status file_lock(struct hold *h, const char *path,
     }
     n = snprintf(holder, sizeof holder, "%ld\n", (long)getpid());
     /* The text only helps people: failing to write it is no failure. */
-    if (ftruncate(h->fd, 0) != 0 ||
-        pwrite(h->fd, holder, (size_t)n, 0) != n)
+    if (ftruncate(h->fd, 0) != 0 || pwrite(h->fd, holder, (size_t)n, 0) != n)
         return ST_OK;
     return ST_OK;
 }
@@ -95,9 +94,9 @@ static enum status file_create(const char *path, struct err *err)
     close(fd);
     dir = mem_strdup(path);
     slash = strrchr(dir, '/');
-    if (slash != NULL)
+    if (slash)
         slash[slash == dir ? 1 : 0] = '\0';
-    fd = open(slash != NULL ? dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    fd = open(slash ? dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     free(dir);
     if (fd >= 0) {
         fsync(fd); /* some file systems refuse; SQLite itself goes on too */
@@ -106,12 +105,12 @@ static enum status file_create(const char *path, struct err *err)
     return ST_OK;
 }
 
-static enum status vfs_lock(struct hold *h, const char *path,
-                            const char *name, const char *vfs,
-                            struct err *err)
+static enum status vfs_lock(struct hold *h, const char *path, const char *name,
+                            const char *vfs, struct err *err)
 {
-    int rc = sqlite3_open_v2(name, &h->db, SQLITE_OPEN_READWRITE |
-                             SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, vfs);
+    int rc = sqlite3_open_v2(
+        name, &h->db,
+        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, vfs);
 
     if (rc == SQLITE_OK)
         rc = sqlite3_exec(h->db, "BEGIN EXCLUSIVE", NULL, NULL, NULL);

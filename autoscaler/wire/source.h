@@ -1,7 +1,7 @@
 /*
  * source.h - where demand comes from and nodes join: a Ray head, a Kubernetes
- * API server.  Each fills the same view and offers the same operations; control
- * has an array of them and asks no further what they are.
+ * API server.  Each fills the same view, offers the same operations and says
+ * what it can; control has an array of them and asks no further what they are.
  *
  * One handle serves one thread at a time, so control makes several of each: one
  * is read, the others are written to.  All calls may block: workers make them.
@@ -149,6 +149,10 @@ struct source_ops {
     bool by_address;              /* its nodes are found by address as well */
     bool two_looks;               /* one view may count work both as running and
                                    * as pending: it takes two to be sure */
+    bool drains_in_steps;         /* a node is asked to drain until no work is
+                                   * left on it, and is given back by undrain();
+                                   * else it ends itself once it accepted */
+    bool late_devices;            /* a node joins before its devices do */
     uint32_t writers;             /* so many calls but read() may be under way
                                    * at once, each with a handle; at most
                                    * SOURCE_WRITERS */
@@ -171,6 +175,9 @@ struct source_ops {
     /* NULL: shows nothing. */
     enum status (*report)(void *handle, const struct source_report *r,
                           int64_t deadline_mono_ms, struct err *err);
+    /* New machines may be in these zones; no_reserve: the system's share is not
+     * taken off them.  Any thread.  NULL: it is of no use to it. */
+    void (*configure)(void *handle, struct names zones, bool no_reserve);
     void (*stop)(void *handle);   /* any thread: a waiting read() returns soon;
                                    * NULL: none waits */
     void (*free)(void *handle);   /* NULL is fine as a handle */

@@ -10,13 +10,11 @@ import sys
 import objects
 
 MOST = 30
-CEILINGS = {}
 
 
 def main(argv):
     folders = collections.Counter(map(os.path.dirname, objects.sources(objects.root_of(argv), "autoscaler", "providers")))
-    bad = [f"{f}: {n} sources, {CEILINGS.get(f, MOST)} at most: divide it" for f, n in folders.items()
-           if n > CEILINGS.get(f, MOST)]
+    bad = [f"{f}: {n} sources, {MOST} at most: divide it" for f, n in folders.items() if n > MOST]
     return objects.report("folders", bad, f"{len(folders)} folders, the largest of {max(folders.values())} sources")
 
 

@@ -18,12 +18,12 @@ struct cloud {
     uint32_t boot_least_ms, boot_most_ms;
     struct cloud_machine *machines;
     uint32_t n, room;
-    char (*requests)[48];     /* every launch's, for ever */
+    char (*requests)[48]; /* every launch's, for ever */
     uint32_t n_requests, room_requests;
     uint32_t launched, calls;
 };
 
-static struct cloud *the_cloud;   /* a plug-in's open() is told of none */
+static struct cloud *the_cloud; /* a plug-in's open() is told of none */
 
 /* Those that are gone go. */
 static struct cloud *cloud_now(void)
@@ -61,12 +61,16 @@ static void put_machine(const struct cloud *c, const struct cloud_machine *m,
                                     const struct davit_machine *))
 {
     int64_t now = player_now_ms(c->player);
-    struct davit_machine out = {
-        .size = sizeof out, .id = m->id, .request_id = m->request_id,
-        .offer = m->type, .zone = m->zone, .address = "",
-        .phase = m->gone_ms != INT64_MAX ? DAVIT_STOPPING
-                 : m->ready_ms <= now    ? DAVIT_RUNNING
-                                         : DAVIT_STARTING};
+    struct davit_machine out = {.size = sizeof out,
+                                .id = m->id,
+                                .request_id = m->request_id,
+                                .offer = m->type,
+                                .zone = m->zone,
+                                .address = "",
+                                .phase = m->gone_ms != INT64_MAX
+                                             ? DAVIT_STOPPING
+                                         : m->ready_ms <= now ? DAVIT_RUNNING
+                                                              : DAVIT_STARTING};
 
     put(sink, &out);
 }
@@ -104,8 +108,9 @@ static bool request_new(struct cloud *c, const char *id)
 
 static void machine_new(struct cloud *c, const struct davit_launch *l)
 {
-    uint32_t boot = c->boot_least_ms + player_chance(
-        c->player, c->boot_most_ms - c->boot_least_ms + 1);
+    uint32_t boot = c->boot_least_ms +
+                    player_chance(c->player,
+                                  c->boot_most_ms - c->boot_least_ms + 1);
     struct cloud_machine *m;
 
     if (c->n == c->room) {
@@ -172,10 +177,15 @@ static int do_terminate(void *self, struct davit_call *call,
 }
 
 static const struct davit_kv options[] = {{0}};
-static const struct davit_provider table = {
-    .size = sizeof table, .name = "played", .version = "1", .options = options,
-    .open = do_open, .close = do_close, .list = do_list, .launch = do_launch,
-    .terminate = do_terminate};
+static const struct davit_provider table = {.size = sizeof table,
+                                            .name = "played",
+                                            .version = "1",
+                                            .options = options,
+                                            .open = do_open,
+                                            .close = do_close,
+                                            .list = do_list,
+                                            .launch = do_launch,
+                                            .terminate = do_terminate};
 
 struct cloud *cloud_new(struct player *p, uint32_t boot_least_ms,
                         uint32_t boot_most_ms)

@@ -12,8 +12,8 @@
 
 struct cloud_machine {
     char id[32], request_id[48], type[64], zone[48];
-    int64_t ready_ms;         /* player_now_ms() */
-    int64_t gone_ms;          /* INT64_MAX: it is not being ended */
+    int64_t ready_ms; /* player_now_ms() */
+    int64_t gone_ms;  /* INT64_MAX: it is not being ended */
 };
 
 struct cloud;
@@ -25,7 +25,7 @@ void cloud_free(struct cloud *c);
 
 /* Those that are there now, being ended or not. */
 const struct cloud_machine *cloud_machines(struct cloud *c, uint32_t *ret_n);
-uint32_t cloud_launched(const struct cloud *c);  /* machines, in all its life */
+uint32_t cloud_launched(const struct cloud *c); /* machines, in all its life */
 uint32_t cloud_calls(const struct cloud *c);
 
 #endif

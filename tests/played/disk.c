@@ -22,9 +22,9 @@ struct change {               /* of bytes at..at + n; what was beyond the size
     unsigned char *old, *new; /* new NULL: a truncation */
 };
 
-struct node {                 /* a file on the disk */
-    char name[256];           /* "" : free */
-    bool exists, kept;        /* kept: a sync has made its name durable */
+struct node {          /* a file on the disk */
+    char name[256];    /* "" : free */
+    bool exists, kept; /* kept: a sync has made its name durable */
     unsigned char *v;
     int64_t n, room;
     struct change *changes;
@@ -42,15 +42,15 @@ struct disk {
     uint64_t changes, fault_at;
     enum disk_fault fault;
     bool full, readonly, dead;
-    uint32_t epoch;           /* grows at each loss of power */
+    uint32_t epoch; /* grows at each loss of power */
 };
 
-struct handle {               /* an open file */
-    sqlite3_file file;        /* first */
+struct handle {        /* an open file */
+    sqlite3_file file; /* first */
     struct disk *disk;
     struct node *node;
     uint32_t epoch;
-    int lock;                 /* SQLITE_LOCK_* */
+    int lock; /* SQLITE_LOCK_* */
     bool shm, temporary;
 };
 
@@ -100,7 +100,7 @@ static void node_change(struct node *f, int64_t at, int64_t n, const void *new)
     }
     c = &f->changes[f->n_changes++];
     *c = (struct change){.at = at, .n = n, .size = size};
-    if (new && at + n > f->n)
+    if (new &&at + n > f->n)
         node_resize(f, at + n);
     c->old = mem_alloc((size_t)n);
     memcpy(c->old, f->v + at, (size_t)n);
@@ -135,7 +135,7 @@ static uint64_t next_random(uint64_t *s)
 static void sectors_survive(struct node *f, const struct change *c,
                             uint64_t *seed)
 {
-    for (int64_t from = c->at; c->new && from < c->at + c->n;) {
+    for (int64_t from = c->at; c->new &&from < c->at + c->n;) {
         int64_t to = (from / SECTOR + 1) * SECTOR;
 
         to = to < c->at + c->n ? to : c->at + c->n;
@@ -405,9 +405,10 @@ static int f_shm_unmap(sqlite3_file *file, int delete)
 }
 
 static const sqlite3_io_methods methods = {
-    2, f_close, f_read, f_write, f_truncate, f_sync, f_size, f_lock, f_unlock,
-    f_reserved, f_control, f_sector, f_device, f_shm_map, f_shm_lock,
-    f_shm_barrier, f_shm_unmap, NULL, NULL};
+    2,        f_close,   f_read,     f_write,       f_truncate,  f_sync,
+    f_size,   f_lock,    f_unlock,   f_reserved,    f_control,   f_sector,
+    f_device, f_shm_map, f_shm_lock, f_shm_barrier, f_shm_unmap, NULL,
+    NULL};
 
 /* ---- the file system */
 
@@ -499,7 +500,7 @@ static int v_sleep(sqlite3_vfs *vfs, int us)
 static int v_time(sqlite3_vfs *vfs, sqlite3_int64 *ret)
 {
     (void)vfs;
-    *ret = INT64_C(210866760000000) + clock_wall_ms();  /* Julian, in ms */
+    *ret = INT64_C(210866760000000) + clock_wall_ms(); /* Julian, in ms */
     return SQLITE_OK;
 }
 
@@ -515,12 +516,19 @@ struct disk *disk_new(const char *name)
 {
     struct disk *d = MEM_NEW(struct disk);
 
-    d->vfs = (sqlite3_vfs){
-        .iVersion = 2, .szOsFile = sizeof(struct handle), .mxPathname = 255,
-        .zName = name, .pAppData = d, .xOpen = v_open, .xDelete = v_delete,
-        .xAccess = v_access, .xFullPathname = v_path, .xRandomness = v_random,
-        .xSleep = v_sleep, .xGetLastError = v_error,
-        .xCurrentTimeInt64 = v_time};
+    d->vfs = (sqlite3_vfs){.iVersion = 2,
+                           .szOsFile = sizeof(struct handle),
+                           .mxPathname = 255,
+                           .zName = name,
+                           .pAppData = d,
+                           .xOpen = v_open,
+                           .xDelete = v_delete,
+                           .xAccess = v_access,
+                           .xFullPathname = v_path,
+                           .xRandomness = v_random,
+                           .xSleep = v_sleep,
+                           .xGetLastError = v_error,
+                           .xCurrentTimeInt64 = v_time};
     sqlite3_vfs_register(&d->vfs, 0);
     return d;
 }

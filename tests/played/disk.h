@@ -16,23 +16,23 @@ struct disk;
 
 enum disk_fault {
     DISK_WELL,
-    DISK_FAILS,               /* this change fails (EIO), later ones work */
-    DISK_DIES,                /* the power is lost just before this change */
+    DISK_FAILS, /* this change fails (EIO), later ones work */
+    DISK_DIES,  /* the power is lost just before this change */
 };
 
 /* Registers the VFS `name` (borrowed). */
 struct disk *disk_new(const char *name);
-void disk_free(struct disk *d);      /* every file is closed */
+void disk_free(struct disk *d); /* every file is closed */
 
-uint64_t disk_changes(const struct disk *d);  /* made so far: the first is 1 */
+uint64_t disk_changes(const struct disk *d); /* made so far: the first is 1 */
 void disk_fault_at(struct disk *d, uint64_t change, enum disk_fault f);
-void disk_full(struct disk *d, bool on);      /* no file can grow */
-void disk_readonly(struct disk *d, bool on);  /* no change at all */
+void disk_full(struct disk *d, bool on);     /* no file can grow */
+void disk_readonly(struct disk *d, bool on); /* no change at all */
 
 /* What is not synced is lost; with a seed other than 0, a part of it.  Whoever
  * has a file open can do no more than close it, before the power is on again. */
 void disk_power_loss(struct disk *d, uint64_t seed);
-bool disk_is_dead(const struct disk *d);      /* DISK_DIES has come */
+bool disk_is_dead(const struct disk *d); /* DISK_DIES has come */
 void disk_power_on(struct disk *d);
 
 #endif

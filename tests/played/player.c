@@ -16,12 +16,12 @@
 struct due {
     int64_t at_ms;
     uint64_t order;
-    void (*happens)(void *arg);   /* NULL: taken back */
+    void (*happens)(void *arg); /* NULL: taken back */
     void *arg;
 };
 
 struct player {
-    int64_t now_ms, wall_ms;      /* wall: of the beginning */
+    int64_t now_ms, wall_ms; /* wall: of the beginning */
     uint64_t chance, order;
     struct due **heap;
     uint32_t n, room;
@@ -33,7 +33,7 @@ struct player {
 
 static uint64_t next_random(struct player *p)
 {
-    uint64_t z = p->chance += 0x9e3779b97f4a7c15u;  /* splitmix64 */
+    uint64_t z = p->chance += 0x9e3779b97f4a7c15u; /* splitmix64 */
 
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
@@ -76,7 +76,7 @@ struct player *player_new(uint64_t seed, int64_t wall_ms)
 
     p->chance = seed;
     p->wall_ms = wall_ms;
-    p->now_ms = 1000000;          /* the computer has been on for a while */
+    p->now_ms = 1000000; /* the computer has been on for a while */
     p->clock = (struct clock){wall_us, mono_us, sleep_ms, p};
     clock_install(&p->clock);
     random_install(fill, p);
@@ -106,7 +106,7 @@ static bool sooner(const struct due *a, const struct due *b)
 }
 
 static struct due *plan(struct player *p, int64_t ms,
-                          void (*happens)(void *arg), void *arg)
+                        void (*happens)(void *arg), void *arg)
 {
     struct due *e = MEM_NEW(struct due);
     uint32_t i;
@@ -147,7 +147,7 @@ void player_after(struct player *p, int64_t ms, void (*happens)(void *arg),
 
 /* ---- workers */
 
-struct task {                     /* a job on its way */
+struct task { /* a job on its way */
     struct task *next;
     struct crew *crew;
     struct job *job;
@@ -156,7 +156,7 @@ struct task {                     /* a job on its way */
 };
 
 struct crew {
-    struct workers workers;       /* first */
+    struct workers workers; /* first */
     struct player *player;
     struct mailbox *answers;
     struct task *tasks;
@@ -196,7 +196,11 @@ static void crew_submit(struct workers *w, struct job *job)
 
     *t = (struct task){crew->tasks, crew, job, NULL, false};
     crew->tasks = t;
-    t->event = plan(crew->player, player_chance(crew->player, 20), task_run, t);
+    if (player_chance(crew->player, 2))
+        task_run(t); /* a thread may be that quick */
+    else
+        t->event = plan(crew->player, player_chance(crew->player, 20), task_run,
+                        t);
 }
 
 static bool crew_free(struct workers *w, int64_t wait_ms)

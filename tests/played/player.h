@@ -4,7 +4,8 @@
  *
  * While a player lives the clock and the random ids are its own (base/clock.h,
  * base/random.h).  A job of its workers begins and is answered after times that
- * chance draws; what it does is done at its beginning.
+ * chance draws; what it does is done at its beginning, which may be before the
+ * loop's step is over.
  */
 #ifndef PLAYED_PLAYER_H
 #define PLAYED_PLAYER_H
@@ -19,8 +20,8 @@ struct player;
 struct player *player_new(uint64_t seed, int64_t wall_ms);
 void player_free(struct player *p);
 
-uint32_t player_chance(struct player *p, uint32_t n);  /* 0 .. n - 1 */
-int64_t player_now_ms(const struct player *p);         /* since the beginning */
+uint32_t player_chance(struct player *p, uint32_t n); /* 0 .. n - 1 */
+int64_t player_now_ms(const struct player *p);        /* since the beginning */
 /* Something that happens so much later. */
 void player_after(struct player *p, int64_t ms, void (*happens)(void *arg),
                   void *arg);

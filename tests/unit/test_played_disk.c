@@ -24,8 +24,11 @@ static void batch_write(struct journal *j, struct fleet *f, int k)
 {
     char owner[16], old[16];
     struct journal_request r = {.owner = owner, .body = "{\"num_cpus\":1}"};
-    struct journal_event e = {.at_ms = k, .kind = "node.ready",
-                              .subject = owner, .reason = "", .text = "",
+    struct journal_event e = {.at_ms = k,
+                              .kind = "node.ready",
+                              .subject = owner,
+                              .reason = "",
+                              .text = "",
                               .data = ""};
 
     snprintf(owner, sizeof owner, "owner-%d", k);
@@ -52,8 +55,8 @@ static int life(void)
         if (journal_commit(j, NULL) == ST_OK)
             done = k;
         if (k % 3 == 0)
-            journal_close(j);   /* copies the log into the file */
-        if (done < k) {         /* it would write all again: act.c */
+            journal_close(j); /* copies the log into the file */
+        if (done < k) {       /* it would write all again: act.c */
             if (k % 3)
                 journal_close(j);
             break;
@@ -78,7 +81,7 @@ static int step_found(void)
         fail_msg("%s", err.text);
     fleet_init(&f);
     assert_int_equal(journal_load_fleet(j, &f, NULL), ST_OK);
-    step = (int)f.n;  /* one machine a batch */
+    step = (int)f.n; /* one machine a batch */
     assert_int_equal(journal_next_event(j), step + 1);
     assert_int_equal(journal_load_requests(j, &arena, &r, &n, NULL), ST_OK);
     assert_int_equal(n, step < 2 ? step : 2);
@@ -102,8 +105,8 @@ static void one_fault(uint64_t change, enum disk_fault fault, uint64_t seed)
     found = step_found();
     if (found < done || found > done + 1)
         fail_msg("change %u, fault %d, seed %u: batch %d was acknowledged, the "
-                 "journal ends with %d", (unsigned)change, (int)fault,
-                 (unsigned)seed, done, found);
+                 "journal ends with %d",
+                 (unsigned)change, (int)fault, (unsigned)seed, done, found);
     disk_free(d);
 }
 

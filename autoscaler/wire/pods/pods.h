@@ -28,8 +28,6 @@ struct kube_source_opts {
 enum status kube_source_new(const struct kube_source_opts *o, void **ret,
                           struct err *err);
 extern const struct source_ops kube_source_ops;
-/* What the next view goes by; from any thread. */
-void kube_source_types(void *handle, struct names zones, bool no_reserve);
 
 /* "nvidia.com/gpu" -> "GPU", "cpu" -> "CPU", "aws.amazon.com/neuroncore" ->
  * "neuron_cores"; what is not in the table of accelerators keeps its name.

@@ -67,6 +67,19 @@ static struct names names_keep(struct arena *a, struct names from,
     return (struct names){ v, from.n };
 }
 
+static void source_configure(void *handle, struct names zones, bool no_reserve)
+{
+    struct kube_source *h = handle;
+
+    pthread_mutex_lock(&h->store.lock);
+    arena_reset(&h->zone_arena);
+    h->zones = names_keep(&h->zone_arena, zones, NULL);
+    h->reserve = !no_reserve;
+    h->told = false;              /* a view of them is due at once */
+    pthread_cond_broadcast(&h->store.wake);
+    pthread_mutex_unlock(&h->store.lock);
+}
+
 enum status kube_source_new(const struct kube_source_opts *o, void **ret,
                           struct err *err)
 {
@@ -90,22 +103,9 @@ enum status kube_source_new(const struct kube_source_opts *o, void **ret,
                                        : "davit.io/machine",
     };
     pods_store_init(&h->store, &h->rules);
-    kube_source_types(h, o->zones, o->no_reserve);
+    source_configure(h, o->zones, o->no_reserve);
     *ret = h;
     return ST_OK;
-}
-
-void kube_source_types(void *handle, struct names zones, bool no_reserve)
-{
-    struct kube_source *h = handle;
-
-    pthread_mutex_lock(&h->store.lock);
-    arena_reset(&h->zone_arena);
-    h->zones = names_keep(&h->zone_arena, zones, NULL);
-    h->reserve = !no_reserve;
-    h->told = false;              /* a view of them is due at once */
-    pthread_cond_broadcast(&h->store.wake);
-    pthread_mutex_unlock(&h->store.lock);
 }
 
 static void source_free(void *handle)
@@ -291,7 +291,9 @@ static enum status source_forget(void *handle, const char *node_id,
 
 const struct source_ops kube_source_ops = {
     .kind = "kubernetes", .waits = true, .by_address = true,
+    .drains_in_steps = true, .late_devices = true,
     .writers = SOURCE_WRITERS,
     .read = source_read, .drain = source_drain_node, .undrain = source_undrain,
-    .forget = source_forget, .stop = source_stop, .free = source_free,
+    .forget = source_forget, .configure = source_configure,
+    .stop = source_stop, .free = source_free,
 };

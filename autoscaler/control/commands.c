@@ -1,0 +1,98 @@
+/*
+ * commands.c - see commands.h.
+ */
+#include "commands.h"
+
+_Static_assert((int)MAIL_COMMAND == (int)COMMAND_MAIL, "the API posts it");
+
+static void protect(struct ledger *l, struct command *cmd)
+{
+    struct machine *m = fleet_by_id(&l->fleet, cmd->machine);
+
+    if (!m) {
+        cmd->status = err_set(&cmd->err, ST_NOT_FOUND, "no node \"%s\"",
+                              cmd->machine);
+        return;
+    }
+    m->protected = cmd->on;
+    fleet_touch(&l->fleet, m);
+}
+
+static void append(struct commands *c, struct command *cmd)
+{
+    struct mail **last = (struct mail **)&c->waiting;
+
+    while (*last)
+        last = &(*last)->next;
+    cmd->mail.next = NULL;
+    *last = &cmd->mail;
+}
+
+void commands_fold(struct commands *c, struct mail *mail)
+{
+    struct command *cmd = (struct command *)mail;
+
+    cmd->status = ST_OK;
+    switch (cmd->kind) {
+    case COMMAND_REQUEST_PUT:
+    case COMMAND_REQUEST_DROP:
+        requests_fold(c->requests, cmd);
+        break;
+    case COMMAND_PROTECT:
+        protect(c->ledger, cmd);
+        break;
+    case COMMAND_RELOAD:
+        configuration_reload(c->conf, 0);
+        break;
+    }
+    append(c, cmd);
+}
+
+/* What a standby must know of is promised when a standby would know it. */
+static bool must_wait(const struct commands *c, const struct command *cmd)
+{
+    switch (cmd->kind) {
+    case COMMAND_REQUEST_PUT:
+    case COMMAND_REQUEST_DROP:
+        return ledger_waits(c->ledger, "request", cmd->owner);
+    case COMMAND_PROTECT:
+        return ledger_waits(c->ledger, "machine", cmd->machine);
+    case COMMAND_RELOAD:
+        break;
+    }
+    return false;
+}
+
+static enum status outcome(const struct commands *c, const struct command *cmd,
+                           bool planned, struct err *err)
+{
+    if (cmd->kind == COMMAND_RELOAD && *c->conf->problem)
+        return err_set(err, ST_INVALID, "%s", c->conf->problem);
+    if (!c->ledger->journal_ok)
+        return err_set(err, ST_RETRY,
+                       "the journal cannot be written: nothing was promised, "
+                       "try again");
+    if (!planned)
+        return err_set(err, ST_RETRY,
+                       "kept, but what is known now cannot be planned for; the "
+                       "log says why");
+    return ST_OK;
+}
+
+void commands_answer(struct commands *c, bool planned)
+{
+    struct command *cmd = c->waiting, *next;
+
+    c->waiting = NULL;
+    for (; cmd; cmd = next) {
+        next = (struct command *)cmd->mail.next;
+        if (cmd->status == ST_OK && !c->env->stopping && must_wait(c, cmd)) {
+            append(c, cmd);
+            continue;
+        }
+        if (cmd->status == ST_OK)
+            cmd->status = outcome(c, cmd, planned, &cmd->err);
+        cmd->seen = cmd->status == ST_OK ? status_get(c->board) : NULL;
+        cmd->done(cmd);
+    }
+}

@@ -1,0 +1,160 @@
+/*
+ * configuration.c - see configuration.h.
+ */
+#include "configuration.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/alloc.h"
+#include "../base/clock.h"
+
+enum { SOURCE_MS = 5000, SOURCE_TIMEOUT_MS = 20000,
+       FAILURES_TOLD = 3 };
+
+void configuration_open(struct configuration *c, struct env *env,
+                        const char *path, struct config_source *source,
+                        struct config *conf)
+{
+    *c = (struct configuration){
+        .env = env, .path = path, .source = source, .now = conf,
+        .loaded_ms = env->now_ms, .problem = mem_strdup(""),
+        .read_due_ms = env->mono_ms + SOURCE_MS};
+}
+
+void configuration_close(struct configuration *c)
+{
+    config_free(c->now);
+    free(c->problem);
+}
+
+const struct conf_type *type_find(const struct config *conf, const char *name)
+{
+    for (uint32_t i = 0; i < conf->n_types; i++)
+        if (strcmp(conf->types[i].fact.name, name) == 0)
+            return &conf->types[i];
+    return NULL;
+}
+
+void configuration_reload(struct configuration *c, int64_t settle_ms)
+{
+    if (settle_ms > 0)
+        c->settled_ms = clock_mono_ms() + settle_ms;
+    else
+        c->wanted = true;
+}
+
+bool configuration_due(struct configuration *c)
+{
+    if (c->settled_ms) {
+        if (c->env->mono_ms >= c->settled_ms)
+            c->wanted = true;
+        else
+            env_wake_mono(c->env, c->settled_ms);
+    }
+    if (!c->wanted)
+        return false;
+    if (c->reading) {  /* its answer brings us here again */
+        c->read_due_ms = 0;
+        return false;
+    }
+    c->wanted = false;
+    c->settled_ms = 0;
+    c->env->news = true;
+    return true;
+}
+
+enum status configuration_read(const struct configuration *c,
+                               struct config **ret, struct buf *errors)
+{
+    const struct outside *o = c->env->outside;
+
+    if (o->config)
+        return o->config(o->arg, c->path, ret, errors);
+    return c->source ? config_source_parse(c->source, ret, errors)
+                     : config_load(c->path, ret, errors);
+}
+
+void configuration_refuse(struct configuration *c, const char *why)
+{
+    size_t n = strlen(why);
+
+    free(c->problem);
+    c->problem = mem_strndup(why, n && why[n - 1] == '\n' ? n - 1 : n);
+    atomic_fetch_add(&c->env->metrics.reload_failures, 1);
+    emit(c->env, "config.refused", c->path, "", "%.400s", c->problem);
+}
+
+void configuration_replace(struct configuration *c, struct config *conf)
+{
+    config_free(c->now);
+    c->now = conf;
+    c->loaded_ms = c->env->now_ms;
+    c->generation++;
+    free(c->problem);
+    c->problem = mem_strdup("");
+    atomic_fetch_add(&c->env->metrics.reloads, 1);
+    emit(c->env, "config.loaded", c->path, "", "generation %u, %u node types",
+         c->generation, conf->n_types);
+}
+
+/* ---- a RayCluster: only GET is allowed, so it is looked at now and then */
+
+struct read_job {
+    struct job job;            /* first */
+    struct config_source *source;
+    bool changed;
+    enum status status;
+    struct err err;
+};
+
+static void read_run(struct job *job)
+{
+    struct read_job *j = (struct read_job *)job;
+
+    j->status = config_source_read(j->source,
+                                   clock_mono_ms() + SOURCE_TIMEOUT_MS,
+                                   &j->changed, &j->err);
+}
+
+void configuration_poll(struct configuration *c)
+{
+    struct read_job *j;
+
+    if (!c->source || c->reading)
+        return;
+    if (c->env->mono_ms < c->read_due_ms) {
+        env_wake_mono(c->env, c->read_due_ms);
+        return;
+    }
+    j = MEM_NEW(struct read_job);
+    j->source = c->source;
+    j->job.run = read_run;
+    j->job.mail.kind = MAIL_CONFIG;
+    c->reading = true;
+    workers_submit(c->env->workers, &j->job);
+}
+
+static void read_failed(struct configuration *c, const struct read_job *j)
+{
+    if (++c->read_failures == FAILURES_TOLD)
+        emit(c->env, "config.unread", c->path, status_name(j->status), "%s",
+             j->err.text);
+}
+
+void configuration_fold(struct configuration *c, struct mail *mail)
+{
+    struct read_job *j = (struct read_job *)mail;
+
+    c->reading = false;
+    c->read_due_ms = c->env->mono_ms + SOURCE_MS;
+    if (!j->job.abandoned && j->status != ST_OK) {
+        read_failed(c, j);
+    } else if (!j->job.abandoned) {
+        if (c->read_failures >= FAILURES_TOLD)
+            emit(c->env, "config.read", c->path, "", "it can be read again");
+        c->read_failures = 0;
+        c->wanted = c->wanted || j->changed;
+    }
+    free(j);
+}

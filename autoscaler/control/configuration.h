@@ -1,0 +1,56 @@
+/*
+ * configuration.h - the generation of settings in force, and when to read
+ * another one.
+ *
+ * Where they are read from: a file, which whoever drives the loop watches, or a
+ * RayCluster, which is looked at every few seconds.  reload.h takes a new generation over.
+ * Reads and changes nothing else.  Control thread only.
+ */
+#ifndef CONTROL_CONFIGURATION_H
+#define CONTROL_CONFIGURATION_H
+
+#include "../config/config.h"
+#include "config_source.h"
+#include "env.h"
+
+struct configuration {
+    struct env *env;
+    const char *path;             /* of the file; for people in any case */
+    struct config_source *source; /* what is read in its place; NULL.  Borrowed */
+    struct config *now;           /* in force; a reference */
+    uint32_t generation;
+    int64_t loaded_ms;            /* wall */
+    char *problem;                /* why the last one was refused; "" ; heap */
+    bool wanted;                  /* somebody asked for a reload */
+    int64_t settled_ms;           /* mono: a changed file settles first; 0 */
+    bool reading;                 /* the source is with a worker */
+    int64_t read_due_ms;          /* mono */
+    uint32_t read_failures;       /* in a row */
+};
+
+/* Takes conf. */
+void configuration_open(struct configuration *c, struct env *env,
+                        const char *path, struct config_source *source,
+                        struct config *conf);
+void configuration_close(struct configuration *c);
+
+/* The type of this name, or NULL. */
+const struct conf_type *type_find(const struct config *conf, const char *name);
+
+/* The next step reads it again, not before settle_ms from now. */
+void configuration_reload(struct configuration *c, int64_t settle_ms);
+/* Is it time to read another generation?  Asks once for each. */
+bool configuration_due(struct configuration *c);
+/* Reads it, whole or not at all: see config_load(). */
+enum status configuration_read(const struct configuration *c,
+                               struct config **ret, struct buf *errors);
+/* It stays as it is, for this reason. */
+void configuration_refuse(struct configuration *c, const char *why);
+/* Takes conf. */
+void configuration_replace(struct configuration *c, struct config *conf);
+
+/* Looks at the RayCluster when it is time, and folds what came of it. */
+void configuration_poll(struct configuration *c);
+void configuration_fold(struct configuration *c, struct mail *mail);
+
+#endif

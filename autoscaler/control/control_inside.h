@@ -1,0 +1,49 @@
+/*
+ * control_inside.h - what the control thread owns: one member for each step of
+ * the loop.  For control.c, which runs them in order, and control_open.c, which
+ * opens and closes them; no step may see the others through it.
+ *
+ * One thread, so no locks: workers and the API reach it through the inbox only.
+ */
+#ifndef CONTROL_INSIDE_H
+#define CONTROL_INSIDE_H
+
+#include "act.h"
+#include "commands.h"
+#include "control.h"
+#include "observe.h"
+#include "record.h"
+#include "report/kube_texts.h"
+#include "report/unplaced.h"
+#include "send.h"
+
+struct control {
+    struct control_opts opts;
+    struct env env;
+    struct ledger ledger;
+    struct configuration configuration;
+    struct providers providers;
+    struct sources sources;
+    struct requests requests;
+    struct commands commands;
+    struct observe observe;
+    struct previous previous;
+    struct improvement improvement;
+    struct known known;           /* the members above, to be read */
+    struct act act;
+    struct send send;
+    struct unplaced unplaced;
+    struct kube_texts kube_texts;
+    struct status_board board;
+    struct record *record;        /* NULL: plans are not recorded */
+    uint64_t tick;                /* plans so far */
+    bool unconfirmed;             /* some demand needs a second view */
+    bool planned;                 /* the last one could be made */
+    int64_t plan_due_ms;          /* mono: another one, news or not */
+    int64_t trim_due_ms;          /* mono: not before */
+};
+
+/* Answers are given to their steps. */
+void control_fold(struct control *c);
+
+#endif

@@ -1,0 +1,221 @@
+/*
+ * control_open.c - the steps of the loop: opened, joined, closed.
+ */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "../base/alloc.h"
+#include "../base/log.h"
+#include "control_inside.h"
+
+enum { WORKERS = 16, WORKERS_STUCK = 16, STOP_MS = 5000 };
+
+static struct traffic *traffic_open(const struct control_opts *o)
+{
+    if (o->replay_http_dir)
+        return traffic_new(TRAFFIC_REPLAY, o->replay_http_dir);
+    return traffic_new(o->record_http_dir ? TRAFFIC_RECORD : TRAFFIC_LIVE,
+                       o->record_http_dir);
+}
+
+static void event_emitted(void *arg, const struct event *e)
+{
+    kube_texts_event(arg, e);
+}
+
+/* Who reads and changes what: the members of each are said in its header. */
+static void join(struct control *c)
+{
+    struct env *env = &c->env;
+    struct ledger *l = &c->ledger;
+    struct configuration *conf = &c->configuration;
+
+    c->commands = (struct commands){env, l, conf, &c->requests, &c->board, NULL};
+    c->observe = (struct observe){env, l, conf, &c->providers, &c->sources};
+    c->improvement = (struct improvement){.env = env, .conf = conf};
+    c->known = (struct known){env, l, conf, &c->providers, &c->sources,
+                              &c->requests, &c->previous, &c->improvement};
+    c->act = (struct act){.env = env, .ledger = l, .conf = conf,
+                          .providers = &c->providers, .sources = &c->sources};
+    c->send = (struct send){env, l, conf, &c->requests, &c->providers,
+                            &c->sources};
+    c->unplaced.env = env;
+    c->kube_texts = (struct kube_texts){
+        .env = env, .ledger = l, .providers = &c->providers,
+        .sources = &c->sources, .conf = conf};
+}
+
+static enum status stored_open(struct control *c, struct buf *errors)
+{
+    const char *path = c->configuration.now->state;
+    struct err err;
+    enum status s = ledger_open(&c->ledger, &c->env, c->opts.ha, path, &err);
+
+    if (s == ST_OK)
+        s = requests_open(&c->requests, &c->env, &c->ledger, &c->configuration,
+                          &err);
+    if (s == ST_OK)
+        env_load_events(&c->env);
+    else
+        buf_printf(errors, "%s: %s\n", path, err.text);
+    return s;
+}
+
+/* The providers and sources of the configuration. */
+static enum status outside_open(struct control *c, struct buf *errors)
+{
+    struct provider_set set;
+    struct err err;
+    enum status s;
+
+    s = providers_open(&c->providers, c->configuration.now, &set, errors);
+    if (s != ST_OK)
+        return s;
+    providers_replace(&c->providers, &set);
+    c->env.workers = env_workers(&c->env, WORKERS, WORKERS_STUCK);
+    s = sources_open(&c->sources, &c->env, &c->ledger, &c->configuration, &err);
+    if (s != ST_OK)
+        buf_printf(errors, "head: %s\n", err.text);
+    c->providers.join_elsewhere = c->sources.n > 0;
+    return s;
+}
+
+static enum status all_open(struct control *c, struct buf *errors)
+{
+    struct err err;
+    enum status s = stored_open(c, errors);
+
+    if (s == ST_OK)
+        s = outside_open(c, errors);
+    if (s != ST_OK)
+        return s;
+    kube_texts_open(&c->kube_texts);
+    if (c->opts.record_dir &&
+        (s = record_open(c->opts.record_dir, &c->record, &err)) != ST_OK)
+        buf_printf(errors, "--record: %s\n", err.text);
+    return s;
+}
+
+static void started_emit(struct control *c)
+{
+    const struct config *conf = c->configuration.now;
+
+    emit(&c->env, "daemon.started", conf->cluster, "",
+         "davit %s, %u node types, %u machines and %u requests from the journal",
+         DAVIT_VERSION, conf->n_types, c->ledger.fleet.n, c->requests.all.n);
+    if (c->opts.replay_http_dir)
+        emit(&c->env, "http.replayed", conf->cluster, "",
+             "no cloud is asked: answers come from %s", c->opts.replay_http_dir);
+}
+
+enum status control_new(const struct control_opts *o, struct config *conf,
+                        struct control **ret, struct buf *errors)
+{
+    struct control *c = MEM_NEW(struct control);
+    enum status s;
+
+    *ret = NULL;
+    c->opts = *o;
+    c->env.outside = &c->opts.outside;
+    c->env.dry_run = o->dry_run;
+    env_begin(&c->env);
+    c->env.started_ms = c->env.now_ms;
+    mailbox_init(&c->env.inbox, NULL, NULL);
+    event_ring_init(&c->env.events, 1);
+    status_board_init(&c->board);
+    configuration_open(&c->configuration, &c->env, o->config_path, o->source,
+                       conf);
+    c->configuration.wanted = o->ha != NULL;  /* a standby may have waited long */
+    providers_init(&c->providers, &c->env, &c->ledger, &c->configuration,
+                   traffic_open(o));
+    join(c);
+    s = all_open(c, errors);
+    if (s != ST_OK) {
+        control_free(c);
+        return s;
+    }
+    c->env.on_event = event_emitted;
+    c->env.arg = &c->kube_texts;
+    started_emit(c);
+    *ret = c;
+    return ST_OK;
+}
+
+void control_stop(struct control *c)
+{
+    if (!c->env.stopping)
+        emit(&c->env, "daemon.stopping", c->configuration.now->cluster, "",
+             "stopping; machines are left as they are");
+    c->env.stopping = true;
+    journal_commit(c->env.journal, NULL);
+}
+
+void control_reload(struct control *c, int64_t settle_ms)
+{
+    configuration_reload(&c->configuration, settle_ms);
+}
+
+void control_unwatched(struct control *c)
+{
+    emit(&c->env, "config.unwatched", c->opts.config_path, "",
+         "changes are seen on SIGHUP only");
+}
+
+/* A plug-in or a source hangs.  What was promised is on disk, and the next
+ * start asks again with the same request ids. */
+static void leave(struct control *c)
+{
+    log_warn("a call is still under way; leaving without its answer");
+    record_close(c->record);
+    journal_commit(c->env.journal, NULL);
+    journal_close(c->env.journal);
+    _exit(0);
+}
+
+void control_free(struct control *c)
+{
+    if (!c)
+        return;
+    c->env.stopping = true;
+    calls_cancel_reads(&c->providers);
+    if (!workers_free(c->env.workers, STOP_MS) ||
+        !sources_stop(&c->sources, STOP_MS) ||
+        (c->opts.ha && !ha_stop(c->opts.ha, c->env.journal)))
+        leave(c);
+    control_fold(c);         /* frees what was still under way */
+    commands_answer(&c->commands, c->planned);
+    c->env.on_event = NULL;
+    kube_texts_close(&c->kube_texts);
+    improvement_close(&c->improvement);
+    previous_close(&c->previous);
+    requests_close(&c->requests);
+    sources_close(&c->sources);
+    providers_close(&c->providers);
+    ledger_close(&c->ledger);
+    record_close(c->record);
+    status_board_done(&c->board);
+    event_ring_done(&c->env.events);
+    mailbox_done(&c->env.inbox);
+    configuration_close(&c->configuration);
+    free(c);
+}
+
+struct mailbox *control_mailbox(struct control *c)
+{
+    return &c->env.inbox;
+}
+
+struct status_board *control_board(struct control *c)
+{
+    return &c->board;
+}
+
+struct event_ring *control_events(struct control *c)
+{
+    return &c->env.events;
+}
+
+struct metrics *control_metrics(struct control *c)
+{
+    return &c->env.metrics;
+}

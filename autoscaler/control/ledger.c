@@ -1,0 +1,205 @@
+/*
+ * ledger.c - see ledger.h.
+ */
+#include "ledger.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "../base/log.h"
+#include "../store/mirror.h"
+
+enum { COMMIT_AGAIN_MS = 1000 };
+
+_Static_assert((int)MAIL_COPY == (int)HA_MAIL, "ha.c posts it");
+
+/* ---- opening */
+
+static void machine_written(void *arg, const struct machine *m,
+                            enum machine_state from)
+{
+    struct ledger *l = arg;
+
+    (void)from;
+    journal_put_machine(l->env->journal, m, NULL);  /* the commit tells */
+}
+
+/* No clock of ours ran between two processes, so an interval that began in an
+ * earlier one begins anew: a clock that was set meanwhile must not make
+ * machines look late or idle, nor a list older than they are. */
+static void machine_loaded(struct machine *m, int64_t now_ms)
+{
+    m->sent = true;  /* for all we know */
+    m->progress_ms = m->needed_ms = now_ms;
+    if (m->created_ms > now_ms)
+        m->created_ms = now_ms;
+    if (m->since_ms > now_ms)
+        m->since_ms = now_ms;
+    if (m->drain_since_ms)
+        m->drain_since_ms = now_ms;
+    m->hold_until_ms = 0;
+}
+
+enum status ledger_open(struct ledger *l, struct env *env, struct ha *ha,
+                        const char *path, struct err *err)
+{
+    enum status s;
+
+    *l = (struct ledger){.env = env, .ha = ha, .path = path,
+                         .journal_ok = true, .copy_ok = true};
+    fleet_init(&l->fleet);
+    l->backoffs = backoffs_new();
+    s = journal_open(ha ? JOURNAL_IN_MEMORY : path, env->outside->vfs,
+                     &env->journal, err);
+    if (s == ST_OK && ha)
+        s = ha_restore(ha, env->journal, &env->inbox, err);
+    if (s == ST_OK)
+        s = journal_load_fleet(env->journal, &l->fleet, err);
+    if (s != ST_OK)
+        return s;
+    l->fleet.on_change = machine_written;
+    l->fleet.arg = l;
+    for (uint32_t i = 0; i < l->fleet.n; i++)
+        machine_loaded(l->fleet.v[i], env->now_ms);
+    return ST_OK;
+}
+
+void ledger_close(struct ledger *l)
+{
+    if (l->env->journal) {
+        journal_commit(l->env->journal, NULL);
+        journal_close(l->env->journal);
+        l->env->journal = NULL;
+    }
+    fleet_done(&l->fleet);
+    backoffs_free(l->backoffs);
+}
+
+/* ---- machines */
+
+static void machine_joined_first(struct ledger *l, struct machine *m)
+{
+    int64_t now = l->env->now_ms;
+
+    m->ready_ms = now;
+    backoffs_joined(l->backoffs, machine_offer(m), m->created_ms, now);
+    atomic_fetch_add(&l->env->metrics.joined, 1);
+    if (!m->adopted)
+        journal_put_boot(l->env->journal, m->type, now - m->created_ms, NULL);
+}
+
+void machine_to(struct ledger *l, struct machine *m, enum machine_state to)
+{
+    static const char *const kinds[STATE_COUNT] = {
+        [STATE_REQUESTED] = "node.launching",
+        [STATE_STARTING] = "node.starting",
+        [STATE_READY] = "node.ready",
+        [STATE_DRAINING] = "node.draining",
+        [STATE_STOPPING] = "node.ending",
+        [STATE_GONE] = "node.gone",
+    };
+    bool back = m->state == STATE_DRAINING && to == STATE_READY;
+
+    if (m->state == to)
+        return;
+    m->tries = 0;
+    m->retry_ms = 0;
+    m->missed = 0;
+    if (to == STATE_READY) {
+        m->drain_since_ms = 0;
+        m->drain_accepted = false;
+        if (!m->ready_ms)
+            machine_joined_first(l, m);
+    }
+    if (to >= STATE_STOPPING && m->failure == ST_OK)
+        m->detail[0] = '\0';  /* of its earlier life */
+    fleet_move(&l->fleet, m, to, l->env->now_ms);
+    if (kinds[to])
+        emit(l->env, back ? "node.undrained" : kinds[to], m->id,
+             m->why == REASON_NONE ? "" : reason_code(m->why), "%s %s%s%s",
+             m->type, m->zone, *m->zone ? " " : "", m->detail);
+}
+
+void machine_fail(struct ledger *l, struct machine *m, enum status why,
+                  const char *text)
+{
+    struct failure_note *f = &l->failures[l->n_failures++ % FAILURES_KEPT];
+
+    m->failure = why;
+    m->why = REASON_END_FAILED;
+    f->why = why;
+    f->at_ms = l->env->now_ms;
+    snprintf(f->machine, sizeof f->machine, "%s", m->id);
+    snprintf(f->type, sizeof f->type, "%s", m->type);
+    snprintf(f->text, sizeof f->text, "%s", text);
+    emit(l->env, "node.failed", m->id, status_name(why), "%s: %s", m->type,
+         text);
+    machine_detail(m, text);
+    fleet_touch(&l->fleet, m);
+}
+
+void machine_fail_offer(struct ledger *l, struct machine *m,
+                        const struct err *e)
+{
+    backoffs_note(l->backoffs, machine_offer(m), e, l->env->now_ms);
+    machine_fail(l, m, e->status, e->text);
+}
+
+/* ---- the journal and its copy */
+
+void ledger_rewrite(struct ledger *l)
+{
+    /* What ended meanwhile must not come back with the next start. */
+    journal_forget(l->env->journal, NULL);
+    for (uint32_t i = 0; i < l->fleet.n; i++)
+        journal_put_machine(l->env->journal, l->fleet.v[i], NULL);
+}
+
+bool ledger_commit(struct ledger *l)
+{
+    struct err err;
+
+    if (journal_commit(l->env->journal, &err) == ST_OK) {
+        if (!l->journal_ok)
+            log_info("the journal can be written again");
+        l->journal_ok = true;
+        l->stale = false;
+        return true;
+    }
+    if (l->journal_ok)
+        log_error("%s: %s; nothing is launched or ended until it can be written",
+                  l->path, err.text);
+    atomic_fetch_add(&l->env->metrics.journal_failures, 1);
+    l->journal_ok = false;
+    l->stale = true;
+    env_wake_mono(l->env, l->env->mono_ms + COMMIT_AGAIN_MS);
+    return false;
+}
+
+void ledger_copy(struct ledger *l)
+{
+    if (l->ha)
+        env_wake_mono(l->env, ha_push(l->ha, l->env->journal));
+}
+
+void ledger_copied(struct ledger *l, struct mail *mail)
+{
+    struct err err;
+
+    if (ha_fold(l->ha, l->env->journal, mail, &err)) {
+        if (!l->copy_ok)
+            log_info("the copy in the cluster can be written again");
+        l->copy_ok = true;
+        return;
+    }
+    if (l->copy_ok)
+        log_error("the copy in the cluster cannot be written: %s; nothing is "
+                  "launched or ended until it can", err.text);
+    atomic_fetch_add(&l->env->metrics.journal_failures, 1);
+    l->copy_ok = false;
+}
+
+bool ledger_waits(const struct ledger *l, const char *kind, const char *id)
+{
+    return l->ha && mirror_waits(l->env->journal, kind, id);
+}

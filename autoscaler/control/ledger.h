@@ -1,0 +1,65 @@
+/*
+ * ledger.h - our machines, what follows when one changes its state, and how
+ * all of it is kept: in the journal, and in the cluster when we lead (ha.h).
+ *
+ * Ground, like env.h: every step may read it; who changes a machine says so in
+ * its own header, and does it through these functions or sets fields and calls
+ * fleet_touch().  Control thread only.
+ */
+#ifndef CONTROL_LEDGER_H
+#define CONTROL_LEDGER_H
+
+#include "../cloud/cloud.h"
+#include "../model/fleet.h"
+#include "env.h"
+#include "ha.h"
+
+/* A launch that failed lately, for people. */
+struct failure_note {
+    char machine[48], type[64], text[208];
+    enum status why;
+    int64_t at_ms;
+};
+enum { FAILURES_KEPT = 16 };
+
+struct ledger {
+    struct env *env;
+    struct ha *ha;            /* NULL: we are alone */
+    const char *path;         /* of the journal, for messages */
+    struct fleet fleet;
+    struct backoffs *backoffs;  /* what failed launches taught */
+    struct failure_note failures[FAILURES_KEPT];
+    uint32_t n_failures;      /* ever */
+    bool journal_ok;          /* the last commit was good */
+    bool stale;               /* memory is ahead: all is written again */
+    bool copy_ok;             /* and the last write of its copy was good */
+};
+
+/* Opens the journal and reads the machines.  With ha, what the last leader
+ * knew is put into it first.  path and ha are borrowed. */
+enum status ledger_open(struct ledger *l, struct env *env, struct ha *ha,
+                        const char *path, struct err *err);
+void ledger_close(struct ledger *l);  /* fine after a failed open */
+
+/* The only way to another state: counts, tells, remembers how long it took. */
+void machine_to(struct ledger *l, struct machine *m, enum machine_state to);
+/* Its launch has failed; the caller moves it. */
+void machine_fail(struct ledger *l, struct machine *m, enum status why,
+                  const char *text);
+/* The same for an error that the next launch of its offer should know of. */
+void machine_fail_offer(struct ledger *l, struct machine *m,
+                        const struct err *e);
+
+/* Puts all machines into the batch again, in place of what the journal has. */
+void ledger_rewrite(struct ledger *l);
+/* What was written since the last one is on disk; false: it is not, and
+ * nothing may be done on the strength of it. */
+bool ledger_commit(struct ledger *l);
+/* Sends what was committed to the copy in the cluster, and folds the answer. */
+void ledger_copy(struct ledger *l);
+void ledger_copied(struct ledger *l, struct mail *mail);
+/* Is what the journal has of it not in the copy yet?  kind: "machine",
+ * "request". */
+bool ledger_waits(const struct ledger *l, const char *kind, const char *id);
+
+#endif

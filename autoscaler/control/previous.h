@@ -1,0 +1,38 @@
+/*
+ * previous.h - what the last plan put on each machine.
+ *
+ * The page of the last plan that was made on fresh views is kept; a machine
+ * remembers which of its nodes it was.  One that is not in it yet, since it was
+ * launched by that very plan or before a restart, has the text that was written
+ * into the journal with its intent.  Control thread only.
+ */
+#ifndef CONTROL_PREVIOUS_H
+#define CONTROL_PREVIOUS_H
+
+#include "../model/fleet.h"
+#include "status.h"
+
+struct previous { struct status_page *page; };  /* a reference, or NULL */
+
+/* Takes a reference; machines: of the page's nodes, see struct taken. */
+void previous_remember(struct previous *p, struct status_page *page,
+                       struct machine *const *machines);
+void previous_close(struct previous *p);
+
+/* Reads them, each text once, into an arena. */
+struct previous_reader {
+    const struct previous *from;
+    struct arena *arena;
+    const char **texts;       /* of the page's demands: owner, id */
+};
+struct previous_reader previous_reader(const struct previous *p,
+                                       struct arena *arena);
+struct snap_placements previous_of(struct previous_reader *r,
+                                   const struct machine *m);
+/* Those of a launch's nodes or a node, by name; they point into s. */
+struct snap_placements previous_placed(const struct problem *s,
+                                       const struct plan *p, uint32_t first,
+                                       uint32_t n, struct arena *arena);
+char *previous_text(const struct snap_placements *h);  /* heap; NULL: none */
+
+#endif

@@ -1,0 +1,242 @@
+/*
+ * answers.c - what calls led to, and what follows when one does not return.
+ *
+ * A refusal that is sure (stockout, quota, invalid, auth) ends the intents it
+ * was for, so that the next plan looks elsewhere at once.  An answer that is
+ * not (a reset, a lost reply) keeps them: the same request id is sent again,
+ * and the provider gives the same machines.  After some tries they are given
+ * up; what was launched after all is adopted by the list.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "providers.h"
+
+enum {
+    RETRY_FIRST_MS = 500, RETRY_LONGEST_MS = 60000,
+    LAUNCH_TRIES = 6,    /* about 30 s; then the next plan looks elsewhere */
+    LIST_SOON_MS = 200,
+};
+
+static int64_t retry_at(const struct providers *p, const struct machine *m,
+                        const struct err *e)
+{
+    int64_t wait = (int64_t)RETRY_FIRST_MS << (m->tries < 8 ? m->tries : 8);
+
+    if (wait > RETRY_LONGEST_MS)
+        wait = RETRY_LONGEST_MS;
+    if (e->retry_after_ms > wait)
+        wait = e->retry_after_ms;
+    return p->env->now_ms + wait;
+}
+
+static bool refused_for_sure(enum status s)
+{
+    return s == ST_STOCKOUT || s == ST_QUOTA || s == ST_INVALID ||
+           s == ST_AUTH || s == ST_UNSUPPORTED || s == ST_NOT_FOUND;
+}
+
+static void backoff_emit(struct providers *p, const struct backoff *r,
+                         const char *provider)
+{
+    char how_long[40] = "until the configuration is loaded again";
+
+    if (r->until_ms != INT64_MAX)
+        snprintf(how_long, sizeof how_long, "for %lld s",
+                 (long long)(r->until_ms - p->env->now_ms) / 1000);
+    emit(p->env, "offer.backoff", *r->of.type ? r->of.type : provider,
+         status_name(r->why), "%s%s%s %s", provider, *r->of.zone ? " " : "",
+         r->of.zone, how_long);
+}
+
+/* One machine of a launch that is answered. */
+static void launch_answered(struct providers *p, struct machine *m,
+                            const struct call *call)
+{
+    if (call->status == ST_OK) {
+        m->progress_ms = p->env->now_ms;
+        machine_to(p->ledger, m, STATE_REQUESTED);
+    } else if (refused_for_sure(call->status) || ++m->tries >= LAUNCH_TRIES) {
+        machine_fail(p->ledger, m, call->status, call->err.text);
+        machine_to(p->ledger, m, STATE_GONE);
+    } else {
+        m->failure = call->status;
+        m->progress_ms = p->env->now_ms;
+        machine_detail(m, call->err.text);
+        m->retry_ms = retry_at(p, m, &call->err);
+    }
+}
+
+static uint32_t launch_machines(struct providers *p, const struct call *call)
+{
+    uint32_t waiting = 0;
+
+    for (uint32_t i = 0; i < p->ledger->fleet.n; i++) {
+        struct machine *m = p->ledger->fleet.v[i];
+
+        if (strcmp(m->request_id, call->request_id) != 0)
+            continue;
+        m->busy = false;
+        if (m->state != STATE_INTENDED)
+            continue;
+        waiting++;
+        launch_answered(p, m, call);
+    }
+    return waiting;
+}
+
+/* s: NULL for an older generation, whose refusals say nothing now. */
+static void answer_launch(struct providers *p, struct provider_state *s,
+                          const struct call *call)
+{
+    const char *provider = provider_name(call->provider);
+    const struct backoff *backoff = NULL;
+    uint32_t waiting;
+
+    for (uint32_t i = 0; s && i < call->machines.n; i++)
+        machine_seen(p, s, &call->machines.v[i]);
+    if (s)
+        backoff = backoffs_note_launch(
+            p->ledger->backoffs, call_offer_key(call), call->count,
+            call->machines.n, &call->err, p->env->now_ms);
+    waiting = launch_machines(p, call);
+    if (call->status == ST_OK)
+        return;
+    atomic_fetch_add(&p->env->metrics.launch_failures, 1);
+    emit(p->env, "launch.failed", call->type, status_name(call->status),
+         "%s, %u of %u: %s%s%s", provider, waiting, call->count,
+         call->err.code, *call->err.code ? ": " : "", call->err.text);
+    if (backoff && backoff->until_ms > p->env->now_ms)
+        backoff_emit(p, backoff, provider);
+}
+
+static bool terminate_answered(struct providers *p, struct machine *m,
+                               enum status s, const struct err *e)
+{
+    m->busy = false;
+    if (s == ST_NOT_FOUND) {
+        machine_to(p->ledger, m, STATE_GONE);
+    } else if (s == ST_OK) {
+        /* Sent once; the list tells when it is gone.  If it stays, it is
+         * asked again: a target that crept up again is not our ending. */
+        m->retry_ms = p->env->now_ms + RETRY_LONGEST_MS;
+    } else {
+        m->tries++;
+        m->failure = s;
+        m->retry_ms = retry_at(p, m, e);
+        return false;
+    }
+    return true;
+}
+
+static void answer_terminate(struct providers *p, const struct call *call)
+{
+    const char *provider = provider_name(call->provider);
+    bool good = true;
+
+    for (uint32_t i = 0; i < call->n_ids; i++) {
+        struct machine *m = fleet_by_cloud(&p->ledger->fleet, provider,
+                                           call->ids[i]);
+        enum status s = call->job.abandoned ? ST_RETRY : call->done[i];
+
+        /* A cloud may have given the id to another one meanwhile. */
+        if (m && m->state == STATE_STOPPING)
+            good = terminate_answered(p, m, s, &call->err) && good;
+    }
+    if (good)
+        return;
+    atomic_fetch_add(&p->env->metrics.end_failures, 1);
+    emit(p->env, "end.failed", provider, status_name(call->status), "%s",
+         call->err.text);
+}
+
+/* A launch or terminate call: its list is asked for soon. */
+static void answer(struct providers *p, struct provider_state *s,
+                   struct call *call)
+{
+    if (call->job.abandoned)
+        call->status = err_set(&call->err, ST_RETRY,
+                               "no answer within the time limit");
+    if (call->op == CALL_LAUNCH)
+        answer_launch(p, s, call);
+    else
+        answer_terminate(p, call);
+    if (s)
+        s->list_due_ms = p->env->mono_ms + LIST_SOON_MS;
+}
+
+void providers_fold(struct providers *p, struct mail *mail)
+{
+    struct call *call = (struct call *)mail;
+    struct provider_state *s = provider_of(p, call->provider);
+
+    call_landed(p, call);
+    if (p->env->stopping && call->job.abandoned) {
+        call_free(call);  /* dropped unrun: it says nothing */
+        return;
+    }
+    atomic_fetch_add(&p->env->metrics.provider_calls, 1);
+    if (call->status != ST_OK)
+        atomic_fetch_add(&p->env->metrics.provider_failures, 1);
+    if (call->op == CALL_LAUNCH || call->op == CALL_TERMINATE)
+        answer(p, s, call);
+    else if (s && call->op == CALL_LIST)  /* NULL: of an older generation */
+        provider_listed(p, call);
+    else if (s)
+        provider_offered(p, call);
+    call_free(call);
+}
+
+/* ---- calls that do not return */
+
+static void launch_given_up(struct providers *p, const struct call *call,
+                            const struct err *e)
+{
+    backoffs_note_launch(p->ledger->backoffs, call_offer_key(call),
+                         call->count, 0, e, p->env->now_ms);
+    for (uint32_t i = 0; i < p->ledger->fleet.n; i++) {
+        struct machine *m = p->ledger->fleet.v[i];
+
+        if (m->state != STATE_INTENDED ||
+            strcmp(m->request_id, call->request_id) != 0)
+            continue;
+        machine_fail(p->ledger, m, ST_RETRY, e->text);
+        machine_to(p->ledger, m, STATE_GONE);
+    }
+}
+
+/* A list counts as failed (nothing is ended on old facts), a launch's intents
+ * are given up and the next plan looks elsewhere.  What the call does after all
+ * is found by the list and adopted.  The worker still has it: only what was set
+ * before it was sent may be read here. */
+static void call_hangs(struct providers *p, struct call *call)
+{
+    static const char *const names[] = {
+        [CALL_LIST] = "list", [CALL_LAUNCH] = "launch",
+        [CALL_TERMINATE] = "terminate", [CALL_OFFERS] = "offers"};
+    struct provider_state *s = provider_of(p, call->provider);
+    struct err e;
+
+    atomic_store(&call->cancel, true);
+    err_set(&e, ST_RETRY, "%s has not returned for %lld s: the plug-in hangs",
+            names[call->op],
+            (long long)(p->env->mono_ms - call->started_mono_ms) / 1000);
+    if (s && call->op == CALL_LIST)
+        s->list_failures++;
+    if (s)
+        provider_problem(p, s, &e);
+    if (call->op == CALL_LAUNCH)
+        launch_given_up(p, call, &e);
+}
+
+void calls_overdue(struct providers *p)
+{
+    for (uint32_t i = 0; i < p->calls.n; i++) {
+        struct call_in_flight *f = &p->calls.v[i];
+
+        if (f->overdue || p->env->mono_ms < f->deadline_ms + LAST_CHANCE_MS)
+            continue;
+        f->overdue = true;
+        call_hangs(p, f->call);
+    }
+}

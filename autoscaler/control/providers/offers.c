@@ -1,0 +1,64 @@
+/*
+ * offers.c - prices and zones as the providers tell them.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "providers.h"
+
+enum { OFFERS_MS = 600000, OFFERS_AGAIN_MS = OFFERS_MS / 10 };
+
+static struct known_offer *known_find(struct providers *p, const char *provider,
+                                      const struct call_offer *o)
+{
+    for (uint32_t i = 0; i < p->offers.n; i++) {
+        struct known_offer *k = &p->offers.v[i];
+
+        if (k->spot == o->spot && strcmp(k->provider, provider) == 0 &&
+            strncmp(k->type, o->type, sizeof k->type - 1) == 0 &&
+            strncmp(k->zone, o->zone, sizeof k->zone - 1) == 0)
+            return k;
+    }
+    return NULL;
+}
+
+static void known_drop(struct providers *p, const char *provider)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < p->offers.n; i++)
+        if (strcmp(p->offers.v[i].provider, provider) != 0)
+            p->offers.v[kept++] = p->offers.v[i];
+    p->offers.n = kept;
+}
+
+/* Of one that is told twice the later holds. */
+static void known_put(struct providers *p, const char *provider,
+                      const struct call_offer *o)
+{
+    struct known_offer *k = known_find(p, provider, o);
+
+    if (!k) {
+        VEC_PUSH(NULL, &p->offers, (struct known_offer){.spot = o->spot});
+        k = &p->offers.v[p->offers.n - 1];
+        snprintf(k->provider, sizeof k->provider, "%s", provider);
+        snprintf(k->type, sizeof k->type, "%s", o->type);
+        snprintf(k->zone, sizeof k->zone, "%s", o->zone);
+    }
+    k->available = o->available;
+    k->price_micros_hour = o->price_micros_hour;
+}
+
+void provider_offered(struct providers *p, const struct call *call)
+{
+    struct provider_state *s = provider_of(p, call->provider);
+    bool good = call->status == ST_OK;
+
+    s->offering = false;
+    s->offers_due_ms = p->env->mono_ms + (good ? OFFERS_MS : OFFERS_AGAIN_MS);
+    if (!good)
+        return;
+    known_drop(p, s->conf->name);
+    for (uint32_t i = 0; i < call->offers.n; i++)
+        known_put(p, s->conf->name, &call->offers.v[i]);
+}

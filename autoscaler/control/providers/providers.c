@@ -1,0 +1,181 @@
+/*
+ * providers.c - those of the configuration: opened, found, closed.
+ */
+#include "providers.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../base/alloc.h"
+
+static enum status provider_join(struct providers *p, struct provider_state *s,
+                                 struct buf *errors)
+{
+    struct err err;
+    enum status st = traffic_join(p->traffic, s->provider, &err);
+
+    if (st != ST_OK) {
+        buf_printf(errors, "provider %s: HTTP: %s\n", s->conf->name, err.text);
+        provider_close(s->provider);
+    }
+    return st;
+}
+
+/* A foreign file names no plug-in of ours.  Where the usual one, or what it is
+ * for, is not there, its machines are simulated, so that the file can be tried
+ * as it is; told loudly, as the configuration does for providers we have no
+ * name for.  Not so for a RayCluster that was read from a cluster. */
+static enum status provider_try(struct providers *p, const struct config *conf,
+                                struct provider_state *s, struct buf *errors)
+{
+    struct conf_provider stand_in = *s->conf;
+    struct buf first;
+    enum status st;
+
+    buf_init(&first, errors->max);
+    st = provider_open(conf, s->conf, &s->provider, &first);
+    if (st == ST_NOT_FOUND && conf->dialect != DIALECT_DAVIT &&
+        !*s->conf->plugin && !p->conf->source) {
+        stand_in.plugin = "sim";
+        stand_in.n_options = 0;
+        st = provider_open(conf, &stand_in, &s->provider, errors);
+        if (st == ST_OK)
+            emit(p->env, "provider.simulated", s->conf->name, "",
+                 "machines are simulated, nothing is launched in a cloud: "
+                 "%.300s", first.s);
+    } else {
+        buf_str(errors, first.s);
+    }
+    buf_done(&first);
+    return st == ST_OK ? provider_join(p, s, errors) : st;
+}
+
+/* Calls may still run on one: it is closed when the last of them is back. */
+static void retire(struct providers *p, struct provider *handle)
+{
+    if (provider_calls_running(handle) == 0)
+        provider_close(handle);
+    else
+        VEC_PUSH(NULL, &p->retired, handle);
+}
+
+static void set_close(struct providers *p, struct provider_set *set)
+{
+    for (uint32_t i = 0; i < set->n; i++) {
+        retire(p, set->v[i]->provider);
+        free(set->v[i]);
+    }
+    free(set->v);
+    *set = (struct provider_set){0};
+}
+
+enum status providers_open(struct providers *p, const struct config *conf,
+                           struct provider_set *ret, struct buf *errors)
+{
+    enum status worst = ST_OK;
+
+    *ret = (struct provider_set){
+        MEM_ARRAY(struct provider_state *, conf->n_providers), 0};
+    for (uint32_t i = 0; i < conf->n_providers; i++) {
+        struct provider_state *s = MEM_NEW(struct provider_state);
+        enum status st;
+
+        s->conf = &conf->providers[i];
+        st = provider_try(p, conf, s, errors);
+        if (st == ST_OK) {
+            ret->v[ret->n++] = s;
+        } else {
+            worst = st;
+            free(s);
+        }
+    }
+    if (worst != ST_OK)
+        set_close(p, ret);
+    return worst;
+}
+
+static void all_close(struct providers *p)
+{
+    struct provider_set old = {p->all.v, p->all.n};
+
+    set_close(p, &old);
+    memset(&p->all, 0, sizeof p->all);
+}
+
+void providers_replace(struct providers *p, struct provider_set *set)
+{
+    all_close(p);
+    p->all.v = set->v;
+    p->all.n = p->all.cap = set->n;
+    p->offers.n = 0;
+    backoffs_forget_all(p->ledger->backoffs);
+}
+
+void providers_close_retired(struct providers *p)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < p->retired.n; i++)
+        if (provider_calls_running(p->retired.v[i]) == 0)
+            provider_close(p->retired.v[i]);
+        else
+            p->retired.v[kept++] = p->retired.v[i];
+    p->retired.n = kept;
+}
+
+void providers_init(struct providers *p, struct env *env, struct ledger *l,
+                    const struct configuration *conf, struct traffic *traffic)
+{
+    *p = (struct providers){.env = env, .ledger = l, .conf = conf,
+                            .traffic = traffic};
+}
+
+void providers_close(struct providers *p)
+{
+    all_close(p);
+    free(p->retired.v);
+    free(p->calls.v);
+    free(p->offers.v);
+    traffic_free(p->traffic);
+}
+
+bool provider_is_read(const struct provider_state *s)
+{
+    return s && s->listed_ms && !s->list_failures;
+}
+
+struct provider_state *provider_find(const struct providers *p,
+                                     const char *name)
+{
+    for (uint32_t i = 0; i < p->all.n; i++)
+        if (strcmp(p->all.v[i]->conf->name, name) == 0)
+            return p->all.v[i];
+    return NULL;
+}
+
+struct provider_state *provider_of(const struct providers *p,
+                                   const struct provider *handle)
+{
+    for (uint32_t i = 0; i < p->all.n; i++)
+        if (p->all.v[i]->provider == handle)
+            return p->all.v[i];
+    return NULL;
+}
+
+void provider_problem(struct providers *p, struct provider_state *s, const struct err *e)
+{
+    bool was = *s->problem;
+
+    if (!e) {
+        s->problem[0] = '\0';
+        if (was)
+            emit(p->env, "provider.up", s->conf->name, "", "it answers again");
+        return;
+    }
+    snprintf(s->problem, sizeof s->problem, "%s%s%.190s", e->code,
+             *e->code ? ": " : "", e->text);
+    if (!was)
+        emit(p->env, "provider.down", s->conf->name, status_name(e->status), "%s",
+             s->problem);
+}

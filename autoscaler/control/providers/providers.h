@@ -1,0 +1,105 @@
+/*
+ * providers.h - the providers of the configuration: their lists of machines,
+ * their offers, the calls in flight.
+ *
+ * Reads the configuration.  Changes machines in the ledger as lists and answers
+ * tell of them (started, failed, gone, adopted), and its back-offs.  Laws:
+ * absence from a failed list is not death; a list says nothing about what
+ * happened after it was started; a machine we did not know is adopted.
+ * Control thread only.
+ */
+#ifndef CONTROL_PROVIDERS_H
+#define CONTROL_PROVIDERS_H
+
+#include "../../cloud/traffic.h"
+#include "../configuration.h"
+#include "../ledger.h"
+
+/* A provider of this generation, and how its reading goes. */
+struct provider_state {
+    struct provider *provider;
+    const struct conf_provider *conf;
+    bool listing;             /* a list call is in flight */
+    bool offering;            /* an offers call is in flight */
+    int64_t list_due_ms, list_last_ms;  /* mono */
+    int64_t offers_due_ms;    /* mono */
+    int64_t listed_ms;        /* wall, last good list; 0 never */
+    uint32_t machines;        /* in that list */
+    uint32_t list_failures;   /* in a row */
+    char problem[256];        /* "" when all is well */
+};
+
+/* Price and zones that a provider told of an offer. */
+struct known_offer {
+    char provider[32], type[64], zone[48];
+    bool spot, available;
+    int64_t price_micros_hour;
+};
+
+/* A call that has left and is not back. */
+struct call_in_flight { struct call *call; int64_t deadline_ms; bool overdue; };
+enum { LAST_CHANCE_MS = 3000 };  /* past the deadline, before it is overdue */
+
+struct providers {
+    struct env *env;
+    struct ledger *ledger;
+    const struct configuration *conf;
+    bool join_elsewhere;      /* a machine is ready when a demand source says
+                               * so, not when it runs */
+    struct traffic *traffic;  /* of all of them with their clouds */
+    VEC(struct provider_state *) all;  /* heap, as the two below */
+    VEC(struct provider *) retired;  /* closed when their last call is back */
+    VEC(struct call_in_flight) calls;
+    VEC(struct known_offer) offers;
+};
+
+/* Takes the traffic; opens nothing yet. */
+void providers_init(struct providers *p, struct env *env, struct ledger *l,
+                    const struct configuration *conf, struct traffic *traffic);
+void providers_close(struct providers *p);
+
+/* ---- providers.c: those of a configuration */
+struct provider_set { struct provider_state **v; uint32_t n; };
+/* Opens all that the configuration names, or none; errors one a line. */
+enum status providers_open(struct providers *p, const struct config *conf,
+                           struct provider_set *ret, struct buf *errors);
+/* Takes the set over in place of those there are, and forgets all back-offs. */
+void providers_replace(struct providers *p, struct provider_set *set);
+/* Closes those of earlier generations whose last call is back. */
+void providers_close_retired(struct providers *p);
+struct provider_state *provider_find(const struct providers *p,
+                                     const char *name);  /* or NULL */
+struct provider_state *provider_of(const struct providers *p,
+                                   const struct provider *handle);
+/* Is what its last list said the truth of today? */
+bool provider_is_read(const struct provider_state *s);  /* NULL: false */
+/* It answers again (NULL), or not, for this reason. */
+void provider_problem(struct providers *p, struct provider_state *s,
+                      const struct err *e);
+
+/* ---- lists.c: asking for lists and offers, and what they tell */
+void providers_poll(struct providers *p);
+void provider_listed(struct providers *p, struct call *call);
+
+/* ---- offers.c */
+void provider_offered(struct providers *p, const struct call *call);
+
+/* ---- machines.c: a machine of a good list or of a launch's answer */
+void machine_seen(struct providers *p, const struct provider_state *s,
+                  const struct call_machine *cm);
+/* A list that was started then does not have it. */
+void machine_missed(struct providers *p, struct machine *m,
+                    int64_t list_started_ms);
+
+/* ---- calls.c: the calls in flight */
+void call_send(struct providers *p, struct call *call, int64_t timeout_ms);
+void call_landed(struct providers *p, const struct call *call);
+bool calls_room(const struct providers *p, const struct provider *handle);
+bool calls_stuck(const struct providers *p, const struct provider *handle);
+void calls_cancel_reads(struct providers *p);  /* none is waited for at the end */
+
+/* ---- answers.c: a call is back, or is not in time */
+void providers_fold(struct providers *p, struct mail *mail);
+void calls_overdue(struct providers *p);
+
+#endif

@@ -1,0 +1,188 @@
+/*
+ * unplaced.c - see unplaced.h.
+ */
+#include "unplaced.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "../../model/amount.h"
+
+enum { GRACE_MS = 2000, AGAIN_MS = 60000, EARLY_MS = 30000 };
+
+/* Something of the node type itself: it does not explain a wait when another
+ * offer has something else in the way. */
+static bool unfit(enum reason why)
+{
+    return why == REASON_LACKS || why == REASON_LABEL ||
+           why == REASON_TAINT || why == REASON_QUEUE_TYPE ||
+           why == REASON_FRACTION || why == REASON_NONE;
+}
+
+enum reason unplaced_reason(const struct plan *p, uint32_t bundle)
+{
+    const struct plan_bundle *b = &p->bundles[bundle];
+    const struct plan_refusal *r = p->refusals + b->first_refusal;
+
+    for (uint32_t i = 0; i < b->n_refusals; i++)
+        if (!unfit(r[i].why))
+            return r[i].why;
+    return b->n_refusals > 0 ? r[0].why : REASON_LACKS;
+}
+
+static void lacks_write(struct buf *b, const char *type, const char *resource,
+                        const struct plan_refusal *r)
+{
+    char needs[64], has[64];
+
+    buf_printf(b, "%s lacks %s: %s needed, %s there", type, resource,
+               amount_pretty(resource, r->needs, needs, sizeof needs),
+               amount_pretty(resource, r->has, has, sizeof has));
+}
+
+void unplaced_obstacles(const struct status_page *page, uint32_t bundle,
+                        struct buf *b)
+{
+    const struct problem *s = page->now;
+    const struct plan_bundle *p = &page->plan->bundles[bundle];
+    uint32_t told = 0, last = NONE;
+
+    for (uint32_t i = 0; i < p->n_refusals && told < 6; i++) {
+        const struct plan_refusal *r =
+            &page->plan->refusals[p->first_refusal + i];
+        const struct pb_type *t;
+        const char *type;
+
+        if (r->offer >= s->n_offers || s->offers[r->offer].type == last)
+            continue;
+        last = s->offers[r->offer].type;
+        t = &s->types[last];
+        type = s->str[t->name];
+        buf_printf(b, "%s", told++ ? "; " : "");
+        if (r->why == REASON_LACKS && r->column < s->n_columns)
+            lacks_write(b, type, s->str[s->columns[r->column].name], r);
+        else if (r->why == REASON_LABEL)
+            buf_printf(b, "%s does not match %s", type, s->str[r->column]);
+        else if (r->why == REASON_TAINT)
+            buf_printf(b, "%s has the taint %s, which is not tolerated", type,
+                       s->str[r->column]);
+        else if (r->why == REASON_MAX_TYPE)
+            buf_printf(b, "%s is at its max of %u", type, t->max);
+        else
+            buf_printf(b, "%s: %s", type, reason_text(r->why));
+    }
+    if (!told)
+        buf_printf(b, "no node type could hold it");
+}
+
+bool unplaced_is_early(const struct env *env, enum reason why)
+{
+    return why == REASON_PROVIDER_DOWN &&
+           env->now_ms - env->started_ms < EARLY_MS;
+}
+
+static bool of_owner(const struct unplaced_note *n, const char *owner)
+{
+    return strncmp(n->owner, owner, sizeof n->owner - 1) == 0;
+}
+
+static struct unplaced_note *note_get(struct unplaced *u, const char *owner,
+                                      bool infeasible, enum reason why)
+{
+    struct unplaced_note *n;
+
+    for (uint32_t i = 0; i < u->n; i++) {
+        n = &u->notes[i];
+        if (n->infeasible == infeasible && n->why == why && of_owner(n, owner))
+            return n;
+    }
+    if (u->n == UNPLACED_NOTES)
+        return NULL;
+    n = &u->notes[u->n++];
+    *n = (struct unplaced_note){.infeasible = infeasible, .why = why};
+    snprintf(n->owner, sizeof n->owner, "%s", owner);
+    return n;
+}
+
+static void notes_take(struct unplaced *u, const struct status_page *page)
+{
+    const struct problem *s = page->now;
+
+    for (uint32_t i = 0; i < u->n; i++)
+        u->notes[i].count = 0;
+    for (uint32_t i = 0; i < s->n_bundles; i++) {
+        const struct plan_bundle *p = &page->plan->bundles[i];
+        struct unplaced_note *n;
+        enum reason why;
+
+        if (p->waiting + p->infeasible == 0)
+            continue;
+        why = unplaced_reason(page->plan, i);
+        if (unplaced_is_early(u->env, why))
+            continue;
+        n = note_get(u, s->str[s->demands[s->bundles[i].demand].owner],
+                     p->infeasible > 0, why);
+        if (!n)
+            continue;
+        if (n->count == 0)
+            n->bundle = i;
+        n->count += p->waiting + p->infeasible;
+    }
+}
+
+static void note_emit(struct unplaced *u, const struct status_page *page,
+                      struct unplaced_note *n)
+{
+    int64_t now = u->env->mono_ms;
+    struct buf b;
+
+    if (n->since_ms == 0)
+        n->since_ms = now;
+    if (n->told || (n->told_ms && now - n->told_ms < AGAIN_MS))
+        return;
+    if (now - n->since_ms < GRACE_MS) {
+        env_wake_mono(u->env, n->since_ms + GRACE_MS);
+        return;
+    }
+    n->told = true;
+    n->told_ms = now;
+    buf_init(&b, 1024);
+    unplaced_obstacles(page, n->bundle, &b);
+    emit(u->env, n->infeasible ? "demand.infeasible" : "demand.waits", n->owner,
+         reason_code(n->why), "%u bundle%s: %s", n->count,
+         n->count == 1 ? "" : "s", b.s);
+    buf_done(&b);
+}
+
+static bool owner_waits(const struct unplaced *u, const char *owner)
+{
+    for (uint32_t i = 0; i < u->n; i++)
+        if (u->notes[i].count > 0 && of_owner(&u->notes[i], owner))
+            return true;
+    return false;
+}
+
+void unplaced_emit(struct unplaced *u, const struct status_page *page)
+{
+    uint32_t kept = 0;
+
+    notes_take(u, page);
+    for (uint32_t i = 0; i < u->n; i++) {
+        struct unplaced_note *n = &u->notes[i];
+
+        if (n->count > 0) {
+            note_emit(u, page, n);
+            continue;
+        }
+        n->since_ms = 0;
+        if (n->told && !owner_waits(u, n->owner))
+            emit(u->env, "demand.placed", n->owner, "", "nothing of it waits now");
+        n->told = false;
+    }
+    for (uint32_t i = 0; i < u->n; i++)
+        if (u->notes[i].count > 0 ||
+            (u->notes[i].told_ms &&
+             u->env->mono_ms - u->notes[i].told_ms < AGAIN_MS))
+            u->notes[kept++] = u->notes[i];
+    u->n = kept;
+}

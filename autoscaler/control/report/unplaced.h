@@ -1,0 +1,44 @@
+/*
+ * unplaced.h - demand that waits: who, why, and when it is over.
+ *
+ * A note is one owner and one reason, however many bundles.  It is told when it
+ * has stood for a moment, and not again within a minute, so that demand that
+ * flickers does not push everything else out of the ring.  There is a ceiling
+ * on notes; beyond it the API and the metrics still tell.  Reads the page of
+ * this step, changes nothing but its notes.  Control thread only.
+ */
+#ifndef CONTROL_UNPLACED_H
+#define CONTROL_UNPLACED_H
+
+#include "../../base/buf.h"
+#include "../env.h"
+
+struct unplaced_note {
+    char owner[96];
+    bool infeasible, told;
+    enum reason why;
+    uint32_t count, bundle;        /* in this step; the first of them */
+    int64_t since_ms, told_ms;     /* mono; 0: not now, never */
+};
+enum { UNPLACED_NOTES = 64 };
+
+struct unplaced {
+    struct env *env;
+    struct unplaced_note notes[UNPLACED_NOTES];
+    uint32_t n;
+};
+
+/* After each plan. */
+void unplaced_emit(struct unplaced *u, const struct status_page *page);
+
+/* Why it waits: what stands in the way and may pass, or else what no node type
+ * has. */
+enum reason unplaced_reason(const struct plan *p, uint32_t bundle);
+/* "t4 lacks GPU: 16 needed, 4 there; a100 ..." of a bundle's refusals. */
+void unplaced_obstacles(const struct status_page *page, uint32_t bundle,
+                        struct buf *b);
+/* Has the daemon only just started, and are there no first lists yet?  Then
+ * that demand waits is no news. */
+bool unplaced_is_early(const struct env *env, enum reason why);
+
+#endif

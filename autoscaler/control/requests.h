@@ -1,0 +1,55 @@
+/*
+ * requests.h - what owners asked for, one request each, kept until overridden.
+ *
+ * A request is in force once it is on disk; requests of different owners add
+ * up.  What comes through Ray's SDK is owner "ray" and lives in the head.
+ * Reads the configuration (for its queues); writes the journal's rows of
+ * requests, and changes nothing else.  Control thread only.
+ */
+#ifndef CONTROL_REQUESTS_H
+#define CONTROL_REQUESTS_H
+
+#include "command.h"
+#include "configuration.h"
+#include "ledger.h"
+
+/* As it stands; it lies in its memory, as all that demand points to. */
+struct request {
+    struct shared *memory;
+    const char *owner, *body;   /* body: canonical JSON */
+    struct snap_demand demand;
+    int64_t created_ms, expires_ms;  /* wall; 0 never */
+};
+
+struct requests {
+    struct env *env;
+    const struct ledger *ledger;
+    const struct configuration *conf;
+    VEC(struct request *) all;  /* sorted by owner; heap */
+};
+
+/* Reads those of the journal. */
+enum status requests_open(struct requests *r, struct env *env,
+                          const struct ledger *l,
+                          const struct configuration *conf, struct err *err);
+void requests_close(struct requests *r);
+/* COMMAND_REQUEST_PUT and DROP: takes effect, or says why not. */
+void requests_fold(struct requests *r, struct command *cmd);
+void requests_expire(struct requests *r);
+/* Puts all of them into the batch again. */
+void requests_rewrite(const struct requests *r);
+
+/* ---- request_fallback.c: the times of any_of
+ *
+ * An alternative's turn comes when the ones before it were not had for its
+ * time.  While the first is had, on nodes that are ready, that time begins
+ * now: a node that is lost after a day is asked for again before anything else
+ * is.  Only in memory: after a restart it is that of the request until the
+ * first plan. */
+/* After each plan.  asked: the requests that the first n demands of the
+ * snapshot are (struct taken). */
+void requests_fallback(struct env *env, const struct problem *now,
+                       const struct plan *plan, struct request *const *asked,
+                       uint32_t n);
+
+#endif

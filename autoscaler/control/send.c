@@ -1,0 +1,161 @@
+/*
+ * send.c - see send.h.
+ */
+#include "send.h"
+
+#include <string.h>
+
+enum { CALL_TIMEOUT_MS = 120000, TERMINATE_BATCH = 500 };
+
+static bool is_due(const struct send *s, const struct machine *m)
+{
+    return !m->busy && m->retry_ms <= s->env->now_ms &&
+           !ledger_waits(s->ledger, "machine", m->id);
+}
+
+/* ---- launches */
+
+/* One leaves when all of its machines are in the copy. */
+static bool launch_waits(const struct send *s, const char *request_id)
+{
+    const struct fleet *f = &s->ledger->fleet;
+
+    for (uint32_t i = 0; s->ledger->ha && i < f->n; i++)
+        if (strcmp(f->v[i]->request_id, request_id) == 0 &&
+            ledger_waits(s->ledger, "machine", f->v[i]->id))
+            return true;
+    return false;
+}
+
+static bool backs_off(const struct send *s, const struct machine *m)
+{
+    const struct backoff *b = backoffs_find(s->ledger->backoffs,
+                                            machine_offer(m), s->env->now_ms);
+
+    if (!b || b->until_ms <= s->env->now_ms || b->until_ms == INT64_MAX)
+        return false;
+    env_wake_wall(s->env, b->until_ms);
+    return true;
+}
+
+static void launch_mark(const struct send *s, const char *request_id)
+{
+    for (uint32_t i = 0; i < s->ledger->fleet.n; i++) {
+        struct machine *m = s->ledger->fleet.v[i];
+
+        if (strcmp(m->request_id, request_id) != 0)
+            continue;
+        m->busy = m->sent = true;
+        if (m->state == STATE_INTENDED)
+            m->progress_ms = s->env->now_ms;
+    }
+}
+
+static void launch_send(struct send *s, const struct machine *first)
+{
+    struct provider_state *p = provider_find(s->providers, first->provider);
+    struct call *call;
+
+    /* Truth first: its machines may be there already, or no longer needed. */
+    if (!p || !p->listed_ms || !calls_room(s->providers, p->provider) ||
+        launch_waits(s, first->request_id) || backs_off(s, first))
+        return;
+    call = call_new(p->provider, CALL_LAUNCH, MAIL_CALL);
+    call->type = arena_strdup(&call->arena, first->type);
+    call->zone = arena_strdup(&call->arena, first->zone);
+    call->request_id = arena_strdup(&call->arena, first->request_id);
+    call->count = first->launch_count;
+    call->spot = first->spot;
+    launch_mark(s, call->request_id);
+    call_send(s->providers, call, CALL_TIMEOUT_MS);
+}
+
+/* ---- terminates */
+
+static void terminates_send(struct send *s, const struct provider_state *p)
+{
+    struct call *call = NULL;
+    const char **ids = NULL;
+
+    for (uint32_t i = 0; i < s->ledger->fleet.n; i++) {
+        struct machine *m = s->ledger->fleet.v[i];
+
+        if (m->state != STATE_STOPPING || !*m->cloud_id || !is_due(s, m) ||
+            strcmp(m->provider, p->conf->name) != 0)
+            continue;
+        if (!call && !calls_room(s->providers, p->provider))
+            return;
+        if (!call) {
+            call = call_new(p->provider, CALL_TERMINATE, MAIL_CALL);
+            ids = ARENA_ARRAY(&call->arena, const char *, TERMINATE_BATCH);
+            call->ids = ids;
+        }
+        m->busy = true;
+        ids[call->n_ids++] = arena_strdup(&call->arena, m->cloud_id);
+        if (call->n_ids == TERMINATE_BATCH) {
+            call_send(s->providers, call, CALL_TIMEOUT_MS);
+            call = NULL;
+        }
+    }
+    if (call)
+        call_send(s->providers, call, CALL_TIMEOUT_MS);
+}
+
+/* ---- drains */
+
+/* A source that ends an accepted node itself; one that drains in steps is asked
+ * until the node is empty. */
+static bool drains_in_steps(const struct send *s)
+{
+    const struct source *h = source_of_machines(s->sources);
+
+    return h && h->ops->drains_in_steps;
+}
+
+/* Must it go though there is work on it?  An idle one that got work meanwhile
+ * need not, unless running work is to be moved.  Kubernetes moves work anyway;
+ * there it means to wait for what forbids that, which a saving is not worth. */
+static bool drains_work(const struct send *s, const struct machine *m)
+{
+    if (m->why == REASON_END_CONSOLIDATE)
+        return s->conf->now->limits.consolidate == CONSOLIDATE_ON &&
+               !drains_in_steps(s);
+    return m->why != REASON_END_IDLE;
+}
+
+/* ---- all together */
+
+/* Writes the batch of this step; all of memory when an earlier one failed. */
+static bool commit(struct send *s)
+{
+    if (s->ledger->stale) {
+        ledger_rewrite(s->ledger);
+        requests_rewrite(s->requests);
+    }
+    return ledger_commit(s->ledger);
+}
+
+static void machine_send(struct send *s, struct machine *m)
+{
+    if (m->retry_ms > s->env->now_ms && m->state != STATE_READY)
+        env_wake_wall(s->env, m->retry_ms + 1);
+    if (!is_due(s, m))
+        return;
+    if (m->state == STATE_INTENDED)
+        launch_send(s, m);
+    else if (m->state == STATE_DRAINING &&
+             (!m->drain_accepted || drains_in_steps(s)))
+        source_drain(s->sources, m, drains_work(s, m));
+}
+
+void send_due(struct send *s)
+{
+    if (!commit(s) || s->env->dry_run)
+        return;
+    ledger_copy(s->ledger);
+    for (uint32_t i = 0; i < s->ledger->fleet.n; i++)
+        machine_send(s, s->ledger->fleet.v[i]);
+    sources_clean_up(s->sources);
+    for (uint32_t i = 0; i < s->providers->all.n; i++)
+        terminates_send(s, s->providers->all.v[i]);
+}

@@ -1,0 +1,27 @@
+/*
+ * send.h - the journal, then the calls that the ledger says are due.
+ *
+ * Nothing leaves before what it follows from is on disk, and with a copy in the
+ * cluster, there too.  A restart finds the same calls again, with the same
+ * request ids.  Reads the ledger and the configuration; marks machines as busy,
+ * gives calls to providers and sources.  Control thread only.
+ */
+#ifndef CONTROL_SEND_H
+#define CONTROL_SEND_H
+
+#include "providers/providers.h"
+#include "requests.h"
+#include "sources/sources.h"
+
+struct send {
+    struct env *env;
+    struct ledger *ledger;
+    const struct configuration *conf;
+    const struct requests *requests;
+    struct providers *providers;
+    struct sources *sources;
+};
+
+void send_due(struct send *s);
+
+#endif

@@ -1,0 +1,128 @@
+/*
+ * snapshot_demands.c - requests, the sources' demand, head-room.
+ */
+#include <string.h>
+
+#include "../model/confirm.h"
+#include "snapshot_parts.h"
+
+/* See requests.c: both together stay below the snapshot's ceiling. */
+enum { BUNDLES_OF_SOURCES = 5000000 };
+
+struct demands {
+    VEC(struct snap_demand) all;
+    uint64_t bundles;         /* of sources */
+};
+
+/* What a bundle names by Ray's label selector, or "". */
+static const char *queue_named(const struct snap_bundle *b)
+{
+    for (uint32_t k = 0; k < b->n_alts; k++)
+        for (uint32_t i = 0; i < b->alts[k].selector.n; i++) {
+            const struct term *t = &b->alts[k].selector.v[i];
+
+            if (t->op == TERM_IN && t->values.n == 1 &&
+                strcmp(t->key, QUEUE_LABEL) == 0)
+                return t->values.v[0];
+        }
+    return "";
+}
+
+/* A gang has the queue that any of its bundles names. */
+static void gang_take(struct arena *a, struct snap_demand d, struct demands *to)
+{
+    d.queue = d.queue ? d.queue : "";
+    for (uint32_t i = 0; i < d.n_bundles && !*d.queue; i++)
+        d.queue = queue_named(&d.bundles[i]);
+    VEC_PUSH(a, &to->all, d);
+}
+
+/* Tasks of several queues come in one list, which becomes one demand for each,
+ * in the order in which they are named. */
+static void tasks_take(struct arena *a, struct snap_demand d, struct demands *to)
+{
+    struct snap_bundle *v = arena_copy(a, d.bundles, d.n_bundles * sizeof *v);
+    struct snap_bundle *other = ARENA_ARRAY(a, struct snap_bundle, d.n_bundles);
+    uint32_t left = d.n_bundles;
+
+    while (left > 0) {
+        const char *queue = queue_named(&v[0]);
+        uint32_t kept = 0, n_other = 0;
+
+        for (uint32_t i = 0; i < left; i++)
+            if (strcmp(queue_named(&v[i]), queue) == 0)
+                v[kept++] = v[i];
+            else
+                other[n_other++] = v[i];
+        d.queue = queue;
+        d.bundles = v;
+        d.n_bundles = kept;
+        VEC_PUSH(a, &to->all, d);
+        v += kept;   /* behind these, as long as they were together */
+        if (n_other)
+            memcpy(v, other, n_other * sizeof *v);
+        left = n_other;
+    }
+}
+
+static void view_demands_take(struct taking *t, const struct source *h,
+                              struct demands *to)
+{
+    const struct source_view *view = h->view, *before = h->before;
+    const struct snap_demand *v = view ? view->demands : NULL;
+    bool fresh = source_is_fresh(t->k->sources, h), any = false;
+
+    if (fresh && h->ops->two_looks)
+        v = confirm_demands(before ? before->demands : NULL,
+                            before ? before->n_demands : 0, v, view->n_demands,
+                            t->arena, &any);
+    t->unconfirmed = t->unconfirmed || any;
+
+    for (uint32_t i = 0; view && i < view->n_demands; i++) {
+        const struct snap_demand *d = &v[i];
+
+        for (uint32_t b = 0; b < d->n_bundles; b++)
+            to->bundles += d->bundles[b].count;
+        if (to->bundles >= BUNDLES_OF_SOURCES)
+            break;  /* the rest is planned for when this is served */
+        /* Old news of pending work buys nothing; a request stays in force. */
+        if (!fresh && d->source != SOURCE_REQUEST)
+            continue;
+        if (d->source == SOURCE_TASK && d->strategy == STRATEGY_NONE)
+            tasks_take(t->arena, *d, to);
+        else
+            gang_take(t->arena, *d, to);
+    }
+}
+
+/* They come first: so requests and demands have the same numbers. */
+static void requests_take(struct taking *t, struct demands *to)
+{
+    const struct requests *r = t->k->requests;
+
+    t->requests = ARENA_ARRAY(t->arena, struct request *, r->all.n);
+    for (uint32_t i = 0; i < r->all.n; i++) {
+        struct request *q = r->all.v[i];
+
+        if (q->demand.n_bundles == 0)
+            continue;
+        status_hold_shared(t->page, q->memory);
+        t->requests[to->all.n] = q;
+        VEC_PUSH(t->arena, &to->all, q->demand);
+    }
+    t->n_requests = to->all.n;
+}
+
+void demands_take(struct taking *t)
+{
+    struct demands v = {{0}, 0};
+    struct snap_demand spare = {0};
+
+    requests_take(t, &v);
+    for (uint32_t i = 0; i < t->k->sources->n; i++)
+        view_demands_take(t, &t->k->sources->all[i], &v);
+    if (config_spare(t->conf, &spare))
+        VEC_PUSH(t->arena, &v.all, spare);
+    t->snapshot->demands = v.all.v;
+    t->snapshot->n_demands = v.all.n;
+}

@@ -1,0 +1,362 @@
+/*
+ * snapshot_nodes.c - machines and the sources' nodes.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "snapshot_parts.h"
+
+/* Another on each of Ray's nodes, which would make every one a class of its own:
+ * it counts only when somebody asks. */
+#define NODE_ID_LABEL "ray.io/node-id"
+
+/* ---- labels */
+
+/* Does its demand look at this label? */
+static bool label_asked(const struct source_view *view, const char *key)
+{
+    for (uint32_t d = 0; view && d < view->n_demands; d++)
+        for (uint32_t b = 0; b < view->demands[d].n_bundles; b++) {
+            const struct snap_bundle *x = &view->demands[d].bundles[b];
+            for (uint32_t k = 0; k < x->n_alts; k++)
+                for (uint32_t t = 0; t < x->alts[k].selector.n; t++)
+                    if (strcmp(x->alts[k].selector.v[t].key, key) == 0)
+                        return true;
+        }
+    return false;
+}
+
+static struct pairs labels_take(struct arena *a, struct pairs p, bool node_ids)
+{
+    struct pair *v;
+    uint32_t n = 0;
+
+    if (node_ids)
+        return p;
+    v = ARENA_ARRAY(a, struct pair, p.n);
+    for (uint32_t i = 0; i < p.n; i++)
+        if (strcmp(p.v[i].key, NODE_ID_LABEL) != 0)
+            v[n++] = p.v[i];
+    return (struct pairs){v, n};
+}
+
+/* ---- taints and room */
+
+/* A node that we drain without the taints of the drain: it is the room that
+ * there is when the drain is taken back. */
+static struct taints taints_take(struct arena *a, const struct source_node *n)
+{
+    struct taint *v;
+    uint32_t kept = 0;
+
+    if (n->status != SOURCE_DRAINING)
+        return n->taints;
+    v = ARENA_ARRAY(a, struct taint, n->taints.n);
+    for (uint32_t i = 0; i < n->taints.n; i++) {
+        const char *key = n->taints.v[i].key;
+
+        if (strcmp(key, SOURCE_DRAIN_TAINT) != 0 &&
+            strcmp(key, "node.kubernetes.io/unschedulable") != 0)
+            v[kept++] = n->taints.v[i];
+    }
+    return (struct taints){v, kept};
+}
+
+static int64_t amount_of(const struct qtys *q, const char *name)
+{
+    for (uint32_t i = 0; i < q->n; i++)
+        if (strcmp(q->v[i].name, name) == 0)
+            return q->v[i].amount;
+    return 0;
+}
+
+static bool is_coming(const char *resource)
+{
+    return strcmp(resource, "CPU") != 0 && strcmp(resource, "memory") != 0 &&
+           strcmp(resource, "object_store_memory") != 0;
+}
+
+/* What the node has, and for a while what its type says it will have: a GPU is
+ * there minutes after the node is Ready, once its device plug-in has told of
+ * it.  Without that a second machine would be bought for the same pod. */
+static struct qtys with_coming(struct arena *a, struct qtys have,
+                               const struct qtys *total,
+                               const struct conf_type *t)
+{
+    struct qty *v = ARENA_ARRAY(a, struct qty, have.n + t->fact.resources.n);
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < have.n; i++)
+        if (amount_of(total, have.v[i].name) > 0)
+            v[n++] = have.v[i];
+    for (uint32_t i = 0; i < t->fact.resources.n; i++) {
+        const struct qty *q = &t->fact.resources.v[i];
+
+        if (is_coming(q->name) && amount_of(total, q->name) == 0)
+            v[n++] = *q;
+    }
+    return (struct qtys){v, n};
+}
+
+/* A view that is as it was has nodes that are idle for longer. */
+static int64_t idle_of(const struct known *k, const struct source_node *n)
+{
+    const struct source *h = source_of_machines(k->sources);
+
+    if ((n->status != SOURCE_IDLE && n->status != SOURCE_UNREADY) ||
+        n->idle_ms < 0)
+        return -1;
+    return n->idle_ms + (h->ops->waits ? k->env->now_ms - h->view_ms : 0);
+}
+
+int64_t devices_until_ms(const struct known *k, const struct machine *m)
+{
+    const struct source *h = source_of_machines(k->sources);
+    int64_t until = m->ready_ms + k->conf->now->kube_join_timeout_ms;
+
+    if ((m->state != STATE_READY && m->state != STATE_DRAINING) || !h ||
+        !h->ops->late_devices || until <= k->env->now_ms)
+        return 0;
+    return until;
+}
+
+static void room_take(const struct taking *t, const struct machine *m,
+                      const struct conf_type *type,
+                      const struct source_node *seen, struct snap_node *n)
+{
+    n->total = seen->total;
+    n->available = seen->available;
+    if (type && devices_until_ms(t->k, m)) {
+        n->total = with_coming(t->arena, seen->total, &seen->total, type);
+        n->available = with_coming(t->arena, seen->available, &seen->total,
+                                   type);
+    }
+}
+
+/* ---- nodes */
+
+static void hold_take(const struct known *k, const struct machine *m,
+                      struct snap_node *n)
+{
+    if (m->protected) {
+        n->hold = REASON_KEEP_PROTECTED;
+    } else if (!provider_is_read(provider_find(k->providers, m->provider))) {
+        n->hold = REASON_KEEP_STALE;
+    } else if (m->hold_until_ms > k->env->now_ms) {
+        n->hold = REASON_KEEP_REFUSED;
+        n->hold_until_ms = m->hold_until_ms;
+    }
+}
+
+/* Machines of one host group: as the provider says, else so many neighbours of one
+ * launch. */
+static const char *host_group_of(struct arena *a, const struct machine *m,
+                                 const struct conf_type *t)
+{
+    const char *number = strrchr(m->id, '-');
+    uint32_t hosts = t ? t->fact.hosts : 1;
+
+    if (*m->host_group)
+        return arena_strdup(a, m->host_group);
+    if (hosts < 2 || m->adopted || !*m->request_id || !number)
+        return "";
+    return arena_printf(a, "%s/%lu", m->request_id,
+                        strtoul(number + 1, NULL, 10) / hosts);
+}
+
+/* What the ledger has of it. */
+static struct snap_node ledger_take(const struct taking *t,
+                                    struct previous_reader *previous,
+                                    const struct machine *m,
+                                    const struct conf_type *type)
+{
+    struct arena *a = t->arena;
+
+    return (struct snap_node){
+        .id = arena_strdup(a, m->id),
+        .type = type ? type->fact.name : "",
+        .zone = arena_strdup(a, m->zone),
+        .spot = m->spot,
+        .outdated = !type || (*m->config_hash &&
+                              strcmp(type->hash, m->config_hash) != 0),
+        .state = m->state == STATE_DRAINING && m->drain_accepted
+                     ? STATE_STOPPING  /* no way back: it gives no room */
+                     : m->state,
+        .idle_ms = -1,
+        .since_ms = m->since_ms,
+        .created_ms = m->created_ms,
+        .price_micros_hour = m->price_micros_hour,
+        .activity = "",
+        .cloud_id = arena_strdup(a, m->cloud_id),
+        .address = arena_strdup(a, m->address),
+        .ray_id = arena_strdup(a, m->ray_id),
+        .provider = arena_strdup(a, m->provider),
+        .request_id = arena_strdup(a, m->request_id),
+        .note = arena_strdup(a, m->detail),
+        .host_group = host_group_of(a, m, type),
+        .progress_ms = m->progress_ms,
+        .previous = previous_of(previous, m),
+    };
+}
+
+static struct snap_node machine_take(const struct taking *t,
+                                     struct previous_reader *previous,
+                                     const struct machine *m, bool node_ids)
+{
+    const struct known *k = t->k;
+    const struct conf_type *type = type_find(t->conf, m->type);
+    const struct source_node *seen = source_node_of(k->sources, m);
+    struct snap_node n = ledger_take(t, previous, m, type);
+
+    hold_take(k, m, &n);
+    if (m->state != STATE_READY && m->state != STATE_DRAINING)
+        return n;
+    if (!k->sources->n) {
+        /* Nothing tells of work on it: it is idle since it was last needed. */
+        int64_t since = m->needed_ms > m->ready_ms ? m->needed_ms : m->ready_ms;
+
+        n.idle_ms = k->env->now_ms > since ? k->env->now_ms - since : 0;
+    } else if (seen && seen->status != SOURCE_DEAD) {
+        room_take(t, m, type, seen, &n);
+        n.labels = labels_take(t->arena, seen->labels, node_ids);
+        n.taints = taints_take(t->arena, seen);
+        n.idle_ms = idle_of(k, seen);
+        n.activity = seen->activity;
+    }
+    return n;
+}
+
+/* Nodes that are no machine of ours: the Ray head, and those of others. */
+static struct snap_node unmanaged_take(struct arena *a,
+                                       const struct source_node *x,
+                                       bool node_ids)
+{
+    return (struct snap_node){
+        .id = x->node_id,
+        .type = "",
+        .zone = x->zone,
+        .head = x->head,
+        .unmanaged = true,
+        .state = x->status == SOURCE_DRAINING ? STATE_STOPPING : STATE_READY,
+        .total = x->total,
+        .available = x->available,
+        .labels = labels_take(a, x->labels, node_ids),
+        .taints = x->taints,
+        .idle_ms = x->status == SOURCE_IDLE ? x->idle_ms : -1,
+        .price_micros_hour = -1,
+        .activity = x->activity,
+        .cloud_id = x->instance_id,
+        .address = x->address,
+        .ray_id = x->node_id,
+        .provider = "", .request_id = "", .note = x->type, .host_group = "",
+    };
+}
+
+/* With a Ray head too: pods of its cluster that are no Ray node yet.  Each
+ * stands for one that was asked for.  A pod that waits is demand; Ray's own
+ * demand that will run in it is not bought for a second time. */
+static struct snap_node coming_take(struct arena *a,
+                                    const struct source_hosted *g,
+                                    bool node_ids)
+{
+    return (struct snap_node){
+        .id = g->name, .type = "", .zone = g->zone, .unmanaged = true,
+        .state = STATE_READY, .total = g->offers, .available = g->offers,
+        .labels = labels_take(a, g->labels, node_ids), .idle_ms = -1,
+        .price_micros_hour = -1, .activity = "a Ray worker's pod, not up yet",
+        .cloud_id = "", .address = "", .ray_id = "", .provider = "",
+        .request_id = "", .note = "", .host_group = ""};
+}
+
+/* v has room for all of them.  A cluster is the head's when one of its pods is
+ * a living node there. */
+static uint32_t coming_nodes(const struct taking *t, struct snap_node *v,
+                             bool node_ids)
+{
+    const struct source *ray = source_hosted(t->k->sources);
+    const struct source_view *view = ray
+        ? source_of_machines(t->k->sources)->view : NULL;
+    uint32_t n = 0;
+
+    if (!view || !ray->view)
+        return 0;
+    for (uint32_t i = 0, end; i < view->n_rays; i = end) {
+        bool its = false;
+
+        for (end = i; end < view->n_rays &&
+                      strcmp(view->rays[end].cluster,
+                             view->rays[i].cluster) == 0; end++) {
+            const struct source_node *x =
+                source_node_named(ray, view->rays[end].name);
+
+            its = its || (x && x->status != SOURCE_DEAD);
+        }
+        for (uint32_t k = i; its && k < end; k++)
+            if (view->rays[k].worker &&
+                !source_node_named(ray, view->rays[k].name))
+                v[n++] = coming_take(t->arena, &view->rays[k], node_ids);
+    }
+    return n;
+}
+
+/* ours: of the source of machines, which are machines. */
+static uint32_t view_nodes(const struct taking *t, const struct source *h,
+                           const bool *ours, struct snap_node *v, bool node_ids)
+{
+    bool mine = h == source_of_machines(t->k->sources);
+    const struct source_view *view = h->view;
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; view && i < view->n_nodes; i++)
+        if (view->nodes[i].status != SOURCE_DEAD && !(mine && ours[i]))
+            v[n++] = unmanaged_take(t->arena, &view->nodes[i], node_ids);
+    return n;
+}
+
+static uint32_t machine_nodes(struct taking *t, bool *ours, struct snap_node *v,
+                              bool node_ids)
+{
+    const struct fleet *f = &t->k->ledger->fleet;
+    const struct source *mine = source_of_machines(t->k->sources);
+    struct previous_reader previous = previous_reader(t->k->previous, t->arena);
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < f->n; i++) {
+        struct machine *m = f->v[i];
+        const struct source_node *x = source_node_of(t->k->sources, m);
+
+        if (x)
+            ours[x - mine->view->nodes] = true;
+        if (m->state == STATE_GONE)
+            continue;
+        t->machines[n] = m;
+        v[n++] = machine_take(t, &previous, m, node_ids);
+    }
+    return n;
+}
+
+void nodes_take(struct taking *t)
+{
+    const struct sources *s = t->k->sources;
+    const struct source *mine = source_of_machines(s);
+    bool *ours = ARENA_ARRAY(t->arena, bool,
+                             mine && mine->view ? mine->view->n_nodes : 0);
+    uint32_t n, most = t->k->ledger->fleet.n;
+    bool node_ids = false;
+    struct snap_node *v;
+
+    for (uint32_t i = 0; i < s->n; i++) {
+        const struct source_view *view = s->all[i].view;
+
+        most += view ? view->n_nodes + view->n_rays : 0;
+        node_ids = node_ids || label_asked(view, NODE_ID_LABEL);
+    }
+    v = ARENA_ARRAY(t->arena, struct snap_node, most);
+    t->machines = ARENA_ARRAY(t->arena, struct machine *, most);
+    n = machine_nodes(t, ours, v, node_ids);
+    for (uint32_t i = 0; i < s->n; i++)
+        n += view_nodes(t, &s->all[i], ours, v + n, node_ids);
+    n += coming_nodes(t, v + n, node_ids);
+    t->snapshot->nodes = v;
+    t->snapshot->n_nodes = n;
+}

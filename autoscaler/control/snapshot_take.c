@@ -1,0 +1,62 @@
+/*
+ * snapshot_take.c - see snapshot_take.h.
+ */
+#include "snapshot_take.h"
+
+#include "snapshot_parts.h"
+
+static void view_release(void *v)
+{
+    source_view_unref(v);
+}
+
+static void views_hold(struct taking *t)
+{
+    const struct sources *s = t->k->sources;
+
+    for (uint32_t i = 0; i < s->n; i++)
+        if (s->all[i].view)
+            status_hold(t->page, source_view_ref(s->all[i].view), view_release);
+}
+
+struct taken snapshot_take(const struct known *k, struct status_page *page)
+{
+    const struct config *conf = k->conf->now;
+    struct snapshot *s = ARENA_NEW(&page->arena, struct snapshot);
+    struct taking t = {.k = k, .conf = conf, .page = page,
+                       .arena = &page->arena, .snapshot = s};
+
+    status_hold_shared(page, conf->memory);
+    views_hold(&t);
+    s->cluster = conf->cluster;
+    s->now_ms = k->env->now_ms;
+    s->sources_fresh = sources_fresh(k->sources);
+    s->limits = conf->limits;
+    s->queues = conf->queues;
+    s->n_queues = conf->n_queues;
+    types_take(&t);
+    nodes_take(&t);
+    demands_take(&t);
+    improvement_take(k->improvement, &page->arena, s);
+    return (struct taken){s, t.machines, t.requests, t.n_requests, t.unconfirmed};
+}
+
+int64_t snapshot_changes_ms(const struct known *k, const struct snapshot *s)
+{
+    int64_t first = INT64_MAX;
+
+    for (uint32_t t = 0; t < s->n_types; t++)
+        for (uint32_t o = 0; o < s->types[t].n_offers; o++) {
+            int64_t until = s->types[t].offers[o].backoff_until_ms;
+
+            if (until && until + 1 < first)
+                first = until + 1;
+        }
+    for (uint32_t i = 0; i < k->ledger->fleet.n; i++) {
+        int64_t until = devices_until_ms(k, k->ledger->fleet.v[i]);
+
+        if (until && until + 1 < first)
+            first = until + 1;
+    }
+    return first;
+}

@@ -1,0 +1,140 @@
+/*
+ * snapshot_types.c - node types and what is known of their offers.
+ */
+#include <string.h>
+
+#include "../wire/pods/pods.h"
+#include "snapshot_parts.h"
+
+/* Launches of this offer that the cloud has not answered yet use up its room. */
+static uint32_t under_way(const struct fleet *f, const char *type,
+                          const struct snap_offer *o)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < f->n; i++) {
+        const struct machine *m = f->v[i];
+
+        n += m->state <= STATE_REQUESTED && m->spot == o->spot &&
+             strcmp(m->type, type) == 0 && strcmp(m->zone, o->zone) == 0;
+    }
+    return n;
+}
+
+/* What failed launches of it say.  *unavailable: of the whole type. */
+static void backoff_take(const struct taking *t, const struct snap_type *type,
+                         struct snap_offer *o, enum reason *unavailable)
+{
+    const struct ledger *l = t->k->ledger;
+    int64_t now = t->k->env->now_ms;
+    struct offer_key key = {type->provider, type->name, o->zone, o->spot};
+    const struct backoff *r = backoffs_find(l->backoffs, key, now);
+
+    o->failed_ms = backoffs_failed_ms(l->backoffs, key, now);
+    if (!r)
+        return;
+    if (r->until_ms == INT64_MAX) {
+        *unavailable = *r->of.type ? REASON_TYPE_DISABLED : REASON_PROVIDER_DOWN;
+    } else if (r->until_ms <= now) {
+        /* quota: smaller launches may go at once */
+        uint32_t used = under_way(&l->fleet, type->name, o);
+
+        o->room = r->room > used ? r->room - used : 0;
+    } else {
+        o->backoff_until_ms = r->until_ms;
+        o->backoff_for = r->why;
+    }
+}
+
+/* What a node of the type leaves to pods, learned from a few of its kind. */
+static void pods_take(const struct taking *t, struct snap_type *type)
+{
+    enum { LIKE = 4 };
+    const struct source_node *like[LIKE];
+    const struct source *h = source_of_machines(t->k->sources);
+    const struct fleet *f = &t->k->ledger->fleet;
+    uint32_t n = 0;
+
+    if (!h || !h->view || !h->view->pods)
+        return;
+    for (uint32_t i = 0; i < f->n && n < LIKE; i++) {
+        const struct machine *m = f->v[i];
+        const struct source_node *x =
+            m->state == STATE_READY && strcmp(m->type, type->name) == 0
+                ? source_node_of(t->k->sources, m) : NULL;
+
+        if (x && !x->settling && x->status != SOURCE_UNREADY)
+            like[n++] = x;
+    }
+    pods_type_fit(h->view, like, n, t->arena, type);
+}
+
+struct offers { VEC(struct snap_offer) all; };
+
+/* The configured offer as the provider knows it, in each of the zones it tells
+ * of; false: it tells of none. */
+static bool known_offers_take(const struct taking *t,
+                              const struct snap_type *type,
+                              const struct snap_offer *o,
+                              enum reason *unavailable, struct offers *ret)
+{
+    const struct providers *p = t->k->providers;
+    bool any = false;
+
+    for (uint32_t k = 0; k < p->offers.n; k++) {
+        const struct known_offer *x = &p->offers.v[k];
+        struct snap_offer v = *o;
+
+        if (strcmp(x->type, type->name) != 0 || x->spot != o->spot ||
+            strcmp(x->provider, type->provider) != 0 ||
+            (*o->zone && strcmp(x->zone, o->zone) != 0))
+            continue;
+        any = true;
+        v.zone = arena_strdup(t->arena, x->zone);
+        v.idle_timeout_ms = config_idle_ms(t->conf, type, v.zone, v.spot);
+        if (v.price_micros_hour < 0)
+            v.price_micros_hour = x->price_micros_hour;
+        if (!x->available)
+            v.room = 0;
+        backoff_take(t, type, &v, unavailable);
+        VEC_PUSH(t->arena, &ret->all, v);
+    }
+    return any;
+}
+
+static void type_take(const struct taking *t, const struct snap_type *from,
+                      struct snap_type *ret)
+{
+    const struct providers *p = t->k->providers;
+    const struct provider_state *s = provider_find(p, from->provider);
+    struct offers offers = {{0}};
+
+    *ret = *from;
+    if (ret->boot_ms < 0)
+        ret->boot_ms = journal_boot(t->k->env->journal, from->name);
+    /* Truth first: nothing is bought where we have not seen what there is. */
+    if (!s || !s->listed_ms || calls_stuck(p, s->provider))
+        ret->unavailable = REASON_PROVIDER_DOWN;
+    for (uint32_t i = 0; i < from->n_offers; i++) {
+        struct snap_offer o = from->offers[i];
+
+        if (known_offers_take(t, from, &o, &ret->unavailable, &offers))
+            continue;
+        backoff_take(t, from, &o, &ret->unavailable);
+        VEC_PUSH(t->arena, &offers.all, o);
+    }
+    ret->offers = offers.all.v;
+    ret->n_offers = offers.all.n;
+    pods_take(t, ret);
+}
+
+void types_take(struct taking *t)
+{
+    uint32_t n = t->conf->n_types;
+    struct snap_type *v = ARENA_ARRAY(t->arena, struct snap_type, n);
+
+    for (uint32_t i = 0; i < n; i++)
+        type_take(t, &t->conf->types[i].fact, &v[i]);
+    t->snapshot->types = v;
+    t->snapshot->n_types = n;
+}

@@ -1,0 +1,57 @@
+/*
+ * inside.h - what the files of sources/ share; private to them.
+ *
+ * A call to a source is a job on the source's own workers, one for each handle,
+ * so that neither a provider nor another source can hold it up.
+ */
+#ifndef CONTROL_SOURCES_INSIDE_H
+#define CONTROL_SOURCES_INSIDE_H
+
+#include "sources.h"
+
+enum { WRITE_TIMEOUT_MS = 10000 };
+
+enum source_op { SOURCE_READ, SOURCE_DRAIN, SOURCE_UNDRAIN, SOURCE_FORGET,
+                 SOURCE_REPORT };
+
+struct source_job {
+    struct job job;            /* first */
+    enum source_op op;
+    struct source *source;
+    void *handle;
+    bool *taken;               /* of the source's, for this handle */
+    struct arena arena;        /* owns the arguments */
+    int64_t deadline_mono_ms;
+    struct source_view *view;    /* READ: a reference, or NULL */
+    const char *machine, *node_id, *instance_id;
+    struct source_drain drain;   /* DRAIN */
+    struct source_report report; /* REPORT */
+    enum status status;
+    struct err err;
+};
+
+/* ---- job.c */
+/* Is there a handle for another call that is no read? */
+bool source_is_free(const struct source *h);
+/* For READ with the reader, else with a free handle; submitting takes it. */
+struct source_job *source_job_new(struct source *h, enum source_op op,
+                                  int timeout_ms);
+struct source_job *source_job_of(struct source *h, enum source_op op,
+                                 const struct machine *m, const char *node_id);
+void source_job_free(struct source_job *j);
+void source_job_submit(struct source_job *j);
+
+/* ---- nodes.c */
+void source_index(struct source *h);
+struct source *source_for_machines(struct sources *s);  /* to change it */
+
+/* ---- joins.c: after a good view */
+void source_joins(struct sources *s, struct source *h, bool restarted);
+
+/* ---- answers to questions */
+void source_read_folded(struct sources *s, struct source_job *j);
+void source_drain_folded(struct sources *s, struct source_job *j);
+void source_undrain_folded(struct sources *s, struct source_job *j);
+void source_forget_folded(struct sources *s, struct source_job *j);
+
+#endif

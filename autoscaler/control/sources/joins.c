@@ -1,0 +1,127 @@
+/*
+ * joins.c - what a good view says of machines: who joined, who died.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "inside.h"
+
+static void machine_joined(struct sources *s, struct machine *m,
+                           const struct source_node *n)
+{
+    snprintf(m->ray_id, sizeof m->ray_id, "%s", n->node_id);
+    if (*n->address)
+        snprintf(m->address, sizeof m->address, "%s", n->address);
+    m->detail[0] = '\0';
+    if (m->state == STATE_DRAINING)
+        m->why = REASON_NONE;
+    if (m->state < STATE_STARTING)
+        machine_to(s->ledger, m, STATE_STARTING);
+    machine_to(s->ledger, m, STATE_READY);
+}
+
+/* A head that lists its dead and does not know this node at all began anew,
+ * perhaps together with us: its nodes join it again, or start_timeout ends
+ * them.  Taking that for death would end a whole fleet at once. */
+static void machine_unknown(struct sources *s, struct machine *m)
+{
+    if (m->state == STATE_DRAINING)
+        machine_to(s->ledger, m, STATE_READY);
+    m->ray_id[0] = '\0';
+    m->why = REASON_NONE;
+    machine_to(s->ledger, m, STATE_STARTING);
+}
+
+static void machine_dead(struct sources *s, struct machine *m, bool unknown)
+{
+    if (m->state == STATE_DRAINING && (m->drain_accepted || !unknown)) {
+        machine_to(s->ledger, m, STATE_STOPPING);
+        atomic_fetch_add(&s->env->metrics.ends, 1);
+    } else if (unknown) {
+        machine_unknown(s, m);
+    } else {
+        machine_fail(s->ledger, m, ST_BROKEN, "its raylet died");
+        machine_to(s->ledger, m, STATE_STOPPING);
+    }
+}
+
+/* The head drains it: our drain, whose answer was lost, or somebody else's. */
+static void drain_seen(struct sources *s, const struct source *h,
+                       struct machine *m, const struct source_node *n)
+{
+    if (n->status != SOURCE_DRAINING || m->drain_accepted ||
+        h->ops->drains_in_steps)
+        return;  /* one that can be taken back: see clean_up.c */
+    if (m->state == STATE_READY) {
+        m->why = REASON_KEEP_DRAINING;
+        machine_to(s->ledger, m, STATE_DRAINING);
+    }
+    m->drain_accepted = true;
+    fleet_touch(&s->ledger->fleet, m);
+}
+
+/* A machine that a ledger before this one was draining: it goes on. */
+static void drain_resume(struct sources *s, const struct source *h,
+                         struct machine *m, const struct source_node *n)
+{
+    if (n->status != SOURCE_DRAINING || !h->ops->drains_in_steps || !m->adopted)
+        return;
+    m->why = REASON_KEEP_DRAINING;
+    m->drain_since_ms = s->env->now_ms;
+    machine_to(s->ledger, m, STATE_DRAINING);
+}
+
+static void coming_seen(struct sources *s, const struct source *h,
+                        struct machine *m, const struct source_node *n)
+{
+    bool another = n && strcmp(n->node_id, m->ray_id) != 0;
+
+    if (!n)
+        return;
+    if (n->status == SOURCE_DEAD) {
+        if (!another)
+            return;
+        machine_fail(s->ledger, m, ST_BROKEN, "its raylet died while joining");
+        machine_to(s->ledger, m, *m->cloud_id ? STATE_STOPPING : STATE_GONE);
+    } else if (n->status == SOURCE_UNREADY) {
+        if (!another)
+            return;
+        /* It has registered: that is progress. */
+        snprintf(m->ray_id, sizeof m->ray_id, "%s", n->node_id);
+        m->progress_ms = s->env->now_ms;
+        fleet_touch(&s->ledger->fleet, m);
+    } else if (another || h->ops->by_address) {
+        machine_joined(s, m, n);
+        drain_resume(s, h, m, n);
+    }
+}
+
+static void present_seen(struct sources *s, const struct source *h,
+                         struct machine *m, const struct source_node *n,
+                         bool restarted)
+{
+    bool alive = n && n->status != SOURCE_DEAD;
+
+    if (alive && strcmp(n->node_id, m->ray_id) == 0)
+        drain_seen(s, h, m, n);
+    else if (alive && !m->drain_accepted)
+        /* A new raylet on it, which no drain that was agreed on is of. */
+        machine_joined(s, m, n);
+    else
+        machine_dead(s, m, !n || restarted);
+}
+
+void source_joins(struct sources *s, struct source *h, bool restarted)
+{
+    if (h != source_of_machines(s))
+        return;  /* its nodes lie on machines of the other one */
+    for (uint32_t i = 0; i < s->ledger->fleet.n; i++) {
+        struct machine *m = s->ledger->fleet.v[i];
+        const struct source_node *n = source_node_of(s, m);
+
+        if (m->state <= STATE_STARTING)
+            coming_seen(s, h, m, n);
+        else if (m->state == STATE_READY || m->state == STATE_DRAINING)
+            present_seen(s, h, m, n, restarted);
+    }
+}

@@ -1,0 +1,144 @@
+/*
+ * read.c - when a source is read, and what a view or a failure leads to.
+ *
+ * Reads of a Ray head follow one another at 50 times what one takes, between
+ * 100 ms and 1 s, so that looking costs the head at most two per cent; sooner
+ * when demand waits for a second look, or drained nodes end.  A source that
+ * waits for changes itself is read again at once.  A failed read changes
+ * nothing in the ledger; it only makes that source's part of the snapshot stale.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "inside.h"
+
+enum {
+    READ_LEAST_MS = 100, READ_MOST_MS = 1000,
+    READ_END_MS = 200,         /* while drained nodes are about to end */
+    END_MS = 10000,
+    READ_TIMEOUT_MS = 30000,
+    WAIT_MS = 4000,            /* one that waits tells so often that it lives */
+    FAILURES_TOLD = 3,
+};
+
+void sources_poll(struct sources *s)
+{
+    for (uint32_t i = 0; i < s->n; i++) {
+        struct source *h = &s->all[i];
+
+        if (h->reading)
+            continue;
+        if (s->env->mono_ms < h->read_due_ms) {
+            env_wake_mono(s->env, h->read_due_ms);
+            continue;
+        }
+        source_job_submit(source_job_new(
+            h, SOURCE_READ, h->ops->waits ? WAIT_MS : READ_TIMEOUT_MS));
+    }
+}
+
+void sources_hurry(struct sources *s)
+{
+    int64_t soon = s->env->mono_ms + READ_LEAST_MS;
+
+    for (uint32_t i = 0; i < s->n; i++)
+        if (s->all[i].read_due_ms > soon && !s->all[i].failures)
+            s->all[i].read_due_ms = soon;
+}
+
+static void read_failed(struct sources *s, struct source *h,
+                        const struct source_job *j)
+{
+    int64_t pause;
+
+    h->failures++;
+    pause = (int64_t)200 << (h->failures < 6 ? h->failures - 1 : 5);
+    h->read_due_ms = s->env->mono_ms + (pause > 5000 ? 5000 : pause);
+    snprintf(h->problem, sizeof h->problem, "%s", j->err.text);
+    atomic_fetch_add(&s->env->metrics.source_failures, 1);
+    if (h->failures == FAILURES_TOLD || (j->status == ST_AUTH && h->failures == 1))
+        emit(s->env, "source.down", h->address, status_name(j->status), "%s",
+             j->err.text);
+}
+
+/* A drained raylet ends by itself, its container with it, and KubeRay makes
+ * another one unless the group was lowered before: that is a matter of about a
+ * second. */
+static bool nodes_end(const struct sources *s)
+{
+    for (uint32_t i = 0; i < s->ledger->fleet.n; i++) {
+        const struct machine *m = s->ledger->fleet.v[i];
+        if (m->state == STATE_DRAINING && m->drain_accepted &&
+            s->env->now_ms - m->drain_since_ms < END_MS)
+            return true;
+    }
+    return false;
+}
+
+static int64_t pause_of(const struct sources *s, const struct source *h)
+{
+    int64_t pause = h->view->took_us * 50 / 1000;
+
+    if (h->ops->waits)
+        return 0;
+    if (pause > READ_END_MS && nodes_end(s))
+        return READ_END_MS;
+    return pause < READ_LEAST_MS  ? READ_LEAST_MS
+           : pause > READ_MOST_MS ? READ_MOST_MS
+                                  : pause;
+}
+
+static void view_taken(struct sources *s, struct source *h,
+                       struct source_job *j)
+{
+    bool restarted = h->view && strcmp(h->view->session,
+                                       j->view->session) != 0;
+
+    s->env->news = s->env->news || !h->view || h->failures > 0 ||
+                   !source_view_same(h->view, j->view);
+    if (h->failures >= FAILURES_TOLD || !h->view || *h->problem)
+        emit(s->env, "source.up", h->address, "", "session %s, %u nodes",
+             j->view->session, j->view->n_nodes);
+    if (!j->view->v2 && !h->v1_emitted) {
+        h->v1_emitted = true;
+        emit(s->env, "head.v1", h->address, "",
+             "started without RAY_enable_autoscaler_v2=1: it hides "
+             "request_resources from us, and `ray status` stays empty");
+    }
+    source_view_unref(h->view);
+    h->view = source_view_ref(j->view);
+    h->view_ms = s->env->now_ms;
+    source_index(h);
+    source_joins(s, h, restarted);
+}
+
+/* A view that nobody else holds may be changed by its reader, so it is held
+ * only for those who need it. */
+static void before_take(struct source *h)
+{
+    source_view_unref(h->before);
+    h->before = h->view ? source_view_ref(h->view) : NULL;
+}
+
+void source_read_folded(struct sources *s, struct source_job *j)
+{
+    struct source *h = j->source;
+
+    if (j->status == ST_OK && !j->view && !h->view)
+        j->status = err_set(&j->err, ST_BROKEN, "the head told of nothing");
+    if (j->status != ST_OK) {
+        read_failed(s, h, j);
+        s->env->news = true;
+        return;
+    }
+    if (h->ops->two_looks)
+        before_take(h);
+    if (j->view)
+        view_taken(s, h, j);
+    s->env->news = s->env->news || h->failures > 0;
+    h->failures = 0;
+    h->problem[0] = '\0';
+    h->read_ms = s->env->now_ms;
+    h->read_due_ms = s->env->mono_ms + pause_of(s, h);
+    atomic_fetch_add(&s->env->metrics.source_reads, 1);
+}

@@ -1,0 +1,208 @@
+/*
+ * test_control_act.c - a plan into intents, intents into calls: what waits for a
+ * second look or a longer one, what ends whole or not at all, and that nothing
+ * leaves before it is on disk.
+ */
+#include "control_rig.h"
+
+#include "control/act.h"
+#include "control/send.h"
+#include "plan/planner.h"
+
+static struct act acting;
+static struct send sending;
+
+static int start(void **state)
+{
+    (void)state;
+    rig_start(RIG_CONFIG, NULL, 0);
+    acting = (struct act){.env = &rig.env, .ledger = &rig.ledger,
+                          .conf = &rig.conf, .providers = &rig.providers,
+                          .sources = &rig.sources};
+    sending = (struct send){&rig.env, &rig.ledger, &rig.conf, &rig.requests,
+                            &rig.providers, &rig.sources};
+    rig_site()->listed_ms = rig.env.now_ms;
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    rig_stop();
+    return 0;
+}
+
+/* A plan with one launch and every node kept; the test may change it. */
+struct world {
+    struct status_page *page;
+    struct taken taken;
+    struct problem *now;
+    struct plan plan;
+    struct plan_launch launch;
+    struct plan_node nodes[8];
+};
+
+static struct world *world_make(uint32_t count, enum reason why)
+{
+    static struct world w;
+    struct err err;
+
+    memset(&w, 0, sizeof w);
+    w.page = status_new();
+    w.taken = snapshot_take(&rig.known, w.page);
+    assert_int_equal(problem_make(w.taken.snapshot, &w.page->arena, &w.now,
+                                  &err), ST_OK);
+    w.launch = (struct plan_launch){.count = count, .why = why, .demand = NONE,
+                                    .final = true};
+    w.plan = (struct plan){.launches = &w.launch, .n_launches = count > 0,
+                           .nodes = w.nodes};
+    return &w;
+}
+
+static uint32_t carry_out(struct world *w, bool waits)
+{
+    uint32_t n = act(&acting, &w->taken, w->now, &w->plan, waits);
+
+    status_unref(w->page);
+    return n;
+}
+
+static void test_launch_becomes_intents(void **state)
+{
+    const struct fleet *f = &rig.ledger.fleet;
+
+    (void)state;
+    assert_int_equal(carry_out(world_make(3, REASON_FOR_REQUEST), false), 3);
+    assert_int_equal(f->n, 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(f->v[i]->state, STATE_INTENDED);
+        assert_int_equal(f->v[i]->launch_count, 3);
+        assert_string_equal(f->v[i]->request_id, f->v[0]->request_id);
+    }
+    assert_int_equal(rig.n_jobs, 0);           /* act() sends nothing */
+}
+
+static void test_not_final_waits(void **state)
+{
+    struct world *w = world_make(3, REASON_FOR_REQUEST);
+
+    (void)state;
+    w->launch.final = false;
+    assert_int_equal(carry_out(w, true), 0);
+    w = world_make(3, REASON_FOR_REQUEST);
+    w->launch.final = false;
+    assert_int_equal(carry_out(w, false), 3);
+}
+
+static void test_dry_run(void **state)
+{
+    (void)state;
+    rig.env.dry_run = true;
+    assert_int_equal(carry_out(world_make(3, REASON_FOR_REQUEST), false), 0);
+    assert_int_equal(rig.ledger.fleet.n, 0);
+}
+
+static struct world *ending(uint32_t n)
+{
+    struct world *w = world_make(0, REASON_NONE);
+
+    for (uint32_t i = 0; i < n; i++) {
+        w->nodes[i].action = NODE_END;
+        w->nodes[i].why = REASON_END_IDLE;
+    }
+    return w;
+}
+
+/* One that has not left is asked for no more: the rest asks for one less. */
+static void test_intent_is_dropped(void **state)
+{
+    const struct fleet *f = &rig.ledger.fleet;
+
+    (void)state;
+    carry_out(world_make(2, REASON_FOR_REQUEST), false);
+    carry_out(ending(1), false);
+    assert_int_equal((f->v[0]->state == STATE_GONE) +
+                     (f->v[1]->state == STATE_GONE), 1);
+    assert_int_equal(f->v[f->v[0]->state == STATE_GONE]->launch_count, 1);
+}
+
+static void test_launch_is_sent_once(void **state)
+{
+    struct call *c;
+
+    (void)state;
+    carry_out(world_make(2, REASON_FOR_REQUEST), false);
+    send_due(&sending);
+    c = (struct call *)rig_job();
+    assert_int_equal(c->op, CALL_LAUNCH);
+    assert_int_equal(c->count, 2);
+    send_due(&sending);
+    assert_int_equal(rig.n_jobs, 0);
+    c->status = ST_OK;
+    providers_fold(&rig.providers, &c->job.mail);
+    assert_int_equal(rig.ledger.fleet.v[0]->state, STATE_REQUESTED);
+}
+
+/* Truth first: nothing is bought where we have not seen what there is. */
+static void test_nothing_before_the_first_list(void **state)
+{
+    (void)state;
+    carry_out(world_make(1, REASON_FOR_REQUEST), false);
+    rig_site()->listed_ms = 0;
+    send_due(&sending);
+    assert_int_equal(rig.n_jobs, 0);
+}
+
+static void test_nothing_while_the_offer_backs_off(void **state)
+{
+    struct err e;
+
+    (void)state;
+    carry_out(world_make(1, REASON_FOR_REQUEST), false);
+    err_set(&e, ST_STOCKOUT, "none left");
+    backoffs_note(rig.ledger.backoffs, machine_offer(rig.ledger.fleet.v[0]), &e,
+                  rig.env.now_ms);
+    send_due(&sending);
+    assert_int_equal(rig.n_jobs, 0);
+    rig_pass(3600000);
+    send_due(&sending);
+    call_free((struct call *)rig_job());
+    rig.providers.calls.n = 0;
+}
+
+static void test_ends_are_sent_together(void **state)
+{
+    struct call *c;
+
+    (void)state;
+    rig_machine("a", STATE_READY, "i-1");
+    rig_machine("b", STATE_READY, "i-2");
+    carry_out(ending(2), false);
+    send_due(&sending);
+    c = (struct call *)rig_job();
+    assert_int_equal(c->op, CALL_TERMINATE);
+    assert_int_equal(c->n_ids, 2);
+    c->done = ARENA_ARRAY(&c->arena, enum status, 2);
+    c->done[1] = ST_NOT_FOUND;
+    c->status = ST_OK;
+    providers_fold(&rig.providers, &c->job.mail);
+    assert_int_equal(rig.ledger.fleet.v[0]->state, STATE_STOPPING);
+    assert_int_equal(rig.ledger.fleet.v[1]->state, STATE_GONE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(f, start) cmocka_unit_test_setup_teardown(f, start, stop)
+        TEST(test_launch_becomes_intents, start),
+        TEST(test_not_final_waits, start),
+        TEST(test_dry_run, start),
+        TEST(test_intent_is_dropped, start),
+        TEST(test_launch_is_sent_once, start),
+        TEST(test_nothing_before_the_first_list, start),
+        TEST(test_nothing_while_the_offer_backs_off, start),
+        TEST(test_ends_are_sent_together, start),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

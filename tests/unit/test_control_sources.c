@@ -1,0 +1,327 @@
+/*
+ * test_control_sources.c - views and drains: who joins and who dies, what a
+ * refusal, an acceptance and a step of a drain lead to, with one source and with
+ * Ray's nodes in pods of the other.
+ */
+#include "control_rig.h"
+#include "control/sources/inside.h"
+
+static const struct source_ops ray = {.kind = "ray", .two_looks = true};
+
+static enum status undrain(void *handle, const char *node_id,
+                               int64_t deadline_ms, struct err *err)
+{
+    (void)handle;
+    (void)node_id;
+    (void)deadline_ms;
+    (void)err;
+    return ST_OK;
+}
+
+static enum status forget(void *handle, const char *node_id,
+                          const char *instance_id, int64_t deadline_ms,
+                          struct err *err)
+{
+    (void)instance_id;
+    return undrain(handle, node_id, deadline_ms, err);
+}
+
+static const struct source_ops kube = {
+    .kind = "kubernetes", .waits = true, .by_address = true,
+    .drains_in_steps = true, .undrain = undrain, .forget = forget};
+static const struct source_ops both[] = {
+    {.kind = "ray", .two_looks = true},
+    {.kind = "kubernetes", .waits = true, .by_address = true,
+     .drains_in_steps = true, .undrain = undrain}};
+
+static int start_ray(void **state)
+{
+    (void)state;
+    rig_start(RIG_CONFIG, &ray, 1);
+    return 0;
+}
+
+static int start_kube(void **state)
+{
+    (void)state;
+    rig_start(RIG_CONFIG, &kube, 1);
+    return 0;
+}
+
+static int start_both(void **state)
+{
+    (void)state;
+    rig_start(RIG_CONFIG, both, 2);
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    rig_stop();
+    return 0;
+}
+
+static struct source_node node(const char *instance, const char *id,
+                               enum source_status status)
+{
+    return (struct source_node){.node_id = id, .instance_id = instance,
+                                .type = "", .machine = "", .zone = "",
+                                .address = "", .activity = "", .note = "",
+                                .status = status, .idle_ms = -1};
+}
+
+/* A good read of this source, with these nodes. */
+static void viewed(uint32_t source, const char *session,
+                   const struct source_node *nodes, uint32_t n)
+{
+    struct source *h = &rig.sources.all[source];
+    struct source_job *j = source_job_new(h, SOURCE_READ, 1000);
+
+    j->status = ST_OK;
+    j->view = source_view_new();
+    j->view->session = arena_strdup(&j->view->arena, session);
+    j->view->v2 = true;
+    j->view->nodes = arena_copy(&j->view->arena, nodes, n * sizeof *nodes);
+    j->view->n_nodes = n;
+    source_job_submit(j);
+    sources_fold(&rig.sources, &rig_job()->mail);
+}
+
+static struct source_job *job(enum source_op op)
+{
+    struct source_job *j = (struct source_job *)rig_job();
+
+    assert_int_equal(j->op, op);
+    return j;
+}
+
+static void drained(struct source_job *j, enum source_drained got)
+{
+    j->status = ST_OK;
+    j->drain.got = got;
+    sources_fold(&rig.sources, &j->job.mail);
+}
+
+static struct machine *ready(const char *id, const char *node_id)
+{
+    struct machine *m = rig_machine(id, STATE_READY, "i-1");
+
+    snprintf(m->ray_id, sizeof m->ray_id, "%s", node_id);
+    return m;
+}
+
+static void test_joins(void **state)
+{
+    struct machine *m = rig_machine("m", STATE_STARTING, "i-1");
+    struct source_node n = node("i-1", "aa", SOURCE_IDLE);
+
+    (void)state;
+    viewed(0, "s", &n, 1);
+    assert_int_equal(m->state, STATE_READY);
+    assert_string_equal(m->ray_id, "aa");
+    assert_true(rig.env.news);
+}
+
+static void test_dies(void **state)
+{
+    struct machine *m = ready("m", "aa");
+    struct source_node n = node("i-1", "aa", SOURCE_DEAD);
+
+    (void)state;
+    viewed(0, "s", &n, 1);
+    assert_int_equal(m->state, STATE_STOPPING);
+    assert_int_equal(m->why, REASON_END_FAILED);
+}
+
+/* A head that began anew knows nothing: that is no death. */
+static void test_unknown_is_not_dead(void **state)
+{
+    struct machine *m = ready("m", "aa");
+
+    (void)state;
+    viewed(0, "s", NULL, 0);
+    assert_int_equal(m->state, STATE_STARTING);
+    assert_string_equal(m->ray_id, "");
+}
+
+static void test_failed_read_changes_no_machine(void **state)
+{
+    struct machine *m = ready("m", "aa");
+    struct source_node n = node("i-1", "aa", SOURCE_IDLE);
+    struct source_job *j;
+
+    (void)state;
+    viewed(0, "s", &n, 1);
+    assert_true(sources_fresh(&rig.sources));
+    rig_pass(2000);
+    sources_poll(&rig.sources);
+    j = job(SOURCE_READ);
+    j->status = err_set(&j->err, ST_RETRY, "no");
+    sources_fold(&rig.sources, &j->job.mail);
+    assert_int_equal(m->state, STATE_READY);
+    assert_false(sources_fresh(&rig.sources));
+    assert_non_null(rig.sources.all[0].view);
+}
+
+static struct source_job *drain_asked(struct machine *m)
+{
+    if (m->state != STATE_DRAINING)
+        machine_to(&rig.ledger, m, STATE_DRAINING);
+    source_drain(&rig.sources, m, false);
+    assert_true(m->busy);
+    return job(SOURCE_DRAIN);
+}
+
+static void test_drain_accepted(void **state)
+{
+    struct machine *m = ready("m", "aa");
+    struct source_node n = node("i-1", "aa", SOURCE_DRAINING);
+
+    (void)state;
+    drained(drain_asked(m), SOURCE_DRAIN_ACCEPTED);
+    assert_false(m->drain_accepted);           /* the view says so */
+    viewed(0, "s", &n, 1);
+    assert_true(m->drain_accepted);
+    n.status = SOURCE_DEAD;
+    viewed(0, "s", &n, 1);
+    assert_int_equal(m->state, STATE_STOPPING);
+}
+
+static void test_drain_refused(void **state)
+{
+    struct machine *m = ready("m", "aa");
+
+    (void)state;
+    drained(drain_asked(m), SOURCE_DRAIN_REFUSED);
+    assert_int_equal(m->state, STATE_READY);
+    assert_int_equal(m->why, REASON_KEEP_REFUSED);
+    assert_int_equal(m->hold_until_ms, rig.env.now_ms + 10000);
+    drained(drain_asked(m), SOURCE_DRAIN_REFUSED);
+    assert_int_equal(m->hold_until_ms, rig.env.now_ms + 10000);
+}
+
+/* What drains in steps is asked again, and a refusal lasts longer each time. */
+static void test_drain_in_steps(void **state)
+{
+    struct machine *m = ready("m", "aa");
+    int64_t first;
+
+    (void)state;
+    drained(drain_asked(m), SOURCE_DRAIN_WAITS);
+    assert_int_equal(m->state, STATE_DRAINING);
+    assert_true(m->retry_ms > rig.env.now_ms);
+    drained(drain_asked(m), SOURCE_DRAIN_DONE);
+    assert_int_equal(m->state, STATE_STOPPING);
+    m = ready("m2", "bb");
+    drained(drain_asked(m), SOURCE_DRAIN_REFUSED);
+    first = m->hold_until_ms - rig.env.now_ms;
+    drained(drain_asked(m), SOURCE_DRAIN_REFUSED);
+    assert_int_equal(m->hold_until_ms - rig.env.now_ms, 2 * first);
+}
+
+/* A drain that the ledger knows nothing of is taken back. */
+static void test_undrained(void **state)
+{
+    struct machine *m = ready("m", "aa");
+    struct source_node n = node("i-1", "aa", SOURCE_DRAINING);
+
+    (void)state;
+    viewed(0, "s", &n, 1);
+    assert_int_equal(m->state, STATE_READY);
+    sources_clean_up(&rig.sources);
+    assert_true(m->busy);
+    source_job_free(job(SOURCE_UNDRAIN));
+}
+
+static void test_forgets_what_has_gone(void **state)
+{
+    struct machine *m = ready("m", "aa");
+    struct source_job *j;
+
+    (void)state;
+    machine_to(&rig.ledger, m, STATE_GONE);
+    sources_forget_gone(&rig.sources);
+    fleet_sweep(&rig.ledger.fleet);
+    sources_clean_up(&rig.sources);
+    j = job(SOURCE_FORGET);
+    assert_string_equal(j->node_id, "aa");
+    assert_string_equal(j->instance_id, "i-1");
+    j->status = ST_OK;
+    sources_fold(&rig.sources, &j->job.mail);
+    assert_int_equal(rig.sources.all[0].gone.n, 0);
+}
+
+static void hosts(struct source_node *n, const char *const *pods, uint32_t k)
+{
+    n->hosted = (struct names){pods, k};
+}
+
+/* Ray's nodes in a node's pods are drained before the node. */
+static void test_hosted_first(void **state)
+{
+    static const char *const pods[] = {"pod-1"};
+    struct machine *m = ready("m", "node-1");
+    struct source_node on = node("i-1", "node-1", SOURCE_RUNNING);
+    struct source_node worker = node("pod-1", "aa", SOURCE_RUNNING);
+    struct source_job *j;
+
+    (void)state;
+    hosts(&on, pods, 1);
+    machine_to(&rig.ledger, m, STATE_DRAINING);
+    rig_pass(100);
+    viewed(0, "s", &worker, 1);
+    viewed(1, "k", &on, 1);
+    j = drain_asked(m);
+    assert_ptr_equal(j->source, &rig.sources.all[0]);
+    assert_string_equal(j->node_id, "aa");
+    drained(j, SOURCE_DRAIN_ACCEPTED);
+    rig_pass(1000);
+    viewed(0, "s", NULL, 0);                   /* it has ended */
+    m->retry_ms = 0;
+    j = drain_asked(m);
+    assert_ptr_equal(j->source, &rig.sources.all[1]);
+    source_job_free(j);
+}
+
+/* Not one of Ray's workers there is drained for nothing. */
+static void test_node_of_the_ray_head_stays(void **state)
+{
+    static const char *const pods[] = {"pod-1", "pod-head"};
+    struct machine *m = ready("m", "node-1");
+    struct source_node on = node("i-1", "node-1", SOURCE_RUNNING);
+    struct source_node rays[] = {node("pod-1", "aa", SOURCE_RUNNING),
+                                 node("pod-head", "bb", SOURCE_RUNNING)};
+
+    (void)state;
+    rays[1].head = true;
+    hosts(&on, pods, 2);
+    machine_to(&rig.ledger, m, STATE_DRAINING);
+    rig_pass(100);
+    viewed(0, "s", rays, 2);
+    viewed(1, "k", &on, 1);
+    source_drain(&rig.sources, m, true);
+    assert_int_equal(rig.n_jobs, 0);
+    assert_int_equal(m->state, STATE_READY);
+    assert_int_equal(m->why, REASON_KEEP_REFUSED);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(f, start) cmocka_unit_test_setup_teardown(f, start, stop)
+        TEST(test_joins, start_ray),
+        TEST(test_dies, start_ray),
+        TEST(test_unknown_is_not_dead, start_ray),
+        TEST(test_failed_read_changes_no_machine, start_ray),
+        TEST(test_drain_accepted, start_ray),
+        TEST(test_drain_refused, start_ray),
+        TEST(test_drain_in_steps, start_kube),
+        TEST(test_undrained, start_kube),
+        TEST(test_forgets_what_has_gone, start_kube),
+        TEST(test_hosted_first, start_both),
+        TEST(test_node_of_the_ray_head_stays, start_both),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

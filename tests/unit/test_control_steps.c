@@ -1,0 +1,275 @@
+/*
+ * test_control_steps.c - the small steps: what is late, what was commanded, how
+ * a configuration is taken over or refused, the times of any_of, what waits.
+ */
+#include "control_rig.h"
+
+#include "control/commands.h"
+#include "control/observe.h"
+#include "control/report/unplaced.h"
+
+static struct observe observe;
+static struct commands commands;
+static struct status_board board;
+
+static int start(void **state)
+{
+    (void)state;
+    rig_start(RIG_CONFIG, NULL, 0);
+    rig_site()->listed_ms = rig.env.now_ms;
+    observe = (struct observe){&rig.env, &rig.ledger, &rig.conf, &rig.providers,
+                               &rig.sources};
+    commands = (struct commands){&rig.env, &rig.ledger, &rig.conf,
+                                 &rig.requests, &board, NULL};
+    status_board_init(&board);
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    status_board_done(&board);
+    rig_stop();
+    return 0;
+}
+
+/* ---- observe */
+
+static void test_late_machine(void **state)
+{
+    struct machine *m = rig_machine("m", STATE_STARTING, "i-1");
+
+    (void)state;
+    observe_deadlines(&observe);
+    assert_true(rig.env.due_ms <= rig.env.mono_ms + 600000);
+    rig_pass(599999);
+    observe_deadlines(&observe);
+    assert_int_equal(m->state, STATE_STARTING);
+    rig_pass(1);
+    observe_deadlines(&observe);
+    assert_int_equal(m->state, STATE_STOPPING);
+    assert_non_null(backoffs_find(rig.ledger.backoffs, machine_offer(m),
+                                  rig.env.now_ms));
+}
+
+/* What cannot be seen is not late. */
+static void test_unseen_is_not_late(void **state)
+{
+    struct machine *m = rig_machine("m", STATE_STARTING, "i-1");
+
+    (void)state;
+    rig_site()->list_failures = 1;
+    rig_pass(3600000);
+    observe_deadlines(&observe);
+    assert_int_equal(m->state, STATE_STARTING);
+}
+
+static void test_unsent_intent(void **state)
+{
+    struct machine *m = rig_machine("m", STATE_INTENDED, "");
+
+    (void)state;
+    m->busy = true;
+    rig_pass(60000);
+    observe_deadlines(&observe);
+    assert_int_equal(m->state, STATE_INTENDED);
+    m->busy = false;
+    observe_deadlines(&observe);
+    assert_int_equal(m->state, STATE_GONE);
+}
+
+/* ---- commands */
+
+static int n_done;
+
+static void done(struct command *cmd)
+{
+    (void)cmd;
+    n_done++;
+}
+
+static void test_command_is_answered_at_the_end(void **state)
+{
+    struct command cmd =
+        rig_put("me", "{\"bundles\":[{\"resources\":{\"GPU\":1}}]}");
+
+    (void)state;
+    cmd.done = done;
+    n_done = 0;
+    commands_fold(&commands, &cmd.mail);
+    assert_int_equal(n_done, 0);
+    assert_int_equal(rig.requests.all.n, 1);
+    rig.ledger.journal_ok = false;
+    commands_answer(&commands, true);
+    assert_int_equal(n_done, 1);
+    assert_int_equal(cmd.status, ST_RETRY);    /* nothing was promised */
+    arena_done(&cmd.arena);
+}
+
+static void test_protect(void **state)
+{
+    struct machine *m = rig_machine("m", STATE_READY, "i-1");
+    struct command cmds[] = {
+        {.kind = COMMAND_PROTECT, .machine = "m", .on = true, .done = done},
+        {.kind = COMMAND_PROTECT, .machine = "x", .on = true, .done = done}};
+
+    (void)state;
+    for (int i = 0; i < 2; i++)
+        commands_fold(&commands, &cmds[i].mail);
+    commands_answer(&commands, true);
+    assert_true(m->protected);
+    assert_int_equal(cmds[0].status, ST_OK);
+    assert_int_equal(cmds[1].status, ST_NOT_FOUND);
+}
+
+/* ---- configuration */
+
+static const char *settings;
+
+static enum status config_given(void *arg, const char *path,
+                                struct config **ret, struct buf *errors)
+{
+    (void)arg;
+    return config_parse(path, settings, strlen(settings), ret, errors);
+}
+
+static void reload(const char *text)
+{
+    settings = text;
+    rig.outside.config = config_given;
+    configuration_reload(&rig.conf, 0);
+    reload_if_due(&rig.conf, &rig.providers, &rig.sources);
+}
+
+static void test_reload(void **state)
+{
+    (void)state;
+    reload(RIG_OTHER("c", ""));
+    assert_string_equal(rig.conf.problem, "");
+    assert_int_equal(rig.conf.generation, 1);
+    assert_string_equal(rig.conf.now->types[0].fact.name, "u");
+    assert_ptr_equal(rig_site()->conf, &rig.conf.now->providers[0]);
+    assert_int_equal(rig_site()->listed_ms, 0);
+}
+
+static void test_reload_refused(void **state)
+{
+    static const struct { const char *text, *problem; } bad[] = {
+        {RIG_OTHER("d", ""), "cluster: needs a restart"},
+        {RIG_OTHER("c", "no: 1"), "has no option \"no\""},
+        {"cluster: [\n", "rig.yaml:"}};
+    const struct config *was = rig.conf.now;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        reload(bad[i].text);
+        if (!strstr(rig.conf.problem, bad[i].problem))
+            fail_msg("%s", rig.conf.problem);
+        assert_ptr_equal(rig.conf.now, was);
+        assert_int_equal(rig.providers.all.n, 1);
+    }
+    assert_int_equal(atomic_load(&rig.env.metrics.reload_failures), 3);
+}
+
+static void test_changed_file_settles(void **state)
+{
+    (void)state;
+    configuration_reload(&rig.conf, 200);
+    assert_false(configuration_due(&rig.conf));
+    assert_int_equal(rig.env.due_ms, rig.env.mono_ms + 200);
+    rig_pass(200);
+    assert_true(configuration_due(&rig.conf));
+    assert_false(configuration_due(&rig.conf));  /* once for each */
+}
+
+/* ---- requests */
+
+static void test_request_expires(void **state)
+{
+    struct command cmd =
+        rig_put("me", "{\"bundles\":[{\"resources\":{\"GPU\":1}}]}");
+
+    (void)state;
+    cmd.expires_ms = rig.env.now_ms + 1000;
+    requests_fold(&rig.requests, &cmd);
+    requests_expire(&rig.requests);
+    assert_int_equal(rig.requests.all.n, 1);
+    assert_int_equal(rig.env.due_ms, rig.env.mono_ms + 1001);
+    rig_pass(1000);
+    requests_expire(&rig.requests);
+    assert_int_equal(rig.requests.all.n, 0);
+    arena_done(&cmd.arena);
+}
+
+/* While the first alternative is had, the times of the others begin anew. */
+static void test_fallback(void **state)
+{
+    struct request q = {0}, *asked[] = {&q};
+    struct snap_alt alts[] = {{.after_ms = 0}, {.after_ms = 500}};
+    struct snap_bundle bundle = {.alts = alts, .n_alts = 2, .count = 1};
+    const struct pb_alt pb_alts[] = {{0, 0}, {0, 500}};
+    const struct pb_bundle pb_bundle = {.n_alts = 2, .count = 1};
+    struct pb_demand demand = {.n_bundles = 1, .since_ms = rig.env.now_ms};
+    struct pb_node node = {.state = STATE_READY};
+    const struct plan_placement placed = {0, 0, 1};
+    struct plan_node plan_node = {0};
+    struct problem now = {.bundles = &pb_bundle, .n_bundles = 1,
+                          .alts = pb_alts, .demands = &demand, .n_demands = 1,
+                          .nodes = &node, .n_nodes = 1};
+    struct plan plan = {.nodes = &plan_node, .placements = &placed};
+
+    (void)state;
+    q.demand = (struct snap_demand){.bundles = &bundle, .n_bundles = 1};
+    requests_fallback(&rig.env, &now, &plan, asked, 1);
+    assert_int_equal(q.demand.since_ms, 0);
+    assert_int_equal(rig.env.due_ms, rig.env.mono_ms + 501);
+    plan_node.n_placements = 1;
+    requests_fallback(&rig.env, &now, &plan, asked, 1);
+    assert_int_equal(q.demand.since_ms, rig.env.now_ms);
+}
+
+/* ---- what waits is told once */
+
+static void test_unplaced(void **state)
+{
+    static struct unplaced u;
+    const char *str[] = {"", "me"};
+    const struct pb_demand demand = {.owner = 1};
+    const struct pb_bundle bundle = {.count = 1};
+    struct plan_bundle planned = {.waiting = 1};
+    struct problem now = {.str = str, .demands = &demand, .n_demands = 1,
+                          .bundles = &bundle, .n_bundles = 1};
+    struct plan plan = {.bundles = &planned};
+    struct status_page page = {.now = &now, .plan = &plan};
+
+    (void)state;
+    u = (struct unplaced){.env = &rig.env};
+    unplaced_emit(&u, &page);
+    assert_false(rig_emitted("demand.waits"));
+    rig_pass(2000);
+    unplaced_emit(&u, &page);
+    assert_true(rig_emitted("demand.waits"));
+    planned.waiting = 0;
+    unplaced_emit(&u, &page);
+    assert_true(rig_emitted("demand.placed"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(f) cmocka_unit_test_setup_teardown(f, start, stop)
+        TEST(test_late_machine),
+        TEST(test_unseen_is_not_late),
+        TEST(test_unsent_intent),
+        TEST(test_command_is_answered_at_the_end),
+        TEST(test_protect),
+        TEST(test_reload),
+        TEST(test_reload_refused),
+        TEST(test_changed_file_settles),
+        TEST(test_request_expires),
+        TEST(test_fallback),
+        TEST(test_unplaced),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
