@@ -221,7 +221,8 @@ static void buy_some(struct candidate *d, const uint32_t *groups,
 }
 
 /* Those of a queue with a quota of nodes; NONE: all others. */
-static uint32_t wants_of(const struct candidate *d, const uint32_t *groups,
+static uint32_t groups_of_queue(const struct candidate *d,
+                                const uint32_t *groups,
                          const uint32_t *alts, uint32_t n, uint32_t queue,
                          uint32_t *ret_groups, uint32_t *ret_alts)
 {
@@ -259,7 +260,7 @@ void buy_groups(struct candidate *d, const uint32_t *groups,
     for (uint32_t q = 0; q <= s->n_queues; q++) {
         uint32_t queue = q < s->n_queues ? q : NONE;
 
-        k = wants_of(d, groups, alts, n, queue, some, some_alts);
+        k = groups_of_queue(d, groups, alts, n, queue, some, some_alts);
         if (k > 0)
             buy_some(d, some, some_alts, k, what, queue);
     }

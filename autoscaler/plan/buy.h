@@ -21,7 +21,7 @@ struct buy_for {
 void buy_groups(struct candidate *d, const uint32_t *groups,
                 const uint32_t *alts, uint32_t n, struct buy_for what);
 
-/* FOR_x, by the want's source. */
+/* FOR_x, by the group's source. */
 enum reason buy_reason(const struct candidate *d, uint32_t group);
 
 /* With less for each shape bettering does not get off the ground. */

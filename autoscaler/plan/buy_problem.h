@@ -20,7 +20,7 @@ struct purchase {
     struct buy_for what;
     bool final;                /* its answer: a longer look is of no use */
     uint32_t queue;            /* whose quota of nodes is to be kept, or NONE */
-    bool *stuck;               /* per want: its quota goes to others, or NULL */
+    bool *stuck;               /* per group: its quota goes to others, or NULL */
     bool host_groups;                /* prices are no bound: host_group_price() */
     bool capped;               /* by a quota: somebody's is wanted by others */
     bool *waits;               /* an offer is behind others (failover.h); NULL:

@@ -1,5 +1,5 @@
 /*
- * candidate.c - changing a sketch, and taking changes back.
+ * candidate.c - changing a candidate, and taking changes back.
  *
  * Rooms are values (room.h), so that undo keeps the old struct of a class and
  * nothing else.  Every change of a class goes through candidate_touch().

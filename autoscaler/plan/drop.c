@@ -11,7 +11,7 @@
 #include "order.h"
 #include "pack.h"
 
-enum { TRIES = 64 };       /* nodes looked at in one sketch */
+enum { TRIES = 64 };       /* nodes looked at in one candidate */
 
 struct candidates { const struct candidate *d; const int64_t *free; };
 

@@ -3,7 +3,7 @@
  *
  * There is a ceiling on how many are written (a snapshot with thousands of
  * impossible shapes and hundreds of offers would drown its reader): beyond it
- * a want gets one, that of the offer which comes nearest.
+ * a group gets one, that of the offer which comes nearest.
  */
 #include "explain.h"
 
@@ -150,7 +150,7 @@ static bool ever_one(const struct candidate *d, uint32_t group, uint32_t alt)
     return false;
 }
 
-/* Nodes there may ever be: for a gang that wants one for each bundle. */
+/* Nodes there may ever be: for a gang that asks for one for each bundle. */
 static uint64_t nodes_ever(const struct candidate *d)
 {
     const struct problem *s = d->t->s;
@@ -205,7 +205,7 @@ bool explain_could_ever(const struct candidate *d, uint32_t group)
     return false;
 }
 
-/* ---- all of a want */
+/* ---- all of a group */
 
 /* How near an obstacle is to no obstacle: later checks are nearer. */
 static bool nearer(const struct plan_refusal *a, const struct plan_refusal *b)

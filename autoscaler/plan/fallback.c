@@ -1,5 +1,5 @@
 /*
- * clock.c - see clock.h.
+ * fallback.c - see fallback.h.
  */
 #include "fallback.h"
 

@@ -10,7 +10,7 @@
 #include "candidate.h"
 #include "gang_facts.h"
 
-/* False: nothing of it is placed, and the sketch is as before. */
+/* False: nothing of it is placed, and the candidate is as before. */
 bool gang_place(struct candidate *d, uint32_t gang);
 
 #endif

@@ -279,7 +279,7 @@ static bool host_group_bought(const struct attempt *a, bool fair)
 
 /* The first that holds all of it, there or bought.  False: nothing is placed,
  * and it may lie on several. */
-static bool on_one_unit(const struct attempt *a)
+static bool on_one_host_group(const struct attempt *a)
 {
     struct candidate *d = a->d;
     struct mark mark = candidate_mark(d);
@@ -307,8 +307,8 @@ void attempt_place(const struct attempt *a)
     enum strategy strategy = d->t->s->demands[a->g->demand].strategy;
 
     if (strategy != STRATEGY_STRICT_PACK &&
-        host_group_gang(d, a->groups, a->alts, a->g->n_groups) && on_one_unit(a) &&
-        quota_kept(d))
+        host_group_gang(d, a->groups, a->alts, a->g->n_groups) &&
+        on_one_host_group(a) && quota_kept(d))
         return;
     switch (strategy) {
     case STRATEGY_STRICT_PACK:

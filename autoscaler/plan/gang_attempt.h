@@ -14,7 +14,7 @@ struct attempt {
     const struct gang *g;
     uint32_t ix;               /* of the gang */
     const uint32_t *groups, *alts;
-    uint32_t *left;            /* of each want before the attempt */
+    uint32_t *left;            /* of each group before the attempt */
     struct buy_for what;
 };
 

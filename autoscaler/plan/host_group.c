@@ -1,5 +1,5 @@
 /*
- * unit.c - see unit.h.
+ * host_group.c - see host_group.h.
  */
 #include "host_group.h"
 
@@ -36,7 +36,7 @@ static void ring_close(const struct problem *s, struct host_groups *u,
                            have < s->types[x->type].hosts;
 }
 
-void units_make(const struct problem *s, struct arena *arena,
+void host_groups_make(const struct problem *s, struct arena *arena,
                 struct host_groups *ret)
 {
     uint32_t *order = ARENA_ARRAY(arena, uint32_t, s->n_nodes), n = 0;
@@ -59,15 +59,6 @@ void units_make(const struct problem *s, struct arena *arena,
             ;
         ring_close(s, ret, order + i, end - i);
     }
-}
-
-uint32_t units_size(const struct host_groups *u, uint32_t node)
-{
-    uint32_t n = 1;
-
-    for (uint32_t i = u->next[node]; i != node; i = u->next[i])
-        n++;
-    return n;
 }
 
 uint32_t host_group_whole(const struct problem *s, uint32_t offer, uint32_t count,

@@ -1,7 +1,7 @@
 /*
  * match.c - a maximum flow from wants to classes of nodes.
  *
- * Wants have so many bundles, classes so many nodes, and a want may use a class
+ * Wants have so many bundles, classes so many nodes, and a group may use a class
  * when one of its bundles fits there.  Paths are looked for in breadth; each
  * carries as much as its narrowest part, so the work does not depend on how
  * many bundles and nodes there are.
@@ -17,8 +17,8 @@ struct flow {
     const uint32_t *groups, *alts;
     uint32_t n_groups, n_nodes;       /* n_nodes: classes */
     uint32_t *class_ix;
-    bool *may;                       /* want x class */
-    uint32_t *through;               /* want x class: bundles */
+    bool *may;                       /* group x class */
+    uint32_t *through;               /* group x class: bundles */
     uint32_t *group_left, *class_left;
     uint32_t *from_class, *from_group;   /* the path: predecessors */
     uint32_t *queue;

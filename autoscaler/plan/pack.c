@@ -41,7 +41,7 @@ void pack_on(struct candidate *d, uint32_t i, uint32_t group, uint32_t alt,
     candidate_hold(d, i, group, alt, q);
 }
 
-/* What a want asks of a class, found once for a loop over all of them. */
+/* What a group asks of a class, found once for a loop over all of them. */
 struct asked {
     uint32_t group, alt, shape;
     enum side side;
@@ -98,11 +98,11 @@ void pack_group(struct candidate *d, uint32_t group, uint32_t alt,
     }
 }
 
-/* Classes in their order that have room for at least one of the wants: there is
+/* Classes in their order that have room for one of the demand groups: there is
  * no need to look at the others for each of them. */
 struct crowd {
     VEC(uint32_t) now, next;
-    int64_t *least;       /* of each column, that any of the wants asks for */
+    int64_t *least;       /* of each column, that any of the groups asks for */
     enum side side;
 };
 

@@ -106,7 +106,7 @@ static void serve_mins(struct candidate *d)
     }
 }
 
-/* ---- wants */
+/* ---- demand groups */
 
 /* The next alternative of what is left; false when there is none. */
 static bool next_alternatives(const struct candidate *d, const uint32_t *groups,

@@ -99,9 +99,9 @@ static bool stays(const struct verdict *v)
 }
 
 /* The whole unit, or nothing of it.  How many. */
-static uint32_t end_unit(const struct problem *s, const struct host_groups *u,
-                         uint32_t node, enum reason why,
-                         struct verdict *verdicts)
+static uint32_t end_host_group(const struct problem *s,
+                               const struct host_groups *u, uint32_t node,
+                               enum reason why, struct verdict *verdicts)
 {
     uint32_t i = node, n = 0;
 
@@ -144,7 +144,8 @@ static void end_partial(const struct problem *s, const struct host_groups *u,
                              s->nodes[i].idle_ms < 0);
             i = u->next[i];
         } while (i != node);
-        if (idle && end_unit(s, u, node, REASON_END_HOST_GROUP, verdicts) > 0)
+        if (idle &&
+            end_host_group(s, u, node, REASON_END_HOST_GROUP, verdicts) > 0)
             continue;
         do {
             verdicts[i].torn = verdicts[i].going = true;
@@ -165,7 +166,7 @@ static void end_extra(const struct problem *s, const struct host_groups *u,
         if ((type != NONE && x->type != type) || !stays(&verdicts[i]) ||
             !limits_counts(x))
             continue;
-        n = end_unit(s, u, i, why, verdicts);
+        n = end_host_group(s, u, i, why, verdicts);
         extra -= n < extra ? n : extra;
     }
 }
@@ -227,7 +228,7 @@ static void over_budget(const struct problem *s, const struct host_groups *u,
         if (!host_group_unused(s, u, order[k]))
             continue;
         cost -= n->price_micros_hour *
-                end_unit(s, u, order[k], REASON_END_BUDGET, verdicts);
+                end_host_group(s, u, order[k], REASON_END_BUDGET, verdicts);
     }
 }
 
@@ -237,14 +238,14 @@ void shrink_forced(const struct problem *s, struct arena *arena,
     const uint32_t *order = shrink_order(s, arena);
     struct host_groups u;
 
-    units_make(s, arena, &u);
+    host_groups_make(s, arena, &u);
     for (uint32_t i = 0; i < s->n_nodes; i++)
         verdicts[i].going = !limits_gives_room(s, &s->nodes[i]);
     end_partial(s, &u, verdicts);
     for (uint32_t i = 0; i < s->n_nodes; i++)
         if (stays(&verdicts[i]) && limits_outdated(s, &s->nodes[i]) &&
             shrink_may_end(s, &s->nodes[i]))
-            end_unit(s, &u, i, REASON_END_OUTDATED, verdicts);
+            end_host_group(s, &u, i, REASON_END_OUTDATED, verdicts);
     over_max(s, &u, order, arena, verdicts);
     over_budget(s, &u, order, verdicts);
 }

@@ -84,7 +84,8 @@ static enum reason going_why(const struct pb_node *n)
 }
 
 /* A drain is taken back for all of a unit. */
-static void undrain_units(const struct problem *s, const struct host_groups *u,
+static void undrain_host_groups(const struct problem *s,
+    const struct host_groups *u,
                           struct plan_node *nodes)
 {
     for (uint32_t k = 0; k < s->n_nodes; k++)
@@ -95,7 +96,8 @@ static void undrain_units(const struct problem *s, const struct host_groups *u,
 }
 
 /* Machines of one unit go together: where one stays, all do. */
-static void keep_units(const struct problem *s, const struct host_groups *u,
+static void keep_host_groups(const struct problem *s,
+    const struct host_groups *u,
                        const struct verdict *verdicts, struct plan_node *nodes)
 {
     for (uint32_t k = 0; k < s->n_nodes; k++) {
@@ -127,8 +129,8 @@ void shrink_idle(const struct candidate *d, const struct verdict *verdicts,
     uint32_t *count = ARENA_ARRAY(d->arena, uint32_t, s->n_types + 1);
     struct host_groups u;
 
-    units_make(s, d->arena, &u);
-    undrain_units(s, &u, nodes);
+    host_groups_make(s, d->arena, &u);
+    undrain_host_groups(s, &u, nodes);
     /* Nodes of a type that will be there, bought ones too. */
     for (uint32_t t = 0; t < s->n_types; t++)
         count[t] = d->type_count[t];
@@ -165,5 +167,5 @@ void shrink_idle(const struct candidate *d, const struct verdict *verdicts,
                                                       : &count[s->n_types], p);
         }
     }
-    keep_units(s, &u, verdicts, nodes);
+    keep_host_groups(s, &u, verdicts, nodes);
 }

@@ -2,7 +2,7 @@
  * tables.h - what the planner works out once per snapshot.
  *
  * Needs of every shape, the room of a new node of every type, offers in order
- * of preference, label matches, and the demand sorted into wants: equal
+ * of preference, label matches, and the demand sorted into demand groups: equal
  * bundles that are planned as one, however many they are.
  */
 #ifndef PLAN_TABLES_H
@@ -53,14 +53,14 @@ struct tables {
     uint32_t *offer_rank;         /* the inverse */
     int64_t *tried;               /* per offer: bought or failed last; 0 */
     bool failed;                  /* any of them: failover.h */
-    uint32_t *bundles;            /* bundle indices, want by want */
+    uint32_t *bundles;            /* bundle indices, group by group */
     struct group *groups;
     uint32_t n_groups;
-    uint32_t *loose;              /* wants of no gang, in serving order */
+    uint32_t *loose;              /* groups of no gang, in serving order */
     uint32_t n_loose;
     struct gang *gangs;           /* in serving order */
     uint32_t n_gangs;
-    uint32_t *gang_of;            /* per want, NONE */
+    uint32_t *gang_of;            /* per group, NONE */
     uint32_t *group_of;            /* per bundle */
     int8_t *fits;                 /* shape x type: -1 not known */
     int8_t *match;                /* selector x place: -1 not known */

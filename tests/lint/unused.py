@@ -35,7 +35,7 @@ FOR_TESTS = {
 # Being rebuilt or about to be used: whoever finds one settled takes it out.
 GOING = set("""
     ha_identity pairs_copy unplaced_reason
-    limits_offer units_size problem_mismatch problem_queue_has problem_tolerates
+    limits_offer problem_mismatch problem_queue_has problem_tolerates
     kit_base64url error_class errors_known error_status writer_name text_copy
     hash_each
 """.split())
