@@ -11,15 +11,18 @@
 #include "candidate.h"
 #include "limits.h"
 
-/* What is left of these wants, each with its alternative alts[i]. */
-void buy_groups(struct candidate *d, const uint32_t *groups, const uint32_t *alts,
-               uint32_t n, enum claim claim, enum reason why);
+struct buy_for {
+    enum claim claim;
+    enum reason why;       /* NONE: by the source of what is bought for */
+    bool patient;          /* also what silent nodes might have held yet */
+};
 
-/* FOR_x, by the want's source. */
+/* What is left of these demand groups, each with its alternative alts[i]. */
+void buy_groups(struct candidate *d, const uint32_t *groups,
+                const uint32_t *alts, uint32_t n, struct buy_for what);
+
+/* FOR_x, by the group's source. */
 enum reason buy_reason(const struct candidate *d, uint32_t group);
-
-/* May the shape be bought for on this offer, limits aside? */
-bool buy_allowed(const struct candidate *d, uint32_t shape, uint32_t offer);
 
 /* With less for each shape bettering does not get off the ground. */
 #define BUY_STEPS_LEAST (PLANNER_STEPS_PER_MS / 40)

@@ -1,5 +1,5 @@
 /*
- * candidate.c - changing a sketch, and taking changes back.
+ * candidate.c - changing a candidate, and taking changes back.
  *
  * Rooms are values (room.h), so that undo keeps the old struct of a class and
  * nothing else.  Every change of a class goes through candidate_touch().
@@ -69,7 +69,7 @@ void candidate_hold(struct candidate *d, uint32_t i, uint32_t group, uint32_t al
 
     assert(count > 0 && (uint64_t)c->n * count <= d->left[group]);
     c->room[side] = room_take(t->s, &c->room[side],
-                              &t->needs[candidate_shape(d, group, alt)], count,
+                              &t->needs[tables_shape(d->t, group, alt)], count,
                               d->arena);
     c->held = d->held.n;
     VEC_PUSH(d->arena, &d->held, h);
@@ -109,11 +109,4 @@ bool candidate_matches(const struct candidate *d, uint32_t i, uint32_t shape)
     return c->kind == CLASS_NEW
                ? tables_match_offer(d->t, selector, c->offer)
                : tables_match_node(d->t, selector, d->members[c->first]);
-}
-
-uint32_t candidate_shape(const struct candidate *d, uint32_t group, uint32_t alt)
-{
-    const struct tables *t = d->t;
-
-    return t->s->alts[t->groups[group].first_alt + alt].shape;
 }

@@ -3,8 +3,9 @@
  *
  * Equal nodes form one class: those that are there, those on their way, and
  * those this plan buys.  Placing splits a class into nodes that hold the same
- * things.  Everything a gang does can be taken back to a mark.  A sketch owns
- * its counters of the limits; several sketches of one snapshot are compared.
+ * things.  Everything a gang does can be taken back to a mark.  A candidate
+ * owns its counters of the limits; several candidates of one
+ * snapshot are compared.
  */
 #ifndef PLAN_CANDIDATE_H
 #define PLAN_CANDIDATE_H
@@ -26,7 +27,7 @@ enum class_kind {
 struct node_class {
     enum class_kind kind;
     uint32_t n;             /* nodes in it */
-    uint32_t first;         /* into sketch.members; NEW: unused */
+    uint32_t first;         /* into candidate.members; NEW: unused */
     uint32_t offer;         /* of its nodes, NONE when not known */
     struct room room[SIDES];
     uint32_t held;          /* what each node holds: into held[], NONE ends */
@@ -39,7 +40,7 @@ struct node_class {
     enum reason why;        /* NEW: for what it is bought */
     uint32_t demand;
     uint32_t proposal;      /* NEW: which proposed node it is, NONE */
-    uint32_t host_group;          /* of several machines; 0: none.  unit.h */
+    uint32_t host_group;    /* of several machines; 0: none: host_group.h */
 };
 #define NEW_HOST_GROUP UINT32_C(0x80000000)
 
@@ -49,7 +50,7 @@ struct undo { uint32_t ix; struct node_class old; };
 struct mark { uint32_t n_undo, n_classes, n_bought; };
 struct bought { uint32_t offer, count; bool dropped; };
 
-/* How a sketch is made: the planner tries a few and keeps the best. */
+/* How a candidate is made: the planner tries a few and keeps the best. */
 struct tactics {
     bool previous;            /* first what nodes hold by the last plan */
     bool proposed;         /* then the nodes that a longer look proposes */
@@ -70,7 +71,7 @@ struct candidate {
     VEC(struct undo) undo;            /* of what changed since the first mark */
     bool marked;
     VEC(struct bought) bought;
-    uint32_t *left;                   /* per want */
+    uint32_t *left;                   /* per group */
     /* towards the limits */
     uint32_t *type_count;             /* nodes of a type, ended ones too */
     uint32_t *type_ended;             /* of these, ended by this plan */
@@ -85,9 +86,6 @@ struct candidate {
     int64_t bound;                    /* of the only cover, -1: not known */
     uint32_t n_covers, n_single;      /* purchases by cover, and without */
     int64_t min_cost;                 /* part of bought_cost: for mins */
-    uint32_t only_host_group;               /* only nodes of this one; 0: all */
-    bool patient;                     /* silent nodes count too: clock.h */
-    bool newer;                       /* only nodes newer than the demand */
     bool broken;                      /* over a quota: not to be used */
     struct tactics how;
     struct tactics again;             /* to better its covers with */
@@ -102,7 +100,8 @@ struct candidate {
 enum leaving {
     LEAVES_NOT,
     LEAVES,            /* ended by this plan, or draining for good */
-    LEAVES_LATER       /* of a torn unit (unit.h): when its work is done */
+    LEAVES_LATER       /* of a host group that has lost a machine: when its work
+                        * is done */
 };
 
 /* Fills the limits' counters and the classes from the nodes; ended[i] nodes
@@ -119,7 +118,7 @@ void candidate_undo(struct candidate *d, struct mark m);
  * next in the order.  0 < k < n. */
 uint32_t candidate_split(struct candidate *d, uint32_t i, uint32_t k);
 
-/* Puts `count` of a want on each node of the class. */
+/* Puts `count` of a group on each node of the class. */
 void candidate_hold(struct candidate *d, uint32_t i, uint32_t group, uint32_t alt,
                 uint32_t count);
 /* Sets a class's gang mark. */
@@ -137,7 +136,7 @@ void candidate_unpool(struct candidate *d);
 /* `count` nodes of a pooled class. */
 void candidate_take(struct candidate *d, uint32_t class_ix, uint32_t count);
 
-/* For sketch_*.c only: a class about to be changed, and how much of its room
+/* For candidate_*.c only: a class about to be changed, and how much of its room
  * is free. */
 struct node_class *candidate_touch(struct candidate *d, uint32_t i);
 int64_t candidate_tightness(const struct candidate *d, const int64_t *row);
@@ -147,8 +146,5 @@ int64_t candidate_tightness(const struct candidate *d, const int64_t *row);
 void candidate_drop(struct candidate *d, uint32_t i);
 
 bool candidate_matches(const struct candidate *d, uint32_t i, uint32_t shape);
-
-/* The shape of alternative k of a want. */
-uint32_t candidate_shape(const struct candidate *d, uint32_t group, uint32_t alt);
 
 #endif

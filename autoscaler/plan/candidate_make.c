@@ -1,5 +1,5 @@
 /*
- * candidate_make.c - the classes a sketch starts with.
+ * candidate_make.c - the classes a candidate starts with.
  *
  * Nodes that cannot be told apart by a planner share a class.  The classes
  * stand in the order in which they are used: ready and busy, ready and idle,

@@ -94,7 +94,7 @@ uint32_t candidate_obtain(struct candidate *d, uint32_t offer, uint32_t count,
         return NONE;
     b.count = most;
     c.n = most < count ? most : count;
-    c.host_group = host_group_hosts(d->t->s, offer) > 1 ? NEW_HOST_GROUP | d->bought.n : 0;
+    c.host_group = tables_hosts(d->t->s, offer) > 1 ? NEW_HOST_GROUP | d->bought.n : 0;
     if (c.n < most)
         c.next = i + 1;
     VEC_PUSH(d->arena, &d->classes, c);

@@ -141,7 +141,7 @@ static bool settled(const struct candidate *d)
 
 /* ---- the plan without */
 
-/* How far down its alternatives each want had to go, all bundles together. */
+/* How far down its alternatives each group had to go, all bundles together. */
 static const uint64_t *lateness(const struct candidate *d)
 {
     uint64_t *late = ARENA_ARRAY(d->arena, uint64_t, d->t->n_groups);
@@ -368,7 +368,7 @@ void consolidate(struct candidate *best, struct verdict *verdicts,
     if (s->limits.consolidate == CONSOLIDATE_OFF || !s->sources_fresh ||
         !settled(best))
         return;
-    units_make(s, best->arena, &a.host_groups);
+    host_groups_make(s, best->arena, &a.host_groups);
     a.gone = ARENA_ARRAY(best->arena, enum leaving, s->n_nodes);
     for (uint32_t i = 0; i < s->n_nodes; i++)
         a.gone[i] = s->nodes[i].state == STATE_DRAINING

@@ -11,8 +11,8 @@
 #include "shrink.h"
 #include "candidate.h"
 
-/* again: how the planner goes from a start to its best sketch.  Only when *best
- * buys nothing and nothing is on its way.  May replace *best, and marks what
+/* again: how the planner goes from a start to its best candidate.  Only when
+ * *best buys nothing and nothing is on its way.  May replace *best, and marks what
  * ends in verdicts. */
 void consolidate(struct candidate *best, struct verdict *verdicts,
                  struct candidate (*again)(const struct candidate *base));

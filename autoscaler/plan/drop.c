@@ -10,9 +10,8 @@
 
 #include "order.h"
 #include "pack.h"
-#include "host_group.h"
 
-enum { TRIES = 64 };       /* nodes looked at in one sketch */
+enum { TRIES = 64 };       /* nodes looked at in one candidate */
 
 struct candidates { const struct candidate *d; const int64_t *free; };
 
@@ -32,7 +31,7 @@ static int emptier(const void *ctx, uint32_t a, uint32_t b)
 static bool may_drop(const struct candidate *d, const struct node_class *c)
 {
     if (c->kind != CLASS_NEW || c->n == 0 ||
-        host_group_hosts(d->t->s, c->offer) > 1 || c->why == REASON_FOR_MIN ||
+        tables_hosts(d->t->s, c->offer) > 1 || c->why == REASON_FOR_MIN ||
         c->why == REASON_FOR_CONSOLIDATE)
         return false;
     for (uint32_t k = c->held; k != NONE; k = d->held.v[k].next) {
@@ -62,7 +61,8 @@ static bool drop_one(struct candidate *d, uint32_t i, uint32_t *ret_rest)
     *ret_rest = d->classes.v[i].n > 1 ? candidate_split(d, i, 1) : NONE;
     candidate_drop(d, i);
     for (uint32_t k = held; k != NONE; k = d->held.v[k].next)
-        pack_group(d, d->held.v[k].group, d->held.v[k].alt);
+        pack_group(d, d->held.v[k].group, d->held.v[k].alt,
+                   (struct pack_rule){0});
     n = 0;
     for (uint32_t k = held; k != NONE; k = d->held.v[k].next)
         if (d->left[d->held.v[k].group] > left[n++])

@@ -3,13 +3,12 @@
  *
  * There is a ceiling on how many are written (a snapshot with thousands of
  * impossible shapes and hundreds of offers would drown its reader): beyond it
- * a want gets one, that of the offer which comes nearest.
+ * a group gets one, that of the offer which comes nearest.
  */
 #include "explain.h"
 
-#include "buy.h"
 #include "fallback.h"
-#include "gang.h"
+#include "gang_facts.h"
 #include "limits.h"
 #include "quota.h"
 
@@ -33,7 +32,7 @@ static bool pack_obstacle(const struct candidate *d, uint32_t group,
         int64_t sum = 0;
 
         for (uint32_t i = g->first_group; i < g->first_group + g->n_groups; i++) {
-            uint32_t shape = candidate_shape(d, i, 0);
+            uint32_t shape = tables_shape(d->t, i, 0);
 
             sum = amount_add(
                 sum, amount_times(pb_row(s, s->shapes[shape].row)[c],
@@ -58,7 +57,7 @@ static struct plan_refusal obstacle(const struct candidate *d, uint32_t group,
     const struct tables *t = d->t;
     const struct problem *s = t->s;
     const struct group *w = &t->groups[group];
-    uint32_t shape = candidate_shape(d, group, alt);
+    uint32_t shape = tables_shape(d->t, group, alt);
     const struct needs *needs = &t->needs[shape];
     const struct room *room = &t->room[s->offers[offer].type];
     struct plan_refusal r = {t->bundles[w->first], alt, offer, REASON_NONE,
@@ -103,7 +102,7 @@ static struct plan_refusal obstacle(const struct candidate *d, uint32_t group,
         r.why = REASON_ALTERNATIVE;
         return r;
     }
-    if (!buy_allowed(d, shape, offer)) {
+    if (!tables_may_buy(d->t, shape, offer)) {
         r.why = REASON_CONSERVE;
         return r;
     }
@@ -129,12 +128,12 @@ static bool ever_one(const struct candidate *d, uint32_t group, uint32_t alt)
 {
     const struct tables *t = d->t;
     const struct problem *s = t->s;
-    uint32_t shape = candidate_shape(d, group, alt);
+    uint32_t shape = tables_shape(d->t, group, alt);
 
     if (quota_never(t, group, alt))
         return false;
     for (uint32_t i = 0; i < s->n_offers; i++)
-        if (ever_offer(t, i) && buy_allowed(d, shape, i))
+        if (ever_offer(t, i) && tables_may_buy(d->t, shape, i))
             return true;
     for (uint32_t i = 0; i != NONE; i = d->classes.v[i].next) {
         const struct node_class *c = &d->classes.v[i];
@@ -151,7 +150,7 @@ static bool ever_one(const struct candidate *d, uint32_t group, uint32_t alt)
     return false;
 }
 
-/* Nodes there may ever be: for a gang that wants one for each bundle. */
+/* Nodes there may ever be: for a gang that asks for one for each bundle. */
 static uint64_t nodes_ever(const struct candidate *d)
 {
     const struct problem *s = d->t->s;
@@ -206,7 +205,7 @@ bool explain_could_ever(const struct candidate *d, uint32_t group)
     return false;
 }
 
-/* ---- all of a want */
+/* ---- all of a group */
 
 /* How near an obstacle is to no obstacle: later checks are nearer. */
 static bool nearer(const struct plan_refusal *a, const struct plan_refusal *b)

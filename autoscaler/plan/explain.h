@@ -15,7 +15,7 @@ struct refusals { VEC(struct plan_refusal) list; };
  * (for a gang: all of it)?  If so it waits, if not it is infeasible. */
 bool explain_could_ever(const struct candidate *d, uint32_t group);
 
-/* Adds the refusals of one want, for its first bundle. */
+/* Adds the refusals of one group, for its first bundle. */
 void explain_group(const struct candidate *d, uint32_t group, struct refusals *out,
                   uint32_t *ret_first, uint32_t *ret_n);
 

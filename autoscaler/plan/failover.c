@@ -3,7 +3,6 @@
  */
 #include "failover.h"
 
-#include "buy.h"
 #include "limits.h"
 
 bool failover_waits(const struct cycle *c, uint32_t offer)
@@ -27,13 +26,13 @@ static bool could_one(const void *ctx, uint32_t offer)
 {
     const struct one *one = ctx;
 
-    return buy_allowed(one->d, one->shape, offer);
+    return tables_may_buy(one->d->t, one->shape, offer);
 }
 
 bool failover_waits_want(const struct candidate *d, uint32_t group, uint32_t alt,
                       enum claim claim, uint32_t offer)
 {
-    const struct one one = {d, candidate_shape(d, group, alt)};
+    const struct one one = {d, tables_shape(d->t, group, alt)};
     const struct cycle c = {d, d->t->groups[group].since_ms, claim, could_one,
                             &one};
 

@@ -22,7 +22,7 @@ struct cycle {
 /* Is it another one's turn? */
 bool failover_waits(const struct cycle *c, uint32_t offer);
 
-/* The same for bundles of a want, each by itself. */
+/* The same for bundles of a group, each by itself. */
 bool failover_waits_want(const struct candidate *d, uint32_t group, uint32_t alt,
                       enum claim claim, uint32_t offer);
 

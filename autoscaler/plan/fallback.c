@@ -1,5 +1,5 @@
 /*
- * clock.c - see clock.h.
+ * fallback.c - see fallback.h.
  */
 #include "fallback.h"
 
@@ -21,7 +21,7 @@ static bool offered(const struct candidate *d, uint32_t group, uint32_t alt)
     if (quota_never(d->t, group, alt))
         return false;
     for (uint32_t i = 0; i < d->t->s->n_offers; i++)
-        if (tables_could(d->t, candidate_shape(d, group, alt), i))
+        if (tables_could(d->t, tables_shape(d->t, group, alt), i))
             return true;
     return false;
 }
@@ -66,7 +66,7 @@ static bool silent(const struct candidate *d, const struct node_class *c,
 bool fallback_silent(const struct candidate *d, uint32_t class_ix, uint32_t group,
                   uint32_t alt)
 {
-    if (d->t->groups[group].n_alts < 2 || d->patient)
+    if (d->t->groups[group].n_alts < 2)
         return false;
     for (uint32_t i = 0; i <= alt; i++)
         if (silent(d, &d->classes.v[class_ix], group, i))
@@ -76,9 +76,9 @@ bool fallback_silent(const struct candidate *d, uint32_t class_ix, uint32_t grou
 
 bool fallback_given_up(const struct candidate *d, uint32_t group, uint32_t alt)
 {
-    uint32_t shape = candidate_shape(d, group, alt);
+    uint32_t shape = tables_shape(d->t, group, alt);
 
-    if (!fallback_has(d, group) || d->patient)
+    if (!fallback_has(d, group))
         return false;
     for (uint32_t i = 0; i < d->classes.n; i++)
         if (silent(d, &d->classes.v[i], group, alt) &&

@@ -1,5 +1,5 @@
 /*
- * clock.h - how long an alternative of any_of is waited for.
+ * fallback.h - how long an alternative of any_of is waited for.
  *
  * The clock runs from when the demand was first seen, and anew from each
  * visible progress of a node on its way: a slow boot is no failure.  A node

@@ -1,318 +1,18 @@
 /*
- * gang.c - STRICT_PACK, STRICT_SPREAD, PACK, SPREAD.
- *
- * Existing nodes first, then the cheapest new ones.  PACK and SPREAD are best
- * effort: the first prefers one node for all, the second takes distinct nodes
- * as far as there are some with room, and neither buys more than it must.
+ * gang.c - a gang's attempts: with what it held before, with one set of
+ * alternatives after the other, and at last on nodes that were silent.
  */
 #include "gang.h"
 
-#include "buy.h"
 #include "fallback.h"
-#include "failover.h"
+#include "gang_attempt.h"
 #include "previous.h"
-#include "limits.h"
-#include "match.h"
-#include "pack.h"
 #include "quota.h"
-#include "host_group.h"
-
-enum { LOOKS = 32 };   /* nodes that would do, before the best is taken */
-
-struct attempt {
-    struct candidate *d;
-    const struct gang *g;
-    uint32_t ix;               /* of the gang */
-    const uint32_t *groups, *alts;
-    uint32_t *left;            /* of each want before the attempt */
-    enum claim claim;
-    enum reason why;
-};
-
-/* ---- all on one node */
-
-static bool room_holds_all(const struct attempt *a, struct room room)
-{
-    const struct tables *t = a->d->t;
-
-    for (uint32_t i = 0; i < a->g->n_groups; i++) {
-        uint32_t left = a->d->left[a->groups[i]];
-        const struct needs *needs =
-            &t->needs[candidate_shape(a->d, a->groups[i], a->alts[i])];
-
-        if (room_fit(t->s, &room, needs, left) < left)
-            return false;
-        if (i + 1 < a->g->n_groups)
-            room = room_take(t->s, &room, needs, left, a->d->arena);
-    }
-    return true;
-}
-
-static bool class_matches_all(const struct attempt *a, uint32_t i)
-{
-    for (uint32_t k = 0; k < a->g->n_groups; k++)
-        if (fallback_silent(a->d, i, a->groups[k], a->alts[k]) ||
-            !candidate_matches(a->d, i,
-                            candidate_shape(a->d, a->groups[k], a->alts[k])))
-            return false;
-    return true;
-}
-
-static void hold_all(const struct attempt *a, uint32_t i)
-{
-    struct candidate *d = a->d;
-
-    if (d->classes.v[i].n > 1)
-        candidate_split(d, i, 1);
-    for (uint32_t k = 0; k < a->g->n_groups; k++)
-        if (d->left[a->groups[k]] > 0)  /* else held since the last plan */
-            candidate_hold(d, i, a->groups[k], a->alts[k], d->left[a->groups[k]]);
-}
-
-static bool plain_gang(const struct attempt *a)
-{
-    for (uint32_t i = 0; i < a->g->n_groups; i++) {
-        uint32_t shape = candidate_shape(a->d, a->groups[i], a->alts[i]);
-
-        if (a->d->t->s->shapes[shape].accelerator)
-            return false;
-    }
-    return true;
-}
-
-/* Ready nodes before those on their way, before bought, before draining; of
- * each those with a PreferNoSchedule taint last. */
-static uint32_t kind_rank(const struct candidate *d, const struct node_class *c)
-{
-    const struct problem *s = d->t->s;
-    const struct pb_node *n;
-
-    if (c->kind == CLASS_NEW)
-        return 4 + problem_avoided(s, s->offers[c->offer].first_label,
-                                    s->offers[c->offer].n_labels);
-    n = &s->nodes[d->members[c->first]];
-    return (c->kind == CLASS_DRAINING ? 6u : c->starting ? 2u : 0u) +
-           problem_avoided(s, n->first_label, n->n_labels);
-}
-
-/* The fullest node that can take all of it; among the first ones that can. */
-static bool one_there(const struct attempt *a)
-{
-    struct candidate *d = a->d;
-    bool plain = plain_gang(a);
-    uint32_t best = NONE, looks = LOOKS;
-    int64_t best_free = 0;
-
-    for (int pass = plain ? 0 : 1; pass < 2 && best == NONE; pass++)
-        for (uint32_t i = 0; i != NONE && looks > 0; i = d->classes.v[i].next) {
-            const struct node_class *c = &d->classes.v[i];
-            int64_t free;
-
-            d->work++;
-            if (c->n == 0 || (plain && c->accelerator != (pass == 1)) ||
-                !class_matches_all(a, i) ||
-                !room_holds_all(a, c->room[a->g->side]))
-                continue;
-            looks--;
-            free = candidate_tightness(d, c->room[a->g->side].row);
-            if (best != NONE &&
-                kind_rank(d, c) != kind_rank(d, &d->classes.v[best]))
-                break;
-            if (best == NONE || free < best_free) {
-                best = i;
-                best_free = free;
-            }
-        }
-    if (best == NONE)
-        return false;
-    hold_all(a, best);
-    return true;
-}
-
-/* A new node of the offer, limits aside. */
-static bool offer_holds_all(const void *ctx, uint32_t offer)
-{
-    const struct attempt *a = ctx;
-    const struct tables *t = a->d->t;
-    bool plain_only = true, could = true;
-
-    for (uint32_t w = 0; w < a->g->n_groups && could; w++) {
-        uint32_t shape = candidate_shape(a->d, a->groups[w], a->alts[w]);
-
-        could = tables_could(t, shape, offer);
-        plain_only = plain_only && !buy_allowed(a->d, shape, offer);
-    }
-    return could && !plain_only &&
-           room_holds_all(a, t->room[t->s->offers[offer].type]);
-}
-
-/* fair: only an offer whose turn it is (failover.h). */
-static bool one_bought(const struct attempt *a, bool fair)
-{
-    struct candidate *d = a->d;
-    const struct tables *t = d->t;
-    const struct cycle cycle = {d, t->s->demands[a->g->demand].since_ms,
-                                a->claim, offer_holds_all, a};
-
-    for (uint32_t k = 0; k < t->s->n_offers; k++) {
-        uint32_t offer = t->offers[k], i;
-
-        d->work++;
-        if (!offer_holds_all(a, offer) ||
-            (fair && failover_waits(&cycle, offer)))
-            continue;
-        i = candidate_obtain(d, offer, 1, a->claim, a->why, a->g->demand);
-        if (i == NONE)
-            continue;
-        hold_all(a, i);
-        d->n_single++;
-        return true;
-    }
-    return false;
-}
-
-/* ---- each on its own node */
-
-static void take_back(const struct attempt *a, struct mark mark)
-{
-    candidate_undo(a->d, mark);
-    a->d->bound = -1;          /* of a cover that is not bought */
-    for (uint32_t i = 0; i < a->g->n_groups; i++)
-        a->d->left[a->groups[i]] = a->left[i];
-}
-
-static void spread_bought(const struct attempt *a, uint32_t group, uint32_t alt,
-                          bool fair)
-{
-    struct candidate *d = a->d;
-    const struct tables *t = d->t;
-
-    for (uint32_t k = 0; k < t->s->n_offers && d->left[group] > 0; k++) {
-        uint32_t offer = t->offers[k], i;
-
-        d->work++;
-        if (!buy_allowed(d, candidate_shape(d, group, alt), offer) ||
-            (fair && failover_waits_want(d, group, alt, a->claim, offer)))
-            continue;
-        while (d->left[group] > 0) {
-            i = candidate_obtain(d, offer, d->left[group], a->claim, a->why,
-                              a->g->demand);
-            if (i == NONE)
-                break;
-            candidate_hold(d, i, group, alt, 1);
-            candidate_spread(d, i, a->ix);
-            d->n_single++;
-        }
-    }
-}
-
-static void strict_spread(const struct attempt *a)
-{
-    struct mark mark = candidate_mark(a->d);
-
-    for (uint32_t i = 0; i < a->g->n_groups; i++)
-        pack_spread(a->d, a->groups[i], a->alts[i], a->ix);
-    if (!gang_settled(a->d, a->ix)) {
-        /* One bundle may sit where another had to: match them properly. */
-        take_back(a, mark);
-        match_spread(a->d, a->groups, a->alts, a->g->n_groups, a->ix);
-    }
-    for (uint32_t i = 0; i < a->g->n_groups && !a->g->unconfirmed; i++) {
-        spread_bought(a, a->groups[i], a->alts[i], true);
-        if (a->d->t->failed)
-            spread_bought(a, a->groups[i], a->alts[i], false);
-    }
-}
-
-/* ---- best effort */
-
-static void rest_bought(const struct attempt *a)
-{
-    buy_groups(a->d, a->groups, a->alts, a->g->n_groups, a->claim, a->why);
-}
-
-static void soft_place(const struct attempt *a, enum strategy strategy)
-{
-    if (strategy != STRATEGY_SPREAD && one_there(a))
-        return;
-    for (uint32_t i = 0; i < a->g->n_groups; i++) {
-        if (strategy == STRATEGY_SPREAD)
-            pack_spread(a->d, a->groups[i], a->alts[i], a->ix);
-        pack_group(a->d, a->groups[i], a->alts[i]);
-    }
-    if (!gang_settled(a->d, a->ix) && !a->g->unconfirmed)
-        rest_bought(a);
-}
-
-/* ---- on one unit of several machines */
-
-static bool host_group_place(const struct attempt *a, uint32_t host_group)
-{
-    enum strategy strategy = a->d->t->s->demands[a->g->demand].strategy;
-
-    a->d->only_host_group = host_group;
-    for (uint32_t i = 0; i < a->g->n_groups; i++) {
-        pack_spread(a->d, a->groups[i], a->alts[i], a->ix);
-        if (strategy != STRATEGY_STRICT_SPREAD)
-            pack_group(a->d, a->groups[i], a->alts[i]);
-    }
-    a->d->only_host_group = 0;
-    return gang_settled(a->d, a->ix);
-}
-
-static bool host_group_bought(const struct attempt *a, bool fair)
-{
-    struct candidate *d = a->d;
-    struct mark mark = candidate_mark(d);
-
-    for (uint32_t k = 0; k < d->t->s->n_offers; k++) {
-        uint32_t offer = d->t->offers[k], i;
-
-        if (!buy_allowed(d, candidate_shape(d, a->groups[0], a->alts[0]), offer) ||
-            (fair && failover_waits_want(d, a->groups[0], a->alts[0], a->claim,
-                                      offer)))
-            continue;
-        i = candidate_obtain(d, offer, 1, a->claim, a->why, a->g->demand);
-        if (i == NONE)
-            continue;
-        d->n_single++;
-        if (host_group_place(a, d->classes.v[i].host_group))
-            return true;
-        take_back(a, mark);
-    }
-    return false;
-}
-
-/* The first that holds all of it, there or bought.  False: nothing is placed,
- * and it may lie on several. */
-static bool on_one_unit(const struct attempt *a)
-{
-    struct candidate *d = a->d;
-    struct mark mark = candidate_mark(d);
-    uint32_t n = d->classes.n, last = 0;
-
-    for (uint32_t i = 0; i != NONE && i < n; i = d->classes.v[i].next) {
-        uint32_t host_group = d->classes.v[i].host_group;
-
-        if (d->classes.v[i].n == 0 || host_group == 0 || host_group == last ||
-            d->classes.v[i].kind == CLASS_DRAINING)
-            continue;
-        last = host_group;
-        if (host_group_place(a, host_group))
-            return true;
-        take_back(a, mark);
-    }
-    return !a->g->unconfirmed &&
-           (host_group_bought(a, true) ||
-            (d->t->failed && host_group_bought(a, false)));
-}
-
-/* ---- alternatives */
 
 /* Is there any node or offer that could hold it in principle? */
 static bool conceivable(const struct candidate *d, uint32_t group, uint32_t alt)
 {
-    uint32_t shape = candidate_shape(d, group, alt);
+    uint32_t shape = tables_shape(d->t, group, alt);
 
     for (uint32_t i = 0; i < d->t->s->n_offers; i++)
         if (tables_could(d->t, shape, i))
@@ -326,7 +26,8 @@ static bool conceivable(const struct candidate *d, uint32_t group, uint32_t alt)
 }
 
 /* The k-th alternative that is conceivable, or the last of them; NONE. */
-static uint32_t alternative(const struct candidate *d, uint32_t group, uint32_t k)
+static uint32_t alternative(const struct candidate *d, uint32_t group,
+                            uint32_t k, bool patient)
 {
     uint32_t best = NONE;
 
@@ -335,7 +36,8 @@ static uint32_t alternative(const struct candidate *d, uint32_t group, uint32_t 
     for (uint32_t i = 0; i < d->t->groups[group].n_alts; i++) {
         if (!fallback_may_try(d, group, i))
             break;
-        if (!conceivable(d, group, i) || fallback_given_up(d, group, i))
+        if (!conceivable(d, group, i) ||
+            (!patient && fallback_given_up(d, group, i)))
             continue;
         best = i;
         if (k-- == 0)
@@ -347,33 +49,14 @@ static uint32_t alternative(const struct candidate *d, uint32_t group, uint32_t 
 static bool attempt_run(const struct attempt *a)
 {
     struct candidate *d = a->d;
-    enum strategy strategy = d->t->s->demands[a->g->demand].strategy;
     struct mark mark = candidate_mark(d);
 
     for (uint32_t i = 0; i < a->g->n_groups; i++)
         a->left[i] = d->left[a->groups[i]];
-    if (strategy != STRATEGY_STRICT_PACK &&
-        host_group_gang(d, a->groups, a->alts, a->g->n_groups) && on_one_unit(a) &&
-        quota_kept(d))
-        return true;
-    switch (strategy) {
-    case STRATEGY_STRICT_PACK:
-        if (!one_there(a) && !a->g->unconfirmed && !one_bought(a, true) &&
-            a->d->t->failed)
-            one_bought(a, false);
-        break;
-    case STRATEGY_STRICT_SPREAD:
-        strict_spread(a);
-        break;
-    case STRATEGY_NONE:
-    case STRATEGY_PACK:
-    case STRATEGY_SPREAD:
-        soft_place(a, strategy);
-        break;
-    }
+    attempt_place(a);
     if (gang_settled(a->d, a->ix) && quota_kept(d))
         return true;
-    take_back(a, mark);
+    attempt_undo(a, mark);
     return false;
 }
 
@@ -384,7 +67,7 @@ static bool gang_try(struct attempt *a, uint32_t *alts, uint32_t levels)
         bool all = true;
 
         for (uint32_t i = 0; i < a->g->n_groups; i++) {
-            alts[i] = alternative(a->d, a->groups[i], k);
+            alts[i] = alternative(a->d, a->groups[i], k, a->what.patient);
             all = all && alts[i] != NONE;
         }
         if (all && attempt_run(a))
@@ -404,9 +87,9 @@ static bool gang_try_patiently(struct attempt *a, uint32_t *alts,
         clock = clock || fallback_has(a->d, a->groups[i]);
     if (!clock)
         return false;
-    a->d->patient = true;
+    a->what.patient = true;
     placed = gang_try(a, alts, levels);
-    a->d->patient = false;
+    a->what.patient = false;
     return placed;
 }
 
@@ -424,8 +107,8 @@ bool gang_place(struct candidate *d, uint32_t gang)
         .groups = groups,
         .alts = alts,
         .left = ARENA_ARRAY(d->arena, uint32_t, g->n_groups),
-        .claim = g->side == SIDE_TOTAL ? CLAIM_REQUEST : CLAIM_WORK,
-        .why = g->side == SIDE_TOTAL ? REASON_FOR_REQUEST : REASON_FOR_GANG,
+        .what.claim = g->side == SIDE_TOTAL ? CLAIM_REQUEST : CLAIM_WORK,
+        .what.why = g->side == SIDE_TOTAL ? REASON_FOR_REQUEST : REASON_FOR_GANG,
     };
 
     for (uint32_t i = 0; i < g->n_groups; i++) {
@@ -442,49 +125,4 @@ bool gang_place(struct candidate *d, uint32_t gang)
             d->left[groups[i]] = d->t->groups[groups[i]].count;
     }
     return gang_try(&a, alts, levels) || gang_try_patiently(&a, alts, levels);
-}
-
-bool gang_fits(const struct candidate *d, uint32_t gang, struct room room)
-{
-    const struct tables *t = d->t;
-    const struct gang *g = &t->gangs[gang];
-
-    for (uint32_t i = g->first_group; i < g->first_group + g->n_groups; i++) {
-        const struct needs *needs = &t->needs[candidate_shape(d, i, 0)];
-        uint32_t count = t->groups[i].count;
-
-        if (room_fit(t->s, &room, needs, count) < count)
-            return false;
-        room = room_take(t->s, &room, needs, count, d->arena);
-    }
-    return true;
-}
-
-bool gang_settled(const struct candidate *d, uint32_t gang)
-{
-    const struct gang *g = &d->t->gangs[gang];
-
-    for (uint32_t i = g->first_group; i < g->first_group + g->n_groups; i++)
-        if (d->left[i] > 0)
-            return false;
-    return true;
-}
-
-bool gang_same(const struct tables *t, uint32_t a, uint32_t b)
-{
-    const struct gang *x = &t->gangs[a], *y = &t->gangs[b];
-    const struct problem *s = t->s;
-
-    if (x->side != y->side || x->n_groups != y->n_groups ||
-        s->demands[x->demand].strategy != s->demands[y->demand].strategy)
-        return false;
-    for (uint32_t i = 0; i < x->n_groups; i++) {
-        const struct group *p = &t->groups[x->first_group + i];
-        const struct group *q = &t->groups[y->first_group + i];
-
-        if (p->count != q->count || p->n_alts != 1 || q->n_alts != 1 ||
-            s->alts[p->first_alt].shape != s->alts[q->first_alt].shape)
-            return false;
-    }
-    return true;
 }

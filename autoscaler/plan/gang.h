@@ -8,16 +8,9 @@
 #define PLAN_GANG_H
 
 #include "candidate.h"
+#include "gang_facts.h"
 
-/* False: nothing of it is placed, and the sketch is as before. */
+/* False: nothing of it is placed, and the candidate is as before. */
 bool gang_place(struct candidate *d, uint32_t gang);
-
-bool gang_settled(const struct candidate *d, uint32_t gang);
-
-/* Is this room large enough for all of it, first alternatives only? */
-bool gang_fits(const struct candidate *d, uint32_t gang, struct room room);
-
-/* Would whole gang number b fail because a did?  (The same, word for word.) */
-bool gang_same(const struct tables *t, uint32_t a, uint32_t b);
 
 #endif

@@ -1,17 +1,9 @@
 /*
- * unit.c - see unit.h.
+ * host_group.c - see host_group.h.
  */
 #include "host_group.h"
 
-#include "buy.h"
 #include "order.h"
-
-uint32_t host_group_hosts(const struct problem *s, uint32_t offer)
-{
-    uint32_t n = s->types[s->offers[offer].type].hosts;
-
-    return n > 0 ? n : 1;
-}
 
 static int host_group_before(const void *ctx, uint32_t a, uint32_t b)
 {
@@ -44,7 +36,7 @@ static void ring_close(const struct problem *s, struct host_groups *u,
                            have < s->types[x->type].hosts;
 }
 
-void units_make(const struct problem *s, struct arena *arena,
+void host_groups_make(const struct problem *s, struct arena *arena,
                 struct host_groups *ret)
 {
     uint32_t *order = ARENA_ARRAY(arena, uint32_t, s->n_nodes), n = 0;
@@ -69,19 +61,10 @@ void units_make(const struct problem *s, struct arena *arena,
     }
 }
 
-uint32_t units_size(const struct host_groups *u, uint32_t node)
-{
-    uint32_t n = 1;
-
-    for (uint32_t i = u->next[node]; i != node; i = u->next[i])
-        n++;
-    return n;
-}
-
 uint32_t host_group_whole(const struct problem *s, uint32_t offer, uint32_t count,
                     uint32_t most)
 {
-    uint32_t hosts = host_group_hosts(s, offer);
+    uint32_t hosts = tables_hosts(s, offer);
 
     if (count > UNLIMITED - hosts)
         count = UNLIMITED - hosts;
@@ -92,7 +75,7 @@ uint32_t host_group_whole(const struct problem *s, uint32_t offer, uint32_t coun
 
 uint32_t host_group_spare(const struct candidate *d, uint32_t offer)
 {
-    if (host_group_hosts(d->t->s, offer) < 2)
+    if (tables_hosts(d->t->s, offer) < 2)
         return NONE;
     for (uint32_t i = 0; i != NONE; i = d->classes.v[i].next)
         if (d->classes.v[i].kind == CLASS_NEW && d->classes.v[i].n > 0 &&
@@ -103,7 +86,7 @@ uint32_t host_group_spare(const struct candidate *d, uint32_t offer)
 
 int64_t host_group_price(const struct problem *s, uint32_t offer, uint64_t useful)
 {
-    uint64_t hosts = host_group_hosts(s, offer), all;
+    uint64_t hosts = tables_hosts(s, offer), all;
     int64_t price = s->offers[offer].price_micros_hour;
 
     if (hosts < 2 || useful == 0)
@@ -120,13 +103,13 @@ bool host_group_gang(const struct candidate *d, const uint32_t *groups,
     const struct problem *s = d->t->s;
 
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t shape = candidate_shape(d, groups[i], alts[i]);
+        uint32_t shape = tables_shape(d->t, groups[i], alts[i]);
         bool any = false;
 
         for (uint32_t o = 0; o < s->n_offers; o++) {
-            if (!buy_allowed(d, shape, o))
+            if (!tables_may_buy(d->t, shape, o))
                 continue;
-            if (host_group_hosts(s, o) < 2)
+            if (tables_hosts(s, o) < 2)
                 return false;
             any = true;
         }

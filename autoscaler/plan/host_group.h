@@ -1,5 +1,5 @@
 /*
- * unit.h - machines that come and go as one (a TPU slice).
+ * host_group.h - machines that come and go as one (a TPU slice).
  *
  * A unit is bought whole, and is idle, ended and taken back as a whole.  One
  * that has lost a machine is no use: it gives no room, and what is left of it
@@ -10,18 +10,15 @@
 
 #include "candidate.h"
 
-/* Machines in a unit of this offer, at least 1. */
-uint32_t host_group_hosts(const struct problem *s, uint32_t offer);
-
 struct host_groups {
     uint32_t *next;      /* per node: the next of its unit, in a ring */
     bool *partial;       /* per node: its unit has lost a machine */
 };
-void units_make(const struct problem *s, struct arena *arena,
+void host_groups_make(const struct problem *s, struct arena *arena,
                 struct host_groups *ret);
-uint32_t units_size(const struct host_groups *u, uint32_t node);
 
-/* So many machines that each of the sketch's units of this offer is whole. */
+/* So many machines that each of the candidate's host groups of this offer is
+ * whole. */
 uint32_t host_group_whole(const struct problem *s, uint32_t offer, uint32_t count,
                     uint32_t most);
 

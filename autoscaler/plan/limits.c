@@ -2,7 +2,6 @@
  * limits.c - counting towards the limits.
  */
 #include "limits.h"
-#include "host_group.h"
 
 enum { FIRST_STEP = 5 };   /* upscaling_speed lets at least so many start */
 
@@ -200,6 +199,6 @@ uint32_t limits_room(const struct candidate *d, uint32_t offer, enum claim claim
         *ret_why = why;
     }
     if (room < UNLIMITED)
-        room -= room % host_group_hosts(s, offer);
+        room -= room % tables_hosts(s, offer);
     return clip(room);
 }

@@ -1,7 +1,7 @@
 /*
  * match.c - a maximum flow from wants to classes of nodes.
  *
- * Wants have so many bundles, classes so many nodes, and a want may use a class
+ * Wants have so many bundles, classes so many nodes, and a group may use a class
  * when one of its bundles fits there.  Paths are looked for in breadth; each
  * carries as much as its narrowest part, so the work does not depend on how
  * many bundles and nodes there are.
@@ -17,8 +17,8 @@ struct flow {
     const uint32_t *groups, *alts;
     uint32_t n_groups, n_nodes;       /* n_nodes: classes */
     uint32_t *class_ix;
-    bool *may;                       /* want x class */
-    uint32_t *through;               /* want x class: bundles */
+    bool *may;                       /* group x class */
+    uint32_t *through;               /* group x class: bundles */
     uint32_t *group_left, *class_left;
     uint32_t *from_class, *from_group;   /* the path: predecessors */
     uint32_t *queue;
@@ -39,7 +39,7 @@ static void edges_make(struct flow *f, uint32_t gang)
         f->class_ix[f->n_nodes] = i;
         f->class_left[f->n_nodes] = c->n;
         for (uint32_t w = 0; w < f->n_groups; w++) {
-            uint32_t shape = candidate_shape(d, f->groups[w], f->alts[w]);
+            uint32_t shape = tables_shape(d->t, f->groups[w], f->alts[w]);
 
             f->may[f->n_nodes * f->n_groups + w] =
                 room_fit(t->s, &c->room[side], &t->needs[shape], 1) > 0 &&

@@ -23,7 +23,7 @@ void pack_on(struct candidate *d, uint32_t i, uint32_t group, uint32_t alt,
     uint32_t n = least(least(c->n, nodes), quota_nodes_on(d, i, group, alt));
     uint32_t full, rest, q;
 
-    q = room_fit(t->s, &c->room[side], &t->needs[candidate_shape(d, group, alt)],
+    q = room_fit(t->s, &c->room[side], &t->needs[tables_shape(d->t, group, alt)],
                  least(left, per_node));
     if (q == 0 || n == 0)
         return;
@@ -41,20 +41,21 @@ void pack_on(struct candidate *d, uint32_t i, uint32_t group, uint32_t alt,
     candidate_hold(d, i, group, alt, q);
 }
 
-/* What a want asks of a class, found once for a loop over all of them. */
+/* What a group asks of a class, found once for a loop over all of them. */
 struct asked {
     uint32_t group, alt, shape;
     enum side side;
     const struct needs *needs;
+    struct pack_rule rule;
 };
 
 static struct asked asked_of(const struct candidate *d, uint32_t group,
-                             uint32_t alt)
+                             uint32_t alt, struct pack_rule rule)
 {
-    uint32_t shape = candidate_shape(d, group, alt);
+    uint32_t shape = tables_shape(d->t, group, alt);
 
     return (struct asked){group, alt, shape, d->t->groups[group].side,
-                          &d->t->needs[shape]};
+                          &d->t->needs[shape], rule};
 }
 
 static bool may_lie_here(const struct candidate *d, uint32_t i,
@@ -63,9 +64,9 @@ static bool may_lie_here(const struct candidate *d, uint32_t i,
     const struct node_class *c = &d->classes.v[i];
 
     return candidate_matches(d, i, a->shape) &&
-           !fallback_silent(d, i, a->group, a->alt) &&
-           (d->only_host_group == 0 || c->host_group == d->only_host_group) &&
-           (!d->newer || fallback_newer(d, i, a->group));
+           (a->rule.patient || !fallback_silent(d, i, a->group, a->alt)) &&
+           (a->rule.host_group == 0 || c->host_group == a->rule.host_group) &&
+           (!a->rule.newer || fallback_newer(d, i, a->group));
 }
 
 /* Cheapest tests first: most classes fail one of them. */
@@ -78,9 +79,10 @@ static inline bool may_lie(struct candidate *d, uint32_t i, const struct asked *
            may_lie_here(d, i, a);
 }
 
-void pack_group(struct candidate *d, uint32_t group, uint32_t alt)
+void pack_group(struct candidate *d, uint32_t group, uint32_t alt,
+                struct pack_rule rule)
 {
-    const struct asked asked = asked_of(d, group, alt);
+    const struct asked asked = asked_of(d, group, alt, rule);
     bool plain = !d->t->s->shapes[asked.shape].accelerator;
 
     for (int pass = plain ? 0 : 1; pass < 2; pass++) {
@@ -96,11 +98,11 @@ void pack_group(struct candidate *d, uint32_t group, uint32_t alt)
     }
 }
 
-/* Classes in their order that have room for at least one of the wants: there is
+/* Classes in their order that have room for one of the demand groups: there is
  * no need to look at the others for each of them. */
 struct crowd {
     VEC(uint32_t) now, next;
-    int64_t *least;       /* of each column, that any of the wants asks for */
+    int64_t *least;       /* of each column, that any of the groups asks for */
     enum side side;
 };
 
@@ -112,7 +114,7 @@ static void least_find(const struct candidate *d, const uint32_t *groups,
 
     for (uint32_t i = 0; i < n; i++) {
         const struct needs *needs =
-            &d->t->needs[candidate_shape(d, groups[i], alts[i])];
+            &d->t->needs[tables_shape(d->t, groups[i], alts[i])];
 
         if (d->left[groups[i]] == 0)
             continue;
@@ -167,8 +169,8 @@ static void crowd_pack(struct candidate *d, struct crowd *w,
     w->now.n = w->next.n;
 }
 
-void pack_groups(struct candidate *d, const uint32_t *groups, const uint32_t *alts,
-                uint32_t n)
+void pack_groups(struct candidate *d, const uint32_t *groups,
+                 const uint32_t *alts, uint32_t n, struct pack_rule rule)
 {
     struct crowd w = {
         .least = ARENA_ARRAY(d->arena, int64_t, d->t->s->n_columns),
@@ -179,7 +181,7 @@ void pack_groups(struct candidate *d, const uint32_t *groups, const uint32_t *al
         if (has_room(d, &w, i))
             VEC_PUSH(d->arena, &w.now, i);
     for (uint32_t i = 0; i < n; i++) {
-        const struct asked a = asked_of(d, groups[i], alts[i]);
+        const struct asked a = asked_of(d, groups[i], alts[i], rule);
 
         if (d->left[groups[i]] == 0)
             continue;
@@ -192,9 +194,10 @@ void pack_groups(struct candidate *d, const uint32_t *groups, const uint32_t *al
     }
 }
 
-void pack_spread(struct candidate *d, uint32_t group, uint32_t alt, uint32_t gang)
+void pack_spread(struct candidate *d, uint32_t group, uint32_t alt,
+                 uint32_t gang, struct pack_rule rule)
 {
-    const struct asked asked = asked_of(d, group, alt);
+    const struct asked asked = asked_of(d, group, alt, rule);
     bool plain = !d->t->s->shapes[asked.shape].accelerator;
 
     for (int pass = plain ? 0 : 1; pass < 2; pass++) {

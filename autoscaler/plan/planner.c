@@ -1,9 +1,9 @@
 /*
  * planner.c - the order of passes.
  *
- * Forced ends come first and are the same in every sketch.  Then mins and
- * demand are sketched: first fit on what is there, the cover for the rest.
- * Only when that buys something, or leaves something out, are other sketches
+ * Forced ends come first and are the same in every candidate.  Then mins and
+ * demand are placed: first fit on what is there, the cover for the rest.
+ * Only when that buys something, or leaves something out, are other candidates
  * made, the first from what nodes hold by the last plan; the best becomes the
  * plan, its purchases bettered as far as the budget goes.
  */
@@ -13,7 +13,7 @@
 #include "cover/cover.h"
 #include "candidate.h"
 #include "consolidate.h"
-#include "gang.h"
+#include "gang_facts.h"
 #include "limits.h"
 #include "order.h"
 #include "report.h"
@@ -25,14 +25,14 @@ _Static_assert(PLANNER_STEPS_PER_MS == COVER_STEPS_PER_MS, "one clock");
 #define COUNT(v) (sizeof(v) / sizeof *(v))
 /* Counted steps until other tactics are tried: a millisecond or two. */
 #define WORK_SMALL UINT64_C(400000)
-/* Priorities told apart when sketches are compared; the rest count as one. */
+/* Priorities told apart when candidates are compared; the rest count as one. */
 #define LEVELS 8
 
 /* Is there an offer for it that only limits.conserve keeps us from? */
 static bool spared(const struct candidate *d, uint32_t group)
 {
     const struct tables *t = d->t;
-    uint32_t shape = candidate_shape(d, group, 0);
+    uint32_t shape = tables_shape(d->t, group, 0);
     enum reason why;
 
     if (!tables_spares_accelerators(t, shape))
@@ -45,7 +45,7 @@ static bool spared(const struct candidate *d, uint32_t group)
 }
 
 /* What is left over of one priority: gangs, and bundles of no gang.  Those
- * that could only lie on accelerators bought for others do not count: a sketch
+ * that could only lie on accelerators bought for others do not count: a plan
  * that pushes them there, and buys more accelerators for those others, is no
  * better.  Nor do unconfirmed ones. */
 struct left { uint64_t gangs, bundles; };
@@ -111,7 +111,7 @@ static uint64_t bought_of(const struct candidate *d)
     return n;
 }
 
-/* Less left, then cheaper, then fewer nodes; the earlier sketch on a tie. */
+/* Less left, then cheaper, then fewer nodes; the earlier candidate on a tie. */
 static bool better(const struct candidate *a, const struct candidate *b)
 {
     int r;
@@ -140,12 +140,12 @@ static bool beatable(const struct candidate *best)
                              a < t->groups[i].n_alts;
              a++)
             for (uint32_t k = 0; k < t->s->n_offers; k++)
-                if (tables_could(t, candidate_shape(best, i, a), k))
+                if (tables_could(t, tables_shape(best->t, i, a), k))
                     return true;
     return false;
 }
 
-static void try_sketch(const struct candidate *base, struct tactics how,
+static void candidate_try(const struct candidate *base, struct tactics how,
                        struct candidate *best)
 {
     struct candidate d;
@@ -193,7 +193,7 @@ static struct candidate candidate_best(const struct candidate *base)
             continue;
         if (!beatable(&best))
             break;
-        try_sketch(base, ways[w].how, &best);
+        candidate_try(base, ways[w].how, &best);
     }
     return best;
 }

@@ -10,11 +10,10 @@
 #include "buy.h"
 #include "fallback.h"
 #include "failover.h"
-#include "gang.h"
+#include "gang_facts.h"
 #include "limits.h"
 #include "order.h"
 #include "pack.h"
-#include "host_group.h"
 
 enum { TRIES = 3 };      /* with fewer gangs each time; then without any */
 
@@ -109,7 +108,7 @@ static void hold_place(struct candidate *d, uint32_t i, uint32_t end,
                        const struct pb_placement *h)
 {
     uint32_t group = d->t->group_of[h->bundle], next;
-    uint32_t shape = candidate_shape(d, group, h->alt);
+    uint32_t shape = tables_shape(d->t, group, h->alt);
 
     for (; i != end && d->left[group] > 0; i = next) {
         next = d->classes.v[i].next;
@@ -275,7 +274,7 @@ static uint32_t useful(const struct candidate *d, const struct pb_proposal *x,
 
         if (d->t->gang_of[group] != NONE || d->left[group] == 0 ||
             d->t->groups[group].rank == RANK_UNCONFIRMED ||
-            !buy_allowed(d, candidate_shape(d, group, h->alt), x->offer) ||
+            !tables_may_buy(d->t, tables_shape(d->t, group, h->alt), x->offer) ||
             failover_waits_want(d, group, h->alt, claim_of(d, group), x->offer))
             continue;
         n = (d->left[group] - 1) / h->count + 1;
@@ -293,7 +292,7 @@ void previous_propose(struct candidate *d)
 
     for (uint32_t k = 0; k < t->s->n_proposed; k++) {
         const struct pb_proposal *x = &t->s->proposed[k];
-        bool final = host_group_hosts(t->s, x->offer) > 1;
+        bool final = tables_hosts(t->s, x->offer) > 1;
         uint32_t group, n = useful(d, x, &group), i;
 
         while (n > 0 && (i = candidate_obtain(d, x->offer, n, claim_of(d, group),

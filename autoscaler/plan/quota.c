@@ -27,7 +27,7 @@ static uint32_t shape_queue(const struct problem *s, uint32_t shape)
 
 uint32_t quota_queue(const struct candidate *d, uint32_t group, uint32_t alt)
 {
-    return shape_queue(d->t->s, candidate_shape(d, group, alt));
+    return shape_queue(d->t->s, tables_shape(d->t, group, alt));
 }
 
 static int64_t need_of(const struct problem *s, uint32_t shape, int kind)
@@ -50,7 +50,7 @@ static void used(const struct candidate *d, uint32_t queue, enum side side,
         for (uint32_t h = c->n > 0 ? c->held : NONE; h != NONE;
              h = d->held.v[h].next) {
             const struct held *x = &d->held.v[h];
-            uint32_t shape = candidate_shape(d, x->group, x->alt);
+            uint32_t shape = tables_shape(d->t, x->group, x->alt);
 
             if (d->t->groups[x->group].side != side ||
                 shape_queue(s, shape) != queue)
@@ -168,7 +168,7 @@ uint32_t quota_room(const struct candidate *d, uint32_t group, uint32_t alt)
     if (queue == NONE || !limits_work(&s->queues[queue]))
         return UNLIMITED;
     left_of(d, queue, d->t->groups[group].side, left);
-    return bundles_in(s, candidate_shape(d, group, alt), left);
+    return bundles_in(s, tables_shape(d->t, group, alt), left);
 }
 
 uint32_t quota_nodes(const struct candidate *d, uint32_t queue)
@@ -221,7 +221,7 @@ struct quota_budget quota_budget(const struct candidate *d, enum side side)
 uint32_t quota_share(const struct candidate *d, struct quota_budget *b,
                      uint32_t group, uint32_t alt, uint32_t count)
 {
-    uint32_t shape = candidate_shape(d, group, alt), queue, n;
+    uint32_t shape = tables_shape(d->t, group, alt), queue, n;
 
     if (b->left == NULL || (queue = quota_queue(d, group, alt)) == NONE)
         return count;

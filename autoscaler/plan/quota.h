@@ -5,7 +5,7 @@
  * queue's own nodes and what is planned.  A request is a total that running
  * work counts towards, so requests are counted by themselves, as everywhere
  * (see tables.h).  Nodes are the queue's own, and all others that hold work
- * of it.  Everything is counted from the sketch as it stands, so that nothing
+ * of it.  Everything is counted from the candidate as it is, so that nothing
  * has to be taken back.
  */
 #ifndef PLAN_QUOTA_H
@@ -13,7 +13,7 @@
 
 #include "candidate.h"
 
-/* How many more bundles of a want its queue's quota of GPUs and CPUs lets be
+/* How many more bundles of a group its queue's quota of GPUs and CPUs lets be
  * placed; UNLIMITED. */
 uint32_t quota_room(const struct candidate *d, uint32_t group, uint32_t alt);
 
@@ -31,10 +31,10 @@ struct quota_budget quota_budget(const struct candidate *d, enum side side);
 uint32_t quota_share(const struct candidate *d, struct quota_budget *b,
                      uint32_t group, uint32_t alt, uint32_t count);
 
-/* The queue of a want's alternative, or NONE. */
+/* The queue of a group's alternative, or NONE. */
 uint32_t quota_queue(const struct candidate *d, uint32_t group, uint32_t alt);
 
-/* Is no quota exceeded by what the sketch places? */
+/* Is no quota exceeded by what the candidate places? */
 bool quota_kept(const struct candidate *d);
 
 /* Does its queue's quota stand in the way of one more (of a gang: of all of

@@ -1,7 +1,7 @@
 /*
  * report.c - who holds what, bundle by bundle.
  *
- * Up to here wants were placed, which are many equal bundles; now each want's
+ * Up to here demand groups were placed, many equal bundles each; now a group's
  * bundles are handed out in order.  Nodes that get the same are one launch.
  */
 #include "report.h"
@@ -11,8 +11,8 @@
 #include "explain.h"
 #include "order.h"
 
-struct hand {                 /* of one want: the next bundle to hand out */
-    uint32_t at;              /* into the want's bundles */
+struct hand {                 /* of one group: the next bundle to hand out */
+    uint32_t at;              /* into the group's bundles */
     uint32_t given;           /* of that bundle */
 };
 
@@ -37,7 +37,7 @@ static uint32_t bundle_now(const struct report *r, uint32_t group,
     return b;
 }
 
-/* Hands out `count` of a want to each of `nodes` nodes; a bundle runs out only
+/* Hands out `count` of a group to each of `nodes` nodes; a bundle runs out only
  * when there is one node. */
 static void hand_out(struct report *r, const struct held *h, uint32_t nodes,
                      bool launched)
@@ -80,7 +80,7 @@ static uint32_t alike(const struct report *r, const struct node_class *c,
     return n > 0 ? n : 1;
 }
 
-/* The same want may be held by a class in several goes: then bundles are
+/* The same group may be held by a class in several goes: then bundles are
  * counted one node at a time. */
 static bool repeats(const struct report *r, const struct node_class *c)
 {
@@ -92,7 +92,7 @@ static bool repeats(const struct report *r, const struct node_class *c)
     return false;
 }
 
-/* The want a node is kept for: a request before anything else. */
+/* The group a node is kept for: a request before anything else. */
 static const struct group *need_of(const struct report *r,
                                   const struct node_class *c)
 {
@@ -108,7 +108,7 @@ static const struct group *need_of(const struct report *r,
     return need;
 }
 
-/* Bundles of one shape are one want, whoever asked for them: of the demands
+/* Bundles of one shape are one group, whoever asked for them: of the demands
  * whose bundles lie here, the first of the same source. */
 static uint32_t demand_of(const struct report *r, uint32_t first, uint32_t n,
                           uint32_t demand)

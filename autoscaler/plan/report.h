@@ -1,5 +1,5 @@
 /*
- * report.h - from the chosen sketch to the plan.
+ * report.h - from the chosen candidate to the plan.
  */
 #ifndef PLAN_REPORT_H
 #define PLAN_REPORT_H

@@ -106,7 +106,7 @@ static void serve_mins(struct candidate *d)
     }
 }
 
-/* ---- wants */
+/* ---- demand groups */
 
 /* The next alternative of what is left; false when there is none. */
 static bool next_alternatives(const struct candidate *d, const uint32_t *groups,
@@ -141,35 +141,36 @@ static void pack_later(struct candidate *d, const uint32_t *groups, uint32_t n)
     for (uint32_t i = 0; i < n; i++) {
         if (!fallback_has(d, groups[i]))
             continue;
-        pack_group(d, groups[i], 0);
-        d->newer = true;
+        pack_group(d, groups[i], 0, (struct pack_rule){0});
         for (uint32_t k = 1; k < d->t->groups[groups[i]].n_alts; k++)
             if (d->left[groups[i]] > 0 && fallback_may_try(d, groups[i], k))
-                pack_group(d, groups[i], k);
-        d->newer = false;
+                pack_group(d, groups[i], k, (struct pack_rule){.newer = true});
     }
 }
 
 /* One choice after the other: what is there, then what can be bought. */
-static void serve_choices(struct candidate *d, const uint32_t *groups, uint32_t n,
-                          bool pool)
+static void serve_choices(struct candidate *d, const uint32_t *groups,
+                          uint32_t n, bool pool, bool patient)
 {
     const struct group *first = &d->t->groups[groups[0]];
-    enum claim claim = first->side == SIDE_TOTAL ? CLAIM_REQUEST : CLAIM_WORK;
+    const struct pack_rule rule = {.patient = patient};
+    const struct buy_for what = {
+        .claim = first->side == SIDE_TOTAL ? CLAIM_REQUEST : CLAIM_WORK,
+        .patient = patient};
     uint32_t *alts = ARENA_ARRAY(d->arena, uint32_t, n);
 
     do {
         if (pool)
             candidate_pool(d);
         else
-            pack_groups(d, groups, alts, n);
+            pack_groups(d, groups, alts, n, rule);
         if (any_left(d, groups, n))
-            buy_groups(d, groups, alts, n, claim, REASON_NONE);
+            buy_groups(d, groups, alts, n, what);
         if (pool) {
             candidate_unpool(d);
-            pack_groups(d, groups, alts, n);
+            pack_groups(d, groups, alts, n, rule);
             if (any_left(d, groups, n))
-                buy_groups(d, groups, alts, n, claim, REASON_NONE);
+                buy_groups(d, groups, alts, n, what);
         }
     } while (any_left(d, groups, n) && next_alternatives(d, groups, alts, n));
 }
@@ -181,26 +182,25 @@ static void serve_patiently(struct candidate *d, const uint32_t *groups,
 {
     uint32_t *waiting = ARENA_ARRAY(d->arena, uint32_t, n), k = 0;
 
-    d->patient = true;
     for (uint32_t i = 0; i < n; i++) {
         if (d->left[groups[i]] == 0 || !fallback_has(d, groups[i]))
             continue;
         for (uint32_t alt = 0; alt < d->t->groups[groups[i]].n_alts; alt++)
             if (d->left[groups[i]] > 0 && fallback_may_try(d, groups[i], alt))
-                pack_group(d, groups[i], alt);
+                pack_group(d, groups[i], alt,
+                           (struct pack_rule){.patient = true});
         if (d->left[groups[i]] > 0)
             waiting[k++] = groups[i];
     }
     if (k > 0)
-        serve_choices(d, waiting, k, false);
-    d->patient = false;
+        serve_choices(d, waiting, k, false, true);
 }
 
 static void serve_groups(struct candidate *d, const uint32_t *groups, uint32_t n,
                          bool pool)
 {
     pack_later(d, groups, n);
-    serve_choices(d, groups, n, pool);
+    serve_choices(d, groups, n, pool, false);
     serve_patiently(d, groups, n);
 }
 

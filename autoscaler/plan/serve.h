@@ -1,8 +1,8 @@
 /*
- * serve.h - the demand of a sketch, in order of priority.
+ * serve.h - the demand of a candidate, in order of priority.
  *
- * One sketch serves all demand once.  How is a choice of tactics: the planner
- * tries a few and keeps the cheapest.
+ * One candidate serves all demand once.  How is a choice of tactics:
+ * the planner tries a few and keeps the cheapest.
  */
 #ifndef PLAN_SERVE_H
 #define PLAN_SERVE_H

@@ -2,7 +2,7 @@
  * tables.h - what the planner works out once per snapshot.
  *
  * Needs of every shape, the room of a new node of every type, offers in order
- * of preference, label matches, and the demand sorted into wants: equal
+ * of preference, label matches, and the demand sorted into demand groups: equal
  * bundles that are planned as one, however many they are.
  */
 #ifndef PLAN_TABLES_H
@@ -53,14 +53,14 @@ struct tables {
     uint32_t *offer_rank;         /* the inverse */
     int64_t *tried;               /* per offer: bought or failed last; 0 */
     bool failed;                  /* any of them: failover.h */
-    uint32_t *bundles;            /* bundle indices, want by want */
+    uint32_t *bundles;            /* bundle indices, group by group */
     struct group *groups;
     uint32_t n_groups;
-    uint32_t *loose;              /* wants of no gang, in serving order */
+    uint32_t *loose;              /* groups of no gang, in serving order */
     uint32_t n_loose;
     struct gang *gangs;           /* in serving order */
     uint32_t n_gangs;
-    uint32_t *gang_of;            /* per want, NONE */
+    uint32_t *gang_of;            /* per group, NONE */
     uint32_t *group_of;            /* per bundle */
     int8_t *fits;                 /* shape x type: -1 not known */
     int8_t *match;                /* selector x place: -1 not known */
@@ -72,6 +72,8 @@ bool tables_by_size(const struct tables *t);
 
 void tables_make(const struct problem *s, struct arena *arena,
                  struct tables *ret);
+/* Its part for groups and gangs: needs and offers are there. */
+void tables_demand(struct tables *t);
 
 /* Does the place (an offer, or n_offers + a node) satisfy the selector? */
 bool tables_match_offer(const struct tables *t, uint32_t selector,
@@ -93,6 +95,24 @@ static inline bool tables_could(const struct tables *t, uint32_t shape,
     if (fits == 0 || (fits < 0 && !tables_fits(t, shape, type)))
         return false;
     return selector == 0 || tables_match_offer(t, selector, offer);
+}
+
+/* May a new node of this offer be bought for the shape, limits aside? */
+bool tables_may_buy(const struct tables *t, uint32_t shape, uint32_t offer);
+
+/* The shape of an alternative of a demand group. */
+static inline uint32_t tables_shape(const struct tables *t, uint32_t group,
+                                    uint32_t alt)
+{
+    return t->s->alts[t->groups[group].first_alt + alt].shape;
+}
+
+/* Machines in a host group of this offer, at least 1. */
+static inline uint32_t tables_hosts(const struct problem *s, uint32_t offer)
+{
+    uint32_t n = s->types[s->offers[offer].type].hosts;
+
+    return n > 0 ? n : 1;
 }
 
 /* Limits.conserve: could a configured type without accelerators hold it?

@@ -1,0 +1,26 @@
+/*
+ * gang_attempt.h - one try to place a gang, by its strategy.
+ *
+ * For gang.c only, which sees whether it came out whole and takes it back else.
+ */
+#ifndef PLAN_GANG_ATTEMPT_H
+#define PLAN_GANG_ATTEMPT_H
+
+#include "buy.h"
+#include "candidate.h"
+
+struct attempt {
+    struct candidate *d;
+    const struct gang *g;
+    uint32_t ix;               /* of the gang */
+    const uint32_t *groups, *alts;
+    uint32_t *left;            /* of each group before the attempt */
+    struct buy_for what;
+};
+
+/* Places what it can: on nodes that are there first, then on bought ones. */
+void attempt_place(const struct attempt *a);
+/* As it was at the mark and before the attempt. */
+void attempt_undo(const struct attempt *a, struct mark mark);
+
+#endif

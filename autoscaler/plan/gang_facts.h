@@ -1,0 +1,18 @@
+/*
+ * gang_facts.h - what there is to ask of a gang in a candidate plan.
+ */
+#ifndef PLAN_GANG_FACTS_H
+#define PLAN_GANG_FACTS_H
+
+#include "candidate.h"
+
+/* Has every bundle of it a place? */
+bool gang_settled(const struct candidate *d, uint32_t gang);
+
+/* Is this room large enough for all of it, first alternatives only? */
+bool gang_fits(const struct candidate *d, uint32_t gang, struct room room);
+
+/* Would whole gang number b fail because a did?  (The same, word for word.) */
+bool gang_same(const struct tables *t, uint32_t a, uint32_t b);
+
+#endif

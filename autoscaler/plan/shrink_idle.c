@@ -1,0 +1,171 @@
+/*
+ * shrink_idle.c - nodes that nothing needs any more, and why the others stay.
+ *
+ * What was ended by force stands already; here idle nodes go in the same order,
+ * a host group whole or not at all.
+ */
+#include "shrink.h"
+
+#include "limits.h"
+
+static enum reason kept_for(const struct candidate *d, const struct group *w)
+{
+    enum demand_source source = d->t->s->demands[w->demand].source;
+
+    return source == SOURCE_REQUEST ? REASON_KEEP_REQUEST : REASON_KEEP_DEMAND;
+}
+
+/* What there is to say about a ready node without looking at its type's min;
+ * END_IDLE when it could go. */
+static enum reason ready_why(const struct problem *s, const struct pb_node *n,
+                             int64_t *ret_until)
+{
+    int64_t timeout = n->idle_timeout_ms;
+
+    *ret_until = 0;
+    if (n->idle_ms < 0)
+        return REASON_KEEP_BUSY;
+    if (timeout < 0)
+        return REASON_KEEP_IDLE_WAIT;
+    if (n->idle_ms <= timeout) {
+        *ret_until = s->now_ms + timeout - n->idle_ms + 1;
+        return REASON_KEEP_IDLE_WAIT;
+    }
+    if (!s->sources_fresh)
+        return REASON_KEEP_STALE;
+    if (limits_held(s, n)) {
+        *ret_until = n->hold_until_ms;
+        return n->hold;
+    }
+    return REASON_END_IDLE;
+}
+
+static void judge(const struct candidate *d, uint32_t i, const struct group *need,
+                  uint32_t *count, struct plan_node *ret)
+{
+    const struct problem *s = d->t->s;
+    const struct pb_node *n = &s->nodes[i];
+
+    ret->demand = need != NULL ? need->demand : NONE;
+    if (n->head) {
+        ret->why = REASON_KEEP_HEAD;
+    } else if (n->unmanaged) {
+        ret->why = REASON_KEEP_UNMANAGED;
+    } else if (n->state == STATE_READY && n->idle_ms < 0) {
+        ret->why = REASON_KEEP_BUSY;
+    } else if (need != NULL) {
+        ret->why = kept_for(d, need);
+    } else if (n->state != STATE_READY) {
+        ret->why = REASON_KEEP_STARTING;
+    } else {
+        ret->why = ready_why(s, n, &ret->until_ms);
+        if (ret->why != REASON_END_IDLE)
+            return;
+        if (n->type != NONE && *count <= s->types[n->type].min) {
+            ret->why = REASON_KEEP_MIN;
+            return;
+        }
+        ret->action = NODE_END;
+        --*count;
+    }
+}
+
+static enum reason going_why(const struct pb_node *n)
+{
+    if (n->state == STATE_READY)    /* left over of a unit */
+        return n->idle_ms < 0 ? REASON_KEEP_BUSY : REASON_KEEP_HOST_GROUP;
+    if (n->state != STATE_DRAINING && n->state != STATE_STOPPING &&
+        n->state != STATE_GONE)
+        return REASON_KEEP_HOST_GROUP;
+    if (n->head)
+        return REASON_KEEP_HEAD;
+    return n->state == STATE_DRAINING ? REASON_KEEP_DRAINING
+                                      : REASON_KEEP_STOPPING;
+}
+
+/* A drain is taken back for all of a unit. */
+static void undrain_host_groups(const struct problem *s,
+    const struct host_groups *u,
+                          struct plan_node *nodes)
+{
+    for (uint32_t k = 0; k < s->n_nodes; k++)
+        for (uint32_t i = u->next[k];
+             i != k && nodes[k].action == NODE_UNDRAIN; i = u->next[i])
+            if (s->nodes[i].state == STATE_DRAINING)
+                nodes[i].action = NODE_UNDRAIN;
+}
+
+/* Machines of one unit go together: where one stays, all do. */
+static void keep_host_groups(const struct problem *s,
+    const struct host_groups *u,
+                       const struct verdict *verdicts, struct plan_node *nodes)
+{
+    for (uint32_t k = 0; k < s->n_nodes; k++) {
+        bool all = true;
+        uint32_t i = k;
+
+        if (u->next[k] == k || nodes[k].action != NODE_END ||
+            verdicts[k].ended)
+            continue;
+        do {
+            all = all && nodes[i].action == NODE_END;
+            i = u->next[i];
+        } while (i != k);
+        do {
+            if (!all && nodes[i].action == NODE_END && !verdicts[i].ended) {
+                nodes[i].action = NODE_KEEP;
+                nodes[i].why = REASON_KEEP_HOST_GROUP;
+            }
+            i = u->next[i];
+        } while (i != k);
+    }
+}
+
+void shrink_idle(const struct candidate *d, const struct verdict *verdicts,
+                 const struct group *const *needed_by, struct plan_node *nodes)
+{
+    const struct problem *s = d->t->s;
+    const uint32_t *order = shrink_order(s, d->arena);
+    uint32_t *count = ARENA_ARRAY(d->arena, uint32_t, s->n_types + 1);
+    struct host_groups u;
+
+    host_groups_make(s, d->arena, &u);
+    undrain_host_groups(s, &u, nodes);
+    /* Nodes of a type that will be there, bought ones too. */
+    for (uint32_t t = 0; t < s->n_types; t++)
+        count[t] = d->type_count[t];
+    for (uint32_t i = 0; i < s->n_nodes; i++) {
+        const struct pb_node *n = &s->nodes[i];
+
+        if (n->type != NONE && limits_counts_for_type(n) &&
+            (verdicts[i].ended || (n->state == STATE_DRAINING &&
+                                   nodes[i].action != NODE_UNDRAIN)))
+            count[n->type]--;
+    }
+    for (uint32_t k = 0; k < s->n_nodes; k++) {
+        uint32_t i = order[k];
+        const struct pb_node *n = &s->nodes[i];
+        struct plan_node *p = &nodes[i];
+
+        if (verdicts[i].ended) {
+            p->action = NODE_END;
+            p->why = verdicts[i].why;
+            p->demand = NONE;
+        } else if (verdicts[i].going || (n->state == STATE_DRAINING &&
+                                         p->action != NODE_UNDRAIN)) {
+            p->why = going_why(n);
+            p->demand = NONE;
+        } else if (p->action == NODE_UNDRAIN) {
+            p->why = needed_by[i] != NULL ? kept_for(d, needed_by[i])
+                                          : REASON_KEEP_MIN;
+            p->demand = needed_by[i] != NULL ? needed_by[i]->demand : NONE;
+        } else if (verdicts[i].taking && n->state == STATE_READY &&
+                   n->idle_ms >= 0 && needed_by[i] == NULL) {
+            p->why = REASON_KEEP_DEMAND;
+        } else {
+            judge(d, i, needed_by[i], n->type != NONE ? &count[n->type]
+                                                      : &count[s->n_types], p);
+        }
+    }
+    keep_host_groups(s, &u, verdicts, nodes);
+}
