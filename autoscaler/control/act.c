@@ -28,7 +28,6 @@ static void random_id(char *out, size_t n)
 /* A plan that is being carried out, and the launches of one offer. */
 struct acting {
     struct act *a;
-    const struct taken *taken;
     const struct problem *now;
     const struct plan *plan;
     bool waits;               /* those that are not final are left out */
@@ -37,7 +36,7 @@ struct acting {
 
 /* What an offer's launches come to. */
 struct offer_sum {
-    uint32_t machines;
+    uint32_t n;               /* machines */
     enum reason why;          /* of the first */
     uint32_t demand;
 };
@@ -127,8 +126,8 @@ static void machine_intend(struct acting *d, const char *request, uint32_t i,
     fleet_touch(fleet, m);
 }
 
-/* count machines of the offer, as one launch. */
-static void intend(struct acting *d, uint32_t offer, uint32_t count,
+/* The machines of the offer, as one launch. */
+static void intend(struct acting *d, uint32_t offer,
                    const struct offer_sum *sum)
 {
     const struct problem *now = d->now;
@@ -143,34 +142,34 @@ static void intend(struct acting *d, uint32_t offer, uint32_t count,
     d->offer = offer;
     d->at = d->given = 0;
     ids_make(d, provider, type, request, sizeof request);
-    for (uint32_t i = 0; i < count; i++)
-        machine_intend(d, request, i, count, sum->why);
-    atomic_fetch_add(&d->a->env->metrics.launches, count);
+    for (uint32_t i = 0; i < sum->n; i++)
+        machine_intend(d, request, i, sum->n, sum->why);
+    atomic_fetch_add(&d->a->env->metrics.launches, sum->n);
     emit(d->a->env, "launch", type, reason_code(sum->why),
-         "%u from %s%s%s for %s", count, provider,
+         "%u from %s%s%s for %s", sum->n, provider,
          *now->str[o->zone] ? " in " : "", now->str[o->zone], for_whom);
 }
 
 static uint32_t launches_intend(struct acting *d)
 {
-    uint32_t n_offers = d->now->n_offers, all = 0;
-    struct offer_sum *sum = MEM_ARRAY(struct offer_sum, n_offers);
+    struct offer_sum *sum = MEM_ARRAY(struct offer_sum, d->now->n_offers);
+    uint32_t all = 0;
 
     for (uint32_t i = 0; i < d->plan->n_launches; i++) {
         const struct plan_launch *l = &d->plan->launches[i];
         struct offer_sum *s = &sum[l->offer];
+        uint32_t n = launch_count(d, i);
 
-        if (s->machines == 0) {
+        if (s->n == 0) {
             s->why = l->why;
             s->demand = l->demand;
         }
-        s->machines += launch_count(d, i);
+        s->n += n;
+        all += n;
     }
-    for (uint32_t o = 0; o < n_offers; o++) {
-        if (sum[o].machines)
-            intend(d, o, sum[o].machines, &sum[o]);
-        all += sum[o].machines;
-    }
+    for (uint32_t o = 0; o < d->now->n_offers; o++)
+        if (sum[o].n)
+            intend(d, o, &sum[o]);
     free(sum);
     return all;
 }
@@ -221,26 +220,25 @@ static void machine_undrain(struct act *a, struct machine *m)
     machine_to(a->ledger, m, STATE_READY);
 }
 
-static void node_act(struct acting *d, struct machine *m,
+static void node_act(struct act *a, struct machine *m,
                      const struct plan_node *p)
 {
     if (p->until_ms)
-        env_wake_wall(d->a->env, p->until_ms + 1);
+        env_wake_wall(a->env, p->until_ms + 1);
     if (p->action == NODE_END) {
-        machine_end(d->a, m, p->why);
+        machine_end(a, m, p->why);
     } else if (p->action == NODE_UNDRAIN) {
-        machine_undrain(d->a, m);
+        machine_undrain(a, m);
     } else if (p->why == REASON_KEEP_REQUEST || p->why == REASON_KEEP_MIN ||
                p->why == REASON_KEEP_DEMAND) {
-        m->needed_ms = d->a->env->now_ms;
+        m->needed_ms = a->env->now_ms;
     }
 }
 
 uint32_t act(struct act *a, const struct taken *taken,
              const struct problem *now, const struct plan *plan, bool waits)
 {
-    struct acting d = {.a = a, .taken = taken, .now = now, .plan = plan,
-                       .waits = waits};
+    struct acting d = {.a = a, .now = now, .plan = plan, .waits = waits};
 
     if (a->env->dry_run)
         return 0;
@@ -250,7 +248,7 @@ uint32_t act(struct act *a, const struct taken *taken,
         struct machine *m = taken->machines[now->nodes[i].from];
 
         if (m)   /* else the head, or a node that is not ours */
-            node_act(&d, m, &plan->nodes[i]);
+            node_act(a, m, &plan->nodes[i]);
     }
     return launches_intend(&d);
 }

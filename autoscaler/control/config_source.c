@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/alloc.h"
 #include "../base/clock.h"
 #include "../wire/kube/files.h"
 
@@ -75,9 +76,7 @@ enum status config_source_new(const struct config_source_opts *o, struct config_
         return err_set(err, ST_INVALID, "a RayCluster is named NAMESPACE/NAME "
                        "(a-z, 0-9, - and .), got \"%.60s/%.60s\"", o->space,
                        o->name);
-    s = calloc(1, sizeof *s);
-    if (!s)
-        abort();
+    s = MEM_NEW(struct config_source);
     st = kube_access_find(&access, &s->access, err);
     if (st != ST_OK) {
         free(s);

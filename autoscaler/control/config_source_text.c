@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/alloc.h"
 #include "../config/yaml.h"
 #include "config_source.h"
 
@@ -129,14 +130,10 @@ enum status config_source_text(const json_t *raycluster, const json_t *defaults,
     *ret = NULL;
     outer = json_pack("{s:o}", "davit", block);
     if (s == ST_OK) {
-        a = json_dumps(manifest, flags);
-        b = json_dumps(outer, flags);
-        if (!a || !b)
-            abort();
+        a = mem_must(json_dumps(manifest, flags));
+        b = mem_must(json_dumps(outer, flags));
         n = strlen(a) + strlen(b) + 16;
-        *ret = malloc(n);
-        if (!*ret)
-            abort();
+        *ret = mem_alloc(n);
         snprintf(*ret, n, "%s\n---\n%s\n", a, b);
         free(a);
         free(b);

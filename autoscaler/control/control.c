@@ -71,8 +71,8 @@ void control_fold(struct control *c)
 }
 
 /* What happened becomes facts.  False: it is no news and nothing is due, so the
- * last plan stands.  (Demand that is seen for the first time waits for the next
- * view, whatever that says.) */
+ * last plan stands.  (Unconfirmed demand waits for the next view, whatever that
+ * says.) */
 static bool look(struct control *c)
 {
     uint64_t version = c->ledger.fleet.version;
@@ -110,6 +110,9 @@ static bool make_plan(struct control *c, struct status_page *page,
     int64_t t0;
 
     *ret = snapshot_take(&c->known, page);
+    c->unconfirmed = ret->unconfirmed;
+    if (c->unconfirmed)
+        sources_hurry(&c->sources);
     env_wake_wall(&c->env, snapshot_changes_ms(&c->known, ret->snapshot));
     if (problem_make(ret->snapshot, &page->arena, &now, &err) != ST_OK) {
         log_error("no snapshot: %s", err.text);
@@ -131,9 +134,6 @@ static void carry_out(struct control *c, struct status_page *page,
     bool waits = improvement_waits(&c->improvement, page->plan);
     uint32_t n = act(&c->act, taken, page->now, page->plan, waits);
 
-    c->unconfirmed = taken->unconfirmed;
-    if (c->unconfirmed)
-        sources_hurry(&c->sources);
     improvement_step(&c->improvement, page, waits, n > 0);
     send_due(&c->send);
 }

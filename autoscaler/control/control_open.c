@@ -35,8 +35,7 @@ static void join(struct control *c)
     c->improvement = (struct improvement){.env = env, .conf = conf};
     c->known = (struct known){env, l, conf, &c->providers, &c->sources,
                               &c->requests, &c->previous, &c->improvement};
-    c->act = (struct act){.env = env, .ledger = l, .conf = conf,
-                          .providers = &c->providers, .sources = &c->sources};
+    c->act = (struct act){env, l, conf, &c->providers, &c->sources};
     c->send = (struct send){env, l, conf, &c->requests, &c->providers,
                             &c->sources};
     c->unplaced.env = env;

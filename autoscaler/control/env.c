@@ -27,7 +27,10 @@ void env_wake_mono(struct env *e, int64_t mono_ms)
 
 void env_wake_wall(struct env *e, int64_t wall_ms)
 {
-    env_wake_mono(e, e->mono_ms + wall_ms - e->now_ms);
+    int64_t wait_ms = wall_ms - e->now_ms;
+
+    if (wait_ms < LONGEST_PAUSE_MS)  /* INT64_MAX is never */
+        env_wake_mono(e, e->mono_ms + wait_ms);
 }
 
 struct workers *env_workers(struct env *e, unsigned n_threads,

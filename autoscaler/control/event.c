@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/alloc.h"
+
 static struct event *slot(struct event_ring *r, int64_t id)
 {
     return &r->v[(uint64_t)id % EVENT_RING];
@@ -52,18 +54,16 @@ int64_t event_add(struct event_ring *r, int64_t at_ms, const char *kind,
     const char *in[4] = { kind, subject, reason, text };
     size_t len[4], total = 0;
     struct event e = { .at_ms = at_ms }, *to;
-    char *block, *at;
+    char *at;
     void *old;
 
     for (int i = 0; i < 4; i++) {
-        if (in[i] == NULL)
+        if (!in[i])
             in[i] = "";
         len[i] = strlen(in[i]);
         total += len[i] + 1;
     }
-    block = at = malloc(total);
-    if (block == NULL)
-        abort(); /* as the arenas do: no caller could go on */
+    at = mem_alloc(total);
     e.kind = put(&at, in[0], len[0]); /* first: it is what gets freed */
     e.subject = put(&at, in[1], len[1]);
     e.reason = put(&at, in[2], len[2]);
@@ -76,7 +76,7 @@ int64_t event_add(struct event_ring *r, int64_t at_ms, const char *kind,
     *to = e;
     pthread_mutex_unlock(&r->lock);
     free(old);
-    if (r->on_add != NULL)
+    if (r->on_add)
         r->on_add(r->arg);
     return e.id;
 }

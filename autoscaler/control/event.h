@@ -1,5 +1,5 @@
 /*
- * event.h - what happened, told once: to the log, the journal and listeners.
+ * event.h - what happened, emitted once: to the log, the journal and listeners.
  *
  * The ring keeps the newest 1,024 for listeners; any thread may read it.
  */

@@ -3,7 +3,7 @@
  *
  * Two connections: one for the lease, which must never wait behind a large
  * write, and one for the copy.  Writes run one at a time on a worker; the
- * control thread holds back what is not in the copy yet (act.c).
+ * control thread holds back what is not in the copy yet (send.c).
  */
 #include "ha.h"
 
@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../base/alloc.h"
 #include "../base/clock.h"
 #include "../base/log.h"
 #include "../base/random.h"
@@ -100,9 +101,7 @@ enum status ha_open(const struct config *c, struct ha **ret, struct err *err)
     *ret = NULL;
     if (!c->ha)
         return ST_OK;
-    h = calloc(1, sizeof *h);
-    if (!h)
-        abort();
+    h = MEM_NEW(struct ha);
     s = kube_access_find(&o, &h->access, err);
     if (s != ST_OK) {
         err_prefix(err, "state: kubernetes");
@@ -127,11 +126,6 @@ enum status ha_open(const struct config *c, struct ha **ret, struct err *err)
     pthread_condattr_destroy(&attr);
     *ret = h;
     return ST_OK;
-}
-
-const char *ha_identity(const struct ha *h)
-{
-    return h->identity;
 }
 
 /* ---- the lease */
@@ -311,9 +305,7 @@ int64_t ha_push(struct ha *h, struct journal *j)
         return INT64_MAX;
     if (clock_mono_ms() < h->due_mono_ms)
         return h->due_mono_ms;
-    job = calloc(1, sizeof *job);
-    if (!job)
-        abort();
+    job = MEM_NEW(struct ha_job);
     if (mirror_take(j, ROWS_AT_ONCE, &job->arena, &job->rows, &job->n, &err) !=
         ST_OK) {
         log_error("%s", err.text);

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../base/alloc.h"
 #include "../base/clock.h"
 #include "../base/log.h"
 #include "../codec/codec.h"
@@ -29,13 +30,12 @@ struct record {
     pthread_cond_t wake;
     struct status_page *queue[QUEUE_MAX];
     uint32_t n_queue;
-    uint64_t dropped;         /* pages, told once in a row */
+    uint64_t dropped;         /* pages, logged once in a row */
     bool stop;
     /* the thread's own: */
-    struct kept *files;       /* the oldest first */
-    uint32_t n_files, cap_files;
+    VEC(struct kept) files;   /* the oldest first */
     int64_t bytes;
-    bool failing;             /* told, until a write is good again */
+    bool failing;             /* logged, until a write is good again */
 };
 
 /* ---- the ring */
@@ -67,17 +67,10 @@ static int by_time(const void *a, const void *b)
 
 static void kept_add(struct record *r, const char *name, int64_t bytes)
 {
-    struct kept *k;
+    struct kept k = {.bytes = bytes};
 
-    if (r->n_files == r->cap_files) {
-        r->cap_files = r->cap_files ? 2 * r->cap_files : 256;
-        r->files = realloc(r->files, r->cap_files * sizeof *r->files);
-        if (!r->files)
-            abort();
-    }
-    k = &r->files[r->n_files++];
-    snprintf(k->name, sizeof k->name, "%s", name);
-    k->bytes = bytes;
+    snprintf(k.name, sizeof k.name, "%s", name);
+    VEC_PUSH(NULL, &r->files, k);
     r->bytes += bytes;
 }
 
@@ -93,14 +86,15 @@ static void prune(struct record *r)
     char path[4096];
     uint32_t n = 0;
 
-    while (n + 1 < r->n_files &&
-           (r->n_files - n > FILES_MAX || r->bytes > BYTES_MAX)) {
-        unlink(path_of(r, r->files[n].name, path, sizeof path));
-        r->bytes -= r->files[n].bytes;
+    while (n + 1 < r->files.n &&
+           (r->files.n - n > FILES_MAX || r->bytes > BYTES_MAX)) {
+        unlink(path_of(r, r->files.v[n].name, path, sizeof path));
+        r->bytes -= r->files.v[n].bytes;
         n++;
     }
-    memmove(r->files, r->files + n, (r->n_files - n) * sizeof *r->files);
-    r->n_files -= n;
+    memmove(r->files.v, r->files.v + n,
+            (r->files.n - n) * sizeof *r->files.v);
+    r->files.n -= n;
 }
 
 static enum status files_find(struct record *r, struct err *err)
@@ -118,8 +112,8 @@ static enum status files_find(struct record *r, struct err *err)
             S_ISREG(st.st_mode))
             kept_add(r, e->d_name, st.st_size);
     closedir(d);
-    if (r->n_files > 1)
-        qsort(r->files, r->n_files, sizeof *r->files, by_time);
+    if (r->files.n > 1)
+        qsort(r->files.v, r->files.n, sizeof *r->files.v, by_time);
     return ST_OK;
 }
 
@@ -234,11 +228,10 @@ static bool asks(const struct status_page *p)
 
 enum status record_open(const char *dir, struct record **ret, struct err *err)
 {
-    struct record *r = calloc(1, sizeof *r);
+    struct record *r = MEM_NEW(struct record);
     enum status s;
 
-    if (!r || !(r->dir = strdup(dir)))
-        abort();
+    r->dir = mem_strdup(dir);
     if (strlen(dir) > 3900)
         s = err_set(err, ST_INVALID, "the path is too long");
     else if (mkdir(dir, 0700) != 0 && errno != EEXIST)
@@ -246,7 +239,7 @@ enum status record_open(const char *dir, struct record **ret, struct err *err)
     else if ((s = files_find(r, err)) == ST_OK && access(dir, W_OK | X_OK) != 0)
         s = err_set(err, ST_INVALID, "%s: %s", dir, strerror(errno));
     if (s != ST_OK) {
-        free(r->files);
+        free(r->files.v);
         free(r->dir);
         free(r);
         return s;
@@ -261,13 +254,13 @@ enum status record_open(const char *dir, struct record **ret, struct err *err)
 
 void record_put(struct record *r, struct status_page *page)
 {
-    bool tell = false;
+    bool dropped = false;
 
     if (!asks(page))
         return;
     pthread_mutex_lock(&r->lock);
     if (r->n_queue == QUEUE_MAX) {
-        tell = r->dropped++ == 0;
+        dropped = r->dropped++ == 0;
     } else {
         r->dropped = 0;
         atomic_fetch_add(&page->refs, 1);
@@ -275,7 +268,7 @@ void record_put(struct record *r, struct status_page *page)
         pthread_cond_signal(&r->wake);
     }
     pthread_mutex_unlock(&r->lock);
-    if (tell)
+    if (dropped)
         log_warn("record: %s is slower than plans come: some are left out",
                  r->dir);
 }
@@ -291,7 +284,7 @@ void record_close(struct record *r)
     pthread_join(r->thread, NULL);
     pthread_cond_destroy(&r->wake);
     pthread_mutex_destroy(&r->lock);
-    free(r->files);
+    free(r->files.v);
     free(r->dir);
     free(r);
 }

@@ -69,22 +69,30 @@ static void request_remove(struct requests *r, uint32_t at)
 
 /* Takes over what the API has read, with the arena that it lies in; the
  * command keeps its owner. */
-static struct request *request_take(struct command *cmd, int64_t now_ms)
+static struct request *request_take(int64_t now_ms, struct command *cmd)
 {
-    struct request *q = ARENA_NEW(&cmd->arena, struct request);
+    struct shared *memory = shared_new();
+    struct request *q;
 
-    q->owner = cmd->owner;
-    q->body = cmd->body;
-    q->demand = cmd->demand;
-    q->created_ms = q->demand.since_ms = now_ms;
-    q->expires_ms = cmd->expires_ms;
-    q->memory = shared_new();
-    q->memory->arena = cmd->arena;
+    memory->arena = cmd->arena;
     cmd->arena = (struct arena){0};
+    q = ARENA_NEW(&memory->arena, struct request);
+    *q = (struct request){.memory = memory, .owner = cmd->owner,
+                          .body = cmd->body, .demand = cmd->demand,
+                          .created_ms = now_ms, .expires_ms = cmd->expires_ms};
+    q->demand.since_ms = now_ms;
     cmd->owner = arena_strdup(&cmd->arena, q->owner);
     cmd->body = "";
     cmd->demand = (struct snap_demand){0};
     return q;
+}
+
+static void request_write(const struct requests *r, const struct request *q)
+{
+    struct journal_request row = {q->owner, q->body, q->created_ms,
+                                  q->expires_ms};
+
+    journal_put_request(r->env->journal, &row, NULL);
 }
 
 /* The journal's text into a request; the readers are the API's own. */
@@ -243,14 +251,13 @@ static void request_drop(struct requests *r, struct command *cmd)
 
 void requests_fold(struct requests *r, struct command *cmd)
 {
-    struct journal_request row;
     struct request *q;
 
     if (cmd->kind == COMMAND_REQUEST_DROP) {
         request_drop(r, cmd);
         return;
     }
-    q = request_take(cmd, r->env->now_ms);
+    q = request_take(r->env->now_ms, cmd);
     cmd->status = request_fits(r, q, &cmd->err);
     if (cmd->status == ST_OK)
         cmd->status = queue_check(r->conf->now, &q->demand, &cmd->err);
@@ -258,9 +265,7 @@ void requests_fold(struct requests *r, struct command *cmd)
         request_free(q);
         return;
     }
-    row = (struct journal_request){q->owner, q->body, q->created_ms,
-                                   q->expires_ms};
-    journal_put_request(r->env->journal, &row, NULL);
+    request_write(r, q);
     request_put(r, q);
     atomic_fetch_add(&r->env->metrics.requests, 1);
     emit(r->env, "request.set", q->owner, "", "%.400s", q->body);
@@ -285,13 +290,8 @@ void requests_expire(struct requests *r)
 
 void requests_rewrite(const struct requests *r)
 {
-    for (uint32_t i = 0; i < r->all.n; i++) {
-        const struct request *q = r->all.v[i];
-        struct journal_request row = {q->owner, q->body, q->created_ms,
-                                      q->expires_ms};
-
-        journal_put_request(r->env->journal, &row, NULL);
-    }
+    for (uint32_t i = 0; i < r->all.n; i++)
+        request_write(r, r->all.v[i]);
 }
 
 void requests_close(struct requests *r)

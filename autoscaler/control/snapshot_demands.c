@@ -65,22 +65,34 @@ static void tasks_take(struct arena *a, struct snap_demand d, struct demands *to
     }
 }
 
-static void view_demands_take(struct taking *t, const struct source *h,
-                              struct demands *to)
+/* The view's, and which of it the view before it did not have. */
+static const struct snap_demand *view_demands(struct taking *t,
+                                              const struct source *h,
+                                              bool fresh)
 {
     const struct source_view *view = h->view, *before = h->before;
-    const struct snap_demand *v = view ? view->demands : NULL;
-    bool fresh = source_is_fresh(t->k->sources, h), any = false;
+    const struct snap_demand *v;
+    bool any;
 
-    if (fresh && h->ops->two_looks)
-        v = confirm_demands(before ? before->demands : NULL,
-                            before ? before->n_demands : 0, v, view->n_demands,
-                            t->arena, &any);
+    if (!fresh || !h->ops->two_looks)
+        return view->demands;
+    v = confirm_demands(before ? before->demands : NULL,
+                        before ? before->n_demands : 0, view->demands,
+                        view->n_demands, t->arena, &any);
     t->unconfirmed = t->unconfirmed || any;
+    return v;
+}
 
-    for (uint32_t i = 0; view && i < view->n_demands; i++) {
-        const struct snap_demand *d = &v[i];
+static void source_demands_take(struct taking *t, const struct source *h,
+                                struct demands *to)
+{
+    bool fresh = source_is_fresh(t->k->sources, h);
+    const struct snap_demand *d;
 
+    if (!h->view)
+        return;
+    d = view_demands(t, h, fresh);
+    for (uint32_t i = 0; i < h->view->n_demands; i++, d++) {
         for (uint32_t b = 0; b < d->n_bundles; b++)
             to->bundles += d->bundles[b].count;
         if (to->bundles >= BUNDLES_OF_SOURCES)
@@ -120,7 +132,7 @@ void demands_take(struct taking *t)
 
     requests_take(t, &v);
     for (uint32_t i = 0; i < t->k->sources->n; i++)
-        view_demands_take(t, &t->k->sources->all[i], &v);
+        source_demands_take(t, &t->k->sources->all[i], &v);
     if (config_spare(t->conf, &spare))
         VEC_PUSH(t->arena, &v.all, spare);
     t->snapshot->demands = v.all.v;

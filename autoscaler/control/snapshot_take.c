@@ -38,7 +38,8 @@ struct taken snapshot_take(const struct known *k, struct status_page *page)
     nodes_take(&t);
     demands_take(&t);
     improvement_take(k->improvement, &page->arena, s);
-    return (struct taken){s, t.machines, t.requests, t.n_requests, t.unconfirmed};
+    return (struct taken){s, t.machines, t.requests, t.n_requests,
+                          t.unconfirmed};
 }
 
 int64_t snapshot_changes_ms(const struct known *k, const struct snapshot *s)

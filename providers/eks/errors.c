@@ -165,7 +165,7 @@ static bool fits(const char *pattern, const char *code)
                : strcmp(pattern, code) == 0;
 }
 
-bool errors_known(const char *code)
+static bool errors_known(const char *code)
 {
     for (size_t i = 0; i < N_TABLE; i++)
         if (fits(table[i].code, code))

@@ -19,6 +19,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "codec/codec.h"
 #include "control/reload.h"
 #include "control/requests.h"
 #include "control/snapshot_take.h"
@@ -299,6 +300,25 @@ static inline struct machine *rig_machine(const char *id,
     if (state >= STATE_READY)
         m->ready_ms = rig.env.now_ms;
     return m;
+}
+
+/* A request as the API posts it; body: what it says, for people only. */
+static inline struct command rig_put(const char *owner, const char *resource,
+                                     uint32_t count)
+{
+    struct command cmd = {.kind = COMMAND_REQUEST_PUT, .body = "{}"};
+    struct qty *q = ARENA_NEW(&cmd.arena, struct qty);
+    struct snap_alt *alt = ARENA_NEW(&cmd.arena, struct snap_alt);
+    struct snap_bundle *b = ARENA_NEW(&cmd.arena, struct snap_bundle);
+
+    *q = (struct qty){resource, 10000};
+    alt->resources = (struct qtys){q, 1};
+    *b = (struct snap_bundle){.alts = alt, .n_alts = 1, .count = count};
+    cmd.owner = arena_strdup(&cmd.arena, owner);
+    cmd.demand = (struct snap_demand){
+        .source = SOURCE_REQUEST, .owner = cmd.owner, .id = "", .queue = "",
+        .bundles = b, .n_bundles = 1};
+    return cmd;
 }
 
 /* Was an event of this kind emitted? */

@@ -1,7 +1,6 @@
 /*
  * test_control_act.c - a plan into intents, intents into calls: what waits for a
- * second look or a longer one, what ends whole or not at all, and that nothing
- * leaves before it is on disk.
+ * longer look, what ends, and that nothing leaves before its time.
  */
 #include "control_rig.h"
 
@@ -16,9 +15,8 @@ static int start(void **state)
 {
     (void)state;
     rig_start(RIG_CONFIG, NULL, 0);
-    acting = (struct act){.env = &rig.env, .ledger = &rig.ledger,
-                          .conf = &rig.conf, .providers = &rig.providers,
-                          .sources = &rig.sources};
+    acting = (struct act){&rig.env, &rig.ledger, &rig.conf, &rig.providers,
+                          &rig.sources};
     sending = (struct send){&rig.env, &rig.ledger, &rig.conf, &rig.requests,
                             &rig.providers, &rig.sources};
     rig_site()->listed_ms = rig.env.now_ms;
@@ -193,15 +191,15 @@ static void test_ends_are_sent_together(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define TEST(f, start) cmocka_unit_test_setup_teardown(f, start, stop)
-        TEST(test_launch_becomes_intents, start),
-        TEST(test_not_final_waits, start),
-        TEST(test_dry_run, start),
-        TEST(test_intent_is_dropped, start),
-        TEST(test_launch_is_sent_once, start),
-        TEST(test_nothing_before_the_first_list, start),
-        TEST(test_nothing_while_the_offer_backs_off, start),
-        TEST(test_ends_are_sent_together, start),
+#define TEST(f) cmocka_unit_test_setup_teardown(f, start, stop)
+        TEST(test_launch_becomes_intents),
+        TEST(test_not_final_waits),
+        TEST(test_dry_run),
+        TEST(test_intent_is_dropped),
+        TEST(test_launch_is_sent_once),
+        TEST(test_nothing_before_the_first_list),
+        TEST(test_nothing_while_the_offer_backs_off),
+        TEST(test_ends_are_sent_together),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,13 +31,13 @@ static int stop(void **state)
     return 0;
 }
 
-static void asked(const char *owner, const char *body)
+static void asked(const char *owner, const char *resource, uint32_t count)
 {
-    struct command cmd = {.kind = COMMAND_REQUEST_PUT, .owner = owner,
-                          .body = body};
+    struct command cmd = rig_put(owner, resource, count);
 
     requests_fold(&rig.requests, &cmd);
     assert_int_equal(cmd.status, ST_OK);
+    arena_done(&cmd.arena);
 }
 
 static void test_changes_nothing(void **state)
@@ -49,7 +49,7 @@ static void test_changes_nothing(void **state)
     uint64_t version = rig.ledger.fleet.version;
 
     (void)state;
-    asked("me", "{\"bundles\":[{\"resources\":{\"GPU\":1}}]}");
+    asked("me", "GPU", 1);
     before = rig.env;
     snapshot_take(&rig.known, page);
     assert_memory_equal(&before, &rig.env, sizeof before);
@@ -70,8 +70,8 @@ static void test_found_again(void **state)
     rig_machine("z", STATE_READY, "i-1");
     rig_machine("gone", STATE_GONE, "i-3");
     rig_machine("a", STATE_STARTING, "i-2");
-    asked("you", "{\"bundles\":[{\"resources\":{\"CPU\":1}}]}");
-    asked("me", "{\"bundles\":[{\"resources\":{\"GPU\":1}}]}");
+    asked("you", "CPU", 1);
+    asked("me", "GPU", 1);
     taken = snapshot_take(&rig.known, page);
     assert_int_equal(problem_make(taken.snapshot, &page->arena, &now, &err),
                      ST_OK);
@@ -94,7 +94,7 @@ static void test_outlives_a_reload(void **state)
     const struct snapshot *s;
 
     (void)state;
-    asked("me", "{\"bundles\":[{\"resources\":{\"GPU\":1}}]}");
+    asked("me", "GPU", 1);
     s = snapshot_take(&rig.known, page).snapshot;
     configuration_replace(&rig.conf, rig_config(RIG_OTHER("d", "")));
     requests_fold(&rig.requests, &drop);
@@ -158,6 +158,27 @@ static void test_tasks_by_queue(void **state)
     status_unref(page);
 }
 
+/* A task must be in two views in a row. */
+static void test_tasks_need_two_views(void **state)
+{
+    static const char *const queues[] = {"a", "a"};
+    struct status_page *page = status_new();
+    struct taken t;
+
+    (void)state;
+    tasks_viewed(queues, 1);
+    t = snapshot_take(&rig.known, page);
+    assert_true(t.unconfirmed);
+    assert_true(t.snapshot->demands[0].bundles[0].unconfirmed);
+    tasks_viewed(queues, 1);
+    t = snapshot_take(&rig.known, page);
+    assert_false(t.unconfirmed);
+    assert_false(t.snapshot->demands[0].bundles[0].unconfirmed);
+    tasks_viewed(queues, 2);
+    assert_true(snapshot_take(&rig.known, page).unconfirmed);
+    status_unref(page);
+}
+
 /* Old news of pending work buys nothing. */
 static void test_stale_tasks_are_left_out(void **state)
 {
@@ -217,7 +238,7 @@ static void test_longer_look(void **state)
     struct job *look;
 
     (void)state;
-    asked("me", "{\"bundles\":[{\"resources\":{\"GPU\":1},\"count\":3}]}");
+    asked("me", "GPU", 3);
     page = planned(&open);
     assert_true(improvement_waits(k, page->plan));
     assert_int_equal(improvement_until_ms(k), 0);   /* asking changes nothing */
@@ -261,6 +282,7 @@ int main(void)
         TEST(test_found_again, start),
         TEST(test_outlives_a_reload, start),
         TEST(test_tasks_by_queue, start_ray),
+        TEST(test_tasks_need_two_views, start_ray),
         TEST(test_stale_tasks_are_left_out, start_ray),
         TEST(test_says_when_it_changes, start),
         TEST(test_longer_look, start),

@@ -90,10 +90,10 @@ static void done(struct command *cmd)
 
 static void test_command_is_answered_at_the_end(void **state)
 {
-    struct command cmd = {.kind = COMMAND_REQUEST_PUT, .owner = "me",
-        .body = "{\"bundles\":[{\"resources\":{\"GPU\":1}}]}", .done = done};
+    struct command cmd = rig_put("me", "GPU", 1);
 
     (void)state;
+    cmd.done = done;
     n_done = 0;
     commands_fold(&commands, &cmd.mail);
     assert_int_equal(n_done, 0);
@@ -102,6 +102,7 @@ static void test_command_is_answered_at_the_end(void **state)
     commands_answer(&commands, true);
     assert_int_equal(n_done, 1);
     assert_int_equal(cmd.status, ST_RETRY);    /* nothing was promised */
+    arena_done(&cmd.arena);
 }
 
 static void test_protect(void **state)
@@ -184,18 +185,35 @@ static void test_changed_file_settles(void **state)
 
 static void test_request_expires(void **state)
 {
-    struct command cmd = {.kind = COMMAND_REQUEST_PUT, .owner = "me",
-        .body = "{\"bundles\":[{\"resources\":{\"GPU\":1}}]}",
-        .expires_ms = rig.env.now_ms + 1000};
+    struct command cmd = rig_put("me", "GPU", 1);
 
     (void)state;
+    cmd.expires_ms = rig.env.now_ms + 1000;
     requests_fold(&rig.requests, &cmd);
+    arena_done(&cmd.arena);
     requests_expire(&rig.requests);
     assert_int_equal(rig.requests.all.n, 1);
     assert_int_equal(rig.env.due_ms, rig.env.mono_ms + 1001);
     rig_pass(1000);
     requests_expire(&rig.requests);
     assert_int_equal(rig.requests.all.n, 0);
+}
+
+static void test_request_is_refused(void **state)
+{
+    struct command cmd = rig_put("me", "GPU", 5000001);
+
+    (void)state;
+    requests_fold(&rig.requests, &cmd);
+    assert_int_equal(cmd.status, ST_INVALID);
+    assert_int_equal(rig.requests.all.n, 0);
+    assert_string_equal(cmd.owner, "me");
+    arena_done(&cmd.arena);
+    cmd = rig_put("me", "GPU", 1);
+    cmd.demand.queue = "none";
+    requests_fold(&rig.requests, &cmd);
+    assert_non_null(strstr(cmd.err.text, "has no queues"));
+    arena_done(&cmd.arena);
 }
 
 /* While the first alternative is had, the times of the others begin anew. */
@@ -264,6 +282,7 @@ int main(void)
         TEST(test_reload_refused),
         TEST(test_changed_file_settles),
         TEST(test_request_expires),
+        TEST(test_request_is_refused),
         TEST(test_fallback),
         TEST(test_unplaced),
     };

@@ -10,15 +10,16 @@
 #include <string.h>
 #include <time.h>
 
+#include "../../base/alloc.h"
 #include "../../base/clock.h"
+#include "../../base/hash.h"
 #include "../../base/text.h"
 #include "../../wire/kube/kube.h"
 
 enum {
-    BUCKETS = 4096,
     KNOWN_MOST = 20000,            /* objects and reasons remembered */
     WAITING_MOST = 1000,           /* and of them to be written */
-    AGAIN_MS = 300000,             /* the same is told again after so long */
+    AGAIN_MS = 300000,             /* the same is written again after so long */
     FORGET_MS = 3600000,           /* the server has forgotten it by then */
     RETRY_MS = 30000,
     RATE_MS = 100, BURST = 50,
@@ -27,13 +28,12 @@ enum {
 
 /* One Event: of an object, for a reason. */
 struct known {
-    struct known *next;            /* of its bucket */
     struct known *later;           /* of those that wait */
     char *key, *api, *kind, *space, *name, *uid, *reason, *text;
     bool warning, waiting;
     char event[280];               /* its name at the server, "" : none yet */
     uint32_t count;
-    int64_t first_wall_ms, told_mono_ms;  /* told 0: never */
+    int64_t first_wall_ms, written_mono_ms;  /* written 0: never */
 };
 
 struct kube_events {
@@ -43,23 +43,14 @@ struct kube_events {
     pthread_mutex_t lock;
     pthread_cond_t wake;
     atomic_bool stop;
-    struct known *bucket[BUCKETS];
-    uint32_t n_known, n_waiting;
+    struct hash known;             /* struct known, by key */
+    uint32_t n_waiting;
     struct known *first, *last;    /* waiting */
-    bool denied, told_denied;
+    bool denied, denied_emitted;
     char why[300];
     char cluster_uid[64];          /* of the RayCluster; the thread's */
     int64_t tokens_mono_ms;        /* the thread's: when the next one is free */
 };
-
-static char *copy(const char *s)
-{
-    char *r = strdup(s ? s : "");
-
-    if (!r)
-        abort();
-    return r;
-}
 
 static void known_free(struct known *k)
 {
@@ -72,15 +63,6 @@ static void known_free(struct known *k)
     free(k->reason);
     free(k->text);
     free(k);
-}
-
-static uint64_t hash_of(const char *s)
-{
-    uint64_t h = UINT64_C(1469598103934665603);
-
-    for (; *s; s++)
-        h = (h ^ (unsigned char)*s) * UINT64_C(1099511628211);
-    return h;
 }
 
 /* ---- the thread: one Event written */
@@ -181,7 +163,7 @@ static enum status event_write(struct kube_events *e, struct known *k,
     k->count = 1;
     k->first_wall_ms = clock_wall_ms();
     snprintf(k->event, sizeof k->event, "%.200s.%016" PRIx64, k->name,
-             hash_of(k->key) ^ (uint64_t)clock_mono_us());
+             hash_text(HASH_SEED, k->key) ^ (uint64_t)clock_mono_us());
     snprintf(path, sizeof path, "/api/v1/namespaces/%.250s/events", space);
     s = event_send(e, "POST", path, event_json(e, k, space), err);
     if (s != ST_OK)
@@ -197,7 +179,7 @@ static void written(struct kube_events *e, struct known *k, enum status s,
         snprintf(e->why, sizeof e->why, "%.290s", err->text);
     }
     if (s == ST_RETRY)
-        k->told_mono_ms = clock_mono_ms() - AGAIN_MS + RETRY_MS;
+        k->written_mono_ms = clock_mono_ms() - AGAIN_MS + RETRY_MS;
 }
 
 /* The lock is held; false: to be stopped. */
@@ -250,10 +232,8 @@ static void *run(void *arg)
 
 struct kube_events *kube_events_new(struct kube_access *access)
 {
-    struct kube_events *e = calloc(1, sizeof *e);
+    struct kube_events *e = MEM_NEW(struct kube_events);
 
-    if (!e)
-        abort();
     e->access = access;
     e->kube = kube_new(access);
     pthread_mutex_init(&e->lock, NULL);
@@ -265,6 +245,8 @@ struct kube_events *kube_events_new(struct kube_access *access)
 
 void kube_events_free(struct kube_events *e)
 {
+    struct known *k;
+
     if (!e)
         return;
     atomic_store(&e->stop, true);
@@ -272,11 +254,9 @@ void kube_events_free(struct kube_events *e)
     pthread_cond_signal(&e->wake);
     pthread_mutex_unlock(&e->lock);
     pthread_join(e->thread, NULL);
-    for (int i = 0; i < BUCKETS; i++)
-        for (struct known *k = e->bucket[i], *next; k; k = next) {
-            next = k->next;
-            known_free(k);
-        }
+    for (uint32_t at = 0; (k = hash_each(&e->known, &at));)
+        known_free(k);
+    hash_done(&e->known);
     pthread_cond_destroy(&e->wake);
     pthread_mutex_destroy(&e->lock);
     kube_free(e->kube);
@@ -284,73 +264,66 @@ void kube_events_free(struct kube_events *e)
     free(e);
 }
 
-/* What was told long ago goes. */
+/* What was written long ago goes. */
 static void forget(struct kube_events *e, int64_t before_mono_ms)
 {
-    for (int i = 0; i < BUCKETS; i++)
-        for (struct known **at = &e->bucket[i], *k; (k = *at);) {
-            if (k->waiting || k->told_mono_ms > before_mono_ms) {
-                at = &k->next;
-                continue;
-            }
-            *at = k->next;
-            known_free(k);
-            e->n_known--;
-        }
+    struct known *k;
+
+    for (uint32_t at = 0; (k = hash_each(&e->known, &at));) {
+        if (k->waiting || k->written_mono_ms > before_mono_ms)
+            continue;
+        hash_remove(&e->known, hash_text(HASH_SEED, k->key), k);
+        known_free(k);
+    }
 }
 
-static struct known *known_of(struct kube_events *e, const struct kube_told *t)
+static struct known *known_of(struct kube_events *e, const struct kube_event *t)
 {
     char key[1100];
-    struct known **at, *k;
+    struct known *k;
+    uint64_t h;
 
     snprintf(key, sizeof key, "%.60s/%.250s/%.250s/%.60s/%.250s", t->kind,
              t->space, t->name, t->reason, t->about);
-    at = &e->bucket[hash_of(key) % BUCKETS];
-    for (k = *at; k; k = k->next)
+    h = hash_text(HASH_SEED, key);
+    for (uint32_t at = 0; (k = hash_next(&e->known, h, &at));)
         if (strcmp(k->key, key) == 0)
             return k;
-    if (e->n_known >= KNOWN_MOST)
+    if (e->known.n >= KNOWN_MOST)
         forget(e, clock_mono_ms() - AGAIN_MS);
-    if (e->n_known >= KNOWN_MOST)
+    if (e->known.n >= KNOWN_MOST)
         return NULL;
-    k = calloc(1, sizeof *k);
-    if (!k)
-        abort();
-    k->key = copy(key);
-    k->api = copy(t->api);
-    k->kind = copy(t->kind);
-    k->space = copy(t->space);
-    k->name = copy(t->name);
-    k->reason = copy(t->reason);
-    k->uid = copy("");
-    k->text = copy("");
-    k->next = *at;
-    *at = k;
-    e->n_known++;
+    k = MEM_NEW(struct known);
+    k->key = mem_strdup(key);
+    k->api = mem_strdup(t->api);
+    k->kind = mem_strdup(t->kind);
+    k->space = mem_strdup(t->space);
+    k->name = mem_strdup(t->name);
+    k->reason = mem_strdup(t->reason);
+    k->uid = mem_strdup("");
+    k->text = mem_strdup("");
+    hash_add(&e->known, h, k);
     return k;
 }
 
-static void put(struct kube_events *e, const struct kube_told *t)
+static void put(struct kube_events *e, const struct kube_event *t)
 {
     int64_t now = clock_mono_ms();
     struct known *k;
 
     if (e->denied || e->n_waiting >= WAITING_MOST || !(k = known_of(e, t)) ||
-        k->waiting || (k->told_mono_ms && now - k->told_mono_ms < AGAIN_MS))
+        k->waiting || (k->written_mono_ms && now - k->written_mono_ms < AGAIN_MS))
         return;
-    if (now - k->told_mono_ms > FORGET_MS || strcmp(k->uid, t->uid) != 0)
+    if (now - k->written_mono_ms > FORGET_MS || strcmp(k->uid, t->uid) != 0)
         k->event[0] = '\0';  /* another object has its name, perhaps */
     free(k->uid);
     free(k->text);
-    k->uid = copy(t->uid);
-    k->text = strndup(t->text, TEXT_MOST);
-    if (!k->text)
-        abort();
+    k->uid = mem_strdup(t->uid);
+    k->text = mem_strndup(t->text, TEXT_MOST);
     text_clean(k->text, strlen(k->text));  /* it may be cut within a letter */
     k->warning = t->warning;
     k->count++;
-    k->told_mono_ms = now;
+    k->written_mono_ms = now;
     k->waiting = true;
     k->later = NULL;
     if (e->last)
@@ -362,7 +335,7 @@ static void put(struct kube_events *e, const struct kube_told *t)
     pthread_cond_signal(&e->wake);
 }
 
-void kube_events_put(struct kube_events *e, const struct kube_told *t)
+void kube_events_put(struct kube_events *e, const struct kube_event *t)
 {
     if (!*t->name)
         return;
@@ -376,8 +349,8 @@ bool kube_events_denied(struct kube_events *e, char *text, size_t n)
     bool news;
 
     pthread_mutex_lock(&e->lock);
-    news = e->denied && !e->told_denied;
-    e->told_denied = e->denied;
+    news = e->denied && !e->denied_emitted;
+    e->denied_emitted = e->denied;
     snprintf(text, n, "%s", e->why);
     pthread_mutex_unlock(&e->lock);
     return news;

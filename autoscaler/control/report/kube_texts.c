@@ -61,7 +61,7 @@ static void of_cluster(struct kube_texts *k, bool warning, const char *reason,
                        const char *about, const char *text)
 {
     const struct conf_provider *p = ray_cluster(k->providers);
-    struct kube_told t = {.api = "ray.io/v1", .kind = "RayCluster",
+    struct kube_event t = {.api = "ray.io/v1", .kind = "RayCluster",
                           .space = k->ray_space, .uid = "",
                           .warning = warning, .reason = reason, .about = about,
                           .text = text};
@@ -78,7 +78,7 @@ static void of_cluster(struct kube_texts *k, bool warning, const char *reason,
 static void of_machine(struct kube_texts *k, const struct machine *m, bool warning,
                        const char *reason, const char *text)
 {
-    struct kube_told t = {.api = "v1", .kind = "Node", .space = "",
+    struct kube_event t = {.api = "v1", .kind = "Node", .space = "",
                           .name = m->ray_id, .uid = m->ray_id,
                           .warning = warning, .reason = reason, .about = "",
                           .text = text};
@@ -92,7 +92,7 @@ static void of_machine(struct kube_texts *k, const struct machine *m, bool warni
     kube_events_put(k->events, &t);
 }
 
-/* Which of our events are told, and as what. */
+/* Which of our events are written, and as what. */
 static const struct event_text { const char *kind, *reason;
                                  bool warning, machine; } event_texts[] = {
     {"launch", "TriggeredScaleUp", false, false},
@@ -139,7 +139,7 @@ static void of_pods(struct kube_texts *k, const struct pods_ref *v, uint32_t n,
                     bool warning, const char *reason, const char *text)
 {
     for (uint32_t i = 0; i < n && i < PODS_OF_ONE; i++) {
-        struct kube_told t = {.api = "v1", .kind = "Pod", .space = v[i].space,
+        struct kube_event t = {.api = "v1", .kind = "Pod", .space = v[i].space,
                               .name = v[i].name, .uid = v[i].uid,
                               .warning = warning, .reason = reason,
                               .about = "", .text = text};
@@ -153,9 +153,9 @@ static void purchases(const struct status_page *page, uint32_t demand,
 {
     const struct problem *s = page->now;
     const struct plan *p = page->plan;
-    uint32_t told = 0;
+    uint32_t n_written = 0;
 
-    for (uint32_t i = 0; i < p->n_launches && told < 6; i++) {
+    for (uint32_t i = 0; i < p->n_launches && n_written < 6; i++) {
         const struct plan_launch *l = &p->launches[i];
         const struct pb_offer *o = &s->offers[l->offer];
         bool previous = false;
@@ -164,7 +164,7 @@ static void purchases(const struct status_page *page, uint32_t demand,
             previous = s->bundles[p->placements[l->first_placement + k].bundle]
                         .demand == demand;
         if (previous)
-            buf_printf(b, "%s%u of %s%s%s", told++ ? ", " : "", l->count,
+            buf_printf(b, "%s%u of %s%s%s", n_written++ ? ", " : "", l->count,
                        s->str[s->types[o->type].name],
                        *s->str[o->zone] ? " in " : "", s->str[o->zone]);
     }
@@ -285,7 +285,7 @@ static void pods_texts(struct kube_texts *k, const struct status_page *page,
     free(coming);
     for (uint32_t i = 0; i < view->n_notes; i++) {
         const struct source_note *n = &view->notes[i];
-        struct kube_told t = {.api = "v1", .kind = n->kind, .space = n->space,
+        struct kube_event t = {.api = "v1", .kind = n->kind, .space = n->space,
                               .name = n->name, .uid = n->uid, .warning = true,
                               .reason = "NotTriggerScaleUp", .about = n->code,
                               .text = n->text};

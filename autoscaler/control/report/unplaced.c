@@ -19,7 +19,9 @@ static bool unfit(enum reason why)
            why == REASON_FRACTION || why == REASON_NONE;
 }
 
-enum reason unplaced_reason(const struct plan *p, uint32_t bundle)
+/* Why it waits: what stands in the way and may pass, or else what no node type
+ * has. */
+static enum reason unplaced_reason(const struct plan *p, uint32_t bundle)
 {
     const struct plan_bundle *b = &p->bundles[bundle];
     const struct plan_refusal *r = p->refusals + b->first_refusal;
@@ -45,9 +47,9 @@ void unplaced_obstacles(const struct status_page *page, uint32_t bundle,
 {
     const struct problem *s = page->now;
     const struct plan_bundle *p = &page->plan->bundles[bundle];
-    uint32_t told = 0, last = NONE;
+    uint32_t n_written = 0, last = NONE;
 
-    for (uint32_t i = 0; i < p->n_refusals && told < 6; i++) {
+    for (uint32_t i = 0; i < p->n_refusals && n_written < 6; i++) {
         const struct plan_refusal *r =
             &page->plan->refusals[p->first_refusal + i];
         const struct pb_type *t;
@@ -58,7 +60,7 @@ void unplaced_obstacles(const struct status_page *page, uint32_t bundle,
         last = s->offers[r->offer].type;
         t = &s->types[last];
         type = s->str[t->name];
-        buf_printf(b, "%s", told++ ? "; " : "");
+        buf_printf(b, "%s", n_written++ ? "; " : "");
         if (r->why == REASON_LACKS && r->column < s->n_columns)
             lacks_write(b, type, s->str[s->columns[r->column].name], r);
         else if (r->why == REASON_LABEL)
@@ -71,7 +73,7 @@ void unplaced_obstacles(const struct status_page *page, uint32_t bundle,
         else
             buf_printf(b, "%s: %s", type, reason_text(r->why));
     }
-    if (!told)
+    if (!n_written)
         buf_printf(b, "no node type could hold it");
 }
 
@@ -138,14 +140,14 @@ static void note_emit(struct unplaced *u, const struct status_page *page,
 
     if (n->since_ms == 0)
         n->since_ms = now;
-    if (n->told || (n->told_ms && now - n->told_ms < AGAIN_MS))
+    if (n->emitted || (n->emitted_ms && now - n->emitted_ms < AGAIN_MS))
         return;
     if (now - n->since_ms < GRACE_MS) {
         env_wake_mono(u->env, n->since_ms + GRACE_MS);
         return;
     }
-    n->told = true;
-    n->told_ms = now;
+    n->emitted = true;
+    n->emitted_ms = now;
     buf_init(&b, 1024);
     unplaced_obstacles(page, n->bundle, &b);
     emit(u->env, n->infeasible ? "demand.infeasible" : "demand.waits", n->owner,
@@ -175,14 +177,14 @@ void unplaced_emit(struct unplaced *u, const struct status_page *page)
             continue;
         }
         n->since_ms = 0;
-        if (n->told && !owner_waits(u, n->owner))
+        if (n->emitted && !owner_waits(u, n->owner))
             emit(u->env, "demand.placed", n->owner, "", "nothing of it waits now");
-        n->told = false;
+        n->emitted = false;
     }
     for (uint32_t i = 0; i < u->n; i++)
         if (u->notes[i].count > 0 ||
-            (u->notes[i].told_ms &&
-             u->env->mono_ms - u->notes[i].told_ms < AGAIN_MS))
+            (u->notes[i].emitted_ms &&
+             u->env->mono_ms - u->notes[i].emitted_ms < AGAIN_MS))
             u->notes[kept++] = u->notes[i];
     u->n = kept;
 }

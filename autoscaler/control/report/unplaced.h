@@ -15,10 +15,10 @@
 
 struct unplaced_note {
     char owner[96];
-    bool infeasible, told;
+    bool infeasible, emitted;
     enum reason why;
     uint32_t count, bundle;        /* in this step; the first of them */
-    int64_t since_ms, told_ms;     /* mono; 0: not now, never */
+    int64_t since_ms, emitted_ms;     /* mono; 0: not now, never */
 };
 enum { UNPLACED_NOTES = 64 };
 
@@ -31,9 +31,6 @@ struct unplaced {
 /* After each plan. */
 void unplaced_emit(struct unplaced *u, const struct status_page *page);
 
-/* Why it waits: what stands in the way and may pass, or else what no node type
- * has. */
-enum reason unplaced_reason(const struct plan *p, uint32_t bundle);
 /* "t4 lacks GPU: 16 needed, 4 there; a100 ..." of a bundle's refusals. */
 void unplaced_obstacles(const struct status_page *page, uint32_t bundle,
                         struct buf *b);

@@ -112,9 +112,8 @@ static void view_taken(struct sources *s, struct source *h,
     source_joins(s, h, restarted);
 }
 
-/* A view that nobody else holds may be changed by its reader, so it is held
- * only for those who need it. */
-static void before_take(struct source *h)
+/* For the demand that must be in two views. */
+static void before_keep(struct source *h)
 {
     source_view_unref(h->before);
     h->before = h->view ? source_view_ref(h->view) : NULL;
@@ -132,7 +131,7 @@ void source_read_folded(struct sources *s, struct source_job *j)
         return;
     }
     if (h->ops->two_looks)
-        before_take(h);
+        before_keep(h);
     if (j->view)
         view_taken(s, h, j);
     s->env->news = s->env->news || h->failures > 0;
