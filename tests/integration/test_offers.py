@@ -2,7 +2,8 @@
 import os
 import subprocess
 
-from lib.daemon import BUILD, Daemon
+from lib import DAVIT
+from lib.daemon import Daemon
 
 CONFIG = """
 cluster: offers
@@ -41,7 +42,7 @@ def test_a_difference_is_told_once(tmp_path):
 def test_the_doctor_says_it_too(tmp_path):
     path = tmp_path / "davit.yaml"
     path.write_text(CONFIG.replace("{dir}", str(tmp_path)).replace("{port}", "8790"))
-    r = subprocess.run([BUILD / "davit", "doctor", path], capture_output=True, text=True,
+    r = subprocess.run([DAVIT, "doctor", path], capture_output=True, text=True,
                        env=dict(os.environ, HOME=str(tmp_path)))
     lines = [line for line in r.stdout.splitlines() if line.startswith("warn  node type")]
     assert lines == ["warn  node type t4: " + LESS, "warn  node type t4: " + TAINT], r.stdout + r.stderr
@@ -51,6 +52,6 @@ def test_spot_where_there_is_no_spot_market(tmp_path):
     path = tmp_path / "davit.yaml"
     path.write_text("cluster: c\nproviders:\n  k8s: {endpoint: \"http://127.0.0.1:1\"}\nnode_types:\n"
                     "  cheap: {provider: k8s, resources: {CPU: 4}, spot: true}\n")
-    r = subprocess.run([BUILD / "davit", "validate", path], capture_output=True, text=True)
+    r = subprocess.run([DAVIT, "validate", path], capture_output=True, text=True)
     assert r.returncode != 0
     assert f"{path}:5:3: node type cheap is to be spot, but provider k8s has no spot market" in r.stderr, r.stderr
