@@ -28,7 +28,9 @@ static bool address_is_loopback(const struct sockaddr *a)
 
     if (a->sa_family == AF_INET)
         return ntohl(((const struct sockaddr_in *)(const void *)a)
-                         ->sin_addr.s_addr) >> 24 == 127;
+                         ->sin_addr.s_addr) >>
+                   24 ==
+               127;
     if (a->sa_family != AF_INET6)
         return false;
     six = &((const struct sockaddr_in6 *)(const void *)a)->sin6_addr;
@@ -40,12 +42,15 @@ static bool address_is_loopback(const struct sockaddr *a)
 static enum status find_loopback(const char *host, bool *ret, struct err *err)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
-                             .ai_flags = AI_PASSIVE}, *list;
+                             .ai_flags = AI_PASSIVE},
+                    *list;
     int rc = getaddrinfo(host, NULL, &hints, &list);
 
     if (rc != 0)
-        return err_set(err, ST_INVALID, "api.listen: %s is no address of this "
-                       "machine: %s", host, gai_strerror(rc));
+        return err_set(err, ST_INVALID,
+                       "api.listen: %s is no address of this "
+                       "machine: %s",
+                       host, gai_strerror(rc));
     *ret = true;
     for (const struct addrinfo *a = list; a; a = a->ai_next)
         *ret = *ret && address_is_loopback(a->ai_addr);
@@ -70,12 +75,16 @@ static enum status read_token(struct guard *g, const char *path,
     while (n > 0 && strchr(" \t\r\n", text[n - 1]))
         n--;
     if (n > TOKEN_MAX)
-        return err_set(err, ST_INVALID, "api.token_file: %s holds more than %d "
-                       "bytes; a token is one line", path, TOKEN_MAX);
+        return err_set(err, ST_INVALID,
+                       "api.token_file: %s holds more than %d "
+                       "bytes; a token is one line",
+                       path, TOKEN_MAX);
     if (n < 8)
-        return err_set(err, ST_INVALID, "api.token_file: the token in %s has "
+        return err_set(err, ST_INVALID,
+                       "api.token_file: the token in %s has "
                        "%zu characters, at least 8 are needed; `openssl rand "
-                       "-hex 32` makes a good one", path, n);
+                       "-hex 32` makes a good one",
+                       path, n);
     pthread_mutex_lock(&g->lock);
     SHA256((const unsigned char *)text, n, g->token);
     g->changed = st.st_mtim;
@@ -105,8 +114,7 @@ void guard_done(struct guard *g)
     OPENSSL_cleanse(g->token, sizeof g->token);
 }
 
-enum status guard_init(struct guard *g, const struct config *c,
-                       struct err *err)
+enum status guard_init(struct guard *g, const struct config *c, struct err *err)
 {
     enum status s;
 
@@ -115,7 +123,8 @@ enum status guard_init(struct guard *g, const struct config *c,
     snprintf(g->host, sizeof g->host, "%s", c->api_host);
     snprintf(g->path, sizeof g->path, "%s", c->api_token_file);
     if (g->tls && (!c->api_tls_cert[0] || !c->api_tls_key[0]))
-        return err_set(err, ST_INVALID, "api: tls_cert and tls_key go "
+        return err_set(err, ST_INVALID,
+                       "api: tls_cert and tls_key go "
                        "together; %s is missing",
                        c->api_tls_cert[0] ? "tls_key" : "tls_cert");
     if ((s = find_loopback(c->api_host, &g->loopback, err)) != ST_OK)
@@ -126,7 +135,8 @@ enum status guard_init(struct guard *g, const struct config *c,
         g->has_token = true;
     }
     if (!g->loopback && !g->has_token && !g->tls)
-        return err_set(err, ST_INVALID, "api.listen: %s can be reached from "
+        return err_set(err, ST_INVALID,
+                       "api.listen: %s can be reached from "
                        "other machines, and whoever reaches it could order "
                        "machines at your cost; set api.token_file (or "
                        "api.tls_cert and api.tls_key), or listen on 127.0.0.1",
@@ -183,37 +193,40 @@ static bool origin_is_ours(const char *origin, const char *host)
     return p && host && strcasecmp(p + 3, host) == 0;
 }
 
-unsigned guard_check(struct visit *w, bool open)
+unsigned guard_check(struct exchange *ex, bool open)
 {
-    struct guard *g = &w->server->guard;
-    const char *host = visit_header(w, MHD_HTTP_HEADER_HOST);
-    const char *origin = visit_header(w, MHD_HTTP_HEADER_ORIGIN);
-    const char *auth = visit_header(w, MHD_HTTP_HEADER_AUTHORIZATION);
+    struct guard *g = &ex->server->guard;
+    const char *host = exchange_header(ex, MHD_HTTP_HEADER_HOST);
+    const char *origin = exchange_header(ex, MHD_HTTP_HEADER_ORIGIN);
+    const char *auth = exchange_header(ex, MHD_HTTP_HEADER_AUTHORIZATION);
 
     if (g->has_token) {
-        w->trusted = token_fits(g, auth);
-        if (w->trusted || open)
+        ex->trusted = token_fits(g, auth);
+        if (ex->trusted || open)
             return 0;
-        visit_error(w, 401, "AUTH", "Authorization",
-                    auth ? "the token is not the one in api.token_file"
-                         : "this API needs the header `Authorization: Bearer "
-                           "<token>`, with the token in api.token_file");
-        MHD_add_response_header(w->response, MHD_HTTP_HEADER_WWW_AUTHENTICATE,
+        exchange_error(ex, 401, "AUTH", "Authorization",
+                       auth
+                           ? "the token is not the one in api.token_file"
+                           : "this API needs the header `Authorization: Bearer "
+                             "<token>`, with the token in api.token_file");
+        MHD_add_response_header(ex->response, MHD_HTTP_HEADER_WWW_AUTHENTICATE,
                                 "Bearer realm=\"davit\"");
         return 401;
     }
-    w->trusted = true;
+    ex->trusted = true;
     if (g->loopback && host && !host_is_ours(g, host)) {
-        visit_error(w, 403, "AUTH", "Host",
-                    "the Host header is \"%.200s\", but this API without a "
-                    "token answers only to localhost, 127.0.0.1, [::1] and "
-                    "api.listen", host);
+        exchange_error(ex, 403, "AUTH", "Host",
+                       "the Host header is \"%.200s\", but this API without a "
+                       "token answers only to localhost, 127.0.0.1, [::1] and "
+                       "api.listen",
+                       host);
         return 403;
     }
     if (origin && !origin_is_ours(origin, host)) {
-        visit_error(w, 403, "AUTH", "Origin",
-                    "a web page of %.200s may not use this API without a "
-                    "token", origin);
+        exchange_error(ex, 403, "AUTH", "Origin",
+                       "a web page of %.200s may not use this API without a "
+                       "token",
+                       origin);
         return 403;
     }
     return 0;

@@ -1,9 +1,9 @@
 /*
  * health.c - is it alive, is it ready.
  *
- * Alive means that the control loop goes round, and nothing else: a liveness
+ * Alive means that the control loop runs, and nothing else: a liveness
  * probe that fails for a cloud's outage would only restart a healthy daemon.
- * Ready tells of everything that keeps it from its work.
+ * Ready says everything that keeps it from its work.
  */
 #include "../base/clock.h"
 #include "inside.h"
@@ -14,8 +14,8 @@ static int64_t still_for(const struct server *s)
     return clock_mono_ms() - atomic_load(&s->ticked_ms);
 }
 
-static void tell(struct visit *w, unsigned code, const char *status,
-                 struct view *v, const char *problem)
+static void reply(struct exchange *ex, unsigned code, const char *status,
+                  struct view *v, const char *problem)
 {
     struct buf b;
     struct out o;
@@ -24,7 +24,7 @@ static void tell(struct visit *w, unsigned code, const char *status,
     out_init(&o, &b);
     out_object(&o, NULL);
     out_str(&o, "status", status);
-    if (v && w->trusted) {
+    if (v && ex->trusted) {
         problems_write(&o, "problems", v);
     } else {
         out_array(&o, "problems");
@@ -32,9 +32,9 @@ static void tell(struct visit *w, unsigned code, const char *status,
             out_str(&o, NULL, problem);
         out_close(&o);
     }
-    out_int(&o, "last_tick_ms", still_for(w->server));
+    out_int(&o, "last_tick_ms", still_for(ex->server));
     out_close(&o);
-    visit_reply(w, code, &b, "application/json");
+    exchange_reply(ex, code, &b, "application/json");
 }
 
 bool server_alive(const struct server *s)
@@ -42,30 +42,32 @@ bool server_alive(const struct server *s)
     return still_for(s) < ALIVE_MS;
 }
 
-void get_alive(struct visit *w)
+void get_alive(struct exchange *ex)
 {
-    struct status_page *p = status_get(w->server->board);
-    bool stuck = still_for(w->server) >= ALIVE_MS;
+    struct status_page *p = status_get(ex->server->board);
+    bool stuck = still_for(ex->server) >= ALIVE_MS;
 
-    tell(w, stuck ? 503 : 200, stuck ? "failing" : p ? "ok" : "starting", NULL,
-          stuck ? "the control loop has not gone round for a minute" : NULL);
+    reply(ex, stuck ? 503 : 200,
+          stuck ? "failing"
+          : p   ? "ok"
+                : "starting",
+          NULL, stuck ? "the control loop has not run for a minute" : NULL);
     status_unref(p);
 }
 
-void get_ready(struct visit *w)
+void get_ready(struct exchange *ex)
 {
-    struct status_page *p = status_get(w->server->board);
+    struct status_page *p = status_get(ex->server->board);
     struct view v;
     bool ready;
 
     if (!p) {
-        tell(w, 503, "starting", NULL, "the first look at the world is not "
-              "over");
+        reply(ex, 503, "starting", NULL, "there is no plan yet");
         return;
     }
     view_open(&v, p);
     ready = view_ready(&v);
-    tell(w, ready ? 200 : 503, ready ? "ok" : "failing", &v, NULL);
+    reply(ex, ready ? 200 : 503, ready ? "ok" : "failing", &v, NULL);
     view_done(&v);
     status_unref(p);
 }

@@ -12,6 +12,7 @@
 
 #include "../base/clock.h"
 #include "../model/amount.h"
+#include "../model/snapshot.h"
 
 void out_init(struct out *o, struct buf *b)
 {
@@ -162,8 +163,8 @@ char *out_decimal(int64_t v, int64_t parts, char *buf)
 {
     uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
     uint64_t frac = u % (uint64_t)parts, step = (uint64_t)parts / 10;
-    int n = snprintf(buf, 24, "%s%" PRIu64, v < 0 ? "-" : "",
-                     u / (uint64_t)parts);
+    int n =
+        snprintf(buf, 24, "%s%" PRIu64, v < 0 ? "-" : "", u / (uint64_t)parts);
 
     if (frac > 0)
         buf[n++] = '.';
@@ -207,4 +208,28 @@ void out_time(struct out *o, const char *key, int64_t wall_ms)
         out_null(o, key);
     else
         out_str(o, key, clock_iso(wall_ms, text, sizeof text));
+}
+
+void out_limit(struct out *o, const char *key, uint32_t v)
+{
+    if (v == UNLIMITED)
+        out_null(o, key);
+    else
+        out_uint(o, key, v);
+}
+
+void out_seconds_or_null(struct out *o, const char *key, int64_t ms)
+{
+    if (ms < 0)
+        out_null(o, key);
+    else
+        out_seconds(o, key, ms);
+}
+
+void out_micros_or_null(struct out *o, const char *key, int64_t v)
+{
+    if (v < 0)
+        out_null(o, key);
+    else
+        out_micros(o, key, v);
 }

@@ -25,8 +25,8 @@ static bool *mine_of(struct view *v, const char *owner, bool *ret_any)
 }
 
 /* Does one of these placements hold a bundle of a demand that is marked? */
-static bool previous(const struct view *v, uint32_t first, uint32_t n,
-                  const bool *mine)
+static bool holds_any(const struct view *v, uint32_t first, uint32_t n,
+                      const bool *mine)
 {
     for (uint32_t i = 0; i < n; i++)
         if (mine[v->s->bundles[v->plan->placements[first + i].bundle].demand])
@@ -68,7 +68,7 @@ void outcome_of(struct view *v, const char *owner, struct outcome *ret)
 
         if (v->s->nodes[i].state == STATE_READY ||
             v->s->nodes[i].state == STATE_DRAINING ||
-            !previous(v, n->first_placement, n->n_placements, mine))
+            !holds_any(v, n->first_placement, n->n_placements, mine))
             continue;
         ready = false;
         wait_for(&x, &known, time_left(v, i));
@@ -77,7 +77,7 @@ void outcome_of(struct view *v, const char *owner, struct outcome *ret)
         const struct plan_launch *l = &p->launches[i];
         const struct pb_type *t = view_offer_type(v, l->offer);
 
-        if (!previous(v, l->first_placement, l->n_placements, mine))
+        if (!holds_any(v, l->first_placement, l->n_placements, mine))
             continue;
         x.n_launches += l->count;
         x.cost_micros_hour +=
@@ -104,11 +104,11 @@ static uint32_t same_launches(const struct view *v, uint32_t launch,
 
         if (x->offer != l->offer || x->why != l->why ||
             x->demand != l->demand ||
-            view_deciding(v, i) != view_deciding(v, launch) ||
-            (mine && !previous(v, x->first_placement, x->n_placements, mine)))
+            view_improving(v, i) != view_improving(v, launch) ||
+            (mine && !holds_any(v, x->first_placement, x->n_placements, mine)))
             continue;
         if (i < launch)
-            return 0;  /* told with an earlier one */
+            return 0; /* counted with an earlier one */
         n += x->count;
     }
     return n;
@@ -124,7 +124,7 @@ static const char *launches_text(struct view *v, const bool *mine)
     for (uint32_t i = 0; i < v->plan->n_launches; i++) {
         const struct plan_launch *l = &v->plan->launches[i];
         const struct pb_type *t = view_offer_type(v, l->offer);
-        uint32_t n = previous(v, l->first_placement, l->n_placements, mine)
+        uint32_t n = holds_any(v, l->first_placement, l->n_placements, mine)
                          ? same_launches(v, i, mine)
                          : 0;
 
@@ -165,13 +165,13 @@ static void unplaced_text(struct buf *b, struct view *v, const bool *mine,
                               : view_wait_text(v, first));
 }
 
-static bool any_deciding(const struct view *v, const bool *mine)
+static bool any_improving(const struct view *v, const bool *mine)
 {
     for (uint32_t i = 0; i < v->plan->n_launches; i++) {
         const struct plan_launch *l = &v->plan->launches[i];
 
-        if (view_deciding(v, i) &&
-            previous(v, l->first_placement, l->n_placements, mine))
+        if (view_improving(v, i) &&
+            holds_any(v, l->first_placement, l->n_placements, mine))
             return true;
     }
     return false;
@@ -188,10 +188,14 @@ const char *outcome_text(struct view *v, const char *owner,
     if (!x->found || all == 0)
         return arena_printf(&v->arena, "%s asks for nothing", owner);
     if (x->satisfied)
-        return arena_printf(&v->arena, "satisfied: %s place on nodes that are "
-                            "ready", all == 1 ? "the bundle has its"
-                            : arena_printf(&v->arena, "all %llu bundles have "
-                                           "their", all));
+        return arena_printf(&v->arena,
+                            "satisfied: %s place on nodes that are "
+                            "ready",
+                            all == 1 ? "the bundle has its"
+                                     : arena_printf(&v->arena,
+                                                    "all %llu bundles have "
+                                                    "their",
+                                                    all));
     buf_init(&b, 8192);
     if (x->sum.placed)
         buf_printf(&b, "%llu of %llu bundles placed%s",
@@ -199,14 +203,14 @@ const char *outcome_text(struct view *v, const char *owner,
                    x->sum.placed == all ? " on nodes that are on their way"
                                         : "");
     if (x->n_launches)
-        buf_printf(&b, "%s%llu of %llu bundles on %u new node%s (%s) for %s "
+        buf_printf(&b,
+                   "%s%llu of %llu bundles on %u new node%s (%s) for %s "
                    "$/h",
                    b.n ? ", " : "", (unsigned long long)x->sum.launched, all,
                    x->n_launches, x->n_launches == 1 ? "" : "s",
                    launches_text(v, mine), view_money(v, x->cost_micros_hour));
-    if (any_deciding(v, mine))
-        buf_printf(&b, ", %s until %s at most",
-                   reason_text(REASON_IMPROVING),
+    if (any_improving(v, mine))
+        buf_printf(&b, ", %s until %s at most", reason_text(REASON_IMPROVING),
                    view_time(v, v->page->thinking_until_ms));
     if (x->eta_ms >= 0)
         buf_printf(&b, ", ready in about %s", view_span(v, x->eta_ms));
@@ -235,10 +239,7 @@ static void write_launch(struct out *o, struct view *v, uint32_t launch,
     out_uint(o, "count", count);
     out_micros(o, "price_per_hour", of->price_micros_hour);
     out_bool(o, "price_estimated", of->price_estimated);
-    if (t->boot_ms >= 0)
-        out_seconds(o, "boot_s", t->boot_ms);
-    else
-        out_null(o, "boot_s");
+    out_seconds_or_null(o, "boot_s", t->boot_ms);
     out_str(o, "reason", reason_code(l->why));
     if (l->why == REASON_FOR_REQUEST && owner[0])
         out_strf(o, "why", "for a request of %s", owner);
@@ -248,7 +249,7 @@ static void write_launch(struct out *o, struct view *v, uint32_t launch,
     else
         out_str(o, "why", reason_text(l->why));
     out_str(o, "owner", owner);
-    if (view_deciding(v, launch))
+    if (view_improving(v, launch))
         out_str(o, "waits", reason_code(REASON_IMPROVING));
     else
         out_null(o, "waits");
@@ -263,7 +264,7 @@ static void write_launches(struct out *o, struct view *v, const bool *mine)
         const struct plan_launch *l = &v->plan->launches[i];
         uint32_t n;
 
-        if (mine && !previous(v, l->first_placement, l->n_placements, mine))
+        if (mine && !holds_any(v, l->first_placement, l->n_placements, mine))
             continue;
         n = same_launches(v, i, mine);
         if (n)
@@ -277,15 +278,15 @@ void view_launches(struct out *o, struct view *v)
     write_launches(o, v, NULL);
 }
 
-#define LISTED_MAX 100      /* unplaced bundles of a reply told in full */
+#define LISTED_MAX 100 /* unplaced bundles of a reply */
 
 static void write_unplaced(struct out *o, struct view *v, const bool *mine,
                            const char *key, bool infeasible)
 {
-    uint32_t told = 0;
+    uint32_t listed = 0;
 
     out_array(o, key);
-    for (uint32_t b = 0; b < v->s->n_bundles && told < LISTED_MAX; b++) {
+    for (uint32_t b = 0; b < v->s->n_bundles && listed < LISTED_MAX; b++) {
         const struct plan_bundle *p = &v->plan->bundles[b];
 
         if (!mine[v->s->bundles[b].demand] ||
@@ -293,7 +294,7 @@ static void write_unplaced(struct out *o, struct view *v, const bool *mine,
                         : p->waiting == 0 || p->infeasible > 0))
             continue;
         view_unplaced(o, v, b, 16);
-        told++;
+        listed++;
     }
     out_close(o);
 }
@@ -319,10 +320,7 @@ void outcome_write(struct out *o, struct view *v, const char *owner,
     write_unplaced(o, v, mine, "waiting_for", false);
     write_launches(o, v, mine);
     out_micros(o, "cost_per_hour", x.cost_micros_hour);
-    if (x.eta_ms >= 0)
-        out_seconds(o, "eta_s", x.eta_ms);
-    else
-        out_null(o, "eta_s");
+    out_seconds_or_null(o, "eta_s", x.eta_ms);
     out_time(o, "expires_at", expires_ms);
     if (cleared)
         out_strf(o, "text", "the request of %s is cleared", owner);
@@ -353,8 +351,8 @@ static void write_one(struct out *o, const char *key, struct view *v,
     out_close(o);
 }
 
-/* Ray's own request, made through its SDK, is known from the facts alone. */
-static bool source_asks(struct view *v)
+/* Ray's own request, made through its SDK, is known from the snapshot alone. */
+static bool ray_requests(struct view *v)
 {
     struct outcome x;
 
@@ -370,7 +368,7 @@ bool request_write(struct out *o, const char *key, struct view *v,
             write_one(o, key, v, owner, &v->page->requests[i]);
             return true;
         }
-    if (strcmp(owner, "ray") != 0 || !source_asks(v))
+    if (strcmp(owner, "ray") != 0 || !ray_requests(v))
         return false;
     write_one(o, key, v, owner, NULL);
     return true;
@@ -382,7 +380,7 @@ void requests_write(struct out *o, const char *key, struct view *v)
     for (uint32_t i = 0; v->page && i < v->page->n_requests; i++)
         write_one(o, NULL, v, v->page->requests[i].owner,
                   &v->page->requests[i]);
-    if (source_asks(v))
+    if (ray_requests(v))
         write_one(o, NULL, v, "ray", NULL);
     out_close(o);
 }

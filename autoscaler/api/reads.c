@@ -1,5 +1,5 @@
 /*
- * reads.c - the visits that only read the published page.
+ * reads.c - the exchanges that only read the published page.
  *
  * Many readers poll /v1/status: its reply is made once a tick and shared.
  */
@@ -32,13 +32,14 @@ static void etag_of(const struct status_page *p, char *ret, size_t n)
 
 /* Under the lock: who replaces the response drops the cache's reference only,
  * libmicrohttpd counts its own. */
-static void queue_shared(struct visit *w, const struct cached *c)
+static void queue_shared(struct exchange *ex, const struct cached *c)
 {
-    w->queued = MHD_queue_response(w->connection, 200, c->response) == MHD_YES;
-    atomic_fetch_add(&w->server->replies[2], 1);
+    ex->queued =
+        MHD_queue_response(ex->connection, 200, c->response) == MHD_YES;
+    atomic_fetch_add(&ex->server->replies[2], 1);
 }
 
-static void make_cached(struct visit *w, struct cached *c,
+static void make_cached(struct exchange *ex, struct cached *c,
                         const struct status_page *page, write_fn *fn)
 {
     struct view v;
@@ -50,28 +51,28 @@ static void make_cached(struct visit *w, struct cached *c,
     begin(&b, &o);
     fn(&o, &v);
     view_done(&v);
-    visit_reply(w, 200, &b, "application/json");
-    if (w->code != 200)
+    exchange_reply(ex, 200, &b, "application/json");
+    if (ex->code != 200)
         return;
     etag_of(page, etag, sizeof etag);
-    MHD_add_response_header(w->response, MHD_HTTP_HEADER_ETAG, etag);
-    pthread_mutex_lock(&w->server->cache_lock);
+    MHD_add_response_header(ex->response, MHD_HTTP_HEADER_ETAG, etag);
+    pthread_mutex_lock(&ex->server->cache_lock);
     if (!c->response || c->tick < page->tick) {
         if (c->response)
             MHD_destroy_response(c->response);
-        c->response = w->response;
+        c->response = ex->response;
         c->tick = page->tick;
-        w->response = NULL;
-        w->code = 0;
-        queue_shared(w, c);
+        ex->response = NULL;
+        ex->code = 0;
+        queue_shared(ex, c);
     }
-    pthread_mutex_unlock(&w->server->cache_lock);
+    pthread_mutex_unlock(&ex->server->cache_lock);
 }
 
-static void reply_cached(struct visit *w, struct cached *c, write_fn *fn)
+static void reply_cached(struct exchange *ex, struct cached *c, write_fn *fn)
 {
-    const char *match = visit_header(w, MHD_HTTP_HEADER_IF_NONE_MATCH);
-    struct status_page *page = visit_page(w);
+    const char *match = exchange_header(ex, MHD_HTTP_HEADER_IF_NONE_MATCH);
+    struct status_page *page = exchange_page(ex);
     char etag[64];
     struct buf b;
 
@@ -81,45 +82,48 @@ static void reply_cached(struct visit *w, struct cached *c, write_fn *fn)
         etag_of(page, etag, sizeof etag);
         if (strstr(match, etag)) {
             buf_init(&b, 16);
-            visit_reply(w, 304, &b, "application/json");
-            MHD_add_response_header(w->response, MHD_HTTP_HEADER_ETAG, etag);
+            exchange_reply(ex, 304, &b, "application/json");
+            MHD_add_response_header(ex->response, MHD_HTTP_HEADER_ETAG, etag);
             status_unref(page);
             return;
         }
     }
-    pthread_mutex_lock(&w->server->cache_lock);
+    pthread_mutex_lock(&ex->server->cache_lock);
     if (c->response && c->tick == page->tick)
-        queue_shared(w, c);
-    pthread_mutex_unlock(&w->server->cache_lock);
-    if (!w->queued)
-        make_cached(w, c, page, fn);
+        queue_shared(ex, c);
+    pthread_mutex_unlock(&ex->server->cache_lock);
+    if (!ex->queued)
+        make_cached(ex, c, page, fn);
     status_unref(page);
 }
 
-void get_status(struct visit *w)
+void get_status(struct exchange *ex)
 {
-    reply_cached(w, &w->server->status, status_write);
+    reply_cached(ex, &ex->server->status, status_write);
 }
 
-void get_nodes(struct visit *w)
+void get_nodes(struct exchange *ex)
 {
-    const char *type = visit_query(w, "type"), *state = visit_query(w, "state");
+    const char *type = exchange_query(ex, "type"),
+               *state = exchange_query(ex, "state");
     struct status_page *page;
     struct view v;
     struct buf b;
     struct out o;
 
     if (state && state_from_name(state) == STATE_COUNT) {
-        visit_error(w, 400, "INVALID", "state", "must be intended, requested, "
-                    "starting, ready, draining, stopping or gone, got "
-                    "\"%.40s\"", state);
+        exchange_error(ex, 400, "INVALID", "state",
+                       "must be intended, requested, "
+                       "starting, ready, draining, stopping or gone, got "
+                       "\"%.40s\"",
+                       state);
         return;
     }
     if (!type && !state) {
-        reply_cached(w, &w->server->nodes, write_all_nodes);
+        reply_cached(ex, &ex->server->nodes, write_all_nodes);
         return;
     }
-    page = visit_page(w);
+    page = exchange_page(ex);
     if (!page)
         return;
     view_open(&v, page);
@@ -127,12 +131,12 @@ void get_nodes(struct visit *w)
     node_list_write(&o, &v, type, state);
     view_done(&v);
     status_unref(page);
-    visit_reply(w, 200, &b, "application/json");
+    exchange_reply(ex, 200, &b, "application/json");
 }
 
-void get_node(struct visit *w)
+void get_node(struct exchange *ex)
 {
-    struct status_page *page = visit_page(w);
+    struct status_page *page = exchange_page(ex);
     struct view v;
     struct buf b;
     struct out o;
@@ -141,25 +145,26 @@ void get_node(struct visit *w)
     if (!page)
         return;
     view_open(&v, page);
-    i = node_find(&v, w->arg);
+    i = node_find(&v, ex->arg);
     if (i == NONE) {
-        visit_error(w, 404, "NOT_FOUND", w->arg, "there is no node of this "
-                    "name (or Ray node id); see /v1/nodes");
+        exchange_error(ex, 404, "NOT_FOUND", ex->arg,
+                       "there is no node of this "
+                       "name (or Ray node id); see /v1/nodes");
     } else {
         begin(&b, &o);
         node_write(&o, NULL, &v, i);
-        visit_reply(w, 200, &b, "application/json");
+        exchange_reply(ex, 200, &b, "application/json");
     }
     view_done(&v);
     status_unref(page);
 }
 
 /* One that may find nothing, and then has written nothing. */
-static void reply_found(struct visit *w,
+static void reply_found(struct exchange *ex,
                         bool (*fn)(struct out *, struct view *, const char *),
                         const char *missing)
 {
-    struct status_page *page = visit_page(w);
+    struct status_page *page = exchange_page(ex);
     struct view v;
     struct buf b;
     struct out o;
@@ -168,11 +173,11 @@ static void reply_found(struct visit *w,
         return;
     view_open(&v, page);
     begin(&b, &o);
-    if (fn(&o, &v, w->arg)) {
-        visit_reply(w, 200, &b, "application/json");
+    if (fn(&o, &v, ex->arg)) {
+        exchange_reply(ex, 200, &b, "application/json");
     } else {
         buf_done(&b);
-        visit_error(w, 404, "NOT_FOUND", w->arg, "%s", missing);
+        exchange_error(ex, 404, "NOT_FOUND", ex->arg, "%s", missing);
     }
     view_done(&v);
     status_unref(page);
@@ -183,21 +188,23 @@ static bool write_request(struct out *o, struct view *v, const char *owner)
     return request_write(o, NULL, v, owner);
 }
 
-void get_request(struct visit *w)
+void get_request(struct exchange *ex)
 {
-    reply_found(w, write_request, "this owner has no request; see "
+    reply_found(ex, write_request,
+                "this owner has no request; see "
                 "/v1/request_resources");
 }
 
-void get_why(struct visit *w)
+void get_why(struct exchange *ex)
 {
-    reply_found(w, why_write, "neither a node nor an owner has this name; see "
+    reply_found(ex, why_write,
+                "neither a node nor an owner has this name; see "
                 "/v1/nodes and /v1/request_resources");
 }
 
-void get_requests(struct visit *w)
+void get_requests(struct exchange *ex)
 {
-    struct status_page *page = visit_page(w);
+    struct status_page *page = exchange_page(ex);
     struct view v;
     struct buf b;
     struct out o;
@@ -209,12 +216,12 @@ void get_requests(struct visit *w)
     request_list_write(&o, &v);
     view_done(&v);
     status_unref(page);
-    visit_reply(w, 200, &b, "application/json");
+    exchange_reply(ex, 200, &b, "application/json");
 }
 
-void get_snapshot(struct visit *w)
+void get_snapshot(struct exchange *ex)
 {
-    struct status_page *page = visit_page(w);
+    struct status_page *page = exchange_page(ex);
     json_t *snapshot;
     struct buf b;
     char *text;
@@ -229,13 +236,12 @@ void get_snapshot(struct visit *w)
     buf_str(&b, text ? text : "{}");
     buf_str(&b, "\n");
     free(text);
-    visit_reply(w, 200, &b, "application/json");
+    exchange_reply(ex, 200, &b, "application/json");
 }
 
 void metrics_text(struct server *s, struct buf *ret)
 {
-    static const char *const names[6] = {"",    "1xx", "2xx",
-                                         "3xx", "4xx", "5xx"};
+    static const char *const names[6] = {"", "1xx", "2xx", "3xx", "4xx", "5xx"};
     struct status_page *page = status_get(s->board);
     struct view v = {0};
 
@@ -246,42 +252,41 @@ void metrics_text(struct server *s, struct buf *ret)
         view_done(&v);
     status_unref(page);
     buf_str(ret, "# HELP davit_http_replies_total Replies of this API\n"
-            "# TYPE davit_http_replies_total counter\n");
+                 "# TYPE davit_http_replies_total counter\n");
     for (int i = 2; i < 6; i++)
         buf_printf(ret, "davit_http_replies_total{code=\"%s\"} %llu\n",
-                   names[i],
-                   (unsigned long long)atomic_load(&s->replies[i]));
+                   names[i], (unsigned long long)atomic_load(&s->replies[i]));
 }
 
-void get_metrics(struct visit *w)
+void get_metrics(struct exchange *ex)
 {
     struct buf b;
 
     buf_init(&b, REPLY_MAX);
-    metrics_text(w->server, &b);
-    visit_reply(w, 200, &b, "text/plain; version=0.0.4; charset=utf-8");
+    metrics_text(ex->server, &b);
+    exchange_reply(ex, 200, &b, "text/plain; version=0.0.4; charset=utf-8");
 }
 
-static void reply_static(struct visit *w, const char *from, const char *to,
+static void reply_static(struct exchange *ex, const char *from, const char *to,
                          const char *content_type)
 {
-    w->response = MHD_create_response_from_buffer(
+    ex->response = MHD_create_response_from_buffer(
         (size_t)(to - from), (void *)from, MHD_RESPMEM_PERSISTENT);
-    w->code = 200;
-    MHD_add_response_header(w->response, MHD_HTTP_HEADER_CONTENT_TYPE,
+    ex->code = 200;
+    MHD_add_response_header(ex->response, MHD_HTTP_HEADER_CONTENT_TYPE,
                             content_type);
-    MHD_add_response_header(w->response, "X-Content-Type-Options", "nosniff");
+    MHD_add_response_header(ex->response, "X-Content-Type-Options", "nosniff");
 }
 
-void get_openapi(struct visit *w)
+void get_openapi(struct exchange *ex)
 {
-    reply_static(w, openapi_start, openapi_end, "application/json");
+    reply_static(ex, openapi_start, openapi_end, "application/json");
 }
 
-void get_page(struct visit *w)
+void get_page(struct exchange *ex)
 {
-    reply_static(w, page_start, page_end, "text/html; charset=utf-8");
-    MHD_add_response_header(w->response, "Content-Security-Policy",
+    reply_static(ex, page_start, page_end, "text/html; charset=utf-8");
+    MHD_add_response_header(ex->response, "Content-Security-Policy",
                             "default-src 'none'; style-src 'unsafe-inline'; "
                             "script-src 'unsafe-inline'; connect-src 'self'; "
                             "base-uri 'none'; form-action 'none'; "

@@ -1,13 +1,11 @@
 /*
  * request.c - see request.h.
  *
- * The codec reads bundles, num_cpus, strategy and priority, here and again when
- * the journal comes back; who asks, for how long, and Ray's label selectors
- * are the API's own.
+ * The codec reads bundles, num_cpus, strategy and priority; the owner, how long
+ * it is for, and Ray's label selectors are the API's own.
  */
 #include "request.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "../codec/codec.h"
@@ -27,14 +25,20 @@ bool owner_valid(const char *owner)
 static const char *type_name(const json_t *v)
 {
     switch (json_typeof(v)) {
-    case JSON_OBJECT: return "an object";
-    case JSON_ARRAY: return "a list";
-    case JSON_STRING: return "text";
+    case JSON_OBJECT:
+        return "an object";
+    case JSON_ARRAY:
+        return "a list";
+    case JSON_STRING:
+        return "text";
     case JSON_INTEGER:
-    case JSON_REAL: return "a number";
+    case JSON_REAL:
+        return "a number";
     case JSON_TRUE:
-    case JSON_FALSE: return "true or false";
-    default: return "null";
+    case JSON_FALSE:
+        return "true or false";
+    default:
+        return "null";
     }
 }
 
@@ -51,10 +55,13 @@ static enum status read_owner(const json_t *body, const char *otherwise,
     if (v && strlen(owner) != json_string_length(v))
         return err_set(err, ST_INVALID, "owner: must not contain a NUL");
     if (!owner_valid(owner))
-        return err_set(err, ST_INVALID, "owner: must be 1 to 128 of the "
-                       "letters A-Z a-z 0-9 . _ : @ -, got \"%.140s\"", owner);
+        return err_set(err, ST_INVALID,
+                       "owner: must be 1 to 128 of the "
+                       "letters A-Z a-z 0-9 . _ : @ -, got \"%.140s\"",
+                       owner);
     if (strcmp(owner, "ray") == 0)
-        return err_set(err, ST_INVALID, "owner: \"ray\" stands for what Ray "
+        return err_set(err, ST_INVALID,
+                       "owner: \"ray\" stands for what Ray "
                        "itself asks for (ray.autoscaler.sdk."
                        "request_resources); choose another name");
     *ret = arena_strdup(arena, owner);
@@ -71,19 +78,24 @@ static enum status read_ttl(const json_t *body, int64_t *ret, struct err *err)
         return ST_OK;
     if (json_is_string(v)) {
         if (!duration_parse(json_string_value(v), ret) || *ret <= 0)
-            return err_set(err, ST_INVALID, "ttl: must be a duration such as "
+            return err_set(err, ST_INVALID,
+                           "ttl: must be a duration such as "
                            "\"30m\", \"2h\" or 90 (seconds), more than 0, got "
-                           "\"%.40s\"", json_string_value(v));
+                           "\"%.40s\"",
+                           json_string_value(v));
     } else if (json_is_number(v)) {
         d = json_number_value(v) * 1000.0;
         if (!(d >= 1.0) || d > (double)TTL_MAX_MS)
-            return err_set(err, ST_INVALID, "ttl: must be more than 0 seconds "
+            return err_set(err, ST_INVALID,
+                           "ttl: must be more than 0 seconds "
                            "and at most 10 years, got %g",
                            json_number_value(v));
         *ret = (int64_t)d;
     } else {
-        return err_set(err, ST_INVALID, "ttl: must be a duration such as "
-                       "\"30m\" or a number of seconds, got %s", type_name(v));
+        return err_set(err, ST_INVALID,
+                       "ttl: must be a duration such as "
+                       "\"30m\" or a number of seconds, got %s",
+                       type_name(v));
     }
     if (*ret > TTL_MAX_MS)
         return err_set(err, ST_INVALID, "ttl: must be at most 10 years");
@@ -99,22 +111,25 @@ static enum status fold_labels(const json_t *selectors, size_t i,
     const char *key;
 
     if (!json_is_object(sel) && !json_is_null(sel))
-        return err_set(err, ST_INVALID, "bundle_label_selectors[%zu]: must be "
-                       "an object of labels, got %s", i, type_name(sel));
+        return err_set(err, ST_INVALID,
+                       "bundle_label_selectors[%zu]: must be "
+                       "an object of labels, got %s",
+                       i, type_name(sel));
     if (json_object_size(sel) == 0 || !json_is_object(bundle)) {
         *ret = json_incref(bundle);
         return ST_OK;
     }
     if (json_object_get(bundle, "any_of"))
-        return err_set(err, ST_INVALID, "bundle_label_selectors[%zu]: the "
+        return err_set(err, ST_INVALID,
+                       "bundle_label_selectors[%zu]: the "
                        "bundle has any_of; write the labels into each of its "
-                       "alternatives", i);
+                       "alternatives",
+                       i);
     rest = json_copy(bundle);
     labels = json_object_get(bundle, "labels")
                  ? json_copy(json_object_get(bundle, "labels"))
                  : json_object();
-    json_object_foreach(sel, key, v)
-        json_object_set(labels, key, v);
+    json_object_foreach(sel, key, v) json_object_set(labels, key, v);
     json_object_set_new(rest, "labels", labels);
     *ret = rest;
     return ST_OK;
@@ -129,24 +144,26 @@ static enum status for_codec(const json_t *body, json_t **ret, struct err *err)
     const char *key;
     size_t n;
 
-    json_object_foreach((json_t *)body, key, v)
-        if (!json_is_null(v) && strcmp(key, "bundle_label_selectors") != 0 &&
-            (strcmp(key, "strategy") != 0 || !json_is_string(v) ||
-             json_string_length(v) > 0))
-            json_object_set(rest, key, v);
+    json_object_foreach(
+        (json_t *)body, key,
+        v) if (!json_is_null(v) && strcmp(key, "bundle_label_selectors") != 0 &&
+               (strcmp(key, "strategy") != 0 || !json_is_string(v) ||
+                json_string_length(v) > 0)) json_object_set(rest, key, v);
     *ret = rest;
     list = json_object_get(rest, "bundles");
     if (!sel || json_is_null(sel) || (list && !json_is_array(list)))
         return ST_OK;
     n = json_array_size(list);
     if (!json_is_array(sel) || json_array_size(sel) != n)
-        return err_set(err, ST_INVALID, "bundle_label_selectors: must be a "
-                       "list with one entry for each of bundles (%zu)", n);
+        return err_set(err, ST_INVALID,
+                       "bundle_label_selectors: must be a "
+                       "list with one entry for each of bundles (%zu)",
+                       n);
     list = json_array();
     for (size_t i = 0; i < n; i++) {
-        enum status s = fold_labels(sel, i, json_array_get(
-                                    json_object_get(rest, "bundles"), i), &v,
-                                    err);
+        enum status s = fold_labels(
+            sel, i, json_array_get(json_object_get(rest, "bundles"), i), &v,
+            err);
 
         if (s != ST_OK) {
             json_decref(list);
@@ -158,86 +175,19 @@ static enum status for_codec(const json_t *body, json_t **ret, struct err *err)
     return ST_OK;
 }
 
-/* ---- canonical */
-
-static bool same_but_count(const json_t *a, const json_t *b)
-{
-    json_t *x = json_copy((json_t *)a), *y = json_copy((json_t *)b);
-    bool same;
-
-    json_object_del(x, "count");
-    json_object_del(y, "count");
-    same = json_equal(x, y);
-    json_decref(x);
-    json_decref(y);
-    return same;
-}
-
-/* Neighbours that are equal become one with a count: Ray's users write
- * [{"GPU":1}] * 1000.  Makes d's bundles and their JSON. */
-static json_t *merge(struct snap_demand *d, struct arena *arena)
-{
-    struct snap_bundle *out = ARENA_ARRAY(arena, struct snap_bundle,
-                                          d->n_bundles);
-    json_t *list = json_array(), *last = NULL;
-    uint32_t n = 0;
-
-    for (uint32_t i = 0; i < d->n_bundles; i++) {
-        const struct snap_bundle *b = &d->bundles[i];
-        json_t *now = codec_bundle_write(b);
-
-        if (last && out[n - 1].count < UINT32_MAX - b->count &&
-            same_but_count(last, now)) {
-            out[n - 1].count += b->count;
-            json_decref(now);
-            continue;
-        }
-        out[n++] = *b;
-        json_array_append_new(list, now);
-        last = now;
-    }
-    d->bundles = out;
-    d->n_bundles = n;
-    for (uint32_t i = 0; i < n; i++)
-        json_array_set_new(list, i, codec_bundle_write(&out[i]));
-    return list;
-}
-
-static const char *write_canonical(json_t *bundles,
-                                   const struct snap_demand *d,
-                                   struct arena *arena)
-{
-    json_t *o = json_pack("{sO}", "bundles", bundles);
-    const char *body;
-    char *text;
-
-    if (d->strategy != STRATEGY_NONE)
-        json_object_set_new(o, "strategy",
-                            json_string(strategy_name(d->strategy)));
-    if (d->priority != 0)
-        json_object_set_new(o, "priority", json_integer(d->priority));
-    if (d->queue[0])
-        json_object_set_new(o, "queue", json_string(d->queue));
-    text = json_dumps(o, JSON_COMPACT);
-    json_decref(o);
-    if (!text)
-        abort();  /* out of memory, as in the arenas */
-    body = arena_strdup(arena, text);
-    free(text);
-    return body;
-}
-
 enum status request_read(const json_t *body, const char *default_owner,
                          int64_t now_ms, struct arena *arena,
                          struct request_in *ret, struct err *err)
 {
     struct request_in r = {0};
-    json_t *rest = NULL, *canon;
+    json_t *rest = NULL;
     enum status s;
 
     if (!json_is_object(body))
-        return err_set(err, ST_INVALID, "body: must be an object such as "
-                       "{\"bundles\":[{\"GPU\":1}]}, got %s", type_name(body));
+        return err_set(err, ST_INVALID,
+                       "body: must be an object such as "
+                       "{\"bundles\":[{\"GPU\":1}]}, got %s",
+                       type_name(body));
     if ((s = read_owner(body, default_owner, arena, &r.owner, err)) != ST_OK ||
         (s = read_ttl(body, &r.ttl_ms, err)) != ST_OK)
         return s;
@@ -247,10 +197,8 @@ enum status request_read(const json_t *body, const char *default_owner,
     json_decref(rest);
     if (s != ST_OK)
         return s;
-    canon = merge(&r.demand, arena);
-    r.body = write_canonical(canon, &r.demand, arena);
+    r.body = codec_request_write(&r.demand, arena);
     r.clear = r.demand.n_bundles == 0;
-    json_decref(canon);
     *ret = r;
     return ST_OK;
 }

@@ -1,11 +1,8 @@
 /*
- * request.h - the body of a resource request, read and made canonical.
+ * request.h - the body of POST /v1/request_resources and of a what-if.
  *
- * Canonical is what the journal keeps and GET shows:
- * {"bundles":[<as codec_bundle_write()>],"strategy":"PACK","priority":5,"queue":"q"} with
- * num_cpus and label selectors already folded into the bundles, neighbours
- * that are equal merged into one with a count, and the last three left out when
- * they say nothing.
+ * num_cpus and label selectors are folded into the bundles, and neighbours that
+ * are equal are merged into one with a count.
  */
 #ifndef API_REQUEST_H
 #define API_REQUEST_H
@@ -18,7 +15,7 @@
 
 struct request_in {
     const char *owner;
-    const char *body;            /* canonical JSON */
+    const char *body;            /* canonical JSON: codec_request_write() */
     struct snap_demand demand;   /* SOURCE_REQUEST; since_ms = now_ms */
     int64_t ttl_ms;              /* 0: stays until replaced */
     bool clear;                  /* asks for nothing: the request is dropped */

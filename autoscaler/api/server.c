@@ -1,12 +1,11 @@
 /*
- * server.c - starting, stopping, and the steward.
+ * server.c - starting, stopping, and the reaper.
  *
  * Two threads of libmicrohttpd serve, on epoll, with limits on connections,
- * on memory per connection and on time.  The steward wakes event listeners,
- * ends asks that wait too long and watches whether the control loop goes
- * round.  Stopping tells everyone who waits before the sockets close.
+ * on memory per connection and on time.  The reaper wakes event listeners,
+ * ends exchanges that wait too long and watches whether the control loop
+ * runs.  Stopping answers everyone who waits before the sockets close.
  */
-#include <openssl/crypto.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,29 +13,30 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "../base/alloc.h"
 #include "../base/clock.h"
 #include "inside.h"
 
 #define POOL 2
 #define CONNECTIONS_MAX 1024
 #define CONNECTION_MEMORY (32u * 1024)
-#define IDLE_S 60               /* a connection without a byte is closed */
-#define FAREWELL_MS 500         /* for the last replies to leave */
+#define IDLE_S 60       /* a connection without a byte is closed */
+#define FAREWELL_MS 500 /* for the last replies to leave */
 
 /* ---- libmicrohttpd */
 
-/* Only what it says while starting is told; later on a peer's broken TLS or a
- * reset connection is nothing an operator could mend. */
-static void mhd_says(void *cls, const char *fmt, va_list ap)
+/* Only what it reports while starting is kept; later on a peer's broken TLS or
+ * a reset connection is nothing that an operator could fix. */
+static void mhd_report(void *cls, const char *fmt, va_list ap)
 {
     struct server *s = cls;
 
     if (!atomic_load(&s->started))
-        vsnprintf(s->said, sizeof s->said, fmt, ap);
+        vsnprintf(s->mhd_error, sizeof s->mhd_error, fmt, ap);
 }
 
-/* At most half of the descriptors: the providers' calls, the journal and the
- * head must not run out of them because of visitors. */
+/* At most half of the file descriptors: the providers' calls, the journal and
+ * the demand sources must not run out of them because of clients. */
 static unsigned connections_max(void)
 {
     struct rlimit l;
@@ -51,56 +51,41 @@ static enum status mhd_start(struct server *s, const struct config *c,
 {
     unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME |
                      MHD_USE_ERROR_LOG | MHD_USE_ITC;
-    struct MHD_OptionItem tls[] = {
-        {MHD_OPTION_HTTPS_MEM_CERT, 0, NULL},
-        {MHD_OPTION_HTTPS_MEM_KEY, 0, NULL},
-        {MHD_OPTION_END, 0, NULL},
-    };
-    char *cert = NULL, *key = NULL;
-    enum status rc = ST_OK;
+    struct tls tls;
+    enum status rc = tls_read(c, &tls, err);
 
-    if (s->guard.tls) {
-        if ((rc = pem_read(c->api_tls_cert, "api.tls_cert", &cert, err)) ==
-            ST_OK)
-            rc = pem_read(c->api_tls_key, "api.tls_key", &key, err);
+    if (s->guard.tls)
         flags |= MHD_USE_TLS;
-        tls[0].ptr_value = cert;
-        tls[1].ptr_value = key;
-    } else {
-        tls[0].option = MHD_OPTION_END;
-    }
     if (rc == ST_OK) {
         s->mhd = MHD_start_daemon(
-            flags, 0, NULL, NULL, route_handle, s,
-            MHD_OPTION_EXTERNAL_LOGGER, mhd_says, s,
-            MHD_OPTION_LISTEN_SOCKET, s->listen_fd,
-            MHD_OPTION_THREAD_POOL_SIZE, (unsigned)POOL,
+            flags, 0, NULL, NULL, exchange_handle, s,
+            MHD_OPTION_EXTERNAL_LOGGER, mhd_report, s, MHD_OPTION_LISTEN_SOCKET,
+            s->listen_fd, MHD_OPTION_THREAD_POOL_SIZE, (unsigned)POOL,
             MHD_OPTION_CONNECTION_LIMIT, connections_max(),
             MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
             MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S,
-            MHD_OPTION_NOTIFY_COMPLETED, route_completed, NULL,
-            MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
+            MHD_OPTION_NOTIFY_COMPLETED, exchange_completed, NULL,
+            MHD_OPTION_ARRAY, tls.options, MHD_OPTION_END);
         if (!s->mhd)
-            rc = err_set(err, ST_INVALID, "api: the HTTP server does not "
-                         "start%s%s", s->said[0] ? ": " : "", s->said);
+            rc = err_set(err, ST_INVALID,
+                         "api: the HTTP server does not "
+                         "start%s%s",
+                         s->mhd_error[0] ? ": " : "", s->mhd_error);
     }
-    free(cert);
-    if (key)
-        OPENSSL_cleanse(key, strlen(key));
-    free(key);
+    tls_done(&tls);
     return rc;
 }
 
-/* ---- the steward */
+/* ---- the reaper */
 
-static void news(void *arg)
+static void event_added(void *arg)
 {
-    struct yard *y = arg;
+    struct pending_list *list = arg;
 
-    pthread_mutex_lock(&y->lock);
-    y->generation++;
-    pthread_cond_signal(&y->wake);
-    pthread_mutex_unlock(&y->lock);
+    pthread_mutex_lock(&list->lock);
+    list->generation++;
+    pthread_cond_signal(&list->wake);
+    pthread_mutex_unlock(&list->lock);
 }
 
 static void watch_ticks(struct server *s, int64_t now)
@@ -111,10 +96,10 @@ static void watch_ticks(struct server *s, int64_t now)
         atomic_store(&s->ticked_ms, now);
 }
 
-static void *steward_main(void *arg)
+static void *reaper_main(void *arg)
 {
     struct server *s = arg;
-    struct yard *y = s->yard;
+    struct pending_list *list = s->pending;
     uint64_t seen = 0, generation;
     int64_t guarded = clock_mono_ms();
     bool stopping;
@@ -123,19 +108,19 @@ static void *steward_main(void *arg)
         struct timespec until = clock_wait_until(1000);
         int64_t now;
 
-        pthread_mutex_lock(&y->lock);
-        while (y->generation == seen && !y->stopping)
-            if (pthread_cond_timedwait(&y->wake, &y->lock, &until) != 0)
+        pthread_mutex_lock(&list->lock);
+        while (list->generation == seen && !list->stopping)
+            if (pthread_cond_timedwait(&list->wake, &list->lock, &until) != 0)
                 break;
-        generation = y->generation;
-        stopping = y->stopping;
-        pthread_mutex_unlock(&y->lock);
+        generation = list->generation;
+        stopping = list->stopping;
+        pthread_mutex_unlock(&list->lock);
         if (stopping)
             return NULL;
         now = clock_mono_ms();
         listeners_wake(s, generation != seen, now);
         seen = generation;
-        asks_expire(y, now - ANSWER_MS, ASK_LATE);
+        pending_expire(list, now - ANSWER_MS, PENDING_LATE);
         watch_ticks(s, now);
         if (now - guarded >= 1000) {
             guarded = now;
@@ -146,7 +131,7 @@ static void *steward_main(void *arg)
 
 /* ---- from outside */
 
-/* The second door: metrics for everybody, as Ray's autoscaler has them. */
+/* A second port: metrics for everybody, as Ray's autoscaler has them. */
 static enum status metrics_start(struct server *s, const struct config *c,
                                  struct err *err)
 {
@@ -155,7 +140,8 @@ static enum status metrics_start(struct server *s, const struct config *c,
 
     if (!c->metrics_host || !*c->metrics_host)
         return ST_OK;
-    rc = socket_listen("api.metrics", c->metrics_host, c->metrics_port, &fd, err);
+    rc = socket_listen("api.metrics", c->metrics_host, c->metrics_port, &fd,
+                       err);
     if (rc != ST_OK)
         return rc;
     s->metrics_mhd = scrape_start(s, fd);
@@ -163,7 +149,8 @@ static enum status metrics_start(struct server *s, const struct config *c,
     if (s->metrics_mhd)
         return ST_OK;
     close(fd);
-    return err_set(err, ST_INVALID, "api.metrics: the HTTP server does not "
+    return err_set(err, ST_INVALID,
+                   "api.metrics: the HTTP server does not "
                    "start");
 }
 
@@ -174,7 +161,7 @@ static void server_free(struct server *s)
     if (s->nodes.response)
         MHD_destroy_response(s->nodes.response);
     whatif_free(s->whatif);
-    yard_unref(s->yard);
+    pending_list_unref(s->pending);
     pthread_mutex_destroy(&s->lock);
     pthread_mutex_destroy(&s->cache_lock);
     guard_done(&s->guard);
@@ -189,12 +176,10 @@ enum status server_start(const struct config *c, struct control *control,
     int fd = -1;
 
     *ret = NULL;
-    s = calloc(1, sizeof *s);
-    if (!s)
-        abort();
+    s = MEM_NEW(struct server);
     if ((rc = guard_init(&s->guard, c, err)) != ST_OK ||
-        (rc = socket_listen("api.listen", c->api_host, c->api_port, &fd, err)) !=
-            ST_OK) {
+        (rc = socket_listen("api.listen", c->api_host, c->api_port, &fd,
+                            err)) != ST_OK) {
         guard_done(&s->guard);
         free(s);
         return rc;
@@ -205,7 +190,7 @@ enum status server_start(const struct config *c, struct control *control,
     s->board = control_board(control);
     s->events = control_events(control);
     s->metrics = control_metrics(control);
-    s->yard = yard_new();
+    s->pending = pending_list_new();
     s->whatif = whatif_new();
     pthread_mutex_init(&s->lock, NULL);
     pthread_mutex_init(&s->cache_lock, NULL);
@@ -220,10 +205,10 @@ enum status server_start(const struct config *c, struct control *control,
     }
     atomic_store(&s->started, true);
     pthread_mutex_lock(&s->events->lock);
-    s->events->arg = s->yard;
-    s->events->on_add = news;
+    s->events->arg = s->pending;
+    s->events->on_add = event_added;
     pthread_mutex_unlock(&s->events->lock);
-    if (pthread_create(&s->steward, NULL, steward_main, s) != 0)
+    if (pthread_create(&s->reaper, NULL, reaper_main, s) != 0)
         abort();
     *ret = s;
     return ST_OK;
@@ -238,20 +223,20 @@ void server_stop(struct server *s)
     pthread_mutex_lock(&s->events->lock);
     s->events->on_add = NULL;
     pthread_mutex_unlock(&s->events->lock);
-    /* No new visitors; but the threads look at the socket a moment longer, and
+    /* No new clients; but the threads look at the socket a moment longer, and
      * libmicrohttpd aborts when it is closed under them. */
     fd = MHD_quiesce_daemon(s->mhd);
     if (fd >= 0)
         shutdown(fd, SHUT_RDWR);
-    pthread_mutex_lock(&s->yard->lock);
-    s->yard->stopping = true;
-    pthread_cond_signal(&s->yard->wake);
-    pthread_mutex_unlock(&s->yard->lock);
-    pthread_join(s->steward, NULL);
-    asks_expire(s->yard, INT64_MAX, ASK_STOPPED);
+    pthread_mutex_lock(&s->pending->lock);
+    s->pending->stopping = true;
+    pthread_cond_signal(&s->pending->wake);
+    pthread_mutex_unlock(&s->pending->lock);
+    pthread_join(s->reaper, NULL);
+    pending_expire(s->pending, INT64_MAX, PENDING_STOPPED);
     listeners_end(s);
-    /* nobody is suspended from here on: new asks are refused */
-    for (int i = 0; i < FAREWELL_MS / 5 && atomic_load(&s->visits) > 0; i++)
+    /* nobody is suspended from here on: what comes now is refused */
+    for (int i = 0; i < FAREWELL_MS / 5 && atomic_load(&s->exchanges) > 0; i++)
         clock_sleep_ms(5);
     MHD_stop_daemon(s->mhd);
     if (fd >= 0)

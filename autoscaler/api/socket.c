@@ -3,7 +3,9 @@
  */
 #include <errno.h>
 #include <netdb.h>
+#include <openssl/crypto.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -18,7 +20,8 @@ enum status socket_listen(const char *key, const char *host, uint32_t port,
                           int *ret_fd, struct err *err)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
-                             .ai_flags = AI_PASSIVE | AI_NUMERICSERV}, *list;
+                             .ai_flags = AI_PASSIVE | AI_NUMERICSERV},
+                    *list;
     char service[16];
     int rc, fd = -1, why = 0, one = 1;
 
@@ -28,8 +31,8 @@ enum status socket_listen(const char *key, const char *host, uint32_t port,
         return err_set(err, ST_INVALID, "%s: %s: %s", key, host,
                        gai_strerror(rc));
     for (const struct addrinfo *a = list; a && fd < 0; a = a->ai_next) {
-        fd = socket(a->ai_family,
-                    a->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK,
+                    0);
         if (fd < 0) {
             why = errno;
             continue;
@@ -45,8 +48,9 @@ enum status socket_listen(const char *key, const char *host, uint32_t port,
     freeaddrinfo(list);
     if (fd < 0)
         return err_set(err, why == EADDRINUSE ? ST_RETRY : ST_INVALID,
-                       "%s: cannot listen on %s port %u: %s%s", key, host,
-                       port, strerror(why), why == EADDRINUSE
+                       "%s: cannot listen on %s port %u: %s%s", key, host, port,
+                       strerror(why),
+                       why == EADDRINUSE
                            ? "; is another davit running? choose another port"
                            : "");
     *ret_fd = fd;
@@ -65,8 +69,8 @@ uint32_t socket_port(int fd)
     return (uint32_t)strtoul(service, NULL, 10);
 }
 
-enum status pem_read(const char *path, const char *key, char **ret,
-                     struct err *err)
+static enum status pem_read(const char *path, const char *key, char **ret,
+                            struct err *err)
 {
     FILE *f = fopen(path, "re");
     struct buf b;
@@ -86,4 +90,31 @@ enum status pem_read(const char *path, const char *key, char **ret,
     }
     *ret = buf_take(&b);
     return ST_OK;
+}
+
+enum status tls_read(const struct config *c, struct tls *ret, struct err *err)
+{
+    enum status s;
+
+    *ret = (struct tls){.options = {{MHD_OPTION_END, 0, NULL}}};
+    if (!*c->api_tls_cert)
+        return ST_OK;
+    if ((s = pem_read(c->api_tls_cert, "api.tls_cert", &ret->cert, err)) !=
+            ST_OK ||
+        (s = pem_read(c->api_tls_key, "api.tls_key", &ret->key, err)) != ST_OK)
+        return s;
+    ret->options[0] =
+        (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_CERT, 0, ret->cert};
+    ret->options[1] =
+        (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_KEY, 0, ret->key};
+    ret->options[2] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
+    return ST_OK;
+}
+
+void tls_done(struct tls *t)
+{
+    free(t->cert);
+    if (t->key)
+        OPENSSL_cleanse(t->key, strlen(t->key));
+    free(t->key);
 }

@@ -8,16 +8,16 @@
 #include "standby.h"
 
 #include <jansson.h>
-#include <openssl/crypto.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "../base/alloc.h"
 #include "inside.h"
 
 struct standby {
-    struct MHD_Daemon *mhd, *metrics;  /* metrics: NULL, no port of its own */
+    struct MHD_Daemon *mhd, *metrics; /* metrics: NULL, no port of its own */
     pthread_mutex_t lock;
     char text[512];
 };
@@ -44,14 +44,14 @@ static enum MHD_Result answer(void *cls, struct MHD_Connection *connection,
         return MHD_YES;
     }
     if (*n_data) {
-        *n_data = 0;  /* a body is read to its end and dropped */
+        *n_data = 0; /* a body is read to its end and dropped */
         return MHD_YES;
     }
     pthread_mutex_lock(&s->lock);
-    json = health ? json_pack("{s:s,s:s}", "status", "standby", "detail",
-                              s->text)
-                  : json_pack("{s:{s:s,s:s}}", "error", "code", "standby",
-                              "message", s->text);
+    json = health
+               ? json_pack("{s:s,s:s}", "status", "standby", "detail", s->text)
+               : json_pack("{s:{s:s,s:s}}", "error", "code", "standby",
+                           "message", s->text);
     pthread_mutex_unlock(&s->lock);
     text = json_dumps(json, JSON_COMPACT);
     json_decref(json);
@@ -87,53 +87,38 @@ static enum status metrics_start(struct standby *s, const struct config *c,
     if (s->metrics)
         return ST_OK;
     close(fd);
-    return err_set(err, ST_INVALID, "api.metrics: the HTTP server does not "
+    return err_set(err, ST_INVALID,
+                   "api.metrics: the HTTP server does not "
                    "start");
 }
 
 enum status standby_start(const struct config *c, struct standby **ret,
                           struct err *err)
 {
-    struct MHD_OptionItem tls[] = {
-        {MHD_OPTION_HTTPS_MEM_CERT, 0, NULL},
-        {MHD_OPTION_HTTPS_MEM_KEY, 0, NULL},
-        {MHD_OPTION_END, 0, NULL},
-    };
     unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC;
-    struct standby *s = calloc(1, sizeof *s);
-    char *cert = NULL, *key = NULL;
+    struct standby *s = MEM_NEW(struct standby);
+    struct tls tls;
     enum status rc;
     int fd = -1;
 
-    if (!s)
-        abort();
     pthread_mutex_init(&s->lock, NULL);
-    rc = socket_listen("api.listen", c->api_host, c->api_port, &fd, err);
-    if (rc == ST_OK && *c->api_tls_cert) {
-        rc = pem_read(c->api_tls_cert, "api.tls_cert", &cert, err);
-        if (rc == ST_OK)
-            rc = pem_read(c->api_tls_key, "api.tls_key", &key, err);
+    rc = tls_read(c, &tls, err);
+    if (tls.cert)
         flags |= MHD_USE_TLS;
-        tls[0].ptr_value = cert;
-        tls[1].ptr_value = key;
-    } else {
-        tls[0].option = MHD_OPTION_END;
-    }
+    if (rc == ST_OK)
+        rc = socket_listen("api.listen", c->api_host, c->api_port, &fd, err);
     if (rc == ST_OK)
         rc = metrics_start(s, c, err);
     if (rc == ST_OK) {
-        s->mhd = MHD_start_daemon(flags, 0, NULL, NULL, answer, s,
-                                  MHD_OPTION_LISTEN_SOCKET, fd,
-                                  MHD_OPTION_CONNECTION_LIMIT, 64u,
-                                  MHD_OPTION_CONNECTION_TIMEOUT, 10u,
-                                  MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
+        s->mhd = MHD_start_daemon(
+            flags, 0, NULL, NULL, answer, s, MHD_OPTION_LISTEN_SOCKET, fd,
+            MHD_OPTION_CONNECTION_LIMIT, 64u, MHD_OPTION_CONNECTION_TIMEOUT,
+            10u, MHD_OPTION_ARRAY, tls.options, MHD_OPTION_END);
         if (!s->mhd)
-            rc = err_set(err, ST_INVALID, "api: the HTTP server does not start");
+            rc =
+                err_set(err, ST_INVALID, "api: the HTTP server does not start");
     }
-    free(cert);
-    if (key)
-        OPENSSL_cleanse(key, strlen(key));
-    free(key);
+    tls_done(&tls);
     if (rc != ST_OK) {
         if (fd >= 0)
             close(fd);
@@ -147,7 +132,7 @@ enum status standby_start(const struct config *c, struct standby **ret,
     return rc;
 }
 
-void standby_says(struct standby *s, const char *text)
+void standby_report(struct standby *s, const char *text)
 {
     pthread_mutex_lock(&s->lock);
     snprintf(s->text, sizeof s->text, "%s", text);

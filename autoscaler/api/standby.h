@@ -12,7 +12,7 @@ struct standby;
 enum status standby_start(const struct config *c, struct standby **ret,
                           struct err *err);
 /* What is waited for; any thread. */
-void standby_says(struct standby *s, const char *text);
+void standby_report(struct standby *s, const char *text);
 void standby_stop(struct standby *s);
 
 #endif

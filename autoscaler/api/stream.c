@@ -2,7 +2,7 @@
  * stream.c - GET /v1/events: server-sent events, or a list.
  *
  * A listener with nothing to send is suspended: it costs no thread and no
- * polling.  The steward resumes it when an event was added or a heartbeat is
+ * polling.  The reaper resumes it when an event was added or a heartbeat is
  * due; a client that has gone is noticed then.  The lost wake-up is excluded
  * by the generation: a listener sleeps only if no event came since it read.
  */
@@ -11,20 +11,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/alloc.h"
 #include "../base/clock.h"
 #include "inside.h"
 
-#define BATCH 64             /* events read at once */
-#define PENDING_MAX ((size_t)1 << 20)
+#define BATCH 64 /* events read at once */
+#define OUT_MAX ((size_t)1 << 20)
 
 struct listener {
     struct server *server;
     struct MHD_Connection *connection;
     struct listener *next, **link;
-    int64_t after;           /* the last event sent */
-    int64_t sent_ms;         /* mono, when something was sent last */
+    int64_t after;   /* the last event sent */
+    int64_t sent_ms; /* mono, when something was sent last */
     bool suspended, over;
-    struct buf out;          /* what is being sent */
+    struct buf out; /* what is being sent */
     size_t from;
 };
 
@@ -87,9 +88,9 @@ static uint64_t generation(struct server *s)
 {
     uint64_t g;
 
-    pthread_mutex_lock(&s->yard->lock);
-    g = s->yard->generation;
-    pthread_mutex_unlock(&s->yard->lock);
+    pthread_mutex_lock(&s->pending->lock);
+    g = s->pending->generation;
+    pthread_mutex_unlock(&s->pending->lock);
     return g;
 }
 
@@ -194,7 +195,7 @@ void listeners_end(struct server *s)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* ---- the visit's side */
+/* ---- the exchange's side */
 
 /* A number that is not negative; -1 when there is none, -2 when it is wrong. */
 static int64_t number(const char *text)
@@ -209,9 +210,9 @@ static int64_t number(const char *text)
     return errno || *end || v < 0 ? -2 : v;
 }
 
-static void reply_list(struct visit *w, int64_t after, int64_t limit)
+static void reply_list(struct exchange *ex, int64_t after, int64_t limit)
 {
-    struct event_ring *r = w->server->events;
+    struct event_ring *r = ex->server->events;
     int64_t from = after < 0 ? 0 : after;
     struct arena arena = {0};
     struct event *v;
@@ -230,22 +231,20 @@ static void reply_list(struct visit *w, int64_t after, int64_t limit)
     out_bool(&o, "missed", missed(after, v, n));
     out_close(&o);
     arena_done(&arena);
-    visit_reply(w, 200, &b, "application/json");
+    exchange_reply(ex, 200, &b, "application/json");
 }
 
-static void reply_stream(struct visit *w, int64_t after)
+static void reply_stream(struct exchange *ex, int64_t after)
 {
-    struct server *s = w->server;
-    struct listener *l = calloc(1, sizeof *l);
+    struct server *s = ex->server;
+    struct listener *l = MEM_NEW(struct listener);
     bool full;
 
-    if (!l)
-        abort();
     l->server = s;
-    l->connection = w->connection;
+    l->connection = ex->connection;
     l->after = after >= 0 ? after : newest_id(s->events);
     l->sent_ms = clock_mono_ms();
-    buf_init(&l->out, PENDING_MAX);
+    buf_init(&l->out, OUT_MAX);
     /* at once, so that the client knows it is connected */
     buf_str(&l->out, "retry: 2000\n\n");
     pthread_mutex_lock(&s->lock);
@@ -262,47 +261,51 @@ static void reply_stream(struct visit *w, int64_t after)
     if (full) {
         buf_done(&l->out);
         free(l);
-        visit_error(w, 503, "THROTTLED", "", "%d event streams are open "
-                    "already; use ?format=json", LISTENERS_MAX);
+        exchange_error(ex, 503, "THROTTLED", "",
+                       "%d event streams are open "
+                       "already; use ?format=json",
+                       LISTENERS_MAX);
         return;
     }
-    w->response = MHD_create_response_from_callback(
+    ex->response = MHD_create_response_from_callback(
         MHD_SIZE_UNKNOWN, 8192, read_events, l, listener_free);
-    w->code = 200;
-    MHD_add_response_header(w->response, MHD_HTTP_HEADER_CONTENT_TYPE,
+    ex->code = 200;
+    MHD_add_response_header(ex->response, MHD_HTTP_HEADER_CONTENT_TYPE,
                             "text/event-stream");
-    MHD_add_response_header(w->response, MHD_HTTP_HEADER_CACHE_CONTROL,
+    MHD_add_response_header(ex->response, MHD_HTTP_HEADER_CACHE_CONTROL,
                             "no-store");
-    MHD_add_response_header(w->response, "X-Accel-Buffering", "no");
+    MHD_add_response_header(ex->response, "X-Accel-Buffering", "no");
 }
 
-void get_events(struct visit *w)
+void get_events(struct exchange *ex)
 {
-    const char *format = visit_query(w, "format");
-    const char *id = visit_header(w, "Last-Event-ID");
-    const char *from = visit_query(w, "after");
+    const char *format = exchange_query(ex, "format");
+    const char *id = exchange_header(ex, "Last-Event-ID");
+    const char *from = exchange_query(ex, "after");
     int64_t after = number(id ? id : from);
-    int64_t limit = number(visit_query(w, "limit"));
-    int64_t newest = newest_id(w->server->events);
+    int64_t limit = number(exchange_query(ex, "limit"));
+    int64_t newest = newest_id(ex->server->events);
 
     if (after == -2 || limit == -2 || limit == 0) {
-        visit_error(w, 400, "INVALID",
-                    after == -2 ? id ? "Last-Event-ID" : "after" : "limit",
-                    "must be a whole number, %s",
-                    after == -2 ? "the id of an event or 0" : "1 to 1024");
+        exchange_error(ex, 400, "INVALID",
+                       after == -2 ? id ? "Last-Event-ID" : "after" : "limit",
+                       "must be a whole number, %s",
+                       after == -2 ? "the id of an event or 0" : "1 to 1024");
         return;
     }
     if (format && strcmp(format, "json") != 0 && strcmp(format, "sse") != 0) {
-        visit_error(w, 400, "INVALID", "format", "must be json or sse, got "
-                    "\"%.40s\"", format);
+        exchange_error(ex, 400, "INVALID", "format",
+                       "must be json or sse, got "
+                       "\"%.40s\"",
+                       format);
         return;
     }
     if (after > newest)
-        after = 0;  /* of a ledger that was begun anew */
+        after = 0; /* of a ledger that was begun anew */
     if (limit < 0 || limit > EVENT_RING)
         limit = EVENT_RING;
     if (format && strcmp(format, "json") == 0)
-        reply_list(w, after, limit);
+        reply_list(ex, after, limit);
     else
-        reply_stream(w, after);
+        reply_stream(ex, after);
 }

@@ -12,63 +12,21 @@
 #include "../model/amount.h"
 
 static const char *const no_strings[1] = {""};
-static const struct problem no_snapshot = {.str = no_strings, .n_str = 1};
+static const struct problem no_problem = {.str = no_strings, .n_str = 1};
 static const struct plan no_plan;
-static const struct snapshot no_snapshot_in = {.cluster = ""};
-
-struct named { const char *name; uint32_t i; };
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(((const struct named *)a)->name,
-                  ((const struct named *)b)->name);
-}
-
-static uint32_t find_named(const struct named *v, uint32_t n, const char *name)
-{
-    struct named key = {name, 0};
-    const struct named *hit =
-        n ? bsearch(&key, v, n, sizeof *v, by_name) : NULL;
-
-    return hit ? hit->i : NONE;
-}
-
-static void join_nodes(struct view *v)
-{
-    uint32_t n = v->snapshot->n_nodes;
-    struct named *ids = ARENA_ARRAY(&v->arena, struct named, n);
-
-    v->node_of_snap = ARENA_ARRAY(&v->arena, uint32_t, n);
-    v->snap_of_node = ARENA_ARRAY(&v->arena, uint32_t, v->s->n_nodes);
-    for (uint32_t i = 0; i < n; i++) {
-        ids[i] = (struct named){v->snapshot->nodes[i].id, i};
-        v->node_of_snap[i] = NONE;
-    }
-    if (n)
-        qsort(ids, n, sizeof *ids, by_name);
-    for (uint32_t i = 0; i < v->s->n_nodes; i++) {
-        uint32_t f = find_named(ids, n, view_str(v, v->s->nodes[i].id));
-
-        v->snap_of_node[i] = f;
-        if (f != NONE)
-            v->node_of_snap[f] = i;
-    }
-}
+static const struct snapshot no_snapshot = {.cluster = ""};
 
 void view_open_plan(struct view *v, const struct snapshot *snapshot,
                     const struct problem *s, const struct plan *plan)
 {
-    *v = (struct view){.snapshot = snapshot ? snapshot : &no_snapshot_in,
-                       .s = s && plan ? s : &no_snapshot,
+    *v = (struct view){.snapshot = snapshot ? snapshot : &no_snapshot,
+                       .s = s && plan ? s : &no_problem,
                        .plan = s && plan ? plan : &no_plan};
-    join_nodes(v);
-    v->snap_of_type = ARENA_ARRAY(&v->arena, uint32_t, v->s->n_types);
-    for (uint32_t i = 0; i < v->s->n_types; i++) {
-        const struct snap_type *t =
-            view_type(v, view_str(v, v->s->types[i].name));
-
-        v->snap_of_type[i] = t ? (uint32_t)(t - v->snapshot->types) : NONE;
-    }
+    v->node_of_snap = ARENA_ARRAY(&v->arena, uint32_t, v->snapshot->n_nodes);
+    for (uint32_t i = 0; i < v->snapshot->n_nodes; i++)
+        v->node_of_snap[i] = NONE;
+    for (uint32_t i = 0; i < v->s->n_nodes; i++)
+        v->node_of_snap[v->s->nodes[i].from] = i;
 }
 
 void view_open(struct view *v, const struct status_page *page)
@@ -77,7 +35,7 @@ void view_open(struct view *v, const struct status_page *page)
     v->page = page;
 }
 
-bool view_deciding(const struct view *v, uint32_t launch)
+bool view_improving(const struct view *v, uint32_t launch)
 {
     const struct plan_launch *l = &v->plan->launches[launch];
 
@@ -108,28 +66,27 @@ const struct snap_type *view_type(const struct view *v, const char *name)
     return NULL;
 }
 
-const struct snap_type *view_node_type(const struct view *v, uint32_t fact)
+const struct snap_type *view_node_type(const struct view *v, uint32_t row)
 {
-    uint32_t node = v->node_of_snap[fact];
+    uint32_t node = v->node_of_snap[row];
     uint32_t type = node == NONE ? NONE : v->s->nodes[node].type;
 
     if (type == NONE)
-        return view_type(v, v->snapshot->nodes[fact].type);
-    return v->snap_of_type[type] == NONE
-               ? NULL : &v->snapshot->types[v->snap_of_type[type]];
+        return view_type(v, v->snapshot->nodes[row].type);
+    return &v->snapshot->types[v->s->types[type].from];
 }
 
-const struct plan_node *view_verdict(const struct view *v, uint32_t fact)
+const struct plan_node *view_verdict(const struct view *v, uint32_t row)
 {
-    uint32_t i = v->node_of_snap[fact];
+    uint32_t i = v->node_of_snap[row];
 
     return i != NONE && v->plan->nodes ? &v->plan->nodes[i] : NULL;
 }
 
-int64_t view_node_price(const struct view *v, uint32_t fact)
+int64_t view_node_price(const struct view *v, uint32_t row)
 {
-    const struct snap_node *n = &v->snapshot->nodes[fact];
-    uint32_t i = v->node_of_snap[fact];
+    const struct snap_node *n = &v->snapshot->nodes[row];
+    uint32_t i = v->node_of_snap[row];
 
     if (n->price_micros_hour >= 0)
         return n->price_micros_hour;
@@ -228,8 +185,8 @@ static bool is_accel_type(const struct view *v, const struct pb_term *t)
            strcmp(view_str(v, t->key), ACCEL_LABEL) == 0;
 }
 
-void view_need(struct out *o, const char *key, struct view *v,
-               uint32_t bundle, uint32_t alt)
+void view_need(struct out *o, const char *key, struct view *v, uint32_t bundle,
+               uint32_t alt)
 {
     const struct pb_shape *shape = view_shape(v, bundle, alt);
     const struct pb_selector *sel = &v->s->selectors[shape->selector];
@@ -313,9 +270,9 @@ const char *view_span(struct view *v, int64_t ms)
     if (s < 120)
         return arena_printf(&v->arena, "%lld s", s);
     if (s < 7200)
-        return s % 60 ? arena_printf(&v->arena, "%lld min %lld s", s / 60,
-                                     s % 60)
-                      : arena_printf(&v->arena, "%lld min", s / 60);
+        return s % 60
+                   ? arena_printf(&v->arena, "%lld min %lld s", s / 60, s % 60)
+                   : arena_printf(&v->arena, "%lld min", s / 60);
     return arena_printf(&v->arena, "%lld h %lld min", s / 3600, s / 60 % 60);
 }
 
@@ -325,6 +282,7 @@ const char *view_money(struct view *v, int64_t micros)
     int64_t host_group = micros >= 1000000 || micros <= -1000000 ? 10000 : 100;
     char text[32];
 
-    micros = (micros + (micros < 0 ? -host_group : host_group) / 2) / host_group * host_group;
+    micros = (micros + (micros < 0 ? -host_group : host_group) / 2) /
+             host_group * host_group;
     return arena_strdup(&v->arena, out_decimal(micros, 1000000, text));
 }

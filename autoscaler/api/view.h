@@ -1,6 +1,6 @@
 /*
- * view.h - one published page, opened for reading: facts, snapshot and plan
- * side by side, with the indices that lead from one to the other.
+ * view.h - one published page, opened for reading: the snapshot, the planner's
+ * problem and the plan side by side.
  *
  * A view belongs to the thread that opened it and borrows the page, which must
  * outlive it.  A what-if has no page, only its own three parts.
@@ -16,9 +16,8 @@ struct view {
     const struct snapshot *snapshot;
     const struct problem *s;
     const struct plan *plan;
-    uint32_t *node_of_snap;   /* facts->nodes index to s->nodes index or NONE */
-    uint32_t *snap_of_node;
-    uint32_t *snap_of_type;   /* s->types index to facts->types index or NONE */
+    uint32_t *node_of_snap;   /* by row of snapshot->nodes: which of s->nodes,
+                               * or NONE; the way back is their `from` */
     struct arena arena;       /* scratch of the view */
 };
 
@@ -30,13 +29,13 @@ void view_done(struct view *v);
 /* ---- lookups */
 const char *view_str(const struct view *v, uint32_t id);
 const struct pb_type *view_offer_type(const struct view *v, uint32_t offer);
-/* The facts' type of this name, or NULL. */
+/* The snapshot's type of this name, or NULL. */
 const struct snap_type *view_type(const struct view *v, const char *name);
-/* The type of a node of the facts, or NULL. */
-const struct snap_type *view_node_type(const struct view *v, uint32_t fact);
-/* What the plan says about a node of the facts; NULL when nothing. */
-const struct plan_node *view_verdict(const struct view *v, uint32_t fact);
-int64_t view_node_price(const struct view *v, uint32_t fact);  /* -1 unknown */
+/* Of a node of the snapshot, by its row there: its type, or NULL. */
+const struct snap_type *view_node_type(const struct view *v, uint32_t row);
+/* What the plan says about it; NULL: nothing. */
+const struct plan_node *view_verdict(const struct view *v, uint32_t row);
+int64_t view_node_price(const struct view *v, uint32_t row);  /* -1 unknown */
 /* The shape of the alternative taken, or of the first one. */
 const struct pb_shape *view_shape(const struct view *v, uint32_t bundle,
                                   uint32_t alt);
@@ -56,29 +55,43 @@ const char *view_need_text(struct view *v, uint32_t bundle, uint32_t alt);
 /* "launches": those of the plan, equal ones added up. */
 void view_launches(struct out *o, struct view *v);
 /* Why the node is kept or ended, for people. */
-const char *view_why_text(struct view *v, uint32_t fact);
+const char *view_why_text(struct view *v, uint32_t row);
 const char *view_time(struct view *v, int64_t wall_ms);     /* "10:11:12 UTC" */
 const char *view_span(struct view *v, int64_t ms);          /* "2 min 5 s" */
 const char *view_money(struct view *v, int64_t micros);     /* "0.35" */
 
-/* ---- why not (refuse.c) */
+/* Does this launch wait for a better plan?  See limits.think. */
+bool view_improving(const struct view *v, uint32_t launch);
+/* "by_state": how many nodes are in each state, where there are any. */
+void view_states(struct out *o, const uint32_t *count);
+/* "types": node types with their offers. */
+void view_types(struct out *o, struct view *v);
+
+/* ---- obstacle.c: why a bundle has no place */
 void view_obstacle(struct out *o, struct view *v, uint32_t refusal);
 const char *view_obstacle_text(struct view *v, uint32_t refusal);
+/* One for each type and reason, at most max: indices of the plan's refusals. */
+uint32_t view_obstacles(struct view *v, uint32_t bundle, uint32_t max,
+                        uint32_t *ret_refusals);
+/* ": t4 is at its max of 2; ...", or "". */
+const char *view_wait_text(struct view *v, uint32_t bundle);
+/* One sentence on what keeps a bundle from its place. */
+const char *view_unplaced_text(struct view *v, uint32_t bundle);
+void view_unplaced(struct out *o, struct view *v, uint32_t bundle,
+                   uint32_t max_reasons);
+
+/* ---- nearest.c */
 /* The type that comes closest; null when there are no types. */
 void view_nearest(struct out *o, const char *key, struct view *v,
                   uint32_t bundle);
 const char *view_nearest_text(struct view *v, uint32_t bundle);
-/* ": t4 is at its max of 2; ...", or "". */
-const char *view_wait_text(struct view *v, uint32_t bundle);
-/* One sentence on what keeps a bundle from its place. */
-/* Does this launch wait for a better plan?  See limits.think. */
-bool view_deciding(const struct view *v, uint32_t launch);
-const char *view_unplaced_text(struct view *v, uint32_t bundle);
-void view_unplaced(struct out *o, struct view *v, uint32_t bundle,
-                   uint32_t max_reasons);
-/* Merged: one obstacle per type and reason; calls fn for at most max. */
-uint32_t view_obstacles(struct view *v, uint32_t bundle, uint32_t max,
-                        uint32_t *ret_refusals);
+/* "1.5", "16Gi": an amount of this column's resource. */
+const char *view_amount(struct view *v, uint32_t column, int64_t amount);
+/* The value of a label, its key a string's id, among n from first on; NULL. */
+const char *view_label(struct view *v, uint32_t first, uint32_t n,
+                       uint32_t key);
+/* "accelerator_type" for its long key. */
+const char *view_label_name(const char *key);
 
 /* ---- whole documents */
 struct outcome {              /* how an owner's request stands */
@@ -103,7 +116,7 @@ void requests_write(struct out *o, const char *key, struct view *v);
 
 void node_list_write(struct out *o, struct view *v, const char *type,
                      const char *state);
-void node_write(struct out *o, const char *key, struct view *v, uint32_t fact);
+void node_write(struct out *o, const char *key, struct view *v, uint32_t row);
 /* By our id or the Ray node id; NONE. */
 uint32_t node_find(const struct view *v, const char *id);
 

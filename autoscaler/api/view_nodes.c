@@ -18,31 +18,28 @@ static const char *demand_text(struct view *v, uint32_t demand)
     request = d->source == SOURCE_REQUEST;
     return arena_printf(&v->arena, " (%s%s%s%s)",
                         request ? "" : source_name(d->source),
-                        request ? "" : " of ",
-                        view_str(v, d->owner),
+                        request ? "" : " of ", view_str(v, d->owner),
                         id[0] ? arena_printf(&v->arena, ", %s", id) : "");
 }
 
-static const char *why_text(struct view *v, uint32_t fact)
+static const char *why_text(struct view *v, uint32_t row)
 {
-    const struct snap_node *n = &v->snapshot->nodes[fact];
-    const struct plan_node *p = view_verdict(v, fact);
+    const struct snap_node *n = &v->snapshot->nodes[row];
+    const struct plan_node *p = view_verdict(v, row);
     const char *until;
 
     if (!p)
         return n->state == STATE_GONE ? "it is gone" : "not planned for yet";
-    until = p->until_ms > 0
-                ? arena_printf(&v->arena, ", until %s",
-                               view_time(v, p->until_ms))
-                : "";
+    until = p->until_ms > 0 ? arena_printf(&v->arena, ", until %s",
+                                           view_time(v, p->until_ms))
+                            : "";
     switch (p->why) {
     case REASON_KEEP_IDLE_WAIT:
         return n->idle_ms >= 0
-                   ? arena_printf(&v->arena, "idle for %s%s%s",
-                                  view_span(v, n->idle_ms),
-                                  p->until_ms > 0 ? ", may be ended at " : "",
-                                  p->until_ms > 0 ? view_time(v, p->until_ms)
-                                                  : "")
+                   ? arena_printf(
+                         &v->arena, "idle for %s%s%s", view_span(v, n->idle_ms),
+                         p->until_ms > 0 ? ", may be ended at " : "",
+                         p->until_ms > 0 ? view_time(v, p->until_ms) : "")
                    : reason_text(p->why);
     case REASON_KEEP_BUSY:
         return n->activity && n->activity[0]
@@ -54,10 +51,11 @@ static const char *why_text(struct view *v, uint32_t fact)
                    : arena_printf(&v->arena, "it is on its way%s",
                                   demand_text(v, p->demand));
     case REASON_END_IDLE:
-        return n->idle_ms >= 0
-                   ? arena_printf(&v->arena, "idle for %s, longer than its "
-                                  "timeout", view_span(v, n->idle_ms))
-                   : reason_text(p->why);
+        return n->idle_ms >= 0 ? arena_printf(&v->arena,
+                                              "idle for %s, longer than its "
+                                              "timeout",
+                                              view_span(v, n->idle_ms))
+                               : reason_text(p->why);
     case REASON_KEEP_REFUSED:
     case REASON_KEEP_DRAINING:
         if (n->note && n->note[0])
@@ -71,11 +69,11 @@ static const char *why_text(struct view *v, uint32_t fact)
 }
 
 /* A drain that was refused is told beside whatever keeps the node now. */
-const char *view_why_text(struct view *v, uint32_t fact)
+const char *view_why_text(struct view *v, uint32_t row)
 {
-    const struct snap_node *n = &v->snapshot->nodes[fact];
-    const struct plan_node *p = view_verdict(v, fact);
-    const char *text = why_text(v, fact);
+    const struct snap_node *n = &v->snapshot->nodes[row];
+    const struct plan_node *p = view_verdict(v, row);
+    const char *text = why_text(v, row);
 
     if (n->hold != REASON_KEEP_REFUSED || !n->note || !n->note[0] || !p ||
         p->why == REASON_KEEP_REFUSED)
@@ -86,24 +84,23 @@ const char *view_why_text(struct view *v, uint32_t fact)
 
 /* The node's "why" object. */
 static void view_why_node(struct out *o, const char *key, struct view *v,
-                          uint32_t fact)
+                          uint32_t row)
 {
-    static const char *const actions[] = {[NODE_KEEP] = "keep",
-                                          [NODE_END] = "end",
-                                          [NODE_UNDRAIN] = "undrain"};
-    const struct plan_node *p = view_verdict(v, fact);
+    static const char *const actions[] = {
+        [NODE_KEEP] = "keep", [NODE_END] = "end", [NODE_UNDRAIN] = "undrain"};
+    const struct plan_node *p = view_verdict(v, row);
 
     out_object(o, key);
     out_str(o, "action", p ? actions[p->action] : "none");
     out_str(o, "reason", reason_code(p ? p->why : REASON_NONE));
-    out_str(o, "text", view_why_text(v, fact));
+    out_str(o, "text", view_why_text(v, row));
     out_time(o, "until", p ? p->until_ms : 0);
     out_close(o);
 }
 
-static void write_for(struct out *o, struct view *v, uint32_t fact)
+static void write_for(struct out *o, struct view *v, uint32_t row)
 {
-    const struct plan_node *p = view_verdict(v, fact);
+    const struct plan_node *p = view_verdict(v, row);
 
     out_array(o, "for");
     for (uint32_t i = 0; p && i < p->n_placements; i++) {
@@ -123,12 +120,12 @@ static void write_for(struct out *o, struct view *v, uint32_t fact)
     out_close(o);
 }
 
-void node_write(struct out *o, const char *key, struct view *v, uint32_t fact)
+void node_write(struct out *o, const char *key, struct view *v, uint32_t row)
 {
-    const struct snap_node *n = &v->snapshot->nodes[fact];
-    const struct snap_type *t = view_node_type(v, fact);
+    const struct snap_node *n = &v->snapshot->nodes[row];
+    const struct snap_type *t = view_node_type(v, row);
     const struct qtys nothing = {0};
-    int64_t price = view_node_price(v, fact);
+    int64_t price = view_node_price(v, row);
 
     out_object(o, key);
     out_str(o, "id", n->id);
@@ -141,11 +138,8 @@ void node_write(struct out *o, const char *key, struct view *v, uint32_t fact)
     out_bool(o, "unmanaged", n->unmanaged);
     out_bool(o, "outdated", n->outdated);
     out_bool(o, "protected", n->hold == REASON_KEEP_PROTECTED);
-    view_why_node(o, "why", v, fact);
-    if (price >= 0)
-        out_micros(o, "price_per_hour", price);
-    else
-        out_null(o, "price_per_hour");
+    view_why_node(o, "why", v, row);
+    out_micros_or_null(o, "price_per_hour", price);
     out_time(o, "created_at", n->created_ms);
     if (n->created_ms > 0)
         out_seconds(o, "age_s", v->snapshot->now_ms - n->created_ms);
@@ -162,10 +156,12 @@ void node_write(struct out *o, const char *key, struct view *v, uint32_t fact)
     out_str(o, "address", n->address);
     out_str(o, "note", n->note);
     view_qtys(o, "total",
-              n->total.n ? &n->total : t ? &t->resources : &nothing);
+              n->total.n ? &n->total
+              : t        ? &t->resources
+                         : &nothing);
     view_qtys(o, "available", &n->available);
     view_pairs(o, "labels", n->labels.n || !t ? &n->labels : &t->labels);
-    write_for(o, v, fact);
+    write_for(o, v, row);
     out_close(o);
 }
 

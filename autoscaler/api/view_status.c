@@ -5,23 +5,7 @@
 
 #include "view.h"
 
-#define PENDING_MAX 100
-
-static void opt_uint(struct out *o, const char *key, uint32_t v)
-{
-    if (v == UNLIMITED)
-        out_null(o, key);
-    else
-        out_uint(o, key, v);
-}
-
-static void opt_seconds(struct out *o, const char *key, int64_t ms)
-{
-    if (ms < 0)
-        out_null(o, key);
-    else
-        out_seconds(o, key, ms);
-}
+#define LISTED_MAX 100
 
 bool view_ready(const struct view *v)
 {
@@ -51,7 +35,8 @@ uint32_t problems_write(struct out *o, const char *key, struct view *v)
                      p->providers[i].problem[0] ? p->providers[i].problem
                                                 : "no good list yet");
     if (!p->journal_ok && ++n)
-        out_str(o, NULL, "the journal cannot be written: nothing new is "
+        out_str(o, NULL,
+                "the journal cannot be written: nothing new is "
                 "started until it can");
     if (p->config_problem && p->config_problem[0] && ++n)
         out_strf(o, NULL, "the newest configuration was refused: %s",
@@ -76,22 +61,10 @@ static void write_head(struct out *o, const struct status_page *p)
 static void write_limits(struct out *o, const struct snap_limits *l)
 {
     out_object(o, "limits");
-    opt_uint(o, "max_nodes", l->max_nodes);
-    opt_seconds(o, "idle_timeout_s", l->idle_timeout_ms);
-    if (l->max_cost_micros_hour < 0)
-        out_null(o, "max_cost_per_hour");
-    else
-        out_micros(o, "max_cost_per_hour", l->max_cost_micros_hour);
+    out_limit(o, "max_nodes", l->max_nodes);
+    out_seconds_or_null(o, "idle_timeout_s", l->idle_timeout_ms);
+    out_micros_or_null(o, "max_cost_per_hour", l->max_cost_micros_hour);
     out_str(o, "policy", policy_name(l->policy));
-    out_close(o);
-}
-
-static void write_by_state(struct out *o, const uint32_t *count)
-{
-    out_object(o, "by_state");
-    for (uint32_t i = 0; i < STATE_COUNT; i++)
-        if (count[i])
-            out_uint(o, state_name((enum machine_state)i), count[i]);
     out_close(o);
 }
 
@@ -112,128 +85,12 @@ static void write_nodes(struct out *o, struct view *v)
     out_object(o, "nodes");
     out_uint(o, "total", total);
     out_uint(o, "ready", by[STATE_READY]);
-    out_uint(o, "starting", by[STATE_INTENDED] + by[STATE_REQUESTED] +
-             by[STATE_STARTING]);
+    out_uint(o, "starting",
+             by[STATE_INTENDED] + by[STATE_REQUESTED] + by[STATE_STARTING]);
     out_uint(o, "leaving", by[STATE_DRAINING] + by[STATE_STOPPING]);
     out_uint(o, "busy", busy);
     out_uint(o, "idle", idle);
-    write_by_state(o, by);
-    out_close(o);
-}
-
-static void write_offer(struct out *o, struct view *v,
-                        const struct snap_offer *f, const struct pb_offer *s)
-{
-    out_object(o, NULL);
-    out_str(o, "zone", f->zone);
-    out_bool(o, "spot", f->spot);
-    out_micros(o, "price_per_hour", s ? s->price_micros_hour
-                                  : f->price_micros_hour < 0
-                                      ? 0 : f->price_micros_hour);
-    out_bool(o, "price_estimated", s ? s->price_estimated
-                                     : f->price_micros_hour < 0);
-    opt_uint(o, "room", f->room);
-    if (f->backoff_until_ms > v->snapshot->now_ms)
-        out_str(o, "backoff_for", status_name(f->backoff_for));
-    else
-        out_null(o, "backoff_for");
-    out_time(o, "backoff_until",
-             f->backoff_until_ms > v->snapshot->now_ms ? f->backoff_until_ms
-                                                      : 0);
-    out_close(o);
-}
-
-/* The snapshot's offer that came from this one of the facts. */
-static const struct pb_offer *offer_of(const struct view *v,
-                                       const struct pb_type *t,
-                                       const struct snap_offer *f)
-{
-    for (uint32_t i = 0; t && i < t->n_offers; i++) {
-        const struct pb_offer *o = &v->s->offers[t->first_offer + i];
-
-        if (o->spot == f->spot && strcmp(view_str(v, o->zone), f->zone) == 0)
-            return o;
-    }
-    return NULL;
-}
-
-static void write_type(struct out *o, struct view *v, uint32_t type,
-                       const struct pb_type *st, const uint32_t *by,
-                       uint32_t planned)
-{
-    const struct snap_type *t = &v->snapshot->types[type];
-    const struct pb_offer *best = NULL;
-    uint32_t nodes = 0;
-
-    for (uint32_t i = 0; i < STATE_COUNT; i++)
-        nodes += view_counts((enum machine_state)i) ? by[i] : 0;
-    for (uint32_t i = 0; st && i < st->n_offers; i++) {
-        const struct pb_offer *of = &v->s->offers[st->first_offer + i];
-
-        if (!best || of->price_micros_hour < best->price_micros_hour)
-            best = of;
-    }
-    out_object(o, NULL);
-    out_str(o, "name", t->name);
-    out_str(o, "provider", t->provider);
-    out_str(o, "machine", t->machine);
-    out_str(o, "pool", t->pool);
-    view_qtys(o, "resources", &t->resources);
-    view_pairs(o, "labels", &t->labels);
-    out_uint(o, "min", t->min);
-    opt_uint(o, "max", t->max);
-    opt_seconds(o, "idle_timeout_s", t->idle_timeout_ms);
-    opt_seconds(o, "boot_s", t->boot_ms);
-    out_micros(o, "price_per_hour", best ? best->price_micros_hour : 0);
-    out_bool(o, "price_estimated", !best || best->price_estimated);
-    if (t->unavailable == REASON_NONE)
-        out_null(o, "unavailable");
-    else
-        out_str(o, "unavailable", reason_code(t->unavailable));
-    out_uint(o, "nodes", nodes);
-    write_by_state(o, by);
-    out_uint(o, "planned", planned);
-    out_array(o, "offers");
-    for (uint32_t i = 0; i < t->n_offers; i++)
-        write_offer(o, v, &t->offers[i], offer_of(v, st, &t->offers[i]));
-    out_close(o);
-    out_close(o);
-}
-
-/* Counts first, in one pass over the nodes: types x nodes would be too slow
- * for a large cluster that is polled. */
-static void write_types(struct out *o, struct view *v)
-{
-    uint32_t n = v->s->n_types, total = v->snapshot->n_types;
-    uint32_t *by = ARENA_ARRAY(&v->arena, uint32_t,
-                               (size_t)total * STATE_COUNT);
-    uint32_t *planned = ARENA_ARRAY(&v->arena, uint32_t, total);
-    uint32_t *sn_of = ARENA_ARRAY(&v->arena, uint32_t, total);
-
-    for (uint32_t i = 0; i < total; i++)
-        sn_of[i] = NONE;
-    for (uint32_t i = 0; i < n; i++)
-        if (v->snap_of_type[i] != NONE)
-            sn_of[v->snap_of_type[i]] = i;
-    for (uint32_t i = 0; i < v->snapshot->n_nodes; i++) {
-        uint32_t node = v->node_of_snap[i];
-        uint32_t type = node == NONE ? NONE : v->s->nodes[node].type;
-
-        if (type != NONE && v->snap_of_type[type] != NONE)
-            by[(size_t)v->snap_of_type[type] * STATE_COUNT +
-               v->snapshot->nodes[i].state]++;
-    }
-    for (uint32_t i = 0; i < v->plan->n_launches; i++) {
-        const struct plan_launch *l = &v->plan->launches[i];
-        uint32_t t = v->snap_of_type[v->s->offers[l->offer].type];
-
-        if (t != NONE)
-            planned[t] += l->count;
-    }
-    out_array(o, "types");
-    for (uint32_t i = 0; i < total; i++)
-        write_type(o, v, i, sn_of[i] == NONE ? NULL : &v->s->types[sn_of[i]],
-                   by + (size_t)i * STATE_COUNT, planned[i]);
+    view_states(o, by);
     out_close(o);
 }
 
@@ -260,8 +117,8 @@ static void write_resources(struct out *o, struct view *v)
             continue;
         out_object(o, view_str(v, v->s->columns[c].name));
         out_amount(o, "total", total[c]);
-        out_amount(o, "used", total[c] > available[c] ? total[c] - available[c]
-                                                      : 0);
+        out_amount(o, "used",
+                   total[c] > available[c] ? total[c] - available[c] : 0);
         out_amount(o, "available", available[c]);
         out_close(o);
     }
@@ -276,7 +133,10 @@ static bool same_owner(const struct pb_demand *a, const struct pb_demand *b)
 /* Owners are few, demands may be many: sums per (owner, source). */
 static void write_demand(struct out *o, struct view *v)
 {
-    struct per { uint32_t demand, n; struct tally t; };
+    struct per {
+        uint32_t demand, n;
+        struct tally t;
+    };
     VEC(struct per) owners = {0};
     struct tally all = {0};
 
@@ -311,7 +171,7 @@ static void write_demand(struct out *o, struct view *v)
 
 static void write_pending(struct out *o, struct view *v)
 {
-    uint32_t told = 0, more = 0;
+    uint32_t listed = 0, more = 0;
 
     out_array(o, "pending");
     for (uint32_t b = 0; b < v->s->n_bundles; b++) {
@@ -319,7 +179,7 @@ static void write_pending(struct out *o, struct view *v)
 
         if (p->waiting == 0 && p->infeasible == 0)
             continue;
-        if (told < PENDING_MAX && ++told)
+        if (listed < LISTED_MAX && ++listed)
             view_unplaced(o, v, b, 16);
         else
             more++;
@@ -336,15 +196,15 @@ static void write_plan(struct out *o, struct view *v)
     view_launches(o, v);
     out_array(o, "ends");
     for (uint32_t i = 0; i < v->s->n_nodes; i++) {
-        uint32_t fact = v->snap_of_node[i];
+        uint32_t row = v->s->nodes[i].from;
 
-        if (p->nodes[i].action != NODE_END || fact == NONE)
+        if (p->nodes[i].action != NODE_END)
             continue;
         out_object(o, NULL);
-        out_str(o, "node", v->snapshot->nodes[fact].id);
-        out_str(o, "type", v->snapshot->nodes[fact].type);
+        out_str(o, "node", v->snapshot->nodes[row].id);
+        out_str(o, "type", v->snapshot->nodes[row].type);
         out_str(o, "reason", reason_code(p->nodes[i].why));
-        out_str(o, "text", view_why_text(v, fact));
+        out_str(o, "text", view_why_text(v, row));
         out_close(o);
     }
     out_close(o);
@@ -444,12 +304,12 @@ void status_write(struct out *o, struct view *v)
     write_head(o, p);
     write_limits(o, &v->snapshot->limits);
     write_nodes(o, v);
-    write_types(o, v);
+    view_types(o, v);
     write_resources(o, v);
     write_demand(o, v);
     requests_write(o, "requests", v);
     write_pending(o, v);
-    out_time(o, "deciding_until", v->page ? v->page->thinking_until_ms : 0);
+    out_time(o, "improving_until", v->page ? v->page->thinking_until_ms : 0);
     write_plan(o, v);
     write_cost(o, v);
     write_lists(o, p);

@@ -2,13 +2,13 @@
  * view_why.c - /v1/why/{name}: reasons in codes and in sentences.
  *
  * The name decides: a node, an owner, or both.  Every bundle of an owner is
- * told where it lies, or what stands in its way on each offer.
+ * listed with where it lies, or what stands in its way on each offer.
  */
 #include <string.h>
 
 #include "view.h"
 
-#define BUNDLES_MAX 1000    /* of one owner, told in full */
+#define BUNDLES_MAX 1000 /* of one owner */
 
 static bool has_request(const struct view *v, const char *name)
 {
@@ -28,21 +28,23 @@ static bool owner_known(const struct view *v, const char *name)
 
 static const char *node_place(struct view *v, const struct snap_node *n)
 {
-    return arena_printf(&v->arena, "%s%s%s%s", n->type[0] ? n->type : "no type "
-                        "of ours", n->zone && n->zone[0] ? " in " : "",
+    return arena_printf(&v->arena, "%s%s%s%s",
+                        n->type[0] ? n->type
+                                   : "no type "
+                                     "of ours",
+                        n->zone && n->zone[0] ? " in " : "",
                         n->zone ? n->zone : "", n->spot ? ", spot" : "");
 }
 
 /* What it is, what it is for, what becomes of it. */
-static void node_text(struct out *o, struct view *v, uint32_t fact)
+static void node_text(struct out *o, struct view *v, uint32_t row)
 {
-    const struct snap_node *n = &v->snapshot->nodes[fact];
-    const struct plan_node *p = view_verdict(v, fact);
-    int64_t price = view_node_price(v, fact);
+    const struct snap_node *n = &v->snapshot->nodes[row];
+    const struct plan_node *p = view_verdict(v, row);
+    int64_t price = view_node_price(v, row);
 
     out_strf(o, NULL, "%s (%s) is %s%s%s.", n->id, node_place(v, n),
-             state_name(n->state),
-             n->since_ms > 0 ? " since " : "",
+             state_name(n->state), n->since_ms > 0 ? " since " : "",
              n->since_ms > 0 ? view_time(v, n->since_ms) : "");
     if (price > 0)
         out_strf(o, NULL, "It costs %s $/h.", view_money(v, price));
@@ -59,7 +61,7 @@ static void node_text(struct out *o, struct view *v, uint32_t fact)
              !p || p->action == NODE_KEEP ? "kept"
              : p->action == NODE_END      ? "being ended"
                                           : "taken back",
-             view_why_text(v, fact));
+             view_why_text(v, row));
 }
 
 static uint64_t placed_on(const struct view *v, uint32_t first, uint32_t n,
@@ -110,12 +112,12 @@ static void write_places(struct out *o, struct view *v, uint32_t bundle)
     out_close(o);
 }
 
-static bool deciding(const struct view *v, uint32_t bundle)
+static bool improving(const struct view *v, uint32_t bundle)
 {
     for (uint32_t i = 0; i < v->plan->n_launches; i++) {
         const struct plan_launch *l = &v->plan->launches[i];
 
-        if (view_deciding(v, i) &&
+        if (view_improving(v, i) &&
             placed_on(v, l->first_placement, l->n_placements, bundle) > 0)
             return true;
     }
@@ -129,15 +131,18 @@ static const char *bundle_text(struct view *v, uint32_t bundle)
 
     if (p->waiting || p->infeasible)
         return view_unplaced_text(v, bundle);
-    if (p->launched && deciding(v, bundle))
-        return arena_printf(&v->arena, "%u x (%s): %u placed, %u not bought "
-                            "for yet: %s", v->s->bundles[bundle].count, need,
-                            p->placed, p->launched,
-                            reason_text(REASON_IMPROVING));
+    if (p->launched && improving(v, bundle))
+        return arena_printf(&v->arena,
+                            "%u x (%s): %u placed, %u not bought "
+                            "for yet: %s",
+                            v->s->bundles[bundle].count, need, p->placed,
+                            p->launched, reason_text(REASON_IMPROVING));
     if (p->launched)
-        return arena_printf(&v->arena, "%u x (%s): %u placed, %u on nodes "
-                            "being launched", v->s->bundles[bundle].count,
-                            need, p->placed, p->launched);
+        return arena_printf(&v->arena,
+                            "%u x (%s): %u placed, %u on nodes "
+                            "being launched",
+                            v->s->bundles[bundle].count, need, p->placed,
+                            p->launched);
     return arena_printf(&v->arena, "%u x (%s) placed",
                         v->s->bundles[bundle].count, need);
 }
@@ -174,7 +179,7 @@ static void write_bundle(struct out *o, struct view *v, uint32_t bundle)
 
 static void write_owner(struct out *o, struct view *v, const char *name)
 {
-    uint32_t told = 0;
+    uint32_t listed = 0;
 
     out_object(o, "owner");
     out_str(o, "owner", name);
@@ -184,7 +189,7 @@ static void write_owner(struct out *o, struct view *v, const char *name)
     for (uint32_t i = 0; i < v->s->n_demands; i++) {
         const struct pb_demand *d = &v->s->demands[i];
 
-        if (strcmp(view_str(v, d->owner), name) != 0 || told > BUNDLES_MAX)
+        if (strcmp(view_str(v, d->owner), name) != 0 || listed > BUNDLES_MAX)
             continue;
         out_object(o, NULL);
         out_str(o, "source", source_name(d->source));
@@ -194,9 +199,9 @@ static void write_owner(struct out *o, struct view *v, const char *name)
         out_int(o, "priority", d->priority);
         out_time(o, "since_at", d->since_ms);
         out_array(o, "bundles");
-        for (uint32_t b = 0; b < d->n_bundles && told <= BUNDLES_MAX; b++) {
+        for (uint32_t b = 0; b < d->n_bundles && listed <= BUNDLES_MAX; b++) {
             write_bundle(o, v, d->first_bundle + b);
-            told++;
+            listed++;
         }
         out_close(o);
         out_close(o);
@@ -208,7 +213,7 @@ static void write_owner(struct out *o, struct view *v, const char *name)
 static void owner_text(struct out *o, struct view *v, const char *name)
 {
     struct outcome x;
-    uint32_t told = 0;
+    uint32_t listed = 0;
 
     outcome_of(v, name, &x);
     if (x.found)
@@ -216,7 +221,7 @@ static void owner_text(struct out *o, struct view *v, const char *name)
                  outcome_text(v, name, &x));
     else if (has_request(v, name))
         out_strf(o, NULL, "The request of %s is not planned for yet.", name);
-    for (uint32_t b = 0; b < v->s->n_bundles && told < 16; b++) {
+    for (uint32_t b = 0; b < v->s->n_bundles && listed < 16; b++) {
         const struct pb_demand *d = &v->s->demands[v->s->bundles[b].demand];
         const char *id = view_str(v, d->id);
 
@@ -225,28 +230,28 @@ static void owner_text(struct out *o, struct view *v, const char *name)
         out_strf(o, NULL, "%s%s%s%s: %s.", source_name(d->source),
                  id[0] ? " " : "", id, d->gang ? ", whole or not at all" : "",
                  bundle_text(v, b));
-        told++;
+        listed++;
     }
 }
 
 bool why_write(struct out *o, struct view *v, const char *name)
 {
-    uint32_t fact = node_find(v, name);
+    uint32_t row = node_find(v, name);
     bool owner = owner_known(v, name);
 
-    if (fact == NONE && !owner)
+    if (row == NONE && !owner)
         return false;
     out_object(o, NULL);
     out_str(o, "name", name);
     out_uint(o, "tick", v->page ? v->page->tick : 0);
     out_array(o, "text");
-    if (fact != NONE)
-        node_text(o, v, fact);
+    if (row != NONE)
+        node_text(o, v, row);
     if (owner)
         owner_text(o, v, name);
     out_close(o);
-    if (fact != NONE)
-        node_write(o, "node", v, fact);
+    if (row != NONE)
+        node_write(o, "node", v, row);
     if (owner)
         write_owner(o, v, name);
     out_close(o);

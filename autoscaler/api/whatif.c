@@ -1,25 +1,27 @@
 /*
- * whatif.c - POST /v1/plan: the planner on other facts, without any effect.
+ * whatif.c - POST /v1/plan: the planner on another snapshot, without any
+ * effect.
  *
  * Planning a large snapshot takes a while, so it has a thread of its own: the
- * threads that serve HTTP go on.  The job owns its facts, or a reference to
- * the page they come from.
+ * threads that serve HTTP go on.  A job owns its snapshot, or a reference to
+ * the page that it comes from.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/alloc.h"
 #include "../base/clock.h"
 #include "../codec/codec.h"
 #include "../plan/planner.h"
 #include "inside.h"
 
 struct plan_job {
-    struct ask *ask;
+    struct pending *pending;
     struct plan_job *next;
     struct arena arena;
-    struct status_page *page;      /* of a what-if, or NULL */
+    struct status_page *page; /* of a what-if, or NULL */
     const struct snapshot *snapshot;
-    const char *owner;             /* of a what-if, or NULL */
+    const char *owner; /* of a what-if, or NULL */
     enum status status;
     struct err err;
     struct buf reply;
@@ -108,7 +110,7 @@ static void *thread_main(void *arg)
             run(j);
             pthread_mutex_lock(&t->lock);
         }
-        ask_done(j->ask);
+        pending_done(j->pending);
     }
     pthread_mutex_unlock(&t->lock);
     return NULL;
@@ -116,10 +118,8 @@ static void *thread_main(void *arg)
 
 struct whatif *whatif_new(void)
 {
-    struct whatif *t = calloc(1, sizeof *t);
+    struct whatif *t = MEM_NEW(struct whatif);
 
-    if (!t)
-        abort();
     pthread_mutex_init(&t->lock, NULL);
     pthread_cond_init(&t->wake, NULL);
     t->last = &t->first;
@@ -128,7 +128,7 @@ struct whatif *whatif_new(void)
     return t;
 }
 
-/* Its asks were ended before; what is queued is dropped. */
+/* What waits for it was ended before; what is queued is dropped. */
 void whatif_free(struct whatif *t)
 {
     if (!t)
@@ -143,31 +143,32 @@ void whatif_free(struct whatif *t)
     free(t);
 }
 
-static void enqueue(struct ask *a, void *arg)
+static void enqueue(struct pending *p, void *arg)
 {
     struct whatif *t = arg;
 
     pthread_mutex_lock(&t->lock);
-    *t->last = a->job;
-    t->last = &a->job->next;
+    *t->last = p->job;
+    t->last = &p->job->next;
     t->n++;
     pthread_cond_signal(&t->wake);
     pthread_mutex_unlock(&t->lock);
 }
 
-/* ---- the visit's side */
+/* ---- the exchange's side */
 
-static void plan_answer(struct visit *w)
+static void plan_answer(struct exchange *ex)
 {
-    struct plan_job *j = w->ask->job;
+    struct plan_job *j = ex->pending->job;
 
     if (j->status != ST_OK)
-        visit_err(w, &j->err);
+        exchange_err(ex, &j->err);
     else
-        visit_reply(w, 200, &j->reply, "application/json");
+        exchange_reply(ex, 200, &j->reply, "application/json");
 }
 
-/* The present facts with one request more, or another one of the same owner. */
+/* The present snapshot with one request more, or another one of the same owner.
+ */
 static enum status read_whatif(struct plan_job *j, const json_t *body,
                                struct status_page *page, struct err *err)
 {
@@ -176,7 +177,8 @@ static enum status read_whatif(struct plan_job *j, const json_t *body,
     struct request_in r;
     enum status s;
 
-    s = request_read(body, "what-if", page->snapshot->now_ms, &j->arena, &r, err);
+    s = request_read(body, "what-if", page->snapshot->now_ms, &j->arena, &r,
+                     err);
     if (s != ST_OK)
         return s;
     *f = *page->snapshot;
@@ -203,7 +205,7 @@ static bool is_whatif(const json_t *body)
            json_object_get(body, "num_cpus");
 }
 
-static enum status read_job(struct visit *w, struct plan_job *j,
+static enum status read_job(struct exchange *ex, struct plan_job *j,
                             struct err *err)
 {
     struct status_page *page = NULL;
@@ -211,55 +213,54 @@ static enum status read_job(struct visit *w, struct plan_job *j,
     json_t *body = NULL;
     enum status s;
 
-    s = codec_parse(w->body.s, w->body.n, &body, err);
+    s = codec_parse(ex->body.s, ex->body.n, &body, err);
     if (s != ST_OK) {
         err_prefix(err, "body");
     } else if (!is_whatif(body)) {
         s = codec_snapshot_read(body, &j->arena, &snapshot, err);
         j->snapshot = snapshot;
-    } else if (!(page = status_get(w->server->board))) {
-        s = err_set(err, ST_RETRY, "the daemon is starting: there are no facts "
-                    "to plan on yet");
+    } else if (!(page = status_get(ex->server->board))) {
+        s = err_set(err, ST_RETRY,
+                    "the daemon is starting: there is no "
+                    "snapshot to plan on yet");
     } else {
         s = read_whatif(j, body, page, err);
         if (s != ST_OK)
             status_unref(page);
     }
     json_decref(body);
-    buf_done(&w->body);
+    buf_done(&ex->body);
     return s;
 }
 
-void post_plan(struct visit *w)
+void post_plan(struct exchange *ex)
 {
-    struct whatif *t = w->server->whatif;
-    struct plan_job *j = calloc(1, sizeof *j);
+    struct whatif *t = ex->server->whatif;
+    struct plan_job *j = MEM_NEW(struct plan_job);
     struct err err = {0};
-    struct ask *a;
+    struct pending *p;
     bool full;
 
-    if (!j)
-        abort();
     buf_init(&j->reply, REPLY_MAX);
     pthread_mutex_lock(&t->lock);
     full = t->n >= PLANS_MAX;
     pthread_mutex_unlock(&t->lock);
     if (full) {
-        visit_error(w, 429, "THROTTLED", "", "%d plans wait already; try again",
-                    PLANS_MAX);
+        exchange_error(ex, 429, "THROTTLED", "",
+                       "%d plans wait already; try again", PLANS_MAX);
         plan_job_free(j);
         return;
     }
-    if (read_job(w, j, &err) != ST_OK) {
-        visit_err(w, &err);
+    if (read_job(ex, j, &err) != ST_OK) {
+        exchange_err(ex, &err);
         plan_job_free(j);
         return;
     }
-    j->ask = a = ask_new(w->server->yard, COMMAND_REQUEST_PUT);
-    a->job = j;
-    w->answer = plan_answer;
-    if (!ask_send(a, w, enqueue, t)) {
-        ask_unref(a);
-        visit_error(w, 503, "RETRY", "", "the daemon is stopping");
+    j->pending = p = pending_new(ex->server->pending, COMMAND_REQUEST_PUT);
+    p->job = j;
+    ex->answer = plan_answer;
+    if (!pending_send(p, ex, enqueue, t)) {
+        pending_unref(p);
+        exchange_error(ex, 503, "RETRY", "", "the daemon is stopping");
     }
 }

@@ -92,6 +92,24 @@ char *arena_printf(struct arena *a, const char *fmt, ...)
     return s;
 }
 
+struct arena_mark arena_mark(const struct arena *a)
+{
+    return (struct arena_mark){a->head, a->head ? a->head->used : 0, a->used};
+}
+
+void arena_rewind(struct arena *a, struct arena_mark m)
+{
+    while (a->head != m.head) {
+        struct arena_chunk *gone = a->head;
+
+        a->head = gone->next;
+        free(gone);
+    }
+    if (a->head)
+        a->head->used = m.at;
+    a->used = m.used;
+}
+
 void arena_reset(struct arena *a)
 {
     struct arena_chunk *c = a->head, *next;

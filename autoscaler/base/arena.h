@@ -26,6 +26,11 @@ char *arena_strdup(struct arena *a, const char *s);   /* NULL gives "" */
 char *arena_strndup(struct arena *a, const char *s, size_t n);
 char *arena_printf(struct arena *a, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+/* A place to go back to: what is given out after it may be taken back together,
+ * as long as nothing was reset. */
+struct arena_mark { struct arena_chunk *head; size_t at, used; };
+struct arena_mark arena_mark(const struct arena *a);
+void arena_rewind(struct arena *a, struct arena_mark m);
 void arena_reset(struct arena *a);  /* keeps one chunk for reuse */
 void arena_done(struct arena *a);   /* frees all; the arena is empty again */
 

@@ -16,7 +16,7 @@ enum {
     EXIT_OK = 0,
     EXIT_NO = 1,         /* understood, and the answer is no (infeasible ...) */
     EXIT_USAGE = 2,      /* the command line */
-    EXIT_INPUT = 3,      /* a file or a value is wrong; told with its place */
+    EXIT_INPUT = 3,      /* a file or a value is wrong; reported with its place */
     EXIT_NO_DAEMON = 4,  /* nobody answers at the address */
     EXIT_REFUSED = 5,    /* the daemon or a provider refused or failed */
 };

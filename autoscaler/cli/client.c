@@ -77,7 +77,7 @@ void client_done(struct client *c)
     arena_done(&c->arena);
 }
 
-static int tell_error(const struct http_exchange *x, const json_t *reply)
+static int error_report(const struct http_exchange *x, const json_t *reply)
 {
     const json_t *e = json_object_get(reply, "error");
     const char *where = text_of(e, "where"), *text = text_of(e, "text");
@@ -130,7 +130,7 @@ int client_call(struct client *c, const char *method, const char *path,
     if (codec_parse(x.reply, x.reply_len, ret, &err) != ST_OK)
         *ret = NULL;
     if (x.status >= 400) {
-        rc = tell_error(&x, *ret);
+        rc = error_report(&x, *ret);
         json_decref(*ret);
         *ret = NULL;
     } else if (!*ret) {

@@ -33,7 +33,7 @@ void client_done(struct client *c);
 
 /* One exchange; body may be NULL.  *ret is a new reference or NULL, *code the
  * HTTP status.  Returns 0, or the exit code after a message has been printed.
- * 4xx and 5xx with our error body are told and give EXIT_INPUT (400), EXIT_NO
+ * 4xx and 5xx with our error body are reported and give EXIT_INPUT (400), EXIT_NO
  * (404) or EXIT_REFUSED. */
 int client_call(struct client *c, const char *method, const char *path,
                 const json_t *body, json_t **ret);

@@ -113,7 +113,7 @@ static int run(int argc, char **argv)
         {"cloud", required_argument, NULL, 'c'},
         {"file", required_argument, NULL, 'f'},
         {0}};
-    static const char *const sources[] = {"MACHINE", "CLOUD", ">CPU", ">MEMORY",
+    static const char *const columns[] = {"MACHINE", "CLOUD", ">CPU", ">MEMORY",
                                         "DEVICES", "ACCELERATOR", ">$/H",
                                         "REGION", "AS OF", NULL};
     struct search s = {.cloud = ""};
@@ -139,7 +139,7 @@ static int run(int argc, char **argv)
         arena_done(&s.arena);
         return EXIT_INPUT;
     }
-    table_init(&s.table, &s.arena, sources);
+    table_init(&s.table, &s.arena, columns);
     catalogue_each(c, &s.arena, each, &s);
     if (s.json) {
         json_dumpf(s.json, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(12));

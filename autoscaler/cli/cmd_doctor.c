@@ -41,7 +41,7 @@ void finding_add(struct checkup *c, enum finding f, const char *what,
         printf("%-5s %s: %s\n", words[f], what, text);
 }
 
-/* ---- plug-ins and credentials: a list call tells */
+/* ---- plug-ins and credentials: one list call shows whether they work */
 
 static struct call *list_call(struct provider *p)
 {
@@ -64,7 +64,7 @@ static struct call *list_call(struct provider *p)
     return call;
 }
 
-static void provider_look(struct checkup *c, const struct conf_provider *conf)
+static void provider_check(struct checkup *c, const struct conf_provider *conf)
 {
     struct provider *p;
     struct buf errors;
@@ -103,7 +103,7 @@ static void provider_look(struct checkup *c, const struct conf_provider *conf)
 
 /* ---- the Ray head */
 
-static void ray_look(struct checkup *c)
+static void ray_check(struct checkup *c)
 {
     struct ray_head *h;
     struct source_view *view = NULL;
@@ -132,7 +132,7 @@ static void ray_look(struct checkup *c)
 
 /* ---- this machine */
 
-static void state_look(struct checkup *c)
+static void state_check(struct checkup *c)
 {
     const char *path = c->conf->state, *slash = strrchr(path, '/');
     char dir[4096];
@@ -172,7 +172,7 @@ static bool somebody_listens(const struct config *conf)
     return yes;
 }
 
-static void api_look(struct checkup *c)
+static void api_check(struct checkup *c)
 {
     if (somebody_listens(c->conf))
         finding_add(c, FINDING_WARN, "api", "somebody listens on %s:%u: this "
@@ -183,7 +183,7 @@ static void api_look(struct checkup *c)
                     c->conf->api_port);
 }
 
-static void config_look(struct checkup *c)
+static void config_check(struct checkup *c)
 {
     for (uint32_t i = 0; i < c->conf->n_warnings; i++)
         finding_add(c, FINDING_WARN, "configuration", "%s",
@@ -265,13 +265,13 @@ static int run(int argc, char **argv)
     }
     c.conf = conf;
     buf_init(&c.hints, 1 << 20);
-    config_look(&c);
-    state_look(&c);
-    api_look(&c);
-    ray_look(&c);
+    config_check(&c);
+    state_check(&c);
+    api_check(&c);
+    ray_check(&c);
     doctor_kube(&c);
     for (uint32_t i = 0; i < conf->n_providers; i++)
-        provider_look(&c, &conf->providers[i]);
+        provider_check(&c, &conf->providers[i]);
     if (c.json) {
         json_t *all = json_pack("{s:o,s:s}", "findings", c.json, "advice",
                                 c.hints.s);

@@ -2,7 +2,7 @@
  * cmd_plan.c - snapshot in, plan out, no side effect.
  *
  * A file that `davit run --record` wrote holds its plan too: replaying it
- * tells whether the same is planned today.  With --set the plan is made twice,
+ * says whether the same is planned today.  With --set the plan is made twice,
  * and what the change changes is shown.
  */
 #include <getopt.h>
@@ -195,7 +195,7 @@ static enum status work_plan(struct work *w, const char *path,
     return ST_OK;
 }
 
-/* The same facts with the changes in them, planned anew. */
+/* The same snapshot with the changes in it, planned again. */
 static enum status work_change(const struct work *from, char **sets, int n,
                                struct work *to, const char *path,
                                struct buf *errors)

@@ -1,8 +1,9 @@
 /*
- * cmd_request.c - asks for resources, and waits for them if told to.
+ * cmd_request.c - requests resources, and waits for them with --wait.
  */
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 #include "table.h"
 #include "watch.h"
 
-/* A number, or the text as it is: the daemon tells what is wrong with it. */
+/* A number, or the text as it is: the daemon says what is wrong with it. */
 static json_t *amount_short(const char *text)
 {
     char *end;
@@ -98,7 +99,7 @@ static json_t *bundle_read(const char *text, struct arena *a)
 
 static void reply_print(const json_t *r, struct arena *a)
 {
-    static const char *const sources[] = {">COUNT", "TYPE", "PROVIDER", "ZONE",
+    static const char *const columns[] = {">COUNT", "TYPE", "PROVIDER", "ZONE",
                                         "MARKET", ">$/H", "WHY", NULL};
     const json_t *v;
     struct table t;
@@ -109,7 +110,7 @@ static void reply_print(const json_t *r, struct arena *a)
                   : flag_of(r, "satisfied") ? GREEN : YELLOW),
            text_of(r, "text"), colour(PLAIN));
     if (json_array_size(json_object_get(r, "launches"))) {
-        table_init(&t, a, sources);
+        table_init(&t, a, columns);
         json_array_foreach(json_object_get(r, "launches"), i, v)
             table_row(&t, PLAIN,
                       (const char *[]){
@@ -131,7 +132,7 @@ static void reply_print(const json_t *r, struct arena *a)
                text_of(v, "text"));
 }
 
-struct wish {
+struct options {
     const char *owner, *ttl, *strategy, *queue;
     long cpus, priority;
     bool clear;
@@ -145,7 +146,7 @@ static void dump(const json_t *reply)
 }
 
 /* For programs: waits in silence and prints how the request stands then. */
-static int wait_json(struct client *c, const struct wish *w, struct arena *a)
+static int wait_json(struct client *c, const struct options *w, struct arena *a)
 {
     json_t *reply;
     int rc = watch(c, w->owner, w->wait), got;
@@ -163,7 +164,7 @@ static int wait_json(struct client *c, const struct wish *w, struct arena *a)
     return rc;
 }
 
-static int ask(struct client *c, const struct wish *w, json_t *bundles)
+static int request_send(struct client *c, const struct options *w, json_t *bundles)
 {
     json_t *body = json_pack("{sssO}", "owner", w->owner, "bundles", bundles);
     json_t *reply;
@@ -198,9 +199,64 @@ static int ask(struct client *c, const struct wish *w, json_t *bundles)
     return rc;
 }
 
+static bool number_read(const char *text, long min, long *ret)
+{
+    char *end;
+
+    errno = 0;
+    *ret = strtol(text, &end, 10);
+    return !errno && !*end && end != text && *ret >= min;
+}
+
+static int option_read(int opt, struct options *w)
+{
+    int64_t ms;
+
+    switch (opt) {
+    case 'o': w->owner = optarg; break;
+    case 't': w->ttl = optarg; break;
+    case 's': w->strategy = optarg; break;
+    case 'q': w->queue = optarg; break;
+    case 'c': w->clear = true; break;
+    case 'n':
+        if (!number_read(optarg, 1, &w->cpus))
+            return cli_usage(&cli_request, "--num-cpus takes a number of at "
+                             "least 1, got %s", optarg);
+        break;
+    case 'p':
+        if (!number_read(optarg, LONG_MIN, &w->priority))
+            return cli_usage(&cli_request, "--priority takes a whole number");
+        break;
+    case 'w':
+        if (!duration_parse(optarg, &ms))
+            return cli_usage(&cli_request, "--wait takes a time like 5m");
+        w->wait = (double)ms / 1000;
+        break;
+    default: return cli_usage(&cli_request, "see above");
+    }
+    return EXIT_OK;
+}
+
+static int bundles_read(char **texts, int n, const struct options *w,
+                        struct arena *a, json_t *to)
+{
+    for (int i = 0; i < n; i++) {
+        json_t *b = bundle_read(texts[i], a);
+
+        if (!b)
+            return EXIT_INPUT;
+        json_array_append_new(to, b);
+    }
+    if ((n > 0 || w->cpus) != w->clear)
+        return EXIT_OK;
+    return cli_usage(&cli_request, w->clear
+                         ? "--clear takes no bundles"
+                         : "bundles, --num-cpus or --clear are needed");
+}
+
 static int run(int argc, char **argv)
 {
-    static const struct option options[] = {
+    static const struct option known[] = {
         {"owner", required_argument, NULL, 'o'},
         {"ttl", required_argument, NULL, 't'},
         {"strategy", required_argument, NULL, 's'},
@@ -210,59 +266,21 @@ static int run(int argc, char **argv)
         {"clear", no_argument, NULL, 'c'},
         {"wait", required_argument, NULL, 'w'},
         {0}};
-    struct wish w = {.owner = "default"};
+    struct options w = {.owner = "default"};
     json_t *bundles = json_array();
     struct arena a = {0};
     struct client c;
-    int64_t ms;
-    char *end;
     int opt, rc = EXIT_OK;
 
     if (!client_open(&c, &argc, argv))
         return EXIT_USAGE;
-    while (rc == EXIT_OK &&
-           (opt = getopt_long(argc, argv, "o:t:s:q:p:n:cw:", options, NULL)) != -1) {
-        switch (opt) {
-        case 'o': w.owner = optarg; break;
-        case 't': w.ttl = optarg; break;
-        case 's': w.strategy = optarg; break;
-        case 'n':
-            errno = 0;
-            w.cpus = strtol(optarg, &end, 10);
-            if (errno || *end || end == optarg || w.cpus < 1)
-                rc = cli_usage(&cli_request, "--num-cpus takes a number of at "
-                               "least 1, got %s", optarg);
-            break;
-        case 'q': w.queue = optarg; break;
-        case 'p':
-            errno = 0;
-            w.priority = strtol(optarg, &end, 10);
-            if (errno || *end || end == optarg)
-                rc = cli_usage(&cli_request, "--priority takes a whole number");
-            break;
-        case 'c': w.clear = true; break;
-        case 'w':
-            if (duration_parse(optarg, &ms))
-                w.wait = (double)ms / 1000;
-            else
-                rc = cli_usage(&cli_request, "--wait takes a time like 5m");
-            break;
-        default: rc = cli_usage(&cli_request, "see above"); break;
-        }
-    }
-    for (int i = optind; rc == EXIT_OK && i < argc; i++) {
-        json_t *b = bundle_read(argv[i], &a);
-        if (b)
-            json_array_append_new(bundles, b);
-        else
-            rc = EXIT_INPUT;
-    }
-    if (rc == EXIT_OK && (json_array_size(bundles) || w.cpus) == w.clear)
-        rc = cli_usage(&cli_request, w.clear
-                           ? "--clear takes no bundles"
-                           : "bundles, --num-cpus or --clear are needed");
+    while (rc == EXIT_OK && (opt = getopt_long(argc, argv, "o:t:s:q:p:n:cw:",
+                                               known, NULL)) != -1)
+        rc = option_read(opt, &w);
     if (rc == EXIT_OK)
-        rc = ask(&c, &w, bundles);
+        rc = bundles_read(argv + optind, argc - optind, &w, &a, bundles);
+    if (rc == EXIT_OK)
+        rc = request_send(&c, &w, bundles);
     json_decref(bundles);
     arena_done(&a);
     client_done(&c);

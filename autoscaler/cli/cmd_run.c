@@ -113,7 +113,7 @@ const struct cli_command cli_run = {
     "                  pod's own\n"
     "  --ray-address HOST:PORT   its head (default RAY_ADDRESS, else the service\n"
     "                  NAME-head-svc)\n"
-    "  --dry-run       plans and tells, but never launches or ends anything\n"
+    "  --dry-run       plans and reports, but never launches or ends anything\n"
     "  --record DIR    keeps every plan that asks for something as a file there,\n"
     "                  with all it was made from, for `davit plan`: the newest\n"
     "                  1,000 and 256 MiB\n"

@@ -131,4 +131,4 @@ const struct cli_command cli_sidecar = {
     "  --dry-run, --log-json, --verbose   as for `davit run`\n\n"
     "The head is RAY_ADDRESS, else 127.0.0.1:6379: the same pod.  The journal is\n"
     "/tmp/ray/davit/davit.db, or DAVIT_STATE.  Further settings come from the\n"
-    "RayCluster's annotation davit.io/config.  docs/kubernetes.md tells more.\n"};
+    "RayCluster's annotation davit.io/config.  See docs/kubernetes.md.\n"};

@@ -181,8 +181,8 @@ static int run(int argc, char **argv)
 }
 
 const struct cli_command cli_validate = {
-    "validate", "[--json] FILE", "checks a configuration and tells every mistake",
+    "validate", "[--json] FILE", "checks a configuration and reports every mistake",
     run,
     "Davit's own YAML, a Ray cluster YAML (available_node_types), a podTypes\n"
     "list, a KubeRay RayCluster manifest, or a machine catalogue.  Each\n"
-    "mistake is told with file, line and column.\n"};
+    "mistake is reported with file, line and column.\n"};

@@ -26,9 +26,9 @@ void daemon_prepare(enum log_level level, bool json)
     signal(SIGHUP, SIG_IGN);
 }
 
-static void waits_told(void *arg, const char *text)
+static void waiting_report(void *arg, const char *text)
 {
-    standby_says(arg, text);
+    standby_report(arg, text);
     log_info("%s", text);
 }
 
@@ -44,7 +44,7 @@ static enum status lead(const struct config *conf, struct ha **ret,
     s = standby_start(conf, &standby, err);
     if (s != ST_OK)
         return s;
-    ha_lead(*ret, waits_told, standby);
+    ha_lead(*ret, waiting_report, standby);
     standby_stop(standby);
     return ST_OK;
 }

@@ -122,7 +122,7 @@ static void role_begin(struct buf *b, const char *name, const char *space,
     buf_str(b, "rules:\n");
 }
 
-static void rights_look(struct checkup *c, struct kube *k, unsigned uses,
+static void rights_check(struct checkup *c, struct kube *k, unsigned uses,
                         const char *space, bool cluster)
 {
     const char *what = cluster ? "rights in the cluster" : "rights";
@@ -287,7 +287,7 @@ static bool own_kind(const json_t *pod, const char *kind)
     return false;
 }
 
-static void gpu_pods_look(struct checkup *c, struct kube *k)
+static void gpu_pods_check(struct checkup *c, struct kube *k)
 {
     json_t *nodes = gpu_nodes(k), *pod;
     struct kube_call call = {.path = "/api/v1/pods"};
@@ -350,16 +350,16 @@ void doctor_kube(struct checkup *c)
     if (reach(c, k, a)) {
         space = *c->conf->ha_namespace ? c->conf->ha_namespace
                                        : kube_access_namespace(a);
-        rights_look(c, k, uses, "", true);
-        rights_look(c, k, uses & USE_STATE, space, false);
+        rights_check(c, k, uses, "", true);
+        rights_check(c, k, uses & USE_STATE, space, false);
         if (rc)
-            rights_look(c, k, USE_RAYCLUSTER,
+            rights_check(c, k, USE_RAYCLUSTER,
                         c->space && *c->space        ? c->space
                         : *option_of(rc, "namespace") ? option_of(rc, "namespace")
                                                       : kube_access_namespace(a),
                         false);
         if (uses & USE_PODS)
-            gpu_pods_look(c, k);
+            gpu_pods_check(c, k);
     }
     kube_free(k);
     kube_access_free(a);

@@ -50,7 +50,7 @@ static json_t *block_of(const struct kuberay_opts *k)
     return block;
 }
 
-/* Everything but running: settings in *ret; false: why is told. */
+/* Everything but running: settings in *ret; false after a report. */
 static bool settings_read(struct config_source *s, struct config **ret)
 {
     struct buf errors;

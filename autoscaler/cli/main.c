@@ -22,7 +22,7 @@ static void list(FILE *out)
     for (size_t i = 0; i < COUNT(commands); i++)
         fprintf(out, "  %-10s %-36s %s\n", commands[i]->name,
                 commands[i]->args, commands[i]->help);
-    fprintf(out, "\n`davit help COMMAND` tells more.\n");
+    fprintf(out, "\n`davit help COMMAND` says more.\n");
 }
 
 static const struct cli_command *find(const char *name)
@@ -108,7 +108,7 @@ int main(int argc, char **argv)
 {
     int rc = called_ray(argv[0]) ? as_ray(argc, argv) : dispatch(argc, argv);
 
-    /* What could not be written was not told. */
+    /* What could not be written did not reach anybody. */
     if ((fflush(stdout) != 0 || ferror(stdout)) && rc == EXIT_OK) {
         fprintf(stderr, "davit: the output could not be written\n");
         rc = EXIT_REFUSED;

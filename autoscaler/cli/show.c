@@ -29,14 +29,14 @@ static char *limit(struct arena *a, const json_t *o, const char *key)
 
 static uint32_t types_print(const json_t *status, struct arena *a)
 {
-    static const char *const sources[] = {"TYPE", "PROVIDER", ">NODES",
+    static const char *const columns[] = {"TYPE", "PROVIDER", ">NODES",
                                         ">PLANNED", ">MIN", ">MAX", ">$/H",
                                         "STATES", NULL};
     struct table t;
     const json_t *type;
     size_t i;
 
-    table_init(&t, a, sources);
+    table_init(&t, a, columns);
     json_array_foreach(json_object_get(status, "types"), i, type) {
         const char *state;
         char *states = arena_strdup(a, "");
@@ -150,13 +150,13 @@ uint32_t status_print(const json_t *s, struct arena *a)
 
 uint32_t nodes_print(const json_t *nodes, struct arena *a)
 {
-    static const char *const sources[] = {"NODE", "TYPE", "ZONE", "STATE", ">AGE",
+    static const char *const columns[] = {"NODE", "TYPE", "ZONE", "STATE", ">AGE",
                                         ">$/H", "WHY", NULL};
     const json_t *node;
     struct table t;
     size_t i;
 
-    table_init(&t, a, sources);
+    table_init(&t, a, columns);
     json_array_foreach(json_object_get(nodes, "nodes"), i, node) {
         const json_t *why = json_object_get(node, "why");
         const char *state = text_of(node, "state");
@@ -165,7 +165,7 @@ uint32_t nodes_print(const json_t *nodes, struct arena *a)
                                                                      : YELLOW;
         table_row(&t, c,
                   (const char *[]){
-                      /* a stranger's id is Ray's, 56 digits long */
+                      /* an unmanaged node's id is Ray's, 56 digits */
                       arena_printf(a, "%.*s", flag_of(node, "unmanaged") ? 12 : 64,
                                    text_of(node, "id")),
                       flag_of(node, "head") ? "(head)" : text_of(node, "type"),

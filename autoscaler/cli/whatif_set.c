@@ -2,8 +2,8 @@
  * whatif_set.c - one changed value in a snapshot; see whatif.h.
  *
  * The value is JSON when it reads as JSON, else text ("5m", "50Gi"); the
- * words for "no limit" become null.  Whether it fits is the codec's to say,
- * which reads the whole snapshot anew.
+ * words for "no limit" become null.  The codec, which reads the
+ * whole snapshot again, decides whether it fits.
  */
 #include <stdlib.h>
 #include <string.h>

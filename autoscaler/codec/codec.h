@@ -44,6 +44,10 @@ enum status codec_taints_read(const json_t *list, const char *where,
 enum status codec_request_read(const json_t *body, const char *owner,
                                int64_t since_ms, struct arena *arena,
                                struct snap_demand *ret, struct err *err);
+/* The same as canonical JSON, in the arena; what the journal keeps and GET
+ * shows: {"bundles":[<as codec_bundle_write()>],"strategy":"PACK","priority":5,
+ * "queue":"q"}, the last three only when they say something. */
+const char *codec_request_write(const struct snap_demand *d, struct arena *a);
 
 /* The list under "previous" of a node of snapshot.json. */
 enum status codec_previous_read(const json_t *list, struct arena *arena,

@@ -122,7 +122,7 @@ static json_t *demand_ref(const struct out *o, uint32_t demand)
                      source_name(d->source));
 }
 
-static json_t *previous(const struct out *o, uint32_t first, uint32_t n)
+static json_t *placements_write(const struct out *o, uint32_t first, uint32_t n)
 {
     json_t *a = json_array();
 
@@ -176,7 +176,7 @@ static json_t *launch_write(const struct out *o, const struct plan_launch *l)
     if (f->price_estimated)
         json_object_set_new(v, "price_estimated", json_true());
     json_object_set_new(v, "placements",
-                        previous(o, l->first_placement, l->n_placements));
+                        placements_write(o, l->first_placement, l->n_placements));
     return v;
 }
 
@@ -211,7 +211,7 @@ static json_t *node_write(const struct out *o, uint32_t node)
     if (p->demand != NONE)
         json_object_set_new(v, "for", demand_ref(o, p->demand));
     json_object_set_new(v, "placements",
-                        previous(o, p->first_placement, p->n_placements));
+                        placements_write(o, p->first_placement, p->n_placements));
     return v;
 }
 

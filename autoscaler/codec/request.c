@@ -3,14 +3,17 @@
  *
  * Ray's meaning (ray.autoscaler.sdk.request_resources): num_cpus adds that
  * many bundles of one CPU; the whole is a total that running work counts
- * towards.  Used by the API when it comes and by the journal when it comes
- * back, so that what was promised is what is kept.
+ * towards.  Read when it comes through the API, written for the journal, and
+ * read again only when a daemon starts.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "../base/alloc.h"
 #include "../base/suggest.h"
 #include "../model/amount.h"
+#include "../model/bundle.h"
 #include "codec.h"
 
 enum { CPUS_MAX = 10000000, BUNDLES_MAX = 100000, QUEUE_NAME_MAX = 63 };
@@ -79,71 +82,130 @@ static enum status strategy_bad(const json_t *v, struct err *err)
                    near ? "\"?" : "");
 }
 
-enum status codec_request_read(const json_t *body, const char *owner,
-                               int64_t since_ms, struct arena *a,
-                               struct snap_demand *ret, struct err *err)
+/* Neighbours that are equal become one with a count: Ray's users write
+ * [{"GPU":1}] * 1000.  How many are left. */
+static uint32_t neighbours_merge(struct snap_bundle *v, uint32_t n)
 {
-    const json_t *bundles, *cpus, *v;
-    struct snap_bundle *out;
-    struct snap_demand d = {
-        .source = SOURCE_REQUEST, .id = "", .since_ms = since_ms};
-    uint32_t n = 0;
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        if (kept > 0 && v[kept - 1].count < UINT32_MAX - v[i].count &&
+            bundle_equal(&v[kept - 1], &v[i]))
+            v[kept - 1].count += v[i].count;
+        else
+            v[kept++] = v[i];
+    return kept;
+}
+
+static enum status bundles_read(const json_t *bundles, const json_t *cpus,
+                                struct arena *a, struct snap_demand *d,
+                                struct err *err)
+{
+    size_t n = json_array_size(bundles);
+    struct snap_bundle *v;
     enum status s;
 
-    if ((s = keys_check(body, err)) != ST_OK)
-        return s;
-    bundles = json_object_get(body, "bundles");
-    cpus = json_object_get(body, "num_cpus");
     if (!bundles && !cpus)
         return err_set(err, ST_INVALID,
-                       "bundles or num_cpus must be given "
-                       "(bundles: [] clears the request)");
+                       "bundles or num_cpus must be given (bundles: [] clears "
+                       "the request)");
     if (bundles && !json_is_array(bundles))
         return err_set(err, ST_INVALID, "bundles: must be a list of bundles");
-    if (json_array_size(bundles) > BUNDLES_MAX)
+    if (n > BUNDLES_MAX)
         return err_set(err, ST_INVALID,
                        "bundles: %zu entries, at most %d are allowed; use "
                        "{\"resources\":{...},\"count\":n} for identical ones",
-                       json_array_size(bundles), BUNDLES_MAX);
-    out = ARENA_ARRAY(a, struct snap_bundle, json_array_size(bundles) + 1);
-    for (size_t i = 0; i < json_array_size(bundles); i++) {
+                       n, BUNDLES_MAX);
+    v = ARENA_ARRAY(a, struct snap_bundle, n + 1);
+    for (size_t i = 0; i < n; i++) {
         char where[32];
+
         snprintf(where, sizeof where, "bundles[%zu]", i);
-        s = codec_bundle_read(json_array_get(bundles, i), where, a, &out[n++],
-                              err);
+        s = codec_bundle_read(json_array_get(bundles, i), where, a, &v[i], err);
         if (s != ST_OK)
             return s;
     }
     if (cpus) {
-        if ((s = cpus_read(cpus, a, &out[n], err)) != ST_OK)
+        if ((s = cpus_read(cpus, a, &v[n], err)) != ST_OK)
             return s;
-        n += out[n].count > 0;
+        n += v[n].count > 0;
     }
+    d->bundles = v;
+    d->n_bundles = neighbours_merge(v, (uint32_t)n);
+    return ST_OK;
+}
+
+static enum status priority_read(const json_t *v, int32_t *ret, struct err *err)
+{
+    if (!json_is_integer(v) || json_integer_value(v) < -1000000 ||
+        json_integer_value(v) > 1000000)
+        return err_set(err, ST_INVALID,
+                       "priority: must be a whole number between -1000000 and "
+                       "1000000");
+    *ret = (int32_t)json_integer_value(v);
+    return ST_OK;
+}
+
+static enum status queue_read(const json_t *v, struct arena *a,
+                              const char **ret, struct err *err)
+{
+    if (!json_is_string(v) || json_string_length(v) > QUEUE_NAME_MAX ||
+        strlen(json_string_value(v)) != json_string_length(v))
+        return err_set(err, ST_INVALID,
+                       "queue: must be the name of a queue, at most %d letters",
+                       QUEUE_NAME_MAX);
+    *ret = arena_strdup(a, json_string_value(v));
+    return ST_OK;
+}
+
+enum status codec_request_read(const json_t *body, const char *owner,
+                               int64_t since_ms, struct arena *a,
+                               struct snap_demand *ret, struct err *err)
+{
+    struct snap_demand d = {
+        .source = SOURCE_REQUEST, .id = "", .queue = "", .since_ms = since_ms};
+    const json_t *v;
+    enum status s;
+
+    if ((s = keys_check(body, err)) != ST_OK ||
+        (s = bundles_read(json_object_get(body, "bundles"),
+                          json_object_get(body, "num_cpus"), a, &d, err)) !=
+            ST_OK)
+        return s;
     if ((v = json_object_get(body, "strategy")) &&
         (!json_is_string(v) ||
          !strategy_from_name(json_string_value(v), &d.strategy)))
         return strategy_bad(v, err);
-    if ((v = json_object_get(body, "priority"))) {
-        if (!json_is_integer(v) || json_integer_value(v) < -1000000 ||
-            json_integer_value(v) > 1000000)
-            return err_set(err, ST_INVALID,
-                           "priority: must be a whole number "
-                           "between -1000000 and 1000000");
-        d.priority = (int32_t)json_integer_value(v);
-    }
-    d.queue = "";
-    if ((v = json_object_get(body, "queue"))) {
-        if (!json_is_string(v) || json_string_length(v) > QUEUE_NAME_MAX ||
-            strlen(json_string_value(v)) != json_string_length(v))
-            return err_set(err, ST_INVALID,
-                           "queue: must be the name of a "
-                           "queue, at most %d letters",
-                           QUEUE_NAME_MAX);
-        d.queue = arena_strdup(a, json_string_value(v));
-    }
+    if ((v = json_object_get(body, "priority")) &&
+        (s = priority_read(v, &d.priority, err)) != ST_OK)
+        return s;
+    if ((v = json_object_get(body, "queue")) &&
+        (s = queue_read(v, a, &d.queue, err)) != ST_OK)
+        return s;
     d.owner = arena_strdup(a, owner);
-    d.bundles = out;
-    d.n_bundles = n;
     *ret = d;
     return ST_OK;
+}
+
+const char *codec_request_write(const struct snap_demand *d, struct arena *a)
+{
+    json_t *o = json_object(), *bundles = json_array();
+    const char *body;
+    char *text;
+
+    for (uint32_t i = 0; i < d->n_bundles; i++)
+        json_array_append_new(bundles, codec_bundle_write(&d->bundles[i]));
+    json_object_set_new(o, "bundles", bundles);
+    if (d->strategy != STRATEGY_NONE)
+        json_object_set_new(o, "strategy",
+                            json_string(strategy_name(d->strategy)));
+    if (d->priority != 0)
+        json_object_set_new(o, "priority", json_integer(d->priority));
+    if (d->queue[0])
+        json_object_set_new(o, "queue", json_string(d->queue));
+    text = mem_must(json_dumps(o, JSON_COMPACT));
+    json_decref(o);
+    body = arena_strdup(a, text);
+    free(text);
+    return body;
 }

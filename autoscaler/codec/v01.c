@@ -27,6 +27,8 @@ static const struct {
     {"node_types.*.offers.*", "set_aside_for", "backoff_for"},
     {"plan.launches.*", "holds", "placements"},
     {"plan.nodes.*", "holds", "placements"},
+    {"plan.launches.*", "sure", NULL},
+    {"plan.launches.*", "open", NULL},
 };
 
 static const struct {
@@ -36,6 +38,7 @@ static const struct {
     {"foreign", "unmanaged"},
     {"unit_incomplete", "host_group_incomplete"},
     {"needed_by_unit", "needed_by_host_group"},
+    {"deciding", "improving"},
 };
 
 const char *codec_v01_key(const char *key)

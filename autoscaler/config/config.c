@@ -1,8 +1,8 @@
 /*
  * config.c - from a file to a generation of settings; see config.h.
  *
- * Which dialect it is is told by the keys at the top.  A file that is none of
- * them is read as ours, so that its mistakes are told in our words.
+ * The keys at the top tell the dialects apart.  A file that is none of them is
+ * read as Davit's own, so that its mistakes are reported in those terms.
  */
 #include "config.h"
 
@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "../base/alloc.h"
-#include "draft.h"
+#include "raw.h"
 #include "file.h"
 
 static const char *folder_of(struct arena *a, const char *path)
@@ -47,7 +47,7 @@ static void defaults_set(struct config *c)
     c->think_ms = 500;
 }
 
-static void dialect_read(struct draft *d, const struct yaml_docs *docs)
+static void dialect_read(struct raw *d, const struct yaml_docs *docs)
 {
     const struct ynode *root = docs->v[0];
     bool manifest = false;
@@ -72,7 +72,7 @@ static void generation_read(struct config *c, const char *text, size_t n,
                             struct diag *diag)
 {
     struct arena *a = &c->memory->arena;
-    struct draft d = {
+    struct raw d = {
         .r = {.arena = a, .diag = diag, .base = folder_of(a, c->path)},
         .c = c, .catalogue = "",
     };
@@ -87,7 +87,7 @@ static void generation_read(struct config *c, const char *text, size_t n,
         return;
     }
     dialect_read(&d, &docs);
-    draft_finish(&d);
+    raw_finish(&d);
     c->warnings = diag_warnings(diag, &c->n_warnings);
 }
 

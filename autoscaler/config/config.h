@@ -3,8 +3,8 @@
  *
  * A generation is immutable and lies in one shared arena: who points into it
  * keeps a reference.  A reload builds a new one and swaps it in, or keeps the
- * old and says why.  Foreign dialects (Ray cluster
- * YAML, podTypes, KubeRay RayCluster) are translated into the same struct.
+ * old and says why.  Other dialects (Ray cluster YAML, podTypes, KubeRay
+ * RayCluster) are translated into the same struct.
  */
 #ifndef CONFIG_CONFIG_H
 #define CONFIG_CONFIG_H
@@ -45,8 +45,8 @@ struct config {
     const char *path;
     enum conf_dialect dialect;
     const char *cluster;
-    const char *head_type;        /* a foreign file's type of the head, which
-                                   * is never launched; "" : not known */
+    const char *head_type;        /* another dialect's type of the head,
+                                   * which is never launched; "" : not known */
     const char *ray_address;      /* "" : demand by REST only */
     const char *ray_token_file;   /* "" : RAY_AUTH_TOKEN, RAY_AUTH_TOKEN_PATH,
                                    * ~/.ray/auth_token as Ray itself does */
@@ -86,7 +86,7 @@ struct config {
     uint32_t n_spare;
     const struct conf_idle *idle;     /* limits.idle_timeouts, in order */
     uint32_t n_idle;
-    const char *const *warnings;  /* "file:line:col: ..." worth telling */
+    const char *const *warnings;  /* "file:line:col: ..." worth a warning */
     uint32_t n_warnings;
 };
 

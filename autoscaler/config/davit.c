@@ -1,8 +1,8 @@
 /*
- * davit.c - our own dialect, as tables; see grammar.h and docs/config.md.
+ * davit.c - Davit's own dialect, as tables; see grammar.h and docs/config.md.
  *
- * A foreign file may hold the same keys, but for cluster and node_types, in a
- * block named davit: what its own language has no word for.
+ * A file of another dialect may hold the same keys, but for cluster and
+ * node_types, in a block named davit: what its own language has no key for.
  */
 #include <stddef.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "extras.h"
 
 /* The records of machines have room for so much (struct machine). */
-enum { MOST_ZONES = 32, LONGEST_PROVIDER = 31, LONGEST_ZONE = 47 };
+enum { LONGEST_PROVIDER = 31 };
 
 /* ---- addresses ---- */
 
@@ -60,7 +60,7 @@ static void listen_read(struct reader *r, const struct ynode *v,
         !address_parse(r->arena, v->text, 0, &c->api_host, &c->api_port))
         diag_add(r->diag, v, "%s must be host:port such as 127.0.0.1:8790, "
                  "[::1]:8790 or 0.0.0.0:8790 (port 0: any free one), got %s",
-                 where, ynode_say(r->arena, v));
+                 where, ynode_shown(r->arena, v));
 }
 
 static void metrics_read(struct reader *r, const struct ynode *v,
@@ -72,7 +72,7 @@ static void metrics_read(struct reader *r, const struct ynode *v,
         !address_parse(r->arena, v->text, 0, &c->metrics_host,
                        &c->metrics_port))
         diag_add(r->diag, v, "%s must be host:port such as 0.0.0.0:44217, got "
-                 "%s", where, ynode_say(r->arena, v));
+                 "%s", where, ynode_shown(r->arena, v));
 }
 
 static void ray_address_read(struct reader *r, const struct ynode *v,
@@ -88,18 +88,18 @@ static void ray_address_read(struct reader *r, const struct ynode *v,
     else
         diag_add(r->diag, v, "%s must be the head's host:port such as "
                  "127.0.0.1:6379 (the address of ray start --head, without "
-                 "ray:// or http://), got %s", where, ynode_say(r->arena, v));
+                 "ray:// or http://), got %s", where, ynode_shown(r->arena, v));
 }
 
 static void catalogue_key_read(struct reader *r, const struct ynode *v,
                                const char *where, void *target)
 {
-    struct draft *d = r->ctx;
+    struct raw *d = r->ctx;
 
     (void)target;
     if (v->kind != YNODE_TEXT || !*v->text) {
         diag_add(r->diag, v, "%s must be a path, got %s", where,
-                 ynode_say(r->arena, v));
+                 ynode_shown(r->arena, v));
         return;
     }
     d->catalogue = path_resolve(r->arena, r->base, v->text);
@@ -107,16 +107,6 @@ static void catalogue_key_read(struct reader *r, const struct ynode *v,
 }
 
 /* ---- providers ---- */
-
-static bool name_check(struct reader *r, const struct ynode *key,
-                       const char *where, int64_t max)
-{
-    const struct key name = {.type = KEY_NAME, .max = max};
-    const char *value = NULL;
-
-    grammar_value(r, &name, key, where, &value);
-    return value;
-}
 
 /* Another plug-in's name stays one: two providers may be of one kind. */
 static bool plugin_is_path(const char *text)
@@ -130,13 +120,13 @@ static bool plugin_is_path(const char *text)
 static void provider_read(struct reader *r, const struct ynode *key,
                           const struct ynode *v)
 {
-    struct draft *d = r->ctx;
+    struct raw *d = r->ctx;
     const char *where = grammar_where(r, "providers", key->text);
     const struct ynode *plugin = ynode_get(v, "plugin");
     struct conf_provider p = {.name = key->text, .plugin = "",
                               .line = key->line, .column = key->column};
 
-    if (!name_check(r, key, "a name under providers", LONGEST_PROVIDER))
+    if (!grammar_name(r, key, "a name under providers", LONGEST_PROVIDER))
         return;
     if (plugin && plugin->kind == YNODE_TEXT)
         p.plugin = plugin_is_path(plugin->text)
@@ -145,7 +135,7 @@ static void provider_read(struct reader *r, const struct ynode *key,
     else if (plugin && plugin->kind != YNODE_NULL)
         diag_add(r->diag, plugin, "%s.plugin must be a plug-in's name or the path of a "
                  ".so, got %s",
-                 where, ynode_say(r->arena, plugin));
+                 where, ynode_shown(r->arena, plugin));
     p.options = grammar_flatten(r, v, where, "plugin", &p.n_options);
     VEC_PUSH(r->arena, &d->providers, p);
 }
@@ -156,192 +146,16 @@ static void providers_read(struct reader *r, const struct ynode *v,
     (void)target;
     if (v->kind != YNODE_MAP) {
         diag_add(r->diag, v, "%s must be a mapping of provider names such as "
-                 "{gke: {project: p}}, got %s", where, ynode_say(r->arena, v));
+                 "{gke: {project: p}}, got %s", where, ynode_shown(r->arena, v));
         return;
     }
     for (uint32_t i = 0; i < v->n; i++)
         provider_read(r, v->pairs[i].key, v->pairs[i].value);
 }
 
-/* ---- node types ---- */
-
-static void market_add(struct reader *r, struct draft_type *t,
-                       const struct ynode *v, const char *where)
-{
-    enum draft_market m = MARKET_ON_DEMAND;
-    bool good = v->kind == YNODE_TEXT;
-
-    if (good && (strcmp(v->text, "spot") == 0 || strcmp(v->text, "true") == 0))
-        m = MARKET_SPOT;
-    else
-        good = good && (strcmp(v->text, "on-demand") == 0 ||
-                        strcmp(v->text, "false") == 0);
-    if (!good || (strchr("tf", *v->text) && strstr(where, ".market"))) {
-        diag_add(r->diag, v, "%s must be %s, or a list of both, got %s", where,
-                 strstr(where, ".market") ? "on-demand or spot"
-                                          : "true or false",
-                 ynode_say(r->arena, v));
-        return;
-    }
-    for (uint32_t i = 0; i < t->n_markets; i++)
-        if (t->markets[i] == m) {
-            diag_add(r->diag, v, "%s names the same market twice", where);
-            return;
-        }
-    t->markets[t->n_markets++] = m;
-}
-
-static void market_read(struct reader *r, const struct ynode *v,
-                        const char *where, void *target)
-{
-    struct draft_type *t = target;
-
-    if (t->n_markets) {
-        diag_add(r->diag, v, "%s: give market or spot, not both", where);
-        return;
-    }
-    if (v->kind != YNODE_LIST)
-        market_add(r, t, v, where);
-    for (uint32_t i = 0; v->kind == YNODE_LIST && i < v->n; i++)
-        market_add(r, t, v->items[i], where);
-}
-
-static void zone_add(struct reader *r, struct draft_type *t,
-                     const struct ynode *v, const char *where)
-{
-    static const struct key name = {.type = KEY_NAME, .max = LONGEST_ZONE};
-    const char *zone = NULL;
-
-    if (v->kind != YNODE_NULL)
-        grammar_value(r, &name, v, where, &zone);
-    for (uint32_t i = 0; zone && i < t->zones.n; i++)
-        if (strcmp(t->zones.v[i], zone) == 0) {
-            diag_add(r->diag, v, "%s names %s twice", where, zone);
-            return;
-        }
-    if (zone && t->zones.n == MOST_ZONES)
-        diag_add(r->diag, v, "%s: more than %d zones", where, MOST_ZONES);
-    else if (zone)
-        VEC_PUSH(r->arena, &t->zones, zone);
-}
-
-static void zones_read(struct reader *r, const struct ynode *v,
-                       const char *where, void *target)
-{
-    if (v->kind == YNODE_TEXT)
-        zone_add(r, target, v, where);
-    else if (v->kind == YNODE_LIST)
-        for (uint32_t i = 0; i < v->n; i++)
-            zone_add(r, target, v->items[i], where);
-    else
-        diag_add(r->diag, v, "%s must be a list of zones such as [us-east-1a, "
-                 "us-east-1b], got %s", where, ynode_say(r->arena, v));
-}
-
-static void resources_read(struct reader *r, const struct ynode *v,
-                           const char *where, void *target)
-{
-    if (v->kind != YNODE_MAP) {
-        diag_add(r->diag, v, "%s must be a mapping such as {CPU: 4, memory: "
-                 "16Gi, GPU: 1}, got %s", where, ynode_say(r->arena, v));
-        return;
-    }
-    for (uint32_t i = 0; i < v->n; i++)
-        shape_put(r->ctx, target, v->pairs[i].key, v->pairs[i].value, where);
-}
-
-static void accelerator_read(struct reader *r, const struct ynode *v,
-                             const char *where, void *target)
-{
-    shape_accelerator(r->ctx, target, v, where);
-}
-
-static void labels_read(struct reader *r, const struct ynode *v,
-                        const char *where, void *target)
-{
-    shape_labels_read(r->ctx, target, v, where);
-}
-
-static void options_read(struct reader *r, const struct ynode *v,
-                         const char *where, void *target)
-{
-    struct draft_type *t = target;
-
-    t->options = grammar_flatten(r, v, where, NULL, &t->n_options);
-}
-
-#define AT(member) .offset = offsetof(struct draft_type, member)
-
-/* clang-format off */
-static const struct key type_keys[] = {
-    {.name = "provider", .type = KEY_NAME, AT(provider),
-     .help = "which of providers launches it"},
-    {.name = "pool", .type = KEY_TEXT, AT(pool),
-     .help = "the cloud's node pool or group"},
-    {.name = "machine", .type = KEY_TEXT, AT(machine),
-     .help = "machine type, looked up in the catalogue"},
-    {.name = "resources", .type = KEY_CUSTOM, .read = resources_read,
-     .help = "what it offers; goes over the catalogue, key by key"},
-    {.name = "accelerator_type", .type = KEY_CUSTOM, .read = accelerator_read,
-     .help = "the accelerator's name"},
-    {.name = "labels", .type = KEY_CUSTOM, .read = labels_read,
-     .help = "labels of its Ray node"},
-    {.name = "taints", .type = KEY_CUSTOM, .read = taints_key_read,
-     .help = "who does not tolerate them is kept away"},
-    {.name = "shares", .type = KEY_CUSTOM, .read = shares_read,
-     .help = "into what each GPU is cut: MIG profiles, time_slicing, mps"},
-    {.name = "min", .type = KEY_COUNT, AT(min), .max = 100000,
-     .help = "machines kept at all times"},
-    {.name = "max", .type = KEY_COUNT, AT(max), .max = 100000,
-     .word = "unlimited", .help = "machines at most"},
-    {.name = "hosts", .type = KEY_COUNT, AT(hosts), .min = 1, .max = 4096,
-     .help = "machines that come and go as one"},
-    {.name = "idle_timeout", .type = KEY_TIME, AT(idle_timeout_ms),
-     .max = INT64_C(30) * 86400000, .word = "never",
-     .word_value = DRAFT_NEVER_MS, .help = "idle time before it is ended"},
-    {.name = "zones", .type = KEY_CUSTOM, .read = zones_read,
-     .help = "zones it may be launched in"},
-    {.name = "market", .type = KEY_CUSTOM, .read = market_read,
-     .help = "on-demand, spot, or a list of both"},
-    {.name = "spot", .type = KEY_CUSTOM, .read = market_read,
-     .help = "short for market: true is spot"},
-    {.name = "price", .type = KEY_MONEY, AT(price), .max = 100000,
-     .help = "dollars an hour"},
-    {.name = "spot_price", .type = KEY_MONEY, AT(spot_price), .max = 100000,
-     .help = "dollars an hour as spot"},
-    {.name = "boot", .type = KEY_TIME, AT(boot_ms), .max = 86400000,
-     .help = "expected time from launch to joining"},
-    {.name = "priority", .type = KEY_INT, AT(priority), .min = -1000000,
-     .max = 1000000, .help = "higher first, for policy priority"},
-    {.name = "options", .type = KEY_CUSTOM, .read = options_read,
-     .help = "handed to the plug-in"},
-    KEYS_END,
-};
-/* clang-format on */
-
-static void types_read(struct reader *r, const struct ynode *v,
-                       const char *where, void *target)
-{
-    (void)target;
-    if (v->kind != YNODE_MAP || !v->n) {
-        diag_add(r->diag, v, "%s must name at least one node type such as {t4: "
-                 "{machine: n1-standard-8+t4, max: 2}}, got %s", where,
-                 v->kind == YNODE_MAP ? "none" : ynode_say(r->arena, v));
-        return;
-    }
-    for (uint32_t i = 0; i < v->n; i++) {
-        const struct ynode *key = v->pairs[i].key;
-        const char *at = grammar_where(r, where, key->text);
-        if (name_check(r, key, "a name under node_types", 0))
-            grammar_read(r, type_keys, v->pairs[i].value, at,
-                         draft_type_new(r->ctx, key->text, at, key,
-                                        v->pairs[i].value));
-    }
-}
 
 /* ---- the file ---- */
 
-#undef AT
 #define AT(member) .offset = offsetof(struct config, member)
 
 /* clang-format off */
@@ -471,7 +285,7 @@ static const struct key ha_keys[] = {
 
 static const struct key root_keys[] = {
     SHARED_KEYS,
-    {.name = "node_types", .type = KEY_CUSTOM, .read = types_read,
+    {.name = "node_types", .type = KEY_CUSTOM, .read = davit_types_read,
      .help = "what can be launched"},
     KEYS_END,
 };
@@ -479,7 +293,7 @@ static const struct key root_keys[] = {
 static const struct key block_keys[] = {SHARED_KEYS, KEYS_END};
 /* clang-format on */
 
-static void api_check(struct draft *d, const struct ynode *api,
+static void api_check(struct raw *d, const struct ynode *api,
                       const char *where)
 {
     const struct config *c = d->c;
@@ -494,10 +308,10 @@ static void api_check(struct draft *d, const struct ynode *api,
         diag_add(d->r.diag, listen, "%s.listen: %s can be reached from other "
                  "machines: it needs %s.token_file or %s.tls; without them "
                  "only 127.0.0.1, [::1] and localhost are allowed", where,
-                 ynode_say(d->r.arena, listen), where, where);
+                 ynode_shown(d->r.arena, listen), where, where);
 }
 
-static void upscaling_check(struct draft *d, const struct ynode *limits,
+static void upscaling_check(struct raw *d, const struct ynode *limits,
                             const char *where)
 {
     const struct ynode *mode = ynode_get(limits, "upscaling");
@@ -507,7 +321,7 @@ static void upscaling_check(struct draft *d, const struct ynode *limits,
                  "both", where);
 }
 
-void davit_read(struct draft *d, const struct yaml_docs *docs)
+void davit_read(struct raw *d, const struct yaml_docs *docs)
 {
     const struct ynode *root = docs->v[0];
 
@@ -531,7 +345,7 @@ void davit_read(struct draft *d, const struct yaml_docs *docs)
     upscaling_check(d, ynode_get(root, "limits"), "limits");
 }
 
-void davit_block_read(struct draft *d, const struct ynode *block)
+void davit_block_read(struct raw *d, const struct ynode *block)
 {
     grammar_read(&d->r, block_keys, block, "davit", d->c);
     api_check(d, ynode_get(block, "api"), "davit.api");

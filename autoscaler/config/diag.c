@@ -88,7 +88,7 @@ static bool repeated(const struct diag_line *v, uint32_t i)
 
 void diag_write(struct diag *d, struct buf *errors)
 {
-    uint32_t told = 0;
+    uint32_t written = 0;
 
     if (d->mistakes.n)
         qsort(d->mistakes.v, d->mistakes.n, sizeof *d->mistakes.v, line_order);
@@ -96,7 +96,7 @@ void diag_write(struct diag *d, struct buf *errors)
         const struct diag_line *l = &d->mistakes.v[i];
         if (repeated(d->mistakes.v, i))
             continue;
-        if (told++ == MOST_LINES) {
+        if (written++ == MOST_LINES) {
             buf_printf(errors, "%s: and %u more\n", d->path,
                        d->mistakes.n - i);
             return;

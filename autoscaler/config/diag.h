@@ -1,6 +1,6 @@
 /*
  * diag.h - the mistakes and warnings of one file, gathered before they are
- * told, so that a user sees all of them at once and in the file's order.
+ * reported, so that a user sees all of them at once and in the file's order.
  *
  * Lives in an arena.  Thread: the one that reads the file.
  */
@@ -14,7 +14,7 @@ struct ynode;
 
 struct diag_line {
     uint32_t line, column;   /* from 1; 0: the file as a whole */
-    uint32_t order;          /* said so many-th */
+    uint32_t order;          /* of reporting */
     const char *text;
 };
 
@@ -33,7 +33,7 @@ void diag_warn(struct diag *d, const struct ynode *at, const char *fmt, ...)
 void diag_add_at(struct diag *d, uint32_t line, uint32_t column,
                  const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
-/* One line a mistake, sorted by place, each said once. */
+/* One line a mistake, sorted by place, each once. */
 void diag_write(struct diag *d, struct buf *errors);
 /* The warnings as lines of their own, in the arena. */
 const char *const *diag_warnings(struct diag *d, uint32_t *ret_n);

@@ -50,14 +50,14 @@ static json_t *json_of(const struct ynode *v)
 void taints_key_read(struct reader *r, const struct ynode *v,
                      const char *where, void *target)
 {
-    struct draft_type *t = target;
+    struct raw_type *t = target;
     struct err err;
     json_t *json;
 
     if (v->kind != YNODE_LIST) {
         diag_add(r->diag, v, "%s must be a list such as [\"team=vision:"
                  "NoSchedule\"] or [{key: team, value: vision, effect: "
-                 "NoSchedule}], got %s", where, ynode_say(r->arena, v));
+                 "NoSchedule}], got %s", where, ynode_shown(r->arena, v));
         return;
     }
     json = json_of(v);
@@ -82,7 +82,7 @@ void upscaling_read(struct reader *r, const struct ynode *v, const char *where,
             return;
         }
     diag_add(r->diag, v, "%s must be Default, Aggressive or Conservative, got "
-             "%s%s", where, ynode_say(r->arena, v),
+             "%s%s", where, ynode_shown(r->arena, v),
              v->kind == YNODE_TEXT
                  ? grammar_hint(r->arena, v->text, modes, 3) : "");
 }
@@ -97,7 +97,7 @@ static void end_key_add(struct reader *r, const struct ynode *v,
         names[i] = end_key_name((enum end_key)i);
     if (v->kind != YNODE_TEXT || !end_key_from_name(v->text, &k)) {
         diag_add(r->diag, v, "%s must be %s, got %s%s", where,
-                 grammar_or(r->arena, names, END_KEYS), ynode_say(r->arena, v),
+                 grammar_or(r->arena, names, END_KEYS), ynode_shown(r->arena, v),
                  v->kind == YNODE_TEXT
                      ? grammar_hint(r->arena, v->text, names, END_KEYS) : "");
         return;
@@ -131,7 +131,7 @@ static void mode_read(struct reader *r, const struct ynode *v,
     if (v->kind != YNODE_TEXT ||
         !consolidate_from_name(v->text, &c->limits.consolidate))
         diag_add(r->diag, v, "%s must be off, empty or on, got %s%s", where,
-                 ynode_say(r->arena, v),
+                 ynode_shown(r->arena, v),
                  v->kind == YNODE_TEXT
                      ? grammar_hint(r->arena, v->text, modes, 3) : "");
 }
@@ -191,7 +191,7 @@ static void spare_units(struct reader *r, const struct ynode *key,
     if (v->kind != YNODE_TEXT || !amount_parse(v->text, &amount) ||
         amount / unit > 100000) {
         diag_add(r->diag, v, "%s must be a quantity such as 2 (at most 100000 "
-                 "units or GiB), got %s", at, ynode_say(r->arena, v));
+                 "units or GiB), got %s", at, ynode_shown(r->arena, v));
         return;
     }
     if (amount >= unit) {
@@ -227,7 +227,7 @@ void spare_read(struct reader *r, const struct ynode *v, const char *where,
     if (v->kind == YNODE_TEXT)
         diag_add(r->diag, v, "%s must be quantities such as {GPU: 2}, or a "
                  "list of bundles such as [{GPU: 1, CPU: 4}], got %s", where,
-                 ynode_say(r->arena, v));
+                 ynode_shown(r->arena, v));
     c->spare = all.all.v;
     c->n_spare = all.all.n;
 }
@@ -256,7 +256,7 @@ static void rule_labels_read(struct reader *r, const struct ynode *v,
     else
         diag_add(r->diag, v, "%s must be a mapping such as {zone: a}, got %s",
                  where, v->kind == YNODE_MAP ? "an empty one"
-                                             : ynode_say(r->arena, v));
+                                             : ynode_shown(r->arena, v));
 }
 
 const struct key idle_keys[] = {
@@ -264,7 +264,7 @@ const struct key idle_keys[] = {
      .help = "labels that a machine must have, all of them"},
     {.name = "idle_timeout", .type = KEY_TIME,
      .offset = offsetof(struct idle_rule, ms), .max = INT64_C(30) * 86400000,
-     .word = "never", .word_value = DRAFT_NEVER_MS,
+     .word = "never", .word_value = RAW_NEVER_MS,
      .help = "idle time before it is ended"},
     KEYS_END,
 };
@@ -279,7 +279,7 @@ void idle_timeouts_read(struct reader *r, const struct ynode *v,
         diag_add(r->diag, v, "%s must be a list of at most %d rules such as "
                  "[{labels: {zone: a}, idle_timeout: 10m}], got %s", where,
                  MOST_RULES, v->kind == YNODE_LIST ? "more"
-                                                   : ynode_say(r->arena, v));
+                                                   : ynode_shown(r->arena, v));
         return;
     }
     for (uint32_t i = 0; i < v->n; i++) {

@@ -1,12 +1,12 @@
 /*
- * extras.h - readers for grammar tables, used by davit.c only: what one key
+ * extras.h - readers for grammar tables, used by davit*.c only: what one key
  * holds when it is more than one value.  Targets: struct config, and for
- * taints struct draft_type.
+ * taints struct raw_type.
  */
 #ifndef CONFIG_EXTRAS_H
 #define CONFIG_EXTRAS_H
 
-#include "draft.h"
+#include "raw.h"
 
 /* extras.c */
 void upscaling_read(struct reader *r, const struct ynode *v, const char *where,
@@ -22,6 +22,11 @@ void idle_timeouts_read(struct reader *r, const struct ynode *v,
 void taints_key_read(struct reader *r, const struct ynode *v,
                      const char *where, void *target);
 extern const struct key consolidate_keys[], idle_keys[];
+
+/* davit_types.c */
+void davit_types_read(struct reader *r, const struct ynode *v,
+                      const char *where, void *target);
+extern const struct key type_keys[];
 
 /* queues.c */
 void queues_key_read(struct reader *r, const struct ynode *v,

@@ -2,8 +2,8 @@
  * grammar.h - the configuration language as tables: key, type, range, help.
  *
  * One table drives the reading, the messages and the check that docs/config.md
- * names every key.  A value that does not fit is told and left at its default;
- * reading goes on, so that all mistakes of a file are told at once.
+ * names every key.  A value that does not fit is reported and left at its
+ * default; reading goes on, so that all mistakes of a file are reported at once.
  */
 #ifndef CONFIG_GRAMMAR_H
 #define CONFIG_GRAMMAR_H
@@ -56,13 +56,18 @@ struct key {
 /* A keys table from a mapping; where is its dotted name, "" for the file. */
 void grammar_read(struct reader *r, const struct key *keys,
                   const struct ynode *map, const char *where, void *target);
-/* The same in a foreign file: keys that are not ours are passed over. */
+/* The same in a file of another dialect: keys that are not ours are passed
+ * over. */
 void grammar_read_some(struct reader *r, const struct key *keys,
                        const struct ynode *map, const char *where,
                        void *target);
 /* One value as its key says.  Null means: not given. */
 void grammar_value(struct reader *r, const struct key *key,
                    const struct ynode *v, const char *where, void *target);
+
+/* Is this key fit as a name of at most max bytes?  False after a report. */
+bool grammar_name(struct reader *r, const struct ynode *key, const char *where,
+                  int64_t max);
 
 /* "limits" + "max_nodes" -> "limits.max_nodes". */
 const char *grammar_where(struct reader *r, const char *where,

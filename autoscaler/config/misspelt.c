@@ -1,5 +1,5 @@
 /*
- * misspelt.c - "did you mean" for the foreign dialects; see draft.h.
+ * misspelt.c - "did you mean" for the dialects of others; see raw.h.
  *
  * Their keys that we have no use for are passed over, so the misspelling of
  * one that we do use would be too: a min_worker or a rayResource that nobody
@@ -9,12 +9,12 @@
 #include <string.h>
 
 #include "../base/suggest.h"
-#include "draft.h"
+#include "raw.h"
 
 #define LIST(...) (const char *const[]){__VA_ARGS__, NULL}
 
 static const char *const *const lists[] = {
-    [FOREIGN_RAY_FILE] = LIST(
+    [KEYS_RAY_FILE] = LIST(
         "cluster_name", "max_workers", "upscaling_speed",
         "idle_timeout_minutes", "provider", "auth", "docker", "head_node_type",
         "file_mounts", "cluster_synced_files", "file_mounts_sync_continuously",
@@ -26,11 +26,11 @@ static const char *const *const lists[] = {
         "min_workers", "initial_workers", "autoscaling_mode", "head_node",
         "worker_nodes", "worker_default_node_type", "idle_timeout_s",
         "target_utilization_fraction"),
-    [FOREIGN_RAY_TYPE] = LIST(
+    [KEYS_RAY_TYPE] = LIST(
         "node_config", "min_workers", "max_workers", "idle_timeout_s",
         "priority", "resources", "labels", "initialization_commands",
         "setup_commands", "worker_setup_commands", "docker"),
-    [FOREIGN_PODS_FILE] = LIST(
+    [KEYS_PODS_FILE] = LIST(
         "podTypes", "headPodType", "maxWorkers", "upscalingSpeed",
         "idleTimeoutMinutes", "davit", "image", "imagePullSecrets",
         "imagePullPolicy", "operatorImage", "operatorOnly", "clusterOnly",
@@ -38,25 +38,25 @@ static const char *const *const lists[] = {
         "headSetupCommands", "headStartRayCommands", "workerStartRayCommands",
         "workerSetupCommands", "setupCommands", "nameOverride",
         "fullnameOverride"),
-    [FOREIGN_PODS_TYPE] = LIST(
+    [KEYS_PODS_TYPE] = LIST(
         "name", "memory", "CPU", "GPU", "CPUInteger", "minWorkers",
         "maxWorkers", "rayResources", "nodeSelector", "podConfig",
         "tolerations", "setupCommands", "workerSetupCommands", "annotations",
         "labels", "image", "affinity"),
-    [FOREIGN_KUBERAY_SPEC] = LIST(
+    [KEYS_KUBERAY_SPEC] = LIST(
         "workerGroupSpecs", "headGroupSpec", "autoscalerOptions",
         "enableInTreeAutoscaling", "rayVersion", "suspend", "managedBy",
         "headServiceAnnotations", "gcsFaultToleranceOptions", "authOptions",
         "upgradeStrategy", "networkPolicy", "podTypes", "headPodType"),
-    [FOREIGN_KUBERAY_GROUP] = LIST(
+    [KEYS_KUBERAY_GROUP] = LIST(
         "groupName", "replicas", "minReplicas", "maxReplicas", "numOfHosts",
         "idleTimeoutSeconds", "suspend", "rayStartParams", "template",
         "scaleStrategy", "resources", "labels", "priority"),
-    [FOREIGN_KUBERAY_OPTIONS] = LIST(
+    [KEYS_KUBERAY_OPTIONS] = LIST(
         "idleTimeoutSeconds", "upscalingMode", "version", "resources", "image",
         "imagePullPolicy", "securityContext", "env", "envFrom",
         "volumeMounts"),
-    [FOREIGN_KUBERAY_PARAMS] = LIST(
+    [KEYS_KUBERAY_PARAMS] = LIST(
         "num-cpus", "num-gpus", "memory", "resources", "labels",
         "object-store-memory", "node-ip-address", "node-name", "address",
         "port", "object-manager-port", "node-manager-port", "min-worker-port",
@@ -71,7 +71,7 @@ static const char *const *const lists[] = {
         "log-color", "num-neuron-cores", "tracing-startup-hook"),
 };
 
-void foreign_keys(struct draft *d, enum foreign_keys which,
+void misspelt_keys(struct raw *d, enum known_keys which,
                   const struct ynode *map, const char *where)
 {
     const char *const *words = lists[which];

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "../model/amount.h"
-#include "draft.h"
+#include "raw.h"
 
 /* What one entry says beside its resources. */
 struct pod_type {
@@ -22,7 +22,7 @@ static const struct key count_keys[] = {
 };
 
 /* rayResources over CPU, GPU and memory over the container's own. */
-static void resources_read(struct draft *d, struct draft_type *t,
+static void resources_read(struct raw *d, struct raw_type *t,
                            const struct ynode *map)
 {
     static const char *const own[] = {"CPU", "GPU", "memory"};
@@ -34,37 +34,37 @@ static void resources_read(struct draft *d, struct draft_type *t,
 
     if (ray && ray->kind != YNODE_MAP && ray->kind != YNODE_NULL)
         diag_add(d->r.diag, ray, "%s must be a mapping such as {CPU: 1, GPU: "
-                 "1}, got %s", where, ynode_say(d->r.arena, ray));
+                 "1}, got %s", where, ynode_shown(d->r.arena, ray));
     for (uint32_t i = 0; ray && ray->kind == YNODE_MAP && i < ray->n; i++)
         shape_put(d, t, ray->pairs[i].key, ray->pairs[i].value, where);
     for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
         v = ynode_get(map, own[i]);
         if (!v || v->kind == YNODE_NULL || ynode_get(ray, own[i]))
             continue;
-        if (foreign_whole(d, v, grammar_where(&d->r, t->where, own[i]),
+        if (dialect_whole(d, v, grammar_where(&d->r, t->where, own[i]),
                           &amount))
             shape_set(d, t, own[i], amount);
     }
     if (containers && containers->kind == YNODE_LIST && containers->n)
-        foreign_container(d, t, containers->items[0],
+        dialect_container(d, t, containers->items[0],
                           grammar_where(&d->r, t->where, "podConfig"));
 }
 
-static void type_read(struct draft *d, const struct ynode *name,
+static void type_read(struct raw *d, const struct ynode *name,
                       const struct ynode *map, const char *provider)
 {
     struct pod_type p = {.max = UNLIMITED};
-    struct draft_type *t;
+    struct raw_type *t;
     const struct ynode *v;
 
-    if (strcmp(foreign_text(name), d->c->head_type) == 0)
+    if (strcmp(dialect_text(name), d->c->head_type) == 0)
         return;
-    t = foreign_type(d, name, "podTypes", map);
+    t = dialect_type(d, name, "podTypes", map);
     if (!t)
         return;
     p.max = d->c->limits.max_nodes;
     grammar_read_some(&d->r, count_keys, map, t->where, &p);
-    foreign_keys(d, FOREIGN_PODS_TYPE, map, t->where);
+    misspelt_keys(d, KEYS_PODS_TYPE, map, t->where);
     v = ynode_get(map, "maxWorkers");
     if ((!v || v->kind == YNODE_NULL) && p.max == UNLIMITED)
         diag_add(d->r.diag, name, "%s: maxWorkers is missing; the head's type "
@@ -79,7 +79,7 @@ static void type_read(struct draft *d, const struct ynode *name,
     if (!v)
         v = ynode_path(map, "podConfig", "spec", "nodeSelector", NULL);
     if (v)
-        foreign_selector(d, t, v, grammar_where(&d->r, t->where,
+        dialect_selector(d, t, v, grammar_where(&d->r, t->where,
                                                 "nodeSelector"));
 }
 
@@ -90,13 +90,13 @@ static const struct key file_keys[] = {
      .max = 1000000},
     {.name = "upscalingSpeed", .type = KEY_FACTOR, AT(limits.upscaling_speed),
      .max = 100000},
-    {.name = "idleTimeoutMinutes", .type = KEY_CUSTOM, .read = foreign_minutes},
+    {.name = "idleTimeoutMinutes", .type = KEY_CUSTOM, .read = dialect_minutes},
     {.name = "headPodType", .type = KEY_TEXT, AT(head_type)},
     KEYS_END,
 };
 
 /* The chart's values do not name the cluster: the file does. */
-static const char *name_from_path(struct draft *d)
+static const char *name_from_path(struct raw *d)
 {
     static const char good[] = "abcdefghijklmnopqrstuvwxyz"
                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
@@ -113,7 +113,7 @@ bool pods_is(const struct ynode *root)
     return ynode_get(root, "podTypes");
 }
 
-void pods_read(struct draft *d, const struct ynode *spec,
+void pods_read(struct raw *d, const struct ynode *spec,
                const struct ynode *name, const struct ynode *block)
 {
     static const struct key cluster = {.type = KEY_NAME};
@@ -126,8 +126,8 @@ void pods_read(struct draft *d, const struct ynode *spec,
     if (name)
         grammar_value(&d->r, &cluster, name, "metadata.name", &d->c->cluster);
     grammar_read_some(&d->r, file_keys, spec, "", d->c);
-    foreign_keys(d, FOREIGN_PODS_FILE, spec, "");
-    provider = foreign_provider(d, block, types, "k8s");
+    misspelt_keys(d, KEYS_PODS_FILE, spec, "");
+    provider = dialect_provider(d, block, types, "k8s");
     if (types->kind == YNODE_MAP) {
         for (uint32_t i = 0; i < types->n; i++)
             type_read(d, types->pairs[i].key, types->pairs[i].value, provider);
@@ -142,7 +142,7 @@ void pods_read(struct draft *d, const struct ynode *spec,
         }
     } else {
         diag_add(d->r.diag, types, "podTypes must be a mapping or a list of "
-                 "types, got %s", ynode_say(d->r.arena, types));
+                 "types, got %s", ynode_shown(d->r.arena, types));
     }
-    foreign_check(d);
+    dialect_check(d);
 }

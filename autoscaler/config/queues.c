@@ -27,20 +27,20 @@ static struct names names_get(struct reader *r, const struct ynode *v,
         VEC_PUSH(r->arena, &out.all, v->text);
     else if (v->kind != YNODE_LIST || v->n > MOST_NAMES)
         diag_add(r->diag, v, "%s must be a list of at most %d names, got %s",
-                 where, MOST_NAMES, ynode_say(r->arena, v));
+                 where, MOST_NAMES, ynode_shown(r->arena, v));
     for (uint32_t i = 0; v->kind == YNODE_LIST && i < v->n; i++)
         if (v->items[i]->kind == YNODE_TEXT && *v->items[i]->text)
             VEC_PUSH(r->arena, &out.all, v->items[i]->text);
         else
             diag_add(r->diag, v->items[i], "%s must be names, got %s", where,
-                     ynode_say(r->arena, v->items[i]));
+                     ynode_shown(r->arena, v->items[i]));
     return (struct names){out.all.v, out.all.n};
 }
 
 static void types_read(struct reader *r, const struct ynode *v,
                        const char *where, void *target)
 {
-    struct draft_queue *q = target;
+    struct raw_queue *q = target;
 
     q->types_at = v;
     q->fact.types = names_get(r, v, where);
@@ -49,7 +49,7 @@ static void types_read(struct reader *r, const struct ynode *v,
 static void selector_read(struct reader *r, const struct ynode *v,
                           const char *where, void *target)
 {
-    struct draft_queue *q = target;
+    struct raw_queue *q = target;
 
     q->selector_at = v;
     q->selector = grammar_pairs(r, v, where);
@@ -60,7 +60,7 @@ static void selector_read(struct reader *r, const struct ynode *v,
 static void owners_read(struct reader *r, const struct ynode *v,
                         const char *where, void *target)
 {
-    struct draft_queue *q = target;
+    struct raw_queue *q = target;
 
     q->fact.owners = names_get(r, v, where);
 }
@@ -76,7 +76,7 @@ static void amount_read(struct reader *r, const struct ynode *v,
     else if (v->kind != YNODE_TEXT || !amount_parse(v->text, &n) ||
              n > INT64_C(1000000000) * AMOUNT_ONE)
         diag_add(r->diag, v, "%s must be a number between 0 and 1000000000, or "
-                 "unlimited, got %s", where, ynode_say(r->arena, v));
+                 "unlimited, got %s", where, ynode_shown(r->arena, v));
     else
         *ret = n;
 }
@@ -84,16 +84,16 @@ static void amount_read(struct reader *r, const struct ynode *v,
 static void gpus_read(struct reader *r, const struct ynode *v,
                       const char *where, void *target)
 {
-    amount_read(r, v, where, &((struct draft_queue *)target)->fact.gpus);
+    amount_read(r, v, where, &((struct raw_queue *)target)->fact.gpus);
 }
 
 static void cpus_read(struct reader *r, const struct ynode *v,
                       const char *where, void *target)
 {
-    amount_read(r, v, where, &((struct draft_queue *)target)->fact.cpus);
+    amount_read(r, v, where, &((struct raw_queue *)target)->fact.cpus);
 }
 
-#define AT(member) .offset = offsetof(struct draft_queue, member)
+#define AT(member) .offset = offsetof(struct raw_queue, member)
 
 static const struct key quota_keys[] = {
     {.name = "gpus", .type = KEY_CUSTOM, .read = gpus_read,
@@ -123,7 +123,7 @@ void queues_key_read(struct reader *r, const struct ynode *v,
                      const char *where, void *target)
 {
     static const struct key name = {.type = KEY_NAME};
-    struct draft *d = r->ctx;
+    struct raw *d = r->ctx;
 
     (void)target;
     if (v->kind != YNODE_MAP || v->n > MOST_QUEUES) {
@@ -131,12 +131,12 @@ void queues_key_read(struct reader *r, const struct ynode *v,
                  "such as {a100: {node_types: [a100], quota: {gpus: 8}}}, got "
                  "%s", where, MOST_QUEUES, v->kind == YNODE_MAP
                                                ? "more"
-                                               : ynode_say(r->arena, v));
+                                               : ynode_shown(r->arena, v));
         return;
     }
     for (uint32_t i = 0; i < v->n; i++) {
         const struct ynode *key = v->pairs[i].key;
-        struct draft_queue *q = ARENA_NEW(r->arena, struct draft_queue);
+        struct raw_queue *q = ARENA_NEW(r->arena, struct raw_queue);
         const char *good = NULL;
 
         grammar_value(r, &name, key, "a name under queues", &good);
@@ -157,7 +157,7 @@ void queues_key_read(struct reader *r, const struct ynode *v,
 
 /* ---- when all types are known */
 
-static struct draft_type *type_named(struct draft *d, const char *name)
+static struct raw_type *type_named(struct raw *d, const char *name)
 {
     for (uint32_t i = 0; i < d->types.n; i++)
         if (strcmp(d->types.v[i]->name, name) == 0)
@@ -165,7 +165,7 @@ static struct draft_type *type_named(struct draft *d, const char *name)
     return NULL;
 }
 
-static bool type_has(const struct draft_type *t, const struct pairs *selector)
+static bool type_has(const struct raw_type *t, const struct pairs *selector)
 {
     for (uint32_t i = 0; i < selector->n; i++) {
         const struct pair *p = &selector->v[i];
@@ -184,7 +184,7 @@ static bool type_has(const struct draft_type *t, const struct pairs *selector)
     return true;
 }
 
-static void by_selector(struct draft *d, struct draft_queue *q)
+static void by_selector(struct raw *d, struct raw_queue *q)
 {
     struct name_list out = {{0}};
 
@@ -197,7 +197,7 @@ static void by_selector(struct draft *d, struct draft_queue *q)
     q->fact.types = (struct names){out.all.v, out.all.n};
 }
 
-static void by_name(struct draft *d, struct draft_queue *q)
+static void by_name(struct raw *d, struct raw_queue *q)
 {
     for (uint32_t i = 0; i < q->fact.types.n; i++) {
         const char *name = q->fact.types.v[i];
@@ -214,10 +214,10 @@ static void by_name(struct draft *d, struct draft_queue *q)
     }
 }
 
-static void label_types(struct draft *d, const struct draft_queue *q)
+static void label_types(struct raw *d, const struct raw_queue *q)
 {
     for (uint32_t i = 0; i < q->fact.types.n; i++) {
-        struct draft_type *t = type_named(d, q->fact.types.v[i]);
+        struct raw_type *t = type_named(d, q->fact.types.v[i]);
         const char *has = NULL;
 
         for (uint32_t k = 0; t && k < t->labels.n; k++)
@@ -233,13 +233,13 @@ static void label_types(struct draft *d, const struct draft_queue *q)
     }
 }
 
-void queues_finish(struct draft *d)
+void queues_finish(struct raw *d)
 {
     struct snap_queue *v = ARENA_ARRAY(d->r.arena, struct snap_queue,
                                        d->queues.n);
 
     for (uint32_t i = 0; i < d->queues.n; i++) {
-        struct draft_queue *q = d->queues.v[i];
+        struct raw_queue *q = d->queues.v[i];
 
         if (q->selector_at)
             by_selector(d, q);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "../model/amount.h"
-#include "draft.h"
+#include "raw.h"
 
 enum { RAY_MAX_WORKERS = 2, RAY_IDLE_MINUTES = 5, RAY_MEMORY_PERCENT = 70,
        LONGEST_ZONE = 47 };
@@ -23,7 +23,7 @@ static const struct key ray_file_keys[] = {
     {.name = "upscaling_speed", .type = KEY_FACTOR, AT(limits.upscaling_speed),
      .max = 100000},
     {.name = "idle_timeout_minutes", .type = KEY_CUSTOM,
-     .read = foreign_minutes},
+     .read = dialect_minutes},
     {.name = "head_node_type", .type = KEY_TEXT, AT(head_type)},
     KEYS_END,
 };
@@ -35,7 +35,7 @@ static void labels_read(struct reader *r, const struct ynode *v,
 }
 
 #undef AT
-#define AT(member) .offset = offsetof(struct draft_type, member)
+#define AT(member) .offset = offsetof(struct raw_type, member)
 
 static const struct key type_keys[] = {
     {.name = "min_workers", .type = KEY_COUNT, AT(min), .max = 1000000},
@@ -44,7 +44,7 @@ static const struct key type_keys[] = {
      .max = INT64_C(30) * 86400000},
     {.name = "priority", .type = KEY_INT, AT(priority), .min = -1000000,
      .max = 1000000},
-    {.name = "resources", .type = KEY_CUSTOM, .read = foreign_resources},
+    {.name = "resources", .type = KEY_CUSTOM, .read = dialect_resources},
     {.name = "labels", .type = KEY_CUSTOM, .read = labels_read},
     KEYS_END,
 };
@@ -59,15 +59,15 @@ static const char *last_part(const char *s)
     return slash ? slash + 1 : s;
 }
 
-static void machine_read(struct draft *d, struct draft_type *t,
+static void machine_read(struct raw *d, struct raw_type *t,
                          const struct ynode *node)
 {
-    const char *gcp = last_part(foreign_text(ynode_get(node, "machineType")));
+    const char *gcp = last_part(dialect_text(ynode_get(node, "machineType")));
     const struct ynode *accels = ynode_get(node, "guestAccelerators");
     const struct ynode *first = accels && accels->kind == YNODE_LIST &&
                                 accels->n ? accels->items[0] : NULL;
-    const char *count = foreign_text(ynode_get(first, "acceleratorCount"));
-    const char *type = last_part(foreign_text(ynode_get(first,
+    const char *count = dialect_text(ynode_get(first, "acceleratorCount"));
+    const char *type = last_part(dialect_text(ynode_get(first,
                                                         "acceleratorType")));
 
     t->machine_at = ynode_get(node, "InstanceType");
@@ -76,7 +76,7 @@ static void machine_read(struct draft *d, struct draft_type *t,
                                    NULL);
     if (!t->machine_at)
         t->machine_at = ynode_get(node, "machineType");
-    t->machine = last_part(foreign_text(t->machine_at));
+    t->machine = last_part(dialect_text(t->machine_at));
     if (*gcp && *type)
         t->machine = arena_printf(d->r.arena, "%s+%s%s%s", gcp, type,
                                   *count && strcmp(count, "1") != 0 ? "x" : "",
@@ -85,7 +85,7 @@ static void machine_read(struct draft *d, struct draft_type *t,
 
 static bool says(const struct ynode *v, const char *word)
 {
-    return strcmp(foreign_text(v), word) == 0;
+    return strcmp(dialect_text(v), word) == 0;
 }
 
 static bool is_spot(const struct ynode *node)
@@ -103,10 +103,10 @@ static bool is_spot(const struct ynode *node)
 }
 
 /* "us-west-2a,us-west-2b" */
-static void zones_read(struct draft *d, struct draft_type *t,
+static void zones_read(struct raw *d, struct raw_type *t,
                        const struct ynode *provider)
 {
-    const char *p = foreign_text(ynode_get(provider, "availability_zone"));
+    const char *p = dialect_text(ynode_get(provider, "availability_zone"));
 
     while (*p && t->zones.n < 32) {
         size_t skip = strspn(p, ", "), n = strcspn(p + skip, ", ");
@@ -119,33 +119,33 @@ static void zones_read(struct draft *d, struct draft_type *t,
 
 /* ---- the file ---- */
 
-static void type_read(struct draft *d, const struct ynode *root,
+static void type_read(struct raw *d, const struct ynode *root,
                       const struct ypair *p, const char *provider)
 {
     const struct ynode *node = ynode_get(p->value, "node_config");
-    const char *max = foreign_text(ynode_get(p->value, "max_workers"));
+    const char *max = dialect_text(ynode_get(p->value, "max_workers"));
     bool head = strcmp(p->key->text, d->c->head_type) == 0;
-    struct draft_type *t;
+    struct raw_type *t;
 
     /* The head's type is launched again only when it says so. */
     if (head && (!*max || strcmp(max, "0") == 0))
         return;
-    t = foreign_type(d, p->key, "available_node_types", p->value);
+    t = dialect_type(d, p->key, "available_node_types", p->value);
     if (!t)
         return;
     t->provider = provider;
     t->max = d->c->limits.max_nodes;
     t->memory_percent = RAY_MEMORY_PERCENT;
     grammar_read_some(&d->r, type_keys, p->value, t->where, t);
-    foreign_keys(d, FOREIGN_RAY_TYPE, p->value, t->where);
+    misspelt_keys(d, KEYS_RAY_TYPE, p->value, t->where);
     machine_read(d, t, node);
     zones_read(d, t, ynode_get(root, "provider"));
     if (is_spot(node))
         t->markets[t->n_markets++] = MARKET_SPOT;
-    foreign_priority(d, t, ynode_get(root, "davit"));
+    dialect_priority(d, t, ynode_get(root, "davit"));
 }
 
-static void head_check(struct draft *d, const struct ynode *root,
+static void head_check(struct raw *d, const struct ynode *root,
                        const struct ynode *types)
 {
     const struct ynode *at = ynode_get(root, "head_node_type");
@@ -161,7 +161,7 @@ static void head_check(struct draft *d, const struct ynode *root,
     diag_add(d->r.diag, at ? at : root, "head_node_type must be one of "
              "available_node_types: %s%s%s%s",
              grammar_or(d->r.arena, names, types->n), at ? ", got " : "",
-             at ? ynode_say(d->r.arena, at) : "",
+             at ? ynode_shown(d->r.arena, at) : "",
              grammar_hint(d->r.arena, d->c->head_type, names, types->n));
 }
 
@@ -183,7 +183,7 @@ static const char *provider_name(const char *type)
     return *type ? type : "of an unknown type";
 }
 
-void ray_read(struct draft *d, const struct ynode *root)
+void ray_read(struct raw *d, const struct ynode *root)
 {
     const struct ynode *types = ynode_get(root, "available_node_types");
     const struct ynode *type = ynode_path(root, "provider", "type", NULL);
@@ -193,23 +193,23 @@ void ray_read(struct draft *d, const struct ynode *root)
     d->c->limits.idle_timeout_ms = RAY_IDLE_MINUTES * 60000;
     d->c->limits.upscaling_speed = AMOUNT_ONE;
     grammar_read_some(&d->r, ray_file_keys, root, "", d->c);
-    foreign_keys(d, FOREIGN_RAY_FILE, root, "");
+    misspelt_keys(d, KEYS_RAY_FILE, root, "");
     if (!*d->c->cluster)
         d->c->cluster = "default";
     if (!ynode_get(root, "max_workers"))
         diag_warn(d->r.diag, root, "max_workers is not given: Ray's default of "
                   "%d machines holds", RAY_MAX_WORKERS);
-    provider = foreign_provider(d, ynode_get(root, "davit"),
+    provider = dialect_provider(d, ynode_get(root, "davit"),
                                 type ? type : root,
-                                provider_name(foreign_text(type)));
+                                provider_name(dialect_text(type)));
     if (!types || types->kind != YNODE_MAP) {
         diag_add(d->r.diag, types ? types : root, "available_node_types must "
                  "be a mapping of node types, got %s",
-                 types ? ynode_say(d->r.arena, types) : "nothing");
+                 types ? ynode_shown(d->r.arena, types) : "nothing");
         return;
     }
     head_check(d, root, types);
     for (uint32_t i = 0; i < types->n; i++)
         type_read(d, root, &types->pairs[i], provider);
-    foreign_check(d);
+    dialect_check(d);
 }

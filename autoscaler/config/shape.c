@@ -2,21 +2,21 @@
  * shape.c - what a machine of a type offers: resources, labels, accelerator.
  *
  * The names are Ray's; people also write Kubernetes' and get the same.  See
- * draft.h.
+ * raw.h.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "../model/accel.h"
 #include "../model/amount.h"
-#include "draft.h"
+#include "raw.h"
 
 /* Beyond this a count is a slip of the keyboard. */
 #define MOST_HOST_GROUPS (INT64_C(1000000000) * AMOUNT_ONE)
 enum { MOST_DEVICES = 1024, LABEL_NAME = 63, LABEL_PREFIX = 253,
        LONGEST_RESOURCE = 200 };
 
-void shape_set(struct draft *d, struct draft_type *t, const char *name,
+void shape_set(struct raw *d, struct raw_type *t, const char *name,
                int64_t amount)
 {
     for (uint32_t i = 0; i < t->resources.n; i++)
@@ -73,7 +73,7 @@ static const char *name_meant(const char *name)
     return NULL;
 }
 
-static void accelerator_set(struct draft *d, struct draft_type *t,
+static void accelerator_set(struct raw *d, struct raw_type *t,
                             const struct ynode *at, const char *type)
 {
     type = accel_type_canonical(type);
@@ -83,7 +83,7 @@ static void accelerator_set(struct draft *d, struct draft_type *t,
     t->accelerator = type;
 }
 
-void shape_put(struct draft *d, struct draft_type *t, const struct ynode *key,
+void shape_put(struct raw *d, struct raw_type *t, const struct ynode *key,
                const struct ynode *value, const char *where)
 {
     const char *name = key->text, *wrong, *type;
@@ -99,10 +99,10 @@ void shape_put(struct draft *d, struct draft_type *t, const struct ynode *key,
         return;
     }
     if (name_meant(name)) {
-        /* In a foreign file it is legal, if hardly meant. */
-        void (*tell)(struct diag *, const struct ynode *, const char *, ...) =
+        /* In another dialect it is legal, if hardly meant. */
+        void (*report)(struct diag *, const struct ynode *, const char *, ...) =
             d->c->dialect == DIALECT_DAVIT ? diag_add : diag_warn;
-        tell(d->r.diag, key, "unknown resource %s in %s; did you mean \"%s\"? "
+        report(d->r.diag, key, "unknown resource %s in %s; did you mean \"%s\"? "
              "Ray's names are CPU, GPU, memory, neuron_cores, TPU, HPU and "
              "NPU; any other name is a custom resource", diag_quote(a, name),
              where, name_meant(name));
@@ -113,13 +113,13 @@ void shape_put(struct draft *d, struct draft_type *t, const struct ynode *key,
         name = accel_from_k8s(name);
     if (value->kind != YNODE_TEXT) {
         diag_add(d->r.diag, value, "%s.%s must be a number, got %s", where,
-                 key->text, ynode_say(a, value));
+                 key->text, ynode_shown(a, value));
         return;
     }
     wrong = amount_wrong(name, value->text, &amount);
     if (wrong) {
         diag_add(d->r.diag, value, "%s.%s must be %s, got %s", where, key->text,
-                 wrong, ynode_say(a, value));
+                 wrong, ynode_shown(a, value));
         return;
     }
     type = accel_type_of_resource(name);
@@ -163,7 +163,7 @@ static bool label_key(const char *s)
            label_word(slash + 1, strlen(slash + 1), LABEL_NAME);
 }
 
-void shape_label(struct draft *d, struct draft_type *t, const char *key,
+void shape_label(struct raw *d, struct raw_type *t, const char *key,
                  const char *value)
 {
     for (uint32_t i = 0; i < t->labels.n; i++)
@@ -174,7 +174,7 @@ void shape_label(struct draft *d, struct draft_type *t, const char *key,
     VEC_PUSH(d->r.arena, &t->labels, ((struct pair){key, value}));
 }
 
-void shape_accelerator(struct draft *d, struct draft_type *t,
+void shape_accelerator(struct raw *d, struct raw_type *t,
                        const struct ynode *v, const char *where)
 {
     if (v->kind == YNODE_TEXT && label_word(v->text, strlen(v->text),
@@ -182,10 +182,10 @@ void shape_accelerator(struct draft *d, struct draft_type *t,
         accelerator_set(d, t, v, v->text);
     else
         diag_add(d->r.diag, v, "%s must be an accelerator's name such as T4 or "
-                 "A100, got %s", where, ynode_say(d->r.arena, v));
+                 "A100, got %s", where, ynode_shown(d->r.arena, v));
 }
 
-void shape_labels_read(struct draft *d, struct draft_type *t,
+void shape_labels_read(struct raw *d, struct raw_type *t,
                        const struct ynode *map, const char *where)
 {
     struct pairs p = grammar_pairs(&d->r, map, where);

@@ -38,14 +38,14 @@ static long mig_slices(const char *name)
 void shares_read(struct reader *r, const struct ynode *v, const char *where,
                  void *target)
 {
-    struct draft_type *t = target;
+    struct raw_type *t = target;
     long slices = 0;
     bool plain = false, mig = false;
 
     if (v->kind != YNODE_MAP || v->n == 0) {
         diag_add(r->diag, v, "%s must say into what each GPU is cut, such as "
                  "{mig-1g.5gb: 7} or {time_slicing: 4}, got %s", where,
-                 v->kind == YNODE_MAP ? "nothing" : ynode_say(r->arena, v));
+                 v->kind == YNODE_MAP ? "nothing" : ynode_shown(r->arena, v));
         return;
     }
     for (uint32_t i = 0; i < v->n; i++) {
@@ -69,7 +69,7 @@ void shares_read(struct reader *r, const struct ynode *v, const char *where,
         }
         grammar_value(r, &count, value, at, &n);
         if (n == 0)
-            continue;  /* told, or null */
+            continue;  /* reported, or null */
         if ((whole && (plain || mig)) || (!whole && plain)) {
             diag_add(r->diag, key, "%s: a GPU is cut in one way: time_slicing, "
                      "mps or MIG profiles", where);
@@ -86,7 +86,7 @@ void shares_read(struct reader *r, const struct ynode *v, const char *where,
                  MIG_SLICES, slices);
 }
 
-struct qtys shares_apply(struct draft *d, const struct draft_type *t,
+struct qtys shares_apply(struct raw *d, const struct raw_type *t,
                          struct qtys resources)
 {
     VEC(struct qty) out = {0};
@@ -100,7 +100,7 @@ struct qtys shares_apply(struct draft *d, const struct draft_type *t,
         else
             VEC_PUSH(d->r.arena, &out, resources.v[i]);
     if (gpus == 0)
-        diag_add(d->r.diag, draft_at(t, "shares"), "%s.shares: it has no GPU "
+        diag_add(d->r.diag, raw_at(t, "shares"), "%s.shares: it has no GPU "
                  "to cut", t->where);
     for (uint32_t i = 0; i < t->shares.n; i++) {
         struct qty q = t->shares.v[i];
@@ -108,7 +108,7 @@ struct qtys shares_apply(struct draft *d, const struct draft_type *t,
         q.amount *= gpus;
         for (uint32_t j = 0; j < resources.n; j++)
             if (strcmp(resources.v[j].name, q.name) == 0)
-                diag_add(d->r.diag, draft_at(t, "shares"), "%s: %s is given in "
+                diag_add(d->r.diag, raw_at(t, "shares"), "%s: %s is given in "
                          "resources and by shares", t->where, q.name);
         VEC_PUSH(d->r.arena, &out, q);
     }

@@ -25,7 +25,7 @@ struct reading {
     const char *text;
     size_t n;
     uint32_t nodes;       /* made and aliased so far */
-    bool failed;          /* stop: the first structural mistake is told */
+    bool failed;          /* stop: the first structural mistake is reported */
     VEC(struct anchor) anchors;
 };
 
@@ -203,7 +203,7 @@ static int pair_order(const void *a, const void *b)
     return c ? c : x < y ? -1 : x > y;
 }
 
-static void duplicates_tell(struct reading *r, const struct entries *p)
+static void duplicates_report(struct reading *r, const struct entries *p)
 {
     const struct ypair **order = ARENA_ARRAY(r->arena, const struct ypair *,
                                              p->n);
@@ -225,7 +225,7 @@ static void merge_one(struct reading *r, struct entries *p,
 {
     if (from->kind != YNODE_MAP) {
         diag_add(r->diag, key, "<< takes a mapping or a list of mappings, "
-                 "got %s", ynode_say(r->arena, from));
+                 "got %s", ynode_shown(r->arena, from));
         return;
     }
     for (uint32_t i = 0; i < from->n; i++) {
@@ -289,7 +289,7 @@ static void map_read(struct reading *r, struct ynode *map, unsigned depth)
         else
             VEC_PUSH(r->arena, &own, ((struct ypair){key, value}));
     }
-    duplicates_tell(r, &own);
+    duplicates_report(r, &own);
     if (merged.n && own.n <= YAML_MAX_MERGED)
         merge(r, &own, &merged);
     else if (merged.n)
@@ -393,45 +393,4 @@ enum status yaml_read(struct arena *arena, const char *text, size_t n,
     docs_read(&r, ret);
     yaml_parser_delete(&r.parser);
     return d->mistakes.n == before ? ST_OK : ST_INVALID;
-}
-
-const struct ynode *ynode_get(const struct ynode *map, const char *key)
-{
-    if (!map || map->kind != YNODE_MAP)
-        return NULL;
-    for (uint32_t i = 0; i < map->n; i++)
-        if (strcmp(map->pairs[i].key->text, key) == 0)
-            return map->pairs[i].value;
-    return NULL;
-}
-
-const struct ynode *ynode_path(const struct ynode *map, ...)
-{
-    const char *key;
-    va_list ap;
-
-    va_start(ap, map);
-    while (map && (key = va_arg(ap, const char *)))
-        map = ynode_get(map, key);
-    va_end(ap);
-    return map;
-}
-
-const char *ynode_say(struct arena *arena, const struct ynode *v)
-{
-    switch (v->kind) {
-    case YNODE_NULL:
-        return "nothing";
-    case YNODE_LIST:
-        return "a list";
-    case YNODE_MAP:
-        return "a mapping";
-    case YNODE_TEXT:
-        break;
-    }
-    if (!v->quoted && strlen(v->text) <= 40 &&
-        strspn(v->text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                        "0123456789._+-/:") == strlen(v->text))
-        return v->text;
-    return diag_quote(arena, v->text);
 }

@@ -51,10 +51,12 @@ enum status yaml_read(struct arena *arena, const char *text, size_t n,
 
 /* The value of a key, or NULL: no such key, or map is not a mapping. */
 const struct ynode *ynode_get(const struct ynode *map, const char *key);
-/* The same over a path of keys; NULL ends it. */
+/* v when it is a mapping, else NULL. */
+const struct ynode *ynode_map(const struct ynode *v);
+/* ynode_get() over a path of keys; NULL ends it. */
 const struct ynode *ynode_path(const struct ynode *map, ...)
     __attribute__((sentinel));
 /* "a mapping", "a list", "nothing", or the text in quotes. */
-const char *ynode_say(struct arena *arena, const struct ynode *v);
+const char *ynode_shown(struct arena *arena, const struct ynode *v);
 
 #endif

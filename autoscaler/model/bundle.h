@@ -1,8 +1,8 @@
 /*
  * bundle.h - two bundles compared by all that they ask for, and hashed by it.
  *
- * Their counts are no part of it.  Amounts, labels and the like are compared in
- * the order in which they stand: whoever makes a snapshot puts them in one.
+ * Their counts are no part of it.  Resources, conditions and tolerations are
+ * compared as sets, since their order means nothing; alternatives in theirs.
  */
 #ifndef MODEL_BUNDLE_H
 #define MODEL_BUNDLE_H

@@ -312,7 +312,8 @@ static enum status make_types(struct maker *m, struct label_vec *labels,
             .boot_ms = t->boot_ms, .priority = t->priority,
             .unavailable = t->unavailable,
             .accelerator = maker_has_accelerator(&t->resources),
-            .first_offer = n_offers, .n_offers = t->n_offers};
+            .first_offer = n_offers, .n_offers = t->n_offers,
+            .from = (uint32_t)(t - f->types)};
         if (make_offers(m, i, offers + n_offers, labels, err) != ST_OK)
             return ST_INVALID;
         n_offers += t->n_offers;

@@ -113,6 +113,7 @@ struct pb_type {
     enum reason unavailable;
     bool accelerator;    /* has a device */
     uint32_t first_offer, n_offers;
+    uint32_t from;       /* which of the snapshot's it is */
 };
 
 struct pb_node {

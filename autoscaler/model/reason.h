@@ -24,7 +24,7 @@
     X(SPREAD, "spread_conflict", "each bundle needs a node of its own")       \
     X(FRACTION, "whole_devices_only", "this device cannot be shared")         \
     X(THROTTLE, "launch_limit", "max launches in flight or upscaling speed")  \
-    X(IMPROVING, "deciding", "waits for the improved plan")                   \
+    X(IMPROVING, "improving", "waits for a better plan")                      \
     X(UNCONFIRMED, "unconfirmed", "seen by one view of the source only; a second look follows") \
     X(TAINT, "taint_not_tolerated", "the node type has a taint that is not tolerated") \
     X(QUEUE_TYPE, "not_in_queue", "the node type is not in the queue")        \

@@ -243,7 +243,6 @@ bool policy_from_name(const char *name, enum policy *ret);
 bool effect_from_name(const char *name, enum taint_effect *ret);
 bool end_key_from_name(const char *name, enum end_key *ret);
 bool consolidate_from_name(const char *name, enum consolidate *ret);
-
 /* Kubernetes' rule for one taint and one toleration. */
 bool toleration_covers(const struct toleration *t, const struct taint *x);
 /* NULL when there is none. */

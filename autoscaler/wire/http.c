@@ -8,49 +8,23 @@
  * back: a retry is a decision, and decisions are made above.  Only a GET or
  * HEAD is sent again by curl, when the kept connection it went out on is dead.
  */
-#include "http_set.h"
+#include "http_inside.h"
 
 #include <assert.h>
-#include <ctype.h>
-#include <curl/curl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../base/alloc.h"
-#include "../base/buf.h"
 #include "../base/clock.h"
 
 #define DEFAULT_DEADLINE_MS 30000
 #define CONNECT_MS 10000               /* a silent address is not worth more */
 #define DEFAULT_MAX_REPLY ((size_t)64 << 20)
-#define MAX_HEADERS 256u
-#define MAX_HEADER_BYTES ((size_t)256 << 10)
 #define KEEP_BYTES ((size_t)1 << 20)   /* of a grown reply buffer */
 #define CANCEL_MS 50
 #define MAX_TRIES 4                    /* of one http2_only exchange */
-
-struct http_client {
-    CURLM *multi;
-    CURL *easy;
-    struct buf body;
-    char error[CURL_ERROR_SIZE];
-    char h2_origin[300];   /* see reuse_is_broken(); "" none */
-    bool sent, sent_twice; /* see send_once() */
-};
-
-/* What one exchange collects while it runs. */
-struct reply {
-    struct http_client *client;
-    struct arena *arena;
-    VEC(struct davit_kv) headers;
-    size_t header_bytes;
-    bool too_long_body, too_long_headers;
-    const struct http_sink *sink;  /* NULL: http_do() */
-    bool streaming, stopped;       /* a 2xx's headers came; chunk() had enough */
-    int64_t heard_ms;              /* mono, streaming: the last byte */
-};
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -80,152 +54,6 @@ void http_client_free(struct http_client *c)
     curl_multi_cleanup(c->multi);
     buf_done(&c->body);
     free(c);
-}
-
-static size_t take_body(char *data, size_t size, size_t n, void *arg)
-{
-    struct reply *r = arg;
-    if (r->streaming) {
-        r->heard_ms = clock_mono_ms();
-        r->stopped = !r->sink->chunk(r->sink->ctx, data, size * n);
-        return r->stopped ? 0 : size * n;
-    }
-    if (buf_add(&r->client->body, data, size * n))
-        return size * n;
-    r->too_long_body = true;
-    return 0;
-}
-
-/* The empty line behind a stream's headers: is what follows the stream? */
-static void headers_end(struct reply *r)
-{
-    long code = 0;
-    curl_easy_getinfo(r->client->easy, CURLINFO_RESPONSE_CODE, &code);
-    if (!r->sink || r->streaming || code < 200 || code > 299)
-        return;
-    r->streaming = true;
-    r->heard_ms = clock_mono_ms();
-    if (r->sink->begin)
-        r->sink->begin(r->sink->ctx);
-}
-
-/* Also called for trailers, and for the headers of a 1xx or a proxy's answer,
- * which a new status line makes us forget. */
-static size_t take_header(char *data, size_t size, size_t n, void *arg)
-{
-    struct reply *r = arg;
-    size_t len = size * n;
-    if (len >= 5 && memcmp(data, "HTTP/", 5) == 0) {
-        r->headers.n = 0;
-        return len;
-    }
-    const char *colon = memchr(data, ':', len);
-    if (!colon || colon == data) {
-        headers_end(r);                 /* the empty line between */
-        return len;
-    }
-    r->header_bytes += len;
-    if (r->headers.n == MAX_HEADERS || r->header_bytes > MAX_HEADER_BYTES) {
-        r->too_long_headers = true;
-        return 0;
-    }
-    char *key = arena_strndup(r->arena, data, (size_t)(colon - data));
-    for (char *k = key; *k; k++)
-        *k = (char)tolower((unsigned char)*k);
-    const char *from = colon + 1, *to = data + len;
-    while (from < to && (*from == ' ' || *from == '\t'))
-        from++;
-    while (to > from && isspace((unsigned char)to[-1]))
-        to--;
-    struct davit_kv kv = { key, arena_strndup(r->arena, from,
-                                              (size_t)(to - from)) };
-    VEC_PUSH(r->arena, &r->headers, kv);
-    return len;
-}
-
-const char *http_reply_header(const struct http_exchange *x, const char *name)
-{
-    const char *found = NULL;  /* the last one: a trailer beats a header */
-    for (size_t i = 0; i < x->n_reply_headers; i++)
-        if (strcmp(x->reply_headers[i].key, name) == 0)
-            found = x->reply_headers[i].value;
-    return found;
-}
-
-/* The other side in a message: its label, or the URL with no user in it (it
- * may be a password), no query and no fragment. */
-static const char *shown(const struct http_exchange *x, char *buf, size_t n)
-{
-    if (x->label)
-        return x->label;
-    const char *url = x->url;
-    const char *host = strstr(url, "://");
-    host = host ? host + 3 : url;
-    size_t end = strcspn(host, "?#");
-    size_t slash = strcspn(host, "/?#");
-    const char *at = NULL;
-    for (size_t i = 0; i < slash; i++)
-        if (host[i] == '@')
-            at = host + i;
-    const char *from = at ? at + 1 : host;
-    int scheme = (int)(host - url), rest = (int)(host + end - from);
-    snprintf(buf, n, "%.*s%.*s", scheme, url, rest, from);
-    return buf;
-}
-
-/* One "name: value" line for curl; false when it could smuggle another. */
-static bool add_header(struct curl_slist **list, struct arena *arena,
-                       const char *key, const char *value)
-{
-    if (!key[0] || strpbrk(key, ":\r\n") || strpbrk(value, "\r\n"))
-        return false;
-    const char *line = value[0] ? arena_printf(arena, "%s: %s", key, value)
-                                : arena_printf(arena, "%s;", key);
-    *list = mem_must(curl_slist_append(*list, line));
-    return true;
-}
-
-static bool has_header(const struct http_exchange *x, const char *name)
-{
-    for (size_t i = 0; i < x->n_headers; i++)
-        if (strcasecmp(x->headers[i].key, name) == 0)
-            return true;
-    return false;
-}
-
-static bool set_headers(struct http_exchange *x, struct arena *arena,
-                        struct curl_slist **list, struct err *err)
-{
-    for (size_t i = 0; i < x->n_headers; i++)
-        if (!add_header(list, arena, x->headers[i].key, x->headers[i].value)) {
-            err_set(err, ST_INVALID, "a request header's name must not be "
-                    "empty, and neither its name nor its value may contain a "
-                    "line break (header %zu of %zu)", i + 1, x->n_headers);
-            return false;
-        }
-    /* what curl would add by itself, and servers then wait for or mistake */
-    static const char *const quiet[] = { "Expect:", "Content-Type:" };
-    for (size_t i = 0; i < 2; i++) {
-        if (i == 1 && has_header(x, "content-type"))
-            break;
-        *list = mem_must(curl_slist_append(*list, quiet[i]));
-    }
-    return true;
-}
-
-static void set_method(CURL *e, const struct http_exchange *x)
-{
-    const char *method = x->method ? x->method : "GET";
-    if (x->body_len || strcmp(method, "POST") == 0) {
-        curl_easy_setopt(e, CURLOPT_POST, 1L);
-        curl_easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE,
-                         (curl_off_t)x->body_len);
-        curl_easy_setopt(e, CURLOPT_POSTFIELDS, x->body ? x->body : "");
-    }
-    if (strcmp(method, "HEAD") == 0)
-        curl_easy_setopt(e, CURLOPT_NOBODY, 1L);
-    else
-        curl_easy_setopt(e, CURLOPT_CUSTOMREQUEST, method);
 }
 
 /* curl 7.88 (Debian 12) puts HTTP/2 on top of HTTP/2 when a connection made
@@ -319,83 +147,6 @@ static CURLcode run(struct http_client *c, const struct http_exchange *x,
     return result;
 }
 
-static enum status failed(struct http_client *c, const struct http_exchange *x,
-                          CURLcode code, const struct reply *r,
-                          int64_t took_ms, struct err *err)
-{
-    char buf[200];
-    const char *url = shown(x, buf, sizeof buf);
-    const char *why = c->error[0] ? c->error : curl_easy_strerror(code);
-    if (r->too_long_body)
-        return err_set(err, ST_BROKEN, "%s sent more than %zu bytes, the most "
-                       "that is read of one reply", url, c->body.max);
-    if (r->too_long_headers)
-        return err_set(err, ST_BROKEN, "%s sent more than %u headers or %zu "
-                       "bytes of them", url, MAX_HEADERS, MAX_HEADER_BYTES);
-    if (c->sent_twice)
-        return err_set(err, ST_RETRY, "the kept connection to %s broke before "
-                       "the reply: whether it was done is not known", url);
-    switch (code) {
-    case CURLE_ABORTED_BY_CALLBACK:
-        return err_set(err, ST_CANCELLED, "the request to %s was cancelled",
-                       url);
-    case CURLE_UNSUPPORTED_PROTOCOL:  /* the URL's was looked at before */
-    case CURLE_WEIRD_SERVER_REPLY:
-        return err_set(err, ST_RETRY, "what %s sent is not HTTP: %s", url, why);
-    case CURLE_URL_MALFORMAT:
-        return err_set(err, ST_INVALID, "%s is not a URL that can be asked: "
-                       "%s", url, why);
-    case CURLE_SSL_CACERT_BADFILE:
-        return err_set(err, ST_INVALID, "the CA file %s cannot be used: %s",
-                       x->ca_file ? x->ca_file : "of the system", why);
-    case CURLE_PEER_FAILED_VERIFICATION:
-        return err_set(err, ST_INVALID, "the certificate of %s is not "
-                       "trusted: %s; if it is signed by a CA of your own, "
-                       "name that CA's file", url, why);
-    case CURLE_SSL_CERTPROBLEM:
-    case CURLE_SSL_ENGINE_NOTFOUND:
-    case CURLE_SSL_CIPHER:
-        return err_set(err, ST_INVALID, "TLS to %s cannot be set up: %s", url,
-                       why);
-    case CURLE_OPERATION_TIMEDOUT:
-        if (r->streaming)
-            return err_set(err, ST_RETRY, "%s was silent for %lld s", url,
-                           (long long)r->sink->idle_ms / 1000);
-        return err_set(err, ST_RETRY, "no answer from %s within %lld ms", url,
-                       (long long)took_ms);
-    case CURLE_COULDNT_RESOLVE_HOST:
-        return err_set(err, ST_RETRY, "the host name of %s cannot be resolved: "
-                       "%s",
-                       url, why);
-    case CURLE_COULDNT_CONNECT:
-        return err_set(err, ST_RETRY, "no connection to %s: %s", url, why);
-    default:
-        return err_set(err, ST_RETRY, "the exchange with %s broke off: %s",
-                       url, why);
-    }
-}
-
-static enum status check(const struct http_exchange *x, bool *tls,
-                         struct err *err)
-{
-    char url[200];
-    *tls = strncasecmp(x->url, "https://", 8) == 0;
-    if (!*tls && strncasecmp(x->url, "http://", 7) != 0)
-        return err_set(err, ST_INVALID, "\"%s\" must begin with http:// or "
-                       "https://", shown(x, url, sizeof url));
-    for (const char *p = x->url; *p; p++)
-        if ((unsigned char)*p <= ' ' || *p == 0x7f)
-            return err_set(err, ST_INVALID, "\"%s\" has a space or a control "
-                           "character in it: escape it as %%%02X",
-                           shown(x, url, sizeof url), (unsigned char)*p);
-    if (x->method && (!x->method[0] || strlen(x->method) > 16 ||
-                      strspn(x->method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") !=
-                          strlen(x->method)))
-        return err_set(err, ST_INVALID, "\"%.20s\" is not an HTTP method",
-                       x->method);
-    return ST_OK;
-}
-
 /* A gRPC server may answer from the request's head alone and reset the stream
  * while the body is still on its way: curl 7.88 then drops the answer.  It is
  * a race, and mostly won the next time. */
@@ -434,9 +185,9 @@ static CURLcode attempt(struct http_client *c, const struct http_exchange *x,
     r->header_bytes = 0;
     curl_easy_setopt(e, CURLOPT_URL, http_set_url(x, r->arena));
     curl_easy_setopt(e, CURLOPT_ERRORBUFFER, c->error);
-    curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, take_body);
+    curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, http_take_body);
     curl_easy_setopt(e, CURLOPT_WRITEDATA, r);
-    curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, take_header);
+    curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, http_take_header);
     curl_easy_setopt(e, CURLOPT_HEADERDATA, r);
     if (!r->sink)
         curl_easy_setopt(e, CURLOPT_TIMEOUT_MS, rest > 0 ? (long)rest : 1L);
@@ -445,7 +196,7 @@ static CURLcode attempt(struct http_client *c, const struct http_exchange *x,
     http_set_transport(e, x, tls, r->arena);
     if (r->sink)
         http_set_stream(e);
-    set_method(e, x);
+    http_set_method(e, x);
     if (!may_repeat(x)) {
         curl_easy_setopt(e, CURLOPT_PREREQFUNCTION, send_once);
         curl_easy_setopt(e, CURLOPT_PREREQDATA, c);
@@ -457,77 +208,99 @@ static CURLcode attempt(struct http_client *c, const struct http_exchange *x,
     return run(c, x, r, deadline);
 }
 
+/* Attempts until one counts; see reuse_is_broken() and answer_dropped(). */
+static CURLcode attempts(struct http_client *c, const struct http_exchange *x,
+                         struct reply *r, struct curl_slist *headers, bool tls,
+                         int64_t deadline)
+{
+    char origin[sizeof c->h2_origin] = "";
+    CURLcode code = CURLE_OPERATION_TIMEDOUT;
+
+    if (x->http2_only && !tls && reuse_is_broken())
+        origin_of(x->url, origin, sizeof origin);
+    for (int tries = 0; tries < MAX_TRIES; tries++) {
+        bool kept = origin[0] && strcmp(origin, c->h2_origin) == 0, stale;
+
+        code = attempt(c, x, r, headers, tls, kept, deadline);
+        stale = kept && (code != CURLE_OK || !was_http2(c));
+        memset(c->h2_origin, 0, sizeof c->h2_origin);
+        if (code == CURLE_OK && !stale)
+            memcpy(c->h2_origin, origin, sizeof origin);
+        if (!(stale && connected(c)) && !answer_dropped(x, code))
+            break;
+        if (r->streaming || r->too_long_body || r->too_long_headers ||
+            cancelled(x) || deadline <= clock_mono_ms())
+            break;
+    }
+    return r->stopped ? CURLE_OK : code;
+}
+
+/* The reply into x and the arena. */
+static void reply_take(struct http_client *c, struct http_exchange *x,
+                       const struct reply *r, CURLcode code)
+{
+    long status = 0;
+    char *copy;
+
+    if (code != CURLE_OK && !r->streaming)
+        return;
+    curl_easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &status);
+    x->status = (int)status;
+    x->reply_headers = r->headers.v;
+    x->n_reply_headers = r->headers.n;
+    if (code != CURLE_OK)
+        return;
+    copy = arena_alloc(r->arena, c->body.n + 1);
+    memcpy(copy, c->body.s, c->body.n);
+    x->reply = copy;
+    x->reply_len = c->body.n;
+}
+
+/* The easy handle must not keep pointers into this call. */
+static void client_rest(struct http_client *c)
+{
+    curl_easy_reset(c->easy);
+    if (c->body.cap > KEEP_BYTES) {
+        buf_done(&c->body);
+        buf_init(&c->body, DEFAULT_MAX_REPLY);
+    }
+}
+
 static enum status exchange(struct http_client *c, struct http_exchange *x,
                             const struct http_sink *sink, struct arena *arena,
                             struct err *err)
 {
+    struct reply r = { .client = c, .arena = arena, .sink = sink };
+    struct curl_slist *headers = NULL;
+    int64_t start = clock_mono_ms();
+    int64_t deadline = x->deadline_mono_ms ? x->deadline_mono_ms
+                                           : start + DEFAULT_DEADLINE_MS;
+    enum status s = ST_OK;
+    CURLcode code;
+    bool tls;
+
     assert(c && x->url && (x->body || !x->body_len));
     x->status = 0;
     x->reply = "";
     x->reply_len = 0;
     x->reply_headers = NULL;
     x->n_reply_headers = 0;
-
-    bool tls;
-    if (check(x, &tls, err))
+    if (http_check(x, &tls, err))
         return err ? err->status : ST_INVALID;
-    int64_t start = clock_mono_ms();
-    int64_t deadline = x->deadline_mono_ms ? x->deadline_mono_ms
-                                           : start + DEFAULT_DEADLINE_MS;
     if (cancelled(x))
         return err_set(err, ST_CANCELLED, "cancelled before it was sent");
     if (deadline <= start)
         return err_set(err, ST_RETRY, "no time was left to send the request");
-
-    struct reply r = { .client = c, .arena = arena, .sink = sink };
-    struct curl_slist *headers = NULL;
-    if (!set_headers(x, arena, &headers, err)) {
+    if (!http_set_headers(x, arena, &headers, err)) {
         curl_slist_free_all(headers);
         return ST_INVALID;
     }
-    char origin[sizeof c->h2_origin] = "";
-    if (x->http2_only && !tls && reuse_is_broken())
-        origin_of(x->url, origin, sizeof origin);
-    CURLcode code = CURLE_OPERATION_TIMEDOUT;
-    for (int tries = 0; tries < MAX_TRIES; tries++) {
-        bool kept = origin[0] && strcmp(origin, c->h2_origin) == 0;
-        code = attempt(c, x, &r, headers, tls, kept, deadline);
-        bool stale = kept && (code != CURLE_OK || !was_http2(c));
-        memset(c->h2_origin, 0, sizeof c->h2_origin);
-        if (code == CURLE_OK && !stale)
-            memcpy(c->h2_origin, origin, sizeof origin);
-        bool again = (stale && connected(c)) || answer_dropped(x, code);
-        if (!again || r.streaming || r.too_long_body || r.too_long_headers || cancelled(x) ||
-            deadline <= clock_mono_ms())
-            break;
-    }
-
-    CURL *e = c->easy;
-    enum status s = ST_OK;
-    if (r.stopped)
-        code = CURLE_OK;
-    if (code == CURLE_OK || r.streaming) {
-        long status = 0;
-        curl_easy_getinfo(e, CURLINFO_RESPONSE_CODE, &status);
-        x->status = (int)status;
-        x->reply_headers = r.headers.v;
-        x->n_reply_headers = r.headers.n;
-    }
-    if (code == CURLE_OK) {
-        char *copy = arena_alloc(arena, c->body.n + 1);
-        memcpy(copy, c->body.s, c->body.n);
-        x->reply = copy;
-        x->reply_len = c->body.n;
-    } else {
-        s = failed(c, x, code, &r, clock_mono_ms() - start, err);
-    }
-    /* the easy handle must not keep pointers into this call */
-    curl_easy_reset(e);
+    code = attempts(c, x, &r, headers, tls, deadline);
+    reply_take(c, x, &r, code);
+    if (code != CURLE_OK)
+        s = http_failed(c, x, code, &r, clock_mono_ms() - start, err);
+    client_rest(c);
     curl_slist_free_all(headers);
-    if (c->body.cap > KEEP_BYTES) {
-        buf_done(&c->body);
-        buf_init(&c->body, DEFAULT_MAX_REPLY);
-    }
     return s;
 }
 

@@ -1,12 +1,14 @@
 /*
- * http_set.c - see http_set.h.
+ * http_set.c - see http_inside.h.
  */
-#include "http_set.h"
+#include "http_inside.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
+
+#include "../base/alloc.h"
 
 #define PEER_GONE_MS 30000  /* unanswered probes or data for so long */
 
@@ -142,4 +144,61 @@ void http_set_stream(CURL *e)
     curl_easy_setopt(e, CURLOPT_TCP_KEEPALIVE, 0L);  /* it sets its own */
     /* one stream on a connection: HTTP/2 would only add its windows */
     curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+}
+
+/* ---- headers and method */
+
+/* One "name: value" line for curl; false when it could smuggle another. */
+static bool add_header(struct curl_slist **list, struct arena *arena,
+                       const char *key, const char *value)
+{
+    if (!key[0] || strpbrk(key, ":\r\n") || strpbrk(value, "\r\n"))
+        return false;
+    const char *line = value[0] ? arena_printf(arena, "%s: %s", key, value)
+                                : arena_printf(arena, "%s;", key);
+    *list = mem_must(curl_slist_append(*list, line));
+    return true;
+}
+
+static bool has_header(const struct http_exchange *x, const char *name)
+{
+    for (size_t i = 0; i < x->n_headers; i++)
+        if (strcasecmp(x->headers[i].key, name) == 0)
+            return true;
+    return false;
+}
+
+bool http_set_headers(const struct http_exchange *x, struct arena *arena,
+                      struct curl_slist **list, struct err *err)
+{
+    for (size_t i = 0; i < x->n_headers; i++)
+        if (!add_header(list, arena, x->headers[i].key, x->headers[i].value)) {
+            err_set(err, ST_INVALID, "a request header's name must not be "
+                    "empty, and neither its name nor its value may contain a "
+                    "line break (header %zu of %zu)", i + 1, x->n_headers);
+            return false;
+        }
+    /* what curl would add by itself, and servers then wait for or mistake */
+    static const char *const quiet[] = { "Expect:", "Content-Type:" };
+    for (size_t i = 0; i < 2; i++) {
+        if (i == 1 && has_header(x, "content-type"))
+            break;
+        *list = mem_must(curl_slist_append(*list, quiet[i]));
+    }
+    return true;
+}
+
+void http_set_method(CURL *e, const struct http_exchange *x)
+{
+    const char *method = x->method ? x->method : "GET";
+    if (x->body_len || strcmp(method, "POST") == 0) {
+        curl_easy_setopt(e, CURLOPT_POST, 1L);
+        curl_easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE,
+                         (curl_off_t)x->body_len);
+        curl_easy_setopt(e, CURLOPT_POSTFIELDS, x->body ? x->body : "");
+    }
+    if (strcmp(method, "HEAD") == 0)
+        curl_easy_setopt(e, CURLOPT_NOBODY, 1L);
+    else
+        curl_easy_setopt(e, CURLOPT_CUSTOMREQUEST, method);
 }

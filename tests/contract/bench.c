@@ -67,7 +67,7 @@ void bench_end(struct bench *b)
     workers_free(b->workers, 10000);
     provider_close(b->p);
     mailbox_done(&b->box);
-    arena_done(&b->config.arena);
+    shared_unref(b->config.memory);
 }
 
 bool bench_shell(struct bench *b, const char *command)
@@ -185,7 +185,7 @@ struct call *bench_end_ids(struct bench *b, const char *const *ids,
 const char *bench_request(struct bench *b)
 {
     /* Unlike any of an earlier run, as the daemon's are. */
-    return arena_printf(&b->config.arena, "check-%llx-%u",
+    return arena_printf(&b->config.memory->arena, "check-%llx-%u",
                         (unsigned long long)clock_wall_ms() & 0xffffffffff,
                         ++b->requests);
 }

@@ -42,7 +42,7 @@ static const char *expanded(struct bench *b, const char *value)
     const char *at = strstr(value, "{dir}");
     if (at == NULL)
         return value;
-    return expanded(b, arena_printf(&b->config.arena, "%.*s%s%s",
+    return expanded(b, arena_printf(&b->config.memory->arena, "%.*s%s%s",
                                     (int)(at - value), value, b->dir, at + 5));
 }
 
@@ -53,7 +53,7 @@ static const char *split(struct bench *b, const char *arg, const char **value)
     if (eq == NULL || eq == arg)
         die("KEY=VALUE is wanted, got ", arg);
     *value = expanded(b, eq + 1);
-    return arena_strndup(&b->config.arena, arg, (size_t)(eq - arg));
+    return arena_strndup(&b->config.memory->arena, arg, (size_t)(eq - arg));
 }
 
 static struct conf_type *type_now(struct bench *b)
@@ -258,6 +258,7 @@ int main(int argc, char **argv)
 {
     static struct bench b;
     static struct choice choice;
+    b.config.memory = shared_new();
     b.config.path = "";
     b.config.cluster = "davit-check";
     b.config.ray_address = b.config.plugin_dir = "";

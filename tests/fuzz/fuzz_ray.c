@@ -19,13 +19,6 @@
 #include "../../autoscaler/wire/ray/inside.h"
 #include "../unit/wire_proto.h"
 
-static uint64_t hash_text(uint64_t h, const char *s)
-{
-    for (; *s; s++)
-        h = (h ^ (unsigned char)*s) * UINT64_C(1099511628211);
-    return h * 31 + 7;
-}
-
 static uint64_t hash_demand(uint64_t h, const struct snap_demand *d)
 {
     h = hash_text(hash_text(h, d->owner), d->id) + d->source + d->strategy;

@@ -83,11 +83,11 @@ def test_a_large_purchase_is_thought_over(tmp_path):
         assert small == 1      # what is small does not wait
         begun = time.monotonic()
         reply = d.post({"owner": "big", "bundles": bundles()})
-        assert {x["waits"] for x in reply["launches"]} == {"deciding"} and "improved plan" in json.dumps(reply)
-        assert d.status()["deciding_until"] and "improved plan" in d.cli("why", "big")
+        assert {x["waits"] for x in reply["launches"]} == {"improving"} and "better plan" in json.dumps(reply)
+        assert d.status()["improving_until"] and "better plan" in d.cli("why", "big")
         assert bought(d) == small
         d.until(lambda: bought(d) > small)
-        d.until(lambda: not d.status()["deciding_until"])
+        d.until(lambda: not d.status()["improving_until"])
         assert time.monotonic() - begun < 20  # of which 10 s are for thinking
         n = bought(d)
         d.until(lambda: d.ready() == n)
@@ -160,17 +160,17 @@ def test_small_demand_joins_what_is_thought_over(tmp_path):
     with Daemon(tmp_path, config(), args=["--record", str(rec)]) as d:
         begun = time.monotonic()
         big = d.post({"owner": "big", "bundles": bundles()})
-        until = d.status()["deciding_until"]
-        assert all(x["waits"] == "deciding" for x in big["launches"]) and bought(d) == 0
+        until = d.status()["improving_until"]
+        assert all(x["waits"] == "improving" for x in big["launches"]) and bought(d) == 0
         small = d.post({"owner": "small", "bundles": [{"CPU": 3}]})
-        assert all(x["waits"] == "deciding" for x in small["launches"]) and bought(d) == 0
-        assert abs(seconds(d.status()["deciding_until"]) - seconds(until)) < 0.1
+        assert all(x["waits"] == "improving" for x in small["launches"]) and bought(d) == 0
+        assert abs(seconds(d.status()["improving_until"]) - seconds(until)) < 0.1
         gang = d.post({"owner": "gang", "strategy": "STRICT_PACK", "bundles": [{"GPU": 4, "CPU": 40}, {"GPU": 4, "CPU": 40}]})
         assert [(x["count"], x.get("waits")) for x in gang["launches"]] == [(1, None)] and bought(d) == 1
         d.until(lambda: bought(d) > 1)
         assert time.monotonic() - begun < 12       # of which at most 10 s are for thinking
         n = bought(d)
-        d.until(lambda: not d.status()["deciding_until"])
+        d.until(lambda: not d.status()["improving_until"])
         d.until(lambda: d.ready() == n)
         d.stays(lambda: bought(d) == n and d.ready() == n, 3)
     for path in records(rec):

@@ -1,5 +1,6 @@
 """Small random packing cases against HiGHS: the exact optimum lies between our
-bound and our cost, and our improved plan mostly is the optimum.
+bound and our cost, and our improved plan mostly is the optimum.  The same with
+nodes that are there, limits and demand that is left out.
 
 The oracle shares no code with the planner: it lists every way to fill every
 node type, device by device, and lets HiGHS choose whole numbers of them.
@@ -96,14 +97,15 @@ def fills(t, demands):
     return [f for f in found if any(f)]
 
 
-def optimum(case):
+def optimum(case, left_out=0):
+    """The least cost, with at most so many demands left out; None: there is no plan."""
     h = highspy.Highs()
     h.setOptionValue("output_flag", False)
     h.setOptionValue("mip_rel_gap", 0.0)
     h.setOptionValue("mip_abs_gap", 0.0)
     inf = highspy.kHighsInf
     rows = [(d["count"], inf, [], []) for d in case["demands"]]
-    col = 0
+    every, out, col = [], [], 0
     for t in case["node_types"]:
         of_type = []
         for f in fills(t, case["demands"]):
@@ -118,6 +120,17 @@ def optimum(case):
             col += 1
         if t["max"] is not None and of_type:
             rows.append((-inf, t["max"], of_type, [1.0] * len(of_type)))
+        every += of_type
+    if case["max_nodes"] is not None and every:
+        rows.append((-inf, case["max_nodes"], every, [1.0] * len(every)))
+    for i in range(len(case["demands"])):
+        h.addVar(0, inf)
+        h.changeColIntegrality(col, highspy.HighsVarType.kInteger)
+        rows[i][2].append(col)
+        rows[i][3].append(1.0)
+        out.append(col)
+        col += 1
+    rows.append((-inf, left_out, out, [1.0] * len(out)))
     for low, high, ix, values in rows:
         h.addRow(low, high, len(ix), ix, values)
     h.run()
@@ -132,11 +145,11 @@ def driver():
         subprocess.run(["make", "-s", "build/release/bench_plan"], cwd=ROOT, check=True)
 
 
-def ours(case, folder, budget):
+def ours(case, folder, budget, *more):
     path, plan = str(folder / "case.json"), str(folder / "plan.json")
     with open(path, "w") as f:
         json.dump(case, f)
-    out = subprocess.run([DRIVER, path, "--budget-ms", str(budget), "--plan", plan],
+    out = subprocess.run([DRIVER, path, "--budget-ms", str(budget), "--plan", plan, *more],
                          check=True, capture_output=True, text=True)
     with open(plan) as f:
         return json.loads(out.stdout), json.load(f)
@@ -169,3 +182,49 @@ def test_the_optimum_lies_between_bound_and_cost(tmp_path):
           (SEED, SEED + CASES - 1, tried, optimal, proven, at_once / tried))
     assert tried >= CASES // 2
     assert optimal >= 0.95 * tried
+
+
+def with_nodes(case, rng):
+    """Nodes that are there are types of no price, of which there are few; a part
+    of each is taken."""
+    for k in range(rng.randint(1, 3)):
+        t = json.loads(json.dumps(rng.choice(case["node_types"])))
+        t["resources"]["CPU"] = rng.randint(1, t["resources"]["CPU"])
+        t["resources"]["memory"] = rng.randint(1, 8) * t["resources"]["memory"] // 8
+        t["resources"]["GPU"] = rng.randint(0, t["resources"]["GPU"])
+        t.update(name="there%d" % k, price=0, max=rng.randint(1, 3))
+        case["node_types"].append(t)
+    if rng.random() < .3:
+        case["max_nodes"] = rng.randint(1, 8)
+    if rng.random() < .3:
+        for t in case["node_types"]:
+            t["max"] = t["max"] or rng.choice([None, 1, 2, 4])
+    return case
+
+
+def test_bounds_with_nodes_and_limits(tmp_path):
+    """cover_bound() alone and the plan's own bound, never above the optimum of
+    plans that leave out as many; and how far below."""
+    tried = left_out = 0
+    parts = {"alone": [], "plan's": []}
+    for seed in range(SEED, SEED + CASES):
+        rng = random.Random("nodes %d" % seed)
+        case = with_nodes(case_make(seed), rng)
+        said, plan = ours(case, tmp_path, 20, "--bound-ms", "20")
+        faults = check(case, plan, said)
+        assert not faults, "seed %d: %s" % (seed, faults)
+        best = optimum(case, sum(plan["unplaced"]))
+        assert best is not None, "seed %d: the plan is one" % seed
+        assert best <= said["cost"] + 1e-6, "seed %d: the oracle is wrong" % seed
+        for name, bound in (("alone", said["bound_alone"]), ("plan's", said["lower_bound"])):
+            assert 0 <= bound <= best + 1e-6, "seed %d: %s bound %f, the optimum %f" % (seed, name, bound, best)
+            if best > 1e-6:
+                parts[name].append(bound / best)
+        tried += 1
+        left_out += sum(plan["unplaced"]) > 0
+    for name, v in parts.items():
+        v.sort()
+        print("%s: %d cases, %d leave something out; bound over optimum: worst %.3f, one in 100 %.3f, in 10 %.3f, "
+              "median %.3f, mean %.3f" % (name, tried, left_out, v[0], v[len(v) // 100], v[len(v) // 10], v[len(v) // 2],
+                                          sum(v) / len(v)))
+    assert sum(parts["alone"]) >= 0.8 * len(parts["alone"])

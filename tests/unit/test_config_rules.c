@@ -114,7 +114,7 @@ static void write_file(const char *path, const char *text)
 /* What davit reads lies beside the file; what it writes, where it runs. */
 static void test_paths(void **state)
 {
-    char dir[256], path[288], want[300];
+    char dir[256], path[288], want[700];
     struct config *c;
     struct buf errors;
 

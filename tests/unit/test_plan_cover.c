@@ -3,19 +3,27 @@
  * kept, every device is real, the bound is below the true optimum (found by
  * trying all), improving never makes it dearer, and twice gives the same.
  */
-#include "../../autoscaler/plan/cover/cover.h"
 #include "../../autoscaler/model/amount.h"
+#include "../../autoscaler/plan/cover/cover.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 enum { COLS = 3, GPU = 2, MOST = 40 };
+
+/* Under the sanitizers everything takes ten times as long. */
+#ifdef __SANITIZE_ADDRESS__
+#define CASES 200
+#else
+#define CASES 1000
+#endif
 
 struct made {
     struct cover_problem p;
@@ -57,8 +65,8 @@ static void add_bin(struct made *m, int64_t cpu, int64_t memory, int64_t gpu,
     m->has[t][0] = cpu * AMOUNT_ONE;
     m->has[t][1] = memory * AMOUNT_ONE;
     m->has[t][GPU] = gpu * AMOUNT_ONE;
-    m->bins[t] = (struct cover_bin){m->has[t], price, UNLIMITED, t % 4,
-                                    (int32_t)t, gpu > 0};
+    m->bins[t] = (struct cover_bin){m->has[t], price,      UNLIMITED,
+                                    t % 4,     (int32_t)t, gpu > 0};
 }
 
 static void add_item(struct made *m, int64_t cpu, int64_t memory, int64_t gpu,
@@ -76,8 +84,8 @@ static void add_item(struct made *m, int64_t cpu, int64_t memory, int64_t gpu,
 static void random_problem(struct made *m, uint64_t *seed, uint32_t items,
                            uint32_t counts, bool limits)
 {
-    static const int64_t parts[] = {0, 0, 1000, 2500, 3300, 4700, 5000, 6700,
-                                    10000, 10000, 20000, 40000};
+    static const int64_t parts[] = {0,    0,    1000,  2500,  3300,  4700,
+                                    5000, 6700, 10000, 10000, 20000, 40000};
     uint32_t bins = 2 + next(seed) % 6;
 
     frame(m);
@@ -85,16 +93,16 @@ static void random_problem(struct made *m, uint64_t *seed, uint32_t items,
         int64_t cpu = 2 << next(seed) % 5, memory = 4 << next(seed) % 5;
         int64_t gpu = next(seed) % 2 ? 1 << next(seed) % 4 : 0;
 
-        add_bin(m, cpu, memory, gpu,
-                20000 * cpu + 3000 * memory + 400000 * gpu +
-                    next(seed) % 50000);
+        add_bin(
+            m, cpu, memory, gpu,
+            20000 * cpu + 3000 * memory + 400000 * gpu + next(seed) % 50000);
         if (limits && next(seed) % 2)
             m->bins[t].max = next(seed) % 4;
     }
     for (uint32_t i = 0; i < items; i++) {
         add_item(m, (int64_t)(next(seed) % 8) * 5000,
-                 (int64_t)(next(seed) % 12) * 5000,
-                 parts[next(seed) % 12], 1 + next(seed) % counts);
+                 (int64_t)(next(seed) % 12) * 5000, parts[next(seed) % 12],
+                 1 + next(seed) % counts);
         if (next(seed) % 3 == 0)
             m->mask[i] = next(seed) | 1u << next(seed) % bins;
     }
@@ -134,8 +142,7 @@ static bool devices_hold(const int64_t *parts, uint32_t n, int64_t *level,
 }
 
 /* Does the bin hold so many of each item? */
-static bool bin_holds(const struct made *m, uint32_t bin,
-                      const uint32_t *count)
+static bool bin_holds(const struct made *m, uint32_t bin, const uint32_t *count)
 {
     int64_t sum[2] = {0, 0}, whole = 0, parts[64], level[64];
     uint32_t n = 0, devices = (uint32_t)(m->has[bin][GPU] / AMOUNT_ONE);
@@ -322,6 +329,76 @@ static void test_limits(void **state)
     }
 }
 
+static uint64_t unplaced(const struct made *m, const struct cover_plan *plan)
+{
+    uint64_t n = 0;
+
+    for (uint32_t i = 0; i < m->p.n_items; i++)
+        n += plan->unplaced[i];
+    return n;
+}
+
+/* DAVIT_SEED= and DAVIT_CASES= try others. */
+static uint64_t number_of(const char *name, uint64_t otherwise)
+{
+    const char *value = getenv(name);
+
+    return value ? strtoull(value, NULL, 10) : otherwise;
+}
+
+/* The same problem with ever more budget, from nothing at all to more than the
+ * first few stages take: no answer and no bound is worse than the one before.
+ */
+static void test_more_budget_is_never_worse(void **state)
+{
+    uint64_t seed = number_of("DAVIT_SEED", 20261122);
+    uint64_t cases = number_of("DAVIT_CASES", CASES), better = 0;
+
+    (void)state;
+    print_message("seed %llu\n", (unsigned long long)seed);
+    for (uint64_t k = 0; k < cases; k++) {
+        struct arena arena = {0};
+        struct cover_plan first, last, plan;
+        int64_t bound = 0;
+        struct made m;
+
+        random_problem(&m, &seed, 1 + next(&seed) % 40, 1 + next(&seed) % 30,
+                       k % 3 == 0);
+        cover_first(&m.p, &arena, &first);
+        last = first;
+        for (uint64_t budget = 1000 + next(&seed) % 20000; budget < 6000000;
+             budget += budget / 2 + next(&seed) % (2 * budget)) {
+            uint64_t had = unplaced(&m, &last), left, work = 0;
+            int64_t more = cover_bound(&m.p, unplaced(&m, &first), budget,
+                                       &arena, &work);
+
+            cover_improve(&m.p, &first, budget, &arena, &plan);
+            left = unplaced(&m, &plan);
+            if (left > had || (left == had && plan.cost > last.cost) ||
+                (left == 0 && had == 0 && plan.bound < last.bound))
+                fail_msg("case %llu, budget %llu: %llu left, cost %lld, bound "
+                         "%lld; with less %llu, %lld, %lld",
+                         (unsigned long long)k, (unsigned long long)budget,
+                         (unsigned long long)left, (long long)plan.cost,
+                         (long long)plan.bound, (unsigned long long)had,
+                         (long long)last.cost, (long long)last.bound);
+            /* The bound alone is one for every plan that leaves as many out. */
+            if (more < bound || more > first.cost || more > plan.cost)
+                fail_msg("case %llu, budget %llu: a bound of %lld, with less "
+                         "%lld; the plan costs %lld",
+                         (unsigned long long)k, (unsigned long long)budget,
+                         (long long)more, (long long)bound,
+                         (long long)plan.cost);
+            bound = more;
+            better += plan.cost < last.cost;
+            last = plan;
+        }
+        arena_done(&arena);
+    }
+    print_message("%llu times better\n", (unsigned long long)better);
+    assert_true(better * 10 > cases);
+}
+
 static void test_same_twice(void **state)
 {
     uint64_t seed = 3;
@@ -425,11 +502,11 @@ static void test_nothing(void **state)
     cover_improve(&m.p, &first, 1000, &arena, &plan);
     assert_int_equal(plan.cost, 0);
     assert_int_equal(plan.n_patterns, 0);
-    add_item(&m, AMOUNT_ONE, 0, 0, 5);       /* no bins at all */
+    add_item(&m, AMOUNT_ONE, 0, 0, 5); /* no bins at all */
     cover_first(&m.p, &arena, &first);
     cover_improve(&m.p, &first, 1000, &arena, &plan);
     assert_int_equal(plan.unplaced[0], 5);
-    add_bin(&m, 4, 4, 0, 0);                 /* a free bin */
+    add_bin(&m, 4, 4, 0, 0); /* a free bin */
     cover_first(&m.p, &arena, &first);
     cover_improve(&m.p, &first, 1000000, &arena, &plan);
     assert_int_equal(judge(&m, &plan), 0);
@@ -489,7 +566,7 @@ static void test_offers_of_a_type(void **state)
         add_bin(&m, 4, 4, 0, 1000 + 100 * (t / 4) + 10 * t);
         m.bins[t].max = 3;
     }
-    m.bins[0].max = 1;            /* of its own: the next is wanted too */
+    m.bins[0].max = 1; /* of its own: the next is wanted too */
     for (uint32_t g = 0; g < 4; g++)
         m.family_max[g] = 3;
     add_item(&m, 4 * AMOUNT_ONE, AMOUNT_ONE, 0, 14);
@@ -507,6 +584,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_against_optimum),
         cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_more_budget_is_never_worse),
         cmocka_unit_test(test_same_twice),
         cmocka_unit_test(test_count_does_not_matter),
         cmocka_unit_test(test_devices),

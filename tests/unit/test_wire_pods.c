@@ -194,7 +194,7 @@ static char *alts_text(const struct pod_shape *s, uint32_t i, struct arena *a)
     char *text = arena_strdup(a, "");
     for (uint32_t k = 0; k < s->alts[i].n; k++)
         text = arena_printf(a, "%s%s%s", text, k ? " & " : "",
-                            pods_req_say(&s->alts[i].v[k], a));
+                            pods_req_text(&s->alts[i].v[k], a));
     return text;
 }
 
@@ -228,7 +228,7 @@ static void shape_check(const char *what, const struct pod_shape *s,
     static const char *const kinds[] = { "anti", "with", "spread", "port" };
     struct arena a = {0};
     const json_t *alts = json_object_get(e, "alts");
-    const json_t *aparts = json_object_get(e, "aparts");
+    const json_t *affinities = json_object_get(e, "aparts");
     const char *key = json_string_value(json_object_get(e, "tolerates"));
     const char *not = json_string_value(json_object_get(e, "intolerant"));
     if (json_object_get(e, "needs"))
@@ -241,14 +241,14 @@ static void shape_check(const char *what, const struct pod_shape *s,
             fail_msg("%s: \"%s\" and not \"%s\"", what,
                      alts_text(s, (uint32_t)i, &a), want);
     }
-    if (json_array_size(aparts) != s->n_aparts)
-        fail_msg("%s: %u conditions on other pods", what, s->n_aparts);
-    for (uint32_t i = 0; i < s->n_aparts; i++) {
-        const struct apart *x = &s->aparts[i];
+    if (json_array_size(affinities) != s->n_affinities)
+        fail_msg("%s: %u conditions on other pods", what, s->n_affinities);
+    for (uint32_t i = 0; i < s->n_affinities; i++) {
+        const struct affinity *x = &s->affinities[i];
         char *text = arena_printf(&a, "%s %s%s", kinds[x->kind],
                                   x->zone ? "zone" : "host",
                                   x->self ? " self" : "");
-        if (strcmp(text, json_string_value(json_array_get(aparts, i))) != 0)
+        if (strcmp(text, json_string_value(json_array_get(affinities, i))) != 0)
             fail_msg("%s: %s", what, text);
     }
     if (key && !tolerates(s, key))

@@ -10,78 +10,147 @@
 
 #include <string.h>
 
+/* Steps an item from which exact pricing pays. */
+#define EXACT_FROM UINT64_C(2000000)
 #define MILD 1.0005 /* a ratio that does not matter */
 
-/* Per item the worst ratio of its bins, into scaled[]. */
-static void worst_ratios(struct generate *g)
+/* Does this limit's price follow from the worths?  Else it is the LP's. */
+static bool pays(const struct generate *g, uint32_t t, bool own)
+{
+    return own && g->master.bin_row[t] != UINT32_MAX;
+}
+
+/* Per item the worst ratio of the bins it may lie in, into scaled[]; at least 1
+ * if one of them pays; 0: no bin can earn anything. */
+static void worst_ratios(struct generate *g, bool own)
 {
     const struct view *v = g->v;
 
     for (uint32_t i = 0; i < v->n_items; i++)
         g->scaled[i] = 0;
-    for (uint32_t t = 0; t < v->n_bins; t++)
+    for (uint32_t t = 0; t < v->n_bins; t++) {
+        double ratio = pays(g, t, own) ? 1 : g->ratio[t];
+
         for (uint32_t w = 0; w < v->words; w++) {
             uint64_t bits = v->can[(size_t)t * v->words + w];
 
             for (; bits; bits &= bits - 1) {
                 uint32_t i = w * 64 + (uint32_t)__builtin_ctzll(bits);
 
-                if (g->ratio[t] > g->scaled[i])
-                    g->scaled[i] = g->ratio[t];
+                if (ratio > g->scaled[i])
+                    g->scaled[i] = ratio;
             }
         }
+    }
 }
 
-bool bound_note(struct generate *g, const double *worth)
+/* The price of the limits; those that pay: by what the scaled worths, at most
+ * the worths themselves there, earn over the rest of the bin's price. */
+static double limits_of(const struct generate *g, bool own)
 {
     const struct view *v = g->v;
     const struct master *m = &g->master;
     const double *y = lp_duals(m->lp);
-    double covered = 0, limits = 0;
+    double sum = 0;
 
-    worst_ratios(g);
-    for (uint32_t i = 0; i < v->n_items; i++)
-        if (g->scaled[i] > 0)
-            covered += worth[i] / g->scaled[i] * v->count[i];
     for (uint32_t k = 0; k < m->n_limits; k++)
         if (y[v->n_items + k] < 0)
-            limits -= y[v->n_items + k] * m->limit[k];
-    covered *= 1 - GENERATE_SAFE;
-    limits *= 1 + GENERATE_SAFE;
-    if (covered - limits <= g->bound)
-        return false;
-    g->bound = covered - limits;
-    for (uint32_t i = 0; i < v->n_items; i++)
-        g->dual[i] = g->scaled[i] > 0 ? worth[i] / g->scaled[i] : 0;
-    return true;
+            sum -= y[v->n_items + k] * m->limit[k];
+    for (uint32_t t = 0; t < v->n_bins; t++) {
+        double dual, more;
+
+        if (!pays(g, t, own))
+            continue;
+        dual = y[m->bin_row[t]] < 0 ? -y[m->bin_row[t]] : 0;
+        more = g->earn[t] - (master_limited_price(m, t) - dual);
+        sum += m->limit[m->bin_row[t] - v->n_items] *
+               ((more > 0 ? more : 0) - dual);
+    }
+    return sum;
 }
 
-double bound_without(const struct generate *g, uint64_t missing)
+/* What the bound loses when so many items, the dearest, may be left out. */
+static double dearest(const struct view *v, const double *dual,
+                      uint64_t missing)
 {
-    const struct view *v = g->v;
-    double bound = g->bound;
-    double below = 1e300;
+    double sum = 0, below = 1e300;
 
-    while (missing && bound > 0) {
+    while (missing > 0) {
         double most = -1;
         uint64_t many = 0;
 
         for (uint32_t i = 0; i < v->n_items; i++) {
-            if (g->dual[i] < below && g->dual[i] > most) {
-                most = g->dual[i];
+            if (dual[i] < below && dual[i] > most) {
+                most = dual[i];
                 many = 0;
             }
-            if (g->dual[i] == most)
+            if (dual[i] == most)
                 many += v->count[i];
         }
         if (most <= 0)
             break;
         many = many < missing ? many : missing;
-        bound -= most * (double)many * (1 + GENERATE_SAFE);
+        sum += most * (double)many * (1 + GENERATE_SAFE);
         missing -= many;
         below = most;
     }
+    return sum;
+}
+
+/* The bound by one of the two ways to price bins with a limit of their own. */
+static double note(struct generate *g, const double *worth, bool own)
+{
+    const struct view *v = g->v;
+    double covered = 0, bound;
+
+    worst_ratios(g, own);
+    for (uint32_t i = 0; i < v->n_items; i++) {
+        g->trial[i] = g->scaled[i] > 0 && g->scaled[i] < GENERATE_FREE
+                          ? worth[i] / g->scaled[i]
+                          : 0;
+        covered += g->trial[i] * v->count[i];
+    }
+    bound = covered * (1 - GENERATE_SAFE) -
+            limits_of(g, own) * (1 + GENERATE_SAFE) -
+            dearest(v, g->trial, g->missing);
+    if (bound > g->bound) {
+        g->bound = bound;
+        memcpy(g->dual, g->trial, v->n_items * sizeof *g->dual);
+    }
+    return bound;
+}
+
+double bound_note(struct generate *g, const double *worth)
+{
+    double bound = note(g, worth, false), other;
+
+    if (!g->master.own_limits)
+        return bound;
+    other = note(g, worth, true);
+    return other > bound ? other : bound;
+}
+
+double bound_without(const struct generate *g, uint64_t missing)
+{
+    double bound = g->bound - dearest(g->v, g->dual, missing);
+
     return bound > 0 ? bound : 0;
+}
+
+int64_t bound_whole(const struct view *v, double bound)
+{
+    int64_t unit = 0, floor = (int64_t)bound;
+
+    for (uint32_t t = 0; t < v->n_bins; t++)
+        for (int64_t a = v->price[t], b = unit; a; unit = b) {
+            int64_t r = b % a;
+
+            b = a;
+            a = r;
+        }
+    if (unit <= 1)
+        return floor;
+    return (floor + ((double)floor < bound) + unit - 1) / unit * unit;
 }
 
 /* The best proved ratio of worth to price of one bin.  True when the search
@@ -93,9 +162,9 @@ static bool prove_bin(struct generate *g, uint32_t t, const double *worth,
     double ub = price_tune(g->price, t, worth, NULL, price, 60);
     bool found = false, all = false;
 
-    g->ratio[t] = price > 0 ? ub * (1 + GENERATE_SAFE) / price : 1e300;
+    generate_earns(g, t, ub);
     for (; !all && price > 0 && price * (1 + step) < ub &&
-           generate_work(g) < until;
+           !generate_over(g, until);
          step *= 1.7) {
         const struct cover_part *part;
         uint32_t n;
@@ -107,8 +176,8 @@ static bool prove_bin(struct generate *g, uint32_t t, const double *worth,
             found = true;
             step = step > best / price - 1 ? step : best / price - 1;
         }
-        if (all && best * (1 + GENERATE_SAFE) < g->ratio[t] * price)
-            g->ratio[t] = best * (1 + GENERATE_SAFE) / price;
+        if (all && best * (1 + GENERATE_SAFE) < g->earn[t])
+            generate_earns(g, t, best);
     }
     return found;
 }
@@ -171,33 +240,54 @@ static uint32_t prove_all(struct generate *g, const double *worth,
     for (uint32_t t = 0; t < g->v->n_bins; t++)
         if (!again || g->ratio[t] > MILD)
             found += prove_bin(g, t, worth, nodes, until);
-    bound_note(g, worth);
+    if (!generate_stopped(g))
+        bound_note(g, worth);
     return found;
 }
 
-void bound_certify(struct generate *g, const double *duals, uint64_t nodes,
-                   uint64_t until)
+/* Raises the bound from the given duals by searching each bin, with up to
+ * `nodes` steps a bin, until the work is `until`. */
+static void certify(struct generate *g, const double *duals, uint64_t nodes,
+                    uint64_t until)
 {
     double *worth = g->asked;
 
     memcpy(worth, duals, g->v->n_items * sizeof *worth);
     prove_all(g, worth, nodes, until, false);
     for (int round = 0;
-         round < 8 && generate_work(g) < until && yield(g, worth); round++)
+         round < 8 && !generate_over(g, until) && yield(g, worth); round++)
         prove_all(g, worth, nodes, until, true);
 }
 
-bool bound_exact(struct generate *g, uint64_t nodes, uint64_t until)
+/* Column generation for the whole demand with exact pricing, for when the
+ * heuristics find no more columns.  True when the search proves that there are
+ * none: the program is solved. */
+static bool price_exactly(struct generate *g, uint64_t nodes, uint64_t until)
 {
     const double *y = lp_duals(g->master.lp);
     uint32_t found = 1;
 
-    while (found && generate_work(g) < until) {
+    while (found && !generate_over(g, until)) {
         if (!generate_solve(g, until))
             return false;
         for (uint32_t i = 0; i < g->v->n_items; i++)
             g->asked[i] = g->worth[i] = y[i] > 0 ? y[i] : 0;
         found = prove_all(g, g->asked, nodes, until, false);
     }
-    return !found;
+    return !found && !generate_over(g, until);
+}
+
+void bound_stage(struct generate *g, uint64_t stage, uint64_t end)
+{
+    uint64_t from = generate_work(g), nodes = end / 20000 + 1000, now;
+    bool done = generate_run(g, g->v->count, from + stage * 4 / 10, 1e-4,
+                             UINT32_MAX, true);
+
+    now = generate_work(g);
+    if (end / EXACT_FROM >= g->v->n_items && !g->solved)
+        g->solved = price_exactly(g, nodes, now + stage / 8);
+    now = generate_work(g);
+    stage = done ? stage / 6 : stage / 40;
+    certify(g, g->worth, nodes, now + stage * 3 / 4);
+    certify(g, g->centre, nodes, now + stage);
 }

@@ -8,21 +8,19 @@
 
 #include "generate.h"
 
-/* The bound of these worths with ratio[] as it is (an upper bound, per bin, of
- * what it can earn over its price); true when it is the best so far. */
-bool bound_note(struct generate *g, const double *worth);
+/* The bound of these worths with earn[] and ratio[] as they are, which is the
+ * best so far or not. */
+double bound_note(struct generate *g, const double *worth);
 
-/* Raises the bound from the given duals by searching each bin, with up to
- * `nodes` steps a bin, until the work is `until`. */
-void bound_certify(struct generate *g, const double *duals, uint64_t nodes,
-                   uint64_t until);
-
-/* Column generation for the whole demand with exact pricing, for when the
- * heuristics find no more columns.  True when the search proves that there are
- * none: the program is solved. */
-bool bound_exact(struct generate *g, uint64_t nodes, uint64_t until);
+/* Columns for the whole demand and the bound: about six tenths of `stage` steps
+ * from now on, up to `end` in all. */
+void bound_stage(struct generate *g, uint64_t stage, uint64_t end);
 
 /* The bound for plans that leave `missing` items out, whichever. */
 double bound_without(const struct generate *g, uint64_t missing);
+
+/* Every plan costs a multiple of what divides all prices: the bound, rounded up
+ * to one. */
+int64_t bound_whole(const struct view *v, double bound);
 
 #endif

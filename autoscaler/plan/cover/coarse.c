@@ -60,8 +60,8 @@ static uint32_t divide(const struct view *v, double grid, uint32_t most,
         uint32_t g;
 
         for (uint32_t c = 0; c < v->n_plain; c++)
-            *work += step[(size_t)i * v->n_plain + c] =
-                step_of(view_need(v, i)[c], grid);
+            *work += step[(size_t)i * v->n_plain + c] = step_of(
+                view_need(v, i)[c], grid);
         for (g = 0; g < n && !(alike(v, leader[g], i, step) &&
                                same_mask(v, leader[g], i));
              g++)
@@ -98,8 +98,8 @@ void coarse_make(const struct view *v, uint32_t most, bool smallest,
     items = ARENA_ARRAY(a, struct cover_item, n + 1);
     for (uint32_t g = 0; g < n; g++) {
         items[g] = p->items[v->item_of[leader[g]]];
-        items[g].need =
-            arena_copy(a, items[g].need, p->n_columns * sizeof(int64_t));
+        items[g].need = arena_copy(a, items[g].need,
+                                   p->n_columns * sizeof(int64_t));
         items[g].count = 0;
     }
     for (uint32_t i = 0; n && i < v->n_items; i++) {

@@ -9,6 +9,8 @@
 
 #include "partial.h"
 
+#define COARSE_BOUND 150 /* clusters that a bound is made for */
+
 struct coarse {
     struct cover_problem p; /* the items are clusters */
     uint64_t work;          /* counted steps of making it */

@@ -98,6 +98,8 @@ static void push(struct column_maker *m, uint32_t item, uint32_t n,
 static void put(struct column_maker *m, uint32_t item, uint32_t most,
                 const double *worth)
 {
+    if (most > m->left[item])
+        most = m->left[item];
     if (!most || !space_fits(&m->space, item))
         return;
     push(m, item, space_put(&m->space, item, most), worth);
@@ -210,8 +212,9 @@ static void measure_rest(struct column_maker *m, uint32_t t)
 
         m->devices[d] = m->space.dev[d].whole;
         if (v->n_plain + d < m->price->scalars)
-            m->free[v->n_plain + d] =
-                has > 0 ? (double)m->space.dev[d].whole / has : 0;
+            m->free[v->n_plain + d] = has > 0
+                                          ? (double)m->space.dev[d].whole / has
+                                          : 0;
     }
 }
 
@@ -254,11 +257,7 @@ static void fill_by_device(struct column_maker *m, uint32_t t,
                 continue;
             for (uint32_t q = k; q < b->n; q++)
                 if (p->device_taken[q])
-                    put(m, b->item[q],
-                        p->device_taken[q] < m->left[b->item[q]]
-                            ? p->device_taken[q]
-                            : m->left[b->item[q]],
-                        worth);
+                    put(m, b->item[q], p->device_taken[q], worth);
             break;
         }
         more = m->trial.part.n > had;
@@ -291,8 +290,8 @@ void column_search(struct column_maker *m, uint32_t t, const double *worth,
         forced_fills(m, t, worth, above);
     for (int r = 0; effort >= 2 && r < m->dives; r++) {
         for (uint32_t i = 0; i < m->v->n_items; i++)
-            m->noisy[i] =
-                worth[i] * (1 + NOISE * r * (unit(&m->seed) - 0.5) * 2);
+            m->noisy[i] = worth[i] *
+                          (1 + NOISE * r * (unit(&m->seed) - 0.5) * 2);
         fill_by_device(m, t, worth, m->noisy, above);
     }
 }

@@ -5,9 +5,9 @@
  * What is left of the demand after the nodes that are there is a covering
  * problem: `count` items of each shape, bins of several kinds with a price.
  * cover_first() answers in about a millisecond; cover_improve() spends a
- * counted budget on a better answer and a valid lower bound.  Both are pure
- * and deterministic: no clock, no random but a fixed seed, memory from the
- * arena, ties by index.
+ * counted budget on a better answer and a valid lower bound; cover_bound() is
+ * for the bound alone.  All are pure and deterministic: no clock, no random but
+ * a fixed seed, memory from the arena, ties by index.
  *
  * Geometry of a bin: plain columns are sums.  In a device column a bin has
  * has/10000 whole devices; an item that needs less than one device lies on one
@@ -77,9 +77,19 @@ struct cover_plan {
 
 void cover_first(const struct cover_problem *p, struct arena *arena,
                  struct cover_plan *ret);
-/* Never dearer than first (for the same items placed). */
+/* Never worse than first, nor than with less budget: fewer items are left out,
+ * or as many and it costs no more.  Nor is the bound lower when all are placed.
+ */
 void cover_improve(const struct cover_problem *p,
                    const struct cover_plan *first, uint64_t budget,
                    struct arena *arena, struct cover_plan *ret);
+
+/* What any plan costs at least (micros an hour, >= 0) that leaves at most
+ * `missing` items out.  Nodes that are there are bins of price 0 (or of their
+ * own price, for the cost of all) with a max; where part of a device is free on
+ * one, it must be given as a whole one here.  Not lower with more budget; adds
+ * the counted steps to *work. */
+int64_t cover_bound(const struct cover_problem *p, uint64_t missing,
+                    uint64_t budget, struct arena *arena, uint64_t *work);
 
 #endif

@@ -186,8 +186,8 @@ static uint32_t priced_keys(struct density *d, uint32_t bin,
             double size = price_size(p, b, &b->run[r], k);
 
             if (left[i])
-                d->key[BY_PRICED][n++] =
-                    key_of(size > 0 ? weight[i] / size : 1e300, i);
+                d->key[BY_PRICED][n++] = key_of(
+                    size > 0 ? weight[i] / size : 1e300, i);
         }
     return n;
 }

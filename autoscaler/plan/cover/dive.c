@@ -85,7 +85,7 @@ static uint32_t moved(struct dive *x, const uint32_t *left, uint32_t item)
         x->flow[best] -= 1;
         item = m->exchange[best].count;
     }
-    x->work += m->n_exchanges;
+    x->g->extra += m->n_exchanges;
     return left[item] ? item : UINT32_MAX;
 }
 
@@ -157,8 +157,8 @@ static uint32_t buy_whole(struct dive *x)
         if (column == UINT32_MAX || !x->g->master.column.v[column].n ||
             amount < 1 - 1e-6)
             continue;
-        bought +=
-            buy_column(x, column, (uint32_t)(amount + 1e-6), WHOLE_WORTHY);
+        bought += buy_column(x, column, (uint32_t)(amount + 1e-6),
+                             WHOLE_WORTHY);
     }
     return bought;
 }
@@ -184,7 +184,7 @@ static uint32_t buy_largest(struct dive *x, double cost)
         }
         x->fraction[at] = amount;
         x->column[at] = column;
-        x->work += 4;
+        x->g->extra += 4;
     }
     for (uint32_t k = 0; k < n; k++) {
         if ((double)x->partial.cost >= cost && bought)
@@ -197,17 +197,12 @@ static uint32_t buy_largest(struct dive *x, double cost)
 static void complete(struct dive *x, struct partial *best)
 {
     partial_copy(&x->trial, &x->partial);
-    x->work += greedy_run(x->greedy, x->worth,
-                          1u << BY_PRICED | 1u << BY_SUM | 1u << BY_SCARCE,
-                          false, &x->trial);
+    x->g->extra += greedy_run(x->greedy, x->worth,
+                              1u << BY_PRICED | 1u << BY_SUM | 1u << BY_SCARCE,
+                              false, &x->trial);
     partial_downgrade(&x->trial, &x->space);
     if (partial_better(&x->trial, best))
         partial_copy(best, &x->trial);
-}
-
-static uint64_t work_of(const struct dive *x)
-{
-    return generate_work(x->g) + x->work;
 }
 
 /* How many steps the remaining work allows if each costs as much as the
@@ -221,26 +216,34 @@ static double steps_left(uint64_t last, uint64_t now, uint64_t until,
     return n < FEWEST ? FEWEST : n > 3 * least ? 3 * least : n;
 }
 
+void dive_undo(struct dive *x)
+{
+    struct master *m = &x->g->master;
+
+    partial_clear(&x->partial);
+    master_residual(m, &x->partial);
+    if (lp_dual(m->lp, 5000) != LP_OPTIMAL)
+        lp_restart(m->lp);
+}
+
 void dive_run(struct dive *x, uint64_t until, double worthy, double least,
               struct partial *best)
 {
     struct master *m = &x->g->master;
-    uint64_t last = work_of(x);
+    uint64_t last = generate_work(x->g);
     double steps = least;
+    bool first = true; /* buys most: it may take long */
 
     partial_clear(&x->partial);
     x->worthy = worthy;
     if (x->dived) {
-        /* Back from what the last dive left to the whole demand. */
-        master_residual(m, &x->partial);
-        if (lp_dual(m->lp, 5000) != LP_OPTIMAL)
-            lp_restart(m->lp);
+        dive_undo(x);
         generate_run(x->g, x->v->count, until, 1e-4, 3, true);
     }
     x->dived = true;
     x->g->maker->dives = 2;
     lp_primal(m->lp, 20000);
-    while (x->partial.n_left && work_of(x) < until) {
+    while (x->partial.n_left && !generate_over(x->g, until)) {
         const double *y = lp_duals(m->lp);
         double cost = (double)x->partial.cost + lp_value(m->lp) / steps;
         uint32_t bought;
@@ -254,12 +257,16 @@ void dive_run(struct dive *x, uint64_t until, double worthy, double least,
             bought += buy_largest(x, cost);
         if (!bought)
             break;
+        if (first)
+            complete(x, best);
+        first = false;
         master_residual(m, &x->partial);
         if (lp_dual(m->lp, 2000) != LP_OPTIMAL)
             lp_restart(m->lp);
         generate_run(x->g, x->partial.left, until, 1e-4, 1, false);
-        steps = steps_left(last, work_of(x), until, least);
-        last = work_of(x);
+        steps = steps_left(last, generate_work(x->g), until, least);
+        last = generate_work(x->g);
     }
-    complete(x, best);
+    if (!generate_stopped(x->g))
+        complete(x, best);
 }

@@ -21,15 +21,17 @@ struct dive {
     double *flow; /* per exchange: what the LP still moves */
     VEC(struct cover_part) parts;
     double worthy;
-    bool dived;    /* before: the program is at some residual */
-    uint64_t work; /* of the greedy */
+    bool dived; /* before: the program is at some residual */
 };
 
 void dive_make(struct generate *g, struct greedy *greedy, struct dive *ret);
 
-/* Fixes patterns step by step until all is placed or `until` is reached (work
- * as generate_work() + dive.work counts it); whatever better plan comes up on
- * the way goes to best.  worthy: the part of its price that a bin whose content
+/* The program is for the whole demand again, not for what a dive has left. */
+void dive_undo(struct dive *x);
+
+/* Fixes patterns step by step until all is placed or `until` is reached (as
+ * generate_work() counts it); whatever better plan comes up on the way goes to
+ * best.  worthy: the part of its price that a bin whose content
  * had to be changed must still be worth.  steps: at least so many, each buys at
  * most that part of what is left. */
 void dive_run(struct dive *x, uint64_t until, double worthy, double steps,

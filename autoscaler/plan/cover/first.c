@@ -11,8 +11,6 @@
 #include "relax.h"
 #include "weight.h"
 
-#include <string.h>
-
 /* Work all variants together may use: about 1 ms, and 1 ms more for 700 items,
  * up to 6 ms. */
 #define WORK_BASE UINT64_C(200000)
@@ -24,6 +22,9 @@
 #define WORK_SHAPES UINT64_C(50000000)
 #define ROUNDS 6
 #define ROUNDS_LARGE 3 /* when more would leave too little for the rest */
+
+static const unsigned ALL_SIZES = 1u << BY_SUM | 1u << BY_LARGEST |
+                                  1u << BY_SCARCE;
 
 struct first {
     struct view v;
@@ -60,51 +61,63 @@ static uint64_t most_work(const struct view *v)
     return most + (more < WORK_SHAPES ? more : WORK_SHAPES);
 }
 
-void cover_first(const struct cover_problem *p, struct arena *arena,
-                 struct cover_plan *ret)
+/* Variants with other sizes and with weights that learn from each. */
+static void try_variants(struct first *x)
 {
     static const unsigned sizes[ROUNDS] = {
         1u << BY_SUM | 1u << BY_LARGEST,
         1u << BY_SUM | 1u << BY_SCARCE,
-        1u << BY_SUM | 1u << BY_LARGEST | 1u << BY_SCARCE,
+        ALL_SIZES,
         1u << BY_SUM | 1u << BY_SCARCE,
         1u << BY_SUM | 1u << BY_SCARCE,
         1u << BY_SUM | 1u << BY_SCARCE,
     };
+    uint64_t last = 0;
+
+    for (int r = 0; r < ROUNDS; r++) {
+        uint64_t before = x->work;
+
+        if (r && x->work + last > x->most && !x->d.n_left)
+            break;
+        if (r >= ROUNDS_LARGE && x->work > x->most / 3)
+            break;
+        partial_clear(&x->d);
+        complete(x, x->weight, sizes[r], false);
+        weight_learn(&x->d, x->weight);
+        last = x->work - before;
+    }
+}
+
+static void prepare(struct first *x, const struct cover_problem *p,
+                    struct arena *arena)
+{
+    view_make(p, arena, &x->v);
+    x->g = greedy_make(&x->v, NULL);
+    partial_make(&x->v, &x->d);
+    partial_make(&x->v, &x->best);
+    space_make(&x->v, &x->space);
+    x->weight = ARENA_ARRAY(arena, double, x->v.n_items);
+    x->most = most_work(&x->v);
+}
+
+void cover_first(const struct cover_problem *p, struct arena *arena,
+                 struct cover_plan *ret)
+{
     struct first x = {0};
     struct rebuy rebuy;
-    uint64_t last = 0;
     double *plain;
 
-    memset(ret, 0, sizeof *ret);
-    view_make(p, arena, &x.v);
-    x.g = greedy_make(&x.v, NULL);
-    partial_make(&x.v, &x.d);
-    partial_make(&x.v, &x.best);
-    space_make(&x.v, &x.space);
-    x.weight = ARENA_ARRAY(arena, double, x.v.n_items);
+    prepare(&x, p, arena);
     weight_from_prices(&x.v, x.weight);
     plain = arena_copy(arena, x.weight, x.v.n_items * sizeof *plain);
-    x.most = most_work(&x.v);
-    for (int r = 0; r < ROUNDS; r++) {
-        uint64_t before = x.work;
-
-        if (r && x.work + last > x.most && !x.d.n_left)
-            break;
-        if (r >= ROUNDS_LARGE && x.work > x.most / 3)
-            break;
-        partial_clear(&x.d);
-        complete(&x, x.weight, sizes[r], false);
-        weight_learn(&x.d, x.weight);
-        last = x.work - before;
-    }
-    rebuy = (struct rebuy){x.g, sizes[2], &x.best, &x.d, &x.space, plain};
+    try_variants(&x);
+    rebuy = (struct rebuy){x.g, ALL_SIZES, &x.best, &x.d, &x.space, plain};
     if (x.work < x.most)
         x.work += rebuy_run(&rebuy, x.most - x.work);
     if (x.best.n_left && p->max_bins != UNLIMITED) {
         /* Bins are what is short: the fullest first, whatever they cost. */
         partial_clear(&x.d);
-        complete(&x, x.weight, sizes[ROUNDS_LARGE - 1], true);
+        complete(&x, x.weight, ALL_SIZES, true);
     }
     partial_export(&x.best, ret);
     ret->bound = relax_bound(&x.v, x.best.n_left, x.most / 8, &x.work);

@@ -27,16 +27,37 @@ void generate_make(const struct view *v, struct generate *ret)
     ret->centre = ARENA_ARRAY(a, double, v->n_items);
     ret->scaled = ARENA_ARRAY(a, double, v->n_items);
     ret->class_hash = ARENA_ARRAY(a, uint64_t, v->n_items);
+    ret->earn = ARENA_ARRAY(a, double, v->n_bins);
     ret->ratio = ARENA_ARRAY(a, double, v->n_bins);
+    ret->trial = ARENA_ARRAY(a, double, v->n_items);
     ret->dual = ARENA_ARRAY(a, double, v->n_items);
     ret->bound = -1;
+    ret->stop = UINT64_MAX;
 }
 
-uint64_t generate_work(struct generate *g)
+uint64_t generate_work(const struct generate *g)
 {
-    g->work = lp_work(g->master.lp) + g->price->work + g->maker->work +
-              prove_work(g->prove) + g->extra;
-    return g->work;
+    return lp_work(g->master.lp) + g->price->work + g->maker->work +
+           prove_work(g->prove) + g->extra;
+}
+
+void generate_begin(struct generate *g, const double *worth)
+{
+    uint64_t n = g->v->n_items;
+
+    memcpy(g->worth, worth, n * sizeof *worth);
+    master_add_exchanges(&g->master, worth);
+    g->extra += n * n * 3;
+}
+
+void generate_earns(struct generate *g, uint32_t bin, double most)
+{
+    double price = master_limited_price(&g->master, bin);
+
+    g->earn[bin] = most * (1 + GENERATE_SAFE);
+    g->ratio[bin] = most <= 0   ? 0
+                    : price > 0 ? g->earn[bin] / price
+                                : GENERATE_FREE;
 }
 
 /* The duals that pricing uses: alpha of the centre, the rest of the LP. */
@@ -69,8 +90,8 @@ static uint32_t search_bin(struct generate *g, uint32_t t, double price,
     bool all = prove_search(g->prove, t, worth, price * (1 + 1e-6), nodes,
                             &best, &part, &n);
 
-    if (all && best * (1 + GENERATE_SAFE) < g->ratio[t] * price)
-        g->ratio[t] = best * (1 + GENERATE_SAFE) / price;
+    if (all && best * (1 + GENERATE_SAFE) < g->earn[t])
+        generate_earns(g, t, best);
     if (!n || !partial_holds(g->v, t, part, n, space))
         return 0;
     master_add(&g->master, t, part, n);
@@ -87,7 +108,7 @@ static uint32_t price_bin(struct generate *g, uint32_t t, double price,
     double ub = price_tune(g->price, t, g->asked, NULL,
                            price * (exact ? 1 - 1e-6 : DULL), exact ? 40 : 20);
 
-    g->ratio[t] = price > 0 ? ub * (1 + GENERATE_SAFE) / price : 1e300;
+    generate_earns(g, t, ub);
     if (ub <= price * (exact ? 1 + 1e-7 : DULL))
         return 0;
     column_search(maker, t, g->asked, left, price * (exact ? 1 + 1e-6 : 0.95),
@@ -107,7 +128,7 @@ bool generate_solve(struct generate *g, uint64_t until)
 {
     enum lp_end end = LP_STOPPED;
 
-    while (end == LP_STOPPED && generate_work(g) < until)
+    while (end == LP_STOPPED && !generate_over(g, until))
         end = lp_primal(g->master.lp, 100);
     return end == LP_OPTIMAL;
 }
@@ -120,14 +141,23 @@ static void first_centre(struct generate *g)
 
     memcpy(g->asked, g->worth, v->n_items * sizeof *g->asked);
     for (uint32_t t = 0; t < v->n_bins; t++) {
-        double price = (double)v->price[t];
-        double ub = price_tune(g->price, t, g->asked, NULL, 0, 40);
-
-        g->ratio[t] = price > 0 ? ub * (1 + GENERATE_SAFE) / price : 1e300;
+        generate_earns(g, t, price_tune(g->price, t, g->asked, NULL, 0, 40));
     }
-    bound_note(g, g->asked);
+    g->centre_bound = bound_note(g, g->asked);
     for (uint32_t i = 0; i < v->n_items; i++)
         g->centre[i] = g->dual[i];
+}
+
+/* The bound of the duals that pricing has used: they are the centre if it is
+ * better than the centre's.  A bound that a search has proved is no measure. */
+static void note_centre(struct generate *g)
+{
+    double bound = bound_note(g, g->asked);
+
+    if (bound <= g->centre_bound)
+        return;
+    g->centre_bound = bound;
+    memcpy(g->centre, g->asked, g->v->n_items * sizeof *g->centre);
 }
 
 /* One round of pricing at the duals between the LP's and the centre, and if
@@ -145,8 +175,8 @@ static uint32_t price_all(struct generate *g, const uint32_t *left,
         for (uint32_t t = 0; t < v->n_bins; t++)
             added += price_bin(g, t, master_limited_price(&g->master, t), left,
                                exact, with_bound);
-        if (with_bound && bound_note(g, g->asked))
-            memcpy(g->centre, g->asked, v->n_items * sizeof *g->centre);
+        if (with_bound)
+            note_centre(g);
         if (alpha == 0)
             break;
     }
@@ -164,12 +194,12 @@ bool generate_run(struct generate *g, const uint32_t *left, uint64_t until,
         if (g->bound < 0)
             first_centre(g);
     }
-    for (uint32_t round = 0; round < rounds && generate_work(g) < until;
+    for (uint32_t round = 0; round < rounds && !generate_over(g, until);
          round++) {
         bool solved = generate_solve(g, until);
         const double *y = lp_duals(lp);
         double z = lp_value(lp);
-        bool smoothed = with_bound && g->bound > 0.5 * z;
+        bool smoothed = with_bound && g->centre_bound > 0.5 * z;
         uint32_t added;
 
         if (!solved)

@@ -11,6 +11,10 @@
 #include "master.h"
 #include "prove.h"
 
+/* The ratio of a bin that earns something and costs nothing. */
+#define GENERATE_FREE 1e300
+/* More shapes than this: no linear program (its inverse is rows squared). */
+#define GENERATE_ROWS 700
 /* Taken off for floating point: see price.c. */
 #define GENERATE_SAFE 1e-9
 
@@ -20,19 +24,29 @@ struct generate {
     struct price *price;
     struct column_maker *maker;
     struct prove *prove;
-    double *worth;  /* duals of the items */
-    double *centre; /* the duals of the best bound so far */
-    double *ratio;  /* per bin: bound of its worth over its price */
+    double *worth; /* duals of the items */
+    double centre_bound;
+    double *centre; /* the duals of the best bound without a search */
+    double *earn;   /* per bin: upper bound of what it can earn */
+    double *ratio;  /* that over its price, limits' included */
     double *asked;  /* what the pricing is asked with */
-    double *scaled;
+    double *scaled; /* scratch of bound.c */
+    double *trial;
     uint64_t *class_hash; /* per item: of the bins that may hold it */
     double *dual;         /* those of the best bound, scaled */
     double bound;         /* micros, -1: none */
+    uint64_t missing;     /* so many items may be left out, for the bound */
+    bool solved;          /* there is no better column */
     uint64_t extra;       /* work of what counts none itself */
-    uint64_t work;        /* all of it, as of the last round */
+    uint64_t stop;        /* the work at which everything ends */
 };
 
 void generate_make(const struct view *v, struct generate *ret);
+/* Before the first round, after the first columns: what items are worth. */
+void generate_begin(struct generate *g, const double *worth);
+
+/* Notes an upper bound of what the bin can earn; its ratio. */
+void generate_earns(struct generate *g, uint32_t bin, double most);
 
 /* Rounds until nothing is found, the work is used up or the bound meets the
  * value within `gap` (a part of it).  For what `left` says (per item).  True
@@ -43,6 +57,19 @@ bool generate_run(struct generate *g, const uint32_t *left, uint64_t until,
 /* Pivots until the program is optimal (true) or the work is used up. */
 bool generate_solve(struct generate *g, uint64_t until);
 
-uint64_t generate_work(struct generate *g);
+uint64_t generate_work(const struct generate *g);
+
+/* Is all work used up?  Then nothing may come of what was cut short: with more
+ * work it would go on, to another result.  So more work is never worse. */
+static inline bool generate_stopped(const struct generate *g)
+{
+    return generate_work(g) >= g->stop;
+}
+
+/* Is the work `until` reached, or all of it used up? */
+static inline bool generate_over(const struct generate *g, uint64_t until)
+{
+    return generate_work(g) >= (until < g->stop ? until : g->stop);
+}
 
 #endif

@@ -24,6 +24,7 @@ static void make_limits(struct master *m)
         if (bin->max != UNLIMITED) {
             m->limit[m->n_limits++] = bin->max;
             m->bin_row[t] = row++;
+            m->own_limits = true;
         }
     }
     for (uint32_t g = 0; g < p->n_families; g++) {

@@ -19,7 +19,8 @@ struct master {
     /* Limit rows; UINT32_MAX: not limited. */
     uint32_t *bin_row, *family_row, bins_row, cost_row;
     uint32_t n_limits;
-    double *limit; /* rhs of the limit rows */
+    bool own_limits; /* some bin has one of its own */
+    double *limit;   /* rhs of the limit rows */
     double *rhs;
     /* Exchanges: LP columns first_exchange..., from item to item. */
     uint32_t first_exchange, n_exchanges;

@@ -73,8 +73,9 @@ uint32_t partial_allows(const struct partial *d, uint32_t bin)
             room = r;
     }
     if (p->max_cost >= 0 && v->price[bin] > 0) {
-        int64_t r =
-            p->max_cost > d->cost ? (p->max_cost - d->cost) / v->price[bin] : 0;
+        int64_t r = p->max_cost > d->cost
+                        ? (p->max_cost - d->cost) / v->price[bin]
+                        : 0;
 
         if ((uint64_t)r < room)
             room = (uint64_t)r;
@@ -218,6 +219,37 @@ void partial_downgrade(struct partial *d, struct space *scratch)
             change_bins(d, k, t, scratch);
 }
 
+void partial_import(struct partial *d, const struct cover_plan *plan,
+                    struct space *scratch)
+{
+    const struct view *v = d->v;
+    const struct cover_problem *p = v->p;
+    uint32_t *item = ARENA_ARRAY(v->arena, uint32_t, p->n_items);
+    uint32_t *bin = ARENA_ARRAY(v->arena, uint32_t, p->n_bins);
+    VEC(struct cover_part) part = {0};
+
+    memset(bin, 0xff, p->n_bins * sizeof *bin);
+    for (uint32_t i = 0; i < v->n_items; i++)
+        item[v->item_of[i]] = i;
+    for (uint32_t t = 0; t < v->n_bins; t++)
+        bin[v->bin_of[t]] = t;
+    partial_clear(d);
+    for (uint32_t k = 0; k < plan->n_patterns; k++) {
+        const struct cover_pattern *y = &plan->patterns[k];
+
+        part.n = 0;
+        for (uint32_t q = 0; q < y->n; q++) {
+            struct cover_part z = plan->parts[y->first + q];
+
+            z.item = item[z.item];
+            VEC_PUSH(v->arena, &part, z);
+        }
+        if (bin[y->bin] != UINT32_MAX &&
+            partial_holds(v, bin[y->bin], part.v, part.n, scratch))
+            partial_buy(d, bin[y->bin], y->count, part.v, part.n);
+    }
+}
+
 static bool same_pattern(const struct partial *d,
                          const struct partial_pattern *x,
                          const struct partial_pattern *y)
@@ -244,8 +276,8 @@ static void check(const struct partial *d)
             continue;
         assert(partial_holds(v, x->bin, d->part.v + x->first, x->n, &space));
         for (uint32_t q = 0; q < x->n; q++)
-            put[d->part.v[x->first + q].item] +=
-                d->part.v[x->first + q].count * x->count;
+            put[d->part.v[x->first + q].item] += d->part.v[x->first + q].count *
+                                                 x->count;
         cost += v->price[x->bin] * x->count;
     }
     for (uint32_t i = 0; i < v->n_items; i++) {
@@ -274,10 +306,10 @@ static uint32_t *unplaced(const struct partial *d)
 void partial_export(const struct partial *d, struct cover_plan *ret)
 {
     const struct view *v = d->v;
-    struct cover_pattern *patterns =
-        ARENA_ARRAY(v->arena, struct cover_pattern, d->pattern.n);
-    struct cover_part *parts =
-        ARENA_ARRAY(v->arena, struct cover_part, d->part.n);
+    struct cover_pattern *patterns = ARENA_ARRAY(v->arena, struct cover_pattern,
+                                                 d->pattern.n);
+    struct cover_part *parts = ARENA_ARRAY(v->arena, struct cover_part,
+                                           d->part.n);
     const struct partial_pattern *last = NULL;
     uint32_t n = 0, n_parts = 0;
 
@@ -293,8 +325,8 @@ void partial_export(const struct partial *d, struct cover_plan *ret)
             continue;
         }
         last = x;
-        patterns[n++] =
-            (struct cover_pattern){v->bin_of[x->bin], x->count, n_parts, x->n};
+        patterns[n++] = (struct cover_pattern){v->bin_of[x->bin], x->count,
+                                               n_parts, x->n};
         for (uint32_t q = x->first; q < x->first + x->n; q++)
             parts[n_parts++] = (struct cover_part){
                 v->item_of[d->part.v[q].item], d->part.v[q].count};

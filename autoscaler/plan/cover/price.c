@@ -55,8 +55,8 @@ static struct price_run device_of(const struct price *p, uint32_t item)
 
         if (!s.whole && !s.part)
             continue;
-        cells =
-            (uint32_t)((uint64_t)s.part * p->cells[d] / (uint64_t)AMOUNT_ONE);
+        cells = (uint32_t)((uint64_t)s.part * p->cells[d] /
+                           (uint64_t)AMOUNT_ONE);
         if (!s.whole && !cells)
             continue;
         run.dev = d;
@@ -171,7 +171,6 @@ struct price *price_make(const struct view *v)
     p->bin = ARENA_ARRAY(a, struct price_bin, v->n_bins);
     for (uint32_t t = 0; t < v->n_bins; t++)
         make_bin(p, t, sorted, kind);
-    p->used = ARENA_ARRAY(a, double, p->scalars);
     p->tuner = tuner_make(a, p->scalars);
     p->taken = ARENA_ARRAY(a, uint32_t, v->n_items);
     p->device_taken = ARENA_ARRAY(a, uint32_t, v->n_items);
@@ -314,15 +313,13 @@ static double device_value(struct price *p, uint32_t t, uint32_t d,
     return value;
 }
 
-double price_evaluate(struct price *p, uint32_t t, const double *worth,
-                      const struct price_rest *rest)
+/* What each place earns, the multipliers paid; returns the price of what is
+ * free and of the scarce items. */
+static double set_profits(struct price *p, const struct price_bin *b,
+                          const double *worth, const struct price_rest *rest)
 {
-    const struct view *v = p->v;
-    const struct price_bin *b = &p->bin[t];
     double value = 0;
 
-    memset(p->taken, 0, b->n * sizeof *p->taken);
-    memset(p->device_taken, 0, b->n * sizeof *p->device_taken);
     for (uint32_t k = 0; k < b->n; k++) {
         double profit = worth[b->item[k]];
 
@@ -338,6 +335,14 @@ double price_evaluate(struct price *p, uint32_t t, const double *worth,
     }
     for (uint32_t s = 0; s < p->scalars; s++)
         value += b->lambda[s] * (rest ? rest->free[s] : 1);
+    return value;
+}
+
+/* Items that need no device: each that earns something, as often as it is
+ * left.  Adds to value. */
+static double take_plain(struct price *p, const struct price_bin *b,
+                         double value, const struct price_rest *rest)
+{
     for (uint32_t r = 0; r < b->n_runs; r++) {
         if (b->run[r].dev != NO_DEVICE)
             continue;
@@ -350,19 +355,27 @@ double price_evaluate(struct price *p, uint32_t t, const double *worth,
                 value += p->profit[k] * most;
             }
     }
+    return value;
+}
+
+double price_evaluate(struct price *p, uint32_t t, const double *worth,
+                      const struct price_rest *rest)
+{
+    const struct view *v = p->v;
+    const struct price_bin *b = &p->bin[t];
+    double value;
+
+    memset(p->taken, 0, b->n * sizeof *p->taken);
+    memset(p->device_taken, 0, b->n * sizeof *p->device_taken);
+    value = take_plain(p, b, set_profits(p, b, worth, rest), rest);
     for (uint32_t d = 0; d < v->n_dev; d++) {
-        uint32_t devices =
-            rest ? rest->devices[d] : v->devices[(size_t)t * v->n_dev + d];
+        uint32_t devices = rest ? rest->devices[d]
+                                : v->devices[(size_t)t * v->n_dev + d];
 
         p->cell_value[d] = 0;
         if (devices)
             value += device_value(p, t, d, devices, rest);
     }
-    for (uint32_t s = 0; s < p->scalars; s++)
-        p->used[s] = 0;
-    for (uint32_t k = 0; k < b->n; k++)
-        for (uint32_t s = 0; p->taken[k] && s < p->scalars; s++)
-            p->used[s] += p->taken[k] * b->share[(size_t)k * p->scalars + s];
     p->work += 2 * b->n;
     return value;
 }

@@ -46,7 +46,6 @@ struct price {
     uint32_t *cells;  /* per device column: cells of a device */
     struct price_bin *bin;
     /* Answer of the last evaluation. */
-    double *used;           /* per scalar */
     uint32_t *taken;        /* per place in bin.item: how many */
     uint32_t *device_taken; /* the same in ONE shared device */
     double *cell_value;     /* per device column: worth of one cell */
@@ -81,9 +80,9 @@ static inline double price_size(const struct price *p,
     double size = 0;
 
     if (run->dev != UINT32_MAX)
-        size =
-            p->cell_value[run->dev] *
-            (run->whole ? (double)run->whole * p->cells[run->dev] : run->cells);
+        size = p->cell_value[run->dev] *
+               (run->whole ? (double)run->whole * p->cells[run->dev]
+                           : run->cells);
     for (uint32_t s = 0; s < p->scalars; s++)
         size += b->lambda[s] * b->share[(size_t)k * p->scalars + s];
     return size;

@@ -100,9 +100,9 @@ static void make_tables(struct reach *x)
     x->stride = x->cells + 1;
     x->plain_suffix[x->n] = 0;
     for (uint32_t k = x->n; k-- > x->n_whole + x->n_parts;)
-        x->plain_suffix[k] =
-            x->plain_suffix[k + 1] +
-            (x->profit[k] > 0 ? x->profit[k] * x->limit[k] : 0);
+        x->plain_suffix[k] = x->plain_suffix[k + 1] +
+                             (x->profit[k] > 0 ? x->profit[k] * x->limit[k]
+                                               : 0);
     last = reach_part_row(x, x->n_whole + x->n_parts);
     memset(last, 0, x->stride * sizeof *last);
     for (uint32_t k = x->n_whole + x->n_parts; k-- > x->n_whole;)
@@ -110,8 +110,8 @@ static void make_tables(struct reach *x)
               x->in_cells[k], x->profit[k], x->limit[k]);
     last = reach_whole_row(x, x->n_whole);
     for (uint32_t j = 0; j <= x->devices; j++)
-        last[j] =
-            j * (x->n_parts ? reach_part_row(x, x->n_whole)[x->cells] : 0);
+        last[j] = j *
+                  (x->n_parts ? reach_part_row(x, x->n_whole)[x->cells] : 0);
     for (uint32_t k = x->n_whole; k-- > 0;)
         relax(reach_whole_row(x, k + 1), reach_whole_row(x, k), x->devices,
               x->whole[k], x->profit[k], x->limit[k]);
@@ -189,8 +189,8 @@ static void fill_grid(struct reach *x)
 
     memset(row, 0, (GRID + 1) * sizeof *row);
     for (uint32_t k = x->n; k-- > 0;) {
-        const double *share =
-            b->share + (size_t)x->place[k] * x->price->scalars;
+        const double *share = b->share +
+                              (size_t)x->place[k] * x->price->scalars;
         const double *next = reach_grid_row(x, k + 1);
         double profit = x->worth[k] - x->cell_price * (x->whole[k] * x->cells +
                                                        x->in_cells[k]);
@@ -226,8 +226,8 @@ static void make_grid(struct reach *x, double cell_value)
 
         x->cell_price = cell_value * tries[q];
         fill_grid(x);
-        bound =
-            x->cell_price * x->cells * x->devices + reach_grid_row(x, 0)[GRID];
+        bound = x->cell_price * x->cells * x->devices +
+                reach_grid_row(x, 0)[GRID];
         if (bound < best) {
             best = bound;
             at = x->cell_price;

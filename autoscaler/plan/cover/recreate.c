@@ -25,8 +25,9 @@ struct refill {
     bool sorted, fresh;
 };
 
-static void make_keys(struct recreate *r, struct price *p, uint32_t t)
+static void make_keys(struct recreate *r, uint32_t t)
 {
+    struct price *p = r->price;
     const struct view *v = r->v;
     const struct price_bin *b = &p->bin[t];
     double ub = price_tune(p, t, r->worth, NULL, 0, 30);
@@ -45,14 +46,15 @@ static void make_keys(struct recreate *r, struct price *p, uint32_t t)
 }
 
 void recreate_make(const struct view *v, struct price *price,
-                   const double *worth, struct recreate *ret)
+                   struct recreate *ret)
 {
     struct arena *a = v->arena;
     struct recreate *r = ret;
 
     r->v = v;
+    r->price = price;
     r->key = ARENA_ARRAY(a, float, (size_t)v->n_items * v->n_bins);
-    r->worth = arena_copy(a, worth, v->n_items * sizeof *worth);
+    r->worth = ARENA_ARRAY(a, double, v->n_items);
     r->noisy = ARENA_ARRAY(a, double, v->n_items);
     r->most = ARENA_ARRAY(a, double, v->n_bins);
     r->useful = ARENA_ARRAY(a, uint32_t, v->n_bins);
@@ -61,9 +63,15 @@ void recreate_make(const struct view *v, struct price *price,
     r->plain = ARENA_ARRAY(a, int64_t, v->n_plain);
     r->device = ARENA_ARRAY(a, uint64_t, v->n_dev);
     space_make(v, &r->space);
-    for (uint32_t t = 0; t < v->n_bins; t++)
-        make_keys(r, price, t);
     r->seed = 7;
+}
+
+void recreate_value(struct recreate *r, const double *worth)
+{
+    memcpy(r->worth, worth, r->v->n_items * sizeof *worth);
+    r->n_useful = 0;
+    for (uint32_t t = 0; t < r->v->n_bins; t++)
+        make_keys(r, t);
 }
 
 double recreate_random(struct recreate *r)

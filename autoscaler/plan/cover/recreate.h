@@ -16,6 +16,7 @@ struct refill;
 
 struct recreate {
     const struct view *v;
+    struct price *price;
     float *key;                   /* n_items x n_bins: worth over size */
     double *worth, *noisy, *most; /* most: that a bin can earn */
     uint32_t *useful;             /* bins that are seldom a waste */
@@ -33,9 +34,10 @@ struct recreate {
     uint64_t seed, work;
 };
 
-/* worth: what each item is worth; the multipliers of price are tuned to it. */
 void recreate_make(const struct view *v, struct price *price,
-                   const double *worth, struct recreate *ret);
+                   struct recreate *ret);
+/* worth: what each item is worth; the multipliers of price are tuned to it. */
+void recreate_value(struct recreate *r, const double *worth);
 
 /* An empty hand. */
 void recreate_begin(struct recreate *r);

@@ -8,6 +8,9 @@
  * the plain resources come, for each device column, its sums under
  * dual-feasible functions (Fekete and Schepers, 2001): two parts of 0.6 take
  * two devices.  Items that may lie in the same bins count as one.
+ *
+ * A bin of price zero that has a limit (nodes that are there) scales nothing:
+ * what all of them could earn at most is taken off.
  */
 #include "relax.h"
 
@@ -25,7 +28,11 @@ struct relax {
     uint64_t *bins;        /* classes x words: where they may lie */
     uint32_t *class_of;    /* per item */
     double *ratio, *worst; /* per bin, per class: of the last prices */
-    uint64_t step, work;   /* steps of one trial, of all */
+    double *earns, *least; /* per bin that is free: what it holds is worth, the
+                            * least worst[] of its classes */
+    double free;           /* what the free bins take off */
+    bool any_free;
+    uint64_t step, work; /* steps of one trial, of all */
 };
 
 /* Part of a device under function k: 0 is the part itself. */
@@ -108,6 +115,11 @@ static void classes_make(struct relax *x)
     x->work += (uint64_t)v->n_items * v->n_bins;
 }
 
+static bool is_free(const struct view *v, uint32_t t)
+{
+    return v->price[t] == 0 && v->max[t] != UNLIMITED;
+}
+
 static void relax_make(const struct view *v, struct relax *x)
 {
     *x = (struct relax){.v = v, .n = v->n_plain + v->n_dev * FUNCTIONS};
@@ -116,13 +128,17 @@ static void relax_make(const struct view *v, struct relax *x)
     x->total = ARENA_ARRAY(v->arena, double, (size_t)x->n_classes * x->n);
     x->ratio = ARENA_ARRAY(v->arena, double, v->n_bins);
     x->worst = ARENA_ARRAY(v->arena, double, x->n_classes);
+    x->earns = ARENA_ARRAY(v->arena, double, v->n_bins);
+    x->least = ARENA_ARRAY(v->arena, double, v->n_bins);
+    for (uint32_t t = 0; t < v->n_bins; t++)
+        x->any_free |= is_free(v, t);
     for (uint32_t t = 0; t < v->n_bins; t++)
         for (uint32_t c = 0; c < x->n; c++)
             x->has[(size_t)t * x->n + c] = has_of(x, t, c);
     for (uint32_t i = 0; i < v->n_items; i++)
         for (uint32_t c = 0; c < x->n; c++)
-            x->total[(size_t)x->class_of[i] * x->n + c] +=
-                need_of(x, i, c) * v->count[i];
+            x->total[(size_t)x->class_of[i] * x->n + c] += need_of(x, i, c) *
+                                                           v->count[i];
     x->step = (uint64_t)(v->n_bins + x->n_classes) * x->n;
     for (size_t k = 0; k < (size_t)x->n_classes * x->words; k++)
         x->step += (uint64_t)__builtin_popcountll(x->bins[k]);
@@ -140,37 +156,70 @@ static double worth_of(const double *row, const double *y, uint32_t n)
     return sum;
 }
 
-/* The bound that these prices give. */
-static double value_of(struct relax *x, const double *y)
+/* Per bin the ratio of what it holds to its price. */
+static void rate_bins(struct relax *x, const double *y)
+{
+    const struct view *v = x->v;
+
+    for (uint32_t t = 0; t < v->n_bins; t++) {
+        double earns = worth_of(x->has + (size_t)t * x->n, y, x->n);
+
+        x->earns[t] = earns;
+        x->least[t] = 1e300;
+        x->ratio[t] = earns <= 0 || is_free(v, t) ? 0
+                      : v->price[t] > 0           ? earns / (double)v->price[t]
+                                                  : 1e300;
+    }
+}
+
+/* The worst ratio of the bins of class k. */
+static double rate_class(const struct relax *x, uint32_t k)
+{
+    const uint64_t *bins = x->bins + (size_t)k * x->words;
+    double worst = 0;
+
+    for (uint32_t w = 0; w < x->words; w++)
+        for (uint64_t bits = bins[w]; bits; bits &= bits - 1) {
+            double r = x->ratio[w * 64 + (uint32_t)__builtin_ctzll(bits)];
+
+            worst = r > worst ? r : worst;
+        }
+    return worst;
+}
+
+/* What the free bins could earn: their content at the dearest class's worth. */
+static double take_off(struct relax *x)
 {
     const struct view *v = x->v;
     double sum = 0;
 
     for (uint32_t t = 0; t < v->n_bins; t++) {
-        double earns = worth_of(x->has + (size_t)t * x->n, y, x->n);
-
-        x->ratio[t] = earns <= 0        ? 0
-                      : v->price[t] > 0 ? earns / (double)v->price[t]
-                                        : 1e300;
+        if (!is_free(v, t) || x->earns[t] <= 0)
+            continue;
+        for (uint32_t k = 0; k < x->n_classes; k++)
+            if (x->bins[(size_t)k * x->words + t / 64] >> (t % 64) & 1 &&
+                x->worst[k] > 0 && x->worst[k] < x->least[t])
+                x->least[t] = x->worst[k];
+        sum += x->earns[t] / x->least[t] * v->max[t];
     }
+    return sum;
+}
+
+/* The bound that these prices give. */
+static double value_of(struct relax *x, const double *y)
+{
+    double sum = 0;
+
+    rate_bins(x, y);
     for (uint32_t k = 0; k < x->n_classes; k++) {
-        double worst = 0;
+        double worst = x->worst[k] = rate_class(x, k);
 
-        for (uint32_t w = 0; w < x->words; w++) {
-            uint64_t bits = x->bins[(size_t)k * x->words + w];
-
-            for (; bits; bits &= bits - 1) {
-                double r = x->ratio[w * 64 + (uint32_t)__builtin_ctzll(bits)];
-
-                worst = r > worst ? r : worst;
-            }
-        }
-        x->worst[k] = worst;
         if (worst > 0)
             sum += worth_of(x->total + (size_t)k * x->n, y, x->n) / worst;
     }
+    x->free = x->any_free ? take_off(x) : 0;
     x->work += x->step;
-    return sum;
+    return sum - x->free;
 }
 
 /* Each resource alone, then all by what each gave. */
@@ -188,7 +237,7 @@ static double first_prices(struct relax *x, double *y, double *alone)
         for (uint32_t t = 0; t < x->v->n_bins; t++)
             most = x->ratio[t] > most ? x->ratio[t] : most;
         alone[c] = most > 0 && most < 1e300 ? 1 / most : 0;
-        trial[c] = alone[c] * value;
+        trial[c] = value > 0 ? alone[c] * value : 0; /* none below zero */
         if (value > best) {
             best = value;
             memset(y, 0, x->n * sizeof *y);
@@ -215,9 +264,9 @@ static void search_prices(struct relax *x, double *y, uint64_t until)
     for (size_t s = 0; s < sizeof steps / sizeof *steps; s++)
         for (uint32_t c = 0; c < x->n && x->work < until; c++) {
             const double was = y[c];
-            const double tries[2] = {was > 0 ? was * steps[s]
-                                             : alone[c] * (steps[s] - 1) / 8,
-                                     was / steps[s]};
+            const double tries[2] = {
+                was > 0 ? was * steps[s] : alone[c] * (steps[s] - 1) / 8,
+                was / steps[s]};
 
             for (int k = 0; k < 2; k++) {
                 const double kept = y[c];
@@ -244,7 +293,8 @@ int64_t relax_bound(const struct view *v, uint64_t missing, uint64_t steps,
     relax_make(v, &x);
     y = ARENA_ARRAY(v->arena, double, x.n);
     search_prices(&x, y, steps);
-    bound = value_of(&x, y) * (1 - SAFE);
+    bound = value_of(&x, y);
+    bound = (bound + x.free) * (1 - SAFE) - x.free * (1 + SAFE);
     for (uint32_t i = 0; missing && i < v->n_items; i++) {
         double worst = x.worst[x.class_of[i]], worth = 0;
 

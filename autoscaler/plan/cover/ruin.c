@@ -20,15 +20,19 @@ struct ruin {
     VEC(uint32_t) alive; /* patterns with bins */
 };
 
-struct ruin *ruin_make(const struct view *v, struct price *price,
-                       const double *worth)
+struct ruin *ruin_make(const struct view *v, struct price *price)
 {
     struct ruin *r = ARENA_NEW(v->arena, struct ruin);
 
     r->v = v;
-    recreate_make(v, price, worth, &r->hand);
+    recreate_make(v, price, &r->hand);
     partial_make(v, &r->best);
     return r;
+}
+
+void ruin_value(struct ruin *r, const double *worth)
+{
+    recreate_value(&r->hand, worth);
 }
 
 static void list_alive(struct ruin *r, const struct partial *d)
@@ -127,7 +131,8 @@ static void step(struct ruin *r, struct partial *d, double more)
 
 /* Copying a plan of many bins takes long, so the best plan is copied only now
  * and then; until it is, only steps that are not dearer are accepted. */
-uint64_t ruin_run(struct ruin *r, struct partial *d, uint64_t work)
+uint64_t ruin_run(struct ruin *r, struct partial *d, uint64_t work,
+                  uint64_t stop)
 {
     double mean = d->n_bought ? (double)d->cost / (double)d->n_bought : 0;
     bool copied = true;
@@ -139,7 +144,7 @@ uint64_t ruin_run(struct ruin *r, struct partial *d, uint64_t work)
     list_alive(r, d);
     full = r->alive.n;
     partial_copy(&r->best, d);
-    while (r->hand.work < work && r->alive.n > 1) {
+    while (r->hand.work < work && r->hand.work < stop && r->alive.n > 1) {
         double cool = 1 - (double)r->hand.work / (double)work;
 
         step(r, d, copied ? WARM * mean * cool * cool : 0);

@@ -14,10 +14,12 @@ struct ruin;
 
 /* worth: what each item is worth (duals, or weights); the multipliers of price
  * are tuned to it. */
-struct ruin *ruin_make(const struct view *v, struct price *price,
-                       const double *worth);
+struct ruin *ruin_make(const struct view *v, struct price *price);
+void ruin_value(struct ruin *r, const double *worth);
 
-/* Improves d until the work is used up; the counted work. */
-uint64_t ruin_run(struct ruin *r, struct partial *d, uint64_t work);
+/* Improves d for so much work, or to `stop` if that is less: then d is as good
+ * as it has become on the way.  Returns the counted work. */
+uint64_t ruin_run(struct ruin *r, struct partial *d, uint64_t work,
+                  uint64_t stop);
 
 #endif

@@ -101,8 +101,8 @@ uint32_t space_put(struct space *r, uint32_t item, uint32_t most)
             shared = d;
         }
     if (parts <= 1) {
-        done =
-            parts ? device_take(&r->dev[shared], s[shared].part, most) : most;
+        done = parts ? device_take(&r->dev[shared], s[shared].part, most)
+                     : most;
         for (uint32_t d = 0; d < v->n_dev; d++)
             r->dev[d].whole -= done * s[d].whole;
     } else {

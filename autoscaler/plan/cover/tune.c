@@ -36,8 +36,8 @@ struct tuner *tuner_make(struct arena *arena, uint32_t scalars)
     u->scalars = scalars;
     u->max_rows = scalars + PRICE_SCARCE + 1;
     u->stride = u->max_rows + CUTS;
-    u->table =
-        ARENA_ARRAY(arena, double, (size_t)(u->max_rows + 1) * u->stride);
+    u->table = ARENA_ARRAY(arena, double,
+                           (size_t)(u->max_rows + 1) * u->stride);
     u->raw = ARENA_ARRAY(arena, double, u->max_rows);
     u->rhs = ARENA_ARRAY(arena, double, u->max_rows + 1);
     u->basis = ARENA_ARRAY(arena, uint32_t, u->max_rows);

@@ -95,8 +95,8 @@ static void classify(struct maker *m)
         m->class_of[i] = table[at] - 1;
     }
     m->class_words = (m->n_classes + 63) / 64;
-    m->takes =
-        ARENA_ARRAY(m->arena, uint64_t, (size_t)p->n_bins * m->class_words);
+    m->takes = ARENA_ARRAY(m->arena, uint64_t,
+                           (size_t)p->n_bins * m->class_words);
     for (uint32_t c = 0; c < m->n_classes; c++)
         for (uint32_t b = 0; b < p->n_bins; b++)
             if (mask_has(m->class_mask[c], b))
@@ -229,8 +229,8 @@ static bool fits_alone(const struct maker *m, uint32_t b,
         if (item->need[m->plain[c]] > p->bins[b].has[m->plain[c]])
             return false;
     for (uint32_t c = 0; c < m->n_dev; c++) {
-        struct view_share s =
-            share_of(&p->columns[m->dev[c]], item->need[m->dev[c]]);
+        struct view_share s = share_of(&p->columns[m->dev[c]],
+                                       item->need[m->dev[c]]);
 
         if ((int64_t)s.whole + (s.part > 0) > bin_devices(p, b, m->dev[c]))
             return false;
@@ -272,8 +272,8 @@ static void fill_bins(const struct maker *m, const uint32_t *kept, uint32_t n,
         for (uint32_t c = 0; c < m->n_dev; c++) {
             int64_t k = bin_devices(p, kept[t], m->dev[c]);
 
-            devices[(size_t)t * m->n_dev + c] =
-                k < UINT32_MAX ? (uint32_t)k : UINT32_MAX;
+            devices[(size_t)t * m->n_dev + c] = k < UINT32_MAX ? (uint32_t)k
+                                                               : UINT32_MAX;
         }
         price[t] = bin->price;
         max[t] = bin_limit(p, kept[t]);
@@ -298,8 +298,8 @@ static void fill_items(const struct maker *m, struct view *v)
     uint32_t *count = ARENA_ARRAY(a, uint32_t, p->n_items);
     bool *accel = ARENA_ARRAY(a, bool, p->n_items);
     int64_t *need = ARENA_ARRAY(a, int64_t, (size_t)p->n_items * m->n_plain);
-    struct view_share *share =
-        ARENA_ARRAY(a, struct view_share, (size_t)p->n_items * m->n_dev);
+    struct view_share *share = ARENA_ARRAY(a, struct view_share,
+                                           (size_t)p->n_items * m->n_dev);
     uint32_t words = (p->n_items + 63) / 64, n = 0;
     uint64_t *can = ARENA_ARRAY(a, uint64_t, (size_t)v->n_bins * words);
 
@@ -322,8 +322,8 @@ static void fill_items(const struct maker *m, struct view *v)
         for (uint32_t c = 0; c < m->n_plain; c++)
             need[(size_t)n * m->n_plain + c] = item->need[m->plain[c]];
         for (uint32_t c = 0; c < m->n_dev; c++)
-            share[(size_t)n * m->n_dev + c] =
-                share_of(&p->columns[m->dev[c]], item->need[m->dev[c]]);
+            share[(size_t)n * m->n_dev + c] = share_of(&p->columns[m->dev[c]],
+                                                       item->need[m->dev[c]]);
         accel[n] = p->conserve && !fits_plain_bin(m, i);
         item_of[n] = i;
         count[n++] = item->count;

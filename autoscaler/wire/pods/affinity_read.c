@@ -13,15 +13,7 @@
 #define ZONE "topology.kubernetes.io/zone"
 #define OLD_ZONE "failure-domain.beta.kubernetes.io/zone"
 
-struct apart_vec { VEC(struct apart) all; };
-
-static void refuse(struct pod_shape *s, const char *code, const char *text)
-{
-    if (!s->code) {
-        s->code = code;
-        s->text = text;
-    }
-}
+struct affinity_vec { VEC(struct affinity) all; };
 
 /* A labelSelector; matchLabelKeys add the pod's own values. */
 static bool selector_read(struct pod_shape *s, const json_t *term,
@@ -41,12 +33,12 @@ static bool selector_read(struct pod_shape *s, const json_t *term,
                                                                     key))
                                 : NULL;
         const char **one;
-        if (!value || strlen(value) > PODS_MAX_WORD)
+        if (!value || strlen(value) > PODS_MAX_TEXT)
             continue;  /* a key it does not have is passed over */
         one = ARENA_NEW(&s->arena, const char *);
-        *one = pods_word(&s->arena, value);
+        *one = pods_clean(&s->arena, value);
         VEC_PUSH(&s->arena, &v.all, ((struct req){
-                     pods_word(&s->arena, key), REQ_IN, { one, 1 } }));
+                     pods_clean(&s->arena, key), REQ_IN, { one, 1 } }));
     }
     *ret = (struct reqs){ v.all.v, v.all.n };
     /* no selector at all means nobody, an empty one everybody */
@@ -67,7 +59,7 @@ static struct pairs own_labels(const json_t *labels, struct arena *a)
 }
 
 static void spaces_read(struct pod_shape *s, const json_t *term,
-                        struct apart *x)
+                        struct affinity *x)
 {
     const json_t *list = json_object_get(term, "namespaces");
     size_t n = json_array_size(list);
@@ -80,12 +72,12 @@ static void spaces_read(struct pod_shape *s, const json_t *term,
     for (size_t i = 0; i < n && i < PODS_MAX_LIST; i++) {
         const char *name = json_string_value(json_array_get(list, i));
         if (name)
-            v[x->spaces.n++] = pods_word(&s->arena, name);
+            v[x->spaces.n++] = pods_clean(&s->arena, name);
     }
     x->spaces.v = v;
 }
 
-static bool meant(const struct apart *x, const char *space, const char *own)
+static bool meant(const struct affinity *x, const char *space, const char *own)
 {
     if (x->every_space)
         return true;
@@ -96,7 +88,7 @@ static bool meant(const struct apart *x, const char *space, const char *own)
 }
 
 /* "apart from app=web (hostname) #1f2e3d4c": stable, and told in `why`. */
-static void name_it(struct pod_shape *s, struct apart *x, const json_t *term,
+static void name_it(struct pod_shape *s, struct affinity *x, const json_t *term,
                     const char *space)
 {
     static const char *const kinds[] = { "apart", "together", "spread",
@@ -112,30 +104,30 @@ static void name_it(struct pod_shape *s, struct apart *x, const json_t *term,
 }
 
 static void term_read(struct pod_shape *s, const json_t *metadata,
-                      const json_t *term, enum apart_kind kind,
-                      struct apart_vec *to)
+                      const json_t *term, enum affinity_kind kind,
+                      struct affinity_vec *to)
 {
     const json_t *labels = json_object_get(metadata, "labels");
     const char *space = pods_text(metadata, "namespace", NULL);
     const char *key = pods_text(term, "topologyKey", NULL);
     struct pairs own;
-    struct apart x = { .kind = kind, .skew = 1, .domains = 1 };
+    struct affinity x = { .kind = kind, .skew = 1, .domains = 1 };
 
     x.zone = strcmp(key, ZONE) == 0 || strcmp(key, OLD_ZONE) == 0;
     if (!x.zone && strcmp(key, HOST) != 0) {
-        if (kind != APART_SPREAD)
-            refuse(s, "TopologyKey", arena_printf(&s->arena, "its pod affinity "
+        if (kind != AFFINITY_SPREAD)
+            pods_refuse(s, "TopologyKey", arena_printf(&s->arena, "its pod affinity "
                    "is by %.200s; only by " HOST " and " ZONE " can be "
-                   "planned for", pods_word(&s->arena, key)));
+                   "planned for", pods_clean(&s->arena, key)));
         return;  /* a spread over racks and the like bounds no purchase */
     }
     if (!selector_read(s, term, labels, &x.reqs)) {
         if (json_is_object(json_object_get(term, "labelSelector")))
-            refuse(s, "BadSelector", "the selector of its pod affinity makes "
+            pods_refuse(s, "BadSelector", "the selector of its pod affinity makes "
                    "no sense");
         return;
     }
-    if (kind == APART_SPREAD) {
+    if (kind == AFFINITY_SPREAD) {
         json_int_t skew = json_integer_value(json_object_get(term, "maxSkew"));
         json_int_t least = json_integer_value(json_object_get(term,
                                                               "minDomains"));
@@ -151,7 +143,7 @@ static void term_read(struct pod_shape *s, const json_t *metadata,
 }
 
 static void ports_read(struct pod_shape *s, const json_t *spec,
-                       struct apart_vec *to)
+                       struct affinity_vec *to)
 {
     const json_t *list = json_object_get(spec, "containers");
 
@@ -164,7 +156,7 @@ static void ports_read(struct pod_shape *s, const json_t *spec,
             json_int_t port = json_integer_value(json_object_get(p,
                                                                  "hostPort"));
             const char *protocol = pods_text(p, "protocol", NULL);
-            struct apart x = { .kind = APART_PORT, .self = true };
+            struct affinity x = { .kind = AFFINITY_PORT, .self = true };
             if (port <= 0 || port > 65535)
                 continue;
             x.name = arena_printf(&s->arena, "host port %d/%s", (int)port,
@@ -176,7 +168,7 @@ static void ports_read(struct pod_shape *s, const json_t *spec,
     }
 }
 
-void pods_aparts_read(const json_t *metadata, const json_t *spec,
+void pods_affinities_read(const json_t *metadata, const json_t *spec,
                       struct pod_shape *s)
 {
     static const char required[] =
@@ -185,24 +177,24 @@ void pods_aparts_read(const json_t *metadata, const json_t *spec,
     const json_t *anti = pods_at(affinity, "podAntiAffinity", required, NULL);
     const json_t *with = pods_at(affinity, "podAffinity", required, NULL);
     const json_t *spread = json_object_get(spec, "topologySpreadConstraints");
-    struct apart_vec v = {{0}};
+    struct affinity_vec v = {{0}};
 
     if (json_array_size(anti) + json_array_size(with) +
             json_array_size(spread) > 64) {
-        refuse(s, "TooLarge", "it has more than 64 conditions on other pods");
+        pods_refuse(s, "TooLarge", "it has more than 64 conditions on other pods");
         return;
     }
     for (size_t i = 0; i < json_array_size(anti); i++)
-        term_read(s, metadata, json_array_get(anti, i), APART_ANTI, &v);
+        term_read(s, metadata, json_array_get(anti, i), AFFINITY_ANTI, &v);
     for (size_t i = 0; i < json_array_size(with); i++)
-        term_read(s, metadata, json_array_get(with, i), APART_WITH, &v);
+        term_read(s, metadata, json_array_get(with, i), AFFINITY_BESIDE, &v);
     for (size_t i = 0; i < json_array_size(spread); i++) {
         const json_t *t = json_array_get(spread, i);
         if (strcmp(pods_text(t, "whenUnsatisfiable", NULL),
                    "ScheduleAnyway") != 0)
-            term_read(s, metadata, t, APART_SPREAD, &v);
+            term_read(s, metadata, t, AFFINITY_SPREAD, &v);
     }
     ports_read(s, spec, &v);
-    s->aparts = v.all.v;
-    s->n_aparts = v.all.n;
+    s->affinities = v.all.v;
+    s->n_affinities = v.all.n;
 }

@@ -95,7 +95,7 @@ static struct terms zone_term(struct arena *a, const char *zone)
 }
 
 static void part_add(struct making *m, const struct snap_alt *alts,
-                     uint32_t n_alts, const struct near_part *part,
+                     uint32_t n_alts, const struct affinity_part *part,
                      struct bundle_vec *to)
 {
     uint32_t zones = part->zones.n ? part->zones.n : 1, n = 0;
@@ -128,7 +128,7 @@ static uint32_t bundles_add(struct making *m, struct pod **v, uint32_t n,
 {
     const struct pod *p = v[0];
     const struct snap_alt *alts = pods_alts(m, p->shape);
-    struct near_parts parts;
+    struct affinity_parts parts;
     uint32_t kept = 0;
 
     if (!alts) {
@@ -144,11 +144,11 @@ static uint32_t bundles_add(struct making *m, struct pod **v, uint32_t n,
                      .count = n }));
         return n;
     }
-    parts = pods_near(m, p, n);
+    parts = pods_affinity_split(m, p, n);
     for (uint32_t i = 0; i < parts.n; i++) {
         if (!parts.v[i].count)
             continue;
-        const struct near_part *x = &parts.v[i];
+        const struct affinity_part *x = &parts.v[i];
         if (!x->terms.n && !x->needs.n && !x->zones.n && x->times <= 1)
             VEC_PUSH(m->arena, &to->all, ((struct snap_bundle){
                          .alts = alts, .n_alts = p->shape->n_alts,

@@ -16,7 +16,7 @@
 #include "pods.h"
 
 enum {
-    PODS_MAX_WORD = 1024,         /* bytes of a name, key or value */
+    PODS_MAX_TEXT = 1024,         /* bytes of a name, key or value */
     PODS_MAX_LIST = 512,          /* containers, terms, tolerations, labels */
     PODS_MAX_ALTS = 64,           /* nodeSelectorTerms that are looked at */
     PODS_MAX_NEEDS = 64,          /* resources of one pod or node */
@@ -29,7 +29,7 @@ enum {
 const char *pods_text(const json_t *o, ...) __attribute__((sentinel));
 const json_t *pods_at(const json_t *o, ...) __attribute__((sentinel));
 /* A copy with no control characters. */
-const char *pods_word(struct arena *a, const char *s);
+const char *pods_clean(struct arena *a, const char *s);
 /* Kubernetes' quantity ("500m", "1.5Gi", "12e3") in 1/10,000, rounded up or
  * down; false: none, negative, or beyond AMOUNT_MAX. */
 bool pods_quantity(const json_t *v, bool up, int64_t *ret);
@@ -61,16 +61,16 @@ bool pods_reqs_hold(const struct reqs *r, const struct pairs *labels);
 /* "nvidia.com/gpu.memory > 40000", for a person and as a label's key. */
 /* "spot" or "on-demand" when a node's label says so in a cloud's words. */
 const char *pods_market(const char *key, const char *value);
-const char *pods_req_say(const struct req *r, struct arena *a);
+const char *pods_req_text(const struct req *r, struct arena *a);
 /* Is it the name of a GPU product, which types know by ACCEL_LABEL? */
 bool pods_names_product(const char *key);
 bool pods_tolerated(const struct tolerations *t, const struct taints *x);
 
 /* ---- shape.c: what a pod needs */
 
-enum apart_kind { APART_ANTI, APART_WITH, APART_SPREAD, APART_PORT };
-struct apart {                    /* towards other pods, per topology domain */
-    enum apart_kind kind;
+enum affinity_kind { AFFINITY_ANTI, AFFINITY_BESIDE, AFFINITY_SPREAD, AFFINITY_PORT };
+struct affinity {                    /* towards other pods, per topology domain */
+    enum affinity_kind kind;
     bool zone;                    /* the domain is the zone, else the host */
     bool self;                    /* the pod itself is one of those meant */
     bool every_space;             /* pods of all namespaces are meant */
@@ -91,8 +91,8 @@ struct pod_shape {
     const struct reqs *alts;      /* at least one; any of them will do */
     uint32_t n_alts;
     struct tolerations tolerations;
-    const struct apart *aparts;
-    uint32_t n_aparts;
+    const struct affinity *affinities;
+    uint32_t n_affinities;
     const char *code, *text;      /* why it cannot be served; NULL: it can */
     /* of the view that is being made */
     uint64_t made_for;
@@ -105,9 +105,14 @@ char *pods_shape_key(const json_t *metadata, const json_t *spec, bool lenient);
 struct pod_shape *pods_shape_read(const json_t *metadata, const json_t *spec,
                                   bool lenient);
 void pods_shape_free(struct pod_shape *s);
+/* It cannot be served: the first reason counts. */
+void pods_refuse(struct pod_shape *s, const char *code, const char *text);
+/* Fills s->needs; returns the vendor of its GPUs, NULL: it asks for none. */
+const char *pods_needs_read(struct pod_shape *s, const json_t *spec);
+bool pods_is_extended(const char *resource);
 
 /* affinity_read.c */
-void pods_aparts_read(const json_t *metadata, const json_t *spec,
+void pods_affinities_read(const json_t *metadata, const json_t *spec,
                       struct pod_shape *s);
 
 /* ---- ray.c: KubeRay's pods */
@@ -298,7 +303,7 @@ struct making {
     VEC(struct machine *) machines;  /* view.c's */
     VEC(struct probe) probes;
     VEC(struct column) columns;
-    struct near_term *terms;      /* affinity.c's */
+    struct affinity_count *terms;      /* affinity.c's */
     uint32_t n_terms, terms_over;
     struct names zones;
     VEC(struct source_note) notes;
@@ -310,6 +315,13 @@ struct making {
 
 /* The view changes by itself so long after now. */
 void making_due(struct making *m, int64_t ms);
+
+/* ---- view_nodes.c */
+void view_nodes_begin(struct making *m);
+void view_pods_place(struct making *m);     /* those in m->bound */
+void view_machines_begin(struct making *m);
+void view_node_make(struct making *m, const struct view_node *n,
+                    struct source_node *h);
 
 /* ---- view.c */
 enum { PODS_MAX_PROBES = 256, PODS_MAX_COLUMNS = 64, PODS_MAX_NOTES = 1000 };
@@ -330,21 +342,21 @@ void pods_note(struct making *m, const struct pod *p, const char *code,
 
 /* ---- affinity.c: pods that mind one another */
 /* How a group of equal pods is cut up. */
-struct near_part {
+struct affinity_part {
     uint32_t count;
     uint32_t times;               /* pods that must lie together: 1 */
     struct terms terms;           /* beside the shape's */
     struct qtys needs;            /* columns */
     struct names zones;           /* one of these, in order; n == 0: any */
 };
-struct near_parts {
-    const struct near_part *v;
+struct affinity_parts {
+    const struct affinity_part *v;
     uint32_t n;
     const char *code, *text;      /* why fewer than asked are in it */
 };
 /* n equal pods of this one's namespace, labels and shape. */
-struct near_parts pods_near(struct making *m, const struct pod *p, uint32_t n);
+struct affinity_parts pods_affinity_split(struct making *m, const struct pod *p, uint32_t n);
 /* Once, before the demands: columns and what is left of them. */
-void pods_near_begin(struct making *m, struct pod **pending, uint32_t n);
+void pods_affinity_begin(struct making *m, struct pod **pending, uint32_t n);
 
 #endif

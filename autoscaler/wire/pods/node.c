@@ -24,7 +24,7 @@ static void add(struct arena *a, struct pair *v, uint32_t *n, const char *key,
     for (uint32_t i = 0; i < *n; i++)
         if (strcmp(v[i].key, key) == 0)
             return;
-    v[*n] = (struct pair){ pods_word(a, key), pods_word(a, value) };
+    v[*n] = (struct pair){ pods_clean(a, key), pods_clean(a, value) };
     ++*n;
 }
 
@@ -42,8 +42,8 @@ static void labels_read(struct knode *n, const json_t *labels)
     v = ARENA_ARRAY(a, struct pair, most + 3);
     json_object_foreach((json_t *)(uintptr_t)labels, key, x) {
         const char *s = json_string_value(x);
-        if (!s || kept == most || strlen(s) > PODS_MAX_WORD ||
-            strlen(key) > PODS_MAX_WORD)
+        if (!s || kept == most || strlen(s) > PODS_MAX_TEXT ||
+            strlen(key) > PODS_MAX_TEXT)
             continue;
         add(a, v, &kept, key, s);
         if (!*accel)
@@ -68,7 +68,7 @@ static struct qtys amounts_read(struct knode *n, const json_t *list,
     json_object_foreach((json_t *)(uintptr_t)list, name, v) {
         int64_t amount, *to;
         const char *of;
-        if (strlen(name) > PODS_MAX_WORD || !pods_quantity(v, false, &amount))
+        if (strlen(name) > PODS_MAX_TEXT || !pods_quantity(v, false, &amount))
             continue;
         to = pods_sum_of(&sum, &n->arena, pods_resource(name, &of));
         *to = amount_add(*to, amount);
@@ -132,8 +132,8 @@ static void taints_read(struct knode *n, const json_t *list)
             if (!*key || of_condition(key) || of_cordon(n, key) ||
                 of_start(key) != start || !effect_from_name(pods_text(t, "effect", NULL), &x.effect))
                 continue;
-            x.key = pods_word(&n->arena, key);
-            x.value = pods_word(&n->arena, pods_text(t, "value", NULL));
+            x.key = pods_clean(&n->arena, key);
+            x.value = pods_clean(&n->arena, pods_text(t, "value", NULL));
             v[kept++] = x;
         }
         if (!start)
@@ -153,7 +153,7 @@ static void ready_read(struct knode *n, const json_t *list)
             continue;
         n->ready = strcmp(pods_text(c, "status", NULL), "True") == 0;
         n->note = n->ready ? "" : arena_printf(&n->arena, "not ready: %.150s",
-            pods_word(&n->arena, pods_text(c, "message", NULL)));
+            pods_clean(&n->arena, pods_text(c, "message", NULL)));
         at = clock_from_iso(pods_text(c, "lastTransitionTime", NULL));
         if (at)
             n->changed_ms = at;
@@ -176,17 +176,17 @@ static void names_read(struct knode *n, const json_t *o, const char *label)
         VEC_PUSH(a, &v.all, own);
     if (*provider) {
         const char *last = strrchr(provider, '/');
-        n->provider_id = pods_word(a, last ? last + 1 : provider);
-        VEC_PUSH(a, &v.all, pods_word(a, provider));
+        n->provider_id = pods_clean(a, last ? last + 1 : provider);
+        VEC_PUSH(a, &v.all, pods_clean(a, provider));
         if (path && path[3] == '/' && path[4])
-            VEC_PUSH(a, &v.all, pods_word(a, path + 4));
+            VEC_PUSH(a, &v.all, pods_clean(a, path + 4));
         if (path && path[3])
-            VEC_PUSH(a, &v.all, pods_word(a, path + 3));
+            VEC_PUSH(a, &v.all, pods_clean(a, path + 3));
     }
     for (size_t i = 0; i < json_array_size(list) && i < 32; i++) {
         const json_t *x = json_array_get(list, i);
         const char *type = pods_text(x, "type", NULL);
-        const char *address = pods_word(a, pods_text(x, "address", NULL));
+        const char *address = pods_clean(a, pods_text(x, "address", NULL));
         if (!*address)
             continue;
         VEC_PUSH(a, &v.all, address);
@@ -233,7 +233,7 @@ struct knode *pods_node_read(const json_t *o, const struct pods_rules *rules)
     if (!*name)
         return NULL;
     n = MEM_NEW(struct knode);
-    n->item.id = pods_word(&n->arena, name);
+    n->item.id = pods_clean(&n->arena, name);
     n->created_ms = clock_from_iso(pods_text(meta, "creationTimestamp", NULL));
     n->unschedulable = json_is_true(pods_at(o, "spec", "unschedulable", NULL));
     ready_read(n, pods_at(o, "status", "conditions", NULL));

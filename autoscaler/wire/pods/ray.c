@@ -47,9 +47,9 @@ static void list_read(struct pods_sum *sum, struct arena *a, const json_t *list)
     json_object_foreach((json_t *)(uintptr_t)list, name, v) {
         const char *word;
         int64_t amount;
-        if (strlen(name) > PODS_MAX_WORD || !pods_quantity(v, false, &amount))
+        if (strlen(name) > PODS_MAX_TEXT || !pods_quantity(v, false, &amount))
             continue;
-        word = pods_resource(pods_word(a, name), &vendor);
+        word = pods_resource(pods_clean(a, name), &vendor);
         if (strcmp(word, "CPU") == 0)  /* Ray counts whole ones, rounded up */
             amount = (amount + AMOUNT_ONE - 1) / AMOUNT_ONE * AMOUNT_ONE;
         set(sum, a, word, amount);
@@ -71,9 +71,9 @@ static void custom_read(struct pods_sum *sum, struct arena *a, const char *text)
     o = json_loads(json, 0, NULL);
     json_object_foreach(o, name, v) {
         int64_t amount;
-        if (strlen(name) <= PODS_MAX_WORD && json_is_number(v) &&
+        if (strlen(name) <= PODS_MAX_TEXT && json_is_number(v) &&
             amount_from_double(json_number_value(v), &amount))
-            set(sum, a, pods_word(a, name), amount);
+            set(sum, a, pods_clean(a, name), amount);
     }
     json_decref(o);
 }

@@ -69,7 +69,7 @@ bool pods_expressions(const json_t *list, struct arena *a, struct req_vec *to)
         size_t n_values = json_array_size(values);
         const char **v = ARENA_ARRAY(a, const char *, n_values);
         const char *key = pods_text(e, "key", NULL);
-        struct req r = { .key = pods_word(a, key_now(key)) };
+        struct req r = { .key = pods_clean(a, key_now(key)) };
         long long number;
 
         if (!*key || !op_read(pods_text(e, "operator", NULL), &r.op) ||
@@ -77,9 +77,9 @@ bool pods_expressions(const json_t *list, struct arena *a, struct req_vec *to)
             return false;
         for (size_t k = 0; k < n_values; k++) {
             const char *s = json_string_value(json_array_get(values, k));
-            if (!s || strlen(s) > PODS_MAX_WORD)
+            if (!s || strlen(s) > PODS_MAX_TEXT)
                 return false;
-            v[k] = pods_word(a, s);
+            v[k] = pods_clean(a, s);
         }
         if (r.op == REQ_EXISTS || r.op == REQ_ABSENT)
             n_values = 0;
@@ -104,11 +104,11 @@ bool pods_pairs(const json_t *map, struct arena *a, struct req_vec *to)
         return false;
     json_object_foreach((json_t *)(uintptr_t)map, key, v) {
         const char *s = json_string_value(v), **one;
-        if (!s || strlen(s) > PODS_MAX_WORD || strlen(key) > PODS_MAX_WORD)
+        if (!s || strlen(s) > PODS_MAX_TEXT || strlen(key) > PODS_MAX_TEXT)
             return false;
         one = ARENA_NEW(a, const char *);
-        *one = pods_word(a, s);
-        VEC_PUSH(a, &to->all, ((struct req){ pods_word(a, key_now(key)),
+        *one = pods_clean(a, s);
+        VEC_PUSH(a, &to->all, ((struct req){ pods_clean(a, key_now(key)),
                                              REQ_IN, { one, 1 } }));
     }
     return true;
@@ -188,7 +188,7 @@ bool pods_reqs_hold(const struct reqs *r, const struct pairs *labels)
     return true;
 }
 
-const char *pods_req_say(const struct req *r, struct arena *a)
+const char *pods_req_text(const struct req *r, struct arena *a)
 {
     struct buf b;
     const char *s;

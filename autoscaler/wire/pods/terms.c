@@ -41,7 +41,7 @@ static struct term one_term(struct arena *a, const char *key, enum term_op op,
 /* The name of the probe for this condition; NULL: there are too many. */
 static const char *probe(struct making *m, const struct req *r)
 {
-    const char *name = pods_req_say(r, m->arena);
+    const char *name = pods_req_text(r, m->arena);
 
     for (uint32_t i = 0; i < m->probes.n; i++)
         if (strcmp(m->probes.v[i].name, name) == 0)

@@ -36,10 +36,10 @@ const char *pods_text(const json_t *o, ...)
         o = json_object_get(o, key);
     va_end(ap);
     s = json_string_value(o);
-    return s && strlen(s) <= PODS_MAX_WORD ? s : "";
+    return s && strlen(s) <= PODS_MAX_TEXT ? s : "";
 }
 
-const char *pods_word(struct arena *a, const char *s)
+const char *pods_clean(struct arena *a, const char *s)
 {
     char *copy = arena_strdup(a, s);
 
@@ -160,7 +160,7 @@ const char *pods_resource(const char *k8s, const char **ret_vendor)
 
 const char *pods_vendor(struct arena *a, const char *resource)
 {
-    char *s = arena_strdup(a, pods_word(a, resource)), *slash = strchr(s, '/');
+    char *s = arena_strdup(a, pods_clean(a, resource)), *slash = strchr(s, '/');
 
     if (slash)
         *slash = '.';
@@ -179,7 +179,7 @@ int64_t *pods_sum_of(struct pods_sum *s, struct arena *a, const char *name)
         nowhere = 0;
         return &nowhere;
     }
-    s->v[s->n] = (struct qty){ pods_word(a, name), 0 };
+    s->v[s->n] = (struct qty){ pods_clean(a, name), 0 };
     return &s->v[s->n++].amount;
 }
 

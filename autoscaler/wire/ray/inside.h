@@ -6,6 +6,7 @@
 #define WIRE_RAY_INSIDE_H
 
 #include "../grpc.h"
+#include "../../base/hash.h"
 #include "ray.h"
 
 #define PB(name) Ray__Rpc__Autoscaler__##name
@@ -64,7 +65,7 @@ enum status ray_kv_put(struct ray_head *h, const char *key, const char *value,
 enum status ray_kv_del(struct ray_head *h, const char *key,
                        int64_t deadline_mono_ms, struct err *err);
 
-/* ---- view.c, demand.c: a reply to a view */
+/* ---- view.c: a reply to a view */
 
 /* bytes: a GetClusterResourceStateReply.  Fills an empty view, which keeps no
  * pointer into bytes or scratch.  Fails only for bytes that are no such
@@ -77,14 +78,15 @@ struct ray_memory { struct arena *arena; size_t left; };
 void *ray_memory_alloc(void *memory, size_t n);
 void ray_memory_free(void *memory, void *p);
 
-/* Words that occur often are stored once, cleaned (text.h). */
-struct ray_words {
-    struct arena *scratch, *arena;
-    const char **slot;
-    uint32_t *hash;
-    uint32_t n, cap;             /* cap a power of two */
+/* ---- strings.c */
+
+/* Names and values occur often: each is kept once, cleaned (base/text.h), so
+ * that equal ones are one pointer. */
+struct ray_strings {
+    struct arena *scratch, *arena;  /* of the table; of the strings */
+    struct hash known;
 };
-const char *ray_word(struct ray_words *w, const char *s);
+const char *ray_intern(struct ray_strings *t, const char *s);
 
 /* What a resource's name means to an autoscaler. */
 enum ray_resource {
@@ -98,20 +100,58 @@ enum ray_resource ray_resource_kind(const char *name);
 /* Sorted by name; equal names are added up. */
 struct qtys ray_sort_qtys(struct qty *v, uint32_t n);
 
+/* ---- nodes.c, bundle.c, demand.c: what a view is made of */
+
 /* Labels "_PG_<id>" that living nodes carry for groups that are being placed
- * again: words of w. */
+ * again: strings of the table. */
 struct ray_demand_input {
-    struct ray_words *words;
+    struct ray_strings *strings;
     const char *const *held;
     uint32_t n_held;
 };
 struct Ray__Rpc__Autoscaler__ClusterResourceState;
+/* held: one per label of in, true for those that some node carries. */
+void ray_nodes_read(const struct ray_demand_input *in,
+                    const struct Ray__Rpc__Autoscaler__ClusterResourceState *s,
+                    bool *held, struct source_view *view);
 void ray_demands_read(const struct ray_demand_input *in,
                       const struct Ray__Rpc__Autoscaler__ClusterResourceState *s,
                       struct source_view *view);
+
+enum ray_kind { RAY_GOOD, RAY_ELSEWHERE, RAY_GARBLED, RAY_EMPTY };
+enum { RAY_MAX_ALTS = 64 };  /* fall-backs of one bundle that are looked at */
+/* Alternatives of a request behind the n that are there; equal ones once.
+ * apart: a label that no two bundles may share a value of, or NULL. */
+struct Ray__Rpc__Autoscaler__ResourceRequest;
+enum ray_kind ray_alts_read(struct ray_strings *w,
+                            const struct Ray__Rpc__Autoscaler__ResourceRequest *r,
+                            const char *apart, struct snap_alt *alts,
+                            uint32_t *n);
+
+struct ray_bundles {             /* of one demand */
+    const struct ray_demand_input *in;
+    struct arena *arena, *scratch;
+    VEC(struct snap_bundle) all;
+};
+/* Adds count bundles with these alternatives, which were made after the mark. */
+void ray_bundle_add(struct ray_bundles *to, struct arena_mark before,
+                    const struct snap_alt *alts, uint32_t n, int64_t count);
+/* Sorted, equal ones counted together. */
+void ray_bundles_finish(struct ray_bundles *b, struct snap_demand *d);
+
 /* The label that keeps a STRICT_SPREAD gang's bundles apart, or NULL. */
 struct Ray__Rpc__Autoscaler__GangResourceRequest;
 const char *ray_gang_apart(
     const struct Ray__Rpc__Autoscaler__GangResourceRequest *g);
+
+/* ---- report.c, note.c */
+
+/* The accelerator type that this term asks for, which Ray knows as a resource;
+ * NULL: none. */
+const char *ray_term_accel(const struct term *t);
+/* Of our own making (demand.c): Ray knows it as a constraint. */
+bool ray_term_is_ours(const struct term *t);
+enum status ray_note_update(struct ray_head *h, const struct source_report *r,
+                            int64_t deadline_mono_ms, struct err *err);
 
 #endif

@@ -1,47 +1,36 @@
 /*
- * report.c - tells the head what its autoscaler is doing.
+ * report.c - reports to the head what its autoscaler is doing.
  *
  * Two places: ReportAutoscalingState, whose lists `ray status` and the
- * dashboard show (except what is infeasible, which they leave out), and the
- * key __autoscaling_error, whose text `ray status` appends and every new
- * driver prints.  The text is written only when it changed.
+ * dashboard show (except what is infeasible, which they leave out), and a
+ * text: note.c.
  */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "../../base/alloc.h"
-#include "../../base/buf.h"
-#include "../../base/clock.h"
 #include "../../model/accel.h"
 #include "../../model/amount.h"
 #include "ray.pb-c.h"
 #include "inside.h"
 
-#define NOTE_KEY "__autoscaling_error"
-#define NOTE_HEAD "Infeasible (davit has no way to serve it; it waits):\n"
-#define NOTE_PREFIX "Infeasible (davit"
-#define NOTE_AGE_MS 30000  /* written again, should the head have forgotten it */
-#define MAX_NOTE ((size_t)16 << 10)
-#define MAX_LINES 40u
 #define MAX_REQUESTS 1000u  /* shapes in one report: a count may be anything */
 #define ACCEL_SHARE 0.001  /* what Ray asks of an accelerator_type resource */
 
-static char *word(const char *s)
+/* protobuf-c's strings are not const. */
+static char *text(const char *s)
 {
     return (char *)(s ? s : "");
 }
 
 /* Ray asked with a resource, we keep a term: the one becomes the other again,
  * so that Ray knows its own shapes. */
-static const char *accel_of(const struct term *t)
+const char *ray_term_accel(const struct term *t)
 {
     return t->op == TERM_IN && t->values.n == 1 &&
                    strcmp(t->key, ACCEL_LABEL) == 0 ? t->values.v[0] : NULL;
 }
 
 /* A term of our own making (demand.c): Ray knows it as a constraint. */
-static bool is_ours(const struct term *t)
+bool ray_term_is_ours(const struct term *t)
 {
     return strncmp(t->key, "_PG_", 4) == 0;
 }
@@ -54,7 +43,7 @@ static void entry_add(struct arena *a, PB(ResourceRequest) *r, const char *name,
     PB(ResourceRequest__ResourcesBundleEntry) *e =
         ARENA_NEW(a, PB(ResourceRequest__ResourcesBundleEntry));
     ray__rpc__autoscaler__resource_request__resources_bundle_entry__init(e);
-    e->key = word(name);
+    e->key = text(name);
     e->value = amount;
     r->resources_bundle[r->n_resources_bundle++] = e;
 }
@@ -65,14 +54,14 @@ static PB(LabelSelectorConstraint) *constraint(struct arena *a,
     PB(LabelSelectorConstraint) *c =
         ARENA_NEW(a, PB(LabelSelectorConstraint));
     ray__rpc__autoscaler__label_selector_constraint__init(c);
-    c->label_key = word(t->key);
+    c->label_key = text(t->key);
     c->operator_ = t->op == TERM_IN
         ? RAY__RPC__AUTOSCALER__LABEL_SELECTOR_OPERATOR__LABEL_OPERATOR_IN
         : RAY__RPC__AUTOSCALER__LABEL_SELECTOR_OPERATOR__LABEL_OPERATOR_NOT_IN;
     c->n_label_values = t->values.n;
     c->label_values = ARENA_ARRAY(a, char *, t->values.n);
     for (uint32_t i = 0; i < t->values.n; i++)
-        c->label_values[i] = word(t->values.v[i]);
+        c->label_values[i] = text(t->values.v[i]);
     return c;
 }
 
@@ -83,7 +72,7 @@ static PB(LabelSelector) *selector(struct arena *a, const struct snap_alt *alt)
     s->label_constraints = ARENA_ARRAY(a, PB(LabelSelectorConstraint) *,
                                        alt->selector.n);
     for (uint32_t i = 0; i < alt->selector.n; i++)
-        if (!accel_of(&alt->selector.v[i]) && !is_ours(&alt->selector.v[i]))
+        if (!ray_term_accel(&alt->selector.v[i]) && !ray_term_is_ours(&alt->selector.v[i]))
             s->label_constraints[s->n_label_constraints++] =
                 constraint(a, &alt->selector.v[i]);
     return s;
@@ -102,7 +91,7 @@ static PB(ResourceRequest) *request(struct arena *a,
         entry_add(a, r, first->resources.v[i].name,
                   amount_to_double(first->resources.v[i].amount));
     for (uint32_t i = 0; i < first->selector.n; i++) {
-        const char *type = accel_of(&first->selector.v[i]);
+        const char *type = ray_term_accel(&first->selector.v[i]);
         if (type)
             entry_add(a, r, arena_printf(a, "accelerator_type:%s", type),
                       ACCEL_SHARE);
@@ -133,7 +122,7 @@ static PB(GangResourceRequest) *gang(struct arena *a,
         for (uint32_t k = 0; k < d->bundles[i].count && g->n_requests < n; k++)
             g->requests[g->n_requests++] = r;
     }
-    g->details = arena_printf(a, "%s:%s|INFEASIBLE", word(d->id),
+    g->details = arena_printf(a, "%s:%s|INFEASIBLE", text(d->id),
                               strategy_name(d->strategy));
     return g;
 }
@@ -199,18 +188,18 @@ static void set_pending(struct arena *a, const struct source_report *r,
         if (p->id && p->id[0]) {
             PB(PendingInstance) *m = ARENA_NEW(a, PB(PendingInstance));
             ray__rpc__autoscaler__pending_instance__init(m);
-            m->instance_type_name = word(p->machine);
-            m->ray_node_type_name = word(p->type);
-            m->instance_id = word(p->id);
-            m->ip_address = word(p->address);
-            m->details = word(p->detail);
+            m->instance_type_name = text(p->machine);
+            m->ray_node_type_name = text(p->type);
+            m->instance_id = text(p->id);
+            m->ip_address = text(p->address);
+            m->details = text(p->detail);
             s->pending_instances[s->n_pending_instances++] = m;
         } else {  /* `ray status` counts entries, not their count */
             PB(PendingInstanceRequest) *m =
                 ARENA_NEW(a, PB(PendingInstanceRequest));
             ray__rpc__autoscaler__pending_instance_request__init(m);
-            m->instance_type_name = word(p->machine);
-            m->ray_node_type_name = word(p->type);
+            m->instance_type_name = text(p->machine);
+            m->ray_node_type_name = text(p->type);
             m->count = 1;
             m->request_ts = r->version / 1000;
             s->pending_instance_requests[s->n_pending_instance_requests++] = m;
@@ -227,134 +216,14 @@ static void set_failed(struct arena *a, const struct source_report *r,
         const struct source_failed *f = &r->failed[i];
         PB(FailedInstanceRequest) *m = ARENA_NEW(a, PB(FailedInstanceRequest));
         ray__rpc__autoscaler__failed_instance_request__init(m);
-        m->instance_type_name = word(f->machine);
-        m->ray_node_type_name = word(f->type);
+        m->instance_type_name = text(f->machine);
+        m->ray_node_type_name = text(f->type);
         m->count = f->count < INT32_MAX ? (int32_t)f->count : INT32_MAX;
-        m->reason = word(f->reason);
+        m->reason = text(f->reason);
         m->start_ts = f->start_s;
         m->failed_ts = f->failed_s;
         s->failed_instance_requests[s->n_failed_instance_requests++] = m;
     }
-}
-
-/* ---- the text */
-
-/* As Ray prints a shape: {'CPU': 1.0, 'accelerator_type:T4': 0.001}. */
-static void shape_add(struct buf *b, const struct snap_alt *alt)
-{
-    const char *comma = "";
-    char amount[24];
-    buf_str(b, "{");
-    for (uint32_t i = 0; i < alt->resources.n; i++) {
-        const char *s = amount_text(alt->resources.v[i].amount, amount,
-                                    sizeof amount);
-        buf_printf(b, "%s'%s': %s%s", comma, alt->resources.v[i].name, s,
-                   strchr(s, '.') ? "" : ".0");
-        comma = ", ";
-    }
-    for (uint32_t i = 0; i < alt->selector.n; i++) {
-        const struct term *t = &alt->selector.v[i];
-        const char *type = accel_of(t);
-        if (is_ours(t))
-            continue;
-        if (type) {
-            buf_printf(b, "%s'accelerator_type:%s': 0.001", comma, type);
-        } else {
-            buf_printf(b, "%s'%s': '%s", comma, t->key,
-                       t->op == TERM_NOT_IN ? "!" : "");
-            if (t->values.n > 1)
-                buf_str(b, "in(");
-            for (uint32_t k = 0; k < t->values.n; k++)
-                buf_printf(b, "%s%s", k ? "," : "", t->values.v[k]);
-            buf_str(b, t->values.n > 1 ? ")'" : "'");
-        }
-        comma = ", ";
-    }
-    buf_str(b, "}");
-}
-
-static void bundle_line(struct buf *b, const struct snap_bundle *bundle)
-{
-    for (uint32_t i = 0; i < bundle->n_alts && i < 4; i++) {
-        buf_str(b, i ? " or " : "");
-        shape_add(b, &bundle->alts[i]);
-    }
-}
-
-static void why_add(struct buf *b, const struct source_report *r, uint32_t i)
-{
-    if (r->why && r->why[i] && r->why[i][0])
-        buf_printf(b, ": %s", r->why[i]);
-    buf_str(b, "\n");
-}
-
-/* "" when there is nothing to say.  On the heap. */
-static char *note_make(const struct source_report *r)
-{
-    struct buf b;
-    uint32_t lines = 0, more = 0;
-    buf_init(&b, MAX_NOTE);
-    for (uint32_t i = 0; i < r->n_infeasible; i++) {
-        const struct snap_demand *d = &r->infeasible[i];
-        bool tasks = d->source == SOURCE_TASK;
-        if (lines >= MAX_LINES) {
-            more += tasks ? d->n_bundles : 1;
-            continue;
-        }
-        if (!lines)
-            buf_str(&b, NOTE_HEAD);
-        for (uint32_t k = 0; k < d->n_bundles; k++) {
-            if (tasks || !k)
-                buf_str(&b, " ");
-            else
-                buf_str(&b, ", ");
-            bundle_line(&b, &d->bundles[k]);
-            if (!tasks) {
-                buf_printf(&b, " * %u", d->bundles[k].count);
-                continue;
-            }
-            buf_printf(&b, ": %u pending tasks/actors", d->bundles[k].count);
-            why_add(&b, r, i);
-            lines++;
-        }
-        if (tasks)
-            continue;
-        if (d->strategy != STRATEGY_NONE)
-            buf_printf(&b, " (%s)", strategy_name(d->strategy));
-        if (d->source == SOURCE_GANG)
-            buf_printf(&b, ": placement group %s", word(d->id));
-        else
-            buf_printf(&b, ": %s of %s", d->source == SOURCE_REQUEST
-                                             ? "request" : source_name(d->source),
-                       word(d->owner));
-        why_add(&b, r, i);
-        lines++;
-    }
-    if (more)
-        buf_printf(&b, " and %u more\n", more);
-    if (b.n && b.s[b.n - 1] == '\n')
-        b.s[--b.n] = '\0';
-    char *note = mem_strdup(b.s);
-    buf_done(&b);
-    return note;
-}
-
-/* What is there may be ours from before a restart, or somebody else's. */
-static enum status note_write(struct ray_head *h, const char *note,
-                              int64_t deadline_mono_ms, struct err *err)
-{
-    if (note[0])
-        return ray_kv_put(h, NOTE_KEY, note, deadline_mono_ms, err);
-    bool ours = h->note != NULL;
-    if (!ours) {
-        const char *there;
-        enum status s = ray_kv_get(h, "", NOTE_KEY, deadline_mono_ms, &there,
-                                   err);
-        if (s)
-            return s;
-        ours = strncmp(there, NOTE_PREFIX, sizeof NOTE_PREFIX - 1) == 0;
-    }
-    return ours ? ray_kv_del(h, NOTE_KEY, deadline_mono_ms, err) : ST_OK;
 }
 
 enum status ray_head_report(struct ray_head *h, const struct source_report *r,
@@ -374,28 +243,5 @@ enum status ray_head_report(struct ray_head *h, const struct source_report *r,
     const void *bytes = ray_packed(&h->scratch, &report.base, &n);
     enum status s = ray_call(h, RAY_AUTOSCALER "ReportAutoscalingState", bytes,
                              n, deadline_mono_ms, &bytes, &n, err);
-    if (s)
-        return s;
-
-    char *note = note_make(r);
-    int64_t now = clock_mono_ms();
-    if (h->note && (r->seen_version < h->note_seen_version ||
-                    (note[0] && now - h->note_mono_ms > NOTE_AGE_MS))) {
-        free(h->note);  /* a head that counts from the start is another one */
-        h->note = NULL;
-    }
-    h->note_seen_version = r->seen_version;
-    if (h->note && strcmp(h->note, note) == 0) {
-        free(note);
-        return ST_OK;
-    }
-    s = note_write(h, note, deadline_mono_ms, err);
-    if (s) {
-        free(note);
-        return s == ST_UNSUPPORTED ? ST_OK : s;
-    }
-    free(h->note);
-    h->note = note;
-    h->note_mono_ms = now;
-    return ST_OK;
+    return s ? s : ray_note_update(h, r, deadline_mono_ms, err);
 }

@@ -1,23 +1,24 @@
 /*
- * foreign.c - what the foreign dialects share; see draft.h.
+ * dialect.c - what the dialects of others share; see raw.h.
  *
  * What Kubernetes' and Ray's own readers accept is accepted here: keys that we
- * do not use are passed over in silence, a wrong type in one we use is told.
+ * do not use are passed over in silence, a wrong type in one we use is a
+ * mistake.
  */
 #include <string.h>
 
 #include "../model/accel.h"
 #include "../model/amount.h"
-#include "draft.h"
+#include "raw.h"
 
 enum { MOST_MINUTES = 43200 };  /* 30 days */
 
-const char *foreign_text(const struct ynode *v)
+const char *dialect_text(const struct ynode *v)
 {
     return v && v->kind == YNODE_TEXT ? v->text : "";
 }
 
-void foreign_minutes(struct reader *r, const struct ynode *v,
+void dialect_minutes(struct reader *r, const struct ynode *v,
                      const char *where, void *target)
 {
     struct config *c = target;
@@ -28,22 +29,22 @@ void foreign_minutes(struct reader *r, const struct ynode *v,
         c->limits.idle_timeout_ms = a * 60000 / AMOUNT_ONE;
     else
         diag_add(r->diag, v, "%s must be minutes between 0 and %d, got %s",
-                 where, MOST_MINUTES, ynode_say(r->arena, v));
+                 where, MOST_MINUTES, ynode_shown(r->arena, v));
 }
 
-void foreign_resources(struct reader *r, const struct ynode *v,
+void dialect_resources(struct reader *r, const struct ynode *v,
                        const char *where, void *target)
 {
     if (v->kind != YNODE_MAP) {
         diag_add(r->diag, v, "%s must be a mapping such as {CPU: 4, GPU: 1}, "
-                 "got %s", where, ynode_say(r->arena, v));
+                 "got %s", where, ynode_shown(r->arena, v));
         return;
     }
     for (uint32_t i = 0; i < v->n; i++)
         shape_put(r->ctx, target, v->pairs[i].key, v->pairs[i].value, where);
 }
 
-const char *foreign_provider(struct draft *d, const struct ynode *block,
+const char *dialect_provider(struct raw *d, const struct ynode *block,
                              const struct ynode *at, const char *usual)
 {
     if (block)
@@ -53,19 +54,19 @@ const char *foreign_provider(struct draft *d, const struct ynode *block,
             return usual;
     if (d->providers.n)
         return d->providers.v[0].name;
-    if (draft_shipped(usual)) {
-        draft_provider(d, usual, at);
+    if (provider_shipped(usual)) {
+        raw_provider_add(d, usual, at);
         return usual;
     }
     diag_warn(d->r.diag, at, "there is no provider %s: machines are simulated "
               "(sim), nothing is launched in a cloud; name the provider to use "
               "in a block \"davit: {providers: {NAME: {...}}}\"",
               diag_quote(d->r.arena, usual));
-    draft_provider(d, "sim", at);
+    raw_provider_add(d, "sim", at);
     return "sim";
 }
 
-struct draft_type *foreign_type(struct draft *d, const struct ynode *name,
+struct raw_type *dialect_type(struct raw *d, const struct ynode *name,
                                 const char *where, const struct ynode *map)
 {
     static const struct key key = {.type = KEY_NAME};
@@ -81,18 +82,18 @@ struct draft_type *foreign_type(struct draft *d, const struct ynode *name,
                      "on line %u", value, d->types.v[i]->key->line);
             return NULL;
         }
-    return draft_type_new(d, value, grammar_where(&d->r, where, value), name,
+    return raw_type_new(d, value, grammar_where(&d->r, where, value), name,
                           map);
 }
 
-void foreign_priority(struct draft *d, const struct draft_type *t,
+void dialect_priority(struct raw *d, const struct raw_type *t,
                       const struct ynode *block)
 {
     if (t->priority && !ynode_path(block, "limits", "policy", NULL))
         d->c->limits.policy = POLICY_PRIORITY;
 }
 
-void foreign_selector(struct draft *d, struct draft_type *t,
+void dialect_selector(struct raw *d, struct raw_type *t,
                       const struct ynode *map, const char *where)
 {
     struct pairs p = grammar_pairs(&d->r, map, where);
@@ -110,26 +111,18 @@ void foreign_selector(struct draft *d, struct draft_type *t,
     }
 }
 
-bool foreign_whole(struct draft *d, const struct ynode *v, const char *where,
+bool dialect_whole(struct raw *d, const struct ynode *v, const char *where,
                    int64_t *ret)
 {
     int64_t a;
 
     if (v->kind != YNODE_TEXT || !amount_parse(v->text, &a)) {
         diag_add(d->r.diag, v, "%s must be a quantity such as 4, 500m or 50Gi, "
-                 "got %s", where, ynode_say(d->r.arena, v));
+                 "got %s", where, ynode_shown(d->r.arena, v));
         return false;
     }
     *ret = (a + AMOUNT_ONE - 1) / AMOUNT_ONE * AMOUNT_ONE;
     return true;
-}
-
-static int64_t now_given(const struct draft_type *t, const char *name)
-{
-    for (uint32_t i = 0; i < t->resources.n; i++)
-        if (strcmp(t->resources.v[i].name, name) == 0)
-            return t->resources.v[i].amount;
-    return -1;
 }
 
 /* Ray's name for a container's resource, NULL when Ray knows none. */
@@ -142,7 +135,7 @@ static const char *ray_name(const char *k8s)
     return accel_from_k8s(k8s);
 }
 
-static void quantities_read(struct draft *d, struct draft_type *t,
+static void quantities_read(struct raw *d, struct raw_type *t,
                             const struct ynode *map, const char *where)
 {
     int64_t amount;
@@ -151,24 +144,24 @@ static void quantities_read(struct draft *d, struct draft_type *t,
         return;
     if (map->kind != YNODE_MAP) {
         diag_add(d->r.diag, map, "%s must be a mapping, got %s", where,
-                 ynode_say(d->r.arena, map));
+                 ynode_shown(d->r.arena, map));
         return;
     }
     for (uint32_t i = 0; i < map->n; i++) {
         const char *k = map->pairs[i].key->text, *name = ray_name(k);
         if (!name || map->pairs[i].value->kind == YNODE_NULL ||
-            !foreign_whole(d, map->pairs[i].value,
+            !dialect_whole(d, map->pairs[i].value,
                            grammar_where(&d->r, where, k), &amount))
             continue;
-        /* What was said before wins; a first GPU key of 0 says nothing. */
-        if (now_given(t, name) < 0 && (amount || !accel_is_device(name)))
+        /* The first value wins; a first GPU key of 0 counts for nothing. */
+        if (raw_given(t, name) < 0 && (amount || !accel_is_device(name)))
             shape_set(d, t, name, amount);
     }
 }
 
 /* KubeRay's GPU guide writes the limits beside `resources`, and quantities
- * right under it: a misplaced block is read where it stands, and told. */
-static void misplaced_read(struct draft *d, struct draft_type *t,
+ * right under it: a misplaced block is read where it stands, and reported. */
+static void misplaced_read(struct raw *d, struct raw_type *t,
                            const struct ynode *container, const char *key,
                            const char *where)
 {
@@ -181,7 +174,7 @@ static void misplaced_read(struct draft *d, struct draft_type *t,
     quantities_read(d, t, v, grammar_where(&d->r, where, key));
 }
 
-void foreign_container(struct draft *d, struct draft_type *t,
+void dialect_container(struct raw *d, struct raw_type *t,
                        const struct ynode *container, const char *where)
 {
     const struct ynode *v = ynode_get(container, "resources");
@@ -203,7 +196,7 @@ void foreign_container(struct draft *d, struct draft_type *t,
         }
 }
 
-void foreign_check(struct draft *d)
+void dialect_check(struct raw *d)
 {
     if (!d->types.n)
         diag_warn(d->r.diag, NULL, "there is no node type that could be "

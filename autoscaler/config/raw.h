@@ -1,33 +1,34 @@
 /*
- * draft.h - what a dialect has read, before it is made into settings.
+ * raw.h - the raw configuration: what a dialect has read, before it is made into
+ * settings.
  *
- * Every dialect fills the same draft; draft_finish() looks machines up, merges
+ * Every dialect fills the same struct; raw_finish() looks machines up, merges
  * what is given over them, checks the whole and writes the generation.  All of
  * it lives in the generation's arena.
  */
-#ifndef CONFIG_DRAFT_H
-#define CONFIG_DRAFT_H
+#ifndef CONFIG_RAW_H
+#define CONFIG_RAW_H
 
 #include "catalogue.h"
 #include "config.h"
 #include "grammar.h"
 
 /* A type's "never": longer than any machine lives, far from overflowing. */
-#define DRAFT_NEVER_MS (INT64_C(36500) * 86400000)
+#define RAW_NEVER_MS (INT64_C(36500) * 86400000)
 
-enum draft_market { MARKET_ON_DEMAND, MARKET_SPOT };
+enum raw_market { MARKET_ON_DEMAND, MARKET_SPOT };
 
-struct draft_type {
+struct raw_type {
     const char *name, *where;       /* where: "node_types.t4" for messages */
     const struct ynode *key, *map;  /* its place in the file */
-    const struct ynode *machine_at; /* where its machine is said, NULL: map */
+    const struct ynode *machine_at; /* where its machine is given, NULL: map */
     const char *provider, *machine, *pool, *accelerator;  /* "" not given */
     VEC(struct qty) resources;      /* as given; 0 takes one away */
     VEC(struct pair) labels;
     struct taints taints;
     VEC(struct qty) shares;         /* into what each GPU is cut */
     VEC(const char *) zones;
-    enum draft_market markets[2];
+    enum raw_market markets[2];
     uint32_t n_markets;             /* 0: on-demand */
     uint32_t min, max, hosts;
     int64_t idle_timeout_ms, boot_ms;
@@ -38,119 +39,132 @@ struct draft_type {
     uint32_t memory_percent;        /* of the machine's that Ray offers */
     const struct conf_pair *options;
     uint32_t n_options;
-    struct cat_machine found;       /* in the catalogue, by draft_finish() */
+    struct cat_machine found;       /* in the catalogue, by raw_finish() */
 };
 
-struct draft_queue {
+struct raw_queue {
     const char *where;
     const struct ynode *key, *types_at, *selector_at;
     struct pairs selector;
     struct snap_queue fact;
 };
 
-struct draft {
+struct raw {
     struct reader r;
     struct config *c;
     const char *catalogue;          /* a user's file, "" */
     const struct ynode *catalogue_at;
     VEC(struct conf_provider) providers;
-    VEC(struct draft_type *) types;
-    VEC(struct draft_queue *) queues;
+    VEC(struct raw_type *) types;
+    VEC(struct raw_queue *) queues;
 };
 
-struct draft_type *draft_type_new(struct draft *d, const char *name,
+struct raw_type *raw_type_new(struct raw *d, const char *name,
                                   const char *where, const struct ynode *key,
                                   const struct ynode *map);
 /* The place of a key of the type, the type's own when it is not given. */
-const struct ynode *draft_at(const struct draft_type *t, const char *key);
+const struct ynode *raw_at(const struct raw_type *t, const char *key);
+/* What is given of a resource; -1: nothing. */
+int64_t raw_given(const struct raw_type *t, const char *name);
 /* Adds a provider that has no entry of its own yet. */
-void draft_provider(struct draft *d, const char *name, const struct ynode *at);
+void raw_provider_add(struct raw *d, const char *name, const struct ynode *at);
 /* Is it one that comes with us? */
-bool draft_shipped(const char *provider);
-void draft_finish(struct draft *d);
+bool provider_shipped(const char *provider);
+void raw_finish(struct raw *d);
 
 /* ---- shape.c: resources and labels of a type ---- */
 
 /* One resource as people write it: Kubernetes' names become Ray's, an
- * accelerator_type:T4 becomes the accelerator.  Mistakes are told. */
-void shape_put(struct draft *d, struct draft_type *t, const struct ynode *key,
+ * accelerator_type:T4 becomes the accelerator.  Mistakes are reported. */
+void shape_put(struct raw *d, struct raw_type *t, const struct ynode *key,
                const struct ynode *value, const char *where);
-void shape_set(struct draft *d, struct draft_type *t, const char *name,
+void shape_set(struct raw *d, struct raw_type *t, const char *name,
                int64_t amount);
-void shape_label(struct draft *d, struct draft_type *t, const char *key,
+void shape_label(struct raw *d, struct raw_type *t, const char *key,
                  const char *value);
-/* Kubernetes' rules for a label; both checks tell what is wrong. */
-void shape_labels_read(struct draft *d, struct draft_type *t,
+/* Kubernetes' rules for a label; both checks report what is wrong. */
+void shape_labels_read(struct raw *d, struct raw_type *t,
                        const struct ynode *map, const char *where);
 /* accelerator_type: */
-void shape_accelerator(struct draft *d, struct draft_type *t,
+void shape_accelerator(struct raw *d, struct raw_type *t,
                        const struct ynode *v, const char *where);
 /* The accelerator a node selector stands for, "" none. */
 const char *shape_selector_accelerator(const char *key, const char *value);
 
 /* ---- shares.c, queues.c: what the whole file decides ---- */
 
-struct qtys shares_apply(struct draft *d, const struct draft_type *t,
+struct qtys shares_apply(struct raw *d, const struct raw_type *t,
                          struct qtys resources);
 /* Before the types are finished: they get a label. */
-void queues_finish(struct draft *d);
+void queues_finish(struct raw *d);
 
-/* ---- foreign.c: what the foreign dialects share ---- */
+/* ---- raw_hash.c ---- */
+
+/* 16 hex digits over what a machine of the type is made of. */
+const char *raw_type_hash(struct raw *d, const struct raw_type *t);
+
+/* ---- dialect.c: what the dialects of others share: a Ray cluster's YAML,
+ * podTypes, a KubeRay manifest ---- */
 
 /* The text of a node; "" when there is none, or it is no text. */
-const char *foreign_text(const struct ynode *v);
+const char *dialect_text(const struct ynode *v);
 /* Readers for grammar tables: minutes into limits.idle_timeout_ms of a struct
- * config, a mapping into the resources of a struct draft_type. */
-void foreign_minutes(struct reader *r, const struct ynode *v,
+ * config, a mapping into the resources of a struct raw_type. */
+void dialect_minutes(struct reader *r, const struct ynode *v,
                      const char *where, void *target);
-void foreign_resources(struct reader *r, const struct ynode *v,
+void dialect_resources(struct reader *r, const struct ynode *v,
                        const char *where, void *target);
-/* The davit: block over what the file's own language said, then the provider
+/* The davit: block over what the file's own language gave, then the provider
  * of its types: one of the block, else usual when we ship it, else sim. */
-const char *foreign_provider(struct draft *d, const struct ynode *block,
+const char *dialect_provider(struct raw *d, const struct ynode *block,
                              const struct ynode *at, const char *usual);
-/* A type under a name that must be fit for a node type; NULL is told. */
-struct draft_type *foreign_type(struct draft *d, const struct ynode *name,
+/* A type under a name that must be fit for a node type; NULL after a
+ * report. */
+struct raw_type *dialect_type(struct raw *d, const struct ynode *name,
                                 const char *where, const struct ynode *map);
 /* A node selector's labels, and the accelerator and machine among them. */
-void foreign_selector(struct draft *d, struct draft_type *t,
+void dialect_selector(struct raw *d, struct raw_type *t,
                       const struct ynode *map, const char *where);
-/* A priority in a foreign file makes priority the policy. */
-void foreign_priority(struct draft *d, const struct draft_type *t,
+/* A priority in a file of another dialect makes priority the policy. */
+void dialect_priority(struct raw *d, const struct raw_type *t,
                       const struct ynode *block);
 /* Resources of a Kubernetes container: limits first, then requests. */
-void foreign_container(struct draft *d, struct draft_type *t,
+void dialect_container(struct raw *d, struct raw_type *t,
                        const struct ynode *container, const char *where);
-/* A quantity rounded up to a whole number, as Ray does; false is told. */
-bool foreign_whole(struct draft *d, const struct ynode *v, const char *where,
+/* A quantity rounded up to a whole number, as Ray does; false after a
+ * report. */
+bool dialect_whole(struct raw *d, const struct ynode *v, const char *where,
                    int64_t *ret);
-void foreign_check(struct draft *d);
+void dialect_check(struct raw *d);
 
 /* ---- misspelt.c ---- */
 
-enum foreign_keys {
-    FOREIGN_RAY_FILE, FOREIGN_RAY_TYPE, FOREIGN_PODS_FILE, FOREIGN_PODS_TYPE,
-    FOREIGN_KUBERAY_SPEC, FOREIGN_KUBERAY_GROUP, FOREIGN_KUBERAY_OPTIONS,
-    FOREIGN_KUBERAY_PARAMS,
+enum known_keys {
+    KEYS_RAY_FILE, KEYS_RAY_TYPE, KEYS_PODS_FILE, KEYS_PODS_TYPE,
+    KEYS_KUBERAY_SPEC, KEYS_KUBERAY_GROUP, KEYS_KUBERAY_OPTIONS,
+    KEYS_KUBERAY_PARAMS,
 };
 
-/* Tells the keys of a mapping that look like a known one but are none. */
-void foreign_keys(struct draft *d, enum foreign_keys which,
+/* Reports the keys of a mapping that look like a known one but are none. */
+void misspelt_keys(struct raw *d, enum known_keys which,
                   const struct ynode *map, const char *where);
 
 /* ---- the dialects ---- */
 
-void davit_read(struct draft *d, const struct yaml_docs *docs);
-/* The davit: block of a foreign file: everything but node_types. */
-void davit_block_read(struct draft *d, const struct ynode *block);
+void davit_read(struct raw *d, const struct yaml_docs *docs);
+/* The davit: block in a file of another dialect: everything but node_types. */
+void davit_block_read(struct raw *d, const struct ynode *block);
 bool ray_is(const struct ynode *root);
-void ray_read(struct draft *d, const struct ynode *root);
+void ray_read(struct raw *d, const struct ynode *root);
 bool pods_is(const struct ynode *root);
 /* spec: what holds podTypes; name: the cluster's or NULL; block: davit: */
-void pods_read(struct draft *d, const struct ynode *spec,
+void pods_read(struct raw *d, const struct ynode *spec,
                const struct ynode *name, const struct ynode *block);
 /* Is it a Kubernetes manifest?  The read finds the RayCluster among them. */
 bool kuberay_is(const struct ynode *root);
-void kuberay_read(struct draft *d, const struct yaml_docs *docs);
+void kuberay_read(struct raw *d, const struct yaml_docs *docs);
+/* kuberay_group.c: the ix-th of workerGroupSpecs. */
+void kuberay_group_read(struct raw *d, const struct ynode *group, uint32_t ix,
+                        const char *provider, const struct ynode *block);
 
 #endif

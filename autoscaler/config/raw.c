@@ -1,14 +1,13 @@
 /*
- * draft.c - from what was read to a generation of settings; see draft.h.
+ * raw.c - from the raw configuration to a generation of settings; see raw.h.
  */
-#include "draft.h"
+#include "raw.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "../base/hash.h"
 #include "../model/accel.h"
 #include "../model/amount.h"
 
@@ -16,11 +15,11 @@ static const char *const shipped[] = {"sim", "local", "k8s", "gke", "eks",
                                       "aks"};
 #define COUNT(v) (sizeof(v) / sizeof *(v))
 
-struct draft_type *draft_type_new(struct draft *d, const char *name,
+struct raw_type *raw_type_new(struct raw *d, const char *name,
                                   const char *where, const struct ynode *key,
                                   const struct ynode *map)
 {
-    struct draft_type *t = ARENA_NEW(d->r.arena, struct draft_type);
+    struct raw_type *t = ARENA_NEW(d->r.arena, struct raw_type);
 
     t->name = name;
     t->where = where;
@@ -36,14 +35,14 @@ struct draft_type *draft_type_new(struct draft *d, const char *name,
     return t;
 }
 
-const struct ynode *draft_at(const struct draft_type *t, const char *key)
+const struct ynode *raw_at(const struct raw_type *t, const char *key)
 {
     const struct ynode *v = ynode_get(t->map, key);
 
     return v ? v : t->key;
 }
 
-bool draft_shipped(const char *provider)
+bool provider_shipped(const char *provider)
 {
     for (size_t i = 0; i < COUNT(shipped); i++)
         if (strcmp(shipped[i], provider) == 0)
@@ -51,7 +50,7 @@ bool draft_shipped(const char *provider)
     return false;
 }
 
-static bool provider_known(const struct draft *d, const char *name)
+static bool provider_known(const struct raw *d, const char *name)
 {
     for (uint32_t i = 0; i < d->providers.n; i++)
         if (strcmp(d->providers.v[i].name, name) == 0)
@@ -59,7 +58,7 @@ static bool provider_known(const struct draft *d, const char *name)
     return false;
 }
 
-void draft_provider(struct draft *d, const char *name, const struct ynode *at)
+void raw_provider_add(struct raw *d, const char *name, const struct ynode *at)
 {
     struct conf_provider p = {.name = name, .plugin = "",
                               .line = at ? at->line : 0,
@@ -71,7 +70,7 @@ void draft_provider(struct draft *d, const char *name, const struct ynode *at)
 
 /* A type without provider: takes the only one there is, else sim when there is
  * none.  A name without an entry is fine for a plug-in of ours. */
-static void provider_settle(struct draft *d, struct draft_type *t,
+static void provider_settle(struct raw *d, struct raw_type *t,
                             uint32_t configured)
 {
     const char **names = ARENA_ARRAY(d->r.arena, const char *,
@@ -94,17 +93,17 @@ static void provider_settle(struct draft *d, struct draft_type *t,
         if (j == configured)
             names[n++] = shipped[i];
     }
-    if (!provider_known(d, t->provider) && !draft_shipped(t->provider))
-        diag_add(d->r.diag, draft_at(t, "provider"), "%s.provider: there is no "
+    if (!provider_known(d, t->provider) && !provider_shipped(t->provider))
+        diag_add(d->r.diag, raw_at(t, "provider"), "%s.provider: there is no "
                  "%s under providers%s (allowed: %s)", t->where,
                  diag_quote(d->r.arena, t->provider),
                  grammar_hint(d->r.arena, t->provider, names, n),
                  grammar_or(d->r.arena, names, n));
     else
-        draft_provider(d, t->provider, draft_at(t, "provider"));
+        raw_provider_add(d, t->provider, raw_at(t, "provider"));
 }
 
-static struct catalogue *catalogue_open(struct draft *d)
+static struct catalogue *catalogue_open(struct raw *d)
 {
     struct catalogue *c = NULL;
     struct buf errors;
@@ -128,7 +127,7 @@ static struct catalogue *catalogue_open(struct draft *d)
     return c;
 }
 
-static int64_t given(const struct draft_type *t, const char *name)
+int64_t raw_given(const struct raw_type *t, const char *name)
 {
     for (uint32_t i = 0; i < t->resources.n; i++)
         if (strcmp(t->resources.v[i].name, name) == 0)
@@ -137,11 +136,11 @@ static int64_t given(const struct draft_type *t, const char *name)
 }
 
 /* A pod that selects n1-standard-8 and T4 lies on n1-standard-8+T4. */
-static bool pod_machine_find(struct draft *d, struct draft_type *t,
+static bool pod_machine_find(struct raw *d, struct raw_type *t,
                              const struct catalogue *cat,
                              struct cat_machine *ret)
 {
-    int64_t gpus = given(t, "GPU") / AMOUNT_ONE;
+    int64_t gpus = raw_given(t, "GPU") / AMOUNT_ONE;
     struct err err;
 
     if (*t->accelerator && gpus > 0 &&
@@ -155,13 +154,13 @@ static bool pod_machine_find(struct draft *d, struct draft_type *t,
 }
 
 /* The catalogue's machine, or one without anything. */
-static struct cat_machine machine_find(struct draft *d, struct draft_type *t,
+static struct cat_machine machine_find(struct raw *d, struct raw_type *t,
                                        const struct catalogue *cat)
 {
     struct cat_machine m = {.name = "", .accelerator = "",
                             .price_micros_hour = -1, .spot_micros_hour = -1};
     const struct ynode *at = t->machine_at ? t->machine_at
-                                           : draft_at(t, "machine");
+                                           : raw_at(t, "machine");
     struct err err;
 
     if (!*t->machine || !cat)
@@ -171,7 +170,7 @@ static struct cat_machine machine_find(struct draft *d, struct draft_type *t,
     if (t->pod || catalogue_find(cat, t->machine, d->r.arena, &m, &err) ==
                   ST_OK)
         return m;
-    if (given(t, "CPU") >= 0)  /* a type of the user's own cloud */
+    if (raw_given(t, "CPU") >= 0)  /* a type of the user's own cloud */
         diag_warn(d->r.diag, at, "%s.machine: %s. Its resources are taken as "
                   "given, its price is unknown unless price says it",
                   t->where, err.text);
@@ -181,14 +180,14 @@ static struct cat_machine machine_find(struct draft *d, struct draft_type *t,
 }
 
 /* What is given goes over what the machine has, key by key. */
-static struct qtys resources_merge(struct draft *d, const struct draft_type *t,
+static struct qtys resources_merge(struct raw *d, const struct raw_type *t,
                                    const struct cat_machine *m)
 {
     VEC(struct qty) out = {0};
 
     for (uint32_t i = 0; i < m->resources.n && !t->pod; i++) {
         struct qty q = m->resources.v[i];
-        if (given(t, q.name) >= 0)
+        if (raw_given(t, q.name) >= 0)
             continue;
         if (strcmp(q.name, "memory") == 0)
             q.amount = q.amount / 100 * t->memory_percent /
@@ -209,18 +208,18 @@ static bool has_device(struct qtys q)
     return false;
 }
 
-static struct pairs labels_settle(struct draft *d, struct draft_type *t,
+static struct pairs labels_settle(struct raw *d, struct raw_type *t,
                                   const struct cat_machine *m, struct qtys q)
 {
     VEC(struct pair) out = {0};
     const char *type = t->accelerator;
 
     if (*type && *m->accelerator && strcmp(type, m->accelerator) != 0)
-        diag_warn(d->r.diag, draft_at(t, "accelerator_type"), "%s: %s has %s "
+        diag_warn(d->r.diag, raw_at(t, "accelerator_type"), "%s: %s has %s "
                   "by the catalogue, the configuration says %s and wins",
                   t->where, t->machine, m->accelerator, type);
     if (*type && !has_device(q))
-        diag_warn(d->r.diag, draft_at(t, "accelerator_type"), "%s: "
+        diag_warn(d->r.diag, raw_at(t, "accelerator_type"), "%s: "
                   "accelerator_type is %s, but there is no accelerator among "
                   "its resources", t->where, type);
     if (!*type && has_device(q))
@@ -232,7 +231,7 @@ static struct pairs labels_settle(struct draft *d, struct draft_type *t,
     return (struct pairs){out.v, out.n};
 }
 
-static void offers_make(struct draft *d, const struct draft_type *t,
+static void offers_make(struct raw *d, const struct raw_type *t,
                         const struct cat_machine *m, struct snap_type *f)
 {
     uint32_t zones = t->zones.n ? t->zones.n : 1;
@@ -263,72 +262,8 @@ static void offers_make(struct draft *d, const struct draft_type *t,
     f->n_offers = n;
 }
 
-/* ---- the hash: what a machine is made of, as the user wrote it ---- */
-
-struct item { const char *key, *value; };
-
-static int item_order(const void *a, const void *b)
-{
-    const struct item *x = a, *y = b;
-
-    return strcmp(x->key, y->key);
-}
-
-static uint64_t hash_items(uint64_t h, struct item *v, uint32_t n)
-{
-    if (n)
-        qsort(v, n, sizeof *v, item_order);
-    for (uint32_t i = 0; i < n; i++)
-        h = hash_text(hash_text(h, v[i].key), v[i].value);
-    return hash_text(h, "\x01");
-}
-
-/* A catalogue machine counts by its name: a later catalogue with a corrected
- * figure must not make running machines outdated. */
-static const char *type_hash(struct draft *d, const struct draft_type *t)
-{
-    uint64_t h = HASH_SEED;
-    uint32_t most = t->resources.n + t->labels.n + t->n_options +
-                    t->taints.n + t->shares.n;
-    struct item *v = ARENA_ARRAY(d->r.arena, struct item, most);
-    char text[32];
-
-    h = hash_text(h, t->provider);
-    h = hash_text(h, t->machine);
-    h = hash_text(h, t->pool);
-    h = hash_text(h, t->accelerator);
-    for (uint32_t i = 0; i < t->resources.n; i++) {
-        amount_text(t->resources.v[i].amount, text, sizeof text);
-        v[i] = (struct item){t->resources.v[i].name,
-                             arena_strdup(d->r.arena, text)};
-    }
-    h = hash_items(h, v, t->resources.n);
-    for (uint32_t i = 0; i < t->labels.n; i++)
-        v[i] = (struct item){t->labels.v[i].key, t->labels.v[i].value};
-    h = hash_items(h, v, t->labels.n);
-    for (uint32_t i = 0; i < t->n_options; i++)
-        v[i] = (struct item){t->options[i].key, t->options[i].value};
-    h = hash_items(h, v, t->n_options);
-    for (uint32_t i = 0; i < t->taints.n; i++)
-        v[i] = (struct item){t->taints.v[i].key, arena_printf(
-                             d->r.arena, "%s:%s", t->taints.v[i].value,
-                             effect_name(t->taints.v[i].effect))};
-    if (t->taints.n)
-        h = hash_items(h, v, t->taints.n);
-    for (uint32_t i = 0; i < t->shares.n; i++) {
-        amount_text(t->shares.v[i].amount, text, sizeof text);
-        v[i] = (struct item){t->shares.v[i].name,
-                             arena_strdup(d->r.arena, text)};
-    }
-    if (t->shares.n)
-        h = hash_items(h, v, t->shares.n);
-    if (t->hosts != 1)
-        h = hash_text(h, arena_printf(d->r.arena, "%u", t->hosts));
-    return arena_printf(d->r.arena, "%016" PRIx64, h);
-}
-
-/* What it was given was wrong, and that is told. */
-static bool told_already(const struct draft_type *t)
+/* What it was given was wrong, and that is reported. */
+static bool reported_already(const struct raw_type *t)
 {
     const struct ynode *r = ynode_get(t->map, "resources");
     const struct ynode *m = ynode_get(t->map, "machine");
@@ -338,8 +273,8 @@ static bool told_already(const struct draft_type *t)
            (r && r->kind != YNODE_NULL && (r->kind != YNODE_MAP || r->n));
 }
 
-/* Every dialect has its own word for it. */
-static const struct ynode *min_at(const struct draft_type *t)
+/* Every dialect has its own key for it. */
+static const struct ynode *min_at(const struct raw_type *t)
 {
     static const char *const words[] = {"min", "min_workers", "minWorkers",
                                         "minReplicas"};
@@ -350,7 +285,7 @@ static const struct ynode *min_at(const struct draft_type *t)
     return t->key;
 }
 
-static void nothing_tell(struct draft *d, const struct draft_type *t)
+static void nothing_report(struct raw *d, const struct raw_type *t)
 {
     static const char *const needs[DIALECT_RAYCLUSTER + 1] = {
         [DIALECT_DAVIT] = "machine (a type of the catalogue such as "
@@ -360,12 +295,12 @@ static void nothing_tell(struct draft *d, const struct draft_type *t)
         [DIALECT_POD_TYPES] = "CPU, memory or rayResources",
     };
 
-    if (needs[d->c->dialect])  /* a manifest without a CPU is told already */
+    if (needs[d->c->dialect])  /* a manifest without a CPU is reported already */
         diag_add(d->r.diag, t->key, "%s needs %s", t->where,
                  needs[d->c->dialect]);
 }
 
-static void type_finish(struct draft *d, struct draft_type *t,
+static void type_finish(struct raw *d, struct raw_type *t,
                         struct conf_type *ret)
 {
     const struct cat_machine m = t->found;
@@ -385,23 +320,23 @@ static void type_finish(struct draft *d, struct draft_type *t,
     if (t->min > t->max)
         diag_add(d->r.diag, min_at(t), "%s: min %u is above max %u",
                  t->where, t->min, t->max);
-    if (!*t->machine && !t->resources.n && !told_already(t))
-        nothing_tell(d, t);
-    ret->hash = type_hash(d, t);
+    if (!*t->machine && !t->resources.n && !reported_already(t))
+        nothing_report(d, t);
+    ret->hash = raw_type_hash(d, t);
     ret->options = t->options;
     ret->n_options = t->n_options;
     ret->line = t->key ? t->key->line : 0;
     ret->column = t->key ? t->key->column : 0;
 }
 
-static void whole_check(struct draft *d)
+static void whole_check(struct raw *d)
 {
     const struct snap_limits *l = &d->c->limits;
     uint64_t min = 0;
     bool open = l->max_nodes == UNLIMITED && l->max_cost_micros_hour < 0;
 
     for (uint32_t i = 0; i < d->types.n; i++) {
-        const struct draft_type *t = d->types.v[i];
+        const struct raw_type *t = d->types.v[i];
         min += t->min;
         if (open && t->max == UNLIMITED)
             diag_warn(d->r.diag, t->key, "%s: nothing bounds how many are "
@@ -414,7 +349,7 @@ static void whole_check(struct draft *d)
                   l->max_nodes);
 }
 
-void draft_finish(struct draft *d)
+void raw_finish(struct raw *d)
 {
     struct conf_type *types = ARENA_ARRAY(d->r.arena, struct conf_type,
                                           d->types.n);

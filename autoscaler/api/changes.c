@@ -1,0 +1,241 @@
+/*
+ * changes.c - the exchanges that change something: requests, protection,
+ * reload.
+ *
+ * The input is checked here; the control loop does the rest and the reply is
+ * made when its effect is on disk and in a plan.
+ */
+#include <string.h>
+
+#include "../base/clock.h"
+#include "../codec/codec.h"
+#include "inside.h"
+
+static void post(struct pending *p, void *mailbox)
+{
+    mailbox_post(mailbox, &p->cmd.mail);
+}
+
+static void control_send(struct exchange *ex, struct pending *p,
+                         route_fn *answer)
+{
+    ex->answer = answer;
+    if (!pending_send(p, ex, post, ex->server->mailbox)) {
+        pending_unref(p);
+        exchange_error(ex, 503, "RETRY", "",
+                       "too many requests wait for the "
+                       "control loop, or the daemon is stopping; try again");
+    }
+}
+
+static void reply_outcome(struct exchange *ex, const char *owner, bool cleared,
+                          int64_t expires_ms)
+{
+    struct outcome x = {.satisfied = true};
+    struct view v;
+    struct buf b;
+    struct out o;
+
+    view_open(&v, ex->pending->cmd.seen);
+    if (!cleared)
+        outcome_of(&v, owner, &x);
+    buf_init(&b, REPLY_MAX);
+    out_init(&o, &b);
+    outcome_write(&o, &v, owner, cleared, expires_ms);
+    view_done(&v);
+    exchange_reply(ex, x.satisfied ? 200 : 202, &b, "application/json");
+}
+
+/* Without a page the outcome is not known. */
+static bool refused(struct exchange *ex)
+{
+    const struct command *cmd = &ex->pending->cmd;
+    struct err e = cmd->err;
+
+    if (cmd->status == ST_OK && cmd->seen)
+        return false;
+    if (cmd->status == ST_OK)
+        err_set(&e, ST_RETRY, "it was taken, but there is no plan yet");
+    e.status = cmd->status == ST_OK ? ST_RETRY : cmd->status;
+    exchange_err(ex, &e);
+    return true;
+}
+
+static void request_put_answer(struct exchange *ex)
+{
+    if (!refused(ex))
+        reply_outcome(ex, ex->pending->cmd.owner, false,
+                      ex->pending->cmd.expires_ms);
+}
+
+/* Clearing what is not there is no mistake of who clears. */
+static void request_clear_answer(struct exchange *ex)
+{
+    struct command *cmd = &ex->pending->cmd;
+
+    if (cmd->status == ST_NOT_FOUND) {
+        cmd->status = ST_OK;
+        if (!cmd->seen)
+            cmd->seen = status_get(ex->server->board);
+    }
+    if (!refused(ex))
+        reply_outcome(ex, cmd->owner, true, 0);
+}
+
+static void request_drop_answer(struct exchange *ex)
+{
+    if (!refused(ex))
+        reply_outcome(ex, ex->pending->cmd.owner, true, 0);
+}
+
+void put_request(struct exchange *ex)
+{
+    struct pending *p = pending_new(ex->server->pending, COMMAND_REQUEST_PUT);
+    int64_t now = clock_steady_ms(); /* as the loop counts */
+    struct request_in r;
+    json_t *body = NULL;
+    struct err err = {0};
+    enum status s;
+
+    s = codec_parse(ex->body.s, ex->body.n, &body, &err);
+    if (s != ST_OK)
+        err_prefix(&err, "body");
+    else
+        s = request_read(body, "default", now, &p->cmd.arena, &r, &err);
+    json_decref(body);
+    buf_done(&ex->body);
+    if (s != ST_OK) {
+        pending_unref(p);
+        exchange_err(ex, &err);
+        return;
+    }
+    p->cmd.owner = r.owner;
+    if (r.clear) {
+        p->cmd.kind = COMMAND_REQUEST_DROP;
+        control_send(ex, p, request_clear_answer);
+        return;
+    }
+    p->cmd.body = r.body;
+    p->cmd.demand = r.demand;
+    p->cmd.expires_ms = r.ttl_ms ? now + r.ttl_ms : 0;
+    control_send(ex, p, request_put_answer);
+}
+
+void drop_request(struct exchange *ex)
+{
+    struct pending *p;
+
+    if (!owner_valid(ex->arg)) {
+        exchange_error(ex, 400, "INVALID", "owner",
+                       "an owner has 1 to 128 of the "
+                       "letters A-Z a-z 0-9 . _ : @ -");
+        return;
+    }
+    if (strcmp(ex->arg, "ray") == 0) {
+        exchange_error(ex, 400, "INVALID", "owner",
+                       "\"ray\" stands for what Ray "
+                       "itself asks for; clear it there with "
+                       "ray.autoscaler.sdk.request_resources(bundles=[])");
+        return;
+    }
+    p = pending_new(ex->server->pending, COMMAND_REQUEST_DROP);
+    p->cmd.owner = arena_strdup(&p->cmd.arena, ex->arg);
+    control_send(ex, p, request_drop_answer);
+}
+
+/* ---- protection */
+
+static void protect_answer(struct exchange *ex)
+{
+    const struct command *cmd = &ex->pending->cmd;
+    struct buf b;
+    struct out o;
+
+    if (refused(ex))
+        return;
+    buf_init(&b, REPLY_MAX);
+    out_init(&o, &b);
+    out_object(&o, NULL);
+    out_str(&o, "node", cmd->machine);
+    out_bool(&o, "protected", cmd->on);
+    out_strf(&o, "text",
+             cmd->on ? "%s is not ended until it is unprotected"
+                     : "%s may be ended again",
+             cmd->machine);
+    out_close(&o);
+    exchange_reply(ex, 200, &b, "application/json");
+}
+
+/* The API takes any name of a node; the loop knows ours alone. */
+static void protect(struct exchange *ex, bool on)
+{
+    struct status_page *page = exchange_page(ex);
+    struct view v;
+    struct pending *p;
+    uint32_t i;
+
+    if (!page)
+        return;
+    view_open(&v, page);
+    i = node_find(&v, ex->arg);
+    if (i == NONE) {
+        exchange_error(ex, 404, "NOT_FOUND", ex->arg,
+                       "there is no node of this "
+                       "name; see /v1/nodes");
+    } else if (v.snapshot->nodes[i].unmanaged || v.snapshot->nodes[i].head) {
+        exchange_error(ex, 400, "INVALID", ex->arg,
+                       "this node is %s: it is never "
+                       "ended anyway",
+                       v.snapshot->nodes[i].head ? "the Ray head" : "not ours");
+    } else {
+        p = pending_new(ex->server->pending, COMMAND_PROTECT);
+        p->cmd.machine = arena_strdup(&p->cmd.arena, v.snapshot->nodes[i].id);
+        p->cmd.on = on;
+        control_send(ex, p, protect_answer);
+    }
+    view_done(&v);
+    status_unref(page);
+}
+
+void protect_node(struct exchange *ex)
+{
+    protect(ex, true);
+}
+
+void unprotect_node(struct exchange *ex)
+{
+    protect(ex, false);
+}
+
+/* ---- reload */
+
+static void reload_answer(struct exchange *ex)
+{
+    struct command *cmd = &ex->pending->cmd;
+    struct buf b;
+    struct out o;
+
+    if (cmd->status != ST_OK) {
+        /* the message is the file's own: path:line:column: ... */
+        exchange_error(ex, cmd->status == ST_INVALID ? 400 : 503,
+                       status_name(cmd->status), "", "%s", cmd->err.text);
+        return;
+    }
+    if (refused(ex))
+        return;
+    buf_init(&b, REPLY_MAX);
+    out_init(&o, &b);
+    out_object(&o, NULL);
+    out_bool(&o, "reloaded", true);
+    out_str(&o, "path", cmd->seen->config_path);
+    out_time(&o, "loaded_at", cmd->seen->config_loaded_ms);
+    out_str(&o, "text", "the configuration is taken over");
+    out_close(&o);
+    exchange_reply(ex, 200, &b, "application/json");
+}
+
+void post_reload(struct exchange *ex)
+{
+    control_send(ex, pending_new(ex->server->pending, COMMAND_RELOAD),
+                 reload_answer);
+}

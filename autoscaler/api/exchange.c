@@ -1,0 +1,318 @@
+/*
+ * exchange.c - one HTTP request, from its first byte to its reply.
+ *
+ * libmicrohttpd calls exchange_handle() once with the headers, then for every
+ * piece of the body, then once to be answered, and again after a suspended
+ * exchange was resumed.  A refusal is decided at the first call, but sent after
+ * the body was read and dropped: a client that is still sending would not see
+ * it.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "../base/alloc.h"
+#include "inside.h"
+
+#define REFUSED_DISCARD_MAX (64u << 10)
+
+/* ---- what a handler may use of its exchange */
+
+const char *exchange_query(struct exchange *ex, const char *name)
+{
+    return MHD_lookup_connection_value(ex->connection, MHD_GET_ARGUMENT_KIND,
+                                       name);
+}
+
+const char *exchange_header(struct exchange *ex, const char *name)
+{
+    return MHD_lookup_connection_value(ex->connection, MHD_HEADER_KIND, name);
+}
+
+struct status_page *exchange_page(struct exchange *ex)
+{
+    struct status_page *p = status_get(ex->server->board);
+
+    if (!p)
+        exchange_error(ex, 503, "RETRY", "",
+                       "the daemon is starting: there is no "
+                       "plan yet; try again in a second");
+    return p;
+}
+
+void exchange_reply(struct exchange *ex, unsigned code, struct buf *b,
+                    const char *content_type)
+{
+    size_t n = b->n;
+
+    if (b->full) {
+        buf_done(b);
+        exchange_error(ex, 500, "BROKEN", "", "the reply would be too large");
+        return;
+    }
+    if (ex->response)
+        MHD_destroy_response(ex->response);
+    ex->response =
+        MHD_create_response_from_buffer(n, buf_take(b), MHD_RESPMEM_MUST_FREE);
+    ex->code = code;
+    MHD_add_response_header(ex->response, MHD_HTTP_HEADER_CONTENT_TYPE,
+                            content_type);
+    MHD_add_response_header(ex->response, MHD_HTTP_HEADER_CACHE_CONTROL,
+                            "no-store");
+    MHD_add_response_header(ex->response, "X-Content-Type-Options", "nosniff");
+}
+
+void exchange_error_begin(struct out *o, struct buf *b, const char *status,
+                          const char *where, const char *text)
+{
+    buf_init(b, REPLY_MAX);
+    out_init(o, b);
+    out_object(o, NULL);
+    out_object(o, "error");
+    out_str(o, "status", status);
+    out_str(o, "where", where);
+    out_str(o, "text", text);
+}
+
+void exchange_error_end(struct exchange *ex, struct out *o, struct buf *b,
+                        unsigned code)
+{
+    out_close(o);
+    out_close(o);
+    exchange_reply(ex, code, b, "application/json");
+    if (code == 503 || code == 429)
+        MHD_add_response_header(ex->response, MHD_HTTP_HEADER_RETRY_AFTER, "1");
+}
+
+void exchange_error(struct exchange *ex, unsigned code, const char *status,
+                    const char *where, const char *fmt, ...)
+{
+    char text[1024];
+    struct buf b;
+    struct out o;
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    exchange_error_begin(&o, &b, status, where, text);
+    exchange_error_end(ex, &o, &b, code);
+}
+
+static unsigned code_of(enum status s)
+{
+    switch (s) {
+    case ST_INVALID:
+        return 400;
+    case ST_AUTH:
+        return 401;
+    case ST_NOT_FOUND:
+        return 404;
+    case ST_QUOTA:
+    case ST_THROTTLED:
+        return 429;
+    case ST_UNSUPPORTED:
+        return 501;
+    case ST_BROKEN:
+        return 500;
+    default:
+        return 503;
+    }
+}
+
+void exchange_err(struct exchange *ex, const struct err *e)
+{
+    const char *colon = strstr(e->text, ": "), *text = e->text;
+    char where[256] = "";
+
+    /* a place has no blanks: "bundles[2].resources.GPU: ..." */
+    if (colon && colon > e->text && (size_t)(colon - e->text) < sizeof where &&
+        !memchr(e->text, ' ', (size_t)(colon - e->text))) {
+        snprintf(where, sizeof where, "%.*s", (int)(colon - e->text), e->text);
+        text = colon + 2;
+    }
+    exchange_error(ex, code_of(e->status), status_name(e->status), where, "%s",
+                   text);
+}
+
+/* ---- the body */
+
+static uint64_t content_length(struct exchange *ex)
+{
+    const char *text = exchange_header(ex, MHD_HTTP_HEADER_CONTENT_LENGTH);
+
+    return text ? strtoull(text, NULL, 10) : 0;
+}
+
+static void refuse_size(struct exchange *ex)
+{
+    exchange_error(ex, 413, "INVALID", "body",
+                   "the body is above %u MiB; write "
+                   "identical bundles once, with a count",
+                   BODY_MAX >> 20);
+}
+
+/* May the refusal that is written be sent at once?  When no body comes, the
+ * client waits for permission to send one, or too much would have to be read.
+ */
+static bool may_answer_now(struct exchange *ex, uint64_t length, uint64_t max)
+{
+    const char *expect = exchange_header(ex, MHD_HTTP_HEADER_EXPECT);
+    bool chunked = exchange_header(ex, MHD_HTTP_HEADER_TRANSFER_ENCODING);
+
+    return (length == 0 && !chunked) || length > max ||
+           (expect && strcasecmp(expect, "100-continue") == 0);
+}
+
+/* A piece of the body; false ends the connection. */
+static bool take(struct exchange *ex, const char *data, size_t n)
+{
+    uint64_t max = ex->too_large ? DISCARD_MAX : REFUSED_DISCARD_MAX;
+
+    if (!ex->code && !(ex->route->flags & ROUTE_BODY)) {
+        ex->discarded += n; /* a body nobody asked for, of a DELETE */
+        return ex->discarded <= REFUSED_DISCARD_MAX;
+    }
+    if (!ex->code && !ex->too_large) {
+        if (buf_add(&ex->body, data, n))
+            return true;
+        buf_done(&ex->body);
+        ex->too_large = true;
+        refuse_size(ex);
+        return true;
+    }
+    ex->discarded += n;
+    return ex->discarded <= max;
+}
+
+/* ---- libmicrohttpd's side */
+
+static void count_reply(struct server *s, unsigned code)
+{
+    unsigned h = code / 100;
+
+    atomic_fetch_add(&s->replies[h < 6 ? h : 5], 1);
+}
+
+static enum MHD_Result send_reply(struct exchange *ex)
+{
+    enum MHD_Result rc;
+
+    count_reply(ex->server, ex->code);
+    rc = MHD_queue_response(ex->connection, ex->code, ex->response);
+    MHD_destroy_response(ex->response);
+    ex->response = NULL;
+    return rc;
+}
+
+static struct exchange *exchange_new(struct server *s,
+                                     struct MHD_Connection *conn)
+{
+    struct exchange *ex = MEM_NEW(struct exchange);
+
+    atomic_fetch_add(&s->exchanges, 1);
+    ex->server = s;
+    ex->connection = conn;
+    buf_init(&ex->body, BODY_MAX);
+    return ex;
+}
+
+static bool is_encoded(struct exchange *ex)
+{
+    const char *how = exchange_header(ex, MHD_HTTP_HEADER_CONTENT_ENCODING);
+
+    return how && strcasecmp(how, "identity") != 0;
+}
+
+static enum MHD_Result first_call(struct exchange *ex, const char *url,
+                                  const char *method)
+{
+    uint64_t length = content_length(ex), max = REFUSED_DISCARD_MAX;
+
+    route_find(ex, url, method);
+    /* without permission nobody learns which paths there are */
+    if (guard_check(ex, ex->route && ex->route->flags & ROUTE_OPEN) == 0 &&
+        !ex->code && ex->route->flags & ROUTE_BODY) {
+        if (is_encoded(ex))
+            exchange_error(ex, 415, "UNSUPPORTED", "Content-Encoding",
+                           "a body must be sent as it is, not compressed");
+        else if (length > BODY_MAX) {
+            ex->too_large = true;
+            max = DISCARD_MAX;
+            refuse_size(ex);
+        }
+    }
+    if (ex->code && may_answer_now(ex, length, max))
+        return send_reply(ex);
+    return MHD_YES;
+}
+
+static void pending_answer(struct exchange *ex)
+{
+    enum pending_state state;
+
+    pthread_mutex_lock(&ex->pending->list->lock);
+    state = ex->pending->state;
+    pthread_mutex_unlock(&ex->pending->list->lock);
+    if (state == PENDING_LATE)
+        exchange_error(
+            ex, 503, "RETRY", "",
+            "the control loop has not answered "
+            "for %d s; what you asked for may still take effect, look "
+            "at /v1/status",
+            ANSWER_MS / 1000);
+    else if (state == PENDING_STOPPED)
+        exchange_error(ex, 503, "RETRY", "",
+                       "the daemon is stopping; nothing was "
+                       "promised, ask again when it runs");
+    else
+        ex->answer(ex);
+}
+
+enum MHD_Result exchange_handle(void *cls, struct MHD_Connection *connection,
+                                const char *url, const char *method,
+                                const char *version, const char *upload,
+                                size_t *upload_size, void **con_cls)
+{
+    struct exchange *ex = *con_cls;
+
+    (void)version;
+    if (!ex) {
+        *con_cls = ex = exchange_new(cls, connection);
+        return first_call(ex, url, method);
+    }
+    if (*upload_size > 0) {
+        size_t n = *upload_size;
+
+        *upload_size = 0;
+        return take(ex, upload, n) ? MHD_YES : MHD_NO;
+    }
+    if (ex->pending)
+        pending_answer(ex);
+    else if (!ex->code)
+        ex->route->run(ex);
+    if (ex->code && !ex->queued)
+        return send_reply(ex);
+    return MHD_YES; /* suspended, or replied */
+}
+
+void exchange_completed(void *cls, struct MHD_Connection *connection,
+                        void **con_cls, enum MHD_RequestTerminationCode why)
+{
+    struct exchange *ex = *con_cls;
+
+    (void)cls;
+    (void)connection;
+    (void)why;
+    if (!ex)
+        return;
+    if (ex->response)
+        MHD_destroy_response(ex->response);
+    atomic_fetch_sub(&ex->server->exchanges, 1);
+    pending_unref(ex->pending);
+    buf_done(&ex->body);
+    free(ex);
+    *con_cls = NULL;
+}

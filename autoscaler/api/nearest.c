@@ -1,0 +1,220 @@
+/*
+ * nearest.c - of what can never be placed: the node type that comes closest,
+ * and all that it lacks.
+ *
+ * The closest has the least sum of missing shares and wrong labels.
+ */
+#include <string.h>
+
+#include "../model/accel.h"
+#include "../model/amount.h"
+#include "view.h"
+
+const char *view_amount(struct view *v, uint32_t column, int64_t a)
+{
+    const char *name =
+        column < v->s->n_columns ? view_str(v, v->s->columns[column].name) : "";
+    char text[40];
+
+    return arena_strdup(&v->arena, amount_pretty(name, a, text, sizeof text));
+}
+
+const char *view_label(struct view *v, uint32_t first, uint32_t n, uint32_t key)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (v->s->labels[first + i].key == key)
+            return view_str(v, v->s->labels[first + i].value);
+    return NULL;
+}
+
+const char *view_label_name(const char *key)
+{
+    return strcmp(key, ACCEL_LABEL) == 0 ? "accelerator_type" : key;
+}
+
+static bool term_holds(struct view *v, const struct pb_term *t, uint32_t first,
+                       uint32_t n)
+{
+    const char *has = view_label(v, first, n, t->key);
+
+    for (uint32_t i = 0; has && i < t->n_values; i++)
+        if (strcmp(view_str(v, v->s->term_values[t->first_value + i]), has) ==
+            0)
+            return t->op == TERM_IN;
+    return t->op == TERM_NOT_IN;
+}
+
+/* In millionths: 1,000,000 for each wholly missing resource or wrong label. */
+static uint64_t distance(struct view *v, const struct pb_shape *shape,
+                         const struct pb_type *t)
+{
+    const struct pb_selector *sel = &v->s->selectors[shape->selector];
+    const int64_t *needs = pb_row(v->s, shape->row);
+    const int64_t *has = pb_row(v->s, t->row);
+    const struct pb_offer *o = &v->s->offers[t->first_offer];
+    uint64_t sum = 0;
+
+    for (uint32_t c = 0; c < v->s->n_columns; c++)
+        if (needs[c] > has[c])
+            sum += 1 + (uint64_t)(999999.0 * (double)(needs[c] - has[c]) /
+                                  (double)needs[c]);
+    for (uint32_t i = 0; i < sel->n_terms; i++)
+        if (!term_holds(v, &v->s->terms[sel->first_term + i], o->first_label,
+                        o->n_labels))
+            sum += 1000000;
+    return sum;
+}
+
+static const struct pb_type *nearest(struct view *v, uint32_t bundle,
+                                     const struct pb_shape **ret_shape)
+{
+    const struct pb_bundle *b = &v->s->bundles[bundle];
+    const struct pb_type *best = NULL;
+    uint64_t best_sum = UINT64_MAX;
+
+    for (uint32_t a = 0; a < b->n_alts; a++)
+        for (uint32_t i = 0; i < v->s->n_types; i++) {
+            const struct pb_type *t = &v->s->types[i];
+            const struct pb_shape *shape = view_shape(v, bundle, a);
+            uint64_t sum;
+
+            if (t->n_offers == 0)
+                continue;
+            sum = distance(v, shape, t);
+            if (sum < best_sum) {
+                best = t;
+                best_sum = sum;
+                *ret_shape = shape;
+            }
+        }
+    return best;
+}
+
+/* Each bundle of a gang has room there, all of them as asked for do not. */
+static const char *fits_alone(const struct view *v, uint32_t bundle)
+{
+    switch (v->s->demands[v->s->bundles[bundle].demand].strategy) {
+    case STRATEGY_STRICT_PACK:
+        return " could hold one of them, not all together (STRICT_PACK)";
+    case STRATEGY_STRICT_SPREAD:
+        return " could hold one of them, but there cannot be a node for each "
+               "(STRICT_SPREAD)";
+    case STRATEGY_PACK:
+    case STRATEGY_SPREAD:
+        return " could hold one of them, not all at once";
+    default:
+        return " could hold it";
+    }
+}
+
+static const char *nearest_text(struct view *v, uint32_t bundle,
+                                const struct pb_type *t,
+                                const struct pb_shape *shape)
+{
+    const struct pb_selector *sel = &v->s->selectors[shape->selector];
+    const int64_t *needs = pb_row(v->s, shape->row);
+    const int64_t *has = pb_row(v->s, t->row);
+    const struct pb_offer *o = &v->s->offers[t->first_offer];
+    const char *text;
+    struct buf b;
+
+    buf_init(&b, 4096);
+    for (uint32_t c = 0; c < v->s->n_columns; c++)
+        if (needs[c] > has[c])
+            buf_printf(&b, "%s%s (%s needed, %s there)",
+                       b.n ? " and " : " lacks ",
+                       view_str(v, v->s->columns[c].name),
+                       view_amount(v, c, needs[c]), view_amount(v, c, has[c]));
+    for (uint32_t i = 0; i < sel->n_terms; i++) {
+        const struct pb_term *term = &v->s->terms[sel->first_term + i];
+        const char *value =
+            view_label(v, o->first_label, o->n_labels, term->key);
+
+        if (term_holds(v, term, o->first_label, o->n_labels))
+            continue;
+        buf_printf(&b, "%s %s %s", b.n ? " and" : "", value ? "has" : "has no",
+                   view_label_name(view_str(v, term->key)));
+        if (value)
+            buf_printf(&b, "=%s", value);
+    }
+    if (b.n == 0)
+        buf_str(&b, fits_alone(v, bundle));
+    text = arena_printf(&v->arena, "%s%s", view_str(v, t->name), b.s);
+    buf_done(&b);
+    return text;
+}
+
+const char *view_nearest_text(struct view *v, uint32_t bundle)
+{
+    const struct pb_shape *shape;
+    const struct pb_type *t = nearest(v, bundle, &shape);
+
+    return t ? nearest_text(v, bundle, t, shape) : "there are no node types";
+}
+
+static const char *wanted(struct view *v, const struct pb_term *t)
+{
+    struct buf b;
+    const char *text;
+
+    buf_init(&b, 4096);
+    buf_str(&b, t->op == TERM_NOT_IN ? "!" : "");
+    for (uint32_t i = 0; i < t->n_values; i++)
+        buf_printf(&b, "%s%s", i ? "," : "",
+                   view_str(v, v->s->term_values[t->first_value + i]));
+    text = arena_strdup(&v->arena, b.s);
+    buf_done(&b);
+    return text;
+}
+
+void view_nearest(struct out *o, const char *key, struct view *v,
+                  uint32_t bundle)
+{
+    const struct pb_shape *shape;
+    const struct pb_type *t = nearest(v, bundle, &shape);
+    const struct pb_selector *sel;
+    const int64_t *needs, *has;
+
+    if (!t) {
+        out_null(o, key);
+        return;
+    }
+    needs = pb_row(v->s, shape->row);
+    has = pb_row(v->s, t->row);
+    sel = &v->s->selectors[shape->selector];
+    out_object(o, key);
+    out_str(o, "type", view_str(v, t->name));
+    out_str(o, "provider", view_str(v, t->provider));
+    out_array(o, "lacks");
+    for (uint32_t c = 0; c < v->s->n_columns; c++) {
+        if (needs[c] <= has[c])
+            continue;
+        out_object(o, NULL);
+        out_str(o, "resource", view_str(v, v->s->columns[c].name));
+        out_amount(o, "needs", needs[c]);
+        out_amount(o, "has", has[c]);
+        out_close(o);
+    }
+    out_close(o);
+    out_array(o, "mismatches");
+    for (uint32_t i = 0; i < sel->n_terms; i++) {
+        const struct pb_term *term = &v->s->terms[sel->first_term + i];
+        const struct pb_offer *of = &v->s->offers[t->first_offer];
+        const char *value =
+            view_label(v, of->first_label, of->n_labels, term->key);
+
+        if (term_holds(v, term, of->first_label, of->n_labels))
+            continue;
+        out_object(o, NULL);
+        out_str(o, "label", view_str(v, term->key));
+        out_str(o, "wanted", wanted(v, term));
+        if (value)
+            out_str(o, "has", value);
+        else
+            out_null(o, "has");
+        out_close(o);
+    }
+    out_close(o);
+    out_str(o, "text", nearest_text(v, bundle, t, shape));
+    out_close(o);
+}

@@ -1,0 +1,152 @@
+/*
+ * pending.c - exchanges that wait for another thread.
+ *
+ * The list's lock decides who ends the wait: the worker (done), the reaper
+ * (late) or the end of the server (stopped).  Only the first of them resumes
+ * the connection, and always under the lock, so that the server knows when no
+ * connection is suspended any more.  libmicrohttpd keeps a suspended
+ * connection alive until it is resumed, even when the client has gone.
+ */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "../base/alloc.h"
+#include "../base/clock.h"
+#include "inside.h"
+
+struct pending_list *pending_list_new(void)
+{
+    struct pending_list *list = MEM_NEW(struct pending_list);
+    pthread_condattr_t attr;
+
+    pthread_mutex_init(&list->lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&list->wake, &attr);
+    pthread_condattr_destroy(&attr);
+    list->refs = 1;
+    return list;
+}
+
+static void pending_list_free(struct pending_list *list)
+{
+    assert(list->n == 0);
+    pthread_cond_destroy(&list->wake);
+    pthread_mutex_destroy(&list->lock);
+    free(list);
+}
+
+void pending_list_unref(struct pending_list *list)
+{
+    bool last;
+
+    if (!list)
+        return;
+    pthread_mutex_lock(&list->lock);
+    last = --list->refs == 0;
+    pthread_mutex_unlock(&list->lock);
+    if (last)
+        pending_list_free(list);
+}
+
+static void command_answered(struct command *cmd)
+{
+    pending_done(cmd->arg);
+}
+
+struct pending *pending_new(struct pending_list *list, enum command_kind kind)
+{
+    struct pending *p = MEM_NEW(struct pending);
+
+    p->cmd.mail.kind = COMMAND_MAIL;
+    p->cmd.kind = kind;
+    p->cmd.owner = p->cmd.body = p->cmd.machine = "";
+    p->cmd.done = command_answered;
+    p->cmd.arg = p;
+    p->list = list;
+    p->refs = 1;
+    pthread_mutex_lock(&list->lock);
+    list->refs++;
+    pthread_mutex_unlock(&list->lock);
+    return p;
+}
+
+void pending_unref(struct pending *p)
+{
+    struct pending_list *list;
+    bool last;
+
+    if (!p)
+        return;
+    list = p->list;
+    pthread_mutex_lock(&list->lock);
+    last = --p->refs == 0;
+    pthread_mutex_unlock(&list->lock);
+    if (!last)
+        return;
+    status_unref(p->cmd.seen);
+    arena_done(&p->cmd.arena);
+    plan_job_free(p->job);
+    free(p);
+    pending_list_unref(list);
+}
+
+/* Takes it off the list and lets its connection go on; the lock is held. */
+static void end(struct pending *p, enum pending_state state)
+{
+    assert(p->state == PENDING_WAITS);
+    p->state = state;
+    *p->link = p->next;
+    if (p->next)
+        p->next->link = p->link;
+    p->list->n--;
+    MHD_resume_connection(p->connection);
+}
+
+bool pending_send(struct pending *p, struct exchange *ex,
+                  void (*send)(struct pending *, void *), void *arg)
+{
+    struct pending_list *list = p->list;
+
+    pthread_mutex_lock(&list->lock);
+    if (list->stopping || list->n >= PENDING_MAX) {
+        pthread_mutex_unlock(&list->lock);
+        return false;
+    }
+    p->since_ms = clock_mono_ms();
+    p->connection = ex->connection;
+    p->refs++; /* the worker's */
+    p->next = list->first;
+    p->link = &list->first;
+    if (list->first)
+        list->first->link = &p->next;
+    list->first = p;
+    list->n++;
+    /* before it is sent: the answer may come at once */
+    MHD_suspend_connection(ex->connection);
+    ex->pending = p;
+    pthread_mutex_unlock(&list->lock);
+    send(p, arg);
+    return true;
+}
+
+void pending_done(struct pending *p)
+{
+    pthread_mutex_lock(&p->list->lock);
+    if (p->state == PENDING_WAITS)
+        end(p, PENDING_DONE);
+    pthread_mutex_unlock(&p->list->lock);
+    pending_unref(p);
+}
+
+void pending_expire(struct pending_list *list, int64_t before_ms,
+                    enum pending_state state)
+{
+    pthread_mutex_lock(&list->lock);
+    for (struct pending *p = list->first, *next; p; p = next) {
+        next = p->next;
+        if (p->since_ms < before_ms)
+            end(p, state);
+    }
+    pthread_mutex_unlock(&list->lock);
+}

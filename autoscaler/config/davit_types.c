@@ -1,0 +1,186 @@
+/*
+ * davit_types.c - the key node_types of Davit's own dialect.
+ */
+#include <stddef.h>
+#include <string.h>
+
+#include "davit_keys.h"
+#include "extras.h"
+#include "raw.h"
+
+/* The records of machines have room for so much (struct machine). */
+enum { MOST_ZONES = 32, LONGEST_ZONE = 47 };
+
+static void market_add(struct reader *r, struct raw_type *t,
+                       const struct ynode *v, const char *where)
+{
+    enum raw_market m = MARKET_ON_DEMAND;
+    bool good = v->kind == YNODE_TEXT;
+
+    if (good && (strcmp(v->text, "spot") == 0 || strcmp(v->text, "true") == 0))
+        m = MARKET_SPOT;
+    else
+        good = good && (strcmp(v->text, "on-demand") == 0 ||
+                        strcmp(v->text, "false") == 0);
+    if (!good || (strchr("tf", *v->text) && strstr(where, ".market"))) {
+        diag_add(r->diag, v, "%s must be %s, or a list of both, got %s", where,
+                 strstr(where, ".market") ? "on-demand or spot"
+                                          : "true or false",
+                 ynode_shown(r->arena, v));
+        return;
+    }
+    for (uint32_t i = 0; i < t->n_markets; i++)
+        if (t->markets[i] == m) {
+            diag_add(r->diag, v, "%s names the same market twice", where);
+            return;
+        }
+    t->markets[t->n_markets++] = m;
+}
+
+static void market_read(struct reader *r, const struct ynode *v,
+                        const char *where, void *target)
+{
+    struct raw_type *t = target;
+
+    if (t->n_markets) {
+        diag_add(r->diag, v, "%s: give market or spot, not both", where);
+        return;
+    }
+    if (v->kind != YNODE_LIST)
+        market_add(r, t, v, where);
+    for (uint32_t i = 0; v->kind == YNODE_LIST && i < v->n; i++)
+        market_add(r, t, v->items[i], where);
+}
+
+static void zone_add(struct reader *r, struct raw_type *t,
+                     const struct ynode *v, const char *where)
+{
+    static const struct key name = {.type = KEY_NAME, .max = LONGEST_ZONE};
+    const char *zone = NULL;
+
+    if (v->kind != YNODE_NULL)
+        grammar_value(r, &name, v, where, &zone);
+    for (uint32_t i = 0; zone && i < t->zones.n; i++)
+        if (strcmp(t->zones.v[i], zone) == 0) {
+            diag_add(r->diag, v, "%s names %s twice", where, zone);
+            return;
+        }
+    if (zone && t->zones.n == MOST_ZONES)
+        diag_add(r->diag, v, "%s: more than %d zones", where, MOST_ZONES);
+    else if (zone)
+        VEC_PUSH(r->arena, &t->zones, zone);
+}
+
+static void zones_read(struct reader *r, const struct ynode *v,
+                       const char *where, void *target)
+{
+    if (v->kind == YNODE_TEXT)
+        zone_add(r, target, v, where);
+    else if (v->kind == YNODE_LIST)
+        for (uint32_t i = 0; i < v->n; i++)
+            zone_add(r, target, v->items[i], where);
+    else
+        diag_add(r->diag, v, "%s must be a list of zones such as [us-east-1a, "
+                 "us-east-1b], got %s", where, ynode_shown(r->arena, v));
+}
+
+static void resources_read(struct reader *r, const struct ynode *v,
+                           const char *where, void *target)
+{
+    if (v->kind != YNODE_MAP) {
+        diag_add(r->diag, v, "%s must be a mapping such as {CPU: 4, memory: "
+                 "16Gi, GPU: 1}, got %s", where, ynode_shown(r->arena, v));
+        return;
+    }
+    for (uint32_t i = 0; i < v->n; i++)
+        shape_put(r->ctx, target, v->pairs[i].key, v->pairs[i].value, where);
+}
+
+static void accelerator_read(struct reader *r, const struct ynode *v,
+                             const char *where, void *target)
+{
+    shape_accelerator(r->ctx, target, v, where);
+}
+
+static void labels_read(struct reader *r, const struct ynode *v,
+                        const char *where, void *target)
+{
+    shape_labels_read(r->ctx, target, v, where);
+}
+
+static void options_read(struct reader *r, const struct ynode *v,
+                         const char *where, void *target)
+{
+    struct raw_type *t = target;
+
+    t->options = grammar_flatten(r, v, where, NULL, &t->n_options);
+}
+
+#define AT(member) .offset = offsetof(struct raw_type, member)
+
+/* clang-format off */
+const struct key type_keys[] = {
+    {.name = "provider", .type = KEY_NAME, AT(provider),
+     .help = "which of providers launches it"},
+    {.name = "pool", .type = KEY_TEXT, AT(pool),
+     .help = "the cloud's node pool or group"},
+    {.name = "machine", .type = KEY_TEXT, AT(machine),
+     .help = "machine type, looked up in the catalogue"},
+    {.name = "resources", .type = KEY_CUSTOM, .read = resources_read,
+     .help = "what it offers; goes over the catalogue, key by key"},
+    {.name = "accelerator_type", .type = KEY_CUSTOM, .read = accelerator_read,
+     .help = "the accelerator's name"},
+    {.name = "labels", .type = KEY_CUSTOM, .read = labels_read,
+     .help = "labels of its Ray node"},
+    {.name = "taints", .type = KEY_CUSTOM, .read = taints_key_read,
+     .help = "who does not tolerate them is kept away"},
+    {.name = "shares", .type = KEY_CUSTOM, .read = shares_read,
+     .help = "into what each GPU is cut: MIG profiles, time_slicing, mps"},
+    {.name = "min", .type = KEY_COUNT, AT(min), .max = 100000,
+     .help = "machines kept at all times"},
+    {.name = "max", .type = KEY_COUNT, AT(max), .max = 100000,
+     .word = "unlimited", .help = "machines at most"},
+    {.name = "hosts", .type = KEY_COUNT, AT(hosts), .min = 1, .max = 4096,
+     .help = "machines that come and go as one"},
+    {.name = "idle_timeout", .type = KEY_TIME, AT(idle_timeout_ms),
+     .max = INT64_C(30) * 86400000, .word = "never",
+     .word_value = RAW_NEVER_MS, .help = "idle time before it is ended"},
+    {.name = "zones", .type = KEY_CUSTOM, .read = zones_read,
+     .help = "zones it may be launched in"},
+    {.name = "market", .type = KEY_CUSTOM, .read = market_read,
+     .help = "on-demand, spot, or a list of both"},
+    {.name = "spot", .type = KEY_CUSTOM, .read = market_read,
+     .help = "short for market: true is spot"},
+    {.name = "price", .type = KEY_MONEY, AT(price), .max = 100000,
+     .help = "dollars an hour"},
+    {.name = "spot_price", .type = KEY_MONEY, AT(spot_price), .max = 100000,
+     .help = "dollars an hour as spot"},
+    {.name = "boot", .type = KEY_TIME, AT(boot_ms), .max = 86400000,
+     .help = "expected time from launch to joining"},
+    {.name = "priority", .type = KEY_INT, AT(priority), .min = -1000000,
+     .max = 1000000, .help = "higher first, for policy priority"},
+    {.name = "options", .type = KEY_CUSTOM, .read = options_read,
+     .help = "handed to the plug-in"},
+    KEYS_END,
+};
+/* clang-format on */
+
+void davit_types_read(struct reader *r, const struct ynode *v,
+                       const char *where, void *target)
+{
+    (void)target;
+    if (v->kind != YNODE_MAP || !v->n) {
+        diag_add(r->diag, v, "%s must name at least one node type such as {t4: "
+                 "{machine: n1-standard-8+t4, max: 2}}, got %s", where,
+                 v->kind == YNODE_MAP ? "none" : ynode_shown(r->arena, v));
+        return;
+    }
+    for (uint32_t i = 0; i < v->n; i++) {
+        const struct ynode *key = v->pairs[i].key;
+        const char *at = grammar_where(r, where, key->text);
+        if (grammar_name(r, key, "a name under node_types", 0))
+            grammar_read(r, type_keys, v->pairs[i].value, at,
+                         raw_type_new(r->ctx, key->text, at, key,
+                                        v->pairs[i].value));
+    }
+}
