@@ -27,7 +27,8 @@ void env_wake_mono(struct env *e, int64_t mono_ms)
 
 void env_wake_wall(struct env *e, int64_t wall_ms)
 {
-    env_wake_mono(e, e->mono_ms + wall_ms - e->now_ms);
+    if (wall_ms != INT64_MAX)
+        env_wake_mono(e, e->mono_ms + (wall_ms - e->now_ms));
 }
 
 struct workers *env_workers(struct env *e, unsigned n_threads,
