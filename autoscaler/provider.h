@@ -23,19 +23,20 @@
 #define DAVIT_HAS(p, type, field) \
     ((p)->size >= offsetof(type, field) + sizeof((p)->field))
 
-/* How an operation ended.  The text is what the daemon does about it. */
+/* How an operation ended.  The text is what the daemon does about it (an offer
+ * is a node type in one zone and market; autoscaler/cloud/backoff.c). */
 #define DAVIT_STATUS_MAP(X)                                                   \
     X(OK, 0, "go on")                                                         \
-    X(RETRY, 1, "try again later, same request id")                           \
-    X(THROTTLED, 2, "rest the provider for retry_after_ms")                   \
-    X(STOCKOUT, 3, "set this offer aside for a while and plan without it")    \
-    X(QUOTA, 4, "cap this offer's family at today's count")                   \
-    X(AUTH, 5, "stop the provider, report not-ready, re-open on reload")      \
-    X(INVALID, 6, "never repeat: disable this node type until reload")        \
+    X(RETRY, 1, "again, same request id; the offer rests 1 s to 60 s")        \
+    X(THROTTLED, 2, "the provider rests for retry_after_ms, or 2 s to 2 min") \
+    X(STOCKOUT, 3, "the offer rests 60 s to 30 min, plan without it")         \
+    X(QUOTA, 4, "launch half as many; at one the offer rests 2 min to 1 h")   \
+    X(AUTH, 5, "the provider launches nothing until the next reload")         \
+    X(INVALID, 6, "never repeat: the node type is disabled until reload")     \
     X(NOT_FOUND, 7, "it is gone already: the goal of terminate is met")       \
     X(CANCELLED, 8, "drop the answer: the next list tells the truth")         \
-    X(UNSUPPORTED, 9, "clear the capability bit")                             \
-    X(BROKEN, 10, "as RETRY, and count against the circuit breaker")
+    X(UNSUPPORTED, 9, "offers() only: there are none, never ask again")       \
+    X(BROKEN, 10, "as RETRY, but the whole provider rests")
 
 #define DAVIT_ENUM_(name, value, text) DAVIT_##name = value,
 enum davit_status { DAVIT_STATUS_MAP(DAVIT_ENUM_) };
@@ -104,10 +105,15 @@ struct davit_setup {            /* what open() is given */
     size_t n_types;
 };
 
-struct davit_offer {            /* something that could be launched */
+/* Something that could be launched.  What is told of its machines (resources,
+ * labels, taints: each none when not known) is compared with the node type, and
+ * a difference is told to the user; with a Kubernetes head taints that the
+ * configuration lacks are planned with, since an empty pool has no node to learn
+ * them from. */
+struct davit_offer {
     uint32_t size;
     const char *name, *zone;    /* name: the node type in our config */
-    const struct davit_kv *resources, *labels;
+    const struct davit_kv *resources, *labels;  /* "memory" -> "16Gi" */
     size_t n_resources, n_labels;
     int64_t price_micros_hour;  /* -1: unknown */
     bool spot, available;
@@ -139,8 +145,9 @@ struct davit_launch {
     bool spot;
 };
 
-enum { DAVIT_CAP_OFFERS = 1u << 0, DAVIT_CAP_DRAIN = 1u << 1,
-       DAVIT_CAP_SPOT = 1u << 2 };
+/* OFFERS: offers() is there.  SPOT: launch() knows spot; without it a node type
+ * with spot: is refused when the configuration is read, with its line. */
+enum { DAVIT_CAP_OFFERS = 1u << 0, DAVIT_CAP_SPOT = 1u << 1 };
 
 struct davit_provider {
     uint32_t size;
@@ -179,10 +186,6 @@ struct davit_provider {
     int (*offers)(void *self, struct davit_call *, struct davit_sink *,
                   void (*put)(struct davit_sink *, const struct davit_offer *),
                   struct davit_error *);
-    /* Asks the machine to finish its work first; returns once it is safe to
-     * terminate, RETRY while it is not, UNSUPPORTED when there is no such. */
-    int (*drain)(void *self, struct davit_call *, const char *id,
-                 uint32_t grace_ms, struct davit_error *);
 };
 
 #define DAVIT_EXPORT __attribute__((visibility("default")))

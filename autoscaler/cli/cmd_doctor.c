@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "../base/clock.h"
-#include "../cloud/cloud.h"
+#include "../cloud/offer_check.h"
 #include "../wire/ray/ray.h"
 #include "cli.h"
 #include "doctor.h"
@@ -43,12 +43,12 @@ void finding_add(struct checkup *c, enum finding f, const char *what,
 
 /* ---- plug-ins and credentials: one list call shows whether they work */
 
-static struct call *list_call(struct provider *p)
+static struct call *call_one(struct provider *p, enum call_op op)
 {
     struct mailbox box;
     struct workers *w;
     struct mail *mail;
-    struct call *call = call_new(p, CALL_LIST, MAIL_LISTED);
+    struct call *call = call_new(p, op, MAIL_LISTED);
     struct timespec t = {.tv_nsec = 5000000};
     int64_t end = clock_mono_ms() + PATIENCE_MS;
 
@@ -62,6 +62,36 @@ static struct call *list_call(struct provider *p)
     workers_free(w, PATIENCE_MS);
     mailbox_done(&box);
     return call;
+}
+
+static void type_differs(void *arg, const char *type, const char *text)
+{
+    char what[64];
+
+    snprintf(what, sizeof what, "node type %.50s", type);
+    finding_add(arg, FINDING_WARN, what, "%s", text);
+}
+
+/* Is what could be bought what the configuration says it is? */
+static void offers_look(struct checkup *c, struct provider *p)
+{
+    struct call *call = call_one(p, CALL_OFFERS);
+    struct arena arena = {0};
+
+    if (!call) {
+        finding_add(c, FINDING_WARN, "offers", "provider %.40s: they do not "
+                    "come within %d s", provider_name(p), PATIENCE_MS / 1000);
+        return;
+    }
+    if (call->status == ST_OK)
+        offers_check(c->conf, provider_name(p), call->offers.v, call->offers.n,
+                     &arena, type_differs, c);
+    else if (call->status != ST_UNSUPPORTED)
+        finding_add(c, FINDING_WARN, "offers", "provider %.40s: %s: %s",
+                    provider_name(p), status_name(call->status),
+                    call->err.text);
+    arena_done(&arena);
+    call_free(call);
 }
 
 static void provider_check(struct checkup *c, const struct conf_provider *conf)
@@ -80,7 +110,7 @@ static void provider_check(struct checkup *c, const struct conf_provider *conf)
         return;
     }
     buf_done(&errors);
-    call = list_call(p);
+    call = call_one(p, CALL_LIST);
     if (!call) {
         finding_add(c, FINDING_BAD, what, "its list does not come back within "
                     "%d s", PATIENCE_MS / 1000);
@@ -98,6 +128,8 @@ static void provider_check(struct checkup *c, const struct conf_provider *conf)
                         ? "see Credentials in the plug-in's README"
                         : "its list failed");
     call_free(call);
+    if (provider_caps(p) & DAVIT_CAP_OFFERS)
+        offers_look(c, p);
     provider_close(p);
 }
 

@@ -209,11 +209,6 @@ static enum status table_check(const struct davit_provider *t,
         return err_set(err, ST_INVALID,
                        "%s: it claims DAVIT_CAP_OFFERS but has no offers()",
                        path);
-    if ((t->caps & DAVIT_CAP_DRAIN) != 0 &&
-        (!DAVIT_HAS(t, struct davit_provider, drain) || !t->drain))
-        return err_set(err, ST_INVALID,
-                       "%s: it claims DAVIT_CAP_DRAIN but has no drain()",
-                       path);
     return options_check(t, path, err);
 }
 

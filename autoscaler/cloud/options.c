@@ -99,6 +99,18 @@ static void check_keys(struct opening *o, const char *what, bool of_types,
     }
 }
 
+static void check_spot(struct opening *o, const struct conf_type *t)
+{
+    bool spot = false;
+    for (uint32_t i = 0; i < t->fact.n_offers; i++)
+        spot = spot || t->fact.offers[i].spot;
+    if (!spot || (o->table->caps & DAVIT_CAP_SPOT) != 0)
+        return;
+    opening_error(o, t->line, t->column);
+    buf_printf(o->errors, "node type %s is to be spot, but provider %s has no "
+               "spot market; take spot: out\n", t->fact.name, o->conf->name);
+}
+
 void options_check(struct opening *o)
 {
     const struct config *c = o->config;
@@ -111,6 +123,7 @@ void options_check(struct opening *o)
         snprintf(what, sizeof what, "node type %s (of provider %s)",
                  c->types[i].fact.name, o->conf->name);
         check_keys(o, what, true, c->types[i].options, c->types[i].n_options);
+        check_spot(o, &c->types[i]);
     }
 }
 

@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "../base/text.h"
+#include "../model/amount.h"
+#include "../wire/pods/pods.h"
 #include "inside.h"
 
 /* What the ledger has room for: a cut id would end the wrong machine. */
@@ -21,7 +23,8 @@
 #define MACHINES_MAX 200000
 #define BYTES_MAX ((size_t)256 << 20)
 #define DETAIL_MAX 300
-#define TAINTS_MAX 64
+#define PAIRS_MAX 256       /* taints, labels, resources of an offer */
+#define VALUE_MAX 253
 #define TAINT_KEY_MAX 317   /* Kubernetes': a domain, a slash, a name */
 #define UNIT_MAX 63
 #define PRICE_MAX INT64_C(1000000000000)   /* a million a hour */
@@ -172,43 +175,94 @@ void sink_put_machine(struct davit_sink *s, const struct davit_machine *m)
         VEC_PUSH(&s->call->arena, &s->call->machines, copy);
 }
 
+/* ---- what an offer's machines have */
+
 /* "value:Effect", of Kubernetes' three effects. */
-static bool taint_good(const struct davit_kv *t)
+static bool taint_of(struct davit_sink *s, const struct davit_kv *t,
+                     struct taint *ret)
 {
-    static const char *const effects[] = {"NoSchedule", "PreferNoSchedule",
-                                          "NoExecute"};
-    const char *colon = t->value ? strrchr(t->value, ':') : NULL;
-    if (!t->key || t->key[0] == '\0' || !colon ||
-        !plugin_text_ok(t->key, TAINT_KEY_MAX) ||
-        !plugin_text_ok(t->value, 63 + 20))
+    static const struct { const char *name; enum taint_effect effect; }
+    effects[] = {{"NoSchedule", EFFECT_NO_SCHEDULE},
+                 {"PreferNoSchedule", EFFECT_PREFER_NO_SCHEDULE},
+                 {"NoExecute", EFFECT_NO_EXECUTE}};
+    const char *colon = t->value != NULL ? strrchr(t->value, ':') : NULL;
+    if (t->key == NULL || t->key[0] == '\0' || colon == NULL ||
+        !plugin_text_ok(t->key, TAINT_KEY_MAX) || !plugin_text_ok(t->value, 63 + 20))
         return false;
     for (size_t i = 0; i < sizeof effects / sizeof *effects; i++)
-        if (strcmp(colon + 1, effects[i]) == 0)
+        if (strcmp(colon + 1, effects[i].name) == 0) {
+            struct arena *a = &s->call->arena;
+            *ret = (struct taint){arena_strdup(a, t->key),
+                                  arena_strndup(a, t->value,
+                                                (size_t)(colon - t->value)),
+                                  effects[i].effect};
             return true;
+        }
     return false;
 }
 
 static void taints_copy(struct davit_sink *s, const struct davit_offer *o,
                         struct call_offer *ret)
 {
-    struct arena *a = &s->call->arena;
     if (!DAVIT_HAS(o, struct davit_offer, n_taints) || o->n_taints == 0)
         return;
-    for (size_t i = 0; i < o->n_taints && i <= TAINTS_MAX; i++)
-        if (i == TAINTS_MAX || !taint_good(&o->taints[i])) {
+    size_t most = o->n_taints < PAIRS_MAX ? o->n_taints : PAIRS_MAX;
+    struct taint *v = ARENA_ARRAY(&s->call->arena, struct taint, most);
+    uint32_t n = 0;
+    for (size_t i = 0; i < o->n_taints && i <= PAIRS_MAX; i++) {
+        if (i == PAIRS_MAX || !taint_of(s, &o->taints[i], &v[n])) {
             err_set(&s->broken, ST_BROKEN,
                     "put() an offer of %s with taint %s -> %s; up to %d of "
                     "\"key\" -> \"value:Effect\", effects as Kubernetes' "
                     "NoSchedule", ret->type, shown(s, o->taints[i].key),
-                    shown(s, o->taints[i].value), TAINTS_MAX);
+                    shown(s, o->taints[i].value), PAIRS_MAX);
             return;
         }
-    struct davit_kv *v = ARENA_ARRAY(a, struct davit_kv, o->n_taints);
-    for (size_t i = 0; i < o->n_taints; i++)
-        v[i] = (struct davit_kv){arena_strdup(a, o->taints[i].key),
-                                 arena_strdup(a, o->taints[i].value)};
-    ret->taints = v;
-    ret->n_taints = (uint32_t)o->n_taints;
+        n += !pods_taint_of_start(v[n].key);
+    }
+    ret->taints = (struct taints){v, n};
+}
+
+static bool pairs_good(struct davit_sink *s, const char *what,
+                       const char *type, const struct davit_kv *v, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (i == PAIRS_MAX || v[i].key == NULL || v[i].value == NULL ||
+            v[i].key[0] == '\0' || !plugin_text_ok(v[i].key, TAINT_KEY_MAX) ||
+            !plugin_text_ok(v[i].value, VALUE_MAX)) {
+            err_set(&s->broken, ST_BROKEN, "put() an offer of %s with %s %s -> "
+                    "%s; up to %d of them", type, what, shown(s, v[i].key),
+                    shown(s, v[i].value), PAIRS_MAX);
+            return false;
+        }
+    return true;
+}
+
+static void has_copy(struct davit_sink *s, const struct davit_offer *o,
+                     struct call_offer *ret)
+{
+    struct arena *a = &s->call->arena;
+    if (!pairs_good(s, "resource", ret->type, o->resources, o->n_resources) ||
+        !pairs_good(s, "label", ret->type, o->labels, o->n_labels))
+        return;
+    struct qty *q = ARENA_ARRAY(a, struct qty, o->n_resources);
+    struct pair *p = ARENA_ARRAY(a, struct pair, o->n_labels);
+    for (size_t i = 0; i < o->n_resources; i++) {
+        struct qty *x = &q[ret->resources.n];
+        x->name = arena_strdup(a, o->resources[i].key);
+        if (!amount_parse(o->resources[i].value, &x->amount)) {
+            err_set(&s->broken, ST_BROKEN, "put() an offer of %s with %s %s; "
+                    "it must be a number such as 4, 500m or 16Gi", ret->type,
+                    x->name, shown(s, o->resources[i].value));
+            return;
+        }
+        ret->resources.n++;
+    }
+    for (size_t i = 0; i < o->n_labels; i++)
+        p[i] = (struct pair){arena_strdup(a, o->labels[i].key),
+                             arena_strdup(a, o->labels[i].value)};
+    ret->resources.v = q;
+    ret->labels = (struct pairs){p, (uint32_t)o->n_labels};
 }
 
 void sink_put_offer(struct davit_sink *s, const struct davit_offer *o)
@@ -248,6 +302,8 @@ void sink_put_offer(struct davit_sink *s, const struct davit_offer *o)
         .price_micros_hour = o->price_micros_hour, .spot = o->spot,
         .available = o->available};
     taints_copy(s, o, &copy);
+    if (s->broken.status == ST_OK)
+        has_copy(s, o, &copy);
     if (s->broken.status == ST_OK)
         VEC_PUSH(&c->arena, &c->offers, copy);
 }

@@ -46,8 +46,12 @@ static bool offer_read(struct reader *in, const struct path *at,
 {
     struct snap_offer *o = ret;
 
-    if (!fields_known(in, at, v, offer_fields, COUNT(offer_fields), NULL, 0) ||
-        !fields_get(in, at, v, offer_fields, COUNT(offer_fields), o))
+    static const char *const others[] = {"taints"};
+
+    if (!fields_known(in, at, v, offer_fields, COUNT(offer_fields), others,
+                      COUNT(others)) ||
+        !fields_get(in, at, v, offer_fields, COUNT(offer_fields), o) ||
+        !taints_read(in, at, v, &o->taints))
         return false;
     /* 0 means the type's timeout; one of nothing is the least there is */
     if (o->idle_timeout_ms == 0 &&
@@ -126,6 +130,7 @@ static json_t *type_write(const struct snap_type *t)
     for (uint32_t i = 0; i < t->n_offers; i++) {
         offer = json_object();
         fields_write(offer, offer_fields, COUNT(offer_fields), &t->offers[i]);
+        taints_write(offer, &t->offers[i].taints);
         json_array_append_new(offers, offer);
     }
     json_object_set_new(o, "offers", offers);

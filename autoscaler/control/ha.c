@@ -128,11 +128,6 @@ enum status ha_open(const struct config *c, struct ha **ret, struct err *err)
     return ST_OK;
 }
 
-const char *ha_identity(const struct ha *h)
-{
-    return h->identity;
-}
-
 /* ---- the lease */
 
 /* Waits for ms or until the thread is to stop; true: stop. */

@@ -25,7 +25,6 @@ void ha_lead(struct ha *h, void (*waits)(void *arg, const char *text),
              void *arg);
 /* Stops the thread and gives the lease up. */
 void ha_close(struct ha *h);
-const char *ha_identity(const struct ha *h);
 
 /* ---- for control/ only; control thread */
 

@@ -69,6 +69,21 @@ static void pods_take(const struct taking *t, struct snap_type *type)
     pods_type_fit(h->view, like, n, t->arena, type);
 }
 
+/* Taints known from the offer only; nobody but Kubernetes goes by them. */
+static struct taints taints_take(const struct taking *t, struct taints x)
+{
+    const struct source *h = source_of_machines(t->k->sources);
+    struct taint *v = ARENA_ARRAY(t->arena, struct taint, x.n);
+
+    if (!h || !h->view || !h->view->pods)
+        return (struct taints){0};
+    for (uint32_t i = 0; i < x.n; i++)
+        v[i] = (struct taint){arena_strdup(t->arena, x.v[i].key),
+                              arena_strdup(t->arena, x.v[i].value),
+                              x.v[i].effect};
+    return (struct taints){v, x.n};
+}
+
 struct offers { VEC(struct snap_offer) all; };
 
 /* The configured offer as the provider knows it, in each of the zones it tells
@@ -96,6 +111,7 @@ static bool known_offers_take(const struct taking *t,
             v.price_micros_hour = x->price_micros_hour;
         if (!x->available)
             v.room = 0;
+        v.taints = taints_take(t, x->taints);
         backoff_take(t, type, &v, unavailable);
         VEC_PUSH(t->arena, &ret->all, v);
     }

@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-char *kit_base64url(const void *data, size_t n)
+/* Base64url without padding; the caller frees it. */
+static char *kit_base64url(const void *data, size_t n)
 {
     static const char set[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";

@@ -10,9 +10,6 @@
 
 #include "options.h"
 
-/* Base64url without padding; the caller frees it. */
-char *kit_base64url(const void *data, size_t n);
-
 /* header.claims.signature, signed with an RSA key in PEM; the caller frees it.
  * AUTH when the key cannot be used (the key itself is never in the text). */
 int kit_jwt_rs256(const json_t *header, const json_t *claims, const char *pem,

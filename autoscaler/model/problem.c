@@ -165,6 +165,15 @@ static void say_taints(struct maker *m, struct sayings *s,
             maker_id(m, t->v[i].value), rank);
 }
 
+static void say_offer_taints(struct maker *m, struct sayings *s,
+                             const struct snap_type *t, const char *zone,
+                             bool spot)
+{
+    for (uint32_t i = 0; i < t->n_offers; i++)
+        if (t->offers[i].spot == spot && strcmp(t->offers[i].zone, zone) == 0)
+            say_taints(m, s, &t->offers[i].taints, SAYS_TYPE);
+}
+
 static const char *queue_said(const struct maker *m, const struct sayings *s)
 {
     const struct said *best = NULL;
@@ -274,6 +283,7 @@ static enum status make_offers(struct maker *m, uint32_t type,
         say_own(m, &say_now, &t->labels, &t->resources, SAYS_TYPE);
         say_place(m, &say_now, zone, v[i].spot);
         say_taints(m, &say_now, &t->taints, SAYS_TYPE);
+        say_offer_taints(m, &say_now, t, zone, v[i].spot);
         say_queues(m, &say_now, t->name);
         v[i].n_labels = labels_end(m, &say_now, labels, &v[i].first_label);
         if (v[i].price_estimated)
@@ -455,6 +465,7 @@ within:
         say_own(m, s, &m->types[type]->labels, &m->types[type]->resources,
                 SAYS_TYPE);
         say_taints(m, s, &m->types[type]->taints, SAYS_TYPE);
+        say_offer_taints(m, s, m->types[type], f->zone, f->spot);
     }
     say_own(m, s, &f->labels, &f->total, SAYS_NODE);
     say_place(m, s, f->zone, f->spot);

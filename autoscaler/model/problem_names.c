@@ -168,8 +168,10 @@ void maker_strings(struct maker *m)
         put_pairs(m, &t->labels);
         put_markers(m, &t->resources, &t->labels);
         put_taints(m, &t->taints);
-        for (uint32_t j = 0; j < t->n_offers; j++)
+        for (uint32_t j = 0; j < t->n_offers; j++) {
             put(m, t->offers[j].zone);
+            put_taints(m, &t->offers[j].taints);
+        }
     }
     for (uint32_t i = 0; i < f->n_nodes; i++) {
         put(m, f->nodes[i].id);

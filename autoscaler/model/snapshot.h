@@ -109,6 +109,7 @@ struct snap_offer {
     uint32_t room;               /* how many more may be launched now (quota),
                                   * UNLIMITED when not known */
     int64_t idle_timeout_ms;     /* duration, of its nodes; 0: the type's */
+    struct taints taints;        /* of its nodes, beside the type's */
 };
 
 struct snap_type {

@@ -23,8 +23,10 @@ static const char *const other_tables =
     " kind TEXT NOT NULL, subject TEXT NOT NULL, reason TEXT NOT NULL,"
     " text TEXT NOT NULL, data TEXT NOT NULL);"
     "CREATE TABLE boot(type TEXT PRIMARY KEY, mean_ms REAL NOT NULL,"
-    " n INTEGER NOT NULL);";
-#define SCHEMA_VERSION 3
+    " n INTEGER NOT NULL);"
+    /* Unused; 0.1 does not open a file without it. */
+    "CREATE TABLE value(key TEXT PRIMARY KEY, value TEXT NOT NULL);";
+#define SCHEMA_VERSION 2
 
 static const char *const statements[STMT_COUNT] = {
     [STMT_BEGIN] = "BEGIN IMMEDIATE",
@@ -234,8 +236,6 @@ static enum status migrate(struct journal *j, int64_t from, struct err *err)
     if (s == ST_OK && from == 1)
         s = run_sql(j, "ALTER TABLE machine ADD holds TEXT NOT NULL DEFAULT ''",
                     "cannot migrate", err);
-    if (s == ST_OK && from >= 1)
-        s = run_sql(j, "DROP TABLE IF EXISTS value", "cannot migrate", err);
     if (s == ST_OK) {
         snprintf(end, sizeof end,
                  "PRAGMA application_id=%d; PRAGMA user_version=%d; COMMIT",

@@ -101,7 +101,6 @@ char *arm_url(const struct aks *a, const char *fmt, ...)
 void op_keep(struct op *op, json_t *doc);               /* takes the reference */
 
 /* errors.c */
-enum davit_status error_class(const char *code, bool *ret_known);
 /* What an ARM error object says: fills *e; http is 0 for a failed operation. */
 int error_judge(struct davit_error *e, const json_t *error, int http);
 int arm_judge(void *aks, const struct davit_http *x, const json_t *reply,

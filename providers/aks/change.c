@@ -119,6 +119,16 @@ int pool_check(struct op *op, const struct pool *p, const struct aks_type *t,
         return kit_error(e, DAVIT_INVALID, "PoolStopped",
                          "pool %s is stopped: start it (az aks nodepool start)",
                          p->name);
+    /* AKS leaves the machine, stopped and billed for its disk, and lists it. */
+    const char *mode = kit_json_text(p->props, "scaleDownMode");
+    const char *evict = kit_json_text(p->props, "scaleSetEvictionPolicy");
+    if (strcasecmp(mode, "Deallocate") == 0 ||
+        (p->spot && strcasecmp(evict, "Deallocate") == 0))
+        return kit_error(e, DAVIT_INVALID, "Deallocates",
+                         "pool %s keeps machines that are ended (%s: "
+                         "Deallocate): set it to Delete", p->name,
+                         strcasecmp(mode, "Deallocate") == 0
+                             ? "scaleDownMode" : "scaleSetEvictionPolicy");
     return zone_check(op, p, site);
 }
 

@@ -113,7 +113,7 @@ static const struct rule rules[] = {
     {"VMExtensionProvisioningTimeout", DAVIT_RETRY},
 };
 
-enum davit_status error_class(const char *code, bool *ret_known)
+static enum davit_status error_class(const char *code, bool *ret_known)
 {
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (strcasecmp(rules[i].code, code) == 0) {

@@ -127,7 +127,6 @@ void form_nth(struct kit_str *f, const char *name, size_t n,
 
 /* errors.c */
 int errors_status(const char *code, const char *text);
-bool errors_known(const char *code);
 int errors_reply(struct op *op, const struct davit_http *x);
 /* The code inside a scaling activity's sentence, and its reaction. */
 int errors_sentence(const char *text, char *ret_code, size_t size);

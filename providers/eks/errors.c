@@ -165,7 +165,7 @@ static bool fits(const char *pattern, const char *code)
                : strcmp(pattern, code) == 0;
 }
 
-bool errors_known(const char *code)
+static bool errors_known(const char *code)
 {
     for (size_t i = 0; i < N_TABLE; i++)
         if (fits(table[i].code, code))
@@ -180,6 +180,19 @@ int errors_status(const char *code, const char *text)
             return (int)table[i].status;
     return DAVIT_RETRY;
 }
+
+/* A scaling activity often says it without a code: AWS's sentences, by a part
+ * that only they have, as users report them (kubernetes/autoscaler#1263, #1402;
+ * the EC2 user guide's troubleshooting of launches). */
+static const struct { const char *part, *code; } sentences[] = {
+    {"not have sufficient", "InsufficientInstanceCapacity"},
+    {"no Spot capacity available", "InsufficientInstanceCapacity"},
+    {"vCPU capacity than your current", "VcpuLimitExceeded"},
+    {"than your current instance limit", "InstanceLimitExceeded"},
+    {"Max spot instance count exceeded", "MaxSpotInstanceCountExceeded"},
+    {"lower than the minimum required Spot", "SpotMaxPriceTooLow"},
+    {"is not supported in your requested Availability Zone", "Unsupported"},
+};
 
 /* "Could not launch On-Demand Instances. VcpuLimitExceeded - You have ...":
  * the word before " - ", or any word that is a code we know. */
@@ -206,6 +219,11 @@ int errors_sentence(const char *text, char *ret_code, size_t size)
         at += strcspn(at, " ,:;()");
         at += strspn(at, " ,:;()");
     }
+    for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++)
+        if (strstr(text, sentences[i].part) != NULL) {
+            snprintf(ret_code, size, "%s", sentences[i].code);
+            return errors_status(sentences[i].code, text);
+        }
     return DAVIT_RETRY;
 }
 

@@ -139,8 +139,57 @@ const char *machine_read(const json_t *o, struct davit_machine *m,
     return NULL;
 }
 
+/* A map of texts or numbers. */
+static const struct davit_kv *pairs_of(const json_t *o, const char *key,
+                                       struct kit_keep *keep, size_t *ret_n,
+                                       bool *good)
+{
+    json_t *map = json_object_get(o, key), *v;
+    struct davit_kv *kv = NULL;
+    const char *name;
+
+    *ret_n = 0;
+    *good = *good && (map == NULL || json_is_null(map) || json_is_object(map));
+    json_object_foreach(map, name, v) {
+        const char *text = json_string_value(v);
+
+        *good = *good && (text != NULL || json_is_number(v));
+        if (text == NULL)
+            text = kit_keep_print(keep, "%.12g", json_number_value(v));
+        kv = kit_keep_more(keep, kv, *ret_n, sizeof *kv);
+        kv[(*ret_n)++] = (struct davit_kv){ name, text };
+    }
+    return kv;
+}
+
+/* A list of "KEY=VALUE:EFFECT", the value may lack. */
+static const struct davit_kv *taints_of(const json_t *o, struct kit_keep *keep,
+                                        size_t *ret_n, bool *good)
+{
+    json_t *list = json_object_get(o, "taints"), *v;
+    struct davit_kv *kv = NULL;
+    size_t i;
+
+    *ret_n = 0;
+    *good = *good && (list == NULL || json_is_null(list) ||
+                      json_is_array(list));
+    json_array_foreach(list, i, v) {
+        char *text = kit_keep_text(keep, json_is_string(v)
+                                             ? json_string_value(v) : "");
+        char *rest = text + strcspn(text, "=:");
+
+        *good = *good && rest[0] != '\0';
+        kv = kit_keep_more(keep, kv, *ret_n, sizeof *kv);
+        kv[*ret_n].value = rest[0] == '=' ? rest + 1
+                                          : kit_keep_text(keep, rest);
+        rest[0] = '\0';
+        kv[(*ret_n)++].key = text;
+    }
+    return kv;
+}
+
 const char *offer_read(const json_t *o, struct davit_offer *ret,
-                       char *room, size_t n)
+                       struct kit_keep *keep, char *room, size_t n)
 {
     const json_t *price = json_object_get(o, "price");
     bool good = true, priced = price != NULL && !json_is_null(price);
@@ -152,9 +201,13 @@ const char *offer_read(const json_t *o, struct davit_offer *ret,
     ret->spot = flag_of(o, "spot", false, &good);
     ret->available = flag_of(o, "available", true, &good);
     ret->price_micros_hour = -1;
+    ret->resources = pairs_of(o, "resources", keep, &ret->n_resources, &good);
+    ret->labels = pairs_of(o, "labels", keep, &ret->n_labels, &good);
+    ret->taints = taints_of(o, keep, &ret->n_taints, &good);
     if (!json_is_object(o) || !good)
         return "\"offer\" must be an object with the strings type and zone,"
-               " the number price and the booleans spot and available";
+               " the number price, the booleans spot and available, the maps"
+               " resources and labels, and taints, a list of KEY=VALUE:EFFECT";
     if (priced && (!json_is_number(price) || !(dollars >= 0) ||
                    dollars > 1e6)) {
         snprintf(room, n, "the offer of %.60s has a price that is not from 0"

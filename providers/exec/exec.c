@@ -227,6 +227,7 @@ static void take_line(struct answer *to, const json_t *line)
     const char *wrong = NULL, *id, *status;
     struct davit_machine machine;
     struct davit_offer offer;
+    struct kit_keep keep = { 0 };
     char room[200];
 
     to->lines++;
@@ -235,9 +236,10 @@ static void take_line(struct answer *to, const json_t *line)
         if (wrong == NULL)
             to->put(to->sink, &machine);
     } else if (o != NULL && to->offer != NULL) {
-        wrong = offer_read(o, &offer, room, sizeof room);
+        wrong = offer_read(o, &offer, &keep, room, sizeof room);
         if (wrong == NULL)
             to->offer(to->sink, &offer);
+        kit_keep_done(&keep);
     } else if (d != NULL && to->done != NULL) {
         id = json_string_value(json_object_get(d, "id"));
         status = json_string_value(json_object_get(d, "status"));

@@ -129,6 +129,6 @@ bool verdict_read(const json_t *line, struct verdict *v);
 const char *machine_read(const json_t *o, struct davit_machine *m,
                          char *room, size_t n);
 const char *offer_read(const json_t *o, struct davit_offer *ret,
-                       char *room, size_t n);
+                       struct kit_keep *keep, char *room, size_t n);
 
 #endif

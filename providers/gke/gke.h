@@ -58,6 +58,8 @@ struct group {
     const struct gke_type *type; /* NULL: of a pool that no type has */
     const json_t *pool;          /* as GKE describes it; lives with groups */
     bool spot;
+    bool leaving;                /* of a pool that is being upgraded, and the
+                                  * half that goes: nothing is launched there */
 };
 struct groups {
     struct gke *g;
@@ -161,9 +163,6 @@ bool name_tagged(const char *name, const char *tag);
 bool name_likely(const char *name, const char *group);
 
 /* errors.c */
-/* What a code of Google's (or a text with one in it) asks for; RETRY when it
- * is not known. */
-enum davit_status error_status(const char *code, const char *text);
 int error_http(void *gke, const struct davit_http *x, const json_t *reply,
                struct davit_error *e);
 /* Of a compute operation that is done, or of an instance's last attempt:

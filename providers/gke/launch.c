@@ -110,19 +110,30 @@ static int zones_choose(struct launch *x)
 
 /* Machines go round the zones, from a start that the request's id decides:
  * small launches do not all go to the first zone, and a repetition, also of
- * another process, gives each machine the same one. */
-static void zones_deal(struct launch *x)
+ * another process, gives each machine the same one.  Groups that are leaving
+ * get none, but are looked into: what was made there is made. */
+static int zones_deal(struct launch *x)
 {
     char id[37];
     unsigned start = 0;
+    uint32_t *stay = calloc(x->groups.n + 1, sizeof *stay), n = 0;
+    for (uint32_t k = 0; stay != NULL && k < x->groups.n; k++)
+        if (!x->groups.v[k].leaving)
+            stay[n++] = k;
     x->in = calloc(x->l->count, sizeof *x->in);
     x->made = calloc(x->l->count, sizeof *x->made);
-    if (x->in == NULL || x->made == NULL)
+    if (x->in == NULL || x->made == NULL || stay == NULL)
         abort();
     api_request_id(id, x->l->request_id, strlen(x->l->request_id));
     sscanf(id, "%6x", &start);
     for (uint32_t i = 0; i < x->l->count; i++)
-        x->in[i] = (uint32_t)((start + i) % x->groups.n);
+        x->in[i] = n > 0 ? stay[(start + i) % n] : 0;
+    free(stay);
+    return n > 0 ? DAVIT_OK
+                 : kit_error(x->op.e, DAVIT_RETRY, "Upgrading",
+                             "node pool %.40s is being upgraded and has no "
+                             "group in this zone yet",
+                             kit_json_text(x->groups.v[0].pool, "name"));
 }
 
 static int look(struct launch *x)
@@ -277,11 +288,13 @@ static int launch_all(struct launch *x)
         s = autoscaling_off(x);
     if (s != DAVIT_OK)
         return s;
-    zones_deal(x);
+    int dealt = zones_deal(x);
     s = look(x);
     if (s != DAVIT_OK)
         return s;
     put_there(x);
+    if (dealt != DAVIT_OK)
+        return all_made(x) ? DAVIT_OK : dealt;
     for (uint32_t k = 0; k < x->groups.n; k++) {
         s = fill(x, k);
         if (s != DAVIT_OK)

@@ -111,12 +111,41 @@ static const struct gke_type *type_of_pool(const struct gke *g,
     return NULL;
 }
 
+/* In a blue-green upgrade a pool has the groups of both, and the blue ones will
+ * be drained and deleted; after a rollback began the green ones.  Google:
+ * NodePool.UpdateInfo.BlueGreenInfo. */
+static void leaving_mark(const json_t *pool, struct group *v, size_t n)
+{
+    const json_t *info = kit_json_at(pool, "updateInfo.blueGreenInfo");
+    const json_t *blue = json_object_get(info, "blueInstanceGroupUrls");
+    bool back = strcmp(kit_json_text(info, "phase"), "ROLLBACK_STARTED") == 0;
+    size_t i, k, n_leaving = 0;
+    json_t *u;
+    for (i = 0; i < n && json_array_size(blue) > 0; i++) {
+        bool is_blue = false;
+        json_array_foreach(blue, k, u) {
+            char name[64] = "", zone[48] = "";
+            const char *url = json_string_value(u) ? json_string_value(u) : "";
+            segment(url, "/instanceGroupManagers/", name, sizeof name);
+            segment(url, "/zones/", zone, sizeof zone);
+            is_blue = is_blue || (strcmp(v[i].name, name) == 0 &&
+                                  strcmp(v[i].zone, zone) == 0);
+        }
+        v[i].leaving = is_blue != back;
+        n_leaving += v[i].leaving;
+    }
+    /* While there is no other half yet, this one is the pool. */
+    for (i = 0; i < n && n_leaving == n; i++)
+        v[i].leaving = false;
+}
+
 static int groups_add(struct op *op, struct groups *gs, const json_t *pool,
                       const struct gke_type *type)
 {
     size_t i;
     json_t *u;
     const json_t *urls = json_object_get(pool, "instanceGroupUrls");
+    size_t first = gs->n;
     gs->v = realloc(gs->v, (gs->n + json_array_size(urls) + 1) *
                                sizeof *gs->v);
     if (gs->v == NULL)
@@ -136,6 +165,7 @@ static int groups_add(struct op *op, struct groups *gs, const json_t *pool,
                              url);
         gs->n++;
     }
+    leaving_mark(pool, gs->v + first, gs->n - first);
     return DAVIT_OK;
 }
 

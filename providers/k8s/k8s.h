@@ -182,8 +182,6 @@ void writer_begins(struct k8s *k);
 /* unsure: it was sent, and nobody knows whether it was taken. */
 void writer_ends(struct k8s *k, const struct cluster *c, bool good,
                  bool unsure);
-/* Who of others wrote workerGroupSpecs last, "" nobody. */
-void writer_name(const json_t *raycluster, char *ret, size_t size);
 
 /* ---- the operations */
 typedef void put_machine(struct davit_sink *, const struct davit_machine *);

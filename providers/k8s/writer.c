@@ -12,7 +12,8 @@
 
 #define TELL_MS 30000            /* at most so often */
 
-void writer_name(const json_t *raycluster, char *ret, size_t size)
+/* Who of others wrote workerGroupSpecs last, "" nobody. */
+static void writer_name(const json_t *raycluster, char *ret, size_t size)
 {
     const char *newest = "";
     size_t i;

@@ -49,6 +49,31 @@ static int boot_take(struct kit_reading *r, const char *rest, const char *v)
                      "20s-40s, got \"%.60s\"", v);
 }
 
+/* "key=value:Effect", as in the configuration's own taints: */
+static int taint_take(struct kit_reading *r, const char *rest, const char *v)
+{
+    struct sim_type *t = r->into;
+    char *key = kit_keep_text(r->keep, v), *value = strchr(key, '=');
+    (void)rest;
+    if (value == NULL || strchr(value, ':') == NULL)
+        return kit_error(r->error, DAVIT_INVALID, "",
+                         "a taint is KEY=VALUE:EFFECT, got \"%.60s\"", v);
+    *value = '\0';
+    t->taints = kit_keep_more(r->keep, t->taints, t->n_taints,
+                              sizeof *t->taints);
+    t->taints[t->n_taints++] = (struct davit_kv){key, value + 1};
+    return DAVIT_OK;
+}
+
+static int gives_take(struct kit_reading *r, const char *rest, const char *v)
+{
+    struct sim_type *t = r->into;
+    t->gives = kit_keep_more(r->keep, t->gives, t->n_gives, sizeof *t->gives);
+    t->gives[t->n_gives++] = (struct davit_kv){kit_keep_text(r->keep, rest),
+                                               kit_keep_text(r->keep, v)};
+    return DAVIT_OK;
+}
+
 static int type_read(struct sim *s, const struct davit_node_type *t,
                      struct davit_error *e)
 {
@@ -283,6 +308,10 @@ const struct kit_option sim_options[] = {
      AT(seed), .fallback = "1"},
     {"types.boot", "how long machines of this type boot", KIT_READ,
      .read = boot_take},
+    {"types.taints", "taints of its machines, as offers tell: a list of "
+                     "KEY=VALUE:EFFECT", KIT_READ, .read = taint_take},
+    {"types.gives.*", "what its machines have, as offers tell: gives: {CPU: "
+                      "3.92}", KIT_READ, .read = gives_take},
     {"types.stockout", "this type cannot be had: always, 30s or 2 (times)",
      KIT_READ, .read = stockout_take},
     {0}};

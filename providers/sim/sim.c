@@ -392,6 +392,9 @@ static int sim_offers(void *self, struct davit_call *call,
                               .name = t->name,
                               .zone = t->n_zones > 0 ? t->zones[z] : "",
                               .price_micros_hour = -1,
+                              .taints = t->taints, .n_taints = t->n_taints,
+                              .resources = t->gives,
+                              .n_resources = t->n_gives,
                               .spot = spot != 0, .available = true});
     }
     return st;

@@ -22,6 +22,8 @@ struct sim_type {
     char **zones;
     size_t n_zones;
     char *accelerator;          /* "T4", "" */
+    struct davit_kv *taints, *gives;  /* what its offers tell of machines */
+    size_t n_taints, n_gives;
     uint32_t gpus;
     bool spot_only;
     int64_t boot_min_ms, boot_max_ms;

@@ -77,9 +77,10 @@ static json_t *answer(const struct call *c)
     for (uint32_t i = 0; i < c->offers.n; i++) {
         const struct call_offer *o = &c->offers.v[i];
         json_t *taints = json_object();
-        for (uint32_t k = 0; k < o->n_taints; k++)
-            json_object_set_new(taints, o->taints[k].key,
-                                json_string(o->taints[k].value));
+        for (uint32_t k = 0; k < o->taints.n; k++)
+            json_object_set_new(taints, o->taints.v[k].key,
+                                json_sprintf("%s:%s", o->taints.v[k].value,
+                                             effect_name(o->taints.v[k].effect)));
         json_array_append_new(offers, json_pack(
             "{s:o, s:s, s:s, s:b, s:b, s:I}", "taints", taints, "type", o->type, "zone", o->zone,
             "spot", (int)o->spot, "available", (int)o->available, "price",

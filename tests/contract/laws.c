@@ -350,6 +350,40 @@ static void law_lost_ends(struct bench *b)
     }
 }
 
+/* What could not be read is an error: a machine that a good list lacks is taken
+ * for gone. */
+static void torture_list(struct bench *b, const char *id, bool after)
+{
+    for (int n = 1; n <= 40 && b->wrong[0] == '\0'; n++) {
+        uint32_t there = 0;
+        b->tap_after = after;
+        atomic_store(&b->tap_seen, 0);
+        atomic_store(&b->tap_at, n);
+        struct call *c = bench_run(b, call_new(b->p, CALL_LIST, 1));
+        bool hit = atomic_load(&b->tap_seen) >= n;
+        atomic_store(&b->tap_at, 0);
+        for (uint32_t i = 0; i < c->machines.n; i++)
+            there += strcmp(c->machines.v[i].request_id, id) == 0;
+        if (c->status == ST_OK && there != 2)
+            bench_wrong(b, "list() was OK with %u of 2 machines when exchange "
+                        "%d with the cloud failed: it must return the error",
+                        there, n);
+        call_free(c);
+        if (!hit)
+            return;
+    }
+}
+
+static void law_lost_lists(struct bench *b)
+{
+    const char *id = bench_request(b);
+    if (!bench_insist(b, 2, id, 5) || !bench_settles(b, id, 2))
+        return;
+    torture_list(b, id, false);
+    torture_list(b, id, true);
+    bench_clear(b);
+}
+
 /* Of this request; failed ones are counted apart. */
 static uint32_t count_of(struct bench *b, const char *id, uint32_t *ret_failed)
 {
@@ -451,7 +485,7 @@ static void law_offers(struct bench *b)
             break;
         nap(c->err.retry_after_ms > 0 ? c->err.retry_after_ms : 50);
     }
-    if (c->status != ST_OK)
+    if (c->status != ST_OK && c->status != ST_UNSUPPORTED)
         bench_wrong(b, "offers(): %s: %s", status_name(c->status),
                     c->err.text);
     call_free(c);
@@ -483,6 +517,8 @@ const struct law laws[] = {
     {"lost-replies", "any reply may be lost after the deed is done",
      law_lost_replies},
     {"lost-ends", "also when ending machines", law_lost_ends},
+    {"lost-lists", "a list that could not be read is an error, not a shorter "
+     "list", law_lost_lists},
     {"partial", "what exists of a launch that got some is told, and no more "
      "comes of it", law_partial},
     {"errors", "each failure is told as the reaction it needs", law_errors},

@@ -124,6 +124,15 @@ suite env no_proxy=127.0.0.1 "$check" "$here/davit-box.so" \
     --fault "$(fault 422 | sed s/STATUS/INVALID/)" \
     --fault "$(fault 500 | sed s/STATUS/RETRY/)"
 
+# The same with a list that swallows what went wrong.
+sed 's/return \(ask(self, call, sink, put, e, "GET".*;\)/\1 return DAVIT_OK;/' \
+    "$here/davit-box.c" > "$here/davit-deaf.c"
+${CC:-gcc} -std=c11 -shared -fPIC -I"$here/include" $(pkg-config --cflags jansson) \
+    -o "$here/davit-deaf.so" "$here/davit-deaf.c" $(pkg-config --libs jansson)
+must_fail "a list that swallows errors" env no_proxy=127.0.0.1 "$check" \
+    "$here/davit-deaf.so" -t t4 -r GPU=1 -z a -o "url=$url" --ready 10 --gone 10 \
+    --call 10 --settle 0.02 --only lost-lists
+
 # ---- as a stranger runs it, by the lines of docs/provider.md and docs/exec.md
 stranger() {  # PLUGIN ARGS
     suite env -u MAKEFLAGS -u MAKELEVEL no_proxy=127.0.0.1 make -s \

@@ -10,6 +10,7 @@ import urllib.request
 import pytest
 
 from lib import DAVIT, PATIENCE, ROOT, free_port, kube_fake, until
+from lib.drive import Drive
 
 BUILD = ROOT / "build" / "release"
 PLUGIN = BUILD / "plugins" / "davit-k8s.so"
@@ -23,7 +24,7 @@ def tools():
                    check=True)
 
 
-class Rig:
+class Rig(Drive):
     """A fake API server, and the plug-in driven over it."""
 
     def __init__(self, folder, groups, **options):
@@ -35,40 +36,16 @@ class Rig:
         names = [g["groupName"] for g in groups]
         more = "".join(f", {k}: {v}" for k, v in options.items())
         types = "\n".join(f"  {n}: {{provider: k8s, pool: {n}, resources: {{CPU: 4, GPU: 1}}}}" for n in names)
-        (folder / "davit.yaml").write_text(
-            f"cluster: raycluster\nproviders: {{k8s: {{endpoint: '{self.url}', namespace: default, token_file: "
-            f"{folder}/token{more}}}}}\nnode_types:\n{types}\n")
-        self.p = None
-        self.reopen()
+        self.config = (f"cluster: raycluster\nproviders: {{k8s: {{endpoint: '{self.url}', namespace: default, token_file: "
+                       f"{folder}/token{more}}}}}\nnode_types:\n{types}\n")
+        self.open()
 
-    def reopen(self):
-        self.close()
-        self.p = subprocess.Popen([BUILD / "tests" / "drive", self.dir / "davit.yaml", "k8s"], text=True,
-                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=open(self.dir / "log", "a"),
-                                  env={"no_proxy": "127.0.0.1", "DAVIT_PLUGIN_DIR": str(BUILD / "plugins")})
-
-    def close(self):
-        if self.p:
-            self.p.stdin.close()
-            self.p.wait(PATIENCE)
-
-    def ask(self, op, **more):
-        self.p.stdin.write(json.dumps({"op": op, **more}) + "\n")
-        self.p.stdin.flush()
-        line = self.p.stdout.readline()
-        assert line, (self.dir / "log").read_text()[-2000:]
-        return json.loads(line)
+    def open(self):
+        super().__init__(self.dir, self.config, "k8s",
+                         {"no_proxy": "127.0.0.1", "DAVIT_PLUGIN_DIR": str(BUILD / "plugins")})
 
     def launch(self, n, request="davit-00", kind="gpu", **more):
-        return self.ask("launch", type=kind, count=n, request=request, **more)
-
-    def machines(self, **want):
-        reply = self.ask("list")
-        assert reply["status"] == "OK", reply
-        return [m for m in reply["machines"] if all(m[k] == v for k, v in want.items())]
-
-    def until(self, what):
-        until(what, why=lambda: f"not as wanted: {self.machines()} {self.log()}")
+        return super().launch(n, request, kind, **more)
 
     def running(self, n):
         self.until(lambda: len(self.machines(phase="RUNNING")) == n)
@@ -86,17 +63,14 @@ class Rig:
         with self.world.lock:
             return [x[2] for x in self.world.sent if x[0] == "PATCH"]
 
-    def log(self):
-        return (self.dir / "log").read_text()
-
 
 @contextlib.contextmanager
 def rig(folder, *groups, **options):
     r = Rig(folder, list(groups) or [kube_fake.group()], **options)
     try:
-        yield r
+        with r:
+            yield r
     finally:
-        r.close()
         r.server.shutdown()
 
 
@@ -130,7 +104,7 @@ def test_a_thousand_by_one_patch(tmp_path):
 
 def test_the_same_request_at_once_is_one_raise(tmp_path):
     with rig(tmp_path) as r:
-        got = r.ask("launch", type="gpu", count=3, request="davit-01", n=4)
+        got = r.call("launch", type="gpu", count=3, request="davit-01", n=4)
         assert [g["status"] for g in got] == ["OK"] * 4
         assert len(r.patches()) == 1 and r.group()["replicas"] == 3
 
@@ -141,7 +115,8 @@ def test_lost_reply_raises_nothing_twice(tmp_path):
         assert r.launch(2)["status"] == "RETRY"
         assert r.group()["replicas"] == 2, "the deed was done"
         assert r.launch(2)["status"] == "OK" and r.group()["replicas"] == 2
-        r.reopen()  # another process finds it too
+        r.close()
+        r.open()  # another process finds it too
         assert r.launch(2)["status"] == "OK" and r.group()["replicas"] == 2
 
 
@@ -169,7 +144,7 @@ def test_replicas_over_max_count_as_max(tmp_path):
     with rig(tmp_path, kube_fake.group(replicas=5, high=2)) as r:
         ids = r.running(2)
         assert r.launch(1)["status"] == "QUOTA"
-        assert r.ask("terminate", ids=ids[:1])["status"] == "OK"
+        assert r.call("terminate", ids=ids[:1])["status"] == "OK"
         r.until(lambda: [m["id"] for m in r.machines()] == ids[1:])
         assert r.group()["replicas"] == 1
 
@@ -203,7 +178,7 @@ def test_exactly_that_pod_and_the_list_is_cleaned(tmp_path):
         r.launch(3)
         ids = r.running(3)
         before = len(r.patches())
-        reply = r.ask("terminate", ids=[ids[1]])
+        reply = r.call("terminate", ids=[ids[1]])
         assert reply["done"] == {ids[1]: "OK"}
         patch, = r.patches()[before:]
         paths = [s["path"].rsplit("/", 1)[1] for s in patch]
@@ -219,13 +194,13 @@ def test_lost_reply_of_an_end_lowers_once(tmp_path):
         r.launch(3)
         ids = r.running(3)
         r.set(drop=1, operator=False)
-        assert r.ask("terminate", ids=ids[:1])["status"] == "RETRY"
+        assert r.call("terminate", ids=ids[:1])["status"] == "RETRY"
         for _ in range(3):
-            assert r.ask("terminate", ids=ids[:1])["done"] == {ids[0]: "OK"}
+            assert r.call("terminate", ids=ids[:1])["done"] == {ids[0]: "OK"}
         assert r.group()["replicas"] == 2
         r.set(operator=True)
         r.running(2)
-        assert r.ask("terminate", ids=ids[:1])["done"] == {ids[0]: "NOT_FOUND"}
+        assert r.call("terminate", ids=ids[:1])["done"] == {ids[0]: "NOT_FOUND"}
         assert r.group()["replicas"] == 2
 
 
@@ -234,7 +209,7 @@ def test_ends_of_several_groups_are_one_patch(tmp_path):
         r.running(4)
         ends = [r.machines(type=t)[0]["id"] for t in "ab"]
         before = len(r.patches())
-        r.ask("terminate", ids=ends)
+        r.call("terminate", ids=ends)
         assert len(r.patches()) == before + 1
         r.until(lambda: len(r.machines()) == 2)
 
@@ -248,10 +223,10 @@ def test_units_of_hosts_go_together(tmp_path):
             for n, p in r.world.pods.items():
                 by.setdefault(p["metadata"]["labels"]["ray.io/worker-group-replica-name"], []).append(n)
         (one, two), kept = by.values()
-        reply = r.ask("terminate", ids=[one])
+        reply = r.call("terminate", ids=[one])
         assert reply["done"] == {one: "RETRY"} and "waits for the others" in reply["text"]
         assert r.group()["replicas"] == 2
-        assert r.ask("terminate", ids=[two])["done"] == {two: "OK"}
+        assert r.call("terminate", ids=[two])["done"] == {two: "OK"}
         r.until(lambda: {m["id"] for m in r.machines()} == set(kept))
         assert r.group()["replicas"] == 1
 
@@ -267,7 +242,7 @@ def test_quota_is_told_and_taken_back(tmp_path):
         failed = r.machines(phase="FAILED")
         assert "exceeded quota" in failed[0]["detail"]
         for _ in range(2):  # twice: the first reply may be lost
-            r.ask("terminate", ids=[m["id"] for m in failed])
+            r.call("terminate", ids=[m["id"] for m in failed])
             assert r.group()["replicas"] == 1
         r.until(lambda: len(r.machines()) == 1 and r.machines(phase="RUNNING"))
 
@@ -316,7 +291,7 @@ def test_gate_and_suspend(tmp_path):
         assert reply["status"] == "STOCKOUT" and "over quota" in reply["text"]
         reply = r.launch(1, kind="b")
         assert reply["status"] == "STOCKOUT" and "suspended" in reply["text"]
-        assert {o["type"]: o["available"] for o in r.ask("offers")["offers"]} == {"a": False, "b": False, "c": True}
+        assert {o["type"]: o["available"] for o in r.call("offers")["offers"]} == {"a": False, "b": False, "c": True}
         assert not r.patches()
 
 
@@ -329,7 +304,7 @@ def test_the_missing_verb_is_named(tmp_path):
         assert reply["status"] == "AUTH"
         assert "may not patch rayclusters in namespace default" in reply["text"]
         assert "{apiGroups: [ray.io], resources: [rayclusters], verbs: [patch]}" in reply["text"]
-        assert r.ask("list")["status"] == "OK"
+        assert r.call("list")["status"] == "OK"
 
 
 def test_quota_and_policy_are_no_lack_of_rights(tmp_path):
@@ -342,10 +317,10 @@ def test_quota_and_policy_are_no_lack_of_rights(tmp_path):
 
 def test_a_token_that_was_renewed_is_read_again(tmp_path):
     with rig(tmp_path) as r:
-        assert r.ask("list")["status"] == "OK"
+        assert r.call("list")["status"] == "OK"
         (tmp_path / "token").write_text("second\n")
         r.set(fail=401)
-        assert r.ask("list")["status"] == "AUTH"
+        assert r.call("list")["status"] == "AUTH"
         tokens = [x[3] for x in r.world.sent]
         assert tokens[-2:] == ["Bearer first", "Bearer second"]
 
@@ -361,7 +336,7 @@ def test_another_writer_is_named_and_mended(tmp_path):
                  "fieldsV1": {"f:spec": {"f:workerGroupSpecs": {}}}}]
             r.world.touch()
         r.machines()
-        assert "argocd-controller writes it too" in r.log()
+        assert "argocd-controller writes it too" in r.text()
         assert r.group()["replicas"] == 3
 
 

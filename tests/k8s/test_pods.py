@@ -290,3 +290,19 @@ def test_busy_nodes_stay_whatever_happens_to_the_plane(plane, tmp_path):
         create(plane, [manifests.pod("more", cpu="10")])
         until(lambda: running(plane, "more"), 40, "it resumes")
         assert d.machines() == {"cpu": 4}
+
+
+def test_a_taint_known_from_the_offer_only(plane, tmp_path):
+    """The configuration is silent about the pool's taint and no node shows it: nothing is bought for who does not
+    tolerate it.  Without that each node joins, does not help, and the next one is bought, without end."""
+    taint = {"key": "team", "value": "ml", "effect": "NoSchedule"}
+    types = {"cpu": dict(TYPES["cpu"], options={"boot": "400ms", "taints": ["team=ml:NoSchedule"]})}
+    with Pools(plane, tmp_path, types) as d:
+        d.nodes_of.templates["cpu"].taints = [taint]
+        until(lambda: d.events("type.differs"), 10)
+        create(plane, [manifests.pod("stranger", cpu="1")])
+        stays(lambda: d.machines() == {}, 3)
+        create(plane, [manifests.pod("friend", cpu="1", tolerations=[{"key": "team", "operator": "Exists"}])])
+        until(lambda: running(plane, "friend"), 20)
+        stays(lambda: d.machines() == {"cpu": 1}, 2)
+        assert not running(plane, "stranger")

@@ -9,6 +9,7 @@ import manifests
 from lib.kube import clusters_path, pods_path, until
 from kwoknodes import add_node
 from lib import ROOT
+from lib.drive import Drive
 
 BUILD = ROOT / "build" / "release"
 CLUSTER = "raycluster-gpu"
@@ -40,38 +41,15 @@ def access(plane, folder):
     return {"service_account": str(mount), "endpoint": plane.server, "namespace": "default", "cluster": CLUSTER}
 
 
-class Drive:
+class Group(Drive):
     def __init__(self, plane, folder, **more):
         options = dict(access(plane, folder), **more)
-        (folder / "davit.yaml").write_text(
-            f"cluster: {CLUSTER}\nproviders: {{k8s: {json.dumps(options)}}}\nnode_types:\n"
-            "  gpu-group: {provider: k8s, pool: gpu-group, resources: {CPU: 3, GPU: 1}}\n")
-        self.folder = folder
-        self.p = subprocess.Popen([BUILD / "tests" / "drive", folder / "davit.yaml", "k8s"], text=True,
-                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=open(folder / "log", "a"),
-                                  env={"DAVIT_PLUGIN_DIR": str(BUILD / "plugins")})
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.p.stdin.close()
-        self.p.wait(20)
-
-    def ask(self, op, **more):
-        self.p.stdin.write(json.dumps({"op": op, **more}) + "\n")
-        self.p.stdin.flush()
-        line = self.p.stdout.readline()
-        assert line, (self.folder / "log").read_text()[-2000:]
-        return json.loads(line)
+        super().__init__(folder, f"cluster: {CLUSTER}\nproviders: {{k8s: {json.dumps(options)}}}\nnode_types:\n"
+                         "  gpu-group: {provider: k8s, pool: gpu-group, resources: {CPU: 3, GPU: 1}}\n",
+                         "k8s", {"DAVIT_PLUGIN_DIR": str(BUILD / "plugins")})
 
     def launch(self, n, request):
-        return self.ask("launch", type="gpu-group", count=n, request=request)
-
-    def machines(self, **want):
-        reply = self.ask("list")
-        assert reply["status"] == "OK", reply
-        return [m for m in reply["machines"] if all(m[k] == v for k, v in want.items())]
+        return super().launch(n, request, "gpu-group")
 
 
 def group(plane):
@@ -100,25 +78,25 @@ def test_contract(plane, operator, cluster, tmp_path):
 def test_one_patch_for_many_and_exactly_that_pod(plane, operator, cluster, tmp_path):
     cluster(maxReplicas=100)
     mark = plane.audit_mark()
-    with Drive(plane, tmp_path) as d:
+    with Group(plane, tmp_path) as d:
         assert d.launch(30, "davit-01")["status"] == "OK"
         until(lambda: len(d.machines(phase="RUNNING", request="davit-01")) == 30, 40, "30 running workers")
         assert len([a for a in writes(plane, mark) if a["code"] == 200]) == 1
         before = workers(plane)
         ends = sorted(before)[:2]
-        assert d.ask("terminate", ids=ends)["done"] == {e: "OK" for e in ends}
+        assert d.call("terminate", ids=ends)["done"] == {e: "OK" for e in ends}
         until(lambda: workers(plane) == before - set(ends), 20, "exactly these pods")
         until(lambda: len(d.machines()) == 28 and not group(plane)["scaleStrategy"]["workersToDelete"], 20,
               "finished names are taken out")
         assert group(plane)["replicas"] == 28
-        assert d.ask("terminate", ids=ends)["done"] == {e: "NOT_FOUND" for e in ends}
+        assert d.call("terminate", ids=ends)["done"] == {e: "NOT_FOUND" for e in ends}
         assert group(plane)["replicas"] == 28 and operator.deleted == 2
 
 
 def test_conflicts_with_another_writer(plane, operator, cluster, tmp_path):
     """Its annotation is changed all the time: guarded by resourceVersion, and still it gets through."""
     cluster(maxReplicas=100)
-    with Drive(plane, tmp_path) as d:
+    with Group(plane, tmp_path) as d:
         began, n = time.monotonic(), 0
         for i in range(12):
             d.p.stdin.write(json.dumps({"op": "launch", "type": "gpu-group", "count": 1, "request": f"davit-{i:02}"}) + "\n")
@@ -138,7 +116,7 @@ def test_the_role_without_patch(plane, operator, cluster, tmp_path):
     role["rules"] = [rule for rule in role["rules"] if rule["verbs"]]
     status, reply = plane.client.call("PUT", ROLE, role)
     assert status == 200, reply
-    with Drive(plane, tmp_path) as d:
+    with Group(plane, tmp_path) as d:
         ids = (f"davit-{i:04}" for i in range(1000))  # one that was made before the change is known, and no patch is sent
 
         def refused():
@@ -146,7 +124,7 @@ def test_the_role_without_patch(plane, operator, cluster, tmp_path):
             return reply["status"] == "AUTH" and reply
         reply = until(refused, 10, "the right is gone")
         assert "may not patch rayclusters in namespace default" in reply["text"]
-        assert d.ask("list")["status"] == "OK"
+        assert d.call("list")["status"] == "OK"
 
 
 def test_quota_of_the_namespace(plane, operator, cluster, tmp_path):
@@ -155,18 +133,18 @@ def test_quota_of_the_namespace(plane, operator, cluster, tmp_path):
     spec = group(plane)
     spec["template"]["spec"]["schedulingGates"] = [{"name": "kueue.x-k8s.io/admission"}]
     plane.client.patch(clusters_path(name=CLUSTER), [{"op": "replace", "path": "/spec/workerGroupSpecs/0", "value": spec}])
-    with Drive(plane, tmp_path, gate_timeout="1s") as d:
+    with Group(plane, tmp_path, gate_timeout="1s") as d:
         d.launch(1, "davit-01")
         m = until(lambda: d.machines(phase="FAILED"), 10, "held back")[0]
         assert m["failure"] == "STOCKOUT" and "kueue.x-k8s.io/admission" in m["detail"]
-        d.ask("terminate", ids=[m["id"]])
+        d.call("terminate", ids=[m["id"]])
         until(lambda: not workers(plane), 20)
         assert group(plane)["replicas"] == 0
 
 
 def test_unschedulable_says_the_schedulers_words(plane, operator, cluster, tmp_path):
     cluster(nodes=0)
-    with Drive(plane, tmp_path, unschedulable_timeout="2s") as d:
+    with Group(plane, tmp_path, unschedulable_timeout="2s") as d:
         d.launch(1, "davit-01")
         m = until(lambda: d.machines(phase="FAILED"), 20, "no node")[0]
         assert m["failure"] == "STOCKOUT" and "nodes are available" in m["detail"]

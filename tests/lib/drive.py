@@ -3,6 +3,7 @@
     d = Drive(tmp_path, yaml, "gke", environment)
     d.launch(2); d.running(2); d.end("some-id"); d.close()
 """
+import contextlib
 import json
 import select
 import subprocess
@@ -43,6 +44,9 @@ class Drive:
         assert r["status"] == "OK", r
         return [m for m in r["machines"] if phase in (None, m["phase"])]
 
+    def machines(self, **want):
+        return [m for m in self.list() if all(m[k] == v for k, v in want.items())]
+
     def launch(self, count=1, request="davit-00112233445566778899", type="t4", zone="", **kw):
         return self.call("launch", count=count, request=request, type=type, zone=zone, **kw)
 
@@ -81,3 +85,18 @@ class Drive:
         else:
             self.p.kill()
             self.p.wait()
+
+
+@contextlib.contextmanager
+def drives(folder, make):
+    """Drives that end with the test: made(...) is make(a folder of its own, ...)."""
+    made = []
+
+    def one(*args, **kw):
+        where = folder / f"d{len(made)}"
+        where.mkdir()
+        made.append(make(where, *args, **kw))
+        return made[-1]
+    yield one
+    for d in made:
+        d.close()

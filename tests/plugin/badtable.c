@@ -26,8 +26,6 @@ const struct davit_provider *davit_provider_v1(void)
         table.list = NULL;
     else if (strcmp(how, "offers") == 0)
         table.caps = DAVIT_CAP_OFFERS;
-    else if (strcmp(how, "drain") == 0)
-        table.caps = DAVIT_CAP_DRAIN;
     else if (strcmp(how, "help") == 0)
         table.options = no_help;
     return &table;

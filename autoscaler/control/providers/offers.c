@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../cloud/offer_check.h"
 #include "providers.h"
 
 enum { OFFERS_MS = 600000, OFFERS_AGAIN_MS = OFFERS_MS / 10 };
@@ -34,7 +35,7 @@ static void known_drop(struct providers *p, const char *provider)
 
 /* Of one that is told twice the later holds. */
 static void known_put(struct providers *p, const char *provider,
-                      const struct call_offer *o)
+                      const struct call_offer *o, struct taints taints)
 {
     struct known_offer *k = known_find(p, provider, o);
 
@@ -47,6 +48,35 @@ static void known_put(struct providers *p, const char *provider,
     }
     k->available = o->available;
     k->price_micros_hour = o->price_micros_hour;
+    k->taints = taints;
+}
+
+struct differing { struct env *env; bool tell; uint64_t hash; };
+
+static void type_differs(void *arg, const char *type, const char *text)
+{
+    struct differing *d = arg;
+
+    for (const char *p = text; *p; p++)
+        d->hash = (d->hash ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
+    if (d->tell)
+        emit(d->env, "type.differs", type, "", "%s", text);
+}
+
+/* Told once, and again when it is another. */
+static void compare(struct providers *p, struct provider_state *s,
+                    const struct call *call, struct arena *a)
+{
+    for (int tell = 0; tell < 2; tell++) {
+        struct differing d = {p->env, tell == 1, 1};
+
+        offers_check(p->conf->now, s->conf->name, call->offers.v,
+                     call->offers.n, a, type_differs, &d);
+        if (s->differs == d.hash)
+            return;
+        if (tell)
+            s->differs = d.hash;
+    }
 }
 
 void provider_offered(struct providers *p, const struct call *call)
@@ -59,6 +89,14 @@ void provider_offered(struct providers *p, const struct call *call)
     if (!good)
         return;
     known_drop(p, s->conf->name);
-    for (uint32_t i = 0; i < call->offers.n; i++)
-        known_put(p, s->conf->name, &call->offers.v[i]);
+    arena_reset(&s->offered);
+    compare(p, s, call, &s->offered);
+    for (uint32_t i = 0; i < call->offers.n; i++) {
+        const struct call_offer *o = &call->offers.v[i];
+        const struct conf_type *t = type_find(p->conf->now, o->type);
+
+        known_put(p, s->conf->name, o,
+                  t ? offer_more_taints(&t->fact, o->taints, &s->offered)
+                    : (struct taints){0});
+    }
 }

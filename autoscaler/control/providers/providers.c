@@ -64,6 +64,7 @@ static void set_close(struct providers *p, struct provider_set *set)
 {
     for (uint32_t i = 0; i < set->n; i++) {
         retire(p, set->v[i]->provider);
+        arena_done(&set->v[i]->offered);
         free(set->v[i]);
     }
     free(set->v);

@@ -27,6 +27,8 @@ struct provider_state {
     uint32_t machines;        /* in that list */
     uint32_t list_failures;   /* in a row */
     char problem[256];        /* "" when all is well */
+    struct arena offered;     /* what known_offers of it point to */
+    uint64_t differs;         /* hash of the differences that were told */
 };
 
 /* Price and zones that a provider told of an offer. */
@@ -34,6 +36,7 @@ struct known_offer {
     char provider[32], type[64], zone[48];
     bool spot, available;
     int64_t price_micros_hour;
+    struct taints taints;     /* more than the type's */
 };
 
 /* A call that has left and is not back. */

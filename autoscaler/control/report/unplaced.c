@@ -19,7 +19,9 @@ static bool unfit(enum reason why)
            why == REASON_FRACTION || why == REASON_NONE;
 }
 
-enum reason unplaced_reason(const struct plan *p, uint32_t bundle)
+/* Why it waits: what stands in the way and may pass, or else what no node type
+ * has. */
+static enum reason unplaced_reason(const struct plan *p, uint32_t bundle)
 {
     const struct plan_bundle *b = &p->bundles[bundle];
     const struct plan_refusal *r = p->refusals + b->first_refusal;

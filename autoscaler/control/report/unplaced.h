@@ -31,9 +31,6 @@ struct unplaced {
 /* After each plan. */
 void unplaced_emit(struct unplaced *u, const struct status_page *page);
 
-/* Why it waits: what stands in the way and may pass, or else what no node type
- * has. */
-enum reason unplaced_reason(const struct plan *p, uint32_t bundle);
 /* "t4 lacks GPU: 16 needed, 4 there; a100 ..." of a bundle's refusals. */
 void unplaced_obstacles(const struct status_page *page, uint32_t bundle,
                         struct buf *b);

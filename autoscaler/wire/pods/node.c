@@ -86,8 +86,7 @@ static bool of_condition(const char *key)
            strcmp(key, "node.kubernetes.io/unreachable") == 0;
 }
 
-/* Taints that a node carries until all of it is up. */
-static bool of_start(const char *key)
+bool pods_taint_of_start(const char *key)
 {
     static const char *const known[] = {
         "node.kubernetes.io/network-unavailable",
@@ -130,7 +129,7 @@ static void taints_read(struct knode *n, const json_t *list)
             if (strcmp(key, DRAIN_TAINT) == 0)
                 n->draining = true;
             if (!*key || of_condition(key) || of_cordon(n, key) ||
-                of_start(key) != start || !effect_from_name(pods_text(t, "effect", NULL), &x.effect))
+                pods_taint_of_start(key) != start || !effect_from_name(pods_text(t, "effect", NULL), &x.effect))
                 continue;
             x.key = pods_clean(&n->arena, key);
             x.value = pods_clean(&n->arena, pods_text(t, "value", NULL));

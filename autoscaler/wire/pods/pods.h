@@ -39,6 +39,9 @@ const char *pods_resource(const char *k8s, const char **ret_vendor);
  * begins with AMD-. */
 #define GPU_LABEL "davit.io/gpu"
 
+/* A taint that a node carries only until all of it is up. */
+bool pods_taint_of_start(const char *key);
+
 /* The pods behind a demand of the view. */
 struct pods_ref { const char *space, *name, *uid; };
 const struct pods_ref *pods_of(const struct source_view *view, uint32_t demand,

@@ -5,7 +5,7 @@ import aks_operations
 from aks_cloud import Cloud
 from aks_rig import QUICK, Drive, config, environment
 from aks_server import Server
-from lib.drive import build_tools
+from lib.drive import build_tools, drives
 
 
 @pytest.fixture(scope="session")
@@ -33,14 +33,8 @@ def cloud(server):
 
 @pytest.fixture
 def drive(driver, server, tmp_path):
-    """make(options, t4, more, env): drivers that end with the test."""
-    made = []
-
-    def make(options=QUICK, t4="pool: gpu", more="", env=None):
-        where = tmp_path / f"d{len(made)}"
-        where.mkdir()
-        made.append(Drive(where, config(server, options, t4, more), "aks", environment(**(env or {}))))
-        return made[-1]
-    yield make
-    for d in made:
-        d.close()
+    """drive(options, t4, more, env): drivers that end with the test."""
+    def make(where, options=QUICK, t4="pool: gpu", more="", env=None):
+        return Drive(where, config(server, options, t4, more), "aks", environment(**(env or {})))
+    with drives(tmp_path, make) as made:
+        yield made

@@ -271,7 +271,7 @@ def test_a_zone_needs_a_pool_of_that_zone_alone(drive, cloud):
 
 @pytest.mark.parametrize("props,code", [
     ({"enableAutoScaling": True}, "AutoScalingEnabled"), ({"type": "VirtualMachines"}, "PoolType"),
-    ({"powerState": {"code": "Stopped"}}, "PoolStopped"), ({"tags": {"Davit-Cluster": "other"}}, "OtherCluster")])
+    ({"powerState": {"code": "Stopped"}}, "PoolStopped"), ({"scaleDownMode": "Deallocate"}, "Deallocates"), ({"tags": {"Davit-Cluster": "other"}}, "OtherCluster")])
 def test_a_pool_that_cannot_be_scaled_says_why(drive, cloud, props, code):
     cloud.pools["gpu"].props.update(props)
     r = drive().launch(1)

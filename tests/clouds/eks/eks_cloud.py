@@ -63,6 +63,8 @@ class Cloud:
             self.faults = []         # see fault()
             self.stock = {}          # group -> machines left, None: any
             self.codes = {}          # group -> error of a failed launch
+            self.texts = {}          # group -> the sentence of one, without a code
+            self.ahead = 0           # seconds, of this cloud's clock
             self.late = {}           # group -> seconds until instances come
             self.want = {}           # group -> the target as the caller set it
             self.due = {}            # group -> when the raise takes effect
@@ -138,7 +140,7 @@ class Cloud:
 
     def fail(self, group, n, zone):
         code = self.codes.get(group, "InsufficientInstanceCapacity")
-        text = f"Could not launch On-Demand Instances. {code} - {LIMIT.get(code, 'That is so')} ({zone}). Launching EC2 instance failed."
+        text = self.texts.get(group) or f"Could not launch On-Demand Instances. {code} - {LIMIT.get(code, 'That is so')} ({zone}). Launching EC2 instance failed."
         now = datetime.datetime.now(datetime.timezone.utc)
         self.activities[group].insert(0, {
             "id": f"a-{len(self.activities[group])}", "status": "Failed", "text": text, "zone": zone,
@@ -308,7 +310,7 @@ class Cloud:
             raise Refused("IncompleteSignature", f"signed {signed}, needed {sorted(need)}, {region}", 403)
         date = low.get("x-amz-date", "")
         at = datetime.datetime.strptime(date, "%Y%m%dT%H%M%SZ").replace(tzinfo=datetime.timezone.utc)
-        if date[:8] != day or abs(time.time() - at.timestamp()) > 300:
+        if date[:8] != day or abs(time.time() + self.ahead - at.timestamp()) > 300:
             raise Refused("RequestExpired", "Request has expired.", 400)
         r = AWSRequest(method=method, url="http://" + low["host"] + target, data=body, headers={k: low[k] for k in signed})
         r.context["timestamp"] = date
@@ -359,6 +361,9 @@ class Gate(http.server.BaseHTTPRequestHandler):
 
     def log_message(self, *a):
         pass
+
+    def date_time_string(self, timestamp=None):
+        return super().date_time_string(time.time() + CLOUD.ahead)
 
     def reply(self, status, body, headers=None, cut=False):
         self.send_response(status)
@@ -505,10 +510,14 @@ class Gate(http.server.BaseHTTPRequestHandler):
         CLOUD.faults.append(f)
 
     def ctl_heal(self):
-        CLOUD.faults, CLOUD.stock, CLOUD.codes, CLOUD.late = [], {}, {}, {}
+        CLOUD.faults, CLOUD.stock, CLOUD.codes, CLOUD.texts, CLOUD.late = [], {}, {}, {}, {}
 
-    def ctl_stock(self, pool, left=None, code=None):
+    def ctl_clock(self, ahead):
+        CLOUD.ahead = ahead
+
+    def ctl_stock(self, pool, left=None, code=None, text=None):
         CLOUD.stock[CLOUD.pools[pool]] = left
+        CLOUD.texts[CLOUD.pools[pool]] = text
         if code:
             CLOUD.codes[CLOUD.pools[pool]] = code
         else:

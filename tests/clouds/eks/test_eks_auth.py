@@ -142,3 +142,17 @@ def test_expired_in_the_middle(cloud, drive):
     assert d.call("list")["status"] == "OK" and len(cloud.agents()) == n + 1
     cloud.fault(action="DescribeAutoScalingGroups", kind="error", code="ExpiredToken", status=403, times=-1)
     assert d.call("list")["status"] == "AUTH"
+
+
+@pytest.mark.parametrize("ahead", [3600, -3600])
+def test_a_clock_that_is_wrong(cloud, drive, ahead):
+    """The request is signed again by AWS's time, and those after it at once."""
+    d = drive(keys=True)
+    cloud.expect_rejected = True
+    cloud.clock(ahead=ahead)
+    try:
+        assert d.call("list")["status"] == "OK"
+        assert d.call("list")["status"] == "OK"
+    finally:
+        cloud.clock(ahead=0)
+    assert d.call("list")["status"] == "OK"

@@ -120,6 +120,25 @@ def test_a_launch_that_fails_later_is_told_and_the_target_lowered(cloud, one, co
     stocked_out(cloud, one, code, status)
 
 
+@pytest.mark.parametrize("sentence,status", [
+    ("We currently do not have sufficient p2.xlarge capacity in the Availability Zone you requested (us-east-1a). Our system "
+     "will be working on provisioning additional capacity. Launching EC2 instance failed.", "STOCKOUT"),
+    ("There is no Spot capacity available that matches your request. Launching EC2 instance failed.", "STOCKOUT"),
+    ("Your Spot request price of 0.01 is lower than the minimum required Spot request fulfillment price of 0.27.", "STOCKOUT"),
+    ("Your requested instance type (p2.xlarge) is not supported in your requested Availability Zone (us-east-1e).", "STOCKOUT"),
+    ("You have requested more vCPU capacity than your current vCPU limit of 32 allows for the instance bucket that the "
+     "specified instance type belongs to.", "QUOTA"),
+    ("You have requested more instances (7) than your current instance limit of 6 allows for the specified instance type.",
+     "QUOTA"),
+    ("Max spot instance count exceeded. Launching EC2 instance failed.", "QUOTA"),
+    ("The moon is in the wrong phase. Launching EC2 instance failed.", None)])
+def test_a_failure_told_in_a_plain_sentence(cloud, one, sentence, status):
+    cloud.stock(pool=cloud.names["gpu"], left=0, text=sentence)
+    one.launch("r1", 1)
+    got = [(x["phase"], x["failure"]) for x in one.list()]
+    assert got == ([("FAILED", status)] if status else []), got  # None: what nobody knows is tried for a minute
+
+
 def test_old_failures_do_not_count(cloud, one):
     cloud.stock(pool=cloud.names["gpu"], left=0)
     one.launch("r1", 1)

@@ -2,7 +2,7 @@
 import pytest
 
 import gke_operations
-from lib.drive import Drive, build_tools
+from lib.drive import Drive, build_tools, drives
 from gke_rig import config, environment
 from gke_server import Cloud, Server
 
@@ -33,14 +33,8 @@ def cloud(server):
 
 @pytest.fixture
 def drive(driver, server, tmp_path):
-    """make(options, t4, more, env): drivers that end with the test."""
-    made = []
-
-    def make(options="", t4="", more="", env=None):
-        where = tmp_path / f"d{len(made)}"
-        where.mkdir()
-        made.append(Drive(where, config(server, options, t4, more), "gke", environment(server, **(env or {}))))
-        return made[-1]
-    yield make
-    for d in made:
-        d.close()
+    """drive(options, t4, more, env): drivers that end with the test."""
+    def make(where, options="", t4="", more="", env=None):
+        return Drive(where, config(server, options, t4, more), "gke", environment(server, **(env or {})))
+    with drives(tmp_path, make) as made:
+        yield made

@@ -316,3 +316,23 @@ def test_one_thousand_machines_under_50_ms(drive, cloud):
     assert set(d.end(*ids)["done"].values()) == {"OK"}
     d.until(lambda: d.list() == [])
     assert cloud.targets() == 0
+
+
+@pytest.mark.parametrize("phase,blue_goes", [("DRAINING_BLUE_POOL", True), ("NODE_POOL_SOAKING", True), ("ROLLBACK_STARTED", False)])
+def test_a_blue_green_upgrade(drive, cloud, phase, blue_goes):
+    """Both halves are listed and looked into; new machines go where they may stay."""
+    d = drive()
+    d.launch(1, request(1))
+    d.running(1)
+    blue = cloud.pools["gpu"]["instanceGroupUrls"]
+    cloud.pool("green", [A, B], hash_="9f9f9f9f")
+    green = cloud.pools.pop("green")["instanceGroupUrls"]
+    cloud.pools["gpu"].update(status="RECONCILING", instanceGroupUrls=blue + green, updateInfo={
+        "blueGreenInfo": {"phase": phase, "blueInstanceGroupUrls": blue, "greenInstanceGroupUrls": green}})
+    d = drive()
+    r = d.launch(4, request(2))
+    assert r["status"] == "OK" and len(r["machines"]) == 4, r
+    assert {"green" in m["id"] for m in r["machines"]} == {blue_goes}
+    again = d.launch(1, request(1))  # made in the blue half before: not once more
+    assert again["status"] == "OK" and len(again["machines"]) == 1
+    assert len(d.running(5)) == 5

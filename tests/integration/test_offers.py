@@ -1,0 +1,56 @@
+"""What a cloud tells of its machines, against what the configuration says of them."""
+import os
+import subprocess
+
+from lib.daemon import BUILD, Daemon
+
+CONFIG = """
+cluster: offers
+api: {listen: "127.0.0.1:{port}"}
+state: "{dir}/davit.db"
+providers:
+  sim: {state: "{dir}/cloud.json"}
+node_types:
+  t4:
+    provider: sim
+    resources: {CPU: 4, GPU: 1}
+    zones: [a, b]
+    options: {boot: 200ms, gives: {CPU: 3.92, GPU: 1}, taints: ["nvidia.com/gpu=present:NoSchedule"]}
+  cpu: {provider: sim, resources: {CPU: 4}, options: {gives: {CPU: 4}}}
+"""
+LESS = "a machine has 3.92 CPU, the configuration says 4: what asks for 4 will never fit; write CPU: 3.92 under resources"
+TAINT = ("a machine has the taint nvidia.com/gpu=present:NoSchedule, which taints: of the type lacks: pods without that "
+         "toleration will not run there")
+
+
+def told(d):
+    return [(e["subject"], e["text"]) for e in d.events("type.differs")]
+
+
+def test_a_difference_is_told_once(tmp_path):
+    with Daemon(tmp_path, CONFIG) as d:
+        d.until(lambda: len(told(d)) == 2, 10)
+        assert sorted(told(d)) == [("t4", LESS), ("t4", TAINT)]
+        assert "warn  type.differs t4: " + LESS in d.text()
+        # Without a Kubernetes head nobody goes by taints: it is bought all the same.
+        d.post({"bundles": [{"GPU": 1}]})
+        d.until(lambda: d.ready("t4") == 1, 10)
+        assert len(told(d)) == 2
+
+
+def test_the_doctor_says_it_too(tmp_path):
+    path = tmp_path / "davit.yaml"
+    path.write_text(CONFIG.replace("{dir}", str(tmp_path)).replace("{port}", "8790"))
+    r = subprocess.run([BUILD / "davit", "doctor", path], capture_output=True, text=True,
+                       env=dict(os.environ, HOME=str(tmp_path)))
+    lines = [line for line in r.stdout.splitlines() if line.startswith("warn  node type")]
+    assert lines == ["warn  node type t4: " + LESS, "warn  node type t4: " + TAINT], r.stdout + r.stderr
+
+
+def test_spot_where_there_is_no_spot_market(tmp_path):
+    path = tmp_path / "davit.yaml"
+    path.write_text("cluster: c\nproviders:\n  k8s: {endpoint: \"http://127.0.0.1:1\"}\nnode_types:\n"
+                    "  cheap: {provider: k8s, resources: {CPU: 4}, spot: true}\n")
+    r = subprocess.run([BUILD / "davit", "validate", path], capture_output=True, text=True)
+    assert r.returncode != 0
+    assert f"{path}:5:3: node type cheap is to be spot, but provider k8s has no spot market" in r.stderr, r.stderr
