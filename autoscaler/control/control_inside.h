@@ -37,8 +37,8 @@ struct control {
     struct status_board board;
     struct record *record;        /* NULL: plans are not recorded */
     uint64_t tick;                /* plans so far */
-    bool unconfirmed;             /* some demand needs a second view */
     bool planned;                 /* the last one could be made */
+    bool unconfirmed;             /* some demand needs a second view */
     int64_t plan_due_ms;          /* mono: another one, news or not */
     int64_t trim_due_ms;          /* mono: not before */
 };

@@ -27,10 +27,8 @@ void env_wake_mono(struct env *e, int64_t mono_ms)
 
 void env_wake_wall(struct env *e, int64_t wall_ms)
 {
-    int64_t wait_ms = wall_ms - e->now_ms;
-
-    if (wait_ms < LONGEST_PAUSE_MS)  /* INT64_MAX is never */
-        env_wake_mono(e, e->mono_ms + wait_ms);
+    if (wall_ms != INT64_MAX)
+        env_wake_mono(e, e->mono_ms + (wall_ms - e->now_ms));
 }
 
 struct workers *env_workers(struct env *e, unsigned n_threads,
@@ -47,7 +45,7 @@ static enum log_level level_of(const char *kind)
     static const char *const bad[] = {
         "launch.failed", "node.failed",        "node.lost",
         "source.down",     "head.v1",            "provider.simulated",
-        "type.differs", "provider.down", "config.refused",     "demand.infeasible"};
+        "provider.down", "config.refused",     "demand.infeasible"};
 
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         if (strcmp(kind, bad[i]) == 0)

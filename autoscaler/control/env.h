@@ -41,7 +41,7 @@ struct env {
 
 /* A step begins: reads the clocks; due again after the longest pause. */
 void env_begin(struct env *e);
-/* Runs a step at that time at the latest. */
+/* Runs a step at that time at the latest; INT64_MAX: never. */
 void env_wake_mono(struct env *e, int64_t mono_ms);
 void env_wake_wall(struct env *e, int64_t wall_ms);
 

@@ -19,7 +19,6 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "codec/codec.h"
 #include "control/reload.h"
 #include "control/requests.h"
 #include "control/snapshot_take.h"

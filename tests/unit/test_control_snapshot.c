@@ -198,10 +198,14 @@ static void test_says_when_it_changes(void **state)
     struct status_page *page = status_new();
     const struct snapshot *s;
     struct err e;
+    int64_t due;
 
     (void)state;
     s = snapshot_take(&rig.known, page).snapshot;
     assert_int_equal(snapshot_changes_ms(&rig.known, s), INT64_MAX);
+    due = rig.env.due_ms;
+    env_wake_wall(&rig.env, INT64_MAX);
+    assert_int_equal(rig.env.due_ms, due);
     err_set(&e, ST_STOCKOUT, "none left");
     backoffs_note(rig.ledger.backoffs, key, &e, rig.env.now_ms);
     s = snapshot_take(&rig.known, page).snapshot;
