@@ -25,35 +25,37 @@
 
 /* How an operation ended.  The text is what the daemon does about it (an offer
  * is a node type in one zone and market; autoscaler/cloud/backoff.c). */
-#define DAVIT_STATUS_MAP(X)                                                   \
-    X(OK, 0, "go on")                                                         \
-    X(RETRY, 1, "again, same request id; the offer rests 1 s to 60 s")        \
+#define DAVIT_STATUS_MAP(X) \
+    X(OK, 0, "go on") \
+    X(RETRY, 1, "again, same request id; the offer rests 1 s to 60 s") \
     X(THROTTLED, 2, "the provider rests for retry_after_ms, or 2 s to 2 min") \
-    X(STOCKOUT, 3, "the offer rests 60 s to 30 min, plan without it")         \
-    X(QUOTA, 4, "launch half as many; at one the offer rests 2 min to 1 h")   \
-    X(AUTH, 5, "the provider launches nothing until the next reload")         \
-    X(INVALID, 6, "never repeat: the node type is disabled until reload")     \
-    X(NOT_FOUND, 7, "it is gone already: the goal of terminate is met")       \
-    X(CANCELLED, 8, "drop the answer: the next list tells the truth")         \
-    X(UNSUPPORTED, 9, "offers() only: there are none, never ask again")       \
+    X(STOCKOUT, 3, "the offer rests 60 s to 30 min, plan without it") \
+    X(QUOTA, 4, "launch half as many; at one the offer rests 2 min to 1 h") \
+    X(AUTH, 5, "the provider launches nothing until the next reload") \
+    X(INVALID, 6, "never repeat: the node type is disabled until reload") \
+    X(NOT_FOUND, 7, "it is gone already: the goal of terminate is met") \
+    X(CANCELLED, 8, "drop the answer: the next list tells the truth") \
+    X(UNSUPPORTED, 9, "offers() only: there are none, never ask again") \
     X(BROKEN, 10, "as RETRY, but the whole provider rests")
 
 #define DAVIT_ENUM_(name, value, text) DAVIT_##name = value,
 enum davit_status { DAVIT_STATUS_MAP(DAVIT_ENUM_) };
 #undef DAVIT_ENUM_
 
-struct davit_error {            /* caller's storage: failing never allocates */
+struct davit_error { /* caller's storage: failing never allocates */
     uint32_t size;
-    uint32_t retry_after_ms;    /* 0: the daemon's own back-off */
-    char code[48];              /* the cloud's own code, for the log */
-    char text[208];             /* one sentence for a person */
+    uint32_t retry_after_ms; /* 0: the daemon's own back-off */
+    char code[48];           /* the cloud's own code, for the log */
+    char text[208];          /* one sentence for a person */
 };
 
-struct davit_call;              /* one running operation; the host's, opaque */
-struct davit_sink;              /* where results go; the host's, opaque */
-struct davit_kv { const char *key, *value; };
+struct davit_call; /* one running operation; the host's, opaque */
+struct davit_sink; /* where results go; the host's, opaque */
+struct davit_kv {
+    const char *key, *value;
+};
 
-struct davit_http {             /* request in the first part, reply after */
+struct davit_http { /* request in the first part, reply after */
     uint32_t size;
     const char *method, *url;
     const struct davit_kv *headers;
@@ -61,45 +63,45 @@ struct davit_http {             /* request in the first part, reply after */
     const void *body;
     size_t body_len;
     int reply_status;
-    const char *reply_body;     /* NUL-terminated; capped by the host */
+    const char *reply_body; /* NUL-terminated; capped by the host */
     size_t reply_len;
-    const struct davit_kv *reply_headers;  /* names in lower case */
+    const struct davit_kv *reply_headers; /* names in lower case */
     size_t n_reply_headers;
     /* files for https, NULL: ca_file: of the provider's settings or the
      * system's CAs; no client certificate */
     const char *ca_file, *cert_file, *key_file;
-    bool brief;                 /* the reply lives only until the operation's
+    bool brief; /* the reply lives only until the operation's
                                  * next request: for long lists in pages */
 };
 
-struct davit_host {             /* services: all a plug-in may ask of us */
+struct davit_host { /* services: all a plug-in may ask of us */
     uint32_t size;
     int (*http)(struct davit_call *, struct davit_http *, struct davit_error *);
-    bool (*sleep)(struct davit_call *, uint32_t ms);  /* false: stop now */
+    bool (*sleep)(struct davit_call *, uint32_t ms); /* false: stop now */
     uint32_t (*remaining_ms)(const struct davit_call *);
     int64_t (*wall_ms)(void);
-    void (*log)(int level, const char *line);  /* 0 error .. 3 debug */
+    void (*log)(int level, const char *line); /* 0 error .. 3 debug */
 };
 
-struct davit_node_type {        /* one entry of node_types:, as configured */
+struct davit_node_type { /* one entry of node_types:, as configured */
     uint32_t size;
-    const char *name;           /* the key under node_types: */
-    const char *pool, *machine; /* "" when not given */
-    const struct davit_kv *resources, *labels;  /* "CPU" -> "4", "GPU" -> "1" */
+    const char *name;                          /* the key under node_types: */
+    const char *pool, *machine;                /* "" when not given */
+    const struct davit_kv *resources, *labels; /* "CPU" -> "4", "GPU" -> "1" */
     size_t n_resources, n_labels;
-    const char *const *zones;   /* none: the provider's own choice */
+    const char *const *zones; /* none: the provider's own choice */
     size_t n_zones;
-    uint32_t min, max;          /* UINT32_MAX: no maximum */
+    uint32_t min, max; /* UINT32_MAX: no maximum */
     bool spot;
-    const struct davit_kv *options;  /* the entry's options: block, flattened */
-    size_t n_options;           /*   ("boot" -> "5s", "tags.team" -> "ml") */
+    const struct davit_kv *options; /* the entry's options: block, flattened */
+    size_t n_options; /*   ("boot" -> "5s", "tags.team" -> "ml") */
 };
 
-struct davit_setup {            /* what open() is given */
+struct davit_setup { /* what open() is given */
     uint32_t size;
-    const char *cluster;        /* the tag's value: machines are ours by it */
-    const char *head;           /* the Ray head's host:port, "" without one */
-    const struct davit_kv *options;  /* providers.NAME:, flattened */
+    const char *cluster; /* the tag's value: machines are ours by it */
+    const char *head;    /* the Ray head's host:port, "" without one */
+    const struct davit_kv *options; /* providers.NAME:, flattened */
     size_t n_options;
     const struct davit_node_type *const *types;
     size_t n_types;
@@ -112,33 +114,38 @@ struct davit_setup {            /* what open() is given */
  * them from. */
 struct davit_offer {
     uint32_t size;
-    const char *name, *zone;    /* name: the node type in our config */
-    const struct davit_kv *resources, *labels;  /* "memory" -> "16Gi" */
+    const char *name, *zone; /* name: the node type in our config */
+    const struct davit_kv *resources, *labels; /* "memory" -> "16Gi" */
     size_t n_resources, n_labels;
-    int64_t price_micros_hour;  /* -1: unknown */
+    int64_t price_micros_hour; /* -1: unknown */
     bool spot, available;
-    const struct davit_kv *taints;  /* of its nodes, in Kubernetes' words: */
-    size_t n_taints;            /*   "nvidia.com/gpu" -> "present:NoSchedule" */
+    const struct davit_kv *taints; /* of its nodes, in Kubernetes' words: */
+    size_t n_taints; /*   "nvidia.com/gpu" -> "present:NoSchedule" */
 };
 
-enum davit_phase { DAVIT_STARTING, DAVIT_RUNNING, DAVIT_STOPPING, DAVIT_FAILED };
+enum davit_phase {
+    DAVIT_STARTING,
+    DAVIT_RUNNING,
+    DAVIT_STOPPING,
+    DAVIT_FAILED
+};
 
-struct davit_machine {          /* something that exists and carries our tag;
+struct davit_machine { /* something that exists and carries our tag;
                                  * strings are "" when unknown, never NULL;
                                  * an id has up to 127 bytes */
     uint32_t size;
     const char *id, *request_id, *offer, *zone, *address;
-    uint32_t phase;             /* enum davit_phase */
+    uint32_t phase; /* enum davit_phase */
     bool spot;
-    uint32_t failure;           /* enum davit_status when phase is FAILED */
-    const char *detail;         /* progress or failure for a person, or NULL */
-    const char *unit;           /* of machines that are ended together (hosts
+    uint32_t failure;   /* enum davit_status when phase is FAILED */
+    const char *detail; /* progress or failure for a person, or NULL */
+    const char *unit;   /* of machines that are ended together (hosts
                                  * of one slice) the same text; "" or NULL */
 };
 
 struct davit_launch {
     uint32_t size;
-    const char *offer, *zone, *request_id;  /* same id, same machines */
+    const char *offer, *zone, *request_id; /* same id, same machines */
     uint32_t count;
     const struct davit_kv *tags;
     size_t n_tags;
@@ -153,7 +160,7 @@ struct davit_provider {
     uint32_t size;
     const char *name, *version;
     uint64_t caps;
-    const struct davit_kv *options;  /* key, one-line help; {0} ends.  A key
+    const struct davit_kv *options; /* key, one-line help; {0} ends.  A key
                                       * ending in '*' allows that prefix;
                                       * "types.KEY": a node type's option */
 
@@ -164,7 +171,7 @@ struct davit_provider {
      * A reload opens a second handle before the first is closed. */
     int (*open)(const struct davit_host *, const struct davit_setup *,
                 void **ret_self, struct davit_error *);
-    void (*close)(void *self);  /* no call is running */
+    void (*close)(void *self); /* no call is running */
 
     /* Truth first: every machine with our tag, whoever started it.
      * A machine not put() by a list that returned OK does not exist. */
@@ -175,13 +182,15 @@ struct davit_provider {
      * Partial success: put() what exists, then return the error. */
     int (*launch)(void *self, struct davit_call *, const struct davit_launch *,
                   struct davit_sink *,
-                  void (*put)(struct davit_sink *, const struct davit_machine *),
+                  void (*put)(struct davit_sink *,
+                              const struct davit_machine *),
                   struct davit_error *);
     /* Ends exactly these machines.  done() may report some ids one by one with
      * their enum davit_status; ids not reported take the returned status. */
     int (*terminate)(void *self, struct davit_call *, const char *const *ids,
                      size_t n_ids, struct davit_sink *,
-                     void (*done)(struct davit_sink *, const char *id, int status),
+                     void (*done)(struct davit_sink *, const char *id,
+                                  int status),
                      struct davit_error *);
     int (*offers)(void *self, struct davit_call *, struct davit_sink *,
                   void (*put)(struct davit_sink *, const struct davit_offer *),

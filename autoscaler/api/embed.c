@@ -12,13 +12,13 @@
 #define PAGE_FILE "autoscaler/api/page.html"
 #endif
 
-#define EMBED(name, file)                                                      \
-    __asm__(".section .rodata\n"                                               \
-            ".global " #name "_start\n"                                        \
-            ".global " #name "_end\n"                                          \
-            ".balign 16\n" #name "_start:\n"                                   \
-            ".incbin \"" file "\"\n" #name "_end:\n"                           \
-            ".byte 0\n"                                                        \
+#define EMBED(name, file) \
+    __asm__(".section .rodata\n" \
+            ".global " #name "_start\n" \
+            ".global " #name "_end\n" \
+            ".balign 16\n" #name "_start:\n" \
+            ".incbin \"" file "\"\n" #name "_end:\n" \
+            ".byte 0\n" \
             ".previous\n")
 
 EMBED(openapi, OPENAPI_FILE);

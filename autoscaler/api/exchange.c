@@ -54,8 +54,8 @@ void exchange_reply(struct exchange *ex, unsigned code, struct buf *b,
     }
     if (ex->response)
         MHD_destroy_response(ex->response);
-    ex->response =
-        MHD_create_response_from_buffer(n, buf_take(b), MHD_RESPMEM_MUST_FREE);
+    ex->response = MHD_create_response_from_buffer(n, buf_take(b),
+                                                   MHD_RESPMEM_MUST_FREE);
     ex->code = code;
     MHD_add_response_header(ex->response, MHD_HTTP_HEADER_CONTENT_TYPE,
                             content_type);
@@ -104,21 +104,14 @@ void exchange_error(struct exchange *ex, unsigned code, const char *status,
 static unsigned code_of(enum status s)
 {
     switch (s) {
-    case ST_INVALID:
-        return 400;
-    case ST_AUTH:
-        return 401;
-    case ST_NOT_FOUND:
-        return 404;
+    case ST_INVALID: return 400;
+    case ST_AUTH: return 401;
+    case ST_NOT_FOUND: return 404;
     case ST_QUOTA:
-    case ST_THROTTLED:
-        return 429;
-    case ST_UNSUPPORTED:
-        return 501;
-    case ST_BROKEN:
-        return 500;
-    default:
-        return 503;
+    case ST_THROTTLED: return 429;
+    case ST_UNSUPPORTED: return 501;
+    case ST_BROKEN: return 500;
+    default: return 503;
     }
 }
 

@@ -20,27 +20,28 @@
 #include "server.h"
 #include "view.h"
 
-#define BODY_MAX (4u << 20)        /* a larger body is refused */
-#define DISCARD_MAX (256u << 20)   /* so much of it is read and dropped, so that
+#define BODY_MAX (4u << 20) /* a larger body is refused */
+#define DISCARD_MAX \
+    (256u << 20) /* so much of it is read and dropped, so that
                                     * the client gets to see the refusal */
 #define REPLY_MAX ((size_t)512 << 20)
-#define LISTENERS_MAX 64           /* event streams at once */
-#define PENDING_MAX 1024           /* suspended exchanges at once */
-#define PLANS_MAX 16               /* of them, waiting for the planner */
-#define ANSWER_MS 30000            /* then the caller is told to try again */
-#define BEAT_MS 15000              /* comment lines of an idle event stream */
-#define ALIVE_MS 60000             /* no tick for so long: not alive */
+#define LISTENERS_MAX 64 /* event streams at once */
+#define PENDING_MAX 1024 /* suspended exchanges at once */
+#define PLANS_MAX 16     /* of them, waiting for the planner */
+#define ANSWER_MS 30000  /* then the caller is told to try again */
+#define BEAT_MS 15000    /* comment lines of an idle event stream */
+#define ALIVE_MS 60000   /* no tick for so long: not alive */
 
 struct exchange;
 
 /* ---- guard.c: who may use the API */
 struct guard {
     bool loopback, tls, has_token;
-    char host[256];                /* as configured */
-    char path[1024];               /* of the token's file */
-    pthread_mutex_t lock;          /* of the two below */
-    unsigned char token[32];       /* SHA-256 of it */
-    struct timespec changed;       /* the file's time when it was read */
+    char host[256];          /* as configured */
+    char path[1024];         /* of the token's file */
+    pthread_mutex_t lock;    /* of the two below */
+    unsigned char token[32]; /* SHA-256 of it */
+    struct timespec changed; /* the file's time when it was read */
 };
 enum status guard_init(struct guard *g, const struct config *c,
                        struct err *err);
@@ -57,33 +58,40 @@ enum status socket_listen(const char *key, const char *host, uint32_t port,
 uint32_t socket_port(int fd);
 /* The certificate and key of api.tls_*, as libmicrohttpd takes them (copies are
  * made while a daemon starts); without them, no options. */
-struct tls { char *cert, *key; struct MHD_OptionItem options[3]; };
+struct tls {
+    char *cert, *key;
+    struct MHD_OptionItem options[3];
+};
 enum status tls_read(const struct config *c, struct tls *ret, struct err *err);
 void tls_done(struct tls *t);
 
 /* ---- pending.c
  * A pending is counted: its exchange has one reference, whoever works on it the
  * other, and it outlives the server if it must. */
-struct pending_list {              /* outlives the server while they live */
+struct pending_list { /* outlives the server while they live */
     pthread_mutex_t lock;
-    pthread_cond_t wake;           /* of the reaper */
+    pthread_cond_t wake; /* of the reaper */
     uint32_t refs;
     bool stopping;
-    uint64_t generation;           /* grows with every event */
+    uint64_t generation; /* grows with every event */
     struct pending *first;
     uint32_t n;
 };
-enum pending_state { PENDING_WAITS, PENDING_DONE, PENDING_LATE,
-                     PENDING_STOPPED };
+enum pending_state {
+    PENDING_WAITS,
+    PENDING_DONE,
+    PENDING_LATE,
+    PENDING_STOPPED
+};
 struct pending {
-    struct command cmd;            /* for the control loop; or: */
-    struct plan_job *job;          /* for the planner thread */
+    struct command cmd;   /* for the control loop; or: */
+    struct plan_job *job; /* for the planner thread */
     struct pending_list *list;
     struct pending *next, **link;
     struct MHD_Connection *connection;
     uint32_t refs;
     enum pending_state state;
-    int64_t since_ms;              /* mono */
+    int64_t since_ms; /* mono */
 };
 struct pending_list *pending_list_new(void);
 void pending_list_unref(struct pending_list *list);
@@ -92,7 +100,7 @@ struct pending *pending_new(struct pending_list *list, enum command_kind kind);
  * the server stops (the caller replies then). */
 bool pending_send(struct pending *p, struct exchange *ex,
                   void (*send)(struct pending *, void *), void *arg);
-void pending_done(struct pending *p);      /* the worker's side: answered */
+void pending_done(struct pending *p); /* the worker's side: answered */
 void pending_unref(struct pending *p);
 /* Ends those that have waited since before; all with the given state. */
 void pending_expire(struct pending_list *list, int64_t before_ms,
@@ -101,26 +109,28 @@ void pending_expire(struct pending_list *list, int64_t before_ms,
 /* ---- exchange.c, route.c */
 typedef void route_fn(struct exchange *ex);
 struct route {
-    const char *method, *path;     /* "/v1/nodes/{}": one segment */
-    route_fn *run;                 /* writes the reply, or becomes pending */
+    const char *method, *path; /* "/v1/nodes/{}": one segment */
+    route_fn *run;             /* writes the reply, or becomes pending */
     unsigned flags;
 };
-enum { ROUTE_OPEN = 1,             /* needs no token */
-       ROUTE_BODY = 2 };           /* takes a body */
+enum {
+    ROUTE_OPEN = 1, /* needs no token */
+    ROUTE_BODY = 2
+}; /* takes a body */
 struct exchange {
     struct server *server;
     struct MHD_Connection *connection;
     const struct route *route;
-    char arg[400];                 /* the path's {} */
+    char arg[400]; /* the path's {} */
     struct buf body;
     uint64_t discarded;
     bool too_large;
     struct pending *pending;
-    route_fn *answer;              /* after it */
-    unsigned code;                 /* of the reply; 0: none yet */
+    route_fn *answer; /* after it */
+    unsigned code;    /* of the reply; 0: none yet */
     struct MHD_Response *response;
-    bool queued;                   /* a shared reply is on its way already */
-    bool trusted;                  /* has the token, or none is needed */
+    bool queued;  /* a shared reply is on its way already */
+    bool trusted; /* has the token, or none is needed */
 };
 /* Sets ex->route and ex->arg, or writes the refusal. */
 void route_find(struct exchange *ex, const char *url, const char *method);
@@ -152,17 +162,17 @@ void exchange_completed(void *cls, struct MHD_Connection *connection,
                         void **con_cls, enum MHD_RequestTerminationCode why);
 
 /* ---- the handlers */
-route_fn get_status, get_nodes, get_node, get_why, get_snapshot;  /* reads.c */
+route_fn get_status, get_nodes, get_node, get_why, get_snapshot; /* reads.c */
 route_fn get_requests, get_request, get_metrics, get_openapi, get_page;
-route_fn put_request, drop_request;                              /* changes.c */
+route_fn put_request, drop_request; /* changes.c */
 route_fn protect_node, unprotect_node, post_reload;
-route_fn post_plan;                                              /* whatif.c */
-route_fn get_events;                                             /* stream.c */
-route_fn get_alive, get_ready;                                   /* health.c */
+route_fn post_plan;            /* whatif.c */
+route_fn get_events;           /* stream.c */
+route_fn get_alive, get_ready; /* health.c */
 /* What /metrics says. */
-void metrics_text(struct server *s, struct buf *ret);            /* reads.c */
+void metrics_text(struct server *s, struct buf *ret); /* reads.c */
 /* The control loop runs. */
-bool server_alive(const struct server *s);                       /* health.c */
+bool server_alive(const struct server *s); /* health.c */
 /* scrape.c: /metrics and /healthz on this socket, and nothing else; NULL: it
  * cannot. */
 struct MHD_Daemon *scrape_start(struct server *s, int listen_fd);
@@ -179,7 +189,7 @@ struct listener;
 void listeners_wake(struct server *s, bool events, int64_t mono_ms);
 void listeners_end(struct server *s);
 
-struct cached {                    /* a reply that is the same for a tick */
+struct cached { /* a reply that is the same for a tick */
     uint64_t tick;
     struct MHD_Response *response;
 };
@@ -193,22 +203,22 @@ struct server {
     struct whatif *whatif;
     struct guard guard;
     struct MHD_Daemon *mhd;
-    struct MHD_Daemon *metrics_mhd;  /* NULL: no port of its own */
+    struct MHD_Daemon *metrics_mhd; /* NULL: no port of its own */
     int listen_fd;
     uint32_t port, metrics_port;
     pthread_t reaper;
-    pthread_mutex_t lock;          /* of the three below */
-    bool closing;                  /* no new listeners */
+    pthread_mutex_t lock; /* of the three below */
+    bool closing;         /* no new listeners */
     struct listener *listeners;
     uint32_t n_listeners;
     pthread_mutex_t cache_lock;
     struct cached status, nodes;
-    atomic_ullong seen_ticks;      /* metrics.ticks when the reaper looked */
-    atomic_llong ticked_ms;        /* mono, when that last grew */
+    atomic_ullong seen_ticks; /* metrics.ticks when the reaper looked */
+    atomic_llong ticked_ms;   /* mono, when that last grew */
     atomic_bool started;
-    char mhd_error[300];           /* by libmicrohttpd while it started */
-    atomic_uint exchanges;         /* being served now */
-    atomic_ullong replies[6];      /* by hundreds of the status code */
+    char mhd_error[300];      /* by libmicrohttpd while it started */
+    atomic_uint exchanges;    /* being served now */
+    atomic_ullong replies[6]; /* by hundreds of the status code */
 };
 
 extern const char openapi_start[], openapi_end[], page_start[], page_end[];

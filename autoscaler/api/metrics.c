@@ -48,9 +48,9 @@ static void write_counters(struct buf *b, const struct metrics *m)
     const uintmax_t plan_us = atomic_load(&m->plan_us_sum);
     const uintmax_t tick_us = atomic_load(&m->tick_us_sum);
 
-#define METRIC_WRITE_(name, help)                                              \
-    metric_head(b, "davit_" #name "_total", "counter", help);                  \
-    buf_printf(b, "davit_" #name "_total %ju\n",                               \
+#define METRIC_WRITE_(name, help) \
+    metric_head(b, "davit_" #name "_total", "counter", help); \
+    buf_printf(b, "davit_" #name "_total %ju\n", \
                (uintmax_t)atomic_load(&m->name));
     METRIC_MAP(METRIC_WRITE_)
 #undef METRIC_WRITE_
@@ -73,8 +73,8 @@ static void write_counters(struct buf *b, const struct metrics *m)
 
 static struct counts *count_types(struct view *v, struct counts *ret_other)
 {
-    struct counts *c =
-        ARENA_ARRAY(&v->arena, struct counts, v->snapshot->n_types);
+    struct counts *c = ARENA_ARRAY(&v->arena, struct counts,
+                                   v->snapshot->n_types);
 
     *ret_other = (struct counts){0};
     for (uint32_t i = 0; i < v->snapshot->n_nodes; i++) {

@@ -15,7 +15,10 @@ void metric_gauge(struct buf *b, const char *name, const char *help,
 void metric_micros(struct buf *b, const char *name, int64_t v);
 
 /* Nodes of one type. */
-struct counts { uint32_t by[STATE_COUNT]; uint32_t failed; };
+struct counts {
+    uint32_t by[STATE_COUNT];
+    uint32_t failed;
+};
 
 /* metrics_ray.c: the names of Ray's own autoscaler; c is per type */
 void metrics_ray(struct buf *b, struct view *v, const struct metrics *m,

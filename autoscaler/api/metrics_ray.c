@@ -105,15 +105,15 @@ static void ray_resources(struct buf *b, struct view *v)
 }
 
 /* Ray's counters and what counts the same here. */
-#define RAY_MAP(X)                                                             \
-    X(started_nodes, launches, "Nodes launched")                               \
-    X(stopped_nodes, ends, "Nodes ended")                                      \
-    X(failed_create_nodes, launch_failures, "Launches that failed")            \
-    X(node_launch_exceptions, launch_failures, "Launches that failed")         \
-    X(successful_updates, joined, "Nodes that became ready")                   \
-    X(update_loop_exceptions, source_failures,                                 \
-      "Reads of the head that failed")                                         \
-    X(reset_exceptions, reload_failures, "Configurations refused")             \
+#define RAY_MAP(X) \
+    X(started_nodes, launches, "Nodes launched") \
+    X(stopped_nodes, ends, "Nodes ended") \
+    X(failed_create_nodes, launch_failures, "Launches that failed") \
+    X(node_launch_exceptions, launch_failures, "Launches that failed") \
+    X(successful_updates, joined, "Nodes that became ready") \
+    X(update_loop_exceptions, source_failures, \
+      "Reads of the head that failed") \
+    X(reset_exceptions, reload_failures, "Configurations refused") \
     X(config_validation_exceptions, reload_failures, "Configurations refused") \
     X(drain_node_exceptions, drains_refused, "Drains the head refused")
 
@@ -138,8 +138,8 @@ void metrics_ray(struct buf *b, struct view *v, const struct metrics *m,
     ray_one(b, v, "autoscaler_updating_nodes", "gauge", "Nodes being set up",
             starting);
     ray_one(b, v, "autoscaler_recovering_nodes", "gauge", "Always 0 here", 0);
-#define RAY_WRITE_(name, field, help)                                          \
-    ray_one(b, v, "autoscaler_" #name "_total", "counter", help,               \
+#define RAY_WRITE_(name, field, help) \
+    ray_one(b, v, "autoscaler_" #name "_total", "counter", help, \
             atomic_load(&m->field));
     RAY_MAP(RAY_WRITE_)
 #undef RAY_WRITE_

@@ -12,8 +12,9 @@
 
 const char *view_amount(struct view *v, uint32_t column, int64_t a)
 {
-    const char *name =
-        column < v->s->n_columns ? view_str(v, v->s->columns[column].name) : "";
+    const char *name = column < v->s->n_columns
+                           ? view_str(v, v->s->columns[column].name)
+                           : "";
     char text[40];
 
     return arena_strdup(&v->arena, amount_pretty(name, a, text, sizeof text));
@@ -100,10 +101,8 @@ static const char *fits_alone(const struct view *v, uint32_t bundle)
         return " could hold one of them, but there cannot be a node for each "
                "(STRICT_SPREAD)";
     case STRATEGY_PACK:
-    case STRATEGY_SPREAD:
-        return " could hold one of them, not all at once";
-    default:
-        return " could hold it";
+    case STRATEGY_SPREAD: return " could hold one of them, not all at once";
+    default: return " could hold it";
     }
 }
 
@@ -127,8 +126,8 @@ static const char *nearest_text(struct view *v, uint32_t bundle,
                        view_amount(v, c, needs[c]), view_amount(v, c, has[c]));
     for (uint32_t i = 0; i < sel->n_terms; i++) {
         const struct pb_term *term = &v->s->terms[sel->first_term + i];
-        const char *value =
-            view_label(v, o->first_label, o->n_labels, term->key);
+        const char *value = view_label(v, o->first_label, o->n_labels,
+                                       term->key);
 
         if (term_holds(v, term, o->first_label, o->n_labels))
             continue;
@@ -200,8 +199,8 @@ void view_nearest(struct out *o, const char *key, struct view *v,
     for (uint32_t i = 0; i < sel->n_terms; i++) {
         const struct pb_term *term = &v->s->terms[sel->first_term + i];
         const struct pb_offer *of = &v->s->offers[t->first_offer];
-        const char *value =
-            view_label(v, of->first_label, of->n_labels, term->key);
+        const char *value = view_label(v, of->first_label, of->n_labels,
+                                       term->key);
 
         if (term_holds(v, term, of->first_label, of->n_labels))
             continue;

@@ -38,8 +38,8 @@ static const char *quota_name(struct view *v, const struct plan_refusal *r)
 
 static const char *queue_text(struct view *v, const struct plan_refusal *r)
 {
-    const char *owner =
-        view_str(v, v->s->demands[v->s->bundles[r->bundle].demand].owner);
+    const char *owner = view_str(
+        v, v->s->demands[v->s->bundles[r->bundle].demand].owner);
 
     if (r->why == REASON_QUEUE_DENIED)
         return arena_printf(&v->arena,
@@ -61,11 +61,11 @@ static const char *backoff_text(struct view *v, uint32_t offer)
                             offer_text(v, offer),
                             view_time(v, o->backoff_until_ms),
                             status_name(o->backoff_for));
-    return arena_printf(&v->arena, "%s: only %u more may be launched now%s%s",
-                        offer_text(v, offer), o->room,
-                        o->backoff_for != ST_OK ? ", after " : "",
-                        o->backoff_for != ST_OK ? status_name(o->backoff_for)
-                                                : "");
+    return arena_printf(
+        &v->arena, "%s: only %u more may be launched now%s%s",
+        offer_text(v, offer), o->room,
+        o->backoff_for != ST_OK ? ", after " : "",
+        o->backoff_for != ST_OK ? status_name(o->backoff_for) : "");
 }
 
 static const char *throttle_text(struct view *v, const char *type)
@@ -156,13 +156,10 @@ const char *view_obstacle_text(struct view *v, uint32_t refusal)
                             type, quota_name(v, r),
                             view_amount(v, r->column, r->needs));
     case REASON_QUEUE_FULL:
-    case REASON_QUEUE_DENIED:
-        return queue_text(v, r);
+    case REASON_QUEUE_DENIED: return queue_text(v, r);
     case REASON_GANG:
-    case REASON_SPREAD:
-        return gang_text(v, r, type);
-    case REASON_THROTTLE:
-        return throttle_text(v, type);
+    case REASON_SPREAD: return gang_text(v, r, type);
+    case REASON_THROTTLE: return throttle_text(v, type);
     case REASON_CONSERVE:
         return arena_printf(&v->arena,
                             "%s has accelerators, which are not "
@@ -203,8 +200,7 @@ const char *view_obstacle_text(struct view *v, uint32_t refusal)
                             "limits.max_cost_per_hour (%s $/h)",
                             type,
                             view_money(v, v->s->limits.max_cost_micros_hour));
-    case REASON_BACKOFF:
-        return backoff_text(v, r->offer);
+    case REASON_BACKOFF: return backoff_text(v, r->offer);
     case REASON_PROVIDER_DOWN:
         return arena_printf(&v->arena, "%s: provider %s is not ready", type,
                             view_str(v, t->provider));

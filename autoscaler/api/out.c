@@ -163,8 +163,8 @@ char *out_decimal(int64_t v, int64_t parts, char *buf)
 {
     uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
     uint64_t frac = u % (uint64_t)parts, step = (uint64_t)parts / 10;
-    int n =
-        snprintf(buf, 24, "%s%" PRIu64, v < 0 ? "-" : "", u / (uint64_t)parts);
+    int n = snprintf(buf, 24, "%s%" PRIu64, v < 0 ? "-" : "",
+                     u / (uint64_t)parts);
 
     if (frac > 0)
         buf[n++] = '.';

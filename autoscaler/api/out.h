@@ -19,16 +19,16 @@
 struct out {
     struct buf *b;
     uint32_t depth;
-    bool more;               /* a value was written at this depth */
-    char close[OUT_DEPTH];   /* '}' or ']' of each open one */
+    bool more;             /* a value was written at this depth */
+    char close[OUT_DEPTH]; /* '}' or ']' of each open one */
 };
 
 void out_init(struct out *o, struct buf *b);
 void out_object(struct out *o, const char *key);
 void out_array(struct out *o, const char *key);
-void out_close(struct out *o);                /* the innermost */
+void out_close(struct out *o); /* the innermost */
 
-void out_str(struct out *o, const char *key, const char *s);  /* NULL: "" */
+void out_str(struct out *o, const char *key, const char *s); /* NULL: "" */
 void out_strf(struct out *o, const char *key, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 void out_int(struct out *o, const char *key, int64_t v);

@@ -80,8 +80,8 @@ void outcome_of(struct view *v, const char *owner, struct outcome *ret)
         if (!holds_any(v, l->first_placement, l->n_placements, mine))
             continue;
         x.n_launches += l->count;
-        x.cost_micros_hour +=
-            v->s->offers[l->offer].price_micros_hour * (int64_t)l->count;
+        x.cost_micros_hour += v->s->offers[l->offer].price_micros_hour *
+                              (int64_t)l->count;
         wait_for(&x, &known, t ? t->boot_ms : -1);
     }
     x.feasible = x.sum.infeasible == 0;
@@ -198,10 +198,10 @@ const char *outcome_text(struct view *v, const char *owner,
                                                     all));
     buf_init(&b, 8192);
     if (x->sum.placed)
-        buf_printf(&b, "%llu of %llu bundles placed%s",
-                   (unsigned long long)x->sum.placed, all,
-                   x->sum.placed == all ? " on nodes that are on their way"
-                                        : "");
+        buf_printf(
+            &b, "%llu of %llu bundles placed%s",
+            (unsigned long long)x->sum.placed, all,
+            x->sum.placed == all ? " on nodes that are on their way" : "");
     if (x->n_launches)
         buf_printf(&b,
                    "%s%llu of %llu bundles on %u new node%s (%s) for %s "

@@ -34,8 +34,8 @@ static void etag_of(const struct status_page *p, char *ret, size_t n)
  * libmicrohttpd counts its own. */
 static void queue_shared(struct exchange *ex, const struct cached *c)
 {
-    ex->queued =
-        MHD_queue_response(ex->connection, 200, c->response) == MHD_YES;
+    ex->queued = MHD_queue_response(ex->connection, 200, c->response) ==
+                 MHD_YES;
     atomic_fetch_add(&ex->server->replies[2], 1);
 }
 

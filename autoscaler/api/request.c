@@ -25,20 +25,14 @@ bool owner_valid(const char *owner)
 static const char *type_name(const json_t *v)
 {
     switch (json_typeof(v)) {
-    case JSON_OBJECT:
-        return "an object";
-    case JSON_ARRAY:
-        return "a list";
-    case JSON_STRING:
-        return "text";
+    case JSON_OBJECT: return "an object";
+    case JSON_ARRAY: return "a list";
+    case JSON_STRING: return "text";
     case JSON_INTEGER:
-    case JSON_REAL:
-        return "a number";
+    case JSON_REAL: return "a number";
     case JSON_TRUE:
-    case JSON_FALSE:
-        return "true or false";
-    default:
-        return "null";
+    case JSON_FALSE: return "true or false";
+    default: return "null";
     }
 }
 
@@ -129,7 +123,8 @@ static enum status fold_labels(const json_t *selectors, size_t i,
     labels = json_object_get(bundle, "labels")
                  ? json_copy(json_object_get(bundle, "labels"))
                  : json_object();
-    json_object_foreach(sel, key, v) json_object_set(labels, key, v);
+    json_object_foreach(sel, key, v)
+        json_object_set(labels, key, v);
     json_object_set_new(rest, "labels", labels);
     *ret = rest;
     return ST_OK;
@@ -144,11 +139,11 @@ static enum status for_codec(const json_t *body, json_t **ret, struct err *err)
     const char *key;
     size_t n;
 
-    json_object_foreach(
-        (json_t *)body, key,
-        v) if (!json_is_null(v) && strcmp(key, "bundle_label_selectors") != 0 &&
-               (strcmp(key, "strategy") != 0 || !json_is_string(v) ||
-                json_string_length(v) > 0)) json_object_set(rest, key, v);
+    json_object_foreach((json_t *)body, key, v)
+        if (!json_is_null(v) && strcmp(key, "bundle_label_selectors") != 0 &&
+            (strcmp(key, "strategy") != 0 || !json_is_string(v) ||
+             json_string_length(v) > 0))
+            json_object_set(rest, key, v);
     *ret = rest;
     list = json_object_get(rest, "bundles");
     if (!sel || json_is_null(sel) || (list && !json_is_array(list)))

@@ -15,10 +15,10 @@
 
 struct request_in {
     const char *owner;
-    const char *body;            /* canonical JSON: codec_request_write() */
-    struct snap_demand demand;   /* SOURCE_REQUEST; since_ms = now_ms */
-    int64_t ttl_ms;              /* 0: stays until replaced */
-    bool clear;                  /* asks for nothing: the request is dropped */
+    const char *body;          /* canonical JSON: codec_request_write() */
+    struct snap_demand demand; /* SOURCE_REQUEST; since_ms = now_ms */
+    int64_t ttl_ms;            /* 0: stays until replaced */
+    bool clear;                /* asks for nothing: the request is dropped */
 };
 
 /* Everything it returns lives in the arena.  INVALID: err begins with the

@@ -13,8 +13,8 @@ static enum MHD_Result send_text(struct MHD_Connection *conn, unsigned code,
                                  const char *type, struct buf *b)
 {
     size_t n = b->n;
-    struct MHD_Response *r =
-        MHD_create_response_from_buffer(n, buf_take(b), MHD_RESPMEM_MUST_FREE);
+    struct MHD_Response *r = MHD_create_response_from_buffer(
+        n, buf_take(b), MHD_RESPMEM_MUST_FREE);
     enum MHD_Result rc;
 
     if (!r)

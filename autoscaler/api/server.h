@@ -15,7 +15,7 @@ struct server;
 enum status server_start(const struct config *c, struct control *control,
                          struct server **ret, struct err *err);
 void server_stop(struct server *s);
-uint32_t server_port(const struct server *s);  /* the real one if 0 was asked */
+uint32_t server_port(const struct server *s); /* the real one if 0 was asked */
 
 /* Of api.metrics; 0 without it. */
 uint32_t server_metrics_port(const struct server *s);

@@ -103,10 +103,10 @@ enum status tls_read(const struct config *c, struct tls *ret, struct err *err)
             ST_OK ||
         (s = pem_read(c->api_tls_key, "api.tls_key", &ret->key, err)) != ST_OK)
         return s;
-    ret->options[0] =
-        (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_CERT, 0, ret->cert};
-    ret->options[1] =
-        (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_KEY, 0, ret->key};
+    ret->options[0] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_CERT, 0,
+                                              ret->cert};
+    ret->options[1] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_KEY, 0,
+                                              ret->key};
     ret->options[2] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
     return ST_OK;
 }

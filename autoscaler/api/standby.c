@@ -115,8 +115,8 @@ enum status standby_start(const struct config *c, struct standby **ret,
             MHD_OPTION_CONNECTION_LIMIT, 64u, MHD_OPTION_CONNECTION_TIMEOUT,
             10u, MHD_OPTION_ARRAY, tls.options, MHD_OPTION_END);
         if (!s->mhd)
-            rc =
-                err_set(err, ST_INVALID, "api: the HTTP server does not start");
+            rc = err_set(err, ST_INVALID,
+                         "api: the HTTP server does not start");
     }
     tls_done(&tls);
     if (rc != ST_OK) {

@@ -237,10 +237,10 @@ const char *view_need_text(struct view *v, uint32_t bundle, uint32_t alt)
     for (uint32_t i = 0; i < sel->n_terms; i++) {
         const struct pb_term *t = &v->s->terms[sel->first_term + i];
 
-        buf_printf(&b, "%s%s=%s", b.n ? ", " : "",
-                   is_accel_type(v, t) ? "accelerator_type"
-                                       : view_str(v, t->key),
-                   term_text(v, t));
+        buf_printf(
+            &b, "%s%s=%s", b.n ? ", " : "",
+            is_accel_type(v, t) ? "accelerator_type" : view_str(v, t->key),
+            term_text(v, t));
     }
     text = b.n ? arena_strdup(&v->arena, b.s) : "nothing";
     buf_done(&b);

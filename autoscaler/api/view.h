@@ -12,13 +12,13 @@
 #include "out.h"
 
 struct view {
-    const struct status_page *page;   /* NULL: a what-if */
+    const struct status_page *page; /* NULL: a what-if */
     const struct snapshot *snapshot;
     const struct problem *s;
     const struct plan *plan;
-    uint32_t *node_of_snap;   /* by row of snapshot->nodes: which of s->nodes,
+    uint32_t *node_of_snap; /* by row of snapshot->nodes: which of s->nodes,
                                * or NONE; the way back is their `from` */
-    struct arena arena;       /* scratch of the view */
+    struct arena arena;     /* scratch of the view */
 };
 
 void view_open(struct view *v, const struct status_page *page);
@@ -35,30 +35,32 @@ const struct snap_type *view_type(const struct view *v, const char *name);
 const struct snap_type *view_node_type(const struct view *v, uint32_t row);
 /* What the plan says about it; NULL: nothing. */
 const struct plan_node *view_verdict(const struct view *v, uint32_t row);
-int64_t view_node_price(const struct view *v, uint32_t row);  /* -1 unknown */
+int64_t view_node_price(const struct view *v, uint32_t row); /* -1 unknown */
 /* The shape of the alternative taken, or of the first one. */
 const struct pb_shape *view_shape(const struct view *v, uint32_t bundle,
                                   uint32_t alt);
-bool view_counts(enum machine_state s);  /* for max: not stopping, not gone */
+bool view_counts(enum machine_state s); /* for max: not stopping, not gone */
 
 /* ---- pieces that several views share */
-struct tally { uint64_t bundles, placed, launched, waiting, infeasible; };
+struct tally {
+    uint64_t bundles, placed, launched, waiting, infeasible;
+};
 void tally_demand(struct tally *t, const struct view *v, uint32_t demand);
-void tally_write(struct out *o, const struct tally *t);  /* its five keys */
+void tally_write(struct out *o, const struct tally *t); /* its five keys */
 
 void view_qtys(struct out *o, const char *key, const struct qtys *q);
 void view_pairs(struct out *o, const char *key, const struct pairs *p);
-void view_need(struct out *o, const char *key, struct view *v,
-               uint32_t bundle, uint32_t alt);
+void view_need(struct out *o, const char *key, struct view *v, uint32_t bundle,
+               uint32_t alt);
 /* "1 GPU (T4), 4 CPU, 16Gi memory" */
 const char *view_need_text(struct view *v, uint32_t bundle, uint32_t alt);
 /* "launches": those of the plan, equal ones added up. */
 void view_launches(struct out *o, struct view *v);
 /* Why the node is kept or ended, for people. */
 const char *view_why_text(struct view *v, uint32_t row);
-const char *view_time(struct view *v, int64_t wall_ms);     /* "10:11:12 UTC" */
-const char *view_span(struct view *v, int64_t ms);          /* "2 min 5 s" */
-const char *view_money(struct view *v, int64_t micros);     /* "0.35" */
+const char *view_time(struct view *v, int64_t wall_ms); /* "10:11:12 UTC" */
+const char *view_span(struct view *v, int64_t ms);      /* "2 min 5 s" */
+const char *view_money(struct view *v, int64_t micros); /* "0.35" */
 
 /* Does this launch wait for a better plan?  See limits.think. */
 bool view_improving(const struct view *v, uint32_t launch);
@@ -94,7 +96,7 @@ const char *view_label(struct view *v, uint32_t first, uint32_t n,
 const char *view_label_name(const char *key);
 
 /* ---- whole documents */
-struct outcome {              /* how an owner's request stands */
+struct outcome { /* how an owner's request stands */
     struct tally sum;
     bool found, feasible, satisfied;
     int64_t eta_ms;           /* -1: not known, or never */
@@ -105,7 +107,7 @@ void outcome_of(struct view *v, const char *owner, struct outcome *ret);
 const char *outcome_text(struct view *v, const char *owner,
                          const struct outcome *x);
 void outcome_write(struct out *o, struct view *v, const char *owner,
-                   bool cleared, int64_t expires_ms);  /* RequestReply */
+                   bool cleared, int64_t expires_ms); /* RequestReply */
 
 void status_write(struct out *o, struct view *v);
 void request_list_write(struct out *o, struct view *v);

@@ -31,9 +31,9 @@ static void write_offer(struct out *o, struct view *v,
         out_str(o, "backoff_for", status_name(f->backoff_for));
     else
         out_null(o, "backoff_for");
-    out_time(o, "backoff_until",
-             f->backoff_until_ms > v->snapshot->now_ms ? f->backoff_until_ms
-                                                       : 0);
+    out_time(
+        o, "backoff_until",
+        f->backoff_until_ms > v->snapshot->now_ms ? f->backoff_until_ms : 0);
     out_close(o);
 }
 
@@ -99,8 +99,8 @@ static void write_type(struct out *o, struct view *v, uint32_t type,
 void view_types(struct out *o, struct view *v)
 {
     uint32_t n = v->s->n_types, total = v->snapshot->n_types;
-    uint32_t *by =
-        ARENA_ARRAY(&v->arena, uint32_t, (size_t)total * STATE_COUNT);
+    uint32_t *by = ARENA_ARRAY(&v->arena, uint32_t,
+                               (size_t)total * STATE_COUNT);
     uint32_t *planned = ARENA_ARRAY(&v->arena, uint32_t, total);
     uint32_t *problem_type = ARENA_ARRAY(&v->arena, uint32_t, total);
 
@@ -123,9 +123,9 @@ void view_types(struct out *o, struct view *v)
     }
     out_array(o, "types");
     for (uint32_t i = 0; i < total; i++)
-        write_type(o, v, i,
-                   problem_type[i] == NONE ? NULL
-                                           : &v->s->types[problem_type[i]],
-                   by + (size_t)i * STATE_COUNT, planned[i]);
+        write_type(
+            o, v, i,
+            problem_type[i] == NONE ? NULL : &v->s->types[problem_type[i]],
+            by + (size_t)i * STATE_COUNT, planned[i]);
     out_close(o);
 }

@@ -16,11 +16,11 @@
 #define MEM_ARRAY(type, n) ((type *)mem_zeroed((n), sizeof(type)))
 
 /* n == 0 gives a pointer that may be freed. */
-void *mem_alloc(size_t bytes);               /* not zeroed */
+void *mem_alloc(size_t bytes); /* not zeroed */
 void *mem_zeroed(size_t n, size_t bytes);
-void *mem_resize(void *p, size_t n, size_t bytes);  /* what is new is not
+void *mem_resize(void *p, size_t n, size_t bytes); /* what is new is not
                                               * zeroed; p may be NULL */
-char *mem_strdup(const char *s);             /* NULL gives "" */
+char *mem_strdup(const char *s);                   /* NULL gives "" */
 char *mem_strndup(const char *s, size_t n);
 
 /* Returns p, which a library allocated (json_dumps(), curl_easy_init()) and

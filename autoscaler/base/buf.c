@@ -89,7 +89,7 @@ char *buf_take(struct buf *b)
 {
     char *s;
 
-    buf_room(b, 0);  /* a heap string even when nothing was added */
+    buf_room(b, 0); /* a heap string even when nothing was added */
     s = b->s;
     s[b->n] = '\0';
     buf_init(b, b->max);

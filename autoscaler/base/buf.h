@@ -11,9 +11,9 @@
 #include <stddef.h>
 
 struct buf {
-    char *s;       /* heap; "" until something is added */
+    char *s; /* heap; "" until something is added */
     size_t n, cap, max;
-    bool full;     /* something did not fit below max */
+    bool full; /* something did not fit below max */
 };
 
 void buf_init(struct buf *b, size_t max);
@@ -23,6 +23,6 @@ bool buf_add(struct buf *b, const void *p, size_t n);
 bool buf_str(struct buf *b, const char *s);
 bool buf_printf(struct buf *b, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-char *buf_take(struct buf *b);  /* caller frees; the buffer is empty again */
+char *buf_take(struct buf *b); /* caller frees; the buffer is empty again */
 
 #endif

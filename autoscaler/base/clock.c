@@ -35,7 +35,7 @@ static void real_sleep(void *arg, int64_t ms)
 
 static const struct clock real = {real_wall_us, real_mono_us, real_sleep, NULL};
 static const struct clock *now = &real;
-static int64_t steady_from_ms;  /* what to add to mono */
+static int64_t steady_from_ms; /* what to add to mono */
 static pthread_once_t begun = PTHREAD_ONCE_INIT;
 
 static void steady_begin(void)
@@ -95,7 +95,7 @@ char *clock_iso(int64_t wall_ms, char *buf, size_t n)
         ms += 1000;
         s--;
     }
-    if (!gmtime_r(&s, &tm)) {  /* a year that no int holds */
+    if (!gmtime_r(&s, &tm)) { /* a year that no int holds */
         snprintf(buf, n, "-");
         return buf;
     }
@@ -117,8 +117,8 @@ int64_t clock_from_iso(const char *text)
     if (*at == '.')
         for (at++; *at >= '0' && *at <= '9'; at++, place /= 10)
             ms += (*at - '0') * place;
-    if (*at != 'Z' && ((*at != '+' && *at != '-') ||
-                       sscanf(at + 1, "%2d:%2d", &h, &m) != 2))
+    if (*at != 'Z' &&
+        ((*at != '+' && *at != '-') || sscanf(at + 1, "%2d:%2d", &h, &m) != 2))
         return 0;
     ms += ((int64_t)timegm(&tm) - (*at == '-' ? -60 : 60) * (h * 60 + m)) *
           1000;

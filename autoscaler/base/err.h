@@ -18,9 +18,9 @@ enum status { DAVIT_STATUS_MAP(ERR_ENUM_) ST_COUNT };
 
 struct err {
     enum status status;
-    uint32_t retry_after_ms;  /* 0: not said */
-    char code[48];            /* the outside's own code, "" for ours */
-    char text[432];           /* one sentence that teaches */
+    uint32_t retry_after_ms; /* 0: not said */
+    char code[48];           /* the outside's own code, "" for ours */
+    char text[432];          /* one sentence that teaches */
 };
 
 /* Fills *e (may be NULL) and returns the status, so that callers can write
@@ -32,6 +32,6 @@ enum status err_set(struct err *e, enum status s, const char *fmt, ...)
 enum status err_prefix(struct err *e, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-const char *status_name(enum status s);  /* "STOCKOUT" */
+const char *status_name(enum status s); /* "STOCKOUT" */
 
 #endif

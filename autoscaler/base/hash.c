@@ -14,7 +14,7 @@
 
 struct hash_slot {
     uint64_t hash;
-    void *item;   /* NULL: free (hash 0) or a gap (hash 1) */
+    void *item; /* NULL: free (hash 0) or a gap (hash 1) */
 };
 
 enum { FREE = 0, GAP = 1, SMALLEST = 16 };

@@ -22,18 +22,18 @@
 
 struct hash_slot;
 
-struct hash {                 /* zero-initialised is valid: empty, on the heap */
-    struct arena *arena;      /* of the slots; NULL: the heap */
+struct hash {            /* zero-initialised is valid: empty, on the heap */
+    struct arena *arena; /* of the slots; NULL: the heap */
     struct hash_slot *slots;
-    uint32_t size;            /* of slots: 0 or a power of two */
-    uint32_t n;               /* items */
-    uint32_t taken;           /* slots that are not free: items and gaps */
+    uint32_t size;  /* of slots: 0 or a power of two */
+    uint32_t n;     /* items */
+    uint32_t taken; /* slots that are not free: items and gaps */
 };
 
 /* With room for this many items before it grows (0: some). */
 void hash_init(struct hash *t, struct arena *arena, uint32_t expected);
-void hash_done(struct hash *t);   /* frees the slots; empty again */
-void hash_clear(struct hash *t);  /* keeps the slots */
+void hash_done(struct hash *t);  /* frees the slots; empty again */
+void hash_clear(struct hash *t); /* keeps the slots */
 
 /* item is not NULL.  Items are not compared: look before. */
 void hash_add(struct hash *t, uint64_t h, void *item);
@@ -45,7 +45,7 @@ void *hash_next(const struct hash *t, uint64_t h, uint32_t *at);
  * way; nothing may be added. */
 void *hash_each(const struct hash *t, uint32_t *at);
 
-#define HASH_NONE UINT32_MAX  /* no more numbers */
+#define HASH_NONE UINT32_MAX /* no more numbers */
 void hash_add_index(struct hash *t, uint64_t h, uint32_t i);
 uint32_t hash_next_index(const struct hash *t, uint64_t h, uint32_t *at);
 

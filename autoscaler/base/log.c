@@ -53,11 +53,11 @@ void log_line(enum log_level level, const char *fmt, ...)
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     put_text(safe, sizeof safe, text);
-    n = snprintf(line, sizeof line,
-                 log_json ? "{\"time\":\"%s\",\"level\":\"%s\",\"text\":\"%s\"}\n"
-                          : "%s %-5s %s\n",
-                 clock_iso(clock_wall_ms(), when, sizeof when), names[level],
-                 safe);
+    n = snprintf(
+        line, sizeof line,
+        log_json ? "{\"time\":\"%s\",\"level\":\"%s\",\"text\":\"%s\"}\n"
+                 : "%s %-5s %s\n",
+        clock_iso(clock_wall_ms(), when, sizeof when), names[level], safe);
     if (n > 0 && write(STDERR_FILENO, line, strlen(line)) < 0)
-        return;  /* nobody is left to tell */
+        return; /* nobody is left to tell */
 }

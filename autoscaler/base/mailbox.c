@@ -42,7 +42,7 @@ void mailbox_post(struct mailbox *m, struct mail *mail)
     *m->last = mail;
     m->last = &mail->next;
     if (was_empty && m->wake)
-        m->wake(m->arg);  /* under the lock: the owner cannot be gone yet */
+        m->wake(m->arg); /* under the lock: the owner cannot be gone yet */
     pthread_mutex_unlock(&m->lock);
 }
 

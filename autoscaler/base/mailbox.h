@@ -13,7 +13,7 @@
 
 struct mail {
     struct mail *next;
-    int kind;             /* the owner's own enum */
+    int kind; /* the owner's own enum */
 };
 
 struct mailbox {
@@ -26,8 +26,8 @@ struct mailbox {
 void mailbox_init(struct mailbox *m, void (*wake)(void *arg), void *arg);
 /* Another wake(), or NULL; called at once when something lies there. */
 void mailbox_wake_by(struct mailbox *m, void (*wake)(void *arg), void *arg);
-void mailbox_done(struct mailbox *m);  /* must be empty */
+void mailbox_done(struct mailbox *m); /* must be empty */
 void mailbox_post(struct mailbox *m, struct mail *mail);
-struct mail *mailbox_take(struct mailbox *m);  /* oldest first, or NULL */
+struct mail *mailbox_take(struct mailbox *m); /* oldest first, or NULL */
 
 #endif

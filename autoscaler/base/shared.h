@@ -17,8 +17,8 @@ struct shared {
     struct arena arena;
 };
 
-struct shared *shared_new(void);                /* one reference, the caller's */
-struct shared *shared_ref(struct shared *s);    /* one more; returns s */
-void shared_unref(struct shared *s);            /* NULL is fine */
+struct shared *shared_new(void);             /* one reference, the caller's */
+struct shared *shared_ref(struct shared *s); /* one more; returns s */
+void shared_unref(struct shared *s);         /* NULL is fine */
 
 #endif

@@ -9,7 +9,7 @@
 size_t text_char(const char *text, size_t n)
 {
     const unsigned char *s = (const unsigned char *)text;
-    unsigned low = 0x80, high = 0xbf;  /* of the second byte */
+    unsigned low = 0x80, high = 0xbf; /* of the second byte */
     size_t len;
 
     if (!n)
@@ -20,13 +20,13 @@ size_t text_char(const char *text, size_t n)
         return 0;
     len = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
     if (s[0] == 0xc2 || s[0] == 0xe0)
-        low = 0xa0;   /* control characters; overlong */
+        low = 0xa0; /* control characters; overlong */
     else if (s[0] == 0xed)
-        high = 0x9f;  /* surrogates */
+        high = 0x9f; /* surrogates */
     else if (s[0] == 0xf0)
-        low = 0x90;   /* overlong */
+        low = 0x90; /* overlong */
     else if (s[0] == 0xf4)
-        high = 0x8f;  /* past U+10FFFF */
+        high = 0x8f; /* past U+10FFFF */
     if (n < len || s[1] < low || s[1] > high)
         return 0;
     for (size_t i = 2; i < len; i++)

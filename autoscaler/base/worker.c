@@ -18,18 +18,18 @@ struct slot {
     struct slot *next;
     struct pool *pool;
     pthread_t thread;
-    struct job *job;      /* running now, or NULL */
-    bool orphan;          /* its place was given to another */
+    struct job *job; /* running now, or NULL */
+    bool orphan;     /* its place was given to another */
 };
 
 struct pool {
-    struct workers workers;       /* first */
+    struct workers workers; /* first */
     pthread_mutex_t lock;
     pthread_cond_t work, ended;
     struct mailbox *answers;
-    struct mail *first, **last;   /* queued jobs */
+    struct mail *first, **last; /* queued jobs */
     struct slot *slots;
-    struct slot *over;            /* ended, not joined yet */
+    struct slot *over; /* ended, not joined yet */
     unsigned alive, orphans, max_stuck;
     bool closing;
 };
@@ -135,8 +135,7 @@ static bool pool_free(struct workers *workers, int64_t wait_ms)
         mailbox_post(w->answers, &job->mail);
     }
     pthread_cond_broadcast(&w->work);
-    while (w->alive &&
-           pthread_cond_timedwait(&w->ended, &w->lock, &until) == 0)
+    while (w->alive && pthread_cond_timedwait(&w->ended, &w->lock, &until) == 0)
         ;
     left = w->alive;
     pthread_mutex_unlock(&w->lock);

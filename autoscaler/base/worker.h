@@ -18,10 +18,10 @@
 #include "mailbox.h"
 
 struct job {
-    struct mail mail;           /* first: the job is its own answer */
+    struct mail mail; /* first: the job is its own answer */
     void (*run)(struct job *);
-    int64_t deadline_mono_ms;   /* 0: none */
-    bool abandoned;             /* set by the pool, read after it is posted */
+    int64_t deadline_mono_ms; /* 0: none */
+    bool abandoned;           /* set by the pool, read after it is posted */
 };
 
 /* Of any kind: each has this first. */

@@ -14,17 +14,17 @@
 
 enum {
     EXIT_OK = 0,
-    EXIT_NO = 1,         /* understood, and the answer is no (infeasible ...) */
-    EXIT_USAGE = 2,      /* the command line */
-    EXIT_INPUT = 3,      /* a file or a value is wrong; reported with its place */
-    EXIT_NO_DAEMON = 4,  /* nobody answers at the address */
-    EXIT_REFUSED = 5,    /* the daemon or a provider refused or failed */
+    EXIT_NO = 1,    /* understood, and the answer is no (infeasible ...) */
+    EXIT_USAGE = 2, /* the command line */
+    EXIT_INPUT = 3, /* a file or a value is wrong; reported with its place */
+    EXIT_NO_DAEMON = 4, /* nobody answers at the address */
+    EXIT_REFUSED = 5,   /* the daemon or a provider refused or failed */
 };
 
 struct cli_command {
     const char *name, *args, *help;
-    int (*run)(int argc, char **argv);   /* argv[0] is the command's name */
-    const char *details;                 /* shown by `davit help NAME` */
+    int (*run)(int argc, char **argv); /* argv[0] is the command's name */
+    const char *details;               /* shown by `davit help NAME` */
 };
 
 extern const struct cli_command cli_run, cli_plan, cli_request, cli_status,

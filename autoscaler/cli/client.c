@@ -89,9 +89,9 @@ static int error_report(const struct http_exchange *x, const json_t *reply)
     if (x->status == 401)
         fprintf(stderr, "davit: give its token with --token-file or "
                         "$DAVIT_TOKEN\n");
-    return x->status == 404                                ? EXIT_NO
-           : x->status == 400 || x->status == 413          ? EXIT_INPUT
-                                                           : EXIT_REFUSED;
+    return x->status == 404                       ? EXIT_NO
+           : x->status == 400 || x->status == 413 ? EXIT_INPUT
+                                                  : EXIT_REFUSED;
 }
 
 int client_call(struct client *c, const char *method, const char *path,

@@ -14,16 +14,16 @@
  * $DAVIT_TOKEN_FILE, $DAVIT_TOKEN; --ca, $DAVIT_CA. */
 struct client {
     const char *url, *token, *ca;
-    bool json;              /* --json: the reply as it came */
+    bool json; /* --json: the reply as it came */
     struct http_client *http;
-    struct arena arena;     /* of the last exchange */
+    struct arena arena; /* of the last exchange */
 };
 
-#define CLIENT_HELP                                                           \
-    "  --url URL          the daemon (default $DAVIT_URL, then\n"             \
-    "                     http://127.0.0.1:8790)\n"                           \
+#define CLIENT_HELP \
+    "  --url URL          the daemon (default $DAVIT_URL, then\n" \
+    "                     http://127.0.0.1:8790)\n" \
     "  --token-file FILE  its token (default $DAVIT_TOKEN_FILE, $DAVIT_TOKEN)\n" \
-    "  --ca FILE          the certificate to trust ($DAVIT_CA)\n"             \
+    "  --ca FILE          the certificate to trust ($DAVIT_CA)\n" \
     "  --json             the daemon's own answer, for programs\n"
 
 /* Takes the options every client command has out of argv; false after a

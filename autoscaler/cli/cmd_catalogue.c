@@ -17,8 +17,8 @@
 struct search {
     struct arena arena;
     struct table table;
-    json_t *json;           /* NULL: the table */
-    char **words;           /* all must be found */
+    json_t *json; /* NULL: the table */
+    char **words; /* all must be found */
     int n_words;
     const char *cloud;
     uint32_t found;
@@ -61,8 +61,9 @@ static json_t *as_json(const struct cat_machine *m)
     json_t *r = json_object();
 
     for (uint32_t i = 0; i < m->resources.n; i++)
-        json_object_set_new(r, m->resources.v[i].name,
-                            json_real(amount_to_double(m->resources.v[i].amount)));
+        json_object_set_new(
+            r, m->resources.v[i].name,
+            json_real(amount_to_double(m->resources.v[i].amount)));
     json_object_set_new(o, "resources", r);
     json_object_set_new(o, "price_per_hour",
                         m->price_micros_hour < 0
@@ -91,19 +92,19 @@ static void each(void *arg, const struct cat_machine *m)
         json_array_append_new(s->json, as_json(m));
         return;
     }
-    table_row(&s->table, PLAIN,
-              (const char *[]){
-                  m->name, m->cloud,
-                  arena_printf(a, "%lld",
-                               (long long)(amount_of(m, "CPU") / AMOUNT_ONE)),
-                  amount_pretty("memory", amount_of(m, "memory"), memory,
-                                sizeof memory),
-                  devices_of(a, m), m->accelerator,
-                  m->price_micros_hour < 0
-                      ? "-"
-                      : arena_printf(a, "%.4g",
-                                     (double)m->price_micros_hour / 1e6),
-                  m->region, m->as_of});
+    table_row(
+        &s->table, PLAIN,
+        (const char *[]){
+            m->name, m->cloud,
+            arena_printf(a, "%lld",
+                         (long long)(amount_of(m, "CPU") / AMOUNT_ONE)),
+            amount_pretty("memory", amount_of(m, "memory"), memory,
+                          sizeof memory),
+            devices_of(a, m), m->accelerator,
+            m->price_micros_hour < 0
+                ? "-"
+                : arena_printf(a, "%.4g", (double)m->price_micros_hour / 1e6),
+            m->region, m->as_of});
 }
 
 static int run(int argc, char **argv)
@@ -113,9 +114,9 @@ static int run(int argc, char **argv)
         {"cloud", required_argument, NULL, 'c'},
         {"file", required_argument, NULL, 'f'},
         {0}};
-    static const char *const columns[] = {"MACHINE", "CLOUD", ">CPU", ">MEMORY",
-                                        "DEVICES", "ACCELERATOR", ">$/H",
-                                        "REGION", "AS OF", NULL};
+    static const char *const columns[] = {
+        "MACHINE",     "CLOUD", ">CPU",   ">MEMORY", "DEVICES",
+        "ACCELERATOR", ">$/H",  "REGION", "AS OF",   NULL};
     struct search s = {.cloud = ""};
     struct catalogue *c;
     const char *file = "";

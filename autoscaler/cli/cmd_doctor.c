@@ -4,12 +4,12 @@
  */
 #include <errno.h>
 #include <getopt.h>
+#include <netdb.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <netdb.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -34,9 +34,9 @@ void finding_add(struct checkup *c, enum finding f, const char *what,
     va_end(ap);
     c->n[f]++;
     if (c->json)
-        json_array_append_new(c->json, json_pack("{s:s,s:s,s:s}", "finding",
-                                                 words[f], "what", what,
-                                                 "text", text));
+        json_array_append_new(
+            c->json, json_pack("{s:s,s:s,s:s}", "finding", words[f], "what",
+                               what, "text", text));
     else
         printf("%-5s %s: %s\n", words[f], what, text);
 }
@@ -58,7 +58,7 @@ static struct call *call_one(struct provider *p, enum call_op op)
     while (!(mail = mailbox_take(&box)) && clock_mono_ms() < end)
         nanosleep(&t, NULL);
     if (!mail)
-        return NULL;  /* it hangs; the process ends soon */
+        return NULL; /* it hangs; the process ends soon */
     workers_free(w, PATIENCE_MS);
     mailbox_done(&box);
     return call;
@@ -79,8 +79,10 @@ static void offers_look(struct checkup *c, struct provider *p)
     struct arena arena = {0};
 
     if (!call) {
-        finding_add(c, FINDING_WARN, "offers", "provider %.40s: they do not "
-                    "come within %d s", provider_name(p), PATIENCE_MS / 1000);
+        finding_add(c, FINDING_WARN, "offers",
+                    "provider %.40s: they do not "
+                    "come within %d s",
+                    provider_name(p), PATIENCE_MS / 1000);
         return;
     }
     if (call->status == ST_OK)
@@ -112,15 +114,18 @@ static void provider_check(struct checkup *c, const struct conf_provider *conf)
     buf_done(&errors);
     call = call_one(p, CALL_LIST);
     if (!call) {
-        finding_add(c, FINDING_BAD, what, "its list does not come back within "
-                    "%d s", PATIENCE_MS / 1000);
+        finding_add(c, FINDING_BAD, what,
+                    "its list does not come back within "
+                    "%d s",
+                    PATIENCE_MS / 1000);
         return;
     }
     if (call->status == ST_OK)
-        finding_add(c, FINDING_OK, what, "%s %s lists %u machines of ours in "
-                    "%lld ms", provider_plugin(p).name,
-                    provider_plugin(p).version, call->machines.n,
-                    (long long)call->took_ms);
+        finding_add(c, FINDING_OK, what,
+                    "%s %s lists %u machines of ours in "
+                    "%lld ms",
+                    provider_plugin(p).name, provider_plugin(p).version,
+                    call->machines.n, (long long)call->took_ms);
     else
         finding_add(c, FINDING_BAD, what, "%s: %s (%s)",
                     status_name(call->status), call->err.text,
@@ -150,14 +155,16 @@ static void ray_check(struct checkup *c)
                         ? "; set head.ray.token_file or RAY_AUTH_TOKEN_PATH"
                         : "");
     else if (!view->v2)
-        finding_add(c, FINDING_BAD, "Ray head", "it was started without "
+        finding_add(c, FINDING_BAD, "Ray head",
+                    "it was started without "
                     "RAY_enable_autoscaler_v2=1: it keeps no request_resources "
                     "for us, and `ray status` stays empty; start it with that "
                     "set and --autoscaling-config left out");
     else
-        finding_add(c, FINDING_OK, "Ray head", "%s answers, session %s, %u "
-                    "nodes, token accepted", c->conf->ray_address,
-                    view->session, view->n_nodes);
+        finding_add(c, FINDING_OK, "Ray head",
+                    "%s answers, session %s, %u "
+                    "nodes, token accepted",
+                    c->conf->ray_address, view->session, view->n_nodes);
     ray_head_free(h);
     source_view_unref(view);
 }
@@ -174,9 +181,10 @@ static void state_check(struct checkup *c)
     snprintf(dir, sizeof dir, "%.*s", slash ? (int)(slash - path) + 1 : 1,
              slash ? path : ".");
     if (access(dir, W_OK | X_OK) != 0)
-        finding_add(c, FINDING_BAD, "state", "%s cannot be written: %s; state: "
-                    "needs a folder that exists and may be written", dir,
-                    strerror(errno));
+        finding_add(c, FINDING_BAD, "state",
+                    "%s cannot be written: %s; state: "
+                    "needs a folder that exists and may be written",
+                    dir, strerror(errno));
     else if (access(path, F_OK) == 0 && access(path, R_OK | W_OK) != 0)
         finding_add(c, FINDING_BAD, "state", "%s: %s", path, strerror(errno));
     else
@@ -186,7 +194,8 @@ static void state_check(struct checkup *c)
 static bool somebody_listens(const struct config *conf)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
-                             .ai_flags = AI_NUMERICSERV}, *list;
+                             .ai_flags = AI_NUMERICSERV},
+                    *list;
     char port[16];
     bool yes = false;
 
@@ -207,7 +216,8 @@ static bool somebody_listens(const struct config *conf)
 static void api_check(struct checkup *c)
 {
     if (somebody_listens(c->conf))
-        finding_add(c, FINDING_WARN, "api", "somebody listens on %s:%u: this "
+        finding_add(c, FINDING_WARN, "api",
+                    "somebody listens on %s:%u: this "
                     "daemon, running already, or another program",
                     c->conf->api_host, c->conf->api_port);
     else
@@ -233,9 +243,14 @@ static struct config *raycluster_load(struct checkup *c, const char *which)
 {
     const char *slash = strchr(which, '/');
     static char space[256];
-    struct kuberay_opts k = {space, slash ? slash + 1 : which,
+    struct kuberay_opts k = {space,
+                             slash ? slash + 1 : which,
                              c->kubeconfig ? c->kubeconfig : "",
-                             c->context ? c->context : "", "", "", "", "",
+                             c->context ? c->context : "",
+                             "",
+                             "",
+                             "",
+                             "",
                              false};
     struct config *conf;
     struct err err;

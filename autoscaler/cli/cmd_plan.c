@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "../base/alloc.h"
-#include "../config/config.h"
 #include "../codec/codec.h"
+#include "../config/config.h"
 #include "../plan/planner.h"
 #include "cli.h"
 #include "whatif.h"
@@ -24,11 +24,11 @@ struct work {
     struct arena arena;
     struct config *conf;
     struct snapshot *snapshot;
-    json_t *recorded;            /* the plan in the file, or NULL */
+    json_t *recorded; /* the plan in the file, or NULL */
     struct problem *now;
     struct plan plan;
-    json_t *written;             /* the plan as JSON, as it reads back */
-    uint64_t budget;             /* steps for the improvement */
+    json_t *written; /* the plan as JSON, as it reads back */
+    uint64_t budget; /* steps for the improvement */
 };
 
 /* "The better plan" by default; a record is replayed with what it had. */
@@ -127,7 +127,10 @@ static enum status request_add(struct snapshot *f, char **texts, int n,
             return s;
         }
         v[f->n_demands + (uint32_t)i] = (struct snap_demand){
-            .source = SOURCE_REQUEST, .id = "", .bundles = b, .n_bundles = 1,
+            .source = SOURCE_REQUEST,
+            .id = "",
+            .bundles = b,
+            .n_bundles = 1,
             .owner = arena_printf(a, "plan-%d", i + 1)};
     }
     f->demands = v;
@@ -207,7 +210,7 @@ static enum status work_change(const struct work *from, char **sets, int n,
     for (int i = 0; i < n && s == ST_OK; i++)
         s = whatif_set(json, sets[i], &to->arena, &err);
     if (s == ST_OK && (s = codec_snapshot_read(json, &to->arena, &to->snapshot,
-                                            &err)) != ST_OK)
+                                               &err)) != ST_OK)
         err_prefix(&err, "--set");
     json_decref(json);
     if (s != ST_OK) {
@@ -288,7 +291,7 @@ static int plan_run(const char *path, char **requests, int n_requests,
         request_add(w.snapshot, requests, n_requests, &w.arena, &errors) ==
             ST_OK &&
         work_plan(&w, path, &errors) == ST_OK) {
-        if (n_requests > 0) {  /* not what was recorded any more */
+        if (n_requests > 0) { /* not what was recorded any more */
             json_decref(w.recorded);
             w.recorded = NULL;
         }
@@ -302,7 +305,8 @@ static int plan_run(const char *path, char **requests, int n_requests,
                    ST_OK) {
             if (w.recorded && !json_equal(w.recorded, w.written))
                 fputs("davit: this davit plans otherwise than the one that "
-                      "recorded, even without the change\n", stderr);
+                      "recorded, even without the change\n",
+                      stderr);
             change_print(&w, &changed, sets, n_sets, json);
             rc = EXIT_OK;
         }
@@ -339,7 +343,7 @@ static int run(int argc, char **argv)
             continue;
         else if (opt == 'b')
             return cli_usage(&cli_plan, "--budget: a time from 0 to 10m, "
-                             "such as 500ms or 2s");
+                                        "such as 500ms or 2s");
         else if (opt == 'r' || opt == 's')
             return cli_usage(&cli_plan, "more than %d of --%s", MOST,
                              opt == 'r' ? "request" : "set");
@@ -348,12 +352,13 @@ static int run(int argc, char **argv)
     }
     if (optind + 1 != argc)
         return cli_usage(&cli_plan, "one file is needed");
-    return plan_run(argv[optind], requests, n_requests, sets, n_sets,
-                    budget_ms, json);
+    return plan_run(argv[optind], requests, n_requests, sets, n_sets, budget_ms,
+                    json);
 }
 
 const struct cli_command cli_plan = {
-    "plan", "[--json] [--budget TIME] [--request BUNDLE]... [--set PATH=VALUE]...\n             FILE",
+    "plan",
+    "[--json] [--budget TIME] [--request BUNDLE]... [--set PATH=VALUE]...\n             FILE",
     "plans for a snapshot, a record or a configuration; does nothing", run,
     "FILE is a snapshot.json (docs/snapshot.md), a file that `davit run\n"
     "--record` wrote, or a configuration, which is planned for an empty\n"

@@ -10,7 +10,10 @@
 #include "../cloud/cloud.h"
 #include "cli.h"
 
-struct listing { json_t *json; uint32_t n, broken; };
+struct listing {
+    json_t *json;
+    uint32_t n, broken;
+};
 
 static void print_one(const struct plugin_info *i)
 {
@@ -35,8 +38,8 @@ static void each(void *arg, const struct plugin_info *i, const char *path,
         return;
     }
     if (!i) {
-        json_array_append_new(l->json, json_pack("{ssss}", "path", path,
-                                                 "problem", problem));
+        json_array_append_new(
+            l->json, json_pack("{ssss}", "path", path, "problem", problem));
         return;
     }
     options = json_object();
@@ -86,5 +89,5 @@ static int version(int argc, char **argv)
     return EXIT_OK;
 }
 
-const struct cli_command cli_version = {
-    "version", "[--json]", "prints the version", version, NULL};
+const struct cli_command cli_version = {"version", "[--json]",
+                                        "prints the version", version, NULL};

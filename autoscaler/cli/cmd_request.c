@@ -40,8 +40,10 @@ static json_t *bundle_short(const char *text, size_t n, struct arena *a)
             return NULL;
         }
         *eq++ = '\0';
-        json_object_set_new(o, p, strcmp(p, "accelerator_type") == 0
-                                      ? json_string(eq) : amount_short(eq));
+        json_object_set_new(o, p,
+                            strcmp(p, "accelerator_type") == 0
+                                ? json_string(eq)
+                                : amount_short(eq));
     }
     return o;
 }
@@ -60,8 +62,10 @@ static json_t *bundle_read(const char *text, struct arena *a)
         errno = 0;
         count = strtol(star + 1, &end, 10);
         if (*end || end == star + 1 || errno || count < 1) {
-            fprintf(stderr, "davit: %s: after * a count of at least 1 is "
-                            "needed\n", text);
+            fprintf(stderr,
+                    "davit: %s: after * a count of at least 1 is "
+                    "needed\n",
+                    text);
             return NULL;
         }
     }
@@ -71,9 +75,11 @@ static json_t *bundle_read(const char *text, struct arena *a)
             return NULL;
         }
     } else if (!(flat = bundle_short(text, n, a))) {
-        fprintf(stderr, "davit: %s: a bundle is JSON like '{\"GPU\":1}' or "
-                        "GPU=1,accelerator_type=T4, then *COUNT if there are "
-                        "several\n", text);
+        fprintf(stderr,
+                "davit: %s: a bundle is JSON like '{\"GPU\":1}' or "
+                "GPU=1,accelerator_type=T4, then *COUNT if there are "
+                "several\n",
+                text);
         return NULL;
     }
     if (count == 1)
@@ -100,28 +106,30 @@ static json_t *bundle_read(const char *text, struct arena *a)
 static void reply_print(const json_t *r, struct arena *a)
 {
     static const char *const columns[] = {">COUNT", "TYPE", "PROVIDER", "ZONE",
-                                        "MARKET", ">$/H", "WHY", NULL};
+                                          "MARKET", ">$/H", "WHY",      NULL};
     const json_t *v;
     struct table t;
     size_t i;
 
     printf("%s%s%s\n",
-           colour(!flag_of(r, "feasible") ? RED
-                  : flag_of(r, "satisfied") ? GREEN : YELLOW),
+           colour(!flag_of(r, "feasible")   ? RED
+                  : flag_of(r, "satisfied") ? GREEN
+                                            : YELLOW),
            text_of(r, "text"), colour(PLAIN));
     if (json_array_size(json_object_get(r, "launches"))) {
         table_init(&t, a, columns);
         json_array_foreach(json_object_get(r, "launches"), i, v)
-            table_row(&t, PLAIN,
-                      (const char *[]){
-                          arena_printf(a, "%lld", (long long)count_of(v, "count")),
-                          text_of(v, "type"), text_of(v, "provider"),
-                          text_of(v, "zone"),
-                          flag_of(v, "spot") ? "spot" : "on-demand",
-                          arena_printf(a, "%s%.4g",
-                                       flag_of(v, "price_estimated") ? "~" : "",
-                                       number_of(v, "price_per_hour")),
-                          text_of(v, "why")});
+            table_row(
+                &t, PLAIN,
+                (const char *[]){
+                    arena_printf(a, "%lld", (long long)count_of(v, "count")),
+                    text_of(v, "type"), text_of(v, "provider"),
+                    text_of(v, "zone"),
+                    flag_of(v, "spot") ? "spot" : "on-demand",
+                    arena_printf(a, "%s%.4g",
+                                 flag_of(v, "price_estimated") ? "~" : "",
+                                 number_of(v, "price_per_hour")),
+                    text_of(v, "why")});
         table_print(&t, stdout, 2);
     }
     json_array_foreach(json_object_get(r, "infeasible"), i, v)
@@ -153,10 +161,10 @@ static int wait_json(struct client *c, const struct options *w, struct arena *a)
 
     if (rc != EXIT_OK && rc != EXIT_NO)
         return rc;
-    got = client_call(c, "GET",
-                      arena_printf(a, "/v1/request_resources/%s",
-                                   text_encode(a, w->owner)),
-                      NULL, &reply);
+    got = client_call(
+        c, "GET",
+        arena_printf(a, "/v1/request_resources/%s", text_encode(a, w->owner)),
+        NULL, &reply);
     if (got != EXIT_OK)
         return got;
     dump(reply);
@@ -164,7 +172,8 @@ static int wait_json(struct client *c, const struct options *w, struct arena *a)
     return rc;
 }
 
-static int request_send(struct client *c, const struct options *w, json_t *bundles)
+static int request_send(struct client *c, const struct options *w,
+                        json_t *bundles)
 {
     json_t *body = json_pack("{sssO}", "owner", w->owner, "bundles", bundles);
     json_t *reply;
@@ -220,8 +229,10 @@ static int option_read(int opt, struct options *w)
     case 'c': w->clear = true; break;
     case 'n':
         if (!number_read(optarg, 1, &w->cpus))
-            return cli_usage(&cli_request, "--num-cpus takes a number of at "
-                             "least 1, got %s", optarg);
+            return cli_usage(&cli_request,
+                             "--num-cpus takes a number of at "
+                             "least 1, got %s",
+                             optarg);
         break;
     case 'p':
         if (!number_read(optarg, LONG_MIN, &w->priority))
@@ -249,9 +260,9 @@ static int bundles_read(char **texts, int n, const struct options *w,
     }
     if ((n > 0 || w->cpus) != w->clear)
         return EXIT_OK;
-    return cli_usage(&cli_request, w->clear
-                         ? "--clear takes no bundles"
-                         : "bundles, --num-cpus or --clear are needed");
+    return cli_usage(&cli_request,
+                     w->clear ? "--clear takes no bundles"
+                              : "bundles, --num-cpus or --clear are needed");
 }
 
 static int run(int argc, char **argv)
@@ -274,8 +285,9 @@ static int run(int argc, char **argv)
 
     if (!client_open(&c, &argc, argv))
         return EXIT_USAGE;
-    while (rc == EXIT_OK && (opt = getopt_long(argc, argv, "o:t:s:q:p:n:cw:",
-                                               known, NULL)) != -1)
+    while (rc == EXIT_OK &&
+           (opt = getopt_long(argc, argv, "o:t:s:q:p:n:cw:", known, NULL)) !=
+               -1)
         rc = option_read(opt, &w);
     if (rc == EXIT_OK)
         rc = bundles_read(argv + optind, argc - optind, &w, &a, bundles);

@@ -54,8 +54,7 @@ static bool state_find(char *ret, size_t size)
         return true;
     }
     for (int i = 0; i < 3; i++)
-        if (folder_make(in[i], folder, sizeof folder, why[i],
-                        sizeof why[i])) {
+        if (folder_make(in[i], folder, sizeof folder, why[i], sizeof why[i])) {
             snprintf(ret, size, "%s/davit.db", folder);
             return true;
         }
@@ -80,17 +79,22 @@ static int run(int argc, char **argv)
     char state[600], metrics[64], listen[64];
     struct kuberay_opts k = {
         .space = env("RAY_CLUSTER_NAMESPACE", ""),
-        .name = env("RAY_CLUSTER_NAME", ""), .kubeconfig = "", .context = "",
+        .name = env("RAY_CLUSTER_NAME", ""),
+        .kubeconfig = "",
+        .context = "",
         .ray_address = env("RAY_ADDRESS", "127.0.0.1:6379"),
-        .listen = listen, .metrics = metrics, .state = state, .sidecar = true};
+        .listen = listen,
+        .metrics = metrics,
+        .state = state,
+        .sidecar = true};
     enum log_level level = LOG_INFO;
     bool json = false;
     int opt;
 
     snprintf(metrics, sizeof metrics, "0.0.0.0:%.10s",
              env("AUTOSCALER_METRIC_PORT", "44217"));
-    snprintf(listen, sizeof listen, "%.60s", env("DAVIT_LISTEN",
-                                                 "127.0.0.1:8790"));
+    snprintf(listen, sizeof listen, "%.60s",
+             env("DAVIT_LISTEN", "127.0.0.1:8790"));
     while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
         switch (opt) {
         case 'c': k.name = optarg; break;
@@ -108,11 +112,11 @@ static int run(int argc, char **argv)
                          argv[optind]);
     if (!*k.name)
         return cli_usage(&cli_sidecar, "--cluster-name is missing (or "
-                         "RAY_CLUSTER_NAME in the environment)");
+                                       "RAY_CLUSTER_NAME in the environment)");
     daemon_prepare(level, json);
     log_info("davit %s in the place of Ray's autoscaler, for RayCluster %s in "
-             "%s%s%s", DAVIT_VERSION, k.name,
-             *k.space ? k.space : "this pod's namespace",
+             "%s%s%s",
+             DAVIT_VERSION, k.name, *k.space ? k.space : "this pod's namespace",
              *env("RAY_HEAD_POD_NAME", "") ? ", head pod " : "",
              env("RAY_HEAD_POD_NAME", ""));
     while (!state_find(state, sizeof state))

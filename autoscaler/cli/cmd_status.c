@@ -79,12 +79,13 @@ static int why_run(int argc, char **argv)
 }
 
 const struct cli_command cli_status = {
-    "status", "[--watch] [--json]", "what is, what is asked for, what is planned",
-    status_run, "  --watch            repaints until interrupted\n" CLIENT_HELP};
+    "status", "[--watch] [--json]",
+    "what is, what is asked for, what is planned", status_run,
+    "  --watch            repaints until interrupted\n" CLIENT_HELP};
 
-const struct cli_command cli_nodes = {
-    "nodes", "[--json]", "every node, and why it is kept or ended", nodes_run,
-    CLIENT_HELP};
+const struct cli_command cli_nodes = {"nodes", "[--json]",
+                                      "every node, and why it is kept or ended",
+                                      nodes_run, CLIENT_HELP};
 
 const struct cli_command cli_why = {
     "why", "[--json] NODE|OWNER",

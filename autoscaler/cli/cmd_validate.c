@@ -16,7 +16,7 @@ static const char *const dialects[] = {"davit", "Ray cluster YAML",
 struct verdict {
     const char *path, *kind;
     uint32_t n_types, n_providers;
-    struct buf errors, warnings;   /* a line each */
+    struct buf errors, warnings; /* a line each */
 };
 
 /* Providers whose plug-in is here check their own options; one that is not
@@ -35,7 +35,9 @@ static void providers_check(const struct config *conf, struct verdict *v)
             provider_close(p);
         else
             buf_str(s == ST_NOT_FOUND && !*conf->providers[i].plugin
-                        ? &v->warnings : &v->errors, one.s);
+                        ? &v->warnings
+                        : &v->errors,
+                    one.s);
         buf_done(&one);
     }
 }
@@ -143,8 +145,8 @@ static void print_people(const struct verdict *v)
         fputs(v->errors.s, stderr);
     else if (v->n_types || v->n_providers)
         printf("%s: valid (%s), %u node type%s, %u provider%s\n", v->path,
-               v->kind, v->n_types, v->n_types == 1 ? "" : "s",
-               v->n_providers, v->n_providers == 1 ? "" : "s");
+               v->kind, v->n_types, v->n_types == 1 ? "" : "s", v->n_providers,
+               v->n_providers == 1 ? "" : "s");
     else
         printf("%s: valid (%s)\n", v->path, v->kind);
 }
@@ -181,8 +183,8 @@ static int run(int argc, char **argv)
 }
 
 const struct cli_command cli_validate = {
-    "validate", "[--json] FILE", "checks a configuration and reports every mistake",
-    run,
+    "validate", "[--json] FILE",
+    "checks a configuration and reports every mistake", run,
     "Davit's own YAML, a Ray cluster YAML (available_node_types), a podTypes\n"
     "list, a KubeRay RayCluster manifest, or a machine catalogue.  Each\n"
     "mistake is reported with file, line and column.\n"};

@@ -19,20 +19,28 @@ enum use { USE_PODS = 1, USE_STATE = 2, USE_RAYCLUSTER = 4 };
 /* What the daemon asks for, and for what.  optional: it does without. */
 static const struct right {
     enum use use;
-    bool cluster;          /* of the whole cluster, not one namespace */
+    bool cluster; /* of the whole cluster, not one namespace */
     bool optional;
     const char *group, *resource, *verbs, *why;
 } rights[] = {
-    {USE_PODS, true, false, "", "pods", "get list watch", "demand, and what runs where"},
-    {USE_PODS, true, false, "", "nodes", "get list watch patch", "what is there; cordon"},
+    {USE_PODS, true, false, "", "pods", "get list watch",
+     "demand, and what runs where"},
+    {USE_PODS, true, false, "", "nodes", "get list watch patch",
+     "what is there; cordon"},
     {USE_PODS, true, false, "", "pods/eviction", "create", "draining"},
-    {USE_PODS, true, false, "apps", "daemonsets", "list watch", "room they take on a new node"},
-    {USE_PODS, true, true, "", "nodes", "delete", "node objects of machines that went"},
-    {USE_PODS, true, true, "policy", "poddisruptionbudgets", "get list", "names in reasons"},
+    {USE_PODS, true, false, "apps", "daemonsets", "list watch",
+     "room they take on a new node"},
+    {USE_PODS, true, true, "", "nodes", "delete",
+     "node objects of machines that went"},
+    {USE_PODS, true, true, "policy", "poddisruptionbudgets", "get list",
+     "names in reasons"},
     {USE_PODS, true, true, "", "events", "create patch", "events on pods"},
-    {USE_STATE, false, false, "coordination.k8s.io", "leases", "get create update", "one leader"},
-    {USE_STATE, false, false, "", "configmaps", "get create patch", "state: kubernetes"},
-    {USE_RAYCLUSTER, false, false, "ray.io", "rayclusters", "get patch", "replicas, workersToDelete"},
+    {USE_STATE, false, false, "coordination.k8s.io", "leases",
+     "get create update", "one leader"},
+    {USE_STATE, false, false, "", "configmaps", "get create patch",
+     "state: kubernetes"},
+    {USE_RAYCLUSTER, false, false, "ray.io", "rayclusters", "get patch",
+     "replicas, workersToDelete"},
     {USE_RAYCLUSTER, false, false, "", "pods", "get list watch", "workers"},
 };
 #define N_RIGHTS (sizeof rights / sizeof *rights)
@@ -77,10 +85,9 @@ static bool allowed(struct kube *k, const struct right *r, const char *verb,
         json_object_set_new(attributes, "subresource", json_string(slash + 1));
     if (!r->cluster)
         json_object_set_new(attributes, "namespace", json_string(space));
-    body = json_pack("{s:s,s:s,s:{s:o}}", "apiVersion",
-                     "authorization.k8s.io/v1", "kind",
-                     "SelfSubjectAccessReview", "spec", "resourceAttributes",
-                     attributes);
+    body = json_pack(
+        "{s:s,s:s,s:{s:o}}", "apiVersion", "authorization.k8s.io/v1", "kind",
+        "SelfSubjectAccessReview", "spec", "resourceAttributes", attributes);
     text = json_dumps(body, JSON_COMPACT);
     json_decref(body);
     call.body = text;
@@ -114,16 +121,17 @@ static bool lacking(struct kube *k, const struct right *r, const char *space,
 static void role_begin(struct buf *b, const char *name, const char *space,
                        bool cluster)
 {
-    buf_printf(b, "%sapiVersion: rbac.authorization.k8s.io/v1\nkind: %s\n"
-               "metadata:\n  name: %s\n", b->n ? "---\n" : "",
-               cluster ? "ClusterRole" : "Role", name);
+    buf_printf(b,
+               "%sapiVersion: rbac.authorization.k8s.io/v1\nkind: %s\n"
+               "metadata:\n  name: %s\n",
+               b->n ? "---\n" : "", cluster ? "ClusterRole" : "Role", name);
     if (!cluster)
         buf_printf(b, "  namespace: %s\n", space);
     buf_str(b, "rules:\n");
 }
 
 static void rights_check(struct checkup *c, struct kube *k, unsigned uses,
-                        const char *space, bool cluster)
+                         const char *space, bool cluster)
 {
     const char *what = cluster ? "rights in the cluster" : "rights";
     unsigned asked = 0, lacks = 0;
@@ -144,16 +152,17 @@ static void rights_check(struct checkup *c, struct kube *k, unsigned uses,
         asked++;
         if (missing.n) {
             if (!lacks++)
-                role_begin(&c->hints, cluster ? "davit-missing"
-                                               : "davit-missing-here", space,
-                           cluster);
-            buf_printf(&c->hints, "- apiGroups: [\"%s\"]   # %s\n"
-                       "  resources: [%s]\n  verbs: [%s]\n", r->group, r->why,
-                       r->resource, missing.s);
+                role_begin(&c->hints,
+                           cluster ? "davit-missing" : "davit-missing-here",
+                           space, cluster);
+            buf_printf(&c->hints,
+                       "- apiGroups: [\"%s\"]   # %s\n"
+                       "  resources: [%s]\n  verbs: [%s]\n",
+                       r->group, r->why, r->resource, missing.s);
             finding_add(c, r->optional ? FINDING_WARN : FINDING_BAD, what,
                         "may not %s %s%s%s%s%s (%s)", missing.s, r->resource,
-                        *r->group ? "." : "", r->group,
-                        cluster ? "" : " in ", cluster ? "" : space, r->why);
+                        *r->group ? "." : "", r->group, cluster ? "" : " in ",
+                        cluster ? "" : space, r->why);
         }
         buf_done(&missing);
     }
@@ -194,10 +203,12 @@ static bool reach(struct checkup *c, struct kube *k,
     if (date && strptime(date, "%a, %d %b %Y %H:%M:%S GMT", &tm)) {
         off = clock_wall_ms() / 1000 - (int64_t)timegm(&tm);
         finding_add(c, off > 30 || off < -30 ? FINDING_BAD : FINDING_OK,
-                    "clock", off > 30 || off < -30
+                    "clock",
+                    off > 30 || off < -30
                         ? "%lld s away from the API server's: signatures and "
                           "tokens fail; set it by NTP"
-                        : "%lld s from the API server's", (long long)off);
+                        : "%lld s from the API server's",
+                    (long long)off);
     }
     arena_done(&arena);
     return true;
@@ -228,7 +239,7 @@ static bool says_void(const json_t *container)
         const char *name = json_string_value(json_object_get(e, "name"));
 
         if (name && strcmp(name, "NVIDIA_VISIBLE_DEVICES") == 0)
-            return true;  /* somebody has thought of it */
+            return true; /* somebody has thought of it */
     }
     return false;
 }
@@ -236,7 +247,8 @@ static bool says_void(const json_t *container)
 static bool grabs(const json_t *pod)
 {
     const json_t *list = json_object_get(json_object_get(pod, "spec"),
-                                         "containers"), *container;
+                                         "containers"),
+                 *container;
     size_t i;
     bool open = false;
 
@@ -261,8 +273,8 @@ static json_t *gpu_nodes(struct kube *k)
                 json_object_get(node, "status"), "allocatable");
             const char *n = json_string_value(
                 json_object_get(room, "nvidia.com/gpu"));
-            const char *name = json_string_value(json_object_get(
-                json_object_get(node, "metadata"), "name"));
+            const char *name = json_string_value(
+                json_object_get(json_object_get(node, "metadata"), "name"));
 
             if (n && name && strcmp(n, "0") != 0)
                 json_object_set_new(names, name, json_true());
@@ -275,7 +287,8 @@ static json_t *gpu_nodes(struct kube *k)
 static bool own_kind(const json_t *pod, const char *kind)
 {
     const json_t *owners = json_object_get(json_object_get(pod, "metadata"),
-                                           "ownerReferences"), *o;
+                                           "ownerReferences"),
+                 *o;
     size_t i;
 
     json_array_foreach(owners, i, o) {
@@ -299,8 +312,8 @@ static void gpu_pods_check(struct checkup *c, struct kube *k)
     if (json_object_size(nodes) && kube_do(k, &call, &err) == ST_OK)
         json_array_foreach(json_object_get(call.reply, "items"), i, pod) {
             const json_t *meta = json_object_get(pod, "metadata");
-            const char *on = json_string_value(json_object_get(
-                json_object_get(pod, "spec"), "nodeName"));
+            const char *on = json_string_value(
+                json_object_get(json_object_get(pod, "spec"), "nodeName"));
 
             /* DaemonSets (device plug-ins, exporters) see them on purpose */
             if (!on || !json_object_get(nodes, on) || !grabs(pod) ||
@@ -313,12 +326,14 @@ static void gpu_pods_check(struct checkup *c, struct kube *k)
                          json_string_value(json_object_get(meta, "name")));
         }
     if (n)
-        finding_add(c, FINDING_WARN, "pods on GPU nodes", "%u ask no GPU but "
+        finding_add(c, FINDING_WARN, "pods on GPU nodes",
+                    "%u ask no GPU but "
                     "may see all of them (%s%s): set NVIDIA_VISIBLE_DEVICES="
-                    "void in their containers", n, first,
-                    n > 3 ? " ..." : "");
+                    "void in their containers",
+                    n, first, n > 3 ? " ..." : "");
     else if (json_object_size(nodes))
-        finding_add(c, FINDING_OK, "pods on GPU nodes", "none sees GPUs that "
+        finding_add(c, FINDING_OK, "pods on GPU nodes",
+                    "none sees GPUs that "
                     "it did not ask for");
     json_decref(call.reply);
     json_decref(nodes);
@@ -330,8 +345,7 @@ void doctor_kube(struct checkup *c)
 {
     const struct conf_provider *rc = raycluster_of(c->conf);
     unsigned uses = (c->conf->kube ? USE_PODS : 0u) |
-                    (c->conf->ha ? USE_STATE : 0u) |
-                    (rc ? USE_RAYCLUSTER : 0u);
+                    (c->conf->ha ? USE_STATE : 0u) | (rc ? USE_RAYCLUSTER : 0u);
     struct kube_access_opts o = {
         .kubeconfig = c->kubeconfig ? c->kubeconfig : c->conf->kube_kubeconfig,
         .context = c->context ? c->context : c->conf->kube_context};
@@ -354,10 +368,11 @@ void doctor_kube(struct checkup *c)
         rights_check(c, k, uses & USE_STATE, space, false);
         if (rc)
             rights_check(c, k, USE_RAYCLUSTER,
-                        c->space && *c->space        ? c->space
-                        : *option_of(rc, "namespace") ? option_of(rc, "namespace")
-                                                      : kube_access_namespace(a),
-                        false);
+                         c->space && *c->space ? c->space
+                         : *option_of(rc, "namespace")
+                             ? option_of(rc, "namespace")
+                             : kube_access_namespace(a),
+                         false);
         if (uses & USE_PODS)
             gpu_pods_check(c, k);
     }

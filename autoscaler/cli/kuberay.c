@@ -56,7 +56,8 @@ static bool settings_read(struct config_source *s, struct config **ret)
     struct buf errors;
     struct err err;
     bool changed;
-    enum status st = config_source_read(s, clock_mono_ms() + READ_MS, &changed, &err);
+    enum status st = config_source_read(s, clock_mono_ms() + READ_MS, &changed,
+                                        &err);
 
     if (st != ST_OK) {
         log_error("%s: %s", config_source_title(s), err.text);
@@ -74,8 +75,8 @@ bool kuberay_config(const struct kuberay_opts *k, struct config **ret,
                     struct err *err)
 {
     json_t *block = block_of(k);
-    struct config_source_opts so = {k->space, k->name, k->kubeconfig, k->context,
-                             block};
+    struct config_source_opts so = {k->space, k->name, k->kubeconfig,
+                                    k->context, block};
     struct config_source *s = NULL;
     struct buf errors;
     bool changed;
@@ -101,8 +102,8 @@ static void rest(void)
 int kuberay_run(struct control_opts *o, const struct kuberay_opts *k)
 {
     json_t *block = block_of(k);
-    struct config_source_opts so = {k->space, k->name, k->kubeconfig, k->context,
-                             block};
+    struct config_source_opts so = {k->space, k->name, k->kubeconfig,
+                                    k->context, block};
     struct config_source *source = NULL;
     struct config *conf;
     struct err err;

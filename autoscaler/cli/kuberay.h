@@ -7,12 +7,12 @@
 #include "../control/control.h"
 
 struct kuberay_opts {
-    const char *space, *name;        /* space "" : the pod's own */
-    const char *kubeconfig, *context;  /* "" : as found */
-    const char *ray_address;         /* "" : the head's service */
-    const char *state;               /* "" : as its own default */
-    const char *listen, *metrics;    /* "" : the default; none */
-    bool sidecar;                    /* never ends by itself: with KubeRay's v2
+    const char *space, *name;         /* space "" : the pod's own */
+    const char *kubeconfig, *context; /* "" : as found */
+    const char *ray_address;          /* "" : the head's service */
+    const char *state;                /* "" : as its own default */
+    const char *listen, *metrics;     /* "" : the default; none */
+    bool sidecar;                     /* never ends by itself: with KubeRay's v2
                                       * a container that ends takes the whole
                                       * head pod with it */
 };

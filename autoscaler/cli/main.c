@@ -8,9 +8,9 @@
 #include "cli.h"
 
 static const struct cli_command *const commands[] = {
-    &cli_run,    &cli_plan,     &cli_request,   &cli_status,  &cli_nodes,
-    &cli_why,    &cli_validate, &cli_doctor,    &cli_providers,
-    &cli_catalogue, &cli_sidecar, &cli_version,
+    &cli_run,       &cli_plan,      &cli_request,  &cli_status,
+    &cli_nodes,     &cli_why,       &cli_validate, &cli_doctor,
+    &cli_providers, &cli_catalogue, &cli_sidecar,  &cli_version,
 };
 
 #define COUNT(v) (sizeof(v) / sizeof *(v))
@@ -20,8 +20,8 @@ static void list(FILE *out)
     fprintf(out, "davit - raises and lowers GPU machines\n\n"
                  "usage: davit COMMAND [...]\n\n");
     for (size_t i = 0; i < COUNT(commands); i++)
-        fprintf(out, "  %-10s %-36s %s\n", commands[i]->name,
-                commands[i]->args, commands[i]->help);
+        fprintf(out, "  %-10s %-36s %s\n", commands[i]->name, commands[i]->args,
+                commands[i]->help);
     fprintf(out, "\n`davit help COMMAND` says more.\n");
 }
 
@@ -65,8 +65,8 @@ static int dispatch(int argc, char **argv)
     if (argc < 2 || strcmp(argv[1], "help") == 0 ||
         strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
         if (argc > 2)
-            return (c = find(argv[2])) ? describe(stdout, c), EXIT_OK
-                                       : unknown(argv[2]);
+            return (c = find(argv[2])) ? describe(stdout, c),
+                   EXIT_OK             : unknown(argv[2]);
         list(argc < 2 ? stderr : stdout);
         return argc < 2 ? EXIT_USAGE : EXIT_OK;
     }
@@ -89,10 +89,12 @@ static int as_ray(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], cli_sidecar.name) == 0)
         return dispatch(argc, argv);
-    fprintf(stderr, "ray: this is Davit in the place of Ray's autoscaler; it "
+    fprintf(stderr,
+            "ray: this is Davit in the place of Ray's autoscaler; it "
             "does `ray %s --cluster-name X --cluster-namespace Y` and nothing "
             "else%s%s. Ray itself is in the containers of the head and the "
-            "workers.\n", cli_sidecar.name, argc > 1 ? ", not " : "",
+            "workers.\n",
+            cli_sidecar.name, argc > 1 ? ", not " : "",
             argc > 1 ? argv[1] : "");
     return EXIT_USAGE;
 }

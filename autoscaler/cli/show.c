@@ -29,9 +29,9 @@ static char *limit(struct arena *a, const json_t *o, const char *key)
 
 static uint32_t types_print(const json_t *status, struct arena *a)
 {
-    static const char *const columns[] = {"TYPE", "PROVIDER", ">NODES",
-                                        ">PLANNED", ">MIN", ">MAX", ">$/H",
-                                        "STATES", NULL};
+    static const char *const columns[] = {"TYPE",     "PROVIDER", ">NODES",
+                                          ">PLANNED", ">MIN",     ">MAX",
+                                          ">$/H",     "STATES",   NULL};
     struct table t;
     const json_t *type;
     size_t i;
@@ -89,8 +89,8 @@ static uint32_t providers_print(const json_t *s)
         if (count_of(v, "http_most_a_minute") == 0)
             continue;
         printf("cloud  %s: %lld machines, %lld HTTP requests in the last "
-               "minute, %lld at most\n", text_of(v, "name"),
-               (long long)count_of(v, "machines"),
+               "minute, %lld at most\n",
+               text_of(v, "name"), (long long)count_of(v, "machines"),
                (long long)count_of(v, "http_last_minute"),
                (long long)count_of(v, "http_most_a_minute"));
         lines++;
@@ -132,7 +132,8 @@ uint32_t status_print(const json_t *s, struct arena *a)
     printf("demand %lld bundles: %lld placed, %lld on nodes to come, %lld "
            "waiting, %s%lld infeasible%s\n",
            (long long)count_of(d, "bundles"), (long long)count_of(d, "placed"),
-           (long long)count_of(d, "launched"), (long long)count_of(d, "waiting"),
+           (long long)count_of(d, "launched"),
+           (long long)count_of(d, "waiting"),
            count_of(d, "infeasible") ? colour(RED) : "",
            (long long)count_of(d, "infeasible"), colour(PLAIN));
     lines += providers_print(s);
@@ -150,8 +151,8 @@ uint32_t status_print(const json_t *s, struct arena *a)
 
 uint32_t nodes_print(const json_t *nodes, struct arena *a)
 {
-    static const char *const columns[] = {"NODE", "TYPE", "ZONE", "STATE", ">AGE",
-                                        ">$/H", "WHY", NULL};
+    static const char *const columns[] = {"NODE", "TYPE", "ZONE", "STATE",
+                                          ">AGE", ">$/H", "WHY",  NULL};
     const json_t *node;
     struct table t;
     size_t i;
@@ -160,19 +161,19 @@ uint32_t nodes_print(const json_t *nodes, struct arena *a)
     json_array_foreach(json_object_get(nodes, "nodes"), i, node) {
         const json_t *why = json_object_get(node, "why");
         const char *state = text_of(node, "state");
-        enum colour c = strcmp(state, "ready") == 0 ? PLAIN
+        enum colour c = strcmp(state, "ready") == 0                  ? PLAIN
                         : strcmp(text_of(why, "action"), "end") == 0 ? DIM
                                                                      : YELLOW;
-        table_row(&t, c,
-                  (const char *[]){
-                      /* an unmanaged node's id is Ray's, 56 digits */
-                      arena_printf(a, "%.*s", flag_of(node, "unmanaged") ? 12 : 64,
-                                   text_of(node, "id")),
-                      flag_of(node, "head") ? "(head)" : text_of(node, "type"),
-                      text_of(node, "zone"), state,
-                      span(a, number_of(node, "age_s")),
-                      money(a, number_of(node, "price_per_hour")),
-                      text_of(why, "text")});
+        table_row(
+            &t, c,
+            (const char *[]){
+                /* an unmanaged node's id is Ray's, 56 digits */
+                arena_printf(a, "%.*s", flag_of(node, "unmanaged") ? 12 : 64,
+                             text_of(node, "id")),
+                flag_of(node, "head") ? "(head)" : text_of(node, "type"),
+                text_of(node, "zone"), state, span(a, number_of(node, "age_s")),
+                money(a, number_of(node, "price_per_hour")),
+                text_of(why, "text")});
     }
     return table_print(&t, stdout, 0);
 }

@@ -48,7 +48,8 @@ void table_init(struct table *t, struct arena *a, const char *const *sources)
     const char *row[TABLE_COLUMNS];
 
     *t = (struct table){.arena = a};
-    for (; sources[t->n_columns] && t->n_columns < TABLE_COLUMNS; t->n_columns++) {
+    for (; sources[t->n_columns] && t->n_columns < TABLE_COLUMNS;
+         t->n_columns++) {
         const char *h = sources[t->n_columns];
         t->right[t->n_columns] = *h == '>';
         row[t->n_columns] = h + (*h == '>');

@@ -16,15 +16,15 @@
 
 enum colour { PLAIN, BOLD, DIM, GREEN, YELLOW, RED };
 
-bool terminal(void);                   /* standard output is one */
-const char *colour(enum colour c);     /* the sequence, or "" */
+bool terminal(void);               /* standard output is one */
+const char *colour(enum colour c); /* the sequence, or "" */
 
 enum { TABLE_COLUMNS = 12 };
 struct table {
     struct arena *arena;
     uint32_t n_columns;
     bool right[TABLE_COLUMNS];
-    VEC(const char **) rows;           /* row 0 is the heading */
+    VEC(const char **) rows; /* row 0 is the heading */
     VEC(enum colour) colours;
 };
 

@@ -24,7 +24,7 @@ static bool satisfied(const json_t *status, const char *owner, bool *infeasible)
         *infeasible = !flag_of(r, "feasible");
         return flag_of(r, "satisfied");
     }
-    return true;  /* cleared meanwhile */
+    return true; /* cleared meanwhile */
 }
 
 /* Everything that makes a line worth printing again. */
@@ -64,7 +64,7 @@ int watch(struct client *c, const char *owner, double seconds)
         }
         done = owner && satisfied(status, owner, &infeasible);
         if (c->json && owner) {
-            ;  /* its end is what is asked for */
+            ; /* its end is what is asked for */
         } else if (!c->json && terminal()) {
             if (lines)
                 printf("\033[%uA\033[J", lines);

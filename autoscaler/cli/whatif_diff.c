@@ -41,8 +41,9 @@ static void launches_sum(json_t *sums, const json_t *plan, const char *when)
                             0, "after", 0);
             json_array_append_new(sums, sum);
         }
-        json_object_set_new(sum, when, json_integer(count_at(sum, when) +
-                                                    count_at(l, "count")));
+        json_object_set_new(
+            sum, when,
+            json_integer(count_at(sum, when) + count_at(l, "count")));
     }
 }
 
@@ -70,9 +71,8 @@ static void node_put(json_t *by_id, const json_t *n, const char *when,
     json_t *e = json_object_get(by_id, text_at(n, "id"));
 
     if (!e) {
-        e = json_pack("{s:s,s:s,s:s,s:s,s:s}", "id", text_at(n, "id"),
-                      "before", "", "after", "", "why_before", "",
-                      "why_after", "");
+        e = json_pack("{s:s,s:s,s:s,s:s,s:s}", "id", text_at(n, "id"), "before",
+                      "", "after", "", "why_before", "", "why_after", "");
         json_object_set_new(by_id, text_at(n, "id"), e);
     }
     json_object_set(e, when, json_object_get(n, "action"));
@@ -111,18 +111,16 @@ static json_t *sums(const json_t *plan)
     json_object_set(o, "ended", json_object_get(plan, "ended"));
     json_object_set_new(o, "waiting", json_integer(waiting));
     json_object_set_new(o, "infeasible", json_integer(infeasible));
-    json_object_set(o, "cost_per_hour",
-                    json_object_get(plan, "cost_per_hour"));
+    json_object_set(o, "cost_per_hour", json_object_get(plan, "cost_per_hour"));
     return o;
 }
 
 json_t *whatif_diff(const json_t *before, const json_t *after)
 {
-    return json_pack("{s:b,s:o,s:o,s:o,s:o}", "same",
-                     json_equal(before, after), "launches",
-                     launches_diff(before, after), "nodes",
-                     nodes_diff(before, after), "before", sums(before),
-                     "after", sums(after));
+    return json_pack("{s:b,s:o,s:o,s:o,s:o}", "same", json_equal(before, after),
+                     "launches", launches_diff(before, after), "nodes",
+                     nodes_diff(before, after), "before", sums(before), "after",
+                     sums(after));
 }
 
 static void count_print(FILE *out, const json_t *diff, const char *key,
@@ -137,8 +135,8 @@ static void count_print(FILE *out, const json_t *diff, const char *key,
 
 static double cost_of(const json_t *diff, const char *when)
 {
-    return json_number_value(json_object_get(json_object_get(diff, when),
-                                             "cost_per_hour"));
+    return json_number_value(
+        json_object_get(json_object_get(diff, when), "cost_per_hour"));
 }
 
 void whatif_print(const json_t *diff, FILE *out)
@@ -150,8 +148,7 @@ void whatif_print(const json_t *diff, FILE *out)
     json_array_foreach(json_object_get(diff, "launches"), i, e)
         fprintf(out, "launch  %-24s %-12s %-10s %lld -> %lld\n",
                 text_at(e, "type"), text_at(e, "zone"),
-                json_is_true(json_object_get(e, "spot")) ? "spot"
-                                                         : "on-demand",
+                json_is_true(json_object_get(e, "spot")) ? "spot" : "on-demand",
                 (long long)count_at(e, "before"),
                 (long long)count_at(e, "after"));
     json_array_foreach(json_object_get(diff, "nodes"), i, e)

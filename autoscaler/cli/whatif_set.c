@@ -15,16 +15,21 @@
 enum { NAMES_MAX = 256, DEPTH_MAX = 16 };
 
 /* Names that configuration and snapshot spell differently. */
-static const struct { const char *user, *ours; } spellings[] = {
-    {"idle_timeout", "idle_timeout_s"}, {"boot", "boot_s"},
-    {"older_than", "older_than_s"}, {"conserve_accelerators", "conserve"},
-    {"since", "since_ms"}, {"idle", "idle_ms"},
+static const struct {
+    const char *user, *ours;
+} spellings[] = {
+    {"idle_timeout", "idle_timeout_s"},
+    {"boot", "boot_s"},
+    {"older_than", "older_than_s"},
+    {"conserve_accelerators", "conserve"},
+    {"since", "since_ms"},
+    {"idle", "idle_ms"},
 };
 
 /* What an object of the file may have although it is left out there: the
  * codec knows, and says so; here only names that may be made on the way. */
-static const char *const made[] = {"resources", "labels", "total", "available",
-                                   "consolidate", "quota"};
+static const char *const made[] = {"resources", "labels",      "total",
+                                   "available", "consolidate", "quota"};
 
 static json_t *value_of(const char *text)
 {
@@ -43,8 +48,7 @@ static bool goes_on(const char *path, const char *name, size_t *ret)
 {
     size_t n = strlen(name);
 
-    if (n <= *ret || strncmp(path, name, n) != 0 ||
-        (path[n] && path[n] != '.'))
+    if (n <= *ret || strncmp(path, name, n) != 0 || (path[n] && path[n] != '.'))
         return false;
     *ret = n;
     return true;
@@ -110,8 +114,10 @@ static enum status not_there(const json_t *in, const char *all,
                        "--set %.200s: there is no \"%s\" here%s%s%s", all, word,
                        near ? "; did you mean \"" : "", near ? near : "",
                        near ? "\"?" : "");
-    return err_set(err, ST_INVALID, "--set %.200s: nothing lies below a single "
-                   "value, at \"%s\"", all, word);
+    return err_set(err, ST_INVALID,
+                   "--set %.200s: nothing lies below a single "
+                   "value, at \"%s\"",
+                   all, word);
 }
 
 /* Price and the like of a type are its offers'. */
@@ -150,7 +156,7 @@ static enum status put(json_t *at, const char *parent, const char *path,
             next = entry_find(at, path, &n);
             if (!next)
                 return not_there(at, all, path, err);
-            if (!path[n]) {  /* a whole entry: replaced */
+            if (!path[n]) { /* a whole entry: replaced */
                 json_array_foreach(at, i, e)
                     if (e == next)
                         json_array_set(at, i, value);
@@ -201,7 +207,8 @@ enum status whatif_set(json_t *problem, const char *text, struct arena *a,
     enum status s;
 
     if (!equal || equal == text)
-        return err_set(err, ST_INVALID, "--set %.200s: must be PATH=VALUE such "
+        return err_set(err, ST_INVALID,
+                       "--set %.200s: must be PATH=VALUE such "
                        "as limits.idle_timeout=5m or node_types.t4.price=0.2",
                        text);
     path = arena_strndup(a, text, (size_t)(equal - text));

@@ -7,7 +7,7 @@
 
 #include "../model/amount.h"
 
-#define MEMORY_SLACK 20   /* clouds and people round memory: one in so many */
+#define MEMORY_SLACK 20 /* clouds and people round memory: one in so many */
 
 struct check {
     const struct snap_type *t;
@@ -46,20 +46,24 @@ static void resource_check(struct check *k, const char *name, int64_t said,
     amount_pretty(name, said, s, sizeof s);
     amount_pretty(name, given, g, sizeof g);
     if (given == 0)
-        differs(k, arena_printf(k->arena, "a machine has no %s, the "
+        differs(k, arena_printf(k->arena,
+                                "a machine has no %s, the "
                                 "configuration says %s: what asks for it will "
                                 "never run there; mend resources: or the pool",
                                 name, s));
     else if (given < said - slack)
-        differs(k, arena_printf(k->arena, "a machine has %s %s, the "
+        differs(k, arena_printf(k->arena,
+                                "a machine has %s %s, the "
                                 "configuration says %s: what asks for %s will "
                                 "never fit; write %s: %s under resources",
                                 g, name, s, s, name, g));
     else if (given > said && strcmp(name, "GPU") == 0)
-        differs(k, arena_printf(k->arena, "a machine has %s GPU, the "
+        differs(k, arena_printf(k->arena,
+                                "a machine has %s GPU, the "
                                 "configuration says %s: the others are paid "
                                 "for and never used; write GPU: %s under "
-                                "resources", g, s, g));
+                                "resources",
+                                g, s, g));
 }
 
 static void resources_check(struct check *k)
@@ -96,15 +100,19 @@ static void labels_check(struct check *k)
                 g = &given->v[j];
         if (label_ours(s->key) || (g && strcmp(g->value, s->value) == 0))
             continue;
-        differs(k, g ? arena_printf(k->arena, "a machine has the label %s=%s, "
-                                    "the configuration says %s: what selects "
-                                    "that will never run there; mend labels: or "
-                                    "the pool", s->key, g->value, s->value)
-                     : arena_printf(k->arena, "the cloud knows no label %s of "
-                                    "its machines, the configuration says %s: "
-                                    "unless they get it as they join, what "
-                                    "selects it will never run there", s->key,
-                                    s->value));
+        differs(k,
+                g ? arena_printf(k->arena,
+                                 "a machine has the label %s=%s, "
+                                 "the configuration says %s: what selects "
+                                 "that will never run there; mend labels: or "
+                                 "the pool",
+                                 s->key, g->value, s->value)
+                  : arena_printf(k->arena,
+                                 "the cloud knows no label %s of "
+                                 "its machines, the configuration says %s: "
+                                 "unless they get it as they join, what "
+                                 "selects it will never run there",
+                                 s->key, s->value));
     }
 }
 
@@ -147,21 +155,24 @@ static void taints_check(struct check *k)
         const struct taint *g = &given->v[i];
 
         if (g->effect != EFFECT_PREFER_NO_SCHEDULE && !has_taint(said, g))
-            differs(k, arena_printf(k->arena, "a machine has the taint "
-                                    "%s=%s:%s, which taints: of the type lacks: "
-                                    "pods without that toleration will not run "
-                                    "there", g->key, g->value,
-                                    effect_name(g->effect)));
+            differs(k,
+                    arena_printf(k->arena,
+                                 "a machine has the taint "
+                                 "%s=%s:%s, which taints: of the type lacks: "
+                                 "pods without that toleration will not run "
+                                 "there",
+                                 g->key, g->value, effect_name(g->effect)));
     }
     for (uint32_t i = 0; i < said->n && given->n + k->o->labels.n > 0; i++) {
         const struct taint *s = &said->v[i];
 
         if (!has_taint(given, s))
-            differs(k, arena_printf(k->arena, "the configuration says the "
+            differs(k, arena_printf(k->arena,
+                                    "the configuration says the "
                                     "taint %s=%s:%s, which the cloud does not "
                                     "put on its machines: others may run "
-                                    "there, too", s->key, s->value,
-                                    effect_name(s->effect)));
+                                    "there, too",
+                                    s->key, s->value, effect_name(s->effect)));
     }
 }
 
@@ -171,8 +182,8 @@ void offers_check(const struct config *c, const char *provider,
                   void *arg)
 {
     for (uint32_t i = 0; i < c->n_types; i++) {
-        struct check k = {.t = &c->types[i].fact, .arena = a, .each = each,
-                          .arg = arg};
+        struct check k = {
+            .t = &c->types[i].fact, .arena = a, .each = each, .arg = arg};
 
         if (strcmp(k.t->provider, provider) != 0)
             continue;

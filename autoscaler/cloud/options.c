@@ -107,8 +107,10 @@ static void check_spot(struct opening *o, const struct conf_type *t)
     if (!spot || (o->table->caps & DAVIT_CAP_SPOT) != 0)
         return;
     opening_error(o, t->line, t->column);
-    buf_printf(o->errors, "node type %s is to be spot, but provider %s has no "
-               "spot market; take spot: out\n", t->fact.name, o->conf->name);
+    buf_printf(o->errors,
+               "node type %s is to be spot, but provider %s has no "
+               "spot market; take spot: out\n",
+               t->fact.name, o->conf->name);
 }
 
 void options_check(struct opening *o)

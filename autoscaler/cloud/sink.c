@@ -22,9 +22,9 @@
 #define MACHINES_MAX 200000
 #define BYTES_MAX ((size_t)256 << 20)
 #define DETAIL_MAX 300
-#define PAIRS_MAX 256       /* taints, labels, resources of an offer */
+#define PAIRS_MAX 256 /* taints, labels, resources of an offer */
 #define VALUE_MAX 253
-#define TAINT_KEY_MAX 317   /* Kubernetes': a domain, a slash, a name */
+#define TAINT_KEY_MAX 317 /* Kubernetes': a domain, a slash, a name */
 #define UNIT_MAX 63
 #define PRICE_MAX INT64_C(1000000000000) /* a million a hour */
 
@@ -180,21 +180,24 @@ void sink_put_machine(struct davit_sink *s, const struct davit_machine *m)
 static bool taint_of(struct davit_sink *s, const struct davit_kv *t,
                      struct taint *ret)
 {
-    static const struct { const char *name; enum taint_effect effect; }
-    effects[] = {{"NoSchedule", EFFECT_NO_SCHEDULE},
-                 {"PreferNoSchedule", EFFECT_PREFER_NO_SCHEDULE},
-                 {"NoExecute", EFFECT_NO_EXECUTE}};
-    const char *colon = t->value != NULL ? strrchr(t->value, ':') : NULL;
-    if (t->key == NULL || t->key[0] == '\0' || colon == NULL ||
-        !plugin_text_ok(t->key, TAINT_KEY_MAX) || !plugin_text_ok(t->value, 63 + 20))
+    static const struct {
+        const char *name;
+        enum taint_effect effect;
+    } effects[] = {{"NoSchedule", EFFECT_NO_SCHEDULE},
+                   {"PreferNoSchedule", EFFECT_PREFER_NO_SCHEDULE},
+                   {"NoExecute", EFFECT_NO_EXECUTE}};
+    const char *colon = t->value ? strrchr(t->value, ':') : NULL;
+    if (!t->key || t->key[0] == '\0' || !colon ||
+        !plugin_text_ok(t->key, TAINT_KEY_MAX) ||
+        !plugin_text_ok(t->value, 63 + 20))
         return false;
     for (size_t i = 0; i < sizeof effects / sizeof *effects; i++)
         if (strcmp(colon + 1, effects[i].name) == 0) {
             struct arena *a = &s->call->arena;
-            *ret = (struct taint){arena_strdup(a, t->key),
-                                  arena_strndup(a, t->value,
-                                                (size_t)(colon - t->value)),
-                                  effects[i].effect};
+            *ret = (struct taint){
+                arena_strdup(a, t->key),
+                arena_strndup(a, t->value, (size_t)(colon - t->value)),
+                effects[i].effect};
             return true;
         }
     return false;
@@ -213,7 +216,8 @@ static void taints_copy(struct davit_sink *s, const struct davit_offer *o,
             err_set(&s->broken, ST_BROKEN,
                     "put() an offer of %s with taint %s -> %s; up to %d of "
                     "\"key\" -> \"value:Effect\", effects as Kubernetes' "
-                    "NoSchedule", ret->type, shown(s, o->taints[i].key),
+                    "NoSchedule",
+                    ret->type, shown(s, o->taints[i].key),
                     shown(s, o->taints[i].value), PAIRS_MAX);
             return;
         }
@@ -222,16 +226,18 @@ static void taints_copy(struct davit_sink *s, const struct davit_offer *o,
     ret->taints = (struct taints){v, n};
 }
 
-static bool pairs_good(struct davit_sink *s, const char *what,
-                       const char *type, const struct davit_kv *v, size_t n)
+static bool pairs_good(struct davit_sink *s, const char *what, const char *type,
+                       const struct davit_kv *v, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (i == PAIRS_MAX || v[i].key == NULL || v[i].value == NULL ||
-            v[i].key[0] == '\0' || !plugin_text_ok(v[i].key, TAINT_KEY_MAX) ||
+        if (i == PAIRS_MAX || !v[i].key || !v[i].value || v[i].key[0] == '\0' ||
+            !plugin_text_ok(v[i].key, TAINT_KEY_MAX) ||
             !plugin_text_ok(v[i].value, VALUE_MAX)) {
-            err_set(&s->broken, ST_BROKEN, "put() an offer of %s with %s %s -> "
-                    "%s; up to %d of them", type, what, shown(s, v[i].key),
-                    shown(s, v[i].value), PAIRS_MAX);
+            err_set(&s->broken, ST_BROKEN,
+                    "put() an offer of %s with %s %s -> "
+                    "%s; up to %d of them",
+                    type, what, shown(s, v[i].key), shown(s, v[i].value),
+                    PAIRS_MAX);
             return false;
         }
     return true;
@@ -250,9 +256,10 @@ static void has_copy(struct davit_sink *s, const struct davit_offer *o,
         struct qty *x = &q[ret->resources.n];
         x->name = arena_strdup(a, o->resources[i].key);
         if (!amount_parse(o->resources[i].value, &x->amount)) {
-            err_set(&s->broken, ST_BROKEN, "put() an offer of %s with %s %s; "
-                    "it must be a number such as 4, 500m or 16Gi", ret->type,
-                    x->name, shown(s, o->resources[i].value));
+            err_set(&s->broken, ST_BROKEN,
+                    "put() an offer of %s with %s %s; "
+                    "it must be a number such as 4, 500m or 16Gi",
+                    ret->type, x->name, shown(s, o->resources[i].value));
             return;
         }
         ret->resources.n++;

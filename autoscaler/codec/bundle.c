@@ -132,8 +132,7 @@ static bool resources_add(struct reader *in, const struct path *at,
                           "must be an object such as {\"CPU\": 4}, "
                           "got %s",
                           reader_found(v, buf, sizeof buf));
-    json_object_foreach((json_t *)v, key, value)
-    {
+    json_object_foreach((json_t *)v, key, value) {
         if (!resource_add(in, PATH_KEY(at, key), key, value, rule, to))
             return false;
     }
@@ -232,8 +231,8 @@ static void alt_set(struct snap_alt *ret, const struct alt_parts *p)
 {
     ret->resources = (struct qtys){p->resources.all.v, p->resources.all.n};
     ret->selector = (struct terms){p->terms.all.v, p->terms.all.n};
-    ret->tolerations =
-        (struct tolerations){p->tolerations.all.v, p->tolerations.all.n};
+    ret->tolerations = (struct tolerations){p->tolerations.all.v,
+                                            p->tolerations.all.n};
 }
 
 /* A copy that can be added to without touching the original. */
@@ -241,16 +240,16 @@ static void parts_copy(struct reader *in, struct alt_parts *to,
                        const struct alt_parts *from)
 {
     *to = *from;
-    to->resources.all.v =
-        arena_copy(in->arena, from->resources.all.v,
-                   from->resources.all.n * sizeof(struct qty));
+    to->resources.all.v = arena_copy(
+        in->arena, from->resources.all.v,
+        from->resources.all.n * sizeof(struct qty));
     to->resources.all.cap = from->resources.all.n;
     to->terms.all.v = arena_copy(in->arena, from->terms.all.v,
                                  from->terms.all.n * sizeof(struct term));
     to->terms.all.cap = from->terms.all.n;
-    to->tolerations.all.v =
-        arena_copy(in->arena, from->tolerations.all.v,
-                   from->tolerations.all.n * sizeof(struct toleration));
+    to->tolerations.all.v = arena_copy(
+        in->arena, from->tolerations.all.v,
+        from->tolerations.all.n * sizeof(struct toleration));
     to->tolerations.all.cap = from->tolerations.all.n;
 }
 
@@ -263,8 +262,7 @@ static bool flat_read(struct reader *in, const struct path *at, const json_t *v,
     struct qty_vec more = {{0}};
     json_t *value;
 
-    json_object_foreach((json_t *)v, key, value)
-    {
+    json_object_foreach((json_t *)v, key, value) {
         if (is_key(alt_keys, COUNT(alt_keys), key))
             continue;
         near = suggest(key, alt_keys, COUNT(alt_keys));
@@ -294,8 +292,7 @@ static bool any_of_read(struct reader *in, const struct path *at,
     if (json_array_size(v) == 0)
         return reader_bad(in, at, "must have at least one alternative");
     alts = ARENA_ARRAY(in->arena, struct snap_alt, json_array_size(v));
-    json_array_foreach(v, i, e)
-    {
+    json_array_foreach(v, i, e) {
         const struct path *here = PATH_AT(at, i);
         struct alt_parts p;
 
@@ -370,8 +367,7 @@ bool bundle_read(struct reader *in, const struct path *at, const json_t *v,
     if (json_object_get(v, "resources") || json_object_get(v, "any_of"))
         return reader_object(in, at, v, bundle_keys, COUNT(bundle_keys)) &&
                bundle_read_checked(in, at, v, ret);
-    json_object_foreach((json_t *)v, key, value)
-    {
+    json_object_foreach((json_t *)v, key, value) {
         if (is_key(bundle_keys, COUNT(bundle_keys), key))
             continue;
         near = suggest(key, bundle_keys, COUNT(bundle_keys));
@@ -398,7 +394,8 @@ enum status codec_bundle_read(const json_t *v, const char *where,
     if (!bundle_read(&in, PATH_KEY(NULL, where ? where : ""), v, &b))
         return ST_INVALID;
     if (b.unconfirmed)
-        return err_set(in.err, ST_INVALID, "%s: unconfirmed is for what a "
+        return err_set(in.err, ST_INVALID,
+                       "%s: unconfirmed is for what a "
                        "source of demand says, not for a request",
                        where ? where : "bundle");
     *ret = b;

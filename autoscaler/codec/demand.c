@@ -114,9 +114,9 @@ bool demands_read(struct reader *in, const json_t *root, struct snapshot *s)
             continue;
         if (!reader_list(in, at, v, READER_ITEMS_MAX))
             return false;
-        json_array_foreach(v, j,
-                           e) if (!demand_read(in, PATH_AT(at, j), e, usual,
-                                               &total, &all)) return false;
+        json_array_foreach(v, j, e)
+            if (!demand_read(in, PATH_AT(at, j), e, usual, &total, &all))
+                return false;
     }
     s->demands = all.all.v;
     s->n_demands = all.all.n;

@@ -15,39 +15,27 @@ enum { KEYS_MAX = 64 };
 static void usual_set(const struct field *f, void *to, int64_t v)
 {
     switch (f->kind) {
-    case FIELD_TEXT:
-        *(const char **)to = "";
-        break;
-    case FIELD_BOOL:
-        *(bool *)to = v != 0;
-        break;
-    case FIELD_I32:
-        *(int32_t *)to = (int32_t)v;
-        break;
+    case FIELD_TEXT: *(const char **)to = ""; break;
+    case FIELD_BOOL: *(bool *)to = v != 0; break;
+    case FIELD_I32: *(int32_t *)to = (int32_t)v; break;
     case FIELD_COUNT:
     case FIELD_WORD: /* an enum of ours has no negative value */
         *(unsigned *)to = (unsigned)v;
         break;
     case FIELD_I64:
     case FIELD_SECONDS:
-    case FIELD_DOLLARS:
-        *(int64_t *)to = v;
-        break;
+    case FIELD_DOLLARS: *(int64_t *)to = v; break;
     }
 }
 
 static int64_t number_of(const struct field *f, const void *from)
 {
     switch (f->kind) {
-    case FIELD_BOOL:
-        return *(const bool *)from;
-    case FIELD_I32:
-        return *(const int32_t *)from;
+    case FIELD_BOOL: return *(const bool *)from;
+    case FIELD_I32: return *(const int32_t *)from;
     case FIELD_COUNT:
-    case FIELD_WORD:
-        return *(const unsigned *)from;
-    default:
-        return *(const int64_t *)from;
+    case FIELD_WORD: return *(const unsigned *)from;
+    default: return *(const int64_t *)from;
     }
 }
 
@@ -58,10 +46,8 @@ static bool field_get(struct reader *in, const struct path *at, const json_t *v,
     size_t word;
 
     switch (f->kind) {
-    case FIELD_TEXT:
-        return reader_get_text(in, at, v, f->key, to);
-    case FIELD_BOOL:
-        return reader_get_bool(in, at, v, f->key, to);
+    case FIELD_TEXT: return reader_get_text(in, at, v, f->key, to);
+    case FIELD_BOOL: return reader_get_bool(in, at, v, f->key, to);
     case FIELD_I64:
         return reader_get_int(in, at, v, f->key, f->min, f->max, to);
     case FIELD_I32:
@@ -76,8 +62,7 @@ static bool field_get(struct reader *in, const struct path *at, const json_t *v,
                                 (uint32_t)f->usual, to);
     case FIELD_SECONDS:
         return reader_get_seconds(in, at, v, f->key, f->usual, to);
-    case FIELD_DOLLARS:
-        return reader_get_dollars(in, at, v, f->key, to);
+    case FIELD_DOLLARS: return reader_get_dollars(in, at, v, f->key, to);
     case FIELD_WORD:
         word = *(unsigned *)to;
         if (!reader_get_word(in, at, v, f->key, f->name_of, (size_t)f->max,
@@ -125,18 +110,12 @@ bool fields_read(struct reader *in, const struct path *at, const json_t *v,
 static json_t *value_of(const struct field *f, int64_t v)
 {
     switch (f->kind) {
-    case FIELD_BOOL:
-        return json_boolean(v);
-    case FIELD_SECONDS:
-        return v < 0 ? json_null() : codec_seconds(v);
-    case FIELD_DOLLARS:
-        return codec_dollars(v);
-    case FIELD_WORD:
-        return json_string(f->name_of((size_t)v));
-    case FIELD_COUNT:
-        return v == UNLIMITED ? json_null() : json_integer(v);
-    default:
-        return json_integer(v);
+    case FIELD_BOOL: return json_boolean(v);
+    case FIELD_SECONDS: return v < 0 ? json_null() : codec_seconds(v);
+    case FIELD_DOLLARS: return codec_dollars(v);
+    case FIELD_WORD: return json_string(f->name_of((size_t)v));
+    case FIELD_COUNT: return v == UNLIMITED ? json_null() : json_integer(v);
+    default: return json_integer(v);
     }
 }
 

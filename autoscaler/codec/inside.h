@@ -15,8 +15,8 @@
 
 /* What an object with the keys of a bundle may have, for readers that allow
  * more keys beside these. */
-#define BUNDLE_KEYS                                                            \
-    "resources", "count", "accelerator_type", "accelerator_types", "labels",   \
+#define BUNDLE_KEYS \
+    "resources", "count", "accelerator_type", "accelerator_types", "labels", \
         "label_selector", "selector", "tolerations", "any_of", "unconfirmed"
 
 enum quantity_rule {

@@ -22,8 +22,7 @@ static bool pairs_read(struct reader *in, const struct path *at,
         return reader_bad(in, at,
                           "must be an object such as {\"zone\": \"a\"}, got %s",
                           reader_found(v, buf, sizeof buf));
-    json_object_foreach((json_t *)v, key, value)
-    {
+    json_object_foreach((json_t *)v, key, value) {
         struct pair p = {arena_strdup(in->arena, key), ""};
         const struct path *here = PATH_KEY(at, key);
 

@@ -80,8 +80,7 @@ static bool end_order_read(struct reader *in, const struct path *at,
     if (!reader_list(in, at, v, END_KEYS))
         return false;
     l->n_end_order = 0;
-    json_array_foreach(v, i, e)
-    {
+    json_array_foreach(v, i, e) {
         const char *name;
         enum end_key k;
 
@@ -185,8 +184,7 @@ static bool names_read(struct reader *in, const struct path *at,
     if (!reader_list(in, at, v, QUEUE_NAMES_MAX))
         return false;
     names = ARENA_ARRAY(in->arena, const char *, json_array_size(v));
-    json_array_foreach(v, i, e)
-    {
+    json_array_foreach(v, i, e) {
         if (!reader_text(in, PATH_AT(at, i), e, false, &names[i]))
             return false;
     }

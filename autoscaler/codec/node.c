@@ -48,8 +48,8 @@ static bool room_read(struct reader *in, const struct path *at, const json_t *v,
     if (!resources_get(in, at, v, "total", QUANTITY_ANY, &n->total))
         return false;
     n->available = n->total;
-    n->available.v =
-        arena_copy(in->arena, n->total.v, n->total.n * sizeof *n->total.v);
+    n->available.v = arena_copy(in->arena, n->total.v,
+                                n->total.n * sizeof *n->total.v);
     if (!resources_get(in, at, v, "available", QUANTITY_ANY, &n->available))
         return false;
     if (n->available.n > 0 && n->total.n == 0)

@@ -46,10 +46,10 @@ static json_t *shape_selector(const struct out *o, uint32_t shape)
             json_array_append_new(
                 values,
                 codec_text(str(o, o->s->term_values[t->first_value + j])));
-        json_array_append_new(a, json_pack("{s:o,s:s,s:o}", "key",
-                                           codec_text(str(o, t->key)), "op",
-                                           t->op == TERM_IN ? "in" : "not_in",
-                                           "values", values));
+        json_array_append_new(
+            a,
+            json_pack("{s:o,s:s,s:o}", "key", codec_text(str(o, t->key)), "op",
+                      t->op == TERM_IN ? "in" : "not_in", "values", values));
     }
     return a;
 }
@@ -175,20 +175,18 @@ static json_t *launch_write(const struct out *o, const struct plan_launch *l)
                         codec_dollars(f->price_micros_hour));
     if (f->price_estimated)
         json_object_set_new(v, "price_estimated", json_true());
-    json_object_set_new(v, "placements",
-                        placements_write(o, l->first_placement, l->n_placements));
+    json_object_set_new(
+        v, "placements",
+        placements_write(o, l->first_placement, l->n_placements));
     return v;
 }
 
 static const char *action_name(enum node_action a)
 {
     switch (a) {
-    case NODE_KEEP:
-        return "keep";
-    case NODE_END:
-        return "end";
-    case NODE_UNDRAIN:
-        return "undrain";
+    case NODE_KEEP: return "keep";
+    case NODE_END: return "end";
+    case NODE_UNDRAIN: return "undrain";
     }
     return "unknown";
 }
@@ -210,8 +208,9 @@ static json_t *node_write(const struct out *o, uint32_t node)
         json_object_set_new(v, "until_ms", json_integer(p->until_ms));
     if (p->demand != NONE)
         json_object_set_new(v, "for", demand_ref(o, p->demand));
-    json_object_set_new(v, "placements",
-                        placements_write(o, p->first_placement, p->n_placements));
+    json_object_set_new(
+        v, "placements",
+        placements_write(o, p->first_placement, p->n_placements));
     return v;
 }
 

@@ -120,14 +120,14 @@ json_t *codec_previous_write(const struct snap_placements *previous)
 
 /* ---- proposed nodes */
 
-static bool proposal_read(struct reader *in, const struct path *at, const json_t *v,
-                      void *ret)
+static bool proposal_read(struct reader *in, const struct path *at,
+                          const json_t *v, void *ret)
 {
     static const char *const others[] = {"previous"};
     struct snap_proposal *h = ret;
 
-    return fields_read(in, at, v, proposal_fields, COUNT(proposal_fields), others,
-                       COUNT(others), h) &&
+    return fields_read(in, at, v, proposal_fields, COUNT(proposal_fields),
+                       others, COUNT(others), h) &&
            previous_read(in, at, v, "previous", &h->previous);
 }
 

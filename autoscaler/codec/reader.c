@@ -70,25 +70,18 @@ const char *reader_found(const json_t *v, char *buf, size_t n)
     char s[44];
 
     switch (v ? json_typeof(v) : JSON_NULL) {
-    case JSON_OBJECT:
-        return "an object";
-    case JSON_ARRAY:
-        return "an array";
-    case JSON_TRUE:
-        return "true";
-    case JSON_FALSE:
-        return "false";
-    case JSON_NULL:
-        return "null";
+    case JSON_OBJECT: return "an object";
+    case JSON_ARRAY: return "an array";
+    case JSON_TRUE: return "true";
+    case JSON_FALSE: return "false";
+    case JSON_NULL: return "null";
     case JSON_STRING:
         snprintf(buf, n, "\"%s\"", shown(json_string_value(v), s, sizeof s));
         return buf;
     case JSON_INTEGER:
         snprintf(buf, n, "%" JSON_INTEGER_FORMAT, json_integer_value(v));
         return buf;
-    case JSON_REAL:
-        snprintf(buf, n, "%.10g", json_real_value(v));
-        return buf;
+    case JSON_REAL: snprintf(buf, n, "%.10g", json_real_value(v)); return buf;
     }
     return "something else";
 }
@@ -103,8 +96,7 @@ bool reader_object(struct reader *in, const struct path *at, const json_t *v,
     if (!json_is_object(v))
         return reader_bad(in, at, "must be an object, got %s",
                           reader_found(v, buf, sizeof buf));
-    json_object_foreach((json_t *)v, key, value)
-    {
+    json_object_foreach((json_t *)v, key, value) {
         size_t i = 0;
 
         (void)value;
@@ -146,8 +138,7 @@ bool reader_array(struct reader *in, const struct path *at, const json_t *v,
     if (!reader_list(in, at, v, READER_ITEMS_MAX))
         return false;
     items = arena_alloc(in->arena, json_array_size(v) * size);
-    json_array_foreach(v, i, e)
-    {
+    json_array_foreach(v, i, e) {
         if (usual)
             memcpy(items + i * size, usual, size);
         if (!fn(in, PATH_AT(at, i), e, items + i * size))

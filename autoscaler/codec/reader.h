@@ -89,12 +89,12 @@ bool reader_get_word(struct reader *in, const struct path *at, const json_t *o,
                      const char *key, const char *(*name_of)(size_t),
                      size_t count, size_t *ret);
 /* Reads it into field; returns false from the reader it stands in. */
-#define READER_WORD(in, at, o, key, name_of, count, type, field)               \
-    do {                                                                       \
-        size_t i_ = (size_t)(field);                                           \
+#define READER_WORD(in, at, o, key, name_of, count, type, field) \
+    do { \
+        size_t i_ = (size_t)(field); \
         if (!reader_get_word((in), (at), (o), (key), (name_of), (count), &i_)) \
-            return false;                                                      \
-        (field) = (type)i_;                                                    \
+            return false; \
+        (field) = (type)i_; \
     } while (0)
 
 #endif

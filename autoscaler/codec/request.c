@@ -30,8 +30,7 @@ static enum status keys_check(const json_t *body, struct err *err)
         return err_set(err, ST_INVALID,
                        "the body must be an object like "
                        "{\"bundles\":[{\"GPU\":1}]}");
-    json_object_foreach((json_t *)body, key, value)
-    {
+    json_object_foreach((json_t *)body, key, value) {
         const char *near;
         size_t i, n = sizeof keys / sizeof *keys;
         for (i = 0; i < n && strcmp(key, keys[i]) != 0; i++)

@@ -107,8 +107,7 @@ static bool condition_read(struct reader *in, const struct path *at,
         return reader_bad(in, at, "must have at least one value");
     if (to->all.n >= TERMS_MAX)
         return reader_bad(in, at, "more than %d conditions", TERMS_MAX);
-    json_array_foreach(v, i, e)
-    {
+    json_array_foreach(v, i, e) {
         if (!reader_text(in, PATH_AT(at, i), e, true, &s) ||
             !value_add(in, PATH_AT(at, i), key, s, strlen(s), &values))
             return false;
@@ -129,8 +128,7 @@ static bool conditions_read(struct reader *in, const struct path *at,
                           "must be an object such as {\"zone\": \"a\"}, "
                           "got %s",
                           reader_found(v, buf, sizeof buf));
-    json_object_foreach((json_t *)v, key, value)
-    {
+    json_object_foreach((json_t *)v, key, value) {
         if (!condition_read(in, PATH_KEY(at, key), key, value, to))
             return false;
     }
@@ -161,8 +159,7 @@ static bool term_read(struct reader *in, const struct path *at, const json_t *v,
         return reader_bad(in, at, "needs \"values\"");
     if (!reader_list(in, PATH_KEY(at, "values"), list, VALUES_MAX))
         return false;
-    json_array_foreach(list, i, e)
-    {
+    json_array_foreach(list, i, e) {
         const struct path *here = PATH_AT(PATH_KEY(at, "values"), i);
 
         if (!reader_text(in, here, e, true, &s) ||
@@ -200,8 +197,7 @@ bool selector_read(struct reader *in, const struct path *at, const json_t *v,
     if (x && !json_is_null(x)) {
         if (!reader_list(in, PATH_KEY(at, "selector"), x, TERMS_MAX))
             return false;
-        json_array_foreach(x, i, e)
-        {
+        json_array_foreach(x, i, e) {
             if (!term_read(in, PATH_AT(PATH_KEY(at, "selector"), i), e, to))
                 return false;
         }
@@ -262,10 +258,10 @@ static void term_write(json_t *o, const struct term *t)
         selector = json_array();
         json_object_set_new(o, "selector", selector);
     }
-    json_array_append_new(selector,
-                          json_pack("{s:s,s:s,s:o}", "key", t->key, "op",
-                                    t->op == TERM_IN ? "in" : "not_in",
-                                    "values", values_write(&t->values)));
+    json_array_append_new(
+        selector, json_pack("{s:s,s:s,s:o}", "key", t->key, "op",
+                            t->op == TERM_IN ? "in" : "not_in", "values",
+                            values_write(&t->values)));
 }
 
 void selector_write(json_t *o, const struct terms *t)

@@ -26,10 +26,10 @@ enum status codec_snapshot_read(json_t *root, struct arena *arena,
                                 struct snapshot **ret, struct err *err)
 {
     static const char *const keys[] = {
-        "schema",     "name",   "note",          "about",     "expect",
-        "cluster",    "now_ms", "sources_fresh", "max_nodes", "limits",
-        "node_types", "nodes",  "demands",       "gangs",     "requests",
-        "queues",     "proposed", "plan",        "recorded"};
+        "schema",     "name",     "note",          "about",     "expect",
+        "cluster",    "now_ms",   "sources_fresh", "max_nodes", "limits",
+        "node_types", "nodes",    "demands",       "gangs",     "requests",
+        "queues",     "proposed", "plan",          "recorded"};
     struct err unused;
     struct reader in = {arena, err ? err : &unused};
     struct snapshot *s = ARENA_NEW(arena, struct snapshot);

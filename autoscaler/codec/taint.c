@@ -81,8 +81,7 @@ static bool list_read(struct reader *in, const struct path *at, const json_t *v,
     if (!reader_list(in, at, v, TAINTS_MAX))
         return false;
     taints = ARENA_ARRAY(in->arena, struct taint, json_array_size(v));
-    json_array_foreach(v, i, e)
-    {
+    json_array_foreach(v, i, e) {
         if (!taint_read(in, PATH_AT(at, i), e, &taints[i]))
             return false;
         for (size_t j = 0; j < i; j++)
@@ -169,8 +168,7 @@ bool tolerations_read(struct reader *in, const struct path *at, const json_t *o,
         return true;
     if (!reader_list(in, at, v, TAINTS_MAX))
         return false;
-    json_array_foreach(v, i, e)
-    {
+    json_array_foreach(v, i, e) {
         if (!toleration_read(in, PATH_AT(at, i), e, &t))
             return false;
         VEC_PUSH(in->arena, &to->all, t);

@@ -71,7 +71,8 @@ static void each(json_t *v, const char *place, change_fn *fn, const char *old,
     if (n == 0 && json_is_object(v))
         fn(v, old, now);
     else if (n == 1 && place[0] == '*')
-        json_array_foreach(v, i, e) each(e, rest, fn, old, now);
+        json_array_foreach(v, i, e)
+            each(e, rest, fn, old, now);
     else if (n > 0 && n < sizeof key) {
         memcpy(key, place, n);
         key[n] = '\0';

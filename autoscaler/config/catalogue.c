@@ -23,7 +23,7 @@ static const struct machine *machine_get(const struct catalogue *c,
                                          const char *name)
 {
     struct machine key = {.m = {.name = name}};
-    const struct machine *k = &key, *const *found;
+    const struct machine *k = &key, *const * found;
 
     found = bsearch(&k, c->machines, c->n_machines, sizeof *c->machines,
                     machine_order);
@@ -40,10 +40,13 @@ static enum status machine_unknown(const struct catalogue *c, const char *name,
     for (uint32_t i = 0; i < c->n_machines; i++)
         names[i] = c->machines[i]->m.name;
     near = grammar_hint(arena, name, names, c->n_machines);
-    return err_set(err, ST_NOT_FOUND, "%s is not in the catalogue of %u "
-                   "machine types%s", diag_quote(arena, name), c->n_machines,
-                   *near ? near : "; say its resources, or add it to a file "
-                                  "named by catalogue");
+    return err_set(err, ST_NOT_FOUND,
+                   "%s is not in the catalogue of %u "
+                   "machine types%s",
+                   diag_quote(arena, name), c->n_machines,
+                   *near ? near
+                         : "; say its resources, or add it to a file "
+                           "named by catalogue");
 }
 
 static bool attachment_is(const struct attachment *a, const char *name)
@@ -84,8 +87,8 @@ static const struct attachment *attachment_split(const struct catalogue *c,
     if (a || !x || x == text || !digits || digits > 4 || x[1 + digits])
         return a;
     *ret_count = (uint32_t)strtoul(x + 1, NULL, 10);
-    return attachment_get(c, cloud, arena_strndup(arena, text,
-                                                  (size_t)(x - text)));
+    return attachment_get(c, cloud,
+                          arena_strndup(arena, text, (size_t)(x - text)));
 }
 
 static enum status attachment_unknown(const struct catalogue *c,
@@ -99,17 +102,20 @@ static enum status attachment_unknown(const struct catalogue *c,
         if (strcmp(c->attachments[i]->cloud, m->m.cloud) == 0)
             names[n++] = c->attachments[i]->name;
     if (!n)
-        return err_set(err, ST_NOT_FOUND, "no accelerator can be attached to "
-                       "%s: the catalogue has none for its cloud", m->m.name);
-    return err_set(err, ST_NOT_FOUND, "%s cannot be attached to %s; what can: "
-                   "%s", diag_quote(arena, text), m->m.name,
+        return err_set(err, ST_NOT_FOUND,
+                       "no accelerator can be attached to "
+                       "%s: the catalogue has none for its cloud",
+                       m->m.name);
+    return err_set(err, ST_NOT_FOUND,
+                   "%s cannot be attached to %s; what can: "
+                   "%s",
+                   diag_quote(arena, text), m->m.name,
                    grammar_or(arena, names, n));
 }
 
 static enum status attach(const struct machine *m, const struct attachment *a,
-                          uint32_t count, const char *full,
-                          struct arena *arena, struct cat_machine *ret,
-                          struct err *err)
+                          uint32_t count, const char *full, struct arena *arena,
+                          struct cat_machine *ret, struct err *err)
 {
     struct qty *q = ARENA_ARRAY(arena, struct qty, m->m.resources.n + 1);
     const char *counts[MOST_COUNTS];
@@ -120,9 +126,10 @@ static enum status attach(const struct machine *m, const struct attachment *a,
     if (i == a->n_counts) {
         for (i = 0; i < a->n_counts; i++)
             counts[i] = arena_printf(arena, "%u", a->counts[i]);
-        return err_set(err, ST_NOT_FOUND, "%s can be attached %s times, got "
-                       "%u", a->name, grammar_or(arena, counts, a->n_counts),
-                       count);
+        return err_set(err, ST_NOT_FOUND,
+                       "%s can be attached %s times, got "
+                       "%u",
+                       a->name, grammar_or(arena, counts, a->n_counts), count);
     }
     if (m->m.resources.n)
         memcpy(q, m->m.resources.v, m->m.resources.n * sizeof *q);
@@ -131,12 +138,14 @@ static enum status attach(const struct machine *m, const struct attachment *a,
     ret->name = arena_strdup(arena, full);
     ret->accelerator = a->accelerator;
     ret->resources = (struct qtys){q, m->m.resources.n + 1};
-    ret->price_micros_hour = m->m.price_micros_hour < 0 || a->price < 0 ? -1
-                           : m->m.price_micros_hour + a->price * count;
-    ret->spot_micros_hour = m->m.spot_micros_hour < 0 || a->spot < 0 ? -1
-                          : m->m.spot_micros_hour + a->spot * count;
+    ret->price_micros_hour = m->m.price_micros_hour < 0 || a->price < 0
+                                 ? -1
+                                 : m->m.price_micros_hour + a->price * count;
+    ret->spot_micros_hour = m->m.spot_micros_hour < 0 || a->spot < 0
+                                ? -1
+                                : m->m.spot_micros_hour + a->spot * count;
     if (strcmp(a->as_of, m->m.as_of) < 0 && *a->as_of)
-        ret->as_of = a->as_of;  /* a sum is as old as its oldest part */
+        ret->as_of = a->as_of; /* a sum is as old as its oldest part */
     return ST_OK;
 }
 
@@ -160,7 +169,8 @@ enum status catalogue_find(const struct catalogue *c, const char *machine,
     if (!m)
         return machine_unknown(c, base, arena, err);
     if (!m->attach)
-        return err_set(err, ST_NOT_FOUND, "no accelerator can be attached to "
+        return err_set(err, ST_NOT_FOUND,
+                       "no accelerator can be attached to "
                        "%s; such types say \"attach: true\" in the catalogue",
                        m->m.name);
     a = attachment_split(c, m->m.cloud, plus + 1, arena, &count);
@@ -180,11 +190,14 @@ void catalogue_each(const struct catalogue *c, struct arena *arena,
         struct qty *one = ARENA_NEW(arena, struct qty);
 
         *one = (struct qty){"GPU", AMOUNT_ONE};
-        each(arg, &(struct cat_machine){
-                      .name = arena_printf(arena, "+%s", a->name),
-                      .cloud = a->cloud, .accelerator = a->accelerator,
-                      .region = a->region, .as_of = a->as_of,
-                      .resources = {one, 1}, .price_micros_hour = a->price,
-                      .spot_micros_hour = a->spot});
+        each(arg,
+             &(struct cat_machine){.name = arena_printf(arena, "+%s", a->name),
+                                   .cloud = a->cloud,
+                                   .accelerator = a->accelerator,
+                                   .region = a->region,
+                                   .as_of = a->as_of,
+                                   .resources = {one, 1},
+                                   .price_micros_hour = a->price,
+                                   .spot_micros_hour = a->spot});
     }
 }

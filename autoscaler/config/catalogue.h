@@ -11,13 +11,13 @@
 #include "../base/buf.h"
 #include "../model/snapshot.h"
 
-struct catalogue;   /* immutable, lives in the arena it was read into */
+struct catalogue; /* immutable, lives in the arena it was read into */
 
 struct cat_machine {
-    const char *name, *cloud, *accelerator, *region, *as_of;  /* "" if none */
-    struct qtys resources;       /* CPU, memory, GPU or other devices */
-    int64_t price_micros_hour;   /* -1: not listed */
-    int64_t spot_micros_hour;    /* -1: not listed */
+    const char *name, *cloud, *accelerator, *region, *as_of; /* "" if none */
+    struct qtys resources;     /* CPU, memory, GPU or other devices */
+    int64_t price_micros_hour; /* -1: not listed */
+    int64_t spot_micros_hour;  /* -1: not listed */
 };
 
 /* extra: path of a user's file or "".  Mistakes go to errors as for config. */

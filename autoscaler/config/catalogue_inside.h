@@ -11,18 +11,18 @@ enum { MOST_COUNTS = 16 };
 
 struct machine {
     struct cat_machine m;
-    bool attach;          /* accelerators can be attached to it */
+    bool attach; /* accelerators can be attached to it */
 };
 
-struct attachment {       /* one separate accelerator */
+struct attachment { /* one separate accelerator */
     const char *name, *cloud, *accelerator, *region, *as_of;
     struct names aliases;
-    int64_t price, spot;  /* micros an hour; -1 */
+    int64_t price, spot; /* micros an hour; -1 */
     uint32_t counts[MOST_COUNTS], n_counts;
 };
 
 struct catalogue {
-    const struct machine **machines;  /* sorted by name, each once */
+    const struct machine **machines; /* sorted by name, each once */
     uint32_t n_machines;
     const struct attachment **attachments;
     uint32_t n_attachments;

@@ -41,11 +41,12 @@ struct loading {
 };
 
 static const char *const machine_keys[] = {
-    "cloud", "cpu", "memory", "gpu", "neuron_cores", "HPU", "TPU", "NPU",
-    "accelerator", "price", "spot", "region", "as_of", "attach"};
+    "cloud", "cpu",    "memory", "gpu",         "neuron_cores",
+    "HPU",   "TPU",    "NPU",    "accelerator", "price",
+    "spot",  "region", "as_of",  "attach"};
 static const char *const attachment_keys[] = {
-    "cloud", "accelerator", "aliases", "price", "spot", "counts", "region",
-    "as_of"};
+    "cloud", "accelerator", "aliases", "price",
+    "spot",  "counts",      "region",  "as_of"};
 #define COUNT(v) (sizeof(v) / sizeof *(v))
 
 /* ---- values ---- */
@@ -68,8 +69,10 @@ static int64_t money_take(struct loading *l, const struct ynode *v,
     if (v->kind == YNODE_TEXT && money_parse(v->text, &micros) &&
         micros <= INT64_C(100000) * 1000000)
         return micros;
-    diag_add(l->diag, v, "%s: %s must be dollars an hour between 0 and 100000 "
-             "such as 0.35, got %s", entry, key, ynode_shown(l->arena, v));
+    diag_add(l->diag, v,
+             "%s: %s must be dollars an hour between 0 and 100000 "
+             "such as 0.35, got %s",
+             entry, key, ynode_shown(l->arena, v));
     return -1;
 }
 
@@ -81,12 +84,14 @@ static int64_t amount_take(struct loading *l, const struct ynode *v,
     int64_t a;
 
     if (v->kind == YNODE_TEXT && amount_parse(v->text, &a) && a > 0 &&
-        (memory || cpu || (a % AMOUNT_ONE == 0 &&
-                           a <= MOST_DEVICES * AMOUNT_ONE)))
+        (memory || cpu ||
+         (a % AMOUNT_ONE == 0 && a <= MOST_DEVICES * AMOUNT_ONE)))
         return a;
     diag_add(l->diag, v, "%s: %s must be %s, got %s", entry, key,
-             memory ? "an amount such as 61Gi" : cpu ? "a number above 0"
-             : "a whole number between 1 and 1024", ynode_shown(l->arena, v));
+             memory ? "an amount such as 61Gi"
+             : cpu  ? "a number above 0"
+                    : "a whole number between 1 and 1024",
+             ynode_shown(l->arena, v));
     return 0;
 }
 
@@ -97,7 +102,7 @@ static const char *region_take(struct loading *l, const struct ynode *v,
 }
 
 static void key_refuse(struct loading *l, const struct ynode *key,
-                     const char *entry, const char *const *keys, size_t n)
+                       const char *entry, const char *const *keys, size_t n)
 {
     diag_add(l->diag, key, "unknown key %s in %s%s (allowed: %s)",
              diag_quote(l->arena, key->text), entry,
@@ -129,8 +134,8 @@ static const char *resource_name(const char *key)
 static void attach_read(struct loading *l, const struct ynode *v,
                         const char *entry, struct machine *m)
 {
-    if (v->kind == YNODE_TEXT && (strcmp(v->text, "true") == 0 ||
-                                  strcmp(v->text, "false") == 0))
+    if (v->kind == YNODE_TEXT &&
+        (strcmp(v->text, "true") == 0 || strcmp(v->text, "false") == 0))
         m->attach = *v->text == 't';
     else
         diag_add(l->diag, v, "%s: attach must be true or false, got %s", entry,
@@ -169,11 +174,16 @@ static void machine_read(struct loading *l, const struct ynode *name,
     uint32_t n = 0;
     bool device = false;
 
-    m->m = (struct cat_machine){.name = name->text, .cloud = "",
-        .accelerator = "", .region = "", .as_of = "",
-        .price_micros_hour = -1, .spot_micros_hour = -1};
+    m->m = (struct cat_machine){.name = name->text,
+                                .cloud = "",
+                                .accelerator = "",
+                                .region = "",
+                                .as_of = "",
+                                .price_micros_hour = -1,
+                                .spot_micros_hour = -1};
     if (map->kind != YNODE_MAP) {
-        diag_add(l->diag, map, "%s must be a mapping such as {cpu: 4, memory: "
+        diag_add(l->diag, map,
+                 "%s must be a mapping such as {cpu: 4, memory: "
                  "61Gi, gpu: 1, accelerator: K80, price: 0.90}, got %s",
                  name->text, ynode_shown(l->arena, map));
         return;
@@ -193,8 +203,10 @@ static void machine_read(struct loading *l, const struct ynode *name,
         diag_add(l->diag, map, "%s: %s is missing", name->text,
                  ynode_get(map, "cpu") ? "memory" : "cpu");
     if (device && m->attach)
-        diag_add(l->diag, map, "%s: a type with devices of its own takes no "
-                 "attached ones: leave attach out", name->text);
+        diag_add(l->diag, map,
+                 "%s: a type with devices of its own takes no "
+                 "attached ones: leave attach out",
+                 name->text);
     m->m.resources = (struct qtys){q, n};
     VEC_PUSH(l->arena, &l->machines, m);
 }
@@ -209,13 +221,15 @@ static void counts_read(struct loading *l, struct attachment *a,
             c % AMOUNT_ONE == 0 && c <= MOST_DEVICES * AMOUNT_ONE)
             a->counts[a->n_counts++] = (uint32_t)(c / AMOUNT_ONE);
         else
-            a->n_counts = MOST_COUNTS + 1;  /* refused below */
+            a->n_counts = MOST_COUNTS + 1; /* refused below */
     }
     if (a->n_counts && a->n_counts <= MOST_COUNTS)
         return;
     a->n_counts = 0;
-    diag_add(l->diag, v, "%s: counts must be a list of whole numbers such as "
-             "[1, 2, 4]", a->name);
+    diag_add(l->diag, v,
+             "%s: counts must be a list of whole numbers such as "
+             "[1, 2, 4]",
+             a->name);
 }
 
 static struct names aliases_read(struct loading *l, const char *entry,
@@ -239,13 +253,18 @@ static void attachment_read(struct loading *l, const struct ynode *name,
 {
     struct attachment *a = ARENA_NEW(l->arena, struct attachment);
 
-    *a = (struct attachment){.name = name->text, .cloud = "",
-        .accelerator = accel_type_canonical(name->text), .region = "",
-        .as_of = "", .price = -1, .spot = -1};
+    *a = (struct attachment){.name = name->text,
+                             .cloud = "",
+                             .accelerator = accel_type_canonical(name->text),
+                             .region = "",
+                             .as_of = "",
+                             .price = -1,
+                             .spot = -1};
     if (map->kind != YNODE_MAP) {
-        diag_add(l->diag, map, "%s must be a mapping such as {accelerator: T4, "
-                 "price: 0.35, counts: [1, 2, 4]}, got %s", name->text,
-                 ynode_shown(l->arena, map));
+        diag_add(l->diag, map,
+                 "%s must be a mapping such as {accelerator: T4, "
+                 "price: 0.35, counts: [1, 2, 4]}, got %s",
+                 name->text, ynode_shown(l->arena, map));
         return;
     }
     for (uint32_t i = 0; i < map->n; i++) {
@@ -269,7 +288,7 @@ static void attachment_read(struct loading *l, const struct ynode *name,
             a->as_of = region_take(l, v, e, k);
         else
             key_refuse(l, map->pairs[i].key, e, attachment_keys,
-                     COUNT(attachment_keys));
+                       COUNT(attachment_keys));
     }
     if (!a->n_counts) {
         a->counts[0] = 1;
@@ -306,7 +325,8 @@ static void file_read(struct loading *l, const char *text, size_t n)
     schema = ynode_get(root, "schema");
     if (!schema || schema->kind != YNODE_TEXT ||
         strcmp(schema->text, "davit-catalogue/1") != 0) {
-        diag_add(l->diag, schema ? schema : root, "a catalogue is one document "
+        diag_add(l->diag, schema ? schema : root,
+                 "a catalogue is one document "
                  "that says \"schema: davit-catalogue/1\"%s%s",
                  schema ? ", got " : "",
                  schema ? ynode_shown(l->arena, schema) : "");
@@ -319,7 +339,8 @@ static void file_read(struct loading *l, const char *text, size_t n)
         else if (strcmp(k, "accelerators") == 0)
             section_read(l, root->pairs[i].value, k, attachment_read);
         else if (strcmp(k, "schema") != 0)
-            key_refuse(l, root->pairs[i].key, "the catalogue", keys, COUNT(keys));
+            key_refuse(l, root->pairs[i].key, "the catalogue", keys,
+                       COUNT(keys));
     }
 }
 
@@ -339,8 +360,9 @@ static void machines_settle(struct loading *l, uint32_t shipped,
     if (l->machines.n > shipped)
         qsort(in + shipped, l->machines.n - shipped, sizeof *in, machine_order);
     while (i < shipped || j < l->machines.n) {
-        int d = i == shipped ? 1 : j == l->machines.n ? -1
-              : machine_order(&in[i], &in[j]);
+        int d = i == shipped         ? 1
+                : j == l->machines.n ? -1
+                                     : machine_order(&in[i], &in[j]);
         out[n++] = d < 0 ? in[i] : in[j];
         i += d <= 0;
         j += d >= 0;

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "../base/alloc.h"
-#include "raw.h"
 #include "file.h"
+#include "raw.h"
 
 static const char *folder_of(struct arena *a, const char *path)
 {
@@ -74,7 +74,8 @@ static void generation_read(struct config *c, const char *text, size_t n,
     struct arena *a = &c->memory->arena;
     struct raw d = {
         .r = {.arena = a, .diag = diag, .base = folder_of(a, c->path)},
-        .c = c, .catalogue = "",
+        .c = c,
+        .catalogue = "",
     };
     struct yaml_docs docs;
 
@@ -82,7 +83,8 @@ static void generation_read(struct config *c, const char *text, size_t n,
     if (yaml_read(a, text, n, diag, &docs) != ST_OK && !docs.n)
         return;
     if (!docs.n) {
-        diag_add(diag, NULL, "the file is empty; see docs/config.md for what a "
+        diag_add(diag, NULL,
+                 "the file is empty; see docs/config.md for what a "
                  "configuration looks like");
         return;
     }

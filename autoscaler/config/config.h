@@ -14,79 +14,89 @@
 #include "../model/snapshot.h"
 
 /* A setting with its place in the file, for messages about it later on. */
-struct conf_pair { const char *key, *value; uint32_t line, column; };
+struct conf_pair {
+    const char *key, *value;
+    uint32_t line, column;
+};
 
 struct conf_provider {
-    const char *name;             /* the key under providers: */
-    const char *plugin;           /* path of the .so; "": davit-NAME.so from
+    const char *name;                /* the key under providers: */
+    const char *plugin;              /* path of the .so; "": davit-NAME.so from
                                    * the plug-in directories */
-    const struct conf_pair *options;  /* flattened: "a.b" -> "c" */
+    const struct conf_pair *options; /* flattened: "a.b" -> "c" */
     uint32_t n_options;
     uint32_t line, column;
 };
 
 struct conf_type {
-    struct snap_type fact;        /* offers: zones x markets as configured */
-    const char *hash;             /* 16 hex digits over what a machine is made
+    struct snap_type fact; /* offers: zones x markets as configured */
+    const char *hash;      /* 16 hex digits over what a machine is made
                                    * of (not min, max, timeouts, prices) */
-    const struct conf_pair *options;  /* options: of the type, flattened */
+    const struct conf_pair *options; /* options: of the type, flattened */
     uint32_t n_options;
     uint32_t line, column;
 };
 
 /* Nodes with all these labels are ended after being idle for so long. */
-struct conf_idle { struct pairs labels; int64_t ms; };
+struct conf_idle {
+    struct pairs labels;
+    int64_t ms;
+};
 
-enum conf_dialect { DIALECT_DAVIT, DIALECT_RAY, DIALECT_POD_TYPES,
-                    DIALECT_RAYCLUSTER };
+enum conf_dialect {
+    DIALECT_DAVIT,
+    DIALECT_RAY,
+    DIALECT_POD_TYPES,
+    DIALECT_RAYCLUSTER
+};
 
 struct config {
-    struct shared *memory;        /* all of it, this struct too */
+    struct shared *memory; /* all of it, this struct too */
     const char *path;
     enum conf_dialect dialect;
     const char *cluster;
-    const char *head_type;        /* another dialect's type of the head,
+    const char *head_type;      /* another dialect's type of the head,
                                    * which is never launched; "" : not known */
-    const char *ray_address;      /* "" : demand by REST only */
-    const char *ray_token_file;   /* "" : RAY_AUTH_TOKEN, RAY_AUTH_TOKEN_PATH,
+    const char *ray_address;    /* "" : demand by REST only */
+    const char *ray_token_file; /* "" : RAY_AUTH_TOKEN, RAY_AUTH_TOKEN_PATH,
                                    * ~/.ray/auth_token as Ray itself does */
-    bool kube;                    /* head.kubernetes is given */
-    const char *kube_kubeconfig, *kube_context;  /* "" : looked for */
-    struct names kube_namespaces; /* n == 0: all */
-    struct names kube_schedulers; /* whose pods are demand */
-    const char *kube_label;       /* of a node: the machine's id */
+    bool kube;                  /* head.kubernetes is given */
+    const char *kube_kubeconfig, *kube_context; /* "" : looked for */
+    struct names kube_namespaces;               /* n == 0: all */
+    struct names kube_schedulers;               /* whose pods are demand */
+    const char *kube_label;        /* of a node: the machine's id */
     int64_t kube_drain_timeout_ms; /* of a drain; then it is a refusal */
-    int64_t kube_drain_grace_ms;  /* longer grace periods are cut; 0: none */
-    bool kube_drain_local, kube_drain_bare;  /* such pods move too */
+    int64_t kube_drain_grace_ms;   /* longer grace periods are cut; 0: none */
+    bool kube_drain_local, kube_drain_bare; /* such pods move too */
     bool kube_reserve;            /* take the system's share off new types */
     int64_t kube_join_timeout_ms; /* a device may be missing for so long */
     const char *api_host;         /* "127.0.0.1" */
     uint32_t api_port;            /* 8790 */
     const char *metrics_host;     /* /metrics alone, for everybody; "" : not */
     uint32_t metrics_port;
-    const char *api_token_file, *api_tls_cert, *api_tls_key;  /* "" : none */
-    const char *state;            /* path of the journal, "davit.db" */
-    bool ha;                      /* state: kubernetes */
-    const char *ha_namespace;     /* "" : the pod's own */
-    const char *ha_name;          /* "" : "davit-" and the cluster */
-    const char *ha_identity;      /* "" : the host's name and a random part */
+    const char *api_token_file, *api_tls_cert, *api_tls_key; /* "" : none */
+    const char *state;        /* path of the journal, "davit.db" */
+    bool ha;                  /* state: kubernetes */
+    const char *ha_namespace; /* "" : the pod's own */
+    const char *ha_name;      /* "" : "davit-" and the cluster */
+    const char *ha_identity;  /* "" : the host's name and a random part */
     int64_t ha_lease_ms;
-    const char *plugin_dir;       /* "" : the built-in search path */
+    const char *plugin_dir; /* "" : the built-in search path */
     struct snap_limits limits;
-    int64_t start_timeout_ms;     /* no visible progress for so long: failed */
-    int64_t think_ms;             /* how long a launch may wait for a better
+    int64_t start_timeout_ms; /* no visible progress for so long: failed */
+    int64_t think_ms;         /* how long a launch may wait for a better
                                    * plan; limits.think */
     const struct conf_provider *providers;
     uint32_t n_providers;
     const struct conf_type *types;
     uint32_t n_types;
-    const struct snap_queue *queues;  /* selectors resolved to types */
+    const struct snap_queue *queues; /* selectors resolved to types */
     uint32_t n_queues;
-    const struct snap_bundle *spare;  /* head-room: limits.spare */
+    const struct snap_bundle *spare; /* head-room: limits.spare */
     uint32_t n_spare;
-    const struct conf_idle *idle;     /* limits.idle_timeouts, in order */
+    const struct conf_idle *idle; /* limits.idle_timeouts, in order */
     uint32_t n_idle;
-    const char *const *warnings;  /* "file:line:col: ..." worth a warning */
+    const char *const *warnings; /* "file:line:col: ..." worth a warning */
     uint32_t n_warnings;
 };
 
@@ -97,7 +107,7 @@ enum status config_load(const char *path, struct config **ret,
 /* The same from memory; path is used in messages only. */
 enum status config_parse(const char *path, const char *text, size_t n,
                          struct config **ret, struct buf *errors);
-void config_free(struct config *c);  /* gives the reference back */
+void config_free(struct config *c); /* gives the reference back */
 
 /* The first rule of limits.idle_timeouts that fits an offer of this type, for
  * snap_offer.idle_timeout_ms; 0: none does, or the type has its own. */

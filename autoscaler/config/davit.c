@@ -36,8 +36,7 @@ static bool address_parse(struct arena *a, const char *text, uint32_t lowest,
         n -= 2;
         if (!n || strspn(text, "0123456789abcdefABCDEF:.%") < n)
             return false;
-    } else if (memchr(text, ':', n) || n > 253 ||
-               strcspn(text, " /[]@") < n) {
+    } else if (memchr(text, ':', n) || n > 253 || strcspn(text, " /[]@") < n) {
         return false;
     }
     *ret_host = arena_strndup(a, text, n);
@@ -58,7 +57,8 @@ static void listen_read(struct reader *r, const struct ynode *v,
 
     if (v->kind != YNODE_TEXT ||
         !address_parse(r->arena, v->text, 0, &c->api_host, &c->api_port))
-        diag_add(r->diag, v, "%s must be host:port such as 127.0.0.1:8790, "
+        diag_add(r->diag, v,
+                 "%s must be host:port such as 127.0.0.1:8790, "
                  "[::1]:8790 or 0.0.0.0:8790 (port 0: any free one), got %s",
                  where, ynode_shown(r->arena, v));
 }
@@ -71,8 +71,10 @@ static void metrics_read(struct reader *r, const struct ynode *v,
     if (v->kind != YNODE_TEXT ||
         !address_parse(r->arena, v->text, 0, &c->metrics_host,
                        &c->metrics_port))
-        diag_add(r->diag, v, "%s must be host:port such as 0.0.0.0:44217, got "
-                 "%s", where, ynode_shown(r->arena, v));
+        diag_add(r->diag, v,
+                 "%s must be host:port such as 0.0.0.0:44217, got "
+                 "%s",
+                 where, ynode_shown(r->arena, v));
 }
 
 static void ray_address_read(struct reader *r, const struct ynode *v,
@@ -86,9 +88,11 @@ static void ray_address_read(struct reader *r, const struct ynode *v,
         address_parse(r->arena, v->text, 1, &host, &port))
         c->ray_address = v->text;
     else
-        diag_add(r->diag, v, "%s must be the head's host:port such as "
+        diag_add(r->diag, v,
+                 "%s must be the head's host:port such as "
                  "127.0.0.1:6379 (the address of ray start --head, without "
-                 "ray:// or http://), got %s", where, ynode_shown(r->arena, v));
+                 "ray:// or http://), got %s",
+                 where, ynode_shown(r->arena, v));
 }
 
 static void catalogue_key_read(struct reader *r, const struct ynode *v,
@@ -113,8 +117,7 @@ static bool plugin_is_path(const char *text)
 {
     size_t len = strlen(text);
 
-    return strchr(text, '/') ||
-           (len > 3 && strcmp(text + len - 3, ".so") == 0);
+    return strchr(text, '/') || (len > 3 && strcmp(text + len - 3, ".so") == 0);
 }
 
 static void provider_read(struct reader *r, const struct ynode *key,
@@ -123,8 +126,10 @@ static void provider_read(struct reader *r, const struct ynode *key,
     struct raw *d = r->ctx;
     const char *where = grammar_where(r, "providers", key->text);
     const struct ynode *plugin = ynode_get(v, "plugin");
-    struct conf_provider p = {.name = key->text, .plugin = "",
-                              .line = key->line, .column = key->column};
+    struct conf_provider p = {.name = key->text,
+                              .plugin = "",
+                              .line = key->line,
+                              .column = key->column};
 
     if (!grammar_name(r, key, "a name under providers", LONGEST_PROVIDER))
         return;
@@ -133,7 +138,8 @@ static void provider_read(struct reader *r, const struct ynode *key,
                        ? path_resolve(r->arena, r->base, plugin->text)
                        : arena_strdup(r->arena, plugin->text);
     else if (plugin && plugin->kind != YNODE_NULL)
-        diag_add(r->diag, plugin, "%s.plugin must be a plug-in's name or the path of a "
+        diag_add(r->diag, plugin,
+                 "%s.plugin must be a plug-in's name or the path of a "
                  ".so, got %s",
                  where, ynode_shown(r->arena, plugin));
     p.options = grammar_flatten(r, v, where, "plugin", &p.n_options);
@@ -145,14 +151,15 @@ static void providers_read(struct reader *r, const struct ynode *v,
 {
     (void)target;
     if (v->kind != YNODE_MAP) {
-        diag_add(r->diag, v, "%s must be a mapping of provider names such as "
-                 "{gke: {project: p}}, got %s", where, ynode_shown(r->arena, v));
+        diag_add(r->diag, v,
+                 "%s must be a mapping of provider names such as "
+                 "{gke: {project: p}}, got %s",
+                 where, ynode_shown(r->arena, v));
         return;
     }
     for (uint32_t i = 0; i < v->n; i++)
         provider_read(r, v->pairs[i].key, v->pairs[i].value);
 }
-
 
 /* ---- the file ---- */
 
@@ -293,8 +300,7 @@ static const struct key root_keys[] = {
 static const struct key block_keys[] = {SHARED_KEYS, KEYS_END};
 /* clang-format on */
 
-static void api_check(struct raw *d, const struct ynode *api,
-                      const char *where)
+static void api_check(struct raw *d, const struct ynode *api, const char *where)
 {
     const struct config *c = d->c;
     const struct ynode *tls = ynode_get(api, "tls");
@@ -302,13 +308,16 @@ static void api_check(struct raw *d, const struct ynode *api,
     bool cert = *c->api_tls_cert, key = *c->api_tls_key;
 
     if (tls && tls->kind == YNODE_MAP && cert != key)
-        diag_add(d->r.diag, tls, "%s.tls needs both cert and key; %s is "
-                 "missing", where, cert ? "key" : "cert");
+        diag_add(d->r.diag, tls,
+                 "%s.tls needs both cert and key; %s is "
+                 "missing",
+                 where, cert ? "key" : "cert");
     if (listen && !is_loopback(c->api_host) && !*c->api_token_file && !cert)
-        diag_add(d->r.diag, listen, "%s.listen: %s can be reached from other "
+        diag_add(d->r.diag, listen,
+                 "%s.listen: %s can be reached from other "
                  "machines: it needs %s.token_file or %s.tls; without them "
-                 "only 127.0.0.1, [::1] and localhost are allowed", where,
-                 ynode_shown(d->r.arena, listen), where, where);
+                 "only 127.0.0.1, [::1] and localhost are allowed",
+                 where, ynode_shown(d->r.arena, listen), where, where);
 }
 
 static void upscaling_check(struct raw *d, const struct ynode *limits,
@@ -317,8 +326,10 @@ static void upscaling_check(struct raw *d, const struct ynode *limits,
     const struct ynode *mode = ynode_get(limits, "upscaling");
 
     if (mode && ynode_get(limits, "upscaling_speed"))
-        diag_add(d->r.diag, mode, "%s: give upscaling or upscaling_speed, not "
-                 "both", where);
+        diag_add(d->r.diag, mode,
+                 "%s: give upscaling or upscaling_speed, not "
+                 "both",
+                 where);
 }
 
 void davit_read(struct raw *d, const struct yaml_docs *docs)
@@ -327,18 +338,21 @@ void davit_read(struct raw *d, const struct yaml_docs *docs)
 
     grammar_read(&d->r, root_keys, root, "", d->c);
     if (docs->n > 1)
-        diag_add(d->r.diag, docs->v[1], "a second document: a configuration is "
+        diag_add(d->r.diag, docs->v[1],
+                 "a second document: a configuration is "
                  "one document, keep one \"---\"");
     if (root->kind != YNODE_MAP)
         return;
     if (!ynode_get(root, "cluster") ||
         ynode_get(root, "cluster")->kind == YNODE_NULL)
-        diag_add(d->r.diag, root, "cluster is missing: the name by which "
+        diag_add(d->r.diag, root,
+                 "cluster is missing: the name by which "
                  "machines in the cloud are known as ours, such as "
                  "\"cluster: resnet\"");
     if (!ynode_get(root, "node_types") ||
         ynode_get(root, "node_types")->kind == YNODE_NULL)
-        diag_add(d->r.diag, root, "node_types is missing: what can be "
+        diag_add(d->r.diag, root,
+                 "node_types is missing: what can be "
                  "launched, such as \"node_types: {t4: {machine: "
                  "n1-standard-8+t4, max: 2}}\"");
     api_check(d, ynode_get(root, "api"), "api");
@@ -356,7 +370,8 @@ void davit_block_read(struct raw *d, const struct ynode *block)
 
 static void keys_walk(const struct key *keys, const char *where,
                       void (*each)(void *arg, const char *where,
-                                   const struct key *k), void *arg)
+                                   const struct key *k),
+                      void *arg)
 {
     for (const struct key *k = keys; k->name; k++) {
         each(arg, where, k);
@@ -366,7 +381,8 @@ static void keys_walk(const struct key *keys, const char *where,
 }
 
 void davit_keys_walk(void (*each)(void *arg, const char *where,
-                                  const struct key *k), void *arg)
+                                  const struct key *k),
+                     void *arg)
 {
     keys_walk(root_keys, "", each, arg);
     keys_walk(type_keys, "node_types.NAME", each, arg);

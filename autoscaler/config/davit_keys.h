@@ -8,6 +8,7 @@
 #include "grammar.h"
 
 void davit_keys_walk(void (*each)(void *arg, const char *where,
-                                  const struct key *k), void *arg);
+                                  const struct key *k),
+                     void *arg);
 
 #endif

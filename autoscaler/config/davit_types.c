@@ -23,10 +23,10 @@ static void market_add(struct reader *r, struct raw_type *t,
         good = good && (strcmp(v->text, "on-demand") == 0 ||
                         strcmp(v->text, "false") == 0);
     if (!good || (strchr("tf", *v->text) && strstr(where, ".market"))) {
-        diag_add(r->diag, v, "%s must be %s, or a list of both, got %s", where,
-                 strstr(where, ".market") ? "on-demand or spot"
-                                          : "true or false",
-                 ynode_shown(r->arena, v));
+        diag_add(
+            r->diag, v, "%s must be %s, or a list of both, got %s", where,
+            strstr(where, ".market") ? "on-demand or spot" : "true or false",
+            ynode_shown(r->arena, v));
         return;
     }
     for (uint32_t i = 0; i < t->n_markets; i++)
@@ -80,16 +80,20 @@ static void zones_read(struct reader *r, const struct ynode *v,
         for (uint32_t i = 0; i < v->n; i++)
             zone_add(r, target, v->items[i], where);
     else
-        diag_add(r->diag, v, "%s must be a list of zones such as [us-east-1a, "
-                 "us-east-1b], got %s", where, ynode_shown(r->arena, v));
+        diag_add(r->diag, v,
+                 "%s must be a list of zones such as [us-east-1a, "
+                 "us-east-1b], got %s",
+                 where, ynode_shown(r->arena, v));
 }
 
 static void resources_read(struct reader *r, const struct ynode *v,
                            const char *where, void *target)
 {
     if (v->kind != YNODE_MAP) {
-        diag_add(r->diag, v, "%s must be a mapping such as {CPU: 4, memory: "
-                 "16Gi, GPU: 1}, got %s", where, ynode_shown(r->arena, v));
+        diag_add(r->diag, v,
+                 "%s must be a mapping such as {CPU: 4, memory: "
+                 "16Gi, GPU: 1}, got %s",
+                 where, ynode_shown(r->arena, v));
         return;
     }
     for (uint32_t i = 0; i < v->n; i++)
@@ -166,12 +170,14 @@ const struct key type_keys[] = {
 /* clang-format on */
 
 void davit_types_read(struct reader *r, const struct ynode *v,
-                       const char *where, void *target)
+                      const char *where, void *target)
 {
     (void)target;
     if (v->kind != YNODE_MAP || !v->n) {
-        diag_add(r->diag, v, "%s must name at least one node type such as {t4: "
-                 "{machine: n1-standard-8+t4, max: 2}}, got %s", where,
+        diag_add(r->diag, v,
+                 "%s must name at least one node type such as {t4: "
+                 "{machine: n1-standard-8+t4, max: 2}}, got %s",
+                 where,
                  v->kind == YNODE_MAP ? "none" : ynode_shown(r->arena, v));
         return;
     }
@@ -179,8 +185,8 @@ void davit_types_read(struct reader *r, const struct ynode *v,
         const struct ynode *key = v->pairs[i].key;
         const char *at = grammar_where(r, where, key->text);
         if (grammar_name(r, key, "a name under node_types", 0))
-            grammar_read(r, type_keys, v->pairs[i].value, at,
-                         raw_type_new(r->ctx, key->text, at, key,
-                                        v->pairs[i].value));
+            grammar_read(
+                r, type_keys, v->pairs[i].value, at,
+                raw_type_new(r->ctx, key->text, at, key, v->pairs[i].value));
     }
 }

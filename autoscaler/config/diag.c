@@ -19,7 +19,7 @@ static const char *text_of(struct arena *arena, const char *fmt, va_list ap)
 
     if (n < 0)
         return "";
-    for (char *p = text; *p; p++)  /* a key of the user's may hold anything */
+    for (char *p = text; *p; p++) /* a key of the user's may hold anything */
         if ((unsigned char)*p < 0x20 || *p == 0x7F)
             *p = '?';
     return arena_strdup(arena, text);
@@ -28,8 +28,8 @@ static const char *text_of(struct arena *arena, const char *fmt, va_list ap)
 void diag_add_at(struct diag *d, uint32_t line, uint32_t column,
                  const char *fmt, ...)
 {
-    struct diag_line l = {.line = line, .column = column,
-                          .order = d->mistakes.n};
+    struct diag_line l = {
+        .line = line, .column = column, .order = d->mistakes.n};
     va_list ap;
 
     va_start(ap, fmt);
@@ -79,8 +79,8 @@ static int line_order(const void *a, const void *b)
  * each alias.) */
 static bool repeated(const struct diag_line *v, uint32_t i)
 {
-    for (uint32_t j = i; j-- > 0 && v[j].line == v[i].line &&
-                         v[j].column == v[i].column;)
+    for (uint32_t j = i;
+         j-- > 0 && v[j].line == v[i].line && v[j].column == v[i].column;)
         if (strcmp(v[j].text, v[i].text) == 0)
             return true;
     return false;
@@ -97,8 +97,7 @@ void diag_write(struct diag *d, struct buf *errors)
         if (repeated(d->mistakes.v, i))
             continue;
         if (written++ == MOST_LINES) {
-            buf_printf(errors, "%s: and %u more\n", d->path,
-                       d->mistakes.n - i);
+            buf_printf(errors, "%s: and %u more\n", d->path, d->mistakes.n - i);
             return;
         }
         if (l->line)

@@ -13,14 +13,14 @@
 struct ynode;
 
 struct diag_line {
-    uint32_t line, column;   /* from 1; 0: the file as a whole */
-    uint32_t order;          /* of reporting */
+    uint32_t line, column; /* from 1; 0: the file as a whole */
+    uint32_t order;        /* of reporting */
     const char *text;
 };
 
 struct diag {
     struct arena *arena;
-    const char *path;        /* as the user wrote it, for messages only */
+    const char *path; /* as the user wrote it, for messages only */
     VEC(struct diag_line) mistakes;
     VEC(struct diag_line) warnings;
 };

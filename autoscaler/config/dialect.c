@@ -11,15 +11,15 @@
 #include "../model/amount.h"
 #include "raw.h"
 
-enum { MOST_MINUTES = 43200 };  /* 30 days */
+enum { MOST_MINUTES = 43200 }; /* 30 days */
 
 const char *dialect_text(const struct ynode *v)
 {
     return v && v->kind == YNODE_TEXT ? v->text : "";
 }
 
-void dialect_minutes(struct reader *r, const struct ynode *v,
-                     const char *where, void *target)
+void dialect_minutes(struct reader *r, const struct ynode *v, const char *where,
+                     void *target)
 {
     struct config *c = target;
     int64_t a;
@@ -36,8 +36,10 @@ void dialect_resources(struct reader *r, const struct ynode *v,
                        const char *where, void *target)
 {
     if (v->kind != YNODE_MAP) {
-        diag_add(r->diag, v, "%s must be a mapping such as {CPU: 4, GPU: 1}, "
-                 "got %s", where, ynode_shown(r->arena, v));
+        diag_add(r->diag, v,
+                 "%s must be a mapping such as {CPU: 4, GPU: 1}, "
+                 "got %s",
+                 where, ynode_shown(r->arena, v));
         return;
     }
     for (uint32_t i = 0; i < v->n; i++)
@@ -58,7 +60,8 @@ const char *dialect_provider(struct raw *d, const struct ynode *block,
         raw_provider_add(d, usual, at);
         return usual;
     }
-    diag_warn(d->r.diag, at, "there is no provider %s: machines are simulated "
+    diag_warn(d->r.diag, at,
+              "there is no provider %s: machines are simulated "
               "(sim), nothing is launched in a cloud; name the provider to use "
               "in a block \"davit: {providers: {NAME: {...}}}\"",
               diag_quote(d->r.arena, usual));
@@ -67,7 +70,7 @@ const char *dialect_provider(struct raw *d, const struct ynode *block,
 }
 
 struct raw_type *dialect_type(struct raw *d, const struct ynode *name,
-                                const char *where, const struct ynode *map)
+                              const char *where, const struct ynode *map)
 {
     static const struct key key = {.type = KEY_NAME};
     const char *value = NULL;
@@ -78,12 +81,14 @@ struct raw_type *dialect_type(struct raw *d, const struct ynode *name,
         return NULL;
     for (uint32_t i = 0; i < d->types.n; i++)
         if (strcmp(d->types.v[i]->name, value) == 0) {
-            diag_add(d->r.diag, name, "%s is the name of two node types, first "
-                     "on line %u", value, d->types.v[i]->key->line);
+            diag_add(d->r.diag, name,
+                     "%s is the name of two node types, first "
+                     "on line %u",
+                     value, d->types.v[i]->key->line);
             return NULL;
         }
     return raw_type_new(d, value, grammar_where(&d->r, where, value), name,
-                          map);
+                        map);
 }
 
 void dialect_priority(struct raw *d, const struct raw_type *t,
@@ -117,8 +122,10 @@ bool dialect_whole(struct raw *d, const struct ynode *v, const char *where,
     int64_t a;
 
     if (v->kind != YNODE_TEXT || !amount_parse(v->text, &a)) {
-        diag_add(d->r.diag, v, "%s must be a quantity such as 4, 500m or 50Gi, "
-                 "got %s", where, ynode_shown(d->r.arena, v));
+        diag_add(d->r.diag, v,
+                 "%s must be a quantity such as 4, 500m or 50Gi, "
+                 "got %s",
+                 where, ynode_shown(d->r.arena, v));
         return false;
     }
     *ret = (a + AMOUNT_ONE - 1) / AMOUNT_ONE * AMOUNT_ONE;
@@ -169,8 +176,10 @@ static void misplaced_read(struct raw *d, struct raw_type *t,
 
     if (!v || v->kind == YNODE_NULL)
         return;
-    diag_warn(d->r.diag, v, "%s.%s stands beside resources: Kubernetes wants "
-              "it inside; it is read as resources.%s", where, key, key);
+    diag_warn(d->r.diag, v,
+              "%s.%s stands beside resources: Kubernetes wants "
+              "it inside; it is read as resources.%s",
+              where, key, key);
     quantities_read(d, t, v, grammar_where(&d->r, where, key));
 }
 
@@ -188,9 +197,11 @@ void dialect_container(struct raw *d, struct raw_type *t,
     misplaced_read(d, t, container, "requests", where);
     for (uint32_t i = 0; v && v->kind == YNODE_MAP && i < v->n; i++)
         if (ray_name(v->pairs[i].key->text)) {
-            diag_warn(d->r.diag, v->pairs[i].key, "%s.%s: Kubernetes wants "
+            diag_warn(d->r.diag, v->pairs[i].key,
+                      "%s.%s: Kubernetes wants "
                       "quantities under limits or requests; they are read "
-                      "after both", in, v->pairs[i].key->text);
+                      "after both",
+                      in, v->pairs[i].key->text);
             quantities_read(d, t, v, in);
             break;
         }
@@ -199,10 +210,12 @@ void dialect_container(struct raw *d, struct raw_type *t,
 void dialect_check(struct raw *d)
 {
     if (!d->types.n)
-        diag_warn(d->r.diag, NULL, "there is no node type that could be "
+        diag_warn(d->r.diag, NULL,
+                  "there is no node type that could be "
                   "launched");
     if (!*d->c->ray_address)
-        diag_warn(d->r.diag, NULL, "this file does not say where the Ray head "
+        diag_warn(d->r.diag, NULL,
+                  "this file does not say where the Ray head "
                   "is: demand comes by REST only; add \"davit: {head: {ray: "
                   "{address: HOST:6379}}}\"");
 }

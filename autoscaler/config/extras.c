@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../codec/codec.h"
 #include "../model/accel.h"
 #include "../model/amount.h"
-#include "../codec/codec.h"
 
 enum { MOST_RULES = 100, MOST_SPARE = 10000 };
 
@@ -24,12 +24,10 @@ static json_t *json_of(const struct ynode *v)
     size_t n;
 
     switch (v->kind) {
-    case YNODE_NULL:
-        return json_null();
+    case YNODE_NULL: return json_null();
     case YNODE_TEXT:
         n = strlen(v->text);
-        if (!v->quoted && n > 0 && n < 18 &&
-            strspn(v->text, "0123456789") == n)
+        if (!v->quoted && n > 0 && n < 18 && strspn(v->text, "0123456789") == n)
             return json_integer(atoll(v->text));
         return json_string(v->text);
     case YNODE_LIST:
@@ -47,17 +45,19 @@ static json_t *json_of(const struct ynode *v)
     return json_null();
 }
 
-void taints_key_read(struct reader *r, const struct ynode *v,
-                     const char *where, void *target)
+void taints_key_read(struct reader *r, const struct ynode *v, const char *where,
+                     void *target)
 {
     struct raw_type *t = target;
     struct err err;
     json_t *json;
 
     if (v->kind != YNODE_LIST) {
-        diag_add(r->diag, v, "%s must be a list such as [\"team=vision:"
+        diag_add(r->diag, v,
+                 "%s must be a list such as [\"team=vision:"
                  "NoSchedule\"] or [{key: team, value: vision, effect: "
-                 "NoSchedule}], got %s", where, ynode_shown(r->arena, v));
+                 "NoSchedule}], got %s",
+                 where, ynode_shown(r->arena, v));
         return;
     }
     json = json_of(v);
@@ -81,10 +81,12 @@ void upscaling_read(struct reader *r, const struct ynode *v, const char *where,
             c->limits.upscaling_speed = i == 2 ? AMOUNT_ONE : 0;
             return;
         }
-    diag_add(r->diag, v, "%s must be Default, Aggressive or Conservative, got "
-             "%s%s", where, ynode_shown(r->arena, v),
-             v->kind == YNODE_TEXT
-                 ? grammar_hint(r->arena, v->text, modes, 3) : "");
+    diag_add(
+        r->diag, v,
+        "%s must be Default, Aggressive or Conservative, got "
+        "%s%s",
+        where, ynode_shown(r->arena, v),
+        v->kind == YNODE_TEXT ? grammar_hint(r->arena, v->text, modes, 3) : "");
 }
 
 static void end_key_add(struct reader *r, const struct ynode *v,
@@ -97,9 +99,11 @@ static void end_key_add(struct reader *r, const struct ynode *v,
         names[i] = end_key_name((enum end_key)i);
     if (v->kind != YNODE_TEXT || !end_key_from_name(v->text, &k)) {
         diag_add(r->diag, v, "%s must be %s, got %s%s", where,
-                 grammar_or(r->arena, names, END_KEYS), ynode_shown(r->arena, v),
+                 grammar_or(r->arena, names, END_KEYS),
+                 ynode_shown(r->arena, v),
                  v->kind == YNODE_TEXT
-                     ? grammar_hint(r->arena, v->text, names, END_KEYS) : "");
+                     ? grammar_hint(r->arena, v->text, names, END_KEYS)
+                     : "");
         return;
     }
     for (uint32_t i = 0; i < l->n_end_order; i++)
@@ -133,17 +137,25 @@ static void mode_read(struct reader *r, const struct ynode *v,
         diag_add(r->diag, v, "%s must be off, empty or on, got %s%s", where,
                  ynode_shown(r->arena, v),
                  v->kind == YNODE_TEXT
-                     ? grammar_hint(r->arena, v->text, modes, 3) : "");
+                     ? grammar_hint(r->arena, v->text, modes, 3)
+                     : "");
 }
 
 #define AT(member) .offset = offsetof(struct config, member)
 
 const struct key consolidate_keys[] = {
-    {.name = "mode", .type = KEY_CUSTOM, .read = mode_read,
+    {.name = "mode",
+     .type = KEY_CUSTOM,
+     .read = mode_read,
      .help = "off, empty (nodes on which nothing runs) or on"},
-    {.name = "min_saving", .type = KEY_FACTOR, AT(limits.consolidate_saving),
-     .max = 1, .help = "part of a machine's price that must be saved"},
-    {.name = "older_than", .type = KEY_TIME, AT(limits.consolidate_age_ms),
+    {.name = "min_saving",
+     .type = KEY_FACTOR,
+     AT(limits.consolidate_saving),
+     .max = 1,
+     .help = "part of a machine's price that must be saved"},
+    {.name = "older_than",
+     .type = KEY_TIME,
+     AT(limits.consolidate_age_ms),
      .max = INT64_C(30) * 86400000,
      .help = "younger machines are left alone"},
     KEYS_END,
@@ -160,7 +172,9 @@ void consolidate_read(struct reader *r, const struct ynode *v,
 
 /* ---- spare */
 
-struct spare_vec { VEC(struct snap_bundle) all; };
+struct spare_vec {
+    VEC(struct snap_bundle) all;
+};
 
 static void spare_add(struct reader *r, const json_t *json, const char *where,
                       const struct ynode *at, struct spare_vec *to)
@@ -190,8 +204,10 @@ static void spare_units(struct reader *r, const struct ynode *key,
 
     if (v->kind != YNODE_TEXT || !amount_parse(v->text, &amount) ||
         amount / unit > 100000) {
-        diag_add(r->diag, v, "%s must be a quantity such as 2 (at most 100000 "
-                 "units or GiB), got %s", at, ynode_shown(r->arena, v));
+        diag_add(r->diag, v,
+                 "%s must be a quantity such as 2 (at most 100000 "
+                 "units or GiB), got %s",
+                 at, ynode_shown(r->arena, v));
         return;
     }
     if (amount >= unit) {
@@ -225,9 +241,10 @@ void spare_read(struct reader *r, const struct ynode *v, const char *where,
         json_decref(json);
     }
     if (v->kind == YNODE_TEXT)
-        diag_add(r->diag, v, "%s must be quantities such as {GPU: 2}, or a "
-                 "list of bundles such as [{GPU: 1, CPU: 4}], got %s", where,
-                 ynode_shown(r->arena, v));
+        diag_add(r->diag, v,
+                 "%s must be quantities such as {GPU: 2}, or a "
+                 "list of bundles such as [{GPU: 1, CPU: 4}], got %s",
+                 where, ynode_shown(r->arena, v));
     c->spare = all.all.v;
     c->n_spare = all.all.n;
 }
@@ -236,15 +253,21 @@ bool config_spare(const struct config *c, struct snap_demand *ret)
 {
     if (c->n_spare == 0)
         return false;
-    *ret = (struct snap_demand){.source = SOURCE_SPARE, .owner = "spare",
-                                .id = "", .queue = "", .bundles = c->spare,
+    *ret = (struct snap_demand){.source = SOURCE_SPARE,
+                                .owner = "spare",
+                                .id = "",
+                                .queue = "",
+                                .bundles = c->spare,
                                 .n_bundles = c->n_spare};
     return true;
 }
 
 /* ---- idle timeouts by label */
 
-struct idle_rule { int64_t ms; const struct ynode *labels; };
+struct idle_rule {
+    int64_t ms;
+    const struct ynode *labels;
+};
 
 static void rule_labels_read(struct reader *r, const struct ynode *v,
                              const char *where, void *target)
@@ -254,17 +277,22 @@ static void rule_labels_read(struct reader *r, const struct ynode *v,
     if (v->kind == YNODE_MAP && v->n > 0)
         rule->labels = v;
     else
-        diag_add(r->diag, v, "%s must be a mapping such as {zone: a}, got %s",
-                 where, v->kind == YNODE_MAP ? "an empty one"
-                                             : ynode_shown(r->arena, v));
+        diag_add(
+            r->diag, v, "%s must be a mapping such as {zone: a}, got %s", where,
+            v->kind == YNODE_MAP ? "an empty one" : ynode_shown(r->arena, v));
 }
 
 const struct key idle_keys[] = {
-    {.name = "labels", .type = KEY_CUSTOM, .read = rule_labels_read,
+    {.name = "labels",
+     .type = KEY_CUSTOM,
+     .read = rule_labels_read,
      .help = "labels that a machine must have, all of them"},
-    {.name = "idle_timeout", .type = KEY_TIME,
-     .offset = offsetof(struct idle_rule, ms), .max = INT64_C(30) * 86400000,
-     .word = "never", .word_value = RAW_NEVER_MS,
+    {.name = "idle_timeout",
+     .type = KEY_TIME,
+     .offset = offsetof(struct idle_rule, ms),
+     .max = INT64_C(30) * 86400000,
+     .word = "never",
+     .word_value = RAW_NEVER_MS,
      .help = "idle time before it is ended"},
     KEYS_END,
 };
@@ -276,10 +304,11 @@ void idle_timeouts_read(struct reader *r, const struct ynode *v,
     VEC(struct conf_idle) all = {0};
 
     if (v->kind != YNODE_LIST || v->n > MOST_RULES) {
-        diag_add(r->diag, v, "%s must be a list of at most %d rules such as "
-                 "[{labels: {zone: a}, idle_timeout: 10m}], got %s", where,
-                 MOST_RULES, v->kind == YNODE_LIST ? "more"
-                                                   : ynode_shown(r->arena, v));
+        diag_add(r->diag, v,
+                 "%s must be a list of at most %d rules such as "
+                 "[{labels: {zone: a}, idle_timeout: 10m}], got %s",
+                 where, MOST_RULES,
+                 v->kind == YNODE_LIST ? "more" : ynode_shown(r->arena, v));
         return;
     }
     for (uint32_t i = 0; i < v->n; i++) {
@@ -296,7 +325,7 @@ void idle_timeouts_read(struct reader *r, const struct ynode *v,
         }
         x.labels = grammar_pairs(r, rule.labels,
                                  grammar_where(r, at, "labels"));
-        x.ms = rule.ms == 0 ? 1 : rule.ms;  /* 0 stands for "no rule" */
+        x.ms = rule.ms == 0 ? 1 : rule.ms; /* 0 stands for "no rule" */
         VEC_PUSH(r->arena, &all, x);
     }
     c->idle = all.v;

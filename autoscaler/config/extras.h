@@ -19,8 +19,8 @@ void spare_read(struct reader *r, const struct ynode *v, const char *where,
                 void *target);
 void idle_timeouts_read(struct reader *r, const struct ynode *v,
                         const char *where, void *target);
-void taints_key_read(struct reader *r, const struct ynode *v,
-                     const char *where, void *target);
+void taints_key_read(struct reader *r, const struct ynode *v, const char *where,
+                     void *target);
 extern const struct key consolidate_keys[], idle_keys[];
 
 /* davit_types.c */
@@ -29,13 +29,13 @@ void davit_types_read(struct reader *r, const struct ynode *v,
 extern const struct key type_keys[];
 
 /* queues.c */
-void queues_key_read(struct reader *r, const struct ynode *v,
-                     const char *where, void *target);
+void queues_key_read(struct reader *r, const struct ynode *v, const char *where,
+                     void *target);
 extern const struct key queue_keys[];
 
 /* kubernetes.c */
-void kubernetes_read(struct reader *r, const struct ynode *v,
-                     const char *where, void *target);
+void kubernetes_read(struct reader *r, const struct ynode *v, const char *where,
+                     void *target);
 extern const struct key kubernetes_keys[];
 
 /* shares.c */

@@ -28,8 +28,10 @@ static enum status slurp(int fd, size_t max, char **ret, size_t *ret_n,
         return err_set(err, ST_INVALID, "not a file%s",
                        S_ISDIR(st.st_mode) ? " but a folder" : "");
     if ((uintmax_t)st.st_size > max)
-        return err_set(err, ST_INVALID, "%ju bytes are too much; at most %zu "
-                       "are read", (uintmax_t)st.st_size, max);
+        return err_set(err, ST_INVALID,
+                       "%ju bytes are too much; at most %zu "
+                       "are read",
+                       (uintmax_t)st.st_size, max);
     size = (size_t)st.st_size;
     text = mem_alloc(size + 1);
     while (n < size) {
@@ -42,7 +44,7 @@ static enum status slurp(int fd, size_t max, char **ret, size_t *ret_n,
             return err_set(err, ST_INVALID, "cannot read it: %s", strerror(e));
         }
         if (got == 0)
-            break;  /* became shorter meanwhile */
+            break; /* became shorter meanwhile */
         n += (size_t)got;
     }
     text[n] = '\0';

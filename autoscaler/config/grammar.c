@@ -8,11 +8,15 @@
 #include <string.h>
 
 #include "../base/suggest.h"
-#include "../model/amount.h"
 #include "../codec/codec.h"
+#include "../model/amount.h"
 
-enum { MOST_KEYS = 64, MOST_OPTIONS = 1000, LONGEST_NAME = 63,
-       LONGEST_KEY = 1000 };
+enum {
+    MOST_KEYS = 64,
+    MOST_OPTIONS = 1000,
+    LONGEST_NAME = 63,
+    LONGEST_KEY = 1000
+};
 
 const char *grammar_where(struct reader *r, const char *where, const char *key)
 {
@@ -92,8 +96,7 @@ void grammar_read(struct reader *r, const struct key *keys,
 }
 
 void grammar_read_some(struct reader *r, const struct key *keys,
-                       const struct ynode *map, const char *where,
-                       void *target)
+                       const struct ynode *map, const char *where, void *target)
 {
     const struct ynode *v;
 
@@ -104,7 +107,10 @@ void grammar_read_some(struct reader *r, const struct key *keys,
             grammar_value(r, k, v, grammar_where(r, where, k->name), target);
 }
 
-struct flat { struct conf_pair *v; uint32_t n, cap; };
+struct flat {
+    struct conf_pair *v;
+    uint32_t n, cap;
+};
 
 static void flat_add(struct reader *r, struct flat *f, const char *key,
                      const char *value, const struct ynode *at)
@@ -126,13 +132,12 @@ static void flatten(struct reader *r, struct flat *f, const struct ynode *v,
         flat_add(r, f, key, v->text, v);
     if (v->kind == YNODE_MAP)
         for (uint32_t i = 0; i < v->n; i++)
-            flatten(r, f, v->pairs[i].value,
-                    arena_printf(r->arena, "%s.%s", key,
-                                 v->pairs[i].key->text));
+            flatten(
+                r, f, v->pairs[i].value,
+                arena_printf(r->arena, "%s.%s", key, v->pairs[i].key->text));
     if (v->kind == YNODE_LIST)
         for (uint32_t i = 0; i < v->n; i++)
-            flatten(r, f, v->items[i],
-                    arena_printf(r->arena, "%s.%u", key, i));
+            flatten(r, f, v->items[i], arena_printf(r->arena, "%s.%u", key, i));
 }
 
 const struct conf_pair *grammar_flatten(struct reader *r,

@@ -17,41 +17,44 @@
 struct reader {
     struct arena *arena;
     struct diag *diag;
-    const char *base;    /* folder that paths in the file start from */
-    void *ctx;           /* the dialect's own */
+    const char *base; /* folder that paths in the file start from */
+    void *ctx;        /* the dialect's own */
 };
 
 /*   enum, C type of the target */
 enum key_type {
-    KEY_TEXT,       /* const char *: any text that is not empty */
-    KEY_NAME,       /* const char *: letters, digits, . _ -; max of them */
-    KEY_FILE,       /* const char *: a path that davit reads, from base */
-    KEY_PATH,       /* const char *: a path as it is */
-    KEY_BOOL,       /* bool */
-    KEY_COUNT,      /* uint32_t, min..max; word gives UNLIMITED */
-    KEY_INT,        /* int32_t, min..max */
-    KEY_TIME,       /* int64_t milliseconds, min..max; word gives word_value */
-    KEY_MONEY,      /* int64_t micro-dollars; word gives -1 */
-    KEY_FACTOR,     /* int64_t in 1/10,000 */
-    KEY_POLICY,     /* enum policy */
-    KEY_KEYS,       /* a mapping with the keys of keys, same target */
-    KEY_CUSTOM,     /* read() */
+    KEY_TEXT,   /* const char *: any text that is not empty */
+    KEY_NAME,   /* const char *: letters, digits, . _ -; max of them */
+    KEY_FILE,   /* const char *: a path that davit reads, from base */
+    KEY_PATH,   /* const char *: a path as it is */
+    KEY_BOOL,   /* bool */
+    KEY_COUNT,  /* uint32_t, min..max; word gives UNLIMITED */
+    KEY_INT,    /* int32_t, min..max */
+    KEY_TIME,   /* int64_t milliseconds, min..max; word gives word_value */
+    KEY_MONEY,  /* int64_t micro-dollars; word gives -1 */
+    KEY_FACTOR, /* int64_t in 1/10,000 */
+    KEY_POLICY, /* enum policy */
+    KEY_KEYS,   /* a mapping with the keys of keys, same target */
+    KEY_CUSTOM, /* read() */
 };
 
 struct key {
     const char *name;
     enum key_type type;
-    size_t offset;               /* of the member in the target */
+    size_t offset; /* of the member in the target */
     int64_t min, max;
-    const char *word;            /* a word that is allowed too: "never" */
+    const char *word; /* a word that is allowed too: "never" */
     int64_t word_value;
-    const struct key *keys;      /* KEY_KEYS */
+    const struct key *keys; /* KEY_KEYS */
     void (*read)(struct reader *r, const struct ynode *v, const char *where,
-                 void *target);  /* KEY_CUSTOM */
-    const char *help;            /* one line; what docs/config.md says */
+                 void *target); /* KEY_CUSTOM */
+    const char *help;           /* one line; what docs/config.md says */
 };
 
-#define KEYS_END {.name = NULL}
+#define KEYS_END \
+    { \
+        .name = NULL \
+    }
 
 /* A keys table from a mapping; where is its dotted name, "" for the file. */
 void grammar_read(struct reader *r, const struct key *keys,
@@ -70,11 +73,9 @@ bool grammar_name(struct reader *r, const struct ynode *key, const char *where,
                   int64_t max);
 
 /* "limits" + "max_nodes" -> "limits.max_nodes". */
-const char *grammar_where(struct reader *r, const char *where,
-                          const char *key);
+const char *grammar_where(struct reader *r, const char *where, const char *key);
 /* "a, b or c" of words; n at least 1. */
-const char *grammar_or(struct arena *arena, const char *const *words,
-                       size_t n);
+const char *grammar_or(struct arena *arena, const char *const *words, size_t n);
 /* "; did you mean "x"?" or "" */
 const char *grammar_hint(struct arena *arena, const char *word,
                          const char *const *words, size_t n);

@@ -26,7 +26,7 @@ bool money_parse(const char *text, int64_t *ret_micros)
             return false;
         digits = true;
         if (point && scale == 1)
-            continue;  /* finer than a micro-dollar */
+            continue; /* finer than a micro-dollar */
         if (value > (INT64_MAX / 2000000 - 9) / 10)
             return false;
         if (point)
@@ -48,7 +48,7 @@ static bool int_parse(const char *text, int64_t *ret)
         if (*p < '0' || *p > '9')
             return false;
         if (n < INT64_MAX / 20)
-            n = n * 10 + (*p - '0');  /* else: too large in any case */
+            n = n * 10 + (*p - '0'); /* else: too large in any case */
     }
     *ret = *text == '-' ? -n : n;
     return true;
@@ -74,34 +74,33 @@ static const char *allowed(struct arena *arena, const struct key *k)
     const char *names[POLICY_RAY + 1];
 
     switch (k->type) {
-    case KEY_TEXT:
-        s = "text";
-        break;
+    case KEY_TEXT: s = "text"; break;
     case KEY_NAME:
-        s = arena_printf(arena, "a name of at most %d letters, digits, "
+        s = arena_printf(arena,
+                         "a name of at most %d letters, digits, "
                          "\".\", \"_\" and \"-\" that starts with a letter or "
-                         "digit", (int)(k->max ? k->max : LONGEST_NAME));
+                         "digit",
+                         (int)(k->max ? k->max : LONGEST_NAME));
         break;
     case KEY_FILE:
-    case KEY_PATH:
-        s = "a path";
-        break;
-    case KEY_BOOL:
-        s = "true or false";
-        break;
+    case KEY_PATH: s = "a path"; break;
+    case KEY_BOOL: s = "true or false"; break;
     case KEY_COUNT:
     case KEY_INT:
-        s = arena_printf(arena, "a whole number between %" PRId64 " and %"
-                         PRId64, k->min, k->max);
+        s = arena_printf(arena,
+                         "a whole number between %" PRId64 " and %" PRId64,
+                         k->min, k->max);
         break;
     case KEY_TIME:
-        s = arena_printf(arena, "a time between %s and %s such as 500ms, 60s, "
-                         "5m or 2h", time_text(arena, k->min),
-                         time_text(arena, k->max));
+        s = arena_printf(arena,
+                         "a time between %s and %s such as 500ms, 60s, "
+                         "5m or 2h",
+                         time_text(arena, k->min), time_text(arena, k->max));
         break;
     case KEY_MONEY:
-        s = arena_printf(arena, "dollars between %" PRId64 " and %" PRId64
-                         " such as 2.48", k->min, k->max);
+        s = arena_printf(
+            arena, "dollars between %" PRId64 " and %" PRId64 " such as 2.48",
+            k->min, k->max);
         break;
     case KEY_FACTOR:
         s = arena_printf(arena, "a number between %" PRId64 " and %" PRId64,
@@ -113,15 +112,13 @@ static const char *allowed(struct arena *arena, const struct key *k)
         s = grammar_or(arena, names, POLICY_RAY + 1);
         break;
     case KEY_KEYS:
-    case KEY_CUSTOM:
-        s = "a mapping";
-        break;
+    case KEY_CUSTOM: s = "a mapping"; break;
     }
     return k->word ? arena_printf(arena, "%s, or %s", s, k->word) : s;
 }
 
-static void refuse(struct reader *r, const struct key *k,
-                   const struct ynode *v, const char *where)
+static void refuse(struct reader *r, const struct key *k, const struct ynode *v,
+                   const char *where)
 {
     const char *names[POLICY_RAY + 1], *near = "";
 
@@ -130,8 +127,8 @@ static void refuse(struct reader *r, const struct key *k,
             names[i] = policy_name((enum policy)i);
         near = grammar_hint(r->arena, v->text, names, POLICY_RAY + 1);
     }
-    diag_add(r->diag, v, "%s must be %s, got %s%s", where,
-             allowed(r->arena, k), ynode_shown(r->arena, v), near);
+    diag_add(r->diag, v, "%s must be %s, got %s%s", where, allowed(r->arena, k),
+             ynode_shown(r->arena, v), near);
 }
 
 static bool name_good(const char *s, size_t max)
@@ -140,8 +137,7 @@ static bool name_good(const char *s, size_t max)
                                   "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
     size_t n = strlen(s);
 
-    return n && n <= max && strspn(s, letters) == n &&
-           !strchr("._-", *s);
+    return n && n <= max && strspn(s, letters) == n && !strchr("._-", *s);
 }
 
 static bool bool_parse(const char *s, bool *ret)
@@ -167,17 +163,14 @@ static bool scalar_take(struct reader *r, const struct key *k, const char *s,
 
     switch (k->type) {
     case KEY_TEXT:
-    case KEY_PATH:
-        *(const char **)at = s;
-        return *s != '\0';
+    case KEY_PATH: *(const char **)at = s; return *s != '\0';
     case KEY_FILE:
         *(const char **)at = path_resolve(r->arena, r->base, s);
         return *s != '\0';
     case KEY_NAME:
         *(const char **)at = s;
         return name_good(s, k->max ? (size_t)k->max : LONGEST_NAME);
-    case KEY_BOOL:
-        return bool_parse(s, at);
+    case KEY_BOOL: return bool_parse(s, at);
     case KEY_COUNT:
         if (!worded && (!int_parse(s, &n) || n < k->min || n > k->max))
             return false;
@@ -205,11 +198,9 @@ static bool scalar_take(struct reader *r, const struct key *k, const char *s,
             return false;
         *(int64_t *)at = n;
         return true;
-    case KEY_POLICY:
-        return policy_from_name(s, at);
+    case KEY_POLICY: return policy_from_name(s, at);
     case KEY_KEYS:
-    case KEY_CUSTOM:
-        break;
+    case KEY_CUSTOM: break;
     }
     return false;
 }
@@ -229,12 +220,12 @@ void grammar_value(struct reader *r, const struct key *key,
     } else if (v->kind != YNODE_TEXT) {
         refuse(r, key, v, where);
     } else {
-        size_t n = key->type == KEY_BOOL ? sizeof(bool)
-                 : key->type == KEY_COUNT ? sizeof(uint32_t)
-                 : key->type == KEY_INT ? sizeof(int32_t)
-                 : key->type == KEY_POLICY ? sizeof(enum policy)
-                 : sizeof(int64_t);
-        memcpy(kept, at, n);  /* a refused value leaves the default */
+        size_t n = key->type == KEY_BOOL     ? sizeof(bool)
+                   : key->type == KEY_COUNT  ? sizeof(uint32_t)
+                   : key->type == KEY_INT    ? sizeof(int32_t)
+                   : key->type == KEY_POLICY ? sizeof(enum policy)
+                                             : sizeof(int64_t);
+        memcpy(kept, at, n); /* a refused value leaves the default */
         if (!scalar_take(r, key, v->text, at)) {
             memcpy(at, kept, n);
             refuse(r, key, v, where);

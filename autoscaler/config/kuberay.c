@@ -30,13 +30,13 @@ static const struct ynode *cluster_spec(const struct ynode *object)
 
 struct search {
     const struct ynode *object, *spec, *block;
-    const char *kinds;    /* what else there was */
+    const char *kinds; /* what else there was */
 };
 
 static const char *object_name(struct raw *d, const struct ynode *object)
 {
-    return diag_quote(d->r.arena, dialect_text(ynode_path(object, "metadata",
-                                                     "name", NULL)));
+    return diag_quote(
+        d->r.arena, dialect_text(ynode_path(object, "metadata", "name", NULL)));
 }
 
 static void object_look(struct raw *d, struct search *s,
@@ -56,7 +56,8 @@ static void object_look(struct raw *d, struct search *s,
                 !ynode_get(items->items[i], "items"))
                 object_look(d, s, items->items[i]);
     } else if (spec && s->spec) {
-        diag_add(d->r.diag, object, "a second Ray cluster, %s, after %s on "
+        diag_add(d->r.diag, object,
+                 "a second Ray cluster, %s, after %s on "
                  "line %u; one configuration is for one cluster",
                  object_name(d, object), object_name(d, s->object),
                  s->object->line);
@@ -77,7 +78,8 @@ bool kuberay_is(const struct ynode *root)
 /* ---- the cluster ---- */
 
 static const struct key option_keys[] = {
-    {.name = "idleTimeoutSeconds", .type = KEY_TIME,
+    {.name = "idleTimeoutSeconds",
+     .type = KEY_TIME,
      .offset = offsetof(struct config, limits.idle_timeout_ms),
      .max = INT64_C(30) * 86400000},
     {.name = "upscalingMode", .type = KEY_CUSTOM, .read = upscaling_read},
@@ -123,8 +125,10 @@ static void cluster_read(struct raw *d, const struct search *s)
     provider = dialect_provider(d, s->block, s->spec, "k8s");
     namespace_put(d, provider, ynode_get(meta, "namespace"));
     if (groups && groups->kind != YNODE_LIST && groups->kind != YNODE_NULL)
-        diag_add(d->r.diag, groups, "workerGroupSpecs must be a list of "
-                 "groups, got %s", ynode_shown(d->r.arena, groups));
+        diag_add(d->r.diag, groups,
+                 "workerGroupSpecs must be a list of "
+                 "groups, got %s",
+                 ynode_shown(d->r.arena, groups));
     for (uint32_t i = 0; groups && groups->kind == YNODE_LIST && i < groups->n;
          i++)
         kuberay_group_read(d, groups->items[i], i, provider, s->block);
@@ -138,14 +142,16 @@ void kuberay_read(struct raw *d, const struct yaml_docs *docs)
     for (uint32_t i = 0; i < docs->n; i++)
         object_look(d, &s, docs->v[i]);
     if (!s.spec) {
-        diag_add(d->r.diag, docs->v[0], "no Ray cluster in this manifest, only "
+        diag_add(d->r.diag, docs->v[0],
+                 "no Ray cluster in this manifest, only "
                  "%s; allowed: a RayCluster, or a RayJob or RayService with a "
-                 "cluster inside", *s.kinds ? s.kinds : "things without a kind");
+                 "cluster inside",
+                 *s.kinds ? s.kinds : "things without a kind");
         return;
     }
     if (ynode_get(s.spec, "podTypes") &&
         !ynode_get(s.spec, "workerGroupSpecs")) {
-        d->c->dialect = DIALECT_POD_TYPES;  /* the first operator's resource */
+        d->c->dialect = DIALECT_POD_TYPES; /* the first operator's resource */
         pods_read(d, s.spec, ynode_path(s.object, "metadata", "name", NULL),
                   s.block);
         return;

@@ -14,7 +14,7 @@
 #include "../model/amount.h"
 #include "extras.h"
 
-#define MOST_REPLICAS INT64_C(2147483647)   /* KubeRay's "no maximum" */
+#define MOST_REPLICAS INT64_C(2147483647) /* KubeRay's "no maximum" */
 
 /* ---- a group's resources ---- */
 
@@ -36,10 +36,12 @@ static void param_put(struct raw *d, struct raw_type *t,
 
     if (!v || v->kind == YNODE_NULL)
         return;
-    if (v->kind != YNODE_TEXT || !amount_parse(v->text, &a) ||
-        a % AMOUNT_ONE || strspn(v->text, "0123456789") != strlen(v->text))
-        diag_add(d->r.diag, v, "%s.%s must be a whole number in quotes such as "
-                 "\"2\", got %s", where, key, ynode_shown(d->r.arena, v));
+    if (v->kind != YNODE_TEXT || !amount_parse(v->text, &a) || a % AMOUNT_ONE ||
+        strspn(v->text, "0123456789") != strlen(v->text))
+        diag_add(d->r.diag, v,
+                 "%s.%s must be a whole number in quotes such as "
+                 "\"2\", got %s",
+                 where, key, ynode_shown(d->r.arena, v));
     else
         put(d, t, resource, a);
 }
@@ -63,7 +65,9 @@ static void param_resources(struct raw *d, struct raw_type *t,
     json += strspn(json, " \"'\n");
     /* JSON is YAML. */
     map = yaml_read(d->r.arena, json, strlen(json), &quiet, &docs) == ST_OK &&
-          docs.n == 1 ? ynode_map(docs.v[0]) : NULL;
+                  docs.n == 1
+              ? ynode_map(docs.v[0])
+              : NULL;
     for (uint32_t i = 0; map && i < map->n; i++) {
         const struct ypair *p = &map->pairs[i];
         if (p->value->kind != YNODE_TEXT || !amount_parse(p->value->text, &a))
@@ -77,9 +81,10 @@ static void param_resources(struct raw *d, struct raw_type *t,
             break;
     }
     if (!map)
-        diag_add(d->r.diag, v, "%s.resources must be JSON in quotes such as "
-                 "'\"{\\\"Custom1\\\": 1}\"', got %s", where,
-                 ynode_shown(d->r.arena, v));
+        diag_add(d->r.diag, v,
+                 "%s.resources must be JSON in quotes such as "
+                 "'\"{\\\"Custom1\\\": 1}\"', got %s",
+                 where, ynode_shown(d->r.arena, v));
 }
 
 /* "a=b,c=d" of ray start --labels. */
@@ -159,16 +164,19 @@ static void tpu_head(struct raw *d, struct raw_type *t,
 {
     static const struct {
         const char *name, *generation;
-        int64_t cores;  /* of a chip */
+        int64_t cores; /* of a chip */
     } g[] = {
-        {"tpu-v4-podslice", "v4", 2}, {"tpu-v5-lite-device", "v5litepod", 1},
-        {"tpu-v5-lite-podslice", "v5litepod", 1}, {"tpu-v5p-slice", "v5p", 2},
-        {"tpu-v6e-slice", "v6e", 1}, {"tpu7x", "v7x", 2},
+        {"tpu-v4-podslice", "v4", 2},
+        {"tpu-v5-lite-device", "v5litepod", 1},
+        {"tpu-v5-lite-podslice", "v5litepod", 1},
+        {"tpu-v5p-slice", "v5p", 2},
+        {"tpu-v6e-slice", "v6e", 1},
+        {"tpu7x", "v7x", 2},
     };
-    const char *topology = dialect_text(ynode_get(selector,
-                               "cloud.google.com/gke-tpu-topology"));
-    const char *name = dialect_text(ynode_get(selector,
-                               "cloud.google.com/gke-tpu-accelerator"));
+    const char *topology = dialect_text(
+        ynode_get(selector, "cloud.google.com/gke-tpu-topology"));
+    const char *name = dialect_text(
+        ynode_get(selector, "cloud.google.com/gke-tpu-accelerator"));
     int64_t chips = 1;
     char *end;
 
@@ -183,10 +191,11 @@ static void tpu_head(struct raw *d, struct raw_type *t,
     }
     for (size_t i = 0; i < sizeof g / sizeof *g; i++)
         if (strcmp(name, g[i].name) == 0)
-            shape_set(d, t, arena_printf(d->r.arena, "TPU-%s-%lld-head",
-                                         g[i].generation,
-                                         (long long)(chips * g[i].cores)),
-                      AMOUNT_ONE);
+            shape_set(
+                d, t,
+                arena_printf(d->r.arena, "TPU-%s-%lld-head", g[i].generation,
+                             (long long)(chips * g[i].cores)),
+                AMOUNT_ONE);
 }
 
 /* ---- groups ---- */
@@ -208,9 +217,14 @@ static const struct key group_keys[] = {
 
 #define AT(member) .offset = offsetof(struct raw_type, member)
 static const struct key worker_keys[] = {
-    {.name = "idleTimeoutSeconds", .type = KEY_TIME, AT(idle_timeout_ms),
+    {.name = "idleTimeoutSeconds",
+     .type = KEY_TIME,
+     AT(idle_timeout_ms),
      .max = INT64_C(30) * 86400000},
-    {.name = "priority", .type = KEY_INT, AT(priority), .min = -2147483647,
+    {.name = "priority",
+     .type = KEY_INT,
+     AT(priority),
+     .min = -2147483647,
      .max = 2147483647},
     KEYS_END,
 };
@@ -237,9 +251,10 @@ static void pod_read(struct raw *d, struct raw_type *t,
         dialect_container(d, t, containers->items[0],
                           grammar_where(&d->r, where, "containers[0]"));
     else if (containers)
-        diag_add(d->r.diag, containers, "%s.containers must be a list with the "
-                 "Ray container first, got %s", where,
-                 ynode_shown(d->r.arena, containers));
+        diag_add(d->r.diag, containers,
+                 "%s.containers must be a list with the "
+                 "Ray container first, got %s",
+                 where, ynode_shown(d->r.arena, containers));
     if (selector) {
         /* Said by the group's own resources, it stays. */
         const char *kept = t->accelerator;
@@ -252,14 +267,14 @@ static void pod_read(struct raw *d, struct raw_type *t,
 }
 
 void kuberay_group_read(struct raw *d, const struct ynode *group, uint32_t ix,
-                       const char *provider, const struct ynode *block)
+                        const char *provider, const struct ynode *block)
 {
     const struct ynode *name = ynode_get(group, "groupName"), *v;
     struct group g = {.max = UNLIMITED, .hosts = 1};
     struct raw_type *t;
 
     misspelt_keys(d, KEYS_KUBERAY_GROUP, group,
-                 arena_printf(d->r.arena, "workerGroupSpecs[%u]", ix));
+                  arena_printf(d->r.arena, "workerGroupSpecs[%u]", ix));
     if (!name) {
         diag_add(d->r.diag, group, "workerGroupSpecs[%u]: groupName is missing",
                  ix);
@@ -290,7 +305,8 @@ void kuberay_group_read(struct raw *d, const struct ynode *group, uint32_t ix,
     if (v)
         shape_labels_read(d, t, v, grammar_where(&d->r, t->where, "labels"));
     if (raw_given(t, "CPU") < 0)
-        diag_add(d->r.diag, name, "%s: no CPU is given anywhere: set num-cpus "
+        diag_add(d->r.diag, name,
+                 "%s: no CPU is given anywhere: set num-cpus "
                  "in rayStartParams or a cpu limit of the Ray container",
                  t->where);
     dialect_priority(d, t, block);

@@ -30,7 +30,9 @@ static void names_read(struct reader *r, const struct ynode *v,
                        const char *where, const char *what, const char *more,
                        size_t max, struct names *ret)
 {
-    struct { VEC(const char *) all; } out = {{0}};
+    struct {
+        VEC(const char *) all;
+    } out = {{0}};
     struct ynode *const *items = v->items;
     struct ynode *one = (struct ynode *)v;
     uint32_t n = v->n;
@@ -39,8 +41,10 @@ static void names_read(struct reader *r, const struct ynode *v,
         items = &one;
         n = 1;
     } else if (v->kind != YNODE_LIST || !n || n > MOST_NAMES) {
-        diag_add(r->diag, v, "%s must be a name or a list of 1 to %d of them, "
-                 "got %s", where, MOST_NAMES,
+        diag_add(r->diag, v,
+                 "%s must be a name or a list of 1 to %d of them, "
+                 "got %s",
+                 where, MOST_NAMES,
                  v->kind == YNODE_LIST ? n ? "more" : "an empty list"
                                        : ynode_shown(r->arena, v));
         return;
@@ -50,9 +54,10 @@ static void names_read(struct reader *r, const struct ynode *v,
         bool twice = false;
 
         if (x->kind != YNODE_TEXT || !dns_name(x->text, more, max)) {
-            diag_add(r->diag, x, "%s must be %s: up to %zu small letters, "
-                     "digits and \"-\", got %s", where, what, max,
-                     ynode_shown(r->arena, x));
+            diag_add(r->diag, x,
+                     "%s must be %s: up to %zu small letters, "
+                     "digits and \"-\", got %s",
+                     where, what, max, ynode_shown(r->arena, x));
             return;
         }
         for (uint32_t k = 0; k < out.all.n && !twice; k++)
@@ -90,50 +95,78 @@ static void label_read(struct reader *r, const struct ynode *v,
     const char *slash = v->kind == YNODE_TEXT ? strchr(v->text, '/') : NULL;
     const char *name = slash ? slash + 1 : v->text;
     const char *prefix = slash ? arena_strndup(r->arena, v->text,
-                                               (size_t)(slash - v->text)) : "x";
+                                               (size_t)(slash - v->text))
+                               : "x";
     static const char more[] = "-_.ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
     if (v->kind == YNODE_TEXT && dns_name(name, more, LABEL_NAME) &&
         dns_name(prefix, "-.", LABEL_PREFIX))
         c->kube_label = v->text;
     else
-        diag_add(r->diag, v, "%s must be a label's key such as "
-                 "davit.io/machine, got %s", where, ynode_shown(r->arena, v));
+        diag_add(r->diag, v,
+                 "%s must be a label's key such as "
+                 "davit.io/machine, got %s",
+                 where, ynode_shown(r->arena, v));
 }
 
 #define AT(member) .offset = offsetof(struct config, member)
 
 const struct key kubernetes_keys[] = {
-    {.name = "kubeconfig", .type = KEY_FILE, AT(kube_kubeconfig),
+    {.name = "kubeconfig",
+     .type = KEY_FILE,
+     AT(kube_kubeconfig),
      .help = "how to reach the API server"},
-    {.name = "context", .type = KEY_TEXT, AT(kube_context),
+    {.name = "context",
+     .type = KEY_TEXT,
+     AT(kube_context),
      .help = "which context of it"},
-    {.name = "namespaces", .type = KEY_CUSTOM, .read = namespaces_read,
+    {.name = "namespaces",
+     .type = KEY_CUSTOM,
+     .read = namespaces_read,
      .help = "whose pods are demand"},
-    {.name = "scheduler_names", .type = KEY_CUSTOM, .read = schedulers_read,
+    {.name = "scheduler_names",
+     .type = KEY_CUSTOM,
+     .read = schedulers_read,
      .help = "pods of these schedulers are demand"},
-    {.name = "gpu_join_timeout", .type = KEY_TIME, AT(kube_join_timeout_ms),
-     .min = 1000, .max = 86400000,
+    {.name = "gpu_join_timeout",
+     .type = KEY_TIME,
+     AT(kube_join_timeout_ms),
+     .min = 1000,
+     .max = 86400000,
      .help = "how long a node's GPUs may be missing after it joined"},
-    {.name = "drain_timeout", .type = KEY_TIME, AT(kube_drain_timeout_ms),
-     .min = 1000, .max = 86400000,
+    {.name = "drain_timeout",
+     .type = KEY_TIME,
+     AT(kube_drain_timeout_ms),
+     .min = 1000,
+     .max = 86400000,
      .help = "a drain that takes longer is given up and the node kept"},
-    {.name = "drain_grace", .type = KEY_TIME, AT(kube_drain_grace_ms),
-     .min = 1000, .max = 86400000,
+    {.name = "drain_grace",
+     .type = KEY_TIME,
+     AT(kube_drain_grace_ms),
+     .min = 1000,
+     .max = 86400000,
      .help = "grace periods of evicted pods are cut to this"},
-    {.name = "drain_local_storage", .type = KEY_BOOL, AT(kube_drain_local),
+    {.name = "drain_local_storage",
+     .type = KEY_BOOL,
+     AT(kube_drain_local),
      .help = "pods with an emptyDir or hostPath may be evicted"},
-    {.name = "drain_bare_pods", .type = KEY_BOOL, AT(kube_drain_bare),
+    {.name = "drain_bare_pods",
+     .type = KEY_BOOL,
+     AT(kube_drain_bare),
      .help = "pods without a controller may be evicted"},
-    {.name = "reserve", .type = KEY_BOOL, AT(kube_reserve),
+    {.name = "reserve",
+     .type = KEY_BOOL,
+     AT(kube_reserve),
      .help = "take the system's share off types that were not seen yet"},
-    {.name = "label", .type = KEY_CUSTOM, .read = label_read,
+    {.name = "label",
+     .type = KEY_CUSTOM,
+     .read = label_read,
      .help = "the node's label that holds the machine's id"},
     KEYS_END,
 };
 
-void kubernetes_read(struct reader *r, const struct ynode *v,
-                     const char *where, void *target)
+void kubernetes_read(struct reader *r, const struct ynode *v, const char *where,
+                     void *target)
 {
     struct config *c = target;
 

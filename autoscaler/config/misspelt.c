@@ -11,7 +11,11 @@
 #include "../base/suggest.h"
 #include "raw.h"
 
-#define LIST(...) (const char *const[]){__VA_ARGS__, NULL}
+#define LIST(...) \
+    (const char *const[]) \
+    { \
+        __VA_ARGS__, NULL \
+    }
 
 static const char *const *const lists[] = {
     [KEYS_RAY_FILE] = LIST(
@@ -26,10 +30,10 @@ static const char *const *const lists[] = {
         "min_workers", "initial_workers", "autoscaling_mode", "head_node",
         "worker_nodes", "worker_default_node_type", "idle_timeout_s",
         "target_utilization_fraction"),
-    [KEYS_RAY_TYPE] = LIST(
-        "node_config", "min_workers", "max_workers", "idle_timeout_s",
-        "priority", "resources", "labels", "initialization_commands",
-        "setup_commands", "worker_setup_commands", "docker"),
+    [KEYS_RAY_TYPE] = LIST("node_config", "min_workers", "max_workers",
+                           "idle_timeout_s", "priority", "resources", "labels",
+                           "initialization_commands", "setup_commands",
+                           "worker_setup_commands", "docker"),
     [KEYS_PODS_FILE] = LIST(
         "podTypes", "headPodType", "maxWorkers", "upscalingSpeed",
         "idleTimeoutMinutes", "davit", "image", "imagePullSecrets",
@@ -38,11 +42,11 @@ static const char *const *const lists[] = {
         "headSetupCommands", "headStartRayCommands", "workerStartRayCommands",
         "workerSetupCommands", "setupCommands", "nameOverride",
         "fullnameOverride"),
-    [KEYS_PODS_TYPE] = LIST(
-        "name", "memory", "CPU", "GPU", "CPUInteger", "minWorkers",
-        "maxWorkers", "rayResources", "nodeSelector", "podConfig",
-        "tolerations", "setupCommands", "workerSetupCommands", "annotations",
-        "labels", "image", "affinity"),
+    [KEYS_PODS_TYPE] = LIST("name", "memory", "CPU", "GPU", "CPUInteger",
+                            "minWorkers", "maxWorkers", "rayResources",
+                            "nodeSelector", "podConfig", "tolerations",
+                            "setupCommands", "workerSetupCommands",
+                            "annotations", "labels", "image", "affinity"),
     [KEYS_KUBERAY_SPEC] = LIST(
         "workerGroupSpecs", "headGroupSpec", "autoscalerOptions",
         "enableInTreeAutoscaling", "rayVersion", "suspend", "managedBy",
@@ -54,14 +58,13 @@ static const char *const *const lists[] = {
         "scaleStrategy", "resources", "labels", "priority"),
     [KEYS_KUBERAY_OPTIONS] = LIST(
         "idleTimeoutSeconds", "upscalingMode", "version", "resources", "image",
-        "imagePullPolicy", "securityContext", "env", "envFrom",
-        "volumeMounts"),
+        "imagePullPolicy", "securityContext", "env", "envFrom", "volumeMounts"),
     [KEYS_KUBERAY_PARAMS] = LIST(
         "num-cpus", "num-gpus", "memory", "resources", "labels",
         "object-store-memory", "node-ip-address", "node-name", "address",
         "port", "object-manager-port", "node-manager-port", "min-worker-port",
-        "max-worker-port", "worker-port-list", "ray-client-server-port",
-        "head", "include-dashboard", "dashboard-host", "dashboard-port",
+        "max-worker-port", "worker-port-list", "ray-client-server-port", "head",
+        "include-dashboard", "dashboard-host", "dashboard-port",
         "dashboard-agent-listen-port", "dashboard-agent-grpc-port", "block",
         "runtime-env-agent-port", "plasma-directory", "system-config",
         "object-spilling-directory", "autoscaling-config", "no-monitor",
@@ -72,7 +75,7 @@ static const char *const *const lists[] = {
 };
 
 void misspelt_keys(struct raw *d, enum known_keys which,
-                  const struct ynode *map, const char *where)
+                   const struct ynode *map, const char *where)
 {
     const char *const *words = lists[which];
     size_t n = 0;
@@ -86,8 +89,10 @@ void misspelt_keys(struct raw *d, enum known_keys which,
         for (size_t j = 0; j < n; j++)
             known = known || strcmp(words[j], key->text) == 0;
         if (!known && near)
-            diag_add(d->r.diag, key, "unknown key %s%s%s; did you mean "
-                     "\"%s\"?", diag_quote(d->r.arena, key->text),
-                     *where ? " in " : "", where, near);
+            diag_add(d->r.diag, key,
+                     "unknown key %s%s%s; did you mean "
+                     "\"%s\"?",
+                     diag_quote(d->r.arena, key->text), *where ? " in " : "",
+                     where, near);
     }
 }

@@ -14,10 +14,14 @@ struct pod_type {
 };
 
 static const struct key count_keys[] = {
-    {.name = "minWorkers", .type = KEY_COUNT,
-     .offset = offsetof(struct pod_type, min), .max = 1000000},
-    {.name = "maxWorkers", .type = KEY_COUNT,
-     .offset = offsetof(struct pod_type, max), .max = 1000000},
+    {.name = "minWorkers",
+     .type = KEY_COUNT,
+     .offset = offsetof(struct pod_type, min),
+     .max = 1000000},
+    {.name = "maxWorkers",
+     .type = KEY_COUNT,
+     .offset = offsetof(struct pod_type, max),
+     .max = 1000000},
     KEYS_END,
 };
 
@@ -33,8 +37,10 @@ static void resources_read(struct raw *d, struct raw_type *t,
     int64_t amount;
 
     if (ray && ray->kind != YNODE_MAP && ray->kind != YNODE_NULL)
-        diag_add(d->r.diag, ray, "%s must be a mapping such as {CPU: 1, GPU: "
-                 "1}, got %s", where, ynode_shown(d->r.arena, ray));
+        diag_add(d->r.diag, ray,
+                 "%s must be a mapping such as {CPU: 1, GPU: "
+                 "1}, got %s",
+                 where, ynode_shown(d->r.arena, ray));
     for (uint32_t i = 0; ray && ray->kind == YNODE_MAP && i < ray->n; i++)
         shape_put(d, t, ray->pairs[i].key, ray->pairs[i].value, where);
     for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
@@ -67,9 +73,10 @@ static void type_read(struct raw *d, const struct ynode *name,
     misspelt_keys(d, KEYS_PODS_TYPE, map, t->where);
     v = ynode_get(map, "maxWorkers");
     if ((!v || v->kind == YNODE_NULL) && p.max == UNLIMITED)
-        diag_add(d->r.diag, name, "%s: maxWorkers is missing; the head's type "
-                 "needs none, and is named %s or by headPodType", t->where,
-                 "rayHeadType");
+        diag_add(d->r.diag, name,
+                 "%s: maxWorkers is missing; the head's type "
+                 "needs none, and is named %s or by headPodType",
+                 t->where, "rayHeadType");
     t->min = p.min;
     t->max = p.max;
     t->pool = t->name;
@@ -79,16 +86,20 @@ static void type_read(struct raw *d, const struct ynode *name,
     if (!v)
         v = ynode_path(map, "podConfig", "spec", "nodeSelector", NULL);
     if (v)
-        dialect_selector(d, t, v, grammar_where(&d->r, t->where,
-                                                "nodeSelector"));
+        dialect_selector(d, t, v,
+                         grammar_where(&d->r, t->where, "nodeSelector"));
 }
 
 #define AT(member) .offset = offsetof(struct config, member)
 
 static const struct key file_keys[] = {
-    {.name = "maxWorkers", .type = KEY_COUNT, AT(limits.max_nodes),
+    {.name = "maxWorkers",
+     .type = KEY_COUNT,
+     AT(limits.max_nodes),
      .max = 1000000},
-    {.name = "upscalingSpeed", .type = KEY_FACTOR, AT(limits.upscaling_speed),
+    {.name = "upscalingSpeed",
+     .type = KEY_FACTOR,
+     AT(limits.upscaling_speed),
      .max = 100000},
     {.name = "idleTimeoutMinutes", .type = KEY_CUSTOM, .read = dialect_minutes},
     {.name = "headPodType", .type = KEY_TEXT, AT(head_type)},
@@ -105,7 +116,8 @@ static const char *name_from_path(struct raw *d)
     size_t n = strspn(base, good);
 
     return n && n <= 63 && !strchr("-_", *base)
-        ? arena_strndup(d->r.arena, base, n) : "ray";
+               ? arena_strndup(d->r.arena, base, n)
+               : "ray";
 }
 
 bool pods_is(const struct ynode *root)
@@ -141,8 +153,10 @@ void pods_read(struct raw *d, const struct ynode *spec,
                          "podTypes[%u]: name is missing", i);
         }
     } else {
-        diag_add(d->r.diag, types, "podTypes must be a mapping or a list of "
-                 "types, got %s", ynode_shown(d->r.arena, types));
+        diag_add(d->r.diag, types,
+                 "podTypes must be a mapping or a list of "
+                 "types, got %s",
+                 ynode_shown(d->r.arena, types));
     }
     dialect_check(d);
 }

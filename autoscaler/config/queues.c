@@ -15,7 +15,9 @@
 
 enum { MOST_QUEUES = 256, MOST_NAMES = 1000 };
 
-struct name_list { VEC(const char *) all; };
+struct name_list {
+    VEC(const char *) all;
+};
 
 /* A name, or a list of names. */
 static struct names names_get(struct reader *r, const struct ynode *v,
@@ -75,8 +77,10 @@ static void amount_read(struct reader *r, const struct ynode *v,
         *ret = -1;
     else if (v->kind != YNODE_TEXT || !amount_parse(v->text, &n) ||
              n > INT64_C(1000000000) * AMOUNT_ONE)
-        diag_add(r->diag, v, "%s must be a number between 0 and 1000000000, or "
-                 "unlimited, got %s", where, ynode_shown(r->arena, v));
+        diag_add(r->diag, v,
+                 "%s must be a number between 0 and 1000000000, or "
+                 "unlimited, got %s",
+                 where, ynode_shown(r->arena, v));
     else
         *ret = n;
 }
@@ -96,42 +100,63 @@ static void cpus_read(struct reader *r, const struct ynode *v,
 #define AT(member) .offset = offsetof(struct raw_queue, member)
 
 static const struct key quota_keys[] = {
-    {.name = "gpus", .type = KEY_CUSTOM, .read = gpus_read,
+    {.name = "gpus",
+     .type = KEY_CUSTOM,
+     .read = gpus_read,
      .help = "GPUs that its work may have at once"},
-    {.name = "cpus", .type = KEY_CUSTOM, .read = cpus_read,
+    {.name = "cpus",
+     .type = KEY_CUSTOM,
+     .read = cpus_read,
      .help = "CPUs that its work may have at once"},
-    {.name = "nodes", .type = KEY_COUNT, AT(fact.nodes), .max = 1000000,
-     .word = "unlimited", .help = "machines for it at once"},
+    {.name = "nodes",
+     .type = KEY_COUNT,
+     AT(fact.nodes),
+     .max = 1000000,
+     .word = "unlimited",
+     .help = "machines for it at once"},
     KEYS_END,
 };
 
 const struct key queue_keys[] = {
-    {.name = "node_types", .type = KEY_CUSTOM, .read = types_read,
+    {.name = "node_types",
+     .type = KEY_CUSTOM,
+     .read = types_read,
      .help = "node types it may use"},
-    {.name = "selector", .type = KEY_CUSTOM, .read = selector_read,
+    {.name = "selector",
+     .type = KEY_CUSTOM,
+     .read = selector_read,
      .help = "the same by their labels"},
-    {.name = "quota", .type = KEY_KEYS, .keys = quota_keys,
+    {.name = "quota",
+     .type = KEY_KEYS,
+     .keys = quota_keys,
      .help = "what its work may have at once"},
-    {.name = "priority", .type = KEY_INT, AT(fact.priority), .min = -1000000,
-     .max = 1000000, .help = "added to the priority of what names it"},
-    {.name = "owners", .type = KEY_CUSTOM, .read = owners_read,
+    {.name = "priority",
+     .type = KEY_INT,
+     AT(fact.priority),
+     .min = -1000000,
+     .max = 1000000,
+     .help = "added to the priority of what names it"},
+    {.name = "owners",
+     .type = KEY_CUSTOM,
+     .read = owners_read,
      .help = "who may use it"},
     KEYS_END,
 };
 
-void queues_key_read(struct reader *r, const struct ynode *v,
-                     const char *where, void *target)
+void queues_key_read(struct reader *r, const struct ynode *v, const char *where,
+                     void *target)
 {
     static const struct key name = {.type = KEY_NAME};
     struct raw *d = r->ctx;
 
     (void)target;
     if (v->kind != YNODE_MAP || v->n > MOST_QUEUES) {
-        diag_add(r->diag, v, "%s must be a mapping of at most %d queue names "
+        diag_add(r->diag, v,
+                 "%s must be a mapping of at most %d queue names "
                  "such as {a100: {node_types: [a100], quota: {gpus: 8}}}, got "
-                 "%s", where, MOST_QUEUES, v->kind == YNODE_MAP
-                                               ? "more"
-                                               : ynode_shown(r->arena, v));
+                 "%s",
+                 where, MOST_QUEUES,
+                 v->kind == YNODE_MAP ? "more" : ynode_shown(r->arena, v));
         return;
     }
     for (uint32_t i = 0; i < v->n; i++) {
@@ -144,13 +169,13 @@ void queues_key_read(struct reader *r, const struct ynode *v,
             continue;
         q->where = grammar_where(r, where, key->text);
         q->key = key;
-        q->fact = (struct snap_queue){.name = key->text, .gpus = -1,
-                                      .cpus = -1, .nodes = UNLIMITED};
+        q->fact = (struct snap_queue){
+            .name = key->text, .gpus = -1, .cpus = -1, .nodes = UNLIMITED};
         grammar_read(r, queue_keys, v->pairs[i].value, q->where, q);
         if (!q->types_at == !q->selector_at)
             diag_add(r->diag, key, "%s: give node_types or selector, %s",
-                     q->where, q->types_at ? "not both"
-                                           : "which of them may it use?");
+                     q->where,
+                     q->types_at ? "not both" : "which of them may it use?");
         VEC_PUSH(r->arena, &d->queues, q);
     }
 }
@@ -172,7 +197,8 @@ static bool type_has(const struct raw_type *t, const struct pairs *selector)
         const char *type = *t->accelerator ? t->accelerator
                                            : t->found.accelerator;
         bool has = (strcmp(p->key, ACCEL_LABEL) == 0 ||
-                    strcmp(p->key, "accelerator_type") == 0) && *type &&
+                    strcmp(p->key, "accelerator_type") == 0) &&
+                   *type &&
                    accel_type_serves(type, accel_type_canonical(p->value));
 
         for (uint32_t k = 0; k < t->labels.n && !has; k++)
@@ -192,8 +218,10 @@ static void by_selector(struct raw *d, struct raw_queue *q)
         if (type_has(d->types.v[i], &q->selector))
             VEC_PUSH(d->r.arena, &out.all, d->types.v[i]->name);
     if (out.all.n == 0)
-        diag_add(d->r.diag, q->selector_at, "%s.selector: no node type has "
-                 "these labels", q->where);
+        diag_add(d->r.diag, q->selector_at,
+                 "%s.selector: no node type has "
+                 "these labels",
+                 q->where);
     q->fact.types = (struct names){out.all.v, out.all.n};
 }
 
@@ -208,8 +236,10 @@ static void by_name(struct raw *d, struct raw_queue *q)
         names = ARENA_ARRAY(d->r.arena, const char *, d->types.n);
         for (uint32_t k = 0; k < d->types.n; k++)
             names[k] = d->types.v[k]->name;
-        diag_add(d->r.diag, q->types_at, "%s.node_types: there is no node type "
-                 "%s%s", q->where, diag_quote(d->r.arena, name),
+        diag_add(d->r.diag, q->types_at,
+                 "%s.node_types: there is no node type "
+                 "%s%s",
+                 q->where, diag_quote(d->r.arena, name),
                  grammar_hint(d->r.arena, name, names, d->types.n));
     }
 }
@@ -226,10 +256,11 @@ static void label_types(struct raw *d, const struct raw_queue *q)
         if (t && !has)
             shape_label(d, t, QUEUE_LABEL, q->fact.name);
         else if (t && strcmp(has, q->fact.name) != 0)
-            diag_warn(d->r.diag, q->key, "%s is in the queue %s too: Ray's "
+            diag_warn(d->r.diag, q->key,
+                      "%s is in the queue %s too: Ray's "
                       "tasks can name only %s for it (by the label %s); "
-                      "requests can name both", t->where,
-                      q->fact.name, has, QUEUE_LABEL);
+                      "requests can name both",
+                      t->where, q->fact.name, has, QUEUE_LABEL);
     }
 }
 

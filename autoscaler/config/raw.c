@@ -11,13 +11,13 @@
 #include "../model/accel.h"
 #include "../model/amount.h"
 
-static const char *const shipped[] = {"sim", "local", "k8s", "gke", "eks",
-                                      "aks"};
+static const char *const shipped[] = {"sim", "local", "k8s",
+                                      "gke", "eks",   "aks"};
 #define COUNT(v) (sizeof(v) / sizeof *(v))
 
 struct raw_type *raw_type_new(struct raw *d, const char *name,
-                                  const char *where, const struct ynode *key,
-                                  const struct ynode *map)
+                              const char *where, const struct ynode *key,
+                              const struct ynode *map)
 {
     struct raw_type *t = ARENA_NEW(d->r.arena, struct raw_type);
 
@@ -60,7 +60,8 @@ static bool provider_known(const struct raw *d, const char *name)
 
 void raw_provider_add(struct raw *d, const char *name, const struct ynode *at)
 {
-    struct conf_provider p = {.name = name, .plugin = "",
+    struct conf_provider p = {.name = name,
+                              .plugin = "",
                               .line = at ? at->line : 0,
                               .column = at ? at->column : 0};
 
@@ -94,9 +95,10 @@ static void provider_settle(struct raw *d, struct raw_type *t,
             names[n++] = shipped[i];
     }
     if (!provider_known(d, t->provider) && !provider_shipped(t->provider))
-        diag_add(d->r.diag, raw_at(t, "provider"), "%s.provider: there is no "
-                 "%s under providers%s (allowed: %s)", t->where,
-                 diag_quote(d->r.arena, t->provider),
+        diag_add(d->r.diag, raw_at(t, "provider"),
+                 "%s.provider: there is no "
+                 "%s under providers%s (allowed: %s)",
+                 t->where, diag_quote(d->r.arena, t->provider),
                  grammar_hint(d->r.arena, t->provider, names, n),
                  grammar_or(d->r.arena, names, n));
     else
@@ -115,7 +117,7 @@ static struct catalogue *catalogue_open(struct raw *d)
     }
     buf_init(&errors, 65536);
     if (catalogue_load(d->r.arena, d->catalogue, &c, &errors) != ST_OK) {
-        char *save = NULL;  /* its lines carry the catalogue's own places */
+        char *save = NULL; /* its lines carry the catalogue's own places */
         diag_add(d->r.diag, d->catalogue_at, "catalogue: %s has mistakes",
                  *d->catalogue ? diag_quote(d->r.arena, d->catalogue)
                                : "the built-in one");
@@ -144,8 +146,9 @@ static bool pod_machine_find(struct raw *d, struct raw_type *t,
     struct err err;
 
     if (*t->accelerator && gpus > 0 &&
-        catalogue_find(cat, arena_printf(d->r.arena, "%s+%sx%" PRId64,
-                                         t->machine, t->accelerator, gpus),
+        catalogue_find(cat,
+                       arena_printf(d->r.arena, "%s+%sx%" PRId64, t->machine,
+                                    t->accelerator, gpus),
                        d->r.arena, ret, &err) == ST_OK) {
         t->machine = ret->name;
         return true;
@@ -157,8 +160,10 @@ static bool pod_machine_find(struct raw *d, struct raw_type *t,
 static struct cat_machine machine_find(struct raw *d, struct raw_type *t,
                                        const struct catalogue *cat)
 {
-    struct cat_machine m = {.name = "", .accelerator = "",
-                            .price_micros_hour = -1, .spot_micros_hour = -1};
+    struct cat_machine m = {.name = "",
+                            .accelerator = "",
+                            .price_micros_hour = -1,
+                            .spot_micros_hour = -1};
     const struct ynode *at = t->machine_at ? t->machine_at
                                            : raw_at(t, "machine");
     struct err err;
@@ -167,11 +172,12 @@ static struct cat_machine machine_find(struct raw *d, struct raw_type *t,
         return m;
     if (t->pod && !pod_machine_find(d, t, cat, &m))
         t->machine = "";
-    if (t->pod || catalogue_find(cat, t->machine, d->r.arena, &m, &err) ==
-                  ST_OK)
+    if (t->pod ||
+        catalogue_find(cat, t->machine, d->r.arena, &m, &err) == ST_OK)
         return m;
-    if (raw_given(t, "CPU") >= 0)  /* a type of the user's own cloud */
-        diag_warn(d->r.diag, at, "%s.machine: %s. Its resources are taken as "
+    if (raw_given(t, "CPU") >= 0) /* a type of the user's own cloud */
+        diag_warn(d->r.diag, at,
+                  "%s.machine: %s. Its resources are taken as "
                   "given, its price is unknown unless price says it",
                   t->where, err.text);
     else
@@ -190,8 +196,8 @@ static struct qtys resources_merge(struct raw *d, const struct raw_type *t,
         if (raw_given(t, q.name) >= 0)
             continue;
         if (strcmp(q.name, "memory") == 0)
-            q.amount = q.amount / 100 * t->memory_percent /
-                       AMOUNT_ONE * AMOUNT_ONE;
+            q.amount = q.amount / 100 * t->memory_percent / AMOUNT_ONE *
+                       AMOUNT_ONE;
         VEC_PUSH(d->r.arena, &out, q);
     }
     for (uint32_t i = 0; i < t->resources.n; i++)
@@ -215,13 +221,16 @@ static struct pairs labels_settle(struct raw *d, struct raw_type *t,
     const char *type = t->accelerator;
 
     if (*type && *m->accelerator && strcmp(type, m->accelerator) != 0)
-        diag_warn(d->r.diag, raw_at(t, "accelerator_type"), "%s: %s has %s "
+        diag_warn(d->r.diag, raw_at(t, "accelerator_type"),
+                  "%s: %s has %s "
                   "by the catalogue, the configuration says %s and wins",
                   t->where, t->machine, m->accelerator, type);
     if (*type && !has_device(q))
-        diag_warn(d->r.diag, raw_at(t, "accelerator_type"), "%s: "
+        diag_warn(d->r.diag, raw_at(t, "accelerator_type"),
+                  "%s: "
                   "accelerator_type is %s, but there is no accelerator among "
-                  "its resources", t->where, type);
+                  "its resources",
+                  t->where, type);
     if (!*type && has_device(q))
         type = m->accelerator;
     for (uint32_t i = 0; i < t->labels.n; i++)
@@ -240,9 +249,9 @@ static void offers_make(struct raw *d, const struct raw_type *t,
                                        zones * markets);
     uint32_t n = 0;
     /* With spot alone, price: can only mean the spot price. */
-    int64_t spot = t->spot_price >= 0 ? t->spot_price
-                 : markets == 1 && t->price >= 0 ? t->price
-                 : m->spot_micros_hour;
+    int64_t spot = t->spot_price >= 0              ? t->spot_price
+                   : markets == 1 && t->price >= 0 ? t->price
+                                                   : m->spot_micros_hour;
 
     for (uint32_t i = 0; i < zones; i++)
         for (uint32_t j = 0; j < markets; j++) {
@@ -250,9 +259,9 @@ static void offers_make(struct raw *d, const struct raw_type *t,
             v[n++] = (struct snap_offer){
                 .zone = t->zones.n ? t->zones.v[i] : "",
                 .spot = is_spot,
-                .price_micros_hour = is_spot ? spot
-                                   : t->price >= 0 ? t->price
-                                   : m->price_micros_hour,
+                .price_micros_hour = is_spot         ? spot
+                                     : t->price >= 0 ? t->price
+                                                     : m->price_micros_hour,
                 .room = UNLIMITED,
                 .idle_timeout_ms = config_idle_ms(
                     d->c, f, t->zones.n ? t->zones.v[i] : "", is_spot),
@@ -288,14 +297,15 @@ static const struct ynode *min_at(const struct raw_type *t)
 static void nothing_report(struct raw *d, const struct raw_type *t)
 {
     static const char *const needs[DIALECT_RAYCLUSTER + 1] = {
-        [DIALECT_DAVIT] = "machine (a type of the catalogue such as "
+        [DIALECT_DAVIT] =
+            "machine (a type of the catalogue such as "
             "n1-standard-8+t4) or resources (such as {CPU: 4, memory: 16Gi, "
             "GPU: 1})",
         [DIALECT_RAY] = "resources, or a machine type in its node_config",
         [DIALECT_POD_TYPES] = "CPU, memory or rayResources",
     };
 
-    if (needs[d->c->dialect])  /* a manifest without a CPU is reported already */
+    if (needs[d->c->dialect]) /* a manifest without a CPU is reported already */
         diag_add(d->r.diag, t->key, "%s needs %s", t->where,
                  needs[d->c->dialect]);
 }
@@ -307,10 +317,16 @@ static void type_finish(struct raw *d, struct raw_type *t,
     struct snap_type *f = &ret->fact;
 
     *f = (struct snap_type){
-        .name = t->name, .provider = t->provider, .machine = t->machine,
-        .pool = t->pool, .min = t->min, .max = t->max,
-        .idle_timeout_ms = t->idle_timeout_ms, .boot_ms = t->boot_ms,
-        .priority = t->priority, .hosts = t->hosts,
+        .name = t->name,
+        .provider = t->provider,
+        .machine = t->machine,
+        .pool = t->pool,
+        .min = t->min,
+        .max = t->max,
+        .idle_timeout_ms = t->idle_timeout_ms,
+        .boot_ms = t->boot_ms,
+        .priority = t->priority,
+        .hosts = t->hosts,
         .unavailable = REASON_NONE,
     };
     f->resources = shares_apply(d, t, resources_merge(d, t, &m));
@@ -318,8 +334,8 @@ static void type_finish(struct raw *d, struct raw_type *t,
     f->labels = labels_settle(d, t, &m, f->resources);
     offers_make(d, t, &m, f);
     if (t->min > t->max)
-        diag_add(d->r.diag, min_at(t), "%s: min %u is above max %u",
-                 t->where, t->min, t->max);
+        diag_add(d->r.diag, min_at(t), "%s: min %u is above max %u", t->where,
+                 t->min, t->max);
     if (!*t->machine && !t->resources.n && !reported_already(t))
         nothing_report(d, t);
     ret->hash = raw_type_hash(d, t);
@@ -339,14 +355,17 @@ static void whole_check(struct raw *d)
         const struct raw_type *t = d->types.v[i];
         min += t->min;
         if (open && t->max == UNLIMITED)
-            diag_warn(d->r.diag, t->key, "%s: nothing bounds how many are "
+            diag_warn(d->r.diag, t->key,
+                      "%s: nothing bounds how many are "
                       "launched: there is no max here and neither max_nodes "
-                      "nor max_cost_per_hour in limits", t->where);
+                      "nor max_cost_per_hour in limits",
+                      t->where);
     }
     if (min > l->max_nodes)
-        diag_warn(d->r.diag, NULL, "the min of all node types add up to %"
-                  PRIu64 ", limits.max_nodes is %u and wins", min,
-                  l->max_nodes);
+        diag_warn(d->r.diag, NULL,
+                  "the min of all node types add up to %" PRIu64
+                  ", limits.max_nodes is %u and wins",
+                  min, l->max_nodes);
 }
 
 void raw_finish(struct raw *d)

@@ -22,24 +22,24 @@ struct raw_type {
     const char *name, *where;       /* where: "node_types.t4" for messages */
     const struct ynode *key, *map;  /* its place in the file */
     const struct ynode *machine_at; /* where its machine is given, NULL: map */
-    const char *provider, *machine, *pool, *accelerator;  /* "" not given */
-    VEC(struct qty) resources;      /* as given; 0 takes one away */
+    const char *provider, *machine, *pool, *accelerator; /* "" not given */
+    VEC(struct qty) resources; /* as given; 0 takes one away */
     VEC(struct pair) labels;
     struct taints taints;
-    VEC(struct qty) shares;         /* into what each GPU is cut */
+    VEC(struct qty) shares; /* into what each GPU is cut */
     VEC(const char *) zones;
     enum raw_market markets[2];
-    uint32_t n_markets;             /* 0: on-demand */
+    uint32_t n_markets; /* 0: on-demand */
     uint32_t min, max, hosts;
     int64_t idle_timeout_ms, boot_ms;
     int32_t priority;
-    int64_t price, spot_price;      /* micros an hour, -1 not given */
-    bool pod;                       /* a part of machine: price and accelerator
+    int64_t price, spot_price; /* micros an hour, -1 not given */
+    bool pod;                  /* a part of machine: price and accelerator
                                      * are the machine's, resources are not */
-    uint32_t memory_percent;        /* of the machine's that Ray offers */
+    uint32_t memory_percent;   /* of the machine's that Ray offers */
     const struct conf_pair *options;
     uint32_t n_options;
-    struct cat_machine found;       /* in the catalogue, by raw_finish() */
+    struct cat_machine found; /* in the catalogue, by raw_finish() */
 };
 
 struct raw_queue {
@@ -52,7 +52,7 @@ struct raw_queue {
 struct raw {
     struct reader r;
     struct config *c;
-    const char *catalogue;          /* a user's file, "" */
+    const char *catalogue; /* a user's file, "" */
     const struct ynode *catalogue_at;
     VEC(struct conf_provider) providers;
     VEC(struct raw_type *) types;
@@ -60,8 +60,8 @@ struct raw {
 };
 
 struct raw_type *raw_type_new(struct raw *d, const char *name,
-                                  const char *where, const struct ynode *key,
-                                  const struct ynode *map);
+                              const char *where, const struct ynode *key,
+                              const struct ynode *map);
 /* The place of a key of the type, the type's own when it is not given. */
 const struct ynode *raw_at(const struct raw_type *t, const char *key);
 /* What is given of a resource; -1: nothing. */
@@ -86,8 +86,8 @@ void shape_label(struct raw *d, struct raw_type *t, const char *key,
 void shape_labels_read(struct raw *d, struct raw_type *t,
                        const struct ynode *map, const char *where);
 /* accelerator_type: */
-void shape_accelerator(struct raw *d, struct raw_type *t,
-                       const struct ynode *v, const char *where);
+void shape_accelerator(struct raw *d, struct raw_type *t, const struct ynode *v,
+                       const char *where);
 /* The accelerator a node selector stands for, "" none. */
 const char *shape_selector_accelerator(const char *key, const char *value);
 
@@ -110,8 +110,8 @@ const char *raw_type_hash(struct raw *d, const struct raw_type *t);
 const char *dialect_text(const struct ynode *v);
 /* Readers for grammar tables: minutes into limits.idle_timeout_ms of a struct
  * config, a mapping into the resources of a struct raw_type. */
-void dialect_minutes(struct reader *r, const struct ynode *v,
-                     const char *where, void *target);
+void dialect_minutes(struct reader *r, const struct ynode *v, const char *where,
+                     void *target);
 void dialect_resources(struct reader *r, const struct ynode *v,
                        const char *where, void *target);
 /* The davit: block over what the file's own language gave, then the provider
@@ -121,7 +121,7 @@ const char *dialect_provider(struct raw *d, const struct ynode *block,
 /* A type under a name that must be fit for a node type; NULL after a
  * report. */
 struct raw_type *dialect_type(struct raw *d, const struct ynode *name,
-                                const char *where, const struct ynode *map);
+                              const char *where, const struct ynode *map);
 /* A node selector's labels, and the accelerator and machine among them. */
 void dialect_selector(struct raw *d, struct raw_type *t,
                       const struct ynode *map, const char *where);
@@ -140,14 +140,19 @@ void dialect_check(struct raw *d);
 /* ---- misspelt.c ---- */
 
 enum known_keys {
-    KEYS_RAY_FILE, KEYS_RAY_TYPE, KEYS_PODS_FILE, KEYS_PODS_TYPE,
-    KEYS_KUBERAY_SPEC, KEYS_KUBERAY_GROUP, KEYS_KUBERAY_OPTIONS,
+    KEYS_RAY_FILE,
+    KEYS_RAY_TYPE,
+    KEYS_PODS_FILE,
+    KEYS_PODS_TYPE,
+    KEYS_KUBERAY_SPEC,
+    KEYS_KUBERAY_GROUP,
+    KEYS_KUBERAY_OPTIONS,
     KEYS_KUBERAY_PARAMS,
 };
 
 /* Reports the keys of a mapping that look like a known one but are none. */
 void misspelt_keys(struct raw *d, enum known_keys which,
-                  const struct ynode *map, const char *where);
+                   const struct ynode *map, const char *where);
 
 /* ---- the dialects ---- */
 

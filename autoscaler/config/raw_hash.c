@@ -14,7 +14,9 @@
 #include "../base/hash.h"
 #include "../model/amount.h"
 
-struct item { const char *key, *value; };
+struct item {
+    const char *key, *value;
+};
 
 static int item_order(const void *a, const void *b)
 {
@@ -37,8 +39,8 @@ static uint64_t hash_items(uint64_t h, struct item *v, uint32_t n)
 const char *raw_type_hash(struct raw *d, const struct raw_type *t)
 {
     uint64_t h = HASH_SEED;
-    uint32_t most = t->resources.n + t->labels.n + t->n_options +
-                    t->taints.n + t->shares.n;
+    uint32_t most = t->resources.n + t->labels.n + t->n_options + t->taints.n +
+                    t->shares.n;
     struct item *v = ARENA_ARRAY(d->r.arena, struct item, most);
     char text[32];
 
@@ -59,9 +61,10 @@ const char *raw_type_hash(struct raw *d, const struct raw_type *t)
         v[i] = (struct item){t->options[i].key, t->options[i].value};
     h = hash_items(h, v, t->n_options);
     for (uint32_t i = 0; i < t->taints.n; i++)
-        v[i] = (struct item){t->taints.v[i].key, arena_printf(
-                             d->r.arena, "%s:%s", t->taints.v[i].value,
-                             effect_name(t->taints.v[i].effect))};
+        v[i] = (struct item){
+            t->taints.v[i].key,
+            arena_printf(d->r.arena, "%s:%s", t->taints.v[i].value,
+                         effect_name(t->taints.v[i].effect))};
     if (t->taints.n)
         h = hash_items(h, v, t->taints.n);
     for (uint32_t i = 0; i < t->shares.n; i++) {

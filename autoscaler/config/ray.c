@@ -11,18 +11,27 @@
 #include "../model/amount.h"
 #include "raw.h"
 
-enum { RAY_MAX_WORKERS = 2, RAY_IDLE_MINUTES = 5, RAY_MEMORY_PERCENT = 70,
-       LONGEST_ZONE = 47 };
+enum {
+    RAY_MAX_WORKERS = 2,
+    RAY_IDLE_MINUTES = 5,
+    RAY_MEMORY_PERCENT = 70,
+    LONGEST_ZONE = 47
+};
 
 #define AT(member) .offset = offsetof(struct config, member)
 
 static const struct key ray_file_keys[] = {
     {.name = "cluster_name", .type = KEY_NAME, AT(cluster)},
-    {.name = "max_workers", .type = KEY_COUNT, AT(limits.max_nodes),
+    {.name = "max_workers",
+     .type = KEY_COUNT,
+     AT(limits.max_nodes),
      .max = 1000000},
-    {.name = "upscaling_speed", .type = KEY_FACTOR, AT(limits.upscaling_speed),
+    {.name = "upscaling_speed",
+     .type = KEY_FACTOR,
+     AT(limits.upscaling_speed),
      .max = 100000},
-    {.name = "idle_timeout_minutes", .type = KEY_CUSTOM,
+    {.name = "idle_timeout_minutes",
+     .type = KEY_CUSTOM,
      .read = dialect_minutes},
     {.name = "head_node_type", .type = KEY_TEXT, AT(head_type)},
     KEYS_END,
@@ -40,9 +49,14 @@ static void labels_read(struct reader *r, const struct ynode *v,
 static const struct key type_keys[] = {
     {.name = "min_workers", .type = KEY_COUNT, AT(min), .max = 1000000},
     {.name = "max_workers", .type = KEY_COUNT, AT(max), .max = 1000000},
-    {.name = "idle_timeout_s", .type = KEY_TIME, AT(idle_timeout_ms),
+    {.name = "idle_timeout_s",
+     .type = KEY_TIME,
+     AT(idle_timeout_ms),
      .max = INT64_C(30) * 86400000},
-    {.name = "priority", .type = KEY_INT, AT(priority), .min = -1000000,
+    {.name = "priority",
+     .type = KEY_INT,
+     AT(priority),
+     .min = -1000000,
      .max = 1000000},
     {.name = "resources", .type = KEY_CUSTOM, .read = dialect_resources},
     {.name = "labels", .type = KEY_CUSTOM, .read = labels_read},
@@ -65,10 +79,12 @@ static void machine_read(struct raw *d, struct raw_type *t,
     const char *gcp = last_part(dialect_text(ynode_get(node, "machineType")));
     const struct ynode *accels = ynode_get(node, "guestAccelerators");
     const struct ynode *first = accels && accels->kind == YNODE_LIST &&
-                                accels->n ? accels->items[0] : NULL;
+                                        accels->n
+                                    ? accels->items[0]
+                                    : NULL;
     const char *count = dialect_text(ynode_get(first, "acceleratorCount"));
-    const char *type = last_part(dialect_text(ynode_get(first,
-                                                        "acceleratorType")));
+    const char *type = last_part(
+        dialect_text(ynode_get(first, "acceleratorType")));
 
     t->machine_at = ynode_get(node, "InstanceType");
     if (!t->machine_at)
@@ -158,7 +174,8 @@ static void head_check(struct raw *d, const struct ynode *root,
     }
     if (!types->n)
         return;
-    diag_add(d->r.diag, at ? at : root, "head_node_type must be one of "
+    diag_add(d->r.diag, at ? at : root,
+             "head_node_type must be one of "
              "available_node_types: %s%s%s%s",
              grammar_or(d->r.arena, names, types->n), at ? ", got " : "",
              at ? ynode_shown(d->r.arena, at) : "",
@@ -178,7 +195,7 @@ static const char *provider_name(const char *type)
 {
     if (strcmp(type, "kuberay") == 0 || strcmp(type, "kubernetes") == 0)
         return "k8s";
-    if (strcmp(type, "local") == 0)  /* its machines are a fixed list */
+    if (strcmp(type, "local") == 0) /* its machines are a fixed list */
         return "Ray's local";
     return *type ? type : "of an unknown type";
 }
@@ -197,13 +214,15 @@ void ray_read(struct raw *d, const struct ynode *root)
     if (!*d->c->cluster)
         d->c->cluster = "default";
     if (!ynode_get(root, "max_workers"))
-        diag_warn(d->r.diag, root, "max_workers is not given: Ray's default of "
-                  "%d machines holds", RAY_MAX_WORKERS);
-    provider = dialect_provider(d, ynode_get(root, "davit"),
-                                type ? type : root,
+        diag_warn(d->r.diag, root,
+                  "max_workers is not given: Ray's default of "
+                  "%d machines holds",
+                  RAY_MAX_WORKERS);
+    provider = dialect_provider(d, ynode_get(root, "davit"), type ? type : root,
                                 provider_name(dialect_text(type)));
     if (!types || types->kind != YNODE_MAP) {
-        diag_add(d->r.diag, types ? types : root, "available_node_types must "
+        diag_add(d->r.diag, types ? types : root,
+                 "available_node_types must "
                  "be a mapping of node types, got %s",
                  types ? ynode_shown(d->r.arena, types) : "nothing");
         return;

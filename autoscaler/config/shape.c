@@ -13,8 +13,12 @@
 
 /* Beyond this a count is a slip of the keyboard. */
 #define MOST_HOST_GROUPS (INT64_C(1000000000) * AMOUNT_ONE)
-enum { MOST_DEVICES = 1024, LABEL_NAME = 63, LABEL_PREFIX = 253,
-       LONGEST_RESOURCE = 200 };
+enum {
+    MOST_DEVICES = 1024,
+    LABEL_NAME = 63,
+    LABEL_PREFIX = 253,
+    LONGEST_RESOURCE = 200
+};
 
 void shape_set(struct raw *d, struct raw_type *t, const char *name,
                int64_t amount)
@@ -41,11 +45,12 @@ static const char *amount_wrong(const char *name, const char *text,
 
     if (is_memory(name))
         return amount_parse(text, ret)
-            ? NULL : "bytes such as 50Gi, 16G or 1073741824";
-    if (!n || !(text[n - 1] == 'm' || (text[n - 1] >= '0' &&
-                                       text[n - 1] <= '9') ||
-                text[n - 1] == '.') || !amount_parse(text, ret) ||
-        *ret > MOST_HOST_GROUPS)
+                   ? NULL
+                   : "bytes such as 50Gi, 16G or 1073741824";
+    if (!n ||
+        !(text[n - 1] == 'm' || (text[n - 1] >= '0' && text[n - 1] <= '9') ||
+          text[n - 1] == '.') ||
+        !amount_parse(text, ret) || *ret > MOST_HOST_GROUPS)
         return "a number between 0 and 1000000000";
     if (accel_is_device(name) &&
         (*ret % AMOUNT_ONE || *ret > MOST_DEVICES * AMOUNT_ONE))
@@ -57,13 +62,27 @@ static const char *amount_wrong(const char *name, const char *text,
  * its own that no work ever asks for. */
 static const char *name_meant(const char *name)
 {
-    static const struct { const char *wrong, *right; } slips[] = {
-        {"cpu", "CPU"}, {"cpus", "CPU"}, {"num_cpus", "CPU"}, {"vcpu", "CPU"},
-        {"vcpus", "CPU"}, {"gpu", "GPU"}, {"gpus", "GPU"},
-        {"num_gpus", "GPU"}, {"mem", "memory"}, {"ram", "memory"},
-        {"memory", "memory"}, {"tpu", "TPU"}, {"tpus", "TPU"},
-        {"hpu", "HPU"}, {"npu", "NPU"}, {"neuron_core", "neuron_cores"},
-        {"neuron_cores", "neuron_cores"}, {"neuroncores", "neuron_cores"},
+    static const struct {
+        const char *wrong, *right;
+    } slips[] = {
+        {"cpu", "CPU"},
+        {"cpus", "CPU"},
+        {"num_cpus", "CPU"},
+        {"vcpu", "CPU"},
+        {"vcpus", "CPU"},
+        {"gpu", "GPU"},
+        {"gpus", "GPU"},
+        {"num_gpus", "GPU"},
+        {"mem", "memory"},
+        {"ram", "memory"},
+        {"memory", "memory"},
+        {"tpu", "TPU"},
+        {"tpus", "TPU"},
+        {"hpu", "HPU"},
+        {"npu", "NPU"},
+        {"neuron_core", "neuron_cores"},
+        {"neuron_cores", "neuron_cores"},
+        {"neuroncores", "neuron_cores"},
     };
 
     for (size_t i = 0; i < sizeof slips / sizeof *slips; i++)
@@ -78,8 +97,10 @@ static void accelerator_set(struct raw *d, struct raw_type *t,
 {
     type = accel_type_canonical(type);
     if (*t->accelerator && strcmp(t->accelerator, type) != 0)
-        diag_add(d->r.diag, at, "%s has two accelerator types, %s and %s; a "
-                 "machine has one", t->where, t->accelerator, type);
+        diag_add(d->r.diag, at,
+                 "%s has two accelerator types, %s and %s; a "
+                 "machine has one",
+                 t->where, t->accelerator, type);
     t->accelerator = type;
 }
 
@@ -93,19 +114,21 @@ void shape_put(struct raw *d, struct raw_type *t, const struct ynode *key,
     if (value->kind == YNODE_NULL)
         return;
     if (!*name || strlen(name) > LONGEST_RESOURCE) {
-        diag_add(d->r.diag, key, "a resource's name in %s must be 1 to %d "
-                 "letters long, got %s", where, LONGEST_RESOURCE,
-                 diag_quote(a, name));
+        diag_add(d->r.diag, key,
+                 "a resource's name in %s must be 1 to %d "
+                 "letters long, got %s",
+                 where, LONGEST_RESOURCE, diag_quote(a, name));
         return;
     }
     if (name_meant(name)) {
         /* In another dialect it is legal, if hardly meant. */
         void (*report)(struct diag *, const struct ynode *, const char *, ...) =
             d->c->dialect == DIALECT_DAVIT ? diag_add : diag_warn;
-        report(d->r.diag, key, "unknown resource %s in %s; did you mean \"%s\"? "
-             "Ray's names are CPU, GPU, memory, neuron_cores, TPU, HPU and "
-             "NPU; any other name is a custom resource", diag_quote(a, name),
-             where, name_meant(name));
+        report(d->r.diag, key,
+               "unknown resource %s in %s; did you mean \"%s\"? "
+               "Ray's names are CPU, GPU, memory, neuron_cores, TPU, HPU and "
+               "NPU; any other name is a custom resource",
+               diag_quote(a, name), where, name_meant(name));
         if (d->c->dialect == DIALECT_DAVIT)
             return;
     }
@@ -130,8 +153,10 @@ void shape_put(struct raw *d, struct raw_type *t, const struct ynode *key,
     }
     for (uint32_t i = 0; i < t->resources.n; i++)
         if (strcmp(t->resources.v[i].name, name) == 0)
-            diag_add(d->r.diag, key, "%s gives %s twice: %s is another name "
-                     "for it", where, name, diag_quote(a, key->text));
+            diag_add(d->r.diag, key,
+                     "%s gives %s twice: %s is another name "
+                     "for it",
+                     where, name, diag_quote(a, key->text));
     if (is_memory(name) && amount && amount < (AMOUNT_ONE << 20))
         diag_warn(d->r.diag, value, "%s.%s is %s bytes; did you mean %sGi?",
                   where, name, value->text, value->text);
@@ -174,15 +199,17 @@ void shape_label(struct raw *d, struct raw_type *t, const char *key,
     VEC_PUSH(d->r.arena, &t->labels, ((struct pair){key, value}));
 }
 
-void shape_accelerator(struct raw *d, struct raw_type *t,
-                       const struct ynode *v, const char *where)
+void shape_accelerator(struct raw *d, struct raw_type *t, const struct ynode *v,
+                       const char *where)
 {
-    if (v->kind == YNODE_TEXT && label_word(v->text, strlen(v->text),
-                                            LABEL_NAME))
+    if (v->kind == YNODE_TEXT &&
+        label_word(v->text, strlen(v->text), LABEL_NAME))
         accelerator_set(d, t, v, v->text);
     else
-        diag_add(d->r.diag, v, "%s must be an accelerator's name such as T4 or "
-                 "A100, got %s", where, ynode_shown(d->r.arena, v));
+        diag_add(d->r.diag, v,
+                 "%s must be an accelerator's name such as T4 or "
+                 "A100, got %s",
+                 where, ynode_shown(d->r.arena, v));
 }
 
 void shape_labels_read(struct raw *d, struct raw_type *t,
@@ -196,13 +223,16 @@ void shape_labels_read(struct raw *d, struct raw_type *t,
         if (strcmp(k, ACCEL_LABEL) == 0)
             shape_accelerator(d, t, at, grammar_where(&d->r, where, k));
         else if (!label_key(k))
-            diag_add(d->r.diag, at, "%s: label %s must be up to 63 letters, "
+            diag_add(d->r.diag, at,
+                     "%s: label %s must be up to 63 letters, "
                      "digits, \"-\", \"_\" and \".\", perhaps after a domain "
-                     "and \"/\"", where, diag_quote(d->r.arena, k));
+                     "and \"/\"",
+                     where, diag_quote(d->r.arena, k));
         else if (*v && !label_word(v, strlen(v), LABEL_NAME))
-            diag_add(d->r.diag, at, "%s.%s must be up to 63 letters, digits, "
-                     "\"-\", \"_\" and \".\", got %s", where, k,
-                     diag_quote(d->r.arena, v));
+            diag_add(d->r.diag, at,
+                     "%s.%s must be up to 63 letters, digits, "
+                     "\"-\", \"_\" and \".\", got %s",
+                     where, k, diag_quote(d->r.arena, v));
         else
             shape_label(d, t, k, v);
     }

@@ -43,36 +43,43 @@ void shares_read(struct reader *r, const struct ynode *v, const char *where,
     bool plain = false, mig = false;
 
     if (v->kind != YNODE_MAP || v->n == 0) {
-        diag_add(r->diag, v, "%s must say into what each GPU is cut, such as "
-                 "{mig-1g.5gb: 7} or {time_slicing: 4}, got %s", where,
+        diag_add(r->diag, v,
+                 "%s must say into what each GPU is cut, such as "
+                 "{mig-1g.5gb: 7} or {time_slicing: 4}, got %s",
+                 where,
                  v->kind == YNODE_MAP ? "nothing" : ynode_shown(r->arena, v));
         return;
     }
     for (uint32_t i = 0; i < v->n; i++) {
         const struct ynode *key = v->pairs[i].key, *value = v->pairs[i].value;
-        const struct key count = {.type = KEY_COUNT, .min = 1,
-                                  .max = MOST_SHARES};
+        const struct key count = {
+            .type = KEY_COUNT, .min = 1, .max = MOST_SHARES};
         const char *name = strncmp(key->text, "nvidia.com/", 11) == 0
-                               ? key->text + 11 : key->text;
+                               ? key->text + 11
+                               : key->text;
         const char *at = grammar_where(r, where, key->text);
         const bool whole = strcmp(name, "time_slicing") == 0 ||
                            strcmp(name, "mps") == 0;
         uint32_t n = 0;
-        struct qty q = {.name = whole ? "nvidia.com/gpu.shared"
-                                      : arena_printf(r->arena, "nvidia.com/%s",
-                                                     name)};
+        struct qty q = {
+            .name = whole ? "nvidia.com/gpu.shared"
+                          : arena_printf(r->arena, "nvidia.com/%s", name)};
 
         if (!whole && !mig_slices(name)) {
-            diag_add(r->diag, key, "%s: unknown share; allowed: time_slicing, "
-                     "mps, or a MIG profile such as mig-1g.5gb", at);
+            diag_add(r->diag, key,
+                     "%s: unknown share; allowed: time_slicing, "
+                     "mps, or a MIG profile such as mig-1g.5gb",
+                     at);
             continue;
         }
         grammar_value(r, &count, value, at, &n);
         if (n == 0)
-            continue;  /* reported, or null */
+            continue; /* reported, or null */
         if ((whole && (plain || mig)) || (!whole && plain)) {
-            diag_add(r->diag, key, "%s: a GPU is cut in one way: time_slicing, "
-                     "mps or MIG profiles", where);
+            diag_add(r->diag, key,
+                     "%s: a GPU is cut in one way: time_slicing, "
+                     "mps or MIG profiles",
+                     where);
             return;
         }
         plain = plain || whole;
@@ -100,16 +107,20 @@ struct qtys shares_apply(struct raw *d, const struct raw_type *t,
         else
             VEC_PUSH(d->r.arena, &out, resources.v[i]);
     if (gpus == 0)
-        diag_add(d->r.diag, raw_at(t, "shares"), "%s.shares: it has no GPU "
-                 "to cut", t->where);
+        diag_add(d->r.diag, raw_at(t, "shares"),
+                 "%s.shares: it has no GPU "
+                 "to cut",
+                 t->where);
     for (uint32_t i = 0; i < t->shares.n; i++) {
         struct qty q = t->shares.v[i];
 
         q.amount *= gpus;
         for (uint32_t j = 0; j < resources.n; j++)
             if (strcmp(resources.v[j].name, q.name) == 0)
-                diag_add(d->r.diag, raw_at(t, "shares"), "%s: %s is given in "
-                         "resources and by shares", t->where, q.name);
+                diag_add(d->r.diag, raw_at(t, "shares"),
+                         "%s: %s is given in "
+                         "resources and by shares",
+                         t->where, q.name);
         VEC_PUSH(d->r.arena, &out, q);
     }
     return (struct qtys){out.v, out.n};

@@ -15,7 +15,7 @@
 
 struct anchor {
     const char *name;
-    struct ynode *node;   /* NULL while it is being read: no cycles */
+    struct ynode *node; /* NULL while it is being read: no cycles */
 };
 
 struct reading {
@@ -24,8 +24,8 @@ struct reading {
     yaml_parser_t parser;
     const char *text;
     size_t n;
-    uint32_t nodes;       /* made and aliased so far */
-    bool failed;          /* stop: the first structural mistake is reported */
+    uint32_t nodes; /* made and aliased so far */
+    bool failed;    /* stop: the first structural mistake is reported */
     VEC(struct anchor) anchors;
 };
 
@@ -65,16 +65,20 @@ static void fail_syntax(struct reading *r)
     if (strcmp(problem, "found character that cannot start any token") == 0)
         hint = " (a tab? YAML is indented with spaces; text that starts with "
                "% @ or ` needs quotes)";
-    else if (strcmp(problem, "mapping values are not allowed in this context")
-             == 0)
+    else if (strcmp(problem,
+                    "mapping values are not allowed in this context") == 0)
         hint = " (a colon too many, or a wrong indentation?)";
     if (p->context && p->context_mark.line != at.line)
-        fail_at(r, at, arena_printf(r->arena,
-                "not YAML: %s, %s that starts on line %u%s", problem,
-                p->context, (unsigned)p->context_mark.line + 1, hint));
+        fail_at(
+            r, at,
+            arena_printf(r->arena, "not YAML: %s, %s that starts on line %u%s",
+                         problem, p->context,
+                         (unsigned)p->context_mark.line + 1, hint));
     else
-        fail_at(r, at, arena_printf(r->arena, "not YAML: %s%s%s%s", problem,
-                p->context ? ", " : "", p->context ? p->context : "", hint));
+        fail_at(r, at,
+                arena_printf(r->arena, "not YAML: %s%s%s%s", problem,
+                             p->context ? ", " : "",
+                             p->context ? p->context : "", hint));
 }
 
 static bool next(struct reading *r, yaml_event_t *ret)
@@ -91,9 +95,11 @@ static bool next(struct reading *r, yaml_event_t *ret)
 static void node_count(struct reading *r, yaml_mark_t at, uint32_t n)
 {
     if (n > YAML_MAX_NODES - r->nodes) {
-        fail_at(r, at, arena_printf(r->arena, "too large: more than %u values, "
-                                    "aliases counted as what they stand for",
-                                    YAML_MAX_NODES));
+        fail_at(r, at,
+                arena_printf(r->arena,
+                             "too large: more than %u values, "
+                             "aliases counted as what they stand for",
+                             YAML_MAX_NODES));
         return;
     }
     r->nodes += n;
@@ -152,20 +158,24 @@ static struct ynode *alias_read(struct reading *r, const yaml_event_t *e)
 {
     const char *name = (const char *)e->data.alias.anchor;
 
-    for (uint32_t i = r->anchors.n; i-- > 0;) {  /* the latest one counts */
+    for (uint32_t i = r->anchors.n; i-- > 0;) { /* the latest one counts */
         const struct anchor *a = &r->anchors.v[i];
         if (strcmp(a->name, name) != 0)
             continue;
         if (!a->node) {
-            fail_at(r, e->start_mark, arena_printf(r->arena,
-                    "*%s lies inside of what it stands for", name));
+            fail_at(
+                r, e->start_mark,
+                arena_printf(r->arena, "*%s lies inside of what it stands for",
+                             name));
             return NULL;
         }
         node_count(r, e->start_mark, a->node->weight);
         return a->node;
     }
-    fail_at(r, e->start_mark, arena_printf(r->arena,
-            "*%s stands for nothing: there is no &%s before it", name, name));
+    fail_at(r, e->start_mark,
+            arena_printf(r->arena,
+                         "*%s stands for nothing: there is no &%s before it",
+                         name, name));
     return NULL;
 }
 
@@ -192,7 +202,10 @@ static void list_read(struct reading *r, struct ynode *v, unsigned depth)
     v->n = items.n;
 }
 
-struct entries { struct ypair *v; uint32_t n, cap; };
+struct entries {
+    struct ypair *v;
+    uint32_t n, cap;
+};
 
 static int pair_order(const void *a, const void *b)
 {
@@ -224,8 +237,10 @@ static void merge_one(struct reading *r, struct entries *p,
                       const struct ynode *key, const struct ynode *from)
 {
     if (from->kind != YNODE_MAP) {
-        diag_add(r->diag, key, "<< takes a mapping or a list of mappings, "
-                 "got %s", ynode_shown(r->arena, from));
+        diag_add(r->diag, key,
+                 "<< takes a mapping or a list of mappings, "
+                 "got %s",
+                 ynode_shown(r->arena, from));
         return;
     }
     for (uint32_t i = 0; i < from->n; i++) {
@@ -276,7 +291,7 @@ static void map_read(struct reading *r, struct ynode *map, unsigned depth)
         if (!value)
             break;
         map->weight += key->weight + value->weight;
-        if (key->kind == YNODE_NULL) {  /* "~:" and "null:" are names here */
+        if (key->kind == YNODE_NULL) { /* "~:" and "null:" are names here */
             key = arena_copy(r->arena, key, sizeof *key);
             key->kind = YNODE_TEXT;
         }
@@ -297,7 +312,7 @@ static void map_read(struct reading *r, struct ynode *map, unsigned depth)
                  "<< in a mapping of more than %u keys", YAML_MAX_MERGED);
     map->pairs = own.v;
     map->n = own.n;
-    if (merged.n) {  /* what came by << is walked again: it counts again */
+    if (merged.n) { /* what came by << is walked again: it counts again */
         map->weight = 1;
         for (uint32_t i = 0; i < own.n; i++)
             map->weight += own.v[i].key->weight + own.v[i].value->weight;
@@ -312,13 +327,13 @@ static struct ynode *node_read(struct reading *r, yaml_event_t *e,
     uint32_t anchor;
 
     if (depth > YAML_MAX_DEPTH) {
-        fail_at(r, e->start_mark, arena_printf(r->arena,
-                "nested deeper than %u levels", YAML_MAX_DEPTH));
+        fail_at(r, e->start_mark,
+                arena_printf(r->arena, "nested deeper than %u levels",
+                             YAML_MAX_DEPTH));
         return NULL;
     }
     switch (e->type) {
-    case YAML_ALIAS_EVENT:
-        return alias_read(r, e);
+    case YAML_ALIAS_EVENT: return alias_read(r, e);
     case YAML_SCALAR_EVENT:
         anchor = anchor_open(r, e->data.scalar.anchor);
         v = scalar_read(r, e);
@@ -357,8 +372,10 @@ static void docs_read(struct reading *r, struct yaml_docs *ret)
             e.type != YAML_DOCUMENT_END_EVENT) {
             struct ynode *v = node_read(r, &e, 1);
             if (docs.n == YAML_MAX_DOCS)
-                fail_at(r, e.start_mark, arena_printf(r->arena,
-                        "more than %u documents in one file", YAML_MAX_DOCS));
+                fail_at(
+                    r, e.start_mark,
+                    arena_printf(r->arena, "more than %u documents in one file",
+                                 YAML_MAX_DOCS));
             else if (v && v->kind != YNODE_NULL)
                 VEC_PUSH(r->arena, &docs, v);
         }
@@ -376,12 +393,14 @@ enum status yaml_read(struct arena *arena, const char *text, size_t n,
 
     *ret = (struct yaml_docs){0};
     if (n > YAML_MAX_TEXT) {
-        diag_add(d, NULL, "%zu bytes are too much for a configuration; at most "
-                 "%u are read", n, YAML_MAX_TEXT);
+        diag_add(d, NULL,
+                 "%zu bytes are too much for a configuration; at most "
+                 "%u are read",
+                 n, YAML_MAX_TEXT);
         return ST_INVALID;
     }
     if (n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
-        text += 3;  /* a byte order mark; libyaml would count it as a column */
+        text += 3; /* a byte order mark; libyaml would count it as a column */
         n -= 3;
     }
     r.text = text;

@@ -18,30 +18,30 @@
 
 #define YAML_MAX_TEXT (4u << 20)
 #define YAML_MAX_DEPTH 64u
-#define YAML_MAX_NODES 200000u   /* aliases count as what they stand for */
+#define YAML_MAX_NODES 200000u /* aliases count as what they stand for */
 #define YAML_MAX_DOCS 64u
-#define YAML_MAX_MERGED 256u     /* keys of a mapping that uses << */
+#define YAML_MAX_MERGED 256u /* keys of a mapping that uses << */
 
 enum ynode_kind { YNODE_NULL, YNODE_TEXT, YNODE_LIST, YNODE_MAP };
 
 struct ynode {
     enum ynode_kind kind;
-    bool quoted;                 /* TEXT that was not plain: never a number */
-    uint32_t line, column;       /* from 1 */
-    uint32_t weight;             /* nodes in it, aliases expanded */
-    uint32_t n;                  /* items or pairs */
-    const char *text;            /* TEXT and NULL as written; else "" */
-    struct ynode *const *items;  /* LIST */
-    const struct ypair *pairs;   /* MAP, in the order of the file */
+    bool quoted;                /* TEXT that was not plain: never a number */
+    uint32_t line, column;      /* from 1 */
+    uint32_t weight;            /* nodes in it, aliases expanded */
+    uint32_t n;                 /* items or pairs */
+    const char *text;           /* TEXT and NULL as written; else "" */
+    struct ynode *const *items; /* LIST */
+    const struct ypair *pairs;  /* MAP, in the order of the file */
 };
 
 struct ypair {
-    const struct ynode *key;     /* always TEXT */
+    const struct ynode *key; /* always TEXT */
     const struct ynode *value;
 };
 
 struct yaml_docs {
-    struct ynode *const *v;      /* empty documents are left out */
+    struct ynode *const *v; /* empty documents are left out */
     uint32_t n;
 };
 

@@ -36,14 +36,10 @@ const struct ynode *ynode_path(const struct ynode *map, ...)
 const char *ynode_shown(struct arena *arena, const struct ynode *v)
 {
     switch (v->kind) {
-    case YNODE_NULL:
-        return "nothing";
-    case YNODE_LIST:
-        return "a list";
-    case YNODE_MAP:
-        return "a mapping";
-    case YNODE_TEXT:
-        break;
+    case YNODE_NULL: return "nothing";
+    case YNODE_LIST: return "a list";
+    case YNODE_MAP: return "a mapping";
+    case YNODE_TEXT: break;
     }
     if (!v->quoted && strlen(v->text) <= 40 &&
         strspn(v->text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -10,7 +10,7 @@
 #include "../base/alloc.h"
 #include "../base/random.h"
 
-enum { PREVIOUS_COPIED = 2048 };  /* a ConfigMap has 1 MiB for machines */
+enum { PREVIOUS_COPIED = 2048 }; /* a ConfigMap has 1 MiB for machines */
 
 /* ---- launches */
 
@@ -30,14 +30,14 @@ struct acting {
     struct act *a;
     const struct problem *now;
     const struct plan *plan;
-    bool waits;               /* those that are not final are left out */
+    bool waits; /* those that are not final are left out */
     uint32_t offer, at, given;
 };
 
 /* What an offer's launches come to. */
 struct offer_sum {
-    uint32_t n;               /* machines */
-    enum reason why;          /* of the first */
+    uint32_t n;      /* machines */
+    enum reason why; /* of the first */
     uint32_t demand;
 };
 
@@ -55,7 +55,7 @@ static void ids_make(const struct acting *d, const char *provider,
 
         random_id(request, n);
         if (again && strlen(again) < n && strlen(again) > 6)
-            snprintf(request, n, "%s", again);  /* a recording, replayed */
+            snprintf(request, n, "%s", again); /* a recording, replayed */
         snprintf(first, sizeof first, "%.26s-%.8s-0", type, request + 6);
     } while (fleet_by_id(&d->a->ledger->fleet, first));
 }
@@ -90,7 +90,7 @@ static char *placed_text(const struct acting *d, const struct plan_launch *l)
 
     arena_done(&scratch);
     if (text && d->a->ledger->ha && strlen(text) > PREVIOUS_COPIED) {
-        free(text);   /* it only helps the next leader's first plan */
+        free(text); /* it only helps the next leader's first plan */
         return NULL;
     }
     return text;
@@ -134,9 +134,9 @@ static void intend(struct acting *d, uint32_t offer,
     const struct pb_offer *o = &now->offers[offer];
     const char *type = now->str[now->types[o->type].name];
     const char *provider = now->str[now->types[o->type].provider];
-    const char *for_whom =
-        sum->demand == NONE ? "the minimum"
-                            : now->str[now->demands[sum->demand].owner];
+    const char *for_whom = sum->demand == NONE
+                               ? "the minimum"
+                               : now->str[now->demands[sum->demand].owner];
     char request[40];
 
     d->offer = offer;
@@ -247,7 +247,7 @@ uint32_t act(struct act *a, const struct taken *taken,
     for (uint32_t i = 0; i < now->n_nodes; i++) {
         struct machine *m = taken->machines[now->nodes[i].from];
 
-        if (m)   /* else the head, or a node that is not ours */
+        if (m) /* else the head, or a node that is not ours */
             node_act(a, m, &plan->nodes[i]);
     }
     return launches_intend(&d);

@@ -12,26 +12,30 @@
 #include "../base/mailbox.h"
 #include "status.h"
 
-enum command_kind { COMMAND_REQUEST_PUT, COMMAND_REQUEST_DROP,
-                    COMMAND_PROTECT, COMMAND_RELOAD };
+enum command_kind {
+    COMMAND_REQUEST_PUT,
+    COMMAND_REQUEST_DROP,
+    COMMAND_PROTECT,
+    COMMAND_RELOAD
+};
 
-enum { COMMAND_MAIL = 3 };        /* mail.kind; control's MAIL_COMMAND */
+enum { COMMAND_MAIL = 3 }; /* mail.kind; control's MAIL_COMMAND */
 
 struct command {
-    struct mail mail;             /* first; kind COMMAND_MAIL */
+    struct mail mail; /* first; kind COMMAND_MAIL */
     enum command_kind kind;
-    struct arena arena;           /* owns the arguments; PUT: the control takes
+    struct arena arena;        /* owns the arguments; PUT: the control takes
                                    * body and demand over, with what they lie in */
-    const char *owner;            /* PUT, DROP */
-    const char *body;             /* PUT: canonical JSON of the request */
-    struct snap_demand demand;    /* PUT: what body says */
-    int64_t expires_ms;           /* PUT: wall, 0 never */
-    const char *machine;          /* PROTECT: our id */
-    bool on;                      /* PROTECT */
+    const char *owner;         /* PUT, DROP */
+    const char *body;          /* PUT: canonical JSON of the request */
+    struct snap_demand demand; /* PUT: what body says */
+    int64_t expires_ms;        /* PUT: wall, 0 never */
+    const char *machine;       /* PROTECT: our id */
+    bool on;                   /* PROTECT */
     /* answer */
     enum status status;
     struct err err;
-    struct status_page *seen;          /* the status whose plan has taken it into
+    struct status_page *seen; /* the status whose plan has taken it into
                                    * account; a reference, NULL on error */
     void (*done)(struct command *);
     void *arg;

@@ -35,15 +35,9 @@ void commands_fold(struct commands *c, struct mail *mail)
     cmd->status = ST_OK;
     switch (cmd->kind) {
     case COMMAND_REQUEST_PUT:
-    case COMMAND_REQUEST_DROP:
-        requests_fold(c->requests, cmd);
-        break;
-    case COMMAND_PROTECT:
-        protect(c->ledger, cmd);
-        break;
-    case COMMAND_RELOAD:
-        configuration_reload(c->conf, 0);
-        break;
+    case COMMAND_REQUEST_DROP: requests_fold(c->requests, cmd); break;
+    case COMMAND_PROTECT: protect(c->ledger, cmd); break;
+    case COMMAND_RELOAD: configuration_reload(c->conf, 0); break;
     }
     append(c, cmd);
 }
@@ -57,8 +51,7 @@ static bool must_wait(const struct commands *c, const struct command *cmd)
         return ledger_waits(c->ledger, "request", cmd->owner);
     case COMMAND_PROTECT:
         return ledger_waits(c->ledger, "machine", cmd->machine);
-    case COMMAND_RELOAD:
-        break;
+    case COMMAND_RELOAD: break;
     }
     return false;
 }

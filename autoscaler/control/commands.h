@@ -16,7 +16,7 @@ struct commands {
     struct configuration *conf;
     struct requests *requests;
     struct status_board *board;
-    struct command *waiting;  /* the first; linked by mail.next */
+    struct command *waiting; /* the first; linked by mail.next */
 };
 
 void commands_fold(struct commands *c, struct mail *mail);

@@ -14,9 +14,9 @@
 struct config_source {
     struct kube_access *access;
     struct kube *kube;
-    char path[700], name[400], folder[300];  /* folder: of wire/kube/files.h */
+    char path[700], name[400], folder[300]; /* folder: of wire/kube/files.h */
     json_t *block;
-    char *text;               /* of the last read; NULL: none yet */
+    char *text; /* of the last read; NULL: none yet */
 };
 
 static bool name_fits(const char *s)
@@ -52,9 +52,11 @@ static enum status plugin_block(struct config_source *s, const char *space,
         st = kube_files_make(s->access, s->folder, &arena, &f, err);
     }
     if (st == ST_OK && f.server) {
-        const char *const v[][2] = {
-            {"endpoint", f.server}, {"ca_file", f.ca}, {"cert_file", f.cert},
-            {"key_file", f.key}, {"token_file", f.token}};
+        const char *const v[][2] = {{"endpoint", f.server},
+                                    {"ca_file", f.ca},
+                                    {"cert_file", f.cert},
+                                    {"key_file", f.key},
+                                    {"token_file", f.token}};
         for (size_t i = 0; i < sizeof v / sizeof *v; i++)
             if (*v[i][1])
                 json_object_set_new(k8s, v[i][0], json_string(v[i][1]));
@@ -63,8 +65,8 @@ static enum status plugin_block(struct config_source *s, const char *space,
     return st;
 }
 
-enum status config_source_new(const struct config_source_opts *o, struct config_source **ret,
-                       struct err *err)
+enum status config_source_new(const struct config_source_opts *o,
+                              struct config_source **ret, struct err *err)
 {
     struct kube_access_opts access = {o->kubeconfig, o->context, NULL};
     struct config_source *s;
@@ -73,9 +75,10 @@ enum status config_source_new(const struct config_source_opts *o, struct config_
 
     *ret = NULL;
     if (!name_fits(o->name) || (*o->space && !name_fits(o->space)))
-        return err_set(err, ST_INVALID, "a RayCluster is named NAMESPACE/NAME "
-                       "(a-z, 0-9, - and .), got \"%.60s/%.60s\"", o->space,
-                       o->name);
+        return err_set(err, ST_INVALID,
+                       "a RayCluster is named NAMESPACE/NAME "
+                       "(a-z, 0-9, - and .), got \"%.60s/%.60s\"",
+                       o->space, o->name);
     s = MEM_NEW(struct config_source);
     st = kube_access_find(&access, &s->access, err);
     if (st != ST_OK) {
@@ -118,8 +121,9 @@ const char *config_source_title(const struct config_source *s)
     return s->name;
 }
 
-enum status config_source_read(struct config_source *s, int64_t deadline_mono_ms,
-                        bool *ret_new, struct err *err)
+enum status config_source_read(struct config_source *s,
+                               int64_t deadline_mono_ms, bool *ret_new,
+                               struct err *err)
 {
     struct kube_call call = {.path = s->path,
                              .deadline_mono_ms = deadline_mono_ms};
@@ -138,8 +142,8 @@ enum status config_source_read(struct config_source *s, int64_t deadline_mono_ms
     return ST_OK;
 }
 
-enum status config_source_parse(const struct config_source *s, struct config **ret,
-                         struct buf *errors)
+enum status config_source_parse(const struct config_source *s,
+                                struct config **ret, struct buf *errors)
 {
     *ret = NULL;
     if (!s->text) {

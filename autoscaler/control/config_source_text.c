@@ -31,10 +31,8 @@ static json_t *json_of(const struct ynode *v)
         for (uint32_t i = 0; i < v->n; i++)
             json_array_append_new(j, json_of(v->items[i]));
         return j;
-    case YNODE_NULL:
-        return json_null();
-    case YNODE_TEXT:
-        break;
+    case YNODE_NULL: return json_null();
+    case YNODE_TEXT: break;
     }
     /* A plain number or word for true stays one. */
     j = v->quoted ? NULL : json_loads(v->text, JSON_DECODE_ANY, &at);
@@ -61,10 +59,11 @@ static enum status note_read(const char *text, json_t *block, struct err *err)
     else if (yaml_read(&a, text, strlen(text), &diag, &docs) != ST_OK ||
              docs.n > 1 || (docs.n && docs.v[0]->kind != YNODE_MAP)) {
         diag_write(&diag, &mistakes);
-        s = err_set(err, ST_INVALID, "the annotation %s must hold settings as "
+        s = err_set(err, ST_INVALID,
+                    "the annotation %s must hold settings as "
                     "under davit: in a manifest, such as {limits: "
-                    "{idle_timeout: 5m}}; %.250s", SOURCE_ANNOTATION,
-                    mistakes.s);
+                    "{idle_timeout: 5m}}; %.250s",
+                    SOURCE_ANNOTATION, mistakes.s);
     } else if (docs.n) {
         j = json_of(docs.v[0]);
         json_object_update_recursive(block, j);
@@ -115,7 +114,7 @@ static json_t *settings_of(const json_t *raycluster)
 }
 
 enum status config_source_text(const json_t *raycluster, const json_t *defaults,
-                        char **ret, struct err *err)
+                               char **ret, struct err *err)
 {
     const size_t flags = JSON_INDENT(1) | JSON_REAL_PRECISION(15);
     const char *note = json_string_value(json_object_get(

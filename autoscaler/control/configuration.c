@@ -9,17 +9,19 @@
 #include "../base/alloc.h"
 #include "../base/clock.h"
 
-enum { SOURCE_MS = 5000, SOURCE_TIMEOUT_MS = 20000,
-       FAILURES_TOLD = 3 };
+enum { SOURCE_MS = 5000, SOURCE_TIMEOUT_MS = 20000, FAILURES_TOLD = 3 };
 
 void configuration_open(struct configuration *c, struct env *env,
                         const char *path, struct config_source *source,
                         struct config *conf)
 {
-    *c = (struct configuration){
-        .env = env, .path = path, .source = source, .now = conf,
-        .loaded_ms = env->now_ms, .problem = mem_strdup(""),
-        .read_due_ms = env->mono_ms + SOURCE_MS};
+    *c = (struct configuration){.env = env,
+                                .path = path,
+                                .source = source,
+                                .now = conf,
+                                .loaded_ms = env->now_ms,
+                                .problem = mem_strdup(""),
+                                .read_due_ms = env->mono_ms + SOURCE_MS};
 }
 
 void configuration_close(struct configuration *c)
@@ -54,7 +56,7 @@ bool configuration_due(struct configuration *c)
     }
     if (!c->wanted)
         return false;
-    if (c->reading) {  /* its answer brings us here again */
+    if (c->reading) { /* its answer brings us here again */
         c->read_due_ms = 0;
         return false;
     }
@@ -101,7 +103,7 @@ void configuration_replace(struct configuration *c, struct config *conf)
 /* ---- a RayCluster: only GET is allowed, so it is looked at now and then */
 
 struct read_job {
-    struct job job;            /* first */
+    struct job job; /* first */
     struct config_source *source;
     bool changed;
     enum status status;
@@ -112,9 +114,8 @@ static void read_run(struct job *job)
 {
     struct read_job *j = (struct read_job *)job;
 
-    j->status = config_source_read(j->source,
-                                   clock_mono_ms() + SOURCE_TIMEOUT_MS,
-                                   &j->changed, &j->err);
+    j->status = config_source_read(
+        j->source, clock_mono_ms() + SOURCE_TIMEOUT_MS, &j->changed, &j->err);
 }
 
 void configuration_poll(struct configuration *c)

@@ -19,13 +19,13 @@ struct configuration {
     struct config_source *source; /* what is read in its place; NULL.  Borrowed */
     struct config *now;           /* in force; a reference */
     uint32_t generation;
-    int64_t loaded_ms;            /* wall */
-    char *problem;                /* why the last one was refused; "" ; heap */
-    bool wanted;                  /* somebody asked for a reload */
-    int64_t settled_ms;           /* mono: a changed file settles first; 0 */
-    bool reading;                 /* the source is with a worker */
-    int64_t read_due_ms;          /* mono */
-    uint32_t read_failures;       /* in a row */
+    int64_t loaded_ms;      /* wall */
+    char *problem;          /* why the last one was refused; "" ; heap */
+    bool wanted;            /* somebody asked for a reload */
+    int64_t settled_ms;     /* mono: a changed file settles first; 0 */
+    bool reading;           /* the source is with a worker */
+    int64_t read_due_ms;    /* mono */
+    uint32_t read_failures; /* in a row */
 };
 
 /* Takes conf. */

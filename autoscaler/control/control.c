@@ -36,24 +36,12 @@ static void reload(struct control *c)
 static void mail_fold(struct control *c, struct mail *mail)
 {
     switch ((enum mail_kind)mail->kind) {
-    case MAIL_CALL:
-        providers_fold(&c->providers, mail);
-        break;
-    case MAIL_SOURCE:
-        sources_fold(&c->sources, mail);
-        break;
-    case MAIL_IMPROVEMENT:
-        improvement_fold(&c->improvement, mail);
-        break;
-    case MAIL_COPY:
-        ledger_copied(&c->ledger, mail);
-        break;
-    case MAIL_COMMAND:
-        commands_fold(&c->commands, mail);
-        break;
-    case MAIL_CONFIG:
-        configuration_fold(&c->configuration, mail);
-        break;
+    case MAIL_CALL: providers_fold(&c->providers, mail); break;
+    case MAIL_SOURCE: sources_fold(&c->sources, mail); break;
+    case MAIL_IMPROVEMENT: improvement_fold(&c->improvement, mail); break;
+    case MAIL_COPY: ledger_copied(&c->ledger, mail); break;
+    case MAIL_COMMAND: commands_fold(&c->commands, mail); break;
+    case MAIL_CONFIG: configuration_fold(&c->configuration, mail); break;
     }
 }
 
@@ -66,7 +54,7 @@ void control_fold(struct control *c)
         c->env.news = c->env.news || mail->kind != MAIL_SOURCE;
         mail_fold(c, mail);
         if (!c->env.stopping)
-            reload(c);               /* what follows is of the new one */
+            reload(c); /* what follows is of the new one */
     }
 }
 
@@ -119,7 +107,7 @@ static bool make_plan(struct control *c, struct status_page *page,
         return false;
     }
     t0 = cpu_us();
-    planner_run(now, PLANNER_AT_ONCE, &page->arena, plan);  /* pure */
+    planner_run(now, PLANNER_AT_ONCE, &page->arena, plan); /* pure */
     page->planned_us = cpu_us() - t0;
     page->snapshot = ret->snapshot;
     page->now = now;
@@ -141,7 +129,7 @@ static void carry_out(struct control *c, struct status_page *page,
 /* Shows what was done. */
 static void show(struct control *c, struct status_page *page)
 {
-    publish(&c->known, &c->board, page);  /* the API reads this, nothing else */
+    publish(&c->known, &c->board, page); /* the API reads this, nothing else */
     if (c->record)
         record_put(c->record, page);
     sources_report(&c->sources, page);
@@ -185,7 +173,7 @@ static void tick(struct control *c)
         show(c, page);
         previous_remember(&c->previous, page, taken.machines);
     } else {
-        send_due(&c->send);               /* the ledger stays as it is */
+        send_due(&c->send); /* the ledger stays as it is */
     }
     commands_answer(&c->commands, c->planned);
     c->plan_due_ms = c->env.due_ms;

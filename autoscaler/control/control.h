@@ -17,13 +17,14 @@ struct config_source;
 
 struct control_opts {
     const char *config_path;
-    struct config_source *source;    /* NULL: config_path is a file; else what is read
+    struct config_source
+        *source;            /* NULL: config_path is a file; else what is read
                                * in its place: see config_source.h.  Borrowed. */
-    const char *record_dir;   /* NULL: plans are not recorded */
-    const char *record_http_dir, *replay_http_dir;  /* NULL: clouds are asked */
-    bool dry_run;             /* shadow mode: plans, but never acts */
-    struct ha *ha;            /* NULL: alone; it leads, and outlives control */
-    struct outside outside;   /* played; {0}: real */
+    const char *record_dir; /* NULL: plans are not recorded */
+    const char *record_http_dir, *replay_http_dir; /* NULL: clouds are asked */
+    bool dry_run;           /* shadow mode: plans, but never acts */
+    struct ha *ha;          /* NULL: alone; it leads, and outlives control */
+    struct outside outside; /* played; {0}: real */
 };
 
 /* Takes the configuration over.  Opens the journal and the providers; errors
@@ -38,11 +39,11 @@ void control_stop(struct control *c);
 /* The next step reads the settings again, not before settle_ms from now; the
  * driver sees to that step. */
 void control_reload(struct control *c, int64_t settle_ms);
-void control_unwatched(struct control *c);  /* no change of the file is seen */
+void control_unwatched(struct control *c); /* no change of the file is seen */
 /* Never touches a machine. */
 void control_free(struct control *c);
 
-struct mailbox *control_mailbox(struct control *c);   /* for commands */
+struct mailbox *control_mailbox(struct control *c); /* for commands */
 struct status_board *control_board(struct control *c);
 struct event_ring *control_events(struct control *c);
 struct metrics *control_metrics(struct control *c);

@@ -29,18 +29,18 @@ struct control {
     struct observe observe;
     struct previous previous;
     struct improvement improvement;
-    struct known known;           /* the members above, to be read */
+    struct known known; /* the members above, to be read */
     struct act act;
     struct send send;
     struct unplaced unplaced;
     struct kube_texts kube_texts;
     struct status_board board;
-    struct record *record;        /* NULL: plans are not recorded */
-    uint64_t tick;                /* plans so far */
-    bool planned;                 /* the last one could be made */
-    bool unconfirmed;             /* some demand needs a second view */
-    int64_t plan_due_ms;          /* mono: another one, news or not */
-    int64_t trim_due_ms;          /* mono: not before */
+    struct record *record; /* NULL: plans are not recorded */
+    uint64_t tick;         /* plans so far */
+    bool planned;          /* the last one could be made */
+    bool unconfirmed;      /* some demand needs a second view */
+    int64_t plan_due_ms;   /* mono: another one, news or not */
+    int64_t trim_due_ms;   /* mono: not before */
 };
 
 /* Answers are given to their steps. */

@@ -30,18 +30,23 @@ static void join(struct control *c)
     struct ledger *l = &c->ledger;
     struct configuration *conf = &c->configuration;
 
-    c->commands = (struct commands){env, l, conf, &c->requests, &c->board, NULL};
+    c->commands = (struct commands){env,          l,         conf,
+                                    &c->requests, &c->board, NULL};
     c->observe = (struct observe){env, l, conf, &c->providers, &c->sources};
     c->improvement = (struct improvement){.env = env, .conf = conf};
-    c->known = (struct known){env, l, conf, &c->providers, &c->sources,
-                              &c->requests, &c->previous, &c->improvement};
+    c->known = (struct known){env,          l,
+                              conf,         &c->providers,
+                              &c->sources,  &c->requests,
+                              &c->previous, &c->improvement};
     c->act = (struct act){env, l, conf, &c->providers, &c->sources};
-    c->send = (struct send){env, l, conf, &c->requests, &c->providers,
-                            &c->sources};
+    c->send = (struct send){env,           l,          conf, &c->requests,
+                            &c->providers, &c->sources};
     c->unplaced.env = env;
-    c->kube_texts = (struct kube_texts){
-        .env = env, .ledger = l, .providers = &c->providers,
-        .sources = &c->sources, .conf = conf};
+    c->kube_texts = (struct kube_texts){.env = env,
+                                        .ledger = l,
+                                        .providers = &c->providers,
+                                        .sources = &c->sources,
+                                        .conf = conf};
 }
 
 static enum status stored_open(struct control *c, struct buf *errors)
@@ -99,12 +104,14 @@ static void started_emit(struct control *c)
 {
     const struct config *conf = c->configuration.now;
 
-    emit(&c->env, "daemon.started", conf->cluster, "",
-         "davit %s, %u node types, %u machines and %u requests from the journal",
-         DAVIT_VERSION, conf->n_types, c->ledger.fleet.n, c->requests.all.n);
+    emit(
+        &c->env, "daemon.started", conf->cluster, "",
+        "davit %s, %u node types, %u machines and %u requests from the journal",
+        DAVIT_VERSION, conf->n_types, c->ledger.fleet.n, c->requests.all.n);
     if (c->opts.replay_http_dir)
         emit(&c->env, "http.replayed", conf->cluster, "",
-             "no cloud is asked: answers come from %s", c->opts.replay_http_dir);
+             "no cloud is asked: answers come from %s",
+             c->opts.replay_http_dir);
 }
 
 enum status control_new(const struct control_opts *o, struct config *conf,
@@ -124,7 +131,7 @@ enum status control_new(const struct control_opts *o, struct config *conf,
     status_board_init(&c->board);
     configuration_open(&c->configuration, &c->env, o->config_path, o->source,
                        conf);
-    c->configuration.wanted = o->ha != NULL;  /* a standby may have waited long */
+    c->configuration.wanted = o->ha; /* a standby may have waited long */
     providers_init(&c->providers, &c->env, &c->ledger, &c->configuration,
                    traffic_open(o));
     join(c);
@@ -181,7 +188,7 @@ void control_free(struct control *c)
         !sources_stop(&c->sources, STOP_MS) ||
         (c->opts.ha && !ha_stop(c->opts.ha, c->env.journal)))
         leave(c);
-    control_fold(c);         /* frees what was still under way */
+    control_fold(c); /* frees what was still under way */
     commands_answer(&c->commands, c->planned);
     c->env.on_event = NULL;
     kube_texts_close(&c->kube_texts);

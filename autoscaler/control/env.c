@@ -43,9 +43,9 @@ struct workers *env_workers(struct env *e, unsigned n_threads,
 static enum log_level level_of(const char *kind)
 {
     static const char *const bad[] = {
-        "launch.failed", "node.failed",        "node.lost",
-        "source.down",     "head.v1",            "provider.simulated",
-        "provider.down", "config.refused",     "demand.infeasible"};
+        "launch.failed", "node.failed",    "node.lost",
+        "source.down",   "head.v1",        "provider.simulated",
+        "provider.down", "config.refused", "demand.infeasible"};
 
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         if (strcmp(kind, bad[i]) == 0)
@@ -57,11 +57,17 @@ void emit(struct env *e, const char *kind, const char *subject,
           const char *reason, const char *fmt, ...)
 {
     char text[512];
-    struct event ev = {.at_ms = clock_wall_ms(), .kind = kind,
-                       .subject = subject, .reason = reason, .text = text};
-    struct journal_event row = {.at_ms = ev.at_ms, .kind = kind,
-                                .subject = subject, .reason = reason,
-                                .text = text, .data = ""};
+    struct event ev = {.at_ms = clock_wall_ms(),
+                       .kind = kind,
+                       .subject = subject,
+                       .reason = reason,
+                       .text = text};
+    struct journal_event row = {.at_ms = ev.at_ms,
+                                .kind = kind,
+                                .subject = subject,
+                                .reason = reason,
+                                .text = text,
+                                .data = ""};
     va_list ap;
 
     va_start(ap, fmt);

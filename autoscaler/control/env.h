@@ -16,22 +16,28 @@
 #include "status.h"
 
 /* What may lie in the inbox: control.c gives each to its step. */
-enum mail_kind { MAIL_CALL = 1, MAIL_SOURCE, MAIL_COMMAND, MAIL_COPY,
-                 MAIL_CONFIG, MAIL_IMPROVEMENT };
+enum mail_kind {
+    MAIL_CALL = 1,
+    MAIL_SOURCE,
+    MAIL_COMMAND,
+    MAIL_COPY,
+    MAIL_CONFIG,
+    MAIL_IMPROVEMENT
+};
 
 struct env {
-    const struct outside *outside;  /* who plays it; {0}: nobody */
-    int64_t now_ms;           /* wall (steady), of this step */
-    int64_t mono_ms;          /* the same moment, for intervals */
-    int64_t due_ms;           /* mono: when the next step runs at the latest */
-    int64_t started_ms;       /* wall, of the daemon */
-    bool news;                /* something is known that no plan knows yet */
-    bool trim;                /* memory was used in bulk: give it back now */
-    bool stopping;            /* answers still come, and change nothing */
-    bool dry_run;             /* shadow mode: nothing is done */
+    const struct outside *outside; /* who plays it; {0}: nobody */
+    int64_t now_ms;                /* wall (steady), of this step */
+    int64_t mono_ms;               /* the same moment, for intervals */
+    int64_t due_ms;     /* mono: when the next step runs at the latest */
+    int64_t started_ms; /* wall, of the daemon */
+    bool news;          /* something is known that no plan knows yet */
+    bool trim;          /* memory was used in bulk: give it back now */
+    bool stopping;      /* answers still come, and change nothing */
+    bool dry_run;       /* shadow mode: nothing is done */
     struct mailbox inbox;
-    struct workers *workers;  /* for what may block */
-    struct journal *journal;  /* NULL before it is open */
+    struct workers *workers; /* for what may block */
+    struct journal *journal; /* NULL before it is open */
     struct event_ring events;
     struct metrics metrics;
     /* Called with every event; may be NULL. */

@@ -51,9 +51,9 @@ static const char *put(char **at, const char *s, size_t n)
 int64_t event_add(struct event_ring *r, int64_t at_ms, const char *kind,
                   const char *subject, const char *reason, const char *text)
 {
-    const char *in[4] = { kind, subject, reason, text };
+    const char *in[4] = {kind, subject, reason, text};
     size_t len[4], total = 0;
-    struct event e = { .at_ms = at_ms }, *to;
+    struct event e = {.at_ms = at_ms}, *to;
     char *at;
     void *old;
 

@@ -24,8 +24,8 @@ struct event {
 #define EVENT_RING 1024
 struct event_ring {
     pthread_mutex_t lock;
-    struct event v[EVENT_RING];   /* strings on the heap */
-    int64_t next_id;              /* of the next event */
+    struct event v[EVENT_RING]; /* strings on the heap */
+    int64_t next_id;            /* of the next event */
     /* called after an event was added, from the adding thread; may be NULL */
     void (*on_add)(void *arg);
     void *arg;

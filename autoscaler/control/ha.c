@@ -23,8 +23,9 @@
 
 enum {
     ROWS_AT_ONCE = 4000,
-    RETRY_MS = 500,            /* between failed writes */
-    STANDBY_LEAST_MS = 200, STANDBY_MOST_MS = 2000,
+    RETRY_MS = 500, /* between failed writes */
+    STANDBY_LEAST_MS = 200,
+    STANDBY_MOST_MS = 2000,
     GOODBYE_MS = 2000,
     EXIT_DEPOSED = 1,
 };
@@ -48,7 +49,7 @@ struct ha {
 };
 
 struct ha_job {
-    struct job job;            /* first */
+    struct job job; /* first */
     struct kube_state *state;
     struct arena arena;
     struct mirror_row *rows;
@@ -108,9 +109,9 @@ enum status ha_open(const struct config *c, struct ha **ret, struct err *err)
         free(h);
         return s;
     }
-    snprintf(h->space, sizeof h->space, "%s",
-             *c->ha_namespace ? c->ha_namespace
-                              : kube_access_namespace(h->access));
+    snprintf(
+        h->space, sizeof h->space, "%s",
+        *c->ha_namespace ? c->ha_namespace : kube_access_namespace(h->access));
     name_make(c, h->name, sizeof h->name);
     identity_make(c, h->identity, sizeof h->identity);
     h->lease_ms = c->ha_lease_ms;
@@ -162,8 +163,7 @@ static void *keep(void *arg)
 
         if (s == ST_OK) {
             if (told)
-                log_info("the lease %s/%s is renewed again", h->space,
-                         h->name);
+                log_info("the lease %s/%s is renewed again", h->space, h->name);
             told = false;
             continue;
         }
@@ -247,8 +247,8 @@ void ha_close(struct ha *h)
 
 /* ---- the copy */
 
-enum status ha_restore(struct ha *h, struct journal *j,
-                       struct mailbox *answers, struct err *err)
+enum status ha_restore(struct ha *h, struct journal *j, struct mailbox *answers,
+                       struct err *err)
 {
     struct arena arena = {0};
     struct mirror_row *rows;
@@ -257,9 +257,8 @@ enum status ha_restore(struct ha *h, struct journal *j,
 
     while ((s = kube_state_open(h->state, &arena, &rows, &n, err)) ==
            ST_RETRY) {
-        log_warn("what the last leader knew cannot be read yet: %s",
-                 err->text);
-        clock_sleep_ms(RETRY_MS);  /* the keeper ends us when the lease does */
+        log_warn("what the last leader knew cannot be read yet: %s", err->text);
+        clock_sleep_ms(RETRY_MS); /* the keeper ends us when the lease does */
     }
     if (s == ST_OK)
         s = mirror_restore(j, rows, n, err);

@@ -30,8 +30,8 @@ void ha_close(struct ha *h);
 
 /* A fresh journal gets what the last leader knew; from now on its changes are
  * noted. */
-enum status ha_restore(struct ha *h, struct journal *j,
-                       struct mailbox *answers, struct err *err);
+enum status ha_restore(struct ha *h, struct journal *j, struct mailbox *answers,
+                       struct err *err);
 /* Sends what committed batches changed, unless it is being sent; wakes are
  * told by returning the mono time to be called again at, or INT64_MAX. */
 int64_t ha_push(struct ha *h, struct journal *j);

@@ -16,11 +16,11 @@ static const unsigned parts[] = {1, 5};
 enum { LOOKS = sizeof parts / sizeof *parts };
 
 struct look {
-    struct job job;               /* first */
-    struct status_page *page;     /* a reference: owns the problem */
+    struct job job;           /* first */
+    struct status_page *page; /* a reference: owns the problem */
     uint64_t budget;
     struct arena arena;
-    struct plan plan;             /* the answer */
+    struct plan plan; /* the answer */
 };
 
 static void look_run(struct job *job)
@@ -66,7 +66,8 @@ int64_t improvement_until_ms(const struct improvement *k)
     int64_t left = k->since_ms + k->conf->now->think_ms - k->env->mono_ms;
 
     return k->since_ms && k->answered < LOOKS && left > 0
-               ? k->env->now_ms + left : 0;
+               ? k->env->now_ms + left
+               : 0;
 }
 
 static void look_start(struct improvement *k, struct status_page *page)
@@ -90,7 +91,7 @@ void improvement_step(struct improvement *k, struct status_page *page,
                       bool waits, bool launched)
 {
     if (page->plan->n_launches == 0)
-        k->n_proposed = 0;       /* bought, or of no use any more */
+        k->n_proposed = 0; /* bought, or of no use any more */
     if (!may_wait(k, page->plan) || (launched && !waits)) {
         k->since_ms = 0;
         k->asked = k->answered = 0;
@@ -109,8 +110,7 @@ static bool for_gangs(const struct problem *s, const struct plan *p,
                       const struct plan_launch *l)
 {
     for (uint32_t i = 0; i < l->n_placements; i++) {
-        const struct plan_placement *x =
-            &p->placements[l->first_placement + i];
+        const struct plan_placement *x = &p->placements[l->first_placement + i];
 
         if (s->demands[s->bundles[x->bundle].demand].gang)
             return true;
@@ -143,14 +143,16 @@ static void propose(struct improvement *k, const struct look *t)
         const struct plan_launch *l = &p->launches[i];
         const struct pb_offer *o = &s->offers[l->offer];
         struct snap_placements h = previous_placed(s, p, l->first_placement,
-                                           l->n_placements, &k->arena);
+                                                   l->n_placements, &k->arena);
 
         if (h.n == 0 || for_gangs(s, p, l))
             continue;
         v[k->n_proposed++] = (struct snap_proposal){
             .type = arena_strdup(&k->arena, s->str[s->types[o->type].name]),
-            .zone = arena_strdup(&k->arena, s->str[o->zone]), .spot = o->spot,
-            .count = l->count, .previous = previous_copy(&k->arena, &h)};
+            .zone = arena_strdup(&k->arena, s->str[o->zone]),
+            .spot = o->spot,
+            .count = l->count,
+            .previous = previous_copy(&k->arena, &h)};
     }
     k->proposed = v;
 }

@@ -21,7 +21,7 @@ static void machine_written(void *arg, const struct machine *m,
     struct ledger *l = arg;
 
     (void)from;
-    journal_put_machine(l->env->journal, m, NULL);  /* the commit tells */
+    journal_put_machine(l->env->journal, m, NULL); /* the commit tells */
 }
 
 /* No clock of ours ran between two processes, so an interval that began in an
@@ -29,7 +29,7 @@ static void machine_written(void *arg, const struct machine *m,
  * machines look late or idle, nor a list older than they are. */
 static void machine_loaded(struct machine *m, int64_t now_ms)
 {
-    m->sent = true;  /* for all we know */
+    m->sent = true; /* for all we know */
     m->progress_ms = m->needed_ms = now_ms;
     if (m->created_ms > now_ms)
         m->created_ms = now_ms;
@@ -45,8 +45,8 @@ enum status ledger_open(struct ledger *l, struct env *env, struct ha *ha,
 {
     enum status s;
 
-    *l = (struct ledger){.env = env, .ha = ha, .path = path,
-                         .journal_ok = true, .copy_ok = true};
+    *l = (struct ledger){
+        .env = env, .ha = ha, .path = path, .journal_ok = true, .copy_ok = true};
     fleet_init(&l->fleet);
     l->backoffs = backoffs_new();
     s = journal_open(ha ? JOURNAL_IN_MEMORY : path, env->outside->vfs,
@@ -112,7 +112,7 @@ void machine_to(struct ledger *l, struct machine *m, enum machine_state to)
             machine_joined_first(l, m);
     }
     if (to >= STATE_STOPPING && m->failure == ST_OK)
-        m->detail[0] = '\0';  /* of its earlier life */
+        m->detail[0] = '\0'; /* of its earlier life */
     fleet_move(&l->fleet, m, to, l->env->now_ms);
     if (kinds[to])
         emit(l->env, back ? "node.undrained" : kinds[to], m->id,
@@ -167,8 +167,9 @@ bool ledger_commit(struct ledger *l)
         return true;
     }
     if (l->journal_ok)
-        log_error("%s: %s; nothing is launched or ended until it can be written",
-                  l->path, err.text);
+        log_error(
+            "%s: %s; nothing is launched or ended until it can be written",
+            l->path, err.text);
     atomic_fetch_add(&l->env->metrics.journal_failures, 1);
     l->journal_ok = false;
     l->stale = true;
@@ -194,7 +195,8 @@ void ledger_copied(struct ledger *l, struct mail *mail)
     }
     if (l->copy_ok)
         log_error("the copy in the cluster cannot be written: %s; nothing is "
-                  "launched or ended until it can", err.text);
+                  "launched or ended until it can",
+                  err.text);
     atomic_fetch_add(&l->env->metrics.journal_failures, 1);
     l->copy_ok = false;
 }

@@ -24,22 +24,22 @@ enum { FAILURES_KEPT = 16 };
 
 struct ledger {
     struct env *env;
-    struct ha *ha;            /* NULL: we are alone */
-    const char *path;         /* of the journal, for messages */
+    struct ha *ha;    /* NULL: we are alone */
+    const char *path; /* of the journal, for messages */
     struct fleet fleet;
-    struct backoffs *backoffs;  /* what failed launches taught */
+    struct backoffs *backoffs; /* what failed launches taught */
     struct failure_note failures[FAILURES_KEPT];
-    uint32_t n_failures;      /* ever */
-    bool journal_ok;          /* the last commit was good */
-    bool stale;               /* memory is ahead: all is written again */
-    bool copy_ok;             /* and the last write of its copy was good */
+    uint32_t n_failures; /* ever */
+    bool journal_ok;     /* the last commit was good */
+    bool stale;          /* memory is ahead: all is written again */
+    bool copy_ok;        /* and the last write of its copy was good */
 };
 
 /* Opens the journal and reads the machines.  With ha, what the last leader
  * knew is put into it first.  path and ha are borrowed. */
 enum status ledger_open(struct ledger *l, struct env *env, struct ha *ha,
                         const char *path, struct err *err);
-void ledger_close(struct ledger *l);  /* fine after a failed open */
+void ledger_close(struct ledger *l); /* fine after a failed open */
 
 /* The only way to another state: counts, tells, remembers how long it took. */
 void machine_to(struct ledger *l, struct machine *m, enum machine_state to);

@@ -4,7 +4,7 @@
 #include "observe.h"
 
 enum {
-    DRAIN_MARGIN_MS = 300000,  /* beside the time that work was given */
+    DRAIN_MARGIN_MS = 300000, /* beside the time that work was given */
     UNSENT_MS = 60000,
 };
 
@@ -38,9 +38,10 @@ static void drained_late(struct observe *o, struct machine *m)
     const struct source *h = source_of_machines(o->sources);
 
     if (h && h->ops->drains_in_steps)
-        return;  /* its steps have a limit of their own */
+        return; /* its steps have a limit of their own */
     if (!m->drain_accepted || !sources_fresh(o->sources) ||
-        o->env->now_ms - m->drain_since_ms < DRAIN_DEADLINE_MS + DRAIN_MARGIN_MS)
+        o->env->now_ms - m->drain_since_ms <
+            DRAIN_DEADLINE_MS + DRAIN_MARGIN_MS)
         return;
     machine_to(o->ledger, m, STATE_STOPPING);
     atomic_fetch_add(&o->env->metrics.ends, 1);
@@ -59,9 +60,9 @@ static void intent_late(struct observe *o, struct machine *m)
         machine_fail(o->ledger, m, ST_INVALID,
                      "its provider is no longer configured");
     } else if (until <= o->env->now_ms) {
-        machine_fail(o->ledger, m, m->failure ? m->failure : ST_RETRY,
-                     *m->detail ? m->detail
-                                : "its launch could not be sent for 60 s");
+        machine_fail(
+            o->ledger, m, m->failure ? m->failure : ST_RETRY,
+            *m->detail ? m->detail : "its launch could not be sent for 60 s");
     } else {
         env_wake_wall(o->env, until);
         return;

@@ -18,10 +18,12 @@ struct snap_placements previous_placed(const struct problem *s,
         const struct plan_placement *x = &p->placements[first + i];
         const struct pb_demand *d = &s->demands[s->bundles[x->bundle].demand];
 
-        v[i] = (struct snap_placement){
-            .source = d->source, .owner = s->str[d->owner],
-            .id = s->str[d->id], .shape = problem_digest(s, x->bundle),
-            .alt = x->alt, .count = x->count};
+        v[i] = (struct snap_placement){.source = d->source,
+                                       .owner = s->str[d->owner],
+                                       .id = s->str[d->id],
+                                       .shape = problem_digest(s, x->bundle),
+                                       .alt = x->alt,
+                                       .count = x->count};
     }
     return (struct snap_placements){v, n};
 }
@@ -50,14 +52,15 @@ struct previous_reader previous_reader(const struct previous *p,
 
 /* The remembered page may go before this snapshot does: its texts are copied,
  * once for each demand. */
-static struct snap_placements from_page(struct previous_reader *r, uint32_t node)
+static struct snap_placements from_page(struct previous_reader *r,
+                                        uint32_t node)
 {
     const struct problem *s = r->from->page->now;
     const struct plan *p = r->from->page->plan;
     const struct plan_node *n = &p->nodes[node];
     struct snap_placements h = previous_placed(s, p, n->first_placement,
                                                n->n_placements, r->arena);
-    struct snap_placement *v = (struct snap_placement *)h.v;  /* just made */
+    struct snap_placement *v = (struct snap_placement *)h.v; /* just made */
 
     for (uint32_t i = 0; i < h.n; i++) {
         uint32_t b = p->placements[n->first_placement + i].bundle;

@@ -12,7 +12,9 @@
 #include "../model/fleet.h"
 #include "status.h"
 
-struct previous { struct status_page *page; };  /* a reference, or NULL */
+struct previous {
+    struct status_page *page;
+}; /* a reference, or NULL */
 
 /* Takes a reference; machines: of the page's nodes, see struct taken. */
 void previous_remember(struct previous *p, struct status_page *page,
@@ -23,7 +25,7 @@ void previous_close(struct previous *p);
 struct previous_reader {
     const struct previous *from;
     struct arena *arena;
-    const char **texts;       /* of the page's demands: owner, id */
+    const char **texts; /* of the page's demands: owner, id */
 };
 struct previous_reader previous_reader(const struct previous *p,
                                        struct arena *arena);
@@ -33,6 +35,6 @@ struct snap_placements previous_of(struct previous_reader *r,
 struct snap_placements previous_placed(const struct problem *s,
                                        const struct plan *p, uint32_t first,
                                        uint32_t n, struct arena *arena);
-char *previous_text(const struct snap_placements *h);  /* heap; NULL: none */
+char *previous_text(const struct snap_placements *h); /* heap; NULL: none */
 
 #endif

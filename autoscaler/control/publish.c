@@ -44,22 +44,25 @@ static void providers_show(const struct providers *from, struct status_page *p)
     p->n_providers = from->all.n;
 }
 
-struct backoff_list { struct arena *arena; VEC(struct status_backoff) all; };
+struct backoff_list {
+    struct arena *arena;
+    VEC(struct status_backoff) all;
+};
 
 static void backoff_show(void *arg, const struct backoff *b)
 {
     struct backoff_list *l = arg;
     struct arena *a = l->arena;
 
-    VEC_PUSH(a, &l->all,
-             ((struct status_backoff){
-                 .provider = arena_strdup(a, b->of.provider),
-                 .type = arena_strdup(a, b->of.type),
-                 .zone = arena_strdup(a, b->of.zone),
-                 .text = arena_strdup(a, b->text),
-                 .spot = b->of.spot,
-                 .why = b->why,
-                 .until_ms = b->until_ms}));
+    VEC_PUSH(
+        a, &l->all,
+        ((struct status_backoff){.provider = arena_strdup(a, b->of.provider),
+                                 .type = arena_strdup(a, b->of.type),
+                                 .zone = arena_strdup(a, b->of.zone),
+                                 .text = arena_strdup(a, b->text),
+                                 .spot = b->of.spot,
+                                 .why = b->why,
+                                 .until_ms = b->until_ms}));
 }
 
 static void backoffs_show(const struct ledger *l, struct status_page *p)

@@ -21,7 +21,10 @@
 enum { FILES_MAX = 1000, QUEUE_MAX = 16, NAME_MAX_ = 64 };
 
 /* One of our files; `when` is the part of its name after the tick. */
-struct kept { char name[NAME_MAX_]; int64_t bytes; };
+struct kept {
+    char name[NAME_MAX_];
+    int64_t bytes;
+};
 
 struct record {
     char *dir;
@@ -30,12 +33,12 @@ struct record {
     pthread_cond_t wake;
     struct status_page *queue[QUEUE_MAX];
     uint32_t n_queue;
-    uint64_t dropped;         /* pages, logged once in a row */
+    uint64_t dropped; /* pages, logged once in a row */
     bool stop;
     /* the thread's own: */
-    VEC(struct kept) files;   /* the oldest first */
+    VEC(struct kept) files; /* the oldest first */
     int64_t bytes;
-    bool failing;             /* logged, until a write is good again */
+    bool failing; /* logged, until a write is good again */
 };
 
 /* ---- the ring */
@@ -92,8 +95,7 @@ static void prune(struct record *r)
         r->bytes -= r->files.v[n].bytes;
         n++;
     }
-    memmove(r->files.v, r->files.v + n,
-            (r->files.n - n) * sizeof *r->files.v);
+    memmove(r->files.v, r->files.v + n, (r->files.n - n) * sizeof *r->files.v);
     r->files.n -= n;
 }
 
@@ -106,7 +108,7 @@ static enum status files_find(struct record *r, struct err *err)
 
     if (!d)
         return err_set(err, ST_INVALID, "%s: %s", r->dir, strerror(errno));
-    while ((e = readdir(d)) != NULL)
+    while ((e = readdir(d)))
         if (is_ours(e->d_name) &&
             stat(path_of(r, e->d_name, path, sizeof path), &st) == 0 &&
             S_ISREG(st.st_mode))
@@ -124,10 +126,11 @@ static char *page_text(const struct status_page *p)
     json_t *o = codec_snapshot_write(p->snapshot);
     char at[32], *text;
 
-    json_object_set_new(o, "recorded",
-                        json_pack("{s:s,s:I,s:s}", "version", p->version,
-                                  "tick", (json_int_t)p->tick, "at",
-                                  clock_iso(p->snapshot->now_ms, at, sizeof at)));
+    json_object_set_new(
+        o, "recorded",
+        json_pack("{s:s,s:I,s:s}", "version", p->version, "tick",
+                  (json_int_t)p->tick, "at",
+                  clock_iso(p->snapshot->now_ms, at, sizeof at)));
     json_object_set_new(o, "plan", codec_plan_write(p->now, p->plan));
     text = json_dumps(o, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
     json_decref(o);
@@ -184,8 +187,7 @@ static void page_write(struct record *r, const struct status_page *p)
     if (good)
         kept_add(r, name, (int64_t)n);
     else if (!r->failing)
-        log_error("record: %s: %s", path, text ? strerror(errno)
-                                               : "no memory");
+        log_error("record: %s: %s", path, text ? strerror(errno) : "no memory");
     r->failing = !good;
     free(text);
     prune(r);

@@ -23,8 +23,8 @@ static uint32_t *firsts(const struct problem *now, const struct plan *plan)
     for (uint32_t i = 0; i < now->n_nodes; i++) {
         const struct plan_node *p = &plan->nodes[i];
 
-        for (uint32_t k = 0; now->nodes[i].state == STATE_READY &&
-                             k < p->n_placements; k++) {
+        for (uint32_t k = 0;
+             now->nodes[i].state == STATE_READY && k < p->n_placements; k++) {
             const struct plan_placement *x =
                 &plan->placements[p->first_placement + k];
 
@@ -35,15 +35,14 @@ static uint32_t *firsts(const struct problem *now, const struct plan *plan)
 }
 
 static void fallback_set(struct env *env, struct request *q,
-                         const struct problem *now,
-                         const struct pb_demand *d,
+                         const struct problem *now, const struct pb_demand *d,
                          const uint32_t *had)
 {
     bool all = true;
 
     for (uint32_t i = d->first_bundle; i < d->first_bundle + d->n_bundles; i++)
-        all = all && (now->bundles[i].n_alts < 2 ||
-                      had[i] == now->bundles[i].count);
+        all = all &&
+              (now->bundles[i].n_alts < 2 || had[i] == now->bundles[i].count);
     if (all) {
         q->demand.since_ms = env->now_ms;
         return;

@@ -19,7 +19,7 @@ enum { OWNERS_MAX = 20000 };
 
 static void request_free(struct request *q)
 {
-    shared_unref(q->memory);  /* q lies in it */
+    shared_unref(q->memory); /* q lies in it */
 }
 
 static uint32_t request_at(const struct requests *r, const char *owner,
@@ -77,9 +77,12 @@ static struct request *request_take(int64_t now_ms, struct command *cmd)
     memory->arena = cmd->arena;
     cmd->arena = (struct arena){0};
     q = ARENA_NEW(&memory->arena, struct request);
-    *q = (struct request){.memory = memory, .owner = cmd->owner,
-                          .body = cmd->body, .demand = cmd->demand,
-                          .created_ms = now_ms, .expires_ms = cmd->expires_ms};
+    *q = (struct request){.memory = memory,
+                          .owner = cmd->owner,
+                          .body = cmd->body,
+                          .demand = cmd->demand,
+                          .created_ms = now_ms,
+                          .expires_ms = cmd->expires_ms};
     q->demand.since_ms = now_ms;
     cmd->owner = arena_strdup(&cmd->arena, q->owner);
     cmd->body = "";
@@ -156,12 +159,15 @@ static enum status queue_unknown(const struct config *conf, const char *name,
     for (; n < conf->n_queues && n < 64; n++)
         names[n] = conf->queues[n].name;
     if (n == 0)
-        return err_set(err, ST_INVALID, "queue: there is no \"%s\": the "
-                       "configuration has no queues", name);
+        return err_set(err, ST_INVALID,
+                       "queue: there is no \"%s\": the "
+                       "configuration has no queues",
+                       name);
     like = suggest(name, names, n);
-    return err_set(err, ST_INVALID, "queue: there is no \"%s\"%s%s%s; there "
-                   "are %u, such as \"%s\"", name,
-                   like ? ", did you mean \"" : "", like ? like : "",
+    return err_set(err, ST_INVALID,
+                   "queue: there is no \"%s\"%s%s%s; there "
+                   "are %u, such as \"%s\"",
+                   name, like ? ", did you mean \"" : "", like ? like : "",
                    like ? "\"?" : "", conf->n_queues, names[0]);
 }
 
@@ -179,7 +185,8 @@ static enum status queue_check(const struct config *conf,
         return queue_unknown(conf, d->queue, err);
     if (queue_allows(q, d->owner))
         return ST_OK;
-    return err_set(err, ST_INVALID, "queue: \"%s\" is not for the owner "
+    return err_set(err, ST_INVALID,
+                   "queue: \"%s\" is not for the owner "
                    "\"%s\": see queues.%s.owners in the configuration",
                    d->queue, d->owner, d->queue);
 }
@@ -215,19 +222,23 @@ static enum status request_fits(const struct requests *r,
 
     request_at(r, q->owner, &found);
     if (!found && r->all.n >= OWNERS_MAX)
-        return err_set(err, ST_INVALID, "owner: %u owners have requests, which "
-                       "is the most there may be; clear some", r->all.n);
+        return err_set(err, ST_INVALID,
+                       "owner: %u owners have requests, which "
+                       "is the most there may be; clear some",
+                       r->all.n);
     for (uint32_t i = 0; i < r->all.n; i++)
         if (strcmp(r->all.v[i]->owner, q->owner) != 0)
             all += bundles_of(r->all.v[i]);
     if (r->ledger->ha && copy_bytes(r, q) > COPY_BYTES_MAX)
-        return err_set(err, ST_INVALID, "bundles: too large: with state: "
+        return err_set(err, ST_INVALID,
+                       "bundles: too large: with state: "
                        "kubernetes requests lie in ConfigMaps, where this one "
                        "would make %zu KiB of at most %zu; write identical "
                        "bundles once, with a count",
                        copy_bytes(r, q) >> 10, COPY_BYTES_MAX >> 10);
     if (all > BUNDLES_MAX)
-        return err_set(err, ST_INVALID, "bundles: with those of all owners they "
+        return err_set(err, ST_INVALID,
+                       "bundles: with those of all owners they "
                        "would be %llu; at most %llu may be asked for",
                        (unsigned long long)all,
                        (unsigned long long)BUNDLES_MAX);

@@ -16,16 +16,16 @@
 /* As it stands; it lies in its memory, as all that demand points to. */
 struct request {
     struct shared *memory;
-    const char *owner, *body;   /* body: canonical JSON */
+    const char *owner, *body; /* body: canonical JSON */
     struct snap_demand demand;
-    int64_t created_ms, expires_ms;  /* wall; 0 never */
+    int64_t created_ms, expires_ms; /* wall; 0 never */
 };
 
 struct requests {
     struct env *env;
     const struct ledger *ledger;
     const struct configuration *conf;
-    VEC(struct request *) all;  /* sorted by owner; heap */
+    VEC(struct request *) all; /* sorted by owner; heap */
 };
 
 /* Reads those of the journal. */

@@ -11,7 +11,7 @@ enum { BUNDLES_OF_SOURCES = 5000000 };
 
 struct demands {
     VEC(struct snap_demand) all;
-    uint64_t bundles;         /* of sources */
+    uint64_t bundles; /* of sources */
 };
 
 /* What a bundle names by Ray's label selector, or "". */
@@ -39,7 +39,8 @@ static void gang_take(struct arena *a, struct snap_demand d, struct demands *to)
 
 /* Tasks of several queues come in one list, which becomes one demand for each,
  * in the order in which they are named. */
-static void tasks_take(struct arena *a, struct snap_demand d, struct demands *to)
+static void tasks_take(struct arena *a, struct snap_demand d,
+                       struct demands *to)
 {
     struct snap_bundle *v = arena_copy(a, d.bundles, d.n_bundles * sizeof *v);
     struct snap_bundle *other = ARENA_ARRAY(a, struct snap_bundle, d.n_bundles);
@@ -58,7 +59,7 @@ static void tasks_take(struct arena *a, struct snap_demand d, struct demands *to
         d.bundles = v;
         d.n_bundles = kept;
         VEC_PUSH(a, &to->all, d);
-        v += kept;   /* behind these, as long as they were together */
+        v += kept; /* behind these, as long as they were together */
         if (n_other)
             memcpy(v, other, n_other * sizeof *v);
         left = n_other;
@@ -96,7 +97,7 @@ static void source_demands_take(struct taking *t, const struct source *h,
         for (uint32_t b = 0; b < d->n_bundles; b++)
             to->bundles += d->bundles[b].count;
         if (to->bundles >= BUNDLES_OF_SOURCES)
-            break;  /* the rest is planned for when this is served */
+            break; /* the rest is planned for when this is served */
         /* Old news of pending work buys nothing; a request stays in force. */
         if (!fresh && d->source != SOURCE_REQUEST)
             continue;

@@ -180,7 +180,7 @@ static struct snap_node ledger_take(const struct taking *t,
         .outdated = !type || (*m->config_hash &&
                               strcmp(type->hash, m->config_hash) != 0),
         .state = m->state == STATE_DRAINING && m->drain_accepted
-                     ? STATE_STOPPING  /* no way back: it gives no room */
+                     ? STATE_STOPPING /* no way back: it gives no room */
                      : m->state,
         .idle_ms = -1,
         .since_ms = m->since_ms,
@@ -248,7 +248,10 @@ static struct snap_node unmanaged_take(struct arena *a,
         .cloud_id = x->instance_id,
         .address = x->address,
         .ray_id = x->node_id,
-        .provider = "", .request_id = "", .note = x->type, .host_group = "",
+        .provider = "",
+        .request_id = "",
+        .note = x->type,
+        .host_group = "",
     };
 }
 
@@ -259,13 +262,24 @@ static struct snap_node coming_take(struct arena *a,
                                     const struct source_hosted *g,
                                     bool node_ids)
 {
-    return (struct snap_node){
-        .id = g->name, .type = "", .zone = g->zone, .unmanaged = true,
-        .state = STATE_READY, .total = g->offers, .available = g->offers,
-        .labels = labels_take(a, g->labels, node_ids), .idle_ms = -1,
-        .price_micros_hour = -1, .activity = "a Ray worker's pod, not up yet",
-        .cloud_id = "", .address = "", .ray_id = "", .provider = "",
-        .request_id = "", .note = "", .host_group = ""};
+    return (struct snap_node){.id = g->name,
+                              .type = "",
+                              .zone = g->zone,
+                              .unmanaged = true,
+                              .state = STATE_READY,
+                              .total = g->offers,
+                              .available = g->offers,
+                              .labels = labels_take(a, g->labels, node_ids),
+                              .idle_ms = -1,
+                              .price_micros_hour = -1,
+                              .activity = "a Ray worker's pod, not up yet",
+                              .cloud_id = "",
+                              .address = "",
+                              .ray_id = "",
+                              .provider = "",
+                              .request_id = "",
+                              .note = "",
+                              .host_group = ""};
 }
 
 /* v has room for all of them.  A cluster is the head's when one of its pods is
@@ -274,8 +288,8 @@ static uint32_t coming_nodes(const struct taking *t, struct snap_node *v,
                              bool node_ids)
 {
     const struct source *ray = source_hosted(t->k->sources);
-    const struct source_view *view = ray
-        ? source_of_machines(t->k->sources)->view : NULL;
+    const struct source_view *view =
+        ray ? source_of_machines(t->k->sources)->view : NULL;
     uint32_t n = 0;
 
     if (!view || !ray->view)
@@ -283,11 +297,11 @@ static uint32_t coming_nodes(const struct taking *t, struct snap_node *v,
     for (uint32_t i = 0, end; i < view->n_rays; i = end) {
         bool its = false;
 
-        for (end = i; end < view->n_rays &&
-                      strcmp(view->rays[end].cluster,
-                             view->rays[i].cluster) == 0; end++) {
-            const struct source_node *x =
-                source_node_named(ray, view->rays[end].name);
+        for (end = i; end < view->n_rays && strcmp(view->rays[end].cluster,
+                                                   view->rays[i].cluster) == 0;
+             end++) {
+            const struct source_node *x = source_node_named(
+                ray, view->rays[end].name);
 
             its = its || (x && x->status != SOURCE_DEAD);
         }

@@ -11,9 +11,9 @@ struct taking {
     const struct known *k;
     const struct config *conf;
     struct status_page *page;
-    struct arena *arena;            /* the page's */
+    struct arena *arena; /* the page's */
     struct snapshot *snapshot;
-    struct machine **machines;      /* see struct taken */
+    struct machine **machines; /* see struct taken */
     struct request **requests;
     uint32_t n_requests;
     bool unconfirmed;

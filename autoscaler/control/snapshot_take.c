@@ -23,8 +23,11 @@ struct taken snapshot_take(const struct known *k, struct status_page *page)
 {
     const struct config *conf = k->conf->now;
     struct snapshot *s = ARENA_NEW(&page->arena, struct snapshot);
-    struct taking t = {.k = k, .conf = conf, .page = page,
-                       .arena = &page->arena, .snapshot = s};
+    struct taking t = {.k = k,
+                       .conf = conf,
+                       .page = page,
+                       .arena = &page->arena,
+                       .snapshot = s};
 
     status_hold_shared(page, conf->memory);
     views_hold(&t);

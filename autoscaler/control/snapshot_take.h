@@ -30,10 +30,10 @@ struct known {
  * pb_node.from, pb_demand.from).  NULL: nobody's of ours. */
 struct taken {
     const struct snapshot *snapshot;
-    struct machine *const *machines;   /* per node */
-    struct request *const *requests;   /* of the first demands */
+    struct machine *const *machines; /* per node */
+    struct request *const *requests; /* of the first demands */
     uint32_t n_requests;
-    bool unconfirmed;                  /* some demand needs a second view */
+    bool unconfirmed; /* some demand needs a second view */
 };
 
 /* In the page's arena; the page gets the references. */

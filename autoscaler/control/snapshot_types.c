@@ -34,7 +34,8 @@ static void backoff_take(const struct taking *t, const struct snap_type *type,
     if (!r)
         return;
     if (r->until_ms == INT64_MAX) {
-        *unavailable = *r->of.type ? REASON_TYPE_DISABLED : REASON_PROVIDER_DOWN;
+        *unavailable = *r->of.type ? REASON_TYPE_DISABLED
+                                   : REASON_PROVIDER_DOWN;
     } else if (r->until_ms <= now) {
         /* quota: smaller launches may go at once */
         uint32_t used = under_way(&l->fleet, type->name, o);
@@ -59,9 +60,10 @@ static void pods_take(const struct taking *t, struct snap_type *type)
         return;
     for (uint32_t i = 0; i < f->n && n < LIKE; i++) {
         const struct machine *m = f->v[i];
-        const struct source_node *x =
-            m->state == STATE_READY && strcmp(m->type, type->name) == 0
-                ? source_node_of(t->k->sources, m) : NULL;
+        const struct source_node *x = m->state == STATE_READY &&
+                                              strcmp(m->type, type->name) == 0
+                                          ? source_node_of(t->k->sources, m)
+                                          : NULL;
 
         if (x && !x->settling && x->status != SOURCE_UNREADY)
             like[n++] = x;
@@ -84,7 +86,9 @@ static struct taints taints_take(const struct taking *t, struct taints x)
     return (struct taints){v, x.n};
 }
 
-struct offers { VEC(struct snap_offer) all; };
+struct offers {
+    VEC(struct snap_offer) all;
+};
 
 /* The configured offer as the provider knows it, in each of the zones it tells
  * of; false: it tells of none. */

@@ -16,46 +16,49 @@
 #include "../cloud/traffic.h"
 #include "../model/plan.h"
 
-struct status_request {         /* one owner's request as it stands */
-    const char *owner, *body;   /* body: canonical JSON */
+struct status_request {       /* one owner's request as it stands */
+    const char *owner, *body; /* body: canonical JSON */
     int64_t created_ms, expires_ms;
 };
 
 struct status_provider {
     const char *name, *plugin, *version;
     bool ready;
-    const char *problem;        /* "" when ready */
-    int64_t listed_ms;          /* last good list, wall; 0 never */
+    const char *problem; /* "" when ready */
+    int64_t listed_ms;   /* last good list, wall; 0 never */
     uint32_t machines;
     struct traffic_sum traffic; /* HTTP exchanges with its cloud */
 };
 
-struct status_backoff {            /* an offer or provider set aside */
+struct status_backoff { /* an offer or provider set aside */
     const char *provider, *type, *zone, *text;
     bool spot;
     enum status why;
     int64_t until_ms;
 };
 
-struct status_failure {         /* a launch that failed lately */
+struct status_failure { /* a launch that failed lately */
     const char *machine, *type, *text;
     enum status why;
     int64_t at_ms;
 };
 
-struct status_held { void *what; void (*release)(void *what); };
+struct status_held {
+    void *what;
+    void (*release)(void *what);
+};
 
 struct status_page {
     atomic_uint refs;
     struct arena arena;
-    uint64_t tick;              /* grows by one per tick */
-    int64_t started_ms;         /* of the daemon */
+    uint64_t tick;      /* grows by one per tick */
+    int64_t started_ms; /* of the daemon */
     const char *version;
     const struct snapshot *snapshot;
     const struct problem *now;
     const struct plan *plan;
-    int64_t planned_us;         /* CPU time of the planner */
-    int64_t thinking_until_ms;  /* wall: launches that are not final wait so
+    int64_t planned_us;        /* CPU time of the planner */
+    int64_t thinking_until_ms; /* wall: launches that are not final wait so
                                  * long at most; 0: none waits */
     /* Ray head; address "" without one */
     const char *ray_address, *ray_session, *ray_problem;
@@ -69,46 +72,51 @@ struct status_page {
     uint32_t n_backoffs;
     const struct status_failure *failures;
     uint32_t n_failures;
-    const char *config_path, *config_problem;  /* a reload that was refused */
+    const char *config_path, *config_problem; /* a reload that was refused */
     int64_t config_loaded_ms;
     bool journal_ok;
-    VEC(struct status_held) held;  /* what it points into beside its arena */
+    VEC(struct status_held) held; /* what it points into beside its arena */
 };
 
 /* Where the current one is kept. */
-struct status_board { pthread_mutex_t lock; struct status_page *now; };
+struct status_board {
+    pthread_mutex_t lock;
+    struct status_page *now;
+};
 
-struct status_page *status_new(void);   /* one reference, the caller's */
+struct status_page *status_new(void); /* one reference, the caller's */
 /* Takes a reference, released with the page; before it is published. */
 void status_hold(struct status_page *s, void *what, void (*release)(void *));
 void status_hold_shared(struct status_page *s, struct shared *what);
 
 void status_board_init(struct status_board *b);
 void status_board_done(struct status_board *b);
-void status_publish(struct status_board *b, struct status_page *s);  /* takes it */
-struct status_page *status_get(struct status_board *b);  /* a reference, or NULL */
+void status_publish(struct status_board *b,
+                    struct status_page *s); /* takes it */
+struct status_page *status_get(
+    struct status_board *b); /* a reference, or NULL */
 void status_unref(struct status_page *s);
 
 /* Counters of the whole life, for /metrics: any thread adds and reads. */
-#define METRIC_MAP(X)                                                         \
-    X(ticks, "Loop iterations")                                               \
-    X(plans, "Plans that asked for an action")                                \
-    X(launches, "Machines asked of providers")                                \
-    X(launch_failures, "Launch calls that failed")                            \
-    X(ends, "Machines ended")                                                 \
-    X(end_failures, "Terminate calls that failed")                            \
-    X(drains, "Drains asked of the head")                                     \
-    X(drains_refused, "Drains the head refused")                              \
-    X(undrains, "Drains taken back")                                          \
-    X(joined, "Machines that became ready")                                   \
-    X(lost, "Machines that vanished without us")                              \
-    X(source_reads, "Good reads of the Ray head")                               \
-    X(source_failures, "Failed reads of the Ray head")                          \
-    X(provider_calls, "Provider operations")                                  \
-    X(provider_failures, "Provider operations that failed")                   \
-    X(requests, "Resource requests accepted")                                 \
-    X(reloads, "Configurations taken over")                                   \
-    X(reload_failures, "Configurations refused")                              \
+#define METRIC_MAP(X) \
+    X(ticks, "Loop iterations") \
+    X(plans, "Plans that asked for an action") \
+    X(launches, "Machines asked of providers") \
+    X(launch_failures, "Launch calls that failed") \
+    X(ends, "Machines ended") \
+    X(end_failures, "Terminate calls that failed") \
+    X(drains, "Drains asked of the head") \
+    X(drains_refused, "Drains the head refused") \
+    X(undrains, "Drains taken back") \
+    X(joined, "Machines that became ready") \
+    X(lost, "Machines that vanished without us") \
+    X(source_reads, "Good reads of the Ray head") \
+    X(source_failures, "Failed reads of the Ray head") \
+    X(provider_calls, "Provider operations") \
+    X(provider_failures, "Provider operations that failed") \
+    X(requests, "Resource requests accepted") \
+    X(reloads, "Configurations taken over") \
+    X(reload_failures, "Configurations refused") \
     X(journal_failures, "Journal batches that failed")
 struct metrics {
 #define METRIC_FIELD_(name, help) atomic_ullong name;

@@ -40,11 +40,17 @@ static int send(const struct kit_api *a, struct davit_call *call,
                                    r->type ? r->type : "application/json"};
     for (size_t i = 0; i < r->n_headers && n < HEADERS_MAX; i++)
         h[n++] = r->headers[i];
-    *x = (struct davit_http){
-        .size = sizeof *x, .method = r->method, .url = url, .headers = h,
-        .n_headers = n, .body = body, .body_len = body ? strlen(body) : 0,
-        .ca_file = a->ca_file, .cert_file = a->cert_file,
-        .key_file = a->key_file, .brief = a->brief};
+    *x = (struct davit_http){.size = sizeof *x,
+                             .method = r->method,
+                             .url = url,
+                             .headers = h,
+                             .n_headers = n,
+                             .body = body,
+                             .body_len = body ? strlen(body) : 0,
+                             .ca_file = a->ca_file,
+                             .cert_file = a->cert_file,
+                             .key_file = a->key_file,
+                             .brief = a->brief};
     int st = a->host->http(call, x, e);
     kit_wipe(bearer);
     x->url = "";
@@ -74,12 +80,10 @@ static int send_authorised(const struct kit_api *a, struct davit_call *call,
 }
 
 static int read_reply(const struct kit_api *a, const struct kit_request *r,
-                      struct davit_http *x, json_t **ret,
-                      struct davit_error *e)
+                      struct davit_http *x, json_t **ret, struct davit_error *e)
 {
     json_error_t at = {.text = ""};
-    *ret = json_loadb(x->reply_body, x->reply_len, JSON_REJECT_DUPLICATES,
-                      &at);
+    *ret = json_loadb(x->reply_body, x->reply_len, JSON_REJECT_DUPLICATES, &at);
     if (x->reply_status < 200 || x->reply_status > 299) {
         int st = a->judge(a->judged, x, *ret, e);
         uint32_t wait = kit_retry_after_ms(x, a->host->wall_ms());
@@ -92,7 +96,8 @@ static int read_reply(const struct kit_api *a, const struct kit_request *r,
     /* Cut off, or from a proxy: it says nothing about the request. */
     return kit_error(e, DAVIT_RETRY, "BadReply",
                      "the reply (HTTP %d, %zu bytes) is not a JSON object: "
-                     "%.80s", x->reply_status, x->reply_len, at.text);
+                     "%.80s",
+                     x->reply_status, x->reply_len, at.text);
 }
 
 int kit_exchange(const struct kit_api *a, struct davit_call *call,
@@ -110,7 +115,8 @@ int kit_exchange(const struct kit_api *a, struct davit_call *call,
     else if (a->token && !kit_url_below(a->base, url))
         st = kit_error(e, DAVIT_BROKEN, "ForeignLink",
                        "a reply refers to %.90s, which is not below %.60s: no "
-                       "token is sent there", url, a->base);
+                       "token is sent there",
+                       url, a->base);
     else if (a->token)
         st = send_authorised(a, call, r, url, body, x, e);
     else

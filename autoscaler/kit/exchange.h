@@ -14,22 +14,22 @@
 
 struct kit_request {
     const char *method;
-    const char *url;            /* whole, or a path below the API's base */
-    const json_t *json;         /* the body, borrowed; or: */
+    const char *url;    /* whole, or a path below the API's base */
+    const json_t *json; /* the body, borrowed; or: */
     const char *body;
-    const char *type;           /* of the body; NULL: JSON */
-    const struct davit_kv *headers;  /* more of them, up to 16 */
+    const char *type;               /* of the body; NULL: JSON */
+    const struct davit_kv *headers; /* more of them, up to 16 */
     size_t n_headers;
-    bool loose;                 /* a good reply need not be a JSON object */
+    bool loose; /* a good reply need not be a JSON object */
 };
 
 struct kit_api {
     const struct davit_host *host;
-    const char *base;           /* the token goes there and below only */
-    struct kit_token *token;    /* NULL: none is sent */
+    const char *base;        /* the token goes there and below only */
+    struct kit_token *token; /* NULL: none is sent */
     kit_token_fetch *fetch;
-    void *arg;                  /* of fetch */
-    void *judged;               /* of judge */
+    void *arg;    /* of fetch */
+    void *judged; /* of judge */
     /* Fills *e and returns the class of a reply that is not 2xx; json is NULL
      * when it is none.  A Retry-After is read by the caller. */
     int (*judge)(void *judged, const struct davit_http *x, const json_t *reply,

@@ -12,7 +12,7 @@
 const json_t *kit_json_at(const json_t *j, const char *path)
 {
     char name[64];
-    while (j != NULL && *path != '\0') {
+    while (j && *path != '\0') {
         size_t n = strcspn(path, ".");
         if (n >= sizeof name)
             return NULL;
@@ -27,7 +27,7 @@ const json_t *kit_json_at(const json_t *j, const char *path)
 const char *kit_json_text(const json_t *j, const char *path)
 {
     const char *s = json_string_value(kit_json_at(j, path));
-    return s != NULL ? s : "";
+    return s ? s : "";
 }
 
 int64_t kit_json_int(const json_t *j, const char *path, int64_t fallback)
@@ -36,7 +36,7 @@ int64_t kit_json_int(const json_t *j, const char *path, int64_t fallback)
     if (json_is_integer(v))
         return json_integer_value(v);
     const char *s = json_string_value(v);
-    if (s == NULL || *s == '\0')
+    if (!s || *s == '\0')
         return fallback;
     char *end;
     errno = 0;
@@ -52,14 +52,14 @@ bool kit_json_true(const json_t *j, const char *path)
 json_t *kit_json_reply(const struct davit_http *x, struct davit_error *e)
 {
     json_error_t at;
-    json_t *j = json_loadb(x->reply_body, x->reply_len,
-                           JSON_REJECT_DUPLICATES, &at);
+    json_t *j = json_loadb(x->reply_body, x->reply_len, JSON_REJECT_DUPLICATES,
+                           &at);
     if (json_is_object(j))
         return j;
     json_decref(j);
     kit_error(e, DAVIT_RETRY, "BadReply",
               "the reply (HTTP %d, %zu bytes) is not a JSON object: %.80s",
-              x->reply_status, x->reply_len, j != NULL ? "" : at.text);
+              x->reply_status, x->reply_len, j ? "" : at.text);
     return NULL;
 }
 
@@ -77,6 +77,7 @@ uint32_t kit_retry_after_ms(const struct davit_http *x, int64_t wall_ms)
     if (kit_number(v, RETRY_AFTER_MAX_S, &n))
         return n * 1000;
     int64_t at = kit_date_ms(v), ms = at < 0 ? 0 : at - wall_ms;
-    return ms < 0 ? 0 : ms > RETRY_AFTER_MAX_S * 1000
-                            ? RETRY_AFTER_MAX_S * 1000 : (uint32_t)ms;
+    return ms < 0                          ? 0
+           : ms > RETRY_AFTER_MAX_S * 1000 ? RETRY_AFTER_MAX_S * 1000
+                                           : (uint32_t)ms;
 }

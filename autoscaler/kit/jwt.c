@@ -17,7 +17,7 @@ static char *kit_base64url(const void *data, size_t n)
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     const unsigned char *d = data;
     char *out = malloc(n / 3 * 4 + 5), *o = out;
-    if (out == NULL)
+    if (!out)
         abort();
     for (size_t i = 0; i < n; i += 3) {
         size_t left = n - i;
@@ -38,7 +38,7 @@ static char *kit_base64url(const void *data, size_t n)
 static char *part(const json_t *j)
 {
     char *text = json_dumps(j, JSON_COMPACT);
-    if (text == NULL)
+    if (!text)
         abort();
     char *b64 = kit_base64url(text, strlen(text));
     free(text);
@@ -60,14 +60,14 @@ static int sign(const char *text, const char *pem, unsigned char **ret,
     EVP_MD_CTX *md = EVP_MD_CTX_new();
     int s = DAVIT_OK;
     *ret = NULL;
-    if (key == NULL || EVP_PKEY_base_id(key) != EVP_PKEY_RSA)
+    if (!key || EVP_PKEY_base_id(key) != EVP_PKEY_RSA)
         s = kit_error(e, DAVIT_AUTH, "BadKey",
                       "private_key is not an RSA key in PEM without a "
                       "passphrase");
     else if (EVP_DigestSignInit(md, NULL, EVP_sha256(), NULL, key) != 1 ||
              EVP_DigestSign(md, NULL, ret_n, (const unsigned char *)text,
                             strlen(text)) != 1 ||
-             (*ret = malloc(*ret_n)) == NULL ||
+             !(*ret = malloc(*ret_n)) ||
              EVP_DigestSign(md, *ret, ret_n, (const unsigned char *)text,
                             strlen(text)) != 1)
         s = kit_error(e, DAVIT_AUTH, "BadKey",
@@ -86,7 +86,7 @@ int kit_jwt_rs256(const json_t *header, const json_t *claims, const char *pem,
     size_t n = strlen(h) + strlen(c) + 2, sig_n = 0;
     unsigned char *sig = NULL;
     char *text = malloc(n);
-    if (text == NULL)
+    if (!text)
         abort();
     snprintf(text, n, "%s.%s", h, c);
     *ret = NULL;
@@ -95,7 +95,7 @@ int kit_jwt_rs256(const json_t *header, const json_t *claims, const char *pem,
         char *b64 = kit_base64url(sig, sig_n);
         size_t all = n + 1 + strlen(b64);
         *ret = malloc(all);
-        if (*ret == NULL)
+        if (!*ret)
             abort();
         snprintf(*ret, all, "%s.%s", text, b64);
         free(b64);

@@ -10,7 +10,9 @@
 
 #include <stddef.h>
 
-struct kit_keep { struct kit_kept *last; };
+struct kit_keep {
+    struct kit_kept *last;
+};
 
 void *kit_keep(struct kit_keep *k, size_t size);
 /* Room for the n-th element (from 0) of an array that grows; use the pointer
@@ -21,7 +23,10 @@ char *kit_keep_print(struct kit_keep *k, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Texts in a row, as execve() wants them: v[n] is NULL once there is one. */
-struct kit_list { char **v; size_t n; };
+struct kit_list {
+    char **v;
+    size_t n;
+};
 void kit_list_add(struct kit_keep *k, struct kit_list *l, const char *text);
 
 void kit_keep_done(struct kit_keep *k);

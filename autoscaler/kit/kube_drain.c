@@ -15,9 +15,9 @@
 #include "str.h"
 
 enum {
-    EVICTIONS = 50,               /* in one step */
-    PODS_MOST = 5000,             /* on one node */
-    SPACES = 64,                  /* namespaces whose budgets are looked at */
+    EVICTIONS = 50,   /* in one step */
+    PODS_MOST = 5000, /* on one node */
+    SPACES = 64,      /* namespaces whose budgets are looked at */
 };
 
 /* What one step knows. */
@@ -26,11 +26,11 @@ struct step {
     struct kube_drain *d;
     struct davit_error *e;
     json_t *node, *pods, *budgets;
-    struct kube_pod *v;           /* of pods, in their order */
+    struct kube_pod *v; /* of pods, in their order */
     size_t n;
     uint32_t moving, leaving, holding, blocked;
     const struct kube_pod *first_hold;
-    int64_t begun_ms;             /* 0: not begun */
+    int64_t begun_ms; /* 0: not begun */
 };
 
 static enum davit_status refuse(struct step *s, const char *fmt, ...)
@@ -69,8 +69,7 @@ static enum davit_status waits(struct step *s, const char *fmt, ...)
 /* ---- looking */
 
 /* Appends the items of a list, page by page. */
-static enum davit_status list_all(struct step *s, const char *path,
-                                  json_t *to)
+static enum davit_status list_all(struct step *s, const char *path, json_t *to)
 {
     struct kit_str url = {0};
     char *next = NULL;
@@ -80,7 +79,7 @@ static enum davit_status list_all(struct step *s, const char *path,
         struct kube_ask q = {.method = "GET"};
         kit_str_clear(&url);
         kit_str_puts(&url, path);
-        if (next != NULL) {
+        if (next) {
             kit_str_puts(&url, "&continue=");
             kit_str_encode(&url, next, strlen(next), "");
         }
@@ -97,7 +96,7 @@ static enum davit_status list_all(struct step *s, const char *path,
                 next = strdup(more);
         }
         json_decref(q.reply);
-    } while (next != NULL);
+    } while (next);
     kit_str_done(&url);
     return st;
 }
@@ -108,7 +107,8 @@ static enum davit_status pods_read(struct step *s)
     enum davit_status st;
 
     s->pods = json_array();
-    kit_str_puts(&path, "/api/v1/pods?limit=500&fieldSelector=spec.nodeName%3D");
+    kit_str_puts(&path,
+                 "/api/v1/pods?limit=500&fieldSelector=spec.nodeName%3D");
     kit_str_encode(&path, s->d->node, strlen(s->d->node), "");
     st = list_all(s, kit_str_text(&path), s->pods);
     kit_str_done(&path);
@@ -116,7 +116,7 @@ static enum davit_status pods_read(struct step *s)
         return st;
     s->n = json_array_size(s->pods);
     s->v = calloc(s->n + 1, sizeof *s->v);
-    if (s->v == NULL)
+    if (!s->v)
         abort();
     for (size_t i = 0; i < s->n; i++) {
         struct kube_pod *p = &s->v[i];
@@ -125,7 +125,7 @@ static enum davit_status pods_read(struct step *s)
         s->moving += p->fate == KUBE_POD_MOVES;
         s->leaving += p->fate == KUBE_POD_LEAVES;
         s->holding += p->fate == KUBE_POD_HOLDS;
-        if (p->fate == KUBE_POD_HOLDS && s->first_hold == NULL)
+        if (p->fate == KUBE_POD_HOLDS && !s->first_hold)
             s->first_hold = p;
     }
     s->d->left = s->moving + s->leaving + s->holding;
@@ -173,18 +173,21 @@ static bool budget_against(const struct step *s, size_t i, char *why, size_t n)
         const char *name = kit_json_text(b, "metadata.name");
         if (!kube_budget_covers(b, pod))
             continue;
-        if (first != NULL) {
-            snprintf(why, n, "is under two disruption budgets (%.60s, %.60s), "
+        if (first) {
+            snprintf(why, n,
+                     "is under two disruption budgets (%.60s, %.60s), "
                      "so that Kubernetes refuses to evict it",
                      kit_json_text(first, "metadata.name"), name);
             return true;
         }
         first = b;
     }
-    if (first == NULL || !kube_budget_forbids(first, &s->v[i]))
+    if (!first || !kube_budget_forbids(first, &s->v[i]))
         return false;
-    snprintf(why, n, "disruption budget \"%.60s\" allows none now (%lld "
-             "healthy, %lld needed)", kit_json_text(first, "metadata.name"),
+    snprintf(why, n,
+             "disruption budget \"%.60s\" allows none now (%lld "
+             "healthy, %lld needed)",
+             kit_json_text(first, "metadata.name"),
              (long long)kit_json_int(first, "status.currentHealthy", 0),
              (long long)kit_json_int(first, "status.desiredHealthy", 0));
     return true;
@@ -201,7 +204,7 @@ static bool objection(struct step *s)
     }
     if (s->d->wait)
         return false;
-    if (s->first_hold != NULL) {
+    if (s->first_hold) {
         refuse(s, "pod %.60s/%.60s %s", s->first_hold->space,
                s->first_hold->name, s->first_hold->why);
         return true;
@@ -232,22 +235,28 @@ static const char *budget_words(const json_t *reply)
     return NULL;
 }
 
-enum evicted { EVICTED, EVICTED_GONE, EVICTED_BLOCKED, EVICTED_NEVER,
-               EVICTED_LATER, EVICTED_FAILED };
+enum evicted {
+    EVICTED,
+    EVICTED_GONE,
+    EVICTED_BLOCKED,
+    EVICTED_NEVER,
+    EVICTED_LATER,
+    EVICTED_FAILED
+};
 
 static enum evicted evict(struct step *s, const struct kube_pod *p,
                           enum davit_status *st)
 {
     struct kube_ask q = {.method = "POST", .content_type = "application/json"};
     struct kit_str path = {0};
-    json_t *body = json_pack(
-        "{s:s, s:s, s:{s:s, s:s}, s:{s:{s:s}}}", "apiVersion", "policy/v1",
-        "kind", "Eviction", "metadata", "name", p->name, "namespace", p->space,
-        "deleteOptions", "preconditions", "uid", p->uid);
+    json_t *body = json_pack("{s:s, s:s, s:{s:s, s:s}, s:{s:{s:s}}}",
+                             "apiVersion", "policy/v1", "kind", "Eviction",
+                             "metadata", "name", p->name, "namespace", p->space,
+                             "deleteOptions", "preconditions", "uid", p->uid);
     enum evicted got;
     const char *budget;
 
-    if (body == NULL)
+    if (!body)
         abort();
     if (s->d->most_grace_s > 0 && p->grace_s > s->d->most_grace_s)
         json_object_set_new(json_object_get(body, "deleteOptions"),
@@ -267,19 +276,18 @@ static enum evicted evict(struct step *s, const struct kube_pod *p,
     } else if (q.code == 404) {
         got = EVICTED_GONE;
     } else if (q.code == 409) {
-        got = EVICTED_LATER;  /* another pod has its name by now */
-    } else if (q.code == 429 && budget != NULL) {
+        got = EVICTED_LATER; /* another pod has its name by now */
+    } else if (q.code == 429 && budget) {
         snprintf(s->d->why, sizeof s->d->why, "pod %.50s/%.50s: %s", p->space,
-                 p->name, *budget ? budget : "its disruption budget forbids it");
+                 p->name,
+                 *budget ? budget : "its disruption budget forbids it");
         got = EVICTED_BLOCKED;
-    } else if (q.code == 500 &&
-               strstr(kit_json_text(q.reply, "message"),
-                      "more than one PodDisruptionBudget") != NULL) {
+    } else if (q.code == 500 && strstr(kit_json_text(q.reply, "message"),
+                                       "more than one PodDisruptionBudget")) {
         got = EVICTED_NEVER;
     } else if (q.code == 403 &&
-               strstr(kit_json_text(q.reply, "message"),
-                      "being terminated") != NULL) {
-        got = EVICTED_GONE;  /* its namespace goes, and it with it */
+               strstr(kit_json_text(q.reply, "message"), "being terminated")) {
+        got = EVICTED_GONE; /* its namespace goes, and it with it */
     } else {
         got = EVICTED_FAILED;
     }
@@ -320,15 +328,14 @@ static enum davit_status evict_all(struct step *s)
             s->moving--;
             s->d->left--;
             break;
-        case EVICTED_BLOCKED:
-            s->blocked++;
-            break;
-        case EVICTED_LATER:
-            break;
+        case EVICTED_BLOCKED: s->blocked++; break;
+        case EVICTED_LATER: break;
         case EVICTED_NEVER:
-            return refuse(s, "pod %.60s/%.60s is under more than one "
+            return refuse(s,
+                          "pod %.60s/%.60s is under more than one "
                           "disruption budget, so that Kubernetes refuses to "
-                          "evict it", p->space, p->name);
+                          "evict it",
+                          p->space, p->name);
         case EVICTED_FAILED:
             if (st == DAVIT_AUTH)
                 return refuse(s, "%s", s->e->text);
@@ -347,7 +354,7 @@ static enum davit_status overdue(struct step *s)
     long long limit = (long long)(s->d->limit_ms / 1000);
 
     snprintf(why, sizeof why, "%s", s->d->why);
-    if (s->first_hold != NULL)
+    if (s->first_hold)
         return refuse(s, "after %lld s: pod %.50s/%.50s %s", limit,
                       s->first_hold->space, s->first_hold->name,
                       s->first_hold->why);
@@ -360,8 +367,10 @@ static enum davit_status drained(struct step *s)
     int64_t settles = s->begun_ms + s->d->settle_ms - s->d->now_wall_ms;
 
     if (settles > 0)
-        return waits(s, "empty; the scheduler may have bound something to it "
-                     "yet (%lld ms)", (long long)settles);
+        return waits(s,
+                     "empty; the scheduler may have bound something to it "
+                     "yet (%lld ms)",
+                     (long long)settles);
     s->d->got = KUBE_DRAIN_DONE;
     return DAVIT_OK;
 }
@@ -386,7 +395,7 @@ static enum davit_status go_on(struct step *s)
     snprintf(blocked, sizeof blocked, "%s", s->d->why);
     if (s->blocked > 0)
         return waits(s, "%u pods left; %.180s", s->d->left, blocked);
-    if (s->first_hold != NULL)
+    if (s->first_hold)
         return waits(s, "%u pods left; %.40s/%.40s %.80s", s->d->left,
                      s->first_hold->space, s->first_hold->name,
                      s->first_hold->why);
@@ -403,7 +412,7 @@ static enum davit_status step_run(struct step *s)
     if (st != DAVIT_OK)
         return st;
     if (!there) {
-        s->d->got = KUBE_DRAIN_DONE;  /* no node, and nothing on it */
+        s->d->got = KUBE_DRAIN_DONE; /* no node, and nothing on it */
         return DAVIT_OK;
     }
     s->begun_ms = kube_node_drained_since(s->node, s->d->now_wall_ms);

@@ -15,14 +15,14 @@
 
 /* One request to the API server and what it answered. */
 struct kube_ask {
-    const char *method, *path;    /* path from /api, with its query */
+    const char *method, *path; /* path from /api, with its query */
     const char *content_type;
-    const json_t *body;           /* NULL: none */
+    const json_t *body; /* NULL: none */
     /* the answer */
-    int code;                     /* of HTTP; 0: there was none, see text */
-    json_t *reply;                /* or NULL; the asker decrefs */
+    int code;      /* of HTTP; 0: there was none, see text */
+    json_t *reply; /* or NULL; the asker decrefs */
     uint32_t retry_after_ms;
-    char text[208];               /* why there was no answer */
+    char text[208]; /* why there was no answer */
 };
 struct kube_io {
     void *ctx;
@@ -32,23 +32,23 @@ struct kube_io {
 enum kube_drained { KUBE_DRAIN_REFUSED, KUBE_DRAIN_WAITS, KUBE_DRAIN_DONE };
 
 struct kube_drain {
-    const char *node;             /* its name */
+    const char *node; /* its name */
     int64_t now_wall_ms;
-    int64_t limit_ms;             /* duration, from the taint on: what will not
+    int64_t limit_ms;     /* duration, from the taint on: what will not
                                    * go is then a refusal */
-    int64_t settle_ms;            /* duration, from the taint on: no DONE before,
+    int64_t settle_ms;    /* duration, from the taint on: no DONE before,
                                    * for what the scheduler was about to bind */
-    int64_t most_grace_s;         /* longer grace periods are cut; 0: none is */
-    bool wait;                    /* wait for what is against it, up to the
+    int64_t most_grace_s; /* longer grace periods are cut; 0: none is */
+    bool wait;            /* wait for what is against it, up to the
                                    * limit, instead of refusing at once */
     struct kube_pod_rules rules;
     /* what came of it */
     enum kube_drained got;
-    bool begun;                   /* the node is tainted */
-    bool moved;                   /* pods were evicted in this step, or are
+    bool begun;    /* the node is tainted */
+    bool moved;    /* pods were evicted in this step, or are
                                    * leaving */
-    uint32_t left;                /* pods that are still there */
-    char why[208];                /* REFUSED, WAITS: for a person */
+    uint32_t left; /* pods that are still there */
+    char why[208]; /* REFUSED, WAITS: for a person */
 };
 
 /* OK: got tells.  Else the API server could not be asked or said no to all we

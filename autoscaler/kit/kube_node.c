@@ -26,15 +26,11 @@ static enum davit_status status_of(int code)
 {
     switch (code) {
     case 401:
-    case 403:
-        return DAVIT_AUTH;
-    case 404:
-        return DAVIT_NOT_FOUND;
+    case 403: return DAVIT_AUTH;
+    case 404: return DAVIT_NOT_FOUND;
     case 400:
-    case 422:
-        return DAVIT_INVALID;
-    default:
-        return DAVIT_RETRY;
+    case 422: return DAVIT_INVALID;
+    default: return DAVIT_RETRY;
     }
 }
 
@@ -55,7 +51,8 @@ enum davit_status kube_ask(const struct kube_io *io, struct kube_ask *q,
              *words ? words : "the API server gave no reason");
     snprintf(e->code, sizeof e->code, "%s",
              *kit_json_text(q->reply, "reason")
-                 ? kit_json_text(q->reply, "reason") : "");
+                 ? kit_json_text(q->reply, "reason")
+                 : "");
     e->retry_after_ms = q->retry_after_ms;
     return status_of(q->code);
 }
@@ -110,7 +107,7 @@ static bool label_is_ours(const json_t *node)
     const char *s = json_string_value(
         json_object_get(kit_json_at(node, "metadata.labels"), NO_BALANCER));
 
-    return s != NULL && strcmp(s, OURS) == 0;
+    return s && strcmp(s, OURS) == 0;
 }
 
 /* Its taints without ours; the caller's. */
@@ -137,11 +134,11 @@ static enum davit_status node_patch(const struct kube_io *io,
     struct kit_str path = {0};
     enum davit_status st;
 
-    if (patch == NULL)
+    if (!patch)
         abort();
-    json_object_set_new(json_object_get(patch, "metadata"), "resourceVersion",
-                        json_string(kit_json_text(node,
-                                                  "metadata.resourceVersion")));
+    json_object_set_new(
+        json_object_get(patch, "metadata"), "resourceVersion",
+        json_string(kit_json_text(node, "metadata.resourceVersion")));
     node_path(&path, kit_json_text(node, "metadata.name"));
     q.path = kit_str_text(&path);
     st = kube_ask(io, &q, e);
@@ -160,18 +157,17 @@ enum davit_status kube_node_cordon(const struct kube_io *io, const json_t *node,
     char now[32];
 
     snprintf(now, sizeof now, "%" PRId64, now_wall_ms / 1000);
-    json_array_append_new(taints, json_pack("{s:s, s:s, s:s}", "key",
-                                            KUBE_DRAIN_TAINT, "value", now,
-                                            "effect", "NoSchedule"));
-    if (json_object_get(labels, NO_BALANCER) == NULL)
+    json_array_append_new(
+        taints, json_pack("{s:s, s:s, s:s}", "key", KUBE_DRAIN_TAINT, "value",
+                          now, "effect", "NoSchedule"));
+    if (!json_object_get(labels, NO_BALANCER))
         json_object_set_new(set, NO_BALANCER, json_string(OURS));
-    return node_patch(io, node,
-                      json_pack("{s:{s:{s:o}, s:o}, s:{s:b, s:o}}", "metadata",
-                                "annotations", CORDONED,
-                                before ? json_null() : json_string("true"),
-                                "labels", set, "spec", "unschedulable", 1,
-                                "taints", taints),
-                      e);
+    return node_patch(
+        io, node,
+        json_pack("{s:{s:{s:o}, s:o}, s:{s:b, s:o}}", "metadata", "annotations",
+                  CORDONED, before ? json_null() : json_string("true"),
+                  "labels", set, "spec", "unschedulable", 1, "taints", taints),
+        e);
 }
 
 enum davit_status kube_drain_undo(const struct kube_io *io, const char *name,
@@ -197,9 +193,8 @@ enum davit_status kube_drain_undo(const struct kube_io *io, const char *name,
         patch = json_pack("{s:{s:{s:n}, s:o}, s:{s:o}}", "metadata",
                           "annotations", CORDONED, "labels", labels, "spec",
                           "taints", other_taints(node));
-        if (patch != NULL &&
-            json_object_get(kit_json_at(node, "metadata.annotations"),
-                            CORDONED) != NULL)
+        if (patch && json_object_get(kit_json_at(node, "metadata.annotations"),
+                                     CORDONED))
             json_object_set_new(json_object_get(patch, "spec"), "unschedulable",
                                 json_false());
         st = node_patch(io, node, patch, e);

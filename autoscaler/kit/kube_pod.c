@@ -17,9 +17,9 @@ enum { LOST_AFTER_MS = 30000, GRACE_DEFAULT_S = 30 };
 
 static const char *annotation(const json_t *object, const char *key)
 {
-    const char *s = json_string_value(json_object_get(
-        kit_json_at(object, "metadata.annotations"), key));
-    return s != NULL ? s : "";
+    const char *s = json_string_value(
+        json_object_get(kit_json_at(object, "metadata.annotations"), key));
+    return s ? s : "";
 }
 
 static bool annotated(const json_t *object, const char *key, const char *value)
@@ -91,8 +91,8 @@ static const char *local_volume(const json_t *pod)
     size_t i;
     json_array_foreach(list, i, v) {
         const json_t *empty = json_object_get(v, "emptyDir");
-        bool local = json_object_get(v, "hostPath") != NULL ||
-                     (empty != NULL &&
+        bool local = json_object_get(v, "hostPath") ||
+                     (empty &&
                       strcmp(kit_json_text(empty, "medium"), "Memory") != 0);
         const char *name = kit_json_text(v, "name");
         if (local && !listed(waived, name))
@@ -152,7 +152,7 @@ static enum kube_pod_fate fate_of(const json_t *pod,
     if (*annotation(pod, "kubernetes.io/config.mirror") != '\0' ||
         owned_by_node(pod))
         return KUBE_POD_STAYS;
-    if ((controller != NULL &&
+    if ((controller &&
          strcmp(kit_json_text(controller, "kind"), "DaemonSet") == 0) ||
         annotated(pod, CA "daemonset-pod", "true"))
         return KUBE_POD_STAYS;
@@ -162,14 +162,14 @@ static enum kube_pod_fate fate_of(const json_t *pod,
         return at >= 0 && now_wall_ms > at + LOST_AFTER_MS ? KUBE_POD_ENDED
                                                            : KUBE_POD_LEAVES;
     }
-    if ((what = forbidden_by(pod)) != NULL)
+    if ((what = forbidden_by(pod)))
         return holds(p, "is annotated %s", what);
     if (tolerates_drain(pod))
         return KUBE_POD_STAYS;
-    if (controller == NULL && !safe && !rules->move_bare)
+    if (!controller && !safe && !rules->move_bare)
         return holds(p, "has no controller that would make it again (%s)",
                      "annotate it " CA "safe-to-evict: \"true\" to let it go");
-    if (!safe && !rules->move_local && (what = local_volume(pod)) != NULL)
+    if (!safe && !rules->move_local && (what = local_volume(pod)))
         return holds(p, "keeps data on the node in its volume \"%.60s\"", what);
     return KUBE_POD_MOVES;
 }
@@ -225,13 +225,13 @@ static bool expression_holds(const json_t *e, const json_t *labels)
     const json_t *values = json_object_get(e, "values");
 
     if (strcmp(op, "Exists") == 0)
-        return value != NULL;
+        return value;
     if (strcmp(op, "DoesNotExist") == 0)
-        return value == NULL;
+        return !value;
     if (strcmp(op, "In") == 0)
-        return value != NULL && in_values(values, value);
+        return value && in_values(values, value);
     if (strcmp(op, "NotIn") == 0)
-        return value == NULL || !in_values(values, value);
+        return !value || !in_values(values, value);
     return false;
 }
 
@@ -247,7 +247,7 @@ bool kube_selector_takes(const json_t *selector, const json_t *labels)
         return false;
     json_object_foreach((json_t *)match, key, want) {
         const char *have = json_string_value(json_object_get(labels, key));
-        if (have == NULL || !json_is_string(want) ||
+        if (!have || !json_is_string(want) ||
             strcmp(have, json_string_value(want)) != 0)
             return false;
     }
@@ -275,9 +275,8 @@ bool kube_budget_forbids(const json_t *pdb, const struct kube_pod *pod)
 
     if (pod->pending)
         return false;
-    if (pod->unready &&
-        (strcmp(policy, "AlwaysAllow") == 0 ||
-         (wanted > 0 && healthy >= wanted)))
+    if (pod->unready && (strcmp(policy, "AlwaysAllow") == 0 ||
+                         (wanted > 0 && healthy >= wanted)))
         return false;
     return kit_json_int(pdb, "status.disruptionsAllowed", 0) <= 0;
 }

@@ -19,27 +19,27 @@
 #define KUBE_HOLD_ANNOTATION "davit.io/do-not-disrupt"
 
 enum kube_pod_fate {
-    KUBE_POD_ENDED,       /* finished, or lost with its kubelet: no matter */
-    KUBE_POD_STAYS,       /* static, of a DaemonSet, or at home on a node that
+    KUBE_POD_ENDED,  /* finished, or lost with its kubelet: no matter */
+    KUBE_POD_STAYS,  /* static, of a DaemonSet, or at home on a node that
                            * is drained: left alone until the machine ends */
-    KUBE_POD_LEAVES,      /* its deletion is under way */
-    KUBE_POD_MOVES,       /* is to be evicted */
-    KUBE_POD_HOLDS,       /* must not be: why says so */
+    KUBE_POD_LEAVES, /* its deletion is under way */
+    KUBE_POD_MOVES,  /* is to be evicted */
+    KUBE_POD_HOLDS,  /* must not be: why says so */
 };
 
 struct kube_pod {
     const char *space, *name, *uid;
     enum kube_pod_fate fate;
-    bool critical;        /* system-node-critical, system-cluster-critical */
-    bool unready;         /* runs, and is not Ready */
-    bool pending;         /* has never run: no budget counts it */
-    int64_t grace_s;      /* its own grace period */
-    char why[160];        /* of HOLDS: "is annotated ..." */
+    bool critical;   /* system-node-critical, system-cluster-critical */
+    bool unready;    /* runs, and is not Ready */
+    bool pending;    /* has never run: no budget counts it */
+    int64_t grace_s; /* its own grace period */
+    char why[160];   /* of HOLDS: "is annotated ..." */
 };
 
 struct kube_pod_rules {
-    bool move_local;      /* pods with an emptyDir or hostPath move too */
-    bool move_bare;       /* pods that nothing makes again, too */
+    bool move_local; /* pods with an emptyDir or hostPath move too */
+    bool move_bare;  /* pods that nothing makes again, too */
 };
 
 void kube_pod_judge(const json_t *pod, const struct kube_pod_rules *rules,

@@ -16,7 +16,7 @@ int kit_error(struct davit_error *e, enum davit_status s, const char *code,
               const char *fmt, ...)
 {
     va_list ap;
-    if (e == NULL)
+    if (!e)
         return (int)s;
     snprintf(e->code, sizeof e->code, "%s", code);
     va_start(ap, fmt);
@@ -28,7 +28,8 @@ int kit_error(struct davit_error *e, enum davit_status s, const char *code,
 const char *kit_taint_effect(const char *text)
 {
     static const char *const known[][2] = {
-        {"NO_SCHEDULE", "NoSchedule"}, {"NO_EXECUTE", "NoExecute"},
+        {"NO_SCHEDULE", "NoSchedule"},
+        {"NO_EXECUTE", "NoExecute"},
         {"PREFER_NO_SCHEDULE", "PreferNoSchedule"}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(text, known[i][0]) == 0 || strcmp(text, known[i][1]) == 0)
@@ -46,9 +47,11 @@ const char *kit_find(const struct davit_kv *kv, size_t n, const char *key)
 
 bool kit_duration(const char *text, int64_t *ret_ms)
 {
-    static const struct { const char *unit; double ms; } units[] = {
-        {"", 1000}, {"ms", 1}, {"s", 1000}, {"m", 60e3}, {"h", 3600e3},
-        {"d", 86400e3}};
+    static const struct {
+        const char *unit;
+        double ms;
+    } units[] = {{"", 1000},  {"ms", 1},     {"s", 1000},
+                 {"m", 60e3}, {"h", 3600e3}, {"d", 86400e3}};
     if (!isdigit((unsigned char)text[0]))
         return false;
     size_t digits = strspn(text, "0123456789.");
@@ -89,7 +92,6 @@ bool kit_number(const char *text, uint32_t max, uint32_t *ret)
     return true;
 }
 
-
 /* ---- the table */
 
 #define OPTIONS_MAX 64
@@ -106,8 +108,8 @@ int kit_type_error(struct davit_error *e, const struct davit_node_type *t,
     va_end(ap);
     kit_error(e, DAVIT_INVALID, "", "node type %.60s: %s", t->name, text);
     if (e)
-        snprintf(e->code, sizeof e->code, "%s%s%s", t->name,
-                 key[0] ? "." : "", key);
+        snprintf(e->code, sizeof e->code, "%s%s%s", t->name, key[0] ? "." : "",
+                 key);
     return DAVIT_INVALID;
 }
 
@@ -136,9 +138,9 @@ bool kit_url_safe(const char *url)
            (tls || is_loopback(host, n));
 }
 
-struct given {                  /* one value of one row */
+struct given { /* one value of one row */
     const struct kit_option *o;
-    const char *key;            /* as it was written */
+    const char *key; /* as it was written */
     const char *rest, *value;
 };
 
@@ -196,8 +198,9 @@ static int text_take(struct kit_reading *r, const struct given *g, char **at)
         text[--n] = '\0';
     return kit_url_safe(text) && !strpbrk(text, " ?#") && n <= 500
                ? DAVIT_OK
-               : wrong(r, g, "a URL: https://HOST, or http:// on this machine "
-                             "only, since a secret goes there");
+               : wrong(r, g,
+                       "a URL: https://HOST, or http:// on this machine "
+                       "only, since a secret goes there");
 }
 
 static int choice_take(struct kit_reading *r, const struct given *g,
@@ -237,7 +240,10 @@ static int number_take(struct kit_reading *r, const struct given *g,
 
 static void duration_say(int64_t ms, char *ret, size_t size)
 {
-    static const struct { int64_t ms; const char *unit; } units[] = {
+    static const struct {
+        int64_t ms;
+        const char *unit;
+    } units[] = {
         {86400000, "d"}, {3600000, "h"}, {60000, "m"}, {1000, "s"}, {1, "ms"}};
     size_t i = 0;
     while (ms % units[i].ms != 0)
@@ -274,7 +280,8 @@ static int take(struct kit_reading *r, const struct given *g)
     case KIT_FLAG:
         *(bool *)at = strcmp(g->value, "true") == 0;
         return *(bool *)at || strcmp(g->value, "false") == 0
-                   ? DAVIT_OK : wrong(r, g, "true or false");
+                   ? DAVIT_OK
+                   : wrong(r, g, "true or false");
     case KIT_READ: break;
     }
     int st = g->o->read(r, g->rest, g->value);

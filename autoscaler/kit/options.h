@@ -35,23 +35,23 @@ bool kit_number(const char *text, uint32_t max, uint32_t *ret);
  * what is wrong with them, and is what `davit providers` prints. */
 
 enum kit_kind {
-    KIT_TEXT,      /* char * (kept); NULL when there is none */
-    KIT_NAME,      /* the same, up to max bytes (0: 255), each of `allowed`:
+    KIT_TEXT,     /* char * (kept); NULL when there is none */
+    KIT_NAME,     /* the same, up to max bytes (0: 255), each of `allowed`:
                     * "a-z 0-9 - _" */
-    KIT_URL,       /* the same, where a secret may go: see kit_url_safe() */
-    KIT_FLAG,      /* bool */
-    KIT_NUMBER,    /* uint32_t, from min to max (0: UINT32_MAX) */
-    KIT_DURATION,  /* int64_t, in milliseconds, likewise (0: ten years) */
-    KIT_CHOICE,    /* uint32_t: the place of the value in `allowed`, "a|b|c",
+    KIT_URL,      /* the same, where a secret may go: see kit_url_safe() */
+    KIT_FLAG,     /* bool */
+    KIT_NUMBER,   /* uint32_t, from min to max (0: UINT32_MAX) */
+    KIT_DURATION, /* int64_t, in milliseconds, likewise (0: ten years) */
+    KIT_CHOICE,   /* uint32_t: the place of the value in `allowed`, "a|b|c",
                     * from min on */
-    KIT_READ,      /* whatever read() makes of it, may be given often; read NULL:
+    KIT_READ,     /* whatever read() makes of it, may be given often; read NULL:
                     * other code reads it */
 };
 
-struct kit_reading {            /* what read() is called with */
-    void *into;                 /* the struct that is filled */
+struct kit_reading { /* what read() is called with */
+    void *into;      /* the struct that is filled */
     struct kit_keep *keep;
-    const struct davit_node_type *type;  /* NULL: the provider's settings */
+    const struct davit_node_type *type; /* NULL: the provider's settings */
     struct davit_error *error;
 };
 /* rest: what follows the key ("gpu" of "quota.gpu", "0" of a list), or "".
@@ -64,10 +64,10 @@ struct kit_option {
      * "types.key" for a node type's. */
     const char *key, *help;
     enum kit_kind kind;
-    size_t at;                  /* offsetof() what it fills: KIT_AT() */
-    const char *fallback;       /* the default, as one would write it, or NULL */
-    const char *env;            /* a variable that is asked before it, or NULL */
-    const char *instead;        /* a setting that is asked before both, or NULL */
+    size_t at;            /* offsetof() what it fills: KIT_AT() */
+    const char *fallback; /* the default, as one would write it, or NULL */
+    const char *env;      /* a variable that is asked before it, or NULL */
+    const char *instead;  /* a setting that is asked before both, or NULL */
     const char *allowed;
     int64_t min, max;
     kit_option_read *read;

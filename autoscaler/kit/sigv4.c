@@ -37,8 +37,8 @@ void sigv4_sha256(const void *data, size_t n, char ret[65])
 static void hmac(const void *key, size_t key_len, const char *text,
                  unsigned char ret[32])
 {
-    if (HMAC(EVP_sha256(), key, (int)key_len, (const unsigned char *)text,
-             strlen(text), ret, NULL) == NULL)
+    if (!HMAC(EVP_sha256(), key, (int)key_len, (const unsigned char *)text,
+              strlen(text), ret, NULL))
         abort();
 }
 
@@ -63,7 +63,7 @@ static void path_normalize(const char *path, struct kit_str *out)
             kit_str_puts(out, "/");
         }
         at += n;
-        if (out->p != NULL)
+        if (out->p)
             out->p[out->n] = '\0';
     }
     if (out->n == 0)
@@ -83,8 +83,10 @@ static void path_add(const struct sigv4 *s, struct kit_str *out)
 
 static int digit(char c)
 {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
 }
 
 /* Decoded and encoded again, so that "%7e", "~" and "%7E" are the same. */
@@ -101,7 +103,9 @@ static void again_encoded(const char *text, size_t n, struct kit_str *out)
     }
 }
 
-struct pair { char *key, *value; };
+struct pair {
+    char *key, *value;
+};
 
 static int by_key(const void *a, const void *b)
 {
@@ -112,7 +116,7 @@ static int by_key(const void *a, const void *b)
 
 static char *taken(struct kit_str *s)
 {
-    if (s->p == NULL)
+    if (!s->p)
         kit_str_puts(s, "");
     char *p = s->p;
     *s = (struct kit_str){0};
@@ -130,7 +134,7 @@ static void query_add(const char *query, struct kit_str *out)
         if (name < len)
             again_encoded(at + name + 1, len - name - 1, &value);
         v = realloc(v, (n + 1) * sizeof *v);
-        if (v == NULL)
+        if (!v)
             abort();
         if (len > 0)
             v[n++] = (struct pair){taken(&key), taken(&value)};
@@ -141,8 +145,7 @@ static void query_add(const char *query, struct kit_str *out)
     if (n > 0)
         qsort(v, n, sizeof *v, by_key);
     for (size_t i = 0; i < n; i++) {
-        kit_str_printf(out, "%s%s=%s", i > 0 ? "&" : "", v[i].key,
-                       v[i].value);
+        kit_str_printf(out, "%s%s=%s", i > 0 ? "&" : "", v[i].key, v[i].value);
         free(v[i].key);
         free(v[i].value);
     }
@@ -166,7 +169,11 @@ static void value_add(const char *text, struct kit_str *out)
     }
 }
 
-struct header { char *name; const char *value; size_t at; };
+struct header {
+    char *name;
+    const char *value;
+    size_t at;
+};
 
 static int by_name(const void *a, const void *b)
 {
@@ -179,12 +186,12 @@ static void headers_add(const struct sigv4 *s, struct kit_str *lines,
                         struct kit_str *names)
 {
     struct header *v = calloc(s->n_headers + 1, sizeof *v);
-    if (v == NULL)
+    if (!v)
         abort();
     for (size_t i = 0; i < s->n_headers; i++) {
         v[i] = (struct header){strdup(s->headers[i].key), s->headers[i].value,
                                i};
-        if (v[i].name == NULL)
+        if (!v[i].name)
             abort();
         for (char *c = v[i].name; *c != '\0'; c++)
             if (*c >= 'A' && *c <= 'Z')
@@ -194,7 +201,7 @@ static void headers_add(const struct sigv4 *s, struct kit_str *lines,
     for (size_t i = 0; i < s->n_headers; i++) {
         bool more = i > 0 && strcmp(v[i].name, v[i - 1].name) == 0;
         if (more) {
-            lines->p[--lines->n] = '\0';  /* the line goes on */
+            lines->p[--lines->n] = '\0'; /* the line goes on */
             kit_str_puts(lines, ",");
         } else {
             kit_str_printf(lines, "%s:", v[i].name);
@@ -246,11 +253,12 @@ void sigv4_sign(const struct sigv4 *s, struct kit_str *authorization,
     signature(s, sts.p, sum);
     kit_str_printf(authorization,
                    "AWS4-HMAC-SHA256 Credential=%s/%.8s/%s/%s/aws4_request, "
-                   "SignedHeaders=%s, Signature=%s", s->access_key, s->date,
-                   s->region, s->service, kit_str_text(&names), sum);
-    if (canonical != NULL)
+                   "SignedHeaders=%s, Signature=%s",
+                   s->access_key, s->date, s->region, s->service,
+                   kit_str_text(&names), sum);
+    if (canonical)
         kit_str_add(canonical, creq.p, creq.n);
-    if (to_sign != NULL)
+    if (to_sign)
         kit_str_add(to_sign, sts.p, sts.n);
     kit_str_done(&creq);
     kit_str_done(&sts);

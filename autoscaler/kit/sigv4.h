@@ -14,20 +14,20 @@
 #include "../provider.h"
 #include "str.h"
 
-#define SIGV4_DATE_SIZE 17      /* "20260131T235959Z" and its NUL */
+#define SIGV4_DATE_SIZE 17 /* "20260131T235959Z" and its NUL */
 
 struct sigv4 {
     const char *access_key, *secret_key;
     const char *region, *service;
-    const char *date;           /* as in X-Amz-Date */
+    const char *date; /* as in X-Amz-Date */
     const char *method;
-    const char *path;           /* as it is sent: encoded once, "" is "/" */
-    const char *query;          /* as it is sent, without '?'; "" for none */
+    const char *path;  /* as it is sent: encoded once, "" is "/" */
+    const char *query; /* as it is sent, without '?'; "" for none */
     const struct davit_kv *headers;
     size_t n_headers;
     const void *body;
     size_t body_len;
-    bool keep_path;             /* encoded, but its dots and double slashes
+    bool keep_path; /* encoded, but its dots and double slashes
                                  * are left as they are */
 };
 

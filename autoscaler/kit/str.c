@@ -17,7 +17,7 @@ static void room(struct kit_str *s, size_t more)
     if (cap < need)
         cap = need;
     s->p = realloc(s->p, cap);
-    if (s->p == NULL)
+    if (!s->p)
         abort();
     s->cap = cap;
 }
@@ -59,7 +59,7 @@ void kit_str_encode(struct kit_str *s, const char *text, size_t n,
     room(s, n * 3);
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)text[i];
-        if (c != '\0' && (strchr(plain, c) != NULL || strchr(also, c) != NULL))
+        if (c != '\0' && (strchr(plain, c) || strchr(also, c)))
             kit_str_add(s, &text[i], 1);
         else
             kit_str_printf(s, "%%%02X", c);
@@ -78,13 +78,13 @@ void kit_str_param(struct kit_str *s, const char *name, const char *value)
 
 const char *kit_str_text(const struct kit_str *s)
 {
-    return s->p != NULL ? s->p : "";
+    return s->p ? s->p : "";
 }
 
 void kit_str_clear(struct kit_str *s)
 {
     s->n = 0;
-    if (s->p != NULL)
+    if (s->p)
         s->p[0] = '\0';
 }
 

@@ -9,7 +9,10 @@
 
 #include <stddef.h>
 
-struct kit_str { char *p; size_t n, cap; };  /* p is NULL or ends with NUL */
+struct kit_str {
+    char *p;
+    size_t n, cap;
+}; /* p is NULL or ends with NUL */
 
 void kit_str_add(struct kit_str *s, const char *text, size_t n);
 void kit_str_puts(struct kit_str *s, const char *text);
@@ -21,8 +24,8 @@ void kit_str_encode(struct kit_str *s, const char *text, size_t n,
                     const char *also);
 /* "name=value" of a form or query, both encoded, with '&' when not first. */
 void kit_str_param(struct kit_str *s, const char *name, const char *value);
-const char *kit_str_text(const struct kit_str *s);  /* "" when empty */
-void kit_str_clear(struct kit_str *s);              /* keeps the memory */
+const char *kit_str_text(const struct kit_str *s); /* "" when empty */
+void kit_str_clear(struct kit_str *s);             /* keeps the memory */
 void kit_str_done(struct kit_str *s);
 
 #endif

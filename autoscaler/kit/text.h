@@ -10,9 +10,9 @@
 
 #include "options.h"
 
-char *kit_copy(const char *text);           /* for free() */
+char *kit_copy(const char *text); /* for free() */
 char *kit_print(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-void *kit_must(void *p);                    /* p; aborts when it is NULL */
+void *kit_must(void *p); /* p; aborts when it is NULL */
 /* Wipes and frees a secret; NULL is fine. */
 void kit_wipe(char *text);
 

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SLACK_MS 10000           /* a clock may be off by this much */
+#define SLACK_MS 10000 /* a clock may be off by this much */
 #define RENEW_EARLY_MS (5 * 60 * INT64_C(1000))
 #define WAIT_MS 20
-#define AGAIN_MS 30000           /* after a renewal that failed */
+#define AGAIN_MS 30000 /* after a renewal that failed */
 
 void kit_token_init(struct kit_token *t)
 {
@@ -51,8 +51,8 @@ static int fetch_locked(struct kit_token *t, const struct davit_host *host,
     int64_t now = host->wall_ms();
     pthread_mutex_lock(&t->lock);
     t->fetching = false;
-    if (s == DAVIT_OK && (value == NULL || value[0] == '\0' ||
-                          strlen(value) > KIT_TOKEN_MAX)) {
+    if (s == DAVIT_OK &&
+        (!value || value[0] == '\0' || strlen(value) > KIT_TOKEN_MAX)) {
         s = kit_error(e, DAVIT_AUTH, "BadToken",
                       "the token endpoint answered without a usable token");
         kit_wipe(value);
@@ -63,7 +63,7 @@ static int fetch_locked(struct kit_token *t, const struct davit_host *host,
         return s;
     }
     /* The old one may still do: nobody needs to hear of it yet. */
-    if (t->value != NULL && now < t->expires_ms - SLACK_MS) {
+    if (t->value && now < t->expires_ms - SLACK_MS) {
         t->renew_ms = now + AGAIN_MS;
         return DAVIT_OK;
     }
@@ -79,8 +79,8 @@ int kit_token_get(struct kit_token *t, const struct davit_host *host,
         int s = DAVIT_OK;
         int64_t now = host->wall_ms();
         pthread_mutex_lock(&t->lock);
-        bool fresh = t->value != NULL && now < t->renew_ms;
-        bool usable = t->value != NULL && now < t->expires_ms - SLACK_MS;
+        bool fresh = t->value && now < t->renew_ms;
+        bool usable = t->value && now < t->expires_ms - SLACK_MS;
         bool wait = !fresh && !usable && t->fetching;
         bool mine = !fresh && !t->fetching;
         if (mine)
@@ -99,7 +99,7 @@ int kit_token_get(struct kit_token *t, const struct davit_host *host,
 void kit_token_refused(struct kit_token *t, const char *value)
 {
     pthread_mutex_lock(&t->lock);
-    if (t->value != NULL && strcmp(t->value, value) == 0)
+    if (t->value && strcmp(t->value, value) == 0)
         t->expires_ms = t->renew_ms = 0;
     pthread_mutex_unlock(&t->lock);
 }

@@ -17,9 +17,9 @@
 
 struct kit_token {
     pthread_mutex_t lock;
-    char *value;                 /* NULL: none yet */
+    char *value; /* NULL: none yet */
     int64_t expires_ms, renew_ms;
-    int64_t hold_ms;             /* renewed after so long in any case; 0: no */
+    int64_t hold_ms; /* renewed after so long in any case; 0: no */
     bool fetching;
 };
 

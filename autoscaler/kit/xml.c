@@ -13,17 +13,24 @@
 
 #define BLOCK ((size_t)64 << 10)
 
-struct block { struct block *next; char bytes[]; };
+struct block {
+    struct block *next;
+    char bytes[];
+};
 
-struct open { struct xml *node; struct xml *last; size_t text_from; };
+struct open {
+    struct xml *node;
+    struct xml *last;
+    size_t text_from;
+};
 
 struct xml_doc {
     struct block *blocks;
-    size_t used, room;          /* of the newest block */
+    size_t used, room; /* of the newest block */
     struct xml *root;
     struct open stack[XML_DEPTH_MAX];
     size_t depth, nodes;
-    char *text;                 /* of the open elements, as they come */
+    char *text; /* of the open elements, as they come */
     size_t text_n, text_cap;
     XML_Parser parser;
     const char *problem;
@@ -38,7 +45,7 @@ static void *take(struct xml_doc *d, size_t n)
     if (d->used + n > d->room) {
         size_t size = n > BLOCK ? n : BLOCK;
         struct block *b = malloc(sizeof *b + size);
-        if (b == NULL)
+        if (!b)
             abort();
         b->next = d->blocks;
         d->blocks = b;
@@ -73,7 +80,7 @@ static inline bool same(const char *a, const char *b)
 
 static bool left_out(const struct xml_doc *d, const char *name)
 {
-    for (const char *const *w = d->without; w != NULL && *w != NULL; w++)
+    for (const char *const *w = d->without; w && *w; w++)
         if (same(*w, name))
             return true;
     return false;
@@ -84,15 +91,14 @@ static void XMLCALL on_start(void *arg, const XML_Char *name,
 {
     struct xml_doc *d = arg;
     (void)attributes;
-    if (d->problem != NULL)
+    if (d->problem)
         return;
-    if (d->depth + d->skipped == XML_DEPTH_MAX ||
-        ++d->nodes > XML_NODES_MAX) {
+    if (d->depth + d->skipped == XML_DEPTH_MAX || ++d->nodes > XML_NODES_MAX) {
         stop(d, "it nests too deep or has too many elements");
         return;
     }
     const char *colon = strrchr(name, ':');
-    if (colon != NULL)
+    if (colon)
         name = colon + 1;
     if (d->skipped > 0 || (d->depth > 0 && left_out(d, name))) {
         d->skipped++;
@@ -100,7 +106,7 @@ static void XMLCALL on_start(void *arg, const XML_Char *name,
             d->text_n = d->stack[d->depth - 1].text_from;
         return;
     }
-    if (d->last_name == NULL || strcmp(d->last_name, name) != 0)
+    if (!d->last_name || strcmp(d->last_name, name) != 0)
         d->last_name = copied(d, name, strlen(name));
     struct xml *x = take(d, sizeof *x);
     *x = (struct xml){.name = d->last_name, .text = ""};
@@ -108,7 +114,7 @@ static void XMLCALL on_start(void *arg, const XML_Char *name,
         d->root = x;
     } else {
         struct open *up = &d->stack[d->depth - 1];
-        if (up->last == NULL)
+        if (!up->last)
             up->node->first = x;
         else
             up->last->next = x;
@@ -123,14 +129,14 @@ static void XMLCALL on_end(void *arg, const XML_Char *name)
 {
     struct xml_doc *d = arg;
     (void)name;
-    if (d->problem != NULL)
+    if (d->problem)
         return;
     if (d->skipped > 0) {
         d->skipped--;
         return;
     }
     struct open *o = &d->stack[--d->depth];
-    if (o->last == NULL && d->text_n > o->text_from)
+    if (!o->last && d->text_n > o->text_from)
         o->node->text = copied(d, d->text + o->text_from,
                                d->text_n - o->text_from);
     d->text_n = o->text_from;
@@ -140,12 +146,12 @@ static void XMLCALL on_text(void *arg, const XML_Char *text, int n)
 {
     struct xml_doc *d = arg;
     size_t len = (size_t)n;
-    if (d->problem != NULL || d->skipped > 0)
+    if (d->problem || d->skipped > 0)
         return;
     if (d->text_n + len > d->text_cap) {
         d->text_cap = (d->text_n + len) * 2 + 256;
         d->text = realloc(d->text, d->text_cap);
-        if (d->text == NULL)
+        if (!d->text)
             abort();
     }
     memcpy(d->text + d->text_n, text, len);
@@ -175,12 +181,12 @@ const struct xml *xml_parse_without(const char *text, size_t n,
                                     size_t why_size)
 {
     struct xml_doc *d = calloc(1, sizeof *d);
-    if (d == NULL)
+    if (!d)
         abort();
     *ret = d;
     d->without = names;
     d->parser = XML_ParserCreate(NULL);
-    if (d->parser == NULL)
+    if (!d->parser)
         abort();
     XML_SetUserData(d->parser, d);
     XML_SetElementHandler(d->parser, on_start, on_end);
@@ -189,9 +195,9 @@ const struct xml *xml_parse_without(const char *text, size_t n,
     enum XML_Status s = n > (size_t)1 << 30
                             ? XML_STATUS_ERROR
                             : XML_Parse(d->parser, text, (int)n, 1);
-    if (s != XML_STATUS_OK && d->problem == NULL)
+    if (s != XML_STATUS_OK && !d->problem)
         d->problem = XML_ErrorString(XML_GetErrorCode(d->parser));
-    if (d->problem != NULL) {
+    if (d->problem) {
         snprintf(why, why_size, "line %lu: %s",
                  (unsigned long)XML_GetCurrentLineNumber(d->parser),
                  d->problem);
@@ -204,14 +210,14 @@ const struct xml *xml_parse_without(const char *text, size_t n,
 
 const struct xml *xml_root(const struct xml_doc *doc)
 {
-    return doc != NULL ? doc->root : NULL;
+    return doc ? doc->root : NULL;
 }
 
 void xml_free(struct xml_doc *d)
 {
-    if (d == NULL)
+    if (!d)
         return;
-    for (struct block *b = d->blocks, *next; b != NULL; b = next) {
+    for (struct block *b = d->blocks, *next; b; b = next) {
         next = b->next;
         free(b);
     }
@@ -221,7 +227,7 @@ void xml_free(struct xml_doc *d)
 
 const struct xml *xml_child(const struct xml *x, const char *name)
 {
-    for (x = x != NULL ? x->first : NULL; x != NULL; x = x->next)
+    for (x = x ? x->first : NULL; x; x = x->next)
         if (same(x->name, name))
             return x;
     return NULL;
@@ -229,8 +235,8 @@ const struct xml *xml_child(const struct xml *x, const char *name)
 
 const struct xml *xml_again(const struct xml *x)
 {
-    const char *name = x != NULL ? x->name : "";
-    for (x = x != NULL ? x->next : NULL; x != NULL; x = x->next)
+    const char *name = x ? x->name : "";
+    for (x = x ? x->next : NULL; x; x = x->next)
         if (same(x->name, name))
             return x;
     return NULL;
@@ -238,12 +244,11 @@ const struct xml *xml_again(const struct xml *x)
 
 const struct xml *xml_at(const struct xml *x, const char *path)
 {
-    while (x != NULL && *path != '\0') {
+    while (x && *path != '\0') {
         size_t n = strcspn(path, "/");
         x = x->first;
-        while (x != NULL &&
-               (x->name[0] != path[0] || strncmp(x->name, path, n) != 0 ||
-                x->name[n] != '\0'))
+        while (x && (x->name[0] != path[0] || strncmp(x->name, path, n) != 0 ||
+                     x->name[n] != '\0'))
             x = x->next;
         path += n + (path[n] == '/');
     }
@@ -253,7 +258,7 @@ const struct xml *xml_at(const struct xml *x, const char *path)
 const char *xml_text(const struct xml *x, const char *path)
 {
     x = xml_at(x, path);
-    return x != NULL ? x->text : "";
+    return x ? x->text : "";
 }
 
 int64_t xml_number(const struct xml *x, const char *path, int64_t other)

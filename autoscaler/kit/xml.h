@@ -19,8 +19,8 @@
 #define XML_NODES_MAX 5000000
 
 struct xml {
-    const char *name, *text;    /* text: "" when it has none */
-    const struct xml *first, *next;  /* children; the next sibling */
+    const char *name, *text;        /* text: "" when it has none */
+    const struct xml *first, *next; /* children; the next sibling */
 };
 
 struct xml_doc;

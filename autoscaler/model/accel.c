@@ -12,36 +12,68 @@ static const struct accel table[] = {
     {"GPU", "AMD", "amd.com/gpu", "HIP_VISIBLE_DEVICES", true},
     {"GPU", "Intel", "gpu.intel.com/i915", "ONEAPI_DEVICE_SELECTOR", true},
     {"GPU", "Intel", "gpu.intel.com/xe", "ONEAPI_DEVICE_SELECTOR", true},
-    {"neuron_cores", "AWS", "aws.amazon.com/neuroncore", "NEURON_RT_VISIBLE_CORES", false},
+    {"neuron_cores", "AWS", "aws.amazon.com/neuroncore",
+     "NEURON_RT_VISIBLE_CORES", false},
     {"TPU", "Google", "google.com/tpu", "TPU_VISIBLE_CHIPS", false},
     {"HPU", "Intel", "habana.ai/gaudi", "HABANA_VISIBLE_MODULES", false},
-    {"NPU", "Huawei", "huawei.com/Ascend910", "ASCEND_RT_VISIBLE_DEVICES", true},
+    {"NPU", "Huawei", "huawei.com/Ascend910", "ASCEND_RT_VISIBLE_DEVICES",
+     true},
 };
 
 /* Other names of the same product: GKE's accelerator names, the GPU operator's
  * nvidia.com/gpu.product, Azure's and people's short forms.  Right column:
  * Ray's constants (ray.util.accelerators). */
-static const struct { const char *name, *type; } aliases[] = {
-    {"nvidia-tesla-t4", "T4"},           {"tesla-t4", "T4"},
-    {"nvidia-tesla-v100", "V100"},       {"tesla-v100", "V100"},
-    {"tesla-v100-sxm2-16gb", "V100"},    {"tesla-v100-sxm2-32gb", "V100"},
-    {"nvidia-tesla-p100", "P100"},       {"tesla-p100-pcie-16gb", "P100"},
-    {"nvidia-tesla-p4", "P4"},           {"tesla-p4", "P4"},
-    {"nvidia-tesla-k80", "K80"},         {"tesla-k80", "K80"},
-    {"nvidia-tesla-a100", "A100"},       {"nvidia-a100-sxm4-40gb", "A100"},
-    {"nvidia-a100-80gb", "A100-80G"},    {"nvidia-a100-sxm4-80gb", "A100-80G"},
-    {"nvidia-a100-pcie-40gb", "A100"},   {"nvidia-a100-pcie-80gb", "A100-80G"},
-    {"a100-80gb", "A100-80G"},           {"nvidia-a100-80gb-pcie", "A100-80G"},
-    {"nvidia-l4", "L4"},                 {"nvidia-l40s", "L40S"},
-    {"nvidia-a10g", "A10G"},             {"nvidia-a10", "A10"},
-    {"nvidia-h100-80gb", "H100"},        {"nvidia-h100-80gb-hbm3", "H100"},
-    {"nvidia-h100-mega-80gb", "H100"},   {"nvidia-h200-141gb", "H200"},
-    {"nvidia-h200", "H200"},             {"nvidia-b200", "B200"},
-    {"v100", "V100"},   {"p100", "P100"}, {"t4", "T4"},     {"p4", "P4"},
-    {"k80", "K80"},     {"a10", "A10"},   {"a10g", "A10G"}, {"l4", "L4"},
-    {"l40s", "L40S"},   {"a100", "A100"}, {"h100", "H100"}, {"h200", "H200"},
-    {"h20", "H20"},     {"b200", "B200"}, {"b300", "B300"}, {"gb200", "GB200"},
-    {"a100-40g", "A100-40G"}, {"a100-80g", "A100-80G"},
+static const struct {
+    const char *name, *type;
+} aliases[] = {
+    {"nvidia-tesla-t4", "T4"},
+    {"tesla-t4", "T4"},
+    {"nvidia-tesla-v100", "V100"},
+    {"tesla-v100", "V100"},
+    {"tesla-v100-sxm2-16gb", "V100"},
+    {"tesla-v100-sxm2-32gb", "V100"},
+    {"nvidia-tesla-p100", "P100"},
+    {"tesla-p100-pcie-16gb", "P100"},
+    {"nvidia-tesla-p4", "P4"},
+    {"tesla-p4", "P4"},
+    {"nvidia-tesla-k80", "K80"},
+    {"tesla-k80", "K80"},
+    {"nvidia-tesla-a100", "A100"},
+    {"nvidia-a100-sxm4-40gb", "A100"},
+    {"nvidia-a100-80gb", "A100-80G"},
+    {"nvidia-a100-sxm4-80gb", "A100-80G"},
+    {"nvidia-a100-pcie-40gb", "A100"},
+    {"nvidia-a100-pcie-80gb", "A100-80G"},
+    {"a100-80gb", "A100-80G"},
+    {"nvidia-a100-80gb-pcie", "A100-80G"},
+    {"nvidia-l4", "L4"},
+    {"nvidia-l40s", "L40S"},
+    {"nvidia-a10g", "A10G"},
+    {"nvidia-a10", "A10"},
+    {"nvidia-h100-80gb", "H100"},
+    {"nvidia-h100-80gb-hbm3", "H100"},
+    {"nvidia-h100-mega-80gb", "H100"},
+    {"nvidia-h200-141gb", "H200"},
+    {"nvidia-h200", "H200"},
+    {"nvidia-b200", "B200"},
+    {"v100", "V100"},
+    {"p100", "P100"},
+    {"t4", "T4"},
+    {"p4", "P4"},
+    {"k80", "K80"},
+    {"a10", "A10"},
+    {"a10g", "A10G"},
+    {"l4", "L4"},
+    {"l40s", "L40S"},
+    {"a100", "A100"},
+    {"h100", "H100"},
+    {"h200", "H200"},
+    {"h20", "H20"},
+    {"b200", "B200"},
+    {"b300", "B300"},
+    {"gb200", "GB200"},
+    {"a100-40g", "A100-40G"},
+    {"a100-80g", "A100-80G"},
 };
 
 #define COUNT(v) (sizeof(v) / sizeof *(v))
@@ -115,15 +147,20 @@ const char *accel_type_canonical(const char *name)
 const char *accel_type_of_label(const char *key, const char *value)
 {
     static const char *const keys[] = {
-        "cloud.google.com/gke-accelerator", "nvidia.com/gpu.product",
-        "k8s.amazonaws.com/accelerator", "amd.com/gpu.product-name",
+        "cloud.google.com/gke-accelerator",    "nvidia.com/gpu.product",
+        "k8s.amazonaws.com/accelerator",       "amd.com/gpu.product-name",
         "karpenter.k8s.aws/instance-gpu-name",
     };
     /* GKE's TPU machines, by the name Ray gives their accelerator. */
-    static const struct { const char *value, *type; } tpus[] = {
-        {"tpu-v4-podslice", "TPU-V4"}, {"tpu-v5-lite-device", "TPU-V5LITEPOD"},
-        {"tpu-v5-lite-podslice", "TPU-V5LITEPOD"}, {"tpu-v5p-slice", "TPU-V5P"},
-        {"tpu-v6e-slice", "TPU-V6E"}, {"tpu7x", "TPU-V7X"},
+    static const struct {
+        const char *value, *type;
+    } tpus[] = {
+        {"tpu-v4-podslice", "TPU-V4"},
+        {"tpu-v5-lite-device", "TPU-V5LITEPOD"},
+        {"tpu-v5-lite-podslice", "TPU-V5LITEPOD"},
+        {"tpu-v5p-slice", "TPU-V5P"},
+        {"tpu-v6e-slice", "TPU-V6E"},
+        {"tpu7x", "TPU-V7X"},
     };
 
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)

@@ -12,11 +12,11 @@
 #include <stdint.h>
 
 struct accel {
-    const char *resource;      /* Ray's resource name: "GPU", "TPU" */
-    const char *vendor;        /* "NVIDIA" */
-    const char *k8s;           /* extended resource: "nvidia.com/gpu" */
-    const char *visible_env;   /* "CUDA_VISIBLE_DEVICES" */
-    bool fractions;            /* may a task ask for 0.5 of one? */
+    const char *resource;    /* Ray's resource name: "GPU", "TPU" */
+    const char *vendor;      /* "NVIDIA" */
+    const char *k8s;         /* extended resource: "nvidia.com/gpu" */
+    const char *visible_env; /* "CUDA_VISIBLE_DEVICES" */
+    bool fractions;          /* may a task ask for 0.5 of one? */
 };
 
 const struct accel *accel_table(unsigned *ret_n);

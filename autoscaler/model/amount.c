@@ -12,7 +12,10 @@
 #include <string.h>
 
 /* Kubernetes' suffixes (apimachinery, resource.Quantity); num / den. */
-static const struct { const char *text; int64_t num, den; } suffixes[] = {
+static const struct {
+    const char *text;
+    int64_t num, den;
+} suffixes[] = {
     {"", 1, 1},
     {"m", 1, 1000},
     {"k", 1000, 1},
@@ -49,7 +52,7 @@ bool amount_parse(const char *text, int64_t *ret)
         }
         digits = true;
         if (point && scale >= 1000000000)
-            continue;  /* finer than anything we keep */
+            continue; /* finer than anything we keep */
         value = value * 10 + (*p - '0');
         if (point)
             scale *= 10;

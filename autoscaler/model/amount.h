@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define AMOUNT_ONE INT64_C(10000)
-#define AMOUNT_MAX (INT64_C(1) << 60)  /* larger input is an error */
+#define AMOUNT_MAX (INT64_C(1) << 60) /* larger input is an error */
 
 /* A quantity as people write it: "4", "0.25", "500m", "50Gi", "16384M".
  * False when it is not a number, negative, NaN or above AMOUNT_MAX. */
@@ -30,7 +30,7 @@ char *amount_text(int64_t a, char *buf, size_t n);
 /* For people: memory as "50Gi", the rest as amount_text(). */
 char *amount_pretty(const char *resource, int64_t a, char *buf, size_t n);
 
-int64_t amount_add(int64_t a, int64_t b);   /* saturates at AMOUNT_MAX */
+int64_t amount_add(int64_t a, int64_t b);    /* saturates at AMOUNT_MAX */
 int64_t amount_times(int64_t a, uint64_t n); /* saturates at AMOUNT_MAX */
 
 #endif

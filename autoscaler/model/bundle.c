@@ -23,8 +23,7 @@ static bool names_equal(const struct names *a, const struct names *b)
 static bool has_quantity(const struct qtys *all, const struct qty *q)
 {
     for (uint32_t i = 0; i < all->n; i++)
-        if (all->v[i].amount == q->amount &&
-            text(all->v[i].name, q->name))
+        if (all->v[i].amount == q->amount && text(all->v[i].name, q->name))
             return true;
     return false;
 }
@@ -43,8 +42,7 @@ static bool has_toleration(const struct tolerations *all,
 {
     for (uint32_t i = 0; i < all->n; i++)
         if (all->v[i].op == t->op && all->v[i].effect == t->effect &&
-            text(all->v[i].key, t->key) &&
-            text(all->v[i].value, t->value))
+            text(all->v[i].key, t->key) && text(all->v[i].value, t->value))
             return true;
     return false;
 }

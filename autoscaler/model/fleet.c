@@ -129,7 +129,7 @@ bool machine_detail(struct machine *m, const char *text)
     if (n >= sizeof m->detail) {
         n = sizeof m->detail - 1;
         while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80)
-            n--;  /* not within a letter: it goes out as JSON */
+            n--; /* not within a letter: it goes out as JSON */
     }
     if (strncmp(m->detail, text, n) == 0 && m->detail[n] == '\0')
         return false;

@@ -19,21 +19,21 @@
 #include "state.h"
 
 struct machine {
-    char id[48];            /* ours: "<type>-<8 hex>-<n>", also the Ray node's name */
-    char request_id[40];    /* idempotency key of the launch it came from */
+    char id[48]; /* ours: "<type>-<8 hex>-<n>", also the Ray node's name */
+    char request_id[40]; /* idempotency key of the launch it came from */
     char provider[32], type[64], zone[48];
-    char cloud_id[128];     /* "" until the provider told */
+    char cloud_id[128]; /* "" until the provider told */
     char address[64];
-    char ray_id[256];       /* the head's id of it: hex, or the name of a
+    char ray_id[256];     /* the head's id of it: hex, or the name of a
                              * Kubernetes node; "" until it joined */
-    char config_hash[20];   /* of the node type it was launched from */
-    char detail[160];       /* progress, or why it failed; for people */
+    char config_hash[20]; /* of the node type it was launched from */
+    char detail[160];     /* progress, or why it failed; for people */
     bool spot;
-    bool adopted;           /* found in the cloud, not launched by this ledger */
+    bool adopted; /* found in the cloud, not launched by this ledger */
     enum machine_state state;
-    enum reason why;        /* for which it was launched, or is being ended */
-    enum status failure;    /* ST_OK, or how its launch failed */
-    int64_t created_ms, since_ms, ready_ms;  /* wall; ready 0: not yet */
+    enum reason why;     /* for which it was launched, or is being ended */
+    enum status failure; /* ST_OK, or how its launch failed */
+    int64_t created_ms, since_ms, ready_ms; /* wall; ready 0: not yet */
     int64_t price_micros_hour;
     int64_t progress_ms;    /* last visible progress on its way, wall */
     int64_t seen_ms;        /* in a good list last, wall; 0 never */
@@ -42,31 +42,31 @@ struct machine {
     int64_t needed_ms;      /* last needed by a request or a min, wall */
     uint32_t launch_count;  /* how many its launch request asked for */
     bool drain_accepted;    /* the head agreed: no way back */
-    bool protected;          /* a user protected it from being ended */
-    char *previous;            /* what the plan that launched it put on it: JSON
+    bool protected;         /* a user protected it from being ended */
+    char *previous;         /* what the plan that launched it put on it: JSON
                              * of codec_previous_write(), heap; NULL: nothing */
     /* not kept over a restart: */
-    char host_group[64];          /* whose machines end together, as the provider
+    char host_group[64]; /* whose machines end together, as the provider
                              * told; "" : it did not */
-    uint32_t missed;        /* good lists in a row without it */
-    uint32_t refused;       /* drains in a row */
-    uint32_t tries;         /* calls made for it in this state */
-    int64_t retry_ms;       /* no call for it before, wall */
-    bool busy;              /* a call for it is in flight */
-    bool sent;              /* its launch has left, now or before a restart */
-    uint64_t held_tick;     /* the remembered plan that knows it, and as what */
+    uint32_t missed;     /* good lists in a row without it */
+    uint32_t refused;    /* drains in a row */
+    uint32_t tries;      /* calls made for it in this state */
+    int64_t retry_ms;    /* no call for it before, wall */
+    bool busy;           /* a call for it is in flight */
+    bool sent;           /* its launch has left, now or before a restart */
+    uint64_t held_tick;  /* the remembered plan that knows it, and as what */
     uint32_t held_node;
 };
 
 struct fleet {
-    struct machine **v;     /* in order of creation */
+    struct machine **v; /* in order of creation */
     uint32_t n, cap;
-    uint64_t version;       /* grows with every change */
+    uint64_t version; /* grows with every change */
     /* called before a change is visible to anybody else; may be NULL */
     void (*on_change)(void *arg, const struct machine *m,
                       enum machine_state from);
     void *arg;
-    struct hash by_id, by_cloud;  /* fleet.c's own */
+    struct hash by_id, by_cloud; /* fleet.c's own */
 };
 
 void fleet_init(struct fleet *f);
@@ -76,7 +76,7 @@ struct machine *fleet_add(struct fleet *f, const char *id,
                           enum machine_state state, int64_t now_ms);
 void fleet_move(struct fleet *f, struct machine *m, enum machine_state to,
                 int64_t now_ms);
-void fleet_touch(struct fleet *f, struct machine *m);  /* a field changed */
+void fleet_touch(struct fleet *f, struct machine *m); /* a field changed */
 /* Sets its detail, as much of the text as there is room for; false: it was the
  * same before. */
 bool machine_detail(struct machine *m, const char *text);

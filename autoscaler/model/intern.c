@@ -24,8 +24,7 @@ static uint32_t item_find(const struct intern *t, const void *p, size_t n,
     while ((id = hash_next_index(&t->table, h, &at)) != HASH_NONE) {
         uint32_t i = t->rank ? t->rank[id] : id;
 
-        if (t->items[i].n == n &&
-            (n == 0 || memcmp(t->items[i].p, p, n) == 0))
+        if (t->items[i].n == n && (n == 0 || memcmp(t->items[i].p, p, n) == 0))
             return i;
     }
     return HASH_NONE;
@@ -44,8 +43,7 @@ uint32_t intern_add(struct intern *t, const void *p, size_t n, int copy)
     if (t->n == t->cap)
         arena_grow_(t->arena, (void **)&t->items, &t->cap, t->n,
                     sizeof *t->items);
-    t->items[t->n] = (struct intern_item){
-        .p = p, .n = (uint32_t)n, .id = t->n};
+    t->items[t->n] = (struct intern_item){.p = p, .n = (uint32_t)n, .id = t->n};
     hash_add_index(&t->table, h, t->n);
     return t->n++;
 }

@@ -10,14 +10,17 @@
 
 #include "../base/hash.h"
 
-struct intern_item { const void *p; uint32_t n, id; };
+struct intern_item {
+    const void *p;
+    uint32_t n, id;
+};
 
 struct intern {
     struct arena *arena;
-    struct intern_item *items;   /* by number; after intern_rank() by rank */
+    struct intern_item *items; /* by number; after intern_rank() by rank */
     uint32_t n, cap;
-    struct hash table;           /* of numbers */
-    uint32_t *rank;              /* number -> rank, after intern_rank() */
+    struct hash table; /* of numbers */
+    uint32_t *rank;    /* number -> rank, after intern_rank() */
 };
 
 void intern_init(struct intern *t, struct arena *arena, uint32_t expected);

@@ -13,8 +13,8 @@
 
 struct offer_key {
     const char *provider;
-    const char *type;    /* "" : of the whole provider */
-    const char *zone;    /* "" : the provider chooses */
+    const char *type; /* "" : of the whole provider */
+    const char *zone; /* "" : the provider chooses */
     bool spot;
 };
 

@@ -12,23 +12,25 @@
 /* `count` new nodes of one offer that will hold the same bundles. */
 struct plan_launch {
     uint32_t offer, count;
-    enum reason why;            /* FOR_x */
-    uint32_t demand;            /* the first demand it is for, or NONE */
-    uint32_t first_placement, n_placements;  /* what ONE such node holds */
-    bool final;                 /* a longer look would not change it: send it
+    enum reason why; /* FOR_x */
+    uint32_t demand; /* the first demand it is for, or NONE */
+    uint32_t first_placement, n_placements; /* what ONE such node holds */
+    bool final; /* a longer look would not change it: send it
                                  * at once */
 };
 
 /* `count` bundles of one kind on one node (of a launch: on each of them). */
-struct plan_placement { uint32_t bundle, alt, count; };
+struct plan_placement {
+    uint32_t bundle, alt, count;
+};
 
 /* What happens to an existing node. */
 enum node_action { NODE_KEEP, NODE_END, NODE_UNDRAIN };
 struct plan_node {
     enum node_action action;
     enum reason why;
-    int64_t until_ms;           /* wall time when it changes by itself, or 0 */
-    uint32_t demand;            /* KEEP_REQUEST / KEEP_DEMAND: which, or NONE */
+    int64_t until_ms; /* wall time when it changes by itself, or 0 */
+    uint32_t demand;  /* KEEP_REQUEST / KEEP_DEMAND: which, or NONE */
     uint32_t first_placement, n_placements;
 };
 
@@ -36,19 +38,19 @@ struct plan_node {
 struct plan_refusal {
     uint32_t bundle, alt, offer;
     enum reason why;
-    uint32_t column;            /* LACKS, QUEUE_FULL: which, of the queue NONE
+    uint32_t column;    /* LACKS, QUEUE_FULL: which, of the queue NONE
                                  * is nodes; LABEL, TAINT, QUEUE_TYPE: the
                                  * string id of the key or queue */
-    int64_t has, needs;         /* LACKS: amounts; QUEUE_FULL: what the queue
+    int64_t has, needs; /* LACKS: amounts; QUEUE_FULL: what the queue
                                  * uses, and its quota */
 };
 
 struct plan_bundle {
-    uint32_t placed;            /* on nodes that are there and work or start */
-    uint32_t launched;          /* on nodes of this plan */
-    uint32_t waiting;           /* unplaced, but no offer is too small for it */
-    uint32_t infeasible;        /* unplaced, and no offer could ever hold it */
-    uint32_t alt;               /* the alternative taken, NONE when unplaced */
+    uint32_t placed;     /* on nodes that are there and work or start */
+    uint32_t launched;   /* on nodes of this plan */
+    uint32_t waiting;    /* unplaced, but no offer is too small for it */
+    uint32_t infeasible; /* unplaced, and no offer could ever hold it */
+    uint32_t alt;        /* the alternative taken, NONE when unplaced */
     uint32_t first_refusal, n_refusals;
 };
 
@@ -57,15 +59,15 @@ struct plan {
     uint32_t n_launches;
     const struct plan_placement *placements;
     uint32_t n_placements;
-    const struct plan_node *nodes;      /* one per snapshot node */
-    const struct plan_bundle *bundles;  /* one per snapshot bundle */
+    const struct plan_node *nodes;     /* one per snapshot node */
+    const struct plan_bundle *bundles; /* one per snapshot bundle */
     const struct plan_refusal *refusals;
     uint32_t n_refusals;
-    int64_t cost_micros_hour;           /* of the launches */
-    int64_t bound_micros_hour;          /* valid lower bound on that, -1 none */
+    int64_t cost_micros_hour;  /* of the launches */
+    int64_t bound_micros_hour; /* valid lower bound on that, -1 none */
     uint32_t n_launched, n_ended;
-    uint64_t work;                      /* counted steps spent */
-    uint64_t budget;                    /* counted steps it was given */
+    uint64_t work;   /* counted steps spent */
+    uint64_t budget; /* counted steps it was given */
 };
 
 #endif

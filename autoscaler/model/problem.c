@@ -102,11 +102,21 @@ static enum status sort_nodes(struct builder *m, struct err *err)
 
 /* What is said with a higher rank wins.  Queues and taints are said too, with
  * keys of their own: see struct pb_label. */
-enum { SAYS_PLACE = 0, SAYS_TYPE = 4, SAYS_NODE = 8,
-       BY_KEY = 2, BY_MARKER = 1, BY_ALIAS = 0 };
+enum {
+    SAYS_PLACE = 0,
+    SAYS_TYPE = 4,
+    SAYS_NODE = 8,
+    BY_KEY = 2,
+    BY_MARKER = 1,
+    BY_ALIAS = 0
+};
 
-struct said { uint32_t key, value, rank; };
-struct sayings { VEC(struct said) said; };
+struct said {
+    uint32_t key, value, rank;
+};
+struct sayings {
+    VEC(struct said) said;
+};
 
 static void say(struct builder *m, struct sayings *s, uint32_t key,
                 uint32_t value, uint32_t rank)
@@ -160,8 +170,9 @@ static void say_taints(struct builder *m, struct sayings *s,
                        const struct taints *t, uint32_t rank)
 {
     for (uint32_t i = 0; i < t->n; i++)
-        say(m, s, PB_TAINT | (uint32_t)t->v[i].effect << PB_EFFECT |
-                      builder_id(m, t->v[i].key),
+        say(m, s,
+            PB_TAINT | (uint32_t)t->v[i].effect << PB_EFFECT |
+                builder_id(m, t->v[i].key),
             builder_id(m, t->v[i].value), rank);
 }
 
@@ -208,7 +219,9 @@ static int by_key(const void *pa, const void *pb)
     return (a->value > b->value) - (a->value < b->value);
 }
 
-struct label_vec { VEC(struct pb_label) all; };
+struct label_vec {
+    VEC(struct pb_label) all;
+};
 
 /* Adds the set to the snapshot's labels; s is empty afterwards. */
 static uint32_t labels_end(struct builder *m, struct sayings *s,
@@ -259,16 +272,19 @@ static enum status make_offers(struct builder *m, uint32_t type,
         const struct snap_offer *o = &t->offers[i];
 
         v[i] = (struct pb_offer){
-            .type = type, .zone = builder_id(m, o->zone), .spot = o->spot,
-            .price_estimated = o->price_micros_hour < 0,
-            .price_micros_hour = o->price_micros_hour,
-            .backoff_until_ms = o->backoff_until_ms,
-            .backoff_for = o->backoff_for,
-            .failed_ms = o->failed_ms, .room = o->room,
-            .idle_timeout_ms = o->idle_timeout_ms > 0 ? o->idle_timeout_ms
-                               : t->idle_timeout_ms >= 0
-                                   ? t->idle_timeout_ms
-                                   : m->snapshot->limits.idle_timeout_ms};
+            .type = type,
+            .zone = builder_id(m, o->zone),
+            .spot = o->spot,
+            .price_estimated =
+                o->price_micros_hour<
+                    0, .price_micros_hour = o->price_micros_hour,
+                    .backoff_until_ms = o->backoff_until_ms,
+                    .backoff_for = o->backoff_for, .failed_ms = o->failed_ms,
+                    .room = o->room, .idle_timeout_ms = o->idle_timeout_ms> 0
+                    ? o->idle_timeout_ms
+                : t->idle_timeout_ms >= 0
+                    ? t->idle_timeout_ms
+                    : m->snapshot->limits.idle_timeout_ms};
     }
     if (t->n_offers > 1)
         qsort(v, t->n_offers, sizeof *v, by_zone);
@@ -278,8 +294,8 @@ static enum status make_offers(struct builder *m, uint32_t type,
         if (i > 0 && by_zone(&v[i - 1], &v[i]) == 0)
             return err_set(err, ST_INVALID,
                            "node type '%s' has two %s offers in zone '%s': "
-                           "one for each zone and market", t->name,
-                           v[i].spot ? "spot" : "on-demand", zone);
+                           "one for each zone and market",
+                           t->name, v[i].spot ? "spot" : "on-demand", zone);
         say_own(m, &say_now, &t->labels, &t->resources, SAYS_TYPE);
         say_place(m, &say_now, zone, v[i].spot);
         say_taints(m, &say_now, &t->taints, SAYS_TYPE);
@@ -383,7 +399,9 @@ static uint32_t offer_find(const struct builder *m, uint32_t type,
     return any == NONE && id == empty ? first : any;
 }
 
-struct device_vec { VEC(struct pb_device) all; };
+struct device_vec {
+    VEC(struct pb_device) all;
+};
 
 /* Whole free devices stay whole, the rest lies on one, the others are busy. */
 static void make_devices(struct builder *m, struct pb_node *n,
@@ -451,8 +469,8 @@ static void make_node(struct builder *m, const struct snap_node *f,
                                                     : f->since_ms,
         .idle_timeout_ms = m->snapshot->limits.idle_timeout_ms};
     if (n->template_room)
-        total = available =
-            type == NONE ? &nothing : &m->types[type]->resources;
+        total = available = type == NONE ? &nothing
+                                         : &m->types[type]->resources;
     n->total = builder_row(m, total, false);
     n->available = builder_row(m, available, false);
     has = m->rows.items[n->total].p;
@@ -465,8 +483,7 @@ static void make_node(struct builder *m, const struct snap_node *f,
     /* The head may say more is free than there is for a moment: never so. */
     for (uint32_t c = 0; c < n_columns; c++)
         m->row[c] = free[c] < has[c] ? free[c] : has[c];
-    n->available =
-        intern_add(&m->rows, m->row, n_columns * sizeof *m->row, 1);
+    n->available = intern_add(&m->rows, m->row, n_columns * sizeof *m->row, 1);
     free = m->rows.items[n->available].p;
 within:
     make_devices(m, n, has, free, devices);
@@ -484,7 +501,7 @@ within:
     say_place(m, s, f->zone, f->spot);
     say_taints(m, s, &f->taints, SAYS_NODE);
     n->queue = builder_node_queue(m, type == NONE ? NULL : f->type,
-                                queue_said(m, s));
+                                  queue_said(m, s));
     say_queues(m, s, type == NONE ? NULL : f->type);
     n->n_labels = labels_end(m, s, labels, &n->first_label);
     n->price_micros_hour = node_price(m, f, n, total, labels);
@@ -546,8 +563,7 @@ static void rows_lay(struct builder *m)
 
 static void strings_lay(struct builder *m)
 {
-    const char **str =
-        ARENA_ARRAY(m->arena, const char *, m->strings.n);
+    const char **str = ARENA_ARRAY(m->arena, const char *, m->strings.n);
 
     for (uint32_t i = 0; i < m->strings.n; i++)
         str[i] = m->strings.items[i].p;
@@ -564,7 +580,7 @@ static void strings_lay(struct builder *m)
 }
 
 enum status problem_make(const struct snapshot *snapshot, struct arena *arena,
-                          struct problem **ret, struct err *err)
+                         struct problem **ret, struct err *err)
 {
     struct problem *s = ARENA_NEW(arena, struct problem);
     struct builder m = {.snapshot = snapshot, .arena = arena, .s = s};

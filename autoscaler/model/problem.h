@@ -17,15 +17,17 @@ enum { COL_CPU, COL_MEMORY, COL_GPU, COL_FIRST_OTHER };
 
 struct pb_column {
     uint32_t name;
-    bool device;        /* made of whole devices; a fraction lies on one */
-    bool fractions;     /* may a device be shared? */
+    bool device;    /* made of whole devices; a fraction lies on one */
+    bool fractions; /* may a device be shared? */
 };
 
 /* A set of what a place has: its labels, the queues it is in and its taints,
  * told apart by the upper bits of key, sorted by key.
  *   label: string = string;  queue: PB_QUEUE | queue;
  *   taint: PB_TAINT | effect << PB_EFFECT | string = string */
-struct pb_label { uint32_t key, value; };
+struct pb_label {
+    uint32_t key, value;
+};
 #define PB_TAINT UINT32_C(0x80000000)
 #define PB_QUEUE UINT32_C(0x40000000)
 #define PB_EFFECT 28
@@ -36,7 +38,7 @@ struct pb_term {
     uint32_t first_value, n_values;
 };
 struct pb_toleration {
-    uint32_t key;        /* 0: any */
+    uint32_t key; /* 0: any */
     enum toleration_op op;
     uint32_t value;
     enum taint_effect effect;
@@ -46,21 +48,24 @@ struct pb_toleration {
 struct pb_selector {
     uint32_t first_term, n_terms;
     uint32_t first_toleration, n_tolerations;
-    uint32_t queue;      /* into queues[], NONE or PB_QUEUE_DENIED */
+    uint32_t queue; /* into queues[], NONE or PB_QUEUE_DENIED */
 };
 #define PB_QUEUE_DENIED (UINT32_MAX - 1)
 
 /* What one bundle needs: distinct needs are shapes, and all that costs time is
  * done per shape.  row: n_columns amounts. */
 struct pb_shape {
-    uint32_t row;        /* into rows[], times n_columns */
-    uint32_t selector;   /* into selectors[]; 0 is "any" */
-    bool accelerator;    /* needs a device, or a label only accelerators have */
-    uint64_t digest;     /* of its needs and conditions: the same in the next
+    uint32_t row;      /* into rows[], times n_columns */
+    uint32_t selector; /* into selectors[]; 0 is "any" */
+    bool accelerator;  /* needs a device, or a label only accelerators have */
+    uint64_t digest;   /* of its needs and conditions: the same in the next
                           * snapshot */
 };
 
-struct pb_alt { uint32_t shape; int64_t after_ms; };
+struct pb_alt {
+    uint32_t shape;
+    int64_t after_ms;
+};
 
 struct pb_bundle {
     uint32_t demand, first_alt, n_alts, count;
@@ -69,28 +74,32 @@ struct pb_bundle {
 
 /* What a node holds by the last plan, or a proposed one is to hold, in the order
  * in which it was placed: a bundle that is gone is left out. */
-struct pb_placement { uint32_t bundle, alt, count; };
+struct pb_placement {
+    uint32_t bundle, alt, count;
+};
 /* Nodes that a longer look would buy: see snap_proposal. */
-struct pb_proposal { uint32_t offer, count, first_previous, n_previous; };
+struct pb_proposal {
+    uint32_t offer, count, first_previous, n_previous;
+};
 
 struct pb_demand {
     enum demand_source source;
     enum strategy strategy;
-    bool gang;           /* whole or not at all */
-    uint32_t owner, id;  /* strings */
-    int32_t priority;    /* its own and its queue's */
+    bool gang;          /* whole or not at all */
+    uint32_t owner, id; /* strings */
+    int32_t priority;   /* its own and its queue's */
     int64_t since_ms;
-    uint32_t queue;      /* into queues[], NONE or PB_QUEUE_DENIED */
+    uint32_t queue; /* into queues[], NONE or PB_QUEUE_DENIED */
     uint32_t first_bundle, n_bundles;
-    uint32_t from;       /* which of the snapshot's it is */
+    uint32_t from; /* which of the snapshot's it is */
 };
 
 /* The quota is for all work of the queue: what runs (used, on nodes that are
  * the queue's alone) and what is planned for its demands. */
 struct pb_queue {
     uint32_t name;
-    int64_t gpus, cpus;  /* amounts; -1: no quota */
-    uint32_t nodes;      /* UNLIMITED: no quota */
+    int64_t gpus, cpus; /* amounts; -1: no quota */
+    uint32_t nodes;     /* UNLIMITED: no quota */
     int32_t priority;
     int64_t used_gpus, used_cpus;
     uint32_t used_nodes;
@@ -100,13 +109,13 @@ struct pb_offer {
     uint32_t type, zone;
     bool spot;
     bool price_estimated;
-    int64_t price_micros_hour;  /* never negative: estimated when unknown */
+    int64_t price_micros_hour; /* never negative: estimated when unknown */
     int64_t backoff_until_ms;
     enum status backoff_for;
     int64_t failed_ms;
     uint32_t room;
-    int64_t idle_timeout_ms;         /* of its nodes; -1: never */
-    uint32_t first_label, n_labels;  /* the type's, plus zone and market */
+    int64_t idle_timeout_ms;        /* of its nodes; -1: never */
+    uint32_t first_label, n_labels; /* the type's, plus zone and market */
 };
 
 struct pb_type {
@@ -115,45 +124,48 @@ struct pb_type {
     int64_t idle_timeout_ms, boot_ms;
     int32_t priority;
     enum reason unavailable;
-    bool accelerator;    /* has a device */
+    bool accelerator; /* has a device */
     uint32_t first_offer, n_offers;
-    uint32_t from;       /* which of the snapshot's it is */
+    uint32_t from; /* which of the snapshot's it is */
 };
 
 struct pb_node {
-    uint32_t id, type;        /* type: NONE when no longer configured */
-    uint32_t offer;           /* NONE when it matches none */
-    uint32_t host_group;            /* string; 0: a unit of its own */
-    uint32_t queue;           /* whose quota its work counts in, or NONE */
+    uint32_t id, type;   /* type: NONE when no longer configured */
+    uint32_t offer;      /* NONE when it matches none */
+    uint32_t host_group; /* string; 0: a unit of its own */
+    uint32_t queue;      /* whose quota its work counts in, or NONE */
     bool head, unmanaged, outdated, spot;
-    bool template_room;       /* has not joined: counted with its type's row */
+    bool template_room; /* has not joined: counted with its type's row */
     enum machine_state state;
-    uint32_t total, available;       /* rows */
+    uint32_t total, available; /* rows */
     uint32_t first_device,
         n_devices; /* into devices[], GPU-like columns only */
     uint32_t first_label, n_labels;
     int64_t idle_ms, since_ms, created_ms, price_micros_hour;
-    int64_t idle_timeout_ms;  /* its offer's, type's or the limit's; -1 never */
-    int64_t progress_ms;      /* last visible progress, at least since_ms */
+    int64_t idle_timeout_ms; /* its offer's, type's or the limit's; -1 never */
+    int64_t progress_ms;     /* last visible progress, at least since_ms */
     enum reason hold;
     int64_t hold_until_ms;
-    uint32_t first_previous, n_previous;  /* into previous[] */
-    uint32_t from;            /* which of the snapshot's it is */
+    uint32_t first_previous, n_previous; /* into previous[] */
+    uint32_t from;                       /* which of the snapshot's it is */
 };
 
 /* Free part of one whole device of a node: 0..AMOUNT_ONE. */
-struct pb_device { uint32_t column; int32_t free; };
+struct pb_device {
+    uint32_t column;
+    int32_t free;
+};
 
 struct problem {
     int64_t now_ms;
     struct snap_limits limits;
     bool sources_fresh;
 
-    const char *const *str;   /* str[0] is "" */
+    const char *const *str; /* str[0] is "" */
     uint32_t n_str;
     const struct pb_column *columns;
     uint32_t n_columns;
-    const int64_t *rows;      /* n_rows x n_columns */
+    const int64_t *rows; /* n_rows x n_columns */
     uint32_t n_rows;
     const struct pb_label *labels;
     uint32_t accelerator_key; /* ACCEL_LABEL's string: see accel_type_serves */
@@ -167,7 +179,7 @@ struct problem {
     const struct pb_alt *alts;
     const struct pb_bundle *bundles;
     uint32_t n_bundles;
-    const struct pb_demand *demands;  /* in planning order, see problem_make */
+    const struct pb_demand *demands; /* in planning order, see problem_make */
     uint32_t n_demands;
     const struct pb_type *types;
     uint32_t n_types;
@@ -176,7 +188,7 @@ struct problem {
     const struct pb_node *nodes;
     uint32_t n_nodes;
     const struct pb_device *devices;
-    const struct pb_queue *queues;    /* by name */
+    const struct pb_queue *queues; /* by name */
     uint32_t n_queues;
     const struct pb_placement *previous;
     const struct pb_proposal *proposed;
@@ -194,7 +206,7 @@ static inline const int64_t *pb_row(const struct problem *s, uint32_t row)
  * of the input.  INVALID (with the name in err) on duplicate type or node ids,
  * a bundle without alternatives and the like; *ret is untouched then. */
 enum status problem_make(const struct snapshot *snapshot, struct arena *arena,
-                          struct problem **ret, struct err *err);
+                         struct problem **ret, struct err *err);
 
 /* What tells the bundle from others of its demand, from one snapshot to the
  * next: a digest of the needs and conditions of all its alternatives. */
@@ -205,22 +217,21 @@ uint64_t problem_digest(const struct problem *s, uint32_t bundle);
  * NULL): the string that is to blame: queue's name, label's or taint's key;
  * NONE when there is none to name. */
 enum reason problem_refuses(const struct problem *s, uint32_t selector,
-                             uint32_t first_label, uint32_t n_labels,
-                             uint32_t *ret_key);
+                            uint32_t first_label, uint32_t n_labels,
+                            uint32_t *ret_key);
 /* problem_refuses() says NONE. */
 bool problem_match(const struct problem *s, uint32_t selector,
-                    uint32_t first_label, uint32_t n_labels);
+                   uint32_t first_label, uint32_t n_labels);
 /* The key that problem_refuses() finds, or NONE. */
 uint32_t problem_mismatch(const struct problem *s, uint32_t selector,
-                           uint32_t first_label, uint32_t n_labels);
+                          uint32_t first_label, uint32_t n_labels);
 /* The taint part alone: does the selector tolerate all hard taints there? */
 bool problem_tolerates(const struct problem *s, uint32_t selector,
-                        uint32_t first_label, uint32_t n_labels);
+                       uint32_t first_label, uint32_t n_labels);
 /* Has the place a PreferNoSchedule taint?  Whoever may choose takes another. */
 bool problem_avoided(const struct problem *s, uint32_t first_label,
-                      uint32_t n_labels);
+                     uint32_t n_labels);
 /* Is the node type in the queue?  True for queue NONE. */
-bool problem_queue_has(const struct problem *s, uint32_t queue,
-                        uint32_t type);
+bool problem_queue_has(const struct problem *s, uint32_t queue, uint32_t type);
 
 #endif

@@ -16,19 +16,23 @@ struct builder {
     const struct snapshot *snapshot;
     struct arena *arena;
     struct problem *s;
-    const struct snap_type **types;  /* by name */
-    const struct snap_node **nodes;  /* by id */
-    const struct snap_queue **queues;  /* by name */
-    bool tainted;                    /* some place has a taint */
+    const struct snap_type **types;   /* by name */
+    const struct snap_node **nodes;   /* by id */
+    const struct snap_queue **queues; /* by name */
+    bool tainted;                     /* some place has a taint */
     struct intern strings, names, rows, selectors, shapes;
-    uint32_t *column_of;             /* rank in names -> column, or NONE */
-    int64_t *row;                    /* scratch: one row */
-    VEC(uint32_t) words;             /* scratch: a selector being built */
-    VEC(uint32_t) term_at;           /* scratch: where its terms begin */
-    struct { const char *from, *to; } canonical[8];
+    uint32_t *column_of;   /* rank in names -> column, or NONE */
+    int64_t *row;          /* scratch: one row */
+    VEC(uint32_t) words;   /* scratch: a selector being built */
+    VEC(uint32_t) term_at; /* scratch: where its terms begin */
+    struct {
+        const char *from, *to;
+    } canonical[8];
     uint32_t n_canonical;
-    struct { uint32_t topology_zone, ray_zone, zone, market, spot, on_demand,
-             accelerator, queue; } id;      /* strings of our own */
+    struct {
+        uint32_t topology_zone, ray_zone, zone, market, spot, on_demand,
+            accelerator, queue;
+    } id; /* strings of our own */
 };
 
 /* problem_names.c */
@@ -53,13 +57,13 @@ uint32_t builder_queue_of(const struct builder *m, const struct snap_demand *d);
 bool builder_queue_has(const struct builder *m, uint32_t queue,
                        const char *type, const char *label);
 uint32_t builder_node_queue(const struct builder *m, const char *type,
-                          const char *label);
-void builder_queues_count(struct builder *m);  /* after rows are laid */
+                            const char *label);
+void builder_queues_count(struct builder *m); /* after rows are laid */
 
 /* problem_demand.c */
 enum status builder_check_demands(const struct builder *m, struct err *err);
 void builder_demands_intern(struct builder *m);
-void builder_demands_lay(struct builder *m);   /* after the ranking of rows */
+void builder_demands_lay(struct builder *m); /* after the ranking of rows */
 
 /* problem_holds.c; after the demands are laid */
 void builder_digests(struct builder *m);

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "accel.h"
-#include "radix.h"
 #include "problem_build.h"
+#include "radix.h"
 
 #define MAX_BUNDLES UINT32_C(10000000) /* counted, all together */
 
@@ -30,16 +30,17 @@ enum status builder_check_demands(const struct builder *m, struct err *err)
             if (b->n_alts == 0 || b->count == 0)
                 return err_set(err, ST_INVALID,
                                "demand %u of '%s': bundle %u has %s", i, owner,
-                               j, b->n_alts ? "count 0: at least 1"
-                                            : "no alternative: at least one");
+                               j,
+                               b->n_alts ? "count 0: at least 1"
+                                         : "no alternative: at least one");
             for (uint32_t k = 0; k < b->n_alts; k++)
                 for (uint32_t l = 0; l < b->alts[k].resources.n; l++)
                     if (b->alts[k].resources.v[l].amount < 0)
                         return err_set(
                             err, ST_INVALID,
                             "demand %u of '%s': bundle %u needs less than 0 "
-                            "of %s", i, owner, j,
-                            b->alts[k].resources.v[l].name);
+                            "of %s",
+                            i, owner, j, b->alts[k].resources.v[l].name);
             total += b->count;
         }
     }
@@ -69,7 +70,7 @@ static int compare_terms(const uint32_t *a, const uint32_t *b)
 {
     for (uint32_t i = 0; i < 3 + a[2]; i++)
         if (a[i] != b[i])
-            return a[i] < b[i] ? -1 : 1;  /* differs at n at the latest */
+            return a[i] < b[i] ? -1 : 1; /* differs at n at the latest */
     return 0;
 }
 
@@ -91,8 +92,7 @@ static void tolerations_add(struct builder *m, const struct tolerations *t)
     for (uint32_t i = 0; i < t->n; i++) {
         const struct toleration *x = &t->v[i];
         const bool exists = x->op == TOLERATE_EXISTS;
-        const uint32_t values[] = {exists,
-                                   exists ? 0 : builder_id(m, x->value),
+        const uint32_t values[] = {exists, exists ? 0 : builder_id(m, x->value),
                                    (uint32_t)x->effect};
 
         condition_add(m, builder_id(m, x->key), WORD_TOLERATES, values, 3);
@@ -188,13 +188,15 @@ static uint32_t selector_of(struct builder *m, const struct snap_alt *a,
         *ret_accelerator = true;
     }
     if (m->term_at.n == 0)
-        return 0;  /* "any" is interned first and ranks first */
+        return 0; /* "any" is interned first and ranks first */
     return selector_end(m);
 }
 
 /* ---- shapes */
 
-struct shape_key { uint32_t row, selector, accelerator; };
+struct shape_key {
+    uint32_t row, selector, accelerator;
+};
 
 static uint32_t shape_of(struct builder *m, const struct snap_alt *a,
                          uint32_t queue)
@@ -233,7 +235,9 @@ void builder_demands_intern(struct builder *m)
             const struct snap_bundle *b = &f->demands[i].bundles[j];
 
             bundles[n_bundles++] = (struct pb_bundle){
-                .demand = i, .first_alt = n_alts, .n_alts = b->n_alts,
+                .demand = i,
+                .first_alt = n_alts,
+                .n_alts = b->n_alts,
                 .count = b->count,
                 .unconfirmed = b->unconfirmed &&
                                f->demands[i].source != SOURCE_REQUEST};
@@ -286,13 +290,16 @@ static void condition_lay(struct conditions *c, struct pb_selector *sel,
         if (w[2] == 0)
             return;
         c->tolerations[c->n_tolerations++] = (struct pb_toleration){
-            .key = w[0], .op = w[3] ? TOLERATE_EXISTS : TOLERATE_EQUAL,
-            .value = w[4], .effect = (enum taint_effect)w[5]};
+            .key = w[0],
+            .op = w[3] ? TOLERATE_EXISTS : TOLERATE_EQUAL,
+            .value = w[4],
+            .effect = (enum taint_effect)w[5]};
         sel->n_tolerations++;
     } else {
-        c->terms[c->n_terms++] = (struct pb_term){
-            .key = w[0], .op = (enum term_op)w[1],
-            .first_value = c->n_values, .n_values = w[2]};
+        c->terms[c->n_terms++] = (struct pb_term){.key = w[0],
+                                                  .op = (enum term_op)w[1],
+                                                  .first_value = c->n_values,
+                                                  .n_values = w[2]};
         for (uint32_t j = 0; j < w[2]; j++)
             c->values[c->n_values++] = w[3 + j];
         sel->n_terms++;
@@ -405,12 +412,15 @@ static int source_order(enum demand_source s)
     return 5;
 }
 
-struct lay { const struct pb_bundle *bundles; const struct pb_alt *alts; };
+struct lay {
+    const struct pb_bundle *bundles;
+    const struct pb_alt *alts;
+};
 
-#define ORDER(a, b)                                                           \
-    do {                                                                      \
-        if ((a) != (b))                                                       \
-            return (a) < (b) ? -1 : 1;                                        \
+#define ORDER(a, b) \
+    do { \
+        if ((a) != (b)) \
+            return (a) < (b) ? -1 : 1; \
     } while (0)
 
 static int by_plan_order(const void *pa, const void *pb, void *arg)
@@ -550,18 +560,23 @@ void builder_demands_lay(struct builder *m)
         int32_t priority;
 
         if (d->n_bundles == 0)
-            continue;  /* a request that was cleared: asks for nothing */
+            continue; /* a request that was cleared: asks for nothing */
         priority = priority_of(m, d, &queue);
         demands[n] = (struct pb_demand){
-            .source = d->source, .strategy = d->strategy,
+            .source = d->source,
+            .strategy = d->strategy,
             .gang = d->source == SOURCE_GANG || d->strategy != STRATEGY_NONE,
-            .owner = builder_id(m, d->owner), .id = builder_id(m, d->id),
-            .priority = priority, .since_ms = d->since_ms,
+            .owner = builder_id(m, d->owner),
+            .id = builder_id(m, d->id),
+            .priority = priority,
+            .since_ms = d->since_ms,
             .queue = queue,
-            .first_bundle = at, .n_bundles = d->n_bundles, .from = i};
+            .first_bundle = at,
+            .n_bundles = d->n_bundles,
+            .from = i};
         if (is_independent(d))
-            demands[n].n_bundles =
-                bundles_merge(m, old + at, d->n_bundles, old_alts);
+            demands[n].n_bundles = bundles_merge(m, old + at, d->n_bundles,
+                                                 old_alts);
         at += d->n_bundles;
         n++;
     }

@@ -89,8 +89,8 @@ static enum reason refusal(const struct problem *s, uint32_t selector,
 }
 
 enum reason problem_refuses(const struct problem *s, uint32_t selector,
-                             uint32_t first_label, uint32_t n_labels,
-                             uint32_t *ret_key)
+                            uint32_t first_label, uint32_t n_labels,
+                            uint32_t *ret_key)
 {
     uint32_t key;
     enum reason why = refusal(s, selector, first_label, n_labels, &key);
@@ -101,14 +101,14 @@ enum reason problem_refuses(const struct problem *s, uint32_t selector,
 }
 
 bool problem_match(const struct problem *s, uint32_t selector,
-                    uint32_t first_label, uint32_t n_labels)
+                   uint32_t first_label, uint32_t n_labels)
 {
     return problem_refuses(s, selector, first_label, n_labels, NULL) ==
            REASON_NONE;
 }
 
 uint32_t problem_mismatch(const struct problem *s, uint32_t selector,
-                           uint32_t first_label, uint32_t n_labels)
+                          uint32_t first_label, uint32_t n_labels)
 {
     uint32_t key;
 
@@ -117,14 +117,14 @@ uint32_t problem_mismatch(const struct problem *s, uint32_t selector,
 }
 
 bool problem_tolerates(const struct problem *s, uint32_t selector,
-                        uint32_t first_label, uint32_t n_labels)
+                       uint32_t first_label, uint32_t n_labels)
 {
     return taint_found(s, &s->selectors[selector], s->labels + first_label,
                        s->labels + first_label + n_labels) == NONE;
 }
 
 bool problem_avoided(const struct problem *s, uint32_t first_label,
-                      uint32_t n_labels)
+                     uint32_t n_labels)
 {
     for (uint32_t i = first_label; i < first_label + n_labels; i++)
         if ((s->labels[i].key & PB_TAINT) &&
@@ -133,12 +133,10 @@ bool problem_avoided(const struct problem *s, uint32_t first_label,
     return false;
 }
 
-bool problem_queue_has(const struct problem *s, uint32_t queue,
-                        uint32_t type)
+bool problem_queue_has(const struct problem *s, uint32_t queue, uint32_t type)
 {
     const struct pb_offer *o = &s->offers[s->types[type].first_offer];
 
-    return queue == NONE ||
-           (queue < s->n_queues &&
-            in_queue(s, queue, o->first_label, o->n_labels));
+    return queue == NONE || (queue < s->n_queues &&
+                             in_queue(s, queue, o->first_label, o->n_labels));
 }

@@ -14,7 +14,7 @@
 #include "amount.h"
 #include "problem_build.h"
 
-#define MAX_UNKNOWN 32       /* names nobody offers that keep their column */
+#define MAX_UNKNOWN 32 /* names nobody offers that keep their column */
 #define MAX_AMOUNTS (UINT64_C(1) << 27)
 #define OTHER_NAME "other resources"
 
@@ -123,7 +123,9 @@ static int by_text(const struct intern_item *a, const struct intern_item *b)
 }
 
 /* Names of resources, with who has or wants them as flags by number. */
-struct names_seen { VEC(uint32_t) flags; };
+struct names_seen {
+    VEC(uint32_t) flags;
+};
 
 static void see(struct builder *m, struct names_seen *seen,
                 const struct qtys *q, uint32_t flag)
@@ -239,7 +241,7 @@ enum status builder_columns(struct builder *m, struct err *err)
         if (flags == ON_NODE && !accel_is_device(name))
             continue;
         if (flags == ASKED && unknown++ >= MAX_UNKNOWN) {
-            other = i;  /* gets its column below, when its number is known */
+            other = i; /* gets its column below, when its number is known */
             continue;
         }
         m->column_of[i] = n;

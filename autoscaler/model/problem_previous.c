@@ -91,10 +91,10 @@ uint64_t problem_digest(const struct problem *s, uint32_t bundle)
  * of which the front is used up first. */
 struct finder {
     const struct problem *s;
-    struct hash lists;       /* of their first bundles */
-    uint32_t *now, *last;    /* per first one: where the list is, and ends */
-    uint32_t *next;          /* per bundle, NONE */
-    uint32_t *used;          /* per bundle: by the holds so far */
+    struct hash lists;    /* of their first bundles */
+    uint32_t *now, *last; /* per first one: where the list is, and ends */
+    uint32_t *next;       /* per bundle, NONE */
+    uint32_t *used;       /* per bundle: by the holds so far */
 };
 
 static uint64_t key_hash(enum demand_source source, const char *owner,
@@ -176,7 +176,9 @@ static uint32_t bundle_find(struct finder *f, const struct snap_placement *hold)
     return f->now[first];
 }
 
-struct hold_vec { VEC(struct pb_placement) all; };
+struct hold_vec {
+    VEC(struct pb_placement) all;
+};
 
 /* Appends those that are found, each for so many nodes; how many. */
 static uint32_t holds_add(struct builder *m, struct finder *f,

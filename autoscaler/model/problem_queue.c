@@ -53,7 +53,8 @@ enum status builder_check_queues(struct builder *m, struct err *err)
             if (!type_there(m, q->types.v[j]))
                 return err_set(err, ST_INVALID,
                                "queue '%s' has the node type '%s', which does "
-                               "not exist", q->name, q->types.v[j]);
+                               "not exist",
+                               q->name, q->types.v[j]);
     }
     if (f->n_queues > 1)
         qsort(m->queues, f->n_queues, sizeof *m->queues, by_name);
@@ -71,10 +72,11 @@ void builder_queues_lay(struct builder *m)
     struct pb_queue *v = ARENA_ARRAY(m->arena, struct pb_queue, n);
 
     for (uint32_t i = 0; i < n; i++)
-        v[i] = (struct pb_queue){
-            .name = builder_id(m, m->queues[i]->name),
-            .gpus = m->queues[i]->gpus, .cpus = m->queues[i]->cpus,
-            .nodes = m->queues[i]->nodes, .priority = m->queues[i]->priority};
+        v[i] = (struct pb_queue){.name = builder_id(m, m->queues[i]->name),
+                                 .gpus = m->queues[i]->gpus,
+                                 .cpus = m->queues[i]->cpus,
+                                 .nodes = m->queues[i]->nodes,
+                                 .priority = m->queues[i]->priority};
     m->s->queues = v;
     m->s->n_queues = n;
 }
@@ -103,7 +105,7 @@ bool builder_queue_has(const struct builder *m, uint32_t queue,
 }
 
 uint32_t builder_node_queue(const struct builder *m, const char *type,
-                          const char *label)
+                            const char *label)
 {
     uint32_t found = NONE, n = 0;
 

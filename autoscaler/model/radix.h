@@ -9,7 +9,10 @@
 
 #include "../base/arena.h"
 
-struct radix_entry { uint64_t key; uint32_t at; };
+struct radix_entry {
+    uint64_t key;
+    uint32_t at;
+};
 
 void radix_sort(struct arena *arena, struct radix_entry *v, uint32_t n);
 

@@ -8,61 +8,69 @@
 #define MODEL_REASON_H
 
 /*   enum, code, text */
-#define REASON_MAP(X)                                                         \
-    X(NONE, "none", "no reason")                                              \
-    /* why a bundle is not placed on an offer */                              \
-    X(LACKS, "lacks_resource", "the node type has too little of a resource")  \
-    X(LABEL, "label_mismatch", "the node type's labels do not match")         \
-    X(MAX_TYPE, "max_of_type", "the node type is at its max")                 \
-    X(MAX_NODES, "max_nodes", "the cluster is at limits.max_nodes")           \
-    X(BUDGET, "over_budget", "limits.max_cost_per_hour would be exceeded")    \
-    X(BACKOFF, "backoff", "the offer is in back-off after a failure")         \
-    X(PROVIDER_DOWN, "provider_down", "the provider is not ready")            \
+#define REASON_MAP(X) \
+    X(NONE, "none", "no reason") \
+    /* why a bundle is not placed on an offer */ \
+    X(LACKS, "lacks_resource", "the node type has too little of a resource") \
+    X(LABEL, "label_mismatch", "the node type's labels do not match") \
+    X(MAX_TYPE, "max_of_type", "the node type is at its max") \
+    X(MAX_NODES, "max_nodes", "the cluster is at limits.max_nodes") \
+    X(BUDGET, "over_budget", "limits.max_cost_per_hour would be exceeded") \
+    X(BACKOFF, "backoff", "the offer is in back-off after a failure") \
+    X(PROVIDER_DOWN, "provider_down", "the provider is not ready") \
     X(TYPE_DISABLED, "type_disabled", "the node type was refused as invalid") \
-    X(CONSERVE, "conserve_accelerators", "accelerator nodes are not bought for work without one") \
-    X(GANG, "gang_incomplete", "the gang does not fit as a whole")            \
-    X(SPREAD, "spread_conflict", "each bundle needs a node of its own")       \
-    X(FRACTION, "whole_devices_only", "this device cannot be shared")         \
-    X(THROTTLE, "launch_limit", "max launches in flight or upscaling speed")  \
-    X(IMPROVING, "improving", "waits for a better plan")                      \
-    X(UNCONFIRMED, "unconfirmed", "seen by one view of the source only; a second look follows") \
-    X(TAINT, "taint_not_tolerated", "the node type has a taint that is not tolerated") \
-    X(QUEUE_TYPE, "not_in_queue", "the node type is not in the queue")        \
-    X(QUEUE_FULL, "queue_full", "the queue's quota is used up")               \
-    X(QUEUE_DENIED, "queue_denied", "there is no such queue, or it is not for this owner") \
-    X(ALTERNATIVE, "alternative_waits", "an alternative before it still has its time") \
-    /* why nodes are launched */                                              \
-    X(FOR_MIN, "min_of_type", "to reach the node type's min")                 \
-    X(FOR_REQUEST, "request", "for a request")                                \
-    X(FOR_TASK, "pending_task", "for pending tasks and actors")               \
-    X(FOR_GANG, "pending_gang", "for a placement group")                      \
-    X(FOR_POD, "pending_pod", "for pending pods")                             \
-    X(FOR_SPARE, "spare", "to keep head-room")                                \
+    X(CONSERVE, "conserve_accelerators", \
+      "accelerator nodes are not bought for work without one") \
+    X(GANG, "gang_incomplete", "the gang does not fit as a whole") \
+    X(SPREAD, "spread_conflict", "each bundle needs a node of its own") \
+    X(FRACTION, "whole_devices_only", "this device cannot be shared") \
+    X(THROTTLE, "launch_limit", "max launches in flight or upscaling speed") \
+    X(IMPROVING, "improving", "waits for a better plan") \
+    X(UNCONFIRMED, "unconfirmed", \
+      "seen by one view of the source only; a second look follows") \
+    X(TAINT, "taint_not_tolerated", \
+      "the node type has a taint that is not tolerated") \
+    X(QUEUE_TYPE, "not_in_queue", "the node type is not in the queue") \
+    X(QUEUE_FULL, "queue_full", "the queue's quota is used up") \
+    X(QUEUE_DENIED, "queue_denied", \
+      "there is no such queue, or it is not for this owner") \
+    X(ALTERNATIVE, "alternative_waits", \
+      "an alternative before it still has its time") \
+    /* why nodes are launched */ \
+    X(FOR_MIN, "min_of_type", "to reach the node type's min") \
+    X(FOR_REQUEST, "request", "for a request") \
+    X(FOR_TASK, "pending_task", "for pending tasks and actors") \
+    X(FOR_GANG, "pending_gang", "for a placement group") \
+    X(FOR_POD, "pending_pod", "for pending pods") \
+    X(FOR_SPARE, "spare", "to keep head-room") \
     X(FOR_CONSOLIDATE, "consolidation", "to take the place of a dearer node") \
-    /* why a node is ended */                                                 \
-    X(END_IDLE, "idle", "idle longer than its timeout")                       \
+    /* why a node is ended */ \
+    X(END_IDLE, "idle", "idle longer than its timeout") \
     X(END_MAX_TYPE, "over_max_of_type", "more nodes of the type than its max") \
-    X(END_MAX_NODES, "over_max_nodes", "more nodes than limits.max_nodes")    \
-    X(END_OUTDATED, "outdated", "its node type was removed or changed")       \
-    X(END_FAILED, "failed", "it failed or never joined")                      \
-    X(END_CONSOLIDATE, "consolidated", "its work fits cheaper elsewhere")     \
-    X(END_BUDGET, "over_budget_end", "limits.max_cost_per_hour is exceeded")  \
-    X(END_HOST_GROUP, "host_group_incomplete", "another machine of its host group is lost") \
-    /* why a node is kept */                                                  \
-    X(KEEP_HEAD, "head", "the head is never ended")                           \
-    X(KEEP_BUSY, "busy", "it has work")                                       \
-    X(KEEP_STARTING, "starting", "it is on its way")                          \
-    X(KEEP_IDLE_WAIT, "idle_wait", "idle, but not yet for its timeout")       \
-    X(KEEP_MIN, "min_kept", "needed for the node type's min")                 \
-    X(KEEP_REQUEST, "needed_by_request", "a request counts on it")            \
-    X(KEEP_DEMAND, "needed_by_demand", "pending work will run on it")         \
-    X(KEEP_STALE, "stale_view", "the last read of it failed: nothing is ended on old data") \
-    X(KEEP_REFUSED, "drain_refused", "the head refused to drain it")          \
-    X(KEEP_DRAINING, "draining", "it is draining")                            \
-    X(KEEP_STOPPING, "stopping", "it is being ended")                         \
-    X(KEEP_UNMANAGED, "unmanaged", "Davit does not manage it")                \
-    X(KEEP_PROTECTED, "protected", "a user protected it")                     \
-    X(KEEP_HOST_GROUP, "needed_by_host_group", "another machine of its host group has to stay")
+    X(END_MAX_NODES, "over_max_nodes", "more nodes than limits.max_nodes") \
+    X(END_OUTDATED, "outdated", "its node type was removed or changed") \
+    X(END_FAILED, "failed", "it failed or never joined") \
+    X(END_CONSOLIDATE, "consolidated", "its work fits cheaper elsewhere") \
+    X(END_BUDGET, "over_budget_end", "limits.max_cost_per_hour is exceeded") \
+    X(END_HOST_GROUP, "host_group_incomplete", \
+      "another machine of its host group is lost") \
+    /* why a node is kept */ \
+    X(KEEP_HEAD, "head", "the head is never ended") \
+    X(KEEP_BUSY, "busy", "it has work") \
+    X(KEEP_STARTING, "starting", "it is on its way") \
+    X(KEEP_IDLE_WAIT, "idle_wait", "idle, but not yet for its timeout") \
+    X(KEEP_MIN, "min_kept", "needed for the node type's min") \
+    X(KEEP_REQUEST, "needed_by_request", "a request counts on it") \
+    X(KEEP_DEMAND, "needed_by_demand", "pending work will run on it") \
+    X(KEEP_STALE, "stale_view", \
+      "the last read of it failed: nothing is ended on old data") \
+    X(KEEP_REFUSED, "drain_refused", "the head refused to drain it") \
+    X(KEEP_DRAINING, "draining", "it is draining") \
+    X(KEEP_STOPPING, "stopping", "it is being ended") \
+    X(KEEP_UNMANAGED, "unmanaged", "Davit does not manage it") \
+    X(KEEP_PROTECTED, "protected", "a user protected it") \
+    X(KEEP_HOST_GROUP, "needed_by_host_group", \
+      "another machine of its host group has to stay")
 
 #define REASON_ENUM_(name, code, text) REASON_##name,
 enum reason { REASON_MAP(REASON_ENUM_) REASON_COUNT };

@@ -18,7 +18,8 @@ const struct snap_limits snap_limits_default = {
     .consolidate_age_ms = 600000,
 };
 
-static const char *const sources[] = {"task", "gang", "request", "pod", "spare"};
+static const char *const sources[] = {"task", "gang", "request", "pod",
+                                      "spare"};
 static const char *const strategies[] = {"", "PACK", "SPREAD", "STRICT_PACK",
                                          "STRICT_SPREAD"};
 static const char *const policies[] = {"cheapest", "priority", "least_waste",
@@ -27,8 +28,8 @@ static const char *const policies[] = {"cheapest", "priority", "least_waste",
 static const char *const effects[] = {"", "NoSchedule", "PreferNoSchedule",
                                       "NoExecute"};
 static const char *const end_keys[] = {
-    "spot", "on-demand", "least_used", "most_expensive", "longest_idle",
-    "oldest", "newest"};
+    "spot",         "on-demand", "least_used", "most_expensive",
+    "longest_idle", "oldest",    "newest"};
 static const char *const consolidates[] = {"off", "empty", "on"};
 
 #define COUNT(v) (sizeof(v) / sizeof *(v))

@@ -18,53 +18,92 @@
 
 #define UNLIMITED UINT32_MAX
 
-struct qty { const char *name; int64_t amount; };   /* 1/10,000 */
-struct qtys { const struct qty *v; uint32_t n; };
-struct pair { const char *key, *value; };
-struct pairs { const struct pair *v; uint32_t n; };
-struct names { const char *const *v; uint32_t n; };
+struct qty {
+    const char *name;
+    int64_t amount;
+}; /* 1/10,000 */
+struct qtys {
+    const struct qty *v;
+    uint32_t n;
+};
+struct pair {
+    const char *key, *value;
+};
+struct pairs {
+    const struct pair *v;
+    uint32_t n;
+};
+struct names {
+    const char *const *v;
+    uint32_t n;
+};
 
 /* Ray's operators: in ("a" or "in(a,b)"), not in ("!a", "!in(a,b)"). */
 enum term_op { TERM_IN, TERM_NOT_IN };
-struct term { const char *key; enum term_op op; struct names values; };
-struct terms { const struct term *v; uint32_t n; };  /* all must hold */
+struct term {
+    const char *key;
+    enum term_op op;
+    struct names values;
+};
+struct terms {
+    const struct term *v;
+    uint32_t n;
+}; /* all must hold */
 
 /* Kubernetes' taints and tolerations.  A node with a NoSchedule or NoExecute
  * taint takes only who tolerates it; PreferNoSchedule refuses nobody. */
-enum taint_effect { EFFECT_ANY, EFFECT_NO_SCHEDULE, EFFECT_PREFER_NO_SCHEDULE,
-                    EFFECT_NO_EXECUTE };  /* ANY: of a toleration only */
-struct taint { const char *key, *value; enum taint_effect effect; };
-struct taints { const struct taint *v; uint32_t n; };
-enum toleration_op { TOLERATE_EQUAL, TOLERATE_EXISTS };
-struct toleration {
-    const char *key;             /* "" : any, with EXISTS only */
-    enum toleration_op op;
-    const char *value;           /* EXISTS: "" */
+enum taint_effect {
+    EFFECT_ANY,
+    EFFECT_NO_SCHEDULE,
+    EFFECT_PREFER_NO_SCHEDULE,
+    EFFECT_NO_EXECUTE
+}; /* ANY: of a toleration only */
+struct taint {
+    const char *key, *value;
     enum taint_effect effect;
 };
-struct tolerations { const struct toleration *v; uint32_t n; };
+struct taints {
+    const struct taint *v;
+    uint32_t n;
+};
+enum toleration_op { TOLERATE_EQUAL, TOLERATE_EXISTS };
+struct toleration {
+    const char *key; /* "" : any, with EXISTS only */
+    enum toleration_op op;
+    const char *value; /* EXISTS: "" */
+    enum taint_effect effect;
+};
+struct tolerations {
+    const struct toleration *v;
+    uint32_t n;
+};
 
 /* One way to satisfy a bundle.  accelerator_type is a term on ACCEL_LABEL. */
 struct snap_alt {
     struct qtys resources;
     struct terms selector;
     struct tolerations tolerations;
-    int64_t after_ms;        /* duration: tried when the one before it was not
+    int64_t after_ms; /* duration: tried when the one before it was not
                               * had for so long (any_of); 0: at once */
 };
 
 struct snap_bundle {
-    const struct snap_alt *alts;  /* in order of preference, at least one */
+    const struct snap_alt *alts; /* in order of preference, at least one */
     uint32_t n_alts;
-    uint32_t count;               /* identical ones, at least 1 */
-    bool unconfirmed;             /* seen by one view only (confirm.h): it
+    uint32_t count;   /* identical ones, at least 1 */
+    bool unconfirmed; /* seen by one view only (confirm.h): it
                                    * may lie on nodes that are there, nothing
                                    * is bought for it.  Of a request it means
                                    * nothing. */
 };
 
-enum demand_source { SOURCE_TASK, SOURCE_GANG, SOURCE_REQUEST, SOURCE_POD,
-                     SOURCE_SPARE };
+enum demand_source {
+    SOURCE_TASK,
+    SOURCE_GANG,
+    SOURCE_REQUEST,
+    SOURCE_POD,
+    SOURCE_SPARE
+};
 /* What the last plan put on one node, in words: `count` of the bundles of that
  * demand which have this shape (problem_digest()), by that alternative.  The
  * next plan starts from it, so that what was bought for something stays for
@@ -75,10 +114,18 @@ struct snap_placement {
     uint64_t shape;
     uint32_t alt, count;
 };
-struct snap_placements { const struct snap_placement *v; uint32_t n; };
+struct snap_placements {
+    const struct snap_placement *v;
+    uint32_t n;
+};
 
-enum strategy { STRATEGY_NONE, STRATEGY_PACK, STRATEGY_SPREAD,
-                STRATEGY_STRICT_PACK, STRATEGY_STRICT_SPREAD };
+enum strategy {
+    STRATEGY_NONE,
+    STRATEGY_PACK,
+    STRATEGY_SPREAD,
+    STRATEGY_STRICT_PACK,
+    STRATEGY_STRICT_SPREAD
+};
 
 /* Bundles that were asked for together.  TASK: each on its own, on what is
  * free.  GANG: whole or not at all, on what is free.  REQUEST: a total that
@@ -86,12 +133,12 @@ enum strategy { STRATEGY_NONE, STRATEGY_PACK, STRATEGY_SPREAD,
  * a strategy it is whole or not at all too. */
 struct snap_demand {
     enum demand_source source;
-    const char *owner;       /* request owner; "ray" for the head's; never NULL */
-    const char *id;          /* placement group id and the like, or "" */
+    const char *owner; /* request owner; "ray" for the head's; never NULL */
+    const char *id;    /* placement group id and the like, or "" */
     enum strategy strategy;
-    int64_t since_ms;        /* first seen, 0 unknown */
-    int32_t priority;        /* higher first; 0 by default */
-    const char *queue;       /* of snapshot.queues; "" or NULL: none.  One that is
+    int64_t since_ms;  /* first seen, 0 unknown */
+    int32_t priority;  /* higher first; 0 by default */
+    const char *queue; /* of snapshot.queues; "" or NULL: none.  One that is
                               * not there, or not for the owner, denies it */
     const struct snap_bundle *bundles;
     uint32_t n_bundles;
@@ -99,59 +146,59 @@ struct snap_demand {
 
 /* A launchable choice: node type x zone x market. */
 struct snap_offer {
-    const char *zone;            /* "" when the provider chooses */
+    const char *zone; /* "" when the provider chooses */
     bool spot;
-    int64_t price_micros_hour;   /* -1: unknown, will be estimated */
+    int64_t price_micros_hour; /* -1: unknown, will be estimated */
     int64_t backoff_until_ms;  /* 0: not */
     enum status backoff_for;   /* the class of the failure */
-    int64_t failed_ms;           /* wall, the last failure if nothing has come
+    int64_t failed_ms;         /* wall, the last failure if nothing has come
                                   * of it since; 0: none */
-    uint32_t room;               /* how many more may be launched now (quota),
+    uint32_t room;             /* how many more may be launched now (quota),
                                   * UNLIMITED when not known */
-    int64_t idle_timeout_ms;     /* duration, of its nodes; 0: the type's */
-    struct taints taints;        /* of its nodes, beside the type's */
+    int64_t idle_timeout_ms;   /* duration, of its nodes; 0: the type's */
+    struct taints taints;      /* of its nodes, beside the type's */
 };
 
 struct snap_type {
     const char *name, *provider, *machine, *pool;
     struct qtys resources;
     struct pairs labels;
-    struct taints taints;        /* of every node of it */
-    uint32_t min, max;           /* max UNLIMITED when not given */
-    int64_t idle_timeout_ms;     /* duration; -1: limits.idle_timeout */
-    int64_t boot_ms;             /* expected time to join; -1 unknown */
-    int32_t priority;            /* higher first (policy priority) */
-    uint32_t hosts;              /* machines in one unit, bought and ended
+    struct taints taints;            /* of every node of it */
+    uint32_t min, max;               /* max UNLIMITED when not given */
+    int64_t idle_timeout_ms;         /* duration; -1: limits.idle_timeout */
+    int64_t boot_ms;                 /* expected time to join; -1 unknown */
+    int32_t priority;                /* higher first (policy priority) */
+    uint32_t hosts;                  /* machines in one unit, bought and ended
                                   * together; 1 */
-    enum reason unavailable;     /* NONE, PROVIDER_DOWN, TYPE_DISABLED */
-    const struct snap_offer *offers;  /* at least one */
+    enum reason unavailable;         /* NONE, PROVIDER_DOWN, TYPE_DISABLED */
+    const struct snap_offer *offers; /* at least one */
     uint32_t n_offers;
 };
 
 struct snap_node {
-    const char *id;              /* the ledger's, or the head's for a foreign one */
-    const char *type;            /* "" or a name no longer configured */
+    const char *id;   /* the ledger's, or the head's for a foreign one */
+    const char *type; /* "" or a name no longer configured */
     const char *zone;
-    bool spot, head;             /* head: the Ray head, never touched */
-    bool unmanaged;                /* not in our ledger: never ended */
-    bool outdated;               /* launched from another configuration */
+    bool spot, head; /* head: the Ray head, never touched */
+    bool unmanaged;  /* not in our ledger: never ended */
+    bool outdated;   /* launched from another configuration */
     enum machine_state state;
-    struct qtys total, available;  /* n == 0 before it joined: the type's */
+    struct qtys total, available; /* n == 0 before it joined: the type's */
     struct pairs labels;
-    struct taints taints;        /* beside its type's */
-    const char *host_group;            /* shared by the machines of one unit; ""
+    struct taints taints;   /* beside its type's */
+    const char *host_group; /* shared by the machines of one unit; ""
                                   * or NULL: a unit of its own */
-    int64_t progress_ms;         /* wall, last visible progress on its way; 0:
+    int64_t progress_ms;    /* wall, last visible progress on its way; 0:
                                   * none since since_ms */
-    int64_t idle_ms;             /* duration; -1: has work, or not known */
-    int64_t since_ms;            /* in this state since */
+    int64_t idle_ms;        /* duration; -1: has work, or not known */
+    int64_t since_ms;       /* in this state since */
     int64_t created_ms;
-    int64_t price_micros_hour;   /* -1: the offer's */
-    enum reason hold;            /* KEEP_STALE, KEEP_REFUSED, KEEP_PROTECTED ...:
+    int64_t price_micros_hour; /* -1: the offer's */
+    enum reason hold;          /* KEEP_STALE, KEEP_REFUSED, KEEP_PROTECTED ...:
                                   * must not be ended now; NONE */
-    int64_t hold_until_ms;       /* 0: until the observer says otherwise */
-    struct snap_placements previous;     /* of the last plan */
-    const char *activity;        /* what it is doing, for a person; "" */
+    int64_t hold_until_ms;     /* 0: until the observer says otherwise */
+    struct snap_placements previous; /* of the last plan */
+    const char *activity;            /* what it is doing, for a person; "" */
     /* shown, never decided on: */
     const char *cloud_id, *address, *ray_id, *provider, *request_id, *note;
 };
@@ -166,13 +213,24 @@ struct snap_proposal {
     struct snap_placements previous;
 };
 
-enum policy { POLICY_CHEAPEST, POLICY_PRIORITY, POLICY_LEAST_WASTE, POLICY_RAY };
+enum policy {
+    POLICY_CHEAPEST,
+    POLICY_PRIORITY,
+    POLICY_LEAST_WASTE,
+    POLICY_RAY
+};
 
 /* The order in which nodes that may go are ended: the first key that tells
  * two apart decides. */
-enum end_key { END_KEY_SPOT, END_KEY_ON_DEMAND, END_KEY_LEAST_USED,
-               END_KEY_MOST_EXPENSIVE, END_KEY_LONGEST_IDLE, END_KEY_OLDEST,
-               END_KEY_NEWEST };
+enum end_key {
+    END_KEY_SPOT,
+    END_KEY_ON_DEMAND,
+    END_KEY_LEAST_USED,
+    END_KEY_MOST_EXPENSIVE,
+    END_KEY_LONGEST_IDLE,
+    END_KEY_OLDEST,
+    END_KEY_NEWEST
+};
 enum { END_KEYS = 7 };
 
 /* Ending nodes whose work fits cheaper elsewhere: never, only those on which
@@ -180,20 +238,20 @@ enum { END_KEYS = 7 };
 enum consolidate { CONSOLIDATE_OFF, CONSOLIDATE_EMPTY, CONSOLIDATE_ON };
 
 struct snap_limits {
-    uint32_t max_nodes;              /* without the head; UNLIMITED */
-    int64_t idle_timeout_ms;         /* -1: nodes are never idle-ended */
-    int64_t max_cost_micros_hour;    /* -1: none */
-    uint32_t max_launching;          /* machines on their way at once; UNLIMITED */
-    int64_t upscaling_speed;         /* 1/10,000; 0: no limit */
-    bool end_outdated;               /* end nodes of a changed type */
-    bool conserve;                   /* accelerators not for work without one */
+    uint32_t max_nodes;           /* without the head; UNLIMITED */
+    int64_t idle_timeout_ms;      /* -1: nodes are never idle-ended */
+    int64_t max_cost_micros_hour; /* -1: none */
+    uint32_t max_launching;       /* machines on their way at once; UNLIMITED */
+    int64_t upscaling_speed;      /* 1/10,000; 0: no limit */
+    bool end_outdated;            /* end nodes of a changed type */
+    bool conserve;                /* accelerators not for work without one */
     enum policy policy;
-    enum end_key end_order[END_KEYS];  /* the first n_end_order of them */
-    uint32_t n_end_order;            /* 0: as the planner likes */
+    enum end_key end_order[END_KEYS]; /* the first n_end_order of them */
+    uint32_t n_end_order;             /* 0: as the planner likes */
     enum consolidate consolidate;
-    int64_t consolidate_saving;      /* 1/10,000 of a node's price that must be
+    int64_t consolidate_saving; /* 1/10,000 of a node's price that must be
                                       * saved, beside what replaces it */
-    int64_t consolidate_age_ms;      /* duration: nodes that exist for less are
+    int64_t consolidate_age_ms; /* duration: nodes that exist for less are
                                       * left alone */
 };
 
@@ -201,12 +259,12 @@ struct snap_limits {
  * lies only on nodes of these types, and of all queues' quotas within its. */
 struct snap_queue {
     const char *name;
-    struct names types;              /* beside these: what has the label
+    struct names types;  /* beside these: what has the label
                                       * QUEUE_LABEL with its name */
-    int64_t gpus, cpus;              /* quota in 1/10,000; -1: none */
-    uint32_t nodes;                  /* quota; UNLIMITED */
-    int32_t priority;                /* added to its demands' */
-    struct names owners;             /* "train-*"; n == 0: everybody */
+    int64_t gpus, cpus;  /* quota in 1/10,000; -1: none */
+    uint32_t nodes;      /* quota; UNLIMITED */
+    int32_t priority;    /* added to its demands' */
+    struct names owners; /* "train-*"; n == 0: everybody */
 };
 
 /* A bundle of a Ray task or gang names its queue by a term on this label, and
@@ -215,8 +273,8 @@ struct snap_queue {
 
 struct snapshot {
     const char *cluster;
-    int64_t now_ms;                  /* the only clock the planner has */
-    bool sources_fresh;                 /* the head's part is of a good read */
+    int64_t now_ms;     /* the only clock the planner has */
+    bool sources_fresh; /* the head's part is of a good read */
     struct snap_limits limits;
     const struct snap_type *types;
     uint32_t n_types;
@@ -230,14 +288,14 @@ struct snapshot {
     uint32_t n_proposed;
 };
 
-extern const struct snap_limits snap_limits_default;  /* 60 s idle, conserve */
+extern const struct snap_limits snap_limits_default; /* 60 s idle, conserve */
 
-const char *source_name(enum demand_source s);      /* "task" */
-const char *strategy_name(enum strategy s);         /* "STRICT_PACK", "" */
-const char *policy_name(enum policy p);             /* "cheapest" */
-const char *effect_name(enum taint_effect e);       /* "NoSchedule", "" */
-const char *end_key_name(enum end_key k);           /* "most_expensive" */
-const char *consolidate_name(enum consolidate c);   /* "empty" */
+const char *source_name(enum demand_source s);    /* "task" */
+const char *strategy_name(enum strategy s);       /* "STRICT_PACK", "" */
+const char *policy_name(enum policy p);           /* "cheapest" */
+const char *effect_name(enum taint_effect e);     /* "NoSchedule", "" */
+const char *end_key_name(enum end_key k);         /* "most_expensive" */
+const char *consolidate_name(enum consolidate c); /* "empty" */
 /* False when there is no such name. */
 bool strategy_from_name(const char *name, enum strategy *ret);
 bool policy_from_name(const char *name, enum policy *ret);

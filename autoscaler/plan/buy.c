@@ -3,11 +3,11 @@
  */
 #include "buy_problem.h"
 
-#include "quota.h"
 #include "host_group.h"
+#include "quota.h"
 
-enum { ROUNDS = 4 };   /* to hand a quota on to who can use it */
-enum { TURNS = 2 };    /* before offers that failed are bought after all */
+enum { ROUNDS = 4 }; /* to hand a quota on to who can use it */
+enum { TURNS = 2 };  /* before offers that failed are bought after all */
 
 /* ---- the answer */
 
@@ -37,7 +37,7 @@ static void pattern_hold(struct candidate *d, const struct pattern *p,
 
     for (uint32_t k = 0; k < p->pat->n; k++)
         candidate_hold(d, class_ix, p->q->group[parts[k].item],
-                    p->q->alt[parts[k].item], parts[k].count);
+                       p->q->alt[parts[k].item], parts[k].count);
 }
 
 static void pattern_buy(struct candidate *d, const struct pattern *p)
@@ -49,17 +49,17 @@ static void pattern_buy(struct candidate *d, const struct pattern *p)
         uint32_t i = host_group_spare(d, offer);
 
         if (i == NONE)
-            i = candidate_obtain(
-                d, offer, left, p->q->what.claim,
-                p->q->what.why != REASON_NONE ? p->q->what.why : buy_reason(d, first),
-                d->t->groups[first].demand);
+            i = candidate_obtain(d, offer, left, p->q->what.claim,
+                                 p->q->what.why != REASON_NONE
+                                     ? p->q->what.why
+                                     : buy_reason(d, first),
+                                 d->t->groups[first].demand);
         if (i == NONE)
             return;
         if (d->classes.v[i].n > left)
             candidate_split(d, i, left);
         left -= d->classes.v[i].n;
-        d->classes.v[i].final =
-            p->q->final || tables_hosts(d->t->s, offer) > 1;
+        d->classes.v[i].final = p->q->final || tables_hosts(d->t->s, offer) > 1;
         pattern_hold(d, p, i);
     }
 }
@@ -127,8 +127,7 @@ static void answer_find(struct candidate *d, struct purchase *q,
 }
 
 /* The highest priority below `below` (INT64_MAX: the highest of all). */
-static bool next_priority(const struct problem *s, int64_t below,
-                          int64_t *ret)
+static bool next_priority(const struct problem *s, int64_t below, int64_t *ret)
 {
     bool found = false;
 
@@ -192,9 +191,9 @@ static void buy_by_quota(struct candidate *d, const uint32_t *groups,
         for (uint32_t i = 0; i < n; i++)
             aim[i] = like.stuck[i]
                          ? 0
-                         : d->left[groups[i]] -
-                               quota_share(d, &quota, groups[i], alts[i],
-                                           d->left[groups[i]]);
+                         : d->left[groups[i]] - quota_share(d, &quota,
+                                                            groups[i], alts[i],
+                                                            d->left[groups[i]]);
         again = buy_round(d, groups, alts, n, like);
         for (uint32_t i = 0; i < n; i++)
             like.stuck[i] = like.stuck[i] || d->left[groups[i]] > aim[i];
@@ -204,8 +203,8 @@ static void buy_by_quota(struct candidate *d, const uint32_t *groups,
 /* First each only where it is an offer's turn; when the others are full their
  * turn is over; and what is left after that may have any. */
 static void buy_some(struct candidate *d, const uint32_t *groups,
-                     const uint32_t *alts, uint32_t n,
-                     struct buy_for what, uint32_t queue)
+                     const uint32_t *alts, uint32_t n, struct buy_for what,
+                     uint32_t queue)
 {
     struct purchase like = {.what = what, .queue = queue};
     bool waits = d->t->failed;
@@ -222,9 +221,9 @@ static void buy_some(struct candidate *d, const uint32_t *groups,
 
 /* Those of a queue with a quota of nodes; NONE: all others. */
 static uint32_t groups_of_queue(const struct candidate *d,
-                                const uint32_t *groups,
-                         const uint32_t *alts, uint32_t n, uint32_t queue,
-                         uint32_t *ret_groups, uint32_t *ret_alts)
+                                const uint32_t *groups, const uint32_t *alts,
+                                uint32_t n, uint32_t queue,
+                                uint32_t *ret_groups, uint32_t *ret_alts)
 {
     uint32_t k = 0;
 

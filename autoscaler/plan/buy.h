@@ -7,14 +7,14 @@
 #ifndef PLAN_BUY_H
 #define PLAN_BUY_H
 
-#include "planner.h"
 #include "candidate.h"
 #include "limits.h"
+#include "planner.h"
 
 struct buy_for {
     enum claim claim;
-    enum reason why;       /* NONE: by the source of what is bought for */
-    bool patient;          /* also what silent nodes might have held yet */
+    enum reason why; /* NONE: by the source of what is bought for */
+    bool patient;    /* also what silent nodes might have held yet */
 };
 
 /* What is left of these demand groups, each with its alternative alts[i]. */

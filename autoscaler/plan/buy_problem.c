@@ -63,8 +63,8 @@ static uint64_t useful(const struct candidate *d, const struct purchase *q,
 /* A plain offer that cannot be bought now still tells the cover that plain
  * work has somewhere to go: it is a bin of which there are none.  tier: its
  * turn to be bought has come. */
-static bool bin_add(const struct candidate *d, struct purchase *q, uint32_t offer,
-                    bool tier)
+static bool bin_add(const struct candidate *d, struct purchase *q,
+                    uint32_t offer, bool tier)
 {
     const struct problem *s = d->t->s;
     const struct pb_offer *o = &s->offers[offer];
@@ -82,11 +82,11 @@ static bool bin_add(const struct candidate *d, struct purchase *q, uint32_t offe
     }
     if (tables_by_size(d->t)) {
         price = d->t->size[o->type] + 1;
-        q->host_groups = true;       /* nor are sizes */
+        q->host_groups = true; /* nor are sizes */
     }
-    if (max == 0 && (!s->limits.conserve || type->accelerator ||
-                     type->max == 0 ||
-                     type->unavailable == REASON_TYPE_DISABLED))
+    if (max == 0 &&
+        (!s->limits.conserve || type->accelerator || type->max == 0 ||
+         type->unavailable == REASON_TYPE_DISABLED))
         return false;
     q->offer[q->p.n_bins] = offer;
     q->pooled[q->p.n_bins] = NONE;
@@ -148,16 +148,16 @@ static void pooled_make(const struct candidate *d, struct purchase *q,
 }
 
 /* May a new node of the offer be bought for the item, limits aside? */
-static bool item_may(const struct candidate *d, struct purchase *q, uint32_t item,
-                     uint32_t offer)
+static bool item_may(const struct candidate *d, struct purchase *q,
+                     uint32_t item, uint32_t offer)
 {
     if (!tables_could(d->t, q->shape[item], offer))
         return false;
     if (!q->waits || !failover_waits_want(d, q->group[item], q->alt[item],
-                                       q->what.claim, offer))
+                                          q->what.claim, offer))
         return true;
     *q->waits = true;
-    q->host_groups = true;           /* nor are prices of some a bound for all */
+    q->host_groups = true; /* nor are prices of some a bound for all */
     return false;
 }
 
@@ -181,9 +181,9 @@ void purchase_bins(const struct candidate *d, struct purchase *q,
     for (uint32_t k = 0; k < s->n_offers; k++) {
         uint32_t offer = d->t->offers[k];
 
-        if (!bin_add(d, q, offer,
-                     !tiers || s->types[s->offers[offer].type].priority ==
-                                   priority))
+        if (!bin_add(
+                d, q, offer,
+                !tiers || s->types[s->offers[offer].type].priority == priority))
             continue;
         for (uint32_t i = 0; i < q->p.n_items; i++) {
             uint32_t b = q->p.n_bins - 1;

@@ -14,16 +14,16 @@ struct purchase {
     struct cover_item *items;
     struct cover_bin *bins;
     uint32_t *family_max;
-    uint32_t *group, *alt, *shape;  /* per item */
-    uint32_t *offer;           /* per bin, or */
-    uint32_t *pooled;          /* the class of nodes that are there */
+    uint32_t *group, *alt, *shape; /* per item */
+    uint32_t *offer;               /* per bin, or */
+    uint32_t *pooled;              /* the class of nodes that are there */
     struct buy_for what;
-    bool final;                /* its answer: a longer look is of no use */
-    uint32_t queue;            /* whose quota of nodes is to be kept, or NONE */
-    bool *stuck;               /* per group: its quota goes to others, or NULL */
-    bool host_groups;                /* prices are no bound: host_group_price() */
-    bool capped;               /* by a quota: somebody's is wanted by others */
-    bool *waits;               /* an offer is behind others (failover.h); NULL:
+    bool final;       /* its answer: a longer look is of no use */
+    uint32_t queue;   /* whose quota of nodes is to be kept, or NONE */
+    bool *stuck;      /* per group: its quota goes to others, or NULL */
+    bool host_groups; /* prices are no bound: host_group_price() */
+    bool capped;      /* by a quota: somebody's is wanted by others */
+    bool *waits;      /* an offer is behind others (failover.h); NULL:
                                 * all may be bought */
 };
 

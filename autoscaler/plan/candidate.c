@@ -59,8 +59,8 @@ uint32_t candidate_split(struct candidate *d, uint32_t i, uint32_t k)
     return j;
 }
 
-void candidate_hold(struct candidate *d, uint32_t i, uint32_t group, uint32_t alt,
-                uint32_t count)
+void candidate_hold(struct candidate *d, uint32_t i, uint32_t group,
+                    uint32_t alt, uint32_t count)
 {
     const struct tables *t = d->t;
     enum side side = t->groups[group].side;

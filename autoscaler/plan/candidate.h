@@ -18,96 +18,106 @@
 enum claim { CLAIM_MIN, CLAIM_REQUEST, CLAIM_WORK };
 
 enum class_kind {
-    CLASS_FENCE,       /* no nodes: marks a place in the list */
-    CLASS_THERE,       /* ready, or on its way */
-    CLASS_DRAINING,    /* placing on it un-drains it */
-    CLASS_NEW          /* bought by this plan */
+    CLASS_FENCE,    /* no nodes: marks a place in the list */
+    CLASS_THERE,    /* ready, or on its way */
+    CLASS_DRAINING, /* placing on it un-drains it */
+    CLASS_NEW       /* bought by this plan */
 };
 
 struct node_class {
     enum class_kind kind;
-    uint32_t n;             /* nodes in it */
-    uint32_t first;         /* into candidate.members; NEW: unused */
-    uint32_t offer;         /* of its nodes, NONE when not known */
+    uint32_t n;     /* nodes in it */
+    uint32_t first; /* into candidate.members; NEW: unused */
+    uint32_t offer; /* of its nodes, NONE when not known */
     struct room room[SIDES];
-    uint32_t held;          /* what each node holds: into held[], NONE ends */
-    uint32_t next;          /* in order of use, NONE ends */
-    uint32_t spread;        /* the gang that has a bundle here, NONE */
+    uint32_t held;   /* what each node holds: into held[], NONE ends */
+    uint32_t next;   /* in order of use, NONE ends */
+    uint32_t spread; /* the gang that has a bundle here, NONE */
     bool accelerator;
     bool starting;
-    bool final;             /* NEW: a longer look would not change it */
-    bool undrain;           /* DRAINING: wanted for the type's min */
-    enum reason why;        /* NEW: for what it is bought */
+    bool final;      /* NEW: a longer look would not change it */
+    bool undrain;    /* DRAINING: wanted for the type's min */
+    enum reason why; /* NEW: for what it is bought */
     uint32_t demand;
-    uint32_t proposal;      /* NEW: which proposed node it is, NONE */
-    uint32_t host_group;    /* of several machines; 0: none: host_group.h */
+    uint32_t proposal;   /* NEW: which proposed node it is, NONE */
+    uint32_t host_group; /* of several machines; 0: none: host_group.h */
 };
 #define NEW_HOST_GROUP UINT32_C(0x80000000)
 
-struct held { uint32_t group, alt, count, next; };
+struct held {
+    uint32_t group, alt, count, next;
+};
 
-struct undo { uint32_t ix; struct node_class old; };
-struct mark { uint32_t n_undo, n_classes, n_bought; };
-struct bought { uint32_t offer, count; bool dropped; };
+struct undo {
+    uint32_t ix;
+    struct node_class old;
+};
+struct mark {
+    uint32_t n_undo, n_classes, n_bought;
+};
+struct bought {
+    uint32_t offer, count;
+    bool dropped;
+};
 
 /* How a candidate is made: the planner tries a few and keeps the best. */
 struct tactics {
-    bool previous;            /* first what nodes hold by the last plan */
-    bool proposed;         /* then the nodes that a longer look proposes */
-    bool work_first;       /* tasks and gangs before requests */
-    bool gangs_last;       /* of the same priority */
-    bool pool;             /* the cover packs the nodes that are there too */
+    bool previous;   /* first what nodes hold by the last plan */
+    bool proposed;   /* then the nodes that a longer look proposes */
+    bool work_first; /* tasks and gangs before requests */
+    bool gangs_last; /* of the same priority */
+    bool pool;       /* the cover packs the nodes that are there too */
 };
 
 struct candidate {
     const struct tables *t;
     struct arena *arena;
-    VEC(struct node_class) classes;   /* 0: the fence before all */
-    uint32_t fence_new;               /* new ones go after this one */
-    uint32_t fence_pool;              /* before those in the pool */
-    int64_t *largest;                 /* of each column, over all nodes */
-    uint32_t *members;                /* nodes, class by class */
+    VEC(struct node_class) classes; /* 0: the fence before all */
+    uint32_t fence_new;             /* new ones go after this one */
+    uint32_t fence_pool;            /* before those in the pool */
+    int64_t *largest;               /* of each column, over all nodes */
+    uint32_t *members;              /* nodes, class by class */
     VEC(struct held) held;
-    VEC(struct undo) undo;            /* of what changed since the first mark */
+    VEC(struct undo) undo; /* of what changed since the first mark */
     bool marked;
     VEC(struct bought) bought;
-    uint32_t *left;                   /* per group */
+    uint32_t *left; /* per group */
     /* towards the limits */
-    uint32_t *type_count;             /* nodes of a type, ended ones too */
-    uint32_t *type_ended;             /* of these, ended by this plan */
-    uint32_t *type_later;             /* of those ended, there for a while */
+    uint32_t *type_count; /* nodes of a type, ended ones too */
+    uint32_t *type_ended; /* of these, ended by this plan */
+    uint32_t *type_later; /* of those ended, there for a while */
     uint64_t nodes_ended;
     uint32_t *type_starting;
     uint32_t *type_ready;
     uint32_t *offer_bought;
     uint64_t nodes, starting;
-    int64_t cost;                     /* of all that is there, micros/h */
+    int64_t cost; /* of all that is there, micros/h */
     int64_t bought_cost;
-    int64_t bound;                    /* of the only cover, -1: not known */
-    uint32_t n_covers, n_single;      /* purchases by cover, and without */
-    int64_t min_cost;                 /* part of bought_cost: for mins */
-    bool broken;                      /* over a quota: not to be used */
+    int64_t bound;               /* of the only cover, -1: not known */
+    uint32_t n_covers, n_single; /* purchases by cover, and without */
+    int64_t min_cost;            /* part of bought_cost: for mins */
+    bool broken;                 /* over a quota: not to be used */
     struct tactics how;
-    struct tactics again;             /* to better its covers with */
-    uint64_t budget;                  /* steps for bettering the covers, */
-    uint64_t share_of;                /* shared by so many shapes in them */
-    uint64_t cover_shapes;            /* those met so far */
-    bool improvable;                  /* a longer look may better a cover */
+    struct tactics again;  /* to better its covers with */
+    uint64_t budget;       /* steps for bettering the covers, */
+    uint64_t share_of;     /* shared by so many shapes in them */
+    uint64_t cover_shapes; /* those met so far */
+    bool improvable;       /* a longer look may better a cover */
     uint64_t work;
 };
 
 /* What becomes of a node that gives no room. */
 enum leaving {
     LEAVES_NOT,
-    LEAVES,            /* ended by this plan, or draining for good */
-    LEAVES_LATER       /* of a host group that has lost a machine: when its work
+    LEAVES,      /* ended by this plan, or draining for good */
+    LEAVES_LATER /* of a host group that has lost a machine: when its work
                         * is done */
 };
 
 /* Fills the limits' counters and the classes from the nodes; ended[i] nodes
  * give no room. */
 void candidate_start(const struct tables *t, const enum leaving *ended,
-                  struct candidate *ret);
+                     struct candidate *ret);
 /* The same again, for another try; shares what does not change. */
 void candidate_copy(const struct candidate *from, struct candidate *ret);
 
@@ -119,15 +129,15 @@ void candidate_undo(struct candidate *d, struct mark m);
 uint32_t candidate_split(struct candidate *d, uint32_t i, uint32_t k);
 
 /* Puts `count` of a group on each node of the class. */
-void candidate_hold(struct candidate *d, uint32_t i, uint32_t group, uint32_t alt,
-                uint32_t count);
+void candidate_hold(struct candidate *d, uint32_t i, uint32_t group,
+                    uint32_t alt, uint32_t count);
 /* Sets a class's gang mark. */
 void candidate_spread(struct candidate *d, uint32_t i, uint32_t gang);
 void candidate_undrain(struct candidate *d, uint32_t i);
 
 /* Up to `count` new nodes of an offer within the limits: a class, or NONE. */
 uint32_t candidate_obtain(struct candidate *d, uint32_t offer, uint32_t count,
-                       enum claim claim, enum reason why, uint32_t demand);
+                          enum claim claim, enum reason why, uint32_t demand);
 
 /* Puts every node there is, new ones too, into the pool, to be taken from it
  * one class at a time by candidate_take(). */

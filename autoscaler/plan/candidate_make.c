@@ -7,19 +7,19 @@
  * plain nodes before accelerators, those with a PreferNoSchedule taint last,
  * and the fullest first.
  */
+#include "candidate.h"
 #include "limits.h"
 #include "order.h"
-#include "candidate.h"
 
 /* ---- classes from nodes */
 
 struct grouping {
     const struct tables *t;
     struct room *total, *room;
-    int64_t *tight;     /* how much is free, as a share of the largest */
+    int64_t *tight; /* how much is free, as a share of the largest */
     bool *accelerator;
-    bool *avoided;      /* it has a PreferNoSchedule taint */
-    bool clocks;        /* alternatives wait: times tell nodes apart */
+    bool *avoided; /* it has a PreferNoSchedule taint */
+    bool clocks;   /* alternatives wait: times tell nodes apart */
 };
 
 static bool on_its_way(const struct pb_node *n)
@@ -77,7 +77,7 @@ static int end_last(const struct problem *s, uint32_t a, uint32_t b, bool all)
             r = all ? ORDER(x->created_ms, y->created_ms) : 0;
             break;
         case END_KEY_LEAST_USED:
-        case END_KEY_LONGEST_IDLE: break;   /* the order of use as it is */
+        case END_KEY_LONGEST_IDLE: break; /* the order of use as it is */
         }
     return r;
 }
@@ -198,8 +198,11 @@ static void largest_find(struct candidate *d)
 static void fence_add(struct candidate *d)
 {
     VEC_PUSH(d->arena, &d->classes,
-             ((struct node_class){.held = NONE, .next = NONE, .offer = NONE,
-                                  .spread = NONE, .demand = NONE}));
+             ((struct node_class){.held = NONE,
+                                  .next = NONE,
+                                  .offer = NONE,
+                                  .spread = NONE,
+                                  .demand = NONE}));
 }
 
 static void classes_make(struct candidate *d, const enum leaving *ended)
@@ -239,8 +242,7 @@ static void classes_make(struct candidate *d, const enum leaving *ended)
             d->classes.v[last].next = d->fence_new;
             last = d->fence_new;
             fence_add(d);
-        } else if (i > 0 &&
-                   node_compare(&g, d->members[i - 1], node) == 0) {
+        } else if (i > 0 && node_compare(&g, d->members[i - 1], node) == 0) {
             d->classes.v[last].n++;
             continue;
         }
@@ -256,7 +258,7 @@ static void classes_make(struct candidate *d, const enum leaving *ended)
 }
 
 void candidate_start(const struct tables *t, const enum leaving *ended,
-                  struct candidate *ret)
+                     struct candidate *ret)
 {
     const struct problem *s = t->s;
     struct candidate *d = ret;

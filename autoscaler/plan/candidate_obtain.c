@@ -5,10 +5,10 @@
  * fence_pool those in the pool.  Moving one from list to list is a change like
  * any other and can be undone.
  */
-#include "limits.h"
-#include "quota.h"
 #include "candidate.h"
 #include "host_group.h"
+#include "limits.h"
+#include "quota.h"
 
 /* Moves class i, which follows `before` in the pool, to the new ones. */
 static void bring_back(struct candidate *d, uint32_t before, uint32_t i)
@@ -61,7 +61,7 @@ void candidate_take(struct candidate *d, uint32_t class_ix, uint32_t count)
 }
 
 uint32_t candidate_obtain(struct candidate *d, uint32_t offer, uint32_t count,
-                       enum claim claim, enum reason why, uint32_t demand)
+                          enum claim claim, enum reason why, uint32_t demand)
 {
     const struct pb_offer *o = &d->t->s->offers[offer];
     const struct room *room = &d->t->room[o->type];
@@ -94,12 +94,14 @@ uint32_t candidate_obtain(struct candidate *d, uint32_t offer, uint32_t count,
         return NONE;
     b.count = most;
     c.n = most < count ? most : count;
-    c.host_group = tables_hosts(d->t->s, offer) > 1 ? NEW_HOST_GROUP | d->bought.n : 0;
+    c.host_group = tables_hosts(d->t->s, offer) > 1
+                       ? NEW_HOST_GROUP | d->bought.n
+                       : 0;
     if (c.n < most)
         c.next = i + 1;
     VEC_PUSH(d->arena, &d->classes, c);
     candidate_touch(d, d->fence_new)->next = i;
-    if (c.n < most) {          /* the rest of a unit */
+    if (c.n < most) { /* the rest of a unit */
         c.next = after;
         c.n = most - c.n;
         VEC_PUSH(d->arena, &d->classes, c);

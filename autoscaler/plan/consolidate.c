@@ -11,8 +11,8 @@
 #include "consolidate.h"
 
 #include "limits.h"
-#include "running_load.h"
 #include "order.h"
+#include "running_load.h"
 
 /* Plans made again in one pass: without one, and without two. */
 enum { TRIES = 24, PAIR_TRIES = 12 };
@@ -20,13 +20,13 @@ enum { TRIES = 24, PAIR_TRIES = 12 };
 struct attempt {
     const struct tables *t;
     struct candidate (*best)(const struct candidate *base);
-    const struct candidate *now;  /* the plan as it is */
-    enum leaving *gone;        /* gives no room */
-    bool *moved;               /* of these, candidates that are to go */
-    bool *taking;              /* where their running work goes */
-    int64_t cost;              /* an hour, of what is needed without them */
+    const struct candidate *now; /* the plan as it is */
+    enum leaving *gone;          /* gives no room */
+    bool *moved;                 /* of these, candidates that are to go */
+    bool *taking;                /* where their running work goes */
+    int64_t cost;                /* an hour, of what is needed without them */
     struct host_groups host_groups;
-    uint32_t *order, n;        /* candidates: the first machine of each */
+    uint32_t *order, n; /* candidates: the first machine of each */
 };
 
 /* ---- candidates */
@@ -52,8 +52,8 @@ static bool may_go(const struct candidate *d, uint32_t i)
            n->created_ms > 0 && n->price_micros_hour > 0 &&
            s->now_ms - n->created_ms >= s->limits.consolidate_age_ms &&
            n->type != NONE &&
-           (!running_load_busy(n) || (s->limits.consolidate == CONSOLIDATE_ON &&
-                         n->offer != NONE));
+           (!running_load_busy(n) ||
+            (s->limits.consolidate == CONSOLIDATE_ON && n->offer != NONE));
 }
 
 /* Work that waits for a node there will run in a moment. */
@@ -152,7 +152,7 @@ static const uint64_t *lateness(const struct candidate *d)
         for (uint32_t h = c->n > 0 ? c->held : NONE; h != NONE;
              h = d->held.v[h].next)
             late[d->held.v[h].group] += (uint64_t)d->held.v[h].alt *
-                                       d->held.v[h].count * c->n;
+                                        d->held.v[h].count * c->n;
     }
     return late;
 }
@@ -180,8 +180,9 @@ static bool worth(const struct attempt *a, int64_t price, int64_t cost)
     const struct problem *s = a->t->s;
     int64_t gain = a->cost - cost;
 
-    return gain > 0 && gain >= amount_times(s->limits.consolidate_saving,
-                                            (uint64_t)price) / AMOUNT_ONE;
+    return gain > 0 &&
+           gain >= amount_times(s->limits.consolidate_saving, (uint64_t)price) /
+                       AMOUNT_ONE;
 }
 
 /* Of the nodes that something is on or comes to, and of what is bought: an idle
@@ -219,7 +220,7 @@ static bool replace(struct candidate *best, const struct candidate *other)
     for (uint32_t o = 0; o < s->n_offers; o++)
         for (uint32_t n = other->offer_bought[o]; n > 0;) {
             uint32_t i = candidate_obtain(&d, o, n, CLAIM_WORK,
-                                       REASON_FOR_CONSOLIDATE, NONE);
+                                          REASON_FOR_CONSOLIDATE, NONE);
 
             if (i == NONE)
                 return false;
@@ -254,7 +255,7 @@ static bool any_busy(const struct attempt *a, uint32_t first)
 
 /* The cheapest way found so far to do without something. */
 struct choice {
-    bool found, buys;          /* buys: what takes its place, first */
+    bool found, buys; /* buys: what takes its place, first */
     int64_t cost;
     struct candidate plan;
     uint32_t first, other;
@@ -280,7 +281,12 @@ static void try_without(struct attempt *a, uint32_t first, uint32_t other,
         buys = d.bought_cost > 0 || !settled(&d);
         if (!buys || replace(&with, &d))
             *best = (struct choice){
-                true, buys, cost, buys ? with : d, first, other,
+                true,
+                buys,
+                cost,
+                buys ? with : d,
+                first,
+                other,
                 arena_copy(d.arena, a->taking,
                            a->t->s->n_nodes * sizeof *a->taking)};
     }
@@ -294,8 +300,9 @@ static bool pair_hopeful(const struct attempt *a, uint32_t x, uint32_t y)
 {
     const struct problem *s = a->t->s;
     int64_t price = amount_add(price_of(a, x), price_of(a, y));
-    int64_t most = price - amount_times(s->limits.consolidate_saving,
-                                        (uint64_t)price) / AMOUNT_ONE;
+    int64_t most = price -
+                   amount_times(s->limits.consolidate_saving, (uint64_t)price) /
+                       AMOUNT_ONE;
 
     for (uint32_t i = 0; i < s->n_offers; i++)
         if (s->offers[i].price_micros_hour <= most)

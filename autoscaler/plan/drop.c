@@ -11,9 +11,12 @@
 #include "order.h"
 #include "pack.h"
 
-enum { TRIES = 64 };       /* nodes looked at in one candidate */
+enum { TRIES = 64 }; /* nodes looked at in one candidate */
 
-struct candidates { const struct candidate *d; const int64_t *free; };
+struct candidates {
+    const struct candidate *d;
+    const int64_t *free;
+};
 
 static const struct node_class *class_of(const struct candidate *d, uint32_t i)
 {
@@ -93,7 +96,7 @@ uint32_t drop_unneeded(struct candidate *d)
         if (may_drop(d, &d->classes.v[i])) {
             order[n++] = i;
             free[i] = candidate_tightness(d,
-                                       d->classes.v[i].room[SIDE_FREE].row);
+                                          d->classes.v[i].room[SIDE_FREE].row);
         }
     c = (struct candidates){d, free};
     order_sort(order, n, emptier, &c, d->arena);

@@ -31,12 +31,13 @@ static bool pack_obstacle(const struct candidate *d, uint32_t group,
     for (uint32_t c = 0; c < s->n_columns; c++) {
         int64_t sum = 0;
 
-        for (uint32_t i = g->first_group; i < g->first_group + g->n_groups; i++) {
+        for (uint32_t i = g->first_group; i < g->first_group + g->n_groups;
+             i++) {
             uint32_t shape = tables_shape(d->t, i, 0);
 
-            sum = amount_add(
-                sum, amount_times(pb_row(s, s->shapes[shape].row)[c],
-                                  t->groups[i].count));
+            sum = amount_add(sum,
+                             amount_times(pb_row(s, s->shapes[shape].row)[c],
+                                          t->groups[i].count));
         }
         if (sum <= room->row[c])
             continue;
@@ -60,8 +61,8 @@ static struct plan_refusal obstacle(const struct candidate *d, uint32_t group,
     uint32_t shape = tables_shape(d->t, group, alt);
     const struct needs *needs = &t->needs[shape];
     const struct room *room = &t->room[s->offers[offer].type];
-    struct plan_refusal r = {t->bundles[w->first], alt, offer, REASON_NONE,
-                             NONE, 0, 0};
+    struct plan_refusal r = {
+        t->bundles[w->first], alt, offer, REASON_NONE, NONE, 0, 0};
 
     if (s->selectors[s->shapes[shape].selector].queue == PB_QUEUE_DENIED) {
         r.why = REASON_QUEUE_DENIED;
@@ -82,8 +83,8 @@ static struct plan_refusal obstacle(const struct candidate *d, uint32_t group,
     }
     if (!tables_match_offer(t, s->shapes[shape].selector, offer)) {
         r.why = problem_refuses(s, s->shapes[shape].selector,
-                                 s->offers[offer].first_label,
-                                 s->offers[offer].n_labels, &r.column);
+                                s->offers[offer].first_label,
+                                s->offers[offer].n_labels, &r.column);
         return r;
     }
     if (t->gang_of[group] != NONE && pack_obstacle(d, group, &r))
@@ -106,8 +107,8 @@ static struct plan_refusal obstacle(const struct candidate *d, uint32_t group,
         r.why = REASON_CONSERVE;
         return r;
     }
-    if (limits_room(d, offer, w->side == SIDE_TOTAL ? CLAIM_REQUEST
-                                                    : CLAIM_WORK,
+    if (limits_room(d, offer,
+                    w->side == SIDE_TOTAL ? CLAIM_REQUEST : CLAIM_WORK,
                     &r.why) > 0)
         r.why = s->demands[w->demand].strategy == STRATEGY_STRICT_SPREAD
                     ? REASON_SPREAD
@@ -139,7 +140,8 @@ static bool ever_one(const struct candidate *d, uint32_t group, uint32_t alt)
         const struct node_class *c = &d->classes.v[i];
         struct room room;
 
-        if (c->n == 0 || c->kind == CLASS_NEW || !candidate_matches(d, i, shape))
+        if (c->n == 0 || c->kind == CLASS_NEW ||
+            !candidate_matches(d, i, shape))
             continue;
         /* what it has in all, whatever is on it now */
         room = room_of_row(s, pb_row(s, s->nodes[d->members[c->first]].total),
@@ -217,8 +219,8 @@ static bool nearer(const struct plan_refusal *a, const struct plan_refusal *b)
     return false;
 }
 
-void explain_group(const struct candidate *d, uint32_t group, struct refusals *out,
-                  uint32_t *ret_first, uint32_t *ret_n)
+void explain_group(const struct candidate *d, uint32_t group,
+                   struct refusals *out, uint32_t *ret_first, uint32_t *ret_n)
 {
     const struct group *w = &d->t->groups[group];
     uint32_t n_offers = d->t->s->n_offers;

@@ -20,7 +20,10 @@ bool failover_waits(const struct cycle *c, uint32_t offer)
     return false;
 }
 
-struct one { const struct candidate *d; uint32_t shape; };
+struct one {
+    const struct candidate *d;
+    uint32_t shape;
+};
 
 static bool could_one(const void *ctx, uint32_t offer)
 {
@@ -29,8 +32,8 @@ static bool could_one(const void *ctx, uint32_t offer)
     return tables_may_buy(one->d->t, one->shape, offer);
 }
 
-bool failover_waits_want(const struct candidate *d, uint32_t group, uint32_t alt,
-                      enum claim claim, uint32_t offer)
+bool failover_waits_want(const struct candidate *d, uint32_t group,
+                         uint32_t alt, enum claim claim, uint32_t offer)
 {
     const struct one one = {d, tables_shape(d->t, group, alt)};
     const struct cycle c = {d, d->t->groups[group].since_ms, claim, could_one,

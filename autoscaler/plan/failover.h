@@ -13,7 +13,7 @@
 /* Who the candidates of a demand are. */
 struct cycle {
     const struct candidate *d;
-    int64_t since_ms;          /* of the demand; 0: not known */
+    int64_t since_ms; /* of the demand; 0: not known */
     enum claim claim;
     bool (*could)(const void *ctx, uint32_t offer);
     const void *ctx;
@@ -23,7 +23,7 @@ struct cycle {
 bool failover_waits(const struct cycle *c, uint32_t offer);
 
 /* The same for bundles of a group, each by itself. */
-bool failover_waits_want(const struct candidate *d, uint32_t group, uint32_t alt,
-                      enum claim claim, uint32_t offer);
+bool failover_waits_want(const struct candidate *d, uint32_t group,
+                         uint32_t alt, enum claim claim, uint32_t offer);
 
 #endif

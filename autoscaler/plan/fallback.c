@@ -63,8 +63,8 @@ static bool silent(const struct candidate *d, const struct node_class *c,
     return after > 0 && d->t->s->now_ms - start >= after;
 }
 
-bool fallback_silent(const struct candidate *d, uint32_t class_ix, uint32_t group,
-                  uint32_t alt)
+bool fallback_silent(const struct candidate *d, uint32_t class_ix,
+                     uint32_t group, uint32_t alt)
 {
     if (d->t->groups[group].n_alts < 2)
         return false;
@@ -89,7 +89,8 @@ bool fallback_given_up(const struct candidate *d, uint32_t group, uint32_t alt)
     return false;
 }
 
-bool fallback_newer(const struct candidate *d, uint32_t class_ix, uint32_t group)
+bool fallback_newer(const struct candidate *d, uint32_t class_ix,
+                    uint32_t group)
 {
     const struct node_class *c = &d->classes.v[class_ix];
 

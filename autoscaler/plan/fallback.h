@@ -16,15 +16,16 @@
 bool fallback_may_try(const struct candidate *d, uint32_t group, uint32_t alt);
 
 /* Was the class, on its way, silent for too long to be counted on? */
-bool fallback_silent(const struct candidate *d, uint32_t class_ix, uint32_t group,
-                  uint32_t alt);
+bool fallback_silent(const struct candidate *d, uint32_t class_ix,
+                     uint32_t group, uint32_t alt);
 
 /* Is there such a class for it? */
 bool fallback_given_up(const struct candidate *d, uint32_t group, uint32_t alt);
 
 /* Is the class newer than the demand, so that it may have been bought for one of
  * its later alternatives? */
-bool fallback_newer(const struct candidate *d, uint32_t class_ix, uint32_t group);
+bool fallback_newer(const struct candidate *d, uint32_t class_ix,
+                    uint32_t group);
 
 /* Is there an alternative that has to wait? */
 bool fallback_has(const struct candidate *d, uint32_t group);

@@ -108,7 +108,8 @@ bool gang_place(struct candidate *d, uint32_t gang)
         .alts = alts,
         .left = ARENA_ARRAY(d->arena, uint32_t, g->n_groups),
         .what.claim = g->side == SIDE_TOTAL ? CLAIM_REQUEST : CLAIM_WORK,
-        .what.why = g->side == SIDE_TOTAL ? REASON_FOR_REQUEST : REASON_FOR_GANG,
+        .what.why = g->side == SIDE_TOTAL ? REASON_FOR_REQUEST
+                                          : REASON_FOR_GANG,
     };
 
     for (uint32_t i = 0; i < g->n_groups; i++) {

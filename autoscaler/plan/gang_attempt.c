@@ -15,7 +15,7 @@
 #include "pack.h"
 #include "quota.h"
 
-enum { LOOKS = 32 };   /* nodes that would do, before the best is taken */
+enum { LOOKS = 32 }; /* nodes that would do, before the best is taken */
 
 static struct pack_rule rule_of(const struct attempt *a)
 {
@@ -47,7 +47,7 @@ static bool class_matches_all(const struct attempt *a, uint32_t i)
         if ((!a->what.patient &&
              fallback_silent(a->d, i, a->groups[k], a->alts[k])) ||
             !candidate_matches(a->d, i,
-                            tables_shape(a->d->t, a->groups[k], a->alts[k])))
+                               tables_shape(a->d->t, a->groups[k], a->alts[k])))
             return false;
     return true;
 }
@@ -59,8 +59,9 @@ static void hold_all(const struct attempt *a, uint32_t i)
     if (d->classes.v[i].n > 1)
         candidate_split(d, i, 1);
     for (uint32_t k = 0; k < a->g->n_groups; k++)
-        if (d->left[a->groups[k]] > 0)  /* else held since the last plan */
-            candidate_hold(d, i, a->groups[k], a->alts[k], d->left[a->groups[k]]);
+        if (d->left[a->groups[k]] > 0) /* else held since the last plan */
+            candidate_hold(d, i, a->groups[k], a->alts[k],
+                           d->left[a->groups[k]]);
 }
 
 static bool plain_gang(const struct attempt *a)
@@ -83,9 +84,11 @@ static uint32_t kind_rank(const struct candidate *d, const struct node_class *c)
 
     if (c->kind == CLASS_NEW)
         return 4 + problem_avoided(s, s->offers[c->offer].first_label,
-                                    s->offers[c->offer].n_labels);
+                                   s->offers[c->offer].n_labels);
     n = &s->nodes[d->members[c->first]];
-    return (c->kind == CLASS_DRAINING ? 6u : c->starting ? 2u : 0u) +
+    return (c->kind == CLASS_DRAINING ? 6u
+            : c->starting             ? 2u
+                                      : 0u) +
            problem_avoided(s, n->first_label, n->n_labels);
 }
 
@@ -155,7 +158,8 @@ static bool one_bought(const struct attempt *a, bool fair)
         if (!offer_holds_all(a, offer) ||
             (fair && failover_waits(&cycle, offer)))
             continue;
-        i = candidate_obtain(d, offer, 1, a->what.claim, a->what.why, a->g->demand);
+        i = candidate_obtain(d, offer, 1, a->what.claim, a->what.why,
+                             a->g->demand);
         if (i == NONE)
             continue;
         hold_all(a, i);
@@ -170,7 +174,7 @@ static bool one_bought(const struct attempt *a, bool fair)
 void attempt_undo(const struct attempt *a, struct mark mark)
 {
     candidate_undo(a->d, mark);
-    a->d->bound = -1;          /* of a cover that is not bought */
+    a->d->bound = -1; /* of a cover that is not bought */
     for (uint32_t i = 0; i < a->g->n_groups; i++)
         a->d->left[a->groups[i]] = a->left[i];
 }
@@ -189,8 +193,8 @@ static void spread_bought(const struct attempt *a, uint32_t group, uint32_t alt,
             (fair && failover_waits_want(d, group, alt, a->what.claim, offer)))
             continue;
         while (d->left[group] > 0) {
-            i = candidate_obtain(d, offer, d->left[group], a->what.claim, a->what.why,
-                              a->g->demand);
+            i = candidate_obtain(d, offer, d->left[group], a->what.claim,
+                                 a->what.why, a->g->demand);
             if (i == NONE)
                 break;
             candidate_hold(d, i, group, alt, 1);
@@ -262,11 +266,13 @@ static bool host_group_bought(const struct attempt *a, bool fair)
     for (uint32_t k = 0; k < d->t->s->n_offers; k++) {
         uint32_t offer = d->t->offers[k], i;
 
-        if (!tables_may_buy(d->t, tables_shape(d->t, a->groups[0], a->alts[0]), offer) ||
-            (fair && failover_waits_want(d, a->groups[0], a->alts[0], a->what.claim,
-                                      offer)))
+        if (!tables_may_buy(d->t, tables_shape(d->t, a->groups[0], a->alts[0]),
+                            offer) ||
+            (fair && failover_waits_want(d, a->groups[0], a->alts[0],
+                                         a->what.claim, offer)))
             continue;
-        i = candidate_obtain(d, offer, 1, a->what.claim, a->what.why, a->g->demand);
+        i = candidate_obtain(d, offer, 1, a->what.claim, a->what.why,
+                             a->g->demand);
         if (i == NONE)
             continue;
         d->n_single++;
@@ -316,13 +322,9 @@ void attempt_place(const struct attempt *a)
             a->d->t->failed)
             one_bought(a, false);
         break;
-    case STRATEGY_STRICT_SPREAD:
-        strict_spread(a);
-        break;
+    case STRATEGY_STRICT_SPREAD: strict_spread(a); break;
     case STRATEGY_NONE:
     case STRATEGY_PACK:
-    case STRATEGY_SPREAD:
-        soft_place(a, strategy);
-        break;
+    case STRATEGY_SPREAD: soft_place(a, strategy); break;
     }
 }

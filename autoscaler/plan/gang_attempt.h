@@ -12,9 +12,9 @@
 struct attempt {
     struct candidate *d;
     const struct gang *g;
-    uint32_t ix;               /* of the gang */
+    uint32_t ix; /* of the gang */
     const uint32_t *groups, *alts;
-    uint32_t *left;            /* of each group before the attempt */
+    uint32_t *left; /* of each group before the attempt */
     struct buy_for what;
 };
 

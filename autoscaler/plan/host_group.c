@@ -31,13 +31,12 @@ static void ring_close(const struct problem *s, struct host_groups *u,
         have += there(&s->nodes[v[i]]);
     }
     for (uint32_t i = 0; i < n; i++)
-        u->partial[v[i]] = x->type != NONE &&
-                           s->types[x->type].hosts > 1 &&
+        u->partial[v[i]] = x->type != NONE && s->types[x->type].hosts > 1 &&
                            have < s->types[x->type].hosts;
 }
 
 void host_groups_make(const struct problem *s, struct arena *arena,
-                struct host_groups *ret)
+                      struct host_groups *ret)
 {
     uint32_t *order = ARENA_ARRAY(arena, uint32_t, s->n_nodes), n = 0;
 
@@ -53,16 +52,17 @@ void host_groups_make(const struct problem *s, struct arena *arena,
     for (uint32_t i = 0, end; i < n; i = end) {
         const struct pb_node *x = &s->nodes[order[i]];
 
-        for (end = i + 1; end < n && s->nodes[order[end]].host_group == x->host_group &&
-                          s->nodes[order[end]].type == x->type;
+        for (end = i + 1;
+             end < n && s->nodes[order[end]].host_group == x->host_group &&
+             s->nodes[order[end]].type == x->type;
              end++)
             ;
         ring_close(s, ret, order + i, end - i);
     }
 }
 
-uint32_t host_group_whole(const struct problem *s, uint32_t offer, uint32_t count,
-                    uint32_t most)
+uint32_t host_group_whole(const struct problem *s, uint32_t offer,
+                          uint32_t count, uint32_t most)
 {
     uint32_t hosts = tables_hosts(s, offer);
 
@@ -84,7 +84,8 @@ uint32_t host_group_spare(const struct candidate *d, uint32_t offer)
     return NONE;
 }
 
-int64_t host_group_price(const struct problem *s, uint32_t offer, uint64_t useful)
+int64_t host_group_price(const struct problem *s, uint32_t offer,
+                         uint64_t useful)
 {
     uint64_t hosts = tables_hosts(s, offer), all;
     int64_t price = s->offers[offer].price_micros_hour;
@@ -98,7 +99,7 @@ int64_t host_group_price(const struct problem *s, uint32_t offer, uint64_t usefu
 }
 
 bool host_group_gang(const struct candidate *d, const uint32_t *groups,
-               const uint32_t *alts, uint32_t n)
+                     const uint32_t *alts, uint32_t n)
 {
     const struct problem *s = d->t->s;
 

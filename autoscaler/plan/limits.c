@@ -3,11 +3,12 @@
  */
 #include "limits.h"
 
-enum { FIRST_STEP = 5 };   /* upscaling_speed lets at least so many start */
+enum { FIRST_STEP = 5 }; /* upscaling_speed lets at least so many start */
 
 bool limits_counts_for_type(const struct pb_node *n)
 {
-    return !n->unmanaged && n->state != STATE_STOPPING && n->state != STATE_GONE;
+    return !n->unmanaged && n->state != STATE_STOPPING &&
+           n->state != STATE_GONE;
 }
 
 bool limits_counts(const struct pb_node *n)
@@ -69,7 +70,8 @@ void limits_count(struct candidate *d, const struct pb_node *n,
         d->cost = amount_add(d->cost, n->price_micros_hour);
 }
 
-void limits_bought(struct candidate *d, uint32_t offer, uint32_t count, int sign)
+void limits_bought(struct candidate *d, uint32_t offer, uint32_t count,
+                   int sign)
 {
     const struct pb_offer *o = &d->t->s->offers[offer];
     int64_t cost = amount_times(o->price_micros_hour, count);
@@ -132,8 +134,7 @@ uint32_t limits_room_all(const struct candidate *d, enum claim claim,
     if (l->max_nodes != UNLIMITED)
         tighten(&room, l->max_nodes, nodes, REASON_MAX_NODES, ret_why);
     if (l->max_launching != UNLIMITED)
-        tighten(&room, l->max_launching, d->starting, REASON_THROTTLE,
-                ret_why);
+        tighten(&room, l->max_launching, d->starting, REASON_THROTTLE, ret_why);
     return clip(room);
 }
 
@@ -152,9 +153,9 @@ uint32_t limits_room_type(const struct candidate *d, uint32_t type,
         tighten(&room, t->max, count, REASON_MAX_TYPE, ret_why);
     if (s->limits.upscaling_speed > 0 && claim == CLAIM_WORK) {
         uint64_t ready = d->type_ready[type] > 0 ? d->type_ready[type] : 1;
-        uint64_t step =
-            (uint64_t)amount_times(s->limits.upscaling_speed, ready) /
-            (uint64_t)AMOUNT_ONE;
+        uint64_t step = (uint64_t)amount_times(s->limits.upscaling_speed,
+                                               ready) /
+                        (uint64_t)AMOUNT_ONE;
 
         tighten(&room, step > FIRST_STEP ? step : FIRST_STEP,
                 d->type_starting[type], REASON_THROTTLE, ret_why);
@@ -172,8 +173,8 @@ int64_t limits_money(const struct candidate *d)
     return most > spent ? most - spent : 0;
 }
 
-uint32_t limits_room(const struct candidate *d, uint32_t offer, enum claim claim,
-                     enum reason *ret_why)
+uint32_t limits_room(const struct candidate *d, uint32_t offer,
+                     enum claim claim, enum reason *ret_why)
 {
     const struct problem *s = d->t->s;
     const struct pb_offer *o = &s->offers[offer];

@@ -22,14 +22,15 @@ bool limits_outdated(const struct problem *s, const struct pb_node *n);
 
 void limits_count(struct candidate *d, const struct pb_node *n,
                   enum leaving ended);
-void limits_bought(struct candidate *d, uint32_t offer, uint32_t count, int sign);
+void limits_bought(struct candidate *d, uint32_t offer, uint32_t count,
+                   int sign);
 
 /* What keeps the offer from being bought at all: NONE, BACKOFF ... */
 enum reason limits_offer(const struct problem *s, uint32_t offer);
 
 /* How many more of the offer may be had now; 0 with what forbids it. */
-uint32_t limits_room(const struct candidate *d, uint32_t offer, enum claim claim,
-                     enum reason *ret_why);
+uint32_t limits_room(const struct candidate *d, uint32_t offer,
+                     enum claim claim, enum reason *ret_why);
 /* By what counts for all offers alike, or for a type. */
 uint32_t limits_room_all(const struct candidate *d, enum claim claim,
                          enum reason *ret_why);

@@ -15,12 +15,12 @@
 struct flow {
     struct candidate *d;
     const uint32_t *groups, *alts;
-    uint32_t n_groups, n_nodes;       /* n_nodes: classes */
+    uint32_t n_groups, n_nodes; /* n_nodes: classes */
     uint32_t *class_ix;
-    bool *may;                       /* group x class */
-    uint32_t *through;               /* group x class: bundles */
+    bool *may;         /* group x class */
+    uint32_t *through; /* group x class: bundles */
     uint32_t *group_left, *class_left;
-    uint32_t *from_class, *from_group;   /* the path: predecessors */
+    uint32_t *from_class, *from_group; /* the path: predecessors */
     uint32_t *queue;
 };
 
@@ -59,7 +59,7 @@ static uint32_t path_find(struct flow *f)
     memset(f->from_group, 0xff, sizeof *f->from_group * f->n_nodes);
     for (uint32_t w = 0; w < f->n_groups; w++)
         if (f->group_left[w] > 0) {
-            f->from_class[w] = f->n_nodes;    /* the start */
+            f->from_class[w] = f->n_nodes; /* the start */
             f->queue[tail++] = w;
         }
     while (head < tail) {
@@ -143,7 +143,7 @@ void match_spread(struct candidate *d, const uint32_t *groups,
         .alts = alts,
         .n_groups = n,
         .class_ix = ARENA_ARRAY(d->arena, uint32_t, most),
-        .may = ARENA_ARRAY(d->arena, bool, (size_t)most * n),
+        .may = ARENA_ARRAY(d->arena, bool, (size_t)most *n),
         .through = ARENA_ARRAY(d->arena, uint32_t, (size_t)most * n),
         .group_left = ARENA_ARRAY(d->arena, uint32_t, n),
         .class_left = ARENA_ARRAY(d->arena, uint32_t, most),

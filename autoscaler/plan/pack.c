@@ -23,7 +23,8 @@ void pack_on(struct candidate *d, uint32_t i, uint32_t group, uint32_t alt,
     uint32_t n = least(least(c->n, nodes), quota_nodes_on(d, i, group, alt));
     uint32_t full, rest, q;
 
-    q = room_fit(t->s, &c->room[side], &t->needs[tables_shape(d->t, group, alt)],
+    q = room_fit(t->s, &c->room[side],
+                 &t->needs[tables_shape(d->t, group, alt)],
                  least(left, per_node));
     if (q == 0 || n == 0)
         return;
@@ -54,8 +55,8 @@ static struct asked asked_of(const struct candidate *d, uint32_t group,
 {
     uint32_t shape = tables_shape(d->t, group, alt);
 
-    return (struct asked){group, alt, shape, d->t->groups[group].side,
-                          &d->t->needs[shape], rule};
+    return (struct asked){
+        group, alt, shape, d->t->groups[group].side, &d->t->needs[shape], rule};
 }
 
 static bool may_lie_here(const struct candidate *d, uint32_t i,
@@ -70,7 +71,8 @@ static bool may_lie_here(const struct candidate *d, uint32_t i,
 }
 
 /* Cheapest tests first: most classes fail one of them. */
-static inline bool may_lie(struct candidate *d, uint32_t i, const struct asked *a)
+static inline bool may_lie(struct candidate *d, uint32_t i,
+                           const struct asked *a)
 {
     const struct node_class *c = &d->classes.v[i];
 
@@ -102,7 +104,7 @@ void pack_group(struct candidate *d, uint32_t group, uint32_t alt,
  * no need to look at the others for each of them. */
 struct crowd {
     VEC(uint32_t) now, next;
-    int64_t *least;       /* of each column, that any of the groups asks for */
+    int64_t *least; /* of each column, that any of the groups asks for */
     enum side side;
 };
 
@@ -129,7 +131,8 @@ static void least_find(const struct candidate *d, const uint32_t *groups,
     }
 }
 
-static bool has_room(const struct candidate *d, const struct crowd *w, uint32_t i)
+static bool has_room(const struct candidate *d, const struct crowd *w,
+                     uint32_t i)
 {
     const struct node_class *c = &d->classes.v[i];
 
@@ -208,8 +211,8 @@ void pack_spread(struct candidate *d, uint32_t group, uint32_t alt,
             uint32_t before = d->left[group];
 
             next = c->next;
-            if ((plain && c->accelerator != (pass == 1)) ||
-                c->spread == gang || !may_lie(d, i, &asked))
+            if ((plain && c->accelerator != (pass == 1)) || c->spread == gang ||
+                !may_lie(d, i, &asked))
                 continue;
             pack_on(d, i, group, alt, 1, UINT32_MAX);
             if (d->left[group] < before)

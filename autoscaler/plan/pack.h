@@ -10,9 +10,9 @@
 
 /* Which nodes are taken, beside what the demand group itself asks for. */
 struct pack_rule {
-    bool patient;          /* silent ones too: fallback.h */
-    bool newer;            /* only those newer than the demand */
-    uint32_t host_group;   /* only those of this one; 0: of any or none */
+    bool patient;        /* silent ones too: fallback.h */
+    bool newer;          /* only those newer than the demand */
+    uint32_t host_group; /* only those of this one; 0: of any or none */
 };
 
 /* Places as much of the demand group as there is room for. */
@@ -24,8 +24,8 @@ void pack_groups(struct candidate *d, const uint32_t *groups,
                  const uint32_t *alts, uint32_t n, struct pack_rule rule);
 
 /* On one class: at most per_node on each node; on at most `nodes` nodes. */
-void pack_on(struct candidate *d, uint32_t class_ix, uint32_t group, uint32_t alt,
-             uint32_t per_node, uint32_t nodes);
+void pack_on(struct candidate *d, uint32_t class_ix, uint32_t group,
+             uint32_t alt, uint32_t per_node, uint32_t nodes);
 
 /* Each bundle on a node that the gang does not use yet. */
 void pack_spread(struct candidate *d, uint32_t group, uint32_t alt,

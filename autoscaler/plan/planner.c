@@ -10,9 +10,9 @@
 #include "planner.h"
 
 #include "buy.h"
-#include "cover/cover.h"
 #include "candidate.h"
 #include "consolidate.h"
+#include "cover/cover.h"
 #include "gang_facts.h"
 #include "limits.h"
 #include "order.h"
@@ -48,7 +48,9 @@ static bool spared(const struct candidate *d, uint32_t group)
  * that could only lie on accelerators bought for others do not count: a plan
  * that pushes them there, and buys more accelerators for those others, is no
  * better.  Nor do unconfirmed ones. */
-struct left { uint64_t gangs, bundles; };
+struct left {
+    uint64_t gangs, bundles;
+};
 
 static struct left left_of(const struct candidate *d, int64_t above,
                            int64_t priority)
@@ -135,9 +137,9 @@ static bool beatable(const struct candidate *best)
     if (bought_of(best) > 0)
         return true;
     for (uint32_t i = 0; i < t->n_groups; i++)
-        for (uint32_t a = 0; best->left[i] > 0 &&
-                             t->groups[i].rank != RANK_UNCONFIRMED &&
-                             a < t->groups[i].n_alts;
+        for (uint32_t a = 0;
+             best->left[i] > 0 && t->groups[i].rank != RANK_UNCONFIRMED &&
+             a < t->groups[i].n_alts;
              a++)
             for (uint32_t k = 0; k < t->s->n_offers; k++)
                 if (tables_could(t, tables_shape(best->t, i, a), k))
@@ -146,7 +148,7 @@ static bool beatable(const struct candidate *best)
 }
 
 static void candidate_try(const struct candidate *base, struct tactics how,
-                       struct candidate *best)
+                          struct candidate *best)
 {
     struct candidate d;
     uint64_t work = best->work, shapes = best->cover_shapes;
@@ -177,7 +179,10 @@ static struct candidate candidate_best(const struct candidate *base)
     const struct tables *t = base->t;
     const bool held = any_held(t->s), proposed = t->s->n_proposed > 0;
     const bool gangs = t->n_gangs > 0;
-    const struct { bool may, always; struct tactics how; } ways[] = {
+    const struct {
+        bool may, always;
+        struct tactics how;
+    } ways[] = {
         {held, true, {.previous = true}},
         {proposed, true, {.previous = true, .proposed = true}},
         {gangs, false, {.gangs_last = true}},
@@ -201,7 +206,7 @@ static struct candidate candidate_best(const struct candidate *base)
 /* The same tactics once more, with covers that are bettered; without proposed
  * nodes, which are what an earlier look found. */
 static void candidate_better(const struct candidate *base, uint64_t budget,
-                          struct candidate *best)
+                             struct candidate *best)
 {
     struct candidate d;
     uint64_t work = best->work;

@@ -8,18 +8,18 @@
 #include "previous.h"
 
 #include "buy.h"
-#include "fallback.h"
 #include "failover.h"
+#include "fallback.h"
 #include "gang_facts.h"
 #include "limits.h"
 #include "order.h"
 #include "pack.h"
 
-enum { TRIES = 3 };      /* with fewer gangs each time; then without any */
+enum { TRIES = 3 }; /* with fewer gangs each time; then without any */
 
 struct restore {
     struct candidate *d;
-    bool *whole;         /* per gang: all of it is held, and as it must be */
+    bool *whole; /* per gang: all of it is held, and as it must be */
 };
 
 /* ---- classes whose nodes hold the same */
@@ -113,7 +113,8 @@ static void hold_place(struct candidate *d, uint32_t i, uint32_t end,
     for (; i != end && d->left[group] > 0; i = next) {
         next = d->classes.v[i].next;
         d->work++;
-        if (candidate_matches(d, i, shape) && !fallback_silent(d, i, group, h->alt))
+        if (candidate_matches(d, i, shape) &&
+            !fallback_silent(d, i, group, h->alt))
             pack_on(d, i, group, h->alt, h->count, UINT32_MAX);
     }
 }
@@ -146,8 +147,8 @@ static void all_place(const struct restore *r)
 
 /* ---- gangs */
 
-struct census {                 /* of one gang, over all nodes */
-    uint64_t nodes, most;       /* that hold of it; bundles on one of them */
+struct census {           /* of one gang, over all nodes */
+    uint64_t nodes, most; /* that hold of it; bundles on one of them */
 };
 
 /* How much of it is held, and are its bundles spread as they must be? */
@@ -207,7 +208,7 @@ static bool gangs_came(struct restore *r, bool last)
 void previous_restore(struct candidate *d)
 {
     struct restore r = {d, ARENA_ARRAY(d->arena, bool, d->t->n_gangs)};
-    struct mark mark = {0};        /* without gangs it comes out at once */
+    struct mark mark = {0}; /* without gangs it comes out at once */
 
     classes_divide(d);
     gangs_judge(&r);
@@ -274,7 +275,8 @@ static uint32_t useful(const struct candidate *d, const struct pb_proposal *x,
 
         if (d->t->gang_of[group] != NONE || d->left[group] == 0 ||
             d->t->groups[group].rank == RANK_UNCONFIRMED ||
-            !tables_may_buy(d->t, tables_shape(d->t, group, h->alt), x->offer) ||
+            !tables_may_buy(d->t, tables_shape(d->t, group, h->alt),
+                            x->offer) ||
             failover_waits_want(d, group, h->alt, claim_of(d, group), x->offer))
             continue;
         n = (d->left[group] - 1) / h->count + 1;
@@ -288,16 +290,17 @@ static uint32_t useful(const struct candidate *d, const struct pb_proposal *x,
 void previous_propose(struct candidate *d)
 {
     const struct tables *t = d->t;
-    const bool *whole = ARENA_ARRAY(d->arena, bool, t->n_gangs);  /* none */
+    const bool *whole = ARENA_ARRAY(d->arena, bool, t->n_gangs); /* none */
 
     for (uint32_t k = 0; k < t->s->n_proposed; k++) {
         const struct pb_proposal *x = &t->s->proposed[k];
         bool final = tables_hosts(t->s, x->offer) > 1;
         uint32_t group, n = useful(d, x, &group), i;
 
-        while (n > 0 && (i = candidate_obtain(d, x->offer, n, claim_of(d, group),
-                                              buy_reason(d, group),
-                                              t->groups[group].demand)) != NONE) {
+        while (n > 0 &&
+               (i = candidate_obtain(d, x->offer, n, claim_of(d, group),
+                                     buy_reason(d, group),
+                                     t->groups[group].demand)) != NONE) {
             n -= d->classes.v[i].n;
             d->classes.v[i].proposal = k;
             d->classes.v[i].final = final;

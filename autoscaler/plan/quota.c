@@ -56,9 +56,9 @@ static void used(const struct candidate *d, uint32_t queue, enum side side,
                 shape_queue(s, shape) != queue)
                 continue;
             for (int k = 0; k < KINDS; k++)
-                ret[k] = amount_add(
-                    ret[k], amount_times(need_of(s, shape, k),
-                                         (uint64_t)x->count * c->n));
+                ret[k] = amount_add(ret[k],
+                                    amount_times(need_of(s, shape, k),
+                                                 (uint64_t)x->count * c->n));
         }
     }
 }
@@ -88,9 +88,8 @@ static uint32_t offer_home(const struct problem *s, uint32_t offer)
 
 static uint32_t home_of(const struct candidate *d, const struct node_class *c)
 {
-    return c->kind == CLASS_NEW
-               ? offer_home(d->t->s, c->offer)
-               : d->t->s->nodes[d->members[c->first]].queue;
+    return c->kind == CLASS_NEW ? offer_home(d->t->s, c->offer)
+                                : d->t->s->nodes[d->members[c->first]].queue;
 }
 
 static bool holds_work(const struct candidate *d, const struct node_class *c,
@@ -199,7 +198,8 @@ uint32_t quota_nodes_on(const struct candidate *d, uint32_t class_ix,
      * many of them. */
     return c->kind != CLASS_NEW ||
                    nodes_used(d, queue) <= s->queues[queue].nodes
-               ? UNLIMITED : 0;
+               ? UNLIMITED
+               : 0;
 }
 
 struct quota_budget quota_budget(const struct candidate *d, enum side side)
@@ -223,7 +223,7 @@ uint32_t quota_share(const struct candidate *d, struct quota_budget *b,
 {
     uint32_t shape = tables_shape(d->t, group, alt), queue, n;
 
-    if (b->left == NULL || (queue = quota_queue(d, group, alt)) == NONE)
+    if (!b->left || (queue = quota_queue(d, group, alt)) == NONE)
         return count;
     n = bundles_in(d->t->s, shape, b->left[queue]);
     if (n > count)
@@ -286,8 +286,8 @@ static void asked(const struct tables *t, uint32_t group, uint32_t alt,
 bool quota_never(const struct tables *t, uint32_t group, uint32_t alt)
 {
     const struct problem *s = t->s;
-    uint32_t queue =
-        shape_queue(s, s->alts[t->groups[group].first_alt + alt].shape);
+    uint32_t queue = shape_queue(
+        s, s->alts[t->groups[group].first_alt + alt].shape);
     int64_t ask[KINDS];
 
     if (queue == NONE)

@@ -26,7 +26,9 @@ uint32_t quota_nodes(const struct candidate *d, uint32_t queue);
 
 /* Wants that are bought for together share what is left: quota_share() says how
  * many of one may be bought for, and takes that. */
-struct quota_budget { int64_t (*left)[2]; };
+struct quota_budget {
+    int64_t (*left)[2];
+};
 struct quota_budget quota_budget(const struct candidate *d, enum side side);
 uint32_t quota_share(const struct candidate *d, struct quota_budget *b,
                      uint32_t group, uint32_t alt, uint32_t count);

@@ -11,9 +11,9 @@
 #include "explain.h"
 #include "order.h"
 
-struct hand {                 /* of one group: the next bundle to hand out */
-    uint32_t at;              /* into the group's bundles */
-    uint32_t given;           /* of that bundle */
+struct hand {       /* of one group: the next bundle to hand out */
+    uint32_t at;    /* into the group's bundles */
+    uint32_t given; /* of that bundle */
 };
 
 struct report {
@@ -21,7 +21,7 @@ struct report {
     struct hand *hands;
     struct plan_bundle *bundles;
     struct plan_node *nodes;
-    const struct group **needed_by;    /* per node */
+    const struct group **needed_by; /* per node */
     VEC(struct plan_placement) placements;
     VEC(struct plan_launch) launches;
 };
@@ -94,14 +94,14 @@ static bool repeats(const struct report *r, const struct node_class *c)
 
 /* The group a node is kept for: a request before anything else. */
 static const struct group *need_of(const struct report *r,
-                                  const struct node_class *c)
+                                   const struct node_class *c)
 {
     const struct group *need = NULL;
 
     for (uint32_t k = c->held; k != NONE; k = r->d->held.v[k].next) {
         const struct group *w = &r->d->t->groups[r->d->held.v[k].group];
 
-        if (need == NULL || w->side < need->side ||
+        if (!need || w->side < need->side ||
             (w->side == need->side && w->demand < need->demand))
             need = w;
     }
@@ -158,11 +158,11 @@ static void class_report(struct report *r, uint32_t ix)
         if (c->kind == CLASS_NEW)
             VEC_PUSH(r->d->arena, &r->launches,
                      ((struct plan_launch){
-                         .offer = c->offer, .count = n,
+                         .offer = c->offer,
+                         .count = n,
                          .final = c->final || !r->d->improvable,
                          .why = c->why,
-                         .demand = demand_of(r, first, n_placements,
-                                             c->demand),
+                         .demand = demand_of(r, first, n_placements, c->demand),
                          .first_placement = first,
                          .n_placements = n_placements}));
         for (uint32_t k = 0; c->kind != CLASS_NEW && k < n; k++) {
@@ -217,7 +217,7 @@ static int launch_before(const void *ctx, uint32_t a, uint32_t b)
     int c = ORDER(x->why, y->why);
 
     if (c == 0)
-        c = ORDER(x->demand + 1, y->demand + 1);   /* NONE first */
+        c = ORDER(x->demand + 1, y->demand + 1); /* NONE first */
     if (c == 0)
         c = ORDER(r->d->t->offer_rank[x->offer], r->d->t->offer_rank[y->offer]);
     return c != 0 ? c : ORDER(a, b);

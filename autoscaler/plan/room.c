@@ -20,8 +20,7 @@ struct needs needs_make(const struct problem *s, const int64_t *row,
         for (uint32_t c = 0; c < s->n_columns; c++) {
             bool part = s->columns[c].device && row[c] < AMOUNT_ONE;
 
-            if (row[c] > 0 &&
-                pass == (part ? 2 : s->columns[c].device ? 0 : 1))
+            if (row[c] > 0 && pass == (part ? 2 : s->columns[c].device ? 0 : 1))
                 v[r.n++] = (struct need){c, row[c]};
         }
         if (pass == 1)
@@ -171,8 +170,7 @@ struct room room_take(const struct problem *s, const struct room *room,
 
         if (is_part(s, need)) {
             /* every whole device that is opened may leave one part */
-            uint64_t opened =
-                (uint64_t)(row[need->column] / AMOUNT_ONE);
+            uint64_t opened = (uint64_t)(row[need->column] / AMOUNT_ONE);
             struct part *parts;
 
             if (opened > count)
@@ -210,8 +208,8 @@ uint32_t room_lacks(const struct problem *s, const struct room *room,
         if (has >= need->amount)
             continue;
         /* A missing device says more than too little memory. */
-        if (column == NONE || (s->columns[need->column].device &&
-                               !s->columns[column].device)) {
+        if (column == NONE ||
+            (s->columns[need->column].device && !s->columns[column].device)) {
             column = need->column;
             *ret_has = has;
         }

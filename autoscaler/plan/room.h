@@ -13,20 +13,26 @@
 #include "../model/amount.h"
 #include "../model/problem.h"
 
-struct part { uint32_t column; int32_t free; };  /* 0 < free < AMOUNT_ONE */
+struct part {
+    uint32_t column;
+    int32_t free;
+}; /* 0 < free < AMOUNT_ONE */
 
 struct room {
     const int64_t *row;
-    const struct part *parts;    /* by column, then free */
+    const struct part *parts; /* by column, then free */
     uint32_t n_parts;
 };
 
 /* What a shape asks for, without the columns it does not ask for. */
-struct need { uint32_t column; int64_t amount; };
+struct need {
+    uint32_t column;
+    int64_t amount;
+};
 struct needs {
-    const struct need *v;    /* parts of devices last */
-    uint32_t n, n_whole;     /* n_whole: those before the parts */
-    bool never;      /* no node can hold it: part of a device that cannot be
+    const struct need *v; /* parts of devices last */
+    uint32_t n, n_whole;  /* n_whole: those before the parts */
+    bool never; /* no node can hold it: part of a device that cannot be
                       * shared, or 1.5 devices */
     uint32_t never_column;
 };

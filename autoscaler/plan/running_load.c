@@ -30,10 +30,13 @@ static struct needs load_of(const struct problem *s, const struct pb_node *n,
 /* Labels that say where a place is rather than what. */
 static bool of_place(const struct problem *s, const struct pb_label *l)
 {
-    static const char keys[][36] = {
-        "topology.kubernetes.io/zone", "ray.io/availability-zone", "zone",
-        "topology.kubernetes.io/region", "ray.io/availability-region",
-        "node.kubernetes.io/instance-type", "ray.io/market-type"};
+    static const char keys[][36] = {"topology.kubernetes.io/zone",
+                                    "ray.io/availability-zone",
+                                    "zone",
+                                    "topology.kubernetes.io/region",
+                                    "ray.io/availability-region",
+                                    "node.kubernetes.io/instance-type",
+                                    "ray.io/market-type"};
     const char *key;
 
     if (l->key & (PB_TAINT | PB_QUEUE))
@@ -65,14 +68,14 @@ static const struct pb_label *label_find(const struct problem *s,
 static bool like(const struct problem *s, const struct pb_offer *from,
                  uint32_t first, uint32_t n)
 {
-    for (uint32_t i = from->first_label;
-         i < from->first_label + from->n_labels; i++) {
+    for (uint32_t i = from->first_label; i < from->first_label + from->n_labels;
+         i++) {
         const struct pb_label *l = &s->labels[i], *m;
 
         if ((l->key & PB_TAINT) || of_place(s, l))
             continue;
         m = label_find(s, first, n, l->key);
-        if (m == NULL || m->value != l->value)
+        if (!m || m->value != l->value)
             return false;
     }
     for (uint32_t i = first; i < first + n; i++) {
@@ -81,7 +84,7 @@ static bool like(const struct problem *s, const struct pb_offer *from,
         if (!(l->key & PB_TAINT))
             continue;
         m = label_find(s, from->first_label, from->n_labels, l->key);
-        if (m == NULL || m->value != l->value)
+        if (!m || m->value != l->value)
             return false;
     }
     return true;
@@ -122,8 +125,8 @@ static bool load_there(struct candidate *d, const struct needs *load,
         if (d->classes.v[i].n > 1)
             candidate_split(d, i, 1);
         to = candidate_touch(d, i);
-        to->room[SIDE_FREE] =
-            room_take(s, &to->room[SIDE_FREE], load, 1, d->arena);
+        to->room[SIDE_FREE] = room_take(s, &to->room[SIDE_FREE], load, 1,
+                                        d->arena);
         if (to->kind == CLASS_THERE)
             taking[d->members[to->first]] = true;
         return true;
@@ -190,7 +193,7 @@ static bool loads_buy(struct candidate *d, const struct needs *loads,
         each = all != NONE ? all : offer_for(d, &loads[i], &from[i], 1);
         if (each == NONE ||
             candidate_obtain(d, each, 1, CLAIM_WORK, REASON_FOR_CONSOLIDATE,
-                          NONE) == NONE ||
+                             NONE) == NONE ||
             !load_there(d, &loads[i], from[i], taking))
             return false;
     }

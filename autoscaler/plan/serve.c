@@ -7,13 +7,13 @@
 #include "serve.h"
 
 #include "buy.h"
-#include "fallback.h"
-#include "failover.h"
 #include "drop.h"
+#include "failover.h"
+#include "fallback.h"
 #include "gang.h"
-#include "previous.h"
 #include "limits.h"
 #include "pack.h"
+#include "previous.h"
 #include "quota.h"
 
 /* ---- mins */
@@ -53,7 +53,10 @@ static uint32_t draining_of(const struct candidate *d, uint32_t type)
     return n;
 }
 
-struct kind { const struct problem *s; uint32_t type; };
+struct kind {
+    const struct problem *s;
+    uint32_t type;
+};
 
 static bool of_type(const void *ctx, uint32_t offer)
 {
@@ -76,7 +79,8 @@ static uint32_t min_buy(struct candidate *d, uint32_t type, uint32_t need,
         if (!of_type(&kind, offer) || (fair && failover_waits(&cycle, offer)))
             continue;
         while (need > 0) {
-            i = candidate_obtain(d, offer, need, CLAIM_MIN, REASON_FOR_MIN, NONE);
+            i = candidate_obtain(d, offer, need, CLAIM_MIN, REASON_FOR_MIN,
+                                 NONE);
             if (i == NONE)
                 break;
             need -= d->classes.v[i].n;
@@ -126,7 +130,8 @@ static bool next_alternatives(const struct candidate *d, const uint32_t *groups,
     return any;
 }
 
-static bool any_left(const struct candidate *d, const uint32_t *groups, uint32_t n)
+static bool any_left(const struct candidate *d, const uint32_t *groups,
+                     uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
         if (d->left[groups[i]] > 0)
@@ -196,8 +201,8 @@ static void serve_patiently(struct candidate *d, const uint32_t *groups,
         serve_choices(d, waiting, k, false, true);
 }
 
-static void serve_groups(struct candidate *d, const uint32_t *groups, uint32_t n,
-                         bool pool)
+static void serve_groups(struct candidate *d, const uint32_t *groups,
+                         uint32_t n, bool pool)
 {
     pack_later(d, groups, n);
     serve_choices(d, groups, n, pool, false);
@@ -206,7 +211,7 @@ static void serve_groups(struct candidate *d, const uint32_t *groups, uint32_t n
 
 /* ---- in order */
 
-struct line {              /* where the two sorted lists are */
+struct line { /* where the two sorted lists are */
     uint32_t gang, loose;
 };
 

@@ -14,7 +14,7 @@
 
 struct choice {
     const struct problem *s;
-    uint32_t *used;      /* per node: average use in 1/1,000,000 */
+    uint32_t *used; /* per node: average use in 1/1,000,000 */
 };
 
 static uint32_t use_of(const struct problem *s, const struct pb_node *n)
@@ -118,7 +118,7 @@ static uint32_t end_host_group(const struct problem *s,
 
         if (limits_counts(&s->nodes[i]) && stays(v)) {
             if (s->nodes[i].state == STATE_DRAINING)
-                v->going = true;         /* and must not come back */
+                v->going = true; /* and must not come back */
             else
                 *v = (struct verdict){.ended = true, .why = why};
             n++;
@@ -192,8 +192,8 @@ static void over_max(const struct problem *s, const struct host_groups *u,
                   REASON_END_MAX_NODES, verdicts);
 }
 
-static bool host_group_unused(const struct problem *s, const struct host_groups *u,
-                        uint32_t node)
+static bool host_group_unused(const struct problem *s,
+                              const struct host_groups *u, uint32_t node)
 {
     uint32_t i = node;
 

@@ -12,11 +12,11 @@
 #include "host_group.h"
 
 struct verdict {
-    bool ended;        /* by this plan: gives no room */
-    bool going;        /* draining and not wanted back: gives no room */
-    bool torn;         /* of a unit that has lost a machine: no room */
-    bool taking;       /* the work of another that is ended comes here */
-    enum reason why;   /* END_x, or NONE */
+    bool ended;      /* by this plan: gives no room */
+    bool going;      /* draining and not wanted back: gives no room */
+    bool torn;       /* of a unit that has lost a machine: no room */
+    bool taking;     /* the work of another that is ended comes here */
+    enum reason why; /* END_x, or NONE */
 };
 
 /* Nodes in the order in which they would be ended. */

@@ -40,20 +40,21 @@ static enum reason ready_why(const struct problem *s, const struct pb_node *n,
     return REASON_END_IDLE;
 }
 
-static void judge(const struct candidate *d, uint32_t i, const struct group *need,
-                  uint32_t *count, struct plan_node *ret)
+static void judge(const struct candidate *d, uint32_t i,
+                  const struct group *need, uint32_t *count,
+                  struct plan_node *ret)
 {
     const struct problem *s = d->t->s;
     const struct pb_node *n = &s->nodes[i];
 
-    ret->demand = need != NULL ? need->demand : NONE;
+    ret->demand = need ? need->demand : NONE;
     if (n->head) {
         ret->why = REASON_KEEP_HEAD;
     } else if (n->unmanaged) {
         ret->why = REASON_KEEP_UNMANAGED;
     } else if (n->state == STATE_READY && n->idle_ms < 0) {
         ret->why = REASON_KEEP_BUSY;
-    } else if (need != NULL) {
+    } else if (need) {
         ret->why = kept_for(d, need);
     } else if (n->state != STATE_READY) {
         ret->why = REASON_KEEP_STARTING;
@@ -72,7 +73,7 @@ static void judge(const struct candidate *d, uint32_t i, const struct group *nee
 
 static enum reason going_why(const struct pb_node *n)
 {
-    if (n->state == STATE_READY)    /* left over of a unit */
+    if (n->state == STATE_READY) /* left over of a unit */
         return n->idle_ms < 0 ? REASON_KEEP_BUSY : REASON_KEEP_HOST_GROUP;
     if (n->state != STATE_DRAINING && n->state != STATE_STOPPING &&
         n->state != STATE_GONE)
@@ -85,27 +86,27 @@ static enum reason going_why(const struct pb_node *n)
 
 /* A drain is taken back for all of a unit. */
 static void undrain_host_groups(const struct problem *s,
-    const struct host_groups *u,
-                          struct plan_node *nodes)
+                                const struct host_groups *u,
+                                struct plan_node *nodes)
 {
     for (uint32_t k = 0; k < s->n_nodes; k++)
-        for (uint32_t i = u->next[k];
-             i != k && nodes[k].action == NODE_UNDRAIN; i = u->next[i])
+        for (uint32_t i = u->next[k]; i != k && nodes[k].action == NODE_UNDRAIN;
+             i = u->next[i])
             if (s->nodes[i].state == STATE_DRAINING)
                 nodes[i].action = NODE_UNDRAIN;
 }
 
 /* Machines of one unit go together: where one stays, all do. */
 static void keep_host_groups(const struct problem *s,
-    const struct host_groups *u,
-                       const struct verdict *verdicts, struct plan_node *nodes)
+                             const struct host_groups *u,
+                             const struct verdict *verdicts,
+                             struct plan_node *nodes)
 {
     for (uint32_t k = 0; k < s->n_nodes; k++) {
         bool all = true;
         uint32_t i = k;
 
-        if (u->next[k] == k || nodes[k].action != NODE_END ||
-            verdicts[k].ended)
+        if (u->next[k] == k || nodes[k].action != NODE_END || verdicts[k].ended)
             continue;
         do {
             all = all && nodes[i].action == NODE_END;
@@ -138,8 +139,8 @@ void shrink_idle(const struct candidate *d, const struct verdict *verdicts,
         const struct pb_node *n = &s->nodes[i];
 
         if (n->type != NONE && limits_counts_for_type(n) &&
-            (verdicts[i].ended || (n->state == STATE_DRAINING &&
-                                   nodes[i].action != NODE_UNDRAIN)))
+            (verdicts[i].ended ||
+             (n->state == STATE_DRAINING && nodes[i].action != NODE_UNDRAIN)))
             count[n->type]--;
     }
     for (uint32_t k = 0; k < s->n_nodes; k++) {
@@ -151,20 +152,19 @@ void shrink_idle(const struct candidate *d, const struct verdict *verdicts,
             p->action = NODE_END;
             p->why = verdicts[i].why;
             p->demand = NONE;
-        } else if (verdicts[i].going || (n->state == STATE_DRAINING &&
-                                         p->action != NODE_UNDRAIN)) {
+        } else if (verdicts[i].going ||
+                   (n->state == STATE_DRAINING && p->action != NODE_UNDRAIN)) {
             p->why = going_why(n);
             p->demand = NONE;
         } else if (p->action == NODE_UNDRAIN) {
-            p->why = needed_by[i] != NULL ? kept_for(d, needed_by[i])
-                                          : REASON_KEEP_MIN;
-            p->demand = needed_by[i] != NULL ? needed_by[i]->demand : NONE;
+            p->why = needed_by[i] ? kept_for(d, needed_by[i]) : REASON_KEEP_MIN;
+            p->demand = needed_by[i] ? needed_by[i]->demand : NONE;
         } else if (verdicts[i].taking && n->state == STATE_READY &&
-                   n->idle_ms >= 0 && needed_by[i] == NULL) {
+                   n->idle_ms >= 0 && !needed_by[i]) {
             p->why = REASON_KEEP_DEMAND;
         } else {
-            judge(d, i, needed_by[i], n->type != NONE ? &count[n->type]
-                                                      : &count[s->n_types], p);
+            judge(d, i, needed_by[i],
+                  n->type != NONE ? &count[n->type] : &count[s->n_types], p);
         }
     }
     keep_host_groups(s, &u, verdicts, nodes);

@@ -31,8 +31,8 @@ static void shapes_measure(struct tables *t)
     for (uint32_t i = 0; i < s->n_types; i++)
         for (uint32_t c = 0; c < s->n_columns; c++)
             if (most[c] > 0)
-                t->size[i] +=
-                    order_share(pb_row(s, s->types[i].row)[c], most[c]);
+                t->size[i] += order_share(pb_row(s, s->types[i].row)[c],
+                                          most[c]);
     t->needs = ARENA_ARRAY(t->arena, struct needs, s->n_shapes);
     t->hardness = ARENA_ARRAY(t->arena, int64_t, s->n_shapes);
     for (uint32_t i = 0; i < s->n_shapes; i++) {

@@ -21,15 +21,15 @@ enum rank { RANK_REQUEST, RANK_WORK, RANK_SPARE, RANK_UNCONFIRMED };
 /* Bundles with the same alternatives, side and priority.  Those of a gang
  * stay by themselves. */
 struct group {
-    uint32_t first, n;      /* into tables.bundles */
-    uint32_t count;         /* all of them */
+    uint32_t first, n; /* into tables.bundles */
+    uint32_t count;    /* all of them */
     uint32_t first_alt, n_alts;
-    uint32_t demand;        /* of the first bundle */
-    int64_t since_ms;       /* of the oldest; 0: not known */
+    uint32_t demand;  /* of the first bundle */
+    int64_t since_ms; /* of the oldest; 0: not known */
     int32_t priority;
-    uint8_t rank;           /* see enum rank */
+    uint8_t rank; /* see enum rank */
     enum side side;
-    bool plain;             /* the first alternative needs no accelerator */
+    bool plain; /* the first alternative needs no accelerator */
 };
 
 struct gang {
@@ -38,33 +38,33 @@ struct gang {
     enum side side;
     int32_t priority;
     bool unconfirmed;
-    uint32_t size;          /* bundles in all */
+    uint32_t size; /* bundles in all */
 };
 
 struct tables {
     const struct problem *s;
     struct arena *arena;
-    struct needs *needs;          /* per shape */
-    int64_t *hardness;            /* per shape: share of the largest node */
-    struct room *room;            /* per type: of a new node */
-    bool *accelerator;            /* per type */
-    int64_t *size;                /* per type: sum of shares of the largest */
-    uint32_t *offers;             /* best first, by policy, price, ... */
-    uint32_t *offer_rank;         /* the inverse */
-    int64_t *tried;               /* per offer: bought or failed last; 0 */
-    bool failed;                  /* any of them: failover.h */
-    uint32_t *bundles;            /* bundle indices, group by group */
+    struct needs *needs;  /* per shape */
+    int64_t *hardness;    /* per shape: share of the largest node */
+    struct room *room;    /* per type: of a new node */
+    bool *accelerator;    /* per type */
+    int64_t *size;        /* per type: sum of shares of the largest */
+    uint32_t *offers;     /* best first, by policy, price, ... */
+    uint32_t *offer_rank; /* the inverse */
+    int64_t *tried;       /* per offer: bought or failed last; 0 */
+    bool failed;          /* any of them: failover.h */
+    uint32_t *bundles;    /* bundle indices, group by group */
     struct group *groups;
     uint32_t n_groups;
-    uint32_t *loose;              /* groups of no gang, in serving order */
+    uint32_t *loose; /* groups of no gang, in serving order */
     uint32_t n_loose;
-    struct gang *gangs;           /* in serving order */
+    struct gang *gangs; /* in serving order */
     uint32_t n_gangs;
-    uint32_t *gang_of;            /* per group, NONE */
-    uint32_t *group_of;            /* per bundle */
-    int8_t *fits;                 /* shape x type: -1 not known */
-    int8_t *match;                /* selector x place: -1 not known */
-    uint32_t n_places;            /* offers, then nodes */
+    uint32_t *gang_of;  /* per group, NONE */
+    uint32_t *group_of; /* per bundle */
+    int8_t *fits;       /* shape x type: -1 not known */
+    int8_t *match;      /* selector x place: -1 not known */
+    uint32_t n_places;  /* offers, then nodes */
 };
 
 /* Does the policy look at how large nodes are rather than at their price? */

@@ -117,7 +117,7 @@ static void groups_loose(struct tables *t)
         struct group *w = t->n_groups > 0 ? &t->groups[t->n_groups - 1] : NULL;
         const struct pb_bundle *b = &s->bundles[t->bundles[i]];
 
-        if (w == NULL || b->count > UINT32_MAX - w->count ||
+        if (!w || b->count > UINT32_MAX - w->count ||
             bundle_compare(s, t->bundles[w->first], t->bundles[i]) != 0)
             w = group_add(t, i);
         group_grow(t, w);

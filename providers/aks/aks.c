@@ -33,18 +33,21 @@ static void vm_put(const struct pool *p, const struct vm *v,
                    const struct aks_type *t, const struct aks_site *site,
                    struct davit_sink *sink, put_machine *put)
 {
-    struct davit_machine m = {
-        .size = sizeof m, .id = v->name, .offer = t->name,
-        .request_id = v->record != NULL ? v->record->id : "",
-        .zone = zone_shown(site, v->zone), .address = v->address,
-        .spot = p->spot, .phase = DAVIT_RUNNING};
+    struct davit_machine m = {.size = sizeof m,
+                              .id = v->name,
+                              .offer = t->name,
+                              .request_id = v->record ? v->record->id : "",
+                              .zone = zone_shown(site, v->zone),
+                              .address = v->address,
+                              .spot = p->spot,
+                              .phase = DAVIT_RUNNING};
     if (v->stopping) {
         m.phase = DAVIT_STOPPING;
     } else if (v->ghost) {
         m.phase = DAVIT_FAILED;
         m.failure = (uint32_t)p->why;
         m.detail = p->failure.text;
-    } else if (p->busy && v->record != NULL && v->record->to == TO_OPEN) {
+    } else if (p->busy && v->record && v->record->to == TO_OPEN) {
         m.phase = DAVIT_STARTING;
         m.detail = p->state;
     }
@@ -58,20 +61,25 @@ static void pool_list(struct pool *p, const struct aks_type *t,
 {
     for (size_t i = 0; i < p->n; i++) {
         const struct vm *v = &p->v[i];
-        if (request == NULL ||
-            (v->record != NULL && strcmp(v->record->id, request) == 0))
+        if (!request || (v->record && strcmp(v->record->id, request) == 0))
             vm_put(p, v, t, site, sink, put);
     }
     const struct record *r = pool_open_record(p);
     for (uint32_t i = 0; i < p->missing; i++) {
         char id[64];
         missing_name(p, i, id, sizeof id);
-        if (request == NULL || strcmp(r->id, request) == 0)
-            put(sink, &(struct davit_machine){
-                .size = sizeof(struct davit_machine), .id = id,
-                .request_id = r->id, .offer = t->name, .zone = site->zone,
-                .address = "", .spot = p->spot, .phase = DAVIT_FAILED,
-                .failure = (uint32_t)p->why, .detail = p->failure.text});
+        if (!request || strcmp(r->id, request) == 0)
+            put(sink,
+                &(struct davit_machine){.size = sizeof(struct davit_machine),
+                                        .id = id,
+                                        .request_id = r->id,
+                                        .offer = t->name,
+                                        .zone = site->zone,
+                                        .address = "",
+                                        .spot = p->spot,
+                                        .phase = DAVIT_FAILED,
+                                        .failure = (uint32_t)p->why,
+                                        .detail = p->failure.text});
     }
 }
 
@@ -94,7 +102,7 @@ static int site_list(struct op *op, const json_t *pools,
 {
     const json_t *doc = pool_named(pools, site->pool);
     struct pool p;
-    if (doc == NULL) {
+    if (!doc) {
         pool_absent(op, site);
         return DAVIT_OK;
     }
@@ -124,7 +132,7 @@ static int left_list(struct op *op, const json_t *doc, struct davit_sink *sink,
     const struct aks_type type = {.name = (char *)p.name};
     int st = pool_machines(op, &p);
     for (size_t i = 0; st == DAVIT_OK && i < p.n; i++)
-        if (p.v[i].record != NULL)
+        if (p.v[i].record)
             vm_put(&p, &p.v[i], &type, &nowhere, sink, put);
     pool_done(&p);
     return st;
@@ -181,8 +189,8 @@ static int launch_check(struct op *op, const struct davit_launch *l,
         k++;
     if (k == t->n_sites)
         return kit_error(e, DAVIT_INVALID, "UnknownZone",
-                         "node type %s has no pool for zone \"%.40s\"",
-                         t->name, l->zone);
+                         "node type %s has no pool for zone \"%.40s\"", t->name,
+                         l->zone);
     if (l->count == 0 || l->count > LAUNCH_MAX)
         return kit_error(e, DAVIT_INVALID, "BadCount",
                          "a launch is of 1 to %d machines, not %u", LAUNCH_MAX,
@@ -252,17 +260,16 @@ static int aks_launch(void *self, struct davit_call *call,
 
 /* ---- the table */
 
-static struct davit_provider table = {
-    .size = sizeof table,
-    .name = "aks",
-    .version = "1",
-    .caps = DAVIT_CAP_OFFERS | DAVIT_CAP_SPOT,
-    .open = aks_open,
-    .close = aks_close,
-    .list = aks_list,
-    .launch = aks_launch,
-    .terminate = aks_terminate,
-    .offers = aks_offers};
+static struct davit_provider table = {.size = sizeof table,
+                                      .name = "aks",
+                                      .version = "1",
+                                      .caps = DAVIT_CAP_OFFERS | DAVIT_CAP_SPOT,
+                                      .open = aks_open,
+                                      .close = aks_close,
+                                      .list = aks_list,
+                                      .launch = aks_launch,
+                                      .terminate = aks_terminate,
+                                      .offers = aks_offers};
 
 const struct davit_provider *davit_provider_v1(void)
 {

@@ -17,7 +17,9 @@
 #define AKS_API "2026-08-01"
 #define STOPPING_KEPT_MS 15000
 
-struct aks_site { char *zone, *pool; };  /* where a type can be had */
+struct aks_site {
+    char *zone, *pool;
+}; /* where a type can be had */
 
 struct aks_type {
     char *name, *machine;
@@ -29,13 +31,18 @@ struct aks_type {
 enum aks_auth { AUTH_SECRET, AUTH_WORKLOAD, AUTH_MANAGED, AUTH_AS_GIVEN };
 
 /* At most `burst` at once, one more every `every_ms`. */
-struct bucket { double left; int64_t at_ms; uint32_t burst; int64_t every_ms; };
+struct bucket {
+    double left;
+    int64_t at_ms;
+    uint32_t burst;
+    int64_t every_ms;
+};
 
 /* What this process knows of a pool beyond what Azure tells. */
 struct memory {
     char *pool;
-    char *operation;            /* URL of our last one, or NULL */
-    char **stopping;            /* names given to deleteMachines */
+    char *operation; /* URL of our last one, or NULL */
+    char **stopping; /* names given to deleteMachines */
     int64_t *stopping_ms;
     size_t n_stopping, cap_stopping;
     bool told_missing;
@@ -44,22 +51,22 @@ struct memory {
 
 struct aks {
     const struct davit_host *host;
-    struct kit_keep keep;       /* of the configuration */
-    const char *cluster;        /* the tag's value */
+    struct kit_keep keep; /* of the configuration */
+    const char *cluster;  /* the tag's value */
     char *subscription, *group, *name;
     char *endpoint, *audience, *authority, *imds, *location;
     char *tenant, *client, *secret, *secret_file, *token_file;
-    uint32_t auth;              /* enum aks_auth */
+    uint32_t auth; /* enum aks_auth */
     int64_t poll_ms, wait_ms, abort_ms;
     struct kit_token token;
-    struct bucket puts;         /* what each pool begins with */
+    struct bucket puts; /* what each pool begins with */
     struct aks_type *types;
     size_t n_types;
-    pthread_mutex_t lock;       /* of everything below; never over a call */
-    struct memory **memories;   /* one per pool, also of those left behind */
+    pthread_mutex_t lock;     /* of everything below; never over a call */
+    struct memory **memories; /* one per pool, also of those left behind */
     size_t n_memories;
     struct bucket gets;
-    json_t *skus;               /* by name; they change rarely */
+    json_t *skus; /* by name; they change rarely */
     int64_t skus_ms;
 };
 
@@ -68,8 +75,8 @@ struct op {
     struct aks *aks;
     struct davit_call *call;
     struct davit_error *error;
-    json_t *keep;               /* documents that live as long as it */
-    int64_t from_ms;            /* when it began, wall */
+    json_t *keep;    /* documents that live as long as it */
+    int64_t from_ms; /* when it began, wall */
 };
 
 /* options.c */
@@ -85,8 +92,8 @@ int auth_fetch(void *arg, struct davit_call *call, char **ret_value,
 /* api.c */
 struct reply {
     int status;
-    json_t *json;               /* kept by the operation; NULL: no JSON */
-    const char *operation;      /* Azure-AsyncOperation or Location, or NULL */
+    json_t *json;          /* kept by the operation; NULL: no JSON */
+    const char *operation; /* Azure-AsyncOperation or Location, or NULL */
 };
 int arm(struct op *op, const char *method, const char *url,
         const char *if_match, json_t *body, struct reply *ret);
@@ -98,7 +105,7 @@ char *arm_cluster_url(const struct aks *a, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 char *arm_url(const struct aks *a, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-void op_keep(struct op *op, json_t *doc);               /* takes the reference */
+void op_keep(struct op *op, json_t *doc); /* takes the reference */
 
 /* errors.c */
 /* What an ARM error object says: fills *e; http is 0 for a failed operation. */
@@ -110,50 +117,53 @@ int entra_judge(void *aks, const struct davit_http *x, const json_t *reply,
 
 /* ledger.c: requests remembered in a pool's tags */
 #define RECORDS_MAX 64
-#define TO_OPEN (-1)            /* the newest: all from there on */
-#define TO_NONE (-2)            /* none is left */
+#define TO_OPEN (-1) /* the newest: all from there on */
+#define TO_NONE (-2) /* none is left */
 struct record {
     char id[128];
-    uint32_t count;             /* machines it was granted */
-    int64_t from, to;           /* their numbers */
+    uint32_t count;   /* machines it was granted */
+    int64_t from, to; /* their numbers */
     int64_t at_s;
 };
-struct ledger { struct record v[RECORDS_MAX]; size_t n; };  /* oldest first */
+struct ledger {
+    struct record v[RECORDS_MAX];
+    size_t n;
+}; /* oldest first */
 void ledger_read(const json_t *tags, struct ledger *ret);
 /* Replaces our tags; false when there is no room for all. */
 bool ledger_write(const struct ledger *l, json_t *tags);
 uint32_t ledger_granted(const struct ledger *l, const char *id);
 void ledger_drop(struct ledger *l, size_t i);
 bool ledger_id_fits(const char *id);
-const char *ledger_owner(const json_t *tags);   /* "" : nobody's yet */
+const char *ledger_owner(const json_t *tags); /* "" : nobody's yet */
 void ledger_own(json_t *tags, const char *cluster);
 
 /* pool.c: one agent pool as it is */
 struct vm {
     const char *name, *zone, *address, *resource;
-    int64_t number;             /* -1: the name has none */
-    const struct record *record;  /* whose it is, or NULL */
-    bool ghost, stopping;       /* ghost: listed, and never came up */
+    int64_t number;              /* -1: the name has none */
+    const struct record *record; /* whose it is, or NULL */
+    bool ghost, stopping;        /* ghost: listed, and never came up */
 };
 struct pool {
     const char *name, *etag, *state;
-    const json_t *props;        /* as Azure gave them */
-    int64_t count;              /* the target */
+    const json_t *props; /* as Azure gave them */
+    int64_t count;       /* the target */
     bool busy, failed, spot;
     struct ledger ledger;
-    struct vm *v;               /* by number; after pool_machines() */
+    struct vm *v; /* by number; after pool_machines() */
     size_t n;
-    uint32_t missing;           /* of the newest request: failed to come */
-    enum davit_status why;      /* why the last operation failed */
+    uint32_t missing;      /* of the newest request: failed to come */
+    enum davit_status why; /* why the last operation failed */
     struct davit_error failure;
 };
-int pools_get(struct op *op, json_t **ret);       /* all, as Azure tells them */
+int pools_get(struct op *op, json_t **ret); /* all, as Azure tells them */
 const json_t *pool_named(const json_t *pools, const char *name);
 int pool_get(struct op *op, const char *name, struct pool *ret);
 void pool_take(const json_t *doc, struct pool *ret);
 int pool_machines(struct op *op, struct pool *p);
 void pool_done(struct pool *p);
-struct record *pool_open_record(struct pool *p);  /* NULL: none */
+struct record *pool_open_record(struct pool *p); /* NULL: none */
 /* The name under which the n-th machine that failed to come is listed. */
 void missing_name(const struct pool *p, uint32_t n, char *ret, size_t size);
 
@@ -169,11 +179,11 @@ int pool_delete(struct op *op, struct pool *p, const char *const *names,
                 size_t n);
 /* Breaks off a raise of ours that takes longer than abort_after. */
 void pool_abort_old(struct op *op, struct pool *p);
-bool pool_contested(const struct op *op);  /* the error: another writer */
-int pool_busy(struct op *op, const struct pool *p);  /* RETRY, with why */
-bool pool_wait(struct op *op);  /* true: there is time for another look */
-struct memory *memory_of(struct aks *a, const char *pool);  /* under lock */
-const char *memory_pool(struct aks *a, size_t i);  /* NULL: no more */
+bool pool_contested(const struct op *op); /* the error: another writer */
+int pool_busy(struct op *op, const struct pool *p); /* RETRY, with why */
+bool pool_wait(struct op *op); /* true: there is time for another look */
+struct memory *memory_of(struct aks *a, const char *pool); /* under lock */
+const char *memory_pool(struct aks *a, size_t i);          /* NULL: no more */
 
 /* end.c */
 int aks_terminate(void *self, struct davit_call *call, const char *const *ids,

@@ -37,10 +37,9 @@ char *arm_url(const struct aks *a, const char *fmt, ...)
 char *arm_cluster_url(const struct aks *a, const char *fmt, ...)
 {
     char *group = kit_encode(a->group);
-    char *base = kit_print(
-        "%s/subscriptions/%s/resourceGroups/%s/providers/"
-        "Microsoft.ContainerService/managedClusters/%s", a->endpoint,
-        a->subscription, group, a->name);
+    char *base = kit_print("%s/subscriptions/%s/resourceGroups/%s/providers/"
+                           "Microsoft.ContainerService/managedClusters/%s",
+                           a->endpoint, a->subscription, group, a->name);
     va_list ap;
     va_start(ap, fmt);
     char *path = url_make(base, fmt, ap);
@@ -57,8 +56,8 @@ char *arm_cluster_url(const struct aks *a, const char *fmt, ...)
 void op_begin(struct op *op, void *self, struct davit_call *call,
               struct davit_error *e)
 {
-    *op = (struct op){.aks = self, .call = call, .error = e,
-                      .keep = kit_must(json_array())};
+    *op = (struct op){
+        .aks = self, .call = call, .error = e, .keep = kit_must(json_array())};
     op->from_ms = op->aks->host->wall_ms();
 }
 
@@ -69,7 +68,7 @@ void op_end(struct op *op)
 
 void op_keep(struct op *op, json_t *doc)
 {
-    if (doc != NULL)
+    if (doc)
         json_array_append_new(op->keep, doc);
 }
 
@@ -109,7 +108,8 @@ static int read_paced(struct op *op)
         if (!a->host->sleep(op->call, (uint32_t)wait))
             return kit_error(op->error, DAVIT_RETRY, "Paced",
                              "out of time: reads keep to Azure's limit of one "
-                             "in %lld ms", (long long)a->gets.every_ms);
+                             "in %lld ms",
+                             (long long)a->gets.every_ms);
     }
 }
 
@@ -118,7 +118,7 @@ static int write_paced(struct op *op, const char *url)
 {
     struct aks *a = op->aks;
     const char *from = strstr(url, "/agentPools/");
-    if (from == NULL)
+    if (!from)
         return DAVIT_OK;
     from += strlen("/agentPools/");
     char pool[64];
@@ -131,7 +131,8 @@ static int write_paced(struct op *op, const char *url)
     op->error->retry_after_ms = (uint32_t)wait;
     return kit_error(op->error, DAVIT_RETRY, "Paced",
                      "pool %s was changed often: the next change is allowed "
-                     "in %lld s", pool, (long long)wait / 1000 + 1);
+                     "in %lld s",
+                     pool, (long long)wait / 1000 + 1);
 }
 
 /* ---- exchanges */
@@ -139,9 +140,9 @@ static int write_paced(struct op *op, const char *url)
 static const char *link_of(struct op *op, const struct davit_http *x)
 {
     const char *url = kit_reply_header(x, "azure-asyncoperation");
-    if (url == NULL)
+    if (!url)
         url = kit_reply_header(x, "location");
-    return url != NULL && kit_url_below(op->aks->endpoint, url) ? url : NULL;
+    return url && kit_url_below(op->aks->endpoint, url) ? url : NULL;
 }
 
 int arm(struct op *op, const char *method, const char *url,
@@ -149,21 +150,27 @@ int arm(struct op *op, const char *method, const char *url,
 {
     struct aks *a = op->aks;
     bool reads = strcmp(method, "GET") == 0;
-    const struct kit_api api = {
-        .host = a->host, .base = a->endpoint, .token = &a->token,
-        .fetch = auth_fetch, .arg = a, .judge = arm_judge};
+    const struct kit_api api = {.host = a->host,
+                                .base = a->endpoint,
+                                .token = &a->token,
+                                .fetch = auth_fetch,
+                                .arg = a,
+                                .judge = arm_judge};
     const struct davit_kv match = {"If-Match", if_match};
     struct davit_http x;
     *ret = (struct reply){0};
-    int st = reads ? read_paced(op)
-             : strcmp(method, "PUT") == 0 ? write_paced(op, url) : DAVIT_OK;
+    int st = reads                        ? read_paced(op)
+             : strcmp(method, "PUT") == 0 ? write_paced(op, url)
+                                          : DAVIT_OK;
     if (st != DAVIT_OK)
         return st;
     st = kit_exchange(&api, op->call,
-                      &(struct kit_request){
-                          .method = method, .url = url, .json = body,
-                          .headers = &match, .n_headers = if_match ? 1 : 0,
-                          .loose = !reads},
+                      &(struct kit_request){.method = method,
+                                            .url = url,
+                                            .json = body,
+                                            .headers = &match,
+                                            .n_headers = if_match ? 1 : 0,
+                                            .loose = !reads},
                       &x, &ret->json, op->error);
     op_keep(op, ret->json);
     ret->status = x.reply_status;

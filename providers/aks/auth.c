@@ -43,11 +43,10 @@ static int form(const struct aks *a, char **ret, struct davit_error *e)
 }
 
 static int ask(struct aks *a, struct davit_call *call,
-               const struct kit_request *r, json_t **ret,
-               struct davit_error *e)
+               const struct kit_request *r, json_t **ret, struct davit_error *e)
 {
-    const struct kit_api api = {.host = a->host, .base = "",
-                                .judge = entra_judge};
+    const struct kit_api api = {
+        .host = a->host, .base = "", .judge = entra_judge};
     struct davit_http x;
     return kit_exchange(&api, call, r, &x, ret, e);
 }
@@ -61,7 +60,9 @@ static int ask_entra(struct aks *a, struct davit_call *call, json_t **ret,
         return st;
     char *url = kit_print("%s/%s/oauth2/v2.0/token", a->authority, a->tenant);
     st = ask(a, call,
-             &(struct kit_request){.method = "POST", .url = url, .body = body,
+             &(struct kit_request){.method = "POST",
+                                   .url = url,
+                                   .body = body,
                                    .type = "application/x-www-form-urlencoded"},
              ret, e);
     free(url);
@@ -75,13 +76,14 @@ static int ask_metadata(struct aks *a, struct davit_call *call, json_t **ret,
     static const struct davit_kv header = {"Metadata", "true"};
     char *resource = kit_encode(a->audience), *client = kit_encode(a->client);
     char *url = kit_print("%s/metadata/identity/oauth2/token"
-                          "?api-version=2018-02-01&resource=%s%s%s", a->imds,
-                          resource, client[0] != '\0' ? "&client_id=" : "",
-                          client);
-    int st = ask(a, call,
-                 &(struct kit_request){.method = "GET", .url = url,
-                                       .headers = &header, .n_headers = 1},
-                 ret, e);
+                          "?api-version=2018-02-01&resource=%s%s%s",
+                          a->imds, resource,
+                          client[0] != '\0' ? "&client_id=" : "", client);
+    int st = ask(
+        a, call,
+        &(struct kit_request){
+            .method = "GET", .url = url, .headers = &header, .n_headers = 1},
+        ret, e);
     free(url);
     free(resource);
     free(client);

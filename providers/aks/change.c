@@ -11,8 +11,8 @@
 
 #include "aks.h"
 
-#define FORGET_S 86400                  /* requests nobody repeats any more */
-#define HURRY_S 600                     /* ... and when there is no room */
+#define FORGET_S 86400 /* requests nobody repeats any more */
+#define HURRY_S 600    /* ... and when there is no room */
 #define BUSY_MS 5000
 
 bool pool_wait(struct op *op)
@@ -25,8 +25,9 @@ bool pool_wait(struct op *op)
 bool pool_contested(const struct op *op)
 {
     static const char *const codes[] = {
-        "EtagMismatch", "PreconditionFailed", "OperationNotAllowed", "Conflict",
-        "AnotherOperationInProgress", "HTTP 409", "HTTP 412"};
+        "EtagMismatch", "PreconditionFailed",         "OperationNotAllowed",
+        "Conflict",     "AnotherOperationInProgress", "HTTP 409",
+        "HTTP 412"};
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
         if (strcasecmp(op->error->code, codes[i]) == 0)
             return true;
@@ -50,8 +51,8 @@ struct memory *memory_of(struct aks *a, const char *pool)
     struct memory *m = kit_must(calloc(1, sizeof *m));
     m->pool = kit_copy(pool);
     m->puts = a->puts;
-    a->memories =
-        kit_must(realloc(a->memories, (a->n_memories + 1) * sizeof *a->memories));
+    a->memories = kit_must(
+        realloc(a->memories, (a->n_memories + 1) * sizeof *a->memories));
     a->memories[a->n_memories++] = m;
     return m;
 }
@@ -71,16 +72,16 @@ static int zone_check(struct op *op, const struct pool *p,
 {
     const json_t *zones = json_object_get(p->props, "availabilityZones");
     const char *dash = strrchr(site->zone, '-');
-    const char *number = dash != NULL ? dash + 1 : site->zone;
+    const char *number = dash ? dash + 1 : site->zone;
     const char *has = json_string_value(json_array_get(zones, 0));
     if (site->zone[0] == '\0' ||
-        (json_array_size(zones) == 1 && has != NULL && strcmp(has, number) == 0))
+        (json_array_size(zones) == 1 && has && strcmp(has, number) == 0))
         return DAVIT_OK;
     return kit_error(op->error, DAVIT_INVALID, "ZoneOfPool",
                      "pool %s has %zu zones%s%s: AKS chooses among them, so "
-                     "zone %s needs a pool made with --zones %s alone", p->name,
-                     json_array_size(zones), has != NULL ? ", first " : "",
-                     has != NULL ? has : "", site->zone, number);
+                     "zone %s needs a pool made with --zones %s alone",
+                     p->name, json_array_size(zones), has ? ", first " : "",
+                     has ? has : "", site->zone, number);
 }
 
 int pool_check(struct op *op, const struct pool *p, const struct aks_type *t,
@@ -94,12 +95,13 @@ int pool_check(struct op *op, const struct pool *p, const struct aks_type *t,
         return kit_error(e, DAVIT_INVALID, "AutoScalingEnabled",
                          "pool %s is scaled by AKS's own autoscaler: turn that "
                          "off (az aks nodepool update --name %s "
-                         "--disable-cluster-autoscaler)", p->name, p->name);
+                         "--disable-cluster-autoscaler)",
+                         p->name, p->name);
     if (kind[0] != '\0' && strcasecmp(kind, "VirtualMachineScaleSets") != 0)
         return kit_error(e, DAVIT_INVALID, "PoolType",
                          "pool %s is of type %s; only pools of type "
-                         "VirtualMachineScaleSets can be scaled", p->name,
-                         kind);
+                         "VirtualMachineScaleSets can be scaled",
+                         p->name, kind);
     if (t->machine[0] != '\0' && machine[0] != '\0' &&
         strcasecmp(t->machine, machine) != 0)
         return kit_error(e, DAVIT_INVALID, "VmSize",
@@ -113,8 +115,8 @@ int pool_check(struct op *op, const struct pool *p, const struct aks_type *t,
     if (owner[0] != '\0' && strcmp(owner, op->aks->cluster) != 0)
         return kit_error(e, DAVIT_INVALID, "OtherCluster",
                          "pool %s belongs to cluster %.60s (its tag "
-                         "davit-cluster), ours is %.60s", p->name, owner,
-                         op->aks->cluster);
+                         "davit-cluster), ours is %.60s",
+                         p->name, owner, op->aks->cluster);
     if (strcasecmp(kit_json_text(p->props, "powerState.code"), "Stopped") == 0)
         return kit_error(e, DAVIT_INVALID, "PoolStopped",
                          "pool %s is stopped: start it (az aks nodepool start)",
@@ -126,9 +128,11 @@ int pool_check(struct op *op, const struct pool *p, const struct aks_type *t,
         (p->spot && strcasecmp(evict, "Deallocate") == 0))
         return kit_error(e, DAVIT_INVALID, "Deallocates",
                          "pool %s keeps machines that are ended (%s: "
-                         "Deallocate): set it to Delete", p->name,
+                         "Deallocate): set it to Delete",
+                         p->name,
                          strcasecmp(mode, "Deallocate") == 0
-                             ? "scaleDownMode" : "scaleSetEvictionPolicy");
+                             ? "scaleDownMode"
+                             : "scaleSetEvictionPolicy");
     return zone_check(op, p, site);
 }
 
@@ -139,7 +143,8 @@ static void nulls_drop(json_t *o)
     const char *key;
     json_t *v;
     void *next;
-    json_object_foreach_safe(o, next, key, v) {
+    json_object_foreach_safe(o, next, key, v)
+    {
         if (json_is_null(v))
             json_object_del(o, key);
         else if (json_is_object(v))
@@ -149,8 +154,8 @@ static void nulls_drop(json_t *o)
 
 static json_t *props_writable(const struct pool *p)
 {
-    static const char *const owned[] = {
-        "eTag", "provisioningState", "currentOrchestratorVersion", "status"};
+    static const char *const owned[] = {"eTag", "provisioningState",
+                                        "currentOrchestratorVersion", "status"};
     json_t *props = kit_must(json_deep_copy(p->props));
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         json_object_del(props, owned[i]);
@@ -209,7 +214,7 @@ static void operation_note(struct op *op, const char *pool, const char *url)
     pthread_mutex_lock(&op->aks->lock);
     struct memory *m = memory_of(op->aks, pool);
     free(m->operation);
-    m->operation = url != NULL ? kit_copy(url) : NULL;
+    m->operation = url ? kit_copy(url) : NULL;
     pthread_mutex_unlock(&op->aks->lock);
 }
 
@@ -218,14 +223,15 @@ static int pool_put(struct op *op, struct pool *p, int64_t count)
     if (p->etag[0] == '\0')
         return kit_error(op->error, DAVIT_BROKEN, "NoEtag",
                          "Azure tells no eTag of pool %s: without one two "
-                         "writers could undo each other", p->name);
+                         "writers could undo each other",
+                         p->name);
     json_t *props = props_writable(p);
     json_t *body = kit_must(json_pack("{s:o}", "properties", props));
     json_object_set_new(props, "count", json_integer(count));
     int st = tags_write(op, p, props);
     if (st == DAVIT_OK) {
         struct reply r;
-        bool quoted = strchr(p->etag, '"') != NULL;
+        bool quoted = strchr(p->etag, '"');
         char *etag = kit_print(quoted ? "%s" : "\"%s\"", p->etag);
         char *url = arm_cluster_url(op->aks, "/agentPools/%s", p->name);
         st = arm(op, "PUT", url, etag, body, &r);
@@ -248,7 +254,7 @@ static void record_close(struct pool *p)
 {
     struct record *r = pool_open_record(p);
     uint32_t came = 0;
-    if (r == NULL)
+    if (!r)
         return;
     for (size_t i = 0; i < p->n; i++)
         came += p->v[i].record == r;
@@ -274,7 +280,9 @@ int pool_raise(struct op *op, struct pool *p, const char *request, uint32_t n)
     if (p->ledger.n == RECORDS_MAX)
         ledger_drop(&p->ledger, 0);
     struct record *r = &p->ledger.v[p->ledger.n];
-    *r = (struct record){.count = n, .from = last_number(p) + 1, .to = TO_OPEN,
+    *r = (struct record){.count = n,
+                         .from = last_number(p) + 1,
+                         .to = TO_OPEN,
                          .at_s = op->aks->host->wall_ms() / 1000};
     snprintf(r->id, sizeof r->id, "%s", request);
     /* At least one number is used up by each request, also when its machines
@@ -299,17 +307,19 @@ void pool_abort_old(struct op *op, struct pool *p)
     struct davit_error ignored = {.size = sizeof ignored}, *e = op->error;
     struct reply r;
     if (op->aks->abort_ms <= 0 || strcasecmp(p->state, "Scaling") != 0 ||
-        record == NULL ||
+        !record ||
         op->aks->host->wall_ms() - record->at_s * 1000 < op->aks->abort_ms)
         return;
-    char line[120], *url = arm_cluster_url(op->aks, "/agentPools/%s/abort",
-                                           p->name);
+    char line[120],
+        *url = arm_cluster_url(op->aks, "/agentPools/%s/abort", p->name);
     op->error = &ignored;
     int st = arm(op, "POST", url, NULL, NULL, &r);
     op->error = e;
     free(url);
-    snprintf(line, sizeof line, "pool %.20s: raise broken off, it takes longer "
-             "than abort_after%s%.40s", p->name, st == DAVIT_OK ? "" : ": ",
+    snprintf(line, sizeof line,
+             "pool %.20s: raise broken off, it takes longer "
+             "than abort_after%s%.40s",
+             p->name, st == DAVIT_OK ? "" : ": ",
              st == DAVIT_OK ? "" : ignored.code);
     op->aks->host->log(1, line);
 }
@@ -336,10 +346,10 @@ int pool_delete(struct op *op, struct pool *p, const char *const *names,
     struct memory *m = memory_of(a, p->name);
     if (m->n_stopping + n > m->cap_stopping) {
         m->cap_stopping = (m->n_stopping + n) * 2;
-        m->stopping = kit_must(realloc(m->stopping,
-                                   m->cap_stopping * sizeof *m->stopping));
-        m->stopping_ms = kit_must(realloc(m->stopping_ms, m->cap_stopping *
-                                                     sizeof *m->stopping_ms));
+        m->stopping = kit_must(
+            realloc(m->stopping, m->cap_stopping * sizeof *m->stopping));
+        m->stopping_ms = kit_must(
+            realloc(m->stopping_ms, m->cap_stopping * sizeof *m->stopping_ms));
     }
     for (size_t i = 0; i < n; i++) {
         m->stopping[m->n_stopping] = kit_copy(names[i]);

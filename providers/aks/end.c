@@ -18,7 +18,7 @@ typedef void put_done(struct davit_sink *, const char *id, int status);
 struct ending {
     const char *const *ids;
     size_t n_ids;
-    bool *settled;              /* reported, or not this pool's */
+    bool *settled; /* reported, or not this pool's */
     struct davit_sink *sink;
     put_done *done;
 };
@@ -27,7 +27,7 @@ static bool id_of_pool(const char *id, const char *pool)
 {
     size_t n = strlen(pool);
     if (strncmp(id, pool, n) == 0 && id[n] == '/')
-        return true;            /* one that failed to come */
+        return true; /* one that failed to come */
     return strncmp(id, "aks-", 4) == 0 && strncmp(id + 4, pool, n) == 0 &&
            id[4 + n] == '-';
 }
@@ -58,9 +58,9 @@ static size_t ending_sort(struct ending *d, const struct pool *p,
         if (d->settled[i] || !id_of_pool(d->ids[i], pool))
             continue;
         const struct vm *v = vm_named(p, d->ids[i]);
-        if (strchr(d->ids[i], '/') != NULL && p->missing > 0)
+        if (strchr(d->ids[i], '/') && p->missing > 0)
             *ret_failed = true;
-        else if (v == NULL)
+        else if (!v)
             settle(d, i, DAVIT_NOT_FOUND);
         else if (v->stopping)
             settle(d, i, DAVIT_OK);
@@ -128,25 +128,27 @@ static int pool_end(struct op *op, struct ending *d, const char *pool)
         st = end_once(op, d, pool, names, &again);
         if (again && pool_wait(op))
             st = DAVIT_OK;
-        op->error->retry_after_ms =
-            st == DAVIT_OK ? 0 : op->error->retry_after_ms;
+        op->error->retry_after_ms = st == DAVIT_OK ? 0
+                                                   : op->error->retry_after_ms;
     }
     free(names);
     return st;
 }
 
-int aks_terminate(void *self, struct davit_call *call,
-                  const char *const *ids, size_t n_ids,
-                  struct davit_sink *sink, put_done *done,
+int aks_terminate(void *self, struct davit_call *call, const char *const *ids,
+                  size_t n_ids, struct davit_sink *sink, put_done *done,
                   struct davit_error *e)
 {
     struct op op;
     int worst = DAVIT_OK;
     op_begin(&op, self, call, e);
-    struct ending d = {.ids = ids, .n_ids = n_ids, .sink = sink, .done = done,
+    struct ending d = {.ids = ids,
+                       .n_ids = n_ids,
+                       .sink = sink,
+                       .done = done,
                        .settled = kit_must(calloc(n_ids + 1, sizeof(bool)))};
     const char *pool;
-    for (size_t i = 0; (pool = memory_pool(op.aks, i)) != NULL; i++) {
+    for (size_t i = 0; (pool = memory_pool(op.aks, i)); i++) {
         struct davit_error mine = {.size = sizeof mine};
         op.error = &mine;
         int st = pool_end(&op, &d, pool);
@@ -159,8 +161,7 @@ int aks_terminate(void *self, struct davit_call *call,
     }
     for (size_t i = 0; i < n_ids; i++) {
         bool ours = d.settled[i];
-        for (size_t k = 0; !ours && (pool = memory_pool(op.aks, k)) != NULL;
-             k++)
+        for (size_t k = 0; !ours && (pool = memory_pool(op.aks, k)); k++)
             ours = id_of_pool(ids[i], pool);
         if (!ours)
             settle(&d, i, DAVIT_NOT_FOUND);

@@ -16,7 +16,10 @@
 
 #define DEPTH_MAX 8
 
-struct rule { const char *code; enum davit_status status; };
+struct rule {
+    const char *code;
+    enum davit_status status;
+};
 
 static const struct rule rules[] = {
     /* no capacity: passes by itself, and elsewhere */
@@ -92,7 +95,7 @@ static const struct rule rules[] = {
     {"TagLimitExceeded", DAVIT_INVALID},
     {"InvalidTagNameCharacters", DAVIT_INVALID},
     /* somebody else is at it, or Azure is not well */
-    {"OperationNotAllowed", DAVIT_RETRY},   /* see quota_said() */
+    {"OperationNotAllowed", DAVIT_RETRY}, /* see quota_said() */
     {"Conflict", DAVIT_RETRY},
     {"EtagMismatch", DAVIT_RETRY},
     {"PreconditionFailed", DAVIT_RETRY},
@@ -127,23 +130,27 @@ static enum davit_status error_class(const char *code, bool *ret_known)
 /* The stronger, the more it tells about what to do. */
 static int strength(enum davit_status s)
 {
-    static const enum davit_status order[] = {
-        DAVIT_RETRY, DAVIT_INVALID, DAVIT_AUTH, DAVIT_THROTTLED, DAVIT_QUOTA,
-        DAVIT_STOCKOUT};
+    static const enum davit_status order[] = {DAVIT_RETRY, DAVIT_INVALID,
+                                              DAVIT_AUTH,  DAVIT_THROTTLED,
+                                              DAVIT_QUOTA, DAVIT_STOCKOUT};
     for (int i = 0; i < (int)(sizeof order / sizeof *order); i++)
         if (order[i] == s)
             return i;
     return -1;
 }
 
-struct finding { char code[48]; enum davit_status status; bool known, any; };
+struct finding {
+    char code[48];
+    enum davit_status status;
+    bool known, any;
+};
 
 /* Compute says "OperationNotAllowed" also when a quota of cores is at its end. */
 static bool quota_said(const char *code, const char *message)
 {
     return strcasecmp(code, "OperationNotAllowed") == 0 &&
-           (strcasestr(message, "quota") != NULL ||
-            strcasestr(message, "exceeding approved") != NULL);
+           (strcasestr(message, "quota") ||
+            strcasestr(message, "exceeding approved"));
 }
 
 static void consider(struct finding *f, const char *code, const char *message)
@@ -166,7 +173,7 @@ static void consider(struct finding *f, const char *code, const char *message)
 static void consider_text(struct finding *f, const char *message)
 {
     const char *s = message;
-    while ((s = strcasestr(s, "code")) != NULL) {
+    while ((s = strcasestr(s, "code"))) {
         bool word = s == message || !isalnum((unsigned char)s[-1]);
         s += 4;
         if (!word)

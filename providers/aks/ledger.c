@@ -49,7 +49,7 @@ void ledger_own(json_t *tags, const char *cluster)
 bool ledger_id_fits(const char *id)
 {
     char coded[ID_CODED_MAX + 1] = "";
-    return id[0] != '\0' && strlen(id) < sizeof ((struct record *)0)->id &&
+    return id[0] != '\0' && strlen(id) < sizeof((struct record *)0)->id &&
            kit_url_append(coded, sizeof coded, id);
 }
 
@@ -64,7 +64,7 @@ static void record_read(const char *text, size_t len, struct ledger *l)
     if (sscanf(line, "%256s %" SCNu32 " %" SCNd64 " %" SCNd64 " %" SCNd64,
                coded, &r.count, &r.from, &r.to, &r.at_s) != 5 ||
         (kit_decode(coded), strlen(coded)) >= sizeof r.id)
-        return;  /* somebody edited it */
+        return; /* somebody edited it */
     snprintf(r.id, sizeof r.id, "%.127s", coded);
     l->v[l->n++] = r;
 }
@@ -97,9 +97,9 @@ static void ours_remove(json_t *tags)
     const char *key;
     json_t *v;
     void *next;
-    json_object_foreach_safe(tags, next, key, v)
-        if (strncasecmp(key, TAG_NAME, strlen(TAG_NAME)) == 0)
-            json_object_del(tags, key);
+    json_object_foreach_safe(
+        tags, next, key, v) if (strncasecmp(key, TAG_NAME, strlen(TAG_NAME)) ==
+                                0) json_object_del(tags, key);
 }
 
 bool ledger_write(const struct ledger *l, json_t *tags)
@@ -116,8 +116,8 @@ bool ledger_write(const struct ledger *l, json_t *tags)
             kit_url_append(coded, sizeof coded, r->id);
             len = (size_t)snprintf(line, sizeof line,
                                    "%s %" PRIu32 " %" PRId64 " %" PRId64
-                                   " %" PRId64, coded, r->count, r->from,
-                                   r->to, r->at_s);
+                                   " %" PRId64,
+                                   coded, r->count, r->from, r->to, r->at_s);
         }
         if (n > 0 && (i == l->n || n + 2 + len > TAG_MAX)) {
             if (used == TAGS)

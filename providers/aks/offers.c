@@ -19,7 +19,10 @@
 #define LABELS_MAX 40
 #define TAINTS_MAX 16
 
-struct market { const char *location; json_t *skus, *usages; };
+struct market {
+    const char *location;
+    json_t *skus, *usages;
+};
 
 /* Errors that mean "you may not look", not "try later". */
 static int optional(struct op *op, int st, const char *what)
@@ -56,8 +59,8 @@ static json_t *skus_of_pools(const json_t *all, const json_t *pools)
     size_t i, k;
     json_array_foreach(all, i, sku) {
         const char *name = kit_json_text(sku, "name");
-        if (strcasecmp(kit_json_text(sku, "resourceType"),
-                       "virtualMachines") != 0)
+        if (strcasecmp(kit_json_text(sku, "resourceType"), "virtualMachines") !=
+            0)
             continue;
         json_array_foreach(pools, k, pool)
             if (strcasecmp(kit_json_text(pool, "properties.vmSize"), name) == 0)
@@ -72,8 +75,7 @@ static bool knows_all(const json_t *skus, const json_t *pools)
     size_t i;
     const json_t *pool;
     json_array_foreach(pools, i, pool)
-        if (json_object_get(skus, kit_json_text(pool, "properties.vmSize")) ==
-            NULL)
+        if (!json_object_get(skus, kit_json_text(pool, "properties.vmSize")))
             return false;
     return true;
 }
@@ -82,17 +84,18 @@ static int skus_get(struct op *op, struct market *m, const json_t *pools)
 {
     struct aks *a = op->aks;
     pthread_mutex_lock(&a->lock);
-    if (a->skus != NULL && op->from_ms - a->skus_ms < SKUS_KEPT_MS &&
+    if (a->skus && op->from_ms - a->skus_ms < SKUS_KEPT_MS &&
         knows_all(a->skus, pools))
         m->skus = kit_must(json_deep_copy(a->skus));
     pthread_mutex_unlock(&a->lock);
     op_keep(op, m->skus);
-    if (m->skus != NULL)
+    if (m->skus)
         return DAVIT_OK;
     json_t *all;
     char *filter = kit_print("location eq '%s'", m->location);
     char *coded = kit_encode(filter);
-    char *url = arm_url(a, "/subscriptions/%s/providers/Microsoft.Compute/skus"
+    char *url = arm_url(a,
+                        "/subscriptions/%s/providers/Microsoft.Compute/skus"
                         "?api-version=" SKUS_API "&$filter=%s",
                         a->subscription, coded);
     int st = arm_pages(op, url, &all);
@@ -155,11 +158,10 @@ static bool sku_open(const json_t *sku, const struct market *m,
         bool zonal = strcasecmp(kit_json_text(r, "type"), "Zone") == 0;
         const json_t *zones = kit_json_at(r, "restrictionInfo.zones");
         const json_t *places = json_object_get(r, "values");
-        if (zonal && zone[0] != '\0' &&
-            has_text(zones, dash != NULL ? dash + 1 : zone))
+        if (zonal && zone[0] != '\0' && has_text(zones, dash ? dash + 1 : zone))
             return false;
-        if (!zonal && (json_array_size(places) == 0 ||
-                       has_text(places, m->location)))
+        if (!zonal &&
+            (json_array_size(places) == 0 || has_text(places, m->location)))
             return false;
     }
     return true;
@@ -187,7 +189,7 @@ static bool quota_open(const json_t *sku, const struct market *m, bool spot)
 struct labels {
     struct davit_kv v[LABELS_MAX], taints[TAINTS_MAX];
     size_t n, n_taints;
-    char *made;                 /* a zone; a taint's key is made, too */
+    char *made; /* a zone; a taint's key is made, too */
 };
 
 static void label(struct labels *l, const char *key, const char *value)
@@ -201,9 +203,9 @@ static void labels_take(struct labels *l, const struct pool *p,
 {
     const char *key;
     json_t *v;
-    bool bare = zone[0] != '\0' && strchr(zone, '-') == NULL;
+    bool bare = zone[0] != '\0' && !strchr(zone, '-');
     l->made = kit_print("%s%s%s", bare ? m->location : "", bare ? "-" : "",
-                         zone);
+                        zone);
     label(l, "node.kubernetes.io/instance-type",
           kit_json_text(p->props, "vmSize"));
     label(l, "topology.kubernetes.io/zone", l->made);
@@ -226,12 +228,12 @@ static void taints_take(struct labels *l, const struct pool *p)
         const char *colon = strrchr(text, ':');
         const char *effect = colon ? kit_taint_effect(colon + 1) : NULL;
         size_t key = strcspn(text, "=:");
-        if (effect == NULL || key == 0 || l->n_taints == TAINTS_MAX)
+        if (!effect || key == 0 || l->n_taints == TAINTS_MAX)
             continue;
-        char *made = kit_print("%.*s%c%.*s:%s", (int)key, text, '\0',
-                                text[key] == '=' ? (int)(colon - text) -
-                                                       (int)key - 1 : 0,
-                                text + key + 1, effect);
+        char *made = kit_print(
+            "%.*s%c%.*s:%s", (int)key, text, '\0',
+            text[key] == '=' ? (int)(colon - text) - (int)key - 1 : 0,
+            text + key + 1, effect);
         l->taints[l->n_taints++] = (struct davit_kv){made, made + key + 1};
     }
 }
@@ -259,13 +261,19 @@ static void offer_put(const struct pool *p, const struct aks_type *t,
         resources[n++] = (struct davit_kv){"memory", memory};
     }
     put(sink, &(struct davit_offer){
-        .size = sizeof(struct davit_offer), .name = t->name,
-        .zone = site->zone, .resources = resources, .n_resources = n,
-        .labels = l.v, .n_labels = l.n, .taints = l.taints,
-        .n_taints = l.n_taints, .price_micros_hour = -1,
-        .spot = p->spot,
-        .available = sku == NULL || (sku_open(sku, m, site->zone) &&
-                                     quota_open(sku, m, p->spot))});
+                  .size = sizeof(struct davit_offer),
+                  .name = t->name,
+                  .zone = site->zone,
+                  .resources = resources,
+                  .n_resources = n,
+                  .labels = l.v,
+                  .n_labels = l.n,
+                  .taints = l.taints,
+                  .n_taints = l.n_taints,
+                  .price_micros_hour = -1,
+                  .spot = p->spot,
+                  .available = !sku || (sku_open(sku, m, site->zone) &&
+                                        quota_open(sku, m, p->spot))});
     for (size_t i = 0; i < l.n_taints; i++)
         free((char *)l.taints[i].key);
     free(l.made);
@@ -291,7 +299,7 @@ int aks_offers(void *self, struct davit_call *call, struct davit_sink *sink,
         for (size_t k = 0; k < t->n_sites; k++) {
             const json_t *doc = pool_named(pools, t->sites[k].pool);
             struct pool p;
-            if (doc == NULL)
+            if (!doc)
                 continue;
             pool_take(doc, &p);
             offer_put(&p, t, &t->sites[k], &m, sink, put);

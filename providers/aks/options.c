@@ -24,12 +24,13 @@ const struct kit_option aks_options[] = {
      .allowed = "a-z A-Z 0-9 - _", .needed = true},
     {"location", "the region, to ask for machine sizes; else the cluster's",
      KIT_TEXT, AT(location), .fallback = ""},
-    {"auth", "client_secret, workload_identity or managed_identity; else by "
-             "what is given", KIT_CHOICE, AT(auth),
+    {"auth",
+     "client_secret, workload_identity or managed_identity; else by "
+     "what is given",
+     KIT_CHOICE, AT(auth),
      .allowed = "client_secret|workload_identity|managed_identity"},
-    {"tenant_id", "of the application, an id or a domain", KIT_NAME,
-     AT(tenant), .env = "AZURE_TENANT_ID", .fallback = "",
-     .allowed = "a-z A-Z 0-9 . -"},
+    {"tenant_id", "of the application, an id or a domain", KIT_NAME, AT(tenant),
+     .env = "AZURE_TENANT_ID", .fallback = "", .allowed = "a-z A-Z 0-9 . -"},
     {"client_id", "the application or the user-assigned identity", KIT_TEXT,
      AT(client), .env = "AZURE_CLIENT_ID", .fallback = ""},
     {"client_secret", "better: client_secret_file", KIT_TEXT, AT(secret),
@@ -50,11 +51,12 @@ const struct kit_option aks_options[] = {
      .fallback = "http://169.254.169.254"},
     {"poll", "between two looks at a pool that is busy", KIT_DURATION,
      AT(poll_ms), .fallback = "2s"},
-    {"wait", "how long a call waits for such a pool", KIT_DURATION,
-     AT(wait_ms), .fallback = "6s"},
-    {"abort_after", "break off a raise that takes longer when something else is "
-                    "to be done on the pool; else never", KIT_DURATION,
-     AT(abort_ms)},
+    {"wait", "how long a call waits for such a pool", KIT_DURATION, AT(wait_ms),
+     .fallback = "6s"},
+    {"abort_after",
+     "break off a raise that takes longer when something else is "
+     "to be done on the pool; else never",
+     KIT_DURATION, AT(abort_ms)},
     {"reads.burst", "reads that may go at once; AKS's limit", KIT_NUMBER,
      AT(gets.burst), .fallback = "60", .min = 1, .max = 100000},
     {"reads.every", "one more after so long; 0: no limit", KIT_DURATION,
@@ -81,13 +83,13 @@ static int auth_check(struct aks *a, struct davit_error *e)
                         : a->auth == AUTH_SECRET && !secret
                             ? "client_secret_file"
                         : a->auth == AUTH_WORKLOAD && a->token_file[0] == '\0'
-                            ? "federated_token_file" : NULL;
-    return lacks == NULL ? DAVIT_OK
-                         : kit_error(e, DAVIT_INVALID, lacks,
-                                     "%s is needed for %s", lacks,
-                                     a->auth == AUTH_SECRET
-                                         ? "client_secret"
-                                         : "workload_identity");
+                            ? "federated_token_file"
+                            : NULL;
+    return !lacks ? DAVIT_OK
+                  : kit_error(e, DAVIT_INVALID, lacks, "%s is needed for %s",
+                              lacks,
+                              a->auth == AUTH_SECRET ? "client_secret"
+                                                     : "workload_identity");
 }
 
 /* ---- node types and their pools */
@@ -107,10 +109,10 @@ static int site_add(struct aks *a, struct aks_type *t,
         if (strcmp(a->memories[i]->pool, pool) == 0)
             return kit_type_error(e, n, key,
                                   "pool %s is used twice: its machines would "
-                                  "belong to both", pool);
-    t->sites[t->n_sites++] =
-        (struct aks_site){kit_keep_text(&a->keep, zone),
-                          kit_keep_text(&a->keep, pool)};
+                                  "belong to both",
+                                  pool);
+    t->sites[t->n_sites++] = (struct aks_site){kit_keep_text(&a->keep, zone),
+                                               kit_keep_text(&a->keep, pool)};
     memory_of(a, pool);
     return DAVIT_OK;
 }
@@ -123,7 +125,8 @@ static int type_read(struct aks *a, const struct davit_node_type *n,
     const char *own = n->pool[0] != '\0' ? n->pool : n->name;
     size_t real = 0;
     *t = (struct aks_type){
-        .name = kit_keep_text(&a->keep, n->name), .spot = n->spot,
+        .name = kit_keep_text(&a->keep, n->name),
+        .spot = n->spot,
         .machine = kit_keep_text(&a->keep, n->machine),
         .sites = kit_keep(&a->keep, (n->n_zones + 1) * sizeof *t->sites)};
     for (size_t i = 0; i < n->n_zones; i++)
@@ -134,12 +137,14 @@ static int type_read(struct aks *a, const struct davit_node_type *n,
         char key[80];
         snprintf(key, sizeof key, "pools.%.60s", n->zones[i]);
         const char *pool = kit_find(n->options, n->n_options, key);
-        if (pool == NULL && real > 1)
-            return kit_type_error(e, n, "", "it has %zu zones: AKS chooses the "
-                                  "zone inside a pool, so name a pool for each: "
-                                  "options: {pools: {%.40s: POOL, ...}}", real,
-                                  n->zones[i]);
-        st = site_add(a, t, n, key, n->zones[i], pool != NULL ? pool : own, e);
+        if (!pool && real > 1)
+            return kit_type_error(
+                e, n, "",
+                "it has %zu zones: AKS chooses the "
+                "zone inside a pool, so name a pool for each: "
+                "options: {pools: {%.40s: POOL, ...}}",
+                real, n->zones[i]);
+        st = site_add(a, t, n, key, n->zones[i], pool ? pool : own, e);
     }
     return st;
 }
@@ -158,10 +163,10 @@ int aks_open(const struct davit_host *host, const struct davit_setup *setup,
                               NULL, a, &a->keep, e);
     if (st == DAVIT_OK)
         st = auth_check(a, e);
-    if (st == DAVIT_OK && a->audience == NULL)
-        a->audience = kit_keep_text(&a->keep,
-                                    strncmp(a->endpoint, "https://", 8) == 0
-                                        ? a->endpoint : PUBLIC_ARM);
+    if (st == DAVIT_OK && !a->audience)
+        a->audience = kit_keep_text(
+            &a->keep, strncmp(a->endpoint, "https://", 8) == 0 ? a->endpoint
+                                                               : PUBLIC_ARM);
     for (size_t i = 0; st == DAVIT_OK && i < setup->n_types; i++)
         st = type_read(a, setup->types[i], e);
     if (st == DAVIT_OK)

@@ -11,13 +11,13 @@
 #include "aks.h"
 
 #define COMPUTE_API "2026-04-01"
-#define DIGITS 6                        /* aks-gpu-12345678-vmss00001a */
+#define DIGITS 6 /* aks-gpu-12345678-vmss00001a */
 #define GHOST_MAX_AGE_S 3600
 
 static const char *element_text(const json_t *a, size_t i)
 {
     const char *s = json_string_value(json_array_get(a, i));
-    return s != NULL ? s : "";
+    return s ? s : "";
 }
 
 void pool_take(const json_t *doc, struct pool *ret)
@@ -25,7 +25,9 @@ void pool_take(const json_t *doc, struct pool *ret)
     const json_t *p = json_object_get(doc, "properties");
     const char *state = kit_json_text(p, "provisioningState");
     *ret = (struct pool){
-        .name = kit_json_text(doc, "name"), .props = p, .state = state,
+        .name = kit_json_text(doc, "name"),
+        .props = p,
+        .state = state,
         .etag = kit_json_text(p, "eTag"),
         .count = kit_json_int(p, "count", 0),
         .failed = strcasecmp(state, "Failed") == 0 ||
@@ -43,7 +45,7 @@ int pool_get(struct op *op, const char *name, struct pool *ret)
     int st = arm_get(op, url, &doc);
     free(url);
     pool_take(doc, ret);
-    ret->name = name;            /* whatever the reply lacks */
+    ret->name = name; /* whatever the reply lacks */
     return st;
 }
 
@@ -75,7 +77,7 @@ void pool_done(struct pool *p)
 struct record *pool_open_record(struct pool *p)
 {
     struct record *r = p->ledger.n > 0 ? &p->ledger.v[p->ledger.n - 1] : NULL;
-    return r != NULL && r->to == TO_OPEN ? r : NULL;
+    return r && r->to == TO_OPEN ? r : NULL;
 }
 
 void missing_name(const struct pool *p, uint32_t n, char *ret, size_t size)
@@ -141,7 +143,8 @@ static void owners_find(struct pool *p)
         uint32_t left = rec->count;
         for (; k < p->n && p->v[k].number < rec->from; k++)
             ;
-        for (; k < p->n && (rec->to == TO_OPEN || p->v[k].number <= rec->to); k++)
+        for (; k < p->n && (rec->to == TO_OPEN || p->v[k].number <= rec->to);
+             k++)
             if (left > 0) {
                 p->v[k].record = rec;
                 left--;
@@ -160,8 +163,8 @@ static void stopping_mark(struct op *op, struct pool *p)
         bool there = false;
         for (size_t k = 0; k < p->n; k++)
             if (strcmp(p->v[k].name, m->stopping[i]) == 0)
-                there = p->v[k].stopping =
-                    p->busy || now - m->stopping_ms[i] < STOPPING_KEPT_MS;
+                there = p->v[k].stopping = p->busy || now - m->stopping_ms[i] <
+                                                          STOPPING_KEPT_MS;
         if (!there) {
             free(m->stopping[i]);
             continue;
@@ -188,7 +191,9 @@ static const char *vm_failure(const json_t *vm)
             return code + sizeof prefix - 1 + (code[sizeof prefix - 1] == '/');
     }
     return strcasecmp(kit_json_text(vm, "properties.provisioningState"),
-                      "Failed") == 0 ? "" : NULL;
+                      "Failed") == 0
+               ? ""
+               : NULL;
 }
 
 /* The machines API does not tell whether a machine lives, the scale set does.
@@ -197,21 +202,22 @@ static const char *vm_failure(const json_t *vm)
 static void ghosts_find(struct op *op, struct pool *p, const struct record *r)
 {
     size_t from = p->n;
-    if (r == NULL || op->from_ms / 1000 - r->at_s > GHOST_MAX_AGE_S)
+    if (!r || op->from_ms / 1000 - r->at_s > GHOST_MAX_AGE_S)
         return;
     while (from > 0 && p->v[from - 1].record == r)
         from--;
     const char *cut = from < p->n
                           ? strcasestr(p->v[from].resource, "/virtualMachines/")
                           : NULL;
-    if (cut == NULL || p->v[from].resource[0] != '/')
+    if (!cut || p->v[from].resource[0] != '/')
         return;
-    char *url = arm_url(op->aks, "%.*s/virtualMachines?api-version="
-                        COMPUTE_API "&$expand=instanceView",
+    char *url = arm_url(op->aks,
+                        "%.*s/virtualMachines?api-version=" COMPUTE_API
+                        "&$expand=instanceView",
                         (int)(cut - p->v[from].resource), p->v[from].resource);
     json_t *vms = NULL;
     struct davit_error ignored = {.size = sizeof ignored}, *e = op->error;
-    op->error = &ignored;  /* no right to look is no reason to fail */
+    op->error = &ignored; /* no right to look is no reason to fail */
     int st = arm_pages(op, url, &vms);
     op->error = e;
     free(url);
@@ -219,7 +225,7 @@ static void ghosts_find(struct op *op, struct pool *p, const struct record *r)
     const json_t *vm;
     json_array_foreach(st == DAVIT_OK ? vms : NULL, i, vm) {
         const char *code = vm_failure(vm);
-        for (size_t k = from; code != NULL && k < p->n; k++) {
+        for (size_t k = from; code && k < p->n; k++) {
             if (strcasecmp(p->v[k].resource, kit_json_text(vm, "id")) != 0)
                 continue;
             p->v[k].ghost = true;
@@ -231,7 +237,7 @@ static char *operation_copy(struct op *op, const char *pool)
 {
     pthread_mutex_lock(&op->aks->lock);
     const char *url = memory_of(op->aks, pool)->operation;
-    char *copy = url != NULL ? kit_copy(url) : NULL;
+    char *copy = url ? kit_copy(url) : NULL;
     pthread_mutex_unlock(&op->aks->lock);
     return copy;
 }
@@ -248,7 +254,7 @@ static void failure_find(struct op *op, struct pool *p)
         struct davit_error ignored = {.size = sizeof ignored}, *e = op->error;
         struct reply r = {0};
         op->error = &ignored;
-        if (url != NULL)
+        if (url)
             arm(op, "GET", url, NULL, NULL, &r);
         /* A Location answers as the operation itself would have. */
         if (r.status == 200 || r.status == 400 || r.status == 403 ||
@@ -264,7 +270,8 @@ static void failure_find(struct op *op, struct pool *p)
     p->why = DAVIT_RETRY;
     kit_error(&p->failure, DAVIT_RETRY, "ProvisioningFailed",
               "the last operation on pool %s ended as %s; Azure does not say "
-              "why", p->name, p->state);
+              "why",
+              p->name, p->state);
 }
 
 int pool_machines(struct op *op, struct pool *p)
@@ -289,11 +296,11 @@ int pool_machines(struct op *op, struct pool *p)
     uint32_t came = 0, ghosts = 0;
     ghosts_find(op, p, r);
     for (i = 0; i < p->n; i++) {
-        came += r != NULL && p->v[i].record == r;
+        came += r && p->v[i].record == r;
         ghosts += p->v[i].ghost;
     }
     int64_t gap = p->count - (int64_t)p->n;
-    if (r != NULL && came < r->count && gap > 0)
+    if (r && came < r->count && gap > 0)
         p->missing = gap < r->count - came ? (uint32_t)gap : r->count - came;
     if (p->missing > 0 || ghosts > 0)
         failure_find(op, p);

@@ -11,13 +11,14 @@
 #include "eks.h"
 #include "kit/sigv4.h"
 
-#define CLOCK_OFF_MS 60000      /* less may be the way there and back */
+#define CLOCK_OFF_MS 60000 /* less may be the way there and back */
 
-static const struct { const char *name, *version; } services[N_SERVICES] = {
-    [EKS] = {"eks", ""},
-    [AUTOSCALING] = {"autoscaling", "2011-01-01"},
-    [EC2] = {"ec2", "2016-11-15"},
-    [STS] = {"sts", "2011-06-15"}};
+static const struct {
+    const char *name, *version;
+} services[N_SERVICES] = {[EKS] = {"eks", ""},
+                          [AUTOSCALING] = {"autoscaling", "2011-01-01"},
+                          [EC2] = {"ec2", "2016-11-15"},
+                          [STS] = {"sts", "2011-06-15"}};
 
 void form_begin(struct kit_str *f, enum service s, const char *action)
 {
@@ -31,8 +32,7 @@ void form_add(struct kit_str *f, const char *name, const char *value)
     kit_str_param(f, name, value);
 }
 
-void form_nth(struct kit_str *f, const char *name, size_t n,
-              const char *value)
+void form_nth(struct kit_str *f, const char *name, size_t n, const char *value)
 {
     char full[100];
     snprintf(full, sizeof full, "%s%zu", name, n);
@@ -44,7 +44,7 @@ static void endpoint(const struct op *op, enum service s, const char *region,
                      struct kit_str *ret)
 {
     const char *given = op->e->endpoints[s];
-    if (given != NULL)
+    if (given)
         kit_str_puts(ret, given);
     else
         kit_str_printf(ret, "https://%s.%s.%s", services[s].name, region,
@@ -57,7 +57,7 @@ static void host_of(const char *base, struct kit_str *ret)
 {
     bool tls = strncmp(base, "https://", 8) == 0;
     const char *host = strstr(base, "://");
-    host = host != NULL ? host + 3 : base;
+    host = host ? host + 3 : base;
     size_t n = strcspn(host, "/?");
     const char *own = tls ? ":443" : ":80";
     size_t k = strlen(own);
@@ -71,7 +71,7 @@ static void host_of(const char *base, struct kit_str *ret)
 static void clock_note(struct op *op, const struct davit_http *x)
 {
     const char *date = kit_reply_header(x, "date");
-    int64_t at = date != NULL ? kit_date_ms(date) : -1;
+    int64_t at = date ? kit_date_ms(date) : -1;
     if (at < 0)
         return;
     int64_t off = at - op->e->host->wall_ms();
@@ -81,7 +81,7 @@ static void clock_note(struct op *op, const struct davit_http *x)
 
 struct request {
     enum service service;
-    const char *method, *path, *type;  /* path: encoded; type NULL: no body */
+    const char *method, *path, *type; /* path: encoded; type NULL: no body */
     const struct kit_str *body;
 };
 
@@ -100,28 +100,35 @@ static int send_signed(struct op *op, const struct request *r,
     kit_str_puts(&url, r->path);
     sigv4_date(op->e->host->wall_ms() + op->e->clock_off_ms, date);
     h[n++] = (struct davit_kv){"Host", host.p};
-    if (r->type != NULL)
+    if (r->type)
         h[n++] = (struct davit_kv){"Content-Type", r->type};
-    if (keys != NULL) {
+    if (keys) {
         h[n++] = (struct davit_kv){"X-Amz-Date", date};
-        if (keys->token != NULL)
+        if (keys->token)
             h[n++] = (struct davit_kv){"X-Amz-Security-Token", keys->token};
-        struct sigv4 s = {
-            .access_key = keys->access_key, .secret_key = keys->secret_key,
-            .region = region, .service = services[r->service].name,
-            .date = date, .method = r->method, .path = r->path, .query = "",
-            .headers = h, .n_headers = n,
-            .body = r->body != NULL ? r->body->p : NULL,
-            .body_len = r->body != NULL ? r->body->n : 0};
+        struct sigv4 s = {.access_key = keys->access_key,
+                          .secret_key = keys->secret_key,
+                          .region = region,
+                          .service = services[r->service].name,
+                          .date = date,
+                          .method = r->method,
+                          .path = r->path,
+                          .query = "",
+                          .headers = h,
+                          .n_headers = n,
+                          .body = r->body ? r->body->p : NULL,
+                          .body_len = r->body ? r->body->n : 0};
         sigv4_sign(&s, &authorization, NULL, NULL);
         h[n++] = (struct davit_kv){"Authorization", authorization.p};
     }
     /* Host is the client's own to send; it was only here to be signed. */
-    *x = (struct davit_http){
-        .size = sizeof *x, .method = r->method, .url = url.p,
-        .headers = h + 1, .n_headers = n - 1,
-        .body = r->body != NULL ? r->body->p : NULL,
-        .body_len = r->body != NULL ? r->body->n : 0};
+    *x = (struct davit_http){.size = sizeof *x,
+                             .method = r->method,
+                             .url = url.p,
+                             .headers = h + 1,
+                             .n_headers = n - 1,
+                             .body = r->body ? r->body->p : NULL,
+                             .body_len = r->body ? r->body->n : 0};
     st = op->e->host->http(op->call, x, op->error);
     x->url = "";
     x->headers = NULL;
@@ -136,7 +143,7 @@ static int send_signed(struct op *op, const struct request *r,
 
 static bool said(const struct op *op, int st, const char *code)
 {
-    return st == DAVIT_AUTH && op->error != NULL &&
+    return st == DAVIT_AUTH && op->error &&
            strncmp(op->error->code, code, strlen(code)) == 0;
 }
 
@@ -170,11 +177,10 @@ static int exchange(struct op *op, const struct request *r,
             st = send_signed(op, r, &keys, x);
         if (st == DAVIT_OK)
             st = errors_reply(op, x);
-        bool stale = expired(op, st) && keys.token != NULL;
+        bool stale = expired(op, st) && keys.token;
         bool again = tries == 0 &&
-                     (stale || (untimely(op, st) &&
-                                llabs(op->e->clock_off_ms - off) >
-                                    CLOCK_OFF_MS));
+                     (stale || (untimely(op, st) && llabs(op->e->clock_off_ms -
+                                                          off) > CLOCK_OFF_MS));
         if (again && stale)
             kit_token_refused(&op->e->keys, keys.text);
         credentials_free(&keys);
@@ -187,14 +193,20 @@ static int read_xml(struct op *op, const struct davit_http *x,
                     struct xml_doc **ret_doc, const struct xml **ret)
 {
     /* Two thirds of an instance's description, and none of it is read. */
-    static const char *const unread[] = {
-        "networkInterfaceSet", "blockDeviceMapping", "metadataOptions",
-        "cpuOptions", "capacityReservationSpecification", "enclaveOptions",
-        "maintenanceOptions", "privateDnsNameOptions", "groupSet", NULL};
+    static const char *const unread[] = {"networkInterfaceSet",
+                                         "blockDeviceMapping",
+                                         "metadataOptions",
+                                         "cpuOptions",
+                                         "capacityReservationSpecification",
+                                         "enclaveOptions",
+                                         "maintenanceOptions",
+                                         "privateDnsNameOptions",
+                                         "groupSet",
+                                         NULL};
     char why[100];
     *ret = xml_parse_without(x->reply_body, x->reply_len, unread, ret_doc, why,
                              sizeof why);
-    if (*ret != NULL)
+    if (*ret)
         return DAVIT_OK;
     xml_free(*ret_doc);
     *ret_doc = NULL;
@@ -235,7 +247,7 @@ int api_json(struct op *op, const char *path, json_t **ret)
     struct request r = {EKS, "GET", path, NULL, NULL};
     *ret = NULL;
     int st = exchange(op, &r, &x);
-    if (st == DAVIT_OK && (*ret = kit_json_reply(&x, op->error)) == NULL)
+    if (st == DAVIT_OK && !(*ret = kit_json_reply(&x, op->error)))
         st = DAVIT_RETRY;
     return st;
 }
@@ -249,9 +261,9 @@ int api_plain(struct op *op, struct davit_http *x)
         return DAVIT_OK;
     char code[16];
     snprintf(code, sizeof code, "HTTP %d", x->reply_status);
-    return kit_error(op->error,
-                     x->reply_status >= 500 || x->reply_status == 429
-                         ? DAVIT_RETRY : DAVIT_AUTH,
-                     code, "%.80s answered with status %d", x->url,
-                     x->reply_status);
+    return kit_error(
+        op->error,
+        x->reply_status >= 500 || x->reply_status == 429 ? DAVIT_RETRY
+                                                         : DAVIT_AUTH,
+        code, "%.80s answered with status %d", x->url, x->reply_status);
 }

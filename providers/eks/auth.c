@@ -12,30 +12,31 @@
 #include "eks.h"
 
 #define FOREVER_MS (3650 * INT64_C(86400000))
-#define SOURCES_MAX 5                   /* profiles that lend to each other */
+#define SOURCES_MAX 5 /* profiles that lend to each other */
 
 static const char *env(const char *name)
 {
     const char *v = getenv(name);
-    return v != NULL && v[0] != '\0' ? v : NULL;
+    return v && v[0] != '\0' ? v : NULL;
 }
 
 static const char *profile_name(const struct op *op)
 {
-    if (op->e->profile != NULL)
+    if (op->e->profile)
         return op->e->profile;
-    return env("AWS_PROFILE") != NULL ? env("AWS_PROFILE") : "default";
+    return env("AWS_PROFILE") ? env("AWS_PROFILE") : "default";
 }
 
 static const char *session_of(const char *given, char buf[64],
                               const struct op *op)
 {
-    if (given != NULL)
+    if (given)
         return given;
     snprintf(buf, 64, "davit-%.50s", op->e->tag);
     for (char *c = buf; *c != '\0'; c++)
-        if (strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-                   "0123456789_=,.@-", *c) == NULL)
+        if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                    "0123456789_=,.@-",
+                    *c))
             *c = '-';
     return buf;
 }
@@ -45,7 +46,8 @@ static int by_environment(struct credentials *ret)
     return credentials_set(ret, env("AWS_ACCESS_KEY_ID"),
                            env("AWS_SECRET_ACCESS_KEY"),
                            env("AWS_SESSION_TOKEN"), NULL)
-               ? DAVIT_OK : DAVIT_NOT_FOUND;
+               ? DAVIT_OK
+               : DAVIT_NOT_FOUND;
 }
 
 static int by_profile(struct op *op, const char *name, int depth,
@@ -56,23 +58,24 @@ static int by_source(struct op *op, const struct profile *p, const char *name,
 {
     const char *source = profile_get(p, "source_profile");
     const char *kind = profile_get(p, "credential_source");
-    if (source != NULL && strcmp(source, name) == 0)
+    if (source && strcmp(source, name) == 0)
         return credentials_set(ret, profile_get(p, "aws_access_key_id"),
                                profile_get(p, "aws_secret_access_key"),
                                profile_get(p, "aws_session_token"), NULL)
                    ? DAVIT_OK
                    : kit_error(op->error, DAVIT_AUTH, "BadProfile",
                                "profile %.60s names itself as its source and "
-                               "has no keys", name);
-    if (source != NULL)
+                               "has no keys",
+                               name);
+    if (source)
         return by_profile(op, source, depth + 1, ret);
-    if (kind != NULL && strcmp(kind, "Environment") == 0)
+    if (kind && strcmp(kind, "Environment") == 0)
         return by_environment(ret);
-    if (kind != NULL && strcmp(kind, "Ec2InstanceMetadata") == 0)
+    if (kind && strcmp(kind, "Ec2InstanceMetadata") == 0)
         return metadata_keys(op, ret);
-    if (kind != NULL && strcmp(kind, "EcsContainer") == 0 &&
-        (env("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI") != NULL ||
-         env("AWS_CONTAINER_CREDENTIALS_FULL_URI") != NULL))
+    if (kind && strcmp(kind, "EcsContainer") == 0 &&
+        (env("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI") ||
+         env("AWS_CONTAINER_CREDENTIALS_FULL_URI")))
         return container_keys(op, ret);
     return DAVIT_NOT_FOUND;
 }
@@ -86,40 +89,44 @@ static int by_profile(struct op *op, const char *name, int depth,
     if (depth > SOURCES_MAX)
         return kit_error(op->error, DAVIT_AUTH, "BadProfile",
                          "profiles name each other as source_profile without "
-                         "end, at %.60s", name);
+                         "end, at %.60s",
+                         name);
     struct profile *p = profile_read(name);
-    if (p == NULL && (op->e->profile != NULL || env("AWS_PROFILE") != NULL))
+    if (!p && (op->e->profile || env("AWS_PROFILE")))
         return kit_error(op->error, DAVIT_AUTH, "NoProfile",
                          "there is no profile %.60s in the AWS credentials or "
-                         "config file", name);
+                         "config file",
+                         name);
     const char *role = profile_get(p, "role_arn");
     const char *file = profile_get(p, "web_identity_token_file");
     const char *session = session_of(profile_get(p, "role_session_name"), buf,
                                      op);
     int st;
-    if (role != NULL && file != NULL) {
+    if (role && file) {
         st = role_by_web_identity(op, role, file, session, ret);
-    } else if (role != NULL) {
+    } else if (role) {
         st = by_source(op, p, name, depth, &lent);
         if (st == DAVIT_NOT_FOUND)
             st = kit_error(op->error, DAVIT_AUTH, "BadProfile",
                            "profile %.60s has a role_arn but no "
                            "source_profile, credential_source or "
-                           "web_identity_token_file that helps", name);
+                           "web_identity_token_file that helps",
+                           name);
         else if (st == DAVIT_OK)
-            st = role_by_keys(op, role, session,
-                              profile_get(p, "external_id"), &lent, ret);
+            st = role_by_keys(op, role, session, profile_get(p, "external_id"),
+                              &lent, ret);
         credentials_free(&lent);
     } else if (credentials_set(ret, profile_get(p, "aws_access_key_id"),
                                profile_get(p, "aws_secret_access_key"),
                                profile_get(p, "aws_session_token"), NULL)) {
         st = DAVIT_OK;
-    } else if (profile_get(p, "sso_session") != NULL ||
-               profile_get(p, "sso_start_url") != NULL ||
-               profile_get(p, "credential_process") != NULL) {
+    } else if (profile_get(p, "sso_session") ||
+               profile_get(p, "sso_start_url") ||
+               profile_get(p, "credential_process")) {
         st = kit_error(op->error, DAVIT_AUTH, "BadProfile",
                        "profile %.60s wants SSO or a credential_process, which "
-                       "a daemon has no use for: give it keys or a role", name);
+                       "a daemon has no use for: give it keys or a role",
+                       name);
     } else {
         st = DAVIT_NOT_FOUND;
     }
@@ -130,21 +137,21 @@ static int by_profile(struct op *op, const char *name, int depth,
 static int keys_fetch(struct op *op, struct credentials *ret)
 {
     char buf[64];
-    if (op->e->profile == NULL && by_environment(ret) == DAVIT_OK)
+    if (!op->e->profile && by_environment(ret) == DAVIT_OK)
         return DAVIT_OK;
-    if (op->e->profile == NULL && env("AWS_WEB_IDENTITY_TOKEN_FILE") != NULL &&
-        env("AWS_ROLE_ARN") != NULL)
+    if (!op->e->profile && env("AWS_WEB_IDENTITY_TOKEN_FILE") &&
+        env("AWS_ROLE_ARN"))
         return role_by_web_identity(
             op, env("AWS_ROLE_ARN"), env("AWS_WEB_IDENTITY_TOKEN_FILE"),
             session_of(env("AWS_ROLE_SESSION_NAME"), buf, op), ret);
     int st = by_profile(op, profile_name(op), 0, ret);
     if (st != DAVIT_NOT_FOUND)
         return st;
-    if (env("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI") != NULL ||
-        env("AWS_CONTAINER_CREDENTIALS_FULL_URI") != NULL)
+    if (env("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI") ||
+        env("AWS_CONTAINER_CREDENTIALS_FULL_URI"))
         return container_keys(op, ret);
     st = metadata_keys(op, ret);
-    if (st == DAVIT_RETRY && op->error != NULL &&
+    if (st == DAVIT_RETRY && op->error &&
         strncmp(op->error->code, "HTTP", 4) != 0)
         kit_error(op->error, DAVIT_RETRY, "NoCredentials",
                   "no AWS credentials in the environment, the profile or a "
@@ -166,7 +173,8 @@ static int keys_text(void *arg, struct davit_call *call, char **ret,
                           c.secret_key, "token", c.token ? c.token : "");
     *ret = json_dumps(j, JSON_COMPACT);
     *ret_lives_ms = c.expires_ms == INT64_MAX
-                        ? FOREVER_MS : c.expires_ms - op.e->host->wall_ms();
+                        ? FOREVER_MS
+                        : c.expires_ms - op.e->host->wall_ms();
     json_decref(j);
     credentials_free(&c);
     return DAVIT_OK;
@@ -180,9 +188,8 @@ int auth_keys(struct op *op, struct credentials *ret)
     if (st != DAVIT_OK)
         return st;
     json_t *j = json_loads(text, 0, NULL);
-    credentials_set(ret, kit_json_text(j, "access"),
-                    kit_json_text(j, "secret"), kit_json_text(j, "token"),
-                    NULL);
+    credentials_set(ret, kit_json_text(j, "access"), kit_json_text(j, "secret"),
+                    kit_json_text(j, "token"), NULL);
     ret->text = text;
     json_decref(j);
     return DAVIT_OK;
@@ -199,18 +206,17 @@ int auth_region(struct op *op, char *ret, size_t size)
     if (ret[0] != '\0')
         return DAVIT_OK;
     struct profile *p = profile_read(profile_name(op));
-    const char *known = e->region_given != NULL ? e->region_given
-                        : env("AWS_REGION") != NULL ? env("AWS_REGION")
-                        : env("AWS_DEFAULT_REGION") != NULL
-                            ? env("AWS_DEFAULT_REGION")
-                            : profile_get(p, "region");
-    if (known != NULL)
+    const char *known = e->region_given             ? e->region_given
+                        : env("AWS_REGION")         ? env("AWS_REGION")
+                        : env("AWS_DEFAULT_REGION") ? env("AWS_DEFAULT_REGION")
+                                                    : profile_get(p, "region");
+    if (known)
         snprintf(found, sizeof found, "%s", known);
     profile_free(p);
     if (found[0] == '\0')
         st = metadata_region(op, found, sizeof found);
-    if (st == DAVIT_OK && strspn(found, "abcdefghijklmnopqrstuvwxyz0123456789-")
-                              != strlen(found))
+    if (st == DAVIT_OK &&
+        strspn(found, "abcdefghijklmnopqrstuvwxyz0123456789-") != strlen(found))
         st = kit_error(op->error, DAVIT_AUTH, "BadRegion",
                        "\"%.40s\" is no region", found);
     if (st != DAVIT_OK || found[0] == '\0')

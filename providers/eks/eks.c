@@ -17,7 +17,7 @@ static bool needs_work(const struct op *op, const struct group *g)
     if (!g->found)
         return false;
     if (g->pool >= op->e->n_typed)
-        return c.open > 0;      /* what else it holds may be another's */
+        return c.open > 0; /* what else it holds may be another's */
     if (c.open > 0 || c.loose > 0 || g->desired > ledger_needed(g))
         return true;
     for (size_t i = 0; op->e->protect && i < g->n; i++)
@@ -35,9 +35,10 @@ static void protect(struct op *op, struct group *g)
     op->error = &why;
     if (op->e->protect && group_protect(op, g) != DAVIT_OK) {
         char line[300];
-        snprintf(line, sizeof line, "%.60s: instances are not protected from "
-                 "the group's own scale-in: %.150s", op->e->pools[g->pool].name,
-                 why.text);
+        snprintf(line, sizeof line,
+                 "%.60s: instances are not protected from "
+                 "the group's own scale-in: %.150s",
+                 op->e->pools[g->pool].name, why.text);
         op->e->host->log(2, line);
     }
     op->error = said;
@@ -68,7 +69,7 @@ static int pools_list(struct op *op, size_t from, size_t to,
 {
     size_t *pools = calloc(to - from + 1, sizeof *pools);
     struct view v;
-    if (pools == NULL)
+    if (!pools)
         abort();
     for (size_t i = from; i < to; i++)
         pools[i - from] = i;
@@ -115,8 +116,8 @@ static int eks_list(void *self, struct davit_call *call,
                     struct davit_error *error)
 {
     struct eks *e = self;
-    struct op op = {.e = e, .call = call, .error = error,
-                    .server_ms = e->host->wall_ms()};
+    struct op op = {
+        .e = e, .call = call, .error = error, .server_ms = e->host->wall_ms()};
     int st = pools_list(&op, 0, e->n_typed, sink, put);
     if (st == DAVIT_OK)
         st = left_find(&op);
@@ -139,7 +140,7 @@ static int eks_open(const struct davit_host *host,
                     struct davit_error *error)
 {
     struct eks *e = calloc(1, sizeof *e);
-    if (e == NULL)
+    if (!e)
         abort();
     e->host = host;
     pthread_mutex_init(&e->lock, NULL);
@@ -152,11 +153,16 @@ static int eks_open(const struct davit_host *host,
     return st;
 }
 
-static struct davit_provider table = {
-    .size = sizeof table, .name = "eks", .version = "1",
-    .caps = DAVIT_CAP_OFFERS | DAVIT_CAP_SPOT,
-    .open = eks_open, .close = eks_close, .list = eks_list,
-    .launch = eks_launch, .terminate = eks_terminate, .offers = eks_offers};
+static struct davit_provider table = {.size = sizeof table,
+                                      .name = "eks",
+                                      .version = "1",
+                                      .caps = DAVIT_CAP_OFFERS | DAVIT_CAP_SPOT,
+                                      .open = eks_open,
+                                      .close = eks_close,
+                                      .list = eks_list,
+                                      .launch = eks_launch,
+                                      .terminate = eks_terminate,
+                                      .offers = eks_offers};
 
 const struct davit_provider *davit_provider_v1(void)
 {

@@ -24,28 +24,31 @@
 #define TAG_CLUSTER "davit-cluster"
 #define TAG_REQUEST "davit-request"
 #define TAG_TYPE "davit-type"
-#define LEFT_MAX 32             /* groups of ours that no type has any more */
+#define LEFT_MAX 32 /* groups of ours that no type has any more */
 
 enum service { EKS, AUTOSCALING, EC2, STS, N_SERVICES };
 
 struct credentials {
-    char *access_key, *secret_key, *token;  /* token: NULL for none */
-    char *text;                             /* all of it, as the cache has it */
-    int64_t expires_ms;                     /* wall; INT64_MAX: never */
+    char *access_key, *secret_key, *token; /* token: NULL for none */
+    char *text;                            /* all of it, as the cache has it */
+    int64_t expires_ms;                    /* wall; INT64_MAX: never */
 };
 
-struct eks_pool {               /* a managed node group, or a bare group */
+struct eks_pool { /* a managed node group, or a bare group */
     char *name;
-    bool bare;                  /* "asg/NAME": no node group around it */
+    bool bare; /* "asg/NAME": no node group around it */
     size_t type;
     /* under eks.lock: what DescribeNodegroup told */
-    char group[256];            /* its Auto Scaling group, "" unknown */
+    char group[256]; /* its Auto Scaling group, "" unknown */
     int64_t read_ms;
     bool spot;
     char status[24], machines[200], issue[200], issue_code[48];
 };
 
-struct eks_route { char *zone; size_t pool; };  /* zone "": any */
+struct eks_route {
+    char *zone;
+    size_t pool;
+}; /* zone "": any */
 
 enum { BY_DESIRED, BY_INSTANCES };
 
@@ -56,34 +59,34 @@ struct eks_type {
     char **zones;
     size_t n_zones;
     bool spot;
-    uint32_t how;               /* launch: */
+    uint32_t how; /* launch: */
     struct eks *eks;
 };
 
 struct eks {
     const struct davit_host *host;
-    struct kit_keep keep;       /* of the configuration */
+    struct kit_keep keep; /* of the configuration */
     char *tag, *cluster, *profile, *region_given;
     char *endpoints[N_SERVICES], *metadata;
     struct eks_type *types;
     size_t n_types;
-    struct eks_pool *pools;     /* of types, then room for LEFT_MAX more */
+    struct eks_pool *pools; /* of types, then room for LEFT_MAX more */
     size_t n_typed;
     atomic_size_t n_pools;
     struct kit_token keys;
-    _Atomic int64_t clock_off_ms;  /* AWS's clock minus ours; 0: about right */
+    _Atomic int64_t clock_off_ms; /* AWS's clock minus ours; 0: about right */
     int64_t launch_timeout_ms;
     bool protect;
-    pthread_mutex_t lock;       /* of the pools' facts and what follows */
-    char region[48];            /* "" not known yet */
-    bool left_known;            /* such groups were looked for */
+    pthread_mutex_t lock; /* of the pools' facts and what follows */
+    char region[48];      /* "" not known yet */
+    bool left_known;      /* such groups were looked for */
 };
 
-struct op {                     /* one running operation */
+struct op { /* one running operation */
     struct eks *e;
     struct davit_call *call;
     struct davit_error *error;
-    int64_t server_ms;          /* the cloud's clock, from its last answer */
+    int64_t server_ms; /* the cloud's clock, from its last answer */
 };
 
 /* options.c */
@@ -93,7 +96,7 @@ extern const struct kit_option eks_options[];
 const struct eks_type *type_find(const struct eks *e, const char *name);
 
 /* auth.c, roles.c, profile.c */
-int auth_keys(struct op *op, struct credentials *ret);  /* a copy */
+int auth_keys(struct op *op, struct credentials *ret); /* a copy */
 int auth_region(struct op *op, char *ret, size_t size);
 void credentials_free(struct credentials *c);
 bool credentials_set(struct credentials *c, const char *access,
@@ -107,9 +110,9 @@ int role_by_keys(struct op *op, const char *role, const char *session,
 int metadata_keys(struct op *op, struct credentials *ret);
 int metadata_region(struct op *op, char *ret, size_t size);
 int container_keys(struct op *op, struct credentials *ret);
-struct profile;                 /* settings of one profile, both files */
-struct profile *profile_read(const char *name);  /* NULL: there is none */
-const char *profile_get(const struct profile *p, const char *key);  /* NULL */
+struct profile; /* settings of one profile, both files */
+struct profile *profile_read(const char *name); /* NULL: there is none */
+const char *profile_get(const struct profile *p, const char *key); /* NULL */
 void profile_free(struct profile *p);
 
 /* api.c */
@@ -117,13 +120,13 @@ int api_query(struct op *op, enum service s, const struct kit_str *form,
               struct xml_doc **ret_doc, const struct xml **ret);
 int api_query_as(struct op *op, enum service s, const struct kit_str *form,
                  const struct credentials *keys, struct xml_doc **ret_doc,
-                 const struct xml **ret);  /* keys NULL: unsigned */
+                 const struct xml **ret); /* keys NULL: unsigned */
 int api_json(struct op *op, const char *path, json_t **ret);
-int api_plain(struct op *op, struct davit_http *x);  /* metadata and agents */
+int api_plain(struct op *op, struct davit_http *x); /* metadata and agents */
 void form_begin(struct kit_str *f, enum service s, const char *action);
 void form_add(struct kit_str *f, const char *name, const char *value);
 void form_nth(struct kit_str *f, const char *name, size_t n,
-              const char *value);  /* "Names.member." and n, from 1 */
+              const char *value); /* "Names.member." and n, from 1 */
 
 /* errors.c */
 int errors_status(const char *code, const char *text);
@@ -134,20 +137,20 @@ int errors_sentence(const char *text, char *ret_code, size_t size);
 /* view.c */
 enum life { LIFE_STARTING, LIFE_RUNNING, LIFE_STOPPING, LIFE_GONE };
 
-struct record {                 /* a request, as the group's tag has it */
+struct record { /* a request, as the group's tag has it */
     char hash[17];
     char request[128];
     uint32_t want, got;
     int64_t at_ms;
-    int status;                 /* not OK: given up, for this */
-    bool settled;               /* its failed slots were ended */
+    int status;   /* not OK: given up, for this */
+    bool settled; /* its failed slots were ended */
     char code[48];
     bool changed;
 };
 
 struct instance {
-    const char *id, *zone, *stage;  /* stage: the group's LifecycleState */
-    const char *request, *cluster, *address, *state;  /* "" unknown */
+    const char *id, *zone, *stage; /* stage: the group's LifecycleState */
+    const char *request, *cluster, *address, *state; /* "" unknown */
     bool in_group, described, ours, foreign, protected, spot;
     enum life life;
 };
@@ -161,17 +164,17 @@ struct group {
     size_t n_records;
     struct instance *v;
     size_t n;
-    uint32_t tags;              /* other people's: there are 50 in all */
-    char **kept;                /* strings the instances point to */
+    uint32_t tags; /* other people's: there are 50 in all */
+    char **kept;   /* strings the instances point to */
     size_t n_kept;
 };
 
 struct view {
     struct group *groups;
     size_t n_groups;
-    struct xml_doc **docs;      /* the strings above lie in them */
+    struct xml_doc **docs; /* the strings above lie in them */
     size_t n_docs;
-    bool seeks;                 /* describe() notes groups of ours */
+    bool seeks; /* describe() notes groups of ours */
 };
 
 int view_read(struct op *op, const size_t *pools, size_t n, bool with_ec2,
@@ -184,7 +187,9 @@ int pool_resolve(struct op *op, size_t pool, bool again, char *ret_group,
                  size_t size);
 
 /* ledger.c */
-struct count { uint32_t owned, loose, open; };
+struct count {
+    uint32_t owned, loose, open;
+};
 /* owned: live and known; loose: live, not yet anybody's; open: wanted by
  * requests that still wait. */
 struct count ledger_count(const struct group *g);
@@ -196,20 +201,20 @@ uint32_t record_open(const struct group *g, const struct record *r);
 void record_parse(struct group *g, const char *key, const char *value);
 int ledger_open(struct op *op, struct group *g, const char *request,
                 uint32_t want, struct record **ret);
-int ledger_assign(struct op *op, struct group *g);  /* tags what came */
-int ledger_save(struct op *op, struct group *g);    /* the changed ones */
+int ledger_assign(struct op *op, struct group *g); /* tags what came */
+int ledger_save(struct op *op, struct group *g);   /* the changed ones */
 int group_target(struct op *op, struct group *g, uint32_t target);
 int group_protect(struct op *op, struct group *g);
 
 /* failure.c */
-int failure_judge(struct op *op, struct group *g);  /* marks records */
+int failure_judge(struct op *op, struct group *g); /* marks records */
 
 /* launch.c */
 int eks_launch(void *self, struct davit_call *call,
                const struct davit_launch *l, struct davit_sink *sink,
                void (*put)(struct davit_sink *, const struct davit_machine *),
                struct davit_error *error);
-bool pool_lock(struct op *op, const char *group);  /* false: out of time */
+bool pool_lock(struct op *op, const char *group); /* false: out of time */
 void pool_unlock(const char *group);
 int out_of_time(struct op *op);
 void group_put(struct op *op, const struct group *g, const char *request,
@@ -219,8 +224,7 @@ void group_put(struct op *op, const struct group *g, const char *request,
 /* terminate.c, offers.c */
 int eks_terminate(void *self, struct davit_call *call, const char *const *ids,
                   size_t n_ids, struct davit_sink *sink,
-                  void (*done)(struct davit_sink *, const char *id,
-                               int status),
+                  void (*done)(struct davit_sink *, const char *id, int status),
                   struct davit_error *error);
 int eks_offers(void *self, struct davit_call *call, struct davit_sink *sink,
                void (*put)(struct davit_sink *, const struct davit_offer *),

@@ -14,8 +14,10 @@
 
 /* A code that ends in '*' is a prefix; `part` must be in the message.  The
  * first row that fits holds. */
-static const struct { const char *code, *part; enum davit_status status; }
-table[] = {
+static const struct {
+    const char *code, *part;
+    enum davit_status status;
+} table[] = {
     /* no capacity there now */
     {"InsufficientInstanceCapacity", "", DAVIT_STOCKOUT},
     {"InsufficientHostCapacity", "", DAVIT_STOCKOUT},
@@ -160,9 +162,8 @@ enum { N_TABLE = sizeof table / sizeof *table };
 static bool fits(const char *pattern, const char *code)
 {
     size_t n = strlen(pattern);
-    return n > 0 && pattern[n - 1] == '*'
-               ? strncmp(pattern, code, n - 1) == 0
-               : strcmp(pattern, code) == 0;
+    return n > 0 && pattern[n - 1] == '*' ? strncmp(pattern, code, n - 1) == 0
+                                          : strcmp(pattern, code) == 0;
 }
 
 static bool errors_known(const char *code)
@@ -176,7 +177,7 @@ static bool errors_known(const char *code)
 int errors_status(const char *code, const char *text)
 {
     for (size_t i = 0; i < N_TABLE; i++)
-        if (fits(table[i].code, code) && strstr(text, table[i].part) != NULL)
+        if (fits(table[i].code, code) && strstr(text, table[i].part))
             return (int)table[i].status;
     return DAVIT_RETRY;
 }
@@ -184,7 +185,9 @@ int errors_status(const char *code, const char *text)
 /* A scaling activity often says it without a code: AWS's sentences, by a part
  * that only they have, as users report them (kubernetes/autoscaler#1263, #1402;
  * the EC2 user guide's troubleshooting of launches). */
-static const struct { const char *part, *code; } sentences[] = {
+static const struct {
+    const char *part, *code;
+} sentences[] = {
     {"not have sufficient", "InsufficientInstanceCapacity"},
     {"no Spot capacity available", "InsufficientInstanceCapacity"},
     {"vCPU capacity than your current", "VcpuLimitExceeded"},
@@ -207,11 +210,13 @@ int errors_sentence(const char *text, char *ret_code, size_t size)
         snprintf(word, sizeof word, "%.*s", n < sizeof word ? (int)n : 0, at);
         const char *bare = strncmp(word, "Client.", 7) == 0 ||
                                    strncmp(word, "Server.", 7) == 0
-                               ? word + 7 : word;
+                               ? word + 7
+                               : word;
         bool dashed = n > 0 && strncmp(at + n, " - ", 3) == 0;
         /* A code is one word of two humps, or it is just a word. */
-        if (bare[0] != '\0' && (dashed || strcspn(bare + 1,
-                "ABCDEFGHIJKLMNOPQRSTUVWXYZ") < strlen(bare + 1)) &&
+        if (bare[0] != '\0' &&
+            (dashed || strcspn(bare + 1, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") <
+                           strlen(bare + 1)) &&
             (dashed || errors_known(bare))) {
             snprintf(ret_code, size, "%s", bare);
             return errors_status(bare, text);
@@ -220,14 +225,16 @@ int errors_sentence(const char *text, char *ret_code, size_t size)
         at += strspn(at, " ,:;()");
     }
     for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++)
-        if (strstr(text, sentences[i].part) != NULL) {
+        if (strstr(text, sentences[i].part)) {
             snprintf(ret_code, size, "%s", sentences[i].code);
             return errors_status(sentences[i].code, text);
         }
     return DAVIT_RETRY;
 }
 
-struct said { char code[48], text[208]; };
+struct said {
+    char code[48], text[208];
+};
 
 static void said_json(const struct davit_http *x, struct said *s)
 {
@@ -240,8 +247,7 @@ static void said_json(const struct davit_http *x, struct said *s)
         snprintf(s->code, sizeof s->code, "%.47s", bare ? bare + 1 : v);
     }
     for (size_t i = 0; i < 2 && s->text[0] == '\0'; i++)
-        snprintf(s->text, sizeof s->text, "%.207s",
-                 kit_json_text(j, texts[i]));
+        snprintf(s->text, sizeof s->text, "%.207s", kit_json_text(j, texts[i]));
     json_decref(j);
 }
 
@@ -252,7 +258,7 @@ static void said_xml(const struct davit_http *x, struct said *s)
     const struct xml *root = xml_parse(x->reply_body, x->reply_len, &doc, why,
                                        sizeof why);
     const struct xml *e = xml_at(root, "Error");
-    if (e == NULL)
+    if (!e)
         e = xml_at(root, "Errors/Error");
     snprintf(s->code, sizeof s->code, "%.47s", xml_text(e, "Code"));
     snprintf(s->text, sizeof s->text, "%.207s", xml_text(e, "Message"));
@@ -265,7 +271,7 @@ int errors_reply(struct op *op, const struct davit_http *x)
     if (x->reply_status >= 200 && x->reply_status < 300)
         return DAVIT_OK;
     const char *type = kit_reply_header(x, "x-amzn-errortype");
-    if (type == NULL)
+    if (!type)
         type = "";
     snprintf(s.code, sizeof s.code, "%.*s",
              (int)(strcspn(type, ":") < 47 ? strcspn(type, ":") : 47), type);
@@ -277,7 +283,7 @@ int errors_reply(struct op *op, const struct davit_http *x)
     int status = errors_status(s.code, s.text);
     if (s.code[0] == '\0') {
         snprintf(s.code, sizeof s.code, "HTTP %d", x->reply_status);
-        status = x->reply_status == 429   ? DAVIT_THROTTLED
+        status = x->reply_status == 429 ? DAVIT_THROTTLED
                  : x->reply_status == 401 || x->reply_status == 403
                      ? DAVIT_AUTH
                      : DAVIT_RETRY;
@@ -288,7 +294,7 @@ int errors_reply(struct op *op, const struct davit_http *x)
     for (char *c = s.text; *c != '\0'; c++)
         if (iscntrl((unsigned char)*c))
             *c = ' ';
-    if (op->error != NULL)
+    if (op->error)
         op->error->retry_after_ms = kit_retry_after_ms(x,
                                                        op->e->host->wall_ms());
     return kit_error(op->error, (enum davit_status)status, s.code, "%s",

@@ -24,7 +24,7 @@ static int64_t patience(const struct eks *e)
 }
 
 struct failures {
-    int status;                 /* of the newest one */
+    int status; /* of the newest one */
     char code[48], text[208];
     int64_t newest_ms, oldest_ms;
     char zones[ZONES_MAX][48];
@@ -37,7 +37,7 @@ static void zone_note(struct failures *f, const char *details)
     json_t *j = json_loads(details, 0, NULL);
     const char *zone = json_string_value(
         json_object_get(j, "Availability Zone"));
-    bool known = zone == NULL || f->n_zones == ZONES_MAX;
+    bool known = !zone || f->n_zones == ZONES_MAX;
     for (size_t i = 0; i < f->n_zones && !known; i++)
         known = strcmp(f->zones[i], zone) == 0;
     if (!known)
@@ -52,7 +52,7 @@ static void activity_take(struct failures *f, const struct xml *a, int64_t at)
     if (strcmp(status, "Failed") != 0 && strcmp(status, "Cancelled") != 0)
         return;
     if (strncmp(xml_text(a, "Description"), "Launching", 9) != 0)
-        return;                 /* an end that failed is not ours to judge */
+        return; /* an end that failed is not ours to judge */
     if (!f->any) {
         f->status = errors_sentence(text, f->code, sizeof f->code);
         snprintf(f->text, sizeof f->text, "%.200s",
@@ -84,7 +84,7 @@ static int failures_read(struct op *op, const struct group *g, int64_t since,
         if (st != DAVIT_OK)
             break;
         x = xml_at(x, "DescribeScalingActivitiesResult");
-        for (const struct xml *a = xml_at(x, "Activities/member"); a != NULL;
+        for (const struct xml *a = xml_at(x, "Activities/member"); a;
              a = xml_again(a)) {
             int64_t at = kit_time_ms(xml_text(a, "StartTime"));
             more = at >= since;
@@ -130,7 +130,8 @@ static void record_fail(struct record *r, int status, const char *code)
     /* As a tag may have it, and without a space: it is one field. */
     for (; *code != '\0' && n + 1 < sizeof r->code; code++)
         if (strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-                   "0123456789.-_", *code) != NULL)
+                   "0123456789.-_",
+                   *code))
             r->code[n++] = *code;
     r->code[n] = '\0';
     r->status = status;
@@ -145,8 +146,8 @@ static int health_verdict(struct op *op, const struct group *g,
     struct eks *e = op->e;
     struct eks_pool *p = &e->pools[g->pool];
     char name[256], code[48], text[200];
-    int st = p->bare ? DAVIT_OK : pool_resolve(op, g->pool, true, name,
-                                               sizeof name);
+    int st = p->bare ? DAVIT_OK
+                     : pool_resolve(op, g->pool, true, name, sizeof name);
     if (st != DAVIT_OK)
         return DAVIT_OK;
     pthread_mutex_lock(&e->lock);
@@ -180,15 +181,15 @@ int failure_judge(struct op *op, struct group *g)
             since = g->records[i].at_ms;
     struct failures f = {0};
     /* Nobody waits, yet the target is above: has the group just tried? */
-    int st = failures_read(op, g, c.open > 0 ? since - since % 1000
-                                             : now - PATIENCE_MS, &f);
+    int st = failures_read(
+        op, g, c.open > 0 ? since - since % 1000 : now - PATIENCE_MS, &f);
     int why = verdict(op->e, g, &f, now);
     for (size_t i = 0; i < g->n_records && st == DAVIT_OK; i++) {
         struct record *r = &g->records[i];
         if (r->status != DAVIT_OK || record_open(g, r) == 0)
             continue;
-        int its = f.any && f.newest_ms >= r->at_ms - r->at_ms % 1000
-                      ? why : DAVIT_OK;
+        int its = f.any && f.newest_ms >= r->at_ms - r->at_ms % 1000 ? why
+                                                                     : DAVIT_OK;
         if (its == DAVIT_OK && !f.any && now - r->at_ms > patience(op->e))
             its = health_verdict(op, g, &f);
         if (its == DAVIT_OK && now - r->at_ms > op->e->launch_timeout_ms) {
@@ -201,8 +202,7 @@ int failure_judge(struct op *op, struct group *g)
         record_fail(r, its, f.code);
         failed = true;
         char line[300];
-        snprintf(line, sizeof line, "%s: %.250s",
-                 op->e->pools[g->pool].name,
+        snprintf(line, sizeof line, "%s: %.250s", op->e->pools[g->pool].name,
                  f.text[0] != '\0' ? f.text : "no instance came in time");
         op->e->host->log(1, line);
     }

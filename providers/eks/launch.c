@@ -70,13 +70,17 @@ static void instance_put(struct op *op, const struct group *g,
 {
     char detail[100];
     struct davit_machine m = {
-        .size = sizeof m, .id = i->id, .request_id = i->request,
+        .size = sizeof m,
+        .id = i->id,
+        .request_id = i->request,
         .offer = op->e->types[op->e->pools[g->pool].type].name,
-        .zone = i->zone, .address = i->address,
+        .zone = i->zone,
+        .address = i->address,
         .phase = i->life == LIFE_STARTING  ? DAVIT_STARTING
                  : i->life == LIFE_RUNNING ? DAVIT_RUNNING
                                            : DAVIT_STOPPING,
-        .spot = spot || i->spot, .detail = detail_of(i, detail)};
+        .spot = spot || i->spot,
+        .detail = detail_of(i, detail)};
     put(sink, &m);
 }
 
@@ -93,13 +97,16 @@ static void slots_put(struct op *op, const struct group *g,
     snprintf(detail, sizeof detail, "group of %.60s: %.50s", p->name, r->code);
     for (uint32_t k = 0; k < open; k++) {
         snprintf(id, sizeof id, SLOT_PREFIX "%s:%zu:%u", r->hash, g->pool, k);
-        put(sink, &(struct davit_machine){
-                      .size = sizeof(struct davit_machine), .id = id,
-                      .request_id = r->request,
-                      .offer = op->e->types[p->type].name, .zone = "",
-                      .address = "", .phase = DAVIT_FAILED,
-                      .spot = op->e->types[p->type].spot,
-                      .failure = (uint32_t)r->status, .detail = detail});
+        put(sink, &(struct davit_machine){.size = sizeof(struct davit_machine),
+                                          .id = id,
+                                          .request_id = r->request,
+                                          .offer = op->e->types[p->type].name,
+                                          .zone = "",
+                                          .address = "",
+                                          .phase = DAVIT_FAILED,
+                                          .spot = op->e->types[p->type].spot,
+                                          .failure = (uint32_t)r->status,
+                                          .detail = detail});
     }
 }
 
@@ -114,11 +121,11 @@ void group_put(struct op *op, const struct group *g, const char *request,
     for (size_t i = 0; i < g->n; i++) {
         const struct instance *m = &g->v[i];
         if (m->described && m->ours && m->life != LIFE_GONE &&
-            (request == NULL || (strcmp(m->request, request) == 0 &&
-                                 m->life <= LIFE_RUNNING)))
+            (!request ||
+             (strcmp(m->request, request) == 0 && m->life <= LIFE_RUNNING)))
             instance_put(op, g, m, spot, sink, put);
     }
-    for (size_t i = 0; i < g->n_records && request == NULL; i++)
+    for (size_t i = 0; i < g->n_records && !request; i++)
         if (g->records[i].status != DAVIT_OK && !g->records[i].settled &&
             op->server_ms - g->records[i].at_ms <
                 e->launch_timeout_ms + SLOTS_SHOWN_MS)
@@ -133,8 +140,8 @@ struct launch {
     const struct eks_type *type;
     size_t pool;
     char group[256];
-    struct view view;           /* the newest look at the group */
-    bool short_of_room;         /* the group's MaxSize */
+    struct view view;   /* the newest look at the group */
+    bool short_of_room; /* the group's MaxSize */
     uint32_t granted;
 };
 
@@ -143,7 +150,7 @@ static int launch_check(struct launch *la)
     const struct davit_launch *l = la->l;
     struct davit_error *e = la->op.error;
     const struct eks_type *t = type_find(la->op.e, l->offer);
-    if (t == NULL)
+    if (!t)
         return kit_error(e, DAVIT_INVALID, "UnknownType",
                          "there is no node type \"%.60s\" here", l->offer);
     if (l->count == 0 || l->count > 10000 || l->request_id[0] == '\0' ||
@@ -158,7 +165,7 @@ static int launch_check(struct launch *la)
                 la->pool = t->routes[i].pool;
                 return DAVIT_OK;
             }
-    if (l->zone[0] == '\0') {   /* any will do: the first */
+    if (l->zone[0] == '\0') { /* any will do: the first */
         la->pool = t->routes[0].pool;
         return DAVIT_OK;
     }
@@ -187,17 +194,17 @@ static int pool_check(struct launch *la)
     if (la->l->spot != spot)
         return kit_error(la->op.error, DAVIT_INVALID, "WrongMarket",
                          "node group %.60s is of capacity type %s; node type "
-                         "%.40s says spot: %s", p->name,
-                         spot ? "SPOT" : "ON_DEMAND", la->type->name,
+                         "%.40s says spot: %s",
+                         p->name, spot ? "SPOT" : "ON_DEMAND", la->type->name,
                          la->l->spot ? "true" : "false");
     const char *at = machine[0] != '\0' ? strstr(machines, machine) : NULL;
     size_t n = strlen(machine);
     if (machine[0] != '\0' && machines[0] != '\0' &&
-        (at == NULL || (at[n] != '\0' && at[n] != ' ')))
+        (!at || (at[n] != '\0' && at[n] != ' ')))
         return kit_error(la->op.error, DAVIT_INVALID, "WrongMachine",
                          "node group %.60s has %.80s; node type %.40s says "
-                         "machine: %.40s", p->name, machines, la->type->name,
-                         machine);
+                         "machine: %.40s",
+                         p->name, machines, la->type->name, machine);
     return DAVIT_OK;
 }
 
@@ -219,8 +226,9 @@ static int full(struct launch *la, const struct group *g)
 {
     return kit_error(la->op.error, DAVIT_QUOTA, "MaxSize",
                      "node group %.60s has a MaxSize of %u; %u of %u machines "
-                     "fit", la->op.e->pools[la->pool].name, g->max,
-                     la->granted, la->l->count);
+                     "fit",
+                     la->op.e->pools[la->pool].name, g->max, la->granted,
+                     la->l->count);
 }
 
 /* LaunchInstances: synchronous, in the zone that was asked for, and the cloud
@@ -247,7 +255,7 @@ static int by_instances(struct launch *la, struct group *g, struct record *r)
     if (st != DAVIT_OK)
         return st;
     const struct xml *e = xml_at(x, "LaunchInstancesResult/Errors/member");
-    if (e != NULL) {
+    if (e) {
         char code[48], text[208];
         snprintf(code, sizeof code, "%.47s", xml_text(e, "ErrorCode"));
         snprintf(text, sizeof text, "%.200s", xml_text(e, "ErrorMessage"));
@@ -255,10 +263,10 @@ static int by_instances(struct launch *la, struct group *g, struct record *r)
         kit_error(op->error, (enum davit_status)st, code, "%s", text);
         uint32_t made = 0;
         for (const struct xml *i = xml_at(x, "LaunchInstancesResult/Instances/"
-                                             "member"); i != NULL;
-             i = xml_again(i))
-            for (const struct xml *id = xml_at(i, "InstanceIds/member");
-                 id != NULL; id = xml_again(id))
+                                             "member");
+             i; i = xml_again(i))
+            for (const struct xml *id = xml_at(i, "InstanceIds/member"); id;
+                 id = xml_again(id))
                 made++;
         if (st != DAVIT_RETRY && st != DAVIT_THROTTLED) {
             /* For sure: the request is closed at what it got. */
@@ -280,21 +288,22 @@ static int record_of(struct launch *la, struct group *g, struct record **ret)
     char hash[17];
     ledger_hash(la->l->request_id, hash);
     struct record *r = *ret = ledger_find(g, hash);
-    if (r != NULL && strcmp(r->request, la->l->request_id) != 0)
+    if (r && strcmp(r->request, la->l->request_id) != 0)
         return kit_error(la->op.error, DAVIT_INVALID, "RequestIdClash",
                          "two request ids look alike; use another");
-    if (r != NULL && r->want > la->l->count)
+    if (r && r->want > la->l->count)
         return kit_error(la->op.error, DAVIT_INVALID, "RequestIdReused",
                          "request %.60s was for %u machines: an id cannot be "
-                         "used for another launch", r->request, r->want);
-    if (r != NULL) {
+                         "used for another launch",
+                         r->request, r->want);
+    if (r) {
         la->granted = r->want;
         la->short_of_room = r->status == DAVIT_OK && r->want < la->l->count;
         return DAVIT_OK;
     }
     for (size_t i = 0; i < g->n; i++)
         if (g->v[i].ours && strcmp(g->v[i].request, la->l->request_id) == 0)
-            return DAVIT_OK;    /* its record was pruned: it is closed */
+            return DAVIT_OK; /* its record was pruned: it is closed */
     uint32_t room = room_in(g);
     la->granted = room < la->l->count ? room : la->l->count;
     la->short_of_room = la->granted < la->l->count;
@@ -326,15 +335,16 @@ static int launch_locked(struct launch *la, struct davit_sink *sink,
     if (st != DAVIT_OK)
         return st;
     bool raised = false;
-    if (r != NULL && r->status != DAVIT_OK) {
+    if (r && r->status != DAVIT_OK) {
         st = kit_error(la->op.error, (enum davit_status)r->status, r->code,
                        "node group %.60s could not start %u of %u machines: "
-                       "%s", la->op.e->pools[la->pool].name,
-                       record_open(g, r), r->want, r->code);
-    } else if (r != NULL && record_open(g, r) > 0 && la->type->how == BY_INSTANCES) {
+                       "%s",
+                       la->op.e->pools[la->pool].name, record_open(g, r),
+                       r->want, r->code);
+    } else if (r && record_open(g, r) > 0 && la->type->how == BY_INSTANCES) {
         st = by_instances(la, g, r);
         raised = true;
-    } else if (r != NULL && g->desired < ledger_needed(g)) {
+    } else if (r && g->desired < ledger_needed(g)) {
         st = group_target(&la->op, g, ledger_needed(g));
         raised = true;
     }
@@ -357,7 +367,7 @@ static int launch_locked(struct launch *la, struct davit_sink *sink,
     r = ledger_find(g, hash);
     /* A refusal is final for what was not shown with it, and what is granted
      * would be bought elsewhere as well: it is told when all of it is there. */
-    if (la->short_of_room && r != NULL && record_open(g, r) > 0)
+    if (la->short_of_room && r && record_open(g, r) > 0)
         return kit_error(la->op.error, DAVIT_RETRY, "MaxSize",
                          "node group %.60s has room for %u of %u machines; "
                          "they have not come yet",
@@ -365,7 +375,7 @@ static int launch_locked(struct launch *la, struct davit_sink *sink,
                          la->l->count);
     if (la->short_of_room)
         return full(la, g);
-    if (r != NULL && record_open(g, r) == 0) {
+    if (r && record_open(g, r) == 0) {
         bool some = false;
         for (size_t i = 0; i < g->n; i++)
             some = some || strcmp(g->v[i].request, r->request) == 0;
@@ -383,8 +393,11 @@ int eks_launch(void *self, struct davit_call *call,
                struct davit_error *error)
 {
     struct eks *e = self;
-    struct launch la = {.op = {.e = e, .call = call, .error = error,
-                               .server_ms = e->host->wall_ms()}, .l = l};
+    struct launch la = {.op = {.e = e,
+                               .call = call,
+                               .error = error,
+                               .server_ms = e->host->wall_ms()},
+                        .l = l};
     int st = launch_check(&la);
     if (st == DAVIT_OK)
         st = pool_resolve(&la.op, la.pool, false, la.group, sizeof la.group);

@@ -18,7 +18,7 @@
 #include "eks.h"
 #include "kit/sigv4.h"
 
-#define RECORDS_MAX 30          /* a group has room for 50 tags */
+#define RECORDS_MAX 30 /* a group has room for 50 tags */
 #define CLOSED_KEPT 8
 #define CLOSED_MS (24 * 3600 * INT64_C(1000))
 #define FAILED_MS (3600 * INT64_C(1000))
@@ -35,7 +35,7 @@ void ledger_hash(const char *request, char ret[17])
 static struct record *record_add(struct group *g)
 {
     g->records = realloc(g->records, (g->n_records + 1) * sizeof *g->records);
-    if (g->records == NULL)
+    if (!g->records)
         abort();
     struct record *r = &g->records[g->n_records++];
     *r = (struct record){0};
@@ -51,9 +51,10 @@ void record_parse(struct group *g, const char *key, const char *value)
     int status, settled, n = 0;
     char code[48];
     if (sscanf(value, "%u %u %lld %d %d %47s %n", &want, &got, &at, &status,
-               &settled, code, &n) != 6 || n == 0 || status < 0 ||
-        status > DAVIT_BROKEN || strlen(value + n) > 127)
-        return;                 /* somebody else's; it harms nobody */
+               &settled, code, &n) != 6 ||
+        n == 0 || status < 0 || status > DAVIT_BROKEN ||
+        strlen(value + n) > 127)
+        return; /* somebody else's; it harms nobody */
     struct record *r = record_add(g);
     snprintf(r->hash, sizeof r->hash, "%s", key + strlen(RECORD_PREFIX));
     snprintf(r->request, sizeof r->request, "%s", value + n);
@@ -128,10 +129,12 @@ static void tag_add(struct kit_str *f, size_t n, const char *group,
                     const char *key, const char *value)
 {
     char name[48];
-    const struct davit_kv fields[] = {
-        {"ResourceId", group}, {"ResourceType", "auto-scaling-group"},
-        {"Key", key}, {"Value", value}, {"PropagateAtLaunch", "false"}};
-    for (size_t i = 0; i < (value != NULL ? 5u : 3u); i++) {
+    const struct davit_kv fields[] = {{"ResourceId", group},
+                                      {"ResourceType", "auto-scaling-group"},
+                                      {"Key", key},
+                                      {"Value", value},
+                                      {"PropagateAtLaunch", "false"}};
+    for (size_t i = 0; i < (value ? 5u : 3u); i++) {
         snprintf(name, sizeof name, "Tags.member.%zu.%s", n, fields[i].key);
         form_add(f, name, fields[i].value);
     }
@@ -158,8 +161,8 @@ int ledger_save(struct op *op, struct group *g)
         if (!r->changed)
             continue;
         snprintf(key, sizeof key, RECORD_PREFIX "%s", r->hash);
-        snprintf(value, sizeof value, "%u %u %lld %d %d %s %s", r->want,
-                 r->got, (long long)r->at_ms, r->status, (int)r->settled,
+        snprintf(value, sizeof value, "%u %u %lld %d %d %s %s", r->want, r->got,
+                 (long long)r->at_ms, r->status, (int)r->settled,
                  r->code[0] != '\0' ? r->code : "-", r->request);
         tag_add(&f, ++n, g->name, key, value);
     }
@@ -186,8 +189,7 @@ static int ledger_prune(struct op *op, struct group *g)
     int64_t now = op->server_ms;
     form_begin(&f, AUTOSCALING, "DeleteTags");
     if (g->n_records > 1)
-        qsort(g->records, g->n_records, sizeof *g->records,
-              newest_first);
+        qsort(g->records, g->n_records, sizeof *g->records, newest_first);
     for (size_t i = 0; i < g->n_records; i++) {
         struct record *r = &g->records[i];
         bool done = record_open(g, r) == 0 || r->settled ||
@@ -217,8 +219,8 @@ int ledger_open(struct op *op, struct group *g, const char *request,
     if (g->n_records >= RECORDS_MAX || g->n_records + g->tags >= 50)
         return kit_error(op->error, DAVIT_RETRY, "TooManyRequests",
                          "group %.80s has %zu requests under way and %u other "
-                         "tags; there is room for 50", g->name, g->n_records,
-                         g->tags);
+                         "tags; there is room for 50",
+                         g->name, g->n_records, g->tags);
     struct record *r = record_add(g);
     ledger_hash(request, r->hash);
     snprintf(r->request, sizeof r->request, "%s", request);
@@ -234,10 +236,10 @@ int ledger_open(struct op *op, struct group *g, const char *request,
 static const char *kept(struct group *g, const char *text)
 {
     g->kept = realloc(g->kept, (g->n_kept + 1) * sizeof *g->kept);
-    if (g->kept == NULL)
+    if (!g->kept)
         abort();
     char *copy = g->kept[g->n_kept++] = strdup(text);
-    if (copy == NULL)
+    if (!copy)
         abort();
     return copy;
 }
@@ -247,9 +249,8 @@ static int tags_put(struct op *op, struct group *g, const char *request,
 {
     struct kit_str f = {0};
     const char *type = op->e->types[op->e->pools[g->pool].type].name;
-    const struct davit_kv tags[] = {{TAG_CLUSTER, op->e->tag},
-                                    {TAG_TYPE, type},
-                                    {TAG_REQUEST, request}};
+    const struct davit_kv tags[] = {
+        {TAG_CLUSTER, op->e->tag}, {TAG_TYPE, type}, {TAG_REQUEST, request}};
     int st = DAVIT_OK;
     for (size_t from = 0; from < n && st == DAVIT_OK; from += TAG_BATCH) {
         form_begin(&f, EC2, "CreateTags");
@@ -280,7 +281,7 @@ static struct record *oldest_open(struct group *g)
     for (size_t i = 0; i < g->n_records; i++) {
         struct record *r = &g->records[i];
         if (r->status == DAVIT_OK && record_open(g, r) > 0 &&
-            (best == NULL || r->at_ms < best->at_ms))
+            (!best || r->at_ms < best->at_ms))
             best = r;
     }
     return best;
@@ -295,7 +296,7 @@ int ledger_assign(struct op *op, struct group *g)
     struct instance **v = calloc(g->n + 1, sizeof *v);
     int st = DAVIT_OK;
     size_t n = 0, at = 0;
-    if (v == NULL)
+    if (!v)
         abort();
     for (size_t i = 0; i < g->n; i++)
         if (instance_lives(&g->v[i]) && g->v[i].described && !g->v[i].ours &&
@@ -303,9 +304,9 @@ int ledger_assign(struct op *op, struct group *g)
             v[n++] = &g->v[i];
     while (at < n && st == DAVIT_OK) {
         struct record *r = oldest_open(g);
-        size_t room = r != NULL ? record_open(g, r) : n - at;
+        size_t room = r ? record_open(g, r) : n - at;
         size_t take = room < n - at ? room : n - at;
-        st = tags_put(op, g, r != NULL ? r->request : "", v + at, take);
+        st = tags_put(op, g, r ? r->request : "", v + at, take);
         if (st == DAVIT_NOT_FOUND)
             st = kit_error(op->error, DAVIT_RETRY, "NotTaggable",
                            "an instance just made cannot be tagged yet");

@@ -14,7 +14,7 @@
 
 #define KV_MAX 64
 
-struct facts {                  /* of one group */
+struct facts { /* of one group */
     struct davit_kv labels[KV_MAX], resources[KV_MAX], taints[KV_MAX];
     size_t n_labels, n_resources, n_taints;
     char **kept;
@@ -25,7 +25,7 @@ static const char *keep(struct facts *f, const char *text, size_t n)
 {
     f->kept = realloc(f->kept, (f->n_kept + 1) * sizeof *f->kept);
     char *p = strndup(text, n);
-    if (f->kept == NULL || p == NULL)
+    if (!f->kept || !p)
         abort();
     return f->kept[f->n_kept++] = p;
 }
@@ -53,7 +53,7 @@ static void facts_done(struct facts *f)
 static const char *text_at(const json_t *j, const char *key)
 {
     const char *s = json_string_value(json_object_get(j, key));
-    return s != NULL ? s : "";
+    return s ? s : "";
 }
 
 /* As the clouds write the effect; one that is known already stays. */
@@ -62,7 +62,7 @@ static void taint_add(struct facts *f, const char *key, const char *value,
 {
     char made[100];
     effect = kit_taint_effect(effect);
-    if (effect == NULL || key[0] == '\0')
+    if (!effect || key[0] == '\0')
         return;
     snprintf(made, sizeof made, "%.*s:%s", (int)(n < 63 ? n : 63), value,
              effect);
@@ -132,13 +132,12 @@ static int from_machine(struct op *op, const char *machines, struct facts *f)
     if (st != DAVIT_OK)
         return st;
     const struct xml *t = xml_at(x, "instanceTypeSet/item");
-    while (t != NULL && (strlen(xml_text(t, "instanceType")) != first ||
-                         strncmp(xml_text(t, "instanceType"), machines,
-                                 first) != 0))
+    while (t && (strlen(xml_text(t, "instanceType")) != first ||
+                 strncmp(xml_text(t, "instanceType"), machines, first) != 0))
         t = xml_again(t);
     int64_t cpus = xml_number(t, "vCpuInfo/defaultVCpus", 0), gpus = 0;
     int64_t mib = xml_number(t, "memoryInfo/sizeInMiB", 0);
-    for (const struct xml *g = xml_at(t, "gpuInfo/gpus/item"); g != NULL;
+    for (const struct xml *g = xml_at(t, "gpuInfo/gpus/item"); g;
          g = xml_again(g)) {
         gpus += xml_number(g, "count", 0);
         const char *name = xml_text(g, "name");
@@ -160,7 +159,7 @@ static int from_machine(struct op *op, const char *machines, struct facts *f)
 static void from_tags(const struct xml *group, struct facts *f)
 {
     static const char prefix[] = "k8s.io/cluster-autoscaler/node-template/";
-    for (const struct xml *t = xml_at(group, "Tags/member"); t != NULL;
+    for (const struct xml *t = xml_at(group, "Tags/member"); t;
          t = xml_again(t)) {
         const char *key = xml_text(t, "Key"), *value = xml_text(t, "Value");
         if (strncmp(key, prefix, sizeof prefix - 1) != 0)
@@ -173,7 +172,7 @@ static void from_tags(const struct xml *group, struct facts *f)
                 value);
         else if (strncmp(key, "taint/", 6) == 0) {
             const char *colon = strrchr(value, ':');
-            if (colon != NULL)
+            if (colon)
                 taint_add(f, key + 6, value, (size_t)(colon - value),
                           colon + 1);
         }
@@ -197,9 +196,9 @@ static int64_t spot_price(struct op *op, const char *machine, const char *zone)
     form_add(&form, "MaxResults", "100");
     int st = api_query(op, EC2, &form, &doc, &x);
     kit_str_done(&form);
-    int64_t worst = -1;         /* of the zones it may come from */
+    int64_t worst = -1; /* of the zones it may come from */
     for (const struct xml *p = xml_at(x, "spotPriceHistorySet/item");
-         st == DAVIT_OK && p != NULL; p = xml_again(p)) {
+         st == DAVIT_OK && p; p = xml_again(p)) {
         double v = strtod(xml_text(p, "spotPrice"), NULL);
         if (v > 0 && v < 1e6 && (int64_t)(v * 1e6 + 0.5) > worst)
             worst = (int64_t)(v * 1e6 + 0.5);
@@ -211,12 +210,14 @@ static int64_t spot_price(struct op *op, const char *machine, const char *zone)
 static const struct xml *group_xml(const struct view *v, const char *name)
 {
     for (size_t i = 0; i < v->n_docs; i++)
-        for (const struct xml *g = v->docs[i] != NULL
-                 ? xml_at(xml_root(v->docs[i]),
-                          "DescribeAutoScalingGroupsResult/AutoScalingGroups/"
-                          "member")
-                 : NULL;
-             g != NULL; g = xml_again(g))
+        for (const struct xml *g =
+                 v->docs[i]
+                     ? xml_at(
+                           xml_root(v->docs[i]),
+                           "DescribeAutoScalingGroupsResult/AutoScalingGroups/"
+                           "member")
+                     : NULL;
+             g; g = xml_again(g))
             if (strcmp(xml_text(g, "AutoScalingGroupName"), name) == 0)
                 return g;
     return NULL;
@@ -224,8 +225,8 @@ static const struct xml *group_xml(const struct view *v, const char *name)
 
 static bool has_zone(const struct xml *group, const char *zone)
 {
-    for (const struct xml *z = xml_at(group, "AvailabilityZones/member");
-         z != NULL; z = xml_again(z))
+    for (const struct xml *z = xml_at(group, "AvailabilityZones/member"); z;
+         z = xml_again(z))
         if (strcmp(z->text, zone) == 0)
             return true;
     return false;
@@ -242,14 +243,22 @@ static void offer_put(const struct offering *o, const struct facts *f,
                       const char *machine, const char *zone, bool spot,
                       bool available)
 {
-    o->put(o->sink, &(struct davit_offer){
-        .size = sizeof(struct davit_offer), .name = o->type->name,
-        .zone = zone, .resources = f->resources,
-        .n_resources = f->n_resources, .labels = f->labels,
-        .n_labels = f->n_labels, .taints = f->taints,
-        .n_taints = f->n_taints, .spot = spot, .available = available,
-        .price_micros_hour = spot && machine[0] != '\0'
-                                 ? spot_price(o->op, machine, zone) : -1});
+    o->put(o->sink,
+           &(struct davit_offer){
+               .size = sizeof(struct davit_offer),
+               .name = o->type->name,
+               .zone = zone,
+               .resources = f->resources,
+               .n_resources = f->n_resources,
+               .labels = f->labels,
+               .n_labels = f->n_labels,
+               .taints = f->taints,
+               .n_taints = f->n_taints,
+               .spot = spot,
+               .available = available,
+               .price_micros_hour = spot && machine[0] != '\0'
+                                        ? spot_price(o->op, machine, zone)
+                                        : -1});
 }
 
 static int route_offer(const struct offering *o, const struct eks_route *r,
@@ -263,21 +272,21 @@ static int route_offer(const struct offering *o, const struct eks_route *r,
     for (size_t i = 0; i < v->n_groups; i++)
         if (v->groups[i].pool == r->pool)
             g = &v->groups[i];
-    const struct xml *x = g != NULL && g->found ? group_xml(v, g->name) : NULL;
-    int st = x != NULL ? from_node_group(o->op, p, &f, &machine) : DAVIT_OK;
+    const struct xml *x = g && g->found ? group_xml(v, g->name) : NULL;
+    int st = x ? from_node_group(o->op, p, &f, &machine) : DAVIT_OK;
     if (machine.n == 0)
         kit_str_puts(&machine, o->type->machine);
-    if (st == DAVIT_OK && x != NULL && machine.n > 0)
+    if (st == DAVIT_OK && x && machine.n > 0)
         st = from_machine(o->op, machine.p, &f);
     if (machine.n > 0)
         machine.p[strcspn(machine.p, " ")] = '\0';
     if (st == DAVIT_INVALID)
-        st = DAVIT_OK;          /* a machine type EC2 does not know */
+        st = DAVIT_OK; /* a machine type EC2 does not know */
     if (st == DAVIT_OK) {
         from_tags(x, &f);
         pthread_mutex_lock(&e->lock);
         bool spot = p->bare ? o->type->spot : p->spot;
-        bool good = x != NULL && g->max > 0 &&
+        bool good = x && g->max > 0 &&
                     strcmp(p->status, "CREATE_FAILED") != 0 &&
                     strcmp(p->status, "DELETING") != 0 &&
                     strcmp(p->status, "DELETE_FAILED") != 0;
@@ -287,7 +296,7 @@ static int route_offer(const struct offering *o, const struct eks_route *r,
                       good && has_zone(x, r->zone));
         } else if (o->type->n_zones == 0) {
             /* The group chooses among its zones; with one it is that one. */
-            const char *only = x != NULL && g->n_zones == 1
+            const char *only = x && g->n_zones == 1
                                    ? xml_text(x, "AvailabilityZones/member")
                                    : "";
             offer_put(o, &f, machine.p, only, spot, good);
@@ -295,8 +304,8 @@ static int route_offer(const struct offering *o, const struct eks_route *r,
         for (size_t i = 0; r->zone[0] == '\0' && i < o->type->n_zones; i++) {
             bool own = false;
             for (size_t k = 0; k < o->type->n_routes; k++)
-                own = own || strcmp(o->type->routes[k].zone,
-                                    o->type->zones[i]) == 0;
+                own = own ||
+                      strcmp(o->type->routes[k].zone, o->type->zones[i]) == 0;
             if (!own)
                 offer_put(o, &f, machine.p, o->type->zones[i], spot,
                           good && has_zone(x, o->type->zones[i]));
@@ -312,11 +321,11 @@ int eks_offers(void *self, struct davit_call *call, struct davit_sink *sink,
                struct davit_error *error)
 {
     struct eks *e = self;
-    struct op op = {.e = e, .call = call, .error = error,
-                    .server_ms = e->host->wall_ms()};
+    struct op op = {
+        .e = e, .call = call, .error = error, .server_ms = e->host->wall_ms()};
     size_t *pools = calloc(e->n_pools + 1, sizeof *pools);
     struct view v;
-    if (pools == NULL)
+    if (!pools)
         abort();
     for (size_t i = 0; i < e->n_typed; i++)
         pools[i] = i;

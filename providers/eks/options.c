@@ -27,7 +27,7 @@ static bool name_ok(const char *name)
     for (const char *c = bare; *c != '\0'; c++)
         if (*c < ' ' || *c == 127 || (bare == name && strchr("/:?#", *c)))
             return false;
-    return strchr(bare, ':') == NULL;
+    return !strchr(bare, ':');
 }
 
 static int pool_add(struct eks *e, const struct davit_node_type *t,
@@ -35,15 +35,18 @@ static int pool_add(struct eks *e, const struct davit_node_type *t,
                     struct davit_error *err)
 {
     if (!name_ok(name))
-        return kit_type_error(err, t, key, "%.60s must be a node group's name "
+        return kit_type_error(err, t, key,
+                              "%.60s must be a node group's name "
                               "(up to 63 letters, digits, - and _), or "
                               "asg/NAME for an Auto Scaling group; got "
-                              "\"%.60s\"", key, name);
+                              "\"%.60s\"",
+                              key, name);
     for (size_t i = 0; i < e->n_pools; i++) {
         if (strcmp(e->pools[i].name, name) != 0)
             continue;
         if (e->pools[i].type != e->n_types)
-            return kit_type_error(err, t, key, "node group %.60s serves node "
+            return kit_type_error(err, t, key,
+                                  "node group %.60s serves node "
                                   "type %.40s already: each type needs its own",
                                   name, e->types[e->pools[i].type].name);
         *ret = i;
@@ -62,8 +65,7 @@ static int pool_add(struct eks *e, const struct davit_node_type *t,
 
 static int route_add(struct eks *e, struct eks_type *t,
                      const struct davit_node_type *n, const char *zone,
-                     const char *key, const char *name,
-                     struct davit_error *err)
+                     const char *key, const char *name, struct davit_error *err)
 {
     size_t pool = 0;
     int st = pool_add(e, n, key, name, &pool, err);
@@ -71,26 +73,26 @@ static int route_add(struct eks *e, struct eks_type *t,
         return st;
     t->routes = kit_keep_more(&e->keep, t->routes, t->n_routes,
                               sizeof *t->routes);
-    t->routes[t->n_routes++] =
-        (struct eks_route){kit_keep_text(&e->keep, zone), pool};
+    t->routes[t->n_routes++] = (struct eks_route){kit_keep_text(&e->keep, zone),
+                                                  pool};
     return DAVIT_OK;
 }
 
-static int zone_check(const struct eks_type *t,
-                      const struct davit_node_type *n, const char *zone,
-                      struct davit_error *err)
+static int zone_check(const struct eks_type *t, const struct davit_node_type *n,
+                      const char *zone, struct davit_error *err)
 {
     for (size_t i = 0; i < t->n_routes; i++)
         if (t->routes[i].zone[0] == '\0' ||
             strcmp(t->routes[i].zone, zone) == 0)
             return DAVIT_OK;
-    return kit_type_error(err, n, "pools", "there is zone %.40s but no node "
+    return kit_type_error(err, n, "pools",
+                          "there is zone %.40s but no node "
                           "group for it: name one in pools, or one for all in "
-                          "pool", zone);
+                          "pool",
+                          zone);
 }
 
-static int type_pool(struct kit_reading *r, const char *zone,
-                     const char *value)
+static int type_pool(struct kit_reading *r, const char *zone, const char *value)
 {
     struct eks_type *t = r->into;
     char key[80];
@@ -103,7 +105,8 @@ static int type_read(struct eks *e, const struct davit_node_type *n,
                      struct davit_error *err)
 {
     struct eks_type *t = &e->types[e->n_types];
-    *t = (struct eks_type){.eks = e, .spot = n->spot,
+    *t = (struct eks_type){.eks = e,
+                           .spot = n->spot,
                            .name = kit_keep_text(&e->keep, n->name),
                            .machine = kit_keep_text(&e->keep, n->machine)};
     int st = kit_options_read(eks_options, n->options, n->n_options, n, t,
@@ -111,7 +114,8 @@ static int type_read(struct eks *e, const struct davit_node_type *n,
     if (st == DAVIT_OK && n->pool[0] != '\0')
         st = route_add(e, t, n, "", "pool", n->pool, err);
     if (st == DAVIT_OK && t->n_routes == 0)
-        st = kit_type_error(err, n, "pool", "it needs pool: the name of its "
+        st = kit_type_error(err, n, "pool",
+                            "it needs pool: the name of its "
                             "EKS node group");
     t->zones = kit_keep(&e->keep, (n->n_zones + 1) * sizeof *t->zones);
     for (size_t i = 0; i < n->n_zones && st == DAVIT_OK; i++) {
@@ -149,8 +153,9 @@ const struct kit_option eks_options[] = {
      AT(protect), .fallback = "true"},
     {"types.pools.*", "a node group for a zone: pools: {us-east-1a: gpu-a}",
      KIT_READ, .read = type_pool},
-    {"types.launch", "desired (raise the target), or instances (the "
-                     "LaunchInstances call: in the zone asked for, at once)",
+    {"types.launch",
+     "desired (raise the target), or instances (the "
+     "LaunchInstances call: in the zone asked for, at once)",
      KIT_CHOICE, KIT_AT(struct eks_type, how), .fallback = "desired",
      .allowed = "desired|instances"},
     {0}};
@@ -170,8 +175,8 @@ int options_read(struct eks *e, const struct davit_setup *s,
     for (size_t i = 0; i < s->n_types && st == DAVIT_OK; i++)
         st = type_read(e, s->types[i], err);
     /* Lists add to these while others read them: they must not move. */
-    struct eks_pool *pools =
-        kit_keep(&e->keep, (e->n_pools + LEFT_MAX) * sizeof *pools);
+    struct eks_pool *pools = kit_keep(&e->keep,
+                                      (e->n_pools + LEFT_MAX) * sizeof *pools);
     if (e->n_pools > 0)
         memcpy(pools, e->pools, e->n_pools * sizeof *pools);
     e->pools = pools;

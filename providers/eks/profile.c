@@ -12,13 +12,16 @@
 
 #include "eks.h"
 
-struct profile { struct davit_kv *kv; size_t n; };
+struct profile {
+    struct davit_kv *kv;
+    size_t n;
+};
 
 static char *trimmed(char *s)
 {
     s += strspn(s, " \t\r");
     size_t n = strlen(s);
-    while (n > 0 && strchr(" \t\r", s[n - 1]) != NULL)
+    while (n > 0 && strchr(" \t\r", s[n - 1]))
         s[--n] = '\0';
     return s;
 }
@@ -26,7 +29,7 @@ static char *trimmed(char *s)
 static bool section_is(char *line, const char *name, bool of_config)
 {
     char *end = strchr(line, ']');
-    if (end == NULL)
+    if (!end)
         return false;
     *end = '\0';
     char *at = trimmed(line + 1);
@@ -45,7 +48,7 @@ static bool section_is(char *line, const char *name, bool of_config)
 
 static void put(struct profile *p, const char *key, const char *value)
 {
-    if (profile_get(p, key) != NULL)
+    if (profile_get(p, key))
         return;
     p->kv = realloc(p->kv, (p->n + 1) * sizeof *p->kv);
     kit_must(p->kv);
@@ -64,7 +67,7 @@ static bool file_scan(struct profile *p, const char *path, const char *name,
     bool inside = false, found = false;
     if (kit_file_read(path, "the profiles", &text, NULL) != DAVIT_OK)
         return false;
-    for (char *line = strtok_r(text, "\n", &rest); line != NULL;
+    for (char *line = strtok_r(text, "\n", &rest); line;
          line = strtok_r(NULL, "\n", &rest)) {
         bool nested = line[0] == ' ' || line[0] == '\t';
         line = trimmed(line);
@@ -76,12 +79,12 @@ static bool file_scan(struct profile *p, const char *path, const char *name,
             continue;
         }
         char *eq = strchr(line, '=');
-        if (!inside || nested || eq == NULL)
+        if (!inside || nested || !eq)
             continue;
         *eq = '\0';
         char *value = trimmed(eq + 1);
         char *note = strstr(value, " #");
-        if (note != NULL)
+        if (note)
             *note = '\0';
         put(p, trimmed(line), trimmed(value));
     }
@@ -93,19 +96,19 @@ static void file_path(const char *variable, const char *name,
                       struct kit_str *ret)
 {
     const char *given = getenv(variable), *home = getenv("HOME");
-    if (given != NULL && strncmp(given, "~/", 2) == 0 && home != NULL)
+    if (given && strncmp(given, "~/", 2) == 0 && home)
         kit_str_printf(ret, "%s%s", home, given + 1);
-    else if (given != NULL && given[0] != '\0')
+    else if (given && given[0] != '\0')
         kit_str_puts(ret, given);
     else
-        kit_str_printf(ret, "%s/.aws/%s", home != NULL ? home : "", name);
+        kit_str_printf(ret, "%s/.aws/%s", home ? home : "", name);
 }
 
 struct profile *profile_read(const char *name)
 {
     struct profile *p = calloc(1, sizeof *p);
     struct kit_str path = {0};
-    if (p == NULL)
+    if (!p)
         abort();
     file_path("AWS_SHARED_CREDENTIALS_FILE", "credentials", &path);
     bool found = file_scan(p, path.p, name, false);
@@ -121,7 +124,7 @@ struct profile *profile_read(const char *name)
 
 const char *profile_get(const struct profile *p, const char *key)
 {
-    for (size_t i = 0; p != NULL && i < p->n; i++)
+    for (size_t i = 0; p && i < p->n; i++)
         if (strcasecmp(p->kv[i].key, key) == 0)
             return p->kv[i].value;
     return NULL;
@@ -129,10 +132,10 @@ const char *profile_get(const struct profile *p, const char *key)
 
 void profile_free(struct profile *p)
 {
-    for (size_t i = 0; p != NULL && i < p->n; i++) {
+    for (size_t i = 0; p && i < p->n; i++) {
         kit_wipe((char *)p->kv[i].value);
         free((char *)p->kv[i].key);
     }
-    free(p != NULL ? p->kv : NULL);
+    free(p ? p->kv : NULL);
     free(p);
 }

@@ -23,25 +23,23 @@ bool credentials_set(struct credentials *c, const char *access,
                      const char *expiration)
 {
     credentials_free(c);
-    if (access == NULL || access[0] == '\0' || secret == NULL ||
-        secret[0] == '\0')
+    if (!access || access[0] == '\0' || !secret || secret[0] == '\0')
         return false;
     c->access_key = kit_copy(access);
     c->secret_key = kit_copy(secret);
-    c->token = token != NULL && token[0] != '\0' ? kit_copy(token) : NULL;
-    c->expires_ms = expiration != NULL && expiration[0] != '\0'
-                        ? kit_time_ms(expiration) : INT64_MAX;
+    c->token = token && token[0] != '\0' ? kit_copy(token) : NULL;
+    c->expires_ms = expiration && expiration[0] != '\0'
+                        ? kit_time_ms(expiration)
+                        : INT64_MAX;
     return true;
 }
 
-static int take_sts(struct op *op, const struct xml *x,
-                    struct credentials *ret)
+static int take_sts(struct op *op, const struct xml *x, struct credentials *ret)
 {
     const struct xml *c = xml_at(x, "Credentials");
     if (credentials_set(ret, xml_text(c, "AccessKeyId"),
                         xml_text(c, "SecretAccessKey"),
-                        xml_text(c, "SessionToken"),
-                        xml_text(c, "Expiration")))
+                        xml_text(c, "SessionToken"), xml_text(c, "Expiration")))
         return DAVIT_OK;
     return kit_error(op->error, DAVIT_RETRY, "BadReply",
                      "STS answered without credentials");
@@ -83,7 +81,7 @@ int role_by_keys(struct op *op, const char *role, const char *session,
     form_add(&form, "RoleArn", role);
     form_add(&form, "RoleSessionName", session);
     form_add(&form, "DurationSeconds", "3600");
-    if (external_id != NULL)
+    if (external_id)
         form_add(&form, "ExternalId", external_id);
     int st = api_query_as(op, STS, &form, by, &doc, &x);
     if (st == DAVIT_OK)
@@ -120,24 +118,28 @@ int container_keys(struct op *op, struct credentials *ret)
     struct kit_str uri = {0};
     struct davit_kv h[2] = {{"Accept", "application/json"}};
     char *token = NULL;
-    if (relative != NULL && relative[0] != '\0')
+    if (relative && relative[0] != '\0')
         kit_str_printf(&uri, "http://169.254.170.2%s", relative);
     else
         kit_str_puts(&uri, full);
-    struct davit_http x = {.size = sizeof x, .method = "GET", .url = uri.p,
-                           .headers = h, .n_headers = 1};
+    struct davit_http x = {.size = sizeof x,
+                           .method = "GET",
+                           .url = uri.p,
+                           .headers = h,
+                           .n_headers = 1};
     int st = DAVIT_OK;
     if (!kit_url_safe(uri.p))
         st = kit_error(op->error, DAVIT_AUTH, "BadAgentAddress",
                        "AWS_CONTAINER_CREDENTIALS_FULL_URI must be https, "
-                       "loopback or a link-local agent, not %.80s", uri.p);
-    if (file != NULL && file[0] != '\0') {
+                       "loopback or a link-local agent, not %.80s",
+                       uri.p);
+    if (file && file[0] != '\0') {
         int got = kit_file_read(file, "the agent's token", &token, op->error);
         st = st == DAVIT_OK ? got : st;
-    } else if (given != NULL && given[0] != '\0') {
+    } else if (given && given[0] != '\0') {
         token = kit_copy(given);
     }
-    if (token != NULL) {
+    if (token) {
         h[x.n_headers++] = (struct davit_kv){"Authorization", token};
     }
     if (st == DAVIT_OK)
@@ -157,8 +159,11 @@ static int metadata_get(struct op *op, const char *method, const char *path,
 {
     kit_str_clear(url);
     kit_str_printf(url, "%s%s", op->e->metadata, path);
-    *x = (struct davit_http){.size = sizeof *x, .method = method,
-                             .url = url->p, .headers = header, .n_headers = 1};
+    *x = (struct davit_http){.size = sizeof *x,
+                             .method = method,
+                             .url = url->p,
+                             .headers = header,
+                             .n_headers = 1};
     return api_plain(op, x);
 }
 
@@ -169,7 +174,7 @@ static int metadata_read(struct op *op, const char *path, const char *then,
     const struct davit_kv ttl = {"X-aws-ec2-metadata-token-ttl-seconds",
                                  "21600"};
     const char *off = getenv("AWS_EC2_METADATA_DISABLED");
-    if (off != NULL && strcasecmp(off, "true") == 0)
+    if (off && strcasecmp(off, "true") == 0)
         return kit_error(op->error, DAVIT_AUTH, "NoCredentials",
                          "no AWS credentials were found, and the metadata "
                          "service is disabled");
@@ -178,12 +183,12 @@ static int metadata_read(struct op *op, const char *path, const char *then,
         return st;
     struct davit_kv session = {"X-aws-ec2-metadata-token", x->reply_body};
     st = metadata_get(op, "GET", path, &session, x, url);
-    if (st != DAVIT_OK || then == NULL)
+    if (st != DAVIT_OK || !then)
         return st;
     /* The role's name is one line; it is part of the next path. */
     char role[128];
-    snprintf(role, sizeof role, "%.*s",
-             (int)strcspn(x->reply_body, "\r\n"), x->reply_body);
+    snprintf(role, sizeof role, "%.*s", (int)strcspn(x->reply_body, "\r\n"),
+             x->reply_body);
     struct kit_str next = {0};
     kit_str_puts(&next, path);
     kit_str_encode(&next, role, strlen(role), "");

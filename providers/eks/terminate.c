@@ -16,7 +16,7 @@
 struct ending {
     struct op op;
     const char *const *ids;
-    int *status;                /* -1: not known yet */
+    int *status; /* -1: not known yet */
     size_t n;
 };
 
@@ -33,7 +33,8 @@ static bool slot_parse(const struct eks *e, const char *id, char hash[17],
 {
     unsigned k;
     return sscanf(id, SLOT_PREFIX "%16[0-9a-f]:%zu:%u", hash, ret_pool, &k) ==
-               3 && *ret_pool < e->n_pools;
+               3 &&
+           *ret_pool < e->n_pools;
 }
 
 static void form_end(struct kit_str *f, const struct group *g,
@@ -83,7 +84,7 @@ static int end_batch(struct ending *en, struct group *g, const size_t *at,
         if (st != DAVIT_OK && st != DAVIT_NOT_FOUND)
             worst = st;
         if (st == DAVIT_THROTTLED || st == DAVIT_AUTH || st == DAVIT_CANCELLED)
-            break;              /* the rest takes what is returned */
+            break; /* the rest takes what is returned */
     }
     return worst;
 }
@@ -93,8 +94,8 @@ static int below_min(struct ending *en, const struct group *g, size_t i)
     en->status[i] = DAVIT_INVALID;
     return kit_error(en->op.error, DAVIT_INVALID, "MinSize",
                      "node group %.60s has a MinSize of %u, so %.40s cannot "
-                     "end: lower its minimum", en->op.e->pools[g->pool].name,
-                     g->min, en->ids[i]);
+                     "end: lower its minimum",
+                     en->op.e->pools[g->pool].name, g->min, en->ids[i]);
 }
 
 static int instances_end(struct ending *en, struct group *g)
@@ -115,7 +116,7 @@ static int instances_end(struct ending *en, struct group *g)
         if (i == en->n || en->status[i] >= 0)
             continue;
         const struct instance *m = find(g, en->ids[i]);
-        if (m == NULL || !m->in_group)
+        if (!m || !m->in_group)
             continue;
         if (m->life == LIFE_STOPPING ||
             strncmp(m->stage, "Terminating", 11) == 0) {
@@ -147,7 +148,7 @@ static int slots_end(struct ending *en, struct group *g)
         if (!slot_parse(e, en->ids[i], hash, &pool) || pool != g->pool)
             continue;
         struct record *r = ledger_find(g, hash);
-        if (r == NULL || r->status == DAVIT_OK) {
+        if (!r || r->status == DAVIT_OK) {
             en->status[i] = DAVIT_NOT_FOUND;
             continue;
         }
@@ -203,7 +204,7 @@ static bool group_has(const struct ending *en, struct group *g)
         if (en->status[i] >= 0)
             continue;
         const struct instance *m = find(g, en->ids[i]);
-        if ((m != NULL && m->in_group) ||
+        if ((m && m->in_group) ||
             (slot_parse(en->op.e, en->ids[i], hash, &pool) && pool == g->pool))
             return true;
     }
@@ -212,18 +213,20 @@ static bool group_has(const struct ending *en, struct group *g)
 
 int eks_terminate(void *self, struct davit_call *call, const char *const *ids,
                   size_t n_ids, struct davit_sink *sink,
-                  void (*done)(struct davit_sink *, const char *id,
-                               int status),
+                  void (*done)(struct davit_sink *, const char *id, int status),
                   struct davit_error *error)
 {
     struct eks *e = self;
-    struct ending en = {.op = {.e = e, .call = call, .error = error,
+    struct ending en = {.op = {.e = e,
+                               .call = call,
+                               .error = error,
                                .server_ms = e->host->wall_ms()},
-                        .ids = ids, .n = n_ids};
+                        .ids = ids,
+                        .n = n_ids};
     size_t *pools = calloc(e->n_pools + 1, sizeof *pools);
     struct view v;
     en.status = calloc(n_ids + 1, sizeof *en.status);
-    if (pools == NULL || en.status == NULL)
+    if (!pools || !en.status)
         abort();
     for (size_t i = 0; i < e->n_pools; i++)
         pools[i] = i;
@@ -242,7 +245,7 @@ int eks_terminate(void *self, struct davit_call *call, const char *const *ids,
         worst = st;
     for (size_t i = 0; i < n_ids; i++) {
         if (en.status[i] < 0 && worst == DAVIT_OK)
-            en.status[i] = DAVIT_NOT_FOUND;  /* in none of our groups */
+            en.status[i] = DAVIT_NOT_FOUND; /* in none of our groups */
         if (en.status[i] >= 0)
             done(sink, ids[i], en.status[i]);
     }

@@ -13,8 +13,8 @@
 #include "eks.h"
 
 #define FACTS_MS (10 * 60 * INT64_C(1000))
-#define NAMES_MAX 50            /* groups of one DescribeAutoScalingGroups */
-#define VALUES_MAX 200          /* of one filter */
+#define NAMES_MAX 50   /* groups of one DescribeAutoScalingGroups */
+#define VALUES_MAX 200 /* of one filter */
 #define PAGES_MAX 1000
 
 /* ---- node groups */
@@ -25,23 +25,24 @@ static void facts_take(struct eks *e, struct eks_pool *p, const json_t *ng)
     const char *kind = json_string_value(json_object_get(ng, "capacityType"));
     const char *name = json_string_value(json_object_get(
         json_array_get(json_object_get(json_object_get(ng, "resources"),
-                                       "autoScalingGroups"), 0), "name"));
+                                       "autoScalingGroups"),
+                       0),
+        "name"));
     const json_t *types = json_object_get(ng, "instanceTypes");
     const json_t *issue = json_array_get(
         json_object_get(json_object_get(ng, "health"), "issues"), 0);
     const char *code = json_string_value(json_object_get(issue, "code"));
     const char *text = json_string_value(json_object_get(issue, "message"));
     pthread_mutex_lock(&e->lock);
-    snprintf(p->group, sizeof p->group, "%s", name != NULL ? name : "");
-    snprintf(p->status, sizeof p->status, "%s", status != NULL ? status : "");
-    snprintf(p->issue_code, sizeof p->issue_code, "%s",
-             code != NULL ? code : "");
-    snprintf(p->issue, sizeof p->issue, "%s", text != NULL ? text : "");
-    p->spot = kind != NULL && strcmp(kind, "SPOT") == 0;
+    snprintf(p->group, sizeof p->group, "%s", name ? name : "");
+    snprintf(p->status, sizeof p->status, "%s", status ? status : "");
+    snprintf(p->issue_code, sizeof p->issue_code, "%s", code ? code : "");
+    snprintf(p->issue, sizeof p->issue, "%s", text ? text : "");
+    p->spot = kind && strcmp(kind, "SPOT") == 0;
     p->machines[0] = '\0';
     for (size_t i = 0, n = 0; i < json_array_size(types); i++) {
         const char *t = json_string_value(json_array_get(types, i));
-        if (t != NULL && n + strlen(t) + 2 < sizeof p->machines)
+        if (t && n + strlen(t) + 2 < sizeof p->machines)
             n += (size_t)snprintf(p->machines + n, sizeof p->machines - n,
                                   "%s%s", n > 0 ? " " : "", t);
     }
@@ -73,12 +74,13 @@ int pool_resolve(struct op *op, size_t pool, bool again, char *ret_group,
     int st = api_json(op, path.p, &reply);
     kit_str_done(&path);
     if (st == DAVIT_NOT_FOUND) {
-        if (op->error != NULL && strstr(op->error->text, "luster") != NULL &&
-            strstr(op->error->text, "ode group") == NULL &&
-            strstr(op->error->text, "odegroup") == NULL)
+        if (op->error && strstr(op->error->text, "luster") &&
+            !strstr(op->error->text, "ode group") &&
+            !strstr(op->error->text, "odegroup"))
             return kit_error(op->error, DAVIT_INVALID, "NoCluster",
                              "there is no EKS cluster %.60s in this region and "
-                             "account", e->cluster);
+                             "account",
+                             e->cluster);
         pthread_mutex_lock(&e->lock);
         p->group[0] = '\0';
         pthread_mutex_unlock(&e->lock);
@@ -100,7 +102,7 @@ int pool_resolve(struct op *op, size_t pool, bool again, char *ret_group,
 static void doc_keep(struct view *v, struct xml_doc *doc)
 {
     v->docs = realloc(v->docs, (v->n_docs + 1) * sizeof *v->docs);
-    if (v->docs == NULL)
+    if (!v->docs)
         abort();
     v->docs[v->n_docs++] = doc;
 }
@@ -119,27 +121,31 @@ static enum life life_of(const char *stage)
     if (begins(stage, "Warmed") || begins(stage, "Detach") ||
         strcmp(stage, "Terminated") == 0)
         return LIFE_GONE;
-    return LIFE_RUNNING;        /* InService, Standby and the ways there */
+    return LIFE_RUNNING; /* InService, Standby and the ways there */
 }
 
 static void instances_take(struct group *g, const struct xml *x)
 {
     size_t n = 0;
-    for (const struct xml *m = xml_at(x, "Instances/member"); m != NULL;
+    for (const struct xml *m = xml_at(x, "Instances/member"); m;
          m = xml_again(m))
         n++;
     g->v = calloc(n + 1, sizeof *g->v);
-    if (g->v == NULL)
+    if (!g->v)
         abort();
-    for (const struct xml *m = xml_at(x, "Instances/member"); m != NULL;
+    for (const struct xml *m = xml_at(x, "Instances/member"); m;
          m = xml_again(m)) {
         struct instance i = {
-            .id = xml_text(m, "InstanceId"), .in_group = true,
+            .id = xml_text(m, "InstanceId"),
+            .in_group = true,
             .zone = xml_text(m, "AvailabilityZone"),
-            .stage = xml_text(m, "LifecycleState"), .request = "",
-            .cluster = "", .address = "", .state = "",
-            .protected = strcmp(xml_text(m, "ProtectedFromScaleIn"),
-                                "true") == 0};
+            .stage = xml_text(m, "LifecycleState"),
+            .request = "",
+            .cluster = "",
+            .address = "",
+            .state = "",
+            .protected = strcmp(xml_text(m, "ProtectedFromScaleIn"), "true") ==
+                         0};
         i.life = life_of(i.stage);
         if (i.id[0] != '\0' && i.life != LIFE_GONE)
             g->v[g->n++] = i;
@@ -156,22 +162,21 @@ static void group_take(struct view *v, const struct xml *x)
 {
     const char *name = xml_text(x, "AutoScalingGroupName");
     struct group *g = NULL;
-    for (size_t i = 0; i < v->n_groups && g == NULL; i++)
+    for (size_t i = 0; i < v->n_groups && !g; i++)
         if (v->groups[i].name[0] != '\0' &&
             strcmp(v->groups[i].name, name) == 0)
             g = &v->groups[i];
     /* Being deleted: its instances end, and nothing can be asked of it. */
-    if (g == NULL || g->found)
+    if (!g || g->found)
         return;
     g->found = true;
     g->min = size_at(x, "MinSize");
     g->max = size_at(x, "MaxSize");
     g->desired = size_at(x, "DesiredCapacity");
-    for (const struct xml *z = xml_at(x, "AvailabilityZones/member");
-         z != NULL; z = xml_again(z))
+    for (const struct xml *z = xml_at(x, "AvailabilityZones/member"); z;
+         z = xml_again(z))
         g->n_zones++;
-    for (const struct xml *t = xml_at(x, "Tags/member"); t != NULL;
-         t = xml_again(t)) {
+    for (const struct xml *t = xml_at(x, "Tags/member"); t; t = xml_again(t)) {
         const char *key = xml_text(t, "Key");
         if (begins(key, RECORD_PREFIX))
             record_parse(g, key, xml_text(t, "Value"));
@@ -195,7 +200,7 @@ static int groups_page(struct op *op, struct view *v, size_t from, size_t to)
                 form_nth(&form, "AutoScalingGroupNames.member.", ++k,
                          v->groups[i].name);
         if (k == 0)
-            break;              /* without names it would list them all */
+            break; /* without names it would list them all */
         form_add(&form, "MaxRecords", "100");
         if (next.n > 0)
             form_add(&form, "NextToken", next.p);
@@ -204,13 +209,13 @@ static int groups_page(struct op *op, struct view *v, size_t from, size_t to)
             break;
         doc_keep(v, doc);
         x = xml_at(x, "DescribeAutoScalingGroupsResult");
-        if (xml_child(x, "AutoScalingGroups") == NULL) {
+        if (!xml_child(x, "AutoScalingGroups")) {
             st = kit_error(op->error, DAVIT_RETRY, "BadReply",
                            "DescribeAutoScalingGroups answered without groups");
             break;
         }
-        for (const struct xml *m = xml_at(x, "AutoScalingGroups/member");
-             m != NULL; m = xml_again(m))
+        for (const struct xml *m = xml_at(x, "AutoScalingGroups/member"); m;
+             m = xml_again(m))
             group_take(v, m);
         kit_str_clear(&next);
         kit_str_puts(&next, xml_text(x, "NextToken"));
@@ -259,8 +264,7 @@ static void describe(struct op *op, struct view *v, const struct xml *x)
     struct instance key = {.id = xml_text(x, "instanceId")};
     struct instance d = {.request = "", .cluster = ""};
     const char *group = "";
-    for (const struct xml *t = xml_at(x, "tagSet/item"); t != NULL;
-         t = xml_again(t)) {
+    for (const struct xml *t = xml_at(x, "tagSet/item"); t; t = xml_again(t)) {
         const char *k = xml_text(t, "key");
         if (strcmp(k, TAG_REQUEST) == 0)
             d.request = xml_text(t, "value");
@@ -272,22 +276,23 @@ static void describe(struct op *op, struct view *v, const struct xml *x)
     struct group *g = group_named(v, group);
     if (v->seeks && strcmp(d.cluster, op->e->tag) == 0)
         left_add(op->e, group);
-    if (g == NULL || key.id[0] == '\0')
+    if (!g || key.id[0] == '\0')
         return;
     d.state = xml_text(x, "instanceState/name");
     struct instance *i = bsearch(&key, g->v, g->n, sizeof *g->v, by_id);
     bool ending = strcmp(d.state, "shutting-down") == 0 ||
                   strcmp(d.state, "stopping") == 0;
-    if (i == NULL && !ending)
-        return;                 /* detached, or not in the group yet */
-    if (i == NULL) {
+    if (!i && !ending)
+        return; /* detached, or not in the group yet */
+    if (!i) {
         /* Out of the group, but not at its end: still there to be seen. */
         g->v = realloc(g->v, (g->n + 2) * sizeof *g->v);
-        if (g->v == NULL)
+        if (!g->v)
             abort();
-        g->v[g->n] = (struct instance){.id = key.id, .stage = "",
-                                       .zone = xml_text(x,
-                                           "placement/availabilityZone")};
+        g->v[g->n] = (struct instance){
+            .id = key.id,
+            .stage = "",
+            .zone = xml_text(x, "placement/availabilityZone")};
         i = &g->v[g->n++];
         qsort(g->v, g->n, sizeof *g->v, by_id);
         i = bsearch(&key, g->v, g->n, sizeof *g->v, by_id);
@@ -301,7 +306,7 @@ static void describe(struct op *op, struct view *v, const struct xml *x)
     i->ours = strcmp(d.cluster, op->e->tag) == 0;
     i->foreign = d.cluster[0] != '\0' && !i->ours;
     if (strcmp(d.state, "terminated") == 0)
-        i->life = LIFE_GONE;    /* the group has not noticed yet */
+        i->life = LIFE_GONE; /* the group has not noticed yet */
     else if (ending || strcmp(d.state, "stopped") == 0)
         i->life = LIFE_STOPPING;
     else if (i->life == LIFE_RUNNING && strcmp(d.state, "pending") == 0)
@@ -335,15 +340,15 @@ static int ec2_pages(struct op *op, struct view *v, const char *filter,
         if (st != DAVIT_OK)
             break;
         doc_keep(v, doc);
-        if (xml_child(x, "reservationSet") == NULL) {
+        if (!xml_child(x, "reservationSet")) {
             st = kit_error(op->error, DAVIT_RETRY, "BadReply",
                            "DescribeInstances answered without instances");
             break;
         }
-        for (const struct xml *r = xml_at(x, "reservationSet/item");
-             r != NULL; r = xml_again(r))
-            for (const struct xml *i = xml_at(r, "instancesSet/item");
-                 i != NULL; i = xml_again(i))
+        for (const struct xml *r = xml_at(x, "reservationSet/item"); r;
+             r = xml_again(r))
+            for (const struct xml *i = xml_at(r, "instancesSet/item"); i;
+                 i = xml_again(i))
                 describe(op, v, i);
         kit_str_clear(&next);
         kit_str_puts(&next, xml_text(x, "nextToken"));
@@ -407,7 +412,8 @@ int group_sure(struct op *op, const struct group *g)
             g->v[i].life == LIFE_RUNNING)
             return kit_error(op->error, DAVIT_RETRY, "NotDescribed",
                              "EC2 does not describe %.40s, which its group "
-                             "has in service", g->v[i].id);
+                             "has in service",
+                             g->v[i].id);
     return DAVIT_OK;
 }
 
@@ -417,7 +423,7 @@ int view_read(struct op *op, const size_t *pools, size_t n, bool with_ec2,
     int st = DAVIT_OK;
     *v = (struct view){0};
     v->groups = calloc(n + 1, sizeof *v->groups);
-    if (v->groups == NULL)
+    if (!v->groups)
         abort();
     v->n_groups = n;
     for (size_t i = 0; i < n && st == DAVIT_OK; i++) {
@@ -436,7 +442,8 @@ int view_read(struct op *op, const size_t *pools, size_t n, bool with_ec2,
         /* The node group may have been made anew, with another group. */
         char now[sizeof g->name];
         st = g->name[0] != '\0'
-                 ? pool_resolve(op, g->pool, true, now, sizeof now) : DAVIT_OK;
+                 ? pool_resolve(op, g->pool, true, now, sizeof now)
+                 : DAVIT_OK;
         if (st == DAVIT_OK && g->name[0] != '\0' && now[0] != '\0' &&
             strcmp(now, g->name) != 0)
             st = kit_error(op->error, DAVIT_RETRY, "GroupChanged",

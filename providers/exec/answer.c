@@ -26,7 +26,7 @@ static const char *text_of(const json_t *o, const char *key, bool *good)
 {
     const json_t *v = json_object_get(o, key);
 
-    if (v == NULL || json_is_null(v))
+    if (!v || json_is_null(v))
         return "";
     if (!json_is_string(v))
         *good = false;
@@ -38,7 +38,7 @@ static bool flag_of(const json_t *o, const char *key, bool otherwise,
 {
     const json_t *v = json_object_get(o, key);
 
-    if (v == NULL || json_is_null(v))
+    if (!v || json_is_null(v))
         return otherwise;
     if (!json_is_boolean(v))
         *good = false;
@@ -66,46 +66,47 @@ bool verdict_read(const json_t *line, struct verdict *v)
     bool good = true;
     const char *code = text_of(line, "code", &good);
     const char *text = text_of(line, "text", &good);
-    int status = name != NULL ? status_of(name) : -1;
+    int status = name ? status_of(name) : -1;
 
     if (status < 0) {
         verdict_set(v, DAVIT_BROKEN, "BAD_STATUS",
                     "the program answered with the status %s%.40s%s; there"
                     " are OK, RETRY, THROTTLED, STOCKOUT, QUOTA, AUTH,"
                     " INVALID, NOT_FOUND, CANCELLED, UNSUPPORTED and BROKEN",
-                    name != NULL ? "\"" : "", name != NULL ? name : "(none)",
-                    name != NULL ? "\"" : "");
+                    name ? "\"" : "", name ? name : "(none)", name ? "\"" : "");
         return false;
     }
-    if (!good || (wait != NULL && !json_is_null(wait) &&
+    if (!good || (wait && !json_is_null(wait) &&
                   (!json_is_integer(wait) || json_integer_value(wait) < 0))) {
         verdict_set(v, DAVIT_BROKEN, "BAD_ANSWER",
                     "the program's last line of an answer: code and text must"
                     " be strings, retry_after_ms a whole number");
         return false;
     }
-    *v = (struct verdict){ .status = status };
+    *v = (struct verdict){.status = status};
     text_cut(v->code, sizeof v->code, code);
     text_cut(v->text, sizeof v->text, text);
-    if (wait != NULL)
+    if (wait)
         v->retry_after_ms = json_integer_value(wait) > UINT32_MAX
                                 ? UINT32_MAX
                                 : (uint32_t)json_integer_value(wait);
     return true;
 }
 
-const char *machine_read(const json_t *o, struct davit_machine *m,
-                         char *room, size_t n)
+const char *machine_read(const json_t *o, struct davit_machine *m, char *room,
+                         size_t n)
 {
     static const char *const phases[] = {
-        [DAVIT_STARTING] = "starting", [DAVIT_RUNNING] = "running",
-        [DAVIT_STOPPING] = "stopping", [DAVIT_FAILED] = "failed",
+        [DAVIT_STARTING] = "starting",
+        [DAVIT_RUNNING] = "running",
+        [DAVIT_STOPPING] = "stopping",
+        [DAVIT_FAILED] = "failed",
     };
     bool good = true;
     const char *phase, *failure, *detail;
     int status;
 
-    *m = (struct davit_machine){ .size = sizeof *m };
+    *m = (struct davit_machine){.size = sizeof *m};
     m->id = text_of(o, "id", &good);
     m->request_id = text_of(o, "request_id", &good);
     m->offer = text_of(o, "type", &good);
@@ -123,16 +124,20 @@ const char *machine_read(const json_t *o, struct davit_machine *m,
     while (m->phase <= DAVIT_FAILED && strcmp(phase, phases[m->phase]) != 0)
         m->phase++;
     if (m->phase > DAVIT_FAILED) {
-        snprintf(room, n, "machine %.60s is in phase \"%.30s\"; there are"
-                 " starting, running, stopping and failed", m->id, phase);
+        snprintf(room, n,
+                 "machine %.60s is in phase \"%.30s\"; there are"
+                 " starting, running, stopping and failed",
+                 m->id, phase);
         return room;
     }
     if (m->phase != DAVIT_FAILED)
         return NULL;
     status = failure[0] != '\0' ? status_of(failure) : DAVIT_RETRY;
     if (status <= 0) {
-        snprintf(room, n, "machine %.60s failed with \"%.30s\", which is no"
-                 " status such as STOCKOUT or RETRY", m->id, failure);
+        snprintf(room, n,
+                 "machine %.60s failed with \"%.30s\", which is no"
+                 " status such as STOCKOUT or RETRY",
+                 m->id, failure);
         return room;
     }
     m->failure = (uint32_t)status;
@@ -149,15 +154,15 @@ static const struct davit_kv *pairs_of(const json_t *o, const char *key,
     const char *name;
 
     *ret_n = 0;
-    *good = *good && (map == NULL || json_is_null(map) || json_is_object(map));
+    *good = *good && (!map || json_is_null(map) || json_is_object(map));
     json_object_foreach(map, name, v) {
         const char *text = json_string_value(v);
 
-        *good = *good && (text != NULL || json_is_number(v));
-        if (text == NULL)
+        *good = *good && (text || json_is_number(v));
+        if (!text)
             text = kit_keep_print(keep, "%.12g", json_number_value(v));
         kv = kit_keep_more(keep, kv, *ret_n, sizeof *kv);
-        kv[(*ret_n)++] = (struct davit_kv){ name, text };
+        kv[(*ret_n)++] = (struct davit_kv){name, text};
     }
     return kv;
 }
@@ -171,11 +176,10 @@ static const struct davit_kv *taints_of(const json_t *o, struct kit_keep *keep,
     size_t i;
 
     *ret_n = 0;
-    *good = *good && (list == NULL || json_is_null(list) ||
-                      json_is_array(list));
+    *good = *good && (!list || json_is_null(list) || json_is_array(list));
     json_array_foreach(list, i, v) {
-        char *text = kit_keep_text(keep, json_is_string(v)
-                                             ? json_string_value(v) : "");
+        char *text = kit_keep_text(
+            keep, json_is_string(v) ? json_string_value(v) : "");
         char *rest = text + strcspn(text, "=:");
 
         *good = *good && rest[0] != '\0';
@@ -192,10 +196,10 @@ const char *offer_read(const json_t *o, struct davit_offer *ret,
                        struct kit_keep *keep, char *room, size_t n)
 {
     const json_t *price = json_object_get(o, "price");
-    bool good = true, priced = price != NULL && !json_is_null(price);
+    bool good = true, priced = price && !json_is_null(price);
     double dollars = priced ? json_number_value(price) : 0;
 
-    *ret = (struct davit_offer){ .size = sizeof *ret };
+    *ret = (struct davit_offer){.size = sizeof *ret};
     ret->name = text_of(o, "type", &good);
     ret->zone = text_of(o, "zone", &good);
     ret->spot = flag_of(o, "spot", false, &good);
@@ -208,10 +212,12 @@ const char *offer_read(const json_t *o, struct davit_offer *ret,
         return "\"offer\" must be an object with the strings type and zone,"
                " the number price, the booleans spot and available, the maps"
                " resources and labels, and taints, a list of KEY=VALUE:EFFECT";
-    if (priced && (!json_is_number(price) || !(dollars >= 0) ||
-                   dollars > 1e6)) {
-        snprintf(room, n, "the offer of %.60s has a price that is not from 0"
-                 " to 1000000 dollars an hour", ret->name);
+    if (priced &&
+        (!json_is_number(price) || !(dollars >= 0) || dollars > 1e6)) {
+        snprintf(room, n,
+                 "the offer of %.60s has a price that is not from 0"
+                 " to 1000000 dollars an hour",
+                 ret->name);
         return room;
     }
     if (priced)

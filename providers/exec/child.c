@@ -23,8 +23,9 @@
 #include "exec.h"
 
 enum {
-    LOG_BURST = 100, LOG_PER_S = 10,   /* lines */
-    KILL_MS = 5000,                    /* SIGKILL is obeyed sooner than this */
+    LOG_BURST = 100,
+    LOG_PER_S = 10, /* lines */
+    KILL_MS = 5000, /* SIGKILL is obeyed sooner than this */
     STEP_MS = 10,
     HOW_MAX = 100,
 };
@@ -116,8 +117,7 @@ bool child_hear(struct exec *x)
             if (text[k] == '\n' || c->partial_len == sizeof c->partial - 1)
                 partial_end(x);
             if (text[k] != '\n')
-                c->partial[c->partial_len++] =
-                    text[k] != '\0' ? text[k] : '?';
+                c->partial[c->partial_len++] = text[k] != '\0' ? text[k] : '?';
         }
     }
     return true;
@@ -140,7 +140,7 @@ static void cannot(const char *what, const char *name)
     say(" ");
     say(name);
     say(": ");
-    say(why != NULL ? why : "unknown error");
+    say(why ? why : "unknown error");
     say("\n");
     _exit(127);
 }
@@ -172,7 +172,7 @@ static void become(const struct exec *x, const char *program, int in, int out,
         signal(sig, SIG_DFL);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    if (x->cwd != NULL && chdir(x->cwd) != 0)
+    if (x->cwd && chdir(x->cwd) != 0)
         cannot("enter", x->cwd);
     execve(program, x->argv, x->env);
     cannot("run", program);
@@ -186,9 +186,9 @@ static void find_program(const struct exec *x, char *buf, size_t n)
     const char *path = "/usr/local/bin:/usr/bin:/bin";
 
     snprintf(buf, n, "%s", x->argv[0]);
-    if (strchr(buf, '/') != NULL)
+    if (strchr(buf, '/'))
         return;
-    for (char **v = x->env; *v != NULL; v++)
+    for (char **v = x->env; *v; v++)
         if (strncmp(*v, "PATH=", 5) == 0)
             path = *v + 5;
     for (const char *p = path; *p != '\0';) {
@@ -216,7 +216,7 @@ static bool make_pipes(int p[3][2])
 bool child_start(struct exec *x, struct verdict *why)
 {
     struct child *c = &x->child;
-    int p[3][2] = { { -1, -1 }, { -1, -1 }, { -1, -1 } }, error;
+    int p[3][2] = {{-1, -1}, {-1, -1}, {-1, -1}}, error;
     char program[4096];
     pid_t daemon = getpid(), pid = -1;
 
@@ -239,12 +239,16 @@ bool child_start(struct exec *x, struct verdict *why)
         return false;
     }
     *c = (struct child){
-        .pid = pid, .in = p[0][1], .out = p[1][0], .err = p[2][0],
+        .pid = pid,
+        .in = p[0][1],
+        .out = p[1][0],
+        .err = p[2][0],
         .pidfd = (int)syscall(SYS_pidfd_open, pid, 0),
-        .started_ms = mono_ms(), .heard_ms = mono_ms(),
+        .started_ms = mono_ms(),
+        .heard_ms = mono_ms(),
         .buf = malloc(LINE_MAX_BYTES + 1),
     };
-    if (c->buf == NULL)
+    if (!c->buf)
         abort();
     child_log(x, 3, "started");
     return true;
@@ -252,7 +256,7 @@ bool child_start(struct exec *x, struct verdict *why)
 
 bool child_exited(const struct child *c)
 {
-    siginfo_t info = { .si_pid = 0 };
+    siginfo_t info = {.si_pid = 0};
 
     if (waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
         return errno == ECHILD; /* somebody else reaped it */
@@ -302,8 +306,8 @@ static bool wait_exit(struct exec *x, int64_t ms)
 
     while (!child_exited(c)) {
         int64_t rest = until - mono_ms();
-        struct pollfd p[] = { { c->pidfd, POLLIN, 0 }, { c->out, POLLIN, 0 },
-                              { c->err, POLLIN, 0 } };
+        struct pollfd p[] = {
+            {c->pidfd, POLLIN, 0}, {c->out, POLLIN, 0}, {c->err, POLLIN, 0}};
 
         if (rest <= 0)
             return false;

@@ -16,13 +16,13 @@
 
 #include "exec.h"
 
-enum { LOOK_MS = 20 };             /* how late a cancel is seen */
+enum { LOOK_MS = 20 }; /* how late a cancel is seen */
 
 static void exec_close(void *self)
 {
     struct exec *x = self;
 
-    if (x == NULL)
+    if (!x)
         return;
     pthread_mutex_lock(&x->lock);
     x->closing = true;
@@ -31,7 +31,7 @@ static void exec_close(void *self)
         keeper_wake(x);
         pthread_join(x->keeper, NULL);
     }
-    for (struct ask *a = x->asks, *next; a != NULL; a = next) {
+    for (struct ask *a = x->asks, *next; a; a = next) {
         next = a->next;
         ask_free(a);
     }
@@ -50,7 +50,7 @@ static int exec_open(const struct davit_host *host,
     struct exec *x = calloc(1, sizeof *x);
     int status;
 
-    if (x == NULL)
+    if (!x)
         abort();
     x->host = host;
     x->wake[0] = x->wake[1] = -1;
@@ -119,12 +119,12 @@ static struct ask *ask_new(struct exec *x, struct davit_call *call,
     int64_t left = x->host->remaining_ms(call);
     pthread_condattr_t attr;
 
-    if (a == NULL)
+    if (!a)
         abort();
     if (x->timeout_ms > 0 && left > x->timeout_ms)
         left = x->timeout_ms;
     a->op = op;
-    a->args = args != NULL ? json_dumps(args, JSON_COMPACT) : NULL;
+    a->args = args ? json_dumps(args, JSON_COMPACT) : NULL;
     a->last = &a->first;
     a->deadline_ms = mono_ms() + left;
     json_decref(args);
@@ -133,7 +133,7 @@ static struct ask *ask_new(struct exec *x, struct davit_call *call,
     pthread_cond_init(&a->cond, &attr);
     pthread_condattr_destroy(&attr);
     pthread_mutex_lock(&x->lock);
-    if (a->args == NULL)
+    if (!a->args)
         verdict_set(v, DAVIT_INVALID, "NOT_UTF8",
                     "%s: a name in the request is not UTF-8", op);
     else if (resting(x, v))
@@ -143,7 +143,7 @@ static struct ask *ask_new(struct exec *x, struct davit_call *call,
                     x->shown);
     else {
         a->id = x->next_id++;
-        while (*at != NULL)
+        while (*at)
             at = &(*at)->next;
         *at = a;
         keeper_wake(x);
@@ -160,11 +160,11 @@ static void ask_leave(struct exec *x, struct ask *a)
 {
     struct ask **at = &x->asks;
 
-    for (struct line *l = a->first; l != NULL; l = l->next)
+    for (struct line *l = a->first; l; l = l->next)
         x->queued_bytes -= l->bytes;
     if (a->state == ASK_SENT) { /* the answer is still to come */
         a->left = true;
-        for (struct line *l = a->first, *next; l != NULL; l = next) {
+        for (struct line *l = a->first, *next; l; l = next) {
             next = l->next;
             json_decref(l->json);
             free(l);
@@ -184,10 +184,10 @@ static struct line *pop(struct exec *x, struct ask *a)
 {
     struct line *l = a->first;
 
-    if (l == NULL)
+    if (!l)
         return NULL;
     a->first = l->next;
-    if (a->first == NULL)
+    if (!a->first)
         a->last = &a->first;
     if (x->queued_bytes >= QUEUE_MAX_BYTES &&
         x->queued_bytes - l->bytes < QUEUE_MAX_BYTES)
@@ -209,13 +209,13 @@ static void wait_at(struct exec *x, struct ask *a)
     pthread_cond_timedwait(&a->cond, &x->lock, &t);
 }
 
-struct answer {                    /* who takes the lines of one operation */
+struct answer { /* who takes the lines of one operation */
     struct davit_sink *sink;
     void (*put)(struct davit_sink *, const struct davit_machine *);
     void (*offer)(struct davit_sink *, const struct davit_offer *);
     void (*done)(struct davit_sink *, const char *id, int status);
     size_t lines;
-    const char *wrong;             /* the first that was, NULL: none */
+    const char *wrong; /* the first that was, NULL: none */
     char room[200];
 };
 
@@ -227,32 +227,32 @@ static void take_line(struct answer *to, const json_t *line)
     const char *wrong = NULL, *id, *status;
     struct davit_machine machine;
     struct davit_offer offer;
-    struct kit_keep keep = { 0 };
+    struct kit_keep keep = {0};
     char room[200];
 
     to->lines++;
-    if (m != NULL && to->put != NULL) {
+    if (m && to->put) {
         wrong = machine_read(m, &machine, room, sizeof room);
-        if (wrong == NULL)
+        if (!wrong)
             to->put(to->sink, &machine);
-    } else if (o != NULL && to->offer != NULL) {
+    } else if (o && to->offer) {
         wrong = offer_read(o, &offer, &keep, room, sizeof room);
-        if (wrong == NULL)
+        if (!wrong)
             to->offer(to->sink, &offer);
         kit_keep_done(&keep);
-    } else if (d != NULL && to->done != NULL) {
+    } else if (d && to->done) {
         id = json_string_value(json_object_get(d, "id"));
         status = json_string_value(json_object_get(d, "status"));
-        if (id == NULL || status == NULL || status_of(status) < 0)
+        if (!id || !status || status_of(status) < 0)
             wrong = "\"ended\" must be an object with an id and a status";
         else
             to->done(to->sink, id, status_of(status));
     } else {
-        wrong = to->put != NULL     ? "a line has neither machine nor status"
-                : to->offer != NULL ? "a line has neither offer nor status"
-                                    : "a line has neither ended nor status";
+        wrong = to->put     ? "a line has neither machine nor status"
+                : to->offer ? "a line has neither offer nor status"
+                            : "a line has neither ended nor status";
     }
-    if (wrong != NULL && to->wrong == NULL) {
+    if (wrong && !to->wrong) {
         snprintf(to->room, sizeof to->room, "%s", wrong);
         to->wrong = to->room;
     }
@@ -266,11 +266,11 @@ static int exchange(struct exec *x, struct davit_call *call, const char *op,
     struct ask *a = ask_new(x, call, op, args, &v);
     struct line *l;
 
-    if (a == NULL)
+    if (!a)
         return tell(&v, e);
     pthread_mutex_lock(&x->lock);
     for (;;) {
-        while ((l = pop(x, a)) != NULL) {
+        while ((l = pop(x, a))) {
             pthread_mutex_unlock(&x->lock);
             take_line(to, l->json);
             json_decref(l->json);
@@ -282,16 +282,17 @@ static int exchange(struct exec *x, struct davit_call *call, const char *op,
             break;
         }
         if (x->host->remaining_ms(call) == 0) {
-            verdict_set(&v, DAVIT_CANCELLED, "NO_ANSWER",
-                        "the program %s %s",
-                        a->state == ASK_SENT ? "has not answered"
-                                             : "was not ready for", op);
+            verdict_set(
+                &v, DAVIT_CANCELLED, "NO_ANSWER", "the program %s %s",
+                a->state == ASK_SENT ? "has not answered" : "was not ready for",
+                op);
             break;
         }
         if (mono_ms() >= a->deadline_ms) {
             verdict_set(&v, DAVIT_RETRY, "NO_ANSWER",
                         "the program has not answered %s within %lld ms"
-                        " (timeout)", op, (long long)x->timeout_ms);
+                        " (timeout)",
+                        op, (long long)x->timeout_ms);
             break;
         }
         wait_at(x, a);
@@ -299,7 +300,7 @@ static int exchange(struct exec *x, struct davit_call *call, const char *op,
     ask_leave(x, a);
     pthread_mutex_unlock(&x->lock);
     /* A broken line must not pass as the whole truth. */
-    if (to->wrong != NULL && v.status != DAVIT_CANCELLED)
+    if (to->wrong && v.status != DAVIT_CANCELLED)
         verdict_set(&v, DAVIT_BROKEN, "BAD_ANSWER",
                     "the program's answer to %s: %.160s", op, to->wrong);
     return tell(&v, e);
@@ -313,7 +314,7 @@ static int exec_list(void *self, struct davit_call *call,
                                  const struct davit_machine *),
                      struct davit_error *e)
 {
-    struct answer to = { .sink = sink, .put = put };
+    struct answer to = {.sink = sink, .put = put};
 
     return exchange(self, call, "list", json_pack("{ss}", "op", "list"), &to,
                     e);
@@ -325,16 +326,15 @@ static int exec_launch(void *self, struct davit_call *call,
                                    const struct davit_machine *),
                        struct davit_error *e)
 {
-    struct answer to = { .sink = sink, .put = put };
+    struct answer to = {.sink = sink, .put = put};
     json_t *tags = json_object(), *args;
 
     for (size_t i = 0; i < q->n_tags; i++)
         json_object_set_new(tags, q->tags[i].key,
                             json_string(q->tags[i].value));
-    args = json_pack("{ss ss ss ss sI sb so}", "op", "launch", "type",
-                     q->offer, "zone", q->zone, "request_id", q->request_id,
-                     "count", (json_int_t)q->count, "spot", (int)q->spot,
-                     "tags", tags);
+    args = json_pack("{ss ss ss ss sI sb so}", "op", "launch", "type", q->offer,
+                     "zone", q->zone, "request_id", q->request_id, "count",
+                     (json_int_t)q->count, "spot", (int)q->spot, "tags", tags);
     return exchange(self, call, "launch", args, &to, e);
 }
 
@@ -344,7 +344,7 @@ static int exec_terminate(void *self, struct davit_call *call,
                           void (*done)(struct davit_sink *, const char *, int),
                           struct davit_error *e)
 {
-    struct answer to = { .sink = sink, .done = done };
+    struct answer to = {.sink = sink, .done = done};
     json_t *list = json_array();
 
     for (size_t i = 0; i < n_ids; i++)
@@ -360,7 +360,7 @@ static int exec_offers(void *self, struct davit_call *call,
                                    const struct davit_offer *),
                        struct davit_error *e)
 {
-    struct answer to = { .sink = sink, .offer = put };
+    struct answer to = {.sink = sink, .offer = put};
 
     return exchange(self, call, "offers", json_pack("{ss}", "op", "offers"),
                     &to, e);

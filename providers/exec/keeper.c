@@ -20,8 +20,9 @@
 #include "exec.h"
 
 enum {
-    REST_FIRST_MS = 250, REST_MAX_MS = 60000,
-    GOOD_MS = 60000,         /* lived this long: earlier faults are forgotten */
+    REST_FIRST_MS = 250,
+    REST_MAX_MS = 60000,
+    GOOD_MS = 60000, /* lived this long: earlier faults are forgotten */
     HELLO_MS = 30000,
     NO_PIDFD_MS = 100,
     DRAIN_TURNS = 64,
@@ -40,7 +41,7 @@ void verdict_set(struct verdict *v, int status, const char *code,
 {
     va_list ap;
 
-    *v = (struct verdict){ .status = status };
+    *v = (struct verdict){.status = status};
     snprintf(v->code, sizeof v->code, "%s", code);
     va_start(ap, fmt);
     vsnprintf(v->text, sizeof v->text, fmt, ap);
@@ -58,7 +59,7 @@ void keeper_wake(struct exec *x)
 
 void ask_free(struct ask *a)
 {
-    for (struct line *l = a->first, *next; l != NULL; l = next) {
+    for (struct line *l = a->first, *next; l; l = next) {
         next = l->next;
         json_decref(l->json);
         free(l);
@@ -92,7 +93,7 @@ static void finish(struct exec *x, struct ask *a, const struct verdict *v)
 /* Also those not sent yet, when queued. */
 static void finish_all(struct exec *x, const struct verdict *v, bool queued)
 {
-    for (struct ask *a = x->asks, *next; a != NULL; a = next) {
+    for (struct ask *a = x->asks, *next; a; a = next) {
         next = a->next;
         if (a->state == ASK_SENT || (queued && a->state == ASK_QUEUED))
             finish(x, a, v);
@@ -101,7 +102,7 @@ static void finish_all(struct exec *x, const struct verdict *v, bool queued)
 
 static struct ask *find(struct exec *x, uint64_t id)
 {
-    for (struct ask *a = x->asks; a != NULL; a = a->next)
+    for (struct ask *a = x->asks; a; a = a->next)
         if (a->id == id)
             return a->state == ASK_SENT ? a : NULL;
     return NULL;
@@ -109,7 +110,7 @@ static struct ask *find(struct exec *x, uint64_t id)
 
 static bool owes(const struct exec *x)
 {
-    for (const struct ask *a = x->asks; a != NULL; a = a->next)
+    for (const struct ask *a = x->asks; a; a = a->next)
         if (a->state == ASK_SENT)
             return true;
     return false;
@@ -154,9 +155,9 @@ static void take_next(struct exec *x)
     int64_t now = mono_ms(), left;
     int n;
 
-    while (a != NULL && (a->state != ASK_QUEUED || (!a->hello && !c->greeted)))
+    while (a && (a->state != ASK_QUEUED || (!a->hello && !c->greeted)))
         a = a->next;
-    if (a == NULL)
+    if (!a)
         return;
     left = a->deadline_ms > now ? a->deadline_ms - now : 0;
     n = asprintf(&c->send, "{\"id\":%llu,\"deadline_ms\":%lld,%s\n",
@@ -178,12 +179,12 @@ static bool send_some(struct exec *x)
     ssize_t n;
 
     for (;;) {
-        if (c->send == NULL) {
+        if (!c->send) {
             pthread_mutex_lock(&x->lock);
             take_next(x);
             pthread_mutex_unlock(&x->lock);
         }
-        if (c->send == NULL)
+        if (!c->send)
             return true;
         n = write(c->in, c->send + c->send_at, c->send_len - c->send_at);
         if (n < 0 && errno != EINTR)
@@ -217,14 +218,14 @@ static bool answered(struct exec *x, struct ask *a, json_t *json,
         got.status != DAVIT_AUTH && got.status != DAVIT_INVALID)
         v->status = DAVIT_BROKEN;
     if (got.text[0] == '\0')
-        snprintf(v->text, sizeof v->text, "the program answered hello with"
+        snprintf(v->text, sizeof v->text,
+                 "the program answered hello with"
                  " a failure and no text");
     return x->child.greeted;
 }
 
 /* The lock is held.  Takes json.  False: *v says what was wrong with it. */
-static bool route(struct exec *x, json_t *json, size_t bytes,
-                  struct verdict *v)
+static bool route(struct exec *x, json_t *json, size_t bytes, struct verdict *v)
 {
     const json_t *id = json_object_get(json, "id");
     json_int_t n = json_is_integer(id) ? json_integer_value(id) : -1;
@@ -235,10 +236,10 @@ static bool route(struct exec *x, json_t *json, size_t bytes,
     /* Every id of this child's that is no longer waited for is a late answer;
      * any other id means that it answers something else than was asked. */
     a = n >= 0 ? find(x, (uint64_t)n) : NULL;
-    if (a == NULL) {
+    if (!a) {
         bool queued = false;
 
-        for (a = x->asks; a != NULL; a = a->next)
+        for (a = x->asks; a; a = a->next)
             queued |= a->id == (uint64_t)n && a->state == ASK_QUEUED;
         good = n >= 0 && (uint64_t)n >= x->child.first_id &&
                (uint64_t)n < x->next_id && !queued;
@@ -246,20 +247,23 @@ static bool route(struct exec *x, json_t *json, size_t bytes,
             verdict_set(v, DAVIT_BROKEN, "WRONG_ID",
                         "the program answered %s%lld, which it was not asked;"
                         " every line carries the id of its request",
-                        json_is_integer(id) ? "id " : "without a number as id,"
-                        " ", (long long)n);
-    } else if (json_object_get(json, "status") != NULL) {
+                        json_is_integer(id) ? "id "
+                                            : "without a number as id,"
+                                              " ",
+                        (long long)n);
+    } else if (json_object_get(json, "status")) {
         good = answered(x, a, json, v);
     } else if ((a->bytes += bytes) > x->max_reply) {
         good = false;
         verdict_set(v, DAVIT_BROKEN, "TOO_LONG",
                     "the program answered %s with more than %u bytes"
-                    " (max_reply)", a->op, x->max_reply);
+                    " (max_reply)",
+                    a->op, x->max_reply);
     } else if (!a->left) {
         l = malloc(sizeof *l);
-        if (l == NULL)
+        if (!l)
             abort();
-        *l = (struct line){ .json = json, .bytes = bytes };
+        *l = (struct line){.json = json, .bytes = bytes};
         *a->last = l;
         a->last = &l->next;
         x->queued_bytes += bytes;
@@ -303,8 +307,7 @@ static int hear_some(struct exec *x, struct verdict *v)
     struct child *c = &x->child;
     size_t from = 0, room = LINE_MAX_BYTES + 1 - c->buf_len;
     char *end;
-    ssize_t n = read(c->out, c->buf + c->buf_len,
-                     room < 65536 ? room : 65536);
+    ssize_t n = read(c->out, c->buf + c->buf_len, room < 65536 ? room : 65536);
 
     if (n < 0)
         return errno == EINTR ? 1 : errno == EAGAIN ? 0 : -1;
@@ -313,7 +316,7 @@ static int hear_some(struct exec *x, struct verdict *v)
     /* Only what is new can hold the end of a line. */
     end = memchr(c->buf + c->buf_len, '\n', (size_t)n);
     c->buf_len += (size_t)n;
-    while (end != NULL) {
+    while (end) {
         size_t len = (size_t)(end - c->buf) - from;
 
         if (!hear_line(x, c->buf + from, len, v))
@@ -326,7 +329,8 @@ static int hear_some(struct exec *x, struct verdict *v)
     if (c->buf_len > LINE_MAX_BYTES) {
         verdict_set(v, DAVIT_BROKEN, "NO_LINE_END",
                     "the program printed more than %d bytes without the end of"
-                    " a line", LINE_MAX_BYTES);
+                    " a line",
+                    LINE_MAX_BYTES);
         return -2;
     }
     return 1;
@@ -366,14 +370,13 @@ static struct ask *new_hello(struct exec *x)
 {
     struct ask *a = calloc(1, sizeof *a);
 
-    if (a == NULL || (a->args = strdup(x->hello)) == NULL)
+    if (!a || !(a->args = strdup(x->hello)))
         abort();
     a->id = x->next_id++;
     a->op = "hello";
     a->left = a->hello = true;
     a->last = &a->first;
-    a->deadline_ms = mono_ms() + (x->timeout_ms > 0 ? x->timeout_ms
-                                                    : HELLO_MS);
+    a->deadline_ms = mono_ms() + (x->timeout_ms > 0 ? x->timeout_ms : HELLO_MS);
     pthread_cond_init(&a->cond, NULL);
     a->next = x->asks;
     x->asks = a;
@@ -405,19 +408,19 @@ static bool stuck(struct exec *x, struct verdict *v)
     bool older = false;
     unsigned left = 0;
 
-    for (struct ask *a = x->asks, *next; a != NULL; a = next) {
+    for (struct ask *a = x->asks, *next; a; a = next) {
         bool overdue = now >= a->deadline_ms + x->grace_ms;
 
         next = a->next;
         if (a->state != ASK_SENT)
             continue;
         left += a->left;
-        if (left > LEFT_MAX || (overdue && !older && (a->hello ||
-                                            c->heard_ms <= a->sent_ms))) {
+        if (left > LEFT_MAX ||
+            (overdue && !older && (a->hello || c->heard_ms <= a->sent_ms))) {
             verdict_set(v, a->hello ? DAVIT_BROKEN : DAVIT_RETRY, "STUCK",
                         "the program is stuck: %s is unanswered for %lld ms;"
-                        " it is started again", a->op,
-                        (long long)(now - a->sent_ms));
+                        " it is started again",
+                        a->op, (long long)(now - a->sent_ms));
             return true;
         }
         if (!overdue)
@@ -437,7 +440,7 @@ static int next_look_ms(const struct exec *x)
 {
     int64_t now = mono_ms(), at = INT64_MAX;
 
-    for (const struct ask *a = x->asks; a != NULL; a = a->next) {
+    for (const struct ask *a = x->asks; a; a = a->next) {
         int64_t t = a->state == ASK_SENT ? a->deadline_ms + x->grace_ms
                     : a->state == ASK_QUEUED && x->child.pid == 0
                         ? x->start_at_ms
@@ -454,7 +457,7 @@ static int next_look_ms(const struct exec *x)
 
 static bool wanted(const struct exec *x)
 {
-    for (const struct ask *a = x->asks; a != NULL; a = a->next)
+    for (const struct ask *a = x->asks; a; a = a->next)
         if (a->state == ASK_QUEUED)
             return mono_ms() >= x->start_at_ms;
     return false;
@@ -467,9 +470,11 @@ static void serve(struct exec *x, int timeout, bool hear)
     struct verdict v;
     char waste[64];
     struct pollfd p[] = {
-        { x->wake[0], POLLIN, 0 }, { c->pidfd, POLLIN, 0 },
-        { hear ? c->out : -1, POLLIN, 0 }, { c->err, POLLIN, 0 },
-        { c->send != NULL ? c->in : -1, POLLOUT, 0 },
+        {x->wake[0], POLLIN, 0},
+        {c->pidfd, POLLIN, 0},
+        {hear ? c->out : -1, POLLIN, 0},
+        {c->err, POLLIN, 0},
+        {c->send ? c->in : -1, POLLOUT, 0},
     };
     int got = 0;
 

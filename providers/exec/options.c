@@ -43,10 +43,10 @@ static int check_command(struct exec *x, struct davit_error *e)
                          "command is needed: the program to run, as a list"
                          " such as [python3, cloud.py] or as a line for the"
                          " shell");
-    if (x->shown == NULL)
+    if (!x->shown)
         x->shown = kit_keep_text(&x->keep, x->argv[0]);
     base = strrchr(x->shown, '/');
-    if (base != NULL && base[1] != '\0')
+    if (base && base[1] != '\0')
         memmove(x->shown, base + 1, strlen(base));
     return DAVIT_OK;
 }
@@ -55,7 +55,7 @@ static int check_command(struct exec *x, struct davit_error *e)
 static bool daemons_own(const char *v)
 {
     static const char *const names[] = {
-        "NOTIFY_SOCKET=", "LISTEN_FDS=", "LISTEN_PID=", "LISTEN_FDNAMES=",
+        "NOTIFY_SOCKET=", "LISTEN_FDS=",   "LISTEN_PID=",    "LISTEN_FDNAMES=",
         "WATCHDOG_USEC=", "WATCHDOG_PID=", "INVOCATION_ID=",
     };
 
@@ -69,11 +69,13 @@ static int take_env(struct kit_reading *r, const char *rest, const char *value)
 {
     struct exec *x = r->into;
 
-    if (rest[0] == '\0' || strchr(rest, '=') != NULL)
+    if (rest[0] == '\0' || strchr(rest, '='))
         return kit_error(r->error, DAVIT_INVALID, "",
                          "env.%.60s: an environment variable's name is not"
-                         " empty and has no =", rest);
-    kit_list_add(&x->keep, &x->vars, kit_keep_print(&x->keep, "%s=%s", rest, value));
+                         " empty and has no =",
+                         rest);
+    kit_list_add(&x->keep, &x->vars,
+                 kit_keep_print(&x->keep, "%s=%s", rest, value));
     return DAVIT_OK;
 }
 
@@ -82,7 +84,7 @@ static void inherit_env(struct exec *x)
 {
     size_t own = x->vars.n;
 
-    for (char **v = environ; v != NULL && *v != NULL; v++) {
+    for (char **v = environ; v && *v; v++) {
         size_t name = strcspn(*v, "=") + 1;
         bool drop = daemons_own(*v);
 
@@ -130,9 +132,8 @@ static json_t *type_json(const struct davit_node_type *t)
                good;
     json_object_set_new(o, "zones", zones);
     json_object_set_new(o, "min", json_integer(t->min));
-    json_object_set_new(o, "max", t->max == UINT32_MAX
-                                      ? json_null()
-                                      : json_integer(t->max));
+    json_object_set_new(
+        o, "max", t->max == UINT32_MAX ? json_null() : json_integer(t->max));
     json_object_set_new(o, "spot", json_boolean(t->spot));
     if (good)
         return o;
@@ -161,32 +162,33 @@ static int make_hello(struct exec *x, const struct davit_setup *s,
     if (good)
         x->hello = json_dumps(o, JSON_COMPACT);
     json_decref(o);
-    return x->hello != NULL
+    return x->hello
                ? DAVIT_OK
                : kit_error(e, DAVIT_INVALID, wrong,
                            "%.60s: a name or value handed to the program is"
-                           " not UTF-8", wrong);
+                           " not UTF-8",
+                           wrong);
 }
 
 #define AT(field) KIT_AT(struct exec, field)
 const struct kit_option exec_options[] = {
-    { "command", "the program: a list of its words, or a line for /bin/sh",
-      KIT_READ, .read = take_command },
-    { "cwd", "directory it runs in; else the daemon's", KIT_TEXT, AT(cwd) },
-    { "env.*", "its environment, on top of the daemon's: env.NAME: value",
-      KIT_READ, .read = take_env },
-    { "timeout", "the most one request may take; else the daemon's own limits",
-      KIT_DURATION, AT(timeout_ms) },
-    { "grace", "how long it has to wind up: past a deadline, after its stdin"
-               " is closed, after SIGTERM", KIT_DURATION, AT(grace_ms),
-      .fallback = "2s", .min = 1, .max = 10000 },
-    { "max_reply", "bytes of one whole answer", KIT_NUMBER, AT(max_reply),
-      .fallback = "67108864", .min = 1024, .max = 1 << 30 },
-    { "options.*", "handed to the program as they are", KIT_READ,
-      .read = NULL },
-    { "types.*", "handed to the program with the node type", KIT_READ,
-      .read = NULL },
-    { 0 },
+    {"command", "the program: a list of its words, or a line for /bin/sh",
+     KIT_READ, .read = take_command},
+    {"cwd", "directory it runs in; else the daemon's", KIT_TEXT, AT(cwd)},
+    {"env.*", "its environment, on top of the daemon's: env.NAME: value",
+     KIT_READ, .read = take_env},
+    {"timeout", "the most one request may take; else the daemon's own limits",
+     KIT_DURATION, AT(timeout_ms)},
+    {"grace",
+     "how long it has to wind up: past a deadline, after its stdin"
+     " is closed, after SIGTERM",
+     KIT_DURATION, AT(grace_ms), .fallback = "2s", .min = 1, .max = 10000},
+    {"max_reply", "bytes of one whole answer", KIT_NUMBER, AT(max_reply),
+     .fallback = "67108864", .min = 1024, .max = 1 << 30},
+    {"options.*", "handed to the program as they are", KIT_READ, .read = NULL},
+    {"types.*", "handed to the program with the node type", KIT_READ,
+     .read = NULL},
+    {0},
 };
 
 int options_read(struct exec *x, const struct davit_setup *s,

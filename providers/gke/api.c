@@ -17,16 +17,19 @@ int api_send(struct op *op, const struct request *r, json_t **ret)
 {
     struct gke *g = op->g;
     const struct kit_api api = {
-        .host = g->host, .token = &g->token, .fetch = auth_fetch, .arg = g,
+        .host = g->host,
+        .token = &g->token,
+        .fetch = auth_fetch,
+        .arg = g,
         .judge = error_http,
         .base = r->compute ? g->compute_url : g->container_url};
     struct davit_http x;
     char *url = kit_print("/%s/%s%s%s", r->compute ? "compute/v1" : "v1",
                           r->path, r->query[0] != '\0' ? "?" : "", r->query);
-    int s = kit_exchange(&api, op->call,
-                         &(struct kit_request){.method = r->method, .url = url,
-                                               .json = r->body},
-                         &x, ret, op->e);
+    int s = kit_exchange(
+        &api, op->call,
+        &(struct kit_request){.method = r->method, .url = url, .json = r->body},
+        &x, ret, op->e);
     free(url);
     if (s != DAVIT_OK) {
         json_decref(*ret);
@@ -120,11 +123,10 @@ void api_request_id(char ret[37], const void *data, size_t n)
 {
     unsigned char d[SHA256_DIGEST_LENGTH];
     SHA256(data, n, d);
-    d[6] = (unsigned char)((d[6] & 15) | 0x80);   /* version 8: our own */
+    d[6] = (unsigned char)((d[6] & 15) | 0x80); /* version 8: our own */
     d[8] = (unsigned char)((d[8] & 63) | 0x80);
     char *o = ret;
     for (int i = 0; i < 16; i++)
-        o += sprintf(o, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-"
-                                                                        : "",
-                     d[i]);
+        o += sprintf(o, "%s%02x",
+                     i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", d[i]);
 }

@@ -24,32 +24,36 @@ static int refused(void *who, const struct davit_http *x, const json_t *j,
 {
     const char *error = kit_json_text(j, "error");
     const char *text = kit_json_text(j, "error_description");
-    enum davit_status s =
-        x->reply_status == 429 ? DAVIT_THROTTLED
-        : x->reply_status >= 500 || x->reply_status == 408 ? DAVIT_RETRY
-                                                           : DAVIT_AUTH;
+    enum davit_status s = x->reply_status == 429 ? DAVIT_THROTTLED
+                          : x->reply_status >= 500 || x->reply_status == 408
+                              ? DAVIT_RETRY
+                              : DAVIT_AUTH;
     char code[48];
     if (*error == '\0')
         error = kit_json_text(j, "error.status");
     if (*text == '\0')
         text = kit_json_text(j, "error.message");
     snprintf(code, sizeof code, "HTTP %d %s", x->reply_status, error);
-    return kit_error(e, s, code, "%s gives no token: %.120s",
-                     (const char *)who, *text != '\0' ? text
-                     : *error != '\0' ? error : "no reason given");
+    return kit_error(e, s, code, "%s gives no token: %.120s", (const char *)who,
+                     *text != '\0'    ? text
+                     : *error != '\0' ? error
+                                      : "no reason given");
 }
 
 /* Secrets go out with it, so a file may name only where they may go. */
 static int ask(struct op *op, const struct kit_request *r, const char *who,
                struct davit_http *x, json_t **ret)
 {
-    const struct kit_api api = {.host = op->g->host, .base = "",
-                                .judge = refused, .judged = (void *)who};
+    const struct kit_api api = {.host = op->g->host,
+                                .base = "",
+                                .judge = refused,
+                                .judged = (void *)who};
     if (!kit_url_safe(r->url) &&
         strncmp(r->url, op->g->metadata_url, strlen(op->g->metadata_url)) != 0)
         return kit_error(op->e, DAVIT_AUTH, "credentials",
                          "%s is at %.100s: no secret goes to http:// of "
-                         "another machine", who, r->url);
+                         "another machine",
+                         who, r->url);
     int s = kit_exchange(&api, op->call, r, x, ret, op->e);
     if (s != DAVIT_OK) {
         json_decref(*ret);
@@ -63,10 +67,13 @@ static int ask_form(struct op *op, const char *url, const struct davit_kv *kv,
 {
     struct davit_http x;
     char *form = kit_form(kv, n);
-    int s = ask(op, &(struct kit_request){
-                        .method = "POST", .url = url, .body = form,
-                        .type = "application/x-www-form-urlencoded"},
-                who, &x, ret);
+    int s = ask(
+        op,
+        &(struct kit_request){.method = "POST",
+                              .url = url,
+                              .body = form,
+                              .type = "application/x-www-form-urlencoded"},
+        who, &x, ret);
     kit_wipe(form);
     return s;
 }
@@ -102,16 +109,21 @@ static int from_metadata(struct op *op, char **ret, int64_t *lives)
     json_t *reply = NULL;
     struct davit_http x;
     struct davit_kv flavor = {"Metadata-Flavor", "Google"};
-    snprintf(url, sizeof url, "%s/computeMetadata/v1/instance/"
-             "service-accounts/default/token?scopes=", op->g->metadata_url);
+    snprintf(url, sizeof url,
+             "%s/computeMetadata/v1/instance/"
+             "service-accounts/default/token?scopes=",
+             op->g->metadata_url);
     kit_url_append(url, sizeof url, SCOPE);
-    int s = ask(op, &(struct kit_request){.method = "GET", .url = url,
-                                          .headers = &flavor, .n_headers = 1},
-                "the metadata server", &x, &reply);
-    if (s == DAVIT_RETRY && op->e != NULL && op->e->code[0] == '\0')
+    int s = ask(
+        op,
+        &(struct kit_request){
+            .method = "GET", .url = url, .headers = &flavor, .n_headers = 1},
+        "the metadata server", &x, &reply);
+    if (s == DAVIT_RETRY && op->e && op->e->code[0] == '\0')
         return kit_error(op->e, DAVIT_RETRY, "credentials",
                          "no credentials: and the metadata server does not "
-                         "answer (%.90s)", op->e->text);
+                         "answer (%.90s)",
+                         op->e->text);
     return s == DAVIT_OK ? token_out(op, reply, ret, lives) : s;
 }
 
@@ -124,10 +136,9 @@ static int from_key(struct op *op, const json_t *key, char **ret,
     const char *id = kit_json_text(key, "private_key_id");
     json_t *header = json_pack("{s:s, s:s}", "typ", "JWT", "alg", "RS256");
     /* The audience is Google's whatever endpoint the file names. */
-    json_t *claims = json_pack("{s:I, s:I, s:s, s:s, s:s}", "iat", now, "exp",
-                               now + LIFE_S, "iss",
-                               kit_json_text(key, "client_email"), "aud",
-                               TOKEN_URL, "scope", SCOPE);
+    json_t *claims = json_pack(
+        "{s:I, s:I, s:s, s:s, s:s}", "iat", now, "exp", now + LIFE_S, "iss",
+        kit_json_text(key, "client_email"), "aud", TOKEN_URL, "scope", SCOPE);
     if (*id != '\0')
         json_object_set_new(header, "kid", json_string(id));
     int s = kit_jwt_rs256(header, claims, kit_json_text(key, "private_key"),
@@ -167,16 +178,15 @@ static int subject_of(struct op *op, const json_t *source, char *text,
 {
     if (strcmp(kit_json_text(source, "format.type"), "json") != 0) {
         size_t n = strlen(text);
-        while (n > 0 && strchr("\r\n \t", text[n - 1]) != NULL)
+        while (n > 0 && strchr("\r\n \t", text[n - 1]))
             text[--n] = '\0';
         *ret = kit_copy(text);
     } else {
         json_t *j = json_loads(text, 0, NULL);
-        const char *field = text_or(source,
-                                    "format.subject_token_field_name",
+        const char *field = text_or(source, "format.subject_token_field_name",
                                     "access_token");
         const char *v = json_string_value(json_object_get(j, field));
-        *ret = kit_copy(v != NULL ? v : "");
+        *ret = kit_copy(v ? v : "");
         json_decref(j);
     }
     if (**ret != '\0')
@@ -196,9 +206,12 @@ static int subject_from_url(struct op *op, const json_t *source, char **ret)
             headers[n++] = (struct davit_kv){key, json_string_value(v)};
     struct davit_http x;
     json_t *reply = NULL;
-    int s = ask(op, &(struct kit_request){
-                        .method = "GET", .url = kit_json_text(source, "url"),
-                        .headers = headers, .n_headers = n, .loose = true},
+    int s = ask(op,
+                &(struct kit_request){.method = "GET",
+                                      .url = kit_json_text(source, "url"),
+                                      .headers = headers,
+                                      .n_headers = n,
+                                      .loose = true},
                 "the credential source", &x, &reply);
     json_decref(reply);
     if (s != DAVIT_OK)
@@ -236,25 +249,30 @@ static int impersonate(struct op *op, const json_t *file, const char *token,
     struct davit_http x;
     char *bearer = kit_print("Bearer %s", token);
     const struct davit_kv header = {"Authorization", bearer};
-    snprintf(life, sizeof life, "%llds", (long long)kit_json_int(
-        file, "service_account_impersonation.token_lifetime_seconds", LIFE_S));
+    snprintf(life, sizeof life, "%llds",
+             (long long)kit_json_int(
+                 file, "service_account_impersonation.token_lifetime_seconds",
+                 LIFE_S));
     json_t *j = json_pack("{s:[s], s:s}", "scope", SCOPE, "lifetime", life);
-    int s = ask(op, &(struct kit_request){
-                        .method = "POST", .json = j, .headers = &header,
-                        .n_headers = 1, .url = kit_json_text(
-                            file, "service_account_impersonation_url")},
-                "the service account", &x, &reply);
+    int s = ask(
+        op,
+        &(struct kit_request){
+            .method = "POST",
+            .json = j,
+            .headers = &header,
+            .n_headers = 1,
+            .url = kit_json_text(file, "service_account_impersonation_url")},
+        "the service account", &x, &reply);
     json_decref(j);
     kit_wipe(bearer);
     if (s != DAVIT_OK)
         return s;
     int64_t until = kit_time_ms(kit_json_text(reply, "expireTime"));
     int64_t left = until - op->g->host->wall_ms();
-    json_t *plain = json_pack("{s:s, s:I}", "access_token",
-                              kit_json_text(reply, "accessToken"),
-                              "expires_in",
-                              (json_int_t)(until > 0 && left > 0 ? left / 1000
-                                                                 : LIFE_S));
+    json_t *plain = json_pack(
+        "{s:s, s:I}", "access_token", kit_json_text(reply, "accessToken"),
+        "expires_in",
+        (json_int_t)(until > 0 && left > 0 ? left / 1000 : LIFE_S));
     json_decref(reply);
     return token_out(op, plain, ret, lives);
 }
@@ -278,9 +296,9 @@ static int from_federation(struct op *op, const json_t *file, char **ret,
          "urn:ietf:params:oauth:token-type:access_token"},
         {"subject_token", subject},
         {"subject_token_type", kit_json_text(file, "subject_token_type")}};
-    s = ask_form(op, text_or(file, "token_url",
-                             "https://sts.googleapis.com/v1/token"), form, 6,
-                 "the token exchange", &reply);
+    s = ask_form(
+        op, text_or(file, "token_url", "https://sts.googleapis.com/v1/token"),
+        form, 6, "the token exchange", &reply);
     kit_wipe(subject);
     if (s != DAVIT_OK)
         return s;
@@ -302,19 +320,21 @@ static void file_choose(const struct gke *g, char *ret, size_t size)
     const char *env = getenv("GOOGLE_APPLICATION_CREDENTIALS");
     const char *config = getenv("CLOUDSDK_CONFIG"), *home = getenv("HOME");
     ret[0] = '\0';
-    if (g->credentials != NULL) {
+    if (g->credentials) {
         snprintf(ret, size, "%s", g->credentials);
-    } else if (env != NULL && env[0] != '\0') {
+    } else if (env && env[0] != '\0') {
         snprintf(ret, size, "%s", env);
     } else {
-        if (config != NULL && config[0] != '\0')
+        if (config && config[0] != '\0')
             snprintf(ret, size, "%s/application_default_credentials.json",
                      config);
-        else if (home != NULL)
-            snprintf(ret, size, "%s/.config/gcloud/"
-                     "application_default_credentials.json", home);
+        else if (home)
+            snprintf(ret, size,
+                     "%s/.config/gcloud/"
+                     "application_default_credentials.json",
+                     home);
         FILE *f = fopen(ret, "rb");
-        if (f == NULL)
+        if (!f)
             ret[0] = '\0';
         else
             fclose(f);
@@ -344,7 +364,8 @@ static int from_file(struct op *op, const char *path, char **ret,
               : kit_error(op->e, DAVIT_AUTH, "credentials",
                           "credentials file %.80s is of type \"%.40s\"; "
                           "service_account, external_account or "
-                          "authorized_user is wanted", path, type);
+                          "authorized_user is wanted",
+                          path, type);
     json_decref(j);
     return s;
 }

@@ -11,7 +11,7 @@
 
 #include "gke.h"
 
-#define BATCH 500                /* Google takes 1000 */
+#define BATCH 500 /* Google takes 1000 */
 
 typedef void done_machine(struct davit_sink *, const char *id, int status);
 
@@ -21,7 +21,7 @@ struct end {
     size_t n;
     struct groups groups;
     struct members members;
-    json_t *by_name;             /* name -> its place in members, -1: two */
+    json_t *by_name; /* name -> its place in members, -1: two */
     bool *reported;
     struct davit_sink *sink;
     done_machine *done;
@@ -38,7 +38,7 @@ static bool points_to(const struct end *x, const struct group *g)
 static bool all_found(const struct end *x)
 {
     for (size_t i = 0; i < x->n; i++)
-        if (json_object_get(x->by_name, x->ids[i]) == NULL)
+        if (!json_object_get(x->by_name, x->ids[i]))
             return false;
     return true;
 }
@@ -51,7 +51,7 @@ static int look_in(struct end *x, const struct group *g)
         const char *name = x->members.v[i].name;
         if (!member_ours(x->op.g, &x->members.v[i]))
             continue;
-        bool twice = json_object_get(x->by_name, name) != NULL;
+        bool twice = json_object_get(x->by_name, name);
         json_object_set_new(x->by_name, name,
                             json_integer(twice ? -1 : (json_int_t)i));
     }
@@ -68,8 +68,7 @@ static int look(struct end *x)
     for (int likely = 1; likely >= 0; likely--)
         for (size_t k = 0; k < x->groups.n && s == DAVIT_OK; k++)
             if (points_to(x, &x->groups.v[k]) == (likely != 0) &&
-                (likely != 0 ||
-                 (x->groups.v[k].type != NULL && !all_found(x))))
+                (likely != 0 || (x->groups.v[k].type && !all_found(x))))
                 s = look_in(x, &x->groups.v[k]);
     return s;
 }
@@ -110,7 +109,7 @@ static void report_known(struct end *x)
 {
     for (size_t i = 0; i < x->n; i++) {
         const json_t *at = json_object_get(x->by_name, x->ids[i]);
-        if (at == NULL)
+        if (!at)
             report(x, i, DAVIT_NOT_FOUND);
         else if (json_integer_value(at) < 0)
             report(x, i, DAVIT_INVALID);
@@ -120,14 +119,14 @@ static void report_known(struct end *x)
     }
 }
 
-static int delete(struct end *x, const struct group *g, json_t *urls)
+static int delete (struct end *x, const struct group *g, json_t *urls)
 {
     struct op *op = &x->op;
     char path[400], query[60], id[37];
     char *text = json_dumps(urls, JSON_COMPACT);
     json_t *reply, *body = json_pack("{s:O, s:b}", "instances", urls,
                                      "skipInstancesOnValidationError", 1);
-    if (text == NULL || body == NULL)
+    if (!text || !body)
         abort();
     snprintf(path, sizeof path,
              "projects/%s/zones/%s/instanceGroupManagers/%s/deleteInstances",
@@ -136,7 +135,7 @@ static int delete(struct end *x, const struct group *g, json_t *urls)
     int64_t now = op->g->host->wall_ms();
     size_t n = strlen(text) + 32;
     text = realloc(text, n);
-    if (text == NULL)
+    if (!text)
         abort();
     snprintf(text + strlen(text), 32, "%lld", (long long)now);
     api_request_id(id, text, strlen(text));
@@ -159,12 +158,13 @@ static bool batch(struct end *x, const struct group *g, size_t *at,
     for (; *at < x->n && n < BATCH; ++*at) {
         char url[400];
         const json_t *m = json_object_get(x->by_name, x->ids[*at]);
-        if (x->reported[*at] || m == NULL ||
+        if (x->reported[*at] || !m ||
             x->members.v[json_integer_value(m)].group != g)
             continue;
-        snprintf(url, sizeof url, "https://www.googleapis.com/compute/v1/"
-                 "projects/%s/zones/%s/instances/%s", g->project, g->zone,
-                 x->ids[*at]);
+        snprintf(url, sizeof url,
+                 "https://www.googleapis.com/compute/v1/"
+                 "projects/%s/zones/%s/instances/%s",
+                 g->project, g->zone, x->ids[*at]);
         json_array_append_new(urls, json_string(url));
         ids[n++] = *at;
     }
@@ -178,7 +178,7 @@ static int end_in(struct end *x, const struct group *g)
     for (;;) {
         json_t *urls = json_array();
         bool some = batch(x, g, &at, urls, ids);
-        int s = some ? delete(x, g, urls) : DAVIT_OK;
+        int s = some ? delete (x, g, urls) : DAVIT_OK;
         for (size_t i = 0; some && i < json_array_size(urls); i++)
             report(x, ids[i], s);
         json_decref(urls);
@@ -193,11 +193,14 @@ int gke_terminate(void *self, struct davit_call *call, const char *const *ids,
                   size_t n_ids, struct davit_sink *sink, done_machine *done,
                   struct davit_error *e)
 {
-    struct end x = {.op = {self, call, e}, .ids = ids, .n = n_ids,
-                    .sink = sink, .done = done};
+    struct end x = {.op = {self, call, e},
+                    .ids = ids,
+                    .n = n_ids,
+                    .sink = sink,
+                    .done = done};
     int later = DAVIT_OK;
     x.reported = calloc(n_ids + 1, sizeof *x.reported);
-    if (x.reported == NULL)
+    if (!x.reported)
         abort();
     int s = look_sure(&x), worst = s;
     if (s == DAVIT_OK)
@@ -205,7 +208,7 @@ int gke_terminate(void *self, struct davit_call *call, const char *const *ids,
     for (size_t k = 0; k < x.groups.n && worst == DAVIT_OK; k++) {
         s = end_in(&x, &x.groups.v[k]);
         if (s == DAVIT_THROTTLED || s == DAVIT_AUTH || s == DAVIT_CANCELLED)
-            worst = s;   /* the rest takes this status too */
+            worst = s; /* the rest takes this status too */
         else if (s != DAVIT_OK)
             later = s;
     }

@@ -105,8 +105,7 @@ static int find(const char *code)
 static int find_within(const char *text)
 {
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strchr(known[i].code, '_') != NULL &&
-            strstr(text, known[i].code) != NULL)
+        if (strchr(known[i].code, '_') && strstr(text, known[i].code))
             return (int)known[i].status;
     return -1;
 }
@@ -118,7 +117,7 @@ static enum davit_status error_status(const char *code, const char *text)
     int s = find(code);
     if (s < 0)
         s = find_within(text);
-    if (s < 0 && strstr(code, "QUOTA") != NULL)
+    if (s < 0 && strstr(code, "QUOTA"))
         s = DAVIT_QUOTA;
     return s < 0 ? DAVIT_RETRY : (enum davit_status)s;
 }
@@ -188,11 +187,11 @@ int error_http(void *gke, const struct davit_http *x, const json_t *reply,
     if (s < 0)
         s = (int)by_http(x->reply_status);
     /* "Operation X is currently upgrading cluster c1": it will be over. */
-    if (s == DAVIT_INVALID && strstr(message, "is currently") != NULL)
+    if (s == DAVIT_INVALID && strstr(message, "is currently"))
         s = DAVIT_RETRY;
     snprintf(code, sizeof code, "HTTP %d%s%s", x->reply_status,
              *reason != '\0' ? " " : "", reason);
-    if (e != NULL)
+    if (e)
         e->retry_after_ms = retry_delay_ms(error);
     return *message != '\0'
                ? kit_error(e, (enum davit_status)s, code, "%s", message)
@@ -207,8 +206,8 @@ static const char *zones_hint(const json_t *error)
     size_t i;
     json_t *d;
     json_array_foreach(json_object_get(error, "errorDetails"), i, d) {
-        const char *zones =
-            kit_json_text(d, "errorInfo.metadatas.zonesAvailable");
+        const char *zones = kit_json_text(d,
+                                          "errorInfo.metadatas.zonesAvailable");
         if (*zones != '\0')
             return zones;
     }
@@ -221,7 +220,7 @@ static int weight(enum davit_status s)
 {
     static const enum davit_status order[] = {
         DAVIT_RETRY, DAVIT_NOT_FOUND, DAVIT_THROTTLED, DAVIT_STOCKOUT,
-        DAVIT_QUOTA, DAVIT_INVALID, DAVIT_AUTH};
+        DAVIT_QUOTA, DAVIT_INVALID,   DAVIT_AUTH};
     for (int i = 0; i < (int)(sizeof order / sizeof *order); i++)
         if (order[i] == s)
             return i;
@@ -258,10 +257,10 @@ int error_operation(const json_t *o, struct davit_error *e)
             return kit_error(e, (enum davit_status)find(code), code, "%s",
                              kit_json_text(c, "message"));
     }
-    if (error == NULL)
+    if (!error)
         return DAVIT_OK;
     const char *text = kit_json_text(error, "message");
     return kit_error(e, error_status("", text), kit_json_text(o, "status"),
-                     "%s", *text != '\0' ? text
-                                         : kit_json_text(o, "statusMessage"));
+                     "%s",
+                     *text != '\0' ? text : kit_json_text(o, "statusMessage"));
 }

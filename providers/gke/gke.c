@@ -26,7 +26,7 @@ static int gke_open(const struct davit_host *host,
                     struct davit_error *e)
 {
     struct gke *g = calloc(1, sizeof *g);
-    if (g == NULL)
+    if (!g)
         abort();
     g->host = host;
     kit_token_init(&g->token);
@@ -41,11 +41,16 @@ static int gke_open(const struct davit_host *host,
     return s;
 }
 
-static struct davit_provider gke = {
-    .size = sizeof gke, .name = "gke", .version = "1",
-    .caps = DAVIT_CAP_OFFERS | DAVIT_CAP_SPOT,
-    .open = gke_open, .close = gke_close, .list = gke_list,
-    .launch = gke_launch, .terminate = gke_terminate, .offers = gke_offers};
+static struct davit_provider gke = {.size = sizeof gke,
+                                    .name = "gke",
+                                    .version = "1",
+                                    .caps = DAVIT_CAP_OFFERS | DAVIT_CAP_SPOT,
+                                    .open = gke_open,
+                                    .close = gke_close,
+                                    .list = gke_list,
+                                    .launch = gke_launch,
+                                    .terminate = gke_terminate,
+                                    .offers = gke_offers};
 
 const struct davit_provider *davit_provider_v1(void)
 {

@@ -12,35 +12,35 @@
 
 #include "kit/exchange.h"
 
-#define NAME_MAX_ 63             /* of an instance, in bytes */
+#define NAME_MAX_ 63 /* of an instance, in bytes */
 
 struct gke_type {
     char *name;
-    char *pool, *spot_pool;      /* NULL: none of this market */
-    char **zones;                /* as configured; none: the pool's */
+    char *pool, *spot_pool; /* NULL: none of this market */
+    char **zones;           /* as configured; none: the pool's */
     size_t n_zones;
-    int64_t cpu, gpus;           /* as configured, -1: not said */
+    int64_t cpu, gpus; /* as configured, -1: not said */
 };
 
 /* Read-only after open() but for token, cache and salt. */
 struct gke {
     const struct davit_host *host;
-    struct kit_keep keep;        /* of the configuration */
+    struct kit_keep keep; /* of the configuration */
     char *project, *location, *cluster;
-    char *container_url, *compute_url;   /* without a slash at the end */
+    char *container_url, *compute_url; /* without a slash at the end */
     char *metadata_url;
-    char *credentials;           /* a file; NULL: as Google's own libraries */
-    bool take_over;              /* switch off GKE's autoscaling of a pool */
+    char *credentials; /* a file; NULL: as Google's own libraries */
+    bool take_over;    /* switch off GKE's autoscaling of a pool */
     struct gke_type *types;
     size_t n_types;
     struct kit_token token;
-    char tag[5];                 /* of our cluster's name, in machines' names */
-    pthread_mutex_t lock;        /* of what is below */
-    json_t *pools;               /* the last answer of nodePools.list */
+    char tag[5];          /* of our cluster's name, in machines' names */
+    pthread_mutex_t lock; /* of what is below */
+    json_t *pools;        /* the last answer of nodePools.list */
     int64_t pools_ms;
-    json_t *addresses;           /* instance number -> IP address */
-    uint32_t salt;               /* failed creations: a new one is a new one */
-    json_t *left;                /* "ZONE/GROUP" of pools that no type has any
+    json_t *addresses; /* instance number -> IP address */
+    uint32_t salt;     /* failed creations: a new one is a new one */
+    json_t *left;      /* "ZONE/GROUP" of pools that no type has any
                                   * more and that hold machines of ours; NULL:
                                   * not looked yet */
 };
@@ -58,12 +58,12 @@ struct group {
     const struct gke_type *type; /* NULL: of a pool that no type has */
     const json_t *pool;          /* as GKE describes it; lives with groups */
     bool spot;
-    bool leaving;                /* of a pool that is being upgraded, and the
+    bool leaving; /* of a pool that is being upgraded, and the
                                   * half that goes: nothing is launched there */
 };
 struct groups {
     struct gke *g;
-    json_t *pools;               /* shared */
+    json_t *pools; /* shared */
     struct group *v;
     size_t n;
 };
@@ -80,7 +80,7 @@ struct member {
 struct members {
     struct member *v;
     size_t n, cap;
-    json_t *replies;             /* array */
+    json_t *replies; /* array */
 };
 
 /* options.c */
@@ -95,10 +95,10 @@ int auth_fetch(void *arg, struct davit_call *call, char **ret_value,
 /* api.c */
 struct request {
     const char *method;
-    bool compute;                /* else container */
-    const char *path;            /* "projects/..." */
-    const char *query;           /* encoded, "" */
-    json_t *body;                /* borrowed; NULL: none */
+    bool compute;      /* else container */
+    const char *path;  /* "projects/..." */
+    const char *query; /* encoded, "" */
+    json_t *body;      /* borrowed; NULL: none */
 };
 /* OK: *ret is the reply, the caller's.  Else the error is filled. */
 int api_send(struct op *op, const struct request *r, json_t **ret);

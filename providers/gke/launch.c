@@ -13,16 +13,16 @@
 #include "gke.h"
 
 #define LAUNCH_MAX 10000
-#define BATCH 500                /* names in one createInstances */
+#define BATCH 500 /* names in one createInstances */
 
 typedef void put_machine(struct davit_sink *, const struct davit_machine *);
 
 struct launch {
     struct op op;
     const struct davit_launch *l;
-    struct groups groups;        /* those it may use */
-    struct members there;        /* all instances of these groups */
-    uint32_t *in;                /* per machine: the group it belongs in */
+    struct groups groups; /* those it may use */
+    struct members there; /* all instances of these groups */
+    uint32_t *in;         /* per machine: the group it belongs in */
     bool *made;
     struct davit_sink *sink;
     put_machine *put;
@@ -31,7 +31,7 @@ struct launch {
 static int check(struct launch *x, const struct gke_type *t)
 {
     const struct davit_launch *l = x->l;
-    if (t == NULL)
+    if (!t)
         return kit_error(x->op.e, DAVIT_INVALID, "UnknownType",
                          "there is no node type \"%.60s\" here", l->offer);
     if (l->count == 0 || l->count > LAUNCH_MAX)
@@ -41,7 +41,8 @@ static int check(struct launch *x, const struct gke_type *t)
     if (!name_possible(l->request_id))
         return kit_error(x->op.e, DAVIT_INVALID, "BadRequestId",
                          "request id \"%.60s\" cannot be part of an instance's "
-                         "name: 1 to 40 of a-z, 0-9 and -", l->request_id);
+                         "name: 1 to 40 of a-z, 0-9 and -",
+                         l->request_id);
     return DAVIT_OK;
 }
 
@@ -59,7 +60,8 @@ static int autoscaling_off(struct launch *x)
         return kit_error(op->e, DAVIT_INVALID, "autoscaling",
                          "GKE's own autoscaling of node pool %.40s is on and "
                          "would end our machines: switch it off, or say "
-                         "take_over: true", name);
+                         "take_over: true",
+                         name);
     snprintf(path, sizeof path,
              "projects/%s/locations/%s/clusters/%s/nodePools/%s:setAutoscaling",
              op->g->project, op->g->location, op->g->cluster, name);
@@ -85,7 +87,8 @@ static int zones_choose(struct launch *x)
     if (gs->v[0].spot != l->spot)
         return kit_error(x->op.e, DAVIT_INVALID, "market",
                          "node pool %.40s is of %s machines, the launch is of "
-                         "%s ones", kit_json_text(gs->v[0].pool, "name"),
+                         "%s ones",
+                         kit_json_text(gs->v[0].pool, "name"),
                          gs->v[0].spot ? "spot" : "on-demand",
                          l->spot ? "spot" : "on-demand");
     for (size_t i = 0; i < gs->n; i++) {
@@ -117,12 +120,12 @@ static int zones_deal(struct launch *x)
     char id[37];
     unsigned start = 0;
     uint32_t *stay = calloc(x->groups.n + 1, sizeof *stay), n = 0;
-    for (uint32_t k = 0; stay != NULL && k < x->groups.n; k++)
+    for (uint32_t k = 0; stay && k < x->groups.n; k++)
         if (!x->groups.v[k].leaving)
             stay[n++] = k;
     x->in = calloc(x->l->count, sizeof *x->in);
     x->made = calloc(x->l->count, sizeof *x->made);
-    if (x->in == NULL || x->made == NULL || stay == NULL)
+    if (!x->in || !x->made || !stay)
         abort();
     api_request_id(id, x->l->request_id, strlen(x->l->request_id));
     sscanf(id, "%6x", &start);
@@ -157,9 +160,9 @@ static int look(struct launch *x)
         x->made[i] = false;
         for (size_t k = 0; k < x->groups.n && !x->made[i]; k++) {
             char name[NAME_MAX_ + 1];
-            name_make(name, x->groups.v[k].name, x->op.g->tag,
-                      x->l->request_id, i);
-            x->made[i] = json_object_get(names, name) != NULL;
+            name_make(name, x->groups.v[k].name, x->op.g->tag, x->l->request_id,
+                      i);
+            x->made[i] = json_object_get(names, name);
         }
     }
     json_decref(names);
@@ -187,11 +190,11 @@ static int create(struct launch *x, const struct group *in, json_t *instances)
     /* The same names at the same time are the same request to Google too; but
      * one that failed there must not be answered with its failure for ever. */
     char *text = json_dumps(instances, JSON_COMPACT);
-    if (body == NULL || text == NULL)
+    if (!body || !text)
         abort();
     size_t n = strlen(text) + 16;
     text = realloc(text, n);
-    if (text == NULL)
+    if (!text)
         abort();
     snprintf(text + strlen(text), 16, "%u", salt_of(op->g, 0));
     api_request_id(id, text, strlen(text));
@@ -215,8 +218,10 @@ static void created(struct launch *x, const struct group *in,
     size_t i;
     json_t *o;
     json_array_foreach(instances, i, o) {
-        struct member m = {.group = in, .name = kit_json_text(o, "name"),
-                           .phase = DAVIT_STARTING, .detail = "asked for"};
+        struct member m = {.group = in,
+                           .name = kit_json_text(o, "name"),
+                           .phase = DAVIT_STARTING,
+                           .detail = "asked for"};
         member_put(&m, "", x->sink, x->put);
     }
 }
@@ -320,7 +325,7 @@ int gke_launch(void *self, struct davit_call *call,
         if (s == DAVIT_OK)
             s = launch_all(&x);
         pools_done(&x.groups);
-        if (s != DAVIT_INVALID || x.in != NULL)
+        if (s != DAVIT_INVALID || x.in)
             break;
         pools_forget(self);
     }

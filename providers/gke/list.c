@@ -13,7 +13,7 @@
 
 #include "gke.h"
 
-#define PAGES_MAX 400            /* of 500: a loop in the cloud's tokens ends */
+#define PAGES_MAX 400 /* of 500: a loop in the cloud's tokens ends */
 
 static void append(char *to, size_t size, const char *text)
 {
@@ -24,7 +24,7 @@ static void append(char *to, size_t size, const char *text)
 
 static bool one_of(const char *s, const char *const *set)
 {
-    while (*set != NULL)
+    while (*set)
         if (strcmp(s, *set++) == 0)
             return true;
     return false;
@@ -45,12 +45,12 @@ static void attempt_judge(const json_t *m, struct member *ret)
 
 static void judge(const json_t *m, struct member *ret)
 {
-    static const char *const making[] = {
-        "CREATING", "CREATING_WITHOUT_RETRIES", "RECREATING", NULL};
+    static const char *const making[] = {"CREATING", "CREATING_WITHOUT_RETRIES",
+                                         "RECREATING", NULL};
     static const char *const ending[] = {"DELETING", "ABANDONING", NULL};
     static const char *const down[] = {
-        "STOPPING", "STOPPED", "TERMINATED", "SUSPENDING", "SUSPENDED",
-        "PENDING_STOP", "DEPROVISIONING", NULL};
+        "STOPPING",  "STOPPED",      "TERMINATED",     "SUSPENDING",
+        "SUSPENDED", "PENDING_STOP", "DEPROVISIONING", NULL};
     bool busy = ret->action[0] != '\0' && strcmp(ret->action, "NONE") != 0;
     ret->phase = DAVIT_STARTING;
     snprintf(ret->detail, sizeof ret->detail, "%s%s%s", ret->action,
@@ -76,23 +76,24 @@ static int member_add(struct op *op, const struct group *of, const json_t *m,
     if (ms->n == ms->cap) {
         ms->cap = ms->cap != 0 ? ms->cap * 2 : 64;
         ms->v = realloc(ms->v, ms->cap * sizeof *ms->v);
-        if (ms->v == NULL)
+        if (!ms->v)
             abort();
     }
     struct member *new = &ms->v[ms->n];
-    *new = (struct member){
-        .group = of, .name = kit_json_text(m, "name"),
-        .number = kit_json_text(m, "id"),
-        .action = kit_json_text(m, "currentAction"),
-        .status = kit_json_text(m, "instanceStatus")};
+    *new = (struct member){.group = of,
+                           .name = kit_json_text(m, "name"),
+                           .number = kit_json_text(m, "id"),
+                           .action = kit_json_text(m, "currentAction"),
+                           .status = kit_json_text(m, "instanceStatus")};
     if (*new->name == '\0') {
         const char *slash = strrchr(kit_json_text(m, "instance"), '/');
-        new->name = slash != NULL ? slash + 1 : "";
+        new->name = slash ? slash + 1 : "";
     }
     if (*new->name == '\0' || strlen(new->name) > NAME_MAX_)
         return kit_error(op->e, DAVIT_RETRY, "BadReply",
                          "instance group %.60s lists an instance without a "
-                         "usable name", of->name);
+                         "usable name",
+                         of->name);
     judge(m, new);
     ms->n++;
     return DAVIT_OK;
@@ -103,11 +104,12 @@ int members_read(struct op *op, const struct group *of, struct members *ret)
     char path[400], query[1200];
     const char *token = "";
     int s = DAVIT_OK;
-    if (ret->replies == NULL)
+    if (!ret->replies)
         ret->replies = json_array();
     snprintf(path, sizeof path,
              "projects/%s/zones/%s/instanceGroupManagers/%s/"
-             "listManagedInstances", of->project, of->zone, of->name);
+             "listManagedInstances",
+             of->project, of->zone, of->name);
     for (int page = 0; s == DAVIT_OK; page++) {
         json_t *reply, *m;
         size_t i;
@@ -142,7 +144,7 @@ void members_done(struct members *ms)
 
 bool member_ours(const struct gke *g, const struct member *m)
 {
-    return m->group->type != NULL || name_tagged(m->name, g->tag);
+    return m->group->type || name_tagged(m->name, g->tag);
 }
 
 void member_put(const struct member *m, const char *address,
@@ -151,13 +153,19 @@ void member_put(const struct member *m, const char *address,
 {
     char request[64];
     name_request(m->name, request);
-    put(sink, &(struct davit_machine){
-        .size = sizeof(struct davit_machine), .id = m->name,
-        .request_id = request,
-        .offer = m->group->type != NULL ? m->group->type->name
-                                        : kit_json_text(m->group->pool, "name"),
-        .zone = m->group->zone, .address = address, .phase = m->phase,
-        .spot = m->group->spot, .failure = m->failure, .detail = m->detail});
+    put(sink,
+        &(struct davit_machine){
+            .size = sizeof(struct davit_machine),
+            .id = m->name,
+            .request_id = request,
+            .offer = m->group->type ? m->group->type->name
+                                    : kit_json_text(m->group->pool, "name"),
+            .zone = m->group->zone,
+            .address = address,
+            .phase = m->phase,
+            .spot = m->group->spot,
+            .failure = m->failure,
+            .detail = m->detail});
 }
 
 /* ---- addresses: fixed for an instance's life, so asked for once */
@@ -178,8 +186,8 @@ static void addresses_add(const json_t *reply, json_t *known)
     size_t i;
     json_t *x;
     json_array_foreach(json_object_get(reply, "items"), i, x) {
-        const json_t *nic =
-            json_array_get(json_object_get(x, "networkInterfaces"), 0);
+        const json_t *nic = json_array_get(
+            json_object_get(x, "networkInterfaces"), 0);
         const char *ip = kit_json_text(nic, "networkIP");
         const char *number = kit_json_text(x, "id");
         if (*number != '\0' && *ip != '\0')
@@ -235,8 +243,7 @@ static int addresses_get(struct op *op, const struct groups *gs,
     for (size_t k = 0; k < gs->n && s == DAVIT_OK; k++) {
         bool wanted = false;
         for (size_t i = 0; i < ms->n && !wanted; i++)
-            wanted = ms->v[i].group == &gs->v[k] &&
-                     member_ours(g, &ms->v[i]) &&
+            wanted = ms->v[i].group == &gs->v[k] && member_ours(g, &ms->v[i]) &&
                      address_wanted(now, &ms->v[i]);
         if (wanted)
             s = addresses_read(op, &gs->v[k], now);
@@ -260,8 +267,8 @@ static const char *left_key(const struct group *gr, char *key, size_t size)
 static bool group_wanted(const struct group *gr, const json_t *left)
 {
     char key[128];
-    return gr->type != NULL || left == NULL ||
-           json_object_get(left, left_key(gr, key, sizeof key)) != NULL;
+    return gr->type || !left ||
+           json_object_get(left, left_key(gr, key, sizeof key));
 }
 
 static void left_keep(struct gke *g, const struct members *ms)
@@ -269,9 +276,9 @@ static void left_keep(struct gke *g, const struct members *ms)
     char key[128];
     json_t *left = json_object();
     for (size_t i = 0; i < ms->n; i++)
-        if (ms->v[i].group->type == NULL && member_ours(g, &ms->v[i]))
-            json_object_set_new(left, left_key(ms->v[i].group, key,
-                                               sizeof key), json_true());
+        if (!ms->v[i].group->type && member_ours(g, &ms->v[i]))
+            json_object_set_new(left, left_key(ms->v[i].group, key, sizeof key),
+                                json_true());
     shared_set(g, &g->left, left);
     shared_drop(g, left);
 }
@@ -288,7 +295,7 @@ int gke_list(void *self, struct davit_call *call, struct davit_sink *sink,
     for (size_t i = 0; i < gs.n && s == DAVIT_OK; i++)
         if (group_wanted(&gs.v[i], left)) {
             s = members_read(&op, &gs.v[i], &ms);
-            if (s == DAVIT_NOT_FOUND && gs.v[i].type == NULL)
+            if (s == DAVIT_NOT_FOUND && !gs.v[i].type)
                 s = DAVIT_OK;
         }
     /* The pool changed meanwhile.  This list is no truth; the next one is. */

@@ -39,9 +39,10 @@ bool name_possible(const char *id)
 {
     size_t n = strlen(id);
     return packable(id) ||
-           (n > 0 && n <= PLAIN_MAX && strspn(id, "abcdefghijklmnopqrstuvwxyz"
-                                                  "0123456789-") == n &&
-            id[0] != '-' && id[n - 1] != '-' && strstr(id, "--") == NULL);
+           (n > 0 && n <= PLAIN_MAX &&
+            strspn(id, "abcdefghijklmnopqrstuvwxyz"
+                       "0123456789-") == n &&
+            id[0] != '-' && id[n - 1] != '-' && !strstr(id, "--"));
 }
 
 static void pack(const char *hex, char *out)
@@ -60,7 +61,7 @@ static bool unpack(const char *in, char *out)
     uint32_t bits = 0, n = 0;
     for (size_t i = 0; i < PACKED; i++) {
         const char *at = in[i] != '\0' ? strchr(base32, in[i]) : NULL;
-        if (at == NULL)
+        if (!at)
             return false;
         bits = bits << 5 | (uint32_t)(at - base32);
         for (n += 5; n >= 4; n -= 4)
@@ -122,11 +123,10 @@ static const char *tail_of(const char *name, char id[64])
         return k;
     }
     const char *at = NULL, *last = name + n - END - 1;
-    for (const char *p = strstr(name, "--"); p != NULL && p < last;
+    for (const char *p = strstr(name, "--"); p && p < last;
          p = strstr(p + 1, "--"))
         at = p;
-    if (at == NULL || *last != '-' || last <= at + 2 ||
-        last - at - 2 > PLAIN_MAX)
+    if (!at || *last != '-' || last <= at + 2 || last - at - 2 > PLAIN_MAX)
         return NULL;
     snprintf(id, 64, "%.*s", (int)(last - at - 2), at + 2);
     return at;
@@ -140,7 +140,7 @@ void name_request(const char *name, char ret[64])
 bool name_tagged(const char *name, const char *tag)
 {
     char id[64];
-    return tail_of(name, id) != NULL &&
+    return tail_of(name, id) &&
            strncmp(name + strlen(name) - END, tag, TAG) == 0;
 }
 
@@ -149,7 +149,7 @@ bool name_likely(const char *name, const char *group)
     char id[64];
     size_t base = base_of(group), n = strlen(name);
     const char *tail = tail_of(name, id);
-    if (tail != NULL)
+    if (tail)
         return (size_t)(tail - name) <= base &&
                strncmp(name, group, (size_t)(tail - name)) == 0;
     return n > base && strncmp(name, group, base) == 0 && name[base] == '-';

@@ -17,7 +17,7 @@
 
 typedef void put_offer(struct davit_sink *, const struct davit_offer *);
 
-struct facts {                   /* of a machine type in a zone */
+struct facts { /* of a machine type in a zone */
     int64_t cpu, memory_mb, gpus;
     char accelerator[64];
     bool there;
@@ -27,12 +27,12 @@ struct labels {
     struct davit_kv v[LABELS_MAX];
     size_t n, n_taints;
     struct davit_kv taints[TAINTS_MAX];
-    char made[TAINTS_MAX][90];  /* their values */
+    char made[TAINTS_MAX][90]; /* their values */
 };
 
 /* NOT_FOUND is an answer here: that zone has no such thing. */
-static int ask(struct op *op, const char *path, const char *query,
-               json_t **ret, bool *there)
+static int ask(struct op *op, const char *path, const char *query, json_t **ret,
+               bool *there)
 {
     int s = api_send(op, &(struct request){"GET", true, path, query, NULL},
                      ret);
@@ -61,8 +61,8 @@ static int machine_facts(struct op *op, const struct group *g, struct facts *f)
     f->gpus = kit_json_int(more, "acceleratorCount",
                            kit_json_int(own, "guestAcceleratorCount", 0));
     snprintf(f->accelerator, sizeof f->accelerator, "%s",
-             more != NULL ? kit_json_text(more, "acceleratorType")
-                          : kit_json_text(own, "guestAcceleratorType"));
+             more ? kit_json_text(more, "acceleratorType")
+                  : kit_json_text(own, "guestAcceleratorType"));
     json_decref(m);
     return s;
 }
@@ -81,9 +81,9 @@ static int accelerator_there(struct op *op, const struct group *g,
              g->project, g->zone);
     int s = ask(op, path, "", &reply, &some);
     json_array_foreach(json_object_get(reply, "items"), i, a)
-        has = has || (strcmp(kit_json_text(a, "name"), f->accelerator) == 0 &&
-                      kit_json_int(a, "maximumCardsPerInstance", f->gpus) >=
-                          f->gpus);
+        has = has ||
+              (strcmp(kit_json_text(a, "name"), f->accelerator) == 0 &&
+               kit_json_int(a, "maximumCardsPerInstance", f->gpus) >= f->gpus);
     f->there = f->there && has;
     json_decref(reply);
     return s;
@@ -117,12 +117,11 @@ static void labels_read(const struct group *g, const struct facts *f,
         if (n == TAINTS_MAX)
             break;
         const char *effect = kit_taint_effect(kit_json_text(v, "effect"));
-        if (effect == NULL)
+        if (!effect)
             continue;
         snprintf(ls->made[n], sizeof ls->made[n], "%.63s:%s",
                  kit_json_text(v, "value"), effect);
-        ls->taints[n] = (struct davit_kv){kit_json_text(v, "key"),
-                                          ls->made[n]};
+        ls->taints[n] = (struct davit_kv){kit_json_text(v, "key"), ls->made[n]};
         n++;
     }
     ls->n_taints = n;
@@ -141,9 +140,10 @@ static bool enough(struct op *op, const struct group *g, const struct facts *f)
     if (!f->there || (t->gpus <= f->gpus && t->cpu <= f->cpu))
         return f->there;
     bool usable = t->gpus <= f->gpus;
-    snprintf(line, sizeof line, "node type %s promises %lld CPUs and %lld "
-             "GPUs, a machine of node pool %s has %lld and %lld%s", t->name,
-             (long long)(t->cpu < 0 ? 0 : t->cpu),
+    snprintf(line, sizeof line,
+             "node type %s promises %lld CPUs and %lld "
+             "GPUs, a machine of node pool %s has %lld and %lld%s",
+             t->name, (long long)(t->cpu < 0 ? 0 : t->cpu),
              (long long)(t->gpus < 0 ? 0 : t->gpus),
              kit_json_text(g->pool, "name"), (long long)f->cpu,
              (long long)f->gpus, usable ? "" : ": none will be launched");
@@ -168,12 +168,18 @@ static int offer_group(struct op *op, const struct group *g,
     snprintf(gpus, sizeof gpus, "%lld", (long long)f.gpus);
     struct davit_kv has[] = {{"CPU", cpu}, {"memory", memory}, {"GPU", gpus}};
     put(sink, &(struct davit_offer){
-        .size = sizeof(struct davit_offer), .name = g->type->name,
-        .zone = g->zone, .resources = has,
-        .n_resources = f.gpus > 0 ? 3 : 2, .labels = ls.v,
-        .n_labels = ls.n, .taints = ls.taints, .n_taints = ls.n_taints,
-        .price_micros_hour = -1, .spot = g->spot,
-        .available = pool_usable(g) && enough(op, g, &f)});
+                  .size = sizeof(struct davit_offer),
+                  .name = g->type->name,
+                  .zone = g->zone,
+                  .resources = has,
+                  .n_resources = f.gpus > 0 ? 3 : 2,
+                  .labels = ls.v,
+                  .n_labels = ls.n,
+                  .taints = ls.taints,
+                  .n_taints = ls.n_taints,
+                  .price_micros_hour = -1,
+                  .spot = g->spot,
+                  .available = pool_usable(g) && enough(op, g, &f)});
     return DAVIT_OK;
 }
 
@@ -193,21 +199,24 @@ static void offer_missing(const struct groups *gs, const struct gke_type *t,
 {
     for (int spot = 0; spot < 2; spot++)
         for (size_t k = 0; k < t->n_zones; k++)
-            if ((spot ? t->spot_pool : t->pool) != NULL &&
+            if ((spot ? t->spot_pool : t->pool) &&
                 !in_zone(gs, t, t->zones[k], spot != 0))
-                put(sink, &(struct davit_offer){
-                    .size = sizeof(struct davit_offer), .name = t->name,
-                    .zone = t->zones[k], .price_micros_hour = -1,
-                    .spot = spot != 0, .available = false});
+                put(sink,
+                    &(struct davit_offer){.size = sizeof(struct davit_offer),
+                                          .name = t->name,
+                                          .zone = t->zones[k],
+                                          .price_micros_hour = -1,
+                                          .spot = spot != 0,
+                                          .available = false});
 }
 
 static bool zone_wanted(const struct group *g)
 {
     const struct gke_type *t = g->type;
-    for (size_t k = 0; t != NULL && k < t->n_zones; k++)
+    for (size_t k = 0; t && k < t->n_zones; k++)
         if (strcmp(t->zones[k], g->zone) == 0)
             return true;
-    return t != NULL && t->n_zones == 0;
+    return t && t->n_zones == 0;
 }
 
 int gke_offers(void *self, struct davit_call *call, struct davit_sink *sink,

@@ -10,16 +10,17 @@
 
 #define AT(field) KIT_AT(struct gke, field)
 #define NAME(field) KIT_NAME, AT(field), .allowed = "a-z 0-9 - . :", .max = 63
-#define API(name) KIT_URL, AT(name##_url), .instead = "endpoint", \
-    .fallback = "https://" #name ".googleapis.com"
+#define API(name) \
+    KIT_URL, AT(name##_url), .instead = "endpoint", \
+                             .fallback = "https://" #name ".googleapis.com"
 const struct kit_option gke_options[] = {
-    {"project", "the Google Cloud project's id", NAME(project),
-     .needed = true},
+    {"project", "the Google Cloud project's id", NAME(project), .needed = true},
     {"location", "the cluster's region or zone: us-central1, us-central1-c",
      NAME(location), .needed = true},
     {"cluster", "the GKE cluster's name", NAME(cluster), .needed = true},
-    {"credentials", "a key or federation file; else GOOGLE_APPLICATION_"
-                    "CREDENTIALS, gcloud's own, the metadata server",
+    {"credentials",
+     "a key or federation file; else GOOGLE_APPLICATION_"
+     "CREDENTIALS, gcloud's own, the metadata server",
      KIT_TEXT, AT(credentials)},
     {"take_over", "switch off GKE's own autoscaling of our pools", KIT_FLAG,
      AT(take_over), .fallback = "false"},
@@ -30,17 +31,16 @@ const struct kit_option gke_options[] = {
     {"compute_endpoint", "the same for compute.googleapis.com alone",
      API(compute)},
     {"types.spot_pool", "the node pool of a type's spot machines", KIT_NAME,
-     KIT_AT(struct gke_type, spot_pool), .allowed = "a-z 0-9 - . :",
-     .max = 63},
+     KIT_AT(struct gke_type, spot_pool), .allowed = "a-z 0-9 - . :", .max = 63},
     {0}};
 
 /* As Google's libraries find it: an emulator or a sidecar may stand in. */
 static char *metadata_url(struct kit_keep *keep)
 {
     const char *host = getenv("GCE_METADATA_HOST");
-    if (host == NULL || host[0] == '\0')
+    if (!host || host[0] == '\0')
         host = getenv("GCE_METADATA_ROOT");
-    if (host == NULL || host[0] == '\0')
+    if (!host || host[0] == '\0')
         host = "metadata.google.internal";
     return kit_keep_print(keep, "http://%.250s", host);
 }
@@ -48,20 +48,23 @@ static char *metadata_url(struct kit_keep *keep)
 static int64_t whole(const struct davit_node_type *t, const char *resource)
 {
     const char *v = kit_find(t->resources, t->n_resources, resource);
-    return v != NULL ? (int64_t)(strtod(v, NULL) + 0.9999) : -1;
+    return v ? (int64_t)(strtod(v, NULL) + 0.9999) : -1;
 }
 
 static int pool_check(const struct gke *g, const struct davit_node_type *t,
                       const char *pool, struct davit_error *e)
 {
     if (strspn(pool, "abcdefghijklmnopqrstuvwxyz0123456789-") != strlen(pool))
-        return kit_type_error(e, t, "", "pool must be 1 to 63 of a-z, 0-9, -, "
-                              "got \"%.60s\"", pool);
+        return kit_type_error(e, t, "",
+                              "pool must be 1 to 63 of a-z, 0-9, -, "
+                              "got \"%.60s\"",
+                              pool);
     for (size_t i = 0; i < g->n_types; i++) {
         const struct gke_type *o = &g->types[i];
-        if ((o->pool != NULL && strcmp(o->pool, pool) == 0) ||
-            (o->spot_pool != NULL && strcmp(o->spot_pool, pool) == 0))
-            return kit_type_error(e, t, "", "node type %.40s has node pool "
+        if ((o->pool && strcmp(o->pool, pool) == 0) ||
+            (o->spot_pool && strcmp(o->spot_pool, pool) == 0))
+            return kit_type_error(e, t, "",
+                                  "node type %.40s has node pool "
                                   "%.40s too: whose would its machines be?",
                                   o->name, pool);
     }
@@ -76,15 +79,16 @@ static int type_read(struct gke *g, const struct davit_node_type *t,
     int s = kit_options_read(gke_options, t->options, t->n_options, t, mine,
                              &g->keep, e);
     const char *pool = t->pool, *spot = mine->spot_pool;
-    if (s == DAVIT_OK && pool[0] == '\0' && (spot == NULL || !t->spot))
-        s = kit_type_error(e, t, "", "it needs pool: the GKE node pool that "
+    if (s == DAVIT_OK && pool[0] == '\0' && (!spot || !t->spot))
+        s = kit_type_error(e, t, "",
+                           "it needs pool: the GKE node pool that "
                            "makes its machines");
-    if (s == DAVIT_OK && spot != NULL && strcmp(spot, pool) == 0)
+    if (s == DAVIT_OK && spot && strcmp(spot, pool) == 0)
         s = kit_type_error(e, t, "spot_pool",
                            "pool and spot_pool must be two pools");
     if (s == DAVIT_OK && pool[0] != '\0')
         s = pool_check(g, t, pool, e);
-    if (s == DAVIT_OK && spot != NULL)
+    if (s == DAVIT_OK && spot)
         s = pool_check(g, t, spot, e);
     if (s != DAVIT_OK)
         return s;
@@ -92,7 +96,7 @@ static int type_read(struct gke *g, const struct davit_node_type *t,
     mine->pool = pool[0] != '\0' ? kit_keep_text(&g->keep, pool) : NULL;
     mine->cpu = whole(t, "CPU");
     mine->gpus = whole(t, "GPU");
-    if (t->spot && spot == NULL) {
+    if (t->spot && !spot) {
         mine->spot_pool = mine->pool;
         mine->pool = NULL;
     }

@@ -31,7 +31,7 @@ json_t *shared_take(struct gke *g, json_t *const *which)
 
 void shared_drop(struct gke *g, json_t *j)
 {
-    if (j == NULL)
+    if (!j)
         return;
     pthread_mutex_lock(&g->lock);
     json_decref(j);
@@ -57,10 +57,11 @@ static int pools_read(struct op *op, bool fresh, json_t **ret)
     char path[300];
     pthread_mutex_lock(&g->lock);
     int64_t age = g->host->wall_ms() - g->pools_ms;
-    *ret = !fresh && g->pools != NULL && age >= 0 && age < POOLS_HOLD_MS
-               ? json_incref(g->pools) : NULL;
+    *ret = !fresh && g->pools && age >= 0 && age < POOLS_HOLD_MS
+               ? json_incref(g->pools)
+               : NULL;
     pthread_mutex_unlock(&g->lock);
-    if (*ret != NULL)
+    if (*ret)
         return DAVIT_OK;
     snprintf(path, sizeof path,
              "projects/%s/locations/%s/clusters/%s/nodePools", g->project,
@@ -83,7 +84,7 @@ static int pools_read(struct op *op, bool fresh, json_t **ret)
 static bool segment(const char *url, const char *key, char *ret, size_t size)
 {
     const char *at = strstr(url, key);
-    if (at == NULL)
+    if (!at)
         return false;
     at += strlen(key);
     size_t n = strspn(at, "abcdefghijklmnopqrstuvwxyz0123456789-.:");
@@ -104,8 +105,8 @@ static const struct gke_type *type_of_pool(const struct gke *g,
 {
     for (size_t i = 0; i < g->n_types; i++) {
         const struct gke_type *t = &g->types[i];
-        if ((t->pool != NULL && strcmp(t->pool, pool) == 0) ||
-            (t->spot_pool != NULL && strcmp(t->spot_pool, pool) == 0))
+        if ((t->pool && strcmp(t->pool, pool) == 0) ||
+            (t->spot_pool && strcmp(t->spot_pool, pool) == 0))
             return t;
     }
     return NULL;
@@ -146,23 +147,24 @@ static int groups_add(struct op *op, struct groups *gs, const json_t *pool,
     json_t *u;
     const json_t *urls = json_object_get(pool, "instanceGroupUrls");
     size_t first = gs->n;
-    gs->v = realloc(gs->v, (gs->n + json_array_size(urls) + 1) *
-                               sizeof *gs->v);
-    if (gs->v == NULL)
+    gs->v = realloc(gs->v, (gs->n + json_array_size(urls) + 1) * sizeof *gs->v);
+    if (!gs->v)
         abort();
     json_array_foreach(urls, i, u) {
         struct group *g = &gs->v[gs->n];
         const char *url = json_string_value(u) ? json_string_value(u) : "";
-        *g = (struct group){.type = type, .pool = pool,
-                            .spot = pool_spot(pool)};
+        *g = (struct group){
+            .type = type, .pool = pool, .spot = pool_spot(pool)};
         if (!segment(url, "/projects/", g->project, sizeof g->project) ||
             !segment(url, "/zones/", g->zone, sizeof g->zone) ||
             !segment(url, "/instanceGroupManagers/", g->name, sizeof g->name))
-            return type == NULL ? DAVIT_OK : kit_error(
+            return !type
+                       ? DAVIT_OK
+                       : kit_error(
                              op->e, DAVIT_RETRY, "BadReply",
                              "node pool %.40s has an instance group we cannot "
-                             "read: \"%.80s\"", kit_json_text(pool, "name"),
-                             url);
+                             "read: \"%.80s\"",
+                             kit_json_text(pool, "name"), url);
         gs->n++;
     }
     leaving_mark(pool, gs->v + first, gs->n - first);
@@ -195,7 +197,7 @@ int pools_get(struct op *op, bool fresh, struct groups *ret)
 void pools_done(struct groups *gs)
 {
     free(gs->v);
-    if (gs->g != NULL)
+    if (gs->g)
         shared_drop(gs->g, gs->pools);
 }
 
@@ -221,7 +223,8 @@ static int no_pool(struct op *op, const struct groups *gs, const char *pool)
         if (strcmp(kit_json_text(p, "name"), pool) == 0)
             return kit_error(op->e, DAVIT_RETRY, "pool",
                              "node pool %.40s has no instance group yet (it is "
-                             "%.30s)", pool, kit_json_text(p, "status"));
+                             "%.30s)",
+                             pool, kit_json_text(p, "status"));
     pool_names(gs->pools, have, sizeof have);
     return kit_error(op->e, DAVIT_INVALID, "pool",
                      "cluster %.40s has no node pool %.40s; it has: %s",
@@ -231,8 +234,8 @@ static int no_pool(struct op *op, const struct groups *gs, const char *pool)
 int pools_of_type(struct op *op, const struct gke_type *t, bool spot,
                   struct groups *ret)
 {
-    const char *pool = spot && t->spot_pool != NULL ? t->spot_pool : t->pool;
-    if (pool == NULL)
+    const char *pool = spot && t->spot_pool ? t->spot_pool : t->pool;
+    if (!pool)
         pool = t->spot_pool;
     int s = pools_get(op, false, ret);
     size_t kept = 0;

@@ -7,7 +7,7 @@
  */
 #include "k8s.h"
 
-#define TOKEN_LIVES_MS (INT64_C(86400000))  /* the server knows better */
+#define TOKEN_LIVES_MS (INT64_C(86400000)) /* the server knows better */
 
 static int token_load(void *arg, struct davit_call *call, char **ret,
                       int64_t *ret_lives_ms, struct davit_error *e)
@@ -25,11 +25,17 @@ int api_send(struct op *op, const struct request *r, json_t **ret,
     struct davit_http x;
     struct asked asked = {k, r};
     const struct kit_api api = {
-        .host = k->host, .base = k->endpoint, .fetch = token_load, .arg = k,
-        .token = k->token_file != NULL ? &k->token : NULL,
-        .judge = error_http, .judged = &asked, .ca_file = k->ca_file,
-        .cert_file = k->cert_file, .key_file = k->key_file,
-        .brief = true};  /* it is parsed before the next one is asked for */
+        .host = k->host,
+        .base = k->endpoint,
+        .fetch = token_load,
+        .arg = k,
+        .token = k->token_file ? &k->token : NULL,
+        .judge = error_http,
+        .judged = &asked,
+        .ca_file = k->ca_file,
+        .cert_file = k->cert_file,
+        .key_file = k->key_file,
+        .brief = true}; /* it is parsed before the next one is asked for */
     int s = kit_exchange(&api, op->call,
                          &(struct kit_request){.method = r->method,
                                                .url = r->path,

@@ -11,15 +11,15 @@
 #include "k8s.h"
 
 #define KEEP_MS (3600 * INT64_C(1000))
-#define KEEP_SOME 32             /* of the newest, however old */
-#define KEEP_MOST 400            /* 100 bytes each, of 256 KiB in all */
+#define KEEP_SOME 32  /* of the newest, however old */
+#define KEEP_MOST 400 /* 100 bytes each, of 256 KiB in all */
 #define CANCELLED_MOST 200
 
 json_t *book_read(const json_t *raycluster)
 {
     const json_t *notes = kit_json_at(raycluster, "metadata.annotations");
     const char *text = json_string_value(json_object_get(notes, BOOK));
-    json_t *book = text != NULL ? json_loads(text, 0, NULL) : NULL;
+    json_t *book = text ? json_loads(text, 0, NULL) : NULL;
     /* What a person broke is begun anew: it is a note, not the truth. */
     if (!json_is_object(book)) {
         json_decref(book);
@@ -39,7 +39,7 @@ static json_t *entry(const json_t *book, const char *request)
 
 bool book_known(const json_t *book, const char *request)
 {
-    return entry(book, request) != NULL;
+    return entry(book, request);
 }
 
 void book_add(json_t *book, const char *request, const char *group,
@@ -48,8 +48,7 @@ void book_add(json_t *book, const char *request, const char *group,
     json_object_set_new(json_object_get(book, "requests"), request,
                         json_pack("{s:s, s:I, s:I, s:I}", "group", group,
                                   "asked", (json_int_t)units, "left",
-                                  (json_int_t)units, "at",
-                                  (json_int_t)now_ms));
+                                  (json_int_t)units, "at", (json_int_t)now_ms));
 }
 
 int64_t book_left(const json_t *book, const char *request)
@@ -90,7 +89,7 @@ bool book_cancelled(const json_t *book, const char *id)
     json_t *x;
     json_array_foreach(json_object_get(book, "cancelled"), i, x) {
         const char *s = json_string_value(x);
-        if (s != NULL && strcmp(s, id) == 0)
+        if (s && strcmp(s, id) == 0)
             return true;
     }
     return false;
@@ -103,7 +102,8 @@ void book_prune(json_t *book, int64_t now_ms)
     const char *id;
     void *next;
     /* As they were added: jansson keeps the order. */
-    json_object_foreach_safe(requests, next, id, r) {
+    json_object_foreach_safe(requests, next, id, r)
+    {
         int64_t age = now_ms - kit_json_int(r, "at", 0);
         if (n > KEEP_MOST || (n > KEEP_SOME && age > KEEP_MS)) {
             json_object_del(requests, id);

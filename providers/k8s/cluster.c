@@ -36,34 +36,37 @@ static void gate_read(const json_t *spec, struct group *g)
     const json_t *gate = kit_json_at(spec, "scaleStrategy.scaleGate");
     static const char *const words[] = {"reason", "message", "name"};
     const char *why = json_string_value(gate);
-    if (gate == NULL || json_is_null(gate) || json_is_false(gate) ||
+    if (!gate || json_is_null(gate) || json_is_false(gate) ||
         (json_is_object(gate) && json_object_size(gate) == 0) ||
         (json_is_array(gate) && json_array_size(gate) == 0) ||
-        (why != NULL && (*why == '\0' || strcasecmp(why, "open") == 0)))
+        (why && (*why == '\0' || strcasecmp(why, "open") == 0)))
         return;
     if (json_is_array(gate))
         gate = json_array_get(gate, 0);
-    if (why == NULL)
+    if (!why)
         why = json_string_value(gate);
-    for (size_t i = 0; i < 3 && why == NULL; i++)
+    for (size_t i = 0; i < 3 && !why; i++)
         why = json_string_value(json_object_get(gate, words[i]));
     snprintf(g->gate, sizeof g->gate, "closed by its scaleGate%s%.60s",
-             why != NULL ? ": " : "", why != NULL ? why : "");
+             why ? ": " : "", why ? why : "");
 }
 
 static void group_read(const json_t *spec, size_t at, struct group *g)
 {
     const json_t *names = kit_json_at(spec, "scaleStrategy.workersToDelete");
     *g = (struct group){
-        .name = kit_json_text(spec, "groupName"), .at = at, .spec = spec,
+        .name = kit_json_text(spec, "groupName"),
+        .at = at,
+        .spec = spec,
         .min = number(spec, "minReplicas", 0),
         .max = number(spec, "maxReplicas", MOST_REPLICAS),
         .hosts = number(spec, "numOfHosts", 1),
         .suspended = kit_json_true(spec, "suspend"),
         .names = json_is_array(names) ? json_deep_copy(names) : json_array()};
     g->said = number(spec, "replicas", g->min);
-    g->replicas = g->said < g->min ? g->min
-                  : g->said > g->max ? g->max : g->said;
+    g->replicas = g->said < g->min   ? g->min
+                  : g->said > g->max ? g->max
+                                     : g->said;
     if (g->hosts == 0)
         g->hosts = 1;
     gate_read(spec, g);
@@ -78,20 +81,23 @@ int cluster_read(struct op *op, struct cluster *ret)
     ret->writes = op->k->writes;
     pthread_mutex_unlock(&op->k->lock);
     path_of(op->k, "", path, sizeof path);
-    int s = api_send(op, &(struct request){.method = "GET", .path = path,
-                                           .verb = "get",
-                                           .what = "rayclusters"},
+    int s = api_send(op,
+                     &(struct request){.method = "GET",
+                                       .path = path,
+                                       .verb = "get",
+                                       .what = "rayclusters"},
                      &ret->json, &http);
     /* No reason to call its machines gone: a name may be mistaken. */
     if (s == DAVIT_NOT_FOUND)
-        return kit_error(op->e, DAVIT_RETRY, "HTTP 404", "there is no "
-                         "RayCluster %.60s in namespace %.60s", op->k->cluster,
-                         op->k->ns);
+        return kit_error(op->e, DAVIT_RETRY, "HTTP 404",
+                         "there is no "
+                         "RayCluster %.60s in namespace %.60s",
+                         op->k->cluster, op->k->ns);
     if (s != DAVIT_OK)
         return s;
     const json_t *groups = kit_json_at(ret->json, "spec.workerGroupSpecs");
     ret->v = calloc(json_array_size(groups) + 1, sizeof *ret->v);
-    if (ret->v == NULL)
+    if (!ret->v)
         abort();
     size_t i;
     json_t *g;
@@ -128,7 +134,7 @@ static size_t name_at(const struct group *g, const char *pod)
     json_t *x;
     json_array_foreach(g->names, i, x) {
         const char *s = json_string_value(x);
-        if (s != NULL && strcmp(s, pod) == 0)
+        if (s && strcmp(s, pod) == 0)
             return i;
     }
     return SIZE_MAX;
@@ -136,7 +142,7 @@ static size_t name_at(const struct group *g, const char *pod)
 
 bool group_names(const struct group *g, const char *pod)
 {
-    return g != NULL && name_at(g, pod) != SIZE_MAX;
+    return g && name_at(g, pod) != SIZE_MAX;
 }
 
 void group_set_replicas(struct group *g, uint32_t replicas)
@@ -176,7 +182,7 @@ static void step(json_t *patch, const char *op, const char *path, json_t *value)
 {
     json_t *o = json_pack("{s:s, s:s, s:o}", "op", op, "path", path, "value",
                           value);
-    if (o == NULL)
+    if (!o)
         abort();
     json_array_append_new(patch, o);
 }
@@ -209,10 +215,11 @@ static void group_steps(json_t *patch, const struct group *g)
     if (json_is_object(json_object_get(g->spec, "scaleStrategy")))
         step(patch, "add",
              PATH("/spec/workerGroupSpecs/%zu/scaleStrategy/workersToDelete",
-                  g->at), json_incref(g->names));
+                  g->at),
+             json_incref(g->names));
     else
-        step(patch, "add", PATH("/spec/workerGroupSpecs/%zu/scaleStrategy",
-                                g->at),
+        step(patch, "add",
+             PATH("/spec/workerGroupSpecs/%zu/scaleStrategy", g->at),
              json_pack("{s:O}", "workersToDelete", g->names));
 #undef PATH
 }
@@ -231,10 +238,13 @@ int cluster_patch(struct op *op, struct cluster *c, bool *ret_conflict)
         group_steps(patch, &c->v[i]);
     path_of(op->k, "?fieldManager=davit", path, sizeof path);
     writer_begins(op->k);
-    int s = api_send(op, &(struct request){.method = "PATCH", .path = path,
-                                           .type = "application/json-patch+json",
-                                           .body = patch, .verb = "patch",
-                                           .what = "rayclusters"},
+    int s = api_send(op,
+                     &(struct request){.method = "PATCH",
+                                       .path = path,
+                                       .type = "application/json-patch+json",
+                                       .body = patch,
+                                       .verb = "patch",
+                                       .what = "rayclusters"},
                      &reply, &http);
     json_decref(patch);
     json_decref(reply);
@@ -243,18 +253,19 @@ int cluster_patch(struct op *op, struct cluster *c, bool *ret_conflict)
         s = DAVIT_RETRY;
     /* 422 is also what a test that did not hold is answered with. */
     *ret_conflict = http == 409 ||
-                    (http == 422 && op->e != NULL &&
-                     strstr(op->e->text, "test") != NULL);
+                    (http == 422 && op->e && strstr(op->e->text, "test"));
     if (*ret_conflict)
-        s = kit_error(op->e, DAVIT_RETRY, "HTTP 409 Conflict", "somebody else "
+        s = kit_error(op->e, DAVIT_RETRY, "HTTP 409 Conflict",
+                      "somebody else "
                       "wrote RayCluster %.60s at the same time, again and "
-                      "again", op->k->cluster);
+                      "again",
+                      op->k->cluster);
     return s;
 }
 
 bool cluster_again(struct op *op, int tries)
 {
     /* The operator writes its status now and then: a moment is enough. */
-    return tries < TRIES && op->k->host->sleep(op->call,
-                                               (uint32_t)(2 << tries) % 150);
+    return tries < TRIES &&
+           op->k->host->sleep(op->call, (uint32_t)(2 << tries) % 150);
 }

@@ -17,10 +17,10 @@ struct end {
     struct op op;
     const char *const *ids;
     size_t n;
-    int *status;                 /* per id */
+    int *status; /* per id */
     struct cluster c;
     struct pods ps;
-    uint32_t *live;              /* per group: units that stay */
+    uint32_t *live; /* per group: units that stay */
     bool have_pods;
 };
 
@@ -58,14 +58,14 @@ static int promise_end(struct end *x, const char *id)
     const char *number = strrchr(id, '.') + 1;
     promised_of(id, whose, sizeof whose);
     bool of_request = book_known(x->c.book, whose);
-    struct group *g = group_find(&x->c, of_request
-                                     ? book_group(x->c.book, whose) : whose);
-    if (g == NULL || book_cancelled(x->c.book, id))
+    struct group *g = group_find(
+        &x->c, of_request ? book_group(x->c.book, whose) : whose);
+    if (!g || book_cancelled(x->c.book, id))
         return DAVIT_NOT_FOUND;
     uint32_t there = units_stay(&x->c, &x->ps, g, of_request ? whose : NULL);
     int64_t promised = of_request ? book_left(x->c.book, whose) : g->replicas;
     if (promised <= there)
-        return DAVIT_NOT_FOUND;  /* its pod has come after all */
+        return DAVIT_NOT_FOUND; /* its pod has come after all */
     book_cancel(x->c.book, id);
     x->c.book_new = true;
     /* Of a unit of hosts the first one stands for all. */
@@ -80,7 +80,7 @@ static int promise_end(struct end *x, const char *id)
 static bool told_to_end(struct k8s *k, const char *pod)
 {
     pthread_mutex_lock(&k->lock);
-    bool told = json_object_get(k->ending, pod) != NULL;
+    bool told = json_object_get(k->ending, pod);
     pthread_mutex_unlock(&k->lock);
     return told;
 }
@@ -92,9 +92,8 @@ static uint32_t unit_hosts(struct end *x, struct group *g, const struct pod *p,
     uint32_t n = 0;
     for (size_t i = 0; i < x->ps.n && n < most; i++) {
         const struct pod *o = &x->ps.v[i];
-        if (strcmp(o->group, p->group) != 0 ||
-            strcmp(o->unit, p->unit) != 0 || !pod_stays(&x->c, o) ||
-            (told && !told_to_end(x->op.k, o->name)))
+        if (strcmp(o->group, p->group) != 0 || strcmp(o->unit, p->unit) != 0 ||
+            !pod_stays(&x->c, o) || (told && !told_to_end(x->op.k, o->name)))
             continue;
         n++;
         if (name)
@@ -112,7 +111,8 @@ static int unit_end(struct end *x, struct group *g, const struct pod *p)
     /* One that does not run makes the others useless: all of them go. */
     bool broken = labelled && p->phase != DAVIT_RUNNING;
     if (told < all && !broken)
-        return say(x, DAVIT_RETRY, "numOfHosts", "pod %.80s is one host of "
+        return say(x, DAVIT_RETRY, "numOfHosts",
+                   "pod %.80s is one host of "
                    "unit %.60s and waits for the others to be ended with it",
                    p->name, labelled ? p->unit : g->name);
     unit_hosts(x, g, p, !broken, all, true);
@@ -127,20 +127,21 @@ static int id_end(struct end *x, const char *id)
     if (promised_of(id, whose, sizeof whose))
         return promise_end(x, id);
     const struct pod *p = pod_find(&x->ps, id);
-    struct group *g = p != NULL ? group_find(&x->c, p->group) : NULL;
-    if (p == NULL) {
+    struct group *g = p ? group_find(&x->c, p->group) : NULL;
+    if (!p) {
         for (size_t i = 0; i < x->c.n; i++)
             group_unname(&x->c.v[i], id);
         return DAVIT_NOT_FOUND;
     }
     if (p->going || group_names(g, id))
         return DAVIT_OK;
-    if (g == NULL)
-        return say(x, DAVIT_INVALID, "group", "pod %.80s is of worker group "
+    if (!g)
+        return say(x, DAVIT_INVALID, "group",
+                   "pod %.80s is of worker group "
                    "%.60s, which the RayCluster has no more: delete it by hand",
                    id, p->group);
     if (x->c.suspended || g->suspended)
-        return DAVIT_OK;         /* the operator deletes it */
+        return DAVIT_OK; /* the operator deletes it */
     if (*g->gate != '\0')
         return say(x, DAVIT_RETRY, "scaleGate", "worker group %.60s is %s",
                    g->name, g->gate);
@@ -157,14 +158,14 @@ static int plan(struct end *x)
 {
     free(x->live);
     x->live = calloc(x->c.n + 1, sizeof *x->live);
-    if (x->live == NULL)
+    if (!x->live)
         abort();
     for (size_t i = 0; i < x->c.n; i++)
         x->live[i] = units_stay(&x->c, &x->ps, &x->c.v[i], NULL);
     for (size_t i = 0; i < x->n; i++) {
         const struct pod *p = pod_find(&x->ps, x->ids[i]);
-        const struct group *g = p != NULL ? group_find(&x->c, p->group) : NULL;
-        if (g == NULL || g->hosts < 2)
+        const struct group *g = p ? group_find(&x->c, p->group) : NULL;
+        if (!g || g->hosts < 2)
             continue;
         pthread_mutex_lock(&x->op.k->lock);
         json_object_set_new(x->op.k->ending, x->ids[i], json_true());
@@ -184,7 +185,7 @@ static void names_sweep(struct end *x)
         size_t k;
         json_array_foreach(before, k, name) {
             const char *s = json_string_value(name);
-            if (s != NULL && pod_find(&x->ps, s) == NULL)
+            if (s && !pod_find(&x->ps, s))
                 group_unname(g, s);
         }
         json_decref(before);
@@ -194,7 +195,7 @@ static void names_sweep(struct end *x)
 static int attempt(struct end *x, bool *conflict)
 {
     char whose[128];
-    bool late = false;           /* a pod that just came must be seen */
+    bool late = false; /* a pod that just came must be seen */
     *conflict = false;
     for (size_t i = 0; i < x->n; i++)
         late = late || promised_of(x->ids[i], whose, sizeof whose);
@@ -230,8 +231,7 @@ static void remember(struct end *x)
                 if (json_is_string(name))
                     json_object_set_new(k->named, json_string_value(name),
                                         json_true());
-        json_object_set_new(k->live, x->c.v[i].name,
-                            json_integer(x->live[i]));
+        json_object_set_new(k->live, x->c.v[i].name, json_integer(x->live[i]));
     }
     pthread_mutex_unlock(&k->lock);
 }
@@ -244,7 +244,7 @@ int k8s_terminate(void *self, struct davit_call *call, const char *const *ids,
     bool conflict = true;
     int s = DAVIT_OK, worst = DAVIT_OK;
     x.status = calloc(n_ids + 1, sizeof *x.status);
-    if (x.status == NULL)
+    if (!x.status)
         abort();
     for (int tries = 1; conflict; tries++) {
         cluster_done(&x.c);

@@ -43,9 +43,8 @@ static int64_t lasted_ms(const json_t *pod, const json_t *c, int64_t now_ms)
 
 static bool quota_in(const char *text)
 {
-    return strstr(text, "exceeded quota") != NULL ||
-           strstr(text, "insufficient quota") != NULL ||
-           strstr(text, "quota exceeded") != NULL;
+    return strstr(text, "exceeded quota") ||
+           strstr(text, "insufficient quota") || strstr(text, "quota exceeded");
 }
 
 static void gated(const json_t *pod, const json_t *c, const struct patience *w,
@@ -71,7 +70,7 @@ static void unscheduled(const json_t *pod, const struct patience *w,
         gated(pod, c, w, p);
         return;
     }
-    if (c == NULL || !is(c, "False")) {
+    if (!c || !is(c, "False")) {
         snprintf(p->detail, sizeof p->detail, "waits for a node");
         return;
     }
@@ -104,17 +103,17 @@ static const char *waiting(const json_t *pod, const char *which,
 static void starting(const json_t *pod, struct pod *p)
 {
     static const char *const image[] = {
-        "ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull",
+        "ErrImagePull",     "ImagePullBackOff",    "ErrImageNeverPull",
         "InvalidImageName", "RegistryUnavailable", NULL};
     const json_t *c;
     const char *why = waiting(pod, "initContainerStatuses", &c);
-    if (c == NULL)
+    if (!c)
         why = waiting(pod, "containerStatuses", &c);
-    if (c == NULL) {
+    if (!c) {
         snprintf(p->detail, sizeof p->detail, "on a node, starting");
         return;
     }
-    for (size_t i = 0; image[i] != NULL; i++)
+    for (size_t i = 0; image[i]; i++)
         if (strcmp(why, image[i]) == 0) {
             snprintf(p->detail, sizeof p->detail,
                      "the image cannot be pulled: %.120s",
@@ -156,7 +155,7 @@ void pod_judge(const json_t *pod, const struct patience *w, struct pod *p)
     } else if (strcmp(phase, "Running") == 0) {
         const char *why = waiting(pod, "containerStatuses", &c);
         p->phase = DAVIT_RUNNING;
-        if (c != NULL) {
+        if (c) {
             p->phase = DAVIT_STARTING;
             snprintf(p->detail, sizeof p->detail, "container %.40s: %.60s",
                      kit_json_text(c, "name"), why);
@@ -178,12 +177,11 @@ void cluster_judge(const json_t *raycluster, char *ret, size_t size,
     const char *text = kit_json_text(c, "message");
     ret[0] = '\0';
     *ret_status = DAVIT_OK;
-    if (c == NULL || !is(c, "True") ||
-        strstr(kit_json_text(c, "reason"), "Worker") == NULL)
+    if (!c || !is(c, "True") || !strstr(kit_json_text(c, "reason"), "Worker"))
         return;
     *ret_status = quota_in(text) ? DAVIT_QUOTA
-                  : strstr(text, "forbidden") != NULL ||
-                            strstr(text, "admission webhook") != NULL
+                  : strstr(text, "forbidden") ||
+                          strstr(text, "admission webhook")
                       ? DAVIT_STOCKOUT
                       : DAVIT_OK;
     if (*ret_status != DAVIT_OK)

@@ -32,7 +32,7 @@ static int k8s_open(const struct davit_host *host,
 {
     struct k8s *k = calloc(1, sizeof *k);
     pthread_condattr_t attr;
-    if (k == NULL)
+    if (!k)
         abort();
     k->host = host;
     kit_token_init(&k->token);
@@ -55,11 +55,16 @@ static int k8s_open(const struct davit_host *host,
     return s;
 }
 
-static struct davit_provider k8s = {
-    .size = sizeof k8s, .name = "k8s", .version = "1",
-    .caps = DAVIT_CAP_OFFERS,
-    .open = k8s_open, .close = k8s_close, .list = k8s_list,
-    .launch = k8s_launch, .terminate = k8s_terminate, .offers = k8s_offers};
+static struct davit_provider k8s = {.size = sizeof k8s,
+                                    .name = "k8s",
+                                    .version = "1",
+                                    .caps = DAVIT_CAP_OFFERS,
+                                    .open = k8s_open,
+                                    .close = k8s_close,
+                                    .list = k8s_list,
+                                    .launch = k8s_launch,
+                                    .terminate = k8s_terminate,
+                                    .offers = k8s_offers};
 
 const struct davit_provider *davit_provider_v1(void)
 {

@@ -16,41 +16,41 @@
 #include "kit/exchange.h"
 #include "kit/str.h"
 
-#define TOKEN_HOLD_MS 60000      /* its file is read anew after so long */
-#define REQUEST_MAX 63           /* of a request id, in bytes */
-#define TRIES 10                 /* of one change, against other writers */
+#define TOKEN_HOLD_MS 60000 /* its file is read anew after so long */
+#define REQUEST_MAX 63      /* of a request id, in bytes */
+#define TRIES 10            /* of one change, against other writers */
 #define MOST_REPLICAS 2147483647u
 
 struct k8s_type {
     char *name, *group;
-    int64_t unschedulable_ms;    /* -1: the provider's */
+    int64_t unschedulable_ms; /* -1: the provider's */
 };
 
-struct ask;                      /* a launch that waits: launch.c */
+struct ask; /* a launch that waits: launch.c */
 
 /* Read-only after open() but for what the lock holds. */
 struct k8s {
     const struct davit_host *host;
-    struct kit_keep keep;        /* of the configuration */
-    struct kit_token token;      /* of its file */
+    struct kit_keep keep;   /* of the configuration */
+    struct kit_token token; /* of its file */
     char *endpoint, *ns, *cluster, *account;
     const char *version;
-    char *token_file, *ca_file, *cert_file, *key_file;  /* NULL: none */
+    char *token_file, *ca_file, *cert_file, *key_file; /* NULL: none */
     int64_t unschedulable_ms, gate_ms, coalesce_ms;
     struct k8s_type *types;
     size_t n_types;
-    pthread_mutex_t lock;        /* of what is below */
-    pthread_cond_t woken;        /* an ask is done, or nobody leads */
-    json_t *owner;               /* pod -> the request it was made for, "" */
-    json_t *named;               /* pods this handle named to be deleted */
-    json_t *ending;              /* hosts of units that we were told to end */
-    json_t *wrote;               /* group -> replicas as we wrote them last */
-    uint64_t writes;             /* patches sent so far */
-    uint32_t writing;            /* under way */
-    json_t *live;                /* group -> units in the last list */
-    int64_t told_ms;             /* when another writer was named last */
+    pthread_mutex_t lock; /* of what is below */
+    pthread_cond_t woken; /* an ask is done, or nobody leads */
+    json_t *owner;        /* pod -> the request it was made for, "" */
+    json_t *named;        /* pods this handle named to be deleted */
+    json_t *ending;       /* hosts of units that we were told to end */
+    json_t *wrote;        /* group -> replicas as we wrote them last */
+    uint64_t writes;      /* patches sent so far */
+    uint32_t writing;     /* under way */
+    json_t *live;         /* group -> units in the last list */
+    int64_t told_ms;      /* when another writer was named last */
     struct ask *asks;
-    bool leading;                /* somebody sends the asks */
+    bool leading; /* somebody sends the asks */
 };
 
 /* One operation at work. */
@@ -69,10 +69,10 @@ const struct k8s_type *type_of_group(const struct k8s *k, const char *group);
 
 /* ---- api.c */
 struct request {
-    const char *method, *path;   /* "/api/v1/..." with its query */
-    const char *type;            /* of the body */
-    const json_t *body;          /* borrowed; NULL: none */
-    const char *verb, *what;     /* "patch", "rayclusters": for messages */
+    const char *method, *path; /* "/api/v1/..." with its query */
+    const char *type;          /* of the body */
+    const json_t *body;        /* borrowed; NULL: none */
+    const char *verb, *what;   /* "patch", "rayclusters": for messages */
 };
 /* OK: *ret is the reply, the caller's.  Else the error is filled; *ret_http is
  * the server's code, 0 when it did not answer. */
@@ -80,7 +80,10 @@ int api_send(struct op *op, const struct request *r, json_t **ret,
              int *ret_http);
 
 /* ---- errors.c */
-struct asked { const struct k8s *k; const struct request *r; };
+struct asked {
+    const struct k8s *k;
+    const struct request *r;
+};
 /* arg: a struct asked. */
 int error_http(void *arg, const struct davit_http *x, const json_t *reply,
                struct davit_error *e);
@@ -107,14 +110,14 @@ void book_prune(json_t *book, int64_t now_ms);
 /* ---- cluster.c: the RayCluster as read, and a copy to change */
 struct group {
     const char *name;
-    size_t at;                   /* its place in workerGroupSpecs */
+    size_t at; /* its place in workerGroupSpecs */
     const json_t *spec;
-    uint32_t replicas;           /* as the operator takes them: within min, max */
-    uint32_t said;               /* as they stand there */
+    uint32_t replicas; /* as the operator takes them: within min, max */
+    uint32_t said;     /* as they stand there */
     uint32_t min, max, hosts;
     bool suspended;
-    char gate[100];              /* why nothing may be scaled, "" */
-    json_t *names;               /* of workersToDelete */
+    char gate[100]; /* why nothing may be scaled, "" */
+    json_t *names;  /* of workersToDelete */
     bool replicas_new, names_new;
 };
 struct cluster {
@@ -124,7 +127,7 @@ struct cluster {
     bool suspended;
     json_t *book;
     bool book_new;
-    uint64_t writes;             /* k8s.writes when it was asked for */
+    uint64_t writes; /* k8s.writes when it was asked for */
 };
 int cluster_read(struct op *op, struct cluster *ret);
 void cluster_done(struct cluster *c);
@@ -144,22 +147,27 @@ bool cluster_again(struct op *op, int tries);
 /* ---- pods.c */
 struct pod {
     char name[128], group[64], unit[64], ip[64];
-    char created[32];            /* as the server writes it: sorts */
+    char created[32]; /* as the server writes it: sorts */
     enum davit_phase phase;
     uint32_t failure;
     char detail[200];
-    bool going;                  /* has a deletionTimestamp */
-    bool surplus;                /* more pods than replicas: nobody's yet */
-    char request[REQUEST_MAX + 1];  /* share.c; "" : of none of ours */
+    bool going;                    /* has a deletionTimestamp */
+    bool surplus;                  /* more pods than replicas: nobody's yet */
+    char request[REQUEST_MAX + 1]; /* share.c; "" : of none of ours */
 };
-struct pods { struct pod *v; size_t n, cap; };
+struct pods {
+    struct pod *v;
+    size_t n, cap;
+};
 /* All workers of the RayCluster. */
 int pods_read(struct op *op, struct pods *ret);
 void pods_done(struct pods *ps);
 struct pod *pod_find(const struct pods *ps, const char *name);
 
 /* ---- judge.c */
-struct patience { int64_t now_ms, unschedulable_ms, gate_ms; };
+struct patience {
+    int64_t now_ms, unschedulable_ms, gate_ms;
+};
 /* Phase, failure and detail of a pod by its JSON. */
 void pod_judge(const json_t *pod, const struct patience *p, struct pod *ret);
 /* Why the operator could not make pods, "" ; *ret_status is its reaction. */

@@ -16,11 +16,11 @@
 
 struct ask {
     struct ask *next;
-    const char *request;         /* these three live behind it */
+    const char *request; /* these three live behind it */
     const char *type;
     uint32_t count;
-    bool taken, done, left;      /* left: its caller is gone */
-    bool changed;                /* it has a part in the patch */
+    bool taken, done, left; /* left: its caller is gone */
+    bool changed;           /* it has a part in the patch */
     int status;
     struct davit_error e;
     char request_text[REQUEST_MAX + 1], type_text[256];
@@ -76,19 +76,23 @@ static int ask_apply(struct op *op, struct cluster *c, struct ask *a,
     a->changed = false;
     if (book_known(c->book, a->request))
         return DAVIT_OK;
-    if (g == NULL) {
+    if (!g) {
         names_of(c, have_names, sizeof have_names);
-        return refuse(a, DAVIT_INVALID, "group", "the RayCluster has no worker "
-                      "group %.60s; it has: %s", t->group,
-                      *have_names != '\0' ? have_names : "none");
+        return refuse(a, DAVIT_INVALID, "group",
+                      "the RayCluster has no worker "
+                      "group %.60s; it has: %s",
+                      t->group, *have_names != '\0' ? have_names : "none");
     }
     if (c->suspended || g->suspended)
-        return refuse(a, DAVIT_STOCKOUT, "suspend", "worker group %.60s is "
-                      "suspended%s", g->name,
-                      c->suspended ? " with its RayCluster" : "");
+        return refuse(a, DAVIT_STOCKOUT, "suspend",
+                      "worker group %.60s is "
+                      "suspended%s",
+                      g->name, c->suspended ? " with its RayCluster" : "");
     if (*g->gate != '\0')
-        return refuse(a, DAVIT_STOCKOUT, "scaleGate", "worker group %.60s is "
-                      "%s", g->name, g->gate);
+        return refuse(a, DAVIT_STOCKOUT, "scaleGate",
+                      "worker group %.60s is "
+                      "%s",
+                      g->name, g->gate);
     int s = units_now(op, c, g, ps, have, &now);
     if (s != DAVIT_OK) {
         a->e = *op->e;
@@ -97,9 +101,11 @@ static int ask_apply(struct op *op, struct cluster *c, struct ask *a,
     /* Units are whole: what is over is listed, and the daemon's to use. */
     uint32_t units = (a->count + g->hosts - 1) / g->hosts;
     if (now > g->max || units > g->max - now)
-        return kit_error(&a->e, DAVIT_QUOTA, "maxReplicas", "worker group "
+        return kit_error(&a->e, DAVIT_QUOTA, "maxReplicas",
+                         "worker group "
                          "%.60s has %u replicas, %u more would be over its "
-                         "maxReplicas of %u", g->name, now, units, g->max);
+                         "maxReplicas of %u",
+                         g->name, now, units, g->max);
     group_set_replicas(g, now + units);
     book_add(c->book, a->request, g->name, units, op->k->host->wall_ms());
     c->book_new = a->changed = true;
@@ -119,7 +125,7 @@ static void batch_send(struct op *op, struct ask *first)
         bool have = false;
         conflict = false;
         s = cluster_read(&own, &c);
-        for (struct ask *a = first; a != NULL; a = a->next) {
+        for (struct ask *a = first; a; a = a->next) {
             a->changed = true;
             if (s == DAVIT_OK)
                 a->status = ask_apply(&own, &c, a, &ps, &have);
@@ -131,7 +137,7 @@ static void batch_send(struct op *op, struct ask *first)
         if (conflict && !cluster_again(op, tries))
             break;
     }
-    for (struct ask *a = first; a != NULL && s != DAVIT_OK; a = a->next)
+    for (struct ask *a = first; a && s != DAVIT_OK; a = a->next)
         if (a->changed) {
             a->status = s;
             a->e = e;
@@ -142,7 +148,7 @@ static void batch_send(struct op *op, struct ask *first)
 
 static void ask_unlink(struct k8s *k, struct ask *a)
 {
-    for (struct ask **at = &k->asks; *at != NULL; at = &(*at)->next)
+    for (struct ask **at = &k->asks; *at; at = &(*at)->next)
         if (*at == a) {
             *at = a->next;
             return;
@@ -161,7 +167,7 @@ static void lead(struct op *op, struct ask *mine)
     if (go) {
         batch = k->asks;
         k->asks = NULL;
-        for (struct ask *a = batch; a != NULL; a = a->next)
+        for (struct ask *a = batch; a; a = a->next)
             a->taken = true;
         pthread_mutex_unlock(&k->lock);
         batch_send(op, batch);
@@ -172,7 +178,7 @@ static void lead(struct op *op, struct ask *mine)
         mine->done = true;
         ask_unlink(k, mine);
     }
-    for (struct ask *a = batch; a != NULL; a = next) {
+    for (struct ask *a = batch; a; a = next) {
         next = a->next;
         a->done = true;
         if (a->left)
@@ -201,7 +207,7 @@ static int ask_settle(struct op *op, struct ask *a)
     int s;
     pthread_mutex_lock(&k->lock);
     struct ask **at = &k->asks;
-    while (*at != NULL)
+    while (*at)
         at = &(*at)->next;
     *at = a;
     while (!a->done) {
@@ -223,7 +229,7 @@ static int ask_settle(struct op *op, struct ask *a)
     }
     pthread_mutex_unlock(&k->lock);
     s = a->status;
-    if (s != DAVIT_OK && op->e != NULL) {
+    if (s != DAVIT_OK && op->e) {
         snprintf(op->e->code, sizeof op->e->code, "%s", a->e.code);
         snprintf(op->e->text, sizeof op->e->text, "%s", a->e.text);
         op->e->retry_after_ms = a->e.retry_after_ms;
@@ -235,7 +241,7 @@ static int ask_settle(struct op *op, struct ask *a)
 static int check(struct op *op, const struct davit_launch *l)
 {
     size_t n = strlen(l->request_id);
-    if (type_find(op->k, l->offer) == NULL)
+    if (!type_find(op->k, l->offer))
         return kit_error(op->e, DAVIT_INVALID, "UnknownType",
                          "there is no node type \"%.60s\" here", l->offer);
     if (l->count == 0 || l->count > 100000)
@@ -246,7 +252,8 @@ static int check(struct op *op, const struct davit_launch *l)
         return kit_error(op->e, DAVIT_INVALID, "BadRequestId",
                          "a request id has 1 to %d bytes", REQUEST_MAX);
     if (l->spot || *l->zone != '\0')
-        return kit_error(op->e, DAVIT_INVALID, "zone", "a worker group has "
+        return kit_error(op->e, DAVIT_INVALID, "zone",
+                         "a worker group has "
                          "neither zones nor a market: both are for the "
                          "nodeSelector of its pods");
     return DAVIT_OK;
@@ -259,11 +266,11 @@ int k8s_launch(void *self, struct davit_call *call,
     struct op op = {self, call, e};
     int s = check(&op, l);
     (void)sink;
-    (void)put;                   /* pods are the operator's to make: list() */
+    (void)put; /* pods are the operator's to make: list() */
     if (s != DAVIT_OK)
         return s;
     struct ask *a = calloc(1, sizeof *a);
-    if (a == NULL)
+    if (!a)
         abort();
     a->e.size = sizeof a->e;
     a->count = l->count;

@@ -12,7 +12,8 @@
 
 #include "k8s.h"
 
-#define SETTLE_MS 2000           /* an older failure says nothing of a launch
+#define SETTLE_MS \
+    2000 /* an older failure says nothing of a launch
                                   * that was made so shortly ago */
 
 struct listing {
@@ -21,7 +22,7 @@ struct listing {
     struct pods ps;
     struct davit_sink *sink;
     put_machine *put;
-    char trouble[200];           /* why the operator makes no pods, "" */
+    char trouble[200]; /* why the operator makes no pods, "" */
     int trouble_status;
 };
 
@@ -39,14 +40,20 @@ static void pod_put(struct listing *x, const struct pod *p)
 {
     const struct k8s_type *t = type_of_group(x->op.k, p->group);
     const struct group *g = group_find(&x->c, p->group);
-    bool ends = x->c.suspended || (g != NULL && g->suspended) ||
+    bool ends = x->c.suspended || (g && g->suspended) ||
                 group_names(g, p->name);
-    x->put(x->sink, &(struct davit_machine){
-        .size = sizeof(struct davit_machine), .id = p->name,
-        .request_id = p->request, .offer = t != NULL ? t->name : p->group,
-        .zone = "", .address = p->ip, .phase = ends ? DAVIT_STOPPING : p->phase,
-        .failure = p->failure, .unit = p->unit,
-        .detail = ends && !p->going ? "is to be deleted" : p->detail});
+    x->put(x->sink,
+           &(struct davit_machine){
+               .size = sizeof(struct davit_machine),
+               .id = p->name,
+               .request_id = p->request,
+               .offer = t ? t->name : p->group,
+               .zone = "",
+               .address = p->ip,
+               .phase = ends ? DAVIT_STOPPING : p->phase,
+               .failure = p->failure,
+               .unit = p->unit,
+               .detail = ends && !p->going ? "is to be deleted" : p->detail});
 }
 
 /* n machines that are promised to `whose` (a request or the group). */
@@ -60,13 +67,20 @@ static void promised_put(struct listing *x, const struct k8s_type *t,
         if (book_cancelled(x->c.book, id))
             continue;
         n--;
-        x->put(x->sink, &(struct davit_machine){
-            .size = sizeof(struct davit_machine), .id = id,
-            .request_id = request, .offer = t->name, .zone = "",
-            .address = "", .phase = failed ? DAVIT_FAILED : DAVIT_STARTING,
-            .failure = failed ? (uint32_t)x->trouble_status : DAVIT_OK,
-            .detail = failed ? x->trouble
-                             : "promised; the operator has not made its pod"});
+        x->put(
+            x->sink,
+            &(struct davit_machine){
+                .size = sizeof(struct davit_machine),
+                .id = id,
+                .request_id = request,
+                .offer = t->name,
+                .zone = "",
+                .address = "",
+                .phase = failed ? DAVIT_FAILED : DAVIT_STARTING,
+                .failure = failed ? (uint32_t)x->trouble_status : DAVIT_OK,
+                .detail = failed
+                              ? x->trouble
+                              : "promised; the operator has not made its pod"});
     }
 }
 
@@ -78,15 +92,16 @@ static void group_promises(struct listing *x, const struct group *g)
     int64_t now = x->op.k->host->wall_ms();
     const char *request;
     json_t *r;
-    if (t == NULL || missing == 0 || g->suspended || x->c.suspended)
+    if (!t || missing == 0 || g->suspended || x->c.suspended)
         return;
     json_object_foreach(json_object_get(x->c.book, "requests"), request, r) {
         if (strcmp(book_group(x->c.book, request), g->name) != 0)
             continue;
         int64_t lacks = book_left(x->c.book, request) -
                         units_stay(&x->c, &x->ps, g, request);
-        uint32_t n = lacks <= 0 ? 0 : lacks > missing ? missing
-                                                      : (uint32_t)lacks;
+        uint32_t n = lacks <= 0        ? 0
+                     : lacks > missing ? missing
+                                       : (uint32_t)lacks;
         missing -= n;
         if (n > 0 && x->trouble_status != DAVIT_OK &&
             now - book_at(x->c.book, request) > SETTLE_MS)
@@ -106,12 +121,12 @@ static void keep(struct listing *x)
     pthread_mutex_lock(&k->lock);
     json_object_clear(k->live);
     for (size_t i = 0; i < x->c.n; i++)
-        json_object_set_new(k->live, x->c.v[i].name,
-                            json_integer(units_stay(&x->c, &x->ps, &x->c.v[i],
-                                                    NULL)));
-    json_object_foreach_safe(k->ending, next, name, v)
-        if (pod_find(&x->ps, name) == NULL)
-            json_object_del(k->ending, name);
+        json_object_set_new(
+            k->live, x->c.v[i].name,
+            json_integer(units_stay(&x->c, &x->ps, &x->c.v[i], NULL)));
+    json_object_foreach_safe(k->ending, next, name,
+                             v) if (!pod_find(&x->ps, name))
+        json_object_del(k->ending, name);
     pthread_mutex_unlock(&k->lock);
 }
 
@@ -124,7 +139,7 @@ static void names_clean(struct listing *x, json_t *done)
     json_t *v;
     pthread_mutex_lock(&k->lock);
     json_object_foreach(k->named, key, v)
-        if (pod_find(&x->ps, key) == NULL)
+        if (!pod_find(&x->ps, key))
             json_object_set_new(done, key, json_true());
     pthread_mutex_unlock(&k->lock);
     json_object_foreach(done, key, v)
@@ -143,7 +158,7 @@ static void replicas_mend(struct listing *x, uint64_t writes)
         struct group *g = &x->c.v[i];
         uint32_t there = (uint32_t)json_integer_value(
             json_object_get(k->live, g->name));
-        if (json_object_get(k->wrote, g->name) != NULL && !g->suspended &&
+        if (json_object_get(k->wrote, g->name) && !g->suspended &&
             !x->c.suspended && *g->gate == '\0' && there > g->replicas &&
             there <= g->max)
             group_set_replicas(g, there);
@@ -198,8 +213,7 @@ int k8s_list(void *self, struct davit_call *call, struct davit_sink *sink,
         s = cluster_read(&x.op, &x.c);
     if (s == DAVIT_OK) {
         pods_share(x.op.k, &x.c, &x.ps);
-        cluster_judge(x.c.json, x.trouble, sizeof x.trouble,
-                      &x.trouble_status);
+        cluster_judge(x.c.json, x.trouble, sizeof x.trouble, &x.trouble_status);
         for (size_t i = 0; i < x.ps.n; i++)
             pod_put(&x, &x.ps.v[i]);
         for (size_t i = 0; i < x.c.n; i++)

@@ -16,11 +16,13 @@ int k8s_offers(void *self, struct davit_call *call, struct davit_sink *sink,
     for (size_t i = 0; i < op.k->n_types && s == DAVIT_OK; i++) {
         const struct k8s_type *t = &op.k->types[i];
         const struct group *g = group_find(&c, t->group);
-        put(sink, &(struct davit_offer){
-            .size = sizeof(struct davit_offer), .name = t->name, .zone = "",
-            .price_micros_hour = -1,
-            .available = g != NULL && !g->suspended && !c.suspended &&
-                         *g->gate == '\0'});
+        put(sink, &(struct davit_offer){.size = sizeof(struct davit_offer),
+                                        .name = t->name,
+                                        .zone = "",
+                                        .price_micros_hour = -1,
+                                        .available = g && !g->suspended &&
+                                                     !c.suspended &&
+                                                     *g->gate == '\0'});
     }
     cluster_done(&c);
     return s;

@@ -30,7 +30,8 @@ static int name_check(const char *key, const char *v, struct davit_error *e)
         return DAVIT_OK;
     return kit_error(e, DAVIT_INVALID, key,
                      "%s must be a name such as Kubernetes takes it (a-z, 0-9, "
-                     "- and .), got \"%.60s\"", key, v);
+                     "- and .), got \"%.60s\"",
+                     key, v);
 }
 
 /* Inside a pod; NULL elsewhere. */
@@ -38,12 +39,12 @@ static char *pod_endpoint(struct k8s *k)
 {
     const char *host = getenv("KUBERNETES_SERVICE_HOST");
     const char *port = getenv("KUBERNETES_SERVICE_PORT");
-    if (host == NULL || *host == '\0')
+    if (!host || *host == '\0')
         return NULL;
-    bool v6 = strchr(host, ':') != NULL;
+    bool v6 = strchr(host, ':');
     return kit_keep_print(&k->keep, "https://%s%.250s%s:%.10s", v6 ? "[" : "",
                           host, v6 ? "]" : "",
-                          port != NULL && *port != '\0' ? port : "443");
+                          port && *port != '\0' ? port : "443");
 }
 
 static int who_read(struct k8s *k, const struct davit_setup *s,
@@ -52,27 +53,26 @@ static int who_read(struct k8s *k, const struct davit_setup *s,
     /* What the operator of this head speaks: KubeRay sets it in the pod. */
     const char *version = getenv("KUBERAY_CRD_VER");
     char *path, *text;
-    if (k->endpoint == NULL && (k->endpoint = pod_endpoint(k)) == NULL)
+    if (!k->endpoint && !(k->endpoint = pod_endpoint(k)))
         return kit_error(e, DAVIT_NOT_FOUND, "endpoint",
                          "there is no Kubernetes here: this is no pod with a "
                          "service account (KUBERNETES_SERVICE_HOST is not set) "
                          "and endpoint: does not say where its API server is");
-    if (k->token_file == NULL && k->cert_file == NULL)
+    if (!k->token_file && !k->cert_file)
         k->token_file = account_file(k, "token");
-    if (k->ca_file == NULL)
+    if (!k->ca_file)
         k->ca_file = account_file(k, "ca.crt");
-    if (k->ns == NULL && (path = account_file(k, "namespace")) != NULL &&
+    if (!k->ns && (path = account_file(k, "namespace")) &&
         kit_file_read(path, "the namespace", &text, NULL) == DAVIT_OK) {
         k->ns = kit_keep_text(&k->keep, text);
         free(text);
     }
-    if (k->ns == NULL)
+    if (!k->ns)
         k->ns = kit_keep_text(&k->keep, "default");
-    if (k->cluster == NULL)
-        k->cluster = kit_keep_text(&k->keep,
-                                   s->cluster[0] ? s->cluster : "-");
-    k->version = version != NULL && strcmp(version, "v1alpha1") == 0
-                     ? "v1alpha1" : "v1";
+    if (!k->cluster)
+        k->cluster = kit_keep_text(&k->keep, s->cluster[0] ? s->cluster : "-");
+    k->version = version && strcmp(version, "v1alpha1") == 0 ? "v1alpha1"
+                                                             : "v1";
     int st = name_check("namespace", k->ns, e);
     return st == DAVIT_OK ? name_check("cluster", k->cluster, e) : st;
 }
@@ -87,8 +87,9 @@ static int types_read(struct k8s *k, const struct davit_setup *setup,
         struct k8s_type *mine = &k->types[i];
         const char *group = *t->pool != '\0' ? t->pool : t->name;
         const struct k8s_type *other = type_of_group(k, group);
-        if (other != NULL)
-            return kit_type_error(e, t, "", "node type %.40s is worker group "
+        if (other)
+            return kit_type_error(e, t, "",
+                                  "node type %.40s is worker group "
                                   "%.40s too: whose would its pods be?",
                                   other->name, group);
         mine->unschedulable_ms = -1;
@@ -118,9 +119,10 @@ const struct kit_option k8s_options[] = {
     {"cert_file", "a client certificate, instead of a token", KIT_TEXT,
      AT(cert_file)},
     {"key_file", "its key", KIT_TEXT, AT(key_file)},
-    {"unschedulable_timeout", "how long a pod may find no node before its "
-                              "group counts as out of stock", KIT_DURATION,
-     AT(unschedulable_ms), .fallback = "10m"},
+    {"unschedulable_timeout",
+     "how long a pod may find no node before its "
+     "group counts as out of stock",
+     KIT_DURATION, AT(unschedulable_ms), .fallback = "10m"},
     {"gate_timeout", "the same for a pod held by a scheduling gate",
      KIT_DURATION, AT(gate_ms), .fallback = "5s"},
     {"coalesce", "how long a launch waits for others, to go in one patch",

@@ -15,18 +15,18 @@
 
 static const char *label(const json_t *pod, const char *key)
 {
-    const char *s = json_string_value(json_object_get(
-        kit_json_at(pod, "metadata.labels"), key));
-    return s != NULL ? s : "";
+    const char *s = json_string_value(
+        json_object_get(kit_json_at(pod, "metadata.labels"), key));
+    return s ? s : "";
 }
 
 /* Hosts of one slice: what the operator calls a replica (since 1.5), or the
  * label a TPU webhook writes before that. */
 static void unit_read(const json_t *pod, struct pod *p)
 {
-    static const char *const keys[] = {
-        "ray.io/worker-group-replica-name", "ray.io/worker-group-replica-index",
-        "replicaIndex"};
+    static const char *const keys[] = {"ray.io/worker-group-replica-name",
+                                       "ray.io/worker-group-replica-index",
+                                       "replicaIndex"};
     for (size_t i = 0; i < 3; i++) {
         const char *v = label(pod, keys[i]);
         if (*v == '\0')
@@ -48,7 +48,7 @@ static void pod_add(struct op *op, const json_t *j, struct pods *ps)
     if (ps->n == ps->cap) {
         ps->cap = ps->cap != 0 ? ps->cap * 2 : 64;
         ps->v = realloc(ps->v, ps->cap * sizeof *ps->v);
-        if (ps->v == NULL)
+        if (!ps->v)
             abort();
     }
     struct pod *p = &ps->v[ps->n++];
@@ -61,9 +61,11 @@ static void pod_add(struct op *op, const json_t *j, struct pods *ps)
     unit_read(j, p);
     const struct k8s_type *t = type_of_group(k, p->group);
     struct patience patience = {
-        .now_ms = k->host->wall_ms(), .gate_ms = k->gate_ms,
-        .unschedulable_ms = t != NULL && t->unschedulable_ms >= 0
-                                ? t->unschedulable_ms : k->unschedulable_ms};
+        .now_ms = k->host->wall_ms(),
+        .gate_ms = k->gate_ms,
+        .unschedulable_ms = t && t->unschedulable_ms >= 0
+                                ? t->unschedulable_ms
+                                : k->unschedulable_ms};
     pod_judge(j, &patience, p);
 }
 
@@ -93,8 +95,11 @@ int pods_read(struct op *op, struct pods *ret)
         json_t *reply, *pod;
         s = page_path(op, next, path, sizeof path);
         if (s == DAVIT_OK)
-            s = api_send(op, &(struct request){.method = "GET", .path = path,
-                                               .verb = "list", .what = "pods"},
+            s = api_send(op,
+                         &(struct request){.method = "GET",
+                                           .path = path,
+                                           .verb = "list",
+                                           .what = "pods"},
                          &reply, &http);
         if (s != DAVIT_OK)
             break;

@@ -7,8 +7,8 @@
  * dealt once is remembered as long as this handle lives, so that a pod that
  * dies does not shift the others.
  */
-#include <stdlib.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "k8s.h"
@@ -26,7 +26,7 @@ uint32_t units_stay(const struct cluster *c, const struct pods *ps,
     for (size_t i = 0; i < ps->n; i++) {
         const struct pod *p = &ps->v[i];
         if (strcmp(p->group, g->name) != 0 || !pod_stays(c, p) ||
-            (request != NULL && strcmp(p->request, request) != 0))
+            (request && strcmp(p->request, request) != 0))
             continue;
         if (g->hosts > 1 && *p->unit != '\0')
             json_object_set_new(seen, p->unit, json_true());
@@ -49,11 +49,11 @@ struct deal {
     struct k8s *k;
     const struct cluster *c;
     const struct group *g;
-    struct pod **v;              /* those that stay, the oldest first */
+    struct pod **v; /* those that stay, the oldest first */
     size_t n;
-    json_t *units;               /* unit -> its request */
-    json_t *used;                /* request -> units of it dealt */
-    int64_t base;                /* units of nobody's request, not dealt yet */
+    json_t *units; /* unit -> its request */
+    json_t *used;  /* request -> units of it dealt */
+    int64_t base;  /* units of nobody's request, not dealt yet */
 };
 
 static bool room_for(const struct deal *d, const char *request)
@@ -67,8 +67,9 @@ static bool room_for(const struct deal *d, const char *request)
 static bool follow(struct deal *d, struct pod *p)
 {
     const char *r = *p->unit != '\0'
-        ? json_string_value(json_object_get(d->units, p->unit)) : NULL;
-    if (r == NULL)
+                        ? json_string_value(json_object_get(d->units, p->unit))
+                        : NULL;
+    if (!r)
         return false;
     snprintf(p->request, sizeof p->request, "%s", r);
     return true;
@@ -82,14 +83,16 @@ static void give(struct deal *d, struct pod *p, const char *request)
     if (*request == '\0')
         d->base--;
     else
-        json_object_set_new(d->used, request, json_integer(
-            kit_json_int(json_object_get(d->used, request), "", 0) + 1));
+        json_object_set_new(
+            d->used, request,
+            json_integer(
+                kit_json_int(json_object_get(d->used, request), "", 0) + 1));
 }
 
 static void remembered(struct deal *d, struct pod *p)
 {
     const char *r = json_string_value(json_object_get(d->k->owner, p->name));
-    if (r == NULL || follow(d, p))
+    if (!r || follow(d, p))
         return;
     give(d, p, *r == '\0' || room_for(d, r) ? r : "");
 }
@@ -98,7 +101,7 @@ static void newcomer(struct deal *d, struct pod *p)
 {
     const char *request;
     json_t *r;
-    if (json_object_get(d->k->owner, p->name) != NULL || follow(d, p))
+    if (json_object_get(d->k->owner, p->name) || follow(d, p))
         return;
     p->surplus = d->base <= 0;
     if (p->surplus)
@@ -145,7 +148,7 @@ void pods_share(struct k8s *k, const struct cluster *c, struct pods *ps)
     struct deal d = {.k = k, .c = c};
     json_t *owner = json_object();
     d.v = calloc(ps->n + 1, sizeof *d.v);
-    if (d.v == NULL)
+    if (!d.v)
         abort();
     for (size_t i = 0; i < ps->n; i++)
         ps->v[i].request[0] = '\0', ps->v[i].surplus = false;
@@ -156,9 +159,9 @@ void pods_share(struct k8s *k, const struct cluster *c, struct pods *ps)
     }
     for (size_t i = 0; i < ps->n; i++) {
         struct pod *p = &ps->v[i];
-        const char *before = json_string_value(json_object_get(k->owner,
-                                                               p->name));
-        if (!pod_stays(c, p) && before != NULL)
+        const char *before = json_string_value(
+            json_object_get(k->owner, p->name));
+        if (!pod_stays(c, p) && before)
             snprintf(p->request, sizeof p->request, "%.63s", before);
         if (!p->surplus)
             json_object_set_new(owner, p->name, json_string(p->request));

@@ -10,7 +10,7 @@
 
 #include "k8s.h"
 
-#define TELL_MS 30000            /* at most so often */
+#define TELL_MS 30000 /* at most so often */
 
 /* Who of others wrote workerGroupSpecs last, "" nobody. */
 static void writer_name(const json_t *raycluster, char *ret, size_t size)
@@ -19,11 +19,12 @@ static void writer_name(const json_t *raycluster, char *ret, size_t size)
     size_t i;
     json_t *m;
     snprintf(ret, size, "%s", "");
-    json_array_foreach(kit_json_at(raycluster, "metadata.managedFields"), i, m) {
+    json_array_foreach(kit_json_at(raycluster, "metadata.managedFields"), i,
+                       m) {
         const char *who = kit_json_text(m, "manager");
         const char *when = kit_json_text(m, "time");
         const json_t *fields = kit_json_at(m, "fieldsV1.f:spec");
-        if (json_object_get(fields, "f:workerGroupSpecs") == NULL ||
+        if (!json_object_get(fields, "f:workerGroupSpecs") ||
             strcmp(who, "davit") == 0 || *kit_json_text(m, "subresource"))
             continue;
         if (*newest == '\0' || strcmp(when, newest) >= 0) {
@@ -66,8 +67,8 @@ void writer_watch(struct op *op, const struct cluster *c)
         json_t *wrote = json_object_get(k->wrote, g->name);
         json_int_t ours = json_integer_value(wrote);
         /* Not by what was read while a write of ours was under way. */
-        bool other = k->writing == 0 && c->writes == k->writes &&
-                     wrote != NULL && ours != (json_int_t)g->said;
+        bool other = k->writing == 0 && c->writes == k->writes && wrote &&
+                     ours != (json_int_t)g->said;
         bool tell = other && (now < k->told_ms || now - k->told_ms > TELL_MS);
         if (tell)
             k->told_ms = now;
@@ -77,10 +78,12 @@ void writer_watch(struct op *op, const struct cluster *c)
         if (!tell)
             continue;
         writer_name(c->json, who, sizeof who);
-        snprintf(line, sizeof line, "replicas of worker group %.60s is %u now, "
+        snprintf(line, sizeof line,
+                 "replicas of worker group %.60s is %u now, "
                  "we had written %lld: %s writes it too; two autoscalers on "
-                 "one group undo each other's work", g->name, g->said,
-                 (long long)ours, *who != '\0' ? who : "another davit");
+                 "one group undo each other's work",
+                 g->name, g->said, (long long)ours,
+                 *who != '\0' ? who : "another davit");
         k->host->log(1, line);
     }
 }

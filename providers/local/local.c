@@ -22,7 +22,7 @@ static void local_close(void *self)
 {
     struct local *l = self;
 
-    if (l == NULL)
+    if (!l)
         return;
     kit_keep_done(&l->keep);
     free(l);
@@ -35,7 +35,7 @@ static int local_open(const struct davit_host *host,
     struct local *l = calloc(1, sizeof *l);
     int status;
 
-    if (l == NULL)
+    if (!l)
         abort();
     l->host = host;
     status = options_read(l, setup, e);
@@ -130,8 +130,7 @@ static void make_id(const struct davit_launch *q, uint32_t i, unsigned salt,
                     char *buf, size_t n)
 {
     const char *dash = strchr(q->request_id, '-'); /* after "davit-" */
-    const char *own = dash != NULL && dash[1] != '\0' ? dash + 1
-                                                      : q->request_id;
+    const char *own = dash && dash[1] != '\0' ? dash + 1 : q->request_id;
     size_t at;
 
     buf[0] = '\0';
@@ -158,7 +157,7 @@ static void make_address(const struct local *l, const struct record *v,
                          size_t n, char *buf, size_t size)
 {
     for (uint32_t a = l->base_address;; a++) {
-        struct in_addr in = { .s_addr = htonl(a) };
+        struct in_addr in = {.s_addr = htonl(a)};
         bool used = (a & 0xff) == 0 || (a & 0xff) == 0xff;
 
         inet_ntop(AF_INET, &in, buf, (socklen_t)size);
@@ -179,11 +178,11 @@ static int make_record(const struct local *l, const struct davit_launch *q,
     if (strlen(q->request_id) >= sizeof r->request_id ||
         strlen(q->zone) >= sizeof r->zone)
         return kit_error(e, DAVIT_INVALID, "TOO_LONG",
-                    "a request id or zone has at most 63 bytes");
+                         "a request id or zone has at most 63 bytes");
     if (n >= l->max)
         return kit_error(e, DAVIT_QUOTA, "MAX",
-                    "%zu machines exist and the provider's max is %u", n,
-                    l->max);
+                         "%zu machines exist and the provider's max is %u", n,
+                         l->max);
     if (getrandom(noise, sizeof noise, 0) != (ssize_t)sizeof noise)
         return kit_error(e, DAVIT_RETRY, "IO", "no random numbers to be had");
     for (size_t i = 0; i < sizeof noise; i++)
@@ -224,10 +223,10 @@ static int launch_one(const struct local *l, const struct type *t,
     for (unsigned salt = 0;; salt++) { /* another request's */
         make_id(q, i, salt, id, sizeof id);
         old = find(v, n, id);
-        if (old == NULL || strcmp(old->request_id, q->request_id) == 0)
+        if (!old || strcmp(old->request_id, q->request_id) == 0)
             break;
     }
-    if (old != NULL) {
+    if (old) {
         *ret = *old;
         /* Intended, then killed before the start: this is the start. */
         if (old->pid == 0 && !old->stopping)
@@ -259,13 +258,13 @@ static int local_launch(void *self, struct davit_call *call,
     char program[4096];
     int lock, status;
 
-    if (t == NULL)
+    if (!t)
         return kit_error(e, DAVIT_INVALID, "NO_TYPE", "no node type \"%.60s\"",
-                    q->offer);
+                         q->offer);
     status = process_find_program(l, program, sizeof program, e);
     for (uint32_t i = 0; i < q->count && status == DAVIT_OK; i++) {
         struct record r;
-        struct davit_machine m = { .size = sizeof m };
+        struct davit_machine m = {.size = sizeof m};
 
         status = records_lock(l, call, &lock, e);
         if (status != DAVIT_OK)
@@ -292,7 +291,10 @@ static int local_launch(void *self, struct davit_call *call,
 
 /* ---- ending ---- */
 
-struct ending { struct record r; bool pending; };
+struct ending {
+    struct record r;
+    bool pending;
+};
 
 /* Marks those that exist as stopping, on disk, before any is touched. */
 static int begin_ending(const struct local *l, struct davit_call *call,
@@ -308,13 +310,13 @@ static int begin_ending(const struct local *l, struct davit_call *call,
     status = records_read(l, &all, &n_all, e);
     for (size_t i = 0; i < n && status == DAVIT_OK; i++) {
         r = find(all, n_all, ids[i]);
-        if (r == NULL)
+        if (!r)
             continue;
         if (!r->stopping) {
             r->stopping = true;
             status = record_write(l, r, e);
         }
-        v[i] = (struct ending){ .r = *r, .pending = status == DAVIT_OK };
+        v[i] = (struct ending){.r = *r, .pending = status == DAVIT_OK};
     }
     close(lock);
     free(all);
@@ -346,7 +348,7 @@ static int local_terminate(void *self, struct davit_call *call,
     uint32_t waited = 0;
     int lock, status;
 
-    if (v == NULL)
+    if (!v)
         abort();
     status = begin_ending(l, call, ids, n_ids, v, e);
     for (size_t i = 0; i < n_ids && status == DAVIT_OK; i++) {
@@ -375,8 +377,8 @@ static int local_terminate(void *self, struct davit_call *call,
         if (waited > TERM_MS + KILL_MS || l->host->remaining_ms(call) == 0 ||
             !l->host->sleep(call, STEP_MS))
             status = kit_error(e, DAVIT_RETRY, "STILL_ENDING",
-                          "%zu of %zu machines have not ended yet", left,
-                          n_ids);
+                               "%zu of %zu machines have not ended yet", left,
+                               n_ids);
         waited += STEP_MS;
     }
     free(v);

@@ -19,31 +19,31 @@
 
 struct type {
     char *name, *machine;
-    struct kit_list args;    /* for ray start, the same for all of a type */
-    struct kit_list env;     /* "NAME=value", the type's own */
+    struct kit_list args; /* for ray start, the same for all of a type */
+    struct kit_list env;  /* "NAME=value", the type's own */
 };
 
 struct local {
     const struct davit_host *host;
-    struct kit_keep keep;   /* of all of the below */
+    struct kit_keep keep; /* of all of the below */
     char *cluster, *head, *ray, *dir, *temp;
     struct kit_list env, args;
     struct type *types;
     size_t n_types;
-    uint32_t base_address;  /* host order */
+    uint32_t base_address; /* host order */
     uint32_t max;
-    double store;           /* bytes of each raylet's object store */
+    double store; /* bytes of each raylet's object store */
 };
 
 struct record {
     char id[64], request_id[64], type[64], zone[64];
     char address[16];
-    char temp[72];          /* Ray's temp dir; short, for its unix sockets */
-    char mark[33];          /* in the environment of all its processes */
-    char boot_id[40];       /* of the kernel it was started under */
+    char temp[72];    /* Ray's temp dir; short, for its unix sockets */
+    char mark[33];    /* in the environment of all its processes */
+    char boot_id[40]; /* of the kernel it was started under */
     bool spot, stopping;
     int64_t created_ms;
-    pid_t pid;              /* 0: never started */
+    pid_t pid; /* 0: never started */
     unsigned long long start;
 };
 
@@ -66,8 +66,8 @@ void record_remove(const struct local *l, const struct record *r);
 void record_path(const struct local *l, const struct record *r,
                  const char *file, char *buf, size_t n);
 /* The last few lines of its log that say something, joined by "; ". */
-void record_last_words(const struct local *l, const struct record *r,
-                       char *buf, size_t n);
+void record_last_words(const struct local *l, const struct record *r, char *buf,
+                       size_t n);
 
 /* process.c: what runs */
 int process_find_program(const struct local *l, char *buf, size_t n,

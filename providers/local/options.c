@@ -20,10 +20,21 @@
 /* "4", "0.5", "500m", "8Gi", "100M" */
 static bool quantity(const char *text, double *ret)
 {
-    static const struct { const char *end; double times; } units[] = {
-        { "", 1 }, { "m", 1e-3 }, { "k", 1e3 }, { "K", 1e3 }, { "M", 1e6 },
-        { "G", 1e9 }, { "T", 1e12 }, { "Ki", 1024.0 }, { "Mi", 1048576.0 },
-        { "Gi", 1073741824.0 }, { "Ti", 1099511627776.0 },
+    static const struct {
+        const char *end;
+        double times;
+    } units[] = {
+        {"", 1},
+        {"m", 1e-3},
+        {"k", 1e3},
+        {"K", 1e3},
+        {"M", 1e6},
+        {"G", 1e9},
+        {"T", 1e12},
+        {"Ki", 1024.0},
+        {"Mi", 1048576.0},
+        {"Gi", 1073741824.0},
+        {"Ti", 1099511627776.0},
     };
     char *end;
     double v;
@@ -51,9 +62,9 @@ static int take_env(struct kit_reading *r, const char *rest, const char *value)
     struct local *l = r->into;
     struct type *t = r->into;
 
-    if (rest[0] == '\0' || strchr(rest, '=') != NULL)
+    if (rest[0] == '\0' || strchr(rest, '='))
         return bad(r, "env", "named env.NAME", value);
-    kit_list_add(r->keep, r->type != NULL ? &t->env : &l->env,
+    kit_list_add(r->keep, r->type ? &t->env : &l->env,
                  kit_keep_print(r->keep, "%s=%s", rest, value));
     return DAVIT_OK;
 }
@@ -115,8 +126,9 @@ static int take_temp(struct kit_reading *r, const char *rest, const char *value)
     return DAVIT_OK;
 }
 
-__attribute__((format(printf, 3, 4)))
-static void add(struct local *l, struct type *t, const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static void add(struct local *l,
+                                                      struct type *t,
+                                                      const char *fmt, ...)
 {
     char *text;
     va_list ap;
@@ -142,8 +154,9 @@ static int add_resources(struct local *l, struct type *t,
         const struct davit_kv *r = &in->resources[i];
 
         if (!quantity(r->value, &v))
-            status = kit_type_error(e, in, "", "a resource must be a number, got \"%.60s\"",
-                                    r->value);
+            status = kit_type_error(
+                e, in, "", "a resource must be a number, got \"%.60s\"",
+                r->value);
         else if (strcmp(r->key, "CPU") == 0)
             cpus = v;
         else if (strcmp(r->key, "GPU") == 0)
@@ -153,11 +166,13 @@ static int add_resources(struct local *l, struct type *t,
         else if (strcmp(r->key, "object_store_memory") == 0)
             store = v;
         else if (json_object_set_new(custom, r->key, json_real(v)) != 0)
-            status = kit_type_error(e, in, "", "a resource's name must be UTF-8, got \"%.60s\"",
-                                    r->key);
+            status = kit_type_error(
+                e, in, "", "a resource's name must be UTF-8, got \"%.60s\"",
+                r->key);
         if (status == DAVIT_OK && (cpus != floor(cpus) || gpus != floor(gpus)))
-            status = kit_type_error(e, in, "", "Ray takes whole CPUs and GPUs only, got \"%.60s\"",
-                                    r->value);
+            status = kit_type_error(
+                e, in, "", "Ray takes whole CPUs and GPUs only, got \"%.60s\"",
+                r->value);
     }
     for (size_t i = 0; i < in->n_labels; i++) {
         char name[128];
@@ -175,9 +190,9 @@ static int add_resources(struct local *l, struct type *t,
         if (memory >= 0)
             add(l, t, "--memory=%.0f", memory);
         add(l, t, "--object-store-memory=%.0f", store);
-        text = json_dumps(custom, JSON_COMPACT | JSON_SORT_KEYS |
-                                      JSON_REAL_PRECISION(12));
-        if (json_object_size(custom) > 0 && text != NULL)
+        text = json_dumps(
+            custom, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(12));
+        if (json_object_size(custom) > 0 && text)
             add(l, t, "--resources=%s", text);
         free(text);
     }
@@ -193,9 +208,11 @@ static int add_labels(struct local *l, struct type *t,
     for (size_t i = 0; i < in->n_labels; i++) {
         const struct davit_kv *p = &in->labels[i];
 
-        if (strpbrk(p->key, ",=") != NULL || strpbrk(p->value, ",=") != NULL)
-            return kit_type_error(e, in, "", "a label may hold no comma and no"
-                                  " `=`, got \"%.60s\"", p->value);
+        if (strpbrk(p->key, ",=") || strpbrk(p->value, ",="))
+            return kit_type_error(e, in, "",
+                                  "a label may hold no comma and no"
+                                  " `=`, got \"%.60s\"",
+                                  p->value);
         line = kit_keep_print(&l->keep, "%s%s%s=%s", line, i > 0 ? "," : "",
                               p->key, p->value);
     }
@@ -229,7 +246,7 @@ static void finish_dir(struct local *l)
     for (char *p = safe; *p != '\0'; p++)
         if (*p == '/' || (*p == '.' && p == safe))
             *p = '_';
-    if (l->dir[0] == '/' || getcwd(cwd, sizeof cwd) == NULL)
+    if (l->dir[0] == '/' || !getcwd(cwd, sizeof cwd))
         cwd[0] = '\0';
     l->dir = kit_keep_print(&l->keep, "%s%s%s/%s", cwd, cwd[0] ? "/" : "",
                             l->dir, safe);
@@ -237,25 +254,27 @@ static void finish_dir(struct local *l)
 
 #define AT(field) KIT_AT(struct local, field)
 const struct kit_option local_options[] = {
-    { "ray", "the ray program, looked for in PATH", KIT_TEXT, AT(ray),
-      .fallback = "ray" },
-    { "dir", "where machines are remembered", KIT_TEXT, AT(dir),
-      .fallback = "davit-local" },
-    { "temp_dir", "parent of the raylets' temp directories, a short path"
-                  " (default: /tmp/davit-UID)", KIT_READ, .read = take_temp },
-    { "base_address", "first loopback address for a raylet", KIT_READ,
-      .read = take_address, .fallback = "127.0.0.2" },
-    { "object_store_memory", "of each raylet, at least 75Mi", KIT_READ,
-      .read = take_store, .fallback = "100Mi" },
-    { "max", "machines at once", KIT_NUMBER, AT(max), .fallback = "32",
-      .min = 1, .max = 1000 },
-    { "args", "more arguments for ray start, separated by blanks", KIT_READ,
-      .read = take_args },
-    { "env.*", "environment of the raylets: env.NAME: value", KIT_READ,
-      .read = take_env },
-    { "types.env.*", "environment of this type's raylets", KIT_READ,
-      .read = take_env },
-    { 0 },
+    {"ray", "the ray program, looked for in PATH", KIT_TEXT, AT(ray),
+     .fallback = "ray"},
+    {"dir", "where machines are remembered", KIT_TEXT, AT(dir),
+     .fallback = "davit-local"},
+    {"temp_dir",
+     "parent of the raylets' temp directories, a short path"
+     " (default: /tmp/davit-UID)",
+     KIT_READ, .read = take_temp},
+    {"base_address", "first loopback address for a raylet", KIT_READ,
+     .read = take_address, .fallback = "127.0.0.2"},
+    {"object_store_memory", "of each raylet, at least 75Mi", KIT_READ,
+     .read = take_store, .fallback = "100Mi"},
+    {"max", "machines at once", KIT_NUMBER, AT(max), .fallback = "32", .min = 1,
+     .max = 1000},
+    {"args", "more arguments for ray start, separated by blanks", KIT_READ,
+     .read = take_args},
+    {"env.*", "environment of the raylets: env.NAME: value", KIT_READ,
+     .read = take_env},
+    {"types.env.*", "environment of this type's raylets", KIT_READ,
+     .read = take_env},
+    {0},
 };
 
 int options_read(struct local *l, const struct davit_setup *s,

@@ -41,15 +41,15 @@ int process_find_program(const struct local *l, char *buf, size_t n,
 {
     const char *path = getenv("PATH");
 
-    if (strchr(l->ray, '/') != NULL) {
+    if (strchr(l->ray, '/')) {
         snprintf(buf, n, "%s", l->ray);
         if (access(buf, X_OK) == 0)
             return DAVIT_OK;
         return kit_error(e, DAVIT_AUTH, "NO_RAY",
-                    "ray: \"%.100s\" cannot be run: %s", l->ray,
-                    strerror(errno));
+                         "ray: \"%.100s\" cannot be run: %s", l->ray,
+                         strerror(errno));
     }
-    for (const char *p = path; p != NULL && *p != '\0';) {
+    for (const char *p = path; p && *p != '\0';) {
         size_t len = strcspn(p, ":");
 
         snprintf(buf, n, "%.*s/%s", (int)len, p, l->ray);
@@ -58,8 +58,9 @@ int process_find_program(const struct local *l, char *buf, size_t n,
         p += len + (p[len] == ':');
     }
     return kit_error(e, DAVIT_AUTH, "NO_RAY",
-                "no program \"%.60s\" in PATH; install ray or set the"
-                " provider's `ray:` to its path", l->ray);
+                     "no program \"%.60s\" in PATH; install ray or set the"
+                     " provider's `ray:` to its path",
+                     l->ray);
 }
 
 /* ---- in the child: async-signal-safe calls only ---- */
@@ -96,7 +97,7 @@ static unsigned long long read_stat(const char *path, int want)
     for (p = text; *p != '\0'; p++)
         if (*p == ')')
             name_end = p;
-    if (name_end == NULL || name_end[1] != ' ' || name_end[2] == 'Z' ||
+    if (!name_end || name_end[1] != ' ' || name_end[2] == 'Z' ||
         name_end[2] == 'X')
         return 0;
     p = name_end;
@@ -170,12 +171,20 @@ static bool keep_variable(const char *v, const struct kit_list *more)
 {
     static const char *const drop[] = {
         /* would make the raylet a head's, or point it to another cluster */
-        "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER=", "RAY_ADDRESS=", "RAY_JOB_ID=",
-        "RAY_NODE_TYPE_NAME=", "RAY_CLOUD_INSTANCE_ID=",
-        "RAY_CLOUD_INSTANCE_TYPE_NAME=", "RAY_OVERRIDE_RESOURCES=",
+        "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER=",
+        "RAY_ADDRESS=",
+        "RAY_JOB_ID=",
+        "RAY_NODE_TYPE_NAME=",
+        "RAY_CLOUD_INSTANCE_ID=",
+        "RAY_CLOUD_INSTANCE_TYPE_NAME=",
+        "RAY_OVERRIDE_RESOURCES=",
         /* speak of the daemon itself to its service manager */
-        "NOTIFY_SOCKET=", "LISTEN_FDS=", "LISTEN_PID=", "WATCHDOG_USEC=",
-        "WATCHDOG_PID=", "INVOCATION_ID=",
+        "NOTIFY_SOCKET=",
+        "LISTEN_FDS=",
+        "LISTEN_PID=",
+        "WATCHDOG_USEC=",
+        "WATCHDOG_PID=",
+        "INVOCATION_ID=",
     };
 
     for (size_t i = 0; i < sizeof drop / sizeof drop[0]; i++)
@@ -194,15 +203,15 @@ static struct kit_list make_env(const struct local *l, const struct type *t,
                                 const struct record *r, struct kit_keep *keep)
 {
     const struct davit_kv ours[] = {
-        { MARK_NAME, r->mark },
-        { "RAY_CLOUD_INSTANCE_ID=", r->id },
-        { "RAY_NODE_TYPE_NAME=", t->name },
-        { "RAY_CLOUD_INSTANCE_TYPE_NAME=",
-          t->machine[0] != '\0' ? t->machine : t->name },
-        { "RAY_enable_autoscaler_v2=", "1" },
-        { "PYTHONUNBUFFERED=", "1" }, /* its log is read while it runs */
+        {MARK_NAME, r->mark},
+        {"RAY_CLOUD_INSTANCE_ID=", r->id},
+        {"RAY_NODE_TYPE_NAME=", t->name},
+        {"RAY_CLOUD_INSTANCE_TYPE_NAME=",
+         t->machine[0] != '\0' ? t->machine : t->name},
+        {"RAY_enable_autoscaler_v2=", "1"},
+        {"PYTHONUNBUFFERED=", "1"}, /* its log is read while it runs */
     };
-    struct kit_list own = { 0 }, all = { 0 };
+    struct kit_list own = {0}, all = {0};
 
     for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++)
         kit_list_add(keep, &own,
@@ -212,7 +221,7 @@ static struct kit_list make_env(const struct local *l, const struct type *t,
             kit_list_add(keep, &own, l->env.v[i]);
     for (size_t i = 0; i < t->env.n; i++)
         kit_list_add(keep, &own, t->env.v[i]);
-    for (char **v = environ; v != NULL && *v != NULL; v++)
+    for (char **v = environ; v && *v; v++)
         if (keep_variable(*v, &own))
             kit_list_add(keep, &all, *v);
     for (size_t i = 0; i < own.n; i++)
@@ -225,20 +234,20 @@ static struct kit_list make_args(const struct local *l, const struct type *t,
                                  struct kit_keep *keep)
 {
     const struct davit_kv ours[] = {
-        { program, "" },
-        { "start", "" },
-        { "--block", "" },
-        { "--address=", l->head },
-        { "--node-ip-address=", r->address },
-        { "--node-name=", r->id },
-        { "--temp-dir=", r->temp },
-        { "--min-worker-port=", "0" },
-        { "--max-worker-port=", "0" },
-        { "--disable-usage-stats", "" },
-        { "--log-style=", "pretty" }, /* its last words are for people */
-        { "--log-color=", "false" },
+        {program, ""},
+        {"start", ""},
+        {"--block", ""},
+        {"--address=", l->head},
+        {"--node-ip-address=", r->address},
+        {"--node-name=", r->id},
+        {"--temp-dir=", r->temp},
+        {"--min-worker-port=", "0"},
+        {"--max-worker-port=", "0"},
+        {"--disable-usage-stats", ""},
+        {"--log-style=", "pretty"}, /* its last words are for people */
+        {"--log-color=", "false"},
     };
-    struct kit_list a = { 0 };
+    struct kit_list a = {0};
 
     for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++)
         kit_list_add(keep, &a,
@@ -258,15 +267,16 @@ static int make_temp(const struct local *l, const struct record *r,
 
     if (mkdir(l->temp, 0700) != 0 && errno != EEXIST)
         return kit_error(e, DAVIT_AUTH, "IO", "temp_dir: %.100s: %s", l->temp,
-                    strerror(errno));
+                         strerror(errno));
     if (lstat(l->temp, &st) != 0 || !S_ISDIR(st.st_mode) ||
         st.st_uid != geteuid() || (st.st_mode & 022) != 0)
         return kit_error(e, DAVIT_AUTH, "UNSAFE",
-                    "temp_dir: %.100s is not a directory that only you may"
-                    " write", l->temp);
+                         "temp_dir: %.100s is not a directory that only you may"
+                         " write",
+                         l->temp);
     if (mkdir(r->temp, 0700) != 0 && errno != EEXIST)
         return kit_error(e, DAVIT_RETRY, "IO", "%.72s: %s", r->temp,
-                    strerror(errno));
+                         strerror(errno));
     return DAVIT_OK;
 }
 
@@ -275,7 +285,7 @@ int process_start(const struct local *l, const struct type *t,
                   struct davit_error *e)
 {
     char log_path[4096], pid_path[4096];
-    struct kit_keep keep = { 0 };
+    struct kit_keep keep = {0};
     struct kit_list argv, env;
     int log_fd, ws = 1, status = make_temp(l, r, e);
     pid_t child;
@@ -287,7 +297,7 @@ int process_start(const struct local *l, const struct type *t,
     log_fd = open(log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (log_fd < 0)
         return kit_error(e, DAVIT_RETRY, "IO", "%.140s: %s", log_path,
-                    strerror(errno));
+                         strerror(errno));
     argv = make_args(l, t, r, program, &keep);
     env = make_env(l, t, r, &keep);
     child = fork();
@@ -314,7 +324,7 @@ int process_start(const struct local *l, const struct type *t,
     kit_keep_done(&keep);
     if (child < 0 || ws != 0)
         return kit_error(e, DAVIT_RETRY, "FORK", "cannot start a process: %s",
-                    strerror(child < 0 ? errno : EAGAIN));
+                         strerror(child < 0 ? errno : EAGAIN));
     return DAVIT_OK;
 }
 
@@ -364,7 +374,7 @@ bool process_joined(const struct record *r)
     struct dirent *entry;
     bool found = false;
 
-    while (d != NULL && !found && (entry = readdir(d)) != NULL) {
+    while (d && !found && (entry = readdir(d))) {
         char path[512];
 
         if (strncmp(entry->d_name, "session_", 8) != 0)
@@ -373,7 +383,7 @@ bool process_joined(const struct record *r)
                  entry->d_name);
         found = access(path, F_OK) == 0;
     }
-    if (d != NULL)
+    if (d)
         closedir(d);
     return found;
 }
@@ -390,11 +400,10 @@ static bool carries_mark(const char *pid, const char *mark, char *room)
     fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return false;
-    while (n < ENVIRON_MAX &&
-           (got = read(fd, room + n, ENVIRON_MAX - n)) > 0)
+    while (n < ENVIRON_MAX && (got = read(fd, room + n, ENVIRON_MAX - n)) > 0)
         n += (size_t)got;
     close(fd);
-    return memmem(room, n, want, len) != NULL;
+    return memmem(room, n, want, len);
 }
 
 /* Ray's processes write their titles over their environment.  The session
@@ -429,9 +438,9 @@ unsigned process_family(const struct record *r, int sig)
     struct dirent *entry;
     unsigned n = 0;
 
-    if (room == NULL)
+    if (!room)
         abort();
-    while (d != NULL && (entry = readdir(d)) != NULL) {
+    while (d && (entry = readdir(d))) {
         char path[300];
         long pid = strtol(entry->d_name, NULL, 10);
         int fd;
@@ -452,7 +461,7 @@ unsigned process_family(const struct record *r, int sig)
         }
         close(fd);
     }
-    if (d != NULL)
+    if (d)
         closedir(d);
     free(room);
     return n;

@@ -77,7 +77,7 @@ int records_lock(const struct local *l, struct davit_call *call, int *ret_fd,
             continue;
         close(fd);
         return kit_error(e, DAVIT_RETRY, "BUSY",
-                    "%.120s is held by another process", path);
+                         "%.120s is held by another process", path);
     }
     *ret_fd = fd;
     return DAVIT_OK;
@@ -93,7 +93,7 @@ static char *slurp(const char *path, size_t *n)
     if (fd < 0)
         return NULL;
     text = malloc(FILE_MAX + 1);
-    got = text != NULL ? read(fd, text, FILE_MAX) : -1;
+    got = text ? read(fd, text, FILE_MAX) : -1;
     close(fd);
     if (got < 0) {
         free(text);
@@ -108,7 +108,7 @@ static bool get(const json_t *o, const char *key, char *buf, size_t n)
 {
     const char *s = json_string_value(json_object_get(o, key));
 
-    if (s == NULL || strlen(s) >= n)
+    if (!s || strlen(s) >= n)
         return false;
     memcpy(buf, s, strlen(s) + 1);
     return true;
@@ -142,8 +142,7 @@ static void read_pid(const struct local *l, struct record *r)
 
     record_path(l, r, "pid", path, sizeof path);
     text = slurp(path, &n);
-    if (text != NULL && sscanf(text, "%ld %llu", &pid, &r->start) == 2 &&
-        pid > 1)
+    if (text && sscanf(text, "%ld %llu", &pid, &r->start) == 2 && pid > 1)
         r->pid = (pid_t)pid;
     free(text);
 }
@@ -159,16 +158,16 @@ int records_read(const struct local *l, struct record **ret, size_t *n,
 
     *ret = NULL;
     *n = 0;
-    if (d == NULL)
+    if (!d)
         return errno == ENOENT ? DAVIT_OK : fail_io(e, l->dir);
-    while (status == DAVIT_OK && (errno = 0, entry = readdir(d)) != NULL) {
-        struct record r = { .pid = 0 };
+    while (status == DAVIT_OK && (errno = 0, entry = readdir(d))) {
+        struct record r = {.pid = 0};
         char path[4096], *text;
         size_t len;
 
         snprintf(path, sizeof path, "%s/%s/machine.json", l->dir,
                  entry->d_name);
-        if (entry->d_name[0] == '.' || (text = slurp(path, &len)) == NULL) {
+        if (entry->d_name[0] == '.' || !(text = slurp(path, &len))) {
             /* A directory without a record was never promised to anybody. */
             if (entry->d_name[0] != '.' && errno != ENOENT && errno != ENOTDIR)
                 status = fail_io(e, path);
@@ -176,9 +175,9 @@ int records_read(const struct local *l, struct record **ret, size_t *n,
         }
         if (!parse(text, len, &r) || strcmp(r.id, entry->d_name) != 0)
             /* Guessing would lose a machine or make one up. */
-            status = kit_error(e, DAVIT_BROKEN, "BAD_RECORD",
-                          "%.140s is no machine record; repair or remove it",
-                          path);
+            status = kit_error(
+                e, DAVIT_BROKEN, "BAD_RECORD",
+                "%.140s is no machine record; repair or remove it", path);
         free(text);
         if (status != DAVIT_OK || count == RECORDS_MAX)
             continue;
@@ -186,7 +185,7 @@ int records_read(const struct local *l, struct record **ret, size_t *n,
         if (count == cap) {
             cap = cap > 0 ? cap * 2 : 16;
             v = realloc(v, cap * sizeof *v);
-            if (v == NULL)
+            if (!v)
                 abort();
         }
         v[count++] = r;
@@ -232,20 +231,20 @@ int record_write(const struct local *l, const struct record *r,
                  struct davit_error *e)
 {
     char dir[4096], path[4200], to[4200];
-    json_t *o = json_pack(
-        "{ss ss ss ss ss ss ss ss sb sb sI}", "id", r->id, "request_id",
-        r->request_id, "type", r->type, "zone", r->zone, "address", r->address,
-        "temp", r->temp, "mark", r->mark, "boot_id", r->boot_id, "spot",
-        r->spot, "stopping", r->stopping, "created_ms",
-        (json_int_t)r->created_ms);
-    char *text = o != NULL ? json_dumps(o, JSON_INDENT(2)) : NULL;
+    json_t *o = json_pack("{ss ss ss ss ss ss ss ss sb sb sI}", "id", r->id,
+                          "request_id", r->request_id, "type", r->type, "zone",
+                          r->zone, "address", r->address, "temp", r->temp,
+                          "mark", r->mark, "boot_id", r->boot_id, "spot",
+                          r->spot, "stopping", r->stopping, "created_ms",
+                          (json_int_t)r->created_ms);
+    char *text = o ? json_dumps(o, JSON_INDENT(2)) : NULL;
     bool good;
     int fd;
 
     json_decref(o);
-    if (text == NULL)
+    if (!text)
         return kit_error(e, DAVIT_INVALID, "NOT_UTF8",
-                    "node type \"%.60s\": a name is not UTF-8", r->type);
+                         "node type \"%.60s\": a name is not UTF-8", r->type);
     record_path(l, r, "", dir, sizeof dir);
     snprintf(path, sizeof path, "%s/machine.json.new", dir);
     snprintf(to, sizeof to, "%s/machine.json", dir);
@@ -324,7 +323,7 @@ static char *read_tail(const char *path)
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t got = 0;
 
-    if (tail == NULL)
+    if (!tail)
         abort();
     if (fd >= 0) {
         if (lseek(fd, -LOG_TAIL, SEEK_END) < 0)
@@ -340,19 +339,19 @@ static char *read_tail(const char *path)
     return tail;
 }
 
-void record_last_words(const struct local *l, const struct record *r,
-                       char *buf, size_t n)
+void record_last_words(const struct local *l, const struct record *r, char *buf,
+                       size_t n)
 {
     static const char died[] = "exited unexpectedly";
     enum { LINES = 3 };
-    char path[4096], *tail, *save, *last[LINES] = { NULL };
+    char path[4096], *tail, *save, *last[LINES] = {NULL};
     bool named = false;
     size_t used = 0;
 
     buf[0] = '\0';
     record_path(l, r, "log", path, sizeof path);
     tail = read_tail(path);
-    for (char *line = strtok_r(tail, "\n", &save); line != NULL;
+    for (char *line = strtok_r(tail, "\n", &save); line;
          line = strtok_r(NULL, "\n", &save)) {
         char *end = line + strlen(line);
 
@@ -366,10 +365,10 @@ void record_last_words(const struct local *l, const struct record *r,
         /* Ray names the process that died, then shows pages of its log. */
         if (named)
             break;
-        named = strstr(line, died) != NULL;
+        named = strstr(line, died);
     }
     for (int i = named ? LINES - 1 : 0; i < LINES && used < n; i++)
-        if (last[i] != NULL)
+        if (last[i])
             used += (size_t)snprintf(buf + used, n - used, "%s%s",
                                      used > 0 ? "; " : "", last[i]);
     free(tail);

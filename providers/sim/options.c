@@ -21,10 +21,10 @@ static bool boot_parse(const char *text, int64_t *min, int64_t *max)
 {
     char from[64];
     const char *dash = strstr(text, "..");
-    const char *to = dash != NULL ? dash + 2 : NULL;
-    if (dash == NULL && (dash = strchr(text, '-')) != NULL)
+    const char *to = dash ? dash + 2 : NULL;
+    if (!dash && (dash = strchr(text, '-')))
         to = dash + 1;
-    if (dash == NULL) {
+    if (!dash) {
         if (!kit_duration(text, min))
             return false;
         *max = *min;
@@ -41,12 +41,13 @@ static int boot_take(struct kit_reading *r, const char *rest, const char *v)
     struct sim *s = r->into;
     struct sim_type *t = r->into;
     (void)rest;
-    if (r->type != NULL ? boot_parse(v, &t->boot_min_ms, &t->boot_max_ms)
-                        : boot_parse(v, &s->boot_min_ms, &s->boot_max_ms))
+    if (r->type ? boot_parse(v, &t->boot_min_ms, &t->boot_max_ms)
+                : boot_parse(v, &s->boot_min_ms, &s->boot_max_ms))
         return DAVIT_OK;
     return kit_error(r->error, DAVIT_INVALID, "",
                      "boot must be a duration such as 5s, or a range such as "
-                     "20s-40s, got \"%.60s\"", v);
+                     "20s-40s, got \"%.60s\"",
+                     v);
 }
 
 /* "key=value:Effect", as in the configuration's own taints: */
@@ -55,7 +56,7 @@ static int taint_take(struct kit_reading *r, const char *rest, const char *v)
     struct sim_type *t = r->into;
     char *key = kit_keep_text(r->keep, v), *value = strchr(key, '=');
     (void)rest;
-    if (value == NULL || strchr(value, ':') == NULL)
+    if (!value || !strchr(value, ':'))
         return kit_error(r->error, DAVIT_INVALID, "",
                          "a taint is KEY=VALUE:EFFECT, got \"%.60s\"", v);
     *value = '\0';
@@ -78,18 +79,20 @@ static int type_read(struct sim *s, const struct davit_node_type *t,
                      struct davit_error *e)
 {
     struct sim_type *mine = &s->types[s->n_types++];
-    const char *accel =
-        kit_find(t->labels, t->n_labels, "ray.io/accelerator-type");
+    const char *accel = kit_find(t->labels, t->n_labels,
+                                 "ray.io/accelerator-type");
     const char *gpus = kit_find(t->resources, t->n_resources, "GPU");
     if (strlen(t->name) > TYPE_NAME_MAX)
         return kit_error(e, DAVIT_INVALID, t->name,
                          "the name of a node type has at most %d bytes",
                          TYPE_NAME_MAX);
     *mine = (struct sim_type){
-        .sim = s, .name = kit_keep_text(&s->keep, t->name),
-        .spot_only = t->spot, .boot_min_ms = -1,
-        .gpus = gpus != NULL ? (uint32_t)(strtod(gpus, NULL) + 0.999) : 0,
-        .accelerator = kit_keep_text(&s->keep, accel != NULL ? accel : ""),
+        .sim = s,
+        .name = kit_keep_text(&s->keep, t->name),
+        .spot_only = t->spot,
+        .boot_min_ms = -1,
+        .gpus = gpus ? (uint32_t)(strtod(gpus, NULL) + 0.999) : 0,
+        .accelerator = kit_keep_text(&s->keep, accel ? accel : ""),
         .zones = kit_keep(&s->keep, (t->n_zones + 1) * sizeof *mine->zones)};
     for (size_t i = 0; i < t->n_zones; i++)
         mine->zones[mine->n_zones++] = kit_keep_text(&s->keep, t->zones[i]);
@@ -130,21 +133,23 @@ static int dry_add(struct sim *s, const char *name, const char *how,
 {
     struct dry d = {0};
     const char *at = strchr(name, '@');
-    size_t len = at != NULL ? (size_t)(at - name) : strlen(name);
+    size_t len = at ? (size_t)(at - name) : strlen(name);
     if (strcmp(how, "false") == 0 || strcmp(how, "0") == 0)
         return DAVIT_OK;
     if (len < sizeof d.type)
         memcpy(d.type, name, len);
-    if (at != NULL)
+    if (at)
         snprintf(d.zone, sizeof d.zone, "%s", at + 1);
-    if (rules_type(s, d.type) == NULL)
+    if (!rules_type(s, d.type))
         return kit_error(e, DAVIT_INVALID, "",
                          "stockout names \"%.60s\"; it must be TYPE or "
-                         "TYPE@ZONE of a node type of this provider", name);
+                         "TYPE@ZONE of a node type of this provider",
+                         name);
     if (!dry_how(&d, how))
         return kit_error(e, DAVIT_INVALID, "",
                          "a stockout is always, a duration such as 30s, or a "
-                         "number of times, got \"%.60s\"", how);
+                         "number of times, got \"%.60s\"",
+                         how);
     s->dry = kit_keep_more(&s->keep, s->dry, s->n_dry, sizeof *s->dry);
     s->dry[s->n_dry++] = d;
     return DAVIT_OK;
@@ -155,7 +160,7 @@ static size_t words(char *text, char *ret[LIST_MAX])
 {
     size_t n = 0;
     char *rest = NULL;
-    for (char *w = strtok_r(text, ", \t", &rest); w != NULL && n < LIST_MAX;
+    for (char *w = strtok_r(text, ", \t", &rest); w && n < LIST_MAX;
          w = strtok_r(NULL, ", \t", &rest))
         ret[n++] = w;
     return n;
@@ -169,7 +174,7 @@ static bool all_digits(const char *s)
 static int stockout_map_take(struct kit_reading *r, const char *rest,
                              const char *value)
 {
-    return all_digits(rest) ? DAVIT_OK  /* of a list */
+    return all_digits(rest) ? DAVIT_OK /* of a list */
                             : dry_add(r->into, rest, value, r->error);
 }
 
@@ -179,7 +184,7 @@ static int stockout_take(struct kit_reading *r, const char *rest,
 {
     struct sim *s = r->into;
     char *names[LIST_MAX];
-    if (r->type != NULL)
+    if (r->type)
         return dry_add(((struct sim_type *)r->into)->sim, r->type->name, value,
                        r->error);
     (void)rest;
@@ -205,12 +210,14 @@ static int quota_take(struct kit_reading *r, const char *rest,
     if (!known || strlen(what) >= sizeof c.what)
         return kit_error(r->error, DAVIT_INVALID, "",
                          "quota names \"%.60s\"; it must be machines, gpus, a "
-                         "node type or an accelerator of this provider", what);
+                         "node type or an accelerator of this provider",
+                         what);
     snprintf(c.what, sizeof c.what, "%s", what);
     if (!kit_number(value, 1000000, &c.max))
         return kit_error(r->error, DAVIT_INVALID, "",
                          "a quota is a whole number from 0 to 1000000, got "
-                         "\"%.60s\"", value);
+                         "\"%.60s\"",
+                         value);
     s->caps = kit_keep_more(&s->keep, s->caps, s->n_caps, sizeof *s->caps);
     s->caps[s->n_caps++] = c;
     return DAVIT_OK;
@@ -230,7 +237,8 @@ static int nth_take(struct kit_reading *r, struct nth *ret, const char *key,
     return good ? DAVIT_OK
                 : kit_error(r->error, DAVIT_INVALID, "",
                             "%s must be up to %d whole numbers such as 1, 3, "
-                            "got \"%.60s\"", key, NTH_MAX, value);
+                            "got \"%.60s\"",
+                            key, NTH_MAX, value);
 }
 
 static int fail_nth_take(struct kit_reading *r, const char *rest,
@@ -244,8 +252,7 @@ static int lost_nth_take(struct kit_reading *r, const char *rest,
                          const char *value)
 {
     (void)rest;
-    return nth_take(r, &((struct sim *)r->into)->lost_nth, "lost_reply",
-                    value);
+    return nth_take(r, &((struct sim *)r->into)->lost_nth, "lost_reply", value);
 }
 
 static int rate_take(struct kit_reading *r, const char *rest, const char *v)
@@ -264,8 +271,9 @@ static int rate_take(struct kit_reading *r, const char *rest, const char *v)
 
 #define NAMED(name, value, text) "|" #name
 #define AT(field) KIT_AT(struct sim, field)
-#define STATUS(field) KIT_CHOICE, AT(field), .min = DAVIT_RETRY, \
-    .fallback = "RETRY", .allowed = &(DAVIT_STATUS_MAP(NAMED))[1]
+#define STATUS(field) \
+    KIT_CHOICE, AT(field), .min = DAVIT_RETRY, .fallback = "RETRY", \
+                           .allowed = &(DAVIT_STATUS_MAP(NAMED))[1]
 const struct kit_option sim_options[] = {
     {"state", "the file that is the cloud", KIT_TEXT, AT(path),
      .fallback = "davit-sim.json"},
@@ -279,8 +287,10 @@ const struct kit_option sim_options[] = {
      AT(list_lag_ms), .fallback = "0"},
     {"stockout", "types that cannot be had: a list of TYPE or TYPE@ZONE",
      KIT_READ, .read = stockout_take},
-    {"stockout.*", "the same as a map: to 30s (since first asked), 2 (times) "
-                   "or always", KIT_READ, .read = stockout_map_take},
+    {"stockout.*",
+     "the same as a map: to 30s (since first asked), 2 (times) "
+     "or always",
+     KIT_READ, .read = stockout_map_take},
     {"quota", "at most so many machines", KIT_READ, .read = quota_take},
     {"quota.*", "the same for machines, gpus, a node type or an accelerator",
      KIT_READ, .read = quota_take},
@@ -308,10 +318,14 @@ const struct kit_option sim_options[] = {
      AT(seed), .fallback = "1"},
     {"types.boot", "how long machines of this type boot", KIT_READ,
      .read = boot_take},
-    {"types.taints", "taints of its machines, as offers tell: a list of "
-                     "KEY=VALUE:EFFECT", KIT_READ, .read = taint_take},
-    {"types.gives.*", "what its machines have, as offers tell: gives: {CPU: "
-                      "3.92}", KIT_READ, .read = gives_take},
+    {"types.taints",
+     "taints of its machines, as offers tell: a list of "
+     "KEY=VALUE:EFFECT",
+     KIT_READ, .read = taint_take},
+    {"types.gives.*",
+     "what its machines have, as offers tell: gives: {CPU: "
+     "3.92}",
+     KIT_READ, .read = gives_take},
     {"types.stockout", "this type cannot be had: always, 30s or 2 (times)",
      KIT_READ, .read = stockout_take},
     {0}};

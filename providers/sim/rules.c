@@ -71,12 +71,12 @@ static int admit_rate(struct op *op)
 /* A person edits it: what is not understood is said, never guessed. */
 static int faults_check(struct op *op)
 {
-    static const char *const keys[] = {"stockout", "quota", "down", "auth",
-                                       "throttle", "lost_reply", "fail",
-                                       "kill"};
+    static const char *const keys[] = {"stockout", "quota",    "down",
+                                       "auth",     "throttle", "lost_reply",
+                                       "fail",     "kill"};
     json_t *f = faults(op), *v;
     const char *key;
-    if (f == NULL)
+    if (!f)
         return DAVIT_OK;
     if (!json_is_object(f))
         return kit_error(op->error, DAVIT_BROKEN, "faults",
@@ -118,9 +118,8 @@ int rules_admit(struct op *op)
         (s->throttle_every > 0 && n % s->throttle_every == 0))
         return throttled(op, s->throttle_rest_ms);
     if (s->error_every > 0 && n % s->error_every == 0)
-        return kit_error(op->error, (enum davit_status)s->error_as,
-                         "Simulated", "every %u. call fails (simulated)",
-                         s->error_every);
+        return kit_error(op->error, (enum davit_status)s->error_as, "Simulated",
+                         "every %u. call fails (simulated)", s->error_every);
     return admit_rate(op);
 }
 
@@ -129,9 +128,9 @@ int rules_admit(struct op *op)
 static bool names_offer(const char *name, const char *type, const char *zone)
 {
     const char *at = strchr(name, '@');
-    size_t len = at != NULL ? (size_t)(at - name) : strlen(name);
+    size_t len = at ? (size_t)(at - name) : strlen(name);
     return strncmp(name, type, len) == 0 && type[len] == '\0' &&
-           (at == NULL || strcmp(at + 1, zone) == 0);
+           (!at || strcmp(at + 1, zone) == 0);
 }
 
 /* Since when, and how often, it was asked for: in the file, so that a restart
@@ -144,9 +143,8 @@ static bool dry_now(struct op *op, const struct dry *d)
         return true;
     snprintf(key, sizeof key, "%s@%s", d->type, d->zone);
     json_t *a = json_object_get(all, key);
-    if (a == NULL) {
-        a = json_pack("{s:I, s:i}", "since_ms", (json_int_t)op->now_ms, "n",
-                      0);
+    if (!a) {
+        a = json_pack("{s:I, s:i}", "since_ms", (json_int_t)op->now_ms, "n", 0);
         json_object_set_new(all, key, a);
     }
     op->dirty = true;
@@ -182,7 +180,9 @@ int rules_stock(struct op *op, const char *type, const char *zone)
 
 /* ---- quota */
 
-struct used { uint32_t machines, gpus, of_type, gpus_of_accel; };
+struct used {
+    uint32_t machines, gpus, of_type, gpus_of_accel;
+};
 
 static struct used count_used(const struct op *op, const struct sim_type *t)
 {
@@ -227,8 +227,8 @@ static uint32_t cap_room(const char *what, uint32_t max,
 }
 
 static void cap_apply(uint32_t *room, const char *what, uint32_t max,
-                      const struct sim_type *t, const struct used *u,
-                      char *why, size_t size)
+                      const struct sim_type *t, const struct used *u, char *why,
+                      size_t size)
 {
     uint32_t r = cap_room(what, max, t, u);
     if (r >= *room)
@@ -247,8 +247,7 @@ uint32_t rules_room(struct op *op, const struct sim_type *t, uint32_t want,
     uint32_t room = want;
     ret_why[0] = '\0';
     for (size_t i = 0; i < s->n_caps; i++)
-        cap_apply(&room, s->caps[i].what, s->caps[i].max, t, &u, ret_why,
-                  size);
+        cap_apply(&room, s->caps[i].what, s->caps[i].max, t, &u, ret_why, size);
     json_object_foreach(json_object_get(faults(op), "quota"), what, v)
         if (json_is_integer(v) && json_integer_value(v) >= 0 &&
             json_integer_value(v) <= UINT32_MAX)

@@ -50,9 +50,11 @@ static void machine_put(const json_t *m, int64_t now_ms,
                                     const struct davit_machine *))
 {
     struct davit_machine out = {
-        .size = sizeof out, .id = field_text(m, "id"),
+        .size = sizeof out,
+        .id = field_text(m, "id"),
         .request_id = field_text(m, "request"),
-        .offer = field_text(m, "type"), .zone = field_text(m, "zone"),
+        .offer = field_text(m, "type"),
+        .zone = field_text(m, "zone"),
         .address = field_text(m, "address"),
         .spot = json_is_true(json_object_get(m, "spot"))};
     switch (machine_life(m, now_ms)) {
@@ -60,19 +62,14 @@ static void machine_put(const json_t *m, int64_t now_ms,
         out.phase = DAVIT_STARTING;
         out.detail = boot_stage(m, now_ms);
         break;
-    case LIFE_RUNNING:
-        out.phase = DAVIT_RUNNING;
-        break;
-    case LIFE_STOPPING:
-        out.phase = DAVIT_STOPPING;
-        break;
+    case LIFE_RUNNING: out.phase = DAVIT_RUNNING; break;
+    case LIFE_STOPPING: out.phase = DAVIT_STOPPING; break;
     case LIFE_FAILED:
         out.phase = DAVIT_FAILED;
         out.failure = (uint32_t)field_int(m, "failure");
         out.detail = "the machine failed while booting (simulated)";
         break;
-    case LIFE_GONE:
-        return;
+    case LIFE_GONE: return;
     }
     put(sink, &out);
 }
@@ -87,9 +84,10 @@ static void sweep(struct op *op)
     for (size_t i = json_array_size(machines); i-- > 0;)
         if (machine_life(json_array_get(machines, i), op->now_ms) == LIFE_GONE)
             json_array_remove(machines, i);
-    json_object_foreach_safe(requests, next, id, r)
-        if (op->now_ms - field_int(r, "at_ms") > REQUEST_KEPT_MS)
-            json_object_del(requests, id);
+    json_object_foreach_safe(
+        requests, next, id,
+        r) if (op->now_ms - field_int(r, "at_ms") > REQUEST_KEPT_MS)
+        json_object_del(requests, id);
 }
 
 static int begin(struct op *op, void *self, struct davit_call *call,
@@ -109,8 +107,8 @@ static int begin(struct op *op, void *self, struct davit_call *call,
     op->now_ms = s->host->wall_ms();
     /* A reader that finds machines to kill becomes a writer. */
     if (st == DAVIT_OK && !writes &&
-        json_array_size(json_object_get(
-            json_object_get(op->root, "faults"), "kill")) > 0) {
+        json_array_size(
+            json_object_get(json_object_get(op->root, "faults"), "kill")) > 0) {
         store_done(op);
         st = store_lock_and_read(op);
     }
@@ -132,10 +130,10 @@ static int sim_list(void *self, struct davit_call *call,
     int st = begin(&op, self, call, e, false);
     size_t i;
     json_t *m;
-    json_array_foreach(st == DAVIT_OK ? json_object_get(op.root, "machines")
-                                      : NULL, i, m)
+    json_array_foreach(
+        st == DAVIT_OK ? json_object_get(op.root, "machines") : NULL, i, m)
         if (machine_ours(op.sim, m) &&
-            (op.now_ms < field_int(m, "created_ms") ||  /* a clock set back */
+            (op.now_ms < field_int(m, "created_ms") || /* a clock set back */
              op.now_ms >= field_int(m, "created_ms") + op.sim->list_lag_ms))
             machine_put(m, op.now_ms, sink, put);
     store_done(&op);
@@ -159,9 +157,9 @@ static void machine_add(struct op *op, const struct davit_launch *l,
         "{s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:I, s:I, s:I}", "id", id,
         "cluster", s->cluster, "request", l->request_id, "type", t->name,
         "zone", zone, "address", address, "spot", (int)l->spot, "gpus",
-        (json_int_t)t->gpus, "created_ms", (json_int_t)op->now_ms,
-        "running_ms", (json_int_t)(op->now_ms + boot));
-    if (m == NULL)
+        (json_int_t)t->gpus, "created_ms", (json_int_t)op->now_ms, "running_ms",
+        (json_int_t)(op->now_ms + boot));
+    if (!m)
         abort();
     if (t->accelerator[0] != '\0')
         json_object_set_new(m, "accelerator", json_string(t->accelerator));
@@ -177,7 +175,7 @@ static void machine_add(struct op *op, const struct davit_launch *l,
 static int launch_check(struct op *op, const struct davit_launch *l,
                         const struct sim_type *t)
 {
-    if (t == NULL)
+    if (!t)
         return kit_error(op->error, DAVIT_INVALID, "UnknownType",
                          "there is no node type \"%.60s\" here", l->offer);
     if (l->count == 0 || l->count > LAUNCH_MAX)
@@ -204,12 +202,12 @@ static json_t *request_record(struct op *op, const struct davit_launch *l,
     json_t *all = json_object_get(op->root, "requests");
     json_t *r = json_object_get(all, l->request_id);
     *st = DAVIT_OK;
-    if (r == NULL) {
+    if (!r) {
         r = json_pack("{s:s, s:s, s:s, s:i, s:i, s:I}", "cluster",
                       op->sim->cluster, "type", l->offer, "zone", l->zone,
                       "count", (int)l->count, "made", 0, "at_ms",
                       (json_int_t)op->now_ms);
-        if (r == NULL)
+        if (!r)
             abort();
         json_object_set_new(all, l->request_id, r);
         return r;
@@ -220,8 +218,8 @@ static json_t *request_record(struct op *op, const struct davit_launch *l,
         field_int(r, "count") != l->count)
         *st = kit_error(op->error, DAVIT_INVALID, "RequestIdReused",
                         "request %.60s was for %lld of %.40s: an id cannot be "
-                        "used for another launch", l->request_id,
-                        (long long)field_int(r, "count"),
+                        "used for another launch",
+                        l->request_id, (long long)field_int(r, "count"),
                         field_text(r, "type"));
     return r;
 }
@@ -267,8 +265,8 @@ static int launch_missing(struct op *op, const struct davit_launch *l,
                             json_integer(field_int(op->root, "launches") + 1));
     if (room < want)
         return kit_error(op->error, DAVIT_QUOTA, "QuotaExceeded",
-                         "%s; %u of %u machines of %s were launched", why,
-                         room, want, t->name);
+                         "%s; %u of %u machines of %s were launched", why, room,
+                         want, t->name);
     return DAVIT_OK;
 }
 
@@ -303,7 +301,7 @@ static int launch_locked(struct op *op, const struct davit_launch *l,
                 rules_reply_lost(op, (uint32_t)launches + 1);
     int written = store_write(op);
     if (written != DAVIT_OK)
-        return written;  /* nothing of it has happened */
+        return written; /* nothing of it has happened */
     if (lost)
         return kit_error(op->error, DAVIT_RETRY, "ConnectionReset",
                          "the connection was reset after the request was sent "
@@ -356,7 +354,7 @@ static int sim_terminate(void *self, struct davit_call *call,
     struct op op;
     int st = begin(&op, self, call, e, true);
     int *each = calloc(n_ids > 0 ? n_ids : 1, sizeof *each);
-    if (each == NULL)
+    if (!each)
         abort();
     for (size_t i = 0; st == DAVIT_OK && i < n_ids; i++)
         each[i] = machine_end(&op, ids[i]);
@@ -392,10 +390,12 @@ static int sim_offers(void *self, struct davit_call *call,
                               .name = t->name,
                               .zone = t->n_zones > 0 ? t->zones[z] : "",
                               .price_micros_hour = -1,
-                              .taints = t->taints, .n_taints = t->n_taints,
+                              .taints = t->taints,
+                              .n_taints = t->n_taints,
                               .resources = t->gives,
                               .n_resources = t->n_gives,
-                              .spot = spot != 0, .available = true});
+                              .spot = spot != 0,
+                              .available = true});
     }
     return st;
 }
@@ -405,7 +405,7 @@ static int sim_offers(void *self, struct davit_call *call,
 static void sim_close(void *self)
 {
     struct sim *s = self;
-    if (s == NULL)
+    if (!s)
         return;
     pthread_mutex_destroy(&s->lock);
     kit_keep_done(&s->keep);
@@ -420,12 +420,13 @@ static int path_check(const char *path, struct davit_error *e)
         return kit_error(e, DAVIT_INVALID, "state",
                          "state must be the path of a file");
     const char *slash = strrchr(path, '/');
-    snprintf(dir, sizeof dir, "%.*s", slash != NULL ? (int)(slash - path) : 1,
-             slash != NULL ? path : ".");
+    snprintf(dir, sizeof dir, "%.*s", slash ? (int)(slash - path) : 1,
+             slash ? path : ".");
     if (access(dir[0] != '\0' ? dir : "/", W_OK) != 0)
         return kit_error(e, DAVIT_INVALID, "state",
                          "state is kept in %.120s, which cannot be written: "
-                         "%s", dir, strerror(errno));
+                         "%s",
+                         dir, strerror(errno));
     return DAVIT_OK;
 }
 
@@ -434,7 +435,7 @@ static int sim_open(const struct davit_host *host,
                     struct davit_error *e)
 {
     struct sim *s = calloc(1, sizeof *s);
-    if (s == NULL)
+    if (!s)
         abort();
     pthread_mutex_init(&s->lock, NULL);
     s->host = host;
@@ -451,11 +452,16 @@ static int sim_open(const struct davit_host *host,
     return st;
 }
 
-static struct davit_provider table = {
-    .size = sizeof table, .name = "sim", .version = "1",
-    .caps = DAVIT_CAP_OFFERS | DAVIT_CAP_SPOT,
-    .open = sim_open, .close = sim_close, .list = sim_list,
-    .launch = sim_launch, .terminate = sim_terminate, .offers = sim_offers};
+static struct davit_provider table = {.size = sizeof table,
+                                      .name = "sim",
+                                      .version = "1",
+                                      .caps = DAVIT_CAP_OFFERS | DAVIT_CAP_SPOT,
+                                      .open = sim_open,
+                                      .close = sim_close,
+                                      .list = sim_list,
+                                      .launch = sim_launch,
+                                      .terminate = sim_terminate,
+                                      .offers = sim_offers};
 
 const struct davit_provider *davit_provider_v1(void)
 {

@@ -21,8 +21,8 @@ struct sim_type {
     char *name;
     char **zones;
     size_t n_zones;
-    char *accelerator;          /* "T4", "" */
-    struct davit_kv *taints, *gives;  /* what its offers tell of machines */
+    char *accelerator;               /* "T4", "" */
+    struct davit_kv *taints, *gives; /* what its offers tell of machines */
     size_t n_taints, n_gives;
     uint32_t gpus;
     bool spot_only;
@@ -33,27 +33,33 @@ struct sim_type {
  * or the first times it is asked for. */
 enum dry_kind { DRY_ALWAYS, DRY_FOR_MS, DRY_TIMES };
 struct dry {
-    char type[64], zone[48];    /* zone "": in all */
+    char type[64], zone[48]; /* zone "": in all */
     enum dry_kind kind;
     int64_t value;
 };
 
-struct cap { char what[64]; uint32_t max; };  /* "machines", "gpus", a name */
-struct nth { uint32_t v[NTH_MAX]; size_t n; };  /* counted from 1 */
+struct cap {
+    char what[64];
+    uint32_t max;
+}; /* "machines", "gpus", a name */
+struct nth {
+    uint32_t v[NTH_MAX];
+    size_t n;
+}; /* counted from 1 */
 
 struct sim {
     const struct davit_host *host;
-    struct kit_keep keep;       /* of all of the below */
+    struct kit_keep keep; /* of all of the below */
     char *cluster, *path, *lock_path;
     struct sim_type *types;
     size_t n_types;
-    int64_t boot_min_ms, boot_max_ms;  /* of types that say nothing */
+    int64_t boot_min_ms, boot_max_ms; /* of types that say nothing */
     int64_t latency_ms, terminate_ms, list_lag_ms;
     struct dry *dry;
     size_t n_dry;
     struct cap *caps;
     size_t n_caps;
-    bool all_or_nothing;        /* a launch over quota gives none, not some */
+    bool all_or_nothing; /* a launch over quota gives none, not some */
     struct nth fail_nth, lost_nth;
     double fail_rate;
     uint32_t seed, fail_as;
@@ -62,7 +68,7 @@ struct sim {
     uint32_t error_every, error_as;
     /* An API counts its callers, not its machines: per handle, in memory. */
     atomic_uint calls;
-    pthread_mutex_t lock;       /* of the minute below */
+    pthread_mutex_t lock; /* of the minute below */
     int64_t minute_from_ms;
     uint32_t minute_calls;
 };
@@ -72,9 +78,9 @@ struct op {
     struct sim *sim;
     struct davit_call *call;
     struct davit_error *error;
-    json_t *root;               /* the cloud, as it is in the file */
+    json_t *root; /* the cloud, as it is in the file */
     int64_t now_ms;
-    int lock_fd;                /* -1: reading only */
+    int lock_fd; /* -1: reading only */
     bool dirty;
 };
 
@@ -106,8 +112,13 @@ int64_t rules_boot_ms(const struct sim *s, const struct sim_type *t,
                       uint32_t nth);
 
 /* sim.c: where a machine is in its life, by the clock alone. */
-enum life { LIFE_STARTING, LIFE_RUNNING, LIFE_STOPPING, LIFE_FAILED,
-            LIFE_GONE };
+enum life {
+    LIFE_STARTING,
+    LIFE_RUNNING,
+    LIFE_STOPPING,
+    LIFE_FAILED,
+    LIFE_GONE
+};
 enum life machine_life(const json_t *m, int64_t now_ms);
 
 #endif

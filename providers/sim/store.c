@@ -30,7 +30,7 @@ int64_t field_int(const json_t *o, const char *key)
 const char *field_text(const json_t *o, const char *key)
 {
     const char *s = json_string_value(json_object_get(o, key));
-    return s != NULL ? s : "";
+    return s ? s : "";
 }
 
 /* Ids must differ from those of a cloud whose file was removed: the daemon's
@@ -50,7 +50,8 @@ static int damaged(struct op *op, const char *why)
 {
     return kit_error(op->error, DAVIT_BROKEN, "state",
                      "%s: %s; mend or remove it (removing forgets the "
-                     "simulated machines)", op->sim->path, why);
+                     "simulated machines)",
+                     op->sim->path, why);
 }
 
 static bool machine_valid(const json_t *m)
@@ -88,7 +89,7 @@ static int parse(struct op *op, const char *text, size_t n)
 {
     json_error_t at;
     op->root = json_loadb(text, n, JSON_REJECT_DUPLICATES, &at);
-    if (op->root == NULL) {
+    if (!op->root) {
         char why[256];
         snprintf(why, sizeof why, "line %d column %d: %s", at.line, at.column,
                  at.text);
@@ -108,7 +109,7 @@ static int load(struct op *op, int fd)
         return damaged(op, "it is larger than 64 MiB");
     size_t want = (size_t)st.st_size, got = 0;
     char *text = malloc(want + 1);
-    if (text == NULL)
+    if (!text)
         abort();
     while (got < want) {
         ssize_t k = read(fd, text + got, want - got);
@@ -181,7 +182,7 @@ int store_write(struct op *op)
     /* The lock is held, so the name cannot be another writer's. */
     snprintf(temp, sizeof temp, "%s.new", sim->path);
     char *text = json_dumps(op->root, JSON_INDENT(1));
-    if (text == NULL)
+    if (!text)
         abort();
     int fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     bool good = fd >= 0 && write_all(fd, text, strlen(text)) &&
@@ -211,6 +212,6 @@ void store_done(struct op *op)
     json_decref(op->root);
     op->root = NULL;
     if (op->lock_fd >= 0)
-        close(op->lock_fd);  /* the lock goes with it */
+        close(op->lock_fd); /* the lock goes with it */
     op->lock_fd = -1;
 }

@@ -17,7 +17,9 @@ enum { MACHINES_MAX = 4096 };
 struct stamp {
     char file[512];
     pthread_mutex_t lock;
-    struct { char id[64], request[64], type[64]; } v[MACHINES_MAX];
+    struct {
+        char id[64], request[64], type[64];
+    } v[MACHINES_MAX];
     size_t n;
 };
 
@@ -46,10 +48,13 @@ static void show(struct stamp *s, const char *request, struct davit_sink *sink,
                  void (*put)(struct davit_sink *, const struct davit_machine *))
 {
     for (size_t i = 0; i < s->n; i++) {
-        struct davit_machine m = {
-            .size = sizeof m, .id = s->v[i].id, .request_id = s->v[i].request,
-            .offer = s->v[i].type, .zone = "", .address = "",
-            .phase = DAVIT_RUNNING};
+        struct davit_machine m = {.size = sizeof m,
+                                  .id = s->v[i].id,
+                                  .request_id = s->v[i].request,
+                                  .offer = s->v[i].type,
+                                  .zone = "",
+                                  .address = "",
+                                  .phase = DAVIT_RUNNING};
         if (!request || strcmp(request, m.request_id) == 0)
             put(sink, &m);
     }
@@ -124,13 +129,18 @@ static int stamp_terminate(void *self, struct davit_call *call,
     return DAVIT_OK;
 }
 
-static const struct davit_kv options[] = {
-    {"file", "where launches are noted"}, {0}};
+static const struct davit_kv options[] = {{"file", "where launches are noted"},
+                                          {0}};
 
-static const struct davit_provider table = {
-    .size = sizeof table, .name = "stamp", .version = "1", .options = options,
-    .open = stamp_open, .close = stamp_close, .list = stamp_list,
-    .launch = stamp_launch, .terminate = stamp_terminate};
+static const struct davit_provider table = {.size = sizeof table,
+                                            .name = "stamp",
+                                            .version = "1",
+                                            .options = options,
+                                            .open = stamp_open,
+                                            .close = stamp_close,
+                                            .list = stamp_list,
+                                            .launch = stamp_launch,
+                                            .terminate = stamp_terminate};
 
 const struct davit_provider *davit_provider_v1(void)
 {

@@ -33,7 +33,7 @@ static double cpu_ms(void)
 static const char *text(const json_t *j, const char *key, const char *other)
 {
     const char *s = json_string_value(json_object_get(j, key));
-    return s != NULL ? s : other;
+    return s ? s : other;
 }
 
 static struct call *call_of(struct provider *p, const json_t *want)
@@ -67,44 +67,46 @@ static json_t *answer(const struct call *c)
     json_t *done = json_object();
     for (uint32_t i = 0; i < c->machines.n; i++) {
         const struct call_machine *m = &c->machines.v[i];
-        json_array_append_new(machines, json_pack(
-            "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b}", "id", m->id,
-            "request", m->request_id, "type", m->type, "zone", m->zone,
-            "address", m->address, "phase", phases[m->phase], "failure",
-            status_name(m->failure), "detail", m->detail, "spot",
-            (int)m->spot));
+        json_array_append_new(
+            machines,
+            json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b}", "id",
+                      m->id, "request", m->request_id, "type", m->type, "zone",
+                      m->zone, "address", m->address, "phase", phases[m->phase],
+                      "failure", status_name(m->failure), "detail", m->detail,
+                      "spot", (int)m->spot));
     }
     for (uint32_t i = 0; i < c->offers.n; i++) {
         const struct call_offer *o = &c->offers.v[i];
         json_t *taints = json_object();
         for (uint32_t k = 0; k < o->taints.n; k++)
-            json_object_set_new(taints, o->taints.v[k].key,
-                                json_sprintf("%s:%s", o->taints.v[k].value,
-                                             effect_name(o->taints.v[k].effect)));
-        json_array_append_new(offers, json_pack(
-            "{s:o, s:s, s:s, s:b, s:b, s:I}", "taints", taints, "type", o->type, "zone", o->zone,
-            "spot", (int)o->spot, "available", (int)o->available, "price",
-            (json_int_t)o->price_micros_hour));
+            json_object_set_new(
+                taints, o->taints.v[k].key,
+                json_sprintf("%s:%s", o->taints.v[k].value,
+                             effect_name(o->taints.v[k].effect)));
+        json_array_append_new(
+            offers, json_pack("{s:o, s:s, s:s, s:b, s:b, s:I}", "taints",
+                              taints, "type", o->type, "zone", o->zone, "spot",
+                              (int)o->spot, "available", (int)o->available,
+                              "price", (json_int_t)o->price_micros_hour));
     }
-    for (uint32_t i = 0; c->done != NULL && i < c->n_ids; i++)
+    for (uint32_t i = 0; c->done && i < c->n_ids; i++)
         json_object_set_new(done, c->ids[i],
                             json_string(status_name(c->done[i])));
     return json_pack("{s:s, s:s, s:s, s:I, s:I, s:b, s:o, s:o, s:o}", "status",
                      status_name(c->status), "code", c->err.code, "text",
                      c->err.text, "retry_after_ms",
                      (json_int_t)c->err.retry_after_ms, "took_ms",
-                     (json_int_t)c->took_ms, "abandoned",
-                     (int)c->job.abandoned, "machines", machines, "offers",
-                     offers, "done", done);
+                     (json_int_t)c->took_ms, "abandoned", (int)c->job.abandoned,
+                     "machines", machines, "offers", offers, "done", done);
 }
 
 static struct call *take(void)
 {
     static struct mail *rest;
-    while (rest == NULL) {
+    while (!rest) {
         rest = mailbox_take(&box);
         workers_check(workers, clock_mono_ms());
-        if (rest == NULL)
+        if (!rest)
             nanosleep(&(struct timespec){.tv_nsec = 500000}, NULL);
     }
     struct call *c = (struct call *)rest;
@@ -135,8 +137,7 @@ static void run(struct provider *p, const json_t *want)
         json_array_append_new(all, a);
         call_free(c);
     }
-    json_dumpf(json_object_get(want, "n") != NULL ? all
-                                                  : json_array_get(all, 0),
+    json_dumpf(json_object_get(want, "n") ? all : json_array_get(all, 0),
                stdout, JSON_COMPACT);
     puts("");
     fflush(stdout);
@@ -151,7 +152,7 @@ static struct provider *open_one(const struct config *c, const char *name)
     for (uint32_t i = 0; i < c->n_providers; i++)
         if (strcmp(c->providers[i].name, name) == 0)
             provider_open(c, &c->providers[i], &p, &errors);
-    if (p == NULL)
+    if (!p)
         fprintf(stderr, "%s", errors.s);
     buf_done(&errors);
     return p;
@@ -172,7 +173,7 @@ int main(int argc, char **argv)
     }
     buf_done(&errors);
     struct provider *p = open_one(c, argv[2]);
-    if (p == NULL) {
+    if (!p) {
         config_free(c);
         return 3;
     }

@@ -88,15 +88,15 @@ void bench_submit(struct bench *b, struct call *c, int64_t ms)
 struct call *bench_take(struct bench *b)
 {
     int64_t give_up = clock_mono_ms() + b->call_ms + 30000;
-    while (b->mails == NULL) {
+    while (!b->mails) {
         b->mails = mailbox_take(&b->box);
         workers_check(b->workers, clock_mono_ms());
-        if (b->mails != NULL)
+        if (b->mails)
             break;
         if (clock_mono_ms() > give_up) {
             fprintf(stderr, "check_provider: a call hangs for good: %s\n",
                     b->wrong);
-            _exit(3);  /* its thread cannot be ended */
+            _exit(3); /* its thread cannot be ended */
         }
         nap(1);
     }
@@ -157,8 +157,7 @@ enum status bench_launch(struct bench *b, uint32_t count, const char *request)
     return s;
 }
 
-struct call *bench_end_once(struct bench *b, const char *const *ids,
-                            uint32_t n)
+struct call *bench_end_once(struct bench *b, const char *const *ids, uint32_t n)
 {
     struct call *c = call_new(b->p, CALL_TERMINATE, 1);
     const char **copy = ARENA_ARRAY(&c->arena, const char *, n);
@@ -169,13 +168,11 @@ struct call *bench_end_once(struct bench *b, const char *const *ids,
     return bench_run(b, c);
 }
 
-struct call *bench_end_ids(struct bench *b, const char *const *ids,
-                           uint32_t n)
+struct call *bench_end_ids(struct bench *b, const char *const *ids, uint32_t n)
 {
     for (int tries = 5;; tries--) {
         struct call *c = bench_end_once(b, ids, n);
-        if (tries == 1 ||
-            (c->status != ST_RETRY && c->status != ST_THROTTLED))
+        if (tries == 1 || (c->status != ST_RETRY && c->status != ST_THROTTLED))
             return c;
         nap(c->err.retry_after_ms > 0 ? c->err.retry_after_ms : 50);
         call_free(c);
@@ -195,14 +192,14 @@ const char *bench_request(struct bench *b)
 static bool alive(const struct call_machine *m, const char *request)
 {
     return m->phase != DAVIT_STOPPING && m->phase != DAVIT_FAILED &&
-           (request == NULL || strcmp(m->request_id, request) == 0);
+           (!request || strcmp(m->request_id, request) == 0);
 }
 
 uint32_t bench_count(struct bench *b, const char *request)
 {
     struct call *c = bench_list(b);
     uint32_t n = 0;
-    for (uint32_t i = 0; c != NULL && i < c->machines.n; i++)
+    for (uint32_t i = 0; c && i < c->machines.n; i++)
         n += alive(&c->machines.v[i], request);
     call_free(c);
     return n;
@@ -221,7 +218,7 @@ bool bench_settles(struct bench *b, const char *request, uint32_t n)
     }
     if (is != n)
         bench_wrong(b, "there are %u machines of request %s, not %u", is,
-                    request != NULL ? request : "(any)", n);
+                    request ? request : "(any)", n);
     return is == n;
 }
 
@@ -233,8 +230,7 @@ bool bench_insist(struct bench *b, uint32_t count, const char *request,
         struct call *c = bench_run(b, bench_launch_new(b, count, request));
         enum status s = c->status;
         uint32_t wait = c->err.retry_after_ms;
-        snprintf(said, sizeof said, "%s: %.250s", status_name(s),
-                 c->err.text);
+        snprintf(said, sizeof said, "%s: %.250s", status_name(s), c->err.text);
         call_free(c);
         if (s == ST_OK)
             return true;
@@ -251,10 +247,9 @@ bool bench_clear(struct bench *b)
     atomic_store(&b->tap_at, 0);
     while (left > 0 && clock_mono_ms() < until) {
         struct call *c = bench_list(b);
-        if (c == NULL)
+        if (!c)
             return false;
-        const char **ids =
-            ARENA_ARRAY(&c->arena, const char *, c->machines.n);
+        const char **ids = ARENA_ARRAY(&c->arena, const char *, c->machines.n);
         uint32_t n = 0;
         left = c->machines.n;
         for (uint32_t i = 0; i < left; i++)

@@ -40,7 +40,7 @@ static void die(const char *what, const char *arg)
 static const char *expanded(struct bench *b, const char *value)
 {
     const char *at = strstr(value, "{dir}");
-    if (at == NULL)
+    if (!at)
         return value;
     return expanded(b, arena_printf(&b->config.memory->arena, "%.*s%s%s",
                                     (int)(at - value), value, b->dir, at + 5));
@@ -50,7 +50,7 @@ static const char *expanded(struct bench *b, const char *value)
 static const char *split(struct bench *b, const char *arg, const char **value)
 {
     const char *eq = strchr(arg, '=');
-    if (eq == NULL || eq == arg)
+    if (!eq || eq == arg)
         die("KEY=VALUE is wanted, got ", arg);
     *value = expanded(b, eq + 1);
     return arena_strndup(&b->config.memory->arena, arg, (size_t)(eq - arg));
@@ -69,10 +69,16 @@ static void type_add(struct bench *b, const char *name)
         die("too many types", "");
     uint32_t i = b->config.n_types++;
     struct snap_type *f = &b->types[i].fact;
-    *f = (struct snap_type){
-        .name = name, .provider = b->conf.name, .machine = "", .pool = "",
-        .resources.v = b->amounts[i], .labels.v = b->labels[i],
-        .max = UNLIMITED, .hosts = 1, .offers = b->offers[i], .n_offers = 1};
+    *f = (struct snap_type){.name = name,
+                            .provider = b->conf.name,
+                            .machine = "",
+                            .pool = "",
+                            .resources.v = b->amounts[i],
+                            .labels.v = b->labels[i],
+                            .max = UNLIMITED,
+                            .hosts = 1,
+                            .offers = b->offers[i],
+                            .n_offers = 1};
     b->offers[i][0].zone = "";
     b->types[i].options = b->type_options[i];
 }
@@ -101,8 +107,8 @@ static void type_detail(struct bench *b, int opt, const char *arg)
         key = split(b, arg, &value);
         if (c->n_options == 16)
             die("too many options: ", arg);
-        b->type_options[i][c->n_options++] =
-            (struct conf_pair){.key = key, .value = value};
+        b->type_options[i][c->n_options++] = (struct conf_pair){.key = key,
+                                                                .value = value};
         break;
     case 'z':
         if (b->offers[i][0].zone[0] != '\0')
@@ -111,12 +117,8 @@ static void type_detail(struct bench *b, int opt, const char *arg)
             die("too many zones: ", arg);
         b->offers[i][f->n_offers - 1].zone = arg;
         break;
-    case 'm':
-        f->machine = arg;
-        break;
-    case 'p':
-        f->pool = arg;
-        break;
+    case 'm': f->machine = arg; break;
+    case 'p': f->pool = arg; break;
     }
 }
 
@@ -143,26 +145,42 @@ static int64_t seconds(const char *arg)
     return (int64_t)(s * 1000);
 }
 
-enum { OPT_HEAD = 256, OPT_CLUSTER, OPT_FAULT, OPT_HEAL, OPT_LOSE, OPT_PARTIAL, OPT_READY,
-       OPT_GONE, OPT_CALL, OPT_SETTLE, OPT_ONLY, OPT_SKIP, OPT_LIST };
+enum {
+    OPT_HEAD = 256,
+    OPT_CLUSTER,
+    OPT_FAULT,
+    OPT_HEAL,
+    OPT_LOSE,
+    OPT_PARTIAL,
+    OPT_READY,
+    OPT_GONE,
+    OPT_CALL,
+    OPT_SETTLE,
+    OPT_ONLY,
+    OPT_SKIP,
+    OPT_LIST
+};
 
 static const struct option options[] = {
-    {"head", 1, 0, OPT_HEAD},     {"cluster", 1, 0, OPT_CLUSTER},
-    {"fault", 1, 0, OPT_FAULT},   {"heal", 1, 0, OPT_HEAL},
-    {"lose", 1, 0, OPT_LOSE},     {"partial", 1, 0, OPT_PARTIAL},
-    {"ready", 1, 0, OPT_READY},
-    {"gone", 1, 0, OPT_GONE},     {"call", 1, 0, OPT_CALL},
-    {"settle", 1, 0, OPT_SETTLE}, {"only", 1, 0, OPT_ONLY},
-    {"skip", 1, 0, OPT_SKIP},     {"list", 0, 0, OPT_LIST}, {0, 0, 0, 0}};
+    {"head", 1, 0, OPT_HEAD},   {"cluster", 1, 0, OPT_CLUSTER},
+    {"fault", 1, 0, OPT_FAULT}, {"heal", 1, 0, OPT_HEAL},
+    {"lose", 1, 0, OPT_LOSE},   {"partial", 1, 0, OPT_PARTIAL},
+    {"ready", 1, 0, OPT_READY}, {"gone", 1, 0, OPT_GONE},
+    {"call", 1, 0, OPT_CALL},   {"settle", 1, 0, OPT_SETTLE},
+    {"only", 1, 0, OPT_ONLY},   {"skip", 1, 0, OPT_SKIP},
+    {"list", 0, 0, OPT_LIST},   {0, 0, 0, 0}};
 
-struct choice { const char *only[32], *skip[32]; size_t n_only, n_skip; };
+struct choice {
+    const char *only[32], *skip[32];
+    size_t n_only, n_skip;
+};
 
 static void chosen_add(const char **v, size_t *n, const char *name)
 {
     const struct law *l = laws;
-    while (l->name != NULL && strcmp(l->name, name) != 0)
+    while (l->name && strcmp(l->name, name) != 0)
         l++;
-    if (l->name == NULL || *n == 32)
+    if (!l->name || *n == 32)
         die("no such law: ", name);
     v[(*n)++] = name;
 }
@@ -175,9 +193,12 @@ static void arguments(struct bench *b, int argc, char **argv,
                                  NULL)) != -1;) {
         switch (o) {
         case 't': type_add(b, optarg); break;
-        case 'r': case 'l': case 'z': case 'O': case 'm': case 'p':
-            type_detail(b, o, optarg);
-            break;
+        case 'r':
+        case 'l':
+        case 'z':
+        case 'O':
+        case 'm':
+        case 'p': type_detail(b, o, optarg); break;
         case 'o':
             if (b->conf.n_options == OPTIONS_MAX)
                 die("too many options", "");
@@ -197,7 +218,7 @@ static void arguments(struct bench *b, int argc, char **argv,
         case OPT_ONLY: chosen_add(choice->only, &choice->n_only, optarg); break;
         case OPT_SKIP: chosen_add(choice->skip, &choice->n_skip, optarg); break;
         case OPT_LIST:
-            for (const struct law *l = laws; l->name != NULL; l++)
+            for (const struct law *l = laws; l->name; l++)
                 printf("%-14s %s\n", l->name, l->text);
             exit(0);
         default: die("see above", "");
@@ -221,7 +242,7 @@ static bool in(const char *const *v, size_t n, const char *name)
 static int laws_run(struct bench *b, const struct choice *c)
 {
     int kept = 0, broken = 0, skipped = 0;
-    for (const struct law *l = laws; l->name != NULL; l++) {
+    for (const struct law *l = laws; l->name; l++) {
         int64_t from = clock_mono_ms();
         if (c->n_only > 0 && !in(c->only, c->n_only, l->name))
             continue;
@@ -231,7 +252,7 @@ static int laws_run(struct bench *b, const struct choice *c)
             continue;
         }
         b->wrong[0] = '\0';
-        if (b->p != NULL || bench_open(b)) {
+        if (b->p || bench_open(b)) {
             l->run(b);
             bench_clear(b);
             if (provider_calls_running(b->p) != 0)
@@ -241,14 +262,13 @@ static int laws_run(struct bench *b, const struct choice *c)
         kept += good;
         broken += !good;
         printf("%-7s %-14s %s (%lld ms)\n", good ? "kept" : "BROKEN", l->name,
-               good ? l->text : b->wrong,
-               (long long)(clock_mono_ms() - from));
+               good ? l->text : b->wrong, (long long)(clock_mono_ms() - from));
         fflush(stdout);
     }
-    if (c->n_only == 0 && (b->n_faults == 0 || b->partial == NULL))
+    if (c->n_only == 0 && (b->n_faults == 0 || !b->partial))
         printf("not tried:%s%s\n",
                b->n_faults == 0 ? " which error means what (--fault)" : "",
-               b->partial == NULL ? " partial success (--partial)" : "");
+               !b->partial ? " partial success (--partial)" : "");
     printf("%s: %d laws kept, %d broken, %d skipped\n", b->conf.plugin, kept,
            broken, skipped);
     return broken > 0 || kept == 0 ? 1 : 0;
@@ -272,8 +292,8 @@ int main(int argc, char **argv)
     b.settle_ms = 200;
     const char *tmp = getenv("TMPDIR");
     snprintf(b.dir, sizeof b.dir, "%s/davit-check-XXXXXX",
-             tmp != NULL && *tmp != '\0' ? tmp : "/tmp");
-    if (mkdtemp(b.dir) == NULL)
+             tmp && *tmp != '\0' ? tmp : "/tmp");
+    if (!mkdtemp(b.dir))
         die("no scratch folder in $TMPDIR or /tmp", "");
     arguments(&b, argc, argv, &choice);
     bench_begin(&b);

@@ -13,7 +13,10 @@
 #define OPTIONS_MAX 64
 #define FAULTS_MAX 16
 
-struct fault { enum status want; const char *command; };
+struct fault {
+    enum status want;
+    const char *command;
+};
 
 struct bench {
     struct config config;
@@ -26,26 +29,26 @@ struct bench {
     struct conf_pair type_options[TYPES_MAX][16];
     struct fault faults[FAULTS_MAX];
     uint32_t n_faults;
-    const char *heal;            /* command that undoes the faults */
-    const char *partial;         /* command: there is room for one or two */
-    const char *lose;            /* command: the next launch's reply is lost */
+    const char *heal;    /* command that undoes the faults */
+    const char *partial; /* command: there is room for one or two */
+    const char *lose;    /* command: the next launch's reply is lost */
     int64_t ready_ms, gone_ms, call_ms, settle_ms;
-    char dir[256];               /* scratch */
+    char dir[256]; /* scratch */
     /* at work */
     struct provider *p;
     struct mailbox box;
-    struct mail *mails;          /* taken, not looked at yet */
+    struct mail *mails; /* taken, not looked at yet */
     struct workers *workers;
-    uint32_t requests;           /* ids used so far */
-    char wrong[600];             /* why the law at hand is broken, "" */
+    uint32_t requests; /* ids used so far */
+    char wrong[600];   /* why the law at hand is broken, "" */
     /* the n-th HTTP exchange from now on goes wrong */
     atomic_int tap_at, tap_seen;
-    bool tap_after;              /* the server has done it: its reply is lost */
+    bool tap_after; /* the server has done it: its reply is lost */
 };
 
 void bench_begin(struct bench *b);
 void bench_end(struct bench *b);
-bool bench_open(struct bench *b);   /* false: b->wrong says why */
+bool bench_open(struct bench *b); /* false: b->wrong says why */
 bool bench_shell(struct bench *b, const char *command);
 /* Notes that the law at hand is broken; the first finding is kept. */
 void bench_wrong(struct bench *b, const char *fmt, ...)
@@ -57,13 +60,13 @@ struct call *bench_launch_new(struct bench *b, uint32_t count,
 void bench_submit(struct bench *b, struct call *c, int64_t ms);
 struct call *bench_take(struct bench *b);
 struct call *bench_run(struct bench *b, struct call *c);
-struct call *bench_list(struct bench *b);   /* NULL: it kept failing */
+struct call *bench_list(struct bench *b); /* NULL: it kept failing */
 struct call *bench_end_once(struct bench *b, const char *const *ids,
                             uint32_t n);
 struct call *bench_end_ids(struct bench *b, const char *const *ids,
-                           uint32_t n);      /* repeats RETRY and THROTTLED */
+                           uint32_t n); /* repeats RETRY and THROTTLED */
 enum status bench_launch(struct bench *b, uint32_t count, const char *request);
-const char *bench_request(struct bench *b);  /* a fresh id; lives to the end */
+const char *bench_request(struct bench *b); /* a fresh id; lives to the end */
 
 /* Machines of this request (NULL: of any) that are not STOPPING or FAILED. */
 uint32_t bench_count(struct bench *b, const char *request);
@@ -72,12 +75,12 @@ bool bench_settles(struct bench *b, const char *request, uint32_t n);
 /* Repeats a launch until it is OK, at most `tries` times. */
 bool bench_insist(struct bench *b, uint32_t count, const char *request,
                   int tries);
-bool bench_clear(struct bench *b);           /* ends everything */
+bool bench_clear(struct bench *b); /* ends everything */
 
 struct law {
     const char *name, *text;
     void (*run)(struct bench *b);
 };
-extern const struct law laws[];              /* ends with {0} */
+extern const struct law laws[]; /* ends with {0} */
 
 #endif

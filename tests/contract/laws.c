@@ -21,9 +21,11 @@ static void nap(int64_t ms)
 static void law_empty(struct bench *b)
 {
     struct call *c = bench_list(b);
-    if (c != NULL && c->machines.n > 0)
-        bench_wrong(b, "there are %u machines before any launch: the suite "
-                    "wants a cluster name of its own", c->machines.n);
+    if (c && c->machines.n > 0)
+        bench_wrong(b,
+                    "there are %u machines before any launch: the suite "
+                    "wants a cluster name of its own",
+                    c->machines.n);
     call_free(c);
 }
 
@@ -34,15 +36,15 @@ static void law_launch(struct bench *b)
     if (!bench_insist(b, 1, id, 5) || !bench_settles(b, id, 1))
         return;
     struct call *c = bench_list(b);
-    for (uint32_t i = 0; c != NULL && i < c->machines.n; i++) {
+    for (uint32_t i = 0; c && i < c->machines.n; i++) {
         const struct call_machine *m = &c->machines.v[i];
         if (strcmp(m->type, t->name) != 0)
             bench_wrong(b, "machine %s is listed as of type \"%s\", not %s",
                         m->id, m->type, t->name);
         if (t->offers[0].zone[0] != '\0' &&
             strcmp(m->zone, t->offers[0].zone) != 0)
-            bench_wrong(b, "machine %s is listed in zone \"%s\", not %s",
-                        m->id, m->zone, t->offers[0].zone);
+            bench_wrong(b, "machine %s is listed in zone \"%s\", not %s", m->id,
+                        m->zone, t->offers[0].zone);
         if (m->spot != t->offers[0].spot)
             bench_wrong(b, "machine %s is of the wrong market", m->id);
     }
@@ -59,7 +61,7 @@ static void law_ready(struct bench *b)
     while (running < 2 && clock_mono_ms() < until && b->wrong[0] == '\0') {
         struct call *c = bench_list(b);
         running = 0;
-        for (uint32_t i = 0; c != NULL && i < c->machines.n; i++) {
+        for (uint32_t i = 0; c && i < c->machines.n; i++) {
             const struct call_machine *m = &c->machines.v[i];
             running += m->phase == DAVIT_RUNNING;
             if (m->phase == DAVIT_FAILED)
@@ -148,7 +150,7 @@ static struct call *launched(struct bench *b, uint32_t n, const char *id,
         return NULL;
     struct call *c = bench_list(b);
     uint32_t k = 0;
-    for (uint32_t i = 0; c != NULL && i < c->machines.n; i++)
+    for (uint32_t i = 0; c && i < c->machines.n; i++)
         if (strcmp(c->machines.v[i].request_id, id) == 0 && k < n)
             ret_ids[k++] = c->machines.v[i].id;
     return c;
@@ -158,7 +160,7 @@ static void law_chosen(struct bench *b)
 {
     const char *id = bench_request(b), *ids[3] = {0};
     struct call *before = launched(b, 3, id, ids);
-    if (before == NULL)
+    if (!before)
         return;
     struct call *e = bench_end_ids(b, &ids[1], 1);
     if (e->status != ST_OK)
@@ -167,7 +169,7 @@ static void law_chosen(struct bench *b)
     call_free(e);
     if (bench_settles(b, id, 2)) {
         struct call *after = bench_list(b);
-        for (uint32_t i = 0; after != NULL && i < after->machines.n; i++)
+        for (uint32_t i = 0; after && i < after->machines.n; i++)
             if (strcmp(after->machines.v[i].id, ids[1]) == 0 &&
                 after->machines.v[i].phase != DAVIT_STOPPING)
                 bench_wrong(b, "machine %s was to end, another one did",
@@ -181,7 +183,7 @@ static void law_ended_twice(struct bench *b)
 {
     const char *id = bench_request(b), *ids[2] = {0};
     struct call *before = launched(b, 1, id, ids);
-    if (before == NULL)
+    if (!before)
         return;
     for (int i = 0; i < 3; i++) {
         struct call *e = bench_end_ids(b, ids, 1);
@@ -200,7 +202,7 @@ static void law_ended_unknown(struct bench *b)
 {
     const char *id = bench_request(b), *ids[2] = {0};
     struct call *before = launched(b, 1, id, ids);
-    if (before == NULL)
+    if (!before)
         return;
     const char *both[2] = {"no-such-machine-0", ids[0]};
     struct call *e = bench_end_ids(b, both, 2);
@@ -220,13 +222,13 @@ static void law_no_return(struct bench *b)
 {
     const char *id = bench_request(b), *ids[2] = {0};
     struct call *before = launched(b, 2, id, ids);
-    if (before == NULL)
+    if (!before)
         return;
     call_free(bench_end_ids(b, ids, 2));
     call_free(before);
     if (!bench_settles(b, id, 0))
         return;
-    bench_launch(b, 2, id);  /* late repetition, whatever it says */
+    bench_launch(b, 2, id); /* late repetition, whatever it says */
     nap(b->settle_ms);
     if (bench_count(b, id) > 2)
         bench_wrong(b, "a late repetition of a launch made %u machines of 2",
@@ -314,7 +316,7 @@ static void law_lost_requests(struct bench *b)
 
 static void law_lost_replies(struct bench *b)
 {
-    if (b->lose != NULL) {
+    if (b->lose) {
         const char *id = bench_request(b);
         if (!bench_shell(b, b->lose))
             return;
@@ -331,7 +333,7 @@ static void law_lost_ends(struct bench *b)
     for (int n = 1; n <= 40 && b->wrong[0] == '\0'; n++) {
         const char *id = bench_request(b), *ids[2] = {0};
         struct call *before = launched(b, 2, id, ids);
-        if (before == NULL)
+        if (!before)
             return;
         b->tap_after = true;
         atomic_store(&b->tap_seen, 0);
@@ -365,7 +367,8 @@ static void torture_list(struct bench *b, const char *id, bool after)
         for (uint32_t i = 0; i < c->machines.n; i++)
             there += strcmp(c->machines.v[i].request_id, id) == 0;
         if (c->status == ST_OK && there != 2)
-            bench_wrong(b, "list() was OK with %u of 2 machines when exchange "
+            bench_wrong(b,
+                        "list() was OK with %u of 2 machines when exchange "
                         "%d with the cloud failed: it must return the error",
                         there, n);
         call_free(c);
@@ -390,7 +393,7 @@ static uint32_t count_of(struct bench *b, const char *id, uint32_t *ret_failed)
     struct call *c = bench_list(b);
     uint32_t n = 0;
     *ret_failed = 0;
-    for (uint32_t i = 0; c != NULL && i < c->machines.n; i++) {
+    for (uint32_t i = 0; c && i < c->machines.n; i++) {
         const struct call_machine *m = &c->machines.v[i];
         if (strcmp(m->request_id, id) != 0)
             continue;
@@ -405,10 +408,10 @@ static uint32_t count_of(struct bench *b, const char *id, uint32_t *ret_failed)
 static void told_is_listed(struct bench *b, const struct call *told)
 {
     struct call *c = bench_list(b);
-    for (uint32_t i = 0; c != NULL && i < told->machines.n; i++) {
+    for (uint32_t i = 0; c && i < told->machines.n; i++) {
         uint32_t k = 0;
-        while (k < c->machines.n && strcmp(c->machines.v[k].id,
-                                           told->machines.v[i].id) != 0)
+        while (k < c->machines.n &&
+               strcmp(c->machines.v[k].id, told->machines.v[i].id) != 0)
             k++;
         if (k == c->machines.n)
             bench_wrong(b, "launch() put() machine %s, which is not listed",
@@ -422,7 +425,7 @@ static void told_is_listed(struct bench *b, const struct call *told)
 static void law_partial(struct bench *b)
 {
     const char *id = bench_request(b);
-    if (b->partial == NULL || !bench_shell(b, b->partial))
+    if (!b->partial || !bench_shell(b, b->partial))
         return;
     struct call *c = bench_run(b, bench_launch_new(b, 3, id));
     int64_t until = clock_mono_ms() + b->ready_ms;
@@ -433,22 +436,28 @@ static void law_partial(struct bench *b)
         n = count_of(b, id, &failed);
     }
     if (n == 0 || n >= 3)
-        bench_wrong(b, "%u of 3 machines came (--partial should leave room for "
-                    "one or two)", n);
+        bench_wrong(b,
+                    "%u of 3 machines came (--partial should leave room for "
+                    "one or two)",
+                    n);
     if (c->status == ST_OK && failed == 0)
-        bench_wrong(b, "launch() says OK, %u of 3 machines came, and none is "
-                    "listed as FAILED", n);
+        bench_wrong(b,
+                    "launch() says OK, %u of 3 machines came, and none is "
+                    "listed as FAILED",
+                    n);
     told_is_listed(b, c);
     call_free(c);
     for (int i = 0; i < 6 && b->wrong[0] == '\0'; i++) {
-        if (i == 3 && b->heal != NULL && !bench_shell(b, b->heal))
+        if (i == 3 && b->heal && !bench_shell(b, b->heal))
             return;
         bench_launch(b, 3, id);
         nap(b->settle_ms);
         uint32_t now = count_of(b, id, &failed);
         if (now < n || now > 3)
-            bench_wrong(b, "%u of 3 machines came; the same request again makes "
-                        "it %u", n, now);
+            bench_wrong(b,
+                        "%u of 3 machines came; the same request again makes "
+                        "it %u",
+                        n, now);
     }
 }
 
@@ -464,11 +473,10 @@ static void law_errors(struct bench *b)
                         b->faults[i].command, status_name(c->status),
                         c->err.text, status_name(b->faults[i].want));
         if (c->err.text[0] == '\0')
-            bench_wrong(b, "%s comes without a text",
-                        status_name(c->status));
+            bench_wrong(b, "%s comes without a text", status_name(c->status));
         call_free(c);
-        if (b->heal != NULL && bench_shell(b, b->heal) &&
-            bench_insist(b, 1, id, 5) && bench_settles(b, NULL, 1))
+        if (b->heal && bench_shell(b, b->heal) && bench_insist(b, 1, id, 5) &&
+            bench_settles(b, NULL, 1))
             bench_clear(b);
     }
 }
@@ -486,8 +494,7 @@ static void law_offers(struct bench *b)
         nap(c->err.retry_after_ms > 0 ? c->err.retry_after_ms : 50);
     }
     if (c->status != ST_OK && c->status != ST_UNSUPPORTED)
-        bench_wrong(b, "offers(): %s: %s", status_name(c->status),
-                    c->err.text);
+        bench_wrong(b, "offers(): %s: %s", status_name(c->status), c->err.text);
     call_free(c);
 }
 
@@ -517,10 +524,14 @@ const struct law laws[] = {
     {"lost-replies", "any reply may be lost after the deed is done",
      law_lost_replies},
     {"lost-ends", "also when ending machines", law_lost_ends},
-    {"lost-lists", "a list that could not be read is an error, not a shorter "
-     "list", law_lost_lists},
-    {"partial", "what exists of a launch that got some is told, and no more "
-     "comes of it", law_partial},
+    {"lost-lists",
+     "a list that could not be read is an error, not a shorter "
+     "list",
+     law_lost_lists},
+    {"partial",
+     "what exists of a launch that got some is told, and no more "
+     "comes of it",
+     law_partial},
     {"errors", "each failure is told as the reaction it needs", law_errors},
     {"offers", "offers name configured types only", law_offers},
     {NULL, NULL, NULL}};

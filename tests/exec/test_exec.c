@@ -11,13 +11,16 @@
 
 #include "../unit/cloud_rig.h"
 
-struct bad { struct rig r; int fds; };
+struct bad {
+    struct rig r;
+    int fds;
+};
 
 static int count_fds(void)
 {
     DIR *d = opendir("/proc/self/fd");
     int n = 0;
-    while (readdir(d) != NULL)
+    while (readdir(d))
         n++;
     closedir(d);
     return n;
@@ -55,25 +58,25 @@ static int pids(struct bad *b, bool expect_gone)
     FILE *f = fopen(path, "r");
     long pid;
     int n = 0;
-    while (f != NULL && fscanf(f, "%ld", &pid) == 1) {
+    while (f && fscanf(f, "%ld", &pid) == 1) {
         n++;
         for (int i = 0; expect_gone && kill((pid_t)pid, 0) == 0; i++) {
             /* An orphan is reaped by init, or by nobody in a container. */
             char stat[64], text[200] = "";
             snprintf(stat, sizeof stat, "/proc/%ld/stat", pid);
             FILE *s = fopen(stat, "r");
-            if (s != NULL && fgets(text, sizeof text, s) == NULL)
+            if (s && !fgets(text, sizeof text, s))
                 text[0] = '\0';
-            if (s != NULL)
+            if (s)
                 fclose(s);
-            if (strstr(text, ") Z ") != NULL)
+            if (strstr(text, ") Z "))
                 break;
             if (i == 200)
                 fail_msg("process %ld is still there: %s", pid, text);
             rig_sleep(10);
         }
     }
-    if (f != NULL)
+    if (f)
         fclose(f);
     return n;
 }
@@ -113,12 +116,17 @@ static struct call *launch_within(struct bad *b, int64_t ms)
 
 /* ---- what is not understood */
 
-static const struct { const char *mode, *text; } lies[] = {
-    {"garbage", "no JSON object: \"hello world\""}, {"binary", "no JSON"},
-    {"deep", "no JSON"}, {"noobject", "no JSON object: \"[1]\""},
-    {"wrong-id", "answered id 999, which it was not asked"},
-    {"text-id", "without a number as id"}, {"no-id", "without a number as id"},
-    {"neg-id", "answered id -1"}, {"flood", "without the end of a line"}};
+static const struct {
+    const char *mode, *text;
+} lies[] = {{"garbage", "no JSON object: \"hello world\""},
+            {"binary", "no JSON"},
+            {"deep", "no JSON"},
+            {"noobject", "no JSON object: \"[1]\""},
+            {"wrong-id", "answered id 999, which it was not asked"},
+            {"text-id", "without a number as id"},
+            {"no-id", "without a number as id"},
+            {"neg-id", "answered id -1"},
+            {"flood", "without the end of a line"}};
 
 static void test_lies(void **state)
 {
@@ -398,8 +406,8 @@ static void test_at_once(void **state)
         for (int i = 0; i < 3; i++) {
             char id[16];
             snprintf(id, sizeof id, "r%d", i);
-            call_submit(b.r.workers,
-                        rig_launch_new(&b.r, "t4", "a", 2, id), 10000);
+            call_submit(b.r.workers, rig_launch_new(&b.r, "t4", "a", 2, id),
+                        10000);
         }
         for (int i = 0; i < 3; i++) {
             struct call *c = rig_take(&b.r);
@@ -482,10 +490,11 @@ static void test_hello(void **state)
     json_t *h = json_load_file(rig_text("%s/hello%s", b.r.dir, ""), 0, NULL);
     json_t *o, *env, *fds, *type, *blocked;
     const char *cluster, *region;
-    assert_int_equal(json_unpack(h, "{ss s{ss} so so so s[o]}", "cluster",
-                                 &cluster, "options", "region", &region,
-                                 "env", &env, "fds", &fds, "blocked", &blocked,
-                                 "types", &type), 0);
+    assert_int_equal(
+        json_unpack(h, "{ss s{ss} so so so s[o]}", "cluster", &cluster,
+                    "options", "region", &region, "env", &env, "fds", &fds,
+                    "blocked", &blocked, "types", &type),
+        0);
     assert_string_equal(cluster, "test");
     assert_string_equal(region, "eu");
     assert_string_equal(json_string_value(json_object_get(env, "ROGUE_X")),
@@ -512,8 +521,9 @@ static void test_shell_line(void **state)
     struct bad b;
     bad_prepare(&b, "ok");
     b.r.options[0] = (struct conf_pair){
-        "command", rig_text("true && %s tests/exec/rogue.py ok %s",
-                            "python3", b.r.dir), 1, 1};
+        "command",
+        rig_text("true && %s tests/exec/rogue.py ok %s", "python3", b.r.dir), 1,
+        1};
     b.r.options[1] = b.r.options[4];
     b.r.provider.n_options = 2;
     bad_open(&b);
@@ -568,19 +578,29 @@ static void test_unused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lies), cmocka_unit_test(test_replaced),
+        cmocka_unit_test(test_lies),
+        cmocka_unit_test(test_replaced),
         cmocka_unit_test(test_dies_in_the_middle),
-        cmocka_unit_test(test_backs_off), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_backs_off),
+        cmocka_unit_test(test_refused),
         cmocka_unit_test(test_cannot_run),
         cmocka_unit_test(test_leaves_when_idle),
-        cmocka_unit_test(test_shuts_stdout), cmocka_unit_test(test_hangs),
-        cmocka_unit_test(test_mute), cmocka_unit_test(test_deaf),
-        cmocka_unit_test(test_late), cmocka_unit_test(test_lazy),
-        cmocka_unit_test(test_cancel), cmocka_unit_test(test_stays),
-        cmocka_unit_test(test_endless), cmocka_unit_test(test_many),
-        cmocka_unit_test(test_talks), cmocka_unit_test(test_at_once),
-        cmocka_unit_test(test_answers), cmocka_unit_test(test_hello),
-        cmocka_unit_test(test_shell_line), cmocka_unit_test(test_options),
+        cmocka_unit_test(test_shuts_stdout),
+        cmocka_unit_test(test_hangs),
+        cmocka_unit_test(test_mute),
+        cmocka_unit_test(test_deaf),
+        cmocka_unit_test(test_late),
+        cmocka_unit_test(test_lazy),
+        cmocka_unit_test(test_cancel),
+        cmocka_unit_test(test_stays),
+        cmocka_unit_test(test_endless),
+        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_talks),
+        cmocka_unit_test(test_at_once),
+        cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_hello),
+        cmocka_unit_test(test_shell_line),
+        cmocka_unit_test(test_options),
         cmocka_unit_test(test_unused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

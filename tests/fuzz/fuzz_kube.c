@@ -12,10 +12,10 @@
 #include "../../autoscaler/wire/kube/split.h"
 #include "../../autoscaler/wire/pods/inside.h"
 
-static const char *const schedulers[] = { "default-scheduler" };
-static const char *const zones[] = { "z1", "z2" };
-static const struct pods_rules rules = { .schedulers = { schedulers, 1 },
-                                         .label = "davit.io/machine" };
+static const char *const schedulers[] = {"default-scheduler"};
+static const char *const zones[] = {"z1", "z2"};
+static const struct pods_rules rules = {.schedulers = {schedulers, 1},
+                                        .label = "davit.io/machine"};
 
 /* Each object is tried as everything there is: its kind may lie. */
 static bool object(void *ctx, const char *text, size_t n)
@@ -85,8 +85,8 @@ static uint64_t run(const char *data, size_t n, size_t step)
     struct kube_split split;
     struct pods_store store;
     struct err err = {0};
-    struct qty own = { "CPU", 80000 };
-    struct snap_type t = { .name = "t", .resources = { &own, 1 } };
+    struct qty own = {"CPU", 80000};
+    struct snap_type t = {.name = "t", .resources = {&own, 1}};
     enum status s = ST_OK;
     int64_t due;
     uint64_t h;
@@ -97,14 +97,16 @@ static uint64_t run(const char *data, size_t n, size_t step)
         s = kube_split_feed(&split, data + i, n - i < step ? n - i : step,
                             &err);
     kube_split_done(&split);
-    struct pods_view_in in = { .store = &store, .zones = { zones, 2 },
-                               .reserve = true, .now_mono_ms = 100000,
-                               .now_wall_ms = INT64_C(1800000000000) };
+    struct pods_view_in in = {.store = &store,
+                              .zones = {zones, 2},
+                              .reserve = true,
+                              .now_mono_ms = 100000,
+                              .now_wall_ms = INT64_C(1800000000000)};
     struct source_view *v = pods_view_make(&in, &due);
     h = check(v);
     pods_type_fit(v, NULL, 0, &v->arena, &t);
     pods_store_done(&store);
-    assert(check(v) == h);  /* it needs the store no more */
+    assert(check(v) == h); /* it needs the store no more */
     source_view_unref(v);
     return h;
 }

@@ -73,12 +73,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     uint64_t hash[2];
     for (int i = 0; i < 2; i++) {
-        struct arena scratch = { 0 };
+        struct arena scratch = {0};
         struct source_view *view = source_view_new();
-        struct err err = { 0 };
+        struct err err = {0};
         enum status s = ray_view_parse(data, n, &scratch, view, &err);
         assert(s == ST_OK || (s == ST_BROKEN && err.text[0]));
-        arena_done(&scratch);  /* the view must not need it */
+        arena_done(&scratch); /* the view must not need it */
         hash[i] = s ? 0 : hash_view(view);
         source_view_unref(view);
     }
@@ -105,17 +105,13 @@ static void mutate(const char *s, size_t n)
     for (uint32_t k = roll(6) + 1; k > 0 && n; k--) {
         size_t at = roll((uint32_t)n), len = roll(40);
         switch (roll(5)) {
-        case 0:
-            p[at] ^= (uint8_t)(1u << roll(8));
-            break;
-        case 1:
-            p[at] = (uint8_t)roll(256);
-            break;
-        case 2:  /* one place over another */
+        case 0: p[at] ^= (uint8_t)(1u << roll(8)); break;
+        case 1: p[at] = (uint8_t)roll(256); break;
+        case 2: /* one place over another */
             if (at + len < n)
                 memmove(p + roll((uint32_t)(n - len)), p + at, len);
             break;
-        case 3:  /* something taken out */
+        case 3: /* something taken out */
             if (at + len < n) {
                 memmove(p + at, p + at + len, n - at - len);
                 n -= len;

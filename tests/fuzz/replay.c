@@ -17,7 +17,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 enum { FILES_MAX = 512, SIZE_MAX_ = 1 << 20, PIECE_MAX = 64 };
 
-static struct { uint8_t *data; size_t n; } files[FILES_MAX];
+static struct {
+    uint8_t *data;
+    size_t n;
+} files[FILES_MAX];
 static size_t n_files;
 static uint64_t state;
 
@@ -30,7 +33,7 @@ static size_t below(size_t n)
 
 static void run(const uint8_t *data, size_t n)
 {
-    uint8_t *copy = malloc(n ? n : 1);  /* exact: reading past it is seen */
+    uint8_t *copy = malloc(n ? n : 1); /* exact: reading past it is seen */
 
     if (!copy)
         abort();

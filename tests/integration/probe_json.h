@@ -28,9 +28,10 @@ static json_t *terms_json(struct terms t)
         json_t *values = json_array();
         for (uint32_t k = 0; k < t.v[i].values.n; k++)
             json_array_append_new(values, json_string(t.v[i].values.v[k]));
-        json_array_append_new(list, json_pack(
-            "{ssssso}", "key", t.v[i].key, "op",
-            t.v[i].op == TERM_IN ? "in" : "not in", "values", values));
+        json_array_append_new(
+            list, json_pack("{ssssso}", "key", t.v[i].key, "op",
+                            t.v[i].op == TERM_IN ? "in" : "not in", "values",
+                            values));
     }
     return list;
 }

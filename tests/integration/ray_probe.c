@@ -42,22 +42,24 @@ static json_t *demand_json(const struct snap_demand *d)
     for (uint32_t i = 0; i < d->n_bundles; i++) {
         json_t *alts = json_array();
         for (uint32_t k = 0; k < d->bundles[i].n_alts; k++)
-            json_array_append_new(alts, json_pack(
-                "{soso}", "resources",
-                qtys_json(d->bundles[i].alts[k].resources), "selector",
-                terms_json(d->bundles[i].alts[k].selector)));
-        json_array_append_new(bundles, json_pack(
-            "{sIso}", "count", (json_int_t)d->bundles[i].count, "alts", alts));
+            json_array_append_new(
+                alts, json_pack("{soso}", "resources",
+                                qtys_json(d->bundles[i].alts[k].resources),
+                                "selector",
+                                terms_json(d->bundles[i].alts[k].selector)));
+        json_array_append_new(
+            bundles, json_pack("{sIso}", "count",
+                               (json_int_t)d->bundles[i].count, "alts", alts));
     }
-    return json_pack("{ssssssssso}", "source", source_name(d->source),
-                     "owner", d->owner, "id", d->id, "strategy",
+    return json_pack("{ssssssssso}", "source", source_name(d->source), "owner",
+                     d->owner, "id", d->id, "strategy",
                      strategy_name(d->strategy), "bundles", bundles);
 }
 
 static json_t *node_json(const struct source_node *n)
 {
-    static const char *const status[] = { "UNSPECIFIED", "RUNNING", "DEAD",
-                                          "IDLE", "DRAINING" };
+    static const char *const status[] = {"UNSPECIFIED", "RUNNING", "DEAD",
+                                         "IDLE", "DRAINING"};
     return json_pack("{sssssssssssssbsssIsososo}", "ray_id", n->node_id,
                      "instance_id", n->instance_id, "type", n->type, "machine",
                      n->machine, "address", n->address, "activity", n->activity,
@@ -74,11 +76,11 @@ static json_t *view_json(const struct source_view *v)
         json_array_append_new(nodes, node_json(&v->nodes[i]));
     for (uint32_t i = 0; i < v->n_demands; i++)
         json_array_append_new(demands, demand_json(&v->demands[i]));
-    return json_pack("{sbsIsssIsIsIsoso}", "v2", v->v2, "version", (json_int_t)v->version,
-                     "session", v->session, "took_us", (json_int_t)v->took_us,
-                     "elsewhere", (json_int_t)v->n_elsewhere, "garbled",
-                     (json_int_t)v->n_garbled, "nodes", nodes, "demands",
-                     demands);
+    return json_pack(
+        "{sbsIsssIsIsIsoso}", "v2", v->v2, "version", (json_int_t)v->version,
+        "session", v->session, "took_us", (json_int_t)v->took_us, "elsewhere",
+        (json_int_t)v->n_elsewhere, "garbled", (json_int_t)v->n_garbled,
+        "nodes", nodes, "demands", demands);
 }
 
 static int print(json_t *o, size_t flags)
@@ -94,14 +96,15 @@ static int failed(const struct err *e, size_t flags)
 {
     print(json_pack("{sssssssI}", "error", e->text, "status",
                     status_name(e->status), "code", e->code, "retry_after_ms",
-                    (json_int_t)e->retry_after_ms), flags);
+                    (json_int_t)e->retry_after_ms),
+          flags);
     return 10 + (int)e->status;
 }
 
 static int do_read(struct ray_head *h, int times, size_t flags)
 {
     struct source_view *view = NULL;
-    struct err err = { 0 };
+    struct err err = {0};
     enum status s = ST_OK;
     for (int i = 0; i < times && !s; i++) {
         source_view_unref(view);
@@ -115,13 +118,12 @@ static int do_read(struct ray_head *h, int times, size_t flags)
 static int do_drain(struct ray_head *h, const char *id, bool preempt,
                     size_t flags)
 {
-    struct err err = { 0 };
+    struct err err = {0};
     bool accepted;
     char why[256];
-    enum status s = ray_head_drain(h, id, preempt, "ray_probe",
-                                   clock_wall_ms() + 60000,
-                                   clock_mono_ms() + deadline_ms, &accepted,
-                                   why, sizeof why, &err);
+    enum status s = ray_head_drain(
+        h, id, preempt, "ray_probe", clock_wall_ms() + 60000,
+        clock_mono_ms() + deadline_ms, &accepted, why, sizeof why, &err);
     if (s)
         return failed(&err, flags);
     return print(json_pack("{sbss}", "accepted", accepted, "why", why), flags);
@@ -140,8 +142,8 @@ static int64_t num(json_t *o, const char *key)
 
 static int do_report(struct ray_head *h, json_t *in, size_t flags)
 {
-    struct arena arena = { 0 };
-    struct err err = { 0 };
+    struct arena arena = {0};
+    struct err err = {0};
     struct source_view *view;
     enum status s = ray_head_read(h, clock_mono_ms() + deadline_ms, &view,
                                   &err);
@@ -149,19 +151,19 @@ static int do_report(struct ray_head *h, json_t *in, size_t flags)
         json_t *p = json_object_get(in, "pending"), *o;
         json_t *f = json_object_get(in, "failed");
         size_t i;
-        struct source_pending *pending =
-            ARENA_ARRAY(&arena, struct source_pending, json_array_size(p));
-        struct source_failed *fails =
-            ARENA_ARRAY(&arena, struct source_failed, json_array_size(f));
+        struct source_pending *pending = ARENA_ARRAY(
+            &arena, struct source_pending, json_array_size(p));
+        struct source_failed *fails = ARENA_ARRAY(&arena, struct source_failed,
+                                                  json_array_size(f));
         json_array_foreach(p, i, o)
             pending[i] = (struct source_pending){
                 str(o, "type"), str(o, "machine"), str(o, "id"),
-                str(o, "address"), str(o, "detail") };
+                str(o, "address"), str(o, "detail")};
         json_array_foreach(f, i, o)
             fails[i] = (struct source_failed){
-                str(o, "type"), str(o, "machine"), str(o, "reason"),
-                num(o, "start_s"), num(o, "failed_s"),
-                (uint32_t)num(o, "count") };
+                str(o, "type"),     str(o, "machine"),
+                str(o, "reason"),   num(o, "start_s"),
+                num(o, "failed_s"), (uint32_t)num(o, "count")};
         struct source_report r = {
             .seen_version = view->version,
             .version = clock_wall_ms(),
@@ -190,9 +192,9 @@ static int do_report(struct ray_head *h, json_t *in, size_t flags)
 
 static int do_parse(const char *path, int times)
 {
-    struct arena scratch = { 0 };
+    struct arena scratch = {0};
     struct source_view *view = NULL;
-    struct err err = { 0 };
+    struct err err = {0};
     size_t cap = (size_t)64 << 20;
     char *bytes = malloc(cap);
     FILE *f = fopen(path, "rb");
@@ -209,10 +211,13 @@ static int do_parse(const char *path, int times)
         s = ray_view_parse(bytes, n, &scratch, view, &err);
     }
     double ms = (double)(clock() - start) * 1000 / CLOCKS_PER_SEC / times;
-    fprintf(stderr, "%zu bytes, %.3f ms CPU each, %zu bytes of view, "
-            "%zu of scratch\n", n, ms, view->arena.used, scratch.used);
-    int rc = s ? failed(&err, JSON_INDENT(2))
-               : times > 1 ? 0 : print(view_json(view), JSON_INDENT(2));
+    fprintf(stderr,
+            "%zu bytes, %.3f ms CPU each, %zu bytes of view, "
+            "%zu of scratch\n",
+            n, ms, view->arena.used, scratch.used);
+    int rc = s           ? failed(&err, JSON_INDENT(2))
+             : times > 1 ? 0
+                         : print(view_json(view), JSON_INDENT(2));
     arena_done(&scratch);
     source_view_unref(view);
     free(bytes);
@@ -221,13 +226,12 @@ static int do_parse(const char *path, int times)
 
 static int do_reply(struct ray_head *h)
 {
-    struct err err = { 0 };
+    struct err err = {0};
     const void *bytes;
     size_t n;
     ray_call_begin(h);
-    enum status s = ray_call(h, RAY_AUTOSCALER "GetClusterResourceState", "",
-                             0, clock_mono_ms() + deadline_ms, &bytes, &n,
-                             &err);
+    enum status s = ray_call(h, RAY_AUTOSCALER "GetClusterResourceState", "", 0,
+                             clock_mono_ms() + deadline_ms, &bytes, &n, &err);
     if (s)
         return failed(&err, JSON_INDENT(2));
     fwrite(bytes, 1, n, stdout);
@@ -266,7 +270,9 @@ int main(int argc, char **argv)
             deadline_ms = atoll(argv[i + 1]);
     if (i >= argc)
         return fputs("usage: ray_probe ADDRESS [-t FILE] [-d MS] read|reply|"
-                     "parse|report|drain|serve ...\n", stderr), 2;
+                     "parse|report|drain|serve ...\n",
+                     stderr),
+               2;
     const char *arg = i + 1 < argc ? argv[i + 1] : NULL;
     const char *second = i + 2 < argc ? argv[i + 2] : NULL;
     if (strcmp(argv[i], "parse") == 0 && arg)

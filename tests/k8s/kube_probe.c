@@ -37,28 +37,30 @@ static json_t *demand_json(const struct source_view *v, uint32_t ix)
             const struct snap_alt *a = &d->bundles[i].alts[k];
             json_t *tol = json_array();
             for (uint32_t t = 0; t < a->tolerations.n; t++)
-                json_array_append_new(tol, json_string(
-                    a->tolerations.v[t].key));
-            json_array_append_new(alts, json_pack(
-                "{sososo}", "resources", qtys_json(a->resources), "selector",
-                terms_json(a->selector), "tolerates", tol));
+                json_array_append_new(tol,
+                                      json_string(a->tolerations.v[t].key));
+            json_array_append_new(
+                alts, json_pack("{sososo}", "resources",
+                                qtys_json(a->resources), "selector",
+                                terms_json(a->selector), "tolerates", tol));
         }
-        json_array_append_new(bundles, json_pack(
-            "{sIso}", "count", (json_int_t)d->bundles[i].count, "alts", alts));
+        json_array_append_new(
+            bundles, json_pack("{sIso}", "count",
+                               (json_int_t)d->bundles[i].count, "alts", alts));
     }
     refs = pods_of(v, ix, &n);
     for (uint32_t i = 0; i < n && i < 50; i++)
         json_array_append_new(pods, json_string(refs[i].name));
-    return json_pack("{sssssssisIsoso}", "source", source_name(d->source),
-                     "id", d->id, "strategy", strategy_name(d->strategy),
-                     "priority", (int)d->priority, "n_pods", (json_int_t)n,
-                     "bundles", bundles, "pods", pods);
+    return json_pack("{sssssssisIsoso}", "source", source_name(d->source), "id",
+                     d->id, "strategy", strategy_name(d->strategy), "priority",
+                     (int)d->priority, "n_pods", (json_int_t)n, "bundles",
+                     bundles, "pods", pods);
 }
 
 static json_t *node_json(const struct source_node *n)
 {
-    static const char *const status[] = {"?", "running", "dead", "idle",
-                                         "draining", "unready"};
+    static const char *const status[] = {"?",    "running",  "dead",
+                                         "idle", "draining", "unready"};
     json_t *labels = json_object(), *taints = json_array();
 
     for (uint32_t i = 0; i < n->labels.n; i++)
@@ -66,13 +68,13 @@ static json_t *node_json(const struct source_node *n)
                             json_string(n->labels.v[i].value));
     for (uint32_t i = 0; i < n->taints.n; i++)
         json_array_append_new(taints, json_string(n->taints.v[i].key));
-    return json_pack("{sssssssssssbsbsIsosososo}", "id", n->node_id,
-                     "instance", n->instance_id, "zone", n->zone, "note",
-                     n->note, "status", status[n->status], "unschedulable",
-                     n->unschedulable, "settling", n->settling, "idle_ms",
-                     (json_int_t)n->idle_ms, "total", qtys_json(n->total),
-                     "available", qtys_json(n->available), "labels", labels,
-                     "taints", taints);
+    return json_pack("{sssssssssssbsbsIsosososo}", "id", n->node_id, "instance",
+                     n->instance_id, "zone", n->zone, "note", n->note, "status",
+                     status[n->status], "unschedulable", n->unschedulable,
+                     "settling", n->settling, "idle_ms", (json_int_t)n->idle_ms,
+                     "total", qtys_json(n->total), "available",
+                     qtys_json(n->available), "labels", labels, "taints",
+                     taints);
 }
 
 static uint64_t pending(const struct source_view *v)
@@ -98,9 +100,10 @@ static void line(json_t *o)
         fclose(f);
     getrusage(RUSAGE_SELF, &r);
     json_object_set_new(o, "wall_us", json_integer(clock_wall_ms() * 1000));
-    json_object_set_new(o, "cpu_us", json_integer(
-        (r.ru_utime.tv_sec + r.ru_stime.tv_sec) * 1000000 +
-        r.ru_utime.tv_usec + r.ru_stime.tv_usec));
+    json_object_set_new(
+        o, "cpu_us",
+        json_integer((r.ru_utime.tv_sec + r.ru_stime.tv_sec) * 1000000 +
+                     r.ru_utime.tv_usec + r.ru_stime.tv_usec));
     json_object_set_new(o, "rss_kb", json_integer(pages * 4));
     text = json_dumps(o, JSON_COMPACT);
     puts(text);
@@ -111,17 +114,16 @@ static void line(json_t *o)
 
 static void view_line(const struct source_view *v, bool brief)
 {
-    json_t *o = json_pack("{sIsIsIsIsI}", "pending", (json_int_t)pending(v),
-                          "n_nodes", (json_int_t)v->n_nodes, "n_demands",
-                          (json_int_t)v->n_demands, "took_us",
-                          (json_int_t)v->took_us, "version",
-                          (json_int_t)v->version);
+    json_t *o = json_pack(
+        "{sIsIsIsIsI}", "pending", (json_int_t)pending(v), "n_nodes",
+        (json_int_t)v->n_nodes, "n_demands", (json_int_t)v->n_demands,
+        "took_us", (json_int_t)v->took_us, "version", (json_int_t)v->version);
     json_t *list = json_array();
 
     for (uint32_t i = 0; i < v->n_notes; i++)
-        json_array_append_new(list, json_pack("{ssssss}", "name",
-            v->notes[i].name, "code", v->notes[i].code, "text",
-            v->notes[i].text));
+        json_array_append_new(
+            list, json_pack("{ssssss}", "name", v->notes[i].name, "code",
+                            v->notes[i].code, "text", v->notes[i].text));
     json_object_set_new(o, "notes", list);
     if (!brief) {
         json_t *demands = json_array(), *nodes = json_object();
@@ -138,12 +140,13 @@ static void view_line(const struct source_view *v, bool brief)
 
 static int one_call(const char *kubeconfig, char **argv, int n)
 {
-    struct kube_access_opts o = { .kubeconfig = kubeconfig };
+    struct kube_access_opts o = {.kubeconfig = kubeconfig};
     struct kube_access *a;
     struct err err = {0};
-    struct kube_call c = { .method = argv[0], .path = argv[1],
-                           .body = n > 2 ? argv[2] : NULL,
-                           .content_type = n > 3 ? argv[3] : NULL };
+    struct kube_call c = {.method = argv[0],
+                          .path = argv[1],
+                          .body = n > 2 ? argv[2] : NULL,
+                          .content_type = n > 3 ? argv[3] : NULL};
     enum status s = kube_access_find(&o, &a, &err);
     struct kube *k;
 
@@ -152,16 +155,15 @@ static int one_call(const char *kubeconfig, char **argv, int n)
         s = kube_do(k, &c, &err);
         kube_free(k);
     }
-    line(json_pack("{sssssssiso?}", "status", status_name(s), "error",
-                   err.text, "code", err.code, "http", c.code, "reply",
-                   c.reply));
+    line(json_pack("{sssssssiso?}", "status", status_name(s), "error", err.text,
+                   "code", err.code, "http", c.code, "reply", c.reply));
     kube_access_free(a);
     return s == ST_OK ? 0 : 1;
 }
 
 int main(int argc, char **argv)
 {
-    struct kube_source_opts o = { .kubeconfig = "", .context = "" };
+    struct kube_source_opts o = {.kubeconfig = "", .context = ""};
     const char *space = NULL, *zones[16];
     int64_t deadline = 500;
     bool brief = false, call = false;
@@ -171,12 +173,10 @@ int main(int argc, char **argv)
 
     while ((c = getopt(argc, argv, "+k:n:z:r:bc")) != -1)
         switch (c) {
-        case 'k':
-            o.kubeconfig = optarg;
-            break;
+        case 'k': o.kubeconfig = optarg; break;
         case 'n':
             space = optarg;
-            o.namespaces = (struct names){ &space, 1 };
+            o.namespaces = (struct names){&space, 1};
             break;
         case 'z':
             o.zones.v = zones;
@@ -184,28 +184,22 @@ int main(int argc, char **argv)
                  s = strtok(NULL, ","))
                 zones[o.zones.n++] = s;
             break;
-        case 'r':
-            deadline = strtol(optarg, NULL, 10);
-            break;
-        case 'b':
-            brief = true;
-            break;
-        case 'c':
-            call = true;
-            break;
-        default:
-            return 2;
+        case 'r': deadline = strtol(optarg, NULL, 10); break;
+        case 'b': brief = true; break;
+        case 'c': call = true; break;
+        default: return 2;
         }
     if (call)
-        return optind + 2 > argc ? 2 : one_call(o.kubeconfig, argv + optind,
-                                                argc - optind);
+        return optind + 2 > argc
+                   ? 2
+                   : one_call(o.kubeconfig, argv + optind, argc - optind);
     if (kube_source_new(&o, &h, &err) != ST_OK) {
         line(json_pack("{ssss}", "status", status_name(err.status), "error",
                        err.text));
         return 1;
     }
     for (;;) {
-        struct pollfd in = { .fd = 0, .events = POLLIN };
+        struct pollfd in = {.fd = 0, .events = POLLIN};
         struct source_view *v = NULL;
         enum status s = kube_source_ops.read(h, clock_mono_ms() + deadline, &v,
                                              &err);

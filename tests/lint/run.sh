@@ -18,5 +18,6 @@ for lint in layers folders purity rings unused docs; do
     check "${DAVIT_PYTHON:-python3}" tests/lint/$lint.py
 done
 check bash tests/lint/banned.sh
+check bash tests/lint/format.sh
 echo "lint: $passed passed, $failed failed"
 [ "$failed" -eq 0 ]

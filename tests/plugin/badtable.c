@@ -7,12 +7,16 @@ const struct davit_provider *davit_provider_v1(void)
 {
     const char *how = getenv("DAVIT_BADTABLE");
     static const struct davit_kv no_help[] = {{"key", NULL}, {NULL, NULL}};
-    table = (struct davit_provider){
-        .size = sizeof table, .name = "badtable", .version = "1",
-        .options = misfit_options, .open = misfit_open,
-        .close = misfit_close, .list = misfit_list, .launch = misfit_launch,
-        .terminate = misfit_terminate};
-    if (how == NULL)
+    table = (struct davit_provider){.size = sizeof table,
+                                    .name = "badtable",
+                                    .version = "1",
+                                    .options = misfit_options,
+                                    .open = misfit_open,
+                                    .close = misfit_close,
+                                    .list = misfit_list,
+                                    .launch = misfit_launch,
+                                    .terminate = misfit_terminate};
+    if (!how)
         return &table;
     if (strcmp(how, "null") == 0)
         return NULL;

@@ -11,11 +11,15 @@ static int crash_list(void *self, struct davit_call *c, struct davit_sink *s,
     return DAVIT_OK;
 }
 
-static const struct davit_provider table = {
-    .size = sizeof table, .name = "crash", .version = "1",
-    .options = misfit_options, .open = misfit_open, .close = misfit_close,
-    .list = crash_list, .launch = misfit_launch,
-    .terminate = misfit_terminate};
+static const struct davit_provider table = {.size = sizeof table,
+                                            .name = "crash",
+                                            .version = "1",
+                                            .options = misfit_options,
+                                            .open = misfit_open,
+                                            .close = misfit_close,
+                                            .list = crash_list,
+                                            .launch = misfit_launch,
+                                            .terminate = misfit_terminate};
 
 const struct davit_provider *davit_provider_v1(void)
 {

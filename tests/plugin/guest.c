@@ -8,8 +8,12 @@ static int guest_http(const struct misfit *m, struct davit_call *c,
                       struct davit_error *e)
 {
     struct davit_kv h[] = {{"x-test", "one"}, {"x-two", "2"}};
-    struct davit_http x = {.size = sizeof x, .method = "POST", .url = m->arg,
-                           .headers = h, .n_headers = 2, .body = "ping",
+    struct davit_http x = {.size = sizeof x,
+                           .method = "POST",
+                           .url = m->arg,
+                           .headers = h,
+                           .n_headers = 2,
+                           .body = "ping",
                            .body_len = 4};
     if (strcmp(m->how, "http header") == 0)
         h[1].value = "2\r\nx-forged: 3";
@@ -57,11 +61,15 @@ static int guest_list(void *self, struct davit_call *c, struct davit_sink *s,
     return DAVIT_OK;
 }
 
-static const struct davit_provider table = {
-    .size = sizeof table, .name = "guest", .version = "1",
-    .options = misfit_options, .open = misfit_open, .close = misfit_close,
-    .list = guest_list, .launch = misfit_launch,
-    .terminate = misfit_terminate};
+static const struct davit_provider table = {.size = sizeof table,
+                                            .name = "guest",
+                                            .version = "1",
+                                            .options = misfit_options,
+                                            .open = misfit_open,
+                                            .close = misfit_close,
+                                            .list = guest_list,
+                                            .launch = misfit_launch,
+                                            .terminate = misfit_terminate};
 
 const struct davit_provider *davit_provider_v1(void)
 {

@@ -3,11 +3,18 @@
 
 #include "misfit.h"
 
-static const struct davit_machine honest = {
-    .size = sizeof honest, .id = "m-1", .request_id = "r-1", .offer = "t4",
-    .zone = "a", .address = "10.0.0.1", .phase = DAVIT_RUNNING};
+static const struct davit_machine honest = {.size = sizeof honest,
+                                            .id = "m-1",
+                                            .request_id = "r-1",
+                                            .offer = "t4",
+                                            .zone = "a",
+                                            .address = "10.0.0.1",
+                                            .phase = DAVIT_RUNNING};
 
-struct stranger { struct davit_sink *sink; put_machine *put; };
+struct stranger {
+    struct davit_sink *sink;
+    put_machine *put;
+};
 
 static void *from_thread(void *arg)
 {
@@ -128,8 +135,11 @@ static int liar_offers(void *self, struct davit_call *c, struct davit_sink *s,
 {
     const struct misfit *m = self;
     static const struct davit_kv misspelt = {"gpu", "present:NO_SCHEDULE"};
-    struct davit_offer o = {.size = sizeof o, .name = "t4", .zone = "a",
-                            .price_micros_hour = 1000, .available = true};
+    struct davit_offer o = {.size = sizeof o,
+                            .name = "t4",
+                            .zone = "a",
+                            .price_micros_hour = 1000,
+                            .available = true};
     (void)c, (void)e;
     put(s, &o);
     if (strcmp(m->how, "unsupported") == 0)
@@ -146,11 +156,17 @@ static int liar_offers(void *self, struct davit_call *c, struct davit_sink *s,
     return DAVIT_OK;
 }
 
-static const struct davit_provider table = {
-    .size = sizeof table, .name = "liar", .version = "1",
-    .caps = DAVIT_CAP_OFFERS, .options = misfit_options, .open = misfit_open,
-    .close = misfit_close, .list = liar_list, .launch = liar_launch,
-    .terminate = liar_terminate, .offers = liar_offers};
+static const struct davit_provider table = {.size = sizeof table,
+                                            .name = "liar",
+                                            .version = "1",
+                                            .caps = DAVIT_CAP_OFFERS,
+                                            .options = misfit_options,
+                                            .open = misfit_open,
+                                            .close = misfit_close,
+                                            .list = liar_list,
+                                            .launch = liar_launch,
+                                            .terminate = liar_terminate,
+                                            .offers = liar_offers};
 
 const struct davit_provider *davit_provider_v1(void)
 {

@@ -18,8 +18,8 @@ typedef void put_offer(struct davit_sink *, const struct davit_offer *);
 
 struct misfit {
     const struct davit_host *host;
-    char how[64];      /* option "how" */
-    char arg[1024];    /* option "arg" */
+    char how[64];   /* option "how" */
+    char arg[1024]; /* option "arg" */
 };
 
 static inline const char *option(const struct davit_setup *s, const char *key)
@@ -36,7 +36,7 @@ static inline int misfit_open(const struct davit_host *h,
 {
     (void)e;
     struct misfit *m = calloc(1, sizeof *m);
-    if (m == NULL)
+    if (!m)
         return DAVIT_RETRY;
     m->host = h;
     snprintf(m->how, sizeof m->how, "%s", option(s, "how"));
@@ -77,7 +77,8 @@ static inline int misfit_terminate(void *self, struct davit_call *c,
 }
 
 static const struct davit_kv misfit_options[] = {
-    {"how", "in which way to misbehave"}, {"arg", "its argument"},
+    {"how", "in which way to misbehave"},
+    {"arg", "its argument"},
     {NULL, NULL}};
 
 #endif

@@ -28,8 +28,13 @@ static int tiny_list(void *self, struct davit_call *c, struct davit_sink *sink,
 {
     struct davit_machine m = {
         .size = offsetof(struct davit_machine, spot) + sizeof m.spot,
-        .id = "tiny-1", .request_id = "r", .offer = "t4", .zone = "",
-        .address = "", .phase = DAVIT_RUNNING, .failure = 99,
+        .id = "tiny-1",
+        .request_id = "r",
+        .offer = "t4",
+        .zone = "",
+        .address = "",
+        .phase = DAVIT_RUNNING,
+        .failure = 99,
         .detail = (const char *)1 /* beyond size: must not be read */};
     (void)self, (void)c, (void)e;
     put(sink, &m);
@@ -57,10 +62,13 @@ static int tiny_terminate(void *self, struct davit_call *c,
 }
 
 static const struct davit_provider table = {
-    .size = offsetof(struct davit_provider, terminate) +
-            sizeof table.terminate,
-    .name = "tiny_struct", .version = "0.1", .open = tiny_open,
-    .close = tiny_close, .list = tiny_list, .launch = tiny_launch,
+    .size = offsetof(struct davit_provider, terminate) + sizeof table.terminate,
+    .name = "tiny_struct",
+    .version = "0.1",
+    .open = tiny_open,
+    .close = tiny_close,
+    .list = tiny_list,
+    .launch = tiny_launch,
     .terminate = tiny_terminate};
 
 const struct davit_provider *davit_provider_v1(void)

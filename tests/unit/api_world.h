@@ -8,17 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codec/codec.h"
 #include "control/status.h"
 #include "model/accel.h"
 #include "model/amount.h"
-#include "codec/codec.h"
 #include "plan/planner.h"
 
 #define WORLD_NOW INT64_C(1790000000000)
 #define GIB (INT64_C(1) << 30)
 
-static inline struct qtys world_shape(struct arena *a, int64_t cpu,
-                                      int64_t gib, int64_t gpu)
+static inline struct qtys world_shape(struct arena *a, int64_t cpu, int64_t gib,
+                                      int64_t gpu)
 {
     struct qty *v = ARENA_ARRAY(a, struct qty, 3);
     uint32_t n = 0;
@@ -44,12 +44,19 @@ static inline struct snap_type world_type(struct arena *a, const char *name,
 {
     struct snap_offer *o = ARENA_NEW(a, struct snap_offer);
 
-    *o = (struct snap_offer){.zone = "", .price_micros_hour = micros,
-                             .room = UNLIMITED};
-    return (struct snap_type){.name = name, .provider = "sim", .machine = "",
-                              .pool = "", .resources = q, .max = max,
-                              .idle_timeout_ms = -1, .boot_ms = boot_ms,
-                              .hosts = 1, .offers = o, .n_offers = 1};
+    *o = (struct snap_offer){
+        .zone = "", .price_micros_hour = micros, .room = UNLIMITED};
+    return (struct snap_type){.name = name,
+                              .provider = "sim",
+                              .machine = "",
+                              .pool = "",
+                              .resources = q,
+                              .max = max,
+                              .idle_timeout_ms = -1,
+                              .boot_ms = boot_ms,
+                              .hosts = 1,
+                              .offers = o,
+                              .n_offers = 1};
 }
 
 static inline struct snap_node world_node(const char *id,
@@ -58,13 +65,23 @@ static inline struct snap_node world_node(const char *id,
                                           int64_t idle_ms)
 {
     return (struct snap_node){
-        .id = id, .type = t->name, .zone = "", .state = state,
+        .id = id,
+        .type = t->name,
+        .zone = "",
+        .state = state,
         .total = state == STATE_READY ? t->resources : (struct qtys){0},
         .available = state == STATE_READY ? t->resources : (struct qtys){0},
-        .labels = t->labels, .idle_ms = idle_ms,
-        .since_ms = WORLD_NOW - 30000, .created_ms = WORLD_NOW - 30000,
-        .price_micros_hour = -1, .activity = "", .cloud_id = "",
-        .address = "", .ray_id = "", .provider = "sim", .request_id = "",
+        .labels = t->labels,
+        .idle_ms = idle_ms,
+        .since_ms = WORLD_NOW - 30000,
+        .created_ms = WORLD_NOW - 30000,
+        .price_micros_hour = -1,
+        .activity = "",
+        .cloud_id = "",
+        .address = "",
+        .ray_id = "",
+        .provider = "sim",
+        .request_id = "",
         .note = ""};
 }
 
@@ -79,7 +96,8 @@ static inline struct snapshot *world_snapshot(struct arena *a)
     t[0] = world_type(a, "cpu", world_shape(a, 8, 32, 0), 270000, 4, 60000);
     t[1] = world_type(a, "t4", world_shape(a, 8, 30, 1), 730000, 2, 90000);
     t[1].labels = world_accel(a, "T4");
-    t[2] = world_type(a, "k80", world_shape(a, 4, 61, 1), 900000, UNLIMITED, -1);
+    t[2] = world_type(a, "k80", world_shape(a, 4, 61, 1), 900000, UNLIMITED,
+                      -1);
     t[2].labels = world_accel(a, "K80");
     n[0] = world_node("head", &t[0], STATE_READY, -1);
     n[0].type = "";
@@ -90,9 +108,14 @@ static inline struct snapshot *world_snapshot(struct arena *a)
     n[2].ray_id = "ddeeff";
     n[3] = world_node("t4-2", &t[1], STATE_STARTING, -1);
     n[3].note = "booting \"quoted\" \xff\x01 end";
-    *f = (struct snapshot){.cluster = "test", .now_ms = WORLD_NOW,
-                        .sources_fresh = true, .limits = snap_limits_default,
-                        .types = t, .n_types = 3, .nodes = n, .n_nodes = 4};
+    *f = (struct snapshot){.cluster = "test",
+                           .now_ms = WORLD_NOW,
+                           .sources_fresh = true,
+                           .limits = snap_limits_default,
+                           .types = t,
+                           .n_types = 3,
+                           .nodes = n,
+                           .n_nodes = 4};
     f->limits.max_nodes = 20;
     return f;
 }

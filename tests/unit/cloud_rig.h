@@ -37,18 +37,18 @@ struct rig {
     struct provider *p;
     struct mailbox box;
     struct workers *workers;
-    char dir[256];             /* scratch, removed by rig_done() */
+    char dir[256]; /* scratch, removed by rig_done() */
 };
 
 static inline const char *rig_build(void)
 {
     const char *b = getenv("DAVIT_BUILD");
-    return b != NULL ? b : "build/debug";
+    return b ? b : "build/debug";
 }
 
-__attribute__((noinline, unused))
-static const char *rig_text(const char *fmt, const char *a,
-                                   const char *b)
+__attribute__((noinline, unused)) static const char *rig_text(const char *fmt,
+                                                              const char *a,
+                                                              const char *b)
 {
     static char text[8][600];
     static unsigned next;
@@ -67,17 +67,17 @@ static inline void rig_init(struct rig *r, const char *plugin)
 {
     memset(r, 0, sizeof *r);
     scratch_path(r->dir, "davit-test-XXXXXX");
-    if (mkdtemp(r->dir) == NULL)
+    if (!mkdtemp(r->dir))
         abort();
     r->config.path = "davit.yaml";
     r->config.cluster = "test";
     r->config.ray_address = "";
     r->config.plugin_dir = "";
-    r->provider = (struct conf_provider){.name = "cloud", .plugin = plugin,
-                                         .line = 3, .column = 3};
-    if (strchr(plugin, '/') == NULL)
-        r->provider.plugin =
-            rig_text("%s/plugins/davit-%s.so", rig_build(), plugin);
+    r->provider = (struct conf_provider){
+        .name = "cloud", .plugin = plugin, .line = 3, .column = 3};
+    if (!strchr(plugin, '/'))
+        r->provider.plugin = rig_text("%s/plugins/davit-%s.so", rig_build(),
+                                      plugin);
     r->provider.options = r->options;
     r->config.providers = &r->provider;
     r->config.n_providers = 1;
@@ -101,18 +101,17 @@ static inline struct conf_type *rig_type(struct rig *r, const char *name,
     r->gpus[i] = (struct qty){"GPU", gpus * INT64_C(10000)};
     r->accel[i] = (struct pair){"ray.io/accelerator-type", accel};
     f->resources = (struct qtys){&r->gpus[i], gpus > 0};
-    f->labels = (struct pairs){&r->accel[i], accel != NULL};
-    r->offers[i][0].zone = z1 != NULL ? z1 : "";
-    r->offers[i][1].zone = z2 != NULL ? z2 : "";
+    f->labels = (struct pairs){&r->accel[i], accel};
+    r->offers[i][0].zone = z1 ? z1 : "";
+    r->offers[i][1].zone = z2 ? z2 : "";
     f->offers = r->offers[i];
-    f->n_offers = z2 != NULL ? 2 : 1;
+    f->n_offers = z2 ? 2 : 1;
     t->line = 10 + i;
     t->column = 3;
     return t;
 }
 
-static inline void rig_option(struct rig *r, const char *key,
-                              const char *value)
+static inline void rig_option(struct rig *r, const char *key, const char *value)
 {
     uint32_t i = r->provider.n_options++;
     r->options[i] = (struct conf_pair){key, value, 20 + i, 7};
@@ -141,8 +140,8 @@ static inline struct call *rig_take(struct rig *r)
 {
     for (int i = 0; i < 20000; i++) {
         static _Thread_local struct mail *rest;
-        struct mail *m = rest != NULL ? rest : mailbox_take(&r->box);
-        if (m != NULL) {
+        struct mail *m = rest ? rest : mailbox_take(&r->box);
+        if (m) {
             rest = m->next;
             return (struct call *)m;
         }
@@ -193,7 +192,7 @@ static inline struct call *rig_end_new(struct rig *r, const char *id1,
     ids[0] = arena_strdup(&c->arena, id1);
     ids[1] = arena_strdup(&c->arena, id2);
     c->ids = ids;
-    c->n_ids = id2 != NULL ? 2 : 1;
+    c->n_ids = id2 ? 2 : 1;
     return c;
 }
 
@@ -220,10 +219,10 @@ static inline uint32_t rig_count(struct rig *r, int phase)
     return n;
 }
 
-#define assert_has(text, part)                                              \
-    do {                                                                    \
-        if (strstr((text), (part)) == NULL)                                 \
-            fail_msg("\"%s\" lacks \"%s\"", (text), (part));                \
+#define assert_has(text, part) \
+    do { \
+        if (!strstr((text), (part))) \
+            fail_msg("\"%s\" lacks \"%s\"", (text), (part)); \
     } while (0)
 
 #endif

@@ -164,10 +164,15 @@ static int rig_terminate(void *self, struct davit_call *c,
 }
 
 static const struct davit_kv rig_options[] = {{0}};
-static const struct davit_provider rig_provider = {
-    .size = sizeof rig_provider, .name = "rig", .version = "1",
-    .options = rig_options, .open = rig_open, .close = rig_close,
-    .list = rig_list, .launch = rig_launch, .terminate = rig_terminate};
+static const struct davit_provider rig_provider = {.size = sizeof rig_provider,
+                                                   .name = "rig",
+                                                   .version = "1",
+                                                   .options = rig_options,
+                                                   .open = rig_open,
+                                                   .close = rig_close,
+                                                   .list = rig_list,
+                                                   .launch = rig_launch,
+                                                   .terminate = rig_terminate};
 
 /* ---- demand sources: their jobs are not run either */
 
@@ -195,15 +200,15 @@ static enum status rig_sources(void *arg, const struct config *c,
 
 /* ---- all of it */
 
-#define RIG_CONFIG                                                            \
-    "cluster: c\nproviders: {rig: {}}\n"                                      \
-    "limits: {think: 500ms, start_timeout: 10m}\n"                            \
-    "node_types:\n"                                                           \
+#define RIG_CONFIG \
+    "cluster: c\nproviders: {rig: {}}\n" \
+    "limits: {think: 500ms, start_timeout: 10m}\n" \
+    "node_types:\n" \
     "  t: {provider: rig, resources: {CPU: 4, GPU: 1}, price: 1, max: 9}\n"
 
 /* Another one, with the type u alone. */
-#define RIG_OTHER(cluster, options)                                           \
-    "cluster: " cluster "\nproviders: {rig: {" options "}}\n"                \
+#define RIG_OTHER(cluster, options) \
+    "cluster: " cluster "\nproviders: {rig: {" options "}}\n" \
     "node_types: {u: {provider: rig, resources: {CPU: 1}, price: 1, max: 9}}\n"
 
 static inline struct config *rig_config(const char *text)
@@ -245,8 +250,9 @@ static inline void rig_start(const char *config, const struct source_ops *ops,
                        rig_config(config));
     assert_int_equal(ledger_open(&rig.ledger, &rig.env, NULL, ":memory:", &err),
                      ST_OK);
-    assert_int_equal(requests_open(&rig.requests, &rig.env, &rig.ledger,
-                                   &rig.conf, &err), ST_OK);
+    assert_int_equal(
+        requests_open(&rig.requests, &rig.env, &rig.ledger, &rig.conf, &err),
+        ST_OK);
     providers_init(&rig.providers, &rig.env, &rig.ledger, &rig.conf,
                    traffic_new(TRAFFIC_LIVE, NULL));
     buf_init(&errors, 4096);
@@ -254,13 +260,14 @@ static inline void rig_start(const char *config, const struct source_ops *ops,
         fail_msg("%s", errors.s);
     buf_done(&errors);
     providers_replace(&rig.providers, &set);
-    assert_int_equal(sources_open(&rig.sources, &rig.env, &rig.ledger,
-                                  &rig.conf, &err), ST_OK);
+    assert_int_equal(
+        sources_open(&rig.sources, &rig.env, &rig.ledger, &rig.conf, &err),
+        ST_OK);
     rig.providers.join_elsewhere = n_sources > 0;
     rig.improvement = (struct improvement){.env = &rig.env, .conf = &rig.conf};
-    rig.known = (struct known){&rig.env, &rig.ledger, &rig.conf, &rig.providers,
-                               &rig.sources, &rig.requests, &rig.previous,
-                               &rig.improvement};
+    rig.known = (struct known){&rig.env,       &rig.ledger,     &rig.conf,
+                               &rig.providers, &rig.sources,    &rig.requests,
+                               &rig.previous,  &rig.improvement};
 }
 
 static inline void rig_stop(void)
@@ -289,8 +296,7 @@ static inline struct machine *rig_machine(const char *id,
                                           enum machine_state state,
                                           const char *cloud_id)
 {
-    struct machine *m = fleet_add(&rig.ledger.fleet, id, state,
-                                  rig.env.now_ms);
+    struct machine *m = fleet_add(&rig.ledger.fleet, id, state, rig.env.now_ms);
 
     snprintf(m->provider, sizeof m->provider, "rig");
     snprintf(m->type, sizeof m->type, "t");
@@ -314,9 +320,12 @@ static inline struct command rig_put(const char *owner, const char *resource,
     alt->resources = (struct qtys){q, 1};
     *b = (struct snap_bundle){.alts = alt, .n_alts = 1, .count = count};
     cmd.owner = arena_strdup(&cmd.arena, owner);
-    cmd.demand = (struct snap_demand){
-        .source = SOURCE_REQUEST, .owner = cmd.owner, .id = "", .queue = "",
-        .bundles = b, .n_bundles = 1};
+    cmd.demand = (struct snap_demand){.source = SOURCE_REQUEST,
+                                      .owner = cmd.owner,
+                                      .id = "",
+                                      .queue = "",
+                                      .bundles = b,
+                                      .n_bundles = 1};
     return cmd;
 }
 

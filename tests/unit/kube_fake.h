@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -23,12 +23,12 @@
 
 struct fake {
     json_t *node, *pods, *pdbs;
-    char log[8192];               /* "GET /path\n" of every request */
-    int fail_code;                /* of every request with fail_path in it */
+    char log[8192]; /* "GET /path\n" of every request */
+    int fail_code;  /* of every request with fail_path in it */
     const char *fail_path, *fail_reply;
-    int conflicts;                /* PATCHes that are answered 409 first */
+    int conflicts; /* PATCHes that are answered 409 first */
     uint32_t rv;
-    int page;                     /* pods per page, 0: all */
+    int page; /* pods per page, 0: all */
     struct kube_io io;
 };
 
@@ -57,8 +57,8 @@ static void merge(json_t *to, const json_t *patch)
 
 static const char *annotation_of(const json_t *o, const char *key)
 {
-    const char *s = json_string_value(json_object_get(
-        kit_json_at(o, "metadata.annotations"), key));
+    const char *s = json_string_value(
+        json_object_get(kit_json_at(o, "metadata.annotations"), key));
     return s ? s : "";
 }
 
@@ -82,8 +82,8 @@ static void patch_node(struct fake *f, struct kube_ask *q)
                         kit_json_text(f->node, "metadata.resourceVersion"));
     merge(f->node, q->body);
     snprintf(rv, sizeof rv, "%u", ++f->rv);
-    json_object_set_new(json_object_get(f->node, "metadata"),
-                        "resourceVersion", json_string(rv));
+    json_object_set_new(json_object_get(f->node, "metadata"), "resourceVersion",
+                        json_string(rv));
     answer(q, 200, json_deep_copy(f->node));
 }
 
@@ -130,36 +130,48 @@ static void evict_pod(struct fake *f, struct kube_ask *q)
         kit_json_text(pod, "metadata.uid"));
     how = annotation_of(pod, "test/evict");
     if (strcmp(how, "budget") == 0) {
-        json_t *r = status_object(429, "TooManyRequests", "Cannot evict pod "
+        json_t *r = status_object(429, "TooManyRequests",
+                                  "Cannot evict pod "
                                   "as it would violate the pod's disruption "
                                   "budget.");
-        json_object_set_new(r, "details", json_pack(
-            "{s:[{s:s, s:s}]}", "causes", "reason", "DisruptionBudget",
-            "message", "The disruption budget web needs 2 healthy pods and "
-            "has 2 currently"));
+        json_object_set_new(
+            r, "details",
+            json_pack("{s:[{s:s, s:s}]}", "causes", "reason",
+                      "DisruptionBudget", "message",
+                      "The disruption budget web needs 2 healthy pods and "
+                      "has 2 currently"));
         answer(q, 429, r);
     } else if (strcmp(how, "busy") == 0) {
         q->retry_after_ms = 3000;
         answer(q, 429, status_object(429, "TooManyRequests", "too many"));
     } else if (strcmp(how, "two") == 0) {
-        answer(q, 500, status_object(500, "InternalError", "This pod has more "
-                                     "than one PodDisruptionBudget, which the "
-                                     "eviction subresource does not support."));
+        answer(q, 500,
+               status_object(500, "InternalError",
+                             "This pod has more "
+                             "than one PodDisruptionBudget, which the "
+                             "eviction subresource does not support."));
     } else if (strcmp(how, "forbidden") == 0) {
-        answer(q, 403, status_object(403, "Forbidden", "pods \"x\" is "
-                                     "forbidden: cannot create pods/eviction"));
+        answer(q, 403,
+               status_object(403, "Forbidden",
+                             "pods \"x\" is "
+                             "forbidden: cannot create pods/eviction"));
     } else if (strcmp(how, "ending") == 0) {
-        answer(q, 403, status_object(403, "Forbidden", "unable to create new "
-                                     "content in namespace n because it is "
-                                     "being terminated"));
+        answer(q, 403,
+               status_object(403, "Forbidden",
+                             "unable to create new "
+                             "content in namespace n because it is "
+                             "being terminated"));
     } else if (strcmp(how, "other") == 0) {
         answer(q, 409, status_object(409, "Conflict", "uid"));
     } else if (strcmp(how, "silence") == 0) {
         snprintf(q->text, sizeof q->text, "no connection");
     } else {
-        leave(pod, NOW + 1000 * kit_json_int(
-            q->body, "deleteOptions.gracePeriodSeconds",
-            kit_json_int(pod, "spec.terminationGracePeriodSeconds", 30)));
+        leave(pod,
+              NOW + 1000 * kit_json_int(
+                               q->body, "deleteOptions.gracePeriodSeconds",
+                               kit_json_int(
+                                   pod, "spec.terminationGracePeriodSeconds",
+                                   30)));
         answer(q, 201, json_object());
     }
 }
@@ -178,8 +190,9 @@ static void list_pods(struct fake *f, struct kube_ask *q)
         json_array_append(items, json_array_get(f->pods, i));
     if (to < n)
         snprintf(next, sizeof next, "%zu", to);
-    answer(q, 200, json_pack("{s:{s:s}, s:o}", "metadata", "continue", next,
-                             "items", items));
+    answer(q, 200,
+           json_pack("{s:{s:s}, s:o}", "metadata", "continue", next, "items",
+                     items));
 }
 
 static void fake_send(void *ctx, struct kube_ask *q)
@@ -200,7 +213,7 @@ static void fake_send(void *ctx, struct kube_ask *q)
         answer(q, 200, json_pack("{s:O}", "items", f->pdbs));
     } else if (strncmp(q->path, "/api/v1/pods?", 13) == 0) {
         list_pods(f, q);
-    } else if (f->node == NULL) {
+    } else if (!f->node) {
         answer(q, 404, status_object(404, "NotFound", "no such node"));
     } else if (strcmp(q->method, "PATCH") == 0) {
         patch_node(f, q);
@@ -264,17 +277,18 @@ static json_t *add_pod(struct fake *f, const char *name, const char *more)
 
 static void add_pdb(struct fake *f, const char *name, int allowed)
 {
-    json_array_append_new(f->pdbs, json_pack(
-        "{s:{s:s, s:s}, s:{s:{s:{s:s}}}, s:{s:i, s:i, s:i}}", "metadata",
-        "name", name, "namespace", "ns", "spec", "selector", "matchLabels",
-        "app", "web", "status", "disruptionsAllowed", allowed,
-        "currentHealthy", 2, "desiredHealthy", 2 - allowed));
+    json_array_append_new(
+        f->pdbs, json_pack("{s:{s:s, s:s}, s:{s:{s:{s:s}}}, s:{s:i, s:i, s:i}}",
+                           "metadata", "name", name, "namespace", "ns", "spec",
+                           "selector", "matchLabels", "app", "web", "status",
+                           "disruptionsAllowed", allowed, "currentHealthy", 2,
+                           "desiredHealthy", 2 - allowed));
 }
 
 static uint32_t count_of(const struct fake *f, const char *what)
 {
     uint32_t n = 0;
-    for (const char *p = f->log; (p = strstr(p, what)) != NULL; p++)
+    for (const char *p = f->log; (p = strstr(p, what)); p++)
         n++;
     return n;
 }

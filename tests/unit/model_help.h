@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "../../autoscaler/base/buf.h"
+#include "../../autoscaler/codec/codec.h"
 #include "../../autoscaler/model/accel.h"
 #include "../../autoscaler/model/amount.h"
-#include "../../autoscaler/codec/codec.h"
 
 /* ---- a snapshot as text */
 
@@ -45,10 +45,11 @@ static inline char *dump(const struct problem *s)
     buf_str(&b, "\n");
     for (uint32_t i = 0; i < s->n_queues; i++) {
         const struct pb_queue *q = &s->queues[i];
-        buf_printf(&b, "queue %u %u %" PRId64 " %" PRId64 " %u %d %" PRId64
-                   " %" PRId64 " %u\n", i, q->name, q->gpus, q->cpus,
-                   q->nodes, q->priority, q->used_gpus, q->used_cpus,
-                   q->used_nodes);
+        buf_printf(&b,
+                   "queue %u %u %" PRId64 " %" PRId64 " %u %d %" PRId64
+                   " %" PRId64 " %u\n",
+                   i, q->name, q->gpus, q->cpus, q->nodes, q->priority,
+                   q->used_gpus, q->used_cpus, q->used_nodes);
     }
     for (uint32_t i = 0; i < s->n_str; i++)
         buf_printf(&b, "str %u %s\n", i, s->str[i]);
@@ -64,8 +65,7 @@ static inline char *dump(const struct problem *s)
     for (uint32_t i = 0; i < s->n_selectors; i++) {
         buf_printf(&b, "selector %u", i);
         for (uint32_t j = 0; j < s->selectors[i].n_terms; j++) {
-            const struct pb_term *t =
-                &s->terms[s->selectors[i].first_term + j];
+            const struct pb_term *t = &s->terms[s->selectors[i].first_term + j];
             buf_printf(&b, " %u %d(", t->key, (int)t->op);
             for (uint32_t k = 0; k < t->n_values; k++)
                 buf_printf(&b, " %u", s->term_values[t->first_value + k]);
@@ -141,7 +141,10 @@ static inline char *dump(const struct problem *s)
 
 /* ---- random facts */
 
-struct rnd { uint64_t x; struct arena *a; };
+struct rnd {
+    uint64_t x;
+    struct arena *a;
+};
 
 static inline uint32_t rnd_below(struct rnd *r, uint32_t n)
 {
@@ -149,8 +152,8 @@ static inline uint32_t rnd_below(struct rnd *r, uint32_t n)
     return (uint32_t)(r->x >> 33) % n;
 }
 
-#define RND_ONE_OF(r, ...)                                                    \
-    ((const char *const[]){__VA_ARGS__})[rnd_below(                           \
+#define RND_ONE_OF(r, ...) \
+    ((const char *const[]){__VA_ARGS__})[rnd_below( \
         (r), sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))]
 
 static inline const char *rnd_accelerator(struct rnd *r)
@@ -170,9 +173,9 @@ static inline struct qtys rnd_resources(struct rnd *r, bool asked, bool node)
             "memory", ((int64_t)rnd_below(r, 1u << 30) << 8) * AMOUNT_ONE +
                           (rnd_below(r, 4) ? 0 : rnd_below(r, 10000))};
     if (rnd_below(r, 2))
-        v[n++] = (struct qty){
-            "GPU", asked && rnd_below(r, 2) ? 100 * (1 + rnd_below(r, 99))
-                                            : rnd_below(r, 9) * AMOUNT_ONE};
+        v[n++] = (struct qty){"GPU", asked && rnd_below(r, 2)
+                                         ? 100 * (1 + rnd_below(r, 99))
+                                         : rnd_below(r, 9) * AMOUNT_ONE};
     if (rnd_below(r, 4) == 0)
         v[n++] = (struct qty){"TPU", rnd_below(r, 5) * AMOUNT_ONE};
     if (rnd_below(r, 4) == 0)
@@ -189,9 +192,9 @@ static inline struct qtys rnd_resources(struct rnd *r, bool asked, bool node)
 
 static inline struct pairs rnd_labels(struct rnd *r)
 {
-    static const char *const keys[] = {"zone", "team", "disk-kind",
-                                       "accelerator_type", ACCEL_LABEL,
-                                       "ray.io/market-type"};
+    static const char *const keys[] = {"zone",      "team",
+                                       "disk-kind", "accelerator_type",
+                                       ACCEL_LABEL, "ray.io/market-type"};
     struct pair *v = ARENA_ARRAY(r->a, struct pair, 8);
     uint32_t n = 0;
 
@@ -226,8 +229,7 @@ static inline struct tolerations rnd_tolerations(struct rnd *r)
         const bool exists = rnd_below(r, 2);
 
         v[i] = (struct toleration){
-            exists && rnd_below(r, 3) == 0 ? ""
-                                           : RND_ONE_OF(r, "zone", "gpu"),
+            exists && rnd_below(r, 3) == 0 ? "" : RND_ONE_OF(r, "zone", "gpu"),
             exists ? TOLERATE_EXISTS : TOLERATE_EQUAL,
             exists ? "" : RND_ONE_OF(r, "", "a"),
             (enum taint_effect)rnd_below(r, 4)};
@@ -250,7 +252,8 @@ static inline struct snap_alt rnd_alt(struct rnd *r, bool later)
                                    "e,f", " g", "");
         t[i] = (struct term){
             RND_ONE_OF(r, "zone", "team", "ray.io/market-type", ACCEL_LABEL),
-            rnd_below(r, 3) ? TERM_IN : TERM_NOT_IN, {values, k}};
+            rnd_below(r, 3) ? TERM_IN : TERM_NOT_IN,
+            {values, k}};
     }
     a.selector = (struct terms){t, n};
     a.tolerations = rnd_tolerations(r);
@@ -277,7 +280,7 @@ static inline struct snap_demand rnd_demand(struct rnd *r)
         struct snap_alt *alts = ARENA_ARRAY(r->a, struct snap_alt, 3);
 
         if (i > 0 && rnd_below(r, 3) == 0) {
-            b[i] = b[rnd_below(r, i)];  /* some are equal */
+            b[i] = b[rnd_below(r, i)]; /* some are equal */
             continue;
         }
         b[i].n_alts = 1 + (rnd_below(r, 4) == 0 ? rnd_below(r, 3) : 0);
@@ -295,13 +298,13 @@ static inline struct snap_demand rnd_twin(struct rnd *r,
                                           const struct snap_demand *of)
 {
     struct snap_demand d = *of;
-    struct snap_bundle *b =
-        arena_copy(r->a, d.bundles, d.n_bundles * sizeof *b);
+    struct snap_bundle *b = arena_copy(r->a, d.bundles,
+                                       d.n_bundles * sizeof *b);
     struct snap_bundle *last = &b[d.n_bundles - 1];
 
     if (last->n_alts > 1 && rnd_below(r, 2)) {
-        struct snap_alt *a =
-            arena_copy(r->a, last->alts, last->n_alts * sizeof *a);
+        struct snap_alt *a = arena_copy(r->a, last->alts,
+                                        last->n_alts * sizeof *a);
 
         a[last->n_alts - 1].after_ms += 1000;
         last->alts = a;
@@ -318,21 +321,28 @@ static inline struct snap_type rnd_type(struct rnd *r, uint32_t i)
     struct snap_offer *o = ARENA_ARRAY(r->a, struct snap_offer, 6);
     struct snap_type t = {
         .name = arena_printf(r->a, "type-%u", (i * 7) % 101),
-        .provider = "sim", .machine = "", .pool = "",
-        .resources = rnd_resources(r, false, false), .labels = rnd_labels(r),
-        .min = rnd_below(r, 3), .max = rnd_below(r, 2) ? UNLIMITED : 5,
+        .provider = "sim",
+        .machine = "",
+        .pool = "",
+        .resources = rnd_resources(r, false, false),
+        .labels = rnd_labels(r),
+        .min = rnd_below(r, 3),
+        .max = rnd_below(r, 2) ? UNLIMITED : 5,
         .idle_timeout_ms = rnd_below(r, 2) ? -1 : (int64_t)rnd_below(r, 99999),
         .taints = rnd_taints(r),
-        .boot_ms = rnd_below(r, 2) ? -1 : 41234, .hosts = 1 + rnd_below(r, 2),
+        .boot_ms = rnd_below(r, 2) ? -1 : 41234,
+        .hosts = 1 + rnd_below(r, 2),
         .priority = (int32_t)rnd_below(r, 5) - 2,
         .unavailable = rnd_below(r, 4) ? REASON_NONE : REASON_PROVIDER_DOWN};
 
     for (uint32_t z = 0; z < 6; z++)
         if (rnd_below(r, 3) == 0 || (z == 5 && t.n_offers == 0))
             o[t.n_offers++] = (struct snap_offer){
-                .zone = zones[z / 2], .spot = z % 2,
-                .price_micros_hour =
-                    rnd_below(r, 3) ? (int64_t)rnd_below(r, 40000000) : -1,
+                .zone = zones[z / 2],
+                .spot = z % 2,
+                .price_micros_hour = rnd_below(r, 3)
+                                         ? (int64_t)rnd_below(r, 40000000)
+                                         : -1,
                 .idle_timeout_ms = rnd_below(r, 2) ? 0 : 777,
                 .room = rnd_below(r, 2) ? UNLIMITED : rnd_below(r, 9),
                 .backoff_until_ms = rnd_below(r, 2) ? 0 : 1234567,
@@ -347,19 +357,30 @@ static inline struct snap_node rnd_node(struct rnd *r, uint32_t i)
     struct snap_node n = {
         .id = arena_printf(r->a, "node-%u", (i * 13) % 211),
         .type = arena_printf(r->a, "type-%u", (rnd_below(r, 9) * 7) % 101),
-        .zone = RND_ONE_OF(r, "", "a", "b", "c"), .spot = rnd_below(r, 2),
-        .head = i == 0, .unmanaged = rnd_below(r, 9) == 0,
+        .zone = RND_ONE_OF(r, "", "a", "b", "c"),
+        .spot = rnd_below(r, 2),
+        .head = i == 0,
+        .unmanaged = rnd_below(r, 9) == 0,
         .outdated = rnd_below(r, 9) == 0,
         .state = (enum machine_state)rnd_below(r, STATE_GONE),
-        .labels = rnd_labels(r), .idle_ms = (int64_t)rnd_below(r, 9) - 1,
-        .since_ms = rnd_below(r, 999), .created_ms = rnd_below(r, 999),
-        .price_micros_hour =
-            rnd_below(r, 2) ? -1 : (int64_t)rnd_below(r, 99999),
+        .labels = rnd_labels(r),
+        .idle_ms = (int64_t)rnd_below(r, 9) - 1,
+        .since_ms = rnd_below(r, 999),
+        .created_ms = rnd_below(r, 999),
+        .price_micros_hour = rnd_below(r, 2) ? -1
+                                             : (int64_t)rnd_below(r, 99999),
         .hold = rnd_below(r, 4) ? REASON_NONE : REASON_KEEP_STALE,
-        .hold_until_ms = rnd_below(r, 2), .activity = "", .cloud_id = "i-1",
-        .address = "", .ray_id = "", .provider = "sim", .request_id = "",
-        .note = "a \"note\"", .taints = rnd_taints(r),
-        .host_group = RND_ONE_OF(r, "", "u/0"), .progress_ms = rnd_below(r, 2000)};
+        .hold_until_ms = rnd_below(r, 2),
+        .activity = "",
+        .cloud_id = "i-1",
+        .address = "",
+        .ray_id = "",
+        .provider = "sim",
+        .request_id = "",
+        .note = "a \"note\"",
+        .taints = rnd_taints(r),
+        .host_group = RND_ONE_OF(r, "", "u/0"),
+        .progress_ms = rnd_below(r, 2000)};
 
     if (rnd_below(r, 3)) {
         struct qty *v;
@@ -388,7 +409,8 @@ static inline void rnd_queues(struct rnd *r, struct snapshot *f)
             if (rnd_below(r, 2))
                 types[n++] = f->types[k].name;
         q[i] = (struct snap_queue){
-            .name = names[i], .types = {types, n},
+            .name = names[i],
+            .types = {types, n},
             .gpus = rnd_below(r, 2) ? -1 : 8 * AMOUNT_ONE,
             .cpus = rnd_below(r, 2) ? -1 : 12345,
             .nodes = rnd_below(r, 2) ? UNLIMITED : 4,
@@ -414,20 +436,30 @@ static inline struct snapshot *rnd_snapshot(struct rnd *r)
     for (uint32_t i = 0; i < nd; i++)
         d[i] = i > 0 && rnd_below(r, 3) == 0 ? rnd_twin(r, &d[i - 1])
                                              : rnd_demand(r);
-    *f = (struct snapshot){.cluster = "c", .now_ms = 1700000000123,
-                        .sources_fresh = rnd_below(r, 2),
-                        .limits = snap_limits_default, .types = t,
-                        .n_types = nt, .nodes = n, .n_nodes = nn, .demands = d,
-                        .n_demands = nd};
+    *f = (struct snapshot){.cluster = "c",
+                           .now_ms = 1700000000123,
+                           .sources_fresh = rnd_below(r, 2),
+                           .limits = snap_limits_default,
+                           .types = t,
+                           .n_types = nt,
+                           .nodes = n,
+                           .n_nodes = nn,
+                           .demands = d,
+                           .n_demands = nd};
     rnd_queues(r, f);
     if (rnd_below(r, 2))
         f->limits = (struct snap_limits){
-            .max_nodes = rnd_below(r, 99), .idle_timeout_ms = -1,
-            .max_cost_micros_hour = 12345678, .max_launching = 7,
-            .upscaling_speed = 12500, .end_outdated = true,
+            .max_nodes = rnd_below(r, 99),
+            .idle_timeout_ms = -1,
+            .max_cost_micros_hour = 12345678,
+            .max_launching = 7,
+            .upscaling_speed = 12500,
+            .end_outdated = true,
             .policy = POLICY_LEAST_WASTE,
-            .end_order = {END_KEY_SPOT, END_KEY_OLDEST}, .n_end_order = 2,
-            .consolidate = CONSOLIDATE_ON, .consolidate_saving = 1234,
+            .end_order = {END_KEY_SPOT, END_KEY_OLDEST},
+            .n_end_order = 2,
+            .consolidate = CONSOLIDATE_ON,
+            .consolidate_saving = 1234,
             .consolidate_age_ms = 1500};
     return f;
 }

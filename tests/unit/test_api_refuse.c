@@ -16,9 +16,11 @@
 #include "plan/planner.h"
 
 #define NOW "\"now_ms\": 1795255200000"
-#define CPU "{\"name\": \"cpu\", \"provider\": \"sim\", \"price\": 0.3, \
+#define CPU \
+    "{\"name\": \"cpu\", \"provider\": \"sim\", \"price\": 0.3, \
 \"resources\": {\"CPU\": 8, \"memory\": \"32Gi\"}"
-#define T4 "{\"name\": \"t4\", \"provider\": \"sim\", \"price\": 0.7, \
+#define T4 \
+    "{\"name\": \"t4\", \"provider\": \"sim\", \"price\": 0.7, \
 \"accelerator_type\": \"T4\", \"resources\": {\"CPU\": 8, \"GPU\": 1}"
 
 struct world {
@@ -55,7 +57,8 @@ static const struct {
     const char *problem, *text;
 } cases[] = {
     {REASON_LACKS,
-     "{" NOW ", \"node_types\": [" T4 "}], \"demands\": [{\"resources\": {\"GPU\": 2}}]}",
+     "{" NOW ", \"node_types\": [" T4
+     "}], \"demands\": [{\"resources\": {\"GPU\": 2}}]}",
      "t4 lacks GPU: 2 needed, 1 there"},
     {REASON_LABEL,
      "{" NOW ", \"node_types\": [" T4 "}], \"demands\": [{\"resources\": "
@@ -142,7 +145,8 @@ static const struct {
      "\"count\": 4}]}]}",
      "the queue q is full: uses 1 of 1 nodes"},
     {REASON_ALTERNATIVE,
-     "{" NOW ", \"node_types\": [" T4 ", \"max\": 5, \"offers\": [{\"price\": 1, "
+     "{" NOW ", \"node_types\": [" T4
+     ", \"max\": 5, \"offers\": [{\"price\": 1, "
      "\"backoff_until_ms\": 1795255800000, \"backoff_for\": "
      "\"STOCKOUT\"}]}, " CPU "}], \"demands\": [{\"since_ms\": 1795255140000, "
      "\"bundles\": [{\"any_of\": [{\"GPU\": 1}, {\"CPU\": 4, "

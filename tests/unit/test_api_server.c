@@ -20,8 +20,8 @@
 #include <unistd.h>
 
 #include "api/server.h"
-#include "base/clock.h"
 #include "api_world.h"
+#include "base/clock.h"
 #include "scratch.h"
 
 /* ---- a stand-in for the control loop */
@@ -34,26 +34,38 @@ struct control {
     pthread_mutex_t lock;
     pthread_cond_t wake;
     pthread_t thread;
-    bool work, stop, held;    /* held: takes nothing */
+    bool work, stop, held; /* held: takes nothing */
     uint64_t tick;
     char owner[8][160], body[8][4096];
     int64_t expires[8];
     uint32_t n;
     bool protected_;
-    struct mail *lost;        /* taken but never answered */
+    struct mail *lost; /* taken but never answered */
 };
 
-struct mailbox *control_mailbox(struct control *c) { return &c->inbox; }
-struct status_board *control_board(struct control *c) { return &c->board; }
-struct event_ring *control_events(struct control *c) { return &c->events; }
-struct metrics *control_metrics(struct control *c) { return &c->metrics; }
+struct mailbox *control_mailbox(struct control *c)
+{
+    return &c->inbox;
+}
+struct status_board *control_board(struct control *c)
+{
+    return &c->board;
+}
+struct event_ring *control_events(struct control *c)
+{
+    return &c->events;
+}
+struct metrics *control_metrics(struct control *c)
+{
+    return &c->metrics;
+}
 
 static void publish(struct control *c)
 {
     struct status_page *p = world_page_new();
     struct snapshot *f = world_snapshot(&p->arena);
-    struct status_request *r =
-        ARENA_ARRAY(&p->arena, struct status_request, c->n);
+    struct status_request *r = ARENA_ARRAY(&p->arena, struct status_request,
+                                           c->n);
 
     for (uint32_t i = 0; i < c->n; i++) {
         world_ask(&p->arena, f, c->owner[i], c->body[i]);
@@ -93,12 +105,11 @@ static void fold(struct control *c, struct command *cmd)
             break;
         }
         c->n--;
-        memmove(&c->owner[i], &c->owner[i + 1], sizeof c->owner[0] * (c->n - i));
+        memmove(&c->owner[i], &c->owner[i + 1],
+                sizeof c->owner[0] * (c->n - i));
         memmove(&c->body[i], &c->body[i + 1], sizeof c->body[0] * (c->n - i));
         break;
-    case COMMAND_PROTECT:
-        c->protected_ = cmd->on;
-        break;
+    case COMMAND_PROTECT: c->protected_ = cmd->on; break;
     case COMMAND_RELOAD:
         cmd->status = err_set(&cmd->err, ST_INVALID, "davit.yaml:3:1: bad");
         break;
@@ -179,7 +190,7 @@ static void control_shut(struct control *c)
     for (struct mail *m = mailbox_take(&c->inbox), *next; m; m = next) {
         struct command *cmd = (struct command *)m;
 
-        next = m->next;  /* too late: the server is gone */
+        next = m->next; /* too late: the server is gone */
         cmd->status = ST_CANCELLED;
         cmd->done(cmd);
     }
@@ -198,8 +209,10 @@ static struct config config;
 
 static void conf_reset(void)
 {
-    config = (struct config){.api_host = "127.0.0.1", .api_token_file = "",
-                             .api_tls_cert = "", .api_tls_key = ""};
+    config = (struct config){.api_host = "127.0.0.1",
+                             .api_token_file = "",
+                             .api_tls_cert = "",
+                             .api_tls_key = ""};
 }
 
 static void start(void)
@@ -235,7 +248,11 @@ static int teardown(void **state)
 
 /* ---- a client */
 
-struct reply { long code; char *text, *headers; json_t *json; };
+struct reply {
+    long code;
+    char *text, *headers;
+    json_t *json;
+};
 
 static size_t collect(char *data, size_t size, size_t n, void *arg)
 {
@@ -420,7 +437,8 @@ static void protection(void **state)
     expect("POST", "/v1/nodes/ddeeff/protect", "", 200,
            "\"node\":\"t4-1\",\"protected\":true");
     expect("GET", "/v1/nodes/t4-1", NULL, 200, "\"protected\":true");
-    expect("DELETE", "/v1/nodes/t4-1/protect", NULL, 200, "\"protected\":false");
+    expect("DELETE", "/v1/nodes/t4-1/protect", NULL, 200,
+           "\"protected\":false");
     expect("POST", "/v1/nodes/head/protect", "", 400, "Ray head");
     expect("POST", "/v1/nodes/none/protect", "", 404, NULL);
 }
@@ -433,7 +451,8 @@ static void what_if(void **state)
     r = call("POST", "/v1/plan", "{\"bundles\":[{\"GPU\":1,\"count\":3}]}");
     assert_int_equal(r.code, 200);
     assert_int_equal(json_integer_value(json_object_get(
-                         json_object_get(r.json, "request"), "launched")), 1);
+                         json_object_get(r.json, "request"), "launched")),
+                     1);
     drop(&r);
     /* without effect */
     expect("GET", "/v1/request_resources", NULL, 200, "\"requests\":[]");
@@ -521,7 +540,7 @@ static bool read_until(int fd, const char *part, char *buf, size_t max)
         n += (size_t)k;
         buf[n] = '\0';
     }
-    return strstr(buf, part) != NULL;
+    return strstr(buf, part);
 }
 
 static void say(int fd, const char *s)
@@ -549,8 +568,10 @@ static void a_body_of_100_mb(void **state)
 
     (void)state;
     memset(piece, ' ', sizeof piece);
-    snprintf(head, sizeof head, "POST /v1/request_resources HTTP/1.1\r\n"
-             "Host: localhost\r\nContent-Length: %d\r\n\r\n", 100 << 20);
+    snprintf(head, sizeof head,
+             "POST /v1/request_resources HTTP/1.1\r\n"
+             "Host: localhost\r\nContent-Length: %d\r\n\r\n",
+             100 << 20);
     say(fd, head);
     for (int i = 0; i < 100; i++)
         assert_true(put(fd, piece, sizeof piece));
@@ -561,7 +582,7 @@ static void a_body_of_100_mb(void **state)
     /* chunked, its size not told */
     fd = dial();
     say(fd, "POST /v1/request_resources HTTP/1.1\r\nHost: localhost\r\n"
-        "Transfer-Encoding: chunked\r\n\r\n");
+            "Transfer-Encoding: chunked\r\n\r\n");
     for (int i = 0; i < 10; i++) {
         say(fd, "100000\r\n");
         assert_true(put(fd, piece, sizeof piece));
@@ -574,7 +595,7 @@ static void a_body_of_100_mb(void **state)
     /* who asks first is told first */
     fd = dial();
     say(fd, "POST /v1/request_resources HTTP/1.1\r\nHost: localhost\r\n"
-        "Expect: 100-continue\r\nContent-Length: 5000000\r\n\r\n");
+            "Expect: 100-continue\r\nContent-Length: 5000000\r\n\r\n");
     assert_true(read_until(fd, "413", got, sizeof got));
     close(fd);
     expect("GET", "/healthz", NULL, 200, NULL);
@@ -602,7 +623,10 @@ static void slow_clients_stop_nobody(void **state)
 
 static void browsers_of_other_sites(void **state)
 {
-    static const struct { const char *header; long code; } cases[] = {
+    static const struct {
+        const char *header;
+        long code;
+    } cases[] = {
         {"Host: evil.example", 403},
         {"Host: evil.example:8790", 403},
         {"Host: localhost.evil.example", 403},
@@ -652,8 +676,8 @@ static void events_stream(void **state)
     assert_non_null(strstr(got, "id: 2\nevent: node.ready\ndata: {"));
     assert_non_null(strstr(got, "two\\nlines"));
     for (int i = 0; i < 200; i++)
-        event_add(&control.events, WORLD_NOW, "x", "s", "", i == 199 ? "LAST"
-                                                                     : "");
+        event_add(&control.events, WORLD_NOW, "x", "s", "",
+                  i == 199 ? "LAST" : "");
     {
         static char big[200000];
 
@@ -669,7 +693,7 @@ static void events_stream(void **state)
     close(fd);
     fd = dial();
     say(fd, "GET /v1/events HTTP/1.1\r\nHost: localhost\r\n"
-        "Last-Event-ID: 201\r\n\r\n");
+            "Last-Event-ID: 201\r\n\r\n");
     assert_true(read_until(fd, "LAST", got, sizeof got));
     assert_null(strstr(got, "id: 201\n"));
     close(fd);
@@ -716,8 +740,8 @@ static void too_many_listeners(void **state)
     for (int i = 0; i < 65; i++) {
         fds[i] = dial();
         say(fds[i], "GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n");
-        assert_true(read_until(fds[i], i < 64 ? "retry" : "503", got,
-                               sizeof got));
+        assert_true(
+            read_until(fds[i], i < 64 ? "retry" : "503", got, sizeof got));
     }
     for (int i = 0; i < 65; i++)
         close(fds[i]);
@@ -760,7 +784,7 @@ static void stop_with_waiting(void **state)
             fail_msg("%ld %s", r[i].code, r[i].text);
         drop(&r[i]);
     }
-    assert_false(read_until(fd, "never", got, sizeof got));  /* closed */
+    assert_false(read_until(fd, "never", got, sizeof got)); /* closed */
     close(fd);
 }
 
@@ -772,7 +796,7 @@ static void a_client_that_leaves(void **state)
     (void)state;
     hold(&control, true);
     say(fd, "POST /v1/request_resources HTTP/1.1\r\nHost: localhost\r\n"
-        "Content-Length: 25\r\n\r\n{\"bundles\":[{\"GPU\":1.0}]}");
+            "Content-Length: 25\r\n\r\n{\"bundles\":[{\"GPU\":1.0}]}");
     usleep(100000);
     close(fd);
     hold(&control, false);
@@ -829,7 +853,10 @@ static void token_changes(void)
 
 static void tokens(void **state)
 {
-    static const struct { const char *header; long code; } cases[] = {
+    static const struct {
+        const char *header;
+        long code;
+    } cases[] = {
         {"X: y", 401},
         {"Authorization: Bearer wrong", 401},
         {"Authorization: Bearer correct-horse ", 200},
@@ -841,8 +868,8 @@ static void tokens(void **state)
         {"Authorization: Bearer", 401},
     };
     static const char *const closed[] = {
-        "/v1/status", "/metrics", "/openapi.json", "/v1/nodes", "/nowhere",
-        "/v1/events", "/v1/snapshot"};
+        "/v1/status", "/metrics",   "/openapi.json", "/v1/nodes",
+        "/nowhere",   "/v1/events", "/v1/snapshot"};
     static const char *const open[] = {"/healthz", "/livez", "/readyz", "/",
                                        "/health-check"};
     struct reply r;
@@ -926,8 +953,10 @@ static void tls(void **state)
     conf_reset();
     snprintf(cert, sizeof cert, "%s", file_with(""));
     snprintf(key, sizeof key, "%s", file_with(""));
-    snprintf(cmd, sizeof cmd, "openssl req -x509 -newkey rsa:2048 -nodes -days 1 "
-             "-subj /CN=localhost -keyout %s -out %s 2>/dev/null", key, cert);
+    snprintf(cmd, sizeof cmd,
+             "openssl req -x509 -newkey rsa:2048 -nodes -days 1 "
+             "-subj /CN=localhost -keyout %s -out %s 2>/dev/null",
+             key, cert);
     assert_int_equal(system(cmd), 0);
     config.api_tls_cert = cert;
     config.api_tls_key = key;

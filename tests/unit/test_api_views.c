@@ -103,14 +103,14 @@ static const char *text_at(json_t *root, const char *path)
     return s;
 }
 
-#define ints(root, path, want)                                                \
+#define ints(root, path, want) \
     assert_int_equal(json_integer_value(at(root, path)), want)
 #define texts(root, path, want) assert_string_equal(text_at(root, path), want)
-#define has(text, part)                                                       \
-    do {                                                                      \
-        const char *t_ = (text);                                              \
-        if (!strstr(t_, part))                                                \
-            fail_msg("\"%s\" lacks \"%s\"", t_, part);                        \
+#define has(text, part) \
+    do { \
+        const char *t_ = (text); \
+        if (!strstr(t_, part)) \
+            fail_msg("\"%s\" lacks \"%s\"", t_, part); \
     } while (0)
 
 /* ---- tests */
@@ -131,9 +131,15 @@ static void decimals(void **state)
 
 static void strings_are_json(void **state)
 {
-    static const char *const bad[] = {
-        "a\"b\\c\n\t\x01", "\xff", "\xc0\xaf", "\xed\xa0\x80", "\xf5\x80\x80\x80",
-        "\xe2\x82", "ok \xe2\x82\xac \xf0\x9f\x98\x80", "\xc3", ""};
+    static const char *const bad[] = {"a\"b\\c\n\t\x01",
+                                      "\xff",
+                                      "\xc0\xaf",
+                                      "\xed\xa0\x80",
+                                      "\xf5\x80\x80\x80",
+                                      "\xe2\x82",
+                                      "ok \xe2\x82\xac \xf0\x9f\x98\x80",
+                                      "\xc3",
+                                      ""};
     struct buf b;
     struct out o;
 
@@ -165,7 +171,8 @@ static void status_counts(void **state)
     json_t *r;
 
     (void)state;
-    world_ask(&page->arena, f, "train", "{\"bundles\":[{\"GPU\":1,"
+    world_ask(&page->arena, f, "train",
+              "{\"bundles\":[{\"GPU\":1,"
               "\"accelerator_type\":\"T4\",\"count\":2}]}");
     world_plan(page);
     r = render(do_status, NULL);
@@ -196,8 +203,8 @@ static void status_counts(void **state)
 
 static void status_tells_problems(void **state)
 {
-    struct status_provider pr = {.name = "sim", .plugin = "sim",
-                                 .version = "1", .problem = "no quota"};
+    struct status_provider pr = {
+        .name = "sim", .plugin = "sim", .version = "1", .problem = "no quota"};
     json_t *r;
 
     (void)state;
@@ -235,13 +242,14 @@ static void satisfied_and_coming(void **state)
     json_decref(r);
 
     f = fresh();
-    world_ask(&page->arena, f, "two", "{\"bundles\":[{\"GPU\":1,\"count\":2,"
+    world_ask(&page->arena, f, "two",
+              "{\"bundles\":[{\"GPU\":1,\"count\":2,"
               "\"accelerator_type\":\"T4\"}]}");
     world_plan(page);
     r = render(do_reply, "two");
     assert_false(json_is_true(at(r, "satisfied")));
     ints(r, "placed", 2);
-    ints(r, "eta_s", 60);  /* boots in 90 s, since 30 s */
+    ints(r, "eta_s", 60); /* boots in 90 s, since 30 s */
     has(text_at(r, "text"), "on their way");
     json_decref(r);
 }
@@ -252,7 +260,8 @@ static void launches_are_told(void **state)
     json_t *r;
 
     (void)state;
-    world_ask(&page->arena, f, "many", "{\"bundles\":[{\"GPU\":1,\"count\":4}]}");
+    world_ask(&page->arena, f, "many",
+              "{\"bundles\":[{\"GPU\":1,\"count\":4}]}");
     world_plan(page);
     r = render(do_reply, "many");
     assert_true(json_is_true(at(r, "feasible")));
@@ -266,7 +275,8 @@ static void launches_are_told(void **state)
     assert_true(json_number_value(at(r, "cost_per_hour")) == 1.8);
     /* the boot time of k80 is not known */
     assert_true(json_is_null(at(r, "eta_s")));
-    has(text_at(r, "text"), "2 of 4 bundles on 2 new nodes (2 x k80) for 1.8 $/h");
+    has(text_at(r, "text"),
+        "2 of 4 bundles on 2 new nodes (2 x k80) for 1.8 $/h");
     json_decref(r);
 }
 
@@ -276,7 +286,8 @@ static void infeasible_names_the_nearest(void **state)
     json_t *r;
 
     (void)state;
-    world_ask(&page->arena, f, "big", "{\"bundles\":[{\"GPU\":8,\"CPU\":2},"
+    world_ask(&page->arena, f, "big",
+              "{\"bundles\":[{\"GPU\":8,\"CPU\":2},"
               "{\"GPU\":1,\"accelerator_type\":\"V100\"},{\"CPU\":1}]}");
     world_plan(page);
     r = render(do_reply, "big");
@@ -304,7 +315,8 @@ static void a_gang_that_fits_nowhere(void **state)
     json_t *r;
 
     (void)state;
-    world_ask(&page->arena, f, "two", "{\"bundles\":[{\"resources\":{\"GPU\":"
+    world_ask(&page->arena, f, "two",
+              "{\"bundles\":[{\"resources\":{\"GPU\":"
               "1,\"CPU\":1},\"count\":40}],\"strategy\":\"STRICT_PACK\"}");
     world_plan(page);
     r = render(do_reply, "two");
@@ -320,14 +332,16 @@ static void waiting_names_the_limit(void **state)
     json_t *r;
 
     (void)state;
-    world_ask(&page->arena, f, "t4s", "{\"bundles\":[{\"GPU\":1,\"count\":5,"
+    world_ask(&page->arena, f, "t4s",
+              "{\"bundles\":[{\"GPU\":1,\"count\":5,"
               "\"accelerator_type\":\"T4\"}]}");
     world_plan(page);
     r = render(do_reply, "t4s");
     assert_true(json_is_true(at(r, "feasible")));
     ints(r, "waiting", 3);
     has(text_at(r, "waiting_for.0.text"), "t4 is at its max of 2");
-    has(text_at(r, "text"), "3 of 5 waiting (1 GPU, accelerator_type=T4): t4 is at its max of 2");
+    has(text_at(r, "text"),
+        "3 of 5 waiting (1 GPU, accelerator_type=T4): t4 is at its max of 2");
     json_decref(r);
 }
 
@@ -356,7 +370,7 @@ static void nodes_say_why(void **state)
     assert_true(json_number_value(at(n, "price_per_hour")) == 0.73);
     n = at(r, "nodes.3");
     has(text_at(n, "note"), "booting \"quoted\" \xef\xbf\xbd\x01 end");
-    ints(n, "total.GPU", 1);  /* the type's, before it joined */
+    ints(n, "total.GPU", 1); /* the type's, before it joined */
     assert_true(json_is_null(at(n, "idle_ms")));
     json_decref(r);
     r = render(do_nodes, "t4");
@@ -406,13 +420,15 @@ static void page_without_plan(void **state)
 static void metrics_have_their_names(void **state)
 {
     static const char *const want[] = {
-        "davit_launches_total 3\n", "davit_nodes{type=\"t4\",state=\"ready\"} 1\n",
+        "davit_launches_total 3\n",
+        "davit_nodes{type=\"t4\",state=\"ready\"} 1\n",
         "davit_bundles{source=\"request\",place=\"infeasible\"} 1\n",
         "autoscaler_active_nodes{NodeType=\"t4\",SessionName=\"a\\\"b\"} 1\n",
         "autoscaler_pending_nodes{NodeType=\"t4\",SessionName=\"a\\\"b\"} 1\n",
         "autoscaler_started_nodes_total{SessionName=\"a\\\"b\"} 3\n",
         "autoscaler_cluster_resources{resource=\"GPU\",SessionName=\"a\\\"b\"} 1\n",
-        "davit_cost_per_hour_dollars 1.73\n", "process_resident_memory_bytes "};
+        "davit_cost_per_hour_dollars 1.73\n",
+        "process_resident_memory_bytes "};
     struct snapshot *f = fresh();
     struct metrics m = {0};
     struct view v;

@@ -1,13 +1,13 @@
 /*
  * test_base.c - alloc, arena, buf, suggest, mailbox and workers.
  */
+#include <cmocka.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
-#include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,7 +76,7 @@ static int end_of(void (*ask)(void))
 
 static void ask_too_many(void)
 {
-    mem_resize(NULL, SIZE_MAX / 4 + 2, 4);  /* 4 bytes, if it wrapped */
+    mem_resize(NULL, SIZE_MAX / 4 + 2, 4); /* 4 bytes, if it wrapped */
 }
 
 static void ask_nothing_of_null(void)
@@ -229,7 +229,7 @@ static void workers_answer_and_survive_a_hang(void **state)
     for (int i = 0; i < 3; i++)
         workers_submit(w, &jobs[i].job);
     nap(60);
-    assert_null(mailbox_take(&box));  /* the only worker hangs */
+    assert_null(mailbox_take(&box)); /* the only worker hangs */
     assert_int_equal(workers_check(w, clock_mono_ms()), 1);
     nap(100);
     for (struct mail *m = mailbox_take(&box), *next; m; m = next) {
@@ -237,7 +237,7 @@ static void workers_answer_and_survive_a_hang(void **state)
         assert_int_not_equal(m->kind, 0);
         answers++;
     }
-    assert_int_equal(answers, 2);  /* its replacement did the others */
+    assert_int_equal(answers, 2); /* its replacement did the others */
     workers_free(w, 10000);
     for (struct mail *m = mailbox_take(&box), *next; m; m = next) {
         next = m->next;
@@ -256,7 +256,7 @@ static void times_are_written_for_people(void **state)
     assert_string_equal(clock_iso(1763719872345, b, sizeof b),
                         "2025-11-21T10:11:12.345Z");
     assert_string_equal(clock_iso(-1, b, sizeof b), "1969-12-31T23:59:59.999Z");
-    clock_iso(INT64_MAX, b, 25);  /* whatever it says, it fits */
+    clock_iso(INT64_MAX, b, 25); /* whatever it says, it fits */
     assert_true(strlen(b) < 25);
     assert_true(llabs(from - clock_wall_ms()) < 1000);
     assert_true(clock_steady_ms() >= from);
@@ -265,11 +265,18 @@ static void times_are_written_for_people(void **state)
 static void percent_encoding_there_and_back(void **state)
 {
     (void)state;
-    static const char *const cases[][2] = {
-        {"", ""}, {"plain", "plain"}, {"a%20b", "a b"}, {"%", "%"},
-        {"%4", "%4"}, {"%zz", "%zz"}, {"%e2%82%ac", "\xe2\x82\xac"},
-        {"%c3", "?"}, {"%1b[31m", "?[31m"}, {"100%25", "100%"},
-        {"%00end", "?end"}, {"%c2%85x", "??x"}};
+    static const char *const cases[][2] = {{"", ""},
+                                           {"plain", "plain"},
+                                           {"a%20b", "a b"},
+                                           {"%", "%"},
+                                           {"%4", "%4"},
+                                           {"%zz", "%zz"},
+                                           {"%e2%82%ac", "\xe2\x82\xac"},
+                                           {"%c3", "?"},
+                                           {"%1b[31m", "?[31m"},
+                                           {"100%25", "100%"},
+                                           {"%00end", "?end"},
+                                           {"%c2%85x", "??x"}};
     struct arena a = {0};
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -287,14 +294,19 @@ static void percent_encoding_there_and_back(void **state)
 static void times_are_read_back(void **state)
 {
     (void)state;
-    static const struct { const char *text; int64_t ms; } cases[] = {
-        {"2026-11-21T10:11:12.345Z", INT64_C(1795255872345)},
-        {"2026-11-21T10:11:12Z", INT64_C(1795255872000)},
-        {"2026-11-21T10:11:12.345678901Z", INT64_C(1795255872345)},
-        {"2026-11-21T11:41:12+01:30", INT64_C(1795255872000)},
-        {"2026-11-21T08:11:12-02:00", INT64_C(1795255872000)},
-        {"2026-11-21T10:11:12", 0}, {"2026-11-21", 0}, {"", 0},
-        {"1960-01-01T00:00:00Z", 0}, {"2026-11-21T10:11:12+x", 0}};
+    static const struct {
+        const char *text;
+        int64_t ms;
+    } cases[] = {{"2026-11-21T10:11:12.345Z", INT64_C(1795255872345)},
+                 {"2026-11-21T10:11:12Z", INT64_C(1795255872000)},
+                 {"2026-11-21T10:11:12.345678901Z", INT64_C(1795255872345)},
+                 {"2026-11-21T11:41:12+01:30", INT64_C(1795255872000)},
+                 {"2026-11-21T08:11:12-02:00", INT64_C(1795255872000)},
+                 {"2026-11-21T10:11:12", 0},
+                 {"2026-11-21", 0},
+                 {"", 0},
+                 {"1960-01-01T00:00:00Z", 0},
+                 {"2026-11-21T10:11:12+x", 0}};
     char text[32];
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)

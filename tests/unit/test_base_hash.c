@@ -2,18 +2,21 @@
  * test_base_hash.c - the hash table against a plain array, and the hashes that
  * are stored.
  */
+#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <time.h>
 
 #include "base/hash.h"
 
 /* Few hashes for many items, so that they share and wrap. */
-struct thing { uint64_t hash; bool in; };
+struct thing {
+    uint64_t hash;
+    bool in;
+};
 
 enum { THINGS = 300, STEPS = 20000 };
 
@@ -73,7 +76,7 @@ static void run(struct arena *arena, uint64_t seed, uint64_t hashes)
             compare(&t, v);
     }
     compare(&t, v);
-    assert_true(t.size <= 4 * THINGS);  /* gaps are used again */
+    assert_true(t.size <= 4 * THINGS); /* gaps are used again */
     hash_done(&t);
     assert_null(hash_next(&t, 1, &(uint32_t){0}));
 }
@@ -126,7 +129,7 @@ static void numbers_are_items_too(void **state)
     size = t.size;
     for (uint32_t i = 0; i < 1000; i++)
         hash_add_index(&t, i, i);
-    assert_int_equal(t.size, size);  /* as many as were announced */
+    assert_int_equal(t.size, size); /* as many as were announced */
     assert_int_equal(hash_next_index(&t, 0, &at), 0);
     assert_int_equal(hash_next_index(&t, 0, &at), HASH_NONE);
     assert_int_equal(hash_next_index(&t, 999, &(uint32_t){0}), 999);

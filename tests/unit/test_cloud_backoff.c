@@ -17,7 +17,7 @@ static struct offer_key provider(const char *name)
 }
 
 static const struct backoff *note(struct backoffs *r, const char *type,
-                               const char *zone, enum status s, int64_t now)
+                                  const char *zone, enum status s, int64_t now)
 {
     struct err e = {.status = s};
     snprintf(e.text, sizeof e.text, "said %s", status_name(s));
@@ -25,12 +25,15 @@ static const struct backoff *note(struct backoffs *r, const char *type,
 }
 
 static const struct backoff *find(struct backoffs *r, const char *type,
-                               const char *zone, int64_t now)
+                                  const char *zone, int64_t now)
 {
     return backoffs_find(r, key(type, zone), now);
 }
 
-struct row { enum status status; int64_t seconds[8]; };
+struct row {
+    enum status status;
+    int64_t seconds[8];
+};
 
 static void test_delays(void **state)
 {
@@ -56,8 +59,8 @@ static void test_delays(void **state)
             else
                 assert_int_equal(t->delay_ms, want);
             assert_int_equal(t->until_ms, now + t->delay_ms);
-            assert_int_equal(t->room, rows[k].status == ST_QUOTA ? 0
-                                                                 : UNLIMITED);
+            assert_int_equal(t->room,
+                             rows[k].status == ST_QUOTA ? 0 : UNLIMITED);
             assert_ptr_equal(find(r, "t4", "a", t->until_ms - 1), t);
             assert_null(find(r, "t4", "a", t->until_ms));
             now = t->until_ms;
@@ -70,14 +73,17 @@ static void test_whom(void **state)
 {
     (void)state;
     /* type/zone as failed, then asked for: itself, other zone, other type */
-    static const struct { enum status s; const char *type; int hit[3]; }
-    rows[] = {{ST_STOCKOUT, "t4", {1, 0, 0}}, {ST_QUOTA, "t4", {1, 0, 0}},
-              {ST_RETRY, "t4", {1, 0, 0}},    {ST_RETRY, "", {1, 1, 1}},
-              {ST_INVALID, "t4", {1, 1, 0}},  {ST_INVALID, "", {1, 1, 1}},
-              {ST_BROKEN, "t4", {1, 1, 1}},   {ST_AUTH, "t4", {1, 1, 1}},
-              {ST_THROTTLED, "t4", {1, 1, 1}}, {ST_STOCKOUT, "", {1, 1, 1}},
-              {ST_NOT_FOUND, "t4", {0, 0, 0}}, {ST_CANCELLED, "", {0, 0, 0}},
-              {ST_UNSUPPORTED, "", {0, 0, 0}}};
+    static const struct {
+        enum status s;
+        const char *type;
+        int hit[3];
+    } rows[] = {{ST_STOCKOUT, "t4", {1, 0, 0}},  {ST_QUOTA, "t4", {1, 0, 0}},
+                {ST_RETRY, "t4", {1, 0, 0}},     {ST_RETRY, "", {1, 1, 1}},
+                {ST_INVALID, "t4", {1, 1, 0}},   {ST_INVALID, "", {1, 1, 1}},
+                {ST_BROKEN, "t4", {1, 1, 1}},    {ST_AUTH, "t4", {1, 1, 1}},
+                {ST_THROTTLED, "t4", {1, 1, 1}}, {ST_STOCKOUT, "", {1, 1, 1}},
+                {ST_NOT_FOUND, "t4", {0, 0, 0}}, {ST_CANCELLED, "", {0, 0, 0}},
+                {ST_UNSUPPORTED, "", {0, 0, 0}}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct backoffs *r = backoffs_new();
         struct offer_key spot = {"gke", "t4", "a", true};
@@ -86,16 +92,16 @@ static void test_whom(void **state)
         if ((find(r, "t4", "a", NOW) != NULL) != rows[i].hit[0] ||
             (find(r, "t4", "b", NOW) != NULL) != rows[i].hit[1] ||
             (find(r, "k80", "a", NOW) != NULL) != rows[i].hit[2])
-            fail_msg("%s of \"%s\" hits the wrong ones",
-                     status_name(rows[i].s), rows[i].type);
+            fail_msg("%s of \"%s\" hits the wrong ones", status_name(rows[i].s),
+                     rows[i].type);
         assert_int_equal(
-            backoffs_find(r, spot, NOW) != NULL,
-            rows[i].hit[1] || rows[i].hit[2]);  /* the other market */
+            backoffs_find(r, spot, NOW),
+            rows[i].hit[1] || rows[i].hit[2]); /* the other market */
         assert_null(backoffs_find(r, eks, NOW));
         /* AUTH and INVALID hold until reload, whatever succeeds. */
         bool forever = rows[i].s == ST_AUTH || rows[i].s == ST_INVALID;
         note(r, "t4", "a", ST_OK, NOW + 999999999);
-        assert_int_equal(find(r, "t4", "a", NOW + 999999999) != NULL, forever);
+        assert_int_equal(find(r, "t4", "a", NOW + 999999999), forever);
         backoffs_forget_all(r);
         assert_null(find(r, "t4", "a", NOW));
         backoffs_free(r);
@@ -117,9 +123,9 @@ static void test_success(void **state)
     assert_non_null(find(r, "t4", "b", NOW + 31000));
     backoffs_joined(r, key("t4", "b"), NOW, NOW + 31000);
     const struct backoff *t = note(r, "t4", "a", ST_STOCKOUT, NOW + 61000);
-    assert_int_equal(t->delay_ms, 60000);   /* from the start again */
+    assert_int_equal(t->delay_ms, 60000); /* from the start again */
     t = note(r, "t4", "b", ST_STOCKOUT, NOW + 61000);
-    assert_int_equal(t->delay_ms, 120000);  /* goes on: launched before */
+    assert_int_equal(t->delay_ms, 120000); /* goes on: launched before */
     backoffs_free(r);
 }
 
@@ -164,11 +170,11 @@ static void test_failed(void **state)
     backoffs_joined(r, key("t4", "a"), NOW + 2000, NOW + 3000);
     assert_int_equal(failed(r, "a", NOW + 3000), 0);
     note(r, "t4", "a", ST_STOCKOUT, NOW);
-    note(r, "t4", "a", ST_STOCKOUT, NOW + 9);   /* the same event, but later */
+    note(r, "t4", "a", ST_STOCKOUT, NOW + 9); /* the same event, but later */
     assert_int_equal(failed(r, "a", NOW + 3600008), NOW + 9);
     assert_int_equal(failed(r, "a", NOW + 3600009), 0);
     backoffs_note_launch(r, key("t4", "c"), 8, 0, &quota, NOW);
-    assert_int_equal(failed(r, "c", NOW), 0);   /* four may go at once */
+    assert_int_equal(failed(r, "c", NOW), 0); /* four may go at once */
     backoffs_note_launch(r, key("t4", "c"), 1, 0, &quota, NOW + 5);
     assert_int_equal(failed(r, "c", NOW + 5), NOW + 5);
     backoffs_free(r);
@@ -226,8 +232,7 @@ static void test_throttled(void **state)
     e.retry_after_ms = 0;
     int64_t once = backoffs_note(q, provider("a"), &e, NOW)->delay_ms;
     backoffs_forget_all(q);
-    assert_int_equal(backoffs_note(q, provider("a"), &e, NOW)->delay_ms,
-                     once);
+    assert_int_equal(backoffs_note(q, provider("a"), &e, NOW)->delay_ms, once);
     uint32_t parted = 0;
     for (char name[] = "b"; name[0] < 'z'; name[0]++)
         parted += backoffs_note(q, provider(name), &e, NOW)->delay_ms != once;
@@ -237,7 +242,7 @@ static void test_throttled(void **state)
 }
 
 static const struct backoff *asked(struct backoffs *r, uint32_t n, uint32_t got,
-                                int64_t now)
+                                   int64_t now)
 {
     struct err e = {.status = ST_QUOTA};
     return backoffs_note_launch(r, key("t4", "a"), n, got, &e, now);
@@ -261,7 +266,7 @@ static void test_quota_room(void **state)
     /* The next round starts from what is asked then, and rests longer. */
     int64_t now = NOW + 130000;
     assert_int_equal(asked(r, 8, 0, now)->room, 4);
-    assert_int_equal(asked(r, 8, 0, now)->room, 4);  /* was under way */
+    assert_int_equal(asked(r, 8, 0, now)->room, 4); /* was under way */
     assert_int_equal(asked(r, 1, 0, now)->delay_ms, 240000);
     backoffs_forget_all(r);
     /* Some came: the cap is where we are. */
@@ -299,7 +304,7 @@ static void test_each(void **state)
     note(r, "t4", "a", ST_STOCKOUT, NOW);
     note(r, "t4", "b", ST_RETRY, NOW);
     note(r, "k80", "a", ST_INVALID, NOW);
-    asked(r, 8, 0, NOW);  /* of t4/a */
+    asked(r, 8, 0, NOW); /* of t4/a */
     note(r, "", "", ST_BROKEN, NOW);
     backoffs_each(r, NOW, show, said);
     assert_string_equal(said, "gke/t4/a gke/t4/b gke/k80/ gke// ");
@@ -330,12 +335,10 @@ static void test_many(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_delays), cmocka_unit_test(test_whom),
-        cmocka_unit_test(test_success),
-        cmocka_unit_test(test_yes_and_no), cmocka_unit_test(test_failed),
-        cmocka_unit_test(test_together),
+        cmocka_unit_test(test_delays),    cmocka_unit_test(test_whom),
+        cmocka_unit_test(test_success),   cmocka_unit_test(test_yes_and_no),
+        cmocka_unit_test(test_failed),    cmocka_unit_test(test_together),
         cmocka_unit_test(test_throttled), cmocka_unit_test(test_quota_room),
-        cmocka_unit_test(test_each),
-        cmocka_unit_test(test_many)};
+        cmocka_unit_test(test_each),      cmocka_unit_test(test_many)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

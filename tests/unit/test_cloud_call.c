@@ -68,7 +68,7 @@ static void test_list_mended(void **state)
     rig_misfit(&r, "liar", "twice", "");
     struct call *c = rig_list(&r);
     assert_int_equal(c->status, ST_OK);
-    assert_int_equal(c->machines.n, 1);  /* the later one holds */
+    assert_int_equal(c->machines.n, 1); /* the later one holds */
     assert_string_equal(c->machines.v[0].zone, "b");
     call_free(c);
     rig_done(&r);
@@ -84,7 +84,7 @@ static void test_list_mended(void **state)
     assert_int_equal(c->status, ST_THROTTLED);
     assert_int_equal(strlen(c->err.text), 207);
     assert_int_equal(c->err.code[0], ' ');
-    assert_int_equal(c->err.retry_after_ms, 3600000);  /* an hour at most */
+    assert_int_equal(c->err.retry_after_ms, 3600000); /* an hour at most */
     call_free(c);
     rig_done(&r);
 }
@@ -181,7 +181,7 @@ static void test_hang(void **state)
         struct call *got = rig_take(&r);
         assert_int_not_equal(got->status, ST_OK);
         abandoned += got->job.abandoned;
-        late += strstr(got->err.text, "no free worker") != NULL;
+        late += strstr(got->err.text, "no free worker");
         call_free(got);
     }
     assert_true(abandoned >= 4);
@@ -201,7 +201,7 @@ static void test_dropped(void **state)
     rig_sleep(100);
     workers_free(r.workers, 10000);
     uint32_t dropped = 0, ran = 0;
-    for (struct mail *m = mailbox_take(&r.box), *next; m != NULL; m = next) {
+    for (struct mail *m = mailbox_take(&r.box), *next; m; m = next) {
         struct call *c = (struct call *)m;
         next = m->next;
         dropped += c->status == ST_CANCELLED && c->job.abandoned;
@@ -237,7 +237,7 @@ static void test_sleep(void **state)
 {
     (void)state;
     sleep_case("100", 5000, 0, "slept", 100, 4500);
-    sleep_case("4000", 1000, 0, "stop", 0, 2000);   /* no use to wait */
+    sleep_case("4000", 1000, 0, "stop", 0, 2000); /* no use to wait */
     sleep_case("4000", 9000, 100, "stop 0", 100, 3500);
 }
 
@@ -275,7 +275,11 @@ static enum status tap(void *arg, struct http_client *client,
 }
 
 /* Which arena a reply goes into, and whether the one before is still there. */
-struct placed { int n; size_t used[3]; struct arena *to[3]; };
+struct placed {
+    int n;
+    size_t used[3];
+    struct arena *to[3];
+};
 static enum status placing(void *arg, struct http_client *client,
                            struct http_exchange *x, struct arena *a,
                            struct err *e)
@@ -302,7 +306,7 @@ static void test_http_brief(void **state)
     assert_string_equal(c->err.text, "203 16 a page of a list");
     assert_int_equal(p.n, 3);
     assert_ptr_equal(p.to[0], p.to[1]);
-    assert_int_equal(p.used[1], 0);  /* the first has gone */
+    assert_int_equal(p.used[1], 0); /* the first has gone */
     assert_ptr_not_equal(p.to[1], p.to[2]);
     call_free(c);
     rig_done(&r);
@@ -378,7 +382,7 @@ static int child_list(const char *plugin, const char *how, const char *arg,
         struct rig r;
         dup2(fds[1], 2);
         close(fds[0]);
-        if (prepare != NULL)
+        if (prepare)
             prepare();
         rig_misfit(&r, plugin, how, arg);
         memcpy(crash_dir, r.dir, sizeof crash_dir);
@@ -388,7 +392,8 @@ static int child_list(const char *plugin, const char *how, const char *arg,
     }
     close(fds[1]);
     size_t n = 0;
-    for (ssize_t k; n < size - 1 && (k = read(fds[0], ret + n, size - 1 - n)) > 0;)
+    for (ssize_t k;
+         n < size - 1 && (k = read(fds[0], ret + n, size - 1 - n)) > 0;)
         n += (size_t)k;
     ret[n] = '\0';
     close(fds[0]);
@@ -401,7 +406,7 @@ static void last_words(int sig)
 {
     rmdir(crash_dir);
     const char *who = provider_running_here();
-    if (who != NULL && write(2, who, strlen(who)) > 0)
+    if (who && write(2, who, strlen(who)) > 0)
         _exit(70 + (sig == SIGSEGV));
     _exit(1);
 }
@@ -429,7 +434,7 @@ static void test_log(void **state)
     child_list("guest", "log", "300", NULL, said, sizeof said);
     assert_has(said, "provider cloud: first forged line?[2J");
     uint32_t lines = 0;
-    for (const char *s = said; (s = strstr(s, "again")) != NULL; s++)
+    for (const char *s = said; (s = strstr(s, "again")); s++)
         lines++;
     assert_int_equal(lines, 199);
     assert_has(said, "101 more lines dropped");
@@ -437,14 +442,19 @@ static void test_log(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_list_lies), cmocka_unit_test(test_list_mended),
-        cmocka_unit_test(test_launch_lies),
-        cmocka_unit_test(test_terminate_lies),
-        cmocka_unit_test(test_offers_lies), cmocka_unit_test(test_hang),
-        cmocka_unit_test(test_dropped), cmocka_unit_test(test_sleep),
-        cmocka_unit_test(test_cancelled_before), cmocka_unit_test(test_http),
-        cmocka_unit_test(test_http_way), cmocka_unit_test(test_http_brief),
-        cmocka_unit_test(test_crash), cmocka_unit_test(test_log)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_list_lies),
+                                       cmocka_unit_test(test_list_mended),
+                                       cmocka_unit_test(test_launch_lies),
+                                       cmocka_unit_test(test_terminate_lies),
+                                       cmocka_unit_test(test_offers_lies),
+                                       cmocka_unit_test(test_hang),
+                                       cmocka_unit_test(test_dropped),
+                                       cmocka_unit_test(test_sleep),
+                                       cmocka_unit_test(test_cancelled_before),
+                                       cmocka_unit_test(test_http),
+                                       cmocka_unit_test(test_http_way),
+                                       cmocka_unit_test(test_http_brief),
+                                       cmocka_unit_test(test_crash),
+                                       cmocka_unit_test(test_log)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,13 +57,13 @@ static void test_damaged(void **state)
     assert_true(n > 4096);
     static const size_t cuts[] = {0, 3, 4, 20, 63, 64, 100, 700, 4096};
     for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++)
-        refused(file_of(r.dir, "davit-cut.so", bytes, cuts[i]), ST_INVALID,
-                cuts[i] < 4 ? "is not a shared object"
-                            : "is cut short or damaged");
-    bytes[18] = (char)(bytes[18] == 62 ? 183 : 62);  /* e_machine */
+        refused(
+            file_of(r.dir, "davit-cut.so", bytes, cuts[i]), ST_INVALID,
+            cuts[i] < 4 ? "is not a shared object" : "is cut short or damaged");
+    bytes[18] = (char)(bytes[18] == 62 ? 183 : 62); /* e_machine */
     refused(file_of(r.dir, "davit-arm.so", bytes, n), ST_INVALID,
             "is built for ");
-    bytes[4] = 1;  /* 32 bit */
+    bytes[4] = 1; /* 32 bit */
     refused(file_of(r.dir, "davit-32.so", bytes, n), ST_INVALID,
             "is built for ");
     rig_done(&r);
@@ -74,8 +74,8 @@ static void test_bad_tables(void **state)
     (void)state;
     static const char *const bad[][2] = {
         {"null", "returned no table"}, {"size", "its table says size 8"},
-        {"name", "its name"}, {"control name", "its name"},
-        {"list", "has no list()"}, {"offers", "claims DAVIT_CAP_OFFERS"},
+        {"name", "its name"},          {"control name", "its name"},
+        {"list", "has no list()"},     {"offers", "claims DAVIT_CAP_OFFERS"},
         {"help", "has no help line"}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         setenv("DAVIT_BADTABLE", bad[i][0], 1);
@@ -186,7 +186,7 @@ static void test_search(void **state)
     assert_int_equal(rig_open(&r), ST_OK);
     assert_string_equal(provider_name(r.p), "sim");
     provider_close(r.p);
-    r.provider.name = "east";   /* two clouds of one plug-in */
+    r.provider.name = "east"; /* two clouds of one plug-in */
     r.provider.plugin = "sim";
     assert_int_equal(rig_open(&r), ST_OK);
     assert_string_equal(provider_name(r.p), "east");
@@ -198,14 +198,17 @@ static void test_search(void **state)
     rig_done(&r);
 }
 
-struct seen { uint32_t good, bad; bool sim, help; };
+struct seen {
+    uint32_t good, bad;
+    bool sim, help;
+};
 
 static void see(void *arg, const struct plugin_info *info, const char *path,
                 const char *problem)
 {
     struct seen *s = arg;
     assert_non_null(path);
-    if (info == NULL) {
+    if (!info) {
         assert_non_null(problem);
         s->bad++;
         return;
@@ -228,7 +231,7 @@ static void test_each(void **state)
     s = (struct seen){0};
     plugins_each(rig_text("%s/tests/plugins%s", rig_build(), ""), see, &s);
     assert_true(s.good >= 6);
-    assert_int_equal(s.bad, 3);  /* old_abi, not_a_plugin, undefined */
+    assert_int_equal(s.bad, 3); /* old_abi, not_a_plugin, undefined */
     plugins_each("/nonexistent", see, &s);
 }
 
@@ -236,8 +239,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_not_a_plugin), cmocka_unit_test(test_damaged),
-        cmocka_unit_test(test_bad_tables), cmocka_unit_test(test_tiny_struct),
-        cmocka_unit_test(test_options), cmocka_unit_test(test_places),
-        cmocka_unit_test(test_search), cmocka_unit_test(test_each)};
+        cmocka_unit_test(test_bad_tables),   cmocka_unit_test(test_tiny_struct),
+        cmocka_unit_test(test_options),      cmocka_unit_test(test_places),
+        cmocka_unit_test(test_search),       cmocka_unit_test(test_each)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

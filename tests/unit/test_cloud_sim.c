@@ -80,7 +80,7 @@ static void test_life(void **state)
     call_free(c);
     assert_int_equal(rig_count(&r, DAVIT_STOPPING), 1);
     c = rig_end(&r, id, NULL);
-    assert_int_equal(c->done[0], ST_OK);  /* it is on its way */
+    assert_int_equal(c->done[0], ST_OK); /* it is on its way */
     call_free(c);
     rig_sleep(250);
     assert_int_equal(rig_count(&r, -1), 1);
@@ -139,7 +139,7 @@ static void test_refusals(void **state)
     assert_int_equal(rig_count(&r, -1), 0);
     c = rig_run(&r, call_new(r.p, CALL_OFFERS, 1));
     assert_int_equal(c->status, ST_OK);
-    assert_int_equal(c->offers.n, 8);  /* t4: 2 zones, else 1; both markets */
+    assert_int_equal(c->offers.n, 8); /* t4: 2 zones, else 1; both markets */
     assert_int_equal(c->offers.v[0].price_micros_hour, -1);
     call_free(c);
     rig_done(&r);
@@ -171,8 +171,8 @@ static void test_clusters(void **state)
     rig_done(&r);
 }
 
-static enum status try_launch(struct rig *r, const char *type,
-                              const char *zone, uint32_t n, const char *id)
+static enum status try_launch(struct rig *r, const char *type, const char *zone,
+                              uint32_t n, const char *id)
 {
     struct call *c = rig_launch(r, type, zone, n, id);
     enum status s = c->status;
@@ -195,7 +195,7 @@ static void test_stockout(void **state)
     assert_string_equal(c->err.code, "ZoneResourcesExhausted");
     call_free(c);
     assert_int_equal(try_launch(&r, "t4", "us-b", 1, "2"), ST_OK);
-    c = rig_launch(&r, "t4", "", 1, "3");  /* its own choice: not us-a */
+    c = rig_launch(&r, "t4", "", 1, "3"); /* its own choice: not us-a */
     expect(c, ST_OK, 1);
     assert_string_equal(c->machines.v[0].zone, "us-b");
     call_free(c);
@@ -242,7 +242,7 @@ static void test_quota(void **state)
     sim_open(&r);
     assert_int_equal(try_launch(&r, "quad", "", 1, "1"), ST_OK);
     struct call *c = rig_launch(&r, "t4", "us-a", 4, "2");
-    expect(c, ST_QUOTA, 2);  /* partial: what fits */
+    expect(c, ST_QUOTA, 2); /* partial: what fits */
     assert_has(c->err.text, "quota of 6 T4 is used up; 2 of 4 machines");
     char id[128];
     snprintf(id, sizeof id, "%s", c->machines.v[0].id);
@@ -380,11 +380,11 @@ static void test_slow_api(void **state)
     expect(c, ST_OK, 1);
     assert_in_range(c->took_ms, 1000, 8000);
     call_free(c);
-    assert_int_equal(rig_count(&r, -1), 0);  /* eventually consistent */
+    assert_int_equal(rig_count(&r, -1), 0); /* eventually consistent */
     c = rig_launch_new(&r, "cpu", "", 1, "2");
     call_submit(r.workers, c, 100);
     c = rig_take(&r);
-    expect(c, ST_RETRY, 0);  /* out of time before it did anything */
+    expect(c, ST_RETRY, 0); /* out of time before it did anything */
     call_free(c);
     c = rig_launch_new(&r, "cpu", "", 1, "3");
     call_submit(r.workers, c, 20000);
@@ -423,17 +423,21 @@ static void test_faults(void **state)
     struct call *c = rig_list(&r);
     expect(c, ST_OK, 6);
     char kill[200];
-    snprintf(kill, sizeof kill, "{\"kill\": [\"%s\", 7]}",
-             c->machines.v[0].id);
+    snprintf(kill, sizeof kill, "{\"kill\": [\"%s\", 7]}", c->machines.v[0].id);
     fault(&r, kill);
     assert_int_equal(rig_count(&r, -1), 5);
     assert_int_equal(rig_count(&r, -1), 5);
     call_free(c);
-    static const struct { const char *json; enum status want; } down[] = {
-        {"{\"down\": true}", ST_RETRY}, {"{\"auth\": 1}", ST_AUTH},
-        {"{\"throttle\": true}", ST_THROTTLED}, {"[]", ST_BROKEN},
-        {"{\"stokout\": []}", ST_BROKEN}, {"{\"quota\": 3}", ST_BROKEN},
-        {"{\"down\": false}", ST_OK}};
+    static const struct {
+        const char *json;
+        enum status want;
+    } down[] = {{"{\"down\": true}", ST_RETRY},
+                {"{\"auth\": 1}", ST_AUTH},
+                {"{\"throttle\": true}", ST_THROTTLED},
+                {"[]", ST_BROKEN},
+                {"{\"stokout\": []}", ST_BROKEN},
+                {"{\"quota\": 3}", ST_BROKEN},
+                {"{\"down\": false}", ST_OK}};
     for (size_t i = 0; i < sizeof down / sizeof *down; i++) {
         fault(&r, down[i].json);
         c = rig_list(&r);
@@ -448,7 +452,11 @@ static void test_damaged_state(void **state)
 {
     (void)state;
     static const char *const bad[] = {
-        "", "{", "{}", "[1]", "{\"davit_sim\": 2}",
+        "",
+        "{",
+        "{}",
+        "[1]",
+        "{\"davit_sim\": 2}",
         "{\"davit_sim\": 1, \"machines\": {}}",
         "{\"davit_sim\": 1, \"machines\": [{}], \"requests\": {}, "
         "\"attempts\": {}}",
@@ -506,8 +514,7 @@ static void hammer(struct rig *r, int requests)
         for (int twice = 0; twice < 2; twice++, sent++) {
             char id[32];
             snprintf(id, sizeof id, "req-%d", i);
-            call_submit(r->workers, rig_launch_new(r, "cpu", "", 2, id),
-                        20000);
+            call_submit(r->workers, rig_launch_new(r, "cpu", "", 2, id), 20000);
             if (i % 3 == 0 && twice == 0) {
                 call_submit(r->workers, call_new(r->p, CALL_LIST, 1), 20000);
                 sent++;
@@ -529,7 +536,7 @@ static void test_many_hands(void **state)
     (void)state;
     struct rig r;
     sim_init(&r);
-    workers_free(r.workers, 10000);  /* no thread while we fork */
+    workers_free(r.workers, 10000); /* no thread while we fork */
     rig_sleep(50);
     fflush(NULL);
     pid_t pid = fork();
@@ -557,9 +564,9 @@ static void test_many_hands(void **state)
 static void test_torture(void **state)
 {
     (void)state;
-    static const char *const as[] = {"RETRY", "THROTTLED", "STOCKOUT", "QUOTA",
-                                     "BROKEN", "AUTH", "CANCELLED",
-                                     "NOT_FOUND"};
+    static const char *const as[] = {"RETRY",     "THROTTLED", "STOCKOUT",
+                                     "QUOTA",     "BROKEN",    "AUTH",
+                                     "CANCELLED", "NOT_FOUND"};
     for (int every = 2; every <= 5; every++)
         for (size_t k = 0; k < sizeof as / sizeof *as; k++) {
             struct rig r;
@@ -596,8 +603,8 @@ static void test_torture(void **state)
                 }
             call_free(c);
             json_t *j = state_read(&r);
-            assert_int_equal(
-                json_array_size(json_object_get(j, "machines")), 0);
+            assert_int_equal(json_array_size(json_object_get(j, "machines")),
+                             0);
             json_decref(j);
             rig_done(&r);
         }
@@ -626,17 +633,23 @@ static void test_boot_range(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_life), cmocka_unit_test(test_idempotent),
-        cmocka_unit_test(test_refusals), cmocka_unit_test(test_clusters),
-        cmocka_unit_test(test_stockout), cmocka_unit_test(test_type_options),
-        cmocka_unit_test(test_quota),
-        cmocka_unit_test(test_all_or_nothing),
-        cmocka_unit_test(test_throttle),
-        cmocka_unit_test(test_boot_failure),
-        cmocka_unit_test(test_lost_reply), cmocka_unit_test(test_slow_api),
-        cmocka_unit_test(test_faults), cmocka_unit_test(test_damaged_state),
-        cmocka_unit_test(test_unwritable), cmocka_unit_test(test_many_hands),
-        cmocka_unit_test(test_torture), cmocka_unit_test(test_boot_range)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_life),
+                                       cmocka_unit_test(test_idempotent),
+                                       cmocka_unit_test(test_refusals),
+                                       cmocka_unit_test(test_clusters),
+                                       cmocka_unit_test(test_stockout),
+                                       cmocka_unit_test(test_type_options),
+                                       cmocka_unit_test(test_quota),
+                                       cmocka_unit_test(test_all_or_nothing),
+                                       cmocka_unit_test(test_throttle),
+                                       cmocka_unit_test(test_boot_failure),
+                                       cmocka_unit_test(test_lost_reply),
+                                       cmocka_unit_test(test_slow_api),
+                                       cmocka_unit_test(test_faults),
+                                       cmocka_unit_test(test_damaged_state),
+                                       cmocka_unit_test(test_unwritable),
+                                       cmocka_unit_test(test_many_hands),
+                                       cmocka_unit_test(test_torture),
+                                       cmocka_unit_test(test_boot_range)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,10 +2,10 @@
  * test_config_catalogue.c - the shipped catalogue, machines with attached
  * accelerators, a user's file over it, and what is said when a name is wrong.
  */
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,25 +81,26 @@ static void test_known(void **state)
         assert_string_equal(m.name, want[i].name);
         assert_string_equal(m.accelerator, want[i].accelerator);
         assert_int_equal(has(&m, "CPU"), want[i].cpu * AMOUNT_ONE);
-        assert_int_equal(has(&m, "memory"),
-                         (want[i].gib << 30) * AMOUNT_ONE);
-        assert_int_equal(has(&m, want[i].device),
-                         want[i].devices * AMOUNT_ONE);
+        assert_int_equal(has(&m, "memory"), (want[i].gib << 30) * AMOUNT_ONE);
+        assert_int_equal(has(&m, want[i].device), want[i].devices * AMOUNT_ONE);
         assert_int_equal(m.price_micros_hour, want[i].price);
     }
 }
 
 static void test_unknown(void **state)
 {
-    static const struct { const char *name, *text; } want[] = {
+    static const struct {
+        const char *name, *text;
+    } want[] = {
         {"p2.xlarg", "\"p2.xlarg\" is not in the catalogue of 463 machine "
                      "types; did you mean \"p2.xlarge\"?"},
         {"Standard_NC4as_T4v3", "\"Standard_NC4as_T4v3\" is not in the "
-         "catalogue of 463 machine types; did you mean "
-         "\"Standard_NC4as_T4_v3\"?"},
+                                "catalogue of 463 machine types; did you mean "
+                                "\"Standard_NC4as_T4_v3\"?"},
         {"n1-standart-8+t4", "\"n1-standart-8\" is not in the catalogue of 463 "
-         "machine types; did you mean \"n1-standard-8\"?"},
-        {"completely else", "\"completely else\" is not in the catalogue of "
+                             "machine types; did you mean \"n1-standard-8\"?"},
+        {"completely else",
+         "\"completely else\" is not in the catalogue of "
          "463 machine types; say its resources, or add it to a file named by "
          "catalogue"},
         {"", "\"\" is not in the catalogue of 463 machine types; say its "
@@ -108,17 +109,20 @@ static void test_unknown(void **state)
                                "times, got 3"},
         {"n1-standard-8+t4x0", "nvidia-tesla-t4 can be attached 1, 2 or 4 "
                                "times, got 0"},
-        {"n1-standard-8+t4x99999999999", "\"t4x99999999999\" cannot be "
+        {"n1-standard-8+t4x99999999999",
+         "\"t4x99999999999\" cannot be "
          "attached to n1-standard-8; what can: nvidia-tesla-k80, "
          "nvidia-tesla-p100, nvidia-tesla-p4, nvidia-tesla-t4 or "
          "nvidia-tesla-v100"},
-        {"n1-standard-8+", "\"\" cannot be attached to n1-standard-8; what "
+        {"n1-standard-8+",
+         "\"\" cannot be attached to n1-standard-8; what "
          "can: nvidia-tesla-k80, nvidia-tesla-p100, nvidia-tesla-p4, "
          "nvidia-tesla-t4 or nvidia-tesla-v100"},
-        {"e2-standard-8+t4", "no accelerator can be attached to "
+        {"e2-standard-8+t4",
+         "no accelerator can be attached to "
          "e2-standard-8; such types say \"attach: true\" in the catalogue"},
         {"p2.xlarge+t4", "no accelerator can be attached to p2.xlarge; such "
-         "types say \"attach: true\" in the catalogue"},
+                         "types say \"attach: true\" in the catalogue"},
     };
 
     (void)state;
@@ -288,8 +292,10 @@ static void test_quick(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known),      cmocka_unit_test(test_unknown),
-        cmocka_unit_test(test_users_file), cmocka_unit_test(test_users_mistakes),
+        cmocka_unit_test(test_known),
+        cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_users_file),
+        cmocka_unit_test(test_users_mistakes),
         cmocka_unit_test(test_quick),
     };
 

@@ -5,10 +5,10 @@
  *
  * DAVIT_GOLDEN_UPDATE=1 writes the .txt files anew: read the diff.
  */
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
 
 #include <glob.h>
 #include <inttypes.h>
@@ -99,9 +99,10 @@ static void dump_extras(struct buf *b, const struct config *c)
     }
     for (uint32_t i = 0; i < c->n_queues; i++) {
         const struct snap_queue *q = &c->queues[i];
-        buf_printf(b, "queue %s gpus=%" PRId64 " cpus=%" PRId64 " nodes=%u"
-                   " priority=%d", q->name, q->gpus, q->cpus, q->nodes,
-                   q->priority);
+        buf_printf(b,
+                   "queue %s gpus=%" PRId64 " cpus=%" PRId64 " nodes=%u"
+                   " priority=%d",
+                   q->name, q->gpus, q->cpus, q->nodes, q->priority);
         dump_names(b, "types", &q->types);
         dump_names(b, "owners", &q->owners);
         buf_str(b, "\n");
@@ -130,11 +131,12 @@ static void dump(struct buf *b, const struct config *c)
     }
     buf_printf(b, "limits nodes=%u", c->limits.max_nodes);
     dump_time(b, "idle", c->limits.idle_timeout_ms);
-    buf_printf(b, " cost=%" PRId64 " launching=%u speed=%" PRId64 " outdated=%d"
-               " conserve=%d %s", c->limits.max_cost_micros_hour,
-               c->limits.max_launching, c->limits.upscaling_speed,
-               c->limits.end_outdated, c->limits.conserve,
-               policy_name(c->limits.policy));
+    buf_printf(b,
+               " cost=%" PRId64 " launching=%u speed=%" PRId64 " outdated=%d"
+               " conserve=%d %s",
+               c->limits.max_cost_micros_hour, c->limits.max_launching,
+               c->limits.upscaling_speed, c->limits.end_outdated,
+               c->limits.conserve, policy_name(c->limits.policy));
     dump_time(b, "start", c->start_timeout_ms);
     dump_time(b, "think", c->think_ms);
     buf_str(b, "\n");
@@ -239,8 +241,9 @@ static void test_good(void **state)
 static void test_examples(void **state)
 {
     static const char *const needed[] = {
-        "accelerators", "kuberay-gpu", "kuberay-gpu.raycluster", "local-ray",
-        "ray-cluster", "raybook-podtypes", "resnet-gke", "shared-gpu", "sim"};
+        "accelerators", "kuberay-gpu", "kuberay-gpu.raycluster",
+        "local-ray",    "ray-cluster", "raybook-podtypes",
+        "resnet-gke",   "shared-gpu",  "sim"};
     glob_t g;
     size_t seen = 0;
 

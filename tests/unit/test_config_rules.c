@@ -3,10 +3,10 @@
  * machine outdated, where paths start, what loading leaves behind, and that
  * docs/config.md names every key of the tables.
  */
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,23 +38,32 @@ static void hash_of(const char *type, char *ret)
     char text[1024];
     struct config *c;
 
-    snprintf(text, sizeof text, "cluster: c\nproviders: {sim: {}, mine: {}}\n"
-             "node_types: {t: {%s}}\n", type);
+    snprintf(text, sizeof text,
+             "cluster: c\nproviders: {sim: {}, mine: {}}\n"
+             "node_types: {t: {%s}}\n",
+             type);
     c = parse(text);
     strcpy(ret, c->types[0].hash);
     config_free(c);
 }
 
-#define BASE "provider: sim, machine: n1-standard-8+t4, pool: p, " \
-             "resources: {memory: 20Gi, X: 1}, labels: {a: b, c: d}, " \
-             "options: {x: 1, y: 2}"
+#define BASE \
+    "provider: sim, machine: n1-standard-8+t4, pool: p, " \
+    "resources: {memory: 20Gi, X: 1}, labels: {a: b, c: d}, " \
+    "options: {x: 1, y: 2}"
 
 static void test_hash_keeps(void **state)
 {
     static const char *const same[] = {
-        BASE ", min: 1", BASE ", max: 5", BASE ", price: 3", BASE ", boot: 3s",
-        BASE ", spot_price: 3", BASE ", idle_timeout: 3s", BASE ", priority: 3",
-        BASE ", zones: [a, b]", BASE ", market: [spot, on-demand]",
+        BASE ", min: 1",
+        BASE ", max: 5",
+        BASE ", price: 3",
+        BASE ", boot: 3s",
+        BASE ", spot_price: 3",
+        BASE ", idle_timeout: 3s",
+        BASE ", priority: 3",
+        BASE ", zones: [a, b]",
+        BASE ", market: [spot, on-demand]",
         /* the order and the spelling do not count */
         "options: {y: 2, x: 1}, labels: {c: d, a: b}, pool: p, provider: sim, "
         "resources: {X: 1.0, memory: 21474836480}, machine: n1-standard-8+t4",
@@ -153,8 +162,10 @@ static void test_paths(void **state)
     snprintf(path, sizeof path, "%s/davit.yaml", dir);
     assert_int_equal(config_load(path, &c, &errors), ST_INVALID);
     assert_null(c);
-    snprintf(want, sizeof want, "%s/davit.yaml:2:12: catalogue: %s/mine.yaml:"
-             "2:21: a: cpu must be a number above 0, got x\n", dir, dir);
+    snprintf(want, sizeof want,
+             "%s/davit.yaml:2:12: catalogue: %s/mine.yaml:"
+             "2:21: a: cpu must be a number above 0, got x\n",
+             dir, dir);
     assert_non_null(strstr(errors.s, want));
     buf_done(&errors);
 
@@ -269,9 +280,9 @@ static void test_docs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hash_keeps),   cmocka_unit_test(test_hash_changes),
-        cmocka_unit_test(test_paths),        cmocka_unit_test(test_load_refuses),
-        cmocka_unit_test(test_long_texts),   cmocka_unit_test(test_many_mistakes),
+        cmocka_unit_test(test_hash_keeps), cmocka_unit_test(test_hash_changes),
+        cmocka_unit_test(test_paths),      cmocka_unit_test(test_load_refuses),
+        cmocka_unit_test(test_long_texts), cmocka_unit_test(test_many_mistakes),
         cmocka_unit_test(test_docs),
     };
 

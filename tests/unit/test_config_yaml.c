@@ -2,10 +2,10 @@
  * test_config_yaml.c - the document layer: places, quoting, anchors, merges,
  * several documents, and the ceilings that keep hostile text cheap.
  */
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,11 +125,10 @@ static void test_merge(void **state)
     c = ynode_get(r.docs.v[0], "c");
     assert_int_equal(c->n, 3);
     assert_string_equal(ynode_get(c, "x")->text, "0");
-    assert_string_equal(ynode_get(c, "y")->text, "2");  /* the first wins */
+    assert_string_equal(ynode_get(c, "y")->text, "2"); /* the first wins */
     assert_string_equal(ynode_get(c, "z")->text, "4");
     assert_string_equal(ynode_path(r.docs.v[0], "d", "<<", NULL)->text, "1");
-    assert_ptr_equal(ynode_get(r.docs.v[0], "e"),
-                     ynode_get(r.docs.v[0], "a"));
+    assert_ptr_equal(ynode_get(r.docs.v[0], "e"), ynode_get(r.docs.v[0], "a"));
     read_done(&r);
 }
 
@@ -200,22 +199,26 @@ static void test_ceilings(void **state)
 static void test_nul_and_bytes(void **state)
 {
     (void)state;
-    expect_mistake("a: b\0c", 6, "t:1:5: not YAML: control characters are not "
-                                 "allowed\n");
-    expect_mistake("a: \x01", 4, "t:1:4: not YAML: control characters are not "
-                                 "allowed\n");
-    expect_mistake("a: \xc3", 4, "t:1:4: not YAML: incomplete UTF-8 octet "
-                                 "sequence\n");
+    expect_mistake("a: b\0c", 6,
+                   "t:1:5: not YAML: control characters are not "
+                   "allowed\n");
+    expect_mistake("a: \x01", 4,
+                   "t:1:4: not YAML: control characters are not "
+                   "allowed\n");
+    expect_mistake("a: \xc3", 4,
+                   "t:1:4: not YAML: incomplete UTF-8 octet "
+                   "sequence\n");
     /* Text without a NUL at its end is not read beyond n. */
-    expect_mistake("a: {b]]]]", 6, "t:1:6: not YAML: did not find expected "
-                                   "',' or '}', while parsing a flow mapping\n");
+    expect_mistake("a: {b]]]]", 6,
+                   "t:1:6: not YAML: did not find expected "
+                   "',' or '}', while parsing a flow mapping\n");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_places),    cmocka_unit_test(test_documents),
-        cmocka_unit_test(test_merge),     cmocka_unit_test(test_ceilings),
+        cmocka_unit_test(test_places),        cmocka_unit_test(test_documents),
+        cmocka_unit_test(test_merge),         cmocka_unit_test(test_ceilings),
         cmocka_unit_test(test_nul_and_bytes),
     };
 

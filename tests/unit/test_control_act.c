@@ -17,8 +17,8 @@ static int start(void **state)
     rig_start(RIG_CONFIG, NULL, 0);
     acting = (struct act){&rig.env, &rig.ledger, &rig.conf, &rig.providers,
                           &rig.sources};
-    sending = (struct send){&rig.env, &rig.ledger, &rig.conf, &rig.requests,
-                            &rig.providers, &rig.sources};
+    sending = (struct send){&rig.env,      &rig.ledger,    &rig.conf,
+                            &rig.requests, &rig.providers, &rig.sources};
     rig_site()->listed_ms = rig.env.now_ms;
     return 0;
 }
@@ -48,12 +48,12 @@ static struct world *world_make(uint32_t count, enum reason why)
     memset(&w, 0, sizeof w);
     w.page = status_new();
     w.taken = snapshot_take(&rig.known, w.page);
-    assert_int_equal(problem_make(w.taken.snapshot, &w.page->arena, &w.now,
-                                  &err), ST_OK);
-    w.launch = (struct plan_launch){.count = count, .why = why, .demand = NONE,
-                                    .final = true};
-    w.plan = (struct plan){.launches = &w.launch, .n_launches = count > 0,
-                           .nodes = w.nodes};
+    assert_int_equal(
+        problem_make(w.taken.snapshot, &w.page->arena, &w.now, &err), ST_OK);
+    w.launch = (struct plan_launch){
+        .count = count, .why = why, .demand = NONE, .final = true};
+    w.plan = (struct plan){
+        .launches = &w.launch, .n_launches = count > 0, .nodes = w.nodes};
     return &w;
 }
 
@@ -77,7 +77,7 @@ static void test_launch_becomes_intents(void **state)
         assert_int_equal(f->v[i]->launch_count, 3);
         assert_string_equal(f->v[i]->request_id, f->v[0]->request_id);
     }
-    assert_int_equal(rig.n_jobs, 0);           /* act() sends nothing */
+    assert_int_equal(rig.n_jobs, 0); /* act() sends nothing */
 }
 
 static void test_not_final_waits(void **state)
@@ -119,8 +119,8 @@ static void test_intent_is_dropped(void **state)
     (void)state;
     carry_out(world_make(2, REASON_FOR_REQUEST), false);
     carry_out(ending(1), false);
-    assert_int_equal((f->v[0]->state == STATE_GONE) +
-                     (f->v[1]->state == STATE_GONE), 1);
+    assert_int_equal(
+        (f->v[0]->state == STATE_GONE) + (f->v[1]->state == STATE_GONE), 1);
     assert_int_equal(f->v[f->v[0]->state == STATE_GONE]->launch_count, 1);
 }
 

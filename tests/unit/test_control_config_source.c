@@ -2,11 +2,11 @@
  * test_control_source.c - from a RayCluster to the text of its settings: what
  * changes it, what does not, and what the annotation may say.
  */
+#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,8 +31,8 @@ static json_t *read_json(const char *text)
 
 static json_t *group_of(json_t *c)
 {
-    return json_array_get(json_object_get(json_object_get(c, "spec"),
-                                          "workerGroupSpecs"), 0);
+    return json_array_get(
+        json_object_get(json_object_get(c, "spec"), "workerGroupSpecs"), 0);
 }
 
 static char *text_of(const json_t *c, const json_t *block)
@@ -94,9 +94,9 @@ static void set_gate(json_t *c)
 
 static void set_note(json_t *c)
 {
-    json_object_set_new(json_object_get(json_object_get(c, "metadata"),
-                                        "annotations"),
-                        SOURCE_ANNOTATION, json_string("limits: {max_nodes: 3}"));
+    json_object_set_new(
+        json_object_get(json_object_get(c, "metadata"), "annotations"),
+        SOURCE_ANNOTATION, json_string("limits: {max_nodes: 3}"));
 }
 
 static void only_settings_count(void **state)
@@ -148,9 +148,9 @@ static void bad_annotation(const char *note, const char *words)
     char *text = NULL;
 
     set_note(c);
-    json_object_set_new(json_object_get(json_object_get(c, "metadata"),
-                                        "annotations"),
-                        SOURCE_ANNOTATION, json_string(note));
+    json_object_set_new(
+        json_object_get(json_object_get(c, "metadata"), "annotations"),
+        SOURCE_ANNOTATION, json_string(note));
     assert_int_equal(config_source_text(c, NULL, &text, &err), ST_INVALID);
     assert_null(text);
     assert_non_null(strstr(err.text, words));

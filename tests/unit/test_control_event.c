@@ -1,15 +1,15 @@
 /*
  * test_control_event.c - the ring of events under wrap-around and threads.
  */
+#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "control/event.h"
@@ -18,7 +18,7 @@ static struct event_ring ring;
 
 static void starts_empty(void **state)
 {
-    struct arena a = { 0 };
+    struct arena a = {0};
     struct event *v;
 
     (void)state;
@@ -43,7 +43,7 @@ static void starts_empty(void **state)
 
 static void keeps_the_newest(void **state)
 {
-    struct arena a = { 0 };
+    struct arena a = {0};
     struct event *v;
     char text[32];
     uint32_t n;
@@ -69,7 +69,7 @@ static void keeps_the_newest(void **state)
 static atomic_int told;
 static void count(void *arg)
 {
-    struct arena a = { 0 };
+    struct arena a = {0};
     struct event *v;
 
     /* A listener may read from inside the call: the lock is not held. */
@@ -90,7 +90,7 @@ static void *adder(void *arg)
 static void many_threads(void **state)
 {
     pthread_t t[ADDERS];
-    struct arena a = { 0 };
+    struct arena a = {0};
     int64_t after = 0;
     struct event *v;
 

@@ -20,9 +20,14 @@ static int stop(void **state)
 
 static struct call_machine running(const char *id)
 {
-    return (struct call_machine){.id = id, .request_id = "", .type = "t",
-                                 .zone = "", .address = "", .detail = "",
-                                 .unit = "", .phase = DAVIT_RUNNING};
+    return (struct call_machine){.id = id,
+                                 .request_id = "",
+                                 .type = "t",
+                                 .zone = "",
+                                 .address = "",
+                                 .detail = "",
+                                 .unit = "",
+                                 .phase = DAVIT_RUNNING};
 }
 
 /* The list that is due, as it leaves. */
@@ -60,7 +65,7 @@ static void test_adopted(void **state)
     m = fleet_by_cloud(&rig.ledger.fleet, "rig", "i-1");
     assert_non_null(m);
     assert_true(m->adopted);
-    assert_int_equal(m->state, STATE_READY);  /* no source says when it joins */
+    assert_int_equal(m->state, STATE_READY); /* no source says when it joins */
     assert_true(rig_emitted("node.adopted"));
 }
 
@@ -71,7 +76,7 @@ static void test_lost_after_two_lists(void **state)
     (void)state;
     list(NULL, 0);
     assert_int_equal(m->state, STATE_READY);
-    list((const char *[]){"i-1"}, 1);          /* it was there after all */
+    list((const char *[]){"i-1"}, 1); /* it was there after all */
     list(NULL, 0);
     assert_int_equal(m->state, STATE_READY);
     list(NULL, 0);
@@ -139,8 +144,8 @@ static void test_refusal_ends_the_intent(void **state)
     c->status = err_set(&c->err, ST_STOCKOUT, "none left");
     providers_fold(&rig.providers, &c->job.mail);
     assert_int_equal(m->state, STATE_GONE);
-    assert_non_null(backoffs_find(rig.ledger.backoffs, machine_offer(m),
-                                  rig.env.now_ms));
+    assert_non_null(
+        backoffs_find(rig.ledger.backoffs, machine_offer(m), rig.env.now_ms));
     assert_int_equal(rig.ledger.n_failures, 1);
 }
 
@@ -186,7 +191,8 @@ static void test_offers_replace_those_before(void **state)
 
         for (int i = round; i < 2; i++)
             VEC_PUSH(&c->arena, &c->offers,
-                     ((struct call_offer){.type = "t", .zone = zones[i],
+                     ((struct call_offer){.type = "t",
+                                          .zone = zones[i],
                                           .available = true,
                                           .price_micros_hour = i}));
         c->status = ST_OK;

@@ -2,11 +2,11 @@
  * test_control_record.c - recorded plans: what a file holds, which plans are
  * worth one, and that the ring prunes its own oldest files and no others.
  */
+#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <dirent.h>
 #include <stdio.h>
@@ -15,8 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../autoscaler/control/record.h"
 #include "../../autoscaler/codec/codec.h"
+#include "../../autoscaler/control/record.h"
 #include "../../autoscaler/plan/planner.h"
 #include "scratch.h"
 
@@ -36,7 +36,7 @@ static int dir_sweep(void **state)
     char path[512];
 
     (void)state;
-    while (d && (e = readdir(d)) != NULL) {
+    while (d && (e = readdir(d))) {
         snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
         if (e->d_name[0] != '.' || strlen(e->d_name) > 2)
             unlink(path);
@@ -55,10 +55,11 @@ static struct status_page *page_make(uint64_t tick, int64_t now_ms, int gpus)
     json_t *json = NULL;
     char text[256];
 
-    snprintf(text, sizeof text, "{\"now_ms\":%lld,\"node_types\":[{\"name\":"
+    snprintf(text, sizeof text,
+             "{\"now_ms\":%lld,\"node_types\":[{\"name\":"
              "\"t\",\"resources\":{\"GPU\":1},\"price\":0.1}],\"%s\":["
-             "{\"resources\":{\"GPU\":1}}]}", (long long)now_ms,
-             gpus ? "demands" : "about");
+             "{\"resources\":{\"GPU\":1}}]}",
+             (long long)now_ms, gpus ? "demands" : "about");
     atomic_init(&p->refs, 1);
     assert_int_equal(codec_parse(text, strlen(text), &json, &err), ST_OK);
     assert_int_equal(codec_snapshot_read(json, &p->arena, &f, &err), ST_OK);
@@ -118,7 +119,7 @@ static uint32_t files_count(void)
     const struct dirent *e;
     uint32_t n = 0;
 
-    while ((e = readdir(d)) != NULL)
+    while ((e = readdir(d)))
         n += e->d_name[0] != '.';
     closedir(d);
     return n;
@@ -135,7 +136,7 @@ static void a_plan_that_asks_becomes_a_file(void **state)
     struct stat st;
 
     (void)state;
-    put(r, 41, 1795255200123, 0);   /* asks for nothing */
+    put(r, 41, 1795255200123, 0); /* asks for nothing */
     put(r, 42, 1795255200123, 1);
     record_close(r);
     assert_int_equal(files_count(), 1);
@@ -147,9 +148,11 @@ static void a_plan_that_asks_becomes_a_file(void **state)
     assert_int_equal(codec_snapshot_read(v, &a, &f, &err), ST_OK);
     assert_int_equal(f->now_ms, 1795255200123);
     assert_int_equal(json_integer_value(json_object_get(
-                         json_object_get(v, "recorded"), "tick")), 42);
-    assert_int_equal(json_array_size(json_object_get(
-                         json_object_get(v, "plan"), "launches")), 1);
+                         json_object_get(v, "recorded"), "tick")),
+                     42);
+    assert_int_equal(json_array_size(json_object_get(json_object_get(v, "plan"),
+                                                     "launches")),
+                     1);
     json_decref(v);
     arena_done(&a);
     record_close(NULL);
@@ -166,8 +169,8 @@ static void the_oldest_go_first(void **state)
     file_make("x-20260101T000000.000.json", 1);
     for (int i = 0; i < 1001; i++) {
         /* ticks begin anew at a restart: the time decides */
-        snprintf(name, sizeof name, "%d-20260101T00%02d%02d.000.json",
-                 2000 - i, i / 60, i % 60);
+        snprintf(name, sizeof name, "%d-20260101T00%02d%02d.000.json", 2000 - i,
+                 i / 60, i % 60);
         file_make(name, 1);
     }
     r = open_good();

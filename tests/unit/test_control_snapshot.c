@@ -104,7 +104,7 @@ static void test_outlives_a_reload(void **state)
     assert_string_equal(s->demands[0].bundles[0].alts[0].resources.v[0].name,
                         "GPU");
     status_unref(page);
-    rig.providers.all.v[0]->conf = NULL;       /* of the generation that went */
+    rig.providers.all.v[0]->conf = NULL; /* of the generation that went */
 }
 
 static void tasks_viewed(const char *const *queues, uint32_t n)
@@ -127,8 +127,11 @@ static void tasks_viewed(const char *const *queues, uint32_t n)
         alt->selector = (struct terms){t, 1};
         v[i] = (struct snap_bundle){.alts = alt, .n_alts = 1, .count = i + 1};
     }
-    *d = (struct snap_demand){.source = SOURCE_TASK, .owner = "ray", .id = "",
-                              .bundles = v, .n_bundles = n};
+    *d = (struct snap_demand){.source = SOURCE_TASK,
+                              .owner = "ray",
+                              .id = "",
+                              .bundles = v,
+                              .n_bundles = n};
     j->view->session = "s";
     j->view->v2 = true;
     j->view->demands = d;
@@ -153,7 +156,7 @@ static void test_tasks_by_queue(void **state)
     assert_int_equal(s->demands[0].bundles[1].count, 3);
     assert_string_equal(s->demands[1].queue, "b");
     assert_int_equal(rig.sources.all[0].view->demands[0].bundles[1].count, 2);
-    tasks_viewed(queues, 1);                   /* the page keeps the first */
+    tasks_viewed(queues, 1); /* the page keeps the first */
     assert_int_equal(s->demands[0].bundles[1].count, 3);
     status_unref(page);
 }
@@ -245,11 +248,11 @@ static void test_longer_look(void **state)
     asked("me", "GPU", 3);
     page = planned(&open);
     assert_true(improvement_waits(k, page->plan));
-    assert_int_equal(improvement_until_ms(k), 0);   /* asking changes nothing */
+    assert_int_equal(improvement_until_ms(k), 0); /* asking changes nothing */
     improvement_step(k, page, true, false);
     assert_int_equal(improvement_until_ms(k), rig.env.now_ms + 500);
     improvement_step(k, page, true, false);
-    assert_int_equal(rig.n_jobs, 1);                /* one at a time */
+    assert_int_equal(rig.n_jobs, 1); /* one at a time */
     status_unref(page);
     look = rig_job();
     look->run(look);
@@ -261,14 +264,14 @@ static void test_longer_look(void **state)
     assert_false(improvement_waits(k, page->plan)); /* its time is over */
     improvement_step(k, page, false, true);
     assert_int_equal(k->since_ms, 0);
-    assert_true(improvement_waits(k, page->plan));  /* that is another one */
+    assert_true(improvement_waits(k, page->plan)); /* that is another one */
     status_unref(page);
 }
 
 static void test_final_does_not_wait(void **state)
 {
-    static const struct plan_launch final = {.count = 1, .demand = NONE,
-                                             .final = true};
+    static const struct plan_launch final = {
+        .count = 1, .demand = NONE, .final = true};
     struct status_page *page = planned(&final);
 
     (void)state;

@@ -3,13 +3,13 @@
  * refusal, an acceptance and a step of a drain lead to, with one source and with
  * Ray's nodes in pods of the other.
  */
-#include "control_rig.h"
 #include "control/sources/inside.h"
+#include "control_rig.h"
 
 static const struct source_ops ray = {.kind = "ray", .two_looks = true};
 
 static enum status undrain(void *handle, const char *node_id,
-                               int64_t deadline_ms, struct err *err)
+                           int64_t deadline_ms, struct err *err)
 {
     (void)handle;
     (void)node_id;
@@ -26,13 +26,18 @@ static enum status forget(void *handle, const char *node_id,
     return undrain(handle, node_id, deadline_ms, err);
 }
 
-static const struct source_ops kube = {
-    .kind = "kubernetes", .waits = true, .by_address = true,
-    .drains_in_steps = true, .undrain = undrain, .forget = forget};
-static const struct source_ops both[] = {
-    {.kind = "ray", .two_looks = true},
-    {.kind = "kubernetes", .waits = true, .by_address = true,
-     .drains_in_steps = true, .undrain = undrain}};
+static const struct source_ops kube = {.kind = "kubernetes",
+                                       .waits = true,
+                                       .by_address = true,
+                                       .drains_in_steps = true,
+                                       .undrain = undrain,
+                                       .forget = forget};
+static const struct source_ops both[] = {{.kind = "ray", .two_looks = true},
+                                         {.kind = "kubernetes",
+                                          .waits = true,
+                                          .by_address = true,
+                                          .drains_in_steps = true,
+                                          .undrain = undrain}};
 
 static int start_ray(void **state)
 {
@@ -65,10 +70,16 @@ static int stop(void **state)
 static struct source_node node(const char *instance, const char *id,
                                enum source_status status)
 {
-    return (struct source_node){.node_id = id, .instance_id = instance,
-                                .type = "", .machine = "", .zone = "",
-                                .address = "", .activity = "", .note = "",
-                                .status = status, .idle_ms = -1};
+    return (struct source_node){.node_id = id,
+                                .instance_id = instance,
+                                .type = "",
+                                .machine = "",
+                                .zone = "",
+                                .address = "",
+                                .activity = "",
+                                .note = "",
+                                .status = status,
+                                .idle_ms = -1};
 }
 
 /* A good read of this source, with these nodes. */
@@ -180,7 +191,7 @@ static void test_drain_accepted(void **state)
 
     (void)state;
     drained(drain_asked(m), SOURCE_DRAIN_ACCEPTED);
-    assert_false(m->drain_accepted);           /* the view says so */
+    assert_false(m->drain_accepted); /* the view says so */
     viewed(0, "s", &n, 1);
     assert_true(m->drain_accepted);
     n.status = SOURCE_DEAD;
@@ -277,7 +288,7 @@ static void test_hosted_first(void **state)
     assert_string_equal(j->node_id, "aa");
     drained(j, SOURCE_DRAIN_ACCEPTED);
     rig_pass(1000);
-    viewed(0, "s", NULL, 0);                   /* it has ended */
+    viewed(0, "s", NULL, 0); /* it has ended */
     m->retry_ms = 0;
     j = drain_asked(m);
     assert_ptr_equal(j->source, &rig.sources.all[1]);

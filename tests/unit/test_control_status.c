@@ -2,11 +2,11 @@
  * test_control_status.c - pages are whole while somebody reads them, and freed
  * when nobody does (ASan and TSan tell when not).
  */
+#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +58,7 @@ static void *reader(void *arg)
     while (seen < PAGES) {
         struct status_page *s = status_get(&board);
 
-        if (s == NULL)
+        if (!s)
             continue;
         if (s->tick < seen || strtoull(s->config_path, NULL, 10) != s->tick)
             return (void *)1;

@@ -19,8 +19,8 @@ static int start(void **state)
     rig_site()->listed_ms = rig.env.now_ms;
     observe = (struct observe){&rig.env, &rig.ledger, &rig.conf, &rig.providers,
                                &rig.sources};
-    commands = (struct commands){&rig.env, &rig.ledger, &rig.conf,
-                                 &rig.requests, &board, NULL};
+    commands = (struct commands){&rig.env,      &rig.ledger, &rig.conf,
+                                 &rig.requests, &board,      NULL};
     status_board_init(&board);
     return 0;
 }
@@ -48,8 +48,8 @@ static void test_late_machine(void **state)
     rig_pass(1);
     observe_deadlines(&observe);
     assert_int_equal(m->state, STATE_STOPPING);
-    assert_non_null(backoffs_find(rig.ledger.backoffs, machine_offer(m),
-                                  rig.env.now_ms));
+    assert_non_null(
+        backoffs_find(rig.ledger.backoffs, machine_offer(m), rig.env.now_ms));
 }
 
 /* What cannot be seen is not late. */
@@ -101,7 +101,7 @@ static void test_command_is_answered_at_the_end(void **state)
     rig.ledger.journal_ok = false;
     commands_answer(&commands, true);
     assert_int_equal(n_done, 1);
-    assert_int_equal(cmd.status, ST_RETRY);    /* nothing was promised */
+    assert_int_equal(cmd.status, ST_RETRY); /* nothing was promised */
     arena_done(&cmd.arena);
 }
 
@@ -153,10 +153,11 @@ static void test_reload(void **state)
 
 static void test_reload_refused(void **state)
 {
-    static const struct { const char *text, *problem; } bad[] = {
-        {RIG_OTHER("d", ""), "cluster: needs a restart"},
-        {RIG_OTHER("c", "no: 1"), "has no option \"no\""},
-        {"cluster: [\n", "rig.yaml:"}};
+    static const struct {
+        const char *text, *problem;
+    } bad[] = {{RIG_OTHER("d", ""), "cluster: needs a restart"},
+               {RIG_OTHER("c", "no: 1"), "has no option \"no\""},
+               {"cluster: [\n", "rig.yaml:"}};
     const struct config *was = rig.conf.now;
 
     (void)state;
@@ -178,7 +179,7 @@ static void test_changed_file_settles(void **state)
     assert_int_equal(rig.env.due_ms, rig.env.mono_ms + 200);
     rig_pass(200);
     assert_true(configuration_due(&rig.conf));
-    assert_false(configuration_due(&rig.conf));  /* once for each */
+    assert_false(configuration_due(&rig.conf)); /* once for each */
 }
 
 /* ---- requests */
@@ -228,9 +229,13 @@ static void test_fallback(void **state)
     struct pb_node node = {.state = STATE_READY};
     const struct plan_placement placed = {0, 0, 1};
     struct plan_node plan_node = {0};
-    struct problem now = {.bundles = &pb_bundle, .n_bundles = 1,
-                          .alts = pb_alts, .demands = &demand, .n_demands = 1,
-                          .nodes = &node, .n_nodes = 1};
+    struct problem now = {.bundles = &pb_bundle,
+                          .n_bundles = 1,
+                          .alts = pb_alts,
+                          .demands = &demand,
+                          .n_demands = 1,
+                          .nodes = &node,
+                          .n_nodes = 1};
     struct plan plan = {.nodes = &plan_node, .placements = &placed};
 
     (void)state;
@@ -252,8 +257,11 @@ static void test_unplaced(void **state)
     const struct pb_demand demand = {.owner = 1};
     const struct pb_bundle bundle = {.count = 1};
     struct plan_bundle planned = {.waiting = 1};
-    struct problem now = {.str = str, .demands = &demand, .n_demands = 1,
-                          .bundles = &bundle, .n_bundles = 1};
+    struct problem now = {.str = str,
+                          .demands = &demand,
+                          .n_demands = 1,
+                          .bundles = &bundle,
+                          .n_bundles = 1};
     struct plan plan = {.bundles = &planned};
     struct status_page page = {.now = &now, .plan = &plan};
 
@@ -273,18 +281,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, start, stop)
-        TEST(test_late_machine),
-        TEST(test_unseen_is_not_late),
-        TEST(test_unsent_intent),
-        TEST(test_command_is_answered_at_the_end),
-        TEST(test_protect),
-        TEST(test_reload),
-        TEST(test_reload_refused),
-        TEST(test_changed_file_settles),
-        TEST(test_request_expires),
-        TEST(test_request_is_refused),
-        TEST(test_fallback),
-        TEST(test_unplaced),
+        TEST(test_late_machine),    TEST(test_unseen_is_not_late),
+        TEST(test_unsent_intent),   TEST(test_command_is_answered_at_the_end),
+        TEST(test_protect),         TEST(test_reload),
+        TEST(test_reload_refused),  TEST(test_changed_file_settles),
+        TEST(test_request_expires), TEST(test_request_is_refused),
+        TEST(test_fallback),        TEST(test_unplaced),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,11 +2,11 @@
  * test_k8s_judge.c - how the plug-in k8s judges pods, and its note of launches:
  * the pure parts, compiled in.
  */
+#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +15,9 @@
 #include "../../providers/k8s/judge.c"
 
 static const struct patience patience = {
-    .now_ms = 1795269600000,  /* 2026-11-21T14:00:00Z */
-    .unschedulable_ms = 600000, .gate_ms = 5000};
+    .now_ms = 1795269600000, /* 2026-11-21T14:00:00Z */
+    .unschedulable_ms = 600000,
+    .gate_ms = 5000};
 
 static struct pod judge(const char *json)
 {
@@ -31,10 +32,10 @@ static struct pod judge(const char *json)
 
 static void time_without_a_node(void **state)
 {
-#define UNSCHEDULABLE(at)                                                      \
-    "{\"status\": {\"phase\": \"Pending\", \"conditions\": [{\"type\": "       \
+#define UNSCHEDULABLE(at) \
+    "{\"status\": {\"phase\": \"Pending\", \"conditions\": [{\"type\": " \
     "\"PodScheduled\", \"status\": \"False\", \"reason\": \"Unschedulable\", " \
-    "\"message\": \"0/5 nodes are available\", \"lastTransitionTime\": \"" at  \
+    "\"message\": \"0/5 nodes are available\", \"lastTransitionTime\": \"" at \
     "\"}]}}"
     struct pod p = judge(UNSCHEDULABLE("2026-11-21T13:55:00Z"));
 
@@ -51,9 +52,9 @@ static void time_without_a_node(void **state)
 
 static void image_texts_do_not_flip(void **state)
 {
-#define WAITING(why)                                                          \
+#define WAITING(why) \
     "{\"spec\": {\"nodeName\": \"n\"}, \"status\": {\"phase\": \"Pending\", " \
-    "\"containerStatuses\": [{\"name\": \"ray\", \"image\": \"x:1\", "        \
+    "\"containerStatuses\": [{\"name\": \"ray\", \"image\": \"x:1\", " \
     "\"state\": {\"waiting\": {\"reason\": \"" why "\"}}}]}}"
     struct pod a = judge(WAITING("ErrImagePull"));
     struct pod b = judge(WAITING("ImagePullBackOff"));
@@ -77,7 +78,9 @@ static void being_deleted_is_stopping(void **state)
 static void odd_pods(void **state)
 {
     static const char *const odd[] = {
-        "{}", "{\"status\": []}", "{\"status\": {\"phase\": 3}}",
+        "{}",
+        "{\"status\": []}",
+        "{\"status\": {\"phase\": 3}}",
         "{\"status\": {\"phase\": \"Pending\", \"conditions\": {}}}",
         "{\"spec\": {\"schedulingGates\": [1]}, \"status\": {\"phase\": "
         "\"Pending\"}}",
@@ -95,8 +98,8 @@ static void operators_trouble(void **state)
     json_t *c = json_loads(
         "{\"status\": {\"conditions\": [{\"type\": \"ReplicaFailure\", "
         "\"status\": \"True\", \"reason\": \"FailedCreateWorkerPod\", "
-        "\"message\": \"pods is forbidden: exceeded quota: gpus\"}]}}", 0,
-        NULL);
+        "\"message\": \"pods is forbidden: exceeded quota: gpus\"}]}}",
+        0, NULL);
 
     (void)state;
     cluster_judge(c, text, sizeof text, &status);
@@ -122,9 +125,13 @@ static json_t *book_from(const char *note)
 
 static void book_survives_nonsense(void **state)
 {
-    static const char *const odd[] = {"", "[]", "{\"requests\": 3}", "{x",
-                                      "{\"requests\": {\"r\": 1}}",
-                                      "{\"requests\": {\"r\": {\"left\": -5}}}"};
+    static const char *const odd[] = {
+        "",
+        "[]",
+        "{\"requests\": 3}",
+        "{x",
+        "{\"requests\": {\"r\": 1}}",
+        "{\"requests\": {\"r\": {\"left\": -5}}}"};
 
     (void)state;
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
@@ -156,7 +163,7 @@ static void book_is_bounded(void **state)
     assert_true(book_known(book, "davit-00000000000000000999"));
     assert_false(book_known(book, "davit-00000000000000000000"));
     text = json_dumps(book, JSON_COMPACT);
-    assert_true(strlen(text) < 100000);   /* of 262144 an object may have */
+    assert_true(strlen(text) < 100000); /* of 262144 an object may have */
     free(text);
     /* An hour later only some are remembered. */
     book_prune(book, 2 * 3600 * INT64_C(1000));

@@ -6,9 +6,11 @@
 
 static struct kube_drain drain_of(int64_t now, bool wait)
 {
-    return (struct kube_drain){
-        .node = "n1", .now_wall_ms = now, .limit_ms = 60000,
-        .settle_ms = 2000, .wait = wait};
+    return (struct kube_drain){.node = "n1",
+                               .now_wall_ms = now,
+                               .limit_ms = 60000,
+                               .settle_ms = 2000,
+                               .wait = wait};
 }
 
 static struct kube_drain step(struct fake *f, int64_t now, bool wait)
@@ -43,10 +45,10 @@ static void untouched(const struct fake *f)
     assert_false(tainted(f));
     assert_false(cordoned(f));
     assert_int_equal(json_array_size(kit_json_at(f->node, "spec.taints")), 1);
-    assert_int_equal(json_object_size(kit_json_at(f->node,
-                                                  "metadata.labels")), 1);
-    assert_int_equal(json_object_size(kit_json_at(f->node,
-                                                  "metadata.annotations")), 0);
+    assert_int_equal(json_object_size(kit_json_at(f->node, "metadata.labels")),
+                     1);
+    assert_int_equal(
+        json_object_size(kit_json_at(f->node, "metadata.annotations")), 0);
 }
 
 static void refused(struct fake *f, const struct kube_drain *d, const char *why)
@@ -78,10 +80,10 @@ static void test_whole(void **state)
     assert_int_equal(count_of(f, "/eviction"), 0);
     remove_leaving(f);
     d = step(f, NOW + 1200, false);
-    assert_int_equal(d.got, KUBE_DRAIN_WAITS);  /* it settles */
+    assert_int_equal(d.got, KUBE_DRAIN_WAITS); /* it settles */
     d = step(f, NOW + 2100, false);
     assert_int_equal(d.got, KUBE_DRAIN_DONE);
-    assert_true(tainted(f));  /* until the machine ends */
+    assert_true(tainted(f)); /* until the machine ends */
 }
 
 static void test_empty_is_cordoned_first(void **state)
@@ -89,7 +91,7 @@ static void test_empty_is_cordoned_first(void **state)
     struct fake *f = *state;
     struct kube_drain d = step(f, NOW, false);
     assert_int_equal(d.got, KUBE_DRAIN_WAITS);
-    add_pod(f, "late", NULL);  /* bound before the scheduler saw the taint */
+    add_pod(f, "late", NULL); /* bound before the scheduler saw the taint */
     d = step(f, NOW + 2500, false);
     assert_int_equal(d.got, KUBE_DRAIN_WAITS);
     assert_int_equal(count_of(f, "/pods/late/eviction"), 1);
@@ -106,15 +108,20 @@ static void test_node_is_gone(void **state)
 static void test_left_alone(void **state)
 {
     struct fake *f = *state;
-    add_pod(f, "static", "{\"metadata\":{\"annotations\":{"
+    add_pod(f, "static",
+            "{\"metadata\":{\"annotations\":{"
             "\"kubernetes.io/config.mirror\":\"h\"}}}");
-    add_pod(f, "node-owned", "{\"metadata\":{\"ownerReferences\":"
+    add_pod(f, "node-owned",
+            "{\"metadata\":{\"ownerReferences\":"
             "[{\"kind\":\"Node\",\"controller\":true}]}}");
-    add_pod(f, "ds", "{\"metadata\":{\"ownerReferences\":"
+    add_pod(f, "ds",
+            "{\"metadata\":{\"ownerReferences\":"
             "[{\"kind\":\"DaemonSet\",\"controller\":true}]}}");
-    add_pod(f, "ds2", "{\"metadata\":{\"annotations\":{"
+    add_pod(f, "ds2",
+            "{\"metadata\":{\"annotations\":{"
             "\"cluster-autoscaler.kubernetes.io/daemonset-pod\":\"true\"}}}");
-    add_pod(f, "at-home", "{\"spec\":{\"tolerations\":"
+    add_pod(f, "at-home",
+            "{\"spec\":{\"tolerations\":"
             "[{\"operator\":\"Exists\"}]}}");
     add_pod(f, "done", "{\"status\":{\"phase\":\"Succeeded\"}}");
     add_pod(f, "failed", "{\"status\":{\"phase\":\"Failed\"}}");
@@ -126,23 +133,29 @@ static void test_left_alone(void **state)
 
 static void test_holds(void **state)
 {
-    static const struct { const char *pod, *why; } cases[] = {
+    static const struct {
+        const char *pod, *why;
+    } cases[] = {
         {"{\"metadata\":{\"annotations\":{\"cluster-autoscaler.kubernetes.io/"
          "safe-to-evict\":\"false\"}}}",
          "pod ns/held is annotated cluster-autoscaler.kubernetes.io/"
          "safe-to-evict: \"false\""},
         {"{\"metadata\":{\"annotations\":{\"karpenter.sh/do-not-disrupt\":"
-         "\"true\"}}}", "karpenter.sh/do-not-disrupt"},
+         "\"true\"}}}",
+         "karpenter.sh/do-not-disrupt"},
         {"{\"metadata\":{\"annotations\":{\"karpenter.sh/do-not-evict\":"
-         "\"true\"}}}", "karpenter.sh/do-not-evict"},
+         "\"true\"}}}",
+         "karpenter.sh/do-not-evict"},
         {"{\"metadata\":{\"annotations\":{\"davit.io/do-not-disrupt\":"
-         "\"true\"}}}", "davit.io/do-not-disrupt"},
+         "\"true\"}}}",
+         "davit.io/do-not-disrupt"},
         {"{\"metadata\":{\"ownerReferences\":null}}",
          "has no controller that would make it again"},
         {"{\"spec\":{\"volumes\":[{\"name\":\"tmp\",\"emptyDir\":{}}]}}",
          "keeps data on the node in its volume \"tmp\""},
         {"{\"spec\":{\"volumes\":[{\"name\":\"log\",\"hostPath\":{\"path\":"
-         "\"/x\"}}]}}", "volume \"log\""},
+         "\"/x\"}}]}}",
+         "volume \"log\""},
     };
     struct fake *f = *state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -159,15 +172,18 @@ static void test_holds(void **state)
 static void test_waived(void **state)
 {
     struct fake *f = *state;
-    add_pod(f, "bare", "{\"metadata\":{\"ownerReferences\":null,"
+    add_pod(f, "bare",
+            "{\"metadata\":{\"ownerReferences\":null,"
             "\"annotations\":{\"cluster-autoscaler.kubernetes.io/"
             "safe-to-evict\":\"true\"}},"
             "\"spec\":{\"volumes\":[{\"name\":\"t\",\"emptyDir\":{}}]}}");
-    add_pod(f, "waived", "{\"metadata\":{\"annotations\":{"
+    add_pod(f, "waived",
+            "{\"metadata\":{\"annotations\":{"
             "\"cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes\":"
             "\"x, tmp ,y\"}},"
             "\"spec\":{\"volumes\":[{\"name\":\"tmp\",\"emptyDir\":{}}]}}");
-    add_pod(f, "shm", "{\"spec\":{\"volumes\":[{\"name\":\"shm\","
+    add_pod(f, "shm",
+            "{\"spec\":{\"volumes\":[{\"name\":\"shm\","
             "\"emptyDir\":{\"medium\":\"Memory\"}}]}}");
     step(f, NOW, false);
     step(f, NOW + 300, false);
@@ -180,7 +196,8 @@ static void test_rules(void **state)
     struct davit_error e = {.size = sizeof e};
     struct kube_drain d = drain_of(NOW, false);
     add_pod(f, "bare", "{\"metadata\":{\"ownerReferences\":null}}");
-    add_pod(f, "local", "{\"spec\":{\"volumes\":[{\"name\":\"t\","
+    add_pod(f, "local",
+            "{\"spec\":{\"volumes\":[{\"name\":\"t\","
             "\"emptyDir\":{}}]}}");
     d.rules = (struct kube_pod_rules){.move_local = true, .move_bare = true};
     assert_int_equal(kube_drain_step(&f->io, &d, &e), DAVIT_OK);
@@ -211,7 +228,8 @@ static void test_budget_forbids_at_once(void **state)
     add_pod(f, "a", NULL);
     add_pdb(f, "web", 0);
     struct kube_drain d = step(f, NOW, false);
-    refused(f, &d, "pod ns/a: disruption budget \"web\" allows none now "
+    refused(f, &d,
+            "pod ns/a: disruption budget \"web\" allows none now "
             "(2 healthy, 2 needed)");
     assert_int_equal(count_of(f, "/eviction"), 0);
     assert_int_equal(count_of(f, "PATCH"), 0);
@@ -242,7 +260,7 @@ static void test_budgets_unreadable(void **state)
     f->fail_path = "poddisruptionbudgets";
     f->fail_code = 403;
     f->fail_reply = "no";
-    assert_true(step(f, NOW, false).begun);  /* the eviction asks them */
+    assert_true(step(f, NOW, false).begun); /* the eviction asks them */
 }
 
 static void test_unready_pod_goes(void **state)
@@ -261,7 +279,8 @@ static void test_one_by_one(void **state)
 {
     struct fake *f = *state;
     add_pod(f, "a", NULL);
-    json_t *b = add_pod(f, "b", "{\"metadata\":{\"annotations\":{"
+    json_t *b = add_pod(f, "b",
+                        "{\"metadata\":{\"annotations\":{"
                         "\"test/evict\":\"budget\"}}}");
     add_pdb(f, "web", 1);
     step(f, NOW, false);
@@ -269,7 +288,7 @@ static void test_one_by_one(void **state)
     assert_int_equal(d.got, KUBE_DRAIN_WAITS);
     assert_true(d.moved);
     assert_non_null(strstr(d.why, "2 pods left; pod ns/b: The disruption "
-                           "budget web needs 2 healthy pods and has 2"));
+                                  "budget web needs 2 healthy pods and has 2"));
     remove_leaving(f);
     json_object_del(json_object_get(b, "metadata"), "annotations");
     d = step(f, NOW + 5000, false);
@@ -281,12 +300,14 @@ static void test_one_by_one(void **state)
 static void test_budget_until_the_limit(void **state)
 {
     struct fake *f = *state;
-    add_pod(f, "a", "{\"metadata\":{\"annotations\":{"
+    add_pod(f, "a",
+            "{\"metadata\":{\"annotations\":{"
             "\"test/evict\":\"budget\"}}}");
     step(f, NOW, true);
     assert_int_equal(step(f, NOW + 59000, true).got, KUBE_DRAIN_WAITS);
     struct kube_drain d = step(f, NOW + 60000, true);
-    refused(f, &d, "after 60 s, 1 pods left: pod ns/a: The disruption budget "
+    refused(f, &d,
+            "after 60 s, 1 pods left: pod ns/a: The disruption budget "
             "web needs 2");
 }
 
@@ -294,7 +315,8 @@ static void test_hold_waits(void **state)
 {
     struct fake *f = *state;
     add_pod(f, "a", NULL);
-    add_pod(f, "held", "{\"metadata\":{\"annotations\":{"
+    add_pod(f, "held",
+            "{\"metadata\":{\"annotations\":{"
             "\"davit.io/do-not-disrupt\":\"true\"}}}");
     step(f, NOW, true);
     struct kube_drain d = step(f, NOW + 300, true);
@@ -313,7 +335,8 @@ static void test_hold_comes_late(void **state)
     struct fake *f = *state;
     step(f, NOW, false);
     assert_true(cordoned(f));
-    add_pod(f, "held", "{\"metadata\":{\"annotations\":{"
+    add_pod(f, "held",
+            "{\"metadata\":{\"annotations\":{"
             "\"davit.io/do-not-disrupt\":\"true\"}}}");
     struct kube_drain d = step(f, NOW + 300, false);
     refused(f, &d, "ns/held");
@@ -321,7 +344,9 @@ static void test_hold_comes_late(void **state)
 
 static void test_evictions_refused(void **state)
 {
-    static const struct { const char *how, *why; } cases[] = {
+    static const struct {
+        const char *how, *why;
+    } cases[] = {
         {"two", "more than one disruption budget"},
         {"forbidden", "cannot create pods/eviction"},
     };
@@ -329,8 +354,10 @@ static void test_evictions_refused(void **state)
     for (size_t i = 0; i < 2; i++) {
         char more[120];
         json_array_clear(f->pods);
-        snprintf(more, sizeof more, "{\"metadata\":{\"annotations\":{"
-                 "\"test/evict\":\"%s\"}}}", cases[i].how);
+        snprintf(more, sizeof more,
+                 "{\"metadata\":{\"annotations\":{"
+                 "\"test/evict\":\"%s\"}}}",
+                 cases[i].how);
         add_pod(f, "a", more);
         step(f, NOW, false);
         struct kube_drain d = step(f, NOW + 300, false);
@@ -343,11 +370,13 @@ static void test_evictions_waited_for(void **state)
     struct fake *f = *state;
     struct davit_error e = {.size = sizeof e};
     struct kube_drain d;
-    json_t *pod = add_pod(f, "a", "{\"metadata\":{\"annotations\":{"
+    json_t *pod = add_pod(f, "a",
+                          "{\"metadata\":{\"annotations\":{"
                           "\"test/evict\":\"other\"}}}");
     json_t *notes = kit_json_at(pod, "metadata.annotations")
                         ? json_object_get(json_object_get(pod, "metadata"),
-                                          "annotations") : NULL;
+                                          "annotations")
+                        : NULL;
     step(f, NOW, false);
     assert_int_equal(step(f, NOW + 300, false).got, KUBE_DRAIN_WAITS);
     json_object_set_new(notes, "test/evict", json_string("busy"));
@@ -366,12 +395,15 @@ static void test_evictions_waited_for(void **state)
 
 static void test_requests_fail(void **state)
 {
-    static const struct { const char *path; int code; enum davit_status s; }
-        cases[] = {{"/api/v1/nodes", 0, DAVIT_RETRY},
-                   {"/api/v1/nodes", 403, DAVIT_AUTH},
-                   {"/api/v1/nodes", 500, DAVIT_RETRY},
-                   {"/api/v1/pods", 403, DAVIT_AUTH},
-                   {"/api/v1/pods", 410, DAVIT_RETRY}};
+    static const struct {
+        const char *path;
+        int code;
+        enum davit_status s;
+    } cases[] = {{"/api/v1/nodes", 0, DAVIT_RETRY},
+                 {"/api/v1/nodes", 403, DAVIT_AUTH},
+                 {"/api/v1/nodes", 500, DAVIT_RETRY},
+                 {"/api/v1/pods", 403, DAVIT_AUTH},
+                 {"/api/v1/pods", 410, DAVIT_RETRY}};
     struct fake *f = *state;
     add_pod(f, "a", NULL);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -416,11 +448,11 @@ static void test_undo_keeps_what_was(void **state)
     assert_int_equal(kube_drain_undo(&f->io, "n1", &e), DAVIT_OK);
     assert_false(tainted(f));
     assert_true(cordoned(f));
-    assert_int_equal(json_object_size(kit_json_at(f->node,
-                                                  "metadata.labels")), 2);
+    assert_int_equal(json_object_size(kit_json_at(f->node, "metadata.labels")),
+                     2);
     f->log[0] = '\0';
     assert_int_equal(kube_drain_undo(&f->io, "n1", &e), DAVIT_OK);
-    assert_int_equal(count_of(f, "PATCH"), 0);  /* nothing of ours is left */
+    assert_int_equal(count_of(f, "PATCH"), 0); /* nothing of ours is left */
 }
 
 static void test_undo_without_node(void **state)
@@ -436,7 +468,8 @@ static void test_undo_without_node(void **state)
 static void test_resumes(void **state)
 {
     struct fake *f = *state;
-    add_pod(f, "a", "{\"metadata\":{\"annotations\":{"
+    add_pod(f, "a",
+            "{\"metadata\":{\"annotations\":{"
             "\"test/evict\":\"budget\"}}}");
     step(f, NOW, false);
     struct kube_drain d = step(f, NOW + 61000, false);
@@ -446,7 +479,8 @@ static void test_resumes(void **state)
 static void test_system_pods_last(void **state)
 {
     struct fake *f = *state;
-    add_pod(f, "dns", "{\"spec\":{\"priorityClassName\":"
+    add_pod(f, "dns",
+            "{\"spec\":{\"priorityClassName\":"
             "\"system-cluster-critical\"}}");
     add_pod(f, "a", NULL);
     step(f, NOW, false);
@@ -468,9 +502,9 @@ static void test_grace(void **state)
     step(f, NOW, false);
     d.most_grace_s = 600;
     assert_int_equal(kube_drain_step(&f->io, &d, &e), DAVIT_OK);
-    assert_int_equal(kit_time_ms(kit_json_text(p,
-                                               "metadata.deletionTimestamp")),
-                     NOW + 600000);
+    assert_int_equal(
+        kit_time_ms(kit_json_text(p, "metadata.deletionTimestamp")),
+        NOW + 600000);
     /* it has its time, though the drain's is over; then it counts as lost */
     assert_int_equal(step(f, NOW + 90000, false).got, KUBE_DRAIN_WAITS);
     assert_int_equal(step(f, NOW + 629000, false).got, KUBE_DRAIN_WAITS);
@@ -488,7 +522,7 @@ static void test_pages(void **state)
     }
     assert_int_equal(step(f, NOW, false).left, 60);
     step(f, NOW + 300, false);
-    assert_int_equal(count_of(f, "/eviction"), 50);  /* a step has its end */
+    assert_int_equal(count_of(f, "/eviction"), 50); /* a step has its end */
     step(f, NOW + 600, false);
     assert_int_equal(count_of(f, "/eviction"), 10);
 }
@@ -498,8 +532,9 @@ static void test_forget(void **state)
     struct fake *f = *state;
     struct davit_error e = {.size = sizeof e};
     bool gone;
-    json_object_set_new(f->node, "status", json_pack(
-        "{s:[{s:s, s:s}]}", "conditions", "type", "Ready", "status", "True"));
+    json_object_set_new(f->node, "status",
+                        json_pack("{s:[{s:s, s:s}]}", "conditions", "type",
+                                  "Ready", "status", "True"));
     assert_int_equal(kube_node_forget(&f->io, "n1", "n1", &gone, &e),
                      DAVIT_RETRY);
     assert_non_null(strstr(e.text, "Ready"));
@@ -508,7 +543,7 @@ static void test_forget(void **state)
                      DAVIT_OK);
     assert_false(gone);
     assert_int_equal(kube_node_forget(&f->io, "n1", "1", &gone, &e), DAVIT_OK);
-    assert_false(gone);  /* a part of a name is another name */
+    assert_false(gone); /* a part of a name is another name */
     assert_int_equal(kube_node_forget(&f->io, "n1", "n1", &gone, &e), DAVIT_OK);
     assert_true(gone);
     assert_int_equal(kube_node_forget(&f->io, "n1", "n1", &gone, &e), DAVIT_OK);
@@ -517,25 +552,34 @@ static void test_forget(void **state)
 
 static void test_selectors(void **state)
 {
-    static const struct { const char *selector; bool takes; } cases[] = {
-        {"{}", true}, {"null", false},
+    static const struct {
+        const char *selector;
+        bool takes;
+    } cases[] = {
+        {"{}", true},
+        {"null", false},
         {"{\"matchLabels\":{\"a\":\"1\"}}", true},
         {"{\"matchLabels\":{\"a\":\"2\"}}", false},
         {"{\"matchLabels\":{\"b\":\"1\"}}", false},
         {"{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"In\","
-         "\"values\":[\"0\",\"1\"]}]}", true},
+         "\"values\":[\"0\",\"1\"]}]}",
+         true},
         {"{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"NotIn\","
-         "\"values\":[\"1\"]}]}", false},
+         "\"values\":[\"1\"]}]}",
+         false},
         {"{\"matchExpressions\":[{\"key\":\"b\",\"operator\":\"NotIn\","
-         "\"values\":[\"1\"]}]}", true},
+         "\"values\":[\"1\"]}]}",
+         true},
         {"{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"Exists\"}]}",
          true},
         {"{\"matchExpressions\":[{\"key\":\"b\",\"operator\":\"Exists\"}]}",
          false},
         {"{\"matchExpressions\":[{\"key\":\"b\",\"operator\":"
-         "\"DoesNotExist\"}]}", true},
+         "\"DoesNotExist\"}]}",
+         true},
         {"{\"matchExpressions\":[{\"key\":\"a\",\"operator\":"
-         "\"DoesNotExist\"}]}", false},
+         "\"DoesNotExist\"}]}",
+         false},
         {"{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"Gt\"}]}", false},
     };
     json_t *labels = json_pack("{s:s}", "a", "1");
@@ -554,17 +598,35 @@ static void test_selectors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(test_whole), T(test_empty_is_cordoned_first), T(test_node_is_gone),
-        T(test_left_alone), T(test_holds), T(test_waived), T(test_rules),
-        T(test_node_says_no), T(test_budget_forbids_at_once),
-        T(test_two_budgets), T(test_budget_of_others),
-        T(test_budgets_unreadable), T(test_unready_pod_goes),
-        T(test_one_by_one), T(test_budget_until_the_limit), T(test_hold_waits),
-        T(test_hold_comes_late), T(test_evictions_refused),
-        T(test_evictions_waited_for), T(test_requests_fail), T(test_conflict),
-        T(test_undo_keeps_what_was), T(test_undo_without_node),
-        T(test_resumes), T(test_system_pods_last), T(test_grace),
-        T(test_pages), T(test_forget), T(test_selectors),
+        T(test_whole),
+        T(test_empty_is_cordoned_first),
+        T(test_node_is_gone),
+        T(test_left_alone),
+        T(test_holds),
+        T(test_waived),
+        T(test_rules),
+        T(test_node_says_no),
+        T(test_budget_forbids_at_once),
+        T(test_two_budgets),
+        T(test_budget_of_others),
+        T(test_budgets_unreadable),
+        T(test_unready_pod_goes),
+        T(test_one_by_one),
+        T(test_budget_until_the_limit),
+        T(test_hold_waits),
+        T(test_hold_comes_late),
+        T(test_evictions_refused),
+        T(test_evictions_waited_for),
+        T(test_requests_fail),
+        T(test_conflict),
+        T(test_undo_keeps_what_was),
+        T(test_undo_without_node),
+        T(test_resumes),
+        T(test_system_pods_last),
+        T(test_grace),
+        T(test_pages),
+        T(test_forget),
+        T(test_selectors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

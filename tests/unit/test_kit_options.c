@@ -70,26 +70,26 @@ static void defaults_are_taken(void **state)
     unsetenv("KIT_TEST_FILE");
     assert_int_equal(given(&t, &k, &e, NULL, NULL), DAVIT_OK);
     assert_string_equal(t.name, "abc");
-    assert_string_equal(t.file, "abc");  /* the setting instead of it */
+    assert_string_equal(t.file, "abc"); /* the setting instead of it */
     assert_string_equal(t.url, "https://a.example");
     assert_true(t.flag);
     assert_int_equal(t.number, 3);
     assert_int_equal(t.pause_ms, 2000);
     assert_int_equal(t.how, 1);
     assert_string_equal(t.seen, "");
-    const struct davit_kv own[] = {{"name", "x"}, {"file", ""}, {"how", "NEVER"},
-                                   {"some.0", "a"}, {"some.1", "b"},
-                                   {"map.k", "v"}, {"some", "c"}};
+    const struct davit_kv own[] = {
+        {"name", "x"},   {"file", ""},   {"how", "NEVER"}, {"some.0", "a"},
+        {"some.1", "b"}, {"map.k", "v"}, {"some", "c"}};
     t = (struct thing){0};
     assert_int_equal(kit_options_read(table, own, 7, NULL, &t, &k, &e),
                      DAVIT_OK);
-    assert_string_equal(t.file, "x");  /* empty is not given */
+    assert_string_equal(t.file, "x"); /* empty is not given */
     assert_int_equal(t.how, 2);
     assert_string_equal(t.seen, "0=a 1=b =c k=v");
     setenv("KIT_TEST_FILE", "from-env", 1);
-    const struct kit_option one[] = {
-        {"file", "", KIT_TEXT, AT(file), .env = "KIT_TEST_FILE",
-         .fallback = "f"}, {0}};
+    const struct kit_option one[] = {{"file", "", KIT_TEXT, AT(file),
+                                      .env = "KIT_TEST_FILE", .fallback = "f"},
+                                     {0}};
     assert_int_equal(kit_options_read(one, NULL, 0, NULL, &t, &k, &e),
                      DAVIT_OK);
     assert_string_equal(t.file, "from-env");
@@ -98,16 +98,18 @@ static void defaults_are_taken(void **state)
 
 static void mistakes_name_their_setting(void **state)
 {
-    static const struct { const char *key, *value, *says; } bad[] = {
-        {"url", "http://a.example", "url must be a URL: https://HOST"},
-        {"flag", "maybe", "flag must be true or false, got \"maybe\""},
-        {"number", "0", "number must be a whole number from 1 to 10"},
-        {"number", "11", "number must be a whole number from 1 to 10"},
-        {"number", "1x", "number must be a whole number from 1 to 10"},
-        {"pause", "soon", "pause must be a duration such as"},
-        {"pause", "2m", "pause must be between 0 and 1m"},
-        {"how", "slowly", "how must be one of slow, fast, never"},
-        {"some.2", "bad", "no bad ones"}, {"map.x", "bad", "no bad ones"}};
+    static const struct {
+        const char *key, *value, *says;
+    } bad[] = {{"url", "http://a.example", "url must be a URL: https://HOST"},
+               {"flag", "maybe", "flag must be true or false, got \"maybe\""},
+               {"number", "0", "number must be a whole number from 1 to 10"},
+               {"number", "11", "number must be a whole number from 1 to 10"},
+               {"number", "1x", "number must be a whole number from 1 to 10"},
+               {"pause", "soon", "pause must be a duration such as"},
+               {"pause", "2m", "pause must be between 0 and 1m"},
+               {"how", "slowly", "how must be one of slow, fast, never"},
+               {"some.2", "bad", "no bad ones"},
+               {"map.x", "bad", "no bad ones"}};
     struct kit_keep k = {0};
     struct davit_error e;
     struct thing t;
@@ -120,11 +122,12 @@ static void mistakes_name_their_setting(void **state)
         if (!strstr(e.text, bad[i].says))
             fail_msg("%s: %s", bad[i].key, e.text);
     }
-    const struct davit_kv names[] = {{"name", "Abc"}, {"name", "123456789"},
-                                     {"name", ""}};
+    const struct davit_kv names[] = {
+        {"name", "Abc"}, {"name", "123456789"}, {"name", ""}};
     for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(kit_options_read(table, &names[i], 1, NULL, &t, &k,
-                                          &e), DAVIT_INVALID);
+        assert_int_equal(
+            kit_options_read(table, &names[i], 1, NULL, &t, &k, &e),
+            DAVIT_INVALID);
         assert_string_equal(e.code, "name");
         assert_non_null(strstr(e.text, i < 2 ? "name must be 1 to 8 of a-z, "
                                                "0-9, -, got"
@@ -154,16 +157,28 @@ static void the_help_is_made_of_the_table(void **state)
 
 static void secrets_stay_here_or_are_hidden(void **state)
 {
-    static const char *const good[] = {
-        "https://a.example", "https://a.example:8443/x", "http://127.0.0.1:80",
-        "http://127.1.2.3/", "http://localhost:8080/x", "http://[::1]:99",
-        "http://169.254.169.254/latest", "http://[fd00:ec2::23]/v1"};
-    static const char *const bad[] = {
-        "http://a.example", "http://127.0.0.1.evil.example/",
-        "http://localhost.evil.example", "http://127.evil.example",
-        "https://", "https:///x", "ftp://127.0.0.1", "127.0.0.1", "",
-        "http://127.0.0.1@evil.example/", "https://a@b.example",
-        "http://10.0.0.1", "http://[::2]", "http://169.255.0.1"};
+    static const char *const good[] = {"https://a.example",
+                                       "https://a.example:8443/x",
+                                       "http://127.0.0.1:80",
+                                       "http://127.1.2.3/",
+                                       "http://localhost:8080/x",
+                                       "http://[::1]:99",
+                                       "http://169.254.169.254/latest",
+                                       "http://[fd00:ec2::23]/v1"};
+    static const char *const bad[] = {"http://a.example",
+                                      "http://127.0.0.1.evil.example/",
+                                      "http://localhost.evil.example",
+                                      "http://127.evil.example",
+                                      "https://",
+                                      "https:///x",
+                                      "ftp://127.0.0.1",
+                                      "127.0.0.1",
+                                      "",
+                                      "http://127.0.0.1@evil.example/",
+                                      "https://a@b.example",
+                                      "http://10.0.0.1",
+                                      "http://[::2]",
+                                      "http://169.255.0.1"};
     (void)state;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
         if (!kit_url_safe(good[i]))
@@ -176,14 +191,19 @@ static void secrets_stay_here_or_are_hidden(void **state)
 static void links_are_followed_home_only(void **state)
 {
     static const char *const good[] = {
-        "https://arm.example/x?y", "https://ARM.example", "https://arm.example#x",
-        "https://eu.arm.example/x"};
-    static const char *const bad[] = {
-        "http://arm.example/x", "https://evilarm.example/",
-        "https://arm.example.evil/", "https://arm.example:444/",
-        "https://arm.example@evil.example/", "https://evil.example/arm.example",
-        "https://evil.example\\.arm.example/", "https://x@arm.example/",
-        "https://evil.example?.arm.example", "//arm.example", ""};
+        "https://arm.example/x?y", "https://ARM.example",
+        "https://arm.example#x", "https://eu.arm.example/x"};
+    static const char *const bad[] = {"http://arm.example/x",
+                                      "https://evilarm.example/",
+                                      "https://arm.example.evil/",
+                                      "https://arm.example:444/",
+                                      "https://arm.example@evil.example/",
+                                      "https://evil.example/arm.example",
+                                      "https://evil.example\\.arm.example/",
+                                      "https://x@arm.example/",
+                                      "https://evil.example?.arm.example",
+                                      "//arm.example",
+                                      ""};
     (void)state;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
         if (!kit_url_below("https://arm.example", good[i]))
@@ -236,7 +256,7 @@ static void what_is_kept_grows_and_goes_at_once(void **state)
         assert_null(l.v[l.n]);
     }
     assert_string_equal(l.v[49], "n49");
-    kit_keep_done(&k);  /* the sanitizer finds what is left */
+    kit_keep_done(&k); /* the sanitizer finds what is left */
 }
 
 int main(void)

@@ -2,11 +2,11 @@
  * test_model_codec.c - JSON in and out: forms of bundles, messages that say
  * where, the example of docs/snapshot.md, and that nothing is lost on the way.
  */
+#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <time.h>
 
 #include "model_help.h"
@@ -129,10 +129,13 @@ static void bundles_in_all_forms(void **state)
 
 static void bad_bundles_say_where_and_what(void **state)
 {
-    static const struct { const char *text, *want; } cases[] = {
+    static const struct {
+        const char *text, *want;
+    } cases[] = {
         {"[]", "b: must be an object such as {\"GPU\": 1}, got an array"},
         {"{}", "b: is empty"},
-        {"{\"GPU\":-1}", "b.GPU: must be between 0 and 115292150460684, got -1"},
+        {"{\"GPU\":-1}",
+         "b.GPU: must be between 0 and 115292150460684, got -1"},
         {"{\"GPU\":1e300}", "b.GPU: must be between 0"},
         {"{\"CPU\":9223372036854775807}", "b.CPU: must be between 0"},
         {"{\"GPU\":\"abc\"}", "b.GPU: must be a quantity such as"},
@@ -144,11 +147,14 @@ static void bad_bundles_say_where_and_what(void **state)
         {"{\"TPU\":0.5}", "TPU cannot be shared: whole devices only, got 0.5"},
         {"{\"neuron_cores\":0.5}", "neuron_cores cannot be shared"},
         {"{\"GPU\":1,\"nvidia.com/gpu\":1}", "GPU is given twice"},
-        {"{\"GPU\":1,\"count\":0}", "b.count: must be between 1 and 10000000, got 0"},
+        {"{\"GPU\":1,\"count\":0}",
+         "b.count: must be between 1 and 10000000, got 0"},
         {"{\"GPU\":1,\"count\":10000001}", "b.count: must be between"},
-        {"{\"GPU\":1,\"count\":2.5}", "b.count: must be a whole number, got 2.5"},
+        {"{\"GPU\":1,\"count\":2.5}",
+         "b.count: must be a whole number, got 2.5"},
         {"{\"GPU\":1,\"cuont\":2}", "b.cuont: did you mean \"count\"?"},
-        {"{\"resource\":{\"GPU\":1}}", "b.resource: did you mean \"resources\"?"},
+        {"{\"resource\":{\"GPU\":1}}",
+         "b.resource: did you mean \"resources\"?"},
         {"{\"resources\":{\"GPU\":1},\"acelerator_type\":\"T4\"}",
          "b.acelerator_type: unknown key, did you mean \"accelerator_type\"?"},
         {"{\"resources\":[]}", "b.resources: must be an object"},
@@ -156,7 +162,8 @@ static void bad_bundles_say_where_and_what(void **state)
         {"{\"GPU\":1,\"accelerator_type\":4}",
          "b.accelerator_type: must be text or an array of texts, got 4"},
         {"{\"GPU\":1,\"accelerator_type\":[]}", "at least one value"},
-        {"{\"GPU\":1,\"labels\":{\"a\":\"in(b\"}}", "needs its closing bracket"},
+        {"{\"GPU\":1,\"labels\":{\"a\":\"in(b\"}}",
+         "needs its closing bracket"},
         {"{\"GPU\":1,\"labels\":{\"a\":\"in(b,,c)\"}}", "has an empty value"},
         {"{\"GPU\":1,\"labels\":{\"a\":\"!\"}}", "needs a value after '!'"},
         {"{\"GPU\":1,\"labels\":[]}", "b.labels: must be an object"},
@@ -167,7 +174,8 @@ static void bad_bundles_say_where_and_what(void **state)
         {"{\"any_of\":[{\"resources\":{\"GPU\":1},\"after\":\"4m\"}]}",
          "b.any_of[0].after: the first alternative is tried at once"},
         {"{\"any_of\":[{\"resources\":{\"GPU\":1}},{\"resources\":{\"GPU\":2},"
-         "\"after\":\"soon\"}]}", "b.any_of[1].after: must be seconds"},
+         "\"after\":\"soon\"}]}",
+         "b.any_of[1].after: must be seconds"},
     };
 
     (void)state;
@@ -191,7 +199,9 @@ static void bad_bundles_say_where_and_what(void **state)
 
 static void text_that_is_no_json(void **state)
 {
-    static const struct { const char *text, *want; } cases[] = {
+    static const struct {
+        const char *text, *want;
+    } cases[] = {
         {"", "line 1 column 0"},
         {"{\"a\":1,\n \"b\" 2}", "line 2 column "},
         {"{\"a\":1}x", "end of file expected"},
@@ -235,14 +245,30 @@ static void text_that_is_no_json(void **state)
 
 static void durations(void **state)
 {
-    static const struct { const char *text; int64_t ms; } cases[] = {
-        {"0", 0},          {"60", 60000},     {"60s", 60000},
-        {"500ms", 500},    {"30m", 1800000},  {"2h", 7200000},
-        {"1.5h", 5400000}, {"1h30m", 5400000}, {"1d", 86400000},
-        {"0.25", 250},     {"", -1},          {"m", -1},
-        {"-5s", -1},       {"5x", -1},        {"5 s", -1},
-        {"1h30", -1},      {"1e5", -1},       {"99999999999999999999", -1},
-        {"9007199254740992h", -1},            {".", -1},
+    static const struct {
+        const char *text;
+        int64_t ms;
+    } cases[] = {
+        {"0", 0},
+        {"60", 60000},
+        {"60s", 60000},
+        {"500ms", 500},
+        {"30m", 1800000},
+        {"2h", 7200000},
+        {"1.5h", 5400000},
+        {"1h30m", 5400000},
+        {"1d", 86400000},
+        {"0.25", 250},
+        {"", -1},
+        {"m", -1},
+        {"-5s", -1},
+        {"5x", -1},
+        {"5 s", -1},
+        {"1h30", -1},
+        {"1e5", -1},
+        {"99999999999999999999", -1},
+        {"9007199254740992h", -1},
+        {".", -1},
     };
 
     (void)state;
@@ -271,8 +297,10 @@ static void an_empty_file_means_nothing_much(void **state)
     assert_int_equal(f->n_types + f->n_nodes + f->n_demands, 0);
     make(f);
     assert_int_equal(read_snapshot("{\"max_nodes\":7,\"limits\":{"
-                                "\"idle_timeout_s\":null,"
-                                "\"max_cost_per_hour\":1.25}}", &f), ST_OK);
+                                   "\"idle_timeout_s\":null,"
+                                   "\"max_cost_per_hour\":1.25}}",
+                                   &f),
+                     ST_OK);
     assert_int_equal(f->limits.max_nodes, 7);
     assert_int_equal(f->limits.idle_timeout_ms, -1);
     assert_int_equal(f->limits.max_cost_micros_hour, 1250000);
@@ -284,13 +312,16 @@ static void defaults_of_types_nodes_and_demands(void **state)
 
     (void)state;
     assert_int_equal(
-        read_snapshot("{\"node_types\":[{\"name\":\"t\",\"price\":0.1,\"max\":"
-                   "null,\"resources\":{\"memory\":1234567890123,\"CPU\":0.1}"
-                   "}],\"nodes\":[{\"id\":\"n\",\"total\":{\"CPU\":2}},"
-                   "{\"id\":\"m\",\"type\":\"t\"}],"
-                   "\"demands\":[{\"resources\":{\"CPU\":1}}],\"gangs\":["
-                   "{\"bundles\":[{\"CPU\":1}]}],\"requests\":[{\"bundles\":"
-                   "[{\"CPU\":1}]}]}", &f), ST_OK);
+        read_snapshot(
+            "{\"node_types\":[{\"name\":\"t\",\"price\":0.1,\"max\":"
+            "null,\"resources\":{\"memory\":1234567890123,\"CPU\":0.1}"
+            "}],\"nodes\":[{\"id\":\"n\",\"total\":{\"CPU\":2}},"
+            "{\"id\":\"m\",\"type\":\"t\"}],"
+            "\"demands\":[{\"resources\":{\"CPU\":1}}],\"gangs\":["
+            "{\"bundles\":[{\"CPU\":1}]}],\"requests\":[{\"bundles\":"
+            "[{\"CPU\":1}]}]}",
+            &f),
+        ST_OK);
     assert_int_equal(f->types[0].n_offers, 1);
     assert_string_equal(f->types[0].offers[0].zone, "");
     assert_int_equal(f->types[0].offers[0].price_micros_hour, 100000);
@@ -314,7 +345,9 @@ static void defaults_of_types_nodes_and_demands(void **state)
 
 static void bad_facts_say_where_and_what(void **state)
 {
-    static const struct { const char *text, *want; } cases[] = {
+    static const struct {
+        const char *text, *want;
+    } cases[] = {
         {"[]", "must be an object, got an array"},
         {"{\"node_typs\":[]}",
          "node_typs: unknown key, did you mean \"node_types\"?"},
@@ -406,7 +439,8 @@ static void check_there_and_back(const struct snapshot *f, const char *what)
 {
     struct snapshot *again = NULL;
     json_t *v = codec_snapshot_write(f), *x = NULL;
-    char *text = json_dumps(v, JSON_REAL_PRECISION(15)), *before = dump(make(f)), *after;
+    char *text = json_dumps(v, JSON_REAL_PRECISION(15)),
+         *before = dump(make(f)), *after;
 
     if (codec_parse(text, strlen(text), &x, &error) != ST_OK ||
         codec_snapshot_read(x, &arena, &again, &error) != ST_OK)
@@ -481,10 +515,16 @@ static void requests_come_back_the_same(void **state)
 /* Beyond what a double holds to the last digit. */
 static void large_amounts_keep_their_last_digit(void **state)
 {
-    const int64_t amounts[] = {AMOUNT_MAX, AMOUNT_MAX - 1,
-                               (INT64_C(1) << 53) + 1, (INT64_C(1) << 50) - 1,
-                               123456789012345678, 999999999999999,
-                               1000000000000001, 112589990684262399, 1, 0};
+    const int64_t amounts[] = {AMOUNT_MAX,
+                               AMOUNT_MAX - 1,
+                               (INT64_C(1) << 53) + 1,
+                               (INT64_C(1) << 50) - 1,
+                               123456789012345678,
+                               999999999999999,
+                               1000000000000001,
+                               112589990684262399,
+                               1,
+                               0};
 
     (void)state;
     for (size_t i = 0; i < sizeof amounts / sizeof *amounts; i++) {
@@ -535,15 +575,20 @@ static void the_example_in_the_documentation(void **state)
 
 static void bytes_that_are_no_text_are_written(void **state)
 {
-    struct snap_node n = {.id = "n", .type = "", .zone = "",
-                          .note = "caf\xe9", .price_micros_hour = -1};
-    struct snapshot f = {.limits = snap_limits_default, .nodes = &n, .n_nodes = 1};
+    struct snap_node n = {.id = "n",
+                          .type = "",
+                          .zone = "",
+                          .note = "caf\xe9",
+                          .price_micros_hour = -1};
+    struct snapshot f = {
+        .limits = snap_limits_default, .nodes = &n, .n_nodes = 1};
     json_t *v = codec_snapshot_write(&f);
 
     (void)state;
     assert_string_equal(
         json_string_value(json_object_get(
-            json_array_get(json_object_get(v, "nodes"), 0), "note")), "caf?");
+            json_array_get(json_object_get(v, "nodes"), 0), "note")),
+        "caf?");
     json_decref(v);
 }
 
@@ -557,12 +602,15 @@ static void a_plan_names_what_it_places(void **state)
 
     (void)state;
     assert_int_equal(
-        read_snapshot("{\"node_types\":[{\"name\":\"t4\",\"provider\":\"sim\","
-                   "\"resources\":{\"GPU\":4},\"price\":0.5,\"zone\":\"a\"}],"
-                   "\"nodes\":[{\"id\":\"n1\",\"type\":\"t4\"}],"
-                   "\"demands\":[{\"resources\":{\"GPU\":0.5},\"count\":3,"
-                   "\"accelerator_type\":\"T4\",\"id\":\"x\"},"
-                   "{\"resources\":{\"GPU\":8}}]}", &f), ST_OK);
+        read_snapshot(
+            "{\"node_types\":[{\"name\":\"t4\",\"provider\":\"sim\","
+            "\"resources\":{\"GPU\":4},\"price\":0.5,\"zone\":\"a\"}],"
+            "\"nodes\":[{\"id\":\"n1\",\"type\":\"t4\"}],"
+            "\"demands\":[{\"resources\":{\"GPU\":0.5},\"count\":3,"
+            "\"accelerator_type\":\"T4\",\"id\":\"x\"},"
+            "{\"resources\":{\"GPU\":8}}]}",
+            &f),
+        ST_OK);
     s = make(f);
     /* Of demands as alike as these, the one without an id comes first. */
     const struct plan_placement pl[] = {{1, 0, 3}};
@@ -573,11 +621,18 @@ static void a_plan_names_what_it_places(void **state)
         {0, 0, 0, REASON_LACKS, COL_GPU, 40000, 80000}};
     const struct plan_bundle bu[] = {{0, 0, 0, 1, NONE, 0, 1},
                                      {0, 3, 0, 0, 0, 0, 0}};
-    const struct plan p = {
-        .launches = &la, .n_launches = 1, .placements = pl, .n_placements = 1,
-        .nodes = &no, .bundles = bu, .refusals = re, .n_refusals = 1,
-        .cost_micros_hour = 1000000, .bound_micros_hour = 800000,
-        .n_launched = 2, .work = 9};
+    const struct plan p = {.launches = &la,
+                           .n_launches = 1,
+                           .placements = pl,
+                           .n_placements = 1,
+                           .nodes = &no,
+                           .bundles = bu,
+                           .refusals = re,
+                           .n_refusals = 1,
+                           .cost_micros_hour = 1000000,
+                           .bound_micros_hour = 800000,
+                           .n_launched = 2,
+                           .work = 9};
 
     v = codec_plan_write(s, &p);
     l = json_array_get(json_object_get(v, "launches"), 0);
@@ -586,14 +641,15 @@ static void a_plan_names_what_it_places(void **state)
     assert_int_equal(json_integer_value(json_object_get(l, "count")), 2);
     assert_string_equal(json_string_value(json_object_get(l, "why")),
                         "pending_task");
-    assert_string_equal(json_string_value(json_object_get(
-                            json_object_get(l, "for"), "id")), "x");
+    assert_string_equal(
+        json_string_value(json_object_get(json_object_get(l, "for"), "id")),
+        "x");
     h = json_array_get(json_object_get(l, "placements"), 0);
     assert_int_equal(json_integer_value(json_object_get(h, "demand")), 1);
     assert_int_equal(json_integer_value(json_object_get(h, "bundle")), 0);
     assert_int_equal(json_integer_value(json_object_get(h, "count")), 3);
-    assert_true(json_real_value(json_object_get(
-                    json_object_get(h, "resources"), "GPU")) == 0.5);
+    assert_true(json_real_value(json_object_get(json_object_get(h, "resources"),
+                                                "GPU")) == 0.5);
     assert_string_equal(
         json_string_value(json_object_get(
             json_array_get(json_object_get(h, "selector"), 0), "key")),

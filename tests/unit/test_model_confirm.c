@@ -101,7 +101,7 @@ static void what_is_asked_for_must_be_the_same(void **state)
     assert_string_equal(bundles(0), "1?");
 }
 
-#define GANG(id, text)                                                         \
+#define GANG(id, text) \
     "{\"gangs\":[{\"id\":\"" id "\",\"bundles\":[" text "]}]}"
 
 static void a_gang_is_confirmed_whole(void **state)
@@ -118,8 +118,9 @@ static void a_gang_is_confirmed_whole(void **state)
 static void requests_and_pods_are_exact(void **state)
 {
     (void)state;
-    confirm("{}", "{\"requests\":[{\"bundles\":[{\"GPU\":1}]}],"
-                  "\"demands\":[{\"source\":\"pod\",\"resources\":{\"CPU\":1}}]}");
+    confirm("{}",
+            "{\"requests\":[{\"bundles\":[{\"GPU\":1}]}],"
+            "\"demands\":[{\"source\":\"pod\",\"resources\":{\"CPU\":1}}]}");
     assert_false(any);
     assert_string_equal(bundles(0), "1");
     assert_string_equal(bundles(1), "1");

@@ -2,13 +2,13 @@
  * test_model_fleet.c - the ledger: lookups stay right while machines come, get
  * cloud ids, move and go.
  */
+#include <cmocka.h>
+#include <inttypes.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,11 @@
 
 #include "../../autoscaler/model/fleet.h"
 
-struct seen { int n; enum machine_state from, to; char id[48], cloud[128]; };
+struct seen {
+    int n;
+    enum machine_state from, to;
+    char id[48], cloud[128];
+};
 
 static void note(void *arg, const struct machine *m, enum machine_state from)
 {
@@ -45,7 +49,7 @@ static void a_life(void **state)
     f.on_change = note;
     f.arg = &s;
     m = fleet_add(&f, "t4-1", STATE_INTENDED, 100);
-    assert_int_equal(s.n, 0);  /* not filled yet: the caller touches it */
+    assert_int_equal(s.n, 0); /* not filled yet: the caller touches it */
     assert_int_equal(m->created_ms, 100);
     assert_int_equal(m->since_ms, 100);
     assert_ptr_equal(fleet_by_id(&f, "t4-1"), m);
@@ -75,7 +79,7 @@ static void a_life(void **state)
     assert_int_equal(m->since_ms, 500);
     fleet_move(&f, m, STATE_GONE, 600);
     assert_int_equal(s.n, 7);
-    assert_ptr_equal(fleet_by_id(&f, "t4-1"), m);  /* until the sweep */
+    assert_ptr_equal(fleet_by_id(&f, "t4-1"), m); /* until the sweep */
     assert_int_equal(fleet_sweep(&f), 1);
     assert_int_equal(f.n, 0);
     assert_null(fleet_by_id(&f, "t4-1"));
@@ -178,8 +182,7 @@ static void lookups_are_those_of_a_search(void **state)
             if (rnd(&x) % 50 == 0)
                 fleet_sweep(&f);
             break;
-        default:
-            break;
+        default: break;
         }
         snprintf(id, sizeof id, "m%u", (unsigned)(rnd(&x) % (next + 1)));
         for (uint32_t i = 0; i < f.n; i++)
@@ -272,7 +275,7 @@ static void a_detail_is_cut_between_letters(void **state)
     assert_false(machine_detail(&m, "short"));
     assert_true(machine_detail(&m, "shorter"));
     assert_true(machine_detail(&m, "short"));
-    for (size_t i = 0; i < 3; i++) {  /* at each byte of a letter of three */
+    for (size_t i = 0; i < 3; i++) { /* at each byte of a letter of three */
         memset(text, 'x', sizeof text);
         for (n = i; n + 3 < sizeof text; n += 3)
             memcpy(text + n, "\xe2\x82\xac", 3);

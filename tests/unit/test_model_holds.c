@@ -2,11 +2,11 @@
  * test_model_holds.c - what nodes hold by the last plan is found again in the
  * next snapshot, whatever else has changed in it.
  */
+#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include "model_help.h"
 
@@ -38,8 +38,8 @@ static struct problem *make(const char *text)
 /* The digest of the only bundle of a snapshot. */
 static const char *digest(const char *bundle)
 {
-    const struct problem *s =
-        make(arena_printf(&arena, "{\"demands\":[{\"bundles\":[%s]}]}", bundle));
+    const struct problem *s = make(
+        arena_printf(&arena, "{\"demands\":[{\"bundles\":[%s]}]}", bundle));
 
     assert_int_equal(s->n_bundles, 1);
     return arena_printf(&arena, "%016" PRIx64, problem_digest(s, 0));
@@ -64,11 +64,11 @@ static void a_shape_is_the_same_in_every_problem(void **state)
                                             problem_digest(s, b))) == 0;
     assert_int_equal(found, 1);
     assert_string_not_equal(plain, digest("{\"GPU\":1,\"CPU\":2}"));
-    assert_string_not_equal(plain, digest("{\"resources\":{\"GPU\":2,\"CPU\":1},"
-                                          "\"accelerator_type\":\"T4\"}"));
-    assert_string_not_equal(
-        digest("{\"any_of\":[{\"GPU\":1},{\"CPU\":4}]}"),
-        digest("{\"any_of\":[{\"CPU\":4},{\"GPU\":1}]}"));
+    assert_string_not_equal(plain,
+                            digest("{\"resources\":{\"GPU\":2,\"CPU\":1},"
+                                   "\"accelerator_type\":\"T4\"}"));
+    assert_string_not_equal(digest("{\"any_of\":[{\"GPU\":1},{\"CPU\":4}]}"),
+                            digest("{\"any_of\":[{\"CPU\":4},{\"GPU\":1}]}"));
 }
 
 static void what_is_gone_is_dropped_and_counts_are_capped(void **state)
@@ -96,8 +96,10 @@ static void equal_bundles_are_handed_out(void **state)
 {
     const char *one = digest("{\"CPU\":1}");
     const char *hold = arena_printf(
-        &arena, "{\"previous\":[{\"source\":\"gang\",\"id\":\"g\",\"shape\":\"%s\","
-        "\"count\":", one);
+        &arena,
+        "{\"previous\":[{\"source\":\"gang\",\"id\":\"g\",\"shape\":\"%s\","
+        "\"count\":",
+        one);
     const struct problem *s = make(arena_printf(
         &arena,
         "{\"nodes\":[{\"id\":\"a\",%s2}]},{\"id\":\"b\",%s1}]},"
@@ -110,7 +112,8 @@ static void equal_bundles_are_handed_out(void **state)
     assert_int_equal(s->n_bundles, 3);
     for (uint32_t i = 0; i < 3; i++)
         for (uint32_t k = 0; k < s->nodes[i].n_previous; k++) {
-            const struct pb_placement *h = &s->previous[s->nodes[i].first_previous + k];
+            const struct pb_placement *h =
+                &s->previous[s->nodes[i].first_previous + k];
 
             sum[h->bundle] += h->count;
         }
@@ -129,7 +132,8 @@ static void proposed_nodes_are_of_offers_that_are_there(void **state)
         "{\"zone\":\"a\",\"spot\":true}]}],\"demands\":[{\"resources\":{\"CPU\":1}}],"
         "\"proposed\":[{\"type\":\"t\",\"zone\":\"a\",\"spot\":true,\"count\":3,"
         "%s},{\"type\":\"t\",\"zone\":\"b\",%s},{\"type\":\"u\",%s},"
-        "{\"type\":\"t\",\"zone\":\"a\",\"previous\":[]}]}", hold, hold, hold));
+        "{\"type\":\"t\",\"zone\":\"a\",\"previous\":[]}]}",
+        hold, hold, hold));
 
     (void)state;
     assert_int_equal(s->n_proposed, 1);
@@ -182,7 +186,8 @@ int main(void)
         cmocka_unit_test_setup(what_is_gone_is_dropped_and_counts_are_capped,
                                fresh),
         cmocka_unit_test_setup(equal_bundles_are_handed_out, fresh),
-        cmocka_unit_test_setup(proposed_nodes_are_of_offers_that_are_there, fresh),
+        cmocka_unit_test_setup(proposed_nodes_are_of_offers_that_are_there,
+                               fresh),
         cmocka_unit_test_setup(old_records_are_read, fresh),
         cmocka_unit_test_setup(they_are_written_as_they_were_read, fresh),
     };

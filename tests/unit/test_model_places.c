@@ -3,11 +3,11 @@
  * tolerations as Kubernetes has them, queues, and what else nodes carry for
  * it (units, timeouts by offer, progress).
  */
+#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include "model_help.h"
 
@@ -47,11 +47,12 @@ static struct problem *make(const char *json)
 static enum reason refuses(const struct problem *s, uint32_t bundle,
                            uint32_t offer, const char **ret_key)
 {
-    uint32_t sel = s->shapes[s->alts[s->bundles[bundle].first_alt].shape]
-                       .selector, key;
+    uint32_t sel =
+                 s->shapes[s->alts[s->bundles[bundle].first_alt].shape].selector,
+             key;
     const struct pb_offer *o = &s->offers[offer];
     enum reason why = problem_refuses(s, sel, o->first_label, o->n_labels,
-                                       &key);
+                                      &key);
 
     assert_int_equal(problem_match(s, sel, o->first_label, o->n_labels),
                      why == REASON_NONE);
@@ -64,7 +65,10 @@ static enum reason refuses(const struct problem *s, uint32_t bundle,
 /* Kubernetes' table of who tolerates what. */
 static void taints_are_tolerated_as_in_kubernetes(void **state)
 {
-    static const struct { const char *taint, *toleration; bool may; } cases[] = {
+    static const struct {
+        const char *taint, *toleration;
+        bool may;
+    } cases[] = {
         {"\"gpu=yes:NoSchedule\"", "", false},
         {"\"gpu=yes:NoExecute\"", "", false},
         {"\"gpu=yes:PreferNoSchedule\"", "", true},
@@ -73,10 +77,10 @@ static void taints_are_tolerated_as_in_kubernetes(void **state)
          "{\"key\":\"gpu\",\"operator\":\"Equal\",\"value\":\"no\"}", false},
         {"\"gpu=yes:NoSchedule\"", "{\"key\":\"gpu\"}", false},
         {"\"gpu:NoSchedule\"", "{\"key\":\"gpu\"}", true},
-        {"\"gpu=yes:NoSchedule\"",
-         "{\"key\":\"gpu\",\"operator\":\"Exists\"}", true},
-        {"\"gpu=yes:NoSchedule\"",
-         "{\"key\":\"gpus\",\"operator\":\"Exists\"}", false},
+        {"\"gpu=yes:NoSchedule\"", "{\"key\":\"gpu\",\"operator\":\"Exists\"}",
+         true},
+        {"\"gpu=yes:NoSchedule\"", "{\"key\":\"gpus\",\"operator\":\"Exists\"}",
+         false},
         {"\"gpu=yes:NoSchedule\"", "{\"operator\":\"Exists\"}", true},
         {"\"gpu=yes:NoSchedule\"",
          "{\"operator\":\"Exists\",\"effect\":\"NoExecute\"}", false},
@@ -87,8 +91,8 @@ static void taints_are_tolerated_as_in_kubernetes(void **state)
         {"\"gpu=yes:NoSchedule\"", "\"gpu=no\"", false},
         {"\"gpu=yes:NoSchedule\"", "\"gpu=yes:NoExecute\"", false},
         {"\"gpu=yes:NoSchedule\",\"team=a:NoSchedule\"", "\"gpu\"", false},
-        {"\"gpu=yes:NoSchedule\",\"team=a:NoSchedule\"",
-         "\"gpu\",\"team=a\"", true},
+        {"\"gpu=yes:NoSchedule\",\"team=a:NoSchedule\"", "\"gpu\",\"team=a\"",
+         true},
         {"{\"key\":\"gpu\",\"value\":\"yes\",\"effect\":\"NoSchedule\"}",
          "\"gpu\"", true},
         {"\"gpu=a:NoSchedule\",\"gpu=b:NoExecute\"", "\"gpu=a\"", false},
@@ -98,7 +102,8 @@ static void taints_are_tolerated_as_in_kubernetes(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *text = arena_printf(
-            &arena, "{\"node_types\":[{\"name\":\"t\",\"resources\":{\"CPU\":4},"
+            &arena,
+            "{\"node_types\":[{\"name\":\"t\",\"resources\":{\"CPU\":4},"
             "\"taints\":[%s]}],\"nodes\":[{\"id\":\"n\",\"taints\":[%s]}],"
             "\"demands\":[{\"resources\":{\"CPU\":1},\"tolerations\":[%s]}]}",
             cases[i].taint, cases[i].taint, cases[i].toleration);
@@ -115,7 +120,7 @@ static void taints_are_tolerated_as_in_kubernetes(void **state)
         if (!cases[i].may)
             assert_true(strcmp(key, "gpu") == 0 || strcmp(key, "team") == 0);
         assert_int_equal(problem_tolerates(s, sel, s->nodes[0].first_label,
-                                            s->nodes[0].n_labels),
+                                           s->nodes[0].n_labels),
                          cases[i].may);
     }
 }
@@ -129,13 +134,14 @@ static void nothing_lies_anywhere_where_there_are_taints(void **state)
     const struct problem *s;
     (void)state;
     s = make(arena_printf(&arena, plain, ""));
-    assert_int_equal(s->n_shapes, 1);  /* tolerations decide nothing here */
+    assert_int_equal(s->n_shapes, 1); /* tolerations decide nothing here */
     assert_int_equal(s->shapes[0].selector, 0);
     s = make(arena_printf(&arena, plain, ",\"taints\":[\"a:NoSchedule\"]"));
     assert_int_equal(s->n_shapes, 2);
     assert_int_not_equal(s->shapes[0].selector, 0);
     assert_int_not_equal(s->shapes[1].selector, 0);
-    s = make(arena_printf(&arena, plain, ",\"taints\":[\"a:PreferNoSchedule\"]"));
+    s = make(
+        arena_printf(&arena, plain, ",\"taints\":[\"a:PreferNoSchedule\"]"));
     assert_int_equal(s->n_shapes, 1);
 }
 
@@ -152,9 +158,9 @@ static void nodes_have_taints_of_both(void **state)
     (void)state;
     assert_int_equal(s->n_shapes, 2);
     for (uint32_t i = 0; i < 2; i++) {
-        enum reason why = problem_refuses(
-            s, s->shapes[i].selector, s->nodes[0].first_label,
-            s->nodes[0].n_labels, &key);
+        enum reason why = problem_refuses(s, s->shapes[i].selector,
+                                          s->nodes[0].first_label,
+                                          s->nodes[0].n_labels, &key);
         may += why == REASON_NONE;
         if (why != REASON_NONE)
             assert_string_equal(s->str[key], "b");
@@ -162,11 +168,11 @@ static void nodes_have_taints_of_both(void **state)
     assert_int_equal(may, 1);
 }
 
-#define QUEUES                                                                \
+#define QUEUES \
     "\"queues\":[{\"name\":\"a100\",\"node_types\":[\"big\"],\"priority\":5," \
-    "\"quota\":{\"gpus\":8,\"cpus\":0.5,\"nodes\":4},\"owners\":[\"train-*\"]},"\
+    "\"quota\":{\"gpus\":8,\"cpus\":0.5,\"nodes\":4},\"owners\":[\"train-*\"]}," \
     "{\"name\":\"any\",\"node_types\":[\"big\",\"small\"]}],"
-#define TYPES                                                                 \
+#define TYPES \
     "\"node_types\":[{\"name\":\"big\",\"resources\":{\"CPU\":8,\"GPU\":8}}," \
     "{\"name\":\"small\",\"resources\":{\"CPU\":8}}],"
 
@@ -188,9 +194,11 @@ static void queues_bind_demand_to_types(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const struct problem *s = make(arena_printf(
-            &arena, "{" QUEUES TYPES "\"requests\":[{%s,\"bundles\":"
-            "[{\"CPU\":1}]}]}", cases[i].demand));
+        const struct problem *s = make(
+            arena_printf(&arena,
+                         "{" QUEUES TYPES "\"requests\":[{%s,\"bundles\":"
+                         "[{\"CPU\":1}]}]}",
+                         cases[i].demand));
         const char *key;
 
         assert_int_equal(refuses(s, 0, 0, &key), cases[i].big);
@@ -226,20 +234,20 @@ static void queues_are_arrays(void **state)
     assert_int_equal(q[0].nodes, 4);
     assert_int_equal(q[0].used_gpus, 3 * AMOUNT_ONE);
     assert_int_equal(q[0].used_cpus, 2 * AMOUNT_ONE);
-    assert_int_equal(q[0].used_nodes, 2);    /* b1 and x, by their labels */
+    assert_int_equal(q[0].used_nodes, 2); /* b1 and x, by their labels */
     assert_int_equal(q[1].gpus, -1);
     assert_int_equal(q[1].nodes, UNLIMITED);
-    assert_int_equal(q[1].used_cpus, AMOUNT_ONE);  /* s1: its only queue */
-    assert_int_equal(s->nodes[1].queue, NONE);     /* b2: of two */
-    assert_int_equal(s->demands[0].queue, 0);      /* 1 + 5 comes first */
+    assert_int_equal(q[1].used_cpus, AMOUNT_ONE); /* s1: its only queue */
+    assert_int_equal(s->nodes[1].queue, NONE);    /* b2: of two */
+    assert_int_equal(s->demands[0].queue, 0);     /* 1 + 5 comes first */
     assert_int_equal(s->demands[0].priority, 6);
     assert_int_equal(s->demands[1].queue, NONE);
     assert_true(problem_queue_has(s, 0, 0));
     assert_false(problem_queue_has(s, 0, 1));
     assert_true(problem_queue_has(s, NONE, 1));
     sel = s->shapes[s->alts[s->bundles[0].first_alt].shape].selector;
-    assert_true(problem_match(s, sel, s->nodes[3].first_label,
-                               s->nodes[3].n_labels));
+    assert_true(
+        problem_match(s, sel, s->nodes[3].first_label, s->nodes[3].n_labels));
 }
 
 static void nodes_carry_unit_timeout_and_progress(void **state)
@@ -276,12 +284,22 @@ static void nodes_carry_unit_timeout_and_progress(void **state)
 
 static void owners_are_patterns(void **state)
 {
-    static const struct { const char *pattern, *owner; bool may; } cases[] = {
-        {"train-*", "train-1", true}, {"train-*", "train-", true},
-        {"train-*", "untrain-1", false}, {"*", "", true}, {"a", "a", true},
-        {"a", "ab", false}, {"*-prod", "a-prod", true},
-        {"*-prod", "a-prod-1", false}, {"a*b*c", "aXbYbZc", true},
-        {"a*b*c", "aXbYbZ", false}, {"**", "x", true}, {"", "x", false},
+    static const struct {
+        const char *pattern, *owner;
+        bool may;
+    } cases[] = {
+        {"train-*", "train-1", true},
+        {"train-*", "train-", true},
+        {"train-*", "untrain-1", false},
+        {"*", "", true},
+        {"a", "a", true},
+        {"a", "ab", false},
+        {"*-prod", "a-prod", true},
+        {"*-prod", "a-prod-1", false},
+        {"a*b*c", "aXbYbZc", true},
+        {"a*b*c", "aXbYbZ", false},
+        {"**", "x", true},
+        {"", "x", false},
     };
 
     (void)state;
@@ -294,7 +312,9 @@ static void owners_are_patterns(void **state)
 
 static void mistakes_say_where(void **state)
 {
-    static const struct { const char *text, *want; } cases[] = {
+    static const struct {
+        const char *text, *want;
+    } cases[] = {
         {"{\"node_types\":[{\"name\":\"t\",\"taints\":[\"gpu\"]}]}",
          "node_types[0].taints[0]: needs its effect"},
         {"{\"node_types\":[{\"name\":\"t\",\"taints\":[\"gpu:Never\"]}]}",
@@ -305,9 +325,11 @@ static void mistakes_say_where(void **state)
         {"{\"node_types\":[{\"name\":\"t\",\"taints\":[{\"key\":\"a\"}]}]}",
          "node_types[0].taints[0].effect: must be NoSchedule"},
         {"{\"node_types\":[{\"name\":\"t\",\"taints\":[{\"effect\":"
-         "\"NoSchedule\"}]}]}", "node_types[0].taints[0]: needs a \"key\""},
+         "\"NoSchedule\"}]}]}",
+         "node_types[0].taints[0]: needs a \"key\""},
         {"{\"nodes\":[{\"id\":\"n\",\"taints\":[\"a:NoSchedule\","
-         "\"a=b:NoSchedule\"]}]}", "nodes[0].taints[1]: is the second"},
+         "\"a=b:NoSchedule\"]}]}",
+         "nodes[0].taints[1]: is the second"},
         {"{\"nodes\":[{\"id\":\"n\",\"taints\":{}}]}",
          "nodes[0].taints: must be an array"},
         {"{\"demands\":[{\"resources\":{},\"tolerations\":[{}]}]}",
@@ -335,7 +357,9 @@ static void mistakes_say_where(void **state)
         {"{\"limits\":{\"consolidate\":{\"min_saving\":20}}}",
          "limits.consolidate.min_saving: must be between 0 and 1"},
     };
-    static const struct { const char *text, *want; } made[] = {
+    static const struct {
+        const char *text, *want;
+    } made[] = {
         {"{\"queues\":[{\"name\":\"q\"},{\"name\":\"q\"}]}",
          "queue 'q' is given twice"},
         {"{\"queues\":[{\"name\":\"q\",\"node_types\":[\"t\"]}]}",
@@ -385,8 +409,8 @@ static void bundles_carry_tolerations_everywhere(void **state)
     assert_string_equal(again.alts[1].tolerations.v[1].value, "c");
     assert_int_equal(again.alts[1].tolerations.v[1].effect, EFFECT_NO_EXECUTE);
     assert_int_equal(again.alts[1].tolerations.v[0].op, TOLERATE_EXISTS);
-    assert_int_equal(codec_parse("{\"bundles\":[],\"queue\":7}", 24, &v,
-                                 &error), ST_OK);
+    assert_int_equal(
+        codec_parse("{\"bundles\":[],\"queue\":7}", 24, &v, &error), ST_OK);
     assert_int_equal(codec_request_read(v, "me", 0, &arena, &d, &error),
                      ST_INVALID);
     assert_non_null(strstr(error.text, "queue: must be the name of a queue"));

@@ -2,11 +2,11 @@
  * test_model_snapshot.c - facts to arrays: what each rule of problem_make()
  * says, then laws over random facts (order does not matter; the same again).
  */
+#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <time.h>
 
 #include "model_help.h"
@@ -76,8 +76,9 @@ static void columns_are_fixed_then_by_name(void **state)
         "\"HPU\":2,\"object_store_memory\":5}},{\"id\":\"m\",\"total\":{"
         "\"node:10.0.0.2\":1}}],"
         "\"demands\":[{\"resources\":{\"nobody\":1,\"node:10.0.0.2\":0.001}}]}");
-    static const char *const want[] = {"CPU", "memory", "GPU", "HPU", "TPU",
-                                       "aa", "nobody", "node:10.0.0.2", "zz"};
+    static const char *const want[] = {"CPU",    "memory",        "GPU",
+                                       "HPU",    "TPU",           "aa",
+                                       "nobody", "node:10.0.0.2", "zz"};
 
     (void)state;
     assert_int_equal(s->n_columns, 9);
@@ -94,10 +95,12 @@ static void many_unknown_names_share_a_column(void **state)
     struct qty q[100];
     struct snap_alt alt[100];
     struct snap_bundle b[100];
-    struct snap_demand d = {.owner = "x", .id = "", .bundles = b,
-                            .n_bundles = 100};
-    struct snapshot f = {.cluster = "", .limits = snap_limits_default,
-                      .demands = &d, .n_demands = 1};
+    struct snap_demand d = {
+        .owner = "x", .id = "", .bundles = b, .n_bundles = 100};
+    struct snapshot f = {.cluster = "",
+                         .limits = snap_limits_default,
+                         .demands = &d,
+                         .n_demands = 1};
     const struct problem *s;
     char names[100][16];
 
@@ -125,18 +128,22 @@ static void too_many_amounts_are_refused(void **state)
 {
     enum { N = 20000 };
     struct qty *q = calloc(N, sizeof *q);
-    struct snap_offer o = {.zone = "", .price_micros_hour = 1,
-                           .room = UNLIMITED};
+    struct snap_offer o = {
+        .zone = "", .price_micros_hour = 1, .room = UNLIMITED};
     struct snap_type *t = calloc(N, sizeof *t);
-    struct snapshot f = {.limits = snap_limits_default, .types = t, .n_types = N};
+    struct snapshot f = {
+        .limits = snap_limits_default, .types = t, .n_types = N};
     struct problem *s = NULL;
 
     (void)state;
     for (int i = 0; i < N; i++) {
         char *name = arena_printf(&arena, "r%d", i);
         q[i] = (struct qty){name, 10000};
-        t[i] = (struct snap_type){.name = name, .provider = "", .offers = &o,
-                                  .n_offers = 1, .resources = {&q[i], 1}};
+        t[i] = (struct snap_type){.name = name,
+                                  .provider = "",
+                                  .offers = &o,
+                                  .n_offers = 1,
+                                  .resources = {&q[i], 1}};
     }
     assert_int_equal(problem_make(&f, &arena, &s, &error), ST_INVALID);
     assert_non_null(strstr(error.text, "different resources"));
@@ -177,14 +184,14 @@ static void accelerator_types_become_labels_and_terms(void **state)
     sel = s->shapes[0].selector;
     assert_int_equal(sel, s->shapes[1].selector);
     assert_true(s->shapes[0].accelerator && s->shapes[1].accelerator);
-    assert_true(problem_match(s, sel, s->offers[0].first_label,
-                               s->offers[0].n_labels));
-    assert_true(problem_match(s, sel, s->offers[1].first_label,
-                               s->offers[1].n_labels));
-    assert_false(problem_match(s, sel, s->offers[2].first_label,
-                                s->offers[2].n_labels));
-    assert_false(problem_match(s, sel, s->offers[3].first_label,
-                                s->offers[3].n_labels));
+    assert_true(
+        problem_match(s, sel, s->offers[0].first_label, s->offers[0].n_labels));
+    assert_true(
+        problem_match(s, sel, s->offers[1].first_label, s->offers[1].n_labels));
+    assert_false(
+        problem_match(s, sel, s->offers[2].first_label, s->offers[2].n_labels));
+    assert_false(
+        problem_match(s, sel, s->offers[3].first_label, s->offers[3].n_labels));
     assert_true(s->types[0].accelerator && !s->types[3].accelerator);
 }
 
@@ -193,27 +200,35 @@ static void markers_in_raw_facts_are_no_columns(void **state)
 {
     struct qty t[] = {{"GPU", 10000}, {"accelerator_type:nvidia-l4", 10000}};
     struct qty d[] = {{"accelerator_type:L4", 10}, {"GPU", 5000}};
-    struct snap_offer o = {.zone = "", .price_micros_hour = 1,
-                           .room = UNLIMITED};
-    struct snap_type type = {.name = "t", .provider = "", .resources = {t, 2},
-                             .offers = &o, .n_offers = 1, .max = UNLIMITED};
-    struct snap_node node = {.id = "n", .type = "", .zone = "",
-                             .total = {t, 2}, .available = {t, 2}};
+    struct snap_offer o = {
+        .zone = "", .price_micros_hour = 1, .room = UNLIMITED};
+    struct snap_type type = {.name = "t",
+                             .provider = "",
+                             .resources = {t, 2},
+                             .offers = &o,
+                             .n_offers = 1,
+                             .max = UNLIMITED};
+    struct snap_node node = {
+        .id = "n", .type = "", .zone = "", .total = {t, 2}, .available = {t, 2}};
     struct snap_alt alt = {.resources = {d, 2}};
     struct snap_bundle b = {&alt, 1, 1, false};
-    struct snap_demand dem = {.owner = "", .id = "", .bundles = &b,
-                              .n_bundles = 1};
-    struct snapshot f = {.limits = snap_limits_default, .types = &type,
-                      .n_types = 1, .nodes = &node, .n_nodes = 1,
-                      .demands = &dem, .n_demands = 1};
+    struct snap_demand dem = {
+        .owner = "", .id = "", .bundles = &b, .n_bundles = 1};
+    struct snapshot f = {.limits = snap_limits_default,
+                         .types = &type,
+                         .n_types = 1,
+                         .nodes = &node,
+                         .n_nodes = 1,
+                         .demands = &dem,
+                         .n_demands = 1};
     const struct problem *s = make_snapshot(&f);
 
     (void)state;
     assert_int_equal(s->n_columns, 3);
     assert_string_equal(OFFER_LABEL(s, 0, ACCEL_LABEL), "L4");
     assert_string_equal(NODE_LABEL(s, 0, ACCEL_LABEL), "L4");
-    assert_true(problem_match(s, s->shapes[0].selector,
-                               s->nodes[0].first_label, s->nodes[0].n_labels));
+    assert_true(problem_match(s, s->shapes[0].selector, s->nodes[0].first_label,
+                              s->nodes[0].n_labels));
     assert_int_equal(s->selectors[s->shapes[0].selector].n_terms, 1);
 }
 
@@ -285,7 +300,8 @@ static void unknown_prices_are_estimated(void **state)
     assert_int_equal(s->offers[0].price_micros_hour, cpu);
     assert_true(s->offers[0].price_estimated);
     assert_int_equal(s->offers[1].price_micros_hour, cpu + 2 * 2480000);
-    assert_int_equal(s->offers[2].price_micros_hour, (cpu + 2 * 2480000) * 2 / 5);
+    assert_int_equal(s->offers[2].price_micros_hour,
+                     (cpu + 2 * 2480000) * 2 / 5);
     assert_int_equal(s->offers[3].price_micros_hour, 1000000);
     assert_int_equal(s->offers[4].price_micros_hour, 0);
     assert_false(s->offers[4].price_estimated);
@@ -369,7 +385,7 @@ static void demands_come_in_planning_order(void **state)
     }
     assert_false(s->demands[1].gang);
     assert_true(s->demands[2].gang && s->demands[3].gang);
-    assert_int_equal(s->demands[2].n_bundles, 2);  /* not counted together */
+    assert_int_equal(s->demands[2].n_bundles, 2); /* not counted together */
 }
 
 static void equal_bundles_are_counted_together(void **state)
@@ -393,10 +409,10 @@ static void whole_devices_are_rounded_up(void **state)
     struct qty q[] = {{"GPU", 15000}};
     struct snap_alt alt = {.resources = {q, 1}};
     struct snap_bundle b = {&alt, 1, 1, false};
-    struct snap_demand d = {.owner = "", .id = "", .bundles = &b,
-                            .n_bundles = 1};
-    struct snapshot f = {.limits = snap_limits_default, .demands = &d,
-                      .n_demands = 1};
+    struct snap_demand d = {
+        .owner = "", .id = "", .bundles = &b, .n_bundles = 1};
+    struct snapshot f = {
+        .limits = snap_limits_default, .demands = &d, .n_demands = 1};
     const struct problem *s = make_snapshot(&f);
 
     (void)state;
@@ -421,11 +437,18 @@ static void defaults_are_resolved(void **state)
 
 static void selectors_match_as_rays_do(void **state)
 {
-    static const struct { const char *labels; bool want; } cases[] = {
-        {"{\"z\":\"a\"}", true},          {"{\"z\":\"b\"}", false},
-        {"{\"z\":\"!a\"}", false},        {"{\"z\":\"!b\"}", true},
-        {"{\"z\":\"in(b, a)\"}", true},   {"{\"z\":\"!in(b,a)\"}", false},
-        {"{\"no\":\"a\"}", false},        {"{\"no\":\"!a\"}", true},
+    static const struct {
+        const char *labels;
+        bool want;
+    } cases[] = {
+        {"{\"z\":\"a\"}", true},
+        {"{\"z\":\"b\"}", false},
+        {"{\"z\":\"!a\"}", false},
+        {"{\"z\":\"!b\"}", true},
+        {"{\"z\":\"in(b, a)\"}", true},
+        {"{\"z\":\"!in(b,a)\"}", false},
+        {"{\"no\":\"a\"}", false},
+        {"{\"no\":\"!a\"}", true},
         {"{\"z\":\"a\",\"y\":\"c\"}", true},
         {"{\"z\":\"a\",\"y\":\"d\"}", false},
         {"{\"y\":\"!d\",\"z\":\"!q\",\"x\":\"!in(a,b,c)\"}", true},
@@ -440,17 +463,20 @@ static void selectors_match_as_rays_do(void **state)
         snprintf(json, sizeof json,
                  "{\"node_types\":[{\"name\":\"t\",\"labels\":{\"z\":\"a\","
                  "\"y\":\"c\",\"a\":\"1\"}}],\"demands\":[{\"resources\":{},"
-                 "\"labels\":%s}]}", cases[i].labels);
+                 "\"labels\":%s}]}",
+                 cases[i].labels);
         s = make(json);
         if (problem_match(s, s->shapes[0].selector, s->offers[0].first_label,
-                           s->offers[0].n_labels) != cases[i].want)
+                          s->offers[0].n_labels) != cases[i].want)
             fail_msg("%s: not %d", cases[i].labels, cases[i].want);
     }
 }
 
 static void mistakes_are_named(void **state)
 {
-    static const struct { const char *json, *want; } cases[] = {
+    static const struct {
+        const char *json, *want;
+    } cases[] = {
         {"{\"node_types\":[{\"name\":\"a\"},{\"name\":\"b\"},{\"name\":\"a\"}]}",
          "node type 'a' is given twice"},
         {"{\"nodes\":[{\"id\":\"n1\"},{\"id\":\"n1\"}]}",
@@ -463,8 +489,9 @@ static void mistakes_are_named(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        assert_int_equal(problem_make(snapshot_of(cases[i].json), &arena, &s,
-                                       &error), ST_INVALID);
+        assert_int_equal(
+            problem_make(snapshot_of(cases[i].json), &arena, &s, &error),
+            ST_INVALID);
         if (!strstr(error.text, cases[i].want))
             fail_msg("'%s' lacks '%s'", error.text, cases[i].want);
         assert_null(s);
@@ -475,8 +502,8 @@ static void mistakes_are_named(void **state)
     assert_int_equal(problem_make(&f, &arena, &s, &error), ST_INVALID);
     assert_non_null(strstr(error.text, "no offers"));
     struct snap_bundle b = {NULL, 0, 1, false};
-    struct snap_demand d = {.owner = "o", .id = "", .bundles = &b,
-                            .n_bundles = 1};
+    struct snap_demand d = {
+        .owner = "o", .id = "", .bundles = &b, .n_bundles = 1};
     f = (struct snapshot){.demands = &d, .n_demands = 1};
     assert_int_equal(problem_make(&f, &arena, &s, &error), ST_INVALID);
     assert_non_null(strstr(error.text, "no alternative"));
@@ -568,11 +595,15 @@ static void a_large_one_is_quick(void **state)
     struct snap_type *t = calloc(TYPES, sizeof *t);
     struct snap_node *n = calloc(NODES, sizeof *n);
     struct snap_bundle *b = calloc(BUNDLES, sizeof *b);
-    struct snap_demand d = {.owner = "ray", .id = "", .bundles = b,
-                            .n_bundles = BUNDLES};
-    struct snapshot f = {.limits = snap_limits_default, .types = t,
-                      .n_types = TYPES, .nodes = n, .n_nodes = NODES,
-                      .demands = &d, .n_demands = 1};
+    struct snap_demand d = {
+        .owner = "ray", .id = "", .bundles = b, .n_bundles = BUNDLES};
+    struct snapshot f = {.limits = snap_limits_default,
+                         .types = t,
+                         .n_types = TYPES,
+                         .nodes = n,
+                         .n_nodes = NODES,
+                         .demands = &d,
+                         .n_demands = 1};
     struct timespec t0, t1;
     const struct problem *s;
     double ms;
@@ -585,14 +616,18 @@ static void a_large_one_is_quick(void **state)
         for (uint32_t z = 0; z < 3; z++)
             o[z] = (struct snap_offer){
                 .zone = arena_printf(&arena, "us-%c", 'a' + (int)z),
-                .price_micros_hour = i + 1, .room = UNLIMITED};
+                .price_micros_hour = i + 1,
+                .room = UNLIMITED};
         q[0] = (struct qty){"CPU", (1 + i % 96) * 10000};
         q[1] = (struct qty){"memory", (1 + i) * (INT64_C(10000) << 30)};
         q[2] = (struct qty){"GPU", i % 9 * 10000};
         t[i] = (struct snap_type){
             .name = arena_printf(&arena, "type-%u", i * 7919 % TYPES),
-            .provider = "sim", .resources = {q, 3}, .max = UNLIMITED,
-            .offers = o, .n_offers = 3};
+            .provider = "sim",
+            .resources = {q, 3},
+            .max = UNLIMITED,
+            .offers = o,
+            .n_offers = 3};
     }
     for (uint32_t i = 0; i < NODES; i++) {
         struct qty *q = ARENA_ARRAY(&arena, struct qty, 4);
@@ -600,11 +635,13 @@ static void a_large_one_is_quick(void **state)
         q[0] = (struct qty){"CPU", (1 + i % 96) * 10000};
         q[1] = (struct qty){"memory", (1 + i) * (INT64_C(10000) << 30)};
         q[2] = (struct qty){"GPU", 80000};
-        q[3] = (struct qty){arena_printf(&arena, "node:10.0.%u.%u", i / 256,
-                                         i % 256), 10000};
-        n[i] = (struct snap_node){
-            .id = arena_printf(&arena, "n%u", i), .type = t[i % TYPES].name,
-            .zone = "us-a", .total = {q, 4}, .available = {q, 4}};
+        q[3] = (struct qty){
+            arena_printf(&arena, "node:10.0.%u.%u", i / 256, i % 256), 10000};
+        n[i] = (struct snap_node){.id = arena_printf(&arena, "n%u", i),
+                                  .type = t[i % TYPES].name,
+                                  .zone = "us-a",
+                                  .total = {q, 4},
+                                  .available = {q, 4}};
     }
     for (uint32_t i = 0; i < BUNDLES; i++) {
         struct snap_alt *a = ARENA_NEW(&arena, struct snap_alt);
@@ -636,7 +673,8 @@ int main(void)
         cmocka_unit_test_setup(columns_are_fixed_then_by_name, fresh),
         cmocka_unit_test_setup(many_unknown_names_share_a_column, fresh),
         cmocka_unit_test_setup(too_many_amounts_are_refused, fresh),
-        cmocka_unit_test_setup(accelerator_types_become_labels_and_terms, fresh),
+        cmocka_unit_test_setup(accelerator_types_become_labels_and_terms,
+                               fresh),
         cmocka_unit_test_setup(markers_in_raw_facts_are_no_columns, fresh),
         cmocka_unit_test_setup(labels_of_zone_and_market, fresh),
         cmocka_unit_test_setup(offers_of_nodes, fresh),
@@ -651,7 +689,8 @@ int main(void)
         cmocka_unit_test_setup(the_order_of_facts_does_not_matter, fresh),
         cmocka_unit_test_setup(a_large_one_is_quick, fresh),
     };
-    int failed = cmocka_run_group_tests_name("model_snapshot", tests, NULL, NULL);
+    int failed = cmocka_run_group_tests_name("model_snapshot", tests, NULL,
+                                             NULL);
 
     arena_done(&arena);
     return failed;

@@ -1,12 +1,12 @@
 /*
  * test_model_words.c - amounts, accelerators, reasons and states.
  */
+#include <cmocka.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
-#include <math.h>
 #include <string.h>
 
 #include "model/accel.h"
@@ -16,14 +16,28 @@
 
 static void amounts_are_exact(void **state)
 {
-    static const struct { const char *text; int64_t want; } good[] = {
-        {"4", 40000}, {"0.25", 2500}, {"500m", 5000}, {"1.5", 15000},
-        {"50Gi", INT64_C(53687091200) * 10000}, {"16384M", INT64_C(16384000000) * 10000},
-        {"0.0001", 1}, {".5", 5000}, {"3.75Gi", INT64_C(4026531840) * 10000},
-        {"0", 0}, {"90071992547409", INT64_C(90071992547409) * 10000},
+    static const struct {
+        const char *text;
+        int64_t want;
+    } good[] = {
+        {"4", 40000},
+        {"0.25", 2500},
+        {"500m", 5000},
+        {"1.5", 15000},
+        {"50Gi", INT64_C(53687091200) * 10000},
+        {"16384M", INT64_C(16384000000) * 10000},
+        {"0.0001", 1},
+        {".5", 5000},
+        {"3.75Gi", INT64_C(4026531840) * 10000},
+        {"0", 0},
+        {"90071992547409", INT64_C(90071992547409) * 10000},
     };
-    static const char *const bad[] = {"", "-1", "x", "1x", "nan", "inf", "1e99",
-        "1.2.3", "99999999999999999999", "200000Pi", "116T", " 1", "1 ", "."};
+    static const char *const bad[] = {
+        "",         "-1",    "x",
+        "1x",       "nan",   "inf",
+        "1e99",     "1.2.3", "99999999999999999999",
+        "200000Pi", "116T",  " 1",
+        "1 ",       "."};
     int64_t a;
     char text[32];
 
@@ -41,7 +55,9 @@ static void amounts_are_exact(void **state)
     assert_false(amount_from_double(INFINITY, &a));
     assert_string_equal(amount_text(2500, text, sizeof text), "0.25");
     assert_string_equal(amount_text(30000, text, sizeof text), "3");
-    assert_string_equal(amount_pretty("memory", INT64_C(53687091200) * 10000, text, sizeof text), "50Gi");
+    assert_string_equal(amount_pretty("memory", INT64_C(53687091200) * 10000,
+                                      text, sizeof text),
+                        "50Gi");
     assert_int_equal(amount_add(AMOUNT_MAX, 1), AMOUNT_MAX);
     assert_int_equal(amount_times(AMOUNT_MAX / 2, 4), AMOUNT_MAX);
 }
@@ -62,9 +78,12 @@ static void accelerators_have_one_name(void **state)
     assert_null(accel_type_of_resource("GPU"));
     assert_string_equal(accel_from_k8s("nvidia.com/gpu"), "GPU");
     assert_string_equal(accel_from_k8s("amd.com/gpu"), "GPU");
-    assert_string_equal(accel_from_k8s("aws.amazon.com/neuroncore"), "neuron_cores");
-    assert_string_equal(accel_from_k8s("nvidia.com/mig-3g.20gb"), "nvidia.com/mig-3g.20gb");
-    assert_string_equal(accel_from_k8s("nvidia.com/gpu.shared"), "nvidia.com/gpu.shared");
+    assert_string_equal(accel_from_k8s("aws.amazon.com/neuroncore"),
+                        "neuron_cores");
+    assert_string_equal(accel_from_k8s("nvidia.com/mig-3g.20gb"),
+                        "nvidia.com/mig-3g.20gb");
+    assert_string_equal(accel_from_k8s("nvidia.com/gpu.shared"),
+                        "nvidia.com/gpu.shared");
     assert_null(accel_from_k8s("cpu"));
     assert_true(accel_fractions("GPU"));
     assert_false(accel_fractions("TPU"));

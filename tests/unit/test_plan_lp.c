@@ -103,8 +103,9 @@ static double brute(const struct small *s)
             if (!(set >> j & 1))
                 continue;
             for (uint32_t r = 0; r < n; r++)
-                m[r][c] = j < COLS ? s->a[j][r]
-                                   : j - COLS == r ? (r < ROWS ? -1 : 1) : 0;
+                m[r][c] = j < COLS        ? s->a[j][r]
+                          : j - COLS == r ? (r < ROWS ? -1 : 1)
+                                          : 0;
             col[c++] = j;
         }
         for (uint32_t r = 0; r < n; r++)

@@ -2,11 +2,11 @@
  * test_store_journal.c - the journal: what is committed is there again, what
  * is not ours is refused, and a full disk is an error, not a loss.
  */
+#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <fcntl.h>
 #include <signal.h>
@@ -36,8 +36,7 @@ static int make_dir(void **state)
 
 static int drop_dir(void **state)
 {
-    static const char *const ends[] = { "", ".lock", "-wal", "-shm",
-                                        "-journal" };
+    static const char *const ends[] = {"", ".lock", "-wal", "-shm", "-journal"};
     char name[320];
 
     (void)state;
@@ -51,7 +50,7 @@ static int drop_dir(void **state)
 static struct journal *open_good(void)
 {
     struct journal *j = NULL;
-    struct err e = { 0 };
+    struct err e = {0};
 
     if (journal_open(path, NULL, &j, &e) != ST_OK)
         fail_msg("%s", e.text);
@@ -60,7 +59,7 @@ static struct journal *open_good(void)
 
 static void commit_good(struct journal *j)
 {
-    struct err e = { 0 };
+    struct err e = {0};
 
     if (journal_commit(j, &e) != ST_OK)
         fail_msg("%s", e.text);
@@ -210,10 +209,10 @@ static void loading_tells_no_observer(void **state)
 static void requests_values_boots(void **state)
 {
     struct journal *j = open_good();
-    struct journal_request a = { "b-owner", "{\"x\":1}", 5, 9 },
-                           b = { "a-owner", "{}", 4, 0 },
-                           c = { "b-owner", "{\"x\":2}", 6, 0 }, *r;
-    struct arena arena = { 0 };
+    struct journal_request a = {"b-owner", "{\"x\":1}", 5, 9},
+                           b = {"a-owner", "{}", 4, 0},
+                           c = {"b-owner", "{\"x\":2}", 6, 0}, *r;
+    struct arena arena = {0};
     uint32_t n;
 
     (void)state;
@@ -251,8 +250,8 @@ static void requests_values_boots(void **state)
 static void events_are_a_ring(void **state)
 {
     struct journal *j = open_good();
-    struct journal_event e = { .kind = "node.ready", .subject = "n" }, *v;
-    struct arena arena = { 0 };
+    struct journal_event e = {.kind = "node.ready", .subject = "n"}, *v;
+    struct arena arena = {0};
     uint32_t n;
 
     (void)state;
@@ -264,8 +263,8 @@ static void events_are_a_ring(void **state)
         assert_int_equal(e.id, i);
     }
     commit_good(j);
-    assert_int_equal(journal_load_events(j, 0, UINT32_MAX, &arena, &v, &n,
-                                         NULL), ST_OK);
+    assert_int_equal(
+        journal_load_events(j, 0, UINT32_MAX, &arena, &v, &n, NULL), ST_OK);
     assert_in_range(n, JOURNAL_EVENTS, JOURNAL_EVENTS + 64);
     assert_int_equal(v[n - 1].id, JOURNAL_EVENTS + 1000);
     assert_int_equal(v[0].id, v[n - 1].id - n + 1);
@@ -306,7 +305,7 @@ static void uncommitted_is_not_there(void **state)
 static void only_one_may_hold_it(void **state)
 {
     struct journal *j = open_good(), *other = (void *)&j;
-    struct err e = { 0 };
+    struct err e = {0};
     char pid[32];
 
     (void)state;
@@ -337,7 +336,7 @@ static void a_dead_holders_child_is_waited_for(void **state)
         if (fork() == 0) {
             if (write(fd[1], "x", 1) != 1)
                 _exit(4);
-            nanosleep(&(struct timespec){ .tv_nsec = 300000000 }, NULL);
+            nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
             _exit(0);
         }
         pause();
@@ -348,8 +347,8 @@ static void a_dead_holders_child_is_waited_for(void **state)
     clock_gettime(CLOCK_MONOTONIC, &a);
     j = open_good();
     clock_gettime(CLOCK_MONOTONIC, &b);
-    assert_true((b.tv_sec - a.tv_sec) * 1000 +
-                (b.tv_nsec - a.tv_nsec) / 1000000 > 100);
+    assert_true(
+        (b.tv_sec - a.tv_sec) * 1000 + (b.tv_nsec - a.tv_nsec) / 1000000 > 100);
     journal_close(j);
     close(fd[0]);
     close(fd[1]);
@@ -358,10 +357,10 @@ static void a_dead_holders_child_is_waited_for(void **state)
 static void refused(const char *expected)
 {
     struct journal *j = (void *)1;
-    struct err e = { 0 };
+    struct err e = {0};
     enum status s = journal_open(path, NULL, &j, &e);
 
-    if (s != ST_INVALID || strstr(e.text, expected) == NULL)
+    if (s != ST_INVALID || !strstr(e.text, expected))
         fail_msg("%s: \"%s\" without \"%s\"", status_name(s), e.text, expected);
     assert_null(j);
 }
@@ -401,7 +400,7 @@ static void foreign_files_are_refused(void **state)
 static void no_directory_is_told(void **state)
 {
     struct journal *j;
-    struct err e = { 0 };
+    struct err e = {0};
 
     (void)state;
     assert_int_equal(journal_open("/nonexistent/x/davit.db", NULL, &j, &e),
@@ -414,7 +413,7 @@ static void damage_is_told(void **state)
     struct journal *j = open_good();
     struct machine m = sample(1);
     struct fleet f;
-    struct err e = { 0 };
+    struct err e = {0};
 
     (void)state;
     journal_put_machine(j, &m, NULL);
@@ -445,11 +444,11 @@ static void stop_here(int sig)
 static void full_disk_loses_nothing(void **state)
 {
     struct journal *j = open_good();
-    struct journal_request r = { "small", "{}", 1, 0 }, *v;
-    struct journal_request big = { "big", NULL, 2, 0 };
+    struct journal_request r = {"small", "{}", 1, 0}, *v;
+    struct journal_request big = {"big", NULL, 2, 0};
     struct rlimit old, limit;
-    struct arena arena = { 0 };
-    struct err e = { 0 };
+    struct arena arena = {0};
+    struct err e = {0};
     char *body = malloc(1 << 20);
     enum status put, again, end;
     uint32_t n;
@@ -493,10 +492,10 @@ static void full_disk_loses_nothing(void **state)
 static void broken_batch_stays_broken(void **state)
 {
     struct journal *j = open_good();
-    struct journal_request r = { "a", "{}", 1, 0 }, *v;
+    struct journal_request r = {"a", "{}", 1, 0}, *v;
     struct machine m = sample(1);
-    struct arena arena = { 0 };
-    struct err e = { 0 };
+    struct arena arena = {0};
+    struct err e = {0};
     uint32_t n;
 
     (void)state;
@@ -535,8 +534,8 @@ static void write_for_ever(int out)
     batch = f.n > 0 ? f.v[0]->launch_count : 0;
     for (;;) {
         char body[32];
-        struct journal_request r = { "owner", body, 1, 0 };
-        struct journal_event e = { .kind = "node.ready" };
+        struct journal_request r = {"owner", body, 1, 0};
+        struct journal_event e = {.kind = "node.ready"};
 
         batch++;
         for (int i = 0; i < 3; i++) {
@@ -557,7 +556,7 @@ static void write_for_ever(int out)
 static void check_after_kill(uint32_t acknowledged)
 {
     struct journal *j = open_good();
-    struct arena arena = { 0 };
+    struct arena arena = {0};
     struct journal_request *r;
     struct fleet f;
     uint32_t n, batch;
@@ -572,7 +571,8 @@ static void check_after_kill(uint32_t acknowledged)
         /* Nothing acknowledged is lost; at most the one under way is more. */
         assert_in_range(batch, acknowledged, acknowledged + 1);
         for (uint32_t i = 0; i < 3; i++)
-            assert_int_equal(f.v[i]->launch_count, batch); /* whole batches only */
+            assert_int_equal(f.v[i]->launch_count,
+                             batch); /* whole batches only */
         assert_int_equal(atoi(r[0].body), batch);
         assert_int_equal(journal_next_event(j), batch + 1);
     }
@@ -587,11 +587,11 @@ static void kill_9_loses_nothing_acknowledged(void **state)
     uint32_t acknowledged = 0, got;
 
     (void)state;
-    if (getenv("SEED") != NULL)
+    if (getenv("SEED"))
         seed = (unsigned)strtoul(getenv("SEED"), NULL, 10);
     print_message("SEED=%u\n", seed);
     for (int round = 0; round < 40; round++) {
-        struct timespec t = { 0, 0 };
+        struct timespec t = {0, 0};
         int fd[2], ws;
         pid_t child;
 
@@ -624,10 +624,10 @@ static void kill_9_loses_nothing_acknowledged(void **state)
 static void forgotten_is_gone_and_written_anew(void **state)
 {
     struct journal *j = open_good();
-    struct journal_request keep = { "keep", "{}", 1, 0 },
-                           drop = { "drop", "{}", 1, 0 }, *r;
+    struct journal_request keep = {"keep", "{}", 1, 0},
+                           drop = {"drop", "{}", 1, 0}, *r;
     struct machine m = sample(1), n = sample(2);
-    struct arena arena = { 0 };
+    struct arena arena = {0};
     struct fleet f;
     uint32_t count;
 

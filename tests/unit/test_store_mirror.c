@@ -2,11 +2,11 @@
  * test_store_mirror.c - a journal's copy: nothing changed is missed, nothing
  * rolled back is noted, and a fresh journal made from it is the same.
  */
+#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <string.h>
@@ -35,8 +35,10 @@ static struct journal *mirrored_new(void)
 
 static struct machine machine_make(const char *id)
 {
-    struct machine m = {.state = STATE_REQUESTED, .launch_count = 3,
-                        .created_ms = 1700000000123, .spot = true};
+    struct machine m = {.state = STATE_REQUESTED,
+                        .launch_count = 3,
+                        .created_ms = 1700000000123,
+                        .spot = true};
 
     snprintf(m.id, sizeof m.id, "%s", id);
     snprintf(m.type, sizeof m.type, "gpu \"big\"\n");
@@ -72,7 +74,7 @@ static void test_changes(void **state)
     (void)state;
     put(j, "m1");
     put(j, "m2");
-    put(j, "m1");  /* twice, one row */
+    put(j, "m1"); /* twice, one row */
     assert_int_equal(journal_put_request(
                          j, &(struct journal_request){"me", "{}", 1, 2}, NULL),
                      ST_OK);
@@ -87,7 +89,7 @@ static void test_changes(void **state)
     assert_false(mirror_waits(j, "machine", "m9"));
     assert_false(mirror_waits(j, "request", "m1"));
 
-    put(j, "m1");  /* while the copy is being written */
+    put(j, "m1"); /* while the copy is being written */
     assert_int_equal(journal_commit(j, NULL), ST_OK);
     assert_int_equal(mirror_written(j, rows, n, NULL), ST_OK);
     assert_true(mirror_waits(j, "machine", "m1"));

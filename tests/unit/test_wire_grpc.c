@@ -12,7 +12,11 @@
 #include "../../autoscaler/wire/grpc.h"
 #include "wire_server.h"
 
-struct fixture { struct http_client *c; struct arena arena; struct err err; };
+struct fixture {
+    struct http_client *c;
+    struct arena arena;
+    struct err err;
+};
 
 static int up(void **state)
 {
@@ -39,9 +43,10 @@ static enum status call(struct fixture *f, struct server *s,
     c->path = "/pkg.Service/Method";
     if (!c->deadline_mono_ms)
         c->deadline_mono_ms = clock_mono_ms() + 3000;
-    f->err = (struct err){ 0 };
+    f->err = (struct err){0};
     enum status st = grpc_do(c, &f->arena, &f->err);
-    if (getenv("SHOW")) fprintf(stderr, "%d %s\n", st, f->err.text);
+    if (getenv("SHOW"))
+        fprintf(stderr, "%d %s\n", st, f->err.text);
     return st;
 }
 
@@ -65,13 +70,13 @@ static void test_many_on_one_connection(void **state)
     for (int i = 0; i < 50; i++) {
         char text[20];
         snprintf(text, sizeof text, "m%d", i);
-        struct grpc_call c = { .message = text, .message_len = strlen(text) };
+        struct grpc_call c = {.message = text, .message_len = strlen(text)};
         assert_int_equal(call(f, s, &c), ST_OK);
         assert_int_equal(c.code, GRPC_OK);
         assert_int_equal(c.reply_len, strlen(text));
         assert_memory_equal(c.reply, text, strlen(text));
     }
-    struct grpc_call empty = { .message = "" };
+    struct grpc_call empty = {.message = ""};
     assert_int_equal(call(f, s, &empty), ST_OK);
     assert_int_equal(empty.reply_len, 0);
     assert_int_equal(s->body_len, 5);
@@ -86,14 +91,14 @@ static void test_server_restarts(void **state)
     struct fixture *f = *state;
     struct server *s = server_start(serve_echo, NULL);
     for (int i = 0; i < 4; i++) {
-        struct grpc_call c = { .message = "x", .message_len = 1 };
+        struct grpc_call c = {.message = "x", .message_len = 1};
         assert_int_equal(call(f, s, &c), ST_OK);
-        struct grpc_call d = { .message = "y", .message_len = 1 };
+        struct grpc_call d = {.message = "y", .message_len = 1};
         assert_int_equal(call(f, s, &d), ST_OK);
         assert_memory_equal(d.reply, "y", 1);
         server_stop(s);
-        if (i == 2) {  /* away during a call */
-            struct grpc_call e = { .message = "z", .message_len = 1 };
+        if (i == 2) { /* away during a call */
+            struct grpc_call e = {.message = "z", .message_len = 1};
             assert_int_equal(call(f, s, &e), ST_RETRY);
             assert_int_equal(e.code, GRPC_NO_CODE);
         }
@@ -119,11 +124,11 @@ static void test_server_hangs_up_after_each(void **state)
     struct fixture *f = *state;
     struct server *s = server_start(serve_one_each, NULL);
     for (int i = 0; i < 10; i++) {
-        struct grpc_call c = { .message = "x", .message_len = 1 };
+        struct grpc_call c = {.message = "x", .message_len = 1};
         enum status st = call(f, s, &c);
         if (i % 2 == 0)
-            assert_int_equal(st, ST_OK);  /* it had time to notice */
-        else                              /* hung up in the middle of it */
+            assert_int_equal(st, ST_OK); /* it had time to notice */
+        else                             /* hung up in the middle of it */
             assert_true(st == ST_OK || st == ST_RETRY);
         usleep(i % 2 ? 100000 : 0);
     }
@@ -151,11 +156,11 @@ static void test_large_and_too_large(void **state)
 {
     struct fixture *f = *state;
     struct server *s = server_start(serve_large, NULL);
-    struct grpc_call c = { .message = "" };
+    struct grpc_call c = {.message = ""};
     assert_int_equal(call(f, s, &c), ST_OK);
     assert_int_equal(c.reply_len, 3000000);
     assert_int_equal(((const char *)c.reply)[2999999], 'l');
-    struct grpc_call d = { .message = "", .max_reply = 1000000 };
+    struct grpc_call d = {.message = "", .max_reply = 1000000};
     assert_int_equal(call(f, s, &d), ST_BROKEN);
     assert_non_null(strstr(f->err.text, "more than 1000000 bytes"));
     server_free(s);
@@ -177,14 +182,15 @@ static bool answer_wrong(struct server *s, int fd, unsigned stream, int n)
         return true;
     }
     if (strcmp(how, "html") == 0) {
-        h2_headers(fd, stream, false, (const char *const[]){ ":status", "200",
-                   "content-type", "text/html", NULL });
+        h2_headers(fd, stream, false,
+                   (const char *const[]){":status", "200", "content-type",
+                                         "text/html", NULL});
         h2_frame(fd, H2_DATA, H2_END_STREAM, stream, "<html>", 6);
         return true;
     }
     if (strcmp(how, "502") == 0 || strcmp(how, "403") == 0) {
-        h2_headers(fd, stream, true, (const char *const[]){ ":status", how,
-                   NULL });
+        h2_headers(fd, stream, true,
+                   (const char *const[]){":status", how, NULL});
         return true;
     }
     if (strcmp(how, "rst") == 0) {
@@ -195,7 +201,7 @@ static bool answer_wrong(struct server *s, int fd, unsigned stream, int n)
         return false;
     if (strcmp(how, "silence") == 0)
         return true;
-    h2_headers(fd, stream, false, (const char *const[]){ OK_HEAD, NULL });
+    h2_headers(fd, stream, false, (const char *const[]){OK_HEAD, NULL});
     if (strcmp(how, "compressed") == 0)
         h2_frame(fd, H2_DATA, 0, stream, "\1\0\0\0\1x", 6);
     else if (strcmp(how, "short frame") == 0)
@@ -207,18 +213,19 @@ static bool answer_wrong(struct server *s, int fd, unsigned stream, int n)
     else if (strcmp(how, "lying frame") == 0)
         h2_frame(fd, H2_DATA, 0, stream, "\0\377\377\377\377xy", 7);
     else
-        h2_frame(fd, H2_DATA, strcmp(how, "no trailers") == 0 ? H2_END_STREAM
-                                                              : 0,
-                 stream, "\0\0\0\0\1x", 6);
+        h2_frame(fd, H2_DATA,
+                 strcmp(how, "no trailers") == 0 ? H2_END_STREAM : 0, stream,
+                 "\0\0\0\0\1x", 6);
     if (strcmp(how, "bad status") == 0)
-        h2_headers(fd, stream, true, (const char *const[]){ "grpc-status",
-                   "-7x", NULL });
+        h2_headers(fd, stream, true,
+                   (const char *const[]){"grpc-status", "-7x", NULL});
     else if (strcmp(how, "late error") == 0)
-        h2_headers(fd, stream, true, (const char *const[]){ "grpc-status",
-                   "8", "grpc-message", "too%20many", NULL });
+        h2_headers(fd, stream, true,
+                   (const char *const[]){"grpc-status", "8", "grpc-message",
+                                         "too%20many", NULL});
     else if (strcmp(how, "no trailers") != 0)
-        h2_headers(fd, stream, true, (const char *const[]){ "grpc-status", "0",
-                   NULL });
+        h2_headers(fd, stream, true,
+                   (const char *const[]){"grpc-status", "0", NULL});
     return true;
 }
 
@@ -230,37 +237,43 @@ static void serve_wrong(struct server *s, int fd)
 static void test_wrong_answers(void **state)
 {
     struct fixture *f = *state;
-    static const struct { const char *how; enum status status; int code;
-                          const char *says; } cases[] = {
-        { "code 16 who%20are%20you", ST_AUTH, 16, "UNAUTHENTICATED (16): who are you" },
-        { "code 7 no", ST_AUTH, 7, "PERMISSION_DENIED" },
-        { "code 12 ", ST_UNSUPPORTED, 12, "Method answered UNIMPLEMENTED" },
-        { "code 14 away", ST_RETRY, 14, "UNAVAILABLE" },
-        { "code 4 late", ST_RETRY, 4, "DEADLINE_EXCEEDED" },
-        { "code 8 full", ST_THROTTLED, 8, "RESOURCE_EXHAUSTED" },
-        { "code 5 x", ST_NOT_FOUND, 5, "NOT_FOUND" },
-        { "code 3 x", ST_INVALID, 3, "INVALID_ARGUMENT" },
-        { "code 2 a%0Ab%00c%ff%e2%82%ac%2", ST_BROKEN, 2, "a?b?c?\xe2\x82\xac%2" },
-        { "code 13 x", ST_BROKEN, 13, "INTERNAL" },
-        { "code 99 x", ST_BROKEN, 99, "NO_CODE (99)" },
-        { "late error", ST_THROTTLED, 8, "too many" },
-        { "html", ST_INVALID, -1, "text/html" },
-        { "502", ST_RETRY, -1, "HTTP 502" },
-        { "403", ST_AUTH, -1, "HTTP 403" },
-        { "rst", ST_RETRY, -1, "broke off" },
-        { "hang up", ST_RETRY, -1, "broke off" },
-        { "compressed", ST_BROKEN, 0, "flag 1" },
-        { "short frame", ST_BROKEN, 0, "3 bytes" },
-        { "long frame", ST_BROKEN, 0, "says 1 bytes and has 2" },
-        { "cut frame", ST_BROKEN, 0, "says 5 bytes and has 2" },
-        { "lying frame", ST_BROKEN, 0, "says 4294967295 bytes" },
-        { "no trailers", ST_RETRY, -1, "before its status" },
-        { "bad status", ST_RETRY, -1, "before its status" },
+    static const struct {
+        const char *how;
+        enum status status;
+        int code;
+        const char *says;
+    } cases[] = {
+        {"code 16 who%20are%20you", ST_AUTH, 16,
+         "UNAUTHENTICATED (16): who are you"},
+        {"code 7 no", ST_AUTH, 7, "PERMISSION_DENIED"},
+        {"code 12 ", ST_UNSUPPORTED, 12, "Method answered UNIMPLEMENTED"},
+        {"code 14 away", ST_RETRY, 14, "UNAVAILABLE"},
+        {"code 4 late", ST_RETRY, 4, "DEADLINE_EXCEEDED"},
+        {"code 8 full", ST_THROTTLED, 8, "RESOURCE_EXHAUSTED"},
+        {"code 5 x", ST_NOT_FOUND, 5, "NOT_FOUND"},
+        {"code 3 x", ST_INVALID, 3, "INVALID_ARGUMENT"},
+        {"code 2 a%0Ab%00c%ff%e2%82%ac%2", ST_BROKEN, 2,
+         "a?b?c?\xe2\x82\xac%2"},
+        {"code 13 x", ST_BROKEN, 13, "INTERNAL"},
+        {"code 99 x", ST_BROKEN, 99, "NO_CODE (99)"},
+        {"late error", ST_THROTTLED, 8, "too many"},
+        {"html", ST_INVALID, -1, "text/html"},
+        {"502", ST_RETRY, -1, "HTTP 502"},
+        {"403", ST_AUTH, -1, "HTTP 403"},
+        {"rst", ST_RETRY, -1, "broke off"},
+        {"hang up", ST_RETRY, -1, "broke off"},
+        {"compressed", ST_BROKEN, 0, "flag 1"},
+        {"short frame", ST_BROKEN, 0, "3 bytes"},
+        {"long frame", ST_BROKEN, 0, "says 1 bytes and has 2"},
+        {"cut frame", ST_BROKEN, 0, "says 5 bytes and has 2"},
+        {"lying frame", ST_BROKEN, 0, "says 4294967295 bytes"},
+        {"no trailers", ST_RETRY, -1, "before its status"},
+        {"bad status", ST_RETRY, -1, "before its status"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct server *s = server_start(serve_wrong,
                                         (void *)(uintptr_t)cases[i].how);
-        struct grpc_call c = { .message = "", .label = "the head" };
+        struct grpc_call c = {.message = "", .label = "the head"};
         enum status st = call(f, s, &c);
         if (st != cases[i].status || c.code != (enum grpc_code)cases[i].code ||
             !strstr(f->err.text, cases[i].says) || f->err.status != st ||
@@ -299,7 +312,7 @@ static void test_answer_before_the_body(void **state)
     struct fixture *f = *state;
     struct server *s = server_start(serve_early, NULL);
     for (int i = 0; i < 50; i++) {
-        struct grpc_call c = { .message = "" };
+        struct grpc_call c = {.message = ""};
         assert_int_equal(call(f, s, &c), ST_AUTH);
         assert_int_equal(c.code, GRPC_UNAUTHENTICATED);
     }
@@ -311,7 +324,7 @@ static void test_deadline(void **state)
     struct fixture *f = *state;
     struct server *s = server_start(serve_wrong, "silence");
     int64_t start = clock_mono_ms();
-    struct grpc_call c = { .message = "", .deadline_mono_ms = start + 100 };
+    struct grpc_call c = {.message = "", .deadline_mono_ms = start + 100};
     assert_int_equal(call(f, s, &c), ST_RETRY);
     assert_in_range(clock_mono_ms() - start, 90, 8000);
     server_free(s);
@@ -333,7 +346,7 @@ static void test_after_a_deadline(void **state)
     struct fixture *f = *state;
     struct server *s = server_start(serve_late, NULL);
     for (int i = 0; i < 9; i++) {
-        struct grpc_call c = { .message = "x", .message_len = 1 };
+        struct grpc_call c = {.message = "x", .message_len = 1};
         if (i % 3 == 1)
             c.deadline_mono_ms = clock_mono_ms() + 60;
         assert_int_equal(call(f, s, &c), i % 3 == 1 ? ST_RETRY : ST_OK);
@@ -353,7 +366,7 @@ static void test_http1_server(void **state)
 {
     struct fixture *f = *state;
     struct server *s = server_start(serve_h1, NULL);
-    struct grpc_call c = { .message = "" };
+    struct grpc_call c = {.message = ""};
     assert_int_equal(call(f, s, &c), ST_RETRY);
     assert_true(f->err.text[0]);
     server_free(s);

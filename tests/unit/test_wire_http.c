@@ -13,7 +13,7 @@
 #include "scratch.h"
 #include "wire_server.h"
 
-static char request[1 << 16];  /* the last one, as it came */
+static char request[1 << 16]; /* the last one, as it came */
 
 static void serve_echo(struct server *s, int fd)
 {
@@ -21,7 +21,8 @@ static void serve_echo(struct server *s, int fd)
     (void)s;
     while (h1_read(fd, got, sizeof request)) {
         memcpy(request, got, sizeof request);
-        snprintf(reply, sizeof reply, "HTTP/1.1 201 Made\r\n"
+        snprintf(reply, sizeof reply,
+                 "HTTP/1.1 201 Made\r\n"
                  "X-Mixed-Case:   two words \t\r\nContent-Length: 5\r\n\r\n"
                  "hello");
         put_text(fd, reply);
@@ -68,7 +69,11 @@ static void serve_many_headers(struct server *s, int fd)
     put_text(fd, "Content-Length: 0\r\n\r\n");
 }
 
-struct fixture { struct http_client *c; struct arena arena; struct err err; };
+struct fixture {
+    struct http_client *c;
+    struct arena arena;
+    struct err err;
+};
 
 static int up(void **state)
 {
@@ -91,9 +96,13 @@ static void test_request_and_reply(void **state)
 {
     struct fixture *f = *state;
     struct server *s = server_start(serve_echo, NULL);
-    const struct davit_kv headers[] = { { "x-one", "1" }, { "x-empty", "" } };
-    struct http_exchange x = { .method = "PUT", .url = s->url,
-        .headers = headers, .n_headers = 2, .body = "a\0b", .body_len = 3 };
+    const struct davit_kv headers[] = {{"x-one", "1"}, {"x-empty", ""}};
+    struct http_exchange x = {.method = "PUT",
+                              .url = s->url,
+                              .headers = headers,
+                              .n_headers = 2,
+                              .body = "a\0b",
+                              .body_len = 3};
     assert_int_equal(http_do(f->c, &x, &f->arena, &f->err), ST_OK);
     assert_int_equal(x.status, 201);
     assert_string_equal(x.reply, "hello");
@@ -108,14 +117,14 @@ static void test_request_and_reply(void **state)
     assert_non_null(strstr(request, "\r\nUser-Agent: davit/"));
 
     /* the same connection again, and no body left over from before */
-    struct http_exchange y = { .url = s->url };
+    struct http_exchange y = {.url = s->url};
     assert_int_equal(http_do(f->c, &y, &f->arena, &f->err), ST_OK);
     assert_memory_equal(request, "GET / HTTP/1.1\r\n", 16);
     assert_null(strstr(request, "x-one"));
     assert_int_equal(atomic_load(&s->n), 1);
 
-    struct http_exchange z = { .method = "HEAD", .url = s->url };
-    f->err = (struct err){ 0 };
+    struct http_exchange z = {.method = "HEAD", .url = s->url};
+    f->err = (struct err){0};
     server_stop(s);
     s->serve = serve_text;
     s->arg = "HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\n";
@@ -129,11 +138,12 @@ static void test_request_and_reply(void **state)
 static void test_interim_and_trailers(void **state)
 {
     struct fixture *f = *state;
-    struct server *s = server_start(serve_text,
+    struct server *s = server_start(
+        serve_text,
         "HTTP/1.1 100 Continue\r\nx-a: interim\r\n\r\n"
         "HTTP/1.1 200 OK\r\nX-B: 1\r\nX-B: 2\r\nTransfer-Encoding: chunked\r\n"
         "Trailer: X-End\r\n\r\n3\r\nabc\r\n0\r\nX-End: yes\r\n\r\n");
-    struct http_exchange x = { .url = s->url };
+    struct http_exchange x = {.url = s->url};
     assert_int_equal(http_do(f->c, &x, &f->arena, &f->err), ST_OK);
     assert_string_equal(x.reply, "abc");
     assert_null(http_reply_header(&x, "x-a"));
@@ -145,10 +155,10 @@ static void test_interim_and_trailers(void **state)
 static void test_redirect_is_not_followed(void **state)
 {
     struct fixture *f = *state;
-    struct server *s = server_start(serve_text,
-        "HTTP/1.1 302 Found\r\nLocation: file:///etc/passwd\r\n"
-        "Content-Length: 0\r\n\r\n");
-    struct http_exchange x = { .url = s->url };
+    struct server *s = server_start(
+        serve_text, "HTTP/1.1 302 Found\r\nLocation: file:///etc/passwd\r\n"
+                    "Content-Length: 0\r\n\r\n");
+    struct http_exchange x = {.url = s->url};
     assert_int_equal(http_do(f->c, &x, &f->arena, &f->err), ST_OK);
     assert_int_equal(x.status, 302);
     server_free(s);
@@ -161,7 +171,7 @@ static void test_no_connection(void **state)
     char url[100];
     snprintf(url, sizeof url, "%s/a?token=secret", s->url);
     server_stop(s);
-    struct http_exchange x = { .url = url };
+    struct http_exchange x = {.url = url};
     assert_int_equal(http_do(f->c, &x, &f->arena, &f->err), ST_RETRY);
     assert_int_equal(f->err.status, ST_RETRY);
     assert_non_null(strstr(f->err.text, "no connection to http://127.0.0.1:"));
@@ -174,8 +184,7 @@ static void test_deadline(void **state)
     struct fixture *f = *state;
     struct server *s = server_start(serve_silence, NULL);
     int64_t start = clock_mono_ms();
-    struct http_exchange x = { .url = s->url,
-                               .deadline_mono_ms = start + 150 };
+    struct http_exchange x = {.url = s->url, .deadline_mono_ms = start + 150};
     assert_int_equal(http_do(f->c, &x, &f->arena, &f->err), ST_RETRY);
     int64_t took = clock_mono_ms() - start;
     assert_in_range(took, 140, 1500);
@@ -198,7 +207,7 @@ static void test_cancel(void **state)
     struct fixture *f = *state;
     struct server *s = server_start(serve_silence, NULL);
     atomic_bool cancel = false;
-    struct http_exchange x = { .url = s->url, .cancel = &cancel };
+    struct http_exchange x = {.url = s->url, .cancel = &cancel};
     pthread_t t;
     int64_t start = clock_mono_ms();
     pthread_create(&t, NULL, cancel_soon, &cancel);
@@ -220,21 +229,21 @@ static void test_ceilings(void **state)
 {
     struct fixture *f = *state;
     struct server *s = server_start(serve_flood, NULL);
-    struct http_exchange x = { .url = s->url, .max_reply = 1 << 20 };
+    struct http_exchange x = {.url = s->url, .max_reply = 1 << 20};
     assert_int_equal(http_do(f->c, &x, &f->arena, &f->err), ST_BROKEN);
     assert_non_null(strstr(f->err.text, "more than 1048576 bytes"));
     assert_true(f->arena.used < 1 << 16);
     server_stop(s);
     s->serve = serve_many_headers;
     server_listen(s);
-    struct http_exchange y = { .url = s->url };
+    struct http_exchange y = {.url = s->url};
     assert_int_equal(http_do(f->c, &y, &f->arena, &f->err), ST_BROKEN);
     assert_non_null(strstr(f->err.text, "more than 256 headers"));
     /* a small one after a large one */
     server_stop(s);
     s->serve = serve_echo;
     server_listen(s);
-    struct http_exchange z = { .url = s->url, .max_reply = 5 };
+    struct http_exchange z = {.url = s->url, .max_reply = 5};
     assert_int_equal(http_do(f->c, &z, &f->arena, &f->err), ST_OK);
     assert_string_equal(z.reply, "hello");
     z.max_reply = 4;
@@ -245,29 +254,37 @@ static void test_ceilings(void **state)
 static void test_bad_requests(void **state)
 {
     struct fixture *f = *state;
-    static const char *const urls[] = { "", "ftp://h/", "file:///etc/passwd",
-        "127.0.0.1:80", "http://h/a b", "http://h/\r\nx: y", "http://" };
+    static const char *const urls[] = {"",
+                                       "ftp://h/",
+                                       "file:///etc/passwd",
+                                       "127.0.0.1:80",
+                                       "http://h/a b",
+                                       "http://h/\r\nx: y",
+                                       "http://"};
     for (size_t i = 0; i < sizeof urls / sizeof urls[0]; i++) {
-        struct http_exchange x = { .url = urls[i] };
-        f->err = (struct err){ 0 };
+        struct http_exchange x = {.url = urls[i]};
+        f->err = (struct err){0};
         assert_int_equal(http_do(f->c, &x, &f->arena, &f->err), ST_INVALID);
         assert_true(f->err.text[0]);
     }
-    static const struct davit_kv bad[] = { { "a", "b\nc: d" },
-        { "a", "b\rc: d" }, { "a\nb", "c" }, { "", "x" }, { "a:b", "c" } };
+    static const struct davit_kv bad[] = {{"a", "b\nc: d"},
+                                          {"a", "b\rc: d"},
+                                          {"a\nb", "c"},
+                                          {"", "x"},
+                                          {"a:b", "c"}};
     for (size_t i = 0; i < 5; i++) {
-        struct http_exchange x = { .url = "http://127.0.0.1:1/",
-                                   .headers = &bad[i], .n_headers = 1 };
+        struct http_exchange x = {
+            .url = "http://127.0.0.1:1/", .headers = &bad[i], .n_headers = 1};
         assert_int_equal(http_do(f->c, &x, &f->arena, &f->err), ST_INVALID);
     }
-    struct http_exchange x = { .url = "http://127.0.0.1:1/",
-                               .method = "GET / HTTP/1.1\r\nx" };
+    struct http_exchange x = {.url = "http://127.0.0.1:1/",
+                              .method = "GET / HTTP/1.1\r\nx"};
     assert_int_equal(http_do(f->c, &x, &f->arena, &f->err), ST_INVALID);
-    struct http_exchange y = { .url = "http://user:pa@ss@h:99999/x" };
+    struct http_exchange y = {.url = "http://user:pa@ss@h:99999/x"};
     assert_int_equal(http_do(f->c, &y, &f->arena, &f->err), ST_INVALID);
     assert_null(strstr(f->err.text, "pa@ss"));
-    struct http_exchange z = { .url = "https://127.0.0.1:1/",
-                               .ca_file = "/does/not/exist" };
+    struct http_exchange z = {.url = "https://127.0.0.1:1/",
+                              .ca_file = "/does/not/exist"};
     enum status st = http_do(f->c, &z, &f->arena, &f->err);
     assert_true(st == ST_INVALID || st == ST_RETRY);
 }
@@ -275,15 +292,20 @@ static void test_bad_requests(void **state)
 static void test_garbage(void **state)
 {
     struct fixture *f = *state;
-    static const char *const junk[] = { "", "\n\n\n", "SSH-2.0-OpenSSH\r\n",
-        "HTTP/1.1 999999999999\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: "
-        "-5\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort",
-        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n" };
+    static const char *const junk[] = {
+        "",
+        "\n\n\n",
+        "SSH-2.0-OpenSSH\r\n",
+        "HTTP/1.1 999999999999\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: "
+        "-5\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"};
     for (size_t i = 0; i < sizeof junk / sizeof junk[0]; i++) {
         struct server *s = server_start(serve_text, (void *)(uintptr_t)junk[i]);
-        struct http_exchange x = { .url = s->url,
-                                   .deadline_mono_ms = clock_mono_ms() + 2000 };
-        f->err = (struct err){ 0 };
+        struct http_exchange x = {.url = s->url,
+                                  .deadline_mono_ms = clock_mono_ms() + 2000};
+        f->err = (struct err){0};
         assert_int_equal(http_do(f->c, &x, &f->arena, &f->err), ST_RETRY);
         assert_true(f->err.text[0]);
         server_free(s);
@@ -307,25 +329,29 @@ static void serve_once_each(struct server *s, int fd)
 
 static void test_a_post_is_sent_once(void **state)
 {
-    static const struct { const char *method, *body; int calls; } t[] = {
-        {"POST", "", 1}, {"POST", "size=3", 1}, {"PATCH", "{}", 1},
-        {"PUT", "{}", 1}, {"DELETE", "", 1}, {"GET", "", 2}, {"HEAD", "", 2}};
+    static const struct {
+        const char *method, *body;
+        int calls;
+    } t[] = {{"POST", "", 1},  {"POST", "size=3", 1}, {"PATCH", "{}", 1},
+             {"PUT", "{}", 1}, {"DELETE", "", 1},     {"GET", "", 2},
+             {"HEAD", "", 2}};
     struct fixture *f = *state;
     for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
         struct server *s = server_start(serve_once_each, NULL);
-        struct http_exchange first = { .url = s->url };
+        struct http_exchange first = {.url = s->url};
         assert_int_equal(http_do(f->c, &first, &f->arena, &f->err), ST_OK);
         int before = atomic_load(&s->calls);
-        struct http_exchange x = {
-            .method = t[i].method, .url = s->url, .body = t[i].body,
-            .body_len = strlen(t[i].body) };
+        struct http_exchange x = {.method = t[i].method,
+                                  .url = s->url,
+                                  .body = t[i].body,
+                                  .body_len = strlen(t[i].body)};
         enum status got = http_do(f->c, &x, &f->arena, &f->err);
         assert_int_equal(got, t[i].calls == 1 ? ST_RETRY : ST_OK);
         assert_int_equal(atomic_load(&s->calls) - before, t[i].calls);
         if (t[i].calls == 1)
             assert_non_null(strstr(f->err.text, "broke before the reply"));
         /* and the client is as good as before */
-        struct http_exchange again = { .method = "POST", .url = s->url };
+        struct http_exchange again = {.method = "POST", .url = s->url};
         assert_int_equal(http_do(f->c, &again, &f->arena, &f->err),
                          t[i].calls == 1 ? ST_OK : ST_RETRY);
         server_free(s);
@@ -335,10 +361,10 @@ static void test_a_post_is_sent_once(void **state)
 static void test_unix_socket(void **state)
 {
     struct fixture *f = *state;
-    char path[96];  /* a socket lies in it */
+    char path[96]; /* a socket lies in it */
     scratch_path(path, "davit-http-XXXXXX");
-    assert_true(mkdtemp(path) != NULL);
-    struct sockaddr_un a = { .sun_family = AF_UNIX };
+    assert_true(mkdtemp(path));
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
     snprintf(a.sun_path, sizeof a.sun_path, "%s/s", path);
     struct server *s = calloc(1, sizeof *s);
     s->serve = serve_echo;
@@ -346,9 +372,9 @@ static void test_unix_socket(void **state)
     assert_int_equal(bind(s->fd, (struct sockaddr *)&a, sizeof a), 0);
     listen(s->fd, 4);
     pthread_create(&s->thread, NULL, server_run, s);
-    struct http_exchange x = { .url = "http://local/v1/x",
-                               .unix_socket = a.sun_path };
-    setenv("http_proxy", "http://127.0.0.1:1", 1);  /* is not asked */
+    struct http_exchange x = {.url = "http://local/v1/x",
+                              .unix_socket = a.sun_path};
+    setenv("http_proxy", "http://127.0.0.1:1", 1); /* is not asked */
     assert_int_equal(http_do(f->c, &x, &f->arena, &f->err), ST_OK);
     unsetenv("http_proxy");
     assert_memory_equal(request, "GET /v1/x HTTP/1.1\r\n", 20);

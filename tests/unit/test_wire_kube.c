@@ -23,12 +23,12 @@
 /* ---- a server that plays a script: one request on each connection */
 
 struct step {
-    const char *wants;   /* must stand in the request's first line or headers */
-    const char *reply;   /* the body; NULL ends the script */
-    int code;            /* 0: 200 */
-    bool cut;            /* the connection breaks off inside the body */
-    int hold_ms;         /* open so long after the body */
-    size_t flood;        /* so many bytes of 'x' follow */
+    const char *wants; /* must stand in the request's first line or headers */
+    const char *reply; /* the body; NULL ends the script */
+    int code;          /* 0: 200 */
+    bool cut;          /* the connection breaks off inside the body */
+    int hold_ms;       /* open so long after the body */
+    size_t flood;      /* so many bytes of 'x' follow */
 };
 
 struct play {
@@ -47,7 +47,7 @@ static void serve_play(struct server *s, int fd)
     int i = atomic_fetch_add(&p->at, 1);
     const struct step *step = &p->steps[i];
     for (int k = 0; k <= i; k++)
-        if (!p->steps[k].reply) {   /* past the end: the last answer stays */
+        if (!p->steps[k].reply) { /* past the end: the last answer stays */
             usleep(20000);
             put_text(fd, "HTTP/1.1 503 Gone\r\nContent-Length: 0\r\n\r\n");
             return;
@@ -57,13 +57,15 @@ static void serve_play(struct server *s, int fd)
                  step->wants, got);
     size_t n = strlen(step->reply);
     if (step->cut || step->hold_ms || step->flood)
-        snprintf(head, sizeof head, "HTTP/1.1 %d X\r\nTransfer-Encoding: "
-                 "chunked\r\n\r\n%zx\r\n", step->code ? step->code : 200,
-                 n + step->flood);
+        snprintf(head, sizeof head,
+                 "HTTP/1.1 %d X\r\nTransfer-Encoding: "
+                 "chunked\r\n\r\n%zx\r\n",
+                 step->code ? step->code : 200, n + step->flood);
     else
-        snprintf(head, sizeof head, "HTTP/1.1 %d X\r\nConnection: close\r\n"
-                 "Content-Length: %zu\r\n\r\n", step->code ? step->code : 200,
-                 n);
+        snprintf(head, sizeof head,
+                 "HTTP/1.1 %d X\r\nConnection: close\r\n"
+                 "Content-Length: %zu\r\n\r\n",
+                 step->code ? step->code : 200, n);
     put_text(fd, head);
     put_text(fd, step->reply);
     for (size_t k = 0; k < step->flood; k += 4096) {
@@ -99,18 +101,25 @@ static void tell(struct told *t, const char *fmt, ...)
     pthread_mutex_unlock(&t->lock);
 }
 
-static void on_begin(void *ctx) { tell(ctx, "["); }
-static void on_end(void *ctx) { tell(ctx, "]"); }
+static void on_begin(void *ctx)
+{
+    tell(ctx, "[");
+}
+static void on_end(void *ctx)
+{
+    tell(ctx, "]");
+}
 static void on_object(void *ctx, const json_t *o, bool gone)
 {
-    tell(ctx, "%s%s ", gone ? "-" : "+", json_string_value(json_object_get(
-             json_object_get(o, "metadata"), "name")));
+    tell(ctx, "%s%s ", gone ? "-" : "+",
+         json_string_value(
+             json_object_get(json_object_get(o, "metadata"), "name")));
 }
 
 static bool has_told(struct told *t, const char *what)
 {
     pthread_mutex_lock(&t->lock);
-    bool yes = strstr(t->text, what) != NULL;
+    bool yes = strstr(t->text, what);
     pthread_mutex_unlock(&t->lock);
     return yes;
 }
@@ -129,7 +138,8 @@ static void config_write(struct rig *r, const char *user)
     scratch_path(r->path, "davit-kube-XXXXXX");
     int fd = mkstemp(r->path);
     FILE *f = fdopen(fd, "w");
-    fprintf(f, "current-context: c\nclusters: [{name: k, cluster: {server: "
+    fprintf(f,
+            "current-context: c\nclusters: [{name: k, cluster: {server: "
             "\"%s/\"}}]\nusers: [{name: u, user: {%s}}]\ncontexts: [{name: c, "
             "context: {cluster: k, user: u, namespace: mine}}]\n",
             r->server->url, user);
@@ -144,14 +154,20 @@ static void rig_up(struct rig *r, const struct step *steps, bool optional)
     pthread_mutex_init(&r->told.lock, NULL);
     r->server = server_start(serve_play, &r->play);
     config_write(r, "token: secret-1");
-    struct kube_access_opts o = { .kubeconfig = r->path };
+    struct kube_access_opts o = {.kubeconfig = r->path};
     if (kube_access_find(&o, &r->access, &err) != ST_OK)
         fail_msg("%s", err.text);
     assert_string_equal(kube_access_namespace(r->access), "mine");
     struct kube_watch_opts w = {
-        .access = r->access, .path = "/api/v1/pods", .what = "pods",
-        .optional = optional, .page = 2, .ctx = &r->told,
-        .list_begin = on_begin, .object = on_object, .list_end = on_end,
+        .access = r->access,
+        .path = "/api/v1/pods",
+        .what = "pods",
+        .optional = optional,
+        .page = 2,
+        .ctx = &r->told,
+        .list_begin = on_begin,
+        .object = on_object,
+        .list_end = on_end,
     };
     r->watch = kube_watch_new(&w);
 }
@@ -192,25 +208,28 @@ static struct kube_watch_state await_bad(struct rig *r, enum status s)
 #define LIST(version, more, items) \
     "{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":\"" version \
     "\"" more "},\"items\":[" items "]}"
-#define OBJECT(name, version) "{\"metadata\":{\"name\":\"" name \
-    "\",\"resourceVersion\":\"" version "\"}}"
-#define EVENT(type, name, version) "{\"type\":\"" type "\",\"object\":" \
-    OBJECT(name, version) "}\n"
-#define GONE "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":" \
+#define OBJECT(name, version) \
+    "{\"metadata\":{\"name\":\"" name "\",\"resourceVersion\":\"" version "\"}}"
+#define EVENT(type, name, version) \
+    "{\"type\":\"" type "\",\"object\":" OBJECT(name, version) "}\n"
+#define GONE \
+    "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":" \
     "410,\"reason\":\"Expired\",\"message\":\"too old\"}}\n"
 
 static void test_pages_events_bookmarks(void **state)
 {
     static const struct step steps[] = {
-        { "GET /api/v1/pods?limit=2 ", LIST("5", ",\"continue\":\"a b/=\"",
-          OBJECT("a", "1") "," OBJECT("b", "2")) },
-        { "limit=2&continue=a%20b%2F%3D ", LIST("5", "", OBJECT("c", "3")) },
-        { "resourceVersion=5&", EVENT("ADDED", "d", "6")
-          EVENT("DELETED", "a", "7")
-          "{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":"
-          "{\"resourceVersion\":\"90\"}}}\n" },
-        { "resourceVersion=90&", EVENT("MODIFIED", "b", "91"), .hold_ms = 9000 },
-        { "", NULL },
+        {"GET /api/v1/pods?limit=2 ",
+         LIST("5", ",\"continue\":\"a b/=\"",
+              OBJECT("a", "1") "," OBJECT("b", "2"))},
+        {"limit=2&continue=a%20b%2F%3D ", LIST("5", "", OBJECT("c", "3"))},
+        {"resourceVersion=5&",
+         EVENT("ADDED", "d", "6")
+             EVENT("DELETED", "a",
+                   "7") "{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":"
+                        "{\"resourceVersion\":\"90\"}}}\n"},
+        {"resourceVersion=90&", EVENT("MODIFIED", "b", "91"), .hold_ms = 9000},
+        {"", NULL},
     };
     struct rig r;
     struct kube_watch_state st;
@@ -227,14 +246,16 @@ static void test_pages_events_bookmarks(void **state)
 static void test_gone_lists_again(void **state)
 {
     static const struct step steps[] = {
-        { "limit=", LIST("5", "", OBJECT("a", "1")) },
-        { "resourceVersion=5&", GONE },
-        { "limit=", LIST("9", "", OBJECT("b", "8")) },
-        { "resourceVersion=9&", "{\"kind\":\"Status\",\"code\":410,\"reason\":"
-          "\"Expired\"}", .code = 410 },
-        { "limit=", LIST("12", "", "") },
-        { "resourceVersion=12&", "\n", .hold_ms = 9000 },
-        { "", NULL },
+        {"limit=", LIST("5", "", OBJECT("a", "1"))},
+        {"resourceVersion=5&", GONE},
+        {"limit=", LIST("9", "", OBJECT("b", "8"))},
+        {"resourceVersion=9&",
+         "{\"kind\":\"Status\",\"code\":410,\"reason\":"
+         "\"Expired\"}",
+         .code = 410},
+        {"limit=", LIST("12", "", "")},
+        {"resourceVersion=12&", "\n", .hold_ms = 9000},
+        {"", NULL},
     };
     struct rig r;
     struct kube_watch_state st;
@@ -252,14 +273,18 @@ static void test_gone_lists_again(void **state)
 static void test_cut_lines(void **state)
 {
     static const struct step steps[] = {
-        { "limit=", "{\"metadata\":{\"resourceVersion\":\"5\"},\"items\":["
-          OBJECT("a", "1") ",{\"metadata\":{\"na", .cut = true },
-        { "limit=", LIST("6", "", OBJECT("a", "1")) },
-        { "resourceVersion=6&", EVENT("ADDED", "b", "7")
-          "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"half",
-          .cut = true },
-        { "resourceVersion=7&", EVENT("ADDED", "half", "8"), .hold_ms = 9000 },
-        { "", NULL },
+        {"limit=",
+         "{\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[" OBJECT(
+             "a", "1") ",{\"metadata\":{\"na",
+         .cut = true},
+        {"limit=", LIST("6", "", OBJECT("a", "1"))},
+        {"resourceVersion=6&",
+         EVENT(
+             "ADDED", "b",
+             "7") "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"half",
+         .cut = true},
+        {"resourceVersion=7&", EVENT("ADDED", "half", "8"), .hold_ms = 9000},
+        {"", NULL},
     };
     struct rig r;
     (void)state;
@@ -271,15 +296,15 @@ static void test_cut_lines(void **state)
 static void test_rubbish(void **state)
 {
     static const struct step steps[] = {
-        { "limit=", "<html>a proxy</html>" },
-        { "limit=", "[1, 2]" },
-        { "limit=", "{\"kind\":\"PodList\",\"items\":[]}" },
-        { "limit=", LIST("6", "", "{\"metadata\":{\"name\":tru}}") },
-        { "limit=", LIST("6", "", "") },
-        { "resourceVersion=6&", "{\"type\":\"ADDED\"}\n" },
-        { "resourceVersion=6&", "}}}" },
-        { "resourceVersion=6&", EVENT("ADDED", "b", "7"), .hold_ms = 9000 },
-        { "", NULL },
+        {"limit=", "<html>a proxy</html>"},
+        {"limit=", "[1, 2]"},
+        {"limit=", "{\"kind\":\"PodList\",\"items\":[]}"},
+        {"limit=", LIST("6", "", "{\"metadata\":{\"name\":tru}}")},
+        {"limit=", LIST("6", "", "")},
+        {"resourceVersion=6&", "{\"type\":\"ADDED\"}\n"},
+        {"resourceVersion=6&", "}}}"},
+        {"resourceVersion=6&", EVENT("ADDED", "b", "7"), .hold_ms = 9000},
+        {"", NULL},
     };
     struct rig r;
     struct kube_watch_state st;
@@ -297,10 +322,10 @@ static void test_rubbish(void **state)
 static void test_too_large(void **state)
 {
     static const struct step steps[] = {
-        { "limit=", LIST("6", "", "") },
-        { "resourceVersion=6&", "{\"type\":\"ADDED\",\"object\":{\"a\":\"",
-          .flood = 9 << 20 },
-        { "", NULL },
+        {"limit=", LIST("6", "", "")},
+        {"resourceVersion=6&", "{\"type\":\"ADDED\",\"object\":{\"a\":\"",
+         .flood = 9 << 20},
+        {"", NULL},
     };
     struct rig r;
     struct kube_watch_state st;
@@ -314,9 +339,11 @@ static void test_too_large(void **state)
 static void test_no_right(void **state)
 {
     static const struct step steps[] = {
-        { "Bearer secret-1", "{\"kind\":\"Status\",\"reason\":\"Forbidden\","
-          "\"message\":\"pods is forbidden\",\"code\":403}", .code = 403 },
-        { "", NULL },
+        {"Bearer secret-1",
+         "{\"kind\":\"Status\",\"reason\":\"Forbidden\","
+         "\"message\":\"pods is forbidden\",\"code\":403}",
+         .code = 403},
+        {"", NULL},
     };
     struct rig r;
     struct kube_watch_state st;
@@ -324,11 +351,12 @@ static void test_no_right(void **state)
     rig_up(&r, steps, false);
     st = await_bad(&r, ST_AUTH);
     assert_string_equal(st.code, "Forbidden");
-    assert_non_null(strstr(st.problem, "no right to list pods; the ClusterRole "
+    assert_non_null(strstr(st.problem,
+                           "no right to list pods; the ClusterRole "
                            "needs the rule {apiGroups: [\"\"], resources: "
                            "[pods], verbs: [list]}"));
     usleep(300000);
-    assert_int_equal(r.play.at, 1);  /* not asked again soon */
+    assert_int_equal(r.play.at, 1); /* not asked again soon */
     rig_down(&r);
     assert_null(strstr(st.problem, "secret-1"));
 }
@@ -336,7 +364,8 @@ static void test_no_right(void **state)
 static void test_optional(void **state)
 {
     static const struct step steps[] = {
-        { "limit=", "404 page not found", .code = 404 }, { "", NULL },
+        {"limit=", "404 page not found", .code = 404},
+        {"", NULL},
     };
     struct rig r;
     struct kube_watch_state st;
@@ -351,7 +380,10 @@ static void test_optional(void **state)
 
 /* ---- the splitter, whatever the pieces */
 
-struct pieces { char text[4096]; int n; };
+struct pieces {
+    char text[4096];
+    int n;
+};
 
 static bool piece(void *ctx, const char *text, size_t n)
 {
@@ -393,24 +425,23 @@ static void test_split(void **state)
     for (size_t step = 1; step < sizeof list; step++) {
         split(list, SPLIT_LIST, step, &p, rest);
         assert_string_equal(p.text, "{\"a\":\"}]\\\"{\"}|{\"b\":{\"items\":"
-                            "[{}]}}|");
+                                    "[{}]}}|");
         assert_non_null(strstr(rest, "\"items\": [  ]"));
         assert_non_null(strstr(rest, "\"tail\":[{}]"));
     }
     for (size_t step = 1; step < sizeof watch; step++) {
         split(watch, SPLIT_WATCH, step, &p, rest);
         assert_string_equal(p.text, "{\"a\":\"\\\\\"}|{\"b\":[{},[\"]\"]]}|"
-                            "{\"c\":1}|");
+                                    "{\"c\":1}|");
     }
 }
 
 /* ---- kubeconfig */
 
-static void try_config(const char *text, const char *context,
-                       const char *says)
+static void try_config(const char *text, const char *context, const char *says)
 {
     char path[256];
-    struct kube_access_opts o = { .kubeconfig = path, .context = context };
+    struct kube_access_opts o = {.kubeconfig = path, .context = context};
     struct kube_access *a = NULL;
     struct err err = {0};
     scratch_path(path, "davit-kube-XXXXXX");
@@ -432,9 +463,11 @@ static void try_config(const char *text, const char *context,
         fail_msg("wanted \"%s\" and the path in \"%s\"", says, err.text);
 }
 
-#define CLUSTER "clusters: [{name: k, cluster: {server: " \
+#define CLUSTER \
+    "clusters: [{name: k, cluster: {server: " \
     "'https://[::1]:6443/x//', certificate-authority-data: aGVs bG8=}}]\n"
-#define CONTEXT "contexts: [{name: c, context: {cluster: k, user: u}}, " \
+#define CONTEXT \
+    "contexts: [{name: c, context: {cluster: k, user: u}}, " \
     "{name: other, context: {cluster: none}}]\ncurrent-context: c\n"
 
 static void test_kubeconfig(void **state)
@@ -445,7 +478,8 @@ static void test_kubeconfig(void **state)
     try_config("{\"current-context\":\"c\",\"clusters\":[{\"name\":\"k\","
                "\"cluster\":{\"server\":\"https://[::1]:6443/x\"}}],"
                "\"contexts\":[{\"name\":\"c\",\"context\":{\"cluster\":\"k\"}}"
-               "]}", "c", NULL);
+               "]}",
+               "c", NULL);
     try_config(CLUSTER CONTEXT, NULL, "no user \"u\"");
     try_config(CLUSTER CONTEXT, "other", "no cluster \"none\"");
     try_config(CLUSTER CONTEXT, "nope", "no context \"nope\"");
@@ -453,16 +487,19 @@ static void test_kubeconfig(void **state)
     try_config("- a\n", NULL, "no kubeconfig");
     try_config("a: [b", NULL, ":2:1:");
     try_config("clusters: [{name: k, cluster: {server: 10.0.0.1}}]\n" CONTEXT,
-               NULL, "must be a URL such as https://10.0.0.1:6443, got "
+               NULL,
+               "must be a URL such as https://10.0.0.1:6443, got "
                "10.0.0.1");
     try_config("clusters: [{name: k, cluster: {server: 'https://a', "
-               "certificate-authority-data: '*'}}]\n" CONTEXT, NULL,
-               "certificate-authority-data is not base64");
+               "certificate-authority-data: '*'}}]\n" CONTEXT,
+               NULL, "certificate-authority-data is not base64");
     try_config(CLUSTER CONTEXT "users: [{name: u, user: {exec: {command: "
-               "gke-gcloud-auth-plugin}}}]\n", NULL,
+                               "gke-gcloud-auth-plugin}}}]\n",
+               NULL,
                "exec plug-in gke-gcloud-auth-plugin, which davit does not run");
     try_config(CLUSTER CONTEXT "users: [{name: u, user: {username: a, "
-               "password: b}}]\n", NULL, "has a password");
+                               "password: b}}]\n",
+               NULL, "has a password");
     try_config(CLUSTER CONTEXT "users: [{name: u, user: {tokenFile: nope}}]\n",
                NULL, "/nope: No such file");
 }
@@ -491,14 +528,14 @@ static void test_no_way(void **state)
 static void test_do(void **state)
 {
     static const struct step steps[] = {
-        { "PATCH /api/v1/nodes/n ", "{\"ok\":true}" },
-        { "POST /", "{\"kind\":\"Status\",\"reason\":\"TooManyRequests\","
-          "\"message\":\"a budget\",\"details\":{\"retryAfterSeconds\":7}}",
-          .code = 429 },
-        { "GET /", "not json" },
-        { "GET /", "{\"message\":\"no\",\"reason\":\"Forbidden\"}",
-          .code = 403 },
-        { "", NULL },
+        {"PATCH /api/v1/nodes/n ", "{\"ok\":true}"},
+        {"POST /",
+         "{\"kind\":\"Status\",\"reason\":\"TooManyRequests\","
+         "\"message\":\"a budget\",\"details\":{\"retryAfterSeconds\":7}}",
+         .code = 429},
+        {"GET /", "not json"},
+        {"GET /", "{\"message\":\"no\",\"reason\":\"Forbidden\"}", .code = 403},
+        {"", NULL},
     };
     struct rig r;
     struct err err = {0};
@@ -507,28 +544,32 @@ static void test_do(void **state)
     r.play.steps = steps;
     r.server = server_start(serve_play, &r.play);
     config_write(&r, "token: t");
-    struct kube_access_opts o = { .kubeconfig = r.path };
+    struct kube_access_opts o = {.kubeconfig = r.path};
     assert_int_equal(kube_access_find(&o, &r.access, &err), ST_OK);
     struct kube *k = kube_new(r.access);
-    struct kube_call c = { .method = "PATCH", .path = "/api/v1/nodes/n",
-                           .body = "{}", .content_type = KUBE_MERGE_PATCH };
+    struct kube_call c = {.method = "PATCH",
+                          .path = "/api/v1/nodes/n",
+                          .body = "{}",
+                          .content_type = KUBE_MERGE_PATCH};
     assert_int_equal(kube_do(k, &c, &err), ST_OK);
     assert_int_equal(c.code, 200);
     assert_true(json_is_true(json_object_get(c.reply, "ok")));
     json_decref(c.reply);
-    c = (struct kube_call){ .method = "POST", .body = "{}", .path =
-        "/api/v1/namespaces/a/pods/p/eviction" };
+    c = (struct kube_call){.method = "POST",
+                           .body = "{}",
+                           .path = "/api/v1/namespaces/a/pods/p/eviction"};
     assert_int_equal(kube_do(k, &c, &err), ST_RETRY);
     assert_string_equal(err.code, "TooManyRequests");
     assert_int_equal(err.retry_after_ms, 7000);
     json_decref(c.reply);
-    c = (struct kube_call){ .path = "/api/v1/pods" };
+    c = (struct kube_call){.path = "/api/v1/pods"};
     assert_int_equal(kube_do(k, &c, &err), ST_RETRY);
     assert_null(c.reply);
-    c = (struct kube_call){ .path = "/apis/coordination.k8s.io/v1/namespaces/"
-                                    "ns/leases/davit" };
+    c = (struct kube_call){.path = "/apis/coordination.k8s.io/v1/namespaces/"
+                                   "ns/leases/davit"};
     assert_int_equal(kube_do(k, &c, &err), ST_AUTH);
-    assert_non_null(strstr(err.text, "no right to get leases in namespace ns; "
+    assert_non_null(strstr(err.text,
+                           "no right to get leases in namespace ns; "
                            "the Role needs the rule {apiGroups: "
                            "[\"coordination.k8s.io\"], resources: [leases], "
                            "verbs: [get]}"));
@@ -553,19 +594,20 @@ static bool count_bytes(void *ctx, const char *p, size_t n)
 static void test_stream_silence(void **state)
 {
     static const struct step steps[] = {
-        { "GET /", "12345", .hold_ms = 5000 }, { "", NULL },
+        {"GET /", "12345", .hold_ms = 5000},
+        {"", NULL},
     };
-    struct play play = { .steps = steps };
+    struct play play = {.steps = steps};
     struct server *s = server_start(serve_play, &play);
     struct http_client *c = http_client_new();
     struct arena a = {0};
     struct err err = {0};
     size_t n = 0;
-    struct http_sink sink = { .chunk = count_bytes, .ctx = &n, .idle_ms = 300 };
+    struct http_sink sink = {.chunk = count_bytes, .ctx = &n, .idle_ms = 300};
     char url[100];
     (void)state;
     snprintf(url, sizeof url, "%s/", s->url);
-    struct http_exchange x = { .url = url };
+    struct http_exchange x = {.url = url};
     int64_t begun = clock_mono_ms();
     assert_int_equal(http_stream(c, &x, &sink, &a, &err), ST_RETRY);
     assert_non_null(strstr(err.text, "silent"));
@@ -578,7 +620,10 @@ static void test_stream_silence(void **state)
     server_free(s);
 }
 
-struct stopper { struct http_client *c; atomic_bool stop; };
+struct stopper {
+    struct http_client *c;
+    atomic_bool stop;
+};
 
 static void *stop_soon(void *arg)
 {
@@ -592,20 +637,21 @@ static void *stop_soon(void *arg)
 static void test_stream_cancel(void **state)
 {
     static const struct step steps[] = {
-        { "GET /", "12345", .hold_ms = 9000 }, { "", NULL },
+        {"GET /", "12345", .hold_ms = 9000},
+        {"", NULL},
     };
-    struct play play = { .steps = steps };
+    struct play play = {.steps = steps};
     struct server *s = server_start(serve_play, &play);
-    struct stopper stop = { .c = http_client_new() };
+    struct stopper stop = {.c = http_client_new()};
     struct arena a = {0};
     struct err err = {0};
     size_t n = 0;
-    struct http_sink sink = { .chunk = count_bytes, .ctx = &n };
+    struct http_sink sink = {.chunk = count_bytes, .ctx = &n};
     char url[100];
     pthread_t t;
     (void)state;
     snprintf(url, sizeof url, "%s/", s->url);
-    struct http_exchange x = { .url = url, .cancel = &stop.stop };
+    struct http_exchange x = {.url = url, .cancel = &stop.stop};
     int64_t begun = clock_mono_ms();
     pthread_create(&t, NULL, stop_soon, &stop);
     assert_int_equal(http_stream(stop.c, &x, &sink, &a, &err), ST_CANCELLED);

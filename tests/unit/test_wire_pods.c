@@ -24,9 +24,10 @@
 #include "../../autoscaler/model/amount.h"
 #include "../../autoscaler/wire/pods/inside.h"
 
-static const char *const schedulers[] = { "default-scheduler" };
+static const char *const schedulers[] = {"default-scheduler"};
 static const struct pods_rules rules = {
-    .schedulers = { schedulers, 1 }, .label = "davit.io/machine",
+    .schedulers = {schedulers, 1},
+    .label = "davit.io/machine",
 };
 
 /* ---- a small cluster */
@@ -78,7 +79,8 @@ static void put(struct world *w, void (*to)(void *, const json_t *, bool),
     to(to == nodes_put     ? &w->store.nodes
        : to == daemons_put ? &w->store.daemons
        : to == groups_put  ? &w->store.groups
-                           : &w->store.pods, o, gone);
+                           : &w->store.pods,
+       o, gone);
     json_decref(o);
 }
 
@@ -86,42 +88,48 @@ static void put(struct world *w, void (*to)(void *, const json_t *, bool),
 static void pending(struct world *w, const char *name, const char *cpu,
                     const char *labels, const char *more)
 {
-    put(w, pods_put, false, "{'metadata': {'name': '%s', 'uid': 'u-%s', "
+    put(w, pods_put, false,
+        "{'metadata': {'name': '%s', 'uid': 'u-%s', "
         "'namespace': 'ns', 'creationTimestamp': '2026-01-01T00:00:00Z', "
         "'labels': {'x': 'y'%s}}, 'spec': {'containers': [{'resources': "
         "{'requests': {'cpu': '%s'}}}]%s}, 'status': {'phase': 'Pending', "
         "'conditions': [{'type': 'PodScheduled', 'status': 'False', 'reason': "
-        "'Unschedulable', 'message': 'no room'}]}}", name, name, labels, cpu,
-        more);
+        "'Unschedulable', 'message': 'no room'}]}}",
+        name, name, labels, cpu, more);
 }
 
 static void bound(struct world *w, const char *name, const char *node,
                   const char *cpu, const char *labels, const char *more)
 {
-    put(w, pods_put, false, "{'metadata': {'name': '%s', 'uid': 'u-%s', "
+    put(w, pods_put, false,
+        "{'metadata': {'name': '%s', 'uid': 'u-%s', "
         "'namespace': 'ns', 'labels': {'x': 'y'%s}}, 'spec': {'nodeName': "
         "'%s', 'containers': [{'resources': {'requests': {'cpu': '%s'}}}]%s}, "
-        "'status': {'phase': 'Running'}}", name, name, labels, node, cpu,
-        more);
+        "'status': {'phase': 'Running'}}",
+        name, name, labels, node, cpu, more);
 }
 
 static void node(struct world *w, const char *name, const char *cpu,
                  const char *zone, const char *labels, const char *more)
 {
-    put(w, nodes_put, false, "{'metadata': {'name': '%s', 'labels': "
+    put(w, nodes_put, false,
+        "{'metadata': {'name': '%s', 'labels': "
         "{'topology.kubernetes.io/zone': '%s'%s}}, 'spec': {'providerID': "
         "'gce://p/%s/%s'}, 'status': {'allocatable': {'cpu': '%s', 'memory': "
         "'32Gi', 'pods': '110'%s}, 'capacity': {'cpu': '%s'}, 'addresses': "
         "[{'type': 'InternalIP', 'address': '10.0.0.1'}], 'conditions': "
-        "[{'type': 'Ready', 'status': 'True'}]}}", name, zone, labels, zone,
-        name, cpu, more, cpu);
+        "[{'type': 'Ready', 'status': 'True'}]}}",
+        name, zone, labels, zone, name, cpu, more, cpu);
 }
 
 static struct source_view *view(struct world *w)
 {
     struct pods_view_in in = {
-        .store = &w->store, .zones = w->zones, .reserve = w->reserve,
-        .now_mono_ms = w->now_ms, .now_wall_ms = clock_wall_ms(),
+        .store = &w->store,
+        .zones = w->zones,
+        .reserve = w->reserve,
+        .now_mono_ms = w->now_ms,
+        .now_wall_ms = clock_wall_ms(),
     };
     source_view_unref(w->view);
     pthread_mutex_lock(&w->store.lock);
@@ -131,7 +139,7 @@ static struct source_view *view(struct world *w)
 }
 
 static const struct source_node *node_of(const struct source_view *v,
-                                       const char *name)
+                                         const char *name)
 {
     for (uint32_t i = 0; i < v->n_nodes; i++)
         if (strcmp(v->nodes[i].node_id, name) == 0)
@@ -158,8 +166,8 @@ static char *demand_text(const struct snap_demand *d, struct buf *b)
             for (uint32_t r = 0; r < x->alts[k].resources.n; r++)
                 buf_printf(b, "%s%s %s", r ? ", " : "",
                            x->alts[k].resources.v[r].name,
-                           amount_text(x->alts[k].resources.v[r].amount,
-                                       number, sizeof number));
+                           amount_text(x->alts[k].resources.v[r].amount, number,
+                                       sizeof number));
             for (uint32_t t = 0; t < x->alts[k].selector.n; t++) {
                 const struct term *e = &x->alts[k].selector.v[t];
                 buf_printf(b, "; %s%s", e->key,
@@ -187,7 +195,7 @@ static void assert_demand(const struct source_view *v, uint32_t i,
 
 /* ---- the table */
 
-static const char *const states[] = { "over", "bound", "waits", "demand" };
+static const char *const states[] = {"over", "bound", "waits", "demand"};
 
 static char *alts_text(const struct pod_shape *s, uint32_t i, struct arena *a)
 {
@@ -225,7 +233,7 @@ static void needs_check(const char *what, const struct pod_shape *s,
 static void shape_check(const char *what, const struct pod_shape *s,
                         const json_t *e)
 {
-    static const char *const kinds[] = { "anti", "with", "spread", "port" };
+    static const char *const kinds[] = {"anti", "with", "spread", "port"};
     struct arena a = {0};
     const json_t *alts = json_object_get(e, "alts");
     const json_t *affinities = json_object_get(e, "aparts");
@@ -253,8 +261,8 @@ static void shape_check(const char *what, const struct pod_shape *s,
     }
     if (key && !tolerates(s, key))
         fail_msg("%s: does not tolerate %s", what, key);
-    if (not && tolerates(s, not))
-        fail_msg("%s: tolerates %s", what, not);
+    if (not &&tolerates(s, not ))
+        fail_msg("%s: tolerates %s", what, not );
     arena_done(&a);
 }
 
@@ -265,8 +273,7 @@ static void row_check(const char *what, const struct pod *p, const json_t *e)
     const char *gang = json_string_value(json_object_get(e, "gang"));
     const char *state = json_string_value(json_object_get(e, "state"));
     if (strcmp(states[p->state], state) != 0)
-        fail_msg("%s: %s (%s), not %s", what, states[p->state], p->code,
-                 state);
+        fail_msg("%s: %s (%s), not %s", what, states[p->state], p->code, state);
     if (code && strcmp(code, p->code) != 0)
         fail_msg("%s: code %s", what, p->code);
     if (*p->code && !*p->text)
@@ -276,11 +283,11 @@ static void row_check(const char *what, const struct pod *p, const json_t *e)
     if (gang && strcmp(gang, p->gang) != 0)
         fail_msg("%s: gang %s", what, p->gang);
     if (gang)
-        assert_int_equal(p->gang_size, json_integer_value(
-                             json_object_get(e, "gang_size")));
+        assert_int_equal(p->gang_size,
+                         json_integer_value(json_object_get(e, "gang_size")));
     if (json_object_get(e, "priority"))
-        assert_int_equal(p->priority, json_integer_value(
-                             json_object_get(e, "priority")));
+        assert_int_equal(p->priority,
+                         json_integer_value(json_object_get(e, "priority")));
     if (p->shape && !*p->code)
         shape_check(what, p->shape, e);
 }
@@ -309,8 +316,10 @@ static void test_table(void **state)
             row_check(what, p, expect);
         pods_put(&w.store.pods, json_object_get(row, "pod"), false);
         view(&w);
-        if (p && strcmp(json_string_value(json_object_get(expect, "state")),
-                        "demand") == 0 && !json_object_get(expect, "aparts") &&
+        if (p &&
+            strcmp(json_string_value(json_object_get(expect, "state")),
+                   "demand") == 0 &&
+            !json_object_get(expect, "aparts") &&
             !json_object_get(expect, "gang"))
             assert_int_equal(w.view->n_demands, 1);
         pods_pod_free(&w.store, p);
@@ -321,16 +330,36 @@ static void test_table(void **state)
 
 static void test_quantities(void **state)
 {
-    static const struct { const char *text; int64_t up, down; } v[] = {
-        {"1", 10000, 10000}, {"250m", 2500, 2500}, {"1.5", 15000, 15000},
-        {"1n", 1, 0}, {"100u", 1, 1}, {"150u", 2, 1}, {"1Ki", 10240000, 10240000},
-        {"1e3", 10000000, 10000000}, {"12E2", 12000000, 12000000},
-        {"5E-1", 5000, 5000}, {"1Gi", (INT64_C(1) << 30) * 10000, (INT64_C(1) << 30) * 10000},
-        {"0", 0, 0}, {"+3", 30000, 30000}, {".5", 5000, 5000},
+    static const struct {
+        const char *text;
+        int64_t up, down;
+    } v[] = {
+        {"1", 10000, 10000},
+        {"250m", 2500, 2500},
+        {"1.5", 15000, 15000},
+        {"1n", 1, 0},
+        {"100u", 1, 1},
+        {"150u", 2, 1},
+        {"1Ki", 10240000, 10240000},
+        {"1e3", 10000000, 10000000},
+        {"12E2", 12000000, 12000000},
+        {"5E-1", 5000, 5000},
+        {"1Gi", (INT64_C(1) << 30) * 10000, (INT64_C(1) << 30) * 10000},
+        {"0", 0, 0},
+        {"+3", 30000, 30000},
+        {".5", 5000, 5000},
         {"2T", INT64_C(20000000000000000), INT64_C(20000000000000000)},
-        {"", -1, -1}, {"-1", -1, -1}, {"1.2.3", -1, -1}, {"1 Gi", -1, -1},
-        {"0x10", -1, -1}, {"nan", -1, -1}, {"1Ei", -1, -1}, {"9E", -1, -1},
-        {"1e99", -1, -1}, {"123456789012345678901", -1, -1}, {"1gi", -1, -1},
+        {"", -1, -1},
+        {"-1", -1, -1},
+        {"1.2.3", -1, -1},
+        {"1 Gi", -1, -1},
+        {"0x10", -1, -1},
+        {"nan", -1, -1},
+        {"1Ei", -1, -1},
+        {"9E", -1, -1},
+        {"1e99", -1, -1},
+        {"123456789012345678901", -1, -1},
+        {"1gi", -1, -1},
     };
     (void)state;
     for (size_t i = 0; i < sizeof v / sizeof *v; i++) {
@@ -349,8 +378,9 @@ static void test_quantities(void **state)
 
 /* ---- demands */
 
-#define OWNER(kind, name) "{'metadata': {'ownerReferences': [{'kind': '" kind \
-    "', 'name': '" name "', 'controller': true}],"
+#define OWNER(kind, name) \
+    "{'metadata': {'ownerReferences': [{'kind': '" kind "', 'name': '" name \
+    "', 'controller': true}],"
 
 static void test_equal_pods_cost_one(void **state)
 {
@@ -358,14 +388,19 @@ static void test_equal_pods_cost_one(void **state)
     (void)state;
     world_begin(&w);
     for (int i = 0; i < 4000; i++)
-        put(&w, pods_put, false, OWNER("Job", "j") "'name': 'p%d', 'uid': 'u%d', "
-            "'namespace': 'ns', 'labels': {'index': '%d'}}, 'spec': {"
-            "'containers': [{'resources': {'limits': {'nvidia.com/gpu': 1}}}]},"
-            " 'status': {'conditions': [{'type': 'PodScheduled', 'status': "
-            "'False', 'reason': 'Unschedulable'}]}}", i, i, i);
+        put(&w, pods_put, false,
+            OWNER(
+                "Job",
+                "j") "'name': 'p%d', 'uid': 'u%d', "
+                     "'namespace': 'ns', 'labels': {'index': '%d'}}, 'spec': {"
+                     "'containers': [{'resources': {'limits': {'nvidia.com/gpu': 1}}}]},"
+                     " 'status': {'conditions': [{'type': 'PodScheduled', 'status': "
+                     "'False', 'reason': 'Unschedulable'}]}}",
+            i, i, i);
     view(&w);
     assert_int_equal(w.view->n_demands, 1);
-    assert_demand(w.view, 0, "Job/ns/j", "4000x{GPU 1, pods 1; davit.io/gpu "
+    assert_demand(w.view, 0, "Job/ns/j",
+                  "4000x{GPU 1, pods 1; davit.io/gpu "
                   "not in amd.com.gpu gpu.intel.com.i915 gpu.intel.com.xe}");
     assert_int_equal(w.view->demands[0].source, SOURCE_POD);
     uint32_t n;
@@ -373,8 +408,10 @@ static void test_equal_pods_cost_one(void **state)
     assert_int_equal(n, 4000);
     assert_int_equal(w.store.shapes.n, 1);
     for (int i = 0; i < 4000; i++)
-        put(&w, pods_put, true, "{'metadata': {'name': 'p%d', 'uid': 'u%d', "
-            "'namespace': 'ns'}, 'spec': {}}", i, i);
+        put(&w, pods_put, true,
+            "{'metadata': {'name': 'p%d', 'uid': 'u%d', "
+            "'namespace': 'ns'}, 'spec': {}}",
+            i, i);
     view(&w);
     assert_int_equal(w.view->n_demands, 0);
     assert_int_equal(w.store.shapes.n, 0);
@@ -385,32 +422,42 @@ static void test_equal_pods_cost_one(void **state)
 static void test_probes(void **state)
 {
     struct world w;
-    struct snap_offer offer = { .zone = "z1" };
+    struct snap_offer offer = {.zone = "z1"};
     struct qty own[] = {{"CPU", 8 * AMOUNT_ONE}, {"GPU", AMOUNT_ONE}};
-    struct pair label = { ACCEL_LABEL, "T4" };
-    struct snap_type t = { .name = "t", .machine = "n1-standard-8+t4",
-        .resources = { own, 2 }, .labels = { &label, 1 }, .offers = &offer,
-        .n_offers = 1 };
+    struct pair label = {ACCEL_LABEL, "T4"};
+    struct snap_type t = {.name = "t",
+                          .machine = "n1-standard-8+t4",
+                          .resources = {own, 2},
+                          .labels = {&label, 1},
+                          .offers = &offer,
+                          .n_offers = 1};
     (void)state;
     world_begin(&w);
-    pending(&w, "a", "1", "", ", 'nodeSelector': {'nvidia.com/gpu.product': "
+    pending(&w, "a", "1", "",
+            ", 'nodeSelector': {'nvidia.com/gpu.product': "
             "'Tesla-T4'}, 'affinity': {'nodeAffinity': {'requiredDuringSched"
             "ulingIgnoredDuringExecution': {'nodeSelectorTerms': [{'match"
             "Expressions': [{'key': 'gen', 'operator': 'Gt', 'values': ['2']},"
             "{'key': 'zz', 'operator': 'DoesNotExist'}]}]}}}");
-    node(&w, "n1", "8", "z1", ", 'nvidia.com/gpu.product': 'Tesla-T4', "
-         "'gen': '3'", "");
-    node(&w, "n2", "8", "z1", ", 'nvidia.com/gpu.product': 'Tesla-V100', "
-         "'gen': '2', 'zz': ''", "");
+    node(&w, "n1", "8", "z1",
+         ", 'nvidia.com/gpu.product': 'Tesla-T4', "
+         "'gen': '3'",
+         "");
+    node(&w, "n2", "8", "z1",
+         ", 'nvidia.com/gpu.product': 'Tesla-V100', "
+         "'gen': '2', 'zz': ''",
+         "");
     view(&w);
-    assert_demand(w.view, 0, "Pod/ns/a", "1x{CPU 1, pods 1; nvidia.com/gpu."
+    assert_demand(w.view, 0, "Pod/ns/a",
+                  "1x{CPU 1, pods 1; nvidia.com/gpu."
                   "product in (Tesla-T4) in true; gen > 2 in true; zz does not "
                   "exist in true}");
     const struct source_node *n1 = node_of(w.view, "n1");
     const struct source_node *n2 = node_of(w.view, "n2");
     assert_string_equal(pods_value(&n1->labels, "gen > 2"), "true");
     assert_string_equal(pods_value(&n1->labels, "nvidia.com/gpu.product in "
-                                   "(Tesla-T4)"), "true");
+                                                "(Tesla-T4)"),
+                        "true");
     assert_string_equal(pods_value(&n1->labels, "zz does not exist"), "true");
     assert_string_equal(pods_value(&n1->labels, ACCEL_LABEL), "T4");
     assert_null(pods_value(&n2->labels, "gen > 2"));
@@ -418,19 +465,21 @@ static void test_probes(void **state)
     /* a type nobody has seen answers by its accelerator; gen is not known */
     pods_type_fit(w.view, NULL, 0, &w.view->arena, &t);
     assert_string_equal(pods_value(&t.labels, "nvidia.com/gpu.product in "
-                                   "(Tesla-T4)"), "true");
+                                              "(Tesla-T4)"),
+                        "true");
     assert_null(pods_value(&t.labels, "gen > 2"));
     assert_string_equal(pods_value(&t.labels, "node.kubernetes.io/instance-"
-                                   "type"), "n1-standard-8");
+                                              "type"),
+                        "n1-standard-8");
     assert_int_equal(pods_amount(&t.resources, "CPU"), 8 * AMOUNT_ONE);
     /* one that was seen answers by that */
-    t.resources = (struct qtys){ own, 2 };
-    t.labels = (struct pairs){ &label, 1 };
+    t.resources = (struct qtys){own, 2};
+    t.labels = (struct pairs){&label, 1};
     pods_type_fit(w.view, &n1, 1, &w.view->arena, &t);
     assert_string_equal(pods_value(&t.labels, "gen > 2"), "true");
     assert_int_equal(pods_amount(&t.resources, "GPU"), AMOUNT_ONE);
-    t.resources = (struct qtys){ own, 2 };
-    t.labels = (struct pairs){ &label, 1 };
+    t.resources = (struct qtys){own, 2};
+    t.labels = (struct pairs){&label, 1};
     pods_type_fit(w.view, &n2, 1, &w.view->arena, &t);
     assert_null(pods_value(&t.labels, "nvidia.com/gpu.product in (Tesla-T4)"));
     world_end(&w);
@@ -446,13 +495,14 @@ static void test_gangs(void **state)
         snprintf(name, sizeof name, "g%d", i);
         pending(&w, name, "2", ", 'scheduling.x-k8s.io/pod-group': 'g'", "");
         view(&w);
-        assert_int_equal(w.view->n_demands, 1);  /* all that exist */
+        assert_int_equal(w.view->n_demands, 1); /* all that exist */
     }
     assert_int_equal(w.view->demands[0].source, SOURCE_GANG);
     assert_int_equal(w.view->demands[0].strategy, STRATEGY_PACK);
     assert_demand(w.view, 0, "PodGroup/ns/g", "3x{CPU 2, pods 1}");
     /* the group says four: nothing until the fourth is there */
-    put(&w, groups_put, false, "{'metadata': {'name': 'g', 'namespace': 'ns'},"
+    put(&w, groups_put, false,
+        "{'metadata': {'name': 'g', 'namespace': 'ns'},"
         " 'spec': {'minMember': 4}}");
     view(&w);
     assert_int_equal(w.view->n_demands, 0);
@@ -462,7 +512,8 @@ static void test_gangs(void **state)
     view(&w);
     assert_demand(w.view, 0, "PodGroup/ns/g", "3x{CPU 2, pods 1}");
     /* beyond the least they are pods like others */
-    put(&w, groups_put, false, "{'metadata': {'name': 'g', 'namespace': 'ns'},"
+    put(&w, groups_put, false,
+        "{'metadata': {'name': 'g', 'namespace': 'ns'},"
         " 'spec': {'minMember': 2}}");
     view(&w);
     assert_int_equal(w.view->n_demands, 2);
@@ -474,13 +525,16 @@ static void test_gangs(void **state)
 
 /* ---- pods that mind one another */
 
-#define ANTI(key, app) ", 'affinity': {'podAntiAffinity': {'requiredDuring" \
+#define ANTI(key, app) \
+    ", 'affinity': {'podAntiAffinity': {'requiredDuring" \
     "SchedulingIgnoredDuringExecution': [{'topologyKey': '" key "', 'label" \
     "Selector': {'matchLabels': {'app': '" app "'}}}]}}"
-#define WITH(key, app) ", 'affinity': {'podAffinity': {'requiredDuring" \
+#define WITH(key, app) \
+    ", 'affinity': {'podAffinity': {'requiredDuring" \
     "SchedulingIgnoredDuringExecution': [{'topologyKey': '" key "', 'label" \
     "Selector': {'matchLabels': {'app': '" app "'}}}]}}"
-#define SPREAD(key, app) ", 'topologySpreadConstraints': [{'maxSkew': 1, " \
+#define SPREAD(key, app) \
+    ", 'topologySpreadConstraints': [{'maxSkew': 1, " \
     "'topologyKey': '" key "', 'whenUnsatisfiable': 'DoNotSchedule', 'label" \
     "Selector': {'matchLabels': {'app': '" app "'}}}]"
 #define HOST "kubernetes.io/hostname"
@@ -496,7 +550,7 @@ static const char *column(const struct world *w, uint32_t i)
 static void test_one_on_a_host(void **state)
 {
     struct world w;
-    struct snap_type t = { .name = "t", .n_offers = 0 };
+    struct snap_type t = {.name = "t", .n_offers = 0};
     (void)state;
     world_begin(&w);
     node(&w, "free", "8", "z1", "", "");
@@ -512,7 +566,7 @@ static void test_one_on_a_host(void **state)
     const char *c = column(&w, 0);
     for (uint32_t i = 0; i < 2; i++) {
         const struct snap_bundle *b = w.view->demands[i].bundles;
-        bool pair = b->count == 2;  /* two apart; the one that is meant too */
+        bool pair = b->count == 2; /* two apart; the one that is meant too */
         assert_int_equal(pods_amount(&b->alts[0].resources, c),
                          pair ? AMOUNT_ONE : 1);
     }
@@ -528,7 +582,8 @@ static void test_one_on_a_host(void **state)
 
 static void test_host_ports(void **state)
 {
-    static const char port[] = ", 'containers': [{'ports': [{'hostPort': 80}]}]";
+    static const char port[] =
+        ", 'containers': [{'ports': [{'hostPort': 80}]}]";
     struct world w;
     (void)state;
     world_begin(&w);
@@ -537,8 +592,8 @@ static void test_host_ports(void **state)
     pending(&w, "p", "1", "", port);
     view(&w);
     assert_demand(w.view, 0, "Pod/ns/p", "1x{pods 1, host port 80/TCP 1}");
-    assert_true(amount(node_of(w.view, "n")->available,
-                       "host port 80/TCP") == 0);
+    assert_true(amount(node_of(w.view, "n")->available, "host port 80/TCP") ==
+                0);
     world_end(&w);
 }
 
@@ -551,8 +606,8 @@ static void test_kept_away_from_others(void **state)
     node(&w, "n2", "8", "z1", "", "");
     bound(&w, "loner", "n1", "1", APP("loner"), ANTI(HOST, "web"));
     bound(&w, "web", "n2", "1", APP("web"), "");
-    pending(&w, "p", "1", APP("web"), "");         /* not beside the loner */
-    pending(&w, "q", "1", APP("loner"), ANTI(HOST, "web"));  /* nor beside web */
+    pending(&w, "p", "1", APP("web"), ""); /* not beside the loner */
+    pending(&w, "q", "1", APP("loner"), ANTI(HOST, "web")); /* nor beside web */
     view(&w);
     assert_int_equal(w.view->pods->n_columns, 2);
     for (uint32_t i = 0; i < 2; i++) {
@@ -583,26 +638,27 @@ static void test_together(void **state)
     assert_int_equal(w.view->n_demands, 1);
     assert_string_equal(w.view->notes[0].code, "PodAffinity");
     assert_int_equal(w.view->demands[0].bundles[0].count, 1);
-    assert_true(amount(w.view->demands[0].bundles[0].alts[0].resources,
-                       "CPU") == 6);
+    assert_true(
+        amount(w.view->demands[0].bundles[0].alts[0].resources, "CPU") == 6);
     bound(&w, "p0", "n2", "2", APP("web"), WITH(HOST, "web"));
     view(&w);
     assert_int_equal(w.view->demands[0].bundles[0].count, 2);
-    assert_int_equal(pods_amount(&node_of(w.view, "n1")->available,
-                                 column(&w, 0)), 0);
-    assert_int_equal(pods_amount(&node_of(w.view, "n2")->available,
-                                 column(&w, 0)), AMOUNT_ONE);
+    assert_int_equal(
+        pods_amount(&node_of(w.view, "n1")->available, column(&w, 0)), 0);
+    assert_int_equal(
+        pods_amount(&node_of(w.view, "n2")->available, column(&w, 0)),
+        AMOUNT_ONE);
     assert_int_equal(w.view->pods->columns[0].fresh, 0);
     world_end(&w);
 }
 
 static void test_zones(void **state)
 {
-    static const char *const zones[] = { "z1", "z2", "z3" };
+    static const char *const zones[] = {"z1", "z2", "z3"};
     struct world w;
     (void)state;
     world_begin(&w);
-    w.zones = (struct names){ zones, 3 };
+    w.zones = (struct names){zones, 3};
     node(&w, "n1", "8", "z1", "", "");
     bound(&w, "b1", "n1", "1", APP("web"), "");
     bound(&w, "b2", "n1", "1", APP("web"), "");
@@ -616,8 +672,8 @@ static void test_zones(void **state)
     struct buf b;
     buf_init(&b, 65536);
     assert_string_equal(demand_text(&w.view->demands[0], &b),
-                        "2x{CPU 1, pods 1; " ZONE " in z2}|2x{CPU 1, pods 1; "
-                        ZONE " in z3}");
+                        "2x{CPU 1, pods 1; " ZONE
+                        " in z2}|2x{CPU 1, pods 1; " ZONE " in z3}");
     buf_done(&b);
     /* one in each zone, and one has some: two go, two are told why not */
     for (int i = 0; i < 4; i++) {
@@ -639,9 +695,11 @@ static void test_zones(void **state)
     assert_demand(w.view, 0, w.view->demands[0].id,
                   "4x{CPU 1, pods 1; " ZONE " in z1}");
     /* nobody runs: all in one zone, in the zones' order */
-    put(&w, pods_put, true, "{'metadata': {'name': 'b1', 'uid': 'u-b1'}, "
+    put(&w, pods_put, true,
+        "{'metadata': {'name': 'b1', 'uid': 'u-b1'}, "
         "'spec': {}}");
-    put(&w, pods_put, true, "{'metadata': {'name': 'b2', 'uid': 'u-b2'}, "
+    put(&w, pods_put, true,
+        "{'metadata': {'name': 'b2', 'uid': 'u-b2'}, "
         "'spec': {}}");
     view(&w);
     assert_demand(w.view, 0, w.view->demands[0].id,
@@ -664,10 +722,11 @@ static void test_spread_over_hosts(void **state)
     view(&w);
     /* the full one stays at 1: nobody may have more than 2 */
     assert_int_equal(w.view->pods->columns[0].fresh, 2 * AMOUNT_ONE);
-    assert_int_equal(pods_amount(&node_of(w.view, "free")->available,
-                                 column(&w, 0)), 0);
-    assert_int_equal(pods_amount(&node_of(w.view, "full")->available,
-                                 column(&w, 0)), AMOUNT_ONE);
+    assert_int_equal(
+        pods_amount(&node_of(w.view, "free")->available, column(&w, 0)), 0);
+    assert_int_equal(
+        pods_amount(&node_of(w.view, "full")->available, column(&w, 0)),
+        AMOUNT_ONE);
     world_end(&w);
 }
 
@@ -679,9 +738,12 @@ static void test_idle(void **state)
     (void)state;
     world_begin(&w);
     node(&w, "n", "4", "z1", "", "");
-    put(&w, pods_put, false, OWNER("DaemonSet", "d") "'name': 'd', 'uid': 'd', "
-        "'namespace': 's'}, 'spec': {'nodeName': 'n', 'containers': [{"
-        "'resources': {'requests': {'cpu': '500m'}}}]}}");
+    put(&w, pods_put, false,
+        OWNER(
+            "DaemonSet",
+            "d") "'name': 'd', 'uid': 'd', "
+                 "'namespace': 's'}, 'spec': {'nodeName': 'n', 'containers': [{"
+                 "'resources': {'requests': {'cpu': '500m'}}}]}}");
     view(&w);
     assert_int_equal(node_of(w.view, "n")->status, SOURCE_IDLE);
     assert_int_equal(node_of(w.view, "n")->idle_ms, 0);
@@ -696,7 +758,8 @@ static void test_idle(void **state)
     assert_string_equal(node_of(w.view, "n")->activity, "1 pod: ns/p");
     w.now_ms += 5000;
     node(&w, "n", "4", "z1", ", 'new': 'label'", "");
-    put(&w, pods_put, true, "{'metadata': {'name': 'p', 'uid': 'u-p'}, "
+    put(&w, pods_put, true,
+        "{'metadata': {'name': 'p', 'uid': 'u-p'}, "
         "'spec': {}}");
     view(&w);
     w.now_ms += 700;
@@ -711,10 +774,12 @@ static void test_uncordoned(void **state)
     struct world w;
     (void)state;
     world_begin(&w);
-    put(&w, nodes_put, false, "{'metadata': {'name': 'u'}, 'spec': {'taints': "
+    put(&w, nodes_put, false,
+        "{'metadata': {'name': 'u'}, 'spec': {'taints': "
         "[{'key': 'node.kubernetes.io/unschedulable', 'effect': 'NoSchedule'}]}"
         ", 'status': {'conditions': [{'type': 'Ready', 'status': 'True'}]}}");
-    put(&w, nodes_put, false, "{'metadata': {'name': 'c'}, 'spec': {'taints': "
+    put(&w, nodes_put, false,
+        "{'metadata': {'name': 'c'}, 'spec': {'taints': "
         "[{'key': 'node.kubernetes.io/unschedulable', 'effect': 'NoSchedule'}]"
         ", 'unschedulable': true}, 'status': {'conditions': [{'type': 'Ready', "
         "'status': 'True'}]}}");
@@ -729,9 +794,12 @@ static void test_nodes(void **state)
     struct world w;
     (void)state;
     world_begin(&w);
-    node(&w, "n", "4", "z1", ", 'davit.io/machine': 'm-1', 'cloud.google.com/"
-         "gke-spot': 'true'", ", 'amd.com/gpu': 2");
-    put(&w, nodes_put, false, "{'metadata': {'name': 'u'}, 'spec': {'taints': "
+    node(&w, "n", "4", "z1",
+         ", 'davit.io/machine': 'm-1', 'cloud.google.com/"
+         "gke-spot': 'true'",
+         ", 'amd.com/gpu': 2");
+    put(&w, nodes_put, false,
+        "{'metadata': {'name': 'u'}, 'spec': {'taints': "
         "[{'key': 'node.kubernetes.io/not-ready', 'effect': 'NoSchedule'}, "
         "{'key': 'own', 'value': 'v', 'effect': 'NoExecute'}, {'key': "
         "'davit.io/draining', 'effect': 'NoSchedule'}], 'unschedulable': true},"
@@ -758,18 +826,20 @@ static void test_nodes(void **state)
 
 /* A node whose Ready condition is as it is since so many seconds. */
 static const struct source_node *condition(struct world *w, const char *ready,
-                                         int since_s, const char *taint)
+                                           int since_s, const char *taint)
 {
     char at[32];
     time_t t = (time_t)(clock_wall_ms() / 1000) - since_s;
     struct tm tm;
 
     strftime(at, sizeof at, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&t, &tm));
-    put(w, nodes_put, false, "{'metadata': {'name': 'n'}, 'spec': {'taints': "
+    put(w, nodes_put, false,
+        "{'metadata': {'name': 'n'}, 'spec': {'taints': "
         "[{'key': 'own', 'effect': 'NoSchedule'}, {'key': '%s', 'effect': "
         "'NoSchedule'}]}, 'status': {'allocatable': {'cpu': 8, 'pods': 9}, "
         "'conditions': [{'type': 'Ready', 'status': '%s', "
-        "'lastTransitionTime': '%s'}]}}", taint, ready, at);
+        "'lastTransitionTime': '%s'}]}}",
+        taint, ready, at);
     w->now_ms += 1000;
     return node_of(view(w), "n");
 }
@@ -781,16 +851,19 @@ static void test_taints_that_pass(void **state)
     static const char *const start[] = {
         "node.kubernetes.io/network-unavailable",
         "node.cloudprovider.kubernetes.io/uninitialized",
-        "node.cilium.io/agent-not-ready", "ebs.csi.aws.com/agent-not-ready",
+        "node.cilium.io/agent-not-ready",
+        "ebs.csi.aws.com/agent-not-ready",
         "startup-taint.cluster-autoscaler.kubernetes.io/x",
     };
     struct world w;
     (void)state;
     world_begin(&w);
-    assert_int_equal(condition(&w, "True", 86400,
-                               "node.kubernetes.io/not-ready")->taints.n, 1);
-    assert_int_equal(condition(&w, "True", 86400,
-                               "node.kubernetes.io/unreachable")->taints.n, 1);
+    assert_int_equal(
+        condition(&w, "True", 86400, "node.kubernetes.io/not-ready")->taints.n,
+        1);
+    assert_int_equal(
+        condition(&w, "True", 86400, "node.kubernetes.io/unreachable")->taints.n,
+        1);
     for (size_t i = 0; i < sizeof start / sizeof *start; i++) {
         assert_int_equal(condition(&w, "True", 2, start[i])->taints.n, 1);
         assert_in_range(w.due, w.now_ms + 290000, w.now_ms + 300000);
@@ -800,8 +873,10 @@ static void test_taints_that_pass(void **state)
         assert_int_equal(w.due, 0);
     }
     /* of the machine, not of its start */
-    assert_int_equal(condition(&w, "True", 2,
-        "node.cloudprovider.kubernetes.io/shutdown")->taints.n, 2);
+    assert_int_equal(
+        condition(&w, "True", 2, "node.cloudprovider.kubernetes.io/shutdown")
+            ->taints.n,
+        2);
     assert_int_equal(condition(&w, "True", 2, "x.io/not-ready")->taints.n, 2);
     world_end(&w);
 }
@@ -823,7 +898,8 @@ static void test_lost_nodes(void **state)
     assert_int_equal(n->status, SOURCE_UNREADY);
     assert_true(amount(n->available, "CPU") == 0 && n->idle_ms == -1);
     assert_true(amount(n->total, "CPU") == 8);
-    put(&w, pods_put, false, "{'metadata': {'name': 'p', 'uid': 'u-p', "
+    put(&w, pods_put, false,
+        "{'metadata': {'name': 'p', 'uid': 'u-p', "
         "'namespace': 'ns', 'deletionTimestamp': '2026-01-01T00:00:00Z'}, "
         "'spec': {'nodeName': 'n', 'containers': [{}]}, 'status': {'phase': "
         "'Running'}}");
@@ -831,7 +907,7 @@ static void test_lost_nodes(void **state)
     assert_int_equal(n->idle_ms, 0);
     n = condition(&w, "Unknown", 303, "x");
     assert_int_equal(n->idle_ms, 1000);
-    n = condition(&w, "True", 1, "x");  /* it is back, and ends it in time */
+    n = condition(&w, "True", 1, "x"); /* it is back, and ends it in time */
     assert_int_equal(n->status, SOURCE_RUNNING);
     assert_true(amount(n->available, "CPU") == 8);
     world_end(&w);
@@ -844,7 +920,8 @@ static void test_rays(void **state)
     const struct source_hosted *g;
     (void)state;
     world_begin(&w);
-    put(&w, pods_put, false, "{'metadata': {'name': 'w', 'uid': 'w', "
+    put(&w, pods_put, false,
+        "{'metadata': {'name': 'w', 'uid': 'w', "
         "'namespace': 'ns', 'labels': {'ray.io/cluster': 'c', "
         "'ray.io/node-type': 'worker'}}, 'spec': {'nodeSelector': "
         "{'cloud.google.com/gke-accelerator': 'nvidia-l4'}, 'containers': ["
@@ -855,10 +932,12 @@ static void test_rays(void **state)
         "--memory=4096 --num-gpus=1 "
         "--resources=\\'{\\\\\\'Fast\\\\\\': 1.5}\\' --x=1'}]}, "
         "{'resources': {'requests': {'cpu': '7'}}}]}, 'status': {}}");
-    put(&w, pods_put, false, "{'metadata': {'name': 'h', 'uid': 'h', "
+    put(&w, pods_put, false,
+        "{'metadata': {'name': 'h', 'uid': 'h', "
         "'namespace': 'ns', 'labels': {'ray.io/cluster': 'c', "
         "'ray.io/node-type': 'head'}}, 'spec': {'containers': [{}]}}");
-    put(&w, pods_put, false, "{'metadata': {'name': 'gone', 'uid': 'gone', "
+    put(&w, pods_put, false,
+        "{'metadata': {'name': 'gone', 'uid': 'gone', "
         "'namespace': 'ns', 'deletionTimestamp': '2026-01-01T00:00:00Z', "
         "'labels': {'ray.io/cluster': 'c', 'ray.io/node-type': 'worker'}}, "
         "'spec': {'containers': [{}]}}");
@@ -888,8 +967,10 @@ static void test_settling(void **state)
          ", 'nvidia.com/gpu': 4");
     node(&w, "new", "8", "z1", ", 'node.kubernetes.io/instance-type': 'g4'",
          ", 'nvidia.com/gpu': 0");
-    node(&w, "labelled", "8", "z1", ", 'cloud.google.com/gke-accelerator': "
-         "'nvidia-l4'", "");
+    node(&w, "labelled", "8", "z1",
+         ", 'cloud.google.com/gke-accelerator': "
+         "'nvidia-l4'",
+         "");
     view(&w);
     assert_false(node_of(w.view, "old")->settling);
     assert_true(node_of(w.view, "new")->settling);
@@ -904,19 +985,22 @@ static void test_types(void **state)
     struct world w;
     struct qty own[] = {{"CPU", 4 * AMOUNT_ONE},
                         {"memory", (INT64_C(16) << 30) * AMOUNT_ONE}};
-    struct taint taint = { "dedicated", "x", EFFECT_NO_SCHEDULE };
-    struct snap_type t = { .name = "t", .resources = { own, 2 } };
+    struct taint taint = {"dedicated", "x", EFFECT_NO_SCHEDULE};
+    struct snap_type t = {.name = "t", .resources = {own, 2}};
     (void)state;
     world_begin(&w);
     w.reserve = true;
-    put(&w, daemons_put, false, "{'metadata': {'name': 'all', 'namespace': "
+    put(&w, daemons_put, false,
+        "{'metadata': {'name': 'all', 'namespace': "
         "'s'}, 'spec': {'template': {'spec': {'tolerations': [{'operator': "
         "'Exists'}], 'containers': [{'resources': {'requests': {'cpu': "
         "'100m'}}}]}}}}");
-    put(&w, daemons_put, false, "{'metadata': {'name': 'some', 'namespace': "
+    put(&w, daemons_put, false,
+        "{'metadata': {'name': 'some', 'namespace': "
         "'s'}, 'spec': {'template': {'spec': {'containers': [{'resources': "
         "{'requests': {'cpu': '200m'}}}]}}}}");
-    put(&w, daemons_put, false, "{'metadata': {'name': 'gpu', 'namespace': "
+    put(&w, daemons_put, false,
+        "{'metadata': {'name': 'gpu', 'namespace': "
         "'s'}, 'spec': {'template': {'spec': {'nodeSelector': {'gpu': 'yes'}, "
         "'containers': [{'resources': {'requests': {'cpu': '1'}}}]}}}}");
     view(&w);
@@ -926,17 +1010,19 @@ static void test_types(void **state)
     assert_true(amount(t.resources, "pods") == 108);
     double gib = amount(t.resources, "memory") / (1 << 30);
     assert_true(gib > 13.29 && gib < 13.31);
-    t.resources = (struct qtys){ own, 2 };
+    t.resources = (struct qtys){own, 2};
     t.labels = (struct pairs){0};
-    t.taints = (struct taints){ &taint, 1 };
+    t.taints = (struct taints){&taint, 1};
     pods_type_fit(w.view, NULL, 0, &w.view->arena, &t);
     assert_true(amount(t.resources, "CPU") == 3.82);
     /* a living one says it better */
-    node(&w, "n", "3900m", "z1", ", 'gpu': 'yes', 'kubernetes.io/hostname': "
-         "'n'", "");
+    node(&w, "n", "3900m", "z1",
+         ", 'gpu': 'yes', 'kubernetes.io/hostname': "
+         "'n'",
+         "");
     view(&w);
     const struct source_node *n = node_of(w.view, "n");
-    t.resources = (struct qtys){ own, 2 };
+    t.resources = (struct qtys){own, 2};
     t.labels = (struct pairs){0};
     t.taints = (struct taints){0};
     pods_type_fit(w.view, &n, 1, &w.view->arena, &t);
@@ -957,7 +1043,7 @@ static void test_list_forgets(void **state)
     records_list_begin(&w.store.nodes);
     node(&w, "b", "4", "z1", "", "");
     view(&w);
-    assert_int_equal(w.view->n_nodes, 2);  /* until it is complete */
+    assert_int_equal(w.view->n_nodes, 2); /* until it is complete */
     records_list_end(&w.store.nodes);
     view(&w);
     assert_int_equal(w.view->n_nodes, 1);
@@ -987,8 +1073,8 @@ static void test_cost(void **state)
 {
     json_error_t e;
     json_t *table = json_load_file("tests/unit/kube/pods.json", 0, &e);
-    json_t *pod = json_deep_copy(json_object_get(json_array_get(table, 2),
-                                                 "pod"));
+    json_t *pod = json_deep_copy(
+        json_object_get(json_array_get(table, 2), "pod"));
     json_t *meta = json_object_get(pod, "metadata");
     struct world w;
     (void)state;
@@ -1011,7 +1097,7 @@ static void test_cost(void **state)
         json_object_set_new(meta, "uid", json_string(name));
         json_object_set_new(meta, "name", json_string(name));
         text = json_dumps(pod, JSON_COMPACT);
-        json_t *o = json_loads(text, 0, NULL);   /* as the watch does */
+        json_t *o = json_loads(text, 0, NULL); /* as the watch does */
         pods_put(&w.store.pods, o, false);
         json_decref(o);
         free(text);
@@ -1022,10 +1108,11 @@ static void test_cost(void **state)
     int64_t first = cpu_us() - begun;
     assert_int_equal(w.view->n_demands, 1);
     assert_int_equal(w.view->n_nodes, 1000);
-    printf("4,000 pods and 1,000 nodes: %lld us a pod, %lld us a node (JSON "
-           "read and, for the pods, written), view %lld us, %ld KiB of memory\n",
-           (long long)pods / 4000, (long long)nodes / 1000, (long long)first,
-           rss_kb() - before);
+    printf(
+        "4,000 pods and 1,000 nodes: %lld us a pod, %lld us a node (JSON "
+        "read and, for the pods, written), view %lld us, %ld KiB of memory\n",
+        (long long)pods / 4000, (long long)nodes / 1000, (long long)first,
+        rss_kb() - before);
     json_decref(pod);
     world_end(&w);
 }

@@ -13,10 +13,10 @@
 #include <cmocka.h>
 
 #include "../../autoscaler/base/clock.h"
+#include "../../autoscaler/base/text.h"
 #include "../../autoscaler/model/accel.h"
 #include "../../autoscaler/model/amount.h"
 #include "../../autoscaler/wire/ray/inside.h"
-#include "../../autoscaler/base/text.h"
 #include "scratch.h"
 #include "wire_proto.h"
 #include "wire_server.h"
@@ -34,7 +34,7 @@ struct fixture {
 static int up(void **state)
 {
     struct fixture *f = calloc(1, sizeof *f);
-    struct buf *all[] = { &f->state, &f->n, &f->r, &f->sel, &f->more };
+    struct buf *all[] = {&f->state, &f->n, &f->r, &f->sel, &f->more};
     for (int i = 0; i < 5; i++)
         buf_init(all[i], PB_MAX);
     *state = f;
@@ -44,7 +44,7 @@ static int up(void **state)
 static int down(void **state)
 {
     struct fixture *f = *state;
-    struct buf *all[] = { &f->state, &f->n, &f->r, &f->sel, &f->more };
+    struct buf *all[] = {&f->state, &f->n, &f->r, &f->sel, &f->more};
     for (int i = 0; i < 5; i++)
         buf_done(all[i]);
     source_view_unref(f->view);
@@ -148,9 +148,9 @@ static void test_node(void **state)
     pb_amount(&f->n, 5, "CPU_group_" HEX36, 2);
     pb_amount(&f->n, 5, "CPU_group_0_" HEX36, 2);
     pb_amount(&f->n, 5, "bundle_group_" HEX36, 1000);
-    pb_amount(&f->n, 5, "disk_group_a", 7);  /* a user's own word */
+    pb_amount(&f->n, 5, "disk_group_a", 7); /* a user's own word */
     pb_amount(&f->n, 4, "CPU", 3.00004);
-    pb_amount(&f->n, 4, "GPU", 99);          /* more than there is */
+    pb_amount(&f->n, 4, "GPU", 99); /* more than there is */
     pb_amount(&f->n, 4, "disk_group_a", NAN);
     pb_amount(&f->n, 4, "ghost", 5);
     pb_int(&f->n, 8, 1);
@@ -175,13 +175,14 @@ static void test_node(void **state)
     assert_string_equal(n->address, "10.0.0.7");
     assert_true(n->head);
     assert_int_equal(n->status, SOURCE_RUNNING);
-    assert_int_equal(n->idle_ms, -1);  /* only when idle */
+    assert_int_equal(n->idle_ms, -1); /* only when idle */
     assert_string_equal(n->activity, "Resource: CPU currently in use.; "
                                      "Busy workers on node.");
     assert_int_equal(n->total.n, 4);
     for (uint32_t i = 0; i < 4; i++)
-        assert_string_equal(n->total.v[i].name, ((const char *[]){
-            "CPU", "GPU", "disk_group_a", "memory" })[i]);
+        assert_string_equal(
+            n->total.v[i].name,
+            ((const char *[]){"CPU", "GPU", "disk_group_a", "memory"})[i]);
     assert_int_equal(amount_of(n->total, "memory"), 1024 * ONE);
     assert_int_equal(n->available.n, 4);
     assert_int_equal(amount_of(n->available, "CPU"), 3 * ONE);
@@ -206,7 +207,7 @@ static void test_node_states(void **state)
     }
     struct source_view *v = parse(f);
     assert_int_equal(v->n_nodes, 6);
-    for (uint32_t i = 1; i < 6; i++)  /* sorted by id */
+    for (uint32_t i = 1; i < 6; i++) /* sorted by id */
         assert_true(strcmp(v->nodes[i - 1].node_id, v->nodes[i].node_id) < 0);
     const struct source_node *idle = &v->nodes[2];
     assert_int_equal(idle->status, SOURCE_IDLE);
@@ -262,7 +263,8 @@ static void test_words_are_cleaned(void **state)
     pb_bytes(&f->n, 3, "t\xe2\x82\xac", 4);
     pb_msg(&f->state, 3, &f->n);
     const struct source_node *n = &parse(f)->nodes[0];
-    assert_string_equal(n->instance_id, "a?" "?(?b");
+    assert_string_equal(n->instance_id, "a?"
+                                        "?(?b");
     assert_string_equal(n->type, "t\xe2\x82\xac");
 }
 
@@ -311,7 +313,7 @@ static void test_accelerator_type(void **state)
     struct fixture *f = *state;
     pb_amount(&f->r, 1, "accelerator_type:T4", 0.001);
     pb_amount(&f->r, 1, "GPU", 1);
-    pb_msg(&f->r, 3, &f->sel);  /* an empty selector is none */
+    pb_msg(&f->r, 3, &f->sel); /* an empty selector is none */
     put_task(f, 1);
     const struct snap_bundle *b = only_bundle(f);
     assert_int_equal(b->alts[0].resources.n, 1);
@@ -325,15 +327,15 @@ static void test_fall_backs_in_order(void **state)
 {
     struct fixture *f = *state;
     pb_amount(&f->r, 1, "CPU", 1);
-    static const char *const zones[] = { "c", "a", "c", "b" };
+    static const char *const zones[] = {"c", "a", "c", "b"};
     for (int i = 0; i < 4; i++) {
         pb_constraint(&f->sel, "zone", 1, zones[i]);
         pb_msg(&f->r, 3, &f->sel);
     }
-    pb_msg(&f->r, 3, &f->sel);  /* at last: anywhere */
+    pb_msg(&f->r, 3, &f->sel); /* at last: anywhere */
     put_task(f, 1);
     const struct snap_bundle *b = only_bundle(f);
-    assert_int_equal(b->n_alts, 4);  /* the second "c" is the first again */
+    assert_int_equal(b->n_alts, 4); /* the second "c" is the first again */
     assert_string_equal(b->alts[0].selector.v[0].values.v[0], "c");
     assert_string_equal(b->alts[1].selector.v[0].values.v[0], "a");
     assert_string_equal(b->alts[2].selector.v[0].values.v[0], "b");
@@ -343,15 +345,15 @@ static void test_fall_backs_in_order(void **state)
 static void test_left_out(void **state)
 {
     struct fixture *f = *state;
-    static const char *const elsewhere[] = { "node:10.0.0.1",
-        "node:__internal_head__", "CPU_group_" HEX36, "GPU_group_12_" HEX36,
-        "bundle_group_" HEX36 };
+    static const char *const elsewhere[] = {
+        "node:10.0.0.1", "node:__internal_head__", "CPU_group_" HEX36,
+        "GPU_group_12_" HEX36, "bundle_group_" HEX36};
     for (int i = 0; i < 5; i++) {
         pb_amount(&f->r, 1, "CPU", 1);
         pb_amount(&f->r, 1, elsewhere[i], 0.001);
         put_task(f, 2);
     }
-    static const double wrong[] = { NAN, -1, INFINITY, 1e300 };
+    static const double wrong[] = {NAN, -1, INFINITY, 1e300};
     for (int i = 0; i < 4; i++) {
         pb_amount(&f->r, 1, "CPU", wrong[i]);
         put_task(f, 2);
@@ -360,9 +362,11 @@ static void test_left_out(void **state)
     put_task(f, 1);
     pb_amount(&f->r, 1, "CPU", 1);
     put_task(f, -3);
-    static const struct { const char *key; int op; const char *values; }
-        selectors[] = { { "", 1, "a" }, { "k", 1, "" }, { "k", 0, "a" },
-                        { "k", 9, "a" } };
+    static const struct {
+        const char *key;
+        int op;
+        const char *values;
+    } selectors[] = {{"", 1, "a"}, {"k", 1, ""}, {"k", 0, "a"}, {"k", 9, "a"}};
     for (int i = 0; i < 4; i++) {
         pb_amount(&f->r, 1, "CPU", 1);
         pb_constraint(&f->sel, selectors[i].key, selectors[i].op,
@@ -370,10 +374,10 @@ static void test_left_out(void **state)
         pb_msg(&f->r, 3, &f->sel);
         put_task(f, 1);
     }
-    put_task(f, 5);                  /* wants nothing at all */
+    put_task(f, 5); /* wants nothing at all */
     pb_amount(&f->r, 1, "CPU", 1);
     put_task(f, 0);
-    pb_int(&f->n, 2, 5);             /* no request */
+    pb_int(&f->n, 2, 5); /* no request */
     pb_msg(&f->state, 4, &f->n);
     parse(f);
     assert_int_equal(f->view->n_demands, 0);
@@ -406,17 +410,27 @@ static void test_huge_counts(void **state)
 static void test_resource_kinds(void **state)
 {
     (void)state;
-    static const struct { const char *name; enum ray_resource kind; } cases[] = {
-        { "CPU", RAY_PLAIN }, { "node:1.2.3.4", RAY_NODE },
-        { "accelerator_type:T4", RAY_ACCEL },
-        { "accelerator_type", RAY_PLAIN },
-        { "CPU_group_" HEX36, RAY_GROUP }, { "CPU_group_7_" HEX36, RAY_GROUP },
-        { "a_group_b_group_7_" HEX36, RAY_GROUP },
-        { "_group_" HEX36, RAY_PLAIN }, { "x_group_", RAY_PLAIN },
-        { HEX36, RAY_PLAIN }, { "_" HEX36, RAY_PLAIN },
-        { "7_" HEX36, RAY_PLAIN }, { "group_" HEX36, RAY_PLAIN },
-        { "_7_" HEX36, RAY_PLAIN }, { "x_group_x_" HEX36, RAY_PLAIN },
-        { "x_group_" HEX36 "0", RAY_PLAIN }, { "", RAY_PLAIN },
+    static const struct {
+        const char *name;
+        enum ray_resource kind;
+    } cases[] = {
+        {"CPU", RAY_PLAIN},
+        {"node:1.2.3.4", RAY_NODE},
+        {"accelerator_type:T4", RAY_ACCEL},
+        {"accelerator_type", RAY_PLAIN},
+        {"CPU_group_" HEX36, RAY_GROUP},
+        {"CPU_group_7_" HEX36, RAY_GROUP},
+        {"a_group_b_group_7_" HEX36, RAY_GROUP},
+        {"_group_" HEX36, RAY_PLAIN},
+        {"x_group_", RAY_PLAIN},
+        {HEX36, RAY_PLAIN},
+        {"_" HEX36, RAY_PLAIN},
+        {"7_" HEX36, RAY_PLAIN},
+        {"group_" HEX36, RAY_PLAIN},
+        {"_7_" HEX36, RAY_PLAIN},
+        {"x_group_x_" HEX36, RAY_PLAIN},
+        {"x_group_" HEX36 "0", RAY_PLAIN},
+        {"", RAY_PLAIN},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         if (ray_resource_kind(cases[i].name) != cases[i].kind)
@@ -438,17 +452,22 @@ static void put_constraint(struct fixture *f, int which)
 static void test_gang(void **state)
 {
     struct fixture *f = *state;
-    static const struct { const char *details; int constraint;
-        enum strategy strategy; const char *id; } cases[] = {
-        { HEX36 ":PACK|PENDING", 0, STRATEGY_PACK, HEX36 },
-        { HEX36 ":SPREAD|RESCHEDULING", 0, STRATEGY_SPREAD, HEX36 },
-        { HEX36 ":STRICT_PACK|PENDING", AFFINITY, STRATEGY_STRICT_PACK, HEX36 },
-        { HEX36 ":STRICT_SPREAD", ANTI, STRATEGY_STRICT_SPREAD, HEX36 },
-        { HEX36 ":SPREAD|PENDING", ANTI, STRATEGY_STRICT_SPREAD, HEX36 },
-        { HEX36 ":NEW_WORD|PENDING", 0, STRATEGY_PACK, HEX36 },
-        { "", ANTI, STRATEGY_STRICT_SPREAD, HEX36 },
-        { "", AFFINITY, STRATEGY_STRICT_PACK, HEX36 },
-        { "", 0, STRATEGY_PACK, "" }, { "abc", 0, STRATEGY_PACK, "abc" },
+    static const struct {
+        const char *details;
+        int constraint;
+        enum strategy strategy;
+        const char *id;
+    } cases[] = {
+        {HEX36 ":PACK|PENDING", 0, STRATEGY_PACK, HEX36},
+        {HEX36 ":SPREAD|RESCHEDULING", 0, STRATEGY_SPREAD, HEX36},
+        {HEX36 ":STRICT_PACK|PENDING", AFFINITY, STRATEGY_STRICT_PACK, HEX36},
+        {HEX36 ":STRICT_SPREAD", ANTI, STRATEGY_STRICT_SPREAD, HEX36},
+        {HEX36 ":SPREAD|PENDING", ANTI, STRATEGY_STRICT_SPREAD, HEX36},
+        {HEX36 ":NEW_WORD|PENDING", 0, STRATEGY_PACK, HEX36},
+        {"", ANTI, STRATEGY_STRICT_SPREAD, HEX36},
+        {"", AFFINITY, STRATEGY_STRICT_PACK, HEX36},
+        {"", 0, STRATEGY_PACK, ""},
+        {"abc", 0, STRATEGY_PACK, "abc"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         for (int i = 0; i < 3; i++) {
@@ -481,7 +500,7 @@ static void test_gang_selectors(void **state)
         pb_msg(&f->n, 1, &f->r);
     }
     pb_str(&f->n, 2, HEX36 ":PACK|PENDING");
-    static const char *const zones[] = { "z", "y" };
+    static const char *const zones[] = {"z", "y"};
     for (int k = 0; k < 2; k++) {
         struct buf selector;
         buf_init(&selector, PB_MAX);
@@ -548,7 +567,7 @@ static void test_requests(void **state)
     pb_int(&f->n, 2, 2);
     pb_msg(&f->sel, 1, &f->n);
     pb_msg(&f->state, 6, &f->sel);
-    pb_msg(&f->state, 6, &f->sel);  /* a cleared one */
+    pb_msg(&f->state, 6, &f->sel); /* a cleared one */
     const struct snap_bundle *b = only_bundle(f);
     assert_int_equal(b->count, 2);
     assert_int_equal(f->view->demands[0].source, SOURCE_REQUEST);
@@ -562,10 +581,17 @@ static void test_requests(void **state)
 static void test_not_a_reply(void **state)
 {
     struct fixture *f = *state;
-    static const struct { const char *p; size_t n; } cases[] = {
-        { "\x0a\x05" "abc", 5 }, { "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 10 },
-        { "\x0a\xff\xff\xff\xff\x0f", 6 }, { "\x0a\x02\x1a\x7f", 4 },
-        { "<html>not found</html>", 22 },
+    static const struct {
+        const char *p;
+        size_t n;
+    } cases[] = {
+        {"\x0a\x05"
+         "abc",
+         5},
+        {"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 10},
+        {"\x0a\xff\xff\xff\xff\x0f", 6},
+        {"\x0a\x02\x1a\x7f", 4},
+        {"<html>not found</html>", 22},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         assert_int_equal(read_bytes(f, cases[i].p, cases[i].n), ST_BROKEN);
@@ -581,7 +607,7 @@ static void test_amplification(void **state)
     struct buf reply;
     buf_init(&reply, PB_MAX);
     for (int i = 0; i < 1000000; i++)
-        buf_add(&f->state, "\x2a\x00", 2);  /* an empty gang */
+        buf_add(&f->state, "\x2a\x00", 2); /* an empty gang */
     pb_reply(&reply, &f->state);
     enum status s = read_bytes(f, reply.s, reply.n);
     assert_true(s == ST_OK || s == ST_BROKEN);
@@ -614,7 +640,7 @@ static void test_mutations(void **state)
     unsigned parsed = 0;
     for (int i = 0; i < 20000; i++) {
         size_t n = good.n;
-        char *p = malloc(n);  /* exact size: ASan sees one byte too far */
+        char *p = malloc(n); /* exact size: ASan sees one byte too far */
         memcpy(p, good.s, n);
         for (uint32_t k = roll(4) + 1; k > 0; k--)
             p[roll((uint32_t)n)] = (char)(roll(3) ? roll(256) : roll(4) * 85);
@@ -647,9 +673,10 @@ static void test_large_reply(void **state)
     assert_int_equal(read_bytes(f, reply.s, reply.n), ST_OK);
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &b);
     print_message("%zu bytes: %.1f ms CPU, view %zu bytes, scratch %zu\n",
-                  reply.n, (double)(b.tv_sec - a.tv_sec) * 1e3 +
-                  (double)(b.tv_nsec - a.tv_nsec) / 1e6, f->view->arena.used,
-                  f->scratch.used);
+                  reply.n,
+                  (double)(b.tv_sec - a.tv_sec) * 1e3 +
+                      (double)(b.tv_nsec - a.tv_nsec) / 1e6,
+                  f->view->arena.used, f->scratch.used);
     assert_int_equal(f->view->n_nodes, 1000);
     assert_int_equal(f->view->n_demands, 101);
     assert_int_equal(f->view->demands[0].n_bundles, 4000);
@@ -686,12 +713,12 @@ static void test_token_places(void **state)
     snprintf(file, sizeof file, "%s/.ray/auth_token", dir);
     snprintf(other, sizeof other, "%s/other", dir);
     char *home = strdup(getenv("HOME") ? getenv("HOME") : "/");
-    struct ray_token t = { 0 };
+    struct ray_token t = {0};
     clean_env(dir);
 
     ray_token_read(&t, "");
     assert_string_equal(t.text, "");
-    assert_string_equal(t.trouble, "");  /* no file there means no token */
+    assert_string_equal(t.trouble, ""); /* no file there means no token */
 
     assert_int_equal(mkdir(sub, 0700), 0);
     write_file(file, "  home-token\n\n", 14);
@@ -709,13 +736,16 @@ static void test_token_places(void **state)
     assert_string_equal(t.text, "env-token");
     assert_string_equal(t.source, "RAY_AUTH_TOKEN");
 
-    ray_token_read(&t, other);  /* what the configuration names beats all */
+    ray_token_read(&t, other); /* what the configuration names beats all */
     assert_string_equal(t.text, "path-token");
 
-    static const struct { const char *text; size_t n; const char *says; }
-        wrong[] = { { "", 0, "empty" }, { " \n", 2, "empty" },
-                    { "a b", 3, "character 2" }, { "a\nb", 3, "character 2" },
-                    { "a\0b", 3, "binary" }, { "\xff", 1, "character 1" } };
+    static const struct {
+        const char *text;
+        size_t n;
+        const char *says;
+    } wrong[] = {{"", 0, "empty"},          {" \n", 2, "empty"},
+                 {"a b", 3, "character 2"}, {"a\nb", 3, "character 2"},
+                 {"a\0b", 3, "binary"},     {"\xff", 1, "character 1"}};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         write_file(other, wrong[i].text, wrong[i].n);
         ray_token_read(&t, other);
@@ -744,7 +774,7 @@ static void test_token_places(void **state)
 
 /* ---- a head that is played */
 
-static char sent[8][1 << 20];   /* messages, as they came */
+static char sent[8][1 << 20]; /* messages, as they came */
 static size_t sent_len[8];
 
 /* InternalKVGet finds a text of ours; everything else answers nothing. */
@@ -771,7 +801,7 @@ static void serve_head(struct server *s, int fd)
 
 static bool previous(int call, const char *s)
 {
-    return memmem(sent[call], sent_len[call], s, strlen(s)) != NULL;
+    return memmem(sent[call], sent_len[call], s, strlen(s));
 }
 
 static void test_report_texts(void **state)
@@ -779,28 +809,42 @@ static void test_report_texts(void **state)
     struct fixture *f = *state;
     struct server *s = server_start(serve_head, NULL);
     struct ray_head *h = ray_head_new(s->url + 7, "");
-    struct names t4 = { (const char *const[]){ "T4" }, 1 };
-    struct names zones = { (const char *const[]){ "a", "b" }, 2 };
-    struct names none = { (const char *const[]){ "" }, 1 };
-    struct snap_alt alts[] = { {
-        .resources = { (struct qty[]){ { "GPU", 5000 }, { "memory",
-                       (INT64_C(1) << 30) * ONE } }, 2 },
-        .selector = { (struct term[]){ { "_PG_x", TERM_NOT_IN, none },
-                      { ACCEL_LABEL, TERM_IN, t4 },
-                      { "zone", TERM_NOT_IN, zones } }, 3 } },
-        { .resources = { (struct qty[]){ { "CPU", 2 * ONE } }, 1 } } };
-    struct snap_bundle bundles[] = { { alts, 2, 3, false }, { alts + 1, 1, 1, false } };
-    struct snap_demand demands[] = {
-        { .source = SOURCE_TASK, .owner = "ray", .id = "", .bundles = bundles,
-          .n_bundles = 2 },
-        { .source = SOURCE_GANG, .owner = "ray", .id = "pg1",
-          .strategy = STRATEGY_STRICT_SPREAD, .bundles = bundles,
-          .n_bundles = 2 },
-        { .source = SOURCE_REQUEST, .owner = "train-42", .id = "",
-          .bundles = bundles + 1, .n_bundles = 1 } };
-    const char *why[] = { "no type has it", "", NULL };
-    struct source_report r = { .seen_version = 5, .version = 1700000000000,
-        .infeasible = demands, .n_infeasible = 3, .why = why };
+    struct names t4 = {(const char *const[]){"T4"}, 1};
+    struct names zones = {(const char *const[]){"a", "b"}, 2};
+    struct names none = {(const char *const[]){""}, 1};
+    struct snap_alt alts[] = {
+        {.resources = {(struct qty[]){{"GPU", 5000},
+                                      {"memory", (INT64_C(1) << 30) * ONE}},
+                       2},
+         .selector = {(struct term[]){{"_PG_x", TERM_NOT_IN, none},
+                                      {ACCEL_LABEL, TERM_IN, t4},
+                                      {"zone", TERM_NOT_IN, zones}},
+                      3}},
+        {.resources = {(struct qty[]){{"CPU", 2 * ONE}}, 1}}};
+    struct snap_bundle bundles[] = {{alts, 2, 3, false},
+                                    {alts + 1, 1, 1, false}};
+    struct snap_demand demands[] = {{.source = SOURCE_TASK,
+                                     .owner = "ray",
+                                     .id = "",
+                                     .bundles = bundles,
+                                     .n_bundles = 2},
+                                    {.source = SOURCE_GANG,
+                                     .owner = "ray",
+                                     .id = "pg1",
+                                     .strategy = STRATEGY_STRICT_SPREAD,
+                                     .bundles = bundles,
+                                     .n_bundles = 2},
+                                    {.source = SOURCE_REQUEST,
+                                     .owner = "train-42",
+                                     .id = "",
+                                     .bundles = bundles + 1,
+                                     .n_bundles = 1}};
+    const char *why[] = {"no type has it", "", NULL};
+    struct source_report r = {.seen_version = 5,
+                              .version = 1700000000000,
+                              .infeasible = demands,
+                              .n_infeasible = 3,
+                              .why = why};
     int64_t deadline = clock_mono_ms() + 5000;
     assert_int_equal(ray_head_report(h, &r, deadline, &f->err), ST_OK);
     assert_int_equal(atomic_load(&s->calls), 2);
@@ -808,14 +852,15 @@ static void test_report_texts(void **state)
     assert_false(previous(0, "_PG_x"));
     assert_true(previous(0, "pg1:STRICT_SPREAD|INFEASIBLE"));
     assert_true(previous(1, "__autoscaling_error"));
-    assert_true(previous(1,
+    assert_true(previous(
+        1,
         "Infeasible (davit has no way to serve it; it waits):\n"
         " {'GPU': 0.5, 'memory': 1073741824.0, 'accelerator_type:T4': 0.001, "
         "'zone': '!in(a,b)'} or {'CPU': 2.0}: 3 pending tasks/actors: "
         "no type has it\n"
         " {'CPU': 2.0}: 1 pending tasks/actors: no type has it\n"));
     assert_true(previous(1, "{'CPU': 2.0} * 1 (STRICT_SPREAD): placement group "
-                         "pg1\n {'CPU': 2.0} * 1: request of train-42"));
+                            "pg1\n {'CPU': 2.0} * 1: request of train-42"));
 
     /* the same again writes no text again */
     assert_int_equal(ray_head_report(h, &r, deadline, &f->err), ST_OK);
@@ -840,15 +885,16 @@ static void test_report_texts(void **state)
 static void test_report_after_a_restart(void **state)
 {
     struct fixture *f = *state;
-    static const char *const there[] = {
-        "Infeasible (davit has no way ...", "The autoscaler failed", NULL };
-    static const int calls[] = { 3, 2, 2 };
+    static const char *const there[] = {"Infeasible (davit has no way ...",
+                                        "The autoscaler failed", NULL};
+    static const int calls[] = {3, 2, 2};
     for (int i = 0; i < 3; i++) {
-        struct server *s = server_start(serve_head, (void *)(uintptr_t)there[i]);
+        struct server *s = server_start(serve_head,
+                                        (void *)(uintptr_t)there[i]);
         struct ray_head *h = ray_head_new(s->url, "");
-        struct source_report r = { .version = 1 };
-        assert_int_equal(ray_head_report(h, &r, clock_mono_ms() + 5000,
-                                         &f->err), ST_OK);
+        struct source_report r = {.version = 1};
+        assert_int_equal(
+            ray_head_report(h, &r, clock_mono_ms() + 5000, &f->err), ST_OK);
         assert_int_equal(atomic_load(&s->calls), calls[i]);
         ray_head_free(h);
         server_free(s);
@@ -866,13 +912,16 @@ static void test_many_infeasible(void **state)
     struct snap_bundle *b = calloc(N, sizeof *b);
     struct snap_demand *d = calloc(N, sizeof *d);
     for (int i = 0; i < N; i++) {
-        q[i] = (struct qty){ "a-resource-with-a-rather-long-name", i * ONE };
-        alts[i].resources = (struct qtys){ &q[i], 1 };
-        b[i] = (struct snap_bundle){ &alts[i], 1, UINT32_MAX, false };
-        d[i] = (struct snap_demand){ .source = i % 2 ? SOURCE_GANG : SOURCE_TASK,
-            .owner = "ray", .id = "x", .bundles = &b[i], .n_bundles = 1 };
+        q[i] = (struct qty){"a-resource-with-a-rather-long-name", i * ONE};
+        alts[i].resources = (struct qtys){&q[i], 1};
+        b[i] = (struct snap_bundle){&alts[i], 1, UINT32_MAX, false};
+        d[i] = (struct snap_demand){.source = i % 2 ? SOURCE_GANG : SOURCE_TASK,
+                                    .owner = "ray",
+                                    .id = "x",
+                                    .bundles = &b[i],
+                                    .n_bundles = 1};
     }
-    struct source_report r = { .version = 1, .infeasible = d, .n_infeasible = N };
+    struct source_report r = {.version = 1, .infeasible = d, .n_infeasible = N};
     assert_int_equal(ray_head_report(h, &r, clock_mono_ms() + 5000, &f->err),
                      ST_OK);
     assert_true(sent_len[0] > 30000 && sent_len[0] < 200000);
@@ -889,7 +938,7 @@ static void test_many_infeasible(void **state)
 /* Reads, with the KV's answer in between: each session is asked once. */
 static bool answer_reads(struct server *s, int fd, unsigned stream, int call)
 {
-    static const char *const sessions[] = { "a", NULL, "a", "b", NULL, "b" };
+    static const char *const sessions[] = {"a", NULL, "a", "b", NULL, "b"};
     const char *session = call < 6 ? sessions[call] : "b";
     struct buf reply, state;
     buf_init(&reply, PB_MAX);
@@ -920,21 +969,24 @@ static void test_sessions(void **state)
     struct fixture *f = *state;
     struct server *s = server_start(serve_reads, NULL);
     struct ray_head *h = ray_head_new(s->url, "");
-    static const struct { const char *session; bool v2; int calls; } want[] = {
-        { "a", true, 2 }, { "a", true, 3 }, { "b", false, 5 },
-        { "b", false, 6 } };
+    static const struct {
+        const char *session;
+        bool v2;
+        int calls;
+    } want[] = {
+        {"a", true, 2}, {"a", true, 3}, {"b", false, 5}, {"b", false, 6}};
     for (int i = 0; i < 4; i++) {
         source_view_unref(f->view);
-        assert_int_equal(ray_head_read(h, clock_mono_ms() + 5000, &f->view,
-                                       &f->err), ST_OK);
+        assert_int_equal(
+            ray_head_read(h, clock_mono_ms() + 5000, &f->view, &f->err), ST_OK);
         assert_string_equal(f->view->session, want[i].session);
         assert_int_equal(f->view->v2, want[i].v2);
         assert_int_equal(atomic_load(&s->calls), want[i].calls);
         assert_in_range(f->view->took_us, 1, 5000000);
     }
     source_view_unref(f->view);
-    assert_int_equal(ray_head_read(h, clock_mono_ms() + 5000, &f->view,
-                                   &f->err), ST_BROKEN);
+    assert_int_equal(
+        ray_head_read(h, clock_mono_ms() + 5000, &f->view, &f->err), ST_BROKEN);
     assert_null(f->view);
     assert_memory_equal(f->err.text, "Ray head 127.0.0.1:", 19);
     ray_head_free(h);
@@ -948,20 +1000,24 @@ static void test_drain_ids(void **state)
     struct ray_head *h = ray_head_new(s->url, "");
     bool accepted = true;
     char why[40];
-    static const char *const bad[] = { "", "abc", "xx", "0g" };
+    static const char *const bad[] = {"", "abc", "xx", "0g"};
     for (int i = 0; i < 4; i++)
-        assert_int_equal(ray_head_drain(h, bad[i], false, "m", 1,
-                                        clock_mono_ms() + 5000, &accepted, why,
-                                        sizeof why, &f->err), ST_INVALID);
+        assert_int_equal(
+            ray_head_drain(h, bad[i], false, "m", 1, clock_mono_ms() + 5000,
+                           &accepted, why, sizeof why, &f->err),
+            ST_INVALID);
     assert_int_equal(atomic_load(&s->calls), 0);
-    assert_int_equal(ray_head_drain(h, "00ffA1", true, "spot", 1234,
-                                    clock_mono_ms() + 5000, &accepted, why,
-                                    sizeof why, &f->err), ST_OK);
-    assert_false(accepted);  /* an empty reply is a refusal */
+    assert_int_equal(
+        ray_head_drain(h, "00ffA1", true, "spot", 1234, clock_mono_ms() + 5000,
+                       &accepted, why, sizeof why, &f->err),
+        ST_OK);
+    assert_false(accepted); /* an empty reply is a refusal */
     assert_string_equal(why, "the head gave no reason");
     assert_int_equal(sent_len[0], 5 + 2 + 6 + 3);
-    assert_memory_equal(sent[0], "\x0a\x03\x00\xff\xa1\x10\x02\x1a\x04spot"
-                                 "\x20\xd2\x09", 16);
+    assert_memory_equal(sent[0],
+                        "\x0a\x03\x00\xff\xa1\x10\x02\x1a\x04spot"
+                        "\x20\xd2\x09",
+                        16);
     ray_head_free(h);
     server_free(s);
 }
@@ -971,11 +1027,15 @@ static void test_addresses(void **state)
     (void)state;
     unsetenv("RAY_USE_TLS");
     static const char *const cases[][2] = {
-        { "h:1", "http://h:1" }, { "h", "http://h:6379" },
-        { "[::1]", "http://[::1]:6379" }, { "[::1]:7", "http://[::1]:7" },
-        { "https://h", "https://h:6379" }, { "http://h:2/", "http://h:2" },
-        { "http://h:2/x/y", "http://h:2" }, { "ray://h:1", "ray://h:1" },
-        { "", "http://:6379" },
+        {"h:1", "http://h:1"},
+        {"h", "http://h:6379"},
+        {"[::1]", "http://[::1]:6379"},
+        {"[::1]:7", "http://[::1]:7"},
+        {"https://h", "https://h:6379"},
+        {"http://h:2/", "http://h:2"},
+        {"http://h:2/x/y", "http://h:2"},
+        {"ray://h:1", "ray://h:1"},
+        {"", "http://:6379"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct ray_head *h = ray_head_new(cases[i][0], NULL);
@@ -994,11 +1054,16 @@ static void test_text_clean(void **state)
 {
     (void)state;
     static const char *const cases[][2] = {
-        { "plain", "plain" }, { "\xc3\xa9", "\xc3\xa9" },
-        { "\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80" }, { "\xc0\xaf", "??" },
-        { "\xe0\x80\xaf", "???" }, { "\xed\xa0\x80", "???" },
-        { "\xf4\x90\x80\x80", "????" }, { "\xf0\x80\x80\x80", "????" },
-        { "\xe2\x82", "??" }, { "a\tb\x7f", "a?b?" },
+        {"plain", "plain"},
+        {"\xc3\xa9", "\xc3\xa9"},
+        {"\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80"},
+        {"\xc0\xaf", "??"},
+        {"\xe0\x80\xaf", "???"},
+        {"\xed\xa0\x80", "???"},
+        {"\xf4\x90\x80\x80", "????"},
+        {"\xf0\x80\x80\x80", "????"},
+        {"\xe2\x82", "??"},
+        {"a\tb\x7f", "a?b?"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char s[20];

@@ -109,7 +109,7 @@ static __attribute__((unused)) void pb_large_reply(struct buf *reply,
     buf_init(&c, PB_MAX);
     pb_int(&s, 1, 4711);
     for (unsigned i = 0; i < n_nodes; i++) {
-        unsigned char id[28] = { 0 };
+        unsigned char id[28] = {0};
         char text[80];
         memcpy(id, &i, sizeof i);
         pb_bytes(&n, 1, id, sizeof id);
@@ -124,7 +124,7 @@ static __attribute__((unused)) void pb_large_reply(struct buf *reply,
             snprintf(text, sizeof text, "node:10.0.%u.%u", i / 256, i % 256);
             pb_amount(&n, which, text, 1);
             pb_amount(&n, which, "accelerator_type:T4", 1);
-            if (i % 4 == 0) {  /* a placement group lives here */
+            if (i % 4 == 0) { /* a placement group lives here */
                 snprintf(text, sizeof text, "CPU_group_0_%036x", i);
                 pb_amount(&n, which, text, 1);
                 snprintf(text, sizeof text, "bundle_group_%036x", i);

@@ -26,19 +26,22 @@
 struct server {
     int fd;
     unsigned short port;
-    char url[64];                  /* "http://127.0.0.1:port" */
+    char url[64]; /* "http://127.0.0.1:port" */
     pthread_t thread, worker[MAX_CONNECTIONS];
     int connection[MAX_CONNECTIONS];
-    atomic_int n;                  /* connections so far */
+    atomic_int n; /* connections so far */
     void (*serve)(struct server *s, int fd);
     void *arg;
-    atomic_int calls;              /* h2: requests so far */
+    atomic_int calls; /* h2: requests so far */
     pthread_mutex_t lock;
-    char body[1 << 20];            /* h2: the last request's message */
+    char body[1 << 20]; /* h2: the last request's message */
     size_t body_len;
 };
 
-struct server_connection { struct server *s; int i; };
+struct server_connection {
+    struct server *s;
+    int i;
+};
 
 static void *server_one(void *arg)
 {
@@ -59,7 +62,7 @@ static void *server_run(void *arg)
         int i = atomic_load(&s->n);
         assert(i < MAX_CONNECTIONS);
         struct server_connection *c = malloc(sizeof *c);
-        *c = (struct server_connection){ s, i };
+        *c = (struct server_connection){s, i};
         s->connection[i] = fd;
         pthread_create(&s->worker[i], NULL, server_one, c);
         atomic_store(&s->n, i + 1);
@@ -68,9 +71,9 @@ static void *server_run(void *arg)
 
 static void server_listen(struct server *s)
 {
-    struct sockaddr_in a = { .sin_family = AF_INET,
-                             .sin_port = htons(s->port),
-                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    struct sockaddr_in a = {.sin_family = AF_INET,
+                            .sin_port = htons(s->port),
+                            .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t len = sizeof a;
     int one = 1;
     s->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -164,19 +167,31 @@ static __attribute__((unused)) bool h1_read(int fd, char *buf, size_t max)
 
 /* ---- HTTP/2 */
 
-enum { H2_DATA = 0, H2_HEADERS = 1, H2_RST = 3, H2_SETTINGS = 4, H2_PING = 6,
-       H2_GOAWAY = 7, H2_WINDOW = 8, H2_END_STREAM = 1, H2_ACK = 1, H2_END_HEADERS = 4 };
+enum {
+    H2_DATA = 0,
+    H2_HEADERS = 1,
+    H2_RST = 3,
+    H2_SETTINGS = 4,
+    H2_PING = 6,
+    H2_GOAWAY = 7,
+    H2_WINDOW = 8,
+    H2_END_STREAM = 1,
+    H2_ACK = 1,
+    H2_END_HEADERS = 4
+};
 
 static void h2_frame(int fd, int type, int flags, unsigned stream,
                      const void *p, size_t n)
 {
-    unsigned char head[9] = { (unsigned char)(n >> 16), (unsigned char)(n >> 8),
-                              (unsigned char)n, (unsigned char)type,
-                              (unsigned char)flags,
-                              (unsigned char)(stream >> 24),
-                              (unsigned char)(stream >> 16),
-                              (unsigned char)(stream >> 8),
-                              (unsigned char)stream };
+    unsigned char head[9] = {(unsigned char)(n >> 16),
+                             (unsigned char)(n >> 8),
+                             (unsigned char)n,
+                             (unsigned char)type,
+                             (unsigned char)flags,
+                             (unsigned char)(stream >> 24),
+                             (unsigned char)(stream >> 16),
+                             (unsigned char)(stream >> 8),
+                             (unsigned char)stream};
     put_all(fd, head, sizeof head);
     put_all(fd, p, n);
 }
@@ -188,12 +203,12 @@ static void h2_headers(int fd, unsigned stream, bool end,
     unsigned char block[4096];
     size_t n = 0;
     for (; *words; words += 2) {
-        block[n++] = 0;  /* literal, not indexed, new name */
+        block[n++] = 0; /* literal, not indexed, new name */
         for (int k = 0; k < 2; k++) {
             size_t len = strlen(words[k]);
             if (len < 127) {
                 block[n++] = (unsigned char)len;
-            } else {     /* an integer with a 7-bit prefix */
+            } else { /* an integer with a 7-bit prefix */
                 block[n++] = 127;
                 size_t rest = len - 127;
                 for (; rest >= 128; rest /= 128)
@@ -204,8 +219,8 @@ static void h2_headers(int fd, unsigned stream, bool end,
             n += len;
         }
     }
-    h2_frame(fd, H2_HEADERS, H2_END_HEADERS | (end ? H2_END_STREAM : 0),
-             stream, block, n);
+    h2_frame(fd, H2_HEADERS, H2_END_HEADERS | (end ? H2_END_STREAM : 0), stream,
+             block, n);
 }
 
 /* A good gRPC reply with this message. */
@@ -219,14 +234,15 @@ static __attribute__((unused)) void h2_reply(int fd, unsigned stream,
     frame[3] = (unsigned char)(n >> 8);
     frame[4] = (unsigned char)n;
     memcpy(frame + 5, p, n);
-    h2_headers(fd, stream, false, (const char *const[]){
-        ":status", "200", "content-type", "application/grpc", NULL });
+    h2_headers(fd, stream, false,
+               (const char *const[]){":status", "200", "content-type",
+                                     "application/grpc", NULL});
     for (size_t at = 0; at < n + 5; at += 16384) {
         size_t some = n + 5 - at < 16384 ? n + 5 - at : 16384;
         h2_frame(fd, H2_DATA, 0, stream, frame + at, some);
     }
-    h2_headers(fd, stream, true, (const char *const[]){
-        "grpc-status", "0", NULL });
+    h2_headers(fd, stream, true,
+               (const char *const[]){"grpc-status", "0", NULL});
     free(frame);
 }
 
@@ -235,9 +251,10 @@ static __attribute__((unused)) void h2_refuse(int fd, unsigned stream,
                                               const char *code,
                                               const char *message)
 {
-    h2_headers(fd, stream, true, (const char *const[]){
-        ":status", "200", "content-type", "application/grpc", "grpc-status",
-        code, "grpc-message", message, NULL });
+    h2_headers(fd, stream, true,
+               (const char *const[]){":status", "200", "content-type",
+                                     "application/grpc", "grpc-status", code,
+                                     "grpc-message", message, NULL});
 }
 
 /* Serves one HTTP/2 connection: answer() for each whole request; it returns
@@ -273,9 +290,9 @@ static __attribute__((unused)) void h2_serve(
             h2_frame(fd, H2_PING, H2_ACK, 0, payload, n);
         else if (head[3] == H2_GOAWAY)
             return;
-        if (head[3] == H2_DATA && n) {  /* as much again may come */
-            unsigned char more[4] = { 0, 0, (unsigned char)(n >> 8),
-                                      (unsigned char)n };
+        if (head[3] == H2_DATA && n) { /* as much again may come */
+            unsigned char more[4] = {0, 0, (unsigned char)(n >> 8),
+                                     (unsigned char)n};
             h2_frame(fd, H2_WINDOW, 0, 0, more, 4);
             if (!(head[4] & H2_END_STREAM))
                 h2_frame(fd, H2_WINDOW, 0, stream, more, 4);

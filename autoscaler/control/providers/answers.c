@@ -13,8 +13,9 @@
 #include "providers.h"
 
 enum {
-    RETRY_FIRST_MS = 500, RETRY_LONGEST_MS = 60000,
-    LAUNCH_TRIES = 6,    /* about 30 s; then the next plan looks elsewhere */
+    RETRY_FIRST_MS = 500,
+    RETRY_LONGEST_MS = 60000,
+    LAUNCH_TRIES = 6, /* about 30 s; then the next plan looks elsewhere */
     LIST_SOON_MS = 200,
 };
 
@@ -104,8 +105,8 @@ static void answer_launch(struct providers *p, struct provider_state *s,
         return;
     atomic_fetch_add(&p->env->metrics.launch_failures, 1);
     emit(p->env, "launch.failed", call->type, status_name(call->status),
-         "%s, %u of %u: %s%s%s", provider, waiting, call->count,
-         call->err.code, *call->err.code ? ": " : "", call->err.text);
+         "%s, %u of %u: %s%s%s", provider, waiting, call->count, call->err.code,
+         *call->err.code ? ": " : "", call->err.text);
     if (backoff && backoff->until_ms > p->env->now_ms)
         backoff_emit(p, backoff, provider);
 }
@@ -172,7 +173,7 @@ void providers_fold(struct providers *p, struct mail *mail)
 
     call_landed(p, call);
     if (p->env->stopping && call->job.abandoned) {
-        call_free(call);  /* dropped unrun: it says nothing */
+        call_free(call); /* dropped unrun: it says nothing */
         return;
     }
     atomic_fetch_add(&p->env->metrics.provider_calls, 1);
@@ -180,7 +181,7 @@ void providers_fold(struct providers *p, struct mail *mail)
         atomic_fetch_add(&p->env->metrics.provider_failures, 1);
     if (call->op == CALL_LAUNCH || call->op == CALL_TERMINATE)
         answer(p, s, call);
-    else if (s && call->op == CALL_LIST)  /* NULL: of an older generation */
+    else if (s && call->op == CALL_LIST) /* NULL: of an older generation */
         provider_listed(p, call);
     else if (s)
         provider_offered(p, call);
@@ -192,8 +193,8 @@ void providers_fold(struct providers *p, struct mail *mail)
 static void launch_given_up(struct providers *p, const struct call *call,
                             const struct err *e)
 {
-    backoffs_note_launch(p->ledger->backoffs, call_offer_key(call),
-                         call->count, 0, e, p->env->now_ms);
+    backoffs_note_launch(p->ledger->backoffs, call_offer_key(call), call->count,
+                         0, e, p->env->now_ms);
     for (uint32_t i = 0; i < p->ledger->fleet.n; i++) {
         struct machine *m = p->ledger->fleet.v[i];
 
@@ -211,9 +212,10 @@ static void launch_given_up(struct providers *p, const struct call *call,
  * before it was sent may be read here. */
 static void call_hangs(struct providers *p, struct call *call)
 {
-    static const char *const names[] = {
-        [CALL_LIST] = "list", [CALL_LAUNCH] = "launch",
-        [CALL_TERMINATE] = "terminate", [CALL_OFFERS] = "offers"};
+    static const char *const names[] = {[CALL_LIST] = "list",
+                                        [CALL_LAUNCH] = "launch",
+                                        [CALL_TERMINATE] = "terminate",
+                                        [CALL_OFFERS] = "offers"};
     struct provider_state *s = provider_of(p, call->provider);
     struct err e;
 

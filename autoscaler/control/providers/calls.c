@@ -31,8 +31,9 @@ bool calls_stuck(const struct providers *p, const struct provider *handle)
 void call_send(struct providers *p, struct call *call, int64_t timeout_ms)
 {
     call_submit(p->env->workers, call, timeout_ms);
-    VEC_PUSH(NULL, &p->calls,
-             ((struct call_in_flight){call, call->job.deadline_mono_ms, false}));
+    VEC_PUSH(
+        NULL, &p->calls,
+        ((struct call_in_flight){call, call->job.deadline_mono_ms, false}));
     env_wake_mono(p->env, call->job.deadline_mono_ms + LAST_CHANCE_MS);
 }
 

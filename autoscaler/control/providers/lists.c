@@ -7,13 +7,14 @@
 #include "providers.h"
 
 enum {
-    LIST_BUSY_MS = 1000,       /* while something is on its way or going */
+    LIST_BUSY_MS = 1000, /* while something is on its way or going */
     LIST_QUIET_MS = 15000,
     LIST_TIMEOUT_MS = 60000,
-    MANY = 200,                /* the list of so many was megabytes */
+    MANY = 200, /* the list of so many was megabytes */
 };
 
-static bool provider_busy(const struct providers *p, const struct provider_state *s)
+static bool provider_busy(const struct providers *p,
+                          const struct provider_state *s)
 {
     for (uint32_t i = 0; i < p->ledger->fleet.n; i++) {
         const struct machine *m = p->ledger->fleet.v[i];

@@ -6,7 +6,7 @@
 
 #include "providers.h"
 
-enum { MISSED_MAX = 2 };  /* good lists without it before it is lost */
+enum { MISSED_MAX = 2 }; /* good lists without it before it is lost */
 
 /* An id for a machine that is not from our ledger: the cloud's own, or, when
  * that is too long or taken, one with a number made of it. */
@@ -24,7 +24,7 @@ static void adopted_id(const struct fleet *f, const char *cloud_id, char *ret,
         h = (h ^ (unsigned char)*s) * 16777619u;
     kept = kept < 30 ? kept : 30;
     while (kept > 0 && ((unsigned char)cloud_id[kept] & 0xc0) == 0x80)
-        kept--;  /* not within a letter */
+        kept--; /* not within a letter */
     do
         snprintf(ret, n, "%.*s-%08x", (int)kept, cloud_id, h++);
     while (fleet_by_id(f, ret));
@@ -62,8 +62,8 @@ static struct machine *adopt(struct providers *p, const char *provider,
     m->spot = cm->spot;
     m->adopted = true;
     fleet_bind(f, m, cm->id);
-    emit(p->env, "node.adopted", m->id, "", "%s: found in %s, not in the ledger",
-         cm->type, provider);
+    emit(p->env, "node.adopted", m->id, "",
+         "%s: found in %s, not in the ledger", cm->type, provider);
     return m;
 }
 
@@ -150,10 +150,10 @@ void machine_seen(struct providers *p, const struct provider_state *s,
 }
 
 void machine_missed(struct providers *p, struct machine *m,
-                           int64_t list_started_ms)
+                    int64_t list_started_ms)
 {
     if (m->since_ms >= list_started_ms || m->created_ms >= list_started_ms)
-        return;  /* the list is older than what we know */
+        return; /* the list is older than what we know */
     switch (m->state) {
     case STATE_STARTING:
     case STATE_READY:
@@ -165,13 +165,10 @@ void machine_missed(struct providers *p, struct machine *m,
              m->provider);
         machine_to(p->ledger, m, STATE_GONE);
         return;
-    case STATE_STOPPING:
-        machine_to(p->ledger, m, STATE_GONE);
-        return;
-    case STATE_INTENDED:   /* its launch will be answered or repeated */
-    case STATE_REQUESTED:  /* accepted, appears later; see observe_deadlines */
+    case STATE_STOPPING: machine_to(p->ledger, m, STATE_GONE); return;
+    case STATE_INTENDED:  /* its launch will be answered or repeated */
+    case STATE_REQUESTED: /* accepted, appears later; see observe_deadlines */
     case STATE_GONE:
-    case STATE_COUNT:
-        return;
+    case STATE_COUNT: return;
     }
 }

@@ -51,7 +51,11 @@ static void known_put(struct providers *p, const char *provider,
     k->taints = taints;
 }
 
-struct differing { struct env *env; bool tell; uint64_t hash; };
+struct differing {
+    struct env *env;
+    bool tell;
+    uint64_t hash;
+};
 
 static void type_differs(void *arg, const char *type, const char *text)
 {

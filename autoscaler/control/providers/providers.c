@@ -43,7 +43,8 @@ static enum status provider_try(struct providers *p, const struct config *conf,
         if (st == ST_OK)
             emit(p->env, "provider.simulated", s->conf->name, "",
                  "machines are simulated, nothing is launched in a cloud: "
-                 "%.300s", first.s);
+                 "%.300s",
+                 first.s);
     } else {
         buf_str(errors, first.s);
     }
@@ -128,8 +129,8 @@ void providers_close_retired(struct providers *p)
 void providers_init(struct providers *p, struct env *env, struct ledger *l,
                     const struct configuration *conf, struct traffic *traffic)
 {
-    *p = (struct providers){.env = env, .ledger = l, .conf = conf,
-                            .traffic = traffic};
+    *p = (struct providers){
+        .env = env, .ledger = l, .conf = conf, .traffic = traffic};
 }
 
 void providers_close(struct providers *p)
@@ -164,7 +165,8 @@ struct provider_state *provider_of(const struct providers *p,
     return NULL;
 }
 
-void provider_problem(struct providers *p, struct provider_state *s, const struct err *e)
+void provider_problem(struct providers *p, struct provider_state *s,
+                      const struct err *e)
 {
     bool was = *s->problem;
 
@@ -177,6 +179,6 @@ void provider_problem(struct providers *p, struct provider_state *s, const struc
     snprintf(s->problem, sizeof s->problem, "%s%s%.190s", e->code,
              *e->code ? ": " : "", e->text);
     if (!was)
-        emit(p->env, "provider.down", s->conf->name, status_name(e->status), "%s",
-             s->problem);
+        emit(p->env, "provider.down", s->conf->name, status_name(e->status),
+             "%s", s->problem);
 }

@@ -19,16 +19,16 @@
 struct provider_state {
     struct provider *provider;
     const struct conf_provider *conf;
-    bool listing;             /* a list call is in flight */
-    bool offering;            /* an offers call is in flight */
-    int64_t list_due_ms, list_last_ms;  /* mono */
-    int64_t offers_due_ms;    /* mono */
-    int64_t listed_ms;        /* wall, last good list; 0 never */
-    uint32_t machines;        /* in that list */
-    uint32_t list_failures;   /* in a row */
-    char problem[256];        /* "" when all is well */
-    struct arena offered;     /* what known_offers of it point to */
-    uint64_t differs;         /* hash of the differences that were told */
+    bool listing;                      /* a list call is in flight */
+    bool offering;                     /* an offers call is in flight */
+    int64_t list_due_ms, list_last_ms; /* mono */
+    int64_t offers_due_ms;             /* mono */
+    int64_t listed_ms;                 /* wall, last good list; 0 never */
+    uint32_t machines;                 /* in that list */
+    uint32_t list_failures;            /* in a row */
+    char problem[256];                 /* "" when all is well */
+    struct arena offered;              /* what known_offers of it point to */
+    uint64_t differs; /* hash of the differences that were told */
 };
 
 /* Price and zones that a provider told of an offer. */
@@ -36,22 +36,26 @@ struct known_offer {
     char provider[32], type[64], zone[48];
     bool spot, available;
     int64_t price_micros_hour;
-    struct taints taints;     /* more than the type's */
+    struct taints taints; /* more than the type's */
 };
 
 /* A call that has left and is not back. */
-struct call_in_flight { struct call *call; int64_t deadline_ms; bool overdue; };
-enum { LAST_CHANCE_MS = 3000 };  /* past the deadline, before it is overdue */
+struct call_in_flight {
+    struct call *call;
+    int64_t deadline_ms;
+    bool overdue;
+};
+enum { LAST_CHANCE_MS = 3000 }; /* past the deadline, before it is overdue */
 
 struct providers {
     struct env *env;
     struct ledger *ledger;
     const struct configuration *conf;
-    bool join_elsewhere;      /* a machine is ready when a demand source says
+    bool join_elsewhere;     /* a machine is ready when a demand source says
                                * so, not when it runs */
-    struct traffic *traffic;  /* of all of them with their clouds */
-    VEC(struct provider_state *) all;  /* heap, as the two below */
-    VEC(struct provider *) retired;  /* closed when their last call is back */
+    struct traffic *traffic; /* of all of them with their clouds */
+    VEC(struct provider_state *) all; /* heap, as the two below */
+    VEC(struct provider *) retired;   /* closed when their last call is back */
     VEC(struct call_in_flight) calls;
     VEC(struct known_offer) offers;
 };
@@ -62,7 +66,10 @@ void providers_init(struct providers *p, struct env *env, struct ledger *l,
 void providers_close(struct providers *p);
 
 /* ---- providers.c: those of a configuration */
-struct provider_set { struct provider_state **v; uint32_t n; };
+struct provider_set {
+    struct provider_state **v;
+    uint32_t n;
+};
 /* Opens all that the configuration names, or none; errors one a line. */
 enum status providers_open(struct providers *p, const struct config *conf,
                            struct provider_set *ret, struct buf *errors);
@@ -71,11 +78,11 @@ void providers_replace(struct providers *p, struct provider_set *set);
 /* Closes those of earlier generations whose last call is back. */
 void providers_close_retired(struct providers *p);
 struct provider_state *provider_find(const struct providers *p,
-                                     const char *name);  /* or NULL */
+                                     const char *name); /* or NULL */
 struct provider_state *provider_of(const struct providers *p,
                                    const struct provider *handle);
 /* Is what its last list said the truth of today? */
-bool provider_is_read(const struct provider_state *s);  /* NULL: false */
+bool provider_is_read(const struct provider_state *s); /* NULL: false */
 /* It answers again (NULL), or not, for this reason. */
 void provider_problem(struct providers *p, struct provider_state *s,
                       const struct err *e);
@@ -99,7 +106,7 @@ void call_send(struct providers *p, struct call *call, int64_t timeout_ms);
 void call_landed(struct providers *p, const struct call *call);
 bool calls_room(const struct providers *p, const struct provider *handle);
 bool calls_stuck(const struct providers *p, const struct provider *handle);
-void calls_cancel_reads(struct providers *p);  /* none is waited for at the end */
+void calls_cancel_reads(struct providers *p); /* none is waited for at the end */
 
 /* ---- answers.c: a call is back, or is not in time */
 void providers_fold(struct providers *p, struct mail *mail);

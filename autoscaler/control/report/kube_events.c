@@ -17,23 +17,25 @@
 #include "../../wire/kube/kube.h"
 
 enum {
-    KNOWN_MOST = 20000,            /* objects and reasons remembered */
-    WAITING_MOST = 1000,           /* and of them to be written */
-    AGAIN_MS = 300000,             /* the same is written again after so long */
-    FORGET_MS = 3600000,           /* the server has forgotten it by then */
+    KNOWN_MOST = 20000,  /* objects and reasons remembered */
+    WAITING_MOST = 1000, /* and of them to be written */
+    AGAIN_MS = 300000,   /* the same is written again after so long */
+    FORGET_MS = 3600000, /* the server has forgotten it by then */
     RETRY_MS = 30000,
-    RATE_MS = 100, BURST = 50,
-    DEADLINE_MS = 5000, TEXT_MOST = 1000,
+    RATE_MS = 100,
+    BURST = 50,
+    DEADLINE_MS = 5000,
+    TEXT_MOST = 1000,
 };
 
 /* One Event: of an object, for a reason. */
 struct known {
-    struct known *later;           /* of those that wait */
+    struct known *later; /* of those that wait */
     char *key, *api, *kind, *space, *name, *uid, *reason, *text;
     bool warning, waiting;
-    char event[280];               /* its name at the server, "" : none yet */
+    char event[280]; /* its name at the server, "" : none yet */
     uint32_t count;
-    int64_t first_wall_ms, written_mono_ms;  /* written 0: never */
+    int64_t first_wall_ms, written_mono_ms; /* written 0: never */
 };
 
 struct kube_events {
@@ -43,13 +45,13 @@ struct kube_events {
     pthread_mutex_t lock;
     pthread_cond_t wake;
     atomic_bool stop;
-    struct hash known;             /* struct known, by key */
+    struct hash known; /* struct known, by key */
     uint32_t n_waiting;
-    struct known *first, *last;    /* waiting */
+    struct known *first, *last; /* waiting */
     bool denied, denied_emitted;
     char why[300];
-    char cluster_uid[64];          /* of the RayCluster; the thread's */
-    int64_t tokens_mono_ms;        /* the thread's: when the next one is free */
+    char cluster_uid[64];   /* of the RayCluster; the thread's */
+    int64_t tokens_mono_ms; /* the thread's: when the next one is free */
 };
 
 static void known_free(struct known *k)
@@ -87,12 +89,14 @@ static void uid_look_up(struct kube_events *e, const struct known *k)
 
     if (*e->cluster_uid || strcmp(k->kind, "RayCluster") != 0)
         return;
-    snprintf(path, sizeof path, "/apis/ray.io/v1/namespaces/%.250s/rayclusters/"
-             "%.250s", k->space, k->name);
+    snprintf(path, sizeof path,
+             "/apis/ray.io/v1/namespaces/%.250s/rayclusters/"
+             "%.250s",
+             k->space, k->name);
     call.path = path;
     if (kube_do(e->kube, &call, &err) == ST_OK) {
-        uid = json_string_value(json_object_get(
-            json_object_get(call.reply, "metadata"), "uid"));
+        uid = json_string_value(
+            json_object_get(json_object_get(call.reply, "metadata"), "uid"));
         snprintf(e->cluster_uid, sizeof e->cluster_uid, "%.60s",
                  uid ? uid : "");
     }
@@ -102,7 +106,7 @@ static void uid_look_up(struct kube_events *e, const struct known *k)
 static json_t *event_json(struct kube_events *e, const struct known *k,
                           const char *space)
 {
-    const char *uid = *k->uid ? k->uid
+    const char *uid = *k->uid                              ? k->uid
                       : strcmp(k->kind, "RayCluster") == 0 ? e->cluster_uid
                                                            : "";
     char first[40], last[40];
@@ -112,25 +116,27 @@ static json_t *event_json(struct kube_events *e, const struct known *k,
     return json_pack(
         "{s:s, s:s, s:{s:s, s:s}, s:{s:s, s:s, s:s*, s:s, s:s*}, s:s, s:s,"
         " s:s, s:s, s:s, s:i, s:{s:s}, s:s}",
-        "apiVersion", "v1", "kind", "Event",
-        "metadata", "name", k->event, "namespace", space,
-        "involvedObject", "apiVersion", k->api, "kind", k->kind, "namespace",
-        *k->space ? k->space : NULL, "name", k->name, "uid", *uid ? uid : NULL,
-        "reason", k->reason, "message", k->text,
-        "type", k->warning ? "Warning" : "Normal",
-        "firstTimestamp", first, "lastTimestamp", last, "count", (int)k->count,
-        "source", "component", "davit", "reportingComponent", "davit");
+        "apiVersion", "v1", "kind", "Event", "metadata", "name", k->event,
+        "namespace", space, "involvedObject", "apiVersion", k->api, "kind",
+        k->kind, "namespace", *k->space ? k->space : NULL, "name", k->name,
+        "uid", *uid ? uid : NULL, "reason", k->reason, "message", k->text,
+        "type", k->warning ? "Warning" : "Normal", "firstTimestamp", first,
+        "lastTimestamp", last, "count", (int)k->count, "source", "component",
+        "davit", "reportingComponent", "davit");
 }
 
 static enum status event_send(struct kube_events *e, const char *method,
                               const char *path, json_t *body, struct err *err)
 {
     char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
-    struct kube_call call = {
-        .method = method, .path = path, .body = text,
-        .content_type = strcmp(method, "PATCH") == 0 ? KUBE_MERGE_PATCH
-                                                     : KUBE_JSON,
-        .deadline_mono_ms = clock_mono_ms() + DEADLINE_MS, .cancel = &e->stop};
+    struct kube_call call = {.method = method,
+                             .path = path,
+                             .body = text,
+                             .content_type = strcmp(method, "PATCH") == 0
+                                                 ? KUBE_MERGE_PATCH
+                                                 : KUBE_JSON,
+                             .deadline_mono_ms = clock_mono_ms() + DEADLINE_MS,
+                             .cancel = &e->stop};
     enum status s = text ? kube_do(e->kube, &call, err)
                          : err_set(err, ST_INVALID, "a text is no UTF-8");
 
@@ -312,15 +318,16 @@ static void put(struct kube_events *e, const struct kube_event *t)
     struct known *k;
 
     if (e->denied || e->n_waiting >= WAITING_MOST || !(k = known_of(e, t)) ||
-        k->waiting || (k->written_mono_ms && now - k->written_mono_ms < AGAIN_MS))
+        k->waiting ||
+        (k->written_mono_ms && now - k->written_mono_ms < AGAIN_MS))
         return;
     if (now - k->written_mono_ms > FORGET_MS || strcmp(k->uid, t->uid) != 0)
-        k->event[0] = '\0';  /* another object has its name, perhaps */
+        k->event[0] = '\0'; /* another object has its name, perhaps */
     free(k->uid);
     free(k->text);
     k->uid = mem_strdup(t->uid);
     k->text = mem_strndup(t->text, TEXT_MOST);
-    text_clean(k->text, strlen(k->text));  /* it may be cut within a letter */
+    text_clean(k->text, strlen(k->text)); /* it may be cut within a letter */
     k->warning = t->warning;
     k->count++;
     k->written_mono_ms = now;

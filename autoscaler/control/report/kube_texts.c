@@ -47,8 +47,8 @@ void kube_texts_open(struct kube_texts *k)
     if (k->env->dry_run || (!conf->kube && !p))
         return;
     if (kube_access_find(&o, &access, &err) != ST_OK) {
-        emit(k->env, "events.off", conf->cluster, "", "no Kubernetes Events: %s",
-             err.text);
+        emit(k->env, "events.off", conf->cluster, "",
+             "no Kubernetes Events: %s", err.text);
         return;
     }
     snprintf(k->ray_space, sizeof k->ray_space, "%s",
@@ -61,10 +61,14 @@ static void of_cluster(struct kube_texts *k, bool warning, const char *reason,
                        const char *about, const char *text)
 {
     const struct conf_provider *p = ray_cluster(k->providers);
-    struct kube_event t = {.api = "ray.io/v1", .kind = "RayCluster",
-                          .space = k->ray_space, .uid = "",
-                          .warning = warning, .reason = reason, .about = about,
-                          .text = text};
+    struct kube_event t = {.api = "ray.io/v1",
+                           .kind = "RayCluster",
+                           .space = k->ray_space,
+                           .uid = "",
+                           .warning = warning,
+                           .reason = reason,
+                           .about = about,
+                           .text = text};
 
     if (!p)
         return;
@@ -75,13 +79,18 @@ static void of_cluster(struct kube_texts *k, bool warning, const char *reason,
 }
 
 /* Of the machine: a Node, or with the RayCluster's groups a worker's pod. */
-static void of_machine(struct kube_texts *k, const struct machine *m, bool warning,
-                       const char *reason, const char *text)
+static void of_machine(struct kube_texts *k, const struct machine *m,
+                       bool warning, const char *reason, const char *text)
 {
-    struct kube_event t = {.api = "v1", .kind = "Node", .space = "",
-                          .name = m->ray_id, .uid = m->ray_id,
-                          .warning = warning, .reason = reason, .about = "",
-                          .text = text};
+    struct kube_event t = {.api = "v1",
+                           .kind = "Node",
+                           .space = "",
+                           .name = m->ray_id,
+                           .uid = m->ray_id,
+                           .warning = warning,
+                           .reason = reason,
+                           .about = "",
+                           .text = text};
 
     if (!k->conf->now->kube) {
         t.kind = "Pod";
@@ -93,13 +102,15 @@ static void of_machine(struct kube_texts *k, const struct machine *m, bool warni
 }
 
 /* Which of our events are written, and as what. */
-static const struct event_text { const char *kind, *reason;
-                                 bool warning, machine; } event_texts[] = {
+static const struct event_text {
+    const char *kind, *reason;
+    bool warning, machine;
+} event_texts[] = {
     {"launch", "TriggeredScaleUp", false, false},
     {"launch.failed", "FailedToScaleUp", true, false},
     {"node.draining", "ScaleDown", false, true},
     {"node.ending", "ScaleDown", false, true},
-    {"node.undrained", "ScaleDownFailed", true, true},  /* when refused */
+    {"node.undrained", "ScaleDownFailed", true, true}, /* when refused */
     {"end.failed", "ScaleDownFailed", true, false},
     {"undrain.failed", "ScaleDownFailed", true, true},
 };
@@ -139,10 +150,15 @@ static void of_pods(struct kube_texts *k, const struct pods_ref *v, uint32_t n,
                     bool warning, const char *reason, const char *text)
 {
     for (uint32_t i = 0; i < n && i < PODS_OF_ONE; i++) {
-        struct kube_event t = {.api = "v1", .kind = "Pod", .space = v[i].space,
-                              .name = v[i].name, .uid = v[i].uid,
-                              .warning = warning, .reason = reason,
-                              .about = "", .text = text};
+        struct kube_event t = {.api = "v1",
+                               .kind = "Pod",
+                               .space = v[i].space,
+                               .name = v[i].name,
+                               .uid = v[i].uid,
+                               .warning = warning,
+                               .reason = reason,
+                               .about = "",
+                               .text = text};
         kube_events_put(k->events, &t);
     }
 }
@@ -162,7 +178,7 @@ static void purchases(const struct status_page *page, uint32_t demand,
 
         for (uint32_t k = 0; k < l->n_placements && !previous; k++)
             previous = s->bundles[p->placements[l->first_placement + k].bundle]
-                        .demand == demand;
+                           .demand == demand;
         if (previous)
             buf_printf(b, "%s%u of %s%s%s", n_written++ ? ", " : "", l->count,
                        s->str[s->types[o->type].name],
@@ -185,7 +201,9 @@ static bool is_early(const struct kube_texts *k, const struct status_page *page,
 
 /* Bundles of each demand that nodes on their way will hold, and a type of
  * these. */
-struct coming { uint32_t n, type; };
+struct coming {
+    uint32_t n, type;
+};
 
 static struct coming *coming_count(const struct status_page *page)
 {
@@ -210,7 +228,9 @@ static struct coming *coming_count(const struct status_page *page)
 
 /* What a plan does with the pods of a demand: so many have a place, so many
  * are bought for; a bundle that is refused, or NONE. */
-struct demand_sum { uint32_t placed, launched, refused; };
+struct demand_sum {
+    uint32_t placed, launched, refused;
+};
 
 static struct demand_sum demand_sum(const struct status_page *page,
                                     const struct pb_demand *d)
@@ -253,7 +273,8 @@ static void demand_texts(struct kube_texts *k, const struct status_page *page,
         purchases(page, demand, &b);
         of_pods(k, refs + d.placed, after < n ? d.launched : n - d.placed,
                 false, "TriggeredScaleUp", b.s);
-    } else if (d.refused != NONE && after < n && !is_early(k, page, d.refused)) {
+    } else if (d.refused != NONE && after < n &&
+               !is_early(k, page, d.refused)) {
         buf_printf(&b, "davit starts nothing for it: ");
         unplaced_obstacles(page, d.refused, &b);
         of_pods(k, refs + after, n - after, true, "NotTriggerScaleUp", b.s);
@@ -263,7 +284,7 @@ static void demand_texts(struct kube_texts *k, const struct status_page *page,
 
 /* Demands of the snapshot and of the view have the same ids, in other orders. */
 static void pods_texts(struct kube_texts *k, const struct status_page *page,
-                      const struct source_view *view)
+                       const struct source_view *view)
 {
     const struct problem *s = page->now;
     struct coming *coming = coming_count(page);
@@ -285,10 +306,15 @@ static void pods_texts(struct kube_texts *k, const struct status_page *page,
     free(coming);
     for (uint32_t i = 0; i < view->n_notes; i++) {
         const struct source_note *n = &view->notes[i];
-        struct kube_event t = {.api = "v1", .kind = n->kind, .space = n->space,
-                              .name = n->name, .uid = n->uid, .warning = true,
-                              .reason = "NotTriggerScaleUp", .about = n->code,
-                              .text = n->text};
+        struct kube_event t = {.api = "v1",
+                               .kind = n->kind,
+                               .space = n->space,
+                               .name = n->name,
+                               .uid = n->uid,
+                               .warning = true,
+                               .reason = "NotTriggerScaleUp",
+                               .about = n->code,
+                               .text = n->text};
         kube_events_put(k->events, &t);
     }
 }

@@ -19,8 +19,8 @@ struct kube_texts {
     const struct providers *providers;
     const struct sources *sources;
     const struct configuration *conf;
-    struct kube_events *events;  /* NULL: none are written */
-    char ray_space[256];         /* the RayCluster's namespace */
+    struct kube_events *events; /* NULL: none are written */
+    char ray_space[256];        /* the RayCluster's namespace */
 };
 
 /* The other members are given; finds the API server. */

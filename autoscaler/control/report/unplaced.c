@@ -14,9 +14,9 @@ enum { GRACE_MS = 2000, AGAIN_MS = 60000, EARLY_MS = 30000 };
  * offer has something else in the way. */
 static bool unfit(enum reason why)
 {
-    return why == REASON_LACKS || why == REASON_LABEL ||
-           why == REASON_TAINT || why == REASON_QUEUE_TYPE ||
-           why == REASON_FRACTION || why == REASON_NONE;
+    return why == REASON_LACKS || why == REASON_LABEL || why == REASON_TAINT ||
+           why == REASON_QUEUE_TYPE || why == REASON_FRACTION ||
+           why == REASON_NONE;
 }
 
 /* Why it waits: what stands in the way and may pass, or else what no node type
@@ -178,7 +178,8 @@ void unplaced_emit(struct unplaced *u, const struct status_page *page)
         }
         n->since_ms = 0;
         if (n->emitted && !owner_waits(u, n->owner))
-            emit(u->env, "demand.placed", n->owner, "", "nothing of it waits now");
+            emit(u->env, "demand.placed", n->owner, "",
+                 "nothing of it waits now");
         n->emitted = false;
     }
     for (uint32_t i = 0; i < u->n; i++)

@@ -17,8 +17,8 @@ struct unplaced_note {
     char owner[96];
     bool infeasible, emitted;
     enum reason why;
-    uint32_t count, bundle;        /* in this step; the first of them */
-    int64_t since_ms, emitted_ms;     /* mono; 0: not now, never */
+    uint32_t count, bundle;       /* in this step; the first of them */
+    int64_t since_ms, emitted_ms; /* mono; 0: not now, never */
 };
 enum { UNPLACED_NOTES = 64 };
 

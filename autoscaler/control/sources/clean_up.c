@@ -62,7 +62,8 @@ static void gone_note(struct source *h, const struct machine *m, int64_t now)
     struct source_gone g = {.since_ms = now};
 
     snprintf(g.node_id, sizeof g.node_id, "%s", m->ray_id);
-    snprintf(g.instance, sizeof g.instance, "%s", last ? last + 1 : m->cloud_id);
+    snprintf(g.instance, sizeof g.instance, "%s",
+             last ? last + 1 : m->cloud_id);
     VEC_PUSH(NULL, &h->gone, g);
 }
 
@@ -86,8 +87,8 @@ static void undrain_due(struct sources *s, struct source *h)
         struct machine *m = s->ledger->fleet.v[i];
         const struct source_node *n;
 
-        if (m->state != STATE_READY || m->busy ||
-            !(n = source_node_of(s, m)) || n->status != SOURCE_DRAINING)
+        if (m->state != STATE_READY || m->busy || !(n = source_node_of(s, m)) ||
+            n->status != SOURCE_DRAINING)
             continue;
         if (m->retry_ms > s->env->now_ms) {
             env_wake_wall(s->env, m->retry_ms);

@@ -13,13 +13,15 @@
 #include "inside.h"
 
 enum {
-    REFUSED_MS = 10000,        /* a refused drain is not asked again before */
+    REFUSED_MS = 10000, /* a refused drain is not asked again before */
     REFUSED_MOST_MS = 600000,
-    STEP_MS = 200, STEP_MOST_MS = 1000,  /* between two steps of a drain */
-    STEP_STUCK_MS = 5000, STUCK = 10,    /* when nothing moved for so many */
-    STEP_EACH_MS = 25,         /* and for every node that is drained besides:
+    STEP_MS = 200,
+    STEP_MOST_MS = 1000, /* between two steps of a drain */
+    STEP_STUCK_MS = 5000,
+    STUCK = 10,        /* when nothing moved for so many */
+    STEP_EACH_MS = 25, /* and for every node that is drained besides:
                                 * at most 40 steps a second in all */
-    HOSTED_MS = 30000,         /* so long idle Ray nodes have to end */
+    HOSTED_MS = 30000, /* so long idle Ray nodes have to end */
 };
 
 /* ---- asking */
@@ -41,7 +43,7 @@ static void ask_drain(struct sources *s, struct source *h, struct machine *m,
         .move_local = conf->kube_drain_local,
         .move_bare = conf->kube_drain_bare,
     };
-    if (!m->retry_ms)  /* its first step */
+    if (!m->retry_ms) /* its first step */
         atomic_fetch_add(&s->env->metrics.drains, 1);
     source_job_submit(j);
 }
@@ -141,7 +143,7 @@ static bool hosted_drained(struct sources *s, struct source *h,
         return true;
     if (ray->read_ms <= m->drain_since_ms && !ray->failures) {
         env_wake_mono(s->env, s->env->mono_ms + STEP_MS);
-        return false;  /* who joined just before is in the next view */
+        return false; /* who joined just before is in the next view */
     }
     on = hosted_count(ray, node, preempt);
     if (on.head) {
@@ -169,7 +171,7 @@ void source_drain(struct sources *s, struct machine *m, bool preempt)
     struct source *h = source_for_machines(s);
 
     if (!h || !source_is_free(h))
-        return;  /* an answer brings another step */
+        return; /* an answer brings another step */
     if (hosted_drained(s, h, m, preempt))
         ask_drain(s, h, m, m->ray_id, preempt);
 }
@@ -194,13 +196,13 @@ static void drain_failed(struct sources *s, struct machine *m,
 }
 
 static void drain_answered(struct sources *s, struct machine *m,
-                       const struct source_job *j)
+                           const struct source_job *j)
 {
     const struct source_drain *d = &j->drain;
     bool hosted = j->source != source_of_machines(s);
 
     if (d->moved && !hosted && !m->drain_accepted) {
-        m->drain_accepted = true;  /* work was sent away: no way back */
+        m->drain_accepted = true; /* work was sent away: no way back */
         m->tries = 0;
         fleet_touch(&s->ledger->fleet, m);
     }

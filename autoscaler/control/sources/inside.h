@@ -11,18 +11,23 @@
 
 enum { WRITE_TIMEOUT_MS = 10000 };
 
-enum source_op { SOURCE_READ, SOURCE_DRAIN, SOURCE_UNDRAIN, SOURCE_FORGET,
-                 SOURCE_REPORT };
+enum source_op {
+    SOURCE_READ,
+    SOURCE_DRAIN,
+    SOURCE_UNDRAIN,
+    SOURCE_FORGET,
+    SOURCE_REPORT
+};
 
 struct source_job {
-    struct job job;            /* first */
+    struct job job; /* first */
     enum source_op op;
     struct source *source;
     void *handle;
-    bool *taken;               /* of the source's, for this handle */
-    struct arena arena;        /* owns the arguments */
+    bool *taken;        /* of the source's, for this handle */
+    struct arena arena; /* owns the arguments */
     int64_t deadline_mono_ms;
-    struct source_view *view;    /* READ: a reference, or NULL */
+    struct source_view *view; /* READ: a reference, or NULL */
     const char *machine, *node_id, *instance_id;
     struct source_drain drain;   /* DRAIN */
     struct source_report report; /* REPORT */
@@ -43,7 +48,7 @@ void source_job_submit(struct source_job *j);
 
 /* ---- nodes.c */
 void source_index(struct source *h);
-struct source *source_for_machines(struct sources *s);  /* to change it */
+struct source *source_for_machines(struct sources *s); /* to change it */
 
 /* ---- joins.c: after a good view */
 void source_joins(struct sources *s, struct source *h, bool restarted);

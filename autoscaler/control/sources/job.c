@@ -47,7 +47,7 @@ static bool *free_writer(const struct source *h)
 
 bool source_is_free(const struct source *h)
 {
-    return free_writer(h) != NULL;
+    return free_writer(h);
 }
 
 struct source_job *source_job_new(struct source *h, enum source_op op,
@@ -60,7 +60,7 @@ struct source_job *source_job_new(struct source *h, enum source_op op,
     j->taken = op == SOURCE_READ ? &h->reading : free_writer(h);
     assert(j->taken && !*j->taken);
     j->handle = op == SOURCE_READ ? h->reader
-                                : h->writers[j->taken - h->writing];
+                                  : h->writers[j->taken - h->writing];
     j->job.run = source_job_run;
     j->job.mail.kind = MAIL_SOURCE;
     /* No deadline for the pool: the handle is in use until the call returns,

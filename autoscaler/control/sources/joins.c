@@ -51,7 +51,7 @@ static void drain_seen(struct sources *s, const struct source *h,
 {
     if (n->status != SOURCE_DRAINING || m->drain_accepted ||
         h->ops->drains_in_steps)
-        return;  /* one that can be taken back: see clean_up.c */
+        return; /* one that can be taken back: see clean_up.c */
     if (m->state == STATE_READY) {
         m->why = REASON_KEEP_DRAINING;
         machine_to(s->ledger, m, STATE_DRAINING);
@@ -114,7 +114,7 @@ static void present_seen(struct sources *s, const struct source *h,
 void source_joins(struct sources *s, struct source *h, bool restarted)
 {
     if (h != source_of_machines(s))
-        return;  /* its nodes lie on machines of the other one */
+        return; /* its nodes lie on machines of the other one */
     for (uint32_t i = 0; i < s->ledger->fleet.n; i++) {
         struct machine *m = s->ledger->fleet.v[i];
         const struct source_node *n = source_node_of(s, m);

@@ -11,7 +11,7 @@
 
 #include "inside.h"
 
-enum { STALE_MS = 10000 };     /* a view older than this is not fresh */
+enum { STALE_MS = 10000 }; /* a view older than this is not fresh */
 
 static int by_name(const void *a, const void *b)
 {
@@ -68,7 +68,8 @@ const struct source_node *source_node_named(const struct source *h,
         return NULL;
     /* Ray's own ids are one per node, so the first of them is meant. */
     for (uint32_t i = lo + 1; h->ops->by_address && i < h->n_names &&
-                              strcmp(h->names[i].name, id) == 0; i++)
+                              strcmp(h->names[i].name, id) == 0;
+         i++)
         if (h->names[i].node != h->names[lo].node)
             return NULL;
     return h->names[lo].node;
@@ -82,7 +83,8 @@ static const struct source_node *node_in(const struct source *h,
 
     if (!h->view)
         return NULL;
-    if ((n = source_node_named(h, m->cloud_id)) || (n = source_node_named(h, m->id)))
+    if ((n = source_node_named(h, m->cloud_id)) ||
+        (n = source_node_named(h, m->id)))
         return n;
     if (!h->ops->by_address)
         return NULL;

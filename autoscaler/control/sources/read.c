@@ -13,11 +13,12 @@
 #include "inside.h"
 
 enum {
-    READ_LEAST_MS = 100, READ_MOST_MS = 1000,
-    READ_END_MS = 200,         /* while drained nodes are about to end */
+    READ_LEAST_MS = 100,
+    READ_MOST_MS = 1000,
+    READ_END_MS = 200, /* while drained nodes are about to end */
     END_MS = 10000,
     READ_TIMEOUT_MS = 30000,
-    WAIT_MS = 4000,            /* one that waits tells so often that it lives */
+    WAIT_MS = 4000, /* one that waits tells so often that it lives */
     FAILURES_TOLD = 3,
 };
 
@@ -56,7 +57,8 @@ static void read_failed(struct sources *s, struct source *h,
     h->read_due_ms = s->env->mono_ms + (pause > 5000 ? 5000 : pause);
     snprintf(h->problem, sizeof h->problem, "%s", j->err.text);
     atomic_fetch_add(&s->env->metrics.source_failures, 1);
-    if (h->failures == FAILURES_TOLD || (j->status == ST_AUTH && h->failures == 1))
+    if (h->failures == FAILURES_TOLD ||
+        (j->status == ST_AUTH && h->failures == 1))
         emit(s->env, "source.down", h->address, status_name(j->status), "%s",
              j->err.text);
 }
@@ -91,8 +93,7 @@ static int64_t pause_of(const struct sources *s, const struct source *h)
 static void view_taken(struct sources *s, struct source *h,
                        struct source_job *j)
 {
-    bool restarted = h->view && strcmp(h->view->session,
-                                       j->view->session) != 0;
+    bool restarted = h->view && strcmp(h->view->session, j->view->session) != 0;
 
     s->env->news = s->env->news || !h->view || h->failures > 0 ||
                    !source_view_same(h->view, j->view);

@@ -7,7 +7,7 @@
 #include "../../base/text.h"
 #include "inside.h"
 
-enum { REPORT_MS = 5000 };     /* refreshed at least so often */
+enum { REPORT_MS = 5000 }; /* refreshed at least so often */
 
 static struct qtys row_amounts(const struct problem *s, uint32_t row,
                                struct arena *a)
@@ -17,8 +17,8 @@ static struct qtys row_amounts(const struct problem *s, uint32_t row,
 
     for (uint32_t i = 0; i < s->n_columns; i++)
         if (amounts[i])
-            VEC_PUSH(a, &v, ((struct qty){s->str[s->columns[i].name],
-                                          amounts[i]}));
+            VEC_PUSH(a, &v,
+                     ((struct qty){s->str[s->columns[i].name], amounts[i]}));
     return (struct qtys){v.v, v.n};
 }
 
@@ -40,7 +40,7 @@ static struct terms selector_terms(const struct problem *s, uint32_t selector,
 
 /* Ray's own demand that no type could ever hold, by name again. */
 static uint32_t infeasible_demands(const struct status_page *page,
-                                 struct arena *a, struct snap_demand **ret)
+                                   struct arena *a, struct snap_demand **ret)
 {
     const struct problem *s = page->now;
     VEC(struct snap_demand) v = {0};
@@ -54,7 +54,8 @@ static uint32_t infeasible_demands(const struct status_page *page,
         for (uint32_t i = 0; i < dem->n_bundles; i++) {
             uint32_t b = dem->first_bundle + i;
             const struct pb_bundle *sb = &s->bundles[b];
-            const struct pb_shape *shape = &s->shapes[s->alts[sb->first_alt].shape];
+            const struct pb_shape *shape =
+                &s->shapes[s->alts[sb->first_alt].shape];
             struct snap_alt *alt;
 
             if (!page->plan->bundles[b].infeasible)
@@ -64,15 +65,19 @@ static uint32_t infeasible_demands(const struct status_page *page,
             alt->selector = selector_terms(s, shape->selector, a);
             VEC_PUSH(a, &bundles,
                      ((struct snap_bundle){
-                         .alts = alt, .n_alts = 1,
+                         .alts = alt,
+                         .n_alts = 1,
                          .count = page->plan->bundles[b].infeasible}));
         }
         if (bundles.n)
-            VEC_PUSH(a, &v,
-                     ((struct snap_demand){
-                         .source = dem->source, .strategy = dem->strategy,
-                         .owner = "ray", .id = arena_strdup(a, s->str[dem->id]),
-                         .bundles = bundles.v, .n_bundles = bundles.n}));
+            VEC_PUSH(
+                a, &v,
+                ((struct snap_demand){.source = dem->source,
+                                      .strategy = dem->strategy,
+                                      .owner = "ray",
+                                      .id = arena_strdup(a, s->str[dem->id]),
+                                      .bundles = bundles.v,
+                                      .n_bundles = bundles.n}));
     }
     *ret = v.v;
     return v.n;
@@ -106,7 +111,7 @@ static void failed_write(const struct ledger *l, struct arena *a,
         const struct failure_note *f = &l->failures[i];
         char *why = arena_printf(a, "%s: %s", status_name(f->why), f->text);
 
-        text_clean(why, strlen(why));  /* cut within a letter: no protobuf */
+        text_clean(why, strlen(why)); /* cut within a letter: no protobuf */
         VEC_PUSH(a, &v,
                  ((struct source_failed){arena_strdup(a, f->type), "", why,
                                          f->at_ms / 1000, f->at_ms / 1000, 1}));

@@ -64,9 +64,11 @@ static enum status kube_open(const struct config *conf,
 {
     struct arena arena = {0};
     struct kube_source_opts o = {
-        .kubeconfig = conf->kube_kubeconfig, .context = conf->kube_context,
+        .kubeconfig = conf->kube_kubeconfig,
+        .context = conf->kube_context,
         .namespaces = conf->kube_namespaces,
-        .scheduler_names = conf->kube_schedulers, .label = conf->kube_label,
+        .scheduler_names = conf->kube_schedulers,
+        .label = conf->kube_label,
         .zones = offer_zones(conf, &arena),
         .no_reserve = !conf->kube_reserve,
     };
@@ -96,10 +98,10 @@ static enum status config_sources(void *arg, const struct config *conf,
     if (conf->kube && (s = kube_open(conf, &ret[n++], err)) != ST_OK)
         return s;
     if (*ray)
-        ret[0] = (struct source_opened){
-            .ops = &ray_ops, .address = ray,
-            .writers = {ray_head_new(ray, token)},
-            .reader = ray_head_new(ray, token)};
+        ret[0] = (struct source_opened){.ops = &ray_ops,
+                                        .address = ray,
+                                        .writers = {ray_head_new(ray, token)},
+                                        .reader = ray_head_new(ray, token)};
     *ret_n = n;
     return ST_OK;
 }
@@ -147,20 +149,11 @@ void sources_close(struct sources *s)
 static void answered(struct sources *s, struct source_job *j)
 {
     switch (j->op) {
-    case SOURCE_READ:
-        source_read_folded(s, j);
-        break;
-    case SOURCE_DRAIN:
-        source_drain_folded(s, j);
-        break;
-    case SOURCE_UNDRAIN:
-        source_undrain_folded(s, j);
-        break;
-    case SOURCE_FORGET:
-        source_forget_folded(s, j);
-        break;
-    case SOURCE_REPORT:
-        break;
+    case SOURCE_READ: source_read_folded(s, j); break;
+    case SOURCE_DRAIN: source_drain_folded(s, j); break;
+    case SOURCE_UNDRAIN: source_undrain_folded(s, j); break;
+    case SOURCE_FORGET: source_forget_folded(s, j); break;
+    case SOURCE_REPORT: break;
     }
 }
 

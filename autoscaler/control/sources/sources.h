@@ -14,36 +14,39 @@
 #include "../configuration.h"
 #include "../ledger.h"
 
-struct node_name { const char *name; const struct source_node *node; };
+struct node_name {
+    const char *name;
+    const struct source_node *node;
+};
 
 /* Its machine has gone, the source may still have a node of it. */
 struct source_gone {
     char node_id[256], instance[128];
-    int64_t since_ms, retry_ms;  /* wall */
-    bool asked;               /* the question is under way */
+    int64_t since_ms, retry_ms; /* wall */
+    bool asked;                 /* the question is under way */
 };
 
 /* Several handles, since each serves one thread at a time. */
 struct source {
     const struct source_ops *ops;
-    char address[256];        /* for people */
+    char address[256]; /* for people */
     void *reader, *writers[SOURCE_WRITERS];
-    struct workers *workers;  /* its own: no provider can hold it up */
+    struct workers *workers; /* its own: no provider can hold it up */
     bool reading, writing[SOURCE_WRITERS];
-    bool v1_emitted;          /* that the head runs the older autoscaler */
-    int64_t read_due_ms;      /* mono */
-    struct source_view *view; /* the last good one, or NULL; a reference */
-    struct source_view *before;  /* the one before it, likewise: two_looks */
-    const struct node_name *names;  /* its nodes by name, in the view's arena:
+    bool v1_emitted;               /* that the head runs the older autoscaler */
+    int64_t read_due_ms;           /* mono */
+    struct source_view *view;      /* the last good one, or NULL; a reference */
+    struct source_view *before;    /* the one before it, likewise: two_looks */
+    const struct node_name *names; /* its nodes by name, in the view's arena:
                                * see nodes.c */
     uint32_t n_names;
-    int64_t read_ms;          /* wall, of the last good one */
-    int64_t view_ms;          /* wall, when view was new */
-    uint32_t failures;        /* in a row */
+    int64_t read_ms;   /* wall, of the last good one */
+    int64_t view_ms;   /* wall, when view was new */
+    uint32_t failures; /* in a row */
     char problem[448];
-    int64_t reported_ms;      /* mono */
+    int64_t reported_ms; /* mono */
     uint64_t reported_hash;
-    VEC(struct source_gone) gone;  /* heap */
+    VEC(struct source_gone) gone; /* heap */
 };
 /* So long a node may be drained while there is work on it. */
 enum { DRAIN_DEADLINE_MS = 3600000 };
@@ -52,21 +55,21 @@ struct sources {
     struct env *env;
     struct ledger *ledger;
     const struct configuration *conf;
-    struct source all[SOURCES];  /* the Ray head first */
+    struct source all[SOURCES]; /* the Ray head first */
     uint32_t n;
 };
 
 /* ---- sources.c: opening, and the call that fits an answer */
 enum status sources_open(struct sources *s, struct env *env, struct ledger *l,
                          const struct configuration *conf, struct err *err);
-bool sources_stop(struct sources *s, int64_t wait_ms);  /* false: one hangs */
+bool sources_stop(struct sources *s, int64_t wait_ms); /* false: one hangs */
 void sources_close(struct sources *s);
-void sources_reloaded(struct sources *s);  /* there is another configuration */
+void sources_reloaded(struct sources *s); /* there is another configuration */
 void sources_fold(struct sources *s, struct mail *mail);
 
 /* ---- nodes.c: queries */
 bool source_is_fresh(const struct sources *s, const struct source *h);
-bool sources_fresh(const struct sources *s);  /* all of them */
+bool sources_fresh(const struct sources *s); /* all of them */
 /* Whose nodes the machines are, and whose nodes are pods there; or NULL. */
 const struct source *source_of_machines(const struct sources *s);
 const struct source *source_hosted(const struct sources *s);
@@ -79,7 +82,7 @@ const struct source_node *source_node_named(const struct source *h,
 
 /* ---- read.c */
 void sources_poll(struct sources *s);
-void sources_hurry(struct sources *s);  /* look again soon */
+void sources_hurry(struct sources *s); /* look again soon */
 
 /* ---- drain.c, clean_up.c, report.c: what is asked of them */
 /* One step of a machine's drain.  preempt: even when work is there. */

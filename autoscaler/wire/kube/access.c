@@ -94,7 +94,7 @@ static enum status cluster_read(struct kube_access *a, const char *dir,
 {
     const char *host = getenv("KUBERNETES_SERVICE_HOST");
     const char *port = getenv("KUBERNETES_SERVICE_PORT");
-    bool v6 = strchr(host, ':') != NULL;
+    bool v6 = strchr(host, ':');
     struct err ignored = {0};
     size_t n;
     char *space;

@@ -203,7 +203,7 @@ static enum status context_read(struct file *f, const char *context)
 {
     yaml_node_t *root = yaml_document_get_root_node(&f->doc), *m;
     const char *cluster, *user, *space;
-    bool given = context != NULL;
+    bool given = context;
     enum status s;
 
     if (!root || root->type != YAML_MAPPING_NODE)

@@ -110,7 +110,8 @@ static void taints_read(struct knode *n, const json_t *list)
             if (strcmp(key, DRAIN_TAINT) == 0)
                 n->draining = true;
             if (!*key || of_condition(key) || of_cordon(n, key) ||
-                taint_of_start(key) != start || !effect_from_name(pods_text(t, "effect", NULL), &x.effect))
+                taint_of_start(key) != start ||
+                !effect_from_name(pods_text(t, "effect", NULL), &x.effect))
                 continue;
             x.key = pods_clean(&n->arena, key);
             x.value = pods_clean(&n->arena, pods_text(t, "value", NULL));

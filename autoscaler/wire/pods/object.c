@@ -228,7 +228,7 @@ struct pod *pods_pod_read(const json_t *o, const struct pods_rules *rules,
     gang_of(meta, spec, gang, sizeof gang, &p.gang_size);
     p.queue = pods_text(meta, "labels", QUEUE_LABEL, NULL);
     p.ray = *pods_text(meta, "labels", "ray.io/cluster", NULL) != '\0';
-    p.ending = json_object_get(meta, "deletionTimestamp") != NULL;
+    p.ending = json_object_get(meta, "deletionTimestamp");
     p.created_ms = clock_from_iso(pods_text(meta, "creationTimestamp", NULL));
     p.since_ms = clock_from_iso(
         pods_text(condition, "lastTransitionTime", NULL));

@@ -168,8 +168,8 @@ bool pods_req_holds(const struct req *r, const struct pairs *labels)
     switch (r->op) {
     case REQ_IN: return v && among(&r->values, v);
     case REQ_NOT_IN: return !v || !among(&r->values, v);
-    case REQ_EXISTS: return v != NULL;
-    case REQ_ABSENT: return v == NULL;
+    case REQ_EXISTS: return v;
+    case REQ_ABSENT: return !v;
     case REQ_GT:
     case REQ_LT:
         return v && is_number(v, &has) && is_number(r->values.v[0], &limit) &&

@@ -80,7 +80,7 @@ static bool req_term(struct making *m, const struct req *r, struct term *ret)
     name = probe(m, r);
     if (name)
         *ret = one_term(m->arena, name, TERM_IN, YES);
-    return name != NULL;
+    return name;
 }
 
 static struct tolerations tolerations_copy(struct arena *a,

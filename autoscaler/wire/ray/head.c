@@ -38,7 +38,7 @@ static char *base_of(const char *address)
     size_t len = strcspn(host, "/");
     const char *bracket = memchr(host, ']', len);
     const char *from = bracket ? bracket : host;
-    bool port = memchr(from, ':', len - (size_t)(from - host)) != NULL;
+    bool port = memchr(from, ':', len - (size_t)(from - host));
     const char *tls = getenv("RAY_USE_TLS");
     bool use_tls = tls && strcmp(tls, "1") == 0;
     return format("%.*s%.*s%s",

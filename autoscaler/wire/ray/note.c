@@ -140,7 +140,7 @@ static enum status note_write(struct ray_head *h, const char *note,
 {
     if (note[0])
         return ray_kv_put(h, NOTE_KEY, note, deadline_mono_ms, err);
-    bool ours = h->note != NULL;
+    bool ours = h->note;
     if (!ours) {
         const char *there;
         enum status s = ray_kv_get(h, "", NOTE_KEY, deadline_mono_ms, &there,

@@ -13,13 +13,13 @@
 static const char *text(const json_t *j, const char *key)
 {
     const char *s = json_string_value(json_object_get(j, key));
-    return s != NULL ? s : "";
+    return s ? s : "";
 }
 
 static json_t *tree(const struct xml *x)
 {
     json_t *kids = json_array();
-    for (const struct xml *c = x->first; c != NULL; c = c->next)
+    for (const struct xml *c = x->first; c; c = c->next)
         json_array_append_new(kids, tree(c));
     return json_pack("[s, s, o]", x->name, x->text, kids);
 }
@@ -32,8 +32,8 @@ static json_t *parsed(const char *doc, const char *name)
     const char *const without[] = {*name != '\0' ? name : NULL, NULL};
     const struct xml *x = xml_parse_without(doc, strlen(doc), without, &d, why,
                                             sizeof why);
-    json_t *out = x != NULL ? json_pack("{s:o}", "tree", tree(x))
-                            : json_pack("{s:s}", "error", why);
+    json_t *out = x ? json_pack("{s:o}", "tree", tree(x))
+                    : json_pack("{s:s}", "error", why);
     xml_free(d);
     return out;
 }
@@ -42,11 +42,17 @@ static json_t *signed_(const json_t *j)
 {
     struct davit_kv h[64];
     struct sigv4 s = {
-        .access_key = text(j, "access"), .secret_key = text(j, "secret"),
-        .region = text(j, "region"), .service = text(j, "service"),
-        .date = text(j, "date"), .method = text(j, "method"),
-        .path = text(j, "path"), .query = text(j, "query"), .headers = h,
-        .body = text(j, "body"), .body_len = strlen(text(j, "body")),
+        .access_key = text(j, "access"),
+        .secret_key = text(j, "secret"),
+        .region = text(j, "region"),
+        .service = text(j, "service"),
+        .date = text(j, "date"),
+        .method = text(j, "method"),
+        .path = text(j, "path"),
+        .query = text(j, "query"),
+        .headers = h,
+        .body = text(j, "body"),
+        .body_len = strlen(text(j, "body")),
         .keep_path = json_is_true(json_object_get(j, "keep_path"))};
     size_t i;
     json_t *v;
@@ -57,8 +63,8 @@ static json_t *signed_(const json_t *j)
                 json_string_value(json_array_get(v, 1))};
     struct kit_str a = {0}, c = {0}, t = {0};
     sigv4_sign(&s, &a, &c, &t);
-    json_t *out = json_pack("{s:s, s:s, s:s}", "authz", a.p, "creq", c.p,
-                            "sts", t.p);
+    json_t *out = json_pack("{s:s, s:s, s:s}", "authz", a.p, "creq", c.p, "sts",
+                            t.p);
     kit_str_done(&a);
     kit_str_done(&c);
     kit_str_done(&t);
@@ -71,10 +77,11 @@ int main(void)
     size_t cap = 0;
     while (getline(&line, &cap, stdin) > 0) {
         json_t *j = json_loads(line, 0, NULL), *out;
-        if (j == NULL)
+        if (!j)
             return 1;
-        out = json_object_get(j, "xml") != NULL ? parsed(text(j, "xml"), text(j, "without"))
-                                                : signed_(j);
+        out = json_object_get(j, "xml")
+                  ? parsed(text(j, "xml"), text(j, "without"))
+                  : signed_(j);
         json_dumpf(out, stdout, JSON_COMPACT);
         putchar('\n');
         fflush(stdout);

@@ -15,7 +15,10 @@
 
 #include "provider.h"
 
-struct machine { char id[128], request[48], type[64]; bool gone; };
+struct machine {
+    char id[128], request[48], type[64];
+    bool gone;
+};
 
 static struct machine machines[1000];
 static size_t n_machines;
@@ -32,7 +35,7 @@ static bool hangs(const char *op)
     if (!fgets(text, sizeof text, f))
         text[0] = '\0';
     fclose(f);
-    return strstr(text, op) != NULL;
+    return strstr(text, op);
 }
 
 static void wait_out(const char *op)
@@ -95,9 +98,13 @@ static void stuck_close(void *self)
 static void show(const struct machine *m, struct davit_sink *s,
                  void (*put)(struct davit_sink *, const struct davit_machine *))
 {
-    struct davit_machine d = {.size = sizeof d, .id = m->id,
-                              .request_id = m->request, .offer = m->type,
-                              .zone = "", .address = "", .detail = "",
+    struct davit_machine d = {.size = sizeof d,
+                              .id = m->id,
+                              .request_id = m->request,
+                              .offer = m->type,
+                              .zone = "",
+                              .address = "",
+                              .detail = "",
                               .phase = DAVIT_RUNNING};
     put(s, &d);
 }
@@ -157,12 +164,19 @@ static int stuck_terminate(void *self, struct davit_call *c,
 }
 
 static const struct davit_kv options[] = {
-    {"hang", "the file that names what hangs"}, {"prefix", "of ids"},
-    {"store", "a file"}, {0}};
-static const struct davit_provider table = {
-    .size = sizeof table, .name = "stuck", .version = "1", .options = options,
-    .open = stuck_open, .close = stuck_close, .list = stuck_list,
-    .launch = stuck_launch, .terminate = stuck_terminate};
+    {"hang", "the file that names what hangs"},
+    {"prefix", "of ids"},
+    {"store", "a file"},
+    {0}};
+static const struct davit_provider table = {.size = sizeof table,
+                                            .name = "stuck",
+                                            .version = "1",
+                                            .options = options,
+                                            .open = stuck_open,
+                                            .close = stuck_close,
+                                            .list = stuck_list,
+                                            .launch = stuck_launch,
+                                            .terminate = stuck_terminate};
 
 const struct davit_provider *davit_provider_v1(void)
 {
