@@ -12,7 +12,7 @@
 #include "planner.h"
 
 struct buy_for {
-    enum claim claim;
+    enum purpose purpose;
     enum reason why; /* NONE: by the source of what is bought for */
     bool patient;    /* also what silent nodes might have held yet */
 };

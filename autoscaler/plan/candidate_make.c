@@ -3,7 +3,7 @@
  *
  * Nodes that cannot be told apart by a planner share a class.  The classes
  * stand in the order in which they are used: ready and busy, ready and idle,
- * on their way, then (behind the fence for new ones) draining; in each group
+ * on their way, then (behind the place for new ones) draining; in each group
  * plain nodes before accelerators, those with a PreferNoSchedule taint last,
  * and the fullest first.
  */
@@ -167,7 +167,7 @@ static void class_of_node(struct candidate *d, const struct grouping *g,
         .first = at,
         .offer = n->offer,
         .room = {g->total[i], g->room[i]},
-        .held = NONE,
+        .placed = NONE,
         .next = NONE,
         .spread = NONE,
         .accelerator = g->accelerator[i],
@@ -195,10 +195,10 @@ static void largest_find(struct candidate *d)
     }
 }
 
-static void fence_add(struct candidate *d)
+static void sentinel_add(struct candidate *d)
 {
     VEC_PUSH(d->arena, &d->classes,
-             ((struct node_class){.held = NONE,
+             ((struct node_class){.placed = NONE,
                                   .next = NONE,
                                   .offer = NONE,
                                   .spread = NONE,
@@ -230,18 +230,18 @@ static void classes_make(struct candidate *d, const enum leaving *ended)
         d->members[n++] = i;
     }
     order_sort(d->members, n, node_before, &g, d->arena);
-    fence_add(d);
-    d->fence_new = NONE;
+    sentinel_add(d);
+    d->sentinel_new = NONE;
     last = 0;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t node = d->members[i];
         bool drain = s->nodes[node].state == STATE_DRAINING;
 
-        if (drain && d->fence_new == NONE) {
-            d->fence_new = d->classes.n;
-            d->classes.v[last].next = d->fence_new;
-            last = d->fence_new;
-            fence_add(d);
+        if (drain && d->sentinel_new == NONE) {
+            d->sentinel_new = d->classes.n;
+            d->classes.v[last].next = d->sentinel_new;
+            last = d->sentinel_new;
+            sentinel_add(d);
         } else if (i > 0 && node_compare(&g, d->members[i - 1], node) == 0) {
             d->classes.v[last].n++;
             continue;
@@ -250,10 +250,10 @@ static void classes_make(struct candidate *d, const enum leaving *ended)
         last = d->classes.n;
         class_of_node(d, &g, node, i);
     }
-    if (d->fence_new == NONE) {
-        d->fence_new = d->classes.n;
-        d->classes.v[last].next = d->fence_new;
-        fence_add(d);
+    if (d->sentinel_new == NONE) {
+        d->sentinel_new = d->classes.n;
+        d->classes.v[last].next = d->sentinel_new;
+        sentinel_add(d);
     }
 }
 
@@ -266,8 +266,8 @@ void candidate_start(const struct tables *t, const enum leaving *ended,
     *d = (struct candidate){.t = t, .arena = t->arena};
     largest_find(d);
     classes_make(d, ended);
-    d->fence_pool = d->classes.n;
-    fence_add(d);
+    d->sentinel_pool = d->classes.n;
+    sentinel_add(d);
     d->left = ARENA_ARRAY(t->arena, uint32_t, t->n_groups);
     for (uint32_t i = 0; i < t->n_groups; i++)
         d->left[i] = t->groups[i].count;
@@ -292,8 +292,8 @@ void candidate_copy(const struct candidate *from, struct candidate *ret)
     *d = *from;
     d->classes.v = COPY(d->arena, from->classes.v, from->classes.n);
     d->classes.cap = from->classes.n;
-    d->held.v = COPY(d->arena, from->held.v, from->held.n);
-    d->held.cap = from->held.n;
+    d->placements.v = COPY(d->arena, from->placements.v, from->placements.n);
+    d->placements.cap = from->placements.n;
     d->undo.v = NULL;
     d->undo.n = d->undo.cap = 0;
     d->bought.v = COPY(d->arena, from->bought.v, from->bought.n);

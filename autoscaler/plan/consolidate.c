@@ -59,8 +59,8 @@ static bool may_go(const struct candidate *d, uint32_t i)
 /* Work that waits for a node there will run in a moment. */
 static bool awaited(const struct candidate *d, const struct node_class *c)
 {
-    for (uint32_t h = c->held; h != NONE; h = d->held.v[h].next)
-        if (d->t->groups[d->held.v[h].group].side == SIDE_FREE)
+    for (uint32_t h = c->placed; h != NONE; h = d->placements.v[h].next)
+        if (d->t->groups[d->placements.v[h].group].side == SIDE_FREE)
             return true;
     return false;
 }
@@ -77,7 +77,7 @@ static void candidates(struct attempt *a, const struct candidate *d)
     for (uint32_t i = 0; i < d->classes.n; i++) {
         const struct node_class *c = &d->classes.v[i];
 
-        if (c->kind != CLASS_THERE || c->held == NONE)
+        if (c->kind != CLASS_THERE || c->placed == NONE)
             continue;
         for (uint32_t k = 0; k < c->n; k++) {
             needed[d->members[c->first + k]] = true;
@@ -128,7 +128,7 @@ static bool settled(const struct candidate *d)
             return false;
     for (uint32_t i = 0; i < d->classes.n; i++)
         if (d->classes.v[i].kind == CLASS_DRAINING &&
-            (d->classes.v[i].held != NONE || d->classes.v[i].undrain))
+            (d->classes.v[i].placed != NONE || d->classes.v[i].undrain))
             return false;
     for (uint32_t i = 0; i < s->n_nodes; i++)
         if (limits_counts(&s->nodes[i]) &&
@@ -149,10 +149,10 @@ static const uint64_t *lateness(const struct candidate *d)
     for (uint32_t i = 0; i < d->classes.n; i++) {
         const struct node_class *c = &d->classes.v[i];
 
-        for (uint32_t h = c->n > 0 ? c->held : NONE; h != NONE;
-             h = d->held.v[h].next)
-            late[d->held.v[h].group] += (uint64_t)d->held.v[h].alt *
-                                        d->held.v[h].count * c->n;
+        for (uint32_t h = c->n > 0 ? c->placed : NONE; h != NONE;
+             h = d->placements.v[h].next)
+            late[d->placements.v[h].group] += (uint64_t)d->placements.v[h].alt *
+                                              d->placements.v[h].count * c->n;
     }
     return late;
 }
@@ -198,7 +198,7 @@ static int64_t cost_of(const struct candidate *d, const bool *moved,
         const struct node_class *c = &d->classes.v[i];
 
         for (uint32_t k = 0; k < c->n && c->kind == CLASS_THERE; k++)
-            used[d->members[c->first + k]] = c->held != NONE;
+            used[d->members[c->first + k]] = c->placed != NONE;
     }
     for (uint32_t i = 0; i < s->n_nodes; i++) {
         const struct pb_node *n = &s->nodes[i];
@@ -219,7 +219,7 @@ static bool replace(struct candidate *best, const struct candidate *other)
     candidate_copy(best, &d);
     for (uint32_t o = 0; o < s->n_offers; o++)
         for (uint32_t n = other->offer_bought[o]; n > 0;) {
-            uint32_t i = candidate_obtain(&d, o, n, CLAIM_WORK,
+            uint32_t i = candidate_obtain(&d, o, n, PURPOSE_WORK,
                                           REASON_FOR_CONSOLIDATE, NONE);
 
             if (i == NONE)

@@ -37,8 +37,8 @@ static bool may_drop(const struct candidate *d, const struct node_class *c)
         tables_hosts(d->t->s, c->offer) > 1 || c->why == REASON_FOR_MIN ||
         c->why == REASON_FOR_CONSOLIDATE)
         return false;
-    for (uint32_t k = c->held; k != NONE; k = d->held.v[k].next) {
-        const struct group *w = &d->t->groups[d->held.v[k].group];
+    for (uint32_t k = c->placed; k != NONE; k = d->placements.v[k].next) {
+        const struct group *w = &d->t->groups[d->placements.v[k].group];
         enum strategy strategy = d->t->s->demands[w->demand].strategy;
 
         if (strategy != STRATEGY_NONE && strategy != STRATEGY_PACK)
@@ -52,30 +52,30 @@ static bool may_drop(const struct candidate *d, const struct node_class *c)
 static bool drop_one(struct candidate *d, uint32_t i, uint32_t *ret_rest)
 {
     struct mark mark = candidate_mark(d);
-    uint32_t held = d->classes.v[i].held, n = 0;
+    uint32_t held = d->classes.v[i].placed, n = 0;
     uint32_t *left;
 
-    for (uint32_t k = held; k != NONE; k = d->held.v[k].next)
+    for (uint32_t k = held; k != NONE; k = d->placements.v[k].next)
         n++;
     left = ARENA_ARRAY(d->arena, uint32_t, n);
     n = 0;
-    for (uint32_t k = held; k != NONE; k = d->held.v[k].next)
-        left[n++] = d->left[d->held.v[k].group];
+    for (uint32_t k = held; k != NONE; k = d->placements.v[k].next)
+        left[n++] = d->left[d->placements.v[k].group];
     *ret_rest = d->classes.v[i].n > 1 ? candidate_split(d, i, 1) : NONE;
     candidate_drop(d, i);
-    for (uint32_t k = held; k != NONE; k = d->held.v[k].next)
-        pack_group(d, d->held.v[k].group, d->held.v[k].alt,
+    for (uint32_t k = held; k != NONE; k = d->placements.v[k].next)
+        pack_group(d, d->placements.v[k].group, d->placements.v[k].alt,
                    (struct pack_rule){0});
     n = 0;
-    for (uint32_t k = held; k != NONE; k = d->held.v[k].next)
-        if (d->left[d->held.v[k].group] > left[n++])
+    for (uint32_t k = held; k != NONE; k = d->placements.v[k].next)
+        if (d->left[d->placements.v[k].group] > left[n++])
             goto no;
     return true;
 no:
     candidate_undo(d, mark);
     n = 0;
-    for (uint32_t k = held; k != NONE; k = d->held.v[k].next)
-        d->left[d->held.v[k].group] = left[n++];
+    for (uint32_t k = held; k != NONE; k = d->placements.v[k].next)
+        d->left[d->placements.v[k].group] = left[n++];
     return false;
 }
 

@@ -108,7 +108,7 @@ static struct plan_refusal obstacle(const struct candidate *d, uint32_t group,
         return r;
     }
     if (limits_room(d, offer,
-                    w->side == SIDE_TOTAL ? CLAIM_REQUEST : CLAIM_WORK,
+                    w->side == SIDE_TOTAL ? PURPOSE_REQUEST : PURPOSE_WORK,
                     &r.why) > 0)
         r.why = s->demands[w->demand].strategy == STRATEGY_STRICT_SPREAD
                     ? REASON_SPREAD

@@ -11,19 +11,19 @@
 #include "candidate.h"
 
 /* Who the candidates of a demand are. */
-struct cycle {
+struct failover {
     const struct candidate *d;
     int64_t since_ms; /* of the demand; 0: not known */
-    enum claim claim;
+    enum purpose purpose;
     bool (*could)(const void *ctx, uint32_t offer);
     const void *ctx;
 };
 
 /* Is it another one's turn? */
-bool failover_waits(const struct cycle *c, uint32_t offer);
+bool failover_waits(const struct failover *c, uint32_t offer);
 
 /* The same for bundles of a group, each by itself. */
-bool failover_waits_want(const struct candidate *d, uint32_t group,
-                         uint32_t alt, enum claim claim, uint32_t offer);
+bool failover_waits_group(const struct candidate *d, uint32_t group,
+                          uint32_t alt, enum purpose purpose, uint32_t offer);
 
 #endif

@@ -79,7 +79,7 @@ uint32_t host_group_spare(const struct candidate *d, uint32_t offer)
         return NONE;
     for (uint32_t i = 0; i != NONE; i = d->classes.v[i].next)
         if (d->classes.v[i].kind == CLASS_NEW && d->classes.v[i].n > 0 &&
-            d->classes.v[i].offer == offer && d->classes.v[i].held == NONE)
+            d->classes.v[i].offer == offer && d->classes.v[i].placed == NONE)
             return i;
     return NONE;
 }

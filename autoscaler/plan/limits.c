@@ -16,7 +16,7 @@ bool limits_counts(const struct pb_node *n)
     return limits_counts_for_type(n) && !n->head;
 }
 
-bool limits_held(const struct problem *s, const struct pb_node *n)
+bool limits_must_keep(const struct problem *s, const struct pb_node *n)
 {
     return n->hold != REASON_NONE &&
            (n->hold_until_ms == 0 || n->hold_until_ms > s->now_ms);
@@ -36,8 +36,8 @@ bool limits_gives_room(const struct problem *s, const struct pb_node *n)
         return true;
     /* A drain that cannot be taken back says so by its hold. */
     return !limits_outdated(s, n) && !n->unmanaged &&
-           !(limits_held(s, n) && (n->hold == REASON_KEEP_DRAINING ||
-                                   n->hold == REASON_KEEP_STOPPING));
+           !(limits_must_keep(s, n) && (n->hold == REASON_KEEP_DRAINING ||
+                                        n->hold == REASON_KEEP_STOPPING));
 }
 
 static bool starting(const struct pb_node *n)
@@ -123,11 +123,11 @@ static uint32_t clip(uint64_t n)
     return n < UNLIMITED ? (uint32_t)n : UNLIMITED;
 }
 
-uint32_t limits_room_all(const struct candidate *d, enum claim claim,
+uint32_t limits_room_all(const struct candidate *d, enum purpose purpose,
                          enum reason *ret_why)
 {
     const struct snap_limits *l = &d->t->s->limits;
-    uint64_t nodes = d->nodes - (claim == CLAIM_MIN ? d->nodes_ended : 0);
+    uint64_t nodes = d->nodes - (purpose == PURPOSE_MIN ? d->nodes_ended : 0);
     uint64_t room = UNLIMITED;
 
     *ret_why = REASON_NONE;
@@ -139,19 +139,19 @@ uint32_t limits_room_all(const struct candidate *d, enum claim claim,
 }
 
 uint32_t limits_room_type(const struct candidate *d, uint32_t type,
-                          enum claim claim, enum reason *ret_why)
+                          enum purpose purpose, enum reason *ret_why)
 {
     const struct problem *s = d->t->s;
     const struct pb_type *t = &s->types[type];
     uint64_t room = UNLIMITED;
     uint32_t count = d->type_count[type];
 
-    if (claim == CLAIM_MIN)
+    if (purpose == PURPOSE_MIN)
         count -= d->type_ended[type] - d->type_later[type];
     *ret_why = REASON_NONE;
     if (t->max != UNLIMITED)
         tighten(&room, t->max, count, REASON_MAX_TYPE, ret_why);
-    if (s->limits.upscaling_speed > 0 && claim == CLAIM_WORK) {
+    if (s->limits.upscaling_speed > 0 && purpose == PURPOSE_WORK) {
         uint64_t ready = d->type_ready[type] > 0 ? d->type_ready[type] : 1;
         uint64_t step = (uint64_t)amount_times(s->limits.upscaling_speed,
                                                ready) /
@@ -174,7 +174,7 @@ int64_t limits_money(const struct candidate *d)
 }
 
 uint32_t limits_room(const struct candidate *d, uint32_t offer,
-                     enum claim claim, enum reason *ret_why)
+                     enum purpose purpose, enum reason *ret_why)
 {
     const struct problem *s = d->t->s;
     const struct pb_offer *o = &s->offers[offer];
@@ -182,8 +182,8 @@ uint32_t limits_room(const struct candidate *d, uint32_t offer,
     uint64_t room, all;
     enum reason why;
 
-    room = limits_room_type(d, o->type, claim, ret_why);
-    all = limits_room_all(d, claim, &why);
+    room = limits_room_type(d, o->type, purpose, ret_why);
+    all = limits_room_all(d, purpose, &why);
     if (all < room) {
         room = all;
         *ret_why = why;

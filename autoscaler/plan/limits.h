@@ -17,7 +17,7 @@ bool limits_counts_for_type(const struct pb_node *n);
 /* May something be placed on it, or is it going? */
 bool limits_gives_room(const struct problem *s, const struct pb_node *n);
 /* Must not be ended now (stale, refused, protected). */
-bool limits_held(const struct problem *s, const struct pb_node *n);
+bool limits_must_keep(const struct problem *s, const struct pb_node *n);
 bool limits_outdated(const struct problem *s, const struct pb_node *n);
 
 void limits_count(struct candidate *d, const struct pb_node *n,
@@ -30,12 +30,12 @@ enum reason limits_offer(const struct problem *s, uint32_t offer);
 
 /* How many more of the offer may be had now; 0 with what forbids it. */
 uint32_t limits_room(const struct candidate *d, uint32_t offer,
-                     enum claim claim, enum reason *ret_why);
+                     enum purpose purpose, enum reason *ret_why);
 /* By what counts for all offers alike, or for a type. */
-uint32_t limits_room_all(const struct candidate *d, enum claim claim,
+uint32_t limits_room_all(const struct candidate *d, enum purpose purpose,
                          enum reason *ret_why);
 uint32_t limits_room_type(const struct candidate *d, uint32_t type,
-                          enum claim claim, enum reason *ret_why);
+                          enum purpose purpose, enum reason *ret_why);
 /* Micros an hour, -1: no limit. */
 int64_t limits_money(const struct candidate *d);
 

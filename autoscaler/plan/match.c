@@ -126,7 +126,7 @@ static void answer_take(struct flow *f, uint32_t gang)
                 continue;
             if (k < d->classes.v[i].n)
                 rest = candidate_split(d, i, k);
-            candidate_hold(d, i, f->groups[w], f->alts[w], 1);
+            candidate_place(d, i, f->groups[w], f->alts[w], 1);
             candidate_spread(d, i, gang);
             i = rest;
         }

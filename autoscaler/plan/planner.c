@@ -39,7 +39,7 @@ static bool spared(const struct candidate *d, uint32_t group)
         return false;
     for (uint32_t i = 0; i < t->s->n_offers; i++)
         if (t->accelerator[t->s->offers[i].type] && tables_could(t, shape, i) &&
-            limits_room(d, i, CLAIM_WORK, &why) > 0)
+            limits_room(d, i, PURPOSE_WORK, &why) > 0)
             return true;
     return false;
 }
@@ -164,7 +164,7 @@ static void candidate_try(const struct candidate *base, struct tactics how,
     best->cover_shapes = shapes;
 }
 
-static bool any_held(const struct problem *s)
+static bool any_previous(const struct problem *s)
 {
     for (uint32_t i = 0; i < s->n_nodes; i++)
         if (s->nodes[i].n_previous > 0)
@@ -177,13 +177,13 @@ static bool any_held(const struct problem *s)
 static struct candidate candidate_best(const struct candidate *base)
 {
     const struct tables *t = base->t;
-    const bool held = any_held(t->s), proposed = t->s->n_proposed > 0;
+    const bool previous = any_previous(t->s), proposed = t->s->n_proposed > 0;
     const bool gangs = t->n_gangs > 0;
     const struct {
         bool may, always;
         struct tactics how;
     } ways[] = {
-        {held, true, {.previous = true}},
+        {previous, true, {.previous = true}},
         {proposed, true, {.previous = true, .proposed = true}},
         {gangs, false, {.gangs_last = true}},
         {true, false, {.pool = true}},

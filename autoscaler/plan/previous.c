@@ -30,8 +30,8 @@ static const struct pb_node *node_of(const struct candidate *d, uint32_t member)
 }
 
 /* Those that hold something first. */
-static int holds_compare(const struct problem *s, const struct pb_node *x,
-                         const struct pb_node *y)
+static int previous_compare(const struct problem *s, const struct pb_node *x,
+                            const struct pb_node *y)
 {
     int r = ORDER(y->n_previous, x->n_previous);
 
@@ -48,11 +48,11 @@ static int holds_compare(const struct problem *s, const struct pb_node *x,
     return r;
 }
 
-static int holds_before(const void *ctx, uint32_t a, uint32_t b)
+static int previous_before(const void *ctx, uint32_t a, uint32_t b)
 {
     const struct problem *s = ctx;
 
-    return holds_compare(s, &s->nodes[a], &s->nodes[b]);
+    return previous_compare(s, &s->nodes[a], &s->nodes[b]);
 }
 
 static void class_divide(struct candidate *d, uint32_t i)
@@ -61,10 +61,10 @@ static void class_divide(struct candidate *d, uint32_t i)
     const struct node_class c = d->classes.v[i];
     uint32_t start = 0;
 
-    order_sort(d->members + c.first, c.n, holds_before, s, d->arena);
+    order_sort(d->members + c.first, c.n, previous_before, s, d->arena);
     for (uint32_t k = 1; k < c.n; k++) {
-        if (holds_compare(s, node_of(d, c.first + k - 1),
-                          node_of(d, c.first + k)) == 0)
+        if (previous_compare(s, node_of(d, c.first + k - 1),
+                             node_of(d, c.first + k)) == 0)
             continue;
         i = candidate_split(d, i, k - start);
         start = k;
@@ -104,8 +104,8 @@ static const struct pb_placement *class_previous(const struct candidate *d,
 /* ---- placing */
 
 /* On the nodes of the classes from i up to `end`, which were one class. */
-static void hold_place(struct candidate *d, uint32_t i, uint32_t end,
-                       const struct pb_placement *h)
+static void previous_place(struct candidate *d, uint32_t i, uint32_t end,
+                           const struct pb_placement *h)
 {
     uint32_t group = d->t->group_of[h->bundle], next;
     uint32_t shape = tables_shape(d->t, group, h->alt);
@@ -133,7 +133,7 @@ static void class_place(struct candidate *d, uint32_t i, uint32_t end,
 
         if (gang == NONE ? d->t->groups[group].rank != RANK_UNCONFIRMED
                          : whole[gang])
-            hold_place(d, i, end, &v[k]);
+            previous_place(d, i, end, &v[k]);
     }
 }
 
@@ -243,7 +243,7 @@ bool previous_gang(struct candidate *d, uint32_t gang)
             if (t->gang_of[group] != gang ||
                 (how == STRATEGY_STRICT_SPREAD && taken > 0))
                 continue;
-            hold_place(d, i, next, &h[k]);
+            previous_place(d, i, next, &h[k]);
             taken += left - d->left[group];
         }
         for (uint32_t x = i; taken > 0 && x != next; x = d->classes.v[x].next)
@@ -255,9 +255,10 @@ bool previous_gang(struct candidate *d, uint32_t gang)
 
 /* ---- proposed nodes */
 
-static enum claim claim_of(const struct candidate *d, uint32_t group)
+static enum purpose purpose_of(const struct candidate *d, uint32_t group)
 {
-    return d->t->groups[group].side == SIDE_TOTAL ? CLAIM_REQUEST : CLAIM_WORK;
+    return d->t->groups[group].side == SIDE_TOTAL ? PURPOSE_REQUEST
+                                                  : PURPOSE_WORK;
 }
 
 /* How many of these nodes would each be of use now; *ret_group: the first
@@ -277,7 +278,8 @@ static uint32_t useful(const struct candidate *d, const struct pb_proposal *x,
             d->t->groups[group].rank == RANK_UNCONFIRMED ||
             !tables_may_buy(d->t, tables_shape(d->t, group, h->alt),
                             x->offer) ||
-            failover_waits_want(d, group, h->alt, claim_of(d, group), x->offer))
+            failover_waits_group(d, group, h->alt, purpose_of(d, group),
+                                 x->offer))
             continue;
         n = (d->left[group] - 1) / h->count + 1;
         most = n > most ? n : most;
@@ -298,7 +300,7 @@ void previous_propose(struct candidate *d)
         uint32_t group, n = useful(d, x, &group), i;
 
         while (n > 0 &&
-               (i = candidate_obtain(d, x->offer, n, claim_of(d, group),
+               (i = candidate_obtain(d, x->offer, n, purpose_of(d, group),
                                      buy_reason(d, group),
                                      t->groups[group].demand)) != NONE) {
             n -= d->classes.v[i].n;

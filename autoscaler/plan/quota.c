@@ -47,9 +47,9 @@ static void used(const struct candidate *d, uint32_t queue, enum side side,
     for (uint32_t i = 0; i < d->classes.n; i++) {
         const struct node_class *c = &d->classes.v[i];
 
-        for (uint32_t h = c->n > 0 ? c->held : NONE; h != NONE;
-             h = d->held.v[h].next) {
-            const struct held *x = &d->held.v[h];
+        for (uint32_t h = c->n > 0 ? c->placed : NONE; h != NONE;
+             h = d->placements.v[h].next) {
+            const struct placement *x = &d->placements.v[h];
             uint32_t shape = tables_shape(d->t, x->group, x->alt);
 
             if (d->t->groups[x->group].side != side ||
@@ -95,8 +95,9 @@ static uint32_t home_of(const struct candidate *d, const struct node_class *c)
 static bool holds_work(const struct candidate *d, const struct node_class *c,
                        uint32_t queue)
 {
-    for (uint32_t h = c->held; h != NONE; h = d->held.v[h].next)
-        if (quota_queue(d, d->held.v[h].group, d->held.v[h].alt) == queue)
+    for (uint32_t h = c->placed; h != NONE; h = d->placements.v[h].next)
+        if (quota_queue(d, d->placements.v[h].group, d->placements.v[h].alt) ==
+            queue)
             return true;
     return false;
 }

@@ -96,7 +96,7 @@ static bool takes(const struct candidate *d, const struct node_class *c,
     const struct problem *s = d->t->s;
     const struct pb_node *n;
 
-    if (c->n == 0 || c->kind == CLASS_DRAINING || c->kind == CLASS_FENCE)
+    if (c->n == 0 || c->kind == CLASS_DRAINING || c->kind == CLASS_SENTINEL)
         return false;
     if (c->kind == CLASS_NEW) {
         const struct pb_offer *o = &s->offers[c->offer];
@@ -156,7 +156,7 @@ static uint32_t offer_for(const struct candidate *d, const struct needs *loads,
         struct room room = d->t->room[o->type];
 
         if (s->types[o->type].hosts > 1 ||
-            limits_room(d, offer, CLAIM_WORK, &why) == 0)
+            limits_room(d, offer, PURPOSE_WORK, &why) == 0)
             continue;
         for (; i < n; i++) {
             if ((o->spot && !from[i]->spot) ||
@@ -192,7 +192,7 @@ static bool loads_buy(struct candidate *d, const struct needs *loads,
             continue;
         each = all != NONE ? all : offer_for(d, &loads[i], &from[i], 1);
         if (each == NONE ||
-            candidate_obtain(d, each, 1, CLAIM_WORK, REASON_FOR_CONSOLIDATE,
+            candidate_obtain(d, each, 1, PURPOSE_WORK, REASON_FOR_CONSOLIDATE,
                              NONE) == NONE ||
             !load_there(d, &loads[i], from[i], taking))
             return false;

@@ -71,15 +71,15 @@ static uint32_t min_buy(struct candidate *d, uint32_t type, uint32_t need,
 {
     const struct problem *s = d->t->s;
     const struct kind kind = {s, type};
-    const struct cycle cycle = {d, 0, CLAIM_MIN, of_type, &kind};
+    const struct failover turn = {d, 0, PURPOSE_MIN, of_type, &kind};
 
     for (uint32_t k = 0; k < s->n_offers && need > 0; k++) {
         uint32_t offer = d->t->offers[k], i;
 
-        if (!of_type(&kind, offer) || (fair && failover_waits(&cycle, offer)))
+        if (!of_type(&kind, offer) || (fair && failover_waits(&turn, offer)))
             continue;
         while (need > 0) {
-            i = candidate_obtain(d, offer, need, CLAIM_MIN, REASON_FOR_MIN,
+            i = candidate_obtain(d, offer, need, PURPOSE_MIN, REASON_FOR_MIN,
                                  NONE);
             if (i == NONE)
                 break;
@@ -160,7 +160,7 @@ static void serve_choices(struct candidate *d, const uint32_t *groups,
     const struct group *first = &d->t->groups[groups[0]];
     const struct pack_rule rule = {.patient = patient};
     const struct buy_for what = {
-        .claim = first->side == SIDE_TOTAL ? CLAIM_REQUEST : CLAIM_WORK,
+        .purpose = first->side == SIDE_TOTAL ? PURPOSE_REQUEST : PURPOSE_WORK,
         .patient = patient};
     uint32_t *alts = ARENA_ARRAY(d->arena, uint32_t, n);
 

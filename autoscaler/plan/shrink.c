@@ -90,7 +90,7 @@ uint32_t *shrink_order(const struct problem *s, struct arena *arena)
 /* May this node be ended at all? */
 bool shrink_may_end(const struct problem *s, const struct pb_node *n)
 {
-    return limits_counts(n) && s->sources_fresh && !limits_held(s, n);
+    return limits_counts(n) && s->sources_fresh && !limits_must_keep(s, n);
 }
 
 static bool stays(const struct verdict *v)

@@ -33,7 +33,7 @@ static enum reason ready_why(const struct problem *s, const struct pb_node *n,
     }
     if (!s->sources_fresh)
         return REASON_KEEP_STALE;
-    if (limits_held(s, n)) {
+    if (limits_must_keep(s, n)) {
         *ret_until = n->hold_until_ms;
         return n->hold;
     }

@@ -26,7 +26,8 @@ void generate_make(const struct view *v, struct generate *ret)
     ret->asked = ARENA_ARRAY(a, double, v->n_items);
     ret->centre = ARENA_ARRAY(a, double, v->n_items);
     ret->scaled = ARENA_ARRAY(a, double, v->n_items);
-    ret->class_hash = ARENA_ARRAY(a, uint64_t, v->n_items);
+    view_classes(v, &ret->classes);
+    ret->class_part = ARENA_ARRAY(a, double, ret->classes.n);
     ret->earn = ARENA_ARRAY(a, double, v->n_bins);
     ret->ratio = ARENA_ARRAY(a, double, v->n_bins);
     ret->trial = ARENA_ARRAY(a, double, v->n_items);

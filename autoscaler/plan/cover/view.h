@@ -10,6 +10,7 @@
 #define PLAN_COVER_VIEW_H
 
 #include "../../model/amount.h"
+#include "alike.h"
 #include "cover.h"
 
 /* An item's need in one device column: whole devices, or a part of one. */
@@ -53,6 +54,9 @@ static inline bool view_can(const struct view *v, uint32_t bin, uint32_t item)
 {
     return v->can[(size_t)bin * v->words + item / 64] >> (item % 64) & 1;
 }
+
+/* Items by the bins that they fit. */
+void view_classes(const struct view *v, struct alike *ret);
 
 /* Needs a at least what b needs, of every column? */
 bool view_covers(const struct view *v, uint32_t a, uint32_t b);
