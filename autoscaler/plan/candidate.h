@@ -17,6 +17,11 @@
  * upscaling_speed limits neither a min nor a request. */
 enum purpose { PURPOSE_MIN, PURPOSE_REQUEST, PURPOSE_WORK };
 
+static inline enum purpose purpose_of(enum side side)
+{
+    return side == SIDE_TOTAL ? PURPOSE_REQUEST : PURPOSE_WORK;
+}
+
 enum class_kind {
     CLASS_SENTINEL, /* no nodes: a fixed place in the list */
     CLASS_THERE,    /* ready, or on its way */

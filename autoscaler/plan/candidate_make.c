@@ -19,21 +19,15 @@ struct grouping {
     int64_t *tight; /* how much is free, as a share of the largest */
     bool *accelerator;
     bool *avoided; /* it has a PreferNoSchedule taint */
-    bool clocks;   /* alternatives wait: times tell nodes apart */
+    bool timeouts; /* alternatives wait: nodes differ by their times */
 };
-
-static bool on_its_way(const struct pb_node *n)
-{
-    return n->state == STATE_INTENDED || n->state == STATE_REQUESTED ||
-           n->state == STATE_STARTING;
-}
 
 /* Ready and busy, ready and idle, on their way, draining. */
 static uint32_t use_rank(const struct pb_node *n)
 {
     if (n->state == STATE_DRAINING)
         return 3;
-    if (on_its_way(n))
+    if (limits_starting(n))
         return 2;
     return n->idle_ms >= 0;
 }
@@ -98,9 +92,9 @@ static int node_compare(const void *ctx, uint32_t a, uint32_t b)
         r = ORDER(g->tight[a], g->tight[b]);
     if (r == 0)
         r = end_last(s, a, b, false);
-    if (r == 0 && g->clocks)
+    if (r == 0 && g->timeouts)
         r = ORDER(x->created_ms, y->created_ms);
-    if (r == 0 && g->clocks && on_its_way(x))
+    if (r == 0 && g->timeouts && limits_starting(x))
         r = ORDER(x->progress_ms, y->progress_ms);
     if (r == 0)
         r = ORDER(x->host_group, y->host_group);
@@ -171,7 +165,7 @@ static void class_of_node(struct candidate *d, const struct grouping *g,
         .next = NONE,
         .spread = NONE,
         .accelerator = g->accelerator[i],
-        .starting = on_its_way(n),
+        .starting = limits_starting(n),
         .proposal = NONE,
         .host_group = n->host_group,
     };
@@ -218,10 +212,10 @@ static void classes_make(struct candidate *d, const enum leaving *ended)
     };
     uint32_t n = 0, last;
 
-    for (uint32_t i = 0; i < s->n_bundles && !g.clocks; i++)
+    for (uint32_t i = 0; i < s->n_bundles && !g.timeouts; i++)
         for (uint32_t k = 1; k < s->bundles[i].n_alts; k++)
-            g.clocks = g.clocks ||
-                       s->alts[s->bundles[i].first_alt + k].after_ms > 0;
+            g.timeouts = g.timeouts ||
+                         s->alts[s->bundles[i].first_alt + k].after_ms > 0;
     d->members = ARENA_ARRAY(d->arena, uint32_t, s->n_nodes);
     for (uint32_t i = 0; i < s->n_nodes; i++) {
         if (ended[i] || !limits_gives_room(s, &s->nodes[i]))

@@ -107,7 +107,7 @@ bool gang_place(struct candidate *d, uint32_t gang)
         .groups = groups,
         .alts = alts,
         .left = ARENA_ARRAY(d->arena, uint32_t, g->n_groups),
-        .what.purpose = g->side == SIDE_TOTAL ? PURPOSE_REQUEST : PURPOSE_WORK,
+        .what.purpose = purpose_of(g->side),
         .what.why = g->side == SIDE_TOTAL ? REASON_FOR_REQUEST
                                           : REASON_FOR_GANG,
     };

@@ -40,12 +40,6 @@ bool limits_gives_room(const struct problem *s, const struct pb_node *n)
                                         n->hold == REASON_KEEP_STOPPING));
 }
 
-static bool starting(const struct pb_node *n)
-{
-    return n->state == STATE_INTENDED || n->state == STATE_REQUESTED ||
-           n->state == STATE_STARTING;
-}
-
 void limits_count(struct candidate *d, const struct pb_node *n,
                   enum leaving ended)
 {
@@ -55,7 +49,7 @@ void limits_count(struct candidate *d, const struct pb_node *n,
         d->type_count[n->type]++;
         d->type_ended[n->type] += ended != LEAVES_NOT;
         d->type_later[n->type] += ended == LEAVES_LATER;
-        if (starting(n))
+        if (limits_starting(n))
             d->type_starting[n->type]++;
         else
             d->type_ready[n->type]++;
@@ -64,7 +58,7 @@ void limits_count(struct candidate *d, const struct pb_node *n,
         return;
     d->nodes++;
     d->nodes_ended += ended == LEAVES;
-    if (starting(n) && ended != LEAVES)
+    if (limits_starting(n) && ended != LEAVES)
         d->starting++;
     if (n->price_micros_hour > 0)
         d->cost = amount_add(d->cost, n->price_micros_hour);
@@ -74,26 +68,18 @@ void limits_bought(struct candidate *d, uint32_t offer, uint32_t count,
                    int sign)
 {
     const struct pb_offer *o = &d->t->s->offers[offer];
-    int64_t cost = amount_times(o->price_micros_hour, count);
+    int64_t n = sign * (int64_t)count;
 
-    if (sign > 0) {
-        d->offer_bought[offer] += count;
-        d->type_count[o->type] += count;
-        d->type_starting[o->type] += count;
-        d->nodes += count;
-        d->starting += count;
-        d->bought_cost += cost;
-    } else {
-        d->offer_bought[offer] -= count;
-        d->type_count[o->type] -= count;
-        d->type_starting[o->type] -= count;
-        d->nodes -= count;
-        d->starting -= count;
-        d->bought_cost -= cost;
-    }
+    d->offer_bought[offer] += (uint32_t)n;
+    d->type_count[o->type] += (uint32_t)n;
+    d->type_starting[o->type] += (uint32_t)n;
+    d->nodes += (uint64_t)n;
+    d->starting += (uint64_t)n;
+    d->bought_cost += sign * amount_times(o->price_micros_hour, count);
 }
 
-enum reason limits_offer(const struct problem *s, uint32_t offer)
+/* What keeps the offer from being bought at all. */
+static enum reason offer_closed(const struct problem *s, uint32_t offer)
 {
     const struct pb_offer *o = &s->offers[offer];
     const struct pb_type *t = &s->types[o->type];
@@ -194,7 +180,7 @@ uint32_t limits_room(const struct candidate *d, uint32_t offer,
     if (o->room != UNLIMITED)
         tighten(&room, o->room, d->offer_bought[offer], REASON_BACKOFF,
                 ret_why);
-    why = limits_offer(s, offer);
+    why = offer_closed(s, offer);
     if (why != REASON_NONE) {
         room = 0;
         *ret_why = why;

@@ -38,7 +38,8 @@ static bool spared(const struct candidate *d, uint32_t group)
     if (!tables_spares_accelerators(t, shape))
         return false;
     for (uint32_t i = 0; i < t->s->n_offers; i++)
-        if (t->accelerator[t->s->offers[i].type] && tables_could(t, shape, i) &&
+        if (t->s->types[t->s->offers[i].type].accelerator &&
+            tables_could(t, shape, i) &&
             limits_room(d, i, PURPOSE_WORK, &why) > 0)
             return true;
     return false;

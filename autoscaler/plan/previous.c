@@ -255,31 +255,24 @@ bool previous_gang(struct candidate *d, uint32_t gang)
 
 /* ---- proposed nodes */
 
-static enum purpose purpose_of(const struct candidate *d, uint32_t group)
-{
-    return d->t->groups[group].side == SIDE_TOTAL ? PURPOSE_REQUEST
-                                                  : PURPOSE_WORK;
-}
-
 /* How many of these nodes would each be of use now; *ret_group: the first
  * demand group that an offer of its kind may be bought for. */
 static uint32_t useful(const struct candidate *d, const struct pb_proposal *x,
                        uint32_t *ret_group)
 {
+    const struct tables *t = d->t;
     uint32_t most = 0;
 
     *ret_group = NONE;
     for (uint32_t k = 0; k < x->n_previous; k++) {
-        const struct pb_placement *h =
-            &d->t->s->previous[x->first_previous + k];
-        uint32_t group = d->t->group_of[h->bundle], n;
+        const struct pb_placement *h = &t->s->previous[x->first_previous + k];
+        uint32_t group = t->group_of[h->bundle], n;
 
-        if (d->t->gang_of[group] != NONE || d->left[group] == 0 ||
-            d->t->groups[group].rank == RANK_UNCONFIRMED ||
-            !tables_may_buy(d->t, tables_shape(d->t, group, h->alt),
-                            x->offer) ||
-            failover_waits_group(d, group, h->alt, purpose_of(d, group),
-                                 x->offer))
+        if (t->gang_of[group] != NONE || d->left[group] == 0 ||
+            t->groups[group].rank == RANK_UNCONFIRMED ||
+            !tables_may_buy(t, tables_shape(t, group, h->alt), x->offer) ||
+            failover_waits_group(d, group, h->alt,
+                                 purpose_of(t->groups[group].side), x->offer))
             continue;
         n = (d->left[group] - 1) / h->count + 1;
         most = n > most ? n : most;
@@ -300,9 +293,9 @@ void previous_propose(struct candidate *d)
         uint32_t group, n = useful(d, x, &group), i;
 
         while (n > 0 &&
-               (i = candidate_obtain(d, x->offer, n, purpose_of(d, group),
-                                     buy_reason(d, group),
-                                     t->groups[group].demand)) != NONE) {
+               (i = candidate_obtain(
+                    d, x->offer, n, purpose_of(t->groups[group].side),
+                    buy_reason(d, group), t->groups[group].demand)) != NONE) {
             n -= d->classes.v[i].n;
             d->classes.v[i].proposal = k;
             d->classes.v[i].final = final;

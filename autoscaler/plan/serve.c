@@ -157,10 +157,9 @@ static void pack_later(struct candidate *d, const uint32_t *groups, uint32_t n)
 static void serve_choices(struct candidate *d, const uint32_t *groups,
                           uint32_t n, bool pool, bool patient)
 {
-    const struct group *first = &d->t->groups[groups[0]];
     const struct pack_rule rule = {.patient = patient};
     const struct buy_for what = {
-        .purpose = first->side == SIDE_TOTAL ? PURPOSE_REQUEST : PURPOSE_WORK,
+        .purpose = purpose_of(d->t->groups[groups[0]].side),
         .patient = patient};
     uint32_t *alts = ARENA_ARRAY(d->arena, uint32_t, n);
 
