@@ -1,5 +1,5 @@
 /*
- * buy.c - purchases: their order, their covers, and the nodes these name.
+ * buy.c - purchases: their order, their covers, and the nodes bought for them.
  */
 #include "buy_problem.h"
 
@@ -173,8 +173,8 @@ static bool buy_round(struct candidate *d, const uint32_t *groups,
     return capped;
 }
 
-/* What could not be bought though its queue's quota was kept for it leaves that
- * to others of the queue. */
+/* A group that could not be bought for, though a share of its queue's quota was
+ * kept for it, leaves that share to others of the queue. */
 static void buy_by_quota(struct candidate *d, const uint32_t *groups,
                          const uint32_t *alts, uint32_t n, struct purchase like)
 {
@@ -200,8 +200,8 @@ static void buy_by_quota(struct candidate *d, const uint32_t *groups,
     }
 }
 
-/* First each only where it is an offer's turn; when the others are full their
- * turn is over; and what is left after that may have any. */
+/* First only offers whose turn it is (failover.h), and again, since a turn is
+ * over when the others are full; what is left after that may have any. */
 static void buy_some(struct candidate *d, const uint32_t *groups,
                      const uint32_t *alts, uint32_t n, struct buy_for what,
                      uint32_t queue)

@@ -60,9 +60,8 @@ static uint64_t useful(const struct candidate *d, const struct purchase *q,
     return n;
 }
 
-/* A plain offer that cannot be bought now still tells the cover that plain
- * work has somewhere to go: it is a bin of which there are none.  tier: its
- * turn to be bought has come. */
+/* A plain offer that cannot be bought now is a bin with max 0: by it the cover
+ * knows that plain work needs no accelerator.  tier: of the priority at hand. */
 static bool bin_add(const struct candidate *d, struct purchase *q,
                     uint32_t offer, bool tier)
 {

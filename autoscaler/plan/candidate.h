@@ -1,11 +1,10 @@
 /*
  * candidate.h - a plan in the making.
  *
- * Equal nodes form one class: those that are there, those on their way, and
- * those this plan buys.  Placing splits a class into nodes that hold the same
- * things.  Everything a gang does can be taken back to a mark.  A candidate
- * owns its counters of the limits; several candidates of one
- * snapshot are compared.
+ * Equal nodes form one class: those that are there, those starting, and those
+ * this plan buys.  Placing splits a class into nodes with the same placements.
+ * Changes can be undone to a mark.  A candidate owns its counters of the limits;
+ * several candidates of one problem are compared.
  */
 #ifndef PLAN_CANDIDATE_H
 #define PLAN_CANDIDATE_H
@@ -134,7 +133,7 @@ void candidate_undo(struct candidate *d, struct mark m);
  * next in the order.  0 < k < n. */
 uint32_t candidate_split(struct candidate *d, uint32_t i, uint32_t k);
 
-/* Puts `count` of a group on each node of the class. */
+/* Puts `count` bundles of a group on each node of the class. */
 void candidate_place(struct candidate *d, uint32_t i, uint32_t group,
                      uint32_t alt, uint32_t count);
 /* Sets a class's gang mark. */

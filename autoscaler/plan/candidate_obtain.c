@@ -102,7 +102,7 @@ uint32_t candidate_obtain(struct candidate *d, uint32_t offer, uint32_t count,
         c.next = i + 1;
     VEC_PUSH(d->arena, &d->classes, c);
     candidate_touch(d, d->sentinel_new)->next = i;
-    if (c.n < most) { /* the rest of a unit */
+    if (c.n < most) { /* the rest of a host group */
         c.next = after;
         c.n = most - c.n;
         VEC_PUSH(d->arena, &d->classes, c);

@@ -29,7 +29,7 @@ struct attempt {
     uint32_t *order, n; /* candidates: the first machine of each */
 };
 
-/* ---- candidates */
+/* ---- candidates: each is known by its first node, NONE is none */
 
 static int64_t price_of(const struct attempt *a, uint32_t first)
 {
@@ -261,19 +261,16 @@ struct choice {
 static void try_without(struct attempt *a, uint32_t first, uint32_t other,
                         struct choice *best)
 {
-    int64_t price = price_of(a, first), cost;
+    int64_t price = amount_add(price_of(a, first), price_of(a, other)), cost;
     struct candidate d, with = *a->now;
-    bool buys;
 
     mark(a, first, true);
-    if (other != NONE) {
-        mark(a, other, true);
-        price = amount_add(price, price_of(a, other));
-    }
+    mark(a, other, true);
     if (without(a, &d) &&
         worth(a, price, cost = cost_of(&d, a->moved, a->taking)) &&
         (!best->found || cost < best->cost)) {
-        buys = d.bought_cost > 0 || !settled(&d);
+        bool buys = d.bought_cost > 0 || !settled(&d);
+
         if (!buys || replace(&with, &d))
             *best = (struct choice){
                 true,
@@ -286,8 +283,7 @@ static void try_without(struct attempt *a, uint32_t first, uint32_t other,
                            a->t->s->n_nodes * sizeof *a->taking)};
     }
     mark(a, first, false);
-    if (other != NONE)
-        mark(a, other, false);
+    mark(a, other, false);
 }
 
 /* Could some offer be cheaper than these two by enough? */
@@ -395,7 +391,6 @@ void consolidate(struct candidate *best, struct verdict *verdicts,
         return;
     best->bound = 0;
     mark(&a, choice.first, true);
-    if (choice.other != NONE)
-        mark(&a, choice.other, true);
+    mark(&a, choice.other, true);
     end_chosen(&a, &choice, verdicts);
 }

@@ -1,10 +1,10 @@
 /*
- * drop.c - the last look at what is bought.
+ * drop.c - purchases that turn out to be needless.
  *
- * Gangs and tasks buy one after the other, and the cover does not see the
- * gaps in what was bought before: a node may have become needless.  The
- * emptiest are tried first.  What a gang holds stays where it is, but for
- * PACK, which is best effort.
+ * Gangs and tasks buy one after the other, and the cover does not see the free
+ * room on nodes bought before it, so the work of a bought node may fit on the
+ * others.  The emptiest are tried first.  A gang's bundles stay where they are,
+ * but for PACK, which is best effort.
  */
 #include "drop.h"
 

@@ -1,16 +1,16 @@
 /*
- * failover.h - all who could serve a demand are tried before one is tried again.
+ * failover.h - all offers that suit a demand are tried before one is tried again.
  *
- * An offer that failed while a demand waited is behind each other one that
- * stands open for it and has not been tried since, however short its rest was.
- * Of several that failed the one that failed first comes first.
+ * An offer that failed while a demand waited comes after each other offer that
+ * may be bought for it and has not been tried since, however short its back-off.
+ * Of several that failed, the one that failed first comes first.
  */
 #ifndef PLAN_FAILOVER_H
 #define PLAN_FAILOVER_H
 
 #include "candidate.h"
 
-/* Who the candidates of a demand are. */
+/* Which offers suit a demand. */
 struct failover {
     const struct candidate *d;
     int64_t since_ms; /* of the demand; 0: not known */
@@ -19,7 +19,7 @@ struct failover {
     const void *ctx;
 };
 
-/* Is it another one's turn? */
+/* Is it the turn of another offer? */
 bool failover_waits(const struct failover *c, uint32_t offer);
 
 /* The same for bundles of a group, each by itself. */

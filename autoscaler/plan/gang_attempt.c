@@ -59,7 +59,7 @@ static void place_all(const struct attempt *a, uint32_t i)
     if (d->classes.v[i].n > 1)
         candidate_split(d, i, 1);
     for (uint32_t k = 0; k < a->g->n_groups; k++)
-        if (d->left[a->groups[k]] > 0) /* else held since the last plan */
+        if (d->left[a->groups[k]] > 0) /* else all is there already */
             candidate_place(d, i, a->groups[k], a->alts[k],
                             d->left[a->groups[k]]);
 }
@@ -225,11 +225,6 @@ static void strict_spread(const struct attempt *a)
 
 /* ---- best effort */
 
-static void rest_bought(const struct attempt *a)
-{
-    buy_groups(a->d, a->groups, a->alts, a->g->n_groups, a->what);
-}
-
 static void soft_place(const struct attempt *a, enum strategy strategy)
 {
     if (strategy != STRATEGY_SPREAD && one_there(a))
@@ -240,10 +235,10 @@ static void soft_place(const struct attempt *a, enum strategy strategy)
         pack_group(a->d, a->groups[i], a->alts[i], rule_of(a));
     }
     if (!gang_settled(a->d, a->ix) && !a->g->unconfirmed)
-        rest_bought(a);
+        buy_groups(a->d, a->groups, a->alts, a->g->n_groups, a->what);
 }
 
-/* ---- on one unit of several machines */
+/* ---- on one host group */
 
 static bool host_group_place(const struct attempt *a, uint32_t host_group)
 {

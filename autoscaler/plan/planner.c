@@ -4,8 +4,8 @@
  * Forced ends come first and are the same in every candidate.  Then mins and
  * demand are placed: first fit on what is there, the cover for the rest.
  * Only when that buys something, or leaves something out, are other candidates
- * made, the first from what nodes hold by the last plan; the best becomes the
- * plan, its purchases bettered as far as the budget goes.
+ * made, the first from the last plan's placements; the best becomes the plan, its
+ * purchases bettered as far as the budget goes.
  */
 #include "planner.h"
 
@@ -173,7 +173,7 @@ static bool any_previous(const struct problem *s)
     return false;
 }
 
-/* First fit; from what nodes hold; with proposed nodes.  Small problems, where
+/* First fit; from previous placements; with proposed nodes.  Small problems, where
  * one node too many shows, get other tactics too. */
 static struct candidate candidate_best(const struct candidate *base)
 {
@@ -228,8 +228,8 @@ static void candidate_better(const struct candidate *base, uint64_t budget,
     best->work = work;
 }
 
-/* The mins have to be bought in any case.  The cover's bound is one on the
- * plan's cost when it covered everything: no other node took part. */
+/* The mins are bought in any case.  The cover's bound is one on the plan's cost
+ * when it covered everything and no other node took part. */
 static int64_t bound_of(const struct candidate *d, const struct candidate *base)
 {
     if (d->n_covers == 0 && d->n_single == 0)

@@ -1,9 +1,9 @@
 /*
- * previous.c - placing again what nodes held by an earlier plan.
+ * previous.c - placing again what an earlier plan placed on nodes.
  *
- * It is placed in the order in which it was placed before, node by node: device
- * by device it fits in that order.  A gang that does not come out whole is left
- * out, and the rest is placed again without it.
+ * The order is the earlier one, node by node: in that order it fits, device by
+ * device.  A gang that is not placed whole is left out, and the rest is placed
+ * again without it.
  */
 #include "previous.h"
 
@@ -22,7 +22,7 @@ struct restore {
     bool *whole; /* per gang: all of it is held, and as it must be */
 };
 
-/* ---- classes whose nodes hold the same */
+/* ---- classes whose nodes have the same placements */
 
 static const struct pb_node *node_of(const struct candidate *d, uint32_t member)
 {
@@ -192,7 +192,7 @@ static void gangs_judge(struct restore *r)
     }
 }
 
-/* False when a gang did not come out whole: it is struck off. */
+/* False when a gang was not placed whole: it is left out from now on. */
 static bool gangs_came(struct restore *r, bool last)
 {
     bool all = true;
@@ -208,7 +208,7 @@ static bool gangs_came(struct restore *r, bool last)
 void previous_restore(struct candidate *d)
 {
     struct restore r = {d, ARENA_ARRAY(d->arena, bool, d->t->n_gangs)};
-    struct mark mark = {0}; /* without gangs it comes out at once */
+    struct mark mark = {0}; /* without gangs one pass is enough */
 
     classes_divide(d);
     gangs_judge(&r);

@@ -63,8 +63,8 @@ static void used(const struct candidate *d, uint32_t queue, enum side side,
     }
 }
 
-/* Whose the nodes of an offer will be, as problem_queue.c says it of nodes:
- * what the label names, else the only queue that the type is in. */
+/* The queue that will own nodes of an offer, by the rule that problem_queue.c has
+ * for nodes: what the label names, else the only queue that the type is in. */
 static uint32_t offer_home(const struct problem *s, uint32_t offer)
 {
     const struct pb_offer *o = &s->offers[offer];
@@ -195,7 +195,7 @@ uint32_t quota_nodes_on(const struct candidate *d, uint32_t class_ix,
         return UNLIMITED;
     if (home_of(d, c) != queue)
         return quota_nodes(d, queue);
-    /* Its own ones are counted already; but others may have bought one too
+    /* Its own are counted already, but other queues may have bought one too
      * many of them. */
     return c->kind != CLASS_NEW ||
                    nodes_used(d, queue) <= s->queues[queue].nodes

@@ -1,7 +1,7 @@
 /*
- * report.c - who holds what, bundle by bundle.
+ * report.c - which bundle is placed where.
  *
- * Up to here demand groups were placed, many equal bundles each; now a group's
+ * A candidate places demand groups, many equal bundles each; here a group's
  * bundles are handed out in order.  Nodes that get the same are one launch.
  */
 #include "report.h"

@@ -63,8 +63,8 @@ static const struct pb_label *label_find(const struct problem *s,
     return NULL;
 }
 
-/* Work that runs here under unknown conditions may run there: the place has all
- * labels and queues that its offer has, and no taint that it has not. */
+/* May work of unknown conditions run there?  The place has all labels and queues
+ * of the offer it runs on, and no taint that this has not. */
 static bool like(const struct problem *s, const struct pb_offer *from,
                  uint32_t first, uint32_t n)
 {
