@@ -70,7 +70,7 @@ static void smooth(struct generate *g, double alpha)
         g->asked[i] = alpha * g->centre[i] + (1 - alpha) * g->worth[i];
 }
 
-static double worth_of(const struct column_fill *f, const double *worth)
+static double worth_of(const struct fill *f, const double *worth)
 {
     double sum = 0;
 

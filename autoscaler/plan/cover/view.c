@@ -349,3 +349,13 @@ void view_classes(const struct view *v, struct alike *ret)
     }
     alike_make(mask, v->n_items, words, v->arena, ret);
 }
+
+uint32_t *view_bin_numbers(const struct view *v)
+{
+    uint32_t *ret = ARENA_ARRAY(v->arena, uint32_t, v->p->n_bins);
+
+    memset(ret, 0xff, v->p->n_bins * sizeof *ret);
+    for (uint32_t t = 0; t < v->n_bins; t++)
+        ret[v->bin_of[t]] = t;
+    return ret;
+}

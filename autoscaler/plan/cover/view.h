@@ -55,6 +55,9 @@ static inline bool view_can(const struct view *v, uint32_t bin, uint32_t item)
     return v->can[(size_t)bin * v->words + item / 64] >> (item % 64) & 1;
 }
 
+/* The view's number of each of the problem's bins, UINT32_MAX: not in it. */
+uint32_t *view_bin_numbers(const struct view *v);
+
 /* Items by the bins that they fit. */
 void view_classes(const struct view *v, struct alike *ret);
 
