@@ -1,8 +1,8 @@
 /*
  * candidate_make.c - the classes a candidate starts with.
  *
- * Nodes that cannot be told apart by a planner share a class.  The classes
- * stand in the order in which they are used: ready and busy, ready and idle,
+ * Nodes that are equal to the planner share a class.  The list has the classes
+ * in the order in which they are used: ready and busy, ready and idle,
  * on their way, then (behind the place for new ones) draining; in each group
  * plain nodes before accelerators, those with a PreferNoSchedule taint last,
  * and the fullest first.

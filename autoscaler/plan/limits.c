@@ -34,7 +34,7 @@ bool limits_gives_room(const struct problem *s, const struct pb_node *n)
         return false;
     if (n->state != STATE_DRAINING)
         return true;
-    /* A drain that cannot be taken back says so by its hold. */
+    /* node.hold marks a drain that cannot be taken back. */
     return !limits_outdated(s, n) && !n->unmanaged &&
            !(limits_must_keep(s, n) && (n->hold == REASON_KEEP_DRAINING ||
                                         n->hold == REASON_KEEP_STOPPING));

@@ -25,7 +25,7 @@ _Static_assert(PLANNER_STEPS_PER_MS == COVER_STEPS_PER_MS, "one clock");
 #define COUNT(v) (sizeof(v) / sizeof *(v))
 /* Counted steps until other tactics are tried: a millisecond or two. */
 #define WORK_SMALL UINT64_C(400000)
-/* Priorities told apart when candidates are compared; the rest count as one. */
+/* Priorities compared one by one; all lower ones count as one. */
 #define LEVELS 8
 
 /* Is there an offer for it that only limits.conserve keeps us from? */

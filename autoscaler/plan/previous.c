@@ -147,7 +147,7 @@ static void all_place(const struct restore *r)
 
 /* ---- gangs */
 
-struct census {           /* of one gang, over all nodes */
+struct gang_count {       /* of one gang, over all nodes */
     uint64_t nodes, most; /* that hold of it; bundles on one of them */
 };
 
@@ -156,7 +156,7 @@ static void gangs_judge(struct restore *r)
 {
     const struct candidate *d = r->d;
     const struct tables *t = d->t;
-    struct census *v = ARENA_ARRAY(d->arena, struct census, t->n_gangs);
+    struct gang_count *v = ARENA_ARRAY(d->arena, struct gang_count, t->n_gangs);
     uint64_t *have = ARENA_ARRAY(d->arena, uint64_t, t->n_groups);
     uint32_t *here = ARENA_ARRAY(d->arena, uint32_t, t->n_gangs);
 

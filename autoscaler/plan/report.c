@@ -210,7 +210,7 @@ static void bundles_explain(struct report *r, struct plan *plan)
     plan->n_refusals = out.list.n;
 }
 
-/* Launches in order of why, offer: what belongs together stands together. */
+/* By reason, demand, offer. */
 static int launch_before(const void *ctx, uint32_t a, uint32_t b)
 {
     const struct report *r = ctx;

@@ -1,8 +1,8 @@
 /*
- * running_load.c - the running work of a node that is to go.
+ * running_load.c - moving the running work of a node that is to be ended.
  *
- * Its conditions are not known, only what it takes: so it moves as a whole, to
- * a node that has all labels and queues its offer has and no other taints.
+ * What the work asks for is not known, only what it uses.  So it moves as a
+ * whole, to a node with all labels and queues of its offer and no other taints.
  */
 #include "running_load.h"
 
@@ -42,25 +42,20 @@ static bool of_place(const struct problem *s, const struct pb_label *l)
     if (l->key & (PB_TAINT | PB_QUEUE))
         return false;
     key = s->str[l->key];
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        const char *a = key, *b = keys[i];
-
-        while (*a && *a == *b)
-            a++, b++;
-        if (*a == *b)
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (strcmp(key, keys[i]) == 0)
             return true;
-    }
     return false;
 }
 
-static const struct pb_label *label_find(const struct problem *s,
-                                         uint32_t first, uint32_t n,
-                                         uint32_t key)
+/* Is this label, with its value, among these n? */
+static bool label_among(const struct problem *s, const struct pb_label *l,
+                        uint32_t first, uint32_t n)
 {
     for (uint32_t i = first; i < first + n; i++)
-        if (s->labels[i].key == key)
-            return &s->labels[i];
-    return NULL;
+        if (s->labels[i].key == l->key)
+            return s->labels[i].value == l->value;
+    return false;
 }
 
 /* May work of unknown conditions run there?  The place has all labels and queues
@@ -68,25 +63,19 @@ static const struct pb_label *label_find(const struct problem *s,
 static bool like(const struct problem *s, const struct pb_offer *from,
                  uint32_t first, uint32_t n)
 {
-    for (uint32_t i = from->first_label; i < from->first_label + from->n_labels;
-         i++) {
-        const struct pb_label *l = &s->labels[i], *m;
+    const uint32_t from_first = from->first_label, from_n = from->n_labels;
 
-        if ((l->key & PB_TAINT) || of_place(s, l))
-            continue;
-        m = label_find(s, first, n, l->key);
-        if (!m || m->value != l->value)
+    for (uint32_t i = from_first; i < from_first + from_n; i++) {
+        const struct pb_label *l = &s->labels[i];
+
+        if (!(l->key & PB_TAINT) && !of_place(s, l) &&
+            !label_among(s, l, first, n))
             return false;
     }
-    for (uint32_t i = first; i < first + n; i++) {
-        const struct pb_label *l = &s->labels[i], *m;
-
-        if (!(l->key & PB_TAINT))
-            continue;
-        m = label_find(s, from->first_label, from->n_labels, l->key);
-        if (!m || m->value != l->value)
+    for (uint32_t i = first; i < first + n; i++)
+        if ((s->labels[i].key & PB_TAINT) &&
+            !label_among(s, &s->labels[i], from_first, from_n))
             return false;
-    }
     return true;
 }
 
@@ -110,7 +99,7 @@ static bool takes(const struct candidate *d, const struct node_class *c,
            like(s, from, n->first_label, n->n_labels);
 }
 
-/* On a node that is there, or one that is bought for another lump. */
+/* On a node that is there, or one that is bought for another load. */
 static bool load_there(struct candidate *d, const struct needs *load,
                        const struct pb_offer *from, bool *taking)
 {

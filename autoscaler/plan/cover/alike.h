@@ -15,7 +15,7 @@ struct alike {
     uint32_t n;            /* classes, in the order of their first items */
 };
 
-/* mask[i]: the bins of item i in so many words, or NULL: any bin.  The masks
+/* mask[i]: the bins of item i, `words` long, or NULL: any bin.  The masks
  * must outlive the answer, which is in the arena. */
 void alike_make(const uint64_t *const *mask, uint32_t n_items, uint32_t words,
                 struct arena *arena, struct alike *ret);

@@ -141,9 +141,8 @@ static void first_centre(struct generate *g)
     const struct view *v = g->v;
 
     memcpy(g->asked, g->worth, v->n_items * sizeof *g->asked);
-    for (uint32_t t = 0; t < v->n_bins; t++) {
+    for (uint32_t t = 0; t < v->n_bins; t++)
         generate_earns(g, t, price_tune(g->price, t, g->asked, NULL, 0, 40));
-    }
     g->centre_bound = bound_note(g, g->asked);
     for (uint32_t i = 0; i < v->n_items; i++)
         g->centre[i] = g->dual[i];

@@ -1,6 +1,5 @@
 /*
- * generate.h - column generation: the linear program and the pricing in
- * turns.
+ * generate.h - column generation: the linear program and the pricing, in turn.
  *
  * Private to plan/cover/.
  */

@@ -1,7 +1,7 @@
 /*
- * view.h - a cover_problem laid out for speed: columns in use only,
- * plain amounts apart from devices, dominated bins left out, a
- * bit per (bin, item) that says whether the item fits an empty bin.
+ * view.h - a cover_problem laid out for speed: only columns in use, plain
+ * amounts apart from devices, no dominated bins, and a bit per bin and item:
+ * does the item fit an empty bin?
  *
  * Private to plan/cover/.  Immutable once made; lives in the arena.  Items and
  * bins have numbers of their own here: item_of[] and bin_of[] lead back.
