@@ -81,8 +81,8 @@ static enum status not_grpc(const struct grpc_call *call,
     else if (x->status >= 500)
         s = ST_RETRY; /* a proxy whose backend is away */
     err_set(err, s,
-            "%s answered HTTP %d with content-type %s, which is not "
-            "gRPC: is this the right port?",
+            "%s answered HTTP %d with content-type %s, which is not gRPC: is "
+            "this the right port?",
             call->label, x->status, type ? type : "(none)");
     if (err)
         snprintf(err->code, sizeof err->code, "HTTP %d", x->status);
@@ -121,20 +121,18 @@ static enum status unframe(struct grpc_call *call,
     uint32_t length;
     if (x->reply_len < FRAME)
         return err_set(err, ST_BROKEN,
-                       "%s: %s answered %zu bytes: shorter than "
-                       "a gRPC frame",
+                       "%s: %s answered %zu bytes: shorter than a gRPC frame",
                        call->label, method(call), x->reply_len);
     if (frame[0] != 0)
         return err_set(err, ST_BROKEN,
-                       "%s: %s answered a compressed or unknown "
-                       "kind of frame (flag %u) though none was offered",
+                       "%s: %s answered a compressed or unknown kind of frame "
+                       "(flag %u) though none was offered",
                        call->label, method(call), frame[0]);
     memcpy(&length, frame + 1, sizeof length);
     length = ntohl(length);
     if (length != x->reply_len - FRAME)
         return err_set(err, ST_BROKEN,
-                       "%s: %s answered a frame that says %u "
-                       "bytes and has %zu",
+                       "%s: %s answered a frame that says %u bytes and has %zu",
                        call->label, method(call), length, x->reply_len - FRAME);
     call->reply = frame + FRAME;
     call->reply_len = length;
@@ -157,8 +155,7 @@ enum status grpc_do(struct grpc_call *call, struct arena *arena,
         call->label = call->base;
     if (call->message_len > UINT32_MAX - FRAME)
         return err_set(err, ST_INVALID,
-                       "a message of %zu bytes does not fit "
-                       "into a gRPC frame",
+                       "a message of %zu bytes does not fit into a gRPC frame",
                        call->message_len);
 
     struct davit_kv *headers = ARENA_ARRAY(arena, struct davit_kv,

@@ -66,10 +66,9 @@ enum status kube_files_make(const struct kube_access *a, char *dir,
 
     if (a->tls.insecure || a->tls.server_name || (a->proxy && *a->proxy))
         return err_set(err, ST_UNSUPPORTED,
-                       "%s: insecure-skip-tls-verify, "
-                       "tls-server-name and proxy-url are not for worker "
-                       "groups; run davit in the cluster, or use a context "
-                       "with a CA",
+                       "%s: insecure-skip-tls-verify, tls-server-name and "
+                       "proxy-url are not for worker groups; run davit in the "
+                       "cluster, or use a context with a CA",
                        a->source);
     ret->server = arena_strdup(arena, a->server);
     ret->ca = file_of(&m, a->ca_file, names[0], &a->tls.ca);

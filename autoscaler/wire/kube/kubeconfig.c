@@ -127,8 +127,8 @@ static enum status cluster_read(struct file *f, const char *name)
     if (!a->server || (strncmp(a->server, "https://", 8) != 0 &&
                        strncmp(a->server, "http://", 7) != 0))
         return err_set(f->err, ST_INVALID,
-                       "%s: server of cluster \"%s\" must "
-                       "be a URL such as https://10.0.0.1:6443, got %s",
+                       "%s: server of cluster \"%s\" must be a URL such as "
+                       "https://10.0.0.1:6443, got %s",
                        f->path, name, a->server ? a->server : "nothing");
     for (n = strlen(a->server); n && a->server[n - 1] == '/'; n--)
         ;
@@ -171,8 +171,8 @@ static enum status user_read(struct file *f, const char *name)
     }
     if (token && strpbrk(token, " \r\n\t"))
         return err_set(f->err, ST_INVALID,
-                       "%s: the token of user \"%s\" has a "
-                       "space or a line break in it",
+                       "%s: the token of user \"%s\" has a space or a line "
+                       "break in it",
                        f->path, name);
     if (token)
         a->token = mem_strdup(token);
@@ -182,19 +182,17 @@ static enum status user_read(struct file *f, const char *name)
         const char *command = text(f, exec ? exec : old,
                                    exec ? "command" : "name");
         return err_set(f->err, ST_INVALID,
-                       "%s: user \"%s\" gets its token "
-                       "from the %s %s, which davit does not run; give it a "
-                       "service account: run davit in the cluster, or write "
-                       "\"kubectl create token davit\" into a file and name "
-                       "that as tokenFile",
+                       "%s: user \"%s\" gets its token from the %s %s, which "
+                       "davit does not run; give it a service account: run "
+                       "davit in the cluster, or write \"kubectl create token "
+                       "davit\" into a file and name that as tokenFile",
                        f->path, name, exec ? "exec plug-in" : "auth-provider",
                        command ? command : "(unnamed)");
     }
     if (get(f, m, "username"))
         return err_set(f->err, ST_INVALID,
-                       "%s: user \"%s\" has a password, "
-                       "which no API server since 1.19 takes; use a token or "
-                       "a client certificate",
+                       "%s: user \"%s\" has a password, which no API server "
+                       "since 1.19 takes; use a token or a client certificate",
                        f->path, name);
     return ST_OK; /* anonymous, or a proxy that knows us */
 }
@@ -208,31 +206,25 @@ static enum status context_read(struct file *f, const char *context)
 
     if (!root || root->type != YAML_MAPPING_NODE)
         return err_set(f->err, ST_INVALID,
-                       "%s is no kubeconfig: it must be a "
-                       "mapping with clusters, users and contexts",
+                       "%s is no kubeconfig: it must be a mapping with "
+                       "clusters, users and contexts",
                        f->path);
     if (!context)
         context = text(f, root, "current-context");
     if (!context)
         return err_set(f->err, ST_INVALID,
-                       "%s has no current-context: name "
-                       "one with context",
+                       "%s has no current-context: name one with context",
                        f->path);
     m = named(f, "contexts", context, "context");
     if (!m)
         return err_set(f->err, ST_INVALID, "%s has no context \"%s\"%s",
-                       f->path, context,
-                       given ? ""
-                             : " (its "
-                               "current-context)");
+                       f->path, context, given ? "" : " (its current-context)");
     cluster = text(f, m, "cluster");
     user = text(f, m, "user");
     space = text(f, m, "namespace");
     if (!cluster)
         return err_set(f->err, ST_INVALID,
-                       "%s: context \"%s\" names no "
-                       "cluster",
-                       f->path, context);
+                       "%s: context \"%s\" names no cluster", f->path, context);
     if (space)
         f->a->space = space;
     f->a->source = arena_printf(&f->a->arena, "context %s of %s", context,

@@ -207,8 +207,7 @@ static enum status held(const struct kube_lease *l, int64_t now,
     int64_t left = l->seen_mono_ms + l->other_ms - now;
 
     err_set(err, ST_RETRY,
-            "%s/%s is held by \"%s\", for %lld ms more unless "
-            "it is renewed",
+            "%s/%s is held by \"%s\", for %lld ms more unless it is renewed",
             l->o.space, l->o.name, l->holder, (long long)(left > 0 ? left : 0));
     snprintf(err->code, sizeof err->code, "Held");
     return ST_RETRY;

@@ -107,14 +107,13 @@ static enum status page_end(struct kube_watch *w, bool first)
     else if (!rest || !version ||
              !json_is_array(json_object_get(rest, "items")))
         s = err_set(&w->err, ST_BROKEN,
-                    "what the API server sent is no list "
-                    "of %s with a resourceVersion",
+                    "what the API server sent is no list of %s with a "
+                    "resourceVersion",
                     w->what);
     else if (next && strlen(next) >= sizeof w->next)
         s = err_set(&w->err, ST_BROKEN,
-                    "the list of %s goes on with a token "
-                    "of %zu bytes",
-                    w->what, strlen(next));
+                    "the list of %s goes on with a token of %zu bytes", w->what,
+                    strlen(next));
     w->next[0] = '\0';
     if (s == ST_OK && first)
         snprintf(w->version, sizeof w->version, "%s", version);
@@ -229,8 +228,7 @@ enum status watch_follow(struct kube_watch *w)
     if (s == ST_OK && !w->got && clock_mono_ms() - begun < SHORT_WATCH_MS &&
         length > 2)
         s = err_set(&w->err, ST_RETRY,
-                    "the API server ends each watch of %s "
-                    "as soon as it began",
+                    "the API server ends each watch of %s as soon as it began",
                     w->what);
     return s;
 }

@@ -116,20 +116,18 @@ static void term_read(struct pod_shape *s, const json_t *metadata,
     x.zone = strcmp(key, ZONE) == 0 || strcmp(key, OLD_ZONE) == 0;
     if (!x.zone && strcmp(key, HOST) != 0) {
         if (kind != AFFINITY_SPREAD)
-            pods_refuse(s, "TopologyKey",
-                        arena_printf(&s->arena,
-                                     "its pod affinity "
-                                     "is by %.200s; only by " HOST " and " ZONE
-                                     " can be "
-                                     "planned for",
-                                     pods_clean(&s->arena, key)));
+            pods_refuse(
+                s, "TopologyKey",
+                arena_printf(&s->arena,
+                             "its pod affinity is by %.200s; only "
+                             "by " HOST " and " ZONE " can be planned for",
+                             pods_clean(&s->arena, key)));
         return; /* a spread over racks and the like bounds no purchase */
     }
     if (!selector_read(s, term, labels, &x.reqs)) {
         if (json_is_object(json_object_get(term, "labelSelector")))
             pods_refuse(s, "BadSelector",
-                        "the selector of its pod affinity makes "
-                        "no sense");
+                        "the selector of its pod affinity makes no sense");
         return;
     }
     if (kind == AFFINITY_SPREAD) {

@@ -74,8 +74,7 @@ static void host_term(struct group *g, struct affinity_count *t)
             g->all.times = g->n;
         else
             none(g, "PodAffinity",
-                 "it must lie beside a pod that runs "
-                 "nowhere yet");
+                 "it must lie beside a pod that runs nowhere yet");
         break;
     case AFFINITY_SPREAD:
         if (t->x->self) {
@@ -106,8 +105,7 @@ static void zone_rule(struct group *g, uint32_t term)
             g->one_zone = g->m->zones.n > 1;
         } else {
             none(g, "PodAffinity",
-                 "it must lie in the zone of a pod that "
-                 "runs nowhere yet");
+                 "it must lie in the zone of a pod that runs nowhere yet");
         }
         break;
     case AFFINITY_SPREAD:
@@ -205,8 +203,7 @@ static void zones_end(struct group *g)
         return;
     if (!n) {
         none(g, "PodAffinity",
-             "its pod affinity or anti-affinity by zone "
-             "leaves no zone");
+             "its pod affinity or anti-affinity by zone leaves no zone");
     } else if (g->one_each) {
         for (uint32_t z = 0; z < n && z < g->n; z++)
             part(g, 1, &zones[z], 1, &v[g->ret.n++]);
@@ -232,8 +229,8 @@ struct affinity_parts pods_affinity_split(struct making *m, const struct pod *p,
         uint32_t t = affinity_find(m, &p->shape->affinities[i]);
         if (t == m->n_terms)
             none(&g, "TooManyConditions",
-                 "the pods that wait have too many "
-                 "different conditions on one another");
+                 "the pods that wait have too many different conditions on one "
+                 "another");
         else if (!m->terms[t].x->zone)
             host_term(&g, &m->terms[t]);
         else {

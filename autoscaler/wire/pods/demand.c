@@ -138,8 +138,8 @@ static uint32_t bundles_add(struct making *m, struct pod **v, uint32_t n,
     if (!alts) {
         for (uint32_t i = 0; i < n; i++)
             pods_note(m, v[i], "TooManyConditions",
-                      "the pods that wait have "
-                      "too many different conditions together");
+                      "the pods that wait have too many different conditions "
+                      "together");
         m->n_garbled++;
         return 0;
     }
@@ -284,8 +284,8 @@ static void gang_add(struct making *m, struct pod **v, uint32_t n)
     if (need > pending) {
         gang_waits(m, v,
                    arena_printf(m->arena,
-                                "its pod group %s needs %u "
-                                "pods together: %u run and %u wait",
+                                "its pod group %s needs %u pods together: %u "
+                                "run and %u wait",
                                 v[0]->gang, least, bound, pending));
         return;
     }

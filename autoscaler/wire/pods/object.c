@@ -201,8 +201,7 @@ static void state_of(struct pod *p, const json_t *o,
         (strstr(message, "persistentvolumeclaim \"") &&
          strstr(message, "not found")))
         waits_for(p, "VolumeUnbound",
-                  "a volume it claims is not there yet: "
-                  "a new node is no help");
+                  "a volume it claims is not there yet: a new node is no help");
     else
         p->state = POD_DEMAND;
 }

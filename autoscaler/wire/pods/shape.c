@@ -38,11 +38,9 @@ static void vendor_add(struct arena *a, const char *vendor, struct req_vec *to)
 
 static void garbled(struct pod_shape *s, const char *what)
 {
-    pods_refuse(s, "BadSelector",
-                arena_printf(&s->arena,
-                             "its %s makes no sense "
-                             "or is too long",
-                             what));
+    pods_refuse(
+        s, "BadSelector",
+        arena_printf(&s->arena, "its %s makes no sense or is too long", what));
 }
 
 /* One nodeSelectorTerm as an alternative; one with nothing in it fits no
@@ -65,8 +63,7 @@ static void term_add(struct pod_shape *s, const struct req_vec *base,
     }
     if (json_array_size(fields)) { /* metadata.name: one node, this one */
         pods_refuse(s, "NamesNode",
-                    "it names the node it must run on: a new one "
-                    "is no help");
+                    "it names the node it must run on: a new one is no help");
         return;
     }
     alts[s->n_alts++] = (struct reqs){to.all.v, to.all.n};
@@ -95,8 +92,7 @@ static void conditions_read(struct pod_shape *s, const json_t *spec,
         term_add(s, &base, json_array_get(terms, i), alts);
     if (!s->n_alts) {
         pods_refuse(s, "BadSelector",
-                    "its node affinity has no term that could "
-                    "fit a node");
+                    "its node affinity has no term that could fit a node");
         alts[s->n_alts++] = (struct reqs){base.all.v, base.all.n};
     } else if (s->code && strcmp(s->code, "NamesNode") == 0) {
         s->code = s->text = NULL; /* another term leaves it free */
@@ -201,8 +197,8 @@ struct pod_shape *pods_shape_read(const json_t *metadata, const json_t *spec,
     tolerations_read(s, spec, lenient);
     if (json_array_size(json_object_get(spec, "resourceClaims")))
         pods_refuse(s, "ResourceClaims",
-                    "it has resourceClaims (dynamic resource "
-                    "allocation), which node types cannot state yet");
+                    "it has resourceClaims (dynamic resource allocation), "
+                    "which node types cannot state yet");
     pods_affinities_read(metadata, spec, s);
     return s;
 }

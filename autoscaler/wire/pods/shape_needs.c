@@ -43,9 +43,7 @@ static void list_add(struct needs *x, const json_t *list, struct pods_sum *sum)
                                                           : "";
         if (!*clean || !pods_quantity(v, true, &amount)) {
             pods_refuse(x->shape, "BadQuantity",
-                        arena_printf(a,
-                                     "its request of %s "
-                                     "is no quantity",
+                        arena_printf(a, "its request of %s is no quantity",
                                      *clean ? clean : "a resource"));
             continue;
         }
@@ -54,16 +52,16 @@ static void list_add(struct needs *x, const json_t *list, struct pods_sum *sum)
                 x->shape, "ExtendedResource",
                 arena_printf(
                     a,
-                    "it asks a "
-                    "part of one %s: extended resources are whole numbers",
+                    "it asks a part of one %s: extended resources are whole "
+                    "numbers",
                     clean));
         to = pods_sum_of(sum, a, pods_resource(clean, &vendor));
         *to = amount_add(*to, amount);
         if (amount && strcmp(pods_resource(clean, &vendor), "GPU") == 0) {
             if (x->vendor && strcmp(x->vendor, vendor) != 0)
                 pods_refuse(x->shape, "TwoVendors",
-                            "it asks for GPUs of two "
-                            "vendors: no node type has both");
+                            "it asks for GPUs of two vendors: no node type has "
+                            "both");
             x->vendor = vendor;
         }
     }
@@ -92,9 +90,8 @@ static void container_add(struct needs *x, const json_t *c,
                 x->shape, "ExtendedResource",
                 arena_printf(
                     a,
-                    "its request "
-                    "and its limit of %.100s differ: for extended resources "
-                    "they must be equal",
+                    "its request and its limit of %.100s differ: for extended "
+                    "resources they must be equal",
                     pods_clean(a, name)));
     }
     json_object_foreach((json_t *)(uintptr_t)requests, name, v) {
@@ -103,12 +100,10 @@ static void container_add(struct needs *x, const json_t *c,
             pods_quantity(v, true, &asked) && asked)
             pods_refuse(
                 x->shape, "ExtendedResource",
-                arena_printf(
-                    a,
-                    "it requests "
-                    "%.100s without a limit: for extended resources both must "
-                    "be given and equal",
-                    pods_clean(a, name)));
+                arena_printf(a,
+                             "it requests %.100s without a limit: for extended "
+                             "resources both must be given and equal",
+                             pods_clean(a, name)));
         json_object_set(own, name, v);
     }
     list_add(x, own, sum);
@@ -174,8 +169,8 @@ const char *pods_needs_read(struct pod_shape *s, const json_t *spec)
         json_array_size(main) > PODS_MAX_LIST)
         pods_refuse(x->shape, "TooLarge",
                     arena_printf(a,
-                                 "it has more than %d "
-                                 "containers or %d resources",
+                                 "it has more than %d containers or %d "
+                                 "resources",
                                  PODS_MAX_LIST, PODS_MAX_NEEDS));
     s->needs = pods_sum_qtys(&all, a);
     return x->vendor;

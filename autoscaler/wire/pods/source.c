@@ -260,8 +260,8 @@ static enum status source_read(void *handle, int64_t deadline_mono_ms,
         if (now >= deadline_mono_ms) {
             if (wait)
                 s = err_set(err, ST_RETRY,
-                            "the first lists of pods and nodes "
-                            "are not complete yet");
+                            "the first lists of pods and nodes are not "
+                            "complete yet");
             break;
         }
         wait_until(h, due < deadline_mono_ms ? due : deadline_mono_ms);

@@ -177,10 +177,8 @@ static void settling_check(struct making *m, const struct view_node *n,
 
     if (other) {
         h->settling = true;
-        h->note = arena_printf(m->arena,
-                               "waits for its device plug-in: no "
-                               "%s yet",
-                               other->name);
+        h->note = arena_printf(
+            m->arena, "waits for its device plug-in: no %s yet", other->name);
         h->total.v = memcpy(ARENA_ARRAY(m->arena, struct qty, h->total.n + 1),
                             h->total.v, h->total.n * sizeof *h->total.v);
         h->available.v = memcpy(

@@ -41,8 +41,8 @@ enum status ray_view_parse(const void *bytes, size_t n, struct arena *scratch,
             &allocator, n, bytes);
     if (!reply)
         return err_set(err, ST_BROKEN,
-                       "the %zu bytes that were answered are "
-                       "no GetClusterResourceStateReply",
+                       "the %zu bytes that were answered are no "
+                       "GetClusterResourceStateReply",
                        n);
     PB(ClusterResourceState)
     empty = RAY__RPC__AUTOSCALER__CLUSTER_RESOURCE_STATE__INIT;
