@@ -46,8 +46,8 @@ static int by_group(const void *pa, const void *pb)
     if (!d)
         d = (a->priority < b->priority) - (a->priority > b->priority);
     if (!d)
-        d = (a->shape->hash > b->shape->hash) -
-            (a->shape->hash < b->shape->hash);
+        d = (a->shape->shared.hash > b->shape->shared.hash) -
+            (a->shape->shared.hash < b->shape->shared.hash);
     if (!d)
         d = (a->created_ms > b->created_ms) - (a->created_ms < b->created_ms);
     return d ? d : strcmp(a->item.id, b->item.id);
@@ -220,7 +220,8 @@ static const char *id_of(struct making *m, struct pod *const *v, uint32_t n,
                          bool more)
 {
     const struct pod *p = v[0];
-    unsigned mark = (unsigned)(p->shape->hash ^ p->shape->hash >> 32);
+    unsigned mark = (unsigned)(p->shape->shared.hash ^
+                               p->shape->shared.hash >> 32);
 
     if (!*p->owner && n == 1)
         return arena_printf(m->arena, "Pod/%s/%s", p->space, p->name);

@@ -97,12 +97,15 @@ struct affinity { /* towards other pods, per topology domain */
     const char *name;       /* unique: a column's name */
 };
 
-struct pod_shape {
-    struct arena arena;
+struct shared { /* first member of what is kept once and counted */
     uint64_t hash;
     const char *key; /* all that makes it, as text */
     uint32_t refs;
-    uint32_t serial;         /* in the order they were met */
+};
+
+struct pod_shape {
+    struct shared shared;
+    struct arena arena;
     struct qtys needs;       /* with pods: 1 */
     struct qtys offers;      /* of a RayCluster's: as a Ray node */
     const struct reqs *alts; /* at least one; any of them will do */
@@ -149,9 +152,7 @@ struct item { /* first member of a record */
 };
 
 struct pod_labels { /* one block */
-    uint64_t hash;
-    const char *key;
-    uint32_t refs;
+    struct shared shared;
     struct pairs pairs;
     /* of the view that is being made */
     uint64_t made_for, match; /* conditions that mean them, a bit each */
@@ -188,10 +189,10 @@ struct knode {
     struct arena arena;
     const char *provider_id, *address, *type, *zone, *machine, *note;
     struct names aliases;
-    struct qtys total, capacity; /* allocatable; Ray's names */
-    struct pairs labels;         /* GPU_LABEL, ACCEL_LABEL, market added */
-    struct taints taints;        /* those of its start behind the others */
-    uint32_t n_lasting;          /* the others */
+    struct qtys total;    /* allocatable; Ray's names */
+    struct pairs labels;  /* GPU_LABEL, ACCEL_LABEL, market added */
+    struct taints taints; /* those of its start behind the others */
+    uint32_t n_lasting;   /* the others */
     bool ready, unschedulable, draining;
     int64_t created_ms, changed_ms; /* changed: became ready, or ceased to be */
     uint64_t hash;                  /* of all this */
@@ -240,7 +241,6 @@ struct pods_store {
     struct records pods, nodes, daemons, groups;
     struct hash shapes;      /* struct pod_shape, by key */
     struct hash labels;      /* struct pod_labels, by key */
-    uint32_t serial;         /* of the last shape */
     uint64_t views;          /* made so far */
     uint64_t version;        /* grows with each change that matters */
     int64_t changed_mono_ms; /* the first change since the last view */

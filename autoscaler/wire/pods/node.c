@@ -16,7 +16,6 @@
 #include "../../model/amount.h"
 
 #define MARKET_LABEL "ray.io/market-type"
-#define DRAIN_TAINT "davit.io/draining"
 
 static void add(struct arena *a, struct pair *v, uint32_t *n, const char *key,
                 const char *value)
@@ -107,7 +106,7 @@ static void taints_read(struct knode *n, const json_t *list)
             const json_t *t = json_array_get(list, i);
             const char *key = pods_text(t, "key", NULL);
             struct taint x = {.effect = EFFECT_NO_SCHEDULE};
-            if (strcmp(key, DRAIN_TAINT) == 0)
+            if (strcmp(key, SOURCE_DRAIN_TAINT) == 0)
                 n->draining = true;
             if (!*key || of_condition(key) || of_cordon(n, key) ||
                 taint_of_start(key) != start ||
@@ -226,8 +225,8 @@ struct knode *pods_node_read(const json_t *o, const struct pods_rules *rules)
     n->unschedulable = json_is_true(pods_at(o, "spec", "unschedulable", NULL));
     ready_read(n, pods_at(o, "status", "conditions", NULL));
     labels_read(n, labels);
-    n->capacity = amounts_read(n, pods_at(o, "status", "capacity", NULL),
-                               &vendor);
+    /* it names the vendor before the devices can be allocated */
+    amounts_read(n, pods_at(o, "status", "capacity", NULL), &vendor);
     n->total = amounts_read(n, pods_at(o, "status", "allocatable", NULL),
                             &vendor);
     if (*vendor) {
@@ -247,11 +246,8 @@ struct knode *pods_node_read(const json_t *o, const struct pods_rules *rules)
 
 void pods_node_free(struct knode *n)
 {
-    struct arena a;
-
     if (!n)
         return;
-    a = n->arena;
-    arena_done(&a);
+    arena_done(&n->arena);
     free(n);
 }

@@ -264,11 +264,9 @@ enum status ray_head_drain(struct ray_head *h, const char *ray_id, bool preempt,
                              deadline_mono_ms, &answer, &len, err);
     if (s)
         return s;
-    struct ray_memory memory = {&h->scratch, (size_t)1 << 20};
-    ProtobufCAllocator allocator = {ray_memory_alloc, ray_memory_free, &memory};
-    PB(DrainNodeReply) *reply = (PB(DrainNodeReply) *)protobuf_c_message_unpack(
-        &ray__rpc__autoscaler__drain_node_reply__descriptor, &allocator, len,
-        answer);
+    PB(DrainNodeReply) *reply = ray_unpacked(
+        &h->scratch, &ray__rpc__autoscaler__drain_node_reply__descriptor,
+        answer, len, (size_t)1 << 20);
     if (!reply)
         return err_set(err, ST_BROKEN,
                        "%s answered DrainNode with %zu bytes that are no such "
