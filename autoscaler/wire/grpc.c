@@ -183,7 +183,6 @@ enum status grpc_do(struct grpc_call *call, struct arena *arena,
         .key_file = call->key_file,
         .http2_only = true,
         .deadline_mono_ms = call->deadline_mono_ms,
-        .cancel = call->cancel,
         .max_reply = call->max_reply,
     };
     enum status s = http_do(call->client, &x, arena, err);

@@ -158,7 +158,6 @@ struct kube_watch *kube_watch_new(const struct kube_watch_opts *o)
 
     w->o = *o;
     w->path = mem_strdup(o->path);
-    w->query = o->query && *o->query ? mem_strdup(o->query) : NULL;
     w->what = mem_strdup(o->what);
     w->kube = kube_new(o->access);
     w->seed = (unsigned)clock_mono_us() ^ (unsigned)(uintptr_t)w;
@@ -188,7 +187,6 @@ void kube_watch_free(struct kube_watch *w)
     kube_free(w->kube);
     arena_done(&w->scratch);
     free(w->path);
-    free(w->query);
     free(w->what);
     free(w);
 }

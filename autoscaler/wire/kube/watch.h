@@ -17,13 +17,11 @@ struct kube_watch;
 struct kube_watch_opts {
     struct kube_access *access; /* outlives the watch */
     const char *path;           /* "/api/v1/pods" */
-    const char *query;          /* "fieldSelector=...", NULL: none */
     const char *what;           /* "pods", for messages */
     bool optional;              /* 404 and 403 mean that the server has no
                                     * such kind: an empty list, asked for again
                                     * every 5 min */
     uint32_t page;              /* objects a page; 0: 500 */
-    int64_t watch_s;            /* length of one watch; 0: 5 to 10 min */
     void *ctx;
     /* A list begins: what is not among the objects until list_end() is gone.
      * It may begin again before it ended. */

@@ -125,7 +125,6 @@ static enum status page_end(struct kube_watch *w, bool first)
 
 enum status watch_list(struct kube_watch *w)
 {
-    const char *and = w->query ? "&" : "", *query = w->query ? w->query : "";
     bool first = true;
     enum status s;
 
@@ -136,8 +135,8 @@ enum status watch_list(struct kube_watch *w)
     do {
         const char *path;
         arena_reset(&w->scratch);
-        path = arena_printf(&w->scratch, "%s?limit=%u%s%s%s%s", w->path,
-                            w->o.page ? w->o.page : 500, and, query,
+        path = arena_printf(&w->scratch, "%s?limit=%u%s%s", w->path,
+                            w->o.page ? w->o.page : 500,
                             first ? "" : "&continue=",
                             first ? "" : text_encode(&w->scratch, w->next));
         kube_split_init(&w->split, SPLIT_LIST, list_item, w);
@@ -203,7 +202,7 @@ static bool watch_event(void *ctx, const char *text, size_t n)
 
 enum status watch_follow(struct kube_watch *w)
 {
-    int64_t length = w->o.watch_s ? w->o.watch_s : 300 + rand_r(&w->seed) % 300;
+    int seconds = 300 + rand_r(&w->seed) % 300;
     int64_t begun = clock_mono_ms();
     const char *path;
     enum status s;
@@ -211,10 +210,8 @@ enum status watch_follow(struct kube_watch *w)
     arena_reset(&w->scratch);
     path = arena_printf(&w->scratch,
                         "%s?watch=1&allowWatchBookmarks=true"
-                        "&resourceVersion=%s&timeoutSeconds=%lld%s%s",
-                        w->path, text_encode(&w->scratch, w->version),
-                        (long long)length, w->query ? "&" : "",
-                        w->query ? w->query : "");
+                        "&resourceVersion=%s&timeoutSeconds=%d",
+                        w->path, text_encode(&w->scratch, w->version), seconds);
     w->got = 0;
     w->expired = false;
     watch_count(w, &w->state.watches, 1);
@@ -225,8 +222,7 @@ enum status watch_follow(struct kube_watch *w)
     if (s == ST_RETRY && w->state.ok && !w->err.code[0] && !w->expired &&
         clock_mono_ms() - begun >= WATCH_IDLE_MS)
         s = ST_OK;
-    if (s == ST_OK && !w->got && clock_mono_ms() - begun < SHORT_WATCH_MS &&
-        length > 2)
+    if (s == ST_OK && !w->got && clock_mono_ms() - begun < SHORT_WATCH_MS)
         s = err_set(&w->err, ST_RETRY,
                     "the API server ends each watch of %s as soon as it began",
                     w->what);

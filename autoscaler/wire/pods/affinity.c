@@ -35,16 +35,6 @@ static void terms_of(struct making *m, const struct pod *p, bool bound)
     }
 }
 
-static bool space_meant(const struct affinity_count *t, const char *space)
-{
-    if (t->x->every_space)
-        return true;
-    for (uint32_t i = 0; i < t->x->spaces.n; i++)
-        if (strcmp(t->x->spaces.v[i], space) == 0)
-            return true;
-    return !t->x->spaces.n && strcmp(t->space, space) == 0;
-}
-
 /* Conditions whose selector fits these labels, a bit each. */
 static uint64_t labels_match(struct making *m, struct pod_labels *l)
 {
@@ -62,7 +52,8 @@ static uint64_t labels_match(struct making *m, struct pod_labels *l)
 bool affinity_is_meant(struct making *m, uint32_t term, const struct pod *p)
 {
     return (labels_match(m, p->labels) >> term & 1) &&
-           space_meant(&m->terms[term], p->space);
+           affinity_space_meant(m->terms[term].x, m->terms[term].space,
+                                p->space);
 }
 
 bool affinity_carries(const struct pod *p, const struct affinity *x)

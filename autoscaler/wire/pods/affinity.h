@@ -17,6 +17,9 @@ struct affinity_count {
 
 /* The condition's place in m->terms; m->n_terms: it has none. */
 uint32_t affinity_find(const struct making *m, const struct affinity *x);
+/* Does it mean pods of this namespace?  own: of the pod that carries it. */
+bool affinity_space_meant(const struct affinity *x, const char *own,
+                          const char *space);
 /* Does the condition mean this pod?  Is it one of the pod's own? */
 bool affinity_is_meant(struct making *m, uint32_t term, const struct pod *p);
 bool affinity_carries(const struct pod *p, const struct affinity *x);

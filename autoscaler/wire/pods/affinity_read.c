@@ -4,7 +4,7 @@
  *
  * Only what is required; preferences are the scheduler's own business.
  */
-#include "inside.h"
+#include "affinity.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -78,14 +78,11 @@ static void spaces_read(struct pod_shape *s, const json_t *term,
     x->spaces.v = v;
 }
 
-static bool meant(const struct affinity *x, const char *space, const char *own)
+bool affinity_space_meant(const struct affinity *x, const char *own,
+                          const char *space)
 {
-    if (x->every_space)
-        return true;
-    for (uint32_t i = 0; i < x->spaces.n; i++)
-        if (strcmp(x->spaces.v[i], space) == 0)
-            return true;
-    return !x->spaces.n && strcmp(space, own) == 0;
+    return x->every_space || pods_listed(&x->spaces, space) ||
+           (!x->spaces.n && strcmp(space, own) == 0);
 }
 
 /* "apart from app=web (hostname) #1f2e3d4c": stable, and shown in `why`. */
@@ -116,12 +113,10 @@ static void term_read(struct pod_shape *s, const json_t *metadata,
     x.zone = strcmp(key, ZONE) == 0 || strcmp(key, OLD_ZONE) == 0;
     if (!x.zone && strcmp(key, HOST) != 0) {
         if (kind != AFFINITY_SPREAD)
-            pods_refuse(
-                s, "TopologyKey",
-                arena_printf(&s->arena,
-                             "its pod affinity is by %.200s; only "
-                             "by " HOST " and " ZONE " can be planned for",
-                             pods_clean(&s->arena, key)));
+            pods_refuse(s, "TopologyKey",
+                        "its pod affinity is by %.200s; only "
+                        "by " HOST " and " ZONE " can be planned for",
+                        pods_clean(&s->arena, key));
         return; /* a spread over racks and the like bounds no purchase */
     }
     if (!selector_read(s, term, labels, &x.reqs)) {
@@ -140,7 +135,8 @@ static void term_read(struct pod_shape *s, const json_t *metadata,
         spaces_read(s, term, &x);
     }
     own = own_labels(labels, &s->arena);
-    x.self = meant(&x, space, space) && pods_reqs_hold(&x.reqs, &own);
+    x.self = affinity_space_meant(&x, space, space) &&
+             pods_reqs_hold(&x.reqs, &own);
     name_it(s, &x, term, space);
     VEC_PUSH(&s->arena, &to->all, x);
 }

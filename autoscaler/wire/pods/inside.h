@@ -70,13 +70,15 @@ bool pods_pairs(const json_t *map, struct arena *a, struct req_vec *to);
 const char *pods_value(const struct pairs *labels, const char *key);
 bool pods_req_holds(const struct req *r, const struct pairs *labels);
 bool pods_reqs_hold(const struct reqs *r, const struct pairs *labels);
-/* "nvidia.com/gpu.memory > 40000", for a person and as a label's key. */
-/* "spot" or "on-demand" when a node's label says so as some cloud writes it. */
+/* "spot" or "on-demand" when a node's label says so as some cloud writes it;
+ * else "". */
 const char *pods_market(const char *key, const char *value);
+/* "nvidia.com/gpu.memory > 40000", for a person and as a label's key. */
 const char *pods_req_text(const struct req *r, struct arena *a);
 /* Is it the name of a GPU product, which types know by ACCEL_LABEL? */
 bool pods_names_product(const char *key);
 bool pods_tolerated(const struct tolerations *t, const struct taints *x);
+bool pods_listed(const struct names *v, const char *s);
 
 /* ---- shape.c: what a pod needs */
 
@@ -126,7 +128,8 @@ struct pod_shape *pods_shape_read(const json_t *metadata, const json_t *spec,
                                   bool lenient);
 void pods_shape_free(struct pod_shape *s);
 /* It cannot be served: the first reason counts. */
-void pods_refuse(struct pod_shape *s, const char *code, const char *text);
+void pods_refuse(struct pod_shape *s, const char *code, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 /* Fills s->needs; returns the vendor of its GPUs, NULL: it asks for none. */
 const char *pods_needs_read(struct pod_shape *s, const json_t *spec);
 bool pods_is_extended(const char *resource);
@@ -353,6 +356,8 @@ struct source_view *pods_view_make(const struct pods_view_in *in,
                                    int64_t *ret_due);
 struct qtys pods_qtys_copy(struct arena *a, struct qtys q);
 struct names pods_names_copy(struct arena *a, struct names n);
+struct req pods_req_copy(struct arena *a, const struct req *r);
+struct tolerations pods_tolerations_copy(struct arena *a, struct tolerations t);
 
 /* ---- terms.c: a shape's conditions as the model has them */
 const struct snap_alt *pods_alts(struct making *m, struct pod_shape *s);

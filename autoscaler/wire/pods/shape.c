@@ -38,9 +38,7 @@ static void vendor_add(struct arena *a, const char *vendor, struct req_vec *to)
 
 static void garbled(struct pod_shape *s, const char *what)
 {
-    pods_refuse(
-        s, "BadSelector",
-        arena_printf(&s->arena, "its %s makes no sense or is too long", what));
+    pods_refuse(s, "BadSelector", "its %s makes no sense or is too long", what);
 }
 
 /* One nodeSelectorTerm as an alternative; one with nothing in it fits no

@@ -16,21 +16,15 @@
 #define YES "true"
 
 static struct term term_of(struct arena *a, const char *key, enum term_op op,
-                           const struct names *values)
+                           struct names values)
 {
-    const char **v = ARENA_ARRAY(a, const char *, values->n);
-
-    for (uint32_t i = 0; i < values->n; i++)
-        v[i] = arena_strdup(a, values->v[i]);
-    return (struct term){arena_strdup(a, key), op, {v, values->n}};
+    return (struct term){arena_strdup(a, key), op, pods_names_copy(a, values)};
 }
 
 static struct term one_term(struct arena *a, const char *key, enum term_op op,
                             const char *value)
 {
-    const char *v[1] = {value};
-
-    return term_of(a, key, op, &(struct names){v, 1});
+    return term_of(a, key, op, (struct names){&value, 1});
 }
 
 /* The name of the probe for this condition; NULL: there are too many. */
@@ -44,9 +38,7 @@ static const char *probe(struct making *m, const struct req *r)
     if (m->probes.n == PODS_MAX_PROBES)
         return NULL;
     VEC_PUSH(m->arena, &m->probes,
-             ((struct probe){name,
-                             {arena_strdup(m->arena, r->key), r->op,
-                              pods_names_copy(m->arena, r->values)}}));
+             ((struct probe){name, pods_req_copy(m->arena, r)}));
     return name;
 }
 
@@ -74,7 +66,7 @@ static bool req_term(struct making *m, const struct req *r, struct term *ret)
     if ((r->op == REQ_IN || r->op == REQ_NOT_IN) &&
         !pods_names_product(r->key)) {
         *ret = term_of(m->arena, r->key,
-                       r->op == REQ_IN ? TERM_IN : TERM_NOT_IN, &r->values);
+                       r->op == REQ_IN ? TERM_IN : TERM_NOT_IN, r->values);
         return true;
     }
     name = probe(m, r);
@@ -83,16 +75,21 @@ static bool req_term(struct making *m, const struct req *r, struct term *ret)
     return name;
 }
 
-static struct tolerations tolerations_copy(struct arena *a,
-                                           const struct tolerations *t)
+struct tolerations pods_tolerations_copy(struct arena *a, struct tolerations t)
 {
-    struct toleration *v = ARENA_ARRAY(a, struct toleration, t->n);
+    struct toleration *v = ARENA_ARRAY(a, struct toleration, t.n);
 
-    for (uint32_t i = 0; i < t->n; i++)
-        v[i] = (struct toleration){arena_strdup(a, t->v[i].key), t->v[i].op,
-                                   arena_strdup(a, t->v[i].value),
-                                   t->v[i].effect};
-    return (struct tolerations){v, t->n};
+    for (uint32_t i = 0; i < t.n; i++)
+        v[i] = (struct toleration){arena_strdup(a, t.v[i].key), t.v[i].op,
+                                   arena_strdup(a, t.v[i].value),
+                                   t.v[i].effect};
+    return (struct tolerations){v, t.n};
+}
+
+struct req pods_req_copy(struct arena *a, const struct req *r)
+{
+    return (struct req){arena_strdup(a, r->key), r->op,
+                        pods_names_copy(a, r->values)};
 }
 
 struct qtys pods_qtys_copy(struct arena *a, struct qtys q)
@@ -122,7 +119,7 @@ const struct snap_alt *pods_alts(struct making *m, struct pod_shape *s)
     if (s->made && s->made_for == m->in->store->views)
         return s->made;
     alts = ARENA_ARRAY(m->arena, struct snap_alt, s->n_alts);
-    tolerations = tolerations_copy(m->arena, &s->tolerations);
+    tolerations = pods_tolerations_copy(m->arena, s->tolerations);
     needs = pods_qtys_copy(m->arena, s->needs);
     for (uint32_t i = 0; i < s->n_alts; i++) {
         struct term *v = ARENA_ARRAY(m->arena, struct term, s->alts[i].n);

@@ -22,8 +22,7 @@ static struct reqs reqs_copy(struct arena *a, const struct reqs *from)
     struct req *v = ARENA_ARRAY(a, struct req, from->n);
 
     for (uint32_t i = 0; i < from->n; i++)
-        v[i] = (struct req){arena_strdup(a, from->v[i].key), from->v[i].op,
-                            pods_names_copy(a, from->v[i].values)};
+        v[i] = pods_req_copy(a, &from->v[i]);
     return (struct reqs){v, from->n};
 }
 
@@ -31,17 +30,12 @@ static struct daemon_need daemon_make(struct arena *a,
                                       const struct pod_shape *s)
 {
     struct reqs *alts = ARENA_ARRAY(a, struct reqs, s->n_alts);
-    struct toleration *t = ARENA_ARRAY(a, struct toleration, s->tolerations.n);
 
     for (uint32_t i = 0; i < s->n_alts; i++)
         alts[i] = reqs_copy(a, &s->alts[i]);
-    for (uint32_t i = 0; i < s->tolerations.n; i++) {
-        t[i] = s->tolerations.v[i];
-        t[i].key = arena_strdup(a, t[i].key);
-        t[i].value = arena_strdup(a, t[i].value);
-    }
-    return (struct daemon_need){
-        alts, s->n_alts, {t, s->tolerations.n}, pods_qtys_copy(a, s->needs)};
+    return (struct daemon_need){alts, s->n_alts,
+                                pods_tolerations_copy(a, s->tolerations),
+                                pods_qtys_copy(a, s->needs)};
 }
 
 static const struct daemon_need *daemons_make(struct making *m, uint32_t *ret)
