@@ -1,9 +1,9 @@
 /*
  * grpc.c - see grpc.h.
  *
- * What may go wrong is sorted by whose answer it is: no answer at all is
- * http.c's error; an answer that is not gRPC most often means a wrong port,
- * and says so; a gRPC status other than 0 becomes the reaction it asks for.
+ * Three kinds of failure: no answer at all is http.c's error; an answer that is
+ * not gRPC most often means a wrong port, and the message says so; a gRPC status
+ * other than 0 becomes the status of ours that calls for the same reaction.
  */
 #include "grpc.h"
 
@@ -68,7 +68,7 @@ static const char *method(const struct grpc_call *call)
     return slash ? slash + 1 : call->path;
 }
 
-/* The answer is HTTP but not gRPC: what is it that we speak to? */
+/* The answer is HTTP but not gRPC. */
 static enum status not_grpc(const struct grpc_call *call,
                             const struct http_exchange *x, struct err *err)
 {

@@ -1,12 +1,12 @@
 /*
- * http.c - the one place where libcurl is spoken.
+ * http.c - the one file that runs libcurl.  See http.h.
  *
  * A client owns one multi handle (the connections) and one easy handle, reset
  * before each exchange.  The exchange is driven by our own small loop and not
  * by curl_easy_perform(), so that a cancel is seen within 50 ms instead of
- * curl's second.  Nothing is followed, decoded or retried behind the caller's
- * back: a retry is a decision, and decisions are made above.  Only a GET or
- * HEAD is sent again by curl, when the kept connection it went out on is dead.
+ * curl's second.  It follows no redirect, decodes nothing and retries nothing:
+ * that is for the caller to decide.  Only curl itself sends a GET or HEAD again,
+ * when the kept connection that it used is dead.
  */
 #include "http_inside.h"
 
@@ -91,9 +91,9 @@ static int64_t time_left(const struct reply *r, int64_t deadline)
     return r->heard_ms + r->sink->idle_ms - clock_mono_ms();
 }
 
-/* curl sends a request again when the kept connection it went out on broke
- * before the reply, though the server may have done what it says.  We hear of
- * every sending just before it; the second one does not take place. */
+/* curl sends a request again when the kept connection that it used broke
+ * before the reply, though the server may have carried it out.  curl calls
+ * this before each sending; the second one is refused. */
 static int send_once(void *arg, char *ip, char *local_ip, int port,
                      int local_port)
 {

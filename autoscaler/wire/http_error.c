@@ -1,5 +1,5 @@
 /*
- * http_error.c - what is wrong with an exchange, in a sentence and a status.
+ * http_error.c - what is wrong with an exchange, as a sentence and a status.
  * See http_inside.h.
  */
 #include "http_inside.h"

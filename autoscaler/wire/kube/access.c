@@ -18,7 +18,6 @@
 #include "../../base/clock.h"
 
 #define CLUSTER_DIR "/var/run/secrets/kubernetes.io/serviceaccount"
-#define TOKEN_AGE_MS 60000
 
 char *kube_slurp(struct arena *a, const char *path, size_t *ret_n,
                  struct err *err)

@@ -90,15 +90,20 @@ static const char *path_of(struct file *f, const char *v)
                         f->path, v);
 }
 
-/* base64 with white space in it; false when it is none. */
-static bool decode(struct file *f, const char *key, const char *v,
+/* The base64 at a key, with white space in it, or nothing; false: it is no
+ * base64. */
+static bool decode(struct file *f, yaml_node_t *map, const char *key,
                    struct http_blob *ret)
 {
+    const char *v = text(f, map, key);
     struct arena *a = &f->a->arena;
-    unsigned char *in = arena_alloc(a, strlen(v) + 4);
-    unsigned char *out = arena_alloc(a, strlen(v) + 4);
+    unsigned char *in, *out;
     int n = 0, got;
 
+    if (!v)
+        return true;
+    in = arena_alloc(a, strlen(v) + 4);
+    out = arena_alloc(a, strlen(v) + 4);
     for (; *v; v++)
         if (!isspace((unsigned char)*v))
             in[n++] = (unsigned char)*v;
@@ -117,7 +122,6 @@ static enum status cluster_read(struct file *f, const char *name)
 {
     struct kube_access *a = f->a;
     yaml_node_t *m = named(f, "clusters", name, "cluster");
-    const char *data;
     size_t n;
 
     if (!m)
@@ -134,8 +138,7 @@ static enum status cluster_read(struct file *f, const char *name)
         ;
     a->server = arena_strndup(&a->arena, a->server, n);
     a->ca_file = path_of(f, text(f, m, "certificate-authority"));
-    data = text(f, m, "certificate-authority-data");
-    if (data && !decode(f, "certificate-authority-data", data, &a->tls.ca))
+    if (!decode(f, m, "certificate-authority-data", &a->tls.ca))
         return ST_INVALID;
     a->tls.insecure = is_true(f, m, "insecure-skip-tls-verify");
     a->tls.server_name = text(f, m, "tls-server-name");
@@ -147,7 +150,7 @@ static enum status user_read(struct file *f, const char *name)
 {
     struct kube_access *a = f->a;
     yaml_node_t *m = named(f, "users", name, "user"), *exec, *old;
-    const char *data, *token;
+    const char *token;
 
     if (!m)
         return err_set(f->err, ST_INVALID, "%s has no user \"%s\"", f->path,
@@ -156,11 +159,8 @@ static enum status user_read(struct file *f, const char *name)
     old = get(f, m, "auth-provider");
     a->cert_file = path_of(f, text(f, m, "client-certificate"));
     a->key_file = path_of(f, text(f, m, "client-key"));
-    data = text(f, m, "client-certificate-data");
-    if (data && !decode(f, "client-certificate-data", data, &a->tls.cert))
-        return ST_INVALID;
-    data = text(f, m, "client-key-data");
-    if (data && !decode(f, "client-key-data", data, &a->tls.key))
+    if (!decode(f, m, "client-certificate-data", &a->tls.cert) ||
+        !decode(f, m, "client-key-data", &a->tls.key))
         return ST_INVALID;
     a->token_file = path_of(f, text(f, m, "tokenFile"));
     token = text(f, m, "token");

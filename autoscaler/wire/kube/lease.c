@@ -18,9 +18,10 @@
 enum { LONGEST_CALL_MS = 10000 };
 
 struct kube_lease {
-    struct kube_lease_opts o; /* strings are ours */
+    struct arena arena; /* owns the strings of o, path and folder */
+    struct kube_lease_opts o;
     struct kube *kube;
-    char *path, *folder;
+    const char *path, *folder;
     char version[64]; /* resourceVersion as last seen; "" none */
     char holder[256];
     char renewed[64];     /* renewTime as last seen */
@@ -30,27 +31,16 @@ struct kube_lease {
     bool ours;
 };
 
-static char *path_make(const char *space, const char *name)
-{
-    size_t n = sizeof LEASES + strlen(space) + strlen("/leases/") +
-               strlen(name);
-    char *s = mem_alloc(n);
-
-    snprintf(s, n, LEASES "%s/leases%s%s", space, *name ? "/" : "", name);
-    return s;
-}
-
 struct kube_lease *kube_lease_new(const struct kube_lease_opts *o,
                                   struct kube *k)
 {
     struct kube_lease *l = MEM_NEW(struct kube_lease);
-    l->o = *o;
-    l->o.space = mem_strdup(o->space);
-    l->o.name = mem_strdup(o->name);
-    l->o.identity = mem_strdup(o->identity);
+    l->o = (struct kube_lease_opts){
+        arena_strdup(&l->arena, o->space), arena_strdup(&l->arena, o->name),
+        arena_strdup(&l->arena, o->identity), o->duration_ms};
     l->kube = k;
-    l->path = path_make(o->space, o->name);
-    l->folder = path_make(o->space, "");
+    l->folder = arena_printf(&l->arena, LEASES "%s/leases", o->space);
+    l->path = arena_printf(&l->arena, "%s/%s", l->folder, o->name);
     return l;
 }
 
@@ -58,11 +48,7 @@ void kube_lease_free(struct kube_lease *l)
 {
     if (!l)
         return;
-    free((char *)l->o.space);
-    free((char *)l->o.name);
-    free((char *)l->o.identity);
-    free(l->path);
-    free(l->folder);
+    arena_done(&l->arena);
     free(l);
 }
 

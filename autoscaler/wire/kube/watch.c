@@ -157,8 +157,6 @@ struct kube_watch *kube_watch_new(const struct kube_watch_opts *o)
     pthread_condattr_t attr;
 
     w->o = *o;
-    w->path = mem_strdup(o->path);
-    w->what = mem_strdup(o->what);
     w->kube = kube_new(o->access);
     w->seed = (unsigned)clock_mono_us() ^ (unsigned)(uintptr_t)w;
     w->state.bad_since_mono_ms = clock_mono_ms();
@@ -186,8 +184,6 @@ void kube_watch_free(struct kube_watch *w)
     pthread_mutex_destroy(&w->lock);
     kube_free(w->kube);
     arena_done(&w->scratch);
-    free(w->path);
-    free(w->what);
     free(w);
 }
 

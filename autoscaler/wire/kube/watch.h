@@ -16,8 +16,8 @@ struct kube_watch;
 
 struct kube_watch_opts {
     struct kube_access *access; /* outlives the watch */
-    const char *path;           /* "/api/v1/pods" */
-    const char *what;           /* "pods", for messages */
+    const char *path;           /* "/api/v1/pods"; outlives the watch */
+    const char *what;           /* "pods", for messages; outlives it too */
     bool optional;              /* 404 and 403 mean that the server has no
                                     * such kind: an empty list, asked for again
                                     * every 5 min */

@@ -77,17 +77,6 @@ static struct terms terms_join(struct arena *a, struct terms x, struct terms y)
     return (struct terms){v, x.n + y.n};
 }
 
-static struct qtys qtys_join(struct arena *a, struct qtys x, struct qtys y)
-{
-    struct qty *v = ARENA_ARRAY(a, struct qty, x.n + y.n);
-
-    if (x.n)
-        memcpy(v, x.v, x.n * sizeof *v);
-    if (y.n)
-        memcpy(v + x.n, y.v, y.n * sizeof *v);
-    return (struct qtys){v, x.n + y.n};
-}
-
 static struct terms zone_term(struct arena *a, const char *zone)
 {
     struct term *t = ARENA_NEW(a, struct term);
@@ -113,7 +102,7 @@ static void part_add(struct making *m, const struct snap_alt *alts,
             if (part->zones.n)
                 x->selector = terms_join(m->arena, x->selector,
                                          zone_term(m->arena, part->zones.v[z]));
-            x->resources = qtys_join(m->arena, x->resources, part->needs);
+            x->resources = pods_qtys_join(m->arena, x->resources, part->needs);
             for (uint32_t r = 0; part->times > 1 && r < x->resources.n; r++) {
                 struct qty *q = (struct qty *)(uintptr_t)&x->resources.v[r];
                 q->amount = amount_times(q->amount, part->times);
@@ -142,12 +131,6 @@ static uint32_t bundles_add(struct making *m, struct pod **v, uint32_t n,
                       "together");
         m->n_garbled++;
         return 0;
-    }
-    if (!m->n_terms) {
-        VEC_PUSH(m->arena, &to->all,
-                 ((struct snap_bundle){
-                     .alts = alts, .n_alts = p->shape->n_alts, .count = n}));
-        return n;
     }
     parts = pods_affinity_split(m, p, n);
     for (uint32_t i = 0; i < parts.n; i++) {

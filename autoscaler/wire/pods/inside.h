@@ -355,6 +355,8 @@ enum { PODS_MAX_PROBES = 256, PODS_MAX_COLUMNS = 64, PODS_MAX_NOTES = 1000 };
 struct source_view *pods_view_make(const struct pods_view_in *in,
                                    int64_t *ret_due);
 struct qtys pods_qtys_copy(struct arena *a, struct qtys q);
+/* x, then y; names are not copied. */
+struct qtys pods_qtys_join(struct arena *a, struct qtys x, struct qtys y);
 struct names pods_names_copy(struct arena *a, struct names n);
 struct req pods_req_copy(struct arena *a, const struct req *r);
 struct tolerations pods_tolerations_copy(struct arena *a, struct tolerations t);

@@ -179,14 +179,9 @@ static void settling_check(struct making *m, const struct view_node *n,
         h->settling = true;
         h->note = arena_printf(
             m->arena, "waits for its device plug-in: no %s yet", other->name);
-        h->total.v = memcpy(ARENA_ARRAY(m->arena, struct qty, h->total.n + 1),
-                            h->total.v, h->total.n * sizeof *h->total.v);
-        h->available.v = memcpy(
-            ARENA_ARRAY(m->arena, struct qty, h->available.n + 1),
-            h->available.v, h->available.n * sizeof *h->available.v);
-        struct qty more = {arena_strdup(m->arena, other->name), other->amount};
-        ((struct qty *)(uintptr_t)h->total.v)[h->total.n++] = more;
-        ((struct qty *)(uintptr_t)h->available.v)[h->available.n++] = more;
+        struct qtys more = pods_qtys_copy(m->arena, (struct qtys){other, 1});
+        h->total = pods_qtys_join(m->arena, h->total, more);
+        h->available = pods_qtys_join(m->arena, h->available, more);
     } else if (k->ready && label_lacks(k)) {
         h->settling = true;
         h->note = "waits for its device plug-in: no accelerator yet";

@@ -99,7 +99,6 @@ void ray_token_read(struct ray_token *t, const char *token_file)
         snprintf(t->source, sizeof t->source, "the file %.200s", file);
         found = take_file(t, file, true);
     }
-    if (!found) {
+    if (!found)
         t->text = mem_strdup("");
-    }
 }
