@@ -1,5 +1,5 @@
 /*
- * access.c - where the API server is and who we are to it.
+ * access.c - the address of the API server and our credentials.
  *
  * Certificates that lie in files are handed to curl as files, which reads them
  * for each new connection: a rotated one needs no restart.  A token that lies

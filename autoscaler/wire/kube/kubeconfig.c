@@ -2,8 +2,8 @@
  * kubeconfig.c - a kubeconfig file: one context of it.
  *
  * Read with libyaml alone (wire does not see config/), so JSON will do as
- * well.  What davit cannot do, such as running an exec plug-in, is said with
- * what to do instead.
+ * well.  Where davit cannot do something, such as run an exec plug-in, the error
+ * names an alternative.
  */
 #include "access.h"
 

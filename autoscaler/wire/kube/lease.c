@@ -67,7 +67,7 @@ const char *kube_lease_holder(const struct kube_lease *l)
     return l->holder;
 }
 
-/* ---- what the server says */
+/* ---- what the server has */
 
 static const char *text_of(const json_t *o, const char *key)
 {
@@ -131,7 +131,7 @@ static enum status look(struct kube_lease *l, int64_t now, struct err *err)
     return s;
 }
 
-/* ---- what we say */
+/* ---- what we write */
 
 /* Of Kubernetes' MicroTime: six digits behind the point. */
 static void time_write(char *s, size_t n)

@@ -2,8 +2,8 @@
  * request.c - one request to a Kubernetes API server, and what its refusals
  * mean.
  *
- * A refusal for lack of rights names the rule that is missing, as it would
- * stand in a Role: that is the one thing its reader needs.
+ * A refusal for lack of rights names the missing rule in the form that a Role
+ * has it in, since that is what its reader needs.
  */
 #include "access.h"
 

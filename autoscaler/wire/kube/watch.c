@@ -1,10 +1,10 @@
 /*
  * watch.c - see watch.h.
  *
- * The thread goes round: list when there is no resourceVersion to go on from,
- * watch otherwise.  What ends a watch decides how soon the next begins: the
- * server's own end at once, 410 with a list, a failure after a pause that
- * grows to 5 s, a refusal for lack of rights after 15 s.
+ * The thread lists when it has no resourceVersion to go on from, and watches
+ * otherwise.  The next watch begins at once after the server's own end, with a
+ * list after 410, after a pause that grows to 5 s when it failed, and after
+ * 15 s when we lack the rights.
  */
 #include "watch_inside.h"
 
@@ -24,7 +24,7 @@ enum {
     MISSING_PAUSE_MS = 300000,
 };
 
-/* ---- how it stands */
+/* ---- its state */
 
 void watch_is_good(struct kube_watch *w)
 {
@@ -142,7 +142,7 @@ static void *run(void *arg)
             pause_for(w, MISSING_PAUSE_MS);
             continue;
         }
-        /* what is gone is read anew at once: no news for anybody */
+        /* an expired version is listed again at once: not worth a report */
         if (!w->expired || w->failures > 2)
             watch_is_bad(w, &w->err);
         pause_for(w, pause_after(w, s));

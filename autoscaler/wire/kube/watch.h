@@ -1,8 +1,8 @@
 /*
  * watch.h - one resource kept up to date: list, then watch, for ever.
  *
- * A watch has a thread of its own, which alone calls the callbacks.  The list
- * is read in pages and taken apart as it comes, so that no more than one
+ * A watch has its own thread, the only one that calls the callbacks.  The list
+ * is read in pages and split as it comes, so that no more than one
  * object is in memory as JSON.  It resumes from the last resourceVersion or
  * bookmark, lists again after 410 Gone, backs off when refused, and never
  * calls a list complete that was not.

@@ -1,8 +1,8 @@
 /*
- * affinity_read.c - what a pod wants of other pods near it: anti-affinity,
- * affinity, spread, host ports.  See inside.h.
+ * affinity_read.c - a pod's conditions on other pods: anti-affinity, affinity,
+ * spread, host ports.  See inside.h.
  *
- * Only what is required; preferences are the scheduler's own business.
+ * Required ones only; preferences are left to the scheduler.
  */
 #include "affinity.h"
 
@@ -85,7 +85,7 @@ bool affinity_space_meant(const struct affinity *x, const char *own,
            (!x->spaces.n && strcmp(space, own) == 0);
 }
 
-/* "apart from app=web (hostname) #1f2e3d4c": stable, and shown in `why`. */
+/* "davit.io/apart-host-1f2e3d4c": stable, and shown in `why`. */
 static void name_it(struct pod_shape *s, struct affinity *x, const json_t *term,
                     const char *space)
 {

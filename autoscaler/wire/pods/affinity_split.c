@@ -10,7 +10,7 @@
 #include "../../model/amount.h"
 
 struct group {
-    struct making *m;
+    struct builder *m;
     const struct pod *p;
     uint32_t n;
     struct affinity_part all; /* what every part has */
@@ -187,7 +187,7 @@ static void spread(struct group *g, const char *const *zones,
 
 static void zones_end(struct group *g)
 {
-    struct making *m = g->m;
+    struct builder *m = g->m;
     const char **zones = ARENA_ARRAY(m->arena, const char *, m->zones.n);
     uint32_t *zone = ARENA_ARRAY(m->arena, uint32_t, m->zones.n), n = 0;
     struct affinity_part *v;
@@ -217,8 +217,8 @@ static void zones_end(struct group *g)
     }
 }
 
-struct affinity_parts pods_affinity_split(struct making *m, const struct pod *p,
-                                          uint32_t n)
+struct affinity_parts pods_affinity_split(struct builder *m,
+                                          const struct pod *p, uint32_t n)
 {
     struct group g = {.m = m, .p = p, .n = n, .term_spread = m->n_terms};
     bool by_zone = false;

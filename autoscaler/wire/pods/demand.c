@@ -16,7 +16,7 @@ enum {
     SETTLE_MS = 1000, /* a group of unknown size: its youngest pod is older */
 };
 
-void pods_note(struct making *m, const struct pod *p, const char *code,
+void pods_note(struct builder *m, const struct pod *p, const char *code,
                const char *text)
 {
     if (m->notes.n == PODS_MAX_NOTES)
@@ -87,7 +87,7 @@ static struct terms zone_term(struct arena *a, const char *zone)
     return (struct terms){t, 1};
 }
 
-static void part_add(struct making *m, const struct snap_alt *alts,
+static void part_add(struct builder *m, const struct snap_alt *alts,
                      uint32_t n_alts, const struct affinity_part *part,
                      struct bundle_vec *to)
 {
@@ -116,7 +116,7 @@ static void part_add(struct making *m, const struct snap_alt *alts,
 }
 
 /* n equal pods; returns how many of them are planned for. */
-static uint32_t bundles_add(struct making *m, struct pod **v, uint32_t n,
+static uint32_t bundles_add(struct builder *m, struct pod **v, uint32_t n,
                             struct bundle_vec *to)
 {
     const struct pod *p = v[0];
@@ -166,7 +166,7 @@ static int64_t since_of(struct pod *const *v, uint32_t n)
     return first;
 }
 
-static void refs_add(struct making *m, struct pod *const *v, uint32_t n)
+static void refs_add(struct builder *m, struct pod *const *v, uint32_t n)
 {
     struct pods_ref *r = ARENA_ARRAY(m->arena, struct pods_ref, n);
 
@@ -177,7 +177,7 @@ static void refs_add(struct making *m, struct pod *const *v, uint32_t n)
     VEC_PUSH(m->arena, &m->refs, ((struct pods_refs){r, n}));
 }
 
-static void demand_add(struct making *m, struct pod **v, uint32_t n,
+static void demand_add(struct builder *m, struct pod **v, uint32_t n,
                        enum demand_source source, const char *id,
                        const struct bundle_vec *bundles)
 {
@@ -199,7 +199,7 @@ static void demand_add(struct making *m, struct pod **v, uint32_t n,
     refs_add(m, v, n);
 }
 
-static const char *id_of(struct making *m, struct pod *const *v, uint32_t n,
+static const char *id_of(struct builder *m, struct pod *const *v, uint32_t n,
                          bool more)
 {
     const struct pod *p = v[0];
@@ -215,7 +215,7 @@ static const char *id_of(struct making *m, struct pod *const *v, uint32_t n,
 }
 
 /* Equal pods that have no group. */
-static void plain_add(struct making *m, struct pod **v, uint32_t n, bool more)
+static void plain_add(struct builder *m, struct pod **v, uint32_t n, bool more)
 {
     struct bundle_vec b = {{0}};
 
@@ -225,14 +225,14 @@ static void plain_add(struct making *m, struct pod **v, uint32_t n, bool more)
 
 /* ---- gangs */
 
-static void gang_waits(struct making *m, struct pod **v, const char *text)
+static void gang_waits(struct builder *m, struct pod **v, const char *text)
 {
     m->n_elsewhere++;
     pods_note(m, v[0], "PodGroup", text);
 }
 
 /* v: all pods of one group, n of them, demand or not. */
-static void gang_add(struct making *m, struct pod **v, uint32_t n)
+static void gang_add(struct builder *m, struct pod **v, uint32_t n)
 {
     const struct pod_group *g = (const struct pod_group *)records_find(
         &m->in->store->groups, v[0]->gang);
@@ -259,7 +259,7 @@ static void gang_add(struct making *m, struct pod **v, uint32_t n)
     if (!least) {
         int64_t age = m->in->now_wall_ms - youngest;
         if (youngest && age >= 0 && age < SETTLE_MS) {
-            making_due(m, SETTLE_MS - age);
+            builder_due(m, SETTLE_MS - age);
             return;
         }
         least = n;
@@ -292,7 +292,7 @@ static void gang_add(struct making *m, struct pod **v, uint32_t n)
     }
 }
 
-void pods_demands(struct making *m, struct pod **v, uint32_t n)
+void pods_demands(struct builder *m, struct pod **v, uint32_t n)
 {
     if (n > 1)
         qsort(v, n, sizeof *v, by_group);

@@ -2,9 +2,9 @@
  * inside.h - what the files of pods/ share; nobody else includes it
  * (tests and fuzzers do).
  *
- * Objects are taken apart once, when their event comes, into small structs;
- * what many pods share (needs and conditions, labels) is kept once and
- * counted.  The store's lock covers all of it but the parsing.
+ * An object becomes a small record once, when its event comes.  What many pods
+ * share (needs and conditions, labels) is kept once, with a count of references.
+ * The store's lock covers all of it but the parsing.
  */
 #ifndef WIRE_PODS_INSIDE_H
 #define WIRE_PODS_INSIDE_H
@@ -143,9 +143,9 @@ void pods_affinities_read(const json_t *metadata, const json_t *spec,
 const char *pods_ray_command(const json_t *meta, const json_t *spec);
 void pods_ray_read(const json_t *spec, const char *command,
                    struct pod_shape *s);
-struct making;
+struct builder;
 /* Sorted by cluster and name. */
-const struct source_hosted *pods_rays(struct making *m, uint32_t *ret_n);
+const struct source_hosted *pods_rays(struct builder *m, uint32_t *ret_n);
 
 /* ---- object.c: an object of the API to a record */
 
@@ -164,7 +164,7 @@ struct pod_labels { /* one block */
 enum pod_state {
     POD_OVER,   /* succeeded, failed: holds nothing */
     POD_BOUND,  /* has a node, runs or will */
-    POD_WAITS,  /* no demand: see wait */
+    POD_WAITS,  /* no demand: see code */
     POD_DEMAND, /* the scheduler finds no place for it */
 };
 
@@ -277,7 +277,7 @@ struct probe {
     const char *name;
     struct req req;
 };
-struct column { /* a resource that is one apart */
+struct column { /* a resource that stands for a condition on other pods */
     const char *name;
     int64_t fresh; /* what a new node has of it */
 };
@@ -298,7 +298,7 @@ struct pods_view { /* what lives on with the view */
     uint32_t n_columns;
     const struct daemon_need *daemons;
     uint32_t n_daemons;
-    bool reserve;
+    bool reserve; /* types without a node: take off the system's share */
     const struct pods_refs *refs; /* by demand */
 };
 
@@ -319,7 +319,7 @@ struct view_node {
 };
 
 struct machine;
-struct making {
+struct builder {
     const struct pods_view_in *in;
     struct arena *arena;
     struct view_node *nodes; /* by name */
@@ -340,18 +340,18 @@ struct making {
 };
 
 /* The view changes by itself so long after now. */
-void making_due(struct making *m, int64_t ms);
+void builder_due(struct builder *m, int64_t ms);
 
 /* ---- view_nodes.c */
-void view_nodes_begin(struct making *m);
-void view_pods_place(struct making *m); /* those in m->bound */
-void view_machines_begin(struct making *m);
-void view_node_make(struct making *m, const struct view_node *n,
+void view_nodes_begin(struct builder *m);
+void view_pods_place(struct builder *m); /* those in m->bound */
+void view_machines_begin(struct builder *m);
+void view_node_make(struct builder *m, const struct view_node *n,
                     struct source_node *h);
 
 /* ---- view.c */
 enum { PODS_MAX_PROBES = 256, PODS_MAX_COLUMNS = 64, PODS_MAX_NOTES = 1000 };
-/* A new view.  ret_due: see making.due_mono_ms */
+/* A new view.  ret_due: see due_mono_ms above */
 struct source_view *pods_view_make(const struct pods_view_in *in,
                                    int64_t *ret_due);
 struct qtys pods_qtys_copy(struct arena *a, struct qtys q);
@@ -362,15 +362,15 @@ struct req pods_req_copy(struct arena *a, const struct req *r);
 struct tolerations pods_tolerations_copy(struct arena *a, struct tolerations t);
 
 /* ---- terms.c: a shape's conditions as the model has them */
-const struct snap_alt *pods_alts(struct making *m, struct pod_shape *s);
+const struct snap_alt *pods_alts(struct builder *m, struct pod_shape *s);
 
 /* ---- demand.c: pending pods to demands */
 /* v: pods in POD_DEMAND and what else is of a gang, in any order */
-void pods_demands(struct making *m, struct pod **v, uint32_t n);
-void pods_note(struct making *m, const struct pod *p, const char *code,
+void pods_demands(struct builder *m, struct pod **v, uint32_t n);
+void pods_note(struct builder *m, const struct pod *p, const char *code,
                const char *text);
 
-/* ---- affinity.c: pods that mind one another */
+/* ---- affinity.c: conditions of pods on other pods */
 /* How a group of equal pods is cut up. */
 struct affinity_part {
     uint32_t count;
@@ -385,9 +385,9 @@ struct affinity_parts {
     const char *code, *text; /* why fewer than asked are in it */
 };
 /* n equal pods of this one's namespace, labels and shape. */
-struct affinity_parts pods_affinity_split(struct making *m, const struct pod *p,
-                                          uint32_t n);
+struct affinity_parts pods_affinity_split(struct builder *m,
+                                          const struct pod *p, uint32_t n);
 /* Once, before the demands: columns and what is left of them. */
-void pods_affinity_begin(struct making *m, struct pod **pending, uint32_t n);
+void pods_affinity_begin(struct builder *m, struct pod **pending, uint32_t n);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * node.c - a Node to a record.  See inside.h.
  *
- * Labels that mean what we name otherwise are added under our names too: the
+ * Labels for which we have names of our own are added under these too: the
  * accelerator's type, the market, the vendor of its GPUs.
  */
 #include "inside.h"
@@ -77,8 +77,8 @@ static struct qtys amounts_read(struct knode *n, const json_t *list,
     return pods_sum_qtys(&sum, &n->arena);
 }
 
-/* Taints that say what the Ready condition says, which is what we go by: they
- * come later than it and go later, and what lies between would be bought for. */
+/* Taints that repeat the Ready condition, which is what counts here: they come
+ * and go later than it, and in between we would buy for nothing. */
 static bool of_condition(const char *key)
 {
     return strcmp(key, "node.kubernetes.io/not-ready") == 0 ||
@@ -181,7 +181,7 @@ static void names_read(struct knode *n, const json_t *o, const char *label)
     n->aliases = (struct names){v.all.v, v.all.n};
 }
 
-/* Of what matters in it: heartbeats and images do not. */
+/* Of the parts that matter: heartbeats and images do not. */
 static uint64_t hash_of(const json_t *o, bool ready)
 {
     const json_t *parts[] = {

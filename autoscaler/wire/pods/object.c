@@ -38,7 +38,7 @@ static const char *pack(struct packer *p, const char *s)
     return to;
 }
 
-/* ---- what the labels and annotations say of its group */
+/* ---- its group, by labels and annotations */
 
 static void gang_of(const json_t *meta, const json_t *spec, char *ret,
                     size_t size, uint32_t *ret_n)
@@ -131,8 +131,8 @@ static const char *message_of(const json_t *condition)
     return s ? s : "";
 }
 
-/* Does the scheduler name, among the taints that keep it away, one that is
- * called like a resource it asks for?  Then nothing tolerates it by itself. */
+/* Is one of the taints that the scheduler reports named like a resource that
+ * the pod asks for?  Then no admission plug-in adds that toleration. */
 static bool taint_refused(const json_t *spec, const char *message)
 {
     const char *taints = strstr(message, "untolerated taint");

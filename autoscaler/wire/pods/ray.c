@@ -121,7 +121,7 @@ void pods_ray_read(const json_t *spec, const char *command, struct pod_shape *s)
 /* ---- the view */
 
 /* What its node selector says of the node, under our names too. */
-static struct pairs labels_of(struct making *m, const struct pod_shape *s,
+static struct pairs labels_of(struct builder *m, const struct pod_shape *s,
                               const struct knode *on)
 {
     uint32_t most = s->n_alts == 1 ? s->alts[0].n : 0, n = 0;
@@ -155,7 +155,7 @@ static int by_name(const void *a, const void *b)
     return d ? d : strcmp(x->name, y->name);
 }
 
-const struct source_hosted *pods_rays(struct making *m, uint32_t *ret_n)
+const struct source_hosted *pods_rays(struct builder *m, uint32_t *ret_n)
 {
     const struct pods_store *s = m->in->store;
     VEC(struct source_hosted) all = {0};

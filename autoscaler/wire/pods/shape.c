@@ -2,8 +2,8 @@
  * shape.c - what a pod needs of a node: conditions and tolerations, and with
  * shape_needs.c and affinity_read.c the rest.  See inside.h.
  *
- * What cannot be served as it stands gets a code and a sentence instead of
- * being served as less.
+ * A pod that cannot be served in full gets a code and a sentence instead of
+ * being served in part.
  */
 #include "inside.h"
 
@@ -14,7 +14,7 @@
 
 /* ---- where it may go */
 
-/* Another vendor's GPU is no GPU to it. */
+/* A GPU of another vendor does not do. */
 static void vendor_add(struct arena *a, const char *vendor, struct req_vec *to)
 {
     static const char *const others[] = {
@@ -97,8 +97,8 @@ static void conditions_read(struct pod_shape *s, const json_t *spec,
     }
 }
 
-/* Gt and Lt compare numbers (an alpha feature): taken for no toleration, which
- * buys too little rather than the wrong thing. */
+/* Gt and Lt compare numbers (an alpha feature): they count as no toleration,
+ * which buys too little rather than the wrong machine. */
 static bool toleration_read(struct arena *a, const json_t *t,
                             struct toleration *ret)
 {

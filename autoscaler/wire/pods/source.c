@@ -1,9 +1,9 @@
 /*
  * source.c - a Kubernetes API server as a demand source: see pods.h.
  *
- * The reader's handle owns four watches and the store they fill.  A view is
- * made when something urgent happened 5 ms ago (work or nodes came; a burst
- * is one view), or when something else did a little longer ago.
+ * The reader's handle owns four watches and the store that they fill.  A view is
+ * made 5 ms after something urgent (work or nodes came; a burst is one view),
+ * and up to 200 ms after anything else.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ enum {
     GATHER_MS = 5,
     GATHER_LAZY_MS = 200,
     GATHER_MOST_MS = 35, /* between two views while events come and come */
-    STALE_MS = 5000,     /* a watch may be broken for so long */
+    STALE_MS = 5000,     /* how long a watch may be broken */
     WATCHES = 4,
 };
 

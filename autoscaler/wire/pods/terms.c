@@ -1,7 +1,7 @@
 /*
  * terms.c - a pod's conditions as the model has them.  See inside.h.
  *
- * The model's terms are In and NotIn.  What they cannot say (Exists, Gt, the
+ * The model's terms are In and NotIn.  What they cannot express (Exists, Gt, the
  * product names of GPUs) becomes a probe: a label of its own, named after the
  * condition, that each node and node type carries when the condition holds
  * for it.  So `why` shows the condition as the pod's author wrote it.
@@ -28,7 +28,7 @@ static struct term one_term(struct arena *a, const char *key, enum term_op op,
 }
 
 /* The name of the probe for this condition; NULL: there are too many. */
-static const char *probe(struct making *m, const struct req *r)
+static const char *probe(struct builder *m, const struct req *r)
 {
     const char *name = pods_req_text(r, m->arena);
 
@@ -43,7 +43,8 @@ static const char *probe(struct making *m, const struct req *r)
 }
 
 /* "cloud.google.com/gke-spot in (true)" as a term on our market label. */
-static bool market_term(struct making *m, const struct req *r, struct term *ret)
+static bool market_term(struct builder *m, const struct req *r,
+                        struct term *ret)
 {
     const char *market;
 
@@ -57,7 +58,7 @@ static bool market_term(struct making *m, const struct req *r, struct term *ret)
     return true;
 }
 
-static bool req_term(struct making *m, const struct req *r, struct term *ret)
+static bool req_term(struct builder *m, const struct req *r, struct term *ret)
 {
     const char *name;
 
@@ -121,7 +122,7 @@ struct names pods_names_copy(struct arena *a, struct names n)
     return (struct names){v, n.n};
 }
 
-const struct snap_alt *pods_alts(struct making *m, struct pod_shape *s)
+const struct snap_alt *pods_alts(struct builder *m, struct pod_shape *s)
 {
     struct tolerations tolerations;
     struct snap_alt *alts;

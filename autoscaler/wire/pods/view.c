@@ -1,15 +1,15 @@
 /*
  * view.c - the store to a view.  See inside.h.
  *
- * Made under the store's lock and wholly copied, so that events go on while
- * the view is used.
+ * Made under the store's lock, and a full copy, so that events can be taken in
+ * while the view is used.
  */
 #include "inside.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-void making_due(struct making *m, int64_t ms)
+void builder_due(struct builder *m, int64_t ms)
 {
     int64_t due = m->in->now_mono_ms + ms;
 
@@ -38,7 +38,7 @@ static struct daemon_need daemon_make(struct arena *a,
                                 pods_qtys_copy(a, s->needs)};
 }
 
-static const struct daemon_need *daemons_make(struct making *m, uint32_t *ret)
+static const struct daemon_need *daemons_make(struct builder *m, uint32_t *ret)
 {
     const struct hash *all = &m->in->store->daemons.by_id;
     struct daemon_need *v = ARENA_ARRAY(m->arena, struct daemon_need, all->n);
@@ -61,7 +61,7 @@ static int by_name(const void *a, const void *b)
 }
 
 /* Bound pods, and those that are demand or of a gang. */
-static struct pod **pods_sort_out(struct making *m, uint32_t *ret_n)
+static struct pod **pods_sort_out(struct builder *m, uint32_t *ret_n)
 {
     const struct hash *all = &m->in->store->pods.by_id;
     struct pod **open = ARENA_ARRAY(m->arena, struct pod *, all->n), *p;
@@ -93,7 +93,7 @@ struct source_view *pods_view_make(const struct pods_view_in *in,
     struct source_view *view = source_view_new();
     struct arena *arena = &view->arena;
     struct pods_view *extra = ARENA_NEW(arena, struct pods_view);
-    struct making m = {.in = in, .arena = arena};
+    struct builder m = {.in = in, .arena = arena};
     struct source_node *nodes;
     struct pod **open;
     uint32_t n;

@@ -1,8 +1,8 @@
 /*
  * bundle.c - one request of Ray's as a bundle, and the bundles of one demand.
  *
- * A bundle is built where it stays, in the view's arena.  One that equals the
- * one before it is taken back and counted there: a gang of 1,000 is one bundle.
+ * A bundle is built in the view's arena.  One that equals the one before it is
+ * removed again and counted there: a gang of 1,000 is one bundle.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -153,7 +153,7 @@ static enum ray_kind alt_read(struct ray_strings *w,
         return RAY_GARBLED;
     if (apart)
         term_add(w, &terms[n_terms++], apart, TERM_NOT_IN, "");
-    /* All of it: the caller's is on the stack, and Ray has none of the rest. */
+    /* whole: the caller's is uninitialised; Ray has no other members */
     *ret = (struct snap_alt){.resources = ray_sort_qtys(qtys, n_qtys),
                              .selector = terms_finish(terms, n_terms)};
     return n_qtys || n_terms ? RAY_GOOD : RAY_EMPTY;
@@ -231,7 +231,7 @@ void ray_bundle_add(struct ray_bundles *to, struct arena_mark before,
     struct snap_bundle b = {.alts = alts, .n_alts = n};
 
     if (to->all.n && bundle_equal(&to->all.v[to->all.n - 1], &b)) {
-        /* its strings are the other's: none is younger than the mark */
+        /* its strings were interned before the mark */
         arena_rewind(to->arena, before);
         count_add(&to->all.v[to->all.n - 1], count);
         return;

@@ -1,5 +1,5 @@
 /*
- * demand.c - what Ray waits for, as demands.
+ * demand.c - the pending work of a Ray cluster as demands.
  *
  * A shape is left out as a whole when no new machine could help it: it names
  * a node (node:...) or lies inside a placement group that has its place

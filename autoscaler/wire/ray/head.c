@@ -1,5 +1,5 @@
 /*
- * head.c - the head as something that can be called: address, token, retries.
+ * head.c - calls to the head: address, token, retries.
  *
  * No cluster id is sent (Ray does not ask for one), so a head that restarts
  * needs nothing from us; should one be asked for after all, a fresh connection
@@ -126,7 +126,7 @@ static enum status teach_auth(const struct ray_head *h,
     return err ? err->status : ST_AUTH;
 }
 
-/* Says more than gRPC can about what is likely wrong. */
+/* Adds the likely cause to the message. */
 static enum status teach(const struct ray_head *h, const struct grpc_call *call,
                          enum status s, struct err *err)
 {
