@@ -232,13 +232,13 @@ void ray_bundle_add(struct ray_bundles *to, struct arena_mark before,
 
     if (to->all.n && bundle_equal(&to->all.v[to->all.n - 1], &b)) {
         /* its strings were interned before the mark */
-        arena_rewind(to->arena, before);
+        arena_rewind(to->strings->arena, before);
         count_add(&to->all.v[to->all.n - 1], count);
         return;
     }
-    b.alts = arena_copy(to->arena, alts, n * sizeof *alts);
+    b.alts = arena_copy(to->strings->arena, alts, n * sizeof *alts);
     count_add(&b, count);
-    VEC_PUSH(to->scratch, &to->all, b);
+    VEC_PUSH(to->strings->scratch, &to->all, b);
 }
 
 void ray_bundles_finish(struct ray_bundles *b, struct snap_demand *d)
@@ -255,6 +255,6 @@ void ray_bundles_finish(struct ray_bundles *b, struct snap_demand *d)
         else
             b->all.v[n++] = *x;
     }
-    d->bundles = arena_copy(b->arena, b->all.v, n * sizeof *b->all.v);
+    d->bundles = arena_copy(b->strings->arena, b->all.v, n * sizeof *b->all.v);
     d->n_bundles = n;
 }

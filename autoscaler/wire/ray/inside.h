@@ -132,8 +132,7 @@ enum ray_kind ray_alts_read(
     struct snap_alt *alts, uint32_t *n);
 
 struct ray_bundles { /* of one demand */
-    const struct ray_demand_input *in;
-    struct arena *arena, *scratch;
+    struct ray_strings *strings;
     VEC(struct snap_bundle) all;
 };
 /* Adds count bundles with these alternatives, made after the mark. */
