@@ -36,9 +36,10 @@ struct status_page *exchange_page(struct exchange *ex)
     struct status_page *p = status_get(ex->server->board);
 
     if (!p)
-        exchange_error(ex, 503, "RETRY", "",
-                       "the daemon is starting: there is no "
-                       "plan yet; try again in a second");
+        exchange_error(
+            ex, 503, "RETRY", "",
+            "the daemon is starting: there is no plan yet; try again in a "
+            "second");
     return p;
 }
 
@@ -141,10 +142,10 @@ static uint64_t content_length(struct exchange *ex)
 
 static void refuse_size(struct exchange *ex)
 {
-    exchange_error(ex, 413, "INVALID", "body",
-                   "the body is above %u MiB; write "
-                   "identical bundles once, with a count",
-                   BODY_MAX >> 20);
+    exchange_error(
+        ex, 413, "INVALID", "body",
+        "the body is above %u MiB; write identical bundles once, with a count",
+        BODY_MAX >> 20);
 }
 
 /* May the refusal that is written be sent at once?  When no body comes, the
@@ -252,14 +253,14 @@ static void pending_answer(struct exchange *ex)
     if (state == PENDING_LATE)
         exchange_error(
             ex, 503, "RETRY", "",
-            "the control loop has not answered "
-            "for %d s; what you asked for may still take effect, look "
-            "at /v1/status",
+            "the control loop has not answered for %d s; what you asked for "
+            "may still take effect, look at /v1/status",
             ANSWER_MS / 1000);
     else if (state == PENDING_STOPPED)
-        exchange_error(ex, 503, "RETRY", "",
-                       "the daemon is stopping; nothing was "
-                       "promised, ask again when it runs");
+        exchange_error(
+            ex, 503, "RETRY", "",
+            "the daemon is stopping; nothing was promised, ask again when it "
+            "runs");
     else
         ex->answer(ex);
 }

@@ -42,10 +42,8 @@ static const char *queue_text(struct view *v, const struct plan_refusal *r)
         v, v->s->demands[v->s->bundles[r->bundle].demand].owner);
 
     if (r->why == REASON_QUEUE_DENIED)
-        return arena_printf(&v->arena,
-                            "there is no such queue, or it is not "
-                            "for %s",
-                            owner);
+        return arena_printf(
+            &v->arena, "there is no such queue, or it is not for %s", owner);
     return arena_printf(&v->arena, "the queue %s is full: uses %s of %s %s",
                         queue_of(v, r), view_amount(v, r->column, r->has),
                         view_amount(v, r->column, r->needs), quota_name(v, r));
@@ -75,14 +73,13 @@ static const char *throttle_text(struct view *v, const char *type)
 
     if (l->max_launching != UNLIMITED)
         launching = arena_printf(&v->arena,
-                                 "limits.max_launching (%u) is "
-                                 "reached",
+                                 "limits.max_launching (%u) is reached",
                                  l->max_launching);
     if (l->upscaling_speed > 0)
-        speed = arena_printf(&v->arena,
-                             "limits.upscaling_speed (%s) lets no "
-                             "more of it start at once",
-                             view_amount(v, NONE, l->upscaling_speed));
+        speed = arena_printf(
+            &v->arena,
+            "limits.upscaling_speed (%s) lets no more of it start at once",
+            view_amount(v, NONE, l->upscaling_speed));
     return arena_printf(&v->arena, "%s has to wait: %s%s%s", type, launching,
                         *launching && *speed ? ", or " : "", speed);
 }
@@ -96,14 +93,13 @@ static const char *gang_text(struct view *v, const struct plan_refusal *r,
     for (uint32_t i = 0; i < d->n_bundles; i++)
         n += v->s->bundles[d->first_bundle + i].count;
     if (r->why == REASON_SPREAD)
-        return arena_printf(&v->arena,
-                            "%s could hold one, but there cannot be "
-                            "%u nodes, one for each",
-                            type, n);
-    return arena_printf(&v->arena,
-                        "%s could hold one, but not all %u of the "
-                        "gang have a place",
-                        type, n);
+        return arena_printf(
+            &v->arena,
+            "%s could hold one, but there cannot be %u nodes, one for each",
+            type, n);
+    return arena_printf(
+        &v->arena, "%s could hold one, but not all %u of the gang have a place",
+        type, n);
 }
 
 /* When an alternative is tried at the latest. */
@@ -138,21 +134,16 @@ const char *view_obstacle_text(struct view *v, uint32_t refusal)
     case REASON_LABEL:
         has = view_label(v, o->first_label, o->n_labels, r->column);
         return has ? arena_printf(&v->arena,
-                                  "%s has %s=%s, which is not asked "
-                                  "for",
-                                  type, view_label_name(view_str(v, r->column)),
-                                  has)
+                                  "%s has %s=%s, which is not asked for", type,
+                                  view_label_name(view_str(v, r->column)), has)
                    : arena_printf(&v->arena, "%s has no %s", type,
                                   view_label_name(view_str(v, r->column)));
     case REASON_TAINT:
         return arena_printf(&v->arena,
-                            "%s has the taint %s, which is not "
-                            "tolerated",
-                            type, view_str(v, r->column));
+                            "%s has the taint %s, which is not tolerated", type,
+                            view_str(v, r->column));
     case REASON_FRACTION:
-        return arena_printf(&v->arena,
-                            "%s has whole %s only: %s cannot be "
-                            "had",
+        return arena_printf(&v->arena, "%s has whole %s only: %s cannot be had",
                             type, quota_name(v, r),
                             view_amount(v, r->column, r->needs));
     case REASON_QUEUE_FULL:
@@ -161,28 +152,27 @@ const char *view_obstacle_text(struct view *v, uint32_t refusal)
     case REASON_SPREAD: return gang_text(v, r, type);
     case REASON_THROTTLE: return throttle_text(v, type);
     case REASON_CONSERVE:
-        return arena_printf(&v->arena,
-                            "%s has accelerators, which are not "
-                            "bought for work without one "
-                            "(limits.conserve_accelerators)",
-                            type);
+        return arena_printf(
+            &v->arena,
+            "%s has accelerators, which are not bought for work without one "
+            "(limits.conserve_accelerators)",
+            type);
     case REASON_TYPE_DISABLED:
-        return arena_printf(&v->arena,
-                            "%s was refused as invalid by %s; a "
-                            "reload of the configuration tries it again",
-                            type, view_str(v, t->provider));
+        return arena_printf(
+            &v->arena,
+            "%s was refused as invalid by %s; a reload of the configuration "
+            "tries it again",
+            type, view_str(v, t->provider));
     case REASON_UNCONFIRMED:
         return "it was seen only once so far; nothing is bought before a "
                "second look";
     case REASON_IMPROVING:
-        return arena_printf(&v->arena,
-                            "a better plan than %s is being looked "
-                            "for (limits.think)",
-                            type);
+        return arena_printf(
+            &v->arena,
+            "a better plan than %s is being looked for (limits.think)", type);
     case REASON_ALTERNATIVE:
         return arena_printf(&v->arena,
-                            "%s is for an alternative that is tried "
-                            "at %s",
+                            "%s is for an alternative that is tried at %s",
                             type, view_time(v, turn_of(v, r)));
     case REASON_QUEUE_TYPE:
         return arena_printf(&v->arena, "%s is not in the queue %s", type,
@@ -191,15 +181,12 @@ const char *view_obstacle_text(struct view *v, uint32_t refusal)
         return arena_printf(&v->arena, "%s is at its max of %u", type, t->max);
     case REASON_MAX_NODES:
         return arena_printf(&v->arena,
-                            "the cluster is at limits.max_nodes "
-                            "(%u)",
+                            "the cluster is at limits.max_nodes (%u)",
                             v->s->limits.max_nodes);
     case REASON_BUDGET:
-        return arena_printf(&v->arena,
-                            "%s would exceed "
-                            "limits.max_cost_per_hour (%s $/h)",
-                            type,
-                            view_money(v, v->s->limits.max_cost_micros_hour));
+        return arena_printf(
+            &v->arena, "%s would exceed limits.max_cost_per_hour (%s $/h)",
+            type, view_money(v, v->s->limits.max_cost_micros_hour));
     case REASON_BACKOFF: return backoff_text(v, r->offer);
     case REASON_PROVIDER_DOWN:
         return arena_printf(&v->arena, "%s: provider %s is not ready", type,
@@ -299,8 +286,7 @@ const char *view_unplaced_text(struct view *v, uint32_t bundle)
 
     if (p->infeasible)
         return arena_printf(&v->arena,
-                            "%u x (%s) can never be placed; "
-                            "nearest: %s",
+                            "%u x (%s) can never be placed; nearest: %s",
                             p->infeasible, need, view_nearest_text(v, bundle));
     if (!p->waiting)
         return arena_printf(&v->arena, "(%s) has its place", need);

@@ -188,14 +188,11 @@ const char *outcome_text(struct view *v, const char *owner,
     if (!x->found || all == 0)
         return arena_printf(&v->arena, "%s asks for nothing", owner);
     if (x->satisfied)
-        return arena_printf(&v->arena,
-                            "satisfied: %s place on nodes that are "
-                            "ready",
-                            all == 1 ? "the bundle has its"
-                                     : arena_printf(&v->arena,
-                                                    "all %llu bundles have "
-                                                    "their",
-                                                    all));
+        return arena_printf(
+            &v->arena, "satisfied: %s place on nodes that are ready",
+            all == 1
+                ? "the bundle has its"
+                : arena_printf(&v->arena, "all %llu bundles have their", all));
     buf_init(&b, 8192);
     if (x->sum.placed)
         buf_printf(
@@ -204,8 +201,7 @@ const char *outcome_text(struct view *v, const char *owner,
             x->sum.placed == all ? " on nodes that are on their way" : "");
     if (x->n_launches)
         buf_printf(&b,
-                   "%s%llu of %llu bundles on %u new node%s (%s) for %s "
-                   "$/h",
+                   "%s%llu of %llu bundles on %u new node%s (%s) for %s $/h",
                    b.n ? ", " : "", (unsigned long long)x->sum.launched, all,
                    x->n_launches, x->n_launches == 1 ? "" : "s",
                    launches_text(v, mine), view_money(v, x->cost_micros_hour));

@@ -112,11 +112,11 @@ void get_nodes(struct exchange *ex)
     struct out o;
 
     if (state && state_from_name(state) == STATE_COUNT) {
-        exchange_error(ex, 400, "INVALID", "state",
-                       "must be intended, requested, "
-                       "starting, ready, draining, stopping or gone, got "
-                       "\"%.40s\"",
-                       state);
+        exchange_error(
+            ex, 400, "INVALID", "state",
+            "must be intended, requested, starting, ready, draining, stopping "
+            "or gone, got \"%.40s\"",
+            state);
         return;
     }
     if (!type && !state) {
@@ -147,9 +147,9 @@ void get_node(struct exchange *ex)
     view_open(&v, page);
     i = node_find(&v, ex->arg);
     if (i == NONE) {
-        exchange_error(ex, 404, "NOT_FOUND", ex->arg,
-                       "there is no node of this "
-                       "name (or Ray node id); see /v1/nodes");
+        exchange_error(
+            ex, 404, "NOT_FOUND", ex->arg,
+            "there is no node of this name (or Ray node id); see /v1/nodes");
     } else {
         begin(&b, &o);
         node_write(&o, NULL, &v, i);
@@ -191,15 +191,14 @@ static bool write_request(struct out *o, struct view *v, const char *owner)
 void get_request(struct exchange *ex)
 {
     reply_found(ex, write_request,
-                "this owner has no request; see "
-                "/v1/request_resources");
+                "this owner has no request; see /v1/request_resources");
 }
 
 void get_why(struct exchange *ex)
 {
     reply_found(ex, why_write,
-                "neither a node nor an owner has this name; see "
-                "/v1/nodes and /v1/request_resources");
+                "neither a node nor an owner has this name; see /v1/nodes and "
+                "/v1/request_resources");
 }
 
 void get_requests(struct exchange *ex)
@@ -286,9 +285,9 @@ void get_openapi(struct exchange *ex)
 void get_page(struct exchange *ex)
 {
     reply_static(ex, page_start, page_end, "text/html; charset=utf-8");
-    MHD_add_response_header(ex->response, "Content-Security-Policy",
-                            "default-src 'none'; style-src 'unsafe-inline'; "
-                            "script-src 'unsafe-inline'; connect-src 'self'; "
-                            "base-uri 'none'; form-action 'none'; "
-                            "frame-ancestors 'none'");
+    MHD_add_response_header(
+        ex->response, "Content-Security-Policy",
+        "default-src 'none'; style-src 'unsafe-inline'; script-src "
+        "'unsafe-inline'; connect-src 'self'; base-uri 'none'; form-action "
+        "'none'; frame-ancestors 'none'");
 }

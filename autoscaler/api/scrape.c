@@ -46,15 +46,13 @@ static enum MHD_Result handle(void *cls, struct MHD_Connection *conn,
     }
     if (strcmp(url, "/healthz") == 0 || strcmp(url, "/livez") == 0) {
         bool alive = server_alive(cls);
-        buf_str(&b, alive ? "ok\n"
-                          : "the control loop has not run for a "
-                            "minute\n");
+        buf_str(&b,
+                alive ? "ok\n" : "the control loop has not run for a minute\n");
         return send_text(
             conn, alive ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE, text, &b);
     }
     if (strcmp(url, "/metrics") != 0 && strcmp(url, "/") != 0) {
-        buf_str(&b, "there are /metrics and /healthz here, and nothing "
-                    "else\n");
+        buf_str(&b, "there are /metrics and /healthz here, and nothing else\n");
         return send_text(conn, MHD_HTTP_NOT_FOUND, text, &b);
     }
     metrics_text(cls, &b);

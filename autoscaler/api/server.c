@@ -68,8 +68,7 @@ static enum status mhd_start(struct server *s, const struct config *c,
             MHD_OPTION_ARRAY, tls.options, MHD_OPTION_END);
         if (!s->mhd)
             rc = err_set(err, ST_INVALID,
-                         "api: the HTTP server does not "
-                         "start%s%s",
+                         "api: the HTTP server does not start%s%s",
                          s->mhd_error[0] ? ": " : "", s->mhd_error);
     }
     tls_done(&tls);
@@ -150,8 +149,7 @@ static enum status metrics_start(struct server *s, const struct config *c,
         return ST_OK;
     close(fd);
     return err_set(err, ST_INVALID,
-                   "api.metrics: the HTTP server does not "
-                   "start");
+                   "api.metrics: the HTTP server does not start");
 }
 
 static void server_free(struct server *s)

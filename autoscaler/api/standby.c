@@ -88,8 +88,7 @@ static enum status metrics_start(struct standby *s, const struct config *c,
         return ST_OK;
     close(fd);
     return err_set(err, ST_INVALID,
-                   "api.metrics: the HTTP server does not "
-                   "start");
+                   "api.metrics: the HTTP server does not start");
 }
 
 enum status standby_start(const struct config *c, struct standby **ret,

@@ -262,8 +262,7 @@ static void reply_stream(struct exchange *ex, int64_t after)
         buf_done(&l->out);
         free(l);
         exchange_error(ex, 503, "THROTTLED", "",
-                       "%d event streams are open "
-                       "already; use ?format=json",
+                       "%d event streams are open already; use ?format=json",
                        LISTENERS_MAX);
         return;
     }
@@ -295,9 +294,7 @@ void get_events(struct exchange *ex)
     }
     if (format && strcmp(format, "json") != 0 && strcmp(format, "sse") != 0) {
         exchange_error(ex, 400, "INVALID", "format",
-                       "must be json or sse, got "
-                       "\"%.40s\"",
-                       format);
+                       "must be json or sse, got \"%.40s\"", format);
         return;
     }
     if (after > newest)

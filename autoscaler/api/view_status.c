@@ -35,9 +35,9 @@ uint32_t problems_write(struct out *o, const char *key, struct view *v)
                      p->providers[i].problem[0] ? p->providers[i].problem
                                                 : "no good list yet");
     if (!p->journal_ok && ++n)
-        out_str(o, NULL,
-                "the journal cannot be written: nothing new is "
-                "started until it can");
+        out_str(
+            o, NULL,
+            "the journal cannot be written: nothing new is started until it can");
     if (p->config_problem && p->config_problem[0] && ++n)
         out_strf(o, NULL, "the newest configuration was refused: %s",
                  p->config_problem);

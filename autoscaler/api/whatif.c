@@ -220,9 +220,9 @@ static enum status read_job(struct exchange *ex, struct plan_job *j,
         s = codec_snapshot_read(body, &j->arena, &snapshot, err);
         j->snapshot = snapshot;
     } else if (!(page = status_get(ex->server->board))) {
-        s = err_set(err, ST_RETRY,
-                    "the daemon is starting: there is no "
-                    "snapshot to plan on yet");
+        s = err_set(
+            err, ST_RETRY,
+            "the daemon is starting: there is no snapshot to plan on yet");
     } else {
         s = read_whatif(j, body, page, err);
         if (s != ST_OK)

@@ -63,8 +63,7 @@ static json_t *bundle_read(const char *text, struct arena *a)
         count = strtol(star + 1, &end, 10);
         if (*end || end == star + 1 || errno || count < 1) {
             fprintf(stderr,
-                    "davit: %s: after * a count of at least 1 is "
-                    "needed\n",
+                    "davit: %s: after * a count of at least 1 is needed\n",
                     text);
             return NULL;
         }
@@ -77,8 +76,7 @@ static json_t *bundle_read(const char *text, struct arena *a)
     } else if (!(flat = bundle_short(text, n, a))) {
         fprintf(stderr,
                 "davit: %s: a bundle is JSON like '{\"GPU\":1}' or "
-                "GPU=1,accelerator_type=T4, then *COUNT if there are "
-                "several\n",
+                "GPU=1,accelerator_type=T4, then *COUNT if there are several\n",
                 text);
         return NULL;
     }
@@ -230,8 +228,7 @@ static int option_read(int opt, struct options *w)
     case 'n':
         if (!number_read(optarg, 1, &w->cpus))
             return cli_usage(&cli_request,
-                             "--num-cpus takes a number of at "
-                             "least 1, got %s",
+                             "--num-cpus takes a number of at least 1, got %s",
                              optarg);
         break;
     case 'p':

@@ -85,17 +85,17 @@ static int run(int argc, char **argv)
     if (optind < argc)
         config = argv[optind];
     if (kuberay && config)
-        return cli_usage(&cli_run,
-                         "--kuberay reads the RayCluster in place of "
-                         "a file, so %s is one too many; what a RayCluster "
-                         "does not say goes into its annotation "
-                         "davit.io/config",
-                         config);
+        return cli_usage(
+            &cli_run,
+            "--kuberay reads the RayCluster in place of a file, so %s is one "
+            "too many; what a RayCluster does not say goes into its annotation "
+            "davit.io/config",
+            config);
     if (!kuberay && (*k.kubeconfig || *k.context || *k.ray_address))
-        return cli_usage(&cli_run,
-                         "--kubeconfig, --context and --ray-address "
-                         "go with --kuberay; a file says the same under "
-                         "head: and providers:");
+        return cli_usage(
+            &cli_run,
+            "--kubeconfig, --context and --ray-address go with --kuberay; a "
+            "file says the same under head: and providers:");
     daemon_prepare(level, json);
     if (kuberay)
         return run_kuberay(&o, &k, kuberay);

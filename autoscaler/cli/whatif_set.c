@@ -115,8 +115,7 @@ static enum status not_there(const json_t *in, const char *all,
                        near ? "; did you mean \"" : "", near ? near : "",
                        near ? "\"?" : "");
     return err_set(err, ST_INVALID,
-                   "--set %.200s: nothing lies below a single "
-                   "value, at \"%s\"",
+                   "--set %.200s: nothing lies below a single value, at \"%s\"",
                    all, word);
 }
 
@@ -207,10 +206,11 @@ enum status whatif_set(json_t *problem, const char *text, struct arena *a,
     enum status s;
 
     if (!equal || equal == text)
-        return err_set(err, ST_INVALID,
-                       "--set %.200s: must be PATH=VALUE such "
-                       "as limits.idle_timeout=5m or node_types.t4.price=0.2",
-                       text);
+        return err_set(
+            err, ST_INVALID,
+            "--set %.200s: must be PATH=VALUE such as limits.idle_timeout=5m "
+            "or node_types.t4.price=0.2",
+            text);
     path = arena_strndup(a, text, (size_t)(equal - text));
     if (strcmp(path, "max_nodes") == 0)
         path = "limits.max_nodes";
