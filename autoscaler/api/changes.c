@@ -40,9 +40,8 @@ static void reply_outcome(struct exchange *ex, const char *owner, bool cleared,
     view_open(&v, ex->pending->cmd.seen);
     if (!cleared)
         outcome_of(&v, owner, &x);
-    buf_init(&b, REPLY_MAX);
-    out_init(&o, &b);
-    outcome_write(&o, &v, owner, cleared, expires_ms);
+    reply_begin(&b, &o);
+    outcome_write(&o, NULL, &v, owner, cleared, expires_ms);
     view_done(&v);
     exchange_reply(ex, x.satisfied ? 200 : 202, &b, "application/json");
 }
@@ -154,8 +153,7 @@ static void protect_answer(struct exchange *ex)
 
     if (refused(ex))
         return;
-    buf_init(&b, REPLY_MAX);
-    out_init(&o, &b);
+    reply_begin(&b, &o);
     out_object(&o, NULL);
     out_str(&o, "node", cmd->machine);
     out_bool(&o, "protected", cmd->on);
@@ -222,8 +220,7 @@ static void reload_answer(struct exchange *ex)
     }
     if (refused(ex))
         return;
-    buf_init(&b, REPLY_MAX);
-    out_init(&o, &b);
+    reply_begin(&b, &o);
     out_object(&o, NULL);
     out_bool(&o, "reloaded", true);
     out_str(&o, "path", cmd->seen->config_path);

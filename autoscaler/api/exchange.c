@@ -43,6 +43,12 @@ struct status_page *exchange_page(struct exchange *ex)
     return p;
 }
 
+void reply_begin(struct buf *ret, struct out *ret_out)
+{
+    buf_init(ret, REPLY_MAX);
+    out_init(ret_out, ret);
+}
+
 void exchange_reply(struct exchange *ex, unsigned code, struct buf *b,
                     const char *content_type)
 {
@@ -68,8 +74,7 @@ void exchange_reply(struct exchange *ex, unsigned code, struct buf *b,
 void exchange_error_begin(struct out *o, struct buf *b, const char *status,
                           const char *where, const char *text)
 {
-    buf_init(b, REPLY_MAX);
-    out_init(o, b);
+    reply_begin(b, o);
     out_object(o, NULL);
     out_object(o, "error");
     out_str(o, "status", status);

@@ -207,10 +207,7 @@ void view_nearest(struct out *o, const char *key, struct view *v,
         out_object(o, NULL);
         out_str(o, "label", view_str(v, term->key));
         out_str(o, "wanted", wanted(v, term));
-        if (value)
-            out_str(o, "has", value);
-        else
-            out_null(o, "has");
+        out_str_or_null(o, "has", value);
         out_close(o);
     }
     out_close(o);

@@ -245,10 +245,9 @@ static void write_launch(struct out *o, struct view *v, uint32_t launch,
     else
         out_str(o, "why", reason_text(l->why));
     out_str(o, "owner", owner);
-    if (view_improving(v, launch))
-        out_str(o, "waits", reason_code(REASON_IMPROVING));
-    else
-        out_null(o, "waits");
+    out_str_or_null(
+        o, "waits",
+        view_improving(v, launch) ? reason_code(REASON_IMPROVING) : NULL);
     out_close(o);
 }
 
@@ -295,15 +294,15 @@ static void write_unplaced(struct out *o, struct view *v, const bool *mine,
     out_close(o);
 }
 
-void outcome_write(struct out *o, struct view *v, const char *owner,
-                   bool cleared, int64_t expires_ms)
+void outcome_write(struct out *o, const char *key, struct view *v,
+                   const char *owner, bool cleared, int64_t expires_ms)
 {
     struct outcome x;
     bool any, *mine;
 
     outcome_of(v, owner, &x);
     mine = mine_of(v, owner, &any);
-    out_object(o, NULL);
+    out_object(o, key);
     out_str(o, "owner", owner);
     out_bool(o, "cleared", cleared);
     out_bool(o, "feasible", x.feasible);

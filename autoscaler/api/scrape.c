@@ -60,11 +60,11 @@ static enum MHD_Result handle(void *cls, struct MHD_Connection *conn,
                      "text/plain; version=0.0.4; charset=utf-8", &b);
 }
 
-struct MHD_Daemon *scrape_start(struct server *s, int listen_fd)
+struct MHD_Daemon *scrape_start(void *server, int listen_fd)
 {
     return MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, handle, s,
-        MHD_OPTION_LISTEN_SOCKET, listen_fd, MHD_OPTION_CONNECTION_LIMIT,
-        (unsigned)SCRAPERS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned)SCRAPE_IDLE_S, MHD_OPTION_END);
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, handle,
+        server, MHD_OPTION_LISTEN_SOCKET, listen_fd,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)SCRAPERS_MAX,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SCRAPE_IDLE_S, MHD_OPTION_END);
 }

@@ -220,8 +220,7 @@ static void reply_list(struct exchange *ex, int64_t after, int64_t limit)
     struct out o;
     uint32_t n = event_read(r, from, (uint32_t)limit, &arena, &v);
 
-    buf_init(&b, REPLY_MAX);
-    out_init(&o, &b);
+    reply_begin(&b, &o);
     out_object(&o, NULL);
     out_array(&o, "events");
     for (uint32_t i = 0; i < n; i++)

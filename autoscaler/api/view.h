@@ -106,8 +106,9 @@ struct outcome { /* how an owner's request stands */
 void outcome_of(struct view *v, const char *owner, struct outcome *ret);
 const char *outcome_text(struct view *v, const char *owner,
                          const struct outcome *x);
-void outcome_write(struct out *o, struct view *v, const char *owner,
-                   bool cleared, int64_t expires_ms); /* RequestReply */
+void outcome_write(struct out *o, const char *key, struct view *v,
+                   const char *owner, bool cleared,
+                   int64_t expires_ms); /* RequestReply */
 
 void status_write(struct out *o, struct view *v);
 void request_list_write(struct out *o, struct view *v);

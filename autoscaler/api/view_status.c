@@ -211,10 +211,8 @@ static void write_plan(struct out *o, struct view *v)
     out_uint(o, "launched", p->n_launched);
     out_uint(o, "ended", p->n_ended);
     out_micros(o, "cost_per_hour", p->cost_micros_hour);
-    if (p->bound_micros_hour >= 0 && v->s->n_types)
-        out_micros(o, "bound_per_hour", p->bound_micros_hour);
-    else
-        out_null(o, "bound_per_hour");
+    out_micros_or_null(o, "bound_per_hour",
+                       v->s->n_types ? p->bound_micros_hour : -1);
     out_seconds(o, "planned_ms", v->page->planned_us);
     out_uint(o, "work", p->work);
     out_close(o);

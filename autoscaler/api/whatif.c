@@ -60,16 +60,9 @@ static void write_reply(struct plan_job *j, const struct problem *s,
     out_raw(&o, "plan", text ? text : "{}");
     free(text);
     if (j->owner) {
-        struct buf b;
-        struct out inner;
-
-        buf_init(&b, REPLY_MAX);
-        out_init(&inner, &b);
         view_open_plan(&v, j->snapshot, s, p);
-        outcome_write(&inner, &v, j->owner, false, 0);
+        outcome_write(&o, "request", &v, j->owner, false, 0);
         view_done(&v);
-        out_raw(&o, "request", b.s);
-        buf_done(&b);
     } else {
         out_null(&o, "request");
     }
