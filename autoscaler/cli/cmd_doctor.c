@@ -241,15 +241,14 @@ static struct config *raycluster_load(struct checkup *c, const char *which)
 {
     const char *slash = strchr(which, '/');
     static char space[256];
-    struct kuberay_opts k = {space,
-                             slash ? slash + 1 : which,
-                             c->kubeconfig ? c->kubeconfig : "",
-                             c->context ? c->context : "",
-                             "",
-                             "",
-                             "",
-                             "",
-                             false};
+    struct kuberay_opts k = {.space = space,
+                             .name = slash ? slash + 1 : which,
+                             .kubeconfig = c->kubeconfig ? c->kubeconfig : "",
+                             .context = c->context ? c->context : "",
+                             .ray_address = "",
+                             .state = "",
+                             .listen = "",
+                             .metrics = ""};
     struct config *conf;
     struct err err;
 
@@ -260,20 +259,6 @@ static struct config *raycluster_load(struct checkup *c, const char *which)
         return conf;
     fprintf(stderr, "%s\n", err.text);
     return NULL;
-}
-
-static struct config *file_load(const char *path)
-{
-    struct config *conf;
-    struct buf errors;
-
-    buf_init(&errors, 1 << 20);
-    if (config_load(path, &conf, &errors) != ST_OK) {
-        fputs(errors.s, stderr);
-        conf = NULL;
-    }
-    buf_done(&errors);
-    return conf;
 }
 
 static int run(int argc, char **argv)
@@ -303,7 +288,7 @@ static int run(int argc, char **argv)
     }
     if (optind < argc)
         path = argv[optind];
-    conf = kuberay ? raycluster_load(&c, kuberay) : file_load(path);
+    conf = kuberay ? raycluster_load(&c, kuberay) : cli_config(path);
     if (!conf) {
         json_decref(c.json);
         return EXIT_INPUT;
@@ -320,8 +305,8 @@ static int run(int argc, char **argv)
     if (c.json) {
         json_t *all = json_pack("{s:o,s:s}", "findings", c.json, "advice",
                                 c.hints.s);
-        json_dumpf(all, stdout, JSON_INDENT(2));
-        putchar('\n');
+
+        cli_json(all);
         json_decref(all);
     } else {
         if (c.hints.n)

@@ -10,20 +10,6 @@
 #include "daemon.h"
 #include "kuberay.h"
 
-static int run_file(const struct control_opts *o)
-{
-    struct config *conf;
-    struct buf errors;
-    enum status s;
-
-    buf_init(&errors, 1 << 20);
-    s = config_load(o->config_path, &conf, &errors);
-    if (s != ST_OK)
-        fputs(errors.s, stderr);
-    buf_done(&errors);
-    return s == ST_OK ? daemon_run(o, conf) : EXIT_INPUT;
-}
-
 /* NAMESPACE/NAME, or NAME in the namespace of the pod or the context. */
 static int run_kuberay(struct control_opts *o, struct kuberay_opts *k,
                        const char *which)
@@ -60,6 +46,7 @@ static int run(int argc, char **argv)
     struct control_opts o = {.config_path = "davit.yaml"};
     struct kuberay_opts k = {"", "", "", "", "", "", "", "", false};
     enum log_level level = LOG_INFO;
+    struct config *conf;
     const char *kuberay = NULL, *config = NULL;
     bool json = false;
     int opt;
@@ -101,7 +88,8 @@ static int run(int argc, char **argv)
         return run_kuberay(&o, &k, kuberay);
     if (config)
         o.config_path = config;
-    return run_file(&o);
+    conf = cli_config(o.config_path);
+    return conf ? daemon_run(&o, conf) : EXIT_INPUT;
 }
 
 const struct cli_command cli_run = {

@@ -198,7 +198,7 @@ static enum status put(json_t *at, const char *parent, const char *path,
     return err_set(err, ST_INVALID, "--set %.200s: too deep", all);
 }
 
-enum status whatif_set(json_t *problem, const char *text, struct arena *a,
+enum status whatif_set(json_t *snapshot, const char *text, struct arena *a,
                        struct err *err)
 {
     const char *equal = strchr(text, '='), *path;
@@ -215,7 +215,7 @@ enum status whatif_set(json_t *problem, const char *text, struct arena *a,
     if (strcmp(path, "max_nodes") == 0)
         path = "limits.max_nodes";
     value = value_of(equal + 1);
-    s = put(problem, "", path, value, path, a, err);
+    s = put(snapshot, "", path, value, path, a, err);
     json_decref(value);
     return s;
 }
