@@ -28,7 +28,7 @@
 #define LISTENERS_MAX 64 /* event streams at once */
 #define PENDING_MAX 1024 /* suspended exchanges at once */
 #define PLANS_MAX 16     /* of them, waiting for the planner */
-#define ANSWER_MS 30000  /* then the caller is told to try again */
+#define ANSWER_MS 30000  /* then the reply is: try again */
 #define BEAT_MS 15000    /* comment lines of an idle event stream */
 #define ALIVE_MS 60000   /* no tick for so long: not alive */
 
@@ -176,9 +176,9 @@ route_fn protect_node, unprotect_node, post_reload;
 route_fn post_plan;            /* whatif.c */
 route_fn get_events;           /* stream.c */
 route_fn get_alive, get_ready; /* health.c */
-/* What /metrics says. */
+/* The text of /metrics. */
 void metrics_text(struct server *s, struct buf *ret); /* reads.c */
-/* The control loop runs. */
+/* Does the control loop run? */
 bool server_alive(const struct server *s); /* health.c */
 /* scrape.c: /metrics and /healthz of this server, and nothing else; NULL: it
  * cannot. */

@@ -165,7 +165,6 @@ static const char *sentence_part(struct view *v, const struct plan_refusal *r,
 
 static const char *sentence(struct view *v, const struct plan_refusal *r)
 {
-    const char *text;
     struct buf b;
 
     buf_init(&b, 4096);
@@ -174,9 +173,7 @@ static const char *sentence(struct view *v, const struct plan_refusal *r)
             buf_str(&b, sentence_part(v, r, *++p));
         else
             buf_add(&b, p, 1);
-    text = arena_strdup(&v->arena, b.s);
-    buf_done(&b);
-    return text;
+    return view_take(v, &b);
 }
 
 const char *view_obstacle_text(struct view *v, uint32_t refusal)
@@ -261,7 +258,6 @@ uint32_t view_obstacles(struct view *v, uint32_t bundle, uint32_t max,
 const char *view_wait_text(struct view *v, uint32_t bundle)
 {
     uint32_t first[8], n = view_obstacles(v, bundle, 8, first);
-    const char *text;
     struct buf b;
 
     buf_init(&b, 4096);
@@ -277,9 +273,7 @@ const char *view_wait_text(struct view *v, uint32_t bundle)
         buf_printf(&b, "%s%s", listed++ ? "; " : ": ",
                    view_obstacle_text(v, first[i]));
     }
-    text = arena_strdup(&v->arena, b.s);
-    buf_done(&b);
-    return text;
+    return view_take(v, &b);
 }
 
 const char *view_unplaced_text(struct view *v, uint32_t bundle)

@@ -1,5 +1,5 @@
 /*
- * outcome.c - how an owner's request stands, in numbers and in one sentence.
+ * outcome.c - the state of an owner's request, in numbers and in one sentence.
  *
  * The reply of POST /v1/request_resources, the entries of its GET, and the
  * answer of a what-if are all made from the same struct outcome.
@@ -117,7 +117,6 @@ static uint32_t same_launches(const struct view *v, uint32_t launch,
 /* "2 x t4, 1 x cpu" */
 static const char *launches_text(struct view *v, const bool *mine)
 {
-    const char *text;
     struct buf b;
 
     buf_init(&b, 2048);
@@ -132,9 +131,7 @@ static const char *launches_text(struct view *v, const bool *mine)
             buf_printf(&b, "%s%u x %s", b.n ? ", " : "", n,
                        t ? view_str(v, t->name) : "?");
     }
-    text = arena_strdup(&v->arena, b.s);
-    buf_done(&b);
-    return text;
+    return view_take(v, &b);
 }
 
 /* ", 3 of 9 waiting (1 GPU): t4 is at its max of 2" */
@@ -182,7 +179,6 @@ const char *outcome_text(struct view *v, const char *owner,
 {
     bool any, *mine = mine_of(v, owner, &any);
     unsigned long long all = x->sum.bundles;
-    const char *text;
     struct buf b;
 
     if (!x->found || all == 0)
@@ -212,9 +208,7 @@ const char *outcome_text(struct view *v, const char *owner,
         buf_printf(&b, ", ready in about %s", view_span(v, x->eta_ms));
     unplaced_text(&b, v, mine, x->sum.waiting, all, false);
     unplaced_text(&b, v, mine, x->sum.infeasible, all, true);
-    text = arena_strdup(&v->arena, b.s);
-    buf_done(&b);
-    return text;
+    return view_take(v, &b);
 }
 
 static void write_launch(struct out *o, struct view *v, uint32_t launch,

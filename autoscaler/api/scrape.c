@@ -1,7 +1,6 @@
 /*
  * scrape.c - /metrics on a port of its own, for Prometheus as it finds Ray's
- * autoscaler, and /healthz for a kubelet: one thread, no token, nothing else to
- * be had there.
+ * autoscaler, and /healthz for a kubelet: one thread, no token, no other path.
  */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /*
- * standby.c - GET /healthz (or one of its other names) is 200, all else 503
- * with what is waited for.
+ * standby.c - GET /healthz, by any of its names, is 200; everything else is 503
+ * and says what is waited for.
  *
  * A Deployment's probes need an answer from a standby too: alive, so that it
  * is not restarted, and not ready, so that the Service leads to the leader.

@@ -25,6 +25,8 @@ void view_open(struct view *v, const struct status_page *page);
 void view_open_plan(struct view *v, const struct snapshot *snapshot,
                     const struct problem *s, const struct plan *plan);
 void view_done(struct view *v);
+/* The buffer's text, which lives as long as the view; the buffer is done. */
+const char *view_take(struct view *v, struct buf *b);
 
 /* ---- lookups */
 const char *view_str(const struct view *v, uint32_t id);
@@ -96,7 +98,7 @@ const char *view_label(struct view *v, uint32_t first, uint32_t n,
 const char *view_label_name(const char *key);
 
 /* ---- whole documents */
-struct outcome { /* how an owner's request stands */
+struct outcome { /* the state of an owner's request */
     struct tally sum;
     bool found, feasible, satisfied;
     int64_t eta_ms;           /* -1: not known, or never */

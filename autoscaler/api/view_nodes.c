@@ -68,7 +68,7 @@ static const char *why_text(struct view *v, uint32_t row)
     }
 }
 
-/* A drain that was refused is told beside whatever keeps the node now. */
+/* A refused drain is named beside the reason that keeps the node now. */
 const char *view_why_text(struct view *v, uint32_t row)
 {
     const struct snap_node *n = &v->snapshot->nodes[row];

@@ -1,8 +1,8 @@
 /*
  * view_why.c - /v1/why/{name}: reasons in codes and in sentences.
  *
- * The name decides: a node, an owner, or both.  Every bundle of an owner is
- * listed with where it lies, or what stands in its way on each offer.
+ * The name is of a node, an owner, or both.  Every bundle of an owner is listed
+ * with the nodes that hold it, or with the obstacle on each offer.
  */
 #include <string.h>
 

@@ -93,7 +93,7 @@ static enum status work_load(const char *path, struct work *w,
     return s;
 }
 
-/* What was asked for (-1: nothing), what a record had, or the usual. */
+/* The budget asked for (-1: none), else the record's, else the default. */
 static uint64_t budget_of(const struct work *w, int64_t asked_ms)
 {
     const json_t *v = json_object_get(w->recorded, "budget");

@@ -145,7 +145,7 @@ struct options {
     double wait;
 };
 
-/* For programs: waits in silence and prints how the request stands then. */
+/* For programs: waits without output, then prints the state of the request. */
 static int wait_json(struct client *c, const struct options *w, struct arena *a)
 {
     json_t *reply;

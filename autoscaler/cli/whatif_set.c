@@ -1,9 +1,9 @@
 /*
  * whatif_set.c - one changed value in a snapshot; see whatif.h.
  *
- * The value is JSON when it reads as JSON, else text ("5m", "50Gi"); the
- * words for "no limit" become null.  The codec, which reads the
- * whole snapshot again, decides whether it fits.
+ * The value is JSON when it parses as JSON, else text ("5m", "50Gi");
+ * "unlimited", "none" and "never" become null.  The codec, which reads the whole
+ * snapshot again, decides whether the value is valid.
  */
 #include <stdlib.h>
 #include <string.h>
