@@ -58,8 +58,8 @@ enum status socket_listen(const char *key, const char *host, uint32_t port,
 uint32_t socket_port(int fd);
 /* Starts what answers at api.metrics, if there is such a port; *ret is NULL if
  * not.  start() takes the socket over. */
-typedef struct MHD_Daemon *daemon_start_fn(void *arg, int listen_fd);
-enum status metrics_listen(const struct config *c, daemon_start_fn *start,
+enum status metrics_listen(const struct config *c,
+                           struct MHD_Daemon *(*start)(void *arg, int fd),
                            void *arg, struct MHD_Daemon **ret, struct err *err);
 /* The certificate and key of api.tls_*, as libmicrohttpd takes them (copies are
  * made while a daemon starts); without them, no options. */
@@ -182,7 +182,7 @@ void metrics_text(struct server *s, struct buf *ret); /* reads.c */
 bool server_alive(const struct server *s); /* health.c */
 /* scrape.c: /metrics and /healthz of this server, and nothing else; NULL: it
  * cannot. */
-daemon_start_fn scrape_start;
+struct MHD_Daemon *scrape_start(void *server, int listen_fd);
 
 /* ---- whatif.c: the planner thread */
 struct whatif;

@@ -8,18 +8,16 @@
 
 #include "view.h"
 
-/* Which demands are the owner's request; owner NULL: none. */
-static bool *mine_of(struct view *v, const char *owner, bool *ret_any)
+/* Which demands are the owner's request. */
+static bool *mine_of(struct view *v, const char *owner)
 {
     bool *mine = ARENA_ARRAY(&v->arena, bool, v->s->n_demands);
 
-    *ret_any = false;
     for (uint32_t d = 0; d < v->s->n_demands; d++) {
         const struct pb_demand *q = &v->s->demands[d];
 
         mine[d] = q->source == SOURCE_REQUEST &&
                   strcmp(view_str(v, q->owner), owner) == 0;
-        *ret_any |= mine[d];
     }
     return mine;
 }
@@ -58,11 +56,13 @@ void outcome_of(struct view *v, const char *owner, struct outcome *ret)
 {
     const struct plan *p = v->plan;
     struct outcome x = {0};
-    bool *mine = mine_of(v, owner, &x.found), known = true, ready = true;
+    bool *mine = mine_of(v, owner), known = true, ready = true;
 
     for (uint32_t d = 0; d < v->s->n_demands; d++)
-        if (mine[d])
+        if (mine[d]) {
+            x.found = true;
             tally_demand(&x.sum, v, d);
+        }
     for (uint32_t i = 0; x.found && i < v->s->n_nodes; i++) {
         const struct plan_node *n = &p->nodes[i];
 
@@ -177,7 +177,7 @@ static bool any_improving(const struct view *v, const bool *mine)
 const char *outcome_text(struct view *v, const char *owner,
                          const struct outcome *x)
 {
-    bool any, *mine = mine_of(v, owner, &any);
+    bool *mine = mine_of(v, owner);
     unsigned long long all = x->sum.bundles;
     struct buf b;
 
@@ -291,11 +291,10 @@ static void write_unplaced(struct out *o, struct view *v, const bool *mine,
 void outcome_write(struct out *o, const char *key, struct view *v,
                    const char *owner, bool cleared, int64_t expires_ms)
 {
+    bool *mine = mine_of(v, owner);
     struct outcome x;
-    bool any, *mine;
 
     outcome_of(v, owner, &x);
-    mine = mine_of(v, owner, &any);
     out_object(o, key);
     out_str(o, "owner", owner);
     out_bool(o, "cleared", cleared);

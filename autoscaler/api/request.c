@@ -15,13 +15,11 @@
 
 bool owner_valid(const char *owner)
 {
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                  "abcdefghijklmnopqrstuvwxyz0123456789._:@-";
     size_t n = strlen(owner);
 
-    return n >= 1 && n <= OWNER_MAX &&
-           strspn(
-               owner,
-               "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:@-") ==
-               n;
+    return n >= 1 && n <= OWNER_MAX && strspn(owner, letters) == n;
 }
 
 static const char *type_name(const json_t *v)

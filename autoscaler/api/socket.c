@@ -69,7 +69,8 @@ uint32_t socket_port(int fd)
     return (uint32_t)strtoul(service, NULL, 10);
 }
 
-enum status metrics_listen(const struct config *c, daemon_start_fn *start,
+enum status metrics_listen(const struct config *c,
+                           struct MHD_Daemon *(*start)(void *arg, int fd),
                            void *arg, struct MHD_Daemon **ret, struct err *err)
 {
     enum status rc;
