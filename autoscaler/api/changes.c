@@ -22,9 +22,10 @@ static void control_send(struct exchange *ex, struct pending *p,
     ex->answer = answer;
     if (!pending_send(p, ex, post, ex->server->mailbox)) {
         pending_unref(p);
-        exchange_error(ex, 503, "RETRY", "",
-                       "too many requests wait for the "
-                       "control loop, or the daemon is stopping; try again");
+        exchange_error(
+            ex, 503, "RETRY", "",
+            "too many requests wait for the control loop, or the daemon is "
+            "stopping; try again");
     }
 }
 
@@ -39,9 +40,8 @@ static void reply_outcome(struct exchange *ex, const char *owner, bool cleared,
     view_open(&v, ex->pending->cmd.seen);
     if (!cleared)
         outcome_of(&v, owner, &x);
-    buf_init(&b, REPLY_MAX);
-    out_init(&o, &b);
-    outcome_write(&o, &v, owner, cleared, expires_ms);
+    reply_begin(&b, &o);
+    outcome_write(&o, NULL, &v, owner, cleared, expires_ms);
     view_done(&v);
     exchange_reply(ex, x.satisfied ? 200 : 202, &b, "application/json");
 }
@@ -126,16 +126,16 @@ void drop_request(struct exchange *ex)
     struct pending *p;
 
     if (!owner_valid(ex->arg)) {
-        exchange_error(ex, 400, "INVALID", "owner",
-                       "an owner has 1 to 128 of the "
-                       "letters A-Z a-z 0-9 . _ : @ -");
+        exchange_error(
+            ex, 400, "INVALID", "owner",
+            "an owner has 1 to 128 of the letters A-Z a-z 0-9 . _ : @ -");
         return;
     }
     if (strcmp(ex->arg, "ray") == 0) {
-        exchange_error(ex, 400, "INVALID", "owner",
-                       "\"ray\" stands for what Ray "
-                       "itself asks for; clear it there with "
-                       "ray.autoscaler.sdk.request_resources(bundles=[])");
+        exchange_error(
+            ex, 400, "INVALID", "owner",
+            "\"ray\" stands for what Ray itself asks for; clear it there with "
+            "ray.autoscaler.sdk.request_resources(bundles=[])");
         return;
     }
     p = pending_new(ex->server->pending, COMMAND_REQUEST_DROP);
@@ -153,8 +153,7 @@ static void protect_answer(struct exchange *ex)
 
     if (refused(ex))
         return;
-    buf_init(&b, REPLY_MAX);
-    out_init(&o, &b);
+    reply_begin(&b, &o);
     out_object(&o, NULL);
     out_str(&o, "node", cmd->machine);
     out_bool(&o, "protected", cmd->on);
@@ -180,12 +179,10 @@ static void protect(struct exchange *ex, bool on)
     i = node_find(&v, ex->arg);
     if (i == NONE) {
         exchange_error(ex, 404, "NOT_FOUND", ex->arg,
-                       "there is no node of this "
-                       "name; see /v1/nodes");
+                       "there is no node of this name; see /v1/nodes");
     } else if (v.snapshot->nodes[i].unmanaged || v.snapshot->nodes[i].head) {
         exchange_error(ex, 400, "INVALID", ex->arg,
-                       "this node is %s: it is never "
-                       "ended anyway",
+                       "this node is %s: it is never ended anyway",
                        v.snapshot->nodes[i].head ? "the Ray head" : "not ours");
     } else {
         p = pending_new(ex->server->pending, COMMAND_PROTECT);
@@ -223,8 +220,7 @@ static void reload_answer(struct exchange *ex)
     }
     if (refused(ex))
         return;
-    buf_init(&b, REPLY_MAX);
-    out_init(&o, &b);
+    reply_begin(&b, &o);
     out_object(&o, NULL);
     out_bool(&o, "reloaded", true);
     out_str(&o, "path", cmd->seen->config_path);

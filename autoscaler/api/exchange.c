@@ -36,10 +36,17 @@ struct status_page *exchange_page(struct exchange *ex)
     struct status_page *p = status_get(ex->server->board);
 
     if (!p)
-        exchange_error(ex, 503, "RETRY", "",
-                       "the daemon is starting: there is no "
-                       "plan yet; try again in a second");
+        exchange_error(
+            ex, 503, "RETRY", "",
+            "the daemon is starting: there is no plan yet; try again in a "
+            "second");
     return p;
+}
+
+void reply_begin(struct buf *ret, struct out *ret_out)
+{
+    buf_init(ret, REPLY_MAX);
+    out_init(ret_out, ret);
 }
 
 void exchange_reply(struct exchange *ex, unsigned code, struct buf *b,
@@ -67,8 +74,7 @@ void exchange_reply(struct exchange *ex, unsigned code, struct buf *b,
 void exchange_error_begin(struct out *o, struct buf *b, const char *status,
                           const char *where, const char *text)
 {
-    buf_init(b, REPLY_MAX);
-    out_init(o, b);
+    reply_begin(b, o);
     out_object(o, NULL);
     out_object(o, "error");
     out_str(o, "status", status);
@@ -141,10 +147,10 @@ static uint64_t content_length(struct exchange *ex)
 
 static void refuse_size(struct exchange *ex)
 {
-    exchange_error(ex, 413, "INVALID", "body",
-                   "the body is above %u MiB; write "
-                   "identical bundles once, with a count",
-                   BODY_MAX >> 20);
+    exchange_error(
+        ex, 413, "INVALID", "body",
+        "the body is above %u MiB; write identical bundles once, with a count",
+        BODY_MAX >> 20);
 }
 
 /* May the refusal that is written be sent at once?  When no body comes, the
@@ -252,14 +258,14 @@ static void pending_answer(struct exchange *ex)
     if (state == PENDING_LATE)
         exchange_error(
             ex, 503, "RETRY", "",
-            "the control loop has not answered "
-            "for %d s; what you asked for may still take effect, look "
-            "at /v1/status",
+            "the control loop has not answered for %d s; what you asked for "
+            "may still take effect, look at /v1/status",
             ANSWER_MS / 1000);
     else if (state == PENDING_STOPPED)
-        exchange_error(ex, 503, "RETRY", "",
-                       "the daemon is stopping; nothing was "
-                       "promised, ask again when it runs");
+        exchange_error(
+            ex, 503, "RETRY", "",
+            "the daemon is stopping; nothing was promised, ask again when it "
+            "runs");
     else
         ex->answer(ex);
 }

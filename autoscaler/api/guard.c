@@ -48,9 +48,8 @@ static enum status find_loopback(const char *host, bool *ret, struct err *err)
 
     if (rc != 0)
         return err_set(err, ST_INVALID,
-                       "api.listen: %s is no address of this "
-                       "machine: %s",
-                       host, gai_strerror(rc));
+                       "api.listen: %s is no address of this machine: %s", host,
+                       gai_strerror(rc));
     *ret = true;
     for (const struct addrinfo *a = list; a; a = a->ai_next)
         *ret = *ret && address_is_loopback(a->ai_addr);
@@ -75,16 +74,16 @@ static enum status read_token(struct guard *g, const char *path,
     while (n > 0 && strchr(" \t\r\n", text[n - 1]))
         n--;
     if (n > TOKEN_MAX)
-        return err_set(err, ST_INVALID,
-                       "api.token_file: %s holds more than %d "
-                       "bytes; a token is one line",
-                       path, TOKEN_MAX);
+        return err_set(
+            err, ST_INVALID,
+            "api.token_file: %s holds more than %d bytes; a token is one line",
+            path, TOKEN_MAX);
     if (n < 8)
-        return err_set(err, ST_INVALID,
-                       "api.token_file: the token in %s has "
-                       "%zu characters, at least 8 are needed; `openssl rand "
-                       "-hex 32` makes a good one",
-                       path, n);
+        return err_set(
+            err, ST_INVALID,
+            "api.token_file: the token in %s has %zu characters, at least 8 "
+            "are needed; `openssl rand -hex 32` makes a good one",
+            path, n);
     pthread_mutex_lock(&g->lock);
     SHA256((const unsigned char *)text, n, g->token);
     g->changed = st.st_mtim;
@@ -124,8 +123,7 @@ enum status guard_init(struct guard *g, const struct config *c, struct err *err)
     snprintf(g->path, sizeof g->path, "%s", c->api_token_file);
     if (g->tls && (!c->api_tls_cert[0] || !c->api_tls_key[0]))
         return err_set(err, ST_INVALID,
-                       "api: tls_cert and tls_key go "
-                       "together; %s is missing",
+                       "api: tls_cert and tls_key go together; %s is missing",
                        c->api_tls_cert[0] ? "tls_key" : "tls_cert");
     if ((s = find_loopback(c->api_host, &g->loopback, err)) != ST_OK)
         return s;
@@ -135,12 +133,12 @@ enum status guard_init(struct guard *g, const struct config *c, struct err *err)
         g->has_token = true;
     }
     if (!g->loopback && !g->has_token && !g->tls)
-        return err_set(err, ST_INVALID,
-                       "api.listen: %s can be reached from "
-                       "other machines, and whoever reaches it could order "
-                       "machines at your cost; set api.token_file (or "
-                       "api.tls_cert and api.tls_key), or listen on 127.0.0.1",
-                       c->api_host);
+        return err_set(
+            err, ST_INVALID,
+            "api.listen: %s can be reached from other machines, and whoever "
+            "reaches it could order machines at your cost; set api.token_file "
+            "(or api.tls_cert and api.tls_key), or listen on 127.0.0.1",
+            c->api_host);
     return ST_OK;
 }
 
@@ -204,29 +202,29 @@ unsigned guard_check(struct exchange *ex, bool open)
         ex->trusted = token_fits(g, auth);
         if (ex->trusted || open)
             return 0;
-        exchange_error(ex, 401, "AUTH", "Authorization",
-                       auth
-                           ? "the token is not the one in api.token_file"
-                           : "this API needs the header `Authorization: Bearer "
-                             "<token>`, with the token in api.token_file");
+        exchange_error(
+            ex, 401, "AUTH", "Authorization",
+            auth ? "the token is not the one in api.token_file"
+                 : "this API needs the header `Authorization: Bearer <token>`, "
+                   "with the token in api.token_file");
         MHD_add_response_header(ex->response, MHD_HTTP_HEADER_WWW_AUTHENTICATE,
                                 "Bearer realm=\"davit\"");
         return 401;
     }
     ex->trusted = true;
     if (g->loopback && host && !host_is_ours(g, host)) {
-        exchange_error(ex, 403, "AUTH", "Host",
-                       "the Host header is \"%.200s\", but this API without a "
-                       "token answers only to localhost, 127.0.0.1, [::1] and "
-                       "api.listen",
-                       host);
+        exchange_error(
+            ex, 403, "AUTH", "Host",
+            "the Host header is \"%.200s\", but this API without a token "
+            "answers only to localhost, 127.0.0.1, [::1] and api.listen",
+            host);
         return 403;
     }
     if (origin && !origin_is_ours(origin, host)) {
-        exchange_error(ex, 403, "AUTH", "Origin",
-                       "a web page of %.200s may not use this API without a "
-                       "token",
-                       origin);
+        exchange_error(
+            ex, 403, "AUTH", "Origin",
+            "a web page of %.200s may not use this API without a token",
+            origin);
         return 403;
     }
     return 0;

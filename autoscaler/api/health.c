@@ -20,8 +20,7 @@ static void reply(struct exchange *ex, unsigned code, const char *status,
     struct buf b;
     struct out o;
 
-    buf_init(&b, REPLY_MAX);
-    out_init(&o, &b);
+    reply_begin(&b, &o);
     out_object(&o, NULL);
     out_str(&o, "status", status);
     if (v && ex->trusted) {

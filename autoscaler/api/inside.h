@@ -28,7 +28,7 @@
 #define LISTENERS_MAX 64 /* event streams at once */
 #define PENDING_MAX 1024 /* suspended exchanges at once */
 #define PLANS_MAX 16     /* of them, waiting for the planner */
-#define ANSWER_MS 30000  /* then the caller is told to try again */
+#define ANSWER_MS 30000  /* then the reply is: try again */
 #define BEAT_MS 15000    /* comment lines of an idle event stream */
 #define ALIVE_MS 60000   /* no tick for so long: not alive */
 
@@ -56,10 +56,16 @@ unsigned guard_check(struct exchange *ex, bool open);
 enum status socket_listen(const char *key, const char *host, uint32_t port,
                           int *ret_fd, struct err *err);
 uint32_t socket_port(int fd);
+/* Starts what answers at api.metrics, if there is such a port; *ret is NULL if
+ * not.  start() takes the socket over. */
+enum status metrics_listen(const struct config *c,
+                           struct MHD_Daemon *(*start)(void *arg, int fd),
+                           void *arg, struct MHD_Daemon **ret, struct err *err);
 /* The certificate and key of api.tls_*, as libmicrohttpd takes them (copies are
  * made while a daemon starts); without them, no options. */
 struct tls {
     char *cert, *key;
+    unsigned flag; /* MHD_USE_TLS or 0 */
     struct MHD_OptionItem options[3];
 };
 enum status tls_read(const struct config *c, struct tls *ret, struct err *err);
@@ -135,7 +141,8 @@ struct exchange {
 /* Sets ex->route and ex->arg, or writes the refusal. */
 void route_find(struct exchange *ex, const char *url, const char *method);
 
-/* Replies: each takes the buffer's bytes over. */
+/* Replies: an empty buffer to write one to; exchange_reply() takes it over. */
+void reply_begin(struct buf *ret, struct out *ret_out);
 void exchange_reply(struct exchange *ex, unsigned code, struct buf *b,
                     const char *content_type);
 void exchange_error(struct exchange *ex, unsigned code, const char *status,
@@ -169,13 +176,13 @@ route_fn protect_node, unprotect_node, post_reload;
 route_fn post_plan;            /* whatif.c */
 route_fn get_events;           /* stream.c */
 route_fn get_alive, get_ready; /* health.c */
-/* What /metrics says. */
+/* The text of /metrics. */
 void metrics_text(struct server *s, struct buf *ret); /* reads.c */
-/* The control loop runs. */
+/* Does the control loop run? */
 bool server_alive(const struct server *s); /* health.c */
-/* scrape.c: /metrics and /healthz on this socket, and nothing else; NULL: it
+/* scrape.c: /metrics and /healthz of this server, and nothing else; NULL: it
  * cannot. */
-struct MHD_Daemon *scrape_start(struct server *s, int listen_fd);
+struct MHD_Daemon *scrape_start(void *server, int listen_fd);
 
 /* ---- whatif.c: the planner thread */
 struct whatif;
@@ -205,7 +212,6 @@ struct server {
     struct MHD_Daemon *mhd;
     struct MHD_Daemon *metrics_mhd; /* NULL: no port of its own */
     int listen_fd;
-    uint32_t port, metrics_port;
     pthread_t reaper;
     pthread_mutex_t lock; /* of the three below */
     bool closing;         /* no new listeners */

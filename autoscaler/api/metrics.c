@@ -34,39 +34,42 @@ void metric_gauge(struct buf *b, const char *name, const char *help,
     buf_printf(b, "%s %ju\n", name, v);
 }
 
-void metric_micros(struct buf *b, const char *name, int64_t v)
+void metric_micros(struct buf *b, const char *name, const char *kind,
+                   const char *help, int64_t v)
 {
     char text[32];
 
+    metric_head(b, name, kind, help);
     buf_printf(b, "%s %s\n", name, out_decimal(v, 1000000, text));
 }
 
 /* ---- counters of the whole life */
 
+static void write_summary(struct buf *b, const char *name, const char *help,
+                          uintmax_t micros, uintmax_t n)
+{
+    char text[32];
+
+    metric_head(b, name, "summary", help);
+    buf_printf(b, "%s_sum %s\n%s_count %ju\n", name,
+               out_decimal((int64_t)micros, 1000000, text), name, n);
+}
+
 static void write_counters(struct buf *b, const struct metrics *m)
 {
-    const uintmax_t plan_us = atomic_load(&m->plan_us_sum);
-    const uintmax_t tick_us = atomic_load(&m->tick_us_sum);
-
 #define METRIC_WRITE_(name, help) \
     metric_head(b, "davit_" #name "_total", "counter", help); \
     buf_printf(b, "davit_" #name "_total %ju\n", \
                (uintmax_t)atomic_load(&m->name));
     METRIC_MAP(METRIC_WRITE_)
 #undef METRIC_WRITE_
-    metric_head(b, "davit_plan_seconds", "summary", "CPU time of the planner");
-    metric_micros(b, "davit_plan_seconds_sum", (int64_t)plan_us);
-    buf_printf(b, "davit_plan_seconds_count %ju\n",
-               (uintmax_t)atomic_load(&m->ticks));
-    metric_head(b, "davit_plan_seconds_max", "gauge",
-                "The longest plan so far");
-    metric_micros(b, "davit_plan_seconds_max",
+    write_summary(b, "davit_plan_seconds", "CPU time of the planner",
+                  atomic_load(&m->plan_us_sum), atomic_load(&m->ticks));
+    metric_micros(b, "davit_plan_seconds_max", "gauge",
+                  "The longest plan so far",
                   (int64_t)atomic_load(&m->plan_us_max));
-    metric_head(b, "davit_tick_seconds", "summary",
-                "CPU time of a loop iteration");
-    metric_micros(b, "davit_tick_seconds_sum", (int64_t)tick_us);
-    buf_printf(b, "davit_tick_seconds_count %ju\n",
-               (uintmax_t)atomic_load(&m->ticks));
+    write_summary(b, "davit_tick_seconds", "CPU time of a loop iteration",
+                  atomic_load(&m->tick_us_sum), atomic_load(&m->ticks));
 }
 
 /* ---- gauges of the newest page */
@@ -121,6 +124,16 @@ static void write_nodes(struct buf *b, struct view *v, const struct counts *c,
         }
 }
 
+static void by_reason(struct buf *b, const char *name, const char *help,
+                      const uint64_t *count)
+{
+    metric_head(b, name, "gauge", help);
+    for (uint32_t r = 0; r < REASON_COUNT; r++)
+        if (count[r])
+            buf_printf(b, "%s{reason=\"%s\"} %ju\n", name,
+                       reason_code((enum reason)r), (uintmax_t)count[r]);
+}
+
 static void write_reasons(struct buf *b, struct view *v)
 {
     uint64_t verdict[REASON_COUNT] = {0}, refused[REASON_COUNT] = {0};
@@ -134,18 +147,10 @@ static void write_reasons(struct buf *b, struct view *v)
             refused[v->plan->refusals[p->first_refusal].why] +=
                 (uint64_t)p->waiting + p->infeasible;
     }
-    metric_head(b, "davit_node_reasons", "gauge",
-                "Nodes by the reason of what becomes of them");
-    for (uint32_t r = 0; r < REASON_COUNT; r++)
-        if (verdict[r])
-            buf_printf(b, "davit_node_reasons{reason=\"%s\"} %ju\n",
-                       reason_code((enum reason)r), (uintmax_t)verdict[r]);
-    metric_head(b, "davit_unplaced_reasons", "gauge",
-                "Unplaced bundles by their first obstacle");
-    for (uint32_t r = 0; r < REASON_COUNT; r++)
-        if (refused[r])
-            buf_printf(b, "davit_unplaced_reasons{reason=\"%s\"} %ju\n",
-                       reason_code((enum reason)r), (uintmax_t)refused[r]);
+    by_reason(b, "davit_node_reasons",
+              "Nodes by the reason of what becomes of them", verdict);
+    by_reason(b, "davit_unplaced_reasons",
+              "Unplaced bundles by their first obstacle", refused);
 }
 
 static void write_bundles(struct buf *b, struct view *v)
@@ -196,9 +201,8 @@ static void write_state(struct buf *b, struct view *v)
         if (v->snapshot->nodes[i].state != STATE_GONE &&
             view_node_price(v, i) > 0)
             cost += view_node_price(v, i);
-    metric_head(b, "davit_cost_per_hour_dollars", "gauge",
-                "List price of all machines not gone");
-    metric_micros(b, "davit_cost_per_hour_dollars", cost);
+    metric_micros(b, "davit_cost_per_hour_dollars", "gauge",
+                  "List price of all machines not gone", cost);
     metric_gauge(b, "davit_requests", "Requests that stand", p->n_requests);
     metric_gauge(b, "davit_offers_backoff",
                  "Offers and providers in back-off after a failure",
@@ -218,9 +222,8 @@ static void write_state(struct buf *b, struct view *v)
         buf_printf(b, "} %d\n", p->providers[i].ready);
     }
     write_traffic(b, p);
-    metric_head(b, "davit_last_plan_seconds", "gauge",
-                "CPU time of the newest plan");
-    metric_micros(b, "davit_last_plan_seconds", p->planned_us);
+    metric_micros(b, "davit_last_plan_seconds", "gauge",
+                  "CPU time of the newest plan", p->planned_us);
     metric_head(b, "davit_build_info", "gauge", "The version, as a label");
     buf_str(b, "davit_build_info{");
     metric_label(b, "version", p->version);

@@ -12,7 +12,9 @@ void metric_head(struct buf *b, const char *name, const char *kind,
 void metric_label(struct buf *b, const char *key, const char *value);
 void metric_gauge(struct buf *b, const char *name, const char *help,
                   uintmax_t v);
-void metric_micros(struct buf *b, const char *name, int64_t v);
+/* v millionths, written with a decimal point */
+void metric_micros(struct buf *b, const char *name, const char *kind,
+                   const char *help, int64_t v);
 
 /* Nodes of one type. */
 struct counts {

@@ -34,8 +34,7 @@ void metrics_process(struct buf *b)
         fclose(f);
     }
     getrusage(RUSAGE_SELF, &u);
-    metric_head(b, "process_cpu_seconds_total", "counter", "CPU time used");
-    metric_micros(b, "process_cpu_seconds_total",
+    metric_micros(b, "process_cpu_seconds_total", "counter", "CPU time used",
                   (int64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000 +
                       u.ru_utime.tv_usec + u.ru_stime.tv_usec);
     metric_gauge(b, "process_resident_memory_bytes", "Resident memory",

@@ -3,12 +3,14 @@
  * autoscaler, so that its Grafana panels and alerts go on working.  What has no
  * meaning here (a node is never "updated" over SSH) is 0.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "metrics.h"
 
-static void ray_line(struct buf *b, struct view *v, const char *name,
-                     const char *key, const char *value, uintmax_t n)
+/* name{key="value",SessionName="..."} n; key NULL: the session alone. */
+static void ray_text(struct buf *b, struct view *v, const char *name,
+                     const char *key, const char *value, const char *n)
 {
     buf_printf(b, "%s{", name);
     if (key) {
@@ -17,7 +19,16 @@ static void ray_line(struct buf *b, struct view *v, const char *name,
     }
     metric_label(b, "SessionName",
                  v->page->ray_session ? v->page->ray_session : "");
-    buf_printf(b, "} %ju\n", n);
+    buf_printf(b, "} %s\n", n);
+}
+
+static void ray_line(struct buf *b, struct view *v, const char *name,
+                     const char *key, const char *value, uintmax_t n)
+{
+    char text[24];
+
+    snprintf(text, sizeof text, "%ju", n);
+    ray_text(b, v, name, key, value, text);
 }
 
 static void ray_one(struct buf *b, struct view *v, const char *name,
@@ -93,13 +104,8 @@ static void ray_resources(struct buf *b, struct view *v)
 
             if (!is_lasting(v, resource, now[c] || pending[c]))
                 continue;
-            buf_printf(b, "%s{", name);
-            metric_label(b, "resource", resource);
-            buf_str(b, ",");
-            metric_label(b, "SessionName",
-                         v->page->ray_session ? v->page->ray_session : "");
-            buf_printf(b, "} %s\n",
-                       out_decimal((part ? pending : now)[c], 10000, text));
+            ray_text(b, v, name, "resource", resource,
+                     out_decimal((part ? pending : now)[c], 10000, text));
         }
     }
 }
@@ -147,15 +153,8 @@ void metrics_ray(struct buf *b, struct view *v, const struct metrics *m,
         ray_one(b, v, never[i], "counter", "Always 0 here", 0);
     metric_head(b, "autoscaler_update_time", "histogram",
                 "Seconds of a loop iteration");
-    buf_str(b, "autoscaler_update_time_bucket{le=\"+Inf\",");
-    metric_label(b, "SessionName",
-                 v->page->ray_session ? v->page->ray_session : "");
-    buf_printf(b, "} %ju\n", ticks);
+    ray_line(b, v, "autoscaler_update_time_bucket", "le", "+Inf", ticks);
     ray_line(b, v, "autoscaler_update_time_count", NULL, NULL, ticks);
-    buf_str(b, "autoscaler_update_time_sum{");
-    metric_label(b, "SessionName",
-                 v->page->ray_session ? v->page->ray_session : "");
-    buf_printf(
-        b, "} %s\n",
-        out_decimal((int64_t)atomic_load(&m->tick_us_sum), 1000000, text));
+    ray_text(b, v, "autoscaler_update_time_sum", NULL, NULL,
+             out_decimal((int64_t)atomic_load(&m->tick_us_sum), 1000000, text));
 }

@@ -154,16 +154,13 @@ const char *view_nearest_text(struct view *v, uint32_t bundle)
 static const char *wanted(struct view *v, const struct pb_term *t)
 {
     struct buf b;
-    const char *text;
 
     buf_init(&b, 4096);
     buf_str(&b, t->op == TERM_NOT_IN ? "!" : "");
     for (uint32_t i = 0; i < t->n_values; i++)
         buf_printf(&b, "%s%s", i ? "," : "",
                    view_str(v, v->s->term_values[t->first_value + i]));
-    text = arena_strdup(&v->arena, b.s);
-    buf_done(&b);
-    return text;
+    return view_take(v, &b);
 }
 
 void view_nearest(struct out *o, const char *key, struct view *v,
@@ -207,10 +204,7 @@ void view_nearest(struct out *o, const char *key, struct view *v,
         out_object(o, NULL);
         out_str(o, "label", view_str(v, term->key));
         out_str(o, "wanted", wanted(v, term));
-        if (value)
-            out_str(o, "has", value);
-        else
-            out_null(o, "has");
+        out_str_or_null(o, "has", value);
         out_close(o);
     }
     out_close(o);

@@ -28,27 +28,29 @@ static const char *queue_of(struct view *v, const struct plan_refusal *r)
                : "";
 }
 
-/* What of a quota is used up: a resource, or nodes. */
-static const char *quota_name(struct view *v, const struct plan_refusal *r)
+/* A quota may be of nodes. */
+static const char *resource_name(struct view *v, const struct plan_refusal *r)
 {
-    return r->column < v->s->n_columns
-               ? view_str(v, v->s->columns[r->column].name)
-               : "nodes";
+    if (r->column < v->s->n_columns)
+        return view_str(v, v->s->columns[r->column].name);
+    return r->why == REASON_LACKS ? "a resource" : "nodes";
 }
 
-static const char *queue_text(struct view *v, const struct plan_refusal *r)
+static const char *owner_of(struct view *v, const struct plan_refusal *r)
 {
-    const char *owner = view_str(
-        v, v->s->demands[v->s->bundles[r->bundle].demand].owner);
+    return view_str(v, v->s->demands[v->s->bundles[r->bundle].demand].owner);
+}
 
-    if (r->why == REASON_QUEUE_DENIED)
-        return arena_printf(&v->arena,
-                            "there is no such queue, or it is not "
-                            "for %s",
-                            owner);
-    return arena_printf(&v->arena, "the queue %s is full: uses %s of %s %s",
-                        queue_of(v, r), view_amount(v, r->column, r->has),
-                        view_amount(v, r->column, r->needs), quota_name(v, r));
+static const char *label_text(struct view *v, const struct plan_refusal *r)
+{
+    const struct pb_offer *o = &v->s->offers[r->offer];
+    const char *type = view_str(v, view_offer_type(v, r->offer)->name);
+    const char *name = view_label_name(view_str(v, r->column));
+    const char *has = view_label(v, o->first_label, o->n_labels, r->column);
+
+    return has ? arena_printf(&v->arena, "%s has %s=%s, which is not asked for",
+                              type, name, has)
+               : arena_printf(&v->arena, "%s has no %s", type, name);
 }
 
 /* In back-off, or the provider lets no more be launched. */
@@ -75,14 +77,13 @@ static const char *throttle_text(struct view *v, const char *type)
 
     if (l->max_launching != UNLIMITED)
         launching = arena_printf(&v->arena,
-                                 "limits.max_launching (%u) is "
-                                 "reached",
+                                 "limits.max_launching (%u) is reached",
                                  l->max_launching);
     if (l->upscaling_speed > 0)
-        speed = arena_printf(&v->arena,
-                             "limits.upscaling_speed (%s) lets no "
-                             "more of it start at once",
-                             view_amount(v, NONE, l->upscaling_speed));
+        speed = arena_printf(
+            &v->arena,
+            "limits.upscaling_speed (%s) lets no more of it start at once",
+            view_amount(v, NONE, l->upscaling_speed));
     return arena_printf(&v->arena, "%s has to wait: %s%s%s", type, launching,
                         *launching && *speed ? ", or " : "", speed);
 }
@@ -96,14 +97,13 @@ static const char *gang_text(struct view *v, const struct plan_refusal *r,
     for (uint32_t i = 0; i < d->n_bundles; i++)
         n += v->s->bundles[d->first_bundle + i].count;
     if (r->why == REASON_SPREAD)
-        return arena_printf(&v->arena,
-                            "%s could hold one, but there cannot be "
-                            "%u nodes, one for each",
-                            type, n);
-    return arena_printf(&v->arena,
-                        "%s could hold one, but not all %u of the "
-                        "gang have a place",
-                        type, n);
+        return arena_printf(
+            &v->arena,
+            "%s could hold one, but there cannot be %u nodes, one for each",
+            type, n);
+    return arena_printf(
+        &v->arena, "%s could hold one, but not all %u of the gang have a place",
+        type, n);
 }
 
 /* When an alternative is tried at the latest. */
@@ -117,93 +117,80 @@ static int64_t turn_of(struct view *v, const struct plan_refusal *r)
     return at;
 }
 
+/* Sentences for most reasons; sentence_part() knows what a letter stands for. */
+static const char *const sentences[REASON_COUNT] = {
+    [REASON_LACKS] = "%t lacks %r: %n needed, %h there",
+    [REASON_TAINT] = "%t has the taint %s, which is not tolerated",
+    [REASON_FRACTION] = "%t has whole %r only: %n cannot be had",
+    [REASON_CONSERVE] =
+        "%t has accelerators, which are not bought for work without one "
+        "(limits.conserve_accelerators)",
+    [REASON_TYPE_DISABLED] =
+        "%t was refused as invalid by %p; a reload of the configuration tries "
+        "it again",
+    [REASON_UNCONFIRMED] =
+        "it was seen only once so far; nothing is bought before a second look",
+    [REASON_IMPROVING] =
+        "a better plan than %t is being looked for (limits.think)",
+    [REASON_ALTERNATIVE] = "%t is for an alternative that is tried at %a",
+    [REASON_QUEUE_DENIED] = "there is no such queue, or it is not for %w",
+    [REASON_QUEUE_FULL] = "the queue %q is full: uses %h of %n %r",
+    [REASON_QUEUE_TYPE] = "%t is not in the queue %s",
+    [REASON_MAX_TYPE] = "%t is at its max of %m",
+    [REASON_MAX_NODES] = "the cluster is at limits.max_nodes (%N)",
+    [REASON_BUDGET] = "%t would exceed limits.max_cost_per_hour (%c $/h)",
+    [REASON_PROVIDER_DOWN] = "%t: provider %p is not ready",
+};
+
+static const char *sentence_part(struct view *v, const struct plan_refusal *r,
+                                 char what)
+{
+    const struct pb_type *t = view_offer_type(v, r->offer);
+
+    switch (what) {
+    case 't': return view_str(v, t->name);
+    case 'p': return view_str(v, t->provider);
+    case 'r': return resource_name(v, r);
+    case 'n': return view_amount(v, r->column, r->needs);
+    case 'h': return view_amount(v, r->column, r->has);
+    case 'q': return queue_of(v, r);
+    case 'w': return owner_of(v, r);
+    case 's': return view_str(v, r->column); /* a taint, or a queue */
+    case 'a': return view_time(v, turn_of(v, r));
+    case 'm': return arena_printf(&v->arena, "%u", t->max);
+    case 'N': return arena_printf(&v->arena, "%u", v->s->limits.max_nodes);
+    default: return view_money(v, v->s->limits.max_cost_micros_hour); /* c */
+    }
+}
+
+static const char *sentence(struct view *v, const struct plan_refusal *r)
+{
+    struct buf b;
+
+    buf_init(&b, 4096);
+    for (const char *p = sentences[r->why]; *p; p++)
+        if (*p == '%')
+            buf_str(&b, sentence_part(v, r, *++p));
+        else
+            buf_add(&b, p, 1);
+    return view_take(v, &b);
+}
+
 const char *view_obstacle_text(struct view *v, uint32_t refusal)
 {
     const struct plan_refusal *r = &v->plan->refusals[refusal];
     const struct pb_type *t = view_offer_type(v, r->offer);
-    const char *type = t ? view_str(v, t->name) : "", *has;
-    const struct pb_offer *o;
 
     if (!t)
         return reason_text(r->why);
-    o = &v->s->offers[r->offer];
+    if (sentences[r->why])
+        return sentence(v, r);
     switch (r->why) {
-    case REASON_LACKS:
-        return arena_printf(&v->arena, "%s lacks %s: %s needed, %s there", type,
-                            r->column < v->s->n_columns
-                                ? view_str(v, v->s->columns[r->column].name)
-                                : "a resource",
-                            view_amount(v, r->column, r->needs),
-                            view_amount(v, r->column, r->has));
-    case REASON_LABEL:
-        has = view_label(v, o->first_label, o->n_labels, r->column);
-        return has ? arena_printf(&v->arena,
-                                  "%s has %s=%s, which is not asked "
-                                  "for",
-                                  type, view_label_name(view_str(v, r->column)),
-                                  has)
-                   : arena_printf(&v->arena, "%s has no %s", type,
-                                  view_label_name(view_str(v, r->column)));
-    case REASON_TAINT:
-        return arena_printf(&v->arena,
-                            "%s has the taint %s, which is not "
-                            "tolerated",
-                            type, view_str(v, r->column));
-    case REASON_FRACTION:
-        return arena_printf(&v->arena,
-                            "%s has whole %s only: %s cannot be "
-                            "had",
-                            type, quota_name(v, r),
-                            view_amount(v, r->column, r->needs));
-    case REASON_QUEUE_FULL:
-    case REASON_QUEUE_DENIED: return queue_text(v, r);
+    case REASON_LABEL: return label_text(v, r);
     case REASON_GANG:
-    case REASON_SPREAD: return gang_text(v, r, type);
-    case REASON_THROTTLE: return throttle_text(v, type);
-    case REASON_CONSERVE:
-        return arena_printf(&v->arena,
-                            "%s has accelerators, which are not "
-                            "bought for work without one "
-                            "(limits.conserve_accelerators)",
-                            type);
-    case REASON_TYPE_DISABLED:
-        return arena_printf(&v->arena,
-                            "%s was refused as invalid by %s; a "
-                            "reload of the configuration tries it again",
-                            type, view_str(v, t->provider));
-    case REASON_UNCONFIRMED:
-        return "it was seen only once so far; nothing is bought before a "
-               "second look";
-    case REASON_IMPROVING:
-        return arena_printf(&v->arena,
-                            "a better plan than %s is being looked "
-                            "for (limits.think)",
-                            type);
-    case REASON_ALTERNATIVE:
-        return arena_printf(&v->arena,
-                            "%s is for an alternative that is tried "
-                            "at %s",
-                            type, view_time(v, turn_of(v, r)));
-    case REASON_QUEUE_TYPE:
-        return arena_printf(&v->arena, "%s is not in the queue %s", type,
-                            view_str(v, r->column));
-    case REASON_MAX_TYPE:
-        return arena_printf(&v->arena, "%s is at its max of %u", type, t->max);
-    case REASON_MAX_NODES:
-        return arena_printf(&v->arena,
-                            "the cluster is at limits.max_nodes "
-                            "(%u)",
-                            v->s->limits.max_nodes);
-    case REASON_BUDGET:
-        return arena_printf(&v->arena,
-                            "%s would exceed "
-                            "limits.max_cost_per_hour (%s $/h)",
-                            type,
-                            view_money(v, v->s->limits.max_cost_micros_hour));
+    case REASON_SPREAD: return gang_text(v, r, view_str(v, t->name));
+    case REASON_THROTTLE: return throttle_text(v, view_str(v, t->name));
     case REASON_BACKOFF: return backoff_text(v, r->offer);
-    case REASON_PROVIDER_DOWN:
-        return arena_printf(&v->arena, "%s: provider %s is not ready", type,
-                            view_str(v, t->provider));
     default:
         return arena_printf(&v->arena, "%s: %s", offer_text(v, r->offer),
                             reason_text(r->why));
@@ -236,7 +223,7 @@ void view_obstacle(struct out *o, struct view *v, uint32_t refusal)
         out_str(o, "queue", view_str(v, r->column));
     if (r->why == REASON_QUEUE_FULL) {
         out_str(o, "queue", queue_of(v, r));
-        out_str(o, "resource", quota_name(v, r));
+        out_str(o, "resource", resource_name(v, r));
         out_amount(o, "has", r->has);
         out_amount(o, "needs", r->needs);
     }
@@ -271,7 +258,6 @@ uint32_t view_obstacles(struct view *v, uint32_t bundle, uint32_t max,
 const char *view_wait_text(struct view *v, uint32_t bundle)
 {
     uint32_t first[8], n = view_obstacles(v, bundle, 8, first);
-    const char *text;
     struct buf b;
 
     buf_init(&b, 4096);
@@ -287,9 +273,7 @@ const char *view_wait_text(struct view *v, uint32_t bundle)
         buf_printf(&b, "%s%s", listed++ ? "; " : ": ",
                    view_obstacle_text(v, first[i]));
     }
-    text = arena_strdup(&v->arena, b.s);
-    buf_done(&b);
-    return text;
+    return view_take(v, &b);
 }
 
 const char *view_unplaced_text(struct view *v, uint32_t bundle)
@@ -299,8 +283,7 @@ const char *view_unplaced_text(struct view *v, uint32_t bundle)
 
     if (p->infeasible)
         return arena_printf(&v->arena,
-                            "%u x (%s) can never be placed; "
-                            "nearest: %s",
+                            "%u x (%s) can never be placed; nearest: %s",
                             p->infeasible, need, view_nearest_text(v, bundle));
     if (!p->waiting)
         return arena_printf(&v->arena, "(%s) has its place", need);

@@ -210,6 +210,14 @@ void out_time(struct out *o, const char *key, int64_t wall_ms)
         out_str(o, key, clock_iso(wall_ms, text, sizeof text));
 }
 
+void out_str_or_null(struct out *o, const char *key, const char *s)
+{
+    if (s)
+        out_str(o, key, s);
+    else
+        out_null(o, key);
+}
+
 void out_limit(struct out *o, const char *key, uint32_t v)
 {
     if (v == UNLIMITED)

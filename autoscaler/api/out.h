@@ -41,9 +41,10 @@ void out_raw(struct out *o, const char *key, const char *json);
 void out_micros(struct out *o, const char *key, int64_t v);
 void out_amount(struct out *o, const char *key, int64_t v);   /* 1/10,000 */
 void out_seconds(struct out *o, const char *key, int64_t ms); /* 1500: 1.5 */
-/* What is not known or without limit is null: -1, UNLIMITED. */
+/* What is not known or without limit is null: -1, NULL, UNLIMITED. */
 void out_micros_or_null(struct out *o, const char *key, int64_t v);
 void out_seconds_or_null(struct out *o, const char *key, int64_t ms);
+void out_str_or_null(struct out *o, const char *key, const char *s);
 void out_limit(struct out *o, const char *key, uint32_t v);
 /* Wall time as RFC 3339; 0 is null. */
 void out_time(struct out *o, const char *key, int64_t wall_ms);

@@ -1,5 +1,5 @@
 /*
- * outcome.c - how an owner's request stands, in numbers and in one sentence.
+ * outcome.c - the state of an owner's request, in numbers and in one sentence.
  *
  * The reply of POST /v1/request_resources, the entries of its GET, and the
  * answer of a what-if are all made from the same struct outcome.
@@ -8,18 +8,16 @@
 
 #include "view.h"
 
-/* Which demands are the owner's request; owner NULL: none. */
-static bool *mine_of(struct view *v, const char *owner, bool *ret_any)
+/* Which demands are the owner's request. */
+static bool *mine_of(struct view *v, const char *owner)
 {
     bool *mine = ARENA_ARRAY(&v->arena, bool, v->s->n_demands);
 
-    *ret_any = false;
     for (uint32_t d = 0; d < v->s->n_demands; d++) {
         const struct pb_demand *q = &v->s->demands[d];
 
         mine[d] = q->source == SOURCE_REQUEST &&
                   strcmp(view_str(v, q->owner), owner) == 0;
-        *ret_any |= mine[d];
     }
     return mine;
 }
@@ -58,11 +56,13 @@ void outcome_of(struct view *v, const char *owner, struct outcome *ret)
 {
     const struct plan *p = v->plan;
     struct outcome x = {0};
-    bool *mine = mine_of(v, owner, &x.found), known = true, ready = true;
+    bool *mine = mine_of(v, owner), known = true, ready = true;
 
     for (uint32_t d = 0; d < v->s->n_demands; d++)
-        if (mine[d])
+        if (mine[d]) {
+            x.found = true;
             tally_demand(&x.sum, v, d);
+        }
     for (uint32_t i = 0; x.found && i < v->s->n_nodes; i++) {
         const struct plan_node *n = &p->nodes[i];
 
@@ -117,7 +117,6 @@ static uint32_t same_launches(const struct view *v, uint32_t launch,
 /* "2 x t4, 1 x cpu" */
 static const char *launches_text(struct view *v, const bool *mine)
 {
-    const char *text;
     struct buf b;
 
     buf_init(&b, 2048);
@@ -132,9 +131,7 @@ static const char *launches_text(struct view *v, const bool *mine)
             buf_printf(&b, "%s%u x %s", b.n ? ", " : "", n,
                        t ? view_str(v, t->name) : "?");
     }
-    text = arena_strdup(&v->arena, b.s);
-    buf_done(&b);
-    return text;
+    return view_take(v, &b);
 }
 
 /* ", 3 of 9 waiting (1 GPU): t4 is at its max of 2" */
@@ -180,22 +177,18 @@ static bool any_improving(const struct view *v, const bool *mine)
 const char *outcome_text(struct view *v, const char *owner,
                          const struct outcome *x)
 {
-    bool any, *mine = mine_of(v, owner, &any);
+    bool *mine = mine_of(v, owner);
     unsigned long long all = x->sum.bundles;
-    const char *text;
     struct buf b;
 
     if (!x->found || all == 0)
         return arena_printf(&v->arena, "%s asks for nothing", owner);
     if (x->satisfied)
-        return arena_printf(&v->arena,
-                            "satisfied: %s place on nodes that are "
-                            "ready",
-                            all == 1 ? "the bundle has its"
-                                     : arena_printf(&v->arena,
-                                                    "all %llu bundles have "
-                                                    "their",
-                                                    all));
+        return arena_printf(
+            &v->arena, "satisfied: %s place on nodes that are ready",
+            all == 1
+                ? "the bundle has its"
+                : arena_printf(&v->arena, "all %llu bundles have their", all));
     buf_init(&b, 8192);
     if (x->sum.placed)
         buf_printf(
@@ -204,8 +197,7 @@ const char *outcome_text(struct view *v, const char *owner,
             x->sum.placed == all ? " on nodes that are on their way" : "");
     if (x->n_launches)
         buf_printf(&b,
-                   "%s%llu of %llu bundles on %u new node%s (%s) for %s "
-                   "$/h",
+                   "%s%llu of %llu bundles on %u new node%s (%s) for %s $/h",
                    b.n ? ", " : "", (unsigned long long)x->sum.launched, all,
                    x->n_launches, x->n_launches == 1 ? "" : "s",
                    launches_text(v, mine), view_money(v, x->cost_micros_hour));
@@ -216,9 +208,7 @@ const char *outcome_text(struct view *v, const char *owner,
         buf_printf(&b, ", ready in about %s", view_span(v, x->eta_ms));
     unplaced_text(&b, v, mine, x->sum.waiting, all, false);
     unplaced_text(&b, v, mine, x->sum.infeasible, all, true);
-    text = arena_strdup(&v->arena, b.s);
-    buf_done(&b);
-    return text;
+    return view_take(v, &b);
 }
 
 static void write_launch(struct out *o, struct view *v, uint32_t launch,
@@ -249,10 +239,9 @@ static void write_launch(struct out *o, struct view *v, uint32_t launch,
     else
         out_str(o, "why", reason_text(l->why));
     out_str(o, "owner", owner);
-    if (view_improving(v, launch))
-        out_str(o, "waits", reason_code(REASON_IMPROVING));
-    else
-        out_null(o, "waits");
+    out_str_or_null(
+        o, "waits",
+        view_improving(v, launch) ? reason_code(REASON_IMPROVING) : NULL);
     out_close(o);
 }
 
@@ -299,15 +288,14 @@ static void write_unplaced(struct out *o, struct view *v, const bool *mine,
     out_close(o);
 }
 
-void outcome_write(struct out *o, struct view *v, const char *owner,
-                   bool cleared, int64_t expires_ms)
+void outcome_write(struct out *o, const char *key, struct view *v,
+                   const char *owner, bool cleared, int64_t expires_ms)
 {
+    bool *mine = mine_of(v, owner);
     struct outcome x;
-    bool any, *mine;
 
     outcome_of(v, owner, &x);
-    mine = mine_of(v, owner, &any);
-    out_object(o, NULL);
+    out_object(o, key);
     out_str(o, "owner", owner);
     out_bool(o, "cleared", cleared);
     out_bool(o, "feasible", x.feasible);

@@ -10,18 +10,41 @@
 #include "../codec/codec.h"
 #include "inside.h"
 
-static void begin(struct buf *b, struct out *o)
+/* Writes the reply of an exchange; false, with nothing written: its path names
+ * something that is not there. */
+typedef bool write_fn(struct out *o, struct view *v, struct exchange *ex);
+
+static bool render(struct exchange *ex, const struct status_page *page,
+                   write_fn *fn, struct buf *ret)
 {
-    buf_init(b, REPLY_MAX);
-    out_init(o, b);
+    struct view v;
+    struct out o;
+    bool found;
+
+    view_open(&v, page);
+    reply_begin(ret, &o);
+    found = fn(&o, &v, ex);
+    view_done(&v);
+    return found;
 }
 
-typedef void write_fn(struct out *o, struct view *v);
-
-static void write_all_nodes(struct out *o, struct view *v)
+static void reply_view(struct exchange *ex, write_fn *fn, const char *missing)
 {
-    node_list_write(o, v, NULL, NULL);
+    struct status_page *page = exchange_page(ex);
+    struct buf b;
+
+    if (!page)
+        return;
+    if (render(ex, page, fn, &b)) {
+        exchange_reply(ex, 200, &b, "application/json");
+    } else {
+        buf_done(&b);
+        exchange_error(ex, 404, "NOT_FOUND", ex->arg, "%s", missing);
+    }
+    status_unref(page);
 }
+
+/* ---- replies that are made once a tick */
 
 /* "t<start>-<tick>": a restarted daemon counts its ticks from one again. */
 static void etag_of(const struct status_page *p, char *ret, size_t n)
@@ -42,15 +65,10 @@ static void queue_shared(struct exchange *ex, const struct cached *c)
 static void make_cached(struct exchange *ex, struct cached *c,
                         const struct status_page *page, write_fn *fn)
 {
-    struct view v;
     char etag[64];
     struct buf b;
-    struct out o;
 
-    view_open(&v, page);
-    begin(&b, &o);
-    fn(&o, &v);
-    view_done(&v);
+    render(ex, page, fn, &b);
     exchange_reply(ex, 200, &b, "application/json");
     if (ex->code != 200)
         return;
@@ -97,126 +115,91 @@ static void reply_cached(struct exchange *ex, struct cached *c, write_fn *fn)
     status_unref(page);
 }
 
+/* ---- the handlers */
+
+static bool write_status(struct out *o, struct view *v, struct exchange *ex)
+{
+    (void)ex;
+    status_write(o, v);
+    return true;
+}
+
 void get_status(struct exchange *ex)
 {
-    reply_cached(ex, &ex->server->status, status_write);
+    reply_cached(ex, &ex->server->status, write_status);
+}
+
+static bool write_nodes(struct out *o, struct view *v, struct exchange *ex)
+{
+    node_list_write(o, v, exchange_query(ex, "type"),
+                    exchange_query(ex, "state"));
+    return true;
 }
 
 void get_nodes(struct exchange *ex)
 {
-    const char *type = exchange_query(ex, "type"),
-               *state = exchange_query(ex, "state");
-    struct status_page *page;
-    struct view v;
-    struct buf b;
-    struct out o;
+    const char *state = exchange_query(ex, "state");
 
-    if (state && state_from_name(state) == STATE_COUNT) {
-        exchange_error(ex, 400, "INVALID", "state",
-                       "must be intended, requested, "
-                       "starting, ready, draining, stopping or gone, got "
-                       "\"%.40s\"",
-                       state);
-        return;
-    }
-    if (!type && !state) {
-        reply_cached(ex, &ex->server->nodes, write_all_nodes);
-        return;
-    }
-    page = exchange_page(ex);
-    if (!page)
-        return;
-    view_open(&v, page);
-    begin(&b, &o);
-    node_list_write(&o, &v, type, state);
-    view_done(&v);
-    status_unref(page);
-    exchange_reply(ex, 200, &b, "application/json");
+    if (state && state_from_name(state) == STATE_COUNT)
+        exchange_error(
+            ex, 400, "INVALID", "state",
+            "must be intended, requested, starting, ready, draining, stopping "
+            "or gone, got \"%.40s\"",
+            state);
+    else if (!state && !exchange_query(ex, "type"))
+        reply_cached(ex, &ex->server->nodes, write_nodes);
+    else
+        reply_view(ex, write_nodes, NULL);
+}
+
+static bool write_node(struct out *o, struct view *v, struct exchange *ex)
+{
+    uint32_t row = node_find(v, ex->arg);
+
+    if (row != NONE)
+        node_write(o, NULL, v, row);
+    return row != NONE;
 }
 
 void get_node(struct exchange *ex)
 {
-    struct status_page *page = exchange_page(ex);
-    struct view v;
-    struct buf b;
-    struct out o;
-    uint32_t i;
-
-    if (!page)
-        return;
-    view_open(&v, page);
-    i = node_find(&v, ex->arg);
-    if (i == NONE) {
-        exchange_error(ex, 404, "NOT_FOUND", ex->arg,
-                       "there is no node of this "
-                       "name (or Ray node id); see /v1/nodes");
-    } else {
-        begin(&b, &o);
-        node_write(&o, NULL, &v, i);
-        exchange_reply(ex, 200, &b, "application/json");
-    }
-    view_done(&v);
-    status_unref(page);
+    reply_view(ex, write_node,
+               "there is no node of this name (or Ray node id); see /v1/nodes");
 }
 
-/* One that may find nothing, and then has written nothing. */
-static void reply_found(struct exchange *ex,
-                        bool (*fn)(struct out *, struct view *, const char *),
-                        const char *missing)
+static bool write_request(struct out *o, struct view *v, struct exchange *ex)
 {
-    struct status_page *page = exchange_page(ex);
-    struct view v;
-    struct buf b;
-    struct out o;
-
-    if (!page)
-        return;
-    view_open(&v, page);
-    begin(&b, &o);
-    if (fn(&o, &v, ex->arg)) {
-        exchange_reply(ex, 200, &b, "application/json");
-    } else {
-        buf_done(&b);
-        exchange_error(ex, 404, "NOT_FOUND", ex->arg, "%s", missing);
-    }
-    view_done(&v);
-    status_unref(page);
-}
-
-static bool write_request(struct out *o, struct view *v, const char *owner)
-{
-    return request_write(o, NULL, v, owner);
+    return request_write(o, NULL, v, ex->arg);
 }
 
 void get_request(struct exchange *ex)
 {
-    reply_found(ex, write_request,
-                "this owner has no request; see "
-                "/v1/request_resources");
+    reply_view(ex, write_request,
+               "this owner has no request; see /v1/request_resources");
+}
+
+static bool write_why(struct out *o, struct view *v, struct exchange *ex)
+{
+    return why_write(o, v, ex->arg);
 }
 
 void get_why(struct exchange *ex)
 {
-    reply_found(ex, why_write,
-                "neither a node nor an owner has this name; see "
-                "/v1/nodes and /v1/request_resources");
+    reply_view(ex, write_why,
+               "neither a node nor an owner has this name; see /v1/nodes and "
+               "/v1/request_resources");
+}
+
+static bool write_requests(struct out *o, struct view *v, struct exchange *ex)
+{
+    (void)ex;
+    request_list_write(o, v);
+    return true;
 }
 
 void get_requests(struct exchange *ex)
 {
-    struct status_page *page = exchange_page(ex);
-    struct view v;
-    struct buf b;
-    struct out o;
-
-    if (!page)
-        return;
-    view_open(&v, page);
-    begin(&b, &o);
-    request_list_write(&o, &v);
-    view_done(&v);
-    status_unref(page);
-    exchange_reply(ex, 200, &b, "application/json");
+    reply_view(ex, write_requests, NULL);
 }
 
 void get_snapshot(struct exchange *ex)
@@ -286,9 +269,9 @@ void get_openapi(struct exchange *ex)
 void get_page(struct exchange *ex)
 {
     reply_static(ex, page_start, page_end, "text/html; charset=utf-8");
-    MHD_add_response_header(ex->response, "Content-Security-Policy",
-                            "default-src 'none'; style-src 'unsafe-inline'; "
-                            "script-src 'unsafe-inline'; connect-src 'self'; "
-                            "base-uri 'none'; form-action 'none'; "
-                            "frame-ancestors 'none'");
+    MHD_add_response_header(
+        ex->response, "Content-Security-Policy",
+        "default-src 'none'; style-src 'unsafe-inline'; script-src "
+        "'unsafe-inline'; connect-src 'self'; base-uri 'none'; form-action "
+        "'none'; frame-ancestors 'none'");
 }

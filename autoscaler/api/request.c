@@ -15,11 +15,11 @@
 
 bool owner_valid(const char *owner)
 {
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                  "abcdefghijklmnopqrstuvwxyz0123456789._:@-";
     size_t n = strlen(owner);
 
-    return n >= 1 && n <= OWNER_MAX &&
-           strspn(owner, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-                         "0123456789._:@-") == n;
+    return n >= 1 && n <= OWNER_MAX && strspn(owner, letters) == n;
 }
 
 static const char *type_name(const json_t *v)
@@ -49,15 +49,16 @@ static enum status read_owner(const json_t *body, const char *otherwise,
     if (v && strlen(owner) != json_string_length(v))
         return err_set(err, ST_INVALID, "owner: must not contain a NUL");
     if (!owner_valid(owner))
-        return err_set(err, ST_INVALID,
-                       "owner: must be 1 to 128 of the "
-                       "letters A-Z a-z 0-9 . _ : @ -, got \"%.140s\"",
-                       owner);
+        return err_set(
+            err, ST_INVALID,
+            "owner: must be 1 to 128 of the letters A-Z a-z 0-9 . _ : @ -, got "
+            "\"%.140s\"",
+            owner);
     if (strcmp(owner, "ray") == 0)
-        return err_set(err, ST_INVALID,
-                       "owner: \"ray\" stands for what Ray "
-                       "itself asks for (ray.autoscaler.sdk."
-                       "request_resources); choose another name");
+        return err_set(
+            err, ST_INVALID,
+            "owner: \"ray\" stands for what Ray itself asks for "
+            "(ray.autoscaler.sdk.request_resources); choose another name");
     *ret = arena_strdup(arena, owner);
     return ST_OK;
 }
@@ -72,24 +73,25 @@ static enum status read_ttl(const json_t *body, int64_t *ret, struct err *err)
         return ST_OK;
     if (json_is_string(v)) {
         if (!duration_parse(json_string_value(v), ret) || *ret <= 0)
-            return err_set(err, ST_INVALID,
-                           "ttl: must be a duration such as "
-                           "\"30m\", \"2h\" or 90 (seconds), more than 0, got "
-                           "\"%.40s\"",
-                           json_string_value(v));
+            return err_set(
+                err, ST_INVALID,
+                "ttl: must be a duration such as \"30m\", \"2h\" or 90 "
+                "(seconds), more than 0, got \"%.40s\"",
+                json_string_value(v));
     } else if (json_is_number(v)) {
         d = json_number_value(v) * 1000.0;
         if (!(d >= 1.0) || d > (double)TTL_MAX_MS)
-            return err_set(err, ST_INVALID,
-                           "ttl: must be more than 0 seconds "
-                           "and at most 10 years, got %g",
-                           json_number_value(v));
+            return err_set(
+                err, ST_INVALID,
+                "ttl: must be more than 0 seconds and at most 10 years, got %g",
+                json_number_value(v));
         *ret = (int64_t)d;
     } else {
-        return err_set(err, ST_INVALID,
-                       "ttl: must be a duration such as "
-                       "\"30m\" or a number of seconds, got %s",
-                       type_name(v));
+        return err_set(
+            err, ST_INVALID,
+            "ttl: must be a duration such as \"30m\" or a number of seconds, "
+            "got %s",
+            type_name(v));
     }
     if (*ret > TTL_MAX_MS)
         return err_set(err, ST_INVALID, "ttl: must be at most 10 years");
@@ -105,20 +107,20 @@ static enum status fold_labels(const json_t *selectors, size_t i,
     const char *key;
 
     if (!json_is_object(sel) && !json_is_null(sel))
-        return err_set(err, ST_INVALID,
-                       "bundle_label_selectors[%zu]: must be "
-                       "an object of labels, got %s",
-                       i, type_name(sel));
+        return err_set(
+            err, ST_INVALID,
+            "bundle_label_selectors[%zu]: must be an object of labels, got %s",
+            i, type_name(sel));
     if (json_object_size(sel) == 0 || !json_is_object(bundle)) {
         *ret = json_incref(bundle);
         return ST_OK;
     }
     if (json_object_get(bundle, "any_of"))
-        return err_set(err, ST_INVALID,
-                       "bundle_label_selectors[%zu]: the "
-                       "bundle has any_of; write the labels into each of its "
-                       "alternatives",
-                       i);
+        return err_set(
+            err, ST_INVALID,
+            "bundle_label_selectors[%zu]: the bundle has any_of; write the "
+            "labels into each of its alternatives",
+            i);
     rest = json_copy(bundle);
     labels = json_object_get(bundle, "labels")
                  ? json_copy(json_object_get(bundle, "labels"))
@@ -150,10 +152,11 @@ static enum status for_codec(const json_t *body, json_t **ret, struct err *err)
         return ST_OK;
     n = json_array_size(list);
     if (!json_is_array(sel) || json_array_size(sel) != n)
-        return err_set(err, ST_INVALID,
-                       "bundle_label_selectors: must be a "
-                       "list with one entry for each of bundles (%zu)",
-                       n);
+        return err_set(
+            err, ST_INVALID,
+            "bundle_label_selectors: must be a list with one entry for each of "
+            "bundles (%zu)",
+            n);
     list = json_array();
     for (size_t i = 0; i < n; i++) {
         enum status s = fold_labels(
@@ -179,10 +182,11 @@ enum status request_read(const json_t *body, const char *default_owner,
     enum status s;
 
     if (!json_is_object(body))
-        return err_set(err, ST_INVALID,
-                       "body: must be an object such as "
-                       "{\"bundles\":[{\"GPU\":1}]}, got %s",
-                       type_name(body));
+        return err_set(
+            err, ST_INVALID,
+            "body: must be an object such as {\"bundles\":[{\"GPU\":1}]}, got "
+            "%s",
+            type_name(body));
     if ((s = read_owner(body, default_owner, arena, &r.owner, err)) != ST_OK ||
         (s = read_ttl(body, &r.ttl_ms, err)) != ST_OK)
         return s;

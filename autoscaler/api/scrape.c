@@ -1,7 +1,6 @@
 /*
  * scrape.c - /metrics on a port of its own, for Prometheus as it finds Ray's
- * autoscaler, and /healthz for a kubelet: one thread, no token, nothing else to
- * be had there.
+ * autoscaler, and /healthz for a kubelet: one thread, no token, no other path.
  */
 #include <string.h>
 
@@ -46,15 +45,13 @@ static enum MHD_Result handle(void *cls, struct MHD_Connection *conn,
     }
     if (strcmp(url, "/healthz") == 0 || strcmp(url, "/livez") == 0) {
         bool alive = server_alive(cls);
-        buf_str(&b, alive ? "ok\n"
-                          : "the control loop has not run for a "
-                            "minute\n");
+        buf_str(&b,
+                alive ? "ok\n" : "the control loop has not run for a minute\n");
         return send_text(
             conn, alive ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE, text, &b);
     }
     if (strcmp(url, "/metrics") != 0 && strcmp(url, "/") != 0) {
-        buf_str(&b, "there are /metrics and /healthz here, and nothing "
-                    "else\n");
+        buf_str(&b, "there are /metrics and /healthz here, and nothing else\n");
         return send_text(conn, MHD_HTTP_NOT_FOUND, text, &b);
     }
     metrics_text(cls, &b);
@@ -62,11 +59,11 @@ static enum MHD_Result handle(void *cls, struct MHD_Connection *conn,
                      "text/plain; version=0.0.4; charset=utf-8", &b);
 }
 
-struct MHD_Daemon *scrape_start(struct server *s, int listen_fd)
+struct MHD_Daemon *scrape_start(void *server, int listen_fd)
 {
     return MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, handle, s,
-        MHD_OPTION_LISTEN_SOCKET, listen_fd, MHD_OPTION_CONNECTION_LIMIT,
-        (unsigned)SCRAPERS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned)SCRAPE_IDLE_S, MHD_OPTION_END);
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, handle,
+        server, MHD_OPTION_LISTEN_SOCKET, listen_fd,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)SCRAPERS_MAX,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SCRAPE_IDLE_S, MHD_OPTION_END);
 }

@@ -54,11 +54,9 @@ static enum status mhd_start(struct server *s, const struct config *c,
     struct tls tls;
     enum status rc = tls_read(c, &tls, err);
 
-    if (s->guard.tls)
-        flags |= MHD_USE_TLS;
     if (rc == ST_OK) {
         s->mhd = MHD_start_daemon(
-            flags, 0, NULL, NULL, exchange_handle, s,
+            flags | tls.flag, 0, NULL, NULL, exchange_handle, s,
             MHD_OPTION_EXTERNAL_LOGGER, mhd_report, s, MHD_OPTION_LISTEN_SOCKET,
             s->listen_fd, MHD_OPTION_THREAD_POOL_SIZE, (unsigned)POOL,
             MHD_OPTION_CONNECTION_LIMIT, connections_max(),
@@ -68,8 +66,7 @@ static enum status mhd_start(struct server *s, const struct config *c,
             MHD_OPTION_ARRAY, tls.options, MHD_OPTION_END);
         if (!s->mhd)
             rc = err_set(err, ST_INVALID,
-                         "api: the HTTP server does not "
-                         "start%s%s",
+                         "api: the HTTP server does not start%s%s",
                          s->mhd_error[0] ? ": " : "", s->mhd_error);
     }
     tls_done(&tls);
@@ -131,29 +128,6 @@ static void *reaper_main(void *arg)
 
 /* ---- from outside */
 
-/* A second port: metrics for everybody, as Ray's autoscaler has them. */
-static enum status metrics_start(struct server *s, const struct config *c,
-                                 struct err *err)
-{
-    enum status rc;
-    int fd = -1;
-
-    if (!c->metrics_host || !*c->metrics_host)
-        return ST_OK;
-    rc = socket_listen("api.metrics", c->metrics_host, c->metrics_port, &fd,
-                       err);
-    if (rc != ST_OK)
-        return rc;
-    s->metrics_mhd = scrape_start(s, fd);
-    s->metrics_port = socket_port(fd);
-    if (s->metrics_mhd)
-        return ST_OK;
-    close(fd);
-    return err_set(err, ST_INVALID,
-                   "api.metrics: the HTTP server does not "
-                   "start");
-}
-
 static void server_free(struct server *s)
 {
     if (s->status.response)
@@ -185,7 +159,6 @@ enum status server_start(const struct config *c, struct control *control,
         return rc;
     }
     s->listen_fd = fd;
-    s->port = socket_port(fd);
     s->mailbox = control_mailbox(control);
     s->board = control_board(control);
     s->events = control_events(control);
@@ -195,7 +168,8 @@ enum status server_start(const struct config *c, struct control *control,
     pthread_mutex_init(&s->lock, NULL);
     pthread_mutex_init(&s->cache_lock, NULL);
     atomic_store(&s->ticked_ms, clock_mono_ms());
-    rc = metrics_start(s, c, err);
+    /* a second port: metrics for everybody, as Ray's autoscaler has them */
+    rc = metrics_listen(c, scrape_start, s, &s->metrics_mhd, err);
     if (rc != ST_OK || (rc = mhd_start(s, c, err)) != ST_OK) {
         if (s->metrics_mhd)
             MHD_stop_daemon(s->metrics_mhd);
@@ -248,10 +222,14 @@ void server_stop(struct server *s)
 
 uint32_t server_port(const struct server *s)
 {
-    return s->port;
+    return socket_port(s->listen_fd);
 }
 
 uint32_t server_metrics_port(const struct server *s)
 {
-    return s->metrics_port;
+    return s->metrics_mhd
+               ? socket_port(MHD_get_daemon_info(s->metrics_mhd,
+                                                 MHD_DAEMON_INFO_LISTEN_FD)
+                                 ->listen_fd)
+               : 0;
 }

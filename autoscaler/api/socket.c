@@ -69,6 +69,28 @@ uint32_t socket_port(int fd)
     return (uint32_t)strtoul(service, NULL, 10);
 }
 
+enum status metrics_listen(const struct config *c,
+                           struct MHD_Daemon *(*start)(void *arg, int fd),
+                           void *arg, struct MHD_Daemon **ret, struct err *err)
+{
+    enum status rc;
+    int fd;
+
+    *ret = NULL;
+    if (!c->metrics_host || !*c->metrics_host)
+        return ST_OK;
+    rc = socket_listen("api.metrics", c->metrics_host, c->metrics_port, &fd,
+                       err);
+    if (rc != ST_OK)
+        return rc;
+    *ret = start(arg, fd);
+    if (*ret)
+        return ST_OK;
+    close(fd);
+    return err_set(err, ST_INVALID,
+                   "api.metrics: the HTTP server does not start");
+}
+
 static enum status pem_read(const char *path, const char *key, char **ret,
                             struct err *err)
 {
@@ -103,6 +125,7 @@ enum status tls_read(const struct config *c, struct tls *ret, struct err *err)
             ST_OK ||
         (s = pem_read(c->api_tls_key, "api.tls_key", &ret->key, err)) != ST_OK)
         return s;
+    ret->flag = MHD_USE_TLS;
     ret->options[0] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_CERT, 0,
                                               ret->cert};
     ret->options[1] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_KEY, 0,

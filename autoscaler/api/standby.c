@@ -1,6 +1,6 @@
 /*
- * standby.c - GET /healthz (or one of its other names) is 200, all else 503
- * with what is waited for.
+ * standby.c - GET /healthz, by any of its names, is 200; everything else is 503
+ * and says what is waited for.
  *
  * A Deployment's probes need an answer from a standby too: alive, so that it
  * is not restarted, and not ready, so that the Service leads to the leader.
@@ -68,28 +68,12 @@ static enum MHD_Result answer(void *cls, struct MHD_Connection *connection,
 }
 
 /* A kubelet's probe goes to the port that is not on loopback. */
-static enum status metrics_start(struct standby *s, const struct config *c,
-                                 struct err *err)
+static struct MHD_Daemon *metrics_start(void *arg, int listen_fd)
 {
-    int fd = -1;
-    enum status rc;
-
-    if (!c->metrics_host || !*c->metrics_host)
-        return ST_OK;
-    rc = socket_listen("api.metrics", c->metrics_host, c->metrics_port, &fd,
-                       err);
-    if (rc != ST_OK)
-        return rc;
-    s->metrics = MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, answer, s,
-        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, 16u,
-        MHD_OPTION_CONNECTION_TIMEOUT, 10u, MHD_OPTION_END);
-    if (s->metrics)
-        return ST_OK;
-    close(fd);
-    return err_set(err, ST_INVALID,
-                   "api.metrics: the HTTP server does not "
-                   "start");
+    return MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0,
+                            NULL, NULL, answer, arg, MHD_OPTION_LISTEN_SOCKET,
+                            listen_fd, MHD_OPTION_CONNECTION_LIMIT, 16u,
+                            MHD_OPTION_CONNECTION_TIMEOUT, 10u, MHD_OPTION_END);
 }
 
 enum status standby_start(const struct config *c, struct standby **ret,
@@ -103,17 +87,16 @@ enum status standby_start(const struct config *c, struct standby **ret,
 
     pthread_mutex_init(&s->lock, NULL);
     rc = tls_read(c, &tls, err);
-    if (tls.cert)
-        flags |= MHD_USE_TLS;
     if (rc == ST_OK)
         rc = socket_listen("api.listen", c->api_host, c->api_port, &fd, err);
     if (rc == ST_OK)
-        rc = metrics_start(s, c, err);
+        rc = metrics_listen(c, metrics_start, s, &s->metrics, err);
     if (rc == ST_OK) {
         s->mhd = MHD_start_daemon(
-            flags, 0, NULL, NULL, answer, s, MHD_OPTION_LISTEN_SOCKET, fd,
-            MHD_OPTION_CONNECTION_LIMIT, 64u, MHD_OPTION_CONNECTION_TIMEOUT,
-            10u, MHD_OPTION_ARRAY, tls.options, MHD_OPTION_END);
+            flags | tls.flag, 0, NULL, NULL, answer, s,
+            MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, 64u,
+            MHD_OPTION_CONNECTION_TIMEOUT, 10u, MHD_OPTION_ARRAY, tls.options,
+            MHD_OPTION_END);
         if (!s->mhd)
             rc = err_set(err, ST_INVALID,
                          "api: the HTTP server does not start");
@@ -122,10 +105,7 @@ enum status standby_start(const struct config *c, struct standby **ret,
     if (rc != ST_OK) {
         if (fd >= 0)
             close(fd);
-        if (s->metrics)
-            MHD_stop_daemon(s->metrics);
-        pthread_mutex_destroy(&s->lock);
-        free(s);
+        standby_stop(s);
         s = NULL;
     }
     *ret = s;
@@ -143,7 +123,8 @@ void standby_stop(struct standby *s)
 {
     if (!s)
         return;
-    MHD_stop_daemon(s->mhd);
+    if (s->mhd)
+        MHD_stop_daemon(s->mhd);
     if (s->metrics)
         MHD_stop_daemon(s->metrics);
     pthread_mutex_destroy(&s->lock);

@@ -220,8 +220,7 @@ static void reply_list(struct exchange *ex, int64_t after, int64_t limit)
     struct out o;
     uint32_t n = event_read(r, from, (uint32_t)limit, &arena, &v);
 
-    buf_init(&b, REPLY_MAX);
-    out_init(&o, &b);
+    reply_begin(&b, &o);
     out_object(&o, NULL);
     out_array(&o, "events");
     for (uint32_t i = 0; i < n; i++)
@@ -262,8 +261,7 @@ static void reply_stream(struct exchange *ex, int64_t after)
         buf_done(&l->out);
         free(l);
         exchange_error(ex, 503, "THROTTLED", "",
-                       "%d event streams are open "
-                       "already; use ?format=json",
+                       "%d event streams are open already; use ?format=json",
                        LISTENERS_MAX);
         return;
     }
@@ -295,9 +293,7 @@ void get_events(struct exchange *ex)
     }
     if (format && strcmp(format, "json") != 0 && strcmp(format, "sse") != 0) {
         exchange_error(ex, 400, "INVALID", "format",
-                       "must be json or sse, got "
-                       "\"%.40s\"",
-                       format);
+                       "must be json or sse, got \"%.40s\"", format);
         return;
     }
     if (after > newest)

@@ -47,6 +47,14 @@ void view_done(struct view *v)
     arena_done(&v->arena);
 }
 
+const char *view_take(struct view *v, struct buf *b)
+{
+    const char *text = arena_strdup(&v->arena, b->s);
+
+    buf_done(b);
+    return text;
+}
+
 const char *view_str(const struct view *v, uint32_t id)
 {
     return id < v->s->n_str ? v->s->str[id] : "";
@@ -162,7 +170,6 @@ void view_pairs(struct out *o, const char *key, const struct pairs *p)
 static const char *term_text(struct view *v, const struct pb_term *t)
 {
     struct buf b;
-    char *text;
 
     buf_init(&b, 4096);
     if (t->op == TERM_NOT_IN)
@@ -174,9 +181,7 @@ static const char *term_text(struct view *v, const struct pb_term *t)
                    view_str(v, v->s->term_values[t->first_value + i]));
     if (t->n_values != 1)
         buf_str(&b, ")");
-    text = arena_strdup(&v->arena, b.s);
-    buf_done(&b);
-    return text;
+    return view_take(v, &b);
 }
 
 static bool is_accel_type(const struct view *v, const struct pb_term *t)
@@ -223,7 +228,6 @@ const char *view_need_text(struct view *v, uint32_t bundle, uint32_t alt)
     const int64_t *row = pb_row(v->s, shape->row);
     char number[40];
     struct buf b;
-    const char *text;
 
     buf_init(&b, 4096);
     for (uint32_t c = 0; c < v->s->n_columns; c++) {
@@ -242,9 +246,9 @@ const char *view_need_text(struct view *v, uint32_t bundle, uint32_t alt)
             is_accel_type(v, t) ? "accelerator_type" : view_str(v, t->key),
             term_text(v, t));
     }
-    text = b.n ? arena_strdup(&v->arena, b.s) : "nothing";
-    buf_done(&b);
-    return text;
+    if (b.n == 0)
+        buf_str(&b, "nothing");
+    return view_take(v, &b);
 }
 
 const char *view_time(struct view *v, int64_t wall_ms)

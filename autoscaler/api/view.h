@@ -25,6 +25,8 @@ void view_open(struct view *v, const struct status_page *page);
 void view_open_plan(struct view *v, const struct snapshot *snapshot,
                     const struct problem *s, const struct plan *plan);
 void view_done(struct view *v);
+/* The buffer's text, which lives as long as the view; the buffer is done. */
+const char *view_take(struct view *v, struct buf *b);
 
 /* ---- lookups */
 const char *view_str(const struct view *v, uint32_t id);
@@ -96,7 +98,7 @@ const char *view_label(struct view *v, uint32_t first, uint32_t n,
 const char *view_label_name(const char *key);
 
 /* ---- whole documents */
-struct outcome { /* how an owner's request stands */
+struct outcome { /* the state of an owner's request */
     struct tally sum;
     bool found, feasible, satisfied;
     int64_t eta_ms;           /* -1: not known, or never */
@@ -106,8 +108,9 @@ struct outcome { /* how an owner's request stands */
 void outcome_of(struct view *v, const char *owner, struct outcome *ret);
 const char *outcome_text(struct view *v, const char *owner,
                          const struct outcome *x);
-void outcome_write(struct out *o, struct view *v, const char *owner,
-                   bool cleared, int64_t expires_ms); /* RequestReply */
+void outcome_write(struct out *o, const char *key, struct view *v,
+                   const char *owner, bool cleared,
+                   int64_t expires_ms); /* RequestReply */
 
 void status_write(struct out *o, struct view *v);
 void request_list_write(struct out *o, struct view *v);

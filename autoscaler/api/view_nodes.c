@@ -51,11 +51,11 @@ static const char *why_text(struct view *v, uint32_t row)
                    : arena_printf(&v->arena, "it is on its way%s",
                                   demand_text(v, p->demand));
     case REASON_END_IDLE:
-        return n->idle_ms >= 0 ? arena_printf(&v->arena,
-                                              "idle for %s, longer than its "
-                                              "timeout",
-                                              view_span(v, n->idle_ms))
-                               : reason_text(p->why);
+        return n->idle_ms >= 0
+                   ? arena_printf(&v->arena,
+                                  "idle for %s, longer than its timeout",
+                                  view_span(v, n->idle_ms))
+                   : reason_text(p->why);
     case REASON_KEEP_REFUSED:
     case REASON_KEEP_DRAINING:
         if (n->note && n->note[0])
@@ -68,7 +68,7 @@ static const char *why_text(struct view *v, uint32_t row)
     }
 }
 
-/* A drain that was refused is told beside whatever keeps the node now. */
+/* A refused drain is named beside the reason that keeps the node now. */
 const char *view_why_text(struct view *v, uint32_t row)
 {
     const struct snap_node *n = &v->snapshot->nodes[row];

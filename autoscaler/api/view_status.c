@@ -35,9 +35,9 @@ uint32_t problems_write(struct out *o, const char *key, struct view *v)
                      p->providers[i].problem[0] ? p->providers[i].problem
                                                 : "no good list yet");
     if (!p->journal_ok && ++n)
-        out_str(o, NULL,
-                "the journal cannot be written: nothing new is "
-                "started until it can");
+        out_str(
+            o, NULL,
+            "the journal cannot be written: nothing new is started until it can");
     if (p->config_problem && p->config_problem[0] && ++n)
         out_strf(o, NULL, "the newest configuration was refused: %s",
                  p->config_problem);
@@ -211,10 +211,8 @@ static void write_plan(struct out *o, struct view *v)
     out_uint(o, "launched", p->n_launched);
     out_uint(o, "ended", p->n_ended);
     out_micros(o, "cost_per_hour", p->cost_micros_hour);
-    if (p->bound_micros_hour >= 0 && v->s->n_types)
-        out_micros(o, "bound_per_hour", p->bound_micros_hour);
-    else
-        out_null(o, "bound_per_hour");
+    out_micros_or_null(o, "bound_per_hour",
+                       v->s->n_types ? p->bound_micros_hour : -1);
     out_seconds(o, "planned_ms", v->page->planned_us);
     out_uint(o, "work", p->work);
     out_close(o);

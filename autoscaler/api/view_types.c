@@ -17,6 +17,8 @@ void view_states(struct out *o, const uint32_t *count)
 static void write_offer(struct out *o, struct view *v,
                         const struct snap_offer *f, const struct pb_offer *s)
 {
+    bool backoff = f->backoff_until_ms > v->snapshot->now_ms;
+
     out_object(o, NULL);
     out_str(o, "zone", f->zone);
     out_bool(o, "spot", f->spot);
@@ -27,13 +29,9 @@ static void write_offer(struct out *o, struct view *v,
     out_bool(o, "price_estimated",
              s ? s->price_estimated : f->price_micros_hour < 0);
     out_limit(o, "room", f->room);
-    if (f->backoff_until_ms > v->snapshot->now_ms)
-        out_str(o, "backoff_for", status_name(f->backoff_for));
-    else
-        out_null(o, "backoff_for");
-    out_time(
-        o, "backoff_until",
-        f->backoff_until_ms > v->snapshot->now_ms ? f->backoff_until_ms : 0);
+    out_str_or_null(o, "backoff_for",
+                    backoff ? status_name(f->backoff_for) : NULL);
+    out_time(o, "backoff_until", backoff ? f->backoff_until_ms : 0);
     out_close(o);
 }
 
@@ -80,10 +78,9 @@ static void write_type(struct out *o, struct view *v, uint32_t type,
     out_seconds_or_null(o, "boot_s", t->boot_ms);
     out_micros(o, "price_per_hour", best ? best->price_micros_hour : 0);
     out_bool(o, "price_estimated", !best || best->price_estimated);
-    if (t->unavailable == REASON_NONE)
-        out_null(o, "unavailable");
-    else
-        out_str(o, "unavailable", reason_code(t->unavailable));
+    out_str_or_null(
+        o, "unavailable",
+        t->unavailable == REASON_NONE ? NULL : reason_code(t->unavailable));
     out_uint(o, "nodes", nodes);
     view_states(o, by);
     out_uint(o, "planned", planned);

@@ -1,8 +1,8 @@
 /*
  * view_why.c - /v1/why/{name}: reasons in codes and in sentences.
  *
- * The name decides: a node, an owner, or both.  Every bundle of an owner is
- * listed with where it lies, or what stands in its way on each offer.
+ * The name is of a node, an owner, or both.  Every bundle of an owner is listed
+ * with the nodes that hold it, or with the obstacle on each offer.
  */
 #include <string.h>
 
@@ -29,9 +29,7 @@ static bool owner_known(const struct view *v, const char *name)
 static const char *node_place(struct view *v, const struct snap_node *n)
 {
     return arena_printf(&v->arena, "%s%s%s%s",
-                        n->type[0] ? n->type
-                                   : "no type "
-                                     "of ours",
+                        n->type[0] ? n->type : "no type of ours",
                         n->zone && n->zone[0] ? " in " : "",
                         n->zone ? n->zone : "", n->spot ? ", spot" : "");
 }
@@ -133,16 +131,13 @@ static const char *bundle_text(struct view *v, uint32_t bundle)
         return view_unplaced_text(v, bundle);
     if (p->launched && improving(v, bundle))
         return arena_printf(&v->arena,
-                            "%u x (%s): %u placed, %u not bought "
-                            "for yet: %s",
+                            "%u x (%s): %u placed, %u not bought for yet: %s",
                             v->s->bundles[bundle].count, need, p->placed,
                             p->launched, reason_text(REASON_IMPROVING));
     if (p->launched)
-        return arena_printf(&v->arena,
-                            "%u x (%s): %u placed, %u on nodes "
-                            "being launched",
-                            v->s->bundles[bundle].count, need, p->placed,
-                            p->launched);
+        return arena_printf(
+            &v->arena, "%u x (%s): %u placed, %u on nodes being launched",
+            v->s->bundles[bundle].count, need, p->placed, p->launched);
     return arena_printf(&v->arena, "%u x (%s) placed",
                         v->s->bundles[bundle].count, need);
 }

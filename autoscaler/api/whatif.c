@@ -60,16 +60,9 @@ static void write_reply(struct plan_job *j, const struct problem *s,
     out_raw(&o, "plan", text ? text : "{}");
     free(text);
     if (j->owner) {
-        struct buf b;
-        struct out inner;
-
-        buf_init(&b, REPLY_MAX);
-        out_init(&inner, &b);
         view_open_plan(&v, j->snapshot, s, p);
-        outcome_write(&inner, &v, j->owner, false, 0);
+        outcome_write(&o, "request", &v, j->owner, false, 0);
         view_done(&v);
-        out_raw(&o, "request", b.s);
-        buf_done(&b);
     } else {
         out_null(&o, "request");
     }
@@ -220,9 +213,9 @@ static enum status read_job(struct exchange *ex, struct plan_job *j,
         s = codec_snapshot_read(body, &j->arena, &snapshot, err);
         j->snapshot = snapshot;
     } else if (!(page = status_get(ex->server->board))) {
-        s = err_set(err, ST_RETRY,
-                    "the daemon is starting: there is no "
-                    "snapshot to plan on yet");
+        s = err_set(
+            err, ST_RETRY,
+            "the daemon is starting: there is no snapshot to plan on yet");
     } else {
         s = read_whatif(j, body, page, err);
         if (s != ST_OK)

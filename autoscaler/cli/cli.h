@@ -7,10 +7,13 @@
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
+#include <jansson.h>
 #include <stdbool.h>
 
 #include "../base/arena.h"
 #include "../model/snapshot.h"
+
+struct config;
 
 enum {
     EXIT_OK = 0,
@@ -39,5 +42,9 @@ int cli_usage(const struct cli_command *c, const char *fmt, ...)
  * arena, NUL-terminated. */
 enum status cli_read(const char *path, struct arena *a, char **ret, size_t *n,
                      struct err *err);
+/* A configuration; NULL after its mistakes were printed to stderr. */
+struct config *cli_config(const char *path);
+/* A reply for programs, on standard output. */
+void cli_json(const json_t *v);
 
 #endif

@@ -87,8 +87,8 @@ static int error_report(const struct http_exchange *x, const json_t *reply)
     else
         fprintf(stderr, "davit: the daemon answered %d\n", x->status);
     if (x->status == 401)
-        fprintf(stderr, "davit: give its token with --token-file or "
-                        "$DAVIT_TOKEN\n");
+        fprintf(stderr,
+                "davit: give its token with --token-file or $DAVIT_TOKEN\n");
     return x->status == 404                       ? EXIT_NO
            : x->status == 400 || x->status == 413 ? EXIT_INPUT
                                                   : EXIT_REFUSED;
@@ -118,11 +118,12 @@ int client_call(struct client *c, const char *method, const char *path,
     x.body = text;
     x.body_len = text ? strlen(text) : 0;
     if (http_do(c->http, &x, &c->arena, &err) != ST_OK) {
-        fprintf(stderr,
-                "davit: no daemon at %s (%s)\n"
-                "davit: start one with `davit run`, or name another with --url "
-                "or $DAVIT_URL\n",
-                c->url, err.text);
+        fprintf(
+            stderr,
+            "davit: no daemon at %s (%s)\n"
+            "davit: start one with `davit run`, or name another with --url or "
+            "$DAVIT_URL\n",
+            c->url, err.text);
         free(text);
         return EXIT_NO_DAEMON;
     }

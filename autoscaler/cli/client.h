@@ -31,14 +31,14 @@ struct client {
 bool client_open(struct client *c, int *argc, char **argv);
 void client_done(struct client *c);
 
-/* One exchange; body may be NULL.  *ret is a new reference or NULL, *code the
- * HTTP status.  Returns 0, or the exit code after a message has been printed.
- * 4xx and 5xx with our error body are reported and give EXIT_INPUT (400), EXIT_NO
- * (404) or EXIT_REFUSED. */
+/* One exchange; body may be NULL, *ret is a new reference.  Returns EXIT_OK, or
+ * the exit code after a message was printed, and *ret is NULL then.  Of the
+ * statuses 400 and above, 400 and 413 give EXIT_INPUT, 404 gives EXIT_NO, others
+ * give EXIT_REFUSED. */
 int client_call(struct client *c, const char *method, const char *path,
                 const json_t *body, json_t **ret);
 
-/* Fields of a reply; missing or null ones give "" and 0. */
+/* Fields of a reply or a plan; missing or null ones give "" and 0. */
 const char *text_of(const json_t *o, const char *key);
 double number_of(const json_t *o, const char *key);
 int64_t count_of(const json_t *o, const char *key);

@@ -80,8 +80,7 @@ static void offers_look(struct checkup *c, struct provider *p)
 
     if (!call) {
         finding_add(c, FINDING_WARN, "offers",
-                    "provider %.40s: they do not "
-                    "come within %d s",
+                    "provider %.40s: they do not come within %d s",
                     provider_name(p), PATIENCE_MS / 1000);
         return;
     }
@@ -115,15 +114,13 @@ static void provider_check(struct checkup *c, const struct conf_provider *conf)
     call = call_one(p, CALL_LIST);
     if (!call) {
         finding_add(c, FINDING_BAD, what,
-                    "its list does not come back within "
-                    "%d s",
+                    "its list does not come back within %d s",
                     PATIENCE_MS / 1000);
         return;
     }
     if (call->status == ST_OK)
         finding_add(c, FINDING_OK, what,
-                    "%s %s lists %u machines of ours in "
-                    "%lld ms",
+                    "%s %s lists %u machines of ours in %lld ms",
                     provider_plugin(p).name, provider_plugin(p).version,
                     call->machines.n, (long long)call->took_ms);
     else
@@ -155,15 +152,14 @@ static void ray_check(struct checkup *c)
                         ? "; set head.ray.token_file or RAY_AUTH_TOKEN_PATH"
                         : "");
     else if (!view->v2)
-        finding_add(c, FINDING_BAD, "Ray head",
-                    "it was started without "
-                    "RAY_enable_autoscaler_v2=1: it keeps no request_resources "
-                    "for us, and `ray status` stays empty; start it with that "
-                    "set and --autoscaling-config left out");
+        finding_add(
+            c, FINDING_BAD, "Ray head",
+            "it was started without RAY_enable_autoscaler_v2=1: it keeps no "
+            "request_resources for us, and `ray status` stays empty; start it "
+            "with that set and --autoscaling-config left out");
     else
         finding_add(c, FINDING_OK, "Ray head",
-                    "%s answers, session %s, %u "
-                    "nodes, token accepted",
+                    "%s answers, session %s, %u nodes, token accepted",
                     c->conf->ray_address, view->session, view->n_nodes);
     ray_head_free(h);
     source_view_unref(view);
@@ -181,10 +177,11 @@ static void state_check(struct checkup *c)
     snprintf(dir, sizeof dir, "%.*s", slash ? (int)(slash - path) + 1 : 1,
              slash ? path : ".");
     if (access(dir, W_OK | X_OK) != 0)
-        finding_add(c, FINDING_BAD, "state",
-                    "%s cannot be written: %s; state: "
-                    "needs a folder that exists and may be written",
-                    dir, strerror(errno));
+        finding_add(
+            c, FINDING_BAD, "state",
+            "%s cannot be written: %s; state: needs a folder that exists and "
+            "may be written",
+            dir, strerror(errno));
     else if (access(path, F_OK) == 0 && access(path, R_OK | W_OK) != 0)
         finding_add(c, FINDING_BAD, "state", "%s: %s", path, strerror(errno));
     else
@@ -216,10 +213,11 @@ static bool somebody_listens(const struct config *conf)
 static void api_check(struct checkup *c)
 {
     if (somebody_listens(c->conf))
-        finding_add(c, FINDING_WARN, "api",
-                    "somebody listens on %s:%u: this "
-                    "daemon, running already, or another program",
-                    c->conf->api_host, c->conf->api_port);
+        finding_add(
+            c, FINDING_WARN, "api",
+            "somebody listens on %s:%u: this daemon, running already, or "
+            "another program",
+            c->conf->api_host, c->conf->api_port);
     else
         finding_add(c, FINDING_OK, "api", "%s:%u is free", c->conf->api_host,
                     c->conf->api_port);
@@ -243,15 +241,14 @@ static struct config *raycluster_load(struct checkup *c, const char *which)
 {
     const char *slash = strchr(which, '/');
     static char space[256];
-    struct kuberay_opts k = {space,
-                             slash ? slash + 1 : which,
-                             c->kubeconfig ? c->kubeconfig : "",
-                             c->context ? c->context : "",
-                             "",
-                             "",
-                             "",
-                             "",
-                             false};
+    struct kuberay_opts k = {.space = space,
+                             .name = slash ? slash + 1 : which,
+                             .kubeconfig = c->kubeconfig ? c->kubeconfig : "",
+                             .context = c->context ? c->context : "",
+                             .ray_address = "",
+                             .state = "",
+                             .listen = "",
+                             .metrics = ""};
     struct config *conf;
     struct err err;
 
@@ -262,20 +259,6 @@ static struct config *raycluster_load(struct checkup *c, const char *which)
         return conf;
     fprintf(stderr, "%s\n", err.text);
     return NULL;
-}
-
-static struct config *file_load(const char *path)
-{
-    struct config *conf;
-    struct buf errors;
-
-    buf_init(&errors, 1 << 20);
-    if (config_load(path, &conf, &errors) != ST_OK) {
-        fputs(errors.s, stderr);
-        conf = NULL;
-    }
-    buf_done(&errors);
-    return conf;
 }
 
 static int run(int argc, char **argv)
@@ -305,7 +288,7 @@ static int run(int argc, char **argv)
     }
     if (optind < argc)
         path = argv[optind];
-    conf = kuberay ? raycluster_load(&c, kuberay) : file_load(path);
+    conf = kuberay ? raycluster_load(&c, kuberay) : cli_config(path);
     if (!conf) {
         json_decref(c.json);
         return EXIT_INPUT;
@@ -322,8 +305,8 @@ static int run(int argc, char **argv)
     if (c.json) {
         json_t *all = json_pack("{s:o,s:s}", "findings", c.json, "advice",
                                 c.hints.s);
-        json_dumpf(all, stdout, JSON_INDENT(2));
-        putchar('\n');
+
+        cli_json(all);
         json_decref(all);
     } else {
         if (c.hints.n)

@@ -93,7 +93,7 @@ static enum status work_load(const char *path, struct work *w,
     return s;
 }
 
-/* What was asked for (-1: nothing), what a record had, or the usual. */
+/* The budget asked for (-1: none), else the record's, else the default. */
 static uint64_t budget_of(const struct work *w, int64_t asked_ms)
 {
     const json_t *v = json_object_get(w->recorded, "budget");
@@ -162,8 +162,7 @@ static void print_people(const struct problem *s, const struct plan *p)
         waiting += p->bundles[i].waiting;
         infeasible += p->bundles[i].infeasible;
     }
-    printf("%u to launch, %u to end, %u bundles waiting, %u infeasible, "
-           "%.4f/h",
+    printf("%u to launch, %u to end, %u bundles waiting, %u infeasible, %.4f/h",
            p->n_launched, p->n_ended, waiting, infeasible, cost);
     if (p->bound_micros_hour >= 0)
         printf(" (at least %.4f/h: gap %.2f %%)", bound,
@@ -342,8 +341,9 @@ static int run(int argc, char **argv)
                  budget_ms >= 0 && budget_ms <= BUDGET_MAX_MS)
             continue;
         else if (opt == 'b')
-            return cli_usage(&cli_plan, "--budget: a time from 0 to 10m, "
-                                        "such as 500ms or 2s");
+            return cli_usage(
+                &cli_plan,
+                "--budget: a time from 0 to 10m, such as 500ms or 2s");
         else if (opt == 'r' || opt == 's')
             return cli_usage(&cli_plan, "more than %d of --%s", MOST,
                              opt == 'r' ? "request" : "set");

@@ -65,8 +65,7 @@ static int run(int argc, char **argv)
     }
     plugins_each(dir, each, &l);
     if (l.json) {
-        json_dumpf(l.json, stdout, JSON_INDENT(2));
-        putchar('\n');
+        cli_json(l.json);
         json_decref(l.json);
     }
     return l.n && !l.broken ? EXIT_OK : EXIT_NO;

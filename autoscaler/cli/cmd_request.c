@@ -50,6 +50,7 @@ static json_t *bundle_short(const char *text, size_t n, struct arena *a)
 
 static json_t *bundle_read(const char *text, struct arena *a)
 {
+    static const char *const beside[] = {"accelerator_type", "labels"};
     const char *brace = *text == '{' ? strrchr(text, '}') : NULL;
     const char *star = strrchr(brace ? brace : text, '*');
     size_t n = star ? (size_t)(star - text) : strlen(text);
@@ -63,8 +64,7 @@ static json_t *bundle_read(const char *text, struct arena *a)
         count = strtol(star + 1, &end, 10);
         if (*end || end == star + 1 || errno || count < 1) {
             fprintf(stderr,
-                    "davit: %s: after * a count of at least 1 is "
-                    "needed\n",
+                    "davit: %s: after * a count of at least 1 is needed\n",
                     text);
             return NULL;
         }
@@ -77,8 +77,7 @@ static json_t *bundle_read(const char *text, struct arena *a)
     } else if (!(flat = bundle_short(text, n, a))) {
         fprintf(stderr,
                 "davit: %s: a bundle is JSON like '{\"GPU\":1}' or "
-                "GPU=1,accelerator_type=T4, then *COUNT if there are "
-                "several\n",
+                "GPU=1,accelerator_type=T4, then *COUNT if there are several\n",
                 text);
         return NULL;
     }
@@ -90,14 +89,13 @@ static json_t *bundle_read(const char *text, struct arena *a)
     }
     out = json_pack("{sIso}", "count", (json_int_t)count, "resources",
                     json_incref(flat));
-    if (json_object_get(flat, "accelerator_type")) {
-        json_object_set(out, "accelerator_type",
-                        json_object_get(flat, "accelerator_type"));
-        json_object_del(flat, "accelerator_type");
-    }
-    if (json_object_get(flat, "labels")) {
-        json_object_set(out, "labels", json_object_get(flat, "labels"));
-        json_object_del(flat, "labels");
+    for (size_t i = 0; i < 2; i++) {
+        json_t *v = json_object_get(flat, beside[i]);
+
+        if (v) {
+            json_object_set(out, beside[i], v);
+            json_object_del(flat, beside[i]);
+        }
     }
     json_decref(flat);
     return out;
@@ -147,13 +145,7 @@ struct options {
     double wait;
 };
 
-static void dump(const json_t *reply)
-{
-    json_dumpf(reply, stdout, JSON_INDENT(2));
-    putchar('\n');
-}
-
-/* For programs: waits in silence and prints how the request stands then. */
+/* For programs: waits without output, then prints the state of the request. */
 static int wait_json(struct client *c, const struct options *w, struct arena *a)
 {
     json_t *reply;
@@ -167,7 +159,7 @@ static int wait_json(struct client *c, const struct options *w, struct arena *a)
         NULL, &reply);
     if (got != EXIT_OK)
         return got;
-    dump(reply);
+    cli_json(reply);
     json_decref(reply);
     return rc;
 }
@@ -175,18 +167,14 @@ static int wait_json(struct client *c, const struct options *w, struct arena *a)
 static int request_send(struct client *c, const struct options *w,
                         json_t *bundles)
 {
-    json_t *body = json_pack("{sssO}", "owner", w->owner, "bundles", bundles);
+    json_t *body = json_pack("{s:s,s:O,s:s*,s:s*,s:s*}", "owner", w->owner,
+                             "bundles", bundles, "ttl", w->ttl, "strategy",
+                             w->strategy, "queue", w->queue);
     json_t *reply;
     struct arena a = {0};
     bool wait;
     int rc;
 
-    if (w->ttl)
-        json_object_set_new(body, "ttl", json_string(w->ttl));
-    if (w->strategy)
-        json_object_set_new(body, "strategy", json_string(w->strategy));
-    if (w->queue)
-        json_object_set_new(body, "queue", json_string(w->queue));
     if (w->priority)
         json_object_set_new(body, "priority", json_integer(w->priority));
     if (w->cpus)
@@ -200,7 +188,7 @@ static int request_send(struct client *c, const struct options *w,
     if (!c->json)
         reply_print(reply, &a);
     else if (!wait)
-        dump(reply);
+        cli_json(reply);
     json_decref(reply);
     if (wait)
         rc = c->json ? wait_json(c, w, &a) : watch(c, w->owner, w->wait);
@@ -230,8 +218,7 @@ static int option_read(int opt, struct options *w)
     case 'n':
         if (!number_read(optarg, 1, &w->cpus))
             return cli_usage(&cli_request,
-                             "--num-cpus takes a number of at "
-                             "least 1, got %s",
+                             "--num-cpus takes a number of at least 1, got %s",
                              optarg);
         break;
     case 'p':

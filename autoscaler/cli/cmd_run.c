@@ -10,20 +10,6 @@
 #include "daemon.h"
 #include "kuberay.h"
 
-static int run_file(const struct control_opts *o)
-{
-    struct config *conf;
-    struct buf errors;
-    enum status s;
-
-    buf_init(&errors, 1 << 20);
-    s = config_load(o->config_path, &conf, &errors);
-    if (s != ST_OK)
-        fputs(errors.s, stderr);
-    buf_done(&errors);
-    return s == ST_OK ? daemon_run(o, conf) : EXIT_INPUT;
-}
-
 /* NAMESPACE/NAME, or NAME in the namespace of the pod or the context. */
 static int run_kuberay(struct control_opts *o, struct kuberay_opts *k,
                        const char *which)
@@ -60,6 +46,7 @@ static int run(int argc, char **argv)
     struct control_opts o = {.config_path = "davit.yaml"};
     struct kuberay_opts k = {"", "", "", "", "", "", "", "", false};
     enum log_level level = LOG_INFO;
+    struct config *conf;
     const char *kuberay = NULL, *config = NULL;
     bool json = false;
     int opt;
@@ -85,23 +72,24 @@ static int run(int argc, char **argv)
     if (optind < argc)
         config = argv[optind];
     if (kuberay && config)
-        return cli_usage(&cli_run,
-                         "--kuberay reads the RayCluster in place of "
-                         "a file, so %s is one too many; what a RayCluster "
-                         "does not say goes into its annotation "
-                         "davit.io/config",
-                         config);
+        return cli_usage(
+            &cli_run,
+            "--kuberay reads the RayCluster in place of a file, so %s is one "
+            "too many; what a RayCluster does not say goes into its annotation "
+            "davit.io/config",
+            config);
     if (!kuberay && (*k.kubeconfig || *k.context || *k.ray_address))
-        return cli_usage(&cli_run,
-                         "--kubeconfig, --context and --ray-address "
-                         "go with --kuberay; a file says the same under "
-                         "head: and providers:");
+        return cli_usage(
+            &cli_run,
+            "--kubeconfig, --context and --ray-address go with --kuberay; a "
+            "file says the same under head: and providers:");
     daemon_prepare(level, json);
     if (kuberay)
         return run_kuberay(&o, &k, kuberay);
     if (config)
         o.config_path = config;
-    return run_file(&o);
+    conf = cli_config(o.config_path);
+    return conf ? daemon_run(&o, conf) : EXIT_INPUT;
 }
 
 const struct cli_command cli_run = {

@@ -111,14 +111,15 @@ static int run(int argc, char **argv)
         return cli_usage(&cli_sidecar, "there is no use for \"%s\"",
                          argv[optind]);
     if (!*k.name)
-        return cli_usage(&cli_sidecar, "--cluster-name is missing (or "
-                                       "RAY_CLUSTER_NAME in the environment)");
+        return cli_usage(
+            &cli_sidecar,
+            "--cluster-name is missing (or RAY_CLUSTER_NAME in the environment)");
     daemon_prepare(level, json);
-    log_info("davit %s in the place of Ray's autoscaler, for RayCluster %s in "
-             "%s%s%s",
-             DAVIT_VERSION, k.name, *k.space ? k.space : "this pod's namespace",
-             *env("RAY_HEAD_POD_NAME", "") ? ", head pod " : "",
-             env("RAY_HEAD_POD_NAME", ""));
+    log_info(
+        "davit %s in the place of Ray's autoscaler, for RayCluster %s in %s%s%s",
+        DAVIT_VERSION, k.name, *k.space ? k.space : "this pod's namespace",
+        *env("RAY_HEAD_POD_NAME", "") ? ", head pod " : "",
+        env("RAY_HEAD_POD_NAME", ""));
     while (!state_find(state, sizeof state))
         sleep(5);
     return kuberay_run(&o, &k);

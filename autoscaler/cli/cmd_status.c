@@ -19,12 +19,10 @@ static int view(struct client *c, const char *path,
 
     if (rc != EXIT_OK)
         return rc;
-    if (c->json) {
-        json_dumpf(reply, stdout, JSON_INDENT(2));
-        putchar('\n');
-    } else {
+    if (c->json)
+        cli_json(reply);
+    else
         print(reply, &a);
-    }
     json_decref(reply);
     arena_done(&a);
     return EXIT_OK;

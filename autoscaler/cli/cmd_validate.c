@@ -128,8 +128,7 @@ static void print_json(const struct verdict *v)
         json_object_set_new(o, "node_types", json_integer(v->n_types));
         json_object_set_new(o, "providers", json_integer(v->n_providers));
     }
-    json_dumpf(o, stdout, JSON_INDENT(2));
-    putchar('\n');
+    cli_json(o);
     json_decref(o);
 }
 

@@ -202,13 +202,13 @@ static bool reach(struct checkup *c, struct kube *k,
     date = http_reply_header(&x, "date");
     if (date && strptime(date, "%a, %d %b %Y %H:%M:%S GMT", &tm)) {
         off = clock_wall_ms() / 1000 - (int64_t)timegm(&tm);
-        finding_add(c, off > 30 || off < -30 ? FINDING_BAD : FINDING_OK,
-                    "clock",
-                    off > 30 || off < -30
-                        ? "%lld s away from the API server's: signatures and "
-                          "tokens fail; set it by NTP"
-                        : "%lld s from the API server's",
-                    (long long)off);
+        finding_add(
+            c, off > 30 || off < -30 ? FINDING_BAD : FINDING_OK, "clock",
+            off > 30 || off < -30
+                ? "%lld s away from the API server's: signatures and tokens "
+                  "fail; set it by NTP"
+                : "%lld s from the API server's",
+            (long long)off);
     }
     arena_done(&arena);
     return true;
@@ -327,14 +327,12 @@ static void gpu_pods_check(struct checkup *c, struct kube *k)
         }
     if (n)
         finding_add(c, FINDING_WARN, "pods on GPU nodes",
-                    "%u ask no GPU but "
-                    "may see all of them (%s%s): set NVIDIA_VISIBLE_DEVICES="
-                    "void in their containers",
+                    "%u ask no GPU but may see all of them (%s%s): set "
+                    "NVIDIA_VISIBLE_DEVICES=void in their containers",
                     n, first, n > 3 ? " ..." : "");
     else if (json_object_size(nodes))
         finding_add(c, FINDING_OK, "pods on GPU nodes",
-                    "none sees GPUs that "
-                    "it did not ask for");
+                    "none sees GPUs that it did not ask for");
     json_decref(call.reply);
     json_decref(nodes);
 }

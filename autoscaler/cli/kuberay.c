@@ -1,9 +1,9 @@
 /*
  * kuberay.c - see kuberay.h.
  *
- * What a RayCluster does not say (where the head is, the ports, the journal) is
- * put together here as a davit: block; the annotation davit.io/config of the
- * RayCluster goes over it.
+ * What a RayCluster does not contain (the head's address, ports, the journal) is
+ * made here as a davit: block; the RayCluster's annotation davit.io/config
+ * overrides it.
  */
 #include "kuberay.h"
 

@@ -89,13 +89,12 @@ static int as_ray(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], cli_sidecar.name) == 0)
         return dispatch(argc, argv);
-    fprintf(stderr,
-            "ray: this is Davit in the place of Ray's autoscaler; it "
-            "does `ray %s --cluster-name X --cluster-namespace Y` and nothing "
-            "else%s%s. Ray itself is in the containers of the head and the "
-            "workers.\n",
-            cli_sidecar.name, argc > 1 ? ", not " : "",
-            argc > 1 ? argv[1] : "");
+    fprintf(
+        stderr,
+        "ray: this is Davit in the place of Ray's autoscaler; it does `ray %s "
+        "--cluster-name X --cluster-namespace Y` and nothing else%s%s. Ray "
+        "itself is in the containers of the head and the workers.\n",
+        cli_sidecar.name, argc > 1 ? ", not " : "", argc > 1 ? argv[1] : "");
     return EXIT_USAGE;
 }
 

@@ -1,11 +1,13 @@
 /*
- * read.c - a file or standard input into memory, with a ceiling.
+ * read.c - what commands read and write alike: a file or standard input, a
+ * configuration, JSON for programs.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "../base/buf.h"
+#include "../config/config.h"
 #include "cli.h"
 
 enum { FILE_MAX = 256 << 20 };
@@ -37,4 +39,24 @@ enum status cli_read(const char *path, struct arena *a, char **ret, size_t *n,
     if (f != stdin)
         fclose(f);
     return s;
+}
+
+struct config *cli_config(const char *path)
+{
+    struct config *conf;
+    struct buf errors;
+
+    buf_init(&errors, 1 << 20);
+    if (config_load(path, &conf, &errors) != ST_OK) {
+        fputs(errors.s, stderr);
+        conf = NULL;
+    }
+    buf_done(&errors);
+    return conf;
+}
+
+void cli_json(const json_t *v)
+{
+    json_dumpf(v, stdout, JSON_INDENT(2));
+    putchar('\n');
 }

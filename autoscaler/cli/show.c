@@ -88,11 +88,12 @@ static uint32_t providers_print(const json_t *s)
     json_array_foreach(json_object_get(s, "providers"), i, v) {
         if (count_of(v, "http_most_a_minute") == 0)
             continue;
-        printf("cloud  %s: %lld machines, %lld HTTP requests in the last "
-               "minute, %lld at most\n",
-               text_of(v, "name"), (long long)count_of(v, "machines"),
-               (long long)count_of(v, "http_last_minute"),
-               (long long)count_of(v, "http_most_a_minute"));
+        printf(
+            "cloud  %s: %lld machines, %lld HTTP requests in the last minute, "
+            "%lld at most\n",
+            text_of(v, "name"), (long long)count_of(v, "machines"),
+            (long long)count_of(v, "http_last_minute"),
+            (long long)count_of(v, "http_most_a_minute"));
         lines++;
     }
     return lines;

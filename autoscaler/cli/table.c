@@ -43,14 +43,14 @@ static const char *clean(struct arena *a, const char *s)
     return out;
 }
 
-void table_init(struct table *t, struct arena *a, const char *const *sources)
+void table_init(struct table *t, struct arena *a, const char *const *headings)
 {
     const char *row[TABLE_COLUMNS];
 
     *t = (struct table){.arena = a};
-    for (; sources[t->n_columns] && t->n_columns < TABLE_COLUMNS;
+    for (; headings[t->n_columns] && t->n_columns < TABLE_COLUMNS;
          t->n_columns++) {
-        const char *h = sources[t->n_columns];
+        const char *h = headings[t->n_columns];
         t->right[t->n_columns] = *h == '>';
         row[t->n_columns] = h + (*h == '>');
     }

@@ -28,8 +28,8 @@ struct table {
     VEC(enum colour) colours;
 };
 
-/* heads: NULL-terminated; one that begins with '>' is a column of numbers. */
-void table_init(struct table *t, struct arena *a, const char *const *sources);
+/* NULL-terminated; a heading that begins with '>' is of a column of numbers. */
+void table_init(struct table *t, struct arena *a, const char *const *headings);
 /* Exactly n_columns texts, copied. */
 void table_row(struct table *t, enum colour c, const char *const *cells);
 /* Writes it, each line after `indent` blanks; returns the number of lines. */

@@ -6,10 +6,11 @@
 
 #include "client.h"
 
-/* Shows nodes and demand, repainted in place on a terminal, a line a change
- * elsewhere (with --json the whole status, or nothing for an owner), until the owner's request is satisfied (owner NULL: until
- * interrupted) or seconds are over (0: no limit).  EXIT_OK when satisfied,
- * EXIT_NO when time was over or it became infeasible, else client_call()'s. */
+/* Shows nodes and demand until the owner's request is satisfied (owner NULL:
+ * until interrupted) or seconds are over (0: no limit).  A terminal is repainted
+ * in place; elsewhere each change is a line, with --json the whole status, or
+ * nothing for an owner.  EXIT_OK: satisfied; EXIT_NO: time was over or it became
+ * infeasible; else what client_call() returned. */
 int watch(struct client *c, const char *owner, double seconds);
 
 #endif

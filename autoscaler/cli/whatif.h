@@ -14,7 +14,7 @@
 /* "node_types.t4.price=0.2" into a snapshot as codec_snapshot_write() has it.
  * Entries of lists go by name, id or number, a name may have points in it.
  * INVALID: where the path ends, and what there is instead. */
-enum status whatif_set(json_t *problem, const char *text, struct arena *a,
+enum status whatif_set(json_t *snapshot, const char *text, struct arena *a,
                        struct err *err);
 
 /* Two plans as codec_plan_write() has them; a new reference:

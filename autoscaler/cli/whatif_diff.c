@@ -3,19 +3,8 @@
  */
 #include <string.h>
 
+#include "client.h"
 #include "whatif.h"
-
-static const char *text_at(const json_t *o, const char *key)
-{
-    const char *s = json_string_value(json_object_get(o, key));
-
-    return s ? s : "";
-}
-
-static json_int_t count_at(const json_t *o, const char *key)
-{
-    return json_integer_value(json_object_get(o, key));
-}
 
 /* Launches are summed by offer: how they are bundled is no difference. */
 static void launches_sum(json_t *sums, const json_t *plan, const char *when)
@@ -29,21 +18,19 @@ static void launches_sum(json_t *sums, const json_t *plan, const char *when)
         size_t k;
 
         json_array_foreach(sums, k, e)
-            if (strcmp(text_at(e, "type"), text_at(l, "type")) == 0 &&
-                strcmp(text_at(e, "zone"), text_at(l, "zone")) == 0 &&
-                json_is_true(json_object_get(e, "spot")) ==
-                    json_is_true(json_object_get(l, "spot")))
+            if (strcmp(text_of(e, "type"), text_of(l, "type")) == 0 &&
+                strcmp(text_of(e, "zone"), text_of(l, "zone")) == 0 &&
+                flag_of(e, "spot") == flag_of(l, "spot"))
                 sum = e;
         if (!sum) {
-            sum = json_pack("{s:s,s:s,s:b,s:i,s:i}", "type", text_at(l, "type"),
-                            "zone", text_at(l, "zone"), "spot",
-                            json_is_true(json_object_get(l, "spot")), "before",
-                            0, "after", 0);
+            sum = json_pack("{s:s,s:s,s:b,s:i,s:i}", "type", text_of(l, "type"),
+                            "zone", text_of(l, "zone"), "spot",
+                            flag_of(l, "spot"), "before", 0, "after", 0);
             json_array_append_new(sums, sum);
         }
         json_object_set_new(
             sum, when,
-            json_integer(count_at(sum, when) + count_at(l, "count")));
+            json_integer(count_of(sum, when) + count_of(l, "count")));
     }
 }
 
@@ -57,7 +44,7 @@ static json_t *launches_diff(const json_t *before, const json_t *after)
     while (i < json_array_size(sums)) {
         const json_t *e = json_array_get(sums, i);
 
-        if (count_at(e, "before") == count_at(e, "after"))
+        if (count_of(e, "before") == count_of(e, "after"))
             json_array_remove(sums, i);
         else
             i++;
@@ -68,12 +55,12 @@ static json_t *launches_diff(const json_t *before, const json_t *after)
 static void node_put(json_t *by_id, const json_t *n, const char *when,
                      const char *why)
 {
-    json_t *e = json_object_get(by_id, text_at(n, "id"));
+    json_t *e = json_object_get(by_id, text_of(n, "id"));
 
     if (!e) {
-        e = json_pack("{s:s,s:s,s:s,s:s,s:s}", "id", text_at(n, "id"), "before",
+        e = json_pack("{s:s,s:s,s:s,s:s,s:s}", "id", text_of(n, "id"), "before",
                       "", "after", "", "why_before", "", "why_after", "");
-        json_object_set_new(by_id, text_at(n, "id"), e);
+        json_object_set_new(by_id, text_of(n, "id"), e);
     }
     json_object_set(e, when, json_object_get(n, "action"));
     json_object_set(e, why, json_object_get(n, "why"));
@@ -90,8 +77,8 @@ static json_t *nodes_diff(const json_t *before, const json_t *after)
     json_array_foreach(json_object_get(after, "nodes"), i, n)
         node_put(by_id, n, "after", "why_after");
     json_object_foreach(by_id, id, n)
-        if (strcmp(text_at(n, "before"), text_at(n, "after")) != 0 ||
-            strcmp(text_at(n, "why_before"), text_at(n, "why_after")) != 0)
+        if (strcmp(text_of(n, "before"), text_of(n, "after")) != 0 ||
+            strcmp(text_of(n, "why_before"), text_of(n, "why_after")) != 0)
             json_array_append(list, n);
     json_decref(by_id);
     return list;
@@ -104,8 +91,8 @@ static json_t *sums(const json_t *plan)
     size_t i;
 
     json_array_foreach(json_object_get(plan, "bundles"), i, b) {
-        waiting += count_at(b, "waiting");
-        infeasible += count_at(b, "infeasible");
+        waiting += count_of(b, "waiting");
+        infeasible += count_of(b, "infeasible");
     }
     json_object_set(o, "launched", json_object_get(plan, "launched"));
     json_object_set(o, "ended", json_object_get(plan, "ended"));
@@ -126,35 +113,29 @@ json_t *whatif_diff(const json_t *before, const json_t *after)
 static void count_print(FILE *out, const json_t *diff, const char *key,
                         const char *what)
 {
-    json_int_t a = count_at(json_object_get(diff, "before"), key);
-    json_int_t b = count_at(json_object_get(diff, "after"), key);
+    int64_t a = count_of(json_object_get(diff, "before"), key);
+    int64_t b = count_of(json_object_get(diff, "after"), key);
 
     if (a != b)
         fprintf(out, "%-14s %lld -> %lld\n", what, (long long)a, (long long)b);
 }
 
-static double cost_of(const json_t *diff, const char *when)
-{
-    return json_number_value(
-        json_object_get(json_object_get(diff, when), "cost_per_hour"));
-}
-
 void whatif_print(const json_t *diff, FILE *out)
 {
-    double before = cost_of(diff, "before"), after = cost_of(diff, "after");
+    double before = number_of(json_object_get(diff, "before"), "cost_per_hour");
+    double after = number_of(json_object_get(diff, "after"), "cost_per_hour");
     const json_t *e;
     size_t i;
 
     json_array_foreach(json_object_get(diff, "launches"), i, e)
-        fprintf(out, "launch  %-24s %-12s %-10s %lld -> %lld\n",
-                text_at(e, "type"), text_at(e, "zone"),
-                json_is_true(json_object_get(e, "spot")) ? "spot" : "on-demand",
-                (long long)count_at(e, "before"),
-                (long long)count_at(e, "after"));
+        fprintf(
+            out, "launch  %-24s %-12s %-10s %lld -> %lld\n", text_of(e, "type"),
+            text_of(e, "zone"), flag_of(e, "spot") ? "spot" : "on-demand",
+            (long long)count_of(e, "before"), (long long)count_of(e, "after"));
     json_array_foreach(json_object_get(diff, "nodes"), i, e)
-        fprintf(out, "node    %-24s %s (%s) -> %s (%s)\n", text_at(e, "id"),
-                text_at(e, "before"), text_at(e, "why_before"),
-                text_at(e, "after"), text_at(e, "why_after"));
+        fprintf(out, "node    %-24s %s (%s) -> %s (%s)\n", text_of(e, "id"),
+                text_of(e, "before"), text_of(e, "why_before"),
+                text_of(e, "after"), text_of(e, "why_after"));
     count_print(out, diff, "launched", "to launch");
     count_print(out, diff, "ended", "to end");
     count_print(out, diff, "waiting", "waiting");
@@ -165,7 +146,7 @@ void whatif_print(const json_t *diff, FILE *out)
             fprintf(out, " (%+.1f %%)", (after - before) * 100 / before);
         fputc('\n', out);
     }
-    if (json_is_true(json_object_get(diff, "same")))
+    if (flag_of(diff, "same"))
         fputs("no difference\n", out);
     else if (!json_array_size(json_object_get(diff, "launches")) &&
              !json_array_size(json_object_get(diff, "nodes")))

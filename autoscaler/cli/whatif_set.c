@@ -1,9 +1,9 @@
 /*
  * whatif_set.c - one changed value in a snapshot; see whatif.h.
  *
- * The value is JSON when it reads as JSON, else text ("5m", "50Gi"); the
- * words for "no limit" become null.  The codec, which reads the
- * whole snapshot again, decides whether it fits.
+ * The value is JSON when it parses as JSON, else text ("5m", "50Gi");
+ * "unlimited", "none" and "never" become null.  The codec, which reads the whole
+ * snapshot again, decides whether the value is valid.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -115,8 +115,7 @@ static enum status not_there(const json_t *in, const char *all,
                        near ? "; did you mean \"" : "", near ? near : "",
                        near ? "\"?" : "");
     return err_set(err, ST_INVALID,
-                   "--set %.200s: nothing lies below a single "
-                   "value, at \"%s\"",
+                   "--set %.200s: nothing lies below a single value, at \"%s\"",
                    all, word);
 }
 
@@ -199,7 +198,7 @@ static enum status put(json_t *at, const char *parent, const char *path,
     return err_set(err, ST_INVALID, "--set %.200s: too deep", all);
 }
 
-enum status whatif_set(json_t *problem, const char *text, struct arena *a,
+enum status whatif_set(json_t *snapshot, const char *text, struct arena *a,
                        struct err *err)
 {
     const char *equal = strchr(text, '='), *path;
@@ -207,15 +206,16 @@ enum status whatif_set(json_t *problem, const char *text, struct arena *a,
     enum status s;
 
     if (!equal || equal == text)
-        return err_set(err, ST_INVALID,
-                       "--set %.200s: must be PATH=VALUE such "
-                       "as limits.idle_timeout=5m or node_types.t4.price=0.2",
-                       text);
+        return err_set(
+            err, ST_INVALID,
+            "--set %.200s: must be PATH=VALUE such as limits.idle_timeout=5m "
+            "or node_types.t4.price=0.2",
+            text);
     path = arena_strndup(a, text, (size_t)(equal - text));
     if (strcmp(path, "max_nodes") == 0)
         path = "limits.max_nodes";
     value = value_of(equal + 1);
-    s = put(problem, "", path, value, path, a, err);
+    s = put(snapshot, "", path, value, path, a, err);
     json_decref(value);
     return s;
 }

@@ -64,7 +64,7 @@ static void do_nodes(struct out *o, struct view *v, const void *arg)
 
 static void do_reply(struct out *o, struct view *v, const void *arg)
 {
-    outcome_write(o, v, arg, false, 0);
+    outcome_write(o, NULL, v, arg, false, 0);
 }
 
 static void do_why(struct out *o, struct view *v, const void *arg)
