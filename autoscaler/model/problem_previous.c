@@ -1,5 +1,5 @@
 /*
- * problem_holds.c - what nodes hold by the last plan, found again.
+ * problem_previous.c - what nodes hold by the last plan, found again.
  *
  * Demand has no numbers that last from one snapshot to the next, so a hold
  * names it in words: source, owner, id, and a digest of the bundle's shape.
