@@ -106,8 +106,7 @@ static const char *queue_label(const struct builder *m)
     return best ? m->strings.items[best->value].p : NULL;
 }
 
-static void claim_queues(struct builder *m, const char *type,
-                         const char *label)
+static void claim_queues(struct builder *m, const char *type, const char *label)
 {
     for (uint32_t i = 0; i < m->snapshot->n_queues; i++)
         if (builder_queue_has(m, i, type, label))
