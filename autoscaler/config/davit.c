@@ -167,76 +167,76 @@ static void providers_read(struct reader *r, const struct ynode *v,
 
 /* clang-format off */
 static const struct key ray_keys[] = {
-    {.name = "address", .type = KEY_CUSTOM, .read = ray_address_read,
+    {"address", KEY_CUSTOM, .read = ray_address_read,
      .help = "host:port of the Ray head"},
-    {.name = "token_file", .type = KEY_FILE, AT(ray_token_file),
+    {"token_file", KEY_FILE, AT(ray_token_file),
      .help = "file with the head's token"},
     KEYS_END,
 };
 
 static const struct key head_keys[] = {
-    {.name = "ray", .type = KEY_KEYS, .keys = ray_keys,
+    {"ray", KEY_KEYS, .keys = ray_keys,
      .help = "a Ray head whose demand is served"},
-    {.name = "kubernetes", .type = KEY_CUSTOM, .read = kubernetes_read,
+    {"kubernetes", KEY_CUSTOM, .read = kubernetes_read,
      .help = "a Kubernetes API server whose pending pods are served"},
     KEYS_END,
 };
 
 static const struct key tls_keys[] = {
-    {.name = "cert", .type = KEY_FILE, AT(api_tls_cert),
+    {"cert", KEY_FILE, AT(api_tls_cert),
      .help = "certificate chain, PEM"},
-    {.name = "key", .type = KEY_FILE, AT(api_tls_key),
+    {"key", KEY_FILE, AT(api_tls_key),
      .help = "private key, PEM"},
     KEYS_END,
 };
 
 static const struct key api_keys[] = {
-    {.name = "listen", .type = KEY_CUSTOM, .read = listen_read,
+    {"listen", KEY_CUSTOM, .read = listen_read,
      .help = "host:port of the REST API"},
-    {.name = "metrics", .type = KEY_CUSTOM, .read = metrics_read,
+    {"metrics", KEY_CUSTOM, .read = metrics_read,
      .help = "host:port for /metrics alone, without a token"},
-    {.name = "token_file", .type = KEY_FILE, AT(api_token_file),
+    {"token_file", KEY_FILE, AT(api_token_file),
      .help = "file with the token callers must show"},
-    {.name = "tls", .type = KEY_KEYS, .keys = tls_keys, .help = "serve HTTPS"},
+    {"tls", KEY_KEYS, .keys = tls_keys, .help = "serve HTTPS"},
     KEYS_END,
 };
 
 static const struct key limits_keys[] = {
-    {.name = "max_nodes", .type = KEY_COUNT, AT(limits.max_nodes),
+    {"max_nodes", KEY_COUNT, AT(limits.max_nodes),
      .max = 1000000, .word = "unlimited",
      .help = "machines at most, without the head"},
-    {.name = "idle_timeout", .type = KEY_TIME, AT(limits.idle_timeout_ms),
+    {"idle_timeout", KEY_TIME, AT(limits.idle_timeout_ms),
      .max = INT64_C(30) * 86400000, .word = "never", .word_value = -1,
      .help = "idle time before a machine is ended"},
-    {.name = "max_cost_per_hour", .type = KEY_MONEY,
+    {"max_cost_per_hour", KEY_MONEY,
      AT(limits.max_cost_micros_hour), .max = 10000000, .word = "none",
      .help = "dollars an hour for all machines together"},
-    {.name = "max_launching", .type = KEY_COUNT, AT(limits.max_launching),
+    {"max_launching", KEY_COUNT, AT(limits.max_launching),
      .min = 1, .max = 1000000, .word = "unlimited",
      .help = "machines on their way at once"},
-    {.name = "upscaling_speed", .type = KEY_FACTOR,
+    {"upscaling_speed", KEY_FACTOR,
      AT(limits.upscaling_speed), .max = 100000,
      .help = "new machines at once, as a multiple of those there; 0: no limit"},
-    {.name = "upscaling", .type = KEY_CUSTOM, .read = upscaling_read,
+    {"upscaling", KEY_CUSTOM, .read = upscaling_read,
      .help = "the same by KubeRay's names"},
-    {.name = "spare", .type = KEY_CUSTOM, .read = spare_read,
+    {"spare", KEY_CUSTOM, .read = spare_read,
      .help = "head-room that is kept free"},
-    {.name = "end_order", .type = KEY_CUSTOM, .read = end_order_read,
+    {"end_order", KEY_CUSTOM, .read = end_order_read,
      .help = "which machines go first"},
-    {.name = "consolidate", .type = KEY_CUSTOM, .read = consolidate_read,
+    {"consolidate", KEY_CUSTOM, .read = consolidate_read,
      .help = "end machines whose work fits cheaper elsewhere"},
-    {.name = "idle_timeouts", .type = KEY_CUSTOM, .read = idle_timeouts_read,
+    {"idle_timeouts", KEY_CUSTOM, .read = idle_timeouts_read,
      .help = "idle timeouts by label"},
-    {.name = "start_timeout", .type = KEY_TIME, AT(start_timeout_ms),
+    {"start_timeout", KEY_TIME, AT(start_timeout_ms),
      .min = 1000, .max = 86400000,
      .help = "a start without visible progress for so long has failed"},
-    {.name = "think", .type = KEY_TIME, AT(think_ms), .max = 60000,
+    {"think", KEY_TIME, AT(think_ms), .max = 60000,
      .help = "how long a launch may wait for a better plan"},
-    {.name = "end_outdated", .type = KEY_BOOL, AT(limits.end_outdated),
+    {"end_outdated", KEY_BOOL, AT(limits.end_outdated),
      .help = "end machines whose node type was removed or changed"},
-    {.name = "conserve_accelerators", .type = KEY_BOOL, AT(limits.conserve),
+    {"conserve_accelerators", KEY_BOOL, AT(limits.conserve),
      .help = "never buy an accelerator for work without one"},
-    {.name = "policy", .type = KEY_POLICY, AT(limits.policy),
+    {"policy", KEY_POLICY, AT(limits.policy),
      .help = "how a node type is chosen"},
     KEYS_END,
 };
@@ -257,42 +257,42 @@ static void state_read(struct reader *r, const struct ynode *v,
 }
 
 static const struct key ha_keys[] = {
-    {.name = "namespace", .type = KEY_TEXT, AT(ha_namespace),
+    {"namespace", KEY_TEXT, AT(ha_namespace),
      .help = "where the Lease and the ConfigMaps are"},
-    {.name = "name", .type = KEY_TEXT, AT(ha_name),
+    {"name", KEY_TEXT, AT(ha_name),
      .help = "how they are called"},
-    {.name = "identity", .type = KEY_TEXT, AT(ha_identity),
+    {"identity", KEY_TEXT, AT(ha_identity),
      .help = "how this daemon is called in the Lease"},
-    {.name = "lease", .type = KEY_TIME, AT(ha_lease_ms), .min = 1000,
+    {"lease", KEY_TIME, AT(ha_lease_ms), .min = 1000,
      .max = 600000, .help = "a leader not heard of for so long is replaced"},
     KEYS_END,
 };
 
 #define SHARED_KEYS                                                           \
-    {.name = "cluster", .type = KEY_NAME, AT(cluster),                        \
+    {"cluster", KEY_NAME, AT(cluster),                        \
      .help = "by this name machines are known as ours"},                      \
-    {.name = "head", .type = KEY_KEYS, .keys = head_keys,                     \
+    {"head", KEY_KEYS, .keys = head_keys,                     \
      .help = "where demand comes from, beside the REST API"},                 \
-    {.name = "api", .type = KEY_KEYS, .keys = api_keys,                       \
+    {"api", KEY_KEYS, .keys = api_keys,                       \
      .help = "the REST API"},                                                 \
-    {.name = "state", .type = KEY_CUSTOM, .read = state_read,                 \
+    {"state", KEY_CUSTOM, .read = state_read,                 \
      .help = "the journal: a file, or \"kubernetes\""},                       \
-    {.name = "ha", .type = KEY_KEYS, .keys = ha_keys,                         \
+    {"ha", KEY_KEYS, .keys = ha_keys,                         \
      .help = "one leader among several, with state: kubernetes"},             \
-    {.name = "catalogue", .type = KEY_CUSTOM, .read = catalogue_key_read,     \
+    {"catalogue", KEY_CUSTOM, .read = catalogue_key_read,     \
      .help = "a file of further machine types"},                              \
-    {.name = "plugin_dir", .type = KEY_FILE, AT(plugin_dir),                  \
+    {"plugin_dir", KEY_FILE, AT(plugin_dir),                  \
      .help = "where plug-ins are looked for first"},                          \
-    {.name = "limits", .type = KEY_KEYS, .keys = limits_keys,                 \
+    {"limits", KEY_KEYS, .keys = limits_keys,                 \
      .help = "bounds of the whole"},                                          \
-    {.name = "providers", .type = KEY_CUSTOM, .read = providers_read,         \
+    {"providers", KEY_CUSTOM, .read = providers_read,         \
      .help = "clouds, each with the options of its plug-in"},                 \
-    {.name = "queues", .type = KEY_CUSTOM, .read = queues_key_read,           \
+    {"queues", KEY_CUSTOM, .read = queues_key_read,           \
      .help = "sets of node types with quotas, for some of the demand"}
 
 static const struct key root_keys[] = {
     SHARED_KEYS,
-    {.name = "node_types", .type = KEY_CUSTOM, .read = davit_types_read,
+    {"node_types", KEY_CUSTOM, .read = davit_types_read,
      .help = "what can be launched"},
     KEYS_END,
 };

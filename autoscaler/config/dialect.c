@@ -35,15 +35,16 @@ void dialect_minutes(struct reader *r, const struct ynode *v, const char *where,
 void dialect_resources(struct reader *r, const struct ynode *v,
                        const char *where, void *target)
 {
-    if (v->kind != YNODE_MAP) {
-        diag_add(r->diag, v,
-                 "%s must be a mapping such as {CPU: 4, GPU: 1}, "
-                 "got %s",
-                 where, ynode_shown(r->arena, v));
+    if (!grammar_map(r, v, where, " such as {CPU: 4, memory: 16Gi, GPU: 1}"))
         return;
-    }
     for (uint32_t i = 0; i < v->n; i++)
         shape_put(r->ctx, target, v->pairs[i].key, v->pairs[i].value, where);
+}
+
+void dialect_labels(struct reader *r, const struct ynode *v, const char *where,
+                    void *target)
+{
+    shape_labels_read(r->ctx, target, v, where);
 }
 
 const char *dialect_provider(struct raw *d, const struct ynode *block,
@@ -147,13 +148,8 @@ static void quantities_read(struct raw *d, struct raw_type *t,
 {
     int64_t amount;
 
-    if (!map || map->kind == YNODE_NULL)
+    if (!grammar_map(&d->r, map, where, ""))
         return;
-    if (map->kind != YNODE_MAP) {
-        diag_add(d->r.diag, map, "%s must be a mapping, got %s", where,
-                 ynode_shown(d->r.arena, map));
-        return;
-    }
     for (uint32_t i = 0; i < map->n; i++) {
         const char *k = map->pairs[i].key->text, *name = ray_name(k);
         if (!name || map->pairs[i].value->kind == YNODE_NULL ||

@@ -78,11 +78,10 @@ bool kuberay_is(const struct ynode *root)
 /* ---- the cluster ---- */
 
 static const struct key option_keys[] = {
-    {.name = "idleTimeoutSeconds",
-     .type = KEY_TIME,
+    {"idleTimeoutSeconds", KEY_TIME,
      .offset = offsetof(struct config, limits.idle_timeout_ms),
      .max = INT64_C(30) * 86400000},
-    {.name = "upscalingMode", .type = KEY_CUSTOM, .read = upscaling_read},
+    {"upscalingMode", KEY_CUSTOM, .read = upscaling_read},
     KEYS_END,
 };
 

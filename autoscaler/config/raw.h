@@ -109,11 +109,13 @@ const char *raw_type_hash(struct raw *d, const struct raw_type *t);
 /* The text of a node; "" when there is none, or it is no text. */
 const char *dialect_text(const struct ynode *v);
 /* Readers for grammar tables: minutes into limits.idle_timeout_ms of a struct
- * config, a mapping into the resources of a struct raw_type. */
+ * config, a mapping into the resources or labels of a struct raw_type. */
 void dialect_minutes(struct reader *r, const struct ynode *v, const char *where,
                      void *target);
 void dialect_resources(struct reader *r, const struct ynode *v,
                        const char *where, void *target);
+void dialect_labels(struct reader *r, const struct ynode *v, const char *where,
+                    void *target);
 /* The davit: block over what the file's own language gave, then the provider
  * of its types: one of the block, else usual when we ship it, else sim. */
 const char *dialect_provider(struct raw *d, const struct ynode *block,
