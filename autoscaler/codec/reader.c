@@ -293,11 +293,10 @@ bool reader_get_seconds(struct reader *in, const struct path *at,
 
     if (json_is_string(v) && duration_parse(json_string_value(v), ret_ms))
         return true;
-    return reader_get_scaled(in, at, o, key, (double)MS_MAX / 1000, 1000,
-                             what_null,
-                             "seconds (60) or a duration (\"500ms\", "
-                             "\"60s\", \"30m\", \"2h\")",
-                             ret_ms);
+    return reader_get_scaled(
+        in, at, o, key, (double)MS_MAX / 1000, 1000, what_null,
+        "seconds (60) or a duration (\"500ms\", \"60s\", \"30m\", \"2h\")",
+        ret_ms);
 }
 
 bool reader_get_dollars(struct reader *in, const struct path *at,

@@ -58,8 +58,8 @@ static void listen_read(struct reader *r, const struct ynode *v,
     if (v->kind != YNODE_TEXT ||
         !address_parse(r->arena, v->text, 0, &c->api_host, &c->api_port))
         diag_add(r->diag, v,
-                 "%s must be host:port such as 127.0.0.1:8790, "
-                 "[::1]:8790 or 0.0.0.0:8790 (port 0: any free one), got %s",
+                 "%s must be host:port such as 127.0.0.1:8790, [::1]:8790 or "
+                 "0.0.0.0:8790 (port 0: any free one), got %s",
                  where, ynode_shown(r->arena, v));
 }
 
@@ -72,9 +72,8 @@ static void metrics_read(struct reader *r, const struct ynode *v,
         !address_parse(r->arena, v->text, 0, &c->metrics_host,
                        &c->metrics_port))
         diag_add(r->diag, v,
-                 "%s must be host:port such as 0.0.0.0:44217, got "
-                 "%s",
-                 where, ynode_shown(r->arena, v));
+                 "%s must be host:port such as 0.0.0.0:44217, got %s", where,
+                 ynode_shown(r->arena, v));
 }
 
 static void ray_address_read(struct reader *r, const struct ynode *v,
@@ -88,11 +87,11 @@ static void ray_address_read(struct reader *r, const struct ynode *v,
         address_parse(r->arena, v->text, 1, &host, &port))
         c->ray_address = v->text;
     else
-        diag_add(r->diag, v,
-                 "%s must be the head's host:port such as "
-                 "127.0.0.1:6379 (the address of ray start --head, without "
-                 "ray:// or http://), got %s",
-                 where, ynode_shown(r->arena, v));
+        diag_add(
+            r->diag, v,
+            "%s must be the head's host:port such as 127.0.0.1:6379 (the "
+            "address of ray start --head, without ray:// or http://), got %s",
+            where, ynode_shown(r->arena, v));
 }
 
 static void catalogue_key_read(struct reader *r, const struct ynode *v,
@@ -138,10 +137,10 @@ static void provider_read(struct reader *r, const struct ynode *key,
                        ? path_resolve(r->arena, r->base, plugin->text)
                        : arena_strdup(r->arena, plugin->text);
     else if (plugin && plugin->kind != YNODE_NULL)
-        diag_add(r->diag, plugin,
-                 "%s.plugin must be a plug-in's name or the path of a "
-                 ".so, got %s",
-                 where, ynode_shown(r->arena, plugin));
+        diag_add(
+            r->diag, plugin,
+            "%s.plugin must be a plug-in's name or the path of a .so, got %s",
+            where, ynode_shown(r->arena, plugin));
     p.options = grammar_flatten(r, v, where, "plugin", &p.n_options);
     VEC_PUSH(r->arena, &d->providers, p);
 }
@@ -151,10 +150,11 @@ static void providers_read(struct reader *r, const struct ynode *v,
 {
     (void)target;
     if (v->kind != YNODE_MAP) {
-        diag_add(r->diag, v,
-                 "%s must be a mapping of provider names such as "
-                 "{gke: {project: p}}, got %s",
-                 where, ynode_shown(r->arena, v));
+        diag_add(
+            r->diag, v,
+            "%s must be a mapping of provider names such as {gke: {project: "
+            "p}}, got %s",
+            where, ynode_shown(r->arena, v));
         return;
     }
     for (uint32_t i = 0; i < v->n; i++)
@@ -165,7 +165,6 @@ static void providers_read(struct reader *r, const struct ynode *v,
 
 #define AT(member) .offset = offsetof(struct config, member)
 
-/* clang-format off */
 static const struct key ray_keys[] = {
     {"address", KEY_CUSTOM, .read = ray_address_read,
      .help = "host:port of the Ray head"},
@@ -183,10 +182,8 @@ static const struct key head_keys[] = {
 };
 
 static const struct key tls_keys[] = {
-    {"cert", KEY_FILE, AT(api_tls_cert),
-     .help = "certificate chain, PEM"},
-    {"key", KEY_FILE, AT(api_tls_key),
-     .help = "private key, PEM"},
+    {"cert", KEY_FILE, AT(api_tls_cert), .help = "certificate chain, PEM"},
+    {"key", KEY_FILE, AT(api_tls_key), .help = "private key, PEM"},
     KEYS_END,
 };
 
@@ -202,20 +199,18 @@ static const struct key api_keys[] = {
 };
 
 static const struct key limits_keys[] = {
-    {"max_nodes", KEY_COUNT, AT(limits.max_nodes),
-     .max = 1000000, .word = "unlimited",
-     .help = "machines at most, without the head"},
+    {"max_nodes", KEY_COUNT, AT(limits.max_nodes), .max = 1000000,
+     .word = "unlimited", .help = "machines at most, without the head"},
     {"idle_timeout", KEY_TIME, AT(limits.idle_timeout_ms),
      .max = INT64_C(30) * 86400000, .word = "never", .word_value = -1,
      .help = "idle time before a machine is ended"},
-    {"max_cost_per_hour", KEY_MONEY,
-     AT(limits.max_cost_micros_hour), .max = 10000000, .word = "none",
+    {"max_cost_per_hour", KEY_MONEY, AT(limits.max_cost_micros_hour),
+     .max = 10000000, .word = "none",
      .help = "dollars an hour for all machines together"},
-    {"max_launching", KEY_COUNT, AT(limits.max_launching),
-     .min = 1, .max = 1000000, .word = "unlimited",
+    {"max_launching", KEY_COUNT, AT(limits.max_launching), .min = 1,
+     .max = 1000000, .word = "unlimited",
      .help = "machines on their way at once"},
-    {"upscaling_speed", KEY_FACTOR,
-     AT(limits.upscaling_speed), .max = 100000,
+    {"upscaling_speed", KEY_FACTOR, AT(limits.upscaling_speed), .max = 100000,
      .help = "new machines at once, as a multiple of those there; 0: no limit"},
     {"upscaling", KEY_CUSTOM, .read = upscaling_read,
      .help = "the same by KubeRay's names"},
@@ -227,8 +222,8 @@ static const struct key limits_keys[] = {
      .help = "end machines whose work fits cheaper elsewhere"},
     {"idle_timeouts", KEY_CUSTOM, .read = idle_timeouts_read,
      .help = "idle timeouts by label"},
-    {"start_timeout", KEY_TIME, AT(start_timeout_ms),
-     .min = 1000, .max = 86400000,
+    {"start_timeout", KEY_TIME, AT(start_timeout_ms), .min = 1000,
+     .max = 86400000,
      .help = "a start without visible progress for so long has failed"},
     {"think", KEY_TIME, AT(think_ms), .max = 60000,
      .help = "how long a launch may wait for a better plan"},
@@ -259,36 +254,37 @@ static void state_read(struct reader *r, const struct ynode *v,
 static const struct key ha_keys[] = {
     {"namespace", KEY_TEXT, AT(ha_namespace),
      .help = "where the Lease and the ConfigMaps are"},
-    {"name", KEY_TEXT, AT(ha_name),
-     .help = "how they are called"},
+    {"name", KEY_TEXT, AT(ha_name), .help = "how they are called"},
     {"identity", KEY_TEXT, AT(ha_identity),
      .help = "how this daemon is called in the Lease"},
-    {"lease", KEY_TIME, AT(ha_lease_ms), .min = 1000,
-     .max = 600000, .help = "a leader not heard of for so long is replaced"},
+    {"lease", KEY_TIME, AT(ha_lease_ms), .min = 1000, .max = 600000,
+     .help = "a leader not heard of for so long is replaced"},
     KEYS_END,
 };
 
-#define SHARED_KEYS                                                           \
-    {"cluster", KEY_NAME, AT(cluster),                        \
-     .help = "by this name machines are known as ours"},                      \
-    {"head", KEY_KEYS, .keys = head_keys,                     \
-     .help = "where demand comes from, beside the REST API"},                 \
-    {"api", KEY_KEYS, .keys = api_keys,                       \
-     .help = "the REST API"},                                                 \
-    {"state", KEY_CUSTOM, .read = state_read,                 \
-     .help = "the journal: a file, or \"kubernetes\""},                       \
-    {"ha", KEY_KEYS, .keys = ha_keys,                         \
-     .help = "one leader among several, with state: kubernetes"},             \
-    {"catalogue", KEY_CUSTOM, .read = catalogue_key_read,     \
-     .help = "a file of further machine types"},                              \
-    {"plugin_dir", KEY_FILE, AT(plugin_dir),                  \
-     .help = "where plug-ins are looked for first"},                          \
-    {"limits", KEY_KEYS, .keys = limits_keys,                 \
-     .help = "bounds of the whole"},                                          \
-    {"providers", KEY_CUSTOM, .read = providers_read,         \
-     .help = "clouds, each with the options of its plug-in"},                 \
-    {"queues", KEY_CUSTOM, .read = queues_key_read,           \
-     .help = "sets of node types with quotas, for some of the demand"}
+#define SHARED_KEYS \
+    {"cluster", KEY_NAME, AT(cluster), \
+     .help = "by this name machines are known as ours"}, \
+        {"head", KEY_KEYS, .keys = head_keys, \
+         .help = "where demand comes from, beside the REST API"}, \
+        {"api", KEY_KEYS, .keys = api_keys, .help = "the REST API"}, \
+        {"state", KEY_CUSTOM, .read = state_read, \
+         .help = "the journal: a file, or \"kubernetes\""}, \
+        {"ha", KEY_KEYS, .keys = ha_keys, \
+         .help = "one leader among several, with state: kubernetes"}, \
+        {"catalogue", KEY_CUSTOM, .read = catalogue_key_read, \
+         .help = "a file of further machine types"}, \
+        {"plugin_dir", KEY_FILE, AT(plugin_dir), \
+         .help = "where plug-ins are looked for first"}, \
+        {"limits", KEY_KEYS, .keys = limits_keys, \
+         .help = "bounds of the whole"}, \
+        {"providers", KEY_CUSTOM, .read = providers_read, \
+         .help = "clouds, each with the options of its plug-in"}, \
+    { \
+        "queues", KEY_CUSTOM, \
+            .read = queues_key_read, \
+            .help = "sets of node types with quotas, for some of the demand" \
+    }
 
 static const struct key root_keys[] = {
     SHARED_KEYS,
@@ -298,7 +294,6 @@ static const struct key root_keys[] = {
 };
 
 static const struct key block_keys[] = {SHARED_KEYS, KEYS_END};
-/* clang-format on */
 
 static void api_check(struct raw *d, const struct ynode *api, const char *where)
 {
@@ -309,15 +304,15 @@ static void api_check(struct raw *d, const struct ynode *api, const char *where)
 
     if (tls && tls->kind == YNODE_MAP && cert != key)
         diag_add(d->r.diag, tls,
-                 "%s.tls needs both cert and key; %s is "
-                 "missing",
-                 where, cert ? "key" : "cert");
+                 "%s.tls needs both cert and key; %s is missing", where,
+                 cert ? "key" : "cert");
     if (listen && !is_loopback(c->api_host) && !*c->api_token_file && !cert)
-        diag_add(d->r.diag, listen,
-                 "%s.listen: %s can be reached from other "
-                 "machines: it needs %s.token_file or %s.tls; without them "
-                 "only 127.0.0.1, [::1] and localhost are allowed",
-                 where, ynode_shown(d->r.arena, listen), where, where);
+        diag_add(
+            d->r.diag, listen,
+            "%s.listen: %s can be reached from other machines: it needs "
+            "%s.token_file or %s.tls; without them only 127.0.0.1, [::1] and "
+            "localhost are allowed",
+            where, ynode_shown(d->r.arena, listen), where, where);
 }
 
 static void upscaling_check(struct raw *d, const struct ynode *limits,
@@ -327,9 +322,7 @@ static void upscaling_check(struct raw *d, const struct ynode *limits,
 
     if (mode && ynode_get(limits, "upscaling_speed"))
         diag_add(d->r.diag, mode,
-                 "%s: give upscaling or upscaling_speed, not "
-                 "both",
-                 where);
+                 "%s: give upscaling or upscaling_speed, not both", where);
 }
 
 void davit_read(struct raw *d, const struct yaml_docs *docs)
@@ -339,22 +332,21 @@ void davit_read(struct raw *d, const struct yaml_docs *docs)
     grammar_read(&d->r, root_keys, root, "", d->c);
     if (docs->n > 1)
         diag_add(d->r.diag, docs->v[1],
-                 "a second document: a configuration is "
-                 "one document, keep one \"---\"");
+                 "a second document: a configuration is one document, keep one "
+                 "\"---\"");
     if (root->kind != YNODE_MAP)
         return;
     if (!ynode_get(root, "cluster") ||
         ynode_get(root, "cluster")->kind == YNODE_NULL)
-        diag_add(d->r.diag, root,
-                 "cluster is missing: the name by which "
-                 "machines in the cloud are known as ours, such as "
-                 "\"cluster: resnet\"");
+        diag_add(
+            d->r.diag, root,
+            "cluster is missing: the name by which machines in the cloud are "
+            "known as ours, such as \"cluster: resnet\"");
     if (!ynode_get(root, "node_types") ||
         ynode_get(root, "node_types")->kind == YNODE_NULL)
         diag_add(d->r.diag, root,
-                 "node_types is missing: what can be "
-                 "launched, such as \"node_types: {t4: {machine: "
-                 "n1-standard-8+t4, max: 2}}\"");
+                 "node_types is missing: what can be launched, such as "
+                 "\"node_types: {t4: {machine: n1-standard-8+t4, max: 2}}\"");
     api_check(d, ynode_get(root, "api"), "api");
     upscaling_check(d, ynode_get(root, "limits"), "limits");
 }

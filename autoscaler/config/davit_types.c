@@ -80,10 +80,11 @@ static void zones_read(struct reader *r, const struct ynode *v,
         for (uint32_t i = 0; i < v->n; i++)
             zone_add(r, target, v->items[i], where);
     else
-        diag_add(r->diag, v,
-                 "%s must be a list of zones such as [us-east-1a, "
-                 "us-east-1b], got %s",
-                 where, ynode_shown(r->arena, v));
+        diag_add(
+            r->diag, v,
+            "%s must be a list of zones such as [us-east-1a, us-east-1b], got "
+            "%s",
+            where, ynode_shown(r->arena, v));
 }
 
 static void accelerator_read(struct reader *r, const struct ynode *v,
@@ -102,12 +103,10 @@ static void options_read(struct reader *r, const struct ynode *v,
 
 #define AT(member) .offset = offsetof(struct raw_type, member)
 
-/* clang-format off */
 const struct key type_keys[] = {
     {"provider", KEY_NAME, AT(provider),
      .help = "which of providers launches it"},
-    {"pool", KEY_TEXT, AT(pool),
-     .help = "the cloud's node pool or group"},
+    {"pool", KEY_TEXT, AT(pool), .help = "the cloud's node pool or group"},
     {"machine", KEY_TEXT, AT(machine),
      .help = "machine type, looked up in the catalogue"},
     {"resources", KEY_CUSTOM, .read = dialect_resources,
@@ -122,32 +121,30 @@ const struct key type_keys[] = {
      .help = "into what each GPU is cut: MIG profiles, time_slicing, mps"},
     {"min", KEY_COUNT, AT(min), .max = 100000,
      .help = "machines kept at all times"},
-    {"max", KEY_COUNT, AT(max), .max = 100000,
-     .word = "unlimited", .help = "machines at most"},
+    {"max", KEY_COUNT, AT(max), .max = 100000, .word = "unlimited",
+     .help = "machines at most"},
     {"hosts", KEY_COUNT, AT(hosts), .min = 1, .max = 4096,
      .help = "machines that come and go as one"},
     {"idle_timeout", KEY_TIME, AT(idle_timeout_ms),
-     .max = INT64_C(30) * 86400000, .word = "never",
-     .word_value = RAW_NEVER_MS, .help = "idle time before it is ended"},
+     .max = INT64_C(30) * 86400000, .word = "never", .word_value = RAW_NEVER_MS,
+     .help = "idle time before it is ended"},
     {"zones", KEY_CUSTOM, .read = zones_read,
      .help = "zones it may be launched in"},
     {"market", KEY_CUSTOM, .read = market_read,
      .help = "on-demand, spot, or a list of both"},
     {"spot", KEY_CUSTOM, .read = market_read,
      .help = "short for market: true is spot"},
-    {"price", KEY_MONEY, AT(price), .max = 100000,
-     .help = "dollars an hour"},
+    {"price", KEY_MONEY, AT(price), .max = 100000, .help = "dollars an hour"},
     {"spot_price", KEY_MONEY, AT(spot_price), .max = 100000,
      .help = "dollars an hour as spot"},
     {"boot", KEY_TIME, AT(boot_ms), .max = 86400000,
      .help = "expected time from launch to joining"},
-    {"priority", KEY_INT, AT(priority), .min = -1000000,
-     .max = 1000000, .help = "higher first, for policy priority"},
+    {"priority", KEY_INT, AT(priority), .min = -1000000, .max = 1000000,
+     .help = "higher first, for policy priority"},
     {"options", KEY_CUSTOM, .read = options_read,
      .help = "handed to the plug-in"},
     KEYS_END,
 };
-/* clang-format on */
 
 void davit_types_read(struct reader *r, const struct ynode *v,
                       const char *where, void *target)
@@ -155,8 +152,8 @@ void davit_types_read(struct reader *r, const struct ynode *v,
     (void)target;
     if (v->kind != YNODE_MAP || !v->n) {
         diag_add(r->diag, v,
-                 "%s must name at least one node type such as {t4: "
-                 "{machine: n1-standard-8+t4, max: 2}}, got %s",
+                 "%s must name at least one node type such as {t4: {machine: "
+                 "n1-standard-8+t4, max: 2}}, got %s",
                  where,
                  v->kind == YNODE_MAP ? "none" : ynode_shown(r->arena, v));
         return;

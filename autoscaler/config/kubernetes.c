@@ -42,8 +42,7 @@ static void names_read(struct reader *r, const struct ynode *v,
         n = 1;
     } else if (v->kind != YNODE_LIST || !n || n > MOST_NAMES) {
         diag_add(r->diag, v,
-                 "%s must be a name or a list of 1 to %d of them, "
-                 "got %s",
+                 "%s must be a name or a list of 1 to %d of them, got %s",
                  where, MOST_NAMES,
                  v->kind == YNODE_LIST ? n ? "more" : "an empty list"
                                        : ynode_shown(r->arena, v));
@@ -54,10 +53,11 @@ static void names_read(struct reader *r, const struct ynode *v,
         bool twice = false;
 
         if (x->kind != YNODE_TEXT || !dns_name(x->text, more, max)) {
-            diag_add(r->diag, x,
-                     "%s must be %s: up to %zu small letters, "
-                     "digits and \"-\", got %s",
-                     where, what, max, ynode_shown(r->arena, x));
+            diag_add(
+                r->diag, x,
+                "%s must be %s: up to %zu small letters, digits and \"-\", "
+                "got %s",
+                where, what, max, ynode_shown(r->arena, x));
             return;
         }
         for (uint32_t k = 0; k < out.all.n && !twice; k++)
@@ -104,8 +104,7 @@ static void label_read(struct reader *r, const struct ynode *v,
         c->kube_label = v->text;
     else
         diag_add(r->diag, v,
-                 "%s must be a label's key such as "
-                 "davit.io/machine, got %s",
+                 "%s must be a label's key such as davit.io/machine, got %s",
                  where, ynode_shown(r->arena, v));
 }
 

@@ -77,10 +77,11 @@ static void amount_read(struct reader *r, const struct ynode *v,
         *ret = -1;
     else if (v->kind != YNODE_TEXT || !amount_parse(v->text, &n) ||
              n > INT64_C(1000000000) * AMOUNT_ONE)
-        diag_add(r->diag, v,
-                 "%s must be a number between 0 and 1000000000, or "
-                 "unlimited, got %s",
-                 where, ynode_shown(r->arena, v));
+        diag_add(
+            r->diag, v,
+            "%s must be a number between 0 and 1000000000, or unlimited, got "
+            "%s",
+            where, ynode_shown(r->arena, v));
     else
         *ret = n;
 }
@@ -130,12 +131,12 @@ void queues_key_read(struct reader *r, const struct ynode *v, const char *where,
 
     (void)target;
     if (v->kind != YNODE_MAP || v->n > MOST_QUEUES) {
-        diag_add(r->diag, v,
-                 "%s must be a mapping of at most %d queue names "
-                 "such as {a100: {node_types: [a100], quota: {gpus: 8}}}, got "
-                 "%s",
-                 where, MOST_QUEUES,
-                 v->kind == YNODE_MAP ? "more" : ynode_shown(r->arena, v));
+        diag_add(
+            r->diag, v,
+            "%s must be a mapping of at most %d queue names such as {a100: "
+            "{node_types: [a100], quota: {gpus: 8}}}, got %s",
+            where, MOST_QUEUES,
+            v->kind == YNODE_MAP ? "more" : ynode_shown(r->arena, v));
         return;
     }
     for (uint32_t i = 0; i < v->n; i++) {
@@ -198,9 +199,7 @@ static void by_selector(struct raw *d, struct raw_queue *q)
             VEC_PUSH(d->r.arena, &out.all, d->types.v[i]->name);
     if (out.all.n == 0)
         diag_add(d->r.diag, q->selector_at,
-                 "%s.selector: no node type has "
-                 "these labels",
-                 q->where);
+                 "%s.selector: no node type has these labels", q->where);
     q->fact.types = (struct names){out.all.v, out.all.n};
 }
 
@@ -216,9 +215,8 @@ static void by_name(struct raw *d, struct raw_queue *q)
         for (uint32_t k = 0; k < d->types.n; k++)
             names[k] = d->types.v[k]->name;
         diag_add(d->r.diag, q->types_at,
-                 "%s.node_types: there is no node type "
-                 "%s%s",
-                 q->where, diag_quote(d->r.arena, name),
+                 "%s.node_types: there is no node type %s%s", q->where,
+                 diag_quote(d->r.arena, name),
                  grammar_hint(d->r.arena, name, names, d->types.n));
     }
 }
@@ -235,11 +233,11 @@ static void label_types(struct raw *d, const struct raw_queue *q)
         if (t && !has)
             shape_label(d, t, QUEUE_LABEL, q->fact.name);
         else if (t && strcmp(has, q->fact.name) != 0)
-            diag_warn(d->r.diag, q->key,
-                      "%s is in the queue %s too: Ray's "
-                      "tasks can name only %s for it (by the label %s); "
-                      "requests can name both",
-                      t->where, q->fact.name, has, QUEUE_LABEL);
+            diag_warn(
+                d->r.diag, q->key,
+                "%s is in the queue %s too: Ray's tasks can name only %s for "
+                "it (by the label %s); requests can name both",
+                t->where, q->fact.name, has, QUEUE_LABEL);
     }
 }
 

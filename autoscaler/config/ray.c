@@ -155,8 +155,7 @@ static void head_check(struct raw *d, const struct ynode *root,
     if (!types->n)
         return;
     diag_add(d->r.diag, at ? at : root,
-             "head_node_type must be one of "
-             "available_node_types: %s%s%s%s",
+             "head_node_type must be one of available_node_types: %s%s%s%s",
              grammar_or(d->r.arena, names, types->n), at ? ", got " : "",
              at ? ynode_shown(d->r.arena, at) : "",
              grammar_hint(d->r.arena, d->c->head_type, names, types->n));
@@ -194,16 +193,15 @@ void ray_read(struct raw *d, const struct ynode *root)
     if (!*d->c->cluster)
         d->c->cluster = "default";
     if (!ynode_get(root, "max_workers"))
-        diag_warn(d->r.diag, root,
-                  "max_workers is not given: Ray's default of "
-                  "%d machines holds",
-                  RAY_MAX_WORKERS);
+        diag_warn(
+            d->r.diag, root,
+            "max_workers is not given: Ray's default of %d machines holds",
+            RAY_MAX_WORKERS);
     provider = dialect_provider(d, ynode_get(root, "davit"), type ? type : root,
                                 provider_name(dialect_text(type)));
     if (!types || types->kind != YNODE_MAP) {
         diag_add(d->r.diag, types ? types : root,
-                 "available_node_types must "
-                 "be a mapping of node types, got %s",
+                 "available_node_types must be a mapping of node types, got %s",
                  types ? ynode_shown(d->r.arena, types) : "nothing");
         return;
     }
