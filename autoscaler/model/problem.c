@@ -67,6 +67,24 @@ static enum status sort_types(struct builder *m, struct err *err)
     return ST_OK;
 }
 
+uint32_t builder_type(const struct builder *m, const char *name)
+{
+    uint32_t lo = 0, hi = m->snapshot->n_types;
+
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        int c = strcmp(m->types[mid]->name, text(name));
+
+        if (c == 0)
+            return mid;
+        if (c < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return NONE;
+}
+
 static enum status sort_nodes(struct builder *m, struct err *err)
 {
     const struct snapshot *f = m->snapshot;
@@ -130,24 +148,6 @@ static void rows_lay(struct builder *m)
     s->n_rows = m->rows.n;
 }
 
-static void strings_lay(struct builder *m)
-{
-    const char **str = ARENA_ARRAY(m->arena, const char *, m->strings.n);
-
-    for (uint32_t i = 0; i < m->strings.n; i++)
-        str[i] = m->strings.items[i].p;
-    m->s->str = str;
-    m->s->n_str = m->strings.n;
-    m->id.topology_zone = builder_id(m, "topology.kubernetes.io/zone");
-    m->id.ray_zone = builder_id(m, "ray.io/availability-zone");
-    m->id.zone = builder_id(m, "zone");
-    m->id.market = builder_id(m, "ray.io/market-type");
-    m->id.spot = builder_id(m, "spot");
-    m->id.on_demand = builder_id(m, "on-demand");
-    m->id.accelerator = builder_id(m, ACCEL_LABEL);
-    m->id.queue = builder_id(m, QUEUE_LABEL);
-}
-
 enum status problem_make(const struct snapshot *snapshot, struct arena *arena,
                          struct problem **ret, struct err *err)
 {
@@ -164,7 +164,6 @@ enum status problem_make(const struct snapshot *snapshot, struct arena *arena,
     builder_strings(&m);
     if (builder_columns(&m, err) != ST_OK)
         return ST_INVALID;
-    strings_lay(&m);
     builder_queues_lay(&m);
     if (builder_types(&m, err) != ST_OK)
         return ST_INVALID;

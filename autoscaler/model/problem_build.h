@@ -43,11 +43,15 @@ struct builder {
     } id; /* strings of our own */
 };
 
+/* problem.c: the place of the type in types, or NONE. */
+uint32_t builder_type(const struct builder *m, const char *name);
+
 /* problem_names.c */
 const char *builder_canonical(struct builder *m, const char *accelerator);
 void builder_strings(struct builder *m);
-uint32_t builder_id(const struct builder *m, const char *s);
+/* Chooses the columns; strings have their final numbers from then on. */
 enum status builder_columns(struct builder *m, struct err *err);
+uint32_t builder_id(const struct builder *m, const char *s);
 /* Interns the resources as a row; whole_up: device needs above one are rounded
  * up to whole devices.  The number is final after the ranking only. */
 uint32_t builder_row(struct builder *m, const struct qtys *q, bool whole_up);

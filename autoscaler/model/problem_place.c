@@ -112,24 +112,6 @@ enum status builder_types(struct builder *m, struct err *err)
 
 /* ---- nodes */
 
-static uint32_t type_find(const struct builder *m, const char *name)
-{
-    uint32_t lo = 0, hi = m->snapshot->n_types;
-
-    while (lo < hi) {
-        uint32_t mid = lo + (hi - lo) / 2;
-        int c = strcmp(m->types[mid]->name, name ? name : "");
-
-        if (c == 0)
-            return mid;
-        if (c < 0)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return NONE;
-}
-
 /* The offer it was bought as: same market; its zone, or the one where the
  * provider chooses the zone; a node of unknown zone is of the first. */
 static uint32_t offer_find(const struct builder *m, uint32_t type,
@@ -205,7 +187,7 @@ static void make_node(struct builder *m, const struct snap_node *f,
 {
     const struct qtys nothing = {0};
     const struct qtys *total = &f->total, *available = &f->available;
-    const uint32_t type = type_find(m, f->type);
+    const uint32_t type = builder_type(m, f->type);
 
     *n = (struct pb_node){
         .id = builder_id(m, f->id),

@@ -33,14 +33,22 @@ static int compare_terms(const uint32_t *a, const uint32_t *b)
     return 0;
 }
 
-static void condition_add(struct builder *m, uint32_t key, uint32_t op,
-                          const uint32_t *values, uint32_t n)
+static uint32_t term_begin(struct builder *m, uint32_t key, uint32_t op)
 {
     uint32_t at = m->words.n;
 
     VEC_PUSH(m->arena, &m->words, key);
     VEC_PUSH(m->arena, &m->words, op);
-    VEC_PUSH(m->arena, &m->words, n);
+    VEC_PUSH(m->arena, &m->words, 0);
+    return at;
+}
+
+static void condition_add(struct builder *m, uint32_t key, uint32_t op,
+                          const uint32_t *values, uint32_t n)
+{
+    uint32_t at = term_begin(m, key, op);
+
+    m->words.v[at + 2] = n;
     for (uint32_t i = 0; i < n; i++)
         VEC_PUSH(m->arena, &m->words, values[i]);
     VEC_PUSH(m->arena, &m->term_at, at);
@@ -72,16 +80,6 @@ static void term_end(struct builder *m, uint32_t at)
     w[2] = kept;
     m->words.n = at + 3 + kept;
     VEC_PUSH(m->arena, &m->term_at, at);
-}
-
-static uint32_t term_begin(struct builder *m, uint32_t key, enum term_op op)
-{
-    uint32_t at = m->words.n;
-
-    VEC_PUSH(m->arena, &m->words, key);
-    VEC_PUSH(m->arena, &m->words, (uint32_t)op);
-    VEC_PUSH(m->arena, &m->words, 0);
-    return at;
 }
 
 /* Lays the terms down in order behind the raw ones and interns that. */
@@ -121,7 +119,8 @@ static uint32_t selector_of(struct builder *m, const struct snap_alt *a,
         condition_add(m, queue, WORD_QUEUE, NULL, 0);
     for (uint32_t i = 0; i < a->selector.n; i++) {
         const struct term *t = &a->selector.v[i];
-        uint32_t key = builder_id(m, t->key), at = term_begin(m, key, t->op);
+        uint32_t key = builder_id(m, t->key),
+                 at = term_begin(m, key, (uint32_t)t->op);
         bool accelerator = key == m->id.accelerator;
 
         for (uint32_t j = 0; j < t->values.n; j++) {
