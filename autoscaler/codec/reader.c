@@ -307,7 +307,7 @@ bool reader_get_dollars(struct reader *in, const struct path *at,
                              ret_micros);
 }
 
-/* ---- words */
+/* ---- names of enums */
 
 /* A word of a fixed list; *ret is its place there. */
 static bool word_read(struct reader *in, const struct path *at,

@@ -66,7 +66,7 @@ bool reader_items(struct reader *in, const struct path *at, const json_t *o,
                   const char *key, reader_fn *fn, const void *usual,
                   size_t size, struct reader_items *ret);
 
-/* A copy in the arena; at most READER_NAME_MAX bytes, not empty unless said. */
+/* A copy in the arena, of at most READER_NAME_MAX bytes. */
 bool reader_text(struct reader *in, const struct path *at, const json_t *v,
                  bool may_be_empty, const char **ret);
 
@@ -99,7 +99,7 @@ bool reader_get_dollars(struct reader *in, const struct path *at,
 bool reader_get_word(struct reader *in, const struct path *at, const json_t *o,
                      const char *key, const char *(*name_of)(size_t),
                      size_t count, size_t *ret);
-/* Reads it into field; returns false from the reader it stands in. */
+/* Reads it into field; on a mistake the calling function returns false. */
 #define READER_WORD(in, at, o, key, name_of, count, type, field) \
     do { \
         size_t i_ = (size_t)(field); \

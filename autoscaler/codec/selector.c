@@ -1,6 +1,6 @@
 /*
  * selector.c - conditions on labels: "accelerator_type", "labels" with
- * Ray's operators in their values, and "selector", which can say everything.
+ * Ray's operators in their values, and "selector", which can express every condition.
  */
 #include "inside.h"
 

@@ -162,7 +162,7 @@ static void quantities_read(struct raw *d, struct raw_type *t,
 }
 
 /* KubeRay's GPU guide writes the limits beside `resources`, and quantities
- * right under it: a misplaced block is read where it stands, and reported. */
+ * right under it: a misplaced block is read where it is, and reported. */
 static void misplaced_read(struct raw *d, struct raw_type *t,
                            const struct ynode *container, const char *key,
                            const char *where)

@@ -1,5 +1,5 @@
 /*
- * grammar_value.c - one value as its key says; see grammar.h.
+ * grammar_value.c - one value by its key's type; see grammar.h.
  */
 #include "grammar.h"
 

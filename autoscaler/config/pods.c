@@ -8,7 +8,7 @@
 #include "../model/amount.h"
 #include "raw.h"
 
-/* What one entry says beside its resources. */
+/* The counts of one entry. */
 struct pod_type {
     uint32_t min, max;
 };

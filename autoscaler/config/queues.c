@@ -45,7 +45,7 @@ static void types_read(struct reader *r, const struct ynode *v,
     struct raw_queue *q = target;
 
     q->types_at = v;
-    q->fact.types = names_get(r, v, where);
+    q->queue.types = names_get(r, v, where);
 }
 
 static void selector_read(struct reader *r, const struct ynode *v,
@@ -64,7 +64,7 @@ static void owners_read(struct reader *r, const struct ynode *v,
 {
     struct raw_queue *q = target;
 
-    q->fact.owners = names_get(r, v, where);
+    q->queue.owners = names_get(r, v, where);
 }
 
 /* Amount of devices or CPUs. */
@@ -89,13 +89,13 @@ static void amount_read(struct reader *r, const struct ynode *v,
 static void gpus_read(struct reader *r, const struct ynode *v,
                       const char *where, void *target)
 {
-    amount_read(r, v, where, &((struct raw_queue *)target)->fact.gpus);
+    amount_read(r, v, where, &((struct raw_queue *)target)->queue.gpus);
 }
 
 static void cpus_read(struct reader *r, const struct ynode *v,
                       const char *where, void *target)
 {
-    amount_read(r, v, where, &((struct raw_queue *)target)->fact.cpus);
+    amount_read(r, v, where, &((struct raw_queue *)target)->queue.cpus);
 }
 
 #define AT(member) .offset = offsetof(struct raw_queue, member)
@@ -105,7 +105,7 @@ static const struct key quota_keys[] = {
      .help = "GPUs that its work may have at once"},
     {"cpus", KEY_CUSTOM, .read = cpus_read,
      .help = "CPUs that its work may have at once"},
-    {"nodes", KEY_COUNT, AT(fact.nodes), .max = 1000000, .word = "unlimited",
+    {"nodes", KEY_COUNT, AT(queue.nodes), .max = 1000000, .word = "unlimited",
      .help = "machines for it at once"},
     KEYS_END,
 };
@@ -117,7 +117,7 @@ const struct key queue_keys[] = {
      .help = "the same by their labels"},
     {"quota", KEY_KEYS, .keys = quota_keys,
      .help = "what its work may have at once"},
-    {"priority", KEY_INT, AT(fact.priority), .min = -1000000, .max = 1000000,
+    {"priority", KEY_INT, AT(queue.priority), .min = -1000000, .max = 1000000,
      .help = "added to the priority of what names it"},
     {"owners", KEY_CUSTOM, .read = owners_read, .help = "who may use it"},
     KEYS_END,
@@ -149,7 +149,7 @@ void queues_key_read(struct reader *r, const struct ynode *v, const char *where,
             continue;
         q->where = grammar_where(r, where, key->text);
         q->key = key;
-        q->fact = (struct snap_queue){
+        q->queue = (struct snap_queue){
             .name = key->text, .gpus = -1, .cpus = -1, .nodes = UNLIMITED};
         grammar_read(r, queue_keys, v->pairs[i].value, q->where, q);
         if (!q->types_at == !q->selector_at)
@@ -200,13 +200,13 @@ static void by_selector(struct raw *d, struct raw_queue *q)
     if (out.all.n == 0)
         diag_add(d->r.diag, q->selector_at,
                  "%s.selector: no node type has these labels", q->where);
-    q->fact.types = (struct names){out.all.v, out.all.n};
+    q->queue.types = (struct names){out.all.v, out.all.n};
 }
 
 static void by_name(struct raw *d, struct raw_queue *q)
 {
-    for (uint32_t i = 0; i < q->fact.types.n; i++) {
-        const char *name = q->fact.types.v[i];
+    for (uint32_t i = 0; i < q->queue.types.n; i++) {
+        const char *name = q->queue.types.v[i];
         const char **names;
 
         if (type_named(d, name))
@@ -223,21 +223,21 @@ static void by_name(struct raw *d, struct raw_queue *q)
 
 static void label_types(struct raw *d, const struct raw_queue *q)
 {
-    for (uint32_t i = 0; i < q->fact.types.n; i++) {
-        struct raw_type *t = type_named(d, q->fact.types.v[i]);
+    for (uint32_t i = 0; i < q->queue.types.n; i++) {
+        struct raw_type *t = type_named(d, q->queue.types.v[i]);
         const char *has = NULL;
 
         for (uint32_t k = 0; t && k < t->labels.n; k++)
             if (strcmp(t->labels.v[k].key, QUEUE_LABEL) == 0)
                 has = t->labels.v[k].value;
         if (t && !has)
-            shape_label(d, t, QUEUE_LABEL, q->fact.name);
-        else if (t && strcmp(has, q->fact.name) != 0)
+            shape_label(d, t, QUEUE_LABEL, q->queue.name);
+        else if (t && strcmp(has, q->queue.name) != 0)
             diag_warn(
                 d->r.diag, q->key,
                 "%s is in the queue %s too: Ray's tasks can name only %s for "
                 "it (by the label %s); requests can name both",
-                t->where, q->fact.name, has, QUEUE_LABEL);
+                t->where, q->queue.name, has, QUEUE_LABEL);
     }
 }
 
@@ -253,7 +253,7 @@ void queues_finish(struct raw *d)
             by_selector(d, q);
         else
             by_name(d, q);
-        v[i] = q->fact;
+        v[i] = q->queue;
     }
     for (uint32_t i = 0; i < d->queues.n; i++)
         label_types(d, d->queues.v[i]);

@@ -12,7 +12,7 @@
 #include "intern.h"
 #include "problem.h"
 
-/* Who says what of an offer or node: see problem_label.c. */
+/* A source's value for a key of an offer or node: see problem_label.c. */
 struct label_claim {
     uint32_t key, value, rank;
 };

@@ -84,7 +84,7 @@ static void put_pairs(struct builder *m, const struct pairs *p)
     }
 }
 
-/* What labels say of the accelerator comes before a marker. */
+/* An accelerator named by a label goes before one named by a resource. */
 static void put_markers(struct builder *m, const struct qtys *q,
                         const struct pairs *labels)
 {

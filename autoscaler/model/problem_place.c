@@ -135,7 +135,8 @@ static uint32_t offer_find(const struct builder *m, uint32_t type,
     }
     return any == NONE && id == empty ? first : any;
 }
-/* Whole free devices stay whole, the rest lies on one, the others are busy. */
+/* As many devices as possible are wholly free, one has the rest, the others are
+ * busy. */
 static void make_devices(struct builder *m, struct pb_node *n,
                          const int64_t *total, const int64_t *available)
 {
@@ -169,7 +170,7 @@ static int64_t node_price(const struct builder *m, const struct snap_node *f,
         total, builder_accelerator(m, n->first_label, n->n_labels), f->spot);
 }
 
-/* The head may say for a moment that more is free than there is: never so. */
+/* A head may report for a moment that more is free than there is. */
 static uint32_t row_within(struct builder *m, uint32_t available,
                            uint32_t total)
 {

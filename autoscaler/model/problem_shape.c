@@ -19,7 +19,7 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* A condition is the words key, op, n, values...; beside terms there are
+/* A condition is the numbers key, op, n, values...; beside terms there are
  * tolerations (exists, value, effect) and the queue.  Where there are taints,
  * who tolerates none has the empty toleration: selector 0 is for snapshots
  * where every place will do. */

@@ -1,6 +1,6 @@
 /*
- * snapshot.c - the names of the enums in snapshot.h, the default limits, and the
- * rules of taints and queues that words alone decide.
+ * snapshot.c - the names of the enums in snapshot.h, the default limits, and
+ * the rules of taints and queues that need no more than the text of both.
  */
 #include "snapshot.h"
 
