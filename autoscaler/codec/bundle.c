@@ -125,13 +125,9 @@ static bool resources_add(struct reader *in, const struct path *at,
 {
     const char *key;
     json_t *value;
-    char buf[64];
 
-    if (!json_is_object(v))
-        return reader_bad(in, at,
-                          "must be an object such as {\"CPU\": 4}, "
-                          "got %s",
-                          reader_found(v, buf, sizeof buf));
+    if (!reader_map(in, at, v, "{\"CPU\": 4}"))
+        return false;
     json_object_foreach((json_t *)v, key, value) {
         if (!resource_add(in, PATH_KEY(at, key), key, value, rule, to))
             return false;
@@ -142,10 +138,10 @@ static bool resources_add(struct reader *in, const struct path *at,
 bool resources_get(struct reader *in, const struct path *at, const json_t *o,
                    const char *key, enum quantity_rule rule, struct qtys *ret)
 {
-    const json_t *v = json_object_get(o, key);
+    const json_t *v = reader_value(o, key);
     struct qty_vec all = {{0}};
 
-    if (!v || json_is_null(v))
+    if (!v)
         return true;
     if (!resources_add(in, PATH_KEY(at, key), v, rule, &all))
         return false;
@@ -211,9 +207,9 @@ static void resources_over(struct reader *in, const struct qty_vec *more,
 static bool parts_read(struct reader *in, const struct path *at,
                        const json_t *v, struct alt_parts *p)
 {
-    const json_t *x = json_object_get(v, "resources");
+    const json_t *x = reader_value(v, "resources");
 
-    if (x && !json_is_null(x)) {
+    if (x) {
         struct qty_vec more = {{0}};
 
         if (!resources_add(in, PATH_KEY(at, "resources"), x, QUANTITY_ASKED,
@@ -235,7 +231,8 @@ static void alt_set(struct snap_alt *ret, const struct alt_parts *p)
                                             p->tolerations.all.n};
 }
 
-/* A copy that can be added to without touching the original. */
+/* A copy that can be added to without touching the original: a full vector is
+ * copied before it grows. */
 static void parts_copy(struct reader *in, struct alt_parts *to,
                        const struct alt_parts *from)
 {
@@ -244,28 +241,23 @@ static void parts_copy(struct reader *in, struct alt_parts *to,
         in->arena, from->resources.all.v,
         from->resources.all.n * sizeof(struct qty));
     to->resources.all.cap = from->resources.all.n;
-    to->terms.all.v = arena_copy(in->arena, from->terms.all.v,
-                                 from->terms.all.n * sizeof(struct term));
     to->terms.all.cap = from->terms.all.n;
-    to->tolerations.all.v = arena_copy(
-        in->arena, from->tolerations.all.v,
-        from->tolerations.all.n * sizeof(struct toleration));
     to->tolerations.all.cap = from->tolerations.all.n;
 }
 
-/* {"CPU": 4, "after": "4m"}: what is no key of an alternative is a resource,
- * which goes over the bundle's own. */
+/* {"CPU": 4, "after": "4m"}: what is none of these keys is a resource, which
+ * goes over those there are. */
 static bool flat_read(struct reader *in, const struct path *at, const json_t *v,
-                      struct alt_parts *p)
+                      const char *const *keys, size_t n, struct alt_parts *p)
 {
     const char *key, *near;
     struct qty_vec more = {{0}};
     json_t *value;
 
     json_object_foreach((json_t *)v, key, value) {
-        if (is_key(alt_keys, COUNT(alt_keys), key))
+        if (is_key(keys, n, key))
             continue;
-        near = suggest(key, alt_keys, COUNT(alt_keys));
+        near = suggest(key, keys, n);
         if (near && !accel_type_of_resource(key))
             return reader_bad(in, PATH_KEY(at, key),
                               "did you mean \"%s\"? (a resource of this name: "
@@ -298,7 +290,7 @@ static bool any_of_read(struct reader *in, const struct path *at,
 
         parts_copy(in, &p, base);
         if (!(json_is_object(e) && !json_object_get(e, "resources")
-                  ? flat_read(in, here, e, &p)
+                  ? flat_read(in, here, e, alt_keys, COUNT(alt_keys), &p)
                   : reader_object(in, here, e, alt_keys, COUNT(alt_keys))) ||
             !parts_read(in, here, e, &p) ||
             !reader_get_seconds(in, here, e, "after", 0, &alts[i].after_ms))
@@ -317,7 +309,7 @@ static bool bundle_end(struct reader *in, const struct path *at,
                        const json_t *v, struct alt_parts *p,
                        struct snap_bundle *ret)
 {
-    const json_t *any_of = json_object_get(v, "any_of");
+    const json_t *any_of = reader_value(v, "any_of");
     struct snap_alt *alt;
 
     ret->count = 1;
@@ -325,7 +317,7 @@ static bool bundle_end(struct reader *in, const struct path *at,
         !reader_get_bool(in, at, v, "unconfirmed", &ret->unconfirmed) ||
         !parts_read(in, at, v, p))
         return false;
-    if (any_of && !json_is_null(any_of))
+    if (any_of)
         return any_of_read(in, PATH_KEY(at, "any_of"), any_of, p, ret);
     alt = ARENA_NEW(in->arena, struct snap_alt);
     alt_set(alt, p);
@@ -338,11 +330,8 @@ bool bundle_read_checked(struct reader *in, const struct path *at,
                          const json_t *v, struct snap_bundle *ret)
 {
     struct alt_parts p = {{{0}}, {{0}}, {{0}}};
-    const json_t *resources = json_object_get(v, "resources");
-    const json_t *any_of = json_object_get(v, "any_of");
 
-    if ((!resources || json_is_null(resources)) &&
-        (!any_of || json_is_null(any_of)))
+    if (!reader_value(v, "resources") && !reader_value(v, "any_of"))
         return reader_bad(in, at, "needs \"resources\" or \"any_of\"");
     return bundle_end(in, at, v, &p, ret);
 }
@@ -351,15 +340,9 @@ bool bundle_read(struct reader *in, const struct path *at, const json_t *v,
                  struct snap_bundle *ret)
 {
     struct alt_parts p = {{{0}}, {{0}}, {{0}}};
-    const char *key, *near;
-    json_t *value;
-    char buf[64];
 
-    if (!json_is_object(v))
-        return reader_bad(in, at,
-                          "must be an object such as {\"GPU\": 1}, "
-                          "got %s",
-                          reader_found(v, buf, sizeof buf));
+    if (!reader_map(in, at, v, "{\"GPU\": 1}"))
+        return false;
     if (json_object_size(v) == 0)
         return reader_bad(in, at,
                           "is empty: a bundle needs at least one "
@@ -367,20 +350,8 @@ bool bundle_read(struct reader *in, const struct path *at, const json_t *v,
     if (json_object_get(v, "resources") || json_object_get(v, "any_of"))
         return reader_object(in, at, v, bundle_keys, COUNT(bundle_keys)) &&
                bundle_read_checked(in, at, v, ret);
-    json_object_foreach((json_t *)v, key, value) {
-        if (is_key(bundle_keys, COUNT(bundle_keys), key))
-            continue;
-        near = suggest(key, bundle_keys, COUNT(bundle_keys));
-        if (near && !accel_type_of_resource(key))
-            return reader_bad(in, PATH_KEY(at, key),
-                              "did you mean \"%s\"? (a resource of this name: "
-                              "write it in \"resources\")",
-                              near);
-        if (!resource_add(in, PATH_KEY(at, key), key, value, QUANTITY_ASKED,
-                          &p.resources))
-            return false;
-    }
-    return bundle_end(in, at, v, &p, ret);
+    return flat_read(in, at, v, bundle_keys, COUNT(bundle_keys), &p) &&
+           bundle_end(in, at, v, &p, ret);
 }
 
 enum status codec_bundle_read(const json_t *v, const char *where,

@@ -42,9 +42,8 @@ static bool bundles_read(struct reader *in, const struct path *at,
                          const json_t *v, struct snap_demand *d)
 {
     struct reader_items list = {0};
-    const json_t *bundles = json_object_get(v, "bundles");
 
-    if (!bundles || json_is_null(bundles)) {
+    if (!reader_value(v, "bundles")) {
         list.v = ARENA_NEW(in->arena, struct snap_bundle);
         list.n = 1;
         if (!bundle_read_checked(in, at, v, list.v))
@@ -102,7 +101,7 @@ bool demands_read(struct reader *in, const json_t *root, struct snapshot *s)
     json_t *e;
 
     for (i = 0; i < COUNT(lists); i++) {
-        const json_t *v = json_object_get(root, lists[i].key);
+        const json_t *v = reader_value(root, lists[i].key);
         const struct path *at = PATH_KEY(NULL, lists[i].key);
         struct snap_demand usual = {.source = lists[i].source,
                                     .owner = lists[i].owner,
@@ -110,7 +109,7 @@ bool demands_read(struct reader *in, const json_t *root, struct snapshot *s)
                                     .queue = "",
                                     .strategy = lists[i].strategy};
 
-        if (!v || json_is_null(v))
+        if (!v)
             continue;
         if (!reader_list(in, at, v, READER_ITEMS_MAX))
             return false;

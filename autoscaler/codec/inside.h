@@ -41,7 +41,7 @@ struct term_vec {
 bool selector_add(struct reader *in, const struct path *at, const char *key,
                   const char *text, struct term_vec *to);
 /* Adds what the keys accelerator_type(s), labels, label_selector and selector
- * of v say. */
+ * of v ask for. */
 bool selector_read(struct reader *in, const struct path *at, const json_t *v,
                    struct term_vec *to);
 void selector_write(json_t *o, const struct terms *t);

@@ -16,12 +16,9 @@ static bool pairs_read(struct reader *in, const struct path *at,
 {
     const char *key;
     json_t *value;
-    char buf[64];
 
-    if (!json_is_object(v))
-        return reader_bad(in, at,
-                          "must be an object such as {\"zone\": \"a\"}, got %s",
-                          reader_found(v, buf, sizeof buf));
+    if (!reader_map(in, at, v, "{\"zone\": \"a\"}"))
+        return false;
     json_object_foreach((json_t *)v, key, value) {
         struct pair p = {arena_strdup(in->arena, key), ""};
         const struct path *here = PATH_KEY(at, key);
@@ -61,12 +58,11 @@ static const char *marker_take(struct qtys *resources)
 bool labels_read(struct reader *in, const struct path *at, const json_t *o,
                  struct qtys *resources, struct pairs *ret)
 {
-    const json_t *v = json_object_get(o, "labels");
+    const json_t *v = reader_value(o, "labels");
     struct pair_vec all = {{0}};
     const char *type = NULL, *marker;
 
-    if ((v && !json_is_null(v) &&
-         !pairs_read(in, PATH_KEY(at, "labels"), v, &all)) ||
+    if ((v && !pairs_read(in, PATH_KEY(at, "labels"), v, &all)) ||
         !reader_get_text(in, at, o, "accelerator_type", &type))
         return false;
     marker = marker_take(resources);

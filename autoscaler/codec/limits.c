@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "../model/amount.h"
 #include "codec.h"
 #include "fields.h"
 #include "inside.h"
@@ -47,35 +48,15 @@ static const struct field quota_fields[] = {
 
 /* ---- limits */
 
-/* A number in 1/10,000. */
-static bool factor_get(struct reader *in, const struct path *at,
-                       const json_t *o, const char *key, double max,
-                       const char *allowed, int64_t *ret)
-{
-    const json_t *v = json_object_get(o, key);
-    double d = json_number_value(v);
-    char buf[64];
-
-    if (!v)
-        return true;
-    if (json_is_null(v))
-        d = 0;
-    else if (!json_is_number(v) || !(d >= 0) || d > max)
-        return reader_bad(in, PATH_KEY(at, key), "must be between %s, got %s",
-                          allowed, reader_found(v, buf, sizeof buf));
-    *ret = (int64_t)(d * 10000 + 0.5);
-    return true;
-}
-
 static bool end_order_read(struct reader *in, const struct path *at,
                            const json_t *o, struct snap_limits *l)
 {
-    const json_t *v = json_object_get(o, "end_order");
+    const json_t *v = reader_value(o, "end_order");
     size_t i;
     json_t *e;
 
     at = PATH_KEY(at, "end_order");
-    if (!v || json_is_null(v))
+    if (!v)
         return true;
     if (!reader_list(in, at, v, END_KEYS))
         return false;
@@ -102,9 +83,9 @@ static bool consolidate_read(struct reader *in, const struct path *at,
                              const json_t *o, struct snap_limits *l)
 {
     static const char *const keys[] = {"mode", "min_saving", "older_than_s"};
-    const json_t *v = json_object_get(o, "consolidate");
+    const json_t *v = reader_value(o, "consolidate");
 
-    if (!v || json_is_null(v))
+    if (!v)
         return true;
     if (json_is_string(v)) {
         READER_WORD(in, at, o, "consolidate", consolidate_word,
@@ -116,8 +97,9 @@ static bool consolidate_read(struct reader *in, const struct path *at,
         return false;
     READER_WORD(in, at, v, "mode", consolidate_word, CONSOLIDATE_ON + 1,
                 enum consolidate, l->consolidate);
-    return factor_get(in, at, v, "min_saving", 1, "0 and 1 (all of its price)",
-                      &l->consolidate_saving) &&
+    return reader_get_scaled(in, at, v, "min_saving", 1, AMOUNT_ONE, 0,
+                             "between 0 and 1 (all of its price)",
+                             &l->consolidate_saving) &&
            reader_get_seconds(in, at, v, "older_than_s", 0,
                               &l->consolidate_age_ms);
 }
@@ -127,12 +109,12 @@ bool limits_read(struct reader *in, const json_t *root, struct snap_limits *l)
     static const char *const others[] = {"upscaling_speed", "end_order",
                                          "consolidate"};
     const struct path *at = PATH_KEY(NULL, "limits");
-    const json_t *v = json_object_get(root, "limits");
+    const json_t *v = reader_value(root, "limits");
 
     *l = snap_limits_default;
     if (!fields_get(in, NULL, root, fields, 1, l))
         return false;
-    if (!v || json_is_null(v))
+    if (!v)
         return true;
     if (!fields_known(in, at, v, fields, COUNT(fields), others, COUNT(others)))
         return false;
@@ -140,8 +122,9 @@ bool limits_read(struct reader *in, const json_t *root, struct snap_limits *l)
         return reader_bad(in, PATH_KEY(at, "max_nodes"),
                           "is given here and at the top");
     return fields_get(in, at, v, fields, COUNT(fields), l) &&
-           factor_get(in, at, v, "upscaling_speed", 1e6,
-                      "0 (no limit) and 1000000", &l->upscaling_speed) &&
+           reader_get_scaled(in, at, v, "upscaling_speed", 1e6, AMOUNT_ONE, 0,
+                             "between 0 (no limit) and 1000000",
+                             &l->upscaling_speed) &&
            end_order_read(in, at, v, l) && consolidate_read(in, at, v, l);
 }
 
@@ -173,13 +156,13 @@ json_t *limits_write(const struct snap_limits *l)
 static bool names_read(struct reader *in, const struct path *at,
                        const json_t *o, const char *key, struct names *ret)
 {
-    const json_t *v = json_object_get(o, key);
+    const json_t *v = reader_value(o, key);
     const char **names;
     size_t i;
     json_t *e;
 
     at = PATH_KEY(at, key);
-    if (!v || json_is_null(v))
+    if (!v)
         return true;
     if (!reader_list(in, at, v, QUEUE_NAMES_MAX))
         return false;
@@ -196,22 +179,8 @@ static bool names_read(struct reader *in, const struct path *at,
 static bool quota_get(struct reader *in, const struct path *at, const json_t *o,
                       const char *key, int64_t *ret)
 {
-    const json_t *v = json_object_get(o, key);
-    char buf[64];
-    double d = json_number_value(v);
-
-    if (!v)
-        return true;
-    if (json_is_null(v))
-        *ret = -1;
-    else if (!json_is_number(v) || !(d >= 0) || d > 1e9)
-        return reader_bad(in, PATH_KEY(at, key),
-                          "must be between 0 and "
-                          "1000000000, or null, got %s",
-                          reader_found(v, buf, sizeof buf));
-    else
-        *ret = (int64_t)(d * 10000 + 0.5);
-    return true;
+    return reader_get_scaled(in, at, o, key, 1e9, AMOUNT_ONE, -1,
+                             "between 0 and 1000000000, or null", ret);
 }
 
 static bool quotas_read(struct reader *in, const struct path *at,
@@ -229,7 +198,7 @@ static bool queue_read(struct reader *in, const struct path *at,
                        const json_t *v, void *ret)
 {
     static const char *const others[] = {"node_types", "quota", "owners"};
-    const json_t *quota = json_object_get(v, "quota");
+    const json_t *quota = reader_value(v, "quota");
     struct snap_queue *q = ret;
 
     if (!fields_read(in, at, v, queue_fields, COUNT(queue_fields), others,
@@ -241,19 +210,17 @@ static bool queue_read(struct reader *in, const struct path *at,
         return reader_bad(in, at, "needs a \"name\"");
     return names_read(in, at, v, "node_types", &q->types) &&
            names_read(in, at, v, "owners", &q->owners) &&
-           (!quota || json_is_null(quota) ||
-            quotas_read(in, PATH_KEY(at, "quota"), quota, q));
+           (!quota || quotas_read(in, PATH_KEY(at, "quota"), quota, q));
 }
 
 bool queues_read(struct reader *in, const json_t *root, struct snapshot *s)
 {
-    const json_t *v = json_object_get(root, "queues");
+    const json_t *v = reader_value(root, "queues");
     struct reader_items queues = {0};
 
-    if (!v || json_is_null(v))
-        return true;
-    if (!reader_list(in, PATH_KEY(NULL, "queues"), v, QUEUES_MAX) ||
-        !reader_items(in, NULL, root, "queues", queue_read, NULL,
+    if (v && !reader_list(in, PATH_KEY(NULL, "queues"), v, QUEUES_MAX))
+        return false;
+    if (!reader_items(in, NULL, root, "queues", queue_read, NULL,
                       sizeof(struct snap_queue), &queues))
         return false;
     s->queues = queues.v;

@@ -41,7 +41,7 @@ static const struct field fields[] = {
 };
 #undef AT
 
-/* What is free is all of it unless the node says otherwise. */
+/* All of a node is free unless "available" is given. */
 static bool room_read(struct reader *in, const struct path *at, const json_t *v,
                       struct snap_node *n)
 {

@@ -214,64 +214,55 @@ static json_t *node_write(const struct out *o, uint32_t node)
     return v;
 }
 
-/* "lacks GPU: has 4, needs 8": what a person wants to read. */
-static json_t *refusal_text(const struct out *o, const struct plan_refusal *r)
+static void put_str(const struct out *o, json_t *to, const char *key,
+                    uint32_t id)
 {
-    char has[32], needs[32], text[512];
-    const char *name;
-
-    if (r->why == REASON_LACKS && r->column < o->s->n_columns) {
-        name = str(o, o->s->columns[r->column].name);
-        snprintf(text, sizeof text, "lacks %s: has %s, needs %s", name,
-                 amount_pretty(name, r->has, has, sizeof has),
-                 amount_pretty(name, r->needs, needs, sizeof needs));
-    } else if (r->why == REASON_LABEL && r->column < o->s->n_str) {
-        snprintf(text, sizeof text, "label %s does not match",
-                 str(o, r->column));
-    } else if (r->why == REASON_TAINT && r->column < o->s->n_str) {
-        snprintf(text, sizeof text, "taint %s is not tolerated",
-                 str(o, r->column));
-    } else if (r->why == REASON_QUEUE_TYPE && r->column < o->s->n_str) {
-        snprintf(text, sizeof text, "is not in the queue %s",
-                 str(o, r->column));
-    } else if (r->why == REASON_QUEUE_FULL) {
-        name = refused_resource(o, r);
-        snprintf(text, sizeof text, "the queue %s is full: uses %s of %s %s",
-                 refused_queue(o, r),
-                 amount_pretty(name, r->has, has, sizeof has),
-                 amount_pretty(name, r->needs, needs, sizeof needs), name);
-    } else {
-        snprintf(text, sizeof text, "%s", reason_text(r->why));
-    }
-    return codec_text(text);
+    json_object_set_new(to, key, codec_text(str(o, id)));
 }
 
+/* With "text", what a person wants to read: "lacks GPU: has 4, needs 8". */
 static json_t *refusal_write(const struct out *o, const struct plan_refusal *r)
 {
+    const bool names = r->column < o->s->n_str;
+    const char *name = refused_resource(o, r);
+    char has[32], needs[32], text[512];
     json_t *v = json_object();
 
     if (r->offer != NONE)
         put_offer(o, v, r->offer);
     json_object_set_new(v, "alternative", json_integer(r->alt));
     json_object_set_new(v, "why", json_string(reason_code(r->why)));
+    amount_pretty(name, r->has, has, sizeof has);
+    amount_pretty(name, r->needs, needs, sizeof needs);
     if (r->why == REASON_LACKS && r->column < o->s->n_columns) {
-        json_object_set_new(v, "resource",
-                            codec_text(str(o, o->s->columns[r->column].name)));
+        json_object_set_new(v, "resource", codec_text(name));
         json_object_set_new(v, "has", codec_amount(r->has));
         json_object_set_new(v, "needs", codec_amount(r->needs));
-    } else if (r->why == REASON_LABEL && r->column < o->s->n_str) {
-        json_object_set_new(v, "label", codec_text(str(o, r->column)));
-    } else if (r->why == REASON_TAINT && r->column < o->s->n_str) {
-        json_object_set_new(v, "taint", codec_text(str(o, r->column)));
-    } else if (r->why == REASON_QUEUE_TYPE && r->column < o->s->n_str) {
-        json_object_set_new(v, "queue", codec_text(str(o, r->column)));
+        snprintf(text, sizeof text, "lacks %s: has %s, needs %s", name, has,
+                 needs);
+    } else if (r->why == REASON_LABEL && names) {
+        put_str(o, v, "label", r->column);
+        snprintf(text, sizeof text, "label %s does not match",
+                 str(o, r->column));
+    } else if (r->why == REASON_TAINT && names) {
+        put_str(o, v, "taint", r->column);
+        snprintf(text, sizeof text, "taint %s is not tolerated",
+                 str(o, r->column));
+    } else if (r->why == REASON_QUEUE_TYPE && names) {
+        put_str(o, v, "queue", r->column);
+        snprintf(text, sizeof text, "is not in the queue %s",
+                 str(o, r->column));
     } else if (r->why == REASON_QUEUE_FULL) {
         json_object_set_new(v, "queue", codec_text(refused_queue(o, r)));
-        json_object_set_new(v, "resource", codec_text(refused_resource(o, r)));
+        json_object_set_new(v, "resource", codec_text(name));
         json_object_set_new(v, "uses", codec_amount(r->has));
         json_object_set_new(v, "quota", codec_amount(r->needs));
+        snprintf(text, sizeof text, "the queue %s is full: uses %s of %s %s",
+                 refused_queue(o, r), has, needs, name);
+    } else {
+        snprintf(text, sizeof text, "%s", reason_text(r->why));
     }
-    json_object_set_new(v, "text", refusal_text(o, r));
+    json_object_set_new(v, "text", codec_text(text));
     return v;
 }
 

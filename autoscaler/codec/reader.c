@@ -12,7 +12,6 @@
 #include "codec.h"
 
 #define MS_MAX (INT64_C(1) << 53)
-#define DOLLARS_MAX 1e6
 
 /* ---- errors */
 
@@ -113,6 +112,23 @@ bool reader_object(struct reader *in, const struct path *at, const json_t *v,
     return true;
 }
 
+bool reader_map(struct reader *in, const struct path *at, const json_t *v,
+                const char *example)
+{
+    char buf[64];
+
+    return json_is_object(v) ||
+           reader_bad(in, at, "must be an object such as %s, got %s", example,
+                      reader_found(v, buf, sizeof buf));
+}
+
+const json_t *reader_value(const json_t *o, const char *key)
+{
+    const json_t *v = json_object_get(o, key);
+
+    return json_is_null(v) ? NULL : v;
+}
+
 bool reader_list(struct reader *in, const struct path *at, const json_t *v,
                  size_t max)
 {
@@ -152,10 +168,9 @@ bool reader_items(struct reader *in, const struct path *at, const json_t *o,
                   const char *key, reader_fn *fn, const void *usual,
                   size_t size, struct reader_items *ret)
 {
-    const json_t *v = json_object_get(o, key);
+    const json_t *v = reader_value(o, key);
 
-    return !v || json_is_null(v) ||
-           reader_array(in, PATH_KEY(at, key), v, fn, usual, size, ret);
+    return !v || reader_array(in, PATH_KEY(at, key), v, fn, usual, size, ret);
 }
 
 /* ---- reading */
@@ -178,17 +193,10 @@ bool reader_text(struct reader *in, const struct path *at, const json_t *v,
     return true;
 }
 
-static const json_t *value_of(const json_t *o, const char *key)
-{
-    const json_t *v = json_object_get(o, key);
-
-    return json_is_null(v) ? NULL : v;
-}
-
 bool reader_get_text(struct reader *in, const struct path *at, const json_t *o,
                      const char *key, const char **ret)
 {
-    const json_t *v = value_of(o, key);
+    const json_t *v = reader_value(o, key);
 
     return !v || reader_text(in, PATH_KEY(at, key), v, true, ret);
 }
@@ -196,7 +204,7 @@ bool reader_get_text(struct reader *in, const struct path *at, const json_t *o,
 bool reader_get_bool(struct reader *in, const struct path *at, const json_t *o,
                      const char *key, bool *ret)
 {
-    const json_t *v = value_of(o, key);
+    const json_t *v = reader_value(o, key);
     char buf[64];
 
     if (!v)
@@ -212,22 +220,18 @@ bool reader_get_bool(struct reader *in, const struct path *at, const json_t *o,
 bool reader_get_int(struct reader *in, const struct path *at, const json_t *o,
                     const char *key, int64_t min, int64_t max, int64_t *ret)
 {
-    const json_t *v = value_of(o, key);
+    const json_t *v = reader_value(o, key);
     char buf[64];
-    double d;
+    double d = json_real_value(v);
     int64_t i;
 
     if (!v)
         return true;
     if (json_is_integer(v)) {
         i = json_integer_value(v);
-    } else if (json_is_real(v)) {
+    } else if (json_is_real(v) && fabs(d) <= 9007199254740992.0 &&
+               d == floor(d)) {
         /* Other languages write 3.0 and 1e3 for whole numbers. */
-        d = json_real_value(v);
-        if (!(fabs(d) <= 9007199254740992.0) || d != floor(d))
-            return reader_bad(in, PATH_KEY(at, key),
-                              "must be a whole number, got %s",
-                              reader_found(v, buf, sizeof buf));
         i = (int64_t)d;
     } else {
         return reader_bad(in, PATH_KEY(at, key),
@@ -259,57 +263,51 @@ bool reader_get_count(struct reader *in, const struct path *at, const json_t *o,
     return true;
 }
 
+bool reader_get_scaled(struct reader *in, const struct path *at,
+                       const json_t *o, const char *key, double max,
+                       double scale, int64_t what_null, const char *must,
+                       int64_t *ret)
+{
+    const json_t *v = json_object_get(o, key);
+    double d = json_number_value(v);
+    char buf[64];
+
+    if (!v)
+        return true;
+    if (json_is_null(v)) {
+        *ret = what_null;
+        return true;
+    }
+    if (!json_is_number(v) || !(d >= 0) || d > max)
+        return reader_bad(in, PATH_KEY(at, key), "must be %s, got %s", must,
+                          reader_found(v, buf, sizeof buf));
+    *ret = llround(d * scale);
+    return true;
+}
+
 bool reader_get_seconds(struct reader *in, const struct path *at,
                         const json_t *o, const char *key, int64_t what_null,
                         int64_t *ret_ms)
 {
     const json_t *v = json_object_get(o, key);
-    char buf[64];
-    double d;
 
-    if (!v)
-        return true;
-    if (json_is_null(v)) {
-        *ret_ms = what_null;
-        return true;
-    }
     if (json_is_string(v) && duration_parse(json_string_value(v), ret_ms))
         return true;
-    d = json_number_value(v);
-    if (!json_is_number(v) || !(d >= 0) || d > (double)MS_MAX / 1000)
-        return reader_bad(in, PATH_KEY(at, key),
-                          "must be seconds (60) or a duration (\"500ms\", "
-                          "\"60s\", \"30m\", \"2h\"), got %s",
-                          reader_found(v, buf, sizeof buf));
-    *ret_ms = llround(d * 1000);
-    return true;
+    return reader_get_scaled(
+        in, at, o, key, (double)MS_MAX / 1000, 1000, what_null,
+        "seconds (60) or a duration (\"500ms\", \"60s\", \"30m\", \"2h\")",
+        ret_ms);
 }
 
 bool reader_get_dollars(struct reader *in, const struct path *at,
                         const json_t *o, const char *key, int64_t *ret_micros)
 {
-    const json_t *v = json_object_get(o, key);
-    char buf[64];
-    double d;
-
-    if (!v)
-        return true;
-    if (json_is_null(v)) {
-        *ret_micros = -1;
-        return true;
-    }
-    d = json_number_value(v);
-    if (!json_is_number(v) || !(d >= 0) || d > DOLLARS_MAX)
-        return reader_bad(
-            in, PATH_KEY(at, key),
-            "must be dollars per hour between 0 and %.0f, or null, "
-            "got %s",
-            DOLLARS_MAX, reader_found(v, buf, sizeof buf));
-    *ret_micros = llround(d * 1e6);
-    return true;
+    return reader_get_scaled(in, at, o, key, 1e6, 1e6, -1,
+                             "dollars per hour between 0 and 1000000, or null",
+                             ret_micros);
 }
 
-/* ---- words */
+/* ---- names of enums */
 
 /* A word of a fixed list; *ret is its place there. */
 static bool word_read(struct reader *in, const struct path *at,

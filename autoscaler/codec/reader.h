@@ -42,6 +42,11 @@ const char *reader_found(const json_t *v, char *buf, size_t n);
 /* v is an object all of whose keys are among the n known ones. */
 bool reader_object(struct reader *in, const struct path *at, const json_t *v,
                    const char *const *known, size_t n);
+/* v is an object with any keys; example is shown when it is none. */
+bool reader_map(struct reader *in, const struct path *at, const json_t *v,
+                const char *example);
+/* The value under a key; NULL: there is none, or null. */
+const json_t *reader_value(const json_t *o, const char *key);
 bool reader_list(struct reader *in, const struct path *at, const json_t *v,
                  size_t max);
 
@@ -61,7 +66,7 @@ bool reader_items(struct reader *in, const struct path *at, const json_t *o,
                   const char *key, reader_fn *fn, const void *usual,
                   size_t size, struct reader_items *ret);
 
-/* A copy in the arena; at most READER_NAME_MAX bytes, not empty unless said. */
+/* A copy in the arena, of at most READER_NAME_MAX bytes. */
 bool reader_text(struct reader *in, const struct path *at, const json_t *v,
                  bool may_be_empty, const char **ret);
 
@@ -75,6 +80,12 @@ bool reader_get_int(struct reader *in, const struct path *at, const json_t *o,
 bool reader_get_count(struct reader *in, const struct path *at, const json_t *o,
                       const char *key, uint32_t min, uint32_t max,
                       uint32_t what_null, uint32_t *ret);
+/* A number from 0 to max, times scale and rounded.  null gives what_null; must
+ * says what it must be. */
+bool reader_get_scaled(struct reader *in, const struct path *at,
+                       const json_t *o, const char *key, double max,
+                       double scale, int64_t what_null, const char *must,
+                       int64_t *ret);
 /* Seconds as a number, or "30m": milliseconds.  null gives what_null. */
 bool reader_get_seconds(struct reader *in, const struct path *at,
                         const json_t *o, const char *key, int64_t what_null,
@@ -88,7 +99,7 @@ bool reader_get_dollars(struct reader *in, const struct path *at,
 bool reader_get_word(struct reader *in, const struct path *at, const json_t *o,
                      const char *key, const char *(*name_of)(size_t),
                      size_t count, size_t *ret);
-/* Reads it into field; returns false from the reader it stands in. */
+/* Reads it into field; on a mistake the calling function returns false. */
 #define READER_WORD(in, at, o, key, name_of, count, type, field) \
     do { \
         size_t i_ = (size_t)(field); \

@@ -1,6 +1,6 @@
 /*
  * selector.c - conditions on labels: "accelerator_type", "labels" with
- * Ray's operators in their values, and "selector", which can say everything.
+ * Ray's operators in their values, and "selector", which can express every condition.
  */
 #include "inside.h"
 
@@ -121,13 +121,9 @@ static bool conditions_read(struct reader *in, const struct path *at,
 {
     const char *key;
     json_t *value;
-    char buf[64];
 
-    if (!json_is_object(v))
-        return reader_bad(in, at,
-                          "must be an object such as {\"zone\": \"a\"}, "
-                          "got %s",
-                          reader_found(v, buf, sizeof buf));
+    if (!reader_map(in, at, v, "{\"zone\": \"a\"}"))
+        return false;
     json_object_foreach((json_t *)v, key, value) {
         if (!condition_read(in, PATH_KEY(at, key), key, value, to))
             return false;
@@ -181,20 +177,18 @@ bool selector_read(struct reader *in, const struct path *at, const json_t *v,
     json_t *e;
 
     for (i = 0; i < COUNT(accelerator); i++) {
-        x = json_object_get(v, accelerator[i]);
-        if (x && !json_is_null(x) &&
-            !condition_read(in, PATH_KEY(at, accelerator[i]), ACCEL_LABEL, x,
-                            to))
+        x = reader_value(v, accelerator[i]);
+        if (x && !condition_read(in, PATH_KEY(at, accelerator[i]), ACCEL_LABEL,
+                                 x, to))
             return false;
     }
     for (i = 0; i < COUNT(labels); i++) {
-        x = json_object_get(v, labels[i]);
-        if (x && !json_is_null(x) &&
-            !conditions_read(in, PATH_KEY(at, labels[i]), x, to))
+        x = reader_value(v, labels[i]);
+        if (x && !conditions_read(in, PATH_KEY(at, labels[i]), x, to))
             return false;
     }
-    x = json_object_get(v, "selector");
-    if (x && !json_is_null(x)) {
+    x = reader_value(v, "selector");
+    if (x) {
         if (!reader_list(in, PATH_KEY(at, "selector"), x, TERMS_MAX))
             return false;
         json_array_foreach(x, i, e) {

@@ -16,8 +16,7 @@ static bool effect_read(struct reader *in, const struct path *at,
     if (effect_from_name(name, ret) && (any || *ret != EFFECT_ANY))
         return true;
     return reader_bad(in, at,
-                      "must be NoSchedule, PreferNoSchedule or "
-                      "NoExecute%s",
+                      "must be NoSchedule, PreferNoSchedule or NoExecute%s",
                       any ? " (left out: any)" : "");
 }
 
@@ -97,10 +96,9 @@ static bool list_read(struct reader *in, const struct path *at, const json_t *v,
 bool taints_read(struct reader *in, const struct path *at, const json_t *o,
                  struct taints *ret)
 {
-    const json_t *v = json_object_get(o, "taints");
+    const json_t *v = reader_value(o, "taints");
 
-    return !v || json_is_null(v) ||
-           list_read(in, PATH_KEY(at, "taints"), v, ret);
+    return !v || list_read(in, PATH_KEY(at, "taints"), v, ret);
 }
 
 enum status codec_taints_read(const json_t *list, const char *where,
@@ -158,13 +156,13 @@ static bool toleration_read(struct reader *in, const struct path *at,
 bool tolerations_read(struct reader *in, const struct path *at, const json_t *o,
                       struct toleration_vec *to)
 {
-    const json_t *v = json_object_get(o, "tolerations");
+    const json_t *v = reader_value(o, "tolerations");
     struct toleration t;
     size_t i;
     json_t *e;
 
     at = PATH_KEY(at, "tolerations");
-    if (!v || json_is_null(v))
+    if (!v)
         return true;
     if (!reader_list(in, at, v, TAINTS_MAX))
         return false;

@@ -9,7 +9,7 @@
 
 #define COUNT(v) (sizeof(v) / sizeof *(v))
 
-/* Where an object stands: keys with points between them, "*" for each entry of
+/* The path of an object: keys with points between them, "*" for each entry of
  * a list.  A list that is renamed itself comes before what is in it.  now is
  * NULL where a key means nothing any more. */
 static const struct {
@@ -100,7 +100,7 @@ static void reason_rename(json_t *o, const char *key, const char *unused)
         json_object_set_new(o, key, json_string(codec_v01_reason(code)));
 }
 
-/* A reason with no more to say than its own text says today's. */
+/* A reason without details of its own gets today's text. */
 static void refusal_update(json_t *o, const char *key, const char *unused)
 {
     const char *code;

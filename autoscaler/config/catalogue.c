@@ -40,13 +40,11 @@ static enum status machine_unknown(const struct catalogue *c, const char *name,
     for (uint32_t i = 0; i < c->n_machines; i++)
         names[i] = c->machines[i]->m.name;
     near = grammar_hint(arena, name, names, c->n_machines);
-    return err_set(err, ST_NOT_FOUND,
-                   "%s is not in the catalogue of %u "
-                   "machine types%s",
-                   diag_quote(arena, name), c->n_machines,
-                   *near ? near
-                         : "; say its resources, or add it to a file "
-                           "named by catalogue");
+    return err_set(
+        err, ST_NOT_FOUND, "%s is not in the catalogue of %u machine types%s",
+        diag_quote(arena, name), c->n_machines,
+        *near ? near
+              : "; say its resources, or add it to a file named by catalogue");
 }
 
 static bool attachment_is(const struct attachment *a, const char *name)
@@ -102,15 +100,14 @@ static enum status attachment_unknown(const struct catalogue *c,
         if (strcmp(c->attachments[i]->cloud, m->m.cloud) == 0)
             names[n++] = c->attachments[i]->name;
     if (!n)
-        return err_set(err, ST_NOT_FOUND,
-                       "no accelerator can be attached to "
-                       "%s: the catalogue has none for its cloud",
-                       m->m.name);
-    return err_set(err, ST_NOT_FOUND,
-                   "%s cannot be attached to %s; what can: "
-                   "%s",
-                   diag_quote(arena, text), m->m.name,
-                   grammar_or(arena, names, n));
+        return err_set(
+            err, ST_NOT_FOUND,
+            "no accelerator can be attached to %s: the catalogue has none for "
+            "its cloud",
+            m->m.name);
+    return err_set(
+        err, ST_NOT_FOUND, "%s cannot be attached to %s; what can: %s",
+        diag_quote(arena, text), m->m.name, grammar_or(arena, names, n));
 }
 
 static enum status attach(const struct machine *m, const struct attachment *a,
@@ -126,9 +123,7 @@ static enum status attach(const struct machine *m, const struct attachment *a,
     if (i == a->n_counts) {
         for (i = 0; i < a->n_counts; i++)
             counts[i] = arena_printf(arena, "%u", a->counts[i]);
-        return err_set(err, ST_NOT_FOUND,
-                       "%s can be attached %s times, got "
-                       "%u",
+        return err_set(err, ST_NOT_FOUND, "%s can be attached %s times, got %u",
                        a->name, grammar_or(arena, counts, a->n_counts), count);
     }
     if (m->m.resources.n)
@@ -169,10 +164,11 @@ enum status catalogue_find(const struct catalogue *c, const char *machine,
     if (!m)
         return machine_unknown(c, base, arena, err);
     if (!m->attach)
-        return err_set(err, ST_NOT_FOUND,
-                       "no accelerator can be attached to "
-                       "%s; such types say \"attach: true\" in the catalogue",
-                       m->m.name);
+        return err_set(
+            err, ST_NOT_FOUND,
+            "no accelerator can be attached to %s; such types say \"attach: "
+            "true\" in the catalogue",
+            m->m.name);
     a = attachment_split(c, m->m.cloud, plus + 1, arena, &count);
     if (!a)
         return attachment_unknown(c, m, plus + 1, arena, err);

@@ -1,7 +1,7 @@
 /*
  * config.h - one generation of settings, read from YAML with line and column.
  *
- * A generation is immutable and lies in one shared arena: who points into it
+ * A generation is immutable and is in one shared arena: who points into it
  * keeps a reference.  A reload builds a new one and swaps it in, or keeps the
  * old and says why.  Other dialects (Ray cluster YAML, podTypes, KubeRay
  * RayCluster) are translated into the same struct.

@@ -58,8 +58,8 @@ static void listen_read(struct reader *r, const struct ynode *v,
     if (v->kind != YNODE_TEXT ||
         !address_parse(r->arena, v->text, 0, &c->api_host, &c->api_port))
         diag_add(r->diag, v,
-                 "%s must be host:port such as 127.0.0.1:8790, "
-                 "[::1]:8790 or 0.0.0.0:8790 (port 0: any free one), got %s",
+                 "%s must be host:port such as 127.0.0.1:8790, [::1]:8790 or "
+                 "0.0.0.0:8790 (port 0: any free one), got %s",
                  where, ynode_shown(r->arena, v));
 }
 
@@ -72,9 +72,8 @@ static void metrics_read(struct reader *r, const struct ynode *v,
         !address_parse(r->arena, v->text, 0, &c->metrics_host,
                        &c->metrics_port))
         diag_add(r->diag, v,
-                 "%s must be host:port such as 0.0.0.0:44217, got "
-                 "%s",
-                 where, ynode_shown(r->arena, v));
+                 "%s must be host:port such as 0.0.0.0:44217, got %s", where,
+                 ynode_shown(r->arena, v));
 }
 
 static void ray_address_read(struct reader *r, const struct ynode *v,
@@ -88,11 +87,11 @@ static void ray_address_read(struct reader *r, const struct ynode *v,
         address_parse(r->arena, v->text, 1, &host, &port))
         c->ray_address = v->text;
     else
-        diag_add(r->diag, v,
-                 "%s must be the head's host:port such as "
-                 "127.0.0.1:6379 (the address of ray start --head, without "
-                 "ray:// or http://), got %s",
-                 where, ynode_shown(r->arena, v));
+        diag_add(
+            r->diag, v,
+            "%s must be the head's host:port such as 127.0.0.1:6379 (the "
+            "address of ray start --head, without ray:// or http://), got %s",
+            where, ynode_shown(r->arena, v));
 }
 
 static void catalogue_key_read(struct reader *r, const struct ynode *v,
@@ -138,10 +137,10 @@ static void provider_read(struct reader *r, const struct ynode *key,
                        ? path_resolve(r->arena, r->base, plugin->text)
                        : arena_strdup(r->arena, plugin->text);
     else if (plugin && plugin->kind != YNODE_NULL)
-        diag_add(r->diag, plugin,
-                 "%s.plugin must be a plug-in's name or the path of a "
-                 ".so, got %s",
-                 where, ynode_shown(r->arena, plugin));
+        diag_add(
+            r->diag, plugin,
+            "%s.plugin must be a plug-in's name or the path of a .so, got %s",
+            where, ynode_shown(r->arena, plugin));
     p.options = grammar_flatten(r, v, where, "plugin", &p.n_options);
     VEC_PUSH(r->arena, &d->providers, p);
 }
@@ -151,10 +150,11 @@ static void providers_read(struct reader *r, const struct ynode *v,
 {
     (void)target;
     if (v->kind != YNODE_MAP) {
-        diag_add(r->diag, v,
-                 "%s must be a mapping of provider names such as "
-                 "{gke: {project: p}}, got %s",
-                 where, ynode_shown(r->arena, v));
+        diag_add(
+            r->diag, v,
+            "%s must be a mapping of provider names such as {gke: {project: "
+            "p}}, got %s",
+            where, ynode_shown(r->arena, v));
         return;
     }
     for (uint32_t i = 0; i < v->n; i++)
@@ -165,78 +165,73 @@ static void providers_read(struct reader *r, const struct ynode *v,
 
 #define AT(member) .offset = offsetof(struct config, member)
 
-/* clang-format off */
 static const struct key ray_keys[] = {
-    {.name = "address", .type = KEY_CUSTOM, .read = ray_address_read,
+    {"address", KEY_CUSTOM, .read = ray_address_read,
      .help = "host:port of the Ray head"},
-    {.name = "token_file", .type = KEY_FILE, AT(ray_token_file),
+    {"token_file", KEY_FILE, AT(ray_token_file),
      .help = "file with the head's token"},
     KEYS_END,
 };
 
 static const struct key head_keys[] = {
-    {.name = "ray", .type = KEY_KEYS, .keys = ray_keys,
+    {"ray", KEY_KEYS, .keys = ray_keys,
      .help = "a Ray head whose demand is served"},
-    {.name = "kubernetes", .type = KEY_CUSTOM, .read = kubernetes_read,
+    {"kubernetes", KEY_CUSTOM, .read = kubernetes_read,
      .help = "a Kubernetes API server whose pending pods are served"},
     KEYS_END,
 };
 
 static const struct key tls_keys[] = {
-    {.name = "cert", .type = KEY_FILE, AT(api_tls_cert),
-     .help = "certificate chain, PEM"},
-    {.name = "key", .type = KEY_FILE, AT(api_tls_key),
-     .help = "private key, PEM"},
+    {"cert", KEY_FILE, AT(api_tls_cert), .help = "certificate chain, PEM"},
+    {"key", KEY_FILE, AT(api_tls_key), .help = "private key, PEM"},
     KEYS_END,
 };
 
 static const struct key api_keys[] = {
-    {.name = "listen", .type = KEY_CUSTOM, .read = listen_read,
+    {"listen", KEY_CUSTOM, .read = listen_read,
      .help = "host:port of the REST API"},
-    {.name = "metrics", .type = KEY_CUSTOM, .read = metrics_read,
+    {"metrics", KEY_CUSTOM, .read = metrics_read,
      .help = "host:port for /metrics alone, without a token"},
-    {.name = "token_file", .type = KEY_FILE, AT(api_token_file),
+    {"token_file", KEY_FILE, AT(api_token_file),
      .help = "file with the token callers must show"},
-    {.name = "tls", .type = KEY_KEYS, .keys = tls_keys, .help = "serve HTTPS"},
+    {"tls", KEY_KEYS, .keys = tls_keys, .help = "serve HTTPS"},
     KEYS_END,
 };
 
 static const struct key limits_keys[] = {
-    {.name = "max_nodes", .type = KEY_COUNT, AT(limits.max_nodes),
-     .max = 1000000, .word = "unlimited",
-     .help = "machines at most, without the head"},
-    {.name = "idle_timeout", .type = KEY_TIME, AT(limits.idle_timeout_ms),
+    {"max_nodes", KEY_COUNT, AT(limits.max_nodes), .max = 1000000,
+     .word = "unlimited", .help = "machines at most, without the head"},
+    {"idle_timeout", KEY_TIME, AT(limits.idle_timeout_ms),
      .max = INT64_C(30) * 86400000, .word = "never", .word_value = -1,
      .help = "idle time before a machine is ended"},
-    {.name = "max_cost_per_hour", .type = KEY_MONEY,
-     AT(limits.max_cost_micros_hour), .max = 10000000, .word = "none",
+    {"max_cost_per_hour", KEY_MONEY, AT(limits.max_cost_micros_hour),
+     .max = 10000000, .word = "none",
      .help = "dollars an hour for all machines together"},
-    {.name = "max_launching", .type = KEY_COUNT, AT(limits.max_launching),
-     .min = 1, .max = 1000000, .word = "unlimited",
+    {"max_launching", KEY_COUNT, AT(limits.max_launching), .min = 1,
+     .max = 1000000, .word = "unlimited",
      .help = "machines on their way at once"},
-    {.name = "upscaling_speed", .type = KEY_FACTOR,
-     AT(limits.upscaling_speed), .max = 100000,
+    {"upscaling_speed", KEY_FACTOR, AT(limits.upscaling_speed), .max = 100000,
      .help = "new machines at once, as a multiple of those there; 0: no limit"},
-    {.name = "upscaling", .type = KEY_CUSTOM, .read = upscaling_read,
+    {"upscaling", KEY_CUSTOM, .read = upscaling_read,
      .help = "the same by KubeRay's names"},
-    {.name = "spare", .type = KEY_CUSTOM, .read = spare_read,
+    {"spare", KEY_CUSTOM, .read = spare_read,
      .help = "head-room that is kept free"},
-    {.name = "end_order", .type = KEY_CUSTOM, .read = end_order_read,
+    {"end_order", KEY_CUSTOM, .read = end_order_read,
      .help = "which machines go first"},
-    {.name = "consolidate", .type = KEY_CUSTOM, .read = consolidate_read,
+    {"consolidate", KEY_CUSTOM, .read = consolidate_read,
      .help = "end machines whose work fits cheaper elsewhere"},
-    {.name = "idle_timeouts", .type = KEY_CUSTOM, .read = idle_timeouts_read,
+    {"idle_timeouts", KEY_CUSTOM, .read = idle_timeouts_read,
      .help = "idle timeouts by label"},
-    {.name = "start_timeout", .type = KEY_TIME, AT(start_timeout_ms),
-     .min = 1000, .max = 86400000,
+    {"start_timeout", KEY_TIME, AT(start_timeout_ms), .min = 1000,
+     .max = 86400000,
      .help = "a start without visible progress for so long has failed"},
-    {.name = "think", .type = KEY_TIME, AT(think_ms), .max = 60000,
+    {"think", KEY_TIME, AT(think_ms), .max = 60000,
      .help = "how long a launch may wait for a better plan"},
-    {.name = "end_outdated", .type = KEY_BOOL, AT(limits.end_outdated),
+    {"end_outdated", KEY_BOOL, AT(limits.end_outdated),
      .help = "end machines whose node type was removed or changed"},
-    {.name = "conserve_accelerators", .type = KEY_BOOL, AT(limits.conserve),
+    {"conserve_accelerators", KEY_BOOL, AT(limits.conserve),
      .help = "never buy an accelerator for work without one"},
-    {.name = "policy", .type = KEY_POLICY, AT(limits.policy),
+    {"policy", KEY_POLICY, AT(limits.policy),
      .help = "how a node type is chosen"},
     KEYS_END,
 };
@@ -257,48 +252,48 @@ static void state_read(struct reader *r, const struct ynode *v,
 }
 
 static const struct key ha_keys[] = {
-    {.name = "namespace", .type = KEY_TEXT, AT(ha_namespace),
+    {"namespace", KEY_TEXT, AT(ha_namespace),
      .help = "where the Lease and the ConfigMaps are"},
-    {.name = "name", .type = KEY_TEXT, AT(ha_name),
-     .help = "how they are called"},
-    {.name = "identity", .type = KEY_TEXT, AT(ha_identity),
+    {"name", KEY_TEXT, AT(ha_name), .help = "how they are called"},
+    {"identity", KEY_TEXT, AT(ha_identity),
      .help = "how this daemon is called in the Lease"},
-    {.name = "lease", .type = KEY_TIME, AT(ha_lease_ms), .min = 1000,
-     .max = 600000, .help = "a leader not heard of for so long is replaced"},
+    {"lease", KEY_TIME, AT(ha_lease_ms), .min = 1000, .max = 600000,
+     .help = "a leader not heard of for so long is replaced"},
     KEYS_END,
 };
 
-#define SHARED_KEYS                                                           \
-    {.name = "cluster", .type = KEY_NAME, AT(cluster),                        \
-     .help = "by this name machines are known as ours"},                      \
-    {.name = "head", .type = KEY_KEYS, .keys = head_keys,                     \
-     .help = "where demand comes from, beside the REST API"},                 \
-    {.name = "api", .type = KEY_KEYS, .keys = api_keys,                       \
-     .help = "the REST API"},                                                 \
-    {.name = "state", .type = KEY_CUSTOM, .read = state_read,                 \
-     .help = "the journal: a file, or \"kubernetes\""},                       \
-    {.name = "ha", .type = KEY_KEYS, .keys = ha_keys,                         \
-     .help = "one leader among several, with state: kubernetes"},             \
-    {.name = "catalogue", .type = KEY_CUSTOM, .read = catalogue_key_read,     \
-     .help = "a file of further machine types"},                              \
-    {.name = "plugin_dir", .type = KEY_FILE, AT(plugin_dir),                  \
-     .help = "where plug-ins are looked for first"},                          \
-    {.name = "limits", .type = KEY_KEYS, .keys = limits_keys,                 \
-     .help = "bounds of the whole"},                                          \
-    {.name = "providers", .type = KEY_CUSTOM, .read = providers_read,         \
-     .help = "clouds, each with the options of its plug-in"},                 \
-    {.name = "queues", .type = KEY_CUSTOM, .read = queues_key_read,           \
-     .help = "sets of node types with quotas, for some of the demand"}
+#define SHARED_KEYS \
+    {"cluster", KEY_NAME, AT(cluster), \
+     .help = "by this name machines are known as ours"}, \
+        {"head", KEY_KEYS, .keys = head_keys, \
+         .help = "where demand comes from, beside the REST API"}, \
+        {"api", KEY_KEYS, .keys = api_keys, .help = "the REST API"}, \
+        {"state", KEY_CUSTOM, .read = state_read, \
+         .help = "the journal: a file, or \"kubernetes\""}, \
+        {"ha", KEY_KEYS, .keys = ha_keys, \
+         .help = "one leader among several, with state: kubernetes"}, \
+        {"catalogue", KEY_CUSTOM, .read = catalogue_key_read, \
+         .help = "a file of further machine types"}, \
+        {"plugin_dir", KEY_FILE, AT(plugin_dir), \
+         .help = "where plug-ins are looked for first"}, \
+        {"limits", KEY_KEYS, .keys = limits_keys, \
+         .help = "bounds of the whole"}, \
+        {"providers", KEY_CUSTOM, .read = providers_read, \
+         .help = "clouds, each with the options of its plug-in"}, \
+    { \
+        "queues", KEY_CUSTOM, \
+            .read = queues_key_read, \
+            .help = "sets of node types with quotas, for some of the demand" \
+    }
 
 static const struct key root_keys[] = {
     SHARED_KEYS,
-    {.name = "node_types", .type = KEY_CUSTOM, .read = davit_types_read,
+    {"node_types", KEY_CUSTOM, .read = davit_types_read,
      .help = "what can be launched"},
     KEYS_END,
 };
 
 static const struct key block_keys[] = {SHARED_KEYS, KEYS_END};
-/* clang-format on */
 
 static void api_check(struct raw *d, const struct ynode *api, const char *where)
 {
@@ -309,15 +304,15 @@ static void api_check(struct raw *d, const struct ynode *api, const char *where)
 
     if (tls && tls->kind == YNODE_MAP && cert != key)
         diag_add(d->r.diag, tls,
-                 "%s.tls needs both cert and key; %s is "
-                 "missing",
-                 where, cert ? "key" : "cert");
+                 "%s.tls needs both cert and key; %s is missing", where,
+                 cert ? "key" : "cert");
     if (listen && !is_loopback(c->api_host) && !*c->api_token_file && !cert)
-        diag_add(d->r.diag, listen,
-                 "%s.listen: %s can be reached from other "
-                 "machines: it needs %s.token_file or %s.tls; without them "
-                 "only 127.0.0.1, [::1] and localhost are allowed",
-                 where, ynode_shown(d->r.arena, listen), where, where);
+        diag_add(
+            d->r.diag, listen,
+            "%s.listen: %s can be reached from other machines: it needs "
+            "%s.token_file or %s.tls; without them only 127.0.0.1, [::1] and "
+            "localhost are allowed",
+            where, ynode_shown(d->r.arena, listen), where, where);
 }
 
 static void upscaling_check(struct raw *d, const struct ynode *limits,
@@ -327,9 +322,7 @@ static void upscaling_check(struct raw *d, const struct ynode *limits,
 
     if (mode && ynode_get(limits, "upscaling_speed"))
         diag_add(d->r.diag, mode,
-                 "%s: give upscaling or upscaling_speed, not "
-                 "both",
-                 where);
+                 "%s: give upscaling or upscaling_speed, not both", where);
 }
 
 void davit_read(struct raw *d, const struct yaml_docs *docs)
@@ -339,22 +332,21 @@ void davit_read(struct raw *d, const struct yaml_docs *docs)
     grammar_read(&d->r, root_keys, root, "", d->c);
     if (docs->n > 1)
         diag_add(d->r.diag, docs->v[1],
-                 "a second document: a configuration is "
-                 "one document, keep one \"---\"");
+                 "a second document: a configuration is one document, keep one "
+                 "\"---\"");
     if (root->kind != YNODE_MAP)
         return;
     if (!ynode_get(root, "cluster") ||
         ynode_get(root, "cluster")->kind == YNODE_NULL)
-        diag_add(d->r.diag, root,
-                 "cluster is missing: the name by which "
-                 "machines in the cloud are known as ours, such as "
-                 "\"cluster: resnet\"");
+        diag_add(
+            d->r.diag, root,
+            "cluster is missing: the name by which machines in the cloud are "
+            "known as ours, such as \"cluster: resnet\"");
     if (!ynode_get(root, "node_types") ||
         ynode_get(root, "node_types")->kind == YNODE_NULL)
         diag_add(d->r.diag, root,
-                 "node_types is missing: what can be "
-                 "launched, such as \"node_types: {t4: {machine: "
-                 "n1-standard-8+t4, max: 2}}\"");
+                 "node_types is missing: what can be launched, such as "
+                 "\"node_types: {t4: {machine: n1-standard-8+t4, max: 2}}\"");
     api_check(d, ynode_get(root, "api"), "api");
     upscaling_check(d, ynode_get(root, "limits"), "limits");
 }

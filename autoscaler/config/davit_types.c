@@ -80,36 +80,17 @@ static void zones_read(struct reader *r, const struct ynode *v,
         for (uint32_t i = 0; i < v->n; i++)
             zone_add(r, target, v->items[i], where);
     else
-        diag_add(r->diag, v,
-                 "%s must be a list of zones such as [us-east-1a, "
-                 "us-east-1b], got %s",
-                 where, ynode_shown(r->arena, v));
-}
-
-static void resources_read(struct reader *r, const struct ynode *v,
-                           const char *where, void *target)
-{
-    if (v->kind != YNODE_MAP) {
-        diag_add(r->diag, v,
-                 "%s must be a mapping such as {CPU: 4, memory: "
-                 "16Gi, GPU: 1}, got %s",
-                 where, ynode_shown(r->arena, v));
-        return;
-    }
-    for (uint32_t i = 0; i < v->n; i++)
-        shape_put(r->ctx, target, v->pairs[i].key, v->pairs[i].value, where);
+        diag_add(
+            r->diag, v,
+            "%s must be a list of zones such as [us-east-1a, us-east-1b], got "
+            "%s",
+            where, ynode_shown(r->arena, v));
 }
 
 static void accelerator_read(struct reader *r, const struct ynode *v,
                              const char *where, void *target)
 {
     shape_accelerator(r->ctx, target, v, where);
-}
-
-static void labels_read(struct reader *r, const struct ynode *v,
-                        const char *where, void *target)
-{
-    shape_labels_read(r->ctx, target, v, where);
 }
 
 static void options_read(struct reader *r, const struct ynode *v,
@@ -122,52 +103,48 @@ static void options_read(struct reader *r, const struct ynode *v,
 
 #define AT(member) .offset = offsetof(struct raw_type, member)
 
-/* clang-format off */
 const struct key type_keys[] = {
-    {.name = "provider", .type = KEY_NAME, AT(provider),
+    {"provider", KEY_NAME, AT(provider),
      .help = "which of providers launches it"},
-    {.name = "pool", .type = KEY_TEXT, AT(pool),
-     .help = "the cloud's node pool or group"},
-    {.name = "machine", .type = KEY_TEXT, AT(machine),
+    {"pool", KEY_TEXT, AT(pool), .help = "the cloud's node pool or group"},
+    {"machine", KEY_TEXT, AT(machine),
      .help = "machine type, looked up in the catalogue"},
-    {.name = "resources", .type = KEY_CUSTOM, .read = resources_read,
+    {"resources", KEY_CUSTOM, .read = dialect_resources,
      .help = "what it offers; goes over the catalogue, key by key"},
-    {.name = "accelerator_type", .type = KEY_CUSTOM, .read = accelerator_read,
+    {"accelerator_type", KEY_CUSTOM, .read = accelerator_read,
      .help = "the accelerator's name"},
-    {.name = "labels", .type = KEY_CUSTOM, .read = labels_read,
+    {"labels", KEY_CUSTOM, .read = dialect_labels,
      .help = "labels of its Ray node"},
-    {.name = "taints", .type = KEY_CUSTOM, .read = taints_key_read,
+    {"taints", KEY_CUSTOM, .read = taints_key_read,
      .help = "who does not tolerate them is kept away"},
-    {.name = "shares", .type = KEY_CUSTOM, .read = shares_read,
+    {"shares", KEY_CUSTOM, .read = shares_read,
      .help = "into what each GPU is cut: MIG profiles, time_slicing, mps"},
-    {.name = "min", .type = KEY_COUNT, AT(min), .max = 100000,
+    {"min", KEY_COUNT, AT(min), .max = 100000,
      .help = "machines kept at all times"},
-    {.name = "max", .type = KEY_COUNT, AT(max), .max = 100000,
-     .word = "unlimited", .help = "machines at most"},
-    {.name = "hosts", .type = KEY_COUNT, AT(hosts), .min = 1, .max = 4096,
+    {"max", KEY_COUNT, AT(max), .max = 100000, .word = "unlimited",
+     .help = "machines at most"},
+    {"hosts", KEY_COUNT, AT(hosts), .min = 1, .max = 4096,
      .help = "machines that come and go as one"},
-    {.name = "idle_timeout", .type = KEY_TIME, AT(idle_timeout_ms),
-     .max = INT64_C(30) * 86400000, .word = "never",
-     .word_value = RAW_NEVER_MS, .help = "idle time before it is ended"},
-    {.name = "zones", .type = KEY_CUSTOM, .read = zones_read,
+    {"idle_timeout", KEY_TIME, AT(idle_timeout_ms),
+     .max = INT64_C(30) * 86400000, .word = "never", .word_value = RAW_NEVER_MS,
+     .help = "idle time before it is ended"},
+    {"zones", KEY_CUSTOM, .read = zones_read,
      .help = "zones it may be launched in"},
-    {.name = "market", .type = KEY_CUSTOM, .read = market_read,
+    {"market", KEY_CUSTOM, .read = market_read,
      .help = "on-demand, spot, or a list of both"},
-    {.name = "spot", .type = KEY_CUSTOM, .read = market_read,
+    {"spot", KEY_CUSTOM, .read = market_read,
      .help = "short for market: true is spot"},
-    {.name = "price", .type = KEY_MONEY, AT(price), .max = 100000,
-     .help = "dollars an hour"},
-    {.name = "spot_price", .type = KEY_MONEY, AT(spot_price), .max = 100000,
+    {"price", KEY_MONEY, AT(price), .max = 100000, .help = "dollars an hour"},
+    {"spot_price", KEY_MONEY, AT(spot_price), .max = 100000,
      .help = "dollars an hour as spot"},
-    {.name = "boot", .type = KEY_TIME, AT(boot_ms), .max = 86400000,
+    {"boot", KEY_TIME, AT(boot_ms), .max = 86400000,
      .help = "expected time from launch to joining"},
-    {.name = "priority", .type = KEY_INT, AT(priority), .min = -1000000,
-     .max = 1000000, .help = "higher first, for policy priority"},
-    {.name = "options", .type = KEY_CUSTOM, .read = options_read,
+    {"priority", KEY_INT, AT(priority), .min = -1000000, .max = 1000000,
+     .help = "higher first, for policy priority"},
+    {"options", KEY_CUSTOM, .read = options_read,
      .help = "handed to the plug-in"},
     KEYS_END,
 };
-/* clang-format on */
 
 void davit_types_read(struct reader *r, const struct ynode *v,
                       const char *where, void *target)
@@ -175,8 +152,8 @@ void davit_types_read(struct reader *r, const struct ynode *v,
     (void)target;
     if (v->kind != YNODE_MAP || !v->n) {
         diag_add(r->diag, v,
-                 "%s must name at least one node type such as {t4: "
-                 "{machine: n1-standard-8+t4, max: 2}}, got %s",
+                 "%s must name at least one node type such as {t4: {machine: "
+                 "n1-standard-8+t4, max: 2}}, got %s",
                  where,
                  v->kind == YNODE_MAP ? "none" : ynode_shown(r->arena, v));
         return;

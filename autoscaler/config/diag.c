@@ -12,56 +12,46 @@
 /* A file with more mistakes than this is not a configuration. */
 enum { MOST_LINES = 100, LONGEST = 400, QUOTED = 72 };
 
-static const char *text_of(struct arena *arena, const char *fmt, va_list ap)
+static void line_add(struct diag *d, struct diag_lines *to, uint32_t line,
+                     uint32_t column, const char *fmt, va_list ap)
 {
+    struct diag_line l = {.line = line, .column = column, .order = to->n};
     char text[LONGEST + 400];
-    int n = vsnprintf(text, sizeof text, fmt, ap);
 
-    if (n < 0)
-        return "";
+    vsnprintf(text, sizeof text, fmt, ap);
     for (char *p = text; *p; p++) /* a key of the user's may hold anything */
         if ((unsigned char)*p < 0x20 || *p == 0x7F)
             *p = '?';
-    return arena_strdup(arena, text);
+    l.text = arena_strdup(d->arena, text);
+    VEC_PUSH(d->arena, to, l);
 }
 
 void diag_add_at(struct diag *d, uint32_t line, uint32_t column,
                  const char *fmt, ...)
 {
-    struct diag_line l = {
-        .line = line, .column = column, .order = d->mistakes.n};
     va_list ap;
 
     va_start(ap, fmt);
-    l.text = text_of(d->arena, fmt, ap);
+    line_add(d, &d->mistakes, line, column, fmt, ap);
     va_end(ap);
-    VEC_PUSH(d->arena, &d->mistakes, l);
 }
 
 void diag_add(struct diag *d, const struct ynode *at, const char *fmt, ...)
 {
-    struct diag_line l = {.line = at ? at->line : 0,
-                          .column = at ? at->column : 0,
-                          .order = d->mistakes.n};
     va_list ap;
 
     va_start(ap, fmt);
-    l.text = text_of(d->arena, fmt, ap);
+    line_add(d, &d->mistakes, at ? at->line : 0, at ? at->column : 0, fmt, ap);
     va_end(ap);
-    VEC_PUSH(d->arena, &d->mistakes, l);
 }
 
 void diag_warn(struct diag *d, const struct ynode *at, const char *fmt, ...)
 {
-    struct diag_line l = {.line = at ? at->line : 0,
-                          .column = at ? at->column : 0,
-                          .order = d->warnings.n};
     va_list ap;
 
     va_start(ap, fmt);
-    l.text = text_of(d->arena, fmt, ap);
+    line_add(d, &d->warnings, at ? at->line : 0, at ? at->column : 0, fmt, ap);
     va_end(ap);
-    VEC_PUSH(d->arena, &d->warnings, l);
 }
 
 static int line_order(const void *a, const void *b)
@@ -75,8 +65,8 @@ static int line_order(const void *a, const void *b)
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* Said before at the same place?  (An anchor's content is met again through
- * each alias.) */
+/* Was it reported before at the same place?  (The content of an anchor is met
+ * again through each alias.) */
 static bool repeated(const struct diag_line *v, uint32_t i)
 {
     for (uint32_t j = i;
@@ -86,25 +76,32 @@ static bool repeated(const struct diag_line *v, uint32_t i)
     return false;
 }
 
+static void lines_sort(struct diag_lines *l)
+{
+    if (l->n)
+        qsort(l->v, l->n, sizeof *l->v, line_order);
+}
+
+static const char *line_text(const struct diag *d, const struct diag_line *l)
+{
+    return l->line ? arena_printf(d->arena, "%s:%u:%u: %s", d->path, l->line,
+                                  l->column, l->text)
+                   : arena_printf(d->arena, "%s: %s", d->path, l->text);
+}
+
 void diag_write(struct diag *d, struct buf *errors)
 {
     uint32_t written = 0;
 
-    if (d->mistakes.n)
-        qsort(d->mistakes.v, d->mistakes.n, sizeof *d->mistakes.v, line_order);
+    lines_sort(&d->mistakes);
     for (uint32_t i = 0; i < d->mistakes.n; i++) {
-        const struct diag_line *l = &d->mistakes.v[i];
         if (repeated(d->mistakes.v, i))
             continue;
         if (written++ == MOST_LINES) {
             buf_printf(errors, "%s: and %u more\n", d->path, d->mistakes.n - i);
             return;
         }
-        if (l->line)
-            buf_printf(errors, "%s:%u:%u: %s\n", d->path, l->line, l->column,
-                       l->text);
-        else
-            buf_printf(errors, "%s: %s\n", d->path, l->text);
+        buf_printf(errors, "%s\n", line_text(d, &d->mistakes.v[i]));
     }
 }
 
@@ -113,16 +110,10 @@ const char *const *diag_warnings(struct diag *d, uint32_t *ret_n)
     const char **v = ARENA_ARRAY(d->arena, const char *, d->warnings.n);
     uint32_t n = 0;
 
-    if (d->warnings.n)
-        qsort(d->warnings.v, d->warnings.n, sizeof *d->warnings.v, line_order);
-    for (uint32_t i = 0; i < d->warnings.n && n < MOST_LINES; i++) {
-        const struct diag_line *l = &d->warnings.v[i];
-        if (repeated(d->warnings.v, i))
-            continue;
-        v[n++] = l->line ? arena_printf(d->arena, "%s:%u:%u: %s", d->path,
-                                        l->line, l->column, l->text)
-                         : arena_printf(d->arena, "%s: %s", d->path, l->text);
-    }
+    lines_sort(&d->warnings);
+    for (uint32_t i = 0; i < d->warnings.n && n < MOST_LINES; i++)
+        if (!repeated(d->warnings.v, i))
+            v[n++] = line_text(d, &d->warnings.v[i]);
     *ret_n = n;
     return v;
 }

@@ -18,11 +18,15 @@ struct diag_line {
     const char *text;
 };
 
+struct diag_lines {
+    struct diag_line *v;
+    uint32_t n, cap;
+};
+
 struct diag {
     struct arena *arena;
     const char *path; /* as the user wrote it, for messages only */
-    VEC(struct diag_line) mistakes;
-    VEC(struct diag_line) warnings;
+    struct diag_lines mistakes, warnings;
 };
 
 /* at may be NULL: the file as a whole. */

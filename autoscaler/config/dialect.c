@@ -35,15 +35,16 @@ void dialect_minutes(struct reader *r, const struct ynode *v, const char *where,
 void dialect_resources(struct reader *r, const struct ynode *v,
                        const char *where, void *target)
 {
-    if (v->kind != YNODE_MAP) {
-        diag_add(r->diag, v,
-                 "%s must be a mapping such as {CPU: 4, GPU: 1}, "
-                 "got %s",
-                 where, ynode_shown(r->arena, v));
+    if (!grammar_map(r, v, where, " such as {CPU: 4, memory: 16Gi, GPU: 1}"))
         return;
-    }
     for (uint32_t i = 0; i < v->n; i++)
         shape_put(r->ctx, target, v->pairs[i].key, v->pairs[i].value, where);
+}
+
+void dialect_labels(struct reader *r, const struct ynode *v, const char *where,
+                    void *target)
+{
+    shape_labels_read(r->ctx, target, v, where);
 }
 
 const char *dialect_provider(struct raw *d, const struct ynode *block,
@@ -60,11 +61,12 @@ const char *dialect_provider(struct raw *d, const struct ynode *block,
         raw_provider_add(d, usual, at);
         return usual;
     }
-    diag_warn(d->r.diag, at,
-              "there is no provider %s: machines are simulated "
-              "(sim), nothing is launched in a cloud; name the provider to use "
-              "in a block \"davit: {providers: {NAME: {...}}}\"",
-              diag_quote(d->r.arena, usual));
+    diag_warn(
+        d->r.diag, at,
+        "there is no provider %s: machines are simulated (sim), nothing is "
+        "launched in a cloud; name the provider to use in a block \"davit: "
+        "{providers: {NAME: {...}}}\"",
+        diag_quote(d->r.arena, usual));
     raw_provider_add(d, "sim", at);
     return "sim";
 }
@@ -82,8 +84,7 @@ struct raw_type *dialect_type(struct raw *d, const struct ynode *name,
     for (uint32_t i = 0; i < d->types.n; i++)
         if (strcmp(d->types.v[i]->name, value) == 0) {
             diag_add(d->r.diag, name,
-                     "%s is the name of two node types, first "
-                     "on line %u",
+                     "%s is the name of two node types, first on line %u",
                      value, d->types.v[i]->key->line);
             return NULL;
         }
@@ -123,9 +124,8 @@ bool dialect_whole(struct raw *d, const struct ynode *v, const char *where,
 
     if (v->kind != YNODE_TEXT || !amount_parse(v->text, &a)) {
         diag_add(d->r.diag, v,
-                 "%s must be a quantity such as 4, 500m or 50Gi, "
-                 "got %s",
-                 where, ynode_shown(d->r.arena, v));
+                 "%s must be a quantity such as 4, 500m or 50Gi, got %s", where,
+                 ynode_shown(d->r.arena, v));
         return false;
     }
     *ret = (a + AMOUNT_ONE - 1) / AMOUNT_ONE * AMOUNT_ONE;
@@ -147,13 +147,8 @@ static void quantities_read(struct raw *d, struct raw_type *t,
 {
     int64_t amount;
 
-    if (!map || map->kind == YNODE_NULL)
+    if (!grammar_map(&d->r, map, where, ""))
         return;
-    if (map->kind != YNODE_MAP) {
-        diag_add(d->r.diag, map, "%s must be a mapping, got %s", where,
-                 ynode_shown(d->r.arena, map));
-        return;
-    }
     for (uint32_t i = 0; i < map->n; i++) {
         const char *k = map->pairs[i].key->text, *name = ray_name(k);
         if (!name || map->pairs[i].value->kind == YNODE_NULL ||
@@ -167,7 +162,7 @@ static void quantities_read(struct raw *d, struct raw_type *t,
 }
 
 /* KubeRay's GPU guide writes the limits beside `resources`, and quantities
- * right under it: a misplaced block is read where it stands, and reported. */
+ * right under it: a misplaced block is read where it is, and reported. */
 static void misplaced_read(struct raw *d, struct raw_type *t,
                            const struct ynode *container, const char *key,
                            const char *where)
@@ -176,10 +171,11 @@ static void misplaced_read(struct raw *d, struct raw_type *t,
 
     if (!v || v->kind == YNODE_NULL)
         return;
-    diag_warn(d->r.diag, v,
-              "%s.%s stands beside resources: Kubernetes wants "
-              "it inside; it is read as resources.%s",
-              where, key, key);
+    diag_warn(
+        d->r.diag, v,
+        "%s.%s stands beside resources: Kubernetes wants it inside; it is "
+        "read as resources.%s",
+        where, key, key);
     quantities_read(d, t, v, grammar_where(&d->r, where, key));
 }
 
@@ -197,11 +193,11 @@ void dialect_container(struct raw *d, struct raw_type *t,
     misplaced_read(d, t, container, "requests", where);
     for (uint32_t i = 0; v && v->kind == YNODE_MAP && i < v->n; i++)
         if (ray_name(v->pairs[i].key->text)) {
-            diag_warn(d->r.diag, v->pairs[i].key,
-                      "%s.%s: Kubernetes wants "
-                      "quantities under limits or requests; they are read "
-                      "after both",
-                      in, v->pairs[i].key->text);
+            diag_warn(
+                d->r.diag, v->pairs[i].key,
+                "%s.%s: Kubernetes wants quantities under limits or requests; "
+                "they are read after both",
+                in, v->pairs[i].key->text);
             quantities_read(d, t, v, in);
             break;
         }
@@ -211,11 +207,10 @@ void dialect_check(struct raw *d)
 {
     if (!d->types.n)
         diag_warn(d->r.diag, NULL,
-                  "there is no node type that could be "
-                  "launched");
+                  "there is no node type that could be launched");
     if (!*d->c->ray_address)
-        diag_warn(d->r.diag, NULL,
-                  "this file does not say where the Ray head "
-                  "is: demand comes by REST only; add \"davit: {head: {ray: "
-                  "{address: HOST:6379}}}\"");
+        diag_warn(
+            d->r.diag, NULL,
+            "this file does not say where the Ray head is: demand comes by "
+            "REST only; add \"davit: {head: {ray: {address: HOST:6379}}}\"");
 }

@@ -144,20 +144,12 @@ static void mode_read(struct reader *r, const struct ynode *v,
 #define AT(member) .offset = offsetof(struct config, member)
 
 const struct key consolidate_keys[] = {
-    {.name = "mode",
-     .type = KEY_CUSTOM,
-     .read = mode_read,
+    {"mode", KEY_CUSTOM, .read = mode_read,
      .help = "off, empty (nodes on which nothing runs) or on"},
-    {.name = "min_saving",
-     .type = KEY_FACTOR,
-     AT(limits.consolidate_saving),
-     .max = 1,
+    {"min_saving", KEY_FACTOR, AT(limits.consolidate_saving), .max = 1,
      .help = "part of a machine's price that must be saved"},
-    {.name = "older_than",
-     .type = KEY_TIME,
-     AT(limits.consolidate_age_ms),
-     .max = INT64_C(30) * 86400000,
-     .help = "younger machines are left alone"},
+    {"older_than", KEY_TIME, AT(limits.consolidate_age_ms),
+     .max = INT64_C(30) * 86400000, .help = "younger machines are left alone"},
     KEYS_END,
 };
 
@@ -283,16 +275,10 @@ static void rule_labels_read(struct reader *r, const struct ynode *v,
 }
 
 const struct key idle_keys[] = {
-    {.name = "labels",
-     .type = KEY_CUSTOM,
-     .read = rule_labels_read,
+    {"labels", KEY_CUSTOM, .read = rule_labels_read,
      .help = "labels that a machine must have, all of them"},
-    {.name = "idle_timeout",
-     .type = KEY_TIME,
-     .offset = offsetof(struct idle_rule, ms),
-     .max = INT64_C(30) * 86400000,
-     .word = "never",
-     .word_value = RAW_NEVER_MS,
+    {"idle_timeout", KEY_TIME, .offset = offsetof(struct idle_rule, ms),
+     .max = INT64_C(30) * 86400000, .word = "never", .word_value = RAW_NEVER_MS,
      .help = "idle time before it is ended"},
     KEYS_END,
 };

@@ -29,8 +29,7 @@ static enum status slurp(int fd, size_t max, char **ret, size_t *ret_n,
                        S_ISDIR(st.st_mode) ? " but a folder" : "");
     if ((uintmax_t)st.st_size > max)
         return err_set(err, ST_INVALID,
-                       "%ju bytes are too much; at most %zu "
-                       "are read",
+                       "%ju bytes are too much; at most %zu are read",
                        (uintmax_t)st.st_size, max);
     size = (size_t)st.st_size;
     text = mem_alloc(size + 1);

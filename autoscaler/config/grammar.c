@@ -70,19 +70,20 @@ static void key_unknown(struct reader *r, const struct key *keys,
              grammar_hint(r->arena, key->text, words, n), list);
 }
 
-static bool is_map(struct reader *r, const struct ynode *v, const char *where)
+bool grammar_map(struct reader *r, const struct ynode *v, const char *where,
+                 const char *like)
 {
-    if (v->kind == YNODE_MAP || v->kind == YNODE_NULL)
-        return v->kind == YNODE_MAP;
-    diag_add(r->diag, v, "%s must be a mapping, got %s",
-             *where ? where : "the file", ynode_shown(r->arena, v));
+    if (!v || v->kind == YNODE_MAP || v->kind == YNODE_NULL)
+        return v && v->kind == YNODE_MAP;
+    diag_add(r->diag, v, "%s must be a mapping%s, got %s",
+             *where ? where : "the file", like, ynode_shown(r->arena, v));
     return false;
 }
 
 void grammar_read(struct reader *r, const struct key *keys,
                   const struct ynode *map, const char *where, void *target)
 {
-    for (uint32_t i = 0; is_map(r, map, where) && i < map->n; i++) {
+    for (uint32_t i = 0; grammar_map(r, map, where, "") && i < map->n; i++) {
         const struct ynode *key = map->pairs[i].key;
         const struct key *k = keys;
         while (k->name && strcmp(k->name, key->text) != 0)
@@ -100,7 +101,7 @@ void grammar_read_some(struct reader *r, const struct key *keys,
 {
     const struct ynode *v;
 
-    if (!is_map(r, map, where))
+    if (!grammar_map(r, map, where, ""))
         return;
     for (const struct key *k = keys; k->name; k++)
         if ((v = ynode_get(map, k->name)))
@@ -148,13 +149,8 @@ const struct conf_pair *grammar_flatten(struct reader *r,
     struct flat f = {0};
 
     *ret_n = 0;
-    if (!map || map->kind == YNODE_NULL)
+    if (!grammar_map(r, map, where, ""))
         return NULL;
-    if (map->kind != YNODE_MAP) {
-        diag_add(r->diag, map, "%s must be a mapping, got %s", where,
-                 ynode_shown(r->arena, map));
-        return NULL;
-    }
     for (uint32_t i = 0; i < map->n; i++)
         if (!except || strcmp(map->pairs[i].key->text, except) != 0)
             flatten(r, &f, map->pairs[i].value, map->pairs[i].key->text);
@@ -167,13 +163,8 @@ struct pairs grammar_pairs(struct reader *r, const struct ynode *map,
 {
     VEC(struct pair) out = {0};
 
-    if (!map || map->kind == YNODE_NULL)
+    if (!grammar_map(r, map, where, " of texts"))
         return (struct pairs){0};
-    if (map->kind != YNODE_MAP) {
-        diag_add(r->diag, map, "%s must be a mapping of texts, got %s", where,
-                 ynode_shown(r->arena, map));
-        return (struct pairs){0};
-    }
     for (uint32_t i = 0; i < map->n; i++) {
         const struct ynode *k = map->pairs[i].key, *v = map->pairs[i].value;
         if (v->kind == YNODE_LIST || v->kind == YNODE_MAP) {

@@ -64,7 +64,11 @@ void grammar_read(struct reader *r, const struct key *keys,
 void grammar_read_some(struct reader *r, const struct key *keys,
                        const struct ynode *map, const char *where,
                        void *target);
-/* One value as its key says.  Null means: not given. */
+/* Is v a mapping?  False when it is not given (NULL, null), or after a report;
+ * like goes on behind "a mapping" there: " such as {CPU: 1}", or "". */
+bool grammar_map(struct reader *r, const struct ynode *v, const char *where,
+                 const char *like);
+/* One value by its key's type and range.  Null means: not given. */
 void grammar_value(struct reader *r, const struct key *key,
                    const struct ynode *v, const char *where, void *target);
 

@@ -1,5 +1,5 @@
 /*
- * grammar_value.c - one value as its key says; see grammar.h.
+ * grammar_value.c - one value by its key's type; see grammar.h.
  */
 #include "grammar.h"
 
@@ -76,11 +76,11 @@ static const char *allowed(struct arena *arena, const struct key *k)
     switch (k->type) {
     case KEY_TEXT: s = "text"; break;
     case KEY_NAME:
-        s = arena_printf(arena,
-                         "a name of at most %d letters, digits, "
-                         "\".\", \"_\" and \"-\" that starts with a letter or "
-                         "digit",
-                         (int)(k->max ? k->max : LONGEST_NAME));
+        s = arena_printf(
+            arena,
+            "a name of at most %d letters, digits, \".\", \"_\" and \"-\" "
+            "that starts with a letter or digit",
+            (int)(k->max ? k->max : LONGEST_NAME));
         break;
     case KEY_FILE:
     case KEY_PATH: s = "a path"; break;
@@ -92,10 +92,9 @@ static const char *allowed(struct arena *arena, const struct key *k)
                          k->min, k->max);
         break;
     case KEY_TIME:
-        s = arena_printf(arena,
-                         "a time between %s and %s such as 500ms, 60s, "
-                         "5m or 2h",
-                         time_text(arena, k->min), time_text(arena, k->max));
+        s = arena_printf(
+            arena, "a time between %s and %s such as 500ms, 60s, 5m or 2h",
+            time_text(arena, k->min), time_text(arena, k->max));
         break;
     case KEY_MONEY:
         s = arena_printf(
@@ -133,8 +132,8 @@ static void refuse(struct reader *r, const struct key *k, const struct ynode *v,
 
 static bool name_good(const char *s, size_t max)
 {
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
-                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
     size_t n = strlen(s);
 
     return n && n <= max && strspn(s, letters) == n && !strchr("._-", *s);

@@ -56,11 +56,11 @@ static void object_look(struct raw *d, struct search *s,
                 !ynode_get(items->items[i], "items"))
                 object_look(d, s, items->items[i]);
     } else if (spec && s->spec) {
-        diag_add(d->r.diag, object,
-                 "a second Ray cluster, %s, after %s on "
-                 "line %u; one configuration is for one cluster",
-                 object_name(d, object), object_name(d, s->object),
-                 s->object->line);
+        diag_add(
+            d->r.diag, object,
+            "a second Ray cluster, %s, after %s on line %u; one configuration "
+            "is for one cluster",
+            object_name(d, object), object_name(d, s->object), s->object->line);
     } else if (spec) {
         s->object = object;
         s->spec = spec;
@@ -78,11 +78,10 @@ bool kuberay_is(const struct ynode *root)
 /* ---- the cluster ---- */
 
 static const struct key option_keys[] = {
-    {.name = "idleTimeoutSeconds",
-     .type = KEY_TIME,
+    {"idleTimeoutSeconds", KEY_TIME,
      .offset = offsetof(struct config, limits.idle_timeout_ms),
      .max = INT64_C(30) * 86400000},
-    {.name = "upscalingMode", .type = KEY_CUSTOM, .read = upscaling_read},
+    {"upscalingMode", KEY_CUSTOM, .read = upscaling_read},
     KEYS_END,
 };
 
@@ -126,8 +125,7 @@ static void cluster_read(struct raw *d, const struct search *s)
     namespace_put(d, provider, ynode_get(meta, "namespace"));
     if (groups && groups->kind != YNODE_LIST && groups->kind != YNODE_NULL)
         diag_add(d->r.diag, groups,
-                 "workerGroupSpecs must be a list of "
-                 "groups, got %s",
+                 "workerGroupSpecs must be a list of groups, got %s",
                  ynode_shown(d->r.arena, groups));
     for (uint32_t i = 0; groups && groups->kind == YNODE_LIST && i < groups->n;
          i++)
@@ -142,11 +140,11 @@ void kuberay_read(struct raw *d, const struct yaml_docs *docs)
     for (uint32_t i = 0; i < docs->n; i++)
         object_look(d, &s, docs->v[i]);
     if (!s.spec) {
-        diag_add(d->r.diag, docs->v[0],
-                 "no Ray cluster in this manifest, only "
-                 "%s; allowed: a RayCluster, or a RayJob or RayService with a "
-                 "cluster inside",
-                 *s.kinds ? s.kinds : "things without a kind");
+        diag_add(
+            d->r.diag, docs->v[0],
+            "no Ray cluster in this manifest, only %s; allowed: a RayCluster, "
+            "or a RayJob or RayService with a cluster inside",
+            *s.kinds ? s.kinds : "things without a kind");
         return;
     }
     if (ynode_get(s.spec, "podTypes") &&

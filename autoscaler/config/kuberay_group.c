@@ -112,13 +112,8 @@ static void params_read(struct raw *d, struct raw_type *t,
 {
     const struct ynode *v;
 
-    if (!params || params->kind == YNODE_NULL)
+    if (!grammar_map(&d->r, params, where, ""))
         return;
-    if (params->kind != YNODE_MAP) {
-        diag_add(d->r.diag, params, "%s must be a mapping, got %s", where,
-                 ynode_shown(d->r.arena, params));
-        return;
-    }
     misspelt_keys(d, KEYS_KUBERAY_PARAMS, params, where);
     v = ynode_get(params, "resources");
     if (v && v->kind != YNODE_NULL)
@@ -137,13 +132,8 @@ static void group_resources(struct raw *d, struct raw_type *t,
 {
     int64_t a;
 
-    if (!map || map->kind == YNODE_NULL)
+    if (!grammar_map(&d->r, map, where, ""))
         return;
-    if (map->kind != YNODE_MAP) {
-        diag_add(d->r.diag, map, "%s must be a mapping, got %s", where,
-                 ynode_shown(d->r.arena, map));
-        return;
-    }
     for (uint32_t i = 0; i < map->n; i++) {
         const char *name = map->pairs[i].key->text;
         const char *type = accel_type_of_resource(name);
@@ -207,25 +197,19 @@ struct group {
 
 #define AT(member) .offset = offsetof(struct group, member)
 static const struct key group_keys[] = {
-    {.name = "minReplicas", .type = KEY_COUNT, AT(min), .max = MOST_REPLICAS},
-    {.name = "maxReplicas", .type = KEY_COUNT, AT(max), .max = MOST_REPLICAS},
-    {.name = "numOfHosts", .type = KEY_COUNT, AT(hosts), .min = 1, .max = 4096},
-    {.name = "suspend", .type = KEY_BOOL, AT(suspend)},
+    {"minReplicas", KEY_COUNT, AT(min), .max = MOST_REPLICAS},
+    {"maxReplicas", KEY_COUNT, AT(max), .max = MOST_REPLICAS},
+    {"numOfHosts", KEY_COUNT, AT(hosts), .min = 1, .max = 4096},
+    {"suspend", KEY_BOOL, AT(suspend)},
     KEYS_END,
 };
 #undef AT
 
 #define AT(member) .offset = offsetof(struct raw_type, member)
 static const struct key worker_keys[] = {
-    {.name = "idleTimeoutSeconds",
-     .type = KEY_TIME,
-     AT(idle_timeout_ms),
+    {"idleTimeoutSeconds", KEY_TIME, AT(idle_timeout_ms),
      .max = INT64_C(30) * 86400000},
-    {.name = "priority",
-     .type = KEY_INT,
-     AT(priority),
-     .min = -2147483647,
-     .max = 2147483647},
+    {"priority", KEY_INT, AT(priority), .min = -2147483647, .max = 2147483647},
     KEYS_END,
 };
 #undef AT

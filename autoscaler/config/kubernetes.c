@@ -42,8 +42,7 @@ static void names_read(struct reader *r, const struct ynode *v,
         n = 1;
     } else if (v->kind != YNODE_LIST || !n || n > MOST_NAMES) {
         diag_add(r->diag, v,
-                 "%s must be a name or a list of 1 to %d of them, "
-                 "got %s",
+                 "%s must be a name or a list of 1 to %d of them, got %s",
                  where, MOST_NAMES,
                  v->kind == YNODE_LIST ? n ? "more" : "an empty list"
                                        : ynode_shown(r->arena, v));
@@ -54,10 +53,11 @@ static void names_read(struct reader *r, const struct ynode *v,
         bool twice = false;
 
         if (x->kind != YNODE_TEXT || !dns_name(x->text, more, max)) {
-            diag_add(r->diag, x,
-                     "%s must be %s: up to %zu small letters, "
-                     "digits and \"-\", got %s",
-                     where, what, max, ynode_shown(r->arena, x));
+            diag_add(
+                r->diag, x,
+                "%s must be %s: up to %zu small letters, digits and \"-\", "
+                "got %s",
+                where, what, max, ynode_shown(r->arena, x));
             return;
         }
         for (uint32_t k = 0; k < out.all.n && !twice; k++)
@@ -104,63 +104,35 @@ static void label_read(struct reader *r, const struct ynode *v,
         c->kube_label = v->text;
     else
         diag_add(r->diag, v,
-                 "%s must be a label's key such as "
-                 "davit.io/machine, got %s",
+                 "%s must be a label's key such as davit.io/machine, got %s",
                  where, ynode_shown(r->arena, v));
 }
 
 #define AT(member) .offset = offsetof(struct config, member)
 
 const struct key kubernetes_keys[] = {
-    {.name = "kubeconfig",
-     .type = KEY_FILE,
-     AT(kube_kubeconfig),
+    {"kubeconfig", KEY_FILE, AT(kube_kubeconfig),
      .help = "how to reach the API server"},
-    {.name = "context",
-     .type = KEY_TEXT,
-     AT(kube_context),
-     .help = "which context of it"},
-    {.name = "namespaces",
-     .type = KEY_CUSTOM,
-     .read = namespaces_read,
+    {"context", KEY_TEXT, AT(kube_context), .help = "which context of it"},
+    {"namespaces", KEY_CUSTOM, .read = namespaces_read,
      .help = "whose pods are demand"},
-    {.name = "scheduler_names",
-     .type = KEY_CUSTOM,
-     .read = schedulers_read,
+    {"scheduler_names", KEY_CUSTOM, .read = schedulers_read,
      .help = "pods of these schedulers are demand"},
-    {.name = "gpu_join_timeout",
-     .type = KEY_TIME,
-     AT(kube_join_timeout_ms),
-     .min = 1000,
+    {"gpu_join_timeout", KEY_TIME, AT(kube_join_timeout_ms), .min = 1000,
      .max = 86400000,
      .help = "how long a node's GPUs may be missing after it joined"},
-    {.name = "drain_timeout",
-     .type = KEY_TIME,
-     AT(kube_drain_timeout_ms),
-     .min = 1000,
+    {"drain_timeout", KEY_TIME, AT(kube_drain_timeout_ms), .min = 1000,
      .max = 86400000,
      .help = "a drain that takes longer is given up and the node kept"},
-    {.name = "drain_grace",
-     .type = KEY_TIME,
-     AT(kube_drain_grace_ms),
-     .min = 1000,
-     .max = 86400000,
-     .help = "grace periods of evicted pods are cut to this"},
-    {.name = "drain_local_storage",
-     .type = KEY_BOOL,
-     AT(kube_drain_local),
+    {"drain_grace", KEY_TIME, AT(kube_drain_grace_ms), .min = 1000,
+     .max = 86400000, .help = "grace periods of evicted pods are cut to this"},
+    {"drain_local_storage", KEY_BOOL, AT(kube_drain_local),
      .help = "pods with an emptyDir or hostPath may be evicted"},
-    {.name = "drain_bare_pods",
-     .type = KEY_BOOL,
-     AT(kube_drain_bare),
+    {"drain_bare_pods", KEY_BOOL, AT(kube_drain_bare),
      .help = "pods without a controller may be evicted"},
-    {.name = "reserve",
-     .type = KEY_BOOL,
-     AT(kube_reserve),
+    {"reserve", KEY_BOOL, AT(kube_reserve),
      .help = "take the system's share off types that were not seen yet"},
-    {.name = "label",
-     .type = KEY_CUSTOM,
-     .read = label_read,
+    {"label", KEY_CUSTOM, .read = label_read,
      .help = "the node's label that holds the machine's id"},
     KEYS_END,
 };

@@ -89,9 +89,7 @@ void misspelt_keys(struct raw *d, enum known_keys which,
         for (size_t j = 0; j < n; j++)
             known = known || strcmp(words[j], key->text) == 0;
         if (!known && near)
-            diag_add(d->r.diag, key,
-                     "unknown key %s%s%s; did you mean "
-                     "\"%s\"?",
+            diag_add(d->r.diag, key, "unknown key %s%s%s; did you mean \"%s\"?",
                      diag_quote(d->r.arena, key->text), *where ? " in " : "",
                      where, near);
     }

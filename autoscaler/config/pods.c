@@ -8,19 +8,15 @@
 #include "../model/amount.h"
 #include "raw.h"
 
-/* What one entry says beside its resources. */
+/* The counts of one entry. */
 struct pod_type {
     uint32_t min, max;
 };
 
 static const struct key count_keys[] = {
-    {.name = "minWorkers",
-     .type = KEY_COUNT,
-     .offset = offsetof(struct pod_type, min),
+    {"minWorkers", KEY_COUNT, .offset = offsetof(struct pod_type, min),
      .max = 1000000},
-    {.name = "maxWorkers",
-     .type = KEY_COUNT,
-     .offset = offsetof(struct pod_type, max),
+    {"maxWorkers", KEY_COUNT, .offset = offsetof(struct pod_type, max),
      .max = 1000000},
     KEYS_END,
 };
@@ -36,13 +32,8 @@ static void resources_read(struct raw *d, struct raw_type *t,
     const char *where = grammar_where(&d->r, t->where, "rayResources");
     int64_t amount;
 
-    if (ray && ray->kind != YNODE_MAP && ray->kind != YNODE_NULL)
-        diag_add(d->r.diag, ray,
-                 "%s must be a mapping such as {CPU: 1, GPU: "
-                 "1}, got %s",
-                 where, ynode_shown(d->r.arena, ray));
-    for (uint32_t i = 0; ray && ray->kind == YNODE_MAP && i < ray->n; i++)
-        shape_put(d, t, ray->pairs[i].key, ray->pairs[i].value, where);
+    if (ray)
+        dialect_resources(&d->r, ray, where, t);
     for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
         v = ynode_get(map, own[i]);
         if (!v || v->kind == YNODE_NULL || ynode_get(ray, own[i]))
@@ -93,16 +84,10 @@ static void type_read(struct raw *d, const struct ynode *name,
 #define AT(member) .offset = offsetof(struct config, member)
 
 static const struct key file_keys[] = {
-    {.name = "maxWorkers",
-     .type = KEY_COUNT,
-     AT(limits.max_nodes),
-     .max = 1000000},
-    {.name = "upscalingSpeed",
-     .type = KEY_FACTOR,
-     AT(limits.upscaling_speed),
-     .max = 100000},
-    {.name = "idleTimeoutMinutes", .type = KEY_CUSTOM, .read = dialect_minutes},
-    {.name = "headPodType", .type = KEY_TEXT, AT(head_type)},
+    {"maxWorkers", KEY_COUNT, AT(limits.max_nodes), .max = 1000000},
+    {"upscalingSpeed", KEY_FACTOR, AT(limits.upscaling_speed), .max = 100000},
+    {"idleTimeoutMinutes", KEY_CUSTOM, .read = dialect_minutes},
+    {"headPodType", KEY_TEXT, AT(head_type)},
     KEYS_END,
 };
 

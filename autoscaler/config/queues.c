@@ -45,7 +45,7 @@ static void types_read(struct reader *r, const struct ynode *v,
     struct raw_queue *q = target;
 
     q->types_at = v;
-    q->fact.types = names_get(r, v, where);
+    q->queue.types = names_get(r, v, where);
 }
 
 static void selector_read(struct reader *r, const struct ynode *v,
@@ -64,7 +64,7 @@ static void owners_read(struct reader *r, const struct ynode *v,
 {
     struct raw_queue *q = target;
 
-    q->fact.owners = names_get(r, v, where);
+    q->queue.owners = names_get(r, v, where);
 }
 
 /* Amount of devices or CPUs. */
@@ -77,10 +77,11 @@ static void amount_read(struct reader *r, const struct ynode *v,
         *ret = -1;
     else if (v->kind != YNODE_TEXT || !amount_parse(v->text, &n) ||
              n > INT64_C(1000000000) * AMOUNT_ONE)
-        diag_add(r->diag, v,
-                 "%s must be a number between 0 and 1000000000, or "
-                 "unlimited, got %s",
-                 where, ynode_shown(r->arena, v));
+        diag_add(
+            r->diag, v,
+            "%s must be a number between 0 and 1000000000, or unlimited, got "
+            "%s",
+            where, ynode_shown(r->arena, v));
     else
         *ret = n;
 }
@@ -88,58 +89,37 @@ static void amount_read(struct reader *r, const struct ynode *v,
 static void gpus_read(struct reader *r, const struct ynode *v,
                       const char *where, void *target)
 {
-    amount_read(r, v, where, &((struct raw_queue *)target)->fact.gpus);
+    amount_read(r, v, where, &((struct raw_queue *)target)->queue.gpus);
 }
 
 static void cpus_read(struct reader *r, const struct ynode *v,
                       const char *where, void *target)
 {
-    amount_read(r, v, where, &((struct raw_queue *)target)->fact.cpus);
+    amount_read(r, v, where, &((struct raw_queue *)target)->queue.cpus);
 }
 
 #define AT(member) .offset = offsetof(struct raw_queue, member)
 
 static const struct key quota_keys[] = {
-    {.name = "gpus",
-     .type = KEY_CUSTOM,
-     .read = gpus_read,
+    {"gpus", KEY_CUSTOM, .read = gpus_read,
      .help = "GPUs that its work may have at once"},
-    {.name = "cpus",
-     .type = KEY_CUSTOM,
-     .read = cpus_read,
+    {"cpus", KEY_CUSTOM, .read = cpus_read,
      .help = "CPUs that its work may have at once"},
-    {.name = "nodes",
-     .type = KEY_COUNT,
-     AT(fact.nodes),
-     .max = 1000000,
-     .word = "unlimited",
+    {"nodes", KEY_COUNT, AT(queue.nodes), .max = 1000000, .word = "unlimited",
      .help = "machines for it at once"},
     KEYS_END,
 };
 
 const struct key queue_keys[] = {
-    {.name = "node_types",
-     .type = KEY_CUSTOM,
-     .read = types_read,
+    {"node_types", KEY_CUSTOM, .read = types_read,
      .help = "node types it may use"},
-    {.name = "selector",
-     .type = KEY_CUSTOM,
-     .read = selector_read,
+    {"selector", KEY_CUSTOM, .read = selector_read,
      .help = "the same by their labels"},
-    {.name = "quota",
-     .type = KEY_KEYS,
-     .keys = quota_keys,
+    {"quota", KEY_KEYS, .keys = quota_keys,
      .help = "what its work may have at once"},
-    {.name = "priority",
-     .type = KEY_INT,
-     AT(fact.priority),
-     .min = -1000000,
-     .max = 1000000,
+    {"priority", KEY_INT, AT(queue.priority), .min = -1000000, .max = 1000000,
      .help = "added to the priority of what names it"},
-    {.name = "owners",
-     .type = KEY_CUSTOM,
-     .read = owners_read,
-     .help = "who may use it"},
+    {"owners", KEY_CUSTOM, .read = owners_read, .help = "who may use it"},
     KEYS_END,
 };
 
@@ -151,12 +131,12 @@ void queues_key_read(struct reader *r, const struct ynode *v, const char *where,
 
     (void)target;
     if (v->kind != YNODE_MAP || v->n > MOST_QUEUES) {
-        diag_add(r->diag, v,
-                 "%s must be a mapping of at most %d queue names "
-                 "such as {a100: {node_types: [a100], quota: {gpus: 8}}}, got "
-                 "%s",
-                 where, MOST_QUEUES,
-                 v->kind == YNODE_MAP ? "more" : ynode_shown(r->arena, v));
+        diag_add(
+            r->diag, v,
+            "%s must be a mapping of at most %d queue names such as {a100: "
+            "{node_types: [a100], quota: {gpus: 8}}}, got %s",
+            where, MOST_QUEUES,
+            v->kind == YNODE_MAP ? "more" : ynode_shown(r->arena, v));
         return;
     }
     for (uint32_t i = 0; i < v->n; i++) {
@@ -169,7 +149,7 @@ void queues_key_read(struct reader *r, const struct ynode *v, const char *where,
             continue;
         q->where = grammar_where(r, where, key->text);
         q->key = key;
-        q->fact = (struct snap_queue){
+        q->queue = (struct snap_queue){
             .name = key->text, .gpus = -1, .cpus = -1, .nodes = UNLIMITED};
         grammar_read(r, queue_keys, v->pairs[i].value, q->where, q);
         if (!q->types_at == !q->selector_at)
@@ -219,16 +199,14 @@ static void by_selector(struct raw *d, struct raw_queue *q)
             VEC_PUSH(d->r.arena, &out.all, d->types.v[i]->name);
     if (out.all.n == 0)
         diag_add(d->r.diag, q->selector_at,
-                 "%s.selector: no node type has "
-                 "these labels",
-                 q->where);
-    q->fact.types = (struct names){out.all.v, out.all.n};
+                 "%s.selector: no node type has these labels", q->where);
+    q->queue.types = (struct names){out.all.v, out.all.n};
 }
 
 static void by_name(struct raw *d, struct raw_queue *q)
 {
-    for (uint32_t i = 0; i < q->fact.types.n; i++) {
-        const char *name = q->fact.types.v[i];
+    for (uint32_t i = 0; i < q->queue.types.n; i++) {
+        const char *name = q->queue.types.v[i];
         const char **names;
 
         if (type_named(d, name))
@@ -237,30 +215,29 @@ static void by_name(struct raw *d, struct raw_queue *q)
         for (uint32_t k = 0; k < d->types.n; k++)
             names[k] = d->types.v[k]->name;
         diag_add(d->r.diag, q->types_at,
-                 "%s.node_types: there is no node type "
-                 "%s%s",
-                 q->where, diag_quote(d->r.arena, name),
+                 "%s.node_types: there is no node type %s%s", q->where,
+                 diag_quote(d->r.arena, name),
                  grammar_hint(d->r.arena, name, names, d->types.n));
     }
 }
 
 static void label_types(struct raw *d, const struct raw_queue *q)
 {
-    for (uint32_t i = 0; i < q->fact.types.n; i++) {
-        struct raw_type *t = type_named(d, q->fact.types.v[i]);
+    for (uint32_t i = 0; i < q->queue.types.n; i++) {
+        struct raw_type *t = type_named(d, q->queue.types.v[i]);
         const char *has = NULL;
 
         for (uint32_t k = 0; t && k < t->labels.n; k++)
             if (strcmp(t->labels.v[k].key, QUEUE_LABEL) == 0)
                 has = t->labels.v[k].value;
         if (t && !has)
-            shape_label(d, t, QUEUE_LABEL, q->fact.name);
-        else if (t && strcmp(has, q->fact.name) != 0)
-            diag_warn(d->r.diag, q->key,
-                      "%s is in the queue %s too: Ray's "
-                      "tasks can name only %s for it (by the label %s); "
-                      "requests can name both",
-                      t->where, q->fact.name, has, QUEUE_LABEL);
+            shape_label(d, t, QUEUE_LABEL, q->queue.name);
+        else if (t && strcmp(has, q->queue.name) != 0)
+            diag_warn(
+                d->r.diag, q->key,
+                "%s is in the queue %s too: Ray's tasks can name only %s for "
+                "it (by the label %s); requests can name both",
+                t->where, q->queue.name, has, QUEUE_LABEL);
     }
 }
 
@@ -276,7 +253,7 @@ void queues_finish(struct raw *d)
             by_selector(d, q);
         else
             by_name(d, q);
-        v[i] = q->fact;
+        v[i] = q->queue;
     }
     for (uint32_t i = 0; i < d->queues.n; i++)
         label_types(d, d->queues.v[i]);

@@ -1,5 +1,5 @@
 /*
- * raw.h - the raw configuration: what a dialect has read, before it is made into
+ * raw.h - the raw configuration: what a dialect has read, before it becomes
  * settings.
  *
  * Every dialect fills the same struct; raw_finish() looks machines up, merges
@@ -46,7 +46,7 @@ struct raw_queue {
     const char *where;
     const struct ynode *key, *types_at, *selector_at;
     struct pairs selector;
-    struct snap_queue fact;
+    struct snap_queue queue;
 };
 
 struct raw {
@@ -88,7 +88,7 @@ void shape_labels_read(struct raw *d, struct raw_type *t,
 /* accelerator_type: */
 void shape_accelerator(struct raw *d, struct raw_type *t, const struct ynode *v,
                        const char *where);
-/* The accelerator a node selector stands for, "" none. */
+/* The accelerator that a node selector asks for, "" none. */
 const char *shape_selector_accelerator(const char *key, const char *value);
 
 /* ---- shares.c, queues.c: what the whole file decides ---- */
@@ -109,11 +109,13 @@ const char *raw_type_hash(struct raw *d, const struct raw_type *t);
 /* The text of a node; "" when there is none, or it is no text. */
 const char *dialect_text(const struct ynode *v);
 /* Readers for grammar tables: minutes into limits.idle_timeout_ms of a struct
- * config, a mapping into the resources of a struct raw_type. */
+ * config, a mapping into the resources or labels of a struct raw_type. */
 void dialect_minutes(struct reader *r, const struct ynode *v, const char *where,
                      void *target);
 void dialect_resources(struct reader *r, const struct ynode *v,
                        const char *where, void *target);
+void dialect_labels(struct reader *r, const struct ynode *v, const char *where,
+                    void *target);
 /* The davit: block over what the file's own language gave, then the provider
  * of its types: one of the block, else usual when we ship it, else sim. */
 const char *dialect_provider(struct raw *d, const struct ynode *block,

@@ -34,6 +34,17 @@ static uint64_t hash_items(uint64_t h, struct item *v, uint32_t n)
     return hash_text(h, "\x01");
 }
 
+static void quantities_put(struct raw *d, struct item *to, const struct qty *v,
+                           uint32_t n)
+{
+    char text[32];
+
+    for (uint32_t i = 0; i < n; i++) {
+        amount_text(v[i].amount, text, sizeof text);
+        to[i] = (struct item){v[i].name, arena_strdup(d->r.arena, text)};
+    }
+}
+
 /* A catalogue machine counts by its name: a later catalogue with a corrected
  * figure must not make running machines outdated. */
 const char *raw_type_hash(struct raw *d, const struct raw_type *t)
@@ -42,17 +53,12 @@ const char *raw_type_hash(struct raw *d, const struct raw_type *t)
     uint32_t most = t->resources.n + t->labels.n + t->n_options + t->taints.n +
                     t->shares.n;
     struct item *v = ARENA_ARRAY(d->r.arena, struct item, most);
-    char text[32];
 
     h = hash_text(h, t->provider);
     h = hash_text(h, t->machine);
     h = hash_text(h, t->pool);
     h = hash_text(h, t->accelerator);
-    for (uint32_t i = 0; i < t->resources.n; i++) {
-        amount_text(t->resources.v[i].amount, text, sizeof text);
-        v[i] = (struct item){t->resources.v[i].name,
-                             arena_strdup(d->r.arena, text)};
-    }
+    quantities_put(d, v, t->resources.v, t->resources.n);
     h = hash_items(h, v, t->resources.n);
     for (uint32_t i = 0; i < t->labels.n; i++)
         v[i] = (struct item){t->labels.v[i].key, t->labels.v[i].value};
@@ -67,11 +73,7 @@ const char *raw_type_hash(struct raw *d, const struct raw_type *t)
                          effect_name(t->taints.v[i].effect))};
     if (t->taints.n)
         h = hash_items(h, v, t->taints.n);
-    for (uint32_t i = 0; i < t->shares.n; i++) {
-        amount_text(t->shares.v[i].amount, text, sizeof text);
-        v[i] = (struct item){t->shares.v[i].name,
-                             arena_strdup(d->r.arena, text)};
-    }
+    quantities_put(d, v, t->shares.v, t->shares.n);
     if (t->shares.n)
         h = hash_items(h, v, t->shares.n);
     if (t->hosts != 1)

@@ -21,45 +21,25 @@ enum {
 #define AT(member) .offset = offsetof(struct config, member)
 
 static const struct key ray_file_keys[] = {
-    {.name = "cluster_name", .type = KEY_NAME, AT(cluster)},
-    {.name = "max_workers",
-     .type = KEY_COUNT,
-     AT(limits.max_nodes),
-     .max = 1000000},
-    {.name = "upscaling_speed",
-     .type = KEY_FACTOR,
-     AT(limits.upscaling_speed),
-     .max = 100000},
-    {.name = "idle_timeout_minutes",
-     .type = KEY_CUSTOM,
-     .read = dialect_minutes},
-    {.name = "head_node_type", .type = KEY_TEXT, AT(head_type)},
+    {"cluster_name", KEY_NAME, AT(cluster)},
+    {"max_workers", KEY_COUNT, AT(limits.max_nodes), .max = 1000000},
+    {"upscaling_speed", KEY_FACTOR, AT(limits.upscaling_speed), .max = 100000},
+    {"idle_timeout_minutes", KEY_CUSTOM, .read = dialect_minutes},
+    {"head_node_type", KEY_TEXT, AT(head_type)},
     KEYS_END,
 };
-
-static void labels_read(struct reader *r, const struct ynode *v,
-                        const char *where, void *target)
-{
-    shape_labels_read(r->ctx, target, v, where);
-}
 
 #undef AT
 #define AT(member) .offset = offsetof(struct raw_type, member)
 
 static const struct key type_keys[] = {
-    {.name = "min_workers", .type = KEY_COUNT, AT(min), .max = 1000000},
-    {.name = "max_workers", .type = KEY_COUNT, AT(max), .max = 1000000},
-    {.name = "idle_timeout_s",
-     .type = KEY_TIME,
-     AT(idle_timeout_ms),
+    {"min_workers", KEY_COUNT, AT(min), .max = 1000000},
+    {"max_workers", KEY_COUNT, AT(max), .max = 1000000},
+    {"idle_timeout_s", KEY_TIME, AT(idle_timeout_ms),
      .max = INT64_C(30) * 86400000},
-    {.name = "priority",
-     .type = KEY_INT,
-     AT(priority),
-     .min = -1000000,
-     .max = 1000000},
-    {.name = "resources", .type = KEY_CUSTOM, .read = dialect_resources},
-    {.name = "labels", .type = KEY_CUSTOM, .read = labels_read},
+    {"priority", KEY_INT, AT(priority), .min = -1000000, .max = 1000000},
+    {"resources", KEY_CUSTOM, .read = dialect_resources},
+    {"labels", KEY_CUSTOM, .read = dialect_labels},
     KEYS_END,
 };
 
@@ -175,8 +155,7 @@ static void head_check(struct raw *d, const struct ynode *root,
     if (!types->n)
         return;
     diag_add(d->r.diag, at ? at : root,
-             "head_node_type must be one of "
-             "available_node_types: %s%s%s%s",
+             "head_node_type must be one of available_node_types: %s%s%s%s",
              grammar_or(d->r.arena, names, types->n), at ? ", got " : "",
              at ? ynode_shown(d->r.arena, at) : "",
              grammar_hint(d->r.arena, d->c->head_type, names, types->n));
@@ -214,16 +193,15 @@ void ray_read(struct raw *d, const struct ynode *root)
     if (!*d->c->cluster)
         d->c->cluster = "default";
     if (!ynode_get(root, "max_workers"))
-        diag_warn(d->r.diag, root,
-                  "max_workers is not given: Ray's default of "
-                  "%d machines holds",
-                  RAY_MAX_WORKERS);
+        diag_warn(
+            d->r.diag, root,
+            "max_workers is not given: Ray's default of %d machines holds",
+            RAY_MAX_WORKERS);
     provider = dialect_provider(d, ynode_get(root, "davit"), type ? type : root,
                                 provider_name(dialect_text(type)));
     if (!types || types->kind != YNODE_MAP) {
         diag_add(d->r.diag, types ? types : root,
-                 "available_node_types must "
-                 "be a mapping of node types, got %s",
+                 "available_node_types must be a mapping of node types, got %s",
                  types ? ynode_shown(d->r.arena, types) : "nothing");
         return;
     }

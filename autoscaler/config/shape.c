@@ -98,8 +98,7 @@ static void accelerator_set(struct raw *d, struct raw_type *t,
     type = accel_type_canonical(type);
     if (*t->accelerator && strcmp(t->accelerator, type) != 0)
         diag_add(d->r.diag, at,
-                 "%s has two accelerator types, %s and %s; a "
-                 "machine has one",
+                 "%s has two accelerator types, %s and %s; a machine has one",
                  t->where, t->accelerator, type);
     t->accelerator = type;
 }
@@ -115,8 +114,7 @@ void shape_put(struct raw *d, struct raw_type *t, const struct ynode *key,
         return;
     if (!*name || strlen(name) > LONGEST_RESOURCE) {
         diag_add(d->r.diag, key,
-                 "a resource's name in %s must be 1 to %d "
-                 "letters long, got %s",
+                 "a resource's name in %s must be 1 to %d letters long, got %s",
                  where, LONGEST_RESOURCE, diag_quote(a, name));
         return;
     }
@@ -124,11 +122,12 @@ void shape_put(struct raw *d, struct raw_type *t, const struct ynode *key,
         /* In another dialect it is legal, if hardly meant. */
         void (*report)(struct diag *, const struct ynode *, const char *, ...) =
             d->c->dialect == DIALECT_DAVIT ? diag_add : diag_warn;
-        report(d->r.diag, key,
-               "unknown resource %s in %s; did you mean \"%s\"? "
-               "Ray's names are CPU, GPU, memory, neuron_cores, TPU, HPU and "
-               "NPU; any other name is a custom resource",
-               diag_quote(a, name), where, name_meant(name));
+        report(
+            d->r.diag, key,
+            "unknown resource %s in %s; did you mean \"%s\"? Ray's names are "
+            "CPU, GPU, memory, neuron_cores, TPU, HPU and NPU; any other name "
+            "is a custom resource",
+            diag_quote(a, name), where, name_meant(name));
         if (d->c->dialect == DIALECT_DAVIT)
             return;
     }
@@ -154,9 +153,8 @@ void shape_put(struct raw *d, struct raw_type *t, const struct ynode *key,
     for (uint32_t i = 0; i < t->resources.n; i++)
         if (strcmp(t->resources.v[i].name, name) == 0)
             diag_add(d->r.diag, key,
-                     "%s gives %s twice: %s is another name "
-                     "for it",
-                     where, name, diag_quote(a, key->text));
+                     "%s gives %s twice: %s is another name for it", where,
+                     name, diag_quote(a, key->text));
     if (is_memory(name) && amount && amount < (AMOUNT_ONE << 20))
         diag_warn(d->r.diag, value, "%s.%s is %s bytes; did you mean %sGi?",
                   where, name, value->text, value->text);
@@ -167,8 +165,8 @@ void shape_put(struct raw *d, struct raw_type *t, const struct ynode *key,
 
 static bool label_word(const char *s, size_t n, size_t max)
 {
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
-                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 
     if (n > max || !n || !strchr(letters, s[0]) || !strchr(letters, s[n - 1]))
         return false;
@@ -207,8 +205,7 @@ void shape_accelerator(struct raw *d, struct raw_type *t, const struct ynode *v,
         accelerator_set(d, t, v, v->text);
     else
         diag_add(d->r.diag, v,
-                 "%s must be an accelerator's name such as T4 or "
-                 "A100, got %s",
+                 "%s must be an accelerator's name such as T4 or A100, got %s",
                  where, ynode_shown(d->r.arena, v));
 }
 
@@ -223,15 +220,15 @@ void shape_labels_read(struct raw *d, struct raw_type *t,
         if (strcmp(k, ACCEL_LABEL) == 0)
             shape_accelerator(d, t, at, grammar_where(&d->r, where, k));
         else if (!label_key(k))
-            diag_add(d->r.diag, at,
-                     "%s: label %s must be up to 63 letters, "
-                     "digits, \"-\", \"_\" and \".\", perhaps after a domain "
-                     "and \"/\"",
-                     where, diag_quote(d->r.arena, k));
+            diag_add(
+                d->r.diag, at,
+                "%s: label %s must be up to 63 letters, digits, \"-\", \"_\" "
+                "and \".\", perhaps after a domain and \"/\"",
+                where, diag_quote(d->r.arena, k));
         else if (*v && !label_word(v, strlen(v), LABEL_NAME))
             diag_add(d->r.diag, at,
-                     "%s.%s must be up to 63 letters, digits, "
-                     "\"-\", \"_\" and \".\", got %s",
+                     "%s.%s must be up to 63 letters, digits, \"-\", \"_\" and "
+                     "\".\", got %s",
                      where, k, diag_quote(d->r.arena, v));
         else
             shape_label(d, t, k, v);

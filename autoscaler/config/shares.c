@@ -43,11 +43,11 @@ void shares_read(struct reader *r, const struct ynode *v, const char *where,
     bool plain = false, mig = false;
 
     if (v->kind != YNODE_MAP || v->n == 0) {
-        diag_add(r->diag, v,
-                 "%s must say into what each GPU is cut, such as "
-                 "{mig-1g.5gb: 7} or {time_slicing: 4}, got %s",
-                 where,
-                 v->kind == YNODE_MAP ? "nothing" : ynode_shown(r->arena, v));
+        diag_add(
+            r->diag, v,
+            "%s must say into what each GPU is cut, such as {mig-1g.5gb: 7} "
+            "or {time_slicing: 4}, got %s",
+            where, v->kind == YNODE_MAP ? "nothing" : ynode_shown(r->arena, v));
         return;
     }
     for (uint32_t i = 0; i < v->n; i++) {
@@ -67,8 +67,8 @@ void shares_read(struct reader *r, const struct ynode *v, const char *where,
 
         if (!whole && !mig_slices(name)) {
             diag_add(r->diag, key,
-                     "%s: unknown share; allowed: time_slicing, "
-                     "mps, or a MIG profile such as mig-1g.5gb",
+                     "%s: unknown share; allowed: time_slicing, mps, or a MIG "
+                     "profile such as mig-1g.5gb",
                      at);
             continue;
         }
@@ -77,8 +77,8 @@ void shares_read(struct reader *r, const struct ynode *v, const char *where,
             continue; /* reported, or null */
         if ((whole && (plain || mig)) || (!whole && plain)) {
             diag_add(r->diag, key,
-                     "%s: a GPU is cut in one way: time_slicing, "
-                     "mps or MIG profiles",
+                     "%s: a GPU is cut in one way: time_slicing, mps or MIG "
+                     "profiles",
                      where);
             return;
         }
@@ -108,9 +108,7 @@ struct qtys shares_apply(struct raw *d, const struct raw_type *t,
             VEC_PUSH(d->r.arena, &out, resources.v[i]);
     if (gpus == 0)
         diag_add(d->r.diag, raw_at(t, "shares"),
-                 "%s.shares: it has no GPU "
-                 "to cut",
-                 t->where);
+                 "%s.shares: it has no GPU to cut", t->where);
     for (uint32_t i = 0; i < t->shares.n; i++) {
         struct qty q = t->shares.v[i];
 
@@ -118,9 +116,8 @@ struct qtys shares_apply(struct raw *d, const struct raw_type *t,
         for (uint32_t j = 0; j < resources.n; j++)
             if (strcmp(resources.v[j].name, q.name) == 0)
                 diag_add(d->r.diag, raw_at(t, "shares"),
-                         "%s: %s is given in "
-                         "resources and by shares",
-                         t->where, q.name);
+                         "%s: %s is given in resources and by shares", t->where,
+                         q.name);
         VEC_PUSH(d->r.arena, &out, q);
     }
     return (struct qtys){out.v, out.n};

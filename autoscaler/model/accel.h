@@ -21,7 +21,7 @@ struct accel {
 
 const struct accel *accel_table(unsigned *ret_n);
 
-/* Is this Ray resource made of whole devices (a fraction lies on one)? */
+/* Is this Ray resource made of whole devices (a fraction is of one device)? */
 bool accel_is_device(const char *resource);
 /* Devices whose use is whole only: neuron_cores, TPU, HPU. */
 bool accel_fractions(const char *resource);

@@ -14,8 +14,7 @@
 
 /* The n demands of this view, those of the view before it given (of the first
  * view: none).  Of a task's bundles what is more than it had then is split off
- * as unconfirmed; a gang of which that is true of any bundle is unconfirmed as a
- * whole.  Bundles that are split are in the arena, all else is shared with now.
+ * as unconfirmed; a gang with such a bundle is unconfirmed as a whole.  Bundles that are split are in the arena, all else is shared with now.
  * *ret_any: something is unconfirmed. */
 const struct snap_demand *confirm_demands(const struct snap_demand *before,
                                           uint32_t n_before,

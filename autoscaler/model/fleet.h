@@ -22,7 +22,7 @@ struct machine {
     char id[48]; /* ours: "<type>-<8 hex>-<n>", also the Ray node's name */
     char request_id[40]; /* idempotency key of the launch it came from */
     char provider[32], type[64], zone[48];
-    char cloud_id[128]; /* "" until the provider told */
+    char cloud_id[128]; /* "" until the provider answered */
     char address[64];
     char ray_id[256];     /* the head's id of it: hex, or the name of a
                              * Kubernetes node; "" until it joined */
@@ -46,8 +46,8 @@ struct machine {
     char *previous;         /* what the plan that launched it put on it: JSON
                              * of codec_previous_write(), heap; NULL: nothing */
     /* not kept over a restart: */
-    char host_group[64]; /* whose machines end together, as the provider
-                             * told; "" : it did not */
+    char host_group[64]; /* whose machines end together, by the
+                             * provider; "": not known */
     uint32_t missed;     /* good lists in a row without it */
     uint32_t refused;    /* drains in a row */
     uint32_t tries;      /* calls made for it in this state */
@@ -80,7 +80,7 @@ void fleet_touch(struct fleet *f, struct machine *m); /* a field changed */
 /* Sets its detail, as much of the text as there is room for; false: it was the
  * same before. */
 bool machine_detail(struct machine *m, const char *text);
-/* The provider told its id: indexes it. */
+/* Sets the id that the provider gave it, and indexes it. */
 void fleet_bind(struct fleet *f, struct machine *m, const char *cloud_id);
 struct machine *fleet_by_id(const struct fleet *f, const char *id);
 struct machine *fleet_by_cloud(const struct fleet *f, const char *provider,

@@ -82,6 +82,30 @@ void intern_rank(struct intern *t,
         t->rank[t->items[i].id] = i;
 }
 
+static int by_words(const struct intern_item *a, const struct intern_item *b)
+{
+    const uint32_t *x = a->p, *y = b->p;
+    uint32_t n = (a->n < b->n ? a->n : b->n) / sizeof *x;
+
+    for (uint32_t i = 0; i < n; i++)
+        if (x[i] != y[i])
+            return x[i] < y[i] ? -1 : 1;
+    return (a->n > b->n) - (a->n < b->n);
+}
+
+static uint64_t words_first(const struct intern_item *it)
+{
+    const uint32_t *w = it->p;
+    const uint32_t n = it->n / sizeof *w;
+
+    return (uint64_t)(n > 0 ? w[0] : 0) << 32 | (n > 1 ? w[1] : 0);
+}
+
+void intern_rank_words(struct intern *t)
+{
+    intern_rank(t, words_first, by_words);
+}
+
 uint32_t intern_find(const struct intern *t, const void *p, size_t n)
 {
     return item_find(t, p, n, hash_bytes(HASH_SEED, p, n));

@@ -34,6 +34,8 @@ void intern_rank(struct intern *t,
                  uint64_t (*first)(const struct intern_item *),
                  int (*compare)(const struct intern_item *,
                                 const struct intern_item *));
+/* The same for items that are rows of uint32_t: by these, the shorter first. */
+void intern_rank_words(struct intern *t);
 /* The rank, or UINT32_MAX. */
 uint32_t intern_find(const struct intern *t, const void *p, size_t n);
 

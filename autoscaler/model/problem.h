@@ -17,7 +17,7 @@ enum { COL_CPU, COL_MEMORY, COL_GPU, COL_FIRST_OTHER };
 
 struct pb_column {
     uint32_t name;
-    bool device;    /* made of whole devices; a fraction lies on one */
+    bool device;    /* made of whole devices; a fraction is of one */
     bool fractions; /* may a device be shared? */
 };
 
@@ -44,7 +44,7 @@ struct pb_toleration {
     enum taint_effect effect;
 };
 /* All that decides where a shape may lie, beside room: see problem_refuses().
- * 0 lies anywhere; in a snapshot with taints no shape has it. */
+ * 0 may lie anywhere; in a snapshot with taints no shape has it. */
 struct pb_selector {
     uint32_t first_term, n_terms;
     uint32_t first_toleration, n_tolerations;
@@ -200,8 +200,8 @@ static inline const int64_t *pb_row(const struct problem *s, uint32_t row)
     return s->rows + (size_t)row * s->n_columns;
 }
 
-/* Turns a snapshot into arrays.  Pure.  Devices whose split the head does not tell
- * are inferred: whole ones stay whole, the rest lies on one device.  Types,
+/* Turns a snapshot into arrays.  Pure.  What is free of a node is taken to be
+ * whole devices, and the rest to be on one: the head reports sums only.  Types,
  * nodes and demands are put in a total order that does not depend on the order
  * of the input.  INVALID (with the name in err) on duplicate type or node ids,
  * a bundle without alternatives and the like; *ret is untouched then. */
@@ -219,7 +219,7 @@ uint64_t problem_digest(const struct problem *s, uint32_t bundle);
 enum reason problem_refuses(const struct problem *s, uint32_t selector,
                             uint32_t first_label, uint32_t n_labels,
                             uint32_t *ret_key);
-/* problem_refuses() says NONE. */
+/* Does problem_refuses() answer NONE? */
 bool problem_match(const struct problem *s, uint32_t selector,
                    uint32_t first_label, uint32_t n_labels);
 /* The key that problem_refuses() finds, or NONE. */

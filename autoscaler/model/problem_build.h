@@ -12,6 +12,11 @@
 #include "intern.h"
 #include "problem.h"
 
+/* A source's value for a key of an offer or node: see problem_label.c. */
+struct label_claim {
+    uint32_t key, value, rank;
+};
+
 struct builder {
     const struct snapshot *snapshot;
     struct arena *arena;
@@ -21,10 +26,13 @@ struct builder {
     const struct snap_queue **queues; /* by name */
     bool tainted;                     /* some place has a taint */
     struct intern strings, names, rows, selectors, shapes;
-    uint32_t *column_of;   /* rank in names -> column, or NONE */
-    int64_t *row;          /* scratch: one row */
-    VEC(uint32_t) words;   /* scratch: a selector being built */
-    VEC(uint32_t) term_at; /* scratch: where its terms begin */
+    uint32_t *column_of; /* rank in names -> column, or NONE */
+    int64_t *row;        /* scratch: one row */
+    VEC(struct pb_label) labels;
+    VEC(struct pb_device) devices;
+    VEC(struct label_claim) claims; /* scratch: of one offer or node */
+    VEC(uint32_t) words;            /* scratch: a selector being built */
+    VEC(uint32_t) term_at;          /* scratch: where its terms begin */
     struct {
         const char *from, *to;
     } canonical[8];
@@ -35,11 +43,15 @@ struct builder {
     } id; /* strings of our own */
 };
 
+/* problem.c: the place of the type in types, or NONE. */
+uint32_t builder_type(const struct builder *m, const char *name);
+
 /* problem_names.c */
 const char *builder_canonical(struct builder *m, const char *accelerator);
 void builder_strings(struct builder *m);
-uint32_t builder_id(const struct builder *m, const char *s);
+/* Chooses the columns; strings have their final numbers from then on. */
 enum status builder_columns(struct builder *m, struct err *err);
+uint32_t builder_id(const struct builder *m, const char *s);
 /* Interns the resources as a row; whole_up: device needs above one are rounded
  * up to whole devices.  The number is final after the ranking only. */
 uint32_t builder_row(struct builder *m, const struct qtys *q, bool whole_up);
@@ -60,12 +72,33 @@ uint32_t builder_node_queue(const struct builder *m, const char *type,
                             const char *label);
 void builder_queues_count(struct builder *m); /* after rows are laid */
 
+/* problem_label.c */
+void builder_offer_labels(struct builder *m, const struct snap_type *t,
+                          struct pb_offer *o);
+/* And the queue whose quota its work counts in; n's type is set. */
+void builder_node_labels(struct builder *m, const struct snap_node *from,
+                         struct pb_node *n);
+/* The accelerator type among these labels, or "". */
+const char *builder_accelerator(const struct builder *m, uint32_t first,
+                                uint32_t n);
+
+/* problem_place.c; with rows as numbered before their ranking */
+enum status builder_types(struct builder *m, struct err *err);
+void builder_nodes(struct builder *m); /* after the types */
+
+/* problem_shape.c */
+void builder_shapes_begin(struct builder *m, uint32_t expected);
+/* The number of the alternative's shape, final after builder_shapes_lay(). */
+uint32_t builder_shape(struct builder *m, const struct snap_alt *a,
+                       uint32_t queue);
+void builder_shapes_lay(struct builder *m); /* after the ranking of rows */
+
 /* problem_demand.c */
 enum status builder_check_demands(const struct builder *m, struct err *err);
 void builder_demands_intern(struct builder *m);
 void builder_demands_lay(struct builder *m); /* after the ranking of rows */
 
-/* problem_holds.c; after the demands are laid */
+/* problem_previous.c; after the demands are laid */
 void builder_digests(struct builder *m);
 void builder_previous_lay(struct builder *m);
 

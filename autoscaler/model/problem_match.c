@@ -56,13 +56,14 @@ static uint32_t taint_found(const struct problem *s,
     return NONE;
 }
 
-static enum reason refusal(const struct problem *s, uint32_t selector,
-                           uint32_t first_label, uint32_t n_labels,
-                           uint32_t *key)
+enum reason problem_refuses(const struct problem *s, uint32_t selector,
+                            uint32_t first_label, uint32_t n_labels,
+                            uint32_t *ret_key)
 {
     const struct pb_selector *sel = &s->selectors[selector];
     const struct pb_label *l = s->labels + first_label;
     const struct pb_label *end = l + n_labels;
+    uint32_t unused, *key = ret_key ? ret_key : &unused;
 
     *key = NONE;
     if (sel->queue == PB_QUEUE_DENIED)
@@ -86,18 +87,6 @@ static enum reason refusal(const struct problem *s, uint32_t selector,
     }
     *key = taint_found(s, sel, l, end);
     return *key == NONE ? REASON_NONE : REASON_TAINT;
-}
-
-enum reason problem_refuses(const struct problem *s, uint32_t selector,
-                            uint32_t first_label, uint32_t n_labels,
-                            uint32_t *ret_key)
-{
-    uint32_t key;
-    enum reason why = refusal(s, selector, first_label, n_labels, &key);
-
-    if (ret_key)
-        *ret_key = key;
-    return why;
 }
 
 bool problem_match(const struct problem *s, uint32_t selector,

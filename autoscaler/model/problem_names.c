@@ -8,6 +8,7 @@
  * are infeasible alike, and a user with 10,000 typos must not cost gigabytes.
  */
 #include <assert.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "accel.h"
@@ -17,6 +18,25 @@
 #define MAX_UNKNOWN 32 /* names nobody offers that keep their column */
 #define MAX_AMOUNTS (UINT64_C(1) << 27)
 #define OTHER_NAME "other resources"
+
+static const char *const fixed[COL_FIRST_OTHER] = {
+    [COL_CPU] = "CPU", [COL_MEMORY] = "memory", [COL_GPU] = "GPU"};
+
+/* The strings of struct builder's id. */
+static const struct {
+    const char *text;
+    size_t at;
+} own[] = {
+    {"topology.kubernetes.io/zone", offsetof(struct builder, id.topology_zone)},
+    {"ray.io/availability-zone", offsetof(struct builder, id.ray_zone)},
+    {"zone", offsetof(struct builder, id.zone)},
+    {"ray.io/market-type", offsetof(struct builder, id.market)},
+    {"spot", offsetof(struct builder, id.spot)},
+    {"on-demand", offsetof(struct builder, id.on_demand)},
+    {ACCEL_LABEL, offsetof(struct builder, id.accelerator)},
+    {QUEUE_LABEL, offsetof(struct builder, id.queue)},
+};
+enum { N_OWN = sizeof own / sizeof *own };
 
 enum { ON_TYPE = 1, ON_NODE = 2, ASKED = 4 };
 
@@ -64,7 +84,7 @@ static void put_pairs(struct builder *m, const struct pairs *p)
     }
 }
 
-/* What labels say of the accelerator comes before a marker. */
+/* An accelerator named by a label goes before one named by a resource. */
 static void put_markers(struct builder *m, const struct qtys *q,
                         const struct pairs *labels)
 {
@@ -150,18 +170,8 @@ void builder_strings(struct builder *m)
 
     intern_init(&m->strings, m->arena, 256);
     put(m, "");
-    put(m, "CPU");
-    put(m, "memory");
-    put(m, "GPU");
-    put(m, OTHER_NAME);
-    put(m, ACCEL_LABEL);
-    put(m, QUEUE_LABEL);
-    put(m, "topology.kubernetes.io/zone");
-    put(m, "ray.io/availability-zone");
-    put(m, "zone");
-    put(m, "ray.io/market-type");
-    put(m, "spot");
-    put(m, "on-demand");
+    for (size_t i = 0; i < N_OWN; i++)
+        put(m, own[i].text);
     for (uint32_t i = 0; i < f->n_types; i++) {
         const struct snap_type *t = &f->types[i];
 
@@ -196,64 +206,97 @@ void builder_strings(struct builder *m)
     }
 }
 
-/* Collects the resource names, and adds those that become columns to the
- * strings, which are ranked here: no string comes later. */
-enum status builder_columns(struct builder *m, struct err *err)
+static uint32_t fixed_column(const char *name)
+{
+    for (uint32_t c = 0; c < COL_FIRST_OTHER; c++)
+        if (strcmp(name, fixed[c]) == 0)
+            return c;
+    return NONE;
+}
+
+/* Collects the names of resources; how many rows there can be at most. */
+static uint64_t names_see(struct builder *m, struct names_seen *seen)
 {
     const struct snapshot *f = m->snapshot;
-    struct problem *s = m->s;
-    struct names_seen seen = {{0}};
-    uint32_t n = COL_FIRST_OTHER, unknown = 0, other = NONE;
-    uint64_t n_rows = 1;
-    struct pb_column *columns;
-    const char **names;
+    uint64_t n_rows = 1 + f->n_types + 2 * (uint64_t)f->n_nodes;
 
     intern_init(&m->names, m->arena, 64);
     for (uint32_t i = 0; i < f->n_types; i++)
-        see(m, &seen, &f->types[i].resources, ON_TYPE);
+        see(m, seen, &f->types[i].resources, ON_TYPE);
     for (uint32_t i = 0; i < f->n_nodes; i++)
-        see(m, &seen, &f->nodes[i].total, ON_NODE);
+        see(m, seen, &f->nodes[i].total, ON_NODE);
     for (uint32_t i = 0; i < f->n_demands; i++)
         for (uint32_t j = 0; j < f->demands[i].n_bundles; j++) {
             const struct snap_bundle *b = &f->demands[i].bundles[j];
 
             n_rows += b->n_alts;
             for (uint32_t k = 0; k < b->n_alts; k++)
-                see(m, &seen, &b->alts[k].resources, ASKED);
+                see(m, seen, &b->alts[k].resources, ASKED);
         }
-    n_rows += f->n_types + 2 * (uint64_t)f->n_nodes;
     intern_rank(&m->names, text_first, by_text);
-    m->column_of = ARENA_ARRAY(m->arena, uint32_t, m->names.n + 1);
-    names = ARENA_ARRAY(m->arena, const char *, m->names.n + 4);
-    names[COL_CPU] = "CPU";
-    names[COL_MEMORY] = "memory";
-    names[COL_GPU] = "GPU";
+    return n_rows;
+}
+
+/* Fills column_of and names, which has room for one column more than there are
+ * names and fixed ones; how many columns there are. */
+static uint32_t columns_choose(struct builder *m, const struct names_seen *seen,
+                               const char **names)
+{
+    uint32_t n = COL_FIRST_OTHER, unknown = 0;
+    bool other = false;
+
+    memcpy(names, fixed, sizeof fixed);
     for (uint32_t i = 0; i < m->names.n; i++) {
         const char *name = m->names.items[i].p;
-        uint32_t flags = seen.flags.v[m->names.items[i].id];
+        uint32_t flags = seen->flags.v[m->names.items[i].id];
 
-        m->column_of[i] = NONE;
-        for (uint32_t c = 0; c < COL_FIRST_OTHER; c++)
-            if (strcmp(name, names[c]) == 0)
-                m->column_of[i] = c;
-        if (m->column_of[i] != NONE)
-            continue;
-        if (flags == ON_NODE && !accel_is_device(name))
+        m->column_of[i] = fixed_column(name);
+        if (m->column_of[i] != NONE ||
+            (flags == ON_NODE && !accel_is_device(name)))
             continue;
         if (flags == ASKED && unknown++ >= MAX_UNKNOWN) {
-            other = i; /* gets its column below, when its number is known */
+            other = true; /* gets its column below */
             continue;
         }
         m->column_of[i] = n;
         names[n++] = name;
     }
-    if (other != NONE) {
-        for (uint32_t i = 0; i < m->names.n; i++)
-            if (m->column_of[i] == NONE &&
-                seen.flags.v[m->names.items[i].id] == ASKED)
-                m->column_of[i] = n;
-        names[n++] = OTHER_NAME;
-    }
+    if (!other)
+        return n;
+    for (uint32_t i = 0; i < m->names.n; i++)
+        if (m->column_of[i] == NONE &&
+            seen->flags.v[m->names.items[i].id] == ASKED)
+            m->column_of[i] = n;
+    names[n] = OTHER_NAME;
+    return n + 1;
+}
+
+static void strings_lay(struct builder *m)
+{
+    const char **str;
+
+    intern_rank(&m->strings, text_first, by_text);
+    str = ARENA_ARRAY(m->arena, const char *, m->strings.n);
+    for (uint32_t i = 0; i < m->strings.n; i++)
+        str[i] = m->strings.items[i].p;
+    m->s->str = str;
+    m->s->n_str = m->strings.n;
+    for (size_t i = 0; i < N_OWN; i++)
+        *(uint32_t *)((char *)m + own[i].at) = builder_id(m, own[i].text);
+}
+
+enum status builder_columns(struct builder *m, struct err *err)
+{
+    struct problem *s = m->s;
+    struct names_seen seen = {{0}};
+    uint64_t n_rows = names_see(m, &seen);
+    struct pb_column *columns;
+    const char **names;
+    uint32_t n;
+
+    m->column_of = ARENA_ARRAY(m->arena, uint32_t, m->names.n + 1);
+    names = ARENA_ARRAY(m->arena, const char *, m->names.n + 4);
+    n = columns_choose(m, &seen, names);
     if (n_rows * n > MAX_AMOUNTS)
         return err_set(err, ST_INVALID,
                        "%u different resources on %llu node types, nodes and "
@@ -262,7 +305,7 @@ enum status builder_columns(struct builder *m, struct err *err)
                        (unsigned long long)MAX_AMOUNTS);
     for (uint32_t c = 0; c < n; c++)
         put(m, names[c]);
-    intern_rank(&m->strings, text_first, by_text);
+    strings_lay(m);
     columns = ARENA_ARRAY(m->arena, struct pb_column, n);
     for (uint32_t c = 0; c < n; c++)
         columns[c] = (struct pb_column){
@@ -279,14 +322,10 @@ enum status builder_columns(struct builder *m, struct err *err)
 
 static uint32_t column_of(const struct builder *m, const char *name)
 {
-    uint32_t rank;
+    uint32_t c = fixed_column(name), rank;
 
-    if (strcmp(name, "CPU") == 0)
-        return COL_CPU;
-    if (strcmp(name, "memory") == 0)
-        return COL_MEMORY;
-    if (strcmp(name, "GPU") == 0)
-        return COL_GPU;
+    if (c != NONE)
+        return c;
     rank = intern_find(&m->names, name, strlen(name) + 1);
     return rank == UINT32_MAX ? NONE : m->column_of[rank];
 }

@@ -1,10 +1,10 @@
 /*
- * problem_holds.c - what nodes hold by the last plan, found again.
+ * problem_previous.c - what nodes hold by the last plan, found again.
  *
- * Demand has no numbers that last from one snapshot to the next, so a hold
- * names it in words: source, owner, id, and a digest of the bundle's shape.
- * A hold whose bundle is gone is dropped; of equal bundles in one demand (a
- * gang's) the first that is not taken yet is meant.
+ * Demand has no numbers that last from one snapshot to the next, so a placement
+ * names it by source, owner, id and a digest of the bundle's shape.  One whose
+ * bundle is gone is dropped; of equal bundles in one demand (a gang's) the first
+ * that is not taken yet is used.
  */
 #include <string.h>
 
@@ -156,9 +156,9 @@ static void finder_make(struct builder *m, struct finder *f)
         bundle_add(f, b);
 }
 
-/* The next one of those that are meant; NONE: nobody asks for it any more.
- * With more held than asked for it begins again: what fits is not for us to
- * say. */
+/* The next bundle with the key of this placement; NONE: nobody asks for it any
+ * more.  With more held than asked for it begins again: what fits is for the
+ * planner to decide. */
 static uint32_t bundle_find(struct finder *f, const struct snap_placement *hold)
 {
     const struct pb_bundle *v = f->s->bundles;

@@ -18,24 +18,6 @@ static int by_name(const void *a, const void *b)
                   (*(const struct snap_queue *const *)b)->name);
 }
 
-static bool type_there(const struct builder *m, const char *name)
-{
-    uint32_t lo = 0, hi = m->snapshot->n_types;
-
-    while (lo < hi) {
-        uint32_t mid = lo + (hi - lo) / 2;
-        int c = strcmp(m->types[mid]->name, name);
-
-        if (c == 0)
-            return true;
-        if (c < 0)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return false;
-}
-
 enum status builder_check_queues(struct builder *m, struct err *err)
 {
     const struct snapshot *f = m->snapshot;
@@ -50,7 +32,7 @@ enum status builder_check_queues(struct builder *m, struct err *err)
         if (!q->name || !q->name[0])
             return err_set(err, ST_INVALID, "queue %u has no name", i);
         for (uint32_t j = 0; j < q->types.n; j++)
-            if (!type_there(m, q->types.v[j]))
+            if (builder_type(m, q->types.v[j]) == NONE)
                 return err_set(err, ST_INVALID,
                                "queue '%s' has the node type '%s', which does "
                                "not exist",

@@ -1,6 +1,6 @@
 /*
- * snapshot.c - the names of the enums in snapshot.h, the default limits, and the
- * rules of taints and queues that words alone decide.
+ * snapshot.c - the names of the enums in snapshot.h, the default limits, and
+ * the rules of taints and queues that need no more than the text of both.
  */
 #include "snapshot.h"
 
@@ -18,112 +18,38 @@ const struct snap_limits snap_limits_default = {
     .consolidate_age_ms = 600000,
 };
 
-static const char *const sources[] = {"task", "gang", "request", "pod",
-                                      "spare"};
-static const char *const strategies[] = {"", "PACK", "SPREAD", "STRICT_PACK",
-                                         "STRICT_SPREAD"};
-static const char *const policies[] = {"cheapest", "priority", "least_waste",
-                                       "ray"};
+/* what_name() and what_from_name() of an enum, of which these are the names. */
+#define NAME_OF(what, type, ...) \
+    static const char *const what##_names[] = {__VA_ARGS__}; \
+    const char *what##_name(type v) \
+    { \
+        const size_t n = sizeof what##_names / sizeof *what##_names; \
+\
+        return (size_t)v < n ? what##_names[v] : "unknown"; \
+    }
+#define NAMES_OF(what, type, ...) \
+    NAME_OF(what, type, __VA_ARGS__) \
+    bool what##_from_name(const char *name, type *ret) \
+    { \
+        const size_t n = sizeof what##_names / sizeof *what##_names; \
+\
+        for (size_t i = 0; i < n; i++) \
+            if (strcmp(what##_names[i], name) == 0) { \
+                *ret = (type)i; \
+                return true; \
+            } \
+        return false; \
+    }
 
-static const char *const effects[] = {"", "NoSchedule", "PreferNoSchedule",
-                                      "NoExecute"};
-static const char *const end_keys[] = {
-    "spot",         "on-demand", "least_used", "most_expensive",
-    "longest_idle", "oldest",    "newest"};
-static const char *const consolidates[] = {"off", "empty", "on"};
-
-#define COUNT(v) (sizeof(v) / sizeof *(v))
-
-static bool find(const char *const *names, size_t n, const char *name,
-                 size_t *ret)
-{
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(names[i], name) == 0) {
-            *ret = i;
-            return true;
-        }
-    return false;
-}
-
-const char *source_name(enum demand_source s)
-{
-    return (size_t)s < COUNT(sources) ? sources[s] : "unknown";
-}
-
-const char *strategy_name(enum strategy s)
-{
-    return (size_t)s < COUNT(strategies) ? strategies[s] : "unknown";
-}
-
-const char *policy_name(enum policy p)
-{
-    return (size_t)p < COUNT(policies) ? policies[p] : "unknown";
-}
-
-bool strategy_from_name(const char *name, enum strategy *ret)
-{
-    size_t i;
-
-    if (!find(strategies, COUNT(strategies), name, &i))
-        return false;
-    *ret = (enum strategy)i;
-    return true;
-}
-
-bool policy_from_name(const char *name, enum policy *ret)
-{
-    size_t i;
-
-    if (!find(policies, COUNT(policies), name, &i))
-        return false;
-    *ret = (enum policy)i;
-    return true;
-}
-
-const char *effect_name(enum taint_effect v)
-{
-    return (size_t)v < COUNT(effects) ? effects[v] : "unknown";
-}
-
-bool effect_from_name(const char *name, enum taint_effect *ret)
-{
-    size_t i;
-
-    if (!find(effects, COUNT(effects), name, &i))
-        return false;
-    *ret = (enum taint_effect)i;
-    return true;
-}
-
-const char *end_key_name(enum end_key v)
-{
-    return (size_t)v < COUNT(end_keys) ? end_keys[v] : "unknown";
-}
-
-bool end_key_from_name(const char *name, enum end_key *ret)
-{
-    size_t i;
-
-    if (!find(end_keys, COUNT(end_keys), name, &i))
-        return false;
-    *ret = (enum end_key)i;
-    return true;
-}
-
-const char *consolidate_name(enum consolidate v)
-{
-    return (size_t)v < COUNT(consolidates) ? consolidates[v] : "unknown";
-}
-
-bool consolidate_from_name(const char *name, enum consolidate *ret)
-{
-    size_t i;
-
-    if (!find(consolidates, COUNT(consolidates), name, &i))
-        return false;
-    *ret = (enum consolidate)i;
-    return true;
-}
+NAME_OF(source, enum demand_source, "task", "gang", "request", "pod", "spare")
+NAMES_OF(strategy, enum strategy, "", "PACK", "SPREAD", "STRICT_PACK",
+         "STRICT_SPREAD")
+NAMES_OF(policy, enum policy, "cheapest", "priority", "least_waste", "ray")
+NAMES_OF(effect, enum taint_effect, "", "NoSchedule", "PreferNoSchedule",
+         "NoExecute")
+NAMES_OF(end_key, enum end_key, "spot", "on-demand", "least_used",
+         "most_expensive", "longest_idle", "oldest", "newest")
+NAMES_OF(consolidate, enum consolidate, "off", "empty", "on")
 
 bool taint_of_start(const char *key)
 {

@@ -1,5 +1,5 @@
 /*
- * snapshot.h - what is known, in words: names, quantities, labels.
+ * snapshot.h - what is known, as text: names, quantities, labels.
  *
  * Observers fill it (configuration, ledger, Ray head, requests), the codec
  * reads and writes it as snapshot.json, problem_make() turns it into arrays.
@@ -104,7 +104,7 @@ enum demand_source {
     SOURCE_POD,
     SOURCE_SPARE
 };
-/* What the last plan put on one node, in words: `count` of the bundles of that
+/* What the last plan put on one node, by name: `count` of the bundles of that
  * demand which have this shape (problem_digest()), by that alternative.  The
  * next plan starts from it, so that what was bought for something stays for
  * it. */
@@ -196,7 +196,7 @@ struct snap_node {
     int64_t price_micros_hour; /* -1: the offer's */
     enum reason hold;          /* KEEP_STALE, KEEP_REFUSED, KEEP_PROTECTED ...:
                                   * must not be ended now; NONE */
-    int64_t hold_until_ms;     /* 0: until the observer says otherwise */
+    int64_t hold_until_ms;     /* 0: until the observer changes it */
     struct snap_placements previous; /* of the last plan */
     const char *activity;            /* what it is doing, for a person; "" */
     /* shown, never decided on: */
@@ -310,7 +310,7 @@ bool toleration_covers(const struct toleration *t, const struct taint *x);
 /* NULL when there is none. */
 const struct snap_queue *queue_find(const struct snap_queue *v, uint32_t n,
                                     const char *name);
-/* May this owner use it?  '*' in an entry of owners stands for any text. */
+/* May this owner use it?  '*' in an entry of owners matches any text. */
 bool queue_allows(const struct snap_queue *q, const char *owner);
 
 #endif

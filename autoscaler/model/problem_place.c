@@ -1,0 +1,240 @@
+/*
+ * problem_place.c - where work can lie: node types, their offers, and nodes.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "amount.h"
+#include "price.h"
+#include "problem_build.h"
+
+#define MAX_DEVICES 1024 /* of one column on one node; more are not seen */
+
+/* ---- types and offers */
+
+static int by_zone(const void *pa, const void *pb)
+{
+    const struct pb_offer *a = pa, *b = pb;
+
+    if (a->zone != b->zone)
+        return a->zone < b->zone ? -1 : 1;
+    return (int)a->spot - (int)b->spot;
+}
+
+/* Labels and an estimated price come once the offers are in order. */
+static struct pb_offer offer_make(const struct builder *m, uint32_t type,
+                                  const struct snap_offer *o)
+{
+    struct pb_offer v = {.type = type,
+                         .zone = builder_id(m, o->zone),
+                         .spot = o->spot,
+                         .price_estimated = o->price_micros_hour < 0,
+                         .price_micros_hour = o->price_micros_hour,
+                         .backoff_until_ms = o->backoff_until_ms,
+                         .backoff_for = o->backoff_for,
+                         .failed_ms = o->failed_ms,
+                         .room = o->room,
+                         .idle_timeout_ms = o->idle_timeout_ms};
+
+    if (v.idle_timeout_ms <= 0)
+        v.idle_timeout_ms = m->s->types[type].idle_timeout_ms;
+    return v;
+}
+
+static enum status make_offers(struct builder *m, uint32_t type,
+                               struct pb_offer *v, struct err *err)
+{
+    const struct snap_type *t = m->types[type];
+
+    for (uint32_t i = 0; i < t->n_offers; i++)
+        v[i] = offer_make(m, type, &t->offers[i]);
+    if (t->n_offers > 1)
+        qsort(v, t->n_offers, sizeof *v, by_zone);
+    for (uint32_t i = 0; i < t->n_offers; i++) {
+        if (i > 0 && by_zone(&v[i - 1], &v[i]) == 0)
+            return err_set(err, ST_INVALID,
+                           "node type '%s' has two %s offers in zone '%s': "
+                           "one for each zone and market",
+                           t->name, v[i].spot ? "spot" : "on-demand",
+                           (const char *)m->strings.items[v[i].zone].p);
+        builder_offer_labels(m, t, &v[i]);
+        if (v[i].price_estimated)
+            v[i].price_micros_hour = price_estimate(
+                &t->resources,
+                builder_accelerator(m, v[i].first_label, v[i].n_labels),
+                v[i].spot);
+    }
+    return ST_OK;
+}
+
+enum status builder_types(struct builder *m, struct err *err)
+{
+    const struct snapshot *f = m->snapshot;
+    struct problem *s = m->s;
+    struct pb_type *types = ARENA_ARRAY(m->arena, struct pb_type, f->n_types);
+    struct pb_offer *offers;
+    uint32_t n_offers = 0;
+
+    for (uint32_t i = 0; i < f->n_types; i++)
+        n_offers += f->types[i].n_offers;
+    offers = ARENA_ARRAY(m->arena, struct pb_offer, n_offers);
+    s->types = types;
+    s->n_types = f->n_types;
+    s->offers = offers;
+    s->n_offers = n_offers;
+    n_offers = 0;
+    for (uint32_t i = 0; i < f->n_types; i++) {
+        const struct snap_type *t = m->types[i];
+
+        types[i] = (struct pb_type){
+            .name = builder_id(m, t->name),
+            .provider = builder_id(m, t->provider),
+            .row = builder_row(m, &t->resources, false),
+            .min = t->min < t->max ? t->min : t->max,
+            .max = t->max,
+            .hosts = t->hosts ? t->hosts : 1,
+            .idle_timeout_ms = t->idle_timeout_ms >= 0
+                                   ? t->idle_timeout_ms
+                                   : f->limits.idle_timeout_ms,
+            .boot_ms = t->boot_ms,
+            .priority = t->priority,
+            .unavailable = t->unavailable,
+            .accelerator = builder_has_accelerator(&t->resources),
+            .first_offer = n_offers,
+            .n_offers = t->n_offers,
+            .from = (uint32_t)(t - f->types)};
+        if (make_offers(m, i, offers + n_offers, err) != ST_OK)
+            return ST_INVALID;
+        n_offers += t->n_offers;
+    }
+    return ST_OK;
+}
+
+/* ---- nodes */
+
+/* The offer it was bought as: same market; its zone, or the one where the
+ * provider chooses the zone; a node of unknown zone is of the first. */
+static uint32_t offer_find(const struct builder *m, uint32_t type,
+                           const char *zone, bool spot)
+{
+    const struct pb_type *t = &m->s->types[type];
+    uint32_t id = builder_id(m, zone), any = NONE, first = NONE;
+    uint32_t empty = builder_id(m, "");
+
+    for (uint32_t i = t->first_offer; i < t->first_offer + t->n_offers; i++) {
+        const struct pb_offer *o = &m->s->offers[i];
+
+        if (o->spot != spot)
+            continue;
+        if (o->zone == id)
+            return i;
+        if (o->zone == empty)
+            any = i;
+        if (first == NONE)
+            first = i;
+    }
+    return any == NONE && id == empty ? first : any;
+}
+/* As many devices as possible are wholly free, one has the rest, the others are
+ * busy. */
+static void make_devices(struct builder *m, struct pb_node *n,
+                         const int64_t *total, const int64_t *available)
+{
+    n->first_device = m->devices.n;
+    for (uint32_t c = 0; c < m->s->n_columns; c++) {
+        int64_t has = total[c], left = available[c];
+
+        if (!m->s->columns[c].device)
+            continue;
+        for (uint32_t i = 0; has > 0 && i < MAX_DEVICES; i++) {
+            int64_t size = has < AMOUNT_ONE ? has : AMOUNT_ONE;
+            struct pb_device d = {.column = c};
+
+            d.free = (int32_t)(left < size ? left : size);
+            VEC_PUSH(m->arena, &m->devices, d);
+            has -= size;
+            left -= d.free;
+        }
+    }
+    n->n_devices = m->devices.n - n->first_device;
+}
+
+static int64_t node_price(const struct builder *m, const struct snap_node *f,
+                          const struct pb_node *n, const struct qtys *total)
+{
+    if (f->price_micros_hour >= 0)
+        return f->price_micros_hour;
+    if (n->offer != NONE)
+        return m->s->offers[n->offer].price_micros_hour;
+    return price_estimate(
+        total, builder_accelerator(m, n->first_label, n->n_labels), f->spot);
+}
+
+/* A head may report for a moment that more is free than there is. */
+static uint32_t row_within(struct builder *m, uint32_t available,
+                           uint32_t total)
+{
+    const uint32_t n = m->s->n_columns;
+    const int64_t *free = m->rows.items[available].p;
+    const int64_t *has = m->rows.items[total].p;
+
+    for (uint32_t c = 0; c < n; c++)
+        m->row[c] = free[c] < has[c] ? free[c] : has[c];
+    return intern_add(&m->rows, m->row, n * sizeof *m->row, 1);
+}
+
+static void make_node(struct builder *m, const struct snap_node *f,
+                      struct pb_node *n)
+{
+    const struct qtys nothing = {0};
+    const struct qtys *total = &f->total, *available = &f->available;
+    const uint32_t type = builder_type(m, f->type);
+
+    *n = (struct pb_node){
+        .id = builder_id(m, f->id),
+        .type = type,
+        .offer = NONE,
+        .head = f->head,
+        .unmanaged = f->unmanaged,
+        .outdated = f->outdated,
+        .spot = f->spot,
+        .template_room = f->total.n == 0,
+        .state = f->state,
+        .idle_ms = f->idle_ms,
+        .since_ms = f->since_ms,
+        .created_ms = f->created_ms,
+        .hold = f->hold,
+        .hold_until_ms = f->hold_until_ms,
+        .host_group = builder_id(m, f->host_group),
+        .from = (uint32_t)(f - m->snapshot->nodes),
+        .progress_ms = f->progress_ms > f->since_ms ? f->progress_ms
+                                                    : f->since_ms,
+        .idle_timeout_ms = m->snapshot->limits.idle_timeout_ms};
+    if (n->template_room)
+        total = available = type == NONE ? &nothing
+                                         : &m->types[type]->resources;
+    n->total = builder_row(m, total, false);
+    n->available = row_within(m, builder_row(m, available, false), n->total);
+    make_devices(m, n, m->rows.items[n->total].p,
+                 m->rows.items[n->available].p);
+    if (type != NONE) {
+        n->offer = offer_find(m, type, f->zone, f->spot);
+        n->idle_timeout_ms = n->offer != NONE
+                                 ? m->s->offers[n->offer].idle_timeout_ms
+                                 : m->s->types[type].idle_timeout_ms;
+    }
+    builder_node_labels(m, f, n);
+    n->price_micros_hour = node_price(m, f, n, total);
+}
+
+void builder_nodes(struct builder *m)
+{
+    const uint32_t n = m->snapshot->n_nodes;
+    struct pb_node *nodes = ARENA_ARRAY(m->arena, struct pb_node, n);
+
+    for (uint32_t i = 0; i < n; i++)
+        make_node(m, m->nodes[i], &nodes[i]);
+    m->s->nodes = nodes;
+    m->s->n_nodes = n;
+    m->s->devices = m->devices.v;
+}
