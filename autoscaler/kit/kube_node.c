@@ -130,12 +130,10 @@ static enum davit_status node_patch(const struct kube_io *io,
 {
     struct kube_ask q = {.method = "PATCH",
                          .content_type = "application/merge-patch+json",
-                         .body = patch};
+                         .body = kit_must(patch)};
     struct kit_str path = {0};
     enum davit_status st;
 
-    if (!patch)
-        abort();
     json_object_set_new(
         json_object_get(patch, "metadata"), "resourceVersion",
         json_string(kit_json_text(node, "metadata.resourceVersion")));

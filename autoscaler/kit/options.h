@@ -9,6 +9,7 @@
 #define KIT_OPTIONS_H
 
 #include "../provider.h"
+#include "alloc.h"
 #include "keep.h"
 
 /* Fills *e (may be NULL) and returns the status: `return kit_error(...)`.  code

@@ -283,7 +283,7 @@ int pool_machines(struct op *op, struct pool *p)
     if (st != DAVIT_OK)
         return st;
     size_t i;
-    p->v = kit_must(calloc(json_array_size(list) + 1, sizeof *p->v));
+    p->v = kit_zeroed(json_array_size(list) + 1, sizeof *p->v);
     p->n = 0;
     json_array_foreach(list, i, m)
         p->v[p->n++] = vm_take(m);

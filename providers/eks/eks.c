@@ -67,10 +67,8 @@ static int pools_list(struct op *op, size_t from, size_t to,
                       void (*put)(struct davit_sink *,
                                   const struct davit_machine *))
 {
-    size_t *pools = calloc(to - from + 1, sizeof *pools);
+    size_t *pools = kit_zeroed(to - from + 1, sizeof *pools);
     struct view v;
-    if (!pools)
-        abort();
     for (size_t i = from; i < to; i++)
         pools[i - from] = i;
     int st = view_read(op, pools, to - from, true, &v);
@@ -139,9 +137,7 @@ static int eks_open(const struct davit_host *host,
                     const struct davit_setup *setup, void **ret,
                     struct davit_error *error)
 {
-    struct eks *e = calloc(1, sizeof *e);
-    if (!e)
-        abort();
+    struct eks *e = kit_zeroed(1, sizeof *e);
     e->host = host;
     pthread_mutex_init(&e->lock, NULL);
     kit_token_init(&e->keys);

@@ -34,9 +34,7 @@ void ledger_hash(const char *request, char ret[17])
 
 static struct record *record_add(struct group *g)
 {
-    g->records = realloc(g->records, (g->n_records + 1) * sizeof *g->records);
-    if (!g->records)
-        abort();
+    g->records = kit_resize(g->records, g->n_records + 1, sizeof *g->records);
     struct record *r = &g->records[g->n_records++];
     *r = (struct record){0};
     return r;
@@ -235,13 +233,8 @@ int ledger_open(struct op *op, struct group *g, const char *request,
 
 static const char *kept(struct group *g, const char *text)
 {
-    g->kept = realloc(g->kept, (g->n_kept + 1) * sizeof *g->kept);
-    if (!g->kept)
-        abort();
-    char *copy = g->kept[g->n_kept++] = strdup(text);
-    if (!copy)
-        abort();
-    return copy;
+    g->kept = kit_resize(g->kept, g->n_kept + 1, sizeof *g->kept);
+    return g->kept[g->n_kept++] = kit_copy(text);
 }
 
 static int tags_put(struct op *op, struct group *g, const char *request,
@@ -293,11 +286,9 @@ static struct record *oldest_open(struct group *g)
  * CreateTags: that is an error, for a list must not show it as a stranger. */
 int ledger_assign(struct op *op, struct group *g)
 {
-    struct instance **v = calloc(g->n + 1, sizeof *v);
+    struct instance **v = kit_zeroed(g->n + 1, sizeof *v);
     int st = DAVIT_OK;
     size_t n = 0, at = 0;
-    if (!v)
-        abort();
     for (size_t i = 0; i < g->n; i++)
         if (instance_lives(&g->v[i]) && g->v[i].described && !g->v[i].ours &&
             !g->v[i].foreign)

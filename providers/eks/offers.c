@@ -23,11 +23,8 @@ struct facts { /* of one group */
 
 static const char *keep(struct facts *f, const char *text, size_t n)
 {
-    f->kept = realloc(f->kept, (f->n_kept + 1) * sizeof *f->kept);
-    char *p = strndup(text, n);
-    if (!f->kept || !p)
-        abort();
-    return f->kept[f->n_kept++] = p;
+    f->kept = kit_resize(f->kept, f->n_kept + 1, sizeof *f->kept);
+    return f->kept[f->n_kept++] = kit_print("%.*s", (int)n, text);
 }
 
 static void set(struct facts *f, struct davit_kv *kv, size_t *n,
@@ -323,10 +320,8 @@ int eks_offers(void *self, struct davit_call *call, struct davit_sink *sink,
     struct eks *e = self;
     struct op op = {
         .e = e, .call = call, .error = error, .server_ms = e->host->wall_ms()};
-    size_t *pools = calloc(e->n_pools + 1, sizeof *pools);
+    size_t *pools = kit_zeroed(e->n_pools + 1, sizeof *pools);
     struct view v;
-    if (!pools)
-        abort();
     for (size_t i = 0; i < e->n_typed; i++)
         pools[i] = i;
     int st = view_read(&op, pools, e->n_typed, false, &v);

@@ -223,11 +223,9 @@ int eks_terminate(void *self, struct davit_call *call, const char *const *ids,
                                .server_ms = e->host->wall_ms()},
                         .ids = ids,
                         .n = n_ids};
-    size_t *pools = calloc(e->n_pools + 1, sizeof *pools);
+    size_t *pools = kit_zeroed(e->n_pools + 1, sizeof *pools);
     struct view v;
-    en.status = calloc(n_ids + 1, sizeof *en.status);
-    if (!pools || !en.status)
-        abort();
+    en.status = kit_zeroed(n_ids + 1, sizeof *en.status);
     for (size_t i = 0; i < e->n_pools; i++)
         pools[i] = i;
     for (size_t i = 0; i < n_ids; i++)

@@ -101,9 +101,7 @@ int pool_resolve(struct op *op, size_t pool, bool again, char *ret_group,
 
 static void doc_keep(struct view *v, struct xml_doc *doc)
 {
-    v->docs = realloc(v->docs, (v->n_docs + 1) * sizeof *v->docs);
-    if (!v->docs)
-        abort();
+    v->docs = kit_resize(v->docs, v->n_docs + 1, sizeof *v->docs);
     v->docs[v->n_docs++] = doc;
 }
 
@@ -130,9 +128,7 @@ static void instances_take(struct group *g, const struct xml *x)
     for (const struct xml *m = xml_at(x, "Instances/member"); m;
          m = xml_again(m))
         n++;
-    g->v = calloc(n + 1, sizeof *g->v);
-    if (!g->v)
-        abort();
+    g->v = kit_zeroed(n + 1, sizeof *g->v);
     for (const struct xml *m = xml_at(x, "Instances/member"); m;
          m = xml_again(m)) {
         struct instance i = {
@@ -286,9 +282,7 @@ static void describe(struct op *op, struct view *v, const struct xml *x)
         return; /* detached, or not in the group yet */
     if (!i) {
         /* Out of the group, but not at its end: still there to be seen. */
-        g->v = realloc(g->v, (g->n + 2) * sizeof *g->v);
-        if (!g->v)
-            abort();
+        g->v = kit_resize(g->v, g->n + 2, sizeof *g->v);
         g->v[g->n] = (struct instance){
             .id = key.id,
             .stage = "",
@@ -422,9 +416,7 @@ int view_read(struct op *op, const size_t *pools, size_t n, bool with_ec2,
 {
     int st = DAVIT_OK;
     *v = (struct view){0};
-    v->groups = calloc(n + 1, sizeof *v->groups);
-    if (!v->groups)
-        abort();
+    v->groups = kit_zeroed(n + 1, sizeof *v->groups);
     v->n_groups = n;
     for (size_t i = 0; i < n && st == DAVIT_OK; i++) {
         v->groups[i].pool = pools[i];

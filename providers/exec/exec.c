@@ -47,11 +47,9 @@ static int exec_open(const struct davit_host *host,
                      const struct davit_setup *setup, void **ret_self,
                      struct davit_error *e)
 {
-    struct exec *x = calloc(1, sizeof *x);
+    struct exec *x = kit_zeroed(1, sizeof *x);
     int status;
 
-    if (!x)
-        abort();
     x->host = host;
     x->wake[0] = x->wake[1] = -1;
     x->next_id = 1;
@@ -115,12 +113,10 @@ static bool resting(const struct exec *x, struct verdict *v)
 static struct ask *ask_new(struct exec *x, struct davit_call *call,
                            const char *op, json_t *args, struct verdict *v)
 {
-    struct ask *a = calloc(1, sizeof *a), **at = &x->asks;
+    struct ask *a = KIT_NEW(struct ask), **at = &x->asks;
     int64_t left = x->host->remaining_ms(call);
     pthread_condattr_t attr;
 
-    if (!a)
-        abort();
     if (x->timeout_ms > 0 && left > x->timeout_ms)
         left = x->timeout_ms;
     a->op = op;

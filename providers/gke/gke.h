@@ -102,6 +102,10 @@ struct request {
 };
 /* OK: *ret is the reply, the caller's.  Else the error is filled. */
 int api_send(struct op *op, const struct request *r, json_t **ret);
+/* A method of an instance group manager; takes the body.  The request id that
+ * Google knows a repetition by is made of the body's instances and the salt. */
+int api_post_group(struct op *op, const struct group *in, const char *method,
+                   json_t *body, int64_t salt, json_t **ret);
 /* Polls a zone's operation until it is done. */
 int api_wait_zone(struct op *op, const struct group *in, const json_t *reply);
 /* The same for an operation of GKE itself. */

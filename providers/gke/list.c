@@ -75,9 +75,7 @@ static int member_add(struct op *op, const struct group *of, const json_t *m,
 {
     if (ms->n == ms->cap) {
         ms->cap = ms->cap != 0 ? ms->cap * 2 : 64;
-        ms->v = realloc(ms->v, ms->cap * sizeof *ms->v);
-        if (!ms->v)
-            abort();
+        ms->v = kit_resize(ms->v, ms->cap, sizeof *ms->v);
     }
     struct member *new = &ms->v[ms->n];
     *new = (struct member){.group = of,

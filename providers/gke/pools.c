@@ -147,9 +147,7 @@ static int groups_add(struct op *op, struct groups *gs, const json_t *pool,
     json_t *u;
     const json_t *urls = json_object_get(pool, "instanceGroupUrls");
     size_t first = gs->n;
-    gs->v = realloc(gs->v, (gs->n + json_array_size(urls) + 1) * sizeof *gs->v);
-    if (!gs->v)
-        abort();
+    gs->v = kit_resize(gs->v, gs->n + json_array_size(urls) + 1, sizeof *gs->v);
     json_array_foreach(urls, i, u) {
         struct group *g = &gs->v[gs->n];
         const char *url = json_string_value(u) ? json_string_value(u) : "";

@@ -96,9 +96,7 @@ int cluster_read(struct op *op, struct cluster *ret)
     if (s != DAVIT_OK)
         return s;
     const json_t *groups = kit_json_at(ret->json, "spec.workerGroupSpecs");
-    ret->v = calloc(json_array_size(groups) + 1, sizeof *ret->v);
-    if (!ret->v)
-        abort();
+    ret->v = kit_zeroed(json_array_size(groups) + 1, sizeof *ret->v);
     size_t i;
     json_t *g;
     json_array_foreach(groups, i, g)
@@ -180,11 +178,9 @@ bool cluster_changed(const struct cluster *c)
 
 static void step(json_t *patch, const char *op, const char *path, json_t *value)
 {
-    json_t *o = json_pack("{s:s, s:s, s:o}", "op", op, "path", path, "value",
-                          value);
-    if (!o)
-        abort();
-    json_array_append_new(patch, o);
+    json_array_append_new(
+        patch, kit_must(json_pack("{s:s, s:s, s:o}", "op", op, "path", path,
+                                  "value", value)));
 }
 
 static void book_step(json_t *patch, const struct cluster *c)

@@ -157,9 +157,7 @@ static int id_end(struct end *x, const char *id)
 static int plan(struct end *x)
 {
     free(x->live);
-    x->live = calloc(x->c.n + 1, sizeof *x->live);
-    if (!x->live)
-        abort();
+    x->live = kit_zeroed(x->c.n + 1, sizeof *x->live);
     for (size_t i = 0; i < x->c.n; i++)
         x->live[i] = units_stay(&x->c, &x->ps, &x->c.v[i], NULL);
     for (size_t i = 0; i < x->n; i++) {
@@ -243,9 +241,7 @@ int k8s_terminate(void *self, struct davit_call *call, const char *const *ids,
     struct end x = {.op = {self, call, e}, .ids = ids, .n = n_ids};
     bool conflict = true;
     int s = DAVIT_OK, worst = DAVIT_OK;
-    x.status = calloc(n_ids + 1, sizeof *x.status);
-    if (!x.status)
-        abort();
+    x.status = kit_zeroed(n_ids + 1, sizeof *x.status);
     for (int tries = 1; conflict; tries++) {
         cluster_done(&x.c);
         s = attempt(&x, &conflict);

@@ -269,9 +269,7 @@ int k8s_launch(void *self, struct davit_call *call,
     (void)put; /* pods are the operator's to make: list() */
     if (s != DAVIT_OK)
         return s;
-    struct ask *a = calloc(1, sizeof *a);
-    if (!a)
-        abort();
+    struct ask *a = kit_zeroed(1, sizeof *a);
     a->e.size = sizeof a->e;
     a->count = l->count;
     snprintf(a->request_text, sizeof a->request_text, "%s", l->request_id);

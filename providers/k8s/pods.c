@@ -47,9 +47,7 @@ static void pod_add(struct op *op, const json_t *j, struct pods *ps)
         return;
     if (ps->n == ps->cap) {
         ps->cap = ps->cap != 0 ? ps->cap * 2 : 64;
-        ps->v = realloc(ps->v, ps->cap * sizeof *ps->v);
-        if (!ps->v)
-            abort();
+        ps->v = kit_resize(ps->v, ps->cap, sizeof *ps->v);
     }
     struct pod *p = &ps->v[ps->n++];
     *p = (struct pod){.going = false};

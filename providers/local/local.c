@@ -32,11 +32,9 @@ static int local_open(const struct davit_host *host,
                       const struct davit_setup *setup, void **ret_self,
                       struct davit_error *e)
 {
-    struct local *l = calloc(1, sizeof *l);
+    struct local *l = kit_zeroed(1, sizeof *l);
     int status;
 
-    if (!l)
-        abort();
     l->host = host;
     status = options_read(l, setup, e);
     if (status != DAVIT_OK) {
@@ -343,13 +341,11 @@ static int local_terminate(void *self, struct davit_call *call,
                            struct davit_error *e)
 {
     struct local *l = self;
-    struct ending *v = calloc(n_ids + 1, sizeof *v);
+    struct ending *v = kit_zeroed(n_ids + 1, sizeof *v);
     size_t left = 0;
     uint32_t waited = 0;
     int lock, status;
 
-    if (!v)
-        abort();
     status = begin_ending(l, call, ids, n_ids, v, e);
     for (size_t i = 0; i < n_ids && status == DAVIT_OK; i++) {
         if (v[i].pending)

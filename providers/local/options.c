@@ -130,12 +130,10 @@ __attribute__((format(printf, 3, 4))) static void add(struct local *l,
                                                       struct type *t,
                                                       const char *fmt, ...)
 {
-    char *text;
     va_list ap;
 
     va_start(ap, fmt);
-    if (vasprintf(&text, fmt, ap) < 0)
-        abort();
+    char *text = kit_vprint(fmt, ap);
     va_end(ap);
     kit_list_add(&l->keep, &t->args, text);
     free(text);

@@ -433,13 +433,11 @@ static bool in_session(const char *pid, const struct record *r,
 unsigned process_family(const struct record *r, int sig)
 {
     DIR *d = opendir("/proc");
-    char *room = malloc(ENVIRON_MAX);
+    char *room = kit_alloc(ENVIRON_MAX);
     bool alive = process_alive(r);
     struct dirent *entry;
     unsigned n = 0;
 
-    if (!room)
-        abort();
     while (d && (entry = readdir(d))) {
         char path[300];
         long pid = strtol(entry->d_name, NULL, 10);

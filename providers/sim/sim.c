@@ -153,14 +153,12 @@ static void machine_add(struct op *op, const struct davit_launch *l,
              (long long)seq);
     snprintf(address, sizeof address, "10.86.%lld.%lld",
              (long long)(seq / 250 % 250), (long long)(seq % 250 + 1));
-    json_t *m = json_pack(
+    json_t *m = kit_must(json_pack(
         "{s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:I, s:I, s:I}", "id", id,
         "cluster", s->cluster, "request", l->request_id, "type", t->name,
         "zone", zone, "address", address, "spot", (int)l->spot, "gpus",
         (json_int_t)t->gpus, "created_ms", (json_int_t)op->now_ms, "running_ms",
-        (json_int_t)(op->now_ms + boot));
-    if (!m)
-        abort();
+        (json_int_t)(op->now_ms + boot)));
     if (t->accelerator[0] != '\0')
         json_object_set_new(m, "accelerator", json_string(t->accelerator));
     if (rules_boot_fails(op, (uint32_t)seq)) {
@@ -203,12 +201,10 @@ static json_t *request_record(struct op *op, const struct davit_launch *l,
     json_t *r = json_object_get(all, l->request_id);
     *st = DAVIT_OK;
     if (!r) {
-        r = json_pack("{s:s, s:s, s:s, s:i, s:i, s:I}", "cluster",
-                      op->sim->cluster, "type", l->offer, "zone", l->zone,
-                      "count", (int)l->count, "made", 0, "at_ms",
-                      (json_int_t)op->now_ms);
-        if (!r)
-            abort();
+        r = kit_must(json_pack("{s:s, s:s, s:s, s:i, s:i, s:I}", "cluster",
+                               op->sim->cluster, "type", l->offer, "zone",
+                               l->zone, "count", (int)l->count, "made", 0,
+                               "at_ms", (json_int_t)op->now_ms));
         json_object_set_new(all, l->request_id, r);
         return r;
     }
@@ -353,9 +349,7 @@ static int sim_terminate(void *self, struct davit_call *call,
 {
     struct op op;
     int st = begin(&op, self, call, e, true);
-    int *each = calloc(n_ids > 0 ? n_ids : 1, sizeof *each);
-    if (!each)
-        abort();
+    int *each = kit_zeroed(n_ids, sizeof *each);
     for (size_t i = 0; st == DAVIT_OK && i < n_ids; i++)
         each[i] = machine_end(&op, ids[i]);
     if (st == DAVIT_OK) {
@@ -434,9 +428,7 @@ static int sim_open(const struct davit_host *host,
                     const struct davit_setup *setup, void **ret_self,
                     struct davit_error *e)
 {
-    struct sim *s = calloc(1, sizeof *s);
-    if (!s)
-        abort();
+    struct sim *s = kit_zeroed(1, sizeof *s);
     pthread_mutex_init(&s->lock, NULL);
     s->host = host;
     s->cluster = kit_keep_text(&s->keep, setup->cluster);
