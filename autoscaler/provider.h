@@ -156,6 +156,12 @@ struct davit_launch {
  * with spot: is refused when the configuration is read, with its line. */
 enum { DAVIT_CAP_OFFERS = 1u << 0, DAVIT_CAP_SPOT = 1u << 1 };
 
+/* How an operation hands one result to its sink: put() in the comments. */
+typedef void davit_put_machine(struct davit_sink *,
+                               const struct davit_machine *);
+typedef void davit_put_offer(struct davit_sink *, const struct davit_offer *);
+typedef void davit_put_done(struct davit_sink *, const char *id, int status);
+
 struct davit_provider {
     uint32_t size;
     const char *name, *version;
@@ -176,25 +182,19 @@ struct davit_provider {
     /* Truth first: every machine with our tag, whoever started it.
      * A machine not put() by a list that returned OK does not exist. */
     int (*list)(void *self, struct davit_call *, struct davit_sink *,
-                void (*put)(struct davit_sink *, const struct davit_machine *),
-                struct davit_error *);
+                davit_put_machine *, struct davit_error *);
     /* Asynchronous clouds return OK once accepted; list() shows the rest.
      * Partial success: put() what exists, then return the error. */
     int (*launch)(void *self, struct davit_call *, const struct davit_launch *,
-                  struct davit_sink *,
-                  void (*put)(struct davit_sink *,
-                              const struct davit_machine *),
+                  struct davit_sink *, davit_put_machine *,
                   struct davit_error *);
     /* Ends exactly these machines.  done() may report some ids one by one with
      * their enum davit_status; ids not reported take the returned status. */
     int (*terminate)(void *self, struct davit_call *, const char *const *ids,
-                     size_t n_ids, struct davit_sink *,
-                     void (*done)(struct davit_sink *, const char *id,
-                                  int status),
+                     size_t n_ids, struct davit_sink *, davit_put_done *,
                      struct davit_error *);
     int (*offers)(void *self, struct davit_call *, struct davit_sink *,
-                  void (*put)(struct davit_sink *, const struct davit_offer *),
-                  struct davit_error *);
+                  davit_put_offer *, struct davit_error *);
 };
 
 #define DAVIT_EXPORT __attribute__((visibility("default")))

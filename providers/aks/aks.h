@@ -187,14 +187,12 @@ const char *memory_pool(struct aks *a, size_t i);          /* NULL: no more */
 
 /* end.c */
 int aks_terminate(void *self, struct davit_call *call, const char *const *ids,
-                  size_t n_ids, struct davit_sink *sink,
-                  void (*done)(struct davit_sink *, const char *id, int status),
+                  size_t n_ids, struct davit_sink *sink, davit_put_done *done,
                   struct davit_error *e);
 
 /* offers.c */
 int aks_offers(void *self, struct davit_call *call, struct davit_sink *sink,
-               void (*put)(struct davit_sink *, const struct davit_offer *),
-               struct davit_error *e);
+               davit_put_offer *put, struct davit_error *e);
 void op_begin(struct op *op, void *self, struct davit_call *call,
               struct davit_error *e);
 void op_end(struct op *op);

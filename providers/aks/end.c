@@ -13,14 +13,12 @@
 
 #define TRIES_MAX 100
 
-typedef void put_done(struct davit_sink *, const char *id, int status);
-
 struct ending {
     const char *const *ids;
     size_t n_ids;
     bool *settled; /* reported, or not this pool's */
     struct davit_sink *sink;
-    put_done *done;
+    davit_put_done *done;
 };
 
 static bool id_of_pool(const char *id, const char *pool)
@@ -136,7 +134,7 @@ static int pool_end(struct op *op, struct ending *d, const char *pool)
 }
 
 int aks_terminate(void *self, struct davit_call *call, const char *const *ids,
-                  size_t n_ids, struct davit_sink *sink, put_done *done,
+                  size_t n_ids, struct davit_sink *sink, davit_put_done *done,
                   struct davit_error *e)
 {
     struct op op;

@@ -240,9 +240,7 @@ static void taints_take(struct labels *l, const struct pool *p)
 
 static void offer_put(const struct pool *p, const struct aks_type *t,
                       const struct aks_site *site, const struct market *m,
-                      struct davit_sink *sink,
-                      void (*put)(struct davit_sink *,
-                                  const struct davit_offer *))
+                      struct davit_sink *sink, davit_put_offer *put)
 {
     const json_t *sku = json_object_get(m->skus,
                                         kit_json_text(p->props, "vmSize"));
@@ -280,8 +278,7 @@ static void offer_put(const struct pool *p, const struct aks_type *t,
 }
 
 int aks_offers(void *self, struct davit_call *call, struct davit_sink *sink,
-               void (*put)(struct davit_sink *, const struct davit_offer *),
-               struct davit_error *e)
+               davit_put_offer *put, struct davit_error *e)
 {
     struct op op;
     struct market m = {.location = ""};

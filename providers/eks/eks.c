@@ -63,9 +63,7 @@ static int group_work(struct op *op, size_t pool, const char *name,
 }
 
 static int pools_list(struct op *op, size_t from, size_t to,
-                      struct davit_sink *sink,
-                      void (*put)(struct davit_sink *,
-                                  const struct davit_machine *))
+                      struct davit_sink *sink, davit_put_machine *put)
 {
     size_t *pools = kit_zeroed(to - from + 1, sizeof *pools);
     struct view v;
@@ -108,9 +106,7 @@ static int left_find(struct op *op)
 }
 
 static int eks_list(void *self, struct davit_call *call,
-                    struct davit_sink *sink,
-                    void (*put)(struct davit_sink *,
-                                const struct davit_machine *),
+                    struct davit_sink *sink, davit_put_machine *put,
                     struct davit_error *error)
 {
     struct eks *e = self;

@@ -212,22 +212,18 @@ int failure_judge(struct op *op, struct group *g); /* marks records */
 /* launch.c */
 int eks_launch(void *self, struct davit_call *call,
                const struct davit_launch *l, struct davit_sink *sink,
-               void (*put)(struct davit_sink *, const struct davit_machine *),
-               struct davit_error *error);
+               davit_put_machine *put, struct davit_error *error);
 bool pool_lock(struct op *op, const char *group); /* false: out of time */
 void pool_unlock(const char *group);
 int out_of_time(struct op *op);
 void group_put(struct op *op, const struct group *g, const char *request,
-               struct davit_sink *sink,
-               void (*put)(struct davit_sink *, const struct davit_machine *));
+               struct davit_sink *sink, davit_put_machine *put);
 
 /* terminate.c, offers.c */
 int eks_terminate(void *self, struct davit_call *call, const char *const *ids,
-                  size_t n_ids, struct davit_sink *sink,
-                  void (*done)(struct davit_sink *, const char *id, int status),
+                  size_t n_ids, struct davit_sink *sink, davit_put_done *done,
                   struct davit_error *error);
 int eks_offers(void *self, struct davit_call *call, struct davit_sink *sink,
-               void (*put)(struct davit_sink *, const struct davit_offer *),
-               struct davit_error *error);
+               davit_put_offer *put, struct davit_error *error);
 
 #endif

@@ -64,9 +64,7 @@ static const char *detail_of(const struct instance *i, char buf[100])
 
 static void instance_put(struct op *op, const struct group *g,
                          const struct instance *i, bool spot,
-                         struct davit_sink *sink,
-                         void (*put)(struct davit_sink *,
-                                     const struct davit_machine *))
+                         struct davit_sink *sink, davit_put_machine *put)
 {
     char detail[100];
     struct davit_machine m = {
@@ -88,8 +86,7 @@ static void instance_put(struct op *op, const struct group *g,
  * somebody ends them. */
 static void slots_put(struct op *op, const struct group *g,
                       const struct record *r, struct davit_sink *sink,
-                      void (*put)(struct davit_sink *,
-                                  const struct davit_machine *))
+                      davit_put_machine *put)
 {
     const struct eks_pool *p = &op->e->pools[g->pool];
     uint32_t open = record_open(g, r);
@@ -111,8 +108,7 @@ static void slots_put(struct op *op, const struct group *g,
 }
 
 void group_put(struct op *op, const struct group *g, const char *request,
-               struct davit_sink *sink,
-               void (*put)(struct davit_sink *, const struct davit_machine *))
+               struct davit_sink *sink, davit_put_machine *put)
 {
     struct eks *e = op->e;
     pthread_mutex_lock(&e->lock);
@@ -313,8 +309,7 @@ static int record_of(struct launch *la, struct group *g, struct record **ret)
 }
 
 static int launch_locked(struct launch *la, struct davit_sink *sink,
-                         void (*put)(struct davit_sink *,
-                                     const struct davit_machine *))
+                         davit_put_machine *put)
 {
     struct record *r = NULL;
     struct group *g;
@@ -389,8 +384,7 @@ static int launch_locked(struct launch *la, struct davit_sink *sink,
 
 int eks_launch(void *self, struct davit_call *call,
                const struct davit_launch *l, struct davit_sink *sink,
-               void (*put)(struct davit_sink *, const struct davit_machine *),
-               struct davit_error *error)
+               davit_put_machine *put, struct davit_error *error)
 {
     struct eks *e = self;
     struct launch la = {.op = {.e = e,

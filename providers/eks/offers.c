@@ -233,7 +233,7 @@ struct offering {
     struct op *op;
     const struct eks_type *type;
     struct davit_sink *sink;
-    void (*put)(struct davit_sink *, const struct davit_offer *);
+    davit_put_offer *put;
 };
 
 static void offer_put(const struct offering *o, const struct facts *f,
@@ -314,8 +314,7 @@ static int route_offer(const struct offering *o, const struct eks_route *r,
 }
 
 int eks_offers(void *self, struct davit_call *call, struct davit_sink *sink,
-               void (*put)(struct davit_sink *, const struct davit_offer *),
-               struct davit_error *error)
+               davit_put_offer *put, struct davit_error *error)
 {
     struct eks *e = self;
     struct op op = {

@@ -212,8 +212,7 @@ static bool group_has(const struct ending *en, struct group *g)
 }
 
 int eks_terminate(void *self, struct davit_call *call, const char *const *ids,
-                  size_t n_ids, struct davit_sink *sink,
-                  void (*done)(struct davit_sink *, const char *id, int status),
+                  size_t n_ids, struct davit_sink *sink, davit_put_done *done,
                   struct davit_error *error)
 {
     struct eks *e = self;

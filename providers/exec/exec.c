@@ -207,9 +207,9 @@ static void wait_at(struct exec *x, struct ask *a)
 
 struct answer { /* who takes the lines of one operation */
     struct davit_sink *sink;
-    void (*put)(struct davit_sink *, const struct davit_machine *);
-    void (*offer)(struct davit_sink *, const struct davit_offer *);
-    void (*done)(struct davit_sink *, const char *id, int status);
+    davit_put_machine *put;
+    davit_put_offer *offer;
+    davit_put_done *done;
     size_t lines;
     const char *wrong; /* the first that was, NULL: none */
     char room[200];
@@ -305,9 +305,7 @@ static int exchange(struct exec *x, struct davit_call *call, const char *op,
 /* ---- the operations */
 
 static int exec_list(void *self, struct davit_call *call,
-                     struct davit_sink *sink,
-                     void (*put)(struct davit_sink *,
-                                 const struct davit_machine *),
+                     struct davit_sink *sink, davit_put_machine *put,
                      struct davit_error *e)
 {
     struct answer to = {.sink = sink, .put = put};
@@ -318,9 +316,7 @@ static int exec_list(void *self, struct davit_call *call,
 
 static int exec_launch(void *self, struct davit_call *call,
                        const struct davit_launch *q, struct davit_sink *sink,
-                       void (*put)(struct davit_sink *,
-                                   const struct davit_machine *),
-                       struct davit_error *e)
+                       davit_put_machine *put, struct davit_error *e)
 {
     struct answer to = {.sink = sink, .put = put};
     json_t *tags = json_object(), *args;
@@ -336,8 +332,7 @@ static int exec_launch(void *self, struct davit_call *call,
 
 static int exec_terminate(void *self, struct davit_call *call,
                           const char *const *ids, size_t n_ids,
-                          struct davit_sink *sink,
-                          void (*done)(struct davit_sink *, const char *, int),
+                          struct davit_sink *sink, davit_put_done *done,
                           struct davit_error *e)
 {
     struct answer to = {.sink = sink, .done = done};
@@ -351,9 +346,7 @@ static int exec_terminate(void *self, struct davit_call *call,
 }
 
 static int exec_offers(void *self, struct davit_call *call,
-                       struct davit_sink *sink,
-                       void (*put)(struct davit_sink *,
-                                   const struct davit_offer *),
+                       struct davit_sink *sink, davit_put_offer *put,
                        struct davit_error *e)
 {
     struct answer to = {.sink = sink, .offer = put};

@@ -13,8 +13,6 @@
 
 #define BATCH 500 /* Google takes 1000 */
 
-typedef void done_machine(struct davit_sink *, const char *id, int status);
-
 struct end {
     struct op op;
     const char *const *ids;
@@ -24,7 +22,7 @@ struct end {
     json_t *by_name; /* name -> its place in members, -1: two */
     bool *reported;
     struct davit_sink *sink;
-    done_machine *done;
+    davit_put_done *done;
 };
 
 static bool points_to(const struct end *x, const struct group *g)
@@ -174,7 +172,7 @@ static int end_in(struct end *x, const struct group *g)
 }
 
 int gke_terminate(void *self, struct davit_call *call, const char *const *ids,
-                  size_t n_ids, struct davit_sink *sink, done_machine *done,
+                  size_t n_ids, struct davit_sink *sink, davit_put_done *done,
                   struct davit_error *e)
 {
     struct end x = {.op = {self, call, e},

@@ -135,24 +135,19 @@ void members_done(struct members *ms);
 /* Ours: all of a pool of ours; of another, what has our tag in its name. */
 bool member_ours(const struct gke *g, const struct member *m);
 void member_put(const struct member *m, const char *address,
-                struct davit_sink *sink,
-                void (*put)(struct davit_sink *, const struct davit_machine *));
+                struct davit_sink *sink, davit_put_machine *put);
 int gke_list(void *self, struct davit_call *call, struct davit_sink *sink,
-             void (*put)(struct davit_sink *, const struct davit_machine *),
-             struct davit_error *e);
+             davit_put_machine *put, struct davit_error *e);
 
 /* launch.c, end.c, offers.c */
 int gke_launch(void *self, struct davit_call *call,
                const struct davit_launch *l, struct davit_sink *sink,
-               void (*put)(struct davit_sink *, const struct davit_machine *),
-               struct davit_error *e);
+               davit_put_machine *put, struct davit_error *e);
 int gke_terminate(void *self, struct davit_call *call, const char *const *ids,
-                  size_t n_ids, struct davit_sink *sink,
-                  void (*done)(struct davit_sink *, const char *id, int status),
+                  size_t n_ids, struct davit_sink *sink, davit_put_done *done,
                   struct davit_error *e);
 int gke_offers(void *self, struct davit_call *call, struct davit_sink *sink,
-               void (*put)(struct davit_sink *, const struct davit_offer *),
-               struct davit_error *e);
+               davit_put_offer *put, struct davit_error *e);
 
 /* names.c */
 void name_tag(char ret[5], const char *cluster);

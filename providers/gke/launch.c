@@ -15,8 +15,6 @@
 #define LAUNCH_MAX 10000
 #define BATCH 500 /* names in one createInstances */
 
-typedef void put_machine(struct davit_sink *, const struct davit_machine *);
-
 struct launch {
     struct op op;
     const struct davit_launch *l;
@@ -25,7 +23,7 @@ struct launch {
     uint32_t *in;         /* per machine: the group it belongs in */
     bool *made;
     struct davit_sink *sink;
-    put_machine *put;
+    davit_put_machine *put;
 };
 
 static int check(struct launch *x, const struct gke_type *t)
@@ -294,7 +292,7 @@ static int launch_all(struct launch *x)
 
 int gke_launch(void *self, struct davit_call *call,
                const struct davit_launch *l, struct davit_sink *sink,
-               put_machine *put, struct davit_error *e)
+               davit_put_machine *put, struct davit_error *e)
 {
     struct launch x = {.op = {self, call, e}, .l = l, .sink = sink, .put = put};
     const struct gke_type *t = type_find(self, l->offer);

@@ -146,8 +146,7 @@ bool member_ours(const struct gke *g, const struct member *m)
 }
 
 void member_put(const struct member *m, const char *address,
-                struct davit_sink *sink,
-                void (*put)(struct davit_sink *, const struct davit_machine *))
+                struct davit_sink *sink, davit_put_machine *put)
 {
     char request[64];
     name_request(m->name, request);
@@ -282,8 +281,7 @@ static void left_keep(struct gke *g, const struct members *ms)
 }
 
 int gke_list(void *self, struct davit_call *call, struct davit_sink *sink,
-             void (*put)(struct davit_sink *, const struct davit_machine *),
-             struct davit_error *e)
+             davit_put_machine *put, struct davit_error *e)
 {
     struct op op = {self, call, e};
     struct groups gs;

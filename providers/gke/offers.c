@@ -15,8 +15,6 @@
 #define LABELS_MAX 64
 #define TAINTS_MAX 16
 
-typedef void put_offer(struct davit_sink *, const struct davit_offer *);
-
 struct facts { /* of a machine type in a zone */
     int64_t cpu, memory_mb, gpus;
     char accelerator[64];
@@ -152,7 +150,7 @@ static bool enough(struct op *op, const struct group *g, const struct facts *f)
 }
 
 static int offer_group(struct op *op, const struct group *g,
-                       struct davit_sink *sink, put_offer *put)
+                       struct davit_sink *sink, davit_put_offer *put)
 {
     struct facts f = {.there = false};
     struct labels ls = {.n = 0};
@@ -195,7 +193,7 @@ static bool in_zone(const struct groups *gs, const struct gke_type *t,
 
 /* A configured zone that the pool is not in. */
 static void offer_missing(const struct groups *gs, const struct gke_type *t,
-                          struct davit_sink *sink, put_offer *put)
+                          struct davit_sink *sink, davit_put_offer *put)
 {
     for (int spot = 0; spot < 2; spot++)
         for (size_t k = 0; k < t->n_zones; k++)
@@ -220,7 +218,7 @@ static bool zone_wanted(const struct group *g)
 }
 
 int gke_offers(void *self, struct davit_call *call, struct davit_sink *sink,
-               put_offer *put, struct davit_error *e)
+               davit_put_offer *put, struct davit_error *e)
 {
     struct op op = {self, call, e};
     struct groups gs;

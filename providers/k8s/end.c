@@ -235,7 +235,7 @@ static void remember(struct end *x)
 }
 
 int k8s_terminate(void *self, struct davit_call *call, const char *const *ids,
-                  size_t n_ids, struct davit_sink *sink, done_machine *done,
+                  size_t n_ids, struct davit_sink *sink, davit_put_done *done,
                   struct davit_error *e)
 {
     struct end x = {.op = {self, call, e}, .ids = ids, .n = n_ids};

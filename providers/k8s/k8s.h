@@ -192,19 +192,16 @@ void writer_ends(struct k8s *k, const struct cluster *c, bool good,
                  bool unsure);
 
 /* ---- the operations */
-typedef void put_machine(struct davit_sink *, const struct davit_machine *);
-typedef void done_machine(struct davit_sink *, const char *id, int status);
 int k8s_list(void *self, struct davit_call *call, struct davit_sink *sink,
-             put_machine *put, struct davit_error *e);
+             davit_put_machine *put, struct davit_error *e);
 int k8s_launch(void *self, struct davit_call *call,
                const struct davit_launch *l, struct davit_sink *sink,
-               put_machine *put, struct davit_error *e);
+               davit_put_machine *put, struct davit_error *e);
 int k8s_terminate(void *self, struct davit_call *call, const char *const *ids,
-                  size_t n_ids, struct davit_sink *sink, done_machine *done,
+                  size_t n_ids, struct davit_sink *sink, davit_put_done *done,
                   struct davit_error *e);
 int k8s_offers(void *self, struct davit_call *call, struct davit_sink *sink,
-               void (*put)(struct davit_sink *, const struct davit_offer *),
-               struct davit_error *e);
+               davit_put_offer *put, struct davit_error *e);
 
 /* An id of a replica that has no pod yet: "promised.REQUEST.N", or the group
  * in place of the request. */

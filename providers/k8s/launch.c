@@ -261,7 +261,7 @@ static int check(struct op *op, const struct davit_launch *l)
 
 int k8s_launch(void *self, struct davit_call *call,
                const struct davit_launch *l, struct davit_sink *sink,
-               put_machine *put, struct davit_error *e)
+               davit_put_machine *put, struct davit_error *e)
 {
     struct op op = {self, call, e};
     int s = check(&op, l);

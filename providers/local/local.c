@@ -48,8 +48,7 @@ static int local_open(const struct davit_host *host,
 /* ---- telling ---- */
 
 static void tell(const struct local *l, const struct record *r,
-                 struct davit_sink *sink,
-                 void (*put)(struct davit_sink *, const struct davit_machine *))
+                 struct davit_sink *sink, davit_put_machine *put)
 {
     char words[160] = "", detail[208] = "";
     struct davit_machine m = {
@@ -85,9 +84,7 @@ static void tell(const struct local *l, const struct record *r,
 }
 
 static int local_list(void *self, struct davit_call *call,
-                      struct davit_sink *sink,
-                      void (*put)(struct davit_sink *,
-                                  const struct davit_machine *),
+                      struct davit_sink *sink, davit_put_machine *put,
                       struct davit_error *e)
 {
     struct local *l = self;
@@ -247,9 +244,7 @@ static int launch_one(const struct local *l, const struct type *t,
 
 static int local_launch(void *self, struct davit_call *call,
                         const struct davit_launch *q, struct davit_sink *sink,
-                        void (*put)(struct davit_sink *,
-                                    const struct davit_machine *),
-                        struct davit_error *e)
+                        davit_put_machine *put, struct davit_error *e)
 {
     struct local *l = self;
     const struct type *t = find_type(l, q->offer);
@@ -336,8 +331,7 @@ static bool end_step(const struct ending *v, uint32_t waited_ms)
 
 static int local_terminate(void *self, struct davit_call *call,
                            const char *const *ids, size_t n_ids,
-                           struct davit_sink *sink,
-                           void (*done)(struct davit_sink *, const char *, int),
+                           struct davit_sink *sink, davit_put_done *done,
                            struct davit_error *e)
 {
     struct local *l = self;

@@ -45,9 +45,7 @@ static const char *boot_stage(const json_t *m, int64_t now_ms)
 }
 
 static void machine_put(const json_t *m, int64_t now_ms,
-                        struct davit_sink *sink,
-                        void (*put)(struct davit_sink *,
-                                    const struct davit_machine *))
+                        struct davit_sink *sink, davit_put_machine *put)
 {
     struct davit_machine out = {
         .size = sizeof out,
@@ -121,9 +119,7 @@ static int begin(struct op *op, void *self, struct davit_call *call,
 }
 
 static int sim_list(void *self, struct davit_call *call,
-                    struct davit_sink *sink,
-                    void (*put)(struct davit_sink *,
-                                const struct davit_machine *),
+                    struct davit_sink *sink, davit_put_machine *put,
                     struct davit_error *e)
 {
     struct op op;
@@ -267,9 +263,7 @@ static int launch_missing(struct op *op, const struct davit_launch *l,
 }
 
 static void request_put(struct op *op, const char *request,
-                        struct davit_sink *sink,
-                        void (*put)(struct davit_sink *,
-                                    const struct davit_machine *))
+                        struct davit_sink *sink, davit_put_machine *put)
 {
     size_t i;
     json_t *m;
@@ -280,9 +274,7 @@ static void request_put(struct op *op, const char *request,
 }
 
 static int launch_locked(struct op *op, const struct davit_launch *l,
-                         struct davit_sink *sink,
-                         void (*put)(struct davit_sink *,
-                                     const struct davit_machine *))
+                         struct davit_sink *sink, davit_put_machine *put)
 {
     const struct sim_type *t = rules_type(op->sim, l->offer);
     int st = launch_check(op, l, t);
@@ -308,9 +300,7 @@ static int launch_locked(struct op *op, const struct davit_launch *l,
 
 static int sim_launch(void *self, struct davit_call *call,
                       const struct davit_launch *l, struct davit_sink *sink,
-                      void (*put)(struct davit_sink *,
-                                  const struct davit_machine *),
-                      struct davit_error *e)
+                      davit_put_machine *put, struct davit_error *e)
 {
     struct op op;
     int st = begin(&op, self, call, e, true);
@@ -342,9 +332,7 @@ static int machine_end(struct op *op, const char *id)
 
 static int sim_terminate(void *self, struct davit_call *call,
                          const char *const *ids, size_t n_ids,
-                         struct davit_sink *sink,
-                         void (*done)(struct davit_sink *, const char *id,
-                                      int status),
+                         struct davit_sink *sink, davit_put_done *done,
                          struct davit_error *e)
 {
     struct op op;
@@ -366,9 +354,7 @@ static int sim_terminate(void *self, struct davit_call *call,
 /* Both markets in every zone, for the price the configuration has: like most
  * APIs it does not tell what is out of stock before it is asked for. */
 static int sim_offers(void *self, struct davit_call *call,
-                      struct davit_sink *sink,
-                      void (*put)(struct davit_sink *,
-                                  const struct davit_offer *),
+                      struct davit_sink *sink, davit_put_offer *put,
                       struct davit_error *e)
 {
     struct op op;
