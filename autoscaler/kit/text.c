@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "str.h"
 
@@ -36,6 +37,20 @@ int kit_file_read(const char *path, const char *what, char **ret,
     return !why ? DAVIT_OK
                 : kit_error(e, DAVIT_AUTH, "File", "cannot read %s %.120s: %s",
                             what, path, why);
+}
+
+bool kit_write_all(int fd, const char *text, size_t n)
+{
+    while (n > 0) {
+        ssize_t k = write(fd, text, n);
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k <= 0)
+            return false;
+        text += k;
+        n -= (size_t)k;
+    }
+    return true;
 }
 
 /* ---- percent encoding */

@@ -17,6 +17,9 @@
 int kit_file_read(const char *path, const char *what, char **ret,
                   struct davit_error *e);
 
+/* All of it; false, with errno, when that cannot be. */
+bool kit_write_all(int fd, const char *text, size_t n);
+
 /* Percent-encoded as RFC 3986 has it, all but letters, digits and "-_.~"; for
  * free(). */
 char *kit_encode(const char *text);

@@ -3,7 +3,7 @@
  *
  * A node type is one agent pool, or one pool per zone.  Pools know a count
  * only; what else must survive a lost reply or our own end is in their tags
- * (ledger.c).  A raise that fails is told by list() as machines that failed,
+ * (ledger.c).  list() shows a raise that failed as machines that failed,
  * and ending those brings the target down again.
  */
 #include <stdio.h>

@@ -38,7 +38,7 @@ struct bucket {
     int64_t every_ms;
 };
 
-/* What this process knows of a pool beyond what Azure tells. */
+/* What this process knows of a pool beyond Azure's answers. */
 struct memory {
     char *pool;
     char *operation; /* URL of our last one, or NULL */
@@ -157,7 +157,7 @@ struct pool {
     enum davit_status why; /* why the last operation failed */
     struct davit_error failure;
 };
-int pools_get(struct op *op, json_t **ret); /* all, as Azure tells them */
+int pools_get(struct op *op, json_t **ret); /* all, as Azure describes them */
 const json_t *pool_named(const json_t *pools, const char *name);
 int pool_get(struct op *op, const char *name, struct pool *ret);
 void pool_take(const json_t *doc, struct pool *ret);

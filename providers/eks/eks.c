@@ -2,7 +2,7 @@
  * eks.c - the table of the EKS plug-in, and list.
  *
  * list() is where things come to rest: what came is tagged with the request it
- * came for, what will not come is told as failed and the target lowered.  It
+ * came for, what will not come is listed as failed and the target lowered.  It
  * takes a group's lock only when there is something of that to do.
  */
 #include <stdio.h>
@@ -110,8 +110,7 @@ static int eks_list(void *self, struct davit_call *call,
                     struct davit_error *error)
 {
     struct eks *e = self;
-    struct op op = {
-        .e = e, .call = call, .error = error, .server_ms = e->host->wall_ms()};
+    struct op op = op_begin(e, call, error);
     int st = pools_list(&op, 0, e->n_typed, sink, put);
     if (st == DAVIT_OK)
         st = left_find(&op);

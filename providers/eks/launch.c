@@ -240,12 +240,12 @@ static int by_instances(struct launch *la, struct group *g, struct record *r)
     snprintf(count, sizeof count, "%u", want);
     snprintf(token, sizeof token, "davit-%s", r->hash);
     form_begin(&f, AUTOSCALING, "LaunchInstances");
-    form_add(&f, "AutoScalingGroupName", g->name);
-    form_add(&f, "RequestedCapacity", count);
-    form_add(&f, "ClientToken", token);
+    kit_str_param(&f, "AutoScalingGroupName", g->name);
+    kit_str_param(&f, "RequestedCapacity", count);
+    kit_str_param(&f, "ClientToken", token);
     if (la->l->zone[0] != '\0')
         form_nth(&f, "AvailabilityZones.member.", 1, la->l->zone);
-    form_add(&f, "RetryStrategy", "none");
+    kit_str_param(&f, "RetryStrategy", "none");
     int st = api_query(op, AUTOSCALING, &f, &doc, &x);
     kit_str_done(&f);
     if (st != DAVIT_OK)
@@ -361,7 +361,7 @@ static int launch_locked(struct launch *la, struct davit_sink *sink,
     ledger_hash(la->l->request_id, hash);
     r = ledger_find(g, hash);
     /* A refusal is final for what was not shown with it, and what is granted
-     * would be bought elsewhere as well: it is told when all of it is there. */
+     * would be bought elsewhere as well: it is reported when all of it is there. */
     if (la->short_of_room && r && record_open(g, r) > 0)
         return kit_error(la->op.error, DAVIT_RETRY, "MaxSize",
                          "node group %.60s has room for %u of %u machines; "
@@ -387,11 +387,7 @@ int eks_launch(void *self, struct davit_call *call,
                davit_put_machine *put, struct davit_error *error)
 {
     struct eks *e = self;
-    struct launch la = {.op = {.e = e,
-                               .call = call,
-                               .error = error,
-                               .server_ms = e->host->wall_ms()},
-                        .l = l};
+    struct launch la = {.op = op_begin(e, call, error), .l = l};
     int st = launch_check(&la);
     if (st == DAVIT_OK)
         st = pool_resolve(&la.op, la.pool, false, la.group, sizeof la.group);

@@ -4,7 +4,7 @@
  *
  * This file is the table and the workers' side of its operations: a request is
  * handed to the keeper, and its answer lines are put() as they come, so that
- * what exists is told even when the program fails in the middle.
+ * what exists is reported even when the program fails in the middle.
  */
 #include <fcntl.h>
 #include <signal.h>

@@ -116,7 +116,7 @@ static bool owes(const struct exec *x)
     return false;
 }
 
-/* The child has failed: whoever waits for it is told, and when it may be
+/* The child has failed: whoever waits for it learns so, and when it may be
  * started again.  The first time that is at once. */
 static void note_fault(struct exec *x, const struct verdict *v)
 {

@@ -102,7 +102,7 @@ static void report(struct end *x, size_t i, int status)
     x->reported[i] = true;
 }
 
-/* What needs no request: gone, going, or not to be told from another. */
+/* What needs no request: gone, going, or one of two of that name. */
 static void report_known(struct end *x)
 {
     for (size_t i = 0; i < x->n; i++) {

@@ -19,7 +19,7 @@ struct gke_type {
     char *pool, *spot_pool; /* NULL: none of this market */
     char **zones;           /* as configured; none: the pool's */
     size_t n_zones;
-    int64_t cpu, gpus; /* as configured, -1: not said */
+    int64_t cpu, gpus; /* as configured, -1: not given */
 };
 
 /* Read-only after open() but for token, cache and salt. */
@@ -68,7 +68,7 @@ struct groups {
     size_t n;
 };
 
-/* An instance of a group, as the group manager tells it; strings live with the
+/* An instance of a group, as the group manager lists it; strings live with the
  * replies. */
 struct member {
     const struct group *group;

@@ -30,7 +30,7 @@ static uint32_t number(const json_t *spec, const char *key, uint32_t fallback)
 }
 
 /* scaleGate: whatever its form, what is neither absent, false nor empty
- * closes it; a name or reason in it is told. */
+ * closes it; a name or reason in it goes into the message. */
 static void gate_read(const json_t *spec, struct group *g)
 {
     const json_t *gate = kit_json_at(spec, "scaleStrategy.scaleGate");

@@ -2,7 +2,7 @@
  * end.c - ends exactly the pods named: replicas lowered by as many and their
  * names in workersToDelete, of all groups in one patch.
  *
- * A name that stands there already was asked for before and is not lowered a
+ * A name that is there already was asked for before and is not lowered a
  * second time; a pod that is going for another reason is replaced by the
  * operator, whatever we would write.  The hosts of a unit go together: the
  * first ones wait until all of them are named.
@@ -68,7 +68,7 @@ static int promise_end(struct end *x, const char *id)
         return DAVIT_NOT_FOUND; /* its pod has come after all */
     book_cancel(x->c.book, id);
     x->c.book_new = true;
-    /* Of a unit of hosts the first one stands for all. */
+    /* Of a host group the first one counts for all. */
     if (strtoul(number, NULL, 10) % g->hosts == 0) {
         less_of(x, of_request ? whose : "");
         uint32_t to = g->replicas > 0 ? g->replicas - 1 : 0;

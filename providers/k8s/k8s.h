@@ -43,12 +43,12 @@ struct k8s {
     pthread_cond_t woken; /* an ask is done, or nobody leads */
     json_t *owner;        /* pod -> the request it was made for, "" */
     json_t *named;        /* pods this handle named to be deleted */
-    json_t *ending;       /* hosts of units that we were told to end */
+    json_t *ending;       /* hosts of host groups that we are to end */
     json_t *wrote;        /* group -> replicas as we wrote them last */
     uint64_t writes;      /* patches sent so far */
     uint32_t writing;     /* under way */
     json_t *live;         /* group -> units in the last list */
-    int64_t told_ms;      /* when another writer was named last */
+    int64_t told_ms;      /* when another writer was last reported */
     struct ask *asks;
     bool leading; /* somebody sends the asks */
 };

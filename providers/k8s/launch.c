@@ -112,7 +112,7 @@ static int ask_apply(struct op *op, struct cluster *c, struct ask *a,
     return DAVIT_OK;
 }
 
-/* All of them; whatever goes wrong with the patch is told to those in it. */
+/* All of them; whatever goes wrong with the patch is the answer of all in it. */
 static void batch_send(struct op *op, struct ask *first)
 {
     struct davit_error e = {.size = sizeof e};

@@ -167,7 +167,7 @@ static void replicas_mend(struct listing *x, uint64_t writes)
 }
 
 /* What has to be put in order, in one patch; a refusal waits for the next
- * list, which tells it if it is more than this. */
+ * list, which reports it if it is more than this. */
 static void tidy(struct listing *x, uint64_t writes)
 {
     struct k8s *k = x->op.k;

@@ -15,9 +15,8 @@
 
 static const char *label(const json_t *pod, const char *key)
 {
-    const char *s = json_string_value(
+    return kit_json_string(
         json_object_get(kit_json_at(pod, "metadata.labels"), key));
-    return s ? s : "";
 }
 
 /* Hosts of one slice: what the operator calls a replica (since 1.5), or the

@@ -266,7 +266,7 @@ static int local_launch(void *self, struct davit_call *call,
         close(lock); /* really free once the child has become ray */
         if (status != DAVIT_OK)
             break;
-        if (r.pid != 0) { /* a repeated call: as it stands */
+        if (r.pid != 0) { /* a repeated call: as it is */
             tell(l, &r, sink, put);
             continue;
         }
@@ -322,7 +322,7 @@ static bool end_step(const struct ending *v, uint32_t waited_ms)
     if (process_alive(&v->r) && waited_ms < TERM_MS)
         return false; /* it ends its raylet in order, which takes some 3 s */
     /* The parent is gone, or does not listen: whatever is left of the
-     * machine (workers, agents) is told to go, by force. */
+     * machine (workers, agents) is ended by force. */
     if (process_family(&v->r, 0) == 0)
         return true;
     process_family(&v->r, SIGKILL);

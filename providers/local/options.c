@@ -1,6 +1,6 @@
 /*
  * options.c - the provider's settings, and each node type turned into the
- * arguments of `ray start`, once, at open(): a mistake is told before anything
+ * arguments of `ray start`, once, at open(): a mistake is reported before anything
  * is launched, and launching only copies strings.
  */
 #include "local.h"

@@ -317,7 +317,7 @@ int process_start(const struct local *l, const struct type *t,
     }
     while (child > 0 && waitpid(child, &ws, 0) < 0)
         if (errno != EINTR) {
-            ws = 0; /* reaped by somebody else: list() will tell */
+            ws = 0; /* reaped by somebody else: list() will find out */
             break;
         }
     close(log_fd);

@@ -200,21 +200,6 @@ int records_read(const struct local *l, struct record **ret, size_t *n,
     return DAVIT_OK;
 }
 
-static bool write_all(int fd, const char *text, size_t n)
-{
-    while (n > 0) {
-        ssize_t put = write(fd, text, n);
-
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put <= 0)
-            return false;
-        text += put;
-        n -= (size_t)put;
-    }
-    return true;
-}
-
 static bool sync_dir(const char *path)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -251,8 +236,8 @@ int record_write(const struct local *l, const struct record *r,
         return fail_io(e, dir);
     }
     fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    good = fd >= 0 && write_all(fd, text, strlen(text)) &&
-           write_all(fd, "\n", 1) && fsync(fd) == 0;
+    good = fd >= 0 && kit_write_all(fd, text, strlen(text)) &&
+           kit_write_all(fd, "\n", 1) && fsync(fd) == 0;
     if (fd >= 0 && close(fd) != 0)
         good = false;
     free(text);

@@ -352,7 +352,7 @@ static int sim_terminate(void *self, struct davit_call *call,
 }
 
 /* Both markets in every zone, for the price the configuration has: like most
- * APIs it does not tell what is out of stock before it is asked for. */
+ * APIs it does not show what is out of stock before it is asked for. */
 static int sim_offers(void *self, struct davit_call *call,
                       struct davit_sink *sink, davit_put_offer *put,
                       struct davit_error *e)
