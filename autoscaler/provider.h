@@ -12,6 +12,7 @@
  *
  * Growth: fields are appended at a struct's end, and a reader tests DAVIT_HAS()
  * first.  Any other change is a new entry symbol: davit_provider_v2().
+ * All rules here are Davit's own, but for those that name the page they follow.
  */
 #ifndef DAVIT_PROVIDER_H
 #define DAVIT_PROVIDER_H
@@ -23,20 +24,23 @@
 #define DAVIT_HAS(p, type, field) \
     ((p)->size >= offsetof(type, field) + sizeof((p)->field))
 
-/* How an operation ended.  The text is what the daemon does about it (an offer
- * is a node type in one zone and market; autoscaler/cloud/backoff.c). */
+/* How an operation ended.  The text is what the daemon does about it: Davit's
+ * own rules and times, in autoscaler/cloud/backoff.c.  An offer is a node type
+ * in one zone and market.  Stockout and quota are told apart because clouds do:
+ * InsufficientInstanceCapacity is not InstanceLimitExceeded
+ * (docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html). */
 #define DAVIT_STATUS_MAP(X) \
     X(OK, 0, "go on") \
-    X(RETRY, 1, "again, same request id; the offer rests 1 s to 60 s") \
-    X(THROTTLED, 2, "the provider rests for retry_after_ms, or 2 s to 2 min") \
-    X(STOCKOUT, 3, "the offer rests 60 s to 30 min, plan without it") \
-    X(QUOTA, 4, "launch half as many; at one the offer rests 2 min to 1 h") \
+    X(RETRY, 1, "again, same request id; offer backs off 1 s to 60 s") \
+    X(THROTTLED, 2, "provider backs off retry_after_ms, or 2 s to 2 min") \
+    X(STOCKOUT, 3, "offer backs off 60 s to 30 min; plan without it") \
+    X(QUOTA, 4, "launch half as many; at one it backs off 2 min to 1 h") \
     X(AUTH, 5, "the provider launches nothing until the next reload") \
-    X(INVALID, 6, "never repeat: the node type is disabled until reload") \
-    X(NOT_FOUND, 7, "it is gone already: the goal of terminate is met") \
-    X(CANCELLED, 8, "drop the answer: the next list tells the truth") \
-    X(UNSUPPORTED, 9, "offers() only: there are none, never ask again") \
-    X(BROKEN, 10, "as RETRY, but the whole provider rests")
+    X(INVALID, 6, "never again: the node type is disabled until reload") \
+    X(NOT_FOUND, 7, "it is gone already: terminate() has succeeded") \
+    X(CANCELLED, 8, "drop the answer and list again") \
+    X(UNSUPPORTED, 9, "offers() only: never call it again") \
+    X(BROKEN, 10, "as RETRY, for the whole provider")
 
 #define DAVIT_ENUM_(name, value, text) DAVIT_##name = value,
 enum davit_status { DAVIT_STATUS_MAP(DAVIT_ENUM_) };
@@ -44,7 +48,8 @@ enum davit_status { DAVIT_STATUS_MAP(DAVIT_ENUM_) };
 
 struct davit_error { /* caller's storage: failing never allocates */
     uint32_t size;
-    uint32_t retry_after_ms; /* 0: the daemon's own back-off */
+    uint32_t retry_after_ms; /* 0: the daemon's own back-off.  RFC 9110,
+                              * 10.2.3: the Retry-After of a 429 or 503 */
     char code[48];           /* the cloud's own code, for the log */
     char text[208];          /* one sentence for a person */
 };
@@ -70,11 +75,12 @@ struct davit_http { /* request in the first part, reply after */
     /* files for https, NULL: ca_file: of the provider's settings or the
      * system's CAs; no client certificate */
     const char *ca_file, *cert_file, *key_file;
-    bool brief; /* the reply lives only until the operation's
-                                 * next request: for long lists in pages */
+    /* The reply lives only until the operation's next request: for long lists
+     * in pages. */
+    bool brief;
 };
 
-struct davit_host { /* services: all a plug-in may ask of us */
+struct davit_host { /* services: all that a plug-in may use of the daemon */
     uint32_t size;
     int (*http)(struct davit_call *, struct davit_http *, struct davit_error *);
     bool (*sleep)(struct davit_call *, uint32_t ms); /* false: stop now */
@@ -85,9 +91,11 @@ struct davit_host { /* services: all a plug-in may ask of us */
 
 struct davit_node_type { /* one entry of node_types:, as configured */
     uint32_t size;
-    const char *name;                          /* the key under node_types: */
-    const char *pool, *machine;                /* "" when not given */
-    const struct davit_kv *resources, *labels; /* "CPU" -> "4", "GPU" -> "1" */
+    const char *name;           /* the key under node_types: */
+    const char *pool, *machine; /* "" when not given */
+    /* "CPU" -> "4", "GPU" -> "1", by Ray's names for them:
+     * docs.ray.io/en/latest/ray-core/scheduling/resources.html */
+    const struct davit_kv *resources, *labels;
     size_t n_resources, n_labels;
     const char *const *zones; /* none: the provider's own choice */
     size_t n_zones;
@@ -107,11 +115,13 @@ struct davit_setup { /* what open() is given */
     size_t n_types;
 };
 
-/* Something that could be launched.  What is told of its machines (resources,
- * labels, taints: each none when not known) is compared with the node type, and
- * a difference is told to the user; with a Kubernetes head taints that the
- * configuration lacks are planned with, since an empty pool has no node to learn
- * them from. */
+/* Something that could be launched.  Its resources, labels and taints (each
+ * none when not known) are compared with the node type, and the user sees what
+ * differs.  With Kubernetes as the demand source the planner also uses taints
+ * that the configuration lacks: an empty pool has no node to learn them from.
+ * Amounts: kubernetes.io/docs/reference/kubernetes-api/common-definitions/
+ * quantity/; taints: .../docs/concepts/scheduling-eviction/taint-and-toleration/
+ */
 struct davit_offer {
     uint32_t size;
     const char *name, *zone; /* name: the node type in our config */
@@ -119,8 +129,9 @@ struct davit_offer {
     size_t n_resources, n_labels;
     int64_t price_micros_hour; /* -1: unknown */
     bool spot, available;
-    const struct davit_kv *taints; /* of its nodes, in Kubernetes' words: */
-    size_t n_taints; /*   "nvidia.com/gpu" -> "present:NoSchedule" */
+    /* key -> "value:effect": "nvidia.com/gpu" -> "present:NoSchedule" */
+    const struct davit_kv *taints;
+    size_t n_taints;
 };
 
 enum davit_phase {
@@ -130,22 +141,27 @@ enum davit_phase {
     DAVIT_FAILED
 };
 
-struct davit_machine { /* something that exists and carries our tag;
-                                 * strings are "" when unknown, never NULL;
-                                 * an id has up to 127 bytes */
+/* Something that exists and carries our tag.  Strings are "" when unknown,
+ * never NULL; an id has up to 127 bytes. */
+struct davit_machine {
     uint32_t size;
     const char *id, *request_id, *offer, *zone, *address;
     uint32_t phase; /* enum davit_phase */
     bool spot;
     uint32_t failure;   /* enum davit_status when phase is FAILED */
     const char *detail; /* progress or failure for a person, or NULL */
-    const char *unit;   /* of machines that are ended together (hosts
-                                 * of one slice) the same text; "" or NULL */
+    /* The same text for machines that are ended together, such as the hosts
+     * of one TPU slice (cloud.google.com/kubernetes-engine/docs/concepts/tpus);
+     * "" or NULL. */
+    const char *unit;
 };
 
+/* The same request id makes the same machines, once, also after a restart.  As
+ * docs.aws.amazon.com/ec2/latest/devguide/ec2-api-idempotency.html has it; but
+ * most clouds forget a token after a while, and Davit does not. */
 struct davit_launch {
     uint32_t size;
-    const char *offer, *zone, *request_id; /* same id, same machines */
+    const char *offer, *zone, *request_id;
     uint32_t count;
     const struct davit_kv *tags;
     size_t n_tags;
@@ -156,13 +172,19 @@ struct davit_launch {
  * with spot: is refused when the configuration is read, with its line. */
 enum { DAVIT_CAP_OFFERS = 1u << 0, DAVIT_CAP_SPOT = 1u << 1 };
 
+/* How an operation hands one result to its sink: put() in the comments. */
+typedef void davit_put_machine(struct davit_sink *,
+                               const struct davit_machine *);
+typedef void davit_put_offer(struct davit_sink *, const struct davit_offer *);
+typedef void davit_put_done(struct davit_sink *, const char *id, int status);
+
 struct davit_provider {
     uint32_t size;
     const char *name, *version;
     uint64_t caps;
-    const struct davit_kv *options; /* key, one-line help; {0} ends.  A key
-                                      * ending in '*' allows that prefix;
-                                      * "types.KEY": a node type's option */
+    /* Key and one-line help; {0} ends.  A key ending in '*' allows that prefix;
+     * "types.KEY" is a node type's option. */
+    const struct davit_kv *options;
 
     /* Checks the config and remembers it; no I/O (there is no call yet, so no
      * deadline): tokens are fetched by the first operation that needs one.
@@ -173,28 +195,24 @@ struct davit_provider {
                 void **ret_self, struct davit_error *);
     void (*close)(void *self); /* no call is running */
 
-    /* Truth first: every machine with our tag, whoever started it.
+    /* Every machine with our tag, whoever started it, also those on their way.
      * A machine not put() by a list that returned OK does not exist. */
     int (*list)(void *self, struct davit_call *, struct davit_sink *,
-                void (*put)(struct davit_sink *, const struct davit_machine *),
-                struct davit_error *);
-    /* Asynchronous clouds return OK once accepted; list() shows the rest.
+                davit_put_machine *, struct davit_error *);
+    /* Asynchronous clouds return OK once accepted; list() shows the rest
+     * (learn.microsoft.com/azure/azure-resource-manager/management/
+     * async-operations).
      * Partial success: put() what exists, then return the error. */
     int (*launch)(void *self, struct davit_call *, const struct davit_launch *,
-                  struct davit_sink *,
-                  void (*put)(struct davit_sink *,
-                              const struct davit_machine *),
+                  struct davit_sink *, davit_put_machine *,
                   struct davit_error *);
     /* Ends exactly these machines.  done() may report some ids one by one with
      * their enum davit_status; ids not reported take the returned status. */
     int (*terminate)(void *self, struct davit_call *, const char *const *ids,
-                     size_t n_ids, struct davit_sink *,
-                     void (*done)(struct davit_sink *, const char *id,
-                                  int status),
+                     size_t n_ids, struct davit_sink *, davit_put_done *,
                      struct davit_error *);
     int (*offers)(void *self, struct davit_call *, struct davit_sink *,
-                  void (*put)(struct davit_sink *, const struct davit_offer *),
-                  struct davit_error *);
+                  davit_put_offer *, struct davit_error *);
 };
 
 #define DAVIT_EXPORT __attribute__((visibility("default")))

@@ -24,10 +24,14 @@ const json_t *kit_json_at(const json_t *j, const char *path)
     return j;
 }
 
+const char *kit_json_string(const json_t *j)
+{
+    return json_is_string(j) ? json_string_value(j) : "";
+}
+
 const char *kit_json_text(const json_t *j, const char *path)
 {
-    const char *s = json_string_value(kit_json_at(j, path));
-    return s ? s : "";
+    return kit_json_string(kit_json_at(j, path));
 }
 
 int64_t kit_json_int(const json_t *j, const char *path, int64_t fallback)
@@ -47,6 +51,16 @@ int64_t kit_json_int(const json_t *j, const char *path, int64_t fallback)
 bool kit_json_true(const json_t *j, const char *path)
 {
     return json_is_true(kit_json_at(j, path));
+}
+
+bool kit_json_ready(const json_t *object)
+{
+    const json_t *list = kit_json_at(object, "status.conditions"), *c;
+    size_t i;
+    json_array_foreach(list, i, c)
+        if (strcmp(kit_json_text(c, "type"), "Ready") == 0)
+            return strcmp(kit_json_text(c, "status"), "True") == 0;
+    return false;
 }
 
 json_t *kit_json_reply(const struct davit_http *x, struct davit_error *e)

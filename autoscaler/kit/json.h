@@ -1,6 +1,6 @@
 /*
- * json.h - what plug-ins that speak JSON over HTTP do all day: take a reply
- * apart without believing it.
+ * json.h - reads JSON replies of which nothing is certain: a member that is
+ * missing or of another type has a value that says so.
  *
  * Needs jansson.  Thread: any; nothing here keeps state.
  */
@@ -17,9 +17,13 @@
 const json_t *kit_json_at(const json_t *j, const char *path);
 /* Its text, "" when it is missing or no string. */
 const char *kit_json_text(const json_t *j, const char *path);
+/* The text of a value, "" when it is NULL or no string. */
+const char *kit_json_string(const json_t *j);
 /* Its number, also when written as a string (Google's int64), else fallback. */
 int64_t kit_json_int(const json_t *j, const char *path, int64_t fallback);
 bool kit_json_true(const json_t *j, const char *path);
+/* Is a node or pod Ready, by its status.conditions? */
+bool kit_json_ready(const json_t *object);
 
 /* A reply's body as JSON; NULL, with RETRY in *e, when it is none: a reply that
  * was cut off or came from a proxy says nothing about the request. */

@@ -16,9 +16,7 @@ static char *kit_base64url(const void *data, size_t n)
     static const char set[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     const unsigned char *d = data;
-    char *out = malloc(n / 3 * 4 + 5), *o = out;
-    if (!out)
-        abort();
+    char *out = kit_alloc(n / 3 * 4 + 5), *o = out;
     for (size_t i = 0; i < n; i += 3) {
         size_t left = n - i;
         uint32_t v = (uint32_t)d[i] << 16;
@@ -37,9 +35,7 @@ static char *kit_base64url(const void *data, size_t n)
 
 static char *part(const json_t *j)
 {
-    char *text = json_dumps(j, JSON_COMPACT);
-    if (!text)
-        abort();
+    char *text = kit_must(json_dumps(j, JSON_COMPACT));
     char *b64 = kit_base64url(text, strlen(text));
     free(text);
     return b64;
@@ -67,9 +63,8 @@ static int sign(const char *text, const char *pem, unsigned char **ret,
     else if (EVP_DigestSignInit(md, NULL, EVP_sha256(), NULL, key) != 1 ||
              EVP_DigestSign(md, NULL, ret_n, (const unsigned char *)text,
                             strlen(text)) != 1 ||
-             !(*ret = malloc(*ret_n)) ||
-             EVP_DigestSign(md, *ret, ret_n, (const unsigned char *)text,
-                            strlen(text)) != 1)
+             EVP_DigestSign(md, *ret = kit_alloc(*ret_n), ret_n,
+                            (const unsigned char *)text, strlen(text)) != 1)
         s = kit_error(e, DAVIT_AUTH, "BadKey",
                       "OpenSSL cannot sign with the private_key");
     ERR_clear_error();
@@ -83,21 +78,14 @@ int kit_jwt_rs256(const json_t *header, const json_t *claims, const char *pem,
                   char **ret, struct davit_error *e)
 {
     char *h = part(header), *c = part(claims);
-    size_t n = strlen(h) + strlen(c) + 2, sig_n = 0;
+    char *text = kit_print("%s.%s", h, c);
     unsigned char *sig = NULL;
-    char *text = malloc(n);
-    if (!text)
-        abort();
-    snprintf(text, n, "%s.%s", h, c);
+    size_t sig_n = 0;
     *ret = NULL;
     int s = sign(text, pem, &sig, &sig_n, e);
     if (s == DAVIT_OK) {
         char *b64 = kit_base64url(sig, sig_n);
-        size_t all = n + 1 + strlen(b64);
-        *ret = malloc(all);
-        if (!*ret)
-            abort();
-        snprintf(*ret, all, "%s.%s", text, b64);
+        *ret = kit_print("%s.%s", text, b64);
         free(b64);
     }
     free(sig);

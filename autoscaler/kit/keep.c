@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
+
 struct kit_kept {
     struct kit_kept *before;
     size_t size;
@@ -16,9 +18,7 @@ struct kit_kept {
 
 void *kit_keep(struct kit_keep *k, size_t size)
 {
-    struct kit_kept *b = calloc(1, sizeof *b + size);
-    if (!b)
-        abort();
+    struct kit_kept *b = kit_zeroed(1, sizeof *b + size);
     b->size = size;
     b->before = k->last;
     k->last = b;
@@ -45,15 +45,10 @@ char *kit_keep_print(struct kit_keep *k, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    int n = vsnprintf(NULL, 0, fmt, ap);
+    char *text = kit_vprint(fmt, ap), *kept = kit_keep_text(k, text);
     va_end(ap);
-    if (n < 0)
-        abort();
-    char *text = kit_keep(k, (size_t)n + 1);
-    va_start(ap, fmt);
-    vsnprintf(text, (size_t)n + 1, fmt, ap);
-    va_end(ap);
-    return text;
+    kit_wipe(text);
+    return kept;
 }
 
 void kit_list_add(struct kit_keep *k, struct kit_list *l, const char *text)

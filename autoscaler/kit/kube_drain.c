@@ -93,7 +93,7 @@ static enum davit_status list_all(struct step *s, const char *path, json_t *to)
             if (json_is_array(items))
                 json_array_extend(to, items);
             if (*more != '\0' && json_array_size(to) < PODS_MOST)
-                next = strdup(more);
+                next = kit_copy(more);
         }
         json_decref(q.reply);
     } while (next);
@@ -115,9 +115,7 @@ static enum davit_status pods_read(struct step *s)
     if (st != DAVIT_OK)
         return st;
     s->n = json_array_size(s->pods);
-    s->v = calloc(s->n + 1, sizeof *s->v);
-    if (!s->v)
-        abort();
+    s->v = kit_zeroed(s->n + 1, sizeof *s->v);
     for (size_t i = 0; i < s->n; i++) {
         struct kube_pod *p = &s->v[i];
         kube_pod_judge(json_array_get(s->pods, i), &s->d->rules,
@@ -249,15 +247,13 @@ static enum evicted evict(struct step *s, const struct kube_pod *p,
 {
     struct kube_ask q = {.method = "POST", .content_type = "application/json"};
     struct kit_str path = {0};
-    json_t *body = json_pack("{s:s, s:s, s:{s:s, s:s}, s:{s:{s:s}}}",
-                             "apiVersion", "policy/v1", "kind", "Eviction",
-                             "metadata", "name", p->name, "namespace", p->space,
-                             "deleteOptions", "preconditions", "uid", p->uid);
+    json_t *body = kit_must(json_pack(
+        "{s:s, s:s, s:{s:s, s:s}, s:{s:{s:s}}}", "apiVersion", "policy/v1",
+        "kind", "Eviction", "metadata", "name", p->name, "namespace", p->space,
+        "deleteOptions", "preconditions", "uid", p->uid));
     enum evicted got;
     const char *budget;
 
-    if (!body)
-        abort();
     if (s->d->most_grace_s > 0 && p->grace_s > s->d->most_grace_s)
         json_object_set_new(json_object_get(body, "deleteOptions"),
                             "gracePeriodSeconds",

@@ -51,7 +51,7 @@ struct kube_drain {
     char why[208]; /* REFUSED, WAITS: for a person */
 };
 
-/* OK: got tells.  Else the API server could not be asked or said no to all we
+/* OK: see got.  Else the API server could not be asked or said no to all we
  * may do here; the node is as it is, and the step may be tried again (AUTH:
  * not before a right is given). */
 enum davit_status kube_drain_step(const struct kube_io *io,

@@ -130,12 +130,10 @@ static enum davit_status node_patch(const struct kube_io *io,
 {
     struct kube_ask q = {.method = "PATCH",
                          .content_type = "application/merge-patch+json",
-                         .body = patch};
+                         .body = kit_must(patch)};
     struct kit_str path = {0};
     enum davit_status st;
 
-    if (!patch)
-        abort();
     json_object_set_new(
         json_object_get(patch, "metadata"), "resourceVersion",
         json_string(kit_json_text(node, "metadata.resourceVersion")));
@@ -207,17 +205,6 @@ enum davit_status kube_drain_undo(const struct kube_io *io, const char *name,
 
 /* ---- forgetting */
 
-static bool is_ready(const json_t *node)
-{
-    const json_t *list = kit_json_at(node, "status.conditions"), *c;
-    size_t i;
-
-    json_array_foreach(list, i, c)
-        if (strcmp(kit_json_text(c, "type"), "Ready") == 0)
-            return strcmp(kit_json_text(c, "status"), "True") == 0;
-    return false;
-}
-
 static bool ends_with(const char *text, const char *end)
 {
     size_t n = strlen(text), m = strlen(end);
@@ -243,7 +230,7 @@ enum davit_status kube_node_forget(const struct kube_io *io, const char *name,
     if (st != DAVIT_OK || !there)
         return st;
     provider_id = kit_json_text(node, "spec.providerID");
-    if (is_ready(node)) {
+    if (kit_json_ready(node)) {
         snprintf(e->text, sizeof e->text, "node %.100s is Ready yet", name);
         json_decref(node);
         return DAVIT_RETRY;

@@ -17,9 +17,8 @@ enum { LOST_AFTER_MS = 30000, GRACE_DEFAULT_S = 30 };
 
 static const char *annotation(const json_t *object, const char *key)
 {
-    const char *s = json_string_value(
+    return kit_json_string(
         json_object_get(kit_json_at(object, "metadata.annotations"), key));
-    return s ? s : "";
 }
 
 static bool annotated(const json_t *object, const char *key, const char *value)
@@ -101,16 +100,6 @@ static const char *local_volume(const json_t *pod)
     return NULL;
 }
 
-static bool ready(const json_t *pod)
-{
-    const json_t *list = kit_json_at(pod, "status.conditions"), *c;
-    size_t i;
-    json_array_foreach(list, i, c)
-        if (strcmp(kit_json_text(c, "type"), "Ready") == 0)
-            return strcmp(kit_json_text(c, "status"), "True") == 0;
-    return false;
-}
-
 /* ---- the judgement */
 
 static enum kube_pod_fate holds(struct kube_pod *p, const char *fmt,
@@ -187,7 +176,7 @@ void kube_pod_judge(const json_t *pod, const struct kube_pod_rules *rules,
         .critical = strcmp(class, "system-node-critical") == 0 ||
                     strcmp(class, "system-cluster-critical") == 0,
         .pending = strcmp(kit_json_text(pod, "status.phase"), "Pending") == 0,
-        .unready = !ready(pod),
+        .unready = !kit_json_ready(pod),
         .grace_s = kit_json_int(pod, "spec.terminationGracePeriodSeconds",
                                 GRACE_DEFAULT_S),
     };

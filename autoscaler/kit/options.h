@@ -1,6 +1,5 @@
 /*
- * options.h - helpers for reading a plug-in's options, and for saying what is
- * wrong with them.
+ * options.h - reads a plug-in's options and names what is wrong with them.
  *
  * kit/ is compiled into each plug-in: it knows provider.h only and calls no
  * daemon symbol.  Thread: any; nothing here keeps state.
@@ -9,6 +8,7 @@
 #define KIT_OPTIONS_H
 
 #include "../provider.h"
+#include "alloc.h"
 #include "keep.h"
 
 /* Fills *e (may be NULL) and returns the status: `return kit_error(...)`.  code

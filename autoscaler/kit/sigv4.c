@@ -12,6 +12,8 @@
 #include <strings.h>
 #include <time.h>
 
+#include "alloc.h"
+
 void sigv4_date(int64_t wall_ms, char ret[SIGV4_DATE_SIZE])
 {
     time_t at = (time_t)(wall_ms / 1000);
@@ -133,9 +135,7 @@ static void query_add(const char *query, struct kit_str *out)
         again_encoded(at, name, &key);
         if (name < len)
             again_encoded(at + name + 1, len - name - 1, &value);
-        v = realloc(v, (n + 1) * sizeof *v);
-        if (!v)
-            abort();
+        v = kit_resize(v, n + 1, sizeof *v);
         if (len > 0)
             v[n++] = (struct pair){taken(&key), taken(&value)};
         kit_str_done(&key);
@@ -185,14 +185,10 @@ static int by_name(const void *a, const void *b)
 static void headers_add(const struct sigv4 *s, struct kit_str *lines,
                         struct kit_str *names)
 {
-    struct header *v = calloc(s->n_headers + 1, sizeof *v);
-    if (!v)
-        abort();
+    struct header *v = kit_zeroed(s->n_headers + 1, sizeof *v);
     for (size_t i = 0; i < s->n_headers; i++) {
-        v[i] = (struct header){strdup(s->headers[i].key), s->headers[i].value,
+        v[i] = (struct header){kit_copy(s->headers[i].key), s->headers[i].value,
                                i};
-        if (!v[i].name)
-            abort();
         for (char *c = v[i].name; *c != '\0'; c++)
             if (*c >= 'A' && *c <= 'Z')
                 *c = (char)(*c + 32);

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
+
 static void room(struct kit_str *s, size_t more)
 {
     size_t need = s->n + more + 1;
@@ -16,9 +18,7 @@ static void room(struct kit_str *s, size_t more)
     size_t cap = s->cap < 128 ? 256 : s->cap * 2;
     if (cap < need)
         cap = need;
-    s->p = realloc(s->p, cap);
-    if (!s->p)
-        abort();
+    s->p = kit_resize(s->p, cap, 1);
     s->cap = cap;
 }
 
@@ -40,15 +40,10 @@ void kit_str_printf(struct kit_str *s, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    int n = vsnprintf(NULL, 0, fmt, ap);
+    char *text = kit_vprint(fmt, ap);
     va_end(ap);
-    if (n < 0)
-        abort();
-    room(s, (size_t)n);
-    va_start(ap, fmt);
-    vsnprintf(s->p + s->n, (size_t)n + 1, fmt, ap);
-    va_end(ap);
-    s->n += (size_t)n;
+    kit_str_puts(s, text);
+    kit_wipe(text);
 }
 
 void kit_str_encode(struct kit_str *s, const char *text, size_t n,

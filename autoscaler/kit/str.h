@@ -1,8 +1,7 @@
 /*
  * str.h - a growing string, for the bodies and URLs a plug-in writes.
  *
- * Start with {0}; kit_str_done() frees.  Memory that cannot be had aborts, as
- * everywhere in Davit.  Thread: the owner's.
+ * Start with {0}; kit_str_done() frees.  Never fails.  Thread: the owner's.
  */
 #ifndef KIT_STR_H
 #define KIT_STR_H

@@ -4,50 +4,20 @@
 #include "text.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "str.h"
-
-void *kit_must(void *p)
-{
-    if (!p)
-        abort();
-    return p;
-}
-
-char *kit_copy(const char *text)
-{
-    return kit_must(strdup(text));
-}
-
-char *kit_print(const char *fmt, ...)
-{
-    va_list ap;
-    char *text;
-    va_start(ap, fmt);
-    if (vasprintf(&text, fmt, ap) < 0)
-        abort();
-    va_end(ap);
-    return text;
-}
-
-void kit_wipe(char *text)
-{
-    if (text)
-        explicit_bzero(text, strlen(text));
-    free(text);
-}
 
 int kit_file_read(const char *path, const char *what, char **ret,
                   struct davit_error *e)
 {
     FILE *f = fopen(path, "re");
     const char *why = f ? NULL : strerror(errno);
-    char *text = kit_must(calloc(1, KIT_FILE_MAX + 2));
+    char *text = kit_zeroed(1, KIT_FILE_MAX + 2);
     size_t n = f ? fread(text, 1, KIT_FILE_MAX + 1, f) : 0;
     if (f && ferror(f))
         why = "it cannot be read";
@@ -67,6 +37,20 @@ int kit_file_read(const char *path, const char *what, char **ret,
     return !why ? DAVIT_OK
                 : kit_error(e, DAVIT_AUTH, "File", "cannot read %s %.120s: %s",
                             what, path, why);
+}
+
+bool kit_write_all(int fd, const char *text, size_t n)
+{
+    while (n > 0) {
+        ssize_t k = write(fd, text, n);
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k <= 0)
+            return false;
+        text += k;
+        n -= (size_t)k;
+    }
+    return true;
 }
 
 /* ---- percent encoding */

@@ -1,20 +1,14 @@
 /*
- * text.h - texts and times as plug-ins need them: copies, files, percent
- * encoding, RFC 3339, HTTP dates.
+ * text.h - texts and times as plug-ins need them: files, percent encoding,
+ * RFC 3339, HTTP dates.
  *
- * Memory that cannot be had aborts, as everywhere in Davit.  Times are
- * milliseconds since 1970.  Thread: any; nothing here keeps state.
+ * Times are milliseconds since 1970.  Thread: any; nothing here keeps state.
  */
 #ifndef KIT_TEXT_H
 #define KIT_TEXT_H
 
+#include "alloc.h"
 #include "options.h"
-
-char *kit_copy(const char *text); /* for free() */
-char *kit_print(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-void *kit_must(void *p); /* p; aborts when it is NULL */
-/* Wipes and frees a secret; NULL is fine. */
-void kit_wipe(char *text);
 
 #define KIT_FILE_MAX ((size_t)1 << 20)
 /* A whole file as text, for kit_wipe(), without blanks and line ends behind it.
@@ -22,6 +16,9 @@ void kit_wipe(char *text);
  * bytes; the text of the error names `what` and the path. */
 int kit_file_read(const char *path, const char *what, char **ret,
                   struct davit_error *e);
+
+/* All of it; false, with errno, when that cannot be. */
+bool kit_write_all(int fd, const char *text, size_t n);
 
 /* Percent-encoded as RFC 3986 has it, all but letters, digits and "-_.~"; for
  * free(). */

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
+
 #define BLOCK ((size_t)64 << 10)
 
 struct block {
@@ -44,9 +46,7 @@ static void *take(struct xml_doc *d, size_t n)
     n = (n + 7) & ~(size_t)7;
     if (d->used + n > d->room) {
         size_t size = n > BLOCK ? n : BLOCK;
-        struct block *b = malloc(sizeof *b + size);
-        if (!b)
-            abort();
+        struct block *b = kit_alloc(sizeof *b + size);
         b->next = d->blocks;
         d->blocks = b;
         d->used = 0;
@@ -150,9 +150,7 @@ static void XMLCALL on_text(void *arg, const XML_Char *text, int n)
         return;
     if (d->text_n + len > d->text_cap) {
         d->text_cap = (d->text_n + len) * 2 + 256;
-        d->text = realloc(d->text, d->text_cap);
-        if (!d->text)
-            abort();
+        d->text = kit_resize(d->text, d->text_cap, 1);
     }
     memcpy(d->text + d->text_n, text, len);
     d->text_n += len;
@@ -180,14 +178,10 @@ const struct xml *xml_parse_without(const char *text, size_t n,
                                     struct xml_doc **ret, char *why,
                                     size_t why_size)
 {
-    struct xml_doc *d = calloc(1, sizeof *d);
-    if (!d)
-        abort();
+    struct xml_doc *d = kit_zeroed(1, sizeof *d);
     *ret = d;
     d->without = names;
-    d->parser = XML_ParserCreate(NULL);
-    if (!d->parser)
-        abort();
+    d->parser = kit_must(XML_ParserCreate(NULL));
     XML_SetUserData(d->parser, d);
     XML_SetElementHandler(d->parser, on_start, on_end);
     XML_SetCharacterDataHandler(d->parser, on_text);

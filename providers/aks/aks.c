@@ -3,7 +3,7 @@
  *
  * A node type is one agent pool, or one pool per zone.  Pools know a count
  * only; what else must survive a lost reply or our own end is in their tags
- * (ledger.c).  A raise that fails is told by list() as machines that failed,
+ * (ledger.c).  list() shows a raise that failed as machines that failed,
  * and ending those brings the target down again.
  */
 #include <stdio.h>
@@ -15,8 +15,6 @@
 
 #define LAUNCH_MAX 1000
 #define TRIES_MAX 100
-
-typedef void put_machine(struct davit_sink *, const struct davit_machine *);
 
 /* ---- list */
 
@@ -31,7 +29,7 @@ static const char *zone_shown(const struct aks_site *site, const char *zone)
 
 static void vm_put(const struct pool *p, const struct vm *v,
                    const struct aks_type *t, const struct aks_site *site,
-                   struct davit_sink *sink, put_machine *put)
+                   struct davit_sink *sink, davit_put_machine *put)
 {
     struct davit_machine m = {.size = sizeof m,
                               .id = v->name,
@@ -57,7 +55,7 @@ static void vm_put(const struct pool *p, const struct vm *v,
 /* Those of one request, or all (request NULL). */
 static void pool_list(struct pool *p, const struct aks_type *t,
                       const struct aks_site *site, const char *request,
-                      struct davit_sink *sink, put_machine *put)
+                      struct davit_sink *sink, davit_put_machine *put)
 {
     for (size_t i = 0; i < p->n; i++) {
         const struct vm *v = &p->v[i];
@@ -98,7 +96,7 @@ static void pool_absent(struct op *op, const struct aks_site *site)
 
 static int site_list(struct op *op, const json_t *pools,
                      const struct aks_type *t, const struct aks_site *site,
-                     struct davit_sink *sink, put_machine *put)
+                     struct davit_sink *sink, davit_put_machine *put)
 {
     const json_t *doc = pool_named(pools, site->pool);
     struct pool p;
@@ -120,7 +118,7 @@ static int site_list(struct op *op, const json_t *pools,
  * configuration must not leave its machines to nobody.  Only those that were
  * launched from here: the pool may have been given to somebody else. */
 static int left_list(struct op *op, const json_t *doc, struct davit_sink *sink,
-                     put_machine *put)
+                     davit_put_machine *put)
 {
     const struct aks_site nowhere = {.zone = "", .pool = ""};
     struct pool p;
@@ -148,7 +146,7 @@ static bool is_of_type(const struct aks *a, const char *pool)
 }
 
 static int aks_list(void *self, struct davit_call *call,
-                    struct davit_sink *sink, put_machine *put,
+                    struct davit_sink *sink, davit_put_machine *put,
                     struct davit_error *e)
 {
     struct op op;
@@ -208,7 +206,7 @@ static int launch_check(struct op *op, const struct davit_launch *l,
  * moment, look again. */
 static int launch_once(struct op *op, const struct davit_launch *l,
                        const struct aks_type *t, const struct aks_site *site,
-                       struct davit_sink *sink, put_machine *put,
+                       struct davit_sink *sink, davit_put_machine *put,
                        bool *ret_again)
 {
     struct pool p;
@@ -240,7 +238,7 @@ static int launch_once(struct op *op, const struct davit_launch *l,
 
 static int aks_launch(void *self, struct davit_call *call,
                       const struct davit_launch *l, struct davit_sink *sink,
-                      put_machine *put, struct davit_error *e)
+                      davit_put_machine *put, struct davit_error *e)
 {
     struct op op;
     const struct aks_type *t = NULL;

@@ -38,7 +38,7 @@ struct bucket {
     int64_t every_ms;
 };
 
-/* What this process knows of a pool beyond what Azure tells. */
+/* What this process knows of a pool beyond Azure's answers. */
 struct memory {
     char *pool;
     char *operation; /* URL of our last one, or NULL */
@@ -157,7 +157,7 @@ struct pool {
     enum davit_status why; /* why the last operation failed */
     struct davit_error failure;
 };
-int pools_get(struct op *op, json_t **ret); /* all, as Azure tells them */
+int pools_get(struct op *op, json_t **ret); /* all, as Azure describes them */
 const json_t *pool_named(const json_t *pools, const char *name);
 int pool_get(struct op *op, const char *name, struct pool *ret);
 void pool_take(const json_t *doc, struct pool *ret);
@@ -187,14 +187,12 @@ const char *memory_pool(struct aks *a, size_t i);          /* NULL: no more */
 
 /* end.c */
 int aks_terminate(void *self, struct davit_call *call, const char *const *ids,
-                  size_t n_ids, struct davit_sink *sink,
-                  void (*done)(struct davit_sink *, const char *id, int status),
+                  size_t n_ids, struct davit_sink *sink, davit_put_done *done,
                   struct davit_error *e);
 
 /* offers.c */
 int aks_offers(void *self, struct davit_call *call, struct davit_sink *sink,
-               void (*put)(struct davit_sink *, const struct davit_offer *),
-               struct davit_error *e);
+               davit_put_offer *put, struct davit_error *e);
 void op_begin(struct op *op, void *self, struct davit_call *call,
               struct davit_error *e);
 void op_end(struct op *op);

@@ -17,9 +17,7 @@
 
 static char *url_make(const char *base, const char *fmt, va_list ap)
 {
-    char *path;
-    if (vasprintf(&path, fmt, ap) < 0)
-        abort();
+    char *path = kit_vprint(fmt, ap);
     char *url = kit_print("%s%s", base, path);
     free(path);
     return url;

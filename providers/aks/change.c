@@ -48,11 +48,11 @@ struct memory *memory_of(struct aks *a, const char *pool)
     for (size_t i = 0; i < a->n_memories; i++)
         if (strcmp(a->memories[i]->pool, pool) == 0)
             return a->memories[i];
-    struct memory *m = kit_must(calloc(1, sizeof *m));
+    struct memory *m = kit_zeroed(1, sizeof *m);
     m->pool = kit_copy(pool);
     m->puts = a->puts;
-    a->memories = kit_must(
-        realloc(a->memories, (a->n_memories + 1) * sizeof *a->memories));
+    a->memories = kit_resize(a->memories, a->n_memories + 1,
+                             sizeof *a->memories);
     a->memories[a->n_memories++] = m;
     return m;
 }
@@ -346,10 +346,10 @@ int pool_delete(struct op *op, struct pool *p, const char *const *names,
     struct memory *m = memory_of(a, p->name);
     if (m->n_stopping + n > m->cap_stopping) {
         m->cap_stopping = (m->n_stopping + n) * 2;
-        m->stopping = kit_must(
-            realloc(m->stopping, m->cap_stopping * sizeof *m->stopping));
-        m->stopping_ms = kit_must(
-            realloc(m->stopping_ms, m->cap_stopping * sizeof *m->stopping_ms));
+        m->stopping = kit_resize(m->stopping, m->cap_stopping,
+                                 sizeof *m->stopping);
+        m->stopping_ms = kit_resize(m->stopping_ms, m->cap_stopping,
+                                    sizeof *m->stopping_ms);
     }
     for (size_t i = 0; i < n; i++) {
         m->stopping[m->n_stopping] = kit_copy(names[i]);

@@ -13,14 +13,12 @@
 
 #define TRIES_MAX 100
 
-typedef void put_done(struct davit_sink *, const char *id, int status);
-
 struct ending {
     const char *const *ids;
     size_t n_ids;
     bool *settled; /* reported, or not this pool's */
     struct davit_sink *sink;
-    put_done *done;
+    davit_put_done *done;
 };
 
 static bool id_of_pool(const char *id, const char *pool)
@@ -119,7 +117,7 @@ static int end_once(struct op *op, struct ending *d, const char *pool,
 
 static int pool_end(struct op *op, struct ending *d, const char *pool)
 {
-    const char **names = kit_must(calloc(d->n_ids + 1, sizeof *names));
+    const char **names = kit_zeroed(d->n_ids + 1, sizeof *names);
     bool any = false, again = true;
     for (size_t i = 0; i < d->n_ids && !any; i++)
         any = !d->settled[i] && id_of_pool(d->ids[i], pool);
@@ -136,7 +134,7 @@ static int pool_end(struct op *op, struct ending *d, const char *pool)
 }
 
 int aks_terminate(void *self, struct davit_call *call, const char *const *ids,
-                  size_t n_ids, struct davit_sink *sink, put_done *done,
+                  size_t n_ids, struct davit_sink *sink, davit_put_done *done,
                   struct davit_error *e)
 {
     struct op op;
@@ -146,7 +144,7 @@ int aks_terminate(void *self, struct davit_call *call, const char *const *ids,
                        .n_ids = n_ids,
                        .sink = sink,
                        .done = done,
-                       .settled = kit_must(calloc(n_ids + 1, sizeof(bool)))};
+                       .settled = kit_zeroed(n_ids, sizeof(bool))};
     const char *pool;
     for (size_t i = 0; (pool = memory_pool(op.aks, i)); i++) {
         struct davit_error mine = {.size = sizeof mine};

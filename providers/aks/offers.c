@@ -2,7 +2,7 @@
  * offers.c - what can be had: the pools' machine types with their resources,
  * where this subscription may use them, and what its quota still allows.
  *
- * Azure's compute API tells that; without the right to read it the pools are
+ * Azure's compute API knows that; without the right to read it the pools are
  * offered all the same.  It has no prices: those are in the catalogue.
  */
 #include <stdio.h>
@@ -11,13 +11,11 @@
 #include <strings.h>
 
 #include "aks.h"
-#include "kit/options.h"
+#include "kit/offer.h"
 
 #define SKUS_API "2021-07-01"
 #define USAGE_API "2026-04-01"
 #define SKUS_KEPT_MS 3600000
-#define LABELS_MAX 40
-#define TAINTS_MAX 16
 
 struct market {
     const char *location;
@@ -186,102 +184,79 @@ static bool quota_open(const json_t *sku, const struct market *m, bool spot)
     return true;
 }
 
-struct labels {
-    struct davit_kv v[LABELS_MAX], taints[TAINTS_MAX];
-    size_t n, n_taints;
-    char *made; /* a zone; a taint's key is made, too */
-};
-
-static void label(struct labels *l, const char *key, const char *value)
+static void fact(struct kit_offer *o, struct kit_facts *of, const char *key,
+                 const char *value)
 {
-    if (l->n < LABELS_MAX && value[0] != '\0')
-        l->v[l->n++] = (struct davit_kv){key, value};
+    if (value && value[0] != '\0')
+        kit_fact_set(o, of, key, value);
 }
 
-static void labels_take(struct labels *l, const struct pool *p,
+static void labels_take(struct kit_offer *o, const struct pool *p,
                         const char *zone, const struct market *m)
 {
     const char *key;
     json_t *v;
     bool bare = zone[0] != '\0' && !strchr(zone, '-');
-    l->made = kit_print("%s%s%s", bare ? m->location : "", bare ? "-" : "",
-                        zone);
-    label(l, "node.kubernetes.io/instance-type",
-          kit_json_text(p->props, "vmSize"));
-    label(l, "topology.kubernetes.io/zone", l->made);
-    label(l, "kubernetes.azure.com/agentpool", p->name);
+    fact(o, &o->labels, "node.kubernetes.io/instance-type",
+         kit_json_text(p->props, "vmSize"));
+    fact(o, &o->labels, "topology.kubernetes.io/zone",
+         kit_keep_print(&o->keep, "%s%s%s", bare ? m->location : "",
+                        bare ? "-" : "", zone));
+    fact(o, &o->labels, "kubernetes.azure.com/agentpool", p->name);
     if (p->spot)
-        label(l, "kubernetes.azure.com/scalesetpriority", "spot");
+        fact(o, &o->labels, "kubernetes.azure.com/scalesetpriority", "spot");
     json_object_foreach((json_t *)json_object_get(p->props, "nodeLabels"), key,
                         v)
-        if (json_is_string(v))
-            label(l, key, json_string_value(v));
+        fact(o, &o->labels, key, json_string_value(v));
 }
 
 /* "key=value:Effect", the value may lack. */
-static void taints_take(struct labels *l, const struct pool *p)
+static void taints_take(struct kit_offer *o, const struct pool *p)
 {
     size_t i;
     json_t *v;
     json_array_foreach(json_object_get(p->props, "nodeTaints"), i, v) {
-        const char *text = json_string_value(v) ? json_string_value(v) : "";
+        const char *text = kit_json_string(v);
         const char *colon = strrchr(text, ':');
-        const char *effect = colon ? kit_taint_effect(colon + 1) : NULL;
         size_t key = strcspn(text, "=:");
-        if (!effect || key == 0 || l->n_taints == TAINTS_MAX)
-            continue;
-        char *made = kit_print(
-            "%.*s%c%.*s:%s", (int)key, text, '\0',
-            text[key] == '=' ? (int)(colon - text) - (int)key - 1 : 0,
-            text + key + 1, effect);
-        l->taints[l->n_taints++] = (struct davit_kv){made, made + key + 1};
+        size_t value = text[key] == '=' ? key + 1 : 0;
+        if (colon)
+            kit_fact_taint(o, kit_keep_print(&o->keep, "%.*s", (int)key, text),
+                           text + value,
+                           value ? (size_t)(colon - text) - value : 0,
+                           colon + 1);
     }
 }
 
 static void offer_put(const struct pool *p, const struct aks_type *t,
                       const struct aks_site *site, const struct market *m,
-                      struct davit_sink *sink,
-                      void (*put)(struct davit_sink *,
-                                  const struct davit_offer *))
+                      struct davit_sink *sink, davit_put_offer *put)
 {
     const json_t *sku = json_object_get(m->skus,
                                         kit_json_text(p->props, "vmSize"));
-    struct labels l = {.n = 0};
-    struct davit_kv resources[3];
-    size_t n = 0;
-    char memory[40];
-    labels_take(&l, p, site->zone, m);
-    taints_take(&l, p);
-    if (capability(sku, "vCPUs")[0] != '\0')
-        resources[n++] = (struct davit_kv){"CPU", capability(sku, "vCPUs")};
-    if (capability(sku, "GPUs")[0] != '\0')
-        resources[n++] = (struct davit_kv){"GPU", capability(sku, "GPUs")};
-    if (capability(sku, "MemoryGB")[0] != '\0') {
-        snprintf(memory, sizeof memory, "%.20sGi", capability(sku, "MemoryGB"));
-        resources[n++] = (struct davit_kv){"memory", memory};
-    }
-    put(sink, &(struct davit_offer){
-                  .size = sizeof(struct davit_offer),
-                  .name = t->name,
-                  .zone = site->zone,
-                  .resources = resources,
-                  .n_resources = n,
-                  .labels = l.v,
-                  .n_labels = l.n,
-                  .taints = l.taints,
-                  .n_taints = l.n_taints,
-                  .price_micros_hour = -1,
-                  .spot = p->spot,
-                  .available = !sku || (sku_open(sku, m, site->zone) &&
-                                        quota_open(sku, m, p->spot))});
-    for (size_t i = 0; i < l.n_taints; i++)
-        free((char *)l.taints[i].key);
-    free(l.made);
+    const char *gb = capability(sku, "MemoryGB");
+    struct kit_offer o = {0};
+    labels_take(&o, p, site->zone, m);
+    taints_take(&o, p);
+    fact(&o, &o.resources, "CPU", capability(sku, "vCPUs"));
+    fact(&o, &o.resources, "GPU", capability(sku, "GPUs"));
+    if (gb[0] != '\0')
+        fact(&o, &o.resources, "memory",
+             kit_keep_print(&o.keep, "%.20sGi", gb));
+    bool available = !sku || (sku_open(sku, m, site->zone) &&
+                              quota_open(sku, m, p->spot));
+    kit_offer_put(&o,
+                  &(struct davit_offer){.name = t->name,
+                                        .zone = site->zone,
+                                        .price_micros_hour = -1,
+                                        .spot = p->spot,
+                                        .available = available},
+                  sink, put);
+    kit_keep_done(&o.keep);
 }
 
 int aks_offers(void *self, struct davit_call *call, struct davit_sink *sink,
-               void (*put)(struct davit_sink *, const struct davit_offer *),
-               struct davit_error *e)
+               davit_put_offer *put, struct davit_error *e)
 {
     struct op op;
     struct market m = {.location = ""};

@@ -152,7 +152,7 @@ static int type_read(struct aks *a, const struct davit_node_type *n,
 int aks_open(const struct davit_host *host, const struct davit_setup *setup,
              void **ret_self, struct davit_error *e)
 {
-    struct aks *a = kit_must(calloc(1, sizeof *a));
+    struct aks *a = kit_zeroed(1, sizeof *a);
     a->host = host;
     a->cluster = kit_keep_text(&a->keep, setup->cluster);
     a->auth = AUTH_AS_GIVEN;

@@ -14,12 +14,6 @@
 #define DIGITS 6 /* aks-gpu-12345678-vmss00001a */
 #define GHOST_MAX_AGE_S 3600
 
-static const char *element_text(const json_t *a, size_t i)
-{
-    const char *s = json_string_value(json_array_get(a, i));
-    return s ? s : "";
-}
-
 void pool_take(const json_t *doc, struct pool *ret)
 {
     const json_t *p = json_object_get(doc, "properties");
@@ -113,10 +107,11 @@ static struct vm vm_take(const json_t *m)
 {
     const json_t *p = json_object_get(m, "properties");
     const json_t *ips = kit_json_at(p, "network.ipAddresses");
-    struct vm v = {.name = kit_json_text(m, "name"),
-                   .zone = element_text(json_object_get(m, "zones"), 0),
-                   .resource = kit_json_text(p, "resourceId"),
-                   .address = ""};
+    struct vm v = {
+        .name = kit_json_text(m, "name"),
+        .zone = kit_json_string(json_array_get(json_object_get(m, "zones"), 0)),
+        .resource = kit_json_text(p, "resourceId"),
+        .address = ""};
     v.number = name_number(v.name);
     for (size_t i = 0; i < json_array_size(ips) && v.address[0] == '\0'; i++)
         v.address = kit_json_text(json_array_get(ips, i), "ip");
@@ -196,7 +191,7 @@ static const char *vm_failure(const json_t *vm)
                : NULL;
 }
 
-/* The machines API does not tell whether a machine lives, the scale set does.
+/* The machines API does not say whether a machine lives, the scale set does.
  * Only of a launch that failed just now: a machine that works is not ended
  * because a later update of it went wrong. */
 static void ghosts_find(struct op *op, struct pool *p, const struct record *r)
@@ -242,7 +237,7 @@ static char *operation_copy(struct op *op, const char *pool)
     return copy;
 }
 
-/* Why the last operation failed: the pool tells, else the operation does as
+/* Why the last operation failed: by the pool, else by the operation as
  * long as we know its address. */
 static void failure_find(struct op *op, struct pool *p)
 {
@@ -283,7 +278,7 @@ int pool_machines(struct op *op, struct pool *p)
     if (st != DAVIT_OK)
         return st;
     size_t i;
-    p->v = kit_must(calloc(json_array_size(list) + 1, sizeof *p->v));
+    p->v = kit_zeroed(json_array_size(list) + 1, sizeof *p->v);
     p->n = 0;
     json_array_foreach(list, i, m)
         p->v[p->n++] = vm_take(m);

@@ -20,16 +20,18 @@ static const struct {
                           [EC2] = {"ec2", "2016-11-15"},
                           [STS] = {"sts", "2011-06-15"}};
 
+struct op op_begin(struct eks *e, struct davit_call *call,
+                   struct davit_error *error)
+{
+    return (struct op){
+        .e = e, .call = call, .error = error, .server_ms = e->host->wall_ms()};
+}
+
 void form_begin(struct kit_str *f, enum service s, const char *action)
 {
     kit_str_clear(f);
     kit_str_param(f, "Action", action);
     kit_str_param(f, "Version", services[s].version);
-}
-
-void form_add(struct kit_str *f, const char *name, const char *value)
-{
-    kit_str_param(f, name, value);
 }
 
 void form_nth(struct kit_str *f, const char *name, size_t n, const char *value)
@@ -241,7 +243,7 @@ int api_query_as(struct op *op, enum service s, const struct kit_str *form,
     return st != DAVIT_OK ? st : read_xml(op, &x, ret_doc, ret);
 }
 
-int api_json(struct op *op, const char *path, json_t **ret)
+static int api_json(struct op *op, const char *path, json_t **ret)
 {
     struct davit_http x;
     struct request r = {EKS, "GET", path, NULL, NULL};
@@ -249,6 +251,26 @@ int api_json(struct op *op, const char *path, json_t **ret)
     int st = exchange(op, &r, &x);
     if (st == DAVIT_OK && !(*ret = kit_json_reply(&x, op->error)))
         st = DAVIT_RETRY;
+    return st;
+}
+
+int api_do(struct op *op, enum service s, const struct kit_str *form)
+{
+    struct xml_doc *doc;
+    const struct xml *x;
+    int st = api_query(op, s, form, &doc, &x);
+    xml_free(doc);
+    return st;
+}
+
+int api_node_group(struct op *op, const struct eks_pool *p, json_t **ret)
+{
+    char *cluster = kit_encode(op->e->cluster), *name = kit_encode(p->name);
+    char *path = kit_print("/clusters/%s/node-groups/%s", cluster, name);
+    int st = api_json(op, path, ret);
+    free(cluster);
+    free(name);
+    free(path);
     return st;
 }
 

@@ -2,7 +2,7 @@
  * eks.c - the table of the EKS plug-in, and list.
  *
  * list() is where things come to rest: what came is tagged with the request it
- * came for, what will not come is told as failed and the target lowered.  It
+ * came for, what will not come is listed as failed and the target lowered.  It
  * takes a group's lock only when there is something of that to do.
  */
 #include <stdio.h>
@@ -63,14 +63,10 @@ static int group_work(struct op *op, size_t pool, const char *name,
 }
 
 static int pools_list(struct op *op, size_t from, size_t to,
-                      struct davit_sink *sink,
-                      void (*put)(struct davit_sink *,
-                                  const struct davit_machine *))
+                      struct davit_sink *sink, davit_put_machine *put)
 {
-    size_t *pools = calloc(to - from + 1, sizeof *pools);
+    size_t *pools = kit_zeroed(to - from + 1, sizeof *pools);
     struct view v;
-    if (!pools)
-        abort();
     for (size_t i = from; i < to; i++)
         pools[i - from] = i;
     int st = view_read(op, pools, to - from, true, &v);
@@ -110,14 +106,11 @@ static int left_find(struct op *op)
 }
 
 static int eks_list(void *self, struct davit_call *call,
-                    struct davit_sink *sink,
-                    void (*put)(struct davit_sink *,
-                                const struct davit_machine *),
+                    struct davit_sink *sink, davit_put_machine *put,
                     struct davit_error *error)
 {
     struct eks *e = self;
-    struct op op = {
-        .e = e, .call = call, .error = error, .server_ms = e->host->wall_ms()};
+    struct op op = op_begin(e, call, error);
     int st = pools_list(&op, 0, e->n_typed, sink, put);
     if (st == DAVIT_OK)
         st = left_find(&op);
@@ -139,9 +132,7 @@ static int eks_open(const struct davit_host *host,
                     const struct davit_setup *setup, void **ret,
                     struct davit_error *error)
 {
-    struct eks *e = calloc(1, sizeof *e);
-    if (!e)
-        abort();
+    struct eks *e = kit_zeroed(1, sizeof *e);
     e->host = host;
     pthread_mutex_init(&e->lock, NULL);
     kit_token_init(&e->keys);

@@ -38,7 +38,7 @@ struct eks_pool { /* a managed node group, or a bare group */
     char *name;
     bool bare; /* "asg/NAME": no node group around it */
     size_t type;
-    /* under eks.lock: what DescribeNodegroup told */
+    /* under eks.lock: what DescribeNodegroup said */
     char group[256]; /* its Auto Scaling group, "" unknown */
     int64_t read_ms;
     bool spot;
@@ -89,6 +89,10 @@ struct op { /* one running operation */
     int64_t server_ms; /* the cloud's clock, from its last answer */
 };
 
+/* api.c: an operation begins. */
+struct op op_begin(struct eks *e, struct davit_call *call,
+                   struct davit_error *error);
+
 /* options.c */
 int options_read(struct eks *e, const struct davit_setup *s,
                  struct davit_error *err);
@@ -120,11 +124,13 @@ int api_query(struct op *op, enum service s, const struct kit_str *form,
               struct xml_doc **ret_doc, const struct xml **ret);
 int api_query_as(struct op *op, enum service s, const struct kit_str *form,
                  const struct credentials *keys, struct xml_doc **ret_doc,
-                 const struct xml **ret); /* keys NULL: unsigned */
-int api_json(struct op *op, const char *path, json_t **ret);
+                 const struct xml **ret);           /* keys NULL: unsigned */
 int api_plain(struct op *op, struct davit_http *x); /* metadata and agents */
+/* A call whose answer says no more than that it was done. */
+int api_do(struct op *op, enum service s, const struct kit_str *form);
+/* DescribeNodegroup of a pool that has one. */
+int api_node_group(struct op *op, const struct eks_pool *p, json_t **ret);
 void form_begin(struct kit_str *f, enum service s, const char *action);
-void form_add(struct kit_str *f, const char *name, const char *value);
 void form_nth(struct kit_str *f, const char *name, size_t n,
               const char *value); /* "Names.member." and n, from 1 */
 
@@ -164,9 +170,8 @@ struct group {
     size_t n_records;
     struct instance *v;
     size_t n;
-    uint32_t tags; /* other people's: there are 50 in all */
-    char **kept;   /* strings the instances point to */
-    size_t n_kept;
+    uint32_t tags;        /* other people's: there are 50 in all */
+    struct kit_keep keep; /* strings the instances point to */
 };
 
 struct view {
@@ -212,22 +217,18 @@ int failure_judge(struct op *op, struct group *g); /* marks records */
 /* launch.c */
 int eks_launch(void *self, struct davit_call *call,
                const struct davit_launch *l, struct davit_sink *sink,
-               void (*put)(struct davit_sink *, const struct davit_machine *),
-               struct davit_error *error);
+               davit_put_machine *put, struct davit_error *error);
 bool pool_lock(struct op *op, const char *group); /* false: out of time */
 void pool_unlock(const char *group);
 int out_of_time(struct op *op);
 void group_put(struct op *op, const struct group *g, const char *request,
-               struct davit_sink *sink,
-               void (*put)(struct davit_sink *, const struct davit_machine *));
+               struct davit_sink *sink, davit_put_machine *put);
 
 /* terminate.c, offers.c */
 int eks_terminate(void *self, struct davit_call *call, const char *const *ids,
-                  size_t n_ids, struct davit_sink *sink,
-                  void (*done)(struct davit_sink *, const char *id, int status),
+                  size_t n_ids, struct davit_sink *sink, davit_put_done *done,
                   struct davit_error *error);
 int eks_offers(void *self, struct davit_call *call, struct davit_sink *sink,
-               void (*put)(struct davit_sink *, const struct davit_offer *),
-               struct davit_error *error);
+               davit_put_offer *put, struct davit_error *error);
 
 #endif

@@ -76,10 +76,10 @@ static int failures_read(struct op *op, const struct group *g, int64_t since,
         const struct xml *x;
         more = false;
         form_begin(&form, AUTOSCALING, "DescribeScalingActivities");
-        form_add(&form, "AutoScalingGroupName", g->name);
-        form_add(&form, "MaxRecords", "20");
+        kit_str_param(&form, "AutoScalingGroupName", g->name);
+        kit_str_param(&form, "MaxRecords", "20");
         if (next.n > 0)
-            form_add(&form, "NextToken", next.p);
+            kit_str_param(&form, "NextToken", next.p);
         st = api_query(op, AUTOSCALING, &form, &doc, &x);
         if (st != DAVIT_OK)
             break;

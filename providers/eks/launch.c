@@ -64,9 +64,7 @@ static const char *detail_of(const struct instance *i, char buf[100])
 
 static void instance_put(struct op *op, const struct group *g,
                          const struct instance *i, bool spot,
-                         struct davit_sink *sink,
-                         void (*put)(struct davit_sink *,
-                                     const struct davit_machine *))
+                         struct davit_sink *sink, davit_put_machine *put)
 {
     char detail[100];
     struct davit_machine m = {
@@ -88,8 +86,7 @@ static void instance_put(struct op *op, const struct group *g,
  * somebody ends them. */
 static void slots_put(struct op *op, const struct group *g,
                       const struct record *r, struct davit_sink *sink,
-                      void (*put)(struct davit_sink *,
-                                  const struct davit_machine *))
+                      davit_put_machine *put)
 {
     const struct eks_pool *p = &op->e->pools[g->pool];
     uint32_t open = record_open(g, r);
@@ -111,8 +108,7 @@ static void slots_put(struct op *op, const struct group *g,
 }
 
 void group_put(struct op *op, const struct group *g, const char *request,
-               struct davit_sink *sink,
-               void (*put)(struct davit_sink *, const struct davit_machine *))
+               struct davit_sink *sink, davit_put_machine *put)
 {
     struct eks *e = op->e;
     pthread_mutex_lock(&e->lock);
@@ -244,12 +240,12 @@ static int by_instances(struct launch *la, struct group *g, struct record *r)
     snprintf(count, sizeof count, "%u", want);
     snprintf(token, sizeof token, "davit-%s", r->hash);
     form_begin(&f, AUTOSCALING, "LaunchInstances");
-    form_add(&f, "AutoScalingGroupName", g->name);
-    form_add(&f, "RequestedCapacity", count);
-    form_add(&f, "ClientToken", token);
+    kit_str_param(&f, "AutoScalingGroupName", g->name);
+    kit_str_param(&f, "RequestedCapacity", count);
+    kit_str_param(&f, "ClientToken", token);
     if (la->l->zone[0] != '\0')
         form_nth(&f, "AvailabilityZones.member.", 1, la->l->zone);
-    form_add(&f, "RetryStrategy", "none");
+    kit_str_param(&f, "RetryStrategy", "none");
     int st = api_query(op, AUTOSCALING, &f, &doc, &x);
     kit_str_done(&f);
     if (st != DAVIT_OK)
@@ -313,8 +309,7 @@ static int record_of(struct launch *la, struct group *g, struct record **ret)
 }
 
 static int launch_locked(struct launch *la, struct davit_sink *sink,
-                         void (*put)(struct davit_sink *,
-                                     const struct davit_machine *))
+                         davit_put_machine *put)
 {
     struct record *r = NULL;
     struct group *g;
@@ -366,7 +361,7 @@ static int launch_locked(struct launch *la, struct davit_sink *sink,
     ledger_hash(la->l->request_id, hash);
     r = ledger_find(g, hash);
     /* A refusal is final for what was not shown with it, and what is granted
-     * would be bought elsewhere as well: it is told when all of it is there. */
+     * would be bought elsewhere as well: it is reported when all of it is there. */
     if (la->short_of_room && r && record_open(g, r) > 0)
         return kit_error(la->op.error, DAVIT_RETRY, "MaxSize",
                          "node group %.60s has room for %u of %u machines; "
@@ -389,15 +384,10 @@ static int launch_locked(struct launch *la, struct davit_sink *sink,
 
 int eks_launch(void *self, struct davit_call *call,
                const struct davit_launch *l, struct davit_sink *sink,
-               void (*put)(struct davit_sink *, const struct davit_machine *),
-               struct davit_error *error)
+               davit_put_machine *put, struct davit_error *error)
 {
     struct eks *e = self;
-    struct launch la = {.op = {.e = e,
-                               .call = call,
-                               .error = error,
-                               .server_ms = e->host->wall_ms()},
-                        .l = l};
+    struct launch la = {.op = op_begin(e, call, error), .l = l};
     int st = launch_check(&la);
     if (st == DAVIT_OK)
         st = pool_resolve(&la.op, la.pool, false, la.group, sizeof la.group);

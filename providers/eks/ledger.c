@@ -34,9 +34,7 @@ void ledger_hash(const char *request, char ret[17])
 
 static struct record *record_add(struct group *g)
 {
-    g->records = realloc(g->records, (g->n_records + 1) * sizeof *g->records);
-    if (!g->records)
-        abort();
+    g->records = kit_resize(g->records, g->n_records + 1, sizeof *g->records);
     struct record *r = &g->records[g->n_records++];
     *r = (struct record){0};
     return r;
@@ -136,17 +134,8 @@ static void tag_add(struct kit_str *f, size_t n, const char *group,
                                       {"PropagateAtLaunch", "false"}};
     for (size_t i = 0; i < (value ? 5u : 3u); i++) {
         snprintf(name, sizeof name, "Tags.member.%zu.%s", n, fields[i].key);
-        form_add(f, name, fields[i].value);
+        kit_str_param(f, name, fields[i].value);
     }
-}
-
-static int send_form(struct op *op, enum service s, const struct kit_str *f)
-{
-    struct xml_doc *doc;
-    const struct xml *x;
-    int st = api_query(op, s, f, &doc, &x);
-    xml_free(doc);
-    return st;
 }
 
 int ledger_save(struct op *op, struct group *g)
@@ -167,7 +156,7 @@ int ledger_save(struct op *op, struct group *g)
         tag_add(&f, ++n, g->name, key, value);
     }
     if (n > 0)
-        st = send_form(op, AUTOSCALING, &f);
+        st = api_do(op, AUTOSCALING, &f);
     for (size_t i = 0; i < g->n_records && st == DAVIT_OK; i++)
         g->records[i].changed = false;
     kit_str_done(&f);
@@ -203,7 +192,7 @@ static int ledger_prune(struct op *op, struct group *g)
         snprintf(key, sizeof key, RECORD_PREFIX "%s", r->hash);
         tag_add(&f, ++n, g->name, key, NULL);
     }
-    int st = n > 0 ? send_form(op, AUTOSCALING, &f) : DAVIT_OK;
+    int st = n > 0 ? api_do(op, AUTOSCALING, &f) : DAVIT_OK;
     if (st == DAVIT_OK)
         g->n_records = kept;
     kit_str_done(&f);
@@ -233,17 +222,6 @@ int ledger_open(struct op *op, struct group *g, const char *request,
 
 /* ---- what came */
 
-static const char *kept(struct group *g, const char *text)
-{
-    g->kept = realloc(g->kept, (g->n_kept + 1) * sizeof *g->kept);
-    if (!g->kept)
-        abort();
-    char *copy = g->kept[g->n_kept++] = strdup(text);
-    if (!copy)
-        abort();
-    return copy;
-}
-
 static int tags_put(struct op *op, struct group *g, const char *request,
                     struct instance **v, size_t n)
 {
@@ -259,15 +237,15 @@ static int tags_put(struct op *op, struct group *g, const char *request,
         for (size_t i = 0; i < (request[0] != '\0' ? 3u : 2u); i++) {
             char name[32];
             snprintf(name, sizeof name, "Tag.%zu.Key", i + 1);
-            form_add(&f, name, tags[i].key);
+            kit_str_param(&f, name, tags[i].key);
             snprintf(name, sizeof name, "Tag.%zu.Value", i + 1);
-            form_add(&f, name, tags[i].value);
+            kit_str_param(&f, name, tags[i].value);
         }
-        st = send_form(op, EC2, &f);
+        st = api_do(op, EC2, &f);
     }
     kit_str_done(&f);
     if (st == DAVIT_OK)
-        request = kept(g, request);
+        request = kit_keep_text(&g->keep, request);
     for (size_t i = 0; i < n && st == DAVIT_OK; i++) {
         v[i]->ours = true;
         v[i]->request = request;
@@ -293,11 +271,9 @@ static struct record *oldest_open(struct group *g)
  * CreateTags: that is an error, for a list must not show it as a stranger. */
 int ledger_assign(struct op *op, struct group *g)
 {
-    struct instance **v = calloc(g->n + 1, sizeof *v);
+    struct instance **v = kit_zeroed(g->n + 1, sizeof *v);
     int st = DAVIT_OK;
     size_t n = 0, at = 0;
-    if (!v)
-        abort();
     for (size_t i = 0; i < g->n; i++)
         if (instance_lives(&g->v[i]) && g->v[i].described && !g->v[i].ours &&
             !g->v[i].foreign)
@@ -330,10 +306,10 @@ int group_target(struct op *op, struct group *g, uint32_t target)
     char text[16];
     snprintf(text, sizeof text, "%u", target);
     form_begin(&f, AUTOSCALING, "SetDesiredCapacity");
-    form_add(&f, "AutoScalingGroupName", g->name);
-    form_add(&f, "DesiredCapacity", text);
-    form_add(&f, "HonorCooldown", "false");
-    int st = send_form(op, AUTOSCALING, &f);
+    kit_str_param(&f, "AutoScalingGroupName", g->name);
+    kit_str_param(&f, "DesiredCapacity", text);
+    kit_str_param(&f, "HonorCooldown", "false");
+    int st = api_do(op, AUTOSCALING, &f);
     if (st == DAVIT_OK)
         g->desired = target;
     kit_str_done(&f);
@@ -356,9 +332,9 @@ int group_protect(struct op *op, struct group *g)
                 form_nth(&f, "InstanceIds.member.", ++n, g->v[i].id);
         if (n == 0)
             break;
-        form_add(&f, "AutoScalingGroupName", g->name);
-        form_add(&f, "ProtectedFromScaleIn", "true");
-        st = send_form(op, AUTOSCALING, &f);
+        kit_str_param(&f, "AutoScalingGroupName", g->name);
+        kit_str_param(&f, "ProtectedFromScaleIn", "true");
+        st = api_do(op, AUTOSCALING, &f);
     }
     kit_str_done(&f);
     return st;

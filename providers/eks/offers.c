@@ -4,104 +4,35 @@
  * A node group says labels, taints and machine types; EC2 says what such a
  * machine has; the group's tags say the rest (the template tags that the
  * cluster autoscaler reads, too), so that a group at zero is known as well.
- * Prices: EC2 tells those of the spot market only.
+ * Prices: EC2 has those of the spot market only.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "eks.h"
-
-#define KV_MAX 64
-
-struct facts { /* of one group */
-    struct davit_kv labels[KV_MAX], resources[KV_MAX], taints[KV_MAX];
-    size_t n_labels, n_resources, n_taints;
-    char **kept;
-    size_t n_kept;
-};
-
-static const char *keep(struct facts *f, const char *text, size_t n)
-{
-    f->kept = realloc(f->kept, (f->n_kept + 1) * sizeof *f->kept);
-    char *p = strndup(text, n);
-    if (!f->kept || !p)
-        abort();
-    return f->kept[f->n_kept++] = p;
-}
-
-static void set(struct facts *f, struct davit_kv *kv, size_t *n,
-                const char *key, size_t key_n, const char *value)
-{
-    for (size_t i = 0; i < *n; i++)
-        if (strlen(kv[i].key) == key_n && strncmp(kv[i].key, key, key_n) == 0) {
-            kv[i].value = keep(f, value, strlen(value));
-            return;
-        }
-    if (*n < KV_MAX)
-        kv[(*n)++] = (struct davit_kv){keep(f, key, key_n),
-                                       keep(f, value, strlen(value))};
-}
-
-static void facts_done(struct facts *f)
-{
-    for (size_t i = 0; i < f->n_kept; i++)
-        free(f->kept[i]);
-    free(f->kept);
-}
-
-static const char *text_at(const json_t *j, const char *key)
-{
-    const char *s = json_string_value(json_object_get(j, key));
-    return s ? s : "";
-}
-
-/* As the clouds write the effect; one that is known already stays. */
-static void taint_add(struct facts *f, const char *key, const char *value,
-                      size_t n, const char *effect)
-{
-    char made[100];
-    effect = kit_taint_effect(effect);
-    if (!effect || key[0] == '\0')
-        return;
-    snprintf(made, sizeof made, "%.*s:%s", (int)(n < 63 ? n : 63), value,
-             effect);
-    for (size_t i = 0; i < f->n_taints; i++)
-        if (strcmp(f->taints[i].key, key) == 0 &&
-            strcmp(f->taints[i].value, made) == 0)
-            return;
-    if (f->n_taints < KV_MAX)
-        f->taints[f->n_taints++] = (struct davit_kv){
-            keep(f, key, strlen(key)), keep(f, made, strlen(made))};
-}
+#include "kit/offer.h"
 
 /* Labels and taints of the node group. */
 static int from_node_group(struct op *op, const struct eks_pool *p,
-                           struct facts *f, struct kit_str *machines)
+                           struct kit_offer *f, struct kit_str *machines)
 {
-    struct kit_str path = {0};
     json_t *reply, *ng, *v;
     const char *key;
     size_t i;
     if (p->bare)
         return DAVIT_OK;
-    kit_str_puts(&path, "/clusters/");
-    kit_str_encode(&path, op->e->cluster, strlen(op->e->cluster), "");
-    kit_str_puts(&path, "/node-groups/");
-    kit_str_encode(&path, p->name, strlen(p->name), "");
-    int st = api_json(op, path.p, &reply);
-    kit_str_done(&path);
+    int st = api_node_group(op, p, &reply);
     if (st != DAVIT_OK)
         return st;
     ng = json_object_get(reply, "nodegroup");
     json_object_foreach(json_object_get(ng, "labels"), key, v)
         if (json_is_string(v))
-            set(f, f->labels, &f->n_labels, key, strlen(key),
-                json_string_value(v));
+            kit_fact_set(f, &f->labels, key, json_string_value(v));
     json_array_foreach(json_object_get(ng, "taints"), i, v) {
-        const char *value = text_at(v, "value");
-        taint_add(f, text_at(v, "key"), value, strlen(value),
-                  text_at(v, "effect"));
+        const char *value = kit_json_text(v, "value");
+        kit_fact_taint(f, kit_json_text(v, "key"), value, strlen(value),
+                       kit_json_text(v, "effect"));
     }
     json_array_foreach(json_object_get(ng, "instanceTypes"), i, v)
         if (json_is_string(v))
@@ -112,12 +43,12 @@ static int from_node_group(struct op *op, const struct eks_pool *p,
 }
 
 /* Of several types the first is what counts on; the others are as large. */
-static int from_machine(struct op *op, const char *machines, struct facts *f)
+static int from_machine(struct op *op, const char *machines,
+                        struct kit_offer *f)
 {
     struct kit_str form = {0};
     struct xml_doc *doc;
     const struct xml *x;
-    char text[32];
     form_begin(&form, EC2, "DescribeInstanceTypes");
     size_t n = 0, first = strcspn(machines, " ");
     for (const char *at = machines; *at != '\0';) {
@@ -141,22 +72,18 @@ static int from_machine(struct op *op, const char *machines, struct facts *f)
          g = xml_again(g)) {
         gpus += xml_number(g, "count", 0);
         const char *name = xml_text(g, "name");
-        set(f, f->labels, &f->n_labels, "ray.io/accelerator-type", 23, name);
+        kit_fact_set(f, &f->labels, "ray.io/accelerator-type", name);
     }
-    snprintf(text, sizeof text, "%lld", (long long)cpus);
-    set(f, f->resources, &f->n_resources, "CPU", 3, text);
-    snprintf(text, sizeof text, "%lld", (long long)mib * 1048576);
-    set(f, f->resources, &f->n_resources, "memory", 6, text);
-    if (gpus > 0) {
-        snprintf(text, sizeof text, "%lld", (long long)gpus);
-        set(f, f->resources, &f->n_resources, "GPU", 3, text);
-    }
+    kit_fact_number(f, &f->resources, "CPU", cpus);
+    kit_fact_number(f, &f->resources, "memory", mib * 1048576);
+    if (gpus > 0)
+        kit_fact_number(f, &f->resources, "GPU", gpus);
     xml_free(doc);
     return DAVIT_OK;
 }
 
 /* k8s.io/cluster-autoscaler/node-template/{label,taint,resources}/KEY */
-static void from_tags(const struct xml *group, struct facts *f)
+static void from_tags(const struct xml *group, struct kit_offer *f)
 {
     static const char prefix[] = "k8s.io/cluster-autoscaler/node-template/";
     for (const struct xml *t = xml_at(group, "Tags/member"); t;
@@ -166,15 +93,14 @@ static void from_tags(const struct xml *group, struct facts *f)
             continue;
         key += sizeof prefix - 1;
         if (strncmp(key, "label/", 6) == 0)
-            set(f, f->labels, &f->n_labels, key + 6, strlen(key + 6), value);
+            kit_fact_set(f, &f->labels, key + 6, value);
         else if (strncmp(key, "resources/", 10) == 0)
-            set(f, f->resources, &f->n_resources, key + 10, strlen(key + 10),
-                value);
+            kit_fact_set(f, &f->resources, key + 10, value);
         else if (strncmp(key, "taint/", 6) == 0) {
             const char *colon = strrchr(value, ':');
             if (colon)
-                taint_add(f, key + 6, value, (size_t)(colon - value),
-                          colon + 1);
+                kit_fact_taint(f, key + 6, value, (size_t)(colon - value),
+                               colon + 1);
         }
     }
 }
@@ -190,10 +116,10 @@ static int64_t spot_price(struct op *op, const char *machine, const char *zone)
     form_begin(&form, EC2, "DescribeSpotPriceHistory");
     form_nth(&form, "InstanceType.", 1, machine);
     form_nth(&form, "ProductDescription.", 1, "Linux/UNIX");
-    form_add(&form, "StartTime", now);
+    kit_str_param(&form, "StartTime", now);
     if (zone[0] != '\0')
-        form_add(&form, "AvailabilityZone", zone);
-    form_add(&form, "MaxResults", "100");
+        kit_str_param(&form, "AvailabilityZone", zone);
+    kit_str_param(&form, "MaxResults", "100");
     int st = api_query(op, EC2, &form, &doc, &x);
     kit_str_done(&form);
     int64_t worst = -1; /* of the zones it may come from */
@@ -236,29 +162,23 @@ struct offering {
     struct op *op;
     const struct eks_type *type;
     struct davit_sink *sink;
-    void (*put)(struct davit_sink *, const struct davit_offer *);
+    davit_put_offer *put;
 };
 
-static void offer_put(const struct offering *o, const struct facts *f,
+static void offer_put(const struct offering *o, const struct kit_offer *f,
                       const char *machine, const char *zone, bool spot,
                       bool available)
 {
-    o->put(o->sink,
-           &(struct davit_offer){
-               .size = sizeof(struct davit_offer),
-               .name = o->type->name,
-               .zone = zone,
-               .resources = f->resources,
-               .n_resources = f->n_resources,
-               .labels = f->labels,
-               .n_labels = f->n_labels,
-               .taints = f->taints,
-               .n_taints = f->n_taints,
-               .spot = spot,
-               .available = available,
-               .price_micros_hour = spot && machine[0] != '\0'
-                                        ? spot_price(o->op, machine, zone)
-                                        : -1});
+    int64_t price = spot && machine[0] != '\0'
+                        ? spot_price(o->op, machine, zone)
+                        : -1;
+    kit_offer_put(f,
+                  &(struct davit_offer){.name = o->type->name,
+                                        .zone = zone,
+                                        .spot = spot,
+                                        .available = available,
+                                        .price_micros_hour = price},
+                  o->sink, o->put);
 }
 
 static int route_offer(const struct offering *o, const struct eks_route *r,
@@ -268,7 +188,7 @@ static int route_offer(const struct offering *o, const struct eks_route *r,
     const struct eks_pool *p = &e->pools[r->pool];
     const struct group *g = NULL;
     struct kit_str machine = {0};
-    struct facts f = {0};
+    struct kit_offer f = {0};
     for (size_t i = 0; i < v->n_groups; i++)
         if (v->groups[i].pool == r->pool)
             g = &v->groups[i];
@@ -311,22 +231,18 @@ static int route_offer(const struct offering *o, const struct eks_route *r,
                           good && has_zone(x, o->type->zones[i]));
         }
     }
-    facts_done(&f);
+    kit_keep_done(&f.keep);
     kit_str_done(&machine);
     return st;
 }
 
 int eks_offers(void *self, struct davit_call *call, struct davit_sink *sink,
-               void (*put)(struct davit_sink *, const struct davit_offer *),
-               struct davit_error *error)
+               davit_put_offer *put, struct davit_error *error)
 {
     struct eks *e = self;
-    struct op op = {
-        .e = e, .call = call, .error = error, .server_ms = e->host->wall_ms()};
-    size_t *pools = calloc(e->n_pools + 1, sizeof *pools);
+    struct op op = op_begin(e, call, error);
+    size_t *pools = kit_zeroed(e->n_pools + 1, sizeof *pools);
     struct view v;
-    if (!pools)
-        abort();
     for (size_t i = 0; i < e->n_typed; i++)
         pools[i] = i;
     int st = view_read(&op, pools, e->n_typed, false, &v);

@@ -50,8 +50,7 @@ static void put(struct profile *p, const char *key, const char *value)
 {
     if (profile_get(p, key))
         return;
-    p->kv = realloc(p->kv, (p->n + 1) * sizeof *p->kv);
-    kit_must(p->kv);
+    p->kv = kit_resize(p->kv, p->n + 1, sizeof *p->kv);
     char *k = kit_copy(key), *v = kit_copy(value);
     for (char *c = k; *c != '\0'; c++)
         if (*c >= 'A' && *c <= 'Z')
@@ -106,10 +105,8 @@ static void file_path(const char *variable, const char *name,
 
 struct profile *profile_read(const char *name)
 {
-    struct profile *p = calloc(1, sizeof *p);
+    struct profile *p = kit_zeroed(1, sizeof *p);
     struct kit_str path = {0};
-    if (!p)
-        abort();
     file_path("AWS_SHARED_CREDENTIALS_FILE", "credentials", &path);
     bool found = file_scan(p, path.p, name, false);
     kit_str_clear(&path);

@@ -56,10 +56,10 @@ int role_by_web_identity(struct op *op, const char *role, const char *file,
     if (st != DAVIT_OK)
         return st;
     form_begin(&form, STS, "AssumeRoleWithWebIdentity");
-    form_add(&form, "RoleArn", role);
-    form_add(&form, "RoleSessionName", session);
-    form_add(&form, "WebIdentityToken", token);
-    form_add(&form, "DurationSeconds", "3600");
+    kit_str_param(&form, "RoleArn", role);
+    kit_str_param(&form, "RoleSessionName", session);
+    kit_str_param(&form, "WebIdentityToken", token);
+    kit_str_param(&form, "DurationSeconds", "3600");
     kit_wipe(token);
     st = api_query_as(op, STS, &form, NULL, &doc, &x);
     if (st == DAVIT_OK)
@@ -78,11 +78,11 @@ int role_by_keys(struct op *op, const char *role, const char *session,
     struct xml_doc *doc;
     const struct xml *x;
     form_begin(&form, STS, "AssumeRole");
-    form_add(&form, "RoleArn", role);
-    form_add(&form, "RoleSessionName", session);
-    form_add(&form, "DurationSeconds", "3600");
+    kit_str_param(&form, "RoleArn", role);
+    kit_str_param(&form, "RoleSessionName", session);
+    kit_str_param(&form, "DurationSeconds", "3600");
     if (external_id)
-        form_add(&form, "ExternalId", external_id);
+        kit_str_param(&form, "ExternalId", external_id);
     int st = api_query_as(op, STS, &form, by, &doc, &x);
     if (st == DAVIT_OK)
         st = take_sts(op, xml_at(x, "AssumeRoleResult"), ret);

@@ -42,25 +42,22 @@ static void form_end(struct kit_str *f, const struct group *g,
 {
     form_begin(f, AUTOSCALING, "TerminateInstanceInAutoScalingGroup");
     if (n == 1) {
-        form_add(f, "InstanceId", ids[0]);
+        kit_str_param(f, "InstanceId", ids[0]);
     } else {
-        form_add(f, "AutoScalingGroupName", g->name);
+        kit_str_param(f, "AutoScalingGroupName", g->name);
         for (size_t i = 0; i < n; i++)
             form_nth(f, "InstanceIds.member.", i + 1, ids[i]);
     }
-    form_add(f, "ShouldDecrementDesiredCapacity", "true");
+    kit_str_param(f, "ShouldDecrementDesiredCapacity", "true");
 }
 
 static int end_some(struct op *op, struct group *g, const char *const *ids,
                     size_t n)
 {
     struct kit_str f = {0};
-    struct xml_doc *doc;
-    const struct xml *x;
     form_end(&f, g, ids, n);
-    int st = api_query(op, AUTOSCALING, &f, &doc, &x);
+    int st = api_do(op, AUTOSCALING, &f);
     kit_str_done(&f);
-    xml_free(doc);
     return st;
 }
 
@@ -212,22 +209,14 @@ static bool group_has(const struct ending *en, struct group *g)
 }
 
 int eks_terminate(void *self, struct davit_call *call, const char *const *ids,
-                  size_t n_ids, struct davit_sink *sink,
-                  void (*done)(struct davit_sink *, const char *id, int status),
+                  size_t n_ids, struct davit_sink *sink, davit_put_done *done,
                   struct davit_error *error)
 {
     struct eks *e = self;
-    struct ending en = {.op = {.e = e,
-                               .call = call,
-                               .error = error,
-                               .server_ms = e->host->wall_ms()},
-                        .ids = ids,
-                        .n = n_ids};
-    size_t *pools = calloc(e->n_pools + 1, sizeof *pools);
+    struct ending en = {.op = op_begin(e, call, error), .ids = ids, .n = n_ids};
+    size_t *pools = kit_zeroed(e->n_pools + 1, sizeof *pools);
     struct view v;
-    en.status = calloc(n_ids + 1, sizeof *en.status);
-    if (!pools || !en.status)
-        abort();
+    en.status = kit_zeroed(n_ids + 1, sizeof *en.status);
     for (size_t i = 0; i < e->n_pools; i++)
         pools[i] = i;
     for (size_t i = 0; i < n_ids; i++)

@@ -58,7 +58,6 @@ int pool_resolve(struct op *op, size_t pool, bool again, char *ret_group,
 {
     struct eks *e = op->e;
     struct eks_pool *p = &e->pools[pool];
-    struct kit_str path = {0};
     json_t *reply;
     pthread_mutex_lock(&e->lock);
     snprintf(ret_group, size, "%s", p->group);
@@ -67,12 +66,7 @@ int pool_resolve(struct op *op, size_t pool, bool again, char *ret_group,
     pthread_mutex_unlock(&e->lock);
     if (fresh && (!again || p->bare))
         return DAVIT_OK;
-    kit_str_puts(&path, "/clusters/");
-    kit_str_encode(&path, e->cluster, strlen(e->cluster), "");
-    kit_str_puts(&path, "/node-groups/");
-    kit_str_encode(&path, p->name, strlen(p->name), "");
-    int st = api_json(op, path.p, &reply);
-    kit_str_done(&path);
+    int st = api_node_group(op, p, &reply);
     if (st == DAVIT_NOT_FOUND) {
         if (op->error && strstr(op->error->text, "luster") &&
             !strstr(op->error->text, "ode group") &&
@@ -101,9 +95,7 @@ int pool_resolve(struct op *op, size_t pool, bool again, char *ret_group,
 
 static void doc_keep(struct view *v, struct xml_doc *doc)
 {
-    v->docs = realloc(v->docs, (v->n_docs + 1) * sizeof *v->docs);
-    if (!v->docs)
-        abort();
+    v->docs = kit_resize(v->docs, v->n_docs + 1, sizeof *v->docs);
     v->docs[v->n_docs++] = doc;
 }
 
@@ -130,9 +122,7 @@ static void instances_take(struct group *g, const struct xml *x)
     for (const struct xml *m = xml_at(x, "Instances/member"); m;
          m = xml_again(m))
         n++;
-    g->v = calloc(n + 1, sizeof *g->v);
-    if (!g->v)
-        abort();
+    g->v = kit_zeroed(n + 1, sizeof *g->v);
     for (const struct xml *m = xml_at(x, "Instances/member"); m;
          m = xml_again(m)) {
         struct instance i = {
@@ -201,9 +191,9 @@ static int groups_page(struct op *op, struct view *v, size_t from, size_t to)
                          v->groups[i].name);
         if (k == 0)
             break; /* without names it would list them all */
-        form_add(&form, "MaxRecords", "100");
+        kit_str_param(&form, "MaxRecords", "100");
         if (next.n > 0)
-            form_add(&form, "NextToken", next.p);
+            kit_str_param(&form, "NextToken", next.p);
         st = api_query(op, AUTOSCALING, &form, &doc, &x);
         if (st != DAVIT_OK)
             break;
@@ -286,9 +276,7 @@ static void describe(struct op *op, struct view *v, const struct xml *x)
         return; /* detached, or not in the group yet */
     if (!i) {
         /* Out of the group, but not at its end: still there to be seen. */
-        g->v = realloc(g->v, (g->n + 2) * sizeof *g->v);
-        if (!g->v)
-            abort();
+        g->v = kit_resize(g->v, g->n + 2, sizeof *g->v);
         g->v[g->n] = (struct instance){
             .id = key.id,
             .stage = "",
@@ -326,16 +314,16 @@ static int ec2_pages(struct op *op, struct view *v, const char *filter,
         struct xml_doc *doc;
         const struct xml *x;
         form_begin(&form, EC2, "DescribeInstances");
-        form_add(&form, "Filter.1.Name", filter);
+        kit_str_param(&form, "Filter.1.Name", filter);
         for (size_t i = 0; i < n; i++)
             form_nth(&form, "Filter.1.Value.", i + 1, values[i]);
         if (living)
-            form_add(&form, "Filter.2.Name", "instance-state-name");
+            kit_str_param(&form, "Filter.2.Name", "instance-state-name");
         for (size_t i = 0; living && i < sizeof states / sizeof *states; i++)
             form_nth(&form, "Filter.2.Value.", i + 1, states[i]);
-        form_add(&form, "MaxResults", "1000");
+        kit_str_param(&form, "MaxResults", "1000");
         if (next.n > 0)
-            form_add(&form, "NextToken", next.p);
+            kit_str_param(&form, "NextToken", next.p);
         st = api_query(op, EC2, &form, &doc, &x);
         if (st != DAVIT_OK)
             break;
@@ -422,9 +410,7 @@ int view_read(struct op *op, const size_t *pools, size_t n, bool with_ec2,
 {
     int st = DAVIT_OK;
     *v = (struct view){0};
-    v->groups = calloc(n + 1, sizeof *v->groups);
-    if (!v->groups)
-        abort();
+    v->groups = kit_zeroed(n + 1, sizeof *v->groups);
     v->n_groups = n;
     for (size_t i = 0; i < n && st == DAVIT_OK; i++) {
         v->groups[i].pool = pools[i];
@@ -462,9 +448,7 @@ void view_free(struct view *v)
     for (size_t i = 0; i < v->n_groups; i++) {
         free(v->groups[i].records);
         free(v->groups[i].v);
-        for (size_t k = 0; k < v->groups[i].n_kept; k++)
-            free(v->groups[i].kept[k]);
-        free(v->groups[i].kept);
+        kit_keep_done(&v->groups[i].keep);
     }
     for (size_t i = 0; i < v->n_docs; i++)
         xml_free(v->docs[i]);

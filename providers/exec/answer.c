@@ -1,7 +1,7 @@
 /*
- * answer.c - the child's JSON, read into the contract's words.
+ * answer.c - the child's JSON, read into the contract's structs.
  *
- * What is wrong is told in terms of the line that the author of the program
+ * What is wrong is described in terms of the line that the author of the program
  * wrote.  What the contract says about ids, zones and so on is not repeated
  * here: the sink behind put() judges that for every plug-in alike.
  */

@@ -246,10 +246,8 @@ bool child_start(struct exec *x, struct verdict *why)
         .pidfd = (int)syscall(SYS_pidfd_open, pid, 0),
         .started_ms = mono_ms(),
         .heard_ms = mono_ms(),
-        .buf = malloc(LINE_MAX_BYTES + 1),
+        .buf = kit_alloc(LINE_MAX_BYTES + 1),
     };
-    if (!c->buf)
-        abort();
     child_log(x, 3, "started");
     return true;
 }

@@ -4,7 +4,7 @@
  *
  * This file is the table and the workers' side of its operations: a request is
  * handed to the keeper, and its answer lines are put() as they come, so that
- * what exists is told even when the program fails in the middle.
+ * what exists is reported even when the program fails in the middle.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -47,11 +47,9 @@ static int exec_open(const struct davit_host *host,
                      const struct davit_setup *setup, void **ret_self,
                      struct davit_error *e)
 {
-    struct exec *x = calloc(1, sizeof *x);
+    struct exec *x = kit_zeroed(1, sizeof *x);
     int status;
 
-    if (!x)
-        abort();
     x->host = host;
     x->wake[0] = x->wake[1] = -1;
     x->next_id = 1;
@@ -115,12 +113,10 @@ static bool resting(const struct exec *x, struct verdict *v)
 static struct ask *ask_new(struct exec *x, struct davit_call *call,
                            const char *op, json_t *args, struct verdict *v)
 {
-    struct ask *a = calloc(1, sizeof *a), **at = &x->asks;
+    struct ask *a = KIT_NEW(struct ask), **at = &x->asks;
     int64_t left = x->host->remaining_ms(call);
     pthread_condattr_t attr;
 
-    if (!a)
-        abort();
     if (x->timeout_ms > 0 && left > x->timeout_ms)
         left = x->timeout_ms;
     a->op = op;
@@ -211,9 +207,9 @@ static void wait_at(struct exec *x, struct ask *a)
 
 struct answer { /* who takes the lines of one operation */
     struct davit_sink *sink;
-    void (*put)(struct davit_sink *, const struct davit_machine *);
-    void (*offer)(struct davit_sink *, const struct davit_offer *);
-    void (*done)(struct davit_sink *, const char *id, int status);
+    davit_put_machine *put;
+    davit_put_offer *offer;
+    davit_put_done *done;
     size_t lines;
     const char *wrong; /* the first that was, NULL: none */
     char room[200];
@@ -309,9 +305,7 @@ static int exchange(struct exec *x, struct davit_call *call, const char *op,
 /* ---- the operations */
 
 static int exec_list(void *self, struct davit_call *call,
-                     struct davit_sink *sink,
-                     void (*put)(struct davit_sink *,
-                                 const struct davit_machine *),
+                     struct davit_sink *sink, davit_put_machine *put,
                      struct davit_error *e)
 {
     struct answer to = {.sink = sink, .put = put};
@@ -322,9 +316,7 @@ static int exec_list(void *self, struct davit_call *call,
 
 static int exec_launch(void *self, struct davit_call *call,
                        const struct davit_launch *q, struct davit_sink *sink,
-                       void (*put)(struct davit_sink *,
-                                   const struct davit_machine *),
-                       struct davit_error *e)
+                       davit_put_machine *put, struct davit_error *e)
 {
     struct answer to = {.sink = sink, .put = put};
     json_t *tags = json_object(), *args;
@@ -340,8 +332,7 @@ static int exec_launch(void *self, struct davit_call *call,
 
 static int exec_terminate(void *self, struct davit_call *call,
                           const char *const *ids, size_t n_ids,
-                          struct davit_sink *sink,
-                          void (*done)(struct davit_sink *, const char *, int),
+                          struct davit_sink *sink, davit_put_done *done,
                           struct davit_error *e)
 {
     struct answer to = {.sink = sink, .done = done};
@@ -355,9 +346,7 @@ static int exec_terminate(void *self, struct davit_call *call,
 }
 
 static int exec_offers(void *self, struct davit_call *call,
-                       struct davit_sink *sink,
-                       void (*put)(struct davit_sink *,
-                                   const struct davit_offer *),
+                       struct davit_sink *sink, davit_put_offer *put,
                        struct davit_error *e)
 {
     struct answer to = {.sink = sink, .offer = put};

@@ -116,7 +116,7 @@ static bool owes(const struct exec *x)
     return false;
 }
 
-/* The child has failed: whoever waits for it is told, and when it may be
+/* The child has failed: whoever waits for it learns so, and when it may be
  * started again.  The first time that is at once. */
 static void note_fault(struct exec *x, const struct verdict *v)
 {
@@ -153,18 +153,16 @@ static void take_next(struct exec *x)
     struct child *c = &x->child;
     struct ask *a = x->asks;
     int64_t now = mono_ms(), left;
-    int n;
 
     while (a && (a->state != ASK_QUEUED || (!a->hello && !c->greeted)))
         a = a->next;
     if (!a)
         return;
     left = a->deadline_ms > now ? a->deadline_ms - now : 0;
-    n = asprintf(&c->send, "{\"id\":%llu,\"deadline_ms\":%lld,%s\n",
-                 (unsigned long long)a->id, (long long)left, a->args + 1);
-    if (n < 0)
-        abort();
-    c->send_len = (size_t)n;
+    c->send = kit_print("{\"id\":%llu,\"deadline_ms\":%lld,%s\n",
+                        (unsigned long long)a->id, (long long)left,
+                        a->args + 1);
+    c->send_len = strlen(c->send);
     c->send_at = 0;
     a->state = ASK_SENT;
     a->sent_ms = now;
@@ -260,9 +258,7 @@ static bool route(struct exec *x, json_t *json, size_t bytes, struct verdict *v)
                     " (max_reply)",
                     a->op, x->max_reply);
     } else if (!a->left) {
-        l = malloc(sizeof *l);
-        if (!l)
-            abort();
+        l = KIT_NEW(struct line);
         *l = (struct line){.json = json, .bytes = bytes};
         *a->last = l;
         a->last = &l->next;
@@ -368,10 +364,9 @@ static void ended(struct exec *x)
 
 static struct ask *new_hello(struct exec *x)
 {
-    struct ask *a = calloc(1, sizeof *a);
+    struct ask *a = kit_zeroed(1, sizeof *a);
 
-    if (!a || !(a->args = strdup(x->hello)))
-        abort();
+    a->args = kit_copy(x->hello);
     a->id = x->next_id++;
     a->op = "hello";
     a->left = a->hello = true;

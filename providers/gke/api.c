@@ -38,6 +38,25 @@ int api_send(struct op *op, const struct request *r, json_t **ret)
     return s;
 }
 
+int api_post_group(struct op *op, const struct group *in, const char *method,
+                   json_t *body, int64_t salt, json_t **ret)
+{
+    char path[400], query[60] = "requestId=";
+    char *list = kit_must(
+        json_dumps(json_object_get(body, "instances"), JSON_COMPACT));
+    char *salted = kit_print("%s%lld", list, (long long)salt);
+    api_request_id(query + strlen(query), salted, strlen(salted));
+    snprintf(path, sizeof path,
+             "projects/%s/zones/%s/instanceGroupManagers/%s/%s", in->project,
+             in->zone, in->name, method);
+    int s = api_send(op, &(struct request){"POST", true, path, query, body},
+                     ret);
+    free(list);
+    free(salted);
+    json_decref(body);
+    return s;
+}
+
 static bool op_done(const json_t *o)
 {
     return strcmp(kit_json_text(o, "status"), "DONE") == 0;
@@ -79,44 +98,39 @@ static bool name_plain(const char *name)
                         "0123456789-_") == strlen(name);
 }
 
-static int nameless(struct op *op)
+/* Of compute, else of container; `where` is what its operations are below. */
+static int wait_for(struct op *op, bool compute, const char *where,
+                    const json_t *reply)
 {
-    return kit_error(op->e, DAVIT_RETRY, "BadReply",
-                     "the reply is not an operation with a name");
+    char path[400];
+    json_t *last;
+    const char *name = kit_json_text(reply, "name");
+    if (!name_plain(name))
+        return kit_error(op->e, DAVIT_RETRY, "BadReply",
+                         "the reply is not an operation with a name");
+    snprintf(path, sizeof path, "projects/%s/operations/%s", where, name);
+    int s = poll(op, &(struct request){"GET", compute, path, "", NULL}, reply,
+                 &last);
+    if (s == DAVIT_OK)
+        s = compute ? error_list(json_object_get(last, "error"), op->e)
+                    : error_operation(last, op->e);
+    json_decref(last);
+    return s;
 }
 
 int api_wait_zone(struct op *op, const struct group *in, const json_t *reply)
 {
-    char path[400];
-    json_t *last;
-    const char *name = kit_json_text(reply, "name");
-    if (!name_plain(name))
-        return nameless(op);
-    snprintf(path, sizeof path, "projects/%s/zones/%s/operations/%s",
-             in->project, in->zone, name);
-    int s = poll(op, &(struct request){"GET", true, path, "", NULL}, reply,
-                 &last);
-    if (s == DAVIT_OK)
-        s = error_list(json_object_get(last, "error"), op->e);
-    json_decref(last);
-    return s;
+    char where[130];
+    snprintf(where, sizeof where, "%s/zones/%s", in->project, in->zone);
+    return wait_for(op, true, where, reply);
 }
 
 int api_wait_container(struct op *op, const json_t *reply)
 {
-    char path[400];
-    json_t *last;
-    const char *name = kit_json_text(reply, "name");
-    if (!name_plain(name))
-        return nameless(op);
-    snprintf(path, sizeof path, "projects/%s/locations/%s/operations/%s",
-             op->g->project, op->g->location, name);
-    int s = poll(op, &(struct request){"GET", false, path, "", NULL}, reply,
-                 &last);
-    if (s == DAVIT_OK)
-        s = error_operation(last, op->e);
-    json_decref(last);
-    return s;
+    char where[150];
+    snprintf(where, sizeof where, "%s/locations/%s", op->g->project,
+             op->g->location);
+    return wait_for(op, false, where, reply);
 }
 
 void api_request_id(char ret[37], const void *data, size_t n)

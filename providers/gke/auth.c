@@ -18,7 +18,7 @@
 #define TOKEN_URL "https://oauth2.googleapis.com/token"
 #define LIFE_S 3600
 
-/* The endpoint's own words, which name the account or the audience at worst. */
+/* The endpoint's own message, which names the account or the audience at worst. */
 static int refused(void *who, const struct davit_http *x, const json_t *j,
                    struct davit_error *e)
 {

@@ -13,8 +13,6 @@
 
 #define BATCH 500 /* Google takes 1000 */
 
-typedef void done_machine(struct davit_sink *, const char *id, int status);
-
 struct end {
     struct op op;
     const char *const *ids;
@@ -24,7 +22,7 @@ struct end {
     json_t *by_name; /* name -> its place in members, -1: two */
     bool *reported;
     struct davit_sink *sink;
-    done_machine *done;
+    davit_put_done *done;
 };
 
 static bool points_to(const struct end *x, const struct group *g)
@@ -104,7 +102,7 @@ static void report(struct end *x, size_t i, int status)
     x->reported[i] = true;
 }
 
-/* What needs no request: gone, going, or not to be told from another. */
+/* What needs no request: gone, going, or one of two of that name. */
 static void report_known(struct end *x)
 {
     for (size_t i = 0; i < x->n; i++) {
@@ -122,28 +120,12 @@ static void report_known(struct end *x)
 static int delete (struct end *x, const struct group *g, json_t *urls)
 {
     struct op *op = &x->op;
-    char path[400], query[60], id[37];
-    char *text = json_dumps(urls, JSON_COMPACT);
-    json_t *reply, *body = json_pack("{s:O, s:b}", "instances", urls,
-                                     "skipInstancesOnValidationError", 1);
-    if (!text || !body)
-        abort();
-    snprintf(path, sizeof path,
-             "projects/%s/zones/%s/instanceGroupManagers/%s/deleteInstances",
-             g->project, g->zone, g->name);
+    json_t *reply,
+        *body = kit_must(json_pack("{s:O, s:b}", "instances", urls,
+                                   "skipInstancesOnValidationError", 1));
     /* Ending twice is harmless, so each call is a request of its own. */
-    int64_t now = op->g->host->wall_ms();
-    size_t n = strlen(text) + 32;
-    text = realloc(text, n);
-    if (!text)
-        abort();
-    snprintf(text + strlen(text), 32, "%lld", (long long)now);
-    api_request_id(id, text, strlen(text));
-    free(text);
-    snprintf(query, sizeof query, "requestId=%s", id);
-    int s = api_send(op, &(struct request){"POST", true, path, query, body},
-                     &reply);
-    json_decref(body);
+    int s = api_post_group(op, g, "deleteInstances", body,
+                           op->g->host->wall_ms(), &reply);
     if (s == DAVIT_OK)
         s = api_wait_zone(op, g, reply);
     json_decref(reply);
@@ -190,7 +172,7 @@ static int end_in(struct end *x, const struct group *g)
 }
 
 int gke_terminate(void *self, struct davit_call *call, const char *const *ids,
-                  size_t n_ids, struct davit_sink *sink, done_machine *done,
+                  size_t n_ids, struct davit_sink *sink, davit_put_done *done,
                   struct davit_error *e)
 {
     struct end x = {.op = {self, call, e},
@@ -199,9 +181,7 @@ int gke_terminate(void *self, struct davit_call *call, const char *const *ids,
                     .sink = sink,
                     .done = done};
     int later = DAVIT_OK;
-    x.reported = calloc(n_ids + 1, sizeof *x.reported);
-    if (!x.reported)
-        abort();
+    x.reported = kit_zeroed(n_ids + 1, sizeof *x.reported);
     int s = look_sure(&x), worst = s;
     if (s == DAVIT_OK)
         report_known(&x);

@@ -1,7 +1,7 @@
 /*
  * errors.c - Google's codes, by what to do about them.
  *
- * A code stands in many places (a reply's reason or status, an operation's
+ * A code may be in many places (a reply's reason or status, an operation's
  * errors, an instance's last attempt, a node pool's conditions), and sometimes
  * only inside the text of another one; the table is the same for all.  A code
  * that is not known is RETRY, and its text is kept: better tried again than
@@ -101,7 +101,7 @@ static int find(const char *code)
     return -1;
 }
 
-/* Codes are told apart from words: only those in capitals with a bar. */
+/* What is a code and what a word: only those in capitals with a bar. */
 static int find_within(const char *text)
 {
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)

@@ -25,9 +25,7 @@ static int gke_open(const struct davit_host *host,
                     const struct davit_setup *setup, void **ret_self,
                     struct davit_error *e)
 {
-    struct gke *g = calloc(1, sizeof *g);
-    if (!g)
-        abort();
+    struct gke *g = kit_zeroed(1, sizeof *g);
     g->host = host;
     kit_token_init(&g->token);
     pthread_mutex_init(&g->lock, NULL);

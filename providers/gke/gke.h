@@ -19,7 +19,7 @@ struct gke_type {
     char *pool, *spot_pool; /* NULL: none of this market */
     char **zones;           /* as configured; none: the pool's */
     size_t n_zones;
-    int64_t cpu, gpus; /* as configured, -1: not said */
+    int64_t cpu, gpus; /* as configured, -1: not given */
 };
 
 /* Read-only after open() but for token, cache and salt. */
@@ -68,7 +68,7 @@ struct groups {
     size_t n;
 };
 
-/* An instance of a group, as the group manager tells it; strings live with the
+/* An instance of a group, as the group manager lists it; strings live with the
  * replies. */
 struct member {
     const struct group *group;
@@ -102,6 +102,10 @@ struct request {
 };
 /* OK: *ret is the reply, the caller's.  Else the error is filled. */
 int api_send(struct op *op, const struct request *r, json_t **ret);
+/* A method of an instance group manager; takes the body.  The request id that
+ * Google knows a repetition by is made of the body's instances and the salt. */
+int api_post_group(struct op *op, const struct group *in, const char *method,
+                   json_t *body, int64_t salt, json_t **ret);
 /* Polls a zone's operation until it is done. */
 int api_wait_zone(struct op *op, const struct group *in, const json_t *reply);
 /* The same for an operation of GKE itself. */
@@ -131,24 +135,19 @@ void members_done(struct members *ms);
 /* Ours: all of a pool of ours; of another, what has our tag in its name. */
 bool member_ours(const struct gke *g, const struct member *m);
 void member_put(const struct member *m, const char *address,
-                struct davit_sink *sink,
-                void (*put)(struct davit_sink *, const struct davit_machine *));
+                struct davit_sink *sink, davit_put_machine *put);
 int gke_list(void *self, struct davit_call *call, struct davit_sink *sink,
-             void (*put)(struct davit_sink *, const struct davit_machine *),
-             struct davit_error *e);
+             davit_put_machine *put, struct davit_error *e);
 
 /* launch.c, end.c, offers.c */
 int gke_launch(void *self, struct davit_call *call,
                const struct davit_launch *l, struct davit_sink *sink,
-               void (*put)(struct davit_sink *, const struct davit_machine *),
-               struct davit_error *e);
+               davit_put_machine *put, struct davit_error *e);
 int gke_terminate(void *self, struct davit_call *call, const char *const *ids,
-                  size_t n_ids, struct davit_sink *sink,
-                  void (*done)(struct davit_sink *, const char *id, int status),
+                  size_t n_ids, struct davit_sink *sink, davit_put_done *done,
                   struct davit_error *e);
 int gke_offers(void *self, struct davit_call *call, struct davit_sink *sink,
-               void (*put)(struct davit_sink *, const struct davit_offer *),
-               struct davit_error *e);
+               davit_put_offer *put, struct davit_error *e);
 
 /* names.c */
 void name_tag(char ret[5], const char *cluster);

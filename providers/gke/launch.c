@@ -15,8 +15,6 @@
 #define LAUNCH_MAX 10000
 #define BATCH 500 /* names in one createInstances */
 
-typedef void put_machine(struct davit_sink *, const struct davit_machine *);
-
 struct launch {
     struct op op;
     const struct davit_launch *l;
@@ -25,7 +23,7 @@ struct launch {
     uint32_t *in;         /* per machine: the group it belongs in */
     bool *made;
     struct davit_sink *sink;
-    put_machine *put;
+    davit_put_machine *put;
 };
 
 static int check(struct launch *x, const struct gke_type *t)
@@ -119,14 +117,12 @@ static int zones_deal(struct launch *x)
 {
     char id[37];
     unsigned start = 0;
-    uint32_t *stay = calloc(x->groups.n + 1, sizeof *stay), n = 0;
-    for (uint32_t k = 0; stay && k < x->groups.n; k++)
+    uint32_t *stay = kit_zeroed(x->groups.n, sizeof *stay), n = 0;
+    for (uint32_t k = 0; k < x->groups.n; k++)
         if (!x->groups.v[k].leaving)
             stay[n++] = k;
-    x->in = calloc(x->l->count, sizeof *x->in);
-    x->made = calloc(x->l->count, sizeof *x->made);
-    if (!x->in || !x->made || !stay)
-        abort();
+    x->in = kit_zeroed(x->l->count, sizeof *x->in);
+    x->made = kit_zeroed(x->l->count, sizeof *x->made);
     api_request_id(id, x->l->request_id, strlen(x->l->request_id));
     sscanf(id, "%6x", &start);
     for (uint32_t i = 0; i < x->l->count; i++)
@@ -182,27 +178,11 @@ static uint32_t salt_of(struct gke *g, uint32_t more)
 static int create(struct launch *x, const struct group *in, json_t *instances)
 {
     struct op *op = &x->op;
-    char path[400], query[60], id[37];
-    json_t *reply, *body = json_pack("{s:O}", "instances", instances);
-    snprintf(path, sizeof path,
-             "projects/%s/zones/%s/instanceGroupManagers/%s/createInstances",
-             in->project, in->zone, in->name);
+    json_t *reply, *body = kit_must(json_pack("{s:O}", "instances", instances));
     /* The same names at the same time are the same request to Google too; but
      * one that failed there must not be answered with its failure for ever. */
-    char *text = json_dumps(instances, JSON_COMPACT);
-    if (!body || !text)
-        abort();
-    size_t n = strlen(text) + 16;
-    text = realloc(text, n);
-    if (!text)
-        abort();
-    snprintf(text + strlen(text), 16, "%u", salt_of(op->g, 0));
-    api_request_id(id, text, strlen(text));
-    free(text);
-    snprintf(query, sizeof query, "requestId=%s", id);
-    int s = api_send(op, &(struct request){"POST", true, path, query, body},
-                     &reply);
-    json_decref(body);
+    int s = api_post_group(op, in, "createInstances", body, salt_of(op->g, 0),
+                           &reply);
     if (s == DAVIT_OK) {
         s = api_wait_zone(op, in, reply);
         if (s != DAVIT_OK && s != DAVIT_CANCELLED)
@@ -312,7 +292,7 @@ static int launch_all(struct launch *x)
 
 int gke_launch(void *self, struct davit_call *call,
                const struct davit_launch *l, struct davit_sink *sink,
-               put_machine *put, struct davit_error *e)
+               davit_put_machine *put, struct davit_error *e)
 {
     struct launch x = {.op = {self, call, e}, .l = l, .sink = sink, .put = put};
     const struct gke_type *t = type_find(self, l->offer);

@@ -75,9 +75,7 @@ static int member_add(struct op *op, const struct group *of, const json_t *m,
 {
     if (ms->n == ms->cap) {
         ms->cap = ms->cap != 0 ? ms->cap * 2 : 64;
-        ms->v = realloc(ms->v, ms->cap * sizeof *ms->v);
-        if (!ms->v)
-            abort();
+        ms->v = kit_resize(ms->v, ms->cap, sizeof *ms->v);
     }
     struct member *new = &ms->v[ms->n];
     *new = (struct member){.group = of,
@@ -148,8 +146,7 @@ bool member_ours(const struct gke *g, const struct member *m)
 }
 
 void member_put(const struct member *m, const char *address,
-                struct davit_sink *sink,
-                void (*put)(struct davit_sink *, const struct davit_machine *))
+                struct davit_sink *sink, davit_put_machine *put)
 {
     char request[64];
     name_request(m->name, request);
@@ -284,8 +281,7 @@ static void left_keep(struct gke *g, const struct members *ms)
 }
 
 int gke_list(void *self, struct davit_call *call, struct davit_sink *sink,
-             void (*put)(struct davit_sink *, const struct davit_machine *),
-             struct davit_error *e)
+             davit_put_machine *put, struct davit_error *e)
 {
     struct op op = {self, call, e};
     struct groups gs;

@@ -11,23 +11,12 @@
 #include <string.h>
 
 #include "gke.h"
-
-#define LABELS_MAX 64
-#define TAINTS_MAX 16
-
-typedef void put_offer(struct davit_sink *, const struct davit_offer *);
+#include "kit/offer.h"
 
 struct facts { /* of a machine type in a zone */
     int64_t cpu, memory_mb, gpus;
     char accelerator[64];
     bool there;
-};
-
-struct labels {
-    struct davit_kv v[LABELS_MAX];
-    size_t n, n_taints;
-    struct davit_kv taints[TAINTS_MAX];
-    char made[TAINTS_MAX][90]; /* their values */
 };
 
 /* NOT_FOUND is an answer here: that zone has no such thing. */
@@ -89,42 +78,35 @@ static int accelerator_there(struct op *op, const struct group *g,
     return s;
 }
 
-static void label_add(struct labels *ls, const char *key, const char *value)
+static void label_add(struct kit_offer *o, const char *key, const char *value)
 {
-    if (ls->n < LABELS_MAX && *value != '\0')
-        ls->v[ls->n++] = (struct davit_kv){key, value};
+    if (value && *value != '\0')
+        kit_fact_set(o, &o->labels, key, value);
 }
 
 /* The labels a node of this pool will have, and its taints. */
 static void labels_read(const struct group *g, const struct facts *f,
-                        struct labels *ls)
+                        struct kit_offer *o)
 {
     const char *key;
     const json_t *of = kit_json_at(g->pool, "config.labels");
     json_t *v;
-    size_t i, n = 0;
+    size_t i;
     json_object_foreach((json_t *)of, key, v)
-        label_add(ls, key, json_string_value(v) ? json_string_value(v) : "");
-    label_add(ls, "node.kubernetes.io/instance-type",
+        label_add(o, key, json_string_value(v));
+    label_add(o, "node.kubernetes.io/instance-type",
               kit_json_text(g->pool, "config.machineType"));
-    label_add(ls, "cloud.google.com/gke-nodepool",
+    label_add(o, "cloud.google.com/gke-nodepool",
               kit_json_text(g->pool, "name"));
-    label_add(ls, "topology.kubernetes.io/zone", g->zone);
-    label_add(ls, "cloud.google.com/gke-accelerator", f->accelerator);
+    label_add(o, "topology.kubernetes.io/zone", g->zone);
+    label_add(o, "cloud.google.com/gke-accelerator", f->accelerator);
     if (g->spot)
-        label_add(ls, "cloud.google.com/gke-spot", "true");
+        label_add(o, "cloud.google.com/gke-spot", "true");
     json_array_foreach(kit_json_at(g->pool, "config.taints"), i, v) {
-        if (n == TAINTS_MAX)
-            break;
-        const char *effect = kit_taint_effect(kit_json_text(v, "effect"));
-        if (!effect)
-            continue;
-        snprintf(ls->made[n], sizeof ls->made[n], "%.63s:%s",
-                 kit_json_text(v, "value"), effect);
-        ls->taints[n] = (struct davit_kv){kit_json_text(v, "key"), ls->made[n]};
-        n++;
+        const char *value = kit_json_text(v, "value");
+        kit_fact_taint(o, kit_json_text(v, "key"), value, strlen(value),
+                       kit_json_text(v, "effect"));
     }
-    ls->n_taints = n;
 }
 
 static bool pool_usable(const struct group *g)
@@ -152,34 +134,29 @@ static bool enough(struct op *op, const struct group *g, const struct facts *f)
 }
 
 static int offer_group(struct op *op, const struct group *g,
-                       struct davit_sink *sink, put_offer *put)
+                       struct davit_sink *sink, davit_put_offer *put)
 {
     struct facts f = {.there = false};
-    struct labels ls = {.n = 0};
-    char cpu[24], memory[32], gpus[24];
+    struct kit_offer o = {0};
     int s = machine_facts(op, g, &f);
     if (s == DAVIT_OK)
         s = accelerator_there(op, g, &f);
     if (s != DAVIT_OK)
         return s;
-    labels_read(g, &f, &ls);
-    snprintf(cpu, sizeof cpu, "%lld", (long long)f.cpu);
-    snprintf(memory, sizeof memory, "%lld", (long long)f.memory_mb << 20);
-    snprintf(gpus, sizeof gpus, "%lld", (long long)f.gpus);
-    struct davit_kv has[] = {{"CPU", cpu}, {"memory", memory}, {"GPU", gpus}};
-    put(sink, &(struct davit_offer){
-                  .size = sizeof(struct davit_offer),
-                  .name = g->type->name,
-                  .zone = g->zone,
-                  .resources = has,
-                  .n_resources = f.gpus > 0 ? 3 : 2,
-                  .labels = ls.v,
-                  .n_labels = ls.n,
-                  .taints = ls.taints,
-                  .n_taints = ls.n_taints,
-                  .price_micros_hour = -1,
-                  .spot = g->spot,
-                  .available = pool_usable(g) && enough(op, g, &f)});
+    labels_read(g, &f, &o);
+    kit_fact_number(&o, &o.resources, "CPU", f.cpu);
+    kit_fact_number(&o, &o.resources, "memory", f.memory_mb << 20);
+    if (f.gpus > 0)
+        kit_fact_number(&o, &o.resources, "GPU", f.gpus);
+    kit_offer_put(
+        &o,
+        &(struct davit_offer){.name = g->type->name,
+                              .zone = g->zone,
+                              .price_micros_hour = -1,
+                              .spot = g->spot,
+                              .available = pool_usable(g) && enough(op, g, &f)},
+        sink, put);
+    kit_keep_done(&o.keep);
     return DAVIT_OK;
 }
 
@@ -195,7 +172,7 @@ static bool in_zone(const struct groups *gs, const struct gke_type *t,
 
 /* A configured zone that the pool is not in. */
 static void offer_missing(const struct groups *gs, const struct gke_type *t,
-                          struct davit_sink *sink, put_offer *put)
+                          struct davit_sink *sink, davit_put_offer *put)
 {
     for (int spot = 0; spot < 2; spot++)
         for (size_t k = 0; k < t->n_zones; k++)
@@ -220,7 +197,7 @@ static bool zone_wanted(const struct group *g)
 }
 
 int gke_offers(void *self, struct davit_call *call, struct davit_sink *sink,
-               put_offer *put, struct davit_error *e)
+               davit_put_offer *put, struct davit_error *e)
 {
     struct op op = {self, call, e};
     struct groups gs;

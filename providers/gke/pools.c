@@ -2,8 +2,8 @@
  * pools.c - from node types to the instance groups that make their machines.
  *
  * A node pool is one instance group in each of its zones; its size is per zone
- * and stands in the groups, not in the pool.  The pools are read again every
- * half minute: what is in them is asked of the groups each time.
+ * and is a field of the groups, not of the pool.  The pools are read again every
+ * half minute, the groups each time.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,7 +126,7 @@ static void leaving_mark(const json_t *pool, struct group *v, size_t n)
         bool is_blue = false;
         json_array_foreach(blue, k, u) {
             char name[64] = "", zone[48] = "";
-            const char *url = json_string_value(u) ? json_string_value(u) : "";
+            const char *url = kit_json_string(u);
             segment(url, "/instanceGroupManagers/", name, sizeof name);
             segment(url, "/zones/", zone, sizeof zone);
             is_blue = is_blue || (strcmp(v[i].name, name) == 0 &&
@@ -147,12 +147,10 @@ static int groups_add(struct op *op, struct groups *gs, const json_t *pool,
     json_t *u;
     const json_t *urls = json_object_get(pool, "instanceGroupUrls");
     size_t first = gs->n;
-    gs->v = realloc(gs->v, (gs->n + json_array_size(urls) + 1) * sizeof *gs->v);
-    if (!gs->v)
-        abort();
+    gs->v = kit_resize(gs->v, gs->n + json_array_size(urls) + 1, sizeof *gs->v);
     json_array_foreach(urls, i, u) {
         struct group *g = &gs->v[gs->n];
-        const char *url = json_string_value(u) ? json_string_value(u) : "";
+        const char *url = kit_json_string(u);
         *g = (struct group){
             .type = type, .pool = pool, .spot = pool_spot(pool)};
         if (!segment(url, "/projects/", g->project, sizeof g->project) ||

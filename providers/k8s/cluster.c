@@ -30,7 +30,7 @@ static uint32_t number(const json_t *spec, const char *key, uint32_t fallback)
 }
 
 /* scaleGate: whatever its form, what is neither absent, false nor empty
- * closes it; a name or reason in it is told. */
+ * closes it; a name or reason in it goes into the message. */
 static void gate_read(const json_t *spec, struct group *g)
 {
     const json_t *gate = kit_json_at(spec, "scaleStrategy.scaleGate");
@@ -96,9 +96,7 @@ int cluster_read(struct op *op, struct cluster *ret)
     if (s != DAVIT_OK)
         return s;
     const json_t *groups = kit_json_at(ret->json, "spec.workerGroupSpecs");
-    ret->v = calloc(json_array_size(groups) + 1, sizeof *ret->v);
-    if (!ret->v)
-        abort();
+    ret->v = kit_zeroed(json_array_size(groups) + 1, sizeof *ret->v);
     size_t i;
     json_t *g;
     json_array_foreach(groups, i, g)
@@ -180,11 +178,9 @@ bool cluster_changed(const struct cluster *c)
 
 static void step(json_t *patch, const char *op, const char *path, json_t *value)
 {
-    json_t *o = json_pack("{s:s, s:s, s:o}", "op", op, "path", path, "value",
-                          value);
-    if (!o)
-        abort();
-    json_array_append_new(patch, o);
+    json_array_append_new(
+        patch, kit_must(json_pack("{s:s, s:s, s:o}", "op", op, "path", path,
+                                  "value", value)));
 }
 
 static void book_step(json_t *patch, const struct cluster *c)

@@ -2,7 +2,7 @@
  * end.c - ends exactly the pods named: replicas lowered by as many and their
  * names in workersToDelete, of all groups in one patch.
  *
- * A name that stands there already was asked for before and is not lowered a
+ * A name that is there already was asked for before and is not lowered a
  * second time; a pod that is going for another reason is replaced by the
  * operator, whatever we would write.  The hosts of a unit go together: the
  * first ones wait until all of them are named.
@@ -68,7 +68,7 @@ static int promise_end(struct end *x, const char *id)
         return DAVIT_NOT_FOUND; /* its pod has come after all */
     book_cancel(x->c.book, id);
     x->c.book_new = true;
-    /* Of a unit of hosts the first one stands for all. */
+    /* Of a host group the first one counts for all. */
     if (strtoul(number, NULL, 10) % g->hosts == 0) {
         less_of(x, of_request ? whose : "");
         uint32_t to = g->replicas > 0 ? g->replicas - 1 : 0;
@@ -157,9 +157,7 @@ static int id_end(struct end *x, const char *id)
 static int plan(struct end *x)
 {
     free(x->live);
-    x->live = calloc(x->c.n + 1, sizeof *x->live);
-    if (!x->live)
-        abort();
+    x->live = kit_zeroed(x->c.n + 1, sizeof *x->live);
     for (size_t i = 0; i < x->c.n; i++)
         x->live[i] = units_stay(&x->c, &x->ps, &x->c.v[i], NULL);
     for (size_t i = 0; i < x->n; i++) {
@@ -237,15 +235,13 @@ static void remember(struct end *x)
 }
 
 int k8s_terminate(void *self, struct davit_call *call, const char *const *ids,
-                  size_t n_ids, struct davit_sink *sink, done_machine *done,
+                  size_t n_ids, struct davit_sink *sink, davit_put_done *done,
                   struct davit_error *e)
 {
     struct end x = {.op = {self, call, e}, .ids = ids, .n = n_ids};
     bool conflict = true;
     int s = DAVIT_OK, worst = DAVIT_OK;
-    x.status = calloc(n_ids + 1, sizeof *x.status);
-    if (!x.status)
-        abort();
+    x.status = kit_zeroed(n_ids + 1, sizeof *x.status);
     for (int tries = 1; conflict; tries++) {
         cluster_done(&x.c);
         s = attempt(&x, &conflict);

@@ -2,7 +2,7 @@
  * errors.c - what the API server's answer asks for.
  *
  * A failure is a Status object: a code, a reason in one word and a message for
- * people.  What is missing in the rights is said as the rule to add.
+ * people.  Where a right is missing the text is the rule to add.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /*
  * judge.c - how a pod fares, by what Kubernetes says of it.
  *
- * What the daemon is told as progress must not be noise: texts say what holds a
+ * Progress must not be noise: texts say what holds a
  * pod up and no counters, since a changed text is taken for a step forward.  A
  * clear no (quota, a gate that stays shut) fails at once, a pod without a node
  * only after the time a node autoscaler may need.

@@ -30,10 +30,8 @@ static int k8s_open(const struct davit_host *host,
                     const struct davit_setup *setup, void **ret_self,
                     struct davit_error *e)
 {
-    struct k8s *k = calloc(1, sizeof *k);
+    struct k8s *k = kit_zeroed(1, sizeof *k);
     pthread_condattr_t attr;
-    if (!k)
-        abort();
     k->host = host;
     kit_token_init(&k->token);
     k->token.hold_ms = TOKEN_HOLD_MS;

@@ -43,12 +43,12 @@ struct k8s {
     pthread_cond_t woken; /* an ask is done, or nobody leads */
     json_t *owner;        /* pod -> the request it was made for, "" */
     json_t *named;        /* pods this handle named to be deleted */
-    json_t *ending;       /* hosts of units that we were told to end */
+    json_t *ending;       /* hosts of host groups that we are to end */
     json_t *wrote;        /* group -> replicas as we wrote them last */
     uint64_t writes;      /* patches sent so far */
     uint32_t writing;     /* under way */
     json_t *live;         /* group -> units in the last list */
-    int64_t told_ms;      /* when another writer was named last */
+    int64_t told_ms;      /* when another writer was last reported */
     struct ask *asks;
     bool leading; /* somebody sends the asks */
 };
@@ -192,19 +192,16 @@ void writer_ends(struct k8s *k, const struct cluster *c, bool good,
                  bool unsure);
 
 /* ---- the operations */
-typedef void put_machine(struct davit_sink *, const struct davit_machine *);
-typedef void done_machine(struct davit_sink *, const char *id, int status);
 int k8s_list(void *self, struct davit_call *call, struct davit_sink *sink,
-             put_machine *put, struct davit_error *e);
+             davit_put_machine *put, struct davit_error *e);
 int k8s_launch(void *self, struct davit_call *call,
                const struct davit_launch *l, struct davit_sink *sink,
-               put_machine *put, struct davit_error *e);
+               davit_put_machine *put, struct davit_error *e);
 int k8s_terminate(void *self, struct davit_call *call, const char *const *ids,
-                  size_t n_ids, struct davit_sink *sink, done_machine *done,
+                  size_t n_ids, struct davit_sink *sink, davit_put_done *done,
                   struct davit_error *e);
 int k8s_offers(void *self, struct davit_call *call, struct davit_sink *sink,
-               void (*put)(struct davit_sink *, const struct davit_offer *),
-               struct davit_error *e);
+               davit_put_offer *put, struct davit_error *e);
 
 /* An id of a replica that has no pod yet: "promised.REQUEST.N", or the group
  * in place of the request. */

@@ -112,7 +112,7 @@ static int ask_apply(struct op *op, struct cluster *c, struct ask *a,
     return DAVIT_OK;
 }
 
-/* All of them; whatever goes wrong with the patch is told to those in it. */
+/* All of them; whatever goes wrong with the patch is the answer of all in it. */
 static void batch_send(struct op *op, struct ask *first)
 {
     struct davit_error e = {.size = sizeof e};
@@ -261,7 +261,7 @@ static int check(struct op *op, const struct davit_launch *l)
 
 int k8s_launch(void *self, struct davit_call *call,
                const struct davit_launch *l, struct davit_sink *sink,
-               put_machine *put, struct davit_error *e)
+               davit_put_machine *put, struct davit_error *e)
 {
     struct op op = {self, call, e};
     int s = check(&op, l);
@@ -269,9 +269,7 @@ int k8s_launch(void *self, struct davit_call *call,
     (void)put; /* pods are the operator's to make: list() */
     if (s != DAVIT_OK)
         return s;
-    struct ask *a = calloc(1, sizeof *a);
-    if (!a)
-        abort();
+    struct ask *a = kit_zeroed(1, sizeof *a);
     a->e.size = sizeof a->e;
     a->count = l->count;
     snprintf(a->request_text, sizeof a->request_text, "%s", l->request_id);

@@ -21,7 +21,7 @@ struct listing {
     struct cluster c;
     struct pods ps;
     struct davit_sink *sink;
-    put_machine *put;
+    davit_put_machine *put;
     char trouble[200]; /* why the operator makes no pods, "" */
     int trouble_status;
 };
@@ -167,7 +167,7 @@ static void replicas_mend(struct listing *x, uint64_t writes)
 }
 
 /* What has to be put in order, in one patch; a refusal waits for the next
- * list, which tells it if it is more than this. */
+ * list, which reports it if it is more than this. */
 static void tidy(struct listing *x, uint64_t writes)
 {
     struct k8s *k = x->op.k;
@@ -200,7 +200,7 @@ static void tidy(struct listing *x, uint64_t writes)
 }
 
 int k8s_list(void *self, struct davit_call *call, struct davit_sink *sink,
-             put_machine *put, struct davit_error *e)
+             davit_put_machine *put, struct davit_error *e)
 {
     struct listing x = {.op = {self, call, e}, .sink = sink, .put = put};
     pthread_mutex_lock(&x.op.k->lock);

@@ -7,8 +7,7 @@
 #include "k8s.h"
 
 int k8s_offers(void *self, struct davit_call *call, struct davit_sink *sink,
-               void (*put)(struct davit_sink *, const struct davit_offer *),
-               struct davit_error *e)
+               davit_put_offer *put, struct davit_error *e)
 {
     struct op op = {self, call, e};
     struct cluster c;

@@ -1,7 +1,7 @@
 /*
  * options.c - where the API server is, and how we show who we are.
  *
- * Inside a pod nothing has to be said: the service account's folder and two
+ * Inside a pod nothing has to be configured: the service account's folder and two
  * environment variables are all there is to know.  Anywhere else, and in tests,
  * the options say it.
  */

@@ -15,9 +15,8 @@
 
 static const char *label(const json_t *pod, const char *key)
 {
-    const char *s = json_string_value(
+    return kit_json_string(
         json_object_get(kit_json_at(pod, "metadata.labels"), key));
-    return s ? s : "";
 }
 
 /* Hosts of one slice: what the operator calls a replica (since 1.5), or the
@@ -47,9 +46,7 @@ static void pod_add(struct op *op, const json_t *j, struct pods *ps)
         return;
     if (ps->n == ps->cap) {
         ps->cap = ps->cap != 0 ? ps->cap * 2 : 64;
-        ps->v = realloc(ps->v, ps->cap * sizeof *ps->v);
-        if (!ps->v)
-            abort();
+        ps->v = kit_resize(ps->v, ps->cap, sizeof *ps->v);
     }
     struct pod *p = &ps->v[ps->n++];
     *p = (struct pod){.going = false};

@@ -147,9 +147,7 @@ void pods_share(struct k8s *k, const struct cluster *c, struct pods *ps)
 {
     struct deal d = {.k = k, .c = c};
     json_t *owner = json_object();
-    d.v = calloc(ps->n + 1, sizeof *d.v);
-    if (!d.v)
-        abort();
+    d.v = kit_zeroed(ps->n + 1, sizeof *d.v);
     for (size_t i = 0; i < ps->n; i++)
         ps->v[i].request[0] = '\0', ps->v[i].surplus = false;
     pthread_mutex_lock(&k->lock);

@@ -3,7 +3,7 @@
  *
  * Two autoscalers on one group raise and end each other's pods, and each looks
  * broken by itself.  The API server notes who wrote which field last: when
- * replicas are not as we left them, that name is told.
+ * replicas are not as we left them, that name is reported.
  */
 #include <stdio.h>
 #include <string.h>

@@ -32,11 +32,9 @@ static int local_open(const struct davit_host *host,
                       const struct davit_setup *setup, void **ret_self,
                       struct davit_error *e)
 {
-    struct local *l = calloc(1, sizeof *l);
+    struct local *l = kit_zeroed(1, sizeof *l);
     int status;
 
-    if (!l)
-        abort();
     l->host = host;
     status = options_read(l, setup, e);
     if (status != DAVIT_OK) {
@@ -50,8 +48,7 @@ static int local_open(const struct davit_host *host,
 /* ---- telling ---- */
 
 static void tell(const struct local *l, const struct record *r,
-                 struct davit_sink *sink,
-                 void (*put)(struct davit_sink *, const struct davit_machine *))
+                 struct davit_sink *sink, davit_put_machine *put)
 {
     char words[160] = "", detail[208] = "";
     struct davit_machine m = {
@@ -87,9 +84,7 @@ static void tell(const struct local *l, const struct record *r,
 }
 
 static int local_list(void *self, struct davit_call *call,
-                      struct davit_sink *sink,
-                      void (*put)(struct davit_sink *,
-                                  const struct davit_machine *),
+                      struct davit_sink *sink, davit_put_machine *put,
                       struct davit_error *e)
 {
     struct local *l = self;
@@ -249,9 +244,7 @@ static int launch_one(const struct local *l, const struct type *t,
 
 static int local_launch(void *self, struct davit_call *call,
                         const struct davit_launch *q, struct davit_sink *sink,
-                        void (*put)(struct davit_sink *,
-                                    const struct davit_machine *),
-                        struct davit_error *e)
+                        davit_put_machine *put, struct davit_error *e)
 {
     struct local *l = self;
     const struct type *t = find_type(l, q->offer);
@@ -273,7 +266,7 @@ static int local_launch(void *self, struct davit_call *call,
         close(lock); /* really free once the child has become ray */
         if (status != DAVIT_OK)
             break;
-        if (r.pid != 0) { /* a repeated call: as it stands */
+        if (r.pid != 0) { /* a repeated call: as it is */
             tell(l, &r, sink, put);
             continue;
         }
@@ -329,7 +322,7 @@ static bool end_step(const struct ending *v, uint32_t waited_ms)
     if (process_alive(&v->r) && waited_ms < TERM_MS)
         return false; /* it ends its raylet in order, which takes some 3 s */
     /* The parent is gone, or does not listen: whatever is left of the
-     * machine (workers, agents) is told to go, by force. */
+     * machine (workers, agents) is ended by force. */
     if (process_family(&v->r, 0) == 0)
         return true;
     process_family(&v->r, SIGKILL);
@@ -338,18 +331,15 @@ static bool end_step(const struct ending *v, uint32_t waited_ms)
 
 static int local_terminate(void *self, struct davit_call *call,
                            const char *const *ids, size_t n_ids,
-                           struct davit_sink *sink,
-                           void (*done)(struct davit_sink *, const char *, int),
+                           struct davit_sink *sink, davit_put_done *done,
                            struct davit_error *e)
 {
     struct local *l = self;
-    struct ending *v = calloc(n_ids + 1, sizeof *v);
+    struct ending *v = kit_zeroed(n_ids + 1, sizeof *v);
     size_t left = 0;
     uint32_t waited = 0;
     int lock, status;
 
-    if (!v)
-        abort();
     status = begin_ending(l, call, ids, n_ids, v, e);
     for (size_t i = 0; i < n_ids && status == DAVIT_OK; i++) {
         if (v[i].pending)

@@ -3,7 +3,7 @@
  *
  * A machine is one `ray start --block` in a session of its own, with a
  * loopback address and a temp directory of its own, and a directory under
- * DIR/CLUSTER/ID that tells a later daemon everything about it:
+ * DIR/CLUSTER/ID with all that a later daemon needs to know:
  *   machine.json  who it is; written and synced before anything is started
  *   pid           process id and start time; written by the process itself
  *                 just before it becomes `ray`
@@ -16,6 +16,7 @@
 #include <sys/types.h>
 
 #include "kit/options.h"
+#include "kit/text.h"
 
 struct type {
     char *name, *machine;

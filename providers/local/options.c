@@ -1,6 +1,6 @@
 /*
  * options.c - the provider's settings, and each node type turned into the
- * arguments of `ray start`, once, at open(): a mistake is told before anything
+ * arguments of `ray start`, once, at open(): a mistake is reported before anything
  * is launched, and launching only copies strings.
  */
 #include "local.h"
@@ -130,12 +130,10 @@ __attribute__((format(printf, 3, 4))) static void add(struct local *l,
                                                       struct type *t,
                                                       const char *fmt, ...)
 {
-    char *text;
     va_list ap;
 
     va_start(ap, fmt);
-    if (vasprintf(&text, fmt, ap) < 0)
-        abort();
+    char *text = kit_vprint(fmt, ap);
     va_end(ap);
     kit_list_add(&l->keep, &t->args, text);
     free(text);

@@ -317,7 +317,7 @@ int process_start(const struct local *l, const struct type *t,
     }
     while (child > 0 && waitpid(child, &ws, 0) < 0)
         if (errno != EINTR) {
-            ws = 0; /* reaped by somebody else: list() will tell */
+            ws = 0; /* reaped by somebody else: list() will find out */
             break;
         }
     close(log_fd);
@@ -433,13 +433,11 @@ static bool in_session(const char *pid, const struct record *r,
 unsigned process_family(const struct record *r, int sig)
 {
     DIR *d = opendir("/proc");
-    char *room = malloc(ENVIRON_MAX);
+    char *room = kit_alloc(ENVIRON_MAX);
     bool alive = process_alive(r);
     struct dirent *entry;
     unsigned n = 0;
 
-    if (!room)
-        abort();
     while (d && (entry = readdir(d))) {
         char path[300];
         long pid = strtol(entry->d_name, NULL, 10);

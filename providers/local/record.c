@@ -92,8 +92,8 @@ static char *slurp(const char *path, size_t *n)
 
     if (fd < 0)
         return NULL;
-    text = malloc(FILE_MAX + 1);
-    got = text ? read(fd, text, FILE_MAX) : -1;
+    text = kit_alloc(FILE_MAX + 1);
+    got = read(fd, text, FILE_MAX);
     close(fd);
     if (got < 0) {
         free(text);
@@ -184,9 +184,7 @@ int records_read(const struct local *l, struct record **ret, size_t *n,
         read_pid(l, &r);
         if (count == cap) {
             cap = cap > 0 ? cap * 2 : 16;
-            v = realloc(v, cap * sizeof *v);
-            if (!v)
-                abort();
+            v = kit_resize(v, cap, sizeof *v);
         }
         v[count++] = r;
     }
@@ -200,21 +198,6 @@ int records_read(const struct local *l, struct record **ret, size_t *n,
     *ret = v;
     *n = count;
     return DAVIT_OK;
-}
-
-static bool write_all(int fd, const char *text, size_t n)
-{
-    while (n > 0) {
-        ssize_t put = write(fd, text, n);
-
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put <= 0)
-            return false;
-        text += put;
-        n -= (size_t)put;
-    }
-    return true;
 }
 
 static bool sync_dir(const char *path)
@@ -253,8 +236,8 @@ int record_write(const struct local *l, const struct record *r,
         return fail_io(e, dir);
     }
     fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    good = fd >= 0 && write_all(fd, text, strlen(text)) &&
-           write_all(fd, "\n", 1) && fsync(fd) == 0;
+    good = fd >= 0 && kit_write_all(fd, text, strlen(text)) &&
+           kit_write_all(fd, "\n", 1) && fsync(fd) == 0;
     if (fd >= 0 && close(fd) != 0)
         good = false;
     free(text);
@@ -319,12 +302,10 @@ static void clean(char *s)
 /* The log's end, cleaned; "" when there is none.  To be freed. */
 static char *read_tail(const char *path)
 {
-    char *tail = malloc(LOG_TAIL + 1);
+    char *tail = kit_alloc(LOG_TAIL + 1);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t got = 0;
 
-    if (!tail)
-        abort();
     if (fd >= 0) {
         if (lseek(fd, -LOG_TAIL, SEEK_END) < 0)
             lseek(fd, 0, SEEK_SET);

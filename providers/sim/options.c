@@ -330,7 +330,7 @@ const struct kit_option sim_options[] = {
      KIT_READ, .read = stockout_take},
     {0}};
 
-/* Types first: what is short is told by their names. */
+/* Types first: options name them. */
 int rules_read(struct sim *s, const struct davit_setup *setup,
                struct davit_error *e)
 {

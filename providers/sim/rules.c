@@ -68,7 +68,7 @@ static int admit_rate(struct op *op)
     return wait > 0 ? throttled(op, wait) : DAVIT_OK;
 }
 
-/* A person edits it: what is not understood is said, never guessed. */
+/* A person edits it: what is not understood is an error, never a guess. */
 static int faults_check(struct op *op)
 {
     static const char *const keys[] = {"stockout", "quota",    "down",

@@ -45,9 +45,7 @@ static const char *boot_stage(const json_t *m, int64_t now_ms)
 }
 
 static void machine_put(const json_t *m, int64_t now_ms,
-                        struct davit_sink *sink,
-                        void (*put)(struct davit_sink *,
-                                    const struct davit_machine *))
+                        struct davit_sink *sink, davit_put_machine *put)
 {
     struct davit_machine out = {
         .size = sizeof out,
@@ -121,9 +119,7 @@ static int begin(struct op *op, void *self, struct davit_call *call,
 }
 
 static int sim_list(void *self, struct davit_call *call,
-                    struct davit_sink *sink,
-                    void (*put)(struct davit_sink *,
-                                const struct davit_machine *),
+                    struct davit_sink *sink, davit_put_machine *put,
                     struct davit_error *e)
 {
     struct op op;
@@ -153,14 +149,12 @@ static void machine_add(struct op *op, const struct davit_launch *l,
              (long long)seq);
     snprintf(address, sizeof address, "10.86.%lld.%lld",
              (long long)(seq / 250 % 250), (long long)(seq % 250 + 1));
-    json_t *m = json_pack(
+    json_t *m = kit_must(json_pack(
         "{s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:I, s:I, s:I}", "id", id,
         "cluster", s->cluster, "request", l->request_id, "type", t->name,
         "zone", zone, "address", address, "spot", (int)l->spot, "gpus",
         (json_int_t)t->gpus, "created_ms", (json_int_t)op->now_ms, "running_ms",
-        (json_int_t)(op->now_ms + boot));
-    if (!m)
-        abort();
+        (json_int_t)(op->now_ms + boot)));
     if (t->accelerator[0] != '\0')
         json_object_set_new(m, "accelerator", json_string(t->accelerator));
     if (rules_boot_fails(op, (uint32_t)seq)) {
@@ -203,12 +197,10 @@ static json_t *request_record(struct op *op, const struct davit_launch *l,
     json_t *r = json_object_get(all, l->request_id);
     *st = DAVIT_OK;
     if (!r) {
-        r = json_pack("{s:s, s:s, s:s, s:i, s:i, s:I}", "cluster",
-                      op->sim->cluster, "type", l->offer, "zone", l->zone,
-                      "count", (int)l->count, "made", 0, "at_ms",
-                      (json_int_t)op->now_ms);
-        if (!r)
-            abort();
+        r = kit_must(json_pack("{s:s, s:s, s:s, s:i, s:i, s:I}", "cluster",
+                               op->sim->cluster, "type", l->offer, "zone",
+                               l->zone, "count", (int)l->count, "made", 0,
+                               "at_ms", (json_int_t)op->now_ms));
         json_object_set_new(all, l->request_id, r);
         return r;
     }
@@ -271,9 +263,7 @@ static int launch_missing(struct op *op, const struct davit_launch *l,
 }
 
 static void request_put(struct op *op, const char *request,
-                        struct davit_sink *sink,
-                        void (*put)(struct davit_sink *,
-                                    const struct davit_machine *))
+                        struct davit_sink *sink, davit_put_machine *put)
 {
     size_t i;
     json_t *m;
@@ -284,9 +274,7 @@ static void request_put(struct op *op, const char *request,
 }
 
 static int launch_locked(struct op *op, const struct davit_launch *l,
-                         struct davit_sink *sink,
-                         void (*put)(struct davit_sink *,
-                                     const struct davit_machine *))
+                         struct davit_sink *sink, davit_put_machine *put)
 {
     const struct sim_type *t = rules_type(op->sim, l->offer);
     int st = launch_check(op, l, t);
@@ -312,9 +300,7 @@ static int launch_locked(struct op *op, const struct davit_launch *l,
 
 static int sim_launch(void *self, struct davit_call *call,
                       const struct davit_launch *l, struct davit_sink *sink,
-                      void (*put)(struct davit_sink *,
-                                  const struct davit_machine *),
-                      struct davit_error *e)
+                      davit_put_machine *put, struct davit_error *e)
 {
     struct op op;
     int st = begin(&op, self, call, e, true);
@@ -346,16 +332,12 @@ static int machine_end(struct op *op, const char *id)
 
 static int sim_terminate(void *self, struct davit_call *call,
                          const char *const *ids, size_t n_ids,
-                         struct davit_sink *sink,
-                         void (*done)(struct davit_sink *, const char *id,
-                                      int status),
+                         struct davit_sink *sink, davit_put_done *done,
                          struct davit_error *e)
 {
     struct op op;
     int st = begin(&op, self, call, e, true);
-    int *each = calloc(n_ids > 0 ? n_ids : 1, sizeof *each);
-    if (!each)
-        abort();
+    int *each = kit_zeroed(n_ids, sizeof *each);
     for (size_t i = 0; st == DAVIT_OK && i < n_ids; i++)
         each[i] = machine_end(&op, ids[i]);
     if (st == DAVIT_OK) {
@@ -370,11 +352,9 @@ static int sim_terminate(void *self, struct davit_call *call,
 }
 
 /* Both markets in every zone, for the price the configuration has: like most
- * APIs it does not tell what is out of stock before it is asked for. */
+ * APIs it does not show what is out of stock before it is asked for. */
 static int sim_offers(void *self, struct davit_call *call,
-                      struct davit_sink *sink,
-                      void (*put)(struct davit_sink *,
-                                  const struct davit_offer *),
+                      struct davit_sink *sink, davit_put_offer *put,
                       struct davit_error *e)
 {
     struct op op;
@@ -434,9 +414,7 @@ static int sim_open(const struct davit_host *host,
                     const struct davit_setup *setup, void **ret_self,
                     struct davit_error *e)
 {
-    struct sim *s = calloc(1, sizeof *s);
-    if (!s)
-        abort();
+    struct sim *s = kit_zeroed(1, sizeof *s);
     pthread_mutex_init(&s->lock, NULL);
     s->host = host;
     s->cluster = kit_keep_text(&s->keep, setup->cluster);

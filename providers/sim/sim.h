@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 
 #include "kit/options.h"
+#include "kit/text.h"
 
 #define NTH_MAX 64
 
@@ -22,7 +23,7 @@ struct sim_type {
     char **zones;
     size_t n_zones;
     char *accelerator;               /* "T4", "" */
-    struct davit_kv *taints, *gives; /* what its offers tell of machines */
+    struct davit_kv *taints, *gives; /* what its offers say of machines */
     size_t n_taints, n_gives;
     uint32_t gpus;
     bool spot_only;

@@ -108,9 +108,7 @@ static int load(struct op *op, int fd)
     if (st.st_size > FILE_MAX)
         return damaged(op, "it is larger than 64 MiB");
     size_t want = (size_t)st.st_size, got = 0;
-    char *text = malloc(want + 1);
-    if (!text)
-        abort();
+    char *text = kit_alloc(want + 1);
     while (got < want) {
         ssize_t k = read(fd, text + got, want - got);
         if (k < 0 && errno == EINTR)
@@ -159,20 +157,6 @@ int store_lock_and_read(struct op *op)
     return store_read(op);
 }
 
-static bool write_all(int fd, const char *text, size_t n)
-{
-    while (n > 0) {
-        ssize_t k = write(fd, text, n);
-        if (k < 0 && errno == EINTR)
-            continue;
-        if (k <= 0)
-            return false;
-        text += k;
-        n -= (size_t)k;
-    }
-    return true;
-}
-
 int store_write(struct op *op)
 {
     const struct sim *sim = op->sim;
@@ -181,12 +165,10 @@ int store_write(struct op *op)
         return DAVIT_OK;
     /* The lock is held, so the name cannot be another writer's. */
     snprintf(temp, sizeof temp, "%s.new", sim->path);
-    char *text = json_dumps(op->root, JSON_INDENT(1));
-    if (!text)
-        abort();
+    char *text = kit_must(json_dumps(op->root, JSON_INDENT(1)));
     int fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    bool good = fd >= 0 && write_all(fd, text, strlen(text)) &&
-                write_all(fd, "\n", 1);
+    bool good = fd >= 0 && kit_write_all(fd, text, strlen(text)) &&
+                kit_write_all(fd, "\n", 1);
     int why = errno;
     free(text);
     if (fd >= 0 && close(fd) != 0 && good) {

@@ -15,9 +15,12 @@ GCE = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
 def lib(tmp_path_factory):
     out = tmp_path_factory.mktemp("lib") / "pure.so"
     flags = subprocess.run(["pkg-config", "--cflags", "--libs", "jansson", "libcrypto"], capture_output=True, text=True, check=True).stdout.split()
+    errors = out.with_name("errors.c")  # its functions for us, too
+    errors.write_text('#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include "../providers/gke/gke.h"\n#define static\n'
+                      f'#include "{ROOT}/providers/gke/errors.c"\n')
     subprocess.run(["gcc", "-std=c11", "-D_GNU_SOURCE", "-shared", "-fPIC", "-I", ROOT / "autoscaler", "-I", ROOT / "autoscaler/kit", "-o", out,
-                    ROOT / "providers/gke/names.c", ROOT / "providers/gke/errors.c", ROOT / "autoscaler/kit/json.c",
-                    *(ROOT / f"autoscaler/kit/{f}.c" for f in ("keep", "options", "str", "text")), *flags], check=True)
+                    ROOT / "providers/gke/names.c", errors, ROOT / "autoscaler/kit/json.c",
+                    *(ROOT / f"autoscaler/kit/{f}.c" for f in ("alloc", "keep", "options", "str", "text")), *flags], check=True)
     lib = ctypes.CDLL(out)
     lib.kit_time_ms.restype = ctypes.c_int64
     lib.name_possible.restype = lib.name_tagged.restype = lib.name_likely.restype = lib.kit_url_append.restype = ctypes.c_bool
