@@ -316,7 +316,7 @@ static int f_unlock(sqlite3_file *file, int level)
 
 static int f_reserved(sqlite3_file *file, int *ret)
 {
-    *ret = ((const struct handle *)file)->node->reserved;
+    *ret = ((const struct handle *)file)->node->reserved ? 1 : 0;
     return SQLITE_OK;
 }
 

@@ -416,9 +416,39 @@ static void test_bought_once(void **state)
         purchase(i, i % 2 ? i * 0x9e3779b97f4a7c15u : 0, &begun);
 }
 
+/* A request that lies in the mailbox when the daemon ends is answered by what
+ * became of it: acknowledged only if the next start knows of it. */
+static void stop_with_mail(bool readonly)
+{
+    struct world w;
+
+    world_begin(&w, 3);
+    world_run(&w, MINUTE);
+    ask(&w, 0, bodies[0]);
+    disk_readonly(w.disk, readonly);
+    control_stop(w.control);
+    control_free(w.control);
+    assert_false(w.asking[0]);
+    assert_int_equal(w.acknowledged, readonly ? 0 : 1);
+    disk_readonly(w.disk, false);
+    daemon_start(&w);
+    world_run(&w, MINUTE);
+    requests_check(&w);
+    buf_done(&w.digest);
+    world_end(&w);
+}
+
+static void test_acknowledged_at_the_end(void **state)
+{
+    (void)state;
+    stop_with_mail(false);
+    stop_with_mail(true);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_acknowledged_at_the_end),
         cmocka_unit_test(test_day),
         cmocka_unit_test(test_bought_once),
     };
