@@ -279,20 +279,24 @@ static void job_run(struct job *job)
     j->status = kube_state_write(j->state, j->rows, j->n, &j->err);
 }
 
-bool ha_stop(struct ha *h, struct journal *j)
+bool ha_stop(struct ha *h)
+{
+    if (!workers_free(h->worker, GOODBYE_MS))
+        return false;
+    h->worker = NULL;
+    return true;
+}
+
+void ha_copy_rest(struct ha *h, struct journal *j)
 {
     struct arena arena = {0};
     struct mirror_row *rows;
     uint32_t n = 0;
 
-    if (!workers_free(h->worker, GOODBYE_MS))
-        return false;
-    h->worker = NULL;
-    if (j && h->state &&
-        mirror_take(j, ROWS_AT_ONCE, &arena, &rows, &n, NULL) == ST_OK && n)
-        kube_state_write(h->state, rows, n, NULL);
+    if (mirror_take(j, ROWS_AT_ONCE, &arena, &rows, &n, NULL) == ST_OK && n &&
+        kube_state_write(h->state, rows, n, NULL) == ST_OK)
+        mirror_written(j, rows, n, NULL);
     arena_done(&arena);
-    return true;
 }
 
 int64_t ha_push(struct ha *h, struct journal *j)
