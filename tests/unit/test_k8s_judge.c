@@ -2,11 +2,12 @@
  * test_k8s_judge.c - how the plug-in k8s judges pods, and its note of launches:
  * the pure parts, compiled in.
  */
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <cmocka.h>
 
 #include <stdlib.h>
 #include <string.h>
