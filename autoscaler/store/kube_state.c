@@ -53,6 +53,7 @@ void kube_state_free(struct kube_state *s)
 
 /* ---- keys */
 
+/* FNV-1a of 32 bits: where rows of earlier versions lie depends on it. */
 static uint32_t hash_of(const char *a, const char *b)
 {
     uint32_t h = 2166136261u;
