@@ -84,8 +84,8 @@ static void poll(struct control *c)
     sources_poll(&c->sources);
 }
 
-/* The plan for what is known; false: a bug of ours, told loudly, since all that
- * is known came through checked readers. */
+/* The plan for what is known.  False is a bug of ours, since all that is known
+ * came through checked readers: it is logged as an error. */
 static bool make_plan(struct control *c, struct status_page *page,
                       struct taken *ret)
 {

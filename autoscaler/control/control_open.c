@@ -23,7 +23,7 @@ static void event_emitted(void *arg, const struct event *e)
     kube_texts_event(arg, e);
 }
 
-/* Who reads and changes what: the members of each are said in its header. */
+/* Gives each step its pointers; its header says what it reads and changes. */
 static void join(struct control *c)
 {
     struct env *env = &c->env;

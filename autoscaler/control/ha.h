@@ -32,8 +32,8 @@ void ha_close(struct ha *h);
  * noted. */
 enum status ha_restore(struct ha *h, struct journal *j, struct mailbox *answers,
                        struct err *err);
-/* Sends what committed batches changed, unless it is being sent; wakes are
- * told by returning the mono time to be called again at, or INT64_MAX. */
+/* Sends what committed batches changed, unless it is being sent.  Returns the
+ * mono time to be called again at, or INT64_MAX. */
 int64_t ha_push(struct ha *h, struct journal *j);
 /* No more writes are sent.  False: one hangs, nothing of it may be freed. */
 bool ha_stop(struct ha *h);

@@ -81,7 +81,7 @@ struct provider_state *provider_find(const struct providers *p,
                                      const char *name); /* or NULL */
 struct provider_state *provider_of(const struct providers *p,
                                    const struct provider *handle);
-/* Is what its last list said the truth of today? */
+/* Did its last list succeed? */
 bool provider_is_read(const struct provider_state *s); /* NULL: false */
 /* It answers again (NULL), or not, for this reason. */
 void provider_problem(struct providers *p, struct provider_state *s,
