@@ -1,5 +1,5 @@
 /*
- * buy.c - purchases: their order, their covers, and the nodes these name.
+ * buy.c - purchases: their order, their covers, and the nodes bought for them.
  */
 #include "buy_problem.h"
 
@@ -30,14 +30,14 @@ enum reason buy_reason(const struct candidate *d, uint32_t group)
     return REASON_FOR_TASK;
 }
 
-static void pattern_hold(struct candidate *d, const struct pattern *p,
-                         uint32_t class_ix)
+static void pattern_place(struct candidate *d, const struct pattern *p,
+                          uint32_t class_ix)
 {
     const struct cover_part *parts = p->plan->parts + p->pat->first;
 
     for (uint32_t k = 0; k < p->pat->n; k++)
-        candidate_hold(d, class_ix, p->q->group[parts[k].item],
-                       p->q->alt[parts[k].item], parts[k].count);
+        candidate_place(d, class_ix, p->q->group[parts[k].item],
+                        p->q->alt[parts[k].item], parts[k].count);
 }
 
 static void pattern_buy(struct candidate *d, const struct pattern *p)
@@ -49,7 +49,7 @@ static void pattern_buy(struct candidate *d, const struct pattern *p)
         uint32_t i = host_group_spare(d, offer);
 
         if (i == NONE)
-            i = candidate_obtain(d, offer, left, p->q->what.claim,
+            i = candidate_obtain(d, offer, left, p->q->what.purpose,
                                  p->q->what.why != REASON_NONE
                                      ? p->q->what.why
                                      : buy_reason(d, first),
@@ -60,7 +60,7 @@ static void pattern_buy(struct candidate *d, const struct pattern *p)
             candidate_split(d, i, left);
         left -= d->classes.v[i].n;
         d->classes.v[i].final = p->q->final || tables_hosts(d->t->s, offer) > 1;
-        pattern_hold(d, p, i);
+        pattern_place(d, p, i);
     }
 }
 
@@ -73,7 +73,7 @@ static void pattern_pooled(struct candidate *d, const struct pattern *p)
     if (p->pat->count < d->classes.v[i].n)
         *class_ix = candidate_split(d, i, p->pat->count);
     candidate_take(d, i, p->pat->count);
-    pattern_hold(d, p, i);
+    pattern_place(d, p, i);
 }
 
 static void answer_take(struct candidate *d, const struct purchase *q,
@@ -173,8 +173,8 @@ static bool buy_round(struct candidate *d, const uint32_t *groups,
     return capped;
 }
 
-/* What could not be bought though its queue's quota was kept for it leaves that
- * to others of the queue. */
+/* A group that could not be bought for, though a share of its queue's quota was
+ * kept for it, leaves that share to others of the queue. */
 static void buy_by_quota(struct candidate *d, const uint32_t *groups,
                          const uint32_t *alts, uint32_t n, struct purchase like)
 {
@@ -200,8 +200,8 @@ static void buy_by_quota(struct candidate *d, const uint32_t *groups,
     }
 }
 
-/* First each only where it is an offer's turn; when the others are full their
- * turn is over; and what is left after that may have any. */
+/* First only offers whose turn it is (failover.h), and again, since a turn is
+ * over when the others are full; what is left after that may have any. */
 static void buy_some(struct candidate *d, const uint32_t *groups,
                      const uint32_t *alts, uint32_t n, struct buy_for what,
                      uint32_t queue)

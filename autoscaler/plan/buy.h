@@ -1,8 +1,8 @@
 /*
- * buy.h - what is left after the nodes that are there: new nodes for it.
+ * buy.h - new nodes for the demand that is left.
  *
- * The choice itself is the cover problem's (cover.h); here it is put together
- * from offers and limits, and its answer becomes nodes obtained.
+ * The choice is a cover problem (cover.h): it is made of offers and limits, and
+ * its answer is bought.
  */
 #ifndef PLAN_BUY_H
 #define PLAN_BUY_H
@@ -12,9 +12,9 @@
 #include "planner.h"
 
 struct buy_for {
-    enum claim claim;
+    enum purpose purpose;
     enum reason why; /* NONE: by the source of what is bought for */
-    bool patient;    /* also what silent nodes might have held yet */
+    bool patient;    /* also what silent nodes are to hold */
 };
 
 /* What is left of these demand groups, each with its alternative alts[i]. */
@@ -24,10 +24,10 @@ void buy_groups(struct candidate *d, const uint32_t *groups,
 /* FOR_x, by the group's source. */
 enum reason buy_reason(const struct candidate *d, uint32_t group);
 
-/* With less for each shape bettering does not get off the ground. */
+/* Steps for each shape below which bettering finds nothing. */
 #define BUY_STEPS_LEAST (PLANNER_STEPS_PER_MS / 40)
 
-/* A few bundles are a few nodes: not worth waiting for. */
+/* So few bundles are a few nodes: not worth a longer look. */
 enum { BUY_FEW = 100 };
 
 #endif

@@ -60,9 +60,8 @@ static uint64_t useful(const struct candidate *d, const struct purchase *q,
     return n;
 }
 
-/* A plain offer that cannot be bought now still tells the cover that plain
- * work has somewhere to go: it is a bin of which there are none.  tier: its
- * turn to be bought has come. */
+/* A plain offer that cannot be bought now is a bin with max 0: by it the cover
+ * knows that plain work needs no accelerator.  tier: of the priority at hand. */
 static bool bin_add(const struct candidate *d, struct purchase *q,
                     uint32_t offer, bool tier)
 {
@@ -70,7 +69,7 @@ static bool bin_add(const struct candidate *d, struct purchase *q,
     const struct pb_offer *o = &s->offers[offer];
     const struct pb_type *type = &s->types[o->type];
     enum reason why;
-    uint32_t max = limits_room(d, offer, q->what.claim, &why);
+    uint32_t max = limits_room(d, offer, q->what.purpose, &why);
     int64_t price = o->price_micros_hour;
 
     if (!tier)
@@ -106,7 +105,7 @@ static uint32_t pooled_count(const struct candidate *d)
 {
     uint32_t n = 0;
 
-    for (uint32_t i = d->classes.v[d->fence_pool].next; i != NONE;
+    for (uint32_t i = d->classes.v[d->sentinel_pool].next; i != NONE;
          i = d->classes.v[i].next)
         n++;
     return n;
@@ -120,7 +119,7 @@ static void pooled_make(const struct candidate *d, struct purchase *q,
     const struct problem *s = d->t->s;
     enum side side = d->t->groups[q->group[0]].side;
 
-    for (uint32_t i = d->classes.v[d->fence_pool].next; i != NONE;
+    for (uint32_t i = d->classes.v[d->sentinel_pool].next; i != NONE;
          i = d->classes.v[i].next) {
         const struct node_class *c = &d->classes.v[i];
         uint32_t b = q->p.n_bins, family = q->p.n_families;
@@ -153,8 +152,8 @@ static bool item_may(const struct candidate *d, struct purchase *q,
 {
     if (!tables_could(d->t, q->shape[item], offer))
         return false;
-    if (!q->waits || !failover_waits_want(d, q->group[item], q->alt[item],
-                                          q->what.claim, offer))
+    if (!q->waits || !failover_waits_group(d, q->group[item], q->alt[item],
+                                           q->what.purpose, offer))
         return true;
     *q->waits = true;
     q->host_groups = true; /* nor are prices of some a bound for all */
@@ -203,8 +202,8 @@ void purchase_limits(const struct candidate *d, struct purchase *q)
     enum reason why;
 
     for (uint32_t i = 0; i < s->n_types; i++)
-        q->family_max[i] = limits_room_type(d, i, q->what.claim, &why);
-    q->p.max_bins = limits_room_all(d, q->what.claim, &why);
+        q->family_max[i] = limits_room_type(d, i, q->what.purpose, &why);
+    q->p.max_bins = limits_room_all(d, q->what.purpose, &why);
     q->p.max_cost = tables_by_size(d->t) ? -1 : limits_money(d);
     if (quota_nodes(d, q->queue) < q->p.max_bins)
         q->p.max_bins = quota_nodes(d, q->queue);

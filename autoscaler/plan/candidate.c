@@ -59,20 +59,20 @@ uint32_t candidate_split(struct candidate *d, uint32_t i, uint32_t k)
     return j;
 }
 
-void candidate_hold(struct candidate *d, uint32_t i, uint32_t group,
-                    uint32_t alt, uint32_t count)
+void candidate_place(struct candidate *d, uint32_t i, uint32_t group,
+                     uint32_t alt, uint32_t count)
 {
     const struct tables *t = d->t;
     enum side side = t->groups[group].side;
     struct node_class *c = candidate_touch(d, i);
-    struct held h = {group, alt, count, c->held};
+    struct placement p = {group, alt, count, c->placed};
 
     assert(count > 0 && (uint64_t)c->n * count <= d->left[group]);
     c->room[side] = room_take(t->s, &c->room[side],
                               &t->needs[tables_shape(d->t, group, alt)], count,
                               d->arena);
-    c->held = d->held.n;
-    VEC_PUSH(d->arena, &d->held, h);
+    c->placed = d->placements.n;
+    VEC_PUSH(d->arena, &d->placements, p);
     d->left[group] -= c->n * count;
 }
 
@@ -92,11 +92,11 @@ void candidate_drop(struct candidate *d, uint32_t i)
     struct bought b = {c->offer, 1, true};
 
     assert(c->kind == CLASS_NEW && c->n == 1);
-    for (uint32_t k = c->held; k != NONE; k = d->held.v[k].next)
-        d->left[d->held.v[k].group] += d->held.v[k].count;
-    c->kind = CLASS_FENCE;
+    for (uint32_t k = c->placed; k != NONE; k = d->placements.v[k].next)
+        d->left[d->placements.v[k].group] += d->placements.v[k].count;
+    c->kind = CLASS_SENTINEL;
     c->n = 0;
-    c->held = NONE;
+    c->placed = NONE;
     limits_bought(d, b.offer, b.count, -1);
     VEC_PUSH(d->arena, &d->bought, b);
 }

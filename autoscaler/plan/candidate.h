@@ -1,11 +1,10 @@
 /*
  * candidate.h - a plan in the making.
  *
- * Equal nodes form one class: those that are there, those on their way, and
- * those this plan buys.  Placing splits a class into nodes that hold the same
- * things.  Everything a gang does can be taken back to a mark.  A candidate
- * owns its counters of the limits; several candidates of one
- * snapshot are compared.
+ * Equal nodes form one class: those that are there, those starting, and those
+ * this plan buys.  Placing splits a class into nodes with the same placements.
+ * Changes can be undone to a mark.  A candidate owns its counters of the limits;
+ * several candidates of one problem are compared.
  */
 #ifndef PLAN_CANDIDATE_H
 #define PLAN_CANDIDATE_H
@@ -13,12 +12,17 @@
 #include "../model/plan.h"
 #include "tables.h"
 
-/* For whom a node is bought: a min replaces what is being ended; a min and a
- * request are not held back by upscaling_speed. */
-enum claim { CLAIM_MIN, CLAIM_REQUEST, CLAIM_WORK };
+/* What a node is bought for.  A min replaces nodes that are being ended;
+ * upscaling_speed limits neither a min nor a request. */
+enum purpose { PURPOSE_MIN, PURPOSE_REQUEST, PURPOSE_WORK };
+
+static inline enum purpose purpose_of(enum side side)
+{
+    return side == SIDE_TOTAL ? PURPOSE_REQUEST : PURPOSE_WORK;
+}
 
 enum class_kind {
-    CLASS_FENCE,    /* no nodes: marks a place in the list */
+    CLASS_SENTINEL, /* no nodes: a fixed place in the list */
     CLASS_THERE,    /* ready, or on its way */
     CLASS_DRAINING, /* placing on it un-drains it */
     CLASS_NEW       /* bought by this plan */
@@ -30,7 +34,7 @@ struct node_class {
     uint32_t first; /* into candidate.members; NEW: unused */
     uint32_t offer; /* of its nodes, NONE when not known */
     struct room room[SIDES];
-    uint32_t held;   /* what each node holds: into held[], NONE ends */
+    uint32_t placed; /* on each node: into placements[], NONE: nothing */
     uint32_t next;   /* in order of use, NONE ends */
     uint32_t spread; /* the gang that has a bundle here, NONE */
     bool accelerator;
@@ -44,7 +48,8 @@ struct node_class {
 };
 #define NEW_HOST_GROUP UINT32_C(0x80000000)
 
-struct held {
+/* Bundles on each node of a class; a list by `next`. */
+struct placement {
     uint32_t group, alt, count, next;
 };
 
@@ -72,12 +77,12 @@ struct tactics {
 struct candidate {
     const struct tables *t;
     struct arena *arena;
-    VEC(struct node_class) classes; /* 0: the fence before all */
-    uint32_t fence_new;             /* new ones go after this one */
-    uint32_t fence_pool;            /* before those in the pool */
+    VEC(struct node_class) classes; /* [0] begins the list */
+    uint32_t sentinel_new;          /* bought nodes follow it */
+    uint32_t sentinel_pool;         /* begins the list of the pool */
     int64_t *largest;               /* of each column, over all nodes */
     uint32_t *members;              /* nodes, class by class */
-    VEC(struct held) held;
+    VEC(struct placement) placements;
     VEC(struct undo) undo; /* of what changed since the first mark */
     bool marked;
     VEC(struct bought) bought;
@@ -128,16 +133,17 @@ void candidate_undo(struct candidate *d, struct mark m);
  * next in the order.  0 < k < n. */
 uint32_t candidate_split(struct candidate *d, uint32_t i, uint32_t k);
 
-/* Puts `count` of a group on each node of the class. */
-void candidate_hold(struct candidate *d, uint32_t i, uint32_t group,
-                    uint32_t alt, uint32_t count);
+/* Puts `count` bundles of a group on each node of the class. */
+void candidate_place(struct candidate *d, uint32_t i, uint32_t group,
+                     uint32_t alt, uint32_t count);
 /* Sets a class's gang mark. */
 void candidate_spread(struct candidate *d, uint32_t i, uint32_t gang);
 void candidate_undrain(struct candidate *d, uint32_t i);
 
 /* Up to `count` new nodes of an offer within the limits: a class, or NONE. */
 uint32_t candidate_obtain(struct candidate *d, uint32_t offer, uint32_t count,
-                          enum claim claim, enum reason why, uint32_t demand);
+                          enum purpose purpose, enum reason why,
+                          uint32_t demand);
 
 /* Puts every node there is, new ones too, into the pool, to be taken from it
  * one class at a time by candidate_take(). */

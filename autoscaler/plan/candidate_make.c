@@ -1,9 +1,9 @@
 /*
  * candidate_make.c - the classes a candidate starts with.
  *
- * Nodes that cannot be told apart by a planner share a class.  The classes
- * stand in the order in which they are used: ready and busy, ready and idle,
- * on their way, then (behind the fence for new ones) draining; in each group
+ * Nodes that are equal to the planner share a class.  The list has the classes
+ * in the order in which they are used: ready and busy, ready and idle,
+ * on their way, then (behind the place for new ones) draining; in each group
  * plain nodes before accelerators, those with a PreferNoSchedule taint last,
  * and the fullest first.
  */
@@ -19,21 +19,15 @@ struct grouping {
     int64_t *tight; /* how much is free, as a share of the largest */
     bool *accelerator;
     bool *avoided; /* it has a PreferNoSchedule taint */
-    bool clocks;   /* alternatives wait: times tell nodes apart */
+    bool timeouts; /* alternatives wait: nodes differ by their times */
 };
-
-static bool on_its_way(const struct pb_node *n)
-{
-    return n->state == STATE_INTENDED || n->state == STATE_REQUESTED ||
-           n->state == STATE_STARTING;
-}
 
 /* Ready and busy, ready and idle, on their way, draining. */
 static uint32_t use_rank(const struct pb_node *n)
 {
     if (n->state == STATE_DRAINING)
         return 3;
-    if (on_its_way(n))
+    if (limits_starting(n))
         return 2;
     return n->idle_ms >= 0;
 }
@@ -98,9 +92,9 @@ static int node_compare(const void *ctx, uint32_t a, uint32_t b)
         r = ORDER(g->tight[a], g->tight[b]);
     if (r == 0)
         r = end_last(s, a, b, false);
-    if (r == 0 && g->clocks)
+    if (r == 0 && g->timeouts)
         r = ORDER(x->created_ms, y->created_ms);
-    if (r == 0 && g->clocks && on_its_way(x))
+    if (r == 0 && g->timeouts && limits_starting(x))
         r = ORDER(x->progress_ms, y->progress_ms);
     if (r == 0)
         r = ORDER(x->host_group, y->host_group);
@@ -167,11 +161,11 @@ static void class_of_node(struct candidate *d, const struct grouping *g,
         .first = at,
         .offer = n->offer,
         .room = {g->total[i], g->room[i]},
-        .held = NONE,
+        .placed = NONE,
         .next = NONE,
         .spread = NONE,
         .accelerator = g->accelerator[i],
-        .starting = on_its_way(n),
+        .starting = limits_starting(n),
         .proposal = NONE,
         .host_group = n->host_group,
     };
@@ -195,10 +189,10 @@ static void largest_find(struct candidate *d)
     }
 }
 
-static void fence_add(struct candidate *d)
+static void sentinel_add(struct candidate *d)
 {
     VEC_PUSH(d->arena, &d->classes,
-             ((struct node_class){.held = NONE,
+             ((struct node_class){.placed = NONE,
                                   .next = NONE,
                                   .offer = NONE,
                                   .spread = NONE,
@@ -218,10 +212,10 @@ static void classes_make(struct candidate *d, const enum leaving *ended)
     };
     uint32_t n = 0, last;
 
-    for (uint32_t i = 0; i < s->n_bundles && !g.clocks; i++)
+    for (uint32_t i = 0; i < s->n_bundles && !g.timeouts; i++)
         for (uint32_t k = 1; k < s->bundles[i].n_alts; k++)
-            g.clocks = g.clocks ||
-                       s->alts[s->bundles[i].first_alt + k].after_ms > 0;
+            g.timeouts = g.timeouts ||
+                         s->alts[s->bundles[i].first_alt + k].after_ms > 0;
     d->members = ARENA_ARRAY(d->arena, uint32_t, s->n_nodes);
     for (uint32_t i = 0; i < s->n_nodes; i++) {
         if (ended[i] || !limits_gives_room(s, &s->nodes[i]))
@@ -230,18 +224,18 @@ static void classes_make(struct candidate *d, const enum leaving *ended)
         d->members[n++] = i;
     }
     order_sort(d->members, n, node_before, &g, d->arena);
-    fence_add(d);
-    d->fence_new = NONE;
+    sentinel_add(d);
+    d->sentinel_new = NONE;
     last = 0;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t node = d->members[i];
         bool drain = s->nodes[node].state == STATE_DRAINING;
 
-        if (drain && d->fence_new == NONE) {
-            d->fence_new = d->classes.n;
-            d->classes.v[last].next = d->fence_new;
-            last = d->fence_new;
-            fence_add(d);
+        if (drain && d->sentinel_new == NONE) {
+            d->sentinel_new = d->classes.n;
+            d->classes.v[last].next = d->sentinel_new;
+            last = d->sentinel_new;
+            sentinel_add(d);
         } else if (i > 0 && node_compare(&g, d->members[i - 1], node) == 0) {
             d->classes.v[last].n++;
             continue;
@@ -250,10 +244,10 @@ static void classes_make(struct candidate *d, const enum leaving *ended)
         last = d->classes.n;
         class_of_node(d, &g, node, i);
     }
-    if (d->fence_new == NONE) {
-        d->fence_new = d->classes.n;
-        d->classes.v[last].next = d->fence_new;
-        fence_add(d);
+    if (d->sentinel_new == NONE) {
+        d->sentinel_new = d->classes.n;
+        d->classes.v[last].next = d->sentinel_new;
+        sentinel_add(d);
     }
 }
 
@@ -266,8 +260,8 @@ void candidate_start(const struct tables *t, const enum leaving *ended,
     *d = (struct candidate){.t = t, .arena = t->arena};
     largest_find(d);
     classes_make(d, ended);
-    d->fence_pool = d->classes.n;
-    fence_add(d);
+    d->sentinel_pool = d->classes.n;
+    sentinel_add(d);
     d->left = ARENA_ARRAY(t->arena, uint32_t, t->n_groups);
     for (uint32_t i = 0; i < t->n_groups; i++)
         d->left[i] = t->groups[i].count;
@@ -292,8 +286,8 @@ void candidate_copy(const struct candidate *from, struct candidate *ret)
     *d = *from;
     d->classes.v = COPY(d->arena, from->classes.v, from->classes.n);
     d->classes.cap = from->classes.n;
-    d->held.v = COPY(d->arena, from->held.v, from->held.n);
-    d->held.cap = from->held.n;
+    d->placements.v = COPY(d->arena, from->placements.v, from->placements.n);
+    d->placements.cap = from->placements.n;
     d->undo.v = NULL;
     d->undo.n = d->undo.cap = 0;
     d->bought.v = COPY(d->arena, from->bought.v, from->bought.n);

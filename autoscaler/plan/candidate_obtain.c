@@ -2,7 +2,7 @@
  * candidate_obtain.c - nodes bought, and the pool.
  *
  * Classes form two lists by `next`: those that are placed on, and behind
- * fence_pool those in the pool.  Moving one from list to list is a change like
+ * sentinel_pool those in the pool.  Moving one from list to list is a change like
  * any other and can be undone.
  */
 #include "candidate.h"
@@ -16,22 +16,22 @@ static void bring_back(struct candidate *d, uint32_t before, uint32_t i)
     struct node_class *c = candidate_touch(d, i);
     uint32_t next = c->next;
 
-    c->next = d->classes.v[d->fence_new].next;
+    c->next = d->classes.v[d->sentinel_new].next;
     candidate_touch(d, before)->next = next;
-    candidate_touch(d, d->fence_new)->next = i;
+    candidate_touch(d, d->sentinel_new)->next = i;
 }
 
 void candidate_unpool(struct candidate *d)
 {
     uint32_t i;
 
-    while ((i = d->classes.v[d->fence_pool].next) != NONE)
-        bring_back(d, d->fence_pool, i);
+    while ((i = d->classes.v[d->sentinel_pool].next) != NONE)
+        bring_back(d, d->sentinel_pool, i);
 }
 
 void candidate_pool(struct candidate *d)
 {
-    uint32_t last = 0, last_pool = d->fence_pool, next;
+    uint32_t last = 0, last_pool = d->sentinel_pool, next;
 
     for (uint32_t i = d->classes.v[0].next; i != NONE; i = next) {
         const struct node_class *c = &d->classes.v[i];
@@ -45,13 +45,13 @@ void candidate_pool(struct candidate *d)
         candidate_touch(d, last_pool)->next = i;
         last_pool = i;
     }
-    if (last_pool != d->fence_pool)
+    if (last_pool != d->sentinel_pool)
         candidate_touch(d, last_pool)->next = NONE;
 }
 
 void candidate_take(struct candidate *d, uint32_t class_ix, uint32_t count)
 {
-    uint32_t before = d->fence_pool;
+    uint32_t before = d->sentinel_pool;
 
     while (d->classes.v[before].next != class_ix)
         before = d->classes.v[before].next;
@@ -61,7 +61,8 @@ void candidate_take(struct candidate *d, uint32_t class_ix, uint32_t count)
 }
 
 uint32_t candidate_obtain(struct candidate *d, uint32_t offer, uint32_t count,
-                          enum claim claim, enum reason why, uint32_t demand)
+                          enum purpose purpose, enum reason why,
+                          uint32_t demand)
 {
     const struct pb_offer *o = &d->t->s->offers[offer];
     const struct room *room = &d->t->room[o->type];
@@ -71,10 +72,10 @@ uint32_t candidate_obtain(struct candidate *d, uint32_t offer, uint32_t count,
         .kind = CLASS_NEW,
         .offer = offer,
         .room = {*room, *room},
-        .held = NONE,
-        .next = d->classes.v[d->fence_new].next,
+        .placed = NONE,
+        .next = d->classes.v[d->sentinel_new].next,
         .spread = NONE,
-        .accelerator = d->t->accelerator[o->type],
+        .accelerator = d->t->s->types[o->type].accelerator,
         .why = why,
         .demand = demand,
         .proposal = NONE,
@@ -83,7 +84,7 @@ uint32_t candidate_obtain(struct candidate *d, uint32_t offer, uint32_t count,
     struct bought b = {offer, 0, false};
     const uint32_t after = c.next;
 
-    most = limits_room(d, offer, claim, &unused);
+    most = limits_room(d, offer, purpose, &unused);
     if (demand != NONE) {
         uint32_t nodes = quota_nodes(d, d->t->s->demands[demand].queue);
 
@@ -100,8 +101,8 @@ uint32_t candidate_obtain(struct candidate *d, uint32_t offer, uint32_t count,
     if (c.n < most)
         c.next = i + 1;
     VEC_PUSH(d->arena, &d->classes, c);
-    candidate_touch(d, d->fence_new)->next = i;
-    if (c.n < most) { /* the rest of a unit */
+    candidate_touch(d, d->sentinel_new)->next = i;
+    if (c.n < most) { /* the rest of a host group */
         c.next = after;
         c.n = most - c.n;
         VEC_PUSH(d->arena, &d->classes, c);

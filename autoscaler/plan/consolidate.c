@@ -1,12 +1,12 @@
 /*
- * consolidate.c - the plan without this node, this unit, or these two.
+ * consolidate.c - the plan without one node, one host group, or two of them.
  *
- * A candidate is ready, ours, not held, old enough, and needed by something:
- * what nothing needs goes by its idle timeout.  In the mode `empty` nothing runs
- * on it.  In the mode `on` its running work is moved as a whole: a lump of what
- * is used, to a node with the same labels.  Of all that is tried the cheapest is
- * done.  Cost only ever falls and nothing is done while nodes start, so it comes
- * to rest.
+ * What may go is ready, ours, not protected, old enough, and needed by
+ * something: a node that nothing needs goes by its idle timeout.  In the mode
+ * `empty` nothing runs on it.  In the mode `on` its running work moves as a
+ * whole, as a load of all that is used, to a node with the same labels.  Of all
+ * that is tried the cheapest is done.  Each step lowers the cost and waits until
+ * no node is starting, so the steps come to an end.
  */
 #include "consolidate.h"
 
@@ -29,17 +29,15 @@ struct attempt {
     uint32_t *order, n; /* candidates: the first machine of each */
 };
 
-/* ---- candidates */
+/* ---- candidates: each is known by its first node, NONE is none */
 
 static int64_t price_of(const struct attempt *a, uint32_t first)
 {
     int64_t sum = 0;
-    uint32_t i = first;
 
-    do {
+    for (uint32_t i = first; i != NONE;
+         i = host_group_next(&a->host_groups, first, i))
         sum = amount_add(sum, a->t->s->nodes[i].price_micros_hour);
-        i = a->host_groups.next[i];
-    } while (i != first);
     return sum;
 }
 
@@ -59,13 +57,13 @@ static bool may_go(const struct candidate *d, uint32_t i)
 /* Work that waits for a node there will run in a moment. */
 static bool awaited(const struct candidate *d, const struct node_class *c)
 {
-    for (uint32_t h = c->held; h != NONE; h = d->held.v[h].next)
-        if (d->t->groups[d->held.v[h].group].side == SIDE_FREE)
+    for (uint32_t h = c->placed; h != NONE; h = d->placements.v[h].next)
+        if (d->t->groups[d->placements.v[h].group].side == SIDE_FREE)
             return true;
     return false;
 }
 
-/* Those that a request counts on, and those with work; units as a whole. */
+/* Those that a request counts on, and those with work; host groups whole. */
 static void candidates(struct attempt *a, const struct candidate *d)
 {
     const struct problem *s = d->t->s;
@@ -77,7 +75,7 @@ static void candidates(struct attempt *a, const struct candidate *d)
     for (uint32_t i = 0; i < d->classes.n; i++) {
         const struct node_class *c = &d->classes.v[i];
 
-        if (c->kind != CLASS_THERE || c->held == NONE)
+        if (c->kind != CLASS_THERE || c->placed == NONE)
             continue;
         for (uint32_t k = 0; k < c->n; k++) {
             needed[d->members[c->first + k]] = true;
@@ -86,15 +84,15 @@ static void candidates(struct attempt *a, const struct candidate *d)
     }
     a->order = order;
     for (uint32_t k = 0; k < s->n_nodes; k++) {
-        uint32_t first = order[k], i = first;
+        uint32_t first = order[k];
         bool may = !seen[first] && !a->host_groups.partial[first], used = false;
 
-        do {
+        for (uint32_t i = first; i != NONE;
+             i = host_group_next(&a->host_groups, first, i)) {
             seen[i] = true;
             may = may && !a->gone[i] && may_go(d, i) && !soon[i];
             used = used || needed[i] || running_load_busy(&s->nodes[i]);
-            i = a->host_groups.next[i];
-        } while (i != first);
+        }
         if (may && used)
             order[a->n++] = first;
     }
@@ -107,8 +105,8 @@ static int dearer(const void *ctx, uint32_t x, uint32_t y)
     return ORDER(price_of(a, y), price_of(a, x));
 }
 
-/* Work that waits would be in the way of work that is moved: who comes first to
- * a place is not ours to say. */
+/* Does work wait for a node?  The scheduler may give it the room that running
+ * work is to move to. */
 static bool pending(const struct candidate *d)
 {
     for (uint32_t i = 0; i < d->t->n_groups; i++)
@@ -118,7 +116,7 @@ static bool pending(const struct candidate *d)
     return false;
 }
 
-/* Is everything as it should be, so that only money is left to look at? */
+/* Is nothing bought, starting, or being un-drained? */
 static bool settled(const struct candidate *d)
 {
     const struct problem *s = d->t->s;
@@ -128,13 +126,10 @@ static bool settled(const struct candidate *d)
             return false;
     for (uint32_t i = 0; i < d->classes.n; i++)
         if (d->classes.v[i].kind == CLASS_DRAINING &&
-            (d->classes.v[i].held != NONE || d->classes.v[i].undrain))
+            (d->classes.v[i].placed != NONE || d->classes.v[i].undrain))
             return false;
     for (uint32_t i = 0; i < s->n_nodes; i++)
-        if (limits_counts(&s->nodes[i]) &&
-            (s->nodes[i].state == STATE_INTENDED ||
-             s->nodes[i].state == STATE_REQUESTED ||
-             s->nodes[i].state == STATE_STARTING))
+        if (limits_counts(&s->nodes[i]) && limits_starting(&s->nodes[i]))
             return false;
     return true;
 }
@@ -149,10 +144,10 @@ static const uint64_t *lateness(const struct candidate *d)
     for (uint32_t i = 0; i < d->classes.n; i++) {
         const struct node_class *c = &d->classes.v[i];
 
-        for (uint32_t h = c->n > 0 ? c->held : NONE; h != NONE;
-             h = d->held.v[h].next)
-            late[d->held.v[h].group] += (uint64_t)d->held.v[h].alt *
-                                        d->held.v[h].count * c->n;
+        for (uint32_t h = c->n > 0 ? c->placed : NONE; h != NONE;
+             h = d->placements.v[h].next)
+            late[d->placements.v[h].group] += (uint64_t)d->placements.v[h].alt *
+                                              d->placements.v[h].count * c->n;
     }
     return late;
 }
@@ -175,14 +170,19 @@ static bool without(const struct attempt *a, struct candidate *ret)
     return !ret->broken;
 }
 
+/* What has to be saved for something of this price to go. */
+static int64_t least_saving(const struct problem *s, int64_t price)
+{
+    return amount_times(s->limits.consolidate_saving, (uint64_t)price) /
+           AMOUNT_ONE;
+}
+
 static bool worth(const struct attempt *a, int64_t price, int64_t cost)
 {
     const struct problem *s = a->t->s;
     int64_t gain = a->cost - cost;
 
-    return gain > 0 &&
-           gain >= amount_times(s->limits.consolidate_saving, (uint64_t)price) /
-                       AMOUNT_ONE;
+    return gain > 0 && gain >= least_saving(s, price);
 }
 
 /* Of the nodes that something is on or comes to, and of what is bought: an idle
@@ -198,7 +198,7 @@ static int64_t cost_of(const struct candidate *d, const bool *moved,
         const struct node_class *c = &d->classes.v[i];
 
         for (uint32_t k = 0; k < c->n && c->kind == CLASS_THERE; k++)
-            used[d->members[c->first + k]] = c->held != NONE;
+            used[d->members[c->first + k]] = c->placed != NONE;
     }
     for (uint32_t i = 0; i < s->n_nodes; i++) {
         const struct pb_node *n = &s->nodes[i];
@@ -210,7 +210,7 @@ static int64_t cost_of(const struct candidate *d, const bool *moved,
     return sum;
 }
 
-/* What would take a candidate's place is bought beside the plan as it is. */
+/* Buys what would take the place, beside the plan as it is. */
 static bool replace(struct candidate *best, const struct candidate *other)
 {
     const struct problem *s = best->t->s;
@@ -219,7 +219,7 @@ static bool replace(struct candidate *best, const struct candidate *other)
     candidate_copy(best, &d);
     for (uint32_t o = 0; o < s->n_offers; o++)
         for (uint32_t n = other->offer_bought[o]; n > 0;) {
-            uint32_t i = candidate_obtain(&d, o, n, CLAIM_WORK,
+            uint32_t i = candidate_obtain(&d, o, n, PURPOSE_WORK,
                                           REASON_FOR_CONSOLIDATE, NONE);
 
             if (i == NONE)
@@ -232,24 +232,19 @@ static bool replace(struct candidate *best, const struct candidate *other)
 
 static void mark(struct attempt *a, uint32_t first, bool gone)
 {
-    uint32_t i = first;
-
-    do {
+    for (uint32_t i = first; i != NONE;
+         i = host_group_next(&a->host_groups, first, i)) {
         a->gone[i] = gone ? LEAVES : LEAVES_NOT;
         a->moved[i] = gone;
-        i = a->host_groups.next[i];
-    } while (i != first);
+    }
 }
 
 static bool any_busy(const struct attempt *a, uint32_t first)
 {
-    uint32_t i = first;
-
-    do {
+    for (uint32_t i = first; i != NONE;
+         i = host_group_next(&a->host_groups, first, i))
         if (running_load_busy(&a->t->s->nodes[i]))
             return true;
-        i = a->host_groups.next[i];
-    } while (i != first);
     return false;
 }
 
@@ -266,19 +261,16 @@ struct choice {
 static void try_without(struct attempt *a, uint32_t first, uint32_t other,
                         struct choice *best)
 {
-    int64_t price = price_of(a, first), cost;
+    int64_t price = amount_add(price_of(a, first), price_of(a, other)), cost;
     struct candidate d, with = *a->now;
-    bool buys;
 
     mark(a, first, true);
-    if (other != NONE) {
-        mark(a, other, true);
-        price = amount_add(price, price_of(a, other));
-    }
+    mark(a, other, true);
     if (without(a, &d) &&
         worth(a, price, cost = cost_of(&d, a->moved, a->taking)) &&
         (!best->found || cost < best->cost)) {
-        buys = d.bought_cost > 0 || !settled(&d);
+        bool buys = d.bought_cost > 0 || !settled(&d);
+
         if (!buys || replace(&with, &d))
             *best = (struct choice){
                 true,
@@ -291,8 +283,7 @@ static void try_without(struct attempt *a, uint32_t first, uint32_t other,
                            a->t->s->n_nodes * sizeof *a->taking)};
     }
     mark(a, first, false);
-    if (other != NONE)
-        mark(a, other, false);
+    mark(a, other, false);
 }
 
 /* Could some offer be cheaper than these two by enough? */
@@ -300,9 +291,7 @@ static bool pair_hopeful(const struct attempt *a, uint32_t x, uint32_t y)
 {
     const struct problem *s = a->t->s;
     int64_t price = amount_add(price_of(a, x), price_of(a, y));
-    int64_t most = price -
-                   amount_times(s->limits.consolidate_saving, (uint64_t)price) /
-                       AMOUNT_ONE;
+    int64_t most = price - least_saving(s, price);
 
     for (uint32_t i = 0; i < s->n_offers; i++)
         if (s->offers[i].price_micros_hour <= most)
@@ -361,8 +350,8 @@ static void end_chosen(const struct attempt *a, const struct choice *c,
     }
 }
 
-/* All are tried and the cheapest is done: what was bought to take a place is
- * then used as it was meant, or even better, and each time it costs less. */
+/* All are tried and the cheapest is done.  What was bought to take a place is
+ * tried again when it is there: it is then used as planned, or better. */
 void consolidate(struct candidate *best, struct verdict *verdicts,
                  struct candidate (*again)(const struct candidate *base))
 {
@@ -402,7 +391,6 @@ void consolidate(struct candidate *best, struct verdict *verdicts,
         return;
     best->bound = 0;
     mark(&a, choice.first, true);
-    if (choice.other != NONE)
-        mark(&a, choice.other, true);
+    mark(&a, choice.other, true);
     end_chosen(&a, &choice, verdicts);
 }

@@ -51,68 +51,79 @@ static bool pack_obstacle(const struct candidate *d, uint32_t group,
     return true;
 }
 
-/* The first reason why no new node of this offer can hold the bundle. */
-static struct plan_refusal obstacle(const struct candidate *d, uint32_t group,
-                                    uint32_t alt, uint32_t offer)
+/* The first thing that a node of the offer lacks for the bundle. */
+static bool offer_obstacle(const struct candidate *d, uint32_t group,
+                           uint32_t shape, struct plan_refusal *r)
+{
+    const struct tables *t = d->t;
+    const struct problem *s = t->s;
+    const struct pb_offer *o = &s->offers[r->offer];
+    const struct room *room = &t->room[o->type];
+    const struct needs *needs = &t->needs[shape];
+    const int64_t *row = pb_row(s, s->shapes[shape].row);
+    uint32_t selector = s->shapes[shape].selector;
+
+    if (s->selectors[selector].queue == PB_QUEUE_DENIED) {
+        r->why = REASON_QUEUE_DENIED;
+        return true;
+    }
+    if (needs->never) {
+        r->why = REASON_FRACTION;
+        r->column = needs->never_column;
+        r->needs = row[r->column];
+        r->has = room->row[r->column];
+        return true;
+    }
+    r->column = room_lacks(s, room, needs, &r->has);
+    if (r->column != NONE) {
+        r->why = REASON_LACKS;
+        r->needs = row[r->column];
+        return true;
+    }
+    if (!tables_match_offer(t, selector, r->offer)) {
+        r->why = problem_refuses(s, selector, o->first_label, o->n_labels,
+                                 &r->column);
+        return true;
+    }
+    return t->gang_of[group] != NONE && pack_obstacle(d, group, r);
+}
+
+/* The first rule or limit that forbids to buy one that lacks nothing. */
+static void limit_obstacle(const struct candidate *d, uint32_t group,
+                           uint32_t alt, struct plan_refusal *r)
 {
     const struct tables *t = d->t;
     const struct problem *s = t->s;
     const struct group *w = &t->groups[group];
-    uint32_t shape = tables_shape(d->t, group, alt);
-    const struct needs *needs = &t->needs[shape];
-    const struct room *room = &t->room[s->offers[offer].type];
-    struct plan_refusal r = {
-        t->bundles[w->first], alt, offer, REASON_NONE, NONE, 0, 0};
 
-    if (s->selectors[s->shapes[shape].selector].queue == PB_QUEUE_DENIED) {
-        r.why = REASON_QUEUE_DENIED;
-        return r;
-    }
-    if (needs->never) {
-        r.why = REASON_FRACTION;
-        r.column = needs->never_column;
-        r.needs = pb_row(s, s->shapes[shape].row)[r.column];
-        r.has = room->row[r.column];
-        return r;
-    }
-    r.column = room_lacks(s, room, needs, &r.has);
-    if (r.column != NONE) {
-        r.why = REASON_LACKS;
-        r.needs = pb_row(s, s->shapes[shape].row)[r.column];
-        return r;
-    }
-    if (!tables_match_offer(t, s->shapes[shape].selector, offer)) {
-        r.why = problem_refuses(s, s->shapes[shape].selector,
-                                s->offers[offer].first_label,
-                                s->offers[offer].n_labels, &r.column);
-        return r;
-    }
-    if (t->gang_of[group] != NONE && pack_obstacle(d, group, &r))
-        return r;
-    if (s->types[s->offers[offer].type].unavailable == REASON_TYPE_DISABLED) {
-        r.why = REASON_TYPE_DISABLED;
-        return r;
-    }
-    if (w->rank == RANK_UNCONFIRMED) {
-        r.why = REASON_UNCONFIRMED;
-        return r;
-    }
-    if (quota_obstacle(d, group, alt, &r))
-        return r;
-    if (!fallback_may_try(d, group, alt)) {
-        r.why = REASON_ALTERNATIVE;
-        return r;
-    }
-    if (!tables_may_buy(d->t, shape, offer)) {
-        r.why = REASON_CONSERVE;
-        return r;
-    }
-    if (limits_room(d, offer,
-                    w->side == SIDE_TOTAL ? CLAIM_REQUEST : CLAIM_WORK,
-                    &r.why) > 0)
-        r.why = s->demands[w->demand].strategy == STRATEGY_STRICT_SPREAD
-                    ? REASON_SPREAD
-                    : REASON_GANG;
+    if (s->types[s->offers[r->offer].type].unavailable == REASON_TYPE_DISABLED)
+        r->why = REASON_TYPE_DISABLED;
+    else if (w->rank == RANK_UNCONFIRMED)
+        r->why = REASON_UNCONFIRMED;
+    else if (quota_obstacle(d, group, alt, r))
+        return;
+    else if (!fallback_may_try(d, group, alt))
+        r->why = REASON_ALTERNATIVE;
+    else if (!tables_may_buy(t, tables_shape(t, group, alt), r->offer))
+        r->why = REASON_CONSERVE;
+    else if (limits_room(d, r->offer, purpose_of(w->side), &r->why) > 0)
+        r->why = s->demands[w->demand].strategy == STRATEGY_STRICT_SPREAD
+                     ? REASON_SPREAD
+                     : REASON_GANG;
+}
+
+/* Why no new node of this offer holds the bundle. */
+static struct plan_refusal obstacle(const struct candidate *d, uint32_t group,
+                                    uint32_t alt, uint32_t offer)
+{
+    const struct tables *t = d->t;
+    struct plan_refusal r = {.bundle = t->bundles[t->groups[group].first],
+                             .alt = alt,
+                             .offer = offer,
+                             .column = NONE};
+
+    if (!offer_obstacle(d, group, tables_shape(t, group, alt), &r))
+        limit_obstacle(d, group, alt, &r);
     return r;
 }
 

@@ -5,7 +5,7 @@
 
 #include "limits.h"
 
-bool failover_waits(const struct cycle *c, uint32_t offer)
+bool failover_waits(const struct failover *c, uint32_t offer)
 {
     const struct tables *t = c->d->t;
     int64_t failed = t->s->offers[offer].failed_ms;
@@ -15,7 +15,7 @@ bool failover_waits(const struct cycle *c, uint32_t offer)
         return false;
     for (uint32_t i = 0; i < t->s->n_offers; i++)
         if (t->tried[i] < failed && c->could(c->ctx, i) &&
-            limits_room(c->d, i, c->claim, &why) > 0)
+            limits_room(c->d, i, c->purpose, &why) > 0)
             return true;
     return false;
 }
@@ -32,12 +32,12 @@ static bool could_one(const void *ctx, uint32_t offer)
     return tables_may_buy(one->d->t, one->shape, offer);
 }
 
-bool failover_waits_want(const struct candidate *d, uint32_t group,
-                         uint32_t alt, enum claim claim, uint32_t offer)
+bool failover_waits_group(const struct candidate *d, uint32_t group,
+                          uint32_t alt, enum purpose purpose, uint32_t offer)
 {
     const struct one one = {d, tables_shape(d->t, group, alt)};
-    const struct cycle c = {d, d->t->groups[group].since_ms, claim, could_one,
-                            &one};
+    const struct failover c = {d, d->t->groups[group].since_ms, purpose,
+                               could_one, &one};
 
     return d->t->failed && failover_waits(&c, offer);
 }

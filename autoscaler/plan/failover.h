@@ -1,29 +1,29 @@
 /*
- * failover.h - all who could serve a demand are tried before one is tried again.
+ * failover.h - all offers that suit a demand are tried before one is tried again.
  *
- * An offer that failed while a demand waited is behind each other one that
- * stands open for it and has not been tried since, however short its rest was.
- * Of several that failed the one that failed first comes first.
+ * An offer that failed while a demand waited comes after each other offer that
+ * may be bought for it and has not been tried since, however short its back-off.
+ * Of several that failed, the one that failed first comes first.
  */
 #ifndef PLAN_FAILOVER_H
 #define PLAN_FAILOVER_H
 
 #include "candidate.h"
 
-/* Who the candidates of a demand are. */
-struct cycle {
+/* Which offers suit a demand. */
+struct failover {
     const struct candidate *d;
     int64_t since_ms; /* of the demand; 0: not known */
-    enum claim claim;
+    enum purpose purpose;
     bool (*could)(const void *ctx, uint32_t offer);
     const void *ctx;
 };
 
-/* Is it another one's turn? */
-bool failover_waits(const struct cycle *c, uint32_t offer);
+/* Is it the turn of another offer? */
+bool failover_waits(const struct failover *c, uint32_t offer);
 
 /* The same for bundles of a group, each by itself. */
-bool failover_waits_want(const struct candidate *d, uint32_t group,
-                         uint32_t alt, enum claim claim, uint32_t offer);
+bool failover_waits_group(const struct candidate *d, uint32_t group,
+                          uint32_t alt, enum purpose purpose, uint32_t offer);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * gang.c - a gang's attempts: with what it held before, with one set of
- * alternatives after the other, and at last on nodes that were silent.
+ * gang.c - a gang's attempts: with its previous placements, then with one set
+ * of alternatives after the other, at last on nodes that were silent.
  */
 #include "gang.h"
 
@@ -76,16 +76,16 @@ static bool gang_try(struct attempt *a, uint32_t *alts, uint32_t levels)
     return false;
 }
 
-/* When it cannot be had in time, nodes that were silent will do, and a choice
- * that was given up for them is open again. */
+/* When no alternative works, silent nodes will do after all, and so will an
+ * alternative that was given up because of them. */
 static bool gang_try_patiently(struct attempt *a, uint32_t *alts,
                                uint32_t levels)
 {
-    bool clock = false, placed;
+    bool waits = false, placed;
 
     for (uint32_t i = 0; i < a->g->n_groups; i++)
-        clock = clock || fallback_has(a->d, a->groups[i]);
-    if (!clock)
+        waits = waits || fallback_has(a->d, a->groups[i]);
+    if (!waits)
         return false;
     a->what.patient = true;
     placed = gang_try(a, alts, levels);
@@ -107,7 +107,7 @@ bool gang_place(struct candidate *d, uint32_t gang)
         .groups = groups,
         .alts = alts,
         .left = ARENA_ARRAY(d->arena, uint32_t, g->n_groups),
-        .what.claim = g->side == SIDE_TOTAL ? CLAIM_REQUEST : CLAIM_WORK,
+        .what.purpose = purpose_of(g->side),
         .what.why = g->side == SIDE_TOTAL ? REASON_FOR_REQUEST
                                           : REASON_FOR_GANG,
     };

@@ -1,8 +1,8 @@
 /*
- * gang.h - bundles that come whole or not at all.
+ * gang.h - bundles that are placed all together or not at all.
  *
- * One gang is settled, nodes to buy included, before the next is looked at;
- * what does not come out whole is taken back to the last bundle.
+ * One gang is placed, nodes to buy included, before the next.  One that cannot
+ * be placed whole is undone to the last bundle.
  */
 #ifndef PLAN_GANG_H
 #define PLAN_GANG_H

@@ -52,16 +52,16 @@ static bool class_matches_all(const struct attempt *a, uint32_t i)
     return true;
 }
 
-static void hold_all(const struct attempt *a, uint32_t i)
+static void place_all(const struct attempt *a, uint32_t i)
 {
     struct candidate *d = a->d;
 
     if (d->classes.v[i].n > 1)
         candidate_split(d, i, 1);
     for (uint32_t k = 0; k < a->g->n_groups; k++)
-        if (d->left[a->groups[k]] > 0) /* else held since the last plan */
-            candidate_hold(d, i, a->groups[k], a->alts[k],
-                           d->left[a->groups[k]]);
+        if (d->left[a->groups[k]] > 0) /* else all is there already */
+            candidate_place(d, i, a->groups[k], a->alts[k],
+                            d->left[a->groups[k]]);
 }
 
 static bool plain_gang(const struct attempt *a)
@@ -122,7 +122,7 @@ static bool one_there(const struct attempt *a)
         }
     if (best == NONE)
         return false;
-    hold_all(a, best);
+    place_all(a, best);
     return true;
 }
 
@@ -148,21 +148,21 @@ static bool one_bought(const struct attempt *a, bool fair)
 {
     struct candidate *d = a->d;
     const struct tables *t = d->t;
-    const struct cycle cycle = {d, t->s->demands[a->g->demand].since_ms,
-                                a->what.claim, offer_holds_all, a};
+    const struct failover turn = {d, t->s->demands[a->g->demand].since_ms,
+                                  a->what.purpose, offer_holds_all, a};
 
     for (uint32_t k = 0; k < t->s->n_offers; k++) {
         uint32_t offer = t->offers[k], i;
 
         d->work++;
         if (!offer_holds_all(a, offer) ||
-            (fair && failover_waits(&cycle, offer)))
+            (fair && failover_waits(&turn, offer)))
             continue;
-        i = candidate_obtain(d, offer, 1, a->what.claim, a->what.why,
+        i = candidate_obtain(d, offer, 1, a->what.purpose, a->what.why,
                              a->g->demand);
         if (i == NONE)
             continue;
-        hold_all(a, i);
+        place_all(a, i);
         d->n_single++;
         return true;
     }
@@ -190,14 +190,15 @@ static void spread_bought(const struct attempt *a, uint32_t group, uint32_t alt,
 
         d->work++;
         if (!tables_may_buy(d->t, tables_shape(d->t, group, alt), offer) ||
-            (fair && failover_waits_want(d, group, alt, a->what.claim, offer)))
+            (fair &&
+             failover_waits_group(d, group, alt, a->what.purpose, offer)))
             continue;
         while (d->left[group] > 0) {
-            i = candidate_obtain(d, offer, d->left[group], a->what.claim,
+            i = candidate_obtain(d, offer, d->left[group], a->what.purpose,
                                  a->what.why, a->g->demand);
             if (i == NONE)
                 break;
-            candidate_hold(d, i, group, alt, 1);
+            candidate_place(d, i, group, alt, 1);
             candidate_spread(d, i, a->ix);
             d->n_single++;
         }
@@ -224,11 +225,6 @@ static void strict_spread(const struct attempt *a)
 
 /* ---- best effort */
 
-static void rest_bought(const struct attempt *a)
-{
-    buy_groups(a->d, a->groups, a->alts, a->g->n_groups, a->what);
-}
-
 static void soft_place(const struct attempt *a, enum strategy strategy)
 {
     if (strategy != STRATEGY_SPREAD && one_there(a))
@@ -239,10 +235,10 @@ static void soft_place(const struct attempt *a, enum strategy strategy)
         pack_group(a->d, a->groups[i], a->alts[i], rule_of(a));
     }
     if (!gang_settled(a->d, a->ix) && !a->g->unconfirmed)
-        rest_bought(a);
+        buy_groups(a->d, a->groups, a->alts, a->g->n_groups, a->what);
 }
 
-/* ---- on one unit of several machines */
+/* ---- on one host group */
 
 static bool host_group_place(const struct attempt *a, uint32_t host_group)
 {
@@ -268,10 +264,10 @@ static bool host_group_bought(const struct attempt *a, bool fair)
 
         if (!tables_may_buy(d->t, tables_shape(d->t, a->groups[0], a->alts[0]),
                             offer) ||
-            (fair && failover_waits_want(d, a->groups[0], a->alts[0],
-                                         a->what.claim, offer)))
+            (fair && failover_waits_group(d, a->groups[0], a->alts[0],
+                                          a->what.purpose, offer)))
             continue;
-        i = candidate_obtain(d, offer, 1, a->what.claim, a->what.why,
+        i = candidate_obtain(d, offer, 1, a->what.purpose, a->what.why,
                              a->g->demand);
         if (i == NONE)
             continue;

@@ -1,7 +1,7 @@
 /*
  * gang_attempt.h - one try to place a gang, by its strategy.
  *
- * For gang.c only, which sees whether it came out whole and takes it back else.
+ * For gang.c only, which checks that it is placed whole and undoes it if not.
  */
 #ifndef PLAN_GANG_ATTEMPT_H
 #define PLAN_GANG_ATTEMPT_H

@@ -44,7 +44,7 @@ void host_groups_make(const struct problem *s, struct arena *arena,
     ret->partial = ARENA_ARRAY(arena, bool, s->n_nodes);
     for (uint32_t i = 0; i < s->n_nodes; i++) {
         ret->next[i] = i;
-        /* a stranger's machine is no part of a unit of ours */
+        /* an unmanaged machine is in none of our groups */
         if (s->nodes[i].host_group != 0 && !s->nodes[i].unmanaged)
             order[n++] = i;
     }
@@ -79,7 +79,7 @@ uint32_t host_group_spare(const struct candidate *d, uint32_t offer)
         return NONE;
     for (uint32_t i = 0; i != NONE; i = d->classes.v[i].next)
         if (d->classes.v[i].kind == CLASS_NEW && d->classes.v[i].n > 0 &&
-            d->classes.v[i].offer == offer && d->classes.v[i].held == NONE)
+            d->classes.v[i].offer == offer && d->classes.v[i].placed == NONE)
             return i;
     return NONE;
 }

@@ -16,7 +16,7 @@ bool limits_counts(const struct pb_node *n)
     return limits_counts_for_type(n) && !n->head;
 }
 
-bool limits_held(const struct problem *s, const struct pb_node *n)
+bool limits_must_keep(const struct problem *s, const struct pb_node *n)
 {
     return n->hold != REASON_NONE &&
            (n->hold_until_ms == 0 || n->hold_until_ms > s->now_ms);
@@ -34,16 +34,10 @@ bool limits_gives_room(const struct problem *s, const struct pb_node *n)
         return false;
     if (n->state != STATE_DRAINING)
         return true;
-    /* A drain that cannot be taken back says so by its hold. */
+    /* node.hold marks a drain that cannot be taken back. */
     return !limits_outdated(s, n) && !n->unmanaged &&
-           !(limits_held(s, n) && (n->hold == REASON_KEEP_DRAINING ||
-                                   n->hold == REASON_KEEP_STOPPING));
-}
-
-static bool starting(const struct pb_node *n)
-{
-    return n->state == STATE_INTENDED || n->state == STATE_REQUESTED ||
-           n->state == STATE_STARTING;
+           !(limits_must_keep(s, n) && (n->hold == REASON_KEEP_DRAINING ||
+                                        n->hold == REASON_KEEP_STOPPING));
 }
 
 void limits_count(struct candidate *d, const struct pb_node *n,
@@ -55,7 +49,7 @@ void limits_count(struct candidate *d, const struct pb_node *n,
         d->type_count[n->type]++;
         d->type_ended[n->type] += ended != LEAVES_NOT;
         d->type_later[n->type] += ended == LEAVES_LATER;
-        if (starting(n))
+        if (limits_starting(n))
             d->type_starting[n->type]++;
         else
             d->type_ready[n->type]++;
@@ -64,7 +58,7 @@ void limits_count(struct candidate *d, const struct pb_node *n,
         return;
     d->nodes++;
     d->nodes_ended += ended == LEAVES;
-    if (starting(n) && ended != LEAVES)
+    if (limits_starting(n) && ended != LEAVES)
         d->starting++;
     if (n->price_micros_hour > 0)
         d->cost = amount_add(d->cost, n->price_micros_hour);
@@ -74,26 +68,18 @@ void limits_bought(struct candidate *d, uint32_t offer, uint32_t count,
                    int sign)
 {
     const struct pb_offer *o = &d->t->s->offers[offer];
-    int64_t cost = amount_times(o->price_micros_hour, count);
+    int64_t n = sign * (int64_t)count;
 
-    if (sign > 0) {
-        d->offer_bought[offer] += count;
-        d->type_count[o->type] += count;
-        d->type_starting[o->type] += count;
-        d->nodes += count;
-        d->starting += count;
-        d->bought_cost += cost;
-    } else {
-        d->offer_bought[offer] -= count;
-        d->type_count[o->type] -= count;
-        d->type_starting[o->type] -= count;
-        d->nodes -= count;
-        d->starting -= count;
-        d->bought_cost -= cost;
-    }
+    d->offer_bought[offer] += (uint32_t)n;
+    d->type_count[o->type] += (uint32_t)n;
+    d->type_starting[o->type] += (uint32_t)n;
+    d->nodes += (uint64_t)n;
+    d->starting += (uint64_t)n;
+    d->bought_cost += sign * amount_times(o->price_micros_hour, count);
 }
 
-enum reason limits_offer(const struct problem *s, uint32_t offer)
+/* What keeps the offer from being bought at all. */
+static enum reason offer_closed(const struct problem *s, uint32_t offer)
 {
     const struct pb_offer *o = &s->offers[offer];
     const struct pb_type *t = &s->types[o->type];
@@ -123,11 +109,11 @@ static uint32_t clip(uint64_t n)
     return n < UNLIMITED ? (uint32_t)n : UNLIMITED;
 }
 
-uint32_t limits_room_all(const struct candidate *d, enum claim claim,
+uint32_t limits_room_all(const struct candidate *d, enum purpose purpose,
                          enum reason *ret_why)
 {
     const struct snap_limits *l = &d->t->s->limits;
-    uint64_t nodes = d->nodes - (claim == CLAIM_MIN ? d->nodes_ended : 0);
+    uint64_t nodes = d->nodes - (purpose == PURPOSE_MIN ? d->nodes_ended : 0);
     uint64_t room = UNLIMITED;
 
     *ret_why = REASON_NONE;
@@ -139,19 +125,19 @@ uint32_t limits_room_all(const struct candidate *d, enum claim claim,
 }
 
 uint32_t limits_room_type(const struct candidate *d, uint32_t type,
-                          enum claim claim, enum reason *ret_why)
+                          enum purpose purpose, enum reason *ret_why)
 {
     const struct problem *s = d->t->s;
     const struct pb_type *t = &s->types[type];
     uint64_t room = UNLIMITED;
     uint32_t count = d->type_count[type];
 
-    if (claim == CLAIM_MIN)
+    if (purpose == PURPOSE_MIN)
         count -= d->type_ended[type] - d->type_later[type];
     *ret_why = REASON_NONE;
     if (t->max != UNLIMITED)
         tighten(&room, t->max, count, REASON_MAX_TYPE, ret_why);
-    if (s->limits.upscaling_speed > 0 && claim == CLAIM_WORK) {
+    if (s->limits.upscaling_speed > 0 && purpose == PURPOSE_WORK) {
         uint64_t ready = d->type_ready[type] > 0 ? d->type_ready[type] : 1;
         uint64_t step = (uint64_t)amount_times(s->limits.upscaling_speed,
                                                ready) /
@@ -174,7 +160,7 @@ int64_t limits_money(const struct candidate *d)
 }
 
 uint32_t limits_room(const struct candidate *d, uint32_t offer,
-                     enum claim claim, enum reason *ret_why)
+                     enum purpose purpose, enum reason *ret_why)
 {
     const struct problem *s = d->t->s;
     const struct pb_offer *o = &s->offers[offer];
@@ -182,8 +168,8 @@ uint32_t limits_room(const struct candidate *d, uint32_t offer,
     uint64_t room, all;
     enum reason why;
 
-    room = limits_room_type(d, o->type, claim, ret_why);
-    all = limits_room_all(d, claim, &why);
+    room = limits_room_type(d, o->type, purpose, ret_why);
+    all = limits_room_all(d, purpose, &why);
     if (all < room) {
         room = all;
         *ret_why = why;
@@ -194,7 +180,7 @@ uint32_t limits_room(const struct candidate *d, uint32_t offer,
     if (o->room != UNLIMITED)
         tighten(&room, o->room, d->offer_bought[offer], REASON_BACKOFF,
                 ret_why);
-    why = limits_offer(s, offer);
+    why = offer_closed(s, offer);
     if (why != REASON_NONE) {
         room = 0;
         *ret_why = why;

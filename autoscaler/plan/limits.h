@@ -1,23 +1,30 @@
 /*
  * limits.h - how many more nodes may be there, and what forbids another one.
  *
- * max of a type, max_nodes, max_cost_per_hour, max_launching, upscaling_speed,
+ * The max of a type, max_nodes, max_cost_per_hour, max_launching, upscaling_speed,
  * and what an offer has left.  Nodes that are being ended count until they are
- * gone, except towards a type's min.  The head counts towards the max of its
- * type only, a foreign node towards nothing.
+ * gone, except towards a type's min.  Ray's head node counts towards the max of
+ * its type only, an unmanaged node towards nothing.
  */
 #ifndef PLAN_LIMITS_H
 #define PLAN_LIMITS_H
 
 #include "candidate.h"
 
+/* Launched, or about to be, and not ready yet? */
+static inline bool limits_starting(const struct pb_node *n)
+{
+    return n->state == STATE_INTENDED || n->state == STATE_REQUESTED ||
+           n->state == STATE_STARTING;
+}
+
 /* Does the node count: is it ours, and there? */
 bool limits_counts(const struct pb_node *n);
 bool limits_counts_for_type(const struct pb_node *n);
 /* May something be placed on it, or is it going? */
 bool limits_gives_room(const struct problem *s, const struct pb_node *n);
-/* Must not be ended now (stale, refused, protected). */
-bool limits_held(const struct problem *s, const struct pb_node *n);
+/* Must it not be ended now (refused, protected)? */
+bool limits_must_keep(const struct problem *s, const struct pb_node *n);
 bool limits_outdated(const struct problem *s, const struct pb_node *n);
 
 void limits_count(struct candidate *d, const struct pb_node *n,
@@ -25,17 +32,14 @@ void limits_count(struct candidate *d, const struct pb_node *n,
 void limits_bought(struct candidate *d, uint32_t offer, uint32_t count,
                    int sign);
 
-/* What keeps the offer from being bought at all: NONE, BACKOFF ... */
-enum reason limits_offer(const struct problem *s, uint32_t offer);
-
-/* How many more of the offer may be had now; 0 with what forbids it. */
+/* How many more of the offer may be bought now, and what forbids more. */
 uint32_t limits_room(const struct candidate *d, uint32_t offer,
-                     enum claim claim, enum reason *ret_why);
-/* By what counts for all offers alike, or for a type. */
-uint32_t limits_room_all(const struct candidate *d, enum claim claim,
+                     enum purpose purpose, enum reason *ret_why);
+/* The same by the limits of all offers together, or of one type. */
+uint32_t limits_room_all(const struct candidate *d, enum purpose purpose,
                          enum reason *ret_why);
 uint32_t limits_room_type(const struct candidate *d, uint32_t type,
-                          enum claim claim, enum reason *ret_why);
+                          enum purpose purpose, enum reason *ret_why);
 /* Micros an hour, -1: no limit. */
 int64_t limits_money(const struct candidate *d);
 

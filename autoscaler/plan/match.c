@@ -1,7 +1,7 @@
 /*
- * match.c - a maximum flow from wants to classes of nodes.
+ * match.c - a maximum flow from demand groups to classes of nodes.
  *
- * Wants have so many bundles, classes so many nodes, and a group may use a class
+ * Groups have so many bundles, classes so many nodes, and a group may use a class
  * when one of its bundles fits there.  Paths are looked for in breadth; each
  * carries as much as its narrowest part, so the work does not depend on how
  * many bundles and nodes there are.
@@ -49,8 +49,8 @@ static void edges_make(struct flow *f, uint32_t gang)
     }
 }
 
-/* Breadth first from the wants that have bundles left; the class with nodes
- * left that was reached, or NONE.  Wants are 0.., classes n_groups.. . */
+/* Breadth first from the groups that have bundles left; the class with nodes
+ * left that was reached, or NONE.  Groups are 0.., classes n_groups.. . */
 static uint32_t path_find(struct flow *f)
 {
     uint32_t head = 0, tail = 0;
@@ -126,7 +126,7 @@ static void answer_take(struct flow *f, uint32_t gang)
                 continue;
             if (k < d->classes.v[i].n)
                 rest = candidate_split(d, i, k);
-            candidate_hold(d, i, f->groups[w], f->alts[w], 1);
+            candidate_place(d, i, f->groups[w], f->alts[w], 1);
             candidate_spread(d, i, gang);
             i = rest;
         }

@@ -6,7 +6,7 @@
 
 #include "candidate.h"
 
-/* Places the wants of a gang, no two bundles on one node; nodes that the gang
+/* Places the groups of a gang, no two bundles on one node; nodes that the gang
  * uses already are left out. */
 void match_spread(struct candidate *d, const uint32_t *groups,
                   const uint32_t *alts, uint32_t n, uint32_t gang);

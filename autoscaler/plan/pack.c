@@ -36,10 +36,10 @@ void pack_on(struct candidate *d, uint32_t i, uint32_t group, uint32_t alt,
         if (rest > 0) {
             if (d->classes.v[j].n > 1)
                 candidate_split(d, j, 1);
-            candidate_hold(d, j, group, alt, rest);
+            candidate_place(d, j, group, alt, rest);
         }
     }
-    candidate_hold(d, i, group, alt, q);
+    candidate_place(d, i, group, alt, q);
 }
 
 /* What a group asks of a class, found once for a loop over all of them. */

@@ -4,8 +4,8 @@
  * Forced ends come first and are the same in every candidate.  Then mins and
  * demand are placed: first fit on what is there, the cover for the rest.
  * Only when that buys something, or leaves something out, are other candidates
- * made, the first from what nodes hold by the last plan; the best becomes the
- * plan, its purchases bettered as far as the budget goes.
+ * made, the first from the last plan's placements; the best becomes the plan, its
+ * purchases bettered as far as the budget goes.
  */
 #include "planner.h"
 
@@ -25,7 +25,7 @@ _Static_assert(PLANNER_STEPS_PER_MS == COVER_STEPS_PER_MS, "one clock");
 #define COUNT(v) (sizeof(v) / sizeof *(v))
 /* Counted steps until other tactics are tried: a millisecond or two. */
 #define WORK_SMALL UINT64_C(400000)
-/* Priorities told apart when candidates are compared; the rest count as one. */
+/* Priorities compared one by one; all lower ones count as one. */
 #define LEVELS 8
 
 /* Is there an offer for it that only limits.conserve keeps us from? */
@@ -38,8 +38,9 @@ static bool spared(const struct candidate *d, uint32_t group)
     if (!tables_spares_accelerators(t, shape))
         return false;
     for (uint32_t i = 0; i < t->s->n_offers; i++)
-        if (t->accelerator[t->s->offers[i].type] && tables_could(t, shape, i) &&
-            limits_room(d, i, CLAIM_WORK, &why) > 0)
+        if (t->s->types[t->s->offers[i].type].accelerator &&
+            tables_could(t, shape, i) &&
+            limits_room(d, i, PURPOSE_WORK, &why) > 0)
             return true;
     return false;
 }
@@ -164,7 +165,7 @@ static void candidate_try(const struct candidate *base, struct tactics how,
     best->cover_shapes = shapes;
 }
 
-static bool any_held(const struct problem *s)
+static bool any_previous(const struct problem *s)
 {
     for (uint32_t i = 0; i < s->n_nodes; i++)
         if (s->nodes[i].n_previous > 0)
@@ -172,18 +173,18 @@ static bool any_held(const struct problem *s)
     return false;
 }
 
-/* First fit; from what nodes hold; with proposed nodes.  Small problems, where
+/* First fit; from previous placements; with proposed nodes.  Small problems, where
  * one node too many shows, get other tactics too. */
 static struct candidate candidate_best(const struct candidate *base)
 {
     const struct tables *t = base->t;
-    const bool held = any_held(t->s), proposed = t->s->n_proposed > 0;
+    const bool previous = any_previous(t->s), proposed = t->s->n_proposed > 0;
     const bool gangs = t->n_gangs > 0;
     const struct {
         bool may, always;
         struct tactics how;
     } ways[] = {
-        {held, true, {.previous = true}},
+        {previous, true, {.previous = true}},
         {proposed, true, {.previous = true, .proposed = true}},
         {gangs, false, {.gangs_last = true}},
         {true, false, {.pool = true}},
@@ -227,8 +228,8 @@ static void candidate_better(const struct candidate *base, uint64_t budget,
     best->work = work;
 }
 
-/* The mins have to be bought in any case.  The cover's bound is one on the
- * plan's cost when it covered everything: no other node took part. */
+/* The mins are bought in any case.  The cover's bound is one on the plan's cost
+ * when it covered everything and no other node took part. */
 static int64_t bound_of(const struct candidate *d, const struct candidate *base)
 {
     if (d->n_covers == 0 && d->n_single == 0)

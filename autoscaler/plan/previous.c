@@ -1,9 +1,9 @@
 /*
- * previous.c - placing again what nodes held by an earlier plan.
+ * previous.c - placing again what an earlier plan placed on nodes.
  *
- * It is placed in the order in which it was placed before, node by node: device
- * by device it fits in that order.  A gang that does not come out whole is left
- * out, and the rest is placed again without it.
+ * The order is the earlier one, node by node: in that order it fits, device by
+ * device.  A gang that is not placed whole is left out, and the rest is placed
+ * again without it.
  */
 #include "previous.h"
 
@@ -22,7 +22,7 @@ struct restore {
     bool *whole; /* per gang: all of it is held, and as it must be */
 };
 
-/* ---- classes whose nodes hold the same */
+/* ---- classes whose nodes have the same placements */
 
 static const struct pb_node *node_of(const struct candidate *d, uint32_t member)
 {
@@ -30,8 +30,8 @@ static const struct pb_node *node_of(const struct candidate *d, uint32_t member)
 }
 
 /* Those that hold something first. */
-static int holds_compare(const struct problem *s, const struct pb_node *x,
-                         const struct pb_node *y)
+static int previous_compare(const struct problem *s, const struct pb_node *x,
+                            const struct pb_node *y)
 {
     int r = ORDER(y->n_previous, x->n_previous);
 
@@ -48,11 +48,11 @@ static int holds_compare(const struct problem *s, const struct pb_node *x,
     return r;
 }
 
-static int holds_before(const void *ctx, uint32_t a, uint32_t b)
+static int previous_before(const void *ctx, uint32_t a, uint32_t b)
 {
     const struct problem *s = ctx;
 
-    return holds_compare(s, &s->nodes[a], &s->nodes[b]);
+    return previous_compare(s, &s->nodes[a], &s->nodes[b]);
 }
 
 static void class_divide(struct candidate *d, uint32_t i)
@@ -61,10 +61,10 @@ static void class_divide(struct candidate *d, uint32_t i)
     const struct node_class c = d->classes.v[i];
     uint32_t start = 0;
 
-    order_sort(d->members + c.first, c.n, holds_before, s, d->arena);
+    order_sort(d->members + c.first, c.n, previous_before, s, d->arena);
     for (uint32_t k = 1; k < c.n; k++) {
-        if (holds_compare(s, node_of(d, c.first + k - 1),
-                          node_of(d, c.first + k)) == 0)
+        if (previous_compare(s, node_of(d, c.first + k - 1),
+                             node_of(d, c.first + k)) == 0)
             continue;
         i = candidate_split(d, i, k - start);
         start = k;
@@ -104,8 +104,8 @@ static const struct pb_placement *class_previous(const struct candidate *d,
 /* ---- placing */
 
 /* On the nodes of the classes from i up to `end`, which were one class. */
-static void hold_place(struct candidate *d, uint32_t i, uint32_t end,
-                       const struct pb_placement *h)
+static void previous_place(struct candidate *d, uint32_t i, uint32_t end,
+                           const struct pb_placement *h)
 {
     uint32_t group = d->t->group_of[h->bundle], next;
     uint32_t shape = tables_shape(d->t, group, h->alt);
@@ -133,7 +133,7 @@ static void class_place(struct candidate *d, uint32_t i, uint32_t end,
 
         if (gang == NONE ? d->t->groups[group].rank != RANK_UNCONFIRMED
                          : whole[gang])
-            hold_place(d, i, end, &v[k]);
+            previous_place(d, i, end, &v[k]);
     }
 }
 
@@ -147,7 +147,7 @@ static void all_place(const struct restore *r)
 
 /* ---- gangs */
 
-struct census {           /* of one gang, over all nodes */
+struct gang_count {       /* of one gang, over all nodes */
     uint64_t nodes, most; /* that hold of it; bundles on one of them */
 };
 
@@ -156,7 +156,7 @@ static void gangs_judge(struct restore *r)
 {
     const struct candidate *d = r->d;
     const struct tables *t = d->t;
-    struct census *v = ARENA_ARRAY(d->arena, struct census, t->n_gangs);
+    struct gang_count *v = ARENA_ARRAY(d->arena, struct gang_count, t->n_gangs);
     uint64_t *have = ARENA_ARRAY(d->arena, uint64_t, t->n_groups);
     uint32_t *here = ARENA_ARRAY(d->arena, uint32_t, t->n_gangs);
 
@@ -192,7 +192,7 @@ static void gangs_judge(struct restore *r)
     }
 }
 
-/* False when a gang did not come out whole: it is struck off. */
+/* False when a gang was not placed whole: it is left out from now on. */
 static bool gangs_came(struct restore *r, bool last)
 {
     bool all = true;
@@ -208,7 +208,7 @@ static bool gangs_came(struct restore *r, bool last)
 void previous_restore(struct candidate *d)
 {
     struct restore r = {d, ARENA_ARRAY(d->arena, bool, d->t->n_gangs)};
-    struct mark mark = {0}; /* without gangs it comes out at once */
+    struct mark mark = {0}; /* without gangs one pass is enough */
 
     classes_divide(d);
     gangs_judge(&r);
@@ -243,7 +243,7 @@ bool previous_gang(struct candidate *d, uint32_t gang)
             if (t->gang_of[group] != gang ||
                 (how == STRATEGY_STRICT_SPREAD && taken > 0))
                 continue;
-            hold_place(d, i, next, &h[k]);
+            previous_place(d, i, next, &h[k]);
             taken += left - d->left[group];
         }
         for (uint32_t x = i; taken > 0 && x != next; x = d->classes.v[x].next)
@@ -255,29 +255,24 @@ bool previous_gang(struct candidate *d, uint32_t gang)
 
 /* ---- proposed nodes */
 
-static enum claim claim_of(const struct candidate *d, uint32_t group)
-{
-    return d->t->groups[group].side == SIDE_TOTAL ? CLAIM_REQUEST : CLAIM_WORK;
-}
-
 /* How many of these nodes would each be of use now; *ret_group: the first
  * demand group that an offer of its kind may be bought for. */
 static uint32_t useful(const struct candidate *d, const struct pb_proposal *x,
                        uint32_t *ret_group)
 {
+    const struct tables *t = d->t;
     uint32_t most = 0;
 
     *ret_group = NONE;
     for (uint32_t k = 0; k < x->n_previous; k++) {
-        const struct pb_placement *h =
-            &d->t->s->previous[x->first_previous + k];
-        uint32_t group = d->t->group_of[h->bundle], n;
+        const struct pb_placement *h = &t->s->previous[x->first_previous + k];
+        uint32_t group = t->group_of[h->bundle], n;
 
-        if (d->t->gang_of[group] != NONE || d->left[group] == 0 ||
-            d->t->groups[group].rank == RANK_UNCONFIRMED ||
-            !tables_may_buy(d->t, tables_shape(d->t, group, h->alt),
-                            x->offer) ||
-            failover_waits_want(d, group, h->alt, claim_of(d, group), x->offer))
+        if (t->gang_of[group] != NONE || d->left[group] == 0 ||
+            t->groups[group].rank == RANK_UNCONFIRMED ||
+            !tables_may_buy(t, tables_shape(t, group, h->alt), x->offer) ||
+            failover_waits_group(d, group, h->alt,
+                                 purpose_of(t->groups[group].side), x->offer))
             continue;
         n = (d->left[group] - 1) / h->count + 1;
         most = n > most ? n : most;
@@ -298,9 +293,9 @@ void previous_propose(struct candidate *d)
         uint32_t group, n = useful(d, x, &group), i;
 
         while (n > 0 &&
-               (i = candidate_obtain(d, x->offer, n, claim_of(d, group),
-                                     buy_reason(d, group),
-                                     t->groups[group].demand)) != NONE) {
+               (i = candidate_obtain(
+                    d, x->offer, n, purpose_of(t->groups[group].side),
+                    buy_reason(d, group), t->groups[group].demand)) != NONE) {
             n -= d->classes.v[i].n;
             d->classes.v[i].proposal = k;
             d->classes.v[i].final = final;

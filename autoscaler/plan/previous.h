@@ -1,11 +1,11 @@
 /*
- * previous.h - what was bought for something stays for it.
+ * previous.h - starting from what the last plan placed.
  *
- * A first fit on new nodes does not find the clever patterns they were bought
- * for.  So each node remembers what the last plan put on it, and a candidate
- * may start from that: whatever made the plan, once it is carried out the same
- * plan is found again, and nothing is bought twice.  A longer look at a
- * purchase answers in the same form: proposed nodes and what they hold.
+ * A first fit on new nodes does not find the patterns that they were bought for.
+ * So the problem says what the last plan put on each node, and a candidate may
+ * start from that: once a plan is carried out the same plan is found again, and
+ * nothing is bought twice.  The result of background improvement comes in the
+ * same form: proposed nodes and what is placed on them.
  */
 #ifndef PLAN_PREVIOUS_H
 #define PLAN_PREVIOUS_H

@@ -47,9 +47,9 @@ static void used(const struct candidate *d, uint32_t queue, enum side side,
     for (uint32_t i = 0; i < d->classes.n; i++) {
         const struct node_class *c = &d->classes.v[i];
 
-        for (uint32_t h = c->n > 0 ? c->held : NONE; h != NONE;
-             h = d->held.v[h].next) {
-            const struct held *x = &d->held.v[h];
+        for (uint32_t h = c->n > 0 ? c->placed : NONE; h != NONE;
+             h = d->placements.v[h].next) {
+            const struct placement *x = &d->placements.v[h];
             uint32_t shape = tables_shape(d->t, x->group, x->alt);
 
             if (d->t->groups[x->group].side != side ||
@@ -63,8 +63,8 @@ static void used(const struct candidate *d, uint32_t queue, enum side side,
     }
 }
 
-/* Whose the nodes of an offer will be, as problem_queue.c says it of nodes:
- * what the label names, else the only queue that the type is in. */
+/* The queue that will own nodes of an offer, by the rule that problem_queue.c has
+ * for nodes: what the label names, else the only queue that the type is in. */
 static uint32_t offer_home(const struct problem *s, uint32_t offer)
 {
     const struct pb_offer *o = &s->offers[offer];
@@ -95,8 +95,9 @@ static uint32_t home_of(const struct candidate *d, const struct node_class *c)
 static bool holds_work(const struct candidate *d, const struct node_class *c,
                        uint32_t queue)
 {
-    for (uint32_t h = c->held; h != NONE; h = d->held.v[h].next)
-        if (quota_queue(d, d->held.v[h].group, d->held.v[h].alt) == queue)
+    for (uint32_t h = c->placed; h != NONE; h = d->placements.v[h].next)
+        if (quota_queue(d, d->placements.v[h].group, d->placements.v[h].alt) ==
+            queue)
             return true;
     return false;
 }
@@ -194,7 +195,7 @@ uint32_t quota_nodes_on(const struct candidate *d, uint32_t class_ix,
         return UNLIMITED;
     if (home_of(d, c) != queue)
         return quota_nodes(d, queue);
-    /* Its own ones are counted already; but others may have bought one too
+    /* Its own are counted already, but other queues may have bought one too
      * many of them. */
     return c->kind != CLASS_NEW ||
                    nodes_used(d, queue) <= s->queues[queue].nodes

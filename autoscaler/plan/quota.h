@@ -3,29 +3,28 @@
  *
  * GPUs and CPUs are what its work takes, wherever it lies: what runs on the
  * queue's own nodes and what is planned.  A request is a total that running
- * work counts towards, so requests are counted by themselves, as everywhere
- * (see tables.h).  Nodes are the queue's own, and all others that hold work
- * of it.  Everything is counted from the candidate as it is, so that nothing
- * has to be taken back.
+ * work counts towards, so requests are counted apart (tables.h).  Nodes are the
+ * queue's own, and all others that have work of it.  Everything is counted from
+ * the candidate as it is, so there are no counters to undo.
  */
 #ifndef PLAN_QUOTA_H
 #define PLAN_QUOTA_H
 
 #include "candidate.h"
 
-/* How many more bundles of a group its queue's quota of GPUs and CPUs lets be
- * placed; UNLIMITED. */
+/* How many more bundles of a group the quota of GPUs and CPUs allows; UNLIMITED
+ * without one. */
 uint32_t quota_room(const struct candidate *d, uint32_t group, uint32_t alt);
 
-/* On how many nodes of the class it may lie by the quota of nodes. */
+/* On how many nodes of the class the quota of nodes allows it. */
 uint32_t quota_nodes_on(const struct candidate *d, uint32_t class_ix,
                         uint32_t group, uint32_t alt);
 
 /* How many more nodes there may be for demand of this queue; UNLIMITED. */
 uint32_t quota_nodes(const struct candidate *d, uint32_t queue);
 
-/* Wants that are bought for together share what is left: quota_share() says how
- * many of one may be bought for, and takes that. */
+/* Groups that are bought for together share what is left: quota_share() takes
+ * what one of them may have, and returns how many bundles that is. */
 struct quota_budget {
     int64_t (*left)[2];
 };
@@ -39,7 +38,7 @@ uint32_t quota_queue(const struct candidate *d, uint32_t group, uint32_t alt);
 /* Is no quota exceeded by what the candidate places? */
 bool quota_kept(const struct candidate *d);
 
-/* Does its queue's quota stand in the way of one more (of a gang: of all of
+/* Does its queue's quota forbid one more (of a gang: of all of
  * it)?  Then *ret is QUEUE_FULL with what is used up. */
 bool quota_obstacle(const struct candidate *d, uint32_t group, uint32_t alt,
                     struct plan_refusal *ret);

@@ -1,7 +1,7 @@
 /*
- * report.c - who holds what, bundle by bundle.
+ * report.c - which bundle is placed where.
  *
- * Up to here demand groups were placed, many equal bundles each; now a group's
+ * A candidate places demand groups, many equal bundles each; here a group's
  * bundles are handed out in order.  Nodes that get the same are one launch.
  */
 #include "report.h"
@@ -39,8 +39,8 @@ static uint32_t bundle_now(const struct report *r, uint32_t group,
 
 /* Hands out `count` of a group to each of `nodes` nodes; a bundle runs out only
  * when there is one node. */
-static void hand_out(struct report *r, const struct held *h, uint32_t nodes,
-                     bool launched)
+static void hand_out(struct report *r, const struct placement *h,
+                     uint32_t nodes, bool launched)
 {
     uint32_t count = h->count;
 
@@ -69,8 +69,8 @@ static void hand_out(struct report *r, const struct held *h, uint32_t nodes,
 static uint32_t alike(const struct report *r, const struct node_class *c,
                       uint32_t n)
 {
-    for (uint32_t k = c->held; k != NONE; k = r->d->held.v[k].next) {
-        const struct held *h = &r->d->held.v[k];
+    for (uint32_t k = c->placed; k != NONE; k = r->d->placements.v[k].next) {
+        const struct placement *h = &r->d->placements.v[k];
         uint32_t left;
 
         bundle_now(r, h->group, &left);
@@ -84,10 +84,10 @@ static uint32_t alike(const struct report *r, const struct node_class *c,
  * counted one node at a time. */
 static bool repeats(const struct report *r, const struct node_class *c)
 {
-    for (uint32_t k = c->held; k != NONE; k = r->d->held.v[k].next)
-        for (uint32_t j = r->d->held.v[k].next; j != NONE;
-             j = r->d->held.v[j].next)
-            if (r->d->held.v[k].group == r->d->held.v[j].group)
+    for (uint32_t k = c->placed; k != NONE; k = r->d->placements.v[k].next)
+        for (uint32_t j = r->d->placements.v[k].next; j != NONE;
+             j = r->d->placements.v[j].next)
+            if (r->d->placements.v[k].group == r->d->placements.v[j].group)
                 return true;
     return false;
 }
@@ -98,8 +98,8 @@ static const struct group *need_of(const struct report *r,
 {
     const struct group *need = NULL;
 
-    for (uint32_t k = c->held; k != NONE; k = r->d->held.v[k].next) {
-        const struct group *w = &r->d->t->groups[r->d->held.v[k].group];
+    for (uint32_t k = c->placed; k != NONE; k = r->d->placements.v[k].next) {
+        const struct group *w = &r->d->t->groups[r->d->placements.v[k].group];
 
         if (!need || w->side < need->side ||
             (w->side == need->side && w->demand < need->demand))
@@ -134,13 +134,14 @@ static uint32_t placements_add(struct report *r, const struct node_class *c,
     uint32_t first = r->placements.n, n = 0;
     uint32_t *order;
 
-    for (uint32_t k = c->held; k != NONE; k = r->d->held.v[k].next)
+    for (uint32_t k = c->placed; k != NONE; k = r->d->placements.v[k].next)
         n++;
     order = ARENA_ARRAY(r->d->arena, uint32_t, n);
-    for (uint32_t k = c->held; k != NONE; k = r->d->held.v[k].next)
+    for (uint32_t k = c->placed; k != NONE; k = r->d->placements.v[k].next)
         order[--n] = k;
-    for (uint32_t k = c->held; k != NONE; k = r->d->held.v[k].next)
-        hand_out(r, &r->d->held.v[order[n++]], nodes, c->kind == CLASS_NEW);
+    for (uint32_t k = c->placed; k != NONE; k = r->d->placements.v[k].next)
+        hand_out(r, &r->d->placements.v[order[n++]], nodes,
+                 c->kind == CLASS_NEW);
     return r->placements.n - first;
 }
 
@@ -172,7 +173,7 @@ static void class_report(struct report *r, uint32_t ix)
             p->first_placement = first;
             p->n_placements = n_placements;
             r->needed_by[node] = need_of(r, c);
-            if (c->kind == CLASS_DRAINING && (c->undrain || c->held != NONE))
+            if (c->kind == CLASS_DRAINING && (c->undrain || c->placed != NONE))
                 p->action = NODE_UNDRAIN;
         }
         done += n;
@@ -209,7 +210,7 @@ static void bundles_explain(struct report *r, struct plan *plan)
     plan->n_refusals = out.list.n;
 }
 
-/* Launches in order of why, offer: what belongs together stands together. */
+/* By reason, demand, offer. */
 static int launch_before(const void *ctx, uint32_t a, uint32_t b)
 {
     const struct report *r = ctx;

@@ -1,8 +1,8 @@
 /*
- * running_load.c - the running work of a node that is to go.
+ * running_load.c - moving the running work of a node that is to be ended.
  *
- * Its conditions are not known, only what it takes: so it moves as a whole, to
- * a node that has all labels and queues its offer has and no other taints.
+ * What the work asks for is not known, only what it uses.  So it moves as a
+ * whole, to a node with all labels and queues of its offer and no other taints.
  */
 #include "running_load.h"
 
@@ -42,51 +42,40 @@ static bool of_place(const struct problem *s, const struct pb_label *l)
     if (l->key & (PB_TAINT | PB_QUEUE))
         return false;
     key = s->str[l->key];
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        const char *a = key, *b = keys[i];
-
-        while (*a && *a == *b)
-            a++, b++;
-        if (*a == *b)
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (strcmp(key, keys[i]) == 0)
             return true;
-    }
     return false;
 }
 
-static const struct pb_label *label_find(const struct problem *s,
-                                         uint32_t first, uint32_t n,
-                                         uint32_t key)
+/* Is this label, with its value, among these n? */
+static bool label_among(const struct problem *s, const struct pb_label *l,
+                        uint32_t first, uint32_t n)
 {
     for (uint32_t i = first; i < first + n; i++)
-        if (s->labels[i].key == key)
-            return &s->labels[i];
-    return NULL;
+        if (s->labels[i].key == l->key)
+            return s->labels[i].value == l->value;
+    return false;
 }
 
-/* Work that runs here under unknown conditions may run there: the place has all
- * labels and queues that its offer has, and no taint that it has not. */
+/* May work of unknown conditions run there?  The place has all labels and queues
+ * of the offer it runs on, and no taint that this has not. */
 static bool like(const struct problem *s, const struct pb_offer *from,
                  uint32_t first, uint32_t n)
 {
-    for (uint32_t i = from->first_label; i < from->first_label + from->n_labels;
-         i++) {
-        const struct pb_label *l = &s->labels[i], *m;
+    const uint32_t from_first = from->first_label, from_n = from->n_labels;
 
-        if ((l->key & PB_TAINT) || of_place(s, l))
-            continue;
-        m = label_find(s, first, n, l->key);
-        if (!m || m->value != l->value)
+    for (uint32_t i = from_first; i < from_first + from_n; i++) {
+        const struct pb_label *l = &s->labels[i];
+
+        if (!(l->key & PB_TAINT) && !of_place(s, l) &&
+            !label_among(s, l, first, n))
             return false;
     }
-    for (uint32_t i = first; i < first + n; i++) {
-        const struct pb_label *l = &s->labels[i], *m;
-
-        if (!(l->key & PB_TAINT))
-            continue;
-        m = label_find(s, from->first_label, from->n_labels, l->key);
-        if (!m || m->value != l->value)
+    for (uint32_t i = first; i < first + n; i++)
+        if ((s->labels[i].key & PB_TAINT) &&
+            !label_among(s, &s->labels[i], from_first, from_n))
             return false;
-    }
     return true;
 }
 
@@ -96,7 +85,7 @@ static bool takes(const struct candidate *d, const struct node_class *c,
     const struct problem *s = d->t->s;
     const struct pb_node *n;
 
-    if (c->n == 0 || c->kind == CLASS_DRAINING || c->kind == CLASS_FENCE)
+    if (c->n == 0 || c->kind == CLASS_DRAINING || c->kind == CLASS_SENTINEL)
         return false;
     if (c->kind == CLASS_NEW) {
         const struct pb_offer *o = &s->offers[c->offer];
@@ -110,7 +99,7 @@ static bool takes(const struct candidate *d, const struct node_class *c,
            like(s, from, n->first_label, n->n_labels);
 }
 
-/* On a node that is there, or one that is bought for another lump. */
+/* On a node that is there, or one that is bought for another load. */
 static bool load_there(struct candidate *d, const struct needs *load,
                        const struct pb_offer *from, bool *taking)
 {
@@ -156,7 +145,7 @@ static uint32_t offer_for(const struct candidate *d, const struct needs *loads,
         struct room room = d->t->room[o->type];
 
         if (s->types[o->type].hosts > 1 ||
-            limits_room(d, offer, CLAIM_WORK, &why) == 0)
+            limits_room(d, offer, PURPOSE_WORK, &why) == 0)
             continue;
         for (; i < n; i++) {
             if ((o->spot && !from[i]->spot) ||
@@ -192,7 +181,7 @@ static bool loads_buy(struct candidate *d, const struct needs *loads,
             continue;
         each = all != NONE ? all : offer_for(d, &loads[i], &from[i], 1);
         if (each == NONE ||
-            candidate_obtain(d, each, 1, CLAIM_WORK, REASON_FOR_CONSOLIDATE,
+            candidate_obtain(d, each, 1, PURPOSE_WORK, REASON_FOR_CONSOLIDATE,
                              NONE) == NONE ||
             !load_there(d, &loads[i], from[i], taking))
             return false;

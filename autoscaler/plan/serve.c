@@ -1,7 +1,7 @@
 /*
- * serve.c - requests, gangs, tasks, head-room.
+ * serve.c - requests, gangs, tasks and spare room, by priority.
  *
- * For each priority: what is there first, then the cover, then the next
+ * For each priority: nodes that are there first, then the cover, then the next
  * alternative of what is left.
  */
 #include "serve.h"
@@ -65,21 +65,21 @@ static bool of_type(const void *ctx, uint32_t offer)
     return k->s->offers[offer].type == k->type;
 }
 
-/* Returns how many could not be had.  fair: only offers whose turn it is. */
+/* Returns how many are missing.  fair: only offers whose turn it is. */
 static uint32_t min_buy(struct candidate *d, uint32_t type, uint32_t need,
                         bool fair)
 {
     const struct problem *s = d->t->s;
     const struct kind kind = {s, type};
-    const struct cycle cycle = {d, 0, CLAIM_MIN, of_type, &kind};
+    const struct failover turn = {d, 0, PURPOSE_MIN, of_type, &kind};
 
     for (uint32_t k = 0; k < s->n_offers && need > 0; k++) {
         uint32_t offer = d->t->offers[k], i;
 
-        if (!of_type(&kind, offer) || (fair && failover_waits(&cycle, offer)))
+        if (!of_type(&kind, offer) || (fair && failover_waits(&turn, offer)))
             continue;
         while (need > 0) {
-            i = candidate_obtain(d, offer, need, CLAIM_MIN, REASON_FOR_MIN,
+            i = candidate_obtain(d, offer, need, PURPOSE_MIN, REASON_FOR_MIN,
                                  NONE);
             if (i == NONE)
                 break;
@@ -139,8 +139,8 @@ static bool any_left(const struct candidate *d, const uint32_t *groups,
     return false;
 }
 
-/* What was bought for a later alternative is used before anything is bought for
- * an earlier one that can be had again: that is for new demand. */
+/* What was bought for a later alternative is used before an earlier one, which
+ * may be available again by now, is bought: that is for new demand. */
 static void pack_later(struct candidate *d, const uint32_t *groups, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
@@ -153,14 +153,13 @@ static void pack_later(struct candidate *d, const uint32_t *groups, uint32_t n)
     }
 }
 
-/* One choice after the other: what is there, then what can be bought. */
+/* One alternative after the other: nodes that are there, then bought ones. */
 static void serve_choices(struct candidate *d, const uint32_t *groups,
                           uint32_t n, bool pool, bool patient)
 {
-    const struct group *first = &d->t->groups[groups[0]];
     const struct pack_rule rule = {.patient = patient};
     const struct buy_for what = {
-        .claim = first->side == SIDE_TOTAL ? CLAIM_REQUEST : CLAIM_WORK,
+        .purpose = purpose_of(d->t->groups[groups[0]].side),
         .patient = patient};
     uint32_t *alts = ARENA_ARRAY(d->arena, uint32_t, n);
 
@@ -180,8 +179,8 @@ static void serve_choices(struct candidate *d, const uint32_t *groups,
     } while (any_left(d, groups, n) && next_alternatives(d, groups, alts, n));
 }
 
-/* When no choice is to be had in time, a node that was silent is better than
- * none, and a choice that was given up for it is open again for the rest. */
+/* When no alternative works, a silent node is better than none, and so is an
+ * alternative that was given up because of one. */
 static void serve_patiently(struct candidate *d, const uint32_t *groups,
                             uint32_t n)
 {
@@ -283,7 +282,7 @@ static void serve_side(struct candidate *d, enum side side, struct tactics how)
     }
 }
 
-/* Last of all, and after the last look at what is bought: it keeps nothing. */
+/* Last of all, after needless nodes are dropped: it keeps none. */
 static void serve_unconfirmed(struct candidate *d, struct tactics how)
 {
     const struct tables *t = d->t;
@@ -321,7 +320,7 @@ static void serve_once(struct candidate *d, struct tactics how)
     if (how.proposed)
         previous_propose(d);
     serve_sides(d, how);
-    /* What a dropped node took of the limits may be had by what was left. */
+    /* What a dropped node took of the limits is free for what was left. */
     if (drop_unneeded(d) > 0 && !all_served(d))
         serve_sides(d, how);
     serve_unconfirmed(d, how);

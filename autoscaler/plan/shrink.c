@@ -1,11 +1,10 @@
 /*
  * shrink.c - the end of nodes.
  *
- * Order of choice: what limits.end_order says, then as Ray: what does not run
- * yet, then what has been idle longest, then what is used least; what is
- * draining already counts as chosen.
- * Never the head, never what is not ours, nothing on a stale view, and nothing
- * that is held (refused, protected).
+ * In the order of limits.end_order, then as Ray does: what does not run yet,
+ * then what has been idle longest, then what is used least.  What is draining
+ * already comes first of all.  Never the head, never an unmanaged node, nothing
+ * when the sources' view is stale, and nothing that is refused or protected.
  */
 #include "shrink.h"
 
@@ -87,10 +86,9 @@ uint32_t *shrink_order(const struct problem *s, struct arena *arena)
     return order;
 }
 
-/* May this node be ended at all? */
 bool shrink_may_end(const struct problem *s, const struct pb_node *n)
 {
-    return limits_counts(n) && s->sources_fresh && !limits_held(s, n);
+    return limits_counts(n) && s->sources_fresh && !limits_must_keep(s, n);
 }
 
 static bool stays(const struct verdict *v)
@@ -98,22 +96,21 @@ static bool stays(const struct verdict *v)
     return !v->ended && !v->going;
 }
 
-/* The whole unit, or nothing of it.  How many. */
+/* The whole host group, or nothing of it.  How many. */
 static uint32_t end_host_group(const struct problem *s,
                                const struct host_groups *u, uint32_t node,
                                enum reason why, struct verdict *verdicts)
 {
-    uint32_t i = node, n = 0;
+    uint32_t n = 0;
 
-    do {
+    for (uint32_t i = node; i != NONE; i = host_group_next(u, node, i)) {
         const struct pb_node *x = &s->nodes[i];
 
         if (limits_counts(x) && x->state != STATE_DRAINING &&
             !shrink_may_end(s, x))
             return 0;
-        i = u->next[i];
-    } while (i != node);
-    do {
+    }
+    for (uint32_t i = node; i != NONE; i = host_group_next(u, node, i)) {
         struct verdict *v = &verdicts[i];
 
         if (limits_counts(&s->nodes[i]) && stays(v)) {
@@ -123,9 +120,17 @@ static uint32_t end_host_group(const struct problem *s,
                 *v = (struct verdict){.ended = true, .why = why};
             n++;
         }
-        i = u->next[i];
-    } while (i != node);
+    }
     return n;
+}
+
+static bool host_group_unused(const struct problem *s,
+                              const struct host_groups *u, uint32_t node)
+{
+    for (uint32_t i = node; i != NONE; i = host_group_next(u, node, i))
+        if (s->nodes[i].state == STATE_READY && s->nodes[i].idle_ms < 0)
+            return false;
+    return true;
 }
 
 /* What has lost a machine gives no room; it goes when nothing runs on it. */
@@ -133,24 +138,13 @@ static void end_partial(const struct problem *s, const struct host_groups *u,
                         struct verdict *verdicts)
 {
     for (uint32_t node = 0; node < s->n_nodes; node++) {
-        bool idle = true;
-        uint32_t i = node;
-
         if (!u->partial[node] || !limits_counts(&s->nodes[node]) ||
-            verdicts[node].ended || verdicts[node].torn)
+            verdicts[node].ended || verdicts[node].torn ||
+            (host_group_unused(s, u, node) &&
+             end_host_group(s, u, node, REASON_END_HOST_GROUP, verdicts) > 0))
             continue;
-        do {
-            idle = idle && !(s->nodes[i].state == STATE_READY &&
-                             s->nodes[i].idle_ms < 0);
-            i = u->next[i];
-        } while (i != node);
-        if (idle &&
-            end_host_group(s, u, node, REASON_END_HOST_GROUP, verdicts) > 0)
-            continue;
-        do {
+        for (uint32_t i = node; i != NONE; i = host_group_next(u, node, i))
             verdicts[i].torn = verdicts[i].going = true;
-            i = u->next[i];
-        } while (i != node);
     }
 }
 
@@ -192,19 +186,6 @@ static void over_max(const struct problem *s, const struct host_groups *u,
                   REASON_END_MAX_NODES, verdicts);
 }
 
-static bool host_group_unused(const struct problem *s,
-                              const struct host_groups *u, uint32_t node)
-{
-    uint32_t i = node;
-
-    do {
-        if (s->nodes[i].state == STATE_READY && s->nodes[i].idle_ms < 0)
-            return false;
-        i = u->next[i];
-    } while (i != node);
-    return true;
-}
-
 /* A price may rise under a running job: only what is not in use goes for the
  * budget's sake. */
 static void over_budget(const struct problem *s, const struct host_groups *u,
@@ -223,9 +204,7 @@ static void over_budget(const struct problem *s, const struct host_groups *u,
         struct verdict *v = &verdicts[order[k]];
 
         if (!stays(v) || !shrink_may_end(s, n) || n->price_micros_hour <= 0 ||
-            (n->state == STATE_READY && n->idle_ms < 0))
-            continue;
-        if (!host_group_unused(s, u, order[k]))
+            !host_group_unused(s, u, order[k]))
             continue;
         cost -= n->price_micros_hour *
                 end_host_group(s, u, order[k], REASON_END_BUDGET, verdicts);

@@ -1,8 +1,8 @@
 /*
  * shrink_idle.c - nodes that nothing needs any more, and why the others stay.
  *
- * What was ended by force stands already; here idle nodes go in the same order,
- * a host group whole or not at all.
+ * After shrink_forced(): idle nodes go in the same order, a host group whole or
+ * not at all.
  */
 #include "shrink.h"
 
@@ -33,7 +33,7 @@ static enum reason ready_why(const struct problem *s, const struct pb_node *n,
     }
     if (!s->sources_fresh)
         return REASON_KEEP_STALE;
-    if (limits_held(s, n)) {
+    if (limits_must_keep(s, n)) {
         *ret_until = n->hold_until_ms;
         return n->hold;
     }
@@ -73,7 +73,7 @@ static void judge(const struct candidate *d, uint32_t i,
 
 static enum reason going_why(const struct pb_node *n)
 {
-    if (n->state == STATE_READY) /* left over of a unit */
+    if (n->state == STATE_READY) /* left of a host group */
         return n->idle_ms < 0 ? REASON_KEEP_BUSY : REASON_KEEP_HOST_GROUP;
     if (n->state != STATE_DRAINING && n->state != STATE_STOPPING &&
         n->state != STATE_GONE)
@@ -84,7 +84,7 @@ static enum reason going_why(const struct pb_node *n)
                                       : REASON_KEEP_STOPPING;
 }
 
-/* A drain is taken back for all of a unit. */
+/* A drain is taken back for a whole host group. */
 static void undrain_host_groups(const struct problem *s,
                                 const struct host_groups *u,
                                 struct plan_node *nodes)
@@ -96,7 +96,7 @@ static void undrain_host_groups(const struct problem *s,
                 nodes[i].action = NODE_UNDRAIN;
 }
 
-/* Machines of one unit go together: where one stays, all do. */
+/* A host group goes as a whole: where one machine stays, all do. */
 static void keep_host_groups(const struct problem *s,
                              const struct host_groups *u,
                              const struct verdict *verdicts,
@@ -104,21 +104,17 @@ static void keep_host_groups(const struct problem *s,
 {
     for (uint32_t k = 0; k < s->n_nodes; k++) {
         bool all = true;
-        uint32_t i = k;
 
         if (u->next[k] == k || nodes[k].action != NODE_END || verdicts[k].ended)
             continue;
-        do {
+        for (uint32_t i = k; i != NONE; i = host_group_next(u, k, i))
             all = all && nodes[i].action == NODE_END;
-            i = u->next[i];
-        } while (i != k);
-        do {
-            if (!all && nodes[i].action == NODE_END && !verdicts[i].ended) {
+        for (uint32_t i = all ? NONE : k; i != NONE;
+             i = host_group_next(u, k, i))
+            if (nodes[i].action == NODE_END && !verdicts[i].ended) {
                 nodes[i].action = NODE_KEEP;
                 nodes[i].why = REASON_KEEP_HOST_GROUP;
             }
-            i = u->next[i];
-        } while (i != k);
     }
 }
 

@@ -96,38 +96,37 @@ static void offers_rank(struct tables *t)
     for (uint32_t i = 0; i < s->n_offers; i++)
         t->offer_rank[t->offers[i]] = i;
     t->room = ARENA_ARRAY(t->arena, struct room, s->n_types);
-    t->accelerator = ARENA_ARRAY(t->arena, bool, s->n_types);
-    for (uint32_t i = 0; i < s->n_types; i++) {
+    for (uint32_t i = 0; i < s->n_types; i++)
         t->room[i] = room_of_row(s, pb_row(s, s->types[i].row), t->arena);
-        t->accelerator[i] = s->types[i].accelerator;
-    }
+}
+
+/* place: an offer, or n_offers + a node. */
+static bool match_place(const struct tables *t, uint32_t selector,
+                        uint32_t place, uint32_t first_label, uint32_t n_labels)
+{
+    int8_t *m = &t->match[(size_t)selector * t->n_places + place];
+
+    if (selector == 0)
+        return true;
+    if (*m < 0)
+        *m = problem_match(t->s, selector, first_label, n_labels);
+    return *m > 0;
 }
 
 bool tables_match_offer(const struct tables *t, uint32_t selector,
                         uint32_t offer)
 {
     const struct pb_offer *o = &t->s->offers[offer];
-    int8_t *m;
 
-    if (selector == 0)
-        return true;
-    m = &t->match[(size_t)selector * t->n_places + offer];
-    if (*m < 0)
-        *m = problem_match(t->s, selector, o->first_label, o->n_labels);
-    return *m > 0;
+    return match_place(t, selector, offer, o->first_label, o->n_labels);
 }
 
 bool tables_match_node(const struct tables *t, uint32_t selector, uint32_t node)
 {
     const struct pb_node *n = &t->s->nodes[node];
-    int8_t *m;
 
-    if (selector == 0)
-        return true;
-    m = &t->match[(size_t)selector * t->n_places + t->s->n_offers + node];
-    if (*m < 0)
-        *m = problem_match(t->s, selector, n->first_label, n->n_labels);
-    return *m > 0;
+    return match_place(t, selector, t->s->n_offers + node, n->first_label,
+                       n->n_labels);
 }
 
 bool tables_fits(const struct tables *t, uint32_t shape, uint32_t type)

@@ -47,7 +47,6 @@ struct tables {
     struct needs *needs;  /* per shape */
     int64_t *hardness;    /* per shape: share of the largest node */
     struct room *room;    /* per type: of a new node */
-    bool *accelerator;    /* per type */
     int64_t *size;        /* per type: sum of shares of the largest */
     uint32_t *offers;     /* best first, by policy, price, ... */
     uint32_t *offer_rank; /* the inverse */
@@ -75,7 +74,7 @@ void tables_make(const struct problem *s, struct arena *arena,
 /* Its part for groups and gangs: needs and offers are there. */
 void tables_demand(struct tables *t);
 
-/* Does the place (an offer, or n_offers + a node) satisfy the selector? */
+/* Does the offer, or the node, satisfy the selector? */
 bool tables_match_offer(const struct tables *t, uint32_t selector,
                         uint32_t offer);
 bool tables_match_node(const struct tables *t, uint32_t selector,

@@ -1,9 +1,9 @@
 /*
  * grpc.c - see grpc.h.
  *
- * What may go wrong is sorted by whose answer it is: no answer at all is
- * http.c's error; an answer that is not gRPC most often means a wrong port,
- * and says so; a gRPC status other than 0 becomes the reaction it asks for.
+ * Three kinds of failure: no answer at all is http.c's error; an answer that is
+ * not gRPC most often means a wrong port, and the message says so; a gRPC status
+ * other than 0 becomes the status of ours that calls for the same reaction.
  */
 #include "grpc.h"
 
@@ -68,7 +68,7 @@ static const char *method(const struct grpc_call *call)
     return slash ? slash + 1 : call->path;
 }
 
-/* The answer is HTTP but not gRPC: what is it that we speak to? */
+/* The answer is HTTP but not gRPC. */
 static enum status not_grpc(const struct grpc_call *call,
                             const struct http_exchange *x, struct err *err)
 {
@@ -81,8 +81,8 @@ static enum status not_grpc(const struct grpc_call *call,
     else if (x->status >= 500)
         s = ST_RETRY; /* a proxy whose backend is away */
     err_set(err, s,
-            "%s answered HTTP %d with content-type %s, which is not "
-            "gRPC: is this the right port?",
+            "%s answered HTTP %d with content-type %s, which is not gRPC: is "
+            "this the right port?",
             call->label, x->status, type ? type : "(none)");
     if (err)
         snprintf(err->code, sizeof err->code, "HTTP %d", x->status);
@@ -121,20 +121,18 @@ static enum status unframe(struct grpc_call *call,
     uint32_t length;
     if (x->reply_len < FRAME)
         return err_set(err, ST_BROKEN,
-                       "%s: %s answered %zu bytes: shorter than "
-                       "a gRPC frame",
+                       "%s: %s answered %zu bytes: shorter than a gRPC frame",
                        call->label, method(call), x->reply_len);
     if (frame[0] != 0)
         return err_set(err, ST_BROKEN,
-                       "%s: %s answered a compressed or unknown "
-                       "kind of frame (flag %u) though none was offered",
+                       "%s: %s answered a compressed or unknown kind of frame "
+                       "(flag %u) though none was offered",
                        call->label, method(call), frame[0]);
     memcpy(&length, frame + 1, sizeof length);
     length = ntohl(length);
     if (length != x->reply_len - FRAME)
         return err_set(err, ST_BROKEN,
-                       "%s: %s answered a frame that says %u "
-                       "bytes and has %zu",
+                       "%s: %s answered a frame that says %u bytes and has %zu",
                        call->label, method(call), length, x->reply_len - FRAME);
     call->reply = frame + FRAME;
     call->reply_len = length;
@@ -157,8 +155,7 @@ enum status grpc_do(struct grpc_call *call, struct arena *arena,
         call->label = call->base;
     if (call->message_len > UINT32_MAX - FRAME)
         return err_set(err, ST_INVALID,
-                       "a message of %zu bytes does not fit "
-                       "into a gRPC frame",
+                       "a message of %zu bytes does not fit into a gRPC frame",
                        call->message_len);
 
     struct davit_kv *headers = ARENA_ARRAY(arena, struct davit_kv,
@@ -186,7 +183,6 @@ enum status grpc_do(struct grpc_call *call, struct arena *arena,
         .key_file = call->key_file,
         .http2_only = true,
         .deadline_mono_ms = call->deadline_mono_ms,
-        .cancel = call->cancel,
         .max_reply = call->max_reply,
     };
     enum status s = http_do(call->client, &x, arena, err);

@@ -43,7 +43,6 @@ struct grpc_call {
     const char *label;                          /* for messages; NULL: base */
     const char *ca_file, *cert_file, *key_file; /* as in http.h, for https */
     int64_t deadline_mono_ms;
-    const atomic_bool *cancel;
     size_t max_reply; /* 0: 64 MiB */
     /* the answer, in the arena */
     const void *reply;

@@ -1,12 +1,12 @@
 /*
- * http.c - the one place where libcurl is spoken.
+ * http.c - the one file that runs libcurl.  See http.h.
  *
  * A client owns one multi handle (the connections) and one easy handle, reset
  * before each exchange.  The exchange is driven by our own small loop and not
  * by curl_easy_perform(), so that a cancel is seen within 50 ms instead of
- * curl's second.  Nothing is followed, decoded or retried behind the caller's
- * back: a retry is a decision, and decisions are made above.  Only a GET or
- * HEAD is sent again by curl, when the kept connection it went out on is dead.
+ * curl's second.  It follows no redirect, decodes nothing and retries nothing:
+ * that is for the caller to decide.  Only curl itself sends a GET or HEAD again,
+ * when the kept connection that it used is dead.
  */
 #include "http_inside.h"
 
@@ -91,9 +91,9 @@ static int64_t time_left(const struct reply *r, int64_t deadline)
     return r->heard_ms + r->sink->idle_ms - clock_mono_ms();
 }
 
-/* curl sends a request again when the kept connection it went out on broke
- * before the reply, though the server may have done what it says.  We hear of
- * every sending just before it; the second one does not take place. */
+/* curl sends a request again when the kept connection that it used broke
+ * before the reply, though the server may have carried it out.  curl calls
+ * this before each sending; the second one is refused. */
 static int send_once(void *arg, char *ip, char *local_ip, int port,
                      int local_port)
 {
@@ -155,19 +155,12 @@ static bool answer_dropped(const struct http_exchange *x, CURLcode code)
     return x->http2_only && code == CURLE_HTTP2_STREAM;
 }
 
-static bool was_http2(struct http_client *c)
-{
-    long version = 0;
-    curl_easy_getinfo(c->easy, CURLINFO_HTTP_VERSION, &version);
-    return version == CURL_HTTP_VERSION_2_0;
-}
-
-/* Was a new connection made for the last attempt? */
-static bool connected(struct http_client *c)
+/* A number that curl knows of the last attempt. */
+static long info(const struct http_client *c, CURLINFO which)
 {
     long n = 0;
-    curl_easy_getinfo(c->easy, CURLINFO_NUM_CONNECTS, &n);
-    return n > 0;
+    curl_easy_getinfo(c->easy, which, &n);
+    return n;
 }
 
 static CURLcode attempt(struct http_client *c, const struct http_exchange *x,
@@ -222,11 +215,13 @@ static CURLcode attempts(struct http_client *c, const struct http_exchange *x,
         bool kept = origin[0] && strcmp(origin, c->h2_origin) == 0, stale;
 
         code = attempt(c, x, r, headers, tls, kept, deadline);
-        stale = kept && (code != CURLE_OK || !was_http2(c));
+        stale = kept && (code != CURLE_OK || info(c, CURLINFO_HTTP_VERSION) !=
+                                                 CURL_HTTP_VERSION_2_0);
         memset(c->h2_origin, 0, sizeof c->h2_origin);
         if (code == CURLE_OK && !stale)
             memcpy(c->h2_origin, origin, sizeof origin);
-        if (!(stale && connected(c)) && !answer_dropped(x, code))
+        if (!(stale && info(c, CURLINFO_NUM_CONNECTS)) &&
+            !answer_dropped(x, code))
             break;
         if (r->streaming || r->too_long_body || r->too_long_headers ||
             cancelled(x) || deadline <= clock_mono_ms())
@@ -239,20 +234,14 @@ static CURLcode attempts(struct http_client *c, const struct http_exchange *x,
 static void reply_take(struct http_client *c, struct http_exchange *x,
                        const struct reply *r, CURLcode code)
 {
-    long status = 0;
-    char *copy;
-
     if (code != CURLE_OK && !r->streaming)
         return;
-    curl_easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &status);
-    x->status = (int)status;
+    x->status = (int)info(c, CURLINFO_RESPONSE_CODE);
     x->reply_headers = r->headers.v;
     x->n_reply_headers = r->headers.n;
     if (code != CURLE_OK)
         return;
-    copy = arena_alloc(r->arena, c->body.n + 1);
-    memcpy(copy, c->body.s, c->body.n);
-    x->reply = copy;
+    x->reply = arena_strndup(r->arena, c->body.s, c->body.n);
     x->reply_len = c->body.n;
 }
 

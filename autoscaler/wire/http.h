@@ -3,8 +3,8 @@
  *
  * A client keeps connections for reuse and belongs to one thread at a time.
  * Bodies have a ceiling; a deadline bounds the whole exchange; a cancel flag
- * ends it early.  Proxies (HTTPS_PROXY, NO_PROXY) are libcurl's own doing.
- * http_stream() is the same for a reply without an end, handed on as it comes.
+ * ends it early.  libcurl itself honours HTTPS_PROXY and NO_PROXY.
+ * http_stream() is for a reply without an end, passed on as it comes.
  */
 #ifndef WIRE_HTTP_H
 #define WIRE_HTTP_H
@@ -20,14 +20,14 @@ struct http_client;
 struct http_client *http_client_new(void);
 void http_client_free(struct http_client *c);
 
-/* PEM in memory, for whoever keeps no files; goes over the *_file members. */
+/* PEM in memory; takes precedence over the *_file members. */
 struct http_blob {
     const void *p;
     size_t n;
 };
 struct http_tls {
     struct http_blob ca, cert, key; /* n == 0: none */
-    bool insecure;                  /* the certificate is not looked at */
+    bool insecure;                  /* the certificate is not checked */
     const char *server_name;        /* what it must be for, and what SNI
                                        * says; NULL: the URL's host */
 };
@@ -79,7 +79,7 @@ struct http_sink {
 enum status http_stream(struct http_client *c, struct http_exchange *x,
                         const struct http_sink *sink, struct arena *arena,
                         struct err *err);
-/* From any thread: the exchange under way looks at its cancel flag now. */
+/* Makes the exchange under way check its cancel flag now.  Any thread. */
 void http_wake(struct http_client *c);
 
 const char *http_reply_header(const struct http_exchange *x, const char *name);

@@ -1,5 +1,5 @@
 /*
- * http_error.c - what is wrong with an exchange, in a sentence and a status.
+ * http_error.c - what is wrong with an exchange, as a sentence and a status.
  * See http_inside.h.
  */
 #include "http_inside.h"
@@ -35,18 +35,17 @@ static enum status given_up(const struct http_client *c, const struct reply *r,
 {
     if (r->too_long_body)
         return err_set(err, ST_BROKEN,
-                       "%s sent more than %zu bytes, the most "
-                       "that is read of one reply",
+                       "%s sent more than %zu bytes, the most that is read of "
+                       "one reply",
                        url, c->body.max);
     if (r->too_long_headers)
         return err_set(err, ST_BROKEN,
-                       "%s sent more than %u headers or %zu "
-                       "bytes of them",
-                       url, MAX_HEADERS, MAX_HEADER_BYTES);
+                       "%s sent more than %u headers or %zu bytes of them", url,
+                       MAX_HEADERS, MAX_HEADER_BYTES);
     if (c->sent_twice)
         return err_set(err, ST_RETRY,
-                       "the kept connection to %s broke before "
-                       "the reply: whether it was done is not known",
+                       "the kept connection to %s broke before the reply: "
+                       "whether it was done is not known",
                        url);
     return ST_OK;
 }
@@ -69,18 +68,15 @@ enum status http_failed(struct http_client *c, const struct http_exchange *x,
     case CURLE_WEIRD_SERVER_REPLY:
         return err_set(err, ST_RETRY, "what %s sent is not HTTP: %s", url, why);
     case CURLE_URL_MALFORMAT:
-        return err_set(err, ST_INVALID,
-                       "%s is not a URL that can be asked: "
-                       "%s",
+        return err_set(err, ST_INVALID, "%s is not a URL that can be asked: %s",
                        url, why);
     case CURLE_SSL_CACERT_BADFILE:
         return err_set(err, ST_INVALID, "the CA file %s cannot be used: %s",
                        x->ca_file ? x->ca_file : "of the system", why);
     case CURLE_PEER_FAILED_VERIFICATION:
         return err_set(err, ST_INVALID,
-                       "the certificate of %s is not "
-                       "trusted: %s; if it is signed by a CA of your own, "
-                       "name that CA's file",
+                       "the certificate of %s is not trusted: %s; if it is "
+                       "signed by a CA of your own, name that CA's file",
                        url, why);
     case CURLE_SSL_CERTPROBLEM:
     case CURLE_SSL_ENGINE_NOTFOUND:
@@ -95,9 +91,7 @@ enum status http_failed(struct http_client *c, const struct http_exchange *x,
                        (long long)took_ms);
     case CURLE_COULDNT_RESOLVE_HOST:
         return err_set(err, ST_RETRY,
-                       "the host name of %s cannot be resolved: "
-                       "%s",
-                       url, why);
+                       "the host name of %s cannot be resolved: %s", url, why);
     case CURLE_COULDNT_CONNECT:
         return err_set(err, ST_RETRY, "no connection to %s: %s", url, why);
     default:
@@ -113,14 +107,13 @@ enum status http_check(const struct http_exchange *x, bool *ret_tls,
     *ret_tls = strncasecmp(x->url, "https://", 8) == 0;
     if (!*ret_tls && strncasecmp(x->url, "http://", 7) != 0)
         return err_set(err, ST_INVALID,
-                       "\"%s\" must begin with http:// or "
-                       "https://",
+                       "\"%s\" must begin with http:// or https://",
                        shown(x, url, sizeof url));
     for (const char *p = x->url; *p; p++)
         if ((unsigned char)*p <= ' ' || *p == 0x7f)
             return err_set(err, ST_INVALID,
-                           "\"%s\" has a space or a control "
-                           "character in it: escape it as %%%02X",
+                           "\"%s\" has a space or a control character in it: "
+                           "escape it as %%%02X",
                            shown(x, url, sizeof url), (unsigned char)*p);
     if (x->method &&
         (!x->method[0] || strlen(x->method) > 16 ||

@@ -40,13 +40,13 @@ size_t http_take_header(char *data, size_t size, size_t n, void *arg);
 /* INVALID: the URL or the method cannot be sent.  *ret_tls: https. */
 enum status http_check(const struct http_exchange *x, bool *ret_tls,
                        struct err *err);
-/* What the exchange failed of, as one of ours. */
+/* The status and message for an exchange that curl ended with this code. */
 enum status http_failed(struct http_client *c, const struct http_exchange *x,
                         CURLcode code, const struct reply *r, int64_t took_ms,
                         struct err *err);
 
-/* ---- http_set.c: how an exchange is carried, as options of curl.  What they
- * point to is in the exchange or the arena. */
+/* ---- http_set.c: an exchange as options of curl.  What they point to is in
+ * the exchange or the arena. */
 
 /* The URL that curl is given: the exchange's, or with the name in it that the
  * server's certificate is for. */

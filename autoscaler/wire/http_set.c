@@ -176,9 +176,9 @@ bool http_set_headers(const struct http_exchange *x, struct arena *arena,
     for (size_t i = 0; i < x->n_headers; i++)
         if (!add_header(list, arena, x->headers[i].key, x->headers[i].value)) {
             err_set(err, ST_INVALID,
-                    "a request header's name must not be "
-                    "empty, and neither its name nor its value may contain a "
-                    "line break (header %zu of %zu)",
+                    "a request header's name must not be empty, and neither "
+                    "its name nor its value may contain a line break (header "
+                    "%zu of %zu)",
                     i + 1, x->n_headers);
             return false;
         }

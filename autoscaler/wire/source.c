@@ -1,7 +1,7 @@
 /*
- * source.c - views: who holds one, and whether two say the same.
+ * source.c - views: their references, and whether two are the same.
  *
- * A Ray head tells everything at every read.  Most reads of a cluster at rest
+ * A Ray head sends everything at every read.  Most reads of a cluster at rest
  * differ only in how long nodes have been idle: they need no plan.
  */
 #include "source.h"
@@ -34,7 +34,7 @@ void source_view_unref(struct source_view *v)
     free(v);
 }
 
-/* ---- the same news? */
+/* ---- comparing */
 
 #define ALL(same, x, y) ((x).n == (y).n && all_##same((x).v, (y).v, (x).n))
 
@@ -87,7 +87,7 @@ static bool demand(const struct snap_demand *a, const struct snap_demand *b)
            bundles(a, b);
 }
 
-/* Idle for longer is no news. */
+/* Having been idle for longer is no change. */
 static bool node(const struct source_node *a, const struct source_node *b)
 {
     return a->status == b->status && a->head == b->head &&

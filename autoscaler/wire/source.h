@@ -1,7 +1,7 @@
 /*
  * source.h - where demand comes from and nodes join: a Ray head, a Kubernetes
- * API server.  Each fills the same view, offers the same operations and says
- * what it can; control has an array of them and asks no further what they are.
+ * API server.  Each fills the same view, offers the same operations and states
+ * its capabilities; control has an array of them and needs no other difference.
  *
  * One handle serves one thread at a time, so control makes several of each: one
  * is read, the others are written to.  All calls may block: workers make them.
@@ -66,15 +66,15 @@ struct source_hosted {
 
 struct pods_view;
 
-/* Something of the demand that is not planned for, and why. */
+/* A part of the demand that is not planned for, and why. */
 struct source_note {
     const char *kind, *space, *name, *uid; /* "Pod", namespace ... */
     const char *code, *text;               /* "GpuLimit", a sentence */
 };
 
-/* What a source said at one moment.  It and all it points to live until the
- * last reference is given back, on any thread.  Whoever made it may change it
- * as long as nobody else has a reference. */
+/* The state of a source at one moment.  It and all it points to live until the
+ * last reference is given back, on any thread.  Its maker may change it as long
+ * as nobody else has a reference. */
 struct source_view {
     struct arena arena; /* owns all below */
     atomic_uint refs;
@@ -103,7 +103,7 @@ struct source_view {
     const struct pods_view *pods; /* Kubernetes: for pods.h; else NULL */
 };
 
-/* What the source's own users are shown of us (`ray status`). */
+/* What the source shows its own users about us (`ray status`). */
 struct source_report {
     int64_t seen_version; /* of the view it is based on */
     int64_t version;      /* ours: unix ms, grows */
@@ -195,8 +195,8 @@ struct source_view *source_view_new(void);
 struct source_view *source_view_ref(struct source_view *v); /* returns v */
 void source_view_unref(struct source_view *v);              /* NULL is fine */
 
-/* Does b say what a said, but for how long nodes have been idle?  For views of
- * a Ray head: what only Kubernetes tells counts as news. */
+/* Are they equal, apart from how long nodes have been idle?  For views of a Ray
+ * head: one with data that only Kubernetes has counts as different. */
 bool source_view_same(const struct source_view *a, const struct source_view *b);
 
 #endif

@@ -110,9 +110,7 @@ static int find_within(const char *text)
     return -1;
 }
 
-/* What a code of Google's (or a text with one in it) asks for; RETRY when it
- * is not known. */
-static enum davit_status error_status(const char *code, const char *text)
+enum davit_status error_status(const char *code, const char *text)
 {
     int s = find(code);
     if (s < 0)

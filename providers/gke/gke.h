@@ -163,6 +163,9 @@ bool name_tagged(const char *name, const char *tag);
 bool name_likely(const char *name, const char *group);
 
 /* errors.c */
+/* What a code of Google's (or a text with one in it) asks for; RETRY when it
+ * is not known. */
+enum davit_status error_status(const char *code, const char *text);
 int error_http(void *gke, const struct davit_http *x, const json_t *reply,
                struct davit_error *e);
 /* Of a compute operation that is done, or of an instance's last attempt:

@@ -416,16 +416,14 @@ def test_unsafe_temp_dir(box, tmp_path):
     ({"base_address": "10.0.0.1"}, [T4], "127.0.0.2"),
     ({"base_address": "127.0.0.1"}, [T4], "127.0.0.2"),
     ({"object_store_memory": "1Mi"}, [T4], "at least 75Mi"),
-    ({"max": "0"}, [T4], "between 1 and 1000"),
-    ({"max": "x"}, [T4], "between 1 and 1000"),
+    ({"max": "0"}, [T4], "from 1 to 1000"),
+    ({"max": "x"}, [T4], "from 1 to 1000"),
     ({"temp_dir": "relative"}, [T4], "absolute"),
     ({"temp_dir": "/" + "x" * 40}, [T4], "at most 32"),
-    ({"colour": "red"}, [T4], "unknown option"),
     ({}, [{**T4, "resources": {"CPU": "0.5"}}], "whole CPUs"),
     ({}, [{**T4, "resources": {"x": "nan"}}], "number"),
     ({}, [{**T4, "resources": {"x": "-1"}}], "number"),
     ({}, [{**T4, "labels": {"a": "b,c=d"}}], "comma"),
-    ({}, [{**T4, "options": {"boot": "5s"}}], "env.NAME"),
     ({}, [{**T4, "name": "n" * 64}], "63"),
 ])
 def test_bad_settings_are_told_at_open(box, options, types, says):

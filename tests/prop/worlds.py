@@ -43,8 +43,8 @@ def node_type(rng, i):
         for z in ZONES:
             o = {"zone": z, "price": round(price * rng.uniform(.9, 1.1), 4)}
             if rng.random() < 0.15:
-                o.update(set_aside_until_ms=NOW + 60000,
-                         set_aside_for="STOCKOUT")
+                o.update(backoff_until_ms=NOW + 60000,
+                         backoff_for="STOCKOUT")
             if rng.random() < 0.15:
                 o["room"] = rng.randint(0, 3)
             t["offers"].append(o)

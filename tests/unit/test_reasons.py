@@ -8,7 +8,7 @@ NOT_GIVEN = {"none"}
 
 
 def reasons():
-    text = (ROOT / "autoscaler/model/reason.h").read_text()
+    text = re.sub(r"\s*\\\n\s*", " ", (ROOT / "autoscaler/model/reason.h").read_text())
     return re.findall(r'X\((\w+), "(\w+)", "([^"]+)"\)', text)
 
 

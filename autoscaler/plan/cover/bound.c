@@ -186,22 +186,17 @@ static bool prove_bin(struct generate *g, uint32_t t, const double *worth,
 static void class_parts(struct generate *g, const double *worth, double *ret)
 {
     const struct view *v = g->v;
-    uint64_t *bins = g->class_hash;
-    double all = 0;
+    const uint32_t *class_of = g->classes.class_of;
+    double *part = g->class_part, all = 0;
 
     for (uint32_t i = 0; i < v->n_items; i++) {
-        bins[i] = 0x9e3779b97f4a7c15u;
-        for (uint32_t t = 0; t < v->n_bins; t++)
-            bins[i] = (bins[i] ^ view_can(v, t, i)) * 0xff51afd7ed558ccdu +
-                      (bins[i] >> 40);
         all += worth[i] * v->count[i];
+        part[class_of[i]] = 0;
     }
-    for (uint32_t i = 0; i < v->n_items; i++) {
-        ret[i] = 0;
-        for (uint32_t k = 0; k < v->n_items; k++)
-            if (bins[k] == bins[i])
-                ret[i] += worth[k] * v->count[k] / all;
-    }
+    for (uint32_t i = 0; i < v->n_items; i++)
+        part[class_of[i]] += worth[i] * v->count[i] / all;
+    for (uint32_t i = 0; i < v->n_items; i++)
+        ret[i] = part[class_of[i]];
 }
 
 /* A bin that earns more than it costs by these duals lowers the bound for every

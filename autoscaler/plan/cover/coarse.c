@@ -24,8 +24,9 @@ static uint32_t step_of(int64_t need, double grid)
     return k;
 }
 
-static bool alike(const struct view *v, uint32_t a, uint32_t b,
-                  const uint32_t *step)
+/* Nearly the same needs? */
+static bool near(const struct view *v, uint32_t a, uint32_t b,
+                 const uint32_t *step)
 {
     for (uint32_t c = 0; c < v->n_plain; c++)
         if (step[(size_t)a * v->n_plain + c] !=
@@ -38,21 +39,10 @@ static bool alike(const struct view *v, uint32_t a, uint32_t b,
     return v->needs_accel[a] == v->needs_accel[b];
 }
 
-/* The same bins by label, not by size: masks as the caller gave them. */
-static bool same_mask(const struct view *v, uint32_t a, uint32_t b)
-{
-    const struct cover_problem *p = v->p;
-    const uint64_t *x = p->items[v->item_of[a]].bins;
-    const uint64_t *y = p->items[v->item_of[b]].bins;
-
-    return x == y ||
-           (x && y && !memcmp(x, y, (p->n_bins + 63) / 64 * sizeof *x));
-}
-
 /* Number of clusters, `most` + 1 when there would be more. */
-static uint32_t divide(const struct view *v, double grid, uint32_t most,
-                       uint32_t *step, uint32_t *leader, uint32_t *of,
-                       uint64_t *work)
+static uint32_t divide(const struct view *v, const uint32_t *class_of,
+                       double grid, uint32_t most, uint32_t *step,
+                       uint32_t *leader, uint32_t *of, uint64_t *work)
 {
     uint32_t n = 0;
 
@@ -62,8 +52,8 @@ static uint32_t divide(const struct view *v, double grid, uint32_t most,
         for (uint32_t c = 0; c < v->n_plain; c++)
             *work += step[(size_t)i * v->n_plain + c] = step_of(
                 view_need(v, i)[c], grid);
-        for (g = 0; g < n && !(alike(v, leader[g], i, step) &&
-                               same_mask(v, leader[g], i));
+        for (g = 0; g < n && !(near(v, leader[g], i, step) &&
+                               class_of[leader[g]] == class_of[i]);
              g++)
             ;
         *work += 4 * (uint64_t)g + 8;
@@ -83,15 +73,21 @@ void coarse_make(const struct view *v, uint32_t most, bool smallest,
     struct arena *a = v->arena;
     uint32_t *step = ARENA_ARRAY(a, uint32_t, (size_t)v->n_items * v->n_plain);
     uint32_t *leader = ARENA_ARRAY(a, uint32_t, most + 1);
+    const uint64_t **mask = ARENA_ARRAY(a, const uint64_t *, v->n_items);
+    struct alike labels; /* the masks as the caller gave them */
     struct cover_item *items;
     double grid = 1.02;
     uint32_t n;
 
+    for (uint32_t i = 0; i < v->n_items; i++)
+        mask[i] = p->items[v->item_of[i]].bins;
+    alike_make(mask, v->n_items, (p->n_bins + 63) / 64, a, &labels);
     ret->work = 0;
     ret->of = ARENA_ARRAY(a, uint32_t, v->n_items);
     do {
         grid = 1 + (grid - 1) * 1.4;
-        n = divide(v, grid, most, step, leader, ret->of, &ret->work);
+        n = divide(v, labels.class_of, grid, most, step, leader, ret->of,
+                   &ret->work);
     } while (n > most && grid < 1e6);
     if (n > most)
         n = 0;
@@ -121,12 +117,9 @@ void coarse_apply(const struct coarse *g, const struct cover_plan *plan,
 {
     const struct view *v = d->v;
     uint32_t *at = ARENA_ARRAY(v->arena, uint32_t, g->p.n_items + 1);
-    uint32_t *bin = ARENA_ARRAY(v->arena, uint32_t, v->p->n_bins);
+    const uint32_t *bin = view_bin_numbers(v);
     VEC(struct cover_part) part = {0};
 
-    memset(bin, 0xff, v->p->n_bins * sizeof *bin);
-    for (uint32_t t = 0; t < v->n_bins; t++)
-        bin[v->bin_of[t]] = t;
     partial_clear(d);
     for (uint32_t k = 0; k < plan->n_patterns; k++) {
         const struct cover_pattern *x = &plan->patterns[k];

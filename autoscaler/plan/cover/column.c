@@ -80,30 +80,22 @@ static void make_order(struct column_maker *m, uint32_t t, const double *worth,
     m->work += 12 * (uint64_t)m->n_order + 2 * b->n;
 }
 
-static void push(struct column_maker *m, uint32_t item, uint32_t n,
-                 const double *worth)
-{
-    struct column_fill *f = &m->trial;
-
-    if (!n)
-        return;
-    f->value += worth[item] * n;
-    m->left[item] -= n;
-    if (f->part.n && f->part.v[f->part.n - 1].item == item)
-        f->part.v[f->part.n - 1].count += n;
-    else
-        VEC_PUSH(m->v->arena, &f->part, ((struct cover_part){item, n}));
-}
-
 static void put(struct column_maker *m, uint32_t item, uint32_t most,
                 const double *worth)
 {
+    uint32_t n;
+
     if (most > m->left[item])
         most = m->left[item];
     if (!most || !space_fits(&m->space, item))
         return;
-    push(m, item, space_put(&m->space, item, most), worth);
     m->work += 6;
+    n = space_put(&m->space, item, most);
+    if (!n)
+        return;
+    m->trial.value += worth[item] * n;
+    m->left[item] -= n;
+    fill_add(&m->trial, item, n, m->v->arena);
 }
 
 static void fill_by_order(struct column_maker *m, const double *worth)
@@ -127,7 +119,7 @@ static void restore(struct column_maker *m)
         m->left[m->trial.part.v[k].item] += m->trial.part.v[k].count;
 }
 
-static bool same_fill(const struct column_fill *a, const struct column_fill *b)
+static bool same_fill(const struct fill *a, const struct fill *b)
 {
     return a->part.n == b->part.n &&
            !memcmp(a->part.v, b->part.v, a->part.n * sizeof *a->part.v);
@@ -136,7 +128,7 @@ static bool same_fill(const struct column_fill *a, const struct column_fill *b)
 /* The trial joins the best ones if it is worth it. */
 static void offer(struct column_maker *m, uint32_t t, double above)
 {
-    struct column_fill swap;
+    struct fill swap;
     bool seed = !m->v->seeded[t];
     uint32_t at;
 
@@ -270,12 +262,6 @@ static void fill_by_device(struct column_maker *m, uint32_t t,
     memcpy(b->lambda, m->lambda, p->scalars * sizeof *m->lambda);
 }
 
-/* In [0, 1). */
-static double unit(uint64_t *seed)
-{
-    return column_random(seed) / 2147483648.0;
-}
-
 void column_search(struct column_maker *m, uint32_t t, const double *worth,
                    const uint32_t *left, double above, int effort)
 {
@@ -291,7 +277,8 @@ void column_search(struct column_maker *m, uint32_t t, const double *worth,
     for (int r = 0; effort >= 2 && r < m->dives; r++) {
         for (uint32_t i = 0; i < m->v->n_items; i++)
             m->noisy[i] = worth[i] *
-                          (1 + NOISE * r * (unit(&m->seed) - 0.5) * 2);
+                          (1 +
+                           NOISE * r * (column_fraction(&m->seed) - 0.5) * 2);
         fill_by_device(m, t, worth, m->noisy, above);
     }
 }

@@ -12,16 +12,11 @@
 
 enum { COLUMN_KEEP = 8 };
 
-struct column_fill {
-    VEC(struct cover_part) part;
-    double value; /* sum of worth */
-};
-
 struct column_maker {
     const struct view *v;
     struct price *price;
     struct space space;
-    struct column_fill best[COLUMN_KEEP], trial;
+    struct fill best[COLUMN_KEEP], trial;
     uint32_t n_best; /* best first */
     double *key, *noisy;
     uint32_t *order, *tmp, *left;
@@ -53,6 +48,12 @@ static inline uint32_t column_random(uint64_t *seed)
 {
     *seed = *seed * 6364136223846793005u + 1442695040888963407u;
     return (uint32_t)(*seed >> 33);
+}
+
+/* In [0, 1). */
+static inline double column_fraction(uint64_t *seed)
+{
+    return column_random(seed) / 2147483648.0;
 }
 
 #endif

@@ -34,24 +34,6 @@ void dive_make(struct generate *g, struct greedy *greedy, struct dive *ret)
     ret->worth = ARENA_ARRAY(g->v->arena, double, g->v->n_items);
 }
 
-/* How often the pattern fits what is left as it is. */
-static uint32_t whole_times(const struct partial *d,
-                            const struct cover_part *part, uint32_t n)
-{
-    uint32_t best = UINT32_MAX;
-
-    for (uint32_t k = 0; k < n; k++) {
-        uint32_t need = 0;
-
-        for (uint32_t q = 0; q < n; q++)
-            if (part[q].item == part[k].item)
-                need += part[q].count;
-        if (d->left[part[k].item] / need < best)
-            best = d->left[part[k].item] / need;
-    }
-    return best;
-}
-
 static void read_flows(struct dive *x)
 {
     const struct master *m = &x->g->master;
@@ -123,7 +105,7 @@ static uint32_t buy_column(struct dive *x, uint32_t column, uint32_t times,
     uint32_t bought = 0;
 
     while (bought < times && partial_allows(d, c.bin)) {
-        uint32_t n = whole_times(d, part, c.n);
+        uint32_t n = partial_times(d, part, c.n);
 
         if (n > times - bought)
             n = times - bought;

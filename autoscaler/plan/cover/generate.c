@@ -26,7 +26,8 @@ void generate_make(const struct view *v, struct generate *ret)
     ret->asked = ARENA_ARRAY(a, double, v->n_items);
     ret->centre = ARENA_ARRAY(a, double, v->n_items);
     ret->scaled = ARENA_ARRAY(a, double, v->n_items);
-    ret->class_hash = ARENA_ARRAY(a, uint64_t, v->n_items);
+    view_classes(v, &ret->classes);
+    ret->class_part = ARENA_ARRAY(a, double, ret->classes.n);
     ret->earn = ARENA_ARRAY(a, double, v->n_bins);
     ret->ratio = ARENA_ARRAY(a, double, v->n_bins);
     ret->trial = ARENA_ARRAY(a, double, v->n_items);
@@ -69,7 +70,7 @@ static void smooth(struct generate *g, double alpha)
         g->asked[i] = alpha * g->centre[i] + (1 - alpha) * g->worth[i];
 }
 
-static double worth_of(const struct column_fill *f, const double *worth)
+static double worth_of(const struct fill *f, const double *worth)
 {
     double sum = 0;
 
@@ -140,9 +141,8 @@ static void first_centre(struct generate *g)
     const struct view *v = g->v;
 
     memcpy(g->asked, g->worth, v->n_items * sizeof *g->asked);
-    for (uint32_t t = 0; t < v->n_bins; t++) {
+    for (uint32_t t = 0; t < v->n_bins; t++)
         generate_earns(g, t, price_tune(g->price, t, g->asked, NULL, 0, 40));
-    }
     g->centre_bound = bound_note(g, g->asked);
     for (uint32_t i = 0; i < v->n_items; i++)
         g->centre[i] = g->dual[i];

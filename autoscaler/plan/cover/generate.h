@@ -1,6 +1,5 @@
 /*
- * generate.h - column generation: the linear program and the pricing in
- * turns.
+ * generate.h - column generation: the linear program and the pricing, in turn.
  *
  * Private to plan/cover/.
  */
@@ -32,7 +31,8 @@ struct generate {
     double *asked;  /* what the pricing is asked with */
     double *scaled; /* scratch of bound.c */
     double *trial;
-    uint64_t *class_hash; /* per item: of the bins that may hold it */
+    struct alike classes; /* of items with the same bins */
+    double *class_part;   /* scratch of bound.c */
     double *dual;         /* those of the best bound, scaled */
     double bound;         /* micros, -1: none */
     uint64_t missing;     /* so many items may be left out, for the bound */

@@ -11,12 +11,6 @@
 
 #include <string.h>
 
-struct fill {
-    struct cover_part *part;
-    uint32_t n, cap;
-    double value;
-};
-
 struct candidate {
     struct density_order order[BY_N];
     struct fill best;
@@ -35,18 +29,6 @@ struct greedy {
     uint32_t live, live_at_trim; /* items with something left */
     uint64_t work;
 };
-
-static void fill_push(struct arena *a, struct fill *f, uint32_t item,
-                      uint32_t count)
-{
-    if (f->n && f->part[f->n - 1].item == item) {
-        f->part[f->n - 1].count += count;
-        return;
-    }
-    if (f->n == f->cap)
-        arena_grow_(a, (void **)&f->part, &f->cap, f->n, sizeof *f->part);
-    f->part[f->n++] = (struct cover_part){item, count};
-}
 
 struct greedy *greedy_make(const struct view *v, struct price *price)
 {
@@ -121,7 +103,7 @@ static void fill_put(struct greedy *g, uint32_t item, uint32_t most,
     uint32_t n = space_put(&g->space, item, most);
 
     g->work += 4;
-    fill_push(g->v->arena, f, item, n);
+    fill_add(f, item, n, g->v->arena);
     f->value += weight[item] * n;
 }
 
@@ -133,7 +115,7 @@ static void fill_bin(struct greedy *g, uint32_t bin, int kind,
     const uint32_t *order = cand->order[kind].item;
     uint32_t n = cand->order[kind].n, seed = n, k;
 
-    f->n = 0;
+    f->part.n = 0;
     f->value = 0;
     g->work += 16;
     space_open(&g->space, bin);
@@ -167,7 +149,7 @@ static void refill(struct greedy *g, uint32_t bin, unsigned sizes,
 
     if (cand->live != g->live_at_trim)
         trim(g, cand, sizes, left);
-    cand->best.n = 0;
+    cand->best.part.n = 0;
     cand->best.value = 0;
     for (int s = 0; s < BY_N; s++) {
         struct fill swap;
@@ -175,34 +157,18 @@ static void refill(struct greedy *g, uint32_t bin, unsigned sizes,
         if (!(sizes >> s & 1))
             continue;
         fill_bin(g, bin, s, weight, left, &g->trial);
-        if (!g->trial.n || (cand->best.n && g->trial.value <= cand->best.value))
+        if (!g->trial.part.n ||
+            (cand->best.part.n && g->trial.value <= cand->best.value))
             continue;
         swap = cand->best;
         cand->best = g->trial;
         g->trial = swap;
     }
     cand->fresh = true;
-    cand->dead = !cand->best.n;
+    cand->dead = !cand->best.part.n;
     /* A free bin is taken before any that costs. */
     cand->score = by_value ? cand->best.value
                            : cand->best.value / (price > 0 ? price : 1e-9);
-}
-
-/* How often the demand has the fill. */
-static uint32_t times(const struct fill *f, uint32_t *left)
-{
-    uint32_t best = UINT32_MAX;
-
-    for (uint32_t k = 0; k < f->n; k++) {
-        uint32_t need = 0, item = f->part[k].item, n;
-
-        for (uint32_t q = 0; q < f->n; q++)
-            if (f->part[q].item == item)
-                need += f->part[q].count;
-        n = left[item] / need;
-        best = n < best ? n : best;
-    }
-    return best;
 }
 
 static uint32_t pick(struct greedy *g, const struct partial *d)
@@ -241,7 +207,7 @@ static void begin(struct greedy *g, const double *weight, unsigned sizes,
         c->dead = false;
         c->fresh = false;
         c->score = 1e300;
-        c->best.n = 0;
+        c->best.part.n = 0;
         c->live = g->live;
         g->work += density_sort(g->density, t, sizes, weight, left, c->order);
     }
@@ -255,13 +221,13 @@ static void buy(struct greedy *g, uint32_t bin, uint32_t most,
     const struct fill *f = &g->bin[bin].best;
     uint32_t allowed = partial_allows(d, bin);
 
-    partial_buy(d, bin, most < allowed ? most : allowed, f->part, f->n);
-    for (uint32_t k = 0; k < f->n; k++) {
-        uint32_t item = f->part[k].item;
+    partial_buy(d, bin, most < allowed ? most : allowed, f->part.v, f->part.n);
+    for (uint32_t k = 0; k < f->part.n; k++) {
+        uint32_t item = f->part.v[k].item;
         bool again = false;
 
         for (uint32_t q = 0; q < k; q++)
-            again |= f->part[q].item == item;
+            again |= f->part.v[q].item == item;
         g->live -= !d->left[item] && !again;
     }
     if (g->live < g->live_at_trim - g->live_at_trim / 8)
@@ -279,7 +245,8 @@ uint64_t greedy_run(struct greedy *g, const double *weight, unsigned sizes,
         if (t == g->v->n_bins)
             break;
         c = &g->bin[t];
-        n = c->best.n ? times(&c->best, d->left) : 0;
+        n = c->best.part.n ? partial_times(d, c->best.part.v, c->best.part.n)
+                           : 0;
         if (n && c->fresh)
             buy(g, t, n, d);
         else

@@ -51,6 +51,23 @@ void partial_copy(struct partial *to, const struct partial *from)
     to->cost = from->cost;
 }
 
+uint32_t partial_times(const struct partial *d, const struct cover_part *part,
+                       uint32_t n)
+{
+    uint32_t best = UINT32_MAX;
+
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t need = 0;
+
+        for (uint32_t q = 0; q < n; q++) /* an item may come twice */
+            if (part[q].item == part[k].item)
+                need += part[q].count;
+        if (d->left[part[k].item] / need < best)
+            best = d->left[part[k].item] / need;
+    }
+    return best;
+}
+
 uint32_t partial_allows(const struct partial *d, uint32_t bin)
 {
     const struct view *v = d->v;
@@ -225,14 +242,11 @@ void partial_import(struct partial *d, const struct cover_plan *plan,
     const struct view *v = d->v;
     const struct cover_problem *p = v->p;
     uint32_t *item = ARENA_ARRAY(v->arena, uint32_t, p->n_items);
-    uint32_t *bin = ARENA_ARRAY(v->arena, uint32_t, p->n_bins);
+    const uint32_t *bin = view_bin_numbers(v);
     VEC(struct cover_part) part = {0};
 
-    memset(bin, 0xff, p->n_bins * sizeof *bin);
     for (uint32_t i = 0; i < v->n_items; i++)
         item[v->item_of[i]] = i;
-    for (uint32_t t = 0; t < v->n_bins; t++)
-        bin[v->bin_of[t]] = t;
     partial_clear(d);
     for (uint32_t k = 0; k < plan->n_patterns; k++) {
         const struct cover_pattern *y = &plan->patterns[k];

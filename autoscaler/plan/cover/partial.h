@@ -29,6 +29,9 @@ void partial_make(const struct view *v, struct partial *ret);
 void partial_clear(struct partial *d); /* nothing bought */
 void partial_copy(struct partial *to, const struct partial *from);
 
+/* How often all of these parts are left. */
+uint32_t partial_times(const struct partial *d, const struct cover_part *part,
+                       uint32_t n);
 /* How many more of this bin the limits allow. */
 uint32_t partial_allows(const struct partial *d, uint32_t bin);
 /* Buys count bins with these parts; so many of the items must be left. */

@@ -1,6 +1,6 @@
 /*
  * prove.h - a better bound of one bin than the Lagrangian: a search over
- * its fills that proves none is worth more than a given value.
+ * its fills which proves that none is worth more than a given value.
  *
  * Private to plan/cover/.
  */

@@ -74,11 +74,6 @@ void recreate_value(struct recreate *r, const double *worth)
         make_keys(r, t);
 }
 
-double recreate_random(struct recreate *r)
-{
-    return column_random(&r->seed) / 2147483648.0;
-}
-
 /* ---- the hand */
 
 void recreate_begin(struct recreate *r)
@@ -283,7 +278,7 @@ bool recreate_run(struct recreate *r, struct partial *d, int64_t most,
     int64_t from = d->cost;
 
     for (uint32_t k = 0; k < r->n; k++)
-        r->noisy[r->item[k]] = 1 + noise * (2 * recreate_random(r) - 1);
+        r->noisy[r->item[k]] = 1 + noise * (2 * column_fraction(&r->seed) - 1);
     memcpy(r->sorted, r->item, r->n * sizeof *r->item);
     for (uint32_t t = 0; t < v->n_bins; t++)
         r->refill[t].sorted = false;
@@ -293,7 +288,7 @@ bool recreate_run(struct recreate *r, struct partial *d, int64_t most,
 
         if (r->worth_all < worth)
             worth = r->worth_all;
-        f->noise = 1 + RATE_NOISE * noise * (2 * recreate_random(r) - 1);
+        f->noise = 1 + RATE_NOISE * noise * (2 * column_fraction(&r->seed) - 1);
         f->rate = worth * f->noise / ((double)v->price[r->useful[u]] + 1e-3);
         f->fresh = false;
     }

@@ -51,7 +51,4 @@ bool recreate_take(struct recreate *r, const struct cover_part *part,
 bool recreate_run(struct recreate *r, struct partial *d, int64_t most,
                   double noise);
 
-/* In [0, 1). */
-double recreate_random(struct recreate *r);
-
 #endif

@@ -21,12 +21,11 @@ enum { FUNCTIONS = 5 };
 
 struct relax {
     const struct view *v;
-    uint32_t n;    /* columns */
-    double *has;   /* bins x n */
-    double *total; /* classes x n: need of all its items */
-    uint32_t n_classes, words;
-    uint64_t *bins;        /* classes x words: where they may lie */
-    uint32_t *class_of;    /* per item */
+    uint32_t n;            /* columns */
+    double *has;           /* bins x n */
+    double *total;         /* classes x n: need of all its items */
+    uint32_t words;        /* of a class's bins */
+    struct alike classes;  /* items by their bins */
     double *ratio, *worst; /* per bin, per class: of the last prices */
     double *earns, *least; /* per bin that is free: what it holds is worth, the
                             * least worst[] of its classes */
@@ -67,54 +66,6 @@ static double has_of(const struct relax *x, uint32_t bin, uint32_t column)
         ->devices[(size_t)bin * v->n_dev + (column - v->n_plain) / FUNCTIONS];
 }
 
-/* ---- classes */
-
-static uint64_t mixed(uint64_t z)
-{
-    z = (z + 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
-/* Numbers items by a hash of their bins.  Two that clash are one class with the
- * bins of both, which only weakens the bound. */
-static void classes_make(struct relax *x)
-{
-    const struct view *v = x->v;
-    uint64_t *hash = ARENA_ARRAY(v->arena, uint64_t, v->n_items);
-    uint32_t size = 2, *slot;
-
-    while (size < 2 * v->n_items)
-        size *= 2;
-    slot = ARENA_ARRAY(v->arena, uint32_t, size); /* an item + 1 */
-    x->class_of = ARENA_ARRAY(v->arena, uint32_t, v->n_items);
-    for (uint32_t t = 0; t < v->n_bins; t++) {
-        uint64_t own = mixed(t);
-
-        for (uint32_t i = 0; i < v->n_items; i++)
-            hash[i] += view_can(v, t, i) ? own : 0;
-    }
-    for (uint32_t i = 0; i < v->n_items; i++) {
-        uint32_t k = (uint32_t)(mixed(hash[i]) & (size - 1));
-
-        while (slot[k] && hash[slot[k] - 1] != hash[i])
-            k = (k + 1) & (size - 1);
-        if (!slot[k]) {
-            slot[k] = i + 1;
-            x->class_of[i] = x->n_classes++;
-        } else {
-            x->class_of[i] = x->class_of[slot[k] - 1];
-        }
-    }
-    x->words = (v->n_bins + 63) / 64;
-    x->bins = ARENA_ARRAY(v->arena, uint64_t, (size_t)x->n_classes * x->words);
-    for (uint32_t t = 0; t < v->n_bins; t++)
-        for (uint32_t i = 0; i < v->n_items; i++)
-            x->bins[(size_t)x->class_of[i] * x->words + t / 64] |=
-                (uint64_t)view_can(v, t, i) << (t % 64);
-    x->work += (uint64_t)v->n_items * v->n_bins;
-}
-
 static bool is_free(const struct view *v, uint32_t t)
 {
     return v->price[t] == 0 && v->max[t] != UNLIMITED;
@@ -123,11 +74,13 @@ static bool is_free(const struct view *v, uint32_t t)
 static void relax_make(const struct view *v, struct relax *x)
 {
     *x = (struct relax){.v = v, .n = v->n_plain + v->n_dev * FUNCTIONS};
-    classes_make(x);
+    view_classes(v, &x->classes);
+    x->words = (v->n_bins + 63) / 64;
+    x->work = (uint64_t)v->n_items * v->n_bins;
     x->has = ARENA_ARRAY(v->arena, double, (size_t)v->n_bins * x->n);
-    x->total = ARENA_ARRAY(v->arena, double, (size_t)x->n_classes * x->n);
+    x->total = ARENA_ARRAY(v->arena, double, (size_t)x->classes.n * x->n);
     x->ratio = ARENA_ARRAY(v->arena, double, v->n_bins);
-    x->worst = ARENA_ARRAY(v->arena, double, x->n_classes);
+    x->worst = ARENA_ARRAY(v->arena, double, x->classes.n);
     x->earns = ARENA_ARRAY(v->arena, double, v->n_bins);
     x->least = ARENA_ARRAY(v->arena, double, v->n_bins);
     for (uint32_t t = 0; t < v->n_bins; t++)
@@ -137,11 +90,12 @@ static void relax_make(const struct view *v, struct relax *x)
             x->has[(size_t)t * x->n + c] = has_of(x, t, c);
     for (uint32_t i = 0; i < v->n_items; i++)
         for (uint32_t c = 0; c < x->n; c++)
-            x->total[(size_t)x->class_of[i] * x->n + c] += need_of(x, i, c) *
-                                                           v->count[i];
-    x->step = (uint64_t)(v->n_bins + x->n_classes) * x->n;
-    for (size_t k = 0; k < (size_t)x->n_classes * x->words; k++)
-        x->step += (uint64_t)__builtin_popcountll(x->bins[k]);
+            x->total[(size_t)x->classes.class_of[i] * x->n + c] +=
+                need_of(x, i, c) * v->count[i];
+    x->step = (uint64_t)(v->n_bins + x->classes.n) * x->n;
+    for (uint32_t k = 0; k < x->classes.n; k++)
+        for (uint32_t w = 0; w < x->words; w++)
+            x->step += (uint64_t)__builtin_popcountll(x->classes.mask[k][w]);
     x->work += (uint64_t)v->n_items * x->n;
 }
 
@@ -175,7 +129,7 @@ static void rate_bins(struct relax *x, const double *y)
 /* The worst ratio of the bins of class k. */
 static double rate_class(const struct relax *x, uint32_t k)
 {
-    const uint64_t *bins = x->bins + (size_t)k * x->words;
+    const uint64_t *bins = x->classes.mask[k];
     double worst = 0;
 
     for (uint32_t w = 0; w < x->words; w++)
@@ -196,9 +150,9 @@ static double take_off(struct relax *x)
     for (uint32_t t = 0; t < v->n_bins; t++) {
         if (!is_free(v, t) || x->earns[t] <= 0)
             continue;
-        for (uint32_t k = 0; k < x->n_classes; k++)
-            if (x->bins[(size_t)k * x->words + t / 64] >> (t % 64) & 1 &&
-                x->worst[k] > 0 && x->worst[k] < x->least[t])
+        for (uint32_t k = 0; k < x->classes.n; k++)
+            if (x->classes.mask[k][t / 64] >> (t % 64) & 1 && x->worst[k] > 0 &&
+                x->worst[k] < x->least[t])
                 x->least[t] = x->worst[k];
         sum += x->earns[t] / x->least[t] * v->max[t];
     }
@@ -211,7 +165,7 @@ static double value_of(struct relax *x, const double *y)
     double sum = 0;
 
     rate_bins(x, y);
-    for (uint32_t k = 0; k < x->n_classes; k++) {
+    for (uint32_t k = 0; k < x->classes.n; k++) {
         double worst = x->worst[k] = rate_class(x, k);
 
         if (worst > 0)
@@ -296,7 +250,7 @@ int64_t relax_bound(const struct view *v, uint64_t missing, uint64_t steps,
     bound = value_of(&x, y);
     bound = (bound + x.free) * (1 - SAFE) - x.free * (1 + SAFE);
     for (uint32_t i = 0; missing && i < v->n_items; i++) {
-        double worst = x.worst[x.class_of[i]], worth = 0;
+        double worst = x.worst[x.classes.class_of[i]], worth = 0;
 
         for (uint32_t c = 0; c < x.n; c++)
             worth += y[c] * need_of(&x, i, c);

@@ -112,7 +112,7 @@ static void step(struct ruin *r, struct partial *d, double more)
     int64_t cost = d->cost, gone;
 
     n = ruin_some(r, d, sold);
-    gone = cost - d->cost + (int64_t)(more * recreate_random(hand));
+    gone = cost - d->cost + (int64_t)(more * column_fraction(&hand->seed));
     if (n &&
         recreate_run(hand, d, gone, noises[column_random(&hand->seed) % 4])) {
         for (uint32_t k = patterns; k < d->pattern.n; k++)

@@ -14,6 +14,22 @@
 /* Shared devices of one column in one bin; more are left unopened. */
 #define SPACE_PARTS 256
 
+/* What is put in one bin. */
+struct fill {
+    VEC(struct cover_part) part; /* in the order in which it was put */
+    double value;                /* sum of worth */
+};
+
+/* Neighbours of one item are one part. */
+static inline void fill_add(struct fill *f, uint32_t item, uint32_t count,
+                            struct arena *arena)
+{
+    if (f->part.n && f->part.v[f->part.n - 1].item == item)
+        f->part.v[f->part.n - 1].count += count;
+    else
+        VEC_PUSH(arena, &f->part, ((struct cover_part){item, count}));
+}
+
 struct space_devices {
     uint32_t whole; /* untouched devices */
     uint32_t n;     /* shared devices with something free */

@@ -15,11 +15,8 @@ struct maker {
     struct arena *arena;
     uint32_t *plain, *dev; /* columns */
     uint32_t n_plain, n_dev;
-    uint32_t mask_words;         /* of an item's bins */
-    uint32_t *class_of;          /* item -> class of equal bins[] */
-    const uint64_t **class_mask; /* NULL: any bin */
-    uint32_t n_classes, class_words;
-    uint64_t *takes; /* bin -> set of classes */
+    uint32_t class_words;
+    uint64_t *takes; /* bin -> set of classes of items: alike.h */
 };
 
 static bool mask_has(const uint64_t *mask, uint32_t bin)
@@ -47,59 +44,24 @@ static void choose_columns(struct maker *m)
     }
 }
 
-static uint64_t hash_mask(const uint64_t *mask, uint32_t words)
-{
-    uint64_t h = 0x9e3779b97f4a7c15u;
-
-    for (uint32_t w = 0; mask && w < words; w++) {
-        h = (h ^ mask[w]) * 0xff51afd7ed558ccdu;
-        h ^= h >> 32;
-    }
-    return h;
-}
-
-/* Items with the same allowed bins form a class: there are few. */
-static void classify(struct maker *m)
+/* Which classes of items each bin takes, by the masks of the problem. */
+static void find_takers(struct maker *m)
 {
     const struct cover_problem *p = m->p;
-    uint32_t size = 16;
-    uint32_t *table;
+    const uint64_t **mask = ARENA_ARRAY(m->arena, const uint64_t *, p->n_items);
+    struct alike classes;
+    uint32_t n = 0;
 
-    m->mask_words = (p->n_bins + 63) / 64;
-    while (size < 2 * p->n_items)
-        size *= 2;
-    table = ARENA_ARRAY(m->arena, uint32_t, size);
-    m->class_of = ARENA_ARRAY(m->arena, uint32_t, p->n_items);
-    m->class_mask = ARENA_ARRAY(m->arena, const uint64_t *, p->n_items);
-    for (uint32_t i = 0; i < p->n_items; i++) {
-        const uint64_t *mask = p->items[i].bins;
-        uint32_t at;
-
-        if (!p->items[i].count)
-            continue;
-        at = (uint32_t)hash_mask(mask, m->mask_words) & (size - 1);
-        for (;; at = (at + 1) & (size - 1)) {
-            const uint64_t *other;
-
-            if (!table[at]) {
-                m->class_mask[m->n_classes++] = mask;
-                table[at] = m->n_classes;
-                break;
-            }
-            other = m->class_mask[table[at] - 1];
-            if (other == mask ||
-                (other && mask &&
-                 !memcmp(other, mask, m->mask_words * sizeof *mask)))
-                break;
-        }
-        m->class_of[i] = table[at] - 1;
-    }
-    m->class_words = (m->n_classes + 63) / 64;
+    for (uint32_t i = 0; i < p->n_items; i++)
+        if (p->items[i].count)
+            mask[n++] = p->items[i].bins;
+    alike_make(mask, n, (p->n_bins + 63) / 64, m->arena, &classes);
+    m->class_words = (classes.n + 63) / 64;
     m->takes = ARENA_ARRAY(m->arena, uint64_t,
                            (size_t)p->n_bins * m->class_words);
-    for (uint32_t c = 0; c < m->n_classes; c++)
+    for (uint32_t c = 0; c < classes.n; c++)
         for (uint32_t b = 0; b < p->n_bins; b++)
-            if (mask_has(m->class_mask[c], b))
+            if (mask_has(classes.mask[c], b))
                 m->takes[(size_t)b * m->class_words + c / 64] |= UINT64_C(1)
                                                                  << (c % 64);
 }
@@ -349,7 +311,7 @@ void view_make(const struct cover_problem *p, struct arena *arena,
     ret->p = p;
     ret->arena = arena;
     choose_columns(&m);
-    classify(&m);
+    find_takers(&m);
     kept = keep_bins(&m, &n);
     ret->n_plain = m.n_plain;
     ret->n_dev = m.n_dev;
@@ -370,4 +332,30 @@ bool view_covers(const struct view *v, uint32_t a, uint32_t b)
             return false;
     }
     return true;
+}
+
+void view_classes(const struct view *v, struct alike *ret)
+{
+    uint32_t words = (v->n_bins + 63) / 64;
+    uint64_t *bins = ARENA_ARRAY(v->arena, uint64_t,
+                                 (size_t)v->n_items * words);
+    const uint64_t **mask = ARENA_ARRAY(v->arena, const uint64_t *, v->n_items);
+
+    for (uint32_t i = 0; i < v->n_items; i++) {
+        mask[i] = bins + (size_t)i * words;
+        for (uint32_t t = 0; t < v->n_bins; t++)
+            bins[(size_t)i * words + t / 64] |= (uint64_t)view_can(v, t, i)
+                                                << (t % 64);
+    }
+    alike_make(mask, v->n_items, words, v->arena, ret);
+}
+
+uint32_t *view_bin_numbers(const struct view *v)
+{
+    uint32_t *ret = ARENA_ARRAY(v->arena, uint32_t, v->p->n_bins);
+
+    memset(ret, 0xff, v->p->n_bins * sizeof *ret);
+    for (uint32_t t = 0; t < v->n_bins; t++)
+        ret[v->bin_of[t]] = t;
+    return ret;
 }

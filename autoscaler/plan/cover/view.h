@@ -1,7 +1,7 @@
 /*
- * view.h - a cover_problem laid out for speed: columns in use only,
- * plain amounts apart from devices, dominated bins left out, a
- * bit per (bin, item) that says whether the item fits an empty bin.
+ * view.h - a cover_problem laid out for speed: only columns in use, plain
+ * amounts apart from devices, no dominated bins, and a bit per bin and item:
+ * does the item fit an empty bin?
  *
  * Private to plan/cover/.  Immutable once made; lives in the arena.  Items and
  * bins have numbers of their own here: item_of[] and bin_of[] lead back.
@@ -10,6 +10,7 @@
 #define PLAN_COVER_VIEW_H
 
 #include "../../model/amount.h"
+#include "alike.h"
 #include "cover.h"
 
 /* An item's need in one device column: whole devices, or a part of one. */
@@ -53,6 +54,12 @@ static inline bool view_can(const struct view *v, uint32_t bin, uint32_t item)
 {
     return v->can[(size_t)bin * v->words + item / 64] >> (item % 64) & 1;
 }
+
+/* The view's number of each of the problem's bins, UINT32_MAX: not in it. */
+uint32_t *view_bin_numbers(const struct view *v);
+
+/* Items by the bins that they fit. */
+void view_classes(const struct view *v, struct alike *ret);
 
 /* Needs a at least what b needs, of every column? */
 bool view_covers(const struct view *v, uint32_t a, uint32_t b);

@@ -65,7 +65,7 @@ static struct ratio choose_entering(struct lp *lp)
     struct ratio best = {0};
     double least = 1e300;
 
-    lp->n_ratio = 0;
+    lp->ratio.n = 0;
     for (uint32_t j = 0; j < lp->col.n + lp->m; j++) {
         double d = 0, scale = 0, a = row_entry(lp, j, &d, &scale), ratio;
 
@@ -74,15 +74,12 @@ static struct ratio choose_entering(struct lp *lp)
         ratio = ((d > 0 ? d : 0) + SLACKNESS * scale) / -a;
         if (ratio < least)
             least = ratio;
-        if (lp->n_ratio == lp->ratio_cap)
-            arena_grow_(lp->arena, (void **)&lp->ratio, &lp->ratio_cap,
-                        lp->n_ratio, sizeof *lp->ratio);
-        lp->ratio[lp->n_ratio++] = (struct ratio){j, -a, d};
+        VEC_PUSH(lp->arena, &lp->ratio, ((struct ratio){j, -a, d}));
     }
-    for (uint32_t k = 0; k < lp->n_ratio; k++)
-        if (lp->ratio[k].reduced <= least * lp->ratio[k].size &&
-            lp->ratio[k].size > best.size)
-            best = lp->ratio[k];
+    for (uint32_t k = 0; k < lp->ratio.n; k++)
+        if (lp->ratio.v[k].reduced <= least * lp->ratio.v[k].size &&
+            lp->ratio.v[k].size > best.size)
+            best = lp->ratio.v[k];
     return best;
 }
 

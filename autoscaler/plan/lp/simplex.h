@@ -51,8 +51,7 @@ struct lp {
     double mean_scale;  /* that of slacks */
     double *alpha;      /* inv times the entering column */
     double *rho;        /* the row of inv that is pivoted on */
-    struct ratio *ratio;
-    uint32_t n_ratio, ratio_cap;
+    VEC(struct ratio) ratio;
     double *true_cost; /* of columns, while lp_dual() perturbs them */
     uint32_t true_cap;
     uint32_t *nz, *was; /* scratch */

@@ -1,5 +1,5 @@
 /*
- * access.c - where the API server is and who we are to it.
+ * access.c - the address of the API server and our credentials.
  *
  * Certificates that lie in files are handed to curl as files, which reads them
  * for each new connection: a rotated one needs no restart.  A token that lies
@@ -18,7 +18,6 @@
 #include "../../base/clock.h"
 
 #define CLUSTER_DIR "/var/run/secrets/kubernetes.io/serviceaccount"
-#define TOKEN_AGE_MS 60000
 
 char *kube_slurp(struct arena *a, const char *path, size_t *ret_n,
                  struct err *err)
@@ -105,8 +104,8 @@ static enum status cluster_read(struct kube_access *a, const char *dir,
     a->ca_file = arena_printf(&a->arena, "%s/ca.crt", dir);
     if (access(a->ca_file, R_OK) != 0)
         return err_set(err, ST_INVALID,
-                       "%s: %s; it is what the API server's "
-                       "certificate is checked by",
+                       "%s: %s; it is what the API server's certificate is "
+                       "checked by",
                        a->ca_file, strerror(errno));
     if (!kube_token_read(a, err))
         return err_prefix(err, "the service account of this pod "
@@ -161,8 +160,8 @@ static enum status access_read(struct kube_access *a,
     if (path)
         return kube_config_read(a, path, context, err);
     return err_set(err, ST_INVALID,
-                   "no way to a Kubernetes API server: not in "
-                   "a pod (KUBERNETES_SERVICE_HOST is not set), and neither "
+                   "no way to a Kubernetes API server: not in a pod "
+                   "(KUBERNETES_SERVICE_HOST is not set), and neither "
                    "$KUBECONFIG nor ~/.kube/config is there; name a file with "
                    "kubeconfig");
 }

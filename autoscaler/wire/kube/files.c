@@ -14,14 +14,14 @@
 
 static const char *const names[] = {"ca", "cert", "key", "token"};
 
-struct making {
+struct folder {
     char *dir;
     bool made;
     struct arena *arena;
     struct err *err;
 };
 
-static const char *write_out(struct making *m, const char *name,
+static const char *write_out(struct folder *m, const char *name,
                              const void *data, size_t n)
 {
     const char *path;
@@ -50,7 +50,7 @@ static const char *write_out(struct making *m, const char *name,
     return path;
 }
 
-static const char *file_of(struct making *m, const char *file, const char *name,
+static const char *file_of(struct folder *m, const char *file, const char *name,
                            const struct http_blob *b)
 {
     if (file)
@@ -62,14 +62,13 @@ enum status kube_files_make(const struct kube_access *a, char *dir,
                             struct arena *arena, struct kube_files *ret,
                             struct err *err)
 {
-    struct making m = {dir, false, arena, err};
+    struct folder m = {dir, false, arena, err};
 
     if (a->tls.insecure || a->tls.server_name || (a->proxy && *a->proxy))
         return err_set(err, ST_UNSUPPORTED,
-                       "%s: insecure-skip-tls-verify, "
-                       "tls-server-name and proxy-url are not for worker "
-                       "groups; run davit in the cluster, or use a context "
-                       "with a CA",
+                       "%s: insecure-skip-tls-verify, tls-server-name and "
+                       "proxy-url are not for worker groups; run davit in the "
+                       "cluster, or use a context with a CA",
                        a->source);
     ret->server = arena_strdup(arena, a->server);
     ret->ca = file_of(&m, a->ca_file, names[0], &a->tls.ca);

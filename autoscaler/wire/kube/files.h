@@ -1,6 +1,6 @@
 /*
- * files.h - an access to an API server as plain texts and files, for a
- * plug-in, which can take nothing else.
+ * files.h - access to an API server as texts and files, the only form that a
+ * plug-in can be given.
  */
 #ifndef WIRE_KUBE_FILES_H
 #define WIRE_KUBE_FILES_H
@@ -11,9 +11,9 @@ struct kube_files { /* "" : there is none; owned by the arena given */
     const char *server, *ca, *cert, *key, *token;
 };
 
-/* What lies in files already is named, what a kubeconfig holds in itself is
- * written into dir (mode 0600), which is made when it is needed; it is a
- * template for mkdtemp().  UNSUPPORTED: cannot be said in files. */
+/* Existing files are named; data that is inside a kubeconfig is written into
+ * dir (mode 0600), a template for mkdtemp(), which is made when it is needed.
+ * UNSUPPORTED: something in the access has no form as a file. */
 enum status kube_files_make(const struct kube_access *a, char *dir,
                             struct arena *arena, struct kube_files *ret,
                             struct err *err);

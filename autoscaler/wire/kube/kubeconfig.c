@@ -2,8 +2,8 @@
  * kubeconfig.c - a kubeconfig file: one context of it.
  *
  * Read with libyaml alone (wire does not see config/), so JSON will do as
- * well.  What davit cannot do, such as running an exec plug-in, is said with
- * what to do instead.
+ * well.  Where davit cannot do something, such as run an exec plug-in, the error
+ * names an alternative.
  */
 #include "access.h"
 
@@ -90,15 +90,20 @@ static const char *path_of(struct file *f, const char *v)
                         f->path, v);
 }
 
-/* base64 with white space in it; false when it is none. */
-static bool decode(struct file *f, const char *key, const char *v,
+/* The base64 at a key, with white space in it, or nothing; false: it is no
+ * base64. */
+static bool decode(struct file *f, yaml_node_t *map, const char *key,
                    struct http_blob *ret)
 {
+    const char *v = text(f, map, key);
     struct arena *a = &f->a->arena;
-    unsigned char *in = arena_alloc(a, strlen(v) + 4);
-    unsigned char *out = arena_alloc(a, strlen(v) + 4);
+    unsigned char *in, *out;
     int n = 0, got;
 
+    if (!v)
+        return true;
+    in = arena_alloc(a, strlen(v) + 4);
+    out = arena_alloc(a, strlen(v) + 4);
     for (; *v; v++)
         if (!isspace((unsigned char)*v))
             in[n++] = (unsigned char)*v;
@@ -117,7 +122,6 @@ static enum status cluster_read(struct file *f, const char *name)
 {
     struct kube_access *a = f->a;
     yaml_node_t *m = named(f, "clusters", name, "cluster");
-    const char *data;
     size_t n;
 
     if (!m)
@@ -127,15 +131,14 @@ static enum status cluster_read(struct file *f, const char *name)
     if (!a->server || (strncmp(a->server, "https://", 8) != 0 &&
                        strncmp(a->server, "http://", 7) != 0))
         return err_set(f->err, ST_INVALID,
-                       "%s: server of cluster \"%s\" must "
-                       "be a URL such as https://10.0.0.1:6443, got %s",
+                       "%s: server of cluster \"%s\" must be a URL such as "
+                       "https://10.0.0.1:6443, got %s",
                        f->path, name, a->server ? a->server : "nothing");
     for (n = strlen(a->server); n && a->server[n - 1] == '/'; n--)
         ;
     a->server = arena_strndup(&a->arena, a->server, n);
     a->ca_file = path_of(f, text(f, m, "certificate-authority"));
-    data = text(f, m, "certificate-authority-data");
-    if (data && !decode(f, "certificate-authority-data", data, &a->tls.ca))
+    if (!decode(f, m, "certificate-authority-data", &a->tls.ca))
         return ST_INVALID;
     a->tls.insecure = is_true(f, m, "insecure-skip-tls-verify");
     a->tls.server_name = text(f, m, "tls-server-name");
@@ -147,7 +150,7 @@ static enum status user_read(struct file *f, const char *name)
 {
     struct kube_access *a = f->a;
     yaml_node_t *m = named(f, "users", name, "user"), *exec, *old;
-    const char *data, *token;
+    const char *token;
 
     if (!m)
         return err_set(f->err, ST_INVALID, "%s has no user \"%s\"", f->path,
@@ -156,11 +159,8 @@ static enum status user_read(struct file *f, const char *name)
     old = get(f, m, "auth-provider");
     a->cert_file = path_of(f, text(f, m, "client-certificate"));
     a->key_file = path_of(f, text(f, m, "client-key"));
-    data = text(f, m, "client-certificate-data");
-    if (data && !decode(f, "client-certificate-data", data, &a->tls.cert))
-        return ST_INVALID;
-    data = text(f, m, "client-key-data");
-    if (data && !decode(f, "client-key-data", data, &a->tls.key))
+    if (!decode(f, m, "client-certificate-data", &a->tls.cert) ||
+        !decode(f, m, "client-key-data", &a->tls.key))
         return ST_INVALID;
     a->token_file = path_of(f, text(f, m, "tokenFile"));
     token = text(f, m, "token");
@@ -171,8 +171,8 @@ static enum status user_read(struct file *f, const char *name)
     }
     if (token && strpbrk(token, " \r\n\t"))
         return err_set(f->err, ST_INVALID,
-                       "%s: the token of user \"%s\" has a "
-                       "space or a line break in it",
+                       "%s: the token of user \"%s\" has a space or a line "
+                       "break in it",
                        f->path, name);
     if (token)
         a->token = mem_strdup(token);
@@ -182,19 +182,17 @@ static enum status user_read(struct file *f, const char *name)
         const char *command = text(f, exec ? exec : old,
                                    exec ? "command" : "name");
         return err_set(f->err, ST_INVALID,
-                       "%s: user \"%s\" gets its token "
-                       "from the %s %s, which davit does not run; give it a "
-                       "service account: run davit in the cluster, or write "
-                       "\"kubectl create token davit\" into a file and name "
-                       "that as tokenFile",
+                       "%s: user \"%s\" gets its token from the %s %s, which "
+                       "davit does not run; give it a service account: run "
+                       "davit in the cluster, or write \"kubectl create token "
+                       "davit\" into a file and name that as tokenFile",
                        f->path, name, exec ? "exec plug-in" : "auth-provider",
                        command ? command : "(unnamed)");
     }
     if (get(f, m, "username"))
         return err_set(f->err, ST_INVALID,
-                       "%s: user \"%s\" has a password, "
-                       "which no API server since 1.19 takes; use a token or "
-                       "a client certificate",
+                       "%s: user \"%s\" has a password, which no API server "
+                       "since 1.19 takes; use a token or a client certificate",
                        f->path, name);
     return ST_OK; /* anonymous, or a proxy that knows us */
 }
@@ -208,31 +206,25 @@ static enum status context_read(struct file *f, const char *context)
 
     if (!root || root->type != YAML_MAPPING_NODE)
         return err_set(f->err, ST_INVALID,
-                       "%s is no kubeconfig: it must be a "
-                       "mapping with clusters, users and contexts",
+                       "%s is no kubeconfig: it must be a mapping with "
+                       "clusters, users and contexts",
                        f->path);
     if (!context)
         context = text(f, root, "current-context");
     if (!context)
         return err_set(f->err, ST_INVALID,
-                       "%s has no current-context: name "
-                       "one with context",
+                       "%s has no current-context: name one with context",
                        f->path);
     m = named(f, "contexts", context, "context");
     if (!m)
         return err_set(f->err, ST_INVALID, "%s has no context \"%s\"%s",
-                       f->path, context,
-                       given ? ""
-                             : " (its "
-                               "current-context)");
+                       f->path, context, given ? "" : " (its current-context)");
     cluster = text(f, m, "cluster");
     user = text(f, m, "user");
     space = text(f, m, "namespace");
     if (!cluster)
         return err_set(f->err, ST_INVALID,
-                       "%s: context \"%s\" names no "
-                       "cluster",
-                       f->path, context);
+                       "%s: context \"%s\" names no cluster", f->path, context);
     if (space)
         f->a->space = space;
     f->a->source = arena_printf(&f->a->arena, "context %s of %s", context,

@@ -18,9 +18,10 @@
 enum { LONGEST_CALL_MS = 10000 };
 
 struct kube_lease {
-    struct kube_lease_opts o; /* strings are ours */
+    struct arena arena; /* owns the strings of o, path and folder */
+    struct kube_lease_opts o;
     struct kube *kube;
-    char *path, *folder;
+    const char *path, *folder;
     char version[64]; /* resourceVersion as last seen; "" none */
     char holder[256];
     char renewed[64];     /* renewTime as last seen */
@@ -30,27 +31,16 @@ struct kube_lease {
     bool ours;
 };
 
-static char *path_make(const char *space, const char *name)
-{
-    size_t n = sizeof LEASES + strlen(space) + strlen("/leases/") +
-               strlen(name);
-    char *s = mem_alloc(n);
-
-    snprintf(s, n, LEASES "%s/leases%s%s", space, *name ? "/" : "", name);
-    return s;
-}
-
 struct kube_lease *kube_lease_new(const struct kube_lease_opts *o,
                                   struct kube *k)
 {
     struct kube_lease *l = MEM_NEW(struct kube_lease);
-    l->o = *o;
-    l->o.space = mem_strdup(o->space);
-    l->o.name = mem_strdup(o->name);
-    l->o.identity = mem_strdup(o->identity);
+    l->o = (struct kube_lease_opts){
+        arena_strdup(&l->arena, o->space), arena_strdup(&l->arena, o->name),
+        arena_strdup(&l->arena, o->identity), o->duration_ms};
     l->kube = k;
-    l->path = path_make(o->space, o->name);
-    l->folder = path_make(o->space, "");
+    l->folder = arena_printf(&l->arena, LEASES "%s/leases", o->space);
+    l->path = arena_printf(&l->arena, "%s/%s", l->folder, o->name);
     return l;
 }
 
@@ -58,11 +48,7 @@ void kube_lease_free(struct kube_lease *l)
 {
     if (!l)
         return;
-    free((char *)l->o.space);
-    free((char *)l->o.name);
-    free((char *)l->o.identity);
-    free(l->path);
-    free(l->folder);
+    arena_done(&l->arena);
     free(l);
 }
 
@@ -81,7 +67,7 @@ const char *kube_lease_holder(const struct kube_lease *l)
     return l->holder;
 }
 
-/* ---- what the server says */
+/* ---- what the server has */
 
 static const char *text_of(const json_t *o, const char *key)
 {
@@ -145,7 +131,7 @@ static enum status look(struct kube_lease *l, int64_t now, struct err *err)
     return s;
 }
 
-/* ---- what we say */
+/* ---- what we write */
 
 /* Of Kubernetes' MicroTime: six digits behind the point. */
 static void time_write(char *s, size_t n)
@@ -207,8 +193,7 @@ static enum status held(const struct kube_lease *l, int64_t now,
     int64_t left = l->seen_mono_ms + l->other_ms - now;
 
     err_set(err, ST_RETRY,
-            "%s/%s is held by \"%s\", for %lld ms more unless "
-            "it is renewed",
+            "%s/%s is held by \"%s\", for %lld ms more unless it is renewed",
             l->o.space, l->o.name, l->holder, (long long)(left > 0 ? left : 0));
     snprintf(err->code, sizeof err->code, "Held");
     return ST_RETRY;

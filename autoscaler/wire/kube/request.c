@@ -2,8 +2,8 @@
  * request.c - one request to a Kubernetes API server, and what its refusals
  * mean.
  *
- * A refusal for lack of rights names the rule that is missing, as it would
- * stand in a Role: that is the one thing its reader needs.
+ * A refusal for lack of rights names the missing rule in the form that a Role
+ * has it in, since that is what its reader needs.
  */
 #include "access.h"
 
@@ -203,9 +203,9 @@ static enum status forbidden(const struct kube *k, const char *method,
     if (!*t.resource)
         return err_set(err, ST_AUTH, "%s", message);
     return err_set(err, ST_AUTH,
-                   "no right to %s %s%s%s%s%s; the %s needs the "
-                   "rule {apiGroups: [\"%s\"], resources: [%s%s%s], verbs: "
-                   "[%s]} (%s; the server says: %.150s)",
+                   "no right to %s %s%s%s%s%s; the %s needs the rule "
+                   "{apiGroups: [\"%s\"], resources: [%s%s%s], verbs: [%s]} "
+                   "(%s; the server says: %.150s)",
                    verb_of(method, &t), t.resource, *t.sub ? "/" : "", t.sub,
                    *t.space ? " in namespace " : "", t.space,
                    *t.space ? "Role" : "ClusterRole", t.group, t.resource,
@@ -233,8 +233,7 @@ enum status kube_refused(const struct kube *k, const char *method,
     switch (x->status) {
     case 401:
         s = err_set(err, ST_AUTH,
-                    "the API server %s does not know us by the "
-                    "%s%s%s",
+                    "the API server %s does not know us by the %s%s%s",
                     k->a->server, k->a->source, *message ? ": " : "", message);
         break;
     case 403: s = forbidden(k, method, path, message, err); break;
@@ -306,8 +305,7 @@ enum status kube_do(struct kube *k, struct kube_call *c, struct err *err)
         s = kube_refused(k, x.method, c->path, &x, c->reply, err);
     else if (x.reply_len && !c->reply)
         s = err_set(err, ST_RETRY,
-                    "what the API server answered to %s %s is "
-                    "no JSON (%s)",
+                    "what the API server answered to %s %s is no JSON (%s)",
                     x.method, c->path, bad.text);
     arena_reset(&k->scratch);
     return s;

@@ -1,5 +1,5 @@
 /*
- * split.h - a list or a watch taken apart as its bytes come.
+ * split.h - splits a list or a watch into objects as its bytes come.
  *
  * Finds where each object begins and ends and hands over its text, so that a
  * list of 5,000 pods never lies in memory as a whole.  It looks at brackets

@@ -1,10 +1,10 @@
 /*
  * watch.c - see watch.h.
  *
- * The thread goes round: list when there is no resourceVersion to go on from,
- * watch otherwise.  What ends a watch decides how soon the next begins: the
- * server's own end at once, 410 with a list, a failure after a pause that
- * grows to 5 s, a refusal for lack of rights after 15 s.
+ * The thread lists when it has no resourceVersion to go on from, and watches
+ * otherwise.  The next watch begins at once after the server's own end, with a
+ * list after 410, after a pause that grows to 5 s when it failed, and after
+ * 15 s when we lack the rights.
  */
 #include "watch_inside.h"
 
@@ -24,7 +24,7 @@ enum {
     MISSING_PAUSE_MS = 300000,
 };
 
-/* ---- how it stands */
+/* ---- its state */
 
 void watch_is_good(struct kube_watch *w)
 {
@@ -142,7 +142,7 @@ static void *run(void *arg)
             pause_for(w, MISSING_PAUSE_MS);
             continue;
         }
-        /* what is gone is read anew at once: no news for anybody */
+        /* an expired version is listed again at once: not worth a report */
         if (!w->expired || w->failures > 2)
             watch_is_bad(w, &w->err);
         pause_for(w, pause_after(w, s));
@@ -157,9 +157,6 @@ struct kube_watch *kube_watch_new(const struct kube_watch_opts *o)
     pthread_condattr_t attr;
 
     w->o = *o;
-    w->path = mem_strdup(o->path);
-    w->query = o->query && *o->query ? mem_strdup(o->query) : NULL;
-    w->what = mem_strdup(o->what);
     w->kube = kube_new(o->access);
     w->seed = (unsigned)clock_mono_us() ^ (unsigned)(uintptr_t)w;
     w->state.bad_since_mono_ms = clock_mono_ms();
@@ -187,9 +184,6 @@ void kube_watch_free(struct kube_watch *w)
     pthread_mutex_destroy(&w->lock);
     kube_free(w->kube);
     arena_done(&w->scratch);
-    free(w->path);
-    free(w->query);
-    free(w->what);
     free(w);
 }
 

@@ -1,8 +1,8 @@
 /*
  * watch.h - one resource kept up to date: list, then watch, for ever.
  *
- * A watch has a thread of its own, which alone calls the callbacks.  The list
- * is read in pages and taken apart as it comes, so that no more than one
+ * A watch has its own thread, the only one that calls the callbacks.  The list
+ * is read in pages and split as it comes, so that no more than one
  * object is in memory as JSON.  It resumes from the last resourceVersion or
  * bookmark, lists again after 410 Gone, backs off when refused, and never
  * calls a list complete that was not.
@@ -16,14 +16,12 @@ struct kube_watch;
 
 struct kube_watch_opts {
     struct kube_access *access; /* outlives the watch */
-    const char *path;           /* "/api/v1/pods" */
-    const char *query;          /* "fieldSelector=...", NULL: none */
-    const char *what;           /* "pods", for messages */
+    const char *path;           /* "/api/v1/pods"; outlives the watch */
+    const char *what;           /* "pods", for messages; outlives it too */
     bool optional;              /* 404 and 403 mean that the server has no
                                     * such kind: an empty list, asked for again
                                     * every 5 min */
     uint32_t page;              /* objects a page; 0: 500 */
-    int64_t watch_s;            /* length of one watch; 0: 5 to 10 min */
     void *ctx;
     /* A list begins: what is not among the objects until list_end() is gone.
      * It may begin again before it ended. */

@@ -14,7 +14,6 @@ enum { MAX_VERSION = 64, MAX_CONTINUE = 8192 };
 
 struct kube_watch {
     struct kube_watch_opts o;
-    char *path, *query, *what;
     struct kube *kube;
     struct arena scratch; /* of one exchange */
     struct kube_split split;

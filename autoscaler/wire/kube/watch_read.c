@@ -61,7 +61,7 @@ static enum status get(struct kube_watch *w, const char *path,
     } else if (s == ST_OK && w->err.status == ST_RETRY) {
         s = ST_RETRY;
     } else if (s == ST_OK && w->err.status) {
-        s = err_prefix(&w->err, "what the API server sent for %s", w->what);
+        s = err_prefix(&w->err, "what the API server sent for %s", w->o.what);
     }
     return s;
 }
@@ -103,18 +103,17 @@ static enum status page_end(struct kube_watch *w, bool first)
     enum status s = ST_OK;
 
     if (!kube_split_whole(&w->split))
-        s = err_set(&w->err, ST_RETRY, "the list of %s was cut off", w->what);
+        s = err_set(&w->err, ST_RETRY, "the list of %s was cut off", w->o.what);
     else if (!rest || !version ||
              !json_is_array(json_object_get(rest, "items")))
         s = err_set(&w->err, ST_BROKEN,
-                    "what the API server sent is no list "
-                    "of %s with a resourceVersion",
-                    w->what);
+                    "what the API server sent is no list of %s with a "
+                    "resourceVersion",
+                    w->o.what);
     else if (next && strlen(next) >= sizeof w->next)
         s = err_set(&w->err, ST_BROKEN,
-                    "the list of %s goes on with a token "
-                    "of %zu bytes",
-                    w->what, strlen(next));
+                    "the list of %s goes on with a token of %zu bytes",
+                    w->o.what, strlen(next));
     w->next[0] = '\0';
     if (s == ST_OK && first)
         snprintf(w->version, sizeof w->version, "%s", version);
@@ -126,7 +125,6 @@ static enum status page_end(struct kube_watch *w, bool first)
 
 enum status watch_list(struct kube_watch *w)
 {
-    const char *and = w->query ? "&" : "", *query = w->query ? w->query : "";
     bool first = true;
     enum status s;
 
@@ -137,8 +135,8 @@ enum status watch_list(struct kube_watch *w)
     do {
         const char *path;
         arena_reset(&w->scratch);
-        path = arena_printf(&w->scratch, "%s?limit=%u%s%s%s%s", w->path,
-                            w->o.page ? w->o.page : 500, and, query,
+        path = arena_printf(&w->scratch, "%s?limit=%u%s%s", w->o.path,
+                            w->o.page ? w->o.page : 500,
                             first ? "" : "&continue=",
                             first ? "" : text_encode(&w->scratch, w->next));
         kube_split_init(&w->split, SPLIT_LIST, list_item, w);
@@ -165,7 +163,7 @@ static enum status event_error(struct kube_watch *w, const json_t *status)
     json_int_t code = json_integer_value(json_object_get(status, "code"));
 
     w->expired = code == 410;
-    err_set(&w->err, ST_RETRY, "the watch of %s ended: %.300s", w->what,
+    err_set(&w->err, ST_RETRY, "the watch of %s ended: %.300s", w->o.what,
             message ? message : "no reason given");
     snprintf(w->err.code, sizeof w->err.code, "%s", reason ? reason : "");
     return w->err.status;
@@ -204,7 +202,7 @@ static bool watch_event(void *ctx, const char *text, size_t n)
 
 enum status watch_follow(struct kube_watch *w)
 {
-    int64_t length = w->o.watch_s ? w->o.watch_s : 300 + rand_r(&w->seed) % 300;
+    int seconds = 300 + rand_r(&w->seed) % 300;
     int64_t begun = clock_mono_ms();
     const char *path;
     enum status s;
@@ -212,10 +210,9 @@ enum status watch_follow(struct kube_watch *w)
     arena_reset(&w->scratch);
     path = arena_printf(&w->scratch,
                         "%s?watch=1&allowWatchBookmarks=true"
-                        "&resourceVersion=%s&timeoutSeconds=%lld%s%s",
-                        w->path, text_encode(&w->scratch, w->version),
-                        (long long)length, w->query ? "&" : "",
-                        w->query ? w->query : "");
+                        "&resourceVersion=%s&timeoutSeconds=%d",
+                        w->o.path, text_encode(&w->scratch, w->version),
+                        seconds);
     w->got = 0;
     w->expired = false;
     watch_count(w, &w->state.watches, 1);
@@ -226,11 +223,9 @@ enum status watch_follow(struct kube_watch *w)
     if (s == ST_RETRY && w->state.ok && !w->err.code[0] && !w->expired &&
         clock_mono_ms() - begun >= WATCH_IDLE_MS)
         s = ST_OK;
-    if (s == ST_OK && !w->got && clock_mono_ms() - begun < SHORT_WATCH_MS &&
-        length > 2)
+    if (s == ST_OK && !w->got && clock_mono_ms() - begun < SHORT_WATCH_MS)
         s = err_set(&w->err, ST_RETRY,
-                    "the API server ends each watch of %s "
-                    "as soon as it began",
-                    w->what);
+                    "the API server ends each watch of %s as soon as it began",
+                    w->o.what);
     return s;
 }

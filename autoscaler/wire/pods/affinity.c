@@ -1,6 +1,6 @@
 /*
- * affinity.c - conditions of pods on other pods: which there are, and where
- * pods lie that they mean or that carry them.  See inside.h.
+ * affinity.c - conditions of pods on other pods: which there are, and where the
+ * pods run that they select or that carry them.  See inside.h.
  */
 #include "affinity.h"
 
@@ -9,7 +9,7 @@
 
 /* ---- the conditions there are */
 
-uint32_t affinity_find(const struct making *m, const struct affinity *x)
+uint32_t affinity_find(const struct builder *m, const struct affinity *x)
 {
     uint32_t i = 0;
 
@@ -18,7 +18,7 @@ uint32_t affinity_find(const struct making *m, const struct affinity *x)
     return i;
 }
 
-static void terms_of(struct making *m, const struct pod *p, bool bound)
+static void terms_of(struct builder *m, const struct pod *p, bool bound)
 {
     for (uint32_t i = 0; i < p->shape->n_affinities; i++) {
         const struct affinity *x = &p->shape->affinities[i];
@@ -35,18 +35,8 @@ static void terms_of(struct making *m, const struct pod *p, bool bound)
     }
 }
 
-static bool space_meant(const struct affinity_count *t, const char *space)
-{
-    if (t->x->every_space)
-        return true;
-    for (uint32_t i = 0; i < t->x->spaces.n; i++)
-        if (strcmp(t->x->spaces.v[i], space) == 0)
-            return true;
-    return !t->x->spaces.n && strcmp(t->space, space) == 0;
-}
-
 /* Conditions whose selector fits these labels, a bit each. */
-static uint64_t labels_match(struct making *m, struct pod_labels *l)
+static uint64_t labels_match(struct builder *m, struct pod_labels *l)
 {
     if (l->made_for == m->in->store->views)
         return l->match;
@@ -59,10 +49,11 @@ static uint64_t labels_match(struct making *m, struct pod_labels *l)
     return l->match;
 }
 
-bool affinity_is_meant(struct making *m, uint32_t term, const struct pod *p)
+bool affinity_is_meant(struct builder *m, uint32_t term, const struct pod *p)
 {
     return (labels_match(m, p->labels) >> term & 1) &&
-           space_meant(&m->terms[term], p->space);
+           affinity_space_meant(m->terms[term].x, m->terms[term].space,
+                                p->space);
 }
 
 bool affinity_carries(const struct pod *p, const struct affinity *x)
@@ -75,7 +66,7 @@ bool affinity_carries(const struct pod *p, const struct affinity *x)
 
 /* ---- zones */
 
-static uint32_t zone_ix(const struct making *m, const char *zone)
+static uint32_t zone_ix(const struct builder *m, const char *zone)
 {
     uint32_t i = 0;
 
@@ -84,7 +75,7 @@ static uint32_t zone_ix(const struct making *m, const char *zone)
     return i;
 }
 
-static void zones_begin(struct making *m)
+static void zones_begin(struct builder *m)
 {
     const struct names *own = &m->in->zones;
     const char **v = ARENA_ARRAY(m->arena, const char *, own->n + m->n_nodes);
@@ -99,7 +90,7 @@ static void zones_begin(struct making *m)
             v[m->zones.n++] = arena_strdup(m->arena, m->nodes[i].k->zone);
 }
 
-void pods_affinity_begin(struct making *m, struct pod **pending, uint32_t n)
+void pods_affinity_begin(struct builder *m, struct pod **pending, uint32_t n)
 {
     m->terms = ARENA_ARRAY(m->arena, struct affinity_count, PODS_MAX_COLUMNS);
     for (uint32_t i = 0; i < n; i++)

@@ -14,13 +14,14 @@
 
 #include "../../model/amount.h"
 
-static void node_has(struct making *m, uint32_t node, const char *column,
+static void node_has(struct builder *m, uint32_t node, const char *column,
                      int64_t left)
 {
     VEC_PUSH(m->arena, &m->nodes[node].more, ((struct qty){column, left}));
 }
 
-static const char *column_new(struct making *m, const char *name, int64_t fresh)
+static const char *column_new(struct builder *m, const char *name,
+                              int64_t fresh)
 {
     struct column c = {arena_strdup(m->arena, name), fresh};
 
@@ -28,7 +29,7 @@ static const char *column_new(struct making *m, const char *name, int64_t fresh)
     return c.name;
 }
 
-const char *column_self(struct making *m, struct affinity_count *t)
+const char *column_self(struct builder *m, struct affinity_count *t)
 {
     if (t->column)
         return t->column;
@@ -41,7 +42,7 @@ const char *column_self(struct making *m, struct affinity_count *t)
     return t->column;
 }
 
-const char *column_where_none(struct making *m, struct affinity_count *t,
+const char *column_where_none(struct builder *m, struct affinity_count *t,
                               bool reverse)
 {
     const char **name = reverse ? &t->reverse : &t->column;
@@ -57,7 +58,7 @@ const char *column_where_none(struct making *m, struct affinity_count *t,
     return *name;
 }
 
-const char *column_beside(struct making *m, struct affinity_count *t)
+const char *column_beside(struct builder *m, struct affinity_count *t)
 {
     if (t->column)
         return t->column;
@@ -90,7 +91,7 @@ static bool has_room(const struct view_node *n, const struct qtys *needs)
     return true;
 }
 
-const char *column_spread(struct making *m, struct affinity_count *t,
+const char *column_spread(struct builder *m, struct affinity_count *t,
                           const struct pod_shape *s)
 {
     uint32_t domains = 0, least = UINT32_MAX;

@@ -1,10 +1,10 @@
 /*
- * affinity_read.c - what a pod wants of other pods near it: anti-affinity,
- * affinity, spread, host ports.  See inside.h.
+ * affinity_read.c - a pod's conditions on other pods: anti-affinity, affinity,
+ * spread, host ports.  See inside.h.
  *
- * Only what is required; preferences are the scheduler's own business.
+ * Required ones only; preferences are left to the scheduler.
  */
-#include "inside.h"
+#include "affinity.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -78,17 +78,14 @@ static void spaces_read(struct pod_shape *s, const json_t *term,
     x->spaces.v = v;
 }
 
-static bool meant(const struct affinity *x, const char *space, const char *own)
+bool affinity_space_meant(const struct affinity *x, const char *own,
+                          const char *space)
 {
-    if (x->every_space)
-        return true;
-    for (uint32_t i = 0; i < x->spaces.n; i++)
-        if (strcmp(x->spaces.v[i], space) == 0)
-            return true;
-    return !x->spaces.n && strcmp(space, own) == 0;
+    return x->every_space || pods_listed(&x->spaces, space) ||
+           (!x->spaces.n && strcmp(space, own) == 0);
 }
 
-/* "apart from app=web (hostname) #1f2e3d4c": stable, and shown in `why`. */
+/* "davit.io/apart-host-1f2e3d4c": stable, and shown in `why`. */
 static void name_it(struct pod_shape *s, struct affinity *x, const json_t *term,
                     const char *space)
 {
@@ -117,19 +114,15 @@ static void term_read(struct pod_shape *s, const json_t *metadata,
     if (!x.zone && strcmp(key, HOST) != 0) {
         if (kind != AFFINITY_SPREAD)
             pods_refuse(s, "TopologyKey",
-                        arena_printf(&s->arena,
-                                     "its pod affinity "
-                                     "is by %.200s; only by " HOST " and " ZONE
-                                     " can be "
-                                     "planned for",
-                                     pods_clean(&s->arena, key)));
+                        "its pod affinity is by %.200s; only "
+                        "by " HOST " and " ZONE " can be planned for",
+                        pods_clean(&s->arena, key));
         return; /* a spread over racks and the like bounds no purchase */
     }
     if (!selector_read(s, term, labels, &x.reqs)) {
         if (json_is_object(json_object_get(term, "labelSelector")))
             pods_refuse(s, "BadSelector",
-                        "the selector of its pod affinity makes "
-                        "no sense");
+                        "the selector of its pod affinity makes no sense");
         return;
     }
     if (kind == AFFINITY_SPREAD) {
@@ -142,7 +135,8 @@ static void term_read(struct pod_shape *s, const json_t *metadata,
         spaces_read(s, term, &x);
     }
     own = own_labels(labels, &s->arena);
-    x.self = meant(&x, space, space) && pods_reqs_hold(&x.reqs, &own);
+    x.self = affinity_space_meant(&x, space, space) &&
+             pods_reqs_hold(&x.reqs, &own);
     name_it(s, &x, term, space);
     VEC_PUSH(&s->arena, &to->all, x);
 }

@@ -10,7 +10,7 @@
 #include "../../model/amount.h"
 
 struct group {
-    struct making *m;
+    struct builder *m;
     const struct pod *p;
     uint32_t n;
     struct affinity_part all; /* what every part has */
@@ -74,8 +74,7 @@ static void host_term(struct group *g, struct affinity_count *t)
             g->all.times = g->n;
         else
             none(g, "PodAffinity",
-                 "it must lie beside a pod that runs "
-                 "nowhere yet");
+                 "it must lie beside a pod that runs nowhere yet");
         break;
     case AFFINITY_SPREAD:
         if (t->x->self) {
@@ -106,8 +105,7 @@ static void zone_rule(struct group *g, uint32_t term)
             g->one_zone = g->m->zones.n > 1;
         } else {
             none(g, "PodAffinity",
-                 "it must lie in the zone of a pod that "
-                 "runs nowhere yet");
+                 "it must lie in the zone of a pod that runs nowhere yet");
         }
         break;
     case AFFINITY_SPREAD:
@@ -189,7 +187,7 @@ static void spread(struct group *g, const char *const *zones,
 
 static void zones_end(struct group *g)
 {
-    struct making *m = g->m;
+    struct builder *m = g->m;
     const char **zones = ARENA_ARRAY(m->arena, const char *, m->zones.n);
     uint32_t *zone = ARENA_ARRAY(m->arena, uint32_t, m->zones.n), n = 0;
     struct affinity_part *v;
@@ -205,8 +203,7 @@ static void zones_end(struct group *g)
         return;
     if (!n) {
         none(g, "PodAffinity",
-             "its pod affinity or anti-affinity by zone "
-             "leaves no zone");
+             "its pod affinity or anti-affinity by zone leaves no zone");
     } else if (g->one_each) {
         for (uint32_t z = 0; z < n && z < g->n; z++)
             part(g, 1, &zones[z], 1, &v[g->ret.n++]);
@@ -220,8 +217,8 @@ static void zones_end(struct group *g)
     }
 }
 
-struct affinity_parts pods_affinity_split(struct making *m, const struct pod *p,
-                                          uint32_t n)
+struct affinity_parts pods_affinity_split(struct builder *m,
+                                          const struct pod *p, uint32_t n)
 {
     struct group g = {.m = m, .p = p, .n = n, .term_spread = m->n_terms};
     bool by_zone = false;
@@ -232,8 +229,8 @@ struct affinity_parts pods_affinity_split(struct making *m, const struct pod *p,
         uint32_t t = affinity_find(m, &p->shape->affinities[i]);
         if (t == m->n_terms)
             none(&g, "TooManyConditions",
-                 "the pods that wait have too many "
-                 "different conditions on one another");
+                 "the pods that wait have too many different conditions on one "
+                 "another");
         else if (!m->terms[t].x->zone)
             host_term(&g, &m->terms[t]);
         else {

@@ -16,7 +16,7 @@ enum {
     SETTLE_MS = 1000, /* a group of unknown size: its youngest pod is older */
 };
 
-void pods_note(struct making *m, const struct pod *p, const char *code,
+void pods_note(struct builder *m, const struct pod *p, const char *code,
                const char *text)
 {
     if (m->notes.n == PODS_MAX_NOTES)
@@ -46,8 +46,8 @@ static int by_group(const void *pa, const void *pb)
     if (!d)
         d = (a->priority < b->priority) - (a->priority > b->priority);
     if (!d)
-        d = (a->shape->hash > b->shape->hash) -
-            (a->shape->hash < b->shape->hash);
+        d = (a->shape->shared.hash > b->shape->shared.hash) -
+            (a->shape->shared.hash < b->shape->shared.hash);
     if (!d)
         d = (a->created_ms > b->created_ms) - (a->created_ms < b->created_ms);
     return d ? d : strcmp(a->item.id, b->item.id);
@@ -77,17 +77,6 @@ static struct terms terms_join(struct arena *a, struct terms x, struct terms y)
     return (struct terms){v, x.n + y.n};
 }
 
-static struct qtys qtys_join(struct arena *a, struct qtys x, struct qtys y)
-{
-    struct qty *v = ARENA_ARRAY(a, struct qty, x.n + y.n);
-
-    if (x.n)
-        memcpy(v, x.v, x.n * sizeof *v);
-    if (y.n)
-        memcpy(v + x.n, y.v, y.n * sizeof *v);
-    return (struct qtys){v, x.n + y.n};
-}
-
 static struct terms zone_term(struct arena *a, const char *zone)
 {
     struct term *t = ARENA_NEW(a, struct term);
@@ -98,7 +87,7 @@ static struct terms zone_term(struct arena *a, const char *zone)
     return (struct terms){t, 1};
 }
 
-static void part_add(struct making *m, const struct snap_alt *alts,
+static void part_add(struct builder *m, const struct snap_alt *alts,
                      uint32_t n_alts, const struct affinity_part *part,
                      struct bundle_vec *to)
 {
@@ -113,7 +102,7 @@ static void part_add(struct making *m, const struct snap_alt *alts,
             if (part->zones.n)
                 x->selector = terms_join(m->arena, x->selector,
                                          zone_term(m->arena, part->zones.v[z]));
-            x->resources = qtys_join(m->arena, x->resources, part->needs);
+            x->resources = pods_qtys_join(m->arena, x->resources, part->needs);
             for (uint32_t r = 0; part->times > 1 && r < x->resources.n; r++) {
                 struct qty *q = (struct qty *)(uintptr_t)&x->resources.v[r];
                 q->amount = amount_times(q->amount, part->times);
@@ -127,7 +116,7 @@ static void part_add(struct making *m, const struct snap_alt *alts,
 }
 
 /* n equal pods; returns how many of them are planned for. */
-static uint32_t bundles_add(struct making *m, struct pod **v, uint32_t n,
+static uint32_t bundles_add(struct builder *m, struct pod **v, uint32_t n,
                             struct bundle_vec *to)
 {
     const struct pod *p = v[0];
@@ -138,16 +127,10 @@ static uint32_t bundles_add(struct making *m, struct pod **v, uint32_t n,
     if (!alts) {
         for (uint32_t i = 0; i < n; i++)
             pods_note(m, v[i], "TooManyConditions",
-                      "the pods that wait have "
-                      "too many different conditions together");
+                      "the pods that wait have too many different conditions "
+                      "together");
         m->n_garbled++;
         return 0;
-    }
-    if (!m->n_terms) {
-        VEC_PUSH(m->arena, &to->all,
-                 ((struct snap_bundle){
-                     .alts = alts, .n_alts = p->shape->n_alts, .count = n}));
-        return n;
     }
     parts = pods_affinity_split(m, p, n);
     for (uint32_t i = 0; i < parts.n; i++) {
@@ -183,7 +166,7 @@ static int64_t since_of(struct pod *const *v, uint32_t n)
     return first;
 }
 
-static void refs_add(struct making *m, struct pod *const *v, uint32_t n)
+static void refs_add(struct builder *m, struct pod *const *v, uint32_t n)
 {
     struct pods_ref *r = ARENA_ARRAY(m->arena, struct pods_ref, n);
 
@@ -194,7 +177,7 @@ static void refs_add(struct making *m, struct pod *const *v, uint32_t n)
     VEC_PUSH(m->arena, &m->refs, ((struct pods_refs){r, n}));
 }
 
-static void demand_add(struct making *m, struct pod **v, uint32_t n,
+static void demand_add(struct builder *m, struct pod **v, uint32_t n,
                        enum demand_source source, const char *id,
                        const struct bundle_vec *bundles)
 {
@@ -216,11 +199,12 @@ static void demand_add(struct making *m, struct pod **v, uint32_t n,
     refs_add(m, v, n);
 }
 
-static const char *id_of(struct making *m, struct pod *const *v, uint32_t n,
+static const char *id_of(struct builder *m, struct pod *const *v, uint32_t n,
                          bool more)
 {
     const struct pod *p = v[0];
-    unsigned mark = (unsigned)(p->shape->hash ^ p->shape->hash >> 32);
+    unsigned mark = (unsigned)(p->shape->shared.hash ^
+                               p->shape->shared.hash >> 32);
 
     if (!*p->owner && n == 1)
         return arena_printf(m->arena, "Pod/%s/%s", p->space, p->name);
@@ -231,7 +215,7 @@ static const char *id_of(struct making *m, struct pod *const *v, uint32_t n,
 }
 
 /* Equal pods that have no group. */
-static void plain_add(struct making *m, struct pod **v, uint32_t n, bool more)
+static void plain_add(struct builder *m, struct pod **v, uint32_t n, bool more)
 {
     struct bundle_vec b = {{0}};
 
@@ -241,14 +225,14 @@ static void plain_add(struct making *m, struct pod **v, uint32_t n, bool more)
 
 /* ---- gangs */
 
-static void gang_waits(struct making *m, struct pod **v, const char *text)
+static void gang_waits(struct builder *m, struct pod **v, const char *text)
 {
     m->n_elsewhere++;
     pods_note(m, v[0], "PodGroup", text);
 }
 
 /* v: all pods of one group, n of them, demand or not. */
-static void gang_add(struct making *m, struct pod **v, uint32_t n)
+static void gang_add(struct builder *m, struct pod **v, uint32_t n)
 {
     const struct pod_group *g = (const struct pod_group *)records_find(
         &m->in->store->groups, v[0]->gang);
@@ -275,7 +259,7 @@ static void gang_add(struct making *m, struct pod **v, uint32_t n)
     if (!least) {
         int64_t age = m->in->now_wall_ms - youngest;
         if (youngest && age >= 0 && age < SETTLE_MS) {
-            making_due(m, SETTLE_MS - age);
+            builder_due(m, SETTLE_MS - age);
             return;
         }
         least = n;
@@ -284,8 +268,8 @@ static void gang_add(struct making *m, struct pod **v, uint32_t n)
     if (need > pending) {
         gang_waits(m, v,
                    arena_printf(m->arena,
-                                "its pod group %s needs %u "
-                                "pods together: %u run and %u wait",
+                                "its pod group %s needs %u pods together: %u "
+                                "run and %u wait",
                                 v[0]->gang, least, bound, pending));
         return;
     }
@@ -308,7 +292,7 @@ static void gang_add(struct making *m, struct pod **v, uint32_t n)
     }
 }
 
-void pods_demands(struct making *m, struct pod **v, uint32_t n)
+void pods_demands(struct builder *m, struct pod **v, uint32_t n)
 {
     if (n > 1)
         qsort(v, n, sizeof *v, by_group);

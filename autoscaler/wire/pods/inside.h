@@ -2,9 +2,9 @@
  * inside.h - what the files of pods/ share; nobody else includes it
  * (tests and fuzzers do).
  *
- * Objects are taken apart once, when their event comes, into small structs;
- * what many pods share (needs and conditions, labels) is kept once and
- * counted.  The store's lock covers all of it but the parsing.
+ * An object becomes a small record once, when its event comes.  What many pods
+ * share (needs and conditions, labels) is kept once, with a count of references.
+ * The store's lock covers all of it but the parsing.
  */
 #ifndef WIRE_PODS_INSIDE_H
 #define WIRE_PODS_INSIDE_H
@@ -70,13 +70,15 @@ bool pods_pairs(const json_t *map, struct arena *a, struct req_vec *to);
 const char *pods_value(const struct pairs *labels, const char *key);
 bool pods_req_holds(const struct req *r, const struct pairs *labels);
 bool pods_reqs_hold(const struct reqs *r, const struct pairs *labels);
-/* "nvidia.com/gpu.memory > 40000", for a person and as a label's key. */
-/* "spot" or "on-demand" when a node's label says so as some cloud writes it. */
+/* "spot" or "on-demand" when a node's label says so as some cloud writes it;
+ * else "". */
 const char *pods_market(const char *key, const char *value);
+/* "nvidia.com/gpu.memory > 40000", for a person and as a label's key. */
 const char *pods_req_text(const struct req *r, struct arena *a);
 /* Is it the name of a GPU product, which types know by ACCEL_LABEL? */
 bool pods_names_product(const char *key);
 bool pods_tolerated(const struct tolerations *t, const struct taints *x);
+bool pods_listed(const struct names *v, const char *s);
 
 /* ---- shape.c: what a pod needs */
 
@@ -97,12 +99,15 @@ struct affinity { /* towards other pods, per topology domain */
     const char *name;       /* unique: a column's name */
 };
 
-struct pod_shape {
-    struct arena arena;
+struct shared { /* first member of what is kept once and counted */
     uint64_t hash;
     const char *key; /* all that makes it, as text */
     uint32_t refs;
-    uint32_t serial;         /* in the order they were met */
+};
+
+struct pod_shape {
+    struct shared shared;
+    struct arena arena;
     struct qtys needs;       /* with pods: 1 */
     struct qtys offers;      /* of a RayCluster's: as a Ray node */
     const struct reqs *alts; /* at least one; any of them will do */
@@ -123,7 +128,8 @@ struct pod_shape *pods_shape_read(const json_t *metadata, const json_t *spec,
                                   bool lenient);
 void pods_shape_free(struct pod_shape *s);
 /* It cannot be served: the first reason counts. */
-void pods_refuse(struct pod_shape *s, const char *code, const char *text);
+void pods_refuse(struct pod_shape *s, const char *code, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 /* Fills s->needs; returns the vendor of its GPUs, NULL: it asks for none. */
 const char *pods_needs_read(struct pod_shape *s, const json_t *spec);
 bool pods_is_extended(const char *resource);
@@ -137,9 +143,9 @@ void pods_affinities_read(const json_t *metadata, const json_t *spec,
 const char *pods_ray_command(const json_t *meta, const json_t *spec);
 void pods_ray_read(const json_t *spec, const char *command,
                    struct pod_shape *s);
-struct making;
+struct builder;
 /* Sorted by cluster and name. */
-const struct source_hosted *pods_rays(struct making *m, uint32_t *ret_n);
+const struct source_hosted *pods_rays(struct builder *m, uint32_t *ret_n);
 
 /* ---- object.c: an object of the API to a record */
 
@@ -149,9 +155,7 @@ struct item { /* first member of a record */
 };
 
 struct pod_labels { /* one block */
-    uint64_t hash;
-    const char *key;
-    uint32_t refs;
+    struct shared shared;
     struct pairs pairs;
     /* of the view that is being made */
     uint64_t made_for, match; /* conditions that mean them, a bit each */
@@ -160,7 +164,7 @@ struct pod_labels { /* one block */
 enum pod_state {
     POD_OVER,   /* succeeded, failed: holds nothing */
     POD_BOUND,  /* has a node, runs or will */
-    POD_WAITS,  /* no demand: see wait */
+    POD_WAITS,  /* no demand: see code */
     POD_DEMAND, /* the scheduler finds no place for it */
 };
 
@@ -188,10 +192,10 @@ struct knode {
     struct arena arena;
     const char *provider_id, *address, *type, *zone, *machine, *note;
     struct names aliases;
-    struct qtys total, capacity; /* allocatable; Ray's names */
-    struct pairs labels;         /* GPU_LABEL, ACCEL_LABEL, market added */
-    struct taints taints;        /* those of its start behind the others */
-    uint32_t n_lasting;          /* the others */
+    struct qtys total;    /* allocatable; Ray's names */
+    struct pairs labels;  /* GPU_LABEL, ACCEL_LABEL, market added */
+    struct taints taints; /* those of its start behind the others */
+    uint32_t n_lasting;   /* the others */
     bool ready, unschedulable, draining;
     int64_t created_ms, changed_ms; /* changed: became ready, or ceased to be */
     uint64_t hash;                  /* of all this */
@@ -240,7 +244,6 @@ struct pods_store {
     struct records pods, nodes, daemons, groups;
     struct hash shapes;      /* struct pod_shape, by key */
     struct hash labels;      /* struct pod_labels, by key */
-    uint32_t serial;         /* of the last shape */
     uint64_t views;          /* made so far */
     uint64_t version;        /* grows with each change that matters */
     int64_t changed_mono_ms; /* the first change since the last view */
@@ -274,7 +277,7 @@ struct probe {
     const char *name;
     struct req req;
 };
-struct column { /* a resource that is one apart */
+struct column { /* a resource that stands for a condition on other pods */
     const char *name;
     int64_t fresh; /* what a new node has of it */
 };
@@ -295,7 +298,7 @@ struct pods_view { /* what lives on with the view */
     uint32_t n_columns;
     const struct daemon_need *daemons;
     uint32_t n_daemons;
-    bool reserve;
+    bool reserve; /* types without a node: take off the system's share */
     const struct pods_refs *refs; /* by demand */
 };
 
@@ -316,7 +319,7 @@ struct view_node {
 };
 
 struct machine;
-struct making {
+struct builder {
     const struct pods_view_in *in;
     struct arena *arena;
     struct view_node *nodes; /* by name */
@@ -337,33 +340,37 @@ struct making {
 };
 
 /* The view changes by itself so long after now. */
-void making_due(struct making *m, int64_t ms);
+void builder_due(struct builder *m, int64_t ms);
 
 /* ---- view_nodes.c */
-void view_nodes_begin(struct making *m);
-void view_pods_place(struct making *m); /* those in m->bound */
-void view_machines_begin(struct making *m);
-void view_node_make(struct making *m, const struct view_node *n,
+void view_nodes_begin(struct builder *m);
+void view_pods_place(struct builder *m); /* those in m->bound */
+void view_machines_begin(struct builder *m);
+void view_node_make(struct builder *m, const struct view_node *n,
                     struct source_node *h);
 
 /* ---- view.c */
 enum { PODS_MAX_PROBES = 256, PODS_MAX_COLUMNS = 64, PODS_MAX_NOTES = 1000 };
-/* A new view.  ret_due: see making.due_mono_ms */
+/* A new view.  ret_due: see due_mono_ms above */
 struct source_view *pods_view_make(const struct pods_view_in *in,
                                    int64_t *ret_due);
 struct qtys pods_qtys_copy(struct arena *a, struct qtys q);
+/* x, then y; names are not copied. */
+struct qtys pods_qtys_join(struct arena *a, struct qtys x, struct qtys y);
 struct names pods_names_copy(struct arena *a, struct names n);
+struct req pods_req_copy(struct arena *a, const struct req *r);
+struct tolerations pods_tolerations_copy(struct arena *a, struct tolerations t);
 
 /* ---- terms.c: a shape's conditions as the model has them */
-const struct snap_alt *pods_alts(struct making *m, struct pod_shape *s);
+const struct snap_alt *pods_alts(struct builder *m, struct pod_shape *s);
 
 /* ---- demand.c: pending pods to demands */
 /* v: pods in POD_DEMAND and what else is of a gang, in any order */
-void pods_demands(struct making *m, struct pod **v, uint32_t n);
-void pods_note(struct making *m, const struct pod *p, const char *code,
+void pods_demands(struct builder *m, struct pod **v, uint32_t n);
+void pods_note(struct builder *m, const struct pod *p, const char *code,
                const char *text);
 
-/* ---- affinity.c: pods that mind one another */
+/* ---- affinity.c: conditions of pods on other pods */
 /* How a group of equal pods is cut up. */
 struct affinity_part {
     uint32_t count;
@@ -378,9 +385,9 @@ struct affinity_parts {
     const char *code, *text; /* why fewer than asked are in it */
 };
 /* n equal pods of this one's namespace, labels and shape. */
-struct affinity_parts pods_affinity_split(struct making *m, const struct pod *p,
-                                          uint32_t n);
+struct affinity_parts pods_affinity_split(struct builder *m,
+                                          const struct pod *p, uint32_t n);
 /* Once, before the demands: columns and what is left of them. */
-void pods_affinity_begin(struct making *m, struct pod **pending, uint32_t n);
+void pods_affinity_begin(struct builder *m, struct pod **pending, uint32_t n);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * node.c - a Node to a record.  See inside.h.
  *
- * Labels that mean what we name otherwise are added under our names too: the
+ * Labels for which we have names of our own are added under these too: the
  * accelerator's type, the market, the vendor of its GPUs.
  */
 #include "inside.h"
@@ -16,7 +16,6 @@
 #include "../../model/amount.h"
 
 #define MARKET_LABEL "ray.io/market-type"
-#define DRAIN_TAINT "davit.io/draining"
 
 static void add(struct arena *a, struct pair *v, uint32_t *n, const char *key,
                 const char *value)
@@ -78,8 +77,8 @@ static struct qtys amounts_read(struct knode *n, const json_t *list,
     return pods_sum_qtys(&sum, &n->arena);
 }
 
-/* Taints that say what the Ready condition says, which is what we go by: they
- * come later than it and go later, and what lies between would be bought for. */
+/* Taints that repeat the Ready condition, which is what counts here: they come
+ * and go later than it, and in between we would buy for nothing. */
 static bool of_condition(const char *key)
 {
     return strcmp(key, "node.kubernetes.io/not-ready") == 0 ||
@@ -107,7 +106,7 @@ static void taints_read(struct knode *n, const json_t *list)
             const json_t *t = json_array_get(list, i);
             const char *key = pods_text(t, "key", NULL);
             struct taint x = {.effect = EFFECT_NO_SCHEDULE};
-            if (strcmp(key, DRAIN_TAINT) == 0)
+            if (strcmp(key, SOURCE_DRAIN_TAINT) == 0)
                 n->draining = true;
             if (!*key || of_condition(key) || of_cordon(n, key) ||
                 taint_of_start(key) != start ||
@@ -182,7 +181,7 @@ static void names_read(struct knode *n, const json_t *o, const char *label)
     n->aliases = (struct names){v.all.v, v.all.n};
 }
 
-/* Of what matters in it: heartbeats and images do not. */
+/* Of the parts that matter: heartbeats and images do not. */
 static uint64_t hash_of(const json_t *o, bool ready)
 {
     const json_t *parts[] = {
@@ -226,8 +225,8 @@ struct knode *pods_node_read(const json_t *o, const struct pods_rules *rules)
     n->unschedulable = json_is_true(pods_at(o, "spec", "unschedulable", NULL));
     ready_read(n, pods_at(o, "status", "conditions", NULL));
     labels_read(n, labels);
-    n->capacity = amounts_read(n, pods_at(o, "status", "capacity", NULL),
-                               &vendor);
+    /* it names the vendor before the devices can be allocated */
+    amounts_read(n, pods_at(o, "status", "capacity", NULL), &vendor);
     n->total = amounts_read(n, pods_at(o, "status", "allocatable", NULL),
                             &vendor);
     if (*vendor) {
@@ -247,11 +246,8 @@ struct knode *pods_node_read(const json_t *o, const struct pods_rules *rules)
 
 void pods_node_free(struct knode *n)
 {
-    struct arena a;
-
     if (!n)
         return;
-    a = n->arena;
-    arena_done(&a);
+    arena_done(&n->arena);
     free(n);
 }

@@ -38,7 +38,7 @@ static const char *pack(struct packer *p, const char *s)
     return to;
 }
 
-/* ---- what the labels and annotations say of its group */
+/* ---- its group, by labels and annotations */
 
 static void gang_of(const json_t *meta, const json_t *spec, char *ret,
                     size_t size, uint32_t *ret_n)
@@ -113,14 +113,6 @@ static void owner_of(const json_t *meta, char *ret, size_t size, bool *daemon,
 
 /* ---- is it demand? */
 
-static bool listed(const struct names *v, const char *s)
-{
-    for (uint32_t i = 0; i < v->n; i++)
-        if (strcmp(v->v[i], s) == 0)
-            return true;
-    return false;
-}
-
 static const json_t *scheduled(const json_t *status)
 {
     const json_t *list = json_object_get(status, "conditions");
@@ -139,8 +131,8 @@ static const char *message_of(const json_t *condition)
     return s ? s : "";
 }
 
-/* Does the scheduler name, among the taints that keep it away, one that is
- * called like a resource it asks for?  Then nothing tolerates it by itself. */
+/* Is one of the taints that the scheduler reports named like a resource that
+ * the pod asks for?  Then no admission plug-in adds that toleration. */
 static bool taint_refused(const json_t *spec, const char *message)
 {
     const char *taints = strstr(message, "untolerated taint");
@@ -191,9 +183,9 @@ static void state_of(struct pod *p, const json_t *o,
     p->node = pods_text(o, "status", "nominatedNodeName", NULL);
     if (*p->node || p->daemon || p->fixed || p->ending ||
         json_array_size(json_object_get(spec, "schedulingGates")) ||
-        !listed(&rules->schedulers,
-                *scheduler ? scheduler : "default-scheduler") ||
-        (rules->namespaces.n && !listed(&rules->namespaces, p->space)) ||
+        !pods_listed(&rules->schedulers,
+                     *scheduler ? scheduler : "default-scheduler") ||
+        (rules->namespaces.n && !pods_listed(&rules->namespaces, p->space)) ||
         strcmp(pods_text(condition, "status", NULL), "False") != 0 ||
         strcmp(pods_text(condition, "reason", NULL), "Unschedulable") != 0)
         return;
@@ -201,8 +193,7 @@ static void state_of(struct pod *p, const json_t *o,
         (strstr(message, "persistentvolumeclaim \"") &&
          strstr(message, "not found")))
         waits_for(p, "VolumeUnbound",
-                  "a volume it claims is not there yet: "
-                  "a new node is no help");
+                  "a volume it claims is not there yet: a new node is no help");
     else
         p->state = POD_DEMAND;
 }
@@ -267,39 +258,42 @@ struct pod *pods_pod_read(const json_t *o, const struct pods_rules *rules,
 
 /* ---- DaemonSets and PodGroups */
 
-struct daemon *pods_daemon_read(const json_t *o)
+/* A zeroed record of so many bytes with the id "space/name" behind it; NULL:
+ * it has no name. */
+static void *record_new(const json_t *o, size_t size)
 {
     const json_t *meta = json_object_get(o, "metadata");
-    const json_t *template = pods_at(o, "spec", "template", NULL);
     const char *name = pods_text(meta, "name", NULL);
     const char *space = pods_text(meta, "namespace", NULL);
     size_t n = strlen(space) + strlen(name) + 2;
-    struct daemon *d;
+    struct item *x;
 
-    if (!*name || !json_is_object(json_object_get(template, "spec")))
+    if (!*name)
         return NULL;
-    d = mem_zeroed(1, sizeof *d + n);
-    snprintf((char *)(d + 1), n, "%s/%s", space, name);
-    d->item.id = (char *)(d + 1);
-    d->shape = pods_shape_read(json_object_get(template, "metadata"),
-                               json_object_get(template, "spec"), true);
+    x = mem_zeroed(1, size + n);
+    snprintf((char *)x + size, n, "%s/%s", space, name);
+    x->id = (char *)x + size;
+    return x;
+}
+
+struct daemon *pods_daemon_read(const json_t *o)
+{
+    const json_t *template = pods_at(o, "spec", "template", NULL);
+    const json_t *spec = json_object_get(template, "spec");
+    struct daemon *d = json_is_object(spec) ? record_new(o, sizeof *d) : NULL;
+
+    if (d)
+        d->shape = pods_shape_read(json_object_get(template, "metadata"), spec,
+                                   true);
     return d;
 }
 
 struct pod_group *pods_group_read(const json_t *o)
 {
-    const json_t *meta = json_object_get(o, "metadata");
     json_int_t min = json_integer_value(pods_at(o, "spec", "minMember", NULL));
-    const char *name = pods_text(meta, "name", NULL);
-    const char *space = pods_text(meta, "namespace", NULL);
-    size_t n = strlen(space) + strlen(name) + 2;
-    struct pod_group *g;
+    struct pod_group *g = record_new(o, sizeof *g);
 
-    if (!*name)
-        return NULL;
-    g = mem_zeroed(1, sizeof *g + n);
-    snprintf((char *)(g + 1), n, "%s/%s", space, name);
-    g->item.id = (char *)(g + 1);
-    g->min = min > 0 && min <= 1000000 ? (uint32_t)min : 1;
+    if (g)
+        g->min = min > 0 && min <= 1000000 ? (uint32_t)min : 1;
     return g;
 }

@@ -1,6 +1,6 @@
 /*
- * pods.h - a Kubernetes API server as a source: pending pods are demand, nodes
- * and what pods ask of them are the rest of the view.
+ * pods.h - a Kubernetes API server as a source of demand: its pending pods are
+ * the demand of the view, its nodes are the nodes.
  *
  * The first read() of a handle starts its watches (pods, nodes, DaemonSets,
  * PodGroups), so a handle that only drains has none.  read() waits: it returns
@@ -20,8 +20,8 @@ struct kube_source_opts {
     const char *label;                /* of a node: our machine's id; "" :
                                         * davit.io/machine */
     struct names zones;               /* of the configured offers */
-    bool no_reserve;                  /* the types' resources are what pods
-                                        * get: the system keeps nothing */
+    bool no_reserve;                  /* pods get all of a type's resources:
+                                        * the system keeps nothing */
 };
 
 /* Finds the access (files only, no I/O on the network). */
@@ -50,8 +50,9 @@ const struct pods_ref *pods_of(const struct source_view *view, uint32_t demand,
  * arena whose resources and labels are replaced.  like: living nodes of the
  * type (none is fine): allocatable and labels are learned from them.  Taken
  * off: the system's reserve and the DaemonSets that would run there; added:
- * pods, ephemeral-storage, the labels every node has, and what this view's
- * demand asks about (apart columns, conditions that no term can say). */
+ * pods, ephemeral-storage, the labels every node has, and what stands for the
+ * conditions of this view's demand (columns for conditions on other pods,
+ * labels for those that no term can express). */
 void pods_type_fit(const struct source_view *view,
                    const struct source_node *const *like, uint32_t n_like,
                    struct arena *arena, struct snap_type *t);

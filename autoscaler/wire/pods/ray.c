@@ -33,12 +33,6 @@ const char *pods_ray_command(const json_t *meta, const json_t *spec)
     return "";
 }
 
-static void set(struct pods_sum *sum, struct arena *a, const char *name,
-                int64_t amount)
-{
-    *pods_sum_of(sum, a, name) = amount;
-}
-
 static void list_read(struct pods_sum *sum, struct arena *a, const json_t *list)
 {
     const char *name, *vendor;
@@ -50,10 +44,9 @@ static void list_read(struct pods_sum *sum, struct arena *a, const json_t *list)
         if (strlen(name) > PODS_MAX_TEXT || !pods_quantity(v, false, &amount))
             continue;
         resource = pods_resource(pods_clean(a, name), &vendor);
-        if (strcmp(resource, "CPU") ==
-            0) /* Ray counts whole ones, rounded up */
+        if (strcmp(resource, "CPU") == 0) /* Ray counts whole ones */
             amount = (amount + AMOUNT_ONE - 1) / AMOUNT_ONE * AMOUNT_ONE;
-        set(sum, a, resource, amount);
+        *pods_sum_of(sum, a, resource) = amount;
     }
 }
 
@@ -74,7 +67,7 @@ static void custom_read(struct pods_sum *sum, struct arena *a, const char *text)
         int64_t amount;
         if (strlen(name) <= PODS_MAX_TEXT && json_is_number(v) &&
             amount_from_double(json_number_value(v), &amount))
-            set(sum, a, pods_clean(a, name), amount);
+            *pods_sum_of(sum, a, pods_clean(a, name)) = amount;
     }
     json_decref(o);
 }
@@ -100,7 +93,7 @@ static void command_read(struct pods_sum *sum, struct arena *a,
         at += strlen(flags[i].flag);
         at += *at == '"' || *at == '\'';
         if (amount_from_double(strtod(at, &end), &amount) && end != at)
-            set(sum, a, flags[i].name, amount);
+            *pods_sum_of(sum, a, flags[i].name) = amount;
     }
     at = strstr(command, "--resources=");
     if (at)
@@ -121,7 +114,7 @@ void pods_ray_read(const json_t *spec, const char *command, struct pod_shape *s)
 /* ---- the view */
 
 /* What its node selector says of the node, under our names too. */
-static struct pairs labels_of(struct making *m, const struct pod_shape *s,
+static struct pairs labels_of(struct builder *m, const struct pod_shape *s,
                               const struct knode *on)
 {
     uint32_t most = s->n_alts == 1 ? s->alts[0].n : 0, n = 0;
@@ -155,7 +148,7 @@ static int by_name(const void *a, const void *b)
     return d ? d : strcmp(x->name, y->name);
 }
 
-const struct source_hosted *pods_rays(struct making *m, uint32_t *ret_n)
+const struct source_hosted *pods_rays(struct builder *m, uint32_t *ret_n)
 {
     const struct pods_store *s = m->in->store;
     VEC(struct source_hosted) all = {0};

@@ -124,7 +124,7 @@ const char *pods_value(const struct pairs *labels, const char *key)
     return NULL;
 }
 
-static bool among(const struct names *v, const char *s)
+bool pods_listed(const struct names *v, const char *s)
 {
     for (uint32_t i = 0; i < v->n; i++)
         if (strcmp(v->v[i], s) == 0)
@@ -166,8 +166,8 @@ bool pods_req_holds(const struct req *r, const struct pairs *labels)
                    (r->op == REQ_EXISTS);
     }
     switch (r->op) {
-    case REQ_IN: return v && among(&r->values, v);
-    case REQ_NOT_IN: return !v || !among(&r->values, v);
+    case REQ_IN: return v && pods_listed(&r->values, v);
+    case REQ_NOT_IN: return !v || !pods_listed(&r->values, v);
     case REQ_EXISTS: return v;
     case REQ_ABSENT: return !v;
     case REQ_GT:

@@ -2,8 +2,8 @@
  * shape.c - what a pod needs of a node: conditions and tolerations, and with
  * shape_needs.c and affinity_read.c the rest.  See inside.h.
  *
- * What cannot be served as it stands gets a code and a sentence instead of
- * being served as less.
+ * A pod that cannot be served in full gets a code and a sentence instead of
+ * being served in part.
  */
 #include "inside.h"
 
@@ -14,7 +14,7 @@
 
 /* ---- where it may go */
 
-/* Another vendor's GPU is no GPU to it. */
+/* A GPU of another vendor does not do. */
 static void vendor_add(struct arena *a, const char *vendor, struct req_vec *to)
 {
     static const char *const others[] = {
@@ -38,11 +38,7 @@ static void vendor_add(struct arena *a, const char *vendor, struct req_vec *to)
 
 static void garbled(struct pod_shape *s, const char *what)
 {
-    pods_refuse(s, "BadSelector",
-                arena_printf(&s->arena,
-                             "its %s makes no sense "
-                             "or is too long",
-                             what));
+    pods_refuse(s, "BadSelector", "its %s makes no sense or is too long", what);
 }
 
 /* One nodeSelectorTerm as an alternative; one with nothing in it fits no
@@ -65,8 +61,7 @@ static void term_add(struct pod_shape *s, const struct req_vec *base,
     }
     if (json_array_size(fields)) { /* metadata.name: one node, this one */
         pods_refuse(s, "NamesNode",
-                    "it names the node it must run on: a new one "
-                    "is no help");
+                    "it names the node it must run on: a new one is no help");
         return;
     }
     alts[s->n_alts++] = (struct reqs){to.all.v, to.all.n};
@@ -95,16 +90,15 @@ static void conditions_read(struct pod_shape *s, const json_t *spec,
         term_add(s, &base, json_array_get(terms, i), alts);
     if (!s->n_alts) {
         pods_refuse(s, "BadSelector",
-                    "its node affinity has no term that could "
-                    "fit a node");
+                    "its node affinity has no term that could fit a node");
         alts[s->n_alts++] = (struct reqs){base.all.v, base.all.n};
     } else if (s->code && strcmp(s->code, "NamesNode") == 0) {
         s->code = s->text = NULL; /* another term leaves it free */
     }
 }
 
-/* Gt and Lt compare numbers (an alpha feature): taken for no toleration, which
- * buys too little rather than the wrong thing. */
+/* Gt and Lt compare numbers (an alpha feature): they count as no toleration,
+ * which buys too little rather than the wrong machine. */
 static bool toleration_read(struct arena *a, const json_t *t,
                             struct toleration *ret)
 {
@@ -201,8 +195,8 @@ struct pod_shape *pods_shape_read(const json_t *metadata, const json_t *spec,
     tolerations_read(s, spec, lenient);
     if (json_array_size(json_object_get(spec, "resourceClaims")))
         pods_refuse(s, "ResourceClaims",
-                    "it has resourceClaims (dynamic resource "
-                    "allocation), which node types cannot state yet");
+                    "it has resourceClaims (dynamic resource allocation), "
+                    "which node types cannot state yet");
     pods_affinities_read(metadata, spec, s);
     return s;
 }

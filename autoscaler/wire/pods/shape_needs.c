@@ -7,16 +7,24 @@
  */
 #include "inside.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "../../model/amount.h"
 
-void pods_refuse(struct pod_shape *s, const char *code, const char *text)
+void pods_refuse(struct pod_shape *s, const char *code, const char *fmt, ...)
 {
+    char text[PODS_MAX_TEXT + 128];
+    va_list args;
+
     if (s->code)
         return;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
     s->code = code;
-    s->text = text;
+    s->text = arena_strdup(&s->arena, text);
 }
 
 bool pods_is_extended(const char *name)
@@ -43,27 +51,23 @@ static void list_add(struct needs *x, const json_t *list, struct pods_sum *sum)
                                                           : "";
         if (!*clean || !pods_quantity(v, true, &amount)) {
             pods_refuse(x->shape, "BadQuantity",
-                        arena_printf(a,
-                                     "its request of %s "
-                                     "is no quantity",
-                                     *clean ? clean : "a resource"));
+                        "its request of %s is no quantity",
+                        *clean ? clean : "a resource");
             continue;
         }
         if (pods_is_extended(clean) && amount % AMOUNT_ONE)
             pods_refuse(
                 x->shape, "ExtendedResource",
-                arena_printf(
-                    a,
-                    "it asks a "
-                    "part of one %s: extended resources are whole numbers",
-                    clean));
+                "it asks a part of one %s: extended resources are whole "
+                "numbers",
+                clean);
         to = pods_sum_of(sum, a, pods_resource(clean, &vendor));
         *to = amount_add(*to, amount);
         if (amount && strcmp(pods_resource(clean, &vendor), "GPU") == 0) {
             if (x->vendor && strcmp(x->vendor, vendor) != 0)
                 pods_refuse(x->shape, "TwoVendors",
-                            "it asks for GPUs of two "
-                            "vendors: no node type has both");
+                            "it asks for GPUs of two vendors: no node type has "
+                            "both");
             x->vendor = vendor;
         }
     }
@@ -90,25 +94,18 @@ static void container_add(struct needs *x, const json_t *c,
                  pods_quantity(v, true, &limit) && asked != limit)
             pods_refuse(
                 x->shape, "ExtendedResource",
-                arena_printf(
-                    a,
-                    "its request "
-                    "and its limit of %.100s differ: for extended resources "
-                    "they must be equal",
-                    pods_clean(a, name)));
+                "its request and its limit of %.100s differ: for extended "
+                "resources they must be equal",
+                pods_clean(a, name));
     }
     json_object_foreach((json_t *)(uintptr_t)requests, name, v) {
         int64_t asked;
         if (pods_is_extended(name) && !json_object_get(limits, name) &&
             pods_quantity(v, true, &asked) && asked)
-            pods_refuse(
-                x->shape, "ExtendedResource",
-                arena_printf(
-                    a,
-                    "it requests "
-                    "%.100s without a limit: for extended resources both must "
-                    "be given and equal",
-                    pods_clean(a, name)));
+            pods_refuse(x->shape, "ExtendedResource",
+                        "it requests %.100s without a limit: for extended "
+                        "resources both must be given and equal",
+                        pods_clean(a, name));
         json_object_set(own, name, v);
     }
     list_add(x, own, sum);
@@ -173,10 +170,8 @@ const char *pods_needs_read(struct pod_shape *s, const json_t *spec)
     if (all.full || json_array_size(init) > PODS_MAX_LIST ||
         json_array_size(main) > PODS_MAX_LIST)
         pods_refuse(x->shape, "TooLarge",
-                    arena_printf(a,
-                                 "it has more than %d "
-                                 "containers or %d resources",
-                                 PODS_MAX_LIST, PODS_MAX_NEEDS));
+                    "it has more than %d containers or %d resources",
+                    PODS_MAX_LIST, PODS_MAX_NEEDS);
     s->needs = pods_sum_qtys(&all, a);
     return x->vendor;
 }

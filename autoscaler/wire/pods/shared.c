@@ -9,58 +9,52 @@
 
 #include "../../base/alloc.h"
 
-/* ---- shapes */
-
-static struct pod_shape *shape_find(const struct pods_store *s, const char *key,
-                                    uint64_t hash)
+static void *shared_find(const struct hash *all, const char *key, uint64_t hash)
 {
-    struct pod_shape *x;
+    struct shared *x;
 
-    for (uint32_t at = 0; (x = hash_next(&s->shapes, hash, &at));)
+    for (uint32_t at = 0; (x = hash_next(all, hash, &at));)
         if (strcmp(x->key, key) == 0)
             return x;
     return NULL;
 }
+
+static void shared_add(struct hash *all, struct shared *x, const char *key,
+                       uint64_t hash)
+{
+    x->key = key;
+    x->hash = hash;
+    hash_add(all, hash, x);
+}
+
+/* Gives a reference back; true: it was the last, and x is in no table now. */
+static bool shared_leave(struct hash *all, struct shared *x)
+{
+    if (--x->refs)
+        return false;
+    hash_remove(all, x->hash, x);
+    return true;
+}
+
+/* ---- shapes */
 
 struct pod_shape *pods_shape_intern(struct pods_store *s, const json_t *meta,
                                     const json_t *spec, bool lenient)
 {
     char *key = pods_shape_key(meta, spec, lenient);
     uint64_t hash = hash_text(HASH_SEED, key);
-    struct pod_shape *x = shape_find(s, key, hash);
+    struct pod_shape *x = shared_find(&s->shapes, key, hash);
 
     if (!x) {
         x = pods_shape_read(meta, spec, lenient);
-        x->key = arena_strdup(&x->arena, key);
-        x->hash = hash;
-        x->serial = ++s->serial;
-        hash_add(&s->shapes, hash, x);
+        shared_add(&s->shapes, &x->shared, arena_strdup(&x->arena, key), hash);
     }
     free(key);
-    x->refs++;
+    x->shared.refs++;
     return x;
 }
 
-static void shape_leave(struct pods_store *s, struct pod_shape *x)
-{
-    if (!x || --x->refs)
-        return;
-    hash_remove(&s->shapes, x->hash, x);
-    pods_shape_free(x);
-}
-
 /* ---- labels */
-
-static struct pod_labels *labels_find(const struct pods_store *s,
-                                      const char *key, uint64_t hash)
-{
-    struct pod_labels *x;
-
-    for (uint32_t at = 0; (x = hash_next(&s->labels, hash, &at));)
-        if (strcmp(x->key, key) == 0)
-            return x;
-    return NULL;
-}
 
 /* Key, pairs and their strings in one block. */
 static struct pod_labels *labels_new(const json_t *labels, const char *key)
@@ -80,7 +74,7 @@ static struct pod_labels *labels_new(const json_t *labels, const char *key)
     v = (struct pair *)(x + 1);
     to = (char *)(v + n);
     x->pairs.v = v;
-    x->key = memcpy(to, key, strlen(key) + 1);
+    x->shared.key = memcpy(to, key, strlen(key) + 1);
     to += strlen(key) + 1;
     json_object_foreach((json_t *)(uintptr_t)labels, name, j) {
         const char *s = json_string_value(j);
@@ -104,31 +98,24 @@ struct pod_labels *pods_labels_intern(struct pods_store *s,
                      : NULL;
     const char *key = text ? text : "";
     uint64_t hash = hash_text(HASH_SEED, key);
-    struct pod_labels *x = labels_find(s, key, hash);
+    struct pod_labels *x = shared_find(&s->labels, key, hash);
 
     if (!x) {
         x = labels_new(labels, key);
-        x->hash = hash;
-        hash_add(&s->labels, hash, x);
+        shared_add(&s->labels, &x->shared, x->shared.key, hash);
     }
     free(text);
-    x->refs++;
+    x->shared.refs++;
     return x;
-}
-
-static void labels_leave(struct pods_store *s, struct pod_labels *x)
-{
-    if (!x || --x->refs)
-        return;
-    hash_remove(&s->labels, x->hash, x);
-    free(x);
 }
 
 void pods_pod_free(struct pods_store *s, struct pod *p)
 {
     if (!p)
         return;
-    shape_leave(s, p->shape);
-    labels_leave(s, p->labels);
+    if (p->shape && shared_leave(&s->shapes, &p->shape->shared))
+        pods_shape_free(p->shape);
+    if (p->labels && shared_leave(&s->labels, &p->labels->shared))
+        free(p->labels);
     free(p);
 }

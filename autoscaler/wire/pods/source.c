@@ -1,9 +1,9 @@
 /*
  * source.c - a Kubernetes API server as a demand source: see pods.h.
  *
- * The reader's handle owns four watches and the store they fill.  A view is
- * made when something urgent happened 5 ms ago (work or nodes came; a burst
- * is one view), or when something else did a little longer ago.
+ * The reader's handle owns four watches and the store that they fill.  A view is
+ * made 5 ms after something urgent (work or nodes came; a burst is one view),
+ * and up to 200 ms after anything else.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ enum {
     GATHER_MS = 5,
     GATHER_LAZY_MS = 200,
     GATHER_MOST_MS = 35, /* between two views while events come and come */
-    STALE_MS = 5000,     /* a watch may be broken for so long */
+    STALE_MS = 5000,     /* how long a watch may be broken */
     WATCHES = 4,
 };
 
@@ -56,25 +56,13 @@ static const struct {
      offsetof(struct pods_store, groups), groups_put},
 };
 
-static struct names names_keep(struct arena *a, struct names from,
-                               const char *fallback)
-{
-    const char **v = ARENA_ARRAY(a, const char *, from.n + 1);
-
-    for (uint32_t i = 0; i < from.n; i++)
-        v[i] = arena_strdup(a, from.v[i]);
-    if (!from.n && fallback)
-        v[from.n++] = fallback;
-    return (struct names){v, from.n};
-}
-
 static void source_configure(void *handle, struct names zones, bool no_reserve)
 {
     struct kube_source *h = handle;
 
     pthread_mutex_lock(&h->store.lock);
     arena_reset(&h->zone_arena);
-    h->zones = names_keep(&h->zone_arena, zones, NULL);
+    h->zones = pods_names_copy(&h->zone_arena, zones);
     h->reserve = !no_reserve;
     h->viewed = false; /* a view of them is due at once */
     pthread_cond_broadcast(&h->store.wake);
@@ -84,6 +72,8 @@ static void source_configure(void *handle, struct names zones, bool no_reserve)
 enum status kube_source_new(const struct kube_source_opts *o, void **ret,
                             struct err *err)
 {
+    static const char *const usual[] = {"default-scheduler"};
+    struct names schedulers = o->scheduler_names;
     struct kube_access_opts access = {o->kubeconfig, o->context,
                                       o->cluster_dir};
     struct kube_access *found;
@@ -93,13 +83,14 @@ enum status kube_source_new(const struct kube_source_opts *o, void **ret,
     *ret = NULL;
     if (s != ST_OK)
         return s;
+    if (!schedulers.n)
+        schedulers = (struct names){usual, 1};
     h = MEM_NEW(struct kube_source);
     h->access = found;
     h->kube = kube_new(found);
     h->rules = (struct pods_rules){
-        .namespaces = names_keep(&h->arena, o->namespaces, NULL),
-        .schedulers = names_keep(&h->arena, o->scheduler_names,
-                                 "default-scheduler"),
+        .namespaces = pods_names_copy(&h->arena, o->namespaces),
+        .schedulers = pods_names_copy(&h->arena, schedulers),
         .label = o->label && *o->label ? arena_strdup(&h->arena, o->label)
                                        : "davit.io/machine",
     };
@@ -184,15 +175,6 @@ static enum status watches_ok(struct kube_source *h, bool *ret_wait,
     return ST_OK;
 }
 
-/* Until then, or a change; the lock is held. */
-static void wait_until(struct kube_source *h, int64_t mono_ms)
-{
-    struct timespec t = {.tv_sec = mono_ms / 1000,
-                         .tv_nsec = mono_ms % 1000 * 1000000};
-
-    pthread_cond_timedwait(&h->store.wake, &h->store.lock, &t);
-}
-
 /* When the next view is to be made; INT64_MAX: nothing has changed. */
 static int64_t view_due(const struct kube_source *h)
 {
@@ -237,6 +219,7 @@ static enum status source_read(void *handle, int64_t deadline_mono_ms,
 {
     struct kube_source *h = handle;
     enum status s = ST_OK;
+    struct timespec until;
     bool wait;
 
     *ret = NULL;
@@ -260,11 +243,14 @@ static enum status source_read(void *handle, int64_t deadline_mono_ms,
         if (now >= deadline_mono_ms) {
             if (wait)
                 s = err_set(err, ST_RETRY,
-                            "the first lists of pods and nodes "
-                            "are not complete yet");
+                            "the first lists of pods and nodes are not "
+                            "complete yet");
             break;
         }
-        wait_until(h, due < deadline_mono_ms ? due : deadline_mono_ms);
+        if (due > deadline_mono_ms)
+            due = deadline_mono_ms;
+        until = clock_wait_until(due - now);
+        pthread_cond_timedwait(&h->store.wake, &h->store.lock, &until);
     }
     pthread_mutex_unlock(&h->store.lock);
     return s;

@@ -1,7 +1,7 @@
 /*
  * terms.c - a pod's conditions as the model has them.  See inside.h.
  *
- * The model's terms are In and NotIn.  What they cannot say (Exists, Gt, the
+ * The model's terms are In and NotIn.  What they cannot express (Exists, Gt, the
  * product names of GPUs) becomes a probe: a label of its own, named after the
  * condition, that each node and node type carries when the condition holds
  * for it.  So `why` shows the condition as the pod's author wrote it.
@@ -16,25 +16,19 @@
 #define YES "true"
 
 static struct term term_of(struct arena *a, const char *key, enum term_op op,
-                           const struct names *values)
+                           struct names values)
 {
-    const char **v = ARENA_ARRAY(a, const char *, values->n);
-
-    for (uint32_t i = 0; i < values->n; i++)
-        v[i] = arena_strdup(a, values->v[i]);
-    return (struct term){arena_strdup(a, key), op, {v, values->n}};
+    return (struct term){arena_strdup(a, key), op, pods_names_copy(a, values)};
 }
 
 static struct term one_term(struct arena *a, const char *key, enum term_op op,
                             const char *value)
 {
-    const char *v[1] = {value};
-
-    return term_of(a, key, op, &(struct names){v, 1});
+    return term_of(a, key, op, (struct names){&value, 1});
 }
 
 /* The name of the probe for this condition; NULL: there are too many. */
-static const char *probe(struct making *m, const struct req *r)
+static const char *probe(struct builder *m, const struct req *r)
 {
     const char *name = pods_req_text(r, m->arena);
 
@@ -44,14 +38,13 @@ static const char *probe(struct making *m, const struct req *r)
     if (m->probes.n == PODS_MAX_PROBES)
         return NULL;
     VEC_PUSH(m->arena, &m->probes,
-             ((struct probe){name,
-                             {arena_strdup(m->arena, r->key), r->op,
-                              pods_names_copy(m->arena, r->values)}}));
+             ((struct probe){name, pods_req_copy(m->arena, r)}));
     return name;
 }
 
 /* "cloud.google.com/gke-spot in (true)" as a term on our market label. */
-static bool market_term(struct making *m, const struct req *r, struct term *ret)
+static bool market_term(struct builder *m, const struct req *r,
+                        struct term *ret)
 {
     const char *market;
 
@@ -65,7 +58,7 @@ static bool market_term(struct making *m, const struct req *r, struct term *ret)
     return true;
 }
 
-static bool req_term(struct making *m, const struct req *r, struct term *ret)
+static bool req_term(struct builder *m, const struct req *r, struct term *ret)
 {
     const char *name;
 
@@ -74,7 +67,7 @@ static bool req_term(struct making *m, const struct req *r, struct term *ret)
     if ((r->op == REQ_IN || r->op == REQ_NOT_IN) &&
         !pods_names_product(r->key)) {
         *ret = term_of(m->arena, r->key,
-                       r->op == REQ_IN ? TERM_IN : TERM_NOT_IN, &r->values);
+                       r->op == REQ_IN ? TERM_IN : TERM_NOT_IN, r->values);
         return true;
     }
     name = probe(m, r);
@@ -83,16 +76,21 @@ static bool req_term(struct making *m, const struct req *r, struct term *ret)
     return name;
 }
 
-static struct tolerations tolerations_copy(struct arena *a,
-                                           const struct tolerations *t)
+struct tolerations pods_tolerations_copy(struct arena *a, struct tolerations t)
 {
-    struct toleration *v = ARENA_ARRAY(a, struct toleration, t->n);
+    struct toleration *v = ARENA_ARRAY(a, struct toleration, t.n);
 
-    for (uint32_t i = 0; i < t->n; i++)
-        v[i] = (struct toleration){arena_strdup(a, t->v[i].key), t->v[i].op,
-                                   arena_strdup(a, t->v[i].value),
-                                   t->v[i].effect};
-    return (struct tolerations){v, t->n};
+    for (uint32_t i = 0; i < t.n; i++)
+        v[i] = (struct toleration){arena_strdup(a, t.v[i].key), t.v[i].op,
+                                   arena_strdup(a, t.v[i].value),
+                                   t.v[i].effect};
+    return (struct tolerations){v, t.n};
+}
+
+struct req pods_req_copy(struct arena *a, const struct req *r)
+{
+    return (struct req){arena_strdup(a, r->key), r->op,
+                        pods_names_copy(a, r->values)};
 }
 
 struct qtys pods_qtys_copy(struct arena *a, struct qtys q)
@@ -104,6 +102,17 @@ struct qtys pods_qtys_copy(struct arena *a, struct qtys q)
     return (struct qtys){v, q.n};
 }
 
+struct qtys pods_qtys_join(struct arena *a, struct qtys x, struct qtys y)
+{
+    struct qty *v = ARENA_ARRAY(a, struct qty, x.n + y.n);
+
+    if (x.n)
+        memcpy(v, x.v, x.n * sizeof *v);
+    if (y.n)
+        memcpy(v + x.n, y.v, y.n * sizeof *v);
+    return (struct qtys){v, x.n + y.n};
+}
+
 struct names pods_names_copy(struct arena *a, struct names n)
 {
     const char **v = ARENA_ARRAY(a, const char *, n.n);
@@ -113,7 +122,7 @@ struct names pods_names_copy(struct arena *a, struct names n)
     return (struct names){v, n.n};
 }
 
-const struct snap_alt *pods_alts(struct making *m, struct pod_shape *s)
+const struct snap_alt *pods_alts(struct builder *m, struct pod_shape *s)
 {
     struct tolerations tolerations;
     struct snap_alt *alts;
@@ -122,7 +131,7 @@ const struct snap_alt *pods_alts(struct making *m, struct pod_shape *s)
     if (s->made && s->made_for == m->in->store->views)
         return s->made;
     alts = ARENA_ARRAY(m->arena, struct snap_alt, s->n_alts);
-    tolerations = tolerations_copy(m->arena, &s->tolerations);
+    tolerations = pods_tolerations_copy(m->arena, s->tolerations);
     needs = pods_qtys_copy(m->arena, s->needs);
     for (uint32_t i = 0; i < s->n_alts; i++) {
         struct term *v = ARENA_ARRAY(m->arena, struct term, s->alts[i].n);

@@ -14,28 +14,33 @@
 #include "../../model/accel.h"
 #include "../../model/amount.h"
 
-const json_t *pods_at(const json_t *o, ...)
+static const json_t *follow(const json_t *o, va_list keys)
 {
-    va_list ap;
     const char *key;
 
-    va_start(ap, o);
-    while (o && (key = va_arg(ap, const char *)))
+    while (o && (key = va_arg(keys, const char *)))
         o = json_object_get(o, key);
-    va_end(ap);
+    return o;
+}
+
+const json_t *pods_at(const json_t *o, ...)
+{
+    va_list keys;
+
+    va_start(keys, o);
+    o = follow(o, keys);
+    va_end(keys);
     return o;
 }
 
 const char *pods_text(const json_t *o, ...)
 {
-    va_list ap;
-    const char *key, *s;
+    va_list keys;
+    const char *s;
 
-    va_start(ap, o);
-    while (o && (key = va_arg(ap, const char *)))
-        o = json_object_get(o, key);
-    va_end(ap);
-    s = json_string_value(o);
+    va_start(keys, o);
+    s = json_string_value(follow(o, keys));
+    va_end(keys);
     return s && strlen(s) <= PODS_MAX_TEXT ? s : "";
 }
 

@@ -3,8 +3,8 @@
  * pods.h.
  *
  * Learned from living nodes of the type where there are some.  Without one
- * the system's share is reckoned by the rule that GKE publishes (EKS and AKS
- * keep less): a quarter of the first 4 GiB and so on, 6 % of the first core.
+ * the system's share follows the rule that GKE publishes (EKS and AKS keep
+ * less): a quarter of the first 4 GiB and so on, 6 % of the first core.
  */
 #include <string.h>
 

@@ -1,15 +1,15 @@
 /*
  * view.c - the store to a view.  See inside.h.
  *
- * Made under the store's lock and wholly copied, so that events go on while
- * the view is used.
+ * Made under the store's lock, and a full copy, so that events can be taken in
+ * while the view is used.
  */
 #include "inside.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-void making_due(struct making *m, int64_t ms)
+void builder_due(struct builder *m, int64_t ms)
 {
     int64_t due = m->in->now_mono_ms + ms;
 
@@ -22,8 +22,7 @@ static struct reqs reqs_copy(struct arena *a, const struct reqs *from)
     struct req *v = ARENA_ARRAY(a, struct req, from->n);
 
     for (uint32_t i = 0; i < from->n; i++)
-        v[i] = (struct req){arena_strdup(a, from->v[i].key), from->v[i].op,
-                            pods_names_copy(a, from->v[i].values)};
+        v[i] = pods_req_copy(a, &from->v[i]);
     return (struct reqs){v, from->n};
 }
 
@@ -31,20 +30,15 @@ static struct daemon_need daemon_make(struct arena *a,
                                       const struct pod_shape *s)
 {
     struct reqs *alts = ARENA_ARRAY(a, struct reqs, s->n_alts);
-    struct toleration *t = ARENA_ARRAY(a, struct toleration, s->tolerations.n);
 
     for (uint32_t i = 0; i < s->n_alts; i++)
         alts[i] = reqs_copy(a, &s->alts[i]);
-    for (uint32_t i = 0; i < s->tolerations.n; i++) {
-        t[i] = s->tolerations.v[i];
-        t[i].key = arena_strdup(a, t[i].key);
-        t[i].value = arena_strdup(a, t[i].value);
-    }
-    return (struct daemon_need){
-        alts, s->n_alts, {t, s->tolerations.n}, pods_qtys_copy(a, s->needs)};
+    return (struct daemon_need){alts, s->n_alts,
+                                pods_tolerations_copy(a, s->tolerations),
+                                pods_qtys_copy(a, s->needs)};
 }
 
-static const struct daemon_need *daemons_make(struct making *m, uint32_t *ret)
+static const struct daemon_need *daemons_make(struct builder *m, uint32_t *ret)
 {
     const struct hash *all = &m->in->store->daemons.by_id;
     struct daemon_need *v = ARENA_ARRAY(m->arena, struct daemon_need, all->n);
@@ -67,7 +61,7 @@ static int by_name(const void *a, const void *b)
 }
 
 /* Bound pods, and those that are demand or of a gang. */
-static struct pod **pods_sort_out(struct making *m, uint32_t *ret_n)
+static struct pod **pods_sort_out(struct builder *m, uint32_t *ret_n)
 {
     const struct hash *all = &m->in->store->pods.by_id;
     struct pod **open = ARENA_ARRAY(m->arena, struct pod *, all->n), *p;
@@ -99,7 +93,7 @@ struct source_view *pods_view_make(const struct pods_view_in *in,
     struct source_view *view = source_view_new();
     struct arena *arena = &view->arena;
     struct pods_view *extra = ARENA_NEW(arena, struct pods_view);
-    struct making m = {.in = in, .arena = arena};
+    struct builder m = {.in = in, .arena = arena};
     struct source_node *nodes;
     struct pod **open;
     uint32_t n;

@@ -1,6 +1,6 @@
 /*
- * view_nodes.c - the nodes of a view: what is left on them, what runs there,
- * what they still lack.  See inside.h.
+ * view_nodes.c - the nodes of a view: free resources, running pods, devices
+ * that are still missing.  See inside.h.
  */
 #include "inside.h"
 
@@ -24,16 +24,16 @@ static int by_id(const void *a, const void *b)
 }
 
 /* Its state of now may pass; when it has lasted, there is another view. */
-static bool is_passing(struct making *m, const struct knode *k)
+static bool is_passing(struct builder *m, const struct knode *k)
 {
     int64_t left = k->changed_ms + PASSING_MS - m->in->now_wall_ms;
 
     if (left > 0 && (!k->ready || k->n_lasting < k->taints.n))
-        making_due(m, left);
+        builder_due(m, left);
     return left > 0;
 }
 
-void view_nodes_begin(struct making *m)
+void view_nodes_begin(struct builder *m)
 {
     const struct hash *all = &m->in->store->nodes.by_id;
     struct knode *k;
@@ -70,7 +70,7 @@ static void use(struct view_node *n, const struct qtys *needs)
     }
 }
 
-void view_pods_place(struct making *m)
+void view_pods_place(struct builder *m)
 {
     for (uint32_t i = 0; i < m->n_bound; i++) {
         const struct pod *p = m->bound[i];
@@ -114,7 +114,7 @@ struct machine {
     struct pods_sum devices;
 };
 
-static struct machine *machine_of(struct making *m, const char *name)
+static struct machine *machine_of(struct builder *m, const char *name)
 {
     for (uint32_t i = 0; i < m->machines.n; i++)
         if (strcmp(m->machines.v[i]->name, name) == 0)
@@ -122,7 +122,7 @@ static struct machine *machine_of(struct making *m, const char *name)
     return NULL;
 }
 
-void view_machines_begin(struct making *m)
+void view_machines_begin(struct builder *m)
 {
     for (uint32_t i = 0; i < m->n_nodes; i++) {
         const struct knode *k = m->nodes[i].k;
@@ -145,7 +145,7 @@ void view_machines_begin(struct making *m)
 }
 
 /* What others of its machine type have and it lacks. */
-static const struct qty *lacks(struct making *m, const struct knode *k)
+static const struct qty *lacks(struct builder *m, const struct knode *k)
 {
     const struct machine *x = *k->machine ? machine_of(m, k->machine) : NULL;
 
@@ -169,7 +169,7 @@ static bool label_lacks(const struct knode *k)
     return true;
 }
 
-static void settling_check(struct making *m, const struct view_node *n,
+static void settling_check(struct builder *m, const struct view_node *n,
                            struct source_node *h)
 {
     const struct knode *k = n->k;
@@ -177,18 +177,11 @@ static void settling_check(struct making *m, const struct view_node *n,
 
     if (other) {
         h->settling = true;
-        h->note = arena_printf(m->arena,
-                               "waits for its device plug-in: no "
-                               "%s yet",
-                               other->name);
-        h->total.v = memcpy(ARENA_ARRAY(m->arena, struct qty, h->total.n + 1),
-                            h->total.v, h->total.n * sizeof *h->total.v);
-        h->available.v = memcpy(
-            ARENA_ARRAY(m->arena, struct qty, h->available.n + 1),
-            h->available.v, h->available.n * sizeof *h->available.v);
-        struct qty more = {arena_strdup(m->arena, other->name), other->amount};
-        ((struct qty *)(uintptr_t)h->total.v)[h->total.n++] = more;
-        ((struct qty *)(uintptr_t)h->available.v)[h->available.n++] = more;
+        h->note = arena_printf(
+            m->arena, "waits for its device plug-in: no %s yet", other->name);
+        struct qtys more = pods_qtys_copy(m->arena, (struct qtys){other, 1});
+        h->total = pods_qtys_join(m->arena, h->total, more);
+        h->available = pods_qtys_join(m->arena, h->available, more);
     } else if (k->ready && label_lacks(k)) {
         h->settling = true;
         h->note = "waits for its device plug-in: no accelerator yet";
@@ -197,7 +190,7 @@ static void settling_check(struct making *m, const struct view_node *n,
 
 /* ---- one node of the view */
 
-static const char *activity_of(struct making *m, const struct view_node *n)
+static const char *activity_of(struct builder *m, const struct view_node *n)
 {
     const char *text;
 
@@ -210,7 +203,7 @@ static const char *activity_of(struct making *m, const struct view_node *n)
     return n->busy > n->pods.n ? arena_printf(m->arena, "%s, ...", text) : text;
 }
 
-static struct pairs labels_make(struct making *m, const struct knode *k)
+static struct pairs labels_make(struct builder *m, const struct knode *k)
 {
     struct arena *a = m->arena;
     struct pair *v = ARENA_ARRAY(a, struct pair, k->labels.n + m->probes.n);
@@ -237,7 +230,7 @@ static struct taints taints_make(struct arena *a, const struct view_node *x)
     return (struct taints){v, n};
 }
 
-static void resources_make(struct making *m, const struct view_node *n,
+static void resources_make(struct builder *m, const struct view_node *n,
                            struct source_node *h)
 {
     const struct qtys *q = &n->k->total;
@@ -263,7 +256,7 @@ static void resources_make(struct making *m, const struct view_node *n,
     h->available = (struct qtys){left, at};
 }
 
-void view_node_make(struct making *m, const struct view_node *n,
+void view_node_make(struct builder *m, const struct view_node *n,
                     struct source_node *h)
 {
     const struct knode *k = n->k;

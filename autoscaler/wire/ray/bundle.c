@@ -1,14 +1,15 @@
 /*
  * bundle.c - one request of Ray's as a bundle, and the bundles of one demand.
  *
- * A bundle is built where it stays, in the view's arena.  One that equals the
- * one before it is taken back and counted there: a gang of 1,000 is one bundle.
+ * A bundle is built in the view's arena.  One that equals the one before it is
+ * removed again and counted there: a gang of 1,000 is one bundle.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "../../model/accel.h"
 #include "../../model/amount.h"
+#include "../../model/bundle.h"
 #include "inside.h"
 #include "ray.pb-c.h"
 
@@ -152,52 +153,26 @@ static enum ray_kind alt_read(struct ray_strings *w,
         return RAY_GARBLED;
     if (apart)
         term_add(w, &terms[n_terms++], apart, TERM_NOT_IN, "");
-    /* All of it: the caller's is on the stack, and Ray has none of the rest. */
+    /* whole: the caller's is uninitialised; Ray has no other members */
     *ret = (struct snap_alt){.resources = ray_sort_qtys(qtys, n_qtys),
                              .selector = terms_finish(terms, n_terms)};
     return n_qtys || n_terms ? RAY_GOOD : RAY_EMPTY;
 }
 
-/* ---- comparing: strings are kept once, so pointers will do */
-
-static bool alt_equal(const struct snap_alt *a, const struct snap_alt *b)
-{
-    if (a->resources.n != b->resources.n || a->selector.n != b->selector.n)
-        return false;
-    for (uint32_t i = 0; i < a->resources.n; i++)
-        if (a->resources.v[i].name != b->resources.v[i].name ||
-            a->resources.v[i].amount != b->resources.v[i].amount)
-            return false;
-    for (uint32_t i = 0; i < a->selector.n; i++)
-        if (by_term(&a->selector.v[i], &b->selector.v[i]) != 0)
-            return false;
-    return true;
-}
-
-static bool alts_equal(const struct snap_bundle *b, const struct snap_alt *alts,
-                       uint32_t n)
-{
-    if (b->n_alts != n)
-        return false;
-    for (uint32_t i = 0; i < n; i++)
-        if (!alt_equal(&b->alts[i], &alts[i]))
-            return false;
-    return true;
-}
+/* ---- comparing */
 
 static int by_alt(const struct snap_alt *a, const struct snap_alt *b)
 {
-    for (uint32_t i = 0;; i++) {
-        if (i == a->resources.n || i == b->resources.n) {
-            if (a->resources.n != b->resources.n)
-                return a->resources.n > b->resources.n ? 1 : -1;
-            break;
-        }
+    uint32_t n_a = a->resources.n, n_b = b->resources.n;
+
+    for (uint32_t i = 0; i < n_a && i < n_b; i++) {
         const struct qty *x = &a->resources.v[i], *y = &b->resources.v[i];
         int c = strcmp(x->name, y->name);
         if (c || x->amount != y->amount)
             return c ? c : x->amount > y->amount ? 1 : -1;
     }
+    if (n_a != n_b)
+        return n_a > n_b ? 1 : -1;
     for (uint32_t i = 0;; i++) {
         if (i == a->selector.n || i == b->selector.n)
             return (a->selector.n > i) - (b->selector.n > i);
@@ -236,7 +211,7 @@ enum ray_kind ray_alts_read(struct ray_strings *w,
             return kind;
         bool there = false;
         for (uint32_t k = 0; k < *n && !there; k++)
-            there = alt_equal(&alts[k], &alts[*n]);
+            there = by_alt(&alts[k], &alts[*n]) == 0;
         *n += !there;
     }
     return RAY_GOOD;
@@ -253,17 +228,17 @@ static void count_add(struct snap_bundle *b, int64_t count)
 void ray_bundle_add(struct ray_bundles *to, struct arena_mark before,
                     const struct snap_alt *alts, uint32_t n, int64_t count)
 {
-    struct snap_bundle b = {.n_alts = n};
+    struct snap_bundle b = {.alts = alts, .n_alts = n};
 
-    if (to->all.n && alts_equal(&to->all.v[to->all.n - 1], alts, n)) {
-        /* its strings are the other's: none is younger than the mark */
-        arena_rewind(to->arena, before);
+    if (to->all.n && bundle_equal(&to->all.v[to->all.n - 1], &b)) {
+        /* its strings were interned before the mark */
+        arena_rewind(to->strings->arena, before);
         count_add(&to->all.v[to->all.n - 1], count);
         return;
     }
-    b.alts = arena_copy(to->arena, alts, n * sizeof *alts);
+    b.alts = arena_copy(to->strings->arena, alts, n * sizeof *alts);
     count_add(&b, count);
-    VEC_PUSH(to->scratch, &to->all, b);
+    VEC_PUSH(to->strings->scratch, &to->all, b);
 }
 
 void ray_bundles_finish(struct ray_bundles *b, struct snap_demand *d)
@@ -275,11 +250,11 @@ void ray_bundles_finish(struct ray_bundles *b, struct snap_demand *d)
     for (uint32_t i = 0; i < b->all.n; i++) {
         const struct snap_bundle *x = &b->all.v[i];
 
-        if (n && alts_equal(&b->all.v[n - 1], x->alts, x->n_alts))
+        if (n && bundle_equal(&b->all.v[n - 1], x))
             count_add(&b->all.v[n - 1], x->count);
         else
             b->all.v[n++] = *x;
     }
-    d->bundles = arena_copy(b->arena, b->all.v, n * sizeof *b->all.v);
+    d->bundles = arena_copy(b->strings->arena, b->all.v, n * sizeof *b->all.v);
     d->n_bundles = n;
 }

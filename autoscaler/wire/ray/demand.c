@@ -1,5 +1,5 @@
 /*
- * demand.c - what Ray waits for, as demands.
+ * demand.c - the pending work of a Ray cluster as demands.
  *
  * A shape is left out as a whole when no new machine could help it: it names
  * a node (node:...) or lies inside a placement group that has its place
@@ -22,25 +22,19 @@ static void by_count_read(struct ray_bundles *s, struct source_view *view,
 {
     struct snap_alt alts[RAY_MAX_ALTS];
     for (size_t i = 0; i < n; i++) {
-        struct arena_mark before = arena_mark(s->arena);
+        struct arena_mark before = arena_mark(s->strings->arena);
         uint32_t n_alts = 0;
         if (v[i]->count <= 0 || !v[i]->request) {
             view->n_garbled += v[i]->count < 0;
             continue;
         }
-        enum ray_kind kind = ray_alts_read(s->in->strings, v[i]->request, NULL,
+        enum ray_kind kind = ray_alts_read(s->strings, v[i]->request, NULL,
                                            alts, &n_alts);
         if (kind == RAY_GOOD)
             ray_bundle_add(s, before, alts, n_alts, v[i]->count);
         else
             count_left_out(view, kind);
     }
-}
-
-static struct ray_bundles bundles_of(const struct ray_demand_input *in)
-{
-    return (struct ray_bundles){
-        .in = in, .arena = in->strings->arena, .scratch = in->strings->scratch};
 }
 
 static const PB(PlacementLabel) *
@@ -123,14 +117,14 @@ static bool gang_read(const struct ray_demand_input *in,
                       const PB(GangResourceRequest) * g,
                       struct source_view *view, struct snap_demand *d)
 {
-    struct ray_bundles s = bundles_of(in);
+    struct ray_bundles s = {.strings = in->strings};
     struct snap_alt alts[RAY_MAX_ALTS];
     const char *apart = held_label(in, g);
     size_t n = g->n_requests;
     if (!n && g->n_bundle_selectors)
         n = g->bundle_selectors[0]->n_resource_requests;
     for (size_t i = 0; i < n; i++) {
-        struct arena_mark before = arena_mark(s.arena);
+        struct arena_mark before = arena_mark(in->strings->arena);
         uint32_t n_alts = 0;
         enum ray_kind kind = gang_bundle(in->strings, g, i, apart, alts,
                                          &n_alts);
@@ -156,7 +150,7 @@ void ray_demands_read(const struct ray_demand_input *in,
                                         most);
     uint32_t n = 0;
 
-    struct ray_bundles tasks = bundles_of(in);
+    struct ray_bundles tasks = {.strings = in->strings};
     by_count_read(&tasks, view, c->pending_resource_requests,
                   c->n_pending_resource_requests);
     if (tasks.all.n) {
@@ -169,7 +163,7 @@ void ray_demands_read(const struct ray_demand_input *in,
     for (size_t i = 0; i < c->n_cluster_resource_constraints; i++) {
         const PB(
             ClusterResourceConstraint) *r = c->cluster_resource_constraints[i];
-        struct ray_bundles s = bundles_of(in);
+        struct ray_bundles s = {.strings = in->strings};
         by_count_read(&s, view, r->resource_requests, r->n_resource_requests);
         if (!s.all.n)
             continue; /* cleared: one empty constraint stays */

@@ -1,5 +1,5 @@
 /*
- * head.c - the head as something that can be called: address, token, retries.
+ * head.c - calls to the head: address, token, retries.
  *
  * No cluster id is sent (Ray does not ask for one), so a head that restarts
  * needs nothing from us; should one be asked for after all, a fresh connection
@@ -109,25 +109,24 @@ static enum status teach_auth(const struct ray_head *h,
     const struct ray_token *t = &h->token;
     if (t->text[0])
         return err_set(err, ST_AUTH,
-                       "%s refuses the token from %s: it must "
-                       "be the one the head was started with "
-                       "(`ray get-auth-token` there shows it)",
+                       "%s refuses the token from %s: it must be the one the "
+                       "head was started with (`ray get-auth-token` there "
+                       "shows it)",
                        h->label, t->source);
     if (t->trouble[0])
         return err_set(err, ST_AUTH,
-                       "%s asks for a token, and there is none "
-                       "to send: %s",
+                       "%s asks for a token, and there is none to send: %s",
                        h->label, t->trouble);
     if (strstr(call->detail, "oken") || call->code == GRPC_UNAUTHENTICATED)
         return err_set(err, ST_AUTH,
-                       "%s asks for a token and none was found: "
-                       "set RAY_AUTH_TOKEN, RAY_AUTH_TOKEN_PATH or "
+                       "%s asks for a token and none was found: set "
+                       "RAY_AUTH_TOKEN, RAY_AUTH_TOKEN_PATH or "
                        "head.ray.token_file, or put it into ~/.ray/auth_token",
                        h->label);
     return err ? err->status : ST_AUTH;
 }
 
-/* Says more than gRPC can about what is likely wrong. */
+/* Adds the likely cause to the message. */
 static enum status teach(const struct ray_head *h, const struct grpc_call *call,
                          enum status s, struct err *err)
 {
@@ -138,9 +137,9 @@ static enum status teach(const struct ray_head *h, const struct grpc_call *call,
         teach_auth(h, call, err);
     } else if (call->code == GRPC_UNIMPLEMENTED) {
         err_set(err, s,
-                "%s speaks gRPC but does not know %s: is this the GCS "
-                "port (6379 unless chosen otherwise; 10001 is Ray Client's), "
-                "and Ray 2.10 or newer?",
+                "%s speaks gRPC but does not know %s: is this the GCS port "
+                "(6379 unless chosen otherwise; 10001 is Ray Client's), and "
+                "Ray 2.10 or newer?",
                 h->label, strrchr(call->path, '/') + 1);
     } else if (call->code == GRPC_NO_CODE && !h->answered && err &&
                (s == ST_INVALID || strstr(err->text, "broke off") ||
@@ -153,8 +152,8 @@ static enum status teach(const struct ray_head *h, const struct grpc_call *call,
                 ? "is it the GCS port (6379 unless chosen otherwise), and without "
                   "TLS? With it: https:// and RAY_TLS_CA_CERT"
             : call->cert_file ? ""
-                              : "Ray's TLS wants a certificate from us "
-                                "too: RAY_TLS_SERVER_CERT, RAY_TLS_SERVER_KEY";
+                              : "Ray's TLS wants a certificate from us too: "
+                                "RAY_TLS_SERVER_CERT, RAY_TLS_SERVER_KEY";
         size_t n = strlen(err->text);
         if (hint[0])
             snprintf(err->text + n, sizeof err->text - n, " (%s)", hint);
@@ -209,8 +208,7 @@ enum status ray_call(struct ray_head *h, const char *path, const void *message,
             h->client = http_client_new();
         } else if (wrong_cluster) {
             return err_set(err, ST_RETRY,
-                           "%s says it is another cluster "
-                           "than before: %.200s",
+                           "%s says it is another cluster than before: %.200s",
                            h->label, call.detail);
         } else if (s != ST_AUTH || !again || !token_changed(h)) {
             return teach(h, &call, s, err);
@@ -248,8 +246,8 @@ enum status ray_head_drain(struct ray_head *h, const char *ray_id, bool preempt,
         why[0] = '\0';
     if (!id_from_hex(ray_id, id, sizeof id, &request.node_id.len))
         return err_set(err, ST_INVALID,
-                       "\"%.80s\" is not the id of a Ray "
-                       "node: it is hex digits, two per byte",
+                       "\"%.80s\" is not the id of a Ray node: it is hex "
+                       "digits, two per byte",
                        ray_id);
     request.node_id.data = id;
     request.reason =
@@ -266,15 +264,13 @@ enum status ray_head_drain(struct ray_head *h, const char *ray_id, bool preempt,
                              deadline_mono_ms, &answer, &len, err);
     if (s)
         return s;
-    struct ray_memory memory = {&h->scratch, (size_t)1 << 20};
-    ProtobufCAllocator allocator = {ray_memory_alloc, ray_memory_free, &memory};
-    PB(DrainNodeReply) *reply = (PB(DrainNodeReply) *)protobuf_c_message_unpack(
-        &ray__rpc__autoscaler__drain_node_reply__descriptor, &allocator, len,
-        answer);
+    PB(DrainNodeReply) *reply = ray_unpacked(
+        &h->scratch, &ray__rpc__autoscaler__drain_node_reply__descriptor,
+        answer, len, (size_t)1 << 20);
     if (!reply)
         return err_set(err, ST_BROKEN,
-                       "%s answered DrainNode with %zu bytes "
-                       "that are no such reply",
+                       "%s answered DrainNode with %zu bytes that are no such "
+                       "reply",
                        h->label, len);
     *accepted = reply->is_accepted;
     if (n_why && !reply->is_accepted) {

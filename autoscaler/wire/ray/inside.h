@@ -51,12 +51,20 @@ enum status ray_call(struct ray_head *h, const char *path, const void *message,
 #define RAY_AUTOSCALER "/ray.rpc.autoscaler.AutoscalerStateService/"
 #define RAY_KV "/ray.rpc.InternalKVGcsService/"
 
-/* ---- kv.c: after ray_call_begin(); values are texts, "" when there is
- * none, in h->scratch */
+/* ---- kv.c: messages as bytes, and back */
 
 struct ProtobufCMessage;
+struct ProtobufCMessageDescriptor;
 const void *ray_packed(struct arena *a, const struct ProtobufCMessage *m,
                        size_t *ret_n);
+/* In the arena, of which it takes no more than `most` bytes; NULL: the bytes
+ * are no such message, or it takes more. */
+void *ray_unpacked(struct arena *a,
+                   const struct ProtobufCMessageDescriptor *type,
+                   const void *bytes, size_t n, size_t most);
+
+/* After ray_call_begin(); values are texts, "" when there is none, in
+ * h->scratch. */
 enum status ray_kv_get(struct ray_head *h, const char *space, const char *key,
                        int64_t deadline_mono_ms, const char **ret,
                        struct err *err);
@@ -72,14 +80,6 @@ enum status ray_kv_del(struct ray_head *h, const char *key,
  * message. */
 enum status ray_view_parse(const void *bytes, size_t n, struct arena *scratch,
                            struct source_view *view, struct err *err);
-
-/* Memory for protobuf-c that ends with an arena and has a ceiling. */
-struct ray_memory {
-    struct arena *arena;
-    size_t left;
-};
-void *ray_memory_alloc(void *memory, size_t n);
-void ray_memory_free(void *memory, void *p);
 
 /* ---- strings.c */
 
@@ -132,8 +132,7 @@ enum ray_kind ray_alts_read(
     struct snap_alt *alts, uint32_t *n);
 
 struct ray_bundles { /* of one demand */
-    const struct ray_demand_input *in;
-    struct arena *arena, *scratch;
+    struct ray_strings *strings;
     VEC(struct snap_bundle) all;
 };
 /* Adds count bundles with these alternatives, made after the mark. */

@@ -1,6 +1,7 @@
 /*
- * kv.c - three calls to the GCS's key-value store, through which
- * `ray status`, Ray's drivers and we leave each other messages.
+ * kv.c - Ray's messages as bytes and back, and three calls to the GCS's
+ * key-value store, where `ray status`, Ray's drivers and we leave each other
+ * texts.
  */
 #include <string.h>
 
@@ -19,6 +20,36 @@ const void *ray_packed(struct arena *a, const ProtobufCMessage *m,
     uint8_t *bytes = arena_alloc(a, *ret_n);
     protobuf_c_message_pack(m, bytes);
     return bytes;
+}
+
+/* Memory for protobuf-c that ends with an arena and has a ceiling. */
+struct memory {
+    struct arena *arena;
+    size_t left;
+};
+
+static void *memory_alloc(void *memory, size_t n)
+{
+    struct memory *m = memory;
+    size_t cost = (n + 15) / 16 * 16 + 16;
+    if (n > m->left || cost > m->left)
+        return NULL; /* protobuf-c gives up, and so do we */
+    m->left -= cost;
+    return arena_alloc(m->arena, n);
+}
+
+static void memory_free(void *memory, void *p)
+{
+    (void)memory;
+    (void)p;
+}
+
+void *ray_unpacked(struct arena *a, const ProtobufCMessageDescriptor *type,
+                   const void *bytes, size_t n, size_t most)
+{
+    struct memory memory = {a, most};
+    ProtobufCAllocator allocator = {memory_alloc, memory_free, &memory};
+    return protobuf_c_message_unpack(type, &allocator, n, bytes);
 }
 
 static enum status call(struct ray_head *h, const char *path,
@@ -47,12 +78,9 @@ enum status ray_kv_get(struct ray_head *h, const char *space, const char *key,
         return ST_OK;
     if (s)
         return s;
-    struct ray_memory memory = {&h->scratch, n * 2 + 4096};
-    ProtobufCAllocator allocator = {ray_memory_alloc, ray_memory_free, &memory};
-    PB(InternalKVGetReply) *reply =
-        (PB(InternalKVGetReply) *)protobuf_c_message_unpack(
-            &ray__rpc__autoscaler__internal_kvget_reply__descriptor, &allocator,
-            n, bytes);
+    PB(InternalKVGetReply) *reply = ray_unpacked(
+        &h->scratch, &ray__rpc__autoscaler__internal_kvget_reply__descriptor,
+        bytes, n, n * 2 + 4096);
     if (reply && reply->value.len)
         *ret = arena_strndup(&h->scratch, (const char *)reply->value.data,
                              reply->value.len);

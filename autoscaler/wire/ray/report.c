@@ -1,5 +1,5 @@
 /*
- * report.c - reports to the head what its autoscaler is doing.
+ * report.c - reports the state of the autoscaler to the head.
  *
  * Two places: ReportAutoscalingState, whose lists `ray status` and the
  * dashboard show (except what is infeasible, which they leave out), and a

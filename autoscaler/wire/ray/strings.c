@@ -12,24 +12,6 @@
 
 #define GROUP_ID_HEX 36u /* PlacementGroupID: 18 bytes */
 
-/* ---- memory */
-
-void *ray_memory_alloc(void *memory, size_t n)
-{
-    struct ray_memory *m = memory;
-    size_t cost = (n + 15) / 16 * 16 + 16;
-    if (n > m->left || cost > m->left)
-        return NULL; /* protobuf-c gives up, and so do we */
-    m->left -= cost;
-    return arena_alloc(m->arena, n);
-}
-
-void ray_memory_free(void *memory, void *p)
-{
-    (void)memory;
-    (void)p;
-}
-
 /* ---- strings */
 
 static bool is_plain(const char *s)

@@ -34,8 +34,8 @@ static bool take(struct ray_token *t, const char *text)
     for (size_t i = 0; i < n; i++)
         if (text[i] <= ' ' || text[i] >= 0x7f) {
             snprintf(t->trouble, sizeof t->trouble,
-                     "what is in %s is not a "
-                     "token: character %zu is not printable ASCII",
+                     "what is in %s is not a token: character %zu is not "
+                     "printable ASCII",
                      t->source, i + 1);
             return false;
         }
@@ -67,9 +67,8 @@ static bool take_file(struct ray_token *t, const char *path, bool quiet)
         snprintf(t->trouble, sizeof t->trouble, "%.200s cannot be read", path);
     else if (n > MAX_TOKEN || strlen(buf) != n)
         snprintf(t->trouble, sizeof t->trouble,
-                 "%.200s is not a token: it is "
-                 "binary or over %u bytes",
-                 path, MAX_TOKEN);
+                 "%.200s is not a token: it is binary or over %u bytes", path,
+                 MAX_TOKEN);
     else
         found = take(t, buf);
     explicit_bzero(buf, sizeof buf);
@@ -100,7 +99,6 @@ void ray_token_read(struct ray_token *t, const char *token_file)
         snprintf(t->source, sizeof t->source, "the file %.200s", file);
         found = take_file(t, file, true);
     }
-    if (!found) {
+    if (!found)
         t->text = mem_strdup("");
-    }
 }

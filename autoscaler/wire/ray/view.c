@@ -33,16 +33,14 @@ enum status ray_view_parse(const void *bytes, size_t n, struct arena *scratch,
 {
     /* a real reply takes some 8 times its size unpacked; the most there is in
      * hostile bytes is far more */
-    struct ray_memory memory = {scratch, n * 40 + ((size_t)1 << 20)};
-    ProtobufCAllocator allocator = {ray_memory_alloc, ray_memory_free, &memory};
-    PB(GetClusterResourceStateReply) *reply =
-        (PB(GetClusterResourceStateReply) *)protobuf_c_message_unpack(
-            &ray__rpc__autoscaler__get_cluster_resource_state_reply__descriptor,
-            &allocator, n, bytes);
+    PB(GetClusterResourceStateReply) *reply = ray_unpacked(
+        scratch,
+        &ray__rpc__autoscaler__get_cluster_resource_state_reply__descriptor,
+        bytes, n, n * 40 + ((size_t)1 << 20));
     if (!reply)
         return err_set(err, ST_BROKEN,
-                       "the %zu bytes that were answered are "
-                       "no GetClusterResourceStateReply",
+                       "the %zu bytes that were answered are no "
+                       "GetClusterResourceStateReply",
                        n);
     PB(ClusterResourceState)
     empty = RAY__RPC__AUTOSCALER__CLUSTER_RESOURCE_STATE__INIT;
