@@ -169,8 +169,14 @@ struct davit_launch {
 };
 
 /* OFFERS: offers() is there.  SPOT: launch() knows spot; without it a node type
- * with spot: is refused when the configuration is read, with its line. */
-enum { DAVIT_CAP_OFFERS = 1u << 0, DAVIT_CAP_SPOT = 1u << 1 };
+ * with spot: is refused when the configuration is read, with its line.
+ * RAYCLUSTER: machines are pods of the RayCluster that the options kubeconfig,
+ * namespace and cluster name; Kubernetes Events are written for them. */
+enum {
+    DAVIT_CAP_OFFERS = 1u << 0,
+    DAVIT_CAP_SPOT = 1u << 1,
+    DAVIT_CAP_RAYCLUSTER = 1u << 2
+};
 
 /* How an operation hands one result to its sink: put() in the comments. */
 typedef void davit_put_machine(struct davit_sink *,

@@ -18,7 +18,7 @@ enum status { DAVIT_STATUS_MAP(ERR_ENUM_) ST_COUNT };
 
 struct err {
     enum status status;
-    uint32_t retry_after_ms; /* 0: not said */
+    uint32_t retry_after_ms; /* 0: unknown */
     char code[48];           /* the outside's own code, "" for ours */
     char text[432];          /* one sentence that teaches */
 };

@@ -1,5 +1,5 @@
 /*
- * suggest.h - "did you mean ...": the nearest of the words that are allowed.
+ * suggest.h - "did you mean ...": the nearest of the allowed names.
  */
 #ifndef BASE_SUGGEST_H
 #define BASE_SUGGEST_H

@@ -29,7 +29,7 @@ struct workers {
     const struct workers_ops *ops;
 };
 
-/* What is said of the functions below holds for these. */
+/* As the functions below. */
 struct workers_ops {
     bool (*free)(struct workers *w, int64_t wait_ms);
     void (*submit)(struct workers *w, struct job *job);

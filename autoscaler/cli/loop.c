@@ -5,6 +5,7 @@
  */
 #include "loop.h"
 
+#include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,10 @@
 #include "../base/alloc.h"
 #include "../base/clock.h"
 
-enum { SETTLE_MS = 200 }; /* a file that changes is written in pieces */
+enum {
+    SETTLE_MS = 200, /* a file that changes is written in pieces */
+    TRIM_MS = 1000,
+};
 
 struct loop {
     struct control *control;
@@ -23,17 +27,29 @@ struct loop {
     uv_timer_t timer;
     uv_signal_t on_term, on_int, on_hup;
     uv_fs_event_t watch;
+    int64_t trim_due_ms; /* mono: not before */
 };
 
 static void timer_fired(uv_timer_t *t);
 
+/* Lists and plans of a large cluster take megabytes for a moment, in pieces
+ * between which something small stays: the heap would keep all of it. */
+static void memory_trim(struct loop *l, int64_t now_ms)
+{
+    if (now_ms < l->trim_due_ms)
+        return;
+    malloc_trim(0);
+    l->trim_due_ms = now_ms + TRIM_MS;
+}
+
 static void step(struct loop *l)
 {
-    int64_t due = control_step(l->control), rest;
+    int64_t due = control_step(l->control), now = clock_mono_ms(), rest;
 
     if (due == INT64_MAX) /* stopping */
         return;
-    rest = due - clock_mono_ms();
+    memory_trim(l, now);
+    rest = due - now;
     uv_update_time(&l->uv);
     uv_timer_start(&l->timer, timer_fired, rest > 1 ? (uint64_t)rest : 1, 0);
 }

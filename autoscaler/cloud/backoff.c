@@ -221,7 +221,7 @@ static void backoff_begin(struct record *r, const struct err *e, int64_t now_ms)
 
 /* A provider's lists go well between two throttled launches, and must not keep
  * its delay from growing: only a longer quiet counts.  An offer's back-off just
- * runs out: whoever launched before it began may still be told yes, and many
+ * runs out: a launch sent before it began may still succeed, and many
  * clouds say yes to any launch. */
 static void provider_answered(struct backoffs *b, struct offer_key of,
                               int64_t now_ms)

@@ -74,7 +74,7 @@ struct call_offer {
     const char *type, *zone;
     int64_t price_micros_hour;
     bool spot, available;
-    struct qtys resources; /* of its machines, as far as it is told */
+    struct qtys resources; /* of its machines, as far as known */
     struct pairs labels;
     struct taints taints; /* but those of a node's start */
 };

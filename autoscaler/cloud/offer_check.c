@@ -13,17 +13,17 @@ struct check {
     const struct snap_type *t;
     const struct call_offer *o;
     struct arena *arena;
-    VEC(const char *) told;
+    VEC(const char *) reported;
     void (*each)(void *arg, const char *type, const char *text);
     void *arg;
 };
 
 static void differs(struct check *k, const char *text)
 {
-    for (uint32_t i = 0; i < k->told.n; i++)
-        if (strcmp(k->told.v[i], text) == 0)
+    for (uint32_t i = 0; i < k->reported.n; i++)
+        if (strcmp(k->reported.v[i], text) == 0)
             return;
-    VEC_PUSH(k->arena, &k->told, text);
+    VEC_PUSH(k->arena, &k->reported, text);
     k->each(k->arg, k->t->name, text);
 }
 
@@ -37,13 +37,13 @@ static const struct qty *qty_find(const struct qtys *q, const char *name)
     return NULL;
 }
 
-static void resource_check(struct check *k, const char *name, int64_t said,
-                           int64_t given)
+static void resource_check(struct check *k, const char *name,
+                           int64_t configured, int64_t given)
 {
     char s[32], g[32];
-    int64_t slack = strcmp(name, "memory") == 0 ? said / MEMORY_SLACK : 0;
+    int64_t slack = strcmp(name, "memory") == 0 ? configured / MEMORY_SLACK : 0;
 
-    amount_pretty(name, said, s, sizeof s);
+    amount_pretty(name, configured, s, sizeof s);
     amount_pretty(name, given, g, sizeof g);
     if (given == 0)
         differs(k, arena_printf(k->arena,
@@ -51,13 +51,13 @@ static void resource_check(struct check *k, const char *name, int64_t said,
                                 "configuration says %s: what asks for it will "
                                 "never run there; mend resources: or the pool",
                                 name, s));
-    else if (given < said - slack)
+    else if (given < configured - slack)
         differs(k, arena_printf(k->arena,
                                 "a machine has %s %s, the "
                                 "configuration says %s: what asks for %s will "
                                 "never fit; write %s: %s under resources",
                                 g, name, s, s, name, g));
-    else if (given > said && strcmp(name, "GPU") == 0)
+    else if (given > configured && strcmp(name, "GPU") == 0)
         differs(k, arena_printf(k->arena,
                                 "a machine has %s GPU, the "
                                 "configuration says %s: the others are paid "
@@ -68,10 +68,10 @@ static void resource_check(struct check *k, const char *name, int64_t said,
 
 static void resources_check(struct check *k)
 {
-    const struct qtys *said = &k->t->resources, *given = &k->o->resources;
+    const struct qtys *configured = &k->t->resources, *given = &k->o->resources;
 
-    for (uint32_t i = 0; i < said->n && given->n > 0; i++) {
-        const struct qty *s = &said->v[i], *g = qty_find(given, s->name);
+    for (uint32_t i = 0; i < configured->n && given->n > 0; i++) {
+        const struct qty *s = &configured->v[i], *g = qty_find(given, s->name);
 
         if (g)
             resource_check(k, s->name, s->amount, g->amount);
@@ -90,10 +90,10 @@ static bool label_ours(const char *key)
 
 static void labels_check(struct check *k)
 {
-    const struct pairs *said = &k->t->labels, *given = &k->o->labels;
+    const struct pairs *configured = &k->t->labels, *given = &k->o->labels;
 
-    for (uint32_t i = 0; i < said->n && given->n > 0; i++) {
-        const struct pair *s = &said->v[i], *g = NULL;
+    for (uint32_t i = 0; i < configured->n && given->n > 0; i++) {
+        const struct pair *s = &configured->v[i], *g = NULL;
 
         for (uint32_t j = 0; j < given->n && !g; j++)
             if (strcmp(given->v[j].key, s->key) == 0)
@@ -127,34 +127,34 @@ static bool has_taint(const struct taints *v, const struct taint *t)
     return false;
 }
 
-struct taints offer_more_taints(const struct snap_type *t, struct taints told,
-                                struct arena *a)
+struct taints offer_more_taints(const struct snap_type *t,
+                                struct taints offered, struct arena *a)
 {
-    struct taint *v = ARENA_ARRAY(a, struct taint, told.n);
+    struct taint *v = ARENA_ARRAY(a, struct taint, offered.n);
     uint32_t n = 0;
 
-    for (uint32_t i = 0; i < told.n; i++) {
+    for (uint32_t i = 0; i < offered.n; i++) {
         bool known = false;
         /* By key and effect: a node has one value for them. */
         for (uint32_t k = 0; k < t->taints.n && !known; k++)
-            known = t->taints.v[k].effect == told.v[i].effect &&
-                    strcmp(t->taints.v[k].key, told.v[i].key) == 0;
+            known = t->taints.v[k].effect == offered.v[i].effect &&
+                    strcmp(t->taints.v[k].key, offered.v[i].key) == 0;
         if (!known)
-            v[n++] = (struct taint){arena_strdup(a, told.v[i].key),
-                                    arena_strdup(a, told.v[i].value),
-                                    told.v[i].effect};
+            v[n++] = (struct taint){arena_strdup(a, offered.v[i].key),
+                                    arena_strdup(a, offered.v[i].value),
+                                    offered.v[i].effect};
     }
     return (struct taints){v, n};
 }
 
 static void taints_check(struct check *k)
 {
-    const struct taints *said = &k->t->taints, *given = &k->o->taints;
+    const struct taints *configured = &k->t->taints, *given = &k->o->taints;
 
     for (uint32_t i = 0; i < given->n; i++) {
         const struct taint *g = &given->v[i];
 
-        if (g->effect != EFFECT_PREFER_NO_SCHEDULE && !has_taint(said, g))
+        if (g->effect != EFFECT_PREFER_NO_SCHEDULE && !has_taint(configured, g))
             differs(k,
                     arena_printf(k->arena,
                                  "a machine has the taint "
@@ -163,8 +163,9 @@ static void taints_check(struct check *k)
                                  "there",
                                  g->key, g->value, effect_name(g->effect)));
     }
-    for (uint32_t i = 0; i < said->n && given->n + k->o->labels.n > 0; i++) {
-        const struct taint *s = &said->v[i];
+    for (uint32_t i = 0; i < configured->n && given->n + k->o->labels.n > 0;
+         i++) {
+        const struct taint *s = &configured->v[i];
 
         if (!has_taint(given, s))
             differs(k, arena_printf(k->arena,

@@ -3,8 +3,8 @@
  *
  * A type whose machines have less, or a taint or label that the configuration
  * does not know, makes Davit buy what cannot hold the work it is bought for.
- * Providers tell with each offer what they know of its machines: what differs
- * is told in words, with what to do.  Pure.  Thread: any.
+ * Providers say with each offer what they know of its machines: each difference
+ * becomes a text that says what to do.  Pure.  Thread: any.
  */
 #ifndef CLOUD_OFFER_CHECK_H
 #define CLOUD_OFFER_CHECK_H
@@ -18,7 +18,7 @@ void offers_check(const struct config *c, const char *provider,
                   void *arg);
 
 /* Those of the offer's taints that the type's own do not have. */
-struct taints offer_more_taints(const struct snap_type *t, struct taints told,
-                                struct arena *a);
+struct taints offer_more_taints(const struct snap_type *t,
+                                struct taints offered, struct arena *a);
 
 #endif

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/hash.h"
 #include "../base/text.h"
 #include "../model/amount.h"
 #include "inside.h"
@@ -180,27 +181,16 @@ void sink_put_machine(struct davit_sink *s, const struct davit_machine *m)
 static bool taint_of(struct davit_sink *s, const struct davit_kv *t,
                      struct taint *ret)
 {
-    static const struct {
-        const char *name;
-        enum taint_effect effect;
-    } effects[] = {{"NoSchedule", EFFECT_NO_SCHEDULE},
-                   {"PreferNoSchedule", EFFECT_PREFER_NO_SCHEDULE},
-                   {"NoExecute", EFFECT_NO_EXECUTE}};
     const char *colon = t->value ? strrchr(t->value, ':') : NULL;
+    struct arena *a = &s->call->arena;
     if (!t->key || t->key[0] == '\0' || !colon ||
         !plugin_text_ok(t->key, TAINT_KEY_MAX) ||
-        !plugin_text_ok(t->value, 63 + 20))
+        !plugin_text_ok(t->value, 63 + 20) ||
+        !effect_from_name(colon + 1, &ret->effect) || ret->effect == EFFECT_ANY)
         return false;
-    for (size_t i = 0; i < sizeof effects / sizeof *effects; i++)
-        if (strcmp(colon + 1, effects[i].name) == 0) {
-            struct arena *a = &s->call->arena;
-            *ret = (struct taint){
-                arena_strdup(a, t->key),
-                arena_strndup(a, t->value, (size_t)(colon - t->value)),
-                effects[i].effect};
-            return true;
-        }
-    return false;
+    ret->key = arena_strdup(a, t->key);
+    ret->value = arena_strndup(a, t->value, (size_t)(colon - t->value));
+    return true;
 }
 
 static void taints_copy(struct davit_sink *s, const struct davit_offer *o,
@@ -338,37 +328,28 @@ void sink_put_done(struct davit_sink *s, const char *id, int status)
                 status, shown(s, id), ST_COUNT - 1);
 }
 
-struct keyed {
-    const char *id;
-    uint32_t at;
-};
-
-static int by_id_then_age(const void *a, const void *b)
+/* True: it is new, and is seen from now on. */
+static bool id_add(struct hash *seen, const char *id)
 {
-    const struct keyed *x = a, *y = b;
-    int d = strcmp(x->id, y->id);
-    return d != 0 ? d : x->at < y->at ? -1 : x->at > y->at;
+    uint64_t h = hash_text(HASH_SEED, id);
+    const char *x;
+    for (uint32_t at = 0; (x = hash_next(seen, h, &at));)
+        if (strcmp(x, id) == 0)
+            return false;
+    hash_add(seen, h, (void *)id);
+    return true;
 }
 
 void sink_settle(struct davit_sink *s)
 {
     struct call *c = s->call;
-    uint32_t n = c->machines.n;
-    if (n < 2)
-        return;
-    struct keyed *k = ARENA_ARRAY(&c->arena, struct keyed, n);
-    for (uint32_t i = 0; i < n; i++)
-        k[i] = (struct keyed){c->machines.v[i].id, i};
-    qsort(k, n, sizeof *k, by_id_then_age);
-    bool twice = false;
-    for (uint32_t i = 0; i + 1 < n; i++)
-        if (strcmp(k[i].id, k[i + 1].id) == 0) {
-            c->machines.v[k[i].at].id = NULL;
-            twice = true;
-        }
-    if (!twice)
-        return;
-    uint32_t kept = 0;
+    uint32_t n = c->machines.n, kept = 0;
+    struct hash seen;
+    hash_init(&seen, NULL, n);
+    for (uint32_t i = n; i-- > 0;)
+        if (!id_add(&seen, c->machines.v[i].id))
+            c->machines.v[i].id = NULL;
+    hash_done(&seen);
     for (uint32_t i = 0; i < n; i++)
         if (c->machines.v[i].id)
             c->machines.v[kept++] = c->machines.v[i];

@@ -65,6 +65,10 @@ static enum status outcome(const struct commands *c, const struct command *cmd,
         return err_set(err, ST_RETRY,
                        "the journal cannot be written: nothing was promised, "
                        "try again");
+    if (must_wait(c, cmd))
+        return err_set(err, ST_RETRY,
+                       "the daemon ends before the next one can know of it: "
+                       "try again");
     if (!planned)
         return err_set(err, ST_RETRY,
                        "kept, but what is known now cannot be planned for; the "

@@ -1,5 +1,5 @@
 /*
- * source.c - see source.h.
+ * config_source.c - see config_source.h.
  */
 #include "config_source.h"
 

@@ -1,5 +1,5 @@
 /*
- * source.h - settings that are no file: a RayCluster as it stands in the
+ * config_source.h - settings that are no file: a RayCluster as it stands in the
  * cluster, read with GET (KubeRay's Role allows its autoscaler no more).
  *
  * A source belongs to one thread at a time: to whoever starts the daemon, then

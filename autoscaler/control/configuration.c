@@ -9,7 +9,7 @@
 #include "../base/alloc.h"
 #include "../base/clock.h"
 
-enum { SOURCE_MS = 5000, SOURCE_TIMEOUT_MS = 20000, FAILURES_TOLD = 3 };
+enum { SOURCE_MS = 5000, SOURCE_TIMEOUT_MS = 20000, FAILURES_EMITTED = 3 };
 
 void configuration_open(struct configuration *c, struct env *env,
                         const char *path, struct config_source *source,
@@ -138,7 +138,7 @@ void configuration_poll(struct configuration *c)
 
 static void read_failed(struct configuration *c, const struct read_job *j)
 {
-    if (++c->read_failures == FAILURES_TOLD)
+    if (++c->read_failures == FAILURES_EMITTED)
         emit(c->env, "config.unread", c->path, status_name(j->status), "%s",
              j->err.text);
 }
@@ -152,7 +152,7 @@ void configuration_fold(struct configuration *c, struct mail *mail)
     if (!j->job.abandoned && j->status != ST_OK) {
         read_failed(c, j);
     } else if (!j->job.abandoned) {
-        if (c->read_failures >= FAILURES_TOLD)
+        if (c->read_failures >= FAILURES_EMITTED)
             emit(c->env, "config.read", c->path, "", "it can be read again");
         c->read_failures = 0;
         c->wanted = c->wanted || j->changed;

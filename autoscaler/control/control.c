@@ -8,7 +8,6 @@
  */
 #include "control.h"
 
-#include <malloc.h>
 #include <time.h>
 
 #include "../base/clock.h"
@@ -17,8 +16,6 @@
 #include "control_inside.h"
 #include "publish.h"
 #include "reload.h"
-
-enum { TRIM_MS = 5000 };
 
 static int64_t cpu_us(void)
 {
@@ -87,8 +84,8 @@ static void poll(struct control *c)
     sources_poll(&c->sources);
 }
 
-/* The plan for what is known; false: a bug of ours, told loudly, since all that
- * is known came through checked readers. */
+/* The plan for what is known.  False is a bug of ours, since all that is known
+ * came through checked readers: it is logged as an error. */
 static bool make_plan(struct control *c, struct status_page *page,
                       struct taken *ret)
 {
@@ -137,18 +134,6 @@ static void show(struct control *c, struct status_page *page)
     unplaced_emit(&c->unplaced, page);
 }
 
-/* Lists and plans of a large cluster are megabytes for a moment, in pieces
- * among which something small lives on: the heap would keep the room of all of
- * them for good. */
-static void memory_trim(struct control *c)
-{
-    if (!c->env.trim && c->env.mono_ms < c->trim_due_ms)
-        return;
-    malloc_trim(0);
-    c->env.trim = false;
-    c->trim_due_ms = c->env.mono_ms + TRIM_MS;
-}
-
 static void metrics_count(struct metrics *m, int64_t plan_us, int64_t tick_us)
 {
     atomic_fetch_add(&m->ticks, 1);
@@ -181,7 +166,6 @@ static void tick(struct control *c)
     fleet_sweep(&c->ledger.fleet);
     metrics_count(&c->env.metrics, page->planned_us, cpu_us() - t0);
     status_unref(page);
-    memory_trim(c);
 }
 
 int64_t control_step(struct control *c)

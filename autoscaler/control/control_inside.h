@@ -40,7 +40,6 @@ struct control {
     bool planned;          /* the last one could be made */
     bool unconfirmed;      /* some demand needs a second view */
     int64_t plan_due_ms;   /* mono: another one, news or not */
-    int64_t trim_due_ms;   /* mono: not before */
 };
 
 /* Answers are given to their steps. */

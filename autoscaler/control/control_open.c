@@ -23,7 +23,7 @@ static void event_emitted(void *arg, const struct event *e)
     kube_texts_event(arg, e);
 }
 
-/* Who reads and changes what: the members of each are said in its header. */
+/* Gives each step its pointers; its header says what it reads and changes. */
 static void join(struct control *c)
 {
     struct env *env = &c->env;
@@ -153,7 +153,7 @@ void control_stop(struct control *c)
         emit(&c->env, "daemon.stopping", c->configuration.now->cluster, "",
              "stopping; machines are left as they are");
     c->env.stopping = true;
-    journal_commit(c->env.journal, NULL);
+    ledger_commit(&c->ledger);
 }
 
 void control_reload(struct control *c, int64_t settle_ms)
@@ -186,9 +186,12 @@ void control_free(struct control *c)
     calls_cancel_reads(&c->providers);
     if (!workers_free(c->env.workers, STOP_MS) ||
         !sources_stop(&c->sources, STOP_MS) ||
-        (c->opts.ha && !ha_stop(c->opts.ha, c->env.journal)))
+        (c->opts.ha && !ha_stop(c->opts.ha)))
         leave(c);
     control_fold(c); /* frees what was still under way */
+    /* What came last is promised only when it is on disk. */
+    if (c->env.journal && send_commit(&c->send) && c->opts.ha)
+        ha_copy_rest(c->opts.ha, c->env.journal);
     commands_answer(&c->commands, c->planned);
     c->env.on_event = NULL;
     kube_texts_close(&c->kube_texts);

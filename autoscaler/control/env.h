@@ -32,7 +32,6 @@ struct env {
     int64_t due_ms;     /* mono: when the next step runs at the latest */
     int64_t started_ms; /* wall, of the daemon */
     bool news;          /* something is known that no plan knows yet */
-    bool trim;          /* memory was used in bulk: give it back now */
     bool stopping;      /* answers still come, and change nothing */
     bool dry_run;       /* shadow mode: nothing is done */
     struct mailbox inbox;

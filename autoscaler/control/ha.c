@@ -155,26 +155,26 @@ static void *keep(void *arg)
 {
     struct ha *h = arg;
     int64_t every = h->lease_ms / 5, margin = h->lease_ms / 5;
-    bool told = false;
+    bool failing = false;
 
-    while (!rest(h, told ? every / 4 + 1 : every)) {
+    while (!rest(h, failing ? every / 4 + 1 : every)) {
         struct err err = {0};
         enum status s = kube_lease_try(h->lease, clock_mono_ms(), &err);
 
         if (s == ST_OK) {
-            if (told)
+            if (failing)
                 log_info("the lease %s/%s is renewed again", h->space, h->name);
-            told = false;
+            failing = false;
             continue;
         }
         if (!kube_lease_until(h->lease))
             deposed(err.text);
         if (clock_mono_ms() > kube_lease_until(h->lease) - margin)
             deposed("the lease could not be renewed in time");
-        if (!told)
+        if (!failing)
             log_warn("the lease %s/%s is not renewed: %s", h->space, h->name,
                      err.text);
-        told = true;
+        failing = true;
     }
     return NULL;
 }
@@ -196,7 +196,7 @@ void ha_lead(struct ha *h, void (*waits)(void *arg, const char *text),
              void *arg)
 {
     int64_t pause = h->lease_ms / 10;
-    char said[512] = "", text[512];
+    char last[512] = "", text[512];
     struct err err;
 
     if (pause < STANDBY_LEAST_MS)
@@ -209,9 +209,9 @@ void ha_lead(struct ha *h, void (*waits)(void *arg, const char *text),
                      kube_lease_holder(h->lease), h->space, h->name);
         else
             snprintf(text, sizeof text, "standby: %.480s", err.text);
-        if (strcmp(text, said) != 0)
+        if (strcmp(text, last) != 0)
             waits(arg, text);
-        snprintf(said, sizeof said, "%s", text);
+        snprintf(last, sizeof last, "%s", text);
         clock_sleep_ms(pause);
     }
     h->state = kube_state_new(h->state_kube, h->space, h->name,
@@ -279,20 +279,24 @@ static void job_run(struct job *job)
     j->status = kube_state_write(j->state, j->rows, j->n, &j->err);
 }
 
-bool ha_stop(struct ha *h, struct journal *j)
+bool ha_stop(struct ha *h)
+{
+    if (!workers_free(h->worker, GOODBYE_MS))
+        return false;
+    h->worker = NULL;
+    return true;
+}
+
+void ha_copy_rest(struct ha *h, struct journal *j)
 {
     struct arena arena = {0};
     struct mirror_row *rows;
     uint32_t n = 0;
 
-    if (!workers_free(h->worker, GOODBYE_MS))
-        return false;
-    h->worker = NULL;
-    if (j && h->state &&
-        mirror_take(j, ROWS_AT_ONCE, &arena, &rows, &n, NULL) == ST_OK && n)
-        kube_state_write(h->state, rows, n, NULL);
+    if (mirror_take(j, ROWS_AT_ONCE, &arena, &rows, &n, NULL) == ST_OK && n &&
+        kube_state_write(h->state, rows, n, NULL) == ST_OK)
+        mirror_written(j, rows, n, NULL);
     arena_done(&arena);
-    return true;
 }
 
 int64_t ha_push(struct ha *h, struct journal *j)

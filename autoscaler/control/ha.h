@@ -32,12 +32,13 @@ void ha_close(struct ha *h);
  * noted. */
 enum status ha_restore(struct ha *h, struct journal *j, struct mailbox *answers,
                        struct err *err);
-/* Sends what committed batches changed, unless it is being sent; wakes are
- * told by returning the mono time to be called again at, or INT64_MAX. */
+/* Sends what committed batches changed, unless it is being sent.  Returns the
+ * mono time to be called again at, or INT64_MAX. */
 int64_t ha_push(struct ha *h, struct journal *j);
-/* No more writes are sent; what is not in the copy yet is written now, as far
- * as the time goes.  False: a write hangs, nothing of it may be freed. */
-bool ha_stop(struct ha *h, struct journal *j);
+/* No more writes are sent.  False: one hangs, nothing of it may be freed. */
+bool ha_stop(struct ha *h);
+/* After that: writes what is committed and not in the copy yet.  Blocks. */
+void ha_copy_rest(struct ha *h, struct journal *j);
 /* A finished write, MAIL_HA.  False and the reason in err: it failed and is
  * run again. */
 bool ha_fold(struct ha *h, struct journal *j, struct mail *mail,

@@ -4,7 +4,7 @@
  * Each plan that asks for something becomes DIR/<tick>-<time>.json: a
  * snapshot.json with the plan beside it, which `davit plan` replays.  A thread
  * of its own turns pages into text and writes them; when the disk is slower
- * than the plans come, pages are dropped and that is told.  Its files are
+ * than the plans come, pages are dropped, which is logged.  Its files are
  * pruned to the newest 1,000 and 256 MiB; other files are left alone.
  */
 #ifndef CONTROL_RECORD_H

@@ -3,7 +3,7 @@
  *
  * SIGHUP, POST /v1/reload, a change of the file or of the RayCluster.
  * Everything is built and checked beside the old one; on any mistake the old
- * stays and the reason is told.  What only a start can change is refused by
+ * stays and the reason is reported.  What only a start can change is refused by
  * name.
  */
 #ifndef CONTROL_RELOAD_H

@@ -126,7 +126,7 @@ static bool drains_work(const struct send *s, const struct machine *m)
 /* ---- all together */
 
 /* Writes the batch of this step; all of memory when an earlier one failed. */
-static bool commit(struct send *s)
+bool send_commit(struct send *s)
 {
     if (s->ledger->stale) {
         ledger_rewrite(s->ledger);
@@ -150,7 +150,7 @@ static void machine_send(struct send *s, struct machine *m)
 
 void send_due(struct send *s)
 {
-    if (!commit(s) || s->env->dry_run)
+    if (!send_commit(s) || s->env->dry_run)
         return;
     ledger_copy(s->ledger);
     for (uint32_t i = 0; i < s->ledger->fleet.n; i++)

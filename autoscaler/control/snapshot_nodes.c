@@ -77,7 +77,7 @@ static bool is_coming(const char *resource)
 }
 
 /* What the node has, and for a while what its type says it will have: a GPU is
- * there minutes after the node is Ready, once its device plug-in has told of
+ * there minutes after the node is Ready, once its device plug-in has reported
  * it.  Without that a second machine would be bought for the same pod. */
 static struct qtys with_coming(struct arena *a, struct qtys have,
                                const struct qtys *total,

@@ -60,7 +60,7 @@ static const char *const statements[STMT_COUNT] = {
 enum status db_fail(struct journal *j, const char *doing, struct err *err)
 {
     int rc = j->db ? sqlite3_errcode(j->db) : SQLITE_NOMEM;
-    const char *said = j->db ? sqlite3_errmsg(j->db) : "out of memory";
+    const char *why = j->db ? sqlite3_errmsg(j->db) : "out of memory";
     enum status s;
 
     switch (rc & 0xff) {
@@ -70,19 +70,19 @@ enum status db_fail(struct journal *j, const char *doing, struct err *err)
                     "%s: %s: the file is damaged or no journal (%s); move it"
                     " away to start with an empty one: machines are found"
                     " again by their tags, requests are not",
-                    j->path, doing, said);
+                    j->path, doing, why);
         break;
     case SQLITE_FULL:
         s = err_set(err, ST_RETRY, "%s: %s: no space left (%s)", j->path, doing,
-                    said);
+                    why);
         break;
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
         s = err_set(err, ST_RETRY,
                     "%s: %s: another program holds the file (%s)", j->path,
-                    doing, said);
+                    doing, why);
         break;
-    default: s = err_set(err, ST_RETRY, "%s: %s: %s", j->path, doing, said);
+    default: s = err_set(err, ST_RETRY, "%s: %s: %s", j->path, doing, why);
     }
     if (err)
         snprintf(err->code, sizeof err->code, "SQLITE_%d",

@@ -53,6 +53,7 @@ void kube_state_free(struct kube_state *s)
 
 /* ---- keys */
 
+/* FNV-1a of 32 bits: where rows of earlier versions lie depends on it. */
 static uint32_t hash_of(const char *a, const char *b)
 {
     uint32_t h = 2166136261u;
@@ -122,13 +123,14 @@ static const char *text_at(const json_t *o, const char *a, const char *b)
     return t ? t : "";
 }
 
+static const char *note_of(const json_t *map, const char *key)
+{
+    return text_at(json_object_get(map, "metadata"), "annotations", key);
+}
+
 static int64_t fence_of(const json_t *map)
 {
-    const json_t *notes = json_object_get(json_object_get(map, "metadata"),
-                                          "annotations");
-    const char *t = json_string_value(json_object_get(notes, FENCE));
-
-    return t ? strtoll(t, NULL, 10) : 0;
+    return strtoll(note_of(map, FENCE), NULL, 10);
 }
 
 static void version_keep(struct kube_state *s, int shard, const json_t *map)
@@ -156,15 +158,11 @@ static json_t *meta_make(const struct kube_state *s, int shard)
 static enum status replaced(const struct kube_state *s, const json_t *map,
                             struct err *err)
 {
-    const json_t *notes = json_object_get(json_object_get(map, "metadata"),
-                                          "annotations");
-    const char *by = json_string_value(json_object_get(notes, HOLDER));
-
     return err_set(err, ST_CANCELLED,
                    "another leader, \"%s\" with token %lld, has taken over "
                    "%s/%s from us (token %lld)",
-                   by ? by : "?", (long long)fence_of(map), s->space, s->name,
-                   (long long)s->token);
+                   note_of(map, HOLDER), (long long)fence_of(map), s->space,
+                   s->name, (long long)s->token);
 }
 
 /* Reads a shard again: its version, and whether a later leader has it. */

@@ -7,15 +7,16 @@
  */
 #include "db.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../base/alloc.h"
+#include "../base/buf.h"
 #include "../codec/v01.h"
 
+enum { SQL_MAX = 4096 };
 enum kind { TEXT, HEAP_TEXT, BOOL, U32, I64, STATE, REASON, STATUS };
 
 struct column {
@@ -67,67 +68,51 @@ static const struct column columns[] = {
 };
 #define N_COLUMNS ((int)(sizeof columns / sizeof columns[0]))
 
-/* Appends to a string of fixed room; the lists are ours, so it fits. */
-static void add(char *s, size_t room, const char *a, const char *b)
-{
-    size_t n = strlen(s);
-    int more = snprintf(s + n, room - n, "%s%s", a, b);
-
-    assert(more >= 0 && (size_t)more < room - n);
-    (void)more;
-}
-
-#define SQL_ROOM 4096
-static char *sql_new(const char *start)
-{
-    char *s = mem_alloc(SQL_ROOM);
-
-    snprintf(s, SQL_ROOM, "%s", start);
-    return s;
-}
-
 char *db_machine_schema(void)
 {
-    char *s = sql_new("CREATE TABLE machine(seq INTEGER PRIMARY KEY");
+    struct buf b;
 
+    buf_init(&b, SQL_MAX);
+    buf_str(&b, "CREATE TABLE machine(seq INTEGER PRIMARY KEY");
     for (int i = 0; i < N_COLUMNS; i++) {
         enum kind k = columns[i].kind;
         bool number = k == BOOL || k == U32 || k == I64;
 
-        add(s, SQL_ROOM, ", ", columns[i].name);
-        add(s, SQL_ROOM, number ? " INTEGER NOT NULL" : " TEXT NOT NULL",
-            i == 0 ? " UNIQUE" : "");
+        buf_printf(&b, ", %s %s NOT NULL%s", columns[i].name,
+                   number ? "INTEGER" : "TEXT", i == 0 ? " UNIQUE" : "");
     }
-    add(s, SQL_ROOM, ")", "");
-    return s;
+    buf_str(&b, ")");
+    return buf_take(&b);
 }
 
 char *db_machine_put_sql(void)
 {
-    char *s = sql_new("INSERT INTO machine(");
+    struct buf b;
 
+    buf_init(&b, SQL_MAX);
+    buf_str(&b, "INSERT INTO machine(");
     for (int i = 0; i < N_COLUMNS; i++)
-        add(s, SQL_ROOM, i > 0 ? ", " : "", columns[i].name);
-    add(s, SQL_ROOM, ") VALUES(", "");
+        buf_printf(&b, "%s%s", i > 0 ? ", " : "", columns[i].name);
+    buf_str(&b, ") VALUES(");
     for (int i = 0; i < N_COLUMNS; i++)
-        add(s, SQL_ROOM, i > 0 ? ", ?" : "?", "");
+        buf_str(&b, i > 0 ? ", ?" : "?");
     /* DO UPDATE keeps seq, the order of creation. */
-    add(s, SQL_ROOM, ") ON CONFLICT(id) DO UPDATE SET ", "");
-    for (int i = 1; i < N_COLUMNS; i++) {
-        add(s, SQL_ROOM, i > 1 ? ", " : "", columns[i].name);
-        add(s, SQL_ROOM, " = excluded.", columns[i].name);
-    }
-    return s;
+    buf_str(&b, ") ON CONFLICT(id) DO UPDATE SET ");
+    for (int i = 1; i < N_COLUMNS; i++)
+        buf_printf(&b, "%s%s = excluded.%s", i > 1 ? ", " : "", columns[i].name,
+                   columns[i].name);
+    return buf_take(&b);
 }
 
 char *db_machine_all_sql(void)
 {
-    char *s = sql_new("SELECT ");
+    struct buf b;
 
+    buf_init(&b, SQL_MAX);
     for (int i = 0; i < N_COLUMNS; i++)
-        add(s, SQL_ROOM, i > 0 ? ", " : "", columns[i].name);
-    add(s, SQL_ROOM, " FROM machine ORDER BY seq", "");
-    return s;
+        buf_printf(&b, "%s %s", i > 0 ? "," : "SELECT", columns[i].name);
+    buf_str(&b, " FROM machine ORDER BY seq");
+    return buf_take(&b);
 }
 
 static void bind(sqlite3_stmt *s, int i, const struct machine *m)

@@ -21,7 +21,7 @@ struct mirror_row {
 /* From now on changes are noted.  Once per journal. */
 enum status mirror_begin(struct journal *j, struct err *err);
 
-/* What was changed by committed batches and is not said to be written: at most
+/* What was changed by committed batches and mirror_written() has not named: at most
  * max rows, the oldest change first. */
 enum status mirror_take(struct journal *j, uint32_t max, struct arena *arena,
                         struct mirror_row **ret, uint32_t *n, struct err *err);

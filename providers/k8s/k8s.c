@@ -53,16 +53,17 @@ static int k8s_open(const struct davit_host *host,
     return s;
 }
 
-static struct davit_provider k8s = {.size = sizeof k8s,
-                                    .name = "k8s",
-                                    .version = "1",
-                                    .caps = DAVIT_CAP_OFFERS,
-                                    .open = k8s_open,
-                                    .close = k8s_close,
-                                    .list = k8s_list,
-                                    .launch = k8s_launch,
-                                    .terminate = k8s_terminate,
-                                    .offers = k8s_offers};
+static struct davit_provider k8s = {
+    .size = sizeof k8s,
+    .name = "k8s",
+    .version = "1",
+    .caps = DAVIT_CAP_OFFERS | DAVIT_CAP_RAYCLUSTER,
+    .open = k8s_open,
+    .close = k8s_close,
+    .list = k8s_list,
+    .launch = k8s_launch,
+    .terminate = k8s_terminate,
+    .offers = k8s_offers};
 
 const struct davit_provider *davit_provider_v1(void)
 {

@@ -101,7 +101,7 @@ static inline struct conf_type *rig_type(struct rig *r, const char *name,
     r->gpus[i] = (struct qty){"GPU", gpus * INT64_C(10000)};
     r->accel[i] = (struct pair){"ray.io/accelerator-type", accel};
     f->resources = (struct qtys){&r->gpus[i], gpus > 0};
-    f->labels = (struct pairs){&r->accel[i], accel};
+    f->labels = (struct pairs){&r->accel[i], accel ? 1 : 0};
     r->offers[i][0].zone = z1 ? z1 : "";
     r->offers[i][1].zone = z2 ? z2 : "";
     f->offers = r->offers[i];

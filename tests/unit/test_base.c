@@ -1,7 +1,6 @@
 /*
  * test_base.c - alloc, arena, buf, suggest, mailbox and workers.
  */
-#include <cmocka.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -14,6 +13,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include <cmocka.h>
 
 #include "base/alloc.h"
 #include "base/arena.h"

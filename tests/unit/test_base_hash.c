@@ -2,13 +2,14 @@
  * test_base_hash.c - the hash table against a plain array, and the hashes that
  * are stored.
  */
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <time.h>
+
+#include <cmocka.h>
 
 #include "base/hash.h"
 

@@ -95,13 +95,13 @@ static void test_whom(void **state)
             fail_msg("%s of \"%s\" hits the wrong ones", status_name(rows[i].s),
                      rows[i].type);
         assert_int_equal(
-            backoffs_find(r, spot, NOW),
+            backoffs_find(r, spot, NOW) ? 1 : 0,
             rows[i].hit[1] || rows[i].hit[2]); /* the other market */
         assert_null(backoffs_find(r, eks, NOW));
         /* AUTH and INVALID hold until reload, whatever succeeds. */
         bool forever = rows[i].s == ST_AUTH || rows[i].s == ST_INVALID;
         note(r, "t4", "a", ST_OK, NOW + 999999999);
-        assert_int_equal(find(r, "t4", "a", NOW + 999999999), forever);
+        assert_int_equal(find(r, "t4", "a", NOW + 999999999) ? 1 : 0, forever);
         backoffs_forget_all(r);
         assert_null(find(r, "t4", "a", NOW));
         backoffs_free(r);

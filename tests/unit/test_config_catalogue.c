@@ -2,10 +2,11 @@
  * test_config_catalogue.c - the shipped catalogue, machines with attached
  * accelerators, a user's file over it, and what is said when a name is wrong.
  */
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+
+#include <cmocka.h>
 
 #include <stdio.h>
 #include <stdlib.h>

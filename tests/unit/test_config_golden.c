@@ -5,10 +5,11 @@
  *
  * DAVIT_GOLDEN_UPDATE=1 writes the .txt files anew: read the diff.
  */
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+
+#include <cmocka.h>
 
 #include <glob.h>
 #include <inttypes.h>

@@ -3,10 +3,11 @@
  * machine outdated, where paths start, what loading leaves behind, and that
  * docs/config.md names every key of the tables.
  */
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+
+#include <cmocka.h>
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,10 +2,11 @@
  * test_config_yaml.c - the document layer: places, quoting, anchors, merges,
  * several documents, and the ceilings that keep hostile text cheap.
  */
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+
+#include <cmocka.h>
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,11 +2,12 @@
  * test_control_source.c - from a RayCluster to the text of its settings: what
  * changes it, what does not, and what the annotation may say.
  */
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <cmocka.h>
 
 #include <stdlib.h>
 #include <string.h>

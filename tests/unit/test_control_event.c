@@ -1,11 +1,12 @@
 /*
  * test_control_event.c - the ring of events under wrap-around and threads.
  */
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <cmocka.h>
 
 #include <stdatomic.h>
 #include <stdio.h>

@@ -2,11 +2,12 @@
  * test_control_record.c - recorded plans: what a file holds, which plans are
  * worth one, and that the ring prunes its own oldest files and no others.
  */
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <cmocka.h>
 
 #include <dirent.h>
 #include <stdio.h>

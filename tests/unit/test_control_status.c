@@ -2,11 +2,12 @@
  * test_control_status.c - pages are whole while somebody reads them, and freed
  * when nobody does (ASan and TSan tell when not).
  */
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <cmocka.h>
 
 #include <stdlib.h>
 #include <string.h>

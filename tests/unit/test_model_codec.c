@@ -2,12 +2,13 @@
  * test_model_codec.c - JSON in and out: forms of bundles, messages that say
  * where, the example of docs/snapshot.md, and that nothing is lost on the way.
  */
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <time.h>
+
+#include <cmocka.h>
 
 #include "model_help.h"
 

@@ -2,7 +2,6 @@
  * test_model_fleet.c - the ledger: lookups stay right while machines come, get
  * cloud ids, move and go.
  */
-#include <cmocka.h>
 #include <inttypes.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -15,6 +14,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include <cmocka.h>
 
 #include "../../autoscaler/model/fleet.h"
 

@@ -2,11 +2,12 @@
  * test_model_holds.c - what nodes hold by the last plan is found again in the
  * next snapshot, whatever else has changed in it.
  */
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <cmocka.h>
 
 #include "model_help.h"
 

@@ -3,11 +3,12 @@
  * tolerations as Kubernetes has them, queues, and what else nodes carry for
  * it (units, timeouts by offer, progress).
  */
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <cmocka.h>
 
 #include "model_help.h"
 

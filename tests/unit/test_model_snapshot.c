@@ -2,12 +2,13 @@
  * test_model_snapshot.c - facts to arrays: what each rule of problem_make()
  * says, then laws over random facts (order does not matter; the same again).
  */
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <time.h>
+
+#include <cmocka.h>
 
 #include "model_help.h"
 

@@ -1,13 +1,14 @@
 /*
  * test_model_words.c - amounts, accelerators, reasons and states.
  */
-#include <cmocka.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 #include "model/accel.h"
 #include "model/amount.h"

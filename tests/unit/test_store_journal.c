@@ -2,11 +2,12 @@
  * test_store_journal.c - the journal: what is committed is there again, what
  * is not ours is refused, and a full disk is an error, not a loss.
  */
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <cmocka.h>
 
 #include <fcntl.h>
 #include <signal.h>

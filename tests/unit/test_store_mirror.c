@@ -2,11 +2,12 @@
  * test_store_mirror.c - a journal's copy: nothing changed is missed, nothing
  * rolled back is noted, and a fresh journal made from it is the same.
  */
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <cmocka.h>
 
 #include <stdio.h>
 #include <string.h>

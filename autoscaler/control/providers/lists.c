@@ -10,7 +10,6 @@ enum {
     LIST_BUSY_MS = 1000, /* while something is on its way or going */
     LIST_QUIET_MS = 15000,
     LIST_TIMEOUT_MS = 60000,
-    MANY = 200, /* the list of so many was megabytes */
 };
 
 static bool provider_busy(const struct providers *p,
@@ -93,7 +92,6 @@ void provider_listed(struct providers *p, struct call *call)
     s->listed_ms = now;
     s->machines = call->machines.n;
     provider_problem(p, s, NULL);
-    p->env->trim = p->env->trim || s->machines >= MANY;
     for (uint32_t i = 0; i < call->machines.n; i++)
         machine_seen(p, s, &call->machines.v[i]);
     for (uint32_t i = 0; i < p->ledger->fleet.n; i++) {

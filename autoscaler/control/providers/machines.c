@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../base/hash.h"
 #include "providers.h"
 
 enum { MISSED_MAX = 2 }; /* good lists without it before it is lost */
@@ -13,15 +14,13 @@ enum { MISSED_MAX = 2 }; /* good lists without it before it is lost */
 static void adopted_id(const struct fleet *f, const char *cloud_id, char *ret,
                        size_t n)
 {
-    uint32_t h = 2166136261u;
+    uint32_t h = (uint32_t)hash_text(HASH_SEED, cloud_id);
     size_t kept = strlen(cloud_id);
 
     if (kept < n && !fleet_by_id(f, cloud_id)) {
         snprintf(ret, n, "%s", cloud_id);
         return;
     }
-    for (const char *s = cloud_id; *s; s++)
-        h = (h ^ (unsigned char)*s) * 16777619u;
     kept = kept < 30 ? kept : 30;
     while (kept > 0 && ((unsigned char)cloud_id[kept] & 0xc0) == 0x80)
         kept--; /* not within a letter */
@@ -30,7 +29,7 @@ static void adopted_id(const struct fleet *f, const char *cloud_id, char *ret,
     while (fleet_by_id(f, ret));
 }
 
-/* The machine of a launch whose answer has not told its id yet, or NULL. */
+/* The machine of a launch whose id is not known yet, or NULL. */
 static struct machine *machine_of_launch(const struct fleet *f,
                                          const char *provider,
                                          const char *request_id)

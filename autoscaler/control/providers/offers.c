@@ -1,9 +1,10 @@
 /*
- * offers.c - prices and zones as the providers tell them.
+ * offers.c - prices and zones as the providers give them.
  */
 #include <stdio.h>
 #include <string.h>
 
+#include "../../base/hash.h"
 #include "../../cloud/offer_check.h"
 #include "providers.h"
 
@@ -33,7 +34,7 @@ static void known_drop(struct providers *p, const char *provider)
     p->offers.n = kept;
 }
 
-/* Of one that is told twice the later holds. */
+/* Of an offer that comes twice the later one counts. */
 static void known_put(struct providers *p, const char *provider,
                       const struct call_offer *o, struct taints taints)
 {
@@ -53,7 +54,7 @@ static void known_put(struct providers *p, const char *provider,
 
 struct differing {
     struct env *env;
-    bool tell;
+    bool report;
     uint64_t hash;
 };
 
@@ -61,24 +62,23 @@ static void type_differs(void *arg, const char *type, const char *text)
 {
     struct differing *d = arg;
 
-    for (const char *p = text; *p; p++)
-        d->hash = (d->hash ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
-    if (d->tell)
+    d->hash = hash_text(d->hash, text);
+    if (d->report)
         emit(d->env, "type.differs", type, "", "%s", text);
 }
 
-/* Told once, and again when it is another. */
+/* Reported once, and again when something else differs. */
 static void compare(struct providers *p, struct provider_state *s,
                     const struct call *call, struct arena *a)
 {
-    for (int tell = 0; tell < 2; tell++) {
-        struct differing d = {p->env, tell == 1, 1};
+    for (int report = 0; report < 2; report++) {
+        struct differing d = {p->env, report == 1, HASH_SEED};
 
         offers_check(p->conf->now, s->conf->name, call->offers.v,
                      call->offers.n, a, type_differs, &d);
         if (s->differs == d.hash)
             return;
-        if (tell)
+        if (report)
             s->differs = d.hash;
     }
 }

@@ -24,7 +24,7 @@ static enum status provider_join(struct providers *p, struct provider_state *s,
 
 /* A foreign file names no plug-in of ours.  Where the usual one, or what it is
  * for, is not there, its machines are simulated, so that the file can be tried
- * as it is; told loudly, as the configuration does for providers we have no
+ * as it is; with a warning, as the configuration does for providers we have no
  * name for.  Not so for a RayCluster that was read from a cluster. */
 static enum status provider_try(struct providers *p, const struct config *conf,
                                 struct provider_state *s, struct buf *errors)

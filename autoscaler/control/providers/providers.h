@@ -28,10 +28,10 @@ struct provider_state {
     uint32_t list_failures;            /* in a row */
     char problem[256];                 /* "" when all is well */
     struct arena offered;              /* what known_offers of it point to */
-    uint64_t differs; /* hash of the differences that were told */
+    uint64_t differs; /* hash of the differences reported last */
 };
 
-/* Price and zones that a provider told of an offer. */
+/* What a provider says of an offer. */
 struct known_offer {
     char provider[32], type[64], zone[48];
     bool spot, available;
@@ -81,7 +81,7 @@ struct provider_state *provider_find(const struct providers *p,
                                      const char *name); /* or NULL */
 struct provider_state *provider_of(const struct providers *p,
                                    const struct provider *handle);
-/* Is what its last list said the truth of today? */
+/* Did its last list succeed? */
 bool provider_is_read(const struct provider_state *s); /* NULL: false */
 /* It answers again (NULL), or not, for this reason. */
 void provider_problem(struct providers *p, struct provider_state *s,

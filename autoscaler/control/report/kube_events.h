@@ -1,5 +1,5 @@
 /*
- * kube_events.h - Kubernetes Events: what we do and do not do, told where
+ * kube_events.h - Kubernetes Events: what we do and do not do, written where
  * `kubectl describe` shows it.
  *
  * put() never waits: a thread of its own writes, at most ten a second.  One

@@ -24,11 +24,10 @@ static const char *option_of(const struct conf_provider *p, const char *key)
     return "";
 }
 
-/* Its machines are pods of a RayCluster: the plug-in says what it is. */
 static const struct conf_provider *ray_cluster(const struct providers *p)
 {
     for (uint32_t i = 0; i < p->all.n; i++)
-        if (strcmp(provider_plugin(p->all.v[i]->provider).name, "k8s") == 0)
+        if (provider_caps(p->all.v[i]->provider) & DAVIT_CAP_RAYCLUSTER)
             return p->all.v[i]->conf;
     return NULL;
 }

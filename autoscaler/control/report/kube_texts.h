@@ -1,8 +1,8 @@
 /*
- * kube_texts.h - what Kubernetes Events tell of a step.
+ * kube_texts.h - what Kubernetes Events say of a step.
  *
  * Of pods: which were bought for, and why others were not.  Of nodes and of
- * the RayCluster: what our own events tell.  Everything here may be told in
+ * the RayCluster: what our own events say.  Everything here may be put in
  * every step: kube_events.h writes it once.  Reads the page, the ledger and the
  * sources' views, changes nothing.  Control thread only.
  */

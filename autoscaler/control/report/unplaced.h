@@ -1,10 +1,10 @@
 /*
  * unplaced.h - demand that waits: who, why, and when it is over.
  *
- * A note is one owner and one reason, however many bundles.  It is told when it
- * has stood for a moment, and not again within a minute, so that demand that
+ * A note is one owner and one reason, however many bundles.  It is emitted when it
+ * has lasted for a moment, and not again within a minute, so that demand that
  * flickers does not push everything else out of the ring.  There is a ceiling
- * on notes; beyond it the API and the metrics still tell.  Reads the page of
+ * on notes; beyond it the API and the metrics still show all.  Reads the page of
  * this step, changes nothing but its notes.  Control thread only.
  */
 #ifndef CONTROL_UNPLACED_H

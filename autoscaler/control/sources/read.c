@@ -19,7 +19,7 @@ enum {
     END_MS = 10000,
     READ_TIMEOUT_MS = 30000,
     WAIT_MS = 4000, /* one that waits tells so often that it lives */
-    FAILURES_TOLD = 3,
+    FAILURES_EMITTED = 3,
 };
 
 void sources_poll(struct sources *s)
@@ -57,7 +57,7 @@ static void read_failed(struct sources *s, struct source *h,
     h->read_due_ms = s->env->mono_ms + (pause > 5000 ? 5000 : pause);
     snprintf(h->problem, sizeof h->problem, "%s", j->err.text);
     atomic_fetch_add(&s->env->metrics.source_failures, 1);
-    if (h->failures == FAILURES_TOLD ||
+    if (h->failures == FAILURES_EMITTED ||
         (j->status == ST_AUTH && h->failures == 1))
         emit(s->env, "source.down", h->address, status_name(j->status), "%s",
              j->err.text);
@@ -97,7 +97,7 @@ static void view_taken(struct sources *s, struct source *h,
 
     s->env->news = s->env->news || !h->view || h->failures > 0 ||
                    !source_view_same(h->view, j->view);
-    if (h->failures >= FAILURES_TOLD || !h->view || *h->problem)
+    if (h->failures >= FAILURES_EMITTED || !h->view || *h->problem)
         emit(s->env, "source.up", h->address, "", "session %s, %u nodes",
              j->view->session, j->view->n_nodes);
     if (!j->view->v2 && !h->v1_emitted) {
@@ -125,7 +125,7 @@ void source_read_folded(struct sources *s, struct source_job *j)
     struct source *h = j->source;
 
     if (j->status == ST_OK && !j->view && !h->view)
-        j->status = err_set(&j->err, ST_BROKEN, "the head told of nothing");
+        j->status = err_set(&j->err, ST_BROKEN, "the head reported nothing");
     if (j->status != ST_OK) {
         read_failed(s, h, j);
         s->env->news = true;
