@@ -174,8 +174,8 @@ struct davit_launch {
  * namespace and cluster name; Kubernetes Events are written for them. */
 enum {
     DAVIT_CAP_OFFERS = 1u << 0,
-    DAVIT_CAP_SPOT = 1u << 1,
-    DAVIT_CAP_RAYCLUSTER = 1u << 2
+    DAVIT_CAP_SPOT = 1u << 2,
+    DAVIT_CAP_RAYCLUSTER = 1u << 3
 };
 
 /* How an operation hands one result to its sink: put() in the comments. */

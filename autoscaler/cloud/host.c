@@ -131,8 +131,8 @@ static enum status request_check(const struct davit_http *h, struct err *e)
     if (h->n_headers > 200 || (h->n_headers > 0 && !h->headers) ||
         (h->body_len > 0 && !h->body))
         return err_set(e, ST_INVALID,
-                       "a request has up to 200 headers, and a "
-                       "body when body_len is not 0");
+                       "a request has up to 200 headers, and a body when "
+                       "body_len is not 0");
     for (size_t i = 0; i < h->n_headers; i++) {
         const struct davit_kv *kv = &h->headers[i];
         if (!kv->key || !kv->value || kv->key[0] == '\0' ||
@@ -170,8 +170,7 @@ static enum status exchange(struct davit_call *dc, struct davit_http *h,
     size_t room = REPLIES_MAX - dc->reply_bytes;
     if (room == 0)
         return err_set(e, ST_BROKEN,
-                       "more than %zu MiB of replies in one "
-                       "operation",
+                       "more than %zu MiB of replies in one operation",
                        REPLIES_MAX >> 20);
     struct http_exchange x = {.method = h->method,
                               .url = h->url,

@@ -121,8 +121,8 @@ static enum status elf_check(int fd, const char *path, struct err *err)
                        machine_name(h.e_machine), machine_name(OUR_MACHINE));
     if (h.e_type != ET_DYN)
         return err_set(err, ST_INVALID,
-                       "%s is ELF but not a shared object: a plug-in is "
-                       "linked with cc -shared",
+                       "%s is ELF but not a shared object: a plug-in is linked "
+                       "with cc -shared",
                        path);
     return elf_whole(fd, path, &h, st.st_size, err);
 }
@@ -174,9 +174,7 @@ static enum status options_check(const struct davit_provider *t,
                            path, n);
         if (!o->value || !plugin_text_ok(o->value, 400))
             return err_set(err, ST_INVALID,
-                           "%s: its option %s has no help "
-                           "line",
-                           path, o->key);
+                           "%s: its option %s has no help line", path, o->key);
     }
     return ST_OK;
 }
@@ -192,9 +190,8 @@ static enum status table_check(const struct davit_provider *t, const char *path,
     if (!DAVIT_HAS(t, struct davit_provider, terminate) || t->size > TABLE_MAX)
         return err_set(
             err, ST_INVALID,
-            "%s: its table says size %u; at least %zu is needed "
-            "(up to terminate): set .size = sizeof(struct "
-            "davit_provider)",
+            "%s: its table says size %u; at least %zu is needed (up to "
+            "terminate): set .size = sizeof(struct davit_provider)",
             path, t->size,
             offsetof(struct davit_provider, terminate) + sizeof t->terminate);
     if (!t->name || t->name[0] == '\0' || !plugin_text_ok(t->name, 31) ||

@@ -47,22 +47,21 @@ static void resource_check(struct check *k, const char *name,
     amount_pretty(name, given, g, sizeof g);
     if (given == 0)
         differs(k, arena_printf(k->arena,
-                                "a machine has no %s, the "
-                                "configuration says %s: what asks for it will "
-                                "never run there; mend resources: or the pool",
+                                "a machine has no %s, the configuration says "
+                                "%s: what asks for it will never run there; "
+                                "mend resources: or the pool",
                                 name, s));
     else if (given < configured - slack)
         differs(k, arena_printf(k->arena,
-                                "a machine has %s %s, the "
-                                "configuration says %s: what asks for %s will "
-                                "never fit; write %s: %s under resources",
+                                "a machine has %s %s, the configuration says "
+                                "%s: what asks for %s will never fit; write "
+                                "%s: %s under resources",
                                 g, name, s, s, name, g));
     else if (given > configured && strcmp(name, "GPU") == 0)
         differs(k, arena_printf(k->arena,
-                                "a machine has %s GPU, the "
-                                "configuration says %s: the others are paid "
-                                "for and never used; write GPU: %s under "
-                                "resources",
+                                "a machine has %s GPU, the configuration says "
+                                "%s: the others are paid for and never used; "
+                                "write GPU: %s under resources",
                                 g, s, g));
 }
 
@@ -102,16 +101,16 @@ static void labels_check(struct check *k)
             continue;
         differs(k,
                 g ? arena_printf(k->arena,
-                                 "a machine has the label %s=%s, "
-                                 "the configuration says %s: what selects "
-                                 "that will never run there; mend labels: or "
-                                 "the pool",
+                                 "a machine has the label %s=%s, the "
+                                 "configuration says %s: what selects that "
+                                 "will never run there; mend labels: or the "
+                                 "pool",
                                  s->key, g->value, s->value)
                   : arena_printf(k->arena,
-                                 "the cloud knows no label %s of "
-                                 "its machines, the configuration says %s: "
-                                 "unless they get it as they join, what "
-                                 "selects it will never run there",
+                                 "the cloud knows no label %s of its machines, "
+                                 "the configuration says %s: unless they get "
+                                 "it as they join, what selects it will never "
+                                 "run there",
                                  s->key, s->value));
     }
 }
@@ -157,10 +156,9 @@ static void taints_check(struct check *k)
         if (g->effect != EFFECT_PREFER_NO_SCHEDULE && !has_taint(configured, g))
             differs(k,
                     arena_printf(k->arena,
-                                 "a machine has the taint "
-                                 "%s=%s:%s, which taints: of the type lacks: "
-                                 "pods without that toleration will not run "
-                                 "there",
+                                 "a machine has the taint %s=%s:%s, which "
+                                 "taints: of the type lacks: pods without that "
+                                 "toleration will not run there",
                                  g->key, g->value, effect_name(g->effect)));
     }
     for (uint32_t i = 0; i < configured->n && given->n + k->o->labels.n > 0;
@@ -169,10 +167,9 @@ static void taints_check(struct check *k)
 
         if (!has_taint(given, s))
             differs(k, arena_printf(k->arena,
-                                    "the configuration says the "
-                                    "taint %s=%s:%s, which the cloud does not "
-                                    "put on its machines: others may run "
-                                    "there, too",
+                                    "the configuration says the taint "
+                                    "%s=%s:%s, which the cloud does not put on "
+                                    "its machines: others may run there, too",
                                     s->key, s->value, effect_name(s->effect)));
     }
 }

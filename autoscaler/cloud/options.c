@@ -108,8 +108,8 @@ static void check_spot(struct opening *o, const struct conf_type *t)
         return;
     opening_error(o, t->line, t->column);
     buf_printf(o->errors,
-               "node type %s is to be spot, but provider %s has no "
-               "spot market; take spot: out\n",
+               "node type %s is to be spot, but provider %s has no spot "
+               "market; take spot: out\n",
                t->fact.name, o->conf->name);
 }
 

@@ -57,8 +57,8 @@ static void tell_missing(struct opening *o, const char *const *dirs,
             buf_printf(o->errors, "%s %s", i > 0 ? "," : "", seen.names.v[i]);
         buf_str(o->errors, ")");
     } else {
-        buf_str(o->errors, "; set plugin_dir, $DAVIT_PLUGIN_DIR or plugin: "
-                           "to where plug-ins are");
+        buf_str(o->errors, "; set plugin_dir, $DAVIT_PLUGIN_DIR or plugin: to "
+                           "where plug-ins are");
     }
     buf_str(o->errors, "\n");
 }

@@ -202,15 +202,13 @@ enum status replay_missing(const struct replay *r, const char *file,
     size_t differ = most > 8 ? most - 8 : 0;
     if (times > 0)
         err_set(err, ST_INVALID,
-                "recorded %u %s in %s and answered as often: "
-                "%s",
-                times, times == 1 ? "time" : "times", file, what);
+                "recorded %u %s in %s and answered as often: %s", times,
+                times == 1 ? "time" : "times", file, what);
     else if (most <= path)
         err_set(err, ST_INVALID, "not in the recording %s: %s", file, what);
     else
         err_set(err, ST_INVALID,
-                "recorded otherwise: %s; %s:%u has \"%.*s\", "
-                "asked is \"%.*s\"",
+                "recorded otherwise: %s; %s:%u has \"%.*s\", asked is \"%.*s\"",
                 what, file, closest->line, SHOWN, closest->key + differ, SHOWN,
                 key + differ);
     if (err)

@@ -224,8 +224,7 @@ static bool pairs_good(struct davit_sink *s, const char *what, const char *type,
             !plugin_text_ok(v[i].key, TAINT_KEY_MAX) ||
             !plugin_text_ok(v[i].value, VALUE_MAX)) {
             err_set(&s->broken, ST_BROKEN,
-                    "put() an offer of %s with %s %s -> "
-                    "%s; up to %d of them",
+                    "put() an offer of %s with %s %s -> %s; up to %d of them",
                     type, what, shown(s, v[i].key), shown(s, v[i].value),
                     PAIRS_MAX);
             return false;
@@ -247,8 +246,8 @@ static void has_copy(struct davit_sink *s, const struct davit_offer *o,
         x->name = arena_strdup(a, o->resources[i].key);
         if (!amount_parse(o->resources[i].value, &x->amount)) {
             err_set(&s->broken, ST_BROKEN,
-                    "put() an offer of %s with %s %s; "
-                    "it must be a number such as 4, 500m or 16Gi",
+                    "put() an offer of %s with %s %s; it must be a number such "
+                    "as 4, 500m or 16Gi",
                     ret->type, x->name, shown(s, o->resources[i].value));
             return;
         }

@@ -80,8 +80,7 @@ static bool quantity_check(struct reader *in, const struct path *at,
         return reader_bad(in, at, "must be whole devices, got %s", buf);
     if (!accel_fractions(name))
         return reader_bad(in, at,
-                          "%s cannot be shared: whole devices only, "
-                          "got %s",
+                          "%s cannot be shared: whole devices only, got %s",
                           name, buf);
     if (amount > AMOUNT_ONE)
         return reader_bad(in, at,
@@ -345,8 +344,8 @@ bool bundle_read(struct reader *in, const struct path *at, const json_t *v,
         return false;
     if (json_object_size(v) == 0)
         return reader_bad(in, at,
-                          "is empty: a bundle needs at least one "
-                          "resource, such as {\"CPU\": 1}");
+                          "is empty: a bundle needs at least one resource, "
+                          "such as {\"CPU\": 1}");
     if (json_object_get(v, "resources") || json_object_get(v, "any_of"))
         return reader_object(in, at, v, bundle_keys, COUNT(bundle_keys)) &&
                bundle_read_checked(in, at, v, ret);
@@ -366,8 +365,8 @@ enum status codec_bundle_read(const json_t *v, const char *where,
         return ST_INVALID;
     if (b.unconfirmed)
         return err_set(in.err, ST_INVALID,
-                       "%s: unconfirmed is for what a "
-                       "source of demand says, not for a request",
+                       "%s: unconfirmed is for what a source of demand says, "
+                       "not for a request",
                        where ? where : "bundle");
     *ret = b;
     return ST_OK;

@@ -51,8 +51,8 @@ static bool bundles_read(struct reader *in, const struct path *at,
     } else if (json_object_get(v, "resources") ||
                json_object_get(v, "any_of") || json_object_get(v, "count")) {
         return reader_bad(in, at,
-                          "has \"bundles\" and a bundle's own keys: "
-                          "one or the other");
+                          "has \"bundles\" and a bundle's own keys: one or the "
+                          "other");
     } else if (!reader_items(in, at, v, "bundles", item_read, NULL,
                              sizeof(struct snap_bundle), &list)) {
         return false;

@@ -75,8 +75,8 @@ static enum status strategy_bad(const json_t *v, struct err *err)
     const char *near = suggest(got, names, 4);
 
     return err_set(err, ST_INVALID,
-                   "strategy: must be PACK, SPREAD, "
-                   "STRICT_PACK or STRICT_SPREAD, got %.40s%s%s%s",
+                   "strategy: must be PACK, SPREAD, STRICT_PACK or "
+                   "STRICT_SPREAD, got %.40s%s%s%s",
                    got, near ? "; did you mean \"" : "", near ? near : "",
                    near ? "\"?" : "");
 }

@@ -70,8 +70,8 @@ static int64_t money_take(struct loading *l, const struct ynode *v,
         micros <= INT64_C(100000) * 1000000)
         return micros;
     diag_add(l->diag, v,
-             "%s: %s must be dollars an hour between 0 and 100000 "
-             "such as 0.35, got %s",
+             "%s: %s must be dollars an hour between 0 and 100000 such as "
+             "0.35, got %s",
              entry, key, ynode_shown(l->arena, v));
     return -1;
 }
@@ -183,8 +183,8 @@ static void machine_read(struct loading *l, const struct ynode *name,
                                 .spot_micros_hour = -1};
     if (map->kind != YNODE_MAP) {
         diag_add(l->diag, map,
-                 "%s must be a mapping such as {cpu: 4, memory: "
-                 "61Gi, gpu: 1, accelerator: K80, price: 0.90}, got %s",
+                 "%s must be a mapping such as {cpu: 4, memory: 61Gi, gpu: 1, "
+                 "accelerator: K80, price: 0.90}, got %s",
                  name->text, ynode_shown(l->arena, map));
         return;
     }
@@ -204,8 +204,8 @@ static void machine_read(struct loading *l, const struct ynode *name,
                  ynode_get(map, "cpu") ? "memory" : "cpu");
     if (device && m->attach)
         diag_add(l->diag, map,
-                 "%s: a type with devices of its own takes no "
-                 "attached ones: leave attach out",
+                 "%s: a type with devices of its own takes no attached ones: "
+                 "leave attach out",
                  name->text);
     m->m.resources = (struct qtys){q, n};
     VEC_PUSH(l->arena, &l->machines, m);
@@ -227,8 +227,7 @@ static void counts_read(struct loading *l, struct attachment *a,
         return;
     a->n_counts = 0;
     diag_add(l->diag, v,
-             "%s: counts must be a list of whole numbers such as "
-             "[1, 2, 4]",
+             "%s: counts must be a list of whole numbers such as [1, 2, 4]",
              a->name);
 }
 
@@ -262,8 +261,8 @@ static void attachment_read(struct loading *l, const struct ynode *name,
                              .spot = -1};
     if (map->kind != YNODE_MAP) {
         diag_add(l->diag, map,
-                 "%s must be a mapping such as {accelerator: T4, "
-                 "price: 0.35, counts: [1, 2, 4]}, got %s",
+                 "%s must be a mapping such as {accelerator: T4, price: 0.35, "
+                 "counts: [1, 2, 4]}, got %s",
                  name->text, ynode_shown(l->arena, map));
         return;
     }
@@ -326,8 +325,8 @@ static void file_read(struct loading *l, const char *text, size_t n)
     if (!schema || schema->kind != YNODE_TEXT ||
         strcmp(schema->text, "davit-catalogue/1") != 0) {
         diag_add(l->diag, schema ? schema : root,
-                 "a catalogue is one document "
-                 "that says \"schema: davit-catalogue/1\"%s%s",
+                 "a catalogue is one document that says \"schema: "
+                 "davit-catalogue/1\"%s%s",
                  schema ? ", got " : "",
                  schema ? ynode_shown(l->arena, schema) : "");
         return;

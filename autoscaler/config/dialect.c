@@ -173,8 +173,8 @@ static void misplaced_read(struct raw *d, struct raw_type *t,
         return;
     diag_warn(
         d->r.diag, v,
-        "%s.%s stands beside resources: Kubernetes wants it inside; it is "
-        "read as resources.%s",
+        "%s.%s stands beside resources: Kubernetes wants it inside; it is read "
+        "as resources.%s",
         where, key, key);
     quantities_read(d, t, v, grammar_where(&d->r, where, key));
 }

@@ -54,9 +54,8 @@ void taints_key_read(struct reader *r, const struct ynode *v, const char *where,
 
     if (v->kind != YNODE_LIST) {
         diag_add(r->diag, v,
-                 "%s must be a list such as [\"team=vision:"
-                 "NoSchedule\"] or [{key: team, value: vision, effect: "
-                 "NoSchedule}], got %s",
+                 "%s must be a list such as [\"team=vision:NoSchedule\"] or "
+                 "[{key: team, value: vision, effect: NoSchedule}], got %s",
                  where, ynode_shown(r->arena, v));
         return;
     }
@@ -82,9 +81,7 @@ void upscaling_read(struct reader *r, const struct ynode *v, const char *where,
             return;
         }
     diag_add(
-        r->diag, v,
-        "%s must be Default, Aggressive or Conservative, got "
-        "%s%s",
+        r->diag, v, "%s must be Default, Aggressive or Conservative, got %s%s",
         where, ynode_shown(r->arena, v),
         v->kind == YNODE_TEXT ? grammar_hint(r->arena, v->text, modes, 3) : "");
 }
@@ -197,8 +194,8 @@ static void spare_units(struct reader *r, const struct ynode *key,
     if (v->kind != YNODE_TEXT || !amount_parse(v->text, &amount) ||
         amount / unit > 100000) {
         diag_add(r->diag, v,
-                 "%s must be a quantity such as 2 (at most 100000 "
-                 "units or GiB), got %s",
+                 "%s must be a quantity such as 2 (at most 100000 units or "
+                 "GiB), got %s",
                  at, ynode_shown(r->arena, v));
         return;
     }
@@ -234,8 +231,8 @@ void spare_read(struct reader *r, const struct ynode *v, const char *where,
     }
     if (v->kind == YNODE_TEXT)
         diag_add(r->diag, v,
-                 "%s must be quantities such as {GPU: 2}, or a "
-                 "list of bundles such as [{GPU: 1, CPU: 4}], got %s",
+                 "%s must be quantities such as {GPU: 2}, or a list of bundles "
+                 "such as [{GPU: 1, CPU: 4}], got %s",
                  where, ynode_shown(r->arena, v));
     c->spare = all.all.v;
     c->n_spare = all.all.n;
@@ -291,8 +288,8 @@ void idle_timeouts_read(struct reader *r, const struct ynode *v,
 
     if (v->kind != YNODE_LIST || v->n > MOST_RULES) {
         diag_add(r->diag, v,
-                 "%s must be a list of at most %d rules such as "
-                 "[{labels: {zone: a}, idle_timeout: 10m}], got %s",
+                 "%s must be a list of at most %d rules such as [{labels: "
+                 "{zone: a}, idle_timeout: 10m}], got %s",
                  where, MOST_RULES,
                  v->kind == YNODE_LIST ? "more" : ynode_shown(r->arena, v));
         return;

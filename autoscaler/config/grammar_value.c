@@ -78,8 +78,8 @@ static const char *allowed(struct arena *arena, const struct key *k)
     case KEY_NAME:
         s = arena_printf(
             arena,
-            "a name of at most %d letters, digits, \".\", \"_\" and \"-\" "
-            "that starts with a letter or digit",
+            "a name of at most %d letters, digits, \".\", \"_\" and \"-\" that "
+            "starts with a letter or digit",
             (int)(k->max ? k->max : LONGEST_NAME));
         break;
     case KEY_FILE:

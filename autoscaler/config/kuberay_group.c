@@ -39,8 +39,7 @@ static void param_put(struct raw *d, struct raw_type *t,
     if (v->kind != YNODE_TEXT || !amount_parse(v->text, &a) || a % AMOUNT_ONE ||
         strspn(v->text, "0123456789") != strlen(v->text))
         diag_add(d->r.diag, v,
-                 "%s.%s must be a whole number in quotes such as "
-                 "\"2\", got %s",
+                 "%s.%s must be a whole number in quotes such as \"2\", got %s",
                  where, key, ynode_shown(d->r.arena, v));
     else
         put(d, t, resource, a);
@@ -236,8 +235,8 @@ static void pod_read(struct raw *d, struct raw_type *t,
                           grammar_where(&d->r, where, "containers[0]"));
     else if (containers)
         diag_add(d->r.diag, containers,
-                 "%s.containers must be a list with the "
-                 "Ray container first, got %s",
+                 "%s.containers must be a list with the Ray container first, "
+                 "got %s",
                  where, ynode_shown(d->r.arena, containers));
     if (selector) {
         /* Said by the group's own resources, it stays. */
@@ -290,8 +289,8 @@ void kuberay_group_read(struct raw *d, const struct ynode *group, uint32_t ix,
         shape_labels_read(d, t, v, grammar_where(&d->r, t->where, "labels"));
     if (raw_given(t, "CPU") < 0)
         diag_add(d->r.diag, name,
-                 "%s: no CPU is given anywhere: set num-cpus "
-                 "in rayStartParams or a cpu limit of the Ray container",
+                 "%s: no CPU is given anywhere: set num-cpus in rayStartParams "
+                 "or a cpu limit of the Ray container",
                  t->where);
     dialect_priority(d, t, block);
 }

@@ -55,8 +55,8 @@ static void names_read(struct reader *r, const struct ynode *v,
         if (x->kind != YNODE_TEXT || !dns_name(x->text, more, max)) {
             diag_add(
                 r->diag, x,
-                "%s must be %s: up to %zu small letters, digits and \"-\", "
-                "got %s",
+                "%s must be %s: up to %zu small letters, digits and \"-\", got "
+                "%s",
                 where, what, max, ynode_shown(r->arena, x));
             return;
         }

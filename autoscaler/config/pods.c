@@ -65,8 +65,8 @@ static void type_read(struct raw *d, const struct ynode *name,
     v = ynode_get(map, "maxWorkers");
     if ((!v || v->kind == YNODE_NULL) && p.max == UNLIMITED)
         diag_add(d->r.diag, name,
-                 "%s: maxWorkers is missing; the head's type "
-                 "needs none, and is named %s or by headPodType",
+                 "%s: maxWorkers is missing; the head's type needs none, and "
+                 "is named %s or by headPodType",
                  t->where, "rayHeadType");
     t->min = p.min;
     t->max = p.max;
@@ -139,8 +139,7 @@ void pods_read(struct raw *d, const struct ynode *spec,
         }
     } else {
         diag_add(d->r.diag, types,
-                 "podTypes must be a mapping or a list of "
-                 "types, got %s",
+                 "podTypes must be a mapping or a list of types, got %s",
                  ynode_shown(d->r.arena, types));
     }
     dialect_check(d);

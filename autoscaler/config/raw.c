@@ -96,8 +96,7 @@ static void provider_settle(struct raw *d, struct raw_type *t,
     }
     if (!provider_known(d, t->provider) && !provider_shipped(t->provider))
         diag_add(d->r.diag, raw_at(t, "provider"),
-                 "%s.provider: there is no "
-                 "%s under providers%s (allowed: %s)",
+                 "%s.provider: there is no %s under providers%s (allowed: %s)",
                  t->where, diag_quote(d->r.arena, t->provider),
                  grammar_hint(d->r.arena, t->provider, names, n),
                  grammar_or(d->r.arena, names, n));
@@ -177,8 +176,8 @@ static struct cat_machine machine_find(struct raw *d, struct raw_type *t,
         return m;
     if (raw_given(t, "CPU") >= 0) /* a type of the user's own cloud */
         diag_warn(d->r.diag, at,
-                  "%s.machine: %s. Its resources are taken as "
-                  "given, its price is unknown unless price says it",
+                  "%s.machine: %s. Its resources are taken as given, its price "
+                  "is unknown unless price says it",
                   t->where, err.text);
     else
         diag_add(d->r.diag, at, "%s.machine: %s", t->where, err.text);
@@ -222,14 +221,13 @@ static struct pairs labels_settle(struct raw *d, struct raw_type *t,
 
     if (*type && *m->accelerator && strcmp(type, m->accelerator) != 0)
         diag_warn(d->r.diag, raw_at(t, "accelerator_type"),
-                  "%s: %s has %s "
-                  "by the catalogue, the configuration says %s and wins",
+                  "%s: %s has %s by the catalogue, the configuration says %s "
+                  "and wins",
                   t->where, t->machine, m->accelerator, type);
     if (*type && !has_device(q))
         diag_warn(d->r.diag, raw_at(t, "accelerator_type"),
-                  "%s: "
-                  "accelerator_type is %s, but there is no accelerator among "
-                  "its resources",
+                  "%s: accelerator_type is %s, but there is no accelerator "
+                  "among its resources",
                   t->where, type);
     if (!*type && has_device(q))
         type = m->accelerator;
@@ -298,9 +296,8 @@ static void nothing_report(struct raw *d, const struct raw_type *t)
 {
     static const char *const needs[DIALECT_RAYCLUSTER + 1] = {
         [DIALECT_DAVIT] =
-            "machine (a type of the catalogue such as "
-            "n1-standard-8+t4) or resources (such as {CPU: 4, memory: 16Gi, "
-            "GPU: 1})",
+            "machine (a type of the catalogue such as n1-standard-8+t4) or "
+            "resources (such as {CPU: 4, memory: 16Gi, GPU: 1})",
         [DIALECT_RAY] = "resources, or a machine type in its node_config",
         [DIALECT_POD_TYPES] = "CPU, memory or rayResources",
     };
@@ -356,9 +353,9 @@ static void whole_check(struct raw *d)
         min += t->min;
         if (open && t->max == UNLIMITED)
             diag_warn(d->r.diag, t->key,
-                      "%s: nothing bounds how many are "
-                      "launched: there is no max here and neither max_nodes "
-                      "nor max_cost_per_hour in limits",
+                      "%s: nothing bounds how many are launched: there is no "
+                      "max here and neither max_nodes nor max_cost_per_hour in "
+                      "limits",
                       t->where);
     }
     if (min > l->max_nodes)

@@ -45,8 +45,8 @@ void shares_read(struct reader *r, const struct ynode *v, const char *where,
     if (v->kind != YNODE_MAP || v->n == 0) {
         diag_add(
             r->diag, v,
-            "%s must say into what each GPU is cut, such as {mig-1g.5gb: 7} "
-            "or {time_slicing: 4}, got %s",
+            "%s must say into what each GPU is cut, such as {mig-1g.5gb: 7} or "
+            "{time_slicing: 4}, got %s",
             where, v->kind == YNODE_MAP ? "nothing" : ynode_shown(r->arena, v));
         return;
     }

@@ -63,8 +63,8 @@ static void fail_syntax(struct reading *r)
     if (p->error == YAML_READER_ERROR)
         at = mark_of_offset(r, p->problem_offset);
     if (strcmp(problem, "found character that cannot start any token") == 0)
-        hint = " (a tab? YAML is indented with spaces; text that starts with "
-               "% @ or ` needs quotes)";
+        hint = " (a tab? YAML is indented with spaces; text that starts with % "
+               "@ or ` needs quotes)";
     else if (strcmp(problem,
                     "mapping values are not allowed in this context") == 0)
         hint = " (a colon too many, or a wrong indentation?)";
@@ -97,8 +97,8 @@ static void node_count(struct reading *r, yaml_mark_t at, uint32_t n)
     if (n > YAML_MAX_NODES - r->nodes) {
         fail_at(r, at,
                 arena_printf(r->arena,
-                             "too large: more than %u values, "
-                             "aliases counted as what they stand for",
+                             "too large: more than %u values, aliases counted "
+                             "as what they stand for",
                              YAML_MAX_NODES));
         return;
     }
@@ -238,8 +238,7 @@ static void merge_one(struct reading *r, struct entries *p,
 {
     if (from->kind != YNODE_MAP) {
         diag_add(r->diag, key,
-                 "<< takes a mapping or a list of mappings, "
-                 "got %s",
+                 "<< takes a mapping or a list of mappings, got %s",
                  ynode_shown(r->arena, from));
         return;
     }
@@ -394,8 +393,8 @@ enum status yaml_read(struct arena *arena, const char *text, size_t n,
     *ret = (struct yaml_docs){0};
     if (n > YAML_MAX_TEXT) {
         diag_add(d, NULL,
-                 "%zu bytes are too much for a configuration; at most "
-                 "%u are read",
+                 "%zu bytes are too much for a configuration; at most %u are "
+                 "read",
                  n, YAML_MAX_TEXT);
         return ST_INVALID;
     }

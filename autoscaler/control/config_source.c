@@ -76,8 +76,8 @@ enum status config_source_new(const struct config_source_opts *o,
     *ret = NULL;
     if (!name_fits(o->name) || (*o->space && !name_fits(o->space)))
         return err_set(err, ST_INVALID,
-                       "a RayCluster is named NAMESPACE/NAME "
-                       "(a-z, 0-9, - and .), got \"%.60s/%.60s\"",
+                       "a RayCluster is named NAMESPACE/NAME (a-z, 0-9, - and "
+                       ".), got \"%.60s/%.60s\"",
                        o->space, o->name);
     s = MEM_NEW(struct config_source);
     st = kube_access_find(&access, &s->access, err);

@@ -60,9 +60,8 @@ static enum status note_read(const char *text, json_t *block, struct err *err)
              docs.n > 1 || (docs.n && docs.v[0]->kind != YNODE_MAP)) {
         diag_write(&diag, &mistakes);
         s = err_set(err, ST_INVALID,
-                    "the annotation %s must hold settings as "
-                    "under davit: in a manifest, such as {limits: "
-                    "{idle_timeout: 5m}}; %.250s",
+                    "the annotation %s must hold settings as under davit: in a "
+                    "manifest, such as {limits: {idle_timeout: 5m}}; %.250s",
                     SOURCE_ANNOTATION, mistakes.s);
     } else if (docs.n) {
         j = json_of(docs.v[0]);

@@ -160,13 +160,13 @@ static enum status queue_unknown(const struct config *conf, const char *name,
         names[n] = conf->queues[n].name;
     if (n == 0)
         return err_set(err, ST_INVALID,
-                       "queue: there is no \"%s\": the "
-                       "configuration has no queues",
+                       "queue: there is no \"%s\": the configuration has no "
+                       "queues",
                        name);
     like = suggest(name, names, n);
     return err_set(err, ST_INVALID,
-                   "queue: there is no \"%s\"%s%s%s; there "
-                   "are %u, such as \"%s\"",
+                   "queue: there is no \"%s\"%s%s%s; there are %u, such as "
+                   "\"%s\"",
                    name, like ? ", did you mean \"" : "", like ? like : "",
                    like ? "\"?" : "", conf->n_queues, names[0]);
 }
@@ -186,8 +186,8 @@ static enum status queue_check(const struct config *conf,
     if (queue_allows(q, d->owner))
         return ST_OK;
     return err_set(err, ST_INVALID,
-                   "queue: \"%s\" is not for the owner "
-                   "\"%s\": see queues.%s.owners in the configuration",
+                   "queue: \"%s\" is not for the owner \"%s\": see "
+                   "queues.%s.owners in the configuration",
                    d->queue, d->owner, d->queue);
 }
 
@@ -223,23 +223,23 @@ static enum status request_fits(const struct requests *r,
     request_at(r, q->owner, &found);
     if (!found && r->all.n >= OWNERS_MAX)
         return err_set(err, ST_INVALID,
-                       "owner: %u owners have requests, which "
-                       "is the most there may be; clear some",
+                       "owner: %u owners have requests, which is the most "
+                       "there may be; clear some",
                        r->all.n);
     for (uint32_t i = 0; i < r->all.n; i++)
         if (strcmp(r->all.v[i]->owner, q->owner) != 0)
             all += bundles_of(r->all.v[i]);
     if (r->ledger->ha && copy_bytes(r, q) > COPY_BYTES_MAX)
         return err_set(err, ST_INVALID,
-                       "bundles: too large: with state: "
-                       "kubernetes requests lie in ConfigMaps, where this one "
-                       "would make %zu KiB of at most %zu; write identical "
-                       "bundles once, with a count",
+                       "bundles: too large: with state: kubernetes requests "
+                       "lie in ConfigMaps, where this one would make %zu KiB "
+                       "of at most %zu; write identical bundles once, with a "
+                       "count",
                        copy_bytes(r, q) >> 10, COPY_BYTES_MAX >> 10);
     if (all > BUNDLES_MAX)
         return err_set(err, ST_INVALID,
-                       "bundles: with those of all owners they "
-                       "would be %llu; at most %llu may be asked for",
+                       "bundles: with those of all owners they would be %llu; "
+                       "at most %llu may be asked for",
                        (unsigned long long)all,
                        (unsigned long long)BUNDLES_MAX);
     return ST_OK;

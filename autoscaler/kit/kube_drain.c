@@ -173,8 +173,8 @@ static bool budget_against(const struct step *s, size_t i, char *why, size_t n)
             continue;
         if (first) {
             snprintf(why, n,
-                     "is under two disruption budgets (%.60s, %.60s), "
-                     "so that Kubernetes refuses to evict it",
+                     "is under two disruption budgets (%.60s, %.60s), so that "
+                     "Kubernetes refuses to evict it",
                      kit_json_text(first, "metadata.name"), name);
             return true;
         }
@@ -183,8 +183,8 @@ static bool budget_against(const struct step *s, size_t i, char *why, size_t n)
     if (!first || !kube_budget_forbids(first, &s->v[i]))
         return false;
     snprintf(why, n,
-             "disruption budget \"%.60s\" allows none now (%lld "
-             "healthy, %lld needed)",
+             "disruption budget \"%.60s\" allows none now (%lld healthy, %lld "
+             "needed)",
              kit_json_text(first, "metadata.name"),
              (long long)kit_json_int(first, "status.currentHealthy", 0),
              (long long)kit_json_int(first, "status.desiredHealthy", 0));
@@ -328,9 +328,8 @@ static enum davit_status evict_all(struct step *s)
         case EVICTED_LATER: break;
         case EVICTED_NEVER:
             return refuse(s,
-                          "pod %.60s/%.60s is under more than one "
-                          "disruption budget, so that Kubernetes refuses to "
-                          "evict it",
+                          "pod %.60s/%.60s is under more than one disruption "
+                          "budget, so that Kubernetes refuses to evict it",
                           p->space, p->name);
         case EVICTED_FAILED:
             if (st == DAVIT_AUTH)
@@ -364,8 +363,8 @@ static enum davit_status drained(struct step *s)
 
     if (settles > 0)
         return waits(s,
-                     "empty; the scheduler may have bound something to it "
-                     "yet (%lld ms)",
+                     "empty; the scheduler may have bound something to it yet "
+                     "(%lld ms)",
                      (long long)settles);
     s->d->got = KUBE_DRAIN_DONE;
     return DAVIT_OK;

@@ -199,8 +199,8 @@ static int text_take(struct kit_reading *r, const struct given *g, char **at)
     return kit_url_safe(text) && !strpbrk(text, " ?#") && n <= 500
                ? DAVIT_OK
                : wrong(r, g,
-                       "a URL: https://HOST, or http:// on this machine "
-                       "only, since a secret goes there");
+                       "a URL: https://HOST, or http:// on this machine only, "
+                       "since a secret goes there");
 }
 
 static int choice_take(struct kit_reading *r, const struct given *g,

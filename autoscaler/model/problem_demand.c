@@ -36,8 +36,8 @@ enum status builder_check_demands(const struct builder *m, struct err *err)
                     if (b->alts[k].resources.v[l].amount < 0)
                         return err_set(
                             err, ST_INVALID,
-                            "demand %u of '%s': bundle %u needs less than 0 "
-                            "of %s",
+                            "demand %u of '%s': bundle %u needs less than 0 of "
+                            "%s",
                             i, owner, j, b->alts[k].resources.v[l].name);
             total += b->count;
         }

@@ -53,8 +53,8 @@ static enum status make_offers(struct builder *m, uint32_t type,
     for (uint32_t i = 0; i < t->n_offers; i++) {
         if (i > 0 && by_zone(&v[i - 1], &v[i]) == 0)
             return err_set(err, ST_INVALID,
-                           "node type '%s' has two %s offers in zone '%s': "
-                           "one for each zone and market",
+                           "node type '%s' has two %s offers in zone '%s': one "
+                           "for each zone and market",
                            t->name, v[i].spot ? "spot" : "on-demand",
                            (const char *)m->strings.items[v[i].zone].p);
         builder_offer_labels(m, t, &v[i]);

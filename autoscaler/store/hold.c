@@ -45,8 +45,8 @@ static enum status held_already(const char *path, const char *holder,
                                 struct err *err)
 {
     return err_set(err, ST_RETRY,
-                   "%s: another davit uses it already (process %s); two on"
-                   " one journal would launch everything twice",
+                   "%s: another davit uses it already (process %s); two on one "
+                   "journal would launch everything twice",
                    path, *holder ? holder : "unknown");
 }
 
@@ -59,8 +59,8 @@ static enum status file_lock(struct hold *h, const char *path, const char *name,
     h->fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (h->fd < 0)
         return err_set(err, ST_INVALID,
-                       "%s: cannot be created: %s; `state:` needs a directory"
-                       " that exists and may be written",
+                       "%s: cannot be created: %s; `state:` needs a directory "
+                       "that exists and may be written",
                        name, strerror(errno));
     for (int step = 0; flock(h->fd, LOCK_EX | LOCK_NB) != 0;) {
         if (errno == EINTR)

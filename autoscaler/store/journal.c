@@ -17,13 +17,12 @@
 
 /* Step n brings a file from schema n to n + 1; a new file takes them all. */
 static const char *const other_tables =
-    "CREATE TABLE request(owner TEXT PRIMARY KEY, body TEXT NOT NULL,"
-    " created_ms INTEGER NOT NULL, expires_ms INTEGER NOT NULL);"
-    "CREATE TABLE event(id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL,"
-    " kind TEXT NOT NULL, subject TEXT NOT NULL, reason TEXT NOT NULL,"
-    " text TEXT NOT NULL, data TEXT NOT NULL);"
-    "CREATE TABLE boot(type TEXT PRIMARY KEY, mean_ms REAL NOT NULL,"
-    " n INTEGER NOT NULL);"
+    "CREATE TABLE request(owner TEXT PRIMARY KEY, body TEXT NOT NULL, "
+    "created_ms INTEGER NOT NULL, expires_ms INTEGER NOT NULL);CREATE TABLE "
+    "event(id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, kind TEXT NOT NULL, "
+    "subject TEXT NOT NULL, reason TEXT NOT NULL, text TEXT NOT NULL, data "
+    "TEXT NOT NULL);CREATE TABLE boot(type TEXT PRIMARY KEY, mean_ms REAL NOT "
+    "NULL, n INTEGER NOT NULL);"
     /* Unused; 0.1 does not open a file without it. */
     "CREATE TABLE value(key TEXT PRIMARY KEY, value TEXT NOT NULL);";
 #define SCHEMA_VERSION 2
@@ -37,24 +36,24 @@ static const char *const statements[STMT_COUNT] = {
     [STMT_MACHINE_CLEAR] = "DELETE FROM machine WHERE true",
     [STMT_REQUEST_CLEAR] = "DELETE FROM request WHERE true",
     [STMT_REQUEST_PUT] =
-        "INSERT INTO request VALUES(?1, ?2, ?3, ?4) ON CONFLICT(owner) DO"
-        " UPDATE SET body = ?2, created_ms = ?3, expires_ms = ?4",
+        "INSERT INTO request VALUES(?1, ?2, ?3, ?4) ON CONFLICT(owner) DO "
+        "UPDATE SET body = ?2, created_ms = ?3, expires_ms = ?4",
     [STMT_REQUEST_DROP] = "DELETE FROM request WHERE owner = ?1",
-    [STMT_REQUEST_ALL] = "SELECT owner, body, created_ms, expires_ms"
-                         " FROM request ORDER BY created_ms, owner",
+    [STMT_REQUEST_ALL] = "SELECT owner, body, created_ms, expires_ms FROM "
+                         "request ORDER BY created_ms, owner",
     [STMT_EVENT_PUT] = "INSERT INTO event VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     [STMT_EVENT_TRIM] = "DELETE FROM event WHERE id <= ?1",
     [STMT_EVENT_LAST] = "SELECT max(id) FROM event",
     [STMT_EVENT_AFTER] =
-        "SELECT id, at_ms, kind, subject, reason, text, data FROM event"
-        " WHERE id > ?1 ORDER BY id LIMIT ?2",
+        "SELECT id, at_ms, kind, subject, reason, text, data FROM event WHERE "
+        "id > ?1 ORDER BY id LIMIT ?2",
     /* New times weigh 3/10 from the fourth on; the first ones their share. */
     [STMT_BOOT_PUT] =
-        "INSERT INTO boot VALUES(?1, ?2, 1) ON CONFLICT(type) DO UPDATE SET"
-        " mean_ms = mean_ms + (?2 - mean_ms) * max(0.3, 1.0 / (n + 1)),"
-        " n = n + 1",
-    [STMT_BOOT_GET] = "SELECT CAST(round(mean_ms) AS INTEGER) FROM boot"
-                      " WHERE type = ?1",
+        "INSERT INTO boot VALUES(?1, ?2, 1) ON CONFLICT(type) DO UPDATE SET "
+        "mean_ms = mean_ms + (?2 - mean_ms) * max(0.3, 1.0 / (n + 1)), n = n + "
+        "1",
+    [STMT_BOOT_GET] = "SELECT CAST(round(mean_ms) AS INTEGER) FROM boot WHERE "
+                      "type = ?1",
 };
 
 enum status db_fail(struct journal *j, const char *doing, struct err *err)
@@ -67,9 +66,9 @@ enum status db_fail(struct journal *j, const char *doing, struct err *err)
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
         s = err_set(err, ST_INVALID,
-                    "%s: %s: the file is damaged or no journal (%s); move it"
-                    " away to start with an empty one: machines are found"
-                    " again by their tags, requests are not",
+                    "%s: %s: the file is damaged or no journal (%s); move it "
+                    "away to start with an empty one: machines are found again "
+                    "by their tags, requests are not",
                     j->path, doing, why);
         break;
     case SQLITE_FULL:
@@ -263,8 +262,8 @@ static enum status check_schema(struct journal *j, struct err *err)
     if (version > SCHEMA_VERSION)
         return err_set(err, ST_INVALID,
                        "%s: was written by a newer davit (schema %lld, this one"
-                       " knows up to %d); run the newer one, or move the file"
-                       " away",
+                       " knows up to %d); run the newer one, or move the file "
+                       "away",
                        j->path, (long long)version, SCHEMA_VERSION);
     if (version < 0)
         return err_set(err, ST_INVALID,
@@ -286,8 +285,8 @@ static enum status prepare_all(struct journal *j, struct err *err)
         if (sqlite3_prepare_v3(j->db, sql, -1, SQLITE_PREPARE_PERSISTENT,
                                &j->stmt[i], NULL) == SQLITE_ERROR)
             s = err_set(err, ST_INVALID,
-                        "%s: has not the tables it should have (%s); move it"
-                        " away to start with an empty one",
+                        "%s: has not the tables it should have (%s); move it "
+                        "away to start with an empty one",
                         j->path, sqlite3_errmsg(j->db));
         else if (!j->stmt[i])
             s = db_fail(j, "cannot be read", err);
@@ -316,8 +315,8 @@ static enum status open_all(struct journal *j, const char *vfs, struct err *err)
     /* Before anything is changed, so that a foreign file stays as it was;
      * auto-commits of the set-up are full syncs as well. */
     s = run_sql(j,
-                "PRAGMA synchronous=FULL; PRAGMA cache_size=-512;"
-                " PRAGMA journal_size_limit=4194304",
+                "PRAGMA synchronous=FULL; PRAGMA cache_size=-512; PRAGMA "
+                "journal_size_limit=4194304",
                 "cannot be set up", err);
     if (s == ST_OK)
         s = check_schema(j, err);

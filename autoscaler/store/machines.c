@@ -205,8 +205,8 @@ static enum status read_machine(struct journal *j, sqlite3_stmt *s,
     for (int i = 0; i < N_COLUMNS; i++)
         if (!read_column(s, i, m))
             return err_set(err, ST_INVALID,
-                           "%s: machine \"%.48s\": %s \"%.60s\" is not a value"
-                           " this davit knows",
+                           "%s: machine \"%.48s\": %s \"%.60s\" is not a value "
+                           "this davit knows",
                            j->path, db_text(s, 0), columns[i].name,
                            db_text(s, i));
     return ST_OK;

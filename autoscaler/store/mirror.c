@@ -116,8 +116,8 @@ enum status mirror_begin(struct journal *j, struct err *err)
     enum status st;
 
     st = sql_run(j,
-                 "CREATE TEMP TABLE changed(seq INTEGER PRIMARY KEY"
-                 " AUTOINCREMENT, kind TEXT, id TEXT, UNIQUE(kind, id))",
+                 "CREATE TEMP TABLE changed(seq INTEGER PRIMARY KEY "
+                 "AUTOINCREMENT, kind TEXT, id TEXT, UNIQUE(kind, id))",
                  err);
     for (int k = 0; k < MIRROR_KINDS; k++)
         for (int e = 0; e < 3 && st == ST_OK; e++) {
@@ -127,9 +127,9 @@ enum status mirror_begin(struct journal *j, struct err *err)
 
             /* no OR REPLACE: the outer statement's own policy would win */
             snprintf(sql, sizeof sql,
-                     "CREATE TEMP TRIGGER %s_%s AFTER %s ON main.%s BEGIN"
-                     " DELETE FROM changed WHERE kind = '%s' AND id = %s.%s;"
-                     " INSERT INTO changed(kind, id) VALUES('%s', %s.%s); END",
+                     "CREATE TEMP TRIGGER %s_%s AFTER %s ON main.%s BEGIN "
+                     "DELETE FROM changed WHERE kind = '%s' AND id = %s.%s; "
+                     "INSERT INTO changed(kind, id) VALUES('%s', %s.%s); END",
                      kind, events[e].event, events[e].event, kind, kind, row,
                      key, kind, row, key);
             st = sql_run(j, sql, err);
@@ -138,8 +138,7 @@ enum status mirror_begin(struct journal *j, struct err *err)
         st = restore_prepare(j, err);
     if (st == ST_OK)
         st = prepare(j,
-                     "SELECT seq, kind, id FROM changed ORDER BY seq"
-                     " LIMIT ?1",
+                     "SELECT seq, kind, id FROM changed ORDER BY seq LIMIT ?1",
                      &j->mirror_list, err);
     if (st == ST_OK)
         st = prepare(j, "DELETE FROM changed WHERE seq = ?1", &j->mirror_drop,

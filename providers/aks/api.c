@@ -128,8 +128,8 @@ static int write_paced(struct op *op, const char *url)
         return DAVIT_OK;
     op->error->retry_after_ms = (uint32_t)wait;
     return kit_error(op->error, DAVIT_RETRY, "Paced",
-                     "pool %s was changed often: the next change is allowed "
-                     "in %lld s",
+                     "pool %s was changed often: the next change is allowed in "
+                     "%lld s",
                      pool, (long long)wait / 1000 + 1);
 }
 

@@ -317,8 +317,8 @@ void pool_abort_old(struct op *op, struct pool *p)
     op->error = e;
     free(url);
     snprintf(line, sizeof line,
-             "pool %.20s: raise broken off, it takes longer "
-             "than abort_after%s%.40s",
+             "pool %.20s: raise broken off, it takes longer than "
+             "abort_after%s%.40s",
              p->name, st == DAVIT_OK ? "" : ": ",
              st == DAVIT_OK ? "" : ignored.code);
     op->aks->host->log(1, line);

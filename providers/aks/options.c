@@ -25,8 +25,8 @@ const struct kit_option aks_options[] = {
     {"location", "the region, to ask for machine sizes; else the cluster's",
      KIT_TEXT, AT(location), .fallback = ""},
     {"auth",
-     "client_secret, workload_identity or managed_identity; else by "
-     "what is given",
+     "client_secret, workload_identity or managed_identity; else by what is "
+     "given",
      KIT_CHOICE, AT(auth),
      .allowed = "client_secret|workload_identity|managed_identity"},
     {"tenant_id", "of the application, an id or a domain", KIT_NAME, AT(tenant),
@@ -54,8 +54,8 @@ const struct kit_option aks_options[] = {
     {"wait", "how long a call waits for such a pool", KIT_DURATION, AT(wait_ms),
      .fallback = "6s"},
     {"abort_after",
-     "break off a raise that takes longer when something else is "
-     "to be done on the pool; else never",
+     "break off a raise that takes longer when something else is to be done on "
+     "the pool; else never",
      KIT_DURATION, AT(abort_ms)},
     {"reads.burst", "reads that may go at once; AKS's limit", KIT_NUMBER,
      AT(gets.burst), .fallback = "60", .min = 1, .max = 100000},
@@ -140,9 +140,8 @@ static int type_read(struct aks *a, const struct davit_node_type *n,
         if (!pool && real > 1)
             return kit_type_error(
                 e, n, "",
-                "it has %zu zones: AKS chooses the "
-                "zone inside a pool, so name a pool for each: "
-                "options: {pools: {%.40s: POOL, ...}}",
+                "it has %zu zones: AKS chooses the zone inside a pool, so name "
+                "a pool for each: options: {pools: {%.40s: POOL, ...}}",
                 real, n->zones[i]);
         st = site_add(a, t, n, key, n->zones[i], pool ? pool : own, e);
     }

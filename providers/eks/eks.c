@@ -36,8 +36,8 @@ static void protect(struct op *op, struct group *g)
     if (op->e->protect && group_protect(op, g) != DAVIT_OK) {
         char line[300];
         snprintf(line, sizeof line,
-                 "%.60s: instances are not protected from "
-                 "the group's own scale-in: %.150s",
+                 "%.60s: instances are not protected from the group's own "
+                 "scale-in: %.150s",
                  op->e->pools[g->pool].name, why.text);
         op->e->host->log(2, line);
     }

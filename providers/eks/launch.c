@@ -332,8 +332,7 @@ static int launch_locked(struct launch *la, struct davit_sink *sink,
     bool raised = false;
     if (r && r->status != DAVIT_OK) {
         st = kit_error(la->op.error, (enum davit_status)r->status, r->code,
-                       "node group %.60s could not start %u of %u machines: "
-                       "%s",
+                       "node group %.60s could not start %u of %u machines: %s",
                        la->op.e->pools[la->pool].name, record_open(g, r),
                        r->want, r->code);
     } else if (r && record_open(g, r) > 0 && la->type->how == BY_INSTANCES) {

@@ -36,18 +36,17 @@ static int pool_add(struct eks *e, const struct davit_node_type *t,
 {
     if (!name_ok(name))
         return kit_type_error(err, t, key,
-                              "%.60s must be a node group's name "
-                              "(up to 63 letters, digits, - and _), or "
-                              "asg/NAME for an Auto Scaling group; got "
-                              "\"%.60s\"",
+                              "%.60s must be a node group's name (up to 63 "
+                              "letters, digits, - and _), or asg/NAME for an "
+                              "Auto Scaling group; got \"%.60s\"",
                               key, name);
     for (size_t i = 0; i < e->n_pools; i++) {
         if (strcmp(e->pools[i].name, name) != 0)
             continue;
         if (e->pools[i].type != e->n_types)
             return kit_type_error(err, t, key,
-                                  "node group %.60s serves node "
-                                  "type %.40s already: each type needs its own",
+                                  "node group %.60s serves node type %.40s "
+                                  "already: each type needs its own",
                                   name, e->types[e->pools[i].type].name);
         *ret = i;
         return DAVIT_OK;
@@ -86,9 +85,8 @@ static int zone_check(const struct eks_type *t, const struct davit_node_type *n,
             strcmp(t->routes[i].zone, zone) == 0)
             return DAVIT_OK;
     return kit_type_error(err, n, "pools",
-                          "there is zone %.40s but no node "
-                          "group for it: name one in pools, or one for all in "
-                          "pool",
+                          "there is zone %.40s but no node group for it: name "
+                          "one in pools, or one for all in pool",
                           zone);
 }
 
@@ -115,8 +113,7 @@ static int type_read(struct eks *e, const struct davit_node_type *n,
         st = route_add(e, t, n, "", "pool", n->pool, err);
     if (st == DAVIT_OK && t->n_routes == 0)
         st = kit_type_error(err, n, "pool",
-                            "it needs pool: the name of its "
-                            "EKS node group");
+                            "it needs pool: the name of its EKS node group");
     t->zones = kit_keep(&e->keep, (n->n_zones + 1) * sizeof *t->zones);
     for (size_t i = 0; i < n->n_zones && st == DAVIT_OK; i++) {
         if (n->zones[i][0] == '\0')
@@ -154,8 +151,8 @@ const struct kit_option eks_options[] = {
     {"types.pools.*", "a node group for a zone: pools: {us-east-1a: gpu-a}",
      KIT_READ, .read = type_pool},
     {"types.launch",
-     "desired (raise the target), or instances (the "
-     "LaunchInstances call: in the zone asked for, at once)",
+     "desired (raise the target), or instances (the LaunchInstances call: in "
+     "the zone asked for, at once)",
      KIT_CHOICE, KIT_AT(struct eks_type, how), .fallback = "desired",
      .allowed = "desired|instances"},
     {0}};

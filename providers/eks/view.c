@@ -399,8 +399,8 @@ int group_sure(struct op *op, const struct group *g)
         if (g->v[i].in_group && !g->v[i].described &&
             g->v[i].life == LIFE_RUNNING)
             return kit_error(op->error, DAVIT_RETRY, "NotDescribed",
-                             "EC2 does not describe %.40s, which its group "
-                             "has in service",
+                             "EC2 does not describe %.40s, which its group has "
+                             "in service",
                              g->v[i].id);
     return DAVIT_OK;
 }

@@ -70,17 +70,17 @@ bool verdict_read(const json_t *line, struct verdict *v)
 
     if (status < 0) {
         verdict_set(v, DAVIT_BROKEN, "BAD_STATUS",
-                    "the program answered with the status %s%.40s%s; there"
-                    " are OK, RETRY, THROTTLED, STOCKOUT, QUOTA, AUTH,"
-                    " INVALID, NOT_FOUND, CANCELLED, UNSUPPORTED and BROKEN",
+                    "the program answered with the status %s%.40s%s; there are "
+                    "OK, RETRY, THROTTLED, STOCKOUT, QUOTA, AUTH, INVALID, "
+                    "NOT_FOUND, CANCELLED, UNSUPPORTED and BROKEN",
                     name ? "\"" : "", name ? name : "(none)", name ? "\"" : "");
         return false;
     }
     if (!good || (wait && !json_is_null(wait) &&
                   (!json_is_integer(wait) || json_integer_value(wait) < 0))) {
         verdict_set(v, DAVIT_BROKEN, "BAD_ANSWER",
-                    "the program's last line of an answer: code and text must"
-                    " be strings, retry_after_ms a whole number");
+                    "the program's last line of an answer: code and text must "
+                    "be strings, retry_after_ms a whole number");
         return false;
     }
     *v = (struct verdict){.status = status};
@@ -118,15 +118,15 @@ const char *machine_read(const json_t *o, struct davit_machine *m, char *room,
     detail = text_of(o, "detail", &good);
     m->detail = detail[0] != '\0' ? detail : NULL;
     if (!json_is_object(o) || !good)
-        return "\"machine\" must be an object with the strings id, request_id,"
-               " type, zone, address, phase, failure, detail and the boolean"
-               " spot";
+        return "\"machine\" must be an object with the strings id, request_id, "
+               "type, zone, address, phase, failure, detail and the boolean "
+               "spot";
     while (m->phase <= DAVIT_FAILED && strcmp(phase, phases[m->phase]) != 0)
         m->phase++;
     if (m->phase > DAVIT_FAILED) {
         snprintf(room, n,
-                 "machine %.60s is in phase \"%.30s\"; there are"
-                 " starting, running, stopping and failed",
+                 "machine %.60s is in phase \"%.30s\"; there are starting, "
+                 "running, stopping and failed",
                  m->id, phase);
         return room;
     }
@@ -135,8 +135,8 @@ const char *machine_read(const json_t *o, struct davit_machine *m, char *room,
     status = failure[0] != '\0' ? status_of(failure) : DAVIT_RETRY;
     if (status <= 0) {
         snprintf(room, n,
-                 "machine %.60s failed with \"%.30s\", which is no"
-                 " status such as STOCKOUT or RETRY",
+                 "machine %.60s failed with \"%.30s\", which is no status such "
+                 "as STOCKOUT or RETRY",
                  m->id, failure);
         return room;
     }
@@ -209,14 +209,14 @@ const char *offer_read(const json_t *o, struct davit_offer *ret,
     ret->labels = pairs_of(o, "labels", keep, &ret->n_labels, &good);
     ret->taints = taints_of(o, keep, &ret->n_taints, &good);
     if (!json_is_object(o) || !good)
-        return "\"offer\" must be an object with the strings type and zone,"
-               " the number price, the booleans spot and available, the maps"
-               " resources and labels, and taints, a list of KEY=VALUE:EFFECT";
+        return "\"offer\" must be an object with the strings type and zone, "
+               "the number price, the booleans spot and available, the maps "
+               "resources and labels, and taints, a list of KEY=VALUE:EFFECT";
     if (priced &&
         (!json_is_number(price) || !(dollars >= 0) || dollars > 1e6)) {
         snprintf(room, n,
-                 "the offer of %.60s has a price that is not from 0"
-                 " to 1000000 dollars an hour",
+                 "the offer of %.60s has a price that is not from 0 to 1000000 "
+                 "dollars an hour",
                  ret->name);
         return room;
     }

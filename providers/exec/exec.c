@@ -286,8 +286,8 @@ static int exchange(struct exec *x, struct davit_call *call, const char *op,
         }
         if (mono_ms() >= a->deadline_ms) {
             verdict_set(&v, DAVIT_RETRY, "NO_ANSWER",
-                        "the program has not answered %s within %lld ms"
-                        " (timeout)",
+                        "the program has not answered %s within %lld ms "
+                        "(timeout)",
                         op, (long long)x->timeout_ms);
             break;
         }

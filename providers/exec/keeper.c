@@ -217,8 +217,7 @@ static bool answered(struct exec *x, struct ask *a, json_t *json,
         v->status = DAVIT_BROKEN;
     if (got.text[0] == '\0')
         snprintf(v->text, sizeof v->text,
-                 "the program answered hello with"
-                 " a failure and no text");
+                 "the program answered hello with a failure and no text");
     return x->child.greeted;
 }
 
@@ -242,20 +241,19 @@ static bool route(struct exec *x, json_t *json, size_t bytes, struct verdict *v)
         good = n >= 0 && (uint64_t)n >= x->child.first_id &&
                (uint64_t)n < x->next_id && !queued;
         if (!good)
-            verdict_set(v, DAVIT_BROKEN, "WRONG_ID",
-                        "the program answered %s%lld, which it was not asked;"
-                        " every line carries the id of its request",
-                        json_is_integer(id) ? "id "
-                                            : "without a number as id,"
-                                              " ",
-                        (long long)n);
+            verdict_set(
+                v, DAVIT_BROKEN, "WRONG_ID",
+                "the program answered %s%lld, which it was not asked; "
+                "every line carries the id of its request",
+                json_is_integer(id) ? "id " : "without a number as id, ",
+                (long long)n);
     } else if (json_object_get(json, "status")) {
         good = answered(x, a, json, v);
     } else if ((a->bytes += bytes) > x->max_reply) {
         good = false;
         verdict_set(v, DAVIT_BROKEN, "TOO_LONG",
-                    "the program answered %s with more than %u bytes"
-                    " (max_reply)",
+                    "the program answered %s with more than %u bytes "
+                    "(max_reply)",
                     a->op, x->max_reply);
     } else if (!a->left) {
         l = KIT_NEW(struct line);
@@ -285,8 +283,8 @@ static bool hear_line(struct exec *x, const char *text, size_t len,
     if (!json_is_object(json)) {
         json_decref(json);
         verdict_set(v, DAVIT_BROKEN, "NO_JSON",
-                    "the program printed a line that is no JSON object:"
-                    " \"%.*s\"; stdout is for answers, stderr for all else",
+                    "the program printed a line that is no JSON object: "
+                    "\"%.*s\"; stdout is for answers, stderr for all else",
                     (int)(len < 60 ? len : 60), text);
         return false;
     }
@@ -324,8 +322,8 @@ static int hear_some(struct exec *x, struct verdict *v)
     c->buf_len -= from;
     if (c->buf_len > LINE_MAX_BYTES) {
         verdict_set(v, DAVIT_BROKEN, "NO_LINE_END",
-                    "the program printed more than %d bytes without the end of"
-                    " a line",
+                    "the program printed more than %d bytes without the end of "
+                    "a line",
                     LINE_MAX_BYTES);
         return -2;
     }
@@ -413,8 +411,8 @@ static bool stuck(struct exec *x, struct verdict *v)
         if (left > LEFT_MAX ||
             (overdue && !older && (a->hello || c->heard_ms <= a->sent_ms))) {
             verdict_set(v, a->hello ? DAVIT_BROKEN : DAVIT_RETRY, "STUCK",
-                        "the program is stuck: %s is unanswered for %lld ms;"
-                        " it is started again",
+                        "the program is stuck: %s is unanswered for %lld ms; "
+                        "it is started again",
                         a->op, (long long)(now - a->sent_ms));
             return true;
         }

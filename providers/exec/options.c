@@ -40,9 +40,9 @@ static int check_command(struct exec *x, struct davit_error *e)
     x->argv = x->words.v;
     if (x->words.n == 0 || x->argv[0][0] == '\0')
         return kit_error(e, DAVIT_INVALID, "command",
-                         "command is needed: the program to run, as a list"
-                         " such as [python3, cloud.py] or as a line for the"
-                         " shell");
+                         "command is needed: the program to run, as a list "
+                         "such as [python3, cloud.py] or as a line for the "
+                         "shell");
     if (!x->shown)
         x->shown = kit_keep_text(&x->keep, x->argv[0]);
     base = strrchr(x->shown, '/');
@@ -71,8 +71,8 @@ static int take_env(struct kit_reading *r, const char *rest, const char *value)
 
     if (rest[0] == '\0' || strchr(rest, '='))
         return kit_error(r->error, DAVIT_INVALID, "",
-                         "env.%.60s: an environment variable's name is not"
-                         " empty and has no =",
+                         "env.%.60s: an environment variable's name is not "
+                         "empty and has no =",
                          rest);
     kit_list_add(&x->keep, &x->vars,
                  kit_keep_print(&x->keep, "%s=%s", rest, value));
@@ -165,8 +165,8 @@ static int make_hello(struct exec *x, const struct davit_setup *s,
     return x->hello
                ? DAVIT_OK
                : kit_error(e, DAVIT_INVALID, wrong,
-                           "%.60s: a name or value handed to the program is"
-                           " not UTF-8",
+                           "%.60s: a name or value handed to the program is "
+                           "not UTF-8",
                            wrong);
 }
 
@@ -180,8 +180,8 @@ const struct kit_option exec_options[] = {
     {"timeout", "the most one request may take; else the daemon's own limits",
      KIT_DURATION, AT(timeout_ms)},
     {"grace",
-     "how long it has to wind up: past a deadline, after its stdin"
-     " is closed, after SIGTERM",
+     "how long it has to wind up: past a deadline, after its stdin is closed, "
+     "after SIGTERM",
      KIT_DURATION, AT(grace_ms), .fallback = "2s", .min = 1, .max = 10000},
     {"max_reply", "bytes of one whole answer", KIT_NUMBER, AT(max_reply),
      .fallback = "67108864", .min = 1024, .max = 1 << 30},

@@ -330,8 +330,7 @@ static void file_choose(const struct gke *g, char *ret, size_t size)
                      config);
         else if (home)
             snprintf(ret, size,
-                     "%s/.config/gcloud/"
-                     "application_default_credentials.json",
+                     "%s/.config/gcloud/application_default_credentials.json",
                      home);
         FILE *f = fopen(ret, "rb");
         if (!f)

@@ -40,8 +40,7 @@ bool name_possible(const char *id)
     size_t n = strlen(id);
     return packable(id) ||
            (n > 0 && n <= PLAIN_MAX &&
-            strspn(id, "abcdefghijklmnopqrstuvwxyz"
-                       "0123456789-") == n &&
+            strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789-") == n &&
             id[0] != '-' && id[n - 1] != '-' && !strstr(id, "--"));
 }
 

@@ -123,8 +123,8 @@ static bool enough(struct op *op, const struct group *g, const struct facts *f)
         return f->there;
     bool usable = t->gpus <= f->gpus;
     snprintf(line, sizeof line,
-             "node type %s promises %lld CPUs and %lld "
-             "GPUs, a machine of node pool %s has %lld and %lld%s",
+             "node type %s promises %lld CPUs and %lld GPUs, a machine of node "
+             "pool %s has %lld and %lld%s",
              t->name, (long long)(t->cpu < 0 ? 0 : t->cpu),
              (long long)(t->gpus < 0 ? 0 : t->gpus),
              kit_json_text(g->pool, "name"), (long long)f->cpu,

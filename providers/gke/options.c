@@ -19,8 +19,8 @@ const struct kit_option gke_options[] = {
      NAME(location), .needed = true},
     {"cluster", "the GKE cluster's name", NAME(cluster), .needed = true},
     {"credentials",
-     "a key or federation file; else GOOGLE_APPLICATION_"
-     "CREDENTIALS, gcloud's own, the metadata server",
+     "a key or federation file; else GOOGLE_APPLICATION_CREDENTIALS, gcloud's "
+     "own, the metadata server",
      KIT_TEXT, AT(credentials)},
     {"take_over", "switch off GKE's own autoscaling of our pools", KIT_FLAG,
      AT(take_over), .fallback = "false"},
@@ -56,16 +56,16 @@ static int pool_check(const struct gke *g, const struct davit_node_type *t,
 {
     if (strspn(pool, "abcdefghijklmnopqrstuvwxyz0123456789-") != strlen(pool))
         return kit_type_error(e, t, "",
-                              "pool must be 1 to 63 of a-z, 0-9, -, "
-                              "got \"%.60s\"",
+                              "pool must be 1 to 63 of a-z, 0-9, -, got "
+                              "\"%.60s\"",
                               pool);
     for (size_t i = 0; i < g->n_types; i++) {
         const struct gke_type *o = &g->types[i];
         if ((o->pool && strcmp(o->pool, pool) == 0) ||
             (o->spot_pool && strcmp(o->spot_pool, pool) == 0))
             return kit_type_error(e, t, "",
-                                  "node type %.40s has node pool "
-                                  "%.40s too: whose would its machines be?",
+                                  "node type %.40s has node pool %.40s too: "
+                                  "whose would its machines be?",
                                   o->name, pool);
     }
     return DAVIT_OK;
@@ -81,8 +81,8 @@ static int type_read(struct gke *g, const struct davit_node_type *t,
     const char *pool = t->pool, *spot = mine->spot_pool;
     if (s == DAVIT_OK && pool[0] == '\0' && (!spot || !t->spot))
         s = kit_type_error(e, t, "",
-                           "it needs pool: the GKE node pool that "
-                           "makes its machines");
+                           "it needs pool: the GKE node pool that makes its "
+                           "machines");
     if (s == DAVIT_OK && spot && strcmp(spot, pool) == 0)
         s = kit_type_error(e, t, "spot_pool",
                            "pool and spot_pool must be two pools");

@@ -90,8 +90,7 @@ int cluster_read(struct op *op, struct cluster *ret)
     /* No reason to call its machines gone: a name may be mistaken. */
     if (s == DAVIT_NOT_FOUND)
         return kit_error(op->e, DAVIT_RETRY, "HTTP 404",
-                         "there is no "
-                         "RayCluster %.60s in namespace %.60s",
+                         "there is no RayCluster %.60s in namespace %.60s",
                          op->k->cluster, op->k->ns);
     if (s != DAVIT_OK)
         return s;
@@ -252,9 +251,8 @@ int cluster_patch(struct op *op, struct cluster *c, bool *ret_conflict)
                     (http == 422 && op->e && strstr(op->e->text, "test"));
     if (*ret_conflict)
         s = kit_error(op->e, DAVIT_RETRY, "HTTP 409 Conflict",
-                      "somebody else "
-                      "wrote RayCluster %.60s at the same time, again and "
-                      "again",
+                      "somebody else wrote RayCluster %.60s at the same time, "
+                      "again and again",
                       op->k->cluster);
     return s;
 }

@@ -112,8 +112,8 @@ static int unit_end(struct end *x, struct group *g, const struct pod *p)
     bool broken = labelled && p->phase != DAVIT_RUNNING;
     if (told < all && !broken)
         return say(x, DAVIT_RETRY, "numOfHosts",
-                   "pod %.80s is one host of "
-                   "unit %.60s and waits for the others to be ended with it",
+                   "pod %.80s is one host of unit %.60s and waits for the "
+                   "others to be ended with it",
                    p->name, labelled ? p->unit : g->name);
     unit_hosts(x, g, p, !broken, all, true);
     less_of(x, p->request);
@@ -137,8 +137,8 @@ static int id_end(struct end *x, const char *id)
         return DAVIT_OK;
     if (!g)
         return say(x, DAVIT_INVALID, "group",
-                   "pod %.80s is of worker group "
-                   "%.60s, which the RayCluster has no more: delete it by hand",
+                   "pod %.80s is of worker group %.60s, which the RayCluster "
+                   "has no more: delete it by hand",
                    id, p->group);
     if (x->c.suspended || g->suspended)
         return DAVIT_OK; /* the operator deletes it */

@@ -43,13 +43,12 @@ static void say(const struct asked *a, enum davit_status s, const char *code,
     const char *group = strcmp(r->what, "pods") == 0 ? "\"\"" : "ray.io";
     if (s == DAVIT_AUTH && strcmp(code, "HTTP 403 Forbidden") == 0)
         kit_error(e, s, code,
-                  "may not %s %s in namespace %.40s; the Role "
-                  "needs {apiGroups: [%s], resources: [%s], verbs: [%s]}",
+                  "may not %s %s in namespace %.40s; the Role needs "
+                  "{apiGroups: [%s], resources: [%s], verbs: [%s]}",
                   r->verb, r->what, k->ns, group, r->what, r->verb);
     else if (s == DAVIT_AUTH)
         kit_error(e, s, code,
-                  "the API server takes our token no more "
-                  "(%.60s): %.90s",
+                  "the API server takes our token no more (%.60s): %.90s",
                   k->token_file ? k->token_file : "none", message);
     else if (s == DAVIT_NOT_FOUND)
         kit_error(e, s, code, "%s in namespace %.60s: %.100s", r->what, k->ns,

@@ -79,20 +79,16 @@ static int ask_apply(struct op *op, struct cluster *c, struct ask *a,
     if (!g) {
         names_of(c, have_names, sizeof have_names);
         return refuse(a, DAVIT_INVALID, "group",
-                      "the RayCluster has no worker "
-                      "group %.60s; it has: %s",
+                      "the RayCluster has no worker group %.60s; it has: %s",
                       t->group, *have_names != '\0' ? have_names : "none");
     }
     if (c->suspended || g->suspended)
         return refuse(a, DAVIT_STOCKOUT, "suspend",
-                      "worker group %.60s is "
-                      "suspended%s",
-                      g->name, c->suspended ? " with its RayCluster" : "");
+                      "worker group %.60s is suspended%s", g->name,
+                      c->suspended ? " with its RayCluster" : "");
     if (*g->gate != '\0')
         return refuse(a, DAVIT_STOCKOUT, "scaleGate",
-                      "worker group %.60s is "
-                      "%s",
-                      g->name, g->gate);
+                      "worker group %.60s is %s", g->name, g->gate);
     int s = units_now(op, c, g, ps, have, &now);
     if (s != DAVIT_OK) {
         a->e = *op->e;
@@ -102,9 +98,8 @@ static int ask_apply(struct op *op, struct cluster *c, struct ask *a,
     uint32_t units = (a->count + g->hosts - 1) / g->hosts;
     if (now > g->max || units > g->max - now)
         return kit_error(&a->e, DAVIT_QUOTA, "maxReplicas",
-                         "worker group "
-                         "%.60s has %u replicas, %u more would be over its "
-                         "maxReplicas of %u",
+                         "worker group %.60s has %u replicas, %u more would be "
+                         "over its maxReplicas of %u",
                          g->name, now, units, g->max);
     group_set_replicas(g, now + units);
     book_add(c->book, a->request, g->name, units, op->k->host->wall_ms());
@@ -253,9 +248,8 @@ static int check(struct op *op, const struct davit_launch *l)
                          "a request id has 1 to %d bytes", REQUEST_MAX);
     if (l->spot || *l->zone != '\0')
         return kit_error(op->e, DAVIT_INVALID, "zone",
-                         "a worker group has "
-                         "neither zones nor a market: both are for the "
-                         "nodeSelector of its pods");
+                         "a worker group has neither zones nor a market: both "
+                         "are for the nodeSelector of its pods");
     return DAVIT_OK;
 }
 

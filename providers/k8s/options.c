@@ -89,8 +89,8 @@ static int types_read(struct k8s *k, const struct davit_setup *setup,
         const struct k8s_type *other = type_of_group(k, group);
         if (other)
             return kit_type_error(e, t, "",
-                                  "node type %.40s is worker group "
-                                  "%.40s too: whose would its pods be?",
+                                  "node type %.40s is worker group %.40s too: "
+                                  "whose would its pods be?",
                                   other->name, group);
         mine->unschedulable_ms = -1;
         st = kit_options_read(k8s_options, t->options, t->n_options, t, mine,
@@ -120,8 +120,7 @@ const struct kit_option k8s_options[] = {
      AT(cert_file)},
     {"key_file", "its key", KIT_TEXT, AT(key_file)},
     {"unschedulable_timeout",
-     "how long a pod may find no node before its "
-     "group counts as out of stock",
+     "how long a pod may find no node before its group counts as out of stock",
      KIT_DURATION, AT(unschedulable_ms), .fallback = "10m"},
     {"gate_timeout", "the same for a pod held by a scheduling gate",
      KIT_DURATION, AT(gate_ms), .fallback = "5s"},

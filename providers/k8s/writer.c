@@ -79,9 +79,9 @@ void writer_watch(struct op *op, const struct cluster *c)
             continue;
         writer_name(c->json, who, sizeof who);
         snprintf(line, sizeof line,
-                 "replicas of worker group %.60s is %u now, "
-                 "we had written %lld: %s writes it too; two autoscalers on "
-                 "one group undo each other's work",
+                 "replicas of worker group %.60s is %u now, we had written "
+                 "%lld: %s writes it too; two autoscalers on one group undo "
+                 "each other's work",
                  g->name, g->said, (long long)ours,
                  *who != '\0' ? who : "another davit");
         k->host->log(1, line);

@@ -208,8 +208,8 @@ static int add_labels(struct local *l, struct type *t,
 
         if (strpbrk(p->key, ",=") || strpbrk(p->value, ",="))
             return kit_type_error(e, in, "",
-                                  "a label may hold no comma and no"
-                                  " `=`, got \"%.60s\"",
+                                  "a label may hold no comma and no `=`, got "
+                                  "\"%.60s\"",
                                   p->value);
         line = kit_keep_print(&l->keep, "%s%s%s=%s", line, i > 0 ? "," : "",
                               p->key, p->value);
@@ -257,8 +257,8 @@ const struct kit_option local_options[] = {
     {"dir", "where machines are remembered", KIT_TEXT, AT(dir),
      .fallback = "davit-local"},
     {"temp_dir",
-     "parent of the raylets' temp directories, a short path"
-     " (default: /tmp/davit-UID)",
+     "parent of the raylets' temp directories, a short path (default: "
+     "/tmp/davit-UID)",
      KIT_READ, .read = take_temp},
     {"base_address", "first loopback address for a raylet", KIT_READ,
      .read = take_address, .fallback = "127.0.0.2"},
@@ -289,8 +289,8 @@ int options_read(struct local *l, const struct davit_setup *s,
         head += 7;
     if (head[0] == '\0')
         return kit_error(e, DAVIT_INVALID, "",
-                         "provider local starts raylets that join a head: give"
-                         " head: {ray: {address: host:port}}");
+                         "provider local starts raylets that join a head: give "
+                         "head: {ray: {address: host:port}}");
     l->head = kit_keep_text(&l->keep, head);
     l->cluster = kit_keep_text(&l->keep, s->cluster);
     l->temp = kit_keep_print(&l->keep, "/tmp/davit-%lu",

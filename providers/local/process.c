@@ -58,8 +58,8 @@ int process_find_program(const struct local *l, char *buf, size_t n,
         p += len + (p[len] == ':');
     }
     return kit_error(e, DAVIT_AUTH, "NO_RAY",
-                     "no program \"%.60s\" in PATH; install ray or set the"
-                     " provider's `ray:` to its path",
+                     "no program \"%.60s\" in PATH; install ray or set the "
+                     "provider's `ray:` to its path",
                      l->ray);
 }
 

@@ -288,8 +288,7 @@ const struct kit_option sim_options[] = {
     {"stockout", "types that cannot be had: a list of TYPE or TYPE@ZONE",
      KIT_READ, .read = stockout_take},
     {"stockout.*",
-     "the same as a map: to 30s (since first asked), 2 (times) "
-     "or always",
+     "the same as a map: to 30s (since first asked), 2 (times) or always",
      KIT_READ, .read = stockout_map_take},
     {"quota", "at most so many machines", KIT_READ, .read = quota_take},
     {"quota.*", "the same for machines, gpus, a node type or an accelerator",
@@ -319,13 +318,11 @@ const struct kit_option sim_options[] = {
     {"types.boot", "how long machines of this type boot", KIT_READ,
      .read = boot_take},
     {"types.taints",
-     "taints of its machines, as offers tell: a list of "
-     "KEY=VALUE:EFFECT",
+     "taints of its machines, as offers tell: a list of KEY=VALUE:EFFECT",
      KIT_READ, .read = taint_take},
     {"types.gives.*",
-     "what its machines have, as offers tell: gives: {CPU: "
-     "3.92}",
-     KIT_READ, .read = gives_take},
+     "what its machines have, as offers tell: gives: {CPU: 3.92}", KIT_READ,
+     .read = gives_take},
     {"types.stockout", "this type cannot be had: always, 30s or 2 (times)",
      KIT_READ, .read = stockout_take},
     {0}};

@@ -404,8 +404,7 @@ static int path_check(const char *path, struct davit_error *e)
              slash ? path : ".");
     if (access(dir[0] != '\0' ? dir : "/", W_OK) != 0)
         return kit_error(e, DAVIT_INVALID, "state",
-                         "state is kept in %.120s, which cannot be written: "
-                         "%s",
+                         "state is kept in %.120s, which cannot be written: %s",
                          dir, strerror(errno));
     return DAVIT_OK;
 }

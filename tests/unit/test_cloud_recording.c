@@ -6,9 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <cmocka.h>
 
 #include "../../autoscaler/base/buf.h"
 #include "../../autoscaler/base/clock.h"

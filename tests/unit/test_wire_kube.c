@@ -9,9 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <cmocka.h>
 
 #include "../../autoscaler/base/clock.h"
 #include "../../autoscaler/wire/http.h"

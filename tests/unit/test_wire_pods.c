@@ -11,12 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <cmocka.h>
 
 #include "../../autoscaler/base/buf.h"
 #include "../../autoscaler/base/clock.h"

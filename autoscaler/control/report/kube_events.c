@@ -90,9 +90,8 @@ static void uid_look_up(struct kube_events *e, const struct known *k)
     if (*e->cluster_uid || strcmp(k->kind, "RayCluster") != 0)
         return;
     snprintf(path, sizeof path,
-             "/apis/ray.io/v1/namespaces/%.250s/rayclusters/"
-             "%.250s",
-             k->space, k->name);
+             "/apis/ray.io/v1/namespaces/%.250s/rayclusters/%.250s", k->space,
+             k->name);
     call.path = path;
     if (kube_do(e->kube, &call, &err) == ST_OK) {
         uid = json_string_value(
@@ -114,8 +113,8 @@ static json_t *event_json(struct kube_events *e, const struct known *k,
     time_text(first, sizeof first, k->first_wall_ms);
     time_text(last, sizeof last, clock_wall_ms());
     return json_pack(
-        "{s:s, s:s, s:{s:s, s:s}, s:{s:s, s:s, s:s*, s:s, s:s*}, s:s, s:s,"
-        " s:s, s:s, s:s, s:i, s:{s:s}, s:s}",
+        "{s:s, s:s, s:{s:s, s:s}, s:{s:s, s:s, s:s*, s:s, s:s*}, s:s, s:s, "
+        "s:s, s:s, s:s, s:i, s:{s:s}, s:s}",
         "apiVersion", "v1", "kind", "Event", "metadata", "name", k->event,
         "namespace", space, "involvedObject", "apiVersion", k->api, "kind",
         k->kind, "namespace", *k->space ? k->space : NULL, "name", k->name,
