@@ -4,7 +4,7 @@
  * The child leads a session of its own, so that a signal to its group reaches
  * whatever it has started and nothing else.  It is signalled by its id only
  * while it is not reaped: until then the id cannot come to mean another
- * process.  It is forked by the keeper and asks the kernel for SIGTERM when
+ * process.  It is forked by the supervisor and asks the kernel for SIGTERM when
  * that thread dies, so that it does not survive a daemon killed by force.
  */
 #include <errno.h>

@@ -3,7 +3,7 @@
  * lines on its stdin and stdout.  docs/exec.md is the protocol.
  *
  * This file is the table and the workers' side of its operations: a request is
- * handed to the keeper, and its answer lines are put() as they come, so that
+ * handed to the supervisor, and its answer lines are put() as they come, so that
  * what exists is reported even when the program fails in the middle.
  */
 #include <fcntl.h>
@@ -27,9 +27,9 @@ static void exec_close(void *self)
     pthread_mutex_lock(&x->lock);
     x->closing = true;
     pthread_mutex_unlock(&x->lock);
-    if (x->keeper_runs) {
-        keeper_wake(x);
-        pthread_join(x->keeper, NULL);
+    if (x->supervisor_runs) {
+        supervisor_wake(x);
+        pthread_join(x->supervisor, NULL);
     }
     for (struct ask *a = x->asks, *next; a; a = next) {
         next = a->next;
@@ -65,13 +65,13 @@ static int exec_open(const struct davit_host *host,
 
 /* ---- asking */
 
-/* The lock is held.  The keeper takes no signal: those are the daemon's, and
+/* The lock is held.  The supervisor takes no signal: those are the daemon's, and
  * a SIGPIPE of its own must not end it. */
-static bool keeper_start(struct exec *x)
+static bool supervisor_start(struct exec *x)
 {
     sigset_t all, before;
 
-    if (x->keeper_runs)
+    if (x->supervisor_runs)
         return true;
     if (x->wake[0] < 0 && pipe2(x->wake, O_CLOEXEC | O_NONBLOCK) != 0) {
         x->wake[0] = x->wake[1] = -1;
@@ -79,9 +79,10 @@ static bool keeper_start(struct exec *x)
     }
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    x->keeper_runs = pthread_create(&x->keeper, NULL, keeper_run, x) == 0;
+    x->supervisor_runs = pthread_create(&x->supervisor, NULL, supervisor_run,
+                                        x) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return x->keeper_runs;
+    return x->supervisor_runs;
 }
 
 static int tell(const struct verdict *v, struct davit_error *e)
@@ -134,7 +135,7 @@ static struct ask *ask_new(struct exec *x, struct davit_call *call,
                     "%s: a name in the request is not UTF-8", op);
     else if (resting(x, v))
         ;
-    else if (!keeper_start(x))
+    else if (!supervisor_start(x))
         verdict_set(v, DAVIT_RETRY, "THREAD", "no thread to be had for %.60s",
                     x->shown);
     else {
@@ -142,7 +143,7 @@ static struct ask *ask_new(struct exec *x, struct davit_call *call,
         while (*at)
             at = &(*at)->next;
         *at = a;
-        keeper_wake(x);
+        supervisor_wake(x);
         pthread_mutex_unlock(&x->lock);
         return a;
     }
@@ -173,7 +174,8 @@ static void ask_leave(struct exec *x, struct ask *a)
         *at = a->next;
         ask_free(a);
     }
-    keeper_wake(x); /* its timers, and the room in the queue, have changed */
+    supervisor_wake(
+        x); /* its timers, and the room in the queue, have changed */
 }
 
 static struct line *pop(struct exec *x, struct ask *a)
@@ -187,7 +189,7 @@ static struct line *pop(struct exec *x, struct ask *a)
         a->last = &a->first;
     if (x->queued_bytes >= QUEUE_MAX_BYTES &&
         x->queued_bytes - l->bytes < QUEUE_MAX_BYTES)
-        keeper_wake(x);
+        supervisor_wake(x);
     x->queued_bytes -= l->bytes;
     return l;
 }

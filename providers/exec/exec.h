@@ -2,9 +2,9 @@
  * exec.h - what the files of the `exec` provider share.
  *
  * A handle owns one child process, which speaks JSON lines (docs/exec.md), and
- * one thread, its keeper: only the keeper starts, feeds, reads and ends the
+ * one thread, its supervisor: only the supervisor starts, feeds, reads and ends the
  * child.  A worker that wants something hangs an `ask` into the handle's list,
- * wakes the keeper and waits at the ask; answers are put() by the worker, since
+ * wakes the supervisor and waits at the ask; answers are put() by the worker, since
  * a sink belongs to the thread that was called.  The handle's lock guards the
  * list of asks and what they hold, and is never held over I/O.
  */
@@ -44,8 +44,8 @@ struct ask {          /* one request, until it is answered */
     const char *op;
     char *args; /* the request's members after the id */
     enum ask_state state;
-    bool left;                    /* the worker has gone: the keeper frees */
-    bool hello;                   /* the keeper's own */
+    bool left;  /* the worker has gone: the supervisor frees */
+    bool hello; /* the supervisor's own */
     int64_t deadline_ms, sent_ms; /* monotonic */
     struct line *first, **last;   /* not yet taken */
     size_t bytes;                 /* of all its lines so far */
@@ -53,7 +53,7 @@ struct ask {          /* one request, until it is answered */
     pthread_cond_t cond;
 };
 
-struct child {                    /* keeper's */
+struct child {                    /* supervisor's */
     pid_t pid;                    /* 0: there is none; leads its group */
     int in, out, err, pidfd;      /* -1: closed; pidfd also: not to be had */
     bool greeted;                 /* hello was answered OK */
@@ -81,15 +81,15 @@ struct exec {
     uint32_t max_reply;
     /* under the lock */
     pthread_mutex_t lock;
-    pthread_t keeper;
-    bool keeper_runs, closing;
+    pthread_t supervisor;
+    bool supervisor_runs, closing;
     int wake[2]; /* pipe; [1] is written by workers */
     struct ask *asks;
     uint64_t next_id;
     size_t queued_bytes;
     int64_t start_at_ms; /* not before */
     struct verdict why;  /* of the last fault */
-    /* keeper's */
+    /* supervisor's */
     struct child child;
     unsigned faults;               /* in a row */
     int64_t log_room, log_room_ms; /* lines that may still be logged */
@@ -102,15 +102,15 @@ int options_read(struct exec *x, const struct davit_setup *s,
                  struct davit_error *e);
 void options_done(struct exec *x);
 
-/* keeper.c */
+/* supervisor.c */
 int64_t mono_ms(void);
-void *keeper_run(void *exec);
-void keeper_wake(struct exec *x);
+void *supervisor_run(void *exec);
+void supervisor_wake(struct exec *x);
 void ask_free(struct ask *a);
 void verdict_set(struct verdict *v, int status, const char *code,
                  const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
-/* child.c: what runs.  Called by the keeper only. */
+/* child.c: what runs.  Called by the supervisor only. */
 bool child_start(struct exec *x, struct verdict *why);
 /* Logs what is on its stderr; false: that is closed. */
 bool child_hear(struct exec *x);

@@ -101,7 +101,7 @@ int cluster_read(struct op *op, struct cluster *ret)
     json_array_foreach(groups, i, g)
         group_read(g, i, &ret->v[ret->n++]);
     ret->suspended = kit_json_true(ret->json, "spec.suspend");
-    ret->book = book_read(ret->json);
+    ret->annotation = annotation_read(ret->json);
     return DAVIT_OK;
 }
 
@@ -111,7 +111,7 @@ void cluster_done(struct cluster *c)
         json_decref(c->v[i].names);
     free(c->v);
     json_decref(c->json);
-    json_decref(c->book);
+    json_decref(c->annotation);
     *c = (struct cluster){.json = NULL};
 }
 
@@ -167,7 +167,7 @@ void group_unname(struct group *g, const char *pod)
 
 bool cluster_changed(const struct cluster *c)
 {
-    bool changed = c->book_new;
+    bool changed = c->annotation_new;
     for (size_t i = 0; i < c->n; i++)
         changed = changed || c->v[i].replicas_new || c->v[i].names_new;
     return changed;
@@ -182,16 +182,16 @@ static void step(json_t *patch, const char *op, const char *path, json_t *value)
                                   "value", value)));
 }
 
-static void book_step(json_t *patch, const struct cluster *c)
+static void annotation_step(json_t *patch, const struct cluster *c)
 {
-    char *text = json_dumps(c->book, JSON_COMPACT);
+    char *text = json_dumps(c->annotation, JSON_COMPACT);
     json_t *value = json_string(text);
     free(text);
     if (json_is_object(kit_json_at(c->json, "metadata.annotations")))
         step(patch, "add", "/metadata/annotations/davit.io~1launches", value);
     else
         step(patch, "add", "/metadata/annotations",
-             json_pack("{s:o}", BOOK, value));
+             json_pack("{s:o}", ANNOTATION, value));
 }
 
 static void group_steps(json_t *patch, const struct group *g)
@@ -224,11 +224,11 @@ int cluster_patch(struct op *op, struct cluster *c, bool *ret_conflict)
     char path[900];
     json_t *patch = json_array(), *reply;
     int http;
-    book_prune(c->book, op->k->host->wall_ms());
+    annotation_prune(c->annotation, op->k->host->wall_ms());
     step(patch, "replace", "/metadata/resourceVersion",
          json_string(kit_json_text(c->json, "metadata.resourceVersion")));
-    if (c->book_new)
-        book_step(patch, c);
+    if (c->annotation_new)
+        annotation_step(patch, c);
     for (size_t i = 0; i < c->n; i++)
         group_steps(patch, &c->v[i]);
     path_of(op->k, "?fieldManager=davit", path, sizeof path);

@@ -45,9 +45,9 @@ static void lower(struct end *x, struct group *g)
 
 static void less_of(struct end *x, const char *request)
 {
-    if (*request != '\0' && book_known(x->c.book, request)) {
-        book_less(x->c.book, request);
-        x->c.book_new = true;
+    if (*request != '\0' && annotation_known(x->c.annotation, request)) {
+        annotation_less(x->c.annotation, request);
+        x->c.annotation_new = true;
     }
 }
 
@@ -57,17 +57,18 @@ static int promise_end(struct end *x, const char *id)
     char whose[128];
     const char *number = strrchr(id, '.') + 1;
     promised_of(id, whose, sizeof whose);
-    bool of_request = book_known(x->c.book, whose);
+    bool of_request = annotation_known(x->c.annotation, whose);
     struct group *g = group_find(
-        &x->c, of_request ? book_group(x->c.book, whose) : whose);
-    if (!g || book_cancelled(x->c.book, id))
+        &x->c, of_request ? annotation_group(x->c.annotation, whose) : whose);
+    if (!g || annotation_cancelled(x->c.annotation, id))
         return DAVIT_NOT_FOUND;
     uint32_t there = units_stay(&x->c, &x->ps, g, of_request ? whose : NULL);
-    int64_t promised = of_request ? book_left(x->c.book, whose) : g->replicas;
+    int64_t promised = of_request ? annotation_left(x->c.annotation, whose)
+                                  : g->replicas;
     if (promised <= there)
         return DAVIT_NOT_FOUND; /* its pod has come after all */
-    book_cancel(x->c.book, id);
-    x->c.book_new = true;
+    annotation_cancel(x->c.annotation, id);
+    x->c.annotation_new = true;
     /* Of a host group the first one counts for all. */
     if (strtoul(number, NULL, 10) % g->hosts == 0) {
         less_of(x, of_request ? whose : "");

@@ -3,7 +3,7 @@
  *
  * k8s.c is the table and open(); options.c finds the API server; api.c sends
  * requests, errors.c turns the server's answers into reactions; cluster.c reads
- * the RayCluster and writes it, whole or not at all; book.c is our note in its
+ * the RayCluster and writes it, whole or not at all; annotation.c is our note in its
  * annotation; pods.c reads pods, judge.c says how one fares; share.c tells
  * whose they are; list.c, launch.c, end.c and offers.c are the operations;
  * writer.c names whoever else writes replicas.
@@ -88,24 +88,24 @@ struct asked {
 int error_http(void *arg, const struct davit_http *x, const json_t *reply,
                struct davit_error *e);
 
-/* ---- book.c: what we wrote about our launches into the annotation
+/* ---- annotation.c: what we wrote about our launches into the annotation
  * davit.io/launches, so that a launch whose reply was lost is found, also by a
  * new process: {"requests": {ID: {"group", "asked", "left", "at"}},
  * "cancelled": [ids of promised machines]}; in units. */
-#define BOOK "davit.io/launches"
-json_t *book_read(const json_t *raycluster);
-bool book_known(const json_t *book, const char *request);
-void book_add(json_t *book, const char *request, const char *group,
-              uint32_t units, int64_t now_ms);
+#define ANNOTATION "davit.io/launches"
+json_t *annotation_read(const json_t *raycluster);
+bool annotation_known(const json_t *annotation, const char *request);
+void annotation_add(json_t *annotation, const char *request, const char *group,
+                    uint32_t units, int64_t now_ms);
 /* One unit of this request is ended. */
-void book_less(json_t *book, const char *request);
-int64_t book_left(const json_t *book, const char *request);
-const char *book_group(const json_t *book, const char *request);
-int64_t book_at(const json_t *book, const char *request);
-void book_cancel(json_t *book, const char *id);
-bool book_cancelled(const json_t *book, const char *id);
+void annotation_less(json_t *annotation, const char *request);
+int64_t annotation_left(const json_t *annotation, const char *request);
+const char *annotation_group(const json_t *annotation, const char *request);
+int64_t annotation_at(const json_t *annotation, const char *request);
+void annotation_cancel(json_t *annotation, const char *id);
+bool annotation_cancelled(const json_t *annotation, const char *id);
 /* Forgets what nobody will ask about any more. */
-void book_prune(json_t *book, int64_t now_ms);
+void annotation_prune(json_t *annotation, int64_t now_ms);
 
 /* ---- cluster.c: the RayCluster as read, and a copy to change */
 struct group {
@@ -125,8 +125,8 @@ struct cluster {
     struct group *v;
     size_t n;
     bool suspended;
-    json_t *book;
-    bool book_new;
+    json_t *annotation;
+    bool annotation_new;
     uint64_t writes; /* k8s.writes when it was asked for */
 };
 int cluster_read(struct op *op, struct cluster *ret);

@@ -74,7 +74,7 @@ static int ask_apply(struct op *op, struct cluster *c, struct ask *a,
     char have_names[100];
     uint32_t now;
     a->changed = false;
-    if (book_known(c->book, a->request))
+    if (annotation_known(c->annotation, a->request))
         return DAVIT_OK;
     if (!g) {
         names_of(c, have_names, sizeof have_names);
@@ -102,8 +102,9 @@ static int ask_apply(struct op *op, struct cluster *c, struct ask *a,
                          "over its maxReplicas of %u",
                          g->name, now, units, g->max);
     group_set_replicas(g, now + units);
-    book_add(c->book, a->request, g->name, units, op->k->host->wall_ms());
-    c->book_new = a->changed = true;
+    annotation_add(c->annotation, a->request, g->name, units,
+                   op->k->host->wall_ms());
+    c->annotation_new = a->changed = true;
     return DAVIT_OK;
 }
 

@@ -64,7 +64,7 @@ static void promised_put(struct listing *x, const struct k8s_type *t,
     char id[128];
     for (uint32_t i = 0; n > 0 && i < 100000; i++) {
         snprintf(id, sizeof id, PROMISED "%.63s.%u", whose, i);
-        if (book_cancelled(x->c.book, id))
+        if (annotation_cancelled(x->c.annotation, id))
             continue;
         n--;
         x->put(
@@ -94,17 +94,18 @@ static void group_promises(struct listing *x, const struct group *g)
     json_t *r;
     if (!t || missing == 0 || g->suspended || x->c.suspended)
         return;
-    json_object_foreach(json_object_get(x->c.book, "requests"), request, r) {
-        if (strcmp(book_group(x->c.book, request), g->name) != 0)
+    json_object_foreach(json_object_get(x->c.annotation, "requests"), request,
+                        r) {
+        if (strcmp(annotation_group(x->c.annotation, request), g->name) != 0)
             continue;
-        int64_t lacks = book_left(x->c.book, request) -
+        int64_t lacks = annotation_left(x->c.annotation, request) -
                         units_stay(&x->c, &x->ps, g, request);
         uint32_t n = lacks <= 0        ? 0
                      : lacks > missing ? missing
                                        : (uint32_t)lacks;
         missing -= n;
         if (n > 0 && x->trouble_status != DAVIT_OK &&
-            now - book_at(x->c.book, request) > SETTLE_MS)
+            now - annotation_at(x->c.annotation, request) > SETTLE_MS)
             promised_put(x, t, request, request, n * g->hosts, true);
     }
     promised_put(x, t, g->name, "", missing * g->hosts,

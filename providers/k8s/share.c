@@ -58,9 +58,10 @@ struct deal {
 
 static bool room_for(const struct deal *d, const char *request)
 {
-    return strcmp(book_group(d->c->book, request), d->g->name) == 0 &&
+    return strcmp(annotation_group(d->c->annotation, request), d->g->name) ==
+               0 &&
            kit_json_int(json_object_get(d->used, request), "", 0) <
-               book_left(d->c->book, request);
+               annotation_left(d->c->annotation, request);
 }
 
 /* A host follows its unit; false: its unit is new. */
@@ -105,7 +106,8 @@ static void newcomer(struct deal *d, struct pod *p)
         return;
     p->surplus = d->base <= 0;
     if (p->surplus)
-        json_object_foreach(json_object_get(d->c->book, "requests"), request, r)
+        json_object_foreach(json_object_get(d->c->annotation, "requests"),
+                            request, r)
             if (room_for(d, request)) {
                 give(d, p, request);
                 p->surplus = false;
@@ -132,9 +134,11 @@ static void deal_group(struct deal *d, struct pods *ps)
     d->units = json_object();
     d->used = json_object();
     d->base = d->g->replicas;
-    json_object_foreach(json_object_get(d->c->book, "requests"), request, r)
-        if (strcmp(book_group(d->c->book, request), d->g->name) == 0)
-            d->base -= book_left(d->c->book, request);
+    json_object_foreach(json_object_get(d->c->annotation, "requests"), request,
+                        r)
+        if (strcmp(annotation_group(d->c->annotation, request), d->g->name) ==
+            0)
+            d->base -= annotation_left(d->c->annotation, request);
     for (size_t i = 0; i < d->n; i++)
         remembered(d, d->v[i]);
     for (size_t i = 0; i < d->n; i++)

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../providers/k8s/book.c"
+#include "../../providers/k8s/annotation.c"
 #include "../../providers/k8s/judge.c"
 
 static const struct patience patience = {
@@ -114,17 +114,17 @@ static void operators_trouble(void **state)
     json_decref(c);
 }
 
-static json_t *book_from(const char *note)
+static json_t *annotation_from(const char *note)
 {
-    json_t *c = json_pack("{s:{s:{s:s}}}", "metadata", "annotations", BOOK,
+    json_t *c = json_pack("{s:{s:{s:s}}}", "metadata", "annotations", ANNOTATION,
                           note);
-    json_t *book = book_read(c);
+    json_t *book = annotation_read(c);
 
     json_decref(c);
     return book;
 }
 
-static void book_survives_nonsense(void **state)
+static void annotation_survives_nonsense(void **state)
 {
     static const char *const odd[] = {
         "",
@@ -136,38 +136,38 @@ static void book_survives_nonsense(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
-        json_t *book = book_from(odd[i]);
+        json_t *book = annotation_from(odd[i]);
 
-        assert_int_equal(book_left(book, "r"), 0);
-        book_less(book, "r");
-        book_cancel(book, "x");
-        assert_true(book_cancelled(book, "x"));
-        book_prune(book, 0);
+        assert_int_equal(annotation_left(book, "r"), 0);
+        annotation_less(book, "r");
+        annotation_cancel(book, "x");
+        assert_true(annotation_cancelled(book, "x"));
+        annotation_prune(book, 0);
         json_decref(book);
     }
 }
 
-static void book_is_bounded(void **state)
+static void annotation_is_bounded(void **state)
 {
-    json_t *book = book_from("{}");
+    json_t *book = annotation_from("{}");
     char id[40];
     char *text;
 
     (void)state;
     for (int i = 0; i < 1000; i++) {
         snprintf(id, sizeof id, "davit-%020d", i);
-        book_add(book, id, "a-group-with-quite-a-long-name", 1000, 1);
+        annotation_add(book, id, "a-group-with-quite-a-long-name", 1000, 1);
         snprintf(id, sizeof id, "promised.davit-%020d.0", i);
-        book_cancel(book, id);
+        annotation_cancel(book, id);
     }
-    book_prune(book, 2);
-    assert_true(book_known(book, "davit-00000000000000000999"));
-    assert_false(book_known(book, "davit-00000000000000000000"));
+    annotation_prune(book, 2);
+    assert_true(annotation_known(book, "davit-00000000000000000999"));
+    assert_false(annotation_known(book, "davit-00000000000000000000"));
     text = json_dumps(book, JSON_COMPACT);
     assert_true(strlen(text) < 100000); /* of 262144 an object may have */
     free(text);
     /* An hour later only some are remembered. */
-    book_prune(book, 2 * 3600 * INT64_C(1000));
+    annotation_prune(book, 2 * 3600 * INT64_C(1000));
     assert_true(json_object_size(json_object_get(book, "requests")) <= 32);
     json_decref(book);
 }
@@ -180,8 +180,8 @@ int main(void)
         cmocka_unit_test(being_deleted_is_stopping),
         cmocka_unit_test(odd_pods),
         cmocka_unit_test(operators_trouble),
-        cmocka_unit_test(book_survives_nonsense),
-        cmocka_unit_test(book_is_bounded),
+        cmocka_unit_test(annotation_survives_nonsense),
+        cmocka_unit_test(annotation_is_bounded),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -123,8 +123,8 @@ static struct terms terms_finish(struct term *v, uint32_t n)
 /* A request with one of its selectors, in canonical order. */
 static enum ray_kind alt_read(struct ray_strings *w,
                               const PB(ResourceRequest) * r,
-                              const PB(LabelSelector) * sel, const char *apart,
-                              struct snap_alt *ret)
+                              const PB(LabelSelector) * sel,
+                              const char *anti_affinity, struct snap_alt *ret)
 {
     size_t most;
     enum ray_kind kind = request_look(r, &most);
@@ -135,7 +135,7 @@ static enum ray_kind alt_read(struct ray_strings *w,
     if (kind != RAY_GOOD)
         return kind;
     qtys = ARENA_ARRAY(w->arena, struct qty, r->n_resources_bundle - most);
-    most += (apart != NULL) + (sel ? sel->n_label_constraints : 0);
+    most += (anti_affinity != NULL) + (sel ? sel->n_label_constraints : 0);
     terms = ARENA_ARRAY(w->arena, struct term, most);
     for (size_t i = 0; i < r->n_resources_bundle; i++) {
         const char *name = r->resources_bundle[i]->key;
@@ -151,8 +151,8 @@ static enum ray_kind alt_read(struct ray_strings *w,
     }
     if (terms_add(w, sel, terms, &n_terms) != RAY_GOOD)
         return RAY_GARBLED;
-    if (apart)
-        term_add(w, &terms[n_terms++], apart, TERM_NOT_IN, "");
+    if (anti_affinity)
+        term_add(w, &terms[n_terms++], anti_affinity, TERM_NOT_IN, "");
     /* whole: the caller's is uninitialised; Ray has no other members */
     *ret = (struct snap_alt){.resources = ray_sort_qtys(qtys, n_qtys),
                              .selector = terms_finish(terms, n_terms)};
@@ -198,15 +198,16 @@ static int by_bundle(const void *a, const void *b)
 
 /* Alternatives of a request behind the n that are there; equal ones once. */
 enum ray_kind ray_alts_read(struct ray_strings *w,
-                            const PB(ResourceRequest) * r, const char *apart,
-                            struct snap_alt *alts, uint32_t *n)
+                            const PB(ResourceRequest) * r,
+                            const char *anti_affinity, struct snap_alt *alts,
+                            uint32_t *n)
 {
     size_t n_selectors = r->n_label_selectors ? r->n_label_selectors : 1;
     for (size_t i = 0; i < n_selectors && *n < RAY_MAX_ALTS; i++) {
         const PB(LabelSelector) *sel = r->n_label_selectors
                                            ? r->label_selectors[i]
                                            : NULL;
-        enum ray_kind kind = alt_read(w, r, sel, apart, &alts[*n]);
+        enum ray_kind kind = alt_read(w, r, sel, anti_affinity, &alts[*n]);
         if (kind != RAY_GOOD)
             return kind;
         bool there = false;

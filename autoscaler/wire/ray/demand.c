@@ -38,21 +38,21 @@ static void by_count_read(struct ray_bundles *s, struct source_view *view,
 }
 
 static const PB(PlacementLabel) *
-    constraint_of(const PB(GangResourceRequest) * g, bool apart)
+    constraint_of(const PB(GangResourceRequest) * g, bool anti_affinity)
 {
     for (size_t i = 0; i < g->n_requests; i++)
         for (size_t k = 0; k < g->requests[i]->n_placement_constraints; k++) {
             const PB(PlacementConstraint) *c =
                 g->requests[i]->placement_constraints[k];
-            const PB(PlacementLabel) *l = apart ? c->anti_affinity
-                                                : c->affinity;
+            const PB(PlacementLabel) *l = anti_affinity ? c->anti_affinity
+                                                        : c->affinity;
             if (l)
                 return l;
         }
     return NULL;
 }
 
-const char *ray_gang_apart(const PB(GangResourceRequest) * g)
+const char *ray_gang_anti_affinity(const PB(GangResourceRequest) * g)
 {
     const PB(PlacementLabel) *l = constraint_of(g, true);
     return l && l->label_name[0] ? l->label_name : NULL;
@@ -62,9 +62,9 @@ const char *ray_gang_apart(const PB(GangResourceRequest) * g)
 static void gang_name(struct ray_strings *w, const PB(GangResourceRequest) * g,
                       struct snap_demand *d)
 {
-    const PB(PlacementLabel) *apart = constraint_of(g, true);
+    const PB(PlacementLabel) *anti_affinity = constraint_of(g, true);
     const PB(PlacementLabel) *together = constraint_of(g, false);
-    const PB(PlacementLabel) *label = apart ? apart : together;
+    const PB(PlacementLabel) *label = anti_affinity ? anti_affinity : together;
     size_t id = strcspn(g->details, ":");
     d->strategy = STRATEGY_PACK;
     if (g->details[id] == ':') {
@@ -79,7 +79,7 @@ static void gang_name(struct ray_strings *w, const PB(GangResourceRequest) * g,
     } else {
         d->id = ray_intern(w, g->details);
     }
-    if (apart)
+    if (anti_affinity)
         d->strategy = STRATEGY_STRICT_SPREAD;
     else if (together)
         d->strategy = STRATEGY_STRICT_PACK;
@@ -88,7 +88,7 @@ static void gang_name(struct ray_strings *w, const PB(GangResourceRequest) * g,
 static const char *held_label(const struct ray_demand_input *in,
                               const PB(GangResourceRequest) * g)
 {
-    const char *label = ray_gang_apart(g);
+    const char *label = ray_gang_anti_affinity(g);
     for (uint32_t k = 0; label && k < in->n_held; k++)
         if (strcmp(in->held[k], label) == 0)
             return in->held[k];
@@ -99,17 +99,17 @@ static const char *held_label(const struct ray_demand_input *in,
  * plain request where there is none. */
 static enum ray_kind gang_bundle(struct ray_strings *w,
                                  const PB(GangResourceRequest) * g, size_t i,
-                                 const char *apart, struct snap_alt *alts,
-                                 uint32_t *n)
+                                 const char *anti_affinity,
+                                 struct snap_alt *alts, uint32_t *n)
 {
     enum ray_kind kind = RAY_GOOD;
     for (size_t k = 0; k < g->n_bundle_selectors && kind == RAY_GOOD; k++)
         if (i < g->bundle_selectors[k]->n_resource_requests)
             kind = ray_alts_read(w,
                                  g->bundle_selectors[k]->resource_requests[i],
-                                 apart, alts, n);
+                                 anti_affinity, alts, n);
     if (kind == RAY_GOOD && !*n && i < g->n_requests)
-        kind = ray_alts_read(w, g->requests[i], apart, alts, n);
+        kind = ray_alts_read(w, g->requests[i], anti_affinity, alts, n);
     return kind;
 }
 
@@ -119,14 +119,14 @@ static bool gang_read(const struct ray_demand_input *in,
 {
     struct ray_bundles s = {.strings = in->strings};
     struct snap_alt alts[RAY_MAX_ALTS];
-    const char *apart = held_label(in, g);
+    const char *anti_affinity = held_label(in, g);
     size_t n = g->n_requests;
     if (!n && g->n_bundle_selectors)
         n = g->bundle_selectors[0]->n_resource_requests;
     for (size_t i = 0; i < n; i++) {
         struct arena_mark before = arena_mark(in->strings->arena);
         uint32_t n_alts = 0;
-        enum ray_kind kind = gang_bundle(in->strings, g, i, apart, alts,
+        enum ray_kind kind = gang_bundle(in->strings, g, i, anti_affinity, alts,
                                          &n_alts);
         if (kind != RAY_GOOD) { /* whole or not at all */
             count_left_out(view, kind == RAY_EMPTY ? RAY_GARBLED : kind);

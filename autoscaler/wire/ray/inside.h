@@ -124,12 +124,12 @@ void ray_demands_read(const struct ray_demand_input *in,
 enum ray_kind { RAY_GOOD, RAY_ELSEWHERE, RAY_GARBLED, RAY_EMPTY };
 enum { RAY_MAX_ALTS = 64 }; /* fall-backs of one bundle that are looked at */
 /* Alternatives of a request behind the n that are there; equal ones once.
- * apart: a label that no two bundles may share a value of, or NULL. */
+ * anti_affinity: a label that no two bundles may share a value of, or NULL. */
 struct Ray__Rpc__Autoscaler__ResourceRequest;
 enum ray_kind ray_alts_read(
     struct ray_strings *w,
-    const struct Ray__Rpc__Autoscaler__ResourceRequest *r, const char *apart,
-    struct snap_alt *alts, uint32_t *n);
+    const struct Ray__Rpc__Autoscaler__ResourceRequest *r,
+    const char *anti_affinity, struct snap_alt *alts, uint32_t *n);
 
 struct ray_bundles { /* of one demand */
     struct ray_strings *strings;
@@ -143,7 +143,7 @@ void ray_bundles_finish(struct ray_bundles *b, struct snap_demand *d);
 
 /* The label that keeps a STRICT_SPREAD gang's bundles apart, or NULL. */
 struct Ray__Rpc__Autoscaler__GangResourceRequest;
-const char *ray_gang_apart(
+const char *ray_gang_anti_affinity(
     const struct Ray__Rpc__Autoscaler__GangResourceRequest *g);
 
 /* ---- report.c, note.c */

@@ -20,7 +20,7 @@ static void find_held(const PB(ClusterResourceState) * s, struct ray_strings *w,
     size_t n = s->n_pending_gang_resource_requests;
     const char **v = ARENA_ARRAY(w->scratch, const char *, n);
     for (size_t i = 0; i < n; i++) {
-        const char *label = ray_gang_apart(
+        const char *label = ray_gang_anti_affinity(
             s->pending_gang_resource_requests[i]);
         if (label)
             v[in->n_held++] = ray_intern(w, label);

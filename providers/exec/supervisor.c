@@ -1,5 +1,5 @@
 /*
- * keeper.c - the thread that owns a handle's child: starts it when something is
+ * supervisor.c - the thread that owns a handle's child: starts it when something is
  * asked, sends requests in their order, hands each line it prints to the ask
  * with its id, and starts it again, at growing intervals, when it failed.
  *
@@ -48,9 +48,9 @@ void verdict_set(struct verdict *v, int status, const char *code,
     va_end(ap);
 }
 
-void keeper_wake(struct exec *x)
+void supervisor_wake(struct exec *x)
 {
-    /* A full pipe is as good: the keeper will wake. */
+    /* A full pipe is as good: the supervisor will wake. */
     if (write(x->wake[1], "", 1) < 0)
         return;
 }
@@ -492,7 +492,7 @@ static void serve(struct exec *x, int timeout, bool hear)
         ended(x);
 }
 
-void *keeper_run(void *exec)
+void *supervisor_run(void *exec)
 {
     struct exec *x = exec;
     struct verdict v;
