@@ -116,8 +116,8 @@ static void operators_trouble(void **state)
 
 static json_t *annotation_from(const char *note)
 {
-    json_t *c = json_pack("{s:{s:{s:s}}}", "metadata", "annotations", ANNOTATION,
-                          note);
+    json_t *c = json_pack("{s:{s:{s:s}}}", "metadata", "annotations",
+                          ANNOTATION, note);
     json_t *book = annotation_read(c);
 
     json_decref(c);
