@@ -95,7 +95,8 @@ def test_a_list_that_hangs_freezes_and_is_told(aids, tmp_path):
         clocks.set(mono=90000)  # and is past its time
         d.post({"bundles": []})
         d.until(lambda: d.nodes("bad")[0]["why"]["reason"] == "stale_view")
-        assert [e["subject"] for e in d.events("provider.down")] == ["stuck"]
+        # Once.  A list of sim's that was under way when the clock jumped is too late as well.
+        assert [e["subject"] for e in d.events("provider.down")].count("stuck") == 1
         clocks.set(mono=190000)  # long idle, and still nothing is ended
         d.post({"owner": "x", "bundles": []})
         d.stays(lambda: d.ready("bad") == 1, 1.5)
