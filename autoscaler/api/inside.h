@@ -21,9 +21,9 @@
 #include "view.h"
 
 #define BODY_MAX (4u << 20) /* a larger body is refused */
-#define DISCARD_MAX \
-    (256u << 20) /* so much of it is read and dropped, so that
-                                    * the client gets to see the refusal */
+/* So much of it is read and dropped, so that the client gets to see the
+ * refusal */
+#define DISCARD_MAX (256u << 20)
 #define REPLY_MAX ((size_t)512 << 20)
 #define LISTENERS_MAX 64 /* event streams at once */
 #define PENDING_MAX 1024 /* suspended exchanges at once */

@@ -12,9 +12,8 @@
 
 #include "k8s.h"
 
-#define SETTLE_MS \
-    2000 /* an older failure says nothing of a launch
-                                  * that was made so shortly ago */
+/* An older failure says nothing of a launch that was made so shortly ago */
+#define SETTLE_MS 2000
 
 struct listing {
     struct op op;
