@@ -17,7 +17,7 @@ struct view {
     const struct problem *s;
     const struct plan *plan;
     uint32_t *node_of_snap; /* by row of snapshot->nodes: which of s->nodes,
-                               * or NONE; the way back is their `from` */
+                             * or NONE; the way back is their `from` */
     struct arena arena;     /* scratch of the view */
 };
 

@@ -19,7 +19,7 @@
 void *mem_alloc(size_t bytes); /* not zeroed */
 void *mem_zeroed(size_t n, size_t bytes);
 void *mem_resize(void *p, size_t n, size_t bytes); /* what is new is not
-                                              * zeroed; p may be NULL */
+                                                    * zeroed; p may be NULL */
 char *mem_strdup(const char *s);                   /* NULL gives "" */
 char *mem_strndup(const char *s, size_t n);
 

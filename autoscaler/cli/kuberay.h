@@ -13,8 +13,8 @@ struct kuberay_opts {
     const char *state;                /* "" : as its own default */
     const char *listen, *metrics;     /* "" : the default; none */
     bool sidecar;                     /* never ends by itself: with KubeRay's v2
-                                      * a container that ends takes the whole
-                                      * head pod with it */
+                                       * a container that ends takes the whole
+                                       * head pod with it */
 };
 
 /* The RayCluster as settings, once; false: why is in err, cut to one line. */

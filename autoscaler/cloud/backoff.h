@@ -22,7 +22,7 @@ void backoffs_free(struct backoffs *b);
 /* Valid until something else is noted. */
 struct backoff {
     struct offer_key of; /* type "" : the whole provider; zone "" beside
-                                 * a type: of all its offers */
+                          * a type: of all its offers */
     enum status why;
     char text[208];
     int64_t until_ms;  /* wall; INT64_MAX: until reload */

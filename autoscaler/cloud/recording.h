@@ -34,7 +34,7 @@ struct recording_call {
     bool spot;
     uint64_t id;      /* from recording_call_id() */
     uint64_t follows; /* the recorded operation it repeats; 0: none
-                                  * yet.  Set by replaying */
+                       * yet.  Set by replaying */
 };
 uint64_t recording_call_id(void);
 

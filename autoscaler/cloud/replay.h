@@ -14,7 +14,7 @@ struct replay { /* zeroed: empty */
     VEC(struct exchange) all; /* in the file's order */
     VEC(const char *) given;  /* request ids */
     uint32_t floor, barrier;  /* the latest write that was made, and the next
-                                  * after it that was not */
+                               * after it that was not */
 };
 
 /* path: for messages.  INVALID: the line that is no exchange, or none is. */

@@ -22,7 +22,7 @@ struct conf_pair {
 struct conf_provider {
     const char *name;                /* the key under providers: */
     const char *plugin;              /* path of the .so; "": davit-NAME.so from
-                                   * the plug-in directories */
+                                      * the plug-in directories */
     const struct conf_pair *options; /* flattened: "a.b" -> "c" */
     uint32_t n_options;
     uint32_t line, column;
@@ -31,7 +31,7 @@ struct conf_provider {
 struct conf_type {
     struct snap_type fact; /* offers: zones x markets as configured */
     const char *hash;      /* 16 hex digits over what a machine is made
-                                   * of (not min, max, timeouts, prices) */
+                            * of (not min, max, timeouts, prices) */
     const struct conf_pair *options; /* options: of the type, flattened */
     uint32_t n_options;
     uint32_t line, column;
@@ -56,10 +56,10 @@ struct config {
     enum conf_dialect dialect;
     const char *cluster;
     const char *head_type;      /* another dialect's type of the head,
-                                   * which is never launched; "" : not known */
+                                 * which is never launched; "" : not known */
     const char *ray_address;    /* "" : demand by REST only */
     const char *ray_token_file; /* "" : RAY_AUTH_TOKEN, RAY_AUTH_TOKEN_PATH,
-                                   * ~/.ray/auth_token as Ray itself does */
+                                 * ~/.ray/auth_token as Ray itself does */
     bool kube;                  /* head.kubernetes is given */
     const char *kube_kubeconfig, *kube_context; /* "" : looked for */
     struct names kube_namespaces;               /* n == 0: all */
@@ -85,7 +85,7 @@ struct config {
     struct snap_limits limits;
     int64_t start_timeout_ms; /* no visible progress for so long: failed */
     int64_t think_ms;         /* how long a launch may wait for a better
-                                   * plan; limits.think */
+                               * plan; limits.think */
     const struct conf_provider *providers;
     uint32_t n_providers;
     const struct conf_type *types;

@@ -35,7 +35,7 @@ struct raw_type {
     int32_t priority;
     int64_t price, spot_price; /* micros an hour, -1 not given */
     bool pod;                  /* a part of machine: price and accelerator
-                                     * are the machine's, resources are not */
+                                * are the machine's, resources are not */
     uint32_t memory_percent;   /* of the machine's that Ray offers */
     const struct conf_pair *options;
     uint32_t n_options;

@@ -25,7 +25,7 @@ struct command {
     struct mail mail; /* first; kind COMMAND_MAIL */
     enum command_kind kind;
     struct arena arena;        /* owns the arguments; PUT: the control takes
-                                   * body and demand over, with what they lie in */
+                                * body and demand over, with what they lie in */
     const char *owner;         /* PUT, DROP */
     const char *body;          /* PUT: canonical JSON of the request */
     struct snap_demand demand; /* PUT: what body says */
@@ -36,7 +36,7 @@ struct command {
     enum status status;
     struct err err;
     struct status_page *seen; /* the status whose plan has taken it into
-                                   * account; a reference, NULL on error */
+                               * account; a reference, NULL on error */
     void (*done)(struct command *);
     void *arg;
 };

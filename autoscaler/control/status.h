@@ -59,7 +59,7 @@ struct status_page {
     const struct plan *plan;
     int64_t planned_us;        /* CPU time of the planner */
     int64_t thinking_until_ms; /* wall: launches that are not final wait so
-                                 * long at most; 0: none waits */
+                                * long at most; 0: none waits */
     /* Ray head; address "" without one */
     const char *ray_address, *ray_session, *ray_problem;
     bool ray_ok;

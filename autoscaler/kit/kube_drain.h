@@ -35,18 +35,18 @@ struct kube_drain {
     const char *node; /* its name */
     int64_t now_wall_ms;
     int64_t limit_ms;     /* duration, from the taint on: what will not
-                                   * go is then a refusal */
+                           * go is then a refusal */
     int64_t settle_ms;    /* duration, from the taint on: no DONE before,
-                                   * for what the scheduler was about to bind */
+                           * for what the scheduler was about to bind */
     int64_t most_grace_s; /* longer grace periods are cut; 0: none is */
     bool wait;            /* wait for what is against it, up to the
-                                   * limit, instead of refusing at once */
+                           * limit, instead of refusing at once */
     struct kube_pod_rules rules;
     /* what came of it */
     enum kube_drained got;
     bool begun;    /* the node is tainted */
     bool moved;    /* pods were evicted in this step, or are
-                                   * leaving */
+                    * leaving */
     uint32_t left; /* pods that are still there */
     char why[208]; /* REFUSED, WAITS: for a person */
 };

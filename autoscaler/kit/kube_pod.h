@@ -21,7 +21,7 @@
 enum kube_pod_fate {
     KUBE_POD_ENDED,  /* finished, or lost with its kubelet: no matter */
     KUBE_POD_STAYS,  /* static, of a DaemonSet, or at home on a node that
-                           * is drained: left alone until the machine ends */
+                      * is drained: left alone until the machine ends */
     KUBE_POD_LEAVES, /* its deletion is under way */
     KUBE_POD_MOVES,  /* is to be evicted */
     KUBE_POD_HOLDS,  /* must not be: why says so */

@@ -37,15 +37,15 @@ bool kit_number(const char *text, uint32_t max, uint32_t *ret);
 enum kit_kind {
     KIT_TEXT,     /* char * (kept); NULL when there is none */
     KIT_NAME,     /* the same, up to max bytes (0: 255), each of `allowed`:
-                    * "a-z 0-9 - _" */
+                   * "a-z 0-9 - _" */
     KIT_URL,      /* the same, where a secret may go: see kit_url_safe() */
     KIT_FLAG,     /* bool */
     KIT_NUMBER,   /* uint32_t, from min to max (0: UINT32_MAX) */
     KIT_DURATION, /* int64_t, in milliseconds, likewise (0: ten years) */
     KIT_CHOICE,   /* uint32_t: the place of the value in `allowed`, "a|b|c",
-                    * from min on */
+                   * from min on */
     KIT_READ,     /* whatever read() makes of it, may be given often; read NULL:
-                    * other code reads it */
+                   * other code reads it */
 };
 
 struct kit_reading { /* what read() is called with */

@@ -28,7 +28,7 @@ struct sigv4 {
     const void *body;
     size_t body_len;
     bool keep_path; /* encoded, but its dots and double slashes
-                                 * are left as they are */
+                     * are left as they are */
 };
 
 void sigv4_date(int64_t wall_ms, char ret[SIGV4_DATE_SIZE]);

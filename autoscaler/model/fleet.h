@@ -25,7 +25,7 @@ struct machine {
     char cloud_id[128]; /* "" until the provider answered */
     char address[64];
     char ray_id[256];     /* the head's id of it: hex, or the name of a
-                             * Kubernetes node; "" until it joined */
+                           * Kubernetes node; "" until it joined */
     char config_hash[20]; /* of the node type it was launched from */
     char detail[160];     /* progress, or why it failed; for people */
     bool spot;
@@ -47,7 +47,7 @@ struct machine {
                              * of codec_previous_write(), heap; NULL: nothing */
     /* not kept over a restart: */
     char host_group[64]; /* whose machines end together, by the
-                             * provider; "": not known */
+                          * provider; "": not known */
     uint32_t missed;     /* good lists in a row without it */
     uint32_t refused;    /* drains in a row */
     uint32_t tries;      /* calls made for it in this state */

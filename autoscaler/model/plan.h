@@ -16,7 +16,7 @@ struct plan_launch {
     uint32_t demand; /* the first demand it is for, or NONE */
     uint32_t first_placement, n_placements; /* what ONE such node holds */
     bool final; /* a longer look would not change it: send it
-                                 * at once */
+                 * at once */
 };
 
 /* `count` bundles of one kind on one node (of a launch: on each of them). */
@@ -39,10 +39,10 @@ struct plan_refusal {
     uint32_t bundle, alt, offer;
     enum reason why;
     uint32_t column;    /* LACKS, QUEUE_FULL: which, of the queue NONE
-                                 * is nodes; LABEL, TAINT, QUEUE_TYPE: the
-                                 * string id of the key or queue */
+                         * is nodes; LABEL, TAINT, QUEUE_TYPE: the
+                         * string id of the key or queue */
     int64_t has, needs; /* LACKS: amounts; QUEUE_FULL: what the queue
-                                 * uses, and its quota */
+                         * uses, and its quota */
 };
 
 struct plan_bundle {

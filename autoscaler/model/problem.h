@@ -59,7 +59,7 @@ struct pb_shape {
     uint32_t selector; /* into selectors[]; 0 is "any" */
     bool accelerator;  /* needs a device, or a label only accelerators have */
     uint64_t digest;   /* of its needs and conditions: the same in the next
-                          * snapshot */
+                        * snapshot */
 };
 
 struct pb_alt {

@@ -84,7 +84,7 @@ struct snap_alt {
     struct terms selector;
     struct tolerations tolerations;
     int64_t after_ms; /* duration: tried when the one before it was not
-                              * had for so long (any_of); 0: at once */
+                       * had for so long (any_of); 0: at once */
 };
 
 struct snap_bundle {
@@ -92,9 +92,9 @@ struct snap_bundle {
     uint32_t n_alts;
     uint32_t count;   /* identical ones, at least 1 */
     bool unconfirmed; /* seen by one view only (confirm.h): it
-                                   * may lie on nodes that are there, nothing
-                                   * is bought for it.  Of a request it means
-                                   * nothing. */
+                       * may lie on nodes that are there, nothing
+                       * is bought for it.  Of a request it means
+                       * nothing. */
 };
 
 enum demand_source {
@@ -139,7 +139,7 @@ struct snap_demand {
     int64_t since_ms;  /* first seen, 0 unknown */
     int32_t priority;  /* higher first; 0 by default */
     const char *queue; /* of snapshot.queues; "" or NULL: none.  One that is
-                              * not there, or not for the owner, denies it */
+                        * not there, or not for the owner, denies it */
     const struct snap_bundle *bundles;
     uint32_t n_bundles;
 };
@@ -152,9 +152,9 @@ struct snap_offer {
     int64_t backoff_until_ms;  /* 0: not */
     enum status backoff_for;   /* the class of the failure */
     int64_t failed_ms;         /* wall, the last failure if nothing has come
-                                  * of it since; 0: none */
+                                * of it since; 0: none */
     uint32_t room;             /* how many more may be launched now (quota),
-                                  * UNLIMITED when not known */
+                                * UNLIMITED when not known */
     int64_t idle_timeout_ms;   /* duration, of its nodes; 0: the type's */
     struct taints taints;      /* of its nodes, beside the type's */
 };
@@ -169,7 +169,7 @@ struct snap_type {
     int64_t boot_ms;                 /* expected time to join; -1 unknown */
     int32_t priority;                /* higher first (policy priority) */
     uint32_t hosts;                  /* machines in one unit, bought and ended
-                                  * together; 1 */
+                                      * together; 1 */
     enum reason unavailable;         /* NONE, PROVIDER_DOWN, TYPE_DISABLED */
     const struct snap_offer *offers; /* at least one */
     uint32_t n_offers;
@@ -187,15 +187,15 @@ struct snap_node {
     struct pairs labels;
     struct taints taints;   /* beside its type's */
     const char *host_group; /* shared by the machines of one unit; ""
-                                  * or NULL: a unit of its own */
+                             * or NULL: a unit of its own */
     int64_t progress_ms;    /* wall, last visible progress on its way; 0:
-                                  * none since since_ms */
+                             * none since since_ms */
     int64_t idle_ms;        /* duration; -1: has work, or not known */
     int64_t since_ms;       /* in this state since */
     int64_t created_ms;
     int64_t price_micros_hour; /* -1: the offer's */
     enum reason hold;          /* KEEP_STALE, KEEP_REFUSED, KEEP_PROTECTED ...:
-                                  * must not be ended now; NONE */
+                                * must not be ended now; NONE */
     int64_t hold_until_ms;     /* 0: until the observer changes it */
     struct snap_placements previous; /* of the last plan */
     const char *activity;            /* what it is doing, for a person; "" */
@@ -250,9 +250,9 @@ struct snap_limits {
     uint32_t n_end_order;             /* 0: as the planner likes */
     enum consolidate consolidate;
     int64_t consolidate_saving; /* 1/10,000 of a node's price that must be
-                                      * saved, beside what replaces it */
+                                 * saved, beside what replaces it */
     int64_t consolidate_age_ms; /* duration: nodes that exist for less are
-                                      * left alone */
+                                 * left alone */
 };
 
 /* A named set of node types for some of the demand.  A demand that names it
@@ -260,7 +260,7 @@ struct snap_limits {
 struct snap_queue {
     const char *name;
     struct names types;  /* beside these: what has the label
-                                      * QUEUE_LABEL with its name */
+                          * QUEUE_LABEL with its name */
     int64_t gpus, cpus;  /* quota in 1/10,000; -1: none */
     uint32_t nodes;      /* quota; UNLIMITED */
     int32_t priority;    /* added to its demands' */

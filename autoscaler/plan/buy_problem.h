@@ -24,7 +24,7 @@ struct purchase {
     bool host_groups; /* prices are no bound: host_group_price() */
     bool capped;      /* by a quota: somebody's is wanted by others */
     bool *waits;      /* an offer is behind others (failover.h); NULL:
-                                * all may be bought */
+                       * all may be bought */
 };
 
 /* What is left of the groups and may be bought for, as items. */

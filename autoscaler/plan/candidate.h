@@ -116,7 +116,7 @@ enum leaving {
     LEAVES_NOT,
     LEAVES,      /* ended by this plan, or draining for good */
     LEAVES_LATER /* of a host group that has lost a machine: when its work
-                        * is done */
+                  * is done */
 };
 
 /* Fills the limits' counters and the classes from the nodes; ended[i] nodes

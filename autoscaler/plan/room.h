@@ -33,7 +33,7 @@ struct needs {
     const struct need *v; /* parts of devices last */
     uint32_t n, n_whole;  /* n_whole: those before the parts */
     bool never; /* no node can hold it: part of a device that cannot be
-                      * shared, or 1.5 devices */
+                 * shared, or 1.5 devices */
     uint32_t never_column;
 };
 

@@ -29,7 +29,7 @@ struct http_tls {
     struct http_blob ca, cert, key; /* n == 0: none */
     bool insecure;                  /* the certificate is not checked */
     const char *server_name;        /* what it must be for, and what SNI
-                                       * says; NULL: the URL's host */
+                                     * says; NULL: the URL's host */
 };
 
 struct http_exchange {
@@ -39,14 +39,14 @@ struct http_exchange {
     const void *body;
     size_t body_len;
     const char *label;   /* what messages call the other side; NULL:
-                                   * the URL without user and query */
+                          * the URL without user and query */
     const char *ca_file; /* NULL: the system's */
     const char *cert_file, *key_file; /* NULL: no client certificate */
     const struct http_tls *tls;       /* NULL: none; outlives the exchange */
     const char *proxy;                /* NULL: as the environment says */
     const char *unix_socket;          /* NULL: TCP */
     bool http2_only;           /* prior knowledge, for gRPC without TLS; may
-                                   * be sent twice: idempotent requests only */
+                                * be sent twice: idempotent requests only */
     int64_t deadline_mono_ms;  /* 0: 30 s from now */
     const atomic_bool *cancel; /* NULL: none */
     size_t max_reply;          /* 0: 64 MiB */

@@ -26,11 +26,11 @@ enum source_status {
 
 struct source_node {
     const char *node_id;        /* the source's: Ray's hex, the name of a
-                                   * Kubernetes node */
+                                 * Kubernetes node */
     const char *instance_id;    /* RAY_CLOUD_INSTANCE_ID; the last element of
-                                   * a Kubernetes node's spec.providerID; "" */
+                                 * a Kubernetes node's spec.providerID; "" */
     struct names aliases;       /* what else a machine of ours may call it:
-                                   * host name, label, addresses */
+                                 * host name, label, addresses */
     const char *type, *machine; /* our node type, the cloud's name; "" */
     const char *zone;           /* "" */
     const char *address;
@@ -39,8 +39,8 @@ struct source_node {
     bool head;            /* has the resource node:__internal_head__ */
     bool unschedulable;   /* cordoned */
     bool settling;        /* joined, but a resource of its type is not
-                                   * there yet (a GPU without its device
-                                   * plug-in): total has what it will offer */
+                           * there yet (a GPU without its device
+                           * plug-in): total has what it will offer */
     enum source_status status;
     int64_t idle_ms; /* when IDLE, or UNREADY with no work; else -1 */
     struct qtys total, available; /* of Ray: without node:*;
@@ -48,7 +48,7 @@ struct source_node {
     struct pairs labels;
     struct taints taints;
     struct names hosted; /* its pods: a Ray node of such a name lies
-                                   * on it */
+                          * on it */
 };
 
 /* A pod of a RayCluster, which is or will be a Ray node. */
@@ -81,9 +81,9 @@ struct source_view {
     int64_t version;     /* Ray: cluster_resource_state_version */
     const char *session; /* another one: the source began anew */
     bool v2;             /* false: a Ray head started without
-                                   * RAY_enable_autoscaler_v2=1: it keeps no
-                                   * request_resources for us, and `ray status`
-                                   * shows nothing */
+                          * RAY_enable_autoscaler_v2=1: it keeps no
+                          * request_resources for us, and `ray status`
+                          * shows nothing */
     int64_t read_mono_ms, took_us;
     const struct source_node *nodes; /* DEAD ones included */
     uint32_t n_nodes;
@@ -93,8 +93,8 @@ struct source_view {
     const struct snap_demand *demands;
     uint32_t n_demands;
     uint32_t n_elsewhere; /* shapes left out because a new machine is no
-                                   * help: they name a node, or lie inside a
-                                   * placement group that has its place */
+                           * help: they name a node, or lie inside a
+                           * placement group that has its place */
     uint32_t n_garbled;   /* left out: they make no sense */
     const struct source_note *notes;
     uint32_t n_notes;
@@ -126,21 +126,21 @@ enum source_drained {
     SOURCE_DRAIN_REFUSED,  /* see why; the node is as it was before */
     SOURCE_DRAIN_WAITS,    /* under way: ask again; see why */
     SOURCE_DRAIN_ACCEPTED, /* the source ends the node itself: wait until
-                                   * it is DEAD */
+                            * it is DEAD */
     SOURCE_DRAIN_DONE,     /* no work is left: the machine may go */
 };
 
 struct source_drain {
     const char *node_id;
     bool preempt; /* false: only when nothing is against it now;
-                                   * true: wait for what is, until deadline */
+                   * true: wait for what is, until deadline */
     const char *message;
     int64_t deadline_wall_ms;   /* Ray: its work has until then */
     int64_t limit_ms;           /* duration. Kubernetes: what is not gone so
-                                   * long after its beginning is a refusal */
+                                 * long after its beginning is a refusal */
     int64_t most_grace_ms;      /* longer grace periods are cut; 0: none is */
     bool move_local, move_bare; /* pods with data on the node, without a
-                                   * controller: move them too */
+                                 * controller: move them too */
     /* what came of it */
     enum source_drained got;
     bool moved; /* work has been sent away: no way back */
@@ -152,17 +152,17 @@ enum { SOURCE_WRITERS = 10 };
 struct source_ops {
     const char *kind;     /* "ray", "kubernetes" */
     bool waits;           /* read() returns when something changed, or
-                                   * at its deadline: it follows upon itself */
+                           * at its deadline: it follows upon itself */
     bool by_address;      /* its nodes are found by address as well */
     bool two_looks;       /* one view may count work both as running and
-                                   * as pending: it takes two to be sure */
+                           * as pending: it takes two to be sure */
     bool drains_in_steps; /* a node is asked to drain until no work is
-                                   * left on it, and is given back by undrain();
-                                   * else it ends itself once it accepted */
+                           * left on it, and is given back by undrain();
+                           * else it ends itself once it accepted */
     bool late_devices;    /* a node joins before its devices do */
     uint32_t writers;     /* so many calls but read() may be under way
-                                   * at once, each with a handle; at most
-                                   * SOURCE_WRITERS */
+                           * at once, each with a handle; at most
+                           * SOURCE_WRITERS */
     /* *ret: a new view, the reference is the caller's; NULL with ST_OK: as it
      * was the last time.  NULL after a failure. */
     enum status (*read)(void *handle, int64_t deadline_mono_ms,
@@ -186,7 +186,7 @@ struct source_ops {
      * taken off them.  Any thread.  NULL: it is of no use to it. */
     void (*configure)(void *handle, struct names zones, bool no_reserve);
     void (*stop)(void *handle); /* any thread: a waiting read() returns soon;
-                                   * NULL: none waits */
+                                 * NULL: none waits */
     void (*free)(void *handle); /* NULL is fine as a handle */
 };
 

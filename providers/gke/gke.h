@@ -41,8 +41,8 @@ struct gke {
     json_t *addresses; /* instance number -> IP address */
     uint32_t salt;     /* failed creations: a new one is a new one */
     json_t *left;      /* "ZONE/GROUP" of pools that no type has any
-                                  * more and that hold machines of ours; NULL:
-                                  * not looked yet */
+                        * more and that hold machines of ours; NULL:
+                        * not looked yet */
 };
 
 /* One operation at work. */
@@ -59,7 +59,7 @@ struct group {
     const json_t *pool;          /* as GKE describes it; lives with groups */
     bool spot;
     bool leaving; /* of a pool that is being upgraded, and the
-                                  * half that goes: nothing is launched there */
+                   * half that goes: nothing is launched there */
 };
 struct groups {
     struct gke *g;

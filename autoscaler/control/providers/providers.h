@@ -52,7 +52,7 @@ struct providers {
     struct ledger *ledger;
     const struct configuration *conf;
     bool join_elsewhere;     /* a machine is ready when a demand source says
-                               * so, not when it runs */
+                              * so, not when it runs */
     struct traffic *traffic; /* of all of them with their clouds */
     VEC(struct provider_state *) all; /* heap, as the two below */
     VEC(struct provider *) retired;   /* closed when their last call is back */

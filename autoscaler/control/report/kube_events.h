@@ -19,7 +19,7 @@ struct kube_event {
     const char *api, *kind;   /* "v1", "Pod" */
     const char *space, *name; /* space "": of the whole cluster */
     const char *uid;          /* "" : not known; of a RayCluster it is
-                                    * looked up */
+                               * looked up */
     bool warning;
     const char *reason; /* "TriggeredScaleUp" */
     const char *about;  /* apart from others of that reason; "" */

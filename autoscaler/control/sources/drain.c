@@ -20,7 +20,7 @@ enum {
     STEP_STUCK_MS = 5000,
     STUCK = 10,        /* when nothing moved for so many */
     STEP_EACH_MS = 25, /* and for every node that is drained besides:
-                                * at most 40 steps a second in all */
+                        * at most 40 steps a second in all */
     HOSTED_MS = 30000, /* so long idle Ray nodes have to end */
 };
 

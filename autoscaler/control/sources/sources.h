@@ -38,7 +38,7 @@ struct source {
     struct source_view *view;      /* the last good one, or NULL; a reference */
     struct source_view *before;    /* the one before it, likewise: two_looks */
     const struct node_name *names; /* its nodes by name, in the view's arena:
-                               * see nodes.c */
+                                    * see nodes.c */
     uint32_t n_names;
     int64_t read_ms;   /* wall, of the last good one */
     int64_t view_ms;   /* wall, when view was new */

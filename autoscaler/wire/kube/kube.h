@@ -20,7 +20,7 @@ struct kube_access_opts {
     const char *kubeconfig;  /* "" or NULL: look for it */
     const char *context;     /* "" or NULL: the file's current one */
     const char *cluster_dir; /* NULL: /var/run/secrets/kubernetes.io/
-                                * serviceaccount, $DAVIT_SERVICEACCOUNT_DIR */
+                              * serviceaccount, $DAVIT_SERVICEACCOUNT_DIR */
 };
 
 /* An explicit kubeconfig; else in a pod (KUBERNETES_SERVICE_HOST) its service
@@ -53,7 +53,7 @@ struct kube_call {
     /* the answer */
     int code;      /* of HTTP; 0: there was none */
     json_t *reply; /* NULL: none; the caller's to decref, also
-                                    * after a failure (the Status object) */
+                    * after a failure (the Status object) */
 };
 
 /* OK for 2xx.  Otherwise err->code is the Status' reason ("Forbidden",

@@ -19,8 +19,8 @@ struct kube_watch_opts {
     const char *path;           /* "/api/v1/pods"; outlives the watch */
     const char *what;           /* "pods", for messages; outlives it too */
     bool optional;              /* 404 and 403 mean that the server has no
-                                    * such kind: an empty list, asked for again
-                                    * every 5 min */
+                                 * such kind: an empty list, asked for again
+                                 * every 5 min */
     uint32_t page;              /* objects a page; 0: 500 */
     void *ctx;
     /* A list begins: what is not among the objects until list_end() is gone.

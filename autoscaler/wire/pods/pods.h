@@ -18,10 +18,10 @@ struct kube_source_opts {
     struct names namespaces;          /* whose pods are demand; n == 0: all */
     struct names scheduler_names;     /* n == 0: default-scheduler */
     const char *label;                /* of a node: our machine's id; "" :
-                                        * davit.io/machine */
+                                       * davit.io/machine */
     struct names zones;               /* of the configured offers */
     bool no_reserve;                  /* pods get all of a type's resources:
-                                        * the system keeps nothing */
+                                       * the system keeps nothing */
 };
 
 /* Finds the access (files only, no I/O on the network). */

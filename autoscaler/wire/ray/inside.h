@@ -35,10 +35,10 @@ struct ray_head {
     bool answered;        /* some call, some time */
     struct arena scratch; /* of one call */
     char *session;        /* of the last read: another one means another
-                                  * head */
+                           * head */
     bool v2;              /* of that session */
     char *note;           /* the text we keep under __autoscaling_error;
-                                  * NULL: what is there is not known */
+                           * NULL: what is there is not known */
     int64_t note_mono_ms, note_seen_version; /* when, and of what view */
 };
 
