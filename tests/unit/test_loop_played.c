@@ -1,6 +1,6 @@
 /*
  * test_loop_played.c - the real loop and journal, a played cloud and users, in
- * played time on one thread (tests/played/): a day in a moment, the same for
+ * played time on one thread (autoscaler/played/): a day in a moment, the same for
  * the same seed, with crashes that lose nothing.
  */
 #include <setjmp.h>
@@ -14,15 +14,15 @@
 
 #include <cmocka.h>
 
-#include "../played/cloud.h"
 #include "../played/disk.h"
-#include "../played/player.h"
 #include "api/request.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "codec/codec.h"
+#include "played/cloud.h"
+#include "played/player.h"
 
 enum { OWNERS = 8, SECOND = 1000, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE };
 #define BEGIN_MS INT64_C(1790000000000)

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "control/control.h"
+#include "../control/control.h"
 
 struct player;
 

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
-#include "cloud/cloud.h"
-#include "provider.h"
+#include "../base/alloc.h"
+#include "../cloud/cloud.h"
+#include "../provider.h"
 
 enum { ENDING_MS = 30000 };
 

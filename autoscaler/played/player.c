@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
-#include "base/clock.h"
-#include "base/random.h"
+#include "../base/alloc.h"
+#include "../base/clock.h"
+#include "../base/random.h"
 
 struct due {
     int64_t at_ms;
