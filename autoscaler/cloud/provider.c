@@ -15,6 +15,8 @@
 #include "inside.h"
 #include "opening.h"
 
+enum { SETTLE_MS = 30000 }; /* where the plug-in says nothing */
+
 static const char *name_of(const struct opening *o)
 {
     return o->conf->plugin && o->conf->plugin[0] != '\0' ? o->conf->plugin
@@ -271,6 +273,15 @@ struct plugin_info provider_plugin(const struct provider *p)
 uint64_t provider_caps(const struct provider *p)
 {
     return atomic_load(&p->caps);
+}
+
+int64_t provider_settle_ms(const struct provider *p)
+{
+    const struct davit_provider *t = p->table;
+
+    return DAVIT_HAS(t, struct davit_provider, settle_ms) && t->settle_ms
+               ? (int64_t)t->settle_ms(p->self)
+               : SETTLE_MS;
 }
 
 uint32_t provider_calls_running(const struct provider *p)

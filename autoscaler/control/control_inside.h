@@ -30,6 +30,7 @@ struct control {
     struct previous previous;
     struct improvement improvement;
     struct known known; /* the members above, to be read */
+    struct ends ends;
     struct act act;
     struct send send;
     struct unplaced unplaced;

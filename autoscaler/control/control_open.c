@@ -38,7 +38,8 @@ static void join(struct control *c)
                               conf,         &c->providers,
                               &c->sources,  &c->requests,
                               &c->previous, &c->improvement};
-    c->act = (struct act){env, l, conf, &c->providers, &c->sources};
+    c->ends = (struct ends){env, l, conf, &c->sources, .held = 0};
+    c->act = (struct act){env, l, conf, &c->providers, &c->sources, &c->ends};
     c->send = (struct send){env,           l,          conf, &c->requests,
                             &c->providers, &c->sources};
     c->unplaced.env = env;
@@ -199,6 +200,7 @@ void control_free(struct control *c)
     previous_close(&c->previous);
     requests_close(&c->requests);
     sources_close(&c->sources);
+    ends_close(&c->ends);
     providers_close(&c->providers);
     ledger_close(&c->ledger);
     record_close(c->record);

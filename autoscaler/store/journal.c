@@ -23,7 +23,7 @@ static const char *const other_tables =
     "subject TEXT NOT NULL, reason TEXT NOT NULL, text TEXT NOT NULL, data "
     "TEXT NOT NULL);CREATE TABLE boot(type TEXT PRIMARY KEY, mean_ms REAL NOT "
     "NULL, n INTEGER NOT NULL);"
-    /* Unused; 0.1 does not open a file without it. */
+    /* What belongs to no row of another table; 0.1 writes none. */
     "CREATE TABLE value(key TEXT PRIMARY KEY, value TEXT NOT NULL);";
 #define SCHEMA_VERSION 2
 
@@ -52,6 +52,9 @@ static const char *const statements[STMT_COUNT] = {
         "INSERT INTO boot VALUES(?1, ?2, 1) ON CONFLICT(type) DO UPDATE SET "
         "mean_ms = mean_ms + (?2 - mean_ms) * max(0.3, 1.0 / (n + 1)), n = n + "
         "1",
+    [STMT_VALUE_PUT] = "INSERT INTO value VALUES(?1, ?2) ON CONFLICT(key) DO "
+                       "UPDATE SET value = ?2",
+    [STMT_VALUE_GET] = "SELECT value FROM value WHERE key = ?1",
     [STMT_BOOT_GET] = "SELECT CAST(round(mean_ms) AS INTEGER) FROM boot WHERE "
                       "type = ?1",
 };
