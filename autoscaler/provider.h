@@ -226,7 +226,7 @@ struct davit_provider {
     uint32_t (*settle_ms)(void *self);
     /* Options that say where machines are (an account, a project, a cluster);
      * NULL ends.  When one of them changes, machines that are known are held
-     * and told, not taken for lost.  NULL: all options say so. */
+     * and told, not taken for lost.  NULL: none. */
     const char *const *places;
 };
 

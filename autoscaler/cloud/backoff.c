@@ -194,8 +194,6 @@ static void backoff_begin(struct record *r, const struct err *e, int64_t now_ms)
     bool again = in_force && x->why == e->status;
     int64_t delay;
 
-    x->why = e->status;
-    snprintf(x->text, sizeof x->text, "%.*s", (int)sizeof x->text - 1, e->text);
     /* Calls that were under way together fail together: that is one failure,
      * not five, and the delay neither grows nor starts anew. */
     if (!in_force)
@@ -208,12 +206,13 @@ static void backoff_begin(struct record *r, const struct err *e, int64_t now_ms)
                                                            : RETRY_AFTER_MAX_MS;
         delay = jittered(r, delay);
     }
-    if (again && e->retry_after_ms == 0)
-        return;
-    if (now_ms + delay > x->until_ms) {
-        x->delay_ms = delay;
-        x->until_ms = now_ms + delay;
-    }
+    if (in_force &&
+        (now_ms + delay <= x->until_ms || (again && e->retry_after_ms == 0)))
+        return; /* the worse one stands */
+    x->why = e->status;
+    snprintf(x->text, sizeof x->text, "%.*s", (int)sizeof x->text - 1, e->text);
+    x->delay_ms = delay;
+    x->until_ms = now_ms + delay;
 }
 
 /* A provider's lists go well between two throttled launches, and must not keep

@@ -25,8 +25,7 @@ bool standing_lost_sight(const struct machine *m)
 {
     enum standing s = standing_of(m);
 
-    return m->maybe.given_up &&
-           (s == STANDING_ASKED || s == STANDING_ACCEPTED);
+    return m->maybe.given_up && (s == STANDING_ASKED || s == STANDING_ACCEPTED);
 }
 
 /* Could the list have it already?  One that was never listed may be newer than

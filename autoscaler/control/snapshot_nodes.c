@@ -167,7 +167,7 @@ static void hold_take(const struct known *k, const struct machine *m,
 {
     if (standing_lost_sight(m)) {
         n->hold = REASON_KEEP_UNANSWERED;
-    } else if (m->protected) {
+    } else if (m->protected || m->unread) {
         n->hold = REASON_KEEP_PROTECTED;
     } else if (!provider_find(k->providers, m->provider)) {
         n->hold = REASON_KEEP_ORPHAN;

@@ -75,6 +75,8 @@ struct machine {
     uint32_t tries;      /* calls made for it in this state */
     int64_t retry_ms;    /* no call for it before, wall */
     bool busy;           /* a call for it is in flight */
+    bool unread;         /* the journal has a state of it that this version
+                          * does not know: it is not ended */
     uint64_t held_tick;  /* the remembered plan that knows it, and as what */
     uint32_t held_node;
 };

@@ -54,7 +54,7 @@ static void listed(struct call *c, const char *const *ids, uint32_t n)
 
 static void list(const char *const *ids, uint32_t n)
 {
-    rig_pass(20000);
+    rig_pass(40000);
     listed(list_sent(), ids, n);
 }
 
