@@ -169,11 +169,21 @@ static void ray_check(struct checkup *c)
 
 static void state_check(struct checkup *c)
 {
-    const char *path = c->conf->state, *slash = strrchr(path, '/');
+    struct arena arena = {0};
+    const char *path, *slash;
     char dir[4096];
+    const char *elsewhere;
+    struct err err;
 
     if (c->conf->ha)
         return;
+    if (config_journal_path(c->conf, &arena, &path, &elsewhere, &err) !=
+        ST_OK) {
+        finding_add(c, FINDING_BAD, "state", "%s", err.text);
+        arena_done(&arena);
+        return;
+    }
+    slash = strrchr(path, '/');
     snprintf(dir, sizeof dir, "%.*s", slash ? (int)(slash - path) + 1 : 1,
              slash ? path : ".");
     if (access(dir, W_OK | X_OK) != 0)
@@ -184,8 +194,14 @@ static void state_check(struct checkup *c)
             dir, strerror(errno));
     else if (access(path, F_OK) == 0 && access(path, R_OK | W_OK) != 0)
         finding_add(c, FINDING_BAD, "state", "%s: %s", path, strerror(errno));
+    else if (*elsewhere)
+        finding_add(c, FINDING_WARN, "state",
+                    "%s in the working directory is used, since %s; write its "
+                    "whole path",
+                    path, elsewhere);
     else
         finding_add(c, FINDING_OK, "state", "%s", path);
+    arena_done(&arena);
 }
 
 static bool somebody_listens(const struct config *conf)

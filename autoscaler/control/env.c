@@ -46,7 +46,8 @@ static enum log_level level_of(const char *kind)
         "launch.failed", "node.failed",    "node.lost",
         "source.down",   "head.v1",        "provider.simulated",
         "provider.down", "config.refused", "demand.infeasible",
-        "type.differs",  "journal.unread", "request.unread"};
+        "type.differs",  "journal.unread", "journal.elsewhere",
+        "request.unread"};
 
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         if (strcmp(kind, bad[i]) == 0)
