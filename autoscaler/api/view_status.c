@@ -14,6 +14,8 @@ bool view_ready(const struct view *v)
 
     for (uint32_t i = 0; i < p->n_providers; i++)
         ready = ready && p->providers[i].ready;
+    for (uint32_t i = 0; i < p->n_stops; i++)
+        ready = ready && !p->stops[i].failing;
     return ready;
 }
 
@@ -44,8 +46,10 @@ uint32_t problems_write(struct out *o, const char *key, struct view *v)
                  "and kept as they are (%s)",
                  p->n_unread, p->unread);
     if (p->config_problem && p->config_problem[0] && ++n)
-        out_strf(o, NULL, "the newest configuration was refused: %s",
-                 p->config_problem);
+        out_strf(o, NULL, "the newest configuration was %s: %s",
+                 p->config_held ? "held" : "refused", p->config_problem);
+    for (uint32_t i = 0; i < p->n_stops && ++n; i++)
+        out_str(o, NULL, p->stops[i].text);
     out_close(o);
     return n;
 }

@@ -15,7 +15,7 @@
 #include "../plan/planner.h"
 #include "control_inside.h"
 #include "publish.h"
-#include "reload.h"
+#include "report/stops.h"
 
 static int64_t cpu_us(void)
 {
@@ -27,7 +27,7 @@ static int64_t cpu_us(void)
 
 static void reload(struct control *c)
 {
-    reload_if_due(&c->configuration, &c->providers, &c->sources);
+    reload_if_due(&c->reloading);
 }
 
 static void mail_fold(struct control *c, struct mail *mail)
@@ -126,6 +126,7 @@ static void carry_out(struct control *c, struct status_page *page,
 /* Shows what was done. */
 static void show(struct control *c, struct status_page *page)
 {
+    stops_show(&c->known, &c->ends, page);
     publish(&c->known, &c->board, page); /* the API reads this, nothing else */
     if (c->record)
         record_put(c->record, page);

@@ -30,8 +30,10 @@ static void join(struct control *c)
     struct ledger *l = &c->ledger;
     struct configuration *conf = &c->configuration;
 
-    c->commands = (struct commands){env,          l,         conf,
-                                    &c->requests, &c->board, NULL};
+    c->commands = (struct commands){
+        env, l, conf, &c->requests, &c->board, &c->providers, &c->ends, NULL};
+    c->reloading = (struct reloading){conf, &c->providers, &c->sources,
+                                      &c->ends, &c->known};
     c->observe = (struct observe){env, l, conf, &c->providers, &c->sources};
     c->improvement = (struct improvement){.env = env, .conf = conf};
     c->known = (struct known){env,          l,
@@ -88,6 +90,7 @@ static enum status outside_open(struct control *c, struct buf *errors)
     if (s != ST_OK)
         buf_printf(errors, "head: %s\n", err.text);
     c->providers.join_elsewhere = c->sources.n > 0;
+    providers_check_places(&c->providers, false);
     return s;
 }
 

@@ -39,13 +39,24 @@ static uint32_t recent_count(struct ends *e)
     return kept;
 }
 
-static uint32_t most_ends(const struct ends *e, uint32_t recent)
+static uint32_t most_of(const struct ends *e, const struct config *conf,
+                        uint32_t recent)
 {
     uint32_t tenth = (machines_there(&e->ledger->fleet) + recent) / 10;
 
-    if (e->conf->now->max_ends)
-        return e->conf->now->max_ends;
+    if (conf->max_ends)
+        return conf->max_ends;
     return tenth > 1 ? tenth : 1;
+}
+
+uint32_t ends_most(const struct ends *e, const struct config *conf)
+{
+    return most_of(e, conf, 0);
+}
+
+void ends_allow(struct ends *e, uint32_t n)
+{
+    e->allowed = n;
 }
 
 static bool brake_lets(struct ends *e)
@@ -56,7 +67,7 @@ static bool brake_lets(struct ends *e)
         e->allowed--;
         return true;
     }
-    if (e->shut || recent >= most_ends(e, recent))
+    if (e->shut || recent >= most_of(e, e->conf->now, recent))
         return false;
     VEC_PUSH(NULL, &e->recent, e->env->now_ms);
     return true;

@@ -46,6 +46,10 @@ bool machine_end(struct ends *e, struct machine *m, enum reason why);
 void ends_due(struct ends *e);
 /* The step is over: tells when the brake was shut or opened. */
 void ends_finish(struct ends *e);
+/* How many may go at once under these settings. */
+uint32_t ends_most(const struct ends *e, const struct config *conf);
+/* So many of the next that are not confirmed go all the same. */
+void ends_allow(struct ends *e, uint32_t n);
 /* A person says: those that are held may go. */
 void ends_release(struct ends *e);
 

@@ -190,6 +190,13 @@ static bool has_machines(const struct ledger *l, const char *provider)
     return false;
 }
 
+const char *ours_place(const struct ledger *l, const char *provider)
+{
+    const struct provider_facts *f = facts_find(&l->ours, provider);
+
+    return f ? f->place : "";
+}
+
 const char *ours_moved(struct ledger *l, const char *provider,
                        const char *place)
 {

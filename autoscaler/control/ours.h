@@ -38,6 +38,8 @@ const char *ours_text(enum adoption a);
 /* The provider's machines of before this journal are known now. */
 void ours_listed(struct ledger *l, const char *provider);
 
+/* Where its machines are; "" when that is not known. */
+const char *ours_place(const struct ledger *l, const char *provider);
 /* The provider is in this place now.  NULL: that is where its machines are (it
  * is remembered from now on), else the place where they are. */
 const char *ours_moved(struct ledger *l, const char *provider,

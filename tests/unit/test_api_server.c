@@ -113,6 +113,10 @@ static void fold(struct control *c, struct command *cmd)
     case COMMAND_RELOAD:
         cmd->status = err_set(&cmd->err, ST_INVALID, "davit.yaml:3:1: bad");
         break;
+    case COMMAND_APPLY:
+    case COMMAND_ADOPT:
+    case COMMAND_FORGET:
+    case COMMAND_RELEASE: cmd->count = 1; break;
     }
 }
 

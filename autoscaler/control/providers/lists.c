@@ -45,7 +45,7 @@ static void list_poll(struct providers *p, struct provider_state *s)
 {
     int64_t now = p->env->mono_ms, pause;
 
-    if (s->listing)
+    if (s->listing || s->elsewhere)
         return;
     pause = list_pause(p, s);
     if (s->list_failures == 0 && s->list_due_ms > s->list_last_ms + pause)
@@ -61,7 +61,7 @@ static void list_poll(struct providers *p, struct provider_state *s)
 
 static void offers_poll(struct providers *p, struct provider_state *s)
 {
-    if (s->offering || p->env->mono_ms < s->offers_due_ms ||
+    if (s->offering || s->elsewhere || p->env->mono_ms < s->offers_due_ms ||
         !(provider_caps(s->provider) & DAVIT_CAP_OFFERS))
         return;
     s->offering = true;

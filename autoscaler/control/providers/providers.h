@@ -31,6 +31,7 @@ struct provider_state {
     int64_t short_since_ms; /* wall: its lists lack many at once; 0 */
     uint32_t short_by;      /* how many */
     bool short_believed;    /* a person said that they are gone */
+    bool elsewhere;         /* not where its machines are: it is not asked */
     uint32_t list_failures; /* in a row */
     char problem[256];      /* "" when all is well */
     struct arena offered;   /* what known_offers of it point to */
@@ -81,6 +82,11 @@ enum status providers_open(struct providers *p, const struct config *conf,
                            struct provider_set *ret, struct buf *errors);
 /* Takes the set over in place of those there are, and forgets all back-offs. */
 void providers_replace(struct providers *p, struct provider_set *set);
+/* Closes a set that is not taken over. */
+void providers_drop(struct providers *p, struct provider_set *set);
+/* Holds those whose machines are in another place than the settings say;
+ * approved: these machines are forgotten. */
+void providers_check_places(struct providers *p, bool approved);
 /* Closes those of earlier generations whose last call is back. */
 void providers_close_retired(struct providers *p);
 struct provider_state *provider_find(const struct providers *p,
