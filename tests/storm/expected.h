@@ -27,14 +27,11 @@
     X(11, asked_for_less) \
     X(12, provider_removed) \
     X(13, one_auth) \
-    X(14, unknown_reason) \
-    X(14, unknown_request) \
     X(15, end_hangs) \
     X(15, end_without_effect) \
     X(16, another_place) \
     X(16, another_cluster) \
     X(17, below_least_size) \
-    X(20, journal_damaged) \
     X(21, one_bad_list)
 
 #endif
