@@ -218,3 +218,40 @@ void ours_move(struct ledger *l, const char *provider, const char *place)
     f->place = mem_strdup(place);
     value_write(l, "place", provider, place);
 }
+
+/* ---- node types */
+
+/* The one type made as the machine was, of its provider; NULL: none, or two. */
+static const struct conf_type *type_alike(const struct config *conf,
+                                          const struct machine *m)
+{
+    const struct conf_type *found = NULL;
+
+    for (uint32_t i = 0; *m->config_hash && i < conf->n_types; i++) {
+        const struct conf_type *t = &conf->types[i];
+
+        if (strcmp(t->hash, m->config_hash) != 0 ||
+            strcmp(t->fact.provider, m->provider) != 0)
+            continue;
+        if (found)
+            return NULL;
+        found = t;
+    }
+    return found;
+}
+
+void ours_rename_types(struct ledger *l, const struct config *conf)
+{
+    for (uint32_t i = 0; i < l->fleet.n; i++) {
+        struct machine *m = l->fleet.v[i];
+        const struct conf_type *t;
+
+        if (m->state == STATE_GONE || type_find(conf, m->type) ||
+            !(t = type_alike(conf, m)))
+            continue;
+        emit(l->env, "node.retyped", m->id, "", "%s is called %s now", m->type,
+             t->fact.name);
+        snprintf(m->type, sizeof m->type, "%s", t->fact.name);
+        fleet_touch(&l->fleet, m);
+    }
+}

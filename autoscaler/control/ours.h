@@ -18,6 +18,7 @@
 #ifndef CONTROL_OURS_H
 #define CONTROL_OURS_H
 
+#include "configuration.h"
 #include "ledger.h"
 
 enum { REQUEST_ID_MAX = 40 };
@@ -46,5 +47,11 @@ const char *ours_moved(struct ledger *l, const char *provider,
                        const char *place);
 /* It moved, and its machines there are forgotten. */
 void ours_move(struct ledger *l, const char *provider, const char *place);
+
+/* ---- node types */
+
+/* Machines of a type that is no longer configured, of which another one was
+ * made the same way, are of that one: it was renamed. */
+void ours_rename_types(struct ledger *l, const struct config *conf);
 
 #endif
