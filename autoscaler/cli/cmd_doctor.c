@@ -237,7 +237,9 @@ static void config_check(struct checkup *c)
 /* ---- */
 
 /* NAMESPACE/NAME in place of a file. */
-static struct config *raycluster_load(struct checkup *c, const char *which)
+static struct config *raycluster_load(struct checkup *c, const char *which,
+                                      const char *settings,
+                                      struct config_source **source)
 {
     const char *slash = strchr(which, '/');
     static char space[256];
@@ -248,14 +250,15 @@ static struct config *raycluster_load(struct checkup *c, const char *which)
                              .ray_address = "",
                              .state = "",
                              .listen = "",
-                             .metrics = ""};
+                             .metrics = "",
+                             .settings = settings};
     struct config *conf;
     struct err err;
 
     snprintf(space, sizeof space, "%.*s", slash ? (int)(slash - which) : 0,
              which);
     c->space = space;
-    if (kuberay_config(&k, &conf, &err))
+    if (kuberay_config(&k, source, &conf, &err))
         return conf;
     fprintf(stderr, "%s\n", err.text);
     return NULL;
@@ -263,15 +266,17 @@ static struct config *raycluster_load(struct checkup *c, const char *which)
 
 static int run(int argc, char **argv)
 {
-    enum { KUBERAY = 256, KUBECONFIG, CONTEXT };
+    enum { KUBERAY = 256, KUBECONFIG, CONTEXT, SETTINGS };
     static const struct option options[] = {
         {"config", required_argument, NULL, 'c'},
         {"json", no_argument, NULL, 'j'},
         {"kuberay", required_argument, NULL, KUBERAY},
         {"kubeconfig", required_argument, NULL, KUBECONFIG},
         {"context", required_argument, NULL, CONTEXT},
+        {"settings", required_argument, NULL, SETTINGS},
         {0}};
-    const char *path = "davit.yaml", *kuberay = NULL;
+    const char *path = "davit.yaml", *kuberay = NULL, *settings = "";
+    struct config_source *source = NULL;
     struct checkup c = {0};
     struct config *conf;
     int opt;
@@ -283,12 +288,14 @@ static int run(int argc, char **argv)
         case KUBERAY: kuberay = optarg; break;
         case KUBECONFIG: c.kubeconfig = optarg; break;
         case CONTEXT: c.context = optarg; break;
+        case SETTINGS: settings = optarg; break;
         default: return cli_usage(&cli_doctor, "see above");
         }
     }
     if (optind < argc)
         path = argv[optind];
-    conf = kuberay ? raycluster_load(&c, kuberay) : cli_config(path);
+    conf = kuberay ? raycluster_load(&c, kuberay, settings, &source)
+                   : cli_config(path);
     if (!conf) {
         json_decref(c.json);
         return EXIT_INPUT;
@@ -316,6 +323,7 @@ static int run(int argc, char **argv)
     }
     buf_done(&c.hints);
     config_free(conf);
+    config_source_free(source);
     return c.n[FINDING_BAD] ? EXIT_NO : EXIT_OK;
 }
 
@@ -328,4 +336,5 @@ const struct cli_command cli_doctor = {
     "pods that would see GPUs they did not ask for.  The exit code is 1 when\n"
     "something is bad.\n\n"
     "  --kuberay WHICH    a RayCluster in place of a file, as the sidecar reads it\n"
+    "  --settings FILE    what else who runs davit says: as for `davit run`\n"
     "  --kubeconfig FILE, --context NAME   how to reach its API server\n"};

@@ -114,6 +114,21 @@ static void started_emit(struct control *c)
              c->opts.replay_http_dir);
 }
 
+/* Rows of the journal that are kept, and not or not wholly understood. */
+static void unread_tell(struct control *c)
+{
+    const struct journal_odd *v;
+    uint32_t n, all = journal_odds(c->env.journal, &v, &n);
+
+    for (uint32_t i = 0; i < n; i++)
+        emit(&c->env, "journal.unread", v[i].id, "", "%s: %s", v[i].kind,
+             v[i].text);
+    if (all > n)
+        emit(&c->env, "journal.unread", c->configuration.now->cluster, "",
+             "and %u rows more", all - n);
+    requests_tell(&c->requests);
+}
+
 enum status control_new(const struct control_opts *o, struct config *conf,
                         struct control **ret, struct buf *errors)
 {
@@ -143,6 +158,7 @@ enum status control_new(const struct control_opts *o, struct config *conf,
     c->env.on_event = event_emitted;
     c->env.arg = &c->kube_texts;
     started_emit(c);
+    unread_tell(c);
     *ret = c;
     return ST_OK;
 }

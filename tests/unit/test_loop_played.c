@@ -267,17 +267,17 @@ static struct status_page *page_at_rest(struct world *w)
 static void machines_check(struct world *w)
 {
     struct status_page *page = page_at_rest(w);
-    const struct cloud_machine *v;
+    struct cloud_machine *const *v;
     uint32_t n;
 
     v = cloud_machines(w->cloud, &n);
     for (uint32_t i = 0; i < n; i++) {
-        bool found = v[i].gone_ms != INT64_MAX;
+        bool found = v[i]->gone_ms != INT64_MAX;
 
         for (uint32_t k = 0; k < page->snapshot->n_nodes && !found; k++)
-            found = stands_for(&page->snapshot->nodes[k], &v[i]);
+            found = stands_for(&page->snapshot->nodes[k], v[i]);
         if (!found)
-            fail_msg("%s is not in the ledger", v[i].id);
+            fail_msg("%s is not in the ledger", v[i]->id);
     }
     status_unref(page);
 }
@@ -305,7 +305,9 @@ static void world_begin(struct world *w, uint64_t seed)
 {
     memset(w, 0, sizeof *w);
     w->player = player_new(seed, BEGIN_MS);
-    w->cloud = cloud_new(w->player, 10 * SECOND, 2 * MINUTE);
+    w->cloud = cloud_new(w->player,
+                         &(struct cloud_opts){.boot_least_ms = 10 * SECOND,
+                                              .boot_most_ms = 2 * MINUTE});
     w->disk = disk_new("played");
     buf_init(&w->digest, 64 << 20);
     daemon_start(w);
