@@ -125,7 +125,10 @@ bool machine_end(struct ends *e, struct machine *m, enum reason why)
     if (m->state > STATE_READY)
         return true;
     if (s == STANDING_ASKED || (s == STANDING_ACCEPTED && !*m->cloud_id)) {
-        m->maybe.given_up = m->maybe.given_up || s == STANDING_ASKED;
+        if (s == STANDING_ASKED && !m->maybe.given_up) {
+            m->maybe.given_up = true;
+            fleet_touch(&e->ledger->fleet, m);
+        }
         return true;
     }
     if (s != STANDING_PLANNED && !is_confirmed(e, m, why) && !brake_lets(e)) {

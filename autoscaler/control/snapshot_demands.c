@@ -156,14 +156,14 @@ static void leaving_take(struct taking *t, const struct machine *m,
         return;
     alt->resources = (struct qtys){v, used};
     *b = (struct snap_bundle){.alts = alt, .n_alts = 1, .count = 1};
-    VEC_PUSH(t->arena, &to->all,
-             ((struct snap_demand){.source = SOURCE_TASK,
-                                   .owner = "ray",
-                                   .id = arena_printf(t->arena, "leaving/%s",
-                                                      m->id),
-                                   .queue = "",
-                                   .bundles = b,
-                                   .n_bundles = 1}));
+    VEC_PUSH(
+        t->arena, &to->all,
+        ((struct snap_demand){.source = SOURCE_TASK,
+                              .owner = "ray",
+                              .id = arena_printf(t->arena, "leaving/%s", m->id),
+                              .queue = "",
+                              .bundles = b,
+                              .n_bundles = 1}));
 }
 
 static void all_leaving_take(struct taking *t, struct demands *to)
@@ -174,8 +174,8 @@ static void all_leaving_take(struct taking *t, struct demands *to)
     if (!h || !h->view || h->view->pods)
         return;
     for (uint32_t i = 0; i < f->n; i++)
-        if (f->v[i]->maybe.taken && (f->v[i]->state == STATE_READY ||
-                                     f->v[i]->state == STATE_DRAINING))
+        if (f->v[i]->maybe.taken &&
+            (f->v[i]->state == STATE_READY || f->v[i]->state == STATE_DRAINING))
             leaving_take(t, f->v[i], to);
 }
 

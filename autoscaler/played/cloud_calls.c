@@ -493,7 +493,7 @@ const struct davit_provider *cloud_provider(void)
                                                 .list = do_list,
                                                 .launch = do_launch,
                                                 .terminate = do_terminate,
-.settle_ms = do_settle_ms,
-.places = places};
+                                                .settle_ms = do_settle_ms,
+                                                .places = places};
     return &table;
 }

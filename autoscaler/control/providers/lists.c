@@ -61,9 +61,13 @@ static void list_poll(struct providers *p, struct provider_state *s)
 
 static void offers_poll(struct providers *p, struct provider_state *s)
 {
-    if (s->offering || s->elsewhere || p->env->mono_ms < s->offers_due_ms ||
+    if (s->offering || s->elsewhere ||
         !(provider_caps(s->provider) & DAVIT_CAP_OFFERS))
         return;
+    if (p->env->mono_ms < s->offers_due_ms) {
+        env_wake_mono(p->env, s->offers_due_ms);
+        return;
+    }
     s->offering = true;
     call_send(p, call_new(s->provider, CALL_OFFERS, MAIL_CALL),
               LIST_TIMEOUT_MS);
@@ -152,6 +156,7 @@ void provider_listed(struct providers *p, struct call *call)
     struct provider_state *s = provider_of(p, call->provider);
     int64_t ago = p->env->mono_ms - call->started_mono_ms;
     struct err short_list;
+    bool changed;
 
     s->listing = false;
     if (call->job.abandoned && call->status == ST_OK)
@@ -161,6 +166,7 @@ void provider_listed(struct providers *p, struct call *call)
         list_failed(p, s, &call->err);
         return;
     }
+    changed = s->machines != call->machines.n;
     all_seen(p, s, call);
     s->machines = call->machines.n;
     if (list_is_short(p, s)) {
@@ -171,6 +177,9 @@ void provider_listed(struct providers *p, struct call *call)
         list_failed(p, s, &short_list);
         return;
     }
+    /* What it says of machines changes the fleet, or else nothing. */
+    if (!provider_is_read(s) || *s->problem || changed)
+        p->env->news = true;
     s->list_failures = 0;
     s->list_due_ms = p->env->mono_ms + LIST_QUIET_MS;
     s->listed_ms = p->env->now_ms;
