@@ -246,6 +246,22 @@ static void write_cost(struct out *o, struct view *v)
     out_close(o);
 }
 
+static void write_stops(struct out *o, const struct status_page *p)
+{
+    out_array(o, "stops");
+    for (uint32_t i = 0; i < p->n_stops; i++) {
+        const struct status_stop *s = &p->stops[i];
+
+        out_object(o, NULL);
+        out_str(o, "kind", s->kind);
+        out_str(o, "subject", s->subject);
+        out_str(o, "text", s->text);
+        out_bool(o, "failing", s->failing);
+        out_close(o);
+    }
+    out_close(o);
+}
+
 static void write_lists(struct out *o, const struct status_page *p)
 {
     out_array(o, "backoffs");
@@ -319,11 +335,13 @@ void status_write(struct out *o, struct view *v)
     out_time(o, "improving_until", v->page ? v->page->thinking_until_ms : 0);
     write_plan(o, v);
     write_cost(o, v);
+    write_stops(o, p);
     write_lists(o, p);
     out_object(o, "config");
     out_str(o, "path", p->config_path);
     out_time(o, "loaded_at", p->config_loaded_ms);
     out_str(o, "problem", p->config_problem);
+    out_bool(o, "held", p->config_held);
     out_close(o);
     out_object(o, "journal");
     out_bool(o, "ok", p->journal_ok);
