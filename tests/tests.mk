@@ -6,7 +6,7 @@ UNIT_SRCS := $(sort $(wildcard tests/unit/test_*.c))
 UNIT_BINS := $(UNIT_SRCS:tests/unit/%.c=$(B)/tests/%)
 CMOCKA_LIBS = $(shell pkg-config --libs cmocka 2>/dev/null)
 
-# What simulations play: tests/played/.
+# What simulations play besides autoscaler/played/.
 PLAYED_OBJS := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/played/*.c)))
 $(PLAYED_OBJS): CPPFLAGS += -Iautoscaler
 

@@ -15,7 +15,9 @@
  * node.held node.released offer.backoff offer.back offer.closed offer.open
  * request.set request.cleared request.expired demand.waits demand.infeasible
  * demand.placed source.up source.down head.v1 provider.up provider.down
- * provider.simulated type.differs config.loaded config.refused daemon.started daemon.stopping */
+ * provider.simulated type.differs config.loaded config.refused
+ * journal.unread journal.elsewhere request.unread
+ * daemon.started daemon.stopping */
 struct event {
     int64_t id, at_ms;
     const char *kind, *subject, *reason, *text;

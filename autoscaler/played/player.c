@@ -7,27 +7,10 @@
 #include "player.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/alloc.h"
-#include "base/clock.h"
-#include "base/random.h"
-
-struct due {
-    int64_t at_ms;
-    uint64_t order;
-    void (*happens)(void *arg); /* NULL: taken back */
-    void *arg;
-};
-
-struct player {
-    int64_t now_ms, wall_ms; /* wall: of the beginning */
-    uint64_t chance, order;
-    struct due **heap;
-    uint32_t n, room;
-    struct clock clock;
-    bool mail;
-};
+#include "../base/alloc.h"
+#include "../base/random.h"
+#include "inside.h"
 
 /* ---- time and chance */
 
@@ -93,6 +76,16 @@ void player_free(struct player *p)
     free(p);
 }
 
+void player_wall_step(struct player *p, int64_t ms)
+{
+    p->wall_ms += ms;
+}
+
+void player_process_new(struct player *p)
+{
+    clock_install(&p->clock);
+}
+
 int64_t player_now_ms(const struct player *p)
 {
     return p->now_ms - 1000000;
@@ -105,8 +98,8 @@ static bool sooner(const struct due *a, const struct due *b)
     return a->at_ms != b->at_ms ? a->at_ms < b->at_ms : a->order < b->order;
 }
 
-static struct due *plan(struct player *p, int64_t ms,
-                        void (*happens)(void *arg), void *arg)
+struct due *player_after(struct player *p, int64_t ms,
+                         void (*happens)(void *arg), void *arg)
 {
     struct due *e = MEM_NEW(struct due);
     uint32_t i;
@@ -139,103 +132,9 @@ static struct due *heap_pop(struct player *p)
     return first;
 }
 
-void player_after(struct player *p, int64_t ms, void (*happens)(void *arg),
-                  void *arg)
+void player_cancel(struct due *e)
 {
-    plan(p, ms, happens, arg);
-}
-
-/* ---- workers */
-
-struct task { /* a job on its way */
-    struct task *next;
-    struct crew *crew;
-    struct job *job;
-    struct due *event;
-    bool done;
-};
-
-struct crew {
-    struct workers workers; /* first */
-    struct player *player;
-    struct mailbox *answers;
-    struct task *tasks;
-};
-
-static void task_answer(void *arg)
-{
-    struct task *t = arg, **at = &t->crew->tasks;
-
-    while (*at != t)
-        at = &(*at)->next;
-    *at = t->next;
-    mailbox_post(t->crew->answers, &t->job->mail);
-    free(t);
-}
-
-/* Most are quick; one in fifty takes its time. */
-static int64_t job_time(struct player *p)
-{
-    return 1 + player_chance(p, player_chance(p, 50) ? 200 : 20000);
-}
-
-static void task_run(void *arg)
-{
-    struct task *t = arg;
-    struct player *p = t->crew->player;
-
-    t->job->run(t->job);
-    t->done = true;
-    t->event = plan(p, job_time(p), task_answer, t);
-}
-
-static void crew_submit(struct workers *w, struct job *job)
-{
-    struct crew *crew = (struct crew *)w;
-    struct task *t = MEM_NEW(struct task);
-
-    *t = (struct task){crew->tasks, crew, job, NULL, false};
-    crew->tasks = t;
-    if (player_chance(crew->player, 2))
-        task_run(t); /* a thread may be that quick */
-    else
-        t->event = plan(crew->player, player_chance(crew->player, 20), task_run,
-                        t);
-}
-
-static bool crew_free(struct workers *w, int64_t wait_ms)
-{
-    struct crew *crew = (struct crew *)w;
-
-    (void)wait_ms;
-    while (crew->tasks) {
-        struct task *t = crew->tasks;
-
-        t->event->happens = NULL;
-        t->job->abandoned = !t->done;
-        task_answer(t);
-    }
-    free(crew);
-    return true;
-}
-
-static unsigned crew_check(struct workers *w, int64_t mono_ms)
-{
-    (void)w;
-    (void)mono_ms;
-    return 0;
-}
-
-struct workers *player_workers(void *player, unsigned n_threads,
-                               unsigned max_stuck, struct mailbox *answers)
-{
-    static const struct workers_ops ops = {crew_free, crew_submit, crew_check};
-    struct crew *crew = MEM_NEW(struct crew);
-
-    (void)n_threads;
-    (void)max_stuck;
-    *crew = (struct crew){{&ops}, player, answers, NULL};
-    return &crew->workers;
+    e->happens = NULL;
 }
 
 /* ---- the loop */
