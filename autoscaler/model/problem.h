@@ -114,6 +114,7 @@ struct pb_offer {
     enum status backoff_for;
     int64_t failed_ms;
     uint32_t room;
+    bool closed;                    /* not to be had now; room is 0 */
     int64_t idle_timeout_ms;        /* of its nodes; -1: never */
     uint32_t first_label, n_labels; /* the type's, plus zone and market */
 };
