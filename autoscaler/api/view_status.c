@@ -41,6 +41,11 @@ uint32_t problems_write(struct out *o, const char *key, struct view *v)
     if (p->config_problem && p->config_problem[0] && ++n)
         out_strf(o, NULL, "the newest configuration was refused: %s",
                  p->config_problem);
+    if (p->insecure && ++n)
+        out_str(o, NULL,
+                "the API server's certificate is not checked "
+                "(insecure-skip-tls-verify in the kubeconfig): whoever is in "
+                "between reads the token and answers in its place");
     out_close(o);
     return n;
 }

@@ -72,6 +72,7 @@ struct status_page {
     uint32_t n_backoffs;
     const struct status_failure *failures;
     uint32_t n_failures;
+    bool insecure; /* an API server's certificate is not checked */
     const char *config_path, *config_problem; /* a reload that was refused */
     int64_t config_loaded_ms;
     bool journal_ok;
