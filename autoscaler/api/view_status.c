@@ -50,6 +50,11 @@ uint32_t problems_write(struct out *o, const char *key, struct view *v)
                  p->config_held ? "held" : "refused", p->config_problem);
     for (uint32_t i = 0; i < p->n_stops && ++n; i++)
         out_str(o, NULL, p->stops[i].text);
+    if (p->insecure && ++n)
+        out_str(o, NULL,
+                "the API server's certificate is not checked "
+                "(insecure-skip-tls-verify in the kubeconfig): whoever is in "
+                "between reads the token and answers in its place");
     out_close(o);
     return n;
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../base/harden.h"
 #include "cli.h"
 
 static const struct cli_command *const commands[] = {
@@ -108,8 +109,10 @@ static bool called_ray(const char *name)
 
 int main(int argc, char **argv)
 {
-    int rc = called_ray(argv[0]) ? as_ray(argc, argv) : dispatch(argc, argv);
+    int rc;
 
+    harden();
+    rc = called_ray(argv[0]) ? as_ray(argc, argv) : dispatch(argc, argv);
     /* What could not be written did not reach anybody. */
     if ((fflush(stdout) != 0 || ferror(stdout)) && rc == EXIT_OK) {
         fprintf(stderr, "davit: the output could not be written\n");

@@ -24,7 +24,7 @@ def deployments_first(plane):
 OURS = "davit.io/draining"
 SMALL = {"small": {"resources": {"CPU": 4, "memory": "16Gi"}, "price": 0.2, "max": 20}}
 KEEP = {"idle_timeout": "1h"}
-OUTDATED = dict(KEEP, end_outdated=True)
+OUTDATED = dict(KEEP, end_outdated=True, max_ends="unlimited")
 
 
 def pods(plane, **labels):
