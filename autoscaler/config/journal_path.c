@@ -28,9 +28,9 @@ static const char *folder(struct arena *a, const struct config *c)
 
     if (!slash || !is_there(c->path, &st))
         return "";
-    return slash == c->path ? "/"
-                            : arena_strndup(a, c->path,
-                                            (size_t)(slash - c->path));
+    return slash == c->path
+               ? "/"
+               : arena_strndup(a, c->path, (size_t)(slash - c->path));
 }
 
 static const char *whole(struct arena *a, const char *path)

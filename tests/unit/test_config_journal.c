@@ -53,8 +53,8 @@ static int start(void **state)
 
 static int stop(void **state)
 {
-    static const char *const names[] = {"etc/davit.yaml", "etc/j.db", "run/j.db",
-                                        "etc", "run"};
+    static const char *const names[] = {"etc/davit.yaml", "etc/j.db",
+                                        "run/j.db", "etc", "run"};
 
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
