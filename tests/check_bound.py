@@ -198,7 +198,7 @@ class Fleet:
     def offers(self):
         for key, o in self.w.offers.items():
             t = self.w.types[o.type]
-            here = not t.unavailable and t.max > 0 and o.room != 0 and o.until <= self.w.now
+            here = not t.unavailable and t.max > 0 and not o.closed and o.room != 0 and o.until <= self.w.now
             if here or self.bought[key]:
                 row = new_row(t)
                 most = INF if o.room is None else max(o.room, self.bought[key])

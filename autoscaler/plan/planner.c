@@ -236,6 +236,7 @@ void planner_run(const struct problem *now, uint64_t budget,
     enum leaving *gone = ARENA_ARRAY(arena, enum leaving, now->n_nodes);
     struct tables tables;
     struct candidate base, best;
+    int64_t until;
 
     tables_make(now, arena, &tables);
     shrink_forced(now, arena, verdicts);
@@ -245,8 +246,9 @@ void planner_run(const struct problem *now, uint64_t budget,
     best = candidate_best(&base);
     candidate_better(&base, budget, &best);
     best.improvable = best.improvable && budget > 0;
-    consolidate(&best, verdicts, candidate_best);
+    until = consolidate(&best, verdicts, candidate_best);
     report_make(&best, verdicts, ret);
+    ret->settled_until_ms = until;
     fleet_bound(&best, &base, budget, ret);
     ret->budget = budget;
 }

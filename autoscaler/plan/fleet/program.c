@@ -45,7 +45,7 @@ static void items_make(struct making *m)
 {
     const struct candidate *d = m->best;
     const struct problem *s = d->t->s;
-    uint32_t *count = ARENA_ARRAY(d->arena, uint32_t, SIDES *s->n_shapes);
+    uint32_t *count = ARENA_ARRAY(d->arena, uint32_t, SIDES * s->n_shapes);
     uint32_t n = 0, most = SIDES * s->n_shapes;
     bool any[SIDES] = {false};
 
@@ -57,8 +57,7 @@ static void items_make(struct making *m)
 
             if (g->rank == RANK_UNCONFIRMED)
                 continue;
-            count[g->side * s->n_shapes +
-                  tables_shape(d->t, h->group, h->alt)] +=
+            count[g->side * s->n_shapes + tables_shape(d->t, h->group, h->alt)] +=
                 d->classes.v[i].n * h->count;
             any[g->side] = true;
         }
@@ -175,8 +174,8 @@ static bool open(const struct problem *s, const struct pb_offer *o)
 {
     const struct pb_type *t = &s->types[o->type];
 
-    return t->unavailable == REASON_NONE && t->max > 0 && o->room > 0 &&
-           o->backoff_until_ms <= s->now_ms;
+    return t->unavailable == REASON_NONE && t->max > 0 && !o->closed &&
+           o->room > 0 && o->backoff_until_ms <= s->now_ms;
 }
 
 static void bins_offers(struct making *m)
@@ -332,10 +331,9 @@ static void limits_make(struct making *m)
             stay += m->bins[b].max;
     p->max_bins = UNLIMITED;
     if (s->limits.max_nodes != UNLIMITED)
-        p->max_bins = clip((uint64_t)clip(s->limits.max_nodes,
-                                          m->there.n_stay, own) +
-                               stay,
-                           0, 0);
+        p->max_bins = clip(
+            (uint64_t)clip(s->limits.max_nodes, m->there.n_stay, own) + stay, 0,
+            0);
     p->max_cost = -1;
     if (money >= 0) {
         money = money > m->f->paid ? money - m->f->paid : 0;

@@ -17,11 +17,11 @@ struct fleet_program {
     /* Per bin: a node that is there and that a fleet may do without. */
     bool *optional;
     bool any_optional;
-    bool *is_min; /* per bin: one that a min pays for */
-    bool empty;   /* no node is there */
-    int64_t cost;    /* micros an hour: of the plan's fleet */
-    int64_t paid;    /* part of it: every fleet has these nodes, or such mins */
-    int64_t there;   /* of all nodes that are there, kept or not */
+    bool *is_min;  /* per bin: one that a min pays for */
+    bool empty;    /* no node is there */
+    int64_t cost;  /* micros an hour: of the plan's fleet */
+    int64_t paid;  /* part of it: every fleet has these nodes, or such mins */
+    int64_t there; /* of all nodes that are there, kept or not */
 };
 
 /* All in the candidate's arena. */

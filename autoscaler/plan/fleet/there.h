@@ -14,9 +14,9 @@
 struct there {
     const int64_t *has[SIDES], *most[SIDES];
     uint32_t max;
-    uint32_t nodes;  /* how many */
-    uint32_t type;   /* of all, NONE */
-    int64_t price;   /* 0: they stay anyhow */
+    uint32_t nodes; /* how many */
+    uint32_t type;  /* of all, NONE */
+    int64_t price;  /* 0: they stay anyhow */
     bool stays;
     const uint64_t *selectors; /* set of those that one of them satisfies */
 };
