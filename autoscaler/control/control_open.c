@@ -51,10 +51,16 @@ static void join(struct control *c)
 
 static enum status stored_open(struct control *c, struct buf *errors)
 {
-    const char *path = c->configuration.now->state;
+    const char *path;
     struct err err;
-    enum status s = ledger_open(&c->ledger, &c->env, c->opts.ha, path, &err);
+    enum status s = config_journal_path(c->configuration.now, &c->opened, &path,
+                                        &c->journal_elsewhere, &err);
 
+    if (s != ST_OK) {
+        buf_printf(errors, "%s: %s\n", c->configuration.path, err.text);
+        return s;
+    }
+    s = ledger_open(&c->ledger, &c->env, c->opts.ha, path, &err);
     if (s == ST_OK)
         s = requests_open(&c->requests, &c->env, &c->ledger, &c->configuration,
                           &err);
@@ -104,6 +110,11 @@ static void started_emit(struct control *c)
 {
     const struct config *conf = c->configuration.now;
 
+    if (*c->journal_elsewhere)
+        emit(&c->env, "journal.elsewhere", c->ledger.path, "",
+             "the journal is where davit was started, as in earlier versions, "
+             "since %s: write its whole path under state:",
+             c->journal_elsewhere);
     emit(
         &c->env, "daemon.started", conf->cluster, "",
         "davit %s, %u node types, %u machines and %u requests from the journal",
@@ -222,6 +233,7 @@ void control_free(struct control *c)
     event_ring_done(&c->env.events);
     mailbox_done(&c->env.inbox);
     configuration_close(&c->configuration);
+    arena_done(&c->opened);
     free(c);
 }
 
