@@ -154,8 +154,8 @@ static void json_print(const struct playing *p, const struct asked *k)
     json_t *list = json_array(), *all;
 
     for (uint32_t i = 0; i < p->n; i++)
-        json_array_append_new(
-            list, outcome_json(&p->settings[i], &p->outcomes[i]));
+        json_array_append_new(list,
+                              outcome_json(&p->settings[i], &p->outcomes[i]));
     all = json_pack("{s:o,s:I,s:f,s:o}", "trace", trace_json(&p->trace), "seed",
                     (json_int_t)k->seed, "boot_s", (double)k->boot_ms / 1000,
                     "columns", list);

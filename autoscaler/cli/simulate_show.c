@@ -255,9 +255,8 @@ void simulate_show_trace(const struct trace *t, uint64_t seed, int64_t boot_ms)
 
     printf("%s: %llu tasks in %s (%s), seed %llu, boots of %s where the type "
            "says nothing\n",
-           t->path, (unsigned long long)t->tasks,
-           span(&a, (double)last / 1000), t->kind, (unsigned long long)seed,
-           span(&a, (double)boot_ms / 1000));
+           t->path, (unsigned long long)t->tasks, span(&a, (double)last / 1000),
+           t->kind, (unsigned long long)seed, span(&a, (double)boot_ms / 1000));
     if (t->never_ran)
         printf("left out: %u that never ran, as nobody knows for how long they "
                "would have\n",
@@ -275,9 +274,9 @@ void simulate_show(const struct setting *settings, const struct outcome *o,
     struct show s = {.o = o, .n = n, .arena = a};
 
     for (uint32_t i = 0; i < n; i++)
-        headings[i + 1] = arena_printf(a, ">%s", *settings[i].label
-                                                     ? settings[i].label
-                                                     : settings[i].config_path);
+        headings[i + 1] = arena_printf(
+            a, ">%s",
+            *settings[i].label ? settings[i].label : settings[i].config_path);
     headings[n + 1] = NULL;
     table_init(&s.table, a, headings);
     totals(&s);

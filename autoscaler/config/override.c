@@ -13,9 +13,8 @@ static struct ynode *text_node(struct arena *a, const char *text, size_t n)
 {
     struct ynode *v = ARENA_NEW(a, struct ynode);
 
-    *v = (struct ynode){.kind = YNODE_TEXT,
-                        .weight = 1,
-                        .text = arena_strndup(a, text, n)};
+    *v = (struct ynode){
+        .kind = YNODE_TEXT, .weight = 1, .text = arena_strndup(a, text, n)};
     return v;
 }
 
@@ -111,9 +110,9 @@ void override_apply(struct arena *a, struct yaml_docs *docs,
     memcpy(v, docs->v, docs->n * sizeof *v);
     for (uint32_t i = 0; i < n; i++) {
         const struct ynode *value = value_read(a, &sets[i], d);
-        const struct ynode *root = value ? replaced(a, v[0], sets[i].path,
-                                                    value)
-                                         : v[0];
+        const struct ynode *root = value
+                                       ? replaced(a, v[0], sets[i].path, value)
+                                       : v[0];
 
         if (root)
             v[0] = (struct ynode *)root;

@@ -106,11 +106,8 @@ enum status csv_open(struct csv *c, const char *path, const char *text,
     static const char mark[] = "\xef\xbb\xbf";
     struct csv_cell begin = {"", 1, 1};
 
-    *c = (struct csv){.path = path,
-                      .arena = arena,
-                      .errors = errors,
-                      .at = text,
-                      .line = 1};
+    *c = (struct csv){
+        .path = path, .arena = arena, .errors = errors, .at = text, .line = 1};
     if (strncmp(text, mark, 3) == 0)
         c->at += 3; /* of editors that say it is UTF-8 */
     c->n = fields(c, c->heading);

@@ -16,7 +16,7 @@
 enum { CSV_COLUMNS = 64, CSV_MISTAKES = 10 };
 
 struct csv_cell {
-    const char *text; /* "" when it is empty or the column lacks */
+    const char *text;      /* "" when it is empty or the column lacks */
     uint32_t line, column; /* from 1 */
 };
 

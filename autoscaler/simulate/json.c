@@ -32,15 +32,30 @@ static json_t *offers(const struct outcome *o)
         const struct out_offer *x = &o->offers[i];
 
         json_array_append_new(
+            list, json_pack("{s:s,s:s,s:s,s:o,s:b,s:o,s:i,s:i,s:o,s:o}", "type",
+                            x->type, "zone", x->zone, "market", market(x),
+                            "price_per_hour", dollars(x->price_micros_hour),
+                            "price_estimated", x->estimated, "boot_s",
+                            seconds(x->boot_ms), "launches", (int)x->launched,
+                            "ends", (int)x->ended, "machine_hours",
+                            json_real((double)x->machine_ms / 3.6e6), "cost",
+                            dollars(x->cost_micros)));
+    }
+    return list;
+}
+
+static json_t *machine_list(const struct outcome *o)
+{
+    json_t *list = json_array();
+
+    for (uint32_t i = 0; i < o->launched; i++) {
+        const struct out_machine *x = &o->machines[i];
+
+        json_array_append_new(
             list,
-            json_pack("{s:s,s:s,s:s,s:o,s:b,s:o,s:i,s:i,s:o,s:o}", "type",
-                      x->type, "zone", x->zone, "market", market(x),
-                      "price_per_hour", dollars(x->price_micros_hour),
-                      "price_estimated", x->estimated, "boot_s",
-                      seconds(x->boot_ms), "launches", (int)x->launched, "ends",
-                      (int)x->ended, "machine_hours",
-                      json_real((double)x->machine_ms / 3.6e6), "cost",
-                      dollars(x->cost_micros)));
+            json_pack("{s:i,s:o,s:o}", "offer", (int)x->offer, "launched_s",
+                      seconds(x->launched_ms), "ended_s",
+                      x->ended_ms < 0 ? json_null() : seconds(x->ended_ms)));
     }
     return list;
 }
@@ -53,11 +68,11 @@ static json_t *owners(const struct outcome *o)
         const struct out_owner *x = &o->owners[i];
 
         json_array_append_new(
-            list, json_pack("{s:s,s:I,s:I,s:o,s:o}", "owner", x->name, "tasks",
-                            (json_int_t)x->tasks, "done", (json_int_t)x->done,
-                            "cost", dollars(x->cost_micros), "wait_s",
-                            waits(x->wait_p50_ms, x->wait_p95_ms,
-                                  x->wait_worst_ms)));
+            list,
+            json_pack("{s:s,s:I,s:I,s:o,s:o}", "owner", x->name, "tasks",
+                      (json_int_t)x->tasks, "done", (json_int_t)x->done, "cost",
+                      dollars(x->cost_micros), "wait_s",
+                      waits(x->wait_p50_ms, x->wait_p95_ms, x->wait_worst_ms)));
     }
     return list;
 }
@@ -115,12 +130,13 @@ json_t *outcome_json(const struct setting *s, const struct outcome *o)
         seconds(o->lasted_ms), "wait_s",
         waits(o->wait_p50_ms, o->wait_p95_ms, o->wait_worst_ms));
     json_t *more = json_pack(
-        "{s:I,s:I,s:I,s:I,s:i,s:i,s:i,s:o,s:o,s:o,s:o,s:o}", "tasks",
+        "{s:I,s:I,s:I,s:I,s:i,s:i,s:i,s:o,s:o,s:o,s:o,s:o,s:o}", "tasks",
         (json_int_t)o->tasks, "done", (json_int_t)o->done, "never_began",
         (json_int_t)(o->tasks - o->began), "begun_again", (json_int_t)o->again,
         "launches", (int)o->launched, "ends", (int)o->ended, "machines_at_most",
         (int)o->most, "cpu_use", use(o->cpu_use), "gpu_use", use(o->gpu_use),
-        "offers", offers(o), "owners", owners(o), "samples", samples(o));
+        "offers", offers(o), "machines", machine_list(o), "owners", owners(o),
+        "samples", samples(o));
 
     json_object_update(v, more);
     json_decref(more);

@@ -49,8 +49,8 @@ static void offers_init(struct meter *m, const struct config *conf)
     m->now = ARENA_ARRAY(m->arena, uint32_t, n);
     for (uint32_t i = 0; i < conf->n_types; i++)
         for (uint32_t k = 0; k < conf->types[i].fact.n_offers; k++)
-            m->offers[m->n_offers++] = offer_of(
-                m->arena, &conf->types[i].fact, &conf->types[i].fact.offers[k]);
+            m->offers[m->n_offers++] = offer_of(m->arena, &conf->types[i].fact,
+                                                &conf->types[i].fact.offers[k]);
 }
 
 static uint32_t offer_find(const struct meter *m, const struct cloud_machine *x)
@@ -119,7 +119,7 @@ void meter_launched(struct meter *m, const struct cloud_machine *x)
 
     hash_add_index(&m->by_id, hash_text(HASH_SEED, x->id), m->machines.n);
     VEC_PUSH(NULL, &m->machines,
-             ((struct metered){x, offer, x->launched_ms, true}));
+             ((struct metered){x, offer, x->launched_ms, -1, true}));
     o->launched++;
     o->boot_ms += x->ready_ms - x->launched_ms; /* a sum until the end */
     m->now[offer]++;
@@ -147,6 +147,7 @@ void meter_ended(struct meter *m, const struct cloud_machine *machine)
     if (!x || !x->billed)
         return;
     bill(m, x);
+    x->ended_ms = player_now_ms(m->player);
     m->offers[x->offer].ended++;
     m->now[x->offer]--;
     m->n_now--;
@@ -291,6 +292,19 @@ static void owner_waits(const struct meter *m, uint32_t owner,
     arena_done(&a);
 }
 
+static void machines_finish(const struct meter *m, struct outcome *ret)
+{
+    struct out_machine *v = ARENA_ARRAY(m->arena, struct out_machine,
+                                        m->machines.n);
+
+    for (uint32_t i = 0; i < m->machines.n; i++) {
+        const struct metered *x = &m->machines.v[i];
+
+        v[i] = (struct out_machine){x->offer, x->launched_ms, x->ended_ms};
+    }
+    ret->machines = v;
+}
+
 static void waits_finish(struct meter *m, struct outcome *ret)
 {
     if (m->waits.n > 1)
@@ -322,6 +336,7 @@ void meter_finish(struct meter *m, struct outcome *ret)
         ret->launched += o->launched;
         ret->ended += o->ended;
     }
+    machines_finish(m, ret);
     waits_finish(m, ret);
     for (uint32_t i = 0; i < m->owners.n; i++)
         ret->shared_micros += m->owners.v[i].cost_micros;

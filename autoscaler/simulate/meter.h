@@ -14,7 +14,7 @@
 struct metered { /* a machine */
     const struct cloud_machine *machine;
     uint32_t offer;
-    int64_t launched_ms;
+    int64_t launched_ms, ended_ms;
     bool billed;
 };
 

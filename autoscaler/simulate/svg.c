@@ -249,11 +249,11 @@ static void panel(struct drawing *d, const struct setting *s, double y)
 {
     char text[300];
 
-    snprintf(text, sizeof text, "%.200s: %.2f dollars, 95 of 100 waited less "
+    snprintf(text, sizeof text,
+             "%.200s: %.2f dollars, 95 of 100 waited less "
              "than %.0f s",
              *s->label ? s->label : s->config_path,
-             (double)d->o->cost_micros / 1e6,
-             (double)d->o->wait_p95_ms / 1000);
+             (double)d->o->cost_micros / 1e6, (double)d->o->wait_p95_ms / 1000);
     text_at(d->b, LEFT, y + 18, "head", text);
     y += TOP;
     layers(d, y);

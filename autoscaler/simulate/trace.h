@@ -13,19 +13,19 @@
 
 struct trace_job {
     const char *owner;
-    int64_t submit_ms; /* since the trace began */
-    int64_t runs_ms;   /* at least 1 */
-    struct qtys need;  /* of one of its tasks */
+    int64_t submit_ms;  /* since the trace began */
+    int64_t runs_ms;    /* at least 1 */
+    struct qtys need;   /* of one of its tasks */
     struct names accel; /* one of these accelerator types; none: any node */
-    uint32_t count;    /* tasks */
-    bool together;     /* all begin at once */
-    uint32_t order;    /* in the file */
+    uint32_t count;     /* tasks */
+    bool together;      /* all begin at once */
+    uint32_t order;     /* in the file */
 };
 
 struct trace {
     struct arena arena;
-    const char *path, *kind; /* kind: "pod list", "jobs", "records" */
-    VEC(struct trace_job) jobs;    /* by submit_ms */
+    const char *path, *kind;    /* kind: "pod list", "jobs", "records" */
+    VEC(struct trace_job) jobs; /* by submit_ms */
     uint64_t tasks;
     uint32_t never_ran; /* left out: how long they would run is not known */
     uint32_t cut;       /* left out: before `from`, or after `to` */
@@ -33,7 +33,7 @@ struct trace {
 
 struct trace_opts {
     int64_t from_ms, to_ms; /* since it began; to: INT64_MAX, all of it */
-    int64_t runs_ms; /* of records, which do not tell; 0: not given */
+    int64_t runs_ms;        /* of records, which do not tell; 0: not given */
 };
 
 /* Errors: one line a mistake, with its place. */

@@ -86,8 +86,8 @@ static bool number(struct reading *r, unsigned column, int64_t most,
     *ret = strtoll(c->text, &end, 10);
     if (*c->text >= '0' && *c->text <= '9' && !*end && *ret <= most)
         return true;
-    csv_wrong(&r->csv, c, "%s must be a whole number from 0 to %" PRId64
-              ", got \"%.40s\"",
+    csv_wrong(&r->csv, c,
+              "%s must be a whole number from 0 to %" PRId64 ", got \"%.40s\"",
               r->csv.heading[r->at[column]].text, most, c->text);
     return false;
 }
@@ -190,8 +190,7 @@ static bool submit_time(struct reading *r, int64_t *ret)
     const struct csv_cell *c = cell(r, SUBMIT);
 
     *ret = strchr(c->text, 'T') ? clock_from_iso(c->text) : 0;
-    if (*ret > 0 ||
-        (*c->text && duration_parse(c->text, ret) && *ret >= 0))
+    if (*ret > 0 || (*c->text && duration_parse(c->text, ret) && *ret >= 0))
         return true;
     csv_wrong(&r->csv, c,
               "submit must be a time since the beginning such as 90, 15m or "

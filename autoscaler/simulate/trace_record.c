@@ -56,7 +56,8 @@ static enum status files_find(const char *dir, struct arena *a,
             VEC_PUSH(a, &v, arena_strdup(a, e->d_name));
     closedir(d);
     if (v.n == 0) {
-        buf_printf(errors, "%s: there is no record of `davit run --record` in "
+        buf_printf(errors,
+                   "%s: there is no record of `davit run --record` in "
                    "this folder\n",
                    dir);
         return ST_INVALID;

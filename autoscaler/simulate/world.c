@@ -14,8 +14,8 @@
 enum {
     SECOND = 1000,
     MINUTE = 60 * SECOND,
-    WARM_UP = MINUTE,     /* until the cloud is known and mins are asked for */
-    PAUSE = 30 * MINUTE,  /* between plans when nothing is due */
+    WARM_UP = MINUTE,    /* until the cloud is known and mins are asked for */
+    PAUSE = 30 * MINUTE, /* between plans when nothing is due */
     JOIN_LEAST = 2000,
     JOIN_MOST = 4000,
     SAMPLES = 400,
@@ -40,7 +40,6 @@ struct world {
 };
 
 /* ---- the configuration */
-
 
 static void played_providers(struct config *c)
 {
@@ -270,11 +269,13 @@ static void outside_make(struct world *w)
                        &(struct head_opts){.waits = true,
                                            .join_least_ms = JOIN_LEAST,
                                            .join_most_ms = JOIN_MOST});
-    w->cloud = cloud_new(w->player, &(struct cloud_opts){.boot_least_ms = MINUTE,
-                                                         .boot_most_ms = MINUTE,
-                                                         .head = w->head});
-    cloud_watch(w->cloud, &(struct cloud_watch){
-                              .arg = w, .launched = launched, .ending = ending});
+    w->cloud = cloud_new(
+        w->player,
+        &(struct cloud_opts){
+            .boot_least_ms = MINUTE, .boot_most_ms = MINUTE, .head = w->head});
+    cloud_watch(w->cloud,
+                &(struct cloud_watch){
+                    .arg = w, .launched = launched, .ending = ending});
     head_watch(w->head, told, w);
 }
 

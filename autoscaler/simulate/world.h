@@ -31,6 +31,11 @@ struct out_offer {
     int64_t cost_micros;
 };
 
+struct out_machine {
+    uint32_t offer;
+    int64_t launched_ms, ended_ms; /* ended: -1: it is still there */
+};
+
 struct out_owner {
     const char *name;
     uint64_t tasks, began, done;
@@ -40,16 +45,17 @@ struct out_owner {
 
 /* The state at a moment: every so often. */
 struct out_sample {
-    int64_t at_ms;            /* since the beginning */
-    const uint32_t *machines; /* billed ones, per offer */
+    int64_t at_ms;             /* since the beginning */
+    const uint32_t *machines;  /* billed ones, per offer */
     uint32_t waiting, running; /* waiting: the most since the one before */
-    int64_t cost_micros; /* so far */
+    int64_t cost_micros;       /* so far */
 };
 
 struct outcome {
     struct arena arena;
     const struct out_offer *offers;
     uint32_t n_offers;
+    const struct out_machine *machines; /* in the order of their launch */
     const struct out_owner *owners;
     uint32_t n_owners;
     const struct out_sample *samples;
@@ -59,7 +65,7 @@ struct outcome {
     uint64_t again; /* begun anew: their node was ended */
     int64_t wait_p50_ms, wait_p95_ms, wait_worst_ms;
     int64_t cost_micros, shared_micros; /* shared: that owners have to bear */
-    uint32_t launched, ended, most; /* machines; most: at once */
+    uint32_t launched, ended, most;     /* machines; most: at once */
     double cpu_use, gpu_use; /* of what was billed; -1: there was none */
     uint64_t steps, plans;
 };
