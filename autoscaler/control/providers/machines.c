@@ -127,7 +127,7 @@ static struct machine *machine_of(struct providers *p, const char *provider,
 bool machine_known(const struct providers *p, const struct provider_state *s,
                    const struct call_machine *cm)
 {
-    return fleet_by_cloud(&p->ledger->fleet, s->conf->name, cm->id) != NULL;
+    return !!fleet_by_cloud(&p->ledger->fleet, s->conf->name, cm->id);
 }
 
 /* The provider's word for what it is: a type may have got another name. */
