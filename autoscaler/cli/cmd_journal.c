@@ -53,8 +53,8 @@ static void told(void *arg, enum journal_said what, const char *text)
     r->bad += what == JOURNAL_BAD;
     r->odd += what == JOURNAL_ODD;
     if (r->json)
-        json_array_append_new(r->json, json_pack("{ssss}", "is", words[what],
-                                                 "text", text));
+        json_array_append_new(
+            r->json, json_pack("{ssss}", "is", words[what], "text", text));
     else
         printf("%-4s %s\n", words[what], text);
 }
@@ -226,10 +226,11 @@ static int restore(struct words *w)
 
 /* ---- the words */
 
-static const struct sub subs[] = {
-    {"check", true, 0, check},     {"export", true, 0, export},
-    {"forget", false, -1, forget}, {"backup", false, 1, backup},
-    {"restore", false, 1, restore}};
+static const struct sub subs[] = {{"check", true, 0, check},
+                                  {"export", true, 0, export},
+                                  {"forget", false, -1, forget},
+                                  {"backup", false, 1, backup},
+                                  {"restore", false, 1, restore}};
 
 static const struct sub *sub_find(const char *name)
 {
@@ -306,8 +307,8 @@ static int run(int argc, char **argv)
     int rc;
 
     if (!s)
-        return cli_usage(&cli_journal, argc < 2 ? "what with it?"
-                                                : "there is no \"%s\"",
+        return cli_usage(&cli_journal,
+                         argc < 2 ? "what with it?" : "there is no \"%s\"",
                          argv[1]);
     rc = words_read(&w, s, argc - 1, argv + 1);
     if (rc < 0 && s->run != restore && access(w.path, F_OK) != 0) {

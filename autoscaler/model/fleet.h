@@ -49,6 +49,7 @@ struct machine {
     /* not kept over a restart: */
     char host_group[64]; /* whose machines end together, by the
                           * provider; "": not known */
+    char held[160];      /* why the cloud will not end it now; "": it may */
     uint32_t missed;     /* good lists in a row without it */
     uint32_t refused;    /* drains in a row */
     uint32_t tries;      /* calls made for it in this state */

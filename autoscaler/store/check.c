@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../codec/codec.h"
 #include "../base/clock.h"
+#include "../codec/codec.h"
 #include "db.h"
 #include "tools.h"
 
@@ -97,8 +97,10 @@ static void machines_check(struct journal *j, const struct told *t)
                      ", %u %s", by[s], state_name((enum machine_state)s));
     say(t, JOURNAL_FACT, "%u machines%s", f.n, states);
     if (journal_odds(j, &odd, &n) > n)
-        say(t, JOURNAL_ODD, "%u rows are not understood, of which these are "
-            "the first:", journal_odds(j, &odd, &n));
+        say(t, JOURNAL_ODD,
+            "%u rows are not understood, of which these are "
+            "the first:",
+            journal_odds(j, &odd, &n));
     for (uint32_t i = 0; i < n; i++)
         say(t, JOURNAL_ODD, "%s \"%s\": %s", odd[i].kind, odd[i].id,
             odd[i].text);
@@ -120,8 +122,10 @@ static void request_check(const struct journal_request *r, int64_t now_ms,
         say(t, JOURNAL_ODD, "request of \"%s\": cannot be read: %s", r->owner,
             err.text);
     else if (r->expires_ms && r->expires_ms <= now_ms)
-        say(t, JOURNAL_FACT, "the request of \"%s\" has expired, and goes with "
-            "the next start", r->owner);
+        say(t, JOURNAL_FACT,
+            "the request of \"%s\" has expired, and goes with "
+            "the next start",
+            r->owner);
     json_decref(json);
     arena_done(&arena);
 }

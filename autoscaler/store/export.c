@@ -19,9 +19,12 @@
 static const struct {
     const char *table, *column, *name;
 } names[] = {
-    {"machine", "seq", NULL},          {"machine", "words", NULL},
-    {"machine", "shielded", "protected"}, {"machine", "holds", "previous"},
-    {"machine", "why", "reason"},      {"request", "body", "request"},
+    {"machine", "seq", NULL},
+    {"machine", "words", NULL},
+    {"machine", "shielded", "protected"},
+    {"machine", "holds", "previous"},
+    {"machine", "why", "reason"},
+    {"request", "body", "request"},
     {"boot", "n", "machines"},
 };
 

@@ -45,9 +45,9 @@ enum status journal_backup(const char *path, const char *to, int64_t now_ms,
                            struct err *err);
 
 struct journal_restored {
-    int64_t backup_ms;   /* when it was made; 0: not known */
+    int64_t backup_ms; /* when it was made; 0: not known */
     uint32_t machines, requests;
-    char aside[4096];    /* where the file before it is now; "": none was */
+    char aside[4096]; /* where the file before it is now; "": none was */
 };
 /* Puts a backup, or any whole journal, in the place of path. */
 enum status journal_restore(const char *path, const char *from, int64_t now_ms,

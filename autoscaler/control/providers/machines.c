@@ -118,6 +118,21 @@ static void failure_seen(struct providers *p, struct machine *m,
     machine_to(p->ledger, m, STATE_STOPPING);
 }
 
+static void held_seen(struct providers *p, struct machine *m,
+                      const struct call_machine *cm)
+{
+    char was[sizeof m->held];
+
+    snprintf(was, sizeof was, "%s", m->held);
+    snprintf(m->held, sizeof m->held, "%s", cm->held);
+    if (strcmp(was, m->held) == 0)
+        return;
+    if ((*was != '\0') != (*m->held != '\0'))
+        emit(p->env, *m->held ? "node.held" : "node.released", m->id, "", "%s",
+             *m->held ? m->held : "its cloud lets it end again");
+    fleet_touch(&p->ledger->fleet, m);
+}
+
 void machine_seen(struct providers *p, const struct provider_state *s,
                   const struct call_machine *cm)
 {
@@ -127,6 +142,7 @@ void machine_seen(struct providers *p, const struct provider_state *s,
         return;
     m->seen_ms = p->env->now_ms;
     m->missed = 0;
+    held_seen(p, m, cm);
     progress_seen(p, m, cm);
     switch (cm->phase) {
     case DAVIT_STARTING:
