@@ -1,12 +1,12 @@
 # tests.mk - included by the Makefile: every test there is, by name.
 
-include tests/fuzz/fuzz.mk tests/prop/prop.mk tests/plugin/plugin.mk tests/contract/contract.mk tests/exec/exec.mk tests/bench/bench.mk tests/clouds/clouds.mk
+include tests/storm/storm.mk tests/fuzz/fuzz.mk tests/prop/prop.mk tests/plugin/plugin.mk tests/contract/contract.mk tests/exec/exec.mk tests/bench/bench.mk tests/clouds/clouds.mk
 
 UNIT_SRCS := $(sort $(wildcard tests/unit/test_*.c))
 UNIT_BINS := $(UNIT_SRCS:tests/unit/%.c=$(B)/tests/%)
 CMOCKA_LIBS = $(shell pkg-config --libs cmocka 2>/dev/null)
 
-# What simulations play: tests/played/.
+# What simulations play besides autoscaler/played/.
 PLAYED_OBJS := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/played/*.c)))
 $(PLAYED_OBJS): CPPFLAGS += -Iautoscaler
 
@@ -62,6 +62,10 @@ format:  ## the C tree as clang-format 14 has it; tests/lint/format.sh asks
 .PHONY: bench
 bench:  ## latency, memory and rate of the daemon, with real Ray
 	@py=$$(tests/setup.sh test) && $(MAKE) -s all $(B)/tests/plugins/davit-stamp.so && PATH="$$py/bin:$$PATH" PYTHONPATH=tests tests/netns.sh $$py/bin/python tests/bench/bench_loop.py
+
+.PHONY: hostile
+hostile:  ## ten minutes of each kind of hostile client (HOSTILE_S=600), and the rest of tests/hostile
+	@py=$$(tests/setup.sh test) && $(MAKE) -s all && HOSTILE_S=$${HOSTILE_S:-600} PATH="$$py/bin:$$PATH" tests/netns.sh $$py/bin/python -m pytest -q -s tests/hostile
 
 check-clouds:  ## the clouds' plug-ins against moto and servers judged by the vendors' schemas
 	@$(CHECK) clouds-eks clouds-gke clouds-aks e2e-eks e2e-gke e2e-aks

@@ -84,6 +84,15 @@ static void offers_look(struct checkup *c, struct provider *p)
                     provider_name(p), PATIENCE_MS / 1000);
         return;
     }
+    for (uint32_t i = 0; i < call->offers.n; i++) {
+        const struct call_offer *o = &call->offers.v[i];
+
+        if (*o->note)
+            type_differs(c, o->type,
+                         arena_printf(&arena, "%s%s%s%s",
+                                      o->available ? "" : "not offered now: ",
+                                      o->zone, *o->zone ? ": " : "", o->note));
+    }
     if (call->status == ST_OK)
         offers_check(c->conf, provider_name(p), call->offers.v, call->offers.n,
                      &arena, type_differs, c);
@@ -169,11 +178,21 @@ static void ray_check(struct checkup *c)
 
 static void state_check(struct checkup *c)
 {
-    const char *path = c->conf->state, *slash = strrchr(path, '/');
+    struct arena arena = {0};
+    const char *path, *slash;
     char dir[4096];
+    const char *elsewhere;
+    struct err err;
 
     if (c->conf->ha)
         return;
+    if (config_journal_path(c->conf, &arena, &path, &elsewhere, &err) !=
+        ST_OK) {
+        finding_add(c, FINDING_BAD, "state", "%s", err.text);
+        arena_done(&arena);
+        return;
+    }
+    slash = strrchr(path, '/');
     snprintf(dir, sizeof dir, "%.*s", slash ? (int)(slash - path) + 1 : 1,
              slash ? path : ".");
     if (access(dir, W_OK | X_OK) != 0)
@@ -184,8 +203,14 @@ static void state_check(struct checkup *c)
             dir, strerror(errno));
     else if (access(path, F_OK) == 0 && access(path, R_OK | W_OK) != 0)
         finding_add(c, FINDING_BAD, "state", "%s: %s", path, strerror(errno));
+    else if (*elsewhere)
+        finding_add(c, FINDING_WARN, "state",
+                    "%s in the working directory is used, since %s; write its "
+                    "whole path",
+                    path, elsewhere);
     else
         finding_add(c, FINDING_OK, "state", "%s", path);
+    arena_done(&arena);
 }
 
 static bool somebody_listens(const struct config *conf)
