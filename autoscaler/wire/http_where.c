@@ -43,11 +43,13 @@ static bool has_one_of(const struct http_exchange *x, const char *const *names)
 
 bool http_credentials_stay(const struct http_exchange *x)
 {
-    static const char *const secret[] = {
-        "Authorization",           "Proxy-Authorization",
-        "Cookie",                  "X-Amz-Security-Token",
-        "X-aws-ec2-metadata-token", "X-Goog-IAM-Authorization-Token",
-        NULL};
+    static const char *const secret[] = {"Authorization",
+                                         "Proxy-Authorization",
+                                         "Cookie",
+                                         "X-Amz-Security-Token",
+                                         "X-aws-ec2-metadata-token",
+                                         "X-Goog-IAM-Authorization-Token",
+                                         NULL};
     char *host;
     bool here;
 
@@ -61,20 +63,19 @@ bool http_credentials_stay(const struct http_exchange *x)
 
 bool http_is_metadata(const struct http_exchange *x)
 {
-    static const char *const asks[] = {"Metadata-Flavor", "Metadata",
-                                       "X-aws-ec2-metadata-token",
-                                       "X-aws-ec2-metadata-token-ttl-seconds",
-                                       NULL};
-    static const char *const names[] = {"metadata.google.internal",
-                                        "metadata", NULL};
+    static const char *const asks[] = {
+        "Metadata-Flavor", "Metadata", "X-aws-ec2-metadata-token",
+        "X-aws-ec2-metadata-token-ttl-seconds", NULL};
+    static const char *const names[] = {"metadata.google.internal", "metadata",
+                                        NULL};
     char *host;
     bool yes;
 
     if (has_one_of(x, asks))
         return true;
     host = host_in(x->url);
-    yes = host && (is_one_of(host, names) ||
-                   kit_host_link_local(host, strlen(host)));
+    yes = host &&
+          (is_one_of(host, names) || kit_host_link_local(host, strlen(host)));
     curl_free(host);
     return yes;
 }
