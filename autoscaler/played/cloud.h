@@ -38,6 +38,8 @@ struct cloud_machine {
     uint32_t daemon;          /* whose call it came from: player_who() */
     uint32_t lists;           /* good lists that had it */
     int64_t first_list_ms;    /* the first of them was answered; 0 none */
+    int64_t noted_ms;         /* a watcher's own */
+    uint32_t noted;           /* likewise */
     struct head_machine node; /* what it is as a node */
 };
 

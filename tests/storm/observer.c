@@ -13,7 +13,7 @@
 enum {
     KNOWN_MS = 30 * SECOND, /* who joined the head later may not be known */
     CHECK_MS = 20 * SECOND, /* between two looks at law 4 */
-    GRACE_MS = 90 * SECOND, /* from its first good list to the ledger */
+    GRACE_MS = 90 * SECOND, /* from unknown to known */
 };
 
 void law_broken(struct world *w, enum law law, const char *fmt, ...)
@@ -203,30 +203,17 @@ static void requests_check(struct daemon *d, const struct status_page *page)
         struct owner *o = &w->owners[i];
         const char *body = standing(page, i);
 
+        /* What was under way at a crash stands or does not. */
+        if (o->is_unsure && fits(&o->unsure, body))
+            o->kept = o->unsure;
+        o->is_unsure = false;
         if (o->asking && fits(&o->asked, body))
             continue; /* its answer is on its way */
-        if (!fits(&o->kept, body))
+        if (!fits(&o->kept, body) && !o->refused)
             law_broken(w, LAW_REQUEST,
                        "owner-%02u was promised \"%s\", there is \"%s\"", i,
                        o->kept.body, body);
     }
-}
-
-/* What was under way at a crash stands or does not, and nobody will say. */
-void observer_requests(struct daemon *d)
-{
-    struct status_page *page = status_get(control_board(d->control));
-
-    for (uint32_t i = 0; page && i < OWNERS; i++) {
-        struct owner *o = &d->world->owners[i];
-
-        if (o->asking && fits(&o->asked, standing(page, i)))
-            o->kept = o->asked;
-        o->asking = false;
-    }
-    if (page)
-        requests_check(d, page);
-    status_unref(page);
 }
 
 /* ---- 4: every machine is known */
@@ -243,22 +230,33 @@ static bool is_known(const struct status_page *page,
     return false;
 }
 
+/* One that is not known must be after some good lists and a grace. */
+static void owner_check(struct daemon *d, const struct status_page *page,
+                        const struct cloud *c, struct cloud_machine *m)
+{
+    int64_t now = world_now(d->world);
+
+    if (is_known(page, m)) {
+        m->noted_ms = 0;
+    } else if (!m->noted_ms) {
+        m->noted_ms = now;
+        m->noted = m->lists;
+    } else if (m->lists >= m->noted + 2 && now - m->noted_ms > GRACE_MS) {
+        law_broken(d->world, LAW_OWNER,
+                   "cloud %s: %s is not known for %lld s and %u good lists",
+                   cloud_title(c), m->id, (long long)(now - m->noted_ms) / 1000,
+                   m->lists - m->noted);
+    }
+}
+
 static void owners_check(struct daemon *d, const struct status_page *page)
 {
-    const struct world *w = d->world;
-    int64_t now = world_now(w);
     struct cloud_machine *m;
     struct cloud *c;
 
-    for (uint32_t i = 0; (m = world_machine(w, i, &c)); i++)
-        if (m->lists >= 2 && now - m->first_list_ms > GRACE_MS &&
-            m->gone_ms == INT64_MAX && m->daemon == d->number &&
-            !is_known(page, m))
-            law_broken(d->world, LAW_OWNER,
-                       "cloud %s: %s was in good lists for %lld s, and the "
-                       "ledger does not know it",
-                       cloud_title(c), m->id,
-                       (long long)(now - m->first_list_ms) / 1000);
+    for (uint32_t i = 0; (m = world_machine(d->world, i, &c)); i++)
+        if (m->gone_ms == INT64_MAX && m->daemon == d->number)
+            owner_check(d, page, c, m);
 }
 
 /* ---- after each step */

@@ -13,3 +13,7 @@ $(B)/test_sequences: $(B)/tests/storm/test_sequences.o $(STORM_OBJS) $(STORM_LIB
 .PHONY: check-storm
 check-storm: $(B)/test_sequences  ## the named bad days, in played time
 	@$(B)/test_sequences
+
+$(B)/storm: $(B)/tests/storm/main.o $(STORM_OBJS) $(STORM_LIBS)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(STORM_LIBS) $(PKG_LIBS) -ldl -lpthread -lm

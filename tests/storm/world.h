@@ -46,6 +46,9 @@ struct promise {
 struct owner {
     struct promise kept, asked;
     bool asking;
+    bool refused; /* an ask was, since the last promise: it stands or not */
+    struct promise unsure; /* was asked when the daemon was killed */
+    bool is_unsure;
 };
 
 /* A file as it was once: what a limit may go back to. */
@@ -71,12 +74,16 @@ struct world {
     VEC(struct settings_then) settings;
     VEC(struct asked_for) sent;
     struct hash sent_by_id;
+    uint32_t survives; /* of a loss of power that is to come */
+    bool plain;        /* law 5 counts: see script.h */
+    uint64_t faults;   /* beside those of clouds and head */
     uint32_t acknowledged, ended, tasks_lost, launched;
     int64_t checked_ms; /* law 4 was */
     uint64_t digest, steps;
     int law; /* that was broken first; 0 none */
     char violation[512];
-    bool trace; /* every event is printed */
+    char trouble[512]; /* why a daemon did not start */
+    bool trace;        /* every event is printed */
     /* called for every event of a daemon; may be NULL */
     void (*on_event)(void *arg, const struct event *e);
     void *arg;
