@@ -63,6 +63,7 @@ static uint32_t lasts(struct drawing *d, uint32_t least_ms, uint32_t most_ms)
 struct draft { /* of a file */
     uint32_t max[3], max_nodes, cost, idle_s, start_s, consolidate;
     uint32_t of_cloud[3];
+    uint32_t think_ms;
     bool outdated, renamed_provider, renamed_type, spot;
 };
 
@@ -84,9 +85,9 @@ static char *file_of(const struct drawing *d, const struct draft *f)
                    : "");
     buf_printf(&b,
                "limits: {max_nodes: %u, idle_timeout: %us, start_timeout: %us, "
-               "consolidate: %s, end_outdated: %s",
+               "consolidate: %s, end_outdated: %s, think: %ums",
                f->max_nodes, f->idle_s, f->start_s, modes[f->consolidate],
-               f->outdated ? "true" : "false");
+               f->outdated ? "true" : "false", f->think_ms);
     if (f->cost)
         buf_printf(&b, ", max_cost_per_hour: %u", f->cost);
     buf_str(&b, "}\nproviders:\n");
@@ -111,6 +112,7 @@ static struct draft draft_draw(struct drawing *d)
                       .start_s = between(d, 120, 900),
                       .consolidate = one_in(d, 4) ? between(d, 1, 2) : 0,
                       .outdated = one_in(d, 4),
+                      .think_ms = one_in(d, 8) ? 500 : 0,
                       .spot = one_in(d, 3)};
 
     for (uint32_t i = 0; i < 3; i++) {

@@ -238,7 +238,10 @@ static void owner_check(struct daemon *d, const struct status_page *page,
 
     if (is_known(page, m)) {
         m->noted_ms = 0;
-    } else if (!m->noted_ms) {
+        return;
+    }
+    d->world->unknown = true;
+    if (!m->noted_ms) {
         m->noted_ms = now;
         m->noted = m->lists;
     } else if (m->lists >= m->noted + 2 && now - m->noted_ms > GRACE_MS) {
@@ -254,6 +257,7 @@ static void owners_check(struct daemon *d, const struct status_page *page)
     struct cloud_machine *m;
     struct cloud *c;
 
+    d->world->unknown = false;
     for (uint32_t i = 0; (m = world_machine(d->world, i, &c)); i++)
         if (m->gone_ms == INT64_MAX && m->daemon == d->number)
             owner_check(d, page, c, m);
@@ -288,14 +292,16 @@ void observer_step(struct daemon *d)
 {
     struct world *w = d->world;
     struct status_page *page = status_get(control_board(d->control));
+    bool news;
 
     events_fold(d);
     if (!page)
         return;
-    if (page->tick != d->tick && d->number == 0)
+    news = page->tick != d->tick;
+    if (news && d->number == 0)
         requests_check(d, page);
     d->tick = page->tick;
-    if (world_now(w) - w->checked_ms >= CHECK_MS &&
+    if ((world_now(w) - w->checked_ms >= CHECK_MS || (news && w->unknown)) &&
         world_now(w) - d->started_ms > GRACE_MS) {
         w->checked_ms = world_now(w);
         owners_check(d, page);

@@ -11,7 +11,8 @@
 
 enum {
     CALM_MOST_MS = 30 * HOUR, /* so long it may take to settle */
-    PIECE_MS = 10 * MINUTE,   /* between two looks */
+    PIECE_MS = 5 * MINUTE,    /* between two looks */
+    LOOKS = 6,                /* that must find it settled */
     REST_MS = 2 * HOUR,       /* so long nothing may change then */
 };
 
@@ -177,22 +178,37 @@ static void live_until(struct world *w, int64_t at_ms)
     }
 }
 
-static void must_settle(struct world *w)
+/* It has settled when several looks in a row find nothing open and nothing
+ * changed: longer than any idle timeout there is. */
+static const char *settles(struct world *w)
 {
     const char *open = "nothing was looked at";
     int64_t until = world_now(w) + CALM_MOST_MS;
-    uint32_t changes;
+    uint32_t changes = world_changes(w), quiet = 0;
 
-    while (!w->law && open && world_now(w) < until) {
+    while (!w->law && quiet < LOOKS && world_now(w) < until) {
         live_until(w, world_now(w) + PIECE_MS);
         open = world_unsettled(w);
+        if (!open && world_changes(w) != changes)
+            open = "it ends and buys machines in turn";
+        quiet = open ? 0 : quiet + 1;
+        changes = world_changes(w);
     }
+    return quiet < LOOKS ? open ? open : "it was not quiet for long" : NULL;
+}
+
+static void must_settle(struct world *w)
+{
+    const char *open = settles(w);
+    uint32_t changes = world_changes(w);
+
+    if (w->law)
+        return;
     if (open) {
         law_broken(w, LAW_SETTLES, "%d hours after the last fault: %s",
                    CALM_MOST_MS / HOUR, open);
         return;
     }
-    changes = world_changes(w);
     live_until(w, world_now(w) + REST_MS);
     if (world_changes(w) != changes)
         law_broken(w, LAW_SETTLES,
@@ -224,6 +240,8 @@ void script_play(const struct script *s, const bool *keep, bool trace,
     }
     live_until(&w, s->storm_ms);
     calm(&w);
+    if (w.head)
+        head_leave(w.head); /* users go home; what runs, runs */
     if (s->n_files > 1)
         daemon_reload(&w.daemons[0], s->files[0]);
     must_settle(&w);

@@ -316,6 +316,8 @@ const char *world_unsettled(struct world *w)
 
     if (!w->daemons[0].control)
         return "no daemon runs";
+    if (w->head && head_running(w->head))
+        return "work still runs";
     page = status_get(control_board(w->daemons[0].control));
     if (!page)
         return "there is no status";

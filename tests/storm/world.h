@@ -78,6 +78,7 @@ struct world {
     bool plain;        /* law 5 counts: see script.h */
     uint64_t faults;   /* beside those of clouds and head */
     uint32_t acknowledged, ended, tasks_lost, launched;
+    bool unknown;       /* law 4: some machine is */
     int64_t checked_ms; /* law 4 was */
     uint64_t digest, steps;
     int law; /* that was broken first; 0 none */
