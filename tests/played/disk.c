@@ -652,7 +652,8 @@ void disk_readonly(struct disk *d, bool on)
 
 bool disk_is_bad(const struct disk *d)
 {
-    return d->full || d->readonly || (d->fault_at && d->changes <= d->fault_at);
+    return d->full || d->readonly ||
+           (d->fault_at && d->changes <= d->fault_at + 50); /* or just has */
 }
 
 bool disk_is_dead(const struct disk *d)

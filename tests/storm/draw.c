@@ -19,7 +19,7 @@ struct drawing {
     struct script *s;
     uint32_t rates[HAPPENINGS]; /* shares of all that happens; 0: never */
     uint32_t all;
-    uint32_t kinds;             /* a bit for each kind of weather */
+    uint32_t kinds; /* a bit for each kind of weather */
     uint32_t types;
     bool edits;
 };
@@ -79,10 +79,9 @@ static char *file_of(const struct drawing *d, const struct draft *f)
     struct buf b;
 
     buf_init(&b, 8192);
-    buf_printf(&b, "cluster: played\nstate: /a/davit.db\n%s",
-               d->s->world.head
-                   ? "head: {ray: {address: \"played:6379\"}}\n"
-                   : "");
+    buf_printf(
+        &b, "cluster: played\nstate: /a/davit.db\n%s",
+        d->s->world.head ? "head: {ray: {address: \"played:6379\"}}\n" : "");
     buf_printf(&b,
                "limits: {max_nodes: %u, idle_timeout: %us, start_timeout: %us, "
                "consolidate: %s, end_outdated: %s, think: %ums",
@@ -96,8 +95,7 @@ static char *file_of(const struct drawing *d, const struct draft *f)
                    'a' + (int)i, 'a' + (int)i);
     buf_str(&b, "node_types:\n");
     for (uint32_t i = 0; i < d->types; i++)
-        buf_printf(&b,
-                   "  %s%s: {provider: %s%c, resources: %s, max: %u%s}\n",
+        buf_printf(&b, "  %s%s: {provider: %s%c, resources: %s, max: %u%s}\n",
                    types[i], f->renamed_type ? "-new" : "", provider,
                    'a' + (int)f->of_cloud[i], has[i], f->max[i],
                    f->spot ? ", spot: true" : "");
@@ -115,8 +113,10 @@ static struct draft draft_draw(struct drawing *d)
                       .think_ms = one_in(d, 8) ? 500 : 0,
                       .spot = one_in(d, 3)};
 
+    if (d->s->plain)
+        f.max_nodes = 20; /* so that buying twice shows */
     for (uint32_t i = 0; i < 3; i++) {
-        f.max[i] = between(d, 1, 6);
+        f.max[i] = d->s->plain ? between(d, 4, 16) : between(d, 1, 6);
         f.of_cloud[i] = below(d, d->s->world.clouds);
     }
     return f;
@@ -208,9 +208,9 @@ static void ask_draw(struct drawing *d, struct happening *h)
     if (one_in(d, 4))
         snprintf(h->text, sizeof h->text, "{\"bundles\": []}");
     else if (d->s->plain)
-        snprintf(h->text, sizeof h->text,
-                 "{\"bundles\": [{\"resources\": {\"GPU\": 1}, \"count\": %u}]}",
-                 n);
+        snprintf(
+            h->text, sizeof h->text,
+            "{\"bundles\": [{\"resources\": {\"GPU\": 1}, \"count\": %u}]}", n);
     else if (one_in(d, 4))
         snprintf(h->text, sizeof h->text,
                  "{\"bundles\": [{\"resources\": {\"GPU\": %u}}], \"ttl\": "
@@ -274,6 +274,7 @@ static bool has_place(const struct drawing *d, enum happening_kind k)
     case HAPPENS_TASKS: return d->s->world.head;
     case HAPPENS_ADDED: return !d->s->plain;
     case HAPPENS_FILE: return d->edits;
+    case HAPPENS_SPOILS: return false; /* nth.c */
     case HAPPENS_SECOND: return false; /* until machines have owners */
     default: return true;
     }
@@ -313,10 +314,13 @@ static enum happening_kind kind_draw(struct drawing *d)
 static void list_draw(struct drawing *d)
 {
     struct script *s = d->s;
-    uint32_t least = lasts(d, 5 * SECOND, 10 * MINUTE), room = 0;
+    bool brief = s->world.seed < SEEDS_LONG;
+    uint32_t least = lasts(d, 2 * SECOND, brief ? MINUTE : 10 * MINUTE);
+    uint32_t most = brief ? 10 * MINUTE : 3 * HOUR, room = 0;
     int64_t at = MINUTE;
 
-    s->storm_ms = (int64_t)between(d, 2, 30) * HOUR;
+    s->storm_ms = brief ? between(d, 10 * MINUTE, 90 * MINUTE)
+                        : (int64_t)between(d, 2, 30) * HOUR;
     while (at < s->storm_ms) {
         if (s->n == room) {
             room = room ? 2 * room : 64;
@@ -324,7 +328,7 @@ static void list_draw(struct drawing *d)
         }
         s->v[s->n] = (struct happening){.at_ms = at, .kind = kind_draw(d)};
         happening_draw(d, &s->v[s->n++]);
-        at += lasts(d, least, 3 * HOUR);
+        at += lasts(d, least, most);
     }
 }
 

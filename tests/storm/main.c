@@ -1,9 +1,11 @@
 /*
  * main.c - storms from seeds, on all cores.
  *
- * usage: storm --seconds S [--from SEED]     new worlds for so long
+ * usage: storm --seconds S [--from SEED]     worlds nobody has seen, for so long
  *        storm --seeds A-B                   these
  *        storm --seed N [--trace] [--law L]  one; shrunk when it breaks a law
+ *        storm --nth STEP                    every STEP-th call fails, in all ways
+ *        storm --nth-one SCENARIO,N,FAILURE  one of these
  *        storm --script FILE [--trace]       one that is written down
  *
  * Each core has a process, which plays one world after the other.  One in
@@ -19,12 +21,13 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "nth.h"
 #include "observer.h"
 #include "script.h"
 
 enum { CORES = 64, TWICE = 16, SHRINK_TRIES = 400, LAWS = 9, SHOWN = 20 };
 
-struct sums { /* of one process; the others read it */
+struct sums {      /* of one process; the others read it */
     uint64_t seed; /* that it plays; 0: none */
     uint64_t worlds, faults, launched, acknowledged;
     int64_t ms;
@@ -169,11 +172,12 @@ static bool sums_print(const struct run *r, uint32_t cores, double seconds,
         bad += a.violations[k];
     bad += a.different;
     hours = (double)a.ms / HOUR;
-    printf("%llu worlds, %llu faults, %.0f simulated hours (%.1f years), %llu "
-           "machines bought, %llu requests acknowledged; %.0f s, %.0f hours/s\n",
-           (unsigned long long)a.worlds, (unsigned long long)a.faults, hours,
-           hours / 8766, (unsigned long long)a.launched,
-           (unsigned long long)a.acknowledged, seconds, hours / seconds);
+    printf(
+        "%llu worlds, %llu faults, %.0f simulated hours (%.1f years), %llu "
+        "machines bought, %llu requests acknowledged; %.0f s, %.0f hours/s\n",
+        (unsigned long long)a.worlds, (unsigned long long)a.faults, hours,
+        hours / 8766, (unsigned long long)a.launched,
+        (unsigned long long)a.acknowledged, seconds, hours / seconds);
     for (int k = 1; k < LAWS; k++)
         if (a.violations[k])
             printf("law %d was broken in %llu worlds\n", k,
@@ -200,6 +204,41 @@ static int many(struct run *r)
     *r->next = r->first;
     crashed = all_work(r, cores);
     return sums_print(r, cores, now_s() - began, crashed) ? 0 : 1;
+}
+
+/* ---- the n-th call fails */
+
+static int nth_child(uint32_t core, uint32_t cores, uint32_t step)
+{
+    bool bad = false;
+    struct nth x;
+
+    if (!freopen("/dev/null", "w", stderr))
+        return 1;
+    for (uint32_t i = core; i < nth_scenarios(); i += cores) {
+        nth_play(i, step, &x);
+        printf("%s %2u %-34s %3u calls, %5u ways to fail, %u broke a law%s%s\n",
+               x.broken ? "FAILED" : "ok    ", i, x.name, x.calls, x.played,
+               x.broken, x.broken ? ": " : "", x.first);
+        fflush(stdout);
+        bad = bad || x.broken;
+    }
+    return bad;
+}
+
+static int nth_all(uint32_t step)
+{
+    uint32_t cores = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN), failed = 0;
+    int status;
+
+    for (uint32_t i = 0; i < cores; i++) {
+        fflush(NULL);
+        if (fork() == 0)
+            _exit(nth_child(i, cores, step));
+    }
+    while (wait(&status) > 0)
+        failed += !WIFEXITED(status) || WEXITSTATUS(status);
+    return failed ? 1 : 0;
 }
 
 /* ---- one world */
@@ -257,7 +296,8 @@ int main(int argc, char **argv)
     const char *script = NULL;
     unsigned long long a, b;
     uint64_t seed = 0;
-    bool trace = false;
+    bool trace = false, nth_one = false;
+    uint32_t nth = 0, one_of[3];
     int law = -1;
     struct script s;
 
@@ -278,13 +318,29 @@ int main(int argc, char **argv)
             law = atoi(value), i++;
         else if (strcmp(x, "--script") == 0)
             script = value, i++;
+        else if (strcmp(x, "--nth") == 0)
+            nth = (uint32_t)atoi(value), i++;
+        else if (strcmp(x, "--nth-one") == 0 &&
+                 sscanf(value, "%u,%u,%u", &one_of[0], &one_of[1],
+                        &one_of[2]) == 3)
+            nth_one = true, i++;
         else if (strcmp(x, "--trace") == 0)
             trace = true;
         else
             return fprintf(stderr, "%s: what is %s?\n", argv[0], x), 2;
     }
+    if (r.until && r.first == 1)
+        r.first = SEEDS_LONG + (uint64_t)time(NULL) * 1000;
+    if (r.until)
+        printf("from seed %llu\n", (unsigned long long)r.first);
     if (script)
         return from_file(script, trace);
+    if (nth)
+        return nth_all(nth);
+    if (nth_one)
+        return nth_script(&s, one_of[0], one_of[1], one_of[2])
+                   ? one(&s, trace, law)
+                   : 2;
     if (!seed)
         return many(&r);
     script_draw(&s, seed);

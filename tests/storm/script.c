@@ -17,11 +17,12 @@
 #include "base/buf.h"
 
 #define WEATHER_FIELDS(X) \
-    X(down) X(auth) X(auth_ends) X(broken) X(lists_fail) X(throttled) \
-    X(lost_request) X(lost_reply) X(late_effect) X(doubled) X(hangs) \
-    X(end_hangs) X(hang_ms) X(cut_list) X(partial) X(async) X(invalid_ends) \
-    X(list_lag_ms) X(stockout) X(quota) X(invalid) X(start_fails) X(no_gpu) \
-    X(never_joins) X(refuses_end) X(boot_factor)
+    X(down) \
+    X(auth) X(auth_ends) X(broken) X(lists_fail) X(throttled) X(lost_request) \
+        X(lost_reply) X(late_effect) X(doubled) X(hangs) X(end_hangs) \
+            X(hang_ms) X(cut_list) X(partial) X(async) X(invalid_ends) \
+                X(list_lag_ms) X(stockout) X(quota) X(invalid) X(start_fails) \
+                    X(no_gpu) X(never_joins) X(refuses_end) X(boot_factor)
 
 static const char *const words[] = {
 #define WORD_(kind, word) word,
@@ -75,7 +76,7 @@ void script_write(const struct script *s, FILE *f)
 
         fprintf(f, "at %lld %s %u %u %u", (long long)h->at_ms, words[h->kind],
                 h->a, h->b, h->c);
-        if (h->kind == HAPPENS_WEATHER)
+        if (h->kind == HAPPENS_WEATHER || h->kind == HAPPENS_SPOILS)
             weather_write(&h->weather, f);
         fprintf(f, "%s%s\n", *h->text ? " " : "", h->text);
     }
@@ -131,11 +132,10 @@ static bool happening_read(struct script *s, const char *line)
         h.kind++;
     if (h.kind == HAPPENINGS)
         return false;
-    if (h.kind == HAPPENS_WEATHER)
+    if (h.kind == HAPPENS_WEATHER || h.kind == HAPPENS_SPOILS)
         weather_read(&h.weather, line + end);
     else
-        snprintf(h.text, sizeof h.text, "%s",
-                 line[end] ? line + end + 1 : "");
+        snprintf(h.text, sizeof h.text, "%s", line[end] ? line + end + 1 : "");
     s->v = mem_resize(s->v, s->n + 1, sizeof h);
     s->v[s->n++] = h;
     return true;
@@ -162,6 +162,14 @@ static bool line_read(struct script *s, const char *line)
     if (line[0] == '|' && s->n_files)
         return file_goes_on(s, line[1] ? line + 2 : "");
     return world_read(s, line) || happening_read(s, line);
+}
+
+bool script_line(struct script *s, const char *line, size_t n)
+{
+    char text[1024];
+
+    snprintf(text, sizeof text, "%.*s", (int)n, line);
+    return line_read(s, text);
 }
 
 bool script_read(struct script *s, FILE *f, char *why, size_t n)

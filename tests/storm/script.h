@@ -11,27 +11,28 @@
 
 /*   kind, word; what a, b, c mean */
 #define HAPPENING_MAP(X) \
-    X(WEATHER, "weather")     /* a: cloud */ \
-    X(HEAD, "head")           /* a: enum head_trouble */ \
-    X(LOSSY, "lossy")         /* a: of 1,000 */ \
-    X(SESSION, "session")     /* the head begins anew */ \
-    X(DIES, "dies")           /* a: machine, by chance; b: how many */ \
-    X(TAKEN, "taken")         /* a: machine; b: ms of notice */ \
-    X(REBOOTS, "reboots")     /* a: machine; b: ms */ \
-    X(RAYLET, "raylet")       /* a: machine: its node dies and joins again */ \
-    X(ADDED, "added")         /* a: machine like which there is one more */ \
-    X(ASKS, "asks")           /* a: owner; text */ \
-    X(TASKS, "tasks")         /* a: how many; b: together; c: ms; text: of what */ \
-    X(FILE, "file")           /* a: which of the settings */ \
-    X(KILLED, "killed")       /* a: power too; b: what survives */ \
+    X(WEATHER, "weather") /* a: cloud */ \
+    X(SPOILS, "spoils")   /* a: cloud; b: its call, from now */ \
+    X(HEAD, "head")       /* a: enum head_trouble */ \
+    X(LOSSY, "lossy")     /* a: of 1,000 */ \
+    X(SESSION, "session") /* the head begins anew */ \
+    X(DIES, "dies")       /* a: machine, by chance; b: how many */ \
+    X(TAKEN, "taken")     /* a: machine; b: ms of notice */ \
+    X(REBOOTS, "reboots") /* a: machine; b: ms */ \
+    X(RAYLET, "raylet")   /* a: machine: its node dies and joins again */ \
+    X(ADDED, "added")     /* a: machine like which there is one more */ \
+    X(ASKS, "asks")       /* a: owner; text */ \
+    X(TASKS, "tasks")     /* a: how many; b: together; c: ms; text: of what */ \
+    X(FILE, "file")       /* a: which of the settings */ \
+    X(KILLED, "killed")   /* a: power too; b: what survives */ \
     X(KILLED_AT, "killed-at") /* a: disk changes from now; b: what survives */ \
     X(RESTARTS, "restarts")   /* SIGTERM, and a start */ \
     X(FULL, "full")           /* a: the disk is */ \
     X(READONLY, "read-only")  /* a: the disk is */ \
     X(DISK_FAILS, "disk-fails") /* a: disk changes from now */ \
-    X(CLOCK, "clock")         /* a: ms, b: back */ \
-    X(SECOND, "second")       /* a: the second daemon runs */ \
-    X(CALM, "calm")           /* all weather, trouble and disk faults end */
+    X(CLOCK, "clock")           /* a: ms, b: back */ \
+    X(SECOND, "second")         /* a: the second daemon runs */ \
+    X(CALM, "calm")             /* all weather, trouble and disk faults end */
 
 enum happening_kind {
 #define HAPPENING_ENUM_(kind, word) HAPPENS_##kind,
@@ -56,7 +57,7 @@ struct script {
     struct happening *v; /* heap, by time */
     uint32_t n;
     int64_t storm_ms; /* then all is calm, and must settle */
-    bool plain; /* one type, requests for whole machines of it: law 5 counts */
+    bool plain;  /* one type, requests for whole machines of it: law 5 counts */
     bool edited; /* files change more than limits */
 };
 
@@ -65,7 +66,12 @@ void script_write(const struct script *s, FILE *f);
 /* False: it cannot be read; says why. */
 bool script_read(struct script *s, FILE *f, char *why, size_t n);
 
-/* ---- draw.c */
+/* One line of it, of so many bytes; false: it makes no sense. */
+bool script_line(struct script *s, const char *line, size_t n);
+
+/* ---- draw.c: seeds below SEEDS_LONG give storms of an hour or so, others of up
+ * to thirty. */
+enum { SEEDS_LONG = 1000000 };
 void script_draw(struct script *s, uint64_t seed);
 
 /* ---- play.c */
@@ -75,6 +81,8 @@ struct played {
     uint64_t digest, faults, steps;
     int64_t ms; /* played */
     uint32_t launched, ended, acknowledged;
+    uint32_t calls[WORLD_CLOUDS]; /* of each cloud, in the storm, after the
+                                   * first minute */
 };
 /* keep: which happenings (NULL: all); trace: all events are printed. */
 void script_play(const struct script *s, const bool *keep, bool trace,

@@ -326,6 +326,18 @@ const char *world_unsettled(struct world *w)
     return ret;
 }
 
+bool world_expects(struct world *w)
+{
+    struct control *c = w->daemons[0].control;
+    struct status_page *page = c ? status_get(control_board(c)) : NULL;
+    bool any = false;
+
+    for (uint32_t i = 0; page && i < page->n_requests; i++)
+        any = any || page->requests[i].expires_ms;
+    status_unref(page);
+    return any;
+}
+
 uint32_t world_changes(const struct world *w)
 {
     uint32_t n = 0;

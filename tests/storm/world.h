@@ -76,7 +76,9 @@ struct world {
     struct hash sent_by_id;
     uint32_t survives; /* of a loss of power that is to come */
     bool plain;        /* law 5 counts: see script.h */
-    uint64_t faults;   /* beside those of clouds and head */
+    uint32_t needed;   /* machines, in a plain world, and since when */
+    int64_t needed_ms;
+    uint64_t faults; /* beside those of clouds and head */
     uint32_t acknowledged, ended, tasks_lost, launched;
     bool unknown;       /* law 4: some machine is */
     int64_t checked_ms; /* law 4 was */
@@ -127,6 +129,7 @@ struct cloud_machine *world_machine(const struct world *w, uint32_t i,
 /* NULL: it has settled: nothing waits that could be had, ledger and clouds
  * agree; else what has not. */
 const char *world_unsettled(struct world *w);
+bool world_expects(struct world *w); /* a request stands that will expire */
 uint32_t world_changes(const struct world *w); /* calls that change things */
 uint64_t world_faults(const struct world *w);
 
