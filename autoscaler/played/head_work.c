@@ -310,39 +310,14 @@ static void line_rejoin(struct shape *s)
     }
 }
 
-/* Works of which nothing waits any more leave their lines. */
-static void lines_close_up(struct head *h)
-{
-    uint32_t kept = 0;
-
-    for (uint32_t i = 0; i < h->groups.n; i++)
-        if (h->groups.v[i]->waiting)
-            h->groups.v[kept++] = h->groups.v[i];
-    h->groups.n = kept;
-    for (uint32_t i = 0; i < h->shapes.n; i++)
-        line_rejoin(&h->shapes.v[i]);
-    head_changed(h);
-}
-
-static void work_leaves(struct head *h, struct work *w)
-{
-    h->waiting -= w->waiting;
-    w->waiting = 0;
-}
-
-void head_cancel(struct head *h, uint64_t work)
-{
-    for (uint32_t i = 0; i < h->works.n; i++)
-        if (h->works.v[i]->number == work)
-            work_leaves(h, h->works.v[i]);
-    lines_close_up(h);
-}
-
 void head_leave(struct head *h)
 {
     for (uint32_t i = 0; i < h->works.n; i++)
-        work_leaves(h, h->works.v[i]);
-    lines_close_up(h);
+        h->works.v[i]->waiting = 0;
+    h->waiting = h->groups.n = 0;
+    for (uint32_t i = 0; i < h->shapes.n; i++)
+        line_rejoin(&h->shapes.v[i]);
+    head_changed(h);
 }
 
 void head_forget_work(struct head *h)

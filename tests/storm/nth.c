@@ -30,11 +30,13 @@
 #define T4_B \
     "  other: {provider: b, resources: {CPU: 8, GPU: 1}, price: 2, max: 4}\n"
 
-#define GPUS(n) "{\"bundles\": [{\"resources\": {\"GPU\": 1}, \"count\": " #n "}]}"
+#define GPUS(n) \
+    "{\"bundles\": [{\"resources\": {\"GPU\": 1}, \"count\": " #n "}]}"
 #define NONE_LEFT "{\"bundles\": []}"
 
 static const struct scenario {
-    const char *name, *settings, *after; /* after: what a reload reads, or NULL */
+    const char *name, *settings,
+        *after; /* after: what a reload reads, or NULL */
     uint32_t clouds;
     const char *happens; /* lines of a script; times are after the calls begin to
                           * be counted */

@@ -18,11 +18,31 @@
 
 #define WEATHER_FIELDS(X) \
     X(down) \
-    X(auth) X(auth_ends) X(broken) X(lists_fail) X(throttled) X(lost_request) \
-        X(lost_reply) X(late_effect) X(doubled) X(hangs) X(end_hangs) \
-            X(hang_ms) X(cut_list) X(partial) X(async) X(invalid_ends) \
-                X(list_lag_ms) X(stockout) X(quota) X(invalid) X(start_fails) \
-                    X(no_gpu) X(never_joins) X(refuses_end) X(boot_factor)
+    X(auth) \
+    X(auth_ends) \
+    X(broken) \
+    X(lists_fail) \
+    X(throttled) \
+    X(lost_request) \
+    X(lost_reply) \
+    X(late_effect) \
+    X(doubled) \
+    X(hangs) \
+    X(end_hangs) \
+    X(hang_ms) \
+    X(cut_list) \
+    X(partial) \
+    X(async) \
+    X(invalid_ends) \
+    X(list_lag_ms) \
+    X(stockout) \
+    X(quota) \
+    X(invalid) \
+    X(start_fails) \
+    X(no_gpu) \
+    X(never_joins) \
+    X(refuses_end) \
+    X(boot_factor)
 
 static const char *const words[] = {
 #define WORD_(kind, word) word,
