@@ -31,7 +31,7 @@ CPPFLAGS := -I$(B)/gen -DDAVIT_VERSION='"$(VERSION)"' -DPLUGIN_DIR='"$(PLUGIN_DI
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-5s %s\n' $(1) $(2))
 
-ROOMS := base model codec plan config wire cloud store control api cli
+ROOMS := base model codec plan config wire cloud store control played api cli
 SRCS := $(sort $(foreach r,$(ROOMS),$(wildcard autoscaler/$(r)/*.c autoscaler/$(r)/*/*.c)))
 MAIN := autoscaler/cli/main.c
 .SECONDARY:
@@ -104,6 +104,7 @@ $(B)/plugins/davit-$(1).so: $(patsubst %.c,$(B)/%.o,$(wildcard providers/$(1)/*.
 	$$(call say,SO,$$@)
 	@mkdir -p $$(@D)
 	$$(Q)$$(CC) $$(PLUGIN_CFLAGS) -shared -Wl,--no-undefined $$(filter -fsanitize%,$$(LDFLAGS)) -Wl,--as-needed -o $$@ $$^ $$(PLUGIN_LIBS) $$(PLUGIN_LIBS_$(1))
+	$$(Q)chmod go-w $$(@D) $$@
 endef
 $(foreach p,$(PLUGINS),$(eval $(call plugin_rule,$(p))))
 

@@ -320,6 +320,7 @@ void outcome_write(struct out *o, const char *key, struct view *v,
 static void write_one(struct out *o, const char *key, struct view *v,
                       const char *owner, const struct status_request *r)
 {
+    bool unread = r && r->problem && *r->problem;
     struct outcome x;
 
     outcome_of(v, owner, &x);
@@ -332,10 +333,17 @@ static void write_one(struct out *o, const char *key, struct view *v,
         out_null(o, "request");
     out_time(o, "created_at", r ? r->created_ms : 0);
     out_time(o, "expires_at", r ? r->expires_ms : 0);
-    out_bool(o, "feasible", x.feasible);
-    out_bool(o, "satisfied", x.satisfied);
+    out_bool(o, "feasible", x.feasible && !unread);
+    out_bool(o, "satisfied", x.satisfied && !unread);
     tally_write(o, &x.sum);
-    out_str(o, "text", outcome_text(v, owner, &x));
+    if (unread)
+        out_strf(
+            o, "text",
+            "this version cannot read the request: %s; it is kept as it is "
+            "until it is replaced or cleared",
+            r->problem);
+    else
+        out_str(o, "text", outcome_text(v, owner, &x));
     out_close(o);
 }
 

@@ -38,6 +38,11 @@ uint32_t problems_write(struct out *o, const char *key, struct view *v)
         out_str(
             o, NULL,
             "the journal cannot be written: nothing new is started until it can");
+    if (p->n_unread && ++n)
+        out_strf(o, NULL,
+                 "%u rows of the journal are not understood by this version "
+                 "and kept as they are (%s)",
+                 p->n_unread, p->unread);
     if (p->config_problem && p->config_problem[0] && ++n)
         out_strf(o, NULL, "the newest configuration was refused: %s",
                  p->config_problem);

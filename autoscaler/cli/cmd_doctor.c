@@ -169,11 +169,21 @@ static void ray_check(struct checkup *c)
 
 static void state_check(struct checkup *c)
 {
-    const char *path = c->conf->state, *slash = strrchr(path, '/');
+    struct arena arena = {0};
+    const char *path, *slash;
     char dir[4096];
+    const char *elsewhere;
+    struct err err;
 
     if (c->conf->ha)
         return;
+    if (config_journal_path(c->conf, &arena, &path, &elsewhere, &err) !=
+        ST_OK) {
+        finding_add(c, FINDING_BAD, "state", "%s", err.text);
+        arena_done(&arena);
+        return;
+    }
+    slash = strrchr(path, '/');
     snprintf(dir, sizeof dir, "%.*s", slash ? (int)(slash - path) + 1 : 1,
              slash ? path : ".");
     if (access(dir, W_OK | X_OK) != 0)
@@ -184,8 +194,14 @@ static void state_check(struct checkup *c)
             dir, strerror(errno));
     else if (access(path, F_OK) == 0 && access(path, R_OK | W_OK) != 0)
         finding_add(c, FINDING_BAD, "state", "%s: %s", path, strerror(errno));
+    else if (*elsewhere)
+        finding_add(c, FINDING_WARN, "state",
+                    "%s in the working directory is used, since %s; write its "
+                    "whole path",
+                    path, elsewhere);
     else
         finding_add(c, FINDING_OK, "state", "%s", path);
+    arena_done(&arena);
 }
 
 static bool somebody_listens(const struct config *conf)
@@ -237,7 +253,9 @@ static void config_check(struct checkup *c)
 /* ---- */
 
 /* NAMESPACE/NAME in place of a file. */
-static struct config *raycluster_load(struct checkup *c, const char *which)
+static struct config *raycluster_load(struct checkup *c, const char *which,
+                                      const char *settings,
+                                      struct config_source **source)
 {
     const char *slash = strchr(which, '/');
     static char space[256];
@@ -248,14 +266,15 @@ static struct config *raycluster_load(struct checkup *c, const char *which)
                              .ray_address = "",
                              .state = "",
                              .listen = "",
-                             .metrics = ""};
+                             .metrics = "",
+                             .settings = settings};
     struct config *conf;
     struct err err;
 
     snprintf(space, sizeof space, "%.*s", slash ? (int)(slash - which) : 0,
              which);
     c->space = space;
-    if (kuberay_config(&k, &conf, &err))
+    if (kuberay_config(&k, source, &conf, &err))
         return conf;
     fprintf(stderr, "%s\n", err.text);
     return NULL;
@@ -263,15 +282,17 @@ static struct config *raycluster_load(struct checkup *c, const char *which)
 
 static int run(int argc, char **argv)
 {
-    enum { KUBERAY = 256, KUBECONFIG, CONTEXT };
+    enum { KUBERAY = 256, KUBECONFIG, CONTEXT, SETTINGS };
     static const struct option options[] = {
         {"config", required_argument, NULL, 'c'},
         {"json", no_argument, NULL, 'j'},
         {"kuberay", required_argument, NULL, KUBERAY},
         {"kubeconfig", required_argument, NULL, KUBECONFIG},
         {"context", required_argument, NULL, CONTEXT},
+        {"settings", required_argument, NULL, SETTINGS},
         {0}};
-    const char *path = "davit.yaml", *kuberay = NULL;
+    const char *path = "davit.yaml", *kuberay = NULL, *settings = "";
+    struct config_source *source = NULL;
     struct checkup c = {0};
     struct config *conf;
     int opt;
@@ -283,12 +304,14 @@ static int run(int argc, char **argv)
         case KUBERAY: kuberay = optarg; break;
         case KUBECONFIG: c.kubeconfig = optarg; break;
         case CONTEXT: c.context = optarg; break;
+        case SETTINGS: settings = optarg; break;
         default: return cli_usage(&cli_doctor, "see above");
         }
     }
     if (optind < argc)
         path = argv[optind];
-    conf = kuberay ? raycluster_load(&c, kuberay) : cli_config(path);
+    conf = kuberay ? raycluster_load(&c, kuberay, settings, &source)
+                   : cli_config(path);
     if (!conf) {
         json_decref(c.json);
         return EXIT_INPUT;
@@ -316,6 +339,7 @@ static int run(int argc, char **argv)
     }
     buf_done(&c.hints);
     config_free(conf);
+    config_source_free(source);
     return c.n[FINDING_BAD] ? EXIT_NO : EXIT_OK;
 }
 
@@ -328,4 +352,5 @@ const struct cli_command cli_doctor = {
     "pods that would see GPUs they did not ask for.  The exit code is 1 when\n"
     "something is bad.\n\n"
     "  --kuberay WHICH    a RayCluster in place of a file, as the sidecar reads it\n"
+    "  --settings FILE    what else who runs davit says: as for `davit run`\n"
     "  --kubeconfig FILE, --context NAME   how to reach its API server\n"};

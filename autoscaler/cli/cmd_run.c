@@ -29,7 +29,7 @@ static int run_kuberay(struct control_opts *o, struct kuberay_opts *k,
 
 static int run(int argc, char **argv)
 {
-    enum { KUBERAY = 256, KUBECONFIG, CONTEXT, RAY_ADDRESS };
+    enum { KUBERAY = 256, KUBECONFIG, CONTEXT, RAY_ADDRESS, SETTINGS };
     static const struct option options[] = {
         {"config", required_argument, NULL, 'c'},
         {"dry-run", no_argument, NULL, 'n'},
@@ -42,9 +42,10 @@ static int run(int argc, char **argv)
         {"kubeconfig", required_argument, NULL, KUBECONFIG},
         {"context", required_argument, NULL, CONTEXT},
         {"ray-address", required_argument, NULL, RAY_ADDRESS},
+        {"settings", required_argument, NULL, SETTINGS},
         {0}};
     struct control_opts o = {.config_path = "davit.yaml"};
-    struct kuberay_opts k = {"", "", "", "", "", "", "", "", false};
+    struct kuberay_opts k = {"", "", "", "", "", "", "", "", "", false};
     enum log_level level = LOG_INFO;
     struct config *conf;
     const char *kuberay = NULL, *config = NULL;
@@ -64,6 +65,7 @@ static int run(int argc, char **argv)
         case KUBECONFIG: k.kubeconfig = optarg; break;
         case CONTEXT: k.context = optarg; break;
         case RAY_ADDRESS: k.ray_address = optarg; break;
+        case SETTINGS: k.settings = optarg; break;
         default: return cli_usage(&cli_run, "see above");
         }
     }
@@ -75,14 +77,15 @@ static int run(int argc, char **argv)
         return cli_usage(
             &cli_run,
             "--kuberay reads the RayCluster in place of a file, so %s is one "
-            "too many; what a RayCluster does not say goes into its annotation "
-            "davit.io/config",
+            "too many; what a RayCluster does not say is read with "
+            "--settings FILE",
             config);
-    if (!kuberay && (*k.kubeconfig || *k.context || *k.ray_address))
+    if (!kuberay &&
+        (*k.kubeconfig || *k.context || *k.ray_address || *k.settings))
         return cli_usage(
             &cli_run,
-            "--kubeconfig, --context and --ray-address go with --kuberay; a "
-            "file says the same under head: and providers:");
+            "--kubeconfig, --context, --ray-address and --settings go with "
+            "--kuberay; a file says the same under head: and providers:");
     daemon_prepare(level, json);
     if (kuberay)
         return run_kuberay(&o, &k, kuberay);
@@ -104,6 +107,9 @@ const struct cli_command cli_run = {
     "                  pod's own\n"
     "  --ray-address HOST:PORT   its head (default RAY_ADDRESS, else the service\n"
     "                  NAME-head-svc)\n"
+    "  --settings FILE what a RayCluster does not say: the keys of a davit: block\n"
+    "                  (api, state, providers ...); its annotation davit.io/config\n"
+    "                  may say limits and queues\n"
     "  --dry-run       plans and reports, but never launches or ends anything\n"
     "  --record DIR    keeps every plan that asks for something as a file there,\n"
     "                  with all it was made from, for `davit plan`: the newest\n"

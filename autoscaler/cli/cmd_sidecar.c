@@ -71,6 +71,7 @@ static int run(int argc, char **argv)
         {"cluster-namespace", required_argument, NULL, 'N'},
         {"listen", required_argument, NULL, 'l'},
         {"metrics", required_argument, NULL, 'm'},
+        {"settings", required_argument, NULL, 's'},
         {"dry-run", no_argument, NULL, 'n'},
         {"log-json", no_argument, NULL, 'j'},
         {"verbose", no_argument, NULL, 'v'},
@@ -86,6 +87,7 @@ static int run(int argc, char **argv)
         .listen = listen,
         .metrics = metrics,
         .state = state,
+        .settings = env("DAVIT_SETTINGS", ""),
         .sidecar = true};
     enum log_level level = LOG_INFO;
     bool json = false;
@@ -101,6 +103,7 @@ static int run(int argc, char **argv)
         case 'N': k.space = optarg; break;
         case 'l': snprintf(listen, sizeof listen, "%.60s", optarg); break;
         case 'm': snprintf(metrics, sizeof metrics, "%.60s", optarg); break;
+        case 's': k.settings = optarg; break;
         case 'n': o.dry_run = true; break;
         case 'j': json = true; break;
         case 'v': level = LOG_DEBUG; break;
@@ -133,7 +136,8 @@ const struct cli_command cli_sidecar = {
     "  --listen HOST:PORT    the REST API (127.0.0.1:8790; DAVIT_LISTEN)\n"
     "  --metrics HOST:PORT   Prometheus (0.0.0.0:44217 as Ray's autoscaler;\n"
     "                  AUTOSCALER_METRIC_PORT)\n"
+    "  --settings FILE       further settings of who runs it (DAVIT_SETTINGS)\n"
     "  --dry-run, --log-json, --verbose   as for `davit run`\n\n"
     "The head is RAY_ADDRESS, else 127.0.0.1:6379: the same pod.  The journal is\n"
-    "/tmp/ray/davit/davit.db, or DAVIT_STATE.  Further settings come from the\n"
-    "RayCluster's annotation davit.io/config.  See docs/kubernetes.md.\n"};
+    "/tmp/ray/davit/davit.db, or DAVIT_STATE.  The RayCluster's annotation\n"
+    "davit.io/config may set limits and queues.  See docs/kubernetes.md.\n"};

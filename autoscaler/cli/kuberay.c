@@ -2,8 +2,9 @@
  * kuberay.c - see kuberay.h.
  *
  * What a RayCluster does not contain (the head's address, ports, the journal) is
- * made here as a davit: block; the RayCluster's annotation davit.io/config
- * overrides it.
+ * made here as a davit: block, and --settings FILE goes over it.  Both are the
+ * word of who runs davit; the RayCluster's annotation davit.io/config, which its
+ * editors write, may say limits and queues only.
  */
 #include "kuberay.h"
 
@@ -31,11 +32,14 @@ static void put(json_t *block, const char *a, const char *b, const char *value)
     json_object_set_new(in, b, json_string(value));
 }
 
-static json_t *block_of(const struct kuberay_opts *k)
+static enum status block_of(const struct kuberay_opts *k, json_t **ret,
+                            struct err *err)
 {
-    json_t *block = json_object();
+    json_t *block = json_object(), *more = NULL;
+    enum status st = ST_OK;
     char address[600];
 
+    *ret = NULL;
     snprintf(address, sizeof address, "%s", k->ray_address);
     if (!*address && *k->space)
         snprintf(address, sizeof address, "%.253s-head-svc.%.253s.svc:6379",
@@ -47,7 +51,32 @@ static json_t *block_of(const struct kuberay_opts *k)
     put(block, "api", "metrics", k->metrics);
     if (*k->state)
         json_object_set_new(block, "state", json_string(k->state));
-    return block;
+    if (k->settings && *k->settings)
+        st = config_source_settings(k->settings, &more, err);
+    if (more)
+        json_object_update_recursive(block, more);
+    json_decref(more);
+    if (st == ST_OK)
+        *ret = block;
+    else
+        json_decref(block);
+    return st;
+}
+
+static enum status source_of(const struct kuberay_opts *k,
+                             struct config_source **ret, struct err *err)
+{
+    struct config_source_opts o = {k->space, k->name, k->kubeconfig, k->context,
+                                   NULL};
+    json_t *block;
+    enum status st = block_of(k, &block, err);
+
+    *ret = NULL;
+    o.block = block;
+    if (st == ST_OK)
+        st = config_source_new(&o, ret, err);
+    json_decref(block);
+    return st;
 }
 
 /* Everything but running: settings in *ret; false after a report. */
@@ -71,25 +100,25 @@ static bool settings_read(struct config_source *s, struct config **ret)
     return st == ST_OK;
 }
 
-bool kuberay_config(const struct kuberay_opts *k, struct config **ret,
-                    struct err *err)
+bool kuberay_config(const struct kuberay_opts *k, struct config_source **source,
+                    struct config **ret, struct err *err)
 {
-    json_t *block = block_of(k);
-    struct config_source_opts so = {k->space, k->name, k->kubeconfig,
-                                    k->context, block};
-    struct config_source *s = NULL;
     struct buf errors;
     bool changed;
-    enum status st = config_source_new(&so, &s, err);
+    enum status st = source_of(k, source, err);
 
-    if (st == ST_OK)
-        st = config_source_read(s, clock_mono_ms() + READ_MS, &changed, err);
     buf_init(&errors, 1 << 20);
-    if (st == ST_OK && (st = config_source_parse(s, ret, &errors)) != ST_OK)
+    if (st == ST_OK)
+        st = config_source_read(*source, clock_mono_ms() + READ_MS, &changed,
+                                err);
+    if (st == ST_OK &&
+        (st = config_source_parse(*source, ret, &errors)) != ST_OK)
         err_set(err, st, "%.*s", (int)strcspn(errors.s, "\n"), errors.s);
     buf_done(&errors);
-    config_source_free(s);
-    json_decref(block);
+    if (st != ST_OK) {
+        config_source_free(*source);
+        *source = NULL;
+    }
     return st == ST_OK;
 }
 
@@ -101,16 +130,13 @@ static void rest(void)
 
 int kuberay_run(struct control_opts *o, const struct kuberay_opts *k)
 {
-    json_t *block = block_of(k);
-    struct config_source_opts so = {k->space, k->name, k->kubeconfig,
-                                    k->context, block};
     struct config_source *source = NULL;
     struct config *conf;
     struct err err;
     int rc = EXIT_INPUT;
 
     for (;;) {
-        if (!source && config_source_new(&so, &source, &err) != ST_OK)
+        if (!source && source_of(k, &source, &err) != ST_OK)
             log_error("%s", err.text);
         if (source && settings_read(source, &conf)) {
             o->source = source;
@@ -125,6 +151,5 @@ int kuberay_run(struct control_opts *o, const struct kuberay_opts *k)
         rest();
     }
     config_source_free(source);
-    json_decref(block);
     return rc;
 }

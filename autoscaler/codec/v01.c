@@ -3,6 +3,7 @@
  */
 #include "v01.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "../model/reason.h"
@@ -55,6 +56,50 @@ const char *codec_v01_reason(const char *code)
         if (strcmp(reasons[i].old, code) == 0)
             return reasons[i].now;
     return code;
+}
+
+/* All that 0.1 reads in a machine's row, each between blanks. */
+static const struct {
+    const char *known, *otherwise;
+} written[] = {
+    [V01_STATE] = {" intended requested starting ready draining stopping ",
+                   "ready"},
+    [V01_REASON] =
+        {" none lacks_resource label_mismatch max_of_type max_nodes "
+         "over_budget set_aside provider_down type_disabled "
+         "conserve_accelerators gang_incomplete spread_conflict "
+         "whole_devices_only launch_limit deciding taint_not_tolerated "
+         "not_in_queue queue_full queue_denied alternative_waits min_of_type "
+         "request pending_task pending_gang pending_pod spare consolidation "
+         "idle over_max_of_type over_max_nodes outdated not_needed failed "
+         "consolidated over_budget_end unit_incomplete head busy starting "
+         "idle_wait min_kept needed_by_request needed_by_demand stale_view "
+         "drain_refused draining stopping foreign protected removal_breaker "
+         "needed_by_unit ",
+         "none"},
+    [V01_ERROR] = {" OK RETRY THROTTLED STOCKOUT QUOTA AUTH INVALID NOT_FOUND "
+                   "CANCELLED UNSUPPORTED BROKEN ",
+                   "BROKEN"},
+};
+
+static bool is_known(enum v01_words of, const char *word)
+{
+    size_t n = strlen(word);
+
+    for (const char *p = written[of].known; n && (p = strstr(p, word)); p++)
+        if (p[-1] == ' ' && p[n] == ' ')
+            return true;
+    return false;
+}
+
+const char *codec_v01_written(enum v01_words of, const char *word)
+{
+    if (is_known(of, word))
+        return word;
+    for (size_t i = 0; of == V01_REASON && i < COUNT(reasons); i++)
+        if (strcmp(reasons[i].now, word) == 0)
+            return reasons[i].old;
+    return written[of].otherwise;
 }
 
 typedef void change_fn(json_t *object, const char *old, const char *now);

@@ -16,4 +16,9 @@ void codec_v01_update(json_t *root);
 const char *codec_v01_key(const char *key);
 const char *codec_v01_reason(const char *code);
 
+/* 0.1 does not start with a journal that has a word it does not know.  This is
+ * the word itself, what 0.1 called it, or the one that does the least harm. */
+enum v01_words { V01_STATE, V01_REASON, V01_ERROR };
+const char *codec_v01_written(enum v01_words of, const char *word);
+
 #endif

@@ -75,7 +75,8 @@ struct config {
     const char *metrics_host;     /* /metrics alone, for everybody; "" : not */
     uint32_t metrics_port;
     const char *api_token_file, *api_tls_cert, *api_tls_key; /* "" : none */
-    const char *state;        /* path of the journal, "davit.db" */
+    const char *state;        /* the journal as the file has it, "davit.db":
+                               * see config_journal_path() */
     bool ha;                  /* state: kubernetes */
     const char *ha_namespace; /* "" : the pod's own */
     const char *ha_name;      /* "" : "davit-" and the cluster */
@@ -108,6 +109,13 @@ enum status config_load(const char *path, struct config **ret,
 enum status config_parse(const char *path, const char *text, size_t n,
                          struct config **ret, struct buf *errors);
 void config_free(struct config *c); /* gives the reference back */
+
+/* The journal's file, in the arena: a relative `state` is beside the file that
+ * c was read from.  *elsewhere: "", or why it is where this process runs, as in
+ * earlier versions.  INVALID: there is one at both places. */
+enum status config_journal_path(const struct config *c, struct arena *a,
+                                const char **ret, const char **elsewhere,
+                                struct err *err);
 
 /* The first rule of limits.idle_timeouts that fits an offer of this type, for
  * snap_offer.idle_timeout_ms; 0: none does, or the type has its own. */

@@ -14,7 +14,9 @@
 struct config_source {
     struct kube_access *access;
     struct kube *kube;
-    char path[700], name[400], folder[300]; /* folder: of wire/kube/files.h */
+    char path[700], name[400];
+    struct arena arena; /* what files names */
+    struct kube_files files;
     json_t *block;
     char *text; /* of the last read; NULL: none yet */
 };
@@ -39,30 +41,25 @@ static const char *version(void)
 static enum status plugin_block(struct config_source *s, const char *space,
                                 const char *name, struct err *err)
 {
-    const char *run = getenv("XDG_RUNTIME_DIR");
-    struct arena arena = {0};
-    struct kube_files f = {0};
-    enum status st = ST_OK;
     json_t *k8s = json_pack("{s:s, s:s}", "namespace", space, "cluster", name);
+    const struct kube_files *f = &s->files;
+    enum status st;
 
     s->block = json_pack("{s:{s:o}}", "providers", "k8s", k8s);
-    if (!kube_access_is_pod(s->access)) {
-        snprintf(s->folder, sizeof s->folder, "%.250s/davit-kube-XXXXXX",
-                 run && *run ? run : "/tmp");
-        st = kube_files_make(s->access, s->folder, &arena, &f, err);
-    }
-    if (st == ST_OK && f.server) {
-        const char *const v[][2] = {{"endpoint", f.server},
-                                    {"ca_file", f.ca},
-                                    {"cert_file", f.cert},
-                                    {"key_file", f.key},
-                                    {"token_file", f.token}};
-        for (size_t i = 0; i < sizeof v / sizeof *v; i++)
-            if (*v[i][1])
-                json_object_set_new(k8s, v[i][0], json_string(v[i][1]));
-    }
-    arena_done(&arena);
-    return st;
+    if (kube_access_is_pod(s->access))
+        return ST_OK;
+    st = kube_files_make(s->access, &s->arena, &s->files, err);
+    if (st != ST_OK)
+        return st;
+    const char *const v[][2] = {{"endpoint", f->server},
+                                {"ca_file", f->ca},
+                                {"cert_file", f->cert},
+                                {"key_file", f->key},
+                                {"token_file", f->token}};
+    for (size_t i = 0; i < sizeof v / sizeof *v; i++)
+        if (*v[i][1])
+            json_object_set_new(k8s, v[i][0], json_string(v[i][1]));
+    return ST_OK;
 }
 
 enum status config_source_new(const struct config_source_opts *o,
@@ -107,8 +104,8 @@ void config_source_free(struct config_source *s)
 {
     if (!s)
         return;
-    if (*s->folder)
-        kube_files_remove(s->folder);
+    kube_files_close(&s->files);
+    arena_done(&s->arena);
     kube_free(s->kube);
     kube_access_free(s->access);
     json_decref(s->block);

@@ -18,7 +18,8 @@ struct config_source_opts {
     const char *space, *name; /* of the RayCluster; space "" : the pod's */
     const char *kubeconfig, *context; /* "" : as found */
     /* What a davit: block would say (head, api, state ...), as JSON; borrowed,
-     * may be NULL.  The annotation davit.io/config goes over it. */
+     * may be NULL.  It is the word of who runs davit, so it goes over the
+     * annotation davit.io/config. */
     const json_t *block;
 };
 
@@ -43,6 +44,11 @@ enum status config_source_parse(const struct config_source *s,
 enum status config_source_text(const json_t *raycluster, const json_t *block,
                                char **ret, struct err *err);
 
+/* The same block from a file of who runs davit; a new reference. */
+enum status config_source_settings(const char *path, json_t **ret,
+                                   struct err *err);
+
+/* Holds limits and queues, nothing else. */
 #define SOURCE_ANNOTATION "davit.io/config"
 
 #endif

@@ -2,6 +2,9 @@
  * config_source_text.c - from a RayCluster's JSON to the text its settings are read
  * from.  JSON is YAML, so the dialect for manifests reads it as it is.
  *
+ * The annotation davit.io/config may be written by whoever may edit the
+ * RayCluster, so it holds what such a person may decide; see note_keys.
+ *
  * Left out is what changes without being a setting: status, who wrote what,
  * replicas and workersToDelete.  The same settings give the same text.
  */
@@ -9,6 +12,7 @@
 #include <string.h>
 
 #include "../base/alloc.h"
+#include "../config/file.h"
 #include "../config/yaml.h"
 #include "config_source.h"
 
@@ -42,34 +46,98 @@ static json_t *json_of(const struct ynode *v)
     return json_string(v->text);
 }
 
-/* What the annotation says, over the block. */
-static enum status note_read(const char *text, json_t *block, struct err *err)
+/* One YAML mapping as JSON; *ret stays as it is when there is none. */
+static enum status mapping_read(const char *title, const char *like,
+                                const char *text, size_t n, json_t **ret,
+                                struct err *err)
 {
     struct arena a = {0};
-    struct diag diag = {.arena = &a, .path = SOURCE_ANNOTATION};
+    struct diag diag = {.arena = &a, .path = title};
     struct yaml_docs docs;
     struct buf mistakes;
     enum status s = ST_OK;
-    json_t *j;
 
     buf_init(&mistakes, sizeof err->text);
-    if (strlen(text) > LONGEST_NOTE)
-        s = err_set(err, ST_INVALID, "the annotation %s has more than %d bytes",
-                    SOURCE_ANNOTATION, LONGEST_NOTE);
-    else if (yaml_read(&a, text, strlen(text), &diag, &docs) != ST_OK ||
-             docs.n > 1 || (docs.n && docs.v[0]->kind != YNODE_MAP)) {
+    if (yaml_read(&a, text, n, &diag, &docs) != ST_OK || docs.n > 1 ||
+        (docs.n && docs.v[0]->kind != YNODE_MAP)) {
         diag_write(&diag, &mistakes);
         s = err_set(err, ST_INVALID,
-                    "the annotation %s must hold settings as under davit: in a "
-                    "manifest, such as {limits: {idle_timeout: 5m}}; %.250s",
-                    SOURCE_ANNOTATION, mistakes.s);
+                    "%s must hold settings as under davit: in a manifest, "
+                    "such as %s; %.250s",
+                    title, like, mistakes.s);
     } else if (docs.n) {
-        j = json_of(docs.v[0]);
-        json_object_update_recursive(block, j);
-        json_decref(j);
+        *ret = json_of(docs.v[0]);
     }
     buf_done(&mistakes);
     arena_done(&a);
+    return s;
+}
+
+/* Who may edit a RayCluster is trusted with the size of the cluster and with
+ * who shares it, never with what davit runs, reads, writes or calls, nor with
+ * the name by which machines are ours. */
+static const char *const note_keys[] = {"limits", "queues"};
+
+static enum status note_check(json_t *note, struct err *err)
+{
+    const char *key, *shown;
+    struct arena a = {0};
+    json_t *value;
+    bool allowed;
+
+    json_object_foreach(note, key, value) {
+        allowed = false;
+        for (size_t i = 0; i < sizeof note_keys / sizeof *note_keys; i++)
+            allowed = allowed || strcmp(key, note_keys[i]) == 0;
+        if (allowed)
+            continue;
+        shown = diag_quote(&a, key);
+        err_set(err, ST_INVALID,
+                "the annotation %s may hold limits and queues only, got "
+                "%.80s: what names code, files, addresses or providers is "
+                "said by who runs davit, with --settings FILE",
+                SOURCE_ANNOTATION, shown);
+        arena_done(&a);
+        return ST_INVALID;
+    }
+    return ST_OK;
+}
+
+/* What the annotation says, into all. */
+static enum status note_read(const char *text, json_t *all, struct err *err)
+{
+    json_t *note = NULL;
+    enum status s;
+
+    if (strlen(text) > LONGEST_NOTE)
+        return err_set(err, ST_INVALID,
+                       "the annotation %s has more than %d bytes",
+                       SOURCE_ANNOTATION, LONGEST_NOTE);
+    s = mapping_read("the annotation " SOURCE_ANNOTATION,
+                     "{limits: {idle_timeout: 5m}}", text, strlen(text), &note,
+                     err);
+    if (s == ST_OK && note)
+        s = note_check(note, err);
+    if (s == ST_OK && note)
+        json_object_update(all, note);
+    json_decref(note);
+    return s;
+}
+
+enum status config_source_settings(const char *path, json_t **ret,
+                                   struct err *err)
+{
+    char *text;
+    size_t n;
+    enum status s = file_slurp(path, YAML_MAX_TEXT, &text, &n, err);
+
+    if (s != ST_OK)
+        return err_prefix(err, "%.200s", path);
+    *ret = NULL;
+    s = mapping_read(path, "{api: {token_file: token}}", text, n, ret, err);
+    if (s == ST_OK && !*ret)
+        *ret = json_object();
+    free(text);
     return s;
 }
 
@@ -112,21 +180,22 @@ static json_t *settings_of(const json_t *raycluster)
                      spec ? spec : json_object());
 }
 
-enum status config_source_text(const json_t *raycluster, const json_t *defaults,
+enum status config_source_text(const json_t *raycluster, const json_t *block,
                                char **ret, struct err *err)
 {
     const size_t flags = JSON_INDENT(1) | JSON_REAL_PRECISION(15);
     const char *note = json_string_value(json_object_get(
         json_object_get(json_object_get(raycluster, "metadata"), "annotations"),
         SOURCE_ANNOTATION));
-    json_t *block = defaults ? json_deep_copy(defaults) : json_object();
-    json_t *manifest = settings_of(raycluster), *outer;
-    enum status s = note ? note_read(note, block, err) : ST_OK;
+    json_t *all = json_object(), *manifest = settings_of(raycluster), *outer;
+    enum status s = note ? note_read(note, all, err) : ST_OK;
     char *a, *b;
     size_t n;
 
     *ret = NULL;
-    outer = json_pack("{s:o}", "davit", block);
+    if (block)
+        json_object_update_recursive(all, (json_t *)block);
+    outer = json_pack("{s:o}", "davit", all);
     if (s == ST_OK) {
         a = mem_must(json_dumps(manifest, flags));
         b = mem_must(json_dumps(outer, flags));

@@ -19,6 +19,8 @@
 
 struct control {
     struct control_opts opts;
+    struct arena opened;           /* what was found out at the start */
+    const char *journal_elsewhere; /* "", or why it is not beside the file */
     struct env env;
     struct ledger ledger;
     struct configuration configuration;

@@ -51,10 +51,16 @@ static void join(struct control *c)
 
 static enum status stored_open(struct control *c, struct buf *errors)
 {
-    const char *path = c->configuration.now->state;
+    const char *path;
     struct err err;
-    enum status s = ledger_open(&c->ledger, &c->env, c->opts.ha, path, &err);
+    enum status s = config_journal_path(c->configuration.now, &c->opened, &path,
+                                        &c->journal_elsewhere, &err);
 
+    if (s != ST_OK) {
+        buf_printf(errors, "%s: %s\n", c->configuration.path, err.text);
+        return s;
+    }
+    s = ledger_open(&c->ledger, &c->env, c->opts.ha, path, &err);
     if (s == ST_OK)
         s = requests_open(&c->requests, &c->env, &c->ledger, &c->configuration,
                           &err);
@@ -104,6 +110,11 @@ static void started_emit(struct control *c)
 {
     const struct config *conf = c->configuration.now;
 
+    if (*c->journal_elsewhere)
+        emit(&c->env, "journal.elsewhere", c->ledger.path, "",
+             "the journal is where davit was started, as in earlier versions, "
+             "since %s: write its whole path under state:",
+             c->journal_elsewhere);
     emit(
         &c->env, "daemon.started", conf->cluster, "",
         "davit %s, %u node types, %u machines and %u requests from the journal",
@@ -112,6 +123,21 @@ static void started_emit(struct control *c)
         emit(&c->env, "http.replayed", conf->cluster, "",
              "no cloud is asked: answers come from %s",
              c->opts.replay_http_dir);
+}
+
+/* Rows of the journal that are kept, and not or not wholly understood. */
+static void unread_tell(struct control *c)
+{
+    const struct journal_odd *v;
+    uint32_t n, all = journal_odds(c->env.journal, &v, &n);
+
+    for (uint32_t i = 0; i < n; i++)
+        emit(&c->env, "journal.unread", v[i].id, "", "%s: %s", v[i].kind,
+             v[i].text);
+    if (all > n)
+        emit(&c->env, "journal.unread", c->configuration.now->cluster, "",
+             "and %u rows more", all - n);
+    requests_tell(&c->requests);
 }
 
 enum status control_new(const struct control_opts *o, struct config *conf,
@@ -143,6 +169,7 @@ enum status control_new(const struct control_opts *o, struct config *conf,
     c->env.on_event = event_emitted;
     c->env.arg = &c->kube_texts;
     started_emit(c);
+    unread_tell(c);
     *ret = c;
     return ST_OK;
 }
@@ -206,6 +233,7 @@ void control_free(struct control *c)
     event_ring_done(&c->env.events);
     mailbox_done(&c->env.inbox);
     configuration_close(&c->configuration);
+    arena_done(&c->opened);
     free(c);
 }
 

@@ -11,9 +11,10 @@ static void requests_show(const struct requests *r, struct status_page *p)
     for (uint32_t i = 0; i < r->all.n; i++) {
         const struct request *q = r->all.v[i];
 
-        v[i] = (struct status_request){arena_strdup(&p->arena, q->owner),
-                                       arena_strdup(&p->arena, q->body),
-                                       q->created_ms, q->expires_ms};
+        v[i] = (struct status_request){
+            arena_strdup(&p->arena, q->owner),
+            arena_strdup(&p->arena, *q->problem ? "" : q->body), q->created_ms,
+            q->expires_ms, arena_strdup(&p->arena, q->problem)};
     }
     p->requests = v;
     p->n_requests = r->all.n;
@@ -106,6 +107,26 @@ static void ray_show(const struct sources *s, struct status_page *p)
     p->ray_version = view ? view->version : 0;
 }
 
+static void unread_show(const struct known *k, struct status_page *p)
+{
+    const struct journal_odd *odd;
+    uint32_t n;
+
+    p->n_unread = journal_odds(k->env->journal, &odd, &n);
+    p->unread = n ? arena_printf(&p->arena, "%s \"%s\": %s", odd->kind, odd->id,
+                                 odd->text)
+                  : "";
+    for (uint32_t i = 0; i < p->n_requests; i++) {
+        const struct status_request *r = &p->requests[i];
+
+        if (!*r->problem)
+            continue;
+        if (p->n_unread++ == 0)
+            p->unread = arena_printf(&p->arena, "the request of \"%s\": %s",
+                                     r->owner, r->problem);
+    }
+}
+
 void publish(const struct known *k, struct status_board *board,
              struct status_page *p)
 {
@@ -120,6 +141,7 @@ void publish(const struct known *k, struct status_board *board,
     p->config_problem = arena_strdup(&p->arena, k->conf->problem);
     p->config_loaded_ms = k->conf->loaded_ms;
     p->journal_ok = k->ledger->journal_ok && k->ledger->copy_ok;
+    unread_show(k, p);
     p->thinking_until_ms = improvement_until_ms(k->improvement);
     atomic_fetch_add(&p->refs, 1);
     status_publish(board, p);

@@ -83,6 +83,7 @@ static struct request *request_take(int64_t now_ms, struct command *cmd)
                           .owner = cmd->owner,
                           .body = cmd->body,
                           .demand = cmd->demand,
+                          .problem = "",
                           .created_ms = now_ms,
                           .expires_ms = cmd->expires_ms};
     q->demand.since_ms = now_ms;
@@ -101,13 +102,13 @@ static void request_write(const struct requests *r, const struct request *q)
 }
 
 /* The journal's text into a request; the readers are the API's own. */
-static enum status request_read(const struct journal_request *row,
-                                struct request **ret, struct err *err)
+static struct request *request_read(const struct journal_request *row)
 {
     struct shared *memory = shared_new();
     struct arena *a = &memory->arena;
     struct request *q = ARENA_NEW(a, struct request);
     json_t *json = NULL;
+    struct err err;
     enum status s;
 
     q->memory = memory;
@@ -115,17 +116,17 @@ static enum status request_read(const struct journal_request *row,
     q->body = arena_strdup(a, row->body);
     q->created_ms = row->created_ms;
     q->expires_ms = row->expires_ms;
-    s = codec_parse(q->body, strlen(q->body), &json, err);
+    q->problem = "";
+    s = codec_parse(q->body, strlen(q->body), &json, &err);
     if (s == ST_OK)
         s = codec_request_read(json, q->owner, q->created_ms, a, &q->demand,
-                               err);
+                               &err);
     json_decref(json);
     if (s != ST_OK) {
-        request_free(q);
-        return s;
+        q->demand = (struct snap_demand){0};
+        q->problem = arena_strdup(a, err.text);
     }
-    *ret = q;
-    return ST_OK;
+    return q;
 }
 
 enum status requests_open(struct requests *r, struct env *env,
@@ -139,17 +140,20 @@ enum status requests_open(struct requests *r, struct env *env,
 
     *r = (struct requests){.env = env, .ledger = l, .conf = conf};
     s = journal_load_requests(env->journal, &arena, &rows, &n, err);
-    for (uint32_t i = 0; s == ST_OK && i < n; i++) {
-        struct request *q;
-
-        s = request_read(&rows[i], &q, err);
-        if (s == ST_OK)
-            request_put(r, q);
-        else
-            err_prefix(err, "the request of \"%s\"", rows[i].owner);
-    }
+    for (uint32_t i = 0; s == ST_OK && i < n; i++)
+        request_put(r, request_read(&rows[i]));
     arena_done(&arena);
     return s;
+}
+
+void requests_tell(const struct requests *r)
+{
+    for (uint32_t i = 0; i < r->all.n; i++)
+        if (*r->all.v[i]->problem)
+            emit(r->env, "request.unread", r->all.v[i]->owner, "",
+                 "this version cannot read it: %s; it is kept as it is and "
+                 "asks for nothing until its owner replaces or clears it",
+                 r->all.v[i]->problem);
 }
 
 static enum status queue_unknown(const struct config *conf, const char *name,

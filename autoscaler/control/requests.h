@@ -19,6 +19,8 @@ struct request {
     const char *owner, *body; /* body: canonical JSON */
     struct snap_demand demand;
     int64_t created_ms, expires_ms; /* wall; 0 never */
+    const char *problem; /* "", or why this version cannot read the body: it
+                          * is kept and asks for nothing until replaced */
 };
 
 struct requests {
@@ -28,10 +30,12 @@ struct requests {
     VEC(struct request *) all; /* sorted by owner; heap */
 };
 
-/* Reads those of the journal. */
+/* Reads those of the journal; one that does not validate is kept as it is. */
 enum status requests_open(struct requests *r, struct env *env,
                           const struct ledger *l,
                           const struct configuration *conf, struct err *err);
+/* Tells of those that could not be read. */
+void requests_tell(const struct requests *r);
 void requests_close(struct requests *r);
 /* COMMAND_REQUEST_PUT and DROP: takes effect, or says why not. */
 void requests_fold(struct requests *r, struct command *cmd);

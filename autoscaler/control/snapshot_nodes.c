@@ -138,7 +138,7 @@ static void room_take(const struct taking *t, const struct machine *m,
 static void hold_take(const struct known *k, const struct machine *m,
                       struct snap_node *n)
 {
-    if (m->protected) {
+    if (m->protected || m->unread) {
         n->hold = REASON_KEEP_PROTECTED;
     } else if (!provider_is_read(provider_find(k->providers, m->provider))) {
         n->hold = REASON_KEEP_STALE;

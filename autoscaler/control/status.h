@@ -19,6 +19,7 @@
 struct status_request {       /* one owner's request as it stands */
     const char *owner, *body; /* body: canonical JSON */
     int64_t created_ms, expires_ms;
+    const char *problem; /* "", or why it cannot be read; body is "" then */
 };
 
 struct status_provider {
@@ -75,6 +76,9 @@ struct status_page {
     const char *config_path, *config_problem; /* a reload that was refused */
     int64_t config_loaded_ms;
     bool journal_ok;
+    uint32_t n_unread;  /* rows of the journal, and requests, that this version
+                         * does not know in full */
+    const char *unread; /* the first of them; "" */
     VEC(struct status_held) held; /* what it points into beside its arena */
 };
 

@@ -102,6 +102,7 @@ void fleet_move(struct fleet *f, struct machine *m, enum machine_state to,
 
     assert(state_may_move(from, to));
     m->state = to;
+    m->unread = false;
     m->since_ms = now_ms;
     m->progress_ms = now_ms;
     if (to == STATE_READY && m->ready_ms == 0)

@@ -54,6 +54,8 @@ struct machine {
     int64_t retry_ms;    /* no call for it before, wall */
     bool busy;           /* a call for it is in flight */
     bool sent;           /* its launch has left, now or before a restart */
+    bool unread;         /* the journal has a state of it that this version
+                          * does not know: it is not ended */
     uint64_t held_tick;  /* the remembered plan that knows it, and as what */
     uint32_t held_node;
 };

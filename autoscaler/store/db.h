@@ -34,6 +34,12 @@ enum stmt {
 
 enum { MIRROR_KINDS = 3 };
 
+/* A machine's row that cannot be read: it stays as it is. */
+struct left_row {
+    int64_t seq;
+    char *id; /* heap */
+};
+
 struct journal {
     sqlite3 *db;
     sqlite3_stmt *stmt[STMT_COUNT];
@@ -42,6 +48,11 @@ struct journal {
     int64_t next_event;
     bool in_batch;
     struct err broken; /* the batch's first failure; status ST_OK: none */
+    /* words.c's */
+    struct hash kept;
+    VEC(struct left_row) left;
+    struct journal_odd *odds;
+    uint32_t n_odds;
     /* mirror.c's; NULL as long as nothing is mirrored */
     sqlite3_stmt *mirror_get[MIRROR_KINDS], *mirror_put[MIRROR_KINDS];
     sqlite3_stmt *mirror_list, *mirror_drop, *mirror_find;
@@ -57,7 +68,43 @@ void hold_release(struct hold *h); /* NULL is fine */
 /* The machine table's SQL is made from its column list: see machines.c. */
 char *db_machine_schema(void);  /* heap */
 char *db_machine_put_sql(void); /* heap */
-char *db_machine_all_sql(void); /* heap */
+/* Columns that the file does not have read as "" and 0. */
+char *db_machine_all_sql(struct journal *j); /* heap */
+/* "ALTER TABLE ..." for those, NULL when it has all; heap. */
+char *db_machine_add_sql(struct journal *j);
+
+/* ---- schema.c */
+
+/* Ours, whole, and with all that is needed, which it adds; look: nothing is
+ * changed, and whether it is whole is not asked. */
+enum status db_schema(struct journal *j, bool look, struct err *err);
+enum status db_run(struct journal *j, const char *sql, const char *doing,
+                   struct err *err);
+bool db_has_column(struct journal *j, const char *table, const char *column);
+
+/* ---- words.c: what other versions wrote, and what they can read */
+
+/* Is it a word at all?  Letters, digits, '_', '-', '.'; at most 64. */
+bool word_good(const char *s);
+/* The word of this row's column is one we do not know, and is read as `as`. */
+void word_keep(struct journal *j, const char *id, const char *column,
+               const char *word, const char *as);
+/* What `now`, our word, means there: itself, or the word it stands for. */
+const char *word_meant(struct journal *j, const char *id, const char *column,
+                       const char *now);
+/* The column `words`: what is meant where something else is written. */
+void words_add(char *words, size_t size, const char *column,
+               const char *written, const char *meant);
+bool words_find(const char *words, const char *column, const char *written,
+                char *ret, size_t size);
+/* A row that stays as it is; until a machine of that id is written. */
+void row_leave(struct journal *j, int64_t seq, const char *id);
+void row_take(struct journal *j, const char *id);
+char *rows_left(const struct journal *j); /* their seqs, a JSON list; heap */
+/* For journal_odds(). */
+void odd_note(struct journal *j, const char *kind, const char *id,
+              const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+void words_done(struct journal *j);
 
 /* SQLite's last failure as one of ours; `doing` is "cannot write a machine". */
 enum status db_fail(struct journal *j, const char *doing, struct err *err);

@@ -12,36 +12,27 @@
 
 #include "../base/alloc.h"
 
-#define APPLICATION_ID 0x44415654 /* "DAVT" */
 #define BUSY_MS 2000 /* somebody looks at the file with another tool */
-
-/* Step n brings a file from schema n to n + 1; a new file takes them all. */
-static const char *const other_tables =
-    "CREATE TABLE request(owner TEXT PRIMARY KEY, body TEXT NOT NULL, "
-    "created_ms INTEGER NOT NULL, expires_ms INTEGER NOT NULL);CREATE TABLE "
-    "event(id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, kind TEXT NOT NULL, "
-    "subject TEXT NOT NULL, reason TEXT NOT NULL, text TEXT NOT NULL, data "
-    "TEXT NOT NULL);CREATE TABLE boot(type TEXT PRIMARY KEY, mean_ms REAL NOT "
-    "NULL, n INTEGER NOT NULL);"
-    /* Unused; 0.1 does not open a file without it. */
-    "CREATE TABLE value(key TEXT PRIMARY KEY, value TEXT NOT NULL);";
-#define SCHEMA_VERSION 2
 
 static const char *const statements[STMT_COUNT] = {
     [STMT_BEGIN] = "BEGIN IMMEDIATE",
     [STMT_COMMIT] = "COMMIT",
     [STMT_ROLLBACK] = "ROLLBACK",
     [STMT_MACHINE_DROP] = "DELETE FROM machine WHERE id = ?1",
+    [STMT_MACHINE_CLEAR] = "DELETE FROM machine WHERE seq NOT IN (SELECT value "
+                           "FROM json_each(?1))",
     /* WHERE: without it SQLite fires no trigger */
-    [STMT_MACHINE_CLEAR] = "DELETE FROM machine WHERE true",
     [STMT_REQUEST_CLEAR] = "DELETE FROM request WHERE true",
     [STMT_REQUEST_PUT] =
-        "INSERT INTO request VALUES(?1, ?2, ?3, ?4) ON CONFLICT(owner) DO "
+        "INSERT INTO request(owner, body, created_ms, expires_ms) "
+        "VALUES(?1, ?2, ?3, ?4) ON CONFLICT(owner) DO "
         "UPDATE SET body = ?2, created_ms = ?3, expires_ms = ?4",
     [STMT_REQUEST_DROP] = "DELETE FROM request WHERE owner = ?1",
     [STMT_REQUEST_ALL] = "SELECT owner, body, created_ms, expires_ms FROM "
                          "request ORDER BY created_ms, owner",
-    [STMT_EVENT_PUT] = "INSERT INTO event VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    [STMT_EVENT_PUT] =
+        "INSERT INTO event(id, at_ms, kind, subject, reason, text, data) "
+        "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     [STMT_EVENT_TRIM] = "DELETE FROM event WHERE id <= ?1",
     [STMT_EVENT_LAST] = "SELECT max(id) FROM event",
     [STMT_EVENT_AFTER] =
@@ -49,7 +40,7 @@ static const char *const statements[STMT_COUNT] = {
         "id > ?1 ORDER BY id LIMIT ?2",
     /* New times weigh 3/10 from the fourth on; the first ones their share. */
     [STMT_BOOT_PUT] =
-        "INSERT INTO boot VALUES(?1, ?2, 1) ON CONFLICT(type) DO UPDATE SET "
+        "INSERT INTO boot(type, mean_ms, n) VALUES(?1, ?2, 1) ON CONFLICT(type) DO UPDATE SET "
         "mean_ms = mean_ms + (?2 - mean_ms) * max(0.3, 1.0 / (n + 1)), n = n + "
         "1",
     [STMT_BOOT_GET] = "SELECT CAST(round(mean_ms) AS INTEGER) FROM boot WHERE "
@@ -66,9 +57,9 @@ enum status db_fail(struct journal *j, const char *doing, struct err *err)
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
         s = err_set(err, ST_INVALID,
-                    "%s: %s: the file is damaged or no journal (%s); move it "
-                    "away to start with an empty one: machines are found again "
-                    "by their tags, requests are not",
+                    "%s: %s: the file is damaged or no journal (%s); `davit "
+                    "journal check` says how much, `davit journal restore` "
+                    "puts a backup in its place",
                     j->path, doing, why);
         break;
     case SQLITE_FULL:
@@ -199,82 +190,17 @@ const char *db_text(sqlite3_stmt *s, int column)
 
 /* ---- opening ---- */
 
-static bool read_int(struct journal *j, const char *sql, int64_t *ret)
-{
-    sqlite3_stmt *s;
-    bool good = false;
-
-    if (sqlite3_prepare_v2(j->db, sql, -1, &s, NULL) != SQLITE_OK)
-        return false;
-    if (sqlite3_step(s) == SQLITE_ROW) {
-        *ret = sqlite3_column_int64(s, 0);
-        good = true;
-    }
-    sqlite3_finalize(s);
-    return good;
-}
-
-static enum status run_sql(struct journal *j, const char *sql,
-                           const char *doing, struct err *err)
+enum status db_run(struct journal *j, const char *sql, const char *doing,
+                   struct err *err)
 {
     if (sqlite3_exec(j->db, sql, NULL, NULL, NULL) == SQLITE_OK)
         return ST_OK;
     return db_fail(j, doing, err);
 }
 
-static enum status migrate(struct journal *j, int64_t from, struct err *err)
-{
-    char end[96], *machine = db_machine_schema();
-    enum status s = run_sql(j, "BEGIN EXCLUSIVE", "cannot migrate", err);
-
-    if (s == ST_OK && from < 1)
-        s = run_sql(j, machine, "cannot create the tables", err);
-    if (s == ST_OK && from < 1)
-        s = run_sql(j, other_tables, "cannot create the tables", err);
-    if (s == ST_OK && from == 1)
-        s = run_sql(j, "ALTER TABLE machine ADD holds TEXT NOT NULL DEFAULT ''",
-                    "cannot migrate", err);
-    if (s == ST_OK) {
-        snprintf(end, sizeof end,
-                 "PRAGMA application_id=%d; PRAGMA user_version=%d; COMMIT",
-                 APPLICATION_ID, SCHEMA_VERSION);
-        s = run_sql(j, end, "cannot migrate", err);
-    }
-    free(machine);
-    if (s != ST_OK && sqlite3_get_autocommit(j->db) == 0)
-        sqlite3_exec(j->db, "ROLLBACK", NULL, NULL, NULL);
-    return s;
-}
-
-static enum status check_schema(struct journal *j, struct err *err)
-{
-    int64_t app = 0, version = 0, tables = 0;
-
-    if (!read_int(j, "PRAGMA application_id", &app) ||
-        !read_int(j, "PRAGMA user_version", &version) ||
-        !read_int(j, "SELECT count(*) FROM sqlite_schema", &tables))
-        return db_fail(j, "cannot be read", err);
-    if (app != APPLICATION_ID && (app != 0 || version != 0 || tables != 0))
-        return err_set(err, ST_INVALID,
-                       "%s: is an SQLite file of another program; give `state:`"
-                       " a file of its own",
-                       j->path);
-    if (version > SCHEMA_VERSION)
-        return err_set(err, ST_INVALID,
-                       "%s: was written by a newer davit (schema %lld, this one"
-                       " knows up to %d); run the newer one, or move the file "
-                       "away",
-                       j->path, (long long)version, SCHEMA_VERSION);
-    if (version < 0)
-        return err_set(err, ST_INVALID,
-                       "%s: has no valid schema version (%lld)", j->path,
-                       (long long)version);
-    return version == SCHEMA_VERSION ? ST_OK : migrate(j, version, err);
-}
-
 static enum status prepare_all(struct journal *j, struct err *err)
 {
-    char *put = db_machine_put_sql(), *all = db_machine_all_sql();
+    char *put = db_machine_put_sql(), *all = db_machine_all_sql(j);
     enum status s = ST_OK;
 
     for (int i = 0; i < STMT_COUNT && s == ST_OK; i++) {
@@ -285,8 +211,8 @@ static enum status prepare_all(struct journal *j, struct err *err)
         if (sqlite3_prepare_v3(j->db, sql, -1, SQLITE_PREPARE_PERSISTENT,
                                &j->stmt[i], NULL) == SQLITE_ERROR)
             s = err_set(err, ST_INVALID,
-                        "%s: has not the tables it should have (%s); move it "
-                        "away to start with an empty one",
+                        "%s: has not the tables it should have (%s); `davit "
+                        "journal restore` puts a backup in its place",
                         j->path, sqlite3_errmsg(j->db));
         else if (!j->stmt[i])
             s = db_fail(j, "cannot be read", err);
@@ -314,14 +240,14 @@ static enum status open_all(struct journal *j, const char *vfs, struct err *err)
     sqlite3_busy_timeout(j->db, BUSY_MS);
     /* Before anything is changed, so that a foreign file stays as it was;
      * auto-commits of the set-up are full syncs as well. */
-    s = run_sql(j,
-                "PRAGMA synchronous=FULL; PRAGMA cache_size=-512; PRAGMA "
-                "journal_size_limit=4194304",
-                "cannot be set up", err);
+    s = db_run(j,
+               "PRAGMA synchronous=FULL; PRAGMA cache_size=-512; PRAGMA "
+               "journal_size_limit=4194304",
+               "cannot be set up", err);
     if (s == ST_OK)
-        s = check_schema(j, err);
+        s = db_schema(j, false, err);
     if (s == ST_OK)
-        s = run_sql(j, "PRAGMA journal_mode=WAL", "cannot be set up", err);
+        s = db_run(j, "PRAGMA journal_mode=WAL", "cannot be set up", err);
     if (s == ST_OK)
         s = prepare_all(j, err);
     if (s != ST_OK)
@@ -356,6 +282,7 @@ void journal_close(struct journal *j)
     for (int i = 0; i < STMT_COUNT; i++)
         sqlite3_finalize(j->stmt[i]);
     mirror_done(j);
+    words_done(j);
     sqlite3_close(j->db);
     hold_release(j->hold);
     free(j->path);

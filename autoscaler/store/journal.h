@@ -18,8 +18,9 @@ struct journal;
  * elsewhere (mirror.h). */
 #define JOURNAL_IN_MEMORY ":memory:"
 
-/* Creates the file when missing and migrates older versions.  INVALID when it
- * is not ours or is newer than we are; RETRY when another process holds it.
+/* Creates the file when missing and adds what an older version's lacks; what a
+ * later one has added is left alone.  INVALID when it is not ours, is damaged
+ * or has a later schema; RETRY when another process holds it.
  * vfs: the name of the SQLite VFS that is the file system, NULL: the real one;
  * all that this journal reads and writes goes through it. */
 enum status journal_open(const char *path, const char *vfs,
@@ -34,11 +35,25 @@ enum status journal_commit(struct journal *j, struct err *err);
 
 enum status journal_put_machine(struct journal *j, const struct machine *m,
                                 struct err *err); /* GONE removes it */
+/* A state, reason or error that this version does not know (a later one wrote
+ * it) reads as READY and `unread`, NONE, BROKEN, and is written back unchanged
+ * until it changes.  A row that cannot be read at all stays in the journal and
+ * is not in the fleet.  Both are odd: see journal_odds(). */
 enum status journal_load_fleet(struct journal *j, struct fleet *f,
                                struct err *err);
 
-/* Removes every machine and request: for a writer whose batches failed, and
- * who then writes all of memory again in the same batch. */
+/* What was read otherwise than it is written, or not at all. */
+struct journal_odd {
+    char kind[16], id[64]; /* "machine", "request" or "boot", and its key */
+    char text[160];        /* what is odd */
+};
+/* How many there are since the journal was opened; the first *n of them. */
+uint32_t journal_odds(const struct journal *j, const struct journal_odd **ret,
+                      uint32_t *n);
+
+/* Removes every machine that could be read, and every request: for a writer
+ * whose batches failed, and who then writes all of memory again in the same
+ * batch. */
 enum status journal_forget(struct journal *j, struct err *err);
 
 struct journal_request {

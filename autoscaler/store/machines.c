@@ -3,11 +3,13 @@
  *
  * One list of columns drives the table, the write and the read, so that a
  * field cannot be saved and not loaded.  States, reasons and errors are kept
- * by name: a journal must outlive the order of an enum.
+ * by name: a journal must outlive the order of an enum.  A column that a file
+ * lacks is added at its opening, without a new schema version, since 0.1 opens
+ * no later one; columns that are not listed are left alone (words.c has the
+ * same for words).
  */
 #include "db.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +18,8 @@
 #include "../base/buf.h"
 #include "../codec/v01.h"
 
-enum { SQL_MAX = 4096 };
-enum kind { TEXT, HEAP_TEXT, BOOL, U32, I64, STATE, REASON, STATUS };
+enum { SQL_MAX = 8192, WORDS_MAX = 640 };
+enum kind { TEXT, HEAP_TEXT, BOOL, U32, I64, STATE, REASON, STATUS, WORDS };
 
 struct column {
     const char *name;
@@ -34,8 +36,8 @@ struct column {
     }
 
 /* All of struct machine but its last part, which starts afresh with the
- * process.  A new one goes at the end and needs a migration step (ALTER TABLE
- * machine ADD ...). */
+ * process.  A new one goes at the end: 0 or "" in rows that lack it.  0.1 knows
+ * those up to "holds", and leaves later ones as they were in rows it writes. */
 static const struct column columns[] = {
     COLUMN(id, TEXT),
     COLUMN(request_id, TEXT),
@@ -65,8 +67,30 @@ static const struct column columns[] = {
     COLUMN(drain_accepted, BOOL),
     COLUMN_AS(protected, "shielded", BOOL),
     COLUMN_AS(previous, "holds", HEAP_TEXT),
+    {"words", WORDS, 0, 0}, /* what three of them mean: words.c */
 };
 #define N_COLUMNS ((int)(sizeof columns / sizeof columns[0]))
+
+static bool is_number(enum kind k)
+{
+    return k == BOOL || k == U32 || k == I64;
+}
+
+/* What a row that lacks the column has there. */
+static const char *nothing(enum kind k)
+{
+    return is_number(k) ? "0" : "''";
+}
+
+static void column_write(struct buf *b, const struct column *c)
+{
+    buf_printf(b, "%s %s NOT NULL", c->name,
+               is_number(c->kind) ? "INTEGER" : "TEXT");
+    if (c == columns)
+        buf_str(b, " UNIQUE");
+    else
+        buf_printf(b, " DEFAULT %s", nothing(c->kind));
+}
 
 char *db_machine_schema(void)
 {
@@ -75,14 +99,26 @@ char *db_machine_schema(void)
     buf_init(&b, SQL_MAX);
     buf_str(&b, "CREATE TABLE machine(seq INTEGER PRIMARY KEY");
     for (int i = 0; i < N_COLUMNS; i++) {
-        enum kind k = columns[i].kind;
-        bool number = k == BOOL || k == U32 || k == I64;
-
-        buf_printf(&b, ", %s %s NOT NULL%s", columns[i].name,
-                   number ? "INTEGER" : "TEXT", i == 0 ? " UNIQUE" : "");
+        buf_str(&b, ", ");
+        column_write(&b, &columns[i]);
     }
     buf_str(&b, ")");
     return buf_take(&b);
+}
+
+char *db_machine_add_sql(struct journal *j)
+{
+    struct buf b;
+
+    buf_init(&b, SQL_MAX);
+    for (int i = 0; i < N_COLUMNS; i++) {
+        if (db_has_column(j, "machine", columns[i].name))
+            continue;
+        buf_str(&b, "ALTER TABLE machine ADD ");
+        column_write(&b, &columns[i]);
+        buf_str(&b, ";");
+    }
+    return b.n ? buf_take(&b) : NULL;
 }
 
 char *db_machine_put_sql(void)
@@ -104,19 +140,52 @@ char *db_machine_put_sql(void)
     return buf_take(&b);
 }
 
-char *db_machine_all_sql(void)
+char *db_machine_all_sql(struct journal *j)
 {
     struct buf b;
 
     buf_init(&b, SQL_MAX);
     for (int i = 0; i < N_COLUMNS; i++)
-        buf_printf(&b, "%s %s", i > 0 ? "," : "SELECT", columns[i].name);
-    buf_str(&b, " FROM machine ORDER BY seq");
+        buf_printf(&b, "%s %s", i > 0 ? "," : "SELECT",
+                   db_has_column(j, "machine", columns[i].name)
+                       ? columns[i].name
+                       : nothing(columns[i].kind));
+    buf_str(&b, ", seq FROM machine ORDER BY seq");
     return buf_take(&b);
 }
 
-static void bind(sqlite3_stmt *s, int i, const struct machine *m)
+/* ---- writing */
+
+/* The name of what a column of a word has. */
+static const char *word_now(const struct column *c, const struct machine *m)
 {
+    const void *field = (const char *)m + c->at;
+
+    switch (c->kind) {
+    case STATE: return state_name(*(const enum machine_state *)field);
+    case REASON: return reason_code(*(const enum reason *)field);
+    default: return status_name(*(const enum status *)field);
+    }
+}
+
+/* For 0.1 to read; what it does not know goes to words as well. */
+static const char *word_written(struct journal *j, const struct column *c,
+                                const struct machine *m, char *words)
+{
+    const char *meant = word_meant(j, m->id, c->name, word_now(c, m));
+    const char *put = codec_v01_written(c->kind == STATE    ? V01_STATE
+                                        : c->kind == REASON ? V01_REASON
+                                                            : V01_ERROR,
+                                        meant);
+
+    if (strcmp(put, meant) != 0)
+        words_add(words, WORDS_MAX, c->name, put, meant);
+    return put;
+}
+
+static void bind(struct journal *j, int i, const struct machine *m, char *words)
+{
+    sqlite3_stmt *s = j->stmt[STMT_MACHINE_PUT];
     const struct column *c = &columns[i];
     const void *field = (const char *)m + c->at;
     int at = i + 1;
@@ -128,14 +197,9 @@ static void bind(sqlite3_stmt *s, int i, const struct machine *m)
     case U32: sqlite3_bind_int64(s, at, *(const uint32_t *)field); break;
     case I64: sqlite3_bind_int64(s, at, *(const int64_t *)field); break;
     case STATE:
-        db_bind_text(s, at, state_name(*(const enum machine_state *)field));
-        break;
     case REASON:
-        db_bind_text(s, at, reason_code(*(const enum reason *)field));
-        break;
-    case STATUS:
-        db_bind_text(s, at, status_name(*(const enum status *)field));
-        break;
+    case STATUS: db_bind_text(s, at, word_written(j, c, m, words)); break;
+    case WORDS: db_bind_text(s, at, words); break; /* after all words */
     }
 }
 
@@ -143,17 +207,22 @@ enum status journal_put_machine(struct journal *j, const struct machine *m,
                                 struct err *err)
 {
     enum status s = db_begin(j, err);
+    char words[WORDS_MAX] = "";
 
     if (s != ST_OK)
         return s;
+    if (j->left.n)
+        row_take(j, m->id);
     if (m->state == STATE_GONE) {
         db_bind_text(j->stmt[STMT_MACHINE_DROP], 1, m->id);
         return db_write(j, STMT_MACHINE_DROP, "cannot remove a machine", err);
     }
     for (int i = 0; i < N_COLUMNS; i++)
-        bind(j->stmt[STMT_MACHINE_PUT], i, m);
+        bind(j, i, m, words);
     return db_write(j, STMT_MACHINE_PUT, "cannot write a machine", err);
 }
+
+/* ---- reading */
 
 static enum status status_from_name(const char *name)
 {
@@ -163,8 +232,60 @@ static enum status status_from_name(const char *name)
     return ST_COUNT;
 }
 
-/* False when a name is of no enum we know. */
-static bool read_column(sqlite3_stmt *s, int i, struct machine *m)
+/* Sets the field; what it is read as when the word is not known, else NULL. */
+static const char *word_take(const struct column *c, const char *word,
+                             struct machine *m)
+{
+    void *field = (char *)m + c->at;
+    enum machine_state state;
+    enum reason reason;
+    enum status status;
+
+    switch (c->kind) {
+    case STATE:
+        state = state_from_name(word);
+        m->unread = state >= STATE_GONE;
+        *(enum machine_state *)field = m->unread ? STATE_READY : state;
+        return m->unread ? state_name(STATE_READY) : NULL;
+    case REASON:
+        reason = reason_from_code(codec_v01_reason(word));
+        *(enum reason *)field = reason == REASON_COUNT ? REASON_NONE : reason;
+        return reason == REASON_COUNT ? reason_code(REASON_NONE) : NULL;
+    default:
+        status = status_from_name(word);
+        *(enum status *)field = status == ST_COUNT ? ST_BROKEN : status;
+        return status == ST_COUNT ? status_name(ST_BROKEN) : NULL;
+    }
+}
+
+/* False: it is no word, and the row cannot be read. */
+static bool word_read(struct journal *j, sqlite3_stmt *s, int i,
+                      struct machine *m)
+{
+    const struct column *c = &columns[i];
+    const char *word = db_text(s, i), *as;
+    char meant[WORDS_MAX];
+
+    if (words_find(db_text(s, N_COLUMNS - 1), c->name, word, meant,
+                   sizeof meant))
+        word = meant;
+    if (!word_good(word))
+        return false;
+    as = word_take(c, word, m);
+    if (as) {
+        word_keep(j, m->id, c->name, word, as);
+        odd_note(j, "machine", m->id,
+                 "%s \"%s\" is not known here and reads "
+                 "as \"%s\"%s",
+                 c->name, word, as,
+                 c->kind == STATE ? "; the machine is not ended" : "");
+    }
+    return true;
+}
+
+/* False when it holds what cannot be ours. */
+static bool read_column(struct journal *j, sqlite3_stmt *s, int i,
+                        struct machine *m)
 {
     const struct column *c = &columns[i];
     void *field = (char *)m + c->at;
@@ -173,7 +294,7 @@ static bool read_column(sqlite3_stmt *s, int i, struct machine *m)
 
     switch (c->kind) {
     case TEXT:
-        if (strlen(text) >= c->size)
+        if (strlen(text) >= c->size || (i == 0 && !*text))
             return false;
         memcpy(field, text, strlen(text) + 1);
         return true;
@@ -186,52 +307,47 @@ static bool read_column(sqlite3_stmt *s, int i, struct machine *m)
         return number >= 0 && number <= UINT32_MAX;
     case I64: *(int64_t *)field = number; return true;
     case STATE:
-        *(enum machine_state *)field = state_from_name(text);
-        return *(enum machine_state *)field < STATE_GONE;
     case REASON:
-        *(enum reason *)field = reason_from_code(codec_v01_reason(text));
-        return *(enum reason *)field != REASON_COUNT;
-    case STATUS:
-        *(enum status *)field = status_from_name(text);
-        return *(enum status *)field != ST_COUNT;
+    case STATUS: return word_read(j, s, i, m);
+    case WORDS: return true;
     }
     return false;
 }
 
-static enum status read_machine(struct journal *j, sqlite3_stmt *s,
-                                struct machine *m, struct err *err)
+/* False: the row is left as it is. */
+static bool read_machine(struct journal *j, sqlite3_stmt *s, struct machine *m)
 {
     memset(m, 0, sizeof *m);
     for (int i = 0; i < N_COLUMNS; i++)
-        if (!read_column(s, i, m))
-            return err_set(err, ST_INVALID,
-                           "%s: machine \"%.48s\": %s \"%.60s\" is not a value "
-                           "this davit knows",
-                           j->path, db_text(s, 0), columns[i].name,
-                           db_text(s, i));
-    return ST_OK;
+        if (!read_column(j, s, i, m)) {
+            free(m->previous);
+            odd_note(j, "machine", db_text(s, 0),
+                     "%s \"%.60s\" cannot be read: the row is left as it is",
+                     columns[i].name, db_text(s, i));
+            row_leave(j, sqlite3_column_int64(s, N_COLUMNS), db_text(s, 0));
+            return false;
+        }
+    return true;
 }
 
 enum status journal_load_fleet(struct journal *j, struct fleet *f,
                                struct err *err)
 {
     sqlite3_stmt *s = j->stmt[STMT_MACHINE_ALL];
-    enum status bad = ST_OK, end;
     void (*on_change)(void *, const struct machine *,
                       enum machine_state) = f->on_change;
-    int rc = SQLITE_DONE;
+    int rc;
 
     f->on_change = NULL; /* what comes from the journal is no news to it */
-    while (bad == ST_OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {
+    while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
         struct machine row, *m;
 
-        bad = read_machine(j, s, &row, err);
-        if (bad == ST_OK) {
-            m = fleet_add(f, row.id, row.state, row.created_ms);
-            *m = row;
-        }
+        if (!read_machine(j, s, &row))
+            continue;
+        m = fleet_add(f, row.id, row.state, row.created_ms);
+        *m = row;
     }
     f->on_change = on_change;
-    end = db_read_end(j, STMT_MACHINE_ALL, rc, "cannot read the machines", err);
-    return bad != ST_OK ? bad : end;
+    return db_read_end(j, STMT_MACHINE_ALL, rc, "cannot read the machines",
+                       err);
 }

@@ -25,6 +25,14 @@ static const struct {
     {"boot", "type"},
 };
 
+static int kind_index(const char *kind)
+{
+    for (int k = 0; k < MIRROR_KINDS; k++)
+        if (strcmp(kinds[k].kind, kind) == 0)
+            return k;
+    return -1;
+}
+
 static enum status prepare(struct journal *j, const char *sql,
                            sqlite3_stmt **ret, struct err *err)
 {
@@ -54,9 +62,10 @@ static enum status sql_make(struct journal *j, const char *kind,
     for (int i = 0; (rc = sqlite3_step(s)) == SQLITE_ROW; i++) {
         const char *name = db_text(s, 1), *comma = i ? ", " : "";
         /* a primary key that counts by itself may be left to it */
-        const char *none = strcmp(db_text(s, 2), "TEXT") == 0 ? "''"
-                           : sqlite3_column_int(s, 5)         ? "NULL"
-                                                              : "0";
+        const char *type = db_text(s, 2);
+        const char *none = strcmp(type, "TEXT") == 0            ? "''"
+                           : sqlite3_column_int(s, 5) || !*type ? "NULL"
+                                                                : "0";
 
         buf_printf(object, "%s'%s', %s", comma, name, name);
         buf_printf(insert, "%s%s", comma, name);
@@ -149,14 +158,6 @@ enum status mirror_begin(struct journal *j, struct err *err)
     return st;
 }
 
-static int kind_index(const char *kind)
-{
-    for (int k = 0; k < MIRROR_KINDS; k++)
-        if (strcmp(kinds[k].kind, kind) == 0)
-            return k;
-    return -1;
-}
-
 static enum status row_read(struct journal *j, struct arena *arena,
                             struct mirror_row *row, struct err *err)
 {
@@ -227,6 +228,49 @@ bool mirror_waits(struct journal *j, const char *kind, const char *id)
     return found;
 }
 
+/* A later version's column: kept as it is, without a type. */
+static enum status column_add(struct journal *j, const char *kind,
+                              const char *name, struct err *err)
+{
+    char sql[200];
+
+    if (!word_good(name) || strpbrk(name, "-.") || *name < 'a' ||
+        db_has_column(j, kind, name))
+        return ST_OK;
+    snprintf(sql, sizeof sql, "ALTER TABLE %s ADD \"%s\"", kind, name);
+    return sql_run(j, sql, err);
+}
+
+/* What the copy's rows have and our tables have not, so that it is written back
+ * when the row changes.  What is no JSON is passed over. */
+static enum status columns_add(struct journal *j, const struct mirror_row *rows,
+                               uint32_t n, struct err *err)
+{
+    sqlite3_stmt *s;
+    enum status st = prepare(
+        j,
+        "SELECT DISTINCT key FROM json_each(CASE WHEN json_valid(?1) THEN ?1 "
+        "ELSE '{}' END) WHERE key NOT IN (SELECT name FROM "
+        "pragma_table_info(?2))",
+        &s, err);
+
+    for (uint32_t i = 0; i < n && st == ST_OK; i++) {
+        if (!rows[i].json || kind_index(rows[i].kind) < 0)
+            continue;
+        db_bind_text(s, 1, rows[i].json);
+        db_bind_text(s, 2, rows[i].kind);
+        while (st == ST_OK && sqlite3_step(s) == SQLITE_ROW) {
+            char name[80];
+
+            snprintf(name, sizeof name, "%s", db_text(s, 0));
+            st = column_add(j, rows[i].kind, name, err);
+        }
+        sqlite3_reset(s);
+    }
+    sqlite3_finalize(s);
+    return st;
+}
+
 static enum status row_restore(struct journal *j, const struct mirror_row *row,
                                struct err *err)
 {
@@ -241,16 +285,23 @@ static enum status row_restore(struct journal *j, const struct mirror_row *row,
     sqlite3_reset(s);
     if (rc == SQLITE_DONE)
         return ST_OK;
-    return err_set(err, ST_INVALID,
-                   "the copy's %s \"%.80s\" cannot be read (%s): %.200s",
-                   row->kind, row->id, sqlite3_errmsg(j->db), row->json);
+    rc = sqlite3_extended_errcode(j->db) & 0xff;
+    if (rc != SQLITE_ERROR && rc != SQLITE_CONSTRAINT && rc != SQLITE_MISMATCH)
+        return db_fail(j, "cannot be filled", err);
+    odd_note(j, row->kind, row->id,
+             "the row cannot be read and is left as it "
+             "is (%.60s): %.60s",
+             sqlite3_errmsg(j->db), row->json);
+    return ST_OK;
 }
 
 enum status mirror_restore(struct journal *j, const struct mirror_row *rows,
                            uint32_t n, struct err *err)
 {
-    enum status st = restore_prepare(j, err);
+    enum status st = columns_add(j, rows, n, err);
 
+    if (st == ST_OK)
+        st = restore_prepare(j, err);
     if (st == ST_OK)
         st = sql_run(j, "BEGIN IMMEDIATE", err);
     if (st != ST_OK)

@@ -31,9 +31,10 @@ enum status mirror_written(struct journal *j, const struct mirror_row *rows,
 /* Is this row's last change not in the copy yet? */
 bool mirror_waits(struct journal *j, const char *kind, const char *id);
 
-/* Fills a journal that has no machines and no requests.  Columns that a row
- * lacks (an older daemon wrote it) are 0 or ""; those that are not ours are
- * left out.  INVALID names the row that cannot be read. */
+/* Fills a journal that has no machines and no requests; once, before
+ * mirror_begin().  Columns that a row lacks (an older daemon wrote it) are 0 or
+ * ""; those of a later one are kept, and written back with the row.  A row that
+ * cannot be read is left out and odd: see journal_odds(). */
 enum status mirror_restore(struct journal *j, const struct mirror_row *rows,
                            uint32_t n, struct err *err);
 

@@ -4,6 +4,7 @@
 #include "db.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { TRIM_EVERY = 64 }; /* rows the ring may grow past its size */
@@ -125,8 +126,13 @@ enum status journal_forget(struct journal *j, struct err *err)
 {
     enum status s = db_begin(j, err);
 
-    if (s == ST_OK)
+    if (s == ST_OK) {
+        char *left = rows_left(j);
+
+        db_bind_text(j->stmt[STMT_MACHINE_CLEAR], 1, left);
         s = db_write(j, STMT_MACHINE_CLEAR, "cannot remove machines", err);
+        free(left);
+    }
     if (s == ST_OK)
         s = db_write(j, STMT_REQUEST_CLEAR, "cannot remove requests", err);
     return s;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Include arrows go down only.
 
-base < model < codec < {plan, config, wire} < {cloud, store} < control < api < cli.
+base < model < codec < {plan, config, wire} < {cloud, store} < control < {played, api} < cli.
 Rooms of one level do not see each other.  kit/ and providers/ see provider.h
 and kit/ only.  A room within a room shows some headers to named rooms.  A file is
 told to move, or to get what it wants handed in.
@@ -13,7 +13,7 @@ import re
 import sys
 
 LEVEL = {"base": 0, "model": 1, "codec": 2, "plan": 3, "config": 3, "wire": 3,
-         "cloud": 4, "store": 4, "control": 5, "api": 6, "cli": 7}
+         "cloud": 4, "store": 4, "control": 5, "played": 6, "api": 6, "cli": 7}
 # A room within a room: the headers it shows and to whom, and what it sees.
 INNER = {"plan/cover": ({"cover.h"}, {"plan"}, {"base", "model", "plan/lp"}),
          "plan/lp": ({"lp.h"}, {"plan/cover"}, {"base"}),

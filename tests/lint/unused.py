@@ -21,23 +21,23 @@ ENTRIES = {
 }
 # Used by tests alone: the reason.
 FOR_TESTS = {
-    "clock_install": "simulations play the clock",
     "davit_keys_walk": "docs/config.md is held against the key tables",
     "error_status": "each of Google's codes, one by one",
     "grpc_code_name": "answers are compared by name",
     "kube_selector_takes": "selectors, one by one",
-    "plugin_builtin": "simulations build a plug-in in",
     "problem_mismatch": "a match's rules, one by one",
     "problem_queue_has": "the same",
     "problem_tolerates": "the same",
     "provider_running_here": "what a log line says of a worker, seen on that worker",
     "provider_set_tap": "the contract suite looks at each launch and at what came of it",
-    "random_install": "simulations play random ids",
     "ray_view_parse": "recorded views, the fuzzer's too, without a head",
     "view_obstacle_text": "each obstacle's sentence",
 }
+# A room that is there for simulations, many of which are tests: their use counts.
+SIMULATED = "autoscaler/played/"
 # Being rebuilt: whoever finds one settled takes it out.
-GOING = set()
+GOING = {"cloud_add", "cloud_changes", "cloud_faults", "cloud_reboot", "cloud_take_back", "cloud_title", "cloud_weather",
+         "head_cancel", "head_faults", "head_lossy", "head_node_restart", "head_waiting", "player_process_new", "player_wall_step"}
 
 
 def words_of(root, *tops):
@@ -73,6 +73,8 @@ def main(argv):
     bad = []
     for source, symbol in found:
         if symbol in ENTRIES or symbol in FOR_TESTS or symbol in GOING:
+            continue
+        if source.startswith(SIMULATED) and symbol in tests:
             continue
         who = "only tests use it" if symbol in tests else "nobody else uses it"
         bad.append(f"{source}: {symbol}: {who}: static, or away with it")

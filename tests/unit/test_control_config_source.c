@@ -97,7 +97,8 @@ static void set_note(json_t *c)
 {
     json_object_set_new(
         json_object_get(json_object_get(c, "metadata"), "annotations"),
-        SOURCE_ANNOTATION, json_string("limits: {max_nodes: 3}"));
+        SOURCE_ANNOTATION,
+        json_string("limits: {max_nodes: 3, max_launching: 4}"));
 }
 
 static void only_settings_count(void **state)
@@ -111,11 +112,11 @@ static void only_settings_count(void **state)
     assert_true(changes(set_note));
 }
 
-static void annotation_goes_over_the_block(void **state)
+static void block_goes_over_the_annotation(void **state)
 {
     json_t *c = read_json(cluster);
     json_t *block = read_json("{\"state\": \"/tmp/a.db\", \"limits\": "
-                              "{\"max_nodes\": 9}, \"head\": {\"ray\": "
+                              "{\"max_launching\": 9}, \"head\": {\"ray\": "
                               "{\"address\": \"127.0.0.1:6379\"}}}");
     struct config *conf = NULL;
     struct buf errors;
@@ -129,6 +130,7 @@ static void annotation_goes_over_the_block(void **state)
         ST_OK)
         fail_msg("%s", errors.s);
     assert_int_equal(conf->limits.max_nodes, 3);
+    assert_int_equal(conf->limits.max_launching, 9);
     assert_string_equal(conf->state, "/tmp/a.db");
     assert_string_equal(conf->ray_address, "127.0.0.1:6379");
     assert_string_equal(conf->cluster, "c");
@@ -164,6 +166,9 @@ static void mistakes_are_told(void **state)
     bad_annotation("limits: [", "davit.io/config");
     bad_annotation("just words", "limits: {idle_timeout: 5m}");
     bad_annotation("a: 1\n---\nb: 2", "davit.io/config");
+    bad_annotation("plugin_dir: /x", "got \"plugin_dir\"");
+    bad_annotation("limits: {}\nproviders: {}", "got \"providers\"");
+    bad_annotation("\"api\\u202e\": {}", "limits and queues only");
 }
 
 /* Whatever the API server sends: no crash, and a text of some kind. */
@@ -189,7 +194,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_settings_count),
-        cmocka_unit_test(annotation_goes_over_the_block),
+        cmocka_unit_test(block_goes_over_the_annotation),
         cmocka_unit_test(mistakes_are_told),
         cmocka_unit_test(odd_objects),
     };

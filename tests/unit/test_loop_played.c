@@ -1,6 +1,6 @@
 /*
  * test_loop_played.c - the real loop and journal, a played cloud and users, in
- * played time on one thread (tests/played/): a day in a moment, the same for
+ * played time on one thread (autoscaler/played/): a day in a moment, the same for
  * the same seed, with crashes that lose nothing.
  */
 #include <setjmp.h>
@@ -14,15 +14,15 @@
 
 #include <cmocka.h>
 
-#include "../played/cloud.h"
 #include "../played/disk.h"
-#include "../played/player.h"
 #include "api/request.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "codec/codec.h"
+#include "played/cloud.h"
+#include "played/player.h"
 
 enum { OWNERS = 8, SECOND = 1000, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE };
 #define BEGIN_MS INT64_C(1790000000000)
@@ -227,17 +227,17 @@ static bool stands_for(const struct snap_node *n, const struct cloud_machine *m)
 static void machines_check(struct world *w)
 {
     struct status_page *page = status_get(control_board(w->control));
-    const struct cloud_machine *v;
+    struct cloud_machine *const *v;
     uint32_t n;
 
     v = cloud_machines(w->cloud, &n);
     for (uint32_t i = 0; i < n; i++) {
-        bool found = v[i].gone_ms != INT64_MAX;
+        bool found = v[i]->gone_ms != INT64_MAX;
 
         for (uint32_t k = 0; k < page->snapshot->n_nodes && !found; k++)
-            found = stands_for(&page->snapshot->nodes[k], &v[i]);
+            found = stands_for(&page->snapshot->nodes[k], v[i]);
         if (!found)
-            fail_msg("%s is not in the ledger", v[i].id);
+            fail_msg("%s is not in the ledger", v[i]->id);
     }
     status_unref(page);
 }
@@ -282,7 +282,9 @@ static void world_begin(struct world *w, uint64_t seed)
 {
     memset(w, 0, sizeof *w);
     w->player = player_new(seed, BEGIN_MS);
-    w->cloud = cloud_new(w->player, 10 * SECOND, 2 * MINUTE);
+    w->cloud = cloud_new(w->player,
+                         &(struct cloud_opts){.boot_least_ms = 10 * SECOND,
+                                              .boot_most_ms = 2 * MINUTE});
     w->disk = disk_new("played");
     buf_init(&w->digest, 64 << 20);
     daemon_start(w);

@@ -183,15 +183,33 @@ static void test_other_versions(void **state)
         {"request", "r", "{\"owner\":\"r\",\"body\":\"{}\",\"color\":1}", 1},
         {"dream", "d", "{}", 2},
     };
-    const struct mirror_row bad[] = {{"request", "z", "{\"owner\":", 1}};
+    const struct mirror_row bad[] = {
+        {"request", "z", "{\"owner\":", 1},
+        {"request", "y", "{\"owner\":\"r\",\"body\":\"twice\"}", 2},
+    };
+    const struct journal_odd *odd;
+    struct mirror_row *changed;
 
     (void)state;
     assert_int_equal(mirror_restore(j, rows, 2, &e), ST_OK);
     assert_int_equal(journal_load_requests(j, &a, &requests, &n, &e), ST_OK);
     assert_int_equal(n, 1);
     assert_int_equal(requests[0].expires_ms, 0);
-    assert_int_equal(mirror_restore(j, bad, 1, &e), ST_INVALID);
-    assert_non_null(strstr(e.text, "\"z\""));
+    assert_int_equal(journal_odds(j, &odd, &n), 0);
+    /* what cannot be read stops nobody, and is told */
+    assert_int_equal(mirror_restore(j, bad, 2, &e), ST_OK);
+    assert_int_equal(journal_odds(j, &odd, &n), 2);
+    assert_string_equal(odd[0].kind, "request");
+    assert_string_equal(odd[0].id, "z");
+    assert_string_equal(odd[1].id, "y");
+    /* a column that is not ours is written back */
+    assert_int_equal(mirror_begin(j, &e), ST_OK);
+    journal_put_request(j, &(struct journal_request){"r", "{\"x\":1}", 1, 2},
+                        NULL);
+    assert_int_equal(journal_commit(j, NULL), ST_OK);
+    assert_int_equal(take(j, &a, &changed), 1);
+    assert_non_null(strstr(changed[0].json, "\"color\":1"));
+    assert_non_null(strstr(changed[0].json, "\"expires_ms\":2"));
     arena_done(&a);
     journal_close(j);
 }

@@ -4,66 +4,58 @@
 #include "files.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "access.h"
 
-static const char *const names[] = {"ca", "cert", "key", "token"};
-
-struct folder {
-    char *dir;
-    bool made;
-    struct arena *arena;
-    struct err *err;
-};
-
-static const char *write_out(struct folder *m, const char *name,
-                             const void *data, size_t n)
+static bool write_all(int fd, const char *p, size_t n)
 {
-    const char *path;
-    size_t done = 0;
-    int fd;
+    while (n) {
+        ssize_t k = write(fd, p, n);
 
-    if (!m->made && !mkdtemp(m->dir)) {
-        err_set(m->err, ST_INVALID, "%s: %s", m->dir, strerror(errno));
+        if (k < 0 && errno != EINTR)
+            return false;
+        p += k > 0 ? (size_t)k : 0;
+        n -= k > 0 ? (size_t)k : 0;
+    }
+    return true;
+}
+
+/* A path that the process itself can open; NULL with err filled. */
+static const char *keep(struct kube_files *f, struct arena *arena,
+                        const char *name, const void *data, size_t n,
+                        struct err *err)
+{
+    int fd = memfd_create(name, MFD_CLOEXEC);
+
+    if (fd < 0 || !write_all(fd, data, n)) {
+        err_set(err, ST_INVALID, "no memory file for the API server's %s: %s",
+                name, strerror(errno));
+        if (fd >= 0)
+            close(fd);
         return NULL;
     }
-    m->made = true;
-    path = arena_printf(m->arena, "%s/%s", m->dir, name);
-    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    while (fd >= 0 && done < n) {
-        ssize_t k = write(fd, (const char *)data + done, n - done);
-        if (k < 0 && errno != EINTR)
-            break;
-        done += k > 0 ? (size_t)k : 0;
-    }
-    if (fd < 0 || done < n) {
-        err_set(m->err, ST_INVALID, "%s: %s", path, strerror(errno));
-        path = NULL;
-    }
-    if (fd >= 0)
-        close(fd);
-    return path;
+    f->fds[f->n_fds++] = fd;
+    return arena_printf(arena, "/proc/self/fd/%d", fd);
 }
 
-static const char *file_of(struct folder *m, const char *file, const char *name,
-                           const struct http_blob *b)
+static const char *file_of(struct kube_files *f, struct arena *arena,
+                           const char *file, const char *name,
+                           const struct http_blob *b, struct err *err)
 {
     if (file)
-        return arena_strdup(m->arena, file);
-    return b->n ? write_out(m, name, b->p, b->n) : "";
+        return arena_strdup(arena, file);
+    return b->n ? keep(f, arena, name, b->p, b->n, err) : "";
 }
 
-enum status kube_files_make(const struct kube_access *a, char *dir,
-                            struct arena *arena, struct kube_files *ret,
-                            struct err *err)
+enum status kube_files_make(const struct kube_access *a, struct arena *arena,
+                            struct kube_files *ret, struct err *err)
 {
-    struct folder m = {dir, false, arena, err};
+    struct http_blob token = {a->token, a->token ? strlen(a->token) : 0};
 
+    *ret = (struct kube_files){0};
     if (a->tls.insecure || a->tls.server_name || (a->proxy && *a->proxy))
         return err_set(err, ST_UNSUPPORTED,
                        "%s: insecure-skip-tls-verify, tls-server-name and "
@@ -71,29 +63,20 @@ enum status kube_files_make(const struct kube_access *a, char *dir,
                        "cluster, or use a context with a CA",
                        a->source);
     ret->server = arena_strdup(arena, a->server);
-    ret->ca = file_of(&m, a->ca_file, names[0], &a->tls.ca);
-    ret->cert = file_of(&m, a->cert_file, names[1], &a->tls.cert);
-    ret->key = file_of(&m, a->key_file, names[2], &a->tls.key);
-    ret->token = a->token_file ? arena_strdup(arena, a->token_file)
-                 : a->token
-                     ? write_out(&m, names[3], a->token, strlen(a->token))
-                     : "";
+    ret->ca = file_of(ret, arena, a->ca_file, "ca", &a->tls.ca, err);
+    ret->cert = file_of(ret, arena, a->cert_file, "cert", &a->tls.cert, err);
+    ret->key = file_of(ret, arena, a->key_file, "key", &a->tls.key, err);
+    ret->token = file_of(ret, arena, a->token_file, "token", &token, err);
     if (ret->ca && ret->cert && ret->key && ret->token)
         return ST_OK;
-    if (m.made)
-        kube_files_remove(dir);
+    kube_files_close(ret);
     return ST_INVALID;
 }
 
-void kube_files_remove(const char *dir)
+void kube_files_close(struct kube_files *f)
 {
-    char path[1100];
-
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        snprintf(path, sizeof path, "%.1000s/%s", dir, names[i]);
-        unlink(path);
-    }
-    rmdir(dir);
+    while (f->n_fds)
+        close(f->fds[--f->n_fds]);
 }
 
 bool kube_access_is_pod(const struct kube_access *a)

@@ -1,0 +1,115 @@
+/*
+ * cloud.h - played clouds behind one provider, "played", in played time.
+ *
+ * A provider of the configuration says which one it is: `plugin: played`,
+ * `cloud: NAME` (left out: the cloud without a name).  The same request id gives
+ * the same machines, for ever, and an ended machine is listed until it is gone.
+ * Machines boot for as long as chance says, and join the played head that the
+ * cloud was given.  What else befalls a cloud is its weather (struct
+ * cloud_weather).  Clouds outlive the daemons that use them.  Times are
+ * milliseconds of the player, probabilities are in 1,000.
+ */
+#ifndef PLAYED_CLOUD_H
+#define PLAYED_CLOUD_H
+
+#include "head.h"
+#include "player.h"
+
+enum { CLOUDS = 8 };
+
+struct cloud_opts {
+    const char *name; /* "" or NULL: the one without; borrowed */
+    uint32_t boot_least_ms, boot_most_ms;
+    uint32_t end_most_ms; /* from an accepted end to gone; 0: 30 s */
+    struct head *head;    /* where machines join; NULL: nowhere.  Borrowed */
+};
+
+struct cloud_machine {
+    char id[32], request_id[48], type[64], zone[48], cluster[64], owner[64];
+    bool spot;
+    int64_t launched_ms, listed_ms; /* listed_ms: no list has it before */
+    int64_t ready_ms;               /* it runs; INT64_MAX: never */
+    int64_t asked_ms;               /* an end of it was accepted; 0 not */
+    int64_t gone_ms;                /* INT64_MAX: it is not being ended */
+    bool failed;                    /* its start failed: listed as FAILED */
+    bool no_gpu, never_joins, refuses_end;
+    bool by_person;           /* deleted by one, or taken back by the cloud */
+    bool added;               /* by a person: no daemon asked for it */
+    uint32_t daemon;          /* whose call it came from: player_who() */
+    uint32_t lists;           /* good lists that had it */
+    int64_t first_list_ms;    /* the first of them was answered; 0 none */
+    struct head_machine node; /* what it is as a node */
+};
+
+struct cloud;
+
+/* Registers the provider. */
+struct cloud *cloud_new(struct player *p, const struct cloud_opts *o);
+void cloud_free(struct cloud *c);
+
+/* Those that are there now, being ended or not: what the bill says. */
+struct cloud_machine *const *cloud_machines(struct cloud *c, uint32_t *ret_n);
+struct cloud_machine *cloud_machine(struct cloud *c, const char *id);
+uint32_t cloud_launched(const struct cloud *c); /* machines, in all its life */
+uint32_t cloud_calls(const struct cloud *c);
+uint32_t cloud_changes(const struct cloud *c);  /* launches and ends asked */
+const char *cloud_title(const struct cloud *c); /* its name, "" */
+
+/* ---- who watches */
+
+struct cloud_watch {
+    void *arg;
+    /* A machine is about to be there; flags may still be set. */
+    void (*launched)(void *arg, struct cloud *c, struct cloud_machine *m);
+    /* An end was asked by a daemon, and takes effect now: its work is lost. */
+    void (*ending)(void *arg, struct cloud *c, struct cloud_machine *m);
+    /* A launch left a daemon, whatever comes of it. */
+    void (*sent)(void *arg, struct cloud *c, const char *request_id,
+                 const char *type, uint32_t count);
+    /* A launch has come in; again: with an id that was there before. */
+    void (*asked)(void *arg, struct cloud *c, const char *request_id,
+                  uint32_t count, bool again);
+};
+void cloud_watch(struct cloud *c, const struct cloud_watch *w);
+
+/* ---- weather: as long as it lasts */
+
+struct cloud_weather {
+    bool down;             /* every call fails at once (RETRY) */
+    bool auth;             /* ... with AUTH */
+    bool auth_ends;        /* terminate alone answers AUTH */
+    bool broken;           /* ... with BROKEN */
+    bool lists_fail;       /* list alone fails */
+    uint32_t throttled;    /* answers THROTTLED */
+    uint32_t lost_request; /* RETRY, and no effect */
+    uint32_t lost_reply;   /* RETRY, with effect */
+    uint32_t late_effect;  /* RETRY; the effect comes up to a minute later */
+    uint32_t doubled;      /* the request comes in a second time, later */
+    uint32_t hangs;        /* its answer comes after hang_ms */
+    uint32_t end_hangs;    /* likewise, terminate alone; it has no effect */
+    uint32_t hang_ms;
+    uint32_t cut_list;    /* OK, with half of the machines */
+    uint32_t partial;     /* a launch gives a part, and an error */
+    bool async;           /* launch says OK, and nothing of its machines */
+    bool invalid_ends;    /* terminate alone answers INVALID */
+    uint32_t list_lag_ms; /* a new machine is in no list before */
+    uint32_t stockout;    /* a bit for each offer: hash of type, zone, market */
+    uint32_t quota;       /* machines alive; 0: no limit */
+    bool invalid;         /* launches answer INVALID */
+    uint32_t start_fails, no_gpu, never_joins, refuses_end; /* new machines */
+    uint32_t boot_factor; /* boots take so many times longer; 0: 1 */
+};
+void cloud_weather(struct cloud *c, const struct cloud_weather *w);
+uint64_t cloud_faults(const struct cloud *c); /* calls and machines spoilt */
+
+/* ---- what people, and the cloud itself, do to a machine */
+
+void cloud_kill(struct cloud *c, struct cloud_machine *m); /* gone at once */
+/* Taken back: listed as STOPPING, gone after ms. */
+void cloud_take_back(struct cloud *c, struct cloud_machine *m, int64_t ms);
+void cloud_reboot(struct cloud *c, struct cloud_machine *m, int64_t ms);
+/* A machine like that one, which nobody's ledger knows; NULL request: "". */
+struct cloud_machine *cloud_add(struct cloud *c, const struct cloud_machine *m,
+                                const char *request_id);
+
+#endif

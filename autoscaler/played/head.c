@@ -1,0 +1,272 @@
+/*
+ * head.c - see head.h: machines and their nodes.
+ */
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/alloc.h"
+#include "head_inside.h"
+
+struct head *head_new(struct player *p, const struct head_opts *o)
+{
+    struct head *h = MEM_NEW(struct head);
+
+    h->player = p;
+    h->opts = *o;
+    h->version = h->session = 1;
+    return h;
+}
+
+void head_free(struct head *h)
+{
+    head_work_free(h);
+    for (uint32_t i = 0; i < h->nodes.n; i++)
+        free(h->nodes.v[i]);
+    for (uint32_t i = 0; i < h->past.n; i++)
+        free(h->past.v[i]);
+    for (uint32_t i = 0; i < h->machines.n; i++)
+        free(h->machines.v[i]);
+    free(h->nodes.v);
+    free(h->past.v);
+    free(h->machines.v);
+    free(h->readers.v);
+    hash_done(&h->by_id);
+    source_view_unref(h->last);
+    arena_done(&h->arena);
+    free(h);
+}
+
+void head_watch(struct head *h,
+                void (*f)(void *arg, enum head_moment m,
+                          const struct head_task *t),
+                void *arg)
+{
+    h->told = f;
+    h->arg = arg;
+}
+
+void head_changed(struct head *h)
+{
+    h->version++;
+    for (uint32_t i = 0; i < h->readers.n; i++)
+        player_wake(&h->readers.v[i]->wait);
+}
+
+/* ---- amounts */
+
+static uint32_t column(struct head *h, const char *name)
+{
+    for (uint32_t i = 0; i < h->n_columns; i++)
+        if (strcmp(h->columns[i], name) == 0)
+            return i;
+    assert(h->n_columns < COLUMNS);
+    h->columns[h->n_columns] = arena_strdup(&h->arena, name);
+    return h->n_columns++;
+}
+
+void head_amounts(struct head *h, struct qtys q, int64_t *ret)
+{
+    memset(ret, 0, COLUMNS * sizeof *ret);
+    for (uint32_t i = 0; i < q.n; i++)
+        ret[column(h, q.v[i].name)] += q.v[i].amount;
+}
+
+/* ---- nodes */
+
+struct node *node_named(const struct head *h, const char *id)
+{
+    for (uint32_t i = h->nodes.n; i-- > 0;)
+        if (strcmp(h->nodes.v[i]->id, id) == 0)
+            return h->nodes.v[i];
+    return NULL;
+}
+
+void node_end(struct node *n, bool agreed)
+{
+    if (n->state == NODE_DEAD)
+        return;
+    if (n->end)
+        player_cancel(n->end);
+    n->end = NULL;
+    n->state = NODE_DEAD;
+    n->dead_ms = player_now_ms(n->head->player);
+    n->killed = n->running > 0 && agreed;
+    node_drops_work(n, agreed);
+    head_changed(n->head);
+}
+
+static void drained(void *arg)
+{
+    struct node *n = arg;
+
+    n->end = NULL;
+    node_end(n, true);
+}
+
+void node_idle_check(struct node *n)
+{
+    if (n->state != NODE_DRAINING || n->running)
+        return;
+    if (n->end)
+        player_cancel(n->end);
+    n->end = player_after(n->head->player, RAYLET_ENDS_MS, drained, n);
+}
+
+/* ---- machines */
+
+static struct joined *machine_find(const struct head *h, const char *id)
+{
+    uint64_t key = hash_text(HASH_SEED, id);
+    struct joined *m;
+
+    for (uint32_t at = 0; (m = hash_next(&h->by_id, key, &at));)
+        if (strcmp(m->id, id) == 0)
+            return m;
+    return NULL;
+}
+
+static void node_joins(void *arg)
+{
+    struct joined *m = arg;
+    struct head *h = m->head;
+    struct node *n = MEM_NEW(struct node);
+
+    m->join = NULL;
+    *n = (struct node){.head = h, .machine = m};
+    snprintf(n->id, sizeof n->id, "%056llx",
+             (unsigned long long)++h->nodes_ever);
+    memcpy(n->total, m->has, sizeof n->total);
+    memcpy(n->free, m->has, sizeof n->free);
+    n->joined_ms = n->idle_ms = player_now_ms(h->player);
+    m->node = n;
+    VEC_PUSH(NULL, &h->nodes, n);
+    head_changed(h);
+    node_takes_work(n);
+}
+
+static void join_later(struct joined *m)
+{
+    const struct head_opts *o = &m->head->opts;
+    int64_t span = o->join_most_ms - o->join_least_ms;
+
+    m->join = player_after(
+        m->head->player,
+        o->join_least_ms + player_chance(m->head->player, (uint32_t)span + 1),
+        node_joins, m);
+}
+
+void head_machine_up(struct head *h, const struct head_machine *in)
+{
+    struct joined *m = machine_find(h, in->id);
+
+    if (!m) {
+        m = MEM_NEW(struct joined);
+        snprintf(m->id, sizeof m->id, "%s", in->id);
+        VEC_PUSH(NULL, &h->machines, m);
+        hash_add(&h->by_id, hash_text(HASH_SEED, m->id), m);
+    }
+    head_machine_down(h, in->id);
+    m->head = h;
+    m->up = true;
+    snprintf(m->type, sizeof m->type, "%s", in->type);
+    snprintf(m->accel, sizeof m->accel, "%s", in->accel);
+    head_amounts(h, in->has, m->has);
+    join_later(m);
+}
+
+void head_machine_down(struct head *h, const char *id)
+{
+    struct joined *m = machine_find(h, id);
+
+    if (!m)
+        return;
+    m->up = false;
+    if (m->join)
+        player_cancel(m->join);
+    m->join = NULL;
+    if (m->node)
+        node_end(m->node, false);
+}
+
+void head_node_restart(struct head *h, const char *machine)
+{
+    struct joined *m = machine_find(h, machine);
+
+    if (!m || !m->up || !m->node || m->join)
+        return;
+    node_end(m->node, false);
+    join_later(m);
+}
+
+/* A node that nobody remembers died nowhere: it is in no view. */
+static void nodes_forget(struct head *h)
+{
+    for (uint32_t i = 0; i < h->nodes.n; i++) {
+        struct node *n = h->nodes.v[i];
+
+        node_end(n, false);
+        n->machine->node = NULL;
+        VEC_PUSH(NULL, &h->past, n);
+    }
+    h->nodes.n = 0;
+}
+
+void head_restart(struct head *h)
+{
+    head_forget_work(h);
+    nodes_forget(h);
+    h->session++;
+    for (uint32_t i = 0; i < h->machines.n; i++)
+        if (h->machines.v[i]->up && !h->machines.v[i]->join)
+            join_later(h->machines.v[i]);
+    head_changed(h);
+}
+
+/* ---- what is true there */
+
+bool head_node_of(const struct head *h, const char *machine,
+                  struct head_node *ret)
+{
+    const struct joined *m = machine_find(h, machine);
+    const struct node *n = m ? m->node : NULL;
+
+    if (!n)
+        return false;
+    *ret = (struct head_node){.alive = n->state != NODE_DEAD,
+                              .running = n->running,
+                              .agreed = n->agreed,
+                              .work_killed = n->killed,
+                              .joined_ms = n->joined_ms,
+                              .idle_ms = n->running ? -1 : n->idle_ms,
+                              .deadline_ms = n->deadline_ms};
+    return true;
+}
+
+uint32_t head_waiting(const struct head *h)
+{
+    return h->waiting;
+}
+
+uint32_t head_running(const struct head *h)
+{
+    return h->running;
+}
+
+uint64_t head_faults(const struct head *h)
+{
+    return h->faults;
+}
+
+void head_trouble(struct head *h, enum head_trouble t)
+{
+    h->trouble = t;
+    if (t != HEAD_SILENT)
+        head_changed(h);
+}
+
+void head_lossy(struct head *h, uint32_t of_1000)
+{
+    h->lossy = of_1000;
+}

@@ -1,0 +1,115 @@
+/*
+ * head.h - a played demand source with a Ray head's rules (wire/source.h).
+ *
+ * Machines join it under the cloud's id, a while after they are up.  Work lies
+ * on nodes that have room for it, runs for its time and ends; what finds no room
+ * is the demand that a view shows.  A node is idle from the moment its last work
+ * ended.  A drain is refused while there is work (Ray's IDLE_TERMINATION), or
+ * accepted with a deadline for that (PREEMPTION); the node ends itself then.
+ * Users may be random, or a recorded trace: head_submit() is all they need.
+ * It outlives the daemons that read it.  Times are milliseconds of the player,
+ * amounts as everywhere (model/amount.h).
+ */
+#ifndef PLAYED_HEAD_H
+#define PLAYED_HEAD_H
+
+#include "../control/outside.h"
+#include "player.h"
+
+struct head;
+
+struct head_opts {
+    bool waits; /* a read returns when something changed: far fewer of them,
+                 * for long simulations.  Else each is answered at once, in
+                 * full, as a Ray head does */
+    int64_t join_least_ms, join_most_ms; /* from machine to node */
+};
+
+/* What users submit: copied. */
+struct head_work {
+    struct qtys need;   /* of one task */
+    struct names accel; /* one of these accelerator types; none: any node */
+    uint32_t tasks;     /* of this kind */
+    bool together;      /* a placement group: all begin at once, or none */
+    bool once;          /* max_retries=0: lost with its node */
+    int64_t runs_ms;
+};
+
+enum head_moment {
+    HEAD_BEGAN,
+    HEAD_DONE,
+    HEAD_AGAIN, /* its node is gone: it waits anew */
+    HEAD_LOST,  /* likewise, and it was to run once */
+};
+
+/* One task, at such a moment. */
+struct head_task {
+    uint64_t work;       /* of head_submit() */
+    const char *machine; /* the cloud's id */
+    int64_t submitted_ms, began_ms;
+    bool agreed; /* AGAIN, LOST: the head had agreed to drain the node, and
+                  * the time it gave is over */
+};
+
+struct head *head_new(struct player *p, const struct head_opts *o);
+void head_free(struct head *h); /* no daemon reads it any more */
+/* For struct outside's sources(); each daemon its own. */
+struct source_opened head_open(struct head *h);
+/* Somebody who is told of every task; f may be NULL. */
+void head_watch(struct head *h,
+                void (*f)(void *arg, enum head_moment m,
+                          const struct head_task *t),
+                void *arg);
+
+/* ---- machines: the played cloud's side (cloud.h does it) */
+
+struct head_machine { /* copied */
+    const char *id, *type;
+    struct qtys has;
+    const char *accel; /* the accelerators' type, or "" */
+};
+void head_machine_up(struct head *h, const struct head_machine *m);
+void head_machine_down(struct head *h, const char *id); /* its work with it */
+
+/* ---- work */
+
+/* Its number, which grows. */
+uint64_t head_submit(struct head *h, const struct head_work *w);
+/* What waits of it goes, what runs goes on. */
+void head_cancel(struct head *h, uint64_t work);
+
+/* ---- what is true there */
+
+struct head_node {              /* a machine's newest node */
+    bool alive;                 /* it joined, and lives */
+    uint32_t running;           /* tasks */
+    bool agreed;                /* a drain of it was accepted */
+    bool work_killed;           /* ... and its deadline ended what still ran */
+    int64_t joined_ms, idle_ms; /* idle_ms: since; -1: it is not */
+    int64_t deadline_ms;        /* of the drain; 0 none */
+};
+/* False: it never joined. */
+bool head_node_of(const struct head *h, const char *machine,
+                  struct head_node *ret);
+uint32_t head_waiting(const struct head *h); /* tasks without a place */
+uint32_t head_running(const struct head *h);
+
+/* ---- bad days */
+
+enum head_trouble {
+    HEAD_WELL,
+    HEAD_DOWN,   /* refuses connections */
+    HEAD_SILENT, /* accepts them and never answers */
+    HEAD_STALE,  /* shows what it showed last; drains fail */
+};
+void head_trouble(struct head *h, enum head_trouble t);
+/* So many of 1,000 answers of drains are lost, with effect or without. */
+void head_lossy(struct head *h, uint32_t of_1000);
+/* It begins anew, with another session: work and nodes are forgotten, machines
+ * join again. */
+void head_restart(struct head *h);
+/* The machine's raylet dies and is started again on it, as another node. */
+void head_node_restart(struct head *h, const char *machine);
+uint64_t head_faults(const struct head *h); /* answers spoilt so far */
+
+#endif

@@ -1,0 +1,111 @@
+/*
+ * head_inside.h - what the files of the played head share.
+ *
+ * head.c is its nodes, head_work.c places work on them, head_source.c shows both
+ * to daemons.
+ */
+#ifndef PLAYED_HEAD_INSIDE_H
+#define PLAYED_HEAD_INSIDE_H
+
+#include "head.h"
+
+enum {
+    COLUMNS = 12,          /* resource names there are at most */
+    DEAD_KEPT_MS = 600000, /* so long a view shows a dead node */
+    RAYLET_ENDS_MS = 800,  /* from an accepted drain without work to its end */
+};
+
+struct work { /* what was submitted together */
+    uint64_t number;
+    int64_t need[COLUMNS];
+    const char **accel;
+    uint32_t n_accel, tasks;
+    bool together, once;
+    int64_t runs_ms, submitted_ms;
+    uint32_t waiting; /* tasks without a place */
+    struct work *next;
+};
+
+/* Works that ask for the same: they wait in one line. */
+struct shape {
+    const struct work *like;
+    struct work *first, **last;
+    uint32_t waiting;
+};
+
+struct task_run {
+    struct task_run *next; /* on its node */
+    struct work *work;
+    struct node *node;
+    struct due *end;
+    int64_t began_ms;
+};
+
+enum node_state { NODE_ALIVE, NODE_DRAINING, NODE_DEAD };
+
+struct node {
+    struct head *head;
+    struct joined *machine;
+    char id[57];
+    enum node_state state;
+    int64_t total[COLUMNS], free[COLUMNS];
+    struct task_run *tasks;
+    uint32_t running;
+    int64_t joined_ms, idle_ms, dead_ms, deadline_ms;
+    bool agreed, killed;
+    struct due *end; /* of a drain */
+};
+
+struct joined { /* a machine that is up */
+    struct head *head;
+    char id[128], type[64], accel[48];
+    int64_t has[COLUMNS];
+    struct node *node; /* the newest, or NULL */
+    struct due *join;
+    bool up;
+};
+
+struct reader { /* a handle */
+    struct head *head;
+    uint64_t seen; /* the version it has */
+    struct player_wait wait;
+};
+
+struct head {
+    struct player *player;
+    struct head_opts opts;
+    struct arena arena;
+    char *columns[COLUMNS];
+    uint32_t n_columns;
+    uint64_t version, nodes_ever, works_ever, faults;
+    uint32_t session, waiting, running, lossy;
+    enum head_trouble trouble;
+    VEC(struct joined *) machines; /* every one there was */
+    struct hash by_id;
+    VEC(struct node *) nodes; /* as a view shows them */
+    VEC(struct node *) past;
+    VEC(struct shape) shapes;
+    VEC(struct work *) groups; /* that wait, in order */
+    VEC(struct work *) works;  /* all there were */
+    VEC(struct reader *) readers;
+    struct source_view *last; /* what it showed last */
+    void (*told)(void *arg, enum head_moment m, const struct head_task *t);
+    void *arg;
+};
+
+void head_changed(struct head *h); /* a view would show it */
+void head_amounts(struct head *h, struct qtys q, int64_t *ret);
+
+/* ---- head_work.c */
+void node_takes_work(struct node *n);
+/* All that runs there is over; agreed as in struct head_task. */
+void node_drops_work(struct node *n, bool agreed);
+void head_forget_work(struct head *h);
+void head_work_free(struct head *h);
+
+/* ---- head.c */
+struct node *node_named(const struct head *h, const char *id);
+void node_end(struct node *n, bool agreed);
+void node_idle_check(struct node *n); /* a drained one without work ends */
+
+#endif

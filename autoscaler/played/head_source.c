@@ -1,0 +1,294 @@
+/*
+ * head_source.c - the played head as daemons read it (wire/source.h).
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/alloc.h"
+#include "../base/clock.h"
+#include "../model/accel.h"
+#include "head_inside.h"
+
+enum { READ_US = 2000 };
+
+/* ---- views */
+
+static struct qtys amounts(const struct head *h, struct arena *a,
+                           const int64_t *total, const int64_t *v)
+{
+    struct qty *q = ARENA_ARRAY(a, struct qty, COLUMNS);
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < h->n_columns; i++)
+        if (total[i])
+            q[n++] = (struct qty){h->columns[i], v[i]};
+    return (struct qtys){q, n};
+}
+
+static struct source_node node_show(const struct head *h, struct arena *a,
+                                    const struct node *n)
+{
+    struct pair *label = ARENA_ARRAY(a, struct pair, 1);
+    bool idle = !n->running && n->state == NODE_ALIVE;
+
+    label[0] = (struct pair){ACCEL_LABEL, n->machine->accel};
+    return (struct source_node){
+        .node_id = n->id,
+        .instance_id = n->machine->id,
+        .type = n->machine->type,
+        .machine = "",
+        .zone = "",
+        .address = "",
+        .note = "",
+        .activity = n->running ? "tasks run" : "",
+        .status = n->state == NODE_DEAD       ? SOURCE_DEAD
+                  : n->state == NODE_DRAINING ? SOURCE_DRAINING
+                  : idle                      ? SOURCE_IDLE
+                                              : SOURCE_RUNNING,
+        .idle_ms = idle ? player_now_ms(h->player) - n->idle_ms : -1,
+        .total = amounts(h, a, n->total, n->total),
+        .available = amounts(h, a, n->total, n->free),
+        .labels = {label, *n->machine->accel ? 1 : 0},
+    };
+}
+
+static void nodes_show(struct head *h, struct source_view *v)
+{
+    int64_t old = player_now_ms(h->player) - DEAD_KEPT_MS;
+    struct source_node *out;
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < h->nodes.n; i++) {
+        struct node *n = h->nodes.v[i];
+
+        if (n->state == NODE_DEAD && n->dead_ms < old)
+            VEC_PUSH(NULL, &h->past, n);
+        else
+            h->nodes.v[kept++] = n;
+    }
+    h->nodes.n = kept;
+    out = ARENA_ARRAY(&v->arena, struct source_node, kept);
+    for (uint32_t i = 0; i < kept; i++)
+        out[i] = node_show(h, &v->arena, h->nodes.v[i]);
+    v->nodes = out;
+    v->n_nodes = kept;
+}
+
+static struct snap_bundle bundle_show(const struct head *h, struct arena *a,
+                                      const struct work *w, uint32_t count)
+{
+    struct snap_alt *alt = ARENA_NEW(a, struct snap_alt);
+    struct term *term = ARENA_NEW(a, struct term);
+
+    *term = (struct term){
+        ACCEL_LABEL,
+        TERM_IN,
+        {arena_copy(a, w->accel, w->n_accel * sizeof *w->accel), w->n_accel}};
+    alt->resources = amounts(h, a, w->need, w->need);
+    alt->selector = (struct terms){term, w->n_accel ? 1 : 0};
+    return (struct snap_bundle){.alts = alt, .n_alts = 1, .count = count};
+}
+
+static void demands_show(struct head *h, struct source_view *v)
+{
+    struct arena *a = &v->arena;
+    struct snap_bundle *tasks = ARENA_ARRAY(a, struct snap_bundle, h->shapes.n);
+    struct snap_demand *out = ARENA_ARRAY(a, struct snap_demand,
+                                          1 + h->groups.n);
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < h->shapes.n; i++)
+        if (h->shapes.v[i].waiting)
+            tasks[n++] = bundle_show(h, a, h->shapes.v[i].like,
+                                     h->shapes.v[i].waiting);
+    out[0] = (struct snap_demand){.source = SOURCE_TASK,
+                                  .owner = "ray",
+                                  .id = "",
+                                  .bundles = tasks,
+                                  .n_bundles = n};
+    n = n ? 1 : 0;
+    for (uint32_t i = 0; i < h->groups.n; i++) {
+        const struct work *w = h->groups.v[i];
+        struct snap_bundle *b = ARENA_NEW(a, struct snap_bundle);
+
+        *b = bundle_show(h, a, w, w->tasks);
+        out[n++] = (struct snap_demand){
+            .source = SOURCE_GANG,
+            .strategy = STRATEGY_PACK,
+            .owner = "ray",
+            .id = arena_printf(a, "%036llx", (unsigned long long)w->number),
+            .bundles = b,
+            .n_bundles = 1};
+    }
+    v->demands = out;
+    v->n_demands = n;
+}
+
+static struct source_view *view_make(struct head *h)
+{
+    struct source_view *v = source_view_new();
+
+    v->version = (int64_t)h->version;
+    v->session = arena_printf(&v->arena, "session-%u", h->session);
+    v->v2 = true;
+    v->read_mono_ms = clock_mono_ms();
+    v->took_us = h->opts.waits ? 0 : READ_US;
+    nodes_show(h, v);
+    demands_show(h, v);
+    source_view_unref(h->last);
+    h->last = source_view_ref(v);
+    return v;
+}
+
+/* ---- operations */
+
+static enum status in_trouble(struct head *h, int64_t deadline_mono_ms,
+                              struct err *err)
+{
+    if (h->trouble == HEAD_WELL)
+        return ST_OK;
+    h->faults++;
+    if (h->trouble == HEAD_DOWN)
+        return err_set(err, ST_RETRY, "connection refused");
+    player_takes(h->player, deadline_mono_ms - clock_mono_ms());
+    return err_set(err, ST_RETRY, "no answer in time");
+}
+
+static enum status head_read(void *handle, int64_t deadline_mono_ms,
+                             struct source_view **ret, struct err *err)
+{
+    struct reader *r = handle;
+    struct head *h = r->head;
+
+    *ret = NULL;
+    if (h->trouble == HEAD_STALE && h->last) {
+        h->faults++;
+        *ret = source_view_ref(h->last);
+        r->seen = 0;
+        player_takes(h->player, h->opts.waits ? 1000 : READ_US / 1000);
+        return ST_OK;
+    }
+    if (in_trouble(h, deadline_mono_ms, err))
+        return ST_RETRY;
+    if (h->opts.waits && r->seen == h->version) {
+        player_wait(h->player, &r->wait, deadline_mono_ms - clock_mono_ms());
+        return ST_OK;
+    }
+    r->seen = h->version;
+    *ret = view_make(h);
+    player_takes(h->player, READ_US / 1000);
+    return ST_OK;
+}
+
+static void deadline_came(void *arg)
+{
+    struct node *n = arg;
+
+    n->end = NULL;
+    node_end(n, true);
+}
+
+static void drain_begins(struct node *n, const struct source_drain *d)
+{
+    struct head *h = n->head;
+    int64_t left = d->deadline_wall_ms - clock_wall_ms();
+
+    n->agreed = true;
+    if (n->state == NODE_DRAINING)
+        return; /* the first deadline stands */
+    n->state = NODE_DRAINING;
+    left = left > 0 ? left : 0;
+    n->deadline_ms = player_now_ms(h->player) + left;
+    n->end = player_after(h->player, left, deadline_came, n);
+    node_idle_check(n);
+    head_changed(h);
+}
+
+/* Ray's rule: IDLE_TERMINATION is rejected when the node has work, PREEMPTION
+ * never. */
+static void drain_asked(struct head *h, struct source_drain *d)
+{
+    struct node *n = node_named(h, d->node_id);
+
+    d->got = SOURCE_DRAIN_ACCEPTED; /* of a node that is gone, too */
+    d->moved = true;
+    if (!n || n->state == NODE_DEAD)
+        return;
+    if (!d->preempt && n->running) {
+        d->got = SOURCE_DRAIN_REFUSED;
+        d->moved = false;
+        snprintf(d->why, sizeof d->why, "the node has work");
+        return;
+    }
+    drain_begins(n, d);
+}
+
+static enum status head_drain(void *handle, struct source_drain *d,
+                              int64_t deadline_mono_ms, struct err *err)
+{
+    struct head *h = ((struct reader *)handle)->head;
+    uint32_t bad = player_chance(h->player, 1000);
+
+    if (in_trouble(h, deadline_mono_ms, err))
+        return ST_RETRY;
+    if (bad >= h->lossy || bad % 2)
+        drain_asked(h, d);
+    if (bad >= h->lossy)
+        return ST_OK;
+    h->faults++;
+    d->got = SOURCE_DRAIN_REFUSED;
+    d->moved = false;
+    return err_set(err, ST_RETRY, "the answer was lost");
+}
+
+static enum status head_report(void *handle, const struct source_report *r,
+                               int64_t deadline_mono_ms, struct err *err)
+{
+    (void)r;
+    return in_trouble(((struct reader *)handle)->head, deadline_mono_ms, err);
+}
+
+static void handle_free(void *handle)
+{
+    struct reader *r = handle;
+
+    for (uint32_t i = 0; r && i < r->head->readers.n; i++)
+        if (r->head->readers.v[i] == r)
+            r->head->readers.v[i--] = r->head->readers.v[--r->head->readers.n];
+    free(r);
+}
+
+static const struct source_ops like_ray = {
+    .kind = "ray",
+    .two_looks = true,
+    .writers = 1,
+    .read = head_read,
+    .drain = head_drain,
+    .report = head_report,
+    .free = handle_free,
+};
+
+/* Without a second look, which would wait for a change. */
+static const struct source_ops waiting = {
+    .kind = "ray",
+    .waits = true,
+    .writers = 1,
+    .read = head_read,
+    .drain = head_drain,
+    .report = head_report,
+    .free = handle_free,
+};
+
+struct source_opened head_open(struct head *h)
+{
+    struct source_opened o = {.ops = h->opts.waits ? &waiting : &like_ray,
+                              .address = "played"};
+    struct reader *r = MEM_NEW(struct reader), *w = MEM_NEW(struct reader);
+
+    r->head = w->head = h;
+    VEC_PUSH(NULL, &h->readers, r);
+    o.reader = r;
+    o.writers[0] = w;
+    return o;
+}

@@ -1,0 +1,28 @@
+/*
+ * inside.h - what the files of played/ share; private to them.
+ */
+#ifndef PLAYED_INSIDE_H
+#define PLAYED_INSIDE_H
+
+#include "../base/clock.h"
+#include "player.h"
+
+struct due {
+    int64_t at_ms;
+    uint64_t order;
+    void (*happens)(void *arg); /* NULL: taken back */
+    void *arg;
+};
+
+struct player {
+    int64_t now_ms, wall_ms; /* wall: of the beginning */
+    uint64_t chance, order;
+    struct due **heap;
+    uint32_t n, room;
+    struct clock clock;
+    bool mail, broken;
+    uint32_t who;         /* which daemon is at work */
+    struct task *running; /* of crew.c: whose job runs at this moment */
+};
+
+#endif

@@ -1,0 +1,27 @@
+-- A journal that Davit 0.1 wrote; the third machine's why and failure are set by hand.
+PRAGMA application_id=0x44415654;
+PRAGMA user_version=2;
+BEGIN TRANSACTION;
+CREATE TABLE boot(type TEXT PRIMARY KEY, mean_ms REAL NOT NULL, n INTEGER NOT NULL);
+INSERT INTO "boot" VALUES('t4',1004.0,3);
+CREATE TABLE event(id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, kind TEXT NOT NULL, subject TEXT NOT NULL, reason TEXT NOT NULL, text TEXT NOT NULL, data TEXT NOT NULL);
+INSERT INTO "event" VALUES(1,1795346763148,'daemon.started','old','','davit 0.1.0, 1 node types, 0 machines and 0 requests from the journal','');
+INSERT INTO "event" VALUES(2,1795346764651,'request.set','alice','','{"bundles":[{"resources":{"GPU":1},"count":3}]}','');
+INSERT INTO "event" VALUES(3,1795346764651,'launch','t4','request','3 from sim for alice','');
+INSERT INTO "event" VALUES(4,1795346764654,'node.starting','t4-026ac64e-0','request','t4 allocating','');
+INSERT INTO "event" VALUES(5,1795346764654,'node.starting','t4-026ac64e-1','request','t4 allocating','');
+INSERT INTO "event" VALUES(6,1795346764654,'node.starting','t4-026ac64e-2','request','t4 allocating','');
+INSERT INTO "event" VALUES(7,1795346764682,'request.set','bob','','{"bundles":[{"any_of":[{"resources":{"CPU":1}},{"resources":{"CPU":2}}],"count":1}]}','');
+INSERT INTO "event" VALUES(8,1795346765655,'node.ready','t4-026ac64e-0','request','t4 ','');
+INSERT INTO "event" VALUES(9,1795346765655,'node.ready','t4-026ac64e-1','request','t4 ','');
+INSERT INTO "event" VALUES(10,1795346765655,'node.ready','t4-026ac64e-2','request','t4 ','');
+INSERT INTO "event" VALUES(11,1795346767432,'daemon.stopping','old','','stopping; machines are left as they are','');
+CREATE TABLE machine(seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, request_id TEXT NOT NULL, provider TEXT NOT NULL, type TEXT NOT NULL, zone TEXT NOT NULL, cloud_id TEXT NOT NULL, address TEXT NOT NULL, ray_id TEXT NOT NULL, config_hash TEXT NOT NULL, detail TEXT NOT NULL, spot INTEGER NOT NULL, adopted INTEGER NOT NULL, state TEXT NOT NULL, why TEXT NOT NULL, failure TEXT NOT NULL, created_ms INTEGER NOT NULL, since_ms INTEGER NOT NULL, ready_ms INTEGER NOT NULL, price_micros_hour INTEGER NOT NULL, progress_ms INTEGER NOT NULL, seen_ms INTEGER NOT NULL, hold_until_ms INTEGER NOT NULL, drain_since_ms INTEGER NOT NULL, needed_ms INTEGER NOT NULL, launch_count INTEGER NOT NULL, drain_accepted INTEGER NOT NULL, shielded INTEGER NOT NULL, holds TEXT NOT NULL);
+INSERT INTO "machine" VALUES(1,'t4-026ac64e-0','davit-026ac64e5a736b2d43f6','sim','t4','','sim-1822-1','10.86.0.2','','9496cdc87cfdfd27','',0,0,'ready','request','OK',1795346764651,1795346765655,1795346765655,729998,1795346765655,1795346765655,0,0,1795346765655,3,0,1,'[{"source":"request","owner":"alice","shape":"476ef89541c92839"}]');
+INSERT INTO "machine" VALUES(2,'t4-026ac64e-1','davit-026ac64e5a736b2d43f6','sim','t4','','sim-1822-2','10.86.0.3','','9496cdc87cfdfd27','',0,0,'ready','request','OK',1795346764651,1795346765655,1795346765655,729998,1795346765655,1795346765655,0,0,1795346764682,3,0,0,'[{"source":"request","owner":"alice","shape":"476ef89541c92839"}]');
+INSERT INTO "machine" VALUES(3,'t4-026ac64e-2','davit-026ac64e5a736b2d43f6','sim','t4','','sim-1822-3','10.86.0.4','','9496cdc87cfdfd27','',0,0,'ready','unit_incomplete','STOCKOUT',1795346764651,1795346765655,1795346765655,729998,1795346765655,1795346765655,0,0,1795346764682,3,0,0,'[{"source":"request","owner":"alice","shape":"476ef89541c92839"}]');
+CREATE TABLE request(owner TEXT PRIMARY KEY, body TEXT NOT NULL, created_ms INTEGER NOT NULL, expires_ms INTEGER NOT NULL);
+INSERT INTO "request" VALUES('alice','{"bundles":[{"resources":{"GPU":1},"count":3}]}',1795346764651,0);
+INSERT INTO "request" VALUES('bob','{"bundles":[{"any_of":[{"resources":{"CPU":1}},{"resources":{"CPU":2}}],"count":1}]}',1795346764682,1795382764682);
+CREATE TABLE value(key TEXT PRIMARY KEY, value TEXT NOT NULL);
+COMMIT;
