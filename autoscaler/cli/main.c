@@ -8,9 +8,9 @@
 #include "cli.h"
 
 static const struct cli_command *const commands[] = {
-    &cli_run,       &cli_plan,      &cli_request,  &cli_status,
-    &cli_nodes,     &cli_why,       &cli_validate, &cli_doctor,
-    &cli_providers, &cli_catalogue, &cli_sidecar,  &cli_version,
+    &cli_run,     &cli_plan,     &cli_request, &cli_status,    &cli_nodes,
+    &cli_why,     &cli_validate, &cli_doctor,  &cli_providers, &cli_catalogue,
+    &cli_sidecar, &cli_token,    &cli_version,
 };
 
 #define COUNT(v) (sizeof(v) / sizeof *(v))

@@ -32,6 +32,7 @@ struct command {
     int64_t expires_ms;        /* PUT: wall, 0 never */
     const char *machine;       /* PROTECT: our id */
     bool on;                   /* PROTECT */
+    const char *by;            /* who asks, for events; "" or NULL: not known */
     /* answer */
     enum status status;
     struct err err;

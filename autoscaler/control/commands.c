@@ -5,7 +5,12 @@
 
 _Static_assert((int)MAIL_COMMAND == (int)COMMAND_MAIL, "the API posts it");
 
-static void protect(struct ledger *l, struct command *cmd)
+static const char *asker(const struct command *cmd)
+{
+    return cmd->by && *cmd->by ? cmd->by : "nobody known";
+}
+
+static void protect(struct env *env, struct ledger *l, struct command *cmd)
 {
     struct machine *m = fleet_by_id(&l->fleet, cmd->machine);
 
@@ -14,6 +19,9 @@ static void protect(struct ledger *l, struct command *cmd)
                               cmd->machine);
         return;
     }
+    if (m->protected != cmd->on)
+        emit(env, cmd->on ? "node.protected" : "node.unprotected", m->id, "",
+             "by %s", asker(cmd));
     m->protected = cmd->on;
     fleet_touch(&l->fleet, m);
 }
@@ -36,8 +44,11 @@ void commands_fold(struct commands *c, struct mail *mail)
     switch (cmd->kind) {
     case COMMAND_REQUEST_PUT:
     case COMMAND_REQUEST_DROP: requests_fold(c->requests, cmd); break;
-    case COMMAND_PROTECT: protect(c->ledger, cmd); break;
-    case COMMAND_RELOAD: configuration_reload(c->conf, 0); break;
+    case COMMAND_PROTECT: protect(c->env, c->ledger, cmd); break;
+    case COMMAND_RELOAD:
+        emit(c->env, "config.asked", "", "", "a reload, by %s", asker(cmd));
+        configuration_reload(c->conf, 0);
+        break;
     }
     append(c, cmd);
 }

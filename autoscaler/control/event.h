@@ -14,7 +14,8 @@
  * node.ending node.gone node.failed node.adopted node.lost launch.failed
  * offer.backoff offer.back request.set request.cleared request.expired
  * demand.waits demand.infeasible demand.placed source.up source.down head.v1 provider.up provider.down provider.simulated type.differs
- * config.loaded config.refused journal.unread journal.elsewhere request.unread
+ * config.asked config.loaded
+ * node.protected node.unprotected config.refused journal.unread journal.elsewhere request.unread
  * daemon.started daemon.stopping */
 struct event {
     int64_t id, at_ms;
