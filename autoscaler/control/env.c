@@ -10,13 +10,11 @@
 #include "../base/clock.h"
 #include "../base/log.h"
 
-enum { LONGEST_PAUSE_MS = 5000 };
-
 void env_begin(struct env *e)
 {
     e->now_ms = clock_steady_ms();
     e->mono_ms = clock_mono_ms();
-    e->due_ms = e->mono_ms + LONGEST_PAUSE_MS;
+    e->due_ms = INT64_MAX;
 }
 
 void env_wake_mono(struct env *e, int64_t mono_ms)
@@ -43,11 +41,11 @@ struct workers *env_workers(struct env *e, unsigned n_threads,
 static enum log_level level_of(const char *kind)
 {
     static const char *const bad[] = {
-        "launch.failed", "node.failed",    "node.lost",
-        "source.down",   "head.v1",        "provider.simulated",
-        "provider.down", "config.refused", "demand.infeasible",
-        "type.differs",  "journal.unread", "journal.elsewhere",
-        "request.unread"};
+        "launch.failed",     "node.failed",    "node.lost",
+        "source.down",       "head.v1",        "provider.simulated",
+        "provider.down",     "config.refused", "demand.infeasible",
+        "type.differs",      "offer.closed",   "journal.unread",
+        "journal.elsewhere", "request.unread"};
 
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         if (strcmp(kind, bad[i]) == 0)

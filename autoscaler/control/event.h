@@ -12,10 +12,12 @@
 
 /* kinds: node.launching node.starting node.ready node.draining node.undrained
  * node.ending node.gone node.failed node.adopted node.lost launch.failed
- * offer.backoff offer.back request.set request.cleared request.expired
- * demand.waits demand.infeasible demand.placed source.up source.down head.v1 provider.up provider.down provider.simulated type.differs
- * config.asked config.loaded
- * node.protected node.unprotected config.refused journal.unread journal.elsewhere request.unread
+ * node.held node.released offer.backoff offer.back offer.closed offer.open
+ * request.set request.cleared request.expired demand.waits demand.infeasible
+ * demand.placed source.up source.down head.v1 provider.up provider.down
+ * provider.simulated type.differs node.protected node.unprotected
+ * config.asked config.loaded config.refused
+ * journal.unread journal.elsewhere request.unread
  * daemon.started daemon.stopping */
 struct event {
     int64_t id, at_ms;

@@ -140,6 +140,8 @@ static void hold_take(const struct known *k, const struct machine *m,
 {
     if (m->protected || m->unread) {
         n->hold = REASON_KEEP_PROTECTED;
+    } else if (*m->held) {
+        n->hold = REASON_KEEP_HELD;
     } else if (!provider_is_read(provider_find(k->providers, m->provider))) {
         n->hold = REASON_KEEP_STALE;
     } else if (m->hold_until_ms > k->env->now_ms) {
@@ -192,7 +194,7 @@ static struct snap_node ledger_take(const struct taking *t,
         .ray_id = arena_strdup(a, m->ray_id),
         .provider = arena_strdup(a, m->provider),
         .request_id = arena_strdup(a, m->request_id),
-        .note = arena_strdup(a, m->detail),
+        .note = arena_strdup(a, *m->held ? m->held : m->detail),
         .host_group = host_group_of(a, m, type),
         .progress_ms = m->progress_ms,
         .previous = previous_of(previous, m),
@@ -215,7 +217,9 @@ static struct snap_node machine_take(const struct taking *t,
         /* Nothing tells of work on it: it is idle since it was last needed. */
         int64_t since = m->needed_ms > m->ready_ms ? m->needed_ms : m->ready_ms;
 
-        n.idle_ms = k->env->now_ms > since ? k->env->now_ms - since : 0;
+        n.idle_ms = k->env->now_ms > since && !m->needed
+                        ? k->env->now_ms - since
+                        : 0;
     } else if (seen && seen->status != SOURCE_DEAD) {
         room_take(t, m, type, seen, &n);
         n.labels = labels_take(t->arena, seen->labels, node_ids);

@@ -114,6 +114,7 @@ struct pb_offer {
     enum status backoff_for;
     int64_t failed_ms;
     uint32_t room;
+    bool closed;                    /* not to be had now; room is 0 */
     int64_t idle_timeout_ms;        /* of its nodes; -1: never */
     uint32_t first_label, n_labels; /* the type's, plus zone and market */
 };
@@ -212,6 +213,11 @@ enum status problem_make(const struct snapshot *snapshot, struct arena *arena,
 enum status problem_make_within(const struct snapshot *snapshot, uint64_t max,
                                 struct arena *arena, struct problem **ret,
                                 struct err *err);
+
+/* The same for two problems that differ in nothing but time that has passed:
+ * now_ms, and how long nodes have been idle as long as their order is the same.
+ * Of one process: not stored.  Pure; sorts in scratch. */
+uint64_t problem_hash(const struct problem *s, struct arena *scratch);
 
 /* What tells the bundle from others of its demand, from one snapshot to the
  * next: a digest of the needs and conditions of all its alternatives. */

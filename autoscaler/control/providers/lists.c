@@ -44,10 +44,14 @@ static void list_poll(struct providers *p, struct provider_state *s)
 
 static void offers_poll(struct providers *p, struct provider_state *s)
 {
-    if (s->offering || p->env->mono_ms < s->offers_due_ms ||
-        !(provider_caps(s->provider) & DAVIT_CAP_OFFERS))
+    if (s->offering || !(provider_caps(s->provider) & DAVIT_CAP_OFFERS))
         return;
+    if (p->env->mono_ms < s->offers_due_ms) {
+        env_wake_mono(p->env, s->offers_due_ms);
+        return;
+    }
     s->offering = true;
+    s->offers_last_ms = p->env->mono_ms;
     call_send(p, call_new(s->provider, CALL_OFFERS, MAIL_CALL),
               LIST_TIMEOUT_MS);
 }
@@ -78,6 +82,7 @@ void provider_listed(struct providers *p, struct call *call)
     struct provider_state *s = provider_of(p, call->provider);
     int64_t now = p->env->now_ms;
     int64_t ago = p->env->mono_ms - call->started_mono_ms;
+    uint32_t held = 0;
 
     s->listing = false;
     if (call->job.abandoned && call->status == ST_OK)
@@ -87,13 +92,22 @@ void provider_listed(struct providers *p, struct call *call)
         list_failed(p, s, &call->err);
         return;
     }
+    /* What it says of machines changes the fleet, or else nothing. */
+    if (!provider_is_read(s) || *s->problem || s->machines != call->machines.n)
+        p->env->news = true;
     s->list_failures = 0;
     s->list_due_ms = p->env->mono_ms + LIST_QUIET_MS;
     s->listed_ms = now;
     s->machines = call->machines.n;
     provider_problem(p, s, NULL);
-    for (uint32_t i = 0; i < call->machines.n; i++)
+    for (uint32_t i = 0; i < call->machines.n; i++) {
         machine_seen(p, s, &call->machines.v[i]);
+        held += *call->machines.v[i].held != '\0';
+    }
+    /* An upgrade has begun or is over. */
+    if ((held > 0) != (s->held > 0))
+        offers_soon(s);
+    s->held = held;
     for (uint32_t i = 0; i < p->ledger->fleet.n; i++) {
         struct machine *m = p->ledger->fleet.v[i];
 

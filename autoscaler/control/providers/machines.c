@@ -89,7 +89,10 @@ static void progress_seen(struct providers *p, struct machine *m,
 {
     bool moved = *cm->zone && strcmp(m->zone, cm->zone) != 0;
 
-    snprintf(m->host_group, sizeof m->host_group, "%s", cm->unit);
+    if (strcmp(m->host_group, cm->unit) != 0) {
+        snprintf(m->host_group, sizeof m->host_group, "%s", cm->unit);
+        p->env->news = true;
+    }
     if (strcmp(m->address, cm->address) == 0 && !moved &&
         !(m->state < STATE_READY && machine_detail(m, cm->detail)))
         return;
@@ -115,6 +118,21 @@ static void failure_seen(struct providers *p, struct machine *m,
     machine_to(p->ledger, m, STATE_STOPPING);
 }
 
+static void held_seen(struct providers *p, struct machine *m,
+                      const struct call_machine *cm)
+{
+    char was[sizeof m->held];
+
+    snprintf(was, sizeof was, "%s", m->held);
+    snprintf(m->held, sizeof m->held, "%s", cm->held);
+    if (strcmp(was, m->held) == 0)
+        return;
+    if ((*was != '\0') != (*m->held != '\0'))
+        emit(p->env, *m->held ? "node.held" : "node.released", m->id, "", "%s",
+             *m->held ? m->held : "its cloud lets it end again");
+    fleet_touch(&p->ledger->fleet, m);
+}
+
 void machine_seen(struct providers *p, const struct provider_state *s,
                   const struct call_machine *cm)
 {
@@ -124,6 +142,7 @@ void machine_seen(struct providers *p, const struct provider_state *s,
         return;
     m->seen_ms = p->env->now_ms;
     m->missed = 0;
+    held_seen(p, m, cm);
     progress_seen(p, m, cm);
     switch (cm->phase) {
     case DAVIT_STARTING:

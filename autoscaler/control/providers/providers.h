@@ -19,16 +19,17 @@
 struct provider_state {
     struct provider *provider;
     const struct conf_provider *conf;
-    bool listing;                      /* a list call is in flight */
-    bool offering;                     /* an offers call is in flight */
-    int64_t list_due_ms, list_last_ms; /* mono */
-    int64_t offers_due_ms;             /* mono */
-    int64_t listed_ms;                 /* wall, last good list; 0 never */
-    uint32_t machines;                 /* in that list */
-    uint32_t list_failures;            /* in a row */
-    char problem[256];                 /* "" when all is well */
-    struct arena offered;              /* what known_offers of it point to */
-    uint64_t differs; /* hash of the differences reported last */
+    bool listing;                          /* a list call is in flight */
+    bool offering;                         /* an offers call is in flight */
+    int64_t list_due_ms, list_last_ms;     /* mono */
+    int64_t offers_due_ms, offers_last_ms; /* mono */
+    uint32_t held;          /* machines that the last list holds */
+    int64_t listed_ms;      /* wall, last good list; 0 never */
+    uint32_t machines;      /* in that list */
+    uint32_t list_failures; /* in a row */
+    char problem[256];      /* "" when all is well */
+    struct arena offered;   /* what known_offers of it point to */
+    uint64_t differs;       /* hash of the differences reported last */
 };
 
 /* What a provider says of an offer. */
@@ -37,6 +38,7 @@ struct known_offer {
     bool spot, available;
     int64_t price_micros_hour;
     struct taints taints; /* more than the type's */
+    const char *note;     /* what goes on there, or "" */
 };
 
 /* A call that has left and is not back. */
@@ -93,6 +95,8 @@ void provider_listed(struct providers *p, struct call *call);
 
 /* ---- offers.c */
 void provider_offered(struct providers *p, const struct call *call);
+/* Something has changed there: they are asked for again soon. */
+void offers_soon(struct provider_state *s);
 
 /* ---- machines.c: a machine of a good list or of a launch's answer */
 void machine_seen(struct providers *p, const struct provider_state *s,
