@@ -84,6 +84,8 @@ static bool is_confirmed(const struct ends *e, const struct machine *m,
 {
     if (m->maybe.taken || !joined_once(e, m))
         return true;
+    if (e->sources->n && !m->ready_ms)
+        return true; /* the source is asked whether it is idle */
     switch (why) {
     case REASON_END_IDLE:
         /* a source is asked; without one the request that needed it ended */

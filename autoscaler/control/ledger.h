@@ -38,6 +38,7 @@ struct ledger {
     struct ha *ha;    /* NULL: we are alone */
     const char *path; /* of the journal, for messages */
     struct ours ours;
+    int64_t source_read_ms; /* wall: the last good view of its machines */
     struct fleet fleet;
     struct backoffs *backoffs; /* what failed launches taught */
     struct failure_note failures[FAILURES_KEPT];

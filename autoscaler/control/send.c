@@ -92,7 +92,7 @@ static void terminates_send(struct send *s, const struct provider_state *p)
             ids = ARENA_ARRAY(&call->arena, const char *, TERMINATE_BATCH);
             call->ids = ids;
         }
-        m->busy = true;
+        m->busy = m->maybe.end_sent = true;
         ids[call->n_ids++] = arena_strdup(&call->arena, m->cloud_id);
         if (call->n_ids == TERMINATE_BATCH) {
             call_send(s->providers, call, CALL_TIMEOUT_MS);
@@ -122,7 +122,9 @@ static bool drains_work(const struct send *s, const struct machine *m)
     if (m->why == REASON_END_CONSOLIDATE)
         return s->conf->now->limits.consolidate == CONSOLIDATE_ON &&
                !drains_in_steps(s);
-    return m->why != REASON_END_IDLE || m->maybe.taken;
+    if (m->maybe.taken)
+        return true;
+    return m->why != REASON_END_IDLE && m->ready_ms;
 }
 
 /* ---- all together */

@@ -37,6 +37,9 @@ struct maybe {
     bool doubt;    /* a call for its launch was not answered: it may exist */
     bool given_up; /* its launch is not sent again; a list tells */
     bool taken;    /* the cloud takes it back */
+    bool alive;    /* the demand source's last view has its node, ready */
+    bool lacks;    /* what its node type promises */
+    bool end_sent; /* its cloud was asked to end it */
     bool told;     /* that this takes long */
 };
 

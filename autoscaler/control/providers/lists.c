@@ -16,6 +16,7 @@ enum {
     SHORT_LEAST = 3,  /* so many may vanish from a list together, */
     SHORT_SHARE = 10, /* or a tenth of the provider's machines */
     SHORT_MS = 600000,
+    ALIVE_FRESH_MS = 30000,
 };
 
 /* How soon its next list is wanted: at once while something moves, less often
@@ -28,9 +29,11 @@ static int64_t list_pause(const struct providers *p,
 
     for (uint32_t i = 0; i < p->ledger->fleet.n; i++) {
         const struct machine *m = p->ledger->fleet.v[i];
-        int64_t still = p->env->now_ms - (m->progress_ms > m->since_ms
-                                              ? m->progress_ms
-                                              : m->since_ms);
+        int64_t moved = m->progress_ms > m->since_ms ? m->progress_ms
+                                                     : m->since_ms;
+        int64_t still = p->env->now_ms - (m->maybe.missing_ms > moved
+                                              ? m->maybe.missing_ms
+                                              : moved);
 
         if ((m->state == STATE_READY && !m->maybe.missing_ms) ||
             m->state == STATE_GONE || strcmp(m->provider, s->conf->name) != 0)
@@ -131,14 +134,26 @@ static bool list_is_short(struct providers *p, struct provider_state *s)
     return !s->short_believed && p->env->now_ms - s->short_since_ms < SHORT_MS;
 }
 
+/* A demand source that can be read sees it alive: one of the two is wrong. */
+static bool seen_alive(const struct providers *p, const struct machine *m)
+{
+    return m->maybe.alive &&
+           p->env->now_ms - p->ledger->source_read_ms < ALIVE_FRESH_MS;
+}
+
 static void all_missed(struct providers *p, struct provider_state *s,
                        int64_t list_begun_ms)
 {
     int64_t settle = provider_settle_ms(s->provider);
 
-    for (uint32_t i = 0; i < p->ledger->fleet.n; i++)
-        if (is_missing(p, s, p->ledger->fleet.v[i]))
-            machine_missed(p, p->ledger->fleet.v[i], list_begun_ms, settle);
+    for (uint32_t i = 0; i < p->ledger->fleet.n; i++) {
+        struct machine *m = p->ledger->fleet.v[i];
+
+        if (is_missing(p, s, m))
+            machine_missed(
+                p, m, list_begun_ms,
+                seen_alive(p, m) && settle < SHORT_MS ? SHORT_MS : settle);
+    }
 }
 
 /* Those that the ledger knows come first: a new one may be in the place of one

@@ -152,12 +152,14 @@ static void progress_seen(struct providers *p, struct machine *m,
         p->env->news = true;
     }
     if (strcmp(m->address, cm->address) == 0 && !moved &&
-        !(m->state < STATE_READY && machine_detail(m, cm->detail)))
+        !(m->state < STATE_READY && !m->maybe.lacks &&
+          machine_detail(m, cm->detail)))
         return;
     if (moved)
         snprintf(m->zone, sizeof m->zone, "%s", cm->zone);
     snprintf(m->address, sizeof m->address, "%s", cm->address);
-    machine_detail(m, cm->detail);
+    if (!m->maybe.lacks)
+        machine_detail(m, cm->detail);
     m->progress_ms = p->env->now_ms;
     fleet_touch(&p->ledger->fleet, m);
 }

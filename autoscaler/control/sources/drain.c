@@ -87,7 +87,7 @@ static void drain_refused(struct sources *s, const struct source *h,
                        (wait < REFUSED_MOST_MS ? wait : REFUSED_MOST_MS);
     machine_detail(m, why);
     m->why = REASON_KEEP_REFUSED;
-    machine_to(s->ledger, m, STATE_READY);
+    machine_to(s->ledger, m, m->ready_ms ? STATE_READY : STATE_STARTING);
 }
 
 static bool has_work(const struct source_node *n)

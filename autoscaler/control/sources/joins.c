@@ -17,6 +17,7 @@ static void machine_joined(struct sources *s, struct machine *m,
     if (m->state == STATE_DRAINING || m->why == REASON_END_FAILED)
         m->why = REASON_NONE; /* late, and well after all */
     m->failure = ST_OK;
+    m->maybe.lacks = false;
     if (m->state < STATE_STARTING)
         machine_to(s->ledger, m, STATE_STARTING);
     machine_to(s->ledger, m, STATE_READY);
@@ -113,6 +114,7 @@ static const struct qty *lacking(const struct conf_type *t,
     return NULL;
 }
 
+/* Once; a list's word for its progress does not stand in for it. */
 static void lacking_tell(struct sources *s, struct machine *m,
                          const struct qty *q, const struct source_node *n)
 {
@@ -121,8 +123,10 @@ static void lacking_tell(struct sources *s, struct machine *m,
     snprintf(text, sizeof text, "it joined with %s of %s %.60s",
              amount_text(amount_of(&n->total, q->name), has, sizeof has),
              amount_text(q->amount, wants, sizeof wants), q->name);
-    if (machine_detail(m, text))
+    machine_detail(m, text);
+    if (!m->maybe.lacks)
         emit(s->env, "node.lacks", m->id, "", "%s: %s", m->type, text);
+    m->maybe.lacks = true;
 }
 
 static void coming_seen(struct sources *s, const struct source *h,
@@ -168,6 +172,18 @@ static void present_seen(struct sources *s, const struct source *h,
         machine_dead(s, m, !n || restarted);
 }
 
+/* Its raylet had died, and there is another one, before its end was asked for:
+ * it may have work, so it goes the way of all others. */
+static void revived(struct sources *s, const struct source *h,
+                    struct machine *m, const struct source_node *n)
+{
+    if (!m->maybe.alive || m->maybe.end_sent || m->maybe.taken ||
+        n->status == SOURCE_DRAINING || h->ops->by_address ||
+        strcmp(n->node_id, m->ray_id) == 0)
+        return;
+    machine_joined(s, m, n);
+}
+
 void source_joins(struct sources *s, struct source *h, bool restarted)
 {
     if (h != source_of_machines(s))
@@ -176,7 +192,11 @@ void source_joins(struct sources *s, struct source *h, bool restarted)
         struct machine *m = s->ledger->fleet.v[i];
         const struct source_node *n = source_node_of(s, m);
 
-        if (m->state <= STATE_STARTING ||
+        m->maybe.alive = n && n->status != SOURCE_DEAD &&
+                         n->status != SOURCE_UNREADY;
+        if (m->state == STATE_STOPPING)
+            revived(s, h, m, n);
+        else if (m->state <= STATE_STARTING ||
             (m->state == STATE_DRAINING && !*m->ray_id))
             coming_seen(s, h, m, n);
         else if (m->state == STATE_READY || m->state == STATE_DRAINING)

@@ -150,6 +150,8 @@ void source_read_folded(struct sources *s, struct source_job *j)
     h->problem[0] = '\0';
     h->read_ms = s->env->now_ms;
     h->began_ms = h->asked_ms;
+    if (h == source_for_machines(s))
+        s->ledger->source_read_ms = s->env->now_ms;
     h->read_due_ms = s->env->mono_ms + pause_of(s, h);
     atomic_fetch_add(&s->env->metrics.source_reads, 1);
 }
