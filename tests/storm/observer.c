@@ -115,6 +115,13 @@ static int64_t price_of(const struct world *w, const struct cloud_machine *m)
     return 0;
 }
 
+/* Lists that went well had said so for a settle time: it is gone, as anybody
+ * would think. */
+static bool was_hidden(const struct cloud_machine *m)
+{
+    return m->absent_most_ms >= SETTLE_MS;
+}
+
 struct bill { /* of the machines that one daemon bought */
     uint32_t of_type, all;
     int64_t micros_hour;
@@ -128,7 +135,7 @@ static struct bill bill_of(const struct world *w, uint32_t daemon,
     struct cloud *c;
 
     for (uint32_t i = 0; (m = world_machine(w, i, &c)); i++) {
-        if (m->added || m->daemon != daemon)
+        if (m->added || m->daemon != daemon || was_hidden(m))
             continue;
         b.all++;
         b.of_type += strcmp(m->type, type) == 0;
@@ -180,7 +187,8 @@ static void needed_note(struct world *w)
 
 static bool of_use(const struct world *w, const struct cloud_machine *m)
 {
-    return m->gone_ms == INT64_MAX && !m->failed && !m->asked_ms &&
+    return m->gone_ms == INT64_MAX && !m->failed && !m->asked_ms && !m->added &&
+           !was_hidden(m) &&
            m->ready_ms - m->launched_ms <
                w->settings.v[0].conf->start_timeout_ms;
 }
