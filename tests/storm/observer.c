@@ -32,6 +32,16 @@ void law_broken(struct world *w, enum law law, const char *fmt, ...)
 
 /* ---- 1: nothing with work is ended */
 
+/* Could the daemon know of the node?  The head showed it, or does not answer:
+ * then nobody knows what is there. */
+static bool could_know(const struct world *w, const struct head_node *n)
+{
+    int64_t since = n->shown_ms ? n->shown_ms : n->joined_ms;
+
+    return (n->shown_ms || !head_answers(w->head)) &&
+           world_now(w) - since > KNOWN_MS;
+}
+
 static void ending(void *arg, struct cloud *c, struct cloud_machine *m)
 {
     struct world *w = arg;
@@ -42,7 +52,7 @@ static void ending(void *arg, struct cloud *c, struct cloud_machine *m)
     w->digest = hash_text(hash_number(w->digest, (uint64_t)now), m->id);
     if (!w->head || !head_node_of(w->head, m->id, &n) || !n.alive)
         return;
-    if (!n.agreed && now - n.joined_ms > KNOWN_MS)
+    if (!n.agreed && could_know(w, &n))
         law_broken(w, LAW_WORK,
                    "cloud %s: %s is ended with %u tasks on it; its node joined "
                    "%lld s ago and the head was not asked, or did not agree",
