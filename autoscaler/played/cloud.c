@@ -185,6 +185,7 @@ struct vm *vm_new(struct cloud *c, const struct order *o)
     *m = (struct cloud_machine){.launched_ms = player_now_ms(c->player),
                                 .gone_ms = INT64_MAX,
                                 .daemon = o->daemon,
+                                .added = o->added,
                                 .spot = o->spot};
     VEC_PUSH(NULL, &c->all, vm);
     VEC_PUSH(NULL, &c->there, m);
@@ -250,12 +251,10 @@ struct cloud_machine *cloud_add(struct cloud *c, const struct cloud_machine *m,
                       .cluster = m->cluster,
                       .owner = m->owner,
                       .spot = m->spot,
+                      .added = true,
                       .node = m->node};
 
-    struct vm *vm = vm_new(c, &o);
-
-    vm->m.added = true;
-    return &vm->m;
+    return &vm_new(c, &o)->m;
 }
 
 /* ---- what is true there */

@@ -15,7 +15,7 @@
 #include "head.h"
 #include "player.h"
 
-enum { CLOUDS = 8 };
+enum { CLOUDS = 8, ABSENT_FEW = 3 };
 
 struct cloud_opts {
     const char *name; /* "" or NULL: the one without; borrowed */
@@ -33,13 +33,17 @@ struct cloud_machine {
     int64_t gone_ms;                /* INT64_MAX: it is not being ended */
     bool failed;                    /* its start failed: listed as FAILED */
     bool no_gpu, never_joins, refuses_end;
-    bool by_person;           /* deleted by one, or taken back by the cloud */
-    bool added;               /* by a person: no daemon asked for it */
-    uint32_t daemon;          /* whose call it came from: player_who() */
-    uint32_t lists;           /* good lists that had it */
-    int64_t first_list_ms;    /* the first of them was answered; 0 none */
-    int64_t noted_ms;         /* a watcher's own */
-    uint32_t noted;           /* likewise */
+    bool by_person;         /* deleted by one, or taken back by the cloud */
+    bool added;             /* by a person: no daemon asked for it */
+    uint32_t daemon;        /* whose call it came from: player_who() */
+    uint32_t lists;         /* good lists that had it */
+    int64_t first_list_ms;  /* the first of them was answered; 0 none */
+    int64_t absent_ms;      /* since then no good list had it, though it should;
+                            * 0: not so */
+    int64_t absent_most_ms; /* the longest such time, fewer than
+                             * ABSENT_FEW others lacking with it */
+    int64_t noted_ms;       /* a watcher's own */
+    uint32_t noted;         /* likewise */
     struct head_machine node; /* what it is as a node */
 };
 

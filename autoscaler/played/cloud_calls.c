@@ -14,7 +14,7 @@
 #include "../provider.h"
 #include "cloud_inside.h"
 
-enum { LATE_MS = 60000, TYPES = 64 };
+enum { LATE_MS = 60000 };
 
 struct kind { /* a node type, as the settings have it */
     const char *name;
@@ -208,8 +208,21 @@ static void list_counts(const struct cloud *c, struct cloud_machine *m,
     if (late)
         return;
     m->lists++;
+    m->absent_ms = 0;
     if (!m->first_list_ms)
         m->first_list_ms = player_now_ms(c->player);
+}
+
+/* A good list lacks it, and so many others with it. */
+static void list_lacks(const struct cloud *c, struct cloud_machine *m,
+                       uint32_t others)
+{
+    int64_t now = player_now_ms(c->player);
+
+    if (!m->absent_ms)
+        m->absent_ms = now;
+    if (others < ABSENT_FEW && now - m->absent_ms > m->absent_most_ms)
+        m->absent_most_ms = now - m->absent_ms;
 }
 
 static int do_list(void *self, struct davit_call *call, struct davit_sink *sink,
@@ -218,6 +231,7 @@ static int do_list(void *self, struct davit_call *call, struct davit_sink *sink,
     struct handle *h = self;
     struct cloud *c = h->cloud;
     bool cut, late;
+    uint32_t shown;
     enum luck luck;
     int status = call_meets(h, call, false, &luck, e);
     const struct cloud_weather *w = c->meets;
@@ -229,11 +243,19 @@ static int do_list(void *self, struct davit_call *call, struct davit_sink *sink,
         return no_reply(c, e);
     late = player_is_late(c->player);
     c->faults += cut;
-    for (uint32_t i = 0; i < (cut ? c->there.n / 2 : c->there.n); i++)
-        if (list_has(h, c->there.v[i])) {
-            list_counts(c, c->there.v[i], late);
-            put_machine(c, c->there.v[i], sink, put);
+    shown = cut ? c->there.n / 2 : c->there.n;
+    for (uint32_t i = 0; i < c->there.n; i++) {
+        struct cloud_machine *m = c->there.v[i];
+
+        if (!list_has(h, m))
+            continue;
+        if (i < shown) {
+            list_counts(c, m, late);
+            put_machine(c, m, sink, put);
+        } else {
+            list_lacks(c, m, c->there.n - shown - 1);
         }
+    }
     return DAVIT_OK;
 }
 

@@ -42,7 +42,7 @@ struct cloud {
 /* A machine is to be, as an order says. */
 struct order {
     const char *request_id, *type, *zone, *cluster, *owner;
-    bool spot;
+    bool spot, added; /* added: by a person */
     uint32_t daemon;
     struct head_machine node; /* lives as long as the cloud */
 };

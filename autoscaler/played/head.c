@@ -239,6 +239,7 @@ bool head_node_of(const struct head *h, const char *machine,
                               .agreed = n->agreed,
                               .work_killed = n->killed,
                               .joined_ms = n->joined_ms,
+                              .shown_ms = n->shown_ms,
                               .idle_ms = n->running ? -1 : n->idle_ms,
                               .deadline_ms = n->deadline_ms};
     return true;
@@ -264,6 +265,11 @@ void head_trouble(struct head *h, enum head_trouble t)
     h->trouble = t;
     if (t != HEAD_SILENT)
         head_changed(h);
+}
+
+bool head_answers(const struct head *h)
+{
+    return h->trouble == HEAD_WELL || h->trouble == HEAD_STALE;
 }
 
 void head_lossy(struct head *h, uint32_t of_1000)

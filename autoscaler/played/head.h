@@ -86,6 +86,7 @@ struct head_node {              /* a machine's newest node */
     bool agreed;                /* a drain of it was accepted */
     bool work_killed;           /* ... and its deadline ended what still ran */
     int64_t joined_ms, idle_ms; /* idle_ms: since; -1: it is not */
+    int64_t shown_ms;           /* the first view that had it; 0 none */
     int64_t deadline_ms;        /* of the drain; 0 none */
 };
 /* False: it never joined. */
@@ -103,6 +104,7 @@ enum head_trouble {
     HEAD_STALE,  /* shows what it showed last; drains fail */
 };
 void head_trouble(struct head *h, enum head_trouble t);
+bool head_answers(const struct head *h); /* truly or not */
 /* So many of 1,000 answers of drains are lost, with effect or without. */
 void head_lossy(struct head *h, uint32_t of_1000);
 /* It begins anew, with another session: work and nodes are forgotten, machines

@@ -51,7 +51,7 @@ struct node {
     int64_t total[COLUMNS], free[COLUMNS];
     struct task_run *tasks;
     uint32_t running;
-    int64_t joined_ms, idle_ms, dead_ms, deadline_ms;
+    int64_t joined_ms, shown_ms, idle_ms, dead_ms, deadline_ms;
     bool agreed, killed;
     struct due *end; /* of a drain */
 };

@@ -27,11 +27,13 @@ static struct qtys amounts(const struct head *h, struct arena *a,
 }
 
 static struct source_node node_show(const struct head *h, struct arena *a,
-                                    const struct node *n)
+                                    struct node *n)
 {
     struct pair *label = ARENA_ARRAY(a, struct pair, 1);
     bool idle = !n->running && n->state == NODE_ALIVE;
 
+    if (!n->shown_ms)
+        n->shown_ms = player_now_ms(h->player);
     label[0] = (struct pair){ACCEL_LABEL, n->machine->accel};
     return (struct source_node){
         .node_id = n->id,

@@ -32,6 +32,16 @@ void law_broken(struct world *w, enum law law, const char *fmt, ...)
 
 /* ---- 1: nothing with work is ended */
 
+/* Could the daemon know of the node?  The head showed it, or does not answer:
+ * then nobody knows what is there. */
+static bool could_know(const struct world *w, const struct head_node *n)
+{
+    int64_t since = n->shown_ms ? n->shown_ms : n->joined_ms;
+
+    return (n->shown_ms || !head_answers(w->head)) &&
+           world_now(w) - since > KNOWN_MS;
+}
+
 static void ending(void *arg, struct cloud *c, struct cloud_machine *m)
 {
     struct world *w = arg;
@@ -42,7 +52,7 @@ static void ending(void *arg, struct cloud *c, struct cloud_machine *m)
     w->digest = hash_text(hash_number(w->digest, (uint64_t)now), m->id);
     if (!w->head || !head_node_of(w->head, m->id, &n) || !n.alive)
         return;
-    if (!n.agreed && now - n.joined_ms > KNOWN_MS)
+    if (!n.agreed && could_know(w, &n))
         law_broken(w, LAW_WORK,
                    "cloud %s: %s is ended with %u tasks on it; its node joined "
                    "%lld s ago and the head was not asked, or did not agree",
@@ -115,6 +125,13 @@ static int64_t price_of(const struct world *w, const struct cloud_machine *m)
     return 0;
 }
 
+/* Lists that went well had said so for a settle time: it is gone, as anybody
+ * would think. */
+static bool was_hidden(const struct cloud_machine *m)
+{
+    return m->absent_most_ms >= SETTLE_MS;
+}
+
 struct bill { /* of the machines that one daemon bought */
     uint32_t of_type, all;
     int64_t micros_hour;
@@ -128,7 +145,7 @@ static struct bill bill_of(const struct world *w, uint32_t daemon,
     struct cloud *c;
 
     for (uint32_t i = 0; (m = world_machine(w, i, &c)); i++) {
-        if (m->added || m->daemon != daemon)
+        if (m->added || m->daemon != daemon || was_hidden(m))
             continue;
         b.all++;
         b.of_type += strcmp(m->type, type) == 0;
@@ -180,7 +197,8 @@ static void needed_note(struct world *w)
 
 static bool of_use(const struct world *w, const struct cloud_machine *m)
 {
-    return m->gone_ms == INT64_MAX && !m->failed && !m->asked_ms &&
+    return m->gone_ms == INT64_MAX && !m->failed && !m->asked_ms && !m->added &&
+           !was_hidden(m) &&
            m->ready_ms - m->launched_ms <
                w->settings.v[0].conf->start_timeout_ms;
 }

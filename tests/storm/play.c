@@ -191,6 +191,7 @@ static const char *settles(struct world *w)
     uint32_t changes = world_changes(w), quiet = 0;
 
     while (!w->law && quiet < LOOKS && world_now(w) < until) {
+        world_person(w, COMMAND_RELEASE); /* what asks is answered */
         live_until(w, world_now(w) + PIECE_MS);
         open = world_unsettled(w);
         if (!open && world_changes(w) != changes)

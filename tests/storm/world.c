@@ -239,6 +239,29 @@ void world_tasks(struct world *w, const char *resource, int64_t amount,
                                              .runs_ms = runs_ms});
 }
 
+/* ---- the person who looks after it */
+
+static void person_done(struct command *cmd)
+{
+    status_unref(cmd->seen);
+    arena_done(&cmd->arena);
+    free(cmd);
+}
+
+void world_person(struct world *w, enum command_kind kind)
+{
+    struct command *cmd;
+
+    if (!w->daemons[0].control)
+        return;
+    cmd = MEM_NEW(struct command);
+    cmd->mail.kind = COMMAND_MAIL;
+    cmd->kind = kind;
+    cmd->machine = "";
+    cmd->done = person_done;
+    mailbox_post(control_mailbox(w->daemons[0].control), &cmd->mail);
+}
+
 /* ---- what is true */
 
 uint32_t world_alive(const struct world *w)

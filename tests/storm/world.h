@@ -121,6 +121,9 @@ void world_ask(struct world *w, uint32_t owner, const char *body);
 void world_tasks(struct world *w, const char *resource, int64_t amount,
                  uint32_t tasks, bool together, int64_t runs_ms);
 
+/* ---- the person who looks after it: `davit release`, `davit adopt` */
+void world_person(struct world *w, enum command_kind kind);
+
 /* ---- what is true */
 uint32_t world_alive(const struct world *w); /* billed machines, of all clouds */
 /* The machines there, clouds one after the other; NULL: no more. */
