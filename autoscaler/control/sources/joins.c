@@ -197,7 +197,7 @@ void source_joins(struct sources *s, struct source *h, bool restarted)
         if (m->state == STATE_STOPPING)
             revived(s, h, m, n);
         else if (m->state <= STATE_STARTING ||
-            (m->state == STATE_DRAINING && !*m->ray_id))
+                 (m->state == STATE_DRAINING && !*m->ray_id))
             coming_seen(s, h, m, n);
         else if (m->state == STATE_READY || m->state == STATE_DRAINING)
             present_seen(s, h, m, n, restarted);
