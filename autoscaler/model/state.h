@@ -21,7 +21,7 @@
     X(READY, "ready", S_(STARTING) | S_(DRAINING) | S_(STOPPING) | S_(GONE)) \
     X(DRAINING, "draining", \
       S_(STARTING) | S_(READY) | S_(STOPPING) | S_(GONE)) \
-    X(STOPPING, "stopping", S_(READY) | S_(GONE)) \
+    X(STOPPING, "stopping", S_(READY) | S_(DRAINING) | S_(GONE)) \
     X(GONE, "gone", 0)
 
 #define STATE_ENUM_(name, code, next) STATE_##name,

@@ -172,16 +172,24 @@ static void present_seen(struct sources *s, const struct source *h,
         machine_dead(s, m, !n || restarted);
 }
 
-/* Its raylet had died, and there is another one, before its end was asked for:
- * it may have work, so it goes the way of all others. */
+/* Its raylet had died, and there is another one: it may have work, so it goes the
+ * way of all others.  When its end was asked for already it has to go, and the
+ * source is asked before its cloud is asked again. */
 static void revived(struct sources *s, const struct source *h,
                     struct machine *m, const struct source_node *n)
 {
-    if (!m->maybe.alive || m->maybe.end_sent || m->maybe.taken ||
-        n->status == SOURCE_DRAINING || h->ops->by_address ||
-        strcmp(n->node_id, m->ray_id) == 0)
+    if (!m->maybe.alive || m->maybe.taken || h->ops->by_address ||
+        n->status == SOURCE_DRAINING || strcmp(n->node_id, m->ray_id) == 0)
         return;
-    machine_joined(s, m, n);
+    m->busy = false; /* what is under way is not waited for */
+    if (!m->maybe.end_sent) {
+        machine_joined(s, m, n);
+        return;
+    }
+    snprintf(m->ray_id, sizeof m->ray_id, "%s", n->node_id);
+    m->why = REASON_END_FAILED;
+    m->drain_accepted = false;
+    machine_to(s->ledger, m, STATE_DRAINING);
 }
 
 void source_joins(struct sources *s, struct source *h, bool restarted)
