@@ -15,12 +15,17 @@ PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 PKG_LIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 
 WARN := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wvla -Werror
-CFLAGS.release := -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong
+# What the compiler has of these: gcc 12 knows fortify 3, x86 has CET.
+takes = $(shell $(CC) -O2 -Werror $(1) -include stdio.h -x c -S -o /dev/null /dev/null 2>/dev/null && echo $(1))
+FORTIFY := $(or $(call takes,-D_FORTIFY_SOURCE=3),-D_FORTIFY_SOURCE=2)
+HARDEN := $(FORTIFY) -fstack-protector-strong $(call takes,-fstack-clash-protection) $(call takes,-fcf-protection=full)
+HARDEN_LINK := -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code
+CFLAGS.release := -O2 -g $(HARDEN)
 CFLAGS.debug := -O1 -g -Wno-format-truncation -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined
 CFLAGS.tsan := -O1 -g -fsanitize=thread
 CFLAGS.cov := -O0 -g --coverage
 CFLAGS := -std=c11 -D_GNU_SOURCE -fPIE $(WARN) $(CFLAGS.$(VARIANT)) $(EXTRA_CFLAGS)
-LDFLAGS.release := -pie -Wl,-z,relro,-z,now
+LDFLAGS.release := -pie $(HARDEN_LINK)
 LDFLAGS.debug := -pie -fsanitize=address,undefined
 LDFLAGS.tsan := -pie -fsanitize=thread
 LDFLAGS.cov := --coverage
@@ -103,7 +108,7 @@ define plugin_rule
 $(B)/plugins/davit-$(1).so: $(patsubst %.c,$(B)/%.o,$(wildcard providers/$(1)/*.c)) $(B)/libkit.a
 	$$(call say,SO,$$@)
 	@mkdir -p $$(@D)
-	$$(Q)$$(CC) $$(PLUGIN_CFLAGS) -shared -Wl,--no-undefined $$(filter -fsanitize%,$$(LDFLAGS)) -Wl,--as-needed -o $$@ $$^ $$(PLUGIN_LIBS) $$(PLUGIN_LIBS_$(1))
+	$$(Q)$$(CC) $$(PLUGIN_CFLAGS) -shared -Wl,--no-undefined $$(filter-out -pie,$$(LDFLAGS)) -Wl,--as-needed -o $$@ $$^ $$(PLUGIN_LIBS) $$(PLUGIN_LIBS_$(1))
 	$$(Q)chmod go-w $$(@D) $$@
 endef
 $(foreach p,$(PLUGINS),$(eval $(call plugin_rule,$(p))))
@@ -117,8 +122,14 @@ install: all  ## into PREFIX (/usr/local), DESTDIR honoured
 	install -d $(DESTDIR)$(PLUGIN_DIR)
 	install -m755 $(PLUGIN_SOS) $(DESTDIR)$(PLUGIN_DIR)
 	install -D -m644 autoscaler/provider.h $(DESTDIR)$(PREFIX)/include/davit/provider.h
+	install -D -m644 configs/davit.service $(DESTDIR)$(PREFIX)/lib/systemd/system/davit.service
+	sed -i 's|/usr/bin/davit|$(PREFIX)/bin/davit|' $(DESTDIR)$(PREFIX)/lib/systemd/system/davit.service
 	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig
 	printf 'prefix=%s\nincludedir=$${prefix}/include\nplugindir=%s\n\nName: davit\nDescription: Davit provider plug-in contract\nVersion: %s\nCflags: -I$${includedir}\n' '$(PREFIX)' '$(PLUGIN_DIR)' '$(VERSION)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/davit.pc
+
+.PHONY: sbom
+sbom: all  ## build/release/davit.spdx.json: the program, its plug-ins, and the packages they are linked with
+	@python3 configs/sbom.py $(VERSION) $(B)/davit $(PLUGIN_SOS) > $(B)/davit.spdx.json.new && mv $(B)/davit.spdx.json.new $(B)/davit.spdx.json
 
 .PHONY: clean
 clean:  ## removes build/

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "../base/clock.h"
+#include "../control/ha.h"
 #include "../wire/http.h"
 #include "../wire/kube/kube.h"
 #include "doctor.h"
@@ -22,26 +23,30 @@ static const struct right {
     bool cluster; /* of the whole cluster, not one namespace */
     bool optional;
     const char *group, *resource, *verbs, *why;
+    const char *named; /* what is behind the state's name in that of the
+                        * object; NULL: any object.  A Role may be by name. */
 } rights[] = {
     {USE_PODS, true, false, "", "pods", "get list watch",
-     "demand, and what runs where"},
+     "demand, and what runs where", NULL},
     {USE_PODS, true, false, "", "nodes", "get list watch patch",
-     "what is there; cordon"},
-    {USE_PODS, true, false, "", "pods/eviction", "create", "draining"},
+     "what is there; cordon", NULL},
+    {USE_PODS, true, false, "", "pods/eviction", "create", "draining", NULL},
     {USE_PODS, true, false, "apps", "daemonsets", "list watch",
-     "room they take on a new node"},
+     "room they take on a new node", NULL},
     {USE_PODS, true, true, "", "nodes", "delete",
-     "node objects of machines that went"},
+     "node objects of machines that went", NULL},
     {USE_PODS, true, true, "policy", "poddisruptionbudgets", "get list",
-     "names in reasons"},
-    {USE_PODS, true, true, "", "events", "create patch", "events on pods"},
+     "names in reasons", NULL},
+    {USE_PODS, true, true, "", "events", "create patch", "events on pods",
+     NULL},
     {USE_STATE, false, false, "coordination.k8s.io", "leases",
-     "get create update", "one leader"},
+     "get create update", "one leader", ""},
     {USE_STATE, false, false, "", "configmaps", "get create patch",
-     "state: kubernetes"},
+     "state: kubernetes", "-0"},
     {USE_RAYCLUSTER, false, false, "ray.io", "rayclusters", "get patch",
-     "replicas, workersToDelete"},
-    {USE_RAYCLUSTER, false, false, "", "pods", "get list watch", "workers"},
+     "replicas, workersToDelete", NULL},
+    {USE_RAYCLUSTER, false, false, "", "pods", "get list watch", "workers",
+     NULL},
 };
 #define N_RIGHTS (sizeof rights / sizeof *rights)
 
@@ -65,7 +70,8 @@ static const struct conf_provider *raycluster_of(const struct config *c)
 /* ---- one right */
 
 static bool allowed(struct kube *k, const struct right *r, const char *verb,
-                    const char *space, bool *ret, struct err *err)
+                    const char *space, const char *state, bool *ret,
+                    struct err *err)
 {
     const char *slash = strchr(r->resource, '/');
     char resource[64];
@@ -85,6 +91,9 @@ static bool allowed(struct kube *k, const struct right *r, const char *verb,
         json_object_set_new(attributes, "subresource", json_string(slash + 1));
     if (!r->cluster)
         json_object_set_new(attributes, "namespace", json_string(space));
+    if (r->named && strcmp(verb, "create") != 0)
+        json_object_set_new(attributes, "name",
+                            json_sprintf("%s%s", state, r->named));
     body = json_pack(
         "{s:s,s:s,s:{s:o}}", "apiVersion", "authorization.k8s.io/v1", "kind",
         "SelfSubjectAccessReview", "spec", "resourceAttributes", attributes);
@@ -102,7 +111,7 @@ static bool allowed(struct kube *k, const struct right *r, const char *verb,
 /* The verbs of a right that are not there, each quoted, "" for none; false
  * when the server could not be asked. */
 static bool lacking(struct kube *k, const struct right *r, const char *space,
-                    struct buf *missing, struct err *err)
+                    const char *state, struct buf *missing, struct err *err)
 {
     char verbs[64], *at = verbs, *verb;
 
@@ -110,7 +119,7 @@ static bool lacking(struct kube *k, const struct right *r, const char *space,
     while ((verb = strsep(&at, " "))) {
         bool yes;
 
-        if (!allowed(k, r, verb, space, &yes, err))
+        if (!allowed(k, r, verb, space, state, &yes, err))
             return false;
         if (!yes)
             buf_printf(missing, "%s%s", missing->n ? ", " : "", verb);
@@ -135,8 +144,10 @@ static void rights_check(struct checkup *c, struct kube *k, unsigned uses,
 {
     const char *what = cluster ? "rights in the cluster" : "rights";
     unsigned asked = 0, lacks = 0;
+    char state[128];
     struct err err;
 
+    ha_name(c->conf, state, sizeof state);
     for (size_t i = 0; i < N_RIGHTS; i++) {
         const struct right *r = &rights[i];
         struct buf missing;
@@ -144,7 +155,7 @@ static void rights_check(struct checkup *c, struct kube *k, unsigned uses,
         if (!(r->use & uses) || r->cluster != cluster)
             continue;
         buf_init(&missing, 256);
-        if (!lacking(k, r, space, &missing, &err)) {
+        if (!lacking(k, r, space, state, &missing, &err)) {
             finding_add(c, FINDING_BAD, what, "%s", err.text);
             buf_done(&missing);
             return;

@@ -77,7 +77,7 @@ static void identity_make(const struct config *c, char *s, size_t n)
 }
 
 /* A cluster's name as the name of an object: small letters, digits, '-'. */
-static void name_make(const struct config *c, char *s, size_t n)
+void ha_name(const struct config *c, char *s, size_t n)
 {
     snprintf(s, n, "%s%s", *c->ha_name ? "" : "davit-",
              *c->ha_name ? c->ha_name : c->cluster);
@@ -113,7 +113,7 @@ enum status ha_open(const struct config *c, struct ha **ret, struct err *err)
     snprintf(
         h->space, sizeof h->space, "%s",
         *c->ha_namespace ? c->ha_namespace : kube_access_namespace(h->access));
-    name_make(c, h->name, sizeof h->name);
+    ha_name(c, h->name, sizeof h->name);
     identity_make(c, h->identity, sizeof h->identity);
     h->lease_ms = c->ha_lease_ms;
     h->lease_kube = kube_new(h->access);

@@ -19,6 +19,8 @@ struct ha;
 
 /* NULL in *ret when the configuration does not ask for it. */
 enum status ha_open(const struct config *c, struct ha **ret, struct err *err);
+/* What the Lease is called, and the ConfigMaps before "-0" to "-15". */
+void ha_name(const struct config *c, char *s, size_t n);
 /* Returns once this daemon leads; then the lease is kept by a thread.  waits
  * is called with what is waited for whenever that changes. */
 void ha_lead(struct ha *h, void (*waits)(void *arg, const char *text),

@@ -32,6 +32,17 @@ done | awk '$3 ~ /^\// {print $3} $1 ~ /^\// {print $1}' | sort -u | while read 
     install -m755 "$(readlink -f "$lib")" "$to"
 done
 
+# Which packages these came from, where scanners look in images without dpkg.
+mkdir -p "$out/var/lib/dpkg/status.d"
+{
+    find "$out/usr" -type f -name '*.so*' ! -path '*/usr/lib/davit/*' -printf '%f\n' | while read -r f; do
+        { dpkg -S "*/$f" || true; } 2>/dev/null | sed -n '1{s/: .*//; s/,.*//; p}'
+    done
+    printf 'bash\nca-certificates\n'
+} | sort -u | while read -r package; do
+    dpkg-query -s "$package" > "$out/var/lib/dpkg/status.d/${package%%:*}"
+done
+
 install -m644 "$(readlink -f /etc/ssl/certs/ca-certificates.crt)" "$out/etc/ssl/certs/ca-certificates.crt"
 printf 'root:x:0:0:root:/:/bin/bash\nray:x:1000:100:ray:/home/davit:/bin/bash\nnonroot:x:65532:65532:davit:/home/davit:/bin/bash\n' > "$out/etc/passwd"
 printf 'root:x:0:\nusers:x:100:\nnonroot:x:65532:\n' > "$out/etc/group"

@@ -29,7 +29,7 @@ def image(tmp_path_factory):
 
 def run(image, *argv):
     """As the container would: another root, a user without rights."""
-    cage = ["/usr/bin/unshare", "-r"] if os.getuid() else []
+    cage = ["/usr/bin/unshare", *(["-r"] if os.getuid() else []), "-fp", f"--mount-proc={image}/proc"]
     drop = [] if os.getuid() else ["--userspec=65532:65532"]
     return subprocess.run([*cage, shutil.which("chroot", path="/usr/sbin:/usr/bin:/sbin:/bin"), *drop, image, *argv], capture_output=True, text=True,
                           env={"PATH": "/usr/bin", "DAVIT_PLUGIN_DIR": "/usr/lib/davit"})
@@ -42,6 +42,12 @@ def test_size(image):
     whole = sum(f.stat().st_size for f in image.rglob("*") if f.is_file() and not f.is_symlink())
     print(f"image: {whole / MIB:.1f} MiB, {packed / MIB:.1f} MiB packed")
     assert whole < 32 * MIB and packed < 14 * MIB
+
+
+def test_scanners_find_its_packages(image):
+    listed = {p.name for p in (image / "var/lib/dpkg/status.d").iterdir()}
+    assert {"libc6", "libcurl4", "libssl3", "bash", "ca-certificates"} <= listed, listed
+    assert all("Version: " in p.read_text() for p in (image / "var/lib/dpkg/status.d").iterdir())
 
 
 def test_it_runs(image):

@@ -16,7 +16,7 @@ FOLDER = ROOT / "configs" / "kubernetes"
 CHART = FOLDER / "chart" / "davit"
 KINDS = {"Namespace": None, "ServiceAccount": "serviceaccounts", "ConfigMap": "configmaps", "Service": "services",
          "Deployment": "deployments", "PodDisruptionBudget": "poddisruptionbudgets", "Role": "roles",
-         "RoleBinding": "rolebindings", "ClusterRole": None, "ClusterRoleBinding": None, "RayCluster": "rayclusters"}
+         "RoleBinding": "rolebindings", "ClusterRole": None, "ClusterRoleBinding": None, "RayCluster": "rayclusters", "NetworkPolicy": "networkpolicies"}
 
 
 def go():
@@ -77,7 +77,7 @@ def test_plain_manifests(space, name):
 def test_chart(space):
     objects = rendered()
     assert {o["kind"] for o in objects} == {"ServiceAccount", "ConfigMap", "Service", "Deployment", "PodDisruptionBudget",
-                                            "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"}
+                                            "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding", "NetworkPolicy"}
     for o in objects:
         taken(space, o)
 
@@ -119,11 +119,27 @@ def test_containers_are_locked_up_and_see_no_gpu():
         assert pod["securityContext"]["runAsNonRoot"]
         assert container["securityContext"] == {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True,
                                                 "capabilities": {"drop": ["ALL"]}}
+        assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
     cluster = yaml.safe_load((FOLDER / "raycluster.yaml").read_text())["spec"]
+    assert cluster["autoscalerOptions"]["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    for g in [cluster["headGroupSpec"], *cluster["workerGroupSpecs"]]:
+        assert g["template"]["spec"]["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
     groups = [cluster["headGroupSpec"], *cluster["workerGroupSpecs"]]
     for c in [g["template"]["spec"]["containers"][0] for g in groups] + [container]:
         gpu = "nvidia.com/gpu" in c["resources"].get("limits", {})
         assert gpu or {"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"} in c["env"], c["name"]
+
+
+def test_rights_are_by_name_where_there_is_one():
+    for role in (o for o in [*yaml.safe_load_all((FOLDER / "rbac.yaml").read_text()), *rendered(config={"cluster": "other"})]
+                 if o["kind"] == "Role"):
+        for rule in role["rules"]:
+            assert rule["verbs"] == ["create"] or rule["resourceNames"][0].startswith("davit-"), rule
+
+
+def test_an_image_by_its_digest():
+    d = next(o for o in rendered(image={"digest": "sha256:" + "0" * 64}) if o["kind"] == "Deployment")
+    assert d["spec"]["template"]["spec"]["containers"][0]["image"].endswith("/davit@sha256:" + "0" * 64)
 
 
 def test_davit_reads_what_stands_there(tmp_path):

@@ -7,7 +7,7 @@ TEST_SOS := $(TEST_PLUGINS:%=$(B)/tests/plugins/davit-%.so)
 $(B)/tests/plugins/davit-%.so: tests/plugin/%.c tests/plugin/misfit.h autoscaler/provider.h $(B)/flags
 	$(call say,SO,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(PLUGIN_CFLAGS) -Iautoscaler -shared $(filter -fsanitize%,$(LDFLAGS)) -o $@ $< -lpthread
+	$(Q)$(CC) $(PLUGIN_CFLAGS) -Iautoscaler -shared $(filter-out -pie -Wl%,$(LDFLAGS)) -o $@ $< -lpthread
 	$(Q)chmod go-w $(@D) $@
 
 .PHONY: plugins-test

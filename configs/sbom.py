@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""The software bill of materials of a build, as SPDX 2.3 JSON on standard output.
+
+    configs/sbom.py VERSION FILE...      FILE: the program and its plug-ins
+
+What each file is linked with is asked of the loader (ldd), and which Debian package a library came from, of dpkg.  The
+time is SOURCE_DATE_EPOCH or that of the newest file, so that the same build gives the same text.
+Format: spdx.github.io/spdx-spec/v2.3.
+"""
+import datetime
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+
+
+def libraries(path):
+    """Absolute paths of the libraries that a file is loaded with."""
+    out = subprocess.run(["ldd", path], capture_output=True, text=True, check=True).stdout
+    return {os.path.realpath(p) for p in re.findall(r"(/\S+) \(0x", out)}
+
+
+def package(library):
+    """(name, version, source, architecture), or None for a library of nobody's."""
+    for path in (library, library.removeprefix("/usr"), "/usr" + library):
+        found = subprocess.run(["dpkg", "-S", path], capture_output=True, text=True, check=False)
+        if found.returncode == 0:
+            name = found.stdout.split(": ")[0].split(",")[0]
+            shown = subprocess.run(["dpkg-query", "-W", "-f", "${Package} ${Version} ${source:Package} ${Architecture}", name],
+                                   capture_output=True, text=True, check=True).stdout
+            return tuple(shown.split())
+    return None
+
+
+def sha256(path):
+    with open(path, "rb") as f:
+        return hashlib.sha256(f.read()).hexdigest()
+
+
+def spdx_id(text):
+    return "SPDXRef-" + re.sub(r"[^A-Za-z0-9.-]", "-", text)
+
+
+def main():
+    version, paths = sys.argv[1], sorted(sys.argv[2:], key=os.path.basename)
+    epoch = int(os.environ.get("SOURCE_DATE_EPOCH") or max(os.stat(p).st_mtime for p in paths))
+    whole = hashlib.sha256("".join(sha256(p) for p in paths).encode()).hexdigest()
+    files, packages, relations = [], {}, [("SPDXRef-DOCUMENT", "DESCRIBES", "SPDXRef-davit")]
+    for path in paths:
+        mine = spdx_id("File-" + os.path.basename(path))
+        files.append({"SPDXID": mine, "fileName": "./" + os.path.basename(path), "licenseConcluded": "NOASSERTION",
+                      "copyrightText": "NOASSERTION", "checksums": [{"algorithm": "SHA256", "checksumValue": sha256(path)}]})
+        relations.append(("SPDXRef-davit", "CONTAINS", mine))
+        for found in filter(None, map(package, libraries(path))):
+            packages[found] = spdx_id("Package-" + found[0])
+            relations.append((mine, "DYNAMIC_LINK", packages[found]))
+    listed = [{"SPDXID": "SPDXRef-davit", "name": "davit", "versionInfo": version, "downloadLocation": "NOASSERTION",
+               "filesAnalyzed": False, "licenseConcluded": "NOASSERTION", "licenseDeclared": "NOASSERTION",
+               "copyrightText": "NOASSERTION"}]
+    for (name, number, source, arch), ref in sorted(packages.items()):
+        listed.append({"SPDXID": ref, "name": name, "versionInfo": number, "supplier": "Organization: Debian",
+                       "downloadLocation": "NOASSERTION", "filesAnalyzed": False, "licenseConcluded": "NOASSERTION",
+                       "licenseDeclared": "NOASSERTION", "copyrightText": "NOASSERTION", "sourceInfo": "source package " + source,
+                       "externalRefs": [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl",
+                                         "referenceLocator": f"pkg:deb/debian/{name}@{number}?arch={arch}"}]})
+    json.dump({"spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": f"davit-{version}",
+               "documentNamespace": f"https://spdx.org/spdxdocs/davit-{version}-{whole[:32]}",
+               "creationInfo": {"created": datetime.datetime.fromtimestamp(epoch, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+                                "creators": ["Tool: davit-sbom"]},
+               "packages": listed, "files": files,
+               "relationships": [{"spdxElementId": a, "relationshipType": r, "relatedSpdxElement": b}
+                                 for a, r, b in sorted(set(relations))]}, sys.stdout, indent=1)
+    print()
+
+
+if __name__ == "__main__":
+    main()
