@@ -16,7 +16,7 @@
  * request.set request.cleared request.expired demand.waits demand.infeasible
  * demand.placed source.up source.down head.v1 provider.up provider.down
  * provider.simulated type.differs config.loaded config.refused
- * journal.unread journal.elsewhere journal.restored journal.forgotten
+ * journal.unread journal.elsewhere journal.filling journal.restored journal.forgotten
  * request.unread daemon.started daemon.stopping */
 struct event {
     int64_t id, at_ms;
