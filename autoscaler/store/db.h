@@ -29,6 +29,8 @@ enum stmt {
     STMT_EVENT_AFTER,
     STMT_BOOT_PUT,
     STMT_BOOT_GET,
+    STMT_VALUE_PUT,
+    STMT_VALUE_GET,
     STMT_COUNT
 };
 

@@ -45,6 +45,9 @@ static const char *const statements[STMT_COUNT] = {
         "INSERT INTO boot(type, mean_ms, n) VALUES(?1, ?2, 1) ON CONFLICT(type) DO UPDATE SET "
         "mean_ms = mean_ms + (?2 - mean_ms) * max(0.3, 1.0 / (n + 1)), n = n + "
         "1",
+    [STMT_VALUE_PUT] = "INSERT INTO value VALUES(?1, ?2) ON CONFLICT(key) DO "
+                       "UPDATE SET value = ?2",
+    [STMT_VALUE_GET] = "SELECT value FROM value WHERE key = ?1",
     [STMT_BOOT_GET] = "SELECT CAST(round(mean_ms) AS INTEGER) FROM boot WHERE "
                       "type = ?1",
 };

@@ -26,7 +26,7 @@ enum {
 struct kube_maps {
     struct hash at; /* struct kube_place */
     size_t used[KUBE_MAPS_MOST];
-    unsigned n; /* maps there are */
+    unsigned n;    /* maps there are */
     unsigned from; /* the first behind the first that may have room */
 };
 

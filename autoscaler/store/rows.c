@@ -182,3 +182,30 @@ int64_t journal_boot(struct journal *j, const char *type)
     db_read_end(j, STMT_BOOT_GET, rc, "cannot read a boot time", NULL);
     return took;
 }
+
+enum status journal_put_value(struct journal *j, const char *key,
+                              const char *value, struct err *err)
+{
+    enum status st = db_begin(j, err);
+
+    if (st != ST_OK)
+        return st;
+    db_bind_text(j->stmt[STMT_VALUE_PUT], 1, key);
+    db_bind_text(j->stmt[STMT_VALUE_PUT], 2, value);
+    return db_write(j, STMT_VALUE_PUT, "cannot write a value", err);
+}
+
+enum status journal_value(struct journal *j, const char *key,
+                          struct arena *arena, const char **ret,
+                          struct err *err)
+{
+    sqlite3_stmt *s = j->stmt[STMT_VALUE_GET];
+    int rc;
+
+    *ret = "";
+    db_bind_text(s, 1, key);
+    rc = sqlite3_step(s);
+    if (rc == SQLITE_ROW)
+        *ret = arena_strdup(arena, db_text(s, 0));
+    return db_read_end(j, STMT_VALUE_GET, rc, "cannot read a value", err);
+}

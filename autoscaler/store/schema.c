@@ -21,7 +21,7 @@ static const char other_tables[] =
     "subject TEXT NOT NULL, reason TEXT NOT NULL, text TEXT NOT NULL, data "
     "TEXT NOT NULL);CREATE TABLE boot(type TEXT PRIMARY KEY, mean_ms REAL NOT "
     "NULL, n INTEGER NOT NULL);"
-    /* Unused; 0.1 does not open a file without it. */
+    /* What belongs to no row of another table; 0.1 writes none. */
     "CREATE TABLE value(key TEXT PRIMARY KEY, value TEXT NOT NULL);";
 
 static bool read_int(struct journal *j, const char *sql, int64_t *ret)

@@ -131,7 +131,7 @@ static uint32_t odds(const struct journal *j)
 
 static struct machine sample(const char *id)
 {
-    struct machine m = {.state = STATE_READY, .created_ms = 1, .missed = 0};
+    struct machine m = {.state = STATE_READY, .created_ms = 1};
 
     snprintf(m.id, sizeof m.id, "%s", id);
     snprintf(m.type, sizeof m.type, "t4");
