@@ -41,6 +41,11 @@ uint32_t problems_write(struct out *o, const char *key, struct view *v)
         out_str(
             o, NULL,
             "the journal cannot be written: nothing new is started until it can");
+    if (p->copy_filling && ++n)
+        out_strf(o, NULL,
+                 "the ConfigMaps that hold the journal are %u %% full: at 100 "
+                 "%% nothing more is launched or ended",
+                 p->copy_percent);
     if (p->n_unread && ++n)
         out_strf(o, NULL,
                  "%u rows of the journal are not understood by this version "

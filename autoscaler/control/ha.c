@@ -46,6 +46,7 @@ struct ha {
     /* the copy; control thread */
     struct workers *worker;
     bool writing;
+    unsigned percent; /* after the last write */
     int64_t due_mono_ms;
 };
 
@@ -265,6 +266,7 @@ enum status ha_restore(struct ha *h, struct journal *j, struct mailbox *answers,
         s = mirror_restore(j, rows, n, err);
     if (s == ST_OK)
         s = mirror_begin(j, err);
+    h->percent = kube_state_percent(h->state);
     if (s == ST_OK) {
         log_info("%u rows from %s/%s", n, h->space, h->name);
         h->worker = workers_new(1, 0, answers);
@@ -328,6 +330,11 @@ int64_t ha_push(struct ha *h, struct journal *j)
     return INT64_MAX;
 }
 
+unsigned ha_percent(const struct ha *h)
+{
+    return h->percent;
+}
+
 bool ha_fold(struct ha *h, struct journal *j, struct mail *mail,
              struct err *err)
 {
@@ -335,6 +342,7 @@ bool ha_fold(struct ha *h, struct journal *j, struct mail *mail,
     bool good = !job->job.abandoned && job->status == ST_OK;
 
     h->writing = false;
+    h->percent = kube_state_percent(h->state);
     if (job->status == ST_CANCELLED)
         deposed(job->err.text);
     if (good)

@@ -47,6 +47,8 @@ void ha_copy_rest(struct ha *h, struct journal *j);
  * run again. */
 bool ha_fold(struct ha *h, struct journal *j, struct mail *mail,
              struct err *err);
-enum { HA_MAIL = 4 };
+/* How full the ConfigMaps are, of all there can be: see kube_state.h. */
+unsigned ha_percent(const struct ha *h);
+enum { HA_MAIL = 4, HA_FILLING_PERCENT = 80 /* worth a warning */ };
 
 #endif

@@ -188,11 +188,26 @@ void ledger_copy(struct ledger *l)
         env_wake_mono(l->env, ha_push(l->ha, l->env->journal));
 }
 
+/* Before it is full, and nothing can be launched or ended any more. */
+static void filling_tell(struct ledger *l)
+{
+    bool filling = ha_percent(l->ha) >= HA_FILLING_PERCENT;
+
+    if (filling && !l->copy_filling)
+        emit(l->env, "journal.filling", l->path, "",
+             "the ConfigMaps are %u %% full: at 100 %% nothing more can be "
+             "launched or ended; run fewer machines for one daemon",
+             ha_percent(l->ha));
+    l->copy_filling = filling;
+}
+
 void ledger_copied(struct ledger *l, struct mail *mail)
 {
     struct err err;
+    bool good = ha_fold(l->ha, l->env->journal, mail, &err);
 
-    if (ha_fold(l->ha, l->env->journal, mail, &err)) {
+    filling_tell(l);
+    if (good) {
         if (!l->copy_ok)
             log_info("the copy in the cluster can be written again");
         l->copy_ok = true;

@@ -45,6 +45,7 @@ struct ledger {
     uint32_t n_failures; /* ever */
     bool journal_ok;     /* the last commit was good */
     bool stale;          /* memory is ahead: all is written again */
+    bool copy_filling;   /* the ConfigMaps are nearly full */
     bool copy_ok;        /* and the last write of its copy was good */
 };
 

@@ -145,6 +145,8 @@ void publish(const struct known *k, struct status_board *board,
     p->config_problem = arena_strdup(&p->arena, k->conf->problem);
     p->config_loaded_ms = k->conf->loaded_ms;
     p->journal_ok = k->ledger->journal_ok && k->ledger->copy_ok;
+    p->copy_percent = k->ledger->ha ? ha_percent(k->ledger->ha) : 0;
+    p->copy_filling = k->ledger->copy_filling;
     unread_show(k, p);
     p->thinking_until_ms = improvement_until_ms(k->improvement);
     atomic_fetch_add(&p->refs, 1);

@@ -1,6 +1,8 @@
 /*
  * kube_state.c - rows in ConfigMaps.
  *
+ * How many maps there are is a mark on the first, raised before one is made:
+ * a later leader marks the first one first, so what it reads there is all.
  * A row's key is its kind and its id with everything but letters, digits and
  * '-' as _XX, cut and hashed when it gets long; the row itself holds the id.
  * A write is a merge patch of the changed keys of one shard: a lost reply is
@@ -19,13 +21,17 @@
 #define FENCE "davit.io/fence"
 #define HOLDER "davit.io/holder"
 #define LABEL "davit.io/state"
+#define MAPS "davit.io/maps"
 enum { LONGEST_KEY = 200, TRIES = 4, PATH_MAX_ = 640 };
 
 struct kube_state {
     struct kube *kube;
     char *space, *name, *identity;
     int64_t token;
-    char version[KUBE_STATE_SHARDS][64]; /* "" : not known */
+    struct kube_maps maps;
+    unsigned marked; /* maps that the first one's mark speaks of */
+    char version[KUBE_MAPS_MOST][64]; /* "" : not known */
+    json_t *stale[KUBE_MAPS_MOST]; /* keys to be taken out of it; NULL: none */
 };
 
 struct kube_state *kube_state_new(struct kube *k, const char *space,
@@ -38,6 +44,8 @@ struct kube_state *kube_state_new(struct kube *k, const char *space,
     s->name = mem_strdup(name);
     s->identity = mem_strdup(identity);
     s->token = token;
+    s->marked = KUBE_MAPS_FIRST;
+    kube_maps_init(&s->maps);
     return s;
 }
 
@@ -45,6 +53,9 @@ void kube_state_free(struct kube_state *s)
 {
     if (!s)
         return;
+    for (unsigned i = 0; i < KUBE_MAPS_MOST; i++)
+        json_decref(s->stale[i]);
+    kube_maps_done(&s->maps);
     free(s->space);
     free(s->name);
     free(s->identity);
@@ -67,7 +78,7 @@ static uint32_t hash_of(const char *a, const char *b)
 
 unsigned kube_state_shard(const char *kind, const char *id)
 {
-    return hash_of(kind, id) % KUBE_STATE_SHARDS;
+    return hash_of(kind, id) % KUBE_MAPS_FIRST;
 }
 
 static void key_write(const struct mirror_row *row, struct buf *key)
@@ -149,6 +160,11 @@ static json_t *meta_make(const struct kube_state *s, int shard)
     snprintf(name, sizeof name, "%s-%d", s->name, shard);
     meta = json_pack("{s:s,s:{s:s},s:{s:s,s:s}}", "name", name, "labels", LABEL,
                      s->name, "annotations", FENCE, fence, HOLDER, s->identity);
+    if (shard == 0 && s->maps.n > KUBE_MAPS_FIRST) {
+        snprintf(fence, sizeof fence, "%u", s->maps.n);
+        json_object_set_new(json_object_get(meta, "annotations"), MAPS,
+                            json_string(fence));
+    }
     if (*s->version[shard])
         json_object_set_new(meta, "resourceVersion",
                             json_string(s->version[shard]));
@@ -245,21 +261,55 @@ struct rows {
     VEC(struct mirror_row) v;
 };
 
-static void rows_read(const json_t *map, struct arena *arena, struct rows *to)
+/* The copy of it in this map is to be taken out; until it is, it has its room
+ * there. */
+static void stale_note(struct kube_state *s, const char *key, unsigned map,
+                       uint32_t bytes)
+{
+    if (!s->stale[map])
+        s->stale[map] = json_object();
+    json_object_set_new(s->stale[map], key, json_integer(bytes));
+    s->maps.used[map] += bytes;
+}
+
+/* It is not to be taken out any more, or has been. */
+static void stale_end(struct kube_state *s, const char *key, unsigned map)
+{
+    s->maps.used[map] -= (size_t)json_integer_value(
+        json_object_get(s->stale[map], key));
+    json_object_del(s->stale[map], key);
+}
+
+static void row_read(struct kube_state *s, unsigned shard, const char *key,
+                     const char *text, struct arena *arena, struct rows *to)
+{
+    const struct kube_place *lower = kube_maps_find(&s->maps, key);
+    const char *dot = strchr(key, '.');
+
+    if (lower) {
+        stale_note(s, key, lower->map, lower->bytes);
+        for (uint32_t i = 0; i < to->v.n; i++)
+            if (strcmp(to->v.v[i].id, dot + 1) == 0 &&
+                strncmp(to->v.v[i].kind, key, (size_t)(dot - key)) == 0)
+                to->v.v[i].json = NULL;
+    }
+    kube_maps_note(&s->maps, key, shard, strlen(text));
+    VEC_PUSH(arena, &to->v,
+             ((struct mirror_row){
+                 .kind = arena_strndup(arena, key, (size_t)(dot - key)),
+                 .id = arena_strdup(arena, dot + 1),
+                 .json = arena_strdup(arena, text)}));
+}
+
+static void rows_read(struct kube_state *s, unsigned shard, const json_t *map,
+                      struct arena *arena, struct rows *to)
 {
     const char *key;
     json_t *value;
 
-    json_object_foreach(json_object_get(map, "data"), key, value) {
-        const char *dot = strchr(key, '.'), *text = json_string_value(value);
-
-        if (dot && text)
-            VEC_PUSH(arena, &to->v,
-                     ((struct mirror_row){
-                         .kind = arena_strndup(arena, key, (size_t)(dot - key)),
-                         .id = arena_strdup(arena, dot + 1),
-                         .json = arena_strdup(arena, text)}));
-    }
+    json_object_foreach(json_object_get(map, "data"), key, value)
+        if (strchr(key, '.') && json_string_value(value))
+            row_read(s, shard, key, json_string_value(value), arena, to);
 }
 
 /* Every leader marks the first shard first. */
@@ -276,28 +326,43 @@ enum status kube_state_fence(struct kube *k, const char *space,
     return st == ST_NOT_FOUND ? ST_OK : st;
 }
 
+/* Marks the map as ours and reads it, as our own mark left it. */
+static enum status map_open(struct kube_state *s, unsigned shard,
+                            struct arena *arena, struct rows *to,
+                            struct err *err)
+{
+    json_t *map = NULL;
+    enum status st = look(s, (int)shard, &map, err);
+    unsigned long n;
+
+    json_decref(map);
+    map = NULL;
+    if (st == ST_OK || st == ST_NOT_FOUND)
+        st = shard_put(s, (int)shard, NULL, &map, err);
+    if (st != ST_OK)
+        return st;
+    n = strtoul(note_of(map, MAPS), NULL, 10);
+    if (shard == 0 && n > KUBE_MAPS_FIRST && n <= KUBE_MAPS_MOST)
+        s->maps.n = s->marked = (unsigned)n;
+    rows_read(s, shard, map, arena, to);
+    json_decref(map);
+    return ST_OK;
+}
+
 enum status kube_state_open(struct kube_state *s, struct arena *arena,
                             struct mirror_row **ret, uint32_t *n,
                             struct err *err)
 {
     struct rows rows = {{0}};
+    enum status st = ST_OK;
 
-    for (int shard = 0; shard < KUBE_STATE_SHARDS; shard++) {
-        json_t *map = NULL;
-        enum status st = look(s, shard, &map, err);
-
-        json_decref(map);
-        map = NULL;
-        if (st == ST_OK || st == ST_NOT_FOUND)
-            st = shard_put(s, shard, NULL, &map, err);
-        if (st != ST_OK)
-            return st;
-        rows_read(map, arena, &rows); /* as our own mark left it */
-        json_decref(map);
-    }
+    kube_maps_done(&s->maps); /* of a first try that failed */
+    kube_maps_init(&s->maps);
+    for (unsigned shard = 0; shard < s->maps.n && st == ST_OK; shard++)
+        st = map_open(s, shard, arena, &rows, err);
     *ret = rows.v.v;
     *n = rows.v.n;
-    return ST_OK;
+    return st;
 }
 
 /* A text that was cut within a character is no UTF-8, which would leave the
@@ -316,36 +381,134 @@ static json_t *row_text(const char *text)
     return v;
 }
 
+static void data_add(json_t **data, const char *key, json_t *value)
+{
+    if (!*data)
+        *data = json_object();
+    json_object_set_new(*data, key, value);
+}
+
+/* Where the row is: also a copy behind the first maps that is to be taken out,
+ * since it would hold against one further down. */
+static const struct kube_place *place_of(struct kube_state *s, const char *key)
+{
+    const struct kube_place *p = kube_maps_find(&s->maps, key);
+
+    for (unsigned map = s->maps.n; !p && map-- > KUBE_MAPS_FIRST;) {
+        json_t *bytes = json_object_get(s->stale[map], key);
+        uint32_t n = (uint32_t)json_integer_value(bytes);
+
+        if (!bytes)
+            continue;
+        stale_end(s, key, map);
+        p = kube_maps_put(&s->maps, key, map, n);
+    }
+    return p;
+}
+
+/* Into the patch of its map; false: there is no room for it. */
+static bool row_place(struct kube_state *s, const struct mirror_row *row,
+                      const char *key, json_t **data)
+{
+    const struct kube_place *old = place_of(s, key);
+    unsigned first = kube_state_shard(row->kind, row->id), map;
+    unsigned was = old ? old->map : first;
+    uint32_t bytes = old ? old->bytes : 0;
+    json_t *text = row->json ? row_text(row->json) : NULL;
+
+    map = was;
+    if (text)
+        map = kube_maps_choose(&s->maps, key, first, json_string_length(text));
+    if (map == KUBE_MAPS_MOST) {
+        json_decref(text);
+        return false;
+    }
+    stale_end(s, key, map);
+    if (!text)
+        kube_maps_drop(&s->maps, key);
+    else
+        kube_maps_note(&s->maps, key, map, json_string_length(text));
+    if (!text || (old && map != was)) {
+        stale_note(s, key, was, bytes);
+        json_object_del(data[was], key);
+    }
+    if (text)
+        data_add(&data[map], key, text);
+    return true;
+}
+
+/* Takes the copies out of their map that do not hold. */
+static enum status stale_write(struct kube_state *s, unsigned map,
+                               struct err *err)
+{
+    json_t *nulls = json_object(), *reply = NULL, *v;
+    enum status st;
+    const char *key;
+    void *next;
+
+    json_object_foreach(s->stale[map], key, v)
+        json_object_set_new(nulls, key, json_null());
+    st = shard_put(s, (int)map, nulls, &reply, err);
+    json_decref(reply);
+    if (st != ST_OK)
+        return st;
+    json_object_foreach_safe(s->stale[map], next, key, v)
+        stale_end(s, key, map);
+    return ST_OK;
+}
+
+/* The maps one by one, and only then out of them what moved up or is gone: from
+ * below, so that a copy further up holds as long as there is one. */
+static enum status maps_write(struct kube_state *s, json_t **data,
+                              struct err *err)
+{
+    enum status st = ST_OK;
+
+    if (s->maps.n > s->marked && !data[0])
+        data[0] = json_object(); /* for its mark, which comes first */
+    for (unsigned map = 0; map < s->maps.n && st == ST_OK; map++) {
+        json_t *reply = NULL;
+
+        if (!data[map])
+            continue;
+        st = shard_put(s, (int)map, json_incref(data[map]), &reply, err);
+        json_decref(reply);
+        if (st == ST_OK && map == 0)
+            s->marked = s->maps.n;
+    }
+    for (unsigned map = 0; map < s->maps.n && st == ST_OK; map++)
+        if (json_object_size(s->stale[map]))
+            st = stale_write(s, map, err);
+    return st;
+}
+
 enum status kube_state_write(struct kube_state *s,
                              const struct mirror_row *rows, uint32_t n,
                              struct err *err)
 {
-    json_t *data[KUBE_STATE_SHARDS] = {NULL};
+    json_t *data[KUBE_MAPS_MOST] = {NULL};
     enum status st = ST_OK;
     struct buf key;
 
     buf_init(&key, 4096);
-    for (uint32_t i = 0; i < n; i++) {
-        unsigned shard = kube_state_shard(rows[i].kind, rows[i].id);
-
-        if (!data[shard])
-            data[shard] = json_object();
+    for (uint32_t i = 0; i < n && st == ST_OK; i++) {
         key_write(&rows[i], &key);
-        json_object_set_new(
-            data[shard], key.s,
-            rows[i].json ? row_text(rows[i].json) : json_null());
+        if (!row_place(s, &rows[i], key.s, data))
+            st = err_set(err, ST_INVALID,
+                         "there is no room for the %s \"%.80s\" in %d "
+                         "ConfigMaps of %s/%s",
+                         rows[i].kind, rows[i].id, KUBE_MAPS_MOST, s->space,
+                         s->name);
     }
     buf_done(&key);
-    for (int shard = 0; shard < KUBE_STATE_SHARDS; shard++) {
-        json_t *map = NULL;
-
-        if (!data[shard])
-            continue;
-        if (st == ST_OK)
-            st = shard_put(s, shard, data[shard], &map, err);
-        else
-            json_decref(data[shard]);
-        json_decref(map);
-    }
+    if (st == ST_OK)
+        st = maps_write(s, data, err);
+    for (unsigned map = 0; map < KUBE_MAPS_MOST; map++)
+        json_decref(data[map]);
     return st;
+}
+
+unsigned kube_state_percent(const struct kube_state *s)
+{
+    return kube_maps_percent(&s->maps);
 }

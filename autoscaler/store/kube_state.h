@@ -1,8 +1,8 @@
 /*
  * kube_state.h - the journal's copy in the cluster (state: kubernetes).
  *
- * Rows lie in SHARDS ConfigMaps "NAME-0" ...: one JSON text a row, so that
- * kubectl shows them.  Each carries the fencing token of its writer (the
+ * Rows lie in ConfigMaps "NAME-0", "NAME-1" ...: one JSON text a row, so that
+ * kubectl shows them; 16, and more when these are full (kube_maps.h).  Each carries the fencing token of its writer (the
  * Lease's leaseTransitions) and every write is guarded by resourceVersion: a
  * leader that was replaced while it slept cannot write, and since nothing
  * leaves before it is written, cannot launch either.  Blocking; one thread at
@@ -12,12 +12,10 @@
 #define STORE_KUBE_STATE_H
 
 #include "../wire/kube/kube.h"
+#include "kube_maps.h"
 #include "mirror.h"
 
-/* 1 MiB each, as the API server allows: some ten thousand machines. */
-enum { KUBE_STATE_SHARDS = 16 };
-
-/* Which of them holds this row. */
+/* Which of the first holds this row as long as there is room. */
 unsigned kube_state_shard(const char *kind, const char *id);
 
 /* The highest token that has written here; 0: none has. */
@@ -37,9 +35,11 @@ enum status kube_state_open(struct kube_state *s, struct arena *arena,
                             struct err *err);
 
 /* All of the rows, or an error: RETRY to do the same again later, CANCELLED
- * when a later leader has taken over, INVALID when a shard is full. */
+ * when a later leader has taken over, INVALID when all maps are full. */
 enum status kube_state_write(struct kube_state *s,
                              const struct mirror_row *rows, uint32_t n,
                              struct err *err);
+/* How full they are: past 100 a row has no place. */
+unsigned kube_state_percent(const struct kube_state *s);
 
 #endif

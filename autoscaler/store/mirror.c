@@ -43,7 +43,8 @@ static enum status prepare(struct journal *j, const char *sql,
 }
 
 /* "json_object('id', id, ...)" and "(id, ...) SELECT coalesce(...), ..." of
- * what the table's columns are. */
+ * what the table's columns are.  What is 0 or "" is left out: that is what a
+ * column reads as that is not there, in 0.1 too (the patch drops the nulls). */
 static enum status sql_make(struct journal *j, const char *kind,
                             struct buf *object, struct buf *insert,
                             struct err *err)
@@ -57,7 +58,7 @@ static enum status sql_make(struct journal *j, const char *kind,
     if (prepare(j, sql, &s, err) != ST_OK)
         return err->status;
     buf_init(&values, SQL_MAX);
-    buf_str(object, "json_object(");
+    buf_str(object, "json_patch('{}', json_object(");
     buf_printf(insert, "INSERT INTO %s(", kind);
     for (int i = 0; (rc = sqlite3_step(s)) == SQLITE_ROW; i++) {
         const char *name = db_text(s, 1), *comma = i ? ", " : "";
@@ -67,13 +68,17 @@ static enum status sql_make(struct journal *j, const char *kind,
                            : sqlite3_column_int(s, 5) || !*type ? "NULL"
                                                                 : "0";
 
-        buf_printf(object, "%s'%s', %s", comma, name, name);
+        if (strcmp(none, "NULL") == 0)
+            buf_printf(object, "%s'%s', %s", comma, name, name);
+        else
+            buf_printf(object, "%s'%s', nullif(%s, %s)", comma, name, name,
+                       none);
         buf_printf(insert, "%s%s", comma, name);
         buf_printf(&values, "%scoalesce(json_extract(?1, '$.%s'), %s)", comma,
                    name, none);
     }
     sqlite3_finalize(s);
-    buf_str(object, ")");
+    buf_str(object, "))");
     buf_printf(insert, ") SELECT %s", values.s);
     buf_done(&values);
     return rc == SQLITE_DONE ? ST_OK : db_fail(j, "cannot be mirrored", err);

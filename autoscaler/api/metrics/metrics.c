@@ -259,6 +259,9 @@ static void write_state(struct buf *b, struct view *v)
     metric_gauge(b, "davit_source_ok", "Every demand source can be read",
                  v->snapshot->sources_fresh);
     metric_gauge(b, "davit_journal_ok", "The journal writes", p->journal_ok);
+    metric_gauge(b, "davit_journal_configmaps_used_percent",
+                 "How full the ConfigMaps are, of all there can be",
+                 p->copy_percent);
     metric_gauge(b, "davit_journal_unread_rows",
                  "Rows of the journal that this version does not know in full",
                  p->n_unread);
