@@ -42,7 +42,10 @@ static void coming_late(struct observe *o, struct machine *m)
 static void drained_late(struct observe *o, struct machine *m)
 {
     const struct source *h = source_of_machines(o->sources);
-    int64_t until = m->drain_since_ms + DRAIN_DEADLINE_MS + DRAIN_MARGIN_MS;
+    int64_t asked = m->drain_since_ms + DRAIN_DEADLINE_MS;
+    int64_t until = DRAIN_MARGIN_MS + (m->maybe.deadline_ms > asked
+                                           ? m->maybe.deadline_ms
+                                           : asked);
 
     if (h && h->ops->drains_in_steps)
         return; /* its steps have a limit of their own */

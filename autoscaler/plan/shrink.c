@@ -160,6 +160,10 @@ static void end_extra(const struct problem *s, const struct host_groups *u,
         if ((type != NONE && x->type != type) || !stays(&verdicts[i]) ||
             !limits_counts(x))
             continue;
+        if (x->hold == REASON_KEEP_UNKNOWN) {
+            extra--; /* it is known in a moment, and the first to go then */
+            continue;
+        }
         n = end_host_group(s, u, i, why, verdicts);
         extra -= n < extra ? n : extra;
     }

@@ -220,7 +220,8 @@ static void illegal_moves_assert(void **state)
             _exit(1);
         signal(SIGABRT, SIG_DFL);
         fleet_init(&f);
-        fleet_move(&f, fleet_add(&f, "a", STATE_STOPPING, 1), STATE_READY, 2);
+        fleet_move(&f, fleet_add(&f, "a", STATE_STOPPING, 1), STATE_STARTING,
+                   2);
         _exit(0);
     }
     assert_true(child > 0);

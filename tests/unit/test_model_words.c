@@ -109,7 +109,8 @@ static void machines_move_forward(void **state)
     (void)state;
     assert_true(state_may_move(STATE_INTENDED, STATE_REQUESTED));
     assert_true(state_may_move(STATE_DRAINING, STATE_READY));
-    assert_false(state_may_move(STATE_STOPPING, STATE_READY));
+    assert_true(state_may_move(STATE_STOPPING, STATE_READY)); /* it revived */
+    assert_false(state_may_move(STATE_STOPPING, STATE_STARTING));
     assert_false(state_may_move(STATE_GONE, STATE_READY));
     for (int s = 0; s < STATE_GONE; s++)
         assert_true(state_may_move((enum machine_state)s, STATE_GONE));

@@ -232,6 +232,7 @@ static void drain_answered(struct sources *s, struct machine *m,
     }
     switch (d->got) {
     case SOURCE_DRAIN_ACCEPTED:
+        m->maybe.deadline_ms = s->env->now_ms + DRAIN_DEADLINE_MS;
         j->source->read_due_ms = 0;
         if (hosted)
             step_again(s, m);

@@ -60,6 +60,7 @@ static void drain_seen(struct sources *s, const struct source *h,
         machine_to(s->ledger, m, STATE_DRAINING);
     }
     m->drain_accepted = true;
+    m->maybe.deadline_ms = s->env->now_ms + DRAIN_DEADLINE_MS;
     fleet_touch(&s->ledger->fleet, m);
 }
 

@@ -145,6 +145,8 @@ void source_read_folded(struct sources *s, struct source_job *j)
         before_keep(h);
     if (j->view)
         view_taken(s, h, j);
+    else
+        source_joins(s, h, false); /* of machines that are known since */
     s->env->news = s->env->news || h->failures > 0;
     h->failures = 0;
     h->problem[0] = '\0';
