@@ -44,8 +44,8 @@ def cloud(d):
     return {k: m for k, m in items if not (0 < m.get("gone_ms", 0) <= now)}
 
 
-def faults(d, **kw):
-    path = d.dir / "cloud.json"
+def faults(d, name="cloud.json", **kw):
+    path = d.dir / name
     c = json.loads(path.read_text())
     c["faults"] = kw
     new = path.with_suffix(".new")
